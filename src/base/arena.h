@@ -1,0 +1,60 @@
+/* Bump allocation: everything in an arena lives until the arena is freed. Addresses are stable. */
+#ifndef PTXOPT_BASE_ARENA_H
+#define PTXOPT_BASE_ARENA_H
+
+#include <string.h>
+
+#include "base/types.h"
+
+/* A zeroed Arena is empty and ready for use. Chunks grow with the arena, from 4 KiB to 4 MiB: at most a third is unused. */
+typedef struct ArenaChunk ArenaChunk;
+
+typedef struct Arena {
+    ArenaChunk *chunks; /* newest first */
+    char *cursor, *limit;
+    u64 reserved; /* bytes taken from malloc */
+} Arena;
+
+/* 8-byte aligned, contents undefined; never NULL, also for 0 bytes: running out of memory ends the program (exit 70). */
+static inline void *arena_alloc_raw(Arena *arena, size_t bytes);
+/* As arena_alloc_raw, zeroed. */
+static inline void *arena_alloc(Arena *arena, size_t bytes);
+/* NUL-terminated copy of len bytes. */
+char *arena_copy(Arena *arena, const char *text, size_t len);
+char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void arena_free(Arena *arena);
+
+#define arena_new(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
+#define arena_array(arena, T, count) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(count)))
+
+/* malloc family that ends the program (exit 70) instead of returning NULL. */
+void *mem_alloc(size_t bytes);
+void *mem_zalloc(size_t bytes);
+void *mem_realloc(void *old, size_t bytes);
+/* To be called first: freed megabytes go back to the system at once. Otherwise glibc keeps them once it has seen some freed,
+ * and serves what is smaller from them, so that a program whose arrays grow and go holds twice what it uses. */
+void mem_return_large(void);
+/* For megabytes that will all be written: huge pages where there are some, since page faults would cost more than what is
+ * written. To be freed with free(). */
+void *mem_alloc_large(size_t bytes);
+
+/* The slow path: memory from a new chunk. */
+void *arena_alloc_chunk(Arena *arena, size_t bytes);
+
+static inline void *arena_alloc_raw(Arena *arena, size_t bytes)
+{
+    size_t size = (bytes + 7) & ~(size_t)7;
+    /* A size of 0 (no bytes, or so many that the sum wrapped) becomes the largest number here: the slow path's case. */
+    if (size - 1 >= (size_t)(arena->limit - arena->cursor))
+        return arena_alloc_chunk(arena, bytes);
+    void *memory = arena->cursor;
+    arena->cursor += size;
+    return memory;
+}
+
+static inline void *arena_alloc(Arena *arena, size_t bytes)
+{
+    return memset(arena_alloc_raw(arena, bytes), 0, bytes);
+}
+
+#endif

@@ -1,0 +1,32 @@
+/* Fixed-size sets of small integers, for dataflow. */
+#ifndef PTXOPT_BASE_BITSET_H
+#define PTXOPT_BASE_BITSET_H
+
+#include "base/arena.h"
+
+typedef struct BitSet {
+    u64 *word;
+    u32 bits;
+} BitSet;
+
+static inline u32 bitset_words(u32 bits) { return (bits + 63) / 64; }
+
+/* Empty set over 0..bits-1; memory from the arena. */
+BitSet bitset_new(Arena *arena, u32 bits);
+static inline bool bitset_has(const BitSet *s, u32 i) { return s->word[i >> 6] >> (i & 63) & 1; }
+static inline void bitset_add(BitSet *s, u32 i) { s->word[i >> 6] |= (u64)1 << (i & 63); }
+static inline void bitset_del(BitSet *s, u32 i) { s->word[i >> 6] &= ~((u64)1 << (i & 63)); }
+void bitset_clear(BitSet *s);
+void bitset_fill(BitSet *s);
+void bitset_copy(BitSet *to, const BitSet *from);
+/* Each answers whether `to` changed. Both sets have the same size. */
+bool bitset_or(BitSet *to, const BitSet *from);
+bool bitset_and(BitSet *to, const BitSet *from);
+bool bitset_andnot(BitSet *to, const BitSet *from);
+bool bitset_equal(const BitSet *a, const BitSet *b);
+bool bitset_subset(const BitSet *a, const BitSet *b); /* a within b */
+u32 bitset_count(const BitSet *s);
+/* Smallest member >= from, or s->bits: for (u32 i = bitset_next(s, 0); i < s->bits; i = bitset_next(s, i + 1)) */
+u32 bitset_next(const BitSet *s, u32 from);
+
+#endif

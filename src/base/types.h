@@ -1,0 +1,29 @@
+/* Short names for the fixed-width integers, and the two value types that every room shares. */
+#ifndef PTXOPT_BASE_TYPES_H
+#define PTXOPT_BASE_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint8_t u8;
+typedef uint16_t u16;
+typedef uint32_t u32;
+typedef uint64_t u64;
+typedef int32_t i32;
+typedef int64_t i64;
+
+/* A piece of text that somebody else owns; not NUL-terminated. */
+typedef struct Str {
+    const char *p;
+    u32 len;
+} Str;
+
+/* Half-open range of byte offsets into the source text. beg == end: no text of its own. */
+typedef struct Span {
+    u32 beg, end;
+} Span;
+
+#define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
+
+#endif
