@@ -1,0 +1,300 @@
+/* Decoder of full opcodes, with its cache. */
+#include "isa/isa.h"
+
+#include <string.h>
+
+#include "isa/tables.h"
+
+/* Texts of one table by hash; open addressing. 0 is a free slot, otherwise row + 1. */
+enum { INDEX_SLOTS = 2048, LONGEST_OPCODE = 64 };
+typedef struct Index {
+    u16 slot[INDEX_SLOTS];
+} Index;
+
+typedef struct CacheSlot {
+    u32 hash, len;
+    const char *text;
+    OpInfo *op; /* NULL: free */
+} CacheSlot;
+
+struct Isa {
+    Arena *arena;
+    Intern *names;
+    Index ops, mods;
+    CacheSlot *cache; /* power of two; the newest table is in use, older ones stay in the arena */
+    u32 cached, mask;
+};
+
+/* ---- looking up rows ------------------------------------------------------------------------------------------ */
+
+static void index_add(Index *index, const char *text, u32 len, u32 row)
+{
+    u32 i = fnv1a(text, len) % INDEX_SLOTS;
+    while (index->slot[i])
+        i = (i + 1) % INDEX_SLOTS;
+    index->slot[i] = (u16)(row + 1);
+}
+
+static const OpRow *find_op(const Isa *isa, const char *text, u32 len)
+{
+    for (u32 i = fnv1a(text, len) % INDEX_SLOTS; isa->ops.slot[i]; i = (i + 1) % INDEX_SLOTS) {
+        const OpRow *row = &isa_ops[isa->ops.slot[i] - 1];
+        if (row->len == len && !memcmp(row->text, text, len))
+            return row;
+    }
+    return NULL;
+}
+
+static const ModRow *find_mod(const Isa *isa, const char *text, u32 len)
+{
+    for (u32 i = fnv1a(text, len) % INDEX_SLOTS; isa->mods.slot[i]; i = (i + 1) % INDEX_SLOTS) {
+        const ModRow *row = &isa_mods[isa->mods.slot[i] - 1];
+        if (row->len == len && !memcmp(row->text, text, len))
+            return row;
+    }
+    return NULL;
+}
+
+/* The row of the longest dotted prefix, or that of OPC_UNKNOWN. */
+static const OpRow *find_longest_op(const Isa *isa, const char *text, u32 len)
+{
+    const OpRow *found = &isa_ops[OPC_UNKNOWN];
+    for (u32 i = 1; i <= len && i <= LONGEST_OPCODE; i++) {
+        const OpRow *row = i == len || text[i] == '.' ? find_op(isa, text, i) : NULL;
+        if (row)
+            found = row;
+    }
+    return found;
+}
+
+/* ---- decoding ------------------------------------------------------------------------------------------------- */
+
+static void apply_modifier(OpInfo *op, const OpRow *row, const ModRow *mod)
+{
+    u32 common = mod->classes & row->takes;
+    if (common & M_TYPE && op->types < COUNT_OF(op->type))
+        op->type[op->types++] = (u8)mod->value;
+    if (common & M_SPACE && row->space == SPACE_MODIFIER) {
+        if (op->space == SPACE_MODIFIER)
+            op->space = (u8)mod->value;
+        else
+            op->space2 = (u8)mod->value;
+    }
+    if (common & M_CMP)
+        op->cmp = (u8)mod->value;
+    if (common & M_BOOL)
+        op->bool_op = (u8)mod->value;
+    if (common & M_VECTOR)
+        op->vector = (u8)mod->value;
+    if (common & (M_SEM | M_CACHE) && mod->value == STRENGTH_STRONG)
+        op->strength = STRENGTH_STRONG;
+    if (common & M_FLAGS)
+        op->flags |= mod->value;
+}
+
+static Role role_of_letter(char letter)
+{
+    switch (letter) {
+    case 'd': return ROLE_DEF;
+    case 's': return ROLE_USE;
+    case 'm': return ROLE_ADDRESS;
+    case 'l': return ROLE_LABEL;
+    case 't': return ROLE_TABLE;
+    case 'f': return ROLE_FUNCTION;
+    default: return ROLE_DEF_USE;
+    }
+}
+
+static void read_shape(OpInfo *op)
+{
+    for (const char *letter = op->shape; *letter; letter++) {
+        if (*letter == '?')
+            op->operands_min--;
+        else if (*letter == '*')
+            op->operands_min--, op->operands_max = OPERANDS_ANY;
+        else
+            op->operands_min++, op->operands_max++, op->role[op->roles++] = (u8)role_of_letter(*letter);
+    }
+}
+
+static bool has_type(const OpInfo *op, bool (*test)(Type))
+{
+    for (u32 i = 0; i < op->types; i++)
+        if (test((Type)op->type[i]))
+            return true;
+    return false;
+}
+
+static bool is_f64(Type type) { return type == TYPE_F64; }
+static bool is_wide(Type type) { return type_bits(type) > 32; }
+static bool is_float(Type type) { return type_class(type) == TC_FLOAT; }
+
+/* NaN payloads make f64 arithmetic depend on the order; comparisons answer yes or no. */
+static bool commutes(const OpInfo *op, const OpRow *row)
+{
+    if (row->flags & ROW_COMPARES)
+        return op->cmp == CMP_EQ || op->cmp == CMP_NE || op->cmp == CMP_EQU || op->cmp == CMP_NEU ||
+               op->cmp == CMP_NUM || op->cmp == CMP_NAN;
+    if (row->flags & ROW_COMMUTES_ONE && op->types > 1)
+        return false;
+    return !has_type(op, is_f64);
+}
+
+/* What follows from all parts together. */
+static void conclude(OpInfo *op, const OpRow *row)
+{
+    if (op->space == SPACE_MODIFIER)
+        op->space = SPACE_GENERIC;
+    if (op->mem == MEM_WRITE || op->mem == MEM_READ_WRITE)
+        op->flags |= OPF_SIDE_EFFECT;
+    if (op->mem != MEM_NONE && op->strength == STRENGTH_STRONG) {
+        op->flags |= OPF_SIDE_EFFECT | OPF_VOLATILE;
+        if (op->uniformity == UNI_OPERANDS)
+            op->uniformity = UNI_DIVERGENT;
+    }
+    if (op->flags & OPF_COMMUTES && !commutes(op, row))
+        op->flags &= ~(u32)OPF_COMMUTES;
+    if ((row->flags & ROW_CHEAP32 && has_type(op, is_wide)) || (row->flags & ROW_CHEAP_INT && has_type(op, is_float)))
+        op->flags &= ~(u32)OPF_CHEAP;
+    if (row->flags & ROW_SIZED && op->types == 1)
+        op->access_bytes = (u8)(op->vector * type_bits((Type)op->type[0]) / 8);
+}
+
+static OpInfo start_from(const OpRow *row, const Name *text)
+{
+    return (OpInfo){
+        .text = text,
+        .opcode = (Opcode)(row - isa_ops),
+        .shape = row->shape,
+        .vector = 1,
+        .space = row->space,
+        .mem = row->mem,
+        .strength = row->strength,
+        .uniformity = row->uniformity,
+        .flags = row->flags & ~(u32)ROW_FLAGS,
+    };
+}
+
+/* An unknown modifier leaves of a known opcode what says where control goes; the rest is the worst case. */
+static OpInfo worst_case(const OpRow *row, const Name *text)
+{
+    const u32 structure = OPF_TERMINATOR | OPF_BRANCH | OPF_NO_RETURN | OPF_CALL;
+    OpInfo op = start_from(&isa_ops[OPC_UNKNOWN], text);
+    op.opcode = (Opcode)(row - isa_ops);
+    op.flags |= row->flags & structure;
+    if (row->flags & structure)
+        op.shape = row->shape;
+    read_shape(&op);
+    return op;
+}
+
+static OpInfo decode(const Isa *isa, const Name *text)
+{
+    const OpRow *row = find_longest_op(isa, text->text, text->len);
+    if (row == &isa_ops[OPC_UNKNOWN])
+        return worst_case(row, text);
+
+    OpInfo op = start_from(row, text);
+    op.known = true;
+    const char *end = text->text + text->len;
+    for (const char *part = text->text + row->len; part < end;) {
+        const char *dot = memchr(part + 1, '.', (size_t)(end - part - 1));
+        const char *next = dot ? dot : end;
+        const ModRow *mod = find_mod(isa, part, (u32)(next - part));
+        if (!mod || !(mod->classes & row->takes))
+            return worst_case(row, text);
+        apply_modifier(&op, row, mod);
+        part = next;
+    }
+    read_shape(&op);
+    conclude(&op, row);
+    return op;
+}
+
+/* ---- the cache ------------------------------------------------------------------------------------------------ */
+
+Isa *isa_new(Arena *arena, Intern *names)
+{
+    Isa *isa = arena_new(arena, Isa);
+    isa->arena = arena;
+    isa->names = names;
+    for (u32 i = OPC_UNKNOWN + 1; i < OPC_COUNT; i++)
+        index_add(&isa->ops, isa_ops[i].text, isa_ops[i].len, i);
+    for (u32 i = 0; i < isa_mod_count; i++)
+        index_add(&isa->mods, isa_mods[i].text, isa_mods[i].len, i);
+    isa->mask = 1023;
+    isa->cache = arena_array(arena, CacheSlot, isa->mask + 1);
+    return isa;
+}
+
+/* Eight bytes at a time: this is computed once for every instruction of the text. */
+static u32 hash_opcode(const char *text, u32 len)
+{
+    const u64 odd = 0x9e3779b97f4a7c15u;
+    u64 hash = len;
+    for (; len > 8; text += 8, len -= 8) {
+        hash = (hash ^ eight_bytes(text, 8)) * odd;
+        hash ^= hash >> 32;
+    }
+    hash = (hash ^ eight_bytes(text, len)) * odd;
+    return (u32)(hash >> 32);
+}
+
+/* The slot that holds the text, or the free one where it belongs. */
+static CacheSlot *find_slot(const Isa *isa, const char *text, u32 len, u32 hash)
+{
+    for (u32 i = hash & isa->mask;; i = (i + 1) & isa->mask) {
+        CacheSlot *slot = &isa->cache[i];
+        if (!slot->op || (slot->hash == hash && slot->len == len && same_bytes(slot->text, text, len)))
+            return slot;
+    }
+}
+
+static void grow(Isa *isa)
+{
+    const CacheSlot *old = isa->cache;
+    u32 slots = isa->mask + 1;
+    isa->mask = slots * 2 - 1;
+    isa->cache = arena_array(isa->arena, CacheSlot, isa->mask + 1);
+    for (u32 i = 0; i < slots; i++) {
+        u32 to = old[i].hash & isa->mask;
+        if (!old[i].op)
+            continue;
+        while (isa->cache[to].op)
+            to = (to + 1) & isa->mask;
+        isa->cache[to] = old[i];
+    }
+}
+
+const OpInfo *isa_decode(Isa *isa, const char *text, u32 len)
+{
+    u32 hash = hash_opcode(text, len);
+    CacheSlot *slot = find_slot(isa, text, len, hash);
+    if (slot->op)
+        return slot->op;
+
+    OpInfo *op = arena_new(isa->arena, OpInfo);
+    *op = decode(isa, intern(isa->names, text, len));
+    *slot = (CacheSlot){hash, len, op->text->text, op};
+    if (++isa->cached > isa->mask / 2)
+        grow(isa);
+    return op;
+}
+
+/* ---- questions ------------------------------------------------------------------------------------------------ */
+
+bool op_is_pure(const OpInfo *op)
+{
+    const u32 impure = OPF_CONVERGENT | OPF_BARRIER | OPF_SIDE_EFFECT | OPF_TERMINATOR | OPF_CALL | OPF_VOLATILE |
+                       OPF_FENCE | OPF_ASYNC | OPF_CARRY_IN | OPF_CARRY_OUT;
+    return op->known && op->mem == MEM_NONE && !op_has(op, impure);
+}
+
+bool op_has_modifier(const OpInfo *op, const char *part)
+{
+    size_t len = strlen(part);
+    for (const char *at = strstr(op->text->text, part); at; at = strstr(at + 1, part))
+        if (at[len] == '.' || at[len] == '\0')
+            return true;
+    return false;
+}

@@ -1,0 +1,158 @@
+/* What a PTX instruction means, independent of any program: opcodes.def, modifiers.def and sregs.def decoded.
+ *
+ * A full dotted opcode (`ld.global.v4.f32`) is decoded once per module into an OpInfo and cached; all later questions
+ * are field reads. The longest row of opcodes.def that is a dotted prefix of the text names the opcode
+ * (`cp.async.bulk.tensor` before `cp.async`); the remaining parts must all be rows of modifiers.def. Where either is
+ * missing, or the opcode does not take modifiers of that class, `known` is false and every property has its most
+ * conservative value; an opcode with a row keeps what says where control goes (terminator, branch, call).
+ *
+ * Reference: PTX ISA 9.0. */
+#ifndef PTXOPT_ISA_ISA_H
+#define PTXOPT_ISA_ISA_H
+
+#include "base/intern.h"
+
+typedef enum Opcode {
+    OPC_UNKNOWN,
+#define OP(id, ...) OPC_##id,
+#include "isa/opcodes.def"
+#undef OP
+    OPC_COUNT
+} Opcode;
+
+typedef enum Type { /* name, bits per element and class are in modifiers.def: TYPE rows */
+    TYPE_NONE,
+#define TYPE(id, ...) TYPE_##id,
+#include "isa/modifiers.def"
+#undef TYPE
+    TYPE_COUNT
+} Type;
+
+typedef enum TypeClass { TC_NONE, TC_PRED, TC_BITS, TC_UNSIGNED, TC_SIGNED, TC_FLOAT, TC_OPAQUE } TypeClass;
+
+typedef enum Cmp { CMP_NONE, CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_LO, CMP_LS, CMP_HI, CMP_HS,
+    CMP_EQU, CMP_NEU, CMP_LTU, CMP_LEU, CMP_GTU, CMP_GEU, CMP_NUM, CMP_NAN } Cmp;
+
+typedef enum BoolOp { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR } BoolOp;
+
+typedef enum Space { SPACE_NONE, SPACE_GENERIC, SPACE_REG, SPACE_SREG, SPACE_CONST, SPACE_GLOBAL, SPACE_LOCAL,
+    SPACE_PARAM, SPACE_SHARED, SPACE_SHARED_CLUSTER /* holds SPACE_SHARED */, SPACE_TEX /* textures and surfaces: may be
+    global memory */, SPACE_TENSOR /* tcgen05: its operands and descriptors name shared memory too */ } Space;
+
+typedef enum MemEffect { MEM_NONE, MEM_READ, MEM_WRITE, MEM_READ_WRITE } MemEffect;
+
+/* How strongly a memory operation orders others; everything above WEAK counts as read and write of all memory. */
+typedef enum Strength { STRENGTH_WEAK, STRENGTH_STRONG } Strength;
+
+typedef enum Uniformity { /* of the results, within a warp */
+    UNI_OPERANDS,   /* as uniform as its operands (and memory, for loads: see the analysis) */
+    UNI_DIVERGENT,  /* may differ between threads whatever the operands are */
+    UNI_WARP,       /* the same in all threads that execute it together (bar.red) */
+    UNI_CTA,        /* the same in all threads of the CTA (special registers) */
+    UNI_MEMBERS     /* vote.sync, redux.sync: UNI_WARP if the last operand, the mask, is warp-uniform; else divergent */
+} Uniformity;
+
+enum OpFlag {
+    OPF_CONVERGENT = 1u << 0,    /* depends on which threads execute it together */
+    OPF_NAMES_THREADS = 1u << 1, /* convergent, its threads are named (mask, .aligned, barrier): two copies may merge */
+    OPF_BARRIER = 1u << 2,       /* synchronises threads of a CTA or cluster */
+    OPF_SIDE_EFFECT = 1u << 3,   /* must stay even when its results are dead; never duplicated */
+    OPF_TERMINATOR = 1u << 4,    /* ends a basic block: bra brx ret exit */
+    OPF_BRANCH = 1u << 5,        /* bra, brx */
+    OPF_NO_RETURN = 1u << 6,     /* ret exit: control does not go to a block of this function when unguarded */
+    OPF_CALL = 1u << 7,
+    OPF_COMMUTES = 1u << 8,      /* the first two sources may be exchanged */
+    OPF_VOLATILE = 1u << 9,      /* two executions may differ with equal operands (atomics, clock reads, activemask) */
+    OPF_FENCE = 1u << 10,        /* orders memory: fence, membar */
+    OPF_ASYNC = 1u << 11,        /* starts or waits for work done behind the thread's back */
+    OPF_CARRY_IN = 1u << 12,     /* from addc/subc/madc */
+    OPF_CARRY_OUT = 1u << 13,    /* from .cc */
+    OPF_UNIFORM_HINT = 1u << 14, /* .uni */
+    OPF_CHEAP = 1u << 15,        /* one issue slot or less on hardware: may be speculated when pure */
+};
+
+/* Operand roles, by position; see the legend of opcodes.def. */
+typedef enum Role { ROLE_NONE, ROLE_DEF, ROLE_USE, ROLE_DEF_USE, ROLE_ADDRESS, ROLE_LABEL, ROLE_TABLE,
+    ROLE_FUNCTION } Role;
+
+enum { SHAPE_MAX = 16 /* letters of a shape */ };
+
+typedef struct OpInfo {
+    const Name *text;  /* full dotted opcode */
+    Opcode opcode;
+    bool known;        /* opcode and every modifier are in the tables */
+    const char *shape; /* operand roles: see op_role */
+    u8 type[3];        /* Type of each type modifier, in textual order; TYPE_NONE where there are fewer */
+    u8 types;
+    u8 cmp;            /* Cmp: setp, set, slct has none */
+    u8 bool_op;        /* BoolOp: setp/set combining with a third predicate */
+    u8 vector;         /* elements: 1, or from .v2 .v4 .v8 (ld, st, tex...) */
+    u8 space;          /* Space of the memory operand: from the modifier, generic if it has none */
+    u8 space2;         /* second space of copies and cvta-like opcodes (cp.async.bulk .dst.src), else SPACE_NONE */
+    u8 mem;            /* MemEffect */
+    u8 strength;       /* Strength */
+    u8 uniformity;     /* Uniformity */
+    u8 access_bytes;   /* bytes that ld ldu st atom red touch at their address; 0: others, extent unknown */
+    u8 role[SHAPE_MAX];/* Role of each letter of the shape ... */
+    u8 roles;          /* ... of which there are so many */
+    u8 operands_min;   /* how many top-level operands its shape allows */
+    u8 operands_max;   /* OPERANDS_ANY: no limit */
+    u32 flags;         /* OpFlag */
+} OpInfo;
+
+enum { OPERANDS_ANY = 255 };
+
+/* Decoder and cache; one per module. */
+typedef struct Isa Isa;
+Isa *isa_new(Arena *arena, Intern *names);
+/* Never NULL. Decoded on the first call for a name (kept in the name's cache), one load after that. */
+const OpInfo *isa_decode(Isa *isa, const char *text, u32 len);
+
+/* Role of top-level operand `index` of `count`; `is_address` tells whether it is written `[...]`. Call operands are
+ * not described by shapes: see ir/ir.h. Extra operands are uses. */
+static inline Role op_role(const OpInfo *op, u32 index, u32 count, bool is_address)
+{
+    if (is_address)
+        return ROLE_ADDRESS;
+    if (count < op->operands_min || count > op->operands_max || !op->roles)
+        return ROLE_DEF_USE;
+    return (Role)op->role[index < op->roles ? index : op->roles - 1u];
+}
+
+static inline bool op_has(const OpInfo *op, u32 flag) { return (op->flags & flag) != 0; }
+/* No memory, no side effect, not convergent, not volatile, not a terminator, no carry: may be deleted when dead,
+ * and repeated or moved to where its operands hold the same values. Whether an operand is a volatile special register
+ * is the caller's to see. */
+bool op_is_pure(const OpInfo *op);
+/* Whether the dotted part (with its dot: ".relaxed") occurs in the opcode. */
+bool op_has_modifier(const OpInfo *op, const char *part);
+
+u32 type_bits(Type type);          /* of one element; 1 for .pred, 0 for opaque types */
+TypeClass type_class(Type type);
+const char *type_name(Type type);  /* ".u32" */
+Type type_from_text(const char *text, u32 len); /* ".u32" -> TYPE_U32; TYPE_NONE when unknown */
+
+/* The comparison that holds exactly when `cmp` does not, on values of this class (floats: the unordered twin);
+ * CMP_NONE when the class has none. */
+Cmp cmp_inverse(Cmp cmp, TypeClass type);
+/* The comparison that holds for (b, a) exactly when `cmp` holds for (a, b). */
+Cmp cmp_swapped(Cmp cmp);
+const char *cmp_name(Cmp cmp); /* "eq" */
+
+/* Special registers: sregs.def. */
+typedef struct SregInfo {
+    const char *name;   /* "%tid" */
+    u8 components;      /* 0: scalar; 4: .x .y .z .w; also usable as a vector */
+    u8 type;            /* Type */
+    u8 uniformity;      /* Uniformity: UNI_DIVERGENT, UNI_WARP or UNI_CTA (grid-wide values are UNI_CTA) */
+    bool is_volatile;   /* reads may differ from one another: clocks, timers, %warpid, %smid, perf counters */
+    u64 min, max;       /* bounds that always hold (of .x .y .z; .w is not used) */
+} SregInfo;
+
+u32 sreg_count(void);
+const SregInfo *sreg_info(u32 sreg);                /* sreg in 0 .. sreg_count()-1 */
+/* Index of "%tid" or "%tid.x" (component -> *component, 0 for x; -1 whole or scalar); -1 when it is none.
+ * Names with a number (%pm0, %envreg31) have one row each. */
+int sreg_find(const char *text, u32 len, int *component);
+
+#endif

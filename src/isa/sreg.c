@@ -1,0 +1,49 @@
+/* Special registers: sregs.def decoded. */
+#include "isa/isa.h"
+
+#include <string.h>
+
+static const SregInfo sregs[] = {
+#define SREG(name, components, type, uniform, changes, low, high)                                            \
+    {(name), (components), TYPE_##type, UNI_##uniform, (changes), (low), (high)},
+#include "isa/sregs.def"
+#undef SREG
+};
+
+u32 sreg_count(void) { return COUNT_OF(sregs); }
+
+const SregInfo *sreg_info(u32 sreg) { return &sregs[sreg]; }
+
+/* Bytewise order of a name and a piece of text. */
+static int compare(const char *name, const char *text, u32 len)
+{
+    int order = strncmp(name, text, len);
+    return order ? order : name[len] != '\0';
+}
+
+int sreg_find(const char *text, u32 len, int *component)
+{
+    static const char axes[] = "xyzwrgba"; /* the last four are old names of the others */
+    const char *dot = memchr(text, '.', len);
+    u32 stem = dot ? (u32)(dot - text) : len;
+    u32 low = 0, high = COUNT_OF(sregs);
+    while (low < high) {
+        u32 mid = low + (high - low) / 2;
+        int order = compare(sregs[mid].name, text, stem);
+        if (order == 0) {
+            *component = -1;
+            if (!dot)
+                return (int)mid;
+            const char *axis = len == stem + 2 ? memchr(axes, dot[1], sizeof axes - 1) : NULL;
+            if (!axis || (axis - axes) % 4 >= sregs[mid].components)
+                return -1;
+            *component = (int)((axis - axes) % 4);
+            return (int)mid;
+        }
+        if (order < 0)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return -1;
+}

@@ -1,0 +1,116 @@
+/* The .def files as arrays, and what is asked of one row alone: types and comparisons. */
+#include "isa/tables.h"
+
+#include <string.h>
+
+/* The flag words of opcodes.def that are not OpFlags without their prefix. */
+enum {
+    CONVERGENT = OPF_CONVERGENT,
+    BARRIER = OPF_BARRIER,
+    KEEP = OPF_SIDE_EFFECT,
+    MEETS = OPF_CONVERGENT | OPF_NAMES_THREADS | OPF_SIDE_EFFECT,
+    TERMINATOR = OPF_TERMINATOR,
+    BRANCH = OPF_BRANCH,
+    NO_RETURN = OPF_NO_RETURN,
+    CALL = OPF_CALL,
+    COMMUTES = OPF_COMMUTES,
+    COMMUTES_ONE = OPF_COMMUTES | ROW_COMMUTES_ONE,
+    VOLATILE = OPF_VOLATILE,
+    FENCE = OPF_FENCE,
+    ASYNC = OPF_ASYNC,
+    CARRY_IN = OPF_CARRY_IN,
+    CHEAP = OPF_CHEAP,
+    CHEAP32 = OPF_CHEAP | ROW_CHEAP32,
+    CHEAP_INT = OPF_CHEAP | ROW_CHEAP_INT,
+};
+#define COMPARES ROW_COMPARES
+#define SIZED ROW_SIZED
+
+const OpRow isa_ops[OPC_COUNT] = {
+    [OPC_UNKNOWN] = {
+        .text = "", .shape = "x*", .mem = MEM_READ_WRITE, .space = SPACE_GENERIC, .strength = STRENGTH_STRONG,
+        .uniformity = UNI_DIVERGENT,
+        .flags = OPF_CONVERGENT | OPF_BARRIER | OPF_SIDE_EFFECT | OPF_VOLATILE | OPF_FENCE | OPF_ASYNC | OPF_CARRY_IN |
+                 OPF_CARRY_OUT,
+    },
+#define OP(id, dotted, operands, classes, effect, where, how, uniform, bits)                                 \
+    [OPC_##id] = {                                                                                           \
+        .text = (dotted), .len = sizeof(dotted) - 1, .shape = (operands), .takes = (classes) | M_TYPE,       \
+        .mem = MEM_##effect, .space = SPACE_##where, .strength = STRENGTH_##how,                             \
+        .uniformity = UNI_##uniform, .flags = (bits),                                                        \
+    },
+#include "isa/opcodes.def"
+#undef OP
+};
+
+const ModRow isa_mods[] = {
+#define TYPE(id, dotted, bits, class) {(dotted), M_TYPE, TYPE_##id, sizeof(dotted) - 1},
+#include "isa/modifiers.def"
+#define MOD(dotted, classes, value) {(dotted), (classes), (value), sizeof(dotted) - 1},
+#include "isa/modifiers.def"
+};
+
+const u32 isa_mod_count = COUNT_OF(isa_mods);
+
+/* ---- types ---------------------------------------------------------------------------------------------------- */
+
+static const struct {
+    u16 bits;
+    u8 class;
+} types[TYPE_COUNT] = {
+#define TYPE(id, dotted, size, kind) [TYPE_##id] = {(size), TC_##kind},
+#include "isa/modifiers.def"
+};
+
+u32 type_bits(Type type) { return types[type].bits; }
+
+TypeClass type_class(Type type) { return (TypeClass)types[type].class; }
+
+const char *type_name(Type type) { return type == TYPE_NONE ? "" : isa_mods[type - 1].text; }
+
+Type type_from_text(const char *text, u32 len)
+{
+    for (u32 t = TYPE_NONE + 1; t < TYPE_COUNT; t++) {
+        const ModRow *row = &isa_mods[t - 1];
+        if (row->len == len && !memcmp(row->text, text, len))
+            return (Type)t;
+    }
+    return TYPE_NONE;
+}
+
+/* ---- comparisons ---------------------------------------------------------------------------------------------- */
+
+/* CMP_NONE: no such comparison of that class. */
+static const struct {
+    const char *name;
+    u8 inverse_int, inverse_float, swapped;
+} comparisons[] = {
+    [CMP_NONE] = {"", CMP_NONE, CMP_NONE, CMP_NONE},
+    [CMP_EQ] = {"eq", CMP_NE, CMP_NEU, CMP_EQ},
+    [CMP_NE] = {"ne", CMP_EQ, CMP_EQU, CMP_NE},
+    [CMP_LT] = {"lt", CMP_GE, CMP_GEU, CMP_GT},
+    [CMP_LE] = {"le", CMP_GT, CMP_GTU, CMP_GE},
+    [CMP_GT] = {"gt", CMP_LE, CMP_LEU, CMP_LT},
+    [CMP_GE] = {"ge", CMP_LT, CMP_LTU, CMP_LE},
+    [CMP_LO] = {"lo", CMP_HS, CMP_NONE, CMP_HI},
+    [CMP_LS] = {"ls", CMP_HI, CMP_NONE, CMP_HS},
+    [CMP_HI] = {"hi", CMP_LS, CMP_NONE, CMP_LO},
+    [CMP_HS] = {"hs", CMP_LO, CMP_NONE, CMP_LS},
+    [CMP_EQU] = {"equ", CMP_NONE, CMP_NE, CMP_EQU},
+    [CMP_NEU] = {"neu", CMP_NONE, CMP_EQ, CMP_NEU},
+    [CMP_LTU] = {"ltu", CMP_NONE, CMP_GE, CMP_GTU},
+    [CMP_LEU] = {"leu", CMP_NONE, CMP_GT, CMP_GEU},
+    [CMP_GTU] = {"gtu", CMP_NONE, CMP_LE, CMP_LTU},
+    [CMP_GEU] = {"geu", CMP_NONE, CMP_LT, CMP_LEU},
+    [CMP_NUM] = {"num", CMP_NONE, CMP_NAN, CMP_NUM},
+    [CMP_NAN] = {"nan", CMP_NONE, CMP_NUM, CMP_NAN},
+};
+
+Cmp cmp_inverse(Cmp cmp, TypeClass type)
+{
+    return (Cmp)(type == TC_FLOAT ? comparisons[cmp].inverse_float : comparisons[cmp].inverse_int);
+}
+
+Cmp cmp_swapped(Cmp cmp) { return (Cmp)comparisons[cmp].swapped; }
+
+const char *cmp_name(Cmp cmp) { return comparisons[cmp].name; }
