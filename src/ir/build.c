@@ -1,0 +1,334 @@
+/* Making modules, functions, blocks, instructions and fresh names, and the small questions about instructions. */
+#define _GNU_SOURCE /* memmem */
+#include "ir/cfg.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- reading -------------------------------------------------------------------------------------------------- */
+
+u32 instr_operands(const Instr *i)
+{
+    u32 count = 0;
+    for_each_operand(o, (Instr *)i)
+        count++;
+    return count;
+}
+
+static const Operand *operand_of_kind(const Instr *i, OperandKind kind)
+{
+    for_each_operand(o, (Instr *)i)
+        if (o->kind == kind)
+            return o;
+    return NULL;
+}
+
+SymId call_callee(const Instr *i)
+{
+    if (!instr_is(i, OPF_CALL))
+        return 0;
+    const Operand *callee = operand_of_kind(i, OPND_SYM);
+    return callee ? callee->id : 0;
+}
+
+Block *branch_target(const Instr *i)
+{
+    const Operand *label = instr_is(i, OPF_BRANCH) ? operand_of_kind(i, OPND_LABEL) : NULL;
+    return label ? fn_block(i->block->fn, label->id) : NULL;
+}
+
+const Table *branch_table(const Instr *i)
+{
+    const Operand *table = instr_is(i, OPF_BRANCH) ? operand_of_kind(i, OPND_TABLE) : NULL;
+    return table ? &i->block->fn->tables.v[table->id] : NULL;
+}
+
+bool block_is_empty(const Block *b)
+{
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP || i->kind == INSTR_PRAGMA)
+            return false;
+    return true;
+}
+
+const Instr *instr_loc(const Instr *i)
+{
+    for (const Instr *before = i->prev; before; before = before->prev)
+        if (before->kind == INSTR_LOC)
+            return before;
+    return i->block->loc;
+}
+
+static bool is_line_end(char c) { return c == '\n' || c == '\r'; }
+
+static u32 skip_blanks(Str text, u32 at)
+{
+    while (at < text.len && (text.p[at] == ' ' || text.p[at] == '\t'))
+        at++;
+    return at;
+}
+
+/* Behind a comment that starts at `at`; `at` itself when there is none, or it does not end on this line. */
+static u32 skip_line_comment(Str text, u32 at)
+{
+    if (at + 1 >= text.len || text.p[at] != '/')
+        return at;
+    u32 to = at + 2;
+    if (text.p[at + 1] == '/') {
+        while (to < text.len && !is_line_end(text.p[to]))
+            to++;
+        return to;
+    }
+    if (text.p[at + 1] != '*')
+        return at;
+    for (; to + 1 < text.len && !is_line_end(text.p[to]); to++)
+        if (text.p[to] == '*' && text.p[to + 1] == '/')
+            return to + 2;
+    return at;
+}
+
+u32 text_item_end(Str text, u32 end)
+{
+    u32 at = skip_blanks(text, skip_line_comment(text, skip_blanks(text, end)));
+    if (at >= text.len || !is_line_end(text.p[at]))
+        return end;
+    bool crlf = text.p[at] == '\r' && at + 1 < text.len && text.p[at + 1] == '\n';
+    return at + (crlf ? 2 : 1);
+}
+
+/* ---- modules, functions, blocks ------------------------------------------------------------------------------- */
+
+Module *module_new(Arena *arena, const char *file, Str text)
+{
+    Module *m = arena_new(arena, Module);
+    m->arena = arena;
+    m->file = file;
+    m->text = text;
+    intern_init(&m->names, arena);
+    m->isa = isa_new(arena, &m->names);
+    vec_push(&m->syms, (Sym){0});
+    return m;
+}
+
+static void function_free(Function *fn)
+{
+    cfg_free(fn);
+    for (u32 s = 0; s < fn->scopes.n; s++)
+        vec_free(&fn->scopes.v[s].decls);
+    for (u32 t = 0; t < fn->tables.n; t++)
+        vec_free(&fn->tables.v[t].targets);
+    vec_free(&fn->regs);
+    vec_free(&fn->scopes);
+    vec_free(&fn->tables);
+    vec_free(&fn->blocks);
+    vec_free(&fn->params);
+    vec_free(&fn->origin_links);
+}
+
+void module_free(Module *m)
+{
+    for (u32 f = 0; f < m->functions.n; f++)
+        function_free(m->functions.v[f]);
+    vec_free(&m->functions);
+    vec_free(&m->syms);
+    vec_free(&m->other_names);
+    intern_free(&m->names);
+}
+
+Function *function_new(Module *m, const Name *name)
+{
+    Function *fn = arena_new(m->arena, Function);
+    fn->module = m;
+    fn->name = name;
+    vec_push(&fn->regs, (Reg){0});
+    vec_push(&fn->scopes, (Scope){0});
+    vec_push(&m->functions, fn);
+    return fn;
+}
+
+Block *block_new(Function *fn, ScopeId scope)
+{
+    Block *b = arena_new(fn->module->arena, Block);
+    b->id = fn->blocks.n;
+    b->fn = fn;
+    b->scope = scope;
+    vec_push(&fn->blocks, b);
+    return b;
+}
+
+void block_append_layout(Function *fn, Block *b)
+{
+    b->prev = fn->layout_last;
+    b->next = NULL;
+    if (b->prev)
+        b->prev->next = b;
+    else
+        fn->entry = b;
+    fn->layout_last = b;
+}
+
+/* ---- instructions --------------------------------------------------------------------------------------------- */
+
+static void set_slot_role(Operand *o, Role role)
+{
+    bool component = role == ROLE_DEF && o->kind == OPND_REG && o->sub >= SUB_X && o->sub <= SUB_W;
+    o->role = (u8)(component ? ROLE_DEF_USE : role); /* the other components keep their values */
+}
+
+/* Gives one top-level operand its role, and its members theirs. */
+static void set_role(Operand *o, Role role)
+{
+    set_slot_role(o, role);
+    if (!operand_is_aggregate(o))
+        return;
+    Role member = o->kind == OPND_MEM || o->kind == OPND_INDEX ? ROLE_USE : role;
+    for (Operand *m = o + 1, *end = o + operand_slots(o); m < end; m += operand_slots(m))
+        set_role(m, m->kind == OPND_MEM ? ROLE_ADDRESS : member);
+}
+
+/* Returns (defined), callee, arguments, prototype or targets. */
+static void fill_call_roles(Instr *i)
+{
+    bool before_callee = true;
+    for_each_operand(o, i) {
+        bool is_callee = o->kind == OPND_SYM || o->kind == OPND_REG;
+        if (o->kind == OPND_LIST)
+            set_role(o, before_callee ? ROLE_DEF : ROLE_USE);
+        else if (o->kind == OPND_TABLE)
+            set_role(o, ROLE_TABLE);
+        else
+            set_role(o, o->kind == OPND_SYM ? ROLE_FUNCTION : ROLE_USE);
+        before_callee &= !is_callee;
+    }
+}
+
+void instr_fill_roles(Instr *i)
+{
+    if (i->kind != INSTR_OP || !i->op)
+        return;
+    if (op_has(i->op, OPF_CALL)) {
+        fill_call_roles(i);
+        return;
+    }
+    u32 count = i->op->operands_min, index = 0;
+    for_each_operand(o, i)
+        set_role(o, op_role(i->op, index++, count, o->kind == OPND_MEM));
+    if (index >= i->op->operands_min && index <= i->op->operands_max)
+        return;
+    for_each_operand(o, i)
+        set_role(o, op_role(i->op, 0, index, o->kind == OPND_MEM));
+}
+
+static Instr *instr_alloc(Function *fn, u32 count)
+{
+    return arena_alloc_raw(fn->module->arena, sizeof(Instr) + count * sizeof(Operand));
+}
+
+Instr *instr_new(Function *fn, const OpInfo *op, const Operand *slots, u32 count)
+{
+    Instr *i = instr_alloc(fn, count);
+    *i = (Instr){.kind = INSTR_OP, .op = op, .slots = (u16)count, .changed = true, .origin = ++fn->origins};
+    if (count)
+        memcpy(i->opnd, slots, count * sizeof(Operand));
+    instr_fill_roles(i);
+    return i;
+}
+
+Instr *instr_clone(Function *fn, const Instr *i)
+{
+    Instr *copy = instr_alloc(fn, i->slots);
+    memcpy(copy, i, sizeof(Instr) + i->slots * sizeof(Operand));
+    copy->prev = copy->next = NULL;
+    copy->block = NULL;
+    copy->lead = copy->text.beg; /* the comments before it stay with the original */
+    return copy;
+}
+
+void instr_stand_for(Function *fn, Instr *i, const Instr *a, const Instr *b)
+{
+    if (!b || a->origin == b->origin) {
+        i->origin = a->origin;
+        return;
+    }
+    u32 made = ++fn->origins;
+    vec_push(&fn->origin_links, ((OriginLink){made, a->origin}));
+    vec_push(&fn->origin_links, ((OriginLink){made, b->origin}));
+    i->origin = made;
+}
+
+/* ---- fresh names ---------------------------------------------------------------------------------------------- */
+
+static bool text_has(Str text, const char *word)
+{
+    return text.len && memmem(text.p, text.len, word, strlen(word)) != NULL;
+}
+
+/* The text itself is searched, not the names that were parsed: names in debug sections count too. */
+static const char *fresh_stem(Module *m)
+{
+    char stem[64] = "po", start[80];
+    while (!m->fresh_stem) {
+        u32 len = (u32)snprintf(start, sizeof start, "%s_", stem) - 1;
+        if (!text_has(m->text, start) || len + 1 == sizeof stem)
+            m->fresh_stem = arena_copy(m->arena, stem, len);
+        memcpy(stem + len, "x", 2);
+    }
+    return m->fresh_stem;
+}
+
+const Name *fresh_label_name(Function *fn)
+{
+    char text[128];
+    int len = snprintf(text, sizeof text, "$L__%s_%u_%u", fresh_stem(fn->module), fn->sym, fn->new_names++);
+    return intern(&fn->module->names, text, (u32)len);
+}
+
+const Name *fresh_reg_stem(Function *fn)
+{
+    char text[128];
+    int len = snprintf(text, sizeof text, "%%%s_%u_", fresh_stem(fn->module), fn->new_names++);
+    return intern(&fn->module->names, text, (u32)len);
+}
+
+/* The declaration of phase-made registers of this type. All such declarations stand last in scope 0. */
+static Decl *fresh_decl(Function *fn, Type type, u32 *index)
+{
+    Scope *body = &fn->scopes.v[0];
+    for (u32 d = body->decls.n; d-- > 0;) {
+        Decl *decl = &body->decls.v[d];
+        if (decl->kind != DECL_REG || decl->text.end > decl->text.beg)
+            break;
+        *index = d;
+        if (fn->regs.v[decl->first_reg].type == type)
+            return decl;
+    }
+    *index = body->decls.n;
+    vec_push(&body->decls, ((Decl){.kind = DECL_REG, .early = true}));
+    return &vec_last(&body->decls);
+}
+
+RegId reg_new(Function *fn, Type type)
+{
+    RegId id = fn->regs.n;
+    u32 index;
+    Decl *decl = fresh_decl(fn, type, &index);
+    if (decl->regs == 0)
+        decl->first_reg = id;
+    const Name *stem = decl->regs ? fn->regs.v[decl->first_reg].name : fresh_reg_stem(fn);
+    vec_push(&fn->regs, ((Reg){.name = stem, .number = (i32)decl->regs, .type = (u8)type, .vector = 1, .decl = index}));
+    decl->regs++;
+    return id;
+}
+
+Label *label_new(Block *b)
+{
+    Label *label = arena_new(b->fn->module->arena, Label);
+    label->name = fresh_label_name(b->fn);
+    label->scope = b->scope;
+    Label **end = &b->labels;
+    while (*end)
+        end = &(*end)->next;
+    *end = label;
+    b->fn->changed = true;
+    return label;
+}

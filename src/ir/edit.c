@@ -1,0 +1,438 @@
+/* Changes to instructions, control flow and blocks. Edges follow by one rule: whatever changes the ways out of a block
+ * takes that block's edges off, makes its change, and puts them on again. */
+#include "ir/edit.h"
+
+#include <string.h>
+
+#include "ir/cfg.h"
+
+static void touch(Block *b) { b->fn->changed = true; }
+
+static void touch_instr(Instr *i)
+{
+    i->changed = true;
+    if (i->block)
+        touch(i->block);
+}
+
+static void edges_off(Block *b)
+{
+    u32 ways = b->fn->cfg ? block_ways(b) : 0;
+    for (u32 k = 0; k < ways; k++)
+        cfg_remove_edge(b->fn->cfg, b, block_way(b, k));
+}
+
+static void edges_on(Block *b)
+{
+    u32 ways = b->fn->cfg ? block_ways(b) : 0;
+    for (u32 k = 0; k < ways; k++)
+        cfg_add_edge(b->fn->cfg, b, block_way(b, k));
+}
+
+/* ---- instructions --------------------------------------------------------------------------------------------- */
+
+/* The scope that an item behind `before` (NULL: first in b) stands in. */
+static ScopeId scope_behind(const Block *b, const Instr *before)
+{
+    if (!before)
+        return b->scope;
+    return before->kind == INSTR_SCOPE_END ? b->fn->scopes.v[before->scope].parent : before->scope;
+}
+
+/* An instruction that comes to another scope prints from its operands: its text may mean other things there. */
+static void enter_scope(Instr *i, ScopeId scope)
+{
+    if (i->kind == INSTR_SCOPE_BEGIN || i->kind == INSTR_SCOPE_END || i->scope == scope)
+        return;
+    i->scope = scope;
+    i->changed |= i->kind == INSTR_OP;
+}
+
+static void link_behind(Block *b, Instr *before, Instr *i)
+{
+    i->block = b;
+    i->prev = before;
+    i->next = before ? before->next : b->first;
+    *(i->prev ? &i->prev->next : &b->first) = i;
+    *(i->next ? &i->next->prev : &b->last) = i;
+}
+
+static void unlink_instr(Instr *i)
+{
+    Block *b = i->block;
+    *(i->prev ? &i->prev->next : &b->first) = i->next;
+    *(i->next ? &i->next->prev : &b->last) = i->prev;
+    i->prev = i->next = NULL;
+    i->block = NULL;
+}
+
+static void insert_behind(Block *b, Instr *before, Instr *i)
+{
+    bool ends_block = instr_is(i, OPF_TERMINATOR);
+    enter_scope(i, scope_behind(b, before));
+    if (ends_block)
+        edges_off(b);
+    link_behind(b, before, i);
+    if (ends_block)
+        edges_on(b);
+    touch(b);
+}
+
+void instr_remove(Instr *i)
+{
+    Block *b = i->block;
+    bool ends_block = i == block_terminator(b);
+    if (ends_block)
+        edges_off(b);
+    unlink_instr(i);
+    if (ends_block)
+        edges_on(b);
+    touch(b);
+}
+
+void instr_insert_before(Instr *at, Instr *i) { insert_behind(at->block, at->prev, i); }
+void instr_insert_after(Instr *at, Instr *i) { insert_behind(at->block, at, i); }
+
+void instr_append(Block *b, Instr *i)
+{
+    Instr *end = block_terminator(b);
+    insert_behind(b, end ? end->prev : b->last, i);
+}
+
+void instr_set_op(Instr *i, const OpInfo *op)
+{
+    i->op = op;
+    instr_fill_roles(i);
+    touch_instr(i);
+}
+
+void instr_set_guard(Instr *i, RegId guard, bool negated)
+{
+    i->guard = guard;
+    i->guard_not = guard && negated;
+    touch_instr(i);
+}
+
+Instr *instr_set_operands(Instr *i, const Operand *slots, u32 count)
+{
+    Block *b = i->block;
+    bool ends_block = b && i == block_terminator(b);
+    Instr *to = i;
+    if (ends_block)
+        edges_off(b);
+    if (count > i->slots) {
+        Arena *arena = b ? b->fn->module->arena : NULL;
+        to = arena_alloc(arena, sizeof(Instr) + count * sizeof(Operand));
+        memcpy(to, i, sizeof(Instr));
+        *(i->prev ? &i->prev->next : &b->first) = to;
+        *(i->next ? &i->next->prev : &b->last) = to;
+        i->prev = i->next = NULL;
+        i->block = NULL;
+    }
+    to->slots = (u16)count;
+    if (count)
+        memmove(to->opnd, slots, count * sizeof(Operand)); /* they may be i's own */
+    instr_fill_roles(to);
+    if (ends_block)
+        edges_on(b);
+    touch_instr(to);
+    return to;
+}
+
+/* ---- control flow ---------------------------------------------------------------------------------------------- */
+
+void block_set_fall(Block *b, Block *to)
+{
+    Cfg *cfg = b->fn->cfg;
+    if (b->fall == to)
+        return;
+    if (cfg && b->fall)
+        cfg_remove_edge(cfg, b, b->fall);
+    if (cfg && to)
+        cfg_add_edge(cfg, b, to);
+    b->fall = to;
+    if (to)
+        b->falls_off = false;
+    else
+        b->jump = NULL;
+    if (b->jump) {
+        b->jump->opnd[0].id = to->id;
+        b->jump->changed = true;
+    }
+    touch(b);
+}
+
+static void set_label(Instr *branch, Block *to)
+{
+    for_each_operand(o, branch)
+        if (o->kind == OPND_LABEL)
+            *o = (Operand){.kind = OPND_LABEL, .role = o->role, .id = to->id};
+    branch->changed = true;
+}
+
+void block_set_branch_target(Block *b, Block *to)
+{
+    Instr *branch = block_terminator(b);
+    Block *old = branch_target(branch);
+    if (old == to)
+        return;
+    if (b->fn->cfg) {
+        cfg_remove_edge(b->fn->cfg, b, old);
+        cfg_add_edge(b->fn->cfg, b, to);
+    }
+    set_label(branch, to);
+    touch(b);
+}
+
+static bool uses_table(const Block *b, u32 index)
+{
+    const Instr *end = block_terminator(b);
+    const Table *table = end ? branch_table(end) : NULL;
+    return table == &b->fn->tables.v[index];
+}
+
+/* Whoever uses the table is a predecessor of each of its targets. */
+static bool table_is_shared(const Block *b, u32 index)
+{
+    Function *fn = b->fn;
+    const Table *table = &fn->tables.v[index];
+    if (!fn->cfg) {
+        for_each_block(other, fn)
+            if (other != b && uses_table(other, index))
+                return true;
+        return false;
+    }
+    CfgList users = cfg_preds(fn, fn_block(fn, table->targets.v[0]));
+    for (u32 k = 0; k < users.n; k++)
+        if (users.v[k].block != b && uses_table(users.v[k].block, index))
+            return true;
+    return false;
+}
+
+/* A table of its own for b's branch; answers its index. */
+static u32 table_copy(Block *b, u32 index)
+{
+    Function *fn = b->fn;
+    Instr *branch = block_terminator(b);
+    u32 copy = fn->tables.n;
+    Table made = {.kind = TABLE_BRANCH, .changed = true, .name = fresh_label_name(fn), .scope = branch->scope};
+    for (u32 k = 0; k < fn->tables.v[index].targets.n; k++)
+        vec_push(&made.targets, fn->tables.v[index].targets.v[k]);
+    vec_push(&fn->tables, made);
+    for_each_operand(o, branch)
+        if (o->kind == OPND_TABLE)
+            o->id = copy;
+    branch->changed = true;
+    return copy;
+}
+
+static void redirect_table(Block *b, u32 index, const Block *from, const Block *to)
+{
+    Table *table = &b->fn->tables.v[index];
+    u32 hits = 0;
+    for (u32 k = 0; k < table->targets.n; k++)
+        hits += table->targets.v[k] == from->id;
+    if (!hits)
+        return;
+    if (table_is_shared(b, index)) {
+        index = table_copy(b, index); /* tables may move */
+        table = &b->fn->tables.v[index];
+    }
+    for (u32 k = 0; k < table->targets.n; k++)
+        if (table->targets.v[k] == from->id)
+            table->targets.v[k] = to->id;
+    table->changed = true;
+}
+
+void block_redirect(Block *b, Block *from, Block *to)
+{
+    Instr *end = block_terminator(b);
+    const Table *table = end ? branch_table(end) : NULL;
+    if (from == to)
+        return;
+    if (table)
+        redirect_table(b, (u32)(table - b->fn->tables.v), from, to); /* asks for edges: before they change */
+    if (b->fn->cfg)
+        cfg_redirect(b->fn->cfg, b, from, to);
+    if (end && branch_target(end) == from)
+        set_label(end, to);
+    if (b->fall == from) {
+        b->fall = to;
+        if (b->jump)
+            set_label(b->jump, to);
+    }
+    touch(b);
+}
+
+void block_remove_terminator(Block *b)
+{
+    Instr *end = block_terminator(b);
+    if (end)
+        instr_remove(end);
+}
+
+void block_set_branch(Block *b, RegId guard, bool negated, Block *to, bool uniform)
+{
+    Function *fn = b->fn;
+    const char *text = uniform ? "bra.uni" : "bra";
+    Operand label = {.kind = OPND_LABEL, .id = to->id};
+    Instr *branch = instr_new(fn, isa_decode(fn->module->isa, text, (u32)strlen(text)), &label, 1);
+    branch->guard = guard;
+    branch->guard_not = negated;
+    instr_append(b, branch);
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------------------- */
+
+static void layout_unlink(Block *b)
+{
+    Function *fn = b->fn;
+    *(b->prev ? &b->prev->next : &fn->entry) = b->next;
+    *(b->next ? &b->next->prev : &fn->layout_last) = b->prev;
+    b->prev = b->next = NULL;
+}
+
+static void layout_link_behind(Block *b, Block *after)
+{
+    b->prev = after;
+    b->next = after->next;
+    after->next = b;
+    *(b->next ? &b->next->prev : &b->fn->layout_last) = b;
+}
+
+static bool in_layout(const Block *b) { return b->prev || b->fn->entry == b; }
+
+void block_move_after(Block *b, Block *after)
+{
+    if (b == after || after->next == b)
+        return;
+    if (in_layout(b))
+        layout_unlink(b);
+    layout_link_behind(b, after);
+    touch(b);
+}
+
+void block_move_to_end(Block *b) { block_move_after(b, b->fn->layout_last); }
+
+/* The items from `first` on go to the end of `to`. */
+static void move_items(Instr *first, Block *to)
+{
+    Block *from = first->block;
+    Instr *last = from->last;
+    from->last = first->prev;
+    *(first->prev ? &first->prev->next : &from->first) = NULL;
+    first->prev = to->last;
+    *(to->last ? &to->last->next : &to->first) = first;
+    to->last = last;
+    for (Instr *i = first; i; i = i->next)
+        i->block = to;
+}
+
+/* b's way on becomes that of `to`. */
+static void move_exit(Block *b, Block *to)
+{
+    to->fall = b->fall;
+    to->jump = b->jump;
+    to->falls_off = b->falls_off;
+    if (to->jump)
+        to->jump->block = to;
+    b->fall = NULL;
+    b->jump = NULL;
+    b->falls_off = false;
+}
+
+Block *block_split_before(Instr *at)
+{
+    Block *b = at->block, *rest = block_new(b->fn, b->scope);
+    edges_off(b);
+    rest->loc = (Instr *)instr_loc(at);
+    move_items(at, rest);
+    move_exit(b, rest);
+    b->fall = rest;
+    edges_on(b);
+    edges_on(rest);
+    if (in_layout(b))
+        layout_link_behind(rest, b);
+    touch(b);
+    return rest;
+}
+
+bool block_can_join(const Block *a, const Block *b)
+{
+    if (a == b || a->fall != b || block_terminator(a) || b->fn->entry == b)
+        return false;
+    for (const Label *l = b->labels; l; l = l->next)
+        if (l->pinned)
+            return false;
+    CfgList preds = cfg_preds(b->fn, b);
+    return preds.n == 1 && preds.v[0].ways == 1;
+}
+
+/* At the seam the .loc that b starts with may have to be said again. */
+static void join_locs(Block *a, Block *b)
+{
+    const Instr *loc = b->loc, *before = a->last ? a->last->kind == INSTR_LOC ? a->last : instr_loc(a->last) : a->loc;
+    bool starts_with_loc = b->first && b->first->kind == INSTR_LOC;
+    if (!loc || starts_with_loc || (before && before->text.beg == loc->text.beg))
+        return;
+    insert_behind(a, a->last, instr_clone(a->fn, loc));
+}
+
+/* b's items now stand in a's scope; scopes inside b hang on that. */
+static void join_scopes(Block *a, Block *b)
+{
+    Function *fn = a->fn;
+    if (a->scope == b->scope)
+        return;
+    for_each_instr(i, b) {
+        Scope *inner = &fn->scopes.v[i->scope];
+        if (i->kind == INSTR_SCOPE_BEGIN && inner->parent == b->scope) {
+            inner->parent = a->scope;
+            inner->depth = fn->scopes.v[a->scope].depth + 1;
+        } else if (i->scope == b->scope) {
+            enter_scope(i, a->scope);
+        }
+    }
+}
+
+void block_join(Block *a, Block *b)
+{
+    edges_off(b);
+    edges_off(a);
+    join_locs(a, b);
+    join_scopes(a, b);
+    if (b->first)
+        move_items(b->first, a);
+    move_exit(b, a);
+    if (a->jump && a->scope != b->scope)
+        enter_scope(a->jump, a->scope);
+    edges_on(a);
+    layout_unlink(b);
+    b->dead = true;
+    touch(a);
+}
+
+void block_remove(Block *b)
+{
+    edges_off(b);
+    b->fall = NULL;
+    b->jump = NULL;
+    if (in_layout(b))
+        layout_unlink(b);
+    b->dead = true;
+    touch(b);
+}
+
+Block *block_clone(Block *b)
+{
+    Function *fn = b->fn;
+    Block *copy = block_new(fn, b->scope);
+    copy->loc = b->loc;
+    copy->fall = b->fall;
+    copy->falls_off = b->falls_off;
+    for_each_instr(i, b)
+        link_behind(copy, copy->last, instr_clone(fn, i));
+    edges_on(copy);
+    touch(b);
+    return copy;
+}

@@ -1,0 +1,53 @@
+/* The only ways in which a phase changes a function. Each keeps the CFG edges (fn->cfg, if built) in step, and marks
+ * the function and what it touches as changed. None of them fixes the layout: edit_layout does, once, when a phase ends.
+ *
+ * An instruction that comes to stand in another scope prints from its operands there. Where a scope's blocks no longer
+ * stand together, or something outside uses what it declares, edit_layout dissolves it (ir/scopes.h): splitting in-block
+ * scopes, cloning them, or joining blocks of two scopes is sound, but costs text. */
+#ifndef PTXOPT_IR_EDIT_H
+#define PTXOPT_IR_EDIT_H
+
+#include "ir/ir.h"
+
+/* Instructions. */
+void instr_remove(Instr *i);
+void instr_insert_before(Instr *at, Instr *i);
+void instr_insert_after(Instr *at, Instr *i);
+void instr_append(Block *b, Instr *i);              /* behind the last; before the terminator if there is one */
+void instr_set_op(Instr *i, const OpInfo *op);      /* another full opcode; roles follow */
+void instr_set_guard(Instr *i, RegId guard, bool negated); /* 0: none */
+/* Replaces all operands: answers the instruction that now stands in its place (it moves when it has to grow). */
+Instr *instr_set_operands(Instr *i, const Operand *slots, u32 count);
+
+/* Control flow. */
+void block_set_fall(Block *b, Block *to);           /* drops the jump's text if it leads elsewhere */
+void block_set_branch_target(Block *b, Block *to);  /* of the bra that terminates b */
+/* Every way from b to `from` now leads to `to`: branch, fall-through and table entries (the table is copied first when
+ * other blocks use it too). */
+void block_redirect(Block *b, Block *from, Block *to);
+void block_remove_terminator(Block *b);             /* control now goes to fall */
+/* Gives b a conditional branch `@[!]guard bra to` in front of its fall-through; b has no terminator. uniform: bra.uni */
+void block_set_branch(Block *b, RegId guard, bool negated, Block *to, bool uniform);
+
+/* Blocks. */
+Block *block_split_before(Instr *at);               /* at and what follows move to a new block, laid out behind */
+/* Whether b may be appended to a: a only goes there, nobody else does, no pinned label. Blocks of two scopes too: left apart,
+ * they would be one block for whoever reads the output again. Needs fn->cfg. */
+bool block_can_join(const Block *a, const Block *b);
+void block_join(Block *a, Block *b);                /* b, whose only way in is a.fall, is appended to a and removed */
+void block_remove(Block *b);                        /* unreachable; its labels must not be pinned */
+void block_move_after(Block *b, Block *after);      /* layout only */
+void block_move_to_end(Block *b);
+Block *block_clone(Block *b);                       /* body and terminator, same successors; not in the layout, no labels */
+
+/* Before the first phase: blocks behind labels that nothing names become one with the block before; no text changes. */
+void absorb_idle_labels(Function *fn);
+
+/* Ends a phase (fn->changed says whether there is anything to do): a jump for every block whose fall is not next in layout, a label for every block that is jumped to, `ret`
+ * for a block that ran off the end and is not last any more. Existing jumps to the next block stay. */
+void edit_layout(Function *fn);
+/* Behind that, and with fn->cfg: joins blocks that nothing parts any more, and those with nothing but labels in between, so
+ * that the blocks are those that the printed text would be read as. */
+void edit_places(Function *fn);
+
+#endif

@@ -1,0 +1,113 @@
+/* Labels that nothing names ($L__tmp0 of LLVM's line tables) part no blocks: what stands behind one goes on the block before
+ * it, and the label's text leads that item from now on, like a comment. A function whose only oddity they are is then not
+ * changed for them, and one that is changed keeps them. */
+
+#include "ir/edit.h"
+
+#include "base/bitset.h"
+
+/* The blocks that branches and tables name. */
+static void find_named(Function *fn, BitSet *named)
+{
+    for_each_block(b, fn) {
+        const Block *target = block_terminator(b) ? branch_target(b->last) : NULL;
+        if (target)
+            bitset_add(named, target->id);
+        if (b->jump)
+            bitset_add(named, b->fall->id);
+    }
+    for (u32 t = 0; t < fn->tables.n; t++)
+        for (u32 k = 0; k < fn->tables.v[t].targets.n; k++)
+            bitset_add(named, fn->tables.v[t].targets.v[k]);
+}
+
+/* In one scope no two labels have one name, so text may keep them, as long as no scope dissolves into this one. */
+static bool has_one_scope(const Function *fn)
+{
+    for (u32 s = 1; s < fn->scopes.n; s++)
+        if (!fn->scopes.v[s].in_block)
+            return false;
+    return true;
+}
+
+/* Whether b's labels are named nowhere, and nothing (no declaration) stands between them and the item with the lead. */
+static bool is_idle(const Module *m, const Block *b, const BitSet *named, u32 lead)
+{
+    if (!b->labels || bitset_has(named, b->id))
+        return false;
+    u32 end = 0;
+    for (const Label *l = b->labels; l; l = l->next) {
+        if (l->pinned || (end && l->lead != end && l->lead != text_item_end(m->text, end)))
+            return false;
+        end = l->text.end;
+    }
+    return lead == end || lead == text_item_end(m->text, end);
+}
+
+static void unlink_next(Block *a)
+{
+    Block *b = a->next;
+    a->next = b->next;
+    if (b->next)
+        b->next->prev = a;
+    else
+        a->fn->layout_last = a;
+    b->dead = true;
+}
+
+static void absorb(Block *a, Block *b)
+{
+    b->first->lead = b->labels->lead;
+    for_each_instr(i, b)
+        i->block = a;
+    b->first->prev = a->last;
+    if (a->last)
+        a->last->next = b->first;
+    else
+        a->first = b->first;
+    a->last = b->last;
+    a->fall = b->fall;
+    a->jump = b->jump;
+    if (a->jump)
+        a->jump->block = a;
+    a->falls_off = b->falls_off;
+    unlink_next(a);
+}
+
+/* Nothing but labels in front of the closing brace: they lead that. */
+static void absorb_end(Function *fn, const BitSet *named)
+{
+    Block *b = fn->layout_last, *a = b->prev;
+    u32 *lead = &fn->scopes.v[0].lead_close;
+    if (!a || b->first || (a->fall == b && block_terminator(a)) || !is_idle(fn->module, b, named, *lead))
+        return;
+    *lead = b->labels->lead;
+    if (a->fall == b) {
+        a->fall = NULL;
+        a->falls_off = true;
+    }
+    unlink_next(a);
+}
+
+static void absorb_idle(Function *fn, BitSet *named)
+{
+    for (Block *a = fn->entry; a; a = a->next) {
+        Block *b = a->next;
+        while (b && a->fall == b && !a->jump && !block_terminator(a) && b->first && is_idle(fn->module, b, named, b->first->lead)) {
+            absorb(a, b);
+            b = a->next;
+        }
+    }
+    absorb_end(fn, named);
+}
+
+void absorb_idle_labels(Function *fn)
+{
+    if (!fn->entry || !has_one_scope(fn))
+        return;
+    Arena arena = {0};
+    BitSet named = bitset_new(&arena, fn->blocks.n);
+    find_named(fn, &named);
+    absorb_idle(fn, &named);
+    arena_free(&arena);
+}

@@ -1,0 +1,328 @@
+/* The program as the phases see it: Module > Function > Block > Instr > Operand, all on this one page.
+ *
+ * Text.      Every object remembers the source text it came from. A function that no phase changed is printed as its
+ *            own bytes; in a changed one every instruction whose `changed` is unset still prints its own bytes.
+ * Registers  are numbered per function after scope resolution: two `%p` of two scopes are two RegIds. Not SSA.
+ * Blocks     end after a terminator (guarded or not) or before a label. Where control goes on is `fall`, never the
+ *            layout: `@p bra L;` at the end of a block goes to L or to `fall`. An unconditional `bra` is not in the
+ *            instruction list: it is the block's `jump` (kept for its text), and its target is `fall`. A block whose
+ *            `fall` is not next in layout has a jump; edit_layout() makes them where phases left them out.
+ * Scopes     A `{ }` without labels or branches inside lives in one block, as SCOPE_BEGIN .. SCOPE_END items. Every
+ *            other scope begins and ends between blocks (Block.scope); the printer writes its braces, and dissolves the
+ *            scope (renaming what would clash) when the layout or a branch no longer respects it.
+ * Edges      live in the Cfg (ir/cfg.h), computed from terminator and `fall`; phases change control flow
+ *            through ir/edit.h only, which keeps the edges. */
+#ifndef PTXOPT_IR_IR_H
+#define PTXOPT_IR_IR_H
+
+#include "base/arena.h"
+#include "base/intern.h"
+#include "base/vec.h"
+#include "isa/isa.h"
+
+typedef struct Block Block;
+typedef struct Instr Instr;
+typedef struct Function Function;
+typedef struct Module Module;
+typedef struct Cfg Cfg;
+
+typedef u32 RegId;   /* index into Function.regs; 0 is none */
+typedef u32 ScopeId; /* index into Function.scopes; 0 is the function's body (parameters included) */
+typedef u32 SymId;   /* index into Module.syms; 0 is none */
+
+/* ---- operands ------------------------------------------------------------------------------------------------- */
+
+typedef enum OperandKind {
+    OPND_REG,   /* id: RegId; value: constant added (`%r1+4`); sub: .x .y .z .w .b0..b3 .h0 .h1; SUB_OTHER (a video
+                 * instruction's .b3210): value: index into Module.other_names of the text behind the dot */
+    OPND_SREG,  /* id: special register; sub: component */
+    OPND_IMM,   /* value: the integer's 64 bits */
+    OPND_FLOAT, /* value: the bits; FLOAT_SINGLE: an 0f literal, else those of a double */
+    OPND_SYM,   /* id: SymId (variable, parameter, function); value: byte offset */
+    OPND_LABEL, /* id: Block.id; value: which of the block's labels was written, from 1 (0: any will do) */
+    OPND_TABLE, /* id: index into Function.tables */
+    OPND_SINK,  /* _ */
+    OPND_NAME,  /* name that is none of these (WARP_SZ, a texture mode...): id: index into Module.names */
+    /* aggregates: `id` members follow, each with its own members; `value` counts all operand slots below */
+    OPND_MEM,   /* [base], [base+offset], [tex, {x, y}], [symbol], [1]: the offset is in the first member's value */
+    OPND_VEC,   /* {a, b} */
+    OPND_PAIR,  /* p|q */
+    OPND_LIST,  /* (a, b): of call */
+    OPND_INDEX, /* array[index]: the element, by constant or register; its address where no memory is accessed */
+} OperandKind;
+
+enum OperandFlag {
+    OPNDF_NOT = 1 << 0,     /* !p */
+    OPNDF_NEG = 1 << 1,     /* -r */
+    OPNDF_SINGLE = 1 << 2,  /* OPND_FLOAT of 32 bits */
+    OPNDF_UNSIGNED = 1 << 3 /* OPND_IMM written with U, or too large for a signed one */
+};
+
+typedef enum SubReg { SUB_NONE, SUB_X, SUB_Y, SUB_Z, SUB_W, SUB_B0, SUB_B1, SUB_B2, SUB_B3, SUB_H0, SUB_H1,
+    SUB_OTHER } SubReg;
+
+typedef struct Operand {
+    u8 kind;  /* OperandKind */
+    u8 flags; /* OperandFlag */
+    u8 sub;   /* SubReg */
+    u8 role;  /* Role, of isa/isa.h, on every slot (members carry their own: registers of an address are uses) */
+    u32 id;
+    i64 value;
+} Operand;
+
+static inline bool operand_is_aggregate(const Operand *o) { return o->kind >= OPND_MEM; }
+/* Slots that the operand takes, itself included: `o += operand_slots(o)` is the next sibling. */
+static inline u32 operand_slots(const Operand *o) { return operand_is_aggregate(o) ? 1 + (u32)o->value : 1; }
+
+/* ---- instructions --------------------------------------------------------------------------------------------- */
+
+typedef enum InstrKind {
+    INSTR_OP,          /* executes: op is set */
+    INSTR_LOC,         /* .loc: debug position of what follows */
+    INSTR_PRAGMA,      /* .pragma: stays right before what follows */
+    INSTR_SCOPE_BEGIN, /* { of a scope inside this block: id in `scope`; its declarations print behind it */
+    INSTR_SCOPE_END,   /* } */
+} InstrKind;
+
+struct Instr {
+    Instr *prev, *next;
+    const OpInfo *op;   /* INSTR_OP only */
+    Block *block;
+    Span text;          /* own text with guard and `;`; empty when made by a phase */
+    u32 lead;           /* own text with the blanks and comments before it starts here (<= text.beg) */
+    RegId guard;        /* 0: always executed */
+    ScopeId scope;      /* innermost scope, in-block scopes included; SCOPE_BEGIN/END: the scope itself */
+    u32 origin;         /* number of the instruction that this one is, or stands for; clones share it */
+    u16 slots;          /* operand slots */
+    u8 kind;            /* InstrKind */
+    bool guard_not;     /* @!p */
+    bool changed;       /* print from operands, not from text */
+    Operand opnd[];
+};
+
+/* ---- registers, symbols, scopes ------------------------------------------------------------------------------- */
+
+typedef struct Reg {
+    const Name *name;  /* as printed; for a member of `%r<10>` the name's stem, and `number` */
+    i32 number;        /* -1: the name is whole */
+    u8 type;           /* Type */
+    u8 vector;         /* 1, or 2, 4 for `.reg .v2` */
+    bool renamed;      /* name differs from the source's: instructions that hold it print from operands */
+    bool is_param;     /* `.reg` parameter or result of a .func: the caller writes or reads it */
+    ScopeId scope;
+    u32 decl;          /* index into Scope.decls */
+} Reg;
+
+typedef enum SymKind { SYM_VAR, SYM_PARAM, SYM_FUNC, SYM_REG_PARAM /* `.reg` parameter of a .func: see Reg */ } SymKind;
+
+typedef struct Sym {
+    const Name *name;
+    u8 kind;           /* SymKind */
+    u8 space;          /* Space */
+    u8 type;           /* Type of an element */
+    bool renamed;
+    bool is_extern;
+    i64 bytes;         /* size; -1 unknown (extern arrays, opaque) */
+    u32 align;
+    Function *owner;   /* of a local variable or parameter; NULL at module level */
+    ScopeId scope;     /* inside owner */
+    Function *function;/* SYM_FUNC */
+    Span text;         /* its declaration */
+} Sym;
+
+typedef enum DeclKind { DECL_REG, DECL_VAR, DECL_OTHER } DeclKind;
+
+/* A declaration statement: `.reg .b32 %r<10>, %x;`, `.shared .align 4 .b8 buf[64];`. */
+typedef struct Decl {
+    u8 kind;
+    bool early;        /* stands before the first instruction of its scope, or may: prints where the scope starts */
+    u32 lead;
+    Span text;         /* empty: made by a phase */
+    Str renamed;       /* prints instead of the text when its names had to change */
+    RegId first_reg;   /* made by a phase: registers of one type and stem, this one and ... */
+    u32 regs;          /* ... its like up to number regs - 1 */
+    SymId sym;         /* DECL_VAR: the first of ... */
+    u32 syms;
+} Decl;
+
+typedef struct Scope {
+    ScopeId parent;    /* of scope 0: 0 */
+    u32 depth;
+    bool in_block;     /* straight-line: see SCOPE_BEGIN */
+    bool dissolved;    /* prints without braces; its declarations print in the parent */
+    Span open, close;  /* text of `{` and `}` */
+    u32 lead_open, lead_close;
+    VEC(Decl) decls;
+} Scope;
+
+/* `.branchtargets`, `.callprototype`, `.calltargets`: label-named lists; print before their first user. */
+typedef enum TableKind { TABLE_BRANCH, TABLE_PROTO, TABLE_CALL } TableKind;
+typedef struct Table {
+    u8 kind;
+    bool changed;      /* print from targets */
+    bool renamed;
+    const Name *name;
+    ScopeId scope;
+    u32 lead;
+    Span text;         /* label to `;` */
+    VEC(u32) targets;  /* TABLE_BRANCH: Block.id, in order; TABLE_CALL: SymId */
+} Table;
+
+/* ---- blocks and functions ------------------------------------------------------------------------------------- */
+
+typedef struct Label {
+    struct Label *next;
+    const Name *name;
+    ScopeId scope;
+    u32 lead;
+    Span text;         /* `name:`; empty when made by a phase */
+    bool pinned;       /* debug sections or unknown operands name it: the block must stay */
+    bool renamed;
+} Label;
+
+struct Block {
+    u32 id;            /* index into Function.blocks */
+    ScopeId scope;
+    Function *fn;
+    Block *prev, *next;   /* layout */
+    Label *labels;        /* in source order */
+    Instr *first, *last;  /* the terminator, if any, is last */
+    Block *fall;          /* where control goes when no terminator takes it away; NULL: nowhere */
+    Instr *jump;          /* the unconditional `bra` to fall, if the text has one (or needs one) */
+    Instr *loc;           /* the .loc in force where the block starts, NULL if none */
+    u32 tail_lead;        /* text after the last item up to the next block's lead belongs to the next */
+    bool falls_off;       /* control runs off the end of the function's text: like ret */
+    bool dead;            /* unlinked */
+};
+
+/* The terminator: bra with a label or guarded, brx, ret, exit; NULL when the block only goes to `fall`. */
+static inline Instr *block_terminator(const Block *b)
+{
+    return b->last && b->last->kind == INSTR_OP && op_has(b->last->op, OPF_TERMINATOR) ? b->last : NULL;
+}
+
+/* A branch that a phase made of others does their work: see instr_stand_for. */
+typedef struct OriginLink {
+    u32 made, source;  /* Instr.origin; source < made */
+} OriginLink;
+
+struct Function {
+    Module *module;
+    const Name *name;
+    SymId sym;
+    bool is_entry, is_definition, has_noreturn;
+    bool changed;              /* some phase rewrote something: print from the IR */
+    const char *untouchable;   /* why no phase may touch it; NULL: they may */
+    Span untouchable_at;
+    u32 lead;                  /* blanks and comments before the function start here */
+    Span text;                 /* first directive to closing brace or `;` */
+    Span open, close;          /* its braces; empty for a prototype */
+    VEC(Reg) regs;             /* [0] unused */
+    VEC(Scope) scopes;
+    VEC(Table) tables;
+    VEC(Block *) blocks;       /* by id; dead ones stay */
+    VEC(SymId) params;         /* in order; return parameters first */
+    u32 return_params;
+    Block *entry, *layout_last;/* entry is first in layout */
+    i32 block_shape[3];        /* .reqntid, or .maxntid; 0 unknown */
+    bool shape_exact;          /* from .reqntid */
+    u32 new_names;             /* counter behind fresh labels and registers */
+    u32 origins;               /* the last Instr.origin given out; they start at 1 */
+    VEC(OriginLink) origin_links; /* by `made`, ascending */
+    Cfg *cfg;                  /* edges, once cfg_build ran; owned by the pipeline */
+};
+
+typedef struct Source Source; /* parse/source.h */
+
+struct Module {
+    Arena *arena;
+    Intern names;
+    Isa *isa;
+    Str text;                  /* the whole source */
+    const char *file;
+    u32 version_major, version_minor, target_sm; /* .version, .target sm_NN; 0 unknown */
+    bool debug;                /* .target ..., debug */
+    VEC(Function *) functions; /* in text order, prototypes included */
+    VEC(Sym) syms;             /* [0] unused */
+    VEC(const Name *) other_names; /* OPND_NAME */
+    const char *fresh_stem;    /* new names start with %STEM_ or $L__STEM_; chosen when the first one is made */
+};
+
+/* ---- reading -------------------------------------------------------------------------------------------------- */
+
+static inline Str span_str(const Module *m, Span s) { return (Str){m->text.p + s.beg, s.end - s.beg}; }
+static inline Reg *fn_reg(const Function *fn, RegId id) { return &fn->regs.v[id]; }
+static inline Block *fn_block(const Function *fn, u32 id) { return fn->blocks.v[id]; }
+
+#define for_each_block(b, fn) for (Block *b = (fn)->entry; b; b = b->next)
+#define for_each_instr(i, b) for (Instr *i = (b)->first; i; i = i->next)
+/* Top-level operands, in order. */
+#define for_each_operand(o, i) for (Operand *o = (i)->opnd; o < (i)->opnd + (i)->slots; o += operand_slots(o))
+/* Every slot, members of aggregates included. */
+#define for_each_slot(o, i) for (Operand *o = (i)->opnd; o < (i)->opnd + (i)->slots; o++)
+
+static inline bool instr_is(const Instr *i, u32 flag) { return i->kind == INSTR_OP && op_has(i->op, flag); }
+/* A guarded definition may leave the old value: it does not kill. */
+static inline bool slot_is_def(const Operand *o) { return o->kind == OPND_REG && (o->role == ROLE_DEF || o->role == ROLE_DEF_USE); }
+static inline bool slot_is_use(const Operand *o) { return o->kind == OPND_REG && o->role != ROLE_DEF; }
+
+/* Top-level operand number n, or NULL. */
+static inline Operand *instr_operand(Instr *i, u32 n)
+{
+    for_each_operand(o, i)
+        if (n-- == 0)
+            return o;
+    return NULL;
+}
+
+u32 instr_operands(const Instr *i);
+/* A call: whether direct, its callee's symbol (0: indirect). Operand order of a call in the IR is normalised:
+ * LIST of returns (maybe empty), callee (SYM or REG), LIST of arguments (maybe empty), [TABLE prototype or targets]. */
+SymId call_callee(const Instr *i);
+/* Target of a bra; entries of a brx come from its table. */
+Block *branch_target(const Instr *i);
+const Table *branch_table(const Instr *i);
+bool block_is_empty(const Block *b); /* no instruction that executes and no pragma; labels and jump do not count */
+/* The .loc in force at i (itself not counted), or NULL. */
+const Instr *instr_loc(const Instr *i);
+/* Where the text of an item that ends at `end` gives way to the next item's lead: behind the newline when only blanks
+ * and one comment follow on the line, else `end` itself. A comment behind an item's `;` belongs to that item. */
+u32 text_item_end(Str text, u32 end);
+
+/* ---- constructors (ir/build.c) -------------------------------------------------------------------------------- */
+
+/* Symbol 0, and in a function register 0 and scope 0, are there from the start. */
+Module *module_new(Arena *arena, const char *file, Str text);
+void module_free(Module *m); /* vectors and tables outside the arena; the arena is the caller's */
+Function *function_new(Module *m, const Name *name);
+Block *block_new(Function *fn, ScopeId scope); /* not yet in the layout */
+void block_append_layout(Function *fn, Block *b);
+/* An instruction with copies of the operand slots; not yet in a block. Roles are filled in from the opcode's shape. */
+Instr *instr_new(Function *fn, const OpInfo *op, const Operand *slots, u32 count);
+Instr *instr_clone(Function *fn, const Instr *i);
+/* i takes the place of a, or of a and b together (b may be NULL; i may be one of them). Whoever compares a function before
+ * and after a phase (analysis/convergence.h) takes i for them; a branch without such a note is a new decision. */
+void instr_stand_for(Function *fn, Instr *i, const Instr *a, const Instr *b);
+void instr_fill_roles(Instr *i);
+RegId reg_new(Function *fn, Type type); /* a fresh register, declared in scope 0 */
+Label *label_new(Block *b);             /* a fresh label, behind those that b has */
+/* Names that occur nowhere in the module: of labels, tables and variables; of registers, a number to follow. */
+const Name *fresh_label_name(Function *fn);
+const Name *fresh_reg_stem(Function *fn);
+
+/* ---- printing (ir/print.c) ------------------------------------------------------------------------------------ */
+
+#include <stdio.h>
+typedef struct PrintOptions {
+    bool reprint; /* print every function from its operands, whether changed or not */
+} PrintOptions;
+void print_module(FILE *out, Module *m, const PrintOptions *options);
+void print_function(FILE *out, Function *fn, const PrintOptions *options);
+void print_instr(FILE *out, const Function *fn, const Instr *i); /* from its operands, with guard and `;`, no newline */
+
+/* ---- verifying (ir/verify.c) ---------------------------------------------------------------------------------- */
+
+/* Well-formedness of one function. Answers NULL, or a message (in the arena) that names block and instruction. */
+const char *verify_function(const Function *fn, Arena *arena);
+
+#endif

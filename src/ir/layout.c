@@ -1,0 +1,73 @@
+/* The end of a phase: what the layout leaves to be said, as jumps, labels and `ret`. */
+#include <string.h>
+
+#include "ir/cfg.h"
+#include "ir/edit.h"
+#include "ir/scopes.h"
+
+static void need_label(Block *b)
+{
+    if (!b->labels)
+        label_new(b);
+}
+
+static const OpInfo *opcode(const Function *fn, const char *text)
+{
+    return isa_decode(fn->module->isa, text, (u32)strlen(text));
+}
+
+/* Control must leave the function here, not run into the next block. */
+static void end_with_ret(Block *b)
+{
+    Function *fn = b->fn;
+    Instr *ret = instr_new(fn, opcode(fn, "ret"), NULL, 0);
+    Block *last = b;
+    if (block_terminator(b)) {
+        last = block_new(fn, b->scope);
+        last->loc = b->loc;
+        block_move_after(last, b);
+        block_set_fall(b, last);
+    }
+    b->falls_off = false;
+    instr_append(last, ret);
+}
+
+static void settle_jump(Block *b)
+{
+    Function *fn = b->fn;
+    bool made = b->jump && b->jump->text.end == b->jump->text.beg;
+    if (b->fall == b->next && made)
+        b->jump = NULL;
+    if (!b->fall || b->fall == b->next || b->jump)
+        return;
+    Operand label = {.kind = OPND_LABEL, .id = b->fall->id};
+    b->jump = instr_new(fn, opcode(fn, "bra.uni"), &label, 1);
+    b->jump->block = b;
+    fn->changed = true;
+}
+
+static void label_targets(Block *b)
+{
+    const Instr *end = block_terminator(b);
+    bool branches = end && op_has(end->op, OPF_BRANCH);
+    u32 ways = branches ? block_ways(b) - (b->fall ? 1 : 0) : 0;
+    for (u32 k = 0; k < ways; k++)
+        need_label(block_way(b, k));
+    if (b->jump) {
+        b->jump->scope = b->scope;
+        need_label(b->fall);
+    }
+}
+
+void edit_layout(Function *fn)
+{
+    for_each_block(b, fn) {
+        if (b->falls_off && (b->next || block_terminator(b)))
+            end_with_ret(b);
+        settle_jump(b);
+    }
+    for_each_block(b, fn)
+        label_targets(b);
+    if (fn->changed)
+        scopes_settle(fn);
+}

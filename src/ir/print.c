@@ -1,0 +1,395 @@
+/* Modules and functions to text. What no phase changed is copied; a changed function is walked in layout order, and each
+ * item prints [lead, end of its line) of its own text unless it was changed. Scopes have been settled before, so that a
+ * walk over the blocks meets each brace once. */
+#include "ir/printer.h"
+#include "ir/scopes.h"
+
+enum { NOWHERE = UINT32_MAX };
+
+/* Where a table prints. */
+enum Place { PLACE_NONE, PLACE_SCOPE_START, PLACE_BEFORE_USER, PLACE_DONE };
+
+typedef struct Body {
+    Printer *p;
+    Function *fn;
+    bool reprint;
+    u32 at;            /* place in the source that the output stands for; NOWHERE behind text of our own */
+    const Instr *loc;  /* .loc in force */
+    LocsPrinted locs;
+    ScopeId scope;     /* open between blocks */
+    u8 *place;         /* by table */
+    u32 *next_decl;    /* by open scope: declarations before this one are printed */
+} Body;
+
+/* ---- items ----------------------------------------------------------------------------------------------------- */
+
+static bool has_text(Span s) { return s.end > s.beg; }
+
+/* What comes after other things than in the source starts a line. */
+static void begin_item(Body *b, u32 lead, u32 beg)
+{
+    if (b->at != lead && !printer_at_line_start(b->p))
+        emit_text(b->p, "\n", 1);
+    emit_source(b->p, lead, beg);
+}
+
+/* The same for instructions, which are indented even where their own blanks stay behind. */
+static void begin_instr(Body *b, const Instr *i)
+{
+    bool bare = b->at != i->lead && i->lead == i->text.beg;
+    if (bare && !printer_at_line_start(b->p))
+        emit_text(b->p, "\n", 1);
+    if (bare)
+        emit_text(b->p, "\t", 1);
+    else
+        begin_item(b, i->lead, i->text.beg);
+}
+
+/* The rest of the line when only a comment is on it. */
+static void end_item(Body *b, u32 end)
+{
+    b->at = text_item_end(b->p->text, end);
+    emit_source(b->p, end, b->at);
+}
+
+static void emit_own_text(Body *b, u32 lead, Span text)
+{
+    begin_item(b, lead, text.beg);
+    emit_source(b->p, text.beg, text.end);
+    end_item(b, text.end);
+}
+
+/* Where --reprint puts on one line what was on several, what follows keeps its line number: ptxas makes names from it. */
+static void keep_lines(Body *b, Span text)
+{
+    const char *at = b->p->text.p + text.beg, *end = b->p->text.p + text.end;
+    while (b->reprint && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
+        emit_text(b->p, "\n", 1);
+        at++;
+    }
+}
+
+/* A line of our own: begin, emit, end. */
+static void begin_line(Body *b, const char *indent)
+{
+    if (!printer_at_line_start(b->p))
+        emit_text(b->p, "\n", 1);
+    emit_cstr(b->p, indent);
+}
+
+static void end_line(Body *b)
+{
+    emit_text(b->p, "\n", 1);
+    b->at = NOWHERE;
+}
+
+/* ---- declarations and tables ----------------------------------------------------------------------------------- */
+
+static void emit_made_registers(Body *b, const Decl *d)
+{
+    const Reg *first = fn_reg(b->fn, d->first_reg);
+    begin_line(b, "\t.reg ");
+    emit_cstr(b->p, type_name((Type)first->type));
+    emit_text(b->p, " ", 1);
+    emit_name(b->p, first->name);
+    emit_text(b->p, "<", 1);
+    emit_unsigned(b->p, d->regs);
+    emit_text(b->p, ">;", 2);
+    end_line(b);
+}
+
+static void emit_decl(Body *b, const Decl *d)
+{
+    if (!has_text(d->text)) {
+        emit_made_registers(b, d);
+    } else if (d->renamed.p) {
+        begin_item(b, d->lead, d->text.beg);
+        emit_text(b->p, d->renamed.p, d->renamed.len);
+        end_item(b, d->text.end);
+    } else {
+        emit_own_text(b, d->lead, d->text);
+    }
+}
+
+static void emit_targets(Body *b, const Table *t)
+{
+    const char *separator = t->kind == TABLE_BRANCH ? ": .branchtargets " : ": .calltargets ";
+    emit_name(b->p, t->name);
+    for (u32 k = 0; k < t->targets.n; k++) {
+        u32 id = t->targets.v[k];
+        emit_cstr(b->p, separator);
+        emit_name(b->p, t->kind == TABLE_BRANCH ? block_label_for(fn_block(b->fn, id), t->scope)->name
+                                                : b->fn->module->syms.v[id].name);
+        separator = ", ";
+    }
+    emit_text(b->p, ";", 1);
+}
+
+static void emit_table(Body *b, u32 index)
+{
+    const Table *t = &b->fn->tables.v[index];
+    bool from_targets = t->changed || (b->reprint && t->kind != TABLE_PROTO);
+    b->place[index] = PLACE_DONE;
+    if (!has_text(t->text)) {
+        begin_line(b, "\t");
+        emit_targets(b, t);
+        end_line(b);
+        return;
+    }
+    begin_item(b, t->lead, t->text.beg);
+    if (from_targets) {
+        emit_targets(b, t);
+        keep_lines(b, t->text);
+    } else if (t->renamed) {
+        const char *colon = memchr(b->p->text.p + t->text.beg, ':', t->text.end - t->text.beg);
+        emit_name(b->p, t->name);
+        emit_source(b->p, (u32)(colon - b->p->text.p), t->text.end);
+    } else {
+        emit_source(b->p, t->text.beg, t->text.end);
+    }
+    end_item(b, t->text.end);
+}
+
+/* A table prints right before its first user, or where its scope starts when that stands in an inner scope. What no
+ * instruction uses is not printed. */
+static void place_tables(Body *b)
+{
+    b->place = mem_zalloc(b->fn->tables.n);
+    if (!b->fn->tables.n)
+        return;
+    for_each_block(block, b->fn)
+        for_each_instr(i, block) {
+            if (!instr_is(i, OPF_CALL | OPF_BRANCH))
+                continue;
+            for_each_operand(o, i)
+                if (o->kind == OPND_TABLE && b->place[o->id] == PLACE_NONE)
+                    b->place[o->id] = i->scope == b->fn->tables.v[o->id].scope ? PLACE_BEFORE_USER : PLACE_SCOPE_START;
+        }
+}
+
+static void emit_tables_before(Body *b, const Instr *user)
+{
+    if (!b->fn->tables.n || !instr_is(user, OPF_CALL | OPF_BRANCH))
+        return;
+    for_each_operand(o, (Instr *)user)
+        if (o->kind == OPND_TABLE && b->place[o->id] == PLACE_BEFORE_USER)
+            emit_table(b, o->id);
+}
+
+/* A declaration in mid-body prints where it stood: before the first item that comes from behind it. What a phase made or
+ * changed may use any of them: it comes behind all. */
+static void emit_decls(Body *b, ScopeId id, u32 before)
+{
+    const Scope *scope = &b->fn->scopes.v[id];
+    for (u32 *d = &b->next_decl[id]; *d < scope->decls.n; ++*d) {
+        const Decl *decl = &scope->decls.v[*d];
+        if (decl->early)
+            continue;
+        if (decl->text.beg >= before)
+            return;
+        emit_decl(b, decl);
+    }
+}
+
+static void emit_decls_for(Body *b, ScopeId scope, const Instr *i)
+{
+    bool anywhere = i->kind == INSTR_OP && (i->changed || !has_text(i->text));
+    if (b->next_decl[scope] < b->fn->scopes.v[scope].decls.n)
+        emit_decls(b, scope, anywhere ? NOWHERE : i->text.beg);
+}
+
+/* ---- scopes ---------------------------------------------------------------------------------------------------- */
+
+static void emit_scope_contents(Body *b, ScopeId id)
+{
+    const Scope *scope = &b->fn->scopes.v[id];
+    b->next_decl[id] = scope->decls.n;
+    for (u32 d = scope->decls.n; d-- > 0;)
+        if (!scope->decls.v[d].early)
+            b->next_decl[id] = d;
+    for (u32 d = 0; d < scope->decls.n; d++)
+        if (scope->decls.v[d].early)
+            emit_decl(b, &scope->decls.v[d]);
+    for (u32 t = 0; t < b->fn->tables.n; t++)
+        if (b->place[t] == PLACE_SCOPE_START && b->fn->tables.v[t].scope == id)
+            emit_table(b, t);
+}
+
+static void close_scope(Body *b)
+{
+    const Scope *scope = &b->fn->scopes.v[b->scope];
+    emit_decls(b, b->scope, NOWHERE);
+    emit_own_text(b, scope->lead_close, scope->close);
+    b->scope = scope->parent;
+}
+
+/* Closes and opens braces until `to` is the innermost open scope. */
+static void enter_scope(Body *b, ScopeId to)
+{
+    if (b->scope == to)
+        return;
+    while (!scope_encloses(b->fn, b->scope, to))
+        close_scope(b);
+    while (b->scope != to) {
+        ScopeId inner = to;
+        while (b->fn->scopes.v[inner].parent != b->scope)
+            inner = b->fn->scopes.v[inner].parent;
+        const Scope *scope = &b->fn->scopes.v[inner];
+        emit_decls(b, b->scope, b->fn->changed ? NOWHERE : scope->open.beg);
+        emit_own_text(b, scope->lead_open, scope->open);
+        b->scope = inner;
+        emit_scope_contents(b, inner);
+    }
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------------------- */
+
+static void emit_loc_parents(Body *b, Span loc)
+{
+    Span parent;
+    if (!locs_parent_missing(&b->locs, b->p->text, loc, &parent))
+        return;
+    emit_loc_parents(b, parent);
+    begin_line(b, "\t");
+    emit_source(b->p, parent.beg, parent.end);
+    end_line(b);
+}
+
+static void emit_item(Body *b, const Instr *i)
+{
+    if (i->kind == INSTR_SCOPE_BEGIN)
+        emit_decls(b, b->fn->scopes.v[i->scope].parent, b->fn->changed ? NOWHERE : i->text.beg);
+    else
+        emit_decls_for(b, i->scope, i);
+    if (i->kind == INSTR_SCOPE_END)
+        emit_decls(b, i->scope, NOWHERE);
+    emit_tables_before(b, i);
+    if (i->kind == INSTR_LOC)
+        emit_loc_parents(b, i->text);
+    bool from_operands = i->kind == INSTR_OP && (i->changed || b->reprint);
+    if (!from_operands) {
+        begin_instr(b, i);
+        emit_source(b->p, i->text.beg, i->text.end);
+        end_item(b, i->text.end);
+    } else if (has_text(i->text)) {
+        begin_instr(b, i);
+        emit_instr(b->p, b->fn, i);
+        keep_lines(b, i->text);
+        end_item(b, i->text.end);
+    } else {
+        begin_line(b, "\t");
+        emit_instr(b->p, b->fn, i);
+        end_line(b);
+    }
+    if (i->kind == INSTR_SCOPE_BEGIN)
+        emit_scope_contents(b, i->scope);
+    else if (i->kind == INSTR_LOC)
+        b->loc = i;
+}
+
+static void emit_label(Body *b, const Label *l)
+{
+    if (!has_text(l->text)) {
+        begin_line(b, "");
+        emit_name(b->p, l->name);
+        emit_text(b->p, ":", 1);
+        end_line(b);
+    } else if (l->renamed) {
+        begin_item(b, l->lead, l->text.beg);
+        emit_name(b->p, l->name);
+        emit_text(b->p, ":", 1);
+        end_item(b, l->text.end);
+    } else {
+        emit_own_text(b, l->lead, l->text);
+    }
+}
+
+static bool same_loc(const Instr *a, const Instr *b) { return a == b || (a && b && a->text.beg == b->text.beg); }
+
+/* The block's code belongs to the .loc that was in force where it stood in the source. */
+static void restore_loc(Body *b, const Block *block)
+{
+    const Instr *first = block->first ? block->first : block->jump;
+    if (!first || first->kind == INSTR_LOC || !block->loc || same_loc(block->loc, b->loc))
+        return;
+    emit_loc_parents(b, block->loc->text);
+    begin_line(b, "\t");
+    emit_source(b->p, block->loc->text.beg, block->loc->text.end);
+    end_line(b);
+    b->loc = block->loc;
+}
+
+static void emit_block(Body *b, const Block *block)
+{
+    enter_scope(b, block->scope);
+    for (const Label *l = block->labels; l; l = l->next) {
+        emit_decls(b, block->scope, has_text(l->text) ? l->text.beg : 0);
+        emit_label(b, l);
+    }
+    restore_loc(b, block);
+    for_each_instr(i, block)
+        emit_item(b, i);
+    if (block->jump)
+        emit_item(b, block->jump);
+}
+
+/* ---- functions and modules ------------------------------------------------------------------------------------- */
+
+static void emit_body(Printer *p, Function *fn, bool reprint)
+{
+    Body b = {.p = p, .fn = fn, .reprint = reprint};
+    scopes_settle(fn);
+    place_tables(&b);
+    locs_begin(&b.locs, fn);
+    b.next_decl = mem_alloc(fn->scopes.n * sizeof *b.next_decl);
+    emit_source(p, fn->text.beg, fn->open.end);
+    end_item(&b, fn->open.end);
+    emit_scope_contents(&b, 0);
+    for_each_block(block, fn)
+        emit_block(&b, block);
+    enter_scope(&b, 0);
+    emit_decls(&b, 0, NOWHERE);
+    begin_item(&b, fn->scopes.v[0].lead_close, fn->close.beg);
+    emit_source(p, fn->close.beg, fn->close.end);
+    locs_end(&b.locs);
+    free(b.place);
+    free(b.next_decl);
+}
+
+static bool prints_from_ir(const Function *fn, const PrintOptions *options)
+{
+    return fn->is_definition && (fn->changed || options->reprint);
+}
+
+static void emit_function(Printer *p, Function *fn, const PrintOptions *options)
+{
+    if (prints_from_ir(fn, options))
+        emit_body(p, fn, options->reprint);
+    else
+        emit_source(p, fn->text.beg, fn->text.end);
+}
+
+void print_function(FILE *out, Function *fn, const PrintOptions *options)
+{
+    Printer p;
+    printer_init(&p, out, fn->module->text);
+    emit_function(&p, fn, options);
+    if (!printer_at_line_start(&p))
+        emit_text(&p, "\n", 1);
+    printer_flush(&p);
+}
+
+void print_module(FILE *out, Module *m, const PrintOptions *options)
+{
+    Printer p;
+    u32 copied = 0;
+    printer_init(&p, out, m->text);
+    for (u32 f = 0; f < m->functions.n; f++) {
+        Function *fn = m->functions.v[f];
+        emit_source(&p, copied, fn->text.beg);
+        emit_function(&p, fn, options);
+        copied = fn->text.end;
+    }
+    emit_source(&p, copied, m->text.len);
+    printer_flush(&p);
+}

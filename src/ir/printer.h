@@ -1,0 +1,50 @@
+/* Inside of the printer (print.c, print_operand.c, print_loc.c): a buffered writer that copies runs of source text whole. */
+#ifndef PTXOPT_IR_PRINTER_H
+#define PTXOPT_IR_PRINTER_H
+
+#include <string.h>
+
+#include "base/fnvmap.h"
+#include "ir/ir.h"
+
+enum { PRINTER_BYTES = 1 << 16 };
+
+typedef struct Printer {
+    FILE *out;
+    Str text;       /* of the module */
+    Span run;       /* source bytes that come next, not yet copied; empty: none */
+    u32 len;        /* bytes in buf */
+    char last;      /* last byte before buf */
+    char buf[PRINTER_BYTES + NAME_BYTES]; /* names are copied NAME_BYTES at a time */
+} Printer;
+
+void printer_init(Printer *p, FILE *out, Str text);
+void printer_flush(Printer *p);
+/* Source bytes: a run that goes on where the last one ended only becomes longer. */
+void emit_source(Printer *p, u32 beg, u32 end);
+void emit_text(Printer *p, const char *text, u32 len);
+bool printer_at_line_start(const Printer *p);
+/* Room for `bytes` (at most PRINTER_BYTES) in buf behind everything before: write there, then add to p->len. */
+char *printer_room(Printer *p, u32 bytes);
+
+static inline void emit_name(Printer *p, const Name *name) { emit_text(p, name->text, name->len); }
+static inline void emit_cstr(Printer *p, const char *text) { emit_text(p, text, (u32)strlen(text)); }
+void emit_unsigned(Printer *p, u64 value);
+
+/* Guard, opcode, operands and `;`, all from the IR. */
+void emit_instr(Printer *p, const Function *fn, const Instr *i);
+/* The label by which a branch that stands in `scope` can name the block. */
+const Label *block_label_for(const Block *b, ScopeId scope);
+
+/* Which .loc positions a changed function has printed (print_loc.c). */
+typedef struct LocsPrinted {
+    FnvMap place; /* file, line and column -> where the source has it, or LOC_PRINTED; empty: nothing to watch */
+} LocsPrinted;
+enum { LOC_PRINTED = 1 };
+
+void locs_begin(LocsPrinted *locs, const Function *fn);
+void locs_end(LocsPrinted *locs);
+/* `loc` is about to be printed: whether the .loc that its inlined_at names has not been yet. That one goes first. */
+bool locs_parent_missing(LocsPrinted *locs, Str text, Span loc, Span *parent);
+
+#endif

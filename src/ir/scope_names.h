@@ -1,0 +1,51 @@
+/* Inside of scopes_settle(): what each scope declares (scope_names.c), and giving new names to it. */
+#ifndef PTXOPT_IR_SCOPE_NAMES_H
+#define PTXOPT_IR_SCOPE_NAMES_H
+
+#include "base/fnvmap.h"
+#include "ir/scopes.h"
+
+#define MODULE_SCOPE UINT32_MAX /* of names declared outside the function */
+
+typedef struct Settle {
+    Function *fn;
+    Arena arena;
+    FnvMap declared;           /* scope and hash: Declared bits */
+    u32 *first_reg, *next_reg; /* registers of a scope: by scope, by register; 0 ends */
+    u32 dissolved, renamed;    /* by this call */
+} Settle;
+
+enum Declared {
+    DECLARED_WHOLE = 1, /* hash of a name: it is declared */
+    DECLARED_RANGE = 2, /* hash of a stem: some range has it */
+    DECLARED_STEM = 4   /* hash of a stem: some name or range has it */
+};
+
+typedef struct NameHash {
+    u32 whole, stem;
+} NameHash;
+
+typedef enum RefKind { REF_REG, REF_SYM, REF_BLOCK, REF_TABLE } RefKind;
+
+/* ---- what is declared ---- */
+
+NameHash hash_name(const Name *name);
+void declare_name(Settle *s, ScopeId scope, const Name *name);
+void declare_words(Settle *s, ScopeId scope, Span span); /* every name in a piece of source */
+/* The text whose names a declaration declares: none once it is renamed, because fresh names clash with none. */
+Span decl_words(const Decl *d);
+/* Whether a name of this stem means something in this scope or one around it. */
+bool name_clashes(const Settle *s, ScopeId scope, const Name *name);
+bool words_clash(const Settle *s, ScopeId scope, Span span);
+
+/* ---- new names ---- */
+
+void rename_decl(Settle *s, ScopeId scope, u32 index);
+void rename_label(Settle *s, Label *l);
+void rename_table(Settle *s, Table *t);
+/* Renames whatever hides, between `from` and where it is declared, the thing that is used there. */
+void rename_hiding(Settle *s, ScopeId from, RefKind kind, u32 id);
+/* Instructions and tables that hold a new name print from their operands. */
+void mark_holders(Function *fn);
+
+#endif

@@ -1,0 +1,297 @@
+/* Settles the scopes of a function before it is printed. Three things break the `{ }` of the source:
+ *
+ *     the layout      a scope whose blocks no longer stand together would be opened twice
+ *     a reference     a branch into a scope; a register used by an instruction that was moved out of its scope
+ *     a declaration   in mid-body, which prints earlier than it stood and hides an outer name on the way; or of the
+ *                     scope that an instruction was moved to
+ *
+ * The first two dissolve the scope: its braces go, and what it declares moves to the scope around it. Where a name would
+ * then clash, and for the third, the declaration is renamed as a whole and the instructions that hold one of its names
+ * print from their operands. A range `%r<100>` counts as if it declared every name of its stem (%r, without the digits):
+ * that renames now and then what need not be. */
+#include "ir/scope_names.h"
+
+typedef void Visit(Settle *s, ScopeId from, RefKind kind, u32 id);
+
+/* ---- references ------------------------------------------------------------------------------------------------ */
+
+static void visit_instr(Settle *s, const Instr *i, Visit *visit)
+{
+    if (i->guard)
+        visit(s, i->scope, REF_REG, i->guard);
+    for_each_slot(o, (Instr *)i) {
+        if (o->kind == OPND_REG)
+            visit(s, i->scope, REF_REG, o->id);
+        else if (o->kind == OPND_SYM)
+            visit(s, i->scope, REF_SYM, o->id);
+        else if (o->kind == OPND_LABEL)
+            visit(s, i->scope, REF_BLOCK, o->id);
+        else if (o->kind == OPND_TABLE)
+            visit(s, i->scope, REF_TABLE, o->id);
+    }
+}
+
+static void visit_references(Settle *s, Visit *visit)
+{
+    Function *fn = s->fn;
+    for (u32 t = 0; t < fn->tables.n; t++)
+        for (u32 k = 0; k < fn->tables.v[t].targets.n; k++)
+            visit(s, fn->tables.v[t].scope, fn->tables.v[t].kind == TABLE_BRANCH ? REF_BLOCK : REF_SYM,
+                fn->tables.v[t].targets.v[k]);
+    for_each_block(b, fn) {
+        for_each_instr(i, b)
+            visit_instr(s, i, visit);
+        if (b->jump)
+            visit_instr(s, b->jump, visit);
+    }
+}
+
+/* ---- dissolving ------------------------------------------------------------------------------------------------ */
+
+/* The scope that what stood in `scope` is in now. */
+static ScopeId living(const Function *fn, ScopeId scope)
+{
+    while (fn->scopes.v[scope].dissolved)
+        scope = fn->scopes.v[scope].parent;
+    return scope;
+}
+
+static void dissolve(Settle *s, ScopeId scope)
+{
+    if (scope == 0 || s->fn->scopes.v[scope].dissolved)
+        return;
+    s->fn->scopes.v[scope].dissolved = true;
+    s->dissolved++;
+}
+
+static void make_visible(Settle *s, ScopeId declared_in, ScopeId from)
+{
+    ScopeId scope;
+    while (!scope_encloses(s->fn, scope = living(s->fn, declared_in), from))
+        dissolve(s, scope);
+}
+
+static void dissolve_unseen(Settle *s, ScopeId from, RefKind kind, u32 id)
+{
+    Function *fn = s->fn;
+    const Sym *sym = kind == REF_SYM ? &fn->module->syms.v[id] : NULL;
+    if (kind == REF_REG)
+        make_visible(s, fn_reg(fn, id)->scope, from);
+    else if (kind == REF_TABLE)
+        make_visible(s, fn->tables.v[id].scope, from);
+    else if (sym && sym->owner == fn)
+        make_visible(s, sym->scope, from);
+    const Label *labels = kind == REF_BLOCK ? fn_block(fn, id)->labels : NULL;
+    if (!labels || fn_block(fn, id)->dead)
+        return;
+    for (const Label *l = labels; l; l = l->next)
+        if (scope_encloses(fn, living(fn, l->scope), from))
+            return;
+    make_visible(s, labels->scope, from);
+}
+
+static void count_opening(Settle *s, u8 *opened, ScopeId scope)
+{
+    if (opened[scope])
+        dissolve(s, scope);
+    opened[scope] = 1;
+}
+
+/* Counts what opens on the way from `from` to `to`. */
+static void count_openings(Settle *s, u8 *opened, ScopeId from, ScopeId to)
+{
+    for (; !scope_encloses(s->fn, to, from); to = s->fn->scopes.v[to].parent)
+        count_opening(s, opened, to);
+}
+
+/* In-block scopes must nest within their block. */
+static void check_block_scopes(Settle *s, u8 *opened, const Block *b)
+{
+    const Function *fn = s->fn;
+    ScopeId open = b->scope;
+    for_each_instr(i, b) {
+        if (i->kind == INSTR_SCOPE_BEGIN) {
+            count_opening(s, opened, i->scope);
+            if (fn->scopes.v[i->scope].parent != open)
+                dissolve(s, i->scope);
+            open = i->scope;
+        } else if (i->kind == INSTR_SCOPE_END) {
+            if (open != i->scope) {
+                dissolve(s, i->scope);
+                dissolve(s, open == b->scope ? 0 : open);
+            } else {
+                open = fn->scopes.v[open].parent;
+            }
+        }
+    }
+    for (; open != b->scope && open != 0; open = fn->scopes.v[open].parent)
+        dissolve(s, open);
+}
+
+static void dissolve_broken(Settle *s)
+{
+    u8 *opened = arena_alloc(&s->arena, s->fn->scopes.n);
+    ScopeId scope = 0;
+    for_each_block(b, s->fn) {
+        count_openings(s, opened, scope, b->scope);
+        scope = b->scope;
+        check_block_scopes(s, opened, b);
+    }
+    visit_references(s, dissolve_unseen);
+}
+
+/* ---- moving what a dissolved scope declared -------------------------------------------------------------------- */
+
+static void move_decl(Settle *s, ScopeId from, u32 index, ScopeId to)
+{
+    Function *fn = s->fn;
+    if (words_clash(s, to, decl_words(&fn->scopes.v[from].decls.v[index])))
+        rename_decl(s, from, index);
+    Decl d = fn->scopes.v[from].decls.v[index];
+    d.early = true;
+    declare_words(s, to, decl_words(&d));
+    for (u32 k = 0; k < d.syms; k++)
+        fn->module->syms.v[d.sym + k].scope = to;
+    for (u32 *link = &s->first_reg[from]; *link;) {
+        RegId id = *link;
+        if (fn_reg(fn, id)->decl != index) {
+            link = &s->next_reg[id];
+            continue;
+        }
+        *link = s->next_reg[id];
+        s->next_reg[id] = s->first_reg[to];
+        s->first_reg[to] = id;
+        fn_reg(fn, id)->scope = to;
+        fn_reg(fn, id)->decl = fn->scopes.v[to].decls.n;
+    }
+    vec_push(&fn->scopes.v[to].decls, d);
+}
+
+static void move_labels(Settle *s, Block *b)
+{
+    for (Label *l = b->labels; l; l = l->next) {
+        ScopeId to = living(s->fn, l->scope);
+        if (to == l->scope)
+            continue;
+        if (!l->renamed && name_clashes(s, to, l->name))
+            rename_label(s, l);
+        l->scope = to;
+        declare_name(s, to, l->name);
+    }
+}
+
+static void move_tables(Settle *s)
+{
+    for (u32 k = 0; k < s->fn->tables.n; k++) {
+        Table *t = &s->fn->tables.v[k];
+        ScopeId to = living(s->fn, t->scope);
+        if (to == t->scope)
+            continue;
+        if (!t->renamed && name_clashes(s, to, t->name))
+            rename_table(s, t);
+        t->scope = to;
+        declare_name(s, to, t->name);
+    }
+}
+
+static void unlink_brace(Block *b, Instr *i)
+{
+    *(i->prev ? &i->prev->next : &b->first) = i->next;
+    *(i->next ? &i->next->prev : &b->last) = i->prev;
+    i->prev = i->next = NULL;
+    i->block = NULL;
+}
+
+static void move_instrs(Settle *s, Block *b)
+{
+    b->scope = living(s->fn, b->scope);
+    if (b->jump)
+        b->jump->scope = living(s->fn, b->jump->scope);
+    for (Instr *i = b->first, *next; i; i = next) {
+        next = i->next;
+        bool brace = i->kind == INSTR_SCOPE_BEGIN || i->kind == INSTR_SCOPE_END;
+        if (brace && s->fn->scopes.v[i->scope].dissolved)
+            unlink_brace(b, i);
+        else
+            i->scope = living(s->fn, i->scope);
+    }
+}
+
+/* Outer scopes come first (their ids are smaller), so that what moves twice moves once. */
+static void empty_dissolved(Settle *s)
+{
+    Function *fn = s->fn;
+    for (ScopeId id = 1; id < fn->scopes.n; id++) {
+        ScopeId to = living(fn, id);
+        fn->scopes.v[id].parent = living(fn, fn->scopes.v[id].parent);
+        fn->scopes.v[id].depth = fn->scopes.v[fn->scopes.v[id].parent].depth + 1;
+        if (to == id)
+            continue;
+        for (u32 d = 0; d < fn->scopes.v[id].decls.n; d++)
+            move_decl(s, id, d, to);
+        fn->scopes.v[id].decls.n = 0;
+    }
+    move_tables(s);
+    for_each_block(b, fn) {
+        move_labels(s, b);
+        move_instrs(s, b);
+    }
+}
+
+/* ---- all together ---------------------------------------------------------------------------------------------- */
+
+/* The source itself is in order; without inner scopes only a declaration in mid-body can come to hide something. */
+static bool may_be_unsettled(const Function *fn)
+{
+    const Scope *body = &fn->scopes.v[0];
+    bool all_early = true;
+    for (u32 d = 0; d < body->decls.n; d++)
+        all_early &= body->decls.v[d].early;
+    return fn->changed && (fn->scopes.n > 1 || !all_early);
+}
+
+static void declare_outside_name(Settle *s, ScopeId from, RefKind kind, u32 id)
+{
+    (void)from;
+    if (kind == REF_SYM && s->fn->module->syms.v[id].owner != s->fn)
+        declare_name(s, MODULE_SCOPE, s->fn->module->syms.v[id].name);
+}
+
+static void index_names(Settle *s)
+{
+    Function *fn = s->fn;
+    s->first_reg = arena_array(&s->arena, u32, fn->scopes.n);
+    s->next_reg = arena_array(&s->arena, u32, fn->regs.n);
+    for (RegId id = fn->regs.n; --id > 0;) {
+        s->next_reg[id] = s->first_reg[fn_reg(fn, id)->scope];
+        s->first_reg[fn_reg(fn, id)->scope] = id;
+    }
+    declare_words(s, 0, (Span){fn->text.beg, fn->open.beg});
+    for (ScopeId id = 0; id < fn->scopes.n; id++)
+        for (u32 d = 0; !fn->scopes.v[id].dissolved && d < fn->scopes.v[id].decls.n; d++)
+            declare_words(s, id, decl_words(&fn->scopes.v[id].decls.v[d]));
+    for (u32 t = 0; t < fn->tables.n; t++)
+        if (!fn->scopes.v[fn->tables.v[t].scope].dissolved)
+            declare_name(s, fn->tables.v[t].scope, fn->tables.v[t].name);
+    for_each_block(b, fn)
+        for (const Label *l = b->labels; l; l = l->next)
+            if (!fn->scopes.v[l->scope].dissolved)
+                declare_name(s, l->scope, l->name);
+    visit_references(s, declare_outside_name);
+}
+
+void scopes_settle(Function *fn)
+{
+    if (!may_be_unsettled(fn))
+        return;
+    Settle s = {.fn = fn};
+    dissolve_broken(&s);
+    index_names(&s);
+    if (s.dissolved)
+        empty_dissolved(&s);
+    visit_references(&s, rename_hiding);
+    if (s.renamed)
+        mark_holders(fn);
+    fnvmap_free(&s.declared);
+    arena_free(&s.arena);
+}
