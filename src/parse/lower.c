@@ -1,0 +1,416 @@
+/* Statements to blocks and instructions. Control flow is read off here: which statement begins a block, where it falls. */
+#include "parse/lower.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MESSAGE_BYTES 512
+
+void lower_error(Lower *p, Span at, const char *format, ...)
+{
+    char message[MESSAGE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    p->bad = true;
+    if (!p->mute)
+        diag_at(p->diag, DIAG_ERROR, at, "%s", message);
+}
+
+void lower_note(Lower *p, Span at, const char *format, ...)
+{
+    char message[MESSAGE_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, sizeof message, format, args);
+    va_end(args);
+    if (!p->mute)
+        diag_at(p->diag, DIAG_NOTE, at, "%s", message);
+}
+
+void lower_bad_token(Lower *p, Span at, const char *message)
+{
+    lower_error(p, at, "%s", message);
+    p->mute = true;
+}
+
+void lower_bad_byte(Lower *p, Span at)
+{
+    u8 byte = (u8)p->module->text.p[at.beg];
+    if (byte >= 0x80)
+        lower_error(p, at, "byte 0x%02X: PTX is ASCII only, in comments too", byte);
+    else if (byte < 0x20 || byte == 0x7f)
+        lower_error(p, at, "control character 0x%02X is not allowed in PTX", byte);
+    else
+        lower_error(p, at, "'%c' has no meaning here", byte);
+    p->mute = true;
+}
+
+void lower_bad_comment(Lower *p, Span at)
+{
+    bool mute = p->mute;
+    while (at.beg < at.end && (u8)p->module->text.p[at.beg] < 0x80)
+        at.beg++;
+    if (at.beg < at.end)
+        lower_bad_byte(p, (Span){at.beg, at.beg + 1});
+    p->mute = mute;
+}
+
+void lower_statement_end(Lower *p, Span at)
+{
+    p->last_end = at.end;
+    p->mute = false;
+    p->is_extern = false;
+    p->function_start = p->fn ? p->function_start : NO_LINKAGE;
+}
+
+/* What text_item_end() gives to the statement before does not lead this one. */
+u32 lower_lead(const Lower *p, u32 beg)
+{
+    u32 lead = text_item_end(p->module->text, p->last_end);
+    return lead <= beg ? lead : p->last_end;
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------------------- */
+
+static Block *begin_block(Lower *p)
+{
+    Function *fn = p->fn;
+    ScopeId scope = scope_now(p);
+    while (fn->scopes.v[scope].in_block)
+        scope = fn->scopes.v[scope].parent;
+    Block *b = block_new(fn, scope);
+    block_append_layout(fn, b);
+    b->loc = p->loc;
+    if (p->falling)
+        p->falling->fall = b;
+    p->falling = p->jumpable = NULL;
+    p->block = b;
+    return b;
+}
+
+Block *lower_open_block(Lower *p) { return p->block ? p->block : begin_block(p); }
+
+/* The open block ends here, and control goes on with whatever block begins next. */
+static void fall_through(Lower *p)
+{
+    if (p->block)
+        p->falling = p->block;
+    p->jumpable = NULL;
+    p->block = NULL;
+}
+
+void lower_append(Lower *p, Instr *i)
+{
+    Block *b = lower_open_block(p);
+    i->block = b;
+    i->prev = b->last;
+    if (b->last)
+        b->last->next = i;
+    else
+        b->first = i;
+    b->last = i;
+    for (u32 s = p->scopes.n; s-- && !p->scopes.v[s].any_instr;)
+        p->scopes.v[s].any_instr = true;
+}
+
+static Instr *new_item(Lower *p, InstrKind kind, Span at)
+{
+    Instr *i = instr_new(p->fn, NULL, NULL, 0);
+    i->kind = (u8)kind;
+    i->changed = false;
+    i->text = at;
+    i->lead = lower_lead(p, at.beg);
+    i->scope = scope_now(p);
+    return i;
+}
+
+/* ---- scopes ---------------------------------------------------------------------------------------------------- */
+
+void lower_scope_begin(Lower *p, Span brace)
+{
+    Function *fn = p->fn;
+    u32 lead = lower_lead(p, brace.beg);
+    ScopeId id = fn->scopes.n, parent = scope_now(p);
+    Scope scope = {.parent = parent, .depth = fn->scopes.v[parent].depth + 1, .in_block = true, .open = brace, .lead_open = lead};
+    vec_push(&fn->scopes, scope);
+    lower_open_block(p);
+    Instr *begin = new_item(p, INSTR_SCOPE_BEGIN, brace);
+    begin->scope = id;
+    lower_append(p, begin);
+    names_open_scope(p, id);
+    vec_last(&p->scopes).begin = begin;
+    p->last_end = brace.end;
+}
+
+/* The items from `first` on move to a block of their own, which the rest of b falls into. */
+static Block *split_off(Lower *p, Block *b, Instr *first, ScopeId scope)
+{
+    Function *fn = p->fn;
+    Block *rest = block_new(fn, scope);
+    rest->prev = b;
+    rest->next = b->next;
+    if (b->next)
+        b->next->prev = rest;
+    else
+        fn->layout_last = rest;
+    b->next = rest;
+    rest->loc = b->loc;
+    rest->fall = b->fall; /* the scope inside that was split off before */
+    for (Instr *i = b->first; i != first; i = i->next)
+        rest->loc = i->kind == INSTR_LOC ? i : rest->loc;
+    b->last = first->prev;
+    if (b->last)
+        b->last->next = NULL;
+    else
+        b->first = NULL;
+    /* the brace itself becomes the scope's, between the blocks */
+    rest->first = first->next;
+    if (rest->first) {
+        rest->first->prev = NULL;
+        rest->last = rest->first;
+        for (Instr *i = rest->first; i; i = i->next) {
+            i->block = rest;
+            rest->last = i;
+        }
+    }
+    b->fall = rest;
+    return rest;
+}
+
+/* A label or branch is about to come: every open scope that looked straight-line is one that spans blocks after all.
+ * Innermost first, so that each item moves once. */
+void lower_scopes_span_blocks(Lower *p)
+{
+    if (!p->scopes.n || !vec_last(&p->scopes).begin)
+        return;
+    Block *b = p->block;
+    for (u32 s = p->scopes.n; s-- && p->scopes.v[s].begin;) {
+        OpenScope *scope = &p->scopes.v[s];
+        Block *rest = split_off(p, b, scope->begin, scope->id);
+        if (p->block == b)
+            p->block = rest;
+        p->fn->scopes.v[scope->id].in_block = false;
+        scope->begin = NULL;
+    }
+}
+
+void lower_scope_end(Lower *p, Span brace)
+{
+    ScopeId id = scope_now(p);
+    Scope *scope = &p->fn->scopes.v[id];
+    scope->close = brace;
+    scope->lead_close = lower_lead(p, brace.beg);
+    if (scope->in_block) {
+        Instr *end = new_item(p, INSTR_SCOPE_END, brace);
+        end->scope = id;
+        names_close_scope(p);
+        lower_append(p, end);
+    } else {
+        names_close_scope(p);
+        fall_through(p);
+    }
+    p->last_end = brace.end;
+}
+
+/* ---- labels and directives ------------------------------------------------------------------------------------- */
+
+void lower_label(Lower *p, Span name, Span at)
+{
+    lower_scopes_span_blocks(p);
+    Block *b = p->block;
+    if (!b || b->first) {
+        fall_through(p);
+        b = begin_block(p);
+    }
+    const Binding *binding = names_bind(p, name, BIND_LABEL, b->id);
+    Label *label = arena_new(p->module->arena, Label);
+    *label = (Label){.name = binding ? binding->name : NULL, .scope = scope_now(p), .text = at};
+    label->lead = lower_lead(p, at.beg);
+    if (b->labels)
+        vec_last(&p->labels)->next = label;
+    else
+        b->labels = label;
+    vec_push(&p->labels, label);
+    p->last_end = at.end;
+}
+
+void lower_loc(Lower *p, Span at)
+{
+    lower_open_block(p);
+    Instr *loc = new_item(p, INSTR_LOC, at);
+    lower_append(p, loc);
+    p->loc = loc;
+    p->last_end = at.end;
+}
+
+void lower_pragma(Lower *p, Span at)
+{
+    lower_open_block(p);
+    lower_append(p, new_item(p, INSTR_PRAGMA, at));
+    p->last_end = at.end;
+}
+
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
+
+void lower_table_begin(Lower *p, TableKind kind, Span name)
+{
+    Function *fn = p->fn;
+    Str text = span_str(p->module, name);
+    p->table = fn->tables.n;
+    Table table = {.kind = (u8)kind, .name = intern(&p->module->names, text.p, text.len), .scope = scope_now(p)};
+    table.lead = lower_lead(p, name.beg);
+    vec_push(&fn->tables, table);
+    names_bind(p, name, BIND_TABLE, p->table);
+}
+
+static void add_label_entry(Lower *p, Span at)
+{
+    Table *table = &p->fn->tables.v[p->table];
+    names_refer(p, at, (LabelRef){.table = p->table, .entry = table->targets.n});
+    vec_push(&table->targets, 0);
+}
+
+void lower_table_entry(Lower *p, Span name)
+{
+    Table *table = &p->fn->tables.v[p->table];
+    if (table->kind == TABLE_BRANCH) {
+        add_label_entry(p, name);
+        return;
+    }
+    RegId reg;
+    Binding *b = names_find(p, name, &reg);
+    if (b && b->kind == BIND_SYM && p->module->syms.v[b->id].kind == SYM_FUNC)
+        vec_push(&table->targets, b->id);
+    else
+        lower_error(p, name, "'%.*s' is not a function declared before", (int)(name.end - name.beg), p->module->text.p + name.beg);
+}
+
+void lower_table_range(Lower *p, Span stem, Val count, Span at)
+{
+    Table *table = &p->fn->tables.v[p->table];
+    if (table->kind != TABLE_BRANCH || count.kind != VAL_INT || count.i < 0 || count.i > 65536) {
+        lower_error(p, at, "a range holds 0 to 65536 labels");
+        return;
+    }
+    for (u32 i = 0; i < count.i; i++) {
+        u32 entry = table->targets.n;
+        vec_push(&table->targets, 0);
+        names_refer_numbered(p, stem, i, (LabelRef){.table = p->table, .entry = entry});
+    }
+}
+
+void lower_table_end(Lower *p, Span at)
+{
+    p->fn->tables.v[p->table].text = at;
+    p->last_end = at.end;
+}
+
+/* ---- recovery -------------------------------------------------------------------------------------------------- */
+
+void lower_instr_reset(Lower *p)
+{
+    vec_clear(&p->operands);
+    vec_clear(&p->open_aggregates);
+    p->op = NULL;
+    p->guard = 0;
+    p->guard_not = false;
+    p->start = NO_START;
+    p->operand_count = 0;
+    p->declaring = false;
+    p->bad = false;
+    p->mute = false;
+}
+
+void lower_skip_statement(Lower *p, u32 end)
+{
+    lower_instr_reset(p);
+    p->last_end = end;
+}
+
+void lower_block_finish(Lower *p)
+{
+    fall_through(p);
+    if (!p->falling && p->fn->entry)
+        return;
+    Block *last = p->falling;
+    if (!last || block_terminator(last))
+        last = begin_block(p);
+    last->falls_off = true;
+    p->block = p->falling = NULL;
+}
+
+/* ---- modules --------------------------------------------------------------------------------------------------- */
+
+static u32 digits_end(const char *text, u32 at, u32 len)
+{
+    while (at < len && text[at] >= '0' && text[at] <= '9')
+        at++;
+    return at;
+}
+
+static u32 number_at(const char *text, u32 beg, u32 end)
+{
+    u32 value = 0;
+    for (u32 i = beg; i < end && value < 1000; i++)
+        value = value * 10 + (u32)(text[i] - '0');
+    return value;
+}
+
+void lower_version(Lower *p, Span number)
+{
+    const char *text = p->module->text.p + number.beg;
+    u32 len = number.end - number.beg, whole = digits_end(text, 0, len), end = digits_end(text, whole + 1, len);
+    u32 major = number_at(text, 0, whole), minor = number_at(text, whole + 1, end);
+    if (text[whole] != '.' || whole + 1 >= len || end != len || major < 1) {
+        lower_error(p, number, "a version is written like 9.0");
+        return;
+    }
+    p->module->version_major = major;
+    p->module->version_minor = minor;
+    p->last_end = number.end;
+}
+
+void lower_target(Lower *p, Span word)
+{
+    Str text = span_str(p->module, word);
+    if (text.len > 3 && !memcmp(text.p, "sm_", 3))
+        p->module->target_sm = number_at(text.p, 3, digits_end(text.p, 3, text.len));
+    if (text.len == 5 && !memcmp(text.p, "debug", 5))
+        p->module->debug = true;
+    p->last_end = word.end;
+}
+
+void lower_address_size(Lower *p, Val v, Span at)
+{
+    i64 size = lower_constant(p, v, at);
+    if (size != 32 && size != 64)
+        lower_error(p, at, "the address size is 32 or 64");
+    p->last_end = at.end;
+}
+
+Module *parse_module(Arena *arena, const char *file, Str text, Diag *diag)
+{
+    Lower p = {.module = module_new(arena, file, text), .diag = diag, .function_start = NO_LINKAGE};
+    lower_instr_reset(&p);
+    diag_hold(diag);
+    if (lower_parse(&p) && !diag->errors)
+        lower_error(&p, (Span){text.len, text.len}, "this file is nested too deeply");
+    if (p.fn)
+        lower_function_abandon(&p);
+    diag_release(diag);
+    if (!diag->errors)
+        names_pin_mentioned(&p);
+    vec_free(&p.operands);
+    vec_free(&p.open_aggregates);
+    vec_free(&p.scopes);
+    vec_free(&p.undo);
+    vec_free(&p.refs);
+    vec_free(&p.labels);
+    vec_free(&p.range_ids);
+    arena_free(&p.uses);
+    arena_free(&p.names);
+    return p.module;
+}

@@ -1,0 +1,305 @@
+/* Names, scopes and labels. Every interned name carries its innermost meaning, so that a look-up is one hash probe whatever
+ * the depth of scopes; closing a scope restores what its names meant outside. */
+#include "parse/lower.h"
+
+#include <string.h>
+
+/* What Name.user points to, until the module is parsed. */
+typedef struct NameInfo {
+    Binding *whole;      /* the name as written */
+    Binding *stem;       /* ranges whose stem it is */
+    LabelRef *pending;   /* youngest unresolved reference to a label of this name */
+    bool singles;        /* some name `stem + digits` was bound as a whole beside a range: ranges alone do not tell */
+    bool mentioned;      /* debug data or an initialiser holds it */
+} NameInfo;
+
+/* Members of ranges up to this size are found without hashing, and so are those of larger ones, until as many have been
+ * cleared as the text has bytes: a text that declares more cannot name them all. */
+enum { DENSE_MEMBERS = 64 };
+
+static NameInfo *info_of(Lower *p, Name *name)
+{
+    if (!name->user)
+        name->user = arena_new(&p->names, NameInfo);
+    return name->user;
+}
+
+static NameInfo *info_find(Lower *p, const char *text, u32 len)
+{
+    Name *name = intern_find(&p->module->names, text, len);
+    return name ? name->user : NULL;
+}
+
+static NameInfo *stem_find(Lower *p, const char *text, u32 len)
+{
+    if (len > 8)
+        return info_find(p, text, len);
+    u64 bytes = eight_bytes(text, len);
+    StemSlot *slot = &p->stems[(bytes + len) * 0x9e3779b97f4a7c15u >> (64 - STEM_BITS)];
+    if (slot->bytes != bytes || slot->len != len) {
+        NameInfo *info = info_find(p, text, len);
+        if (!info)
+            return NULL;
+        *slot = (StemSlot){bytes, len, info};
+    }
+    return slot->info;
+}
+
+/* Splits `%r12` into the length of its stem and 12. False when the text does not end in a number that a range can have.
+ * Leading zeros do not count: ptxas takes %r01 for %r1. */
+static bool split_number(const char *text, u32 len, u32 *stem_len, u32 *number)
+{
+    u32 stem = len;
+    u64 value = 0;
+    while (stem > 0 && (u32)(text[stem - 1] - '0') <= 9)
+        stem--;
+    for (u32 i = stem; i < len && value <= INT32_MAX; i++)
+        value = value * 10 + (u32)(text[i] - '0');
+    *stem_len = stem;
+    *number = (u32)value;
+    return stem > 0 && stem < len && value <= INT32_MAX;
+}
+
+static void push_binding(Lower *p, Binding **top, Binding *b)
+{
+    b->outer = *top;
+    b->depth = p->scopes.n;
+    *top = b;
+    if (p->scopes.n)
+        vec_push(&p->undo, b);
+}
+
+static Binding *bind_text(Lower *p, const char *text, u32 len, Span at, BindingKind kind, u32 id)
+{
+    Name *name = intern(&p->module->names, text, len);
+    NameInfo *info = info_of(p, name);
+    u32 stem_len, number;
+    bool numbered = split_number(text, len, &stem_len, &number);
+    const Binding *clash = info->whole && info->whole->depth == p->scopes.n ? info->whole : NULL;
+    NameInfo *stem = !clash && numbered ? stem_find(p, text, stem_len) : NULL;
+    const Binding *range = stem ? stem->stem : NULL;
+    if (range) {
+        stem->singles = true;
+        if (range->depth == p->scopes.n && number < range->range->count)
+            clash = range;
+    }
+    if (clash) {
+        lower_error(p, at, "'%.*s' is already declared in this scope", (int)len, text);
+        lower_note(p, clash->at, "it was declared here");
+        return NULL;
+    }
+    Binding *b = arena_new(&p->names, Binding);
+    b->name = name;
+    b->kind = (u8)kind;
+    b->id = id;
+    b->at = at;
+    push_binding(p, &info->whole, b);
+    return b;
+}
+
+Binding *names_bind(Lower *p, Span at, BindingKind kind, u32 id)
+{
+    return bind_text(p, p->module->text.p + at.beg, at.end - at.beg, at, kind, id);
+}
+
+Binding *names_bind_numbered(Lower *p, Span stem, u32 number, Span at, BindingKind kind, u32 id)
+{
+    char *text = arena_printf(&p->names, "%.*s%u", (int)(stem.end - stem.beg), p->module->text.p + stem.beg, number);
+    return bind_text(p, text, (u32)strlen(text), at, kind, id);
+}
+
+static void make_dense(Lower *p, RegRange *range)
+{
+    vec_reserve(&p->range_ids, p->range_ids.n + range->count);
+    range->first = p->range_ids.n;
+    p->range_ids.n += range->count;
+    memset(&p->range_ids.v[range->first], 0, range->count * sizeof *p->range_ids.v);
+}
+
+Binding *names_bind_range(Lower *p, Span stem, RegRange *range)
+{
+    Str text = span_str(p->module, stem);
+    Name *name = intern(&p->module->names, text.p, text.len);
+    NameInfo *info = info_of(p, name);
+    range->stem = name;
+    if (range->count > DENSE_MEMBERS && range->count > p->module->text.len - p->dense_members) {
+        range->sparse = arena_new(&p->names, FnvMap);
+    } else {
+        make_dense(p, range);
+        p->dense_members += range->count > DENSE_MEMBERS ? range->count : 0;
+    }
+    Binding *b = arena_new(&p->names, Binding);
+    b->name = name;
+    b->kind = BIND_RANGE;
+    b->range = range;
+    b->at = stem;
+    push_binding(p, &info->stem, b);
+    return b;
+}
+
+static RegId new_member(Lower *p, const RegRange *range, u32 number)
+{
+    Reg reg = {.name = range->stem, .number = (i32)number, .type = (u8)range->type, .vector = (u8)range->vector,
+               .scope = range->scope, .decl = range->decl};
+    vec_push(&p->fn->regs, reg);
+    return p->fn->regs.n - 1;
+}
+
+static RegId range_member(Lower *p, RegRange *range, u32 number)
+{
+    if (range->sparse) {
+        u64 *id = fnvmap_at(range->sparse, number);
+        return (RegId)(*id ? *id : (*id = new_member(p, range, number)));
+    }
+    RegId *id = &p->range_ids.v[range->first + number];
+    return *id ? *id : (*id = new_member(p, range, number));
+}
+
+Binding *names_find(Lower *p, Span at, RegId *reg)
+{
+    const char *text = p->module->text.p + at.beg;
+    u32 len = at.end - at.beg, stem_len, number;
+    Binding *range = NULL;
+    *reg = 0;
+    if (split_number(text, len, &stem_len, &number)) {
+        const NameInfo *stem = stem_find(p, text, stem_len);
+        if (stem) {
+            range = stem->stem;
+            while (range && number >= range->range->count)
+                range = range->outer;
+            if (range && !stem->singles) {
+                *reg = range_member(p, range->range, number);
+                return range;
+            }
+        }
+    }
+    NameInfo *info = info_find(p, text, len);
+    Binding *whole = info ? info->whole : NULL;
+    if (range && (!whole || whole->depth < range->depth)) {
+        *reg = range_member(p, range->range, number);
+        return range;
+    }
+    if (whole && whole->kind == BIND_REG)
+        *reg = whole->id;
+    return whole;
+}
+
+/* ---- scopes and labels ---- */
+
+void names_open_scope(Lower *p, ScopeId id)
+{
+    OpenScope scope = {.id = id, .undo_mark = p->undo.n, .sequence = ++p->sequence};
+    vec_push(&p->scopes, scope);
+}
+
+/* The place of a label among those of the block, from 1; 0 beyond the first few. */
+static u32 label_place(const Block *b, const Name *name)
+{
+    u32 place = 1;
+    for (const Label *l = b->labels; l && place <= 8; l = l->next, place++)
+        if (l->name == name)
+            return place;
+    return 0;
+}
+
+static void resolve(Lower *p, LabelRef *ref, Block *block)
+{
+    ref->done = true;
+    if (ref->operand) {
+        ref->operand->id = block->id;
+        ref->operand->value = label_place(block, ref->name);
+    } else {
+        p->fn->tables.v[ref->table].targets.v[ref->entry] = block->id;
+    }
+    if (ref->from)
+        ref->from->fall = block;
+}
+
+void names_close_scope(Lower *p)
+{
+    OpenScope scope = vec_pop(&p->scopes);
+    while (p->undo.n > scope.undo_mark) {
+        Binding *b = vec_pop(&p->undo);
+        NameInfo *info = b->name->user;
+        if (b->kind == BIND_RANGE) {
+            info->stem = b->outer;
+            if (b->range->sparse)
+                fnvmap_free(b->range->sparse);
+            else
+                p->range_ids.n = b->range->first;
+            continue;
+        }
+        info->whole = b->outer;
+        if (b->kind != BIND_LABEL)
+            continue;
+        for (; info->pending && info->pending->sequence >= scope.sequence; info->pending = info->pending->same_name)
+            resolve(p, info->pending, fn_block(p->fn, b->id));
+    }
+}
+
+static void refer(Lower *p, Name *name, Span at, LabelRef ref)
+{
+    NameInfo *info = info_of(p, name);
+    LabelRef *r = arena_new(&p->uses, LabelRef);
+    *r = ref;
+    r->name = name;
+    r->at = at;
+    r->sequence = ++p->sequence;
+    r->same_name = info->pending;
+    info->pending = r;
+    vec_push(&p->refs, r);
+}
+
+void names_refer(Lower *p, Span at, LabelRef ref)
+{
+    Str text = span_str(p->module, at);
+    refer(p, intern(&p->module->names, text.p, text.len), at, ref);
+}
+
+void names_refer_numbered(Lower *p, Span stem, u32 number, LabelRef ref)
+{
+    Str text = span_str(p->module, stem);
+    const char *full = arena_printf(&p->names, "%.*s%u", (int)text.len, text.p, number);
+    refer(p, intern_cstr(&p->module->names, full), stem, ref);
+}
+
+void names_report_unresolved(Lower *p)
+{
+    for (u32 i = 0; i < p->refs.n; i++) {
+        LabelRef *ref = p->refs.v[i];
+        ((NameInfo *)ref->name->user)->pending = NULL;
+        if (ref->done)
+            continue;
+        bool inside = false;
+        for (u32 l = 0; l < p->labels.n && !inside; l++)
+            inside = p->labels.v[l]->name == ref->name;
+        if (inside)
+            lower_error(p, ref->at, "label '%s' is inside a scope that this branch is not in", ref->name->text);
+        else
+            lower_error(p, ref->at, "label '%s' is not defined in this function", ref->name->text);
+        if (p->diag->error_limit && p->diag->errors > p->diag->error_limit)
+            break;
+    }
+    vec_clear(&p->refs);
+    vec_clear(&p->labels);
+    arena_free(&p->uses);
+}
+
+/* ---- names that must stay ---- */
+
+void names_mention(Lower *p, Span at)
+{
+    Str text = span_str(p->module, at);
+    info_of(p, intern(&p->module->names, text.p, text.len))->mentioned = true;
+    p->has_mentions = true;
+}
+
+void names_pin_mentioned(Lower *p)
+{
+    if (!p->has_mentions)
+        return;
+    for (u32 f = 0; f < p->module->functions.n; f++)
+        for_each_block(b, p->module->functions.v[f])
+            for (Label *l = b->labels; l; l = l->next)
+                l->pinned |= l->name->user && ((NameInfo *)l->name->user)->mentioned;
+}

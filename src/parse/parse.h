@@ -1,0 +1,12 @@
+/* Text to IR. The lexer (grammar/ptx.re) and parser (grammar/ptx.y) call the builders of lower.h. */
+#ifndef PTXOPT_PARSE_PARSE_H
+#define PTXOPT_PARSE_PARSE_H
+
+#include "base/diag.h"
+#include "ir/ir.h"
+
+/* Parses a whole module. Errors go to diag (diag->errors > 0: the module must not be used further). `text` must be
+ * followed by a NUL byte, and must stay until the module is freed. Everything is allocated in `arena`. */
+Module *parse_module(Arena *arena, const char *file, Str text, Diag *diag);
+
+#endif

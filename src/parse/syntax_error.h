@@ -1,0 +1,19 @@
+/* Says in words what the parser expected. */
+#ifndef PTXOPT_PARSE_SYNTAX_ERROR_H
+#define PTXOPT_PARSE_SYNTAX_ERROR_H
+
+#include "parse/lower.h"
+
+#define EXPECTED_MAX 32
+
+typedef struct SyntaxError {
+    Span at;                /* the token that does not fit */
+    const char *found;      /* names of tokens, as grammar/ptx.y declares them */
+    const char *expected[EXPECTED_MAX];
+    int count;              /* 0 when there are more than EXPECTED_MAX */
+} SyntaxError;
+
+/* Silent where an error in this statement was reported before. */
+void report_syntax_error(Lower *p, const SyntaxError *error);
+
+#endif
