@@ -1,0 +1,147 @@
+#include "analysis/control.h"
+
+#include <stdlib.h>
+
+#define NO_PATH UINT32_MAX /* in the segment tree: no edge, or one that is taken out */
+
+/* ---- construction ---------------------------------------------------------------------------------------------- */
+
+/* Whether a block decides something: it has more than one way on, leaving the function included. */
+static bool is_branch(const Function *fn, const Order *order, u32 p)
+{
+    u32 ways = order->succ.start[p + 1] - order->succ.start[p];
+    return ways > 1 || (ways == 1 && block_leaves_function(fn, order->rpo[p]));
+}
+
+/* Visits every edge of a branch that makes blocks dependent: `to` lies below the branch's immediate post-dominator.
+ * With `fill` unset it only counts, into first[pre + 1]. */
+static void visit_edges(Control *c, const Function *fn, const Order *order, bool fill)
+{
+    const DomTree *t = c->postdom;
+    for (u32 p = 0; p < order->count; p++) {
+        Block *a = order->rpo[p];
+        u32 top = t->depth[a->id] - 1; /* depth of the immediate post-dominator, virtual or not */
+        if (!is_branch(fn, order, p))
+            continue;
+        for_each_edge(e, &order->succ, p) {
+            const Block *to = order->rpo[order->succ.to[e]];
+            if (t->depth[to->id] <= top || (t->endless && t->endless[a->id] == to))
+                continue; /* to the immediate post-dominator; of an endless loop's edge back that is a virtual block */
+            u32 pre = t->pre[to->id];
+            if (fill) {
+                u32 at = c->first[pre]++;
+                c->branch[at] = a;
+                c->top[c->leaves + at] = top;
+            } else {
+                c->first[pre + 1]++;
+                c->edges++;
+            }
+        }
+    }
+}
+
+static void build_segment_tree(Control *c)
+{
+    for (u32 k = c->leaves + c->edges; k < 2 * c->leaves; k++)
+        c->top[k] = NO_PATH;
+    for (u32 k = c->leaves - 1; k > 0; k--)
+        c->top[k] = c->top[2 * k] < c->top[2 * k + 1] ? c->top[2 * k] : c->top[2 * k + 1];
+}
+
+Control *control_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *postdom)
+{
+    Control *c = arena_new(arena, Control);
+    c->postdom = postdom;
+    c->first = arena_array(arena, u32, (size_t)postdom->count + 3);
+    c->seen = arena_array(arena, u32, fn->blocks.n);
+    visit_edges(c, fn, order, false);
+    for (u32 pre = 0; pre <= postdom->count; pre++)
+        c->first[pre + 1] += c->first[pre];
+
+    for (c->leaves = 1; c->leaves < c->edges; c->leaves *= 2)
+        continue;
+    c->branch = arena_array(arena, Block *, c->edges);
+    c->top = arena_array(arena, u32, 2 * (size_t)c->leaves);
+    visit_edges(c, fn, order, true);
+    /* Filling moved first[pre] to the end of its edges; shifting by one puts it back. */
+    for (u32 pre = postdom->count + 1; pre > 0; pre--)
+        c->first[pre] = c->first[pre - 1];
+    c->first[0] = 0;
+    build_segment_tree(c);
+    return c;
+}
+
+void control_free(Control *control) { vec_free(&control->taken); }
+
+/* ---- queries --------------------------------------------------------------------------------------------------- */
+
+static void set_top(Control *c, u32 edge, u32 top)
+{
+    u32 k = c->leaves + edge;
+    c->top[k] = top;
+    for (k /= 2; k > 0; k /= 2)
+        c->top[k] = c->top[2 * k] < c->top[2 * k + 1] ? c->top[2 * k] : c->top[2 * k + 1];
+}
+
+/* The first edge in from .. to-1 whose path ends above `depth`, or `to`. */
+static u32 next_edge(const Control *c, u32 from, u32 to, u32 depth)
+{
+    if (from >= to)
+        return to;
+    u32 k = c->leaves + from;
+    while (c->top[k] >= depth) { /* on to the subtree right of this one */
+        while (k % 2)
+            k /= 2;
+        if (k == 0)
+            return to;
+        k++;
+    }
+    while (k < c->leaves) {
+        k *= 2;
+        k += c->top[k] >= depth;
+    }
+    return k - c->leaves < to ? k - c->leaves : to;
+}
+
+/* Takes the edges that make b dependent out of the segment tree, and appends their branches if not seen before. */
+static void take_edges(Control *c, const Block *b, BlockVec *out)
+{
+    const DomTree *t = c->postdom;
+    if (!dom_has(t, b))
+        return;
+    u32 end = c->first[t->last[b->id] + 1], depth = t->depth[b->id];
+    for (u32 e = next_edge(c, c->first[t->pre[b->id]], end, depth); e < end; e = next_edge(c, e + 1, end, depth)) {
+        Block *a = c->branch[e];
+        vec_push(&c->taken, e);
+        set_top(c, e, NO_PATH);
+        if (c->seen[a->id] == c->stamp)
+            continue;
+        c->seen[a->id] = c->stamp;
+        vec_push(out, a);
+    }
+}
+
+static void put_back(Control *c)
+{
+    while (c->taken.n > 0) {
+        u32 e = vec_pop(&c->taken);
+        set_top(c, e, c->postdom->depth[c->branch[e]->id] - 1);
+    }
+}
+
+void control_direct(Control *control, const Block *b, BlockVec *out)
+{
+    control->stamp++;
+    take_edges(control, b, out);
+    put_back(control);
+}
+
+void control_closure(Control *control, const Block *b, BlockVec *out)
+{
+    u32 done = out->n;
+    control->stamp++;
+    take_edges(control, b, out);
+    while (done < out->n)
+        take_edges(control, out->v[done++], out);
+    put_back(control);
+}

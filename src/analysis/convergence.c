@@ -1,0 +1,270 @@
+#include "analysis/convergence.h"
+
+#include <stdlib.h>
+
+/* ---- sorted sets of origins ------------------------------------------------------------------------------------ */
+
+static int compare_u32(const void *a, const void *b)
+{
+    u32 x = *(const u32 *)a, y = *(const u32 *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Sorts v[from .. n-1] and drops what is there twice. */
+static void make_set(VecU32 *v, u32 from)
+{
+    if (v->n == from)
+        return;
+    qsort(v->v + from, v->n - from, sizeof(u32), compare_u32);
+    u32 kept = from + 1;
+    for (u32 k = from + 1; k < v->n; k++)
+        if (v->v[k] != v->v[kept - 1])
+            v->v[kept++] = v->v[k];
+    v->n = kept;
+}
+
+static bool set_has(const u32 *v, u32 n, u32 x) { return n && bsearch(&x, v, n, sizeof(u32), compare_u32); }
+
+/* The original branches that `origin` stands for. Links lead to smaller numbers, so this ends. */
+static void expand_origin(const Function *fn, u32 origin, VecU32 *out)
+{
+    u32 done = out->n;
+    vec_push(out, origin);
+    while (done < out->n) {
+        u32 low = 0, high = fn->origin_links.n, made = out->v[done];
+        while (low < high) {
+            u32 middle = low + (high - low) / 2;
+            if (fn->origin_links.v[middle].made < made)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        bool linked = false;
+        for (; low < fn->origin_links.n && fn->origin_links.v[low].made == made; low++, linked = true)
+            vec_push(out, fn->origin_links.v[low].source);
+        if (linked)
+            out->v[done] = vec_pop(out);
+        else
+            done++;
+    }
+}
+
+/* ---- snapshot -------------------------------------------------------------------------------------------------- */
+
+/* Convergent instructions of the reachable blocks. */
+static u32 count_convergent(const Analyses *an)
+{
+    u32 n = 0;
+    for (u32 p = 0; p < an->order->count; p++)
+        for_each_instr(i, an->order->rpo[p])
+            n += instr_is_convergent(i, an->summaries);
+    return n;
+}
+
+/* Appends the branches that b depends on; answers whether they were within the limit, of which it takes its share. */
+static bool add_branches(const Analyses *an, const Block *b, VecU32 *out, u32 *budget)
+{
+    BlockVec on = {0};
+    u32 from = out->n;
+    if (*budget > 0)
+        control_closure(an->control, b, &on);
+    bool within = *budget > on.n;
+    *budget = within ? *budget - on.n : 0;
+    for (u32 k = 0; within && k < on.n; k++) {
+        const Instr *end = block_terminator(on.v[k]);
+        if (end)
+            expand_origin(an->fn, end->origin, out);
+    }
+    make_set(out, from);
+    vec_free(&on);
+    return within;
+}
+
+static void snapshot_uniform(Convergence *c, const Analyses *an)
+{
+    VecU32 divergent = {0};
+    for (u32 p = 0; p < an->order->count; p++) {
+        const Block *b = an->order->rpo[p];
+        const Instr *end = block_terminator(b);
+        if (end)
+            vec_push(bitset_has(&an->uniform->branch_warp, b->id) ? &c->uniform : &divergent, end->origin);
+    }
+    make_set(&c->uniform, 0);
+    make_set(&divergent, 0);
+    u32 kept = 0; /* a branch with several copies is uniform if all of them are */
+    for (u32 k = 0; k < c->uniform.n; k++)
+        if (!set_has(divergent.v, divergent.n, c->uniform.v[k]))
+            c->uniform.v[kept++] = c->uniform.v[k];
+    c->uniform.n = kept;
+    vec_free(&divergent);
+}
+
+static int compare_origins(const void *a, const void *b)
+{
+    return compare_u32(&((const ConvergentInstr *)a)->origin, &((const ConvergentInstr *)b)->origin);
+}
+
+/* Copies of one instruction become one entry: their branches together. */
+static void merge_instances(Convergence *c)
+{
+    u32 kept = 0;
+    qsort(c->v, c->n, sizeof *c->v, compare_origins);
+    for (u32 k = 0; k < c->n; k++) {
+        ConvergentInstr *last = kept ? &c->v[kept - 1] : NULL;
+        if (!last || last->origin != c->v[k].origin) {
+            c->v[kept++] = c->v[k];
+            continue;
+        }
+        u32 first = c->branches.n;
+        for (u32 e = 0; e < last->n + c->v[k].n; e++) {
+            u32 origin = c->branches.v[e < last->n ? last->first + e : c->v[k].first + e - last->n];
+            vec_push(&c->branches, origin);
+        }
+        make_set(&c->branches, first);
+        *last = (ConvergentInstr){last->origin, last->instances + 1, first, c->branches.n - first,
+            last->guarded || c->v[k].guarded, last->unchecked || c->v[k].unchecked};
+    }
+    c->n = kept;
+}
+
+Convergence *convergence_snapshot(Arena *arena, Analyses *an)
+{
+    Convergence *c = arena_new(arena, Convergence);
+    analyses_require(an, AN_LOOPS);
+    c->irreducible = an->loops->irreducible;
+    c->origins = an->fn->origins;
+    u32 convergent = count_convergent(an), budget = CONVERGENCE_LIMIT;
+    if (!convergent)
+        return c;
+    analyses_require(an, AN_CONTROL | AN_UNIFORM);
+    snapshot_uniform(c, an);
+    c->v = arena_array(arena, ConvergentInstr, convergent);
+    for (u32 p = 0; p < an->order->count; p++) {
+        u32 first = c->branches.n, n = UINT32_MAX; /* of this block, once known */
+        bool within = true;
+        for_each_instr(i, an->order->rpo[p]) {
+            if (!instr_is_convergent(i, an->summaries))
+                continue;
+            if (n == UINT32_MAX) {
+                within = add_branches(an, an->order->rpo[p], &c->branches, &budget);
+                n = c->branches.n - first;
+            }
+            c->v[c->n++] = (ConvergentInstr){i->origin, 1, first, n, i->guard != 0, !within};
+        }
+    }
+    merge_instances(c);
+    for (u32 k = 0; k < c->n; k++)
+        c->unchecked += c->v[k].unchecked;
+    return c;
+}
+
+void convergence_free(Convergence *snapshot)
+{
+    vec_free(&snapshot->branches);
+    vec_free(&snapshot->uniform);
+}
+
+/* ---- comparison ------------------------------------------------------------------------------------------------ */
+
+typedef struct Comparison {
+    const Convergence *before;
+    Analyses *an;
+    Arena *arena;
+    u32 *instances; /* now, by entry of before */
+    u32 budget;
+    const char *wrong;
+} Comparison;
+
+static void complain(Comparison *c, const Instr *i, const char *what)
+{
+    c->wrong = arena_printf(c->arena, "block %u: the convergent instruction '%s' %s", i->block->id, i->op->text->text, what);
+}
+
+static ConvergentInstr *find_before(const Comparison *c, const Instr *i)
+{
+    ConvergentInstr key = {.origin = i->origin};
+    return c->before->n ? bsearch(&key, c->before->v, c->before->n, sizeof key, compare_origins) : NULL;
+}
+
+static bool is_new_and_uniform(Comparison *c, const Block *branch, u32 origin)
+{
+    if (origin <= c->before->origins)
+        return false;
+    analyses_require(c->an, AN_UNIFORM);
+    return bitset_has(&c->an->uniform->branch_warp, branch->id);
+}
+
+/* The first original branch behind the terminator of `branch` that i must not depend on; 0: none. */
+static u32 forbidden_origin(Comparison *c, const ConvergentInstr *before, const Block *branch, u32 *counted)
+{
+    const Convergence *b = c->before;
+    const Instr *end = block_terminator(branch);
+    VecU32 origins = {0};
+    u32 forbidden = 0;
+    if (end)
+        expand_origin(c->an->fn, end->origin, &origins);
+    for (u32 k = 0; k < origins.n && !forbidden; k++) {
+        u32 origin = origins.v[k];
+        if (set_has(b->branches.v + before->first, before->n, origin))
+            ++*counted;
+        else if (!set_has(b->uniform.v, b->uniform.n, origin) && !is_new_and_uniform(c, branch, origin))
+            forbidden = origin;
+    }
+    vec_free(&origins);
+    return forbidden;
+}
+
+static void compare_branches(Comparison *c, const Instr *i, const ConvergentInstr *before)
+{
+    BlockVec on = {0};
+    u32 counted = 0;
+    control_closure(c->an->control, i->block, &on);
+    c->budget = c->budget > on.n ? c->budget - on.n : 0;
+    for (u32 k = 0; k < on.n && !c->wrong; k++)
+        if (forbidden_origin(c, before, on.v[k], &counted))
+            complain(c, i, arena_printf(c->arena, "now depends on the branch at the end of block %u", on.v[k]->id));
+    if (i->guard && !before->guarded && counted >= before->n && !c->wrong)
+        complain(c, i, "has got a guard");
+    vec_free(&on);
+}
+
+static void count_instance(Comparison *c, const Instr *i)
+{
+    const ConvergentInstr *before = find_before(c, i);
+    if (!before)
+        complain(c, i, "was not there before");
+    else if (++c->instances[before - c->before->v] > before->instances)
+        complain(c, i, "was duplicated");
+}
+
+static void compare_instr(Comparison *c, const Instr *i)
+{
+    const ConvergentInstr *before = find_before(c, i);
+    if (!before->unchecked && c->budget > 0)
+        compare_branches(c, i, before);
+}
+
+static void for_each_convergent(Comparison *c, void (*visit)(Comparison *, const Instr *))
+{
+    for (u32 p = 0; p < c->an->order->count; p++)
+        for_each_instr(i, c->an->order->rpo[p])
+            if (!c->wrong && instr_is_convergent(i, c->an->summaries))
+                visit(c, i);
+}
+
+const char *convergence_compare(const Convergence *before, Analyses *an, Arena *arena)
+{
+    Comparison c = {.before = before, .an = an, .arena = arena, .budget = CONVERGENCE_LIMIT};
+    analyses_require(an, AN_LOOPS);
+    if (an->loops->irreducible > before->irreducible)
+        return arena_printf(arena, "%u irreducible regions instead of %u", an->loops->irreducible, before->irreducible);
+    if (count_convergent(an) == 0)
+        return NULL;
+    c.instances = arena_array(arena, u32, before->n);
+    for_each_convergent(&c, count_instance);
+    if (!c.wrong) {
+        analyses_require(an, AN_CONTROL);
+        for_each_convergent(&c, compare_instr);
+    }
+    return c.wrong;
+}

@@ -1,0 +1,201 @@
+#include "analysis/dom.h"
+
+#include <stdlib.h>
+
+/* ---- trees ----------------------------------------------------------------------------------------------------- */
+
+/* A dominator tree over graph nodes: `reached` nodes in `order`, parents before children. */
+typedef struct NodeTree {
+    u32 nodes, reached;
+    u32 *idom, *order;
+    u32 *pre, *size, *depth, *jump;
+} NodeTree;
+
+static NodeTree node_tree_new(u32 nodes)
+{
+    u32 *scratch = mem_zalloc(sizeof(u32) * 6 * (size_t)nodes);
+    NodeTree t = {.nodes = nodes, .idom = scratch};
+    t.order = t.idom + nodes;
+    t.pre = t.order + nodes;
+    t.size = t.pre + nodes;
+    t.depth = t.size + nodes;
+    t.jump = t.depth + nodes;
+    return t;
+}
+
+/* Pre-order numbers from 1, subtree sizes, depths; and a second ancestor for each node such that walking up by the
+ * farther one that does not overshoot takes O(log depth) steps (Myers, "An applicative random-access stack", 1983). */
+static void node_tree_number(NodeTree *t)
+{
+    u32 *place = mem_alloc(sizeof(u32) * t->nodes); /* number of the next child */
+    for (u32 k = t->reached; k-- > 0;) {
+        u32 u = t->order[k];
+        t->size[u]++;
+        if (t->idom[u] != GRAPH_NONE)
+            t->size[t->idom[u]] += t->size[u];
+    }
+    for (u32 k = 0; k < t->reached; k++) {
+        u32 u = t->order[k], up = t->idom[u];
+        if (up == GRAPH_NONE) {
+            t->pre[u] = t->depth[u] = 1;
+            t->jump[u] = u;
+        } else {
+            t->pre[u] = place[up];
+            place[up] += t->size[u];
+            t->depth[u] = t->depth[up] + 1;
+            u32 far = t->jump[up];
+            bool even = t->depth[up] - t->depth[far] == t->depth[far] - t->depth[t->jump[far]];
+            t->jump[u] = even ? t->jump[far] : up;
+        }
+        place[u] = t->pre[u] + 1;
+    }
+    free(place);
+}
+
+/* Nodes below order->count are positions in the reverse post-order, the others are virtual. */
+static DomTree *dom_tree_of(Arena *arena, const Function *fn, const Order *order, const NodeTree *nt, bool post)
+{
+    u32 blocks = fn->blocks.n;
+    DomTree *t = arena_new(arena, DomTree);
+    *t = (DomTree){.post = post, .blocks = blocks, .count = nt->reached};
+    t->idom = arena_array(arena, Block *, blocks);
+    t->jump = arena_array(arena, Block *, blocks);
+    t->pre = arena_array(arena, u32, blocks);
+    t->last = arena_array(arena, u32, blocks);
+    t->depth = arena_array(arena, u32, blocks);
+    t->by_pre = arena_array(arena, Block *, (size_t)nt->reached + 1);
+    for (u32 p = 0; p < order->count; p++) {
+        if (!nt->pre[p])
+            continue;
+        Block *b = order->rpo[p];
+        u32 up = nt->idom[p], far = nt->jump[p];
+        t->idom[b->id] = up < order->count ? order->rpo[up] : NULL;
+        t->jump[b->id] = up < order->count && far < order->count ? order->rpo[far] : NULL;
+        t->pre[b->id] = nt->pre[p];
+        t->last[b->id] = nt->pre[p] + nt->size[p] - 1;
+        t->depth[b->id] = nt->depth[p];
+        t->by_pre[nt->pre[p]] = b;
+    }
+    return t;
+}
+
+static DomTree *dom_tree_compute(Arena *arena, const Function *fn, const Order *order, const Graph *succ,
+    const Graph *pred, u32 root, bool post)
+{
+    NodeTree nt = node_tree_new(succ->nodes);
+    nt.reached = graph_dominators(succ, pred, root, nt.idom, nt.order);
+    node_tree_number(&nt);
+    DomTree *t = dom_tree_of(arena, fn, order, &nt, post);
+    free(nt.idom);
+    return t;
+}
+
+DomTree *dom_compute(Arena *arena, const Function *fn, const Order *order)
+{
+    return dom_tree_compute(arena, fn, order, &order->succ, &order->pred, 0, false);
+}
+
+Block *nearest_common_dominator(const DomTree *t, Block *a, Block *b)
+{
+    if (!dom_has(t, a) || !dom_has(t, b))
+        return NULL;
+    while (a && !dominates(t, a, b)) {
+        Block *far = t->jump[a->id];
+        a = far && !dominates(t, far, b) ? far : t->idom[a->id];
+    }
+    return a;
+}
+
+/* ---- the graph behind post-dominance ---------------------------------------------------------------------------- */
+
+typedef struct ExitGraph {
+    const Function *fn;
+    const Order *order;
+    u32 *component;    /* by position */
+    u32 *virtual_node; /* by component: the block on its edges back, if control cannot leave it; else GRAPH_NONE */
+    u32 *header;       /* by component: first position */
+    u32 exit, nodes;
+    VecU32 from, to;
+} ExitGraph;
+
+/* Components from which no edge leads and no block leaves the function. */
+static void find_endless(ExitGraph *x, u32 components)
+{
+    const Graph *succ = &x->order->succ;
+    for (u32 c = 0; c < components; c++) {
+        x->header[c] = GRAPH_NONE;
+        x->virtual_node[c] = 0;
+    }
+    for (u32 p = 0; p < x->order->count; p++) {
+        u32 c = x->component[p];
+        if (x->header[c] == GRAPH_NONE)
+            x->header[c] = p;
+        bool leaves = block_leaves_function(x->fn, x->order->rpo[p]);
+        for_each_edge(e, succ, p)
+            leaves = leaves || x->component[succ->to[e]] != c;
+        if (leaves)
+            x->virtual_node[c] = GRAPH_NONE;
+    }
+    for (u32 c = 0; c < components; c++)
+        if (x->virtual_node[c] != GRAPH_NONE)
+            x->virtual_node[c] = x->nodes++;
+}
+
+static void add_edge(ExitGraph *x, u32 from, u32 to)
+{
+    vec_push(&x->from, from);
+    vec_push(&x->to, to);
+}
+
+static void add_edges(ExitGraph *x, u32 components)
+{
+    const Graph *succ = &x->order->succ;
+    for (u32 p = 0; p < x->order->count; p++) {
+        u32 c = x->component[p], round = x->virtual_node[c];
+        for_each_edge(e, succ, p) {
+            u32 to = succ->to[e];
+            add_edge(x, p, round != GRAPH_NONE && to == x->header[c] ? round : to);
+        }
+        if (block_leaves_function(x->fn, x->order->rpo[p]))
+            add_edge(x, p, x->exit);
+    }
+    for (u32 c = 0; c < components; c++) {
+        if (x->virtual_node[c] == GRAPH_NONE)
+            continue;
+        add_edge(x, x->virtual_node[c], x->header[c]);
+        add_edge(x, x->virtual_node[c], x->exit);
+    }
+}
+
+static Block **endless_code(Arena *arena, const ExitGraph *x)
+{
+    if (x->nodes == x->exit + 1)
+        return NULL;
+    Block **endless = arena_array(arena, Block *, x->fn->blocks.n);
+    for (u32 p = 0; p < x->order->count; p++) {
+        u32 c = x->component[p];
+        if (x->virtual_node[c] != GRAPH_NONE)
+            endless[x->order->rpo[p]->id] = x->order->rpo[x->header[c]];
+    }
+    return endless;
+}
+
+DomTree *postdom_compute(Arena *arena, const Function *fn, const Order *order)
+{
+    Arena scratch = {0};
+    ExitGraph x = {.fn = fn, .order = order, .exit = order->count, .nodes = order->count + 1};
+    x.component = arena_array(&scratch, u32, order->count);
+    u32 components = graph_components(&order->succ, x.component);
+    x.virtual_node = arena_array(&scratch, u32, components);
+    x.header = arena_array(&scratch, u32, components);
+    find_endless(&x, components);
+    add_edges(&x, components);
+    Graph forward = graph_from_edges(&scratch, x.nodes, x.from.v, x.to.v, x.from.n);
+    Graph backward = graph_from_edges(&scratch, x.nodes, x.to.v, x.from.v, x.from.n);
+    vec_free(&x.from);
+    vec_free(&x.to);
+    DomTree *t = dom_tree_compute(arena, fn, order, &backward, &forward, x.exit, true);
+    t->endless = endless_code(arena, &x);
+    arena_free(&scratch);
+    return t;
+}

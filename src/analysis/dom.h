@@ -1,0 +1,44 @@
+/* Dominators and post-dominators as trees, with constant-time queries by the intervals of a pre-order numbering.
+ *
+ * Post-dominance has one virtual exit behind every block at whose end control can leave the function; a guarded `ret` or
+ * `exit` leads there and to its fall-through. Code that cannot leave (a strongly connected set of blocks without a way
+ * out) gets a virtual block on the edges back to its first block, with a second way to the exit: so it is post-dominated
+ * by what lies on every round of the endless loop, no branch of the program gains a way, and nothing depends on the order
+ * in which the graph was searched. */
+#ifndef PTXOPT_ANALYSIS_DOM_H
+#define PTXOPT_ANALYSIS_DOM_H
+
+#include "analysis/order.h"
+
+typedef struct DomTree {
+    bool post;
+    Block **idom;     /* by Block.id; NULL for the root, unreachable blocks, and children of virtual blocks */
+    u32 *pre, *last;  /* interval numbering by Block.id: the subtree of b is pre[b] .. last[b]; pre 0: not in the tree */
+    u32 *depth;       /* by Block.id; the entry's (the virtual exit's) is 1 */
+    Block **jump;     /* by Block.id: an ancestor farther up, for searches in logarithmic time; NULL like idom */
+    Block **by_pre;   /* by_pre[n]: the block numbered n, 1 <= n <= count; NULL for virtual ones */
+    u32 count;
+    Block **endless;  /* post only, by Block.id: first block of the endless code around it, NULL; NULL where there is none */
+    u32 blocks;       /* ids below this one are known; queries about later blocks answer false */
+} DomTree;
+
+DomTree *dom_compute(Arena *arena, const Function *fn, const Order *order);
+DomTree *postdom_compute(Arena *arena, const Function *fn, const Order *order);
+
+static inline bool dom_has(const DomTree *t, const Block *b) { return b->id < t->blocks && t->pre[b->id] != 0; }
+
+/* Reflexive; false if either is not in the tree. */
+static inline bool dominates(const DomTree *t, const Block *a, const Block *b)
+{
+    return dom_has(t, a) && dom_has(t, b) && t->pre[a->id] <= t->pre[b->id] && t->pre[b->id] <= t->last[a->id];
+}
+
+static inline bool strictly_dominates(const DomTree *t, const Block *a, const Block *b)
+{
+    return a != b && dominates(t, a, b);
+}
+
+/* Reflexive; NULL: only a virtual block, or one of them is not in the tree. */
+Block *nearest_common_dominator(const DomTree *t, Block *a, Block *b);
+
+#endif

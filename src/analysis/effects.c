@@ -1,0 +1,250 @@
+#include "analysis/effects.h"
+
+#include <string.h>
+
+#include "analysis/graph.h"
+
+static const Effects nothing = {.known = true};
+static const Effects anything = {.reads = EFFECT_ALL, .writes = EFFECT_ALL, .barrier = BARRIER_OTHER, .strong = true,
+    .convergent = true, .may_not_return = true};
+
+/* ---- one instruction ------------------------------------------------------------------------------------------- */
+
+static u8 visible_space(u8 space)
+{
+    switch ((Space)space) {
+    case SPACE_CONST:
+    case SPACE_LOCAL:
+    case SPACE_PARAM:
+        return 0;
+    case SPACE_SHARED:
+    case SPACE_SHARED_CLUSTER:
+        return EFFECT_SHARED;
+    case SPACE_GLOBAL:
+    case SPACE_TEX:
+        return EFFECT_GLOBAL;
+    default:
+        return EFFECT_ALL;
+    }
+}
+
+static BarrierKind barrier_kind(const Instr *i)
+{
+    if (i->op->opcode == OPC_BAR_WARP_SYNC)
+        return BARRIER_WARP;
+    if (!op_has(i->op, OPF_BARRIER))
+        return BARRIER_NONE;
+    switch (i->op->opcode) {
+    case OPC_BAR_SYNC:
+    case OPC_BAR_CTA_SYNC:
+    case OPC_BARRIER_SYNC:
+    case OPC_BARRIER_CTA_SYNC:
+        return i->slots == 1 && i->opnd[0].kind == OPND_IMM ? BARRIER_CTA : BARRIER_OTHER;
+    default:
+        return BARRIER_OTHER;
+    }
+}
+
+static void add_memory(Effects *e, const OpInfo *op)
+{
+    u8 spaces = visible_space(op->space);
+    if (op->space2 != SPACE_NONE)
+        spaces |= visible_space(op->space2);
+    bool strong = op_has(op, OPF_FENCE | OPF_ASYNC) || (op->strength == STRENGTH_STRONG && op->mem != MEM_NONE && spaces);
+    if (strong) {
+        e->strong = true;
+        e->reads = e->writes = EFFECT_ALL;
+        return;
+    }
+    if (op->mem == MEM_READ || op->mem == MEM_READ_WRITE)
+        e->reads = spaces;
+    if (op->mem == MEM_WRITE || op->mem == MEM_READ_WRITE)
+        e->writes = spaces;
+}
+
+/* What one instruction does beside its callee. */
+static Effects own_effects(const Instr *i)
+{
+    Effects e = nothing;
+    if (i->kind != INSTR_OP)
+        return e;
+    if (!i->op->known)
+        return anything;
+    e.barrier = (u8)barrier_kind(i);
+    e.convergent = op_has(i->op, OPF_CONVERGENT);
+    e.may_not_return = i->op->opcode == OPC_EXIT || i->op->opcode == OPC_TRAP;
+    if (e.barrier == BARRIER_NONE)
+        add_memory(&e, i->op);
+    return e;
+}
+
+static void add_effects(Effects *to, Effects from)
+{
+    to->reads |= from.reads;
+    to->writes |= from.writes;
+    to->strong |= from.strong;
+    to->convergent |= from.convergent;
+    to->may_not_return |= from.may_not_return;
+    to->known &= from.known;
+    if (to->barrier == BARRIER_NONE)
+        to->barrier = from.barrier;
+    else if (from.barrier != BARRIER_NONE && from.barrier != to->barrier)
+        to->barrier = BARRIER_OTHER;
+}
+
+/* ---- calls ----------------------------------------------------------------------------------------------------- */
+
+/* The `.calltargets` of an indirect call, or NULL. */
+static const Table *call_targets(const Instr *i)
+{
+    for_each_operand(o, (Instr *)i)
+        if (o->kind == OPND_TABLE && i->block->fn->tables.v[o->id].kind == TABLE_CALL)
+            return &i->block->fn->tables.v[o->id];
+    return NULL;
+}
+
+Effects function_effects(const Summaries *summaries, SymId function)
+{
+    return summaries && function && function < summaries->syms ? summaries->of[function] : anything;
+}
+
+Effects instr_effects(const Instr *i, const Summaries *summaries)
+{
+    if (!instr_is(i, OPF_CALL))
+        return own_effects(i);
+    if (!i->op->known)
+        return anything;
+    SymId callee = call_callee(i);
+    if (callee)
+        return function_effects(summaries, callee);
+    const Table *targets = call_targets(i);
+    if (!targets || targets->targets.n == 0)
+        return anything;
+    Effects e = nothing;
+    for (u32 k = 0; k < targets->targets.n; k++)
+        add_effects(&e, function_effects(summaries, targets->targets.v[k]));
+    return e;
+}
+
+bool instr_is_convergent(const Instr *i, const Summaries *summaries)
+{
+    if (i->kind != INSTR_OP)
+        return false;
+    return instr_is(i, OPF_CALL) ? instr_effects(i, summaries).convergent : !i->op->known || op_has(i->op, OPF_CONVERGENT);
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------------- */
+
+/* Whether the body that stands here is the one that runs. */
+static bool has_final_body(const Module *m, const Function *fn)
+{
+    static const char weak[] = ".weak";
+    Str text = span_str(m, fn->text);
+    bool is_weak = text.len >= sizeof weak - 1 && !memcmp(text.p, weak, sizeof weak - 1);
+    return fn->is_definition && fn->sym && (!is_weak || fn->is_entry);
+}
+
+typedef struct CallGraph {
+    const Module *m;
+    u32 *function; /* by SymId: index of the function with a final body, plus 1; 0: none */
+    Effects *own;  /* by function, calls left out; calls that can do anything included */
+    VecU32 from, to;
+} CallGraph;
+
+static void add_call(CallGraph *g, u32 caller, SymId callee)
+{
+    u32 function = g->function[callee];
+    if (!function) {
+        add_effects(&g->own[caller], anything);
+        return;
+    }
+    vec_push(&g->from, caller);
+    vec_push(&g->to, function - 1);
+}
+
+static void scan_function(CallGraph *g, u32 f)
+{
+    const Function *fn = g->m->functions.v[f];
+    g->own[f] = nothing;
+    g->own[f].may_not_return = fn->has_noreturn;
+    if (fn->untouchable || fn->is_entry) { /* nothing calls an entry, and so nothing asks */
+        g->own[f] = anything;
+        return;
+    }
+    for_each_block(b, fn)
+        for_each_instr(i, b) {
+            if (!instr_is(i, OPF_CALL)) {
+                add_effects(&g->own[f], own_effects(i));
+                continue;
+            }
+            SymId callee = call_callee(i);
+            const Table *targets = callee ? NULL : call_targets(i);
+            if (callee)
+                add_call(g, f, callee);
+            else if (!targets)
+                add_effects(&g->own[f], anything);
+            for (u32 k = 0; targets && k < targets->targets.n; k++)
+                add_call(g, f, targets->targets.v[k]);
+        }
+}
+
+/* Callees before callers; functions that call one another share one summary. */
+static void summarise(CallGraph *g, Summaries *s, Arena *scratch)
+{
+    u32 n = g->m->functions.n;
+    Graph calls = graph_from_edges(scratch, n, g->from.v, g->to.v, g->from.n);
+    u32 *component = arena_array(scratch, u32, n), *identity = arena_array(scratch, u32, n);
+    u32 components = graph_components(&calls, component);
+    for (u32 f = 0; f < n; f++)
+        identity[f] = f;
+    Graph members = graph_from_edges(scratch, components, component, identity, n);
+    Effects *of = arena_array(scratch, Effects, components);
+    for (u32 c = 0; c < components; c++) {
+        of[c] = nothing;
+        for_each_edge(m, &members, c) {
+            u32 f = members.to[m];
+            add_effects(&of[c], g->own[f]);
+            for_each_edge(e, &calls, f)
+                if (component[calls.to[e]] != c)
+                    add_effects(&of[c], of[component[calls.to[e]]]);
+        }
+    }
+    for (SymId id = 0; id < s->syms; id++)
+        s->of[id] = g->function[id] ? of[component[g->function[id] - 1]] : anything;
+}
+
+Summaries *summaries_compute(Arena *arena, const Module *m)
+{
+    Arena scratch = {0};
+    Summaries *s = arena_new(arena, Summaries);
+    s->syms = m->syms.n;
+    s->of = arena_array(arena, Effects, s->syms);
+    CallGraph g = {.m = m};
+    g.function = arena_array(&scratch, u32, m->syms.n);
+    g.own = arena_array(&scratch, Effects, m->functions.n);
+    for (u32 f = 0; f < m->functions.n; f++)
+        if (has_final_body(m, m->functions.v[f]))
+            g.function[m->functions.v[f]->sym] = f + 1;
+    for (u32 f = 0; f < m->functions.n; f++)
+        scan_function(&g, f);
+    summarise(&g, s, &scratch);
+    vec_free(&g.from);
+    vec_free(&g.to);
+    arena_free(&scratch);
+    return s;
+}
+
+static bool same_effects(Effects a, Effects b)
+{
+    return a.reads == b.reads && a.writes == b.writes && a.barrier == b.barrier && a.strong == b.strong &&
+           a.convergent == b.convergent && a.may_not_return == b.may_not_return && a.known == b.known;
+}
+
+bool calls_differ(const Function *fn, const Summaries *before, const Summaries *after)
+{
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            if (instr_is(i, OPF_CALL) && !same_effects(instr_effects(i, before), instr_effects(i, after)))
+                return true;
+    return false;
+}

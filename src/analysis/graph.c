@@ -1,0 +1,209 @@
+#include "analysis/graph.h"
+
+#include <stdlib.h>
+
+Graph graph_from_edges(Arena *arena, u32 nodes, const u32 *from, const u32 *to, u32 count)
+{
+    Graph g = {nodes, arena_array(arena, u32, (size_t)nodes + 2), arena_alloc_raw(arena, sizeof(u32) * (size_t)count)};
+    u32 *next = g.start + 1; /* filling moves next[u] from where u's edges begin to where they end */
+    for (u32 i = 0; i < count; i++)
+        next[from[i] + 1]++;
+    for (u32 u = 0; u < nodes; u++)
+        next[u + 1] += next[u];
+    for (u32 i = 0; i < count; i++)
+        g.to[next[from[i]]++] = to[i];
+    return g;
+}
+
+Graph graph_reverse(Arena *arena, const Graph *g)
+{
+    u32 count = g->start[g->nodes];
+    u32 *from = mem_alloc(sizeof(u32) * ((size_t)count + 1));
+    for (u32 u = 0; u < g->nodes; u++)
+        for_each_edge(e, g, u)
+            from[e] = u;
+    Graph reverse = graph_from_edges(arena, g->nodes, g->to, from, count);
+    free(from);
+    return reverse;
+}
+
+/* ---- strongly connected components ----------------------------------------------------------------------------- */
+
+typedef struct Components {
+    const Graph *g;
+    u32 *component;
+    u32 *number;  /* of the visit, from 1; 0: not visited */
+    u32 *low;     /* smallest number known to be reachable inside the component */
+    u32 *next;    /* edge to follow next */
+    u32 *path;    /* the depth-first path */
+    u32 *pending; /* visited, component not known yet */
+    u32 depth, pendings, visited, found;
+} Components;
+
+static void components_enter(Components *c, u32 u)
+{
+    c->number[u] = c->low[u] = ++c->visited;
+    c->next[u] = c->g->start[u];
+    c->path[c->depth++] = u;
+    c->pending[c->pendings++] = u;
+}
+
+static void components_leave(Components *c, u32 u)
+{
+    c->depth--;
+    if (c->low[u] == c->number[u]) {
+        u32 member;
+        do {
+            member = c->pending[--c->pendings];
+            c->component[member] = c->found;
+        } while (member != u);
+        c->found++;
+    }
+    if (c->depth > 0) {
+        u32 parent = c->path[c->depth - 1];
+        if (c->low[u] < c->low[parent])
+            c->low[parent] = c->low[u];
+    }
+}
+
+static void components_from(Components *c, u32 root)
+{
+    components_enter(c, root);
+    while (c->depth > 0) {
+        u32 u = c->path[c->depth - 1];
+        if (c->next[u] == c->g->start[u + 1]) {
+            components_leave(c, u);
+            continue;
+        }
+        u32 v = c->g->to[c->next[u]++];
+        if (!c->number[v])
+            components_enter(c, v);
+        else if (c->component[v] == GRAPH_NONE && c->number[v] < c->low[u])
+            c->low[u] = c->number[v];
+    }
+}
+
+u32 graph_components(const Graph *g, u32 *component)
+{
+    size_t n = g->nodes;
+    u32 *scratch = mem_zalloc(sizeof(u32) * (5 * n + 1));
+    Components c = {.g = g, .component = component, .number = scratch, .low = scratch + n, .next = scratch + 2 * n,
+        .path = scratch + 3 * n, .pending = scratch + 4 * n};
+    for (u32 u = 0; u < g->nodes; u++)
+        component[u] = GRAPH_NONE;
+    for (u32 u = 0; u < g->nodes; u++)
+        if (!c.number[u])
+            components_from(&c, u);
+    free(scratch);
+    return c.found;
+}
+
+/* ---- dominators ------------------------------------------------------------------------------------------------ */
+
+/* All arrays but `number` are indexed by depth-first number, 0 being the root. */
+typedef struct Dominators {
+    const Graph *succ, *pred;
+    u32 *number; /* by node */
+    u32 *node, *parent;
+    u32 *semi, *label, *ancestor;
+    u32 *idom;
+    u32 *bucket, *bucket_next; /* nodes by semidominator, as linked lists */
+    u32 *path;                 /* of eval; cursor of the search before that */
+    u32 reached;
+} Dominators;
+
+static void dominators_search(Dominators *d, u32 root)
+{
+    u32 *cursor = d->path, current = 0;
+    d->number[root] = 0;
+    d->node[0] = root;
+    d->parent[0] = GRAPH_NONE;
+    cursor[0] = d->succ->start[root];
+    d->reached = 1;
+    while (current != GRAPH_NONE) {
+        u32 u = d->node[current];
+        if (cursor[current] == d->succ->start[u + 1]) {
+            current = d->parent[current];
+            continue;
+        }
+        u32 v = d->succ->to[cursor[current]++];
+        if (d->number[v] != GRAPH_NONE)
+            continue;
+        u32 fresh = d->reached++;
+        d->number[v] = fresh;
+        d->node[fresh] = v;
+        d->parent[fresh] = current;
+        cursor[fresh] = d->succ->start[v];
+        current = fresh;
+    }
+}
+
+/* The node of smallest semidominator on the linked path above v, v included; compresses the path. */
+static u32 dominators_eval(Dominators *d, u32 v)
+{
+    if (d->ancestor[v] == GRAPH_NONE)
+        return v;
+    u32 n = 0;
+    for (u32 u = v; d->ancestor[d->ancestor[u]] != GRAPH_NONE; u = d->ancestor[u])
+        d->path[n++] = u;
+    while (n > 0) {
+        u32 u = d->path[--n], above = d->ancestor[u];
+        if (d->semi[d->label[above]] < d->semi[d->label[u]])
+            d->label[u] = d->label[above];
+        d->ancestor[u] = d->ancestor[above];
+    }
+    return d->label[v];
+}
+
+/* The nodes whose semidominator is p, once p's subtree up to `p`'s child is linked. */
+static void dominators_empty_bucket(Dominators *d, u32 p)
+{
+    for (u32 v = d->bucket[p]; v != GRAPH_NONE; v = d->bucket_next[v]) {
+        u32 u = dominators_eval(d, v);
+        d->idom[v] = d->semi[u] < d->semi[v] ? u : p;
+    }
+    d->bucket[p] = GRAPH_NONE;
+}
+
+static void dominators_solve(Dominators *d)
+{
+    for (u32 v = 0; v < d->reached; v++) {
+        d->semi[v] = d->label[v] = v;
+        d->ancestor[v] = d->bucket[v] = GRAPH_NONE;
+    }
+    for (u32 w = d->reached - 1; w > 0; w--) {
+        u32 node = d->node[w], parent = d->parent[w];
+        for_each_edge(e, d->pred, node) {
+            u32 v = d->number[d->pred->to[e]];
+            if (v == GRAPH_NONE)
+                continue;
+            u32 u = dominators_eval(d, v);
+            if (d->semi[u] < d->semi[w])
+                d->semi[w] = d->semi[u];
+        }
+        d->bucket_next[w] = d->bucket[d->semi[w]];
+        d->bucket[d->semi[w]] = w;
+        d->ancestor[w] = parent;
+        dominators_empty_bucket(d, parent);
+    }
+    for (u32 w = 1; w < d->reached; w++)
+        if (d->idom[w] != d->semi[w])
+            d->idom[w] = d->idom[d->idom[w]];
+}
+
+u32 graph_dominators(const Graph *succ, const Graph *pred, u32 root, u32 *idom, u32 *order)
+{
+    size_t n = succ->nodes;
+    u32 *scratch = mem_alloc(sizeof(u32) * 9 * n);
+    Dominators d = {.succ = succ, .pred = pred, .number = scratch, .node = order, .parent = scratch + n,
+        .semi = scratch + 2 * n, .label = scratch + 3 * n, .ancestor = scratch + 4 * n, .idom = scratch + 5 * n,
+        .bucket = scratch + 6 * n, .bucket_next = scratch + 7 * n, .path = scratch + 8 * n};
+    for (u32 u = 0; u < n; u++)
+        d.number[u] = idom[u] = GRAPH_NONE;
+    dominators_search(&d, root);
+    dominators_solve(&d);
+    for (u32 w = 1; w < d.reached; w++)
+        idom[order[w]] = order[d.idom[w]];
+    free(scratch);
+    return d.reached;
+}

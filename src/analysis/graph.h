@@ -1,0 +1,32 @@
+/* Directed graphs over 0 .. nodes-1 as adjacency arrays, and the algorithms on them that know nothing of programs.
+ * Everything is iterative; scratch memory is returned before the call ends, results come from the arena. */
+#ifndef PTXOPT_ANALYSIS_GRAPH_H
+#define PTXOPT_ANALYSIS_GRAPH_H
+
+#include "base/arena.h"
+
+typedef struct Graph {
+    u32 nodes;
+    u32 *start; /* nodes + 1 entries: the edges of u are to[start[u]] .. to[start[u + 1] - 1] */
+    u32 *to;
+} Graph;
+
+#define GRAPH_NONE UINT32_MAX
+
+#define for_each_edge(e, g, u) for (u32 e = (g)->start[u]; e < (g)->start[(u) + 1]; e++)
+
+/* Edges from[i] -> to[i], in this order for each node. */
+Graph graph_from_edges(Arena *arena, u32 nodes, const u32 *from, const u32 *to, u32 count);
+Graph graph_reverse(Arena *arena, const Graph *g);
+
+/* Strongly connected components (Tarjan, 1972): component[u] for every node, and their number. A component's number is
+ * smaller than that of every component that leads to it: callees before callers. component: nodes entries. */
+u32 graph_components(const Graph *g, u32 *component);
+
+/* Immediate dominators of the nodes that root reaches (Lengauer and Tarjan, 1979, the version with simple linking:
+ * O(m log n) on every graph, where iterative schemes are quadratic on long ladders of early exits). idom[root] and
+ * idom of unreached nodes are GRAPH_NONE. order receives the reached nodes, parents before children; the answer is
+ * their number. idom, order: nodes entries. */
+u32 graph_dominators(const Graph *succ, const Graph *pred, u32 root, u32 *idom, u32 *order);
+
+#endif

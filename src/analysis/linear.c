@@ -1,0 +1,169 @@
+#include "analysis/linear.h"
+
+static u64 low_bits(u64 v, u32 bits) { return bits == 64 ? v : v & (((u64)1 << bits) - 1); }
+
+static u64 mix(u64 hash, u64 v) { return (hash ^ v ^ v >> 29) * 1099511628211u; }
+
+Forms *forms_new(Arena *arena)
+{
+    Forms *f = arena_new(arena, Forms);
+    f->arena = arena;
+    vec_push(&f->forms, NULL);
+    vec_push(&f->terms, ((Term){.bits = 0}));
+    return f;
+}
+
+void forms_free(Forms *f)
+{
+    vec_free(&f->forms);
+    vec_free(&f->terms);
+    fnvmap_free(&f->form_of);
+    fnvmap_free(&f->term_of);
+}
+
+/* ---- terms ----------------------------------------------------------------------------------------------------- */
+
+static bool same_term(const Term *a, const Term *b)
+{
+    return a->kind == b->kind && a->bits == b->bits && a->tag == b->tag && memcmp(a->operand, b->operand, sizeof a->operand) == 0;
+}
+
+static TermId intern_term(Forms *f, Term t)
+{
+    u64 hash = mix(mix(t.kind, t.bits), (u64)(uintptr_t)t.tag);
+    for (u32 k = 0; k < COUNT_OF(t.operand); k++)
+        hash = mix(hash, t.operand[k]);
+    u64 *first = fnvmap_at(&f->term_of, hash);
+    for (TermId id = (TermId)*first; id; id = f->terms.v[id].next)
+        if (same_term(&f->terms.v[id], &t))
+            return id;
+    t.next = (TermId)*first;
+    *first = f->terms.n;
+    vec_push(&f->terms, t);
+    return f->terms.n - 1;
+}
+
+TermId term_value(Forms *f, u32 bits, u32 value)
+{
+    return intern_term(f, (Term){.kind = TERM_VALUE, .bits = bits, .operand = {value}});
+}
+
+TermId term_operation(Forms *f, u32 bits, const void *tag, const FormId operand[4], u32 zeros)
+{
+    Term t = {.kind = TERM_OPERATION, .bits = bits, .zeros = zeros, .tag = tag};
+    memcpy(t.operand, operand, sizeof t.operand);
+    return intern_term(f, t);
+}
+
+/* ---- forms ----------------------------------------------------------------------------------------------------- */
+
+static bool same_form(const Form *a, u32 bits, const Scaled *term, u32 terms, u64 constant)
+{
+    if (a->bits != bits || a->terms != terms || a->constant != constant)
+        return false;
+    for (u32 k = 0; k < terms; k++)
+        if (a->term[k].term != term[k].term || a->term[k].scale != term[k].scale)
+            return false;
+    return true;
+}
+
+/* Terms are in order, scales cut to the width and not 0. */
+static FormId intern_form(Forms *f, u32 bits, const Scaled *term, u32 terms, u64 constant)
+{
+    constant = low_bits(constant, bits);
+    FormId base = constant ? intern_form(f, bits, term, terms, 0) : 0;
+    u64 hash = mix(mix(bits, terms), constant);
+    for (u32 k = 0; k < terms; k++)
+        hash = mix(mix(hash, term[k].term), term[k].scale);
+    u64 *first = fnvmap_at(&f->form_of, hash);
+    for (FormId id = (FormId)*first; id; id = form_at(f, id)->next)
+        if (same_form(form_at(f, id), bits, term, terms, constant))
+            return id;
+    Form *form = arena_alloc(f->arena, sizeof *form + terms * sizeof *term);
+    *form = (Form){.bits = bits, .terms = terms, .constant = constant, .base = constant ? base : f->forms.n, .next = (FormId)*first};
+    if (terms)
+        memcpy(form->term, term, terms * sizeof *term);
+    *first = f->forms.n;
+    vec_push(&f->forms, form);
+    return f->forms.n - 1;
+}
+
+FormId form_constant(Forms *f, u32 bits, u64 constant) { return intern_form(f, bits, NULL, 0, constant); }
+
+FormId form_term(Forms *f, TermId term)
+{
+    return intern_form(f, f->terms.v[term].bits, &(Scaled){term, 1}, 1, 0);
+}
+
+FormId form_sum(Forms *f, FormId a, FormId b, u64 scale)
+{
+    if (!a || !b)
+        return 0;
+    const Form *x = form_at(f, a), *y = form_at(f, b);
+    Scaled sum[2 * FORM_TERMS];
+    u32 n = 0, j = 0, k = 0;
+    while (j < x->terms || k < y->terms) {
+        bool left = j < x->terms && (k == y->terms || x->term[j].term <= y->term[k].term);
+        bool right = k < y->terms && (j == x->terms || y->term[k].term <= x->term[j].term);
+        Scaled s = {left ? x->term[j].term : y->term[k].term, 0};
+        s.scale += left ? x->term[j++].scale : 0;
+        s.scale += right ? scale * y->term[k++].scale : 0;
+        s.scale = low_bits(s.scale, x->bits);
+        if (s.scale)
+            sum[n++] = s;
+    }
+    return n <= FORM_TERMS ? intern_form(f, x->bits, sum, n, x->constant + scale * y->constant) : 0;
+}
+
+FormId form_scale(Forms *f, FormId a, u64 scale)
+{
+    return a ? form_sum(f, form_constant(f, form_at(f, a)->bits, 0), a, scale) : 0;
+}
+
+FormId form_extend(Forms *f, FormId a, bool is_signed)
+{
+    const Form *x = form_at(f, a);
+    if (x->terms == 0)
+        return form_constant(f, 64, is_signed ? (u64)(i64)(i32)x->constant : x->constant);
+    Term t = {.kind = is_signed ? TERM_SIGNED : TERM_UNSIGNED, .bits = 64, .operand = {a}};
+    t.zeros = form_zeros(f, a);
+    return form_term(f, intern_term(f, t));
+}
+
+/* The low 32 bits of a term of 64. */
+static FormId low_of_term(Forms *f, TermId id)
+{
+    Term t = f->terms.v[id];
+    if (t.kind == TERM_SIGNED || t.kind == TERM_UNSIGNED)
+        return t.operand[0];
+    return form_term(f, intern_term(f, (Term){.kind = TERM_LOW, .bits = 32, .zeros = t.zeros < 32 ? t.zeros : 32, .operand = {id}}));
+}
+
+FormId form_low(Forms *f, FormId a)
+{
+    const Form *x = form_at(f, a);
+    FormId sum = form_constant(f, 32, x->constant);
+    for (u32 k = 0; k < x->terms && sum; k++)
+        sum = form_sum(f, sum, low_of_term(f, x->term[k].term), x->term[k].scale);
+    return sum;
+}
+
+u32 form_zeros(const Forms *f, FormId a)
+{
+    const Form *x = form_at(f, a);
+    u32 zeros = x->constant ? (u32)__builtin_ctzll(x->constant) : x->bits;
+    for (u32 k = 0; k < x->terms; k++) {
+        u32 own = (u32)__builtin_ctzll(x->term[k].scale) + f->terms.v[x->term[k].term].zeros;
+        zeros = own < zeros ? own : zeros;
+    }
+    return zeros < x->bits ? zeros : x->bits;
+}
+
+bool form_difference(const Forms *f, FormId a, FormId b, i64 *difference)
+{
+    if (!a || !b || form_at(f, a)->base != form_at(f, b)->base)
+        return false;
+    u64 d = form_at(f, b)->constant - form_at(f, a)->constant;
+    *difference = form_at(f, a)->bits == 32 ? (i64)(i32)d : (i64)d;
+    return true;
+}

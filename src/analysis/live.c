@@ -1,0 +1,276 @@
+#include "analysis/live.h"
+
+#include <stdlib.h>
+
+/* Live-in entries of a whole function (4 bytes each, 8 while they are computed): this many, and some for each block. */
+enum { LIVE_LIMIT = 1 << 20, LIVE_LIMIT_PER_BLOCK = 8 };
+
+/* ---- instructions ---------------------------------------------------------------------------------------------- */
+
+bool instr_reads(const Instr *i, RegId reg)
+{
+    for (RegWalk w = reg_walk(i); next_read(&w);)
+        if (w.reg == reg)
+            return true;
+    return false;
+}
+
+static bool instr_kills(const Instr *i, RegId reg)
+{
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (w.reg == reg && w.kills)
+            return true;
+    return false;
+}
+
+void live_step_back(BitSet *live, const Instr *i)
+{
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (w.kills)
+            bitset_del(live, w.reg);
+    for (RegWalk w = reg_walk(i); next_read(&w);)
+        bitset_add(live, w.reg);
+}
+
+/* ---- computation ----------------------------------------------------------------------------------------------- */
+
+/* Positions of blocks, grouped by register. */
+typedef struct PerReg {
+    VecU32 reg, position;
+    Graph by_reg; /* an edge from a register to a position */
+} PerReg;
+
+typedef struct LiveFinder {
+    const Function *fn;
+    const Order *order;
+    PerReg exposed; /* blocks that read the register before they kill it */
+    PerReg killed;  /* blocks behind which its old value is gone */
+    u32 *kill_mark, *live_mark; /* by position: the register last marked there, plus 1 */
+    VecU32 work;
+    VecU32 found;     /* positions, register after register */
+    VecU32 found_reg, found_end; /* the registers in turn, and where their positions end */
+    VecU32 everywhere;
+} LiveFinder;
+
+static void per_reg_add(PerReg *list, RegId reg, u32 position)
+{
+    vec_push(&list->reg, reg);
+    vec_push(&list->position, position);
+}
+
+static void per_reg_group(PerReg *list, Arena *arena, u32 regs)
+{
+    list->by_reg = graph_from_edges(arena, regs, list->reg.v, list->position.v, list->reg.n);
+    vec_free(&list->reg);
+    vec_free(&list->position);
+}
+
+/* Forwards through the block; the marks hold, by register, the position + 1 of the block that last exposed or killed it. */
+static void scan_block(LiveFinder *f, u32 p, u32 *exposed_mark, u32 *killed_mark)
+{
+    const Block *b = f->order->rpo[p];
+    for_each_instr(i, b) {
+        for (RegWalk w = reg_walk(i); next_read(&w);)
+            if (killed_mark[w.reg] != p + 1 && exposed_mark[w.reg] != p + 1) {
+                exposed_mark[w.reg] = p + 1;
+                per_reg_add(&f->exposed, w.reg, p);
+            }
+        for (RegWalk w = reg_walk(i); next_write(&w);)
+            if (w.kills && killed_mark[w.reg] != p + 1) {
+                killed_mark[w.reg] = p + 1;
+                per_reg_add(&f->killed, w.reg, p);
+            }
+    }
+    if (!block_leaves_function(f->fn, b))
+        return;
+    for (RegId r = 1; r < f->fn->regs.n && f->fn->regs.v[r].is_param; r++) /* they are declared first */
+        if (killed_mark[r] != p + 1 && exposed_mark[r] != p + 1)
+            per_reg_add(&f->exposed, r, p);
+}
+
+/* Most registers are written and read in one block only: nobody asks where these are killed. */
+static void drop_unexposed(PerReg *killed, const Graph *exposed)
+{
+    u32 kept = 0;
+    for (u32 k = 0; k < killed->reg.n; k++) {
+        RegId reg = killed->reg.v[k];
+        killed->reg.v[kept] = reg;
+        killed->position.v[kept] = killed->position.v[k];
+        kept += exposed->start[reg] != exposed->start[reg + 1];
+    }
+    killed->reg.n = killed->position.n = kept;
+}
+
+static void scan_blocks(LiveFinder *f, Arena *scratch)
+{
+    u32 regs = f->fn->regs.n;
+    u32 *marks = mem_zalloc(sizeof(u32) * 2 * (size_t)regs);
+    for (u32 p = 0; p < f->order->count; p++)
+        scan_block(f, p, marks, marks + regs);
+    free(marks);
+    per_reg_group(&f->exposed, scratch, regs);
+    drop_unexposed(&f->killed, &f->exposed.by_reg);
+    per_reg_group(&f->killed, scratch, regs);
+}
+
+static void mark_live(LiveFinder *f, RegId reg, u32 p)
+{
+    if (f->live_mark[p] == reg + 1)
+        return;
+    f->live_mark[p] = reg + 1;
+    vec_push(&f->work, p);
+    vec_push(&f->found, p);
+}
+
+/* False when the result gets too large. */
+static bool explore(LiveFinder *f, RegId reg, u64 limit)
+{
+    const Graph *pred = &f->order->pred;
+    for_each_edge(e, &f->killed.by_reg, reg)
+        f->kill_mark[f->killed.by_reg.to[e]] = reg + 1;
+    for_each_edge(e, &f->exposed.by_reg, reg)
+        mark_live(f, reg, f->exposed.by_reg.to[e]);
+    while (f->work.n > 0) {
+        u32 p = vec_pop(&f->work);
+        for_each_edge(e, pred, p)
+            if (f->kill_mark[pred->to[e]] != reg + 1)
+                mark_live(f, reg, pred->to[e]);
+        if (f->found.n > limit)
+            return false;
+    }
+    return true;
+}
+
+static void explore_all(LiveFinder *f)
+{
+    u64 limit = LIVE_LIMIT + (u64)LIVE_LIMIT_PER_BLOCK * f->order->count;
+    for (RegId reg = 0; reg < f->fn->regs.n; reg++) {
+        u32 before = f->found.n;
+        if (f->exposed.by_reg.start[reg] == f->exposed.by_reg.start[reg + 1])
+            continue;
+        if (f->everywhere.n > 0 || !explore(f, reg, limit)) {
+            f->found.n = before;
+            vec_push(&f->everywhere, reg);
+            continue;
+        }
+        vec_push(&f->found_reg, reg);
+        vec_push(&f->found_end, f->found.n);
+    }
+}
+
+/* From positions by register to registers by block. */
+static void transpose(const LiveFinder *f, Arena *arena, Live *l)
+{
+    const Order *order = f->order;
+    l->start = arena_array(arena, u32, (size_t)l->blocks + 1);
+    l->regs = arena_array(arena, RegId, f->found.n);
+    for (u32 k = 0; k < f->found.n; k++)
+        l->start[order->rpo[f->found.v[k]]->id + 1]++;
+    for (u32 id = 0; id < l->blocks; id++)
+        l->start[id + 1] += l->start[id];
+    u32 *place = mem_alloc(sizeof(u32) * (size_t)l->blocks);
+    memcpy(place, l->start, sizeof(u32) * (size_t)l->blocks);
+    for (u32 k = 0, r = 0; k < f->found.n; k++) {
+        while (k == f->found_end.v[r])
+            r++;
+        l->regs[place[order->rpo[f->found.v[k]]->id]++] = f->found_reg.v[r];
+    }
+    free(place);
+}
+
+Live *live_compute(Arena *arena, const Function *fn, const Order *order)
+{
+    Arena scratch = {0};
+    LiveFinder f = {.fn = fn, .order = order};
+    f.kill_mark = arena_array(&scratch, u32, order->count);
+    f.live_mark = arena_array(&scratch, u32, order->count);
+    scan_blocks(&f, &scratch);
+    explore_all(&f);
+
+    Live *l = arena_new(arena, Live);
+    *l = (Live){.fn = fn, .blocks = fn->blocks.n, .everywhere_count = f.everywhere.n};
+    transpose(&f, arena, l);
+    l->everywhere = arena_array(arena, RegId, f.everywhere.n);
+    if (f.everywhere.n)
+        memcpy(l->everywhere, f.everywhere.v, sizeof(RegId) * f.everywhere.n);
+    vec_free(&f.work);
+    vec_free(&f.found);
+    vec_free(&f.found_reg);
+    vec_free(&f.found_end);
+    vec_free(&f.everywhere);
+    arena_free(&scratch);
+    return l;
+}
+
+/* ---- queries --------------------------------------------------------------------------------------------------- */
+
+static bool sorted_has(const RegId *v, u32 n, RegId reg)
+{
+    while (n > 0) {
+        u32 half = n / 2;
+        if (v[half] == reg)
+            return true;
+        if (v[half] < reg) {
+            v += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return false;
+}
+
+bool live_in(const Live *l, const Block *b, RegId reg)
+{
+    if (b->id >= l->blocks)
+        return false;
+    u32 from = l->start[b->id];
+    return sorted_has(l->regs + from, l->start[b->id + 1] - from, reg) ||
+           sorted_has(l->everywhere, l->everywhere_count, reg);
+}
+
+bool live_out(const Live *l, const Block *b, RegId reg)
+{
+    CfgList succs = cfg_succs(l->fn, b);
+    for (u32 k = 0; k < succs.n; k++)
+        if (live_in(l, succs.v[k].block, reg))
+            return true;
+    return l->fn->regs.v[reg].is_param && block_leaves_function(l->fn, b);
+}
+
+bool live_behind(const Live *l, const Instr *i, RegId reg)
+{
+    for (const Instr *next = i->next; next; next = next->next) {
+        if (instr_reads(next, reg))
+            return true;
+        if (instr_kills(next, reg))
+            return false;
+    }
+    return live_out(l, i->block, reg);
+}
+
+bool live_in_next(const Live *l, const Block *b, u32 *cursor, RegId *reg)
+{
+    u32 from = b->id < l->blocks ? l->start[b->id] : 0, n = b->id < l->blocks ? l->start[b->id + 1] - from : 0;
+    u32 k = (*cursor)++;
+    if (k < n)
+        *reg = l->regs[from + k];
+    else if (k - n < l->everywhere_count)
+        *reg = l->everywhere[k - n];
+    else
+        return false;
+    return true;
+}
+
+void live_out_set(const Live *l, const Block *b, BitSet *set)
+{
+    RegId reg;
+    bitset_clear(set);
+    CfgList succs = cfg_succs(l->fn, b);
+    for (u32 s = 0; s < succs.n; s++)
+        for (u32 k = 0; live_in_next(l, succs.v[s].block, &k, &reg);)
+            bitset_add(set, reg);
+    if (block_leaves_function(l->fn, b))
+        for (reg = 1; reg < l->fn->regs.n && l->fn->regs.v[reg].is_param; reg++)
+            bitset_add(set, reg);
+}

@@ -1,0 +1,238 @@
+#define _GNU_SOURCE /* memmem */
+#include "analysis/loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Everything by position in the reverse post-order. */
+typedef struct LoopFinder {
+    Arena *arena;
+    const Order *order;
+    const DomTree *dom;
+    Loops *loops;
+    Loop **of;    /* innermost loop */
+    u32 *outer;   /* union-find: leads to the header of the outermost loop found so far around the block */
+    VecU32 work;
+} LoopFinder;
+
+static u32 outermost(LoopFinder *f, u32 p)
+{
+    u32 root = p;
+    while (f->outer[root] != root)
+        root = f->outer[root];
+    while (f->outer[p] != root) {
+        u32 up = f->outer[p];
+        f->outer[p] = root;
+        p = up;
+    }
+    return root;
+}
+
+/* ---- members --------------------------------------------------------------------------------------------------- */
+
+static Loop *loop_at(LoopFinder *f, u32 header)
+{
+    const Graph *pred = &f->order->pred;
+    Block *h = f->order->rpo[header];
+    u32 latches = 0;
+    for_each_edge(e, pred, header)
+        latches += edge_is_back(f->dom, f->order->rpo[pred->to[e]], h);
+    if (latches == 0)
+        return NULL;
+    Loop *loop = arena_new(f->arena, Loop);
+    loop->header = h;
+    loop->latches = arena_array(f->arena, Block *, latches);
+    for_each_edge(e, pred, header)
+        if (edge_is_back(f->dom, f->order->rpo[pred->to[e]], h))
+            loop->latches[loop->latch_count++] = f->order->rpo[pred->to[e]];
+    return loop;
+}
+
+/* Walks backwards from the latches to the header; loops inside, which are found already, are crossed in one step. */
+static void collect_members(LoopFinder *f, Loop *loop)
+{
+    const Graph *pred = &f->order->pred;
+    u32 header = f->order->index[loop->header->id];
+    f->of[header] = loop;
+    vec_clear(&f->work);
+    for (u32 k = 0; k < loop->latch_count; k++)
+        vec_push(&f->work, f->order->index[loop->latches[k]->id]);
+    while (f->work.n > 0) {
+        u32 p = outermost(f, vec_pop(&f->work));
+        if (p == header)
+            continue;
+        if (f->of[p])
+            f->of[p]->parent = loop;
+        else
+            f->of[p] = loop;
+        f->outer[p] = header;
+        for_each_edge(e, pred, p)
+            vec_push(&f->work, pred->to[e]);
+    }
+}
+
+/* Headers from the last to the first: inner loops before the loops around them. */
+static void find_loops(LoopFinder *f)
+{
+    VEC(Loop *) found = {0};
+    for (u32 p = f->order->count; p-- > 0;) {
+        Loop *loop = loop_at(f, p);
+        if (loop) {
+            collect_members(f, loop);
+            vec_push(&found, loop);
+        }
+    }
+    Loops *l = f->loops;
+    l->n = found.n;
+    l->v = arena_array(f->arena, Loop *, found.n);
+    for (u32 k = 0; k < found.n; k++)
+        l->v[k] = found.v[found.n - 1 - k];
+    vec_free(&found);
+}
+
+/* One array holds the members of all loops: a loop's own blocks, then those of the loops inside, each in one piece. */
+static void lay_out_members(LoopFinder *f)
+{
+    Loops *l = f->loops;
+    for (u32 p = 0; p < f->order->count; p++)
+        if (f->of[p])
+            f->of[p]->block_count++;
+    for (u32 k = l->n; k-- > 0;)
+        if (l->v[k]->parent)
+            l->v[k]->parent->block_count += l->v[k]->block_count;
+    u32 total = 0;
+    for (u32 k = 0; k < l->n; k++)
+        total += l->v[k]->parent ? 0 : l->v[k]->block_count;
+
+    Block **members = arena_array(f->arena, Block *, total);
+    /* Inner loops take their piece from the end of the outer one's, own blocks come from the front. `depth` holds what
+     * is taken from the end until the depth itself is set. */
+    u32 top = 0;
+    for (u32 k = 0; k < l->n; k++) {
+        Loop *loop = l->v[k], *up = loop->parent;
+        if (up) {
+            up->depth += loop->block_count;
+            loop->first = up->first + up->block_count - up->depth;
+        } else {
+            loop->first = top;
+            top += loop->block_count;
+        }
+        loop->blocks = members + loop->first;
+    }
+    u32 *used = mem_zalloc(sizeof(u32) * (size_t)f->order->count);
+    for (u32 p = 0; p < f->order->count; p++) {
+        Loop *loop = f->of[p];
+        Block *b = f->order->rpo[p];
+        l->of[b->id] = loop;
+        if (!loop)
+            continue;
+        u32 at = used[f->order->index[loop->header->id]]++;
+        loop->blocks[at] = b;
+        l->number[b->id] = loop->first + at;
+    }
+    free(used);
+    for (u32 k = 0; k < l->n; k++)
+        l->v[k]->depth = l->v[k]->parent ? l->v[k]->parent->depth + 1 : 1;
+}
+
+/* ---- what else is asked of a loop ------------------------------------------------------------------------------ */
+
+static Block *find_preheader(const LoopFinder *f, const Loop *loop)
+{
+    const Order *order = f->order;
+    u32 header = order->index[loop->header->id];
+    Block *found = NULL;
+    for_each_edge(e, &order->pred, header) {
+        Block *from = order->rpo[order->pred.to[e]];
+        if (edge_is_back(f->dom, from, loop->header))
+            continue;
+        if (found)
+            return NULL;
+        found = from;
+    }
+    if (!found || header == 0)
+        return NULL; /* control also comes from the function's start */
+    u32 p = order->index[found->id];
+    const Instr *end = block_terminator(found);
+    bool goes_elsewhere = order->succ.start[p + 1] - order->succ.start[p] != 1 || (end && op_has(end->op, OPF_NO_RETURN));
+    return goes_elsewhere ? NULL : found;
+}
+
+static bool has_nounroll(const Module *m, const Block *b)
+{
+    static const char quoted[] = "\"nounroll\"";
+    for_each_instr(i, b) {
+        if (i->kind != INSTR_PRAGMA)
+            continue;
+        Str text = span_str(m, i->text);
+        if (memmem(text.p, text.len, quoted, sizeof quoted - 1))
+            return true;
+    }
+    return false;
+}
+
+/* ---- reducibility ---------------------------------------------------------------------------------------------- */
+
+static bool has_irreducible_edge(const Order *order, const DomTree *dom)
+{
+    for (u32 p = 0; p < order->count; p++)
+        for_each_edge(e, &order->succ, p)
+            if (order->succ.to[e] <= p && !edge_is_back(dom, order->rpo[p], order->rpo[order->succ.to[e]]))
+                return true;
+    return false;
+}
+
+/* Marks the strongly connected components of more than one block that remain without the back edges. (An edge from a
+ * block to itself always is a back edge.) */
+static void find_irreducible(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, Loops *l)
+{
+    Arena scratch = {0};
+    VecU32 from = {0}, to = {0};
+    for (u32 p = 0; p < order->count; p++)
+        for_each_edge(e, &order->succ, p)
+            if (!edge_is_back(dom, order->rpo[p], order->rpo[order->succ.to[e]])) {
+                vec_push(&from, p);
+                vec_push(&to, order->succ.to[e]);
+            }
+    Graph forward = graph_from_edges(&scratch, order->count, from.v, to.v, from.n);
+    vec_free(&from);
+    vec_free(&to);
+    u32 *component = arena_array(&scratch, u32, order->count);
+    u32 *size = arena_array(&scratch, u32, graph_components(&forward, component));
+    l->in_irreducible = bitset_new(arena, fn->blocks.n);
+    for (u32 p = 0; p < order->count; p++)
+        l->irreducible += ++size[component[p]] == 2;
+    for (u32 p = 0; p < order->count; p++)
+        if (size[component[p]] > 1)
+            bitset_add(&l->in_irreducible, order->rpo[p]->id);
+    arena_free(&scratch);
+}
+
+Loops *loops_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom)
+{
+    Loops *l = arena_new(arena, Loops);
+    l->blocks = fn->blocks.n;
+    l->of = arena_array(arena, Loop *, l->blocks);
+    l->number = arena_array(arena, u32, l->blocks);
+    for (u32 id = 0; id < l->blocks; id++)
+        l->number[id] = UINT32_MAX;
+
+    LoopFinder f = {.arena = arena, .order = order, .dom = dom, .loops = l};
+    f.of = mem_zalloc(sizeof(Loop *) * (size_t)order->count);
+    f.outer = mem_alloc(sizeof(u32) * (size_t)order->count);
+    for (u32 p = 0; p < order->count; p++)
+        f.outer[p] = p;
+    find_loops(&f);
+    lay_out_members(&f);
+    for (u32 k = 0; k < l->n; k++)
+        l->v[k]->preheader = find_preheader(&f, l->v[k]);
+    for (u32 p = 0; p < order->count; p++)
+        if (f.of[p] && !f.of[p]->nounroll)
+            f.of[p]->nounroll = has_nounroll(fn->module, order->rpo[p]);
+    vec_free(&f.work);
+    free(f.of);
+    free(f.outer);
+    if (has_irreducible_edge(order, dom))
+        find_irreducible(arena, fn, order, dom, l);
+    return l;
+}

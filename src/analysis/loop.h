@@ -1,0 +1,45 @@
+/* Natural loops with latches and exits, nesting, and reducibility. A back edge is an edge to a dominator; the cycles that
+ * are left when all back edges are taken away are irreducible regions (Hecht and Ullman, 1974): code that is entered
+ * into a cycle at more than one place. Neither depends on the order in which the graph was searched. */
+#ifndef PTXOPT_ANALYSIS_LOOP_H
+#define PTXOPT_ANALYSIS_LOOP_H
+
+#include "analysis/dom.h"
+#include "base/bitset.h"
+
+typedef struct Loop {
+    Block *header;
+    struct Loop *parent;  /* innermost loop around, NULL */
+    u32 depth;            /* outermost: 1 */
+    Block **latches;      /* blocks with an edge to the header from inside, in reverse post-order */
+    u32 latch_count;
+    Block **blocks;       /* all members, header first, inner loops' blocks included (they share one array) */
+    u32 block_count;
+    Block *preheader;     /* the only reachable block outside that goes to the header, if it goes nowhere else; or NULL */
+    bool nounroll;        /* holds .pragma "nounroll" directly */
+    u32 first;            /* blocks[k] has number first + k in Loops.number */
+} Loop;
+
+typedef struct Loops {
+    Loop **v;             /* outer loops before inner ones */
+    u32 n;
+    Loop **of;            /* innermost loop by Block.id, NULL */
+    u32 *number;          /* by Block.id, for loop_contains; UINT32_MAX outside of loops */
+    u32 irreducible;      /* irreducible regions */
+    BitSet in_irreducible;/* blocks of them, by Block.id; no bits when there is none */
+    u32 blocks;           /* ids below this one are known */
+} Loops;
+
+Loops *loops_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom);
+
+/* NULL too for a block made since. */
+static inline Loop *loop_of(const Loops *l, const Block *b) { return b->id < l->blocks ? l->of[b->id] : NULL; }
+
+static inline bool loop_contains(const Loops *l, const Loop *loop, const Block *b)
+{
+    return b->id < l->blocks && l->number[b->id] - loop->first < loop->block_count;
+}
+
+static inline bool edge_is_back(const DomTree *dom, const Block *from, const Block *to) { return dominates(dom, to, from); }
+
+#endif

@@ -1,0 +1,30 @@
+/* Reverse post-order of the blocks that the entry reaches, and their edges once more as arrays over the positions in
+ * it: what the other analyses walk instead of the edge maps. */
+#ifndef PTXOPT_ANALYSIS_ORDER_H
+#define PTXOPT_ANALYSIS_ORDER_H
+
+#include "analysis/graph.h"
+#include "ir/cfg.h"
+
+typedef struct Order {
+    Block **rpo;      /* reachable blocks, entry first */
+    u32 count;
+    u32 *index;       /* by Block.id; ORDER_UNREACHABLE if not reachable */
+    u32 blocks;       /* ids below this one have an index */
+    Graph succ, pred; /* positions in rpo; one edge for a pair of blocks, whatever its ways; succ in CFG order */
+} Order;
+
+#define ORDER_UNREACHABLE UINT32_MAX
+
+Order *order_compute(Arena *arena, const Function *fn); /* iterative depth-first search, successors in CFG order */
+
+/* False too for a block made since. */
+static inline bool order_reachable(const Order *o, const Block *b)
+{
+    return b->id < o->blocks && o->index[b->id] != ORDER_UNREACHABLE;
+}
+
+/* Whether control can leave the function at the block's end, for all threads or (guarded ret, exit) for some. */
+bool block_leaves_function(const Function *fn, const Block *b);
+
+#endif

@@ -1,0 +1,329 @@
+#include "analysis/ranges.h"
+
+static u64 mask_of(u32 bits) { return bits >= 64 ? UINT64_MAX : ((u64)1 << bits) - 1; }
+static i64 most_of(u32 bits) { return (i64)(mask_of(bits) >> 1); }
+static i64 least_of(u32 bits) { return -most_of(bits) - 1; }
+
+static i64 sign_extended(u64 value, u32 bits)
+{
+    u64 sign = (u64)1 << (bits - 1);
+    return (i64)(((value & mask_of(bits)) ^ sign) - sign);
+}
+
+/* ---- making ---------------------------------------------------------------------------------------------------- */
+
+Range range_full(u32 bits) { return (Range){bits, 0, mask_of(bits), least_of(bits), most_of(bits)}; }
+
+/* Each reading bounds the other where it stays on one side of the sign. */
+static Range sharpened(Range r)
+{
+    u64 sign = (u64)1 << (r.bits - 1);
+    if (r.hi < sign || r.lo >= sign) {
+        i64 least = sign_extended(r.lo, r.bits), most = sign_extended(r.hi, r.bits);
+        r.least = r.least > least ? r.least : least;
+        r.most = r.most < most ? r.most : most;
+    }
+    if (r.least >= 0 || r.most < 0) {
+        u64 lo = (u64)r.least & mask_of(r.bits), hi = (u64)r.most & mask_of(r.bits);
+        r.lo = r.lo > lo ? r.lo : lo;
+        r.hi = r.hi < hi ? r.hi : hi;
+    }
+    return r;
+}
+
+static bool is_empty(const Range *r) { return r->lo > r->hi || r->least > r->most; }
+
+/* Empty ranges come only from code that cannot be reached: `otherwise` is as good. */
+static Range checked(Range r, Range otherwise)
+{
+    if (is_empty(&r))
+        return otherwise;
+    r = sharpened(r);
+    return is_empty(&r) ? otherwise : r;
+}
+
+Range range_unsigned(u32 bits, u64 lo, u64 hi)
+{
+    Range r = range_full(bits);
+    r.lo = lo;
+    r.hi = hi;
+    return checked(r, range_full(bits));
+}
+
+Range range_signed(u32 bits, i64 least, i64 most)
+{
+    Range r = range_full(bits);
+    r.least = least;
+    r.most = most;
+    return checked(r, range_full(bits));
+}
+
+Range range_constant(u32 bits, u64 value)
+{
+    value &= mask_of(bits);
+    return range_unsigned(bits, value, value);
+}
+
+bool range_is_constant(const Range *r) { return r->lo == r->hi; }
+
+Range range_union(Range a, Range b)
+{
+    Range r = {a.bits, a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi, a.least < b.least ? a.least : b.least,
+        a.most > b.most ? a.most : b.most};
+    return r;
+}
+
+Range range_meet(Range a, Range b)
+{
+    Range r = {a.bits, a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi, a.least > b.least ? a.least : b.least,
+        a.most < b.most ? a.most : b.most};
+    return checked(r, a);
+}
+
+Range range_extend(Range a, u32 bits, bool is_signed)
+{
+    return is_signed ? range_signed(bits, a.least, a.most) : range_unsigned(bits, a.lo, a.hi);
+}
+
+Range range_truncate(Range a, u32 bits)
+{
+    Range r = range_full(bits);
+    if (a.hi <= r.hi)
+        return range_unsigned(bits, a.lo, a.hi);
+    if (a.least >= r.least && a.most <= r.most)
+        return range_signed(bits, a.least, a.most);
+    return r;
+}
+
+/* ---- operations ------------------------------------------------------------------------------------------------ */
+
+/* The signed bounds of a sum or difference, where no pair of operands wraps. */
+static bool signed_bounds(Opcode opcode, Range a, Range b, i64 *least, i64 *most)
+{
+    bool low_wraps, high_wraps;
+    if (opcode == OPC_ADD) {
+        low_wraps = __builtin_add_overflow(a.least, b.least, least);
+        high_wraps = __builtin_add_overflow(a.most, b.most, most);
+    } else {
+        low_wraps = __builtin_sub_overflow(a.least, b.most, least);
+        high_wraps = __builtin_sub_overflow(a.most, b.least, most);
+    }
+    return !low_wraps && !high_wraps && *least >= least_of(a.bits) && *most <= most_of(a.bits);
+}
+
+static bool unsigned_bounds(Opcode opcode, Range a, Range b, u64 *lo, u64 *hi)
+{
+    bool low_wraps, high_wraps;
+    if (opcode == OPC_ADD) {
+        low_wraps = __builtin_add_overflow(a.lo, b.lo, lo);
+        high_wraps = __builtin_add_overflow(a.hi, b.hi, hi);
+    } else {
+        low_wraps = __builtin_sub_overflow(a.lo, b.hi, lo);
+        high_wraps = __builtin_sub_overflow(a.hi, b.lo, hi);
+    }
+    return !low_wraps && !high_wraps && *hi <= mask_of(a.bits);
+}
+
+static Range sum(Opcode opcode, Range a, Range b)
+{
+    Range r = range_full(a.bits);
+    if (range_is_constant(&a) && range_is_constant(&b))
+        return range_constant(a.bits, opcode == OPC_ADD ? a.lo + b.lo : a.lo - b.lo);
+    if (!unsigned_bounds(opcode, a, b, &r.lo, &r.hi)) {
+        r.lo = 0;
+        r.hi = mask_of(a.bits);
+    }
+    if (!signed_bounds(opcode, a, b, &r.least, &r.most)) {
+        r.least = least_of(a.bits);
+        r.most = most_of(a.bits);
+    }
+    return checked(r, range_full(a.bits));
+}
+
+static Range product(Range a, Range b)
+{
+    u64 hi;
+    if (range_is_constant(&a) && range_is_constant(&b))
+        return range_constant(a.bits, a.lo * b.lo);
+    if (__builtin_mul_overflow(a.hi, b.hi, &hi) || hi > mask_of(a.bits))
+        return range_full(a.bits);
+    return range_unsigned(a.bits, a.lo * b.lo, hi);
+}
+
+/* All ones below the highest bit of x, and that bit. */
+static u64 filled(u64 x) { return x ? UINT64_MAX >> __builtin_clzll(x) : 0; }
+
+static Range least_or_greatest(Opcode opcode, bool is_signed, Range a, Range b)
+{
+    bool is_min = opcode == OPC_MIN;
+    if (is_signed)
+        return range_signed(a.bits, (a.least < b.least) == is_min ? a.least : b.least, (a.most < b.most) == is_min ? a.most : b.most);
+    return range_unsigned(a.bits, (a.lo < b.lo) == is_min ? a.lo : b.lo, (a.hi < b.hi) == is_min ? a.hi : b.hi);
+}
+
+/* By a constant amount; amounts of the width and more count as the width. */
+static Range shifted(Opcode opcode, bool is_signed, Range a, Range b)
+{
+    if (opcode == OPC_SHR && !is_signed)
+        return b.lo >= a.bits ? range_constant(a.bits, 0) : range_unsigned(a.bits, b.hi >= a.bits ? 0 : a.lo >> b.hi, a.hi >> b.lo);
+    if (!range_is_constant(&b))
+        return range_full(a.bits);
+    u32 by = b.lo >= a.bits ? a.bits : (u32)b.lo;
+    if (opcode == OPC_SHR) {
+        by = by >= a.bits ? a.bits - 1 : by;
+        return range_signed(a.bits, a.least >> by, a.most >> by);
+    }
+    if (by == a.bits)
+        return range_constant(a.bits, 0);
+    return a.hi > mask_of(a.bits) >> by ? range_full(a.bits) : range_unsigned(a.bits, a.lo << by, a.hi << by);
+}
+
+/* By a positive constant. */
+static Range divided(Opcode opcode, bool is_signed, Range a, Range b)
+{
+    if (!range_is_constant(&b) || b.lo == 0 || (is_signed && b.least < 0))
+        return range_full(a.bits);
+    if (opcode == OPC_REM) {
+        u64 most = b.lo - 1;
+        if (!is_signed || a.least >= 0)
+            return range_unsigned(a.bits, 0, a.hi < most ? a.hi : most);
+        return range_signed(a.bits, -(i64)most, a.most < 0 ? 0 : (i64)most);
+    }
+    if (is_signed)
+        return range_signed(a.bits, a.least / b.least, a.most / b.least);
+    return range_unsigned(a.bits, a.lo / b.lo, a.hi / b.lo);
+}
+
+Range range_binary(Opcode opcode, bool is_signed, Range a, Range b)
+{
+    switch (opcode) {
+    case OPC_ADD:
+    case OPC_SUB: return sum(opcode, a, b);
+    case OPC_MUL: return product(a, b);
+    case OPC_MIN:
+    case OPC_MAX: return least_or_greatest(opcode, is_signed, a, b);
+    case OPC_AND:
+        if (range_is_constant(&a) && range_is_constant(&b))
+            return range_constant(a.bits, a.lo & b.lo);
+        return range_unsigned(a.bits, 0, a.hi < b.hi ? a.hi : b.hi);
+    case OPC_OR:
+        if (range_is_constant(&a) && range_is_constant(&b))
+            return range_constant(a.bits, a.lo | b.lo);
+        return range_unsigned(a.bits, a.lo > b.lo ? a.lo : b.lo, filled(a.hi | b.hi));
+    case OPC_SHL:
+    case OPC_SHR: return shifted(opcode, is_signed, a, b);
+    case OPC_REM:
+    case OPC_DIV: return divided(opcode, is_signed, a, b);
+    default: return range_full(a.bits);
+    }
+}
+
+/* ---- comparisons ----------------------------------------------------------------------------------------------- */
+
+/* A comparison as the set of outcomes for which it holds. */
+enum { LESS = 1, EQUAL = 2, GREATER = 4, UNORDERED = 8 };
+
+static u32 outcomes(Cmp cmp)
+{
+    switch (cmp) {
+    case CMP_EQ: return EQUAL;
+    case CMP_NE: return LESS | GREATER;
+    case CMP_LT:
+    case CMP_LO: return LESS;
+    case CMP_LE:
+    case CMP_LS: return LESS | EQUAL;
+    case CMP_GT:
+    case CMP_HI: return GREATER;
+    case CMP_GE:
+    case CMP_HS: return GREATER | EQUAL;
+    case CMP_EQU: return EQUAL | UNORDERED;
+    case CMP_NEU: return LESS | GREATER | UNORDERED;
+    case CMP_LTU: return LESS | UNORDERED;
+    case CMP_LEU: return LESS | EQUAL | UNORDERED;
+    case CMP_GTU: return GREATER | UNORDERED;
+    case CMP_GEU: return GREATER | EQUAL | UNORDERED;
+    case CMP_NUM: return LESS | EQUAL | GREATER;
+    case CMP_NAN: return UNORDERED;
+    default: return 0;
+    }
+}
+
+static FactValue decided(u32 possible, u32 asked)
+{
+    if (!possible || !asked)
+        return FACT_UNKNOWN;
+    if ((possible & ~asked) == 0)
+        return FACT_TRUE;
+    return (possible & asked) == 0 ? FACT_FALSE : FACT_UNKNOWN;
+}
+
+bool type_is_integer(Type type)
+{
+    TypeClass class = type_class(type);
+    return class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS;
+}
+
+bool compare_is_signed(Cmp cmp, Type type)
+{
+    bool unsigned_name = cmp == CMP_LO || cmp == CMP_LS || cmp == CMP_HI || cmp == CMP_HS;
+    return type_class(type) == TC_SIGNED && !unsigned_name;
+}
+
+FactValue range_compare(Cmp cmp, bool is_signed, Range a, Range b)
+{
+    u32 possible = 0;
+    bool apart = a.hi < b.lo || b.hi < a.lo || a.most < b.least || b.most < a.least;
+    if (is_signed)
+        possible = (a.least < b.most ? LESS : 0) | (a.most > b.least ? GREATER : 0);
+    else
+        possible = (a.lo < b.hi ? LESS : 0) | (a.hi > b.lo ? GREATER : 0);
+    return decided(possible | (apart ? 0 : EQUAL), outcomes(cmp));
+}
+
+/* Where a is not b: one end less, if b is that end. */
+static Range without(Range a, Range b)
+{
+    if (!range_is_constant(&b) || range_is_constant(&a))
+        return a;
+    Range r = a;
+    r.lo += a.lo == b.lo;
+    r.hi -= a.hi == b.lo;
+    r.least += a.least == b.least;
+    r.most -= a.most == b.least;
+    return checked(r, a);
+}
+
+Range range_assume(Range a, Cmp cmp, bool is_signed, Range b)
+{
+    u32 set = outcomes(cmp) & (LESS | EQUAL | GREATER);
+    Range r = a;
+    if (set == EQUAL)
+        return range_meet(a, b);
+    if (set == (LESS | GREATER))
+        return without(a, b);
+    bool less = (set & LESS) != 0, strict = (set & EQUAL) == 0;
+    if (set == 0 || set == (LESS | EQUAL | GREATER))
+        return a;
+    if (is_signed && less && !(strict && b.most == INT64_MIN))
+        r.most = a.most < b.most - strict ? a.most : b.most - strict;
+    else if (is_signed && !less && !(strict && b.least == INT64_MAX))
+        r.least = a.least > b.least + strict ? a.least : b.least + strict;
+    else if (!is_signed && less && !(strict && b.hi == 0))
+        r.hi = a.hi < b.hi - strict ? a.hi : b.hi - strict;
+    else if (!is_signed && !less && !(strict && b.lo == UINT64_MAX))
+        r.lo = a.lo > b.lo + strict ? a.lo : b.lo + strict;
+    return checked(r, a);
+}
+
+FactValue compare_implies(Cmp known, Type known_type, Cmp asked, Type asked_type)
+{
+    u32 have = outcomes(known), want = outcomes(asked);
+    if (!type_is_integer(known_type) || !type_is_integer(asked_type))
+        return known_type == asked_type ? decided(have, want) : FACT_UNKNOWN;
+    if (type_bits(known_type) != type_bits(asked_type))
+        return FACT_UNKNOWN;
+    bool sign_matters = have != EQUAL && want != EQUAL && want != (LESS | GREATER);
+    if (sign_matters && compare_is_signed(known, known_type) != compare_is_signed(asked, asked_type))
+        return FACT_UNKNOWN;
+    return decided(have, want);
+}

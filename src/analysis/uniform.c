@@ -1,0 +1,419 @@
+#include "analysis/uniform.h"
+
+#include <stdlib.h>
+
+/* Steps of all floods of one function, per block, edge and reading instruction: beyond that, see give_up(). */
+enum { FLOOD_LIMIT = 32, COPY_STEPS = 32 /* instructions looked at behind a copy */ };
+
+typedef enum Level { LEVEL_WARP, LEVEL_CTA } Level;
+
+typedef struct Solver {
+    const Function *fn;
+    const Order *order;
+    const DomTree *postdom;
+    const Loops *loops;
+    const Live *live;
+    const Uniform *result;
+    Level level;
+    BitSet *uniform, *branch; /* of the result, at this level */
+    VecU32 work;              /* registers that have become divergent */
+    const Instr **reader;     /* instructions by register that they read: reader[readers.to[e]] */
+    Graph readers;
+    /* the flood from one branch, by position; marks hold the flood's number */
+    u32 flood;
+    u32 *mark, *join_mark, *label;
+    u32 *written_mark;        /* by register: written in the flooded region */
+    BitSet pending;
+    VecU32 region, joins;
+    const Block *stop;        /* NULL: the ways may never all meet */
+    u32 cursor;
+    u64 steps, step_limit;
+    bool gave_up;
+} Solver;
+
+/* ---- one instruction ------------------------------------------------------------------------------------------- */
+
+static bool is_kernel_param(const Function *fn, SymId sym)
+{
+    if (!fn->is_entry)
+        return false;
+    for (u32 k = 0; k < fn->params.n; k++)
+        if (fn->params.v[k] == sym)
+            return true;
+    return false;
+}
+
+/* Memory that no thread writes while the kernel runs. */
+static bool loads_constant_memory(const Function *fn, const Instr *i)
+{
+    if (i->op->strength != STRENGTH_WEAK || i->op->mem != MEM_READ)
+        return false;
+    if (i->op->space == SPACE_CONST)
+        return true;
+    if (i->op->space == SPACE_GLOBAL)
+        return op_has_modifier(i->op, ".nc");
+    if (i->op->space != SPACE_PARAM)
+        return false;
+    for_each_slot(o, (Instr *)i)
+        if (o->kind == OPND_SYM)
+            return is_kernel_param(fn, o->id);
+    return false;
+}
+
+static bool operands_are_uniform(const Solver *s, const Instr *i)
+{
+    for (RegWalk w = reg_walk(i); next_read(&w);)
+        if (!bitset_has(s->uniform, w.reg))
+            return false;
+    for_each_slot(o, (Instr *)i) {
+        if (o->kind == OPND_SREG) {
+            const SregInfo *sreg = sreg_info(o->id);
+            bool same = sreg->uniformity == UNI_CTA || (sreg->uniformity == UNI_WARP && s->level == LEVEL_WARP);
+            if (!same || sreg->is_volatile)
+                return false;
+        } else if (o->kind == OPND_SYM) {
+            u8 space = s->fn->module->syms.v[o->id].space;
+            if (space == SPACE_LOCAL || (space == SPACE_PARAM && !is_kernel_param(s->fn, o->id)))
+                return false;
+        } else if (o->kind == OPND_NAME) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* vote.sync and redux.sync: threads with the same mask name one another, so they agree. */
+static bool mask_is_uniform(const Solver *s, const Instr *i)
+{
+    const Operand *mask = NULL;
+    for_each_operand(o, (Instr *)i)
+        mask = o;
+    return mask && (mask->kind == OPND_IMM || (mask->kind == OPND_REG && bitset_has(s->uniform, mask->id)));
+}
+
+/* A copy of a register that got a constant right before: nvcc starts all registers of a loop that way, with copies of one
+ * that the loop makes divergent. */
+static bool copies_constant(const Instr *i)
+{
+    RegId reg = 0;
+    for (u32 steps = 0; i && steps < COPY_STEPS; i = i->prev, steps++) {
+        if (i->kind != INSTR_OP || (reg && !instr_writes(i, reg)))
+            continue;
+        if (i->guard || i->op->opcode != OPC_MOV)
+            return false;
+        const Operand *to = i->opnd, *from = instr_operand((Instr *)i, 1);
+        if (to->kind != OPND_REG || to->sub != SUB_NONE)
+            return false;
+        if (from->kind != OPND_REG)
+            return from->kind == OPND_IMM || from->kind == OPND_FLOAT;
+        if (from->sub != SUB_NONE || from->value || from->flags)
+            return false;
+        reg = from->id;
+    }
+    return false;
+}
+
+static bool results_are_uniform(const Solver *s, const Instr *i)
+{
+    if (!i->op->known || op_has(i->op, OPF_CALL) || (i->guard && !bitset_has(s->uniform, i->guard)))
+        return false;
+    if (copies_constant(i))
+        return true;
+    switch ((Uniformity)i->op->uniformity) {
+    case UNI_OPERANDS:
+        return operands_are_uniform(s, i) && (i->op->mem == MEM_NONE || loads_constant_memory(s->fn, i));
+    case UNI_WARP:
+        return s->level == LEVEL_WARP;
+    case UNI_MEMBERS:
+        return s->level == LEVEL_WARP && mask_is_uniform(s, i);
+    case UNI_CTA:
+        return true;
+    case UNI_DIVERGENT:
+        break;
+    }
+    return false;
+}
+
+static void make_divergent(Solver *s, RegId reg)
+{
+    if (!bitset_has(s->uniform, reg))
+        return;
+    bitset_del(s->uniform, reg);
+    vec_push(&s->work, reg);
+}
+
+/* ---- where the ways out of a branch meet ------------------------------------------------------------------------ */
+
+static void add_join(Solver *s, u32 p)
+{
+    if (s->join_mark[p] == s->flood)
+        return;
+    s->join_mark[p] = s->flood;
+    vec_push(&s->joins, p);
+}
+
+static void make_pending(Solver *s, u32 p)
+{
+    bitset_add(&s->pending, p);
+    if (p < s->cursor)
+        s->cursor = p;
+}
+
+/* A way that is known by the last join on it, or by its first block, gets to p. */
+static void arrive(Solver *s, u32 p, u32 label)
+{
+    s->steps++;
+    if (s->mark[p] != s->flood) {
+        s->mark[p] = s->flood;
+        s->label[p] = label;
+        vec_push(&s->region, p);
+        make_pending(s, p);
+    } else if (s->label[p] != label && s->join_mark[p] != s->flood) {
+        add_join(s, p);
+        if (s->label[p] != p) {
+            s->label[p] = p;
+            make_pending(s, p);
+        }
+    }
+}
+
+static bool is_flooded(const Solver *s, const Block *b) { return s->mark[s->order->index[b->id]] == s->flood; }
+
+/* Where the ways of a branch have all met: its immediate post-dominator. If some of them got there through the header of
+ * a loop around both, threads are there in different iterations, and meet only behind the loop. */
+static const Block *find_stop(const Solver *s, const Block *branch)
+{
+    const Block *stop = s->postdom->idom[branch->id];
+    for (const Loop *loop = loop_of(s->loops, branch); loop; loop = loop->parent)
+        if (is_flooded(s, loop->header))
+            while (stop && stop != loop->header && loop_contains(s->loops, loop, stop))
+                stop = s->postdom->idom[stop->id];
+    return stop;
+}
+
+static bool out_of_steps(const Solver *s) { return s->steps > s->step_limit; }
+
+static void spread_pending(Solver *s, u32 b)
+{
+    const Graph *succ = &s->order->succ;
+    while (!out_of_steps(s)) {
+        u32 p = bitset_next(&s->pending, s->cursor);
+        if (p >= s->order->count)
+            return;
+        s->cursor = p;
+        bitset_del(&s->pending, p);
+        if (p == b || s->order->rpo[p] == s->stop)
+            continue;
+        for_each_edge(e, succ, p)
+            arrive(s, succ->to[e], s->label[p]);
+    }
+}
+
+/* From the branch at b to where its ways have all met, and back to b itself if it is in a loop. */
+static void flood_from(Solver *s, u32 b)
+{
+    const Graph *succ = &s->order->succ;
+    const Block *branch = s->order->rpo[b];
+    s->flood++;
+    vec_clear(&s->region);
+    vec_clear(&s->joins);
+    s->cursor = s->order->count;
+    s->stop = s->postdom->idom[branch->id];
+    for_each_edge(e, succ, b)
+        arrive(s, succ->to[e], succ->to[e]);
+    for (const Block *stop = s->stop;; stop = s->stop) {
+        spread_pending(s, b);
+        s->stop = find_stop(s, branch);
+        if (s->stop == stop || out_of_steps(s))
+            return;
+        if (is_flooded(s, stop))
+            make_pending(s, s->order->index[stop->id]); /* the ways go on */
+    }
+}
+
+/* Some threads stay in the loop while others leave it: where they leave it, their iterations differ. */
+static void join_behind(Solver *s, const Loop *loop)
+{
+    const Graph *succ = &s->order->succ;
+    for (u32 k = 0; k < s->region.n; k++) {
+        u32 p = s->region.v[k];
+        s->steps++;
+        if (!loop_contains(s->loops, loop, s->order->rpo[p]))
+            continue;
+        for_each_edge(e, succ, p)
+            if (!loop_contains(s->loops, loop, s->order->rpo[succ->to[e]]))
+                add_join(s, succ->to[e]);
+    }
+}
+
+static void mark_written(Solver *s, const Block *b)
+{
+    for_each_instr(i, b) {
+        s->steps++;
+        for (RegWalk w = reg_walk(i); next_write(&w);)
+            s->written_mark[w.reg] = s->flood;
+    }
+}
+
+/* Whether something that is uniform so far is live where the ways meet. */
+static bool joins_matter(Solver *s)
+{
+    const Live *l = s->live;
+    for (u32 k = 0; k < s->joins.n && !out_of_steps(s); k++) {
+        u32 id = s->order->rpo[s->joins.v[k]]->id;
+        for (u32 r = l->start[id]; r < l->start[id + 1]; r++, s->steps++)
+            if (bitset_has(s->uniform, l->regs[r]))
+                return true;
+    }
+    return false;
+}
+
+/* What is written on a way and live where the ways meet is divergent there. */
+static void spread_from_branch(Solver *s, u32 b)
+{
+    const Block *branch = s->order->rpo[b];
+    const Live *l = s->live;
+    if (s->gave_up || s->order->succ.start[b + 1] - s->order->succ.start[b] < 2)
+        return; /* who returns does not meet the others again */
+    flood_from(s, b);
+    for (const Loop *loop = loop_of(s->loops, branch); loop; loop = loop->parent)
+        if (is_flooded(s, loop->header))
+            join_behind(s, loop);
+    if (!joins_matter(s))
+        return;
+    for (u32 k = 0; k < s->region.n && !out_of_steps(s); k++)
+        if (s->order->rpo[s->region.v[k]] != s->stop)
+            mark_written(s, s->order->rpo[s->region.v[k]]);
+    for (u32 k = 0; k < s->joins.n && !out_of_steps(s); k++) {
+        u32 id = s->order->rpo[s->joins.v[k]]->id;
+        for (u32 r = l->start[id]; r < l->start[id + 1]; r++, s->steps++)
+            if (s->written_mark[l->regs[r]] == s->flood)
+                make_divergent(s, l->regs[r]);
+    }
+}
+
+/* The floods got too long: every register that lives beyond a block may have met another value of itself. */
+static void give_up(Solver *s)
+{
+    const Live *l = s->live;
+    s->gave_up = true;
+    bitset_clear(&s->pending);
+    for (u32 k = 0; k < l->start[l->blocks]; k++)
+        make_divergent(s, l->regs[k]);
+}
+
+static void diverge_branch(Solver *s, const Block *b)
+{
+    if (!bitset_has(s->branch, b->id))
+        return;
+    bitset_del(s->branch, b->id);
+    spread_from_branch(s, s->order->index[b->id]);
+    if (out_of_steps(s) && !s->gave_up)
+        give_up(s);
+}
+
+/* ---- to the fixed point ---------------------------------------------------------------------------------------- */
+
+static void visit(Solver *s, const Instr *i)
+{
+    if (instr_is(i, OPF_TERMINATOR)) {
+        bool hinted = s->level == LEVEL_WARP && op_has(i->op, OPF_UNIFORM_HINT);
+        if (!hinted && !(i->op->known && operands_are_uniform(s, i)))
+            diverge_branch(s, i->block);
+        return;
+    }
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (bitset_has(s->uniform, w.reg) && !results_are_uniform(s, i))
+            make_divergent(s, w.reg);
+}
+
+static void collect_readers(Solver *s, Arena *scratch)
+{
+    VEC(const Instr *) reader = {0};
+    VecU32 reg = {0}, place = {0};
+    for (u32 p = 0; p < s->order->count; p++)
+        for_each_instr(i, s->order->rpo[p]) {
+            bool reads = false;
+            for (RegWalk w = reg_walk(i); next_read(&w); reads = true) {
+                vec_push(&reg, w.reg);
+                vec_push(&place, reader.n);
+            }
+            if (reads)
+                vec_push(&reader, i);
+        }
+    s->readers = graph_from_edges(scratch, s->fn->regs.n, reg.v, place.v, reg.n);
+    s->step_limit = FLOOD_LIMIT * ((u64)reader.n + s->order->count + s->order->succ.start[s->order->count]);
+    s->reader = arena_array(scratch, const Instr *, reader.n);
+    for (u32 k = 0; k < reader.n; k++)
+        s->reader[k] = reader.v[k];
+    vec_free(&reader);
+    vec_free(&reg);
+    vec_free(&place);
+}
+
+static void solve(Solver *s, Level level, BitSet *uniform, BitSet *branch)
+{
+    RegId reg;
+    s->level = level;
+    s->uniform = uniform;
+    s->branch = branch;
+    s->steps = 0;
+    s->gave_up = false;
+    bitset_fill(uniform);
+    bitset_fill(branch);
+    /* Live into the entry: garbage, or a parameter of a function; or live everywhere, for lack of a precise answer. */
+    for (u32 c = 0; live_in_next(s->live, s->fn->entry, &c, &reg);)
+        make_divergent(s, reg);
+    for (reg = 1; reg < s->fn->regs.n && s->fn->regs.v[reg].is_param; reg++)
+        make_divergent(s, reg);
+    for (u32 p = 0; p < s->order->count; p++)
+        for_each_instr(i, s->order->rpo[p])
+            visit(s, i);
+    while (s->work.n > 0) {
+        RegId next = vec_pop(&s->work);
+        for_each_edge(e, &s->readers, next)
+            visit(s, s->reader[s->readers.to[e]]);
+    }
+}
+
+/* In irreducible functions nothing is uniform but what branches promise. */
+static void solve_irreducible(const Function *fn, Uniform *u)
+{
+    for_each_block(b, fn) {
+        const Instr *end = block_terminator(b);
+        bool decides = end && (end->guard || op_has(end->op, OPF_BRANCH));
+        if (!decides || op_has(end->op, OPF_UNIFORM_HINT))
+            bitset_add(&u->branch_warp, b->id);
+        if (!decides)
+            bitset_add(&u->branch_cta, b->id);
+    }
+}
+
+Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *postdom,
+    const Loops *loops, const Live *live)
+{
+    Uniform *u = arena_new(arena, Uniform);
+    u->warp = bitset_new(arena, fn->regs.n);
+    u->cta = bitset_new(arena, fn->regs.n);
+    u->branch_warp = bitset_new(arena, fn->blocks.n);
+    u->branch_cta = bitset_new(arena, fn->blocks.n);
+    if (loops->irreducible) {
+        solve_irreducible(fn, u);
+        return u;
+    }
+    Arena scratch = {0};
+    Solver s = {.fn = fn, .order = order, .postdom = postdom, .loops = loops, .live = live};
+    collect_readers(&s, &scratch);
+    s.mark = arena_array(&scratch, u32, order->count);
+    s.join_mark = arena_array(&scratch, u32, order->count);
+    s.label = arena_array(&scratch, u32, order->count);
+    s.written_mark = arena_array(&scratch, u32, fn->regs.n);
+    s.pending = bitset_new(&scratch, order->count);
+    solve(&s, LEVEL_WARP, &u->warp, &u->branch_warp);
+    solve(&s, LEVEL_CTA, &u->cta, &u->branch_cta);
+    vec_free(&s.work);
+    vec_free(&s.region);
+    vec_free(&s.joins);
+    arena_free(&scratch);
+    return u;
+}

@@ -1,0 +1,426 @@
+#include "analysis/values.h"
+
+enum {
+    DEPTH = 6,        /* questions passed on to operands */
+    STEPS = 64,       /* of one query: instructions that it asks about */
+    COMPARES = 6,     /* looked at for one register */
+    LOCAL_STEPS = 128 /* instructions looked at in a block */
+};
+
+typedef struct Query {
+    const Facts *f;
+    const Given *given;
+    const Instr *open; /* the first selp asked that neither facts nor `given` decide */
+    u32 steps;
+    bool moved;        /* the question left the place for a definition elsewhere, perhaps of an earlier iteration */
+} Query;
+
+static FactValue predicate_at(Query *q, Place place, RegId predicate, u32 depth);
+static Range range_at(Query *q, Place place, RegId reg, u32 bits, u32 depth);
+
+static FactValue opposite(FactValue v) { return v == FACT_UNKNOWN ? v : v == FACT_TRUE ? FACT_FALSE : FACT_TRUE; }
+
+static bool is_plain(const Operand *o) { return o && o->kind == OPND_REG && o->sub == SUB_NONE && o->value == 0 && !o->flags; }
+
+/* ---- the writes of a block -------------------------------------------------------------------------------------- */
+
+typedef enum Search { SEARCH_TOP, SEARCH_FOUND, SEARCH_LOST } Search;
+
+static bool kills(const Instr *i, RegId reg)
+{
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (w.reg == reg)
+            return w.kills;
+    return false;
+}
+
+/* The write that gives reg its value at the place, in its block: FOUND; there is none: TOP; it gives a part of it, or
+ * perhaps: LOST, but *write is set if it is a guarded write of all of it. */
+static Search find_write(Place place, RegId reg, Instr **write)
+{
+    const Instr *i = place.at ? place.at->prev : place.b->last;
+    *write = NULL;
+    for (u32 steps = 0; i; i = i->prev, steps++) {
+        if (steps == LOCAL_STEPS)
+            return SEARCH_LOST;
+        if (i->kind != INSTR_OP || !instr_writes(i, reg))
+            continue;
+        *write = (Instr *)i;
+        return kills(i, reg) ? SEARCH_FOUND : SEARCH_LOST;
+    }
+    return SEARCH_TOP;
+}
+
+static Place before(Place place, const Instr *i) { return (Place){place.from, place.b, i}; }
+
+/* Where the one definition stands that reaches the top of the place's block, seen from there on every way. */
+static bool find_definition(const Query *q, Place place, RegId reg, Instr **write, Place *there)
+{
+    *write = (Instr *)facts_definition(q->f, place.b, place.b->first, reg);
+    if (!*write)
+        return false;
+    *there = (Place){NULL, (*write)->block, *write};
+    return true;
+}
+
+/* ---- comparisons ----------------------------------------------------------------------------------------------- */
+
+static bool same_operand(const Operand *a, const Operand *b)
+{
+    return a->kind == b->kind && a->id == b->id && a->value == b->value && a->sub == b->sub && a->flags == b->flags;
+}
+
+static bool reaches_top(Place place, const Operand *o)
+{
+    Instr *write;
+    return o->kind != OPND_REG || find_write(place, o->id, &write) == SEARCH_TOP;
+}
+
+static u32 compares_of(const Query *q, Place place, RegId reg, Compare *out)
+{
+    u32 limit = q->given->compares && q->given->compares < COMPARES ? q->given->compares : COMPARES;
+    return place.from ? compares_on_edge(q->f, place.from, place.b, reg, out, limit)
+                      : compares_at_entry(q->f, place.b, reg, out, limit);
+}
+
+/* Of the operands of a setp, or of a set, which has its result's type in front. */
+static Type compared_type(const Instr *i)
+{
+    u32 types = i->op->opcode == OPC_SET ? 2 : 1;
+    return i->op->types == types ? (Type)i->op->type[types - 1] : TYPE_NONE;
+}
+
+/* The comparison of the same two operands may be known already. */
+static FactValue compare_by_facts(Query *q, Place place, const Instr *setp, const Operand *a, const Operand *b)
+{
+    Compare known[COMPARES];
+    const Operand *reg = is_plain(a) ? a : b;
+    if (!is_plain(reg) || !reaches_top(place, a) || !reaches_top(place, b))
+        return FACT_UNKNOWN;
+    Cmp cmp = (Cmp)setp->op->cmp;
+    Type type = compared_type(setp);
+    u32 n = compares_of(q, place, reg->id, known);
+    for (u32 k = 0; k < n; k++) {
+        Operand ka = known[k].a, kb = known[k].b;
+        ka.role = a->role;
+        kb.role = b->role;
+        if (!type_is_integer(type) && known[k].ftz != op_has_modifier(setp->op, ".ftz"))
+            continue;
+        FactValue v = FACT_UNKNOWN;
+        if (same_operand(&ka, a) && same_operand(&kb, b))
+            v = compare_implies((Cmp)known[k].cmp, (Type)known[k].type, cmp, type);
+        else if (same_operand(&ka, b) && same_operand(&kb, a))
+            v = compare_implies(cmp_swapped((Cmp)known[k].cmp), (Type)known[k].type, cmp, type);
+        if (v != FACT_UNKNOWN)
+            return v;
+    }
+    return FACT_UNKNOWN;
+}
+
+static Range operand_range(Query *q, Place place, const Operand *o, u32 bits, u32 depth)
+{
+    if (o && o->kind == OPND_IMM && !(o->flags & (OPNDF_NOT | OPNDF_NEG)))
+        return range_constant(bits, (u64)o->value);
+    if (o && o->kind == OPND_SREG && !o->flags && o->sub <= SUB_Z) {
+        const SregInfo *sreg = sreg_info(o->id);
+        if (type_bits((Type)sreg->type) <= bits && (o->sub != SUB_NONE || sreg->components == 0))
+            return range_unsigned(bits, sreg->min, sreg->max);
+    }
+    return is_plain(o) ? range_at(q, place, o->id, bits, depth) : range_full(bits);
+}
+
+/* a cmp b of a setp or set, before the third predicate. */
+static FactValue compare_value(Query *q, Place place, Instr *setp, u32 depth)
+{
+    Type type = compared_type(setp);
+    const Operand *a = instr_operand(setp, 1), *b = instr_operand(setp, 2);
+    if (type == TYPE_NONE || type == TYPE_F16X2 || type == TYPE_BF16X2 || !a || !b)
+        return FACT_UNKNOWN;
+    FactValue v = compare_by_facts(q, place, setp, a, b);
+    if (v != FACT_UNKNOWN || !type_is_integer(type))
+        return v;
+    Cmp cmp = (Cmp)setp->op->cmp;
+    if (is_plain(a) && is_plain(b) && a->id == b->id)
+        return compare_implies(CMP_EQ, type, cmp, type);
+    u32 bits = type_bits(type);
+    Range x = operand_range(q, place, a, bits, depth), y = operand_range(q, place, b, bits, depth);
+    return range_compare(cmp, compare_is_signed(cmp, type), x, y);
+}
+
+/* ---- predicates ------------------------------------------------------------------------------------------------ */
+
+static FactValue predicate_operand(Query *q, Place place, const Operand *o, u32 depth)
+{
+    FactValue v = FACT_UNKNOWN;
+    if (!o)
+        return v;
+    if (o->kind == OPND_IMM)
+        v = o->value ? FACT_TRUE : FACT_FALSE;
+    else if (o->kind == OPND_REG && o->sub == SUB_NONE && o->value == 0)
+        v = predicate_at(q, place, o->id, depth);
+    return o->flags & OPNDF_NOT ? opposite(v) : v;
+}
+
+static FactValue combined(Opcode opcode, FactValue a, FactValue b)
+{
+    FactValue strong = opcode == OPC_AND ? FACT_FALSE : FACT_TRUE;
+    if (opcode != OPC_XOR && (a == strong || b == strong))
+        return strong;
+    if (a == FACT_UNKNOWN || b == FACT_UNKNOWN)
+        return FACT_UNKNOWN;
+    if (opcode == OPC_XOR)
+        return a != b ? FACT_TRUE : FACT_FALSE;
+    return opposite(strong);
+}
+
+static FactValue setp_value(Query *q, Place place, Instr *setp, RegId predicate, u32 depth)
+{
+    const Operand *to = instr_operand(setp, 0);
+    FactValue v = compare_value(q, place, setp, depth);
+    if (to->kind == OPND_PAIR) {
+        bool first = to[1].kind == OPND_REG && to[1].id == predicate, second = to[2].kind == OPND_REG && to[2].id == predicate;
+        if (first == second)
+            return FACT_UNKNOWN;
+        v = second ? opposite(v) : v;
+    }
+    if (setp->op->bool_op == BOOL_NONE)
+        return v;
+    FactValue third = predicate_operand(q, place, instr_operand(setp, 3), depth);
+    switch ((BoolOp)setp->op->bool_op) {
+    case BOOL_AND: return combined(OPC_AND, v, third);
+    case BOOL_OR: return combined(OPC_OR, v, third);
+    default: return combined(OPC_XOR, v, third);
+    }
+}
+
+/* What i, which stands at the place, gives to the predicate. */
+static FactValue predicate_given(Query *q, Place place, Instr *i, RegId predicate, u32 depth)
+{
+    if (i->op->opcode == OPC_SETP)
+        return setp_value(q, place, i, predicate, depth);
+    if (i->op->type[0] != TYPE_PRED)
+        return FACT_UNKNOWN;
+    const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
+    switch (i->op->opcode) {
+    case OPC_MOV: return predicate_operand(q, place, a, depth);
+    case OPC_NOT: return opposite(predicate_operand(q, place, a, depth));
+    case OPC_AND:
+    case OPC_OR:
+    case OPC_XOR: return combined(i->op->opcode, predicate_operand(q, place, a, depth), predicate_operand(q, place, b, depth));
+    default: return FACT_UNKNOWN;
+    }
+}
+
+static FactValue guard_value(Query *q, Place place, const Instr *i, u32 depth)
+{
+    FactValue v = predicate_at(q, place, i->guard, depth);
+    return i->guard_not ? opposite(v) : v;
+}
+
+static FactValue predicate_at(Query *q, Place place, RegId predicate, u32 depth)
+{
+    Instr *write;
+    if (depth == 0 || ++q->steps > STEPS)
+        return FACT_UNKNOWN;
+    switch (find_write(place, predicate, &write)) {
+    case SEARCH_FOUND: return predicate_given(q, before(place, write), write, predicate, depth - 1);
+    case SEARCH_LOST:
+        if (!write || !write->guard)
+            return FACT_UNKNOWN;
+        switch (guard_value(q, before(place, write), write, depth - 1)) {
+        case FACT_TRUE: return predicate_given(q, before(place, write), write, predicate, depth - 1);
+        case FACT_FALSE: return predicate_at(q, before(place, write), predicate, depth - 1);
+        default: return FACT_UNKNOWN;
+        }
+    case SEARCH_TOP: break;
+    }
+    FactValue v;
+    if (place.from) {
+        v = facts_on_edge(q->f, place.from, place.b, predicate);
+        return v != FACT_UNKNOWN ? v : predicate_at(q, (Place){NULL, place.from, NULL}, predicate, depth - 1);
+    }
+    Place there;
+    v = facts_at_entry(q->f, place.b, predicate);
+    if (v == FACT_UNKNOWN && find_definition(q, place, predicate, &write, &there)) {
+        bool moved = q->moved;
+        q->moved = true;
+        v = predicate_given(q, there, write, predicate, depth - 1);
+        q->moved = moved;
+    }
+    return v;
+}
+
+/* ---- integers -------------------------------------------------------------------------------------------------- */
+
+static Range conversion(Query *q, Place place, const Instr *i, const Operand *a, u32 bits, u32 depth)
+{
+    Type to = (Type)i->op->type[0], from = (Type)i->op->type[1];
+    if (i->op->types != 2 || !type_is_integer(to) || !type_is_integer(from) || op_has_modifier(i->op, ".sat"))
+        return range_full(bits);
+    u32 to_bits = type_bits(to), from_bits = type_bits(from);
+    if (to_bits > bits)
+        return range_full(bits);
+    Range r = operand_range(q, place, a, from_bits, depth);
+    r = from_bits > to_bits ? range_truncate(r, to_bits) : range_extend(r, to_bits, type_class(from) == TC_SIGNED);
+    return range_extend(r, bits, type_class(to) == TC_SIGNED);
+}
+
+static Range loaded(const Instr *i, u32 bits)
+{
+    Type type = (Type)i->op->type[0];
+    if (i->op->vector > 1 || i->op->types != 1 || !type_is_integer(type) || type_bits(type) >= bits)
+        return range_full(bits);
+    return range_extend(range_full(type_bits(type)), bits, type_class(type) == TC_SIGNED);
+}
+
+/* Whether the selp, whose predicate says nothing, is given to take its first operand. */
+static FactValue select_given(Query *q, const Instr *selp)
+{
+    for (u32 k = 0; k < q->given->selects && !q->moved; k++)
+        if (q->given->select[k].selp == selp)
+            return q->given->select[k].first ? FACT_TRUE : FACT_FALSE;
+    if (!q->moved && !q->open)
+        q->open = selp;
+    return FACT_UNKNOWN;
+}
+
+static Range selected(Query *q, Place place, Instr *i, u32 bits, u32 depth)
+{
+    const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
+    FactValue which = predicate_operand(q, place, instr_operand(i, 3), depth);
+    if (which == FACT_UNKNOWN)
+        which = select_given(q, i);
+    if (which != FACT_UNKNOWN)
+        return operand_range(q, place, which == FACT_TRUE ? a : b, bits, depth);
+    return range_union(operand_range(q, place, a, bits, depth), operand_range(q, place, b, bits, depth));
+}
+
+/* All ones or zero. */
+static Range set_range(Query *q, Place place, Instr *set, u32 bits, u32 depth)
+{
+    if (type_bits((Type)set->op->type[0]) != bits || set->op->bool_op != BOOL_NONE)
+        return range_full(bits);
+    FactValue v = compare_value(q, place, set, depth);
+    return v == FACT_UNKNOWN ? range_signed(bits, -1, 0) : range_constant(bits, v == FACT_TRUE ? UINT64_MAX : 0);
+}
+
+/* What i, which stands at the place, gives to the `bits` wide register that it writes. */
+static Range range_given(Query *q, Place place, Instr *i, u32 bits, u32 depth)
+{
+    const Operand *to = instr_operand(i, 0), *a = instr_operand(i, 1), *b = instr_operand(i, 2);
+    Type type = (Type)i->op->type[0];
+    if (!to || !is_plain(to) || !type_is_integer(type))
+        return range_full(bits);
+    if (i->op->opcode == OPC_CVT)
+        return conversion(q, place, i, a, bits, depth);
+    if (i->op->opcode == OPC_LD)
+        return loaded(i, bits);
+    if (i->op->opcode == OPC_POPC || i->op->opcode == OPC_CLZ)
+        return range_unsigned(bits, 0, type_bits(type));
+    if (i->op->opcode == OPC_SET)
+        return set_range(q, place, i, bits, depth);
+    if (i->op->types != 1 || type_bits(type) != bits || op_has_modifier(i->op, ".sat"))
+        return range_full(bits);
+    switch (i->op->opcode) {
+    case OPC_MOV: return operand_range(q, place, a, bits, depth);
+    case OPC_SELP: return selected(q, place, i, bits, depth);
+    case OPC_MUL:
+        if (!op_has_modifier(i->op, ".lo"))
+            return range_full(bits);
+        break;
+    default:
+        if (instr_operands(i) != 3 || op_has_modifier(i->op, ".relu"))
+            return range_full(bits);
+    }
+    u32 b_bits = i->op->opcode == OPC_SHL || i->op->opcode == OPC_SHR ? 32 : bits;
+    return range_binary(i->op->opcode, type_class(type) == TC_SIGNED, operand_range(q, place, a, bits, depth),
+                        operand_range(q, place, b, b_bits, depth));
+}
+
+/* What the comparisons known where the block begins say of reg; nothing has written it since. */
+static Range narrowed(const Query *q, Place place, RegId reg, Range r)
+{
+    Compare known[COMPARES];
+    u32 n = compares_of(q, place, reg, known);
+    for (u32 k = 0; k < n; k++) {
+        const Compare *c = &known[k];
+        Type type = (Type)c->type;
+        bool first = c->a.kind == OPND_REG && c->a.id == reg;
+        const Operand *with = first ? &c->b : &c->a;
+        if (!type_is_integer(type) || type_bits(type) != r.bits || with->kind != OPND_IMM)
+            continue;
+        Cmp cmp = first ? (Cmp)c->cmp : cmp_swapped((Cmp)c->cmp);
+        r = range_assume(r, cmp, compare_is_signed(cmp, type), range_constant(r.bits, (u64)with->value));
+    }
+    return r;
+}
+
+static bool given_at_top(const Query *q, const Block *b, RegId reg, u32 bits, Range *r)
+{
+    const Given *g = q->given;
+    for (u32 k = 0; k < g->regs && !q->moved && g->top == b; k++)
+        if (g->reg[k].reg == reg) {
+            *r = range_constant(bits, g->reg[k].value);
+            return true;
+        }
+    return false;
+}
+
+static Range range_at(Query *q, Place place, RegId reg, u32 bits, u32 depth)
+{
+    Instr *write;
+    Range r = range_full(bits);
+    if (depth == 0 || ++q->steps > STEPS || bits == 0)
+        return r;
+    switch (find_write(place, reg, &write)) {
+    case SEARCH_FOUND: return range_given(q, before(place, write), write, bits, depth - 1);
+    case SEARCH_LOST:
+        if (!write || !write->guard || instr_operand(write, 0)->kind != OPND_REG)
+            return r;
+        return range_union(range_given(q, before(place, write), write, bits, depth - 1),
+                           range_at(q, before(place, write), reg, bits, depth - 1));
+    case SEARCH_TOP: break;
+    }
+    Place there;
+    if (place.from) {
+        r = range_at(q, (Place){NULL, place.from, NULL}, reg, bits, depth - 1);
+    } else if (given_at_top(q, place.b, reg, bits, &r)) {
+        return r;
+    } else if (find_definition(q, place, reg, &write, &there)) {
+        bool moved = q->moved;
+        q->moved = true;
+        r = range_given(q, there, write, bits, depth - 1);
+        q->moved = moved;
+    }
+    return narrowed(q, place, reg, r);
+}
+
+/* ---- queries --------------------------------------------------------------------------------------------------- */
+
+FactValue value_of_predicate(const Facts *f, Place place, RegId predicate)
+{
+    const Instr *open;
+    return value_of_predicate_given(f, place, predicate, &(Given){.selects = 0}, &open);
+}
+
+Range value_of_register(const Facts *f, Place place, RegId reg, u32 bits)
+{
+    const Instr *open;
+    return value_of_register_given(f, place, reg, bits, &(Given){.selects = 0}, &open);
+}
+
+FactValue value_of_predicate_given(const Facts *f, Place place, RegId predicate, const Given *given, const Instr **open)
+{
+    Query q = {.f = f, .given = given};
+    FactValue v = predicate_at(&q, place, predicate, DEPTH);
+    *open = q.open;
+    return v;
+}
+
+Range value_of_register_given(const Facts *f, Place place, RegId reg, u32 bits, const Given *given, const Instr **open)
+{
+    Query q = {.f = f, .given = given};
+    Range r = range_at(&q, place, reg, bits, DEPTH);
+    *open = q.open;
+    return r;
+}
