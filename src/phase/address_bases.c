@@ -1,0 +1,295 @@
+#include "phase/address_bases.h"
+
+#include "ir/edit.h"
+
+enum {
+    LEADERS = 16,     /* phis of a block that others are compared with */
+    FACT_ROUNDS = 4,
+    LIVE_STEPS = 256
+};
+
+/* ---- instructions and values ------------------------------------------------------------------------------------ */
+
+static bool takes_offset(const OpInfo *op)
+{
+    switch (op->opcode) {
+    case OPC_LD: case OPC_LDU: case OPC_ST: case OPC_ATOM: case OPC_RED:
+    case OPC_LDMATRIX: case OPC_STMATRIX: case OPC_CP_ASYNC: case OPC_PREFETCH:
+        return op->known;
+    default:
+        return false;
+    }
+}
+
+bool is_base_slot(const Instr *i, u32 k)
+{
+    const Operand *o = &i->opnd[k];
+    return k > 0 && o->kind == OPND_REG && o->sub == SUB_NONE && !o->flags && o[-1].kind == OPND_MEM && o[-1].value == 1 &&
+           takes_offset(i->op);
+}
+
+/* Asynchronous instructions may read their registers later; those of calls have the types that the callee says. */
+static bool is_plain_use(const Instr *i, u32 k)
+{
+    const Operand *o = &i->opnd[k];
+    return o->kind == OPND_REG && o->role == ROLE_USE && o->sub == SUB_NONE && o->value == 0 && !o->flags && i->op->known &&
+           !op_has(i->op, OPF_ASYNC | OPF_CALL);
+}
+
+void mark(Bases *s, BitSet *set, u32 value)
+{
+    if (value && !bitset_has(set, value)) {
+        bitset_add(set, value);
+        vec_push(&s->work, value);
+    }
+}
+
+void mark_phi_args(Bases *s, BitSet *set, u32 value)
+{
+    const SsaValue *v = &s->ssa->values.v[value];
+    for (u32 k = 0; k < v->args; k++)
+        mark(s, set, s->ssa->args.v[v->arg + k]);
+}
+
+Instr *computation(const Bases *s, u32 value)
+{
+    u32 n = s->ssa->values.v[value].instr;
+    Instr *i = n == SSA_NONE ? NULL : s->ssa->instrs.v[n].i;
+    return i && is_address_operation(i) ? i : NULL;
+}
+
+bool may_go(const Bases *s, u32 n)
+{
+    const SsaInstr *at = &s->ssa->instrs.v[n];
+    return at->values == 1 && bitset_has(&s->in_address, at->value) && is_address_operation(at->i) &&
+           !s->fn->regs.v[s->ssa->values.v[at->value].reg].is_param;
+}
+
+static void find_addresses(Bases *s)
+{
+    const Ssa *ssa = s->ssa;
+    s->in_address = bitset_new(s->run->arena, ssa->values.n);
+    for (u32 n = 0; n < ssa->instrs.n; n++)
+        for (u32 k = ssa->instrs.v[n].use; k < ssa->instrs.v[n].use + ssa->instrs.v[n].uses; k++)
+            if (ssa->uses.v[k].slot != SSA_NONE && is_base_slot(ssa->instrs.v[n].i, ssa->uses.v[k].slot))
+                mark(s, &s->in_address, ssa->uses.v[k].value);
+    while (s->work.n) {
+        u32 value = vec_pop(&s->work);
+        if (ssa->values.v[value].phi)
+            mark_phi_args(s, &s->in_address, value);
+        else if (computation(s, value)) {
+            const SsaInstr *at = &ssa->instrs.v[ssa->values.v[value].instr];
+            for (u32 k = at->use; k < at->use + at->uses; k++)
+                mark(s, &s->in_address, ssa->uses.v[k].value);
+        }
+    }
+}
+
+u32 value_bits(const Bases *s, u32 value) { return form_at(s->a->forms, s->a->of[value])->bits; }
+
+const Block *block_of(const Bases *s, u32 value)
+{
+    const SsaValue *v = &s->ssa->values.v[value];
+    return v->phi ? v->phi : s->ssa->instrs.v[v->instr].i->block;
+}
+
+FormId base_of(const Bases *s, u32 value) { return form_at(s->a->forms, s->a->of[value])->base; }
+
+bool is_swappable(const Bases *s, u32 n, u32 use)
+{
+    u32 slot = s->ssa->uses.v[use].slot;
+    const Instr *i = s->ssa->instrs.v[n].i;
+    return slot != SSA_NONE && (is_base_slot(i, slot) || is_plain_use(i, slot));
+}
+
+bool scope_reaches(const Function *fn, ScopeId outer, ScopeId inner)
+{
+    while (fn->scopes.v[inner].depth > fn->scopes.v[outer].depth)
+        inner = fn->scopes.v[inner].parent;
+    return inner == outer;
+}
+
+void set_reg(Bases *s, Instr *i, u32 slot, RegId reg, i64 plus)
+{
+    u32 count = i->slots;
+    Operand *slots = arena_array(s->run->arena, Operand, count);
+    memcpy(slots, i->opnd, count * sizeof *slots);
+    slots[slot].id = reg;
+    slots[slot].value += plus;
+    instr_set_operands(i, slots, count);
+}
+
+/* ---- counters --------------------------------------------------------------------------------------------------- */
+
+/* Counters that stay apart by the same number. */
+static bool find_phi_facts(Bases *s, const Block *b)
+{
+    u32 leader[LEADERS], leaders = 0, first = s->ssa->first_phi[b->id];
+    bool any = false;
+    for (u32 phi = first; phi < first + s->ssa->phis[b->id]; phi++) {
+        u64 key = (u64)b->id << 32 | s->ssa->values.v[phi].reg;
+        u32 k = 0;
+        if (!bitset_has(&s->in_address, phi) || fnvmap_find(&s->phis, key))
+            continue;
+        for (i64 plus = 0; k < leaders; k++)
+            if (value_bits(s, leader[k]) == value_bits(s, phi) && phi_follows(s->a, phi, leader[k], &plus)) {
+                *fnvmap_at(&s->phis, key) = s->phi_facts.n;
+                vec_push(&s->phi_facts, ((PhiFact){s->ssa->values.v[leader[k]].reg, plus}));
+                any = true;
+                break;
+            }
+        if (k == leaders && leaders < LEADERS)
+            leader[leaders++] = phi;
+    }
+    return any;
+}
+
+static void find_forms(Bases *s)
+{
+    bool any = true;
+    for (u32 round = 0; round < FACT_ROUNDS && any; round++) {
+        if (s->a)
+            address_forms_free(s->a);
+        any = false;
+        s->a = address_forms_compute(s->run->arena, (AddressForms){
+            .ssa = s->ssa, .fn = s->fn, .facts = s->run->an->facts, .max_depth = (u32)s->run->knobs->cbe_max_depth,
+            .phis = &s->phis, .phi_facts = s->phi_facts.v});
+        for (u32 pre = 1; pre <= s->ssa->dom->count && round + 1 < FACT_ROUNDS; pre++)
+            any |= s->ssa->dom->by_pre[pre] != s->fn->entry && find_phi_facts(s, s->ssa->dom->by_pre[pre]);
+    }
+}
+
+/* ---- what lies between ------------------------------------------------------------------------------------------ */
+
+static void count_reader(Bases *s, u32 n, u32 use)
+{
+    u32 value = s->ssa->uses.v[use].value;
+    s->use_instr[use] = n;
+    s->uses_left[value]++;
+    if (!is_swappable(s, n, use))
+        bitset_add(&s->stuck, value);
+    if (bitset_has(&s->in_address, value))
+        s->readers[base_of(s, value)]++;
+}
+
+static void sort_uses(Bases *s)
+{
+    const Ssa *ssa = s->ssa;
+    u32 *from = arena_array(s->run->arena, u32, 2 * ssa->uses.n), *to = from + ssa->uses.n;
+    for (u32 use = 0; use < ssa->uses.n; use++) {
+        from[use] = ssa->uses.v[use].value;
+        to[use] = use;
+    }
+    s->uses = graph_from_edges(s->run->arena, ssa->values.n, from, to, ssa->uses.n);
+}
+
+/* Calls and loops, counted in the order of the walk, in which the blocks that one dominates are a stretch. */
+static void count_obstacles(Bases *s)
+{
+    const Ssa *ssa = s->ssa;
+    u32 calls = 0, headers = 0;
+    s->calls = arena_array(s->run->arena, u32, ssa->instrs.n + 1);
+    s->headers = arena_array(s->run->arena, u32, ssa->dom->count + 1);
+    s->use_instr = arena_array(s->run->arena, u32, ssa->uses.n);
+    s->uses_left = arena_array(s->run->arena, u32, ssa->values.n);
+    s->readers = arena_array(s->run->arena, u32, s->a->forms->forms.n);
+    s->stuck = bitset_new(s->run->arena, ssa->values.n);
+    for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
+        const Block *b = ssa->dom->by_pre[pre];
+        const Loop *loop = loop_of(s->run->an->loops, b);
+        s->headers[pre] = headers += loop && loop->header == b;
+    }
+    for (u32 n = 0; n < ssa->instrs.n; n++) {
+        s->calls[n + 1] = calls += op_has(ssa->instrs.v[n].i->op, OPF_CALL);
+        for (u32 k = ssa->instrs.v[n].use; k < ssa->instrs.v[n].use + ssa->instrs.v[n].uses; k++)
+            count_reader(s, n, k);
+    }
+    for (u32 phi = 1; phi < ssa->values.n && ssa->values.v[phi].phi; phi++)
+        for (u32 k = 0; k < ssa->values.v[phi].args && ssa->values.v[phi].is_read; k++) {
+            u32 value = ssa->args.v[ssa->values.v[phi].arg + k];
+            bitset_add(&s->stuck, value);
+            s->uses_left[value]++;
+        }
+}
+
+/* One behind the last instruction of the blocks that b dominates. */
+static u32 end_of_subtree(const Bases *s, const Block *b)
+{
+    const DomTree *dom = s->ssa->dom;
+    return s->ssa->end[dom->by_pre[dom->last[b->id]]->id];
+}
+
+/* The first instruction behind n that reads the value, in the order of the walk; SSA_NONE. */
+static u32 next_reader(const Bases *s, u32 value, u32 n)
+{
+    u32 lo = s->uses.start[value], hi = s->uses.start[value + 1], end = hi;
+    while (lo < hi) {
+        u32 middle = lo + (hi - lo) / 2;
+        if (s->use_instr[s->uses.to[middle]] > n)
+            hi = middle;
+        else
+            lo = middle + 1;
+    }
+    return lo < end ? s->use_instr[s->uses.to[lo]] : SSA_NONE;
+}
+
+/* Whether somebody reads the value behind instruction n, as far as one can see from there. */
+static bool is_live_behind(const Bases *s, u32 value, u32 n)
+{
+    const SsaValue *v = &s->ssa->values.v[value];
+    const Instr *i = s->ssa->instrs.v[n].i;
+    u32 end = s->ssa->end[i->block->id];
+    if (next_reader(s, value, n) < end)
+        return true;
+    if (end - n > LIVE_STEPS || !live_out(s->run->an->live, i->block, v->reg))
+        return false;
+    for (; n < end; n++)
+        if (instr_writes(s->ssa->instrs.v[n].i, v->reg))
+            return false;
+    return true;
+}
+
+Reach reach(const Bases *s, u32 value, u32 n)
+{
+    const DomTree *dom = s->ssa->dom;
+    const SsaValue *v = &s->ssa->values.v[value];
+    const Block *from = block_of(s, value), *to = s->ssa->instrs.v[n].i->block;
+    u32 def = v->phi ? s->ssa->first[from->id] : v->instr;
+    if (is_live_behind(s, value, n))
+        return REACH_NEAR;
+    if (from == to)
+        return s->calls[n] == s->calls[def] ? REACH_NEAR : REACH_THROUGH_CALL;
+    if (s->calls[end_of_subtree(s, from)] - s->calls[def] != s->calls[end_of_subtree(s, to)] - s->calls[n])
+        return REACH_THROUGH_CALL;
+    if (loop_of(s->run->an->loops, from) == loop_of(s->run->an->loops, to) &&
+        s->headers[dom->last[from->id]] - s->headers[dom->pre[from->id]] ==
+            s->headers[dom->last[to->id]] - s->headers[dom->pre[to->id]])
+        return REACH_NEAR;
+    return s->calls[end_of_subtree(s, to)] - s->calls[s->ssa->first[to->id]] ? REACH_THROUGH_CALL : REACH_THROUGH_LOOP;
+}
+
+bool bases_compute(Bases *s)
+{
+    Analyses *an = s->run->an;
+    analyses_require(an, AN_FACTS | AN_LIVE | AN_DOM | AN_LOOPS);
+    s->ssa = ssa_compute(s->run->arena, s->fn, an->order, an->dom, an->live);
+    if (!s->ssa)
+        return false;
+    fnvmap_clear(&s->phis);
+    vec_clear(&s->phi_facts);
+    find_addresses(s);
+    find_forms(s);
+    sort_uses(s);
+    count_obstacles(s);
+    return true;
+}
+
+void bases_drop(Bases *s)
+{
+    address_forms_free(s->a);
+    s->a = NULL;
+    ssa_free(s->ssa);
+    fnvmap_free(&s->phis);
+    vec_free(&s->phi_facts);
+    vec_free(&s->work);
+}

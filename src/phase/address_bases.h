@@ -1,0 +1,56 @@
+/* What a function's addresses are made of, for the phase that lets them share base registers: values and their forms, who reads
+ * them, and what lies between two instructions. Instructions and uses go by their numbers in `ssa`. */
+#ifndef PTXOPT_PHASE_ADDRESS_BASES_H
+#define PTXOPT_PHASE_ADDRESS_BASES_H
+
+#include "phase/address_forms.h"
+#include "phase/phase.h"
+
+typedef struct Bases {
+    PhaseRun *run;
+    Function *fn;
+    Ssa *ssa;
+    AddressForms *a;
+    FnvMap phis;               /* block << 32 | register -> index into phi_facts */
+    VEC(PhiFact) phi_facts;
+    BitSet in_address;         /* by value: an address is made of it */
+    BitSet stuck;              /* by value: somebody reads it who cannot read another register */
+    Graph uses;                /* from a value to its uses, in their order */
+    u32 *use_instr;            /* by use */
+    u32 *uses_left;            /* by value: uses, those by phis too */
+    u32 *readers;              /* by base form: uses of its values */
+    u32 *calls;                /* by instruction: calls before it */
+    u32 *headers;              /* by pre-order number of a block: loops that begin there or before */
+    VecU32 work;
+} Bases;
+
+/* False: the function is too large. `run` and `fn` are set, everything else is of another round, or 0. */
+bool bases_compute(Bases *s);
+void bases_drop(Bases *s); /* behind bases_compute that answered true */
+
+/* Whether slot k is the register of an address `[reg+offset]` that may get another offset. */
+bool is_base_slot(const Instr *i, u32 k);
+/* Whether that use may be one of another register with the same value. */
+bool is_swappable(const Bases *s, u32 n, u32 use);
+/* Instruction that computes the value and nothing else; NULL. */
+Instr *computation(const Bases *s, u32 value);
+/* Whether instruction n goes when nobody reads what it computes. */
+bool may_go(const Bases *s, u32 n);
+u32 value_bits(const Bases *s, u32 value);
+const Block *block_of(const Bases *s, u32 value);
+FormId base_of(const Bases *s, u32 value);
+/* Whether what is declared in `outer` can be named in `inner`. */
+bool scope_reaches(const Function *fn, ScopeId outer, ScopeId inner);
+
+/* Adds the value to the set, and to the work list if it is new. */
+void mark(Bases *s, BitSet *set, u32 value);
+void mark_phi_args(Bases *s, BitSet *set, u32 value);
+
+/* What the value would have to stay live through to be read in instruction n; nothing if it is live there anyway. */
+typedef enum Reach { REACH_NEAR, REACH_THROUGH_LOOP, REACH_THROUGH_CALL } Reach;
+Reach reach(const Bases *s, u32 value, u32 n);
+
+/* The register in slot becomes reg, and what is added to it grows by plus. */
+void set_reg(Bases *s, Instr *i, u32 slot, RegId reg, i64 plus);
+
+#endif

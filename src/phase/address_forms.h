@@ -1,0 +1,43 @@
+/* What the values of a function's registers are, in normal form (analysis/linear.h): through add sub mul mad shl mov cvt cvta,
+ * mul.wide and mad.wide, and or/lop3 of operands without common bits; other pure operations on equal operands are equal terms.
+ *
+ * Addresses wrap as PTX computes them. Of a value of 32 bits, its extension to 64 is the sum of its operands' extensions only
+ * where their ranges prove that no wrap is cut off. cvta to and from global memory adds a number that no thread needs to know;
+ * for other spaces, whose windows an address may leave on the way, cvta.to undoes cvta, and both are operations otherwise. */
+#ifndef PTXOPT_PHASE_ADDRESS_FORMS_H
+#define PTXOPT_PHASE_ADDRESS_FORMS_H
+
+#include "analysis/linear.h"
+#include "analysis/ssa.h"
+#include "analysis/values.h"
+
+/* The value of one phi, told by that of another of its block: `other` plus `plus`. */
+typedef struct PhiFact {
+    RegId other;
+    i64 plus;
+} PhiFact;
+
+typedef struct AddressForms {
+    Forms *forms;
+    const Ssa *ssa;
+    const Function *fn;
+    const Facts *facts;
+    u32 max_depth;      /* operations that a form is followed through */
+    const FnvMap *phis; /* block << 32 | register -> index into phi_facts */
+    const PhiFact *phi_facts;
+    FormId *of;         /* by value; 0: not an integer of 32 or 64 bits */
+    FormId *extended[2];/* by value of 32 bits: zero- and sign-extended; 0: not asked for yet */
+    u8 *depth;          /* by value */
+} AddressForms;
+
+/* ssa, facts, phis and phi_facts are the caller's, and outlive it. To be freed with address_forms_free. */
+AddressForms *address_forms_compute(Arena *arena, AddressForms setup);
+void address_forms_free(AddressForms *a);
+
+/* Whether i computes something that forms follow or compare, and nothing else: it may be removed when nobody reads the result,
+ * and repeated where its operands hold the same values. */
+bool is_address_operation(const Instr *i);
+/* A phi that is another one of its block plus a constant, on every round of its loop. */
+bool phi_follows(const AddressForms *a, u32 phi, u32 leader, i64 *plus);
+
+#endif

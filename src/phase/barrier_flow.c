@@ -1,0 +1,320 @@
+#include "phase/barrier_flow.h"
+
+static const AccessSet everything = {(u64)1 << CLASS_STRONG, (u64)1 << CLASS_STRONG};
+
+static u64 bit(u32 class_id) { return (u64)1 << class_id; }
+
+/* ---- what one instruction accesses --------------------------------------------------------------------------------- */
+
+static void add_access(Flow *f, const Instr *i, u32 class_id, bool reads, bool writes)
+{
+    Access access = {i, class_id, reads, writes};
+    AccessSet *own = &vec_last(&f->segments).own;
+    vec_push(&f->accesses, access);
+    own->reads |= reads ? bit(class_id) : 0;
+    own->writes |= writes ? bit(class_id) : 0;
+}
+
+static bool reads_volatile_register(const Instr *i)
+{
+    for_each_slot(o, (Instr *)i)
+        if (o->kind == OPND_SREG && sreg_info(o->id)->is_volatile)
+            return true;
+    return false;
+}
+
+/* Effects that are none on memory, but that a barrier may be meant to order: time is measured, the kernel is stopped. */
+static bool is_event(const Instr *i)
+{
+    if (reads_volatile_register(i))
+        return true;
+    return i->op->mem == MEM_NONE && op_has(i->op, OPF_SIDE_EFFECT | OPF_VOLATILE) && !op_has(i->op, OPF_CONVERGENT);
+}
+
+/* activemask and the like, but not what names its threads. */
+static bool depends_on_company(const Instr *i, const Effects *e)
+{
+    return e->convergent && (op_has(i->op, OPF_CALL) || !op_has(i->op, OPF_NAMES_THREADS));
+}
+
+static void add_accesses(Flow *f, const Instr *i)
+{
+    const Knobs *knobs = f->run->knobs;
+    if (i->kind != INSTR_OP)
+        return;
+    Effects e = instr_effects(i, f->run->an->summaries);
+    bool call = op_has(i->op, OPF_CALL);
+    if (call && !e.known && knobs->ignore_call_safety)
+        return;
+    if (e.barrier != BARRIER_WARP && depends_on_company(i, &e))
+        add_access(f, i, CLASS_CONVERGENT, true, false);
+    if (e.strong || (!call && (op_has(i->op, OPF_BARRIER) || is_event(i)))) {
+        add_access(f, i, CLASS_STRONG, true, true);
+    } else if (knobs->ignore_address_space_check && i->op->mem != MEM_NONE && e.barrier != BARRIER_WARP) {
+        add_access(f, i, CLASS_GENERIC, i->op->mem != MEM_WRITE, i->op->mem != MEM_READ);
+    } else if (call) {
+        if (e.reads)
+            add_access(f, i, class_anywhere(e.reads), true, false);
+        if (e.writes)
+            add_access(f, i, class_anywhere(e.writes), false, true);
+    } else if (e.reads | e.writes) {
+        add_access(f, i, class_of(f->classes, i, e.reads | e.writes), e.reads, e.writes);
+    }
+}
+
+/* ---- segments ------------------------------------------------------------------------------------------------------ */
+
+static void begin_segment(Flow *f, u32 block)
+{
+    Segment s = {.block = block, .access = f->accesses.n};
+    vec_push(&f->segments, s);
+}
+
+/* Whether all threads of the CTA wait at i, if they come there. */
+static bool is_full_barrier(const Flow *f, const Instr *i)
+{
+    BarrierUse use = barrier_use(f->run, i);
+    return use.full && !(use.ids & f->reach->partial);
+}
+
+static void cut_block(Flow *f, u32 p, ThreadValues *values)
+{
+    Block *b = f->run->an->order->rpo[p];
+    f->first[p] = f->segments.n;
+    thread_values_enter(values, b);
+    begin_segment(f, p);
+    for_each_instr(i, b) {
+        if (is_full_barrier(f, i)) {
+            vec_last(&f->segments).barrier = i;
+            vec_last(&f->segments).open = i->guard != 0;
+            begin_segment(f, p);
+        } else {
+            add_accesses(f, i);
+        }
+        thread_values_step(values, i);
+    }
+}
+
+static void cut_blocks(Flow *f)
+{
+    const Order *order = f->run->an->order;
+    ThreadValues *values = thread_values_new(f->run->arena, f->run->fn, order, f->run->an->dom, f->run->knobs->assume_1d_blocks);
+    f->classes = classes_new(f->run->arena, values);
+    f->first = arena_array(f->run->arena, u32, (size_t)order->count + 1);
+    for (u32 p = 0; p < order->count; p++)
+        cut_block(f, p, values);
+    f->first[order->count] = f->segments.n;
+    classes_compare(f->classes);
+    thread_values_free(values);
+}
+
+/* ---- the fixed points ---------------------------------------------------------------------------------------------- */
+
+static void enqueue(Flow *f, u32 segment)
+{
+    if (f->queued[segment])
+        return;
+    f->queued[segment] = 1;
+    vec_push(&f->work, segment);
+}
+
+static bool merge(AccessSet *to, AccessSet from)
+{
+    AccessSet old = *to;
+    to->reads |= from.reads;
+    to->writes |= from.writes;
+    return to->reads != old.reads || to->writes != old.writes;
+}
+
+static void add_above(Flow *f, u32 segment, AccessSet set)
+{
+    if (merge(&f->segments.v[segment].up, set))
+        enqueue(f, segment);
+}
+
+static void add_below(Flow *f, u32 segment, AccessSet set)
+{
+    if (merge(&f->segments.v[segment].down, set))
+        enqueue(f, segment);
+}
+
+static bool is_local(const Flow *f) { return f->run->knobs->disable_complex_branch_dist; }
+static bool is_first(const Flow *f, u32 segment) { return segment == f->first[f->segments.v[segment].block]; }
+
+/* Takes the segments out of the work list in turn, also those that are put there meanwhile. */
+static bool next_segment(Flow *f, u32 *cursor, u32 *segment)
+{
+    if (*cursor == f->work.n) {
+        vec_clear(&f->work);
+        return false;
+    }
+    *segment = f->work.v[(*cursor)++];
+    f->queued[*segment] = 0;
+    return true;
+}
+
+static void spread_down(Flow *f)
+{
+    const Graph *succ = &f->run->an->order->succ;
+    u32 s;
+    for (u32 cursor = 0; next_segment(f, &cursor, &s);) {
+        const Segment *segment = &f->segments.v[s];
+        if (segment->barrier) {
+            if (segment->open)
+                add_above(f, s + 1, segment->up);
+        } else if (!is_local(f)) {
+            for_each_edge(e, succ, segment->block)
+                add_above(f, f->first[succ->to[e]], segment->up);
+        }
+    }
+}
+
+static void spread_up(Flow *f)
+{
+    const Graph *pred = &f->run->an->order->pred;
+    u32 s;
+    for (u32 cursor = 0; next_segment(f, &cursor, &s);) {
+        const Segment *segment = &f->segments.v[s];
+        if (!is_first(f, s)) {
+            if (segment[-1].open)
+                add_below(f, s - 1, segment->down);
+        } else if (!is_local(f)) {
+            for_each_edge(e, pred, segment->block)
+                add_below(f, f->first[pred->to[e] + 1] - 1, segment->down);
+        }
+    }
+}
+
+static void start_below(Flow *f)
+{
+    const Order *order = f->run->an->order;
+    for (u32 s = f->segments.n; s-- > 0;) {
+        Segment *segment = &f->segments.v[s];
+        bool ends_called = !f->run->fn->is_entry && block_leaves_function(f->run->fn, order->rpo[segment->block]);
+        segment->down = segment->own;
+        if (!segment->barrier && (is_local(f) || ends_called))
+            merge(&segment->down, everything);
+        enqueue(f, s);
+    }
+}
+
+static void start_above(Flow *f)
+{
+    for (u32 s = 0; s < f->segments.n; s++) {
+        Segment *segment = &f->segments.v[s];
+        bool starts_called = !f->run->fn->is_entry && segment->block == 0;
+        segment->up = segment->own;
+        if (is_first(f, s) && (is_local(f) || starts_called))
+            merge(&segment->up, everything);
+        enqueue(f, s);
+    }
+}
+
+/* Needs the sets below. */
+static void add_leavers(Flow *f)
+{
+    const Order *order = f->run->an->order;
+    for (u32 p = 0; p < order->count; p++) {
+        AccessSet left = {0, 0};
+        bool some_stay = false;
+        if (uniform_has(&f->run->an->uniform->branch_cta, order->rpo[p]->id))
+            continue;
+        for_each_edge(e, &order->succ, p) {
+            u32 to = order->succ.to[e];
+            if (only_leaves(f->reach, order->rpo[to]))
+                merge(&left, f->segments.v[f->first[to]].down);
+            else
+                some_stay = true;
+        }
+        if (some_stay)
+            add_above(f, f->first[p + 1] - 1, left);
+    }
+}
+
+Flow *flow_compute(PhaseRun *run, const Reach *reach)
+{
+    Flow *f = arena_new(run->arena, Flow);
+    f->run = run;
+    f->reach = reach;
+    cut_blocks(f);
+    f->queued = arena_array(run->arena, u8, f->segments.n);
+    f->seen = arena_array(run->arena, u32, f->segments.n);
+    start_below(f);
+    spread_up(f);
+    start_above(f);
+    add_leavers(f);
+    spread_down(f);
+    return f;
+}
+
+void flow_free(Flow *f)
+{
+    vec_free(&f->segments);
+    vec_free(&f->accesses);
+    vec_free(&f->work);
+}
+
+void flow_open(Flow *f, u32 segment)
+{
+    f->segments.v[segment].open = true;
+    enqueue(f, segment);
+    spread_down(f);
+    enqueue(f, segment + 1);
+    spread_up(f);
+}
+
+/* ---- finding an access --------------------------------------------------------------------------------------------- */
+
+static const Access *access_in(const Flow *f, u32 segment, bool below, AccessSet classes, u32 *steps)
+{
+    u32 from = f->segments.v[segment].access;
+    u32 to = segment + 1 < f->segments.n ? f->segments.v[segment + 1].access : f->accesses.n;
+    for (u32 k = 0; k < to - from && *steps > 0; k++, --*steps) {
+        const Access *a = &f->accesses.v[below ? from + k : to - 1 - k];
+        if ((a->reads && classes.reads & bit(a->class_id)) || (a->writes && classes.writes & bit(a->class_id)))
+            return a;
+    }
+    return NULL;
+}
+
+static void visit(Flow *f, u32 segment)
+{
+    if (f->seen[segment] == f->searches)
+        return;
+    f->seen[segment] = f->searches;
+    vec_push(&f->work, segment);
+}
+
+/* The segments that follow s in the direction of the search. */
+static void visit_next(Flow *f, u32 s, bool below)
+{
+    const Segment *segment = &f->segments.v[s];
+    const Order *order = f->run->an->order;
+    if (below ? segment->barrier != NULL : !is_first(f, s)) {
+        if (below ? segment->open : segment[-1].open)
+            visit(f, below ? s + 1 : s - 1);
+    } else if (is_local(f)) {
+        return;
+    } else if (below) {
+        for_each_edge(e, &order->succ, segment->block)
+            visit(f, f->first[order->succ.to[e]]);
+    } else {
+        for_each_edge(e, &order->pred, segment->block)
+            visit(f, f->first[order->pred.to[e] + 1] - 1);
+    }
+}
+
+const Access *flow_find(Flow *f, u32 segment, bool below, AccessSet classes, u32 *steps)
+{
+    const Access *found = NULL;
+    f->searches++;
+    visit(f, below ? segment + 1 : segment);
+    for (u32 next = 0; next < f->work.n && !found && *steps > 0; next++, --*steps) {
+        found = access_in(f, f->work.v[next], below, classes, steps);
+        visit_next(f, f->work.v[next], below);
+        if (*steps == 0)
+            break;
+    }
+    vec_clear(&f->work);
+    return found;
+}

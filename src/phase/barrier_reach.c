@@ -1,0 +1,183 @@
+#include "phase/barrier_reach.h"
+
+/* Blocks looked at for the control dependences of all barriers, in multiples of the function's blocks: those that are left
+ * count as not reached together. */
+enum { CLOSURE_LIMIT = 64 };
+
+/* ---- barriers ---------------------------------------------------------------------------------------------------- */
+
+static BarrierUse use_in_callee(const PhaseRun *run, const Instr *call)
+{
+    Effects e = instr_effects(call, run->an->summaries);
+    bool barrier = e.barrier != BARRIER_NONE && e.barrier != BARRIER_WARP;
+    if (!barrier || (!e.known && run->knobs->ignore_call_safety))
+        return (BarrierUse){.ids = 0};
+    return (BarrierUse){.ids = ALL_BARRIERS, .called = true};
+}
+
+BarrierUse barrier_use(const PhaseRun *run, const Instr *i)
+{
+    if (instr_is(i, OPF_CALL))
+        return use_in_callee(run, i);
+    if (!instr_is(i, OPF_BARRIER))
+        return (BarrierUse){.ids = 0};
+    u32 id_at = 0, plain = 1; /* operands without a count */
+    BarrierUse use = {.full = true};
+    switch (i->op->opcode) {
+    case OPC_BARRIER_CLUSTER_ARRIVE:
+    case OPC_BARRIER_CLUSTER_WAIT:
+        return (BarrierUse){.ids = 0};
+    case OPC_BAR_SYNC:
+    case OPC_BAR_CTA_SYNC:
+    case OPC_BARRIER_SYNC:
+    case OPC_BARRIER_CTA_SYNC:
+        break;
+    case OPC_BAR_RED:
+    case OPC_BAR_CTA_RED:
+    case OPC_BARRIER_RED:
+    case OPC_BARRIER_CTA_RED:
+        use.carries_data = true;
+        id_at = 1;
+        plain = 3;
+        break;
+    default:
+        use.full = false;
+        use.arrives = true;
+    }
+    const Operand *id = instr_operand((Instr *)i, id_at);
+    bool known = id->kind == OPND_IMM && id->value >= 0 && id->value < 16;
+    use.ids = known ? (u16)(1u << id->value) : ALL_BARRIERS;
+    use.full &= known && instr_operands(i) == plain;
+    return use;
+}
+
+static bool is_barrier(const PhaseRun *run, const Instr *i)
+{
+    return instr_is(i, OPF_BARRIER) || barrier_use(run, i).ids;
+}
+
+static bool has_barrier(const PhaseRun *run, const Block *b)
+{
+    for_each_instr(i, b)
+        if (is_barrier(run, i))
+            return true;
+    return false;
+}
+
+/* ---- reached together -------------------------------------------------------------------------------------------- */
+
+/* From blocks with a barrier backwards. */
+static void find_meeting(Reach *r, VecU32 *work)
+{
+    const Order *order = r->run->an->order;
+    for (u32 p = 0; p < order->count; p++)
+        if (has_barrier(r->run, order->rpo[p])) {
+            bitset_add(&r->meets, order->rpo[p]->id);
+            vec_push(work, p);
+        }
+    for (u32 next = 0; next < work->n; next++)
+        for_each_edge(e, &order->pred, work->v[next]) {
+            u32 from = order->pred.to[e];
+            if (bitset_has(&r->meets, order->rpo[from]->id))
+                continue;
+            bitset_add(&r->meets, order->rpo[from]->id);
+            vec_push(work, from);
+        }
+}
+
+bool only_leaves(const Reach *r, const Block *to) { return r->run->fn->is_entry && !bitset_has(&r->meets, to->id); }
+
+/* Whether those threads that stay in the kernel all go one way at b's end. */
+static bool keeps_together(const Reach *r, const Block *b)
+{
+    if (uniform_has(&r->run->an->uniform->branch_cta, b->id))
+        return true;
+    u32 ways = r->run->fn->is_entry ? 0 : 2;
+    CfgList succs = cfg_succs(r->run->fn, b);
+    for (u32 k = 0; k < succs.n; k++)
+        ways += !only_leaves(r, succs.v[k].block);
+    return ways <= 1;
+}
+
+static bool depends_on_divergence(const Reach *r, const BlockVec *branches, u32 from)
+{
+    for (u32 k = from; k < branches->n; k++)
+        if (!keeps_together(r, branches->v[k]))
+            return true;
+    return false;
+}
+
+static void find_together(Reach *r)
+{
+    const Order *order = r->run->an->order;
+    BlockVec branches = {0};
+    for (u32 p = 0; p < order->count && r->run->fn->is_entry; p++) {
+        const Block *b = order->rpo[p];
+        if (!has_barrier(r->run, b) || branches.n > CLOSURE_LIMIT * order->count)
+            continue;
+        u32 from = branches.n;
+        control_closure(r->run->an->control, b, &branches);
+        if (!depends_on_divergence(r, &branches, from))
+            bitset_add(&r->together, b->id);
+    }
+    vec_free(&branches);
+}
+
+bool reached_together(const Reach *r, const Instr *barrier)
+{
+    if (r->run->knobs->ignore_variance_cond)
+        return true;
+    return bitset_has(&r->together, barrier->block->id) &&
+        (!barrier->guard || uniform_has(&r->run->an->uniform->cta, barrier->guard));
+}
+
+/* ---- numbers that are mixed ---------------------------------------------------------------------------------------- */
+
+u16 mixed_by(const Reach *r, const Instr *i)
+{
+    BarrierUse use = barrier_use(r->run, i);
+    return use.full && reached_together(r, i) ? 0 : use.ids;
+}
+
+static void find_mixed(Reach *r, Arena *arena, VecU32 *work)
+{
+    const Order *order = r->run->an->order;
+    u16 *gen = arena_array(arena, u16, order->count);
+    vec_clear(work);
+    for (u32 p = 0; p < order->count; p++)
+        for_each_instr(i, order->rpo[p]) {
+            BarrierUse use = barrier_use(r->run, i);
+            Effects callee = use.called ? instr_effects(i, r->run->an->summaries) : (Effects){.barrier = BARRIER_CTA};
+            gen[p] |= mixed_by(r, i);
+            if (use.ids && !use.full && (!use.called || callee.barrier != BARRIER_CTA))
+                r->partial |= use.ids;
+        }
+    for (u32 p = order->count; p-- > 0;)
+        vec_push(work, p);
+    while (work->n > 0) {
+        u32 p = vec_pop(work);
+        u16 out = r->mixed[p] | gen[p];
+        for_each_edge(e, &order->succ, p) {
+            u32 to = order->succ.to[e];
+            if ((r->mixed[to] | out) == r->mixed[to])
+                continue;
+            r->mixed[to] |= out;
+            vec_push(work, to);
+        }
+    }
+}
+
+Reach *reach_compute(PhaseRun *run)
+{
+    Reach *r = arena_new(run->arena, Reach);
+    VecU32 work = {0};
+    r->run = run;
+    r->together = bitset_new(run->arena, run->fn->blocks.n);
+    r->meets = bitset_new(run->arena, run->fn->blocks.n);
+    r->mixed = arena_array(run->arena, u16, run->an->order->count);
+    find_meeting(r, &work);
+    find_together(r);
+    find_mixed(r, run->arena, &work);
+    vec_free(&work);
+    return r;
+}

@@ -1,0 +1,684 @@
+/* jump-threading: an edge into a block whose branch is decided on that edge goes straight to where the branch leads.
+ *
+ *     @p bra A; ...; bra J;              @p bra A; ...; bra D;
+ *  A: ...;                            A: ...;
+ *  J: @p bra C; D: ... C: ...            C: ... D: ...
+ *
+ * Decided: by a predicate tested before, by a comparison that was made before or is implied, by constants (flags, states),
+ * by ranges of values (analysis/values.h), for branches and for tables. A selp of constants that decides is unfolded: the
+ * edge becomes a branch on its predicate. Instructions of the block are cloned onto the edge
+ * if what follows reads their results. A branch that all edges decide alike is removed. Follows LLVM's JumpThreading.
+ *
+ * Sound: every thread executes the same instructions as before but for pure ones whose results nobody reads. Only pure
+ * instructions are duplicated. The one block whose threads no longer meet is the bypassed one, J: so a branch X before it
+ * gains power only if J was X's immediate post-dominator, and only over what lies between J and J's own. There no
+ * convergent instruction may stand, unless no branch X divides a warp. That holds for any number of blocks threaded at
+ * once, but not for a mixture of the two cases: these take turns. New paths are old paths, so a loop's header keeps
+ * dominating it as long as headers are not bypassed: reducible stays reducible.
+ *
+ * Pays (tests/ptxas/THREADING.md) where ptxas does not predicate what J's branch decides. Where a warp may come to J in parts,
+ * they no longer run together behind it: then nothing before J may be predicated either, all edges into J must be decided, so
+ * that its branch vanishes, and what is now executed once a part must not outweigh it. Edges out of loops never qualify.
+ *
+ * Declines: headers, and whatever makes a latch, an entry or an exit of a loop; clones of `i = i + 1` in loops (ptxas no
+ * longer counts them); blocks with pragmas, inner scopes, loads, or labels that debug data names. No PHIs, so no threshold
+ * for them; comparisons are found by dominance, not by a search over predecessors. */
+#include "analysis/values.h"
+#include "ir/edit.h"
+#include "phase/fold.h"
+#include "phase/thread_region.h"
+
+enum {
+    PREDS = 64,       /* of a block that is looked at */
+    BODY = 24,        /* instructions of one */
+    BUDGET = 512,     /* instructions cloned in a function */
+    BRANCH_SLOTS = 3, /* what a branch that divides a warp costs: BSSY, BRA, BSYNC */
+    ROUNDS = 32
+};
+
+typedef struct Threader {
+    PhaseRun *run;
+    Function *fn;
+    RegionScratch scratch;
+    BitSet uniform;     /* branches, by Instr.origin, that do not divide a warp; see remember_uniform */
+    BitSet reported;    /* those that a remark says are not threaded */
+    bool convergent;    /* the function has convergent instructions */
+    bool selects;       /* it has a selp */
+    bool as_one;        /* this round threads where warps come as one, else where nothing convergent follows */
+    u32 budget;
+    BitSet appended;    /* blocks that got clones in this round: facts about their end are out of date */
+    VEC(Instr *) unread; /* selps to be removed when the round ends: facts speak of them */
+    bool changed;       /* in this round */
+} Threader;
+
+/* An edge into the block that is looked at. */
+typedef struct Way {
+    Block *from, *to;   /* to: where control goes on; NULL: not decided, or not to be touched */
+    Block *otherwise;   /* where it goes if the predicate of `select` does not hold; NULL: `to` in any case */
+    const Instr *select; /* the selp in `from` that decides */
+} Way;
+
+typedef struct Body {
+    Instr *v[BODY];
+    u32 n;
+} Body;
+
+typedef struct Candidate {
+    Block *b;
+    Way way[PREDS];
+    u32 ways, decided;
+    u32 instrs; /* of b, the terminator included */
+} Candidate;
+
+/* ---- decisions ------------------------------------------------------------------------------------------------- */
+
+/* given, *open: see analysis/values.h. from: NULL if it does not matter how control came to b. */
+static Block *decided_target(const Threader *t, const Block *from, Block *b, const Given *given, const Instr **open)
+{
+    const Facts *facts = t->run->an->facts;
+    Instr *end = block_terminator(b);
+    Place place = {from, b, end};
+    *open = NULL;
+    const Table *table = branch_table(end);
+    if (table) {
+        const Operand *index = instr_operand(end, 0);
+        if (end->guard || index->kind != OPND_REG || index->sub != SUB_NONE || index->value)
+            return NULL;
+        Range r = value_of_register_given(facts, place, index->id, 32, given, open);
+        return range_is_constant(&r) && r.lo < table->targets.n ? fn_block(t->fn, table->targets.v[r.lo]) : NULL;
+    }
+    FactValue v = value_of_predicate_given(facts, place, end->guard, given, open);
+    if (v == FACT_UNKNOWN)
+        return NULL;
+    return (v == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
+}
+
+static bool writes_behind(const Instr *at, RegId reg)
+{
+    for (const Instr *i = at->next; i; i = i->next)
+        if (i->kind == INSTR_OP && instr_writes(i, reg))
+            return true;
+    return false;
+}
+
+static Given nothing_given(const Threader *t)
+{
+    return (Given){.compares = (u32)t->run->knobs->jump_threading_implication_search_threshold};
+}
+
+/* Unfolding: the edge from way->from into b goes to one place if the predicate of a selp of constants holds, and to another
+ * if it does not. The selp, which left the question open (NULL: none did), stands in `from`, or in b where way->from is NULL. */
+static bool decide_by_select(const Threader *t, Block *b, const Instr *selp, Way *way)
+{
+    Given given = nothing_given(t);
+    const Instr *open;
+    if (t->run->knobs->jump_threading_disable_select_unfolding || !selp || selp->guard || selp->block != (way->from ? way->from : b))
+        return false;
+    const Operand *by = instr_operand((Instr *)selp, 3);
+    if (by->kind != OPND_REG || by->sub != SUB_NONE || writes_behind(selp, by->id))
+        return false;
+    given.selects = 1;
+    given.select[0].selp = selp;
+    given.select[0].first = !(by->flags & OPNDF_NOT);
+    Block *to = decided_target(t, way->from, b, &given, &open);
+    given.select[0].first = !given.select[0].first;
+    Block *otherwise = decided_target(t, way->from, b, &given, &open);
+    if (!to || !otherwise || to == b || otherwise == b)
+        return false;
+    *way = (Way){way->from, to, to == otherwise ? NULL : otherwise, to == otherwise ? NULL : selp};
+    return true;
+}
+
+static bool has_pinned_label(const Block *b)
+{
+    for (const Label *l = b->labels; l; l = l->next)
+        if (l->pinned)
+            return true;
+    return false;
+}
+
+static bool is_header(const Threader *t, const Block *b)
+{
+    const Loop *loop = loop_of(t->run->an->loops, b);
+    return loop && loop->header == b;
+}
+
+static bool may_be_bypassed(const Threader *t, const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    if (b->dead || b == t->fn->entry || !end || !order_reachable(t->run->an->order, b) || is_header(t, b) || has_pinned_label(b))
+        return false;
+    if (branch_table(end))
+        return !end->guard;
+    return end->guard && branch_target(end) && b->fall && branch_target(end) != b->fall;
+}
+
+/* Finds where each edge into b leads. */
+static void decide(const Threader *t, Block *b, Candidate *c)
+{
+    CfgList preds = cfg_preds(t->fn, b);
+    Given given = nothing_given(t);
+    const Instr *open;
+    *c = (Candidate){.b = b};
+    if (preds.n > PREDS)
+        return;
+    for (u32 k = 0; k < preds.n; k++) {
+        Way way = {.from = preds.v[k].block};
+        if (way.from != b && order_reachable(t->run->an->order, way.from) && !bitset_has(&t->appended, way.from->id)) {
+            way.to = decided_target(t, way.from, b, &given, &open);
+            if (!way.to)
+                decide_by_select(t, b, open, &way);
+        }
+        if (way.to && (way.to == b || !order_reachable(t->run->an->order, way.to)))
+            way.to = NULL;
+        c->way[c->ways++] = way;
+        c->decided += way.to != NULL;
+    }
+}
+
+/* ---- what is cloned -------------------------------------------------------------------------------------------- */
+
+static bool reads_volatile(const Instr *i)
+{
+    for_each_slot(o, (Instr *)i)
+        if (o->kind == OPND_SREG && sreg_info(o->id)->is_volatile)
+            return true;
+    return false;
+}
+
+/* NULL, or why b must not be bypassed whatever the edge. Counts its instructions. */
+static const char *why_not_cloned(Candidate *c)
+{
+    const Instr *end = block_terminator(c->b);
+    for_each_instr(i, c->b) {
+        if (i->kind == INSTR_PRAGMA)
+            return "the block has a pragma";
+        if (i->kind == INSTR_SCOPE_BEGIN || i->kind == INSTR_SCOPE_END)
+            return "the block has a scope of its own";
+        if (i->kind != INSTR_OP)
+            continue;
+        if (++c->instrs > BODY)
+            return "the block is too long";
+        if (i != end && (!op_is_pure(i->op) || reads_volatile(i)))
+            return "an instruction of the block must not be duplicated";
+    }
+    return NULL;
+}
+
+typedef struct Needs {
+    RegId needed[4 * BODY], killed[4 * BODY];
+    u32 needs, kills;
+} Needs;
+
+static bool has_reg(const RegId *v, u32 n, RegId reg)
+{
+    for (u32 k = 0; k < n; k++)
+        if (v[k] == reg)
+            return true;
+    return false;
+}
+
+/* Whether the register is read behind the edge. */
+static bool is_live_on(const Threader *t, const Way *way, RegId reg)
+{
+    const Live *live = t->run->an->live;
+    return live_in(live, way->to, reg) || (way->otherwise && live_in(live, way->otherwise, reg));
+}
+
+static bool is_needed(const Threader *t, const Needs *needs, const Instr *i, const Way *way)
+{
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (has_reg(needs->needed, needs->needs, w.reg) ||
+            (!has_reg(needs->killed, needs->kills, w.reg) && is_live_on(t, way, w.reg)))
+            return true;
+    return false;
+}
+
+static void take(Needs *needs, const Instr *i)
+{
+    for (RegWalk w = reg_walk(i); next_write(&w);) {
+        if (w.kills && needs->kills < COUNT_OF(needs->killed))
+            needs->killed[needs->kills++] = w.reg;
+        for (u32 k = 0; w.kills && k < needs->needs; k++)
+            if (needs->needed[k] == w.reg)
+                needs->needed[k--] = needs->needed[--needs->needs];
+    }
+}
+
+/* The instructions of b whose results are read where the edge leads, in order; false: more than can be looked at. */
+static bool collect_body(const Threader *t, const Block *b, const Way *way, Body *body)
+{
+    Needs needs = {.needs = 0};
+    body->n = 0;
+    for (Instr *i = block_terminator(b)->prev; i; i = i->prev) {
+        if (i->kind != INSTR_OP || !is_needed(t, &needs, i, way))
+            continue;
+        body->v[body->n++] = i;
+        take(&needs, i);
+        for (RegWalk w = reg_walk(i); next_read(&w);) {
+            if (needs.needs == COUNT_OF(needs.needed))
+                return false;
+            needs.needed[needs.needs++] = w.reg;
+        }
+    }
+    for (u32 k = 0; k < body->n / 2; k++) {
+        Instr *other = body->v[k];
+        body->v[k] = body->v[body->n - 1 - k];
+        body->v[body->n - 1 - k] = other;
+    }
+    return true;
+}
+
+static bool steps_a_counter(const Body *body)
+{
+    for (u32 k = 0; k < body->n; k++)
+        for (RegWalk w = reg_walk(body->v[k]); next_write(&w);)
+            if (instr_reads(body->v[k], w.reg))
+                return true;
+    return false;
+}
+
+/* ---- what must not happen -------------------------------------------------------------------------------------- */
+
+/* NULL, or what would become of a loop if an edge went past b to `to`. */
+static const char *why_loops_change(const Threader *t, const Block *b, const Block *to, const Body *body)
+{
+    const Loops *loops = t->run->an->loops;
+    const Loop *loop = loop_of(loops, b);
+    if (t->run->knobs->jump_threading_across_loop_headers)
+        return NULL;
+    if (is_header(t, to))
+        return "a loop would get another latch or entry";
+    if (loop && !loop_contains(loops, loop, to))
+        return "a loop would get another exit";
+    if (loop && steps_a_counter(body))
+        return "a loop's counter would be stepped in two places";
+    return NULL;
+}
+
+static bool body_writes(const Body *body, RegId reg)
+{
+    for (u32 k = 0; k < body->n; k++)
+        if (instr_writes(body->v[k], reg))
+            return true;
+    return false;
+}
+
+/* Edges that may lead to `to`. */
+static u32 entries_of(const Candidate *c, const Block *to)
+{
+    u32 n = 0;
+    for (u32 k = 0; k < c->ways; k++)
+        n += c->way[k].to == to || (c->way[k].to && c->way[k].otherwise == to);
+    return n;
+}
+
+/* Whether no earlier edge leads to the same place, whatever a selp says. */
+static bool is_first_entry(const Candidate *c, u32 way)
+{
+    for (u32 k = 0; k < way; k++)
+        if (!c->way[k].select && c->way[k].to == c->way[way].to)
+            return false;
+    return c->way[way].to && !c->way[way].select;
+}
+
+static bool leaves_a_loop(const Threader *t, const Way *way, const Block *b)
+{
+    const Loops *loops = t->run->an->loops;
+    const Loop *loop = loop_of(loops, way->from);
+    return loop && !loop_contains(loops, loop, b);
+}
+
+/* What is short behind a branch ptxas predicates: then there is no branch to be saved. */
+static bool is_predicated(Threader *t, const Candidate *c)
+{
+    if (branch_table(block_terminator(c->b)))
+        return false;
+    for (u32 k = 0; k < block_ways(c->b); k++) {
+        Region region = region_behind(t->run->an, &t->scratch, c->b, block_way(c->b, k));
+        if (!region.whole || region.heavy)
+            return false;
+    }
+    return true;
+}
+
+/* NULL, or why warps that come to b in parts must keep meeting there: what they execute apart is more than the branch. */
+static const char *why_divergence_costs(Threader *t, const Candidate *c)
+{
+    Block *stop = meeting_place(t->run->an, c->b);
+    u64 saved = c->instrs - 1 + BRANCH_SLOTS, spent = 0;
+    bool table = branch_table(block_terminator(c->b)) != NULL;
+    if (c->decided < c->ways)
+        return "warps meet there, and other edges still need the branch";
+    if (!table && !heavy_before(t->run->an, &t->scratch, c->b))
+        return "ptxas predicates what lies before, and the branch costs nothing more than the one that would be left";
+    for (u32 k = 0; k < c->ways; k++) {
+        Body body;
+        const Way *way = &c->way[k];
+        if (leaves_a_loop(t, way, c->b))
+            return "threads that leave a loop at different times meet there";
+        collect_body(t, c->b, way, &body);
+        spent += body.n + (way->select ? BRANCH_SLOTS : 0);
+    }
+    for (u32 k = 0; k < block_ways(c->b); k++) {
+        Block *to = block_way(c->b, k);
+        if (to == stop || entries_of(c, to) <= 1)
+            continue;
+        Region region = region_behind(t->run->an, &t->scratch, c->b, to);
+        if (!region.whole || region.loops)
+            return "warps meet there, and would execute too much in parts";
+        spent += (u64)region.instrs * (entries_of(c, to) - 1);
+    }
+    return spent <= saved ? NULL : "warps meet there, and would execute more in parts than the branch costs";
+}
+
+/* Whether something convergent can be reached before the ways out of b meet again. */
+static bool convergent_behind(Threader *t, const Block *b)
+{
+    for (u32 k = 0; t->convergent && k < block_ways(b); k++) {
+        Region region = region_behind(t->run->an, &t->scratch, b, block_way(b, k));
+        if (!region.whole || region.convergent)
+            return true;
+    }
+    return false;
+}
+
+/* Takes back the decisions that cannot be used; answers the reason for one of them. */
+static const char *drop_ways(Threader *t, Candidate *c)
+{
+    const char *why = NULL;
+    i64 limit = t->run->knobs->jump_threading_threshold;
+    for (u32 k = 0; k < c->ways; k++) {
+        Way *way = &c->way[k];
+        Body body;
+        const char *not = NULL;
+        if (!way->to)
+            continue;
+        if (!collect_body(t, c->b, way, &body) || body.n > limit)
+            not = "more instructions would be cloned than --jump-threading-threshold allows";
+        else if (body.n > 1 && body.n > t->budget)
+            not = "the function's budget of cloned instructions is used up";
+        else if (way->select && body_writes(&body, instr_operand((Instr *)way->select, 3)->id))
+            not = "the block writes the predicate that selects";
+        else if (!(not = why_loops_change(t, c->b, way->to, &body)) && way->otherwise)
+            not = why_loops_change(t, c->b, way->otherwise, &body);
+        if (!not)
+            continue;
+        why = not;
+        way->to = NULL;
+        c->decided--;
+    }
+    return why;
+}
+
+/* ---- rewriting ------------------------------------------------------------------------------------------------- */
+
+/* Clones of the body go to the end of `at`, each behind the .loc it had. */
+static void append_clones(Threader *t, const Body *body, Block *at)
+{
+    const Instr *loc = at->last && at->last->kind == INSTR_LOC ? at->last : at->last ? instr_loc(at->last) : at->loc;
+    for (u32 k = 0; k < body->n; k++) {
+        const Instr *own = instr_loc(body->v[k]);
+        if (own && own != loc)
+            instr_append(at, instr_clone(t->fn, own));
+        loc = own;
+        instr_append(at, instr_clone(t->fn, body->v[k]));
+    }
+    t->budget -= body->n < t->budget ? body->n : t->budget;
+    phase_count(t->run, "InstructionsCloned", body->n);
+}
+
+/* The block behind which a clone of b, from `from` to `to`, costs the fewest jumps. */
+static Block *place_before(Block *b, Block *from, const Block *to)
+{
+    if (from->fall == b)
+        return from;
+    return to->prev && to->prev->fall != to ? to->prev : b;
+}
+
+/* All edges of c that lead to `to`, whatever a selp says, go there, through one clone of what is needed. */
+static void thread_to(Threader *t, Candidate *c, Block *to)
+{
+    Body body;
+    Block *only = NULL, *through = to;
+    u32 edges = 0;
+    collect_body(t, c->b, &(Way){.to = to}, &body);
+    for (u32 k = 0; k < c->ways; k++)
+        if (c->way[k].to == to && !c->way[k].select) {
+            only = c->way[k].from;
+            edges++;
+        }
+    bool appends = body.n && edges == 1 && !block_terminator(only);
+    if (appends) {
+        append_clones(t, &body, only);
+        bitset_add(&t->appended, only->id);
+    } else if (body.n) {
+        through = block_new(t->fn, c->b->scope);
+        through->loc = c->b->loc;
+        block_move_after(through, place_before(c->b, only, to));
+        append_clones(t, &body, through);
+        block_set_fall(through, to);
+    }
+    for (u32 k = 0; k < c->ways; k++)
+        if (c->way[k].to == to && !c->way[k].select)
+            block_redirect(c->way[k].from, c->b, through);
+}
+
+/* Whether nobody reads what the selp gives once its way is threaded. */
+static bool is_unread(const Threader *t, const Way *way, const Body *body)
+{
+    RegId reg = instr_operand((Instr *)way->select, 0)->id;
+    for (const Instr *i = way->select->next; i; i = i->next)
+        if (i->kind == INSTR_OP && instr_reads(i, reg))
+            return false;
+    for (u32 k = 0; k < body->n; k++)
+        if (instr_reads(body->v[k], reg))
+            return false;
+    return !is_live_on(t, way, reg);
+}
+
+/* The edge becomes a branch on the predicate of its selp: the branch of c->b, asked earlier. */
+static void thread_select(Threader *t, const Candidate *c, const Way *way)
+{
+    Instr *end = block_terminator(c->b);
+    const Operand *by = instr_operand((Instr *)way->select, 3);
+    bool unread = cfg_succs(t->fn, way->from).n == 1, splits = block_terminator(way->from) != NULL;
+    Block *at = way->from;
+    Body body;
+    collect_body(t, c->b, way, &body);
+    unread = unread && is_unread(t, way, &body);
+    if (splits) {
+        at = block_new(t->fn, c->b->scope);
+        at->loc = c->b->loc;
+        block_move_after(at, place_before(c->b, way->from, way->to));
+    } else {
+        bitset_add(&t->appended, at->id);
+    }
+    append_clones(t, &body, at);
+    if (splits)
+        block_redirect(way->from, c->b, at);
+    block_set_fall(at, way->otherwise);
+    block_set_branch(at, by->id, false, way->to, op_has_modifier(end->op, ".uni"));
+    instr_stand_for(t->fn, block_terminator(at), end, NULL);
+    if (unread)
+        vec_push(&t->unread, (Instr *)way->select);
+    phase_count(t->run, "SelectUnfolded", 1);
+}
+
+static void thread(Threader *t, Candidate *c)
+{
+    phase_passed(t->run, "BranchThreaded", block_terminator(c->b), "%u of %u ways to this branch go straight to where it leads",
+                 c->decided, c->ways);
+    phase_count(t->run, "BranchThreaded", 1);
+    for (u32 k = 0; k < c->ways; k++)
+        if (c->way[k].to && c->way[k].select)
+            thread_select(t, c, &c->way[k]);
+        else if (is_first_entry(c, k))
+            thread_to(t, c, c->way[k].to);
+    t->changed = true;
+}
+
+/* Only where there may be a rewrite, and before it: most functions have nothing to thread. Where there are convergent
+ * instructions, what is uniform when the phase begins counts (analysis/convergence.h), else in each round anew. */
+static void remember_uniform(Threader *t)
+{
+    if (t->uniform.bits)
+        return;
+    analyses_require(t->run->an, AN_UNIFORM);
+    const BitSet *uniform = &t->run->an->uniform->branch_warp;
+    t->uniform = bitset_new(t->run->arena, t->fn->origins + 1);
+    for_each_block(b, t->fn)
+        if (block_terminator(b) && uniform_has(uniform, b->id))
+            bitset_add(&t->uniform, block_terminator(b)->origin);
+    for_each_block(b, t->fn) /* a branch with several copies is uniform if all of them are */
+        if (block_terminator(b) && !uniform_has(uniform, b->id))
+            bitset_del(&t->uniform, block_terminator(b)->origin);
+}
+
+/* A selp of constants in b itself decides the branch: it asks the selp's predicate instead. */
+static bool branch_on_predicate(Threader *t, Block *b)
+{
+    Way way = {.from = NULL};
+    Instr *end = block_terminator(b);
+    if (!t->selects || branch_table(end))
+        return false;
+    Given given = nothing_given(t);
+    const Instr *open;
+    decided_target(t, NULL, b, &given, &open);
+    if (!decide_by_select(t, b, open, &way) || !way.select || !phase_may_rewrite(t->run))
+        return false;
+    RegId by = instr_operand((Instr *)way.select, 3)->id;
+    remember_uniform(t);
+    phase_passed(t->run, "SelectUnfolded", end, "the branch asks the predicate that a selp of constants stands for");
+    phase_count(t->run, "SelectUnfolded", 1);
+    instr_set_guard(end, by, way.to != branch_target(end));
+    t->changed = true;
+    return true;
+}
+
+/* All edges agree: the branch decides nothing. */
+static bool fold(Threader *t, const Candidate *c)
+{
+    Block *to = c->way[0].to;
+    for (u32 k = 0; k < c->ways; k++)
+        if (c->way[k].to != to || c->way[k].select)
+            return false;
+    if (!to || c->ways == 0 || !phase_may_rewrite(t->run))
+        return false;
+    remember_uniform(t);
+    phase_passed(t->run, "BranchDecided", block_terminator(c->b), "the branch always goes the same way");
+    phase_count(t->run, "BranchDecided", 1);
+    block_remove_terminator(c->b);
+    block_set_fall(c->b, to);
+    t->changed = true;
+    return true;
+}
+
+/* NULL, or why the threads that come to b must meet there. *later: not in this round. */
+static const char *why_they_meet(Threader *t, const Candidate *c, bool *later)
+{
+    remember_uniform(t);
+    bool as_one = comes_as_one(t->run->an, &t->scratch, c->b, &t->uniform), convergent = convergent_behind(t, c->b);
+    if (convergent && !as_one)
+        return "threads of a warp meet there, and a convergent instruction follows";
+    if (is_predicated(t, c))
+        return "ptxas predicates what the branch decides";
+    *later = convergent != t->as_one;
+    return as_one ? NULL : why_divergence_costs(t, c);
+}
+
+/* Once, though every round looks again. */
+static void report_missed(Threader *t, const Block *b, const char *why)
+{
+    const Instr *end = block_terminator(b);
+    if (end->origin >= t->reported.bits || bitset_has(&t->reported, end->origin))
+        return;
+    bitset_add(&t->reported, end->origin);
+    phase_missed(t->run, "BranchNotThreaded", end, "%s", why);
+}
+
+static void try_block(Threader *t, Block *b)
+{
+    Candidate c;
+    bool later = false;
+    if (!may_be_bypassed(t, b) || branch_on_predicate(t, b))
+        return;
+    decide(t, b, &c);
+    if (!c.decided || fold(t, &c))
+        return;
+    const char *why = why_not_cloned(&c);
+    if (!why) {
+        why = drop_ways(t, &c);
+        if (c.decided)
+            why = why_they_meet(t, &c, &later);
+    }
+    if (why)
+        report_missed(t, b, why);
+    else if (!later && phase_may_rewrite(t->run))
+        thread(t, &c);
+}
+
+/* ---- the phase ------------------------------------------------------------------------------------------------- */
+
+static bool has_convergent(const Threader *t)
+{
+    for_each_block(b, t->fn)
+        for_each_instr(i, b)
+            if (instr_is_convergent(i, t->run->an->summaries))
+                return true;
+    return false;
+}
+
+static bool has_selects(const Threader *t)
+{
+    for_each_block(b, t->fn)
+        for_each_instr(i, b)
+            if (i->kind == INSTR_OP && i->op->opcode == OPC_SELP)
+                return true;
+    return false;
+}
+
+static bool thread_round(Threader *t)
+{
+    Analyses *an = t->run->an;
+    analyses_require(an, AN_FACTS | AN_LIVE | AN_POSTDOM);
+    if (!t->convergent)
+        t->uniform.bits = 0;
+    t->changed = false;
+    t->selects = has_selects(t);
+    t->scratch.seen = arena_array(t->run->arena, u32, t->fn->blocks.n);
+    t->scratch.stamp = 0;
+    t->appended = bitset_new(t->run->arena, t->fn->blocks.n);
+    for (u32 p = 0; p < an->order->count; p++)
+        try_block(t, an->order->rpo[p]);
+    while (t->unread.n)
+        instr_remove(vec_pop(&t->unread));
+    if (t->changed) {
+        edit_layout(t->fn); /* may dissolve scopes that keep blocks apart: before they are folded */
+        analyses_drop(an, AN_NONE);
+        fold_branches(t->run);
+    }
+    return t->changed;
+}
+
+bool phase_jump_threading(PhaseRun *run)
+{
+    Threader t = {.run = run, .fn = run->fn, .budget = BUDGET};
+    if (run->knobs->disable_jump_threading_pass || run->an->loops->irreducible)
+        return false;
+    t.convergent = has_convergent(&t);
+    t.reported = bitset_new(run->arena, run->fn->origins + 1);
+    bool any = false, idle = false;
+    for (u32 round = 0; round < ROUNDS; round++) {
+        bool changed = thread_round(&t);
+        any |= changed;
+        if (!changed && (idle || !t.convergent))
+            break;
+        if (!changed)
+            t.as_one = !t.as_one;
+        idle = !changed;
+    }
+    vec_free(&t.scratch.work);
+    vec_free(&t.unread);
+    return any;
+}

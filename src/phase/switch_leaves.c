@@ -1,0 +1,191 @@
+#include "ir/cfg.h"
+#include "phase/switch_region.h"
+
+enum { HOPS = 16 }; /* blocks that do nothing, one after the other */
+
+/* ---- blocks that may be passed --------------------------------------------------------------------------------- */
+
+bool has_pinned_label(const Block *b)
+{
+    for (const Label *l = b->labels; l; l = l->next)
+        if (l->pinned)
+            return true;
+    return false;
+}
+
+/* A copy, or what computes a condition: pure, and unguarded. */
+static bool is_helper(Instr *i)
+{
+    if (!i->op->known || !op_is_pure(i->op) || i->guard)
+        return false;
+    for_each_slot(o, i)
+        if (o->kind == OPND_SREG || o->kind == OPND_VEC || o->sub || o->role == ROLE_DEF_USE)
+            return false;
+    return true;
+}
+
+bool only_helpers(const Block *b)
+{
+    for_each_instr(i, b)
+        if (i->kind != INSTR_LOC && i != block_terminator(b) && (i->kind != INSTR_OP || !is_helper(i)))
+            return false;
+    return true;
+}
+
+static const Block *past_empty(const Block *b)
+{
+    for (u32 hop = 0; hop < HOPS && block_is_empty(b) && b->fall; hop++)
+        b = b->fall;
+    return b;
+}
+
+bool decides_nothing(const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    const Block *taken = end ? branch_target(end) : b->fall;
+    return b->fall && taken && past_empty(taken) == past_empty(b->fall);
+}
+
+bool does_nothing(const Live *live, const Block *b)
+{
+    if (!decides_nothing(b) || !only_helpers(b))
+        return false;
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP)
+            for (RegWalk w = reg_walk(i); next_write(&w);)
+                if (live_in(live, b->fall, w.reg))
+                    return false;
+    return true;
+}
+
+/* ---- what a way out takes along ------------------------------------------------------------------------------- */
+
+/* Registers that are read further down on a way. */
+typedef struct Needs {
+    RegId reg[CARRY_LIMIT * 4];
+    u32 n;
+} Needs;
+
+static bool take_need(Needs *needs, RegId reg)
+{
+    u32 kept = 0, before = needs->n;
+    for (u32 k = 0; k < needs->n; k++)
+        if (needs->reg[k] != reg)
+            needs->reg[kept++] = needs->reg[k];
+    needs->n = kept;
+    return kept < before;
+}
+
+static bool add_needs(Needs *needs, const Instr *i)
+{
+    for (RegWalk w = reg_walk(i); next_read(&w);) {
+        if (needs->n == COUNT_OF(needs->reg))
+            return false;
+        needs->reg[needs->n++] = w.reg;
+    }
+    return true;
+}
+
+/* What of the region's instructions on the way `target` needs, backwards from it. */
+static bool slice(const Region *g, const Env *env, const Block *target, Leaf *leaf)
+{
+    Recovery *r = g->r;
+    Needs needs = {.n = 0};
+    Instr *kept[CARRY_LIMIT];
+    u32 n = 0;
+    r->slices++;
+    for (const Env *e = env; e; e = e->before) {
+        bool last = r->written[e->reg] != r->slices;
+        r->written[e->reg] = r->slices;
+        bool needed = take_need(&needs, e->reg) || (last && live_in(r->live, target, e->reg));
+        if (!needed || (n && kept[n - 1] == e->instr))
+            continue;
+        if (n == CARRY_LIMIT || !add_needs(&needs, e->instr))
+            return false;
+        kept[n++] = e->instr;
+    }
+    leaf->carried = n;
+    leaf->carry = n ? arena_array(g->arena, Instr *, n) : NULL;
+    for (u32 k = 0; k < n; k++)
+        leaf->carry[k] = kept[n - 1 - k];
+    return true;
+}
+
+/* ---- leaves ---------------------------------------------------------------------------------------------------- */
+
+static bool same_instr(const Instr *a, const Instr *b)
+{
+    return a == b || (a->op == b->op && a->slots == b->slots && !memcmp(a->opnd, b->opnd, a->slots * sizeof(Operand)));
+}
+
+static bool same_leaf(const Leaf *a, const Leaf *b)
+{
+    if (a->target != b->target || a->carried != b->carried)
+        return false;
+    for (u32 k = 0; k < a->carried; k++)
+        if (!same_instr(a->carry[k], b->carry[k]))
+            return false;
+    return true;
+}
+
+static void add_leaf(Region *g, const Leaf *leaf)
+{
+    Decision *d = g->d;
+    u32 *last = &g->r->leaf_of[leaf->target->id];
+    for (u32 k = *last; k; k = d->leaves[k - 1].sibling)
+        if (same_leaf(&d->leaves[k - 1], leaf)) {
+            d->leaves[k - 1].values = set_or(g->arena, d->leaves[k - 1].values, leaf->values);
+            d->leaves[k - 1].ways++;
+            return;
+        }
+    d->leaves[d->leaf_count++] = *leaf;
+    d->leaves[d->leaf_count - 1].sibling = *last;
+    *last = d->leaf_count;
+}
+
+/* Where control that goes to b ends up, past blocks that do nothing. Where several blocks go to a loop's header through one
+ * of these, it stays between them. */
+static Block *destination(const Region *g, Block *b)
+{
+    Block *end = b;
+    for (u32 hop = 0; hop < HOPS && does_nothing(g->r->live, end) && end->fall != b && !has_pinned_label(end); hop++)
+        end = end->fall;
+    const Loop *loop = loop_of(g->r->run->an->loops, end);
+    bool is_header = loop && loop->header == end;
+    return is_header && end != b && cfg_pred_count(b->fn, b) > 1 ? b : end;
+}
+
+/* The ways to one block that is not of the region. */
+static bool collect_ways(Region *g, const Node *node)
+{
+    Decision *d = g->d;
+    Block *target = destination(g, node->b);
+    d->targets[d->target_count++] = node->b;
+    for (const Arrival *a = node->arrivals; a; a = a->next) {
+        Leaf leaf = {.target = target, .values = a->values, .ways = 1};
+        d->depth = a->depth > d->depth ? a->depth : d->depth;
+        if (!a->values.n)
+            continue;
+        if (!slice(g, a->env, target, &leaf))
+            return false;
+        add_leaf(g, &leaf);
+    }
+    return true;
+}
+
+bool region_collect_leaves(Region *g)
+{
+    Decision *d = g->d;
+    u32 ways = 0;
+    for (u32 n = 0; n < g->nodes.n; n++)
+        for (const Arrival *a = g->nodes.v[n].arrivals; a && !g->nodes.v[n].member; a = a->next)
+            ways++;
+    d->leaves = arena_array(g->arena, Leaf, ways + 1);
+    d->targets = arena_array(g->arena, Block *, g->nodes.n);
+    bool done = true;
+    for (u32 n = 0; n < g->nodes.n && done; n++)
+        done = g->nodes.v[n].member || collect_ways(g, &g->nodes.v[n]);
+    for (u32 l = 0; l < d->leaf_count; l++)
+        g->r->leaf_of[d->leaves[l].target->id] = 0;
+    return done;
+}

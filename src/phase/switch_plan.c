@@ -1,0 +1,397 @@
+#include "phase/switch_plan.h"
+
+#include <stdlib.h>
+
+/* Estimated machine instructions, from what ptxas makes of each (ISETP BRA; IADD ISETP BRA; shift, LDC, BRX), and such that
+ * a plan costs what Decision says of it when it is read again: else a second run would find the first one's work too dear. */
+enum { COST_TEST = 2, COST_OFFSET = 1, COST_WORD = 1, COST_BITS = 4, COST_TABLE = 3, COST_JUMP = 1 };
+
+enum {
+    TABLE_PIECES = 4,    /* fewer make no table of their own */
+    RANGE_VALUES = 16,   /* a longer range counts as so many cases: it needs no table */
+    BITS_PIECES = 3
+};
+
+typedef struct Cluster {
+    u32 first, last; /* pieces, default ones in between included */
+    PlanKind kind;
+} Cluster;
+
+typedef struct Planner {
+    Arena *arena;
+    const Decision *d;
+    const PlanLimits *limits;
+    SwitchPlan *p;
+    u64 lo, hi;     /* keys that can be */
+    u32 *cases;     /* indices of the pieces that do not lead to the default, ascending */
+    u32 case_count;
+    Cluster *clusters;
+    u32 cluster_count;
+    u32 linear;     /* up to so many clusters are tested one after the other */
+} Planner;
+
+/* ---- pieces ---------------------------------------------------------------------------------------------------- */
+
+static int compare_pieces(const void *a, const void *b)
+{
+    u64 x = ((const Piece *)a)->lo, y = ((const Piece *)b)->lo;
+    return x < y ? -1 : x > y;
+}
+
+/* Appends a piece behind the last one. Keys between the two cannot be: they go to a neighbour that is no single value, or
+ * with the default. */
+static u32 append_piece(Piece *v, u32 n, Piece next, u32 fallback)
+{
+    Piece *last = n ? &v[n - 1] : NULL;
+    if (last && last->leaf == next.leaf) {
+        last->hi = next.hi;
+        return n;
+    }
+    if (last && last->hi + 1 < next.lo) {
+        if (next.leaf == fallback || (next.lo < next.hi && last->leaf != fallback))
+            next.lo = last->hi + 1;
+        else if (last->leaf == fallback || last->lo < last->hi)
+            last->hi = next.lo - 1;
+        else
+            v[n++] = (Piece){last->hi + 1, next.lo - 1, fallback};
+    }
+    v[n] = next;
+    return n + 1;
+}
+
+/* The map as intervals of keys, from the smallest key to the largest that can be. */
+static Piece *make_pieces(Arena *arena, const Decision *d, bool is_signed, u32 fallback, u32 *count)
+{
+    u64 turn = is_signed ? value_sign(d->bits) : 0;
+    u32 capacity = 0, n = 0, kept = 0;
+    for (u32 l = 0; l < d->leaf_count; l++)
+        capacity += d->leaves[l].values.n + 1;
+    Piece *v = arena_array(arena, Piece, capacity);
+    for (u32 l = 0; l < d->leaf_count; l++) {
+        ValueSet keys = set_shift(arena, d->leaves[l].values, turn, d->bits);
+        for (u32 k = 0; k < keys.n; k++)
+            v[n++] = (Piece){keys.v[k].lo, keys.v[k].hi, l};
+    }
+    qsort(v, n, sizeof *v, compare_pieces);
+    Piece *pieces = arena_array(arena, Piece, 2 * (size_t)n);
+    for (u32 k = 0; k < n; k++)
+        kept = append_piece(pieces, kept, v[k], fallback);
+    *count = kept;
+    return pieces;
+}
+
+/* Where most values go; of several such leaves, the one whose values begin last, in whatever order they were found. */
+static u32 find_fallback(const Decision *d)
+{
+    u32 best = 0;
+    for (u32 l = 1; l < d->leaf_count; l++) {
+        u64 size = set_size(d->leaves[l].values), best_size = set_size(d->leaves[best].values);
+        if (size > best_size || (size == best_size && d->leaves[l].values.v[0].lo > d->leaves[best].values.v[0].lo))
+            best = l;
+    }
+    return best;
+}
+
+/* ---- clusters -------------------------------------------------------------------------------------------------- */
+
+static const Piece *case_piece(const Planner *q, u32 c) { return &q->p->piece[q->cases[c]]; }
+
+/* Of making the selector, or its distance from something, a number of 32 bits. */
+static u32 word_cost(const Decision *d) { return d->bits == 32 ? 0 : COST_WORD; }
+
+static u32 single_cost(const Planner *q, const Piece *piece)
+{
+    bool touches_end = piece->lo == q->lo || piece->hi == q->hi;
+    return piece->lo == piece->hi || touches_end ? COST_TEST : COST_TEST + COST_OFFSET;
+}
+
+/* Whether cases first .. last, which hold `values` values, may be a table. */
+static bool may_be_table(const Planner *q, u32 first, u32 last, u64 values)
+{
+    u64 span = case_piece(q, last)->hi - case_piece(q, first)->lo;
+    if (!q->limits->may_table || last - first + 1 < TABLE_PIECES || span >= (u64)q->limits->table)
+        return false;
+    return values * 100 >= (span + 1) * (u64)q->limits->density;
+}
+
+static bool may_be_bits(const Planner *q, u32 first, u32 last, bool one_leaf)
+{
+    u64 span = case_piece(q, last)->hi - case_piece(q, first)->lo;
+    return one_leaf && last - first + 1 >= BITS_PIECES && span < 32 && q->d->bits <= 32;
+}
+
+/* What a piece counts in a table. */
+static u64 piece_values(const Piece *piece)
+{
+    u64 span = piece->hi - piece->lo;
+    return span < RANGE_VALUES ? span + 1 : RANGE_VALUES;
+}
+
+/* The cheapest cut of the cases into clusters, and what it costs: best[c] is the cost of the first c. */
+static u32 find_clusters(Planner *q)
+{
+    u32 n = q->case_count;
+    u32 *best = arena_array(q->arena, u32, n + 1), *from = arena_array(q->arena, u32, n + 1);
+    PlanKind *kind = arena_array(q->arena, PlanKind, n + 1);
+    u32 table_cost = COST_TABLE + COST_OFFSET + word_cost(q->d) + COST_TEST, bits_cost = COST_BITS + COST_OFFSET + word_cost(q->d);
+    for (u32 end = 1; end <= n; end++) {
+        const Piece *last = case_piece(q, end - 1);
+        u64 values = 0, reach = (u64)q->limits->table > 64 ? (u64)q->limits->table : 64;
+        bool one_leaf = true;
+        best[end] = best[end - 1] + single_cost(q, last) + COST_TEST;
+        from[end] = end - 1;
+        kind[end] = PLAN_RANGE;
+        for (u32 first = end; first-- > 0;) {
+            const Piece *piece = case_piece(q, first);
+            if (last->hi - piece->lo >= reach)
+                break;
+            values += piece_values(piece);
+            one_leaf &= piece->leaf == last->leaf;
+            u32 table = best[first] + table_cost + COST_TEST;
+            u32 bits = best[first] + bits_cost + COST_TEST;
+            if (may_be_table(q, first, end - 1, values) && table < best[end]) {
+                best[end] = table;
+                from[end] = first;
+                kind[end] = PLAN_TABLE;
+            }
+            if (may_be_bits(q, first, end - 1, one_leaf) && bits < best[end]) {
+                best[end] = bits;
+                from[end] = first;
+                kind[end] = PLAN_BITS;
+            }
+        }
+    }
+    q->clusters = arena_array(q->arena, Cluster, n + 1);
+    for (u32 end = n; end; end = from[end])
+        q->clusters[q->cluster_count++] = (Cluster){q->cases[from[end]], q->cases[end - 1], kind[end]};
+    for (u32 k = 0; k < q->cluster_count / 2; k++) {
+        Cluster swap = q->clusters[k];
+        q->clusters[k] = q->clusters[q->cluster_count - 1 - k];
+        q->clusters[q->cluster_count - 1 - k] = swap;
+    }
+    return best[n];
+}
+
+/* ---- the tree -------------------------------------------------------------------------------------------------- */
+
+static Plan *new_plan(Planner *q, PlanKind kind, u64 lo, u64 hi)
+{
+    Plan *plan = arena_new(q->arena, Plan);
+    plan->kind = kind;
+    plan->lo = lo;
+    plan->hi = hi;
+    return plan;
+}
+
+static const Plan *go(Planner *q, u32 leaf)
+{
+    Plan *plan = new_plan(q, PLAN_GO, 0, 0);
+    plan->leaf = leaf;
+    return plan;
+}
+
+static const u32 *table_entries(Planner *q, const Cluster *c, u64 lo, u64 hi)
+{
+    u32 *entry = arena_array(q->arena, u32, hi - lo + 1);
+    for (u64 k = 0; k <= hi - lo; k++)
+        entry[k] = q->p->fallback;
+    for (u32 k = c->first; k <= c->last; k++) {
+        const Piece *piece = &q->p->piece[k];
+        for (u64 key = piece->lo; key <= piece->hi && key >= piece->lo; key++)
+            entry[key - lo] = piece->leaf;
+    }
+    return entry;
+}
+
+static u64 bit_mask(const Planner *q, const Cluster *c)
+{
+    u64 mask = 0, lo = q->p->piece[c->first].lo;
+    for (u32 k = c->first; k <= c->last; k++) {
+        const Piece *piece = &q->p->piece[k];
+        if (piece->leaf != q->p->fallback)
+            mask |= value_max((u32)(piece->hi - piece->lo + 1)) << (piece->lo - lo);
+    }
+    return mask;
+}
+
+static const Plan *build(Planner *q, u32 first, u32 count, u64 lo, u64 hi);
+
+/* The lowest cluster, then the rest; keys are in lo .. hi. */
+static const Plan *build_next(Planner *q, u32 first, u32 count, u64 lo, u64 hi)
+{
+    const Cluster *c = &q->clusters[first];
+    u64 from = q->p->piece[c->first].lo, to = q->p->piece[c->last].hi;
+    u32 leaf = q->p->piece[c->first].leaf;
+    bool covers = from == lo && to == hi;
+    if (c->kind == PLAN_TABLE) {
+        Plan *table = new_plan(q, PLAN_TABLE, from, to);
+        table->entry = table_entries(q, c, from, to);
+        table->no = covers ? NULL : build(q, first + 1, count - 1, lo, hi);
+        return table;
+    }
+    if (c->kind == PLAN_BITS) {
+        Plan *bits = new_plan(q, PLAN_BITS, from, to);
+        bits->mask = bit_mask(q, c);
+        bits->yes = go(q, leaf);
+        bits->no = build(q, first + 1, count - 1, lo, hi);
+        return bits;
+    }
+    if (covers)
+        return go(q, leaf);
+    Plan *test = new_plan(q, from == to ? PLAN_EQUAL : PLAN_RANGE, from, to);
+    test->yes = go(q, leaf);
+    if (from == lo && from != to) {
+        test->kind = PLAN_LESS;
+        test->lo = to + 1;
+    }
+    if (from == lo)
+        test->no = build(q, first + 1, count - 1, to + 1, hi);
+    else if (to == hi && count == 1) {
+        test->kind = PLAN_LESS;
+        test->no = test->yes;
+        test->yes = go(q, q->p->fallback);
+    } else
+        test->no = build(q, first + 1, count - 1, lo, hi);
+    return test;
+}
+
+static const Plan *build(Planner *q, u32 first, u32 count, u64 lo, u64 hi)
+{
+    if (count == 0)
+        return go(q, q->p->fallback);
+    if (count <= q->linear)
+        return build_next(q, first, count, lo, hi);
+    u32 half = count / 2;
+    u64 pivot = q->p->piece[q->clusters[first + half].first].lo;
+    Plan *search = new_plan(q, PLAN_LESS, pivot, pivot);
+    search->yes = build(q, first, half, lo, pivot - 1);
+    search->no = build(q, first + half, count - half, pivot, hi);
+    return search;
+}
+
+static u32 larger(u32 a, u32 b) { return a > b ? a : b; }
+
+static PlanCost cost_of(const Decision *d, const Plan *plan)
+{
+    PlanCost cost = {0};
+    if (plan->kind == PLAN_GO)
+        return cost;
+    PlanCost yes = plan->yes ? cost_of(d, plan->yes) : cost, no = plan->no ? cost_of(d, plan->no) : cost;
+    cost.code = yes.code + no.code;
+    cost.depth = larger(yes.depth, no.depth) + 1;
+    cost.tables = yes.tables + no.tables + (plan->kind == PLAN_TABLE);
+    cost.entries = yes.entries + no.entries;
+    switch (plan->kind) {
+    case PLAN_TABLE:
+        cost.entries += (u32)(plan->hi - plan->lo + 1);
+        cost.code += COST_TABLE + (plan->lo ? COST_OFFSET : 0) + word_cost(d) + (plan->no ? COST_TEST : 0);
+        cost.depth = larger(cost.depth, plan->no ? 2 : 1);
+        break;
+    case PLAN_BITS: cost.code += COST_BITS + (plan->lo ? COST_OFFSET : 0) + word_cost(d); break;
+    case PLAN_RANGE: cost.code += COST_TEST + COST_OFFSET; break;
+    default: cost.code += COST_TEST; break;
+    }
+    return cost;
+}
+
+/* seen: by leaf, the last table that counted it. */
+static void count_ways(const Plan *plan, u32 *ways, const Plan **seen)
+{
+    if (plan->kind == PLAN_GO)
+        ways[plan->leaf]++;
+    for (u64 k = 0; plan->kind == PLAN_TABLE && k <= plan->hi - plan->lo; k++) {
+        u32 leaf = plan->entry[k];
+        ways[leaf] += seen[leaf] != plan;
+        seen[leaf] = plan;
+    }
+    if (plan->yes)
+        count_ways(plan->yes, ways, seen);
+    if (plan->no)
+        count_ways(plan->no, ways, seen);
+}
+
+static u64 case_values(const Planner *q)
+{
+    u64 values = 0;
+    for (u32 c = 0; c < q->case_count; c++)
+        values += piece_values(case_piece(q, c));
+    return values;
+}
+
+/* Whether the cases are dense among the keys lo .. hi. */
+static bool is_dense(const Planner *q, u64 lo, u64 hi)
+{
+    return hi - lo < (u64)q->limits->table && case_values(q) * 100 >= (hi - lo + 1) * (u64)q->limits->density;
+}
+
+/* One table for everything that can be, without a bound to check, where it is cheaper than what was found. */
+static void consider_whole_table(Planner *q, u32 found)
+{
+    u32 cost = COST_TABLE + (q->lo ? COST_OFFSET : 0) + word_cost(q->d);
+    if (q->limits->may_table && q->p->pieces >= TABLE_PIECES && cost < found && is_dense(q, q->lo, q->hi)) {
+        q->clusters[0] = (Cluster){0, q->p->pieces - 1, PLAN_TABLE};
+        q->cluster_count = 1;
+    }
+}
+
+/* Dense, but there may be no table: ptxas finds several in the chains of a search, which are worse than one. */
+static bool is_dense_search(const Planner *q)
+{
+    if (q->cluster_count <= q->linear || q->p->cost.tables)
+        return false;
+    u64 lo = case_piece(q, 0)->lo, hi = case_piece(q, q->case_count - 1)->hi;
+    return hi - lo < UINT32_MAX && case_values(q) * 100 >= (hi - lo + 1) * (u64)q->limits->density;
+}
+
+/* Copies on the way into a block cost nothing where ptxas gives both ends one register; it mostly does. */
+static u32 carry_cost(const Leaf *leaf)
+{
+    u32 cost = 0;
+    for (u32 k = 0; k < leaf->carried; k++)
+        cost += leaf->carry[k]->op->opcode != OPC_MOV;
+    return cost ? cost + COST_JUMP : 0;
+}
+
+/* The longest path that is wanted. A search takes the place of a chain for the sake of the path alone: log2 of the clusters,
+ * and the test for equality at its end. */
+static u32 wanted_depth(const Planner *q)
+{
+    if (!decision_is_chain(q->d))
+        return q->d->depth;
+    u32 log2 = 0;
+    while ((u64)1 << log2 < q->cluster_count)
+        log2++;
+    return log2 + 1;
+}
+
+static SwitchPlan plan_in_order(Arena *arena, const Decision *d, const PlanLimits *limits, bool is_signed)
+{
+    SwitchPlan p = {.is_signed = is_signed, .fallback = find_fallback(d)};
+    p.piece = make_pieces(arena, d, is_signed, p.fallback, &p.pieces);
+    Planner q = {.arena = arena, .d = d, .limits = limits, .p = &p, .lo = p.piece[0].lo, .hi = p.piece[p.pieces - 1].hi};
+    q.cases = arena_array(arena, u32, p.pieces);
+    for (u32 k = 0; k < p.pieces; k++)
+        if (p.piece[k].leaf != p.fallback)
+            q.cases[q.case_count++] = k;
+    p.cases = q.case_count;
+    u32 found = find_clusters(&q);
+    consider_whole_table(&q, found);
+    for (q.linear = 4; q.linear >= 3; q.linear--) { /* fewer make the path shorter, and the code larger */
+        p.plan = build(&q, 0, q.cluster_count, q.lo, q.hi);
+        p.cost = cost_of(d, p.plan);
+        if (p.cost.depth <= wanted_depth(&q))
+            break;
+    }
+    p.dense_search = is_dense_search(&q);
+    for (u32 l = 0; l < d->leaf_count; l++)
+        p.cost.code += carry_cost(&d->leaves[l]);
+    p.ways = arena_array(arena, u32, d->leaf_count);
+    count_ways(p.plan, p.ways, arena_array(arena, const Plan *, d->leaf_count));
+    return p;
+}
+
+SwitchPlan switch_plan(Arena *arena, const Decision *d, const PlanLimits *limits)
+{
+    SwitchPlan first = plan_in_order(arena, d, limits, d->is_signed), other = plan_in_order(arena, d, limits, !d->is_signed);
+    return other.cost.code < first.cost.code ? other : first;
+}

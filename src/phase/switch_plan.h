@@ -1,0 +1,61 @@
+/* How a decision is best taken: a tree of tests and jump tables over the intervals of its map.
+ *
+ * Values are cut into clusters by dynamic programming over estimated machine code: single values, ranges, tables where the
+ * density allows one, bit tests where values of a word's width share a way. A balanced search finds the cluster. */
+#ifndef PTXOPT_PHASE_SWITCH_PLAN_H
+#define PTXOPT_PHASE_SWITCH_PLAN_H
+
+#include "phase/switch_recover.h"
+
+/* Values in the order in which they are searched: the value itself, or with its sign bit turned (signed order). */
+typedef struct Piece {
+    u64 lo, hi;
+    u32 leaf;
+} Piece;
+
+typedef enum PlanKind {
+    PLAN_GO,    /* to `leaf` */
+    PLAN_LESS,  /* key < lo: yes, else no */
+    PLAN_EQUAL, /* key == lo */
+    PLAN_RANGE, /* lo <= key <= hi */
+    PLAN_BITS,  /* bit key - lo of the 32 of mask is set; hi < lo + 32 */
+    PLAN_TABLE, /* by entries, lo <= key <= hi; `no` for other keys, NULL if there are none */
+} PlanKind;
+
+typedef struct Plan {
+    PlanKind kind;
+    u64 lo, hi, mask;
+    u32 leaf;
+    const struct Plan *yes, *no;
+    const u32 *entry; /* TABLE: leaf by key - lo */
+} Plan;
+
+typedef struct PlanLimits {
+    i64 density;    /* per cent of a table that leads elsewhere than to the default */
+    i64 table;      /* entries */
+    bool may_table;
+} PlanLimits;
+
+/* What a dispatch costs: estimated machine instructions, branches on the longest path. */
+typedef struct PlanCost {
+    u32 code, depth, tables, entries;
+} PlanCost;
+
+typedef struct SwitchPlan {
+    bool is_signed;     /* keys are values with the sign bit turned */
+    const Piece *piece; /* the whole domain, ascending; neighbours have different leaves unless values between cannot be */
+    u32 pieces;
+    u32 cases;          /* pieces that do not lead to the default */
+    u32 fallback;       /* leaf of the default */
+    const Plan *plan;
+    bool dense_search;  /* a search over values that are dense enough for a table, had there been one */
+    PlanCost cost;
+    u32 *ways;          /* by leaf: branches and tables that lead there */
+} SwitchPlan;
+
+SwitchPlan switch_plan(Arena *arena, const Decision *d, const PlanLimits *limits);
+
+/* The value that a key stands for, and the other way round. */
+static inline u64 plan_value(const SwitchPlan *p, const Decision *d, u64 key) { return p->is_signed ? key ^ value_sign(d->bits) : key; }
+
+#endif

@@ -1,0 +1,321 @@
+#include "ir/cfg.h"
+#include "phase/condition.h"
+#include "phase/switch_region.h"
+
+/* ---- edges that count ------------------------------------------------------------------------------------------ */
+
+/* Whether the block's own instructions say that its branch never goes to `to`. */
+static bool never_leads(const Block *b, const Block *to)
+{
+    const Instr *end = block_terminator(b);
+    const Block *taken = end && end->guard ? branch_target(end) : NULL;
+    FactValue truth = taken && taken != b->fall ? predicate_value(end, end->guard) : FACT_UNKNOWN;
+    if (truth == FACT_UNKNOWN)
+        return false;
+    return to == ((truth == FACT_TRUE) != end->guard_not ? b->fall : taken);
+}
+
+static void count_ways_in(Recovery *r, const Function *fn)
+{
+    u8 *reached = arena_array(r->run->arena, u8, r->blocks);
+    VEC(Block *) work = {0};
+    vec_push(&work, fn->entry);
+    reached[fn->entry->id] = 1;
+    while (work.n) {
+        const Block *b = vec_pop(&work);
+        CfgList succs = cfg_succs(fn, b);
+        for (u32 k = 0; k < succs.n; k++) {
+            Block *to = succs.v[k].block;
+            if (never_leads(b, to))
+                continue;
+            r->ways_in[to->id]++;
+            if (!reached[to->id])
+                vec_push(&work, to);
+            reached[to->id] = 1;
+        }
+    }
+    vec_free(&work);
+}
+
+Recovery *recovery_new(PhaseRun *run)
+{
+    Recovery *r = arena_new(run->arena, Recovery);
+    r->run = run;
+    analyses_require(run->an, AN_FACTS | AN_LIVE | AN_POSTDOM);
+    r->facts = run->an->facts;
+    r->live = run->an->live;
+    r->postdom = run->an->postdom;
+    r->blocks = run->fn->blocks.n;
+    r->node_of = arena_array(run->arena, u32, r->blocks);
+    r->leaf_of = arena_array(run->arena, u32, r->blocks);
+    r->seen = arena_array(run->arena, u8, r->blocks);
+    r->written = arena_array(run->arena, u32, run->fn->regs.n);
+    r->ways_in = arena_array(run->arena, u32, r->blocks);
+    count_ways_in(r, run->fn);
+    return r;
+}
+
+/* ---- membership ------------------------------------------------------------------------------------------------ */
+
+static bool is_region_branch(const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    if (!end)
+        return b->fall != NULL;
+    if (branch_table(end))
+        return !end->guard;
+    return end->op->opcode == OPC_BRA && end->guard && b->fall;
+}
+
+/* Goes through the block's instructions; false: one of them is neither a copy nor known. */
+static bool walk_block(Region *g, const Block *b, const Env **env)
+{
+    for_each_instr(i, b) {
+        if (i->kind != INSTR_OP || i == block_terminator(b))
+            continue;
+        const Env *before = *env;
+        *env = region_write(g, before, i);
+        bool is_known = *env != before && (*env)->value.kind != VALUE_UNKNOWN;
+        if (i->op->opcode != OPC_MOV && !is_known)
+            return false;
+    }
+    return true;
+}
+
+static bool branch_truth(Region *g, const Instr *branch, const Env *env, ValueSet *truth)
+{
+    g->env = env;
+    Value value = region_value(g, branch->guard);
+    if (value.kind != VALUE_TRUTH)
+        return false;
+    *truth = branch->guard_not ? set_not(g->arena, value.truth, g->d->bits) : value.truth;
+    return true;
+}
+
+static bool table_index(Region *g, Instr *branch, const Env *env, Value *index)
+{
+    RegId reg = plain_register(branch->opnd);
+    g->env = env;
+    *index = reg ? region_value(g, reg) : (Value){.kind = VALUE_UNKNOWN};
+    return index->kind == VALUE_LINEAR && index->width == 32;
+}
+
+static const Env *common_state(const Env *a, const Env *b)
+{
+    while (a != b) {
+        bool a_is_longer = a && (!b || a->length >= b->length);
+        if (a_is_longer)
+            a = a->before;
+        else
+            b = b->before;
+    }
+    return a;
+}
+
+/* The state in which control comes to a block: of several ways in, what they have in common, if nothing else is read. */
+static bool meet(const Region *g, const Node *node, const Env **env)
+{
+    const Env *common = node->arrivals->env;
+    for (const Arrival *a = node->arrivals->next; a; a = a->next)
+        common = common_state(common, a->env);
+    for (const Arrival *a = node->arrivals; a; a = a->next)
+        for (const Env *e = a->env; e != common; e = e->before)
+            if (live_in(g->r->live, node->b, e->reg))
+                return false;
+    *env = common;
+    return true;
+}
+
+/* Whether the block can be looked through; every edge to it is from the region. */
+static bool may_be_member(const Region *g, const Block *b)
+{
+    const Block *root = g->d->root;
+    if (b->dead || b->id >= g->r->blocks || g->r->seen[b->id] || b == root || b->scope != root->scope || has_pinned_label(b))
+        return false;
+    const Loop *loop = loop_of(g->r->run->an->loops, b);
+    if (loop && loop->header == b) /* its way back may be one that is never taken */
+        return false;
+    /* What is behind a block where all ways meet again does not depend on the root's branch. */
+    return is_region_branch(b) && !dominates(g->r->postdom, b, root);
+}
+
+/* ---- growth ---------------------------------------------------------------------------------------------------- */
+
+static Node *node_of(Region *g, Block *b)
+{
+    u32 *at = &g->r->node_of[b->id];
+    if (!*at) {
+        vec_push(&g->nodes, ((Node){.b = b}));
+        *at = g->nodes.n;
+    }
+    return &g->nodes.v[*at - 1];
+}
+
+/* from: index of a member. */
+static void arrive(Region *g, u32 from, const Block *by, Block *to, const Env *env, ValueSet values, u32 depth)
+{
+    Node *node = node_of(g, to);
+    if (node->last_from != from + 1 && !never_leads(by, to)) {
+        node->last_from = from + 1;
+        node->from++;
+    }
+    Arrival *a = arena_new(g->arena, Arrival);
+    *a = (Arrival){node->arrivals, env, values, depth};
+    node->arrivals = a;
+}
+
+/* The ways out of a member, or of the root; false: its branch says nothing about the selector. */
+static bool leave(Region *g, u32 from, Block *b, const Env *env, ValueSet values, u32 depth)
+{
+    Instr *end = block_terminator(b);
+    Arena *arena = g->arena;
+    ValueSet truth;
+    Value index;
+    if (!end) {
+        arrive(g, from, b, b->fall, env, values, depth);
+        return true;
+    }
+    if (op_has(end->op, OPF_UNIFORM_HINT) != g->d->uniform && !decides_nothing(b))
+        return false; /* a branch that stands for both kinds could promise nothing */
+    if (branch_table(end)) {
+        const Table *table = branch_table(end);
+        if (!table_index(g, end, env, &index))
+            return false;
+        for (u32 k = 0, next; k < table->targets.n; k = next) { /* a larger index has no meaning */
+            for (next = k + 1; next < table->targets.n && table->targets.v[next] == table->targets.v[k];)
+                next++;
+            ValueSet there = value_preimage(&g->scope, &index, set_range(arena, k, next - 1));
+            arrive(g, from, b, fn_block(b->fn, table->targets.v[k]), env, set_and(arena, values, there), depth + 1);
+        }
+        g->d->tables++;
+        g->d->entries += table->targets.n;
+    } else {
+        if (!branch_truth(g, end, env, &truth))
+            return false;
+        arrive(g, from, b, branch_target(end), env, set_and(arena, values, truth), depth + 1);
+        arrive(g, from, b, b->fall, env, set_minus(arena, values, truth), depth + 1);
+    }
+    g->d->branches++;
+    return true;
+}
+
+static void add_member(Region *g, u32 index)
+{
+    g->nodes.v[index].member = true;
+    vec_push(&g->members, index);
+    const Block *b = g->nodes.v[index].b;
+    g->r->seen[b->id] = 1;
+    for_each_instr(i, b)
+        if (b != g->d->root && i->kind == INSTR_OP && i != block_terminator(b))
+            region_count(g->d, i);
+}
+
+/* The block that ends what begins with b, past blocks that could be joined with it. */
+static Block *end_of_run(const Region *g, Block *b)
+{
+    while (!block_terminator(b) && b->fall && g->r->ways_in[b->fall->id] == 1 && may_be_member(g, b->fall) && only_helpers(b))
+        b = b->fall;
+    return b;
+}
+
+static bool walk_run(Region *g, const Block *b, const Block *last, const Env **env)
+{
+    for (;; b = b->fall) {
+        if (!only_helpers(b) || !walk_block(g, b, env))
+            return false;
+        if (b == last)
+            return true;
+    }
+}
+
+static bool run_is_plain(const Region *g, const Block *b, const Block *last)
+{
+    for (const Block *k = b; !block_terminator(last); k = k->fall) {
+        if (!does_nothing(g->r->live, k))
+            return false;
+        if (k == last)
+            break;
+    }
+    return true;
+}
+
+/* Takes the block in, with those that only continue it, if all ways to it are from the region and it holds nothing else. */
+static void try_member(Region *g, u32 index)
+{
+    Node *node = &g->nodes.v[index];
+    Block *b = node->b;
+    const Env *env;
+    ValueSet values = {0};
+    u32 depth = 0;
+    bool whole = b->id < g->r->blocks && node->from == g->r->ways_in[b->id] && may_be_member(g, b);
+    Block *last = whole ? end_of_run(g, b) : b;
+    if (!whole || !run_is_plain(g, b, last) || !only_helpers(b) || !meet(g, node, &env) || !walk_run(g, b, last, &env))
+        return;
+    for (const Arrival *a = node->arrivals; a; a = a->next) {
+        values = set_or(g->arena, values, a->values);
+        depth = a->depth > depth ? a->depth : depth;
+    }
+    if (!leave(g, index, last, env, values, depth))
+        return;
+    add_member(g, index);
+    for (; b != last; b = b->fall) {
+        node_of(g, b->fall);
+        add_member(g, g->r->node_of[b->fall->id] - 1);
+    }
+}
+
+/* Nodes behind those that were there before are new, or have got a way in more. */
+static void grow(Region *g)
+{
+    for (u32 m = 0; m < g->members.n && g->members.n < REGION_LIMIT; m++) {
+        const Block *b = g->nodes.v[g->members.v[m]].b;
+        CfgList succs = cfg_succs(g->r->run->fn, b);
+        for (u32 k = 0; k < succs.n; k++) {
+            u32 index = g->r->node_of[succs.v[k].block->id] - 1;
+            if (!g->nodes.v[index].member)
+                try_member(g, index);
+        }
+    }
+}
+
+/* ---- the decision ---------------------------------------------------------------------------------------------- */
+
+static RecoverResult recover(Region *g, Instr *branch)
+{
+    Decision *d = g->d;
+    d->uniform = op_has(branch->op, OPF_UNIFORM_HINT);
+    if (!region_find_selector(g, branch))
+        return RECOVER_NONE;
+    region_find_domain(g);
+    Node *root = node_of(g, d->root);
+    root->member = true;
+    if (!leave(g, 0, d->root, NULL, d->domain, 0))
+        return RECOVER_NONE;
+    add_member(g, 0);
+    grow(g);
+    d->count = g->members.n;
+    d->blocks = arena_array(g->arena, Block *, d->count);
+    for (u32 k = 0; k < d->count; k++)
+        d->blocks[k] = g->nodes.v[g->members.v[k]].b;
+    if (!region_collect_leaves(g))
+        return RECOVER_CARRY;
+    if (!d->leaf_count) /* contradictory: control never comes here */
+        return RECOVER_NONE;
+    return RECOVER_DONE;
+}
+
+RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, Decision *decision)
+{
+    Region g = {.r = r, .arena = arena, .d = decision};
+    Instr *end = block_terminator(root);
+    *decision = (Decision){.root = root};
+    g.scope = (ValueScope){arena, r->run->fn, 0, region_value, &g};
+    if (!end || root->id >= r->blocks || r->seen[root->id] || !is_region_branch(root))
+        return RECOVER_NONE;
+    RecoverResult result = recover(&g, end);
+    for (u32 n = 0; n < g.nodes.n; n++)
+        r->node_of[g.nodes.v[n].b->id] = 0;
+    vec_free(&g.nodes);
+    vec_free(&g.members);
+    return result;
+}

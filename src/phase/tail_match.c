@@ -1,0 +1,530 @@
+#include "phase/tail_match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "phase/condition.h"
+
+#define UNPAIRED UINT32_MAX
+/* The comparison that ends a loop, and what gives its operands their values. */
+#define LOOP_TEST_PARTS 8
+
+const TailStopInfo tail_stop_info[STOP_COUNT] = {
+    [STOP_NONE] = {"DeclinedShort", "what they have in common saves too little"},
+    [STOP_CONVERGENT] = {"DeclinedConvergent", "it depends on which threads execute it together"},
+    [STOP_CONTROL] = {"DeclinedControl", "its copies depend on different branches, and it needs its threads together"},
+    [STOP_RESERVED] = {"DeclinedReserved", "it reads a special register that is held back (--tail-merge-reserved)"},
+    [STOP_PRAGMA] = {"DeclinedPragma", "a pragma must stay in its block"},
+    [STOP_TYPE] = {"DeclinedType", "registers of two types"},
+    [STOP_CARRY] = {"DeclinedCarry", "the carry is alive where the code would be cut"},
+    [STOP_LOOP_TEST] = {"DeclinedLoopTest", "the test of a loop would be parted from its step, and ptxas not unroll it"},
+};
+
+/* A place where the tails may begin. */
+typedef struct Cut {
+    u32 items, weight, width;
+    Instr *kept, *other;
+} Cut;
+
+typedef struct ScopePair {
+    ScopeId kept, other;
+} ScopePair;
+
+struct Matcher {
+    PhaseRun *run;
+    Function *fn;
+    TailGate gate;
+    BitSet behind;                /* registers live behind the blocks that are compared */
+    u32 epoch;                    /* of the comparison */
+    u32 *kept_epoch, *other_epoch; /* by RegId: the entries below belong to it; else they start from `behind` */
+    RegId *to_other, *to_kept;    /* by RegId: the partner, UNPAIRED */
+    u32 *opened;                  /* by RegId, of kept: items of the tail when the pair was made */
+    VecU32 met;                   /* registers of kept that have an entry */
+    VEC(ScopePair) scopes;        /* in-block scopes that are open */
+    VEC(Cut) cuts;
+    VEC(RegPair) renamed;
+    /* of the comparison */
+    u32 items, weight, width;
+    u32 uncopyable;               /* open pairs of two names that no mov can bring together */
+    bool carry_open;
+    const Instr *part[LOOP_TEST_PARTS]; /* of kept: the tail must hold all or none of these; none is too short for it */
+    u32 parts;
+    TailStop stop;
+    PairVisitor visitor;
+};
+
+/* ---- the pairing ----------------------------------------------------------------------------------------------- */
+
+static RegId other_of(const Matcher *m, RegId kept)
+{
+    if (m->kept_epoch[kept] == m->epoch)
+        return m->to_other[kept];
+    return bitset_has(&m->behind, kept) ? kept : UNPAIRED;
+}
+
+static RegId kept_of(const Matcher *m, RegId other)
+{
+    if (m->other_epoch[other] == m->epoch)
+        return m->to_kept[other];
+    return bitset_has(&m->behind, other) ? other : UNPAIRED;
+}
+
+static bool is_copyable(const Matcher *m, RegId reg)
+{
+    const Reg *r = fn_reg(m->fn, reg);
+    return r->vector == 1 && !m->fn->scopes.v[r->scope].in_block && copy_opcode(m->fn, (Type)r->type);
+}
+
+static bool pair_is_uncopyable(const Matcher *m, RegId kept, RegId other)
+{
+    return kept != other && !(is_copyable(m, kept) && is_copyable(m, other));
+}
+
+/* The counts of open pairs, when one is made or ends. */
+static void count_pair(Matcher *m, RegId kept, RegId other, u32 by)
+{
+    m->uncopyable += pair_is_uncopyable(m, kept, other) ? by : 0;
+    m->width += kept != other ? by * reg_units(m->fn, kept) : 0;
+    if (kept == CARRY_REG)
+        m->carry_open = by == 1;
+}
+
+static void set_partners(Matcher *m, RegId kept, RegId other, bool paired)
+{
+    if (m->kept_epoch[kept] != m->epoch)
+        vec_push(&m->met, kept);
+    m->kept_epoch[kept] = m->other_epoch[other] = m->epoch;
+    m->to_other[kept] = paired ? other : UNPAIRED;
+    m->to_kept[other] = paired ? kept : UNPAIRED;
+}
+
+static bool same_type(Matcher *m, RegId kept, RegId other)
+{
+    const Reg *a = fn_reg(m->fn, kept), *b = fn_reg(m->fn, other);
+    if (kept == other || (a->type == b->type && a->vector == b->vector && !a->is_param && !b->is_param))
+        return true;
+    m->stop = STOP_TYPE;
+    return false;
+}
+
+static bool read_pair(void *user, RegId kept, RegId other)
+{
+    Matcher *m = user;
+    RegId to = other_of(m, kept), from = kept_of(m, other);
+    if (to != UNPAIRED || from != UNPAIRED)
+        return to == other && from == kept;
+    if (!same_type(m, kept, other))
+        return false;
+    set_partners(m, kept, other, true);
+    m->opened[kept] = m->items + 1;
+    count_pair(m, kept, other, 1);
+    return true;
+}
+
+/* Backwards, a write ends the pairing: before it the registers may hold anything. */
+static bool write_pair(void *user, RegId kept, RegId other, bool kills)
+{
+    Matcher *m = user;
+    RegId to = other_of(m, kept), from = kept_of(m, other);
+    bool paired = to != UNPAIRED || from != UNPAIRED;
+    if ((paired && (to != other || from != kept)) || !same_type(m, kept, other))
+        return false;
+    if (kills && paired) {
+        set_partners(m, kept, other, false);
+        count_pair(m, kept, other, (u32)-1);
+    }
+    return true;
+}
+
+/* Exact answers for registers that have partners; else what was computed alike, or elsewhere under one name, is best. */
+static u32 rate_pair(void *user, const Instr *a, RegId kept, const Instr *b, RegId other)
+{
+    Matcher *m = user;
+    RegId to = other_of(m, kept), from = kept_of(m, other);
+    if (to != UNPAIRED || from != UNPAIRED)
+        return to == other && from == kept ? 4 : 0;
+    if (fn_reg(m->fn, kept)->type != fn_reg(m->fn, other)->type)
+        return 0;
+    switch (definitions_alike(a, kept, b, other)) {
+    case DEFINED_ALIKE: return 4;
+    case DEFINED_ELSEWHERE: return kept == other ? 4 : 2;
+    default: return 1;
+    }
+}
+
+/* Variables of in-block scopes that are declared alike go together by name. */
+static bool symbol_pair(void *user, SymId kept, SymId other)
+{
+    Matcher *m = user;
+    const Sym *a = &m->fn->module->syms.v[kept], *b = &m->fn->module->syms.v[other];
+    for (u32 k = 0; k < m->scopes.n; k++)
+        if (a->scope == m->scopes.v[k].kept && b->scope == m->scopes.v[k].other)
+            return a->owner == b->owner && a->name == b->name;
+    return false;
+}
+
+/* ---- the matcher ----------------------------------------------------------------------------------------------- */
+
+Matcher *matcher_new(PhaseRun *run, TailGate gate)
+{
+    Arena *arena = run->arena;
+    u32 regs = run->fn->regs.n;
+    Matcher *m = arena_new(arena, Matcher);
+    m->run = run;
+    m->fn = run->fn;
+    m->gate = gate;
+    m->behind = bitset_new(arena, regs);
+    m->kept_epoch = arena_array(arena, u32, regs);
+    m->other_epoch = arena_array(arena, u32, regs);
+    m->to_other = arena_array(arena, RegId, regs);
+    m->to_kept = arena_array(arena, RegId, regs);
+    m->opened = arena_array(arena, u32, regs);
+    m->visitor = (PairVisitor){m, rate_pair, read_pair, write_pair, symbol_pair};
+    return m;
+}
+
+void matcher_free(Matcher *m)
+{
+    vec_free(&m->met);
+    vec_free(&m->scopes);
+    vec_free(&m->cuts);
+    vec_free(&m->renamed);
+}
+
+void matcher_set_end(Matcher *m, const Block *any) { live_out_set(m->run->an->live, any, &m->behind); }
+
+const RegPair *matcher_renamed(const Matcher *m, u32 *count)
+{
+    *count = m->renamed.n;
+    return m->renamed.v;
+}
+
+/* ---- ends of blocks -------------------------------------------------------------------------------------------- */
+
+typedef enum EndKind { END_NONE, END_RETURN, END_EXIT, END_JUMP, END_BRANCH, END_TABLE, END_GUARDED_LEAVE } EndKind;
+
+static EndKind end_kind(const Function *fn, const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    if (!end)
+        return b->fall ? END_JUMP : b->falls_off ? END_RETURN : END_NONE;
+    if (branch_table(end))
+        return END_TABLE;
+    if (branch_target(end))
+        return END_BRANCH;
+    if (end->guard)
+        return b->fall ? END_GUARDED_LEAVE : END_NONE;
+    return end->op->opcode == OPC_EXIT && !fn->is_entry ? END_EXIT : END_RETURN;
+}
+
+/* The same ways, or the two exchanged under the opposite guard. */
+static bool branches_alike(const Block *a, const Block *b)
+{
+    const Instr *of_a = block_terminator(a), *of_b = block_terminator(b);
+    const Block *to_a = branch_target(of_a), *to_b = branch_target(of_b);
+    if (of_a->guard_not == of_b->guard_not)
+        return to_a == to_b && a->fall == b->fall;
+    return to_a == b->fall && a->fall == to_b;
+}
+
+static bool tables_alike(const Block *a, const Block *b)
+{
+    const Instr *of_a = block_terminator(a), *of_b = block_terminator(b);
+    const Table *one = branch_table(of_a), *two = branch_table(of_b);
+    if (of_a->op != of_b->op || of_a->guard_not != of_b->guard_not || !of_a->guard != !of_b->guard || a->fall != b->fall)
+        return false;
+    const Operand *x = of_a->opnd, *y = of_b->opnd;
+    if (x->kind != OPND_REG || y->kind != OPND_REG || x->sub != y->sub || x->value != y->value)
+        return false;
+    return one->targets.n == two->targets.n && !memcmp(one->targets.v, two->targets.v, one->targets.n * sizeof(u32));
+}
+
+bool ends_alike(const Function *fn, const Block *a, const Block *b)
+{
+    EndKind kind = end_kind(fn, a);
+    if (kind == END_NONE || kind != end_kind(fn, b))
+        return false;
+    switch (kind) {
+    case END_JUMP: return a->fall == b->fall;
+    case END_BRANCH: return branches_alike(a, b);
+    case END_TABLE: return tables_alike(a, b);
+    case END_GUARDED_LEAVE:
+        return a->fall == b->fall && block_terminator(a)->op->opcode == block_terminator(b)->op->opcode &&
+               block_terminator(a)->guard_not == block_terminator(b)->guard_not;
+    default: return true;
+    }
+}
+
+u64 end_key(const Function *fn, const Block *b)
+{
+    EndKind kind = end_kind(fn, b);
+    u64 key = kind;
+    for (u32 k = 0; k < block_ways(b); k++)
+        key += (u64)(block_way(b, k)->id + 1) * 0x9e3779b97f4a7c15u; /* a sum: the order does not matter */
+    return kind == END_NONE ? 0 : key | 1;
+}
+
+bool loop_test(const Loops *loops, const Block *b, const Instr **compare)
+{
+    const Instr *end = block_terminator(b);
+    const Loop *loop = loop_of(loops, b);
+    *compare = NULL;
+    if (!loop || !end || !end->guard || branch_table(end))
+        return false;
+    const Block *to = branch_target(end);
+    bool stays = to && loop_contains(loops, loop, to), falls = b->fall && loop_contains(loops, loop, b->fall);
+    if (stays == falls && to != loop->header && b->fall != loop->header)
+        return false;
+    *compare = local_definition(end, end->guard);
+    return true;
+}
+
+/* ---- what may be merged ---------------------------------------------------------------------------------------- */
+
+static bool reads_reserved(const Instr *i, TailGate gate)
+{
+    if (gate == GATE_OFF)
+        return false;
+    for_each_slot(o, (Instr *)i)
+        if (o->kind == OPND_SREG && (gate == GATE_STRICT || sreg_info(o->id)->is_volatile))
+            return true;
+    return false;
+}
+
+TailStop copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries)
+{
+    bool named = op_has(i->op, OPF_NAMES_THREADS), async = op_has(i->op, OPF_ASYNC);
+    if (instr_is_convergent(i, summaries) && (!named || async))
+        return STOP_CONVERGENT;
+    return reads_reserved(i, gate) ? STOP_RESERVED : STOP_NONE;
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+    return *(const u32 *)a < *(const u32 *)b ? -1 : *(const u32 *)a > *(const u32 *)b;
+}
+
+/* Blocks whose branches b transitively depends on and that are not proven uniform, sorted. */
+static void divergent_control(const Matcher *m, const Block *b, VecU32 *ids)
+{
+    BlockVec blocks = {0};
+    control_closure(m->run->an->control, b, &blocks);
+    for (u32 k = 0; k < blocks.n; k++)
+        if (!uniform_has(&m->run->an->uniform->branch_warp, blocks.v[k]->id))
+            vec_push(ids, blocks.v[k]->id);
+    vec_free(&blocks);
+    if (ids->n)
+        qsort(ids->v, ids->n, sizeof(u32), compare_u32);
+}
+
+static bool control_alike(const Matcher *m, const Block *a, const Block *b)
+{
+    VecU32 of_a = {0}, of_b = {0};
+    divergent_control(m, a, &of_a);
+    divergent_control(m, b, &of_b);
+    bool alike = of_a.n == of_b.n && (of_a.n == 0 || !memcmp(of_a.v, of_b.v, of_a.n * sizeof(u32)));
+    vec_free(&of_a);
+    vec_free(&of_b);
+    return alike;
+}
+
+/* ---- items ----------------------------------------------------------------------------------------------------- */
+
+static bool match_instr(Matcher *m, const Instr *a, const Instr *b)
+{
+    bool exchanged;
+    if (b->kind != INSTR_OP || !instrs_alike(&m->visitor, a, b, &exchanged))
+        return false;
+    TailStop stop = copies_may_merge(a, m->gate, m->run->an->summaries);
+    if (stop == STOP_NONE && instr_is_convergent(a, m->run->an->summaries) && !control_alike(m, a->block, b->block))
+        stop = STOP_CONTROL;
+    if (stop != STOP_NONE) {
+        m->stop = stop;
+        return false;
+    }
+    return visit_writes(&m->visitor, a, b) && visit_reads(&m->visitor, a, b, exchanged);
+}
+
+static bool equal_declarations(const Function *fn, const Scope *a, const Scope *b)
+{
+    if (a->decls.n != b->decls.n)
+        return false;
+    for (u32 k = 0; k < a->decls.n; k++) {
+        Str one = span_str(fn->module, a->decls.v[k].text), two = span_str(fn->module, b->decls.v[k].text);
+        bool renamed = a->decls.v[k].renamed.p || b->decls.v[k].renamed.p;
+        if (renamed || !one.len || one.len != two.len || memcmp(one.p, two.p, one.len))
+            return false;
+    }
+    return true;
+}
+
+static bool open_scope(Matcher *m, const Instr *a, const Instr *b)
+{
+    if (!equal_declarations(m->fn, &m->fn->scopes.v[a->scope], &m->fn->scopes.v[b->scope]))
+        return false;
+    vec_push(&m->scopes, ((ScopePair){a->scope, b->scope}));
+    return true;
+}
+
+static bool close_scope(Matcher *m, const Instr *a, const Instr *b)
+{
+    if (!m->scopes.n || vec_last(&m->scopes).kept != a->scope || vec_last(&m->scopes).other != b->scope)
+        return false;
+    m->scopes.n--;
+    return true;
+}
+
+static bool match_item(Matcher *m, const Instr *a, const Instr *b)
+{
+    if (a->kind == INSTR_OP)
+        return match_instr(m, a, b);
+    if (a->kind == INSTR_PRAGMA)
+        m->stop = STOP_PRAGMA;
+    if (a->kind != b->kind)
+        return false;
+    bool alike = a->kind == INSTR_SCOPE_END     ? open_scope(m, a, b)
+                 : a->kind == INSTR_SCOPE_BEGIN ? close_scope(m, a, b)
+                                                : pragmas_alike(m->fn, a, b);
+    if (alike)
+        m->stop = STOP_NONE;
+    return alike;
+}
+
+/* ---- two blocks ------------------------------------------------------------------------------------------------ */
+
+static bool is_part(const Matcher *m, const Instr *i)
+{
+    for (u32 k = 0; k < m->parts; k++)
+        if (m->part[k] == i)
+            return true;
+    return false;
+}
+
+static void add_part(Matcher *m, const Instr *i)
+{
+    if (i && m->parts < LOOP_TEST_PARTS && !is_part(m, i))
+        m->part[m->parts++] = i;
+}
+
+static void begin(Matcher *m, const Block *kept)
+{
+    m->epoch++;
+    vec_clear(&m->met);
+    vec_clear(&m->scopes);
+    vec_clear(&m->cuts);
+    vec_clear(&m->renamed);
+    m->items = m->weight = m->width = m->uncopyable = m->parts = 0;
+    m->carry_open = false;
+    m->stop = STOP_NONE;
+    const Instr *compare;
+    if (!loop_test(m->run->an->loops, kept, &compare) || !compare)
+        return;
+    add_part(m, compare);
+    for (RegWalk w = reg_walk(compare); next_read(&w);)
+        add_part(m, local_definition(compare, w.reg));
+}
+
+/* The last in front of the terminator. */
+static Instr *last_item(const Block *b)
+{
+    Instr *end = block_terminator(b);
+    if (end || !b->last || b->last->kind == INSTR_LOC)
+        return end || b->last ? item_before(end ? end : b->last) : NULL;
+    return b->last;
+}
+
+/* Guarded ends and table branches are part of the tail; a `ret` without guard is not. Answers the item before. */
+static bool match_end(Matcher *m, const Block *kept, const Block *other, Instr **a, Instr **b)
+{
+    Instr *of_kept = block_terminator(kept), *of_other = block_terminator(other);
+    *a = last_item(kept);
+    *b = last_item(other);
+    if (bitset_has(&m->behind, CARRY_REG)) {
+        m->stop = STOP_CARRY;
+        return false;
+    }
+    if (!of_kept || !of_other || (!of_kept->guard && !branch_table(of_kept)))
+        return true;
+    if (!visit_reads(&m->visitor, of_kept, of_other, false))
+        return false;
+    m->items = m->weight = 1;
+    return true;
+}
+
+static bool before_is_pragma(const Instr *i)
+{
+    const Instr *before = item_before(i);
+    return before && before->kind == INSTR_PRAGMA;
+}
+
+static bool may_cut(const Matcher *m, const Instr *a, const Instr *b, u32 parts_left)
+{
+    return !m->scopes.n && !m->uncopyable && !m->carry_open && !parts_left && !before_is_pragma(a) && !before_is_pragma(b);
+}
+
+/* Registers that live into the longest tail under two names; a copy costs something if the value is of another block. */
+static void find_renamed(Matcher *m, const Instr *other_begins)
+{
+    for (u32 k = 0; k < m->met.n; k++) {
+        RegId kept = m->met.v[k], other = m->to_other[kept];
+        if (other == UNPAIRED || other == kept)
+            continue;
+        u32 costs_from = local_definition(other_begins, other) ? 0 : m->opened[kept];
+        vec_push(&m->renamed, ((RegPair){kept, other, costs_from}));
+    }
+}
+
+static u32 copies_at(const Matcher *m, const Cut *cut)
+{
+    u32 copies = 0;
+    for (u32 k = 0; k < m->renamed.n; k++)
+        copies += m->renamed.v[k].weight && m->renamed.v[k].weight <= cut->items;
+    return copies;
+}
+
+i64 tail_gain(const Tail *tail)
+{
+    u32 pressure = tail->width > 1 ? tail->width - 1 : 0;
+    return (i64)tail->weight - tail->copies - pressure;
+}
+
+static Tail best_cut(Matcher *m, u32 limit)
+{
+    Tail best = {.stop = m->stop};
+    for (u32 k = 0; k < m->cuts.n; k++) {
+        const Cut *cut = &m->cuts.v[k];
+        Tail tail = {cut->items, cut->weight, copies_at(m, cut), cut->width, cut->kept, cut->other, m->stop, NULL};
+        if (limit ? cut->items == limit : !best.items || tail_gain(&tail) >= tail_gain(&best))
+            best = tail;
+    }
+    return best;
+}
+
+Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit)
+{
+    Instr *a, *b, *last_other = NULL;
+    begin(m, kept);
+    if (!match_end(m, kept, other, &a, &b))
+        return (Tail){.stop = m->stop, .at = block_terminator(kept)};
+    u32 parts_left = m->parts;
+    while (a && b && (!limit || m->items < limit) && match_item(m, a, b)) {
+        m->items++;
+        m->weight += !costs_nothing(a);
+        parts_left -= is_part(m, a);
+        last_other = b;
+        if (may_cut(m, a, b, parts_left))
+            vec_push(&m->cuts, ((Cut){m->items, m->weight, m->width, a, b}));
+        a = item_before(a);
+        b = item_before(b);
+    }
+    if (!last_other)
+        return (Tail){.stop = m->stop, .at = a};
+    find_renamed(m, last_other);
+    Tail tail = best_cut(m, limit);
+    tail.at = a;
+    if (!tail.items && parts_left)
+        tail.stop = STOP_LOOP_TEST;
+    else if (!tail.items && m->carry_open)
+        tail.stop = STOP_CARRY;
+    return tail;
+}
