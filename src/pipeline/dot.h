@@ -1,0 +1,22 @@
+/* The control-flow graph of a function as a Graphviz picture: blocks with their instructions, loops as nested boxes, ways
+ * labelled T and F, blocks whose branch may diverge within a warp in another colour than those proven uniform. */
+#ifndef PTXOPT_PIPELINE_DOT_H
+#define PTXOPT_PIPELINE_DOT_H
+
+#include <stdio.h>
+
+#include "analysis/analyses.h"
+
+#define DOT_NEEDS (AN_ORDER | AN_LOOPS | AN_UNIFORM)
+
+/* `an` holds DOT_NEEDS. */
+void dot_print(FILE *out, const Function *fn, const Analyses *an);
+
+/* Name of the file for a function: its name with everything but letters, digits, `_`, `-` and `.` as %XX, long ones cut and
+ * given a hash; ends in .dot. */
+char *dot_file_name(Arena *arena, const Name *function);
+
+/* Writes DIR/NAME.dot. False with errno set. */
+bool dot_write(const char *dir, const Function *fn, const Analyses *an);
+
+#endif

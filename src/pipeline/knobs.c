@@ -1,0 +1,90 @@
+#include "pipeline/knobs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const KnobInfo knob_row[] = {
+#define FLAG(member, owner, option, initial, words) \
+    {.kind = KNOB_FLAG, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .number = initial},
+#define NUMBER(member, owner, option, initial, words) \
+    {.kind = KNOB_NUMBER, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .number = initial},
+#define TEXT(member, owner, option, initial, words) \
+    {.kind = KNOB_TEXT, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .text = initial},
+#define CHOICE(member, owner, option, initial, choice_words, words) \
+    {.kind = KNOB_CHOICE, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .text = initial, \
+     .choices = choice_words},
+#include "phase/knobs.def"
+#undef FLAG
+#undef NUMBER
+#undef TEXT
+#undef CHOICE
+};
+
+u32 knob_count(void)
+{
+    return COUNT_OF(knob_row);
+}
+
+const KnobInfo *knob_info(u32 knob)
+{
+    return &knob_row[knob];
+}
+
+static void *knob_place(Knobs *knobs, const KnobInfo *knob)
+{
+    return (char *)knobs + knob->field;
+}
+
+void knob_set_flag(Knobs *knobs, const KnobInfo *knob, bool on)
+{
+    *(bool *)knob_place(knobs, knob) = on;
+}
+
+void knobs_init(Knobs *knobs)
+{
+    for (const KnobInfo *knob = knob_row; knob < knob_row + COUNT_OF(knob_row); knob++) {
+        if (knob->kind == KNOB_FLAG)
+            knob_set_flag(knobs, knob, knob->number != 0);
+        else if (knob->kind == KNOB_NUMBER)
+            *(i64 *)knob_place(knobs, knob) = knob->number;
+        else
+            *(const char **)knob_place(knobs, knob) = knob->text;
+    }
+}
+
+static bool is_choice(const char *choices, const char *value)
+{
+    size_t len = strlen(value);
+    for (const char *word = choices; word; word = strchr(word, '|') ? strchr(word, '|') + 1 : NULL)
+        if (len && !strncmp(word, value, len) && (word[len] == '|' || !word[len]))
+            return true;
+    return false;
+}
+
+bool knob_set(Knobs *knobs, const KnobInfo *knob, const char *value)
+{
+    if (knob->kind == KNOB_CHOICE && !is_choice(knob->choices, value))
+        return false;
+    if (knob->kind == KNOB_TEXT || knob->kind == KNOB_CHOICE) {
+        *(const char **)knob_place(knobs, knob) = value;
+        return true;
+    }
+    /* Counts and limits; one that starts below zero has a meaning there. */
+    i64 least = knob->number < 0 ? knob->number : 0;
+    return number_parse(value, least, INT64_MAX, knob_place(knobs, knob));
+}
+
+bool number_parse(const char *text, i64 least, i64 most, i64 *number)
+{
+    const char *digits = *text == '-' ? text + 1 : text;
+    if (*digits < '0' || *digits > '9') /* strtoll would skip blanks and take a `+` */
+        return false;
+    char *end;
+    errno = 0;
+    long long value = strtoll(text, &end, 10);
+    if (*end != '\0' || errno != 0 || value < least || value > most)
+        return false;
+    *number = value;
+    return true;
+}

@@ -1,0 +1,29 @@
+/* phase/knobs.def as a table: the knobs of the phases, which the command line offers as options. */
+#ifndef PTXOPT_PIPELINE_KNOBS_H
+#define PTXOPT_PIPELINE_KNOBS_H
+
+#include "phase/phase.h"
+
+typedef enum KnobKind { KNOB_FLAG, KNOB_NUMBER, KNOB_TEXT, KNOB_CHOICE } KnobKind;
+
+typedef struct KnobInfo {
+    KnobKind kind;
+    const char *phase, *name, *help;
+    size_t field;        /* offset in Knobs */
+    i64 number;          /* initial value of a flag or number */
+    const char *text;    /* of a text or choice */
+    const char *choices; /* of a choice: the words, with | between them */
+} KnobInfo;
+
+u32 knob_count(void);
+const KnobInfo *knob_info(u32 knob); /* 0 .. knob_count()-1 */
+
+void knobs_init(Knobs *knobs);
+void knob_set_flag(Knobs *knobs, const KnobInfo *knob, bool on);
+/* Of a number, text or choice; answers whether value is one that the knob takes. The text must stay. */
+bool knob_set(Knobs *knobs, const KnobInfo *knob, const char *value);
+
+/* A decimal number and nothing else, least <= number <= most. */
+bool number_parse(const char *text, i64 least, i64 most, i64 *number);
+
+#endif

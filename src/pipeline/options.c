@@ -1,0 +1,416 @@
+#include "pipeline/options.h"
+
+#include <getopt.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "pipeline/knobs.h"
+#include "pipeline/suggest.h"
+
+#define PTXOPT_VERSION "0.1.0"
+
+enum OptionId {
+#define HEADING(text)
+#define OPTION(id, ...) OPTION_##id,
+#include "pipeline/options.def"
+#undef HEADING
+#undef OPTION
+    OPTION_COUNT
+};
+
+typedef struct OptionInfo {
+    const char *heading; /* a row that is one; else: */
+    u32 id;
+    char letter;
+    const char *name;
+    int argument_kind;
+    const char *argument, *help;
+} OptionInfo;
+
+static const OptionInfo option_row[] = {
+#define HEADING(text) {.heading = text},
+#define OPTION(id, letter, name, kind, argument, help) {NULL, OPTION_##id, letter, name, kind, argument, help},
+#include "pipeline/options.def"
+#undef HEADING
+#undef OPTION
+};
+
+/* What getopt_long answers: OPTION_FIRST + index into option_row, or KNOB_FIRST + 2 * knob (+ 1: --no-). */
+enum { OPTION_FIRST = 0x100, KNOB_FIRST = OPTION_FIRST + COUNT_OF(option_row) };
+
+typedef struct Parser {
+    Options *options;
+    FILE *out, *messages;
+    char **argv;
+    const char *passes, *stop_after;
+    bool disabled[PHASE_COUNT];
+    bool failed, done;
+    VEC(struct option) known; /* for getopt_long */
+    VEC(char *) negations;    /* names of --no- options */
+} Parser;
+
+static void __attribute__((format(printf, 2, 3))) complain(Parser *parser, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fputs("ptxopt: error: ", parser->messages);
+    vfprintf(parser->messages, format, arguments);
+    putc('\n', parser->messages);
+    va_end(arguments);
+    parser->failed = true;
+}
+
+/* ---- --help and --version --------------------------------------------------------------------------------------- */
+
+enum { HELP_COLUMN = 28, HELP_WIDTH = 80 };
+
+/* `column` characters of the line are written; the text follows from HELP_COLUMN on. */
+static void put_wrapped(FILE *out, int column, const char *text)
+{
+    if (column + 2 > HELP_COLUMN) {
+        putc('\n', out);
+        column = 0;
+    }
+    fprintf(out, "%*s", HELP_COLUMN - column, "");
+    column = HELP_COLUMN;
+    for (const char *word = text; *word;) {
+        int len = (int)strcspn(word, " ");
+        if (word > text && column + 1 + len > HELP_WIDTH) {
+            fprintf(out, "\n%*s", HELP_COLUMN, "");
+            column = HELP_COLUMN;
+        } else if (word > text) {
+            putc(' ', out);
+            column++;
+        }
+        fprintf(out, "%.*s", len, word);
+        column += len;
+        word += len;
+        word += *word == ' ';
+    }
+    putc('\n', out);
+}
+
+static void help_option(FILE *out, const OptionInfo *option)
+{
+    int column;
+    if (option->letter)
+        column = fprintf(out, "  -%c %s", option->letter, option->argument);
+    else if (option->argument_kind == optional_argument)
+        column = fprintf(out, "  --%s[=%s]", option->name, option->argument);
+    else
+        column = fprintf(out, "  --%s%s%s", option->name, *option->argument ? "=" : "", option->argument);
+    put_wrapped(out, column, option->help);
+}
+
+static void help_knob(FILE *out, const KnobInfo *knob)
+{
+    static const char *const form[] = {
+        [KNOB_FLAG] = "  --[no-]%s", [KNOB_NUMBER] = "  --%s=N", [KNOB_TEXT] = "  --%s=TEXT",
+        [KNOB_CHOICE] = "  --%s=WORD"};
+    Arena arena = {0};
+    char *help;
+    if (knob->kind == KNOB_FLAG)
+        help = arena_printf(&arena, "%s: %s (default: %s)", knob->phase, knob->help, knob->number ? "yes" : "no");
+    else if (knob->kind == KNOB_NUMBER)
+        help = arena_printf(&arena, "%s: %s (default: %lld)", knob->phase, knob->help, (long long)knob->number);
+    else
+        help = arena_printf(&arena, "%s: %s (default: %s)", knob->phase, knob->help, knob->text[0] ? knob->text : "none");
+    put_wrapped(out, fprintf(out, form[knob->kind], knob->name), help);
+    arena_free(&arena);
+}
+
+static void print_help(FILE *out)
+{
+    fputs("usage: ptxopt [options] in.ptx -o out.ptx\n\n"
+          "Optimizes PTX into PTX for ptxas. `-` is standard input or output.\n",
+          out);
+    for (const OptionInfo *option = option_row; option < option_row + COUNT_OF(option_row); option++) {
+        if (option->heading)
+            fprintf(out, "\n%s:\n", option->heading);
+        else
+            help_option(out, option);
+    }
+    fputs("\nKnobs of the phases:\n", out);
+    for (u32 i = 0; i < knob_count(); i++)
+        help_knob(out, knob_info(i));
+    fputs("\nA LIST is names of phases with commas between them.\n"
+          "Exit status: 0 done; 1 bad input or usage; 70 internal error. No output is\n"
+          "written but with 0.\n",
+          out);
+}
+
+/* ---- phases by name --------------------------------------------------------------------------------------------- */
+
+/* Index of the phase, or PHASE_NONE after a complaint about the option that names it. */
+static u32 known_phase(Parser *parser, const char *option, const char *name, size_t len)
+{
+    u32 phase = phase_find(&phase_table, name, len);
+    if (phase != PHASE_NONE)
+        return phase;
+    const char *meant = phase_suggest(&phase_table, name, len);
+    if (meant)
+        complain(parser, "%s: unknown phase '%.*s'; did you mean '%s'?", option, (int)len, name, meant);
+    else
+        complain(parser, "%s: unknown phase '%.*s'; --list-phases prints the known ones", option, (int)len, name);
+    return PHASE_NONE;
+}
+
+/* Takes the first name off a list; the list is NULL behind its last one. */
+static Str next_name(const char **list)
+{
+    const char *name = *list;
+    size_t len = strcspn(name, ",");
+    *list = name[len] ? name + len + 1 : NULL;
+    return (Str){name, (u32)len};
+}
+
+static void mark_phases(Parser *parser, const char *option, const char *list, bool all_allowed, bool *marked)
+{
+    if (all_allowed && strcmp(list, "all") == 0) {
+        memset(marked, true, PHASE_COUNT * sizeof *marked);
+        return;
+    }
+    while (list) {
+        Str name = next_name(&list);
+        u32 phase = known_phase(parser, option, name.p, name.len);
+        if (phase != PHASE_NONE)
+            marked[phase] = true;
+    }
+}
+
+static void sequence_of_level(Parser *parser, VecU32 *sequence)
+{
+    for (u32 i = 0; i < PHASE_COUNT; i++)
+        if (phase_table.phase[i].level <= parser->options->pipeline.level && !parser->disabled[i])
+            vec_push(sequence, i);
+}
+
+static void sequence_of_list(Parser *parser, VecU32 *sequence)
+{
+    for (const char *list = parser->passes; list;) {
+        Str name = next_name(&list);
+        u32 phase = known_phase(parser, "--passes", name.p, name.len);
+        if (phase != PHASE_NONE && !parser->disabled[phase])
+            vec_push(sequence, phase);
+    }
+    const PhaseOrder *broken = phase_order_broken(&phase_table, sequence->v, sequence->n);
+    if (broken)
+        complain(parser, "--passes: '%s' must run before '%s': %s", broken->first, broken->then, broken->reason);
+}
+
+static void cut_sequence(Parser *parser, VecU32 *sequence)
+{
+    u32 last = known_phase(parser, "--stop-after", parser->stop_after, strlen(parser->stop_after));
+    if (last == PHASE_NONE)
+        return;
+    u32 n = 0;
+    while (n < sequence->n && sequence->v[n] != last)
+        n++;
+    if (n == sequence->n)
+        complain(parser, "--stop-after: '%s' is not among the phases that run", parser->stop_after);
+    else
+        sequence->n = n + 1;
+}
+
+static void choose_phases(Parser *parser)
+{
+    VecU32 *sequence = &parser->options->pipeline.sequence;
+    if (parser->passes)
+        sequence_of_list(parser, sequence);
+    else
+        sequence_of_level(parser, sequence);
+    if (parser->stop_after)
+        cut_sequence(parser, sequence);
+}
+
+/* ---- single options --------------------------------------------------------------------------------------------- */
+
+static void take_level(Parser *parser, const char *text)
+{
+    if (text[0] >= '0' && text[0] <= '3' && text[1] == '\0')
+        parser->options->pipeline.level = (u32)(text[0] - '0');
+    else
+        complain(parser, "-O takes 0, 1, 2 or 3, not '%s'", text);
+}
+
+static void take_stats(Parser *parser, const char *form)
+{
+    if (!form || strcmp(form, "json") == 0)
+        parser->options->stats = form ? STATS_JSON : STATS_TEXT;
+    else
+        complain(parser, "--stats takes 'json' or nothing, not '%s'", form);
+}
+
+static void take_bisect_limit(Parser *parser, const char *text)
+{
+    if (!number_parse(text, BISECT_ALL, INT64_MAX, &parser->options->pipeline.bisect_limit))
+        complain(parser, "--opt-bisect-limit takes a number of rewrites or -1, not '%s'", text);
+}
+
+static void take_file(Parser *parser, const char *option, const char *name, const char **place)
+{
+    if (*name == '\0')
+        complain(parser, "%s needs a name", option);
+    *place = name;
+}
+
+static void take_option(Parser *parser, u32 id, const char *argument)
+{
+    Options *options = parser->options;
+    PipelineConfig *pipeline = &options->pipeline;
+    switch (id) {
+    case OPTION_OUTPUT: take_file(parser, "-o", argument, &options->output); break;
+    case OPTION_REPRINT: pipeline->reprint = true; break;
+    case OPTION_LEVEL: take_level(parser, argument); break;
+    case OPTION_PASSES: parser->passes = argument; break;
+    case OPTION_DISABLE: mark_phases(parser, "--disable", argument, false, parser->disabled); break;
+    case OPTION_STOP_AFTER: parser->stop_after = argument; break;
+    case OPTION_REMARKS: take_file(parser, "--remarks", argument, &options->remarks); break;
+    case OPTION_STATS: take_stats(parser, argument); break;
+    case OPTION_TIME: options->time = true; break;
+    case OPTION_DUMP_CFG: take_file(parser, "--dump-cfg", argument, &pipeline->dump_cfg); break;
+    case OPTION_PRINT_BEFORE: mark_phases(parser, "--print-before", argument, true, pipeline->print_before); break;
+    case OPTION_PRINT_AFTER: mark_phases(parser, "--print-after", argument, true, pipeline->print_after); break;
+    case OPTION_VERIFY_EACH: pipeline->verify_each = true; break;
+    case OPTION_OPT_BISECT_LIMIT: take_bisect_limit(parser, argument); break;
+    case OPTION_LIST_PHASES:
+        phase_list(parser->out, &phase_table);
+        parser->done = true;
+        break;
+    case OPTION_VERSION:
+        fputs("ptxopt " PTXOPT_VERSION " (PTX ISA 9.0)\n", parser->out);
+        parser->done = true;
+        break;
+    case OPTION_HELP:
+        print_help(parser->out);
+        parser->done = true;
+        break;
+    }
+}
+
+static void take_knob(Parser *parser, u32 code, const char *argument)
+{
+    const KnobInfo *knob = knob_info(code / 2);
+    Knobs *knobs = &parser->options->pipeline.knobs;
+    if (knob->kind == KNOB_FLAG)
+        knob_set_flag(knobs, knob, code % 2 == 0);
+    else if (!knob_set(knobs, knob, argument) && knob->kind == KNOB_CHOICE)
+        complain(parser, "--%s takes one of %s, not '%s'", knob->name, knob->choices, argument);
+    else if (!knob_set(knobs, knob, argument))
+        complain(parser, "--%s takes a number, not '%s'", knob->name, argument);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------------------ */
+
+static void add_known(Parser *parser, const char *name, int argument_kind, u32 code)
+{
+    vec_push(&parser->known, ((struct option){name, argument_kind, NULL, (int)code}));
+}
+
+static void collect_known(Parser *parser)
+{
+    for (u32 i = 0; i < COUNT_OF(option_row); i++)
+        if (!option_row[i].heading && *option_row[i].name)
+            add_known(parser, option_row[i].name, option_row[i].argument_kind, OPTION_FIRST + i);
+    for (u32 i = 0; i < knob_count(); i++) {
+        const KnobInfo *knob = knob_info(i);
+        add_known(parser, knob->name, knob->kind == KNOB_FLAG ? no_argument : required_argument, KNOB_FIRST + 2 * i);
+        if (knob->kind != KNOB_FLAG)
+            continue;
+        size_t size = strlen(knob->name) + sizeof "no-";
+        char *negation = mem_alloc(size);
+        snprintf(negation, size, "no-%s", knob->name);
+        vec_push(&parser->negations, negation);
+        add_known(parser, negation, no_argument, KNOB_FIRST + 2 * i + 1);
+    }
+    vec_push(&parser->known, ((struct option){0}));
+}
+
+/* getopt_long refused argv[optind - 1], a long option: says why. */
+static void complain_about_long(Parser *parser, const char *text)
+{
+    const char *name = text + 2;
+    size_t len = strcspn(name, "=");
+    Suggestion nearest = suggestion_for(name, len);
+    u32 begin_so = 0;
+    for (u32 i = 0; i + 1 < parser->known.n; i++) {
+        const char *known = parser->known.v[i].name;
+        if (strncmp(known, name, len) == 0) {
+            begin_so++;
+            if (known[len] == '\0' || (name[len] == '=' && parser->known.v[i].has_arg == no_argument)) {
+                complain(parser, "option '--%s' takes no argument", known);
+                return;
+            }
+        }
+        suggestion_offer(&nearest, known);
+    }
+    if (begin_so > 1)
+        complain(parser, "option '%.*s' is ambiguous", (int)len + 2, text);
+    else if (nearest.name)
+        complain(parser, "unknown option '%.*s'; did you mean '--%s'?", (int)len + 2, text, nearest.name);
+    else
+        complain(parser, "unknown option '%.*s'", (int)len + 2, text);
+}
+
+static void take_code(Parser *parser, int code)
+{
+    const char *text = parser->argv[optind - 1];
+    if (code == ':')
+        complain(parser, "option '%s' needs an argument", text);
+    else if (code == '?' && optopt > 0 && optopt < OPTION_FIRST)
+        complain(parser, "unknown option '-%c'", optopt);
+    else if (code == '?')
+        complain_about_long(parser, text);
+    else if (code >= KNOB_FIRST)
+        take_knob(parser, (u32)(code - KNOB_FIRST), optarg);
+    else if (code >= OPTION_FIRST)
+        take_option(parser, option_row[code - OPTION_FIRST].id, optarg);
+    else
+        for (const OptionInfo *option = option_row; option < option_row + COUNT_OF(option_row); option++)
+            if (option->letter == code)
+                take_option(parser, option->id, optarg);
+}
+
+static void take_operands(Parser *parser, int argc, char **argv)
+{
+    Options *options = parser->options;
+    if (optind == argc && !parser->failed) /* what was meant as input may be what another error is about */
+        complain(parser, "no input file");
+    else if (optind == argc)
+        return;
+    else if (optind + 1 < argc)
+        complain(parser, "more than one input file: '%s' and '%s'", argv[optind], argv[optind + 1]);
+    else
+        options->input = argv[optind];
+    if (options->remarks && strcmp(options->remarks, "-") == 0 && strcmp(options->output, "-") == 0)
+        complain(parser, "the module and its remarks cannot both go to standard output");
+}
+
+OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, FILE *messages)
+{
+    *options = (Options){.output = "-", .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF}};
+    knobs_init(&options->pipeline.knobs);
+    Parser parser = {.options = options, .out = out, .messages = messages, .argv = argv};
+    collect_known(&parser);
+    opterr = 0;
+    optind = 0; /* start afresh, whoever used getopt before */
+    int code;
+    while (!parser.done && (code = getopt_long(argc, argv, ":o:O:", parser.known.v, NULL)) != -1)
+        take_code(&parser, code);
+    if (!parser.done) {
+        choose_phases(&parser);
+        take_operands(&parser, argc, argv);
+    }
+    if (parser.failed && !parser.done)
+        fputs("usage: ptxopt [options] in.ptx -o out.ptx    (ptxopt --help lists the options)\n", messages);
+    for (u32 i = 0; i < parser.negations.n; i++)
+        free(parser.negations.v[i]);
+    vec_free(&parser.negations);
+    vec_free(&parser.known);
+    return parser.done ? OPTIONS_DONE : parser.failed ? OPTIONS_BAD : OPTIONS_RUN;
+}
+
+void options_free(Options *options)
+{
+    vec_free(&options->pipeline.sequence);
+}

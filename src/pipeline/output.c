@@ -1,0 +1,173 @@
+#include "pipeline/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+
+enum {
+    MAX_LINKS = 40,   /* symbolic links followed, as the kernel does */
+    MAX_ATTEMPTS = 64 /* names tried for the temporary file */
+};
+
+static char *copy_text(const char *text, size_t len)
+{
+    char *copy = mem_alloc(len + 1);
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+/* Length of the directory part, with its slash. */
+static size_t directory_len(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* Directory of `path`, then name; owned by the caller. */
+static char *beside(const char *path, const char *name)
+{
+    size_t dir = name[0] == '/' ? 0 : directory_len(path), len = strlen(name);
+    char *joined = mem_alloc(dir + len + 1);
+    memcpy(joined, path, dir);
+    memcpy(joined + dir, name, len + 1);
+    return joined;
+}
+
+/* The file behind symbolic links, so that not the link is replaced; it need not exist. NULL with errno set. */
+static char *follow_links(const char *path)
+{
+    char *now = copy_text(path, strlen(path));
+    for (u32 links = 0; links < MAX_LINKS; links++) {
+        char linked[PATH_MAX];
+        ssize_t len = readlink(now, linked, sizeof linked - 1);
+        if (len < 0)
+            return now; /* no link, or not there */
+        linked[len] = '\0';
+        char *next = beside(now, linked);
+        free(now);
+        now = next;
+    }
+    free(now);
+    errno = ELOOP;
+    return NULL;
+}
+
+static bool is_standard_output(const struct stat *file)
+{
+    struct stat out;
+    return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == file->st_dev && out.st_ino == file->st_ino;
+}
+
+static void hold_signals(Output *output)
+{
+    static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU};
+    sigset_t held;
+    sigemptyset(&held);
+    for (u32 i = 0; i < COUNT_OF(ending); i++)
+        sigaddset(&held, ending[i]);
+    output->holds_signals = sigprocmask(SIG_BLOCK, &held, &output->old_signals) == 0;
+}
+
+/* Made as any new file is: the umask and the directory's defaults decide who may read it. */
+static int create_temporary(Output *output)
+{
+    for (u32 attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        char name[64];
+        snprintf(name, sizeof name, ".ptxopt-%ld-%u", (long)getpid(), attempt);
+        output->temporary = beside(output->target, name);
+        int fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0)
+            return fd;
+        free(output->temporary);
+        output->temporary = NULL;
+        if (errno != EEXIST)
+            break;
+    }
+    return -1;
+}
+
+/* Whatever was made is unmade; errno stays. */
+static bool give_up(Output *output, int fd)
+{
+    int error = errno;
+    if (fd >= 0)
+        close(fd);
+    output_discard(output);
+    errno = error;
+    return false;
+}
+
+static bool open_replacement(Output *output, const char *path, const struct stat *replaced)
+{
+    hold_signals(output);
+    output->target = follow_links(path);
+    int fd = output->target ? create_temporary(output) : -1;
+    if (fd < 0 || (replaced && fchmod(fd, replaced->st_mode & 07777) != 0))
+        return give_up(output, fd);
+    output->file = fdopen(fd, "w");
+    return output->file || give_up(output, fd);
+}
+
+bool output_open(Output *output, const char *path)
+{
+    *output = (Output){0};
+    struct stat st;
+    bool exists = strcmp(path, "-") != 0 && stat(path, &st) == 0;
+    if (strcmp(path, "-") == 0 || (exists && is_standard_output(&st))) {
+        output->file = stdout;
+        return true;
+    }
+    if (exists && S_ISDIR(st.st_mode)) {
+        errno = EISDIR;
+        return false;
+    }
+    /* /dev/fd/3 may be a regular file, but what is meant is the descriptor. */
+    if ((exists && !S_ISREG(st.st_mode)) || strncmp(path, "/dev/", 5) == 0) {
+        output->file = fopen(path, "we");
+        return output->file;
+    }
+    if (exists && access(path, W_OK) != 0) /* replacing needs the directory's permission only: ask for the file's too */
+        return false;
+    return open_replacement(output, path, exists ? &st : NULL);
+}
+
+void output_discard(Output *output)
+{
+    if (output->file && output->file != stdout)
+        fclose(output->file);
+    if (output->temporary)
+        unlink(output->temporary);
+    if (output->holds_signals)
+        sigprocmask(SIG_SETMASK, &output->old_signals, NULL);
+    free(output->temporary);
+    free(output->target);
+    *output = (Output){0};
+}
+
+bool output_commit(Output *output)
+{
+    int error = fflush(output->file) == 0 ? 0 : errno;
+    if (!error && ferror(output->file)) /* an earlier write failed: ask another one for the reason */
+        error = write(fileno(output->file), "\n", 1) < 0 ? errno : EIO;
+    if (output->file != stdout) {
+        if (fclose(output->file) != 0 && !error)
+            error = errno;
+        output->file = NULL;
+    }
+    if (!error && output->temporary && rename(output->temporary, output->target) != 0)
+        error = errno;
+    if (!error) {
+        free(output->temporary); /* has become the target */
+        output->temporary = NULL;
+    }
+    output_discard(output);
+    errno = error;
+    return error == 0;
+}

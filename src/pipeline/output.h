@@ -1,0 +1,26 @@
+/* An output file that appears whole or not at all: it is written to a temporary file beside its target, which it replaces
+ * when it is committed. Standard output, devices and pipes are written directly.
+ * Signals that would end the program wait while the temporary file exists, so that none is left behind. */
+#ifndef PTXOPT_PIPELINE_OUTPUT_H
+#define PTXOPT_PIPELINE_OUTPUT_H
+
+#include <signal.h>
+#include <stdio.h>
+
+#include "base/types.h"
+
+typedef struct Output {
+    FILE *file;
+    char *target, *temporary; /* NULL: written directly */
+    bool holds_signals;
+    sigset_t old_signals;
+} Output;
+
+/* "-" is standard output. False with errno set: nothing is open. */
+bool output_open(Output *output, const char *path);
+/* Either of these ends it. Commit answers false with errno set when not everything could be written; the target is then
+ * as it was, unless it is written directly. */
+bool output_commit(Output *output);
+void output_discard(Output *output);
+
+#endif

@@ -1,0 +1,340 @@
+#include "pipeline/pipeline.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "analysis/convergence.h"
+#include "ir/cfg.h"
+#include "ir/edit.h"
+#include "pipeline/dot.h"
+#include "pipeline/remarks.h"
+
+#ifdef PTXOPT_DEBUG
+#define ALWAYS_VERIFY true
+#else
+#define ALWAYS_VERIFY false
+#endif
+
+/* How often the sequence of phases is run over a function at most, as long as it changes something. */
+#define SEQUENCE_ROUNDS 8
+
+/* How often the module is gone through at most, as long as functions do less than their callers were told. */
+#define MODULE_PASSES 8
+
+/* One run over a module: what the phases' reports go to. */
+typedef struct Runner {
+    const PipelineConfig *config;
+    FILE *messages;
+    Stats *stats;
+    RemarkWriter remarks;
+    PhaseSink sink;
+    const Summaries *summaries; /* of the module's functions */
+    u32 phase;    /* the one that runs */
+    u32 pass;     /* over the module */
+    u32 round;    /* of the sequence, on the function that is run over; does not start again with a pass */
+    i64 rewrites; /* asked for so far, for --opt-bisect-limit */
+} Runner;
+
+/* ---- reports of the phases -------------------------------------------------------------------------------------- */
+
+static void take_remark(void *user, const PhaseRun *run, RemarkKind kind, const char *name, Span at, const char *message)
+{
+    Runner *runner = user;
+    if (kind == REMARK_MISSED && runner->round > 0) /* said in the first round */
+        return;
+    remarks_write(&runner->remarks, kind, run->phase, name, run->fn, at, message);
+}
+
+static void take_count(void *user, const PhaseRun *run, const char *what, u32 amount)
+{
+    Runner *runner = user;
+    (void)run;
+    stats_count(runner->stats, runner->phase, what, amount);
+}
+
+static bool allow_rewrite(void *user, const PhaseRun *run)
+{
+    Runner *runner = user;
+    i64 limit = runner->config->bisect_limit;
+    if (limit == BISECT_OFF)
+        return true;
+    runner->rewrites++;
+    bool allowed = limit == BISECT_ALL || runner->rewrites <= limit;
+    fprintf(runner->messages, "BISECT: %srunning rewrite (%lld) %s on function (%s)\n", allowed ? "" : "NOT ",
+            (long long)runner->rewrites, run->phase, run->fn->name->text);
+    return allowed;
+}
+
+static u32 line_of(void *user, u32 offset)
+{
+    Runner *runner = user;
+    u32 line, column;
+    diag_position(runner->remarks.diag, offset, &line, &column);
+    return line;
+}
+
+/* Whether no rewrite will be allowed any more. */
+static bool bisect_is_over(const Runner *runner)
+{
+    i64 limit = runner->config->bisect_limit;
+    return limit != BISECT_OFF && limit != BISECT_ALL && runner->rewrites >= limit;
+}
+
+/* ---- helpers ---------------------------------------------------------------------------------------------------- */
+
+static void start_analyses(const Runner *runner, Analyses *an, Function *fn)
+{
+    analyses_init(an, fn);
+    an->summaries = runner->summaries;
+}
+
+static void require(Runner *runner, Analyses *an, u32 bits)
+{
+    double start = stats_clock();
+    analyses_require(an, bits);
+    runner->stats->step[STEP_ANALYSES] += stats_clock() - start;
+}
+
+static void print_state(Runner *runner, Function *fn, const char *when, const char *phase)
+{
+    PrintOptions options = {.reprint = runner->config->reprint};
+    fprintf(runner->messages, "// *** %s %s: %s ***\n", when, phase, fn->name->text);
+    print_function(runner->messages, fn, &options);
+    putc('\n', runner->messages);
+}
+
+/* ---- the checker: its analyses are its own, so that it does not believe what phases say they keep ---------------- */
+
+static bool checks(const Runner *runner)
+{
+    return runner->config->verify_each || ALWAYS_VERIFY;
+}
+
+/* What a phase must not change about fn; NULL when nothing is checked. To be freed with convergence_free. */
+static Convergence *snapshot(Runner *runner, Function *fn, Arena *arena)
+{
+    if (!checks(runner))
+        return NULL;
+    double start = stats_clock();
+    Analyses an;
+    start_analyses(runner, &an, fn);
+    Convergence *before = convergence_snapshot(arena, &an);
+    analyses_free(&an);
+    runner->stats->step[STEP_VERIFY] += stats_clock() - start;
+    return before;
+}
+
+/* NULL, or what is wrong. before: of the phase that just ran, or NULL. */
+static const char *find_fault(const Runner *runner, Function *fn, const Convergence *before, Arena *arena)
+{
+    const char *fault = verify_function(fn, arena);
+    if (!fault && fn->cfg)
+        fault = cfg_verify(fn, arena);
+    if (fault || !before)
+        return fault;
+    Analyses an;
+    start_analyses(runner, &an, fn);
+    fault = convergence_compare(before, &an, arena);
+    analyses_free(&an);
+    return fault;
+}
+
+/* Whether the function is in order after `what`, a phase or parsing. */
+static bool verify(Runner *runner, Function *fn, const Convergence *before, const char *what, Arena *arena)
+{
+    if (!checks(runner))
+        return true;
+    double start = stats_clock();
+    const char *fault = find_fault(runner, fn, before, arena);
+    runner->stats->step[STEP_VERIFY] += stats_clock() - start;
+    if (fault)
+        fprintf(runner->messages, "ptxopt: internal error: function '%s' is broken after %s: %s\n", fn->name->text, what, fault);
+    return !fault;
+}
+
+/* ---- one phase on one function ---------------------------------------------------------------------------------- */
+
+/* Answers whether the phase changed the function. */
+static bool run_phase(Runner *runner, const PhaseInfo *phase, Function *fn, Analyses *an)
+{
+    analyses_make_room(an, phase->needs);
+    require(runner, an, phase->needs);
+    Arena scratch = {0};
+    PhaseRun run = {
+        .phase = phase->name,
+        .fn = fn,
+        .an = an,
+        .knobs = &runner->config->knobs,
+        .level = runner->config->level > 0 ? runner->config->level : 1,
+        .round = runner->round,
+        .arena = &scratch,
+        .sink = &runner->sink,
+    };
+    PhaseStats *stats = &runner->stats->phase[runner->phase];
+    double start = stats_clock();
+    bool changed = phase->run(&run);
+    if (changed) {
+        edit_layout(fn);
+        edit_places(fn);
+    }
+    stats->seconds += stats_clock() - start;
+    stats->functions += runner->round == 0;
+    stats->changed += changed && stats->last_changed != fn;
+    if (changed)
+        stats->last_changed = fn;
+    arena_free(&scratch);
+    if (changed)
+        analyses_drop(an, phase->keeps);
+    return changed;
+}
+
+/* False if the phase broke the function. *changed: whether it changed it. */
+static bool run_checked(Runner *runner, Function *fn, Analyses *an, bool *changed)
+{
+    const PhaseInfo *phase = &runner->config->table->phase[runner->phase];
+    if (runner->config->print_before[runner->phase])
+        print_state(runner, fn, "before", phase->name);
+    Arena arena = {0};
+    Convergence *before = snapshot(runner, fn, &arena);
+    bool was_changed = fn->changed;
+    bool says_changed = run_phase(runner, phase, fn, an), ok = says_changed || fn->changed == was_changed;
+    *changed = says_changed;
+    if (!ok)
+        fprintf(runner->messages, "ptxopt: internal error: %s changed function '%s' and denies it\n", phase->name,
+                fn->name->text);
+    ok = ok && verify(runner, fn, before, phase->name, &arena);
+    if (before)
+        convergence_free(before);
+    arena_free(&arena);
+    if (ok && runner->config->print_after[runner->phase])
+        print_state(runner, fn, "after", phase->name);
+    return ok;
+}
+
+/* Once, before the first phase: is what the parser made in order? */
+static bool verify_parsed(Runner *runner, Function *fn)
+{
+    Arena arena = {0};
+    bool ok = verify(runner, fn, NULL, "parsing", &arena);
+    arena_free(&arena);
+    return ok;
+}
+
+/* ---- functions -------------------------------------------------------------------------------------------------- */
+
+/* Each phase goes to its own fixed point; but what one leaves may be work for another that stands before it. So the sequence
+ * is run again, up to the phase that changed something last: those behind it have seen what it left. */
+static bool run_to_fixed_point(Runner *runner, Function *fn, Analyses *an)
+{
+    const VecU32 *sequence = &runner->config->sequence;
+    u32 end = sequence->n;
+    for (u32 round = 0; end > 0 && round < SEQUENCE_ROUNDS; round++) {
+        runner->round = runner->pass * SEQUENCE_ROUNDS + round;
+        u32 last = 0; /* behind the phase that changed something last, in this round */
+        for (u32 i = 0; i < (last ? sequence->n : end); i++) {
+            bool changed;
+            runner->phase = sequence->v[i];
+            if (!run_checked(runner, fn, an, &changed))
+                return false;
+            if (changed)
+                last = i + 1;
+        }
+        end = bisect_is_over(runner) ? 0 : last;
+    }
+    return true;
+}
+
+static bool run_phases(Runner *runner, Function *fn, Analyses *an)
+{
+    const VecU32 *sequence = &runner->config->sequence;
+    if (sequence->n == 0)
+        return true;
+    if (fn->untouchable) {
+        if (runner->pass > 0)
+            return true;
+        runner->stats->untouchable++;
+        if (runner->sink.wants_remarks)
+            remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "Untouchable", fn, fn->untouchable_at, fn->untouchable);
+        return true;
+    }
+    absorb_idle_labels(fn);
+    if (!verify_parsed(runner, fn))
+        return false;
+    return run_to_fixed_point(runner, fn, an);
+}
+
+static bool dump_cfg(Runner *runner, Function *fn, Analyses *an)
+{
+    if (!runner->config->dump_cfg)
+        return true;
+    require(runner, an, DOT_NEEDS);
+    if (dot_write(runner->config->dump_cfg, fn, an))
+        return true;
+    fprintf(runner->messages, "ptxopt: error: cannot write the graph of '%s' to '%s': %s\n", fn->name->text,
+            runner->config->dump_cfg, strerror(errno));
+    return false;
+}
+
+static PipelineResult run_function(Runner *runner, Function *fn)
+{
+    Analyses an;
+    start_analyses(runner, &an, fn);
+    PipelineResult result = PIPELINE_OK;
+    if (!run_phases(runner, fn, &an))
+        result = PIPELINE_INTERNAL;
+    else if (!dump_cfg(runner, fn, &an))
+        result = PIPELINE_FAILED;
+    analyses_free(&an);
+    cfg_free(fn);
+    return result;
+}
+
+/* What calls do is known anew before each pass. In later ones only functions are run over whose calls do less than before. */
+static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bool *more)
+{
+    const Summaries *before = runner->summaries;
+    PipelineResult result = PIPELINE_OK;
+    *more = false;
+    if (runner->config->sequence.n > 0) {
+        double start = stats_clock();
+        runner->summaries = summaries_compute(arena, m);
+        runner->stats->step[STEP_ANALYSES] += stats_clock() - start;
+    }
+    for (u32 i = 0; i < m->functions.n && result == PIPELINE_OK; i++) {
+        Function *fn = m->functions.v[i];
+        if (!fn->entry || (before && !calls_differ(fn, before, runner->summaries)))
+            continue;
+        result = run_function(runner, fn);
+        *more |= fn->changed && !fn->is_entry;
+    }
+    return result;
+}
+
+static void count_functions(Runner *runner, const Module *m)
+{
+    for (u32 i = 0; i < m->functions.n; i++) {
+        runner->stats->functions += m->functions.v[i]->entry != NULL;
+        runner->stats->changed += m->functions.v[i]->changed;
+    }
+}
+
+PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag, FILE *remarks, FILE *messages, Stats *stats)
+{
+    if (config->dump_cfg && mkdir(config->dump_cfg, 0777) != 0 && errno != EEXIST) {
+        fprintf(messages, "ptxopt: error: cannot make directory '%s': %s\n", config->dump_cfg, strerror(errno));
+        return PIPELINE_FAILED;
+    }
+    Runner runner = {.config = config, .messages = messages, .stats = stats};
+    runner.sink = (PhaseSink){&runner, take_remark, take_count, allow_rewrite, line_of, remarks != NULL};
+    remarks_init(&runner.remarks, remarks, diag);
+    Arena arena = {0};
+    PipelineResult result = PIPELINE_OK;
+    bool more = true;
+    for (; result == PIPELINE_OK && more && runner.pass < MODULE_PASSES; runner.pass++)
+        result = run_pass(&runner, &arena, m, &more);
+    count_functions(&runner, m);
+    arena_free(&arena);
+    remarks_free(&runner.remarks);
+    return result;
+}

@@ -1,0 +1,37 @@
+/* Runs phases over the functions of a module. Only the runner computes analyses, drops those that a change made stale,
+ * verifies, times, counts and dumps; it holds no state between two runs. */
+#ifndef PTXOPT_PIPELINE_PIPELINE_H
+#define PTXOPT_PIPELINE_PIPELINE_H
+
+#include <stdio.h>
+
+#include "base/diag.h"
+#include "base/vec.h"
+#include "pipeline/phases.h"
+#include "pipeline/stats.h"
+
+#define BISECT_OFF INT64_MIN /* no limit, and no report */
+#define BISECT_ALL (-1)      /* no limit, but a report */
+
+typedef struct PipelineConfig {
+    const PhaseTable *table; /* no more than PHASE_COUNT phases */
+    u32 level;            /* 0 .. 3: of -O; what the phases are told is at least 1 */
+    VecU32 sequence;      /* phases to run, by index into the table; some more than once maybe */
+    Knobs knobs;
+    bool print_before[PHASE_COUNT], print_after[PHASE_COUNT];
+    i64 bisect_limit;     /* rewrites allowed, BISECT_ALL or BISECT_OFF */
+    bool verify_each;     /* builds with PTXOPT_DEBUG always do */
+    bool reprint;         /* how --print-before and --print-after print */
+    const char *dump_cfg; /* directory, made if need be; NULL: none */
+} PipelineConfig;
+
+typedef enum PipelineResult {
+    PIPELINE_OK,
+    PIPELINE_FAILED,   /* an output could not be written */
+    PIPELINE_INTERNAL, /* a phase broke its function: the module must not be printed */
+} PipelineResult;
+
+/* remarks: where to write them, or NULL. Anything but PIPELINE_OK comes with a message in `messages`. */
+PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag, FILE *remarks, FILE *messages, Stats *stats);
+
+#endif

@@ -1,0 +1,39 @@
+/* Remarks as YAML, in LLVM's optimization-record format, so that opt-viewer, llvm-opt-report and the like read them.
+ * DebugLoc is the place in the PTX; where a .loc is in force there, the place in the program behind it follows as the last
+ * arguments, the one named Source with a DebugLoc of its own. */
+#ifndef PTXOPT_PIPELINE_REMARKS_H
+#define PTXOPT_PIPELINE_REMARKS_H
+
+#include <stdio.h>
+
+#include "base/diag.h"
+#include "base/vec.h"
+#include "phase/phase.h"
+
+/* A `.file` directive: the number and the name in its quotes. */
+typedef struct DebugFile {
+    u64 number;
+    Str name;
+} DebugFile;
+
+/* A `.loc` directive. */
+typedef struct DebugLoc {
+    u32 offset; /* where it stands in the PTX */
+    u64 file, line, column;
+} DebugLoc;
+
+typedef struct RemarkWriter {
+    FILE *out;
+    Diag *diag; /* knows lines and columns of the PTX */
+    bool scanned;
+    VEC(DebugFile) files;
+    VEC(DebugLoc) locs; /* in text order */
+} RemarkWriter;
+
+void remarks_init(RemarkWriter *writer, FILE *out, Diag *diag);
+/* at: empty for the function as a whole. */
+void remarks_write(RemarkWriter *writer, RemarkKind kind, const char *pass, const char *name, const Function *fn, Span at,
+                   const char *message);
+void remarks_free(RemarkWriter *writer);
+
+#endif

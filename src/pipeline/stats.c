@@ -1,0 +1,142 @@
+#include "pipeline/stats.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+double stats_clock(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+void stats_count(Stats *stats, u32 phase, const char *what, u32 amount)
+{
+    PhaseStats *of = &stats->phase[phase];
+    for (Counter *counter = of->counters.v; counter < of->counters.v + of->counters.n; counter++)
+        if (strcmp(counter->what, what) == 0) {
+            counter->amount += amount;
+            return;
+        }
+    size_t size = strlen(what) + 1;
+    char *copy = mem_alloc(size);
+    memcpy(copy, what, size);
+    vec_push(&of->counters, ((Counter){copy, amount}));
+}
+
+static void print_title(FILE *out, const char *title)
+{
+    static const char rule[] = "===-------------------------------------------------------------------------===";
+    int indent = (int)(sizeof rule - 1 - strlen(title)) / 2;
+    fprintf(out, "%s\n%*s%s\n%s\n", rule, indent, "", title, rule);
+}
+
+static void print_line(FILE *out, u64 amount, const char *who, const char *what)
+{
+    fprintf(out, "%8" PRIu64 " %s - %s\n", amount, who, what);
+}
+
+void stats_print(FILE *out, const Stats *stats)
+{
+    print_title(out, "... Statistics Collected ...");
+    print_line(out, stats->functions, "ptxopt", "functions");
+    print_line(out, stats->changed, "ptxopt", "functions changed");
+    print_line(out, stats->untouchable, "ptxopt", "functions that no phase may touch");
+    for (u32 i = 0; i < PHASE_COUNT; i++) {
+        const PhaseStats *of = &stats->phase[i];
+        const char *name = phase_table.phase[i].name;
+        if (of->functions == 0)
+            continue;
+        print_line(out, of->functions, name, "functions seen");
+        print_line(out, of->changed, name, "functions changed");
+        for (u32 k = 0; k < of->counters.n; k++)
+            print_line(out, of->counters.v[k].amount, name, of->counters.v[k].what);
+    }
+}
+
+/* Texts of this file and of phases: no control characters. */
+static void print_json_string(FILE *out, const char *text)
+{
+    putc('"', out);
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            putc('\\', out);
+        putc(*text, out);
+    }
+    putc('"', out);
+}
+
+static void print_json_phase(FILE *out, const char *name, const PhaseStats *of)
+{
+    fputs("    ", out);
+    print_json_string(out, name);
+    fprintf(out, ": {\n      \"functions\": %" PRIu64 ",\n      \"changed\": %" PRIu64 ",\n      \"counters\": {", of->functions,
+            of->changed);
+    for (u32 k = 0; k < of->counters.n; k++) {
+        fputs(k ? ",\n        " : "\n        ", out);
+        print_json_string(out, of->counters.v[k].what);
+        fprintf(out, ": %" PRIu64, of->counters.v[k].amount);
+    }
+    fputs(of->counters.n ? "\n      }\n    }" : "}\n    }", out);
+}
+
+void stats_print_json(FILE *out, const Stats *stats)
+{
+    fprintf(out, "{\n  \"functions\": %" PRIu64 ",\n  \"changed\": %" PRIu64 ",\n  \"untouchable\": %" PRIu64 ",\n  \"phases\": {",
+            stats->functions, stats->changed, stats->untouchable);
+    const char *separator = "\n";
+    for (u32 i = 0; i < PHASE_COUNT; i++) {
+        if (stats->phase[i].functions == 0)
+            continue;
+        fputs(separator, out);
+        print_json_phase(out, phase_table.phase[i].name, &stats->phase[i]);
+        separator = ",\n";
+    }
+    fputs(*separator == ',' ? "\n  }\n}\n" : "}\n}\n", out);
+}
+
+typedef struct TimeRow {
+    const char *name;
+    double seconds;
+} TimeRow;
+
+static int longest_first(const void *a, const void *b)
+{
+    double x = ((const TimeRow *)a)->seconds, y = ((const TimeRow *)b)->seconds;
+    return (x < y) - (x > y);
+}
+
+void stats_print_times(FILE *out, const Stats *stats)
+{
+    static const char *const step_name[STEP_COUNT] = {
+        [STEP_READ] = "(read)",     [STEP_PARSE] = "(parse)", [STEP_ANALYSES] = "(analyses)",
+        [STEP_VERIFY] = "(verify)", [STEP_PRINT] = "(print)",
+    };
+    TimeRow row[STEP_COUNT + PHASE_COUNT];
+    u32 rows = 0;
+    double total = 0;
+    for (u32 i = 0; i < STEP_COUNT; i++)
+        row[rows++] = (TimeRow){step_name[i], stats->step[i]};
+    for (u32 i = 0; i < PHASE_COUNT; i++)
+        if (stats->phase[i].functions > 0)
+            row[rows++] = (TimeRow){phase_table.phase[i].name, stats->phase[i].seconds};
+    for (u32 i = 0; i < rows; i++)
+        total += row[i].seconds;
+    qsort(row, rows, sizeof row[0], longest_first);
+
+    print_title(out, "ptxopt timing report");
+    fprintf(out, "  Total Execution Time: %.4f seconds wall clock\n\n   ---Wall Time---  --- Name ---\n", total);
+    for (u32 i = 0; i < rows; i++)
+        fprintf(out, "  %8.4f (%5.1f%%)  %s\n", row[i].seconds, total > 0 ? 100 * row[i].seconds / total : 0.0, row[i].name);
+    fprintf(out, "  %8.4f (%5.1f%%)  Total\n", total, 100.0);
+}
+
+void stats_free(Stats *stats)
+{
+    for (u32 i = 0; i < PHASE_COUNT; i++) {
+        for (u32 k = 0; k < stats->phase[i].counters.n; k++)
+            free((char *)stats->phase[i].counters.v[k].what);
+        vec_free(&stats->phase[i].counters);
+    }
+}

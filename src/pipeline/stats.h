@@ -1,0 +1,43 @@
+/* What a run of the pipeline counted, and how long its parts took. One Stats belongs to one thread. */
+#ifndef PTXOPT_PIPELINE_STATS_H
+#define PTXOPT_PIPELINE_STATS_H
+
+#include <stdio.h>
+
+#include "base/vec.h"
+#include "pipeline/phases.h"
+
+typedef struct Counter {
+    const char *what; /* own copy */
+    u64 amount;
+} Counter;
+
+typedef struct PhaseStats {
+    u64 functions; /* it ran on */
+    u64 changed;   /* of these it changed */
+    const Function *last_changed;
+    double seconds;
+    VEC(Counter) counters;
+} PhaseStats;
+
+typedef enum StepTimed { STEP_READ, STEP_PARSE, STEP_ANALYSES, STEP_VERIFY, STEP_PRINT, STEP_COUNT } StepTimed;
+
+typedef struct Stats {
+    u64 functions;   /* with a body */
+    u64 changed;     /* by some phase */
+    u64 untouchable; /* left alone as a whole */
+    PhaseStats phase[PHASE_COUNT];
+    double step[STEP_COUNT]; /* seconds outside the phases */
+} Stats;
+
+/* Seconds of a clock that only goes forward. */
+double stats_clock(void);
+
+void stats_count(Stats *stats, u32 phase, const char *what, u32 amount);
+void stats_print(FILE *out, const Stats *stats);
+void stats_print_json(FILE *out, const Stats *stats);
+/* Wall time per phase and step, longest first. */
+void stats_print_times(FILE *out, const Stats *stats);
+void stats_free(Stats *stats);
+
+#endif
