@@ -1,0 +1,288 @@
+/* gpu_check: runs a module before and after ptxopt on the GPU, as a launch description says, compares the outputs and the
+ * module's .global variables bit for bit, and times both.
+ *
+ *     gpu_check [--repeat=N] [--images=BEFORE,AFTER] BEFORE.ptx AFTER.ptx NAME.launch
+ *     gpu_check --plan BEFORE.ptx NAME.launch    what would run, on which data; needs no GPU
+ *     gpu_check --device                         the device: its target (sm_90) and its name
+ *
+ * --images: cubins made of the two files; without them the driver compiles the PTX. The runs alternate; the time of a launch
+ * is the median of N (default 21) of all its kernels together.
+ *
+ * Exit status: 0 the same; 1 differences, or the device reported an error; 2 usage, or input that cannot be read; 77 there is
+ * no GPU. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gpu_run.h"
+#include "parse/parse.h"
+#include "parse/source.h"
+
+enum { EXIT_SAME, EXIT_DIFFERENT, EXIT_USAGE, EXIT_NO_GPU = 77 };
+enum { MOST_REPEATS = 1001 };
+
+typedef struct Options {
+    bool plan, device;
+    u32 repeat;
+    const char *image[2]; /* before, after */
+    const char *file[3];
+    u32 files;
+} Options;
+
+/* ---- input ------------------------------------------------------------------------------------------------------- */
+
+typedef struct Input {
+    Arena arena;
+    Str module_text, launch_text;
+    Diag diag;
+    Module *module;      /* before */
+    LaunchFile launches;
+    const char **variables;
+} Input;
+
+static const char **global_variables(Arena *arena, const Module *module)
+{
+    const char **names = arena_array(arena, const char *, module->syms.n + 1);
+    u32 n = 0;
+    for (u32 i = 1; i < module->syms.n; i++) {
+        const Sym *sym = &module->syms.v[i];
+        if (sym->kind == SYM_VAR && sym->space == SPACE_GLOBAL && !sym->owner && !sym->is_extern)
+            names[n++] = sym->name->text;
+    }
+    return names;
+}
+
+static bool read_input(Input *in, const char *module, const char *launch)
+{
+    if (!source_read(module, &in->module_text)) {
+        perror(module);
+        return false;
+    }
+    diag_init(&in->diag, stderr, module, in->module_text);
+    in->module = parse_module(&in->arena, module, in->module_text, &in->diag);
+    if (in->diag.errors)
+        return false;
+    in->variables = global_variables(&in->arena, in->module);
+    if (!source_read(launch, &in->launch_text)) {
+        perror(launch);
+        return false;
+    }
+    return launch_parse(&in->arena, launch, in->launch_text, &in->launches);
+}
+
+static void free_input(Input *in)
+{
+    launch_free(&in->launches);
+    if (in->module)
+        module_free(in->module);
+    diag_free(&in->diag);
+    source_free(&in->module_text);
+    source_free(&in->launch_text);
+    arena_free(&in->arena);
+}
+
+/* ---- the plan ---------------------------------------------------------------------------------------------------- */
+
+static u64 hash_of(const u8 *bytes, u64 count)
+{
+    u64 hash = 0xcbf29ce484222325;
+    for (u64 i = 0; i < count; i++)
+        hash = (hash ^ bytes[i]) * 0x100000001b3;
+    return hash;
+}
+
+static void print_kernel(const Launch *launch, const LaunchKernel *k)
+{
+    printf("    kernel %s grid %ux%ux%u block %ux%ux%u shared %u args", k->name, k->grid[0], k->grid[1], k->grid[2],
+           k->block[0], k->block[1], k->block[2], k->shared);
+    for (u32 i = 0; i < k->args.n; i++) {
+        const LaunchArg *a = &k->args.v[i];
+        if (a->buffer >= 0) {
+            printf(" %s+%" PRIu64, launch->buffers.v[a->buffer].name, a->offset);
+            continue;
+        }
+        putchar(' ');
+        for (u32 byte = 0; byte < a->bytes; byte++)
+            printf("%02x", a->value[byte]);
+    }
+    putchar('\n');
+}
+
+static void print_plan(const Input *in)
+{
+    for (const char **name = in->variables; *name; name++)
+        printf("variable %s\n", *name);
+    for (u32 i = 0; i < in->launches.launches.n; i++) {
+        const Launch *launch = &in->launches.launches.v[i];
+        printf("launch %s\n", launch->label);
+        for (u32 b = 0; b < launch->buffers.n; b++) {
+            const LaunchBuffer *buffer = &launch->buffers.v[b];
+            printf("    buffer %s bytes %" PRIu64 " hash %016" PRIx64 "%s\n", buffer->name, buffer->bytes,
+                   hash_of(buffer->fill, buffer->bytes), buffer->output ? " output" : "");
+        }
+        for (u32 k = 0; k < launch->kernels.n; k++)
+            print_kernel(launch, &launch->kernels.v[k]);
+    }
+}
+
+/* ---- before and after -------------------------------------------------------------------------------------------- */
+
+/* Compares the memory that counts; variables by name: one that only one of them has is no difference. */
+static bool compare_memory(GpuRun *before, GpuRun *after)
+{
+    bool same = true;
+    for (u32 i = 0; i < before->memory.n; i++) {
+        const GpuMemory *m = &before->memory.v[i];
+        u32 k = 0;
+        while (k < after->memory.n && (after->memory.v[k].owned != m->owned || strcmp(after->memory.v[k].name, m->name)))
+            k++;
+        if (!m->output || k == after->memory.n || after->memory.v[k].bytes != m->bytes)
+            continue;
+        u8 *a = gpu_contents(before, i), *b = gpu_contents(after, k);
+        u64 at = 0;
+        while (a && b && at < m->bytes && a[at] == b[at])
+            at++;
+        if (!a || !b || at < m->bytes) {
+            printf("difference launch=%s output=%s byte=%" PRIu64 "\n", before->launch->label, m->name, at);
+            same = false;
+        }
+        free(a);
+        free(b);
+    }
+    return same;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    float x = *(const float *)a, y = *(const float *)b;
+    return (x > y) - (x < y);
+}
+
+static float median(float *times, u32 count)
+{
+    qsort(times, count, sizeof *times, by_value);
+    return times[count / 2];
+}
+
+static bool failed(const GpuRun *run, const char *which)
+{
+    printf("error launch=%s module=%s %s\n", run->launch->label, which, run->why);
+    return false;
+}
+
+/* The first run of each is compared, and not timed: it also warms up. */
+static bool measure(GpuRun run[2], u32 repeat)
+{
+    static const char *const which[2] = {"before", "after"};
+    static float times[2][MOST_REPEATS];
+    float ignored;
+    for (u32 m = 0; m < 2; m++)
+        if (!gpu_run(&run[m], &ignored))
+            return failed(&run[m], which[m]);
+    bool same = compare_memory(&run[0], &run[1]);
+    for (u32 r = 0; r < repeat; r++)
+        for (u32 m = 0; m < 2; m++)
+            if (!gpu_run(&run[m], &times[m][r]))
+                return failed(&run[m], which[m]);
+    float before = median(times[0], repeat), after = median(times[1], repeat);
+    printf("gpu launch=%s result=%s before_us=%.2f after_us=%.2f ratio=%.3f\n", run[0].launch->label,
+           same ? "same" : "different", 1000.0 * before, 1000.0 * after, before > 0 ? after / before : 1.0);
+    return same;
+}
+
+static bool check_launch(const Cuda *cuda, const Input *in, const Launch *launch, const Options *o)
+{
+    GpuRun run[2] = {0};
+    bool same = false;
+    if (!gpu_open(&run[0], cuda, launch, o->image[0], in->variables))
+        failed(&run[0], "before");
+    else if (!gpu_open(&run[1], cuda, launch, o->image[1], in->variables))
+        failed(&run[1], "after");
+    else
+        same = measure(run, o->repeat);
+    for (u32 m = 0; m < 2; m++)
+        if (run[m].cuda)
+            gpu_close(&run[m]);
+    return same;
+}
+
+static int check_all(const Input *in, const Options *o)
+{
+    Cuda cuda = {0};
+    const char *why;
+    int status = EXIT_SAME;
+    if (!cuda_open(&cuda, &why)) {
+        fprintf(stderr, "no GPU: %s\n", why);
+        return EXIT_NO_GPU;
+    }
+    if (o->device) {
+        printf("sm_%d%d %s\n", cuda.major, cuda.minor, cuda.name);
+        return EXIT_SAME;
+    }
+    for (u32 i = 0; i < in->launches.launches.n; i++) /* an error of the device lets all that follow fail */
+        if (!check_launch(&cuda, in, &in->launches.launches.v[i], o))
+            status = EXIT_DIFFERENT;
+    return status;
+}
+
+/* ---- the command line -------------------------------------------------------------------------------------------- */
+
+static bool parse_images(Options *o, char *pair)
+{
+    char *comma = strchr(pair, ',');
+    if (!comma)
+        return false;
+    *comma = 0;
+    o->image[0] = pair;
+    o->image[1] = comma + 1;
+    return true;
+}
+
+static bool parse_options(Options *o, int argc, char **argv)
+{
+    o->repeat = 21;
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--plan"))
+            o->plan = true;
+        else if (!strcmp(argv[i], "--device"))
+            o->device = true;
+        else if (!strncmp(argv[i], "--repeat=", 9))
+            o->repeat = (u32)strtoul(argv[i] + 9, NULL, 10);
+        else if (!strncmp(argv[i], "--images=", 9)) {
+            if (!parse_images(o, argv[i] + 9))
+                return false;
+        } else if (argv[i][0] == '-' || o->files == COUNT_OF(o->file))
+            return false;
+        else
+            o->file[o->files++] = argv[i];
+    }
+    if (!o->image[0]) {
+        o->image[0] = o->file[0];
+        o->image[1] = o->file[1];
+    }
+    u32 wanted = o->device ? 0 : o->plan ? 2 : 3;
+    return o->files == wanted && o->repeat > 0 && o->repeat <= MOST_REPEATS;
+}
+
+int main(int argc, char **argv)
+{
+    Options o = {0};
+    Input in = {0};
+    int status = EXIT_USAGE;
+    if (!parse_options(&o, argc, argv)) {
+        fputs("usage: gpu_check [--repeat=N] [--images=BEFORE,AFTER] BEFORE.ptx AFTER.ptx NAME.launch\n"
+              "       gpu_check --plan FILE.ptx NAME.launch\n"
+              "       gpu_check --device\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (o.device)
+        return check_all(&in, &o);
+    if (read_input(&in, o.file[0], o.file[o.files - 1])) {
+        if (o.plan)
+            print_plan(&in);
+        status = o.plan ? EXIT_SAME : check_all(&in, &o);
+    }
+    free_input(&in);
+    return status;
+}

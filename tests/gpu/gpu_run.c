@@ -1,0 +1,131 @@
+#include "gpu_run.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static bool check(GpuRun *run, CudaStatus status, const char *what, const char *name)
+{
+    if (status && !run->why[0])
+        snprintf(run->why, sizeof run->why, "%s %s: %s", what, name, cuda_error(run->cuda, status));
+    return !status;
+}
+
+/* ---- set-up ------------------------------------------------------------------------------------------------------ */
+
+static bool make_buffers(GpuRun *run)
+{
+    for (u32 i = 0; i < run->launch->buffers.n; i++) {
+        const LaunchBuffer *b = &run->launch->buffers.v[i];
+        GpuMemory m = {.name = b->name, .bytes = b->bytes, .initial = b->fill, .owned = true, .output = b->output};
+        if (!check(run, run->cuda->allocate(&m.address, m.bytes ? m.bytes : 1), "allocating", b->name))
+            return false;
+        vec_push(&run->memory, m);
+    }
+    return true;
+}
+
+/* A variable that the driver does not know was optimized away, or is private to the module: it cannot be compared. */
+static bool find_variables(GpuRun *run, const char *const *variables)
+{
+    for (; *variables; variables++) {
+        GpuMemory m = {.name = *variables, .output = true};
+        if (run->cuda->module_global(&m.address, &m.bytes, run->module, *variables))
+            continue;
+        m.initial = mem_zalloc(m.bytes ? m.bytes : 1);
+        vec_push(&run->memory, m);
+        if (!check(run, run->cuda->copy_out(m.initial, m.address, m.bytes), "reading", m.name))
+            return false;
+    }
+    return true;
+}
+
+static bool find_functions(GpuRun *run)
+{
+    const Cuda *cuda = run->cuda;
+    run->function = mem_zalloc(sizeof(CudaFunction *) * (run->launch->kernels.n + 1));
+    for (u32 i = 0; i < run->launch->kernels.n; i++) {
+        const LaunchKernel *k = &run->launch->kernels.v[i];
+        if (!check(run, cuda->module_function(&run->function[i], run->module, k->name), "kernel", k->name))
+            return false;
+        if (k->shared > CUDA_SHARED_WITHOUT_ASKING &&
+            !check(run, cuda->function_attribute(run->function[i], CUDA_DYNAMIC_SHARED, (int)k->shared), "shared memory of", k->name))
+            return false;
+    }
+    return true;
+}
+
+bool gpu_open(GpuRun *run, const Cuda *cuda, const Launch *launch, const char *image, const char *const *variables)
+{
+    *run = (GpuRun){.cuda = cuda, .launch = launch};
+    return check(run, cuda->module_load(&run->module, image), "loading", image) && make_buffers(run) &&
+           find_variables(run, variables) && find_functions(run);
+}
+
+void gpu_close(GpuRun *run)
+{
+    for (u32 i = 0; i < run->memory.n; i++) {
+        GpuMemory *m = &run->memory.v[i];
+        if (m->owned)
+            run->cuda->release(m->address);
+        else
+            free(m->initial);
+    }
+    if (run->module)
+        run->cuda->module_unload(run->module);
+    free(run->function);
+    vec_free(&run->memory);
+}
+
+/* ---- running ----------------------------------------------------------------------------------------------------- */
+
+static bool fill(GpuRun *run)
+{
+    for (u32 i = 0; i < run->memory.n; i++) {
+        const GpuMemory *m = &run->memory.v[i];
+        if (m->bytes && !check(run, run->cuda->copy_in(m->address, m->initial, m->bytes), "filling", m->name))
+            return false;
+    }
+    return true;
+}
+
+static bool launch_kernel(GpuRun *run, u32 index)
+{
+    const LaunchKernel *k = &run->launch->kernels.v[index];
+    CudaPointer *pointer = mem_zalloc(sizeof *pointer * (k->args.n + 1));
+    void **argument = mem_zalloc(sizeof *argument * (k->args.n + 1));
+    for (u32 i = 0; i < k->args.n; i++) {
+        const LaunchArg *a = &k->args.v[i];
+        if (a->buffer >= 0)
+            pointer[i] = run->memory.v[a->buffer].address + a->offset;
+        argument[i] = a->buffer >= 0 ? (void *)&pointer[i] : a->value;
+    }
+    CudaStatus status = run->cuda->launch(run->function[index], k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
+                                          k->block[2], k->shared, NULL, argument, NULL);
+    free(pointer);
+    free(argument);
+    return check(run, status, "launching", k->name);
+}
+
+bool gpu_run(GpuRun *run, float *milliseconds)
+{
+    const Cuda *cuda = run->cuda;
+    if (!fill(run) || !check(run, cuda->event_record(cuda->event[0], NULL), "timing", run->launch->label))
+        return false;
+    for (u32 i = 0; i < run->launch->kernels.n; i++)
+        if (!launch_kernel(run, i))
+            return false;
+    return check(run, cuda->event_record(cuda->event[1], NULL), "timing", run->launch->label) &&
+           check(run, cuda->event_wait(cuda->event[1]), "running", run->launch->label) &&
+           check(run, cuda->event_elapsed(milliseconds, cuda->event[0], cuda->event[1]), "timing", run->launch->label);
+}
+
+u8 *gpu_contents(GpuRun *run, u32 k)
+{
+    const GpuMemory *m = &run->memory.v[k];
+    u8 *contents = mem_zalloc(m->bytes ? m->bytes : 1);
+    if (check(run, run->cuda->copy_out(contents, m->address, m->bytes), "reading", m->name))
+        return contents;
+    free(contents);
+    return NULL;
+}

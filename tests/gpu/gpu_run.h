@@ -1,0 +1,35 @@
+/* One module, loaded for one launch of a launch description. */
+#ifndef PTXOPT_TESTS_GPU_RUN_H
+#define PTXOPT_TESTS_GPU_RUN_H
+
+#include "cuda.h"
+#include "../exec/launch.h"
+
+/* Memory of the device that the launch may change: its buffers first, then the module's variables. */
+typedef struct GpuMemory {
+    const char *name;
+    CudaPointer address;
+    size_t bytes;
+    u8 *initial;       /* owned for variables */
+    bool owned, output;
+} GpuMemory;
+
+typedef struct GpuRun {
+    const Cuda *cuda;
+    const Launch *launch;
+    CudaModule *module;
+    CudaFunction **function; /* of each of the launch's kernels */
+    VEC(GpuMemory) memory;
+    char why[256];           /* what went wrong */
+} GpuRun;
+
+/* Loads `image` (a cubin, or PTX for the driver to compile), and makes the memory; `variables` are the names of the module's
+ * .global variables, NULL behind the last. False on failure, with the reason in `why`; gpu_close is due in any case. */
+bool gpu_open(GpuRun *run, const Cuda *cuda, const Launch *launch, const char *image, const char *const *variables);
+/* Gives the memory its first contents, runs all kernels of the launch, and answers their time. */
+bool gpu_run(GpuRun *run, float *milliseconds);
+/* The contents of memory k, to be freed; NULL on failure. */
+u8 *gpu_contents(GpuRun *run, u32 k);
+void gpu_close(GpuRun *run);
+
+#endif
