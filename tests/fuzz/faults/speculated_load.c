@@ -1,0 +1,28 @@
+/* A load moves up before the branch behind which it stands: its address may be out of bounds when the branch goes elsewhere. */
+#include "ir/cfg.h"
+#include "ir/edit.h"
+#include "phase/phase.h"
+
+/* The block's first instruction, a load: its address is known before. */
+static Instr *leading_load(Block *b)
+{
+    Instr *i = b->first;
+    while (i && i->kind == INSTR_LOC)
+        i = i->next;
+    return i && i->kind == INSTR_OP && i->op->opcode == OPC_LD && i->op->space == SPACE_GLOBAL && !i->guard ? i : NULL;
+}
+
+bool fault_speculated_load(PhaseRun *run)
+{
+    bool changed = false;
+    for_each_block(b, run->fn) {
+        Block *before = cfg_single_pred(run->fn, b);
+        Instr *load = leading_load(b), *branch = before ? block_terminator(before) : NULL;
+        if (!load || !branch || !branch->guard || before->scope != b->scope || !phase_may_rewrite(run))
+            continue;
+        instr_remove(load);
+        instr_insert_before(branch, load);
+        changed = true;
+    }
+    return changed;
+}

@@ -1,0 +1,19 @@
+/* A branch that diverges gets .uni, as one that was merged with a uniform one would. */
+#include "ir/edit.h"
+#include "phase/phase.h"
+
+bool fault_uniform_branch(PhaseRun *run)
+{
+    bool changed = false;
+    analyses_require(run->an, AN_UNIFORM);
+    for_each_block(b, run->fn) {
+        Instr *branch = block_terminator(b);
+        bool divergent = branch && branch->op->opcode == OPC_BRA && branch->guard && !op_has(branch->op, OPF_UNIFORM_HINT) &&
+                         !uniform_has(&run->an->uniform->branch_warp, b->id);
+        if (!divergent || !phase_may_rewrite(run))
+            continue;
+        instr_set_op(branch, isa_decode(run->fn->module->isa, "bra.uni", 7));
+        changed = true;
+    }
+    return changed;
+}

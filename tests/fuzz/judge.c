@@ -1,0 +1,272 @@
+#include "judge.h"
+
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "optimize.h"
+#include "parse/parse.h"
+
+extern char **environ;
+
+const char *verdict_name(Verdict v)
+{
+    static const char *const names[] = {"bad-input", "crashed", "hangs", "internal-error", "broken-output", "refused-by-ptxas",
+        "memory-differs", "new-finding", "unstable"};
+    return v >= BAD_INPUT && v < VERDICTS ? names[v - BAD_INPUT] : v == CLEAN ? "clean" : "usage";
+}
+
+/* ---- ptxas ------------------------------------------------------------------------------------------------------ */
+
+static bool run_ptxas(const char *target, const char *file, const char *log)
+{
+    const char *ptxas = getenv("PTXAS");
+    char *argv[] = {(char *)ptxas, "-arch", (char *)target, "-o", "/dev/null", (char *)file, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 1, log, 0x241 /* write, create, truncate */, 0644);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    pid_t child;
+    int status = 1;
+    if (posix_spawn(&child, ptxas, &actions, NULL, argv, environ) == 0)
+        waitpid(child, &status, 0);
+    posix_spawn_file_actions_destroy(&actions);
+    return status == 0;
+}
+
+/* The text ends with a NUL. What ptxas said goes to j->message when it refuses. */
+static bool assembles(Judge *j, const Text *ptx)
+{
+    char file[512], log[520], target[16] = "sm_75";
+    snprintf(file, sizeof file, "%s.ptx", j->options.work);
+    snprintf(log, sizeof log, "%s.log", j->options.work);
+    const char *named = strstr(ptx->v, ".target sm_");
+    if (named)
+        sscanf(named, ".target %15[a-z0-9_]", target);
+    FILE *out = fopen(file, "w");
+    if (!out)
+        return false;
+    fwrite(ptx->v, 1, ptx->n, out);
+    fclose(out);
+    bool ok = run_ptxas(target, file, log);
+    FILE *said = ok ? NULL : fopen(log, "r");
+    if (said) {
+        char buffer[2000];
+        size_t n = fread(buffer, 1, sizeof buffer, said);
+        text_append(&j->message, buffer, n);
+        fclose(said);
+    }
+    unlink(file);
+    unlink(log);
+    return ok;
+}
+
+/* ---- running ---------------------------------------------------------------------------------------------------- */
+
+enum { INSTRUCTIONS_MAX = 3000000 }; /* warp instructions per launch */
+
+typedef struct Loaded {
+    Arena arena;
+    Diag diag;
+    Module *module;
+    Program *program;
+} Loaded;
+
+/* Complaints go to `message`. The text ends with a NUL. */
+static bool load(Loaded *l, const Text *ptx, Text *message)
+{
+    Str text = {ptx->v, ptx->n};
+    char *said = NULL;
+    size_t size = 0;
+    *l = (Loaded){0};
+    FILE *messages = open_memstream(&said, &size);
+    diag_init(&l->diag, messages, "kernel.ptx", text);
+    l->module = parse_module(&l->arena, "kernel.ptx", text, &l->diag);
+    fclose(messages);
+    text_append(message, said, size);
+    free(said);
+    if (l->diag.errors == 0)
+        l->program = program_new(&l->arena, l->module, "kernel.ptx");
+    return l->program != NULL;
+}
+
+static void unload(Loaded *l)
+{
+    if (l->program)
+        program_free(l->program);
+    module_free(l->module);
+    diag_free(&l->diag);
+    arena_free(&l->arena);
+}
+
+static RunResult run_once(Judge *j, Arena *arena, Program *p, u32 run)
+{
+    RunOptions options = {.seed = 1 + run % j->options.seeds, .limit = INSTRUCTIONS_MAX};
+    j->runs++;
+    return run_launch(arena, p, &j->launches.launches.v[run / j->options.seeds], &options);
+}
+
+static void describe(Judge *j, const char *what, const Finding *f)
+{
+    text_printf(&j->message, "%s: %s %s\n", what, finding_name(f->kind), f->subject);
+    for (u32 i = 0; i < COUNT_OF(f->where) && f->where[i]; i++)
+        text_printf(&j->message, "    at %s\n", f->where[i]);
+}
+
+/* Whether the kernel, not optimized, is one to judge by. */
+static bool run_is_clean(Judge *j, const RunResult *r, u32 run)
+{
+    if (r->error || r->unsupported) {
+        text_printf(&j->message, "cannot run: %s\n", r->error ? r->error : r->unsupported);
+        return false;
+    }
+    for (u32 i = 0; i < r->findings.n; i++)
+        describe(j, "found before optimizing", &r->findings.v[i]);
+    if (r->findings.n || r->stopped)
+        return false;
+    if (run % j->options.seeds != 0 && run_hash(r) != run_hash(&j->before.v[j->before.n - 2])) {
+        text_printf(&j->message, "the outputs depend on the schedule or on uninitialized values\n");
+        return false;
+    }
+    return true;
+}
+
+Verdict judge_open(Judge *j, const JudgeOptions *options, const char *ptx, u32 ptx_len, const char *launch, u32 launch_len)
+{
+    *j = (Judge){.options = *options};
+    text_append(&j->ptx, ptx, ptx_len);
+    text_str(&j->ptx);
+    Loaded l;
+    bool ok = launch_parse(&j->arena, "case.launch", (Str){launch, launch_len}, &j->launches) &&
+              load(&l, &j->ptx, &j->message);
+    if (!ok) {
+        text_printf(&j->message, "does not parse\n");
+        return BAD_INPUT;
+    }
+    for (u32 run = 0; ok && run < j->launches.launches.n * j->options.seeds; run++) {
+        vec_push(&j->before, run_once(j, &l.arena, l.program, run));
+        ok = run_is_clean(j, &vec_last(&j->before), run);
+    }
+    unload(&l); /* findings, which name its places, are not kept: there are none */
+    if (ok && options->ptxas) {
+        j->assembles = assembles(j, &j->ptx);
+        vec_clear(&j->message);
+    }
+    return ok ? CLEAN : BAD_INPUT;
+}
+
+void judge_close(Judge *j)
+{
+    for (u32 i = 0; i < j->before.n; i++)
+        run_result_free(&j->before.v[i]);
+    vec_free(&j->before);
+    vec_free(&j->seen);
+    vec_free(&j->message);
+    vec_free(&j->ptx);
+    launch_free(&j->launches);
+    arena_free(&j->arena);
+}
+
+/* ---- comparing -------------------------------------------------------------------------------------------------- */
+
+static bool same_outputs(Judge *j, const RunResult *before, const RunResult *after)
+{
+    for (u32 i = 0; i < before->outputs.n; i++) {
+        const Object *a = &before->outputs.v[i], *b = &after->outputs.v[i];
+        u64 at = 0;
+        while (at < a->bytes && a->data[at] == b->data[at])
+            at++;
+        if (at == a->bytes)
+            continue;
+        at &= ~(u64)3;
+        text_printf(&j->message, "output %s, byte %llu: %02x%02x%02x%02x before, %02x%02x%02x%02x after\n", a->name,
+                    (unsigned long long)at, a->data[at + 3], a->data[at + 2], a->data[at + 1], a->data[at], b->data[at + 3],
+                    b->data[at + 2], b->data[at + 1], b->data[at]);
+        return false;
+    }
+    return true;
+}
+
+static Verdict compare_run(Judge *j, Loaded *l, u32 run)
+{
+    RunResult after = run_once(j, &l->arena, l->program, run);
+    Verdict verdict = CLEAN;
+    if (after.error || after.unsupported) {
+        text_printf(&j->message, "cannot run: %s\n", after.error ? after.error : after.unsupported);
+        verdict = BROKEN;
+    } else if (after.findings.n || after.stopped) {
+        for (u32 i = 0; i < after.findings.n; i++)
+            describe(j, "new", &after.findings.v[i]);
+        verdict = FINDING;
+    } else if (!same_outputs(j, &j->before.v[run], &after)) {
+        verdict = MEMORY;
+    }
+    if (verdict != CLEAN)
+        text_printf(&j->message, "launch %s, seed %u\n", j->launches.launches.v[run / j->options.seeds].label,
+                    1 + run % j->options.seeds);
+    run_result_free(&after);
+    return verdict;
+}
+
+static Verdict compare(Judge *j, Text *after)
+{
+    Loaded l;
+    Verdict verdict = load(&l, after, &j->message) ? CLEAN : BROKEN;
+    for (u32 run = 0; verdict == CLEAN && run < j->before.n; run++)
+        verdict = compare_run(j, &l, run);
+    unload(&l);
+    return verdict;
+}
+
+static Verdict verdict_of(Optimized result)
+{
+    static const Verdict verdict[] = {[OPTIMIZED] = CLEAN, [BAD_FLAGS] = USAGE, [BAD_TEXT] = BROKEN, [BROKE_FUNCTION] = INTERNAL};
+    return verdict[result];
+}
+
+static bool same_text(const Text *a, const Text *b) { return a->n == b->n && memcmp(a->v, b->v, a->n) == 0; }
+
+static bool run_before(Judge *j, const Text *after)
+{
+    u64 hash = 0xcbf29ce484222325;
+    for (u32 i = 0; i < after->n; i++)
+        hash = (hash ^ (u8)after->v[i]) * 0x100000001b3;
+    for (u32 i = 0; i < j->seen.n; i++)
+        if (j->seen.v[i] == hash)
+            return true;
+    vec_push(&j->seen, hash);
+    return false;
+}
+
+static Verdict check_stable(Judge *j, const char *flags, const Text *after)
+{
+    Text again = {0};
+    Verdict verdict = verdict_of(optimize_text(flags, after->v, after->n, &again, &j->message));
+    if (verdict == CLEAN && !same_text(after, &again)) {
+        text_printf(&j->message, "a second run changes the output\n");
+        verdict = UNSTABLE;
+    }
+    vec_free(&again);
+    return verdict;
+}
+
+Verdict judge_check(Judge *j, const char *flags, Text *after)
+{
+    char all[FLAGS_BYTES + 16];
+    vec_clear(&j->message);
+    snprintf(all, sizeof all, "%s%s", j->options.no_verify ? "" : "--verify-each ", flags);
+    Verdict verdict = verdict_of(optimize_text(all, j->ptx.v, j->ptx.n, after, &j->message));
+    if (verdict != CLEAN || same_text(&j->ptx, after))
+        return verdict;
+    text_str(after);
+    if (run_before(j, after))
+        return CLEAN;
+    j->rewritten++;
+    verdict = compare(j, after);
+    if (verdict == CLEAN && !j->options.once && !strstr(flags, "--opt-bisect-limit"))
+        verdict = check_stable(j, all, after);
+    if (verdict == CLEAN && j->assembles && !assembles(j, after))
+        verdict = REFUSED;
+    return verdict;
+}

@@ -1,0 +1,55 @@
+/* Whether one kernel survives ptxopt: it is run before and after, and the memory and what the interpreter's watches found
+ * are compared. */
+#ifndef PTXOPT_TESTS_FUZZ_JUDGE_H
+#define PTXOPT_TESTS_FUZZ_JUDGE_H
+
+#include "../exec/run.h"
+#include "base/diag.h"
+#include "text.h"
+
+/* Also the exit status of `fuzz-exec --check`. */
+typedef enum Verdict {
+    CLEAN = 0,
+    USAGE = 2,
+    BAD_INPUT = 20, /* the kernel itself: does not parse, does not run, is not clean, depends on the schedule */
+    CRASHED,        /* ptxopt or the interpreter, by a signal */
+    HANGS,
+    INTERNAL,       /* ptxopt reports an internal error: --verify-each */
+    BROKEN,         /* the output does not parse */
+    REFUSED,        /* ptxas takes the input and refuses the output */
+    MEMORY,         /* other outputs */
+    FINDING,        /* a watch finds what it did not find before */
+    UNSTABLE,       /* a second run changes something */
+    VERDICTS
+} Verdict;
+const char *verdict_name(Verdict v);
+
+typedef struct JudgeOptions {
+    u32 seeds;        /* schedules per launch */
+    bool no_verify;   /* leave --verify-each out: what does the interpreter see alone? */
+    bool once;        /* leave the second run out */
+    bool ptxas;       /* assemble, too */
+    const char *work; /* prefix of temporary files for ptxas */
+} JudgeOptions;
+
+typedef struct Judge {
+    JudgeOptions options;
+    Arena arena;
+    Diag diag;
+    Text ptx;               /* the kernel; owned */
+    LaunchFile launches;
+    Program *program;
+    VEC(RunResult) before;  /* launch by launch, seed by seed */
+    VEC(u64) seen;          /* hashes of outputs that were run already */
+    Text message;           /* about the last verdict that was not CLEAN */
+    bool assembles;         /* ptxas takes it */
+    u32 runs, rewritten;    /* executions; outputs that differed from the input */
+} Judge;
+
+/* Runs the kernel as it is. Answers CLEAN or BAD_INPUT. The launches' text must stay. */
+Verdict judge_open(Judge *j, const JudgeOptions *options, const char *ptx, u32 ptx_len, const char *launch, u32 launch_len);
+/* Optimizes with these flags of ptxopt's command line, and compares. `after` gets the output, if there is one. */
+Verdict judge_check(Judge *j, const char *flags, Text *after);
+void judge_close(Judge *j);
+
+#endif

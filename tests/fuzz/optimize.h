@@ -1,0 +1,17 @@
+/* ptxopt in this process. Apart from judge.c, because the interpreter and the analyses each have their own `Compare`. */
+#ifndef PTXOPT_TESTS_FUZZ_OPTIMIZE_H
+#define PTXOPT_TESTS_FUZZ_OPTIMIZE_H
+
+#include "text.h"
+
+enum { FLAGS_BYTES = 1024 };
+
+typedef enum Optimized { OPTIMIZED, BAD_FLAGS, BAD_TEXT, BROKE_FUNCTION } Optimized;
+
+/* Text in, text out, with flags of the command line; what is said on the way goes to `messages`. ptx[len] is NUL. */
+Optimized optimize_text(const char *flags, const char *ptx, u32 len, Text *out, Text *messages);
+
+/* The phases that some -O runs, in their order; NULL behind the last one. */
+const char *optimize_phase(u32 n);
+
+#endif

@@ -1,0 +1,64 @@
+/* Growable text, and the random numbers of the generators (splitmix64: Steele, Lea, Flood, 2014). */
+#ifndef PTXOPT_TESTS_FUZZ_TEXT_H
+#define PTXOPT_TESTS_FUZZ_TEXT_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/types.h"
+#include "base/vec.h"
+
+/* Not NUL-terminated between calls; text_str() makes it so. */
+typedef VEC(char) Text;
+
+static inline void text_append(Text *t, const char *p, size_t len)
+{
+    vec_reserve(t, t->n + (u32)len + 1);
+    if (len)
+        memcpy(t->v + t->n, p, len);
+    t->n += (u32)len;
+}
+
+static inline void text_vprintf(Text *t, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int len = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    vec_reserve(t, t->n + (u32)len + 1);
+    vsnprintf(t->v + t->n, (size_t)len + 1, format, arguments);
+    t->n += (u32)len;
+}
+
+__attribute__((format(printf, 2, 3))) static inline void text_printf(Text *t, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    text_vprintf(t, format, arguments);
+    va_end(arguments);
+}
+
+/* Valid until the next change. */
+static inline char *text_str(Text *t)
+{
+    vec_reserve(t, t->n + 1);
+    t->v[t->n] = '\0';
+    return t->v;
+}
+
+typedef struct Random { u64 state; } Random;
+
+static inline u64 random_next(Random *r)
+{
+    u64 z = r->state += 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+static inline u32 random_below(Random *r, u32 n) { return (u32)(random_next(r) >> 33) % n; }
+static inline i64 random_between(Random *r, i64 low, i64 high) { return low + (i64)random_below(r, (u32)(high - low + 1)); }
+static inline bool random_percent(Random *r, u32 percent) { return random_below(r, 100) < percent; }
+
+#endif
