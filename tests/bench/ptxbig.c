@@ -1,0 +1,365 @@
+/* Writes large PTX for tests/bench/bench.sh.
+ *   ptxbig module MEGABYTES FILE...  the functions of the files again and again, each copy under names of its own
+ *   ptxbig function SHAPE BLOCKS     one function of about so many basic blocks, of one kind
+ *   ptxbig shapes                    the names of these kinds, one a line */
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMES_MAX = 256 };
+
+typedef struct Source {
+    char *text;
+    struct {
+        const char *text;
+        size_t len;
+    } name[NAMES_MAX]; /* declared at module level */
+    size_t names;
+} Source;
+
+static void fail(const char *what, const char *which)
+{
+    fprintf(stderr, "ptxbig: %s: %s\n", what, which);
+    exit(1);
+}
+
+static char *read_file(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    char *text = NULL;
+    size_t len = 0, got;
+    if (!file)
+        fail("cannot read", path);
+    do {
+        text = realloc(text, len + 65536 + 1);
+        got = text ? fread(text + len, 1, 65536, file) : 0;
+        len += got;
+    } while (got);
+    fclose(file);
+    if (!text)
+        fail("out of memory", path);
+    text[len] = '\0';
+    return text;
+}
+
+/* ---- tokens, as far as they are needed here --------------------------------------------------------------------- */
+
+static bool is_name_start(char c) { return isalpha((unsigned char)c) || c == '_' || c == '$' || c == '%'; }
+static bool is_name(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$'; }
+
+/* Behind the token, comment or blank that starts here. */
+static const char *token_end(const char *at)
+{
+    const char *end = at + 1;
+    if (is_name_start(*at) || isdigit((unsigned char)*at) || *at == '.') {
+        while (is_name(*end) || *end == '.' || *end == ':')
+            end++;
+        while (end[-1] == ':')
+            end--;
+        if (is_name_start(*at))
+            for (const char *dot = at; dot < end; dot++)
+                if (*dot == '.')
+                    return dot;
+    } else if (*at == '"') {
+        end += strcspn(end, "\"");
+        end += *end != '\0';
+    } else if (at[0] == '/' && at[1] == '/') {
+        end += strcspn(end, "\n");
+    }
+    return end;
+}
+
+static bool declares(const Source *s, const char *at, size_t len)
+{
+    for (size_t n = 0; n < s->names; n++)
+        if (s->name[n].len == len && !memcmp(s->name[n].text, at, len))
+            return true;
+    return false;
+}
+
+/* The version, target and address size are said once for the whole module. */
+static void drop_line(char *text, const char *directive)
+{
+    char *at = strstr(text, directive);
+    if (at)
+        memset(at, ' ', strcspn(at, "\n"));
+}
+
+static void load(Source *s, const char *path)
+{
+    s->text = read_file(path);
+    s->names = 0;
+    drop_line(s->text, ".version");
+    drop_line(s->text, ".target");
+    drop_line(s->text, ".address_size");
+    int depth = 0;
+    for (const char *at = s->text, *end; *at; at = end) {
+        end = token_end(at);
+        depth += (*at == '{' || *at == '(') - (*at == '}' || *at == ')');
+        size_t len = (size_t)(end - at);
+        if (depth > 0 || !is_name_start(*at) || declares(s, at, len))
+            continue;
+        if (s->names == NAMES_MAX)
+            fail("too many names", path);
+        s->name[s->names].text = at;
+        s->name[s->names++].len = len;
+    }
+}
+
+static size_t write_copy(const Source *s, unsigned copy)
+{
+    size_t written = 0;
+    for (const char *at = s->text, *end; *at; at = end) {
+        end = token_end(at);
+        size_t len = (size_t)(end - at);
+        written += fwrite(at, 1, len, stdout);
+        if (is_name_start(*at) && declares(s, at, len))
+            written += (size_t)printf("_%u", copy);
+    }
+    return written;
+}
+
+static void write_module(double megabytes, char **paths, int count)
+{
+    Source *sources = calloc((size_t)count, sizeof *sources);
+    if (!sources)
+        fail("out of memory", "module");
+    for (int i = 0; i < count; i++)
+        load(&sources[i], paths[i]);
+    puts(".version 9.0\n.target sm_90\n.address_size 64");
+    size_t written = 0, wanted = (size_t)(megabytes * 1e6);
+    for (unsigned copy = 0; written < wanted; copy++)
+        written += write_copy(&sources[copy % (unsigned)count], copy);
+    for (int i = 0; i < count; i++)
+        free(sources[i].text);
+    free(sources);
+}
+
+/* ---- one large function ----------------------------------------------------------------------------------------- */
+
+/* Each part is written once per unit, with `#` for the unit's number, `#+` for the next one, `~` for the one as far from the
+ * end, and `#7` for one of ten registers that it has for itself. */
+typedef struct Shape {
+    const char *name;
+    unsigned blocks; /* a unit, about */
+    const char *part, *between, *second;
+} Shape;
+
+static const Shape shapes[] = {
+    {"loops", 4, /* a diamond in a loop */
+     "$L_loop_#:\n"
+     "\tld.global.u32 \t%r#1, [%rd1+4];\n"
+     "\tadd.s32 \t%r#2, %r#1, %r1;\n"
+     "\tsetp.lt.s32 \t%p#1, %r#2, 17;\n"
+     "\t@%p#1 bra \t$L_then_#;\n"
+     "\tmad.lo.s32 \t%r#3, %r#1, %r#2, 7;\n"
+     "\tst.global.u32 \t[%rd1+8], %r#3;\n"
+     "\tbra.uni \t$L_join_#;\n"
+     "$L_then_#:\n"
+     "\tshl.b32 \t%r#4, %r#2, 3;\n"
+     "\txor.b32 \t%r#5, %r#4, %r#1;\n"
+     "\tst.global.u32 \t[%rd1+12], %r#5;\n"
+     "$L_join_#:\n"
+     "\tadd.s32 \t%r1, %r1, 1;\n"
+     "\tsetp.ne.s32 \t%p#2, %r1, 1#;\n"
+     "\t@%p#2 bra \t$L_loop_#;\n",
+     "", ""},
+    {"nest", 8, /* two loops in one, in an odd form of latch */
+     "$L_outer_#:\n"
+     "\tmov.u32 \t%r#1, 0;\n"
+     "$L_first_#:\n"
+     "\tld.global.u32 \t%r#2, [%rd1+4];\n"
+     "\tadd.s32 \t%r2, %r2, %r#2;\n"
+     "\tadd.s32 \t%r#1, %r#1, 1;\n"
+     "\tsetp.ge.s32 \t%p#1, %r#1, 16;\n"
+     "\t@!%p#1 bra \t$L_first_#;\n"
+     "\tmov.u32 \t%r#3, 0;\n"
+     "$L_second_#:\n"
+     "\tmad.lo.s32 \t%r2, %r2, %r#3, 5;\n"
+     "\tadd.s32 \t%r#3, %r#3, 1;\n"
+     "\tsetp.eq.s32 \t%p#2, %r#3, %r1;\n"
+     "\t@%p#2 bra \t$L_done_#;\n"
+     "\tbra.uni \t$L_second_#;\n"
+     "$L_done_#:\n"
+     "\tst.global.u32 \t[%rd1+8], %r2;\n"
+     "\tadd.s32 \t%r1, %r1, 1;\n"
+     "\tsetp.ne.s32 \t%p#3, %r1, 1#;\n"
+     "\t@%p#3 bra \t$L_outer_#;\n",
+     "", ""},
+    {"cases", 2, /* one value compared with all constants, one after another */
+     "\tsetp.eq.s32 \t%p#1, %r1, #;\n"
+     "\t@%p#1 bra \t$L_case_#;\n",
+     "\tbra.uni \t$L_end;\n",
+     "$L_case_#:\n"
+     "\tst.global.u32 \t[%rd1+4], %r#1;\n"
+     "\tbra.uni \t$L_end;\n"},
+    {"switches", 12, /* a chain of compares and a table */
+     "\tsetp.eq.s32 \t%p#1, %r1, 0;\n\t@%p#1 bra \t$L_a_#;\n"
+     "\tsetp.eq.s32 \t%p#2, %r1, 1;\n\t@%p#2 bra \t$L_b_#;\n"
+     "\tsetp.eq.s32 \t%p#3, %r1, 2;\n\t@%p#3 bra \t$L_c_#;\n"
+     "\tsetp.eq.s32 \t%p#4, %r1, 3;\n\t@%p#4 bra \t$L_d_#;\n"
+     "\tsetp.gt.u32 \t%p#5, %r2, 3;\n\t@%p#5 bra \t$L_e_#;\n"
+     "$L_table_#: .branchtargets $L_a_#, $L_b_#, $L_c_#, $L_d_#;\n"
+     "\tbrx.idx \t%r2, $L_table_#;\n"
+     "$L_a_#:\n\tst.global.u32 \t[%rd1+4], %r1;\n\tbra.uni \t$L_e_#;\n"
+     "$L_b_#:\n\tst.global.u32 \t[%rd1+8], %r1;\n\tbra.uni \t$L_e_#;\n"
+     "$L_c_#:\n\tst.global.u32 \t[%rd1+12], %r1;\n\tbra.uni \t$L_e_#;\n"
+     "$L_d_#:\n\tst.global.u32 \t[%rd1+16], %r1;\n"
+     "$L_e_#:\n\tld.global.u32 \t%r1, [%rd1+20];\n\tld.global.u32 \t%r2, [%rd1+24];\n",
+     "", ""},
+    {"tails", 4, /* both ways end alike */
+     "\tsetp.gt.s32 \t%p#1, %r1, #;\n"
+     "\t@%p#1 bra \t$L_else_#;\n"
+     "\tsub.s32 \t%r#1, %r1, %r2;\n"
+     "\tmul.lo.s32 \t%r#2, %r#1, 31;\n"
+     "\txor.b32 \t%r#3, %r#2, 5;\n"
+     "\tst.global.u32 \t[%rd1+4], %r#3;\n"
+     "\tst.global.u32 \t[%rd1+8], %r#2;\n"
+     "\tbra.uni \t$L_join_#;\n"
+     "$L_else_#:\n"
+     "\tshl.b32 \t%r#1, %r1, 3;\n"
+     "\tmul.lo.s32 \t%r#4, %r#1, 31;\n"
+     "\txor.b32 \t%r#5, %r#4, 5;\n"
+     "\tst.global.u32 \t[%rd1+4], %r#5;\n"
+     "\tst.global.u32 \t[%rd1+8], %r#4;\n"
+     "$L_join_#:\n"
+     "\tld.global.u32 \t%r1, [%rd1];\n",
+     "", ""},
+    {"returns", 2, /* all ways end alike */
+     "\tld.global.u32 \t%r#1, [%rd1+4];\n"
+     "\tsetp.gt.s32 \t%p#1, %r#1, #;\n"
+     "\t@%p#1 bra \t$L_out_#;\n",
+     "\tret;\n",
+     "$L_out_#:\n"
+     "\tadd.s32 \t%r#2, %r#1, #;\n"
+     "\tmul.lo.s32 \t%r#3, %r#2, 31;\n"
+     "\txor.b32 \t%r#4, %r#3, 5;\n"
+     "\tst.global.u32 \t[%rd1+4], %r#4;\n"
+     "\tret;\n"},
+    {"barriers", 3,
+     "\tst.shared.u32 \t[%rd3], %r1;\n"
+     "\tbar.sync \t0;\n"
+     "\tsetp.gt.s32 \t%p#1, %r2, #;\n"
+     "\t@%p#1 bra \t$L_skip_#;\n"
+     "\tld.shared.u32 \t%r#1, [%rd3+4];\n"
+     "\tadd.s32 \t%r1, %r1, %r#1;\n"
+     "$L_skip_#:\n"
+     "\tbar.sync \t0;\n"
+     "\tbar.sync \t0;\n",
+     "", ""},
+    {"conditions", 4, /* several at a time */
+     "\tld.global.v4.u32 \t{%r#1, %r#2, %r#3, %r#4}, [%rd1];\n"
+     "\tsetp.ge.s32 \t%p#1, %r#1, 17;\n"
+     "\t@%p#1 bra \t$L_end_#;\n"
+     "\tsetp.gt.s32 \t%p#2, %r#2, 15;\n"
+     "\t@%p#2 bra \t$L_end_#;\n"
+     "\tand.b32 \t%r#5, %r#3, 7;\n"
+     "\tsetp.eq.s32 \t%p#3, %r#5, 3;\n"
+     "\t@%p#3 bra \t$L_end_#;\n"
+     "\tatom.global.add.u32 \t%r#6, [%rd1], %r2;\n"
+     "$L_end_#:\n"
+     "\tst.global.u32 \t[%rd1+8], %r#4;\n",
+     "", ""},
+    {"guards", 1, /* all to one end */
+     "\tadd.s32 \t%r#1, %r1, #;\n"
+     "\txor.b32 \t%r#2, %r#1, %r2;\n"
+     "\tsetp.ge.s32 \t%p#1, %r#2, 17;\n"
+     "\t@%p#1 bra \t$L_end;\n",
+     "", ""},
+    {"correlated", 5, /* the second test is decided by the first */
+     "\tsetp.lt.s32 \t%p#1, %r1, %r2;\n"
+     "\t@%p#1 bra \t$L_one_#;\n"
+     "\tst.global.u32 \t[%rd1+4], %r2;\n"
+     "$L_one_#:\n"
+     "\tadd.s32 \t%r#1, %r2, 3;\n"
+     "\tsetp.ge.s32 \t%p#2, %r1, %r2;\n"
+     "\t@%p#2 bra \t$L_two_#;\n"
+     "\tst.global.u32 \t[%rd1+8], %r#1;\n"
+     "$L_two_#:\n"
+     "\tld.global.u32 \t%r1, [%rd1];\n",
+     "", ""},
+    {"states", 2, /* a loop around a variable that says what comes next */
+     "\tsetp.ne.s32 \t%p#1, %r2, #;\n"
+     "\t@%p#1 bra \t$L_next_#;\n"
+     "\tst.global.u32 \t[%rd1+4], %r1;\n"
+     "\tmov.u32 \t%r2, #+;\n"
+     "$L_next_#:\n",
+     "", ""},
+    {"deep", 2, /* each inside the one before */
+     "\tld.global.u32 \t%r#1, [%rd1+4];\n"
+     "\tsetp.gt.s32 \t%p#1, %r#1, %r1;\n"
+     "\t@%p#1 bra \t$L_out_#;\n",
+     "",
+     "\tst.global.u32 \t[%rd1+4], %r1;\n"
+     "$L_out_~:\n"
+     "\tst.global.u32 \t[%rd1+8], %r2;\n"},
+    {"live", 2, /* every register that is set is read at the end */
+     "\tadd.s32 \t%r#1, %r1, #;\n"
+     "\tsetp.gt.s32 \t%p#1, %r#1, %r2;\n"
+     "\t@%p#1 bra \t$L_skip_#;\n"
+     "\tmul.lo.s32 \t%r1, %r1, 3;\n"
+     "$L_skip_#:\n",
+     "",
+     "\tadd.s32 \t%r2, %r2, %r#1;\n"},
+};
+
+static void write_part(const char *part, unsigned u, unsigned units)
+{
+    for (; *part; part++) {
+        if (*part == '~') {
+            printf("%u", units - 1 - u);
+        } else if (*part != '#') {
+            putchar(*part);
+        } else if (isdigit((unsigned char)part[1])) {
+            printf("%u", 10 * u + 10 + (unsigned)(*++part - '0'));
+        } else if (part[1] == '+') {
+            printf("%u", u + 1);
+            part++;
+        } else {
+            printf("%u", u);
+        }
+    }
+}
+
+static void write_shape(const Shape *shape, unsigned blocks)
+{
+    unsigned units = blocks / shape->blocks + 1;
+    puts(".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 s[1024];");
+    puts(".visible .entry large(.param .u64 out, .param .u32 n)\n{");
+    printf("\t.reg .pred \t%%p<%u>;\n\t.reg .b32 \t%%r<%u>;\n\t.reg .b64 \t%%rd<4>;\n", 10 * units + 10, 10 * units + 10);
+    puts("\tld.param.u64 \t%rd1, [out];\n\tld.param.u32 \t%r1, [n];\n\tmov.u64 \t%rd3, s;\n\tmov.u32 \t%r2, %ctaid.x;");
+    for (unsigned u = 0; u < units; u++)
+        write_part(shape->part, u, units);
+    fputs(shape->between, stdout);
+    for (unsigned u = 0; u < units; u++)
+        write_part(shape->second, u, units);
+    puts("$L_end:\n\tst.global.u32 \t[%rd1], %r2;\n\tret;\n}");
+}
+
+static void write_function(const char *name, unsigned blocks)
+{
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+        if (!strcmp(shapes[s].name, name)) {
+            write_shape(&shapes[s], blocks);
+            return;
+        }
+    fail("no such shape", name);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 3 && !strcmp(argv[1], "module"))
+        write_module(atof(argv[2]), argv + 3, argc - 3);
+    else if (argc == 4 && !strcmp(argv[1], "function"))
+        write_function(argv[2], (unsigned)atoi(argv[3]));
+    else if (argc == 2 && !strcmp(argv[1], "shapes"))
+        for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+            puts(shapes[s].name);
+    else
+        fail("usage", "ptxbig module MEGABYTES FILE... | function SHAPE BLOCKS | shapes");
+    if (fflush(stdout) != 0 || ferror(stdout))
+        fail("cannot write", "standard output");
+    return 0;
+}

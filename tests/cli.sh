@@ -1,0 +1,237 @@
+#!/bin/sh
+# The command line from end to end. usage: [BUILD=build] tests/cli.sh
+# Each case runs in a folder of its own that holds in.ptx, where branch-folding finds something in the function `fold`,
+# nothing in `plain`, and may not touch `unknown`; bad.ptx, which is no PTX; and want.ptx, what -O1 makes of in.ptx.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. tests/lib.sh
+case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
+WORK=$BUILD/work/cli
+rm -rf "$WORK"
+mkdir -p "$WORK/input"
+
+cat >"$WORK/input/in.ptx" <<'END'
+.version 8.0
+.target sm_80
+.address_size 64
+.file 1 "fold.cu"
+
+.visible .entry fold(.param .u64 out)
+{
+	.reg .pred %p<2>;
+	.reg .b32 %r<3>;
+	.reg .b64 %rd<2>;
+	.loc 1 3 1
+	ld.param.u64 %rd1, [out];
+	mov.u32 %r1, %tid.x;
+	setp.eq.u32 %p1, %r1, 0;
+	.loc 1 4 2
+	@%p1 bra $zero;
+	st.global.u32 [%rd1], %r1;
+	bra $hop;
+$zero:
+	.loc 1 5 2
+	st.global.u32 [%rd1+4], %r1;
+	bra $hop;
+$hop:
+	bra $end;
+$end:
+	ret;
+}
+
+.visible .entry plain(.param .u64 out)
+{
+	ret; // as it stands
+}
+
+.visible .entry unknown(.param .u64 out)
+{
+	frobnicate.u32;
+	bra $next;
+$next:
+	ret;
+}
+END
+echo 'this is no PTX' >"$WORK/input/bad.ptx"
+
+ptxopt() { timeout 30 "$BUILD/ptxopt" "$@"; }
+
+# case_ NAME COMMANDS: passes when all of the commands succeed. They run under `set -e`, which overlooks `! command`: use `not`.
+case_number=0
+case_()
+{
+    case_number=$((case_number + 1))
+    case_dir=$WORK/$case_number
+    mkdir "$case_dir"
+    cp "$WORK/input"/* "$case_dir"
+    (
+        cd "$case_dir" || exit 1
+        set -e
+        eval "$2"
+    ) >"$case_dir.log" 2>&1 </dev/null
+    if [ $? = 0 ]; then echo "pass $1"; else
+        echo "fail $1"
+        echo "    $2"
+        sed 's/^/    /' "$case_dir.log" | tail -30
+    fi
+}
+
+# exits STATUS COMMAND...: what it says to standard error is then in `said`.
+exits()
+{
+    wanted=$1
+    shift
+    status=0
+    "$@" 2>said || status=$?
+    cat said >&2
+    [ "$status" = "$wanted" ]
+}
+says() { grep -q -e "$1" said; }
+silent() { [ ! -s said ]; }
+only() { [ "$(ls -A | sort | tr '\n' ' ')" = "$* " ]; } # the folder holds these files and no others
+refused() { exits 1 ptxopt "$@" -o out.ptx && [ ! -e out.ptx ]; } # no output is left
+not() { if "$@"; then return 1; fi; }
+differ() { not cmp -s "$1" "$2"; }
+
+ptxopt -O1 "$WORK/input/in.ptx" -o "$WORK/input/want.ptx" || echo 'fail -O1'
+
+{
+# ---- files --------------------------------------------------------------------------------------------------------
+case_ 'the output has what branch-folding made of it' 'differ in.ptx want.ptx; not grep -q "bra \$hop" want.ptx'
+case_ 'what no phase changed keeps its bytes' '
+    sed -n "/entry plain/,\$p" in.ptx >a; sed -n "/entry plain/,\$p" want.ptx >b; cmp a b'
+case_ 'a file to a file' 'exits 0 ptxopt -O1 in.ptx -o out.ptx; silent; cmp out.ptx want.ptx
+    only bad.ptx in.ptx out.ptx said want.ptx'
+case_ 'options may follow the files' 'ptxopt in.ptx -o out.ptx -O1; cmp out.ptx want.ptx'
+case_ 'standard input and output' 'ptxopt -O1 - -o - <in.ptx >out.ptx; cmp out.ptx want.ptx'
+case_ 'without -o to standard output' 'ptxopt -O1 in.ptx | cmp - want.ptx'
+case_ 'output may be the input' 'ptxopt -O1 in.ptx -o in.ptx; cmp in.ptx want.ptx'
+case_ 'a second run changes nothing' 'ptxopt -O1 want.ptx | cmp - want.ptx'
+case_ 'an empty name before -- is no option' 'cp in.ptx ./-x.ptx; ptxopt -O1 -o out.ptx -- -x.ptx; cmp out.ptx want.ptx'
+case_ 'permissions of a new file' 'umask 026; ptxopt in.ptx -o out.ptx; [ "$(stat -c %a out.ptx)" = 640 ]'
+case_ 'permissions of a replaced file' 'touch out.ptx; chmod 604 out.ptx; ptxopt -O1 in.ptx -o out.ptx
+    [ "$(stat -c %a out.ptx)" = 604 ]; cmp out.ptx want.ptx'
+case_ 'a link stays, its target is replaced' 'mkdir d; ln -s d/real.ptx link.ptx; ptxopt -O1 in.ptx -o link.ptx
+    [ -L link.ptx ]; cmp d/real.ptx want.ptx; [ "$(ls -A d)" = real.ptx ]'
+case_ '/dev/stdout to a pipe' 'ptxopt -O1 in.ptx -o /dev/stdout | cmp - want.ptx'
+case_ '/dev/stdout keeps what a log holds' 'echo before >log; ptxopt -O1 in.ptx -o /dev/stdout >>log
+    { echo before; cat want.ptx; } | cmp - log'
+case_ 'a named pipe' 'mkfifo pipe; cat pipe >out.ptx & ptxopt -O1 in.ptx -o pipe; wait $!; [ -p pipe ]; cmp out.ptx want.ptx'
+case_ 'a named pipe as input' 'mkfifo pipe; cat in.ptx >pipe & ptxopt -O1 pipe -o out.ptx; wait $!; cmp out.ptx want.ptx'
+case_ 'a device' 'ptxopt in.ptx -o /dev/null; [ -c /dev/null ]'
+
+case_ 'no such input' 'refused missing.ptx; says "ptxopt: error: cannot read .missing.ptx.: No such file or directory"'
+case_ 'a directory as input' 'mkdir d; refused d; says "cannot read .d.: Is a directory"'
+case_ 'a directory as output' 'mkdir d; exits 1 ptxopt in.ptx -o d; says "cannot write .d.: Is a directory"; [ -z "$(ls -A d)" ]'
+case_ 'no such directory for the output' 'exits 1 ptxopt in.ptx -o d/out.ptx; says "cannot write .d/out.ptx.: No such file"'
+case_ 'a link to itself as output' 'ln -s loop loop; exits 1 ptxopt in.ptx -o loop; says "cannot write .loop."'
+case_ 'a full device' 'exits 1 ptxopt in.ptx -o /dev/full; says "cannot write ./dev/full.: No space left on device"'
+case_ 'a full standard output' 'exits 1 ptxopt in.ptx >/dev/full; says "cannot write .-.: No space left"'
+case_ 'a full standard output for --help' 'exits 1 ptxopt --help >/dev/full; says "cannot write"'
+case_ 'a closed standard output' 'exits 1 ptxopt in.ptx >&-; says "cannot write"'
+case_ 'no room for the output: the old one stays, no temporary file' '
+    { cat in.ptx; yes "// filler" | head -2000; } >big.ptx; echo old >out.ptx
+    (ulimit -f 1; exits 1 ptxopt big.ptx -o out.ptx); says "cannot write .out.ptx.: File too large"; [ "$(cat out.ptx)" = old ]
+    only bad.ptx big.ptx in.ptx out.ptx said want.ptx'
+case_ 'bad input: no output' 'refused bad.ptx; says "^bad.ptx:1:1: error: "; says "^this is no PTX"; says "^ *^"'
+case_ 'bad input: the old output stays' 'echo old >out.ptx; exits 1 ptxopt bad.ptx -o out.ptx; [ "$(cat out.ptx)" = old ]
+    only bad.ptx in.ptx out.ptx said want.ptx'
+case_ 'bad input on standard input' 'exits 1 ptxopt - <bad.ptx >out.ptx; says "^<stdin>:1:1: error: "; [ ! -s out.ptx ]'
+as_nobody=
+if [ "$(id -u)" = 0 ]; then
+    cp "$BUILD/ptxopt" "$WORK/ptxopt"
+    as_nobody='setpriv --reuid=65534 --regid=65534 --clear-groups'
+    BUILD=$WORK $as_nobody test -x "$WORK/ptxopt" 2>/dev/null || as_nobody=no
+fi
+if [ "$as_nobody" = no ]; then
+    echo 'skip permissions that are refused: root may everything, and nobody cannot run ptxopt here'
+else
+    unprivileged() { $as_nobody "$BUILD/ptxopt" "$@"; }
+    case_ 'an unreadable input' 'chmod 000 in.ptx; exits 1 unprivileged in.ptx; says "cannot read .in.ptx.: Permission denied"'
+    case_ 'an output that is not writable' 'chmod 777 .; cp in.ptx out.ptx; chmod 444 out.ptx
+        exits 1 unprivileged in.ptx -o out.ptx; says "cannot write .out.ptx.: Permission denied"; cmp in.ptx out.ptx'
+    case_ 'a directory that is not writable' 'mkdir d; chmod 555 d; exits 1 unprivileged in.ptx -o d/out.ptx
+        says "cannot write .d/out.ptx.: Permission denied"'
+fi
+
+# ---- usage --------------------------------------------------------------------------------------------------------
+case_ 'no arguments' 'exits 1 ptxopt; says "no input file"; says "^usage: ptxopt"'
+case_ 'an unknown option' 'refused in.ptx --remark-file=x; says "unknown option .--remark-file.$"; says "ptxopt --help"'
+case_ 'a misspelt option' 'refused in.ptx --sats; says "unknown option .--sats.; did you mean .--stats.?"'
+case_ 'an ambiguous option' 'refused in.ptx --print; says "ambiguous"'
+case_ 'an unknown phase' 'refused in.ptx --passes=licm; says "unknown phase .licm.; --list-phases"'
+case_ 'a misspelt phase' 'refused in.ptx --disable=branch-foldin; says "did you mean .branch-folding.?"'
+case_ 'two inputs' 'refused in.ptx want.ptx; says "more than one input file"'
+case_ 'a level that is none' 'refused -O4 in.ptx; says "not .4."'
+case_ 'a number that is none' 'refused --opt-bisect-limit=many in.ptx; says "not .many."'
+case_ 'a knob that is no number' 'refused --branch-fold-max-iterations=1k in.ptx; says "takes a number, not .1k."'
+case_ '--help' 'ptxopt --help >help; grep -q "^usage: ptxopt" help; not grep -q ".\{81\}" help'
+case_ '--version' '[ "$(ptxopt --version | wc -l)" = 1 ]; ptxopt --version | grep -q "^ptxopt [0-9]*\.[0-9]*\.[0-9]* "'
+case_ '--list-phases' 'ptxopt --list-phases | grep -q "^branch-folding  *-O1  [a-z]"'
+
+# ---- phases -------------------------------------------------------------------------------------------------------
+case_ '-O0 gives the input' 'ptxopt -O0 in.ptx | cmp - in.ptx'
+case_ '-O2 is the default' 'ptxopt -O2 in.ptx >a; ptxopt in.ptx | cmp - a'
+case_ 'the last -O counts' 'ptxopt -O3 -O0 in.ptx | cmp - in.ptx'
+case_ '--passes runs whatever the level' 'ptxopt -O0 --passes=branch-folding in.ptx | cmp - want.ptx'
+case_ '--passes may repeat' 'ptxopt --passes=branch-folding,branch-folding in.ptx | cmp - want.ptx'
+case_ '--disable' 'ptxopt -O1 --disable=branch-folding in.ptx | cmp - in.ptx'
+case_ '--stop-after the first' 'ptxopt -O3 --stop-after=branch-folding in.ptx | cmp - want.ptx'
+case_ '--stop-after what does not run' 'refused -O0 --stop-after=branch-folding in.ptx; says "is not among the phases that run"'
+case_ 'a knob' 'ptxopt -O1 --disable-branch-fold in.ptx | cmp - in.ptx'
+case_ 'the negation of a knob' 'ptxopt -O1 --disable-branch-fold --no-disable-branch-fold in.ptx | cmp - want.ptx'
+case_ '--verify-each finds nothing' 'exits 0 ptxopt -O1 --verify-each in.ptx -o out.ptx; silent; cmp out.ptx want.ptx'
+case_ '--reprint settles' 'ptxopt -O0 --reprint in.ptx -o a; ptxopt -O0 --reprint a | cmp - a'
+
+# ---- reports ------------------------------------------------------------------------------------------------------
+case_ '--opt-bisect-limit=0 gives the input' 'exits 0 ptxopt -O1 --opt-bisect-limit=0 in.ptx -o out.ptx; cmp in.ptx out.ptx
+    says "^BISECT: NOT running rewrite (1) branch-folding on function (fold)$"; not says "BISECT: running"; not says plain'
+case_ '--opt-bisect-limit=1 does one rewrite' 'exits 0 ptxopt -O1 --opt-bisect-limit=1 in.ptx -o out.ptx
+    differ in.ptx out.ptx; [ "$(grep -c "BISECT: running" said)" = 1 ]; says "NOT running rewrite (2)"'
+case_ '--opt-bisect-limit=-1 does all' 'exits 0 ptxopt -O1 --opt-bisect-limit=-1 in.ptx -o out.ptx; cmp out.ptx want.ptx
+    says "BISECT: running rewrite (1) "; not says NOT'
+case_ '--print-before and --print-after' 'exits 0 ptxopt -O1 --print-before=branch-folding --print-after=all in.ptx -o out.ptx
+    says "^// \*\*\* before branch-folding: fold \*\*\*$"; says "^// \*\*\* after branch-folding: plain \*\*\*$"
+    sed -n "/after branch-folding: fold/,/^}/p" said | sed "1d; /^}/q" >a; sed -n "/entry fold/,/^}/p" want.ptx | cmp - a'
+case_ '--stats' 'exits 0 ptxopt -O1 --stats in.ptx -o out.ptx; cmp out.ptx want.ptx; says "^ *3 ptxopt - functions$"
+    says "^ *1 ptxopt - functions changed"; says "^ *1 ptxopt - functions that no phase may touch"; says "^ *2 branch-folding - functions seen"'
+case_ '--stats=json' 'exits 0 ptxopt -O1 --stats=json in.ptx -o out.ptx; says "^  \"functions\": 3,$"; says "^    \"branch-folding\": {"
+    if command -v python3 >/dev/null; then python3 -m json.tool said >/dev/null; fi'
+case_ '--stats=json of nothing' 'exits 0 ptxopt -O0 --stats=json in.ptx -o out.ptx; says "\"phases\": {}"
+    if command -v python3 >/dev/null; then python3 -m json.tool said >/dev/null; fi'
+case_ '--time' 'exits 0 ptxopt -O1 --time in.ptx -o out.ptx; cmp out.ptx want.ptx; says "timing report"
+    for row in "(read)" "(parse)" "(print)" branch-folding Total; do says "^ *[0-9.]* ( *[0-9.]*%)  $row\$"; done'
+
+# Every record: a tag, then Pass, Name, DebugLoc, Function, Args and at least one argument, then dots.
+records='function bad(why) { print FILENAME ":" NR ": " why; exit 1 }
+    /^--- !(Passed|Missed|Analysis)$/ { if (want) bad("inside a record"); want = "Pass"; records++; next }
+    want == "" { bad("outside a record") }
+    /^Pass: +[a-z0-9-]+$/ && want == "Pass" { want = "Name"; next }
+    /^Name: +[A-Z][A-Za-z0-9]*$/ && want == "Name" { want = "DebugLoc"; next }
+    /^DebugLoc: +{ File: .+, Line: [0-9]+, Column: [0-9]+ }$/ && want == "DebugLoc" { want = "Function"; next }
+    /^Function: +\047.*\047$/ && want == "Function" { want = "Args"; next }
+    /^Args:$/ && want == "Args" { want = "argument"; next }
+    /^  - [A-Z][a-z]*: [\047"].*[\047"]$/ && want ~ /argument|end/ { want = "end"; next }
+    /^    DebugLoc: +{ File: .+, Line: [0-9]+, Column: [0-9]+ }$/ && want == "end" { next }
+    /^\.\.\.$/ && want == "end" { want = ""; next }
+    { bad("not " want) }
+    END { if (want != "" || records == 0) exit 1 }'
+case_ '--remarks writes records' 'exits 0 ptxopt -O1 --remarks=r.yaml in.ptx -o out.ptx; silent; cmp out.ptx want.ptx
+    awk "$records" r.yaml; grep -q "^--- !Passed" r.yaml; grep -q "^Pass: *branch-folding$" r.yaml; grep -q "  - Source: .fold.cu:" r.yaml'
+case_ '--remarks says what no phase may touch' 'ptxopt -O1 --remarks=r.yaml in.ptx -o out.ptx
+    grep -A2 "^Name: *Untouchable" r.yaml | grep -q "Line: 36, Column: 2 }"; grep -A2 "^Name: *Untouchable" r.yaml | grep -q unknown'
+case_ '--remarks of nothing' 'ptxopt -O0 --remarks=r.yaml in.ptx -o out.ptx; [ -e r.yaml ]; [ ! -s r.yaml ]'
+case_ '--remarks to standard output' 'ptxopt -O1 --remarks=- in.ptx -o out.ptx >r.yaml; awk "$records" r.yaml; cmp out.ptx want.ptx'
+case_ '--remarks beside a module on standard output' 'exits 1 ptxopt --remarks=- in.ptx; says "cannot both"'
+case_ '--remarks that cannot be written' 'refused --remarks=d/r.yaml in.ptx; says "cannot write .d/r.yaml.: No such file"'
+case_ '--remarks to a full device' 'refused -O1 --remarks=/dev/full in.ptx; says "cannot write ./dev/full.: No space left"'
+case_ '--dump-cfg' 'ptxopt -O1 --dump-cfg=graphs in.ptx -o out.ptx; cmp out.ptx want.ptx
+    [ "$(ls graphs | tr "\n" " ")" = "fold.dot plain.dot unknown.dot " ]; grep -q "label=\"T\"" graphs/fold.dot
+    if command -v dot >/dev/null; then for graph in graphs/*; do dot -Tsvg "$graph" -o /dev/null; done; fi'
+case_ '--dump-cfg of the input, loops as boxes' '
+    printf "%s\n" ".version 8.0" ".target sm_80" ".func f() {" ".reg .pred p;" "A: @p bra B;" "bra A;" "B: ret; }" >loop.ptx
+    ptxopt -O0 --dump-cfg=graphs loop.ptx -o out.ptx; grep -q "subgraph cluster_" graphs/f.dot'
+case_ '--dump-cfg where there is a file' 'refused --dump-cfg=in.ptx in.ptx; says "cannot write the graph of .fold. to .in.ptx.: Not a directory"'
+case_ '--dump-cfg in a folder that is missing' 'refused --dump-cfg=a/b in.ptx; says "cannot make directory .a/b.: No such file"'
+} >"$WORK/log"
+tally "${NAME:-cli}" "$WORK/log"

@@ -1,0 +1,72 @@
+# What the test scripts share; to be sourced. Sets PTXAS (empty: not at hand), BUILD, JOBS.
+
+BUILD=${BUILD:-build}
+JOBS=${JOBS:-2}
+export BUILD JOBS
+
+# The program's path: from PATH, $CUDA_HOME, or where the toolkit installs itself; empty when there is none.
+cuda_tool()
+{
+    for tool in "$(command -v "$1")" "${CUDA_HOME:+$CUDA_HOME/bin/$1}" /usr/local/cuda/bin/"$1" /usr/local/cuda-*/bin/"$1"; do
+        if [ -n "$tool" ] && [ -x "$tool" ]; then echo "$tool"; return; fi
+    done
+}
+if [ -z "${PTXAS+set}" ]; then
+    PTXAS=$(cuda_tool ptxas)
+    PTXAS_VERSION=${PTXAS:+$("$PTXAS" --version | tail -1)}
+    export PTXAS PTXAS_VERSION
+fi
+
+# The target that the PTX file names (sm_90a); the oldest that ptxas knows where that is older or missing.
+ptx_target()
+{
+    tr '\r' '\n' <"$1" | awk '
+        /^[ \t]*\.target/ && match($0, /sm_[0-9]+[a-z]*/) { target = substr($0, RSTART, RLENGTH); exit }
+        END { print substr(target, 4) + 0 < 75 ? "sm_75" : target }'
+}
+
+# assemble FILE TARGET [OPTION...]: prints the path of the cubin, or, with status 1 where ptxas refuses the file, of what
+# ptxas said. Results are kept by content in $BUILD/cache.
+assemble()
+{
+    assemble_file=$1 assemble_target=$2
+    shift 2
+    assemble_key=$({ cat "$assemble_file"; echo "$assemble_target $* $PTXAS_VERSION"; } | sha256sum | cut -c1-32)
+    assemble_path=$BUILD/cache/$assemble_key
+    if [ ! -e "$assemble_path.cubin" ] && [ ! -e "$assemble_path.err" ]; then
+        mkdir -p "$BUILD/cache"
+        if "$PTXAS" -arch "$assemble_target" "$@" -o "$assemble_path.$$" "$assemble_file" >"$assemble_path.log.$$" 2>&1; then
+            mv "$assemble_path.$$" "$assemble_path.cubin"
+            rm -f "$assemble_path.log.$$"
+        else
+            rm -f "$assemble_path.$$"
+            mv "$assemble_path.log.$$" "$assemble_path.err"
+        fi
+    fi
+    if [ -e "$assemble_path.cubin" ]; then echo "$assemble_path.cubin"; else echo "$assemble_path.err"; return 1; fi
+}
+
+# Suites that say less without ptxas say so: as a skipped case.
+skip_without_ptxas()
+{
+    [ -n "$PTXAS" ] || echo "skip $1: ptxas is not at hand"
+}
+
+# each SCRIPT <LIST: runs `SCRIPT --case FILE` for every line, JOBS at once. A case prints `pass FILE`, `skip FILE: why`,
+# or `fail FILE: why` with details on the lines behind it, in one write.
+each()
+{
+    xargs -P "$JOBS" -n 8 sh "$1" --case
+}
+
+# tally NAME LOG: prints all but the passed cases (a reasonable part of them), and the closing line; the status says whether
+# none failed.
+tally()
+{
+    grep -v '^pass ' "$2" | head -400
+    tally_failed=$(grep -c '^fail ' "$2")
+    tally_skipped=$(grep -c '^skip ' "$2")
+    [ "$tally_skipped" = 0 ] && tally_skipped= || tally_skipped=", $tally_skipped skipped"
+    echo "$1: $(grep -c '^pass ' "$2") passed, $tally_failed failed$tally_skipped"
+    [ "$tally_failed" = 0 ]
+}

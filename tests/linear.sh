@@ -1,0 +1,29 @@
+#!/bin/sh
+# Time and memory grow no faster than the function: of every shape that ptxbig knows, ten times as many blocks take at most
+# thirty times the CPU time and fifteen times the memory (caches cost some; what is quadratic takes a hundred times as
+# much). usage: [BUILD=build] tests/linear.sh
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. tests/lib.sh
+WORK=$BUILD/work/linear
+LOG=$WORK/log
+SMALL=2000 LARGE=20000
+mkdir -p "$WORK"
+: >"$LOG"
+
+# took BLOCKS RUNS: `seconds kilobytes status` for one function of the shape.
+took()
+{
+    "$BUILD/ptxbig" function "$shape" "$1" >"$WORK/in.ptx"
+    "$BUILD/measure" "$2" "$BUILD/ptxopt" -O3 "$WORK/in.ptx" -o "$WORK/out.ptx"
+}
+
+for shape in $("$BUILD/ptxbig" shapes); do
+    echo "$shape $(took $SMALL 3) $(took $LARGE 1)"
+done | awk '
+    $4 || $7 { print "fail " $1 ": exit status " $4 ", " $7; next }
+    $5 > 30 * ($2 > 0.005 ? $2 : 0.005) { print "fail " $1 ": " $2 " seconds, and " $5 " for ten times as many blocks"; next }
+    $6 > 15 * $3 { print "fail " $1 ": " $3 " kB, and " $6 " kB for ten times as many blocks"; next }
+    { print "pass " $1 }' >>"$LOG"
+
+tally linear "$LOG"

@@ -1,0 +1,516 @@
+/* Order, dominators, post-dominators, loops and control dependence, on graphs made of bare blocks and edges, against
+ * definitions by reachability that are too slow to be wrong. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/analyses.h"
+
+/* ---- graphs ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Fixture {
+    Arena arena;
+    Module *m;
+    Function *fn;
+    Analyses an;
+} Fixture;
+
+static void make_blocks(Fixture *f, u32 blocks)
+{
+    memset(f, 0, sizeof *f);
+    f->m = module_new(&f->arena, "test.ptx", (Str){"", 0});
+    f->fn = function_new(f->m, intern_cstr(&f->m->names, "f"));
+    for (u32 k = 0; k < blocks; k++)
+        block_append_layout(f->fn, block_new(f->fn, 0));
+    cfg_build(f->fn);
+    analyses_init(&f->an, f->fn);
+}
+
+static void edge(Fixture *f, u32 from, u32 to) { cfg_add_edge(f->fn->cfg, fn_block(f->fn, from), fn_block(f->fn, to)); }
+
+static void unmake(Fixture *f)
+{
+    analyses_free(&f->an);
+    module_free(f->m);
+    arena_free(&f->arena);
+}
+
+/* make_graph(&f, 3, "0>1 0>2 1>2") */
+static void make_graph(Fixture *f, u32 blocks, const char *edges)
+{
+    make_blocks(f, blocks);
+    while (*edges) {
+        char *end;
+        u32 from = (u32)strtoul(edges, &end, 10);
+        u32 to = (u32)strtoul(end + 1, &end, 10);
+        edge(f, from, to);
+        edges = end + (*end == ' ');
+    }
+    analyses_require(&f->an, AN_ORDER | AN_DOM | AN_POSTDOM | AN_LOOPS | AN_CONTROL);
+}
+
+static Block *block(Fixture *f, u32 id) { return fn_block(f->fn, id); }
+
+static u32 random_state = 1;
+static u32 random_below(u32 bound)
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return (u32)(((u64)random_state * bound) >> 32);
+}
+
+/* ---- definitions ----------------------------------------------------------------------------------------------- */
+
+#define MAX 28 /* blocks of random graphs; behind them the exit and virtual blocks */
+#define NODES (2 * MAX + 1)
+typedef bool Matrix[NODES][NODES];
+
+static void close_transitively(Matrix m, u32 n)
+{
+    for (u32 k = 0; k < n; k++)
+        for (u32 a = 0; a < n; a++)
+            for (u32 b = 0; b < n; b++)
+                m[a][b] = m[a][b] || (m[a][k] && m[k][b]);
+}
+
+/* over[a][b]: every path from root to b passes a; only for b that root reaches. */
+static void naive_dominators(Matrix edges, u32 n, u32 root, Matrix over)
+{
+    Matrix reach;
+    memcpy(reach, edges, sizeof reach);
+    close_transitively(reach, n);
+    reach[root][root] = true;
+    for (u32 a = 0; a < n; a++) {
+        Matrix without;
+        memcpy(without, edges, sizeof without);
+        for (u32 b = 0; b < n; b++)
+            without[a][b] = without[b][a] = false;
+        close_transitively(without, n);
+        for (u32 b = 0; b < n; b++)
+            over[a][b] = reach[root][b] && reach[root][a] && (a == b || a == root || (b != root && !without[root][b]));
+    }
+}
+
+typedef struct Naive {
+    u32 blocks, nodes, exit;
+    Matrix edges, reach, dom; /* of the blocks */
+    Matrix augmented, postdom;/* with exit and virtual blocks */
+} Naive;
+
+/* The augmented graph of dom.h, by definition: needs the order only to name the first block of an endless region. */
+static void naive_augment(Naive *n, Fixture *f)
+{
+    memcpy(n->augmented, n->edges, sizeof n->edges);
+    n->exit = n->blocks;
+    n->nodes = n->blocks + 1;
+    for (u32 a = 0; a < n->blocks; a++) {
+        if (!order_reachable(f->an.order, block(f, a)))
+            memset(n->augmented[a], 0, sizeof n->augmented[a]);
+        else if (cfg_succs(f->fn, block(f, a)).n == 0)
+            n->augmented[a][n->exit] = true;
+    }
+    for (u32 a = 0; a < n->blocks; a++) {
+        bool first = order_reachable(f->an.order, block(f, a)) && n->reach[a][a];
+        for (u32 b = 0; b < n->blocks; b++)
+            first = first && (!n->reach[a][b] || (n->reach[b][a] && f->an.order->index[a] <= f->an.order->index[b]));
+        if (!first)
+            continue;
+        u32 round = n->nodes++;
+        for (u32 b = 0; b < n->blocks; b++)
+            if (n->reach[a][b] && n->augmented[b][a]) {
+                n->augmented[b][a] = false;
+                n->augmented[b][round] = true;
+            }
+        n->augmented[round][a] = n->augmented[round][n->exit] = true;
+    }
+}
+
+static void naive_compute(Naive *n, Fixture *f)
+{
+    memset(n, 0, sizeof *n);
+    n->blocks = f->fn->blocks.n;
+    for_each_block(b, f->fn) {
+        CfgList succs = cfg_succs(f->fn, b);
+        for (u32 k = 0; k < succs.n; k++)
+            n->edges[b->id][succs.v[k].block->id] = true;
+    }
+    memcpy(n->reach, n->edges, sizeof n->edges);
+    close_transitively(n->reach, n->blocks);
+    naive_dominators(n->edges, n->blocks, 0, n->dom);
+    naive_augment(n, f);
+    Matrix reverse;
+    for (u32 a = 0; a < NODES; a++)
+        for (u32 b = 0; b < NODES; b++)
+            reverse[a][b] = n->augmented[b][a];
+    naive_dominators(reverse, n->nodes, n->exit, n->postdom);
+}
+
+/* ---- comparisons ----------------------------------------------------------------------------------------------- */
+
+static void compare_order(Fixture *f, const Naive *n)
+{
+    const Order *o = f->an.order;
+    u32 reachable = 0;
+    for (u32 a = 0; a < n->blocks; a++) {
+        bool reached = a == 0 || n->reach[0][a];
+        assert_int_equal(order_reachable(o, block(f, a)), reached);
+        reachable += reached;
+        if (reached)
+            assert_ptr_equal(o->rpo[o->index[a]], block(f, a));
+    }
+    assert_int_equal(o->count, reachable);
+    assert_ptr_equal(o->rpo[0], f->fn->entry);
+    for (u32 p = 0; p < o->count; p++) {
+        for_each_edge(e, &o->succ, p)
+            assert_true(n->edges[o->rpo[p]->id][o->rpo[o->succ.to[e]]->id]);
+        for_each_edge(e, &o->pred, p)
+            assert_true(n->edges[o->rpo[o->pred.to[e]]->id][o->rpo[p]->id]);
+        assert_int_equal(o->succ.start[p + 1] - o->succ.start[p], cfg_succs(f->fn, o->rpo[p]).n);
+    }
+}
+
+static void compare_tree(Fixture *f, const DomTree *t, Matrix over, u32 blocks)
+{
+    for (u32 b = 0; b < blocks; b++) {
+        const Block *idom = t->idom[b];
+        assert_true(!idom || (idom->id != b && over[idom->id][b]));
+        for (u32 a = 0; a < blocks; a++) {
+            assert_int_equal(dominates(t, block(f, a), block(f, b)), over[a][b]);
+            if (a != b && over[a][b]) /* no other strict dominator stands below the immediate one */
+                assert_true(idom && over[a][idom->id]);
+        }
+    }
+    for (u32 a = 0; a < blocks; a++)
+        for (u32 b = 0; b < blocks; b++) {
+            const Block *common = nearest_common_dominator(t, block(f, a), block(f, b));
+            for (u32 c = 0; c < blocks; c++) {
+                bool above = over[c][a] && over[c][b];
+                assert_int_equal(above, common && over[c][common->id]);
+            }
+        }
+    for (u32 k = 1; k <= t->count; k++)
+        if (t->by_pre[k])
+            assert_int_equal(t->pre[t->by_pre[k]->id], k);
+}
+
+static void compare_loops(Fixture *f, Naive *n)
+{
+    const Loops *l = f->an.loops;
+    u32 found = 0;
+    Matrix forward;
+    memcpy(forward, n->edges, sizeof forward);
+    for (u32 h = 0; h < n->blocks; h++) {
+        Matrix without;
+        memcpy(without, n->edges, sizeof without);
+        for (u32 b = 0; b < n->blocks; b++)
+            without[h][b] = without[b][h] = false;
+        close_transitively(without, n->blocks);
+        bool member[MAX] = {false}, is_header = false;
+        for (u32 t = 0; t < n->blocks; t++) {
+            if (!n->edges[t][h] || !n->dom[h][t])
+                continue;
+            is_header = member[h] = member[t] = true;
+            forward[t][h] = false;
+            for (u32 b = 0; b < n->blocks; b++)
+                member[b] = member[b] || (without[b][t] && (b == 0 || n->reach[0][b]));
+        }
+        const Loop *loop = loop_of(l, block(f, h));
+        if (!is_header) {
+            assert_true(!loop || loop->header != block(f, h));
+            continue;
+        }
+        found++;
+        assert_ptr_equal(loop->header, block(f, h));
+        assert_ptr_equal(loop->blocks[0], loop->header);
+        assert_int_equal(loop->depth, loop->parent ? loop->parent->depth + 1 : 1);
+        u32 members = 0;
+        for (u32 b = 0; b < n->blocks; b++) {
+            assert_int_equal(loop_contains(l, loop, block(f, b)), member[b]);
+            members += member[b];
+            if (!member[b])
+                continue;
+            assert_ptr_equal(loop->blocks[l->number[b] - loop->first], block(f, b));
+            assert_true(loop_of(l, block(f, b))->block_count <= loop->block_count); /* `of` is the innermost */
+            assert_true(!loop->parent || loop_contains(l, loop->parent, block(f, b)));
+        }
+        assert_int_equal(loop->block_count, members);
+    }
+    assert_int_equal(l->n, found);
+    close_transitively(forward, n->blocks);
+    bool any = false;
+    for (u32 a = 0; a < n->blocks; a++) {
+        bool cyclic = forward[a][a] && (a == 0 || n->reach[0][a]);
+        any = any || cyclic;
+        assert_int_equal(cyclic, l->in_irreducible.bits && bitset_has(&l->in_irreducible, a));
+    }
+    assert_int_equal(any, l->irreducible > 0);
+}
+
+static bool listed(const BlockVec *list, const Block *b)
+{
+    u32 times = 0;
+    for (u32 k = 0; k < list->n; k++)
+        times += list->v[k] == b;
+    assert_true(times <= 1);
+    return times == 1;
+}
+
+static void compare_control(Fixture *f, Naive *n)
+{
+    Matrix depends = {{0}};
+    for (u32 b = 0; b < n->nodes; b++)
+        for (u32 a = 0; a < n->blocks; a++)
+            for (u32 s = 0; s < n->nodes; s++)
+                if (n->augmented[a][s] && n->postdom[b][s] && (a == b || !n->postdom[b][a]))
+                    depends[b][a] = true;
+    Matrix closure;
+    memcpy(closure, depends, sizeof closure);
+    close_transitively(closure, n->nodes);
+    for (u32 b = 0; b < n->blocks; b++) {
+        BlockVec direct = {0}, all = {0};
+        control_direct(f->an.control, block(f, b), &direct);
+        control_closure(f->an.control, block(f, b), &all);
+        for (u32 a = 0; a < n->blocks; a++) {
+            bool reached = order_reachable(f->an.order, block(f, a)) && order_reachable(f->an.order, block(f, b));
+            assert_int_equal(listed(&direct, block(f, a)), reached && depends[b][a]);
+            assert_int_equal(listed(&all, block(f, a)), reached && closure[b][a]);
+        }
+        vec_free(&direct);
+        vec_free(&all);
+    }
+}
+
+static void compare(Fixture *f)
+{
+    static Naive n;
+    naive_compute(&n, f);
+    compare_order(f, &n);
+    compare_tree(f, f->an.dom, n.dom, n.blocks);
+    compare_tree(f, f->an.postdom, n.postdom, n.blocks);
+    compare_loops(f, &n);
+    compare_control(f, &n);
+}
+
+/* ---- random graphs --------------------------------------------------------------------------------------------- */
+
+/* Mostly forward edges of short reach, some backward ones: shapes between straight code and chaos, by `chaos` percent. */
+static void random_graph(Fixture *f, u32 blocks, u32 chaos)
+{
+    make_blocks(f, blocks);
+    for (u32 a = 0; a < blocks; a++)
+        for (u32 ways = random_below(10) < 9 ? 1 + random_below(3) / 2 + random_below(8) / 7 : 0; ways > 0; ways--) {
+            u32 to = random_below(100) < chaos ? random_below(blocks) : a + 1 + random_below(3);
+            if (to < blocks)
+                edge(f, a, to);
+        }
+    analyses_require(&f->an, AN_ORDER | AN_DOM | AN_POSTDOM | AN_LOOPS | AN_CONTROL);
+}
+
+static void random_graphs_agree_with_the_definitions(void **state)
+{
+    (void)state;
+    for (u32 round = 0; round < 3000; round++) {
+        Fixture f;
+        random_state = round + 1;
+        random_graph(&f, 1 + random_below(round < 2000 ? 10 : MAX), 5 + random_below(round % 2 ? 20 : 90));
+        compare(&f);
+        unmake(&f);
+    }
+}
+
+/* ---- shapes ---------------------------------------------------------------------------------------------------- */
+
+static void chosen_graphs_agree_with_the_definitions(void **state)
+{
+    (void)state;
+    static const struct {
+        u32 blocks;
+        const char *edges, *what;
+    } shape[] = {
+        {1, "", "one block"},
+        {1, "0>0", "one endless block"},
+        {2, "0>1 0>1", "two ways to one block"},
+        {3, "0>1 2>1", "an unreachable predecessor"},
+        {4, "0>1 1>2 2>1 2>2 1>3", "a loop in a loop of one block"},
+        {4, "0>1 1>0 2>3 3>2", "a loop at the entry, an unreachable one"},
+        {3, "0>1 0>2 1>2 2>1", "entered at two places"},
+        {5, "0>1 0>2 1>2 2>1 2>3 3>4 4>3", "irreducible, then endless"},
+        {6, "0>1 1>2 2>1 1>3 3>1 1>4 4>1 1>5", "three latches"},
+        {6, "0>1 1>2 1>3 2>4 3>4 4>1 0>5", "an endless loop with a diamond"},
+        {7, "0>1 1>2 2>3 3>1 2>4 3>5 4>6 5>6", "two exits"},
+        {7, "0>1 1>2 2>2 2>3 3>1 1>4 4>5 5>4 5>6", "loops in sequence and nested"},
+        {6, "0>1 1>2 2>3 3>2 3>1 1>4 4>5 5>1", "one header, two loops through it"},
+        {8, "0>1 1>2 1>3 2>4 3>5 4>5 5>4 4>1 5>6 0>7", "irreducible inside a loop"},
+    };
+    for (u32 k = 0; k < COUNT_OF(shape); k++) {
+        Fixture f;
+        make_graph(&f, shape[k].blocks, shape[k].edges);
+        compare(&f);
+        unmake(&f);
+    }
+}
+
+static void preheader_is_the_only_way_in(void **state)
+{
+    (void)state;
+    static const struct {
+        u32 blocks;
+        const char *edges;
+        i32 header, preheader; /* -1: none */
+    } shape[] = {
+        {4, "0>1 1>2 2>1 2>3", 1, 0},
+        {4, "0>1 0>3 1>2 2>1 2>3", 1, -1}, /* goes elsewhere too */
+        {5, "0>1 0>2 1>3 2>3 3>3 3>4", 3, -1}, /* two ways in */
+        {5, "0>1 0>4 1>2 2>3 3>2 3>4", 2, 1},
+        {3, "0>1 1>0 0>2", 0, -1}, /* the function's start is a way in */
+        {4, "0>1 1>1 1>2 3>1", 1, 0}, /* 3 is not reachable */
+    };
+    for (u32 k = 0; k < COUNT_OF(shape); k++) {
+        Fixture f;
+        make_graph(&f, shape[k].blocks, shape[k].edges);
+        const Loop *loop = loop_of(f.an.loops, block(&f, (u32)shape[k].header));
+        assert_int_equal(loop->header->id, shape[k].header);
+        assert_int_equal(loop->preheader ? (i32)loop->preheader->id : -1, shape[k].preheader);
+        unmake(&f);
+    }
+}
+
+static void loops_share_and_nest(void **state)
+{
+    (void)state;
+    Fixture f;
+    make_graph(&f, 8, "0>1 1>2 2>3 3>2 3>1 1>4 4>5 5>4 5>6 6>7 6>6");
+    const Loops *l = f.an.loops;
+    assert_int_equal(l->n, 4);
+    const Loop *outer = loop_of(l, block(&f, 1)), *inner = loop_of(l, block(&f, 2));
+    assert_ptr_equal(inner->parent, outer);
+    assert_ptr_equal(loop_of(l, block(&f, 3)), inner);
+    assert_int_equal(outer->block_count, 3);
+    assert_int_equal(inner->latch_count, 1);
+    assert_ptr_equal(inner->latches[0], block(&f, 3));
+    assert_false(loop_contains(l, outer, block(&f, 4)));
+    assert_null(loop_of(l, block(&f, 7)));
+    assert_true(l->v[0]->parent == NULL);
+    unmake(&f);
+}
+
+static void later_blocks_are_nowhere(void **state)
+{
+    (void)state;
+    Fixture f;
+    make_graph(&f, 2, "0>1 1>1");
+    Block *fresh = block_new(f.fn, 0);
+    assert_false(order_reachable(f.an.order, fresh));
+    assert_false(dominates(f.an.dom, f.fn->entry, fresh));
+    assert_null(nearest_common_dominator(f.an.dom, f.fn->entry, fresh));
+    assert_null(loop_of(f.an.loops, fresh));
+    assert_false(loop_contains(f.an.loops, loop_of(f.an.loops, block(&f, 1)), fresh));
+    unmake(&f);
+}
+
+static void dropping_keeps_what_is_asked(void **state)
+{
+    (void)state;
+    Fixture f;
+    make_graph(&f, 3, "0>1 1>1 1>2");
+    const DomTree *dom = f.an.dom;
+    analyses_drop(&f.an, AN_DOM);
+    assert_int_equal(f.an.valid, AN_ORDER | AN_DOM);
+    analyses_require(&f.an, AN_LOOPS);
+    assert_ptr_equal(f.an.dom, dom);
+    assert_int_equal(f.an.loops->n, 1);
+    analyses_drop(&f.an, AN_NONE);
+    assert_int_equal(f.an.valid, AN_NONE);
+    assert_int_equal(f.an.arena.reserved, 0);
+    edge(&f, 2, 0);
+    analyses_require(&f.an, AN_CONTROL | AN_LOOPS);
+    assert_int_equal(f.an.loops->n, 2);
+    unmake(&f);
+}
+
+/* ---- size: nothing recurses, nothing is quadratic --------------------------------------------------------------- */
+
+enum { MANY = 100000, NESTED = 10000 };
+
+/* Each block branches on to the next one or away to the last. */
+static void ladder_of_exits(void **state)
+{
+    (void)state;
+    Fixture f;
+    make_blocks(&f, MANY);
+    for (u32 a = 0; a + 1 < MANY; a++) {
+        edge(&f, a, a + 1);
+        edge(&f, a, MANY - 1);
+    }
+    analyses_require(&f.an, AN_DOM | AN_LOOPS | AN_CONTROL);
+    assert_ptr_equal(f.an.dom->idom[MANY - 1], f.fn->entry);
+    assert_ptr_equal(f.an.dom->idom[MANY - 2], block(&f, MANY - 3));
+    assert_ptr_equal(f.an.postdom->idom[5], block(&f, MANY - 1));
+    assert_ptr_equal(nearest_common_dominator(f.an.dom, block(&f, MANY - 2), block(&f, 77)), block(&f, 77));
+    BlockVec on = {0};
+    control_direct(f.an.control, block(&f, 1000), &on);
+    assert_int_equal(on.n, 1);
+    vec_clear(&on);
+    control_closure(f.an.control, block(&f, 1000), &on);
+    assert_int_equal(on.n, 1000);
+    vec_free(&on);
+    unmake(&f);
+}
+
+/* do do do ... while while while: headers 0 .. n-1, latches n .. 2n-1, innermost first. */
+static void nest_of_loops(void **state)
+{
+    (void)state;
+    Fixture f;
+    make_blocks(&f, 2 * NESTED + 1);
+    for (u32 k = 0; k < 2 * NESTED; k++)
+        edge(&f, k, k + 1);
+    for (u32 k = 0; k < NESTED; k++)
+        edge(&f, NESTED + k, NESTED - 1 - k);
+    analyses_require(&f.an, AN_DOM | AN_LOOPS | AN_CONTROL);
+    assert_int_equal(f.an.loops->n, NESTED);
+    assert_int_equal(f.an.loops->v[NESTED - 1]->depth, NESTED);
+    assert_int_equal(f.an.loops->v[0]->block_count, 2 * NESTED);
+    assert_int_equal(f.an.loops->irreducible, 0);
+    BlockVec on = {0};
+    control_closure(f.an.control, block(&f, NESTED - 1), &on);
+    assert_int_equal(on.n, NESTED);
+    vec_free(&on);
+    unmake(&f);
+}
+
+/* One block with very many ways, each arm on to one join. */
+static void fan(void **state)
+{
+    (void)state;
+    Fixture f;
+    make_blocks(&f, MANY);
+    for (u32 a = 1; a + 1 < MANY; a++) {
+        edge(&f, 0, a);
+        edge(&f, a, MANY - 1);
+    }
+    analyses_require(&f.an, AN_DOM | AN_LOOPS | AN_CONTROL);
+    assert_ptr_equal(f.an.dom->idom[MANY - 1], f.fn->entry);
+    assert_ptr_equal(f.an.postdom->idom[0], block(&f, MANY - 1));
+    unmake(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_graphs_agree_with_the_definitions),
+        cmocka_unit_test(chosen_graphs_agree_with_the_definitions),
+        cmocka_unit_test(preheader_is_the_only_way_in),
+        cmocka_unit_test(loops_share_and_nest),
+        cmocka_unit_test(later_blocks_are_nowhere),
+        cmocka_unit_test(dropping_keeps_what_is_asked),
+        cmocka_unit_test(ladder_of_exits),
+        cmocka_unit_test(nest_of_loops),
+        cmocka_unit_test(fan),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,147 @@
+/* Effects of instructions, summaries of functions. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/effects.h"
+#include "ptx_text.h"
+
+/* "r:sg w:s strong barrier=1 convergent ends" */
+static const char *show(Effects e)
+{
+    static char text[120];
+    static const char *const spaces[] = {"-", "s", "g", "sg"};
+    snprintf(text, sizeof text, "r:%s w:%s%s b%u%s%s%s", spaces[e.reads], spaces[e.writes], e.strong ? " strong" : "",
+        e.barrier, e.convergent ? " convergent" : "", e.may_not_return ? " ends" : "", e.known ? "" : " unknown");
+    return text;
+}
+
+static void instructions(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *effects;
+    } cases[] = {
+        {"add.u32 %r1, %r2, %r3;", "r:- w:- b0"},
+        {"ld.shared.u32 %r1, [%r2];", "r:s w:- b0"},
+        {"st.shared.u32 [%r2], %r1;", "r:- w:s b0"},
+        {"ld.u32 %r1, [%rd2];", "r:sg w:- b0"},
+        {"st.global.u32 [%rd2], %r1;", "r:- w:g b0"},
+        {"ld.global.nc.u32 %r1, [%rd2];", "r:g w:- b0"},
+        {"ld.local.u32 %r1, [%rd2];", "r:- w:- b0"},
+        {"ld.const.u32 %r1, [c];", "r:- w:- b0"},
+        {"ld.param.u32 %r1, [n];", "r:- w:- b0"},
+        {"ld.shared::cluster.u32 %r1, [%r2];", "r:s w:- b0"},
+        {"ld.volatile.shared.u32 %r1, [%r2];", "r:sg w:sg strong b0"},
+        {"ld.relaxed.gpu.global.u32 %r1, [%rd2];", "r:sg w:sg strong b0"},
+        {"ld.volatile.local.u32 %r1, [%rd2];", "r:- w:- b0"},
+        {"atom.shared.add.u32 %r1, [%r2], 1;", "r:sg w:sg strong b0"},
+        {"red.global.add.u32 [%rd2], 1;", "r:sg w:sg strong b0"},
+        {"fence.acq_rel.gpu;", "r:sg w:sg strong b0"},
+        {"membar.cta;", "r:sg w:sg strong b0"},
+        {"cp.async.wait_all;", "r:sg w:sg strong b0"},
+        {"bar.sync 0;", "r:- w:- b2 convergent"},
+        {"barrier.sync.aligned 3;", "r:- w:- b2 convergent"},
+        {"bar.sync %r1;", "r:- w:- b3 convergent"},
+        {"bar.sync 1, 64;", "r:- w:- b3 convergent"},
+        {"bar.arrive 1, 64;", "r:- w:- b3 convergent"},
+        {"bar.red.popc.u32 %r1, 0, %p1;", "r:- w:- b3 convergent"},
+        {"barrier.cluster.arrive.aligned;", "r:- w:- b3 convergent"},
+        {"bar.warp.sync -1;", "r:- w:- b1 convergent"},
+        {"shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1;", "r:- w:- b0 convergent"},
+        {"activemask.b32 %r1;", "r:- w:- b0 convergent"},
+        {"trap;", "r:- w:- b0 ends"},
+        {"@%p1 exit;", "r:- w:- b0 ends"},
+        {"ret;", "r:- w:- b0"},
+        {"tomorrow.u32 %r1;", "r:sg w:sg strong b3 convergent ends unknown"},
+    };
+    for (u32 k = 0; k < COUNT_OF(cases); k++) {
+        Arena arena = {0};
+        char text[1000];
+        snprintf(text, sizeof text, PTX_HEAD ".const .u32 c; .entry f(.param .u32 n) { .reg .b32 %%r<9>; .reg .b64 %%rd<9>;"
+            ".reg .pred %%p<9>; %s }", cases[k].text);
+        Module *m = ptx_module(&arena, text);
+        const Instr *i = ptx_function(m, "f")->entry->first;
+        assert_string_equal(show(instr_effects(i, NULL)), cases[k].effects);
+        assert_int_equal(instr_is_convergent(i, NULL), instr_effects(i, NULL).convergent);
+        module_free(m);
+        arena_free(&arena);
+    }
+}
+
+static const char program[] = PTX_HEAD
+    ".extern .func printer();\n"
+    ".func pure() { ret; }\n"
+    ".func reader(.param .u64 p) { .reg .b32 %r<9>; .reg .b64 %rd<9>; ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; ret; }\n"
+    ".func waits() { bar.sync 0; ret; }\n"
+    ".func leaves() { .reg .pred %p; @%p exit; ret; }\n"
+    ".func even();\n"
+    ".func odd() { .reg .b32 %r<2>; st.shared.u32 [0], %r1; call even; ret; }\n"
+    ".func even() { call odd; ret; }\n"
+    ".weak .func weak() { ret; }\n"
+    ".func dies() .noreturn { trap; }\n"
+    ".func strange() { tomorrow.u32; ret; }\n"
+    ".func late() { call pure; call reader, (0); ret; }\n"
+    ".entry f() { .reg .b64 %rd<9>;\n"
+    "  call pure; call reader, (0); call waits; call leaves; call odd; call even; call weak; call dies; call strange;\n"
+    "  call printer; call late;\n"
+    "  P: .callprototype _ (); call %rd1, P;\n"
+    "  T: .calltargets pure, odd; call %rd1, T; ret; }\n";
+
+static void calls(void **state)
+{
+    (void)state;
+    static const char anything[] = "r:sg w:sg strong b3 convergent ends unknown";
+    const char *expected[] = {"r:- w:- b0", "r:g w:- b0", "r:- w:- b2 convergent", "r:- w:- b0 ends", "r:- w:s b0", "r:- w:s b0",
+        anything, "r:- w:- b0 ends", anything, anything, "r:g w:- b0", anything, "r:- w:s b0"};
+    Arena arena = {0};
+    Module *m = ptx_module(&arena, program);
+    Summaries *s = summaries_compute(&arena, m);
+    const Instr *i = ptx_function(m, "f")->entry->first;
+    for (u32 k = 0; k < COUNT_OF(expected); k++, i = i->next) {
+        assert_true(instr_is(i, OPF_CALL));
+        assert_string_equal(show(instr_effects(i, s)), expected[k]);
+        assert_string_equal(show(instr_effects(i, NULL)), anything);
+        assert_true(instr_is_convergent(i, NULL));
+    }
+    assert_string_equal(show(function_effects(s, ptx_function(m, "f")->sym)), anything);
+    module_free(m);
+    arena_free(&arena);
+}
+
+/* A long chain of calls, callers first: nothing recurses. */
+static void deep_calls(void **state)
+{
+    (void)state;
+    enum { DEPTH = 20000 };
+    char *text = malloc(DEPTH * 64u), *t = text;
+    t += sprintf(t, PTX_HEAD);
+    for (u32 k = 0; k < DEPTH; k++)
+        t += sprintf(t, ".func f%u();\n", k);
+    for (u32 k = 0; k + 1 < DEPTH; k++)
+        t += sprintf(t, ".func f%u() { call f%u; ret; }\n", k, k + 1);
+    sprintf(t, ".func f%u() { .reg .b32 %%r; activemask.b32 %%r; ret; }\n", DEPTH - 1);
+    Arena arena = {0};
+    Module *m = ptx_module(&arena, text);
+    Summaries *s = summaries_compute(&arena, m);
+    assert_string_equal(show(function_effects(s, ptx_function(m, "f0")->sym)), "r:- w:- b0 convergent");
+    module_free(m);
+    arena_free(&arena);
+    free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(instructions),
+        cmocka_unit_test(calls),
+        cmocka_unit_test(deep_calls),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,116 @@
+/* What jump-threading does to functions that are too large to be written down. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "parse/parse.h"
+#include "pipeline/knobs.h"
+#include "pipeline/phases.h"
+#include "pipeline/pipeline.h"
+#include "ptx_text.h"
+
+enum { CLONED = 4 /* a site: instructions between its two branches, which both ways get */ };
+
+static void write_arm(FILE *t)
+{
+    for (u32 k = 0; k < 12; k++)
+        fprintf(t, "\tmad.lo.s32 %%r9, %%r9, %%r9, %u;\n", k);
+}
+
+/* if (p) A else B; a few instructions; if (p) C else D: p is uniform. */
+static void write_site(FILE *t, u32 n)
+{
+    fprintf(t, "\tmul.lo.s32 %%t%u, %%r1, %u;\n\tsetp.lt.s32 %%p%u, %%t%u, 5;\n\t@%%p%u bra A%u;\n", n, n + 3, n, n, n, n);
+    write_arm(t);
+    fprintf(t, "\tbra J%u;\nA%u:\n", n, n);
+    write_arm(t);
+    fprintf(t, "J%u:\n", n);
+    for (u32 k = 0; k < CLONED; k++)
+        fprintf(t, "\txor.b32 %%r9, %%r9, %u;\n", k + 1);
+    fprintf(t, "\t@%%p%u bra C%u;\n", n, n);
+    write_arm(t);
+    fprintf(t, "\tbra K%u;\nC%u:\n", n, n);
+    write_arm(t);
+    fprintf(t, "K%u:\n", n);
+}
+
+static char *write_sites(u32 sites)
+{
+    char *text;
+    size_t size;
+    FILE *t = open_memstream(&text, &size);
+    fprintf(t, PTX_HEAD ".entry f(.param .u64 out, .param .u32 n) {\n.reg .b32 %%r<10>, %%t<%u>; .reg .b64 %%rd<2>;\n"
+               "\t.reg .pred %%p<%u>;\n\tld.param.u64 %%rd1, [out];\n\tld.param.u32 %%r1, [n];\n\tmov.u32 %%r9, 1;\n", sites, sites);
+    for (u32 n = 0; n < sites; n++)
+        write_site(t, n);
+    fprintf(t, "\tst.global.u32 [%%rd1], %%r9;\n\tret;\n}\n");
+    fclose(t);
+    return text;
+}
+
+/* The remarks of jump-threading on a function of so many sites. */
+static char *remarks_of(u32 sites)
+{
+    PipelineConfig config = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF};
+    u32 phase = 0;
+    while (strcmp(phase_table.phase[phase].name, "jump-threading") != 0)
+        phase++;
+    config.sequence = (VecU32){&phase, 1, 1};
+    knobs_init(&config.knobs);
+
+    char *source = write_sites(sites), *remarks, *said;
+    size_t remarks_size, said_size;
+    FILE *remark_stream = open_memstream(&remarks, &remarks_size), *messages = open_memstream(&said, &said_size);
+    Arena arena = {0};
+    Stats stats = {0};
+    Diag diag;
+    Str text = {source, strlen(source)};
+    diag_init(&diag, stderr, "in.ptx", text);
+    Module *m = parse_module(&arena, "in.ptx", text, &diag);
+    assert_int_equal(diag.errors, 0);
+    assert_int_equal(pipeline_run(m, &config, &diag, remark_stream, messages, &stats), PIPELINE_OK);
+    fclose(remark_stream);
+    fclose(messages);
+    stats_free(&stats);
+    module_free(m);
+    diag_free(&diag);
+    arena_free(&arena);
+    free(source);
+    free(said);
+    return remarks;
+}
+
+static u32 count(const char *text, const char *what)
+{
+    u32 n = 0;
+    for (; (text = strstr(text, what)); text++)
+        n++;
+    return n;
+}
+
+/* One run of the phase clones 512 instructions at most; of the sites that are left it says why. */
+static void clones_are_budgeted(void **state)
+{
+    (void)state;
+    char *few = remarks_of(20), *many = remarks_of(150);
+    assert_int_equal(count(few, "BranchThreaded"), 20);
+    assert_int_equal(count(few, "budget of cloned instructions is used up"), 0);
+    u32 left = count(many, "budget of cloned instructions is used up");
+    assert_int_equal(left, 150 - 512 / (2 * CLONED));
+    free(few);
+    free(many);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(clones_are_budgeted),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

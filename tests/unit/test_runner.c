@@ -1,0 +1,316 @@
+/* The runner with phases made for it: what it computes, allows, reports and refuses. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "ir/edit.h"
+#include "parse/parse.h"
+#include "pipeline/pipeline.h"
+
+static const char source[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                             ".func proto();\n"
+                             ".entry one() {\n.reg .pred %p;\n.reg .b32 %r;\nmov.u32 %r, %tid.x;\nsetp.eq.u32 %p, %r, 0;\n"
+                             "@%p bra L;\nmov.u32 %r, 1;\nL: ret;\n}\n"
+                             ".entry unknown() {\nfrobnicate.b99;\nret;\n}\n"
+                             ".entry two() { ret; }\n"
+                             ".entry meets() { bar.sync 0; ret; }\n";
+
+/* ---- phases ----------------------------------------------------------------------------------------------------- */
+
+static bool counts_functions(PhaseRun *run)
+{
+    assert_string_not_equal(run->fn->name->text, "unknown");
+    assert_string_not_equal(run->fn->name->text, "proto");
+    assert_int_equal(run->an->valid & (AN_DOM | AN_ORDER), AN_DOM | AN_ORDER);
+    phase_count(run, "functions", 1);
+    phase_count(run, "level", run->level);
+    return false;
+}
+
+/* Takes every instruction but terminators and barriers out, one rewrite each. */
+static bool removes_instructions(PhaseRun *run)
+{
+    bool changed = false;
+    for_each_block(b, run->fn)
+        for (Instr *i = b->first, *next; i; i = next) {
+            next = i->next;
+            if (instr_is(i, OPF_TERMINATOR | OPF_BARRIER))
+                continue;
+            if (!phase_may_rewrite(run)) {
+                phase_missed(run, "Kept", i, "instruction of %s", run->fn->name->text);
+                continue;
+            }
+            phase_passed(run, "Removed", i, "instruction of %s", run->fn->name->text);
+            instr_remove(i);
+            changed = true;
+        }
+    return changed;
+}
+
+/* Takes the first instruction out of a block that has no other one in front of its terminator. */
+static bool removes_alone(PhaseRun *run)
+{
+    bool changed = false;
+    for_each_block(b, run->fn) {
+        Instr *i = b->first;
+        if (!i || instr_is(i, OPF_TERMINATOR | OPF_BARRIER) || (i->next && !instr_is(i->next, OPF_TERMINATOR)))
+            continue;
+        instr_remove(i);
+        changed = true;
+    }
+    phase_missed(run, "Always", NULL, "said at every visit");
+    return changed;
+}
+
+/* Takes the second instruction out, if it is no terminator. */
+static bool removes_second(PhaseRun *run)
+{
+    bool changed = false;
+    for_each_block(b, run->fn) {
+        Instr *i = b->first ? b->first->next : NULL;
+        if (!i || instr_is(i, OPF_TERMINATOR))
+            continue;
+        instr_remove(i);
+        changed = true;
+    }
+    return changed;
+}
+
+static bool denies_its_changes(PhaseRun *run)
+{
+    removes_instructions(run);
+    return false;
+}
+
+/* Lets control run to a block behind the back of the edge maps. */
+static bool breaks_edges(PhaseRun *run)
+{
+    if (!run->fn->entry->next)
+        return false;
+    run->fn->entry->fall = run->fn->entry;
+    run->fn->changed = true;
+    return true;
+}
+
+static bool doubles_barriers(PhaseRun *run)
+{
+    bool changed = false;
+    for_each_block(b, run->fn)
+        for (Instr *i = b->first, *next; i; i = next) {
+            next = i->next;
+            if (!instr_is(i, OPF_BARRIER))
+                continue;
+            instr_insert_after(i, instr_clone(run->fn, i));
+            changed = true;
+        }
+    return changed;
+}
+
+/* ---- running them ----------------------------------------------------------------------------------------------- */
+
+typedef struct Run {
+    PipelineResult result;
+    Stats stats;
+    char said[8192], remarks[8192], printed[8192];
+} Run;
+
+/* second may be NULL. */
+static void run_phases(Run *run, Phase *first, Phase *second, PipelineConfig config)
+{
+    *run = (Run){0};
+    PhaseInfo row[2] = {{.run = first, .name = "tested", .needs = AN_DOM}, {.run = second, .name = "other", .needs = AN_DOM}};
+    u32 phases = second ? 2 : 1;
+    PhaseTable table = {row, phases, NULL, 0};
+    config.table = &table;
+    config.sequence = (VecU32){(u32[]){0, 1}, phases, phases};
+
+    Arena arena = {0};
+    Diag diag;
+    Str text = {source, sizeof source - 1};
+    diag_init(&diag, stderr, "in.ptx", text);
+    Module *m = parse_module(&arena, "in.ptx", text, &diag);
+    assert_int_equal(diag.errors, 0);
+
+    FILE *messages = fmemopen(run->said, sizeof run->said, "w");
+    FILE *remarks = fmemopen(run->remarks, sizeof run->remarks, "w");
+    run->result = pipeline_run(m, &config, &diag, remarks, messages, &run->stats);
+    fclose(messages);
+    fclose(remarks);
+    if (run->result == PIPELINE_OK) {
+        FILE *out = fmemopen(run->printed, sizeof run->printed, "w");
+        print_module(out, m, &(PrintOptions){0});
+        fclose(out);
+    }
+    module_free(m);
+    diag_free(&diag);
+    arena_free(&arena);
+}
+
+static void run_phase(Run *run, Phase *phase, PipelineConfig config)
+{
+    run_phases(run, phase, NULL, config);
+}
+
+static void run_free(Run *run)
+{
+    stats_free(&run->stats);
+}
+
+static u64 counted(const Run *run, const char *what)
+{
+    for (u32 i = 0; i < run->stats.phase[0].counters.n; i++)
+        if (strcmp(run->stats.phase[0].counters.v[i].what, what) == 0)
+            return run->stats.phase[0].counters.v[i].amount;
+    return 0;
+}
+
+static void the_sequence_goes_to_a_fixed_point(void **state)
+{
+    (void)state;
+    Run run;
+    run_phases(&run, removes_alone, removes_second, (PipelineConfig){.level = 1, .bisect_limit = BISECT_OFF});
+    assert_int_equal(run.result, PIPELINE_OK);
+    assert_null(strstr(run.printed, "setp"));
+    assert_null(strstr(run.printed, "mov")); /* alone in its block when the second phase has run */
+    assert_int_equal(run.stats.phase[0].functions, 3);
+    assert_int_equal(run.stats.phase[0].changed, 1);
+    assert_int_equal(run.stats.phase[1].changed, 1);
+    u32 missed = 0;
+    for (const char *at = run.remarks; (at = strstr(at, "said at every visit")); at++)
+        missed++;
+    assert_int_equal(missed, 3); /* once a function, however often it is visited */
+    run_free(&run);
+}
+
+static void every_touchable_function_is_visited_once(void **state)
+{
+    (void)state;
+    Run run;
+    run_phase(&run, counts_functions, (PipelineConfig){.level = 3, .bisect_limit = BISECT_OFF});
+    assert_int_equal(run.result, PIPELINE_OK);
+    assert_int_equal(run.stats.functions, 4);
+    assert_int_equal(run.stats.untouchable, 1);
+    assert_int_equal(run.stats.changed, 0);
+    assert_int_equal(counted(&run, "functions"), 3);
+    assert_int_equal(counted(&run, "level"), 9);
+    assert_string_equal(run.said, "");
+    assert_string_equal(run.printed, source);
+    assert_non_null(strstr(run.remarks, "--- !Missed\nPass:            ptxopt\nName:            Untouchable\n"
+                                        "DebugLoc:        { File: 'in.ptx', Line: 15, Column: 1 }\nFunction:        'unknown'\n"));
+    run_free(&run);
+}
+
+static void level_0_is_1_to_a_phase(void **state)
+{
+    (void)state;
+    Run run;
+    run_phase(&run, counts_functions, (PipelineConfig){.level = 0, .bisect_limit = BISECT_OFF});
+    assert_int_equal(counted(&run, "level"), 3);
+    run_free(&run);
+}
+
+static void changes_are_counted_and_printed(void **state)
+{
+    (void)state;
+    Run run;
+    run_phase(&run, removes_instructions, (PipelineConfig){.bisect_limit = BISECT_OFF, .verify_each = true});
+    assert_int_equal(run.result, PIPELINE_OK);
+    assert_int_equal(run.stats.changed, 1);
+    assert_int_equal(run.stats.phase[0].changed, 1);
+    assert_null(strstr(run.printed, "mov.u32"));
+    assert_non_null(strstr(run.printed, ".entry two() { ret; }\n.entry meets() { bar.sync 0; ret; }\n"));
+    assert_non_null(strstr(run.printed, "frobnicate.b99;"));
+    assert_string_equal(run.said, "");
+    run_free(&run);
+}
+
+static void bisection_stops_rewriting(void **state)
+{
+    (void)state;
+    Run run;
+    run_phase(&run, removes_instructions, (PipelineConfig){.bisect_limit = 1});
+    assert_string_equal(run.said, "BISECT: running rewrite (1) tested on function (one)\n"
+                                  "BISECT: NOT running rewrite (2) tested on function (one)\n"
+                                  "BISECT: NOT running rewrite (3) tested on function (one)\n");
+    assert_null(strstr(run.printed, "%tid.x"));
+    assert_non_null(strstr(run.printed, "setp.eq.u32"));
+    assert_non_null(strstr(run.remarks, "--- !Passed\nPass:            tested\nName:            Removed\n"));
+    assert_non_null(strstr(run.remarks, "--- !Missed\nPass:            tested\nName:            Kept\n"));
+    run_free(&run);
+
+    run_phase(&run, removes_instructions, (PipelineConfig){.bisect_limit = 0});
+    assert_string_equal(run.printed, source);
+    assert_int_equal(run.stats.changed, 0);
+    run_free(&run);
+
+    run_phase(&run, removes_instructions, (PipelineConfig){.bisect_limit = BISECT_ALL});
+    assert_null(strstr(run.said, "NOT"));
+    assert_non_null(strstr(run.said, "running rewrite (3)"));
+    run_free(&run);
+}
+
+static void functions_are_printed_around_a_phase(void **state)
+{
+    (void)state;
+    Run run;
+    run_phase(&run, removes_instructions,
+              (PipelineConfig){.bisect_limit = BISECT_OFF, .print_before = {true}, .print_after = {true}});
+    const char *before = strstr(run.said, "// *** before tested: one ***\n.entry one()");
+    const char *after = strstr(run.said, "// *** after tested: one ***\n.entry one()");
+    assert_non_null(before);
+    assert_non_null(after);
+    assert_true(before < strstr(run.said, "%tid.x") && strstr(run.said, "%tid.x") < after);
+    assert_null(strstr(after, "%tid.x"));
+    run_free(&run);
+}
+
+static void faults_of_a_phase_are_internal_errors(void **state)
+{
+    (void)state;
+    Run run;
+    run_phase(&run, denies_its_changes, (PipelineConfig){.bisect_limit = BISECT_OFF});
+    assert_int_equal(run.result, PIPELINE_INTERNAL);
+    assert_string_equal(run.said, "ptxopt: internal error: tested changed function 'one' and denies it\n");
+    run_free(&run);
+
+    run_phase(&run, breaks_edges, (PipelineConfig){.bisect_limit = BISECT_OFF, .verify_each = true});
+    assert_int_equal(run.result, PIPELINE_INTERNAL);
+    assert_non_null(strstr(run.said, "ptxopt: internal error: function 'one' is broken after tested: "));
+    run_free(&run);
+
+    run_phase(&run, doubles_barriers, (PipelineConfig){.bisect_limit = BISECT_OFF, .verify_each = true});
+    assert_int_equal(run.result, PIPELINE_INTERNAL);
+    assert_non_null(strstr(run.said, "function 'meets' is broken after tested: block 0: the convergent instruction 'bar.sync'"));
+    run_free(&run);
+}
+
+static void a_directory_that_cannot_be_made_is_an_error(void **state)
+{
+    (void)state;
+    Run run;
+    run_phase(&run, counts_functions, (PipelineConfig){.bisect_limit = BISECT_OFF, .dump_cfg = "/dev/null/graphs"});
+    assert_int_equal(run.result, PIPELINE_FAILED);
+    assert_non_null(strstr(run.said, "cannot make directory '/dev/null/graphs': Not a directory"));
+    assert_int_equal(run.stats.functions, 0);
+    run_free(&run);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_sequence_goes_to_a_fixed_point),
+        cmocka_unit_test(every_touchable_function_is_visited_once),
+        cmocka_unit_test(level_0_is_1_to_a_phase),
+        cmocka_unit_test(changes_are_counted_and_printed),
+        cmocka_unit_test(bisection_stops_rewriting),
+        cmocka_unit_test(functions_are_printed_around_a_phase),
+        cmocka_unit_test(faults_of_a_phase_are_internal_errors),
+        cmocka_unit_test(a_directory_that_cannot_be_made_is_an_error),
+    };
+    return cmocka_run_group_tests_name("runner", tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+/* Values of registers: chosen programs, and random ones against a walk that keeps no tree. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/ssa.h"
+#include "ptx_run.h"
+
+typedef struct Fixture {
+    Arena arena;
+    Module *m;
+    Function *fn;
+    Analyses an;
+    Ssa *ssa;
+} Fixture;
+
+static void load(Fixture *f, const char *text)
+{
+    memset(f, 0, sizeof *f);
+    f->m = ptx_module(&f->arena, text);
+    f->fn = f->m->functions.v[0];
+    analyses_init(&f->an, f->fn);
+    analyses_require(&f->an, AN_LIVE | AN_DOM);
+    f->ssa = ssa_compute(&f->arena, f->fn, f->an.order, f->an.dom, f->an.live);
+    assert_non_null(f->ssa);
+}
+
+static void unload(Fixture *f)
+{
+    ssa_free(f->ssa);
+    cfg_free(f->fn);
+    analyses_free(&f->an);
+    module_free(f->m);
+    arena_free(&f->arena);
+}
+
+/* The value of reg that the first instruction of the block that reads it reads. */
+static u32 read_in(const Fixture *f, const char *label, const char *reg)
+{
+    const Block *b = ptx_block(f->fn, label);
+    for (u32 n = f->ssa->first[b->id]; n < f->ssa->end[b->id]; n++)
+        for (u32 k = f->ssa->instrs.v[n].use; k < f->ssa->instrs.v[n].use + f->ssa->instrs.v[n].uses; k++) {
+            const SsaUse *use = &f->ssa->uses.v[k];
+            if (use->slot != SSA_NONE && f->ssa->instrs.v[n].i->opnd[use->slot].id == ptx_reg(f->fn, reg))
+                return use->value;
+        }
+    fail_msg("%s is not read in %s", reg, label);
+    return 0;
+}
+
+static void ways_meet_in_phis(void **state)
+{
+    (void)state;
+    Fixture f;
+    load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .pred %p<9>;\n"
+        "A: mov.u32 %r1, 1; mov.u32 %r2, 2; mov.u32 %r3, 3; @%p1 bra C;\n"
+        "B: mov.u32 %r1, 4; mov.u32 %r3, 5; st.global.u32 [0], %r3; bra D;\n"
+        "C: st.global.u32 [0], %r2;\n"
+        "D: add.u32 %r4, %r1, %r2; ret; }");
+    const SsaValue *phi = &f.ssa->values.v[read_in(&f, "D", "%r1")];
+    assert_ptr_equal(phi->phi, ptx_block(f.fn, "D"));
+    assert_int_equal(phi->args, 2);
+    assert_int_not_equal(f.ssa->args.v[phi->arg], f.ssa->args.v[phi->arg + 1]);
+    assert_int_equal(read_in(&f, "D", "%r2"), read_in(&f, "C", "%r2"));
+    const Block *d = ptx_block(f.fn, "D");
+    assert_int_equal(f.ssa->phis[d->id], 2);
+    for (u32 k = f.ssa->first_phi[d->id]; k < f.ssa->first_phi[d->id] + 2; k++) /* nobody reads %r3 any more */
+        assert_int_equal(f.ssa->values.v[k].is_read, f.ssa->values.v[k].reg == ptx_reg(f.fn, "%r1"));
+    unload(&f);
+}
+
+static void loops_carry_phis(void **state)
+{
+    (void)state;
+    Fixture f;
+    load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .pred %p<9>;\n"
+        "A: mov.u32 %r1, 1; mov.u32 %r2, 2;\n"
+        "B: add.u32 %r1, %r1, %r2; setp.lt.u32 %p1, %r1, 9; @%p1 bra B;\n"
+        "C: st.global.u32 [0], %r1; ret; }");
+    u32 read = read_in(&f, "B", "%r1"), left = read_in(&f, "C", "%r1");
+    const SsaValue *phi = &f.ssa->values.v[read];
+    assert_ptr_equal(phi->phi, ptx_block(f.fn, "B"));
+    assert_true(f.ssa->args.v[phi->arg] == left || f.ssa->args.v[phi->arg + 1] == left);
+    assert_null(f.ssa->values.v[read_in(&f, "B", "%r2")].phi);
+    unload(&f);
+}
+
+static void guarded_writes_read_the_old_value(void **state)
+{
+    (void)state;
+    Fixture f;
+    load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .pred %p<9>;\n"
+        "A: mov.u32 %r1, 1;\n"
+        "@%p1 mov.u32 %r1, 2;\n"
+        "B: st.global.u32 [0], %r1; ret; }");
+    const SsaValue *v = &f.ssa->values.v[read_in(&f, "B", "%r1")];
+    assert_false(v->whole);
+    const SsaInstr *at = &f.ssa->instrs.v[v->instr];
+    bool old = false;
+    for (u32 k = at->use; k < at->use + at->uses; k++)
+        old |= f.ssa->uses.v[k].slot == SSA_NONE && f.ssa->values.v[f.ssa->uses.v[k].value].reg == v->reg;
+    assert_true(old);
+    unload(&f);
+}
+
+/* What the walk says that registers hold at the start of each block: [block][register]. */
+static u32 *held_at_starts(const Fixture *f)
+{
+    u32 *held = mem_zalloc(sizeof(u32) * f->fn->blocks.n * f->fn->regs.n);
+    SsaWalk w = ssa_walk(f->ssa);
+    for (u32 pre = 1; pre <= f->an.dom->count; pre++) {
+        const Block *b = f->an.dom->by_pre[pre];
+        ssa_enter(&w, b);
+        memcpy(held + b->id * f->fn->regs.n, w.now, sizeof(u32) * f->fn->regs.n);
+        for (u32 n = f->ssa->first[b->id]; n < f->ssa->end[b->id]; n++)
+            ssa_step(&w, n);
+    }
+    ssa_walk_free(&w);
+    return held;
+}
+
+/* A way through the program, and when each register was written and each value made on it. */
+typedef struct Way {
+    u64 clock, *written, *made;
+} Way;
+
+static void step_block(const Fixture *f, Way *way, const Block *b)
+{
+    for (u32 n = f->ssa->first[b->id]; n < f->ssa->end[b->id]; n++) {
+        const SsaInstr *at = &f->ssa->instrs.v[n];
+        for (u32 k = at->use; k < at->use + at->uses; k++) {
+            u32 value = f->ssa->uses.v[k].value;
+            if (value && f->ssa->uses.v[k].slot != SSA_NONE) /* an old value that nobody reads may have no phi */
+                assert_int_equal(way->made[value], way->written[f->ssa->values.v[value].reg]);
+        }
+        way->clock++;
+        for (u32 k = 0; k < at->values; k++)
+            way->written[f->ssa->values.v[at->value + k].reg] = way->made[at->value + k] = way->clock;
+    }
+}
+
+/* On random ways through random programs, the value that a register is said to hold is the last one that was made. */
+static void values_are_the_last_written(void **state)
+{
+    (void)state;
+    for (u32 trial = 0; trial < 1000; trial++) {
+        Fixture f;
+        static char text[1 << 16];
+        random_state = trial + 1;
+        random_function(text, 2 + random_below(14));
+        load(&f, text);
+        u32 *held = held_at_starts(&f);
+        Way way = {0, mem_zalloc(sizeof(u64) * f.fn->regs.n), mem_zalloc(sizeof(u64) * f.ssa->values.n)};
+        const Block *b = f.fn->entry;
+        for (u32 steps = 0; b && steps < 60; steps++) {
+            way.clock++;
+            for (u32 k = 0; k < f.ssa->phis[b->id] && steps; k++)
+                way.written[f.ssa->values.v[f.ssa->first_phi[b->id] + k].reg] = way.made[f.ssa->first_phi[b->id] + k] = way.clock;
+            for (RegId reg = 1; reg < f.fn->regs.n; reg++)
+                if (held[b->id * f.fn->regs.n + reg])
+                    assert_int_equal(way.made[held[b->id * f.fn->regs.n + reg]], way.written[reg]);
+            step_block(&f, &way, b);
+            CfgList next = cfg_succs(f.fn, b);
+            b = next.n ? next.v[random_below(next.n)].block : NULL;
+        }
+        free(held);
+        free(way.written);
+        free(way.made);
+        unload(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ways_meet_in_phis),
+        cmocka_unit_test(loops_carry_phis),
+        cmocka_unit_test(guarded_writes_read_the_old_value),
+        cmocka_unit_test(values_are_the_last_written),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
