@@ -42,7 +42,7 @@ typedef enum OperandKind {
     OPND_LABEL, /* id: Block.id; value: which of the block's labels was written, from 1 (0: any will do) */
     OPND_TABLE, /* id: index into Function.tables */
     OPND_SINK,  /* _ */
-    OPND_NAME,  /* name that is none of these (WARP_SZ, a texture mode...): id: index into Module.names */
+    OPND_NAME,  /* name in an unknown instruction that is none of these: id: index into Module.other_names */
     /* aggregates: `id` members follow, each with its own members; `value` counts all operand slots below */
     OPND_MEM,   /* [base], [base+offset], [tex, {x, y}], [symbol], [1]: the offset is in the first member's value */
     OPND_VEC,   /* {a, b} */

@@ -159,9 +159,9 @@ static void place_tables(Body *b)
         return;
     for_each_block(block, b->fn)
         for_each_instr(i, block) {
-            if (!instr_is(i, OPF_CALL | OPF_BRANCH))
+            if (i->kind != INSTR_OP)
                 continue;
-            for_each_operand(o, i)
+            for_each_slot(o, i)
                 if (o->kind == OPND_TABLE && b->place[o->id] == PLACE_NONE)
                     b->place[o->id] = i->scope == b->fn->tables.v[o->id].scope ? PLACE_BEFORE_USER : PLACE_SCOPE_START;
         }
@@ -169,9 +169,9 @@ static void place_tables(Body *b)
 
 static void emit_tables_before(Body *b, const Instr *user)
 {
-    if (!b->fn->tables.n || !instr_is(user, OPF_CALL | OPF_BRANCH))
+    if (!b->fn->tables.n || user->kind != INSTR_OP)
         return;
-    for_each_operand(o, (Instr *)user)
+    for_each_slot(o, (Instr *)user)
         if (o->kind == OPND_TABLE && b->place[o->id] == PLACE_BEFORE_USER)
             emit_table(b, o->id);
 }

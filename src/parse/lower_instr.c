@@ -149,6 +149,26 @@ static void set_component(Lower *p, const Val *v, Span stem, Operand *o)
         o->value = other_name(p, component, len);
 }
 
+/* Only branches and calls take a list; what an unknown instruction takes is not known. */
+static bool takes_table(const OpInfo *op) { return op_has(op, OPF_BRANCH | OPF_CALL) || !op->known; }
+
+/* An unknown instruction may name anything, labels that come later included. */
+static void set_other_name(Lower *p, const Val *v, Span at, const Binding *b, Operand *o)
+{
+    Span stem = v->dotted ? dotted_stem(p, v->name) : v->name;
+    Str text = span_str(p->module, v->name);
+    if (!p->op->known && (b || text.p[0] != '%')) {
+        o->kind = OPND_NAME;
+        o->id = other_name(p, text.p, text.len);
+    } else if (b && b->kind == BIND_LABEL) {
+        lower_error(p, at, "a label is not an operand of '%s'", p->op->text->text);
+    } else if (b && b->kind == BIND_TABLE) {
+        lower_error(p, at, "'%.*s' names a list, which is not an operand of '%s'", (int)text.len, text.p, p->op->text->text);
+    } else {
+        undeclared(p, stem);
+    }
+}
+
 /* Makes of a sink what the name means where an operand is wanted. */
 static void set_name(Lower *p, const Val *v, Span at, Operand *o)
 {
@@ -163,15 +183,11 @@ static void set_name(Lower *p, const Val *v, Span at, Operand *o)
         o->id = reg;
         if (v->dotted)
             set_component(p, v, stem, o);
-    } else if (b && !v->dotted && (b->kind == BIND_SYM || b->kind == BIND_TABLE)) {
+    } else if (b && !v->dotted && (b->kind == BIND_SYM || (b->kind == BIND_TABLE && takes_table(p->op)))) {
         o->kind = b->kind == BIND_SYM ? OPND_SYM : OPND_TABLE;
         o->id = b->id;
-    } else if (special_register(p, v, o)) {
-        return;
-    } else if (b && b->kind == BIND_LABEL) {
-        lower_error(p, at, "a label is not an operand of '%s'", p->op->text->text);
-    } else {
-        undeclared(p, stem);
+    } else if (!special_register(p, v, o)) {
+        set_other_name(p, v, at, b, o);
     }
 }
 
