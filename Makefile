@@ -184,13 +184,13 @@ check-switches: all tools
 	@sh tests/ptxas/probes.sh switches switch-lowering
 
 check-tails: all tools
-	@sh tests/ptxas/tails.sh
+	@NEVER_MORE=1 sh tests/ptxas/probes.sh tails branch-folding,tail-merge
 
 check-nested: all tools
 	@sh tests/ptxas/probes.sh nested nested-cond
 
 check-bases: all tools
-	@COLUMNS='instr regs' sh tests/ptxas/probes.sh bases common-base-elim
+	@COUNTED='instr regs' sh tests/ptxas/probes.sh bases common-base-elim
 
 #: make gpu-check        the examples on a GPU, before and after: outputs, and times in build/report/gpu.md
 gpu-check check-gpu: all tools

@@ -1,8 +1,10 @@
 #!/bin/sh
 # What ptxas makes of the probes in a folder here, as they are and behind a phase, is what the folder's document says:
-# THREADING.md for `threading`. usage: [BUILD=build] [COLUMNS=...] tests/ptxas/probes.sh FOLDER PHASE [--bless]
-#   COLUMNS   what a cell counts, by cubinstat's names: `instr bra bssy`
-#   --bless   writes what is measured into the tables
+# THREADING.md for `threading`. Cells are `a, b: c, d`, before and behind the phase; `a, b` where it changes nothing.
+# usage: [BUILD=build] [COUNTED=...] [NEVER_MORE=1] tests/ptxas/probes.sh FOLDER PHASE [--bless | --any-version]
+#   COUNTED         what a cell counts, by cubinstat's names: `instr bra bssy`
+#   NEVER_MORE=1    the first of these must not grow, but where the probe's first line says that ptxas `unrolls`
+#   --bless, --any-version    see tests/ptxas/table.sh
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
@@ -10,73 +12,27 @@ if [ "$1" != --case ]; then
     export FOLDER=$1 PHASE=$2
     shift 2
 fi
-WORK=$BUILD/work/$FOLDER
-PROBES=tests/ptxas/$FOLDER
-DOCUMENT=tests/ptxas/$(echo "$FOLDER" | tr a-z A-Z).md
-TARGETS='sm_75 sm_80 sm_90 sm_100 sm_120'
+. tests/ptxas/table.sh
+export COUNTED="${COUNTED:-instr bra bssy}" NEVER_MORE="${NEVER_MORE:-}"
 
-export COLUMNS="${COLUMNS:-instr bra bssy}"
+# may_grow FILE: where ptxas unrolls a loop, there are more instructions, and better ones.
+may_grow() { [ -z "$NEVER_MORE" ] || sed 1q "$1" | grep -q unrolls; }
 
-# count FILE TARGET: `instructions, BRA, BSSY`, or whatever is counted.
-count()
-{
-    cubin=$(assemble "$1" "$2") || return
-    "$BUILD/cubinstat" --tsv "$cubin" | awk -F'\t' -v names="$COLUMNS" '
-        NR == 1 { for (i = 1; i <= NF; i++) column[$i] = i }
-        NR == 2 { n = split(names, name, " "); for (i = 1; i <= n; i++) printf "%s%d", (i == 1 ? "" : ", "), $column[name[i]] }'
-}
-
-# measure FILE: the five cells of its row; one count where nothing changes.
 measure()
 {
-    after=$WORK/$(basename "$1")
-    "$BUILD/ptxopt" --passes="$PHASE" "$1" -o "$after" || return
+    after=$WORK/$(basename "$1") row=
+    "$BUILD/ptxopt" --passes="$PHASE" "$1" -o "$after" 2>&1 || return
     for to in $TARGETS; do
-        old=$(count "$1" "$to") && new=$(count "$after" "$to") || { echo "ptxas refuses $1 for $to"; return 1; }
-        if cmp -s "$1" "$after"; then printf ' | %s' "$old"; else printf ' | %s: %s' "$old" "$new"; fi
+        old=$(count "$1" "$to" "$COUNTED" ', ') || { echo "$old"; return 1; }
+        new=$(count "$after" "$to" "$COUNTED" ', ') || { echo "$new"; return 1; }
+        if [ "${new%%,*}" -gt "${old%%,*}" ] && ! may_grow "$1"; then
+            echo "grows for $to: $old: $new"
+            return 1
+        fi
+        cmp -s "$1" "$after" || old="$old: $new"
+        row="$row | $old"
     done
+    echo "$row"
 }
 
-written() { awk -F' [|] ' -v name="| \`$1\`" '$1 == name { for (i = 3; i <= 7; i++) { sub(/ [|]$/, "", $i); printf " | %s", $i } }' "$DOCUMENT"; }
-
-one_case()
-{
-    name=$(basename "$1" .ptx)
-    cells=$(measure "$1") || { echo "fail $1: $cells"; return; }
-    echo "$name$cells" >"$WORK/$name.cells"
-    if [ "$cells" = "$(written "$name")" ]; then
-        echo "pass $1"
-    else
-        printf 'fail %s: not what %s says\n    written  %s\n    measured %s\n' "$1" "$DOCUMENT" "$(written "$name")" "$cells"
-    fi
-}
-
-bless()
-{
-    cat "$WORK"/*.cells | awk -F' [|] ' '
-        FNR == NR { measured[$1] = $2 " | " $3 " | " $4 " | " $5 " | " $6; next }
-        match($1, /^[|] `[a-z0-9_]*`$/) && (substr($1, 4, length($1) - 4) in measured) {
-            print $1 " | " $2 " | " measured[substr($1, 4, length($1) - 4)] " |"
-            next
-        }
-        { print }' - "$DOCUMENT" >"$WORK/blessed" && cp "$WORK/blessed" "$DOCUMENT"
-}
-
-mode=${1:-}
-if [ "$mode" = --case ]; then
-    shift
-    for file; do one_case "$file"; done
-    exit
-fi
-rm -rf "$WORK"
-mkdir -p "$WORK"
-version=$(sed -n 's/.*ptxas \([0-9.]*[0-9]\) .*/\1/p' "$DOCUMENT" | head -1)
-if [ -z "$PTXAS" ]; then
-    skip_without_ptxas "$PROBES" >"$WORK/log"
-elif [ -z "$mode" ] && ! "$PTXAS" --version | grep -q "V$version"; then
-    echo "skip $PROBES: this is not ptxas $version" >"$WORK/log"
-else
-    find "$PROBES" -name '*.ptx' | sort | each tests/ptxas/probes.sh >"$WORK/log"
-fi
-if [ "$mode" = --bless ]; then bless; exit; fi
-tally "$FOLDER" "$WORK/log"
+tables tests/ptxas/probes.sh "$@"
