@@ -118,7 +118,7 @@ static Block *leaf_block(Emitter *e, u32 index)
 
 static void end_with_branch(Emitter *e, Block *b, RegId predicate, Block *to, Block *fall)
 {
-    block_set_branch(b, predicate, false, to, e->d->uniform);
+    block_set_branch(b, predicate, false, to, e->p->uniform);
     instr_stand_for(e->fn, block_terminator(b), e->branch, NULL);
     block_set_fall(b, fall);
 }
@@ -131,7 +131,7 @@ static void end_with_table(Emitter *e, Block *b, const Plan *plan, RegId index)
         vec_push(&table.targets, leaf_block(e, plan->entry[k])->id);
     vec_push(&fn->tables, table);
     Operand slots[] = {reg_operand(index), {.kind = OPND_TABLE, .id = fn->tables.n - 1}};
-    Instr *branch = make(e, e->d->uniform ? "brx.idx.uni" : "brx.idx", slots, 2);
+    Instr *branch = make(e, e->p->uniform ? "brx.idx.uni" : "brx.idx", slots, 2);
     block_set_fall(b, NULL);
     instr_append(b, branch);
     instr_stand_for(fn, branch, e->branch, NULL);

@@ -48,7 +48,7 @@ bool decides_nothing(const Block *b)
 
 bool does_nothing(const Live *live, const Block *b)
 {
-    if (!decides_nothing(b) || !only_helpers(b))
+    if (!decides_nothing(b) || !only_helpers(b) || b->fall->id >= live->blocks) /* or it is made anew already */
         return false;
     for_each_instr(i, b)
         if (i->kind == INSTR_OP)
@@ -86,23 +86,35 @@ static bool add_needs(Needs *needs, const Instr *i)
     return true;
 }
 
+/* Whether what follows on the way needs a result of the instruction that wrote *at; goes on to the one before it. */
+static bool is_needed(const Region *g, const Env **at, const Block *target, Needs *needs)
+{
+    Recovery *r = g->r;
+    const Instr *i = (*at)->instr;
+    bool needed = false;
+    for (const Env *e = *at; e && e->instr == i; *at = e = e->before) {
+        bool last = r->written[e->reg] != r->slices;
+        r->written[e->reg] = r->slices;
+        needed |= take_need(needs, e->reg);
+        needed |= last && live_in(r->live, target, e->reg);
+    }
+    return needed;
+}
+
 /* What of the region's instructions on the way `target` needs, backwards from it. */
 static bool slice(const Region *g, const Env *env, const Block *target, Leaf *leaf)
 {
-    Recovery *r = g->r;
     Needs needs = {.n = 0};
     Instr *kept[CARRY_LIMIT];
     u32 n = 0;
-    r->slices++;
-    for (const Env *e = env; e; e = e->before) {
-        bool last = r->written[e->reg] != r->slices;
-        r->written[e->reg] = r->slices;
-        bool needed = take_need(&needs, e->reg) || (last && live_in(r->live, target, e->reg));
-        if (!needed || (n && kept[n - 1] == e->instr))
+    g->r->slices++;
+    while (env) {
+        Instr *i = env->instr;
+        if (!is_needed(g, &env, target, &needs))
             continue;
-        if (n == CARRY_LIMIT || !add_needs(&needs, e->instr))
+        if (n == CARRY_LIMIT || !add_needs(&needs, i))
             return false;
-        kept[n++] = e->instr;
+        kept[n++] = i;
     }
     leaf->carried = n;
     leaf->carry = n ? arena_array(g->arena, Instr *, n) : NULL;
@@ -143,19 +155,36 @@ static void add_leaf(Region *g, const Leaf *leaf)
     *last = d->leaf_count;
 }
 
+static bool is_loop_header(const Region *g, const Block *b)
+{
+    const Loop *loop = loop_of(g->r->run->an->loops, b);
+    return loop && loop->header == b;
+}
+
+/* Whether control that goes to b may go to where it leads instead. A loop is entered by its header; behind the root nothing is
+ * known of the selector, when control comes there anew. */
+static bool may_pass(const Region *g, const Block *b)
+{
+    return b != g->d->root && does_nothing(g->r->live, b) && !has_pinned_label(b) && !is_loop_header(g, b);
+}
+
 /* Where control that goes to b ends up, past blocks that do nothing. Where several blocks go to a loop's header through one
  * of these, it stays between them. */
 static Block *destination(const Region *g, Block *b)
 {
     Block *end = b;
-    for (u32 hop = 0; hop < HOPS && does_nothing(g->r->live, end) && end->fall != b && !has_pinned_label(end); hop++)
+    for (u32 hop = 0; hop < HOPS && may_pass(g, end); hop++)
         end = end->fall;
-    const Loop *loop = loop_of(g->r->run->an->loops, end);
-    bool is_header = loop && loop->header == end;
-    return is_header && end != b && cfg_pred_count(b->fn, b) > 1 ? b : end;
+    return end != b && is_loop_header(g, end) && cfg_pred_count(b->fn, b) > 1 ? b : end;
 }
 
-/* The ways to one block that is not of the region. */
+/* The region does not go on there: not its block, or its root once more. */
+static bool is_way_out(const Region *g, const Node *node)
+{
+    return node->arrivals && (!node->member || node->b == g->d->root);
+}
+
+/* The ways to one block that the region leads to. */
 static bool collect_ways(Region *g, const Node *node)
 {
     Decision *d = g->d;
@@ -178,13 +207,13 @@ bool region_collect_leaves(Region *g)
     Decision *d = g->d;
     u32 ways = 0;
     for (u32 n = 0; n < g->nodes.n; n++)
-        for (const Arrival *a = g->nodes.v[n].arrivals; a && !g->nodes.v[n].member; a = a->next)
+        for (const Arrival *a = g->nodes.v[n].arrivals; a && is_way_out(g, &g->nodes.v[n]); a = a->next)
             ways++;
     d->leaves = arena_array(g->arena, Leaf, ways + 1);
     d->targets = arena_array(g->arena, Block *, g->nodes.n);
     bool done = true;
     for (u32 n = 0; n < g->nodes.n && done; n++)
-        done = g->nodes.v[n].member || collect_ways(g, &g->nodes.v[n]);
+        done = !is_way_out(g, &g->nodes.v[n]) || collect_ways(g, &g->nodes.v[n]);
     for (u32 l = 0; l < d->leaf_count; l++)
         g->r->leaf_of[d->leaves[l].target->id] = 0;
     return done;

@@ -16,9 +16,10 @@
  * depended on the root's: that is the branch they all stand for. The graph stays reducible: a region is acyclic and has one
  * entry, before and after.
  *
- * Declines: few cases; branches that differ from the root's in .uni; equality chains in loops, which ptxas makes
- * tables of itself; ways that need much of what the region computes; more ways to a block than before, where an
- * instruction depends on the threads around it without naming them. */
+ * Declines: few cases; branches that differ from the root's in .uni; .uni branches in a function with convergent
+ * instructions, where a way out stands on both sides of a new test, which may part threads whose selectors differ; equality
+ * chains in loops, which ptxas makes tables of itself; ways that need much of what the region computes; more ways to a block
+ * than before, where an instruction depends on the threads around it without naming them. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "phase/switch_emit.h"
@@ -29,7 +30,8 @@ typedef struct Lowering {
     PlanLimits limits;
     InstrVec left_over;
     bool again;          /* decisions were reported in an earlier round */
-    bool counts_threads; /* the function holds an instruction that depends on threads it does not name */
+    bool converges;      /* the function holds a convergent instruction */
+    bool counts_threads; /* ... that depends on threads it does not name */
 } Lowering;
 
 static PlanLimits limits_of(const PhaseRun *run)
@@ -39,13 +41,14 @@ static PlanLimits limits_of(const PhaseRun *run)
     return (PlanLimits){run->knobs->switch_density, run->knobs->switch_max_table, has_brx};
 }
 
-static bool counts_threads(const PhaseRun *run)
+static void find_convergent(Lowering *w)
 {
-    for_each_block(b, run->fn)
+    for_each_block(b, w->run->fn)
         for_each_instr(i, b)
-            if (instr_is_convergent(i, run->an->summaries) && !op_has(i->op, OPF_NAMES_THREADS))
-                return true;
-    return false;
+            if (instr_is_convergent(i, w->run->an->summaries)) {
+                w->converges = true;
+                w->counts_threads |= !op_has(i->op, OPF_NAMES_THREADS);
+            }
 }
 
 /* ---- does it pay? ---------------------------------------------------------------------------------------------- */
@@ -98,6 +101,8 @@ static Verdict judge(const Lowering *w, const Decision *d, const SwitchPlan *p)
         return (Verdict){"SwitchKeptDense", "its values are dense, but there may be no table of them"};
     if (w->counts_threads && has_more_ways(d, p))
         return (Verdict){"SwitchKeptConvergent", "a block would be reached in more ways, and an instruction counts the threads that arrive together"};
+    if (w->converges && d->uniform && !p->uniform)
+        return (Verdict){"SwitchKeptUniform", "its branches promise not to diverge, which the new ones could not"};
     if (d->tables) {
         bool better = p->cost.code + 2 <= old_code(d) && p->cost.depth <= d->depth;
         return better ? pays : (Verdict){"SwitchKeptTable", "its jump table is as good as another"};
@@ -152,9 +157,10 @@ static bool lower(Lowering *w, Arena *arena, Block *root)
 static bool lower_all(PhaseRun *run, bool again)
 {
     analyses_require(run->an, AN_LOOPS);
-    Lowering w = {.run = run, .recovery = recovery_new(run), .limits = limits_of(run), .again = again, .counts_threads = counts_threads(run)};
+    Lowering w = {.run = run, .recovery = recovery_new(run), .limits = limits_of(run), .again = again};
     const Order *order = run->an->order;
     bool changed = false;
+    find_convergent(&w);
     for (u32 p = 0; p < order->count; p++) {
         Arena arena = {0};
         bool reached = p == 0 || cfg_pred_count(run->fn, order->rpo[p]) > 0;

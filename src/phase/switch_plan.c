@@ -310,6 +310,16 @@ static void count_ways(const Plan *plan, u32 *ways, const Plan **seen)
         count_ways(plan->no, ways, seen);
 }
 
+/* The threads of a warp take one way out of a region whose branches are .uni, but their selectors differ: a test that has this
+ * way on both sides may part them. */
+static bool is_uniform(const Decision *d, const u32 *ways)
+{
+    for (u32 l = 0; l < d->leaf_count; l++)
+        if (ways[l] > 1)
+            return false;
+    return d->uniform;
+}
+
 static u64 case_values(const Planner *q)
 {
     u64 values = 0;
@@ -387,6 +397,7 @@ static SwitchPlan plan_in_order(Arena *arena, const Decision *d, const PlanLimit
         p.cost.code += carry_cost(&d->leaves[l]);
     p.ways = arena_array(arena, u32, d->leaf_count);
     count_ways(p.plan, p.ways, arena_array(arena, const Plan *, d->leaf_count));
+    p.uniform = is_uniform(d, p.ways);
     return p;
 }
 

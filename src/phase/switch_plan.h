@@ -51,6 +51,7 @@ typedef struct SwitchPlan {
     bool dense_search;  /* a search over values that are dense enough for a table, had there been one */
     PlanCost cost;
     u32 *ways;          /* by leaf: branches and tables that lead there */
+    bool uniform;       /* none of its branches diverges, as none of the region's does */
 } SwitchPlan;
 
 SwitchPlan switch_plan(Arena *arena, const Decision *d, const PlanLimits *limits);

@@ -175,7 +175,8 @@ static bool leave(Region *g, u32 from, Block *b, const Env *env, ValueSet values
         arrive(g, from, b, b->fall, env, values, depth);
         return true;
     }
-    if (op_has(end->op, OPF_UNIFORM_HINT) != g->d->uniform && !decides_nothing(b))
+    bool uniform = op_has(end->op, OPF_UNIFORM_HINT);
+    if (uniform != g->d->uniform && !(uniform && decides_nothing(b)))
         return false; /* a branch that stands for both kinds could promise nothing */
     if (branch_table(end)) {
         const Table *table = branch_table(end);

@@ -118,13 +118,9 @@ bool region_find_selector(Region *g, Instr *branch)
     const Function *fn = g->r->run->fn;
     if (!reg)
         return false;
-    reg = base_register(g, reg);
-    u32 bits = type_bits((Type)fn_reg(fn, reg)->type);
-    bool plain = fn_reg(fn, reg)->vector == 1 && (bits == 16 || bits == 32 || bits == 64);
-    g->d->selector = reg;
-    g->d->bits = bits;
-    g->scope.bits = bits;
-    return plain;
+    g->d->selector = base_register(g, reg);
+    g->d->bits = g->scope.bits = integer_register(fn, g->d->selector);
+    return g->d->bits != 0;
 }
 
 static ValueSet compare_set(const Region *g, const Compare *c)

@@ -23,6 +23,12 @@ static u32 register_bits(const Function *fn, RegId reg)
     return r->vector == 1 ? type_bits((Type)r->type) : 0;
 }
 
+u32 integer_register(const Function *fn, RegId reg)
+{
+    const Reg *r = fn_reg(fn, reg);
+    return r->vector == 1 ? integer_bits((Type)r->type) : 0;
+}
+
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
 static Value constant_value(u64 constant, u32 width)
@@ -317,6 +323,6 @@ RegId offset_source(const Function *fn, Instr *i)
         from = is_immediate(i, 2) ? from : 0;
     else if (opcode != OPC_MOV)
         from = 0;
-    bool same_width = to && from && register_bits(fn, to) == width && register_bits(fn, from) == width;
+    bool same_width = to && from && register_bits(fn, to) == width && integer_register(fn, from) == width;
     return same_width ? from : 0;
 }

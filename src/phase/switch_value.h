@@ -48,7 +48,11 @@ ValueSet value_preimage(const ValueScope *scope, const Value *linear, ValueSet v
 /* A register without subscript, offset or sign; 0: the operand is none. */
 RegId plain_register(const Operand *o);
 
-/* The source register of a move, addition or subtraction of a constant, all of its result's width; 0: i is none. */
+/* Bits of a register that integer arithmetic takes: 16, 32 or 64; 0: it was declared as something else. */
+u32 integer_register(const Function *fn, RegId reg);
+
+/* The source register of a move, addition or subtraction of a constant, all of its result's width, and one for integers;
+ * 0: i is none. */
 RegId offset_source(const Function *fn, Instr *i);
 
 #endif
