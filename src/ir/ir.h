@@ -113,7 +113,12 @@ typedef struct Reg {
     u32 decl;          /* index into Scope.decls */
 } Reg;
 
-typedef enum SymKind { SYM_VAR, SYM_PARAM, SYM_FUNC, SYM_REG_PARAM /* `.reg` parameter of a .func: see Reg */ } SymKind;
+typedef enum SymKind {
+    SYM_VAR,      /* .param in a body too: the arguments and results of its calls */
+    SYM_PARAM,    /* of a function */
+    SYM_FUNC,
+    SYM_REG_PARAM /* `.reg` parameter of a .func: see Reg */
+} SymKind;
 
 typedef struct Sym {
     const Name *name;

@@ -67,7 +67,7 @@ void lower_decl_register_range(Lower *p, Span stem, Val count, Span at)
 
 static Sym *new_sym(Lower *p, const Name *name)
 {
-    Sym sym = {.name = name, .kind = p->space == SPACE_PARAM ? SYM_PARAM : SYM_VAR, .space = (u8)p->space, .type = (u8)p->type,
+    Sym sym = {.name = name, .kind = SYM_VAR, .space = (u8)p->space, .type = (u8)p->type,
                .is_extern = p->is_extern, .align = p->align, .owner = p->fn, .scope = scope_now(p)};
     u64 bits = type_bits((Type)p->type);
     sym.bytes = bits ? (i64)(bits / 8 * p->vector) : -1;

@@ -73,6 +73,7 @@ void lower_parameter(Lower *p, Span name, bool is_return)
     if (p->module->syms.n == id)
         return;
     p->module->syms.v[id].text = name;
+    p->module->syms.v[id].kind = SYM_PARAM;
     vec_push(&fn->params, id);
     fn->return_params += is_return;
 }
