@@ -506,7 +506,7 @@ static bool reverse_to_fall_through(Fold *f, Block *b)
 static bool relocate_exit(Fold *f, Block *b)
 {
     Block *before = b->prev, *behind = b->next;
-    if (!before || !behind || before->fall != behind || cfg_succs(f->fn, b).n || b->falls_off)
+    if (!before || !behind || before->fall != behind || cfg_succs(f->fn, b).n || b->falls_off || has_pinned_label(b))
         return false;
     if (!may_rewrite(f, "ExitMoved", b, "the block before it now falls through"))
         return false;

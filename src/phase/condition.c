@@ -163,6 +163,13 @@ static bool is_comparison(const Instr *i)
     return i->op->opcode == OPC_SETP && i->op->bool_op == BOOL_NONE && i->op->types && !is_packed((Type)i->op->type[0]);
 }
 
+/* Half-precision comparisons have one result, unless packed. */
+static bool may_have_two_results(const Instr *setp)
+{
+    Type type = (Type)setp->op->type[0];
+    return type != TYPE_F16 && type != TYPE_BF16;
+}
+
 bool condition_is_plain(const Instr *branch)
 {
     Root root = find_root(branch);
@@ -235,7 +242,7 @@ static void plan_opposite(PhaseRun *run, const Instr *branch, const Root *root, 
         how->kind = PLAIN_FLIP;
         how->reg = root->reg;
     } else {
-        how->kind = PLAIN_PAIR;
+        how->kind = may_have_two_results(root->def) ? PLAIN_PAIR : PLAIN_NONE;
     }
 }
 
