@@ -98,6 +98,31 @@ bool pragmas_alike(const Function *fn, const Instr *a, const Instr *b)
     return memmem(text.p, text.len, "used_bytes_mask", 15) && equal_text(text, span_str(fn->module, b->text));
 }
 
+/* ---- operands that must stay what and where they are ------------------------------------------------------------- */
+
+SymId call_argument(const Instr *i)
+{
+    const Function *fn = i->block->fn;
+    for_each_slot(o, (Instr *)i) {
+        const Sym *sym = o->kind == OPND_SYM ? &fn->module->syms.v[o->id] : NULL;
+        if (sym && sym->kind == SYM_VAR && sym->space == SPACE_PARAM && sym->owner == fn)
+            return o->id;
+    }
+    return 0;
+}
+
+void find_in_flight(const Function *fn, BitSet *registers)
+{
+    for_each_block(b, fn)
+        for_each_instr(i, b) {
+            if (!instr_is(i, OPF_ASYNC) || !op_has(i->op, OPF_CONVERGENT))
+                continue;
+            for_each_slot(o, i)
+                if (o->kind == OPND_REG)
+                    bitset_add(registers, o->id);
+        }
+}
+
 /* ---- definitions ----------------------------------------------------------------------------------------------- */
 
 static u32 distance(const Instr *from, const Instr *to)

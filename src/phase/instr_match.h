@@ -32,6 +32,12 @@ typedef enum DefinitionsAlike {
 
 DefinitionsAlike definitions_alike(const Instr *a, RegId a_reg, const Instr *b, RegId b_reg);
 
+/* A .param variable of the function that i writes, reads or hands to a call; 0: none. Control flow must not come between
+ * such instructions and the call. */
+SymId call_argument(const Instr *i);
+/* Adds the registers that wgmma and tcgen05 may read or write behind the thread's back, until they are waited for: no value
+ * that had another name may come into one of them. */
+void find_in_flight(const Function *fn, BitSet *registers);
 /* Whether ptxas makes nothing of i, as a rule: copies of registers, the low half of one, cvta, slots of the stack frame. */
 bool costs_nothing(const Instr *i);
 /* Whether ptxas makes one instruction of i and a reader of its result, as long as both are in one block: products and

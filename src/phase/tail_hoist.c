@@ -26,7 +26,8 @@ typedef struct SecondName {
 
 typedef struct HoistPass {
     PhaseRun *run;
-    u8 *written; /* by RegId: in how many places, at most 2 */
+    u8 *written;      /* by RegId: in how many places, at most 2 */
+    BitSet in_flight; /* see find_in_flight */
     VEC(SecondName) second;
 } HoistPass;
 
@@ -83,6 +84,7 @@ static bool may_have_two_names(const Hoist *h, RegId taken, RegId other)
     const Reg *a = fn_reg(fn, taken), *b = fn_reg(fn, other);
     return a->type == b->type && a->vector == 1 && b->vector == 1 && copy_opcode(fn, (Type)a->type) && !a->is_param &&
            !b->is_param && !fn->scopes.v[a->scope].in_block && !fn->scopes.v[b->scope].in_block &&
+           !bitset_has(&h->pass->in_flight, taken) && !bitset_has(&h->pass->in_flight, other) &&
            !pair_of_taken(h, other) && !pair_of_other(h, taken) && !live_in(h->run->an->live, h->other, taken);
 }
 
@@ -131,7 +133,7 @@ static bool same_instruction(Hoist *h, const Instr *a, const Instr *b)
     bool exchanged;
     u32 names = h->names;
     if (a->kind != INSTR_OP || b->kind != INSTR_OP || instr_is(a, OPF_TERMINATOR) || a->scope != h->taken->scope ||
-        b->scope != h->other->scope || copies_may_merge(a, h->gate, h->run->an->summaries) != STOP_NONE)
+        b->scope != h->other->scope || call_argument(a) || copies_may_merge(a, h->gate, h->run->an->summaries) != STOP_NONE)
         return false;
     bool same = instrs_alike(&h->visitor, a, b, &exchanged) && visit_reads(&h->visitor, a, b, exchanged) &&
                 visit_writes(&h->visitor, a, b);
@@ -172,11 +174,12 @@ static i64 head_gain(const Hoist *h, u32 n)
 /* As far as both blocks are the same. A pragma in front of an instruction keeps it. */
 static void walk_heads(Hoist *h)
 {
+    const Live *live = h->run->an->live;
     bool carry = false;
     Instr *a = first_item(h->taken), *b = first_item(h->other);
     while (a && b && h->steps < HOIST_LIMIT && same_instruction(h, a, b)) {
         carry |= instr_is(a, OPF_CARRY_OUT);
-        carry = carry && live_behind(h->run->an->live, a, CARRY_REG);
+        carry = carry && (live_behind(live, a, CARRY_REG) || live_behind(live, b, CARRY_REG));
         h->step[h->steps++] = (HoistStep){a, h->names, !carry};
         a = item_behind(a);
         b = item_behind(b);
@@ -324,7 +327,8 @@ static u8 *count_writes(PhaseRun *run)
 /* Blocks of which something was hoisted are left alone for the rest of the pass: their liveness has changed. */
 bool hoist_common_code(PhaseRun *run, TailGate gate)
 {
-    HoistPass pass = {.run = run, .written = count_writes(run)};
+    HoistPass pass = {.run = run, .written = count_writes(run), .in_flight = bitset_new(run->arena, run->fn->regs.n)};
+    find_in_flight(run->fn, &pass.in_flight);
     u8 *touched = arena_array(run->arena, u8, run->fn->blocks.n);
     bool any = false;
     for_each_block(b, run->fn) {

@@ -9,9 +9,9 @@
  * Sound: whoever came to the branch executed these instructions next, in this order, whichever way it went; so nothing is
  * speculated, and they now depend on fewer branches. The names are those of the way that is taken, if the
  * other way does not need what they held; it then reads them, or copies the value to its own name where that has other values
- * too. Declined: what depends on who executes it together and does not name its threads, parts of carry chains, blocks that
- * are entered from elsewhere or are in another loop, what the test of a loop compares, and what would cost as much as it
- * saves: a product whose sum stays behind, a copy for each instruction. */
+ * too. Declined: what depends on who executes it together and does not name its threads, parts of carry chains and of
+ * calls, blocks that are entered from elsewhere or are in another loop, what the test of a loop compares, and what would
+ * cost as much as it saves: a product whose sum stays behind, a copy for each instruction. */
 #ifndef PTXOPT_PHASE_TAIL_HOIST_H
 #define PTXOPT_PHASE_TAIL_HOIST_H
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "phase/condition.h"
+#include "phase/tail_wait.h"
 
 #define UNPAIRED UINT32_MAX
 /* The comparison that ends a loop, and what gives its operands their values. */
@@ -15,8 +16,10 @@ const TailStopInfo tail_stop_info[STOP_COUNT] = {
     [STOP_CONTROL] = {"DeclinedControl", "its copies depend on different branches, and it needs its threads together"},
     [STOP_RESERVED] = {"DeclinedReserved", "it reads a special register that is held back (--tail-merge-reserved)"},
     [STOP_PRAGMA] = {"DeclinedPragma", "a pragma must stay in its block"},
-    [STOP_TYPE] = {"DeclinedType", "registers of two types"},
+    [STOP_TYPE] = {"DeclinedType", "registers of two types, or in use by an asynchronous instruction"},
     [STOP_CARRY] = {"DeclinedCarry", "the carry is alive where the code would be cut"},
+    [STOP_CALL] = {"DeclinedCall", "the sequence around a call must stay in one block"},
+    [STOP_WAIT] = {"DeclinedWait", "threads that wait in front of it may wait for threads that are to execute it"},
     [STOP_LOOP_TEST] = {"DeclinedLoopTest", "the test of a loop would be parted from its step, and ptxas not unroll it"},
 };
 
@@ -34,6 +37,9 @@ struct Matcher {
     PhaseRun *run;
     Function *fn;
     TailGate gate;
+    Waits *waits;
+    int waits_before;             /* between the blocks that are compared: -1: not known yet */
+    BitSet in_flight;             /* see find_in_flight */
     BitSet behind;                /* registers live behind the blocks that are compared */
     u32 epoch;                    /* of the comparison */
     u32 *kept_epoch, *other_epoch; /* by RegId: the entries below belong to it; else they start from `behind` */
@@ -98,10 +104,11 @@ static void set_partners(Matcher *m, RegId kept, RegId other, bool paired)
     m->to_kept[other] = paired ? kept : UNPAIRED;
 }
 
-static bool same_type(Matcher *m, RegId kept, RegId other)
+static bool may_share_name(Matcher *m, RegId kept, RegId other)
 {
     const Reg *a = fn_reg(m->fn, kept), *b = fn_reg(m->fn, other);
-    if (kept == other || (a->type == b->type && a->vector == b->vector && !a->is_param && !b->is_param))
+    bool in_flight = bitset_has(&m->in_flight, kept) || bitset_has(&m->in_flight, other);
+    if (kept == other || (!in_flight && a->type == b->type && a->vector == b->vector && !a->is_param && !b->is_param))
         return true;
     m->stop = STOP_TYPE;
     return false;
@@ -113,7 +120,7 @@ static bool read_pair(void *user, RegId kept, RegId other)
     RegId to = other_of(m, kept), from = kept_of(m, other);
     if (to != UNPAIRED || from != UNPAIRED)
         return to == other && from == kept;
-    if (!same_type(m, kept, other))
+    if (!may_share_name(m, kept, other))
         return false;
     set_partners(m, kept, other, true);
     m->opened[kept] = m->items + 1;
@@ -127,7 +134,7 @@ static bool write_pair(void *user, RegId kept, RegId other, bool kills)
     Matcher *m = user;
     RegId to = other_of(m, kept), from = kept_of(m, other);
     bool paired = to != UNPAIRED || from != UNPAIRED;
-    if ((paired && (to != other || from != kept)) || !same_type(m, kept, other))
+    if ((paired && (to != other || from != kept)) || !may_share_name(m, kept, other))
         return false;
     if (kills && paired) {
         set_partners(m, kept, other, false);
@@ -152,14 +159,15 @@ static u32 rate_pair(void *user, const Instr *a, RegId kept, const Instr *b, Reg
     }
 }
 
-/* Variables of in-block scopes that are declared alike go together by name. */
+/* Arguments of calls, in in-block scopes that are declared alike, go together by name. Not so other variables: those are
+ * memory of their own, and two threads, or one thread in turn, may use both. */
 static bool symbol_pair(void *user, SymId kept, SymId other)
 {
     Matcher *m = user;
     const Sym *a = &m->fn->module->syms.v[kept], *b = &m->fn->module->syms.v[other];
     for (u32 k = 0; k < m->scopes.n; k++)
         if (a->scope == m->scopes.v[k].kept && b->scope == m->scopes.v[k].other)
-            return a->owner == b->owner && a->name == b->name;
+            return a->owner == b->owner && a->name == b->name && a->space == SPACE_PARAM && b->space == SPACE_PARAM;
     return false;
 }
 
@@ -173,7 +181,10 @@ Matcher *matcher_new(PhaseRun *run, TailGate gate)
     m->run = run;
     m->fn = run->fn;
     m->gate = gate;
+    m->waits = waits_find(run);
     m->behind = bitset_new(arena, regs);
+    m->in_flight = bitset_new(arena, regs);
+    find_in_flight(run->fn, &m->in_flight);
     m->kept_epoch = arena_array(arena, u32, regs);
     m->other_epoch = arena_array(arena, u32, regs);
     m->to_other = arena_array(arena, RegId, regs);
@@ -185,6 +196,7 @@ Matcher *matcher_new(PhaseRun *run, TailGate gate)
 
 void matcher_free(Matcher *m)
 {
+    waits_free(m->waits);
     vec_free(&m->met);
     vec_free(&m->scopes);
     vec_free(&m->cuts);
@@ -291,10 +303,17 @@ static bool reads_reserved(const Instr *i, TailGate gate)
     return false;
 }
 
+/* What a guarded or indirect call.uni, and ldu, promise about the threads that execute one copy, need not hold for all. */
+static bool promises_uniform(const Instr *i)
+{
+    bool decides = i->guard || (instr_is(i, OPF_CALL) && !call_callee(i));
+    return i->op->opcode == OPC_LDU || (decides && op_has(i->op, OPF_UNIFORM_HINT));
+}
+
 TailStop copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries)
 {
     bool named = op_has(i->op, OPF_NAMES_THREADS), async = op_has(i->op, OPF_ASYNC);
-    if (instr_is_convergent(i, summaries) && (!named || async))
+    if ((instr_is_convergent(i, summaries) && (!named || async)) || promises_uniform(i))
         return STOP_CONVERGENT;
     return reads_reserved(i, gate) ? STOP_RESERVED : STOP_NONE;
 }
@@ -330,14 +349,41 @@ static bool control_alike(const Matcher *m, const Block *a, const Block *b)
 
 /* ---- items ----------------------------------------------------------------------------------------------------- */
 
+/* Declared in an in-block scope, the arguments of a call stay with it: no cut is inside the scope. */
+static bool parts_call(const Function *fn, const Instr *i)
+{
+    SymId argument = call_argument(i);
+    return argument && !fn->scopes.v[fn->module->syms.v[argument].scope].in_block;
+}
+
+static bool waits_in_front(Matcher *m, const Instr *a, const Instr *b)
+{
+    if (!may_end_wait(a, m->run->an->summaries))
+        return false;
+    if (m->waits_before < 0)
+        m->waits_before = waits_before(m->waits, a->block, b->block);
+    return m->waits_before;
+}
+
+static TailStop may_match(Matcher *m, const Instr *a, const Instr *b)
+{
+    const Summaries *summaries = m->run->an->summaries;
+    TailStop stop = copies_may_merge(a, m->gate, summaries);
+    if (stop != STOP_NONE)
+        return stop;
+    if (instr_is_convergent(a, summaries) && !control_alike(m, a->block, b->block))
+        return STOP_CONTROL;
+    if (parts_call(m->fn, a))
+        return STOP_CALL;
+    return waits_in_front(m, a, b) ? STOP_WAIT : STOP_NONE;
+}
+
 static bool match_instr(Matcher *m, const Instr *a, const Instr *b)
 {
     bool exchanged;
     if (b->kind != INSTR_OP || !instrs_alike(&m->visitor, a, b, &exchanged))
         return false;
-    TailStop stop = copies_may_merge(a, m->gate, m->run->an->summaries);
-    if (stop == STOP_NONE && instr_is_convergent(a, m->run->an->summaries) && !control_alike(m, a->block, b->block))
-        stop = STOP_CONTROL;
+    TailStop stop = may_match(m, a, b);
     if (stop != STOP_NONE) {
         m->stop = stop;
         return false;
@@ -414,6 +460,7 @@ static void begin(Matcher *m, const Block *kept)
     vec_clear(&m->cuts);
     vec_clear(&m->renamed);
     m->items = m->weight = m->width = m->uncopyable = m->parts = 0;
+    m->waits_before = -1;
     m->carry_open = false;
     m->stop = STOP_NONE;
     const Instr *compare;

@@ -19,8 +19,10 @@ typedef enum TailStop {
     STOP_CONTROL,    /* names its threads, but the two copies depend on different branches */
     STOP_RESERVED,   /* reads a special register that the gate holds back */
     STOP_PRAGMA,
-    STOP_TYPE,       /* two types, or one that mov cannot copy */
+    STOP_TYPE,       /* two types, one that mov cannot copy, or in flight */
     STOP_CARRY,      /* the carry lives into the tail or out of it */
+    STOP_CALL,       /* would part a call from its arguments or results */
+    STOP_WAIT,       /* threads may wait in front of it for threads that execute it */
     STOP_LOOP_TEST,  /* would part the test of a loop from the step of its counter */
     STOP_COUNT
 } TailStop;

@@ -17,10 +17,13 @@
  * have another name there. Threads meet earlier than before, never later: of the instructions that depend on who executes
  * them together only those that name their threads are merged, and only if both copies depended on the same branches.
  * Tails of one innermost loop are merged, never across loops, so that no cycle gets a second entry.
+ * No store, and nothing else that others may wait for, is merged where a thread may wait in front of it (tail_wait.h): the
+ * others would wait for that thread there, and it for them. Nothing keeps a promise to be uniform that two copies made.
  *
- * Declines: activemask, elect, votes and shuffles without .sync, calls that may hold such; unfinished carry chains; pragmas
- * but those of a load; special registers as --tail-merge-reserved says; parting the test of a loop from the step of its
- * counter (tests/ptxas/LOOPS.md); blocks of two scopes; merges that would cost more copies than they save. */
+ * Declines: activemask, elect, votes and shuffles without .sync, calls that may hold such, parts of the sequence around a
+ * call; unfinished carry chains; pragmas but those of a load; special registers as --tail-merge-reserved says; parting the
+ * test of a loop from the step of its counter (tests/ptxas/LOOPS.md); blocks of two scopes; variables of an inner scope;
+ * names of registers that wgmma or tcgen05 may still use; merges that would cost more copies than they save. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -113,14 +113,23 @@ static void remove_from(Instr *begin)
     }
 }
 
-/* The tail's branch stands for that of the block that gives its own up, and keeps `.uni` only if that has it too. */
+/* The same without `.uni`. */
+static const OpInfo *undecided_opcode(const Function *fn, const OpInfo *op)
+{
+    const Name *text = op->text;
+    return op_has(op, OPF_UNIFORM_HINT) ? isa_decode(fn->module->isa, text->text, text->len - 4) : op;
+}
+
+/* The tail's branch stands for that of the block that gives its own up. Threads of both blocks now come to it together:
+ * those of either may go the same way, and yet not all of them, so it does not keep `.uni`. */
 static void share_branch(Function *fn, Instr *branch, const Instr *other)
 {
-    if (!branch || !other || !branch->guard)
+    if (!branch || !other || !(branch->guard || branch_table(branch)))
         return;
-    instr_stand_for(fn, branch, branch, other);
-    if (branch_target(branch) && op_has(branch->op, OPF_UNIFORM_HINT) && !op_has(other->op, OPF_UNIFORM_HINT))
-        instr_set_op(branch, isa_decode(fn->module->isa, "bra", 3));
+    if (branch->guard)
+        instr_stand_for(fn, branch, branch, other);
+    if (op_has(branch->op, OPF_UNIFORM_HINT))
+        instr_set_op(branch, undecided_opcode(fn, branch->op));
 }
 
 void splice_tails(Function *fn, const Loops *loops, Instr *begin, TailGiver *givers, u32 n)
