@@ -268,3 +268,52 @@ const char *convergence_compare(const Convergence *before, Analyses *an, Arena *
     }
     return c.wrong;
 }
+
+/* ---- which threads come together ------------------------------------------------------------------------------- */
+
+static Company block_company(const Analyses *an, const Block *b)
+{
+    Company company = COMPANY_ANY;
+    for_each_instr(i, b) {
+        if (!instr_is_convergent(i, an->summaries))
+            continue;
+        if (op_has(i->op, OPF_CALL) || !op_has(i->op, OPF_NAMES_THREADS))
+            return COMPANY_SAME;
+        company = COMPANY_NAMED;
+    }
+    return company;
+}
+
+Company function_company(const Analyses *an)
+{
+    Company most = COMPANY_ANY;
+    for_each_block(b, an->fn) {
+        Company company = block_company(an, b);
+        most = company > most ? company : most;
+    }
+    return most;
+}
+
+Company company_before(const Analyses *an, Block *from, const Block *stop)
+{
+    enum { LIMIT = 128 };
+    Block *found[LIMIT] = {from};
+    u32 n = from != stop;
+    Company most = COMPANY_ANY;
+    for (u32 at = 0; at < n && most < COMPANY_SAME; at++) {
+        Company company = block_company(an, found[at]);
+        most = company > most ? company : most;
+        CfgList succs = cfg_succs(an->fn, found[at]);
+        for (u32 k = 0; k < succs.n; k++) {
+            Block *next = succs.v[k].block;
+            bool known = next == stop;
+            for (u32 f = 0; f < n && !known; f++)
+                known = found[f] == next;
+            if (!known && n == LIMIT)
+                return COMPANY_SAME;
+            if (!known)
+                found[n++] = next;
+        }
+    }
+    return most;
+}

@@ -42,4 +42,16 @@ void convergence_free(Convergence *snapshot);
 /* NULL, or what is wrong, in the arena; it names block, instruction and branch. `an` is of the function as it is now. */
 const char *convergence_compare(const Convergence *before, Analyses *an, Arena *arena);
 
+/* What the convergent instructions of a function, or of a part of it, ask of the threads that come there. */
+typedef enum Company {
+    COMPANY_ANY,    /* there is none */
+    COMPANY_NAMED,  /* that all come that are named: they may come in one group where they came in several */
+    COMPANY_SAME    /* that just those come together that did before */
+} Company;
+
+Company function_company(const Analyses *an);
+/* Of what control from `from` on can meet before `stop` (NULL: before it leaves the function). Beyond a fixed number of
+ * blocks, the most. */
+Company company_before(const Analyses *an, Block *from, const Block *stop);
+
 #endif

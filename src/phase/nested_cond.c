@@ -15,7 +15,8 @@
  *
  * Declines: loads (they can fault), anything with an effect, convergent, volatile, carried or guarded; more cheap
  * instructions than the knob allows; related predicates; branches that end, leave or continue a loop (tests/ptxas/LOOPS.md);
- * equalities that ptxas propagates into the block behind them; cases of a switch; pinned labels, pragmas, scopes. */
+ * equalities that ptxas propagates into the block behind them; cases of a switch; pinned labels, pragmas, scopes; what is
+ * led to over two branches, and over one then, where it holds an instruction that depends on who comes with it. */
 #include "phase/nested_site.h"
 
 #include "ir/cfg.h"
@@ -172,6 +173,9 @@ static bool combine_all(Combiner *c)
     const Order *order = c->run->an->order;
     n->combined = arena_array(c->run->arena, Term, n->fn->blocks.n);
     c->changed = false;
+    n->company = function_company(c->run->an);
+    if (n->company == COMPANY_SAME)
+        analyses_require(c->run->an, AN_POSTDOM);
     vec_clear(&c->declined);
     for (u32 k = order->count; k-- > 0;)
         while (!order->rpo[k]->dead && combine_once(c, order->rpo[k]))

@@ -220,6 +220,17 @@ static Reason check_inner(const Nested *n, const Site *s)
     return REASON_NONE;
 }
 
+/* Whether threads that came to `to` over both branches, and come over one now, meet something there for which they must not
+ * come together if they did not. */
+static bool gets_company(const Nested *n, const Block *outer, Block *to)
+{
+    if (n->company < COMPANY_SAME)
+        return false;
+    const DomTree *postdom = n->run->an->postdom;
+    const Block *meeting = dom_has(postdom, outer) ? postdom->idom[outer->id] : NULL;
+    return company_before(n->run->an, to, meeting) == COMPANY_SAME;
+}
+
 /* ---- chains ----------------------------------------------------------------------------------------------------- */
 
 /* Whether `to` is in the same loop, and does not begin its next round. */
@@ -275,6 +286,8 @@ Reason check_chain(const Nested *n, const Site *s)
         return REASON_EQUAL;
     if (decided_before(n, s->outer, s->outer, in) || decided_before(n, s->outer, s->inner, on))
         return REASON_DECIDED;
+    if (gets_company(n, s->outer, s->other))
+        return REASON_COMPANY;
     return are_cases(n, s) ? REASON_CASES : REASON_NONE;
 }
 
@@ -339,6 +352,8 @@ Reason check_diamond(const Nested *n, const Site *yes, const Site *no)
     if (decided_before(n, yes->outer, yes->outer, which) || decided_before(n, yes->outer, yes->inner, a) ||
         decided_before(n, yes->outer, no->inner, b))
         return REASON_DECIDED;
+    if (gets_company(n, yes->outer, yes->other) || gets_company(n, yes->outer, yes->rest))
+        return REASON_COMPANY;
     return arms_meet(n, yes->inner, no->inner) || arms_meet(n, no->inner, yes->inner) ? REASON_RELATED : REASON_NONE;
 }
 

@@ -6,6 +6,7 @@
 #ifndef PTXOPT_PHASE_NESTED_SITE_H
 #define PTXOPT_PHASE_NESTED_SITE_H
 
+#include "analysis/convergence.h"
 #include "phase/truth.h"
 
 #define REASONS(X) \
@@ -20,7 +21,8 @@
     X(EQUAL, "EqualityKnown", "a value that the conditions tell is read behind them: ptxas puts it in its place") \
     X(DECIDED, "DecidedBefore", "some way in decides one of the branches, which jump threading may yet use") \
     X(CASES, "SwitchCases", "the branches are cases of a switch, of which ptxas makes a table") \
-    X(LARGE, "TooManyPredicates", "the condition would have too many parts")
+    X(LARGE, "TooManyPredicates", "the condition would have too many parts") \
+    X(COMPANY, "OtherThreads", "an instruction behind the branches depends on which threads come together")
 
 typedef enum Reason { REASON_NONE,
 #define ENUM(id, ...) REASON_##id,
@@ -35,6 +37,7 @@ typedef struct Nested {
     PhaseRun *run;
     Function *fn;
     Term *combined; /* by Block.id: when its branch is taken, for one that stands for several; else no truth */
+    Company company; /* of the function; if COMPANY_SAME, there are post-dominators */
 } Nested;
 
 typedef struct Site {

@@ -16,10 +16,10 @@
  * depended on the root's: that is the branch they all stand for. The graph stays reducible: a region is acyclic and has one
  * entry, before and after.
  *
- * Declines: few cases; branches that differ from the root's in .uni; .uni branches in a function with convergent
- * instructions, where a way out stands on both sides of a new test, which may part threads whose selectors differ; equality
- * chains in loops, which ptxas makes tables of itself; ways that need much of what the region computes; more ways to a block
- * than before, where an instruction depends on the threads around it without naming them. */
+ * Declines: few cases; branches that differ from the root's in .uni; equality chains in loops, which ptxas makes tables of
+ * itself; ways that need much of what the region computes; a convergent instruction in front of which threads that took one
+ * way, whose selectors may differ, would be parted, or one that does not name its threads and would get others. */
+#include "analysis/convergence.h"
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "phase/switch_emit.h"
@@ -29,9 +29,8 @@ typedef struct Lowering {
     Recovery *recovery;
     PlanLimits limits;
     InstrVec left_over;
-    bool again;          /* decisions were reported in an earlier round */
-    bool converges;      /* the function holds a convergent instruction */
-    bool counts_threads; /* ... that depends on threads it does not name */
+    bool again;         /* decisions were reported in an earlier round */
+    Company company;    /* of the function */
 } Lowering;
 
 static PlanLimits limits_of(const PhaseRun *run)
@@ -41,14 +40,42 @@ static PlanLimits limits_of(const PhaseRun *run)
     return (PlanLimits){run->knobs->switch_density, run->knobs->switch_max_table, has_brx};
 }
 
-static void find_convergent(Lowering *w)
+/* ---- threads that stay together -------------------------------------------------------------------------------- */
+
+/* Whether a way out, or what several have in common, leads to an instruction for which other threads may now come together.
+ * Its values part them where it has several ways, and no more bring them together than before where it had one and has one. */
+static bool parts_leaf(const Lowering *w, const Decision *d, const SwitchPlan *p, const Block *meeting)
 {
-    for_each_block(b, w->run->fn)
-        for_each_instr(i, b)
-            if (instr_is_convergent(i, w->run->an->summaries)) {
-                w->converges = true;
-                w->counts_threads |= !op_has(i->op, OPF_NAMES_THREADS);
-            }
+    const Block *same = NULL;
+    for (u32 l = 0; l < d->leaf_count; l++) {
+        Block *target = d->leaves[l].target;
+        Company kept = p->ways[l] > 1 ? COMPANY_ANY : d->leaves[l].ways > 1 ? COMPANY_NAMED : COMPANY_SAME;
+        Company wanted = kept < w->company || w->company == COMPANY_SAME ? company_before(w->run->an, target, meeting) : COMPANY_ANY;
+        bool shared = wanted == COMPANY_SAME && same && same != target;
+        if (wanted > kept || shared)
+            return true;
+        if (wanted == COMPANY_SAME)
+            same = target;
+    }
+    return false;
+}
+
+/* Whether threads that came together to a convergent instruction may now come in several groups, or the other way round.
+ * Control that the root's branch parts meets again behind all ways out; where another one's did so sooner, the new branches
+ * may not see to that. */
+static bool changes_company(const Lowering *w, const Decision *d, const SwitchPlan *p)
+{
+    const DomTree *postdom = w->run->an->postdom;
+    const Block *meeting = dom_has(postdom, d->root) ? postdom->idom[d->root->id] : NULL;
+    if (w->company == COMPANY_ANY)
+        return false;
+    for (u32 k = 1; k < d->count; k++) {
+        const Block *b = d->blocks[k];
+        Block *sooner = dom_has(postdom, b) && block_terminator(b) ? postdom->idom[b->id] : NULL;
+        if (sooner && sooner != meeting && company_before(w->run->an, sooner, meeting) > COMPANY_ANY)
+            return true;
+    }
+    return parts_leaf(w, d, p, meeting);
 }
 
 /* ---- does it pay? ---------------------------------------------------------------------------------------------- */
@@ -62,14 +89,6 @@ static const Verdict pays = {NULL, NULL};
 
 /* Estimated like PlanCost.code. */
 static u32 old_code(const Decision *d) { return 2 * d->branches + d->helpers + d->tables; }
-
-static bool has_more_ways(const Decision *d, const SwitchPlan *p)
-{
-    for (u32 l = 0; l < d->leaf_count; l++)
-        if (p->ways[l] > d->leaves[l].ways)
-            return true;
-    return false;
-}
 
 /* Estimates are rough. In place of a chain, where ptxas finds tables by itself, the new dispatch must be half as large, unless
  * all of it is one table; in place of other tests of few cases, an eighth smaller. */
@@ -99,10 +118,8 @@ static Verdict judge(const Lowering *w, const Decision *d, const SwitchPlan *p)
         return (Verdict){"SwitchKeptSmall", "it has few cases"};
     if (p->dense_search)
         return (Verdict){"SwitchKeptDense", "its values are dense, but there may be no table of them"};
-    if (w->counts_threads && has_more_ways(d, p))
-        return (Verdict){"SwitchKeptConvergent", "a block would be reached in more ways, and an instruction counts the threads that arrive together"};
-    if (w->converges && d->uniform && !p->uniform)
-        return (Verdict){"SwitchKeptUniform", "its branches promise not to diverge, which the new ones could not"};
+    if (changes_company(w, d, p))
+        return (Verdict){"SwitchKeptConvergent", "other threads than before would arrive together at an instruction that depends on them"};
     if (d->tables) {
         bool better = p->cost.code + 2 <= old_code(d) && p->cost.depth <= d->depth;
         return better ? pays : (Verdict){"SwitchKeptTable", "its jump table is as good as another"};
@@ -157,10 +174,9 @@ static bool lower(Lowering *w, Arena *arena, Block *root)
 static bool lower_all(PhaseRun *run, bool again)
 {
     analyses_require(run->an, AN_LOOPS);
-    Lowering w = {.run = run, .recovery = recovery_new(run), .limits = limits_of(run), .again = again};
+    Lowering w = {.run = run, .recovery = recovery_new(run), .limits = limits_of(run), .again = again, .company = function_company(run->an)};
     const Order *order = run->an->order;
     bool changed = false;
-    find_convergent(&w);
     for (u32 p = 0; p < order->count; p++) {
         Arena arena = {0};
         bool reached = p == 0 || cfg_pred_count(run->fn, order->rpo[p]) > 0;
