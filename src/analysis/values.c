@@ -83,6 +83,9 @@ static u32 compares_of(const Query *q, Place place, RegId reg, Compare *out)
                       : compares_at_entry(q->f, place.b, reg, out, limit);
 }
 
+/* Two comparisons in one. */
+static bool is_packed(Type type) { return type == TYPE_F16X2 || type == TYPE_BF16X2; }
+
 /* Of the operands of a setp, or of a set, which has its result's type in front. */
 static Type compared_type(const Instr *i)
 {
@@ -134,7 +137,7 @@ static FactValue compare_value(Query *q, Place place, Instr *setp, u32 depth)
 {
     Type type = compared_type(setp);
     const Operand *a = instr_operand(setp, 1), *b = instr_operand(setp, 2);
-    if (type == TYPE_NONE || type == TYPE_F16X2 || type == TYPE_BF16X2 || !a || !b)
+    if (type == TYPE_NONE || is_packed(type) || !a || !b)
         return FACT_UNKNOWN;
     FactValue v = compare_by_facts(q, place, setp, a, b);
     if (v != FACT_UNKNOWN || !type_is_integer(type))
@@ -295,10 +298,10 @@ static Range selected(Query *q, Place place, Instr *i, u32 bits, u32 depth)
     return range_union(operand_range(q, place, a, bits, depth), operand_range(q, place, b, bits, depth));
 }
 
-/* All ones or zero. */
+/* All ones or zero; of packed types each half for itself. */
 static Range set_range(Query *q, Place place, Instr *set, u32 bits, u32 depth)
 {
-    if (type_bits((Type)set->op->type[0]) != bits || set->op->bool_op != BOOL_NONE)
+    if (type_bits((Type)set->op->type[0]) != bits || set->op->bool_op != BOOL_NONE || is_packed(compared_type(set)))
         return range_full(bits);
     FactValue v = compare_value(q, place, set, depth);
     return v == FACT_UNKNOWN ? range_signed(bits, -1, 0) : range_constant(bits, v == FACT_TRUE ? UINT64_MAX : 0);

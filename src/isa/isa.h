@@ -28,7 +28,7 @@ typedef enum Type { /* name, bits per element and class are in modifiers.def: TY
     TYPE_COUNT
 } Type;
 
-typedef enum TypeClass { TC_NONE, TC_PRED, TC_BITS, TC_UNSIGNED, TC_SIGNED, TC_FLOAT, TC_OPAQUE } TypeClass;
+typedef enum TypeClass { TC_NONE, TC_PRED, TC_BITS, TC_UNSIGNED, TC_SIGNED, TC_FLOAT, TC_PACKED, TC_OPAQUE } TypeClass;
 
 typedef enum Cmp { CMP_NONE, CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_LO, CMP_LS, CMP_HI, CMP_HS,
     CMP_EQU, CMP_NEU, CMP_LTU, CMP_LEU, CMP_GTU, CMP_GEU, CMP_NUM, CMP_NAN } Cmp;

@@ -11,10 +11,9 @@ RegId plain_register(const Operand *o)
 static u32 integer_bits(Type type)
 {
     TypeClass class = type_class(type);
-    bool packed = type == TYPE_U16X2 || type == TYPE_S16X2;
     u32 bits = type_bits(type);
     bool integer = class == TC_BITS || class == TC_SIGNED || class == TC_UNSIGNED;
-    return integer && !packed && (bits == 16 || bits == 32 || bits == 64) ? bits : 0;
+    return integer && (bits == 16 || bits == 32 || bits == 64) ? bits : 0;
 }
 
 static u32 register_bits(const Function *fn, RegId reg)

@@ -498,6 +498,8 @@ static void test_types(void **state)
     assert_int_equal(type_bits(TYPE_B128), 128);
     assert_int_equal(type_class(TYPE_B32), TC_BITS);
     assert_int_equal(type_class(TYPE_S8), TC_SIGNED);
+    assert_int_equal(type_class(TYPE_U16X2), TC_PACKED);
+    assert_int_equal(type_class(TYPE_S16X2), TC_PACKED);
     assert_int_equal(type_class(TYPE_NONE), TC_NONE);
     assert_int_equal(type_from_text(".u33", 4), TYPE_NONE);
     assert_int_equal(type_from_text(".u3", 3), TYPE_NONE);
