@@ -46,7 +46,7 @@ typedef struct Threader {
     bool selects;       /* it has a selp */
     bool as_one;        /* this round threads where warps come as one, else where nothing convergent follows */
     u32 budget;
-    BitSet appended;    /* blocks that got clones in this round: facts about their end are out of date */
+    VEC(Block *) made;  /* blocks of clones: until the round ends, the blocks before them stay as the facts know them */
     VEC(Instr *) unread; /* selps to be removed when the round ends: facts speak of them */
     bool changed;       /* in this round */
 } Threader;
@@ -164,7 +164,7 @@ static void decide(const Threader *t, Block *b, Candidate *c)
         return;
     for (u32 k = 0; k < preds.n; k++) {
         Way way = {.from = preds.v[k].block};
-        if (way.from != b && order_reachable(t->run->an->order, way.from) && !bitset_has(&t->appended, way.from->id)) {
+        if (way.from != b && order_reachable(t->run->an->order, way.from)) {
             way.to = decided_target(t, way.from, b, &given, &open);
             if (!way.to)
                 decide_by_select(t, b, open, &way);
@@ -436,26 +436,37 @@ static Block *place_before(Block *b, Block *from, const Block *to)
     return to->prev && to->prev->fall != to ? to->prev : b;
 }
 
+/* A block for clones of b, behind `after`. */
+static Block *block_of_clones(Threader *t, Block *b, Block *after)
+{
+    Block *made = block_new(t->fn, b->scope);
+    made->loc = b->loc;
+    block_move_after(made, after);
+    vec_push(&t->made, made);
+    return made;
+}
+
+/* Once nobody asks for facts any more: the clones become the end of the one block that goes to them, where there is one. */
+static void join_made(Threader *t)
+{
+    while (t->made.n) {
+        Block *made = vec_pop(&t->made), *from = cfg_single_pred(t->fn, made);
+        if (from && block_can_join(from, made))
+            block_join(from, made);
+    }
+}
+
 /* All edges of c that lead to `to`, whatever a selp says, go there, through one clone of what is needed. */
 static void thread_to(Threader *t, Candidate *c, Block *to)
 {
     Body body;
     Block *only = NULL, *through = to;
-    u32 edges = 0;
     collect_body(t, c->b, &(Way){.to = to}, &body);
     for (u32 k = 0; k < c->ways; k++)
-        if (c->way[k].to == to && !c->way[k].select) {
+        if (c->way[k].to == to && !c->way[k].select)
             only = c->way[k].from;
-            edges++;
-        }
-    bool appends = body.n && edges == 1 && !block_terminator(only);
-    if (appends) {
-        append_clones(t, &body, only);
-        bitset_add(&t->appended, only->id);
-    } else if (body.n) {
-        through = block_new(t->fn, c->b->scope);
-        through->loc = c->b->loc;
-        block_move_after(through, place_before(c->b, only, to));
+    if (body.n) {
+        through = block_of_clones(t, c->b, place_before(c->b, only, to));
         append_clones(t, &body, through);
         block_set_fall(through, to);
     }
@@ -482,21 +493,13 @@ static void thread_select(Threader *t, const Candidate *c, const Way *way)
 {
     Instr *end = block_terminator(c->b);
     const Operand *by = instr_operand((Instr *)way->select, 3);
-    bool unread = cfg_succs(t->fn, way->from).n == 1, splits = block_terminator(way->from) != NULL;
-    Block *at = way->from;
+    bool unread = cfg_succs(t->fn, way->from).n == 1;
+    Block *at = block_of_clones(t, c->b, place_before(c->b, way->from, way->to));
     Body body;
     collect_body(t, c->b, way, &body);
     unread = unread && is_unread(t, way, &body);
-    if (splits) {
-        at = block_new(t->fn, c->b->scope);
-        at->loc = c->b->loc;
-        block_move_after(at, place_before(c->b, way->from, way->to));
-    } else {
-        bitset_add(&t->appended, at->id);
-    }
     append_clones(t, &body, at);
-    if (splits)
-        block_redirect(way->from, c->b, at);
+    block_redirect(way->from, c->b, at);
     block_set_fall(at, way->otherwise);
     block_set_branch(at, by->id, false, way->to, op_has_modifier(end->op, ".uni"));
     instr_stand_for(t->fn, block_terminator(at), end, NULL);
@@ -648,11 +651,11 @@ static bool thread_round(Threader *t)
     t->selects = has_selects(t);
     t->scratch.seen = arena_array(t->run->arena, u32, t->fn->blocks.n);
     t->scratch.stamp = 0;
-    t->appended = bitset_new(t->run->arena, t->fn->blocks.n);
     for (u32 p = 0; p < an->order->count; p++)
         try_block(t, an->order->rpo[p]);
     while (t->unread.n)
         instr_remove(vec_pop(&t->unread));
+    join_made(t);
     if (t->changed) {
         edit_layout(t->fn); /* may dissolve scopes that keep blocks apart: before they are folded */
         analyses_drop(an, AN_NONE);
@@ -680,5 +683,6 @@ bool phase_jump_threading(PhaseRun *run)
     }
     vec_free(&t.scratch.work);
     vec_free(&t.unread);
+    vec_free(&t.made);
     return any;
 }
