@@ -232,6 +232,7 @@ struct Function {
     i32 block_shape[3];        /* .reqntid, or .maxntid; 0 unknown */
     bool shape_exact;          /* from .reqntid */
     u32 new_names;             /* counter behind fresh labels and registers */
+    u32 cloned;                /* instructions that jump-threading cloned in it, in all rounds: its budget is the function's */
     u32 origins;               /* the last Instr.origin given out; they start at 1 */
     VEC(OriginLink) origin_links; /* by `made`, ascending */
     Cfg *cfg;                  /* edges, once cfg_build ran; owned by the pipeline */

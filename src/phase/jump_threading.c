@@ -31,7 +31,7 @@
 enum {
     PREDS = 64,       /* of a block that is looked at */
     BODY = 24,        /* instructions of one */
-    BUDGET = 512,     /* instructions cloned in a function */
+    BUDGET = 512,     /* instructions cloned in a function, in all its rounds: Function.cloned */
     BRANCH_SLOTS = 3, /* what a branch that divides a warp costs: BSSY, BRA, BSYNC */
     ROUNDS = 32
 };
@@ -45,7 +45,6 @@ typedef struct Threader {
     bool convergent;    /* the function has convergent instructions */
     bool selects;       /* it has a selp */
     bool as_one;        /* this round threads where warps come as one, else where nothing convergent follows */
-    u32 budget;
     VEC(Block *) made;  /* blocks of clones: until the round ends, the blocks before them stay as the facts know them */
     VEC(Instr *) unread; /* selps to be removed when the round ends: facts speak of them */
     bool changed;       /* in this round */
@@ -322,6 +321,9 @@ static bool is_first_entry(const Candidate *c, u32 way)
     return c->way[way].to && !c->way[way].select;
 }
 
+/* Edges that lead to the same place share their clones. */
+static bool makes_clones(const Candidate *c, u32 way) { return c->way[way].select || is_first_entry(c, way); }
+
 static bool leaves_a_loop(const Threader *t, const Way *way, const Block *b)
 {
     const Loops *loops = t->run->an->loops;
@@ -388,6 +390,7 @@ static const char *drop_ways(Threader *t, Candidate *c)
 {
     const char *why = NULL;
     i64 limit = t->run->knobs->jump_threading_threshold;
+    u32 left = t->fn->cloned < BUDGET ? BUDGET - t->fn->cloned : 0;
     for (u32 k = 0; k < c->ways; k++) {
         Way *way = &c->way[k];
         Body body;
@@ -396,14 +399,16 @@ static const char *drop_ways(Threader *t, Candidate *c)
             continue;
         if (!collect_body(t, c->b, way, &body) || body.n > limit)
             not = "more instructions would be cloned than --jump-threading-threshold allows";
-        else if (body.n > 1 && body.n > t->budget)
+        else if (body.n > 1 && makes_clones(c, k) && body.n > left)
             not = "the function's budget of cloned instructions is used up";
         else if (way->select && body_writes(&body, instr_operand((Instr *)way->select, 3)->id))
             not = "the block writes the predicate that selects";
         else if (!(not = why_loops_change(t, c->b, way->to, &body)) && way->otherwise)
             not = why_loops_change(t, c->b, way->otherwise, &body);
-        if (!not)
+        if (!not) {
+            left -= !makes_clones(c, k) ? 0 : body.n < left ? body.n : left;
             continue;
+        }
         why = not;
         way->to = NULL;
         c->decided--;
@@ -424,7 +429,7 @@ static void append_clones(Threader *t, const Body *body, Block *at)
         loc = own;
         instr_append(at, instr_clone(t->fn, body->v[k]));
     }
-    t->budget -= body->n < t->budget ? body->n : t->budget;
+    t->fn->cloned += body->n;
     phase_count(t->run, "InstructionsCloned", body->n);
 }
 
@@ -666,7 +671,7 @@ static bool thread_round(Threader *t)
 
 bool phase_jump_threading(PhaseRun *run)
 {
-    Threader t = {.run = run, .fn = run->fn, .budget = BUDGET};
+    Threader t = {.run = run, .fn = run->fn};
     if (run->knobs->disable_jump_threading_pass || run->an->loops->irreducible)
         return false;
     t.convergent = has_convergent(&t);
