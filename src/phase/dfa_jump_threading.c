@@ -40,6 +40,19 @@ static Block *end_of_way(const Plan *plan, const PlanWay *way)
     return way->to;
 }
 
+/* Where b goes to the block of the way it now goes to the copy, and in a second turn past copies in which nothing is left to
+ * do. Not at once: what these lead to may be a block that b goes to as well, and leaves for another copy. */
+static void redirect_way(const Plan *plan, Block *b, const PlanWay *way, u32 turn)
+{
+    if (way->node == NO_NODE)
+        return;
+    Block *made = plan->node.v[way->node].made;
+    if (turn == 0)
+        block_redirect(b, way->to, made);
+    else
+        block_redirect(b, made, end_of_way(plan, way));
+}
+
 static bool is_read(const BitSet *live, const Instr *i)
 {
     if (!op_is_pure(i->op))
@@ -104,10 +117,10 @@ static void make_copies(PhaseRun *run, Plan *plan)
     for (u32 k = 0; k < plan->node.n; k++)
         if (plan->node.v[k].used)
             fill_copy(run, plan, &plan->node.v[k]);
-    for (u32 k = 0; k < plan->node.n; k++) {
-        const PlanNode *node = &plan->node.v[k];
+    for (u32 k = 0; k < 2 * plan->node.n; k++) {
+        const PlanNode *node = &plan->node.v[k % plan->node.n];
         for (u32 w = node->first; node->used && w < node->first + node->ways; w++)
-            block_redirect(node->made, plan->way.v[w].to, end_of_way(plan, &plan->way.v[w]));
+            redirect_way(plan, node->made, &plan->way.v[w], k / plan->node.n);
     }
 }
 
@@ -144,14 +157,14 @@ static void branch_to_leaves(PhaseRun *run, const Plan *plan, Block *b, u32 firs
 
 static void redirect_edges(PhaseRun *run, const Plan *plan)
 {
-    for (u32 e = 0; e < plan->edge.n; e++) {
-        const PlanEdge *edge = &plan->edge.v[e];
-        const PlanLeaf *leaf = &plan->leaf.v[edge->first];
+    for (u32 e = 0; e < 2 * plan->edge.n; e++) {
+        const PlanEdge *edge = &plan->edge.v[e % plan->edge.n];
+        u32 turn = e / plan->edge.n;
         if (!edge->used)
             continue;
         if (edge->leaves == 1)
-            block_redirect(edge->from, edge->to, end_of_way(plan, &leaf->way));
-        else
+            redirect_way(plan, edge->from, &plan->leaf.v[edge->first].way, turn);
+        else if (turn == 0)
             branch_to_leaves(run, plan, edge->from, edge->first, edge->leaves, 0);
     }
 }
