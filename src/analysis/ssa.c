@@ -39,34 +39,43 @@ static bool collect_frontier(const Order *order, const DomTree *dom, Frontier *f
 
 /* ---- where phis stand ------------------------------------------------------------------------------------------ */
 
-typedef struct Placement {
-    VEC(u64) defs;  /* register << 32 | position of a block that writes it */
-    VEC(u64) phis;  /* position of a block << 32 | register */
-} Placement;
+/* Pairs of a register and a position in the reverse post-order. */
+typedef struct Places {
+    VecU32 reg, position;
+} Places;
 
-static int compare_u64(const void *a, const void *b)
+static void add_place(Places *p, RegId reg, u32 position)
 {
-    u64 x = *(const u64 *)a, y = *(const u64 *)b;
-    return x < y ? -1 : x > y;
+    vec_push(&p->reg, reg);
+    vec_push(&p->position, position);
 }
 
-static void collect_defs(const Order *order, Placement *p)
+static void places_free(Places *p)
 {
+    vec_free(&p->reg);
+    vec_free(&p->position);
+}
+
+/* From a register to the positions of the blocks that write it, ascending. */
+static Graph collect_defs(Arena *arena, const Order *order, const Ssa *ssa)
+{
+    Places defs = {0};
     for (u32 k = 0; k < order->count; k++)
         for_each_instr(i, order->rpo[k])
             if (i->kind == INSTR_OP)
                 for (RegWalk w = reg_walk(i); next_write(&w);)
-                    if (w.reg != CARRY_REG)
-                        vec_push(&p->defs, (u64)w.reg << 32 | k);
-    if (p->defs.n)
-        qsort(p->defs.v, p->defs.n, sizeof *p->defs.v, compare_u64);
+                    if (!bitset_has(&ssa->unknown, w.reg))
+                        add_place(&defs, w.reg, k);
+    Graph by_reg = graph_from_edges(arena, ssa->regs, defs.reg.v, defs.position.v, defs.reg.n);
+    places_free(&defs);
+    return by_reg;
 }
 
 typedef struct Placer {
     const Order *order;
     const Live *live;
     const Graph *frontier;
-    Placement *p;
+    Places phis;
     u32 *stamp;  /* by position: the last register that has a phi there */
     VecU32 work; /* positions of blocks that write the register, or have a phi */
     u32 steps;   /* left */
@@ -84,7 +93,7 @@ static bool leaves_dominated(const Placer *q, u32 position, RegId reg)
 /* False: it takes too long, and there are no phis of the register. */
 static bool place_phis_of(Placer *q, RegId reg)
 {
-    u32 before = q->p->phis.n;
+    u32 before = q->phis.reg.n;
     if (q->work.n == 1 && !leaves_dominated(q, q->work.v[0], reg))
         return true;
     while (q->work.n) {
@@ -92,38 +101,34 @@ static bool place_phis_of(Placer *q, RegId reg)
         for_each_edge(e, q->frontier, at) {
             u32 to = q->frontier->to[e];
             if (q->steps == 0) {
-                q->p->phis.n = before;
+                q->phis.reg.n = q->phis.position.n = before;
                 return false;
             }
             q->steps--;
             if (q->stamp[to] == reg)
                 continue;
             q->stamp[to] = reg;
-            vec_push(&q->p->phis, (u64)to << 32 | reg);
+            add_place(&q->phis, reg, to);
             vec_push(&q->work, to);
         }
     }
     return true;
 }
 
-static void place_phis(Placer *q, BitSet *unknown)
+static void place_phis(Placer *q, const Graph *defs, BitSet *unknown)
 {
-    Placement *p = q->p;
     q->stamp = mem_zalloc(sizeof(u32) * q->order->count);
-    q->steps = STEPS * p->defs.n + 1024;
-    for (u32 k = 0; k < p->defs.n;) {
-        RegId reg = (RegId)(p->defs.v[k] >> 32);
+    q->steps = STEPS * defs->start[defs->nodes] + 1024;
+    for (RegId reg = 0; reg < defs->nodes; reg++) {
         vec_clear(&q->work);
-        for (; k < p->defs.n && p->defs.v[k] >> 32 == reg; k++)
-            if (!q->work.n || vec_last(&q->work) != (u32)p->defs.v[k])
-                vec_push(&q->work, (u32)p->defs.v[k]);
+        for_each_edge(e, defs, reg)
+            if (!q->work.n || vec_last(&q->work) != defs->to[e])
+                vec_push(&q->work, defs->to[e]);
         if (!place_phis_of(q, reg))
             bitset_add(unknown, reg);
     }
     free(q->stamp);
     vec_free(&q->work);
-    if (p->phis.n)
-        qsort(p->phis.v, p->phis.n, sizeof *p->phis.v, compare_u64);
 }
 
 /* ---- the walk -------------------------------------------------------------------------------------------------- */
@@ -178,10 +183,10 @@ void ssa_walk_free(SsaWalk *w)
 
 /* ---- numbering ------------------------------------------------------------------------------------------------- */
 
-static void add_use(Ssa *ssa, SsaInstr *at, u32 slot, u32 value)
+static void add_use(Ssa *ssa, const SsaWalk *w, u32 slot, RegId reg)
 {
-    vec_push(&ssa->uses, ((SsaUse){slot, value}));
-    at->uses++;
+    if (!bitset_has(&ssa->unknown, reg))
+        vec_push(&ssa->uses, ((SsaUse){slot, w->now[reg]}));
 }
 
 static void number_instr(Ssa *ssa, SsaWalk *w, Instr *i)
@@ -189,17 +194,20 @@ static void number_instr(Ssa *ssa, SsaWalk *w, Instr *i)
     SsaInstr at = {.i = i, .use = ssa->uses.n, .value = ssa->values.n};
     for_each_slot(o, i)
         if (slot_is_use(o))
-            add_use(ssa, &at, (u32)(o - i->opnd), w->now[o->id]);
+            add_use(ssa, w, (u32)(o - i->opnd), o->id);
     if (i->guard)
-        add_use(ssa, &at, SSA_NONE, w->now[i->guard]);
+        add_use(ssa, w, SSA_NONE, i->guard);
     for (RegWalk write = reg_walk(i); next_write(&write);) {
-        if (write.reg == CARRY_REG || bitset_has(&ssa->unknown, write.reg))
+        if (bitset_has(&ssa->unknown, write.reg))
             continue;
         if (!write.kills)
-            add_use(ssa, &at, SSA_NONE, w->now[write.reg]);
+            add_use(ssa, w, SSA_NONE, write.reg);
         vec_push(&ssa->values, ((SsaValue){.reg = write.reg, .instr = ssa->instrs.n, .whole = write.kills, .is_read = true}));
-        at.values++;
     }
+    at.uses = ssa->uses.n - at.use;
+    at.values = ssa->values.n - at.value;
+    if (!at.uses && !at.values && !op_has(i->op, OPF_CALL))
+        return;
     vec_push(&ssa->instrs, at);
     ssa_step(w, ssa->instrs.n - 1);
 }
@@ -213,17 +221,21 @@ static void fill_args(Ssa *ssa, const SsaWalk *w, const Block *b)
 }
 
 /* The phis of all blocks, as values, with room for an argument for each edge. */
-static void make_phis(Ssa *ssa, const Order *order, const Live *live, const Placement *p)
+static void make_phis(Ssa *ssa, Arena *arena, const Order *order, const Live *live, const Places *phis)
 {
-    for (u32 k = 0; k < p->phis.n; k++) {
-        u32 position = (u32)(p->phis.v[k] >> 32), edges = order->pred.start[position + 1] - order->pred.start[position];
+    Graph by_position = graph_from_edges(arena, order->count, phis->position.v, phis->reg.v, phis->reg.n);
+    for (u32 position = 0; position < order->count; position++) {
+        u32 edges = order->pred.start[position + 1] - order->pred.start[position];
         Block *b = order->rpo[position];
-        if (!ssa->phis[b->id]++)
-            ssa->first_phi[b->id] = ssa->values.n;
-        vec_push(&ssa->values, ((SsaValue){.reg = (RegId)p->phis.v[k], .instr = SSA_NONE, .phi = b, .arg = ssa->args.n, .whole = true,
-                                           .is_read = live_in(live, b, (RegId)p->phis.v[k])}));
-        vec_reserve(&ssa->args, ssa->args.n + edges);
-        ssa->args.n += edges;
+        ssa->first_phi[b->id] = ssa->values.n;
+        for_each_edge(e, &by_position, position) {
+            RegId reg = by_position.to[e];
+            vec_push(&ssa->values, ((SsaValue){.reg = reg, .instr = SSA_NONE, .phi = b, .arg = ssa->args.n, .whole = true,
+                                               .is_read = live_in(live, b, reg)}));
+            ssa->phis[b->id]++;
+            vec_reserve(&ssa->args, ssa->args.n + edges);
+            ssa->args.n += edges;
+        }
     }
 }
 
@@ -244,10 +256,15 @@ static void number(Ssa *ssa, const Order *order)
     ssa_walk_free(&w);
 }
 
-static Ssa *ssa_new(Arena *arena, const Function *fn, const DomTree *dom)
+static Ssa *ssa_new(Arena *arena, const Function *fn, const DomTree *dom, const BitSet *wanted)
 {
     Ssa *ssa = arena_new(arena, Ssa);
     *ssa = (Ssa){.dom = dom, .regs = fn->regs.n, .unknown = bitset_new(arena, fn->regs.n)};
+    if (wanted) {
+        bitset_fill(&ssa->unknown);
+        bitset_andnot(&ssa->unknown, wanted);
+    }
+    bitset_add(&ssa->unknown, CARRY_REG);
     ssa->first = arena_array(arena, u32, 4 * fn->blocks.n);
     ssa->end = ssa->first + fn->blocks.n;
     ssa->first_phi = ssa->end + fn->blocks.n;
@@ -256,23 +273,24 @@ static Ssa *ssa_new(Arena *arena, const Function *fn, const DomTree *dom)
     return ssa;
 }
 
-Ssa *ssa_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Live *live)
+Ssa *ssa_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Live *live, const BitSet *wanted)
 {
     Frontier f = {0};
-    Placement p = {0};
     Ssa *ssa = NULL;
     if (collect_frontier(order, dom, &f)) {
-        Graph frontier = graph_from_edges(arena, order->count, f.from.v, f.to.v, f.from.n);
-        collect_defs(order, &p);
-        ssa = ssa_new(arena, fn, dom);
-        place_phis(&(Placer){.order = order, .live = live, .frontier = &frontier, .p = &p}, &ssa->unknown);
-        make_phis(ssa, order, live, &p);
+        Arena scratch = {0};
+        ssa = ssa_new(arena, fn, dom, wanted);
+        Graph frontier = graph_from_edges(&scratch, order->count, f.from.v, f.to.v, f.from.n);
+        Graph defs = collect_defs(&scratch, order, ssa);
+        Placer placer = {.order = order, .live = live, .frontier = &frontier};
+        place_phis(&placer, &defs, &ssa->unknown);
+        make_phis(ssa, &scratch, order, live, &placer.phis);
         number(ssa, order);
+        places_free(&placer.phis);
+        arena_free(&scratch);
     }
     vec_free(&f.from);
     vec_free(&f.to);
-    vec_free(&p.defs);
-    vec_free(&p.phis);
     return ssa;
 }
 

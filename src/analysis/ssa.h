@@ -38,19 +38,19 @@ typedef struct SsaInstr {
 
 typedef struct Ssa {
     const DomTree *dom;
-    VEC(SsaInstr) instrs;    /* of reachable blocks, those that execute */
+    VEC(SsaInstr) instrs;    /* of reachable blocks: calls, and those that read or write a register with values */
     VEC(SsaUse) uses;
     VEC(SsaValue) values;    /* [0]: unused */
     VEC(u32) args;
     u32 *first;              /* by Block.id, blocks + 1: number of its first instruction */
     u32 *end;                /* one behind its last */
     u32 *first_phi, *phis;   /* by Block.id: its phis are consecutive values */
-    BitSet unknown;          /* registers that would take too many phis: they have no values */
+    BitSet unknown;          /* registers without values: not asked for, or they would take too many phis */
     u32 regs;
 } Ssa;
 
-/* NULL: too large. To be freed with ssa_free. */
-Ssa *ssa_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Live *live);
+/* The values of the registers in `wanted`; NULL: of all. Answers NULL where it is too large. To be freed with ssa_free. */
+Ssa *ssa_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Live *live, const BitSet *wanted);
 void ssa_free(Ssa *ssa);
 
 /* The value that is read there; 0: none. */

@@ -65,6 +65,59 @@ bool may_go(const Bases *s, u32 n)
            !s->fn->regs.v[s->ssa->values.v[at->value].reg].is_param;
 }
 
+/* What computes something that addresses may be made of, by the register that it writes. */
+typedef struct Computations {
+    VEC(Instr *) instr;
+    VecU32 reg, number;
+    Graph by_reg;
+} Computations;
+
+static void add_base_registers(Bases *s, BitSet *regs, const Instr *i)
+{
+    for (u32 k = 1; k < i->slots; k++)
+        if (is_base_slot(i, k))
+            mark(s, regs, i->opnd[k].id);
+}
+
+/* Looks at every instruction: what it computes, and the addresses that it accesses. */
+static void collect_computations(Bases *s, Computations *c, BitSet *regs)
+{
+    for_each_block(b, s->fn)
+        for_each_instr(i, b) {
+            if (i->kind != INSTR_OP)
+                continue;
+            if (takes_offset(i->op)) {
+                add_base_registers(s, regs, i);
+            } else if (i->slots >= 2 && i->opnd[0].kind == OPND_REG) {
+                vec_push(&c->reg, i->opnd[0].id);
+                vec_push(&c->number, c->instr.n);
+                vec_push(&c->instr, i);
+            }
+        }
+    c->by_reg = graph_from_edges(s->run->arena, s->fn->regs.n, c->reg.v, c->number.v, c->instr.n);
+}
+
+/* The registers that addresses may be made of: a guess from above, before there are values. */
+static BitSet address_registers(Bases *s)
+{
+    BitSet regs = bitset_new(s->run->arena, s->fn->regs.n);
+    Computations c = {0};
+    collect_computations(s, &c, &regs);
+    while (s->work.n) {
+        u32 reg = vec_pop(&s->work);
+        for_each_edge(e, &c.by_reg, reg) {
+            Instr *i = c.instr.v[c.by_reg.to[e]];
+            for (u32 k = 1; k < i->slots && is_address_operation(i); k++)
+                if (i->opnd[k].kind == OPND_REG)
+                    mark(s, &regs, i->opnd[k].id);
+        }
+    }
+    vec_free(&c.instr);
+    vec_free(&c.reg);
+    vec_free(&c.number);
+    return regs;
+}
+
 static void find_addresses(Bases *s)
 {
     const Ssa *ssa = s->ssa;
@@ -272,7 +325,8 @@ bool bases_compute(Bases *s)
 {
     Analyses *an = s->run->an;
     analyses_require(an, AN_FACTS | AN_LIVE | AN_DOM | AN_LOOPS);
-    s->ssa = ssa_compute(s->run->arena, s->fn, an->order, an->dom, an->live);
+    BitSet wanted = address_registers(s);
+    s->ssa = ssa_compute(s->run->arena, s->fn, an->order, an->dom, an->live, &wanted);
     if (!s->ssa)
         return false;
     fnvmap_clear(&s->phis);

@@ -27,7 +27,7 @@ static void load(Fixture *f, const char *text)
     f->fn = f->m->functions.v[0];
     analyses_init(&f->an, f->fn);
     analyses_require(&f->an, AN_LIVE | AN_DOM);
-    f->ssa = ssa_compute(&f->arena, f->fn, f->an.order, f->an.dom, f->an.live);
+    f->ssa = ssa_compute(&f->arena, f->fn, f->an.order, f->an.dom, f->an.live, NULL);
     assert_non_null(f->ssa);
 }
 
