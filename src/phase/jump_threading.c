@@ -48,6 +48,7 @@ typedef struct Threader {
     VEC(Block *) made;  /* blocks of clones: until the round ends, the blocks before them stay as the facts know them */
     VEC(Instr *) unread; /* selps to be removed when the round ends: facts speak of them */
     bool changed;       /* in this round */
+    bool postponed;     /* something was left to a round with the other as_one */
 } Threader;
 
 /* An edge into the block that is looked at. */
@@ -66,7 +67,7 @@ typedef struct Candidate {
     Block *b;
     Way way[PREDS];
     u32 ways, decided;
-    u32 instrs; /* of b, the terminator included */
+    u32 instrs;
 } Candidate;
 
 /* ---- decisions ------------------------------------------------------------------------------------------------- */
@@ -152,8 +153,8 @@ static bool may_be_bypassed(const Threader *t, const Block *b)
     return end->guard && branch_target(end) && b->fall && branch_target(end) != b->fall;
 }
 
-/* Finds where each edge into b leads. */
-static void decide(const Threader *t, Block *b, Candidate *c)
+/* Finds where each edge into b leads; all_or_none: one that is not decided is enough. */
+static void decide(const Threader *t, Block *b, bool all_or_none, Candidate *c)
 {
     CfgList preds = cfg_preds(t->fn, b);
     Given given = nothing_given(t);
@@ -172,6 +173,10 @@ static void decide(const Threader *t, Block *b, Candidate *c)
             way.to = NULL;
         c->way[c->ways++] = way;
         c->decided += way.to != NULL;
+        if (all_or_none && !way.to) {
+            c->decided = 0;
+            return;
+        }
     }
 }
 
@@ -185,18 +190,19 @@ static bool reads_volatile(const Instr *i)
     return false;
 }
 
-/* NULL, or why b must not be bypassed whatever the edge. Counts its instructions. */
-static const char *why_not_cloned(Candidate *c)
+/* NULL, or why b must not be bypassed whatever the edge. Counts its instructions, the terminator included. */
+static const char *why_not_cloned(const Block *b, u32 *instrs)
 {
-    const Instr *end = block_terminator(c->b);
-    for_each_instr(i, c->b) {
+    const Instr *end = block_terminator(b);
+    *instrs = 0;
+    for_each_instr(i, b) {
         if (i->kind == INSTR_PRAGMA)
             return "the block has a pragma";
         if (i->kind == INSTR_SCOPE_BEGIN || i->kind == INSTR_SCOPE_END)
             return "the block has a scope of its own";
         if (i->kind != INSTR_OP)
             continue;
-        if (++c->instrs > BODY)
+        if (++*instrs > BODY)
             return "the block is too long";
         if (i != end && (!op_is_pure(i->op) || reads_volatile(i)))
             return "an instruction of the block must not be duplicated";
@@ -611,15 +617,18 @@ static void try_block(Threader *t, Block *b)
     bool later = false;
     if (!may_be_bypassed(t, b) || branch_on_predicate(t, b))
         return;
-    decide(t, b, &c);
+    u32 instrs;
+    const char *why = why_not_cloned(b, &instrs);
+    decide(t, b, why && !t->run->sink->wants_remarks, &c);
+    c.instrs = instrs;
     if (!c.decided || fold(t, &c))
         return;
-    const char *why = why_not_cloned(&c);
     if (!why) {
         why = drop_ways(t, &c);
         if (c.decided)
             why = why_they_meet(t, &c, &later);
     }
+    t->postponed |= !why && later;
     if (why)
         report_missed(t, b, why);
     else if (!later && phase_may_rewrite(t->run))
@@ -652,7 +661,7 @@ static bool thread_round(Threader *t)
     analyses_require(an, AN_FACTS | AN_LIVE | AN_POSTDOM);
     if (!t->convergent)
         t->uniform.bits = 0;
-    t->changed = false;
+    t->changed = t->postponed = false;
     t->selects = has_selects(t);
     t->scratch.seen = arena_array(t->run->arena, u32, t->fn->blocks.n);
     t->scratch.stamp = 0;
@@ -680,7 +689,7 @@ bool phase_jump_threading(PhaseRun *run)
     for (u32 round = 0; round < ROUNDS; round++) {
         bool changed = thread_round(&t);
         any |= changed;
-        if (!changed && (idle || !t.convergent))
+        if (!changed && (idle || !t.postponed))
             break;
         if (!changed)
             t.as_one = !t.as_one;
