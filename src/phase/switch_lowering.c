@@ -26,7 +26,7 @@
 
 typedef struct Lowering {
     PhaseRun *run;
-    Recovery *recovery;
+    Recovery *recovery;  /* made when a block first looks like the root of a region */
     PlanLimits limits;
     InstrVec left_over;
     bool again;         /* decisions were reported in an earlier round */
@@ -152,6 +152,10 @@ static bool lower(Lowering *w, Arena *arena, Block *root)
 {
     enum { SITE = 3 }; /* branches that are more than an if and its else */
     Decision d;
+    if (!may_decide(root, SITE))
+        return false;
+    if (!w->recovery)
+        w->recovery = recovery_new(w->run);
     RecoverResult result = recover_decision(w->recovery, arena, root, &d);
     if (result == RECOVER_NONE || (d.branches < SITE && !d.tables))
         return false;
@@ -174,7 +178,7 @@ static bool lower(Lowering *w, Arena *arena, Block *root)
 static bool lower_all(PhaseRun *run, bool again)
 {
     analyses_require(run->an, AN_LOOPS);
-    Lowering w = {.run = run, .recovery = recovery_new(run), .limits = limits_of(run), .again = again, .company = function_company(run->an)};
+    Lowering w = {.run = run, .limits = limits_of(run), .again = again, .company = function_company(run->an)};
     const Order *order = run->an->order;
     bool changed = false;
     for (u32 p = 0; p < order->count; p++) {

@@ -279,6 +279,34 @@ static void grow(Region *g)
     }
 }
 
+/* At most `wanted` of the branches in blocks that could be members, from b on; a table counts for all. */
+static u32 branches_ahead(const Block *b, u32 wanted)
+{
+    enum { STEPS = 16 };
+    for (u32 step = 0; step < STEPS && b; step++, b = b->fall) {
+        if (!only_helpers(b))
+            return 0;
+        const Instr *end = block_terminator(b);
+        if (!end)
+            continue;
+        if (!is_region_branch(b))
+            return 0;
+        u32 found = branch_table(end) ? wanted : 1;
+        found += found < wanted ? branches_ahead(branch_target(end), wanted - found) : 0;
+        return found + (found < wanted ? branches_ahead(b->fall, wanted - found) : 0);
+    }
+    return b ? wanted : 0;
+}
+
+bool may_decide(const Block *root, u32 branches)
+{
+    const Instr *end = block_terminator(root);
+    if (!end || !is_region_branch(root))
+        return false;
+    return branch_table(end) || branches_ahead(branch_target(end), branches - 1) +
+                                    branches_ahead(root->fall, branches - 1) >= branches - 1;
+}
+
 /* ---- the decision ---------------------------------------------------------------------------------------------- */
 
 static RecoverResult recover(Region *g, Instr *branch)

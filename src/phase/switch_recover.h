@@ -61,6 +61,9 @@ typedef struct Recovery Recovery;
 /* Needs AN_FACTS, AN_LIVE and AN_POSTDOM, which stay good while decisions are rewritten: the blocks of one are those of no
  * other. One recovery serves for all blocks of a function; each is looked at as a root and as a member at most once. */
 Recovery *recovery_new(PhaseRun *run);
+/* Whether the root's region may have a jump table or at least `branches` branches: a look at what is near, for which nothing
+ * need be known of the function. */
+bool may_decide(const Block *root, u32 branches);
 /* Memory of the decision is in the arena. */
 RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, Decision *decision);
 
