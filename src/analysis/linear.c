@@ -67,10 +67,29 @@ static bool same_form(const Form *a, u32 bits, const Scaled *term, u32 terms, u6
     return true;
 }
 
+static FormId form_new(Forms *f, u32 bits, const Scaled *term, u32 terms, u64 constant, FormId base)
+{
+    Form *form = arena_alloc_raw(f->arena, sizeof *form + terms * sizeof *term);
+    *form = (Form){.bits = bits, .terms = terms, .constant = constant, .base = base ? base : f->forms.n};
+    if (terms)
+        memcpy(form->term, term, terms * sizeof *term);
+    vec_push(&f->forms, form);
+    return f->forms.n - 1;
+}
+
+FormId form_term(Forms *f, TermId id)
+{
+    if (!f->terms.v[id].alone)
+        f->terms.v[id].alone = form_new(f, f->terms.v[id].bits, &(Scaled){id, 1}, 1, 0, 0);
+    return f->terms.v[id].alone;
+}
+
 /* Terms are in order, scales cut to the width and not 0. */
 static FormId intern_form(Forms *f, u32 bits, const Scaled *term, u32 terms, u64 constant)
 {
     constant = low_bits(constant, bits);
+    if (constant == 0 && terms == 1 && term[0].scale == 1)
+        return form_term(f, term[0].term);
     FormId base = constant ? intern_form(f, bits, term, terms, 0) : 0;
     u64 hash = mix(mix(bits, terms), constant);
     for (u32 k = 0; k < terms; k++)
@@ -79,21 +98,13 @@ static FormId intern_form(Forms *f, u32 bits, const Scaled *term, u32 terms, u64
     for (FormId id = (FormId)*first; id; id = form_at(f, id)->next)
         if (same_form(form_at(f, id), bits, term, terms, constant))
             return id;
-    Form *form = arena_alloc(f->arena, sizeof *form + terms * sizeof *term);
-    *form = (Form){.bits = bits, .terms = terms, .constant = constant, .base = constant ? base : f->forms.n, .next = (FormId)*first};
-    if (terms)
-        memcpy(form->term, term, terms * sizeof *term);
-    *first = f->forms.n;
-    vec_push(&f->forms, form);
-    return f->forms.n - 1;
+    FormId made = form_new(f, bits, term, terms, constant, base);
+    f->forms.v[made]->next = (FormId)*first;
+    *first = made;
+    return made;
 }
 
 FormId form_constant(Forms *f, u32 bits, u64 constant) { return intern_form(f, bits, NULL, 0, constant); }
-
-FormId form_term(Forms *f, TermId term)
-{
-    return intern_form(f, f->terms.v[term].bits, &(Scaled){term, 1}, 1, 0);
-}
 
 FormId form_sum(Forms *f, FormId a, FormId b, u64 scale)
 {

@@ -36,6 +36,7 @@ typedef struct Term {
     u32 operand[4]; /* VALUE: any number; OPERATION: FormIds; SIGNED, UNSIGNED: the FormId extended; LOW: the TermId cut */
     const void *tag;/* OPERATION: what it does */
     TermId next;
+    FormId alone;   /* the form that is this term and nothing else; 0: not made yet */
 } Term;
 
 typedef struct Forms {

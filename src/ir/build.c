@@ -260,7 +260,14 @@ void instr_stand_for(Function *fn, Instr *i, const Instr *a, const Instr *b)
 
 static bool text_has(Str text, const char *word)
 {
-    return text.len && memmem(text.p, text.len, word, strlen(word)) != NULL;
+    size_t len = strlen(word);
+    const char *end = text.p + text.len;
+    for (const char *at = text.p; at && (size_t)(end - at) >= len; at++) {
+        at = memchr(at, word[0], (size_t)(end - at) - len + 1);
+        if (!at || memcmp(at, word, len) == 0)
+            return at != NULL;
+    }
+    return false;
 }
 
 /* The text itself is searched, not the names that were parsed: names in debug sections count too. */

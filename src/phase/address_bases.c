@@ -58,13 +58,6 @@ Instr *computation(const Bases *s, u32 value)
     return i && is_address_operation(i) ? i : NULL;
 }
 
-bool may_go(const Bases *s, u32 n)
-{
-    const SsaInstr *at = &s->ssa->instrs.v[n];
-    return at->values == 1 && bitset_has(&s->in_address, at->value) && is_address_operation(at->i) &&
-           !s->fn->regs.v[s->ssa->values.v[at->value].reg].is_param;
-}
-
 /* What computes something that addresses may be made of, by the register that it writes. */
 typedef struct Computations {
     VEC(Instr *) instr;
@@ -135,6 +128,19 @@ static void find_addresses(Bases *s)
             for (u32 k = at->use; k < at->use + at->uses; k++)
                 mark(s, &s->in_address, ssa->uses.v[k].value);
         }
+    }
+}
+
+/* What computes part of an address, and nothing else. */
+static void find_removable(Bases *s)
+{
+    const Ssa *ssa = s->ssa;
+    s->removable = bitset_new(s->run->arena, ssa->instrs.n);
+    for (u32 n = 0; n < ssa->instrs.n; n++) {
+        const SsaInstr *at = &ssa->instrs.v[n];
+        if (at->values == 1 && bitset_has(&s->in_address, at->value) && is_address_operation(at->i) &&
+            !s->fn->regs.v[ssa->values.v[at->value].reg].is_param)
+            bitset_add(&s->removable, n);
     }
 }
 
@@ -332,6 +338,7 @@ bool bases_compute(Bases *s)
     fnvmap_clear(&s->phis);
     vec_clear(&s->phi_facts);
     find_addresses(s);
+    find_removable(s);
     find_forms(s);
     sort_uses(s);
     count_obstacles(s);

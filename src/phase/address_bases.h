@@ -14,6 +14,7 @@ typedef struct Bases {
     FnvMap phis;               /* block << 32 | register -> index into phi_facts */
     VEC(PhiFact) phi_facts;
     BitSet in_address;         /* by value: an address is made of it */
+    BitSet removable;          /* by instruction: may_go */
     BitSet stuck;              /* by value: somebody reads it who cannot read another register */
     Graph uses;                /* from a value to its uses, in their order */
     u32 *use_instr;            /* by use */
@@ -35,7 +36,7 @@ bool is_swappable(const Bases *s, u32 n, u32 use);
 /* Instruction that computes the value and nothing else; NULL. */
 Instr *computation(const Bases *s, u32 value);
 /* Whether instruction n goes when nobody reads what it computes. */
-bool may_go(const Bases *s, u32 n);
+static inline bool may_go(const Bases *s, u32 n) { return bitset_has(&s->removable, n); }
 u32 value_bits(const Bases *s, u32 value);
 const Block *block_of(const Bases *s, u32 value);
 FormId base_of(const Bases *s, u32 value);

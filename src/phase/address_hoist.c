@@ -10,6 +10,7 @@ enum {
 Hoist hoist_new(Bases *s)
 {
     Hoist h = {.s = s};
+    h.twins_of = arena_array(s->run->arena, u32, s->a->forms->forms.n);
     h.next_twin = arena_array(s->run->arena, u32, s->ssa->values.n);
     h.moved = bitset_new(s->run->arena, s->ssa->values.n);
     h.seen = bitset_new(s->run->arena, s->fn->blocks.n);
@@ -19,7 +20,6 @@ Hoist hoist_new(Bases *s)
 
 void hoist_free(Hoist *h)
 {
-    fnvmap_free(&h->twins_of);
     vec_free(&h->twins);
 }
 
@@ -32,13 +32,12 @@ void hoist_note(Hoist *h, u32 n)
     Instr *i = s->ssa->instrs.v[n].i;
     if (!may_go(s, n) || bitset_has(&s->stuck, value) || i->op->opcode == OPC_MOV)
         return;
-    u64 *at = fnvmap_find(&h->twins_of, s->a->of[value]);
-    if (!at) {
-        at = fnvmap_at(&h->twins_of, s->a->of[value]);
-        *at = h->twins.n;
+    u32 *at = &h->twins_of[s->a->of[value]];
+    if (!*at) {
         vec_push(&h->twins, ((Twins){.meet = i->block}));
+        *at = h->twins.n;
     }
-    Twins *t = &h->twins.v[*at];
+    Twins *t = &h->twins.v[*at - 1];
     t->meet = nearest_common_dominator(s->ssa->dom, t->meet, i->block);
     h->next_twin[value] = t->first;
     t->first = value;

@@ -18,7 +18,7 @@ typedef struct Twins {
 
 typedef struct Hoist {
     Bases *s;
-    FnvMap twins_of;  /* form -> index into twins */
+    u32 *twins_of;    /* by form: index into twins, plus 1; 0: none */
     VEC(Twins) twins;
     u32 *next_twin;   /* by value */
     BitSet moved;     /* by value: its computation is gone */
