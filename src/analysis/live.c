@@ -35,8 +35,13 @@ void live_step_back(BitSet *live, const Instr *i)
 /* ---- computation ----------------------------------------------------------------------------------------------- */
 
 /* Positions of blocks, grouped by register. */
+typedef struct Place {
+    RegId reg;
+    u32 position;
+} Place;
+
 typedef struct PerReg {
-    VecU32 reg, position;
+    VEC(Place) places;
     Graph by_reg; /* an edge from a register to a position */
 } PerReg;
 
@@ -46,59 +51,73 @@ typedef struct LiveFinder {
     PerReg exposed; /* blocks that read the register before they kill it */
     PerReg killed;  /* blocks behind which its old value is gone */
     u32 *kill_mark, *live_mark; /* by position: the register last marked there, plus 1 */
-    VecU32 work;
     VecU32 found;     /* positions, register after register */
     VecU32 found_reg, found_end; /* the registers in turn, and where their positions end */
     VecU32 everywhere;
 } LiveFinder;
 
-static void per_reg_add(PerReg *list, RegId reg, u32 position)
-{
-    vec_push(&list->reg, reg);
-    vec_push(&list->position, position);
-}
-
 static void per_reg_group(PerReg *list, Arena *arena, u32 regs)
 {
-    list->by_reg = graph_from_edges(arena, regs, list->reg.v, list->position.v, list->reg.n);
-    vec_free(&list->reg);
-    vec_free(&list->position);
+    Graph g = {regs, arena_array(arena, u32, (size_t)regs + 2), arena_alloc_raw(arena, sizeof(u32) * (size_t)list->places.n)};
+    u32 *next = g.start + 1; /* filling moves it from where a register's places begin to where they end */
+    for (u32 k = 0; k < list->places.n; k++)
+        next[list->places.v[k].reg + 1]++;
+    for (u32 reg = 0; reg < regs; reg++)
+        next[reg + 1] += next[reg];
+    for (u32 k = 0; k < list->places.n; k++)
+        g.to[next[list->places.v[k].reg]++] = list->places.v[k].position;
+    list->by_reg = g;
+    vec_free(&list->places);
 }
 
-/* Forwards through the block; the marks hold, by register, the position + 1 of the block that last exposed or killed it. */
-static void scan_block(LiveFinder *f, u32 p, u32 *exposed_mark, u32 *killed_mark)
+/* The marks hold, by register, the position + 1 of the block that last exposed or killed it. */
+typedef struct Marks {
+    u32 *exposed, *killed;
+} Marks;
+
+static void expose(LiveFinder *f, const Marks *marks, RegId reg, u32 p)
+{
+    if (marks->killed[reg] == p + 1 || marks->exposed[reg] == p + 1)
+        return;
+    marks->exposed[reg] = p + 1;
+    vec_push(&f->exposed.places, ((Place){reg, p}));
+}
+
+static void kill(LiveFinder *f, const Marks *marks, RegId reg, u32 p)
+{
+    if (marks->killed[reg] == p + 1)
+        return;
+    marks->killed[reg] = p + 1;
+    vec_push(&f->killed.places, ((Place){reg, p}));
+}
+
+/* Forwards through the block. */
+static void scan_block(LiveFinder *f, u32 p, const Marks *marks)
 {
     const Block *b = f->order->rpo[p];
     for_each_instr(i, b) {
         for (RegWalk w = reg_walk(i); next_read(&w);)
-            if (killed_mark[w.reg] != p + 1 && exposed_mark[w.reg] != p + 1) {
-                exposed_mark[w.reg] = p + 1;
-                per_reg_add(&f->exposed, w.reg, p);
-            }
-        for (RegWalk w = reg_walk(i); next_write(&w);)
-            if (w.kills && killed_mark[w.reg] != p + 1) {
-                killed_mark[w.reg] = p + 1;
-                per_reg_add(&f->killed, w.reg, p);
-            }
+            expose(f, marks, w.reg, p);
+        for (RegWalk w = reg_walk(i); !i->guard && next_write(&w);)
+            if (w.kills)
+                kill(f, marks, w.reg, p);
     }
     if (!block_leaves_function(f->fn, b))
         return;
     for (RegId r = 1; r < f->fn->regs.n && f->fn->regs.v[r].is_param; r++) /* they are declared first */
-        if (killed_mark[r] != p + 1 && exposed_mark[r] != p + 1)
-            per_reg_add(&f->exposed, r, p);
+        expose(f, marks, r, p);
 }
 
 /* Most registers are written and read in one block only: nobody asks where these are killed. */
 static void drop_unexposed(PerReg *killed, const Graph *exposed)
 {
     u32 kept = 0;
-    for (u32 k = 0; k < killed->reg.n; k++) {
-        RegId reg = killed->reg.v[k];
-        killed->reg.v[kept] = reg;
-        killed->position.v[kept] = killed->position.v[k];
-        kept += exposed->start[reg] != exposed->start[reg + 1];
+    for (u32 k = 0; k < killed->places.n; k++) {
+        Place place = killed->places.v[k];
+        killed->places.v[kept] = place;
+        kept += exposed->start[place.reg] != exposed->start[place.reg + 1];
     }
-    killed->reg.n = killed->position.n = kept;
+    killed->places.n = kept;
 }
 
 static void scan_blocks(LiveFinder *f, Arena *scratch)
@@ -106,7 +125,7 @@ static void scan_blocks(LiveFinder *f, Arena *scratch)
     u32 regs = f->fn->regs.n;
     u32 *marks = mem_zalloc(sizeof(u32) * 2 * (size_t)regs);
     for (u32 p = 0; p < f->order->count; p++)
-        scan_block(f, p, marks, marks + regs);
+        scan_block(f, p, &(Marks){marks, marks + regs});
     free(marks);
     per_reg_group(&f->exposed, scratch, regs);
     drop_unexposed(&f->killed, &f->exposed.by_reg);
@@ -118,7 +137,6 @@ static void mark_live(LiveFinder *f, RegId reg, u32 p)
     if (f->live_mark[p] == reg + 1)
         return;
     f->live_mark[p] = reg + 1;
-    vec_push(&f->work, p);
     vec_push(&f->found, p);
 }
 
@@ -126,12 +144,13 @@ static void mark_live(LiveFinder *f, RegId reg, u32 p)
 static bool explore(LiveFinder *f, RegId reg, u64 limit)
 {
     const Graph *pred = &f->order->pred;
+    u32 next = f->found.n;
     for_each_edge(e, &f->killed.by_reg, reg)
         f->kill_mark[f->killed.by_reg.to[e]] = reg + 1;
     for_each_edge(e, &f->exposed.by_reg, reg)
         mark_live(f, reg, f->exposed.by_reg.to[e]);
-    while (f->work.n > 0) {
-        u32 p = vec_pop(&f->work);
+    while (next < f->found.n) {
+        u32 p = f->found.v[next++];
         for_each_edge(e, pred, p)
             if (f->kill_mark[pred->to[e]] != reg + 1)
                 mark_live(f, reg, pred->to[e]);
@@ -193,7 +212,6 @@ Live *live_compute(Arena *arena, const Function *fn, const Order *order)
     l->everywhere = arena_array(arena, RegId, f.everywhere.n);
     if (f.everywhere.n)
         memcpy(l->everywhere, f.everywhere.v, sizeof(RegId) * f.everywhere.n);
-    vec_free(&f.work);
     vec_free(&f.found);
     vec_free(&f.found_reg);
     vec_free(&f.found_end);
