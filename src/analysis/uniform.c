@@ -60,25 +60,30 @@ static bool loads_constant_memory(const Function *fn, const Instr *i)
     return false;
 }
 
+static bool operand_is_uniform(const Solver *s, const Operand *o)
+{
+    if (o->kind == OPND_REG)
+        return o->role == ROLE_DEF || bitset_has(s->uniform, o->id);
+    if (o->kind == OPND_SREG) {
+        const SregInfo *sreg = sreg_info(o->id);
+        bool same = sreg->uniformity == UNI_CTA || (sreg->uniformity == UNI_WARP && s->level == LEVEL_WARP);
+        return same && !sreg->is_volatile;
+    }
+    if (o->kind == OPND_SYM) {
+        u8 space = s->fn->module->syms.v[o->id].space;
+        return space != SPACE_LOCAL && (space != SPACE_PARAM || is_kernel_param(s->fn, o->id));
+    }
+    return o->kind != OPND_NAME;
+}
+
 static bool operands_are_uniform(const Solver *s, const Instr *i)
 {
-    for (RegWalk w = reg_walk(i); next_read(&w);)
-        if (!bitset_has(s->uniform, w.reg))
+    if ((i->guard && !bitset_has(s->uniform, i->guard)) ||
+        (op_has(i->op, OPF_CARRY_IN) && !bitset_has(s->uniform, CARRY_REG)))
+        return false;
+    for_each_slot(o, (Instr *)i)
+        if (!operand_is_uniform(s, o))
             return false;
-    for_each_slot(o, (Instr *)i) {
-        if (o->kind == OPND_SREG) {
-            const SregInfo *sreg = sreg_info(o->id);
-            bool same = sreg->uniformity == UNI_CTA || (sreg->uniformity == UNI_WARP && s->level == LEVEL_WARP);
-            if (!same || sreg->is_volatile)
-                return false;
-        } else if (o->kind == OPND_SYM) {
-            u8 space = s->fn->module->syms.v[o->id].space;
-            if (space == SPACE_LOCAL || (space == SPACE_PARAM && !is_kernel_param(s->fn, o->id)))
-                return false;
-        } else if (o->kind == OPND_NAME) {
-            return false;
-        }
-    }
     return true;
 }
 
@@ -117,7 +122,7 @@ static bool results_are_uniform(const Solver *s, const Instr *i)
 {
     if (!i->op->known || op_has(i->op, OPF_CALL) || (i->guard && !bitset_has(s->uniform, i->guard)))
         return false;
-    if (copies_constant(i))
+    if (i->op->opcode == OPC_MOV && copies_constant(i))
         return true;
     switch ((Uniformity)i->op->uniformity) {
     case UNI_OPERANDS:
