@@ -17,7 +17,7 @@ typedef VEC(u32) VecU32;
     do {                                                                                     \
         u32 vec_need_ = (count);                                                             \
         if (vec_need_ > (vec)->cap) {                                                        \
-            u32 vec_cap_ = (vec)->cap ? (vec)->cap * ((vec)->cap < 64 ? 4 : 2) : 32;          \
+            u32 vec_cap_ = (vec)->cap ? (vec)->cap * ((vec)->cap < 64 ? 4 : 2) : sizeof *(vec)->v > 8 ? 8 : 32;          \
             (vec)->cap = vec_cap_ < vec_need_ ? vec_need_ : vec_cap_;                        \
             (vec)->v = mem_realloc((vec)->v, (size_t)(vec)->cap * sizeof *(vec)->v);         \
         }                                                                                    \
