@@ -10,11 +10,17 @@
 
 struct ArenaChunk {
     ArenaChunk *next;
+    size_t bytes; /* with this header */
     _Alignas(8) char memory[];
 };
 
 /* Chunk sizes, with their header. */
 enum { CHUNK_MIN = 4 << 10, CHUNK_MAX = 4 << 20, HUGE_PAGE = 2 << 20, LARGE = 1 << 20 };
+
+/* Chunks of CHUNK_MIN that were freed: most arenas need no more than one, and come and go with each question. */
+enum { SPARES_MAX = 16 };
+static _Thread_local ArenaChunk *spare;
+static _Thread_local u32 spares;
 
 /* With the address sanitizer every allocation is a chunk of its own, so that running out of one is seen. */
 #if defined(__SANITIZE_ADDRESS__)
@@ -75,7 +81,14 @@ void *arena_alloc_chunk(Arena *arena, size_t bytes)
     if (own)
         whole = sizeof(ArenaChunk) + size;
 
-    ArenaChunk *chunk = mem_alloc_large(whole);
+    ArenaChunk *chunk = spare;
+    if (!own && whole == CHUNK_MIN && chunk) {
+        spare = chunk->next;
+        spares--;
+    } else {
+        chunk = mem_alloc_large(whole);
+    }
+    chunk->bytes = whole;
     arena->reserved += whole;
     chunk->next = arena->chunks;
     arena->chunks = chunk;
@@ -112,7 +125,13 @@ void arena_free(Arena *arena)
 {
     for (ArenaChunk *chunk = arena->chunks, *next; chunk; chunk = next) {
         next = chunk->next;
-        free(chunk);
+        if (chunk->bytes != CHUNK_MIN || spares == SPARES_MAX || CHUNK_PER_ALLOCATION) {
+            free(chunk);
+            continue;
+        }
+        chunk->next = spare;
+        spare = chunk;
+        spares++;
     }
     *arena = (Arena){0};
 }

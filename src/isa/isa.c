@@ -275,6 +275,8 @@ const OpInfo *isa_decode(Isa *isa, const char *text, u32 len)
 
     OpInfo *op = arena_new(isa->arena, OpInfo);
     *op = decode(isa, intern(isa->names, text, len));
+    for (const char *dot = strchr(op->text->text, '.'); dot; dot = strchr(dot + 1, '.'))
+        op->initials |= modifier_initial(dot[1]);
     *slot = (CacheSlot){hash, len, op->text->text, op};
     if (++isa->cached > isa->mask / 2)
         grow(isa);
@@ -290,7 +292,7 @@ bool op_is_pure(const OpInfo *op)
     return op->known && op->mem == MEM_NONE && !op_has(op, impure);
 }
 
-bool op_has_modifier(const OpInfo *op, const char *part)
+bool op_text_has_modifier(const OpInfo *op, const char *part)
 {
     size_t len = strlen(part);
     for (const char *at = strstr(op->text->text, part); at; at = strstr(at + 1, part))

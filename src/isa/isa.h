@@ -98,6 +98,7 @@ typedef struct OpInfo {
     u8 operands_min;   /* how many top-level operands its shape allows */
     u8 operands_max;   /* OPERANDS_ANY: no limit */
     u32 flags;         /* OpFlag */
+    u32 initials;      /* of the modifiers: see op_has_modifier */
 } OpInfo;
 
 enum { OPERANDS_ANY = 255 };
@@ -124,8 +125,13 @@ static inline bool op_has(const OpInfo *op, u32 flag) { return (op->flags & flag
  * and repeated or moved to where its operands hold the same values. Whether an operand is a volatile special register
  * is the caller's to see. */
 bool op_is_pure(const OpInfo *op);
-/* Whether the dotted part (with its dot: ".relaxed") occurs in the opcode. */
-bool op_has_modifier(const OpInfo *op, const char *part);
+/* Whether the dotted part (with its dot: ".relaxed") occurs in the opcode. Mostly it does not, and its first letter tells. */
+static inline u32 modifier_initial(char c) { return 1u << ((u32)c & 31); }
+bool op_text_has_modifier(const OpInfo *op, const char *part);
+static inline bool op_has_modifier(const OpInfo *op, const char *part)
+{
+    return (op->initials & modifier_initial(part[1])) && op_text_has_modifier(op, part);
+}
 
 u32 type_bits(Type type);          /* of one element; 1 for .pred, 0 for opaque types */
 TypeClass type_class(Type type);
