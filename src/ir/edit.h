@@ -47,7 +47,7 @@ void absorb_idle_labels(Function *fn);
  * for a block that ran off the end and is not last any more. Existing jumps to the next block stay. */
 void edit_layout(Function *fn);
 /* Behind that, and with fn->cfg: joins blocks that nothing parts any more, and those with nothing but labels in between, so
- * that the blocks are those that the printed text would be read as. */
-void edit_places(Function *fn);
+ * that the blocks are those that the printed text would be read as. Answers whether there were any. */
+bool edit_places(Function *fn);
 
 #endif

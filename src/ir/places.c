@@ -90,17 +90,25 @@ static void take_jump(Block *a)
     block_remove(b);
 }
 
-void edit_places(Function *fn)
+bool edit_places(Function *fn)
 {
+    bool any = false;
     if (!fn->cfg)
-        return;
+        return any;
     for (Block *b = fn->entry, *next; b; b = next) {
-        while (b->next && b->fall == b->next && !b->jump && b->scope == b->next->scope && block_can_join(b, b->next))
+        while (b->next && b->fall == b->next && !b->jump && b->scope == b->next->scope && block_can_join(b, b->next)) {
             block_join(b, b->next);
-        if (is_followed_by_jump(b))
+            any = true;
+        }
+        if (is_followed_by_jump(b)) {
             take_jump(b);
+            any = true;
+        }
         next = b->next;
-        if (is_at_place_of_next(b))
+        if (is_at_place_of_next(b)) {
             give_to_next(b);
+            any = true;
+        }
     }
+    return any;
 }

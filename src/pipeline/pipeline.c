@@ -1,6 +1,7 @@
 #include "pipeline/pipeline.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -155,8 +156,14 @@ static bool verify(Runner *runner, Function *fn, const Convergence *before, cons
 
 /* ---- one phase on one function ---------------------------------------------------------------------------------- */
 
-/* Answers whether the phase changed the function. */
-static bool run_phase(Runner *runner, const PhaseInfo *phase, Function *fn, Analyses *an)
+/* What a phase did to a function. */
+typedef enum Outcome {
+    OUTCOME_NONE,    /* nothing */
+    OUTCOME_SETTLED, /* it changed it until there was nothing more to do */
+    OUTCOME_CHANGED  /* it changed it, and the blocks are no longer those that it left */
+} Outcome;
+
+static Outcome run_phase(Runner *runner, const PhaseInfo *phase, Function *fn, Analyses *an)
 {
     analyses_make_room(an, phase->needs);
     require(runner, an, phase->needs);
@@ -173,10 +180,10 @@ static bool run_phase(Runner *runner, const PhaseInfo *phase, Function *fn, Anal
     };
     PhaseStats *stats = &runner->stats->phase[runner->phase];
     double start = stats_clock();
-    bool changed = phase->run(&run);
+    bool changed = phase->run(&run), joined = false;
     if (changed) {
         edit_layout(fn);
-        edit_places(fn);
+        joined = edit_places(fn);
     }
     stats->seconds += stats_clock() - start;
     stats->functions += runner->round == 0;
@@ -186,11 +193,11 @@ static bool run_phase(Runner *runner, const PhaseInfo *phase, Function *fn, Anal
     arena_free(&scratch);
     if (changed)
         analyses_drop(an, phase->keeps);
-    return changed;
+    return !changed ? OUTCOME_NONE : joined ? OUTCOME_CHANGED : OUTCOME_SETTLED;
 }
 
-/* False if the phase broke the function. *changed: whether it changed it. */
-static bool run_checked(Runner *runner, Function *fn, Analyses *an, bool *changed)
+/* False if the phase broke the function. */
+static bool run_checked(Runner *runner, Function *fn, Analyses *an, Outcome *outcome)
 {
     const PhaseInfo *phase = &runner->config->table->phase[runner->phase];
     if (runner->config->print_before[runner->phase])
@@ -198,8 +205,8 @@ static bool run_checked(Runner *runner, Function *fn, Analyses *an, bool *change
     Arena arena = {0};
     Convergence *before = snapshot(runner, fn, &arena);
     bool was_changed = fn->changed;
-    bool says_changed = run_phase(runner, phase, fn, an), ok = says_changed || fn->changed == was_changed;
-    *changed = says_changed;
+    *outcome = run_phase(runner, phase, fn, an);
+    bool ok = *outcome != OUTCOME_NONE || fn->changed == was_changed;
     if (!ok)
         fprintf(runner->messages, "ptxopt: internal error: %s changed function '%s' and denies it\n", phase->name,
                 fn->name->text);
@@ -224,25 +231,39 @@ static bool verify_parsed(Runner *runner, Function *fn)
 /* ---- functions -------------------------------------------------------------------------------------------------- */
 
 /* Each phase goes to its own fixed point; but what one leaves may be work for another that stands before it. So the sequence
- * is run again, up to the phase that changed something last: those behind it have seen what it left. */
-static bool run_to_fixed_point(Runner *runner, Function *fn, Analyses *an)
+ * is run again, up to the phase that changed something last: those behind it have seen what it left. So has every phase that
+ * ran since the last change, the one that made it included. */
+static bool run_sequence(Runner *runner, Function *fn, Analyses *an, u32 *seen)
 {
     const VecU32 *sequence = &runner->config->sequence;
-    u32 end = sequence->n;
+    u32 end = sequence->n, state = 1; /* of the function: counts its changes */
     for (u32 round = 0; end > 0 && round < SEQUENCE_ROUNDS; round++) {
         runner->round = runner->pass * SEQUENCE_ROUNDS + round;
         u32 last = 0; /* behind the phase that changed something last, in this round */
         for (u32 i = 0; i < (last ? sequence->n : end); i++) {
-            bool changed;
+            Outcome outcome;
+            if (seen[i] == state)
+                continue;
             runner->phase = sequence->v[i];
-            if (!run_checked(runner, fn, an, &changed))
+            if (!run_checked(runner, fn, an, &outcome))
                 return false;
-            if (changed)
+            if (outcome != OUTCOME_NONE) {
                 last = i + 1;
+                state++;
+            }
+            seen[i] = outcome == OUTCOME_CHANGED ? 0 : state;
         }
         end = bisect_is_over(runner) ? 0 : last;
     }
     return true;
+}
+
+static bool run_to_fixed_point(Runner *runner, Function *fn, Analyses *an)
+{
+    u32 *seen = mem_zalloc(sizeof *seen * runner->config->sequence.n); /* by place in the sequence */
+    bool ok = run_sequence(runner, fn, an, seen);
+    free(seen);
+    return ok;
 }
 
 static bool run_phases(Runner *runner, Function *fn, Analyses *an)
