@@ -1,6 +1,6 @@
 #!/bin/sh
-# Figures, each beside what is to be reached; exit status 1 when one is missed. Seconds are user CPU time, the median of
-# several runs, so that others who use the machine disturb little; memory is the most that a run held.
+# Figures, each beside what is to be reached; exit status 1 when one is missed. Seconds are user CPU time, the mean of
+# the middle ones of several runs, so that others who use the machine disturb little; memory is the most that a run held.
 #   parse and print   ptxopt -O0 --reprint
 #   parse             of a module whose last instruction is wrong, so that ptxopt and ptxas stop where they have read it all
 #   optimize          ptxopt -O2, everything included, beside ptxas -O3
@@ -91,7 +91,7 @@ bench_functions()
         for blocks in 1000 100000; do
             "$BUILD/ptxbig" function "$shape" $blocks >"$WORK/$blocks.ptx"
         done
-        optimize 9 "$WORK/1000.ptx" -O2
+        optimize 40 "$WORK/1000.ptx" -O2
         first=$seconds
         optimize 1 "$WORK/100000.ptx" -O2
         figure "$shape, growth from 1,000 to 100,000 blocks" "$(calc %.6f "$seconds / 100 / ($first > 0.001 ? $first : 0.001)")" '' most 4
