@@ -19,7 +19,7 @@ took()
 }
 
 for shape in $("$BUILD/ptxbig" shapes); do
-    echo "$shape $(took $SMALL 3) $(took $LARGE 1)"
+    echo "$shape $(took $SMALL 20) $(took $LARGE 6)"
 done | awk '
     $4 || $7 { print "fail " $1 ": exit status " $4 ", " $7; next }
     $5 > 30 * ($2 > 0.005 ? $2 : 0.005) { print "fail " $1 ": " $2 " seconds, and " $5 " for ten times as many blocks"; next }
