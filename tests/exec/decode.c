@@ -127,7 +127,7 @@ Arg decode_source(Decoder *d, const Operand *o, ElemType type)
     case OPND_IMM:
         if (elem_is_float(type))
             d->bad = true;
-        return decode_constant(d->p, (u64)o->value);
+        return decode_constant(d->p, type.kind == EK_PRED ? o->value != 0 : (u64)o->value);
     case OPND_FLOAT:
         return decode_constant(d->p, literal_bits(d, o, type));
     case OPND_SYM:
