@@ -1,6 +1,6 @@
 # ptxopt: `make` builds build/ptxopt, `make check` tests it, `make demo` shows it, `make help` lists the rest.
 # Variables: CC, CFLAGS, WERROR=1, V=1 (shows the commands), BUILD (the output folder), PREFIX, DESTDIR, JOBS,
-# N (cases of fuzz-exec).
+# N (cases of fuzz-exec), FUZZ_SECONDS (of fuzz).
 
 BUILD    = build
 CC       = cc
@@ -32,6 +32,7 @@ JUDGE    = $(BUILD)/tests/fuzz/fuzz_exec.o $(BUILD)/tests/fuzz/judge.o $(GENERAT
 FAULTY   = $(patsubst src/%.c,$(BUILD)/faulty/%.o,$(wildcard src/pipeline/*.c)) \
            $(patsubst %.c,$(BUILD)/faulty/%.o,$(wildcard tests/fuzz/faults/*.c))
 N        = 1000
+FUZZ_SECONDS = 60
 NVCC    := $(shell . tests/lib.sh && cuda_tool nvcc)
 LARGE    = $(if $(NVCC),$(patsubst examples/large/%.cu,$(BUILD)/large/%.ptx,$(wildcard examples/large/*.cu)))
 
@@ -217,9 +218,13 @@ fuzz-exec check-fuzz-exec: $(FUZZ)
 check-faults: $(FUZZ) $(PTXOPT) $(BUILD)/fuzz-exec-faulty $(BUILD)/ptxopt-faulty
 	@sh tests/fuzz/faults.sh
 
-#: make fuzz FUZZ_SECONDS=60  mutated texts (libFuzzer): no crash, and what is printed parses and prints the same
-fuzz check-fuzz: $(BUILD)/ptxgen
-	@FUZZ_SECONDS=$(FUZZ_SECONDS) MAKE='$(MAKE)' sh tests/fuzz/fuzz.sh
+#: make fuzz FUZZ_SECONDS=60  mutated texts (libFuzzer), at random: no crash, and what is printed parses and prints the same
+fuzz: $(BUILD)/ptxgen
+	@MAKE='$(MAKE)' sh tests/fuzz/fuzz.sh $(FUZZ_SECONDS)
+
+#: make check-fuzz       the same with fixed seeds for a fixed number of texts: the same texts each time
+check-fuzz: $(BUILD)/ptxgen
+	@MAKE='$(MAKE)' sh tests/fuzz/fuzz.sh
 
 $(BUILD)/fuzz-text: $(BUILD)/tests/fuzz/fuzz_text.o $(BUILD)/tests/fuzz/optimize.o $(LIB)
 	$(call say,LINK )

@@ -1,34 +1,76 @@
 #!/bin/sh
-# Mutates texts for FUZZ_SECONDS with libFuzzer, from the examples, the tests and generated kernels. What fails is left in
+# Mutates texts with libFuzzer, from the examples, the tests and generated kernels. What fails is left in
 # $BUILD/fuzz/crash-*; run `$BUILD/libfuzzer/fuzz-text FILE` to see it again, and keep it as a test once it is mended.
+# usage: [BUILD=build] [JOBS=2] tests/fuzz/fuzz.sh [SECONDS]
+#   without SECONDS   each of JOBS processes goes RUNS texts far from its own number as seed: the same texts every time, as
+#                     long as sources, tests, compiler and the name of BUILD are the same
+#   SECONDS           hunts for so long from random seeds; what reaches something new is kept in $BUILD/fuzz/corpus, where
+#                     the processes share it, and the next hunt begins with it
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
-CORPUS=$BUILD/fuzz/corpus
-LOG=$BUILD/fuzz/libfuzzer.log
-mkdir -p "$CORPUS"
+hunt=${1:-}
+RUNS=20000 # 20 to 25 seconds of one core
+FOLDER=$BUILD/fuzz
+LOG=$FOLDER/libfuzzer.log
+mkdir -p "$FOLDER/corpus" "$FOLDER/generated"
 
-printf 'int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return p && n ? 0 : 0; }\n' >"$BUILD/fuzz/probe.c"
-if ! clang -fsanitize=fuzzer,address -o "$BUILD/fuzz/probe" "$BUILD/fuzz/probe.c" >/dev/null 2>&1; then
+printf 'int LLVMFuzzerTestOneInput(const char *p, unsigned long n) { return p && n ? 0 : 0; }\n' >"$FOLDER/probe.c"
+if ! clang -fsanitize=fuzzer,address -o "$FOLDER/probe" "$FOLDER/probe.c" >/dev/null 2>&1; then
     echo 'skip fuzz: clang with libFuzzer is not at hand'
     echo 'fuzz: 0 passed, 0 failed, 1 skipped'
     exit 0
 fi
-"$MAKE" BUILD="$BUILD/libfuzzer" CC=clang CFLAGS='-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-sanitize=pointer-overflow' \
+# The depth of the stack is no coverage here: it depends on how the stack is aligned, so on the environment.
+SANITIZE="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=pointer-overflow -fno-sanitize-coverage=stack-depth"
+"$MAKE" BUILD="$BUILD/libfuzzer" CC=clang CFLAGS="-O1 -g $SANITIZE -fno-sanitize-recover=all" \
     "$BUILD/libfuzzer/fuzz-text" || { echo 'fuzz: 0 passed, 1 failed'; exit 1; }
 
-find tests examples -name '*.ptx' -size -6k -exec sh -c 'for f; do cp "$f" "$0/$(echo "$f" | tr / _)"; done' "$CORPUS" {} +
-for seed in $(seq 40); do "$BUILD/ptxgen" --seed="$seed" --size=3 --mix -o "$CORPUS/generated$seed"; done
-rm -f "$BUILD"/fuzz/crash-* "$BUILD"/fuzz/timeout-* "$BUILD"/fuzz/oom-*
+# The texts to begin with. libFuzzer is told their order: that of a folder is another one on each file system.
+for seed in $(seq 40); do "$BUILD/ptxgen" --seed="$seed" --size=3 --mix -o "$FOLDER/generated/$seed"; done
+{
+    find tests examples -name '*.ptx' -size -6k | LC_ALL=C sort
+    for seed in $(seq 40); do echo "$FOLDER/generated/$seed"; done
+} | paste -sd, - | tr -d '\n' >"$FOLDER/begin"
+
+# Where things lie in memory shows in the coverage, as maps hash addresses: they must not be random where texts repeat.
+fixed=
+if [ -z "$hunt" ]; then
+    fixed="setarch $(uname -m) -R"
+    $fixed true 2>/dev/null || {
+        fixed=
+        echo 'fuzz: addresses are random here, so the texts are not quite the same each time'
+    }
+fi
+
+# process SEED
+process()
+{
+    seed=$1
+    if [ -n "$hunt" ]; then
+        set -- -max_total_time="$hunt" -timeout=10 -reload=5 "$FOLDER/corpus"
+    else
+        set -- -runs=$RUNS -timeout=60 -reload=0
+    fi
+    $fixed "$BUILD/libfuzzer/fuzz-text" -seed="$seed" -rss_limit_mb=2048 -max_len=6000 -artifact_prefix="$FOLDER/" \
+        -seed_inputs=@"$FOLDER/begin" "$@"
+}
+
+rm -f "$FOLDER"/crash-* "$FOLDER"/timeout-* "$FOLDER"/oom-*
 rm -f "$LOG".*
 for job in $(seq "$JOBS"); do
-    "$BUILD/libfuzzer/fuzz-text" -max_total_time="${FUZZ_SECONDS:-20}" -timeout=10 -rss_limit_mb=2048 -max_len=6000 \
-        -reload=5 -artifact_prefix="$BUILD/fuzz/" "$CORPUS" >"$LOG.$job" 2>&1 &
+    seed=$job
+    if [ -n "$hunt" ]; then
+        seed=$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')
+        echo "fuzz: seed $seed"
+    fi
+    process "$seed" >"$LOG.$job" 2>&1 &
 done
 wait
-found=$(find "$BUILD/fuzz" -maxdepth 1 \( -name 'crash-*' -o -name 'timeout-*' -o -name 'oom-*' \))
-texts=$(sed -n 's/^#\([0-9]*\).*DONE *cov: \([0-9]*\).*/\1 \2/p' "$LOG".* |
-    awk '{ texts += $1; if ($2 > edges) edges = $2 } END { if (NR) print texts " texts, " edges " edges reached" }')
+found=$(find "$FOLDER" -maxdepth 1 \( -name 'crash-*' -o -name 'timeout-*' -o -name 'oom-*' \))
+texts=$(sed -n 's/^#\([0-9]*\).*DONE *cov: \([0-9]*\).*/\1 \2/p' "$LOG".* | awk -v jobs="$JOBS" '
+    { texts += $1; if ($2 > edges) edges = $2 }
+    END { if (NR == jobs) print texts " texts, " edges " edges reached" }')
 if [ -z "$found" ] && [ -n "$texts" ]; then
     echo "fuzz: $texts"
     echo 'fuzz: 1 passed, 0 failed'
