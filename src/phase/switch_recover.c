@@ -1,3 +1,4 @@
+#include "analysis/ranges.h"
 #include "ir/cfg.h"
 #include "phase/condition.h"
 #include "phase/switch_region.h"
@@ -279,6 +280,22 @@ static void grow(Region *g)
     }
 }
 
+/* Whether the last write of the branch's condition, if its own block has one, may compare what a switch does: integers, with a
+ * constant operand where the selector is to be found. */
+static bool may_compare(const Instr *branch, bool with_constant)
+{
+    for (Instr *i = branch->prev; i; i = i->prev) {
+        if (i->kind != INSTR_OP || !instr_writes(i, branch->guard))
+            continue;
+        if (i->op->opcode != OPC_SETP)
+            return i->op->type[0] == TYPE_PRED;
+        const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
+        return a && b && type_is_integer((Type)i->op->type[0]) &&
+               (!with_constant || a->kind == OPND_IMM || b->kind == OPND_IMM);
+    }
+    return true;
+}
+
 /* At most `wanted` of the branches in blocks that could be members, from b on; a table counts for all. */
 static u32 branches_ahead(const Block *b, u32 wanted)
 {
@@ -289,7 +306,7 @@ static u32 branches_ahead(const Block *b, u32 wanted)
         const Instr *end = block_terminator(b);
         if (!end)
             continue;
-        if (!is_region_branch(b))
+        if (!is_region_branch(b) || (!branch_table(end) && !may_compare(end, false)))
             return 0;
         u32 found = branch_table(end) ? wanted : 1;
         found += found < wanted ? branches_ahead(branch_target(end), wanted - found) : 0;
@@ -303,7 +320,9 @@ bool may_decide(const Block *root, u32 branches)
     const Instr *end = block_terminator(root);
     if (!end || !is_region_branch(root))
         return false;
-    return branch_table(end) || branches_ahead(branch_target(end), branches - 1) +
+    if (branch_table(end))
+        return true;
+    return may_compare(end, true) && branches_ahead(branch_target(end), branches - 1) +
                                     branches_ahead(root->fall, branches - 1) >= branches - 1;
 }
 
