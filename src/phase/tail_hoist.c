@@ -260,6 +260,8 @@ static void copy_value(const HoistPass *pass, const SecondName *s)
 
 static void settle_names(HoistPass *pass)
 {
+    if (!pass->second.n)
+        return;
     u32 *second_of = arena_array(pass->run->arena, u32, pass->run->fn->regs.n);
     for (u32 k = 0; k < pass->second.n; k++)
         if (pass->second.v[k].rename)
@@ -294,6 +296,19 @@ static bool find_branch(Hoist *h, Block *b)
     return h->taken != b && h->other != b && h->taken->scope == b->scope && h->other->scope == b->scope;
 }
 
+/* Only when there is something to hoist, perhaps, and before anything is: most functions have nothing. */
+static void look_at_function(HoistPass *pass)
+{
+    const Function *fn = pass->run->fn;
+    pass->written = arena_array(pass->run->arena, u8, fn->regs.n);
+    pass->in_flight = bitset_new(pass->run->arena, fn->regs.n);
+    find_in_flight(fn, &pass->in_flight);
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
+                pass->written[w.reg] += pass->written[w.reg] < 2;
+}
+
 static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
 {
     PhaseRun *run = pass->run;
@@ -301,6 +316,8 @@ static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
     h.visitor = (PairVisitor){&h, rate_same, read_same, write_same, NULL};
     if (!find_branch(&h, b))
         return false;
+    if (!pass->written)
+        look_at_function(pass);
     loop_test(run->an->loops, h.taken, &h.compare[0]);
     loop_test(run->an->loops, h.other, &h.compare[1]);
     u32 count = common_head(&h);
@@ -314,21 +331,10 @@ static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
     return true;
 }
 
-static u8 *count_writes(PhaseRun *run)
-{
-    u8 *written = arena_array(run->arena, u8, run->fn->regs.n);
-    for_each_block(b, run->fn)
-        for_each_instr(i, b)
-            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
-                written[w.reg] += written[w.reg] < 2;
-    return written;
-}
-
 /* Blocks of which something was hoisted are left alone for the rest of the pass: their liveness has changed. */
 bool hoist_common_code(PhaseRun *run, TailGate gate)
 {
-    HoistPass pass = {.run = run, .written = count_writes(run), .in_flight = bitset_new(run->arena, run->fn->regs.n)};
-    find_in_flight(run->fn, &pass.in_flight);
+    HoistPass pass = {.run = run};
     u8 *touched = arena_array(run->arena, u8, run->fn->blocks.n);
     bool any = false;
     for_each_block(b, run->fn) {

@@ -45,6 +45,8 @@ static void look_at_block(Waits *w, const Block *b)
     const Loops *loops = w->an->loops;
     bool sees = false, waits = false;
     for_each_instr(i, b) {
+        if (i->kind == INSTR_OP && op_is_pure(i->op))
+            continue;
         sees |= sees_others(i, w->an->summaries);
         waits |= waits_itself(i, w->an->summaries);
     }
