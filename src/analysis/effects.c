@@ -242,7 +242,7 @@ static bool same_effects(Effects a, Effects b)
 
 bool calls_differ(const Function *fn, const Summaries *before, const Summaries *after)
 {
-    for_each_block(b, fn)
+    for (const Block *b = fn->has_calls ? fn->entry : NULL; b; b = b->next)
         for_each_instr(i, b)
             if (instr_is(i, OPF_CALL) && !same_effects(instr_effects(i, before), instr_effects(i, after)))
                 return true;

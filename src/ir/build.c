@@ -230,6 +230,7 @@ Instr *instr_new(Function *fn, const OpInfo *op, const Operand *slots, u32 count
     *i = (Instr){.kind = INSTR_OP, .op = op, .slots = (u16)count, .changed = true, .origin = ++fn->origins};
     if (count)
         memcpy(i->opnd, slots, count * sizeof(Operand));
+    fn->has_calls |= op && op_has(op, OPF_CALL);
     instr_fill_roles(i);
     return i;
 }

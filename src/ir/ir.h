@@ -216,6 +216,7 @@ struct Function {
     const Name *name;
     SymId sym;
     bool is_entry, is_definition, has_noreturn;
+    bool has_calls;            /* instructions that call were made in it */
     bool changed;              /* some phase rewrote something: print from the IR */
     const char *untouchable;   /* why no phase may touch it; NULL: they may */
     Span untouchable_at;
