@@ -22,9 +22,9 @@ static enum ExitStatus file_error(const char *what, const char *path)
     return EXIT_BAD_INPUT;
 }
 
-static void add_seconds(double *sum, double since)
+static void add_seconds(Stats *stats, StepTimed step, double since)
 {
-    *sum += stats_clock() - since;
+    stats->step[step] += stats_clock(stats) - since;
 }
 
 /* Remarks are written as they come: what was remarked before an internal error helps to find it. */
@@ -52,7 +52,7 @@ static enum ExitStatus run_pipeline(const Options *options, Module *m, Diag *dia
 
 static enum ExitStatus write_module(const Options *options, Module *m, Stats *stats)
 {
-    double start = stats_clock();
+    double start = stats_clock(stats);
     PrintOptions print = {.reprint = options->pipeline.reprint};
     Output output;
     if (!output_open(&output, options->output))
@@ -60,7 +60,7 @@ static enum ExitStatus write_module(const Options *options, Module *m, Stats *st
     print_module(output.file, m, &print);
     if (!output_commit(&output))
         return file_error("write", options->output);
-    add_seconds(&stats->step[STEP_PRINT], start);
+    add_seconds(stats, STEP_PRINT, start);
     return EXIT_OK;
 }
 
@@ -81,9 +81,9 @@ static enum ExitStatus optimize_text(const Options *options, Str text, Stats *st
     Diag diag;
     diag_init(&diag, stderr, file, text);
     diag.error_limit = ERRORS_SHOWN;
-    double start = stats_clock();
+    double start = stats_clock(stats);
     Module *m = parse_module(&arena, file, text, &diag);
-    add_seconds(&stats->step[STEP_PARSE], start);
+    add_seconds(stats, STEP_PARSE, start);
 
     enum ExitStatus status = diag.errors > 0 ? EXIT_BAD_INPUT : run_pipeline(options, m, &diag, stats);
     if (status == EXIT_OK)
@@ -98,12 +98,12 @@ static enum ExitStatus optimize_text(const Options *options, Str text, Stats *st
 
 static enum ExitStatus optimize(const Options *options)
 {
-    Stats stats = {0};
+    Stats stats = {.timed = options->time};
     Str text;
-    double start = stats_clock();
+    double start = stats_clock(&stats);
     if (!source_read(options->input, &text))
         return file_error("read", options->input);
-    add_seconds(&stats.step[STEP_READ], start);
+    add_seconds(&stats, STEP_READ, start);
     enum ExitStatus status = optimize_text(options, text, &stats);
     stats_free(&stats);
     source_free(&text);

@@ -92,9 +92,9 @@ static void start_analyses(const Runner *runner, Analyses *an, Function *fn)
 
 static void require(Runner *runner, Analyses *an, u32 bits)
 {
-    double start = stats_clock();
+    double start = stats_clock(runner->stats);
     analyses_require(an, bits);
-    runner->stats->step[STEP_ANALYSES] += stats_clock() - start;
+    runner->stats->step[STEP_ANALYSES] += stats_clock(runner->stats) - start;
 }
 
 static void print_state(Runner *runner, Function *fn, const char *when, const char *phase)
@@ -117,12 +117,12 @@ static Convergence *snapshot(Runner *runner, Function *fn, Arena *arena)
 {
     if (!checks(runner))
         return NULL;
-    double start = stats_clock();
+    double start = stats_clock(runner->stats);
     Analyses an;
     start_analyses(runner, &an, fn);
     Convergence *before = convergence_snapshot(arena, &an);
     analyses_free(&an);
-    runner->stats->step[STEP_VERIFY] += stats_clock() - start;
+    runner->stats->step[STEP_VERIFY] += stats_clock(runner->stats) - start;
     return before;
 }
 
@@ -146,9 +146,9 @@ static bool verify(Runner *runner, Function *fn, const Convergence *before, cons
 {
     if (!checks(runner))
         return true;
-    double start = stats_clock();
+    double start = stats_clock(runner->stats);
     const char *fault = find_fault(runner, fn, before, arena);
-    runner->stats->step[STEP_VERIFY] += stats_clock() - start;
+    runner->stats->step[STEP_VERIFY] += stats_clock(runner->stats) - start;
     if (fault)
         fprintf(runner->messages, "ptxopt: internal error: function '%s' is broken after %s: %s\n", fn->name->text, what, fault);
     return !fault;
@@ -179,13 +179,13 @@ static Outcome run_phase(Runner *runner, const PhaseInfo *phase, Function *fn, A
         .sink = &runner->sink,
     };
     PhaseStats *stats = &runner->stats->phase[runner->phase];
-    double start = stats_clock();
+    double start = stats_clock(runner->stats);
     bool changed = phase->run(&run), joined = false;
     if (changed) {
         edit_layout(fn);
         joined = edit_places(fn);
     }
-    stats->seconds += stats_clock() - start;
+    stats->seconds += stats_clock(runner->stats) - start;
     stats->functions += runner->round == 0;
     stats->changed += changed && stats->last_changed != fn;
     if (changed)
@@ -318,9 +318,9 @@ static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bo
     PipelineResult result = PIPELINE_OK;
     *more = false;
     if (runner->config->sequence.n > 0) {
-        double start = stats_clock();
+        double start = stats_clock(runner->stats);
         runner->summaries = summaries_compute(arena, m);
-        runner->stats->step[STEP_ANALYSES] += stats_clock() - start;
+        runner->stats->step[STEP_ANALYSES] += stats_clock(runner->stats) - start;
     }
     for (u32 i = 0; i < m->functions.n && result == PIPELINE_OK; i++) {
         Function *fn = m->functions.v[i];

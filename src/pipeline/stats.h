@@ -27,11 +27,12 @@ typedef struct Stats {
     u64 changed;     /* by some phase */
     u64 untouchable; /* left alone as a whole */
     PhaseStats phase[PHASE_COUNT];
+    bool timed;              /* somebody will ask for the seconds */
     double step[STEP_COUNT]; /* seconds outside the phases */
 } Stats;
 
-/* Seconds of a clock that only goes forward. */
-double stats_clock(void);
+/* Seconds of a clock that only goes forward; 0 where nobody asks. */
+double stats_clock(const Stats *stats);
 
 void stats_count(Stats *stats, u32 phase, const char *what, u32 amount);
 void stats_print(FILE *out, const Stats *stats);
