@@ -7,6 +7,18 @@ enum {
     LIVE_WORDS = 14     /* where more live on behind the branch, the value would be one too many */
 };
 
+/* Registers that asynchronous instructions write (tcgen05.ld, wgmma): they may not be read before a wait, wherever it stands. */
+static BitSet pending_registers(const Bases *s)
+{
+    BitSet pending = bitset_new(s->run->arena, s->fn->regs.n);
+    for (u32 value = 1; value < s->ssa->values.n; value++) {
+        const SsaValue *v = &s->ssa->values.v[value];
+        if (v->instr != SSA_NONE && op_has(s->ssa->instrs.v[v->instr].i->op, OPF_ASYNC))
+            bitset_add(&pending, v->reg);
+    }
+    return pending;
+}
+
 Hoist hoist_new(Bases *s)
 {
     Hoist h = {.s = s};
@@ -15,6 +27,7 @@ Hoist hoist_new(Bases *s)
     h.moved = bitset_new(s->run->arena, s->ssa->values.n);
     h.seen = bitset_new(s->run->arena, s->fn->blocks.n);
     h.ends = bitset_new(s->run->arena, s->fn->blocks.n);
+    h.pending = pending_registers(s);
     return h;
 }
 
@@ -96,8 +109,9 @@ static bool has_operands(const Hoist *h, u32 value, const Block *b)
     const SsaInstr *at = source_of(s, value);
     for (u32 k = at->use; k < at->use + at->uses; k++) {
         u32 operand = s->ssa->uses.v[k].value;
-        if (!operand || bitset_has(&h->moved, operand) || !dominates(s->ssa->dom, block_of(s, operand), b) ||
-            !scope_reaches(s->fn, s->fn->regs.v[s->ssa->values.v[operand].reg].scope, b->scope))
+        RegId reg = s->ssa->values.v[operand].reg;
+        if (!operand || bitset_has(&h->pending, reg) || bitset_has(&h->moved, operand) ||
+            !dominates(s->ssa->dom, block_of(s, operand), b) || !scope_reaches(s->fn, s->fn->regs.v[reg].scope, b->scope))
             return false;
     }
     return true;
@@ -182,7 +196,8 @@ static void hoist(Hoist *h, const Twins *t, u32 chosen)
     phase_passed(s->run, "BaseHoisted", source->i, "computed on every way behind a branch, %u times: now once, before it", t->count);
     phase_count(s->run, "BaseHoisted", 1);
     for (u32 v = t->first; v; v = h->next_twin[v])
-        replace_value(h, v, i->opnd[0].id);
+        if (!bitset_has(&h->moved, v)) /* it went with another one, made of it, whose form is the same */
+            replace_value(h, v, i->opnd[0].id);
 }
 
 bool hoist_run(Hoist *h)

@@ -22,6 +22,7 @@ typedef struct Hoist {
     VEC(Twins) twins;
     u32 *next_twin;   /* by value */
     BitSet moved;     /* by value: its computation is gone */
+    BitSet pending;   /* by register: some asynchronous instruction writes it */
     BitSet ends, seen; /* blocks, of the search that goes on */
 } Hoist;
 

@@ -23,10 +23,11 @@ static bool reads_volatile_register(const Instr *i)
     return false;
 }
 
-/* Effects that are none on memory, but that a barrier may be meant to order: time is measured, the kernel is stopped. */
+/* Effects that are none on memory, but that a barrier may be meant to order: time is measured, the kernel is stopped, or all
+ * warps of a warpgroup have to synchronize between two setmaxnreg. */
 static bool is_event(const Instr *i)
 {
-    if (reads_volatile_register(i))
+    if (reads_volatile_register(i) || i->op->opcode == OPC_SETMAXNREG)
         return true;
     return i->op->mem == MEM_NONE && op_has(i->op, OPF_SIDE_EFFECT | OPF_VOLATILE) && !op_has(i->op, OPF_CONVERGENT);
 }
