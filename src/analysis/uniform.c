@@ -356,21 +356,13 @@ static void collect_readers(Solver *s, Arena *scratch)
     vec_free(&place);
 }
 
+/* Of what the sets hold at first, what is uniform at the level stays. */
 static void solve(Solver *s, Level level, BitSet *uniform, BitSet *branch)
 {
-    RegId reg;
     s->level = level;
     s->uniform = uniform;
     s->branch = branch;
     s->steps = 0;
-    s->gave_up = false;
-    bitset_fill(uniform);
-    bitset_fill(branch);
-    /* Live into the entry: garbage, or a parameter of a function; or live everywhere, for lack of a precise answer. */
-    for (u32 c = 0; live_in_next(s->live, s->fn->entry, &c, &reg);)
-        make_divergent(s, reg);
-    for (reg = 1; reg < s->fn->regs.n && s->fn->regs.v[reg].is_param; reg++)
-        make_divergent(s, reg);
     for (u32 p = 0; p < s->order->count; p++)
         for_each_instr(i, s->order->rpo[p])
             visit(s, i);
@@ -379,6 +371,20 @@ static void solve(Solver *s, Level level, BitSet *uniform, BitSet *branch)
         for_each_edge(e, &s->readers, next)
             visit(s, s->reader[s->readers.to[e]]);
     }
+}
+
+/* Everything that nobody reads at the entry: that is garbage, or a parameter of a function, or live everywhere for lack of a
+ * precise answer. */
+static void start_solving(Solver *s, Uniform *u)
+{
+    RegId reg;
+    s->uniform = &u->warp;
+    bitset_fill(&u->warp);
+    bitset_fill(&u->branch_warp);
+    for (u32 c = 0; live_in_next(s->live, s->fn->entry, &c, &reg);)
+        make_divergent(s, reg);
+    for (reg = 1; reg < s->fn->regs.n && s->fn->regs.v[reg].is_param; reg++)
+        make_divergent(s, reg);
 }
 
 /* In irreducible functions nothing is uniform but what branches promise. */
@@ -414,7 +420,10 @@ Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, c
     s.label = arena_array(&scratch, u32, order->count);
     s.written_mark = arena_array(&scratch, u32, fn->regs.n);
     s.pending = bitset_new(&scratch, order->count);
+    start_solving(&s, u);
     solve(&s, LEVEL_WARP, &u->warp, &u->branch_warp);
+    bitset_copy(&u->cta, &u->warp); /* what differs within a warp differs within the CTA, and has spread already */
+    bitset_copy(&u->branch_cta, &u->branch_warp);
     solve(&s, LEVEL_CTA, &u->cta, &u->branch_cta);
     vec_free(&s.work);
     vec_free(&s.region);
