@@ -364,6 +364,8 @@ static void check_instr(Lower *p, u32 end)
 {
     if (takes_label(p->op) && !p->operands.n)
         lower_error(p, (Span){p->start, end}, "a branch goes to a label");
+    if (takes_label(p->op) && p->operands.n > 1 && p->op->known)
+        lower_error(p, (Span){p->start, end}, "a branch goes to one label");
     if (p->operands.n > UINT16_MAX)
         lower_error(p, (Span){p->start, end}, "an instruction cannot have so many operands");
     if (!p->op->known)
