@@ -28,6 +28,8 @@ static NameHash hash_text(const char *text, u32 len)
 
 NameHash hash_name(const Name *name) { return hash_text(name->text, name->len); }
 
+static NameHash hash_sreg(u32 id) { return hash_text(sreg_info(id)->name, (u32)strlen(sreg_info(id)->name)); }
+
 static NameHash hash_reg(const Reg *reg)
 {
     char digits[16];
@@ -90,6 +92,8 @@ static void undeclare(Settle *s, ScopeId scope, u32 hash, u64 how)
 }
 
 void declare_name(Settle *s, ScopeId scope, const Name *name) { declare(s, scope, hash_name(name), false); }
+
+void declare_sreg(Settle *s, u32 id) { declare(s, MODULE_SCOPE, hash_sreg(id), false); }
 
 void declare_words(Settle *s, ScopeId scope, Span span)
 {
@@ -191,8 +195,6 @@ void rename_decl(Settle *s, ScopeId scope, u32 index)
 
 void rename_label(Settle *s, Label *l)
 {
-    if (l->pinned)
-        return;
     l->name = fresh_label_name(s->fn);
     l->renamed = true;
     s->renamed++;
@@ -258,14 +260,14 @@ void rename_hiding(Settle *s, ScopeId from, RefKind kind, u32 id)
     } else if (kind == REF_SYM) {
         const Sym *sym = &fn->module->syms.v[id];
         rename_between(s, from, sym->owner == fn ? sym->scope : MODULE_SCOPE, hash_name(sym->name));
+    } else if (kind == REF_SREG) {
+        rename_between(s, from, MODULE_SCOPE, hash_sreg(id));
     } else if (kind == REF_TABLE) {
         rename_between(s, from, fn->tables.v[id].scope, hash_name(fn->tables.v[id].name));
     } else {
-        for (const Label *l = fn_block(fn, id)->labels; l; l = l->next)
-            if (scope_encloses(fn, l->scope, from)) {
+        for (const Label *l = fn_block(fn, id)->labels; l; l = l->next) /* any of them may be the one that is written */
+            if (scope_encloses(fn, l->scope, from))
                 rename_between(s, from, l->scope, hash_name(l->name));
-                return;
-            }
     }
 }
 

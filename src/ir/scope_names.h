@@ -25,12 +25,13 @@ typedef struct NameHash {
     u32 whole, stem;
 } NameHash;
 
-typedef enum RefKind { REF_REG, REF_SYM, REF_BLOCK, REF_TABLE } RefKind;
+typedef enum RefKind { REF_REG, REF_SREG, REF_SYM, REF_BLOCK, REF_TABLE } RefKind;
 
 /* ---- what is declared ---- */
 
 NameHash hash_name(const Name *name);
 void declare_name(Settle *s, ScopeId scope, const Name *name);
+void declare_sreg(Settle *s, u32 id);           /* ptxas lets a declaration hide a special register */
 void declare_words(Settle *s, ScopeId scope, Span span); /* every name in a piece of source */
 /* The text whose names a declaration declares: none once it is renamed, because fresh names clash with none. */
 Span decl_words(const Decl *d);

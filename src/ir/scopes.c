@@ -28,6 +28,8 @@ static void visit_instr(Settle *s, const Instr *i, Visit *visit)
             visit(s, i->scope, REF_BLOCK, o->id);
         else if (o->kind == OPND_TABLE)
             visit(s, i->scope, REF_TABLE, o->id);
+        else if (o->kind == OPND_SREG)
+            visit(s, i->scope, REF_SREG, o->id);
     }
 }
 
@@ -255,6 +257,8 @@ static void declare_outside_name(Settle *s, ScopeId from, RefKind kind, u32 id)
     (void)from;
     if (kind == REF_SYM && s->fn->module->syms.v[id].owner != s->fn)
         declare_name(s, MODULE_SCOPE, s->fn->module->syms.v[id].name);
+    else if (kind == REF_SREG)
+        declare_sreg(s, id);
 }
 
 static void index_names(Settle *s)
