@@ -126,7 +126,7 @@ Val lower_unary(Lower *p, int op, Val a, Span at)
     bool is_unsigned = a.flags & OPNDF_UNSIGNED;
     switch (op) {
     case '-': return integer((i64)(0 - (u64)a.i), is_unsigned);
-    case '~': return integer(~a.i, is_unsigned);
+    case '~': return integer(~a.i, true); /* as ptxas has it, like the two below */
     default: return integer(!a.i, false);
     }
 }
@@ -163,13 +163,13 @@ static Val binary_integer(Lower *p, int op, u64 a, u64 b, bool u, Span at)
             lower_error(p, at, "division by zero");
             return bad;
         }
+        if (op == '%')
+            return integer((i64)(a % b), true);
         if (u)
-            return integer((i64)(op == '/' ? a / b : a % b), true);
-        if (sb == -1)
-            return integer(op == '/' ? (i64)(0 - a) : 0, false);
-        return integer(op == '/' ? sa / sb : sa % sb, false);
-    case T_SHL: return integer(b > 63 ? 0 : (i64)(a << b), u);
-    case T_SHR: return integer(u ? (b > 63 ? 0 : (i64)(a >> b)) : sa >> (b > 63 ? 63 : b), u);
+            return integer((i64)(a / b), true);
+        return integer(sb == -1 ? (i64)(0 - a) : sa / sb, false);
+    case T_SHL: return integer((i64)(a << (b & 63)), u);
+    case T_SHR: return integer(u ? (i64)(a >> (b & 63)) : sa >> (b & 63), u);
     case '<': return integer(u ? a < b : sa < sb, false);
     case '>': return integer(u ? a > b : sa > sb, false);
     case T_LE: return integer(u ? a <= b : sa <= sb, false);

@@ -1,6 +1,8 @@
 /* Functions: headers, parameters, bodies. */
 #include "parse/lower.h"
 
+#define BLOCK_LIMIT 1024 /* threads; ptxas takes larger numbers, but no block has more */
+
 void lower_linkage(Lower *p, bool is_extern, Span at)
 {
     p->is_extern = is_extern;
@@ -81,15 +83,15 @@ void lower_parameter(Lower *p, Span name, bool is_return)
 void lower_block_shape(Lower *p, u32 which, u32 dimension, Val v, Span at)
 {
     i64 n = lower_constant(p, v, at);
-    if (n < 1 || n > 1024)
-        lower_error(p, at, "a thread block has 1 to 1024 threads in each dimension");
+    if (n < 1)
+        lower_error(p, at, "a thread block has at least one thread in each dimension");
     Function *fn = p->fn;
     bool exact = which == 'r';
     if (fn->shape_exact && !exact)
         return;
     if (dimension == 0)
         fn->block_shape[1] = fn->block_shape[2] = 1;
-    fn->block_shape[dimension] = (i32)n;
+    fn->block_shape[dimension] = n > BLOCK_LIMIT ? BLOCK_LIMIT : (i32)n;
     fn->shape_exact = exact;
 }
 
