@@ -130,7 +130,7 @@ declared: T_NAME                    { lower_decl_variable(p, @1); }
     ;
 initializer: %empty | '=' initial;
 initial: expr                       { lower_mention(p, $1); }
-    | T_NAME '[' expr ']'           { names_mention(p, @1); }
+    | T_NAME '[' expr ']'           { lower_mention(p, lower_name(p, @1, false)); }
     | '{' '}'
     | '{' initials '}'
     | '{' settings '}'              /* of a texture, sampler or surface reference */

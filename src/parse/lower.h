@@ -197,6 +197,7 @@ void lower_table_end(Lower *p, Span at);
 void lower_skip_statement(Lower *p, u32 end); /* after a syntax error */
 void lower_block_finish(Lower *p);            /* at the end of a function */
 void lower_instr_reset(Lower *p);
+void lower_leave_alone(Lower *p, const char *why, Span at); /* no phase may touch the open function */
 Block *lower_open_block(Lower *p);            /* the block that the next item goes to */
 void lower_append(Lower *p, Instr *i);        /* to that block */
 void lower_scopes_span_blocks(Lower *p);      /* before a label or branch */

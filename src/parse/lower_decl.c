@@ -103,6 +103,8 @@ void lower_decl_variable_range(Lower *p, Span stem, Val count, Span at)
 {
     need_type(p, stem);
     u32 members = range_count(p, count, at, NAMED_LIMIT);
+    if (p->fn) /* such a declaration cannot be given other names: scopes could not dissolve */
+        lower_leave_alone(p, "it declares a range of variables", stem);
     for (u32 i = 0; i < members; i++) {
         Binding *b = names_bind_numbered(p, stem, i, at, BIND_SYM, p->module->syms.n);
         if (b)
@@ -151,8 +153,16 @@ void lower_alias(Lower *p, Span alias, Span aliasee)
         lower_error(p, alias, "'%.*s' is not declared", (int)(alias.end - alias.beg), p->module->text.p + alias.beg);
 }
 
+/* An initialiser is text to the phases: what it names in the function, labels that come later included, keeps its name. */
 void lower_mention(Lower *p, Val v)
 {
-    if (v.kind == VAL_NAME)
-        names_mention(p, v.name);
+    if (v.kind != VAL_NAME)
+        return;
+    names_mention(p, v.name);
+    if (!p->fn)
+        return;
+    RegId reg;
+    const Binding *b = names_find(p, v.name, &reg);
+    if (!b || b->kind != BIND_SYM || p->module->syms.v[b->id].owner == p->fn)
+        lower_leave_alone(p, "an initialiser names something of the function", v.name);
 }

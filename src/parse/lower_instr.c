@@ -268,7 +268,7 @@ void lower_vector_and_name(Lower *p, Span name)
     lower_aggregate_end(p);
 }
 
-static void leave_alone(Lower *p, const char *why, Span at)
+void lower_leave_alone(Lower *p, const char *why, Span at)
 {
     if (p->fn->untouchable)
         return;
@@ -357,7 +357,7 @@ static void take_unknown(Lower *p)
         *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + ('a' - 'A') : *c);
     if (memcmp(lower_case, text.p, text.len) && isa_decode(p->module->isa, lower_case, text.len)->known)
         lower_error(p, p->op_at, "case matters in PTX: write '%s'", lower_case);
-    leave_alone(p, "an instruction is not in the tables", p->op_at);
+    lower_leave_alone(p, "an instruction is not in the tables", p->op_at);
 }
 
 static void check_instr(Lower *p, u32 end)
