@@ -185,7 +185,7 @@ void ssa_walk_free(SsaWalk *w)
 
 static void add_use(Ssa *ssa, const SsaWalk *w, u32 slot, RegId reg)
 {
-    if (!bitset_has(&ssa->unknown, reg))
+    if (!ssa->wanted || bitset_has(ssa->wanted, reg))
         vec_push(&ssa->uses, ((SsaUse){slot, w->now[reg]}));
 }
 
@@ -259,7 +259,7 @@ static void number(Ssa *ssa, const Order *order)
 static Ssa *ssa_new(Arena *arena, const Function *fn, const DomTree *dom, const BitSet *wanted)
 {
     Ssa *ssa = arena_new(arena, Ssa);
-    *ssa = (Ssa){.dom = dom, .regs = fn->regs.n, .unknown = bitset_new(arena, fn->regs.n)};
+    *ssa = (Ssa){.dom = dom, .wanted = wanted, .regs = fn->regs.n, .unknown = bitset_new(arena, fn->regs.n)};
     if (wanted) {
         bitset_fill(&ssa->unknown);
         bitset_andnot(&ssa->unknown, wanted);

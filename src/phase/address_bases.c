@@ -331,8 +331,9 @@ bool bases_compute(Bases *s)
 {
     Analyses *an = s->run->an;
     analyses_require(an, AN_FACTS | AN_LIVE | AN_DOM | AN_LOOPS);
-    BitSet wanted = address_registers(s);
-    s->ssa = ssa_compute(s->run->arena, s->fn, an->order, an->dom, an->live, &wanted);
+    BitSet *wanted = arena_new(s->run->arena, BitSet);
+    *wanted = address_registers(s);
+    s->ssa = ssa_compute(s->run->arena, s->fn, an->order, an->dom, an->live, wanted);
     if (!s->ssa)
         return false;
     fnvmap_clear(&s->phis);
