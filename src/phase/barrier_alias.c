@@ -20,10 +20,9 @@ u32 class_anywhere(u8 spaces)
 
 /* ---- one access -------------------------------------------------------------------------------------------------- */
 
-/* The register, symbol or constant in the brackets, if there is one and the extent of the access is known. */
-static const Operand *address_of(const Instr *i)
+const Operand *access_address(const Instr *i)
 {
-    if (!i->op->access_bytes || op_has(i->op, OPF_CONVERGENT))
+    if (i->kind != INSTR_OP || !i->op->access_bytes || op_has(i->op, OPF_CONVERGENT))
         return NULL;
     if (i->op->space != SPACE_SHARED && i->op->space != SPACE_GLOBAL && i->op->space != SPACE_GENERIC)
         return NULL;
@@ -63,7 +62,7 @@ static AccessClass describe(AccessClasses *c, const Instr *i, u8 spaces)
 {
     AccessClass a = {.spaces = spaces, .space = i->op->space};
     const Function *fn = c->values->fn;
-    const Operand *address = address_of(i);
+    const Operand *address = access_address(i);
     if (!address)
         return a;
     a.bits = address->kind == OPND_REG && type_bits(fn_reg(fn, address->id)->type) == 32 ? 32 : 64;

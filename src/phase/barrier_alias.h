@@ -44,6 +44,10 @@ typedef struct AccessClasses {
     ThreadValues *values;
 } AccessClasses;
 
+/* The register, symbol or constant in the brackets, if there is one and the extent of the access is known. */
+const Operand *access_address(const Instr *i);
+
+/* values: those of the registers in the accesses' addresses may be asked for. */
 AccessClasses *classes_new(Arena *arena, ThreadValues *values);
 
 /* The class of an access of these spaces (not none), by i, where the walk of `values` stands. */

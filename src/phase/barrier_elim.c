@@ -39,8 +39,9 @@ typedef struct Candidate {
 typedef struct Elim {
     PhaseRun *run;
     Reach *reach;
-    Flow *flow;
-    VEC(Candidate) candidates;
+    Flow *flow; /* NULL: whatever is accessed, no barrier may go */
+    Candidate *candidates;
+    u32 count;
     u32 steps;
 } Elim;
 
@@ -174,11 +175,13 @@ static bool brings_together(const Flow *f, u32 segment) { return flow_below(f, s
 
 /* ---- one barrier --------------------------------------------------------------------------------------------------- */
 
+/* As far as that does not depend on accesses. */
+static bool meets_itself(const Elim *e, const Candidate *c) { return !c->mixed && reached_together(e->reach, c->barrier); }
+
 static bool may_go(const Elim *e, const Candidate *c)
 {
     Hazard hazard;
-    return reached_together(e->reach, c->barrier) && !c->mixed && !find_hazard(e->flow, c->segment, &hazard) &&
-        !brings_together(e->flow, c->segment);
+    return meets_itself(e, c) && !find_hazard(e->flow, c->segment, &hazard) && !brings_together(e->flow, c->segment);
 }
 
 static bool try_remove(Elim *e, Candidate *c)
@@ -213,37 +216,44 @@ static void report_candidate(Elim *e, const Candidate *c)
 /* Those that never were candidates, too. */
 static void report_all_kept(Elim *e)
 {
-    const Order *order = e->run->an->order;
-    for (u32 k = 0; k < e->candidates.n; k++)
-        if (!e->candidates.v[k].removed)
-            report_candidate(e, &e->candidates.v[k]);
-    for (u32 p = 0; p < order->count; p++)
-        for_each_instr(i, order->rpo[p]) {
-            BarrierUse use = barrier_use(e->run, i);
-            if (use.carries_data)
-                report_kept(e, "BarrierCarriesData", i, "its result is data,");
-            else if (use.full && use.ids & e->reach->partial)
-                report_kept(e, "BarrierMayPair", i, "its number is also used to arrive, to count threads, or from a register,");
-            else if (!use.full && use.ids && !use.called && !use.arrives)
-                report_kept(e, "BarrierMayPair", i, "it counts threads, or has its number in a register,");
-        }
+    for (u32 k = 0; k < e->count; k++)
+        if (!e->candidates[k].removed)
+            report_candidate(e, &e->candidates[k]);
+    for (u32 k = 0; k < e->reach->barriers.n; k++) {
+        const Instr *i = e->reach->barriers.v[k];
+        BarrierUse use = barrier_use(e->run, i);
+        if (use.carries_data)
+            report_kept(e, "BarrierCarriesData", i, "its result is data,");
+        else if (use.full && !waits_for_all(e->reach, use))
+            report_kept(e, "BarrierMayPair", i, "its number is also used to arrive, to count threads, or from a register,");
+        else if (!use.full && use.ids && !use.called && !use.arrives)
+            report_kept(e, "BarrierMayPair", i, "it counts threads, or has its number in a register,");
+    }
 }
 
 /* ---- the phase ----------------------------------------------------------------------------------------------------- */
 
-static void collect_in_block(Elim *e, u32 p)
+static void collect(Elim *e)
 {
-    const Block *b = e->run->an->order->rpo[p];
-    const Loop *loop = loop_of(e->run->an->loops, b);
-    u16 mixed = e->reach->mixed[p];
-    u32 segment = e->flow->first[p];
-    for_each_instr(i, b) {
+    const Analyses *an = e->run->an;
+    const Reach *reach = e->reach;
+    const Block *b = NULL;
+    u32 segments_end = 0;
+    u16 mixed = 0;
+    e->candidates = arena_array(e->run->arena, Candidate, reach->barriers.n);
+    for (u32 k = 0; k < reach->barriers.n; k++) {
+        Instr *i = reach->barriers.v[k];
         BarrierUse use = barrier_use(e->run, i);
-        bool ends_segment = e->flow->segments.v[segment].barrier == i;
-        if (ends_segment && !use.carries_data)
-            vec_push(&e->candidates, ((Candidate){i, segment, loop ? loop->depth : 0, (mixed & use.ids) != 0, false}));
-        segment += ends_segment;
-        mixed |= mixed_by(e->reach, i);
+        u32 position = an->order->index[i->block->id];
+        mixed = i->block == b ? mixed : reach->mixed[position];
+        b = i->block;
+        if (waits_for_all(reach, use)) {
+            const Loop *loop = loop_of(an->loops, b);
+            Candidate c = {i, flow_segment(position, segments_end++), loop ? loop->depth : 0, (mixed & use.ids) != 0, false};
+            if (!use.carries_data)
+                e->candidates[e->count++] = c;
+        }
+        mixed |= mixed_by(reach, i);
     }
 }
 
@@ -257,26 +267,49 @@ static int by_depth(const void *a, const void *b)
 
 typedef enum Outcome { OUTCOME_NOTHING, OUTCOME_REMOVED, OUTCOME_EMPTIED /* a block, too */ } Outcome;
 
+static void sort_candidates(Elim *e)
+{
+    bool in_loops = false;
+    for (u32 k = 0; k < e->count; k++)
+        in_loops |= e->candidates[k].depth > 0;
+    if (in_loops)
+        qsort(e->candidates, e->count, sizeof *e->candidates, by_depth);
+}
+
+static bool some_meet_themselves(const Elim *e)
+{
+    for (u32 k = 0; k < e->count; k++)
+        if (meets_itself(e, &e->candidates[k]))
+            return true;
+    return false;
+}
+
+static Outcome remove_candidates(Elim *e)
+{
+    Outcome outcome = OUTCOME_NOTHING;
+    for (u32 k = 0; k < e->count; k++) {
+        const Block *b = e->candidates[k].barrier->block;
+        if (try_remove(e, &e->candidates[k]) && outcome != OUTCOME_EMPTIED)
+            outcome = block_is_empty(b) ? OUTCOME_EMPTIED : OUTCOME_REMOVED;
+    }
+    return outcome;
+}
+
 static Outcome remove_barriers(PhaseRun *run, bool last)
 {
     analyses_require(run->an, AN_ORDER | AN_DOM | AN_LOOPS | AN_UNIFORM | AN_CONTROL);
     Elim e = {.run = run, .steps = SEARCH_LIMIT};
-    Outcome outcome = OUTCOME_NOTHING;
     e.reach = reach_compute(run);
-    e.flow = flow_compute(run, e.reach);
-    for (u32 p = 0; p < run->an->order->count; p++)
-        collect_in_block(&e, p);
-    if (e.candidates.n)
-        qsort(e.candidates.v, e.candidates.n, sizeof *e.candidates.v, by_depth);
-    for (u32 k = 0; k < e.candidates.n; k++) {
-        const Block *b = e.candidates.v[k].barrier->block;
-        if (try_remove(&e, &e.candidates.v[k]) && outcome != OUTCOME_EMPTIED)
-            outcome = block_is_empty(b) ? OUTCOME_EMPTIED : OUTCOME_REMOVED;
-    }
+    collect(&e);
+    sort_candidates(&e);
+    if (some_meet_themselves(&e))
+        e.flow = flow_compute(run, e.reach);
+    Outcome outcome = remove_candidates(&e);
     if (last || outcome != OUTCOME_EMPTIED)
         report_all_kept(&e);
-    flow_free(e.flow);
-    vec_free(&e.candidates);
+    if (e.flow)
+        flow_free(e.flow);
+    reach_free(e.reach);
     return outcome;
 }
 

@@ -9,8 +9,9 @@ static u64 bit(u32 class_id) { return (u64)1 << class_id; }
 static void add_access(Flow *f, const Instr *i, u32 class_id, bool reads, bool writes)
 {
     Access access = {i, class_id, reads, writes};
-    AccessSet *own = &vec_last(&f->segments).own;
-    vec_push(&f->accesses, access);
+    AccessSet *own = &f->segments[f->count - 1].up;
+    if (f->run->sink->wants_remarks)
+        vec_push(&f->accesses, access);
     own->reads |= reads ? bit(class_id) : 0;
     own->writes |= writes ? bit(class_id) : 0;
 }
@@ -41,7 +42,7 @@ static bool depends_on_company(const Instr *i, const Effects *e)
 static void add_accesses(Flow *f, const Instr *i)
 {
     const Knobs *knobs = f->run->knobs;
-    if (i->kind != INSTR_OP)
+    if (i->kind != INSTR_OP || (op_is_pure(i->op) && !reads_volatile_register(i)))
         return;
     Effects e = instr_effects(i, f->run->an->summaries);
     bool call = op_has(i->op, OPF_CALL);
@@ -67,44 +68,56 @@ static void add_accesses(Flow *f, const Instr *i)
 
 static void begin_segment(Flow *f, u32 block)
 {
-    Segment s = {.block = block, .access = f->accesses.n};
-    vec_push(&f->segments, s);
+    f->segments[f->count++] = (Segment){.block = block, .access = f->accesses.n};
 }
 
-/* Whether all threads of the CTA wait at i, if they come there. */
-static bool is_full_barrier(const Flow *f, const Instr *i)
+static bool ends_segment(const Flow *f, const Instr *i)
 {
-    BarrierUse use = barrier_use(f->run, i);
-    return use.full && !(use.ids & f->reach->partial);
+    return instr_is(i, OPF_BARRIER) && waits_for_all(f->reach, barrier_use(f->run, i));
 }
 
 static void cut_block(Flow *f, u32 p, ThreadValues *values)
 {
     Block *b = f->run->an->order->rpo[p];
-    f->first[p] = f->segments.n;
+    f->first[p] = f->count;
     thread_values_enter(values, b);
     begin_segment(f, p);
     for_each_instr(i, b) {
-        if (is_full_barrier(f, i)) {
-            vec_last(&f->segments).barrier = i;
-            vec_last(&f->segments).open = i->guard != 0;
+        if (ends_segment(f, i)) {
+            f->segments[f->count - 1].barrier = i;
+            f->open[f->count - 1] = i->guard != 0;
             begin_segment(f, p);
         } else {
             add_accesses(f, i);
         }
         thread_values_step(values, i);
     }
+    for (u32 s = f->first[p]; s < f->count; s++)
+        f->segments[s].down = f->segments[s].up;
+}
+
+/* What is known of the registers in addresses. */
+static ThreadValues *values_of_addresses(const PhaseRun *run)
+{
+    const Order *order = run->an->order;
+    BitSet asked = bitset_new(run->arena, run->fn->regs.n);
+    for (u32 p = 0; p < order->count; p++)
+        for_each_instr(i, order->rpo[p]) {
+            const Operand *address = access_address(i);
+            if (address && address->kind == OPND_REG)
+                bitset_add(&asked, address->id);
+        }
+    return thread_values_new(run->arena, run->fn, order, run->an->dom, &asked, run->knobs->assume_1d_blocks);
 }
 
 static void cut_blocks(Flow *f)
 {
     const Order *order = f->run->an->order;
-    ThreadValues *values = thread_values_new(f->run->arena, f->run->fn, order, f->run->an->dom, f->run->knobs->assume_1d_blocks);
+    ThreadValues *values = values_of_addresses(f->run);
     f->classes = classes_new(f->run->arena, values);
-    f->first = arena_array(f->run->arena, u32, (size_t)order->count + 1);
     for (u32 p = 0; p < order->count; p++)
         cut_block(f, p, values);
-    f->first[order->count] = f->segments.n;
+    f->first[order->count] = f->count;
     classes_compare(f->classes);
     thread_values_free(values);
 }
@@ -129,18 +142,18 @@ static bool merge(AccessSet *to, AccessSet from)
 
 static void add_above(Flow *f, u32 segment, AccessSet set)
 {
-    if (merge(&f->segments.v[segment].up, set))
+    if (merge(&f->segments[segment].up, set))
         enqueue(f, segment);
 }
 
 static void add_below(Flow *f, u32 segment, AccessSet set)
 {
-    if (merge(&f->segments.v[segment].down, set))
+    if (merge(&f->segments[segment].down, set))
         enqueue(f, segment);
 }
 
 static bool is_local(const Flow *f) { return f->run->knobs->disable_complex_branch_dist; }
-static bool is_first(const Flow *f, u32 segment) { return segment == f->first[f->segments.v[segment].block]; }
+static bool is_first(const Flow *f, u32 segment) { return segment == f->first[f->segments[segment].block]; }
 
 /* Takes the segments out of the work list in turn, also those that are put there meanwhile. */
 static bool next_segment(Flow *f, u32 *cursor, u32 *segment)
@@ -159,9 +172,9 @@ static void spread_down(Flow *f)
     const Graph *succ = &f->run->an->order->succ;
     u32 s;
     for (u32 cursor = 0; next_segment(f, &cursor, &s);) {
-        const Segment *segment = &f->segments.v[s];
+        const Segment *segment = &f->segments[s];
         if (segment->barrier) {
-            if (segment->open)
+            if (f->open[s])
                 add_above(f, s + 1, segment->up);
         } else if (!is_local(f)) {
             for_each_edge(e, succ, segment->block)
@@ -175,9 +188,9 @@ static void spread_up(Flow *f)
     const Graph *pred = &f->run->an->order->pred;
     u32 s;
     for (u32 cursor = 0; next_segment(f, &cursor, &s);) {
-        const Segment *segment = &f->segments.v[s];
+        const Segment *segment = &f->segments[s];
         if (!is_first(f, s)) {
-            if (segment[-1].open)
+            if (f->open[s - 1])
                 add_below(f, s - 1, segment->down);
         } else if (!is_local(f)) {
             for_each_edge(e, pred, segment->block)
@@ -189,10 +202,9 @@ static void spread_up(Flow *f)
 static void start_below(Flow *f)
 {
     const Order *order = f->run->an->order;
-    for (u32 s = f->segments.n; s-- > 0;) {
-        Segment *segment = &f->segments.v[s];
+    for (u32 s = f->count; s-- > 0;) {
+        Segment *segment = &f->segments[s];
         bool ends_called = !f->run->fn->is_entry && block_leaves_function(f->run->fn, order->rpo[segment->block]);
-        segment->down = segment->own;
         if (!segment->barrier && (is_local(f) || ends_called))
             merge(&segment->down, everything);
         enqueue(f, s);
@@ -201,10 +213,9 @@ static void start_below(Flow *f)
 
 static void start_above(Flow *f)
 {
-    for (u32 s = 0; s < f->segments.n; s++) {
-        Segment *segment = &f->segments.v[s];
+    for (u32 s = 0; s < f->count; s++) {
+        Segment *segment = &f->segments[s];
         bool starts_called = !f->run->fn->is_entry && segment->block == 0;
-        segment->up = segment->own;
         if (is_first(f, s) && (is_local(f) || starts_called))
             merge(&segment->up, everything);
         enqueue(f, s);
@@ -223,7 +234,7 @@ static void add_leavers(Flow *f)
         for_each_edge(e, &order->succ, p) {
             u32 to = order->succ.to[e];
             if (only_leaves(f->reach, order->rpo[to]))
-                merge(&left, f->segments.v[f->first[to]].down);
+                merge(&left, f->segments[f->first[to]].down);
             else
                 some_stay = true;
         }
@@ -232,14 +243,25 @@ static void add_leavers(Flow *f)
     }
 }
 
+static u32 count_segments(const Reach *reach)
+{
+    u32 n = reach->run->an->order->count;
+    for (u32 k = 0; k < reach->barriers.n; k++)
+        n += waits_for_all(reach, barrier_use(reach->run, reach->barriers.v[k]));
+    return n;
+}
+
 Flow *flow_compute(PhaseRun *run, const Reach *reach)
 {
     Flow *f = arena_new(run->arena, Flow);
     f->run = run;
     f->reach = reach;
+    u32 segments = count_segments(reach);
+    f->segments = arena_alloc_raw(run->arena, segments * sizeof *f->segments);
+    f->first = arena_array(run->arena, u32, (size_t)run->an->order->count + 1);
+    f->open = arena_array(run->arena, bool, segments);
+    f->queued = arena_array(run->arena, bool, segments);
     cut_blocks(f);
-    f->queued = arena_array(run->arena, u8, f->segments.n);
-    f->seen = arena_array(run->arena, u32, f->segments.n);
     start_below(f);
     spread_up(f);
     start_above(f);
@@ -250,14 +272,13 @@ Flow *flow_compute(PhaseRun *run, const Reach *reach)
 
 void flow_free(Flow *f)
 {
-    vec_free(&f->segments);
     vec_free(&f->accesses);
     vec_free(&f->work);
 }
 
 void flow_open(Flow *f, u32 segment)
 {
-    f->segments.v[segment].open = true;
+    f->open[segment] = true;
     enqueue(f, segment);
     spread_down(f);
     enqueue(f, segment + 1);
@@ -268,8 +289,8 @@ void flow_open(Flow *f, u32 segment)
 
 static const Access *access_in(const Flow *f, u32 segment, bool below, AccessSet classes, u32 *steps)
 {
-    u32 from = f->segments.v[segment].access;
-    u32 to = segment + 1 < f->segments.n ? f->segments.v[segment + 1].access : f->accesses.n;
+    u32 from = f->segments[segment].access;
+    u32 to = segment + 1 < f->count ? f->segments[segment + 1].access : f->accesses.n;
     for (u32 k = 0; k < to - from && *steps > 0; k++, --*steps) {
         const Access *a = &f->accesses.v[below ? from + k : to - 1 - k];
         if ((a->reads && classes.reads & bit(a->class_id)) || (a->writes && classes.writes & bit(a->class_id)))
@@ -289,10 +310,10 @@ static void visit(Flow *f, u32 segment)
 /* The segments that follow s in the direction of the search. */
 static void visit_next(Flow *f, u32 s, bool below)
 {
-    const Segment *segment = &f->segments.v[s];
+    const Segment *segment = &f->segments[s];
     const Order *order = f->run->an->order;
     if (below ? segment->barrier != NULL : !is_first(f, s)) {
-        if (below ? segment->open : segment[-1].open)
+        if (f->open[below ? s : s - 1])
             visit(f, below ? s + 1 : s - 1);
     } else if (is_local(f)) {
         return;
@@ -308,6 +329,8 @@ static void visit_next(Flow *f, u32 s, bool below)
 const Access *flow_find(Flow *f, u32 segment, bool below, AccessSet classes, u32 *steps)
 {
     const Access *found = NULL;
+    if (!f->seen)
+        f->seen = arena_array(f->run->arena, u32, f->count);
     f->searches++;
     visit(f, below ? segment + 1 : segment);
     for (u32 next = 0; next < f->work.n && !found && *steps > 0; next++, --*steps) {

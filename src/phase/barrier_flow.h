@@ -27,31 +27,35 @@ typedef struct Access {
 } Access;
 
 typedef struct Segment {
-    AccessSet own, up, down;
+    AccessSet up, down;
     u32 block;      /* position in Order.rpo */
     u32 access;     /* its accesses: Flow.accesses[access] up to the next segment's */
     Instr *barrier; /* that ends it; NULL: the block ends */
-    bool open;      /* the barrier does not stop accesses: it went, or only some paths or threads wait there */
 } Segment;
 
 typedef struct Flow {
     PhaseRun *run;
     const Reach *reach;
     AccessClasses *classes;
-    VEC(Segment) segments;      /* block by block */
-    VEC(Access) accesses;
+    Segment *segments;          /* block by block */
+    u32 count;
     u32 *first;                 /* by position: first segment; count + 1 entries */
+    bool *open;                 /* by segment: its barrier does not stop accesses: it went, or only some threads wait there */
+    VEC(Access) accesses;       /* where they may be searched for: for remarks */
     VecU32 work;
-    u8 *queued;                 /* by segment */
+    bool *queued;               /* by segment */
     u32 *seen, searches;        /* by segment: the last search that came there */
 } Flow;
 
 Flow *flow_compute(PhaseRun *run, const Reach *reach);
+/* The number of the segment that the n-th barrier for all threads ends, from 0 on in the order of Order.rpo, in the block at
+ * this position. */
+static inline u32 flow_segment(u32 position, u32 n) { return position + n; }
 void flow_free(Flow *flow); /* what is not in the arena */
 
 /* What lies above and below the barrier that ends the segment. */
-static inline AccessSet flow_above(const Flow *f, u32 segment) { return f->segments.v[segment].up; }
-static inline AccessSet flow_below(const Flow *f, u32 segment) { return f->segments.v[segment + 1].down; }
+static inline AccessSet flow_above(const Flow *f, u32 segment) { return f->segments[segment].up; }
+static inline AccessSet flow_below(const Flow *f, u32 segment) { return f->segments[segment + 1].down; }
 
 /* The barrier that ends the segment is gone. */
 void flow_open(Flow *flow, u32 segment);

@@ -51,17 +51,19 @@ BarrierUse barrier_use(const PhaseRun *run, const Instr *i)
     return use;
 }
 
-static bool is_barrier(const PhaseRun *run, const Instr *i)
+static void find_barriers(Reach *r)
 {
-    return instr_is(i, OPF_BARRIER) || barrier_use(run, i).ids;
+    const Order *order = r->run->an->order;
+    for (u32 p = 0; p < order->count; p++)
+        for_each_instr(i, order->rpo[p])
+            if (instr_is(i, OPF_BARRIER) || (instr_is(i, OPF_CALL) && barrier_use(r->run, i).ids))
+                vec_push(&r->barriers, i);
 }
 
-static bool has_barrier(const PhaseRun *run, const Block *b)
+/* Whether the k-th barrier is the first one of its block. */
+static bool is_first_in_block(const Reach *r, u32 k)
 {
-    for_each_instr(i, b)
-        if (is_barrier(run, i))
-            return true;
-    return false;
+    return k == 0 || r->barriers.v[k - 1]->block != r->barriers.v[k]->block;
 }
 
 /* ---- reached together -------------------------------------------------------------------------------------------- */
@@ -70,10 +72,11 @@ static bool has_barrier(const PhaseRun *run, const Block *b)
 static void find_meeting(Reach *r, VecU32 *work)
 {
     const Order *order = r->run->an->order;
-    for (u32 p = 0; p < order->count; p++)
-        if (has_barrier(r->run, order->rpo[p])) {
-            bitset_add(&r->meets, order->rpo[p]->id);
-            vec_push(work, p);
+    for (u32 k = 0; k < r->barriers.n; k++)
+        if (is_first_in_block(r, k)) {
+            const Block *b = r->barriers.v[k]->block;
+            bitset_add(&r->meets, b->id);
+            vec_push(work, order->index[b->id]);
         }
     for (u32 next = 0; next < work->n; next++)
         for_each_edge(e, &order->pred, work->v[next]) {
@@ -109,11 +112,11 @@ static bool depends_on_divergence(const Reach *r, const BlockVec *branches, u32 
 
 static void find_together(Reach *r)
 {
-    const Order *order = r->run->an->order;
+    u32 limit = CLOSURE_LIMIT * r->run->an->order->count;
     BlockVec branches = {0};
-    for (u32 p = 0; p < order->count && r->run->fn->is_entry; p++) {
-        const Block *b = order->rpo[p];
-        if (!has_barrier(r->run, b) || branches.n > CLOSURE_LIMIT * order->count)
+    for (u32 k = 0; k < r->barriers.n && r->run->fn->is_entry; k++) {
+        const Block *b = r->barriers.v[k]->block;
+        if (!is_first_in_block(r, k) || branches.n > limit)
             continue;
         u32 from = branches.n;
         control_closure(r->run->an->control, b, &branches);
@@ -144,16 +147,18 @@ static void find_mixed(Reach *r, Arena *arena, VecU32 *work)
     const Order *order = r->run->an->order;
     u16 *gen = arena_array(arena, u16, order->count);
     vec_clear(work);
-    for (u32 p = 0; p < order->count; p++)
-        for_each_instr(i, order->rpo[p]) {
-            BarrierUse use = barrier_use(r->run, i);
-            Effects callee = use.called ? instr_effects(i, r->run->an->summaries) : (Effects){.barrier = BARRIER_CTA};
-            gen[p] |= mixed_by(r, i);
-            if (use.ids && !use.full && (!use.called || callee.barrier != BARRIER_CTA))
-                r->partial |= use.ids;
-        }
-    for (u32 p = order->count; p-- > 0;)
-        vec_push(work, p);
+    for (u32 k = r->barriers.n; k-- > 0;) {
+        const Instr *i = r->barriers.v[k];
+        u32 p = order->index[i->block->id];
+        BarrierUse use = barrier_use(r->run, i);
+        Effects callee = use.called ? instr_effects(i, r->run->an->summaries) : (Effects){.barrier = BARRIER_CTA};
+        u16 mixed = mixed_by(r, i);
+        if (mixed && !gen[p])
+            vec_push(work, p);
+        gen[p] |= mixed;
+        if (use.ids && !use.full && (!use.called || callee.barrier != BARRIER_CTA))
+            r->partial |= use.ids;
+    }
     while (work->n > 0) {
         u32 p = vec_pop(work);
         u16 out = r->mixed[p] | gen[p];
@@ -175,9 +180,12 @@ Reach *reach_compute(PhaseRun *run)
     r->together = bitset_new(run->arena, run->fn->blocks.n);
     r->meets = bitset_new(run->arena, run->fn->blocks.n);
     r->mixed = arena_array(run->arena, u16, run->an->order->count);
+    find_barriers(r);
     find_meeting(r, &work);
     find_together(r);
     find_mixed(r, run->arena, &work);
     vec_free(&work);
     return r;
 }
+
+void reach_free(Reach *r) { vec_free(&r->barriers); }

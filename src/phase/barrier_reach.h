@@ -26,6 +26,7 @@ typedef struct BarrierUse {
 
 typedef struct Reach {
     PhaseRun *run;
+    VEC(Instr *) barriers; /* and calls that may use some, as they follow one another in Order.rpo */
     BitSet together;  /* blocks that all threads reach together, by Block.id */
     BitSet meets;     /* blocks from whose start a barrier can be reached */
     u16 *mixed;       /* by position in Order.rpo: numbers that are mixed where the block starts */
@@ -34,10 +35,13 @@ typedef struct Reach {
 
 /* Needs AN_UNIFORM and AN_CONTROL. */
 Reach *reach_compute(PhaseRun *run);
+void reach_free(Reach *reach); /* what is not in the arena */
 
 BarrierUse barrier_use(const PhaseRun *run, const Instr *i);
 /* Whether all threads execute a barrier together, its block and guard considered. */
 bool reached_together(const Reach *reach, const Instr *barrier);
+/* Whether all threads of the CTA wait there, if they come there, and this barrier's number is not used otherwise. */
+static inline bool waits_for_all(const Reach *reach, BarrierUse use) { return use.full && !(use.ids & reach->partial); }
 /* Numbers that i mixes for what comes behind it. */
 u16 mixed_by(const Reach *reach, const Instr *i);
 /* Whether a thread that ends in b's successor `to` and not in another one leaves without coming to a barrier. */

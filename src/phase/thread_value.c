@@ -1,5 +1,6 @@
 #include "phase/thread_value.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/live.h"
@@ -13,6 +14,8 @@ enum { TAG_SREG = 1, TAG_SYMBOL, TAG_SUM, TAG_DIFFERENCE = TAG_SUM + 2, TAG_SCAL
     TAG_PRODUCT = TAG_SCALED + 2, TAG_EXTENDED = TAG_PRODUCT + 2, TAG_ZERO_EXTENDED, TAG_SIGN_EXTENDED, TAG_CUT, TAG_OPCODE, TAGS };
 
 #define FUNCTION_ZERO TAGS /* the function that is 0 in every thread: constants are that and an offset */
+
+#define SCATTERED UINT32_MAX /* in place of the block that writes a register: several do */
 
 static const ThreadValue unknown = {.dims = DIM_ALL};
 
@@ -389,7 +392,23 @@ static ThreadValue evaluate(ThreadValues *t, const Instr *i)
 
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */
 
-ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *order, const DomTree *dom,
+/* Notes which block (its position, plus 1) writes a register, and adds to `asked` what the values are made of. A value rests
+ * on writes that come before it in the walk, so once through all instructions in the opposite direction is enough. */
+static void look_back(const Order *order, BitSet *asked, u32 *writer)
+{
+    for (u32 p = order->count; p-- > 0;)
+        for (const Instr *i = order->rpo[p]->last; i; i = i->prev) {
+            bool matters = false;
+            for (RegWalk w = reg_walk(i); next_write(&w);) {
+                writer[w.reg] = writer[w.reg] && writer[w.reg] != p + 1 ? SCATTERED : p + 1;
+                matters |= bitset_has(asked, w.reg);
+            }
+            for (RegWalk w = reg_walk(i); matters && next_read(&w);)
+                bitset_add(asked, w.reg);
+        }
+}
+
+ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, BitSet *asked,
     bool assume_1d_blocks)
 {
     ThreadValues *t = arena_new(arena, ThreadValues);
@@ -397,19 +416,17 @@ ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *o
     t->dom = dom;
     t->one_dimensional = assume_1d_blocks && !fn->shape_exact;
     t->numbers = FUNCTION_ZERO;
-    t->of = arena_array(arena, ThreadValue, fn->regs.n);
-    t->where = arena_array(arena, const Block *, fn->regs.n);
-    t->scattered = arena_array(arena, bool, fn->regs.n);
-    for (u32 p = 0; p < order->count; p++)
-        for_each_instr(i, order->rpo[p])
-            for (RegWalk w = reg_walk(i); next_write(&w);) {
-                t->scattered[w.reg] |= t->where[w.reg] && t->where[w.reg] != i->block;
-                t->where[w.reg] = i->block;
-            }
-    for (RegId reg = 0; reg < fn->regs.n; reg++) {
-        t->scattered[reg] |= reg && fn->regs.v[reg].is_param; /* the caller writes it too */
-        t->where[reg] = NULL;
+    u32 *writer = mem_zalloc(fn->regs.n * sizeof *writer);
+    look_back(order, asked, writer);
+    t->place = arena_array(arena, u32, fn->regs.n);
+    t->tracked = arena_array(arena, TrackedReg, bitset_count(asked) + 1);
+    u32 places = 0;
+    for (RegId reg = bitset_next(asked, 0); reg < asked->bits; reg = bitset_next(asked, reg + 1)) {
+        bool caller_writes = reg && fn->regs.v[reg].is_param;
+        t->place[reg] = ++places;
+        t->tracked[places].scattered = caller_writes || writer[reg] == SCATTERED;
     }
+    free(writer);
     return t;
 }
 
@@ -422,18 +439,22 @@ void thread_values_step(ThreadValues *t, const Instr *i)
     if (i->kind != INSTR_OP)
         return;
     for (RegWalk w = reg_walk(i); next_write(&w);) {
-        t->of[w.reg] = w.reg == i->opnd[0].id && w.kills ? evaluate(t, i) : unknown;
-        t->where[w.reg] = t->block;
+        u32 place = t->place[w.reg];
+        if (!place)
+            continue;
+        TrackedReg *to = &t->tracked[place];
+        to->value = w.reg == i->opnd[0].id && w.kills ? evaluate(t, i) : unknown;
+        to->block = t->block;
     }
 }
 
 /* The last write in this block; or in a block through which all paths lead here, if all writes are there. */
 static ThreadValue register_value(const ThreadValues *t, RegId reg)
 {
-    const Block *where = t->where[reg];
-    if (!where || (where != t->block && (t->scattered[reg] || !strictly_dominates(t->dom, where, t->block))))
+    const TrackedReg *r = &t->tracked[t->place[reg]];
+    if (!r->block || (r->block != t->block && (r->scattered || !strictly_dominates(t->dom, r->block, t->block))))
         return unknown;
-    return t->of[reg];
+    return r->value;
 }
 
 ThreadValue thread_value(ThreadValues *t, const Operand *o)

@@ -10,11 +10,13 @@
  *     function f, offset 8, threads that differ in .x differ by 4 (spread) to 4092 (extent); tile + [8, 4100]
  *
  * Arithmetic wraps as in PTX. One walk over the blocks in reverse post-order: thread_values_enter() each block, then
- * thread_values_step() each instruction behind the questions that are asked about it. Linear; no recursion. */
+ * thread_values_step() each instruction behind the questions that are asked about it. Only what the answers are made of is
+ * computed. Linear; no recursion. */
 #ifndef PTXOPT_PHASE_THREAD_VALUE_H
 #define PTXOPT_PHASE_THREAD_VALUE_H
 
 #include "analysis/dom.h"
+#include "base/bitset.h"
 #include "base/fnvmap.h"
 
 typedef struct ThreadValue {
@@ -28,6 +30,13 @@ typedef struct ThreadValue {
                            most extent, in one direction or the other; spread 0: may be equal */
 } ThreadValue;
 
+/* A register whose value may be asked for. */
+typedef struct TrackedReg {
+    ThreadValue value;  /* what the last write gave, ... */
+    const Block *block; /* ... which block it is in (NULL: none yet), ... */
+    bool scattered;     /* ... and whether there are writes in several blocks */
+} TrackedReg;
+
 typedef struct ThreadValues {
     const Function *fn;
     const DomTree *dom;
@@ -35,12 +44,12 @@ typedef struct ThreadValues {
     FnvMap pairs;          /* numbers of functions: see pair() */
     u32 numbers;
     const Block *block;
-    ThreadValue *of;       /* by register: what the last write gave, ... */
-    const Block **where;   /* ... which block it is in (NULL: none yet), ... */
-    bool *scattered;       /* ... and whether there are writes in several blocks */
+    u32 *place;            /* by register: in `tracked`; 0: its value is not asked for */
+    TrackedReg *tracked;
 } ThreadValues;
 
-ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *order, const DomTree *dom,
+/* asked: the registers that questions will be about; those that their values are made of are added. */
+ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, BitSet *asked,
     bool assume_1d_blocks);
 void thread_values_free(ThreadValues *values); /* what is not in the arena */
 

@@ -209,7 +209,9 @@ static void check_code(const Code *c, Claims *claims)
     Analyses an;
     analyses_init(&an, fn);
     analyses_require(&an, AN_DOM);
-    ThreadValues *values = thread_values_new(&arena, fn, an.order, an.dom, false);
+    BitSet asked = bitset_new(&arena, fn->regs.n);
+    bitset_fill(&asked);
+    ThreadValues *values = thread_values_new(&arena, fn, an.order, an.dom, &asked, false);
     ThreadValue v[STEPS];
     u32 step = 0;
     thread_values_enter(values, fn->entry);
@@ -254,13 +256,15 @@ static void check(const char *shape, const char *text, const char *expected)
     Analyses an;
     analyses_init(&an, fn);
     analyses_require(&an, AN_DOM);
-    ThreadValues *values = thread_values_new(&arena, fn, an.order, an.dom, false);
+    Operand reg = {.kind = OPND_REG, .id = ptx_reg(fn, "%r9")};
+    BitSet asked = bitset_new(&arena, fn->regs.n);
+    bitset_add(&asked, reg.id);
+    ThreadValues *values = thread_values_new(&arena, fn, an.order, an.dom, &asked, false);
     for (u32 p = 0; p < an.order->count; p++) {
         thread_values_enter(values, an.order->rpo[p]);
         for_each_instr(i, an.order->rpo[p])
             thread_values_step(values, i);
     }
-    Operand reg = {.kind = OPND_REG, .id = ptx_reg(fn, "%r9")};
     ThreadValue v = thread_value(values, &reg);
     int n = v.function ? sprintf(got, "%u %llu %llu", v.dims, (unsigned long long)v.spread, (unsigned long long)v.extent)
                        : sprintf(got, "-");
