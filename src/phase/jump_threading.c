@@ -43,7 +43,6 @@ typedef struct Threader {
     BitSet uniform;     /* branches, by Instr.origin, that do not divide a warp; see remember_uniform */
     BitSet reported;    /* those that a remark says are not threaded */
     bool convergent;    /* the function has convergent instructions */
-    bool selects;       /* it has a selp */
     bool as_one;        /* this round threads where warps come as one, else where nothing convergent follows */
     VEC(Block *) made;  /* blocks of clones: until the round ends, the blocks before them stay as the facts know them */
     VEC(Instr *) unread; /* selps to be removed when the round ends: facts speak of them */
@@ -549,12 +548,20 @@ static void remember_uniform(Threader *t)
             bitset_del(&t->uniform, block_terminator(b)->origin);
 }
 
+static bool has_select(const Block *b)
+{
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP && i->op->opcode == OPC_SELP)
+            return true;
+    return false;
+}
+
 /* A selp of constants in b itself decides the branch: it asks the selp's predicate instead. */
 static bool branch_on_predicate(Threader *t, Block *b)
 {
     Way way = {.from = NULL};
     Instr *end = block_terminator(b);
-    if (!t->selects || branch_table(end))
+    if (branch_table(end) || !has_select(b))
         return false;
     Given given = nothing_given(t);
     const Instr *open;
@@ -591,14 +598,16 @@ static bool fold(Threader *t, const Candidate *c)
 /* NULL, or why the threads that come to b must meet there. *later: not in this round. */
 static const char *why_they_meet(Threader *t, const Candidate *c, bool *later)
 {
+    const char *predicated = is_predicated(t, c) ? "ptxas predicates what the branch decides" : NULL;
+    bool convergent = convergent_behind(t, c->b);
+    if (predicated && !convergent)
+        return predicated; /* without asking what is uniform */
     remember_uniform(t);
-    bool as_one = comes_as_one(t->run->an, &t->scratch, c->b, &t->uniform), convergent = convergent_behind(t, c->b);
+    bool as_one = comes_as_one(t->run->an, &t->scratch, c->b, &t->uniform);
     if (convergent && !as_one)
         return "threads of a warp meet there, and a convergent instruction follows";
-    if (is_predicated(t, c))
-        return "ptxas predicates what the branch decides";
     *later = convergent != t->as_one;
-    return as_one ? NULL : why_divergence_costs(t, c);
+    return predicated || as_one ? predicated : why_divergence_costs(t, c);
 }
 
 /* Once, though every round looks again. */
@@ -646,15 +655,6 @@ static bool has_convergent(const Threader *t)
     return false;
 }
 
-static bool has_selects(const Threader *t)
-{
-    for_each_block(b, t->fn)
-        for_each_instr(i, b)
-            if (i->kind == INSTR_OP && i->op->opcode == OPC_SELP)
-                return true;
-    return false;
-}
-
 static bool thread_round(Threader *t)
 {
     Analyses *an = t->run->an;
@@ -662,7 +662,6 @@ static bool thread_round(Threader *t)
     if (!t->convergent)
         t->uniform.bits = 0;
     t->changed = t->postponed = false;
-    t->selects = has_selects(t);
     t->scratch.seen = arena_array(t->run->arena, u32, t->fn->blocks.n);
     t->scratch.stamp = 0;
     for (u32 p = 0; p < an->order->count; p++)
