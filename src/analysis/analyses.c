@@ -22,27 +22,29 @@ void analyses_init(Analyses *an, Function *fn)
     an->fn = fn;
 }
 
+static Arena *arena_of(Analyses *an, u32 bit) { return &an->arena[__builtin_ctz(bit)]; }
+
 void analyses_require(Analyses *an, u32 bits)
 {
+    Function *fn = an->fn;
     u32 missing = with_bases(bits) & ~an->valid;
-    Arena *arena = &an->arena;
-    cfg_build(an->fn);
+    cfg_build(fn);
     if (missing & AN_ORDER)
-        an->order = order_compute(arena, an->fn);
+        an->order = order_compute(arena_of(an, AN_ORDER), fn);
     if (missing & AN_DOM)
-        an->dom = dom_compute(arena, an->fn, an->order);
+        an->dom = dom_compute(arena_of(an, AN_DOM), fn, an->order);
     if (missing & AN_POSTDOM)
-        an->postdom = postdom_compute(arena, an->fn, an->order);
+        an->postdom = postdom_compute(arena_of(an, AN_POSTDOM), fn, an->order);
     if (missing & AN_LOOPS)
-        an->loops = loops_compute(arena, an->fn, an->order, an->dom);
+        an->loops = loops_compute(arena_of(an, AN_LOOPS), fn, an->order, an->dom);
     if (missing & AN_LIVE)
-        an->live = live_compute(arena, an->fn, an->order);
+        an->live = live_compute(arena_of(an, AN_LIVE), fn, an->order);
     if (missing & AN_UNIFORM)
-        an->uniform = uniform_compute(arena, an->fn, an->order, an->postdom, an->loops, an->live);
+        an->uniform = uniform_compute(arena_of(an, AN_UNIFORM), fn, an->order, an->postdom, an->loops, an->live);
     if (missing & AN_CONTROL)
-        an->control = control_compute(arena, an->fn, an->order, an->postdom);
+        an->control = control_compute(arena_of(an, AN_CONTROL), fn, an->order, an->postdom);
     if (missing & AN_FACTS)
-        an->facts = facts_compute(arena, an->fn, an->order, an->dom, an->loops);
+        an->facts = facts_compute(arena_of(an, AN_FACTS), fn, an->order, an->dom, an->loops);
     an->valid |= missing;
 }
 
@@ -54,19 +56,18 @@ void analyses_drop(Analyses *an, u32 keep)
     if (dropped & AN_FACTS)
         facts_free(an->facts);
     an->valid &= ~dropped;
-    if (!an->valid)
-        arena_free(&an->arena);
+    for (; dropped; dropped &= dropped - 1)
+        arena_free(arena_of(an, dropped));
 }
 
 void analyses_make_room(Analyses *an, u32 bits)
 {
     enum { LARGE = 1 << 20 };
-    if (an->arena.reserved > LARGE && (an->valid & ~with_bases(bits)))
-        analyses_drop(an, AN_NONE);
+    u64 reserved = 0;
+    for (u32 k = 0; k < ANALYSES; k++)
+        reserved += an->arena[k].reserved;
+    if (reserved > LARGE)
+        analyses_drop(an, bits);
 }
 
-void analyses_free(Analyses *an)
-{
-    analyses_drop(an, AN_NONE);
-    arena_free(&an->arena);
-}
+void analyses_free(Analyses *an) { analyses_drop(an, AN_NONE); }

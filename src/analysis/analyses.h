@@ -11,6 +11,8 @@
 #include "analysis/order.h"
 #include "analysis/uniform.h"
 
+enum { ANALYSES = 8 };
+
 enum AnalysisBit {
     AN_ORDER = 1 << 0,
     AN_DOM = 1 << 1,
@@ -21,14 +23,14 @@ enum AnalysisBit {
     AN_CONTROL = 1 << 6,
     AN_FACTS = 1 << 7,
     AN_NONE = 0,
-    AN_ALL = (1 << 8) - 1
+    AN_ALL = (1 << ANALYSES) - 1
 };
 
 typedef struct Analyses {
     Function *fn;  /* a definition: it has blocks */
     const Summaries *summaries; /* of the module, owned by the runner; NULL: every call does anything */
-    Arena arena;
     u32 valid; /* AnalysisBits */
+    Arena arena[ANALYSES]; /* of each, by the number of its bit */
     Order *order;
     DomTree *dom, *postdom;
     Loops *loops;
@@ -41,10 +43,10 @@ typedef struct Analyses {
 void analyses_init(Analyses *an, Function *fn);
 /* Computes those of `bits` (and what they rest on) that are not valid; builds fn->cfg first. */
 void analyses_require(Analyses *an, u32 bits);
-/* Forgets all but `keep` (and what these rest on); when nothing is kept, their memory is reused. */
+/* Forgets all but `keep` (and what these rest on). */
 void analyses_drop(Analyses *an, u32 keep);
-/* In a function whose analyses take megabytes, forgets them all if some are not among `bits`, nor what these rest on: there
- * the memory is worth more than the time to compute some of them again. */
+/* In a function whose analyses take megabytes, forgets all but `bits` (and what these rest on): there the memory is worth
+ * more than the time to compute some of them again. */
 void analyses_make_room(Analyses *an, u32 bits);
 void analyses_free(Analyses *an);
 

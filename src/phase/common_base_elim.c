@@ -390,7 +390,7 @@ static bool run_round(Cbe *c)
     hoist_free(&c->hoist);
     bases_drop(c->s);
     if (changed)
-        analyses_drop(c->run->an, AN_NONE);
+        analyses_drop(c->run->an, AN_LOOPS | AN_POSTDOM); /* the graph is as it was */
     return changed;
 }
 

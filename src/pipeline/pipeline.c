@@ -180,9 +180,11 @@ static Outcome run_phase(Runner *runner, const PhaseInfo *phase, Function *fn, A
     };
     PhaseStats *stats = &runner->stats->phase[runner->phase];
     double start = stats_clock(runner->stats);
-    bool changed = phase->run(&run), joined = false;
+    bool changed = phase->run(&run), joined = false, extended = false;
     if (changed) {
+        u32 blocks = fn->blocks.n;
         edit_layout(fn);
+        extended = fn->blocks.n != blocks;
         joined = edit_places(fn);
     }
     stats->seconds += stats_clock(runner->stats) - start;
@@ -192,7 +194,7 @@ static Outcome run_phase(Runner *runner, const PhaseInfo *phase, Function *fn, A
         stats->last_changed = fn;
     arena_free(&scratch);
     if (changed)
-        analyses_drop(an, phase->keeps);
+        analyses_drop(an, extended || joined ? AN_NONE : phase->keeps);
     return !changed ? OUTCOME_NONE : joined ? OUTCOME_CHANGED : OUTCOME_SETTLED;
 }
 

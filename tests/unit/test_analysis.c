@@ -425,7 +425,8 @@ static void dropping_keeps_what_is_asked(void **state)
     assert_int_equal(f.an.loops->n, 1);
     analyses_drop(&f.an, AN_NONE);
     assert_int_equal(f.an.valid, AN_NONE);
-    assert_int_equal(f.an.arena.reserved, 0);
+    for (u32 k = 0; k < ANALYSES; k++)
+        assert_int_equal(f.an.arena[k].reserved, 0);
     edge(&f, 2, 0);
     analyses_require(&f.an, AN_CONTROL | AN_LOOPS);
     assert_int_equal(f.an.loops->n, 2);
