@@ -88,7 +88,7 @@ static inline bool next_write(RegWalk *walk)
             return true;
         }
     }
-    while (walk->at < i->slots + 2u) {
+    while (walk->at < i->def_slots + 2u) {
         const Operand *o = &i->opnd[walk->at++ - 2];
         if (slot_is_def(o)) {
             walk->reg = o->id;
@@ -106,7 +106,7 @@ static inline bool instr_writes(const Instr *i, RegId reg)
 {
     if (reg == CARRY_REG)
         return instr_is(i, OPF_CARRY_OUT);
-    for (u32 k = 0; k < i->slots; k++)
+    for (u32 k = 0; k < i->def_slots; k++)
         if (i->opnd[k].id == reg && slot_is_def(&i->opnd[k]))
             return true;
     return false;

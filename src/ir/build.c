@@ -202,14 +202,8 @@ static void fill_call_roles(Instr *i)
     }
 }
 
-void instr_fill_roles(Instr *i)
+static void fill_plain_roles(Instr *i)
 {
-    if (i->kind != INSTR_OP || !i->op)
-        return;
-    if (op_has(i->op, OPF_CALL)) {
-        fill_call_roles(i);
-        return;
-    }
     u32 count = i->op->operands_min, index = 0;
     for_each_operand(o, i)
         set_role(o, op_role(i->op, index++, count, o->kind == OPND_MEM));
@@ -217,6 +211,19 @@ void instr_fill_roles(Instr *i)
         return;
     for_each_operand(o, i)
         set_role(o, op_role(i->op, 0, index, o->kind == OPND_MEM));
+}
+
+void instr_fill_roles(Instr *i)
+{
+    if (i->kind != INSTR_OP || !i->op)
+        return;
+    if (op_has(i->op, OPF_CALL))
+        fill_call_roles(i);
+    else
+        fill_plain_roles(i);
+    i->def_slots = i->slots;
+    while (i->def_slots && !role_defines((Role)i->opnd[i->def_slots - 1].role))
+        i->def_slots--;
 }
 
 static Instr *instr_alloc(Function *fn, u32 count)

@@ -94,6 +94,7 @@ struct Instr {
     ScopeId scope;      /* innermost scope, in-block scopes included; SCOPE_BEGIN/END: the scope itself */
     u32 origin;         /* number of the instruction that this one is, or stands for; clones share it */
     u16 slots;          /* operand slots */
+    u16 def_slots;      /* as many of them, from the first on, as hold everything that is written */
     u8 kind;            /* InstrKind */
     bool guard_not;     /* @!p */
     bool changed;       /* print from operands, not from text */
@@ -270,7 +271,8 @@ static inline Block *fn_block(const Function *fn, u32 id) { return fn->blocks.v[
 
 static inline bool instr_is(const Instr *i, u32 flag) { return i->kind == INSTR_OP && op_has(i->op, flag); }
 /* A guarded definition may leave the old value: it does not kill. */
-static inline bool slot_is_def(const Operand *o) { return o->kind == OPND_REG && (o->role == ROLE_DEF || o->role == ROLE_DEF_USE); }
+static inline bool role_defines(Role role) { return role == ROLE_DEF || role == ROLE_DEF_USE; }
+static inline bool slot_is_def(const Operand *o) { return o->kind == OPND_REG && role_defines((Role)o->role); }
 static inline bool slot_is_use(const Operand *o) { return o->kind == OPND_REG && o->role != ROLE_DEF; }
 
 /* Top-level operand number n, or NULL. */

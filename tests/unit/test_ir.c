@@ -43,15 +43,19 @@ static void operands_are_found_and_have_roles(void **state)
     assert_int_equal(instr_operand(i, 1)[1].role, ROLE_USE);
     assert_int_equal(instr_operand(i, 1)[1].value, 4);
     assert_null(instr_operand(i, 2));
+    assert_int_equal(i->def_slots, 3);
     i = i->next;
     assert_int_equal(instr_operands(i), 3);
     assert_int_equal(instr_operand(i, 0)[2].role, ROLE_DEF);
     assert_int_equal(instr_operand(i, 1)->role, ROLE_USE);
+    assert_int_equal(i->def_slots, 3);
     assert_int_equal(i->next->opnd[0].role, ROLE_DEF_USE); /* %v.y stays */
+    assert_int_equal(i->next->def_slots, 1);
     i = i->next->next;
     assert_int_equal(instr_operands(i), 3);
     assert_string_equal(f.m->syms.v[call_callee(i)].name->text, "callee");
     assert_int_equal(instr_operand(i, 1)->role, ROLE_FUNCTION);
+    assert_int_equal(i->def_slots, 1); /* the list of results, which is empty */
     assert_int_equal(call_callee(i->prev), 0);
     unload(&f);
 }
