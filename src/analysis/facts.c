@@ -8,12 +8,12 @@ enum {
     CHAIN = 64         /* dominating facts of one register that a query looks at */
 };
 
-/* A predicate's value (cmp is CMP_NONE), or a comparison: holds from the edge from -> to on. */
+/* What holds from an edge on: the value of a predicate, that the comparison of a setp is true or false, or that the index of a
+ * brx is this one. There are more of them than blocks, so they name what they are about: compare_of() tells. */
 typedef struct Fact {
-    RegId predicate;
-    bool value;
-    Compare compare;
-    const Block *from, *to;
+    const Instr *by;          /* setp or brx; NULL: a predicate's value */
+    u32 id;                   /* the predicate's RegId; the index */
+    u32 to : 31, value : 1;   /* pre-number of the block that the edge leads to; of the predicate or setp */
 } Fact;
 
 #define ENTRY_NONE UINT32_MAX
@@ -31,6 +31,7 @@ struct Facts {
 };
 
 static const Fact *fact_of(const Facts *f, u32 entry) { return &f->facts.v[f->entries.to[entry]]; }
+static const Block *block_of(const Facts *f, u32 entry) { return f->dom->by_pre[fact_of(f, entry)->to]; }
 
 /* Right before an instruction of the block, or at its end (NULL). Facts of an edge start where it leads, not at a point:
  * an edge back to there does not establish them again. */
@@ -81,11 +82,29 @@ static bool is_between_points(const Facts *f, const Instr *w, Point p, Point q)
     return strictly_dominates(f->dom, p.b, w->block) && comes_between(f, w, p.b, q);
 }
 
-/* Likewise from an edge, whose target dominates q's block: what is not dominated by the target comes back to q only
- * through the edge. */
-static bool is_behind_edge(const Facts *f, const Instr *w, const Block *from, const Block *to, Point q)
+/* The block from which control enters b for the first time, if there is only one such edge. */
+static const Block *way_in(const Facts *f, const Block *b)
 {
-    return dominates(f->dom, to, w->block) && comes_between(f, w, from, q);
+    const Graph *pred = &f->order->pred;
+    u32 p = f->order->index[b->id];
+    const Block *from = NULL;
+    if (p == 0)
+        return NULL;
+    for_each_edge(e, pred, p) {
+        const Block *other = f->order->rpo[pred->to[e]];
+        if (edge_is_back(f->dom, other, b))
+            continue;
+        if (from)
+            return NULL;
+        from = other;
+    }
+    return from;
+}
+
+/* Likewise from the way into a block that dominates q's: what is not dominated by it comes back to q only through there. */
+static bool is_behind_edge(const Facts *f, const Instr *w, const Block *to, Point q)
+{
+    return dominates(f->dom, to, w->block) && comes_between(f, w, way_in(f, to), q);
 }
 
 static bool too_many_writes(const Facts *f, RegId reg)
@@ -114,7 +133,7 @@ static bool unwritten_since(const Facts *f, RegId reg, const Fact *fact, Point q
     if (too_many_writes(f, reg))
         return false;
     for (u32 k = f->write_start[reg]; k < f->write_start[reg + 1]; k++)
-        if (is_behind_edge(f, f->write[k], fact->from, fact->to, q))
+        if (is_behind_edge(f, f->write[k], f->dom->by_pre[fact->to], q))
             return false;
     return true;
 }
@@ -203,18 +222,19 @@ static void add_fact(EdgeFacts *e, Fact fact)
 static void add_source(EdgeFacts *e, const Instr *i, const Operand *o, bool value)
 {
     if (is_plain_register(o) && still_holds(e, i, o))
-        add_fact(e, (Fact){.predicate = o->id, .value = value != ((o->flags & OPNDF_NOT) != 0)});
+        add_fact(e, (Fact){.id = o->id, .value = value != ((o->flags & OPNDF_NOT) != 0)});
+}
+
+static Cmp setp_says(const OpInfo *op, bool value)
+{
+    return value ? (Cmp)op->cmp : cmp_inverse((Cmp)op->cmp, type_class((Type)op->type[0]));
 }
 
 static void add_compare(EdgeFacts *e, const Instr *setp, const Operand *a, const Operand *b, bool value)
 {
-    const OpInfo *op = setp->op;
-    Cmp cmp = value ? (Cmp)op->cmp : cmp_inverse((Cmp)op->cmp, type_class((Type)op->type[0]));
-    if (cmp == CMP_NONE || !is_comparable(a) || !is_comparable(b) || !still_holds(e, setp, a) || !still_holds(e, setp, b))
-        return;
-    Compare compare = {.cmp = (u8)cmp, .type = op->type[0], .a = *a, .b = *b, .by = setp};
-    compare.ftz = op_has_modifier(op, ".ftz");
-    add_fact(e, (Fact){.compare = compare});
+    if (setp_says(setp->op, value) != CMP_NONE && is_comparable(a) && is_comparable(b) && still_holds(e, setp, a) &&
+        still_holds(e, setp, b))
+        add_fact(e, (Fact){.by = setp, .value = value});
 }
 
 /* setp.lt.and p|q, a, b, c: p is (a < b) and c, q is !(a < b) and c. The packed types compare two lanes instead. */
@@ -271,12 +291,12 @@ static void explain_all(EdgeFacts *e)
 {
     for (u32 k = 0; k < e->n; k++) {
         const Fact fact = e->v[k];
-        if (!fact.predicate)
+        if (fact.by)
             continue;
         /* What is known of it at the edge it also was where it was computed: nothing wrote it since. */
-        const Instr *i = definition(e->f, e->end, fact.predicate);
+        const Instr *i = definition(e->f, e->end, fact.id);
         if (i)
-            explain(e, (Instr *)i, fact.predicate, fact.value);
+            explain(e, (Instr *)i, fact.id, fact.value);
     }
 }
 
@@ -291,9 +311,7 @@ static void add_table_index(EdgeFacts *e, Instr *brx, const Table *table, const 
         }
     if (hits != 1 || !is_plain_register(index))
         return;
-    Compare equal = {.cmp = CMP_EQ, .type = TYPE_U32, .a = *index, .by = brx};
-    equal.b = (Operand){.kind = OPND_IMM, .role = ROLE_USE, .value = place};
-    add_fact(e, (Fact){.compare = equal});
+    add_fact(e, (Fact){.by = brx, .id = place});
 }
 
 /* The facts that the branch at the end of `from` establishes on its edge to `to`. Large tables have no facts: looking for
@@ -320,60 +338,61 @@ static void collect_edge(EdgeFacts *e, const Facts *f, const Block *from, const 
     if (taken && table)
         add_table_index(e, end, table, to);
     if (end->guard)
-        add_fact(e, (Fact){.predicate = end->guard, .value = taken != end->guard_not});
+        add_fact(e, (Fact){.id = end->guard, .value = taken != end->guard_not});
     explain_all(e);
+}
+
+/* ---- what a fact is about -------------------------------------------------------------------------------------- */
+
+/* The operands of a setp, or the index of a brx, stand behind what is written. */
+static const Operand *compared(const Instr *by) { return &by->opnd[by->def_slots]; }
+
+/* Of a fact that is not a predicate's value. */
+static Compare compare_of(const Fact *fact)
+{
+    const Operand *a = compared(fact->by), *b = a + 1;
+    const OpInfo *op = fact->by->op;
+    if (op->opcode == OPC_SETP)
+        return (Compare){.cmp = (u8)setp_says(op, fact->value), .type = op->type[0], .ftz = op_has_modifier(op, ".ftz"),
+            .a = *a, .b = *b, .by = fact->by};
+    Operand place = {.kind = OPND_IMM, .role = ROLE_USE, .value = fact->id};
+    return (Compare){.cmp = CMP_EQ, .type = TYPE_U32, .a = *a, .b = place, .by = fact->by};
+}
+
+/* The predicate, or the registers that are compared; their number. */
+static u32 registers_of(const Fact *fact, RegId reg[2])
+{
+    u32 n = 0;
+    reg[0] = fact->id;
+    if (!fact->by)
+        return 1;
+    const Operand *a = compared(fact->by), *b = a + 1;
+    if (a->kind == OPND_REG)
+        reg[n++] = a->id;
+    if (fact->by->op->opcode == OPC_SETP && b->kind == OPND_REG && !(n && reg[0] == b->id))
+        reg[n++] = b->id;
+    return n;
+}
+
+static bool is_about(const Fact *fact, RegId reg)
+{
+    RegId about[2];
+    u32 n = fact->by ? registers_of(fact, about) : 0;
+    return (n > 0 && about[0] == reg) || (n > 1 && about[1] == reg);
 }
 
 /* ---- lists by register ----------------------------------------------------------------------------------------- */
 
-typedef struct Builder {
-    Facts *f;
-    VecU32 reg, fact; /* pairs, in the order of pre-numbers */
-} Builder;
-
-/* The block from which control enters b for the first time, if there is only one such edge. */
-static const Block *way_in(const Facts *f, const Block *b)
-{
-    const Graph *pred = &f->order->pred;
-    u32 p = f->order->index[b->id];
-    const Block *from = NULL;
-    if (p == 0)
-        return NULL;
-    for_each_edge(e, pred, p) {
-        const Block *other = f->order->rpo[pred->to[e]];
-        if (edge_is_back(f->dom, other, b))
-            continue;
-        if (from)
-            return NULL;
-        from = other;
-    }
-    return from;
-}
-
-static void list_fact(Builder *build, RegId reg)
-{
-    vec_push(&build->reg, reg);
-    vec_push(&build->fact, build->f->facts.n);
-}
-
-static void list_facts(Builder *build, const Block *to)
+static void list_facts(Facts *f, u32 pre)
 {
     EdgeFacts e;
-    const Block *from = way_in(build->f, to);
+    const Block *to = f->dom->by_pre[pre], *from = way_in(f, to);
     if (!from)
         return;
-    collect_edge(&e, build->f, from, to);
+    collect_edge(&e, f, from, to);
     for (u32 k = 0; k < e.n; k++) {
-        const Compare *c = &e.v[k].compare;
-        if (e.v[k].predicate)
-            list_fact(build, e.v[k].predicate);
-        if (c->cmp && c->a.kind == OPND_REG)
-            list_fact(build, c->a.id);
-        if (c->cmp && c->b.kind == OPND_REG && !(c->a.kind == OPND_REG && c->a.id == c->b.id))
-            list_fact(build, c->b.id);
-        e.v[k].from = from;
-        e.v[k].to = to;
-        vec_push(&build->f->facts, e.v[k]);
+        e.v[k].to = pre;
+        vec_push(&f->facts, e.v[k]);
     }
 }
 
@@ -385,21 +404,29 @@ static void link_entries(Facts *f, RegId reg)
         f->outer[first] = ENTRY_NONE;
     for (u32 k = first + 1; k < end; k++) {
         u32 outer = k - 1;
-        while (outer != ENTRY_NONE && !dominates(f->dom, fact_of(f, outer)->to, fact_of(f, k)->to))
+        while (outer != ENTRY_NONE && !dominates(f->dom, block_of(f, outer), block_of(f, k)))
             outer = f->outer[outer];
         f->outer[k] = outer;
     }
 }
 
-static void group_entries(Builder *build, Arena *arena)
+static void group_entries(Facts *f, Arena *arena)
 {
-    Facts *f = build->f;
-    f->entries = graph_from_edges(arena, f->regs, build->reg.v, build->fact.v, build->reg.n);
-    f->outer = arena_array(arena, u32, build->reg.n);
-    for (RegId reg = 0; reg < f->regs; reg++)
-        link_entries(f, reg);
-    vec_free(&build->reg);
-    vec_free(&build->fact);
+    RegId reg[2];
+    u32 *start = arena_array(arena, u32, (size_t)f->regs + 2), *next = start + 1; /* next[reg] moves to where its entries end */
+    for (u32 k = 0; k < f->facts.n; k++)
+        for (u32 n = registers_of(&f->facts.v[k], reg); n-- > 0;)
+            next[reg[n] + 1]++;
+    for (RegId r = 0; r < f->regs; r++)
+        next[r + 1] += next[r];
+    u32 entries = next[f->regs];
+    f->entries = (Graph){f->regs, start, arena_array(arena, u32, entries)};
+    f->outer = arena_array(arena, u32, entries);
+    for (u32 k = 0; k < f->facts.n; k++)
+        for (u32 n = registers_of(&f->facts.v[k], reg); n-- > 0;)
+            f->entries.to[next[reg[n]]++] = k;
+    for (RegId r = 0; r < f->regs; r++)
+        link_entries(f, r);
 }
 
 static void collect_writes(Facts *f, Arena *arena)
@@ -423,11 +450,10 @@ Facts *facts_compute(Arena *arena, const Function *fn, const Order *order, const
 {
     Facts *f = arena_new(arena, Facts);
     *f = (Facts){.order = order, .dom = dom, .loops = loops, .regs = fn->regs.n};
-    Builder build = {.f = f};
     collect_writes(f, arena);
     for (u32 pre = 1; pre <= dom->count && !loops->irreducible; pre++)
-        list_facts(&build, dom->by_pre[pre]);
-    group_entries(&build, arena);
+        list_facts(f, pre);
+    group_entries(f, arena);
     return f;
 }
 
@@ -443,13 +469,13 @@ static u32 nearest_entry(const Facts *f, const Block *b, RegId reg)
     u32 first = f->entries.start[reg], low = first, high = f->entries.start[reg + 1];
     while (low < high) {
         u32 middle = low + (high - low) / 2;
-        if (f->dom->pre[fact_of(f, middle)->to->id] <= f->dom->pre[b->id])
+        if (fact_of(f, middle)->to <= f->dom->pre[b->id])
             low = middle + 1;
         else
             high = middle;
     }
     u32 k = low > first ? low - 1 : ENTRY_NONE;
-    for (u32 steps = 0; k != ENTRY_NONE && !dominates(f->dom, fact_of(f, k)->to, b); steps++)
+    for (u32 steps = 0; k != ENTRY_NONE && !dominates(f->dom, block_of(f, k), b); steps++)
         k = steps < CHAIN ? f->outer[k] : ENTRY_NONE;
     return k;
 }
@@ -461,7 +487,7 @@ static FactValue predicate_at(const Facts *f, Point p, RegId predicate)
     u32 k = nearest_entry(f, p.b, predicate);
     for (u32 steps = 0; k != ENTRY_NONE && steps < CHAIN; steps++, k = f->outer[k]) {
         const Fact *fact = fact_of(f, k);
-        if (fact->predicate == predicate)
+        if (!fact->by && fact->id == predicate)
             return unwritten_since(f, predicate, fact, p) ? fact_value(fact->value) : FACT_UNKNOWN;
     }
     return FACT_UNKNOWN;
@@ -477,29 +503,26 @@ FactValue facts_on_edge(const Facts *f, const Block *from, const Block *to, RegI
     if (dom_has(f->dom, from) && !f->loops->irreducible)
         collect_edge(&e, f, from, to);
     for (u32 k = 0; k < e.n; k++)
-        if (e.v[k].predicate == predicate)
+        if (!e.v[k].by && e.v[k].id == predicate)
             return fact_value(e.v[k].value);
     return facts_at_end(f, from, predicate);
 }
 
-static bool is_about(const Compare *c, RegId reg)
-{
-    return c->cmp && ((c->a.kind == OPND_REG && c->a.id == reg) || (c->b.kind == OPND_REG && c->b.id == reg));
-}
-
 static bool compare_holds(const Facts *f, const Fact *fact, Point p)
 {
-    const Compare *c = &fact->compare;
-    return (c->a.kind != OPND_REG || unwritten_since(f, c->a.id, fact, p)) &&
-           (c->b.kind != OPND_REG || unwritten_since(f, c->b.id, fact, p));
+    RegId about[2];
+    for (u32 n = registers_of(fact, about); n-- > 0;)
+        if (!unwritten_since(f, about[n], fact, p))
+            return false;
+    return true;
 }
 
 static u32 compares_at(const Facts *f, Point p, RegId reg, Compare *out, u32 limit)
 {
     u32 n = 0, k = nearest_entry(f, p.b, reg);
     for (u32 steps = 0; k != ENTRY_NONE && n < limit && steps < CHAIN; steps++, k = f->outer[k])
-        if (is_about(&fact_of(f, k)->compare, reg) && compare_holds(f, fact_of(f, k), p))
-            out[n++] = fact_of(f, k)->compare;
+        if (fact_of(f, k)->by && compare_holds(f, fact_of(f, k), p))
+            out[n++] = compare_of(fact_of(f, k));
     return n;
 }
 
@@ -520,7 +543,7 @@ u32 compares_on_edge(const Facts *f, const Block *from, const Block *to, RegId r
     if (dom_has(f->dom, from) && !f->loops->irreducible)
         collect_edge(&e, f, from, to);
     for (u32 k = 0; k < e.n && n < limit; k++)
-        if (is_about(&e.v[k].compare, reg))
-            out[n++] = e.v[k].compare;
+        if (is_about(&e.v[k], reg))
+            out[n++] = compare_of(&e.v[k]);
     return n + compares_at_end(f, from, reg, out + n, limit - n);
 }
