@@ -4,16 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Everything by position in the reverse post-order. */
 typedef struct LoopFinder {
     Arena *arena;
     const Order *order;
     const DomTree *dom;
-    Loops *loops;
-    Loop **of;    /* innermost loop */
-    u32 *outer;   /* union-find: leads to the header of the outermost loop found so far around the block */
+    Loops *loops; /* while loops are found, `of` counts them in the order in which they are */
+    VEC(Loop *) found;
+    u32 *outer;   /* union-find, by position: leads to the header of the outermost loop found so far around the block */
     VecU32 work;
 } LoopFinder;
+
+static u32 *loop_number(const LoopFinder *f, u32 p) { return &f->loops->of[f->order->rpo[p]->id]; }
 
 static u32 outermost(LoopFinder *f, u32 p)
 {
@@ -53,7 +54,7 @@ static void collect_members(LoopFinder *f, Loop *loop)
 {
     const Graph *pred = &f->order->pred;
     u32 header = f->order->index[loop->header->id];
-    f->of[header] = loop;
+    *loop_number(f, header) = f->found.n;
     vec_clear(&f->work);
     for (u32 k = 0; k < loop->latch_count; k++)
         vec_push(&f->work, f->order->index[loop->latches[k]->id]);
@@ -61,10 +62,11 @@ static void collect_members(LoopFinder *f, Loop *loop)
         u32 p = outermost(f, vec_pop(&f->work));
         if (p == header)
             continue;
-        if (f->of[p])
-            f->of[p]->parent = loop;
+        u32 *inside = loop_number(f, p);
+        if (*inside)
+            f->found.v[*inside - 1]->parent = loop;
         else
-            f->of[p] = loop;
+            *inside = f->found.n;
         f->outer[p] = header;
         for_each_edge(e, pred, p)
             vec_push(&f->work, pred->to[e]);
@@ -74,29 +76,30 @@ static void collect_members(LoopFinder *f, Loop *loop)
 /* Headers from the last to the first: inner loops before the loops around them. */
 static void find_loops(LoopFinder *f)
 {
-    VEC(Loop *) found = {0};
     for (u32 p = f->order->count; p-- > 0;) {
         Loop *loop = loop_at(f, p);
         if (loop) {
+            vec_push(&f->found, loop);
             collect_members(f, loop);
-            vec_push(&found, loop);
         }
     }
     Loops *l = f->loops;
-    l->n = found.n;
-    l->v = arena_array(f->arena, Loop *, found.n);
-    for (u32 k = 0; k < found.n; k++)
-        l->v[k] = found.v[found.n - 1 - k];
-    vec_free(&found);
+    l->n = f->found.n;
+    l->v = arena_array(f->arena, Loop *, l->n);
+    for (u32 k = 0; k < l->n; k++)
+        l->v[k] = f->found.v[l->n - 1 - k];
+    for (u32 id = 0; id < l->blocks; id++)
+        l->of[id] = l->of[id] ? l->n + 1 - l->of[id] : 0;
+    vec_free(&f->found);
 }
 
 /* One array holds the members of all loops: a loop's own blocks, then those of the loops inside, each in one piece. */
 static void lay_out_members(LoopFinder *f)
 {
     Loops *l = f->loops;
-    for (u32 p = 0; p < f->order->count; p++)
-        if (f->of[p])
-            f->of[p]->block_count++;
+    for (u32 id = 0; id < l->blocks; id++)
+        if (l->of[id])
+            l->v[l->of[id] - 1]->block_count++;
     for (u32 k = l->n; k-- > 0;)
         if (l->v[k]->parent)
             l->v[k]->parent->block_count += l->v[k]->block_count;
@@ -119,14 +122,13 @@ static void lay_out_members(LoopFinder *f)
         }
         loop->blocks = members + loop->first;
     }
-    u32 *used = mem_zalloc(sizeof(u32) * (size_t)f->order->count);
+    u32 *used = mem_zalloc(sizeof(u32) * (size_t)l->n);
     for (u32 p = 0; p < f->order->count; p++) {
-        Loop *loop = f->of[p];
         Block *b = f->order->rpo[p];
-        l->of[b->id] = loop;
+        Loop *loop = loop_of(l, b);
         if (!loop)
             continue;
-        u32 at = used[f->order->index[loop->header->id]]++;
+        u32 at = used[l->of[b->id] - 1]++;
         loop->blocks[at] = b;
         l->number[b->id] = loop->first + at;
     }
@@ -208,30 +210,42 @@ static void find_irreducible(Arena *arena, const Function *fn, const Order *orde
     arena_free(&scratch);
 }
 
+/* An edge that does not lead on in the reverse post-order: without one there are neither loops nor irreducible regions. */
+static bool has_edge_upwards(const Order *order)
+{
+    for (u32 p = 0; p < order->count; p++)
+        for_each_edge(e, &order->succ, p)
+            if (order->succ.to[e] <= p)
+                return true;
+    return false;
+}
+
 Loops *loops_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom)
 {
     Loops *l = arena_new(arena, Loops);
+    if (!has_edge_upwards(order))
+        return l;
     l->blocks = fn->blocks.n;
-    l->of = arena_array(arena, Loop *, l->blocks);
+    l->of = arena_array(arena, u32, l->blocks);
     l->number = arena_array(arena, u32, l->blocks);
     for (u32 id = 0; id < l->blocks; id++)
         l->number[id] = UINT32_MAX;
 
     LoopFinder f = {.arena = arena, .order = order, .dom = dom, .loops = l};
-    f.of = mem_zalloc(sizeof(Loop *) * (size_t)order->count);
     f.outer = mem_alloc(sizeof(u32) * (size_t)order->count);
     for (u32 p = 0; p < order->count; p++)
         f.outer[p] = p;
     find_loops(&f);
+    vec_free(&f.work);
+    free(f.outer);
     lay_out_members(&f);
     for (u32 k = 0; k < l->n; k++)
         l->v[k]->preheader = find_preheader(&f, l->v[k]);
-    for (u32 p = 0; p < order->count; p++)
-        if (f.of[p] && !f.of[p]->nounroll)
-            f.of[p]->nounroll = has_nounroll(fn->module, order->rpo[p]);
-    vec_free(&f.work);
-    free(f.of);
-    free(f.outer);
+    for (u32 p = 0; p < order->count; p++) {
+        Loop *loop = loop_of(l, order->rpo[p]);
+        if (loop && !loop->nounroll)
+            loop->nounroll = has_nounroll(fn->module, order->rpo[p]);
+    }
     if (has_irreducible_edge(order, dom))
         find_irreducible(arena, fn, order, dom, l);
     return l;

@@ -23,17 +23,20 @@ typedef struct Loop {
 typedef struct Loops {
     Loop **v;             /* outer loops before inner ones */
     u32 n;
-    Loop **of;            /* innermost loop by Block.id, NULL */
+    u32 *of;              /* by Block.id: the innermost loop's place in v, plus 1; 0: none */
     u32 *number;          /* by Block.id, for loop_contains; UINT32_MAX outside of loops */
     u32 irreducible;      /* irreducible regions */
     BitSet in_irreducible;/* blocks of them, by Block.id; no bits when there is none */
-    u32 blocks;           /* ids below this one are known */
+    u32 blocks;           /* ids below this one are known; none where no edge leads upwards */
 } Loops;
 
 Loops *loops_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom);
 
 /* NULL too for a block made since. */
-static inline Loop *loop_of(const Loops *l, const Block *b) { return b->id < l->blocks ? l->of[b->id] : NULL; }
+static inline Loop *loop_of(const Loops *l, const Block *b)
+{
+    return b->id < l->blocks && l->of[b->id] ? l->v[l->of[b->id] - 1] : NULL;
+}
 
 static inline bool loop_contains(const Loops *l, const Loop *loop, const Block *b)
 {

@@ -113,7 +113,7 @@ static LoopTree loop_tree(Arena *arena, const Function *fn, const Loops *loops)
         *list = loop;
     }
     for (Block *b = fn->layout_last; b; b = b->prev) {
-        const Loop *loop = loops->of[b->id];
+        const Loop *loop = loop_of(loops, b);
         if (!loop)
             continue;
         tree.next[b->id] = tree.first[loop->header->id];
@@ -210,7 +210,7 @@ void dot_print(FILE *out, const Function *fn, const Analyses *an)
     put_loops(out, &scratch, fn, &tree, an);
     for_each_block(b, fn)
     {
-        if (!an->loops->of[b->id])
+        if (!loop_of(an->loops, b))
             put_node(out, &scratch, fn, b, an);
     }
     u32 *seen_from = arena_array(&arena, u32, fn->blocks.n);
