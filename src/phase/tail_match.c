@@ -339,6 +339,7 @@ static void divergent_control(const Matcher *m, const Block *b, VecU32 *ids)
 static bool control_alike(const Matcher *m, const Block *a, const Block *b)
 {
     VecU32 of_a = {0}, of_b = {0};
+    analyses_require(m->run->an, MATCHER_THREADS);
     divergent_control(m, a, &of_a);
     divergent_control(m, b, &of_b);
     bool alike = of_a.n == of_b.n && (of_a.n == 0 || !memcmp(of_a.v, of_b.v, of_a.n * sizeof(u32)));

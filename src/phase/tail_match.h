@@ -53,7 +53,9 @@ i64 tail_gain(const Tail *tail);
 
 typedef struct Matcher Matcher;
 
-/* For the function as it is now, with AN_LOOPS and AN_LIVE, and AN_CONTROL and AN_UNIFORM where anything is convergent. */
+/* For the function as it is now, with AN_LOOPS and AN_LIVE. What else it asks, of convergent instructions, it requires itself;
+ * before anything is changed, that must have been required. */
+enum { MATCHER_THREADS = AN_CONTROL | AN_UNIFORM };
 Matcher *matcher_new(PhaseRun *run, TailGate gate);
 void matcher_free(Matcher *m);
 

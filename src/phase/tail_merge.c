@@ -307,6 +307,22 @@ static bool returns_pay(const Merge *m, const Instr *begin, const TailGiver *giv
     return small;
 }
 
+static bool names_threads(const Function *fn)
+{
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            if (instr_is(i, OPF_NAMES_THREADS))
+                return true;
+    return false;
+}
+
+/* Which threads come to a block is asked of the function as it was before anything was merged. */
+static void remember_threads(Merge *m)
+{
+    if (!m->changed && names_threads(m->fn))
+        analyses_require(m->run->an, MATCHER_THREADS);
+}
+
 static void merge_set(Merge *m, Candidate **set, u32 n, u32 items)
 {
     u32 kept = choose_kept(m, set, n, items), givers = 0;
@@ -337,6 +353,7 @@ static void merge_set(Merge *m, Candidate **set, u32 n, u32 items)
     for (u32 k = 0; k < n; k++)
         for (u32 g = 0; g < givers; g++)
             set[k]->done |= set[k]->block == giver[g].block;
+    remember_threads(m);
     splice_tails(m->fn, m->run->an->loops, tail.kept, giver, givers);
     m->changed = true;
 }
@@ -386,22 +403,13 @@ static TailGate chosen_gate(const Knobs *knobs)
     return strcmp(knobs->tail_merge_reserved, "off") ? GATE_VOLATILE : GATE_OFF;
 }
 
-static bool names_threads(const Function *fn)
-{
-    for_each_block(b, fn)
-        for_each_instr(i, b)
-            if (instr_is(i, OPF_NAMES_THREADS))
-                return true;
-    return false;
-}
-
 static bool merge_round(PhaseRun *run)
 {
     const Knobs *knobs = run->knobs;
     Merge m = {.run = run, .fn = run->fn, .gate = chosen_gate(knobs), .always = knobs->enable_tail_merge > 0};
     m.least = knobs->tail_merge_size < 1 ? 1 : knobs->tail_merge_size;
     m.threshold = knobs->tail_merge_threshold > UINT16_MAX ? UINT16_MAX : (u32)knobs->tail_merge_threshold;
-    analyses_require(run->an, AN_DOM | AN_LOOPS | AN_LIVE | (names_threads(run->fn) ? AN_CONTROL | AN_UNIFORM : 0));
+    analyses_require(run->an, AN_DOM | AN_LOOPS | AN_LIVE);
     if (knobs->enable_tail_merge && m.threshold > 1) {
         m.matcher = matcher_new(run, m.gate);
         merge_tails(&m);
