@@ -7,21 +7,21 @@
 /* ---- construction ---------------------------------------------------------------------------------------------- */
 
 /* Whether a block decides something: it has more than one way on, leaving the function included. */
-static bool is_branch(const Function *fn, const Order *order, u32 p)
+static bool is_branch(const Order *order, u32 p)
 {
     u32 ways = order->succ.start[p + 1] - order->succ.start[p];
-    return ways > 1 || (ways == 1 && block_leaves_function(fn, order->rpo[p]));
+    return ways > 1 || (ways == 1 && order_leaves_function(order, p));
 }
 
 /* Visits every edge of a branch that makes blocks dependent: `to` lies below the branch's immediate post-dominator.
  * With `fill` unset it only counts, into first[pre + 1]. */
-static void visit_edges(Control *c, const Function *fn, const Order *order, bool fill)
+static void visit_edges(Control *c, const Order *order, bool fill)
 {
     const DomTree *t = c->postdom;
     for (u32 p = 0; p < order->count; p++) {
         Block *a = order->rpo[p];
         u32 top = t->depth[a->id] - 1; /* depth of the immediate post-dominator, virtual or not */
-        if (!is_branch(fn, order, p))
+        if (!is_branch(order, p))
             continue;
         for_each_edge(e, &order->succ, p) {
             const Block *to = order->rpo[order->succ.to[e]];
@@ -54,7 +54,7 @@ Control *control_compute(Arena *arena, const Function *fn, const Order *order, c
     c->postdom = postdom;
     c->first = arena_array(arena, u32, (size_t)postdom->count + 3);
     c->seen = arena_array(arena, u32, fn->blocks.n);
-    visit_edges(c, fn, order, false);
+    visit_edges(c, order, false);
     for (u32 pre = 0; pre <= postdom->count; pre++)
         c->first[pre + 1] += c->first[pre];
 
@@ -62,7 +62,7 @@ Control *control_compute(Arena *arena, const Function *fn, const Order *order, c
         continue;
     c->branch = arena_array(arena, Block *, c->edges);
     c->top = arena_array(arena, u32, 2 * (size_t)c->leaves);
-    visit_edges(c, fn, order, true);
+    visit_edges(c, order, true);
     /* Filling moved first[pre] to the end of its edges; shifting by one puts it back. */
     for (u32 pre = postdom->count + 1; pre > 0; pre--)
         c->first[pre] = c->first[pre - 1];

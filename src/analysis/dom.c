@@ -130,7 +130,7 @@ static void find_endless(ExitGraph *x, u32 components)
         u32 c = x->component[p];
         if (x->header[c] == GRAPH_NONE)
             x->header[c] = p;
-        bool leaves = block_leaves_function(x->fn, x->order->rpo[p]);
+        bool leaves = order_leaves_function(x->order, p);
         for_each_edge(e, succ, p)
             leaves = leaves || x->component[succ->to[e]] != c;
         if (leaves)
@@ -156,7 +156,7 @@ static void add_edges(ExitGraph *x, u32 components)
             u32 to = succ->to[e];
             add_edge(x, p, round != GRAPH_NONE && to == x->header[c] ? round : to);
         }
-        if (block_leaves_function(x->fn, x->order->rpo[p]))
+        if (order_leaves_function(x->order, p))
             add_edge(x, p, x->exit);
     }
     for (u32 c = 0; c < components; c++) {

@@ -18,13 +18,16 @@ Graph graph_from_edges(Arena *arena, u32 nodes, const u32 *from, const u32 *to, 
 Graph graph_reverse(Arena *arena, const Graph *g)
 {
     u32 count = g->start[g->nodes];
-    u32 *from = mem_alloc(sizeof(u32) * ((size_t)count + 1));
+    Graph r = {g->nodes, arena_array(arena, u32, (size_t)g->nodes + 2), arena_alloc_raw(arena, sizeof(u32) * (size_t)count)};
+    u32 *next = r.start + 1;
+    for (u32 e = 0; e < count; e++)
+        next[g->to[e] + 1]++;
+    for (u32 u = 0; u < g->nodes; u++)
+        next[u + 1] += next[u];
     for (u32 u = 0; u < g->nodes; u++)
         for_each_edge(e, g, u)
-            from[e] = u;
-    Graph reverse = graph_from_edges(arena, g->nodes, g->to, from, count);
-    free(from);
-    return reverse;
+            r.to[next[g->to[e]]++] = u;
+    return r;
 }
 
 /* ---- strongly connected components ----------------------------------------------------------------------------- */

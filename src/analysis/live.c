@@ -102,7 +102,7 @@ static void scan_block(LiveFinder *f, u32 p, const Marks *marks)
             if (w.kills)
                 kill(f, marks, w.reg, p);
     }
-    if (!block_leaves_function(f->fn, b))
+    if (!order_leaves_function(f->order, p))
         return;
     for (RegId r = 1; r < f->fn->regs.n && f->fn->regs.v[r].is_param; r++) /* they are declared first */
         expose(f, marks, r, p);

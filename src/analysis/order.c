@@ -1,48 +1,55 @@
 #include "analysis/order.h"
 
-/* Blocks in post-order, into `out`; answers their number. */
-static u32 post_order(const Function *fn, Block **out, u32 *index)
+typedef struct Visit {
+    Block *block;
+    const CfgEdge *next, *end; /* edges to successors that are left */
+} Visit;
+
+typedef struct Search {
+    const Function *fn;
+    u32 *index;
+    VEC(Visit) path;
+    u32 edges; /* out of the blocks that were reached */
+} Search;
+
+static void reach(Search *s, Block *b)
 {
-    typedef struct Visit {
-        Block *block;
-        u32 next; /* successor */
-    } Visit;
-    VEC(Visit) path = {0};
+    CfgList succs = cfg_succs(s->fn, b);
+    s->index[b->id] = 0;
+    s->edges += succs.n;
+    vec_push(&s->path, ((Visit){b, succs.v, succs.v + succs.n}));
+}
+
+/* Blocks in post-order, into `out`; answers their number. */
+static u32 post_order(Search *s, Block **out)
+{
     u32 count = 0;
-    index[fn->entry->id] = 0;
-    vec_push(&path, ((Visit){fn->entry, 0}));
-    while (path.n > 0) {
-        Visit *top = &vec_last(&path);
-        CfgList succs = cfg_succs(fn, top->block);
-        if (top->next == succs.n) {
+    reach(s, s->fn->entry);
+    while (s->path.n > 0) {
+        Visit *top = &vec_last(&s->path);
+        if (top->next == top->end) {
             out[count++] = top->block;
-            path.n--;
+            s->path.n--;
             continue;
         }
-        Block *to = succs.v[top->next++].block;
-        if (index[to->id] == ORDER_UNREACHABLE) {
-            index[to->id] = 0;
-            vec_push(&path, ((Visit){to, 0}));
-        }
+        Block *to = top->next++->block;
+        if (s->index[to->id] == ORDER_UNREACHABLE)
+            reach(s, to);
     }
-    vec_free(&path);
+    vec_free(&s->path);
     return count;
 }
 
-static void copy_edges(Arena *arena, const Function *fn, Order *o)
+static void copy_edges(Arena *arena, const Function *fn, Order *o, u32 edges)
 {
-    VecU32 to = {0};
-    o->succ = (Graph){.nodes = o->count, .start = arena_array(arena, u32, (size_t)o->count + 1)};
-    for (u32 p = 0; p < o->count; p++) {
+    u32 *to = arena_array(arena, u32, edges), *start = arena_array(arena, u32, (size_t)o->count + 1);
+    for (u32 p = 0, n = 0; p < o->count; p++) {
         CfgList succs = cfg_succs(fn, o->rpo[p]);
         for (u32 k = 0; k < succs.n; k++)
-            vec_push(&to, o->index[succs.v[k].block->id]);
-        o->succ.start[p + 1] = to.n;
+            to[n++] = o->index[succs.v[k].block->id];
+        start[p + 1] = n;
     }
-    o->succ.to = arena_array(arena, u32, to.n ? to.n : 1);
-    for (u32 e = 0; e < to.n; e++)
-        o->succ.to[e] = to.v[e];
-    vec_free(&to);
+    o->succ = (Graph){o->count, start, to};
     o->pred = graph_reverse(arena, &o->succ);
 }
 
@@ -54,7 +61,8 @@ Order *order_compute(Arena *arena, const Function *fn)
     for (u32 id = 0; id < o->blocks; id++)
         o->index[id] = ORDER_UNREACHABLE;
     o->rpo = arena_array(arena, Block *, o->blocks);
-    o->count = post_order(fn, o->rpo, o->index);
+    Search search = {.fn = fn, .index = o->index};
+    o->count = post_order(&search, o->rpo);
     for (u32 i = 0, k = o->count - 1; i < k; i++, k--) {
         Block *swapped = o->rpo[i];
         o->rpo[i] = o->rpo[k];
@@ -62,7 +70,7 @@ Order *order_compute(Arena *arena, const Function *fn)
     }
     for (u32 p = 0; p < o->count; p++)
         o->index[o->rpo[p]->id] = p;
-    copy_edges(arena, fn, o);
+    copy_edges(arena, fn, o, search.edges);
     return o;
 }
 
@@ -70,4 +78,10 @@ bool block_leaves_function(const Function *fn, const Block *b)
 {
     const Instr *end = block_terminator(b);
     return b->falls_off || (end && op_has(end->op, OPF_NO_RETURN)) || cfg_succs(fn, b).n == 0;
+}
+
+bool order_leaves_function(const Order *o, u32 p)
+{
+    const Instr *end = block_terminator(o->rpo[p]);
+    return o->rpo[p]->falls_off || (end && op_has(end->op, OPF_NO_RETURN)) || o->succ.start[p] == o->succ.start[p + 1];
 }

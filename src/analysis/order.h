@@ -26,5 +26,7 @@ static inline bool order_reachable(const Order *o, const Block *b)
 
 /* Whether control can leave the function at the block's end, for all threads or (guarded ret, exit) for some. */
 bool block_leaves_function(const Function *fn, const Block *b);
+/* Likewise, of a position, when the order has just been computed. */
+bool order_leaves_function(const Order *o, u32 p);
 
 #endif
