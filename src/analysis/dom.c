@@ -59,49 +59,52 @@ static DomTree *dom_tree_of(Arena *arena, const Function *fn, const Order *order
     DomTree *t = arena_new(arena, DomTree);
     *t = (DomTree){.post = post, .blocks = blocks, .count = nt->reached};
     t->idom = arena_array(arena, Block *, blocks);
-    t->jump = arena_array(arena, Block *, blocks);
     t->pre = arena_array(arena, u32, blocks);
     t->last = arena_array(arena, u32, blocks);
-    t->depth = arena_array(arena, u32, blocks);
-    t->by_pre = arena_array(arena, Block *, (size_t)nt->reached + 1);
+    if (post)
+        t->depth = arena_array(arena, u32, blocks);
     for (u32 p = 0; p < order->count; p++) {
+        u32 id = order->rpo[p]->id, up = nt->idom[p];
         if (!nt->pre[p])
             continue;
-        Block *b = order->rpo[p];
-        u32 up = nt->idom[p], far = nt->jump[p];
-        t->idom[b->id] = up < order->count ? order->rpo[up] : NULL;
-        t->jump[b->id] = up < order->count && far < order->count ? order->rpo[far] : NULL;
-        t->pre[b->id] = nt->pre[p];
-        t->last[b->id] = nt->pre[p] + nt->size[p] - 1;
-        t->depth[b->id] = nt->depth[p];
-        t->by_pre[nt->pre[p]] = b;
+        t->idom[id] = up < order->count ? order->rpo[up] : NULL;
+        t->pre[id] = nt->pre[p];
+        t->last[id] = nt->pre[p] + nt->size[p] - 1;
+        if (post)
+            t->depth[id] = nt->depth[p];
     }
     return t;
 }
 
-static DomTree *dom_tree_compute(Arena *arena, const Function *fn, const Order *order, const Graph *succ,
-    const Graph *pred, u32 root, bool post)
+static NodeTree node_tree_compute(const Graph *succ, const Graph *pred, u32 root)
 {
     NodeTree nt = node_tree_new(succ->nodes);
     nt.reached = graph_dominators(succ, pred, root, nt.idom, nt.order);
     node_tree_number(&nt);
-    DomTree *t = dom_tree_of(arena, fn, order, &nt, post);
-    free(nt.idom);
-    return t;
+    return nt;
 }
 
 DomTree *dom_compute(Arena *arena, const Function *fn, const Order *order)
 {
-    return dom_tree_compute(arena, fn, order, &order->succ, &order->pred, 0, false);
+    NodeTree nt = node_tree_compute(&order->succ, &order->pred, 0);
+    DomTree *t = dom_tree_of(arena, fn, order, &nt, false);
+    t->by_pre = arena_array(arena, Block *, (size_t)nt.reached + 1);
+    t->jump = arena_array(arena, u32, (size_t)nt.reached + 1);
+    for (u32 p = 0; p < order->count; p++) {
+        t->by_pre[nt.pre[p]] = order->rpo[p];
+        t->jump[nt.pre[p]] = nt.pre[nt.jump[p]];
+    }
+    free(nt.idom);
+    return t;
 }
 
 Block *nearest_common_dominator(const DomTree *t, Block *a, Block *b)
 {
     if (!dom_has(t, a) || !dom_has(t, b))
         return NULL;
-    while (a && !dominates(t, a, b)) {
-        Block *far = t->jump[a->id];
-        a = far && !dominates(t, far, b) ? far : t->idom[a->id];
+    while (!dominates(t, a, b)) {
+        Block *far = t->by_pre[t->jump[t->pre[a->id]]];
+        a = !dominates(t, far, b) ? far : t->idom[a->id];
     }
     return a;
 }
@@ -109,8 +112,9 @@ Block *nearest_common_dominator(const DomTree *t, Block *a, Block *b)
 /* ---- the graph behind post-dominance ---------------------------------------------------------------------------- */
 
 typedef struct ExitGraph {
-    const Function *fn;
     const Order *order;
+    Arena *arena;
+    u32 components;    /* strongly connected ones; 0: not looked for */
     u32 *component;    /* by position */
     u32 *virtual_node; /* by component: the block on its edges back, if control cannot leave it; else GRAPH_NONE */
     u32 *header;       /* by component: first position */
@@ -119,10 +123,14 @@ typedef struct ExitGraph {
 } ExitGraph;
 
 /* Components from which no edge leads and no block leaves the function. */
-static void find_endless(ExitGraph *x, u32 components)
+static void find_endless(ExitGraph *x)
 {
     const Graph *succ = &x->order->succ;
-    for (u32 c = 0; c < components; c++) {
+    x->component = arena_array(x->arena, u32, x->order->count);
+    x->components = graph_components(succ, x->component);
+    x->virtual_node = arena_array(x->arena, u32, x->components);
+    x->header = arena_array(x->arena, u32, x->components);
+    for (u32 c = 0; c < x->components; c++) {
         x->header[c] = GRAPH_NONE;
         x->virtual_node[c] = 0;
     }
@@ -136,7 +144,7 @@ static void find_endless(ExitGraph *x, u32 components)
         if (leaves)
             x->virtual_node[c] = GRAPH_NONE;
     }
-    for (u32 c = 0; c < components; c++)
+    for (u32 c = 0; c < x->components; c++)
         if (x->virtual_node[c] != GRAPH_NONE)
             x->virtual_node[c] = x->nodes++;
 }
@@ -147,11 +155,11 @@ static void add_edge(ExitGraph *x, u32 from, u32 to)
     vec_push(&x->to, to);
 }
 
-static void add_edges(ExitGraph *x, u32 components)
+static void add_edges(ExitGraph *x)
 {
     const Graph *succ = &x->order->succ;
     for (u32 p = 0; p < x->order->count; p++) {
-        u32 c = x->component[p], round = x->virtual_node[c];
+        u32 c = x->components ? x->component[p] : 0, round = x->components ? x->virtual_node[c] : GRAPH_NONE;
         for_each_edge(e, succ, p) {
             u32 to = succ->to[e];
             add_edge(x, p, round != GRAPH_NONE && to == x->header[c] ? round : to);
@@ -159,7 +167,7 @@ static void add_edges(ExitGraph *x, u32 components)
         if (order_leaves_function(x->order, p))
             add_edge(x, p, x->exit);
     }
-    for (u32 c = 0; c < components; c++) {
+    for (u32 c = 0; c < x->components; c++) {
         if (x->virtual_node[c] == GRAPH_NONE)
             continue;
         add_edge(x, x->virtual_node[c], x->header[c]);
@@ -167,11 +175,19 @@ static void add_edges(ExitGraph *x, u32 components)
     }
 }
 
-static Block **endless_code(Arena *arena, const ExitGraph *x)
+static NodeTree exit_tree(ExitGraph *x)
 {
-    if (x->nodes == x->exit + 1)
-        return NULL;
-    Block **endless = arena_array(arena, Block *, x->fn->blocks.n);
+    add_edges(x);
+    Graph forward = graph_from_edges(x->arena, x->nodes, x->from.v, x->to.v, x->from.n);
+    Graph backward = graph_from_edges(x->arena, x->nodes, x->to.v, x->from.v, x->from.n);
+    vec_free(&x->from);
+    vec_free(&x->to);
+    return node_tree_compute(&backward, &forward, x->exit);
+}
+
+static Block **endless_code(Arena *arena, const Function *fn, const ExitGraph *x)
+{
+    Block **endless = arena_array(arena, Block *, fn->blocks.n);
     for (u32 p = 0; p < x->order->count; p++) {
         u32 c = x->component[p];
         if (x->virtual_node[c] != GRAPH_NONE)
@@ -180,22 +196,22 @@ static Block **endless_code(Arena *arena, const ExitGraph *x)
     return endless;
 }
 
+/* Most functions have no endless code: from the exit, everything is reached backwards. */
 DomTree *postdom_compute(Arena *arena, const Function *fn, const Order *order)
 {
     Arena scratch = {0};
-    ExitGraph x = {.fn = fn, .order = order, .exit = order->count, .nodes = order->count + 1};
-    x.component = arena_array(&scratch, u32, order->count);
-    u32 components = graph_components(&order->succ, x.component);
-    x.virtual_node = arena_array(&scratch, u32, components);
-    x.header = arena_array(&scratch, u32, components);
-    find_endless(&x, components);
-    add_edges(&x, components);
-    Graph forward = graph_from_edges(&scratch, x.nodes, x.from.v, x.to.v, x.from.n);
-    Graph backward = graph_from_edges(&scratch, x.nodes, x.to.v, x.from.v, x.from.n);
-    vec_free(&x.from);
-    vec_free(&x.to);
-    DomTree *t = dom_tree_compute(arena, fn, order, &backward, &forward, x.exit, true);
-    t->endless = endless_code(arena, &x);
+    ExitGraph x = {.order = order, .arena = &scratch, .exit = order->count, .nodes = order->count + 1};
+    NodeTree nt = exit_tree(&x);
+    bool endless = nt.reached < x.nodes;
+    if (endless) {
+        free(nt.idom);
+        find_endless(&x);
+        nt = exit_tree(&x);
+    }
+    DomTree *t = dom_tree_of(arena, fn, order, &nt, true);
+    if (endless)
+        t->endless = endless_code(arena, fn, &x);
+    free(nt.idom);
     arena_free(&scratch);
     return t;
 }

@@ -14,11 +14,13 @@ typedef struct DomTree {
     bool post;
     Block **idom;     /* by Block.id; NULL for the root, unreachable blocks, and children of virtual blocks */
     u32 *pre, *last;  /* interval numbering by Block.id: the subtree of b is pre[b] .. last[b]; pre 0: not in the tree */
-    u32 *depth;       /* by Block.id; the entry's (the virtual exit's) is 1 */
-    Block **jump;     /* by Block.id: an ancestor farther up, for searches in logarithmic time; NULL like idom */
-    Block **by_pre;   /* by_pre[n]: the block numbered n, 1 <= n <= count; NULL for virtual ones */
     u32 count;
-    Block **endless;  /* post only, by Block.id: first block of the endless code around it, NULL; NULL where there is none */
+    /* of dominators only */
+    Block **by_pre;   /* by_pre[n]: the block numbered n, 1 <= n <= count */
+    u32 *jump;        /* by number: that of an ancestor farther up, for searches in logarithmic time */
+    /* of post-dominators only, by Block.id */
+    u32 *depth;       /* the virtual exit's is 1 */
+    Block **endless;  /* first block of the endless code around it, NULL; NULL where there is none */
     u32 blocks;       /* ids below this one are known; queries about later blocks answer false */
 } DomTree;
 
@@ -38,7 +40,7 @@ static inline bool strictly_dominates(const DomTree *t, const Block *a, const Bl
     return a != b && dominates(t, a, b);
 }
 
-/* Reflexive; NULL: only a virtual block, or one of them is not in the tree. */
+/* Reflexive, of dominators; NULL: one of them is not in the tree. */
 Block *nearest_common_dominator(const DomTree *t, Block *a, Block *b);
 
 #endif
