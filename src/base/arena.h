@@ -19,6 +19,8 @@ typedef struct Arena {
 static inline void *arena_alloc_raw(Arena *arena, size_t bytes);
 /* As arena_alloc_raw, zeroed. */
 static inline void *arena_alloc(Arena *arena, size_t bytes);
+/* Of the bytes at `memory`, the first `used` are needed: gives the others back if nothing was allocated since. */
+static inline void arena_shrink(Arena *arena, void *memory, size_t bytes, size_t used);
 /* NUL-terminated copy of len bytes. */
 char *arena_copy(Arena *arena, const char *text, size_t len);
 char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -55,6 +57,12 @@ static inline void *arena_alloc_raw(Arena *arena, size_t bytes)
 static inline void *arena_alloc(Arena *arena, size_t bytes)
 {
     return memset(arena_alloc_raw(arena, bytes), 0, bytes);
+}
+
+static inline void arena_shrink(Arena *arena, void *memory, size_t bytes, size_t used)
+{
+    if ((char *)memory + ((bytes + 7) & ~(size_t)7) == arena->cursor) /* else it is older, or in a chunk of its own */
+        arena->cursor = (char *)memory + ((used + 7) & ~(size_t)7);
 }
 
 #endif

@@ -55,6 +55,24 @@ static void arena_wastes_little(void **state)
     arena_free(&arena);
 }
 
+static void arena_shrinks_what_came_last(void **state)
+{
+    (void)state;
+    Arena arena = {0};
+    for (u32 i = 0; i < 1000; i++) {
+        char *large = arena_alloc(&arena, 3000), *small = arena_alloc(&arena, 20);
+        memset(small, 'a', 20);
+        arena_shrink(&arena, large, 3000, 0); /* not the last one: stays */
+        arena_shrink(&arena, small, 20, 5);
+        char *next = arena_alloc(&arena, 8);
+        assert_true(next >= small + 5 || next < small);
+        assert_true(next >= large + 3000 || next < large);
+        assert_memory_equal(small, "aaaaa", 5);
+        arena_shrink(&arena, next, 8, 0); /* all of it */
+    }
+    arena_free(&arena);
+}
+
 static void arena_formats_text(void **state)
 {
     (void)state;
@@ -281,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arena_keeps_addresses_and_contents),
         cmocka_unit_test(arena_wastes_little),
+        cmocka_unit_test(arena_shrinks_what_came_last),
         cmocka_unit_test(arena_formats_text),
         cmocka_unit_test(vec_grows),
         cmocka_unit_test(bitset_fills_exactly),
