@@ -12,16 +12,25 @@ enum {
     BITS_PIECES = 3
 };
 
+/* Keys that lead one way. */
+typedef struct Piece {
+    u64 lo, hi;
+    u32 leaf;
+} Piece;
+
 typedef struct Cluster {
     u32 first, last; /* pieces, default ones in between included */
     PlanKind kind;
 } Cluster;
 
 typedef struct Planner {
-    Arena *arena;
+    Arena *arena;   /* of the plan */
+    Arena scratch;  /* of everything below */
     const Decision *d;
     const PlanLimits *limits;
     SwitchPlan *p;
+    const Piece *piece; /* the whole domain, ascending; neighbours have different leaves unless values between cannot be */
+    u32 pieces;
     u64 lo, hi;     /* keys that can be */
     u32 *cases;     /* indices of the pieces that do not lead to the default, ascending */
     u32 case_count;
@@ -59,25 +68,44 @@ static u32 append_piece(Piece *v, u32 n, Piece next, u32 fallback)
     return n + 1;
 }
 
-/* The map as intervals of keys, from the smallest key to the largest that can be. */
-static Piece *make_pieces(Arena *arena, const Decision *d, bool is_signed, u32 fallback, u32 *count)
+/* Appends the keys of a leaf's values; turn: the sign bit, or 0. */
+static u32 append_keys(Piece *v, u32 n, ValueSet values, u64 turn, u32 leaf)
 {
-    u64 turn = is_signed ? value_sign(d->bits) : 0;
-    u32 capacity = 0, n = 0, kept = 0;
-    for (u32 l = 0; l < d->leaf_count; l++)
-        capacity += d->leaves[l].values.n + 1;
-    Piece *v = arena_array(arena, Piece, capacity);
-    for (u32 l = 0; l < d->leaf_count; l++) {
-        ValueSet keys = set_shift(arena, d->leaves[l].values, turn, d->bits);
-        for (u32 k = 0; k < keys.n; k++)
-            v[n++] = (Piece){keys.v[k].lo, keys.v[k].hi, l};
+    for (u32 k = 0; k < values.n; k++) {
+        Interval values_k = values.v[k];
+        bool crosses = values_k.lo < turn && values_k.hi >= turn; /* smaller ones become larger */
+        v[n++] = (Piece){values_k.lo ^ turn, crosses ? 2 * turn - 1 : values_k.hi ^ turn, leaf};
+        if (crosses)
+            v[n++] = (Piece){0, values_k.hi ^ turn, leaf};
     }
+    return n;
+}
+
+/* The map as intervals of keys, from the smallest key to the largest that can be. */
+static void make_pieces(Planner *q)
+{
+    const Decision *d = q->d;
+    u32 room = 1, n = 0; /* at most one interval holds the smallest and the largest key */
+    for (u32 l = 0; l < d->leaf_count; l++)
+        room += d->leaves[l].values.n;
+    Piece *pieces = arena_alloc_raw(&q->scratch, 2 * sizeof(Piece) * room), *v = pieces + room;
+    for (u32 l = 0; l < d->leaf_count; l++)
+        n = append_keys(v, n, d->leaves[l].values, q->p->is_signed ? value_sign(d->bits) : 0, l);
     qsort(v, n, sizeof *v, compare_pieces);
-    Piece *pieces = arena_array(arena, Piece, 2 * (size_t)n);
-    for (u32 k = 0; k < n; k++)
-        kept = append_piece(pieces, kept, v[k], fallback);
-    *count = kept;
-    return pieces;
+    for (u32 k = 0; k < n; k++) /* each makes two at most, so none is overwritten that is still to come */
+        q->pieces = append_piece(pieces, q->pieces, v[k], q->p->fallback);
+    q->piece = pieces;
+    q->lo = pieces[0].lo;
+    q->hi = pieces[q->pieces - 1].hi;
+}
+
+static void list_cases(Planner *q)
+{
+    q->cases = arena_alloc_raw(&q->scratch, q->pieces * sizeof *q->cases);
+    for (u32 k = 0; k < q->pieces; k++)
+        if (q->piece[k].leaf != q->p->fallback)
+            q->cases[q->case_count++] = k;
+    q->p->cases = q->case_count;
 }
 
 /* Where most values go; of several such leaves, the one whose values begin last, in whatever order they were found. */
@@ -94,7 +122,7 @@ static u32 find_fallback(const Decision *d)
 
 /* ---- clusters -------------------------------------------------------------------------------------------------- */
 
-static const Piece *case_piece(const Planner *q, u32 c) { return &q->p->piece[q->cases[c]]; }
+static const Piece *case_piece(const Planner *q, u32 c) { return &q->piece[q->cases[c]]; }
 
 /* Of making the selector, or its distance from something, a number of 32 bits. */
 static u32 word_cost(const Decision *d) { return d->bits == 32 ? 0 : COST_WORD; }
@@ -131,8 +159,8 @@ static u64 piece_values(const Piece *piece)
 static u32 find_clusters(Planner *q)
 {
     u32 n = q->case_count;
-    u32 *best = arena_array(q->arena, u32, n + 1), *from = arena_array(q->arena, u32, n + 1);
-    PlanKind *kind = arena_array(q->arena, PlanKind, n + 1);
+    u32 *best = arena_array(&q->scratch, u32, n + 1), *from = arena_array(&q->scratch, u32, n + 1);
+    PlanKind *kind = arena_array(&q->scratch, PlanKind, n + 1);
     u32 table_cost = COST_TABLE + COST_OFFSET + word_cost(q->d) + COST_TEST, bits_cost = COST_BITS + COST_OFFSET + word_cost(q->d);
     for (u32 end = 1; end <= n; end++) {
         const Piece *last = case_piece(q, end - 1);
@@ -161,7 +189,7 @@ static u32 find_clusters(Planner *q)
             }
         }
     }
-    q->clusters = arena_array(q->arena, Cluster, n + 1);
+    q->clusters = arena_array(&q->scratch, Cluster, n + 1);
     for (u32 end = n; end; end = from[end])
         q->clusters[q->cluster_count++] = (Cluster){q->cases[from[end]], q->cases[end - 1], kind[end]};
     for (u32 k = 0; k < q->cluster_count / 2; k++) {
@@ -196,7 +224,7 @@ static const u32 *table_entries(Planner *q, const Cluster *c, u64 lo, u64 hi)
     for (u64 k = 0; k <= hi - lo; k++)
         entry[k] = q->p->fallback;
     for (u32 k = c->first; k <= c->last; k++) {
-        const Piece *piece = &q->p->piece[k];
+        const Piece *piece = &q->piece[k];
         for (u64 key = piece->lo; key <= piece->hi && key >= piece->lo; key++)
             entry[key - lo] = piece->leaf;
     }
@@ -205,9 +233,9 @@ static const u32 *table_entries(Planner *q, const Cluster *c, u64 lo, u64 hi)
 
 static u64 bit_mask(const Planner *q, const Cluster *c)
 {
-    u64 mask = 0, lo = q->p->piece[c->first].lo;
+    u64 mask = 0, lo = q->piece[c->first].lo;
     for (u32 k = c->first; k <= c->last; k++) {
-        const Piece *piece = &q->p->piece[k];
+        const Piece *piece = &q->piece[k];
         if (piece->leaf != q->p->fallback)
             mask |= value_max((u32)(piece->hi - piece->lo + 1)) << (piece->lo - lo);
     }
@@ -220,8 +248,8 @@ static const Plan *build(Planner *q, u32 first, u32 count, u64 lo, u64 hi);
 static const Plan *build_next(Planner *q, u32 first, u32 count, u64 lo, u64 hi)
 {
     const Cluster *c = &q->clusters[first];
-    u64 from = q->p->piece[c->first].lo, to = q->p->piece[c->last].hi;
-    u32 leaf = q->p->piece[c->first].leaf;
+    u64 from = q->piece[c->first].lo, to = q->piece[c->last].hi;
+    u32 leaf = q->piece[c->first].leaf;
     bool covers = from == lo && to == hi;
     if (c->kind == PLAN_TABLE) {
         Plan *table = new_plan(q, PLAN_TABLE, from, to);
@@ -262,7 +290,7 @@ static const Plan *build(Planner *q, u32 first, u32 count, u64 lo, u64 hi)
     if (count <= q->linear)
         return build_next(q, first, count, lo, hi);
     u32 half = count / 2;
-    u64 pivot = q->p->piece[q->clusters[first + half].first].lo;
+    u64 pivot = q->piece[q->clusters[first + half].first].lo;
     Plan *search = new_plan(q, PLAN_LESS, pivot, pivot);
     search->yes = build(q, first, half, lo, pivot - 1);
     search->no = build(q, first + half, count - half, pivot, hi);
@@ -338,8 +366,8 @@ static bool is_dense(const Planner *q, u64 lo, u64 hi)
 static void consider_whole_table(Planner *q, u32 found)
 {
     u32 cost = COST_TABLE + (q->lo ? COST_OFFSET : 0) + word_cost(q->d);
-    if (q->limits->may_table && q->p->pieces >= TABLE_PIECES && cost < found && is_dense(q, q->lo, q->hi)) {
-        q->clusters[0] = (Cluster){0, q->p->pieces - 1, PLAN_TABLE};
+    if (q->limits->may_table && q->pieces >= TABLE_PIECES && cost < found && is_dense(q, q->lo, q->hi)) {
+        q->clusters[0] = (Cluster){0, q->pieces - 1, PLAN_TABLE};
         q->cluster_count = 1;
     }
 }
@@ -374,16 +402,12 @@ static u32 wanted_depth(const Planner *q)
     return log2 + 1;
 }
 
-static SwitchPlan plan_in_order(Arena *arena, const Decision *d, const PlanLimits *limits, bool is_signed)
+static SwitchPlan plan_in_order(Arena *arena, const Decision *d, const PlanLimits *limits, bool is_signed, u32 fallback)
 {
-    SwitchPlan p = {.is_signed = is_signed, .fallback = find_fallback(d)};
-    p.piece = make_pieces(arena, d, is_signed, p.fallback, &p.pieces);
-    Planner q = {.arena = arena, .d = d, .limits = limits, .p = &p, .lo = p.piece[0].lo, .hi = p.piece[p.pieces - 1].hi};
-    q.cases = arena_array(arena, u32, p.pieces);
-    for (u32 k = 0; k < p.pieces; k++)
-        if (p.piece[k].leaf != p.fallback)
-            q.cases[q.case_count++] = k;
-    p.cases = q.case_count;
+    SwitchPlan p = {.is_signed = is_signed, .fallback = fallback};
+    Planner q = {.arena = arena, .d = d, .limits = limits, .p = &p};
+    make_pieces(&q);
+    list_cases(&q);
     u32 found = find_clusters(&q);
     consider_whole_table(&q, found);
     for (q.linear = 4; q.linear >= 3; q.linear--) { /* fewer make the path shorter, and the code larger */
@@ -396,13 +420,16 @@ static SwitchPlan plan_in_order(Arena *arena, const Decision *d, const PlanLimit
     for (u32 l = 0; l < d->leaf_count; l++)
         p.cost.code += carry_cost(&d->leaves[l]);
     p.ways = arena_array(arena, u32, d->leaf_count);
-    count_ways(p.plan, p.ways, arena_array(arena, const Plan *, d->leaf_count));
+    count_ways(p.plan, p.ways, arena_array(&q.scratch, const Plan *, d->leaf_count));
     p.uniform = is_uniform(d, p.ways);
+    arena_free(&q.scratch);
     return p;
 }
 
 SwitchPlan switch_plan(Arena *arena, const Decision *d, const PlanLimits *limits)
 {
-    SwitchPlan first = plan_in_order(arena, d, limits, d->is_signed), other = plan_in_order(arena, d, limits, !d->is_signed);
+    u32 fallback = find_fallback(d);
+    SwitchPlan first = plan_in_order(arena, d, limits, d->is_signed, fallback);
+    SwitchPlan other = plan_in_order(arena, d, limits, !d->is_signed, fallback);
     return other.cost.code < first.cost.code ? other : first;
 }

@@ -7,12 +7,6 @@
 
 #include "phase/switch_recover.h"
 
-/* Values in the order in which they are searched: the value itself, or with its sign bit turned (signed order). */
-typedef struct Piece {
-    u64 lo, hi;
-    u32 leaf;
-} Piece;
-
 typedef enum PlanKind {
     PLAN_GO,    /* to `leaf` */
     PLAN_LESS,  /* key < lo: yes, else no */
@@ -42,10 +36,8 @@ typedef struct PlanCost {
 } PlanCost;
 
 typedef struct SwitchPlan {
-    bool is_signed;     /* keys are values with the sign bit turned */
-    const Piece *piece; /* the whole domain, ascending; neighbours have different leaves unless values between cannot be */
-    u32 pieces;
-    u32 cases;          /* pieces that do not lead to the default */
+    bool is_signed;     /* keys, in whose order is searched, are values with the sign bit turned; else the values */
+    u32 cases;          /* intervals of keys that do not lead to the default */
     u32 fallback;       /* leaf of the default */
     const Plan *plan;
     bool dense_search;  /* a search over values that are dense enough for a table, had there been one */
