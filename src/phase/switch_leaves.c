@@ -146,7 +146,7 @@ static void add_leaf(Region *g, const Leaf *leaf)
     u32 *last = &g->r->leaf_of[leaf->target->id];
     for (u32 k = *last; k; k = d->leaves[k - 1].sibling)
         if (same_leaf(&d->leaves[k - 1], leaf)) {
-            d->leaves[k - 1].values = set_or(g->arena, d->leaves[k - 1].values, leaf->values);
+            d->leaves[k - 1].values = set_or(&g->scratch, d->leaves[k - 1].values, leaf->values);
             d->leaves[k - 1].ways++;
             return;
         }
@@ -214,7 +214,9 @@ bool region_collect_leaves(Region *g)
     bool done = true;
     for (u32 n = 0; n < g->nodes.n && done; n++)
         done = !is_way_out(g, &g->nodes.v[n]) || collect_ways(g, &g->nodes.v[n]);
-    for (u32 l = 0; l < d->leaf_count; l++)
+    for (u32 l = 0; l < d->leaf_count; l++) {
+        d->leaves[l].values = set_copy(g->arena, d->leaves[l].values);
         g->r->leaf_of[d->leaves[l].target->id] = 0;
+    }
     return done;
 }

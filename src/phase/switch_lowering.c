@@ -26,11 +26,13 @@
 
 typedef struct Lowering {
     PhaseRun *run;
-    Recovery *recovery;  /* made when a block first looks like the root of a region */
+    Arena arena;        /* of the recovery */
+    Recovery *recovery; /* made when a block first looks like the root of a region */
     PlanLimits limits;
     InstrVec left_over;
     bool again;         /* decisions were reported in an earlier round */
-    Company company;    /* of the function */
+    bool knows_company;
+    Company company;    /* of the function, once it was asked for */
 } Lowering;
 
 static PlanLimits limits_of(const PhaseRun *run)
@@ -63,10 +65,13 @@ static bool parts_leaf(const Lowering *w, const Decision *d, const SwitchPlan *p
 /* Whether threads that came together to a convergent instruction may now come in several groups, or the other way round.
  * Control that the root's branch parts meets again behind all ways out; where another one's did so sooner, the new branches
  * may not see to that. */
-static bool changes_company(const Lowering *w, const Decision *d, const SwitchPlan *p)
+static bool changes_company(Lowering *w, const Decision *d, const SwitchPlan *p)
 {
     const DomTree *postdom = w->run->an->postdom;
     const Block *meeting = dom_has(postdom, d->root) ? postdom->idom[d->root->id] : NULL;
+    if (!w->knows_company)
+        w->company = function_company(w->run->an);
+    w->knows_company = true;
     if (w->company == COMPANY_ANY)
         return false;
     for (u32 k = 1; k < d->count; k++) {
@@ -111,7 +116,7 @@ static bool is_shorter(const Lowering *w, const Decision *d, const SwitchPlan *p
     return p->cases >= w->run->knobs->switch_search_threshold && p->cost.depth * 2 <= d->depth;
 }
 
-static Verdict judge(const Lowering *w, const Decision *d, const SwitchPlan *p)
+static Verdict judge(Lowering *w, const Decision *d, const SwitchPlan *p)
 {
     bool one_table = p->cost.tables == 1 && p->cost.depth <= 2;
     if (p->cases <= w->run->knobs->switch_case_threshold && d->tables == 0)
@@ -151,13 +156,14 @@ static void report(const Lowering *w, const Decision *d, const SwitchPlan *p)
 static bool lower(Lowering *w, Arena *arena, Block *root)
 {
     enum { SITE = 3 }; /* branches that are more than an if and its else */
+    const Function *fn = w->run->fn;
     Decision d;
-    if (!may_decide(root, SITE))
+    if (!may_decide(root, SITE) || (root != fn->entry && cfg_pred_count(fn, root) == 0))
         return false;
     if (!w->recovery)
-        w->recovery = recovery_new(w->run);
-    RecoverResult result = recover_decision(w->recovery, arena, root, &d);
-    if (result == RECOVER_NONE || (d.branches < SITE && !d.tables))
+        w->recovery = recovery_new(w->run, &w->arena);
+    RecoverResult result = recover_decision(w->recovery, arena, root, SITE, &d);
+    if (result == RECOVER_NONE)
         return false;
     phase_count(w->run, "SwitchFound", !w->again);
     if (result == RECOVER_CARRY) {
@@ -178,18 +184,18 @@ static bool lower(Lowering *w, Arena *arena, Block *root)
 static bool lower_all(PhaseRun *run, bool again)
 {
     analyses_require(run->an, AN_LOOPS);
-    Lowering w = {.run = run, .limits = limits_of(run), .again = again, .company = function_company(run->an)};
+    Lowering w = {.run = run, .limits = limits_of(run), .again = again};
     const Order *order = run->an->order;
     bool changed = false;
     for (u32 p = 0; p < order->count; p++) {
         Arena arena = {0};
-        bool reached = p == 0 || cfg_pred_count(run->fn, order->rpo[p]) > 0;
-        changed |= reached && lower(&w, &arena, order->rpo[p]);
+        changed |= lower(&w, &arena, order->rpo[p]);
         arena_free(&arena);
     }
     for (u32 k = 0; k < w.left_over.n; k++)
         instr_remove(w.left_over.v[k]);
     vec_free(&w.left_over);
+    arena_free(&w.arena);
     return changed;
 }
 

@@ -5,29 +5,29 @@
 
 /* ---- edges that count ------------------------------------------------------------------------------------------ */
 
-/* Whether the block's own instructions say that its branch never goes to `to`. */
-static bool never_leads(const Block *b, const Block *to)
+/* The way out of b that its own instructions say is never taken; NULL. */
+static const Block *way_not_taken(const Block *b)
 {
     const Instr *end = block_terminator(b);
     const Block *taken = end && end->guard ? branch_target(end) : NULL;
     FactValue truth = taken && taken != b->fall ? predicate_value(end, end->guard) : FACT_UNKNOWN;
     if (truth == FACT_UNKNOWN)
-        return false;
-    return to == ((truth == FACT_TRUE) != end->guard_not ? b->fall : taken);
+        return NULL;
+    return (truth == FACT_TRUE) != end->guard_not ? b->fall : taken;
 }
 
 static void count_ways_in(Recovery *r, const Function *fn)
 {
-    u8 *reached = arena_array(r->run->arena, u8, r->blocks);
+    u8 *reached = mem_zalloc(r->blocks);
     VEC(Block *) work = {0};
     vec_push(&work, fn->entry);
     reached[fn->entry->id] = 1;
     while (work.n) {
-        const Block *b = vec_pop(&work);
+        const Block *b = vec_pop(&work), *not_taken = way_not_taken(b);
         CfgList succs = cfg_succs(fn, b);
         for (u32 k = 0; k < succs.n; k++) {
             Block *to = succs.v[k].block;
-            if (never_leads(b, to))
+            if (to == not_taken)
                 continue;
             r->ways_in[to->id]++;
             if (!reached[to->id])
@@ -36,22 +36,19 @@ static void count_ways_in(Recovery *r, const Function *fn)
         }
     }
     vec_free(&work);
+    free(reached);
 }
 
-Recovery *recovery_new(PhaseRun *run)
+Recovery *recovery_new(PhaseRun *run, Arena *arena)
 {
-    Recovery *r = arena_new(run->arena, Recovery);
+    Recovery *r = arena_new(arena, Recovery);
     r->run = run;
-    analyses_require(run->an, AN_FACTS | AN_LIVE | AN_POSTDOM);
-    r->facts = run->an->facts;
-    r->live = run->an->live;
-    r->postdom = run->an->postdom;
     r->blocks = run->fn->blocks.n;
-    r->node_of = arena_array(run->arena, u32, r->blocks);
-    r->leaf_of = arena_array(run->arena, u32, r->blocks);
-    r->seen = arena_array(run->arena, u8, r->blocks);
-    r->written = arena_array(run->arena, u32, run->fn->regs.n);
-    r->ways_in = arena_array(run->arena, u32, r->blocks);
+    r->node_of = arena_array(arena, u32, r->blocks);
+    r->leaf_of = arena_array(arena, u32, r->blocks);
+    r->seen = arena_array(arena, u8, r->blocks);
+    r->written = arena_array(arena, u32, run->fn->regs.n);
+    r->ways_in = arena_array(arena, u32, r->blocks);
     count_ways_in(r, run->fn);
     return r;
 }
@@ -89,7 +86,7 @@ static bool branch_truth(Region *g, const Instr *branch, const Env *env, ValueSe
     Value value = region_value(g, branch->guard);
     if (value.kind != VALUE_TRUTH)
         return false;
-    *truth = branch->guard_not ? set_not(g->arena, value.truth, g->d->bits) : value.truth;
+    *truth = branch->guard_not ? set_not(&g->scratch, value.truth, g->d->bits) : value.truth;
     return true;
 }
 
@@ -127,8 +124,8 @@ static bool meet(const Region *g, const Node *node, const Env **env)
     return true;
 }
 
-/* Whether the block can be looked through; every edge to it is from the region. */
-static bool may_be_member(const Region *g, const Block *b)
+/* Whether the block can be looked through, apart from where control goes behind it; every edge to it is from the region. */
+static bool looks_like_member(const Region *g, const Block *b)
 {
     const Block *root = g->d->root;
     if (b->dead || b->id >= g->r->blocks || g->r->seen[b->id] || b == root || b->scope != root->scope || has_pinned_label(b))
@@ -136,8 +133,13 @@ static bool may_be_member(const Region *g, const Block *b)
     const Loop *loop = loop_of(g->r->run->an->loops, b);
     if (loop && loop->header == b) /* its way back may be one that is never taken */
         return false;
-    /* What is behind a block where all ways meet again does not depend on the root's branch. */
-    return is_region_branch(b) && !dominates(g->r->postdom, b, root);
+    return is_region_branch(b);
+}
+
+/* What is behind a block where all ways meet again does not depend on the root's branch. */
+static bool may_be_member(const Region *g, const Block *b)
+{
+    return looks_like_member(g, b) && !dominates(g->r->postdom, b, g->d->root);
 }
 
 /* ---- growth ---------------------------------------------------------------------------------------------------- */
@@ -156,11 +158,11 @@ static Node *node_of(Region *g, Block *b)
 static void arrive(Region *g, u32 from, const Block *by, Block *to, const Env *env, ValueSet values, u32 depth)
 {
     Node *node = node_of(g, to);
-    if (node->last_from != from + 1 && !never_leads(by, to)) {
+    if (node->last_from != from + 1 && to != way_not_taken(by)) {
         node->last_from = from + 1;
         node->from++;
     }
-    Arrival *a = arena_new(g->arena, Arrival);
+    Arrival *a = arena_new(&g->scratch, Arrival);
     *a = (Arrival){node->arrivals, env, values, depth};
     node->arrivals = a;
 }
@@ -169,7 +171,7 @@ static void arrive(Region *g, u32 from, const Block *by, Block *to, const Env *e
 static bool leave(Region *g, u32 from, Block *b, const Env *env, ValueSet values, u32 depth)
 {
     Instr *end = block_terminator(b);
-    Arena *arena = g->arena;
+    Arena *arena = &g->scratch;
     ValueSet truth;
     Value index;
     if (!end) {
@@ -254,7 +256,7 @@ static void try_member(Region *g, u32 index)
     if (!whole || !run_is_plain(g, b, last) || !only_helpers(b) || !meet(g, node, &env) || !walk_run(g, b, last, &env))
         return;
     for (const Arrival *a = node->arrivals; a; a = a->next) {
-        values = set_or(g->arena, values, a->values);
+        values = set_or(&g->scratch, values, a->values);
         depth = a->depth > depth ? a->depth : depth;
     }
     if (!leave(g, index, last, env, values, depth))
@@ -326,21 +328,68 @@ bool may_decide(const Block *root, u32 branches)
                                     branches_ahead(root->fall, branches - 1) >= branches - 1;
 }
 
+/* Forgets the nodes. */
+static void clear_region(Region *g)
+{
+    for (u32 n = 0; n < g->nodes.n; n++)
+        g->r->node_of[g->nodes.v[n].b->id] = 0;
+    vec_clear(&g->nodes);
+    vec_clear(&g->members);
+}
+
+/* Whether a region could get so many branches, or a jump table, whatever its blocks compare: all that can be told before it
+ * is known what registers hold. */
+static bool may_grow(Region *g, u32 branches)
+{
+    const Recovery *r = g->r;
+    node_of(g, g->d->root)->member = true;
+    vec_push(&g->members, 0);
+    u32 found = 0;
+    for (u32 m = 0; m < g->members.n && found < branches; m++) {
+        const Block *b = g->nodes.v[g->members.v[m]].b, *not_taken = way_not_taken(b);
+        const Instr *end = block_terminator(b);
+        CfgList succs = cfg_succs(r->run->fn, b);
+        found += !end ? 0 : branch_table(end) ? branches : 1;
+        for (u32 k = 0; k < succs.n; k++) {
+            Node *node = node_of(g, succs.v[k].block);
+            node->from += node->b != not_taken;
+            if (node->member || node->b->id >= r->blocks || node->from != r->ways_in[node->b->id])
+                continue;
+            node->member = looks_like_member(g, node->b) && only_helpers(node->b);
+            if (node->member)
+                vec_push(&g->members, r->node_of[node->b->id] - 1);
+        }
+    }
+    clear_region(g);
+    return found >= branches;
+}
+
 /* ---- the decision ---------------------------------------------------------------------------------------------- */
 
-static RecoverResult recover(Region *g, Instr *branch)
+static void require_analyses(Recovery *r)
+{
+    if (r->facts)
+        return;
+    analyses_require(r->run->an, AN_FACTS | AN_LIVE | AN_POSTDOM);
+    r->facts = r->run->an->facts;
+    r->live = r->run->an->live;
+    r->postdom = r->run->an->postdom;
+}
+
+static RecoverResult recover(Region *g, Instr *branch, u32 branches)
 {
     Decision *d = g->d;
     d->uniform = op_has(branch->op, OPF_UNIFORM_HINT);
     if (!region_find_selector(g, branch))
         return RECOVER_NONE;
-    region_find_domain(g);
     Node *root = node_of(g, d->root);
     root->member = true;
-    if (!leave(g, 0, d->root, NULL, d->domain, 0))
+    if (!leave(g, 0, d->root, NULL, region_domain(g), 0))
         return RECOVER_NONE;
     add_member(g, 0);
     grow(g);
+    if (d->branches < branches && !d->tables)
+        return RECOVER_NONE;
     d->count = g->members.n;
     d->blocks = arena_array(g->arena, Block *, d->count);
     for (u32 k = 0; k < d->count; k++)
@@ -352,18 +401,22 @@ static RecoverResult recover(Region *g, Instr *branch)
     return RECOVER_DONE;
 }
 
-RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, Decision *decision)
+RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, u32 branches, Decision *decision)
 {
     Region g = {.r = r, .arena = arena, .d = decision};
     Instr *end = block_terminator(root);
     *decision = (Decision){.root = root};
-    g.scope = (ValueScope){arena, r->run->fn, 0, region_value, &g};
+    g.scope = (ValueScope){&g.scratch, r->run->fn, 0, region_value, &g};
     if (!end || root->id >= r->blocks || r->seen[root->id] || !is_region_branch(root))
         return RECOVER_NONE;
-    RecoverResult result = recover(&g, end);
-    for (u32 n = 0; n < g.nodes.n; n++)
-        r->node_of[g.nodes.v[n].b->id] = 0;
+    RecoverResult result = RECOVER_NONE;
+    if (may_grow(&g, branches)) {
+        require_analyses(r);
+        result = recover(&g, end, branches);
+        clear_region(&g);
+    }
     vec_free(&g.nodes);
     vec_free(&g.members);
+    arena_free(&g.scratch);
     return result;
 }

@@ -38,7 +38,6 @@ typedef struct Decision {
     u32 count;
     RegId selector;
     u32 bits;         /* of the selector: 16, 32, 64 */
-    ValueSet domain;  /* values that it can have */
     u32 ordered;      /* comparisons besides eq and ne */
     bool is_signed;   /* the first of them is */
     bool uniform;     /* every branch is .uni; else none is */
@@ -58,13 +57,15 @@ static inline bool decision_is_chain(const Decision *d) { return d->ordered == 0
 
 typedef struct Recovery Recovery;
 
-/* Needs AN_FACTS, AN_LIVE and AN_POSTDOM, which stay good while decisions are rewritten: the blocks of one are those of no
- * other. One recovery serves for all blocks of a function; each is looked at as a root and as a member at most once. */
-Recovery *recovery_new(PhaseRun *run);
+/* One recovery serves for all blocks of a function; each is looked at as a root and as a member at most once. In the arena.
+ * Needs AN_LOOPS. */
+Recovery *recovery_new(PhaseRun *run, Arena *arena);
 /* Whether the root's region may have a jump table or at least `branches` branches: a look at what is near, for which nothing
  * need be known of the function. */
 bool may_decide(const Block *root, u32 branches);
-/* Memory of the decision is in the arena. */
-RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, Decision *decision);
+/* RECOVER_NONE too for a region without a jump table and of fewer than `branches` branches. Memory of the decision is in the
+ * arena. Computes AN_FACTS, AN_LIVE and AN_POSTDOM for the first region that may be larger; they stay good while decisions
+ * are rewritten: the blocks of one are those of no other. */
+RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, u32 branches, Decision *decision);
 
 #endif

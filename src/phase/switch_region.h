@@ -49,7 +49,8 @@ struct Recovery {
 /* One region as it grows. */
 typedef struct Region {
     Recovery *r;
-    Arena *arena;
+    Arena *arena;   /* of the decision */
+    Arena scratch;  /* of everything else */
     Decision *d;
     ValueScope scope;
     const Env *env; /* where values are looked up */
@@ -62,8 +63,8 @@ typedef struct Region {
 
 /* The register that the root's branch decides about, and its width; false: there is none. */
 bool region_find_selector(Region *g, Instr *branch);
-/* What is known of the selector at the end of the root. */
-void region_find_domain(Region *g);
+/* The values that the selector can have at the end of the root. */
+ValueSet region_domain(Region *g);
 /* What reg holds in the state g->env; ValueScope.of_register. */
 Value region_value(void *region, RegId reg);
 /* The state behind i, which is pure, unguarded and of a member. */

@@ -50,7 +50,7 @@ const Env *region_write(Region *g, const Env *env, Instr *i)
 {
     const Env *before = env;
     for (RegWalk w = reg_walk(i); next_write(&w);) {
-        Env *e = arena_new(g->arena, Env);
+        Env *e = arena_new(&g->scratch, Env);
         g->env = before; /* what i reads is from before it, also for the second result */
         *e = (Env){env, env ? env->length + 1 : 1, w.reg, i, value_of_result(&g->scope, i, w.reg)};
         env = e;
@@ -123,7 +123,7 @@ bool region_find_selector(Region *g, Instr *branch)
     return g->d->bits != 0;
 }
 
-static ValueSet compare_set(const Region *g, const Compare *c)
+static ValueSet compare_set(Region *g, const Compare *c)
 {
     TypeClass class = type_class((Type)c->type);
     u32 bits = g->d->bits;
@@ -131,9 +131,9 @@ static ValueSet compare_set(const Region *g, const Compare *c)
     bool left = plain_register(&c->a) == g->d->selector;
     const Operand *other = left ? &c->b : &c->a;
     if (!integer || type_bits((Type)c->type) != bits || other->kind != OPND_IMM || (other->flags & OPNDF_NEG))
-        return set_range(g->arena, 0, value_max(bits));
+        return set_range(&g->scratch, 0, value_max(bits));
     Cmp cmp = left ? (Cmp)c->cmp : cmp_swapped((Cmp)c->cmp);
-    return set_compare(g->arena, cmp, class == TC_SIGNED, (u64)other->value, bits);
+    return set_compare(&g->scratch, cmp, class == TC_SIGNED, (u64)other->value, bits);
 }
 
 static ValueSet range_set(Arena *arena, const Range *r)
@@ -144,13 +144,14 @@ static ValueSet range_set(Arena *arena, const Range *r)
     return set_and(arena, in_order, set_range(arena, r->lo, r->hi));
 }
 
-void region_find_domain(Region *g)
+ValueSet region_domain(Region *g)
 {
     Compare compares[DOMAIN_COMPARES];
-    Decision *d = g->d;
+    const Decision *d = g->d;
     Range range = value_of_register(g->r->facts, (Place){NULL, d->root, NULL}, d->selector, d->bits);
-    d->domain = range_set(g->arena, &range);
+    ValueSet domain = range_set(&g->scratch, &range);
     u32 n = compares_at_end(g->r->facts, d->root, d->selector, compares, DOMAIN_COMPARES);
     for (u32 k = 0; k < n; k++)
-        d->domain = set_and(g->arena, d->domain, compare_set(g, &compares[k]));
+        domain = set_and(&g->scratch, domain, compare_set(g, &compares[k]));
+    return domain;
 }

@@ -1,6 +1,13 @@
 #include "phase/value_set.h"
 
-static Interval *intervals(Arena *arena, size_t n) { return n ? arena_array(arena, Interval, n) : NULL; }
+static Interval *intervals(Arena *arena, size_t n) { return arena_alloc_raw(arena, n * sizeof(Interval)); }
+
+/* The first n of `room` intervals, behind which nothing was allocated. */
+static ValueSet set_of(Arena *arena, Interval *v, u32 n, size_t room)
+{
+    arena_shrink(arena, v, room * sizeof *v, n * sizeof *v);
+    return (ValueSet){v, n};
+}
 
 ValueSet set_range(Arena *arena, u64 lo, u64 hi)
 {
@@ -38,8 +45,26 @@ ValueSet set_compare(Arena *arena, Cmp cmp, bool is_signed, u64 constant, u32 bi
     }
 }
 
+ValueSet set_copy(Arena *arena, ValueSet a)
+{
+    Interval *v = intervals(arena, a.n);
+    for (u32 i = 0; i < a.n; i++)
+        v[i] = a.v[i];
+    return (ValueSet){v, a.n};
+}
+
+/* Whether a is one interval that holds all of b. */
+static bool spans(ValueSet a, ValueSet b)
+{
+    return b.n == 0 || (a.n == 1 && a.v[0].lo <= b.v[0].lo && b.v[b.n - 1].hi <= a.v[0].hi);
+}
+
 ValueSet set_and(Arena *arena, ValueSet a, ValueSet b)
 {
+    if (spans(a, b))
+        return b;
+    if (spans(b, a))
+        return a;
     Interval *v = intervals(arena, (size_t)a.n + b.n);
     u32 n = 0;
     for (u32 i = 0, k = 0; i < a.n && k < b.n;) {
@@ -52,11 +77,15 @@ ValueSet set_and(Arena *arena, ValueSet a, ValueSet b)
         else
             k++;
     }
-    return (ValueSet){v, n};
+    return set_of(arena, v, n, (size_t)a.n + b.n);
 }
 
 ValueSet set_or(Arena *arena, ValueSet a, ValueSet b)
 {
+    if (spans(a, b))
+        return a;
+    if (spans(b, a))
+        return b;
     Interval *v = intervals(arena, (size_t)a.n + b.n);
     u32 n = 0;
     for (u32 i = 0, k = 0; i < a.n || k < b.n;) {
@@ -67,7 +96,7 @@ ValueSet set_or(Arena *arena, ValueSet a, ValueSet b)
         else if (next.hi > v[n - 1].hi)
             v[n - 1].hi = next.hi;
     }
-    return (ValueSet){v, n};
+    return set_of(arena, v, n, (size_t)a.n + b.n);
 }
 
 ValueSet set_not(Arena *arena, ValueSet a, u32 bits)
@@ -82,7 +111,7 @@ ValueSet set_not(Arena *arena, ValueSet a, u32 bits)
     }
     if (!a.n || a.v[a.n - 1].hi < value_max(bits))
         v[n++] = (Interval){lo, value_max(bits)};
-    return (ValueSet){v, n};
+    return set_of(arena, v, n, (size_t)a.n + 1);
 }
 
 ValueSet set_minus(Arena *arena, ValueSet a, ValueSet b)
@@ -92,17 +121,25 @@ ValueSet set_minus(Arena *arena, ValueSet a, ValueSet b)
 
 ValueSet set_shift(Arena *arena, ValueSet a, u64 by, u32 bits)
 {
-    u64 max = value_max(bits), shift = by & max;
-    Interval *wrapped = intervals(arena, a.n), *kept = intervals(arena, a.n);
-    u32 wraps = 0, keeps = 0;
-    for (u32 i = 0; i < a.n; i++) {
-        u64 lo = a.v[i].lo, hi = a.v[i].hi, last = max - shift; /* the largest value that does not wrap */
-        if (lo <= last)
-            kept[keeps++] = (Interval){lo + shift, (hi < last ? hi : last) + shift};
-        if (hi > last)
-            wrapped[wraps++] = (Interval){((lo > last ? lo : last + 1) + shift) & max, (hi + shift) & max};
+    u64 max = value_max(bits), shift = by & max, last = max - shift; /* the largest value that does not wrap */
+    if (shift == 0 || a.n == 0)
+        return a;
+    Interval *v = intervals(arena, (size_t)a.n + 1);
+    u32 n = 0, first = a.n;
+    while (first > 0 && a.v[first - 1].hi > last)
+        first--;
+    for (u32 i = first; i < a.n; i++) { /* what wraps comes before the rest */
+        u64 lo = a.v[i].lo > last ? a.v[i].lo : last + 1;
+        v[n++] = (Interval){(lo + shift) & max, (a.v[i].hi + shift) & max};
     }
-    return set_or(arena, (ValueSet){wrapped, wraps}, (ValueSet){kept, keeps});
+    for (u32 i = 0; i < a.n && a.v[i].lo <= last; i++) {
+        u64 lo = a.v[i].lo + shift, hi = (a.v[i].hi < last ? a.v[i].hi : last) + shift;
+        if (n && v[n - 1].hi + 1 == lo)
+            v[n - 1].hi = hi;
+        else
+            v[n++] = (Interval){lo, hi};
+    }
+    return set_of(arena, v, n, (size_t)a.n + 1);
 }
 
 bool set_has(ValueSet a, u64 value)

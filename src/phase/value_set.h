@@ -24,6 +24,8 @@ ValueSet set_range(Arena *arena, u64 lo, u64 hi);
 /* {v : v cmp constant} of `bits` bits; constant is cut to them. cmp is one of eq ne lt le gt ge lo ls hi hs. */
 ValueSet set_compare(Arena *arena, Cmp cmp, bool is_signed, u64 constant, u32 bits);
 
+/* The same set, for as long as this arena lives. */
+ValueSet set_copy(Arena *arena, ValueSet a);
 ValueSet set_and(Arena *arena, ValueSet a, ValueSet b);
 ValueSet set_or(Arena *arena, ValueSet a, ValueSet b);
 ValueSet set_not(Arena *arena, ValueSet a, u32 bits);

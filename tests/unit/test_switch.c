@@ -95,6 +95,9 @@ static void operations_are_those_of_sets(void **state)
             assert_int_equal(set_has(shifted, (v + by) & value_max(BITS)), in_a);
         }
         assert_int_equal(set_size(a), members);
+        ValueSet copy = set_copy(&arena, a);
+        assert_int_equal(copy.n, a.n);
+        assert_true(a.n == 0 || !memcmp(copy.v, a.v, a.n * sizeof *a.v));
     }
     arena_free(&arena);
 }
@@ -290,8 +293,13 @@ static void decisions_are_exact(void **state)
         analyses_require(&an, AN_LOOPS);
         PhaseRun run = {.phase = "test", .fn = an.fn, .an = &an, .knobs = &knobs, .arena = &scratch, .sink = &sink};
         Decision d;
-        RecoverResult result = recover_decision(recovery_new(&run), &scratch, ptx_block(an.fn, "N0"), &d);
+        RecoverResult result = recover_decision(recovery_new(&run, &scratch), &scratch, ptx_block(an.fn, "N0"), 1, &d);
         assert_true(result == RECOVER_DONE);
+        Decision same, none;
+        result = recover_decision(recovery_new(&run, &scratch), &scratch, d.root, d.branches, &same);
+        assert_true(result == RECOVER_DONE && same.count == d.count && same.leaf_count == d.leaf_count);
+        result = recover_decision(recovery_new(&run, &scratch), &scratch, d.root, d.branches + 1, &none);
+        assert_true(result == RECOVER_NONE);
         check_decision(&d, &scratch);
         bool only_leaves = true;
         for (u32 l = 0; l < d.leaf_count; l++)
