@@ -423,6 +423,31 @@ static const char *drop_ways(Threader *t, Candidate *c)
 
 /* ---- rewriting ------------------------------------------------------------------------------------------------- */
 
+/* Where there are convergent instructions, what is uniform when the phase begins counts (analysis/convergence.h), else in each
+ * round anew. */
+static void remember_uniform(Threader *t)
+{
+    if (t->uniform.bits)
+        return;
+    analyses_require(t->run->an, AN_UNIFORM);
+    const BitSet *uniform = &t->run->an->uniform->branch_warp;
+    t->uniform = bitset_new(t->run->arena, t->fn->origins + 1);
+    for_each_block(b, t->fn)
+        if (block_terminator(b) && uniform_has(uniform, b->id))
+            bitset_add(&t->uniform, block_terminator(b)->origin);
+    for_each_block(b, t->fn) /* a branch with several copies is uniform if all of them are */
+        if (block_terminator(b) && !uniform_has(uniform, b->id))
+            bitset_del(&t->uniform, block_terminator(b)->origin);
+}
+
+/* Most functions have nothing to thread, so analyses are asked for when a question needs them; but before the first rewrite of
+ * a round, since the answers are those of the function that the round began with. */
+static void prepare_rewrite(Threader *t)
+{
+    analyses_require(t->run->an, AN_LIVE | AN_POSTDOM);
+    remember_uniform(t);
+}
+
 /* Clones of the body go to the end of `at`, each behind the .loc it had. */
 static void append_clones(Threader *t, const Body *body, Block *at)
 {
@@ -520,6 +545,7 @@ static void thread_select(Threader *t, const Candidate *c, const Way *way)
 
 static void thread(Threader *t, Candidate *c)
 {
+    prepare_rewrite(t);
     phase_passed(t->run, "BranchThreaded", block_terminator(c->b), "%u of %u ways to this branch go straight to where it leads",
                  c->decided, c->ways);
     phase_count(t->run, "BranchThreaded", 1);
@@ -529,23 +555,6 @@ static void thread(Threader *t, Candidate *c)
         else if (is_first_entry(c, k))
             thread_to(t, c, c->way[k].to);
     t->changed = true;
-}
-
-/* Only where there may be a rewrite, and before it: most functions have nothing to thread. Where there are convergent
- * instructions, what is uniform when the phase begins counts (analysis/convergence.h), else in each round anew. */
-static void remember_uniform(Threader *t)
-{
-    if (t->uniform.bits)
-        return;
-    analyses_require(t->run->an, AN_UNIFORM);
-    const BitSet *uniform = &t->run->an->uniform->branch_warp;
-    t->uniform = bitset_new(t->run->arena, t->fn->origins + 1);
-    for_each_block(b, t->fn)
-        if (block_terminator(b) && uniform_has(uniform, b->id))
-            bitset_add(&t->uniform, block_terminator(b)->origin);
-    for_each_block(b, t->fn) /* a branch with several copies is uniform if all of them are */
-        if (block_terminator(b) && !uniform_has(uniform, b->id))
-            bitset_del(&t->uniform, block_terminator(b)->origin);
 }
 
 static bool has_select(const Block *b)
@@ -569,7 +578,7 @@ static bool branch_on_predicate(Threader *t, Block *b)
     if (!decide_by_select(t, b, open, &way) || !way.select || !phase_may_rewrite(t->run))
         return false;
     RegId by = instr_operand((Instr *)way.select, 3)->id;
-    remember_uniform(t);
+    prepare_rewrite(t);
     phase_passed(t->run, "SelectUnfolded", end, "the branch asks the predicate that a selp of constants stands for");
     phase_count(t->run, "SelectUnfolded", 1);
     instr_set_guard(end, by, way.to != branch_target(end));
@@ -586,7 +595,7 @@ static bool fold(Threader *t, const Candidate *c)
             return false;
     if (!to || c->ways == 0 || !phase_may_rewrite(t->run))
         return false;
-    remember_uniform(t);
+    prepare_rewrite(t);
     phase_passed(t->run, "BranchDecided", block_terminator(c->b), "the branch always goes the same way");
     phase_count(t->run, "BranchDecided", 1);
     block_remove_terminator(c->b);
@@ -624,15 +633,19 @@ static void try_block(Threader *t, Block *b)
 {
     Candidate c;
     bool later = false;
-    if (!may_be_bypassed(t, b) || branch_on_predicate(t, b))
-        return;
     u32 instrs;
+    if (!may_be_bypassed(t, b))
+        return;
+    analyses_require(t->run->an, AN_FACTS);
+    if (branch_on_predicate(t, b))
+        return;
     const char *why = why_not_cloned(b, &instrs);
     decide(t, b, why && !t->run->sink->wants_remarks, &c);
     c.instrs = instrs;
     if (!c.decided || fold(t, &c))
         return;
     if (!why) {
+        analyses_require(t->run->an, AN_LIVE | AN_POSTDOM);
         why = drop_ways(t, &c);
         if (c.decided)
             why = why_they_meet(t, &c, &later);
@@ -658,7 +671,7 @@ static bool has_convergent(const Threader *t)
 static bool thread_round(Threader *t)
 {
     Analyses *an = t->run->an;
-    analyses_require(an, AN_FACTS | AN_LIVE | AN_POSTDOM);
+    analyses_require(an, AN_LOOPS);
     if (!t->convergent)
         t->uniform.bits = 0;
     t->changed = t->postponed = false;

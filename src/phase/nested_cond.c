@@ -31,6 +31,7 @@ typedef struct Combiner {
     PhaseRun *run;
     Nested n;
     VEC(Decline) declined; /* in this round */
+    bool prepared;         /* likewise: there was a site */
     bool changed;          /* likewise */
 } Combiner;
 
@@ -90,11 +91,17 @@ static void take_in(Block *to, Block *next)
     block_join(to, next);
 }
 
+/* When b goes to `to`, to become a part of a term that stays. */
+static Term part(const Nested *n, const Block *b, const Block *to)
+{
+    return condition_to(n, b, to, n->combined[b->id].truth ? NULL : arena_new(n->run->arena, Truth));
+}
+
 static void combine_chain(Nested *n, const Site *s)
 {
     Block *outer = s->outer;
     separate(n, s);
-    Term through = truth_and(n->run->arena, condition_to(n, outer, s->inner), condition_to(n, s->inner, s->rest));
+    Term through = truth_and(n->run->arena, part(n, outer, s->inner), part(n, s->inner, s->rest));
     bool falls_to_other = outer->fall == s->other;
     Instr *old = block_terminator(outer);
     take_in(outer, s->inner);
@@ -110,8 +117,8 @@ static void combine_diamond(Nested *n, const Site *yes, const Site *no)
     Block *outer = yes->outer;
     separate(n, yes);
     separate(n, no);
-    Term whole = truth_select(n->run->arena, condition_to(n, outer, yes->inner), condition_to(n, yes->inner, yes->rest),
-                              condition_to(n, no->inner, yes->rest));
+    Term whole = truth_select(n->run->arena, part(n, outer, yes->inner), part(n, yes->inner, yes->rest),
+                              part(n, no->inner, yes->rest));
     Instr *old = block_terminator(outer), *arm = block_terminator(yes->inner);
     take_in(outer, yes->inner);
     take_in(outer, no->inner);
@@ -122,6 +129,20 @@ static void combine_diamond(Nested *n, const Site *yes, const Site *no)
 }
 
 /* ---- the phase -------------------------------------------------------------------------------------------------- */
+
+/* What is asked about sites, and about the function as it is before the first of them is rewritten. */
+static void prepare(Combiner *c)
+{
+    Nested *n = &c->n;
+    if (c->prepared)
+        return;
+    c->prepared = true;
+    analyses_require(c->run->an, AN_FACTS | AN_LIVE);
+    n->combined = arena_array(c->run->arena, Term, n->fn->blocks.n);
+    n->company = function_company(c->run->an);
+    if (n->company == COMPANY_SAME)
+        analyses_require(c->run->an, AN_POSTDOM);
+}
 
 /* Whether a site, about which `why` is known, is to be rewritten. */
 static bool may_rewrite(Combiner *c, const Site *s, Reason why)
@@ -140,16 +161,22 @@ static bool may_rewrite(Combiner *c, const Site *s, Reason why)
 static bool combine_once(Combiner *c, Block *outer)
 {
     Site s, no;
-    for (u32 way = 0; way < 2; way++)
-        if (find_chain(&c->n, outer, way, &s) && may_rewrite(c, &s, check_chain(&c->n, &s))) {
+    for (u32 way = 0; way < 2; way++) {
+        if (!find_chain(&c->n, outer, way, &s))
+            continue;
+        prepare(c);
+        if (may_rewrite(c, &s, check_chain(&c->n, &s))) {
             combine_chain(&c->n, &s);
             return true;
         }
-    if (find_diamond(&c->n, outer, &s, &no) && may_rewrite(c, &s, check_diamond(&c->n, &s, &no))) {
-        combine_diamond(&c->n, &s, &no);
-        return true;
     }
-    return false;
+    if (!find_diamond(&c->n, outer, &s, &no))
+        return false;
+    prepare(c);
+    if (!may_rewrite(c, &s, check_diamond(&c->n, &s, &no)))
+        return false;
+    combine_diamond(&c->n, &s, &no);
+    return true;
 }
 
 static void write_out(Nested *n, Block *b)
@@ -171,18 +198,17 @@ static bool combine_all(Combiner *c)
 {
     Nested *n = &c->n;
     const Order *order = c->run->an->order;
-    n->combined = arena_array(c->run->arena, Term, n->fn->blocks.n);
-    c->changed = false;
-    n->company = function_company(c->run->an);
-    if (n->company == COMPANY_SAME)
-        analyses_require(c->run->an, AN_POSTDOM);
+    c->prepared = c->changed = false;
     vec_clear(&c->declined);
     for (u32 k = order->count; k-- > 0;)
         while (!order->rpo[k]->dead && combine_once(c, order->rpo[k]))
             ;
+    if (!c->changed)
+        return false;
+    analyses_drop(c->run->an, AN_LIVE);
     for (u32 k = 0; k < order->count; k++)
         write_out(n, order->rpo[k]);
-    return c->changed;
+    return true;
 }
 
 /* The block that stood between may be gone. An empty block keeps its jump, and so stays a block of its own. */
@@ -195,7 +221,6 @@ static void remove_jumps_to_next(Function *fn)
 
 bool phase_nested_cond(PhaseRun *run)
 {
-    const u32 needs = AN_ORDER | AN_DOM | AN_LOOPS | AN_LIVE | AN_FACTS;
     if (run->knobs->disable_nested_cond)
         return false;
     Combiner c = {.run = run, .n = {.run = run, .fn = run->fn}};
@@ -204,7 +229,7 @@ bool phase_nested_cond(PhaseRun *run)
     while (combine_all(&c)) {
         any = true;
         analyses_drop(run->an, AN_NONE);
-        analyses_require(run->an, needs);
+        analyses_require(run->an, AN_LOOPS);
     }
     if (any)
         remove_jumps_to_next(run->fn);

@@ -27,12 +27,14 @@ static Instr *conditional_branch(const Block *b)
     return end && end->guard && branch_target(end) && b->fall && branch_target(end) != b->fall ? end : NULL;
 }
 
-Term condition_to(const Nested *n, const Block *b, const Block *to)
+Term condition_to(const Nested *n, const Block *b, const Block *to, Truth *leaf)
 {
     const Instr *branch = block_terminator(b);
     Term taken = n->combined[b->id];
-    if (!taken.truth)
-        taken = truth_leaf(n->run->arena, branch->guard, branch->guard_not);
+    if (!taken.truth) {
+        *leaf = (Truth){.kind = TRUTH_LEAF, .leaves = 1, .reg = branch->guard};
+        taken = (Term){leaf, branch->guard_not};
+    }
     return branch_target(branch) == to ? taken : term_not(taken);
 }
 
@@ -111,10 +113,11 @@ static bool decided_before(const Nested *n, const Block *outer, const Block *b, 
 static RegId case_selector(const Nested *n, const Block *b)
 {
     bool holds;
+    Truth leaf;
     const Instr *branch = conditional_branch(b);
     if (!branch || n->combined[b->id].truth)
         return 0;
-    Instr *setp = equality(branch, condition_to(n, b, branch_target(branch)), &holds);
+    Instr *setp = equality(branch, condition_to(n, b, branch_target(branch), &leaf), &holds);
     return setp && setp->opnd[2].kind == OPND_IMM ? setp->opnd[1].id : 0;
 }
 
@@ -272,7 +275,8 @@ bool find_chain(const Nested *n, Block *outer, u32 way, Site *s)
 
 Reason check_chain(const Nested *n, const Site *s)
 {
-    Term in = condition_to(n, s->outer, s->inner), on = condition_to(n, s->inner, s->rest);
+    Truth leaf[2];
+    Term in = condition_to(n, s->outer, s->inner, &leaf[0]), on = condition_to(n, s->inner, s->rest, &leaf[1]);
     if (decides_loop(n, s))
         return REASON_LOOP;
     if (in.truth->leaves + on.truth->leaves > TRUTH_LEAVES)
@@ -337,8 +341,9 @@ static bool arms_meet(const Nested *n, const Block *one, const Block *two)
 
 Reason check_diamond(const Nested *n, const Site *yes, const Site *no)
 {
-    Term which = condition_to(n, yes->outer, yes->inner);
-    Term a = condition_to(n, yes->inner, yes->rest), b = condition_to(n, no->inner, yes->rest);
+    Truth leaf[3];
+    Term which = condition_to(n, yes->outer, yes->inner, &leaf[0]);
+    Term a = condition_to(n, yes->inner, yes->rest, &leaf[1]), b = condition_to(n, no->inner, yes->rest, &leaf[2]);
     if (decides_loop(n, yes) || decides_loop(n, no))
         return REASON_LOOP;
     if (which.truth->leaves + a.truth->leaves + b.truth->leaves > TRUTH_LEAVES)

@@ -44,8 +44,8 @@ typedef struct Site {
     Block *outer, *inner, *other, *rest;
 } Site;
 
-/* When b goes to `to`. */
-Term condition_to(const Nested *n, const Block *b, const Block *to);
+/* When b goes to `to`. leaf: room for the term of a branch that stands for no other. */
+Term condition_to(const Nested *n, const Block *b, const Block *to, Truth *leaf);
 /* Whether b's branch depends on reg. */
 bool decides(const Nested *n, const Block *b, RegId reg);
 

@@ -11,7 +11,7 @@
 #undef BEFORE
 
 static const PhaseInfo phase_row[] = {
-#define PHASE(function, name, level, needs, keeps, purpose, place) {function, name, level, needs, keeps, purpose, place},
+#define PHASE(function, name, level, needs, asks, keeps, purpose, place) {function, name, level, needs, asks, keeps, purpose, place},
 #define BEFORE(...)
 #include "pipeline/pipeline.def"
 #undef PHASE

@@ -11,7 +11,7 @@ typedef struct PhaseInfo {
     Phase *run;
     const char *name;
     u32 level;        /* lowest -O at which it runs */
-    u32 needs, keeps; /* AnalysisBits */
+    u32 needs, asks, keeps; /* AnalysisBits: see pipeline.def */
     const char *purpose, *place;
 } PhaseInfo;
 

@@ -165,7 +165,7 @@ typedef enum Outcome {
 
 static Outcome run_phase(Runner *runner, const PhaseInfo *phase, Function *fn, Analyses *an)
 {
-    analyses_make_room(an, phase->needs);
+    analyses_make_room(an, phase->needs | phase->asks);
     require(runner, an, phase->needs);
     Arena scratch = {0};
     PhaseRun run = {
