@@ -6,17 +6,11 @@
 #include "base/arena.h"
 #include "base/intern.h"
 
-enum { SLOTS_MIN = 8, SLOTS_FEW = 512 }; /* few: they grow by four, since moving costs more than they take */
+enum { SLOTS_MIN = 32, SLOTS_FEW = 512 }; /* few: they grow by four, since moving costs more than they take */
 
-/* FNV-1a over eight bytes, lowest first on every machine. Zeros on top only multiply, which is done at once. */
 static u32 home(const FnvMap *map, u64 key)
 {
-    static const u32 power[] = {/* of the prime */
-        1, 0x01000193, 0x26027a69, 0x3ee6b34b, 0x502c3f11, 0x46a747c3, 0xfc55f7f9, 0x34555cfb, 0x5d615f21};
-    u32 hash = FNV1A_BASIS, zeros = 8;
-    for (; key; key >>= 8, zeros--)
-        hash = fnv1a_byte(hash, (u8)key);
-    return hash * power[zeros] & map->mask;
+    return fnv1a_u32(fnv1a_u32(FNV1A_BASIS, (u32)key), (u32)(key >> 32)) & map->mask;
 }
 
 /* The key's slot, or the free one where it belongs. The map has slots. */
@@ -71,28 +65,6 @@ u64 *fnvmap_at(FnvMap *map, u64 key)
     return &map->slot[i].value;
 }
 
-bool fnvmap_remove(FnvMap *map, u64 key)
-{
-    if (!map->count)
-        return false;
-    u32 hole = find_slot(map, key);
-    if (!map->used[hole])
-        return false;
-
-    /* An entry further on in the run moves into the hole unless its home lies behind the hole: then a search
-     * for it would never have passed the hole. */
-    for (u32 i = (hole + 1) & map->mask; map->used[i]; i = (i + 1) & map->mask) {
-        u32 from_home = (i - home(map, map->slot[i].key)) & map->mask;
-        if (from_home >= ((i - hole) & map->mask)) {
-            map->slot[hole] = map->slot[i];
-            hole = i;
-        }
-    }
-    map->used[hole] = 0;
-    map->count--;
-    return true;
-}
-
 void fnvmap_clear(FnvMap *map)
 {
     if (map->used)
@@ -105,16 +77,4 @@ void fnvmap_free(FnvMap *map)
     free(map->slot);
     free(map->used);
     *map = (FnvMap){0};
-}
-
-bool fnvmap_next(const FnvMap *map, u32 *cursor, FnvEntry *entry)
-{
-    for (u32 i = *cursor; map->slot && i <= map->mask; i++) {
-        if (map->used[i]) {
-            *entry = map->slot[i];
-            *cursor = i + 1;
-            return true;
-        }
-    }
-    return false;
 }

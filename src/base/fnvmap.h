@@ -1,5 +1,5 @@
-/* Hash map from u64 to u64: FNV-1a over the key's eight bytes, open addressing with linear probing and
- * backward-shift deletion, growth at 7/8 load. A zeroed FnvMap is an empty map. */
+/* Hash map from u64 to u64: FNV-1a over the key's eight bytes, open addressing with linear probing, growth at 7/8 load.
+ * A zeroed FnvMap is an empty map. */
 #ifndef PTXOPT_BASE_FNVMAP_H
 #define PTXOPT_BASE_FNVMAP_H
 
@@ -15,15 +15,11 @@ typedef struct FnvMap {
     u32 count, mask;
 } FnvMap;
 
-/* The value's place, or NULL when the key is absent. Valid until the next insertion or removal. */
+/* The value's place, or NULL when the key is absent. Valid until the next insertion. */
 u64 *fnvmap_find(const FnvMap *map, u64 key);
 /* The value's place, made (as 0) when the key was absent. */
 u64 *fnvmap_at(FnvMap *map, u64 key);
-bool fnvmap_remove(FnvMap *map, u64 key); /* whether it was there */
 void fnvmap_clear(FnvMap *map);
 void fnvmap_free(FnvMap *map);
-
-/* for (u32 i = 0; fnvmap_next(map, &i, &entry);) visits every entry once, in no order; no changes meanwhile. */
-bool fnvmap_next(const FnvMap *map, u32 *cursor, FnvEntry *entry);
 
 #endif

@@ -66,6 +66,13 @@ static inline bool same_bytes(const char *a, const char *b, u32 len)
 
 static inline u32 fnv1a_byte(u32 hash, u8 byte) { return (hash ^ byte) * 16777619u; }
 
+/* The number's four bytes, lowest first on every machine. */
+static inline u32 fnv1a_u32(u32 hash, u32 number)
+{
+    hash = fnv1a_byte(fnv1a_byte(hash, (u8)number), (u8)(number >> 8));
+    return fnv1a_byte(fnv1a_byte(hash, (u8)(number >> 16)), (u8)(number >> 24));
+}
+
 static inline u32 fnv1a(const void *bytes, size_t len)
 {
     const u8 *p = bytes;

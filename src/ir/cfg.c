@@ -1,5 +1,5 @@
-/* Edge maps. Lists of one function live in one arena; a list that grows leaves its old place unused. Every edge stands
- * in two lists and knows its place in the other one. */
+/* Edge maps. Lists of one function live in one arena; the place that a list leaves when it grows or runs empty is given to
+ * the next list of its size. Every edge stands in two lists and knows its place in the other one. */
 #include "ir/cfg.h"
 
 #include <stdlib.h>
@@ -7,111 +7,162 @@
 
 /* ---- ways out of a block, from its instructions ---------------------------------------------------------------- */
 
-u32 block_ways(const Block *b)
+/* Ids of the blocks that b's terminator names, in order. */
+static const u32 *branch_targets(const Block *b, u32 *count)
 {
     const Instr *end = block_terminator(b);
-    u32 ways = b->fall ? 1 : 0;
+    *count = 0;
     if (!end || !op_has(end->op, OPF_BRANCH))
-        return ways;
-    const Table *table = branch_table(end);
-    if (table)
-        return ways + table->targets.n;
-    return ways + (branch_target(end) ? 1 : 0);
+        return NULL;
+    for_each_operand(o, (Instr *)end) {
+        const Table *table = o->kind == OPND_TABLE ? &b->fn->tables.v[o->id] : NULL;
+        if (o->kind != OPND_LABEL && !table)
+            continue;
+        *count = table ? table->targets.n : 1;
+        return table ? table->targets.v : &o->id;
+    }
+    return NULL;
+}
+
+u32 block_ways(const Block *b)
+{
+    u32 named;
+    branch_targets(b, &named);
+    return named + (b->fall ? 1 : 0);
 }
 
 Block *block_way(const Block *b, u32 way)
 {
-    const Instr *end = block_terminator(b);
-    if (!end || !op_has(end->op, OPF_BRANCH))
-        return b->fall;
-    const Table *table = branch_table(end);
-    if (table)
-        return way < table->targets.n ? fn_block(b->fn, table->targets.v[way]) : b->fall;
-    Block *taken = branch_target(end);
-    return taken && way == 0 ? taken : b->fall;
+    u32 named;
+    const u32 *target = branch_targets(b, &named);
+    return way < named ? fn_block(b->fn, target[way]) : b->fall;
 }
 
 /* ---- lists ----------------------------------------------------------------------------------------------------- */
 
-static CfgList list_of(const Cfg *cfg, const FnvMap *map, const Block *b)
+/* A list where it stands. A block without edges has none. */
+struct EdgeList {
+    u32 block;            /* id of the block that has the list */
+    u32 n : 27, size : 5; /* edges; there is room for 1 << size */
+    CfgEdge v[];
+};
+
+static EdgeList *list_of(const FnvTable *lists, const Block *b) { return fnvtable_find(lists, b->id); }
+
+/* A place that no list has leads to the next one of its size. */
+static EdgeList **next_free(EdgeList *place) { return (EdgeList **)(void *)place->v; }
+
+static void list_free(Cfg *cfg, EdgeList *list)
 {
-    const u64 *index = fnvmap_find(map, b->id);
-    return index ? cfg->lists.v[*index] : (CfgList){0};
+    *next_free(list) = cfg->free[list->size];
+    cfg->free[list->size] = list;
 }
 
-/* The block's list, made if it has none. Valid until the next list is made. */
-static CfgList *list_at(Cfg *cfg, FnvMap *map, const Block *b)
+static EdgeList *list_new(Cfg *cfg, const Block *b, u32 edges)
 {
-    u64 *index = fnvmap_find(map, b->id);
-    if (index)
-        return &cfg->lists.v[*index];
-    *fnvmap_at(map, b->id) = cfg->lists.n;
-    vec_push(&cfg->lists, (CfgList){0});
-    return &vec_last(&cfg->lists);
+    u32 size = 0;
+    while (size < CFG_LIST_SIZES && 1u << size < edges)
+        size++;
+    EdgeList *list = size < CFG_LIST_SIZES ? cfg->free[size] : NULL;
+    if (list)
+        cfg->free[size] = *next_free(list);
+    else /* more edges than can be counted are more than there is memory for */
+        list = arena_alloc_raw(&cfg->arena, size < CFG_LIST_SIZES ? sizeof *list + (sizeof *list->v << size) : SIZE_MAX);
+    list->block = b->id;
+    list->n = 0;
+    list->size = size;
+    return list;
 }
 
-/* Makes the block's list, with room for so many edges. */
-static void list_new(Cfg *cfg, FnvMap *map, const Block *b, u32 room)
+/* The block's list, made with room for so many edges if it has none. */
+static EdgeList *list_at(Cfg *cfg, FnvTable *lists, const Block *b, u32 edges)
 {
-    CfgList *list = list_at(cfg, map, b);
-    *list = (CfgList){.v = arena_alloc_raw(&cfg->arena, room * sizeof *list->v), .cap = room};
+    void **slot = fnvtable_at(lists, b->id);
+    if (!*slot)
+        *slot = list_new(cfg, b, edges);
+    return *slot;
 }
 
-static CfgEdge *list_find(const CfgList *list, const Block *b)
+/* The block's list, with room for one edge more. */
+static EdgeList *list_for_one_more(Cfg *cfg, FnvTable *lists, const Block *b)
 {
-    for (u32 k = list->n; k-- > 0;)
-        if (list->v[k].block == b)
-            return &list->v[k];
-    return NULL;
+    EdgeList *list = list_at(cfg, lists, b, 1);
+    if (list->n < 1u << list->size)
+        return list;
+    EdgeList *larger = list_new(cfg, b, list->n + 1);
+    larger->n = list->n;
+    memcpy(larger->v, list->v, list->n * sizeof *list->v);
+    *fnvtable_at(lists, b->id) = larger;
+    list_free(cfg, list);
+    return larger;
 }
 
-static void list_push(Cfg *cfg, CfgList *list, CfgEdge edge)
+static void list_drop_if_empty(Cfg *cfg, FnvTable *lists, EdgeList *list)
 {
-    if (list->n == list->cap) {
-        list->cap = list->cap ? list->cap * 2 : 1;
-        CfgEdge *moved = arena_alloc_raw(&cfg->arena, list->cap * sizeof *moved);
-        if (list->n)
-            memcpy(moved, list->v, list->n * sizeof *moved);
-        list->v = moved;
-    }
-    list->v[list->n++] = edge;
+    if (list->n)
+        return;
+    fnvtable_remove(lists, list->block);
+    list_free(cfg, list);
 }
 
 /* ---- edges: both ends at once ---------------------------------------------------------------------------------- */
 
 /* One edge seen from both ends. `forth` is NULL when there is none. Valid until an edge of either block changes. */
 typedef struct EdgePair {
-    CfgList *succs, *preds;
+    EdgeList *succs, *preds;
     CfgEdge *forth, *back;
 } EdgePair;
 
-/* Looks in the shorter list and follows the twin, so that a block with very many predecessors costs nothing. */
-static EdgePair edge_find(Cfg *cfg, Block *from, Block *to)
+static CfgEdge *edge_to(const EdgeList *list, const Block *b)
 {
-    EdgePair e = {0};
-    list_at(cfg, &cfg->pred, to); /* making a list moves the others: both exist from here on */
-    e.succs = list_at(cfg, &cfg->succ, from);
-    e.preds = list_at(cfg, &cfg->pred, to);
-    if (e.succs->n <= e.preds->n) {
-        e.forth = list_find(e.succs, to);
-        e.back = e.forth ? &e.preds->v[e.forth->twin] : NULL;
+    for (u32 k = list->n; k-- > 0;)
+        if (list->v[k].block == b)
+            return (CfgEdge *)&list->v[k];
+    return NULL;
+}
+
+/* Looks in the shorter list and follows the twin, so that a block with very many predecessors costs nothing. */
+static EdgePair edge_between(EdgeList *succs, EdgeList *preds, const Block *from, const Block *to)
+{
+    EdgePair e = {.succs = succs, .preds = preds};
+    if (!succs || !preds)
+        return e;
+    if (succs->n <= preds->n) {
+        e.forth = edge_to(succs, to);
+        e.back = e.forth ? &preds->v[e.forth->twin] : NULL;
     } else {
-        e.back = list_find(e.preds, from);
-        e.forth = e.back ? &e.succs->v[e.back->twin] : NULL;
+        e.back = edge_to(preds, from);
+        e.forth = e.back ? &succs->v[e.back->twin] : NULL;
     }
     return e;
+}
+
+static EdgePair edge_find(const Cfg *cfg, const Block *from, const Block *to)
+{
+    return edge_between(list_of(&cfg->succ, from), list_of(&cfg->pred, to), from, to);
+}
+
+static void edge_add_ways(EdgePair e, u32 ways)
+{
+    e.forth->ways += ways;
+    e.back->ways += ways;
+}
+
+/* Both lists have room. */
+static void edge_push(EdgeList *succs, EdgeList *preds, Block *from, Block *to, u32 ways)
+{
+    u32 place = succs->n++, twin = preds->n++;
+    succs->v[place] = (CfgEdge){to, ways, twin};
+    preds->v[twin] = (CfgEdge){from, ways, place};
 }
 
 static void edge_add(Cfg *cfg, Block *from, Block *to, u32 ways)
 {
     EdgePair e = edge_find(cfg, from, to);
-    if (e.forth) {
-        e.forth->ways += ways;
-        e.back->ways += ways;
-    } else {
-        list_push(cfg, e.succs, (CfgEdge){to, ways, e.preds->n});
-        list_push(cfg, e.preds, (CfgEdge){from, ways, e.succs->n - 1});
-    }
+    if (e.forth)
+        edge_add_ways(e, ways);
+    else
+        edge_push(list_for_one_more(cfg, &cfg->succ, from), list_for_one_more(cfg, &cfg->pred, to), from, to, ways);
 }
 
 /* Successors keep their order; the last predecessor takes the free place. */
@@ -122,13 +173,15 @@ static void edge_remove(Cfg *cfg, EdgePair e)
     memmove(e.forth, e.forth + 1, (e.succs->n - at) * sizeof *e.forth);
     for (u32 k = at; k < e.succs->n; k++) {
         CfgEdge *moved = &e.succs->v[k];
-        list_at(cfg, &cfg->pred, moved->block)->v[moved->twin].twin = k;
+        list_of(&cfg->pred, moved->block)->v[moved->twin].twin = k;
     }
     CfgEdge last = e.preds->v[--e.preds->n];
     if (hole < e.preds->n) {
         e.preds->v[hole] = last;
-        list_at(cfg, &cfg->succ, last.block)->v[last.twin].twin = hole;
+        list_of(&cfg->succ, last.block)->v[last.twin].twin = hole;
     }
+    list_drop_if_empty(cfg, &cfg->succ, e.succs);
+    list_drop_if_empty(cfg, &cfg->pred, e.preds);
 }
 
 static void edge_drop_ways(Cfg *cfg, EdgePair e, u32 ways)
@@ -141,22 +194,19 @@ static void edge_drop_ways(Cfg *cfg, EdgePair e, u32 ways)
 
 /* ---- interface ------------------------------------------------------------------------------------------------- */
 
-/* Room for the edges that there will be: most blocks have one or two, and lists that grow would leave their old places. */
-static void make_lists(Cfg *cfg, const Function *fn)
+/* How many ways lead into each block, by its id; makes room for a list of every block that will have one. */
+static u32 *count_ways(Cfg *cfg, const Function *fn)
 {
-    u32 *ways_in = mem_zalloc(sizeof(u32) * (size_t)fn->blocks.n);
-    for_each_block(b, fn)
-        for (u32 k = 0, ways = block_ways(b); k < ways; k++)
-            ways_in[block_way(b, k)->id]++;
-    vec_reserve(&cfg->lists, 2 * fn->blocks.n);
+    u32 *ways_in = mem_zalloc(sizeof(u32) * (size_t)fn->blocks.n), with_succs = 0, with_preds = 0;
     for_each_block(b, fn) {
-        u32 ways_out = block_ways(b);
-        if (ways_out)
-            list_new(cfg, &cfg->succ, b, ways_out);
-        if (ways_in[b->id])
-            list_new(cfg, &cfg->pred, b, ways_in[b->id]);
+        u32 ways = block_ways(b);
+        with_succs += ways > 0;
+        for (u32 k = 0; k < ways; k++)
+            with_preds += ways_in[block_way(b, k)->id]++ == 0;
     }
-    free(ways_in);
+    fnvtable_reserve(&cfg->succ, with_succs);
+    fnvtable_reserve(&cfg->pred, with_preds);
+    return ways_in;
 }
 
 void cfg_build(Function *fn)
@@ -164,12 +214,20 @@ void cfg_build(Function *fn)
     if (fn->cfg)
         return;
     Cfg *cfg = mem_zalloc(sizeof *cfg);
-    make_lists(cfg, fn);
+    u32 *ways_in = count_ways(cfg, fn);
     for_each_block(b, fn) {
         u32 ways = block_ways(b);
-        for (u32 k = 0; k < ways; k++)
-            edge_add(cfg, b, block_way(b, k), 1);
+        EdgeList *succs = ways ? list_at(cfg, &cfg->succ, b, ways) : NULL;
+        for (u32 k = 0; k < ways; k++) {
+            Block *to = block_way(b, k);
+            EdgePair e = edge_between(succs, list_at(cfg, &cfg->pred, to, ways_in[to->id]), b, to);
+            if (e.forth)
+                edge_add_ways(e, 1);
+            else
+                edge_push(e.succs, e.preds, b, to, 1);
+        }
     }
+    free(ways_in);
     fn->cfg = cfg;
 }
 
@@ -178,9 +236,8 @@ void cfg_free(Function *fn)
     Cfg *cfg = fn->cfg;
     if (!cfg)
         return;
-    fnvmap_free(&cfg->succ);
-    fnvmap_free(&cfg->pred);
-    vec_free(&cfg->lists);
+    fnvtable_free(&cfg->succ);
+    fnvtable_free(&cfg->pred);
     arena_free(&cfg->arena);
     free(cfg);
     fn->cfg = NULL;
@@ -200,8 +257,10 @@ void cfg_redirect(Cfg *cfg, Block *from, Block *old_to, Block *new_to)
     edge_add(cfg, from, new_to, ways);
 }
 
-CfgList cfg_succs(const Function *fn, const Block *b) { return list_of(fn->cfg, &fn->cfg->succ, b); }
-CfgList cfg_preds(const Function *fn, const Block *b) { return list_of(fn->cfg, &fn->cfg->pred, b); }
+static CfgList list_read(EdgeList *list) { return list ? (CfgList){list->v, list->n} : (CfgList){0}; }
+
+CfgList cfg_succs(const Function *fn, const Block *b) { return list_read(list_of(&fn->cfg->succ, b)); }
+CfgList cfg_preds(const Function *fn, const Block *b) { return list_read(list_of(&fn->cfg->pred, b)); }
 u32 cfg_pred_count(const Function *fn, const Block *b) { return cfg_preds(fn, b).n; }
 
 Block *cfg_single_pred(const Function *fn, const Block *b)
@@ -235,7 +294,7 @@ static const char *verify_block(const Function *fn, const Block *b, Arena *arena
     CfgList succs = cfg_succs(fn, b), preds = cfg_preds(fn, b);
     u32 ways = block_ways(b), counted = 0;
     for (u32 k = 0; k < ways; k++)
-        if (!list_find(&succs, block_way(b, k)))
+        if (!edge_find(fn->cfg, b, block_way(b, k)).forth)
             return arena_printf(arena, "block %u: the edge to block %u is missing", b->id, block_way(b, k)->id);
     for (u32 k = 0; k < succs.n; k++) {
         CfgList back = cfg_preds(fn, succs.v[k].block);

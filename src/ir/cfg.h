@@ -7,7 +7,7 @@
 #ifndef PTXOPT_IR_CFG_H
 #define PTXOPT_IR_CFG_H
 
-#include "base/fnvmap.h"
+#include "base/fnvtable.h"
 #include "ir/ir.h"
 
 typedef struct CfgEdge {
@@ -18,13 +18,16 @@ typedef struct CfgEdge {
 
 typedef struct CfgList {
     CfgEdge *v;
-    u32 n, cap;
+    u32 n;
 } CfgList;
 
+typedef struct EdgeList EdgeList; /* a CfgList and its memory */
+enum { CFG_LIST_SIZES = 27 };     /* one edge, two, four, ... */
+
 struct Cfg {
-    FnvMap succ, pred; /* block id -> index into lists */
-    VEC(CfgList) lists;
-    Arena arena; /* the lists' memory */
+    FnvTable succ, pred; /* EdgeList of each block that has edges */
+    Arena arena;         /* the lists' memory */
+    EdgeList *free[CFG_LIST_SIZES]; /* places that no list has, by size */
 };
 
 /* The ways out of a block as its instructions have them: branch target or table entries in order, then `fall`. */

@@ -1,5 +1,6 @@
 /* Well-formedness of a function between phases: links both ways, operands in range, names visible, control flow stated
  * in one way only. Answers the first thing that is wrong. */
+#include "base/fnvmap.h"
 #include "ir/cfg.h"
 #include "ir/scopes.h"
 

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/bitset.h"
 #include "base/fnvmap.h"
+#include "base/fnvtable.h"
 #include "base/intern.h"
 #include "base/vec.h"
 
@@ -236,11 +237,7 @@ static void fnvmap_empty_has_nothing(void **state)
 {
     (void)state;
     FnvMap map = {0};
-    FnvEntry entry;
-    u32 cursor = 0;
     assert_null(fnvmap_find(&map, 0));
-    assert_false(fnvmap_remove(&map, 0));
-    assert_false(fnvmap_next(&map, &cursor, &entry));
     fnvmap_clear(&map);
     fnvmap_free(&map);
 }
@@ -251,7 +248,7 @@ static u64 next_random(u64 *state)
     return *state >> 33;
 }
 
-/* Random insertions and removals over few keys, beside an array that says what must be there. */
+/* Random insertions and now and then a clearance, beside an array that says what must be there. */
 static void fnvmap_agrees_with_an_array(void **state)
 {
     (void)state;
@@ -262,36 +259,80 @@ static void fnvmap_agrees_with_an_array(void **state)
     FnvMap map = {0};
     for (u32 step = 0; step < 200000; step++) {
         u32 k = (u32)(next_random(&seed) % KEYS);
-        u64 key = (u64)k << 32 | (k * 7 % 3);
-        if (next_random(&seed) % 2) {
-            u64 *value = fnvmap_at(&map, key);
-            assert_int_equal(*value, present[k] ? expected[k] : 0);
-            *value = expected[k] = step + 1;
-            count += !present[k];
-            present[k] = true;
-        } else {
-            assert_int_equal(fnvmap_remove(&map, key), present[k]);
-            count -= present[k];
-            present[k] = false;
-        }
+        u64 *value = fnvmap_at(&map, (u64)k << 32 | (k * 7 % 3));
+        assert_int_equal(*value, present[k] ? expected[k] : 0);
+        *value = expected[k] = step + 1;
+        count += !present[k];
+        present[k] = true;
         assert_int_equal(map.count, count);
         k = (u32)(next_random(&seed) % KEYS);
-        u64 *value = fnvmap_find(&map, (u64)k << 32 | (k * 7 % 3));
+        value = fnvmap_find(&map, (u64)k << 32 | (k * 7 % 3));
         assert_int_equal(value != NULL, present[k]);
         assert_true(!value || *value == expected[k]);
+        if (step % 700 == 0) {
+            fnvmap_clear(&map);
+            memset(present, 0, sizeof present);
+            count = 0;
+        }
     }
-
-    u32 visited = 0;
-    FnvEntry entry;
-    for (u32 i = 0; fnvmap_next(&map, &i, &entry); visited++) {
-        assert_true(present[entry.key >> 32]);
-        assert_int_equal(entry.value, expected[entry.key >> 32]);
-    }
-    assert_int_equal(visited, count);
-    fnvmap_clear(&map);
-    assert_null(fnvmap_find(&map, (u64)1 << 32 | 1));
-    assert_int_equal(*fnvmap_at(&map, 5), 0);
     fnvmap_free(&map);
+}
+
+typedef struct Keyed {
+    u32 key;
+} Keyed;
+
+/* Random insertions and removals over few keys: what is in the table is what `present` says. */
+static void fnvtable_agrees_with_an_array(void **state)
+{
+    (void)state;
+    enum { KEYS = 500 };
+    Keyed object[KEYS];
+    u64 seed = 1;
+    bool present[KEYS] = {0};
+    u32 count = 0;
+    FnvTable table = {0};
+    assert_null(fnvtable_find(&table, 0));
+    for (u32 k = 0; k < KEYS; k++)
+        object[k].key = k << 16 ^ k * 77;
+    for (u32 step = 0; step < 200000; step++) {
+        u32 k = (u32)(next_random(&seed) % KEYS);
+        if (next_random(&seed) % 2) {
+            void **slot = fnvtable_at(&table, object[k].key);
+            assert_ptr_equal(*slot, present[k] ? &object[k] : NULL);
+            *slot = &object[k];
+            count += !present[k];
+            present[k] = true;
+        } else if (present[k]) {
+            fnvtable_remove(&table, object[k].key);
+            count--;
+            present[k] = false;
+        }
+        assert_int_equal(table.count, count);
+        k = (u32)(next_random(&seed) % KEYS);
+        assert_ptr_equal(fnvtable_find(&table, object[k].key), present[k] ? &object[k] : NULL);
+    }
+    fnvtable_free(&table);
+    assert_null(fnvtable_find(&table, object[0].key));
+}
+
+static void fnvtable_keeps_the_slots_that_were_reserved(void **state)
+{
+    (void)state;
+    enum { KEYS = 1000 };
+    Keyed object[KEYS];
+    FnvTable table = {0};
+    fnvtable_reserve(&table, KEYS);
+    void **slots = table.slot;
+    for (u32 k = 0; k < KEYS; k++) {
+        object[k].key = k;
+        *fnvtable_at(&table, k) = &object[k];
+    }
+    assert_ptr_equal(table.slot, slots);
+    fnvtable_reserve(&table, 2 * KEYS);
+    for (u32 k = 0; k < KEYS; k++)
+        assert_ptr_equal(fnvtable_find(&table, k), &object[k]);
+    fnvtable_free(&table);
 }
 
 int main(void)
@@ -310,6 +351,8 @@ int main(void)
         cmocka_unit_test(intern_compares_every_byte),
         cmocka_unit_test(fnvmap_empty_has_nothing),
         cmocka_unit_test(fnvmap_agrees_with_an_array),
+        cmocka_unit_test(fnvtable_agrees_with_an_array),
+        cmocka_unit_test(fnvtable_keeps_the_slots_that_were_reserved),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

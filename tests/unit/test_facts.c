@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/fnvmap.h"
 #include "ptx_run.h"
 
 typedef struct Fixture {

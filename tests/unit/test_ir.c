@@ -142,6 +142,30 @@ static void both_edge_maps_agree_after_any_change(void **state)
     arena_free(&arena);
 }
 
+static void edges_that_come_and_go_take_no_more_memory(void **state)
+{
+    (void)state;
+    Arena arena = {0};
+    Module *m = module_new(&arena, "test.ptx", (Str){"", 0});
+    Function *fn = function_new(m, intern_cstr(&m->names, "f"));
+    u64 reserved = 0;
+    for (u32 k = 0; k < NODES; k++)
+        block_append_layout(fn, block_new(fn, 0));
+    cfg_build(fn);
+    for (u32 round = 0; round < 200; round++) {
+        for (u32 k = 0; k < NODES; k++)
+            cfg_add_edge(fn->cfg, fn_block(fn, round % NODES), fn_block(fn, k));
+        for (u32 k = 0; k < NODES; k++)
+            cfg_remove_edge(fn->cfg, fn_block(fn, round % NODES), fn_block(fn, k));
+        if (round == 0)
+            reserved = fn->cfg->arena.reserved;
+    }
+    assert_int_equal(fn->cfg->arena.reserved, reserved);
+    assert_int_equal(fn->cfg->succ.count + fn->cfg->pred.count, 0);
+    module_free(m);
+    arena_free(&arena);
+}
+
 /* ---- fresh names ----------------------------------------------------------------------------------------------- */
 
 static void new_registers_are_declared_once_per_type(void **state)
@@ -328,6 +352,7 @@ int main(void)
         cmocka_unit_test(operands_are_found_and_have_roles),
         cmocka_unit_test(branches_answer_where_they_go),
         cmocka_unit_test(both_edge_maps_agree_after_any_change),
+        cmocka_unit_test(edges_that_come_and_go_take_no_more_memory),
         cmocka_unit_test(new_registers_are_declared_once_per_type),
         cmocka_unit_test(fresh_names_avoid_every_word_of_the_text),
         cmocka_unit_test(instructions_print_from_operands),

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analysis/analyses.h"
+#include "base/fnvmap.h"
 #include "ptx_run.h"
 
 typedef struct Fixture {

@@ -1,0 +1,38 @@
+/* Hash table of objects whose first member is their key, a u32: FNV-1a over the key's four bytes, open addressing with
+ * linear probing and backward-shift deletion, growth at 7/8 load. A slot is a pointer, less than half of what FnvMap's takes.
+ * A zeroed FnvTable is empty. */
+#ifndef PTXOPT_BASE_FNVTABLE_H
+#define PTXOPT_BASE_FNVTABLE_H
+
+#include "base/intern.h"
+
+typedef struct FnvTable {
+    void **slot; /* NULL: free */
+    u32 count, mask;
+} FnvTable;
+
+/* Room for so many objects in all. */
+void fnvtable_reserve(FnvTable *table, u32 count);
+/* The key's slot. Where it holds NULL, the caller puts an object with this key there at once. */
+void **fnvtable_at(FnvTable *table, u32 key);
+void fnvtable_remove(FnvTable *table, u32 key); /* an object with this key is there */
+void fnvtable_free(FnvTable *table);            /* the objects are the caller's */
+
+static inline u32 fnvtable_home(const FnvTable *table, u32 key) { return fnv1a_u32(FNV1A_BASIS, key) & table->mask; }
+
+/* Where the key's object stands, or belongs. The table has slots. */
+static inline u32 fnvtable_search(const FnvTable *table, u32 key)
+{
+    u32 i = fnvtable_home(table, key);
+    while (table->slot[i] && *(const u32 *)table->slot[i] != key)
+        i = (i + 1) & table->mask;
+    return i;
+}
+
+/* The object with this key, or NULL. */
+static inline void *fnvtable_find(const FnvTable *table, u32 key)
+{
+    return table->slot ? table->slot[fnvtable_search(table, key)] : NULL;
+}
+
+#endif
