@@ -50,7 +50,7 @@ typedef struct LiveFinder {
     const Order *order;
     PerReg exposed; /* blocks that read the register before they kill it */
     PerReg killed;  /* blocks behind which its old value is gone */
-    u32 *kill_mark, *live_mark; /* by position: the register last marked there, plus 1 */
+    u32 *mark;        /* by position: the last register known to be live there, or killed, plus 1 */
     VecU32 found;     /* positions, register after register */
     VecU32 found_reg, found_end; /* the registers in turn, and where their positions end */
     VecU32 everywhere;
@@ -70,42 +70,41 @@ static void per_reg_group(PerReg *list, Arena *arena, u32 regs)
     vec_free(&list->places);
 }
 
-/* The marks hold, by register, the position + 1 of the block that last exposed or killed it. */
-typedef struct Marks {
-    u32 *exposed, *killed;
-} Marks;
+/* What is known of a register in the block at p: marks below EXPOSED(p) are from other blocks. */
+#define EXPOSED(p) (2 * (p) + 1)
+#define KILLED(p) (2 * (p) + 2)
 
-static void expose(LiveFinder *f, const Marks *marks, RegId reg, u32 p)
+static inline void expose(LiveFinder *f, u32 *mark, RegId reg, u32 p)
 {
-    if (marks->killed[reg] == p + 1 || marks->exposed[reg] == p + 1)
+    if (mark[reg] >= EXPOSED(p))
         return;
-    marks->exposed[reg] = p + 1;
+    mark[reg] = EXPOSED(p);
     vec_push(&f->exposed.places, ((Place){reg, p}));
 }
 
-static void kill(LiveFinder *f, const Marks *marks, RegId reg, u32 p)
+static inline void kill(LiveFinder *f, u32 *mark, RegId reg, u32 p)
 {
-    if (marks->killed[reg] == p + 1)
+    if (mark[reg] == KILLED(p))
         return;
-    marks->killed[reg] = p + 1;
+    mark[reg] = KILLED(p);
     vec_push(&f->killed.places, ((Place){reg, p}));
 }
 
-/* Forwards through the block. */
-static void scan_block(LiveFinder *f, u32 p, const Marks *marks)
+/* Forwards through the block; `mark` is by register. */
+static void scan_block(LiveFinder *f, u32 p, u32 *mark)
 {
     const Block *b = f->order->rpo[p];
     for_each_instr(i, b) {
         for (RegWalk w = reg_walk(i); next_read(&w);)
-            expose(f, marks, w.reg, p);
+            expose(f, mark, w.reg, p);
         for (RegWalk w = reg_walk(i); !i->guard && next_write(&w);)
             if (w.kills)
-                kill(f, marks, w.reg, p);
+                kill(f, mark, w.reg, p);
     }
     if (!order_leaves_function(f->order, p))
         return;
     for (RegId r = 1; r < f->fn->regs.n && f->fn->regs.v[r].is_param; r++) /* they are declared first */
-        expose(f, marks, r, p);
+        expose(f, mark, r, p);
 }
 
 /* Most registers are written and read in one block only: nobody asks where these are killed. */
@@ -123,37 +122,35 @@ static void drop_unexposed(PerReg *killed, const Graph *exposed)
 static void scan_blocks(LiveFinder *f, Arena *scratch)
 {
     u32 regs = f->fn->regs.n;
-    u32 *marks = mem_zalloc(sizeof(u32) * 2 * (size_t)regs);
+    u32 *mark = mem_zalloc(sizeof(u32) * (size_t)regs);
     for (u32 p = 0; p < f->order->count; p++)
-        scan_block(f, p, &(Marks){marks, marks + regs});
-    free(marks);
+        scan_block(f, p, mark);
+    free(mark);
     per_reg_group(&f->exposed, scratch, regs);
     drop_unexposed(&f->killed, &f->exposed.by_reg);
     per_reg_group(&f->killed, scratch, regs);
 }
 
-static void mark_live(LiveFinder *f, RegId reg, u32 p)
-{
-    if (f->live_mark[p] == reg + 1)
-        return;
-    f->live_mark[p] = reg + 1;
-    vec_push(&f->found, p);
-}
-
-/* False when the result gets too large. */
+/* Backwards from where the register is exposed, up to where it is killed; false when the result gets too large. */
 static bool explore(LiveFinder *f, RegId reg, u64 limit)
 {
-    const Graph *pred = &f->order->pred;
-    u32 next = f->found.n;
-    for_each_edge(e, &f->killed.by_reg, reg)
-        f->kill_mark[f->killed.by_reg.to[e]] = reg + 1;
-    for_each_edge(e, &f->exposed.by_reg, reg)
-        mark_live(f, reg, f->exposed.by_reg.to[e]);
+    const Graph *pred = &f->order->pred, *killed = &f->killed.by_reg, *exposed = &f->exposed.by_reg;
+    u32 *mark = f->mark, next = f->found.n;
+    for_each_edge(e, killed, reg)
+        mark[killed->to[e]] = reg + 1;
+    for_each_edge(e, exposed, reg) {
+        mark[exposed->to[e]] = reg + 1;
+        vec_push(&f->found, exposed->to[e]);
+    }
     while (next < f->found.n) {
         u32 p = f->found.v[next++];
-        for_each_edge(e, pred, p)
-            if (f->kill_mark[pred->to[e]] != reg + 1)
-                mark_live(f, reg, pred->to[e]);
+        for_each_edge(e, pred, p) {
+            u32 from = pred->to[e];
+            if (mark[from] == reg + 1)
+                continue;
+            mark[from] = reg + 1;
+            vec_push(&f->found, from);
+        }
         if (f->found.n > limit)
             return false;
     }
@@ -180,29 +177,25 @@ static void explore_all(LiveFinder *f)
 /* From positions by register to registers by block. */
 static void transpose(const LiveFinder *f, Arena *arena, Live *l)
 {
-    const Order *order = f->order;
-    l->start = arena_array(arena, u32, (size_t)l->blocks + 1);
-    l->regs = arena_array(arena, RegId, f->found.n);
+    Block **rpo = f->order->rpo;
+    const u32 *found = f->found.v;
+    l->start = arena_array(arena, u32, (size_t)l->blocks + 2);
+    l->regs = arena_alloc_raw(arena, sizeof(RegId) * (size_t)f->found.n);
+    u32 *next = l->start + 1; /* filling moves it from where a block's registers begin to where they end */
     for (u32 k = 0; k < f->found.n; k++)
-        l->start[order->rpo[f->found.v[k]]->id + 1]++;
+        next[rpo[found[k]]->id + 1]++;
     for (u32 id = 0; id < l->blocks; id++)
-        l->start[id + 1] += l->start[id];
-    u32 *place = mem_alloc(sizeof(u32) * (size_t)l->blocks);
-    memcpy(place, l->start, sizeof(u32) * (size_t)l->blocks);
-    for (u32 k = 0, r = 0; k < f->found.n; k++) {
-        while (k == f->found_end.v[r])
-            r++;
-        l->regs[place[order->rpo[f->found.v[k]]->id]++] = f->found_reg.v[r];
-    }
-    free(place);
+        next[id + 1] += next[id];
+    for (u32 r = 0, k = 0; r < f->found_reg.n; r++)
+        for (; k < f->found_end.v[r]; k++)
+            l->regs[next[rpo[found[k]]->id]++] = f->found_reg.v[r];
 }
 
 Live *live_compute(Arena *arena, const Function *fn, const Order *order)
 {
     Arena scratch = {0};
     LiveFinder f = {.fn = fn, .order = order};
-    f.kill_mark = arena_array(&scratch, u32, order->count);
-    f.live_mark = arena_array(&scratch, u32, order->count);
+    f.mark = arena_array(&scratch, u32, order->count);
     scan_blocks(&f, &scratch);
     explore_all(&f);
 
