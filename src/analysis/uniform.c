@@ -17,8 +17,8 @@ typedef struct Solver {
     Level level;
     BitSet *uniform, *branch; /* of the result, at this level */
     VecU32 work;              /* registers that have become divergent */
-    const Instr **reader;     /* instructions by register that they read: reader[readers.to[e]] */
-    Graph readers;
+    u32 *first_reader;        /* by register: those that read it are reader[first_reader[reg]] .. */
+    const Instr **reader;     /* .. reader[first_reader[reg + 1] - 1], in order */
     /* the flood from one branch, by position; marks hold the flood's number */
     u32 flood;
     u32 *mark, *join_mark, *label;
@@ -334,26 +334,23 @@ static void visit(Solver *s, const Instr *i)
 
 static void collect_readers(Solver *s, Arena *scratch)
 {
-    VEC(const Instr *) reader = {0};
-    VecU32 reg = {0}, place = {0};
+    u32 *next = arena_array(scratch, u32, (size_t)s->fn->regs.n + 2), readers = 0;
+    s->first_reader = next++; /* filling moves next[reg] from where the register's readers begin to where they end */
     for (u32 p = 0; p < s->order->count; p++)
         for_each_instr(i, s->order->rpo[p]) {
             bool reads = false;
-            for (RegWalk w = reg_walk(i); next_read(&w); reads = true) {
-                vec_push(&reg, w.reg);
-                vec_push(&place, reader.n);
-            }
-            if (reads)
-                vec_push(&reader, i);
+            for (RegWalk w = reg_walk(i); next_read(&w); reads = true)
+                next[w.reg + 1]++;
+            readers += reads;
         }
-    s->readers = graph_from_edges(scratch, s->fn->regs.n, reg.v, place.v, reg.n);
-    s->step_limit = FLOOD_LIMIT * ((u64)reader.n + s->order->count + s->order->succ.start[s->order->count]);
-    s->reader = arena_array(scratch, const Instr *, reader.n);
-    for (u32 k = 0; k < reader.n; k++)
-        s->reader[k] = reader.v[k];
-    vec_free(&reader);
-    vec_free(&reg);
-    vec_free(&place);
+    for (RegId reg = 0; reg < s->fn->regs.n; reg++)
+        next[reg + 1] += next[reg];
+    s->reader = arena_alloc_raw(scratch, sizeof *s->reader * (size_t)next[s->fn->regs.n]);
+    for (u32 p = 0; p < s->order->count; p++)
+        for_each_instr(i, s->order->rpo[p])
+            for (RegWalk w = reg_walk(i); next_read(&w);)
+                s->reader[next[w.reg]++] = i;
+    s->step_limit = FLOOD_LIMIT * ((u64)readers + s->order->count + s->order->succ.start[s->order->count]);
 }
 
 /* Of what the sets hold at first, what is uniform at the level stays. */
@@ -368,8 +365,8 @@ static void solve(Solver *s, Level level, BitSet *uniform, BitSet *branch)
             visit(s, i);
     while (s->work.n > 0) {
         RegId next = vec_pop(&s->work);
-        for_each_edge(e, &s->readers, next)
-            visit(s, s->reader[s->readers.to[e]]);
+        for (u32 k = s->first_reader[next]; k < s->first_reader[next + 1]; k++)
+            visit(s, s->reader[k]);
     }
 }
 
