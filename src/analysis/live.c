@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Live-in entries of a whole function (4 bytes each, 8 while they are computed): this many, and some for each block. */
+/* Live-in entries of a whole function (4 bytes each): this many, and some for each block. */
 enum { LIVE_LIMIT = 1 << 20, LIVE_LIMIT_PER_BLOCK = 8 };
 
 /* ---- instructions ---------------------------------------------------------------------------------------------- */
@@ -34,60 +34,59 @@ void live_step_back(BitSet *live, const Instr *i)
 
 /* ---- computation ----------------------------------------------------------------------------------------------- */
 
-/* Positions of blocks, grouped by register. */
+/* A block of one register's list. */
 typedef struct Place {
-    RegId reg;
     u32 position;
+    u32 next;          /* index into places, plus 1; 0: none */
 } Place;
 
-typedef struct PerReg {
-    VEC(Place) places;
-    Graph by_reg; /* an edge from a register to a position */
-} PerReg;
+/* What is live into a block, of up to GROUP registers. */
+typedef struct Found {
+    u64 set;           /* bit k: the register listed[first + k] */
+    u32 position, first;
+} Found;
+
+enum { GROUP = 64 };
 
 typedef struct LiveFinder {
     const Function *fn;
     const Order *order;
-    PerReg exposed; /* blocks that read the register before they kill it */
-    PerReg killed;  /* blocks behind which its old value is gone */
-    u32 *mark;        /* by position: the last register known to be live there, or killed, plus 1 */
-    VecU32 found;     /* positions, register after register */
-    VecU32 found_reg, found_end; /* the registers in turn, and where their positions end */
-    VecU32 everywhere;
+    VEC(Place) places;
+    u32 *exposed;      /* by register: the list of the blocks that read it before they kill it, like Place.next */
+    u32 *killed;       /* likewise: those behind which its old value is gone */
+    VecU32 listed;     /* registers that are live into some block, ascending */
+    VEC(Found) found;  /* group after group */
+    u64 entries;       /* bits set in there */
+    /* of the group, by position */
+    u64 *live, *kills;
+    BitSet pending;    /* backwards: blocks that have got something live that those before them do not know of */
+    u32 cursor;        /* none is pending below this one */
 } LiveFinder;
-
-static void per_reg_group(PerReg *list, Arena *arena, u32 regs)
-{
-    Graph g = {regs, arena_array(arena, u32, (size_t)regs + 2), arena_alloc_raw(arena, sizeof(u32) * (size_t)list->places.n)};
-    u32 *next = g.start + 1; /* filling moves it from where a register's places begin to where they end */
-    for (u32 k = 0; k < list->places.n; k++)
-        next[list->places.v[k].reg + 1]++;
-    for (u32 reg = 0; reg < regs; reg++)
-        next[reg + 1] += next[reg];
-    for (u32 k = 0; k < list->places.n; k++)
-        g.to[next[list->places.v[k].reg]++] = list->places.v[k].position;
-    list->by_reg = g;
-    vec_free(&list->places);
-}
 
 /* What is known of a register in the block at p: marks below EXPOSED(p) are from other blocks. */
 #define EXPOSED(p) (2 * (p) + 1)
 #define KILLED(p) (2 * (p) + 2)
 
-static inline void expose(LiveFinder *f, u32 *mark, RegId reg, u32 p)
+static inline void add_place(LiveFinder *f, u32 *list, u32 p)
+{
+    vec_push(&f->places, ((Place){p, *list}));
+    *list = f->places.n;
+}
+
+static void expose(LiveFinder *f, u32 *mark, RegId reg, u32 p)
 {
     if (mark[reg] >= EXPOSED(p))
         return;
     mark[reg] = EXPOSED(p);
-    vec_push(&f->exposed.places, ((Place){reg, p}));
+    add_place(f, &f->exposed[reg], p);
 }
 
-static inline void kill(LiveFinder *f, u32 *mark, RegId reg, u32 p)
+static void kill(LiveFinder *f, u32 *mark, RegId reg, u32 p)
 {
     if (mark[reg] == KILLED(p))
         return;
     mark[reg] = KILLED(p);
-    vec_push(&f->killed.places, ((Place){reg, p}));
+    add_place(f, &f->killed[reg], p);
 }
 
 /* Forwards through the block; `mark` is by register. */
@@ -107,109 +106,138 @@ static void scan_block(LiveFinder *f, u32 p, u32 *mark)
         expose(f, mark, r, p);
 }
 
-/* Most registers are written and read in one block only: nobody asks where these are killed. */
-static void drop_unexposed(PerReg *killed, const Graph *exposed)
+static void scan_blocks(LiveFinder *f)
 {
-    u32 kept = 0;
-    for (u32 k = 0; k < killed->places.n; k++) {
-        Place place = killed->places.v[k];
-        killed->places.v[kept] = place;
-        kept += exposed->start[place.reg] != exposed->start[place.reg + 1];
-    }
-    killed->places.n = kept;
-}
-
-static void scan_blocks(LiveFinder *f, Arena *scratch)
-{
-    u32 regs = f->fn->regs.n;
-    u32 *mark = mem_zalloc(sizeof(u32) * (size_t)regs);
+    u32 *mark = mem_zalloc(sizeof(u32) * (size_t)f->fn->regs.n);
     for (u32 p = 0; p < f->order->count; p++)
         scan_block(f, p, mark);
     free(mark);
-    per_reg_group(&f->exposed, scratch, regs);
-    drop_unexposed(&f->killed, &f->exposed.by_reg);
-    per_reg_group(&f->killed, scratch, regs);
+    for (RegId reg = 0; reg < f->fn->regs.n; reg++)
+        if (f->exposed[reg])
+            vec_push(&f->listed, reg);
 }
 
-/* Backwards from where the register is exposed, up to where it is killed; false when the result gets too large. */
-static bool explore(LiveFinder *f, RegId reg, u64 limit)
+static inline void make_live(LiveFinder *f, u32 first, u32 p, u64 set)
 {
-    const Graph *pred = &f->order->pred, *killed = &f->killed.by_reg, *exposed = &f->exposed.by_reg;
-    u32 *mark = f->mark, next = f->found.n;
-    for_each_edge(e, killed, reg)
-        mark[killed->to[e]] = reg + 1;
-    for_each_edge(e, exposed, reg) {
-        mark[exposed->to[e]] = reg + 1;
-        vec_push(&f->found, exposed->to[e]);
-    }
-    while (next < f->found.n) {
-        u32 p = f->found.v[next++];
+    u32 backwards = f->order->count - 1 - p;
+    if (!f->live[p])
+        vec_push(&f->found, ((Found){0, p, first}));
+    f->live[p] |= set;
+    bitset_add(&f->pending, backwards);
+    if (backwards < f->cursor)
+        f->cursor = backwards;
+}
+
+/* Backwards from where registers are exposed, up to where they are killed. Mostly a block comes behind those that follow it. */
+static void spread_pending(LiveFinder *f, u32 first)
+{
+    const Graph *pred = &f->order->pred;
+    while ((f->cursor = bitset_next(&f->pending, f->cursor)) < f->order->count) {
+        u32 p = f->order->count - 1 - f->cursor;
+        bitset_del(&f->pending, f->cursor);
         for_each_edge(e, pred, p) {
             u32 from = pred->to[e];
-            if (mark[from] == reg + 1)
-                continue;
-            mark[from] = reg + 1;
-            vec_push(&f->found, from);
+            u64 fresh = f->live[p] & ~(f->kills[from] | f->live[from]);
+            if (fresh)
+                make_live(f, first, from, fresh);
         }
-        if (f->found.n > limit)
-            return false;
     }
-    return true;
 }
 
-static void explore_all(LiveFinder *f)
+/* Where up to GROUP registers, from listed[first] on, are live. */
+static void explore(LiveFinder *f, u32 first, u32 regs)
+{
+    u32 begin = f->found.n;
+    for (u32 k = 0; k < regs; k++) {
+        RegId reg = f->listed.v[first + k];
+        for (u32 at = f->killed[reg]; at; at = f->places.v[at - 1].next)
+            f->kills[f->places.v[at - 1].position] |= (u64)1 << k;
+        for (u32 at = f->exposed[reg]; at; at = f->places.v[at - 1].next)
+            make_live(f, first, f->places.v[at - 1].position, (u64)1 << k);
+    }
+    spread_pending(f, first);
+    for (u32 k = 0; k < regs; k++)
+        for (u32 at = f->killed[f->listed.v[first + k]]; at; at = f->places.v[at - 1].next)
+            f->kills[f->places.v[at - 1].position] = 0;
+    for (u32 n = begin; n < f->found.n; n++) {
+        Found *found = &f->found.v[n];
+        found->set = f->live[found->position];
+        f->live[found->position] = 0;
+        f->entries += (u32)__builtin_popcountll(found->set);
+    }
+}
+
+/* The result has become too large with the last group, whose entries begin here: takes out the register with which it did and
+ * those that follow. Answers how many registers of the group are left. */
+static u32 cut_group(LiveFinder *f, u32 begin, u64 limit)
+{
+    u32 count[GROUP] = {0}, regs = GROUP;
+    for (u32 n = begin; n < f->found.n; n++)
+        for (u64 set = f->found.v[n].set; set; set &= set - 1)
+            count[__builtin_ctzll(set)]++;
+    while (f->entries > limit)
+        f->entries -= count[--regs];
+    for (u32 n = begin; n < f->found.n; n++)
+        f->found.v[n].set &= ((u64)1 << regs) - 1;
+    return regs;
+}
+
+/* Answers how many of the listed registers have been looked at; the others count as live everywhere. */
+static u32 explore_all(LiveFinder *f)
 {
     u64 limit = LIVE_LIMIT + (u64)LIVE_LIMIT_PER_BLOCK * f->order->count;
-    for (RegId reg = 0; reg < f->fn->regs.n; reg++) {
-        u32 before = f->found.n;
-        if (f->exposed.by_reg.start[reg] == f->exposed.by_reg.start[reg + 1])
-            continue;
-        if (f->everywhere.n > 0 || !explore(f, reg, limit)) {
-            f->found.n = before;
-            vec_push(&f->everywhere, reg);
-            continue;
-        }
-        vec_push(&f->found_reg, reg);
-        vec_push(&f->found_end, f->found.n);
+    f->cursor = f->order->count;
+    for (u32 first = 0; first < f->listed.n; first += GROUP) {
+        u32 begin = f->found.n, left = f->listed.n - first;
+        explore(f, first, left < GROUP ? left : GROUP);
+        if (f->entries > limit)
+            return first + cut_group(f, begin, limit);
     }
+    return f->listed.n;
 }
 
-/* From positions by register to registers by block. */
-static void transpose(const LiveFinder *f, Arena *arena, Live *l)
+/* To lists by block. Groups come in order, so these are sorted. */
+static void list_by_block(const LiveFinder *f, Arena *arena, Live *l)
 {
     Block **rpo = f->order->rpo;
-    const u32 *found = f->found.v;
     l->start = arena_array(arena, u32, (size_t)l->blocks + 2);
-    l->regs = arena_alloc_raw(arena, sizeof(RegId) * (size_t)f->found.n);
+    l->regs = arena_alloc_raw(arena, sizeof(RegId) * f->entries);
     u32 *next = l->start + 1; /* filling moves it from where a block's registers begin to where they end */
-    for (u32 k = 0; k < f->found.n; k++)
-        next[rpo[found[k]]->id + 1]++;
+    for (u32 n = 0; n < f->found.n; n++)
+        next[rpo[f->found.v[n].position]->id + 1] += (u32)__builtin_popcountll(f->found.v[n].set);
     for (u32 id = 0; id < l->blocks; id++)
         next[id + 1] += next[id];
-    for (u32 r = 0, k = 0; r < f->found_reg.n; r++)
-        for (; k < f->found_end.v[r]; k++)
-            l->regs[next[rpo[found[k]]->id]++] = f->found_reg.v[r];
+    for (u32 n = 0; n < f->found.n; n++) {
+        const RegId *listed = f->listed.v + f->found.v[n].first;
+        u32 id = rpo[f->found.v[n].position]->id, at = next[id];
+        for (u64 set = f->found.v[n].set; set; set &= set - 1)
+            l->regs[at++] = listed[__builtin_ctzll(set)];
+        next[id] = at;
+    }
 }
 
 Live *live_compute(Arena *arena, const Function *fn, const Order *order)
 {
     Arena scratch = {0};
     LiveFinder f = {.fn = fn, .order = order};
-    f.mark = arena_array(&scratch, u32, order->count);
-    scan_blocks(&f, &scratch);
-    explore_all(&f);
+    f.exposed = arena_array(&scratch, u32, 2 * (size_t)fn->regs.n);
+    f.killed = f.exposed + fn->regs.n;
+    scan_blocks(&f);
+    f.live = arena_array(&scratch, u64, 2 * (size_t)order->count);
+    f.kills = f.live + order->count;
+    f.pending = bitset_new(&scratch, order->count);
+    u32 explored = explore_all(&f);
+    vec_free(&f.places);
+    arena_free(&scratch);
 
     Live *l = arena_new(arena, Live);
-    *l = (Live){.fn = fn, .blocks = fn->blocks.n, .everywhere_count = f.everywhere.n};
-    transpose(&f, arena, l);
-    l->everywhere = arena_array(arena, RegId, f.everywhere.n);
-    if (f.everywhere.n)
-        memcpy(l->everywhere, f.everywhere.v, sizeof(RegId) * f.everywhere.n);
+    *l = (Live){.fn = fn, .blocks = fn->blocks.n, .everywhere_count = f.listed.n - explored};
+    list_by_block(&f, arena, l);
+    l->everywhere = arena_array(arena, RegId, l->everywhere_count);
+    if (l->everywhere_count)
+        memcpy(l->everywhere, f.listed.v + explored, sizeof(RegId) * l->everywhere_count);
     vec_free(&f.found);
-    vec_free(&f.found_reg);
-    vec_free(&f.found_end);
-    vec_free(&f.everywhere);
-    arena_free(&scratch);
+    vec_free(&f.listed);
     return l;
 }
 
