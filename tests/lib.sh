@@ -52,6 +52,18 @@ skip_without_ptxas()
     [ -n "$PTXAS" ] || echo "skip $1: ptxas is not at hand"
 }
 
+# large_function SHAPE BLOCKS: a module of one function, of a shape that ptxbig knows; of `kernels`, what compilers made of the
+# examples, one after another. (Debug data cannot be there twice.)
+large_function()
+{
+    if [ "$1" = kernels ]; then
+        # shellcheck disable=SC2046 # names without blanks
+        "$BUILD/ptxbig" joined "$2" $(grep -L '^[[:space:]]*\.file' examples/*.nvcc.ptx examples/*.clang.ptx)
+    else
+        "$BUILD/ptxbig" function "$1" "$2"
+    fi
+}
+
 # each SCRIPT <LIST: runs `SCRIPT --case FILE` for every line, JOBS at once. A case prints `pass FILE`, `skip FILE: why`,
 # or `fail FILE: why` with details on the lines behind it, in one write.
 each()

@@ -196,7 +196,6 @@ struct Block {
     Block *fall;          /* where control goes when no terminator takes it away; NULL: nowhere */
     Instr *jump;          /* the unconditional `bra` to fall, if the text has one (or needs one) */
     Instr *loc;           /* the .loc in force where the block starts, NULL if none */
-    u32 tail_lead;        /* text after the last item up to the next block's lead belongs to the next */
     bool falls_off;       /* control runs off the end of the function's text: like ret */
     bool dead;            /* unlinked */
 };

@@ -87,9 +87,9 @@ bench_modules()
 # What a block costs is more where the caches no longer hold the function; what is quadratic costs a hundred times as much.
 bench_functions()
 {
-    for shape in $("$BUILD/ptxbig" shapes); do
+    for shape in kernels $("$BUILD/ptxbig" shapes); do
         for blocks in 1000 100000; do
-            "$BUILD/ptxbig" function "$shape" $blocks >"$WORK/$blocks.ptx"
+            large_function "$shape" $blocks >"$WORK/$blocks.ptx"
         done
         optimize 40 "$WORK/1000.ptx" -O2
         first=$seconds

@@ -1,5 +1,7 @@
 /* Writes large PTX for tests/bench/bench.sh.
  *   ptxbig module MEGABYTES FILE...  the functions of the files again and again, each copy under names of its own
+ *   ptxbig joined BLOCKS FILE...     one function of about so many basic blocks: the bodies of the files' kernels, one
+ *                                    after another, again and again
  *   ptxbig function SHAPE BLOCKS     one function of about so many basic blocks, of one kind
  *   ptxbig shapes                    the names of these kinds, one a line */
 #include <ctype.h>
@@ -15,7 +17,7 @@ typedef struct Source {
     struct {
         const char *text;
         size_t len;
-    } name[NAMES_MAX]; /* declared at module level */
+    } name[NAMES_MAX]; /* declared at module level, and kernels' parameters */
     size_t names;
 } Source;
 
@@ -71,6 +73,11 @@ static const char *token_end(const char *at)
     return end;
 }
 
+static bool is_word(const char *at, const char *end, const char *word)
+{
+    return (size_t)(end - at) == strlen(word) && !memcmp(at, word, (size_t)(end - at));
+}
+
 static bool declares(const Source *s, const char *at, size_t len)
 {
     for (size_t n = 0; n < s->names; n++)
@@ -87,54 +94,194 @@ static void drop_line(char *text, const char *directive)
         memset(at, ' ', strcspn(at, "\n"));
 }
 
-static void load(Source *s, const char *path)
+static void add_name(Source *s, const char *at, size_t len, const char *path)
+{
+    if (s->names == NAMES_MAX)
+        fail("too many names", path);
+    s->name[s->names].text = at;
+    s->name[s->names++].len = len;
+}
+
+/* Names are those outside of braces; of parameters, if these are wanted. */
+static void load(Source *s, const char *path, bool parameters)
 {
     s->text = read_file(path);
     s->names = 0;
     drop_line(s->text, ".version");
     drop_line(s->text, ".target");
     drop_line(s->text, ".address_size");
-    int depth = 0;
+    int braces = 0, lists = 0;
     for (const char *at = s->text, *end; *at; at = end) {
         end = token_end(at);
-        depth += (*at == '{' || *at == '(') - (*at == '}' || *at == ')');
+        braces += (*at == '{') - (*at == '}');
+        lists += (*at == '(') - (*at == ')');
         size_t len = (size_t)(end - at);
-        if (depth > 0 || !is_name_start(*at) || declares(s, at, len))
-            continue;
-        if (s->names == NAMES_MAX)
-            fail("too many names", path);
-        s->name[s->names].text = at;
-        s->name[s->names++].len = len;
+        if (braces == 0 && (lists == 0 || parameters) && is_name_start(*at) && !declares(s, at, len))
+            add_name(s, at, len, path);
     }
 }
 
-static size_t write_copy(const Source *s, unsigned copy)
+/* A text with this number behind the names that the source declares. */
+static size_t write_names(const Source *s, const char *from, const char *to, unsigned number)
 {
     size_t written = 0;
-    for (const char *at = s->text, *end; *at; at = end) {
+    for (const char *at = from, *end; at < to; at = end) {
         end = token_end(at);
         size_t len = (size_t)(end - at);
         written += fwrite(at, 1, len, stdout);
         if (is_name_start(*at) && declares(s, at, len))
-            written += (size_t)printf("_%u", copy);
+            written += (size_t)printf("_%u", number);
     }
     return written;
 }
 
-static void write_module(double megabytes, char **paths, int count)
+static Source *load_all(char **paths, int count, bool parameters)
 {
     Source *sources = calloc((size_t)count, sizeof *sources);
     if (!sources)
-        fail("out of memory", "module");
+        fail("out of memory", "sources");
     for (int i = 0; i < count; i++)
-        load(&sources[i], paths[i]);
-    puts(".version 9.0\n.target sm_90\n.address_size 64");
-    size_t written = 0, wanted = (size_t)(megabytes * 1e6);
-    for (unsigned copy = 0; written < wanted; copy++)
-        written += write_copy(&sources[copy % (unsigned)count], copy);
+        load(&sources[i], paths[i], parameters);
+    return sources;
+}
+
+static void free_all(Source *sources, int count)
+{
     for (int i = 0; i < count; i++)
         free(sources[i].text);
     free(sources);
+}
+
+static void write_module(double megabytes, char **paths, int count)
+{
+    Source *sources = load_all(paths, count, false);
+    puts(".version 9.0\n.target sm_90\n.address_size 64");
+    size_t written = 0, wanted = (size_t)(megabytes * 1e6);
+    for (unsigned copy = 0; written < wanted; copy++) {
+        const Source *s = &sources[copy % (unsigned)count];
+        written += write_names(s, s->text, s->text + strlen(s->text), copy);
+    }
+    free_all(sources, count);
+}
+
+/* ---- one large function of kernels ------------------------------------------------------------------------------ */
+
+/* What stands outside of braces: a kernel, or another item. */
+typedef struct Item {
+    const char *start, *end;
+    const char *parameters, *body; /* of a kernel: where its parentheses and braces open; else NULL */
+} Item;
+
+/* The item that starts at or behind `at`; false when there is none. */
+static bool next_item(const char *at, Item *item)
+{
+    bool entry = false;
+    int depth = 0;
+    *item = (Item){.start = at};
+    for (const char *end; *at; at = end) {
+        end = token_end(at);
+        entry |= is_word(at, end, ".entry");
+        if (*at == '(' && depth == 0 && entry)
+            item->parameters = at;
+        if (*at == '{' && depth == 0 && entry)
+            item->body = at;
+        depth += (*at == '{' || *at == '(') - (*at == '}' || *at == ')');
+        item->end = end;
+        if (depth == 0 && (*at == ';' || *at == '}'))
+            return true;
+    }
+    return false;
+}
+
+/* The registers and variables that a kernel declares outside of inner scopes; `%r` for `%r<10>`. */
+static void find_locals(Source *locals, const Item *kernel)
+{
+    int depth = 0;
+    bool declares_names = false;
+    locals->names = 0;
+    for (const char *at = kernel->body, *end; at < kernel->end; at = end) {
+        end = token_end(at);
+        depth += (*at == '{') - (*at == '}');
+        declares_names |= is_word(at, end, ".reg") || is_word(at, end, ".shared") || is_word(at, end, ".local");
+        declares_names &= *at != ';';
+        if (depth == 1 && declares_names && is_name_start(*at))
+            add_name(locals, at, (size_t)(end - at), "a kernel");
+    }
+}
+
+/* A token of the kernel, with the number of this body in names that the kernel declares: %r12 becomes %r7_12. */
+static void write_local(const Source *s, const Source *locals, const char *at, const char *end, unsigned source, unsigned body)
+{
+    const char *stem = end;
+    while (stem > at && isdigit((unsigned char)stem[-1]))
+        stem--;
+    bool range = *end == '<' || stem < end; /* `%r<10>`, or one of it */
+    if (*at == '%' && range && declares(locals, at, (size_t)(stem - at)))
+        printf("%.*s%u_%.*s", (int)(stem - at), at, body, (int)(end - stem), stem);
+    else if (*at == '$' || declares(locals, at, (size_t)(end - at)))
+        printf("%.*s_%u", (int)(end - at), at, body);
+    else
+        write_names(s, at, end, source);
+}
+
+/* A kernel's body, which goes on behind itself where the kernel ends. Answers how many blocks it has. */
+static unsigned write_body(const Source *s, const Item *kernel, unsigned source, unsigned body)
+{
+    Source locals;
+    find_locals(&locals, kernel);
+    unsigned blocks = 0;
+    bool branches = false, open = false; /* a block that has instructions */
+    for (const char *at = kernel->body + 1, *end; at < kernel->end - 1; at = end) {
+        end = token_end(at);
+        bool leaves = is_word(at, end, "ret") || is_word(at, end, "exit");
+        branches |= leaves || is_word(at, end, "bra") || is_word(at, end, "brx");
+        blocks += (*at == ';' && branches) || (*at == ':' && open);
+        open = *at == ';' ? !branches : open && *at != ':';
+        branches &= *at != ';';
+        if (leaves)
+            printf("bra \t$L_after_%u", body);
+        else
+            write_local(s, &locals, at, end, source, body);
+    }
+    printf("\n$L_after_%u:\n", body);
+    return blocks;
+}
+
+static void write_parameters(const Source *s, unsigned source, bool *first)
+{
+    Item item;
+    for (const char *at = s->text; next_item(at, &item); at = item.end) {
+        const char *close = item.parameters + (item.parameters ? strcspn(item.parameters, ")") : 0);
+        if (!item.parameters || !memchr(item.parameters, '.', (size_t)(close - item.parameters)))
+            continue;
+        fputs(*first ? "" : ",", stdout);
+        *first = false;
+        write_names(s, item.parameters + 1, close, source);
+    }
+}
+
+/* Names of a module carry the number of their file. */
+static void write_joined(unsigned wanted, char **paths, int count)
+{
+    Source *sources = load_all(paths, count, true);
+    Item item;
+    puts(".version 9.0\n.target sm_90\n.address_size 64");
+    for (int i = 0; i < count; i++)
+        for (const char *at = sources[i].text; next_item(at, &item); at = item.end)
+            if (!item.body)
+                write_names(&sources[i], item.start, item.end, (unsigned)i);
+    puts("\n.visible .entry large(");
+    bool first = true;
+    for (int i = 0; i < count; i++)
+        write_parameters(&sources[i], (unsigned)i, &first);
+    puts(")\n{");
+    for (unsigned blocks = 0, body = 0; blocks < wanted;)
+        for (int i = 0; i < count && blocks < wanted; i++)
+            for (const char *at = sources[i].text; blocks < wanted && next_item(at, &item); at = item.end)
+                if (item.body)
+                    blocks += write_body(&sources[i], &item, (unsigned)i, body++);
+    puts("\tret;\n}");
+    free_all(sources, count);
 }
 
 /* ---- one large function ----------------------------------------------------------------------------------------- */
@@ -352,13 +499,15 @@ int main(int argc, char **argv)
 {
     if (argc > 3 && !strcmp(argv[1], "module"))
         write_module(atof(argv[2]), argv + 3, argc - 3);
+    else if (argc > 3 && !strcmp(argv[1], "joined"))
+        write_joined((unsigned)atoi(argv[2]), argv + 3, argc - 3);
     else if (argc == 4 && !strcmp(argv[1], "function"))
         write_function(argv[2], (unsigned)atoi(argv[3]));
     else if (argc == 2 && !strcmp(argv[1], "shapes"))
         for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
             puts(shapes[s].name);
     else
-        fail("usage", "ptxbig module MEGABYTES FILE... | function SHAPE BLOCKS | shapes");
+        fail("usage", "ptxbig module MEGABYTES FILE... | joined BLOCKS FILE... | function SHAPE BLOCKS | shapes");
     if (fflush(stdout) != 0 || ferror(stdout))
         fail("cannot write", "standard output");
     return 0;
