@@ -341,9 +341,9 @@ static void move_exit(Block *b, Block *to)
     b->falls_off = false;
 }
 
-Block *block_split_before(Instr *at)
+void block_split_into(Instr *at, Block *rest)
 {
-    Block *b = at->block, *rest = block_new(b->fn, b->scope);
+    Block *b = at->block;
     edges_off(b);
     rest->loc = (Instr *)instr_loc(at);
     move_items(at, rest);
@@ -354,6 +354,12 @@ Block *block_split_before(Instr *at)
     if (in_layout(b))
         layout_link_behind(rest, b);
     touch(b);
+}
+
+Block *block_split_before(Instr *at)
+{
+    Block *rest = block_new(at->block->fn, at->block->scope);
+    block_split_into(at, rest);
     return rest;
 }
 

@@ -31,6 +31,7 @@ void block_set_branch(Block *b, RegId guard, bool negated, Block *to, bool unifo
 
 /* Blocks. */
 Block *block_split_before(Instr *at);               /* at and what follows move to a new block, laid out behind */
+void block_split_into(Instr *at, Block *rest);      /* likewise; `rest` is new: nothing is in it, and it in no layout */
 /* Whether b may be appended to a: a only goes there, nobody else does, no pinned label. Blocks of two scopes too: left apart,
  * they would be one block for whoever reads the output again. Needs fn->cfg. */
 bool block_can_join(const Block *a, const Block *b);

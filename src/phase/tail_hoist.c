@@ -128,6 +128,13 @@ static Instr *item_behind(Instr *i)
     return i;
 }
 
+/* Whether the first instructions have one opcode: mostly they have not, and that is all there is to see. */
+static bool begin_alike(const Block *a, const Block *b)
+{
+    const Instr *of_a = first_item(a), *of_b = first_item(b);
+    return of_a && of_b && of_a->kind == INSTR_OP && of_b->kind == INSTR_OP && of_a->op == of_b->op;
+}
+
 static bool same_instruction(Hoist *h, const Instr *a, const Instr *b)
 {
     bool exchanged;
@@ -296,7 +303,7 @@ static bool find_branch(Hoist *h, Block *b)
     return h->taken != b && h->other != b && h->taken->scope == b->scope && h->other->scope == b->scope;
 }
 
-/* Only when there is something to hoist, perhaps, and before anything is: most functions have nothing. */
+/* Before anything is hoisted, and only when something may be: most functions have nothing. */
 static void look_at_function(HoistPass *pass)
 {
     const Function *fn = pass->run->fn;
@@ -340,7 +347,9 @@ bool hoist_common_code(PhaseRun *run, TailGate gate)
     for_each_block(b, run->fn) {
         const Instr *end = block_terminator(b);
         const Block *taken = end && end->guard ? branch_target(end) : NULL;
-        if (!taken || !b->fall || touched[b->id] || touched[taken->id] || touched[b->fall->id])
+        if (!taken || !b->fall || !begin_alike(taken, b->fall))
+            continue;
+        if (touched[b->id] || touched[taken->id] || touched[b->fall->id])
             continue;
         if (hoist_into(&pass, gate, b)) {
             touched[b->id] = touched[taken->id] = touched[b->fall->id] = 1;

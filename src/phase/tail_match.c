@@ -33,18 +33,22 @@ typedef struct ScopePair {
     ScopeId kept, other;
 } ScopePair;
 
+typedef struct Pairing {
+    u32 kept_epoch, other_epoch; /* the comparison that the partners are of; else they start from `behind` */
+    RegId to_other, to_kept;     /* the partner, UNPAIRED */
+    u32 opened;                  /* of kept: items of the tail when the pair was made */
+} Pairing;
+
 struct Matcher {
     PhaseRun *run;
     Function *fn;
     TailGate gate;
-    Waits *waits;
+    Waits *waits;                 /* NULL: not asked for yet */
     int waits_before;             /* between the blocks that are compared: -1: not known yet */
-    BitSet in_flight;             /* see find_in_flight */
+    BitSet in_flight;             /* see find_in_flight; without words: not asked for yet */
     BitSet behind;                /* registers live behind the blocks that are compared */
     u32 epoch;                    /* of the comparison */
-    u32 *kept_epoch, *other_epoch; /* by RegId: the entries below belong to it; else they start from `behind` */
-    RegId *to_other, *to_kept;    /* by RegId: the partner, UNPAIRED */
-    u32 *opened;                  /* by RegId, of kept: items of the tail when the pair was made */
+    Pairing *pairing;             /* by RegId */
     VecU32 met;                   /* registers of kept that have an entry */
     VEC(ScopePair) scopes;        /* in-block scopes that are open */
     VEC(Cut) cuts;
@@ -63,15 +67,15 @@ struct Matcher {
 
 static RegId other_of(const Matcher *m, RegId kept)
 {
-    if (m->kept_epoch[kept] == m->epoch)
-        return m->to_other[kept];
+    if (m->pairing[kept].kept_epoch == m->epoch)
+        return m->pairing[kept].to_other;
     return bitset_has(&m->behind, kept) ? kept : UNPAIRED;
 }
 
 static RegId kept_of(const Matcher *m, RegId other)
 {
-    if (m->other_epoch[other] == m->epoch)
-        return m->to_kept[other];
+    if (m->pairing[other].other_epoch == m->epoch)
+        return m->pairing[other].to_kept;
     return bitset_has(&m->behind, other) ? other : UNPAIRED;
 }
 
@@ -97,18 +101,29 @@ static void count_pair(Matcher *m, RegId kept, RegId other, u32 by)
 
 static void set_partners(Matcher *m, RegId kept, RegId other, bool paired)
 {
-    if (m->kept_epoch[kept] != m->epoch)
+    if (m->pairing[kept].kept_epoch != m->epoch)
         vec_push(&m->met, kept);
-    m->kept_epoch[kept] = m->other_epoch[other] = m->epoch;
-    m->to_other[kept] = paired ? other : UNPAIRED;
-    m->to_kept[other] = paired ? kept : UNPAIRED;
+    m->pairing[kept].kept_epoch = m->pairing[other].other_epoch = m->epoch;
+    m->pairing[kept].to_other = paired ? other : UNPAIRED;
+    m->pairing[other].to_kept = paired ? kept : UNPAIRED;
+}
+
+static bool is_in_flight(Matcher *m, RegId reg)
+{
+    if (!m->in_flight.word) {
+        m->in_flight = bitset_new(m->run->arena, m->fn->regs.n);
+        find_in_flight(m->fn, &m->in_flight);
+    }
+    return bitset_has(&m->in_flight, reg);
 }
 
 static bool may_share_name(Matcher *m, RegId kept, RegId other)
 {
+    if (kept == other)
+        return true;
     const Reg *a = fn_reg(m->fn, kept), *b = fn_reg(m->fn, other);
-    bool in_flight = bitset_has(&m->in_flight, kept) || bitset_has(&m->in_flight, other);
-    if (kept == other || (!in_flight && a->type == b->type && a->vector == b->vector && !a->is_param && !b->is_param))
+    if (a->type == b->type && a->vector == b->vector && !a->is_param && !b->is_param && !is_in_flight(m, kept) &&
+        !is_in_flight(m, other))
         return true;
     m->stop = STOP_TYPE;
     return false;
@@ -123,7 +138,7 @@ static bool read_pair(void *user, RegId kept, RegId other)
     if (!may_share_name(m, kept, other))
         return false;
     set_partners(m, kept, other, true);
-    m->opened[kept] = m->items + 1;
+    m->pairing[kept].opened = m->items + 1;
     count_pair(m, kept, other, 1);
     return true;
 }
@@ -181,22 +196,16 @@ Matcher *matcher_new(PhaseRun *run, TailGate gate)
     m->run = run;
     m->fn = run->fn;
     m->gate = gate;
-    m->waits = waits_find(run);
     m->behind = bitset_new(arena, regs);
-    m->in_flight = bitset_new(arena, regs);
-    find_in_flight(run->fn, &m->in_flight);
-    m->kept_epoch = arena_array(arena, u32, regs);
-    m->other_epoch = arena_array(arena, u32, regs);
-    m->to_other = arena_array(arena, RegId, regs);
-    m->to_kept = arena_array(arena, RegId, regs);
-    m->opened = arena_array(arena, u32, regs);
+    m->pairing = arena_array(arena, Pairing, regs);
     m->visitor = (PairVisitor){m, rate_pair, read_pair, write_pair, symbol_pair};
     return m;
 }
 
 void matcher_free(Matcher *m)
 {
-    waits_free(m->waits);
+    if (m->waits)
+        waits_free(m->waits);
     vec_free(&m->met);
     vec_free(&m->scopes);
     vec_free(&m->cuts);
@@ -339,7 +348,7 @@ static void divergent_control(const Matcher *m, const Block *b, VecU32 *ids)
 static bool control_alike(const Matcher *m, const Block *a, const Block *b)
 {
     VecU32 of_a = {0}, of_b = {0};
-    analyses_require(m->run->an, MATCHER_THREADS);
+    analyses_require(m->run->an, AN_CONTROL | AN_UNIFORM);
     divergent_control(m, a, &of_a);
     divergent_control(m, b, &of_b);
     bool alike = of_a.n == of_b.n && (of_a.n == 0 || !memcmp(of_a.v, of_b.v, of_a.n * sizeof(u32)));
@@ -361,6 +370,8 @@ static bool waits_in_front(Matcher *m, const Instr *a, const Instr *b)
 {
     if (!may_end_wait(a, m->run->an->summaries))
         return false;
+    if (!m->waits)
+        m->waits = waits_find(m->run);
     if (m->waits_before < 0)
         m->waits_before = waits_before(m->waits, a->block, b->block);
     return m->waits_before;
@@ -514,10 +525,10 @@ static bool may_cut(const Matcher *m, const Instr *a, const Instr *b, u32 parts_
 static void find_renamed(Matcher *m, const Instr *other_begins)
 {
     for (u32 k = 0; k < m->met.n; k++) {
-        RegId kept = m->met.v[k], other = m->to_other[kept];
+        RegId kept = m->met.v[k], other = m->pairing[kept].to_other;
         if (other == UNPAIRED || other == kept)
             continue;
-        u32 costs_from = local_definition(other_begins, other) ? 0 : m->opened[kept];
+        u32 costs_from = local_definition(other_begins, other) ? 0 : m->pairing[kept].opened;
         vec_push(&m->renamed, ((RegPair){kept, other, costs_from}));
     }
 }

@@ -53,9 +53,7 @@ i64 tail_gain(const Tail *tail);
 
 typedef struct Matcher Matcher;
 
-/* For the function as it is now, with AN_LOOPS and AN_LIVE. What else it asks, of convergent instructions, it requires itself;
- * before anything is changed, that must have been required. */
-enum { MATCHER_THREADS = AN_CONTROL | AN_UNIFORM };
+/* For the function as it is now, with AN_LOOPS and AN_LIVE; it must not change meanwhile. */
 Matcher *matcher_new(PhaseRun *run, TailGate gate);
 void matcher_free(Matcher *m);
 

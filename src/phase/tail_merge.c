@@ -43,9 +43,17 @@ typedef struct Candidate {
     u64 key;
     u32 order;   /* in the layout */
     u8 priority; /* 0: leaves the function, 1: jumps or falls, 2: branches */
-    bool done;   /* changed, or kept: its liveness is not known any more */
-    Tail tail;   /* with the candidate that is looked at */
+    bool done;   /* gives up its tail, or keeps it for others */
 } Candidate;
+
+/* What is to be done to the function once all is decided. */
+typedef struct Splice {
+    u32 order;   /* in the layout, of the block that keeps its tail */
+    Instr *begin;
+    Block *tail; /* that it becomes */
+    TailGiver *givers;
+    u32 n;
+} Splice;
 
 typedef struct Declined {
     const char *counter, *why;
@@ -61,8 +69,10 @@ typedef struct Merge {
     u32 threshold; /* tail-merge-threshold */
     bool always;   /* enable-tail-merge=1: without the gate of gain */
     VEC(Candidate) candidates;
+    Candidate **set; /* of the group that is looked at: those that are merged */
+    Tail *tail;      /* and the tail of each with the one that the others are compared with */
+    VEC(Splice) splices;
     VEC(Declined) declined; /* in this round: reported if it is the last one */
-    bool changed;
 } Merge;
 
 /* ---- candidates ------------------------------------------------------------------------------------------------ */
@@ -83,18 +93,30 @@ static u64 tail_key(const Merge *m, const Block *b, u64 key)
     return found < wanted ? 0 : key;
 }
 
+/* Whether another block leads wherever b does. */
+static bool has_rivals(const Order *order, const Block *b)
+{
+    for_each_edge(e, &order->succ, order->index[b->id]) {
+        u32 to = order->succ.to[e];
+        if (order->pred.start[to + 1] - order->pred.start[to] < 2)
+            return false;
+    }
+    return true;
+}
+
 static void collect(Merge *m)
 {
     u32 order = 0;
-    vec_clear(&m->candidates);
     for_each_block(b, m->fn) {
         order++;
+        if (!order_reachable(m->run->an->order, b) || !has_rivals(m->run->an->order, b))
+            continue;
         u64 key = end_key(m->fn, b);
         if (key)
             key = tail_key(m, b, key);
         u32 ways = block_ways(b);
-        if (key && order_reachable(m->run->an->order, b))
-            vec_push(&m->candidates, ((Candidate){b, key, order, (u8)(ways > 2 ? 2 : ways), false, {0}}));
+        if (key)
+            vec_push(&m->candidates, ((Candidate){b, key, order, (u8)(ways > 2 ? 2 : ways), false}));
     }
 }
 
@@ -178,15 +200,16 @@ static const char *far_apart(const Merge *m, Block *a, Block *b)
 }
 
 /* Compares the candidate with those behind it. */
-static void compare_group(Merge *m, Candidate *group, u32 n, u32 first)
+static void compare_group(Merge *m, const Candidate *group, u32 n, u32 first)
 {
-    Candidate *kept = &group[first];
+    const Candidate *kept = &group[first];
     const Instr *at = NULL;
     const char *counter = NULL, *why = NULL;
     bool any = false;
     for (u32 k = first + 1; k < n; k++) {
-        Candidate *c = &group[k];
-        c->tail = (Tail){0};
+        const Candidate *c = &group[k];
+        Tail *tail = &m->tail[k];
+        *tail = (Tail){0};
         if (c->done || !ends_alike(m->fn, kept->block, c->block) || kept->block->scope != c->block->scope)
             continue;
         const char *apart = far_apart(m, kept->block, c->block);
@@ -195,14 +218,14 @@ static void compare_group(Merge *m, Candidate *group, u32 n, u32 first)
             why = apart;
             continue;
         }
-        c->tail = tail_match(m->matcher, kept->block, c->block, 0);
-        if (pays(m, &c->tail)) {
+        *tail = tail_match(m->matcher, kept->block, c->block, 0);
+        if (pays(m, tail)) {
             any = true;
         } else {
-            counter = tail_stop_info[c->tail.stop].counter;
-            why = tail_stop_info[c->tail.stop].text;
-            at = c->tail.at;
-            c->tail.items = 0;
+            counter = tail_stop_info[tail->stop].counter;
+            why = tail_stop_info[tail->stop].text;
+            at = tail->at;
+            tail->items = 0;
         }
     }
     if (!any && counter)
@@ -217,12 +240,12 @@ static bool siblings(const Merge *m, const Block *a, const Block *b)
     return dom->idom[a->id] && dom->idom[a->id] == dom->idom[b->id];
 }
 
-/* Whether the candidate can give up so many items to the other. */
-static bool takes_part(Merge *m, const Candidate *kept, const Candidate *c, u32 items, Tail *tail)
+/* Whether the k-th candidate can give up so many items to the first one. */
+static bool takes_part(Merge *m, const Candidate *group, u32 first, u32 k, u32 items, Tail *tail)
 {
-    if (c->done || c->tail.items < items)
+    if (group[k].done || m->tail[k].items < items)
         return false;
-    *tail = c->tail.items == items ? c->tail : tail_match(m->matcher, kept->block, c->block, items);
+    *tail = m->tail[k].items == items ? m->tail[k] : tail_match(m->matcher, group[first].block, group[k].block, items);
     return pays(m, tail);
 }
 
@@ -232,7 +255,7 @@ static i64 gain_of_length(Merge *m, const Candidate *group, u32 n, u32 first, u3
     i64 sum = 0;
     Tail tail;
     for (u32 k = first + 1; k < n; k++)
-        if (takes_part(m, &group[first], &group[k], items, &tail))
+        if (takes_part(m, group, first, k, items, &tail))
             sum += 2 * tail_gain(&tail) + siblings(m, group[first].block, group[k].block);
     return sum;
 }
@@ -245,10 +268,10 @@ static u32 best_length(Merge *m, const Candidate *group, u32 n, u32 first)
     u32 best = 0;
     i64 most = INT64_MIN;
     for (u32 k = first + 1; k < n; k++) {
-        u32 items = group[k].tail.items;
+        u32 items = m->tail[k].items;
         bool seen = items == 0;
         for (u32 before = first + 1; before < k && !seen; before++)
-            seen = group[before].tail.items == items;
+            seen = m->tail[before].items == items;
         i64 sum = seen ? INT64_MIN : gain_of_length(m, group, n, first, items);
         if (sum > most) {
             most = sum;
@@ -307,24 +330,9 @@ static bool returns_pay(const Merge *m, const Instr *begin, const TailGiver *giv
     return small;
 }
 
-static bool names_threads(const Function *fn)
+static void merge_set(Merge *m, u32 n, u32 items)
 {
-    for_each_block(b, fn)
-        for_each_instr(i, b)
-            if (instr_is(i, OPF_NAMES_THREADS))
-                return true;
-    return false;
-}
-
-/* Which threads come to a block is asked of the function as it was before anything was merged. */
-static void remember_threads(Merge *m)
-{
-    if (!m->changed && names_threads(m->fn))
-        analyses_require(m->run->an, MATCHER_THREADS);
-}
-
-static void merge_set(Merge *m, Candidate **set, u32 n, u32 items)
-{
+    Candidate **set = m->set;
     u32 kept = choose_kept(m, set, n, items), givers = 0;
     TailGiver *giver = arena_array(m->run->arena, TailGiver, n);
     Tail tail = {0};
@@ -353,15 +361,12 @@ static void merge_set(Merge *m, Candidate **set, u32 n, u32 items)
     for (u32 k = 0; k < n; k++)
         for (u32 g = 0; g < givers; g++)
             set[k]->done |= set[k]->block == giver[g].block;
-    remember_threads(m);
-    splice_tails(m->fn, m->run->an->loops, tail.kept, giver, givers);
-    m->changed = true;
+    vec_push(&m->splices, ((Splice){set[kept]->order, tail.kept, tail_block(m->run->an->loops, tail.kept), giver, givers}));
 }
 
 /* Every candidate in turn, with all behind it that share its best tail. */
 static void merge_group(Merge *m, Candidate *group, u32 n)
 {
-    Candidate **set = arena_array(m->run->arena, Candidate *, n);
     for (u32 first = 0; first + 1 < n; first++) {
         if (group[first].done)
             continue;
@@ -369,29 +374,71 @@ static void merge_group(Merge *m, Candidate *group, u32 n)
         compare_group(m, group, n, first);
         u32 items = best_length(m, group, n, first), members = 1;
         Tail tail;
-        set[0] = &group[first];
+        m->set[0] = &group[first];
         for (u32 k = first + 1; items && k < n; k++)
-            if (takes_part(m, &group[first], &group[k], items, &tail))
-                set[members++] = &group[k];
+            if (takes_part(m, group, first, k, items, &tail))
+                m->set[members++] = &group[k];
         if (members > 1)
-            merge_set(m, set, members, items);
+            merge_set(m, members, items);
     }
 }
 
-/* Of more than `threshold` candidates so many at a time are compared. */
+/* Behind the last candidate that is compared with the one at `from`: of more than `threshold` so many at a time. */
+static u32 group_end(const Merge *m, u32 from)
+{
+    const Candidate *first = &m->candidates.v[from];
+    u32 to = from + 1;
+    while (to < m->candidates.n && to - from < m->threshold && m->candidates.v[to].key == first->key &&
+           m->candidates.v[to].priority == first->priority)
+        to++;
+    return to;
+}
+
+static u32 largest_group(const Merge *m)
+{
+    u32 largest = 0;
+    for (u32 from = 0, to; from < m->candidates.n; from = to) {
+        to = group_end(m, from);
+        largest = to - from > largest ? to - from : largest;
+    }
+    return largest;
+}
+
+static int compare_splices(const void *a, const void *b)
+{
+    const Splice *one = a, *two = b;
+    return one->order < two->order ? -1 : one->order > two->order;
+}
+
+/* In the order of the layout: the edges of blocks that follow one another are close together then, too. */
+static void splice_all(Merge *m)
+{
+    if (m->splices.n)
+        qsort(m->splices.v, m->splices.n, sizeof(Splice), compare_splices);
+    for (u32 k = 0; k < m->splices.n; k++) {
+        const Splice *s = &m->splices.v[k];
+        splice_tails(m->fn, s->begin, s->tail, s->givers, s->n);
+    }
+}
+
 static void merge_tails(Merge *m)
 {
     collect(m);
     if (m->candidates.n)
         qsort(m->candidates.v, m->candidates.n, sizeof(Candidate), compare_candidates);
+    u32 largest = largest_group(m);
+    if (largest < 2)
+        return;
+    m->matcher = matcher_new(m->run, m->gate);
+    m->set = arena_array(m->run->arena, Candidate *, largest);
+    m->tail = arena_array(m->run->arena, Tail, largest);
     for (u32 from = 0, to; from < m->candidates.n; from = to) {
-        Candidate *group = &m->candidates.v[from];
-        for (to = from + 1; to < m->candidates.n && to - from < m->threshold; to++)
-            if (m->candidates.v[to].key != group->key || m->candidates.v[to].priority != group->priority)
-                break;
+        to = group_end(m, from);
         if (to - from > 1)
-            merge_group(m, group, to - from);
+            merge_group(m, &m->candidates.v[from], to - from);
     }
+    matcher_free(m->matcher);
+    splice_all(m);
 }
 
 /* ---- the phase ------------------------------------------------------------------------------------------------- */
@@ -410,18 +457,15 @@ static bool merge_round(PhaseRun *run)
     m.least = knobs->tail_merge_size < 1 ? 1 : knobs->tail_merge_size;
     m.threshold = knobs->tail_merge_threshold > UINT16_MAX ? UINT16_MAX : (u32)knobs->tail_merge_threshold;
     analyses_require(run->an, AN_DOM | AN_LOOPS | AN_LIVE);
-    if (knobs->enable_tail_merge && m.threshold > 1) {
-        m.matcher = matcher_new(run, m.gate);
+    if (knobs->enable_tail_merge && m.threshold > 1)
         merge_tails(&m);
-        matcher_free(m.matcher);
-    }
-    if (!m.changed)
-        m.changed = knobs->hoist_common_code && hoist_common_code(run, m.gate);
-    if (!m.changed)
+    bool changed = m.splices.n > 0 || (knobs->hoist_common_code && hoist_common_code(run, m.gate));
+    if (!changed)
         report_declined(&m);
     vec_free(&m.candidates);
+    vec_free(&m.splices);
     vec_free(&m.declined);
-    return m.changed;
+    return changed;
 }
 
 bool phase_tail_merge(PhaseRun *run)

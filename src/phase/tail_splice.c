@@ -91,17 +91,21 @@ static void bring_values(const TailGiver *giver)
 
 bool begins_block(const Instr *i) { return !item_before(i); }
 
-/* The block that the tail becomes: its own, unless something else is there or a loop begins there. */
-static Block *tail_block(const Loops *loops, Instr *begin)
+Block *tail_block(const Loops *loops, const Instr *begin)
 {
     Block *b = begin->block;
     const Loop *loop = loop_of(loops, b);
     bool is_header = loop && loop->header == b;
-    if (begins_block(begin) && b != b->fn->entry && !is_header)
-        return b;
+    return begins_block(begin) && b != b->fn->entry && !is_header ? b : block_new(b->fn, b->scope);
+}
+
+static void fill_tail(Instr *begin, Block *tail)
+{
+    if (tail == begin->block)
+        return;
     while (begin->prev && begin->prev->kind == INSTR_LOC)
         begin = begin->prev;
-    return block_split_before(begin);
+    block_split_into(begin, tail);
 }
 
 static void remove_from(Instr *begin)
@@ -132,9 +136,9 @@ static void share_branch(Function *fn, Instr *branch, const Instr *other)
         instr_set_op(branch, undecided_opcode(fn, branch->op));
 }
 
-void splice_tails(Function *fn, const Loops *loops, Instr *begin, TailGiver *givers, u32 n)
+void splice_tails(Function *fn, Instr *begin, Block *tail, TailGiver *givers, u32 n)
 {
-    Block *tail = tail_block(loops, begin);
+    fill_tail(begin, tail);
     for (u32 k = 0; k < n; k++) {
         Block *b = givers[k].block;
         share_branch(fn, block_terminator(tail), block_terminator(b));

@@ -17,7 +17,10 @@ bool copies_order(RegPair *renamed, u32 n);
 /* Whether a block has nothing to execute before i. */
 bool begins_block(const Instr *i);
 
-/* `begin`: where the tail begins in the block that keeps it. loops: of the function before anything changed. */
-void splice_tails(Function *fn, const Loops *loops, Instr *begin, TailGiver *givers, u32 n);
+/* The block that the tail becomes; `begin`: where it begins in the block that keeps it. That block itself, unless something
+ * else is there or a loop begins there: then a new one, still empty. loops: of the function as it is. */
+Block *tail_block(const Loops *loops, const Instr *begin);
+
+void splice_tails(Function *fn, Instr *begin, Block *tail, TailGiver *givers, u32 n);
 
 #endif
