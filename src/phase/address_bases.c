@@ -58,11 +58,15 @@ Instr *computation(const Bases *s, u32 value)
     return i && is_address_operation(i) ? i : NULL;
 }
 
-/* What computes something that addresses may be made of, by the register that it writes. */
+/* What may compute a part of an address, chained by the register that it writes. */
+typedef struct Computation {
+    const Instr *i;
+    u32 next; /* number of another one of the register; 0: none */
+} Computation;
+
 typedef struct Computations {
-    VEC(Instr *) instr;
-    VecU32 reg, number;
-    Graph by_reg;
+    VEC(Computation) v; /* [0]: unused */
+    u32 *first;         /* by register */
 } Computations;
 
 static void add_base_registers(Bases *s, BitSet *regs, const Instr *i)
@@ -75,6 +79,7 @@ static void add_base_registers(Bases *s, BitSet *regs, const Instr *i)
 /* Looks at every instruction: what it computes, and the addresses that it accesses. */
 static void collect_computations(Bases *s, Computations *c, BitSet *regs)
 {
+    vec_push(&c->v, ((Computation){0}));
     for_each_block(b, s->fn)
         for_each_instr(i, b) {
             if (i->kind != INSTR_OP)
@@ -82,39 +87,49 @@ static void collect_computations(Bases *s, Computations *c, BitSet *regs)
             if (takes_offset(i->op)) {
                 add_base_registers(s, regs, i);
             } else if (i->slots >= 2 && i->opnd[0].kind == OPND_REG) {
-                vec_push(&c->reg, i->opnd[0].id);
-                vec_push(&c->number, c->instr.n);
-                vec_push(&c->instr, i);
+                u32 *first = &c->first[i->opnd[0].id];
+                vec_push(&c->v, ((Computation){i, *first}));
+                *first = c->v.n - 1;
             }
         }
-    c->by_reg = graph_from_edges(s->run->arena, s->fn->regs.n, c->reg.v, c->number.v, c->instr.n);
 }
 
 /* The registers that addresses may be made of: a guess from above, before there are values. */
 static BitSet address_registers(Bases *s)
 {
-    BitSet regs = bitset_new(s->run->arena, s->fn->regs.n);
-    Computations c = {0};
+    BitSet regs = bitset_new(&s->arena, s->fn->regs.n);
+    Computations c = {.first = mem_zalloc(sizeof(u32) * s->fn->regs.n)};
     collect_computations(s, &c, &regs);
-    while (s->work.n) {
-        u32 reg = vec_pop(&s->work);
-        for_each_edge(e, &c.by_reg, reg) {
-            Instr *i = c.instr.v[c.by_reg.to[e]];
-            for (u32 k = 1; k < i->slots && is_address_operation(i); k++)
+    while (s->work.n)
+        for (u32 n = c.first[vec_pop(&s->work)]; n; n = c.v.v[n].next) {
+            const Instr *i = c.v.v[n].i;
+            u32 slots = is_address_operation(i) ? i->slots : 0;
+            for (u32 k = 1; k < slots; k++)
                 if (i->opnd[k].kind == OPND_REG)
                     mark(s, &regs, i->opnd[k].id);
         }
-    }
-    vec_free(&c.instr);
-    vec_free(&c.reg);
-    vec_free(&c.number);
+    vec_free(&c.v);
+    free(c.first);
     return regs;
+}
+
+/* Whether more than one instruction writes them: otherwise no two of their values can be compared. */
+static bool are_written_twice(const Function *fn, const BitSet *regs)
+{
+    u32 writes = 0;
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            if (i->kind == INSTR_OP)
+                for (RegWalk w = reg_walk(i); next_write(&w);)
+                    if (bitset_has(regs, w.reg) && ++writes == 2)
+                        return true;
+    return false;
 }
 
 static void find_addresses(Bases *s)
 {
     const Ssa *ssa = s->ssa;
-    s->in_address = bitset_new(s->run->arena, ssa->values.n);
+    s->in_address = bitset_new(&s->arena, ssa->values.n);
     for (u32 n = 0; n < ssa->instrs.n; n++)
         for (u32 k = ssa->instrs.v[n].use; k < ssa->instrs.v[n].use + ssa->instrs.v[n].uses; k++)
             if (ssa->uses.v[k].slot != SSA_NONE && is_base_slot(ssa->instrs.v[n].i, ssa->uses.v[k].slot))
@@ -135,7 +150,7 @@ static void find_addresses(Bases *s)
 static void find_removable(Bases *s)
 {
     const Ssa *ssa = s->ssa;
-    s->removable = bitset_new(s->run->arena, ssa->instrs.n);
+    s->removable = bitset_new(&s->arena, ssa->instrs.n);
     for (u32 n = 0; n < ssa->instrs.n; n++) {
         const SsaInstr *at = &ssa->instrs.v[n];
         if (at->values == 1 && bitset_has(&s->in_address, at->value) && is_address_operation(at->i) &&
@@ -171,7 +186,7 @@ bool scope_reaches(const Function *fn, ScopeId outer, ScopeId inner)
 void set_reg(Bases *s, Instr *i, u32 slot, RegId reg, i64 plus)
 {
     u32 count = i->slots;
-    Operand *slots = arena_array(s->run->arena, Operand, count);
+    Operand *slots = arena_array(&s->arena, Operand, count);
     memcpy(slots, i->opnd, count * sizeof *slots);
     slots[slot].id = reg;
     slots[slot].value += plus;
@@ -210,7 +225,7 @@ static void find_forms(Bases *s)
         if (s->a)
             address_forms_free(s->a);
         any = false;
-        s->a = address_forms_compute(s->run->arena, (AddressForms){
+        s->a = address_forms_compute(&s->arena, (AddressForms){
             .ssa = s->ssa, .fn = s->fn, .facts = s->run->an->facts, .max_depth = (u32)s->run->knobs->cbe_max_depth,
             .phis = &s->phis, .phi_facts = s->phi_facts.v});
         for (u32 pre = 1; pre <= s->ssa->dom->count && round + 1 < FACT_ROUNDS; pre++)
@@ -218,57 +233,80 @@ static void find_forms(Bases *s)
     }
 }
 
-/* ---- what lies between ------------------------------------------------------------------------------------------ */
+/* ---- who shares, and who reads it ------------------------------------------------------------------------------- */
 
-static void count_reader(Bases *s, u32 n, u32 use)
+/* Answers whether there are any. */
+static bool find_shared(Bases *s)
 {
-    u32 value = s->ssa->uses.v[use].value;
-    s->use_instr[use] = n;
-    s->uses_left[value]++;
-    if (!is_swappable(s, n, use))
-        bitset_add(&s->stuck, value);
-    if (bitset_has(&s->in_address, value))
-        s->readers[base_of(s, value)]++;
+    u32 values = s->ssa->values.n;
+    u8 *known = arena_array(&s->arena, u8, s->a->forms->forms.n); /* by base form: how many values have it, up to 2 */
+    bool any = false;
+    s->shared = bitset_new(&s->arena, values);
+    for (u32 v = bitset_next(&s->in_address, 1); v < values; v = bitset_next(&s->in_address, v + 1)) {
+        u8 *seen = &known[base_of(s, v)];
+        *seen += *seen < 2;
+        any |= *seen == 2;
+    }
+    for (u32 v = bitset_next(&s->in_address, 1); v < values && any; v = bitset_next(&s->in_address, v + 1))
+        if (known[base_of(s, v)] == 2)
+            bitset_add(&s->shared, v);
+    return any;
 }
 
-static void sort_uses(Bases *s)
+/* Uses of values that share. */
+typedef struct Readers {
+    VecU32 value, use;
+} Readers;
+
+static void find_readers_of(Bases *s, Readers *r, u32 n)
+{
+    const SsaInstr *at = &s->ssa->instrs.v[n];
+    for (u32 use = at->use; use < at->use + at->uses; use++) {
+        u32 value = s->ssa->uses.v[use].value;
+        s->use_instr[use] = n;
+        if (!bitset_has(&s->shared, value))
+            continue;
+        vec_push(&r->value, value);
+        vec_push(&r->use, use);
+        s->readers[base_of(s, value)]++;
+        if (!is_swappable(s, n, use))
+            bitset_add(&s->stuck, value);
+    }
+}
+
+static void find_readers(Bases *s)
 {
     const Ssa *ssa = s->ssa;
-    u32 *from = arena_array(s->run->arena, u32, 2 * ssa->uses.n), *to = from + ssa->uses.n;
-    for (u32 use = 0; use < ssa->uses.n; use++) {
-        from[use] = ssa->uses.v[use].value;
-        to[use] = use;
-    }
-    s->uses = graph_from_edges(s->run->arena, ssa->values.n, from, to, ssa->uses.n);
+    Readers r = {0};
+    s->use_instr = arena_array(&s->arena, u32, ssa->uses.n);
+    s->readers = arena_array(&s->arena, u32, s->a->forms->forms.n);
+    s->stuck = bitset_new(&s->arena, ssa->values.n);
+    for (u32 n = 0; n < ssa->instrs.n; n++)
+        find_readers_of(s, &r, n);
+    for (u32 phi = 1; phi < ssa->values.n && ssa->values.v[phi].phi; phi++)
+        for (u32 k = 0; k < ssa->values.v[phi].args && ssa->values.v[phi].is_read; k++)
+            bitset_add(&s->stuck, ssa->args.v[ssa->values.v[phi].arg + k]);
+    s->uses = graph_from_edges(&s->arena, ssa->values.n, r.value.v, r.use.v, r.use.n);
+    vec_free(&r.value);
+    vec_free(&r.use);
 }
+
+/* ---- what lies between ------------------------------------------------------------------------------------------ */
 
 /* Calls and loops, counted in the order of the walk, in which the blocks that one dominates are a stretch. */
 static void count_obstacles(Bases *s)
 {
     const Ssa *ssa = s->ssa;
     u32 calls = 0, headers = 0;
-    s->calls = arena_array(s->run->arena, u32, ssa->instrs.n + 1);
-    s->headers = arena_array(s->run->arena, u32, ssa->dom->count + 1);
-    s->use_instr = arena_array(s->run->arena, u32, ssa->uses.n);
-    s->uses_left = arena_array(s->run->arena, u32, ssa->values.n);
-    s->readers = arena_array(s->run->arena, u32, s->a->forms->forms.n);
-    s->stuck = bitset_new(s->run->arena, ssa->values.n);
+    s->calls = arena_array(&s->arena, u32, ssa->instrs.n + 1);
+    s->headers = arena_array(&s->arena, u32, ssa->dom->count + 1);
     for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
         const Block *b = ssa->dom->by_pre[pre];
         const Loop *loop = loop_of(s->run->an->loops, b);
         s->headers[pre] = headers += loop && loop->header == b;
     }
-    for (u32 n = 0; n < ssa->instrs.n; n++) {
+    for (u32 n = 0; n < ssa->instrs.n; n++)
         s->calls[n + 1] = calls += op_has(ssa->instrs.v[n].i->op, OPF_CALL);
-        for (u32 k = ssa->instrs.v[n].use; k < ssa->instrs.v[n].use + ssa->instrs.v[n].uses; k++)
-            count_reader(s, n, k);
-    }
-    for (u32 phi = 1; phi < ssa->values.n && ssa->values.v[phi].phi; phi++)
-        for (u32 k = 0; k < ssa->values.v[phi].args && ssa->values.v[phi].is_read; k++) {
-            u32 value = ssa->args.v[ssa->values.v[phi].arg + k];
-            bitset_add(&s->stuck, value);
-            s->uses_left[value]++;
-        }
 }
 
 /* One behind the last instruction of the blocks that b dominates. */
@@ -327,31 +365,35 @@ Reach reach(const Bases *s, u32 value, u32 n)
     return s->calls[end_of_subtree(s, to)] - s->calls[s->ssa->first[to->id]] ? REACH_THROUGH_CALL : REACH_THROUGH_LOOP;
 }
 
-bool bases_compute(Bases *s)
+BasesFound bases_compute(Bases *s)
 {
     Analyses *an = s->run->an;
+    BitSet wanted = address_registers(s);
+    if (!are_written_twice(s->fn, &wanted))
+        return BASES_NONE;
     analyses_require(an, AN_FACTS | AN_LIVE | AN_DOM | AN_LOOPS);
-    BitSet *wanted = arena_new(s->run->arena, BitSet);
-    *wanted = address_registers(s);
-    s->ssa = ssa_compute(s->run->arena, s->fn, an->order, an->dom, an->live, wanted);
+    s->ssa = ssa_compute(&s->arena, s->fn, an->order, an->dom, an->live, &wanted);
     if (!s->ssa)
-        return false;
-    fnvmap_clear(&s->phis);
-    vec_clear(&s->phi_facts);
+        return BASES_TOO_LARGE;
     find_addresses(s);
     find_removable(s);
     find_forms(s);
-    sort_uses(s);
+    if (!find_shared(s))
+        return BASES_NONE;
+    find_readers(s);
     count_obstacles(s);
-    return true;
+    return BASES_SHARED;
 }
 
 void bases_drop(Bases *s)
 {
-    address_forms_free(s->a);
-    s->a = NULL;
-    ssa_free(s->ssa);
+    if (s->a)
+        address_forms_free(s->a);
+    if (s->ssa)
+        ssa_free(s->ssa);
     fnvmap_free(&s->phis);
     vec_free(&s->phi_facts);
     vec_free(&s->work);
+    arena_free(&s->arena);
+    *s = (Bases){.run = s->run, .fn = s->fn};
 }

@@ -9,25 +9,32 @@
 typedef struct Bases {
     PhaseRun *run;
     Function *fn;
+    Arena arena;               /* of what follows */
     Ssa *ssa;
     AddressForms *a;
     FnvMap phis;               /* block << 32 | register -> index into phi_facts */
     VEC(PhiFact) phi_facts;
     BitSet in_address;         /* by value: an address is made of it */
+    BitSet shared;             /* by value: in_address, and another value that is has the same base form */
     BitSet removable;          /* by instruction: may_go */
-    BitSet stuck;              /* by value: somebody reads it who cannot read another register */
-    Graph uses;                /* from a value to its uses, in their order */
+    BitSet stuck;              /* by value: shared, and somebody reads it who cannot read another register */
+    Graph uses;                /* from a shared value to its uses, in their order */
     u32 *use_instr;            /* by use */
-    u32 *uses_left;            /* by value: uses, those by phis too */
-    u32 *readers;              /* by base form: uses of its values */
+    u32 *readers;              /* by base form: uses of its shared values */
     u32 *calls;                /* by instruction: calls before it */
     u32 *headers;              /* by pre-order number of a block: loops that begin there or before */
     VecU32 work;
 } Bases;
 
-/* False: the function is too large. `run` and `fn` are set, everything else is of another round, or 0. */
-bool bases_compute(Bases *s);
-void bases_drop(Bases *s); /* behind bases_compute that answered true */
+typedef enum BasesFound {
+    BASES_NONE,      /* no two values share a base form */
+    BASES_TOO_LARGE, /* the function is */
+    BASES_SHARED     /* some do, and everything is known */
+} BasesFound;
+
+/* `run` and `fn` are set, everything else is 0; bases_drop makes it so again, whatever was found. */
+BasesFound bases_compute(Bases *s);
+void bases_drop(Bases *s);
 
 /* Whether slot k is the register of an address `[reg+offset]` that may get another offset. */
 bool is_base_slot(const Instr *i, u32 k);

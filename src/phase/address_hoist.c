@@ -8,9 +8,9 @@ enum {
 };
 
 /* Registers that asynchronous instructions write (tcgen05.ld, wgmma): they may not be read before a wait, wherever it stands. */
-static BitSet pending_registers(const Bases *s)
+static BitSet pending_registers(Bases *s)
 {
-    BitSet pending = bitset_new(s->run->arena, s->fn->regs.n);
+    BitSet pending = bitset_new(&s->arena, s->fn->regs.n);
     for (u32 value = 1; value < s->ssa->values.n; value++) {
         const SsaValue *v = &s->ssa->values.v[value];
         if (v->instr != SSA_NONE && op_has(s->ssa->instrs.v[v->instr].i->op, OPF_ASYNC))
@@ -22,11 +22,11 @@ static BitSet pending_registers(const Bases *s)
 Hoist hoist_new(Bases *s)
 {
     Hoist h = {.s = s};
-    h.twins_of = arena_array(s->run->arena, u32, s->a->forms->forms.n);
-    h.next_twin = arena_array(s->run->arena, u32, s->ssa->values.n);
-    h.moved = bitset_new(s->run->arena, s->ssa->values.n);
-    h.seen = bitset_new(s->run->arena, s->fn->blocks.n);
-    h.ends = bitset_new(s->run->arena, s->fn->blocks.n);
+    h.twins_of = arena_array(&s->arena, u32, s->a->forms->forms.n);
+    h.next_twin = arena_array(&s->arena, u32, s->ssa->values.n);
+    h.moved = bitset_new(&s->arena, s->ssa->values.n);
+    h.seen = bitset_new(&s->arena, s->fn->blocks.n);
+    h.ends = bitset_new(&s->arena, s->fn->blocks.n);
     h.pending = pending_registers(s);
     return h;
 }
@@ -43,7 +43,7 @@ void hoist_note(Hoist *h, u32 n)
     const Bases *s = h->s;
     u32 value = s->ssa->instrs.v[n].value;
     Instr *i = s->ssa->instrs.v[n].i;
-    if (!may_go(s, n) || bitset_has(&s->stuck, value) || i->op->opcode == OPC_MOV)
+    if (!may_go(s, n) || !bitset_has(&s->shared, value) || bitset_has(&s->stuck, value) || i->op->opcode == OPC_MOV)
         return;
     u32 *at = &h->twins_of[s->a->of[value]];
     if (!*at) {
@@ -151,6 +151,17 @@ static u32 choose(Hoist *h, const Twins *t)
 
 /* ---- rewriting ------------------------------------------------------------------------------------------------- */
 
+static void count_uses(Hoist *h)
+{
+    const Ssa *ssa = h->s->ssa;
+    h->uses_left = arena_array(&h->s->arena, u32, ssa->values.n);
+    for (u32 use = 0; use < ssa->uses.n; use++)
+        h->uses_left[ssa->uses.v[use].value]++;
+    for (u32 phi = 1; phi < ssa->values.n && ssa->values.v[phi].phi; phi++)
+        for (u32 k = 0; k < ssa->values.v[phi].args && ssa->values.v[phi].is_read; k++)
+            h->uses_left[ssa->args.v[ssa->values.v[phi].arg + k]]++;
+}
+
 /* Removes the computation, and what nobody reads then. */
 static void remove_computation(Hoist *h, u32 value)
 {
@@ -164,7 +175,7 @@ static void remove_computation(Hoist *h, u32 value)
         bitset_add(&h->moved, value);
         for (u32 k = at->use; k < at->use + at->uses; k++) {
             u32 operand = s->ssa->uses.v[k].value, n = s->ssa->values.v[operand].instr;
-            if (--s->uses_left[operand] == 0 && n != SSA_NONE && may_go(s, n) && !bitset_has(&h->moved, operand))
+            if (--h->uses_left[operand] == 0 && n != SSA_NONE && may_go(s, n) && !bitset_has(&h->moved, operand))
                 vec_push(&s->work, operand);
         }
     }
@@ -187,8 +198,10 @@ static void hoist(Hoist *h, const Twins *t, u32 chosen)
 {
     Bases *s = h->s;
     const SsaInstr *source = source_of(s, chosen);
+    if (!h->uses_left)
+        count_uses(h);
     for (u32 k = source->use; k < source->use + source->uses; k++)
-        s->uses_left[s->ssa->uses.v[k].value]++;
+        h->uses_left[s->ssa->uses.v[k].value]++;
     Instr *i = instr_clone(s->fn, source->i);
     i->opnd[0].id = reg_new(s->fn, value_bits(s, chosen) == 64 ? TYPE_B64 : TYPE_B32);
     i->changed = true;

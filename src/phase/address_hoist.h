@@ -21,6 +21,7 @@ typedef struct Hoist {
     u32 *twins_of;    /* by form: index into twins, plus 1; 0: none */
     VEC(Twins) twins;
     u32 *next_twin;   /* by value */
+    u32 *uses_left;   /* by value: uses, those by phis too; NULL: nothing has moved yet */
     BitSet moved;     /* by value: its computation is gone */
     BitSet pending;   /* by register: some asynchronous instruction writes it */
     BitSet ends, seen; /* blocks, of the search that goes on */

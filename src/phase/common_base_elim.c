@@ -65,7 +65,7 @@ static void hold(Cbe *c, u32 value)
     const Reg *reg = &c->s->fn->regs.v[v->reg];
     FormId base = base_of(c->s, value);
     TypeClass class = type_class((Type)reg->type);
-    if (!v->whole || !bitset_has(&c->s->in_address, value) || class == TC_FLOAT || class == TC_PRED || reg->vector != 1 ||
+    if (!v->whole || !bitset_has(&c->s->shared, value) || class == TC_FLOAT || class == TC_PRED || reg->vector != 1 ||
         form_at(c->s->a->forms, base)->terms == 0)
         return;
     c->next[value] = 0;
@@ -113,7 +113,7 @@ static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 pl
 static void serve(Cbe *c, u32 n, u32 use)
 {
     u32 slot = c->s->ssa->uses.v[use].slot, value = c->s->ssa->uses.v[use].value, looked_at = 0;
-    if (!value || !bitset_has(&c->s->in_address, value) || !is_swappable(c->s, n, use))
+    if (!bitset_has(&c->s->shared, value) || !is_swappable(c->s, n, use))
         return;
     if (c->s->readers[base_of(c->s, value)] < c->run->knobs->cbe_min_uses)
         return;
@@ -203,7 +203,7 @@ static bool is_step(const Cbe *c, u32 value)
 /* The base forms of which a computation goes that ptxas would not have seen through. */
 static BitSet find_worthwhile(const Cbe *c)
 {
-    BitSet bases = bitset_new(c->run->arena, c->s->a->forms->forms.n);
+    BitSet bases = bitset_new(&c->s->arena, c->s->a->forms->forms.n);
     for (u32 value = 1; value < c->s->ssa->values.n; value++)
         if (bitset_has(&c->s->in_address, value) && !bitset_has(&c->needed, value) && !is_step(c, value))
             bitset_add(&bases, base_of(c->s, value));
@@ -262,7 +262,7 @@ static bool drop_swaps(Cbe *c)
             find_needed(c);
         return false;
     }
-    BitSet asked = bitset_new(c->run->arena, c->s->ssa->values.n), denied = bitset_new(c->run->arena, c->s->ssa->values.n);
+    BitSet asked = bitset_new(&c->s->arena, c->s->ssa->values.n), denied = bitset_new(&c->s->arena, c->s->ssa->values.n);
     for (u32 round = 0; round < FAR_ROUNDS && drop_far_swaps(c); round++)
         ;
     find_needed(c);
@@ -294,7 +294,7 @@ static bool drop_swaps(Cbe *c)
 static const char *reg_text(const Cbe *c, RegId id)
 {
     const Reg *r = &c->s->fn->regs.v[id];
-    return r->number < 0 ? r->name->text : arena_printf(c->run->arena, "%s%d", r->name->text, r->number);
+    return r->number < 0 ? r->name->text : arena_printf(&c->s->arena, "%s%d", r->name->text, r->number);
 }
 
 /* Once for each value whose readers read another register. */
@@ -362,13 +362,10 @@ static void report_missed(Cbe *c)
                          "the address differs from another one by a constant, but %s", why[c->refused[value]]);
 }
 
-static bool run_round(Cbe *c)
+/* Answers whether it changed something: then the analyses that look at instructions are dropped. */
+static bool share_bases(Cbe *c)
 {
-    Arena *arena = c->run->arena;
-    if (!bases_compute(c->s)) {
-        phase_missed(c->run, "TooLarge", NULL, "loops are nested too deep for values to be numbered");
-        return false;
-    }
+    Arena *arena = &c->s->arena;
     u32 values = c->s->ssa->values.n, forms = c->s->a->forms->forms.n;
     c->swap = arena_array(arena, Swap, c->s->ssa->uses.n);
     c->refused = arena_array(arena, u8, values);
@@ -388,6 +385,15 @@ static bool run_round(Cbe *c)
     if (!changed)
         report_missed(c);
     hoist_free(&c->hoist);
+    return changed;
+}
+
+static bool run_round(Cbe *c)
+{
+    BasesFound found = bases_compute(c->s);
+    bool changed = found == BASES_SHARED && share_bases(c);
+    if (found == BASES_TOO_LARGE)
+        phase_missed(c->run, "TooLarge", NULL, "loops are nested too deep for values to be numbered");
     bases_drop(c->s);
     if (changed)
         analyses_drop(c->run->an, AN_LOOPS | AN_POSTDOM); /* the graph is as it was */
