@@ -56,17 +56,37 @@ static void places_free(Places *p)
     vec_free(&p->position);
 }
 
-/* From a register to the positions of the blocks that write it, ascending. */
-static Graph collect_defs(Arena *arena, const Order *order, const Ssa *ssa)
+/* How many slots of i name a register that is asked for. */
+static u32 wanted_slots(const BitSet *wanted, Instr *i)
+{
+    u32 n = i->guard && bitset_has(wanted, i->guard);
+    for_each_slot(o, i)
+        n += o->kind == OPND_REG && bitset_has(wanted, o->id);
+    return n;
+}
+
+/* Lists the instructions; from a register to the positions of the blocks that write it. */
+static Graph list_instrs(Ssa *ssa, Arena *scratch, const Order *order)
 {
     Places defs = {0};
-    for (u32 k = 0; k < order->count; k++)
-        for_each_instr(i, order->rpo[k])
-            if (i->kind == INSTR_OP)
-                for (RegWalk w = reg_walk(i); next_write(&w);)
-                    if (!bitset_has(&ssa->unknown, w.reg))
-                        add_place(&defs, w.reg, k);
-    Graph by_reg = graph_from_edges(arena, ssa->regs, defs.reg.v, defs.position.v, defs.reg.n);
+    u32 slots = 0;
+    for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
+        Block *b = ssa->dom->by_pre[pre];
+        ssa->first[b->id] = ssa->instrs.n;
+        for_each_instr(i, b) {
+            u32 named = i->kind == INSTR_OP ? wanted_slots(ssa->wanted, i) : 0;
+            if (!named && !instr_is(i, OPF_CALL))
+                continue;
+            slots += named;
+            vec_push(&ssa->instrs, ((SsaInstr){.i = i}));
+            for (RegWalk w = reg_walk(i); next_write(&w);)
+                if (!bitset_has(&ssa->unknown, w.reg))
+                    add_place(&defs, w.reg, order->index[b->id]);
+        }
+        ssa->end[b->id] = ssa->instrs.n;
+    }
+    vec_reserve(&ssa->uses, slots);
+    Graph by_reg = graph_from_edges(scratch, ssa->regs, defs.reg.v, defs.position.v, defs.reg.n);
     places_free(&defs);
     return by_reg;
 }
@@ -74,7 +94,7 @@ static Graph collect_defs(Arena *arena, const Order *order, const Ssa *ssa)
 typedef struct Placer {
     const Order *order;
     const Live *live;
-    const Graph *frontier;
+    const Graph *frontier, *defs;
     Places phis;
     u32 *stamp;  /* by position: the last register that has a phi there */
     VecU32 work; /* positions of blocks that write the register, or have a phi */
@@ -115,17 +135,18 @@ static bool place_phis_of(Placer *q, RegId reg)
     return true;
 }
 
-static void place_phis(Placer *q, const Graph *defs, BitSet *unknown)
+static void place_phis(Placer *q, Ssa *ssa)
 {
+    const Graph *defs = q->defs;
     q->stamp = mem_zalloc(sizeof(u32) * q->order->count);
     q->steps = STEPS * defs->start[defs->nodes] + 1024;
-    for (RegId reg = 0; reg < defs->nodes; reg++) {
+    for (RegId reg = bitset_next(ssa->wanted, 1); reg < ssa->regs; reg = bitset_next(ssa->wanted, reg + 1)) {
         vec_clear(&q->work);
         for_each_edge(e, defs, reg)
             if (!q->work.n || vec_last(&q->work) != defs->to[e])
                 vec_push(&q->work, defs->to[e]);
         if (!place_phis_of(q, reg))
-            bitset_add(unknown, reg);
+            bitset_add(&ssa->unknown, reg);
     }
     free(q->stamp);
     vec_free(&q->work);
@@ -185,13 +206,16 @@ void ssa_walk_free(SsaWalk *w)
 
 static void add_use(Ssa *ssa, const SsaWalk *w, u32 slot, RegId reg)
 {
-    if (!ssa->wanted || bitset_has(ssa->wanted, reg))
+    if (bitset_has(ssa->wanted, reg))
         vec_push(&ssa->uses, ((SsaUse){slot, w->now[reg]}));
 }
 
-static void number_instr(Ssa *ssa, SsaWalk *w, Instr *i)
+static void number_instr(Ssa *ssa, SsaWalk *w, u32 n)
 {
-    SsaInstr at = {.i = i, .use = ssa->uses.n, .value = ssa->values.n};
+    SsaInstr *at = &ssa->instrs.v[n];
+    Instr *i = at->i;
+    at->use = ssa->uses.n;
+    at->value = ssa->values.n;
     for_each_slot(o, i)
         if (slot_is_use(o))
             add_use(ssa, w, (u32)(o - i->opnd), o->id);
@@ -202,14 +226,11 @@ static void number_instr(Ssa *ssa, SsaWalk *w, Instr *i)
             continue;
         if (!write.kills)
             add_use(ssa, w, SSA_NONE, write.reg);
-        vec_push(&ssa->values, ((SsaValue){.reg = write.reg, .instr = ssa->instrs.n, .whole = write.kills, .is_read = true}));
+        vec_push(&ssa->values, ((SsaValue){.reg = write.reg, .instr = n, .whole = write.kills, .is_read = true}));
     }
-    at.uses = ssa->uses.n - at.use;
-    at.values = ssa->values.n - at.value;
-    if (!at.uses && !at.values && !op_has(i->op, OPF_CALL))
-        return;
-    vec_push(&ssa->instrs, at);
-    ssa_step(w, ssa->instrs.n - 1);
+    at->uses = ssa->uses.n - at->use;
+    at->values = ssa->values.n - at->value;
+    ssa_step(w, n);
 }
 
 static void fill_args(Ssa *ssa, const SsaWalk *w, const Block *b)
@@ -245,11 +266,8 @@ static void number(Ssa *ssa, const Order *order)
     for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
         Block *b = ssa->dom->by_pre[pre];
         ssa_enter(&w, b);
-        ssa->first[b->id] = ssa->instrs.n;
-        for_each_instr(i, b)
-            if (i->kind == INSTR_OP)
-                number_instr(ssa, &w, i);
-        ssa->end[b->id] = ssa->instrs.n;
+        for (u32 n = ssa->first[b->id]; n < ssa->end[b->id]; n++)
+            number_instr(ssa, &w, n);
         for_each_edge(e, &order->succ, order->index[b->id])
             fill_args(ssa, &w, order->rpo[order->succ.to[e]]);
     }
@@ -260,37 +278,46 @@ static Ssa *ssa_new(Arena *arena, const Function *fn, const DomTree *dom, const 
 {
     Ssa *ssa = arena_new(arena, Ssa);
     *ssa = (Ssa){.dom = dom, .wanted = wanted, .regs = fn->regs.n, .unknown = bitset_new(arena, fn->regs.n)};
-    if (wanted) {
-        bitset_fill(&ssa->unknown);
-        bitset_andnot(&ssa->unknown, wanted);
-    }
+    bitset_fill(&ssa->unknown);
+    bitset_andnot(&ssa->unknown, wanted);
     bitset_add(&ssa->unknown, CARRY_REG);
     ssa->first = arena_array(arena, u32, 4 * fn->blocks.n);
     ssa->end = ssa->first + fn->blocks.n;
     ssa->first_phi = ssa->end + fn->blocks.n;
     ssa->phis = ssa->first_phi + fn->blocks.n;
-    vec_push(&ssa->values, ((SsaValue){.instr = SSA_NONE}));
     return ssa;
+}
+
+/* From a position to its dominance frontier; false: it is too large. */
+static bool find_frontier(Arena *arena, const Order *order, const DomTree *dom, Graph *frontier)
+{
+    Frontier f = {0};
+    bool fits = collect_frontier(order, dom, &f);
+    if (fits)
+        *frontier = graph_from_edges(arena, order->count, f.from.v, f.to.v, f.from.n);
+    vec_free(&f.from);
+    vec_free(&f.to);
+    return fits;
 }
 
 Ssa *ssa_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Live *live, const BitSet *wanted)
 {
-    Frontier f = {0};
+    Arena scratch = {0};
+    Graph frontier;
     Ssa *ssa = NULL;
-    if (collect_frontier(order, dom, &f)) {
-        Arena scratch = {0};
+    if (find_frontier(&scratch, order, dom, &frontier)) {
         ssa = ssa_new(arena, fn, dom, wanted);
-        Graph frontier = graph_from_edges(&scratch, order->count, f.from.v, f.to.v, f.from.n);
-        Graph defs = collect_defs(&scratch, order, ssa);
-        Placer placer = {.order = order, .live = live, .frontier = &frontier};
-        place_phis(&placer, &defs, &ssa->unknown);
+        Graph defs = list_instrs(ssa, &scratch, order);
+        Placer placer = {.order = order, .live = live, .frontier = &frontier, .defs = &defs};
+        place_phis(&placer, ssa);
+        vec_reserve(&ssa->values, 1 + placer.phis.reg.n + defs.start[defs.nodes]);
+        vec_push(&ssa->values, ((SsaValue){.instr = SSA_NONE}));
         make_phis(ssa, &scratch, order, live, &placer.phis);
-        number(ssa, order);
         places_free(&placer.phis);
         arena_free(&scratch);
+        number(ssa, order);
     }
-    vec_free(&f.from);
-    vec_free(&f.to);
+    arena_free(&scratch);
     return ssa;
 }
 

@@ -17,6 +17,7 @@ typedef struct Fixture {
     Module *m;
     Function *fn;
     Analyses an;
+    BitSet wanted;
     Ssa *ssa;
 } Fixture;
 
@@ -27,7 +28,9 @@ static void load(Fixture *f, const char *text)
     f->fn = f->m->functions.v[0];
     analyses_init(&f->an, f->fn);
     analyses_require(&f->an, AN_LIVE | AN_DOM);
-    f->ssa = ssa_compute(&f->arena, f->fn, f->an.order, f->an.dom, f->an.live, NULL);
+    f->wanted = bitset_new(&f->arena, f->fn->regs.n);
+    bitset_fill(&f->wanted);
+    f->ssa = ssa_compute(&f->arena, f->fn, f->an.order, f->an.dom, f->an.live, &f->wanted);
     assert_non_null(f->ssa);
 }
 
