@@ -78,6 +78,12 @@ static inline bool next_read(RegWalk *walk)
     return false;
 }
 
+/* Whether nothing is left of what the register held that slot o of i writes. */
+static inline bool slot_kills(const Instr *i, const Operand *o)
+{
+    return !i->guard && o->role == ROLE_DEF && o->sub == SUB_NONE;
+}
+
 static inline bool next_write(RegWalk *walk)
 {
     const Instr *i = walk->i;
@@ -93,7 +99,7 @@ static inline bool next_write(RegWalk *walk)
         const Operand *o = &i->opnd[walk->at++ - 2];
         if (slot_is_def(o)) {
             walk->reg = o->id;
-            walk->kills = !i->guard && o->role == ROLE_DEF && o->sub == SUB_NONE;
+            walk->kills = slot_kills(i, o);
             return true;
         }
     }

@@ -56,13 +56,18 @@ static void places_free(Places *p)
     vec_free(&p->position);
 }
 
-/* How many slots of i name a register that is asked for. */
-static u32 wanted_slots(const BitSet *wanted, Instr *i)
+/* Notes where i writes; answers how many of its slots name a wanted register. */
+static u32 list_slots(const BitSet *wanted, Instr *i, u32 position, Places *defs)
 {
-    u32 n = i->guard && bitset_has(wanted, i->guard);
-    for_each_slot(o, i)
-        n += o->kind == OPND_REG && bitset_has(wanted, o->id);
-    return n;
+    u32 named = i->guard && bitset_has(wanted, i->guard);
+    for_each_slot(o, i) {
+        if (o->kind != OPND_REG || !bitset_has(wanted, o->id))
+            continue;
+        named++;
+        if (slot_is_def(o))
+            add_place(defs, o->id, position);
+    }
+    return named;
 }
 
 /* Lists the instructions; from a register to the positions of the blocks that write it. */
@@ -74,14 +79,10 @@ static Graph list_instrs(Ssa *ssa, Arena *scratch, const Order *order)
         Block *b = ssa->dom->by_pre[pre];
         ssa->first[b->id] = ssa->instrs.n;
         for_each_instr(i, b) {
-            u32 named = i->kind == INSTR_OP ? wanted_slots(ssa->wanted, i) : 0;
-            if (!named && !instr_is(i, OPF_CALL))
-                continue;
+            u32 named = i->kind == INSTR_OP ? list_slots(ssa->wanted, i, order->index[b->id], &defs) : 0;
             slots += named;
-            vec_push(&ssa->instrs, ((SsaInstr){.i = i}));
-            for (RegWalk w = reg_walk(i); next_write(&w);)
-                if (!bitset_has(&ssa->unknown, w.reg))
-                    add_place(&defs, w.reg, order->index[b->id]);
+            if (named || instr_is(i, OPF_CALL))
+                vec_push(&ssa->instrs, ((SsaInstr){.i = i}));
         }
         ssa->end[b->id] = ssa->instrs.n;
     }
@@ -206,8 +207,17 @@ void ssa_walk_free(SsaWalk *w)
 
 static void add_use(Ssa *ssa, const SsaWalk *w, u32 slot, RegId reg)
 {
-    if (bitset_has(ssa->wanted, reg))
-        vec_push(&ssa->uses, ((SsaUse){slot, w->now[reg]}));
+    vec_push(&ssa->uses, ((SsaUse){slot, w->now[reg]}));
+}
+
+static void add_value(Ssa *ssa, const SsaWalk *w, u32 n, const Operand *o)
+{
+    bool whole = slot_kills(ssa->instrs.v[n].i, o);
+    if (bitset_has(&ssa->unknown, o->id))
+        return;
+    if (!whole)
+        add_use(ssa, w, SSA_NONE, o->id);
+    vec_push(&ssa->values, ((SsaValue){.reg = o->id, .instr = n, .whole = whole, .is_read = true}));
 }
 
 static void number_instr(Ssa *ssa, SsaWalk *w, u32 n)
@@ -216,18 +226,16 @@ static void number_instr(Ssa *ssa, SsaWalk *w, u32 n)
     Instr *i = at->i;
     at->use = ssa->uses.n;
     at->value = ssa->values.n;
-    for_each_slot(o, i)
+    for_each_slot(o, i) {
+        if (o->kind != OPND_REG || !bitset_has(ssa->wanted, o->id))
+            continue;
         if (slot_is_use(o))
             add_use(ssa, w, (u32)(o - i->opnd), o->id);
-    if (i->guard)
-        add_use(ssa, w, SSA_NONE, i->guard);
-    for (RegWalk write = reg_walk(i); next_write(&write);) {
-        if (bitset_has(&ssa->unknown, write.reg))
-            continue;
-        if (!write.kills)
-            add_use(ssa, w, SSA_NONE, write.reg);
-        vec_push(&ssa->values, ((SsaValue){.reg = write.reg, .instr = n, .whole = write.kills, .is_read = true}));
+        if (slot_is_def(o))
+            add_value(ssa, w, n, o);
     }
+    if (i->guard && bitset_has(ssa->wanted, i->guard))
+        add_use(ssa, w, SSA_NONE, i->guard);
     at->uses = ssa->uses.n - at->use;
     at->values = ssa->values.n - at->value;
     ssa_step(w, n);

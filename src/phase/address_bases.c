@@ -54,8 +54,12 @@ void mark_phi_args(Bases *s, BitSet *set, u32 value)
 Instr *computation(const Bases *s, u32 value)
 {
     u32 n = s->ssa->values.v[value].instr;
-    Instr *i = n == SSA_NONE ? NULL : s->ssa->instrs.v[n].i;
-    return i && is_address_operation(i) ? i : NULL;
+    return n != SSA_NONE && bitset_has(&s->computes, n) ? s->ssa->instrs.v[n].i : NULL;
+}
+
+bool may_go(const Bases *s, u32 n)
+{
+    return bitset_has(&s->computes, n) && !s->fn->regs.v[s->ssa->values.v[s->ssa->instrs.v[n].value].reg].is_param;
 }
 
 /* What may compute a part of an address, chained by the register that it writes. */
@@ -126,36 +130,37 @@ static bool are_written_twice(const Function *fn, const BitSet *regs)
     return false;
 }
 
+static void mark_uses(Bases *s, const SsaInstr *at)
+{
+    for (u32 k = at->use; k < at->use + at->uses; k++)
+        mark(s, &s->in_address, s->ssa->uses.v[k].value);
+}
+
+static void mark_accessed(Bases *s)
+{
+    for (u32 n = 0; n < s->ssa->instrs.n; n++) {
+        const SsaInstr *at = &s->ssa->instrs.v[n];
+        for (u32 k = at->use; takes_offset(at->i->op) && k < at->use + at->uses; k++)
+            if (s->ssa->uses.v[k].slot != SSA_NONE && is_base_slot(at->i, s->ssa->uses.v[k].slot))
+                mark(s, &s->in_address, s->ssa->uses.v[k].value);
+    }
+}
+
+/* What addresses are made of, and what computes a part of one and nothing else. */
 static void find_addresses(Bases *s)
 {
     const Ssa *ssa = s->ssa;
     s->in_address = bitset_new(&s->arena, ssa->values.n);
-    for (u32 n = 0; n < ssa->instrs.n; n++)
-        for (u32 k = ssa->instrs.v[n].use; k < ssa->instrs.v[n].use + ssa->instrs.v[n].uses; k++)
-            if (ssa->uses.v[k].slot != SSA_NONE && is_base_slot(ssa->instrs.v[n].i, ssa->uses.v[k].slot))
-                mark(s, &s->in_address, ssa->uses.v[k].value);
+    s->computes = bitset_new(&s->arena, ssa->instrs.n);
+    mark_accessed(s);
     while (s->work.n) {
-        u32 value = vec_pop(&s->work);
-        if (ssa->values.v[value].phi)
+        u32 value = vec_pop(&s->work), n = ssa->values.v[value].instr;
+        if (n == SSA_NONE) {
             mark_phi_args(s, &s->in_address, value);
-        else if (computation(s, value)) {
-            const SsaInstr *at = &ssa->instrs.v[ssa->values.v[value].instr];
-            for (u32 k = at->use; k < at->use + at->uses; k++)
-                mark(s, &s->in_address, ssa->uses.v[k].value);
+        } else if (is_address_operation(ssa->instrs.v[n].i)) {
+            bitset_add(&s->computes, n);
+            mark_uses(s, &ssa->instrs.v[n]);
         }
-    }
-}
-
-/* What computes part of an address, and nothing else. */
-static void find_removable(Bases *s)
-{
-    const Ssa *ssa = s->ssa;
-    s->removable = bitset_new(&s->arena, ssa->instrs.n);
-    for (u32 n = 0; n < ssa->instrs.n; n++) {
-        const SsaInstr *at = &ssa->instrs.v[n];
-        if (at->values == 1 && bitset_has(&s->in_address, at->value) && is_address_operation(at->i) &&
-            !s->fn->regs.v[ssa->values.v[at->value].reg].is_param)
-            bitset_add(&s->removable, n);
     }
 }
 
@@ -226,7 +231,7 @@ static void find_forms(Bases *s)
             address_forms_free(s->a);
         any = false;
         s->a = address_forms_compute(&s->arena, (AddressForms){
-            .ssa = s->ssa, .fn = s->fn, .facts = s->run->an->facts, .max_depth = (u32)s->run->knobs->cbe_max_depth,
+            .ssa = s->ssa, .fn = s->fn, .asked = &s->in_address, .computes = &s->computes, .facts = s->run->an->facts, .max_depth = (u32)s->run->knobs->cbe_max_depth,
             .phis = &s->phis, .phi_facts = s->phi_facts.v});
         for (u32 pre = 1; pre <= s->ssa->dom->count && round + 1 < FACT_ROUNDS; pre++)
             any |= s->ssa->dom->by_pre[pre] != s->fn->entry && find_phi_facts(s, s->ssa->dom->by_pre[pre]);
@@ -376,7 +381,6 @@ BasesFound bases_compute(Bases *s)
     if (!s->ssa)
         return BASES_TOO_LARGE;
     find_addresses(s);
-    find_removable(s);
     find_forms(s);
     if (!find_shared(s))
         return BASES_NONE;

@@ -16,7 +16,7 @@ typedef struct Bases {
     VEC(PhiFact) phi_facts;
     BitSet in_address;         /* by value: an address is made of it */
     BitSet shared;             /* by value: in_address, and another value that is has the same base form */
-    BitSet removable;          /* by instruction: may_go */
+    BitSet computes;           /* by instruction: computes a part of an address and nothing else */
     BitSet stuck;              /* by value: shared, and somebody reads it who cannot read another register */
     Graph uses;                /* from a shared value to its uses, in their order */
     u32 *use_instr;            /* by use */
@@ -40,10 +40,10 @@ void bases_drop(Bases *s);
 bool is_base_slot(const Instr *i, u32 k);
 /* Whether that use may be one of another register with the same value. */
 bool is_swappable(const Bases *s, u32 n, u32 use);
-/* Instruction that computes the value and nothing else; NULL. */
+/* Instruction that computes the value, which is in an address, and nothing else; NULL. */
 Instr *computation(const Bases *s, u32 value);
 /* Whether instruction n goes when nobody reads what it computes. */
-static inline bool may_go(const Bases *s, u32 n) { return bitset_has(&s->removable, n); }
+bool may_go(const Bases *s, u32 n);
 u32 value_bits(const Bases *s, u32 value);
 const Block *block_of(const Bases *s, u32 value);
 FormId base_of(const Bases *s, u32 value);

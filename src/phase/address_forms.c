@@ -345,7 +345,7 @@ static FormId extended(AddressForms *a, u32 value, bool is_signed)
         return *known;
     if (!is_signed && is_never_negative(a, value)) {
         form = extended(a, value, true);
-    } else if (v->instr != SSA_NONE && v->whole && a->depth[value] && is_address_operation(a->ssa->instrs.v[v->instr].i)) {
+    } else if (v->instr != SSA_NONE && v->whole && a->depth[value] && bitset_has(a->computes, v->instr)) {
         Def d = {.a = a, .number = v->instr, .i = a->ssa->instrs.v[v->instr].i, .bits = 32};
         form = sum_of_extended(&d, is_signed);
     }
@@ -385,7 +385,7 @@ static FormId defined_form(AddressForms *a, u32 number)
     if ((d.bits != 32 && d.bits != 64) || class == TC_FLOAT)
         return 0;
     FormId form = 0;
-    if (is_address_operation(at->i)) {
+    if (bitset_has(a->computes, number)) {
         form = sum_of(&d);
         form = form ? form : as_operation(&d);
         d.depth++;
@@ -401,11 +401,11 @@ static FormId defined_form(AddressForms *a, u32 number)
 static void define(AddressForms *a, u32 number)
 {
     const SsaInstr *at = &a->ssa->instrs.v[number];
-    FormId form = defined_form(a, number);
-    if (form)
-        a->of[at->value] = form;
-    for (u32 k = 0; k < at->values && !form; k++)
-        a->of[at->value + k] = opaque(a, at->value + k);
+    for (u32 value = at->value; value < at->value + at->values; value++)
+        if (bitset_has(a->asked, value)) {
+            FormId form = defined_form(a, number);
+            a->of[value] = form ? form : opaque(a, value);
+        }
 }
 
 /* The value of a register's phi in b; 0: it has none. */
@@ -449,7 +449,8 @@ AddressForms *address_forms_compute(Arena *arena, AddressForms setup)
     for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
         const Block *b = ssa->dom->by_pre[pre];
         for (u32 k = 0; k < ssa->phis[b->id]; k++)
-            define_phi(a, ssa->first_phi[b->id] + k);
+            if (bitset_has(a->asked, ssa->first_phi[b->id] + k))
+                define_phi(a, ssa->first_phi[b->id] + k);
         for (u32 n = ssa->first[b->id]; n < ssa->end[b->id]; n++)
             define(a, n);
     }

@@ -22,10 +22,12 @@ typedef struct AddressForms {
     const Ssa *ssa;
     const Function *fn;
     const Facts *facts;
+    const BitSet *asked;    /* by value: its form is, and so are those of what it is made of */
+    const BitSet *computes; /* by instruction: is_address_operation, where its value is asked for */
     u32 max_depth;      /* operations that a form is followed through */
     const FnvMap *phis; /* block << 32 | register -> index into phi_facts */
     const PhiFact *phi_facts;
-    FormId *of;         /* by value; 0: not an integer of 32 or 64 bits */
+    FormId *of;         /* by value; 0: not asked for */
     FormId *extended[2];/* by value of 32 bits: zero- and sign-extended; 0: not asked for yet */
     u8 *depth;          /* by value */
 } AddressForms;

@@ -43,7 +43,7 @@ void hoist_note(Hoist *h, u32 n)
     const Bases *s = h->s;
     u32 value = s->ssa->instrs.v[n].value;
     Instr *i = s->ssa->instrs.v[n].i;
-    if (!may_go(s, n) || !bitset_has(&s->shared, value) || bitset_has(&s->stuck, value) || i->op->opcode == OPC_MOV)
+    if (!may_go(s, n) || bitset_has(&s->stuck, value) || i->op->opcode == OPC_MOV)
         return;
     u32 *at = &h->twins_of[s->a->of[value]];
     if (!*at) {

@@ -29,7 +29,7 @@ typedef struct Hoist {
 
 Hoist hoist_new(Bases *s);
 void hoist_free(Hoist *h);
-/* Notes the computation of instruction n, whose result no register holds there. In the order of the walk. */
+/* Notes the computation of instruction n, whose result is shared, and no register holds there. In the order of the walk. */
 void hoist_note(Hoist *h, u32 n);
 /* Moves what was noted; whether there was anything. Values of `s` are out of date then. */
 bool hoist_run(Hoist *h);

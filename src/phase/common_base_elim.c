@@ -63,10 +63,11 @@ static void hold(Cbe *c, u32 value)
 {
     const SsaValue *v = &c->s->ssa->values.v[value];
     const Reg *reg = &c->s->fn->regs.v[v->reg];
-    FormId base = base_of(c->s, value);
     TypeClass class = type_class((Type)reg->type);
-    if (!v->whole || !bitset_has(&c->s->shared, value) || class == TC_FLOAT || class == TC_PRED || reg->vector != 1 ||
-        form_at(c->s->a->forms, base)->terms == 0)
+    if (!bitset_has(&c->s->shared, value) || !v->whole || class == TC_FLOAT || class == TC_PRED || reg->vector != 1)
+        return;
+    FormId base = base_of(c->s, value);
+    if (form_at(c->s->a->forms, base)->terms == 0)
         return;
     c->next[value] = 0;
     c->prev[value] = c->tail[base];
@@ -155,7 +156,7 @@ static void find_swaps(Cbe *c)
             const SsaInstr *at = &ssa->instrs.v[n];
             for (u32 k = at->use; k < at->use + at->uses; k++)
                 serve(c, n, k);
-            if (at->values == 1 && !is_held(c, at->value))
+            if (at->values == 1 && bitset_has(&c->s->shared, at->value) && !is_held(c, at->value))
                 hoist_note(&c->hoist, n);
             ssa_step(&c->walk, n);
             for (u32 k = 0; k < at->values; k++)
