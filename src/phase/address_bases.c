@@ -57,11 +57,6 @@ Instr *computation(const Bases *s, u32 value)
     return n != SSA_NONE && bitset_has(&s->computes, n) ? s->ssa->instrs.v[n].i : NULL;
 }
 
-bool may_go(const Bases *s, u32 n)
-{
-    return bitset_has(&s->computes, n) && !s->fn->regs.v[s->ssa->values.v[s->ssa->instrs.v[n].value].reg].is_param;
-}
-
 /* What may compute a part of an address, chained by the register that it writes. */
 typedef struct Computation {
     const Instr *i;
@@ -152,6 +147,7 @@ static void find_addresses(Bases *s)
     const Ssa *ssa = s->ssa;
     s->in_address = bitset_new(&s->arena, ssa->values.n);
     s->computes = bitset_new(&s->arena, ssa->instrs.n);
+    s->removable = bitset_new(&s->arena, ssa->instrs.n);
     mark_accessed(s);
     while (s->work.n) {
         u32 value = vec_pop(&s->work), n = ssa->values.v[value].instr;
@@ -159,6 +155,8 @@ static void find_addresses(Bases *s)
             mark_phi_args(s, &s->in_address, value);
         } else if (is_address_operation(ssa->instrs.v[n].i)) {
             bitset_add(&s->computes, n);
+            if (!s->fn->regs.v[ssa->values.v[value].reg].is_param)
+                bitset_add(&s->removable, n);
             mark_uses(s, &ssa->instrs.v[n]);
         }
     }

@@ -17,6 +17,7 @@ typedef struct Bases {
     BitSet in_address;         /* by value: an address is made of it */
     BitSet shared;             /* by value: in_address, and another value that is has the same base form */
     BitSet computes;           /* by instruction: computes a part of an address and nothing else */
+    BitSet removable;          /* by instruction: may_go */
     BitSet stuck;              /* by value: shared, and somebody reads it who cannot read another register */
     Graph uses;                /* from a shared value to its uses, in their order */
     u32 *use_instr;            /* by use */
@@ -43,7 +44,7 @@ bool is_swappable(const Bases *s, u32 n, u32 use);
 /* Instruction that computes the value, which is in an address, and nothing else; NULL. */
 Instr *computation(const Bases *s, u32 value);
 /* Whether instruction n goes when nobody reads what it computes. */
-bool may_go(const Bases *s, u32 n);
+static inline bool may_go(const Bases *s, u32 n) { return bitset_has(&s->removable, n); }
 u32 value_bits(const Bases *s, u32 value);
 const Block *block_of(const Bases *s, u32 value);
 FormId base_of(const Bases *s, u32 value);

@@ -233,7 +233,6 @@ static bool frees_register(const Cbe *c, u32 value, const Block *b, u32 depth)
 static bool drop_far_swaps(Cbe *c)
 {
     bool any = false;
-    find_needed(c);
     for (u32 k = 0; k < c->s->ssa->uses.n; k++) {
         u32 value = c->s->ssa->uses.v[k].value;
         if (!c->swap[k].leader || !c->swap[k].far || bitset_has(&c->needed, value) ||
@@ -257,16 +256,16 @@ static bool has_swaps(const Cbe *c)
 /* A swap is worth it only if the value that was read goes. Answers whether any are left. */
 static bool drop_swaps(Cbe *c)
 {
-    bool left = false;
+    bool left = false, dropped = false;
     if (!has_swaps(c)) {
         if (c->run->sink->wants_remarks)
             find_needed(c);
         return false;
     }
     BitSet asked = bitset_new(&c->s->arena, c->s->ssa->values.n), denied = bitset_new(&c->s->arena, c->s->ssa->values.n);
-    for (u32 round = 0; round < FAR_ROUNDS && drop_far_swaps(c); round++)
-        ;
     find_needed(c);
+    for (u32 round = 0; round < FAR_ROUNDS && drop_far_swaps(c); round++)
+        find_needed(c);
     BitSet worthwhile = find_worthwhile(c);
     for (u32 k = 0; k < c->s->ssa->uses.n; k++) {
         u32 value = c->s->ssa->uses.v[k].value;
@@ -277,6 +276,7 @@ static bool drop_swaps(Cbe *c)
             if (!c->refused[value] || !pays)
                 c->refused[value] = pays ? REFUSED_NEEDED : REFUSED_FOLDED;
             c->swap[k].leader = 0;
+            dropped = true;
             continue;
         }
         if (!bitset_has(&asked, value) && !phase_may_rewrite(c->run))
@@ -284,9 +284,10 @@ static bool drop_swaps(Cbe *c)
         bitset_add(&asked, value);
         if (bitset_has(&denied, value))
             c->swap[k].leader = 0;
-        left |= c->swap[k].leader != 0;
+        *(c->swap[k].leader ? &left : &dropped) = true;
     }
-    find_needed(c);
+    if (dropped)
+        find_needed(c);
     return left;
 }
 
