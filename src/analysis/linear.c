@@ -4,6 +4,9 @@ static u64 low_bits(u64 v, u32 bits) { return bits == 64 ? v : v & (((u64)1 << b
 
 static u64 mix(u64 hash, u64 v) { return (hash ^ v ^ v >> 29) * 1099511628211u; }
 
+/* Maps take longer for longer keys; things of one hash are told apart anyway. */
+static u32 fold(u64 hash) { return (u32)(hash ^ hash >> 32); }
+
 Forms *forms_new(Arena *arena)
 {
     Forms *f = arena_new(arena, Forms);
@@ -33,7 +36,7 @@ static TermId intern_term(Forms *f, Term t)
     u64 hash = mix(mix(t.kind, t.bits), (u64)(uintptr_t)t.tag);
     for (u32 k = 0; k < COUNT_OF(t.operand); k++)
         hash = mix(hash, t.operand[k]);
-    u64 *first = fnvmap_at(&f->term_of, hash);
+    u64 *first = fnvmap_at(&f->term_of, fold(hash));
     for (TermId id = (TermId)*first; id; id = f->terms.v[id].next)
         if (same_term(&f->terms.v[id], &t))
             return id;
@@ -94,7 +97,7 @@ static FormId intern_form(Forms *f, u32 bits, const Scaled *term, u32 terms, u64
     u64 hash = mix(mix(bits, terms), constant);
     for (u32 k = 0; k < terms; k++)
         hash = mix(mix(hash, term[k].term), term[k].scale);
-    u64 *first = fnvmap_at(&f->form_of, hash);
+    u64 *first = fnvmap_at(&f->form_of, fold(hash));
     for (FormId id = (FormId)*first; id; id = form_at(f, id)->next)
         if (same_form(form_at(f, id), bits, term, terms, constant))
             return id;
@@ -128,7 +131,16 @@ FormId form_sum(Forms *f, FormId a, FormId b, u64 scale)
 
 FormId form_scale(Forms *f, FormId a, u64 scale)
 {
-    return a ? form_sum(f, form_constant(f, form_at(f, a)->bits, 0), a, scale) : 0;
+    if (!a)
+        return 0;
+    const Form *x = form_at(f, a);
+    Scaled product[FORM_TERMS];
+    u32 n = 0;
+    for (u32 k = 0; k < x->terms; k++) {
+        product[n] = (Scaled){x->term[k].term, low_bits(scale * x->term[k].scale, x->bits)};
+        n += product[n].scale != 0;
+    }
+    return intern_form(f, x->bits, product, n, scale * x->constant);
 }
 
 FormId form_extend(Forms *f, FormId a, bool is_signed)
