@@ -48,7 +48,8 @@ static TermId intern_term(Forms *f, Term t)
 
 TermId term_value(Forms *f, u32 bits, u32 value)
 {
-    return intern_term(f, (Term){.kind = TERM_VALUE, .bits = bits, .operand = {value}});
+    vec_push(&f->terms, ((Term){.kind = TERM_VALUE, .bits = bits, .operand = {value}}));
+    return f->terms.n - 1;
 }
 
 TermId term_operation(Forms *f, u32 bits, const void *tag, const FormId operand[4], u32 zeros)

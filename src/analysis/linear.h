@@ -51,7 +51,7 @@ void forms_free(Forms *f);
 
 static inline const Form *form_at(const Forms *f, FormId id) { return f->forms.v[id]; }
 
-TermId term_value(Forms *f, u32 bits, u32 value);
+TermId term_value(Forms *f, u32 bits, u32 value); /* to be asked for once for each value */
 TermId term_operation(Forms *f, u32 bits, const void *tag, const FormId operand[4], u32 zeros);
 FormId form_constant(Forms *f, u32 bits, u64 constant);
 FormId form_term(Forms *f, TermId term);

@@ -123,7 +123,7 @@ static void forms_are_what_they_stand_for(void **state)
         Arena arena = {0};
         Forms *f = forms_new(&arena);
         u64 value[2][NUMBERS], number[2][STEPS];
-        FormId form[STEPS];
+        FormId form[STEPS], made[2][NUMBERS] = {{0}};
         for (u32 k = 0; k < 2 * NUMBERS; k++)
             value[k / NUMBERS][k % NUMBERS] = below(3) ? below(9) : (u64)below(UINT32_MAX) << 32 | below(UINT32_MAX);
         for (u32 n = 0; n < STEPS; n++) {
@@ -151,7 +151,9 @@ static void forms_are_what_they_stand_for(void **state)
             }
             if (!form[n]) {
                 u32 which = below(NUMBERS);
-                form[n] = form_term(f, term_value(f, narrow ? 32 : 64, which));
+                if (!made[narrow][which])
+                    made[narrow][which] = form_term(f, term_value(f, narrow ? 32 : 64, which));
+                form[n] = made[narrow][which];
                 for (u32 s = 0; s < 2; s++)
                     number[s][n] = cut(value[s][which], narrow ? 32 : 64);
             }
