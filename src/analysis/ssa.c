@@ -79,7 +79,7 @@ static Graph list_instrs(Ssa *ssa, Arena *scratch, const Order *order)
         Block *b = ssa->dom->by_pre[pre];
         ssa->first[b->id] = ssa->instrs.n;
         for_each_instr(i, b) {
-            u32 named = i->kind == INSTR_OP ? list_slots(ssa->wanted, i, order->index[b->id], &defs) : 0;
+            u32 named = i->kind == INSTR_OP ? list_slots(&ssa->wanted, i, order->index[b->id], &defs) : 0;
             slots += named;
             if (named || instr_is(i, OPF_CALL))
                 vec_push(&ssa->instrs, ((SsaInstr){.i = i}));
@@ -141,7 +141,7 @@ static void place_phis(Placer *q, Ssa *ssa)
     const Graph *defs = q->defs;
     q->stamp = mem_zalloc(sizeof(u32) * q->order->count);
     q->steps = STEPS * defs->start[defs->nodes] + 1024;
-    for (RegId reg = bitset_next(ssa->wanted, 1); reg < ssa->regs; reg = bitset_next(ssa->wanted, reg + 1)) {
+    for (RegId reg = bitset_next(&ssa->wanted, 1); reg < ssa->regs; reg = bitset_next(&ssa->wanted, reg + 1)) {
         vec_clear(&q->work);
         for_each_edge(e, defs, reg)
             if (!q->work.n || vec_last(&q->work) != defs->to[e])
@@ -227,14 +227,14 @@ static void number_instr(Ssa *ssa, SsaWalk *w, u32 n)
     at->use = ssa->uses.n;
     at->value = ssa->values.n;
     for_each_slot(o, i) {
-        if (o->kind != OPND_REG || !bitset_has(ssa->wanted, o->id))
+        if (o->kind != OPND_REG || !bitset_has(&ssa->wanted, o->id))
             continue;
         if (slot_is_use(o))
             add_use(ssa, w, (u32)(o - i->opnd), o->id);
         if (slot_is_def(o))
             add_value(ssa, w, n, o);
     }
-    if (i->guard && bitset_has(ssa->wanted, i->guard))
+    if (i->guard && bitset_has(&ssa->wanted, i->guard))
         add_use(ssa, w, SSA_NONE, i->guard);
     at->uses = ssa->uses.n - at->use;
     at->values = ssa->values.n - at->value;
@@ -285,7 +285,7 @@ static void number(Ssa *ssa, const Order *order)
 static Ssa *ssa_new(Arena *arena, const Function *fn, const DomTree *dom, const BitSet *wanted)
 {
     Ssa *ssa = arena_new(arena, Ssa);
-    *ssa = (Ssa){.dom = dom, .wanted = wanted, .regs = fn->regs.n, .unknown = bitset_new(arena, fn->regs.n)};
+    *ssa = (Ssa){.dom = dom, .wanted = *wanted, .regs = fn->regs.n, .unknown = bitset_new(arena, fn->regs.n)};
     bitset_fill(&ssa->unknown);
     bitset_andnot(&ssa->unknown, wanted);
     bitset_add(&ssa->unknown, CARRY_REG);

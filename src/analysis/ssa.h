@@ -45,12 +45,12 @@ typedef struct Ssa {
     u32 *first;              /* by Block.id, blocks + 1: number of its first instruction */
     u32 *end;                /* one behind its last */
     u32 *first_phi, *phis;   /* by Block.id: its phis are consecutive values */
-    const BitSet *wanted;    /* registers whose uses are listed */
+    BitSet wanted;           /* registers whose uses are listed */
     BitSet unknown;          /* registers without values: not wanted, or they would take too many phis */
     u32 regs;
 } Ssa;
 
-/* The values of the registers in `wanted`, which outlives the answer. Answers NULL where it is too large. To be freed with
+/* The values of the registers in `wanted`, whose words outlive the answer. Answers NULL where it is too large. To be freed with
  * ssa_free. */
 Ssa *ssa_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Live *live, const BitSet *wanted);
 void ssa_free(Ssa *ssa);

@@ -112,7 +112,7 @@ static BitSet address_registers(Bases *s)
     return regs;
 }
 
-/* Whether more than one instruction writes them: otherwise no two of their values can be compared. */
+/* Whether they are written in two places: otherwise there are no two values that could share anything. */
 static bool are_written_twice(const Function *fn, const BitSet *regs)
 {
     u32 writes = 0;
