@@ -14,54 +14,45 @@ static i64 sign_extended(u64 value, u32 bits)
 
 Range range_full(u32 bits) { return (Range){bits, 0, mask_of(bits), least_of(bits), most_of(bits)}; }
 
-/* Each reading bounds the other where it stays on one side of the sign. */
-static Range sharpened(Range r)
-{
-    u64 sign = (u64)1 << (r.bits - 1);
-    if (r.hi < sign || r.lo >= sign) {
-        i64 least = sign_extended(r.lo, r.bits), most = sign_extended(r.hi, r.bits);
-        r.least = r.least > least ? r.least : least;
-        r.most = r.most < most ? r.most : most;
-    }
-    if (r.least >= 0 || r.most < 0) {
-        u64 lo = (u64)r.least & mask_of(r.bits), hi = (u64)r.most & mask_of(r.bits);
-        r.lo = r.lo > lo ? r.lo : lo;
-        r.hi = r.hi < hi ? r.hi : hi;
-    }
-    return r;
-}
-
 static bool is_empty(const Range *r) { return r->lo > r->hi || r->least > r->most; }
 
-/* Empty ranges come only from code that cannot be reached: `otherwise` is as good. */
-static Range checked(Range r, Range otherwise)
+/* Each reading bounds the other where it stays on one side of the sign. False: nothing is left, which comes only from code that
+ * cannot be reached; any other range is as good then. */
+static bool sharpen(Range *r)
 {
-    if (is_empty(&r))
-        return otherwise;
-    r = sharpened(r);
-    return is_empty(&r) ? otherwise : r;
+    u64 sign = (u64)1 << (r->bits - 1);
+    if (is_empty(r))
+        return false;
+    if (r->hi < sign || r->lo >= sign) {
+        i64 least = sign_extended(r->lo, r->bits), most = sign_extended(r->hi, r->bits);
+        r->least = r->least > least ? r->least : least;
+        r->most = r->most < most ? r->most : most;
+    }
+    if (r->least >= 0 || r->most < 0) {
+        u64 lo = (u64)r->least & mask_of(r->bits), hi = (u64)r->most & mask_of(r->bits);
+        r->lo = r->lo > lo ? r->lo : lo;
+        r->hi = r->hi < hi ? r->hi : hi;
+    }
+    return !is_empty(r);
 }
 
 Range range_unsigned(u32 bits, u64 lo, u64 hi)
 {
-    Range r = range_full(bits);
-    r.lo = lo;
-    r.hi = hi;
-    return checked(r, range_full(bits));
+    Range r = {bits, lo, hi, least_of(bits), most_of(bits)};
+    return sharpen(&r) ? r : range_full(bits);
 }
 
 Range range_signed(u32 bits, i64 least, i64 most)
 {
-    Range r = range_full(bits);
-    r.least = least;
-    r.most = most;
-    return checked(r, range_full(bits));
+    Range r = {bits, 0, mask_of(bits), least, most};
+    return sharpen(&r) ? r : range_full(bits);
 }
 
 Range range_constant(u32 bits, u64 value)
 {
+    i64 read_signed = sign_extended(value, bits);
     value &= mask_of(bits);
-    return range_unsigned(bits, value, value);
+    return (Range){bits, value, value, read_signed, read_signed};
 }
 
 bool range_is_constant(const Range *r) { return r->lo == r->hi; }
@@ -77,7 +68,7 @@ Range range_meet(Range a, Range b)
 {
     Range r = {a.bits, a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi, a.least > b.least ? a.least : b.least,
         a.most < b.most ? a.most : b.most};
-    return checked(r, a);
+    return sharpen(&r) ? r : a;
 }
 
 Range range_extend(Range a, u32 bits, bool is_signed)
@@ -137,7 +128,7 @@ static Range sum(Opcode opcode, Range a, Range b)
         r.least = least_of(a.bits);
         r.most = most_of(a.bits);
     }
-    return checked(r, range_full(a.bits));
+    return sharpen(&r) ? r : range_full(a.bits);
 }
 
 static Range product(Range a, Range b)
@@ -290,7 +281,7 @@ static Range without(Range a, Range b)
     r.hi -= a.hi == b.lo;
     r.least += a.least == b.least;
     r.most -= a.most == b.least;
-    return checked(r, a);
+    return sharpen(&r) ? r : a;
 }
 
 Range range_assume(Range a, Cmp cmp, bool is_signed, Range b)
@@ -312,7 +303,7 @@ Range range_assume(Range a, Cmp cmp, bool is_signed, Range b)
         r.hi = a.hi < b.hi - strict ? a.hi : b.hi - strict;
     else if (!is_signed && !less && !(strict && b.lo == UINT64_MAX))
         r.lo = a.lo > b.lo + strict ? a.lo : b.lo + strict;
-    return checked(r, a);
+    return sharpen(&r) ? r : a;
 }
 
 FactValue compare_implies(Cmp known, Type known_type, Cmp asked, Type asked_type)
