@@ -94,14 +94,14 @@ static void take_in(Block *to, Block *next)
 /* When b goes to `to`, to become a part of a term that stays. */
 static Term part(const Nested *n, const Block *b, const Block *to)
 {
-    return condition_to(n, b, to, n->combined[b->id].truth ? NULL : arena_new(n->run->arena, Truth));
+    return condition_to(n, b, to, n->combined[b->id].truth ? NULL : arena_new(n->arena, Truth));
 }
 
 static void combine_chain(Nested *n, const Site *s)
 {
     Block *outer = s->outer;
     separate(n, s);
-    Term through = truth_and(n->run->arena, part(n, outer, s->inner), part(n, s->inner, s->rest));
+    Term through = truth_and(n->arena, part(n, outer, s->inner), part(n, s->inner, s->rest));
     bool falls_to_other = outer->fall == s->other;
     Instr *old = block_terminator(outer);
     take_in(outer, s->inner);
@@ -117,8 +117,7 @@ static void combine_diamond(Nested *n, const Site *yes, const Site *no)
     Block *outer = yes->outer;
     separate(n, yes);
     separate(n, no);
-    Term whole = truth_select(n->run->arena, part(n, outer, yes->inner), part(n, yes->inner, yes->rest),
-                              part(n, no->inner, yes->rest));
+    Term whole = truth_select(n->arena, part(n, outer, yes->inner), part(n, yes->inner, yes->rest), part(n, no->inner, yes->rest));
     Instr *old = block_terminator(outer), *arm = block_terminator(yes->inner);
     take_in(outer, yes->inner);
     take_in(outer, no->inner);
@@ -138,7 +137,7 @@ static void prepare(Combiner *c)
         return;
     c->prepared = true;
     analyses_require(c->run->an, AN_FACTS | AN_LIVE);
-    n->combined = arena_array(c->run->arena, Term, n->fn->blocks.n);
+    n->combined = arena_array(n->arena, Term, n->fn->blocks.n);
     n->company = function_company(c->run->an);
     if (n->company == COMPANY_SAME)
         analyses_require(c->run->an, AN_POSTDOM);
@@ -197,18 +196,21 @@ static void write_out(Nested *n, Block *b)
 static bool combine_all(Combiner *c)
 {
     Nested *n = &c->n;
+    Arena arena = {0};
     const Order *order = c->run->an->order;
+    n->arena = &arena;
     c->prepared = c->changed = false;
     vec_clear(&c->declined);
     for (u32 k = order->count; k-- > 0;)
         while (!order->rpo[k]->dead && combine_once(c, order->rpo[k]))
             ;
-    if (!c->changed)
-        return false;
-    analyses_drop(c->run->an, AN_LIVE);
-    for (u32 k = 0; k < order->count; k++)
-        write_out(n, order->rpo[k]);
-    return true;
+    if (c->changed) {
+        analyses_drop(c->run->an, AN_LIVE); /* nobody asks the others any more */
+        for (u32 k = 0; k < order->count; k++)
+            write_out(n, order->rpo[k]);
+    }
+    arena_free(&arena);
+    return c->changed;
 }
 
 /* The block that stood between may be gone. An empty block keeps its jump, and so stays a block of its own. */

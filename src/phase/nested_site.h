@@ -36,6 +36,7 @@ const char *reason_words(Reason why);
 typedef struct Nested {
     PhaseRun *run;
     Function *fn;
+    Arena *arena;   /* for what is gone when all conditions are written out */
     Term *combined; /* by Block.id: when its branch is taken, for one that stands for several; else no truth */
     Company company; /* of the function; if COMPANY_SAME, there are post-dominators */
 } Nested;

@@ -144,10 +144,11 @@ static const OpInfo *combining_opcode(const Emit *e, const Instr *setp, bool is_
         part = strchr(part + 1, '.');
     if (!part)
         return NULL;
-    const char *text = arena_printf(e->run->arena, "%.*s.%s%s", (int)(part + 1 + length - full), full, is_or ? "or" : "and",
-                                    part + 1 + length);
-    const OpInfo *op = isa_decode(e->fn->module->isa, text, (u32)strlen(text));
-    return op->known ? op : NULL;
+    char text[128];
+    int written = snprintf(text, sizeof text, "%.*s.%s%s", (int)(part + 1 + length - full), full, is_or ? "or" : "and",
+                           part + 1 + length);
+    const OpInfo *op = written < (int)sizeof text ? isa_decode(e->fn->module->isa, text, (u32)written) : NULL;
+    return op && op->known ? op : NULL;
 }
 
 /* The comparison takes `rest` as its third predicate. Where its opposite is wanted, De Morgan's law says how: no comparison
