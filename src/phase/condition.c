@@ -209,8 +209,10 @@ static bool is_only_reader(PhaseRun *run, const Instr *def, const Instr *reader,
     u32 reads = 0;
     for (RegWalk w = reg_walk(reader); next_read(&w);)
         reads += w.reg == reg;
+    if (reads != 1)
+        return false;
     analyses_require(run->an, AN_LIVE);
-    return reads == 1 && !live_out(run->an->live, def->block, reg);
+    return !live_out(run->an->live, def->block, reg);
 }
 
 /* Keeps in `how` the negations that are dead once the branch reads something else: all up to the first with other readers. */
@@ -330,8 +332,8 @@ bool condition_both(PhaseRun *run, Instr *branch, bool opposite, Both *found)
     bool inverse = branch->guard_not != opposite; /* the opposite of what the instruction gives is wanted */
     if (!logic || logic->op->opcode != (inverse ? OPC_OR : OPC_AND) || instr_operands(logic) != 3)
         return false;
-    return is_only_reader(run, logic, branch, branch->guard) && plan_operand(run, found, 1, inverse) &&
-           plan_operand(run, found, 2, inverse) && (inverse || found->flip[0] || found->flip[1]);
+    return plan_operand(run, found, 1, inverse) && plan_operand(run, found, 2, inverse) &&
+           (inverse || found->flip[0] || found->flip[1]) && is_only_reader(run, logic, branch, branch->guard);
 }
 
 void condition_apply_both(PhaseRun *run, Instr *branch, const Both *both)
