@@ -254,9 +254,7 @@ void rename_hiding(Settle *s, ScopeId from, RefKind kind, u32 id)
 {
     Function *fn = s->fn;
     if (kind == REF_REG) {
-        const Reg *reg = fn_reg(fn, id);
-        if (reg->scope != from)
-            rename_between(s, from, reg->scope, hash_reg(reg));
+        rename_between(s, from, fn_reg(fn, id)->scope, hash_reg(fn_reg(fn, id)));
     } else if (kind == REF_SYM) {
         const Sym *sym = &fn->module->syms.v[id];
         rename_between(s, from, sym->owner == fn ? sym->scope : MODULE_SCOPE, hash_name(sym->name));

@@ -15,13 +15,20 @@ typedef void Visit(Settle *s, ScopeId from, RefKind kind, u32 id);
 
 /* ---- references ------------------------------------------------------------------------------------------------ */
 
+/* A register of the scope that names it is always seen there. */
+static void visit_reg(Settle *s, ScopeId from, RegId id, Visit *visit)
+{
+    if (fn_reg(s->fn, id)->scope != from)
+        visit(s, from, REF_REG, id);
+}
+
 static void visit_instr(Settle *s, const Instr *i, Visit *visit)
 {
     if (i->guard)
-        visit(s, i->scope, REF_REG, i->guard);
+        visit_reg(s, i->scope, i->guard, visit);
     for_each_slot(o, (Instr *)i) {
         if (o->kind == OPND_REG)
-            visit(s, i->scope, REF_REG, o->id);
+            visit_reg(s, i->scope, o->id, visit);
         else if (o->kind == OPND_SYM)
             visit(s, i->scope, REF_SYM, o->id);
         else if (o->kind == OPND_LABEL)
@@ -92,6 +99,20 @@ static void dissolve_unseen(Settle *s, ScopeId from, RefKind kind, u32 id)
     make_visible(s, labels->scope, from);
 }
 
+static void declare_outside_name(Settle *s, RefKind kind, u32 id)
+{
+    if (kind == REF_SYM && s->fn->module->syms.v[id].owner != s->fn)
+        declare_name(s, MODULE_SCOPE, s->fn->module->syms.v[id].name);
+    else if (kind == REF_SREG)
+        declare_sreg(s, id);
+}
+
+static void look_at(Settle *s, ScopeId from, RefKind kind, u32 id)
+{
+    dissolve_unseen(s, from, kind, id);
+    declare_outside_name(s, kind, id);
+}
+
 static void count_opening(Settle *s, u8 *opened, ScopeId scope)
 {
     if (opened[scope])
@@ -139,7 +160,7 @@ static void dissolve_broken(Settle *s)
         scope = b->scope;
         check_block_scopes(s, opened, b);
     }
-    visit_references(s, dissolve_unseen);
+    visit_references(s, look_at);
 }
 
 /* ---- moving what a dissolved scope declared -------------------------------------------------------------------- */
@@ -252,15 +273,6 @@ static bool may_be_unsettled(const Function *fn)
     return fn->changed && (fn->scopes.n > 1 || !all_early);
 }
 
-static void declare_outside_name(Settle *s, ScopeId from, RefKind kind, u32 id)
-{
-    (void)from;
-    if (kind == REF_SYM && s->fn->module->syms.v[id].owner != s->fn)
-        declare_name(s, MODULE_SCOPE, s->fn->module->syms.v[id].name);
-    else if (kind == REF_SREG)
-        declare_sreg(s, id);
-}
-
 static void index_names(Settle *s)
 {
     Function *fn = s->fn;
@@ -281,7 +293,6 @@ static void index_names(Settle *s)
         for (const Label *l = b->labels; l; l = l->next)
             if (!fn->scopes.v[l->scope].dissolved)
                 declare_name(s, l->scope, l->name);
-    visit_references(s, declare_outside_name);
 }
 
 void scopes_settle(Function *fn)
