@@ -89,6 +89,8 @@ static u32 skip_line_comment(Str text, u32 at)
 
 u32 text_item_end(Str text, u32 end)
 {
+    if (end < text.len && text.p[end] == '\n') /* as nearly always */
+        return end + 1;
     u32 at = skip_blanks(text, skip_line_comment(text, skip_blanks(text, end)));
     if (at >= text.len || !is_line_end(text.p[at]))
         return end;
