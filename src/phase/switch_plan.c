@@ -72,13 +72,22 @@ static u32 append_piece(Piece *v, u32 n, Piece next, u32 fallback)
 static u32 append_keys(Piece *v, u32 n, ValueSet values, u64 turn, u32 leaf)
 {
     for (u32 k = 0; k < values.n; k++) {
-        Interval values_k = values.v[k];
-        bool crosses = values_k.lo < turn && values_k.hi >= turn; /* smaller ones become larger */
-        v[n++] = (Piece){values_k.lo ^ turn, crosses ? 2 * turn - 1 : values_k.hi ^ turn, leaf};
+        Interval one = values.v[k];
+        bool crosses = one.lo < turn && one.hi >= turn; /* smaller ones become larger */
+        v[n++] = (Piece){one.lo ^ turn, crosses ? 2 * turn - 1 : one.hi ^ turn, leaf};
         if (crosses)
-            v[n++] = (Piece){0, values_k.hi ^ turn, leaf};
+            v[n++] = (Piece){0, one.hi ^ turn, leaf};
     }
     return n;
+}
+
+/* Places where keys are missing, each of which may make a piece more. */
+static u32 count_gaps(const Piece *v, u32 n)
+{
+    u32 gaps = 0;
+    for (u32 k = 1; k < n; k++)
+        gaps += v[k - 1].hi + 1 < v[k].lo;
+    return gaps;
 }
 
 /* The map as intervals of keys, from the smallest key to the largest that can be. */
@@ -88,11 +97,13 @@ static void make_pieces(Planner *q)
     u32 room = 1, n = 0; /* at most one interval holds the smallest and the largest key */
     for (u32 l = 0; l < d->leaf_count; l++)
         room += d->leaves[l].values.n;
-    Piece *pieces = arena_alloc_raw(&q->scratch, 2 * sizeof(Piece) * room), *v = pieces + room;
+    Piece *v = arena_alloc_raw(&q->scratch, sizeof(Piece) * room);
     for (u32 l = 0; l < d->leaf_count; l++)
         n = append_keys(v, n, d->leaves[l].values, q->p->is_signed ? value_sign(d->bits) : 0, l);
     qsort(v, n, sizeof *v, compare_pieces);
-    for (u32 k = 0; k < n; k++) /* each makes two at most, so none is overwritten that is still to come */
+    u32 gaps = count_gaps(v, n);
+    Piece *pieces = gaps ? arena_alloc_raw(&q->scratch, sizeof(Piece) * ((size_t)n + gaps)) : v; /* in place: it can only shrink */
+    for (u32 k = 0; k < n; k++)
         q->pieces = append_piece(pieces, q->pieces, v[k], q->p->fallback);
     q->piece = pieces;
     q->lo = pieces[0].lo;
@@ -177,12 +188,12 @@ static u32 find_clusters(Planner *q)
             one_leaf &= piece->leaf == last->leaf;
             u32 table = best[first] + table_cost + COST_TEST;
             u32 bits = best[first] + bits_cost + COST_TEST;
-            if (may_be_table(q, first, end - 1, values) && table < best[end]) {
+            if (table < best[end] && may_be_table(q, first, end - 1, values)) {
                 best[end] = table;
                 from[end] = first;
                 kind[end] = PLAN_TABLE;
             }
-            if (may_be_bits(q, first, end - 1, one_leaf) && bits < best[end]) {
+            if (bits < best[end] && may_be_bits(q, first, end - 1, one_leaf)) {
                 best[end] = bits;
                 from[end] = first;
                 kind[end] = PLAN_BITS;
