@@ -26,8 +26,9 @@ static bool is_helper(Instr *i)
 
 bool only_helpers(const Block *b)
 {
+    const Instr *end = block_terminator(b);
     for_each_instr(i, b)
-        if (i->kind != INSTR_LOC && i != block_terminator(b) && (i->kind != INSTR_OP || !is_helper(i)))
+        if (i->kind != INSTR_LOC && i != end && (i->kind != INSTR_OP || !is_helper(i)))
             return false;
     return true;
 }

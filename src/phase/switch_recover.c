@@ -154,11 +154,11 @@ static Node *node_of(Region *g, Block *b)
     return &g->nodes.v[*at - 1];
 }
 
-/* from: index of a member. */
-static void arrive(Region *g, u32 from, const Block *by, Block *to, const Env *env, ValueSet values, u32 depth)
+/* from: index of a member; not_taken: the way out of it that is none. */
+static void arrive(Region *g, u32 from, const Block *not_taken, Block *to, const Env *env, ValueSet values, u32 depth)
 {
     Node *node = node_of(g, to);
-    if (node->last_from != from + 1 && to != way_not_taken(by)) {
+    if (node->last_from != from + 1 && to != not_taken) {
         node->last_from = from + 1;
         node->from++;
     }
@@ -171,11 +171,12 @@ static void arrive(Region *g, u32 from, const Block *by, Block *to, const Env *e
 static bool leave(Region *g, u32 from, Block *b, const Env *env, ValueSet values, u32 depth)
 {
     Instr *end = block_terminator(b);
+    const Block *not_taken = way_not_taken(b);
     Arena *arena = &g->scratch;
     ValueSet truth;
     Value index;
     if (!end) {
-        arrive(g, from, b, b->fall, env, values, depth);
+        arrive(g, from, not_taken, b->fall, env, values, depth);
         return true;
     }
     bool uniform = op_has(end->op, OPF_UNIFORM_HINT);
@@ -189,15 +190,15 @@ static bool leave(Region *g, u32 from, Block *b, const Env *env, ValueSet values
             for (next = k + 1; next < table->targets.n && table->targets.v[next] == table->targets.v[k];)
                 next++;
             ValueSet there = value_preimage(&g->scope, &index, set_range(arena, k, next - 1));
-            arrive(g, from, b, fn_block(b->fn, table->targets.v[k]), env, set_and(arena, values, there), depth + 1);
+            arrive(g, from, not_taken, fn_block(b->fn, table->targets.v[k]), env, set_and(arena, values, there), depth + 1);
         }
         g->d->tables++;
         g->d->entries += table->targets.n;
     } else {
         if (!branch_truth(g, end, env, &truth))
             return false;
-        arrive(g, from, b, branch_target(end), env, set_and(arena, values, truth), depth + 1);
-        arrive(g, from, b, b->fall, env, set_minus(arena, values, truth), depth + 1);
+        arrive(g, from, not_taken, branch_target(end), env, set_and(arena, values, truth), depth + 1);
+        arrive(g, from, not_taken, b->fall, env, set_minus(arena, values, truth), depth + 1);
     }
     g->d->branches++;
     return true;
@@ -253,7 +254,7 @@ static void try_member(Region *g, u32 index)
     u32 depth = 0;
     bool whole = b->id < g->r->blocks && node->from == g->r->ways_in[b->id] && may_be_member(g, b);
     Block *last = whole ? end_of_run(g, b) : b;
-    if (!whole || !run_is_plain(g, b, last) || !only_helpers(b) || !meet(g, node, &env) || !walk_run(g, b, last, &env))
+    if (!whole || !run_is_plain(g, b, last) || !meet(g, node, &env) || !walk_run(g, b, last, &env))
         return;
     for (const Arrival *a = node->arrivals; a; a = a->next) {
         values = set_or(&g->scratch, values, a->values);
