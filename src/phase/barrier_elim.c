@@ -30,10 +30,10 @@ enum {
 
 typedef struct Candidate {
     Instr *barrier;
-    u32 segment; /* that it ends */
-    u32 depth;   /* of loops */
-    bool mixed;  /* it may meet other barriers of its number */
-    bool removed;
+    u32 segment;    /* that it ends */
+    u32 depth : 30; /* of loops */
+    u32 mixed : 1;  /* it may meet other barriers of its number */
+    u32 removed : 1;
 } Candidate;
 
 typedef struct Elim {
@@ -313,6 +313,17 @@ static Outcome remove_barriers(PhaseRun *run, bool last)
     return outcome;
 }
 
+/* With an arena of its own: in a large function the next round needs the room. */
+static Outcome remove_round(const PhaseRun *run, bool last)
+{
+    Arena scratch = {0};
+    PhaseRun round = *run;
+    round.arena = &scratch;
+    Outcome outcome = remove_barriers(&round, last);
+    arena_free(&scratch);
+    return outcome;
+}
+
 /* What a block without its barrier leaves behind is folded; where that joins blocks, more may be known of their addresses. */
 bool phase_barrier_elim(PhaseRun *run)
 {
@@ -320,7 +331,7 @@ bool phase_barrier_elim(PhaseRun *run)
     if (is_excluded(run))
         return false;
     for (u32 round = 1; round <= ROUND_LIMIT && has_barrier(run->fn); round++) {
-        Outcome outcome = remove_barriers(run, round == ROUND_LIMIT);
+        Outcome outcome = remove_round(run, round == ROUND_LIMIT);
         changed |= outcome != OUTCOME_NOTHING;
         if (outcome != OUTCOME_EMPTIED)
             break;

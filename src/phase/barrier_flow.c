@@ -84,7 +84,6 @@ static void cut_block(Flow *f, u32 p, ThreadValues *values)
     begin_segment(f, p);
     for_each_instr(i, b) {
         if (ends_segment(f, i)) {
-            f->segments[f->count - 1].barrier = i;
             f->open[f->count - 1] = i->guard != 0;
             begin_segment(f, p);
         } else {
@@ -154,6 +153,8 @@ static void add_below(Flow *f, u32 segment, AccessSet set)
 
 static bool is_local(const Flow *f) { return f->run->knobs->disable_complex_branch_dist; }
 static bool is_first(const Flow *f, u32 segment) { return segment == f->first[f->segments[segment].block]; }
+/* Whether it ends with its block, and not with a barrier. */
+static bool is_last(const Flow *f, u32 segment) { return segment + 1 == f->first[f->segments[segment].block + 1]; }
 
 /* Takes the segments out of the work list in turn, also those that are put there meanwhile. */
 static bool next_segment(Flow *f, u32 *cursor, u32 *segment)
@@ -173,7 +174,7 @@ static void spread_down(Flow *f)
     u32 s;
     for (u32 cursor = 0; next_segment(f, &cursor, &s);) {
         const Segment *segment = &f->segments[s];
-        if (segment->barrier) {
+        if (!is_last(f, s)) {
             if (f->open[s])
                 add_above(f, s + 1, segment->up);
         } else if (!is_local(f)) {
@@ -205,7 +206,7 @@ static void start_below(Flow *f)
     for (u32 s = f->count; s-- > 0;) {
         Segment *segment = &f->segments[s];
         bool ends_called = !f->run->fn->is_entry && block_leaves_function(f->run->fn, order->rpo[segment->block]);
-        if (!segment->barrier && (is_local(f) || ends_called))
+        if (is_last(f, s) && (is_local(f) || ends_called))
             merge(&segment->down, everything);
         enqueue(f, s);
     }
@@ -312,7 +313,7 @@ static void visit_next(Flow *f, u32 s, bool below)
 {
     const Segment *segment = &f->segments[s];
     const Order *order = f->run->an->order;
-    if (below ? segment->barrier != NULL : !is_first(f, s)) {
+    if (below ? !is_last(f, s) : !is_first(f, s)) {
         if (f->open[below ? s : s - 1])
             visit(f, below ? s + 1 : s - 1);
     } else if (is_local(f)) {

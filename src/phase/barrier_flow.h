@@ -28,9 +28,8 @@ typedef struct Access {
 
 typedef struct Segment {
     AccessSet up, down;
-    u32 block;      /* position in Order.rpo */
-    u32 access;     /* its accesses: Flow.accesses[access] up to the next segment's */
-    Instr *barrier; /* that ends it; NULL: the block ends */
+    u32 block;  /* position in Order.rpo */
+    u32 access; /* its accesses: Flow.accesses[access] up to the next segment's */
 } Segment;
 
 typedef struct Flow {

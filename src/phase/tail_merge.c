@@ -450,7 +450,7 @@ static TailGate chosen_gate(const Knobs *knobs)
     return strcmp(knobs->tail_merge_reserved, "off") ? GATE_VOLATILE : GATE_OFF;
 }
 
-static bool merge_round(PhaseRun *run)
+static bool merge_and_hoist(PhaseRun *run)
 {
     const Knobs *knobs = run->knobs;
     Merge m = {.run = run, .fn = run->fn, .gate = chosen_gate(knobs), .always = knobs->enable_tail_merge > 0};
@@ -465,6 +465,17 @@ static bool merge_round(PhaseRun *run)
     vec_free(&m.candidates);
     vec_free(&m.splices);
     vec_free(&m.declined);
+    return changed;
+}
+
+/* With an arena of its own: in a large function the next round needs the room. */
+static bool merge_round(const PhaseRun *run)
+{
+    Arena scratch = {0};
+    PhaseRun round = *run;
+    round.arena = &scratch;
+    bool changed = merge_and_hoist(&round);
+    arena_free(&scratch);
     return changed;
 }
 
