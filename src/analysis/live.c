@@ -301,15 +301,15 @@ bool live_in_next(const Live *l, const Block *b, u32 *cursor, RegId *reg)
     return true;
 }
 
-void live_out_set(const Live *l, const Block *b, BitSet *set)
+void live_out_put(const Live *l, const Block *b, BitSet *set, bool in)
 {
+    void (*put)(BitSet *, u32) = in ? bitset_add : bitset_del;
     RegId reg;
-    bitset_clear(set);
     CfgList succs = cfg_succs(l->fn, b);
     for (u32 s = 0; s < succs.n; s++)
         for (u32 k = 0; live_in_next(l, succs.v[s].block, &k, &reg);)
-            bitset_add(set, reg);
+            put(set, reg);
     if (block_leaves_function(l->fn, b))
         for (reg = 1; reg < l->fn->regs.n && l->fn->regs.v[reg].is_param; reg++)
-            bitset_add(set, reg);
+            put(set, reg);
 }

@@ -32,8 +32,9 @@ bool live_out(const Live *l, const Block *b, RegId reg);
 bool live_behind(const Live *l, const Instr *i, RegId reg);
 /* for (u32 k = 0; live_in_next(l, b, &k, &reg);) visits the registers live into b, each once. */
 bool live_in_next(const Live *l, const Block *b, u32 *cursor, RegId *reg);
-/* Makes `set` (fn->regs.n bits) the registers live out of b. */
-void live_out_set(const Live *l, const Block *b, BitSet *set);
+/* Puts the registers live out of b into `set` (fn->regs.n bits), or takes them out again: where registers are very many that
+ * costs less than to clear the set. */
+void live_out_put(const Live *l, const Block *b, BitSet *set, bool in);
 /* Turns the set of registers live behind i into the set live before it. */
 void live_step_back(BitSet *live, const Instr *i);
 

@@ -46,7 +46,8 @@ struct Matcher {
     Waits *waits;                 /* NULL: not asked for yet */
     int waits_before;             /* between the blocks that are compared: -1: not known yet */
     BitSet in_flight;             /* see find_in_flight; without words: not asked for yet */
-    BitSet behind;                /* registers live behind the blocks that are compared */
+    const Block *end;             /* one of the blocks that are compared: all end like it */
+    BitSet behind;                /* registers live behind them */
     u32 epoch;                    /* of the comparison */
     Pairing *pairing;             /* by RegId */
     VecU32 met;                   /* registers of kept that have an entry */
@@ -212,7 +213,13 @@ void matcher_free(Matcher *m)
     vec_free(&m->renamed);
 }
 
-void matcher_set_end(Matcher *m, const Block *any) { live_out_set(m->run->an->live, any, &m->behind); }
+void matcher_set_end(Matcher *m, const Block *any)
+{
+    if (m->end)
+        live_out_put(m->run->an->live, m->end, &m->behind, false);
+    live_out_put(m->run->an->live, any, &m->behind, true);
+    m->end = any;
+}
 
 const RegPair *matcher_renamed(const Matcher *m, u32 *count)
 {

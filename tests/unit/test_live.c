@@ -179,7 +179,10 @@ static void random_programs_agree_with_the_equations(void **state)
                 assert_false(bitset_has(&visited, reg));
                 bitset_add(&visited, reg);
             }
-            live_out_set(f.an.live, b, &after);
+            live_out_put(f.an.live, b, &after, true);
+            live_out_put(f.an.live, b, &after, false);
+            assert_int_equal(bitset_count(&after), 0);
+            live_out_put(f.an.live, b, &after, true);
             for (reg = 0; reg < regs; reg++) {
                 assert_int_equal(live_in(f.an.live, b, reg), reached && bitset_has(&in_set[b->id], reg));
                 assert_int_equal(live_in(f.an.live, b, reg), bitset_has(&visited, reg));
