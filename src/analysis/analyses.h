@@ -49,5 +49,7 @@ void analyses_drop(Analyses *an, u32 keep);
  * more than the time to compute some of them again. */
 void analyses_make_room(Analyses *an, u32 bits);
 void analyses_free(Analyses *an);
+/* For the checker: what the first of the valid analyses is called that is not what would be computed now; NULL if all are. */
+const char *analyses_stale(const Analyses *an);
 
 #endif

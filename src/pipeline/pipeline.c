@@ -126,14 +126,17 @@ static Convergence *snapshot(Runner *runner, Function *fn, Arena *arena)
     return before;
 }
 
-/* NULL, or what is wrong. before: of the phase that just ran, or NULL. */
-static const char *find_fault(const Runner *runner, Function *fn, const Convergence *before, Arena *arena)
+/* NULL, or what is wrong. before, kept: of the phase that just ran, or NULL. */
+static const char *find_fault(const Runner *runner, Function *fn, const Convergence *before, const Analyses *kept, Arena *arena)
 {
     const char *fault = verify_function(fn, arena);
     if (!fault && fn->cfg)
         fault = cfg_verify(fn, arena);
     if (fault || !before)
         return fault;
+    const char *stale = analyses_stale(kept);
+    if (stale)
+        return arena_printf(arena, "what it kept of %s is no longer true", stale);
     Analyses an;
     start_analyses(runner, &an, fn);
     fault = convergence_compare(before, &an, arena);
@@ -142,12 +145,12 @@ static const char *find_fault(const Runner *runner, Function *fn, const Converge
 }
 
 /* Whether the function is in order after `what`, a phase or parsing. */
-static bool verify(Runner *runner, Function *fn, const Convergence *before, const char *what, Arena *arena)
+static bool verify(Runner *runner, Function *fn, const Convergence *before, const Analyses *kept, const char *what, Arena *arena)
 {
     if (!checks(runner))
         return true;
     double start = stats_clock(runner->stats);
-    const char *fault = find_fault(runner, fn, before, arena);
+    const char *fault = find_fault(runner, fn, before, kept, arena);
     runner->stats->step[STEP_VERIFY] += stats_clock(runner->stats) - start;
     if (fault)
         fprintf(runner->messages, "ptxopt: internal error: function '%s' is broken after %s: %s\n", fn->name->text, what, fault);
@@ -212,7 +215,7 @@ static bool run_checked(Runner *runner, Function *fn, Analyses *an, Outcome *out
     if (!ok)
         fprintf(runner->messages, "ptxopt: internal error: %s changed function '%s' and denies it\n", phase->name,
                 fn->name->text);
-    ok = ok && verify(runner, fn, before, phase->name, &arena);
+    ok = ok && verify(runner, fn, before, an, phase->name, &arena);
     if (before)
         convergence_free(before);
     arena_free(&arena);
@@ -225,7 +228,7 @@ static bool run_checked(Runner *runner, Function *fn, Analyses *an, Outcome *out
 static bool verify_parsed(Runner *runner, Function *fn)
 {
     Arena arena = {0};
-    bool ok = verify(runner, fn, NULL, "parsing", &arena);
+    bool ok = verify(runner, fn, NULL, NULL, "parsing", &arena);
     arena_free(&arena);
     return ok;
 }

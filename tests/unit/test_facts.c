@@ -9,31 +9,11 @@
 
 #include <cmocka.h>
 
+#include "analysed.h"
 #include "base/fnvmap.h"
 #include "ptx_run.h"
 
-typedef struct Fixture {
-    Arena arena;
-    Module *m;
-    Function *fn;
-    Analyses an;
-} Fixture;
-
-static void load(Fixture *f, const char *text)
-{
-    memset(f, 0, sizeof *f);
-    f->m = ptx_module(&f->arena, text);
-    f->fn = ptx_function(f->m, "f");
-    analyses_init(&f->an, f->fn);
-    analyses_require(&f->an, AN_FACTS | AN_LIVE);
-}
-
-static void unload(Fixture *f)
-{
-    analyses_free(&f->an);
-    module_free(f->m);
-    arena_free(&f->arena);
-}
+static void load(Fixture *f, const char *text) { load_with(f, text, AN_FACTS | AN_LIVE); }
 
 #define KERNEL(text) PTX_HEAD ".entry f() {\n .reg .b32 %r<20>; .reg .f32 %f<9>; .reg .pred %p<9>;\n" text "\n}\n"
 

@@ -9,31 +9,9 @@
 
 #include <cmocka.h>
 
-#include "analysis/analyses.h"
-#include "ptx_text.h"
+#include "analysed.h"
 
-typedef struct Fixture {
-    Arena arena;
-    Module *m;
-    Function *fn;
-    Analyses an;
-} Fixture;
-
-static void load(Fixture *f, const char *text)
-{
-    memset(f, 0, sizeof *f);
-    f->m = ptx_module(&f->arena, text);
-    f->fn = ptx_function(f->m, "f");
-    analyses_init(&f->an, f->fn);
-    analyses_require(&f->an, AN_LIVE);
-}
-
-static void unload(Fixture *f)
-{
-    analyses_free(&f->an);
-    module_free(f->m);
-    arena_free(&f->arena);
-}
+static void load(Fixture *f, const char *text) { load_with(f, text, AN_LIVE); }
 
 static bool in(Fixture *f, const char *label, const char *reg)
 {

@@ -10,32 +10,11 @@
 
 #include <cmocka.h>
 
-#include "analysis/analyses.h"
+#include "analysed.h"
 #include "base/fnvmap.h"
 #include "ptx_run.h"
 
-typedef struct Fixture {
-    Arena arena;
-    Module *m;
-    Function *fn;
-    Analyses an;
-} Fixture;
-
-static void load(Fixture *f, const char *text)
-{
-    memset(f, 0, sizeof *f);
-    f->m = ptx_module(&f->arena, text);
-    f->fn = ptx_function(f->m, "f");
-    analyses_init(&f->an, f->fn);
-    analyses_require(&f->an, AN_UNIFORM);
-}
-
-static void unload(Fixture *f)
-{
-    analyses_free(&f->an);
-    module_free(f->m);
-    arena_free(&f->arena);
-}
+static void load(Fixture *f, const char *text) { load_with(f, text, AN_UNIFORM); }
 
 /* "%r1" or, for the branch at the end of a block, its label: 'd'ivergent, uniform in the 'w'arp, in the 'c'ta. */
 static char kind_of(Fixture *f, const char *what)

@@ -1,0 +1,122 @@
+/* The checker's question about analyses that a phase left valid: are they those of the function as it is now? */
+#include "analysis/analyses.h"
+
+static bool same_graph(const Graph *a, const Graph *b)
+{
+    return a->nodes == b->nodes && !memcmp(a->start, b->start, (a->nodes + 1) * sizeof(u32)) &&
+           !memcmp(a->to, b->to, a->start[a->nodes] * sizeof(u32));
+}
+
+static bool same_order(const Order *a, const Order *b)
+{
+    return a->count == b->count && !memcmp(a->rpo, b->rpo, a->count * sizeof(Block *)) && same_graph(&a->succ, &b->succ) &&
+           same_graph(&a->pred, &b->pred);
+}
+
+static bool same_tree(const Order *order, const DomTree *a, const DomTree *b)
+{
+    for (u32 p = 0; p < order->count; p++) {
+        u32 id = order->rpo[p]->id;
+        if (id >= a->blocks || a->idom[id] != b->idom[id] || a->pre[id] != b->pre[id] || a->last[id] != b->last[id])
+            return false;
+    }
+    return true;
+}
+
+static bool same_loops(const Order *order, const Loops *a, const Loops *b)
+{
+    bool same = a->n == b->n && a->irreducible == b->irreducible;
+    for (u32 p = 0; p < order->count && same; p++) {
+        const Loop *of_a = loop_of(a, order->rpo[p]), *of_b = loop_of(b, order->rpo[p]);
+        same = of_a && of_b ? of_a->header == of_b->header && of_a->latch_count == of_b->latch_count : of_a == of_b;
+    }
+    return same;
+}
+
+static bool same_live(const Order *order, const Live *a, const Live *b)
+{
+    for (u32 p = 0; p < order->count; p++) {
+        const Block *block = order->rpo[p];
+        RegId of_a = 0, of_b = 0;
+        bool more;
+        for (u32 i = 0, k = 0;;) {
+            more = live_in_next(a, block, &i, &of_a);
+            if (more != live_in_next(b, block, &k, &of_b) || (more && of_a != of_b))
+                return false;
+            if (!more)
+                break;
+        }
+    }
+    return true;
+}
+
+static bool same_uniform(const Function *fn, const Order *order, const Uniform *a, const Uniform *b)
+{
+    for (RegId reg = 1; reg < fn->regs.n; reg++)
+        if (uniform_has(&a->warp, reg) != uniform_has(&b->warp, reg) || uniform_has(&a->cta, reg) != uniform_has(&b->cta, reg))
+            return false;
+    for (u32 p = 0; p < order->count; p++) {
+        u32 id = order->rpo[p]->id;
+        if (uniform_has(&a->branch_warp, id) != uniform_has(&b->branch_warp, id) ||
+            uniform_has(&a->branch_cta, id) != uniform_has(&b->branch_cta, id))
+            return false;
+    }
+    return true;
+}
+
+static bool same_control(const Order *order, Control *a, Control *b)
+{
+    BlockVec of_a = {0}, of_b = {0};
+    for (u32 p = 0; p < order->count; p++) {
+        control_direct(a, order->rpo[p], &of_a);
+        control_direct(b, order->rpo[p], &of_b);
+    }
+    bool same = of_a.n == of_b.n && (of_a.n == 0 || !memcmp(of_a.v, of_b.v, of_a.n * sizeof(Block *)));
+    vec_free(&of_a);
+    vec_free(&of_b);
+    return same;
+}
+
+/* What is known of the guards of branches, where most questions are. */
+static bool same_facts(const Order *order, const Facts *a, const Facts *b)
+{
+    for (u32 p = 0; p < order->count; p++) {
+        const Block *block = order->rpo[p];
+        const Instr *end = block_terminator(block);
+        if (end && end->guard && (facts_at_entry(a, block, end->guard) != facts_at_entry(b, block, end->guard) ||
+                                  facts_at_end(a, block, end->guard) != facts_at_end(b, block, end->guard)))
+            return false;
+    }
+    return true;
+}
+
+static const char *stale_one(const Analyses *a, const Analyses *b)
+{
+    const Order *order = b->order;
+    if ((a->valid & AN_ORDER) && !same_order(a->order, order))
+        return "the order of blocks";
+    if ((a->valid & AN_DOM) && !same_tree(order, a->dom, b->dom))
+        return "the dominator tree";
+    if ((a->valid & AN_POSTDOM) && !same_tree(order, a->postdom, b->postdom))
+        return "the post-dominator tree";
+    if ((a->valid & AN_LOOPS) && !same_loops(order, a->loops, b->loops))
+        return "the loops";
+    if ((a->valid & AN_LIVE) && !same_live(order, a->live, b->live))
+        return "liveness";
+    if ((a->valid & AN_UNIFORM) && !same_uniform(a->fn, order, a->uniform, b->uniform))
+        return "uniformity";
+    if ((a->valid & AN_CONTROL) && !same_control(order, a->control, b->control))
+        return "control dependence";
+    return (a->valid & AN_FACTS) && !same_facts(order, a->facts, b->facts) ? "facts" : NULL;
+}
+
+const char *analyses_stale(const Analyses *an)
+{
+    Analyses fresh;
+    analyses_init(&fresh, an->fn);
+    fresh.summaries = an->summaries;
+    analyses_require(&fresh, an->valid);
+    const char *stale = an->valid ? stale_one(an, &fresh) : NULL;
+    analyses_free(&fresh);
+    return stale;
+}
