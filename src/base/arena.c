@@ -15,7 +15,7 @@ struct ArenaChunk {
 };
 
 /* Chunk sizes, with their header. */
-enum { CHUNK_MIN = 4 << 10, CHUNK_MAX = 4 << 20, HUGE_PAGE = 2 << 20, LARGE = 1 << 20 };
+enum { CHUNK_MIN = 4 << 10, CHUNK_MAX = 4 << 20, HUGE_PAGE = 2 << 20, LARGE = 256 << 10 };
 
 /* Chunks of CHUNK_MIN that were freed: most arenas need no more than one, and come and go with each question. */
 enum { SPARES_MAX = 16 };
