@@ -344,7 +344,7 @@ static Range range_given(Query *q, Place place, Instr *i, u32 bits, u32 depth)
 static Range narrowed(const Query *q, Place place, RegId reg, Range r)
 {
     Compare known[COMPARES];
-    u32 n = compares_of(q, place, reg, known);
+    u32 n = range_is_constant(&r) ? 0 : compares_of(q, place, reg, known);
     for (u32 k = 0; k < n; k++) {
         const Compare *c = &known[k];
         Type type = (Type)c->type;

@@ -120,9 +120,11 @@ static bool decide_by_select(const Threader *t, Block *b, const Instr *selp, Way
     given.select[0].selp = selp;
     given.select[0].first = !(by->flags & OPNDF_NOT);
     Block *to = decided_target(t, way->from, b, &given, &open);
+    if (!to || to == b)
+        return false;
     given.select[0].first = !given.select[0].first;
     Block *otherwise = decided_target(t, way->from, b, &given, &open);
-    if (!to || !otherwise || to == b || otherwise == b)
+    if (!otherwise || otherwise == b)
         return false;
     *way = (Way){way->from, to, to == otherwise ? NULL : otherwise, to == otherwise ? NULL : selp};
     return true;
