@@ -33,8 +33,8 @@ void arena_free(Arena *arena);
 void *mem_alloc(size_t bytes);
 void *mem_zalloc(size_t bytes);
 void *mem_realloc(void *old, size_t bytes);
-/* To be called first: large pieces that are freed go back to the system at once. Otherwise glibc keeps them once it has seen some freed,
- * and serves what is smaller from them, so that a program whose arrays grow and go holds twice what it uses. */
+/* To be called first: large pieces that are freed go back to the system at once. Otherwise glibc keeps them once it has seen
+ * some freed, and serves what is smaller from them, so that a program whose arrays grow and go holds twice what it uses. */
 void mem_return_large(void);
 /* For megabytes that will all be written: huge pages where there are some, since page faults would cost more than what is
  * written. To be freed with free(). */

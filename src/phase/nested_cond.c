@@ -117,7 +117,8 @@ static void combine_diamond(Nested *n, const Site *yes, const Site *no)
     Block *outer = yes->outer;
     separate(n, yes);
     separate(n, no);
-    Term whole = truth_select(n->arena, part(n, outer, yes->inner), part(n, yes->inner, yes->rest), part(n, no->inner, yes->rest));
+    Term which = part(n, outer, yes->inner), a = part(n, yes->inner, yes->rest), b = part(n, no->inner, yes->rest);
+    Term whole = truth_select(n->arena, which, a, b);
     Instr *old = block_terminator(outer), *arm = block_terminator(yes->inner);
     take_in(outer, yes->inner);
     take_in(outer, no->inner);
