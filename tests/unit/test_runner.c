@@ -81,6 +81,19 @@ static bool removes_second(PhaseRun *run)
     return changed;
 }
 
+static bool asks_and_removes_second(PhaseRun *run)
+{
+    analyses_require(run->an, AN_LOOPS | AN_LIVE);
+    return removes_second(run);
+}
+
+static bool sees_what_was_kept(PhaseRun *run)
+{
+    u32 graph = AN_ORDER | AN_DOM | AN_LOOPS;
+    assert_int_equal(run->an->valid, run->fn->changed ? graph : graph | AN_LIVE);
+    return false;
+}
+
 static bool denies_its_changes(PhaseRun *run)
 {
     removes_instructions(run);
@@ -123,7 +136,8 @@ typedef struct Run {
 static void run_phases(Run *run, Phase *first, Phase *second, PipelineConfig config)
 {
     *run = (Run){0};
-    PhaseInfo row[2] = {{.run = first, .name = "tested", .needs = AN_DOM}, {.run = second, .name = "other", .needs = AN_DOM}};
+    PhaseInfo row[2] = {{.run = first, .name = "tested", .needs = AN_DOM, .keeps = AN_LOOPS},
+        {.run = second, .name = "other", .needs = AN_DOM}};
     u32 phases = second ? 2 : 1;
     PhaseTable table = {row, phases, NULL, 0};
     config.table = &table;
@@ -184,6 +198,16 @@ static void the_sequence_goes_to_a_fixed_point(void **state)
     for (const char *at = run.remarks; (at = strstr(at, "said at every visit")); at++)
         missed++;
     assert_int_equal(missed, 3); /* once a function, however often it is visited */
+    run_free(&run);
+}
+
+static void a_phase_finds_what_the_one_before_it_kept(void **state)
+{
+    (void)state;
+    Run run;
+    run_phases(&run, asks_and_removes_second, sees_what_was_kept, (PipelineConfig){.level = 1, .bisect_limit = BISECT_OFF});
+    assert_int_equal(run.result, PIPELINE_OK);
+    assert_int_equal(run.stats.phase[0].changed, 1);
     run_free(&run);
 }
 
@@ -304,6 +328,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_sequence_goes_to_a_fixed_point),
+        cmocka_unit_test(a_phase_finds_what_the_one_before_it_kept),
         cmocka_unit_test(every_touchable_function_is_visited_once),
         cmocka_unit_test(level_0_is_1_to_a_phase),
         cmocka_unit_test(changes_are_counted_and_printed),
