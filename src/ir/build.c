@@ -177,15 +177,22 @@ static void set_slot_role(Operand *o, Role role)
     o->role = (u8)(component ? ROLE_DEF_USE : role); /* the other components keep their values */
 }
 
+static void set_member_roles(Operand *o, Role role)
+{
+    Role member = o->kind == OPND_MEM || o->kind == OPND_INDEX ? ROLE_USE : role;
+    for (Operand *m = o + 1, *end = o + operand_slots(o); m < end; m += operand_slots(m)) {
+        set_slot_role(m, m->kind == OPND_MEM ? ROLE_ADDRESS : member);
+        if (operand_is_aggregate(m))
+            set_member_roles(m, (Role)m->role);
+    }
+}
+
 /* Gives one top-level operand its role, and its members theirs. */
-static void set_role(Operand *o, Role role)
+static inline void set_role(Operand *o, Role role)
 {
     set_slot_role(o, role);
-    if (!operand_is_aggregate(o))
-        return;
-    Role member = o->kind == OPND_MEM || o->kind == OPND_INDEX ? ROLE_USE : role;
-    for (Operand *m = o + 1, *end = o + operand_slots(o); m < end; m += operand_slots(m))
-        set_role(m, m->kind == OPND_MEM ? ROLE_ADDRESS : member);
+    if (operand_is_aggregate(o))
+        set_member_roles(o, role);
 }
 
 /* Returns (defined), callee, arguments, prototype or targets. */
