@@ -297,7 +297,7 @@ static Outcome remove_candidates(Elim *e)
 
 static Outcome remove_barriers(PhaseRun *run, bool last)
 {
-    analyses_require(run->an, AN_ORDER | AN_DOM | AN_LOOPS | AN_UNIFORM | AN_CONTROL);
+    analyses_require(run->an, AN_ORDER | AN_DOM | AN_LOOPS | AN_CONTROL);
     Elim e = {.run = run, .steps = SEARCH_LIMIT};
     e.reach = reach_compute(run);
     collect(&e);

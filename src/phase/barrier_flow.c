@@ -230,8 +230,6 @@ static void add_leavers(Flow *f)
     for (u32 p = 0; p < order->count; p++) {
         AccessSet left = {0, 0};
         bool some_stay = false;
-        if (uniform_has(&f->run->an->uniform->branch_cta, order->rpo[p]->id))
-            continue;
         for_each_edge(e, &order->succ, p) {
             u32 to = order->succ.to[e];
             if (only_leaves(f->reach, order->rpo[to]))
@@ -239,7 +237,7 @@ static void add_leavers(Flow *f)
             else
                 some_stay = true;
         }
-        if (some_stay)
+        if (some_stay && (left.reads | left.writes) && !branch_is_uniform(f->reach, order->rpo[p]))
             add_above(f, f->first[p + 1] - 1, left);
     }
 }

@@ -90,16 +90,22 @@ static void find_meeting(Reach *r, VecU32 *work)
 
 bool only_leaves(const Reach *r, const Block *to) { return r->run->fn->is_entry && !bitset_has(&r->meets, to->id); }
 
+static const Uniform *uniformity(const Reach *r)
+{
+    analyses_require(r->run->an, AN_UNIFORM);
+    return r->run->an->uniform;
+}
+
+bool branch_is_uniform(const Reach *r, const Block *b) { return uniform_has(&uniformity(r)->branch_cta, b->id); }
+
 /* Whether those threads that stay in the kernel all go one way at b's end. */
 static bool keeps_together(const Reach *r, const Block *b)
 {
-    if (uniform_has(&r->run->an->uniform->branch_cta, b->id))
-        return true;
     u32 ways = r->run->fn->is_entry ? 0 : 2;
     CfgList succs = cfg_succs(r->run->fn, b);
     for (u32 k = 0; k < succs.n; k++)
         ways += !only_leaves(r, succs.v[k].block);
-    return ways <= 1;
+    return ways <= 1 || branch_is_uniform(r, b);
 }
 
 static bool depends_on_divergence(const Reach *r, const BlockVec *branches, u32 from)
@@ -131,7 +137,7 @@ bool reached_together(const Reach *r, const Instr *barrier)
     if (r->run->knobs->ignore_variance_cond)
         return true;
     return bitset_has(&r->together, barrier->block->id) &&
-        (!barrier->guard || uniform_has(&r->run->an->uniform->cta, barrier->guard));
+        (!barrier->guard || uniform_has(&uniformity(r)->cta, barrier->guard));
 }
 
 /* ---- numbers that are mixed ---------------------------------------------------------------------------------------- */

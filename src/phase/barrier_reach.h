@@ -33,7 +33,7 @@ typedef struct Reach {
     u16 partial;      /* numbers that some instruction uses otherwise than for all threads */
 } Reach;
 
-/* Needs AN_UNIFORM and AN_CONTROL. */
+/* Needs AN_CONTROL; of a function with barriers, as it is before any of them goes. */
 Reach *reach_compute(PhaseRun *run);
 void reach_free(Reach *reach); /* what is not in the arena */
 
@@ -42,6 +42,9 @@ BarrierUse barrier_use(const PhaseRun *run, const Instr *i);
 bool reached_together(const Reach *reach, const Instr *barrier);
 /* Whether all threads of the CTA wait there, if they come there, and this barrier's number is not used otherwise. */
 static inline bool waits_for_all(const Reach *reach, BarrierUse use) { return use.full && !(use.ids & reach->partial); }
+/* Whether b's terminator, if any, goes the same way in all threads of the CTA. AN_UNIFORM is computed when this is first asked:
+ * of most functions it never is. */
+bool branch_is_uniform(const Reach *reach, const Block *b);
 /* Numbers that i mixes for what comes behind it. */
 u16 mixed_by(const Reach *reach, const Instr *i);
 /* Whether a thread that ends in b's successor `to` and not in another one leaves without coming to a barrier. */
