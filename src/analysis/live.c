@@ -40,13 +40,12 @@ typedef struct Place {
     u32 next;          /* index into places, plus 1; 0: none */
 } Place;
 
-/* What is live into a block, of up to GROUP registers. */
+/* What is live into a block, of up to GROUP registers: bit k is the one that is listed as number k of the group. */
 typedef struct Found {
-    u64 set;           /* bit k: the register listed[first + k] */
-    u32 position, first;
+    u32 set, position;
 } Found;
 
-enum { GROUP = 64 };
+enum { GROUP = 32 };
 
 typedef struct LiveFinder {
     const Function *fn;
@@ -56,9 +55,10 @@ typedef struct LiveFinder {
     u32 *killed;       /* likewise: those behind which its old value is gone */
     VecU32 listed;     /* registers that are live into some block, ascending */
     VEC(Found) found;  /* group after group */
+    VecU32 found_end;  /* where the entries of each group end */
     u64 entries;       /* bits set in there */
     /* of the group, by position */
-    u64 *live, *kills;
+    u32 *live, *kills;
     BitSet pending;    /* backwards: blocks that have got something live that those before them do not know of */
     u32 cursor;        /* none is pending below this one */
 } LiveFinder;
@@ -117,11 +117,11 @@ static void scan_blocks(LiveFinder *f)
             vec_push(&f->listed, reg);
 }
 
-static inline void make_live(LiveFinder *f, u32 first, u32 p, u64 set)
+static inline void make_live(LiveFinder *f, u32 p, u32 set)
 {
     u32 backwards = f->order->count - 1 - p;
     if (!f->live[p])
-        vec_push(&f->found, ((Found){0, p, first}));
+        vec_push(&f->found, ((Found){0, p}));
     f->live[p] |= set;
     bitset_add(&f->pending, backwards);
     if (backwards < f->cursor)
@@ -129,7 +129,7 @@ static inline void make_live(LiveFinder *f, u32 first, u32 p, u64 set)
 }
 
 /* Backwards from where registers are exposed, up to where they are killed. Mostly a block comes behind those that follow it. */
-static void spread_pending(LiveFinder *f, u32 first)
+static void spread_pending(LiveFinder *f)
 {
     const Graph *pred = &f->order->pred;
     while ((f->cursor = bitset_next(&f->pending, f->cursor)) < f->order->count) {
@@ -137,9 +137,9 @@ static void spread_pending(LiveFinder *f, u32 first)
         bitset_del(&f->pending, f->cursor);
         for_each_edge(e, pred, p) {
             u32 from = pred->to[e];
-            u64 fresh = f->live[p] & ~(f->kills[from] | f->live[from]);
+            u32 fresh = f->live[p] & ~(f->kills[from] | f->live[from]);
             if (fresh)
-                make_live(f, first, from, fresh);
+                make_live(f, from, fresh);
         }
     }
 }
@@ -151,11 +151,11 @@ static void explore(LiveFinder *f, u32 first, u32 regs)
     for (u32 k = 0; k < regs; k++) {
         RegId reg = f->listed.v[first + k];
         for (u32 at = f->killed[reg]; at; at = f->places.v[at - 1].next)
-            f->kills[f->places.v[at - 1].position] |= (u64)1 << k;
+            f->kills[f->places.v[at - 1].position] |= 1u << k;
         for (u32 at = f->exposed[reg]; at; at = f->places.v[at - 1].next)
-            make_live(f, first, f->places.v[at - 1].position, (u64)1 << k);
+            make_live(f, f->places.v[at - 1].position, 1u << k);
     }
-    spread_pending(f, first);
+    spread_pending(f);
     for (u32 k = 0; k < regs; k++)
         for (u32 at = f->killed[f->listed.v[first + k]]; at; at = f->places.v[at - 1].next)
             f->kills[f->places.v[at - 1].position] = 0;
@@ -163,8 +163,9 @@ static void explore(LiveFinder *f, u32 first, u32 regs)
         Found *found = &f->found.v[n];
         found->set = f->live[found->position];
         f->live[found->position] = 0;
-        f->entries += (u32)__builtin_popcountll(found->set);
+        f->entries += (u32)__builtin_popcount(found->set);
     }
+    vec_push(&f->found_end, f->found.n);
 }
 
 /* The result has become too large with the last group, whose entries begin here: takes out the register with which it did and
@@ -173,12 +174,12 @@ static u32 cut_group(LiveFinder *f, u32 begin, u64 limit)
 {
     u32 count[GROUP] = {0}, regs = GROUP;
     for (u32 n = begin; n < f->found.n; n++)
-        for (u64 set = f->found.v[n].set; set; set &= set - 1)
-            count[__builtin_ctzll(set)]++;
+        for (u32 set = f->found.v[n].set; set; set &= set - 1)
+            count[__builtin_ctz(set)]++;
     while (f->entries > limit)
         f->entries -= count[--regs];
     for (u32 n = begin; n < f->found.n; n++)
-        f->found.v[n].set &= ((u64)1 << regs) - 1;
+        f->found.v[n].set &= (1u << regs) - 1;
     return regs;
 }
 
@@ -204,16 +205,17 @@ static void list_by_block(const LiveFinder *f, Arena *arena, Live *l)
     l->regs = arena_alloc_raw(arena, sizeof(RegId) * f->entries);
     u32 *next = l->start + 1; /* filling moves it from where a block's registers begin to where they end */
     for (u32 n = 0; n < f->found.n; n++)
-        next[rpo[f->found.v[n].position]->id + 1] += (u32)__builtin_popcountll(f->found.v[n].set);
+        next[rpo[f->found.v[n].position]->id + 1] += (u32)__builtin_popcount(f->found.v[n].set);
     for (u32 id = 0; id < l->blocks; id++)
         next[id + 1] += next[id];
-    for (u32 n = 0; n < f->found.n; n++) {
-        const RegId *listed = f->listed.v + f->found.v[n].first;
-        u32 id = rpo[f->found.v[n].position]->id, at = next[id];
-        for (u64 set = f->found.v[n].set; set; set &= set - 1)
-            l->regs[at++] = listed[__builtin_ctzll(set)];
-        next[id] = at;
-    }
+    const RegId *listed = f->listed.v;
+    for (u32 g = 0, n = 0; g < f->found_end.n; g++, listed += GROUP)
+        for (; n < f->found_end.v[g]; n++) {
+            u32 id = rpo[f->found.v[n].position]->id, at = next[id];
+            for (u32 set = f->found.v[n].set; set; set &= set - 1)
+                l->regs[at++] = listed[__builtin_ctz(set)];
+            next[id] = at;
+        }
 }
 
 Live *live_compute(Arena *arena, const Function *fn, const Order *order)
@@ -223,7 +225,7 @@ Live *live_compute(Arena *arena, const Function *fn, const Order *order)
     f.exposed = arena_array(&scratch, u32, 2 * (size_t)fn->regs.n);
     f.killed = f.exposed + fn->regs.n;
     scan_blocks(&f);
-    f.live = arena_array(&scratch, u64, 2 * (size_t)order->count);
+    f.live = arena_array(&scratch, u32, 2 * (size_t)order->count);
     f.kills = f.live + order->count;
     f.pending = bitset_new(&scratch, order->count);
     u32 explored = explore_all(&f);
@@ -237,6 +239,7 @@ Live *live_compute(Arena *arena, const Function *fn, const Order *order)
     if (l->everywhere_count)
         memcpy(l->everywhere, f.listed.v + explored, sizeof(RegId) * l->everywhere_count);
     vec_free(&f.found);
+    vec_free(&f.found_end);
     vec_free(&f.listed);
     return l;
 }
