@@ -11,23 +11,16 @@ typedef struct NodeTree {
     u32 *pre, *size, *depth, *jump;
 } NodeTree;
 
-static NodeTree node_tree_new(u32 nodes)
-{
-    u32 *scratch = mem_zalloc(sizeof(u32) * 6 * (size_t)nodes);
-    NodeTree t = {.nodes = nodes, .idom = scratch};
-    t.order = t.idom + nodes;
-    t.pre = t.order + nodes;
-    t.size = t.pre + nodes;
-    t.depth = t.size + nodes;
-    t.jump = t.depth + nodes;
-    return t;
-}
-
 /* Pre-order numbers from 1, subtree sizes, depths; and a second ancestor for each node such that walking up by the
  * farther one that does not overshoot takes O(log depth) steps (Myers, "An applicative random-access stack", 1983). */
 static void node_tree_number(NodeTree *t)
 {
-    u32 *place = mem_alloc(sizeof(u32) * t->nodes); /* number of the next child */
+    size_t nodes = t->nodes;
+    u32 *place = mem_alloc(sizeof(u32) * nodes); /* number of the next child */
+    t->pre = mem_zalloc(sizeof(u32) * 4 * nodes);
+    t->size = t->pre + nodes;
+    t->depth = t->pre + 2 * nodes;
+    t->jump = t->pre + 3 * nodes;
     for (u32 k = t->reached; k-- > 0;) {
         u32 u = t->order[k];
         t->size[u]++;
@@ -76,17 +69,25 @@ static DomTree *dom_tree_of(Arena *arena, const Function *fn, const Order *order
     return t;
 }
 
+/* Not numbered yet. */
 static NodeTree node_tree_compute(const Graph *succ, const Graph *pred, u32 root)
 {
-    NodeTree nt = node_tree_new(succ->nodes);
+    u32 *memory = mem_alloc(sizeof(u32) * 2 * (size_t)succ->nodes);
+    NodeTree nt = {.nodes = succ->nodes, .idom = memory, .order = memory + succ->nodes};
     nt.reached = graph_dominators(succ, pred, root, nt.idom, nt.order);
-    node_tree_number(&nt);
     return nt;
+}
+
+static void node_tree_free(NodeTree *t)
+{
+    free(t->idom);
+    free(t->pre);
 }
 
 DomTree *dom_compute(Arena *arena, const Function *fn, const Order *order)
 {
     NodeTree nt = node_tree_compute(&order->succ, &order->pred, 0);
+    node_tree_number(&nt);
     DomTree *t = dom_tree_of(arena, fn, order, &nt, false);
     t->by_pre = arena_array(arena, Block *, (size_t)nt.reached + 1);
     t->jump = arena_array(arena, u32, (size_t)nt.reached + 1);
@@ -94,7 +95,7 @@ DomTree *dom_compute(Arena *arena, const Function *fn, const Order *order)
         t->by_pre[nt.pre[p]] = order->rpo[p];
         t->jump[nt.pre[p]] = nt.pre[nt.jump[p]];
     }
-    free(nt.idom);
+    node_tree_free(&nt);
     return t;
 }
 
@@ -204,14 +205,15 @@ DomTree *postdom_compute(Arena *arena, const Function *fn, const Order *order)
     NodeTree nt = exit_tree(&x);
     bool endless = nt.reached < x.nodes;
     if (endless) {
-        free(nt.idom);
+        node_tree_free(&nt);
         find_endless(&x);
         nt = exit_tree(&x);
     }
+    node_tree_number(&nt);
     DomTree *t = dom_tree_of(arena, fn, order, &nt, true);
     if (endless)
         t->endless = endless_code(arena, fn, &x);
-    free(nt.idom);
+    node_tree_free(&nt);
     arena_free(&scratch);
     return t;
 }

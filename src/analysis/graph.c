@@ -107,12 +107,14 @@ u32 graph_components(const Graph *g, u32 *component)
 typedef struct Dominators {
     const Graph *succ, *pred;
     u32 *number; /* by node */
-    u32 *node, *parent;
-    u32 *semi, *label, *ancestor;
-    u32 *idom;
-    u32 *bucket, *bucket_next; /* nodes by semidominator, as linked lists */
-    u32 *path;                 /* of eval; cursor of the search before that */
+    u32 *node;
+    u32 *parent; /* of what is linked: an ancestor, closer to the root as paths are compressed */
+    u32 *semi, *label;
+    u32 *bucket; /* the first node with this semidominator; GRAPH_NONE */
+    u32 *idom;   /* of what is in a bucket: the next node there */
+    u32 *path;   /* of eval; cursor of the search before that */
     u32 reached;
+    u32 linked;  /* the nodes from this one on are linked to their parents */
 } Dominators;
 
 static void dominators_search(Dominators *d, u32 root)
@@ -144,16 +146,16 @@ static void dominators_search(Dominators *d, u32 root)
 /* The node of smallest semidominator on the linked path above v, v included; compresses the path. */
 static u32 dominators_eval(Dominators *d, u32 v)
 {
-    if (d->ancestor[v] == GRAPH_NONE)
+    if (v < d->linked)
         return v;
     u32 n = 0;
-    for (u32 u = v; d->ancestor[d->ancestor[u]] != GRAPH_NONE; u = d->ancestor[u])
+    for (u32 u = v; d->parent[u] >= d->linked; u = d->parent[u])
         d->path[n++] = u;
     while (n > 0) {
-        u32 u = d->path[--n], above = d->ancestor[u];
+        u32 u = d->path[--n], above = d->parent[u];
         if (d->semi[d->label[above]] < d->semi[d->label[u]])
             d->label[u] = d->label[above];
-        d->ancestor[u] = d->ancestor[above];
+        d->parent[u] = d->parent[above];
     }
     return d->label[v];
 }
@@ -161,8 +163,9 @@ static u32 dominators_eval(Dominators *d, u32 v)
 /* The nodes whose semidominator is p, once p's subtree up to `p`'s child is linked. */
 static void dominators_empty_bucket(Dominators *d, u32 p)
 {
-    for (u32 v = d->bucket[p]; v != GRAPH_NONE; v = d->bucket_next[v]) {
+    for (u32 v = d->bucket[p], next; v != GRAPH_NONE; v = next) {
         u32 u = dominators_eval(d, v);
+        next = d->idom[v];
         d->idom[v] = d->semi[u] < d->semi[v] ? u : p;
     }
     d->bucket[p] = GRAPH_NONE;
@@ -172,10 +175,11 @@ static void dominators_solve(Dominators *d)
 {
     for (u32 v = 0; v < d->reached; v++) {
         d->semi[v] = d->label[v] = v;
-        d->ancestor[v] = d->bucket[v] = GRAPH_NONE;
+        d->bucket[v] = GRAPH_NONE;
     }
     for (u32 w = d->reached - 1; w > 0; w--) {
         u32 node = d->node[w], parent = d->parent[w];
+        d->linked = w + 1;
         for_each_edge(e, d->pred, node) {
             u32 v = d->number[d->pred->to[e]];
             if (v == GRAPH_NONE)
@@ -184,9 +188,9 @@ static void dominators_solve(Dominators *d)
             if (d->semi[u] < d->semi[w])
                 d->semi[w] = d->semi[u];
         }
-        d->bucket_next[w] = d->bucket[d->semi[w]];
+        d->idom[w] = d->bucket[d->semi[w]];
         d->bucket[d->semi[w]] = w;
-        d->ancestor[w] = parent;
+        d->linked = w;
         dominators_empty_bucket(d, parent);
     }
     for (u32 w = 1; w < d->reached; w++)
@@ -197,14 +201,15 @@ static void dominators_solve(Dominators *d)
 u32 graph_dominators(const Graph *succ, const Graph *pred, u32 root, u32 *idom, u32 *order)
 {
     size_t n = succ->nodes;
-    u32 *scratch = mem_alloc(sizeof(u32) * 9 * n);
-    Dominators d = {.succ = succ, .pred = pred, .number = scratch, .node = order, .parent = scratch + n,
-        .semi = scratch + 2 * n, .label = scratch + 3 * n, .ancestor = scratch + 4 * n, .idom = scratch + 5 * n,
-        .bucket = scratch + 6 * n, .bucket_next = scratch + 7 * n, .path = scratch + 8 * n};
+    u32 *scratch = mem_alloc(sizeof(u32) * 6 * n);
+    /* The numbers stand where the answers will. */
+    Dominators d = {.succ = succ, .pred = pred, .number = idom, .node = order, .parent = scratch, .semi = scratch + n,
+        .label = scratch + 2 * n, .bucket = scratch + 3 * n, .idom = scratch + 4 * n, .path = scratch + 5 * n};
     for (u32 u = 0; u < n; u++)
-        d.number[u] = idom[u] = GRAPH_NONE;
+        d.number[u] = GRAPH_NONE;
     dominators_search(&d, root);
     dominators_solve(&d);
+    idom[root] = GRAPH_NONE;
     for (u32 w = 1; w < d.reached; w++)
         idom[order[w]] = order[d.idom[w]];
     free(scratch);
