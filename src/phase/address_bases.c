@@ -228,8 +228,8 @@ static void find_forms(Bases *s)
         if (s->a)
             address_forms_free(s->a);
         any = false;
-        s->a = address_forms_compute(&s->arena, (AddressForms){
-            .ssa = s->ssa, .fn = s->fn, .asked = &s->in_address, .computes = &s->computes, .facts = s->run->an->facts, .max_depth = (u32)s->run->knobs->cbe_max_depth,
+        s->a = address_forms_compute((AddressForms){.ssa = s->ssa, .fn = s->fn, .asked = &s->in_address,
+            .computes = &s->computes, .facts = s->run->an->facts, .max_depth = (u32)s->run->knobs->cbe_max_depth,
             .phis = &s->phis, .phi_facts = s->phi_facts.v});
         for (u32 pre = 1; pre <= s->ssa->dom->count && round + 1 < FACT_ROUNDS; pre++)
             any |= s->ssa->dom->by_pre[pre] != s->fn->entry && find_phi_facts(s, s->ssa->dom->by_pre[pre]);
@@ -380,6 +380,7 @@ BasesFound bases_compute(Bases *s)
         return BASES_TOO_LARGE;
     find_addresses(s);
     find_forms(s);
+    analyses_make_room(an, AN_LIVE | AN_DOM | AN_LOOPS); /* what facts said of ranges is in the forms now */
     if (!find_shared(s))
         return BASES_NONE;
     find_readers(s);

@@ -1,5 +1,7 @@
 #include "phase/address_forms.h"
 
+#include <stdlib.h>
+
 /* What a value's definition says about it, while its form is made. */
 typedef struct Def {
     AddressForms *a;
@@ -435,17 +437,18 @@ static void define_phi(AddressForms *a, u32 value)
         a->of[value] = form_sum(a->forms, a->of[other], form_constant(a->forms, reg_bits(a->fn, v->reg), (u64)told->plus), 1);
 }
 
-AddressForms *address_forms_compute(Arena *arena, AddressForms setup)
+AddressForms *address_forms_compute(AddressForms setup)
 {
-    AddressForms *a = arena_new(arena, AddressForms);
+    AddressForms *a = mem_zalloc(sizeof *a);
     *a = setup;
     const Ssa *ssa = a->ssa;
+    Arena scratch = {0};
     a->max_depth = a->max_depth < 64 ? a->max_depth : 64;
-    a->forms = forms_new(arena);
-    a->of = arena_array(arena, FormId, 3 * ssa->values.n);
-    a->extended[0] = a->of + ssa->values.n;
-    a->extended[1] = a->extended[0] + ssa->values.n;
-    a->depth = arena_array(arena, u8, ssa->values.n);
+    a->forms = forms_new(&a->arena);
+    a->of = arena_array(&a->arena, FormId, ssa->values.n);
+    a->extended[0] = arena_array(&scratch, FormId, ssa->values.n);
+    a->extended[1] = arena_array(&scratch, FormId, ssa->values.n);
+    a->depth = arena_array(&scratch, u8, ssa->values.n);
     for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
         const Block *b = ssa->dom->by_pre[pre];
         for (u32 k = 0; k < ssa->phis[b->id]; k++)
@@ -454,10 +457,16 @@ AddressForms *address_forms_compute(Arena *arena, AddressForms setup)
         for (u32 n = ssa->first[b->id]; n < ssa->end[b->id]; n++)
             define(a, n);
     }
+    arena_free(&scratch);
     return a;
 }
 
-void address_forms_free(AddressForms *a) { forms_free(a->forms); }
+void address_forms_free(AddressForms *a)
+{
+    forms_free(a->forms);
+    arena_free(&a->arena);
+    free(a);
+}
 
 /* How often the term that phi is occurs in the form. */
 static u64 occurrences(const AddressForms *a, FormId form, u32 phi)

@@ -18,6 +18,7 @@ typedef struct PhiFact {
 } PhiFact;
 
 typedef struct AddressForms {
+    Arena arena;        /* of the forms, and of `of` */
     Forms *forms;
     const Ssa *ssa;
     const Function *fn;
@@ -28,12 +29,13 @@ typedef struct AddressForms {
     const FnvMap *phis; /* block << 32 | register -> index into phi_facts */
     const PhiFact *phi_facts;
     FormId *of;         /* by value; 0: not asked for */
+    /* while forms are computed */
     FormId *extended[2];/* by value of 32 bits: zero- and sign-extended; 0: not asked for yet */
     u8 *depth;          /* by value */
 } AddressForms;
 
 /* ssa, facts, phis and phi_facts are the caller's, and outlive it. To be freed with address_forms_free. */
-AddressForms *address_forms_compute(Arena *arena, AddressForms setup);
+AddressForms *address_forms_compute(AddressForms setup);
 void address_forms_free(AddressForms *a);
 
 /* Whether i computes something that forms follow or compare, and nothing else: it may be removed when nobody reads the result,
