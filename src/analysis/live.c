@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 /* Live-in entries of a whole function (4 bytes each): this many, and some for each block. */
-enum { LIVE_LIMIT = 1 << 20, LIVE_LIMIT_PER_BLOCK = 8 };
+enum { LIVE_LIMIT = 1 << 20, LIVE_LIMIT_PER_BLOCK = 32 };
 
 /* ---- instructions ---------------------------------------------------------------------------------------------- */
 

@@ -77,7 +77,24 @@ static bool same_control(const Order *order, Control *a, Control *b)
     return same;
 }
 
-/* What is known of the guards of branches, where most questions are. */
+static bool same_operand(const Operand *a, const Operand *b)
+{
+    return a->kind == b->kind && a->flags == b->flags && a->id == b->id && a->value == b->value;
+}
+
+static bool same_compares(const Block *b, const Facts *f, const Facts *g, RegId reg)
+{
+    enum { LIMIT = 16 };
+    Compare of_f[LIMIT], of_g[LIMIT];
+    u32 n = compares_at_entry(f, b, reg, of_f, LIMIT);
+    bool same = n == compares_at_entry(g, b, reg, of_g, LIMIT);
+    for (u32 k = 0; k < n && same; k++)
+        same = of_f[k].by == of_g[k].by && of_f[k].cmp == of_g[k].cmp && of_f[k].type == of_g[k].type &&
+               same_operand(&of_f[k].a, &of_g[k].a) && same_operand(&of_f[k].b, &of_g[k].b);
+    return same;
+}
+
+/* What is known of the guards of branches, and of what is compared: where the questions are. */
 static bool same_facts(const Order *order, const Facts *a, const Facts *b)
 {
     for (u32 p = 0; p < order->count; p++) {
@@ -86,6 +103,13 @@ static bool same_facts(const Order *order, const Facts *a, const Facts *b)
         if (end && end->guard && (facts_at_entry(a, block, end->guard) != facts_at_entry(b, block, end->guard) ||
                                   facts_at_end(a, block, end->guard) != facts_at_end(b, block, end->guard)))
             return false;
+        for_each_instr(i, block) {
+            if (i->kind != INSTR_OP || i->op->opcode != OPC_SETP)
+                continue;
+            for_each_slot(o, i)
+                if (slot_is_use(o) && !same_compares(block, a, b, o->id))
+                    return false;
+        }
     }
     return true;
 }

@@ -340,6 +340,7 @@ static const Shape shapes[] = {
      "\t@%p#1 bra \t$L_case_#;\n",
      "\tbra.uni \t$L_end;\n",
      "$L_case_#:\n"
+     "\tadd.u32 \t%r#1, %r2, #;\n"
      "\tst.global.u32 \t[%rd1+4], %r#1;\n"
      "\tbra.uni \t$L_end;\n"},
     {"switches", 12, /* a chain of compares and a table */
