@@ -199,6 +199,7 @@ static u32 forbidden_origin(Comparison *c, const ConvergentInstr *before, const 
 {
     const Convergence *b = c->before;
     const Instr *end = block_terminator(branch);
+    bool was_uniform = end && set_has(b->uniform.v, b->uniform.n, end->origin); /* as a whole, if it stands for others */
     VecU32 origins = {0};
     u32 forbidden = 0;
     if (end)
@@ -207,7 +208,7 @@ static u32 forbidden_origin(Comparison *c, const ConvergentInstr *before, const 
         u32 origin = origins.v[k];
         if (set_has(b->branches.v + before->first, before->n, origin))
             ++*counted;
-        else if (!set_has(b->uniform.v, b->uniform.n, origin) && !is_new_and_uniform(c, branch, origin))
+        else if (!was_uniform && !set_has(b->uniform.v, b->uniform.n, origin) && !is_new_and_uniform(c, branch, origin))
             forbidden = origin;
     }
     vec_free(&origins);
