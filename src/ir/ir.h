@@ -269,8 +269,8 @@ static inline Block *fn_block(const Function *fn, u32 id) { return fn->blocks.v[
 #define for_each_slot(o, i) for (Operand *o = (i)->opnd; o < (i)->opnd + (i)->slots; o++)
 
 static inline bool instr_is(const Instr *i, u32 flag) { return i->kind == INSTR_OP && op_has(i->op, flag); }
-/* A guarded definition may leave the old value: it does not kill. */
 static inline bool role_defines(Role role) { return role == ROLE_DEF || role == ROLE_DEF_USE; }
+/* A guarded definition may leave the old value: it does not kill. */
 static inline bool slot_is_def(const Operand *o) { return o->kind == OPND_REG && role_defines((Role)o->role); }
 static inline bool slot_is_use(const Operand *o) { return o->kind == OPND_REG && o->role != ROLE_DEF; }
 

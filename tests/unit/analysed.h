@@ -1,4 +1,4 @@
-/* A function from PTX text, named f, with analyses of it. Include behind cmocka.h. */
+/* A function with analyses of it: from PTX text, where it is named f, or put together by the test. Include behind cmocka.h. */
 #ifndef PTXOPT_TESTS_ANALYSED_H
 #define PTXOPT_TESTS_ANALYSED_H
 

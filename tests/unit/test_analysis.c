@@ -9,16 +9,9 @@
 
 #include <cmocka.h>
 
-#include "analysis/analyses.h"
+#include "analysed.h"
 
 /* ---- graphs ---------------------------------------------------------------------------------------------------- */
-
-typedef struct Fixture {
-    Arena arena;
-    Module *m;
-    Function *fn;
-    Analyses an;
-} Fixture;
 
 static void make_blocks(Fixture *f, u32 blocks)
 {
@@ -32,13 +25,6 @@ static void make_blocks(Fixture *f, u32 blocks)
 }
 
 static void edge(Fixture *f, u32 from, u32 to) { cfg_add_edge(f->fn->cfg, fn_block(f->fn, from), fn_block(f->fn, to)); }
-
-static void unmake(Fixture *f)
-{
-    analyses_free(&f->an);
-    module_free(f->m);
-    arena_free(&f->arena);
-}
 
 /* make_graph(&f, 3, "0>1 0>2 1>2") */
 static void make_graph(Fixture *f, u32 blocks, const char *edges)
@@ -319,7 +305,7 @@ static void random_graphs_agree_with_the_definitions(void **state)
         random_state = round + 1;
         random_graph(&f, 1 + random_below(round < 2000 ? 10 : MAX), 5 + random_below(round % 2 ? 20 : 90));
         compare(&f);
-        unmake(&f);
+        unload(&f);
     }
 }
 
@@ -351,7 +337,7 @@ static void chosen_graphs_agree_with_the_definitions(void **state)
         Fixture f;
         make_graph(&f, shape[k].blocks, shape[k].edges);
         compare(&f);
-        unmake(&f);
+        unload(&f);
     }
 }
 
@@ -376,7 +362,7 @@ static void preheader_is_the_only_way_in(void **state)
         const Loop *loop = loop_of(f.an.loops, block(&f, (u32)shape[k].header));
         assert_int_equal(loop->header->id, shape[k].header);
         assert_int_equal(loop->preheader ? (i32)loop->preheader->id : -1, shape[k].preheader);
-        unmake(&f);
+        unload(&f);
     }
 }
 
@@ -396,7 +382,7 @@ static void loops_share_and_nest(void **state)
     assert_false(loop_contains(l, outer, block(&f, 4)));
     assert_null(loop_of(l, block(&f, 7)));
     assert_true(l->v[0]->parent == NULL);
-    unmake(&f);
+    unload(&f);
 }
 
 static void later_blocks_are_nowhere(void **state)
@@ -410,7 +396,7 @@ static void later_blocks_are_nowhere(void **state)
     assert_null(nearest_common_dominator(f.an.dom, f.fn->entry, fresh));
     assert_null(loop_of(f.an.loops, fresh));
     assert_false(loop_contains(f.an.loops, loop_of(f.an.loops, block(&f, 1)), fresh));
-    unmake(&f);
+    unload(&f);
 }
 
 static void dropping_keeps_what_is_asked(void **state)
@@ -431,7 +417,7 @@ static void dropping_keeps_what_is_asked(void **state)
     edge(&f, 2, 0);
     analyses_require(&f.an, AN_CONTROL | AN_LOOPS);
     assert_int_equal(f.an.loops->n, 2);
-    unmake(&f);
+    unload(&f);
 }
 
 /* ---- size: nothing recurses, nothing is quadratic --------------------------------------------------------------- */
@@ -460,7 +446,7 @@ static void ladder_of_exits(void **state)
     control_closure(f.an.control, block(&f, 1000), &on);
     assert_int_equal(on.n, 1000);
     vec_free(&on);
-    unmake(&f);
+    unload(&f);
 }
 
 /* do do do ... while while while: headers 0 .. n-1, latches n .. 2n-1, innermost first. */
@@ -482,7 +468,7 @@ static void nest_of_loops(void **state)
     control_closure(f.an.control, block(&f, NESTED - 1), &on);
     assert_int_equal(on.n, NESTED);
     vec_free(&on);
-    unmake(&f);
+    unload(&f);
 }
 
 /* One block with very many ways, each arm on to one join. */
@@ -498,7 +484,7 @@ static void fan(void **state)
     analyses_require(&f.an, AN_DOM | AN_LOOPS | AN_CONTROL);
     assert_ptr_equal(f.an.dom->idom[MANY - 1], f.fn->entry);
     assert_ptr_equal(f.an.postdom->idom[0], block(&f, MANY - 1));
-    unmake(&f);
+    unload(&f);
 }
 
 int main(void)
