@@ -325,7 +325,8 @@ again:
         ".v8"                   { value->n = 8; TOKEN(T_VECTOR); }
         ".maxntid" | ".reqntid" { value->n = start[1]; TOKEN(T_BLOCK_SHAPE); }
         ".noreturn"             { TOKEN(T_NORETURN); }
-        ".minnctapersm" | ".maxnctapersm" | ".maxnreg" | ".explicitcluster" | ".reqnctapercluster" |
+        ".loc_intermediate"     { TOKEN(T_LOC_INTERMEDIATE); }
+        ".minnctapersm" | ".maxnctapersm" | ".maxnreg" | ".local_maxnreg" | ".minperctamemory" | ".language" | ".explicitcluster" | ".reqnctapercluster" |
         ".maxclusterrank" | ".blocksareclusters" | ".abi_preserve" | ".abi_preserve_control"
                                 { TOKEN(T_PERFORMANCE); }
         ("." [a-zA-Z_] part? ("::" part)*) {

@@ -25,9 +25,12 @@ int yylex(YYSTYPE *value, Span *where, Lower *p);
 }
 %code {
 #define YYMAXDEPTH 400000
+#define YYMALLOC mem_alloc /* running out of it is no syntax error */
+#define YYFREE mem_free
 #include "parse/recover.h"
 #include "parse/syntax_error.h"
-static void yyerror(const Span *at, Lower *p, const char *message) { lower_error(p, *at, "%s", message); }
+#include "parse/unknown.h"
+static void yyerror(const Span *at, Lower *p, const char *message) { lower_syntax_error(p, *at, "%s", message); }
 static inline Span join(Span first, Span last) { return (Span){first.beg, last.end}; }
 }
 
@@ -40,7 +43,7 @@ static inline Span join(Span first, Span last) { return (Span){first.beg, last.e
 %token <val> T_INTEGER "an integer" T_FLOAT "a floating-point number"
 %token <n> T_TYPE "a type" T_SPACE "a state space" T_VECTOR "a vector size" T_BLOCK_SHAPE "a block size directive" T_DOT_WORD "a modifier"
 %token T_VERSION ".version" T_TARGET ".target" T_ADDRESS_SIZE ".address_size" T_ENTRY ".entry" T_FUNC ".func"
-%token T_EXTERN ".extern" T_VISIBLE ".visible" T_WEAK ".weak" T_COMMON ".common" T_ALIAS ".alias" T_FILE ".file" T_LOC ".loc"
+%token T_EXTERN ".extern" T_VISIBLE ".visible" T_WEAK ".weak" T_COMMON ".common" T_ALIAS ".alias" T_FILE ".file" T_LOC ".loc" T_LOC_INTERMEDIATE ".loc_intermediate"
 %token T_SECTION ".section" T_PRAGMA ".pragma" T_REG ".reg" <n> T_PARAM ".param"
 %token T_ALIGN ".align" T_PTR ".ptr"
 %token T_ATTRIBUTE ".attribute" T_BRANCHTARGETS ".branchtargets" T_CALLPROTOTYPE ".callprototype" T_CALLTARGETS ".calltargets"
@@ -48,7 +51,7 @@ static inline Span join(Span first, Span last) { return (Span){first.beg, last.e
 %token T_SHL "<<" T_SHR ">>" T_LE "<=" T_GE ">=" T_EQ "==" T_NE "!=" T_ANDAND "&&" T_OROR "||"
 
 %type <val> expr
-%type <n> data_space
+%type <n> data_space prefix prefixes
 
 %right '?' ':'
 %left T_OROR
@@ -92,7 +95,7 @@ module_item: T_TARGET target_words
 linkage: T_EXTERN { lower_linkage(p, true, @1); } | linkage_word { lower_linkage(p, false, @1); };
 linkage_word: T_VISIBLE | T_WEAK | T_COMMON;
 
-target_words: T_NAME { lower_target(p, @1); } | target_words ',' T_NAME { lower_target(p, @3); };
+target_words: T_NAME { lower_target(p, @1); } | T_OPCODE_WORD { lower_target_joined(p, @1); } | target_words ',' T_NAME { lower_target(p, @3); } | target_words ',' T_OPCODE_WORD { lower_target_joined(p, @3); };
 file_operands: T_INTEGER T_STRING | T_INTEGER T_STRING ',' T_INTEGER ',' T_INTEGER;
 strings: T_STRING | strings ',' T_STRING;
 
@@ -108,17 +111,24 @@ section_value: expr { lower_mention(p, $1); } | T_DOT_WORD | T_DOT_WORD '+' T_IN
 
 data_space: T_SPACE | T_PARAM;
 
-variable: data_space { lower_decl_begin(p, $1); } declaration_words variable_names;
+variable: data_space { lower_decl_begin(p, $1); } declaration_words variable_names
+    | prefixes data_space { lower_decl_begin(p, $2); p->align = $1; } declaration_words variable_names
+    ;
+/* What may stand before a state space, too. */
+prefixes: prefix | prefixes prefix  { $$ = $2 ? $2 : $1; };
+prefix: T_ALIGN T_INTEGER           { $$ = (u32)$2.i; }
+    | T_ATTRIBUTE '(' attributes ')' { $$ = 0; }
+    ;
 variable_names: %empty | declarators;
 
 declaration_words: declaration_word | declaration_words declaration_word;
-declaration_word: T_TYPE            { p->type = $1; }
-    | T_VECTOR                      { p->vector = $1; }
-    | T_ALIGN T_INTEGER             { p->align = (u32)$2.i; }
+declaration_word: T_TYPE            { lower_decl_type(p, $1, @1); }
+    | T_VECTOR                      { lower_decl_vector(p, $1, @1); }
+    | T_ALIGN T_INTEGER             { lower_decl_before_type(p, @1); p->align = (u32)$2.i; }
     | T_ATTRIBUTE '(' attributes ')'
     ;
 attributes: attribute | attributes ',' attribute;
-attribute: T_DOT_WORD | T_DOT_WORD '(' attribute_values ')';
+attribute: T_DOT_WORD { lower_attribute(p, @1); } | T_DOT_WORD '(' attribute_values ')' { lower_attribute(p, @1); };
 attribute_values: T_INTEGER | attribute_values ',' T_INTEGER;
 
 declarators: declarator | declarators ',' declarator;
@@ -141,7 +151,7 @@ setting: T_NAME '=' T_NAME | T_NAME '=' T_INTEGER;
 
 registers: T_REG { lower_decl_begin(p, SPACE_REG); } register_words register_names;
 register_words: register_word | register_words register_word;
-register_word: T_TYPE { p->type = $1; } | T_VECTOR { p->vector = $1; } | T_ALIGN T_INTEGER;
+register_word: T_TYPE { lower_decl_type(p, $1, @1); } | T_VECTOR { lower_decl_vector(p, $1, @1); } | T_ALIGN T_INTEGER;
 register_names: %empty | register_list;
 register_list: register_name | register_list ',' register_name;
 register_name: T_NAME               { lower_decl_register(p, @1); }
@@ -173,12 +183,13 @@ return_list: parameter_type T_NAME { lower_parameter(p, @2, true); } dimensions
 parameters: %empty | '(' ')' | '(' parameter_list ')';
 parameter_list: parameter | parameter_list ',' parameter;
 parameter: parameter_type T_NAME    { lower_parameter(p, @2, false); } dimensions;
-parameter_type: T_PARAM { lower_decl_begin(p, SPACE_PARAM); } parameter_words
+parameter_type: prefixes parameter_space | parameter_space;
+parameter_space: T_PARAM { lower_decl_begin(p, SPACE_PARAM); } parameter_words
     | T_REG             { lower_decl_begin(p, SPACE_REG); } parameter_words
     ;
 parameter_words: parameter_word | parameter_words parameter_word;
-parameter_word: T_TYPE              { p->type = $1; }
-    | T_VECTOR                      { p->vector = $1; }
+parameter_word: T_TYPE              { lower_decl_type(p, $1, @1); }
+    | T_VECTOR                      { lower_decl_vector(p, $1, @1); }
     | T_ALIGN T_INTEGER             { p->align = (u32)$2.i; }
     | T_PTR
     | T_SPACE
@@ -195,6 +206,7 @@ trait: T_NORETURN                   { lower_noreturn(p); }
         { lower_block_shape(p, $1, 0, $2, @2); lower_block_shape(p, $1, 1, $4, @4); lower_block_shape(p, $1, 2, $6, @6); }
     | T_PERFORMANCE
     | T_PERFORMANCE integers
+    | T_PERFORMANCE T_STRING
     ;
 integers: T_INTEGER | integers ',' T_INTEGER;
 
@@ -202,6 +214,7 @@ integers: T_INTEGER | integers ',' T_INTEGER;
 
 statements: %empty
     | statements registers ';'      { lower_decl_end(p, join(@2, @3)); }
+    | statements prefixes registers ';' { lower_decl_end(p, join(@2, @4)); }
     | statements variable ';'       { lower_decl_end(p, join(@2, @3)); }
     | statements T_LABEL ':'        { lower_label(p, @2, join(@2, @3)); }
     | statements T_INSTRUCTION      { lower_plain_instr(p, @2.end); }
@@ -210,6 +223,7 @@ statements: %empty
     | statements opcode ';'         { lower_instr_end(p, @3.end); }
     | statements '{' { lower_scope_begin(p, @2); } statements '}' { lower_scope_end(p, @5); }
     | statements T_LOC T_INTEGER T_INTEGER T_INTEGER loc_attributes { lower_loc(p, join(@2, @6)); }
+    | statements T_LOC_INTERMEDIATE T_INTEGER T_INTEGER T_INTEGER { lower_pragma(p, join(@2, @5)); }
     | statements T_PRAGMA strings ';' { lower_pragma(p, join(@2, @4)); }
     | statements table ';'          { lower_table_end(p, join(@2, @3)); }
     | statements error ';'          { lower_skip_statement(p, @3.end); yyerrok; }
@@ -280,7 +294,7 @@ expr: T_NAME                        { $$ = lower_name(p, @1, false); }
     | T_OPCODE_WORD                 { $$ = lower_name(p, @1, true); }
     | T_INTEGER
     | T_FLOAT
-    | '(' expr ')'                  { $$ = lower_parentheses($2); }
+    | '(' expr ')'                  { $$ = lower_parentheses(p, $2, @$); }
     | '(' T_TYPE ')' expr %prec UNARY { $$ = lower_cast(p, $2, $4); }
     | '-' expr %prec UNARY          { $$ = lower_unary(p, '-', $2, @$); }
     | '+' expr %prec UNARY          { $$ = lower_unary(p, '+', $2, @$); }
@@ -317,6 +331,8 @@ static int yyreport_syntax_error(const yypcontext_t *context, Lower *p)
     int count = yypcontext_expected_tokens(context, kinds, EXPECTED_MAX);
     for (int i = 0; i < count; i++)
         error.expected[error.count++] = yysymbol_name(kinds[i]);
+    if (unknown_syntax(p, &error))
+        return 0;
     report_syntax_error(p, &error);
     recover(p, error.at);
     return 0;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the cases of barrier-elim that have a launch description. usage: [BUILD=build] tests/barriers.sh
 #
-#   x.launch beside x.ptx, x.out     before and after are the same, and neither has a race
+#   x.launch beside x.ptx            input and EXPECT do the same, and neither has a race
 #   x_keep.launch beside x_keep.ptx  there is no race; without any one of the barriers marked `// hazard` there is: what
 #                                    the phase declines is declined with reason, and the interpreter would see the harm
 set -u
@@ -25,8 +25,9 @@ clean()
 removed()
 {
     clean "$1" || return
-    if ! compare "$1" "$base.out"; then
-        echo "fail $1: it is not the same without the barriers"
+    case_part EXPECT "$base.ptx" >"$WORK/$name.expect"
+    if ! compare "$1" "$WORK/$name.expect"; then
+        echo "fail $base.ptx: it is not the same without the barriers"
         grep '^new\|^difference' "$log" | head -5
     else
         echo "pass $1"
@@ -50,10 +51,11 @@ kept()
 
 for launch in tests/phase/barrier-elim/*.launch; do
     base=${launch%.launch} name=$(basename "$launch" .launch)
-    log=$WORK/$name.log
+    log=$WORK/$name.log input=$WORK/$name.ptx
+    case_input "$base.ptx" "$input"
     case $name in
-    *_keep) kept "$base.ptx" ;;
-    *) removed "$base.ptx" ;;
+    *_keep) kept "$input" ;;
+    *) removed "$input" ;;
     esac
 done >"$WORK/results"
 tally barriers "$WORK/results"

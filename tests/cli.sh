@@ -116,6 +116,8 @@ case_ 'a link stays, its target is replaced' 'mkdir d; ln -s d/real.ptx link.ptx
 case_ '/dev/stdout to a pipe' 'ptxopt -O1 in.ptx -o /dev/stdout | cmp - want.ptx'
 case_ '/dev/stdout keeps what a log holds' 'echo before >log; ptxopt -O1 in.ptx -o /dev/stdout >>log
     { echo before; cat want.ptx; } | cmp - log'
+case_ '/dev/stderr and /dev/fd/3 keep what a log holds' 'for to in /dev/stderr /dev/fd/3; do
+        echo before >log; ptxopt -O1 in.ptx -o $to 2>>log 3>>log; { echo before; cat want.ptx; } | cmp - log; done'
 case_ 'a named pipe' 'mkfifo pipe; cat pipe >out.ptx & ptxopt -O1 in.ptx -o pipe; wait $!; [ -p pipe ]; cmp out.ptx want.ptx'
 case_ 'a named pipe as input' 'mkfifo pipe; cat in.ptx >pipe & ptxopt -O1 pipe -o out.ptx; wait $!; cmp out.ptx want.ptx'
 case_ 'a device' 'ptxopt in.ptx -o /dev/null; [ -c /dev/null ]'
@@ -155,9 +157,24 @@ else
 fi
 
 # ---- usage --------------------------------------------------------------------------------------------------------
+case_ 'no input named: a pipe is read' 'cat in.ptx | ptxopt -O1 >out.ptx; cmp out.ptx want.ptx'
+case_ 'no input named: a file on standard input is read' 'ptxopt -O1 -o out.ptx <in.ptx; cmp out.ptx want.ptx'
+case_ 'no input named: what is read is called <stdin>' 'exits 1 ptxopt <bad.ptx; says "^<stdin>:1:1: error: "'
 case_ 'no arguments' 'exits 1 ptxopt; says "no input file"; says "^usage: ptxopt"'
 case_ 'an unknown option' 'refused in.ptx --remark-file=x; says "unknown option .--remark-file.$"; says "ptxopt --help"'
 case_ 'a misspelt option' 'refused in.ptx --sats; says "unknown option .--sats.; did you mean .--stats.?"'
+# said once: one error, and the line about usage
+once() { [ "$(grep -c error: said)" = 1 ] && [ "$(wc -l <said)" = 2 ]; }
+for foreign in -arch=sm_90 '-arch sm_90' --gpu-name=sm_90 '--gpu-name sm_90' -gencode=arch=compute_90,code=sm_90 -lineinfo -v -m64 \
+    '-maxrregcount 32' -rdc=true '--opt-level 3' '-output-file x' '--arch=sm_90 -v -g' '-Werror -c'; do
+    case_ "an option of nvcc or ptxas: $foreign" "refused $foreign in.ptx; once; says 'unknown option .${foreign%% *}.; ptxopt takes no options of nvcc or ptxas, and its target from the file'
+        only bad.ptx in.ptx said want.ptx"
+    case_ "an option of nvcc or ptxas behind the file: $foreign" "refused in.ptx $foreign; once"
+done
+case_ 'a long option with one dash' 'refused -verify-each in.ptx; once; says "did you mean .--verify-each.?"
+    refused -opt-bisect-limit=1 in.ptx; once; says "did you mean .--opt-bisect-limit.?"; only bad.ptx in.ptx said want.ptx'
+case_ 'an argument that looks like an option is none' 'exits 0 ptxopt -O1 --opt-bisect-limit -1 in.ptx -o -arch; cmp ./-arch want.ptx
+    rm ./-arch; cp in.ptx ./-arch; exits 0 ptxopt -O1 -o out.ptx -- -arch; cmp out.ptx want.ptx'
 case_ 'an ambiguous option' 'refused in.ptx --print; says "ambiguous"'
 case_ 'an unknown phase' 'refused in.ptx --passes=licm; says "unknown phase .licm.; --list-phases"'
 case_ 'a misspelt phase' 'refused in.ptx --disable=branch-foldin; says "did you mean .branch-folding.?"'
@@ -166,7 +183,27 @@ case_ 'a level that is none' 'refused -O4 in.ptx; says "not .4."'
 case_ 'a number that is none' 'refused --opt-bisect-limit=many in.ptx; says "not .many."'
 case_ 'a knob that is no number' 'refused --branch-fold-max-iterations=1k in.ptx; says "takes a number, not .1k."'
 case_ '--help' 'ptxopt --help >help; grep -q "^usage: ptxopt" help; not grep -q ".\{81\}" help'
-case_ '--version' '[ "$(ptxopt --version | wc -l)" = 1 ]; ptxopt --version | grep -q "^ptxopt [0-9]*\.[0-9]*\.[0-9]* "'
+case_ '--version' '[ "$(ptxopt --version | wc -l)" = 1 ]
+    ptxopt --version | grep -q "^ptxopt [0-9]*\.[0-9]*\.[0-9]* (commit [0-9a-z-]*, PTX ISA [0-9]*\.[0-9]*)$"'
+case_ '-h and -V' 'ptxopt --help >a; ptxopt -h | cmp - a; ptxopt --version >a; ptxopt -V | cmp - a'
+here=$(pwd)
+if [ "$(git rev-parse --show-toplevel 2>/dev/null)" != "$(pwd -P)" ]; then
+    echo 'skip the commit in --version: this is no work tree of git'
+else
+    commit=$(git rev-parse HEAD)
+    case_ '--version names the commit' "ptxopt --version | grep -q 'commit $(echo "$commit" | cut -c1-12)'"
+    case_ 'an archive knows its commit, a copy does not' "mkdir a; (cd '$here' && git archive HEAD src/version.sh .gitattributes) | tar x -C a
+        (cd a && sh src/version.sh) | grep -q 'COMMIT \"$(echo "$commit" | cut -c1-12)\"'
+        cp '$here/src/version.sh' a/src; (cd a && sh src/version.sh) | grep -q 'COMMIT \"unknown\"'"
+fi
+if ! command -v strip >/dev/null; then
+    echo 'skip make install: strip is not at hand'
+else
+    case_ 'make install and uninstall' "make -C '$here' BUILD='$BUILD' install PREFIX=/p DESTDIR=\$(pwd)/d
+        d/p/bin/ptxopt -O1 in.ptx | cmp - want.ptx; [ -s d/p/share/man/man1/ptxopt.1 ]
+        if command -v readelf >/dev/null; then not sh -c 'readelf -S d/p/bin/ptxopt | grep -q debug_info'; fi
+        make -C '$here' BUILD='$BUILD' uninstall PREFIX=/p DESTDIR=\$(pwd)/d; [ -z \"\$(find d -type f)\" ]"
+fi
 case_ '--list-phases' 'ptxopt --list-phases | grep -q "^branch-folding  *-O1  [a-z]"'
 
 # ---- phases -------------------------------------------------------------------------------------------------------
@@ -182,6 +219,32 @@ case_ 'a knob' 'ptxopt -O1 --disable-branch-fold in.ptx | cmp - in.ptx'
 case_ 'the negation of a knob' 'ptxopt -O1 --disable-branch-fold --no-disable-branch-fold in.ptx | cmp - want.ptx'
 case_ '--verify-each finds nothing' 'exits 0 ptxopt -O1 --verify-each in.ptx -o out.ptx; silent; cmp out.ptx want.ptx'
 case_ '--reprint settles' 'ptxopt -O0 --reprint in.ptx -o a; ptxopt -O0 --reprint a | cmp - a'
+
+# ---- choice by function --------------------------------------------------------------------------------------------
+case_ '--skip-function' 'ptxopt -O1 --skip-function=fold in.ptx | cmp - in.ptx; ptxopt -O1 --skip-function="f*" in.ptx | cmp - in.ptx
+    ptxopt -O1 --skip-function="f?" --skip-function=plain in.ptx | cmp - want.ptx'
+case_ '--only-function' 'ptxopt -O1 --only-function="*ol?" in.ptx | cmp - want.ptx; ptxopt -O1 --only-function=plain in.ptx | cmp - in.ptx
+    ptxopt -O1 --only-function=plain --only-function=fold in.ptx | cmp - want.ptx'
+case_ '--only-function and --skip-function' 'ptxopt -O1 --only-function=fold --skip-function="*" in.ptx | cmp - in.ptx'
+case_ '--skip-function says so' 'ptxopt -O1 --skip-function=fold --remarks=r.yaml in.ptx -o out.ptx; grep -A2 "^Name: *NotChosen" r.yaml | grep -q fold'
+case_ '--skip-function without a name' 'refused --skip-function= in.ptx; says "needs a name"'
+# commented TEXT LINE...: in.ptx with the comment in these lines.
+commented() { awk -v text="$1" -v lines=" $2 " 'index(lines, " " NR " ") { print text } { print }' in.ptx; }
+case_ 'a comment in the body: off' 'commented "	// ptxopt: off;" 8 >c.ptx; exits 0 ptxopt -O1 c.ptx -o out.ptx; silent; cmp c.ptx out.ptx'
+case_ 'a comment in another body' 'commented "	// ptxopt: off" 31 >c.ptx; commented "	// ptxopt: off" 31 | ptxopt -O1 - -o out.ptx; differ c.ptx out.ptx'
+case_ 'a comment outside of all bodies' 'commented "//ptxopt: off" 1 >c.ptx; ptxopt -O1 c.ptx | cmp - c.ptx'
+case_ 'a comment with a level' 'commented "// ptxopt: -O0" 8 >c.ptx; ptxopt c.ptx | cmp - c.ptx; commented "// ptxopt: -O3" 8 >c.ptx; ptxopt -O1 c.ptx >out.ptx; differ c.ptx out.ptx'
+case_ 'a comment without a phase' 'commented "// ptxopt: no-branch-folding, no-tail-merge" 8 >c.ptx; ptxopt -O1 c.ptx | cmp - c.ptx'
+case_ 'a comment that means nothing' 'commented "// ptxopt: of no-licm -O4" 8 >c.ptx; exits 0 ptxopt -O1 c.ptx -o out.ptx; differ c.ptx out.ptx
+    says "^c.ptx:8:12: warning: .of. after .ptxopt:. is neither"; says "no-licm"; says "O4"'
+case_ 'a comment with Windows line ends' 'commented "// ptxopt: off" 8 | sed "s/\$/\r/" >c.ptx; exits 0 ptxopt -O1 c.ptx -o out.ptx; silent; cmp c.ptx out.ptx'
+case_ 'no comment' 'for c in "/* ptxopt: off */" "// see ptxopt: off" "// ptxopt off" "// noptxopt: off"; do commented "$c" 8 >c.ptx; ptxopt -O1 c.ptx >out.ptx; differ c.ptx out.ptx; done'
+case_ 'a file of options' 'printf "%s\n" "# how" "-O3 --disable=tail-merge,\"branch-folding\" # and why" "-O\\1 @more" >opts; echo "--opt-bisect-limit='"'0'"'" >more
+    exits 0 ptxopt @opts in.ptx -o out.ptx; cmp in.ptx out.ptx; silent'
+case_ 'a file of options that is missing' 'refused @missing in.ptx; says "cannot read .missing.: No such file"'
+case_ 'files of options that name one another' 'echo "@b" >a; echo "@a" >b; refused @a in.ptx; says "too deep"'
+case_ 'a file of options with a wrong one' 'echo "--nope" >opts; refused @opts in.ptx; says "unknown option .--nope"'
+case_ 'no file of options after --' 'cp in.ptx @x; ptxopt -O1 -- @x | cmp - want.ptx'
 
 # ---- reports ------------------------------------------------------------------------------------------------------
 case_ '--opt-bisect-limit=0 gives the input' 'exits 0 ptxopt -O1 --opt-bisect-limit=0 in.ptx -o out.ptx; cmp in.ptx out.ptx
@@ -223,6 +286,17 @@ case_ '--remarks says what no phase may touch' 'ptxopt -O1 --remarks=r.yaml in.p
 case_ '--remarks of nothing' 'ptxopt -O0 --remarks=r.yaml in.ptx -o out.ptx; [ -e r.yaml ]; [ ! -s r.yaml ]'
 case_ '--remarks to standard output' 'ptxopt -O1 --remarks=- in.ptx -o out.ptx >r.yaml; awk "$records" r.yaml; cmp out.ptx want.ptx'
 case_ '--remarks beside a module on standard output' 'exits 1 ptxopt --remarks=- in.ptx; says "cannot both"'
+case_ '--remarks=/dev/stdout beside a module on standard output' 'exits 1 ptxopt --remarks=/dev/stdout in.ptx; says "cannot both"'
+case_ '--remarks=/dev/stdout keeps what a log holds' 'echo before >log; ptxopt -O1 --remarks=/dev/stdout in.ptx -o out.ptx >>log
+    [ "$(sed q log)" = before ]; sed 1d log >r.yaml; awk "$records" r.yaml; cmp out.ptx want.ptx'
+for descriptor in /dev/stderr /dev/fd/2 /proc/self/fd/2 log; do
+    case_ "--remarks=$descriptor keeps what standard error holds" "echo before >log; ptxopt -O1 --stats --remarks=$descriptor in.ptx -o out.ptx 2>>log
+        [ \"\$(sed q log)\" = before ]; grep -q '^--- !Passed' log; grep -q 'ptxopt - functions\$' log; cmp out.ptx want.ptx"
+done
+case_ '--remarks=/dev/fd/3 keeps what is there' 'echo before >log; ptxopt -O1 --remarks=/dev/fd/3 in.ptx -o out.ptx 3>>log
+    [ "$(sed q log)" = before ]; sed 1d log >r.yaml; awk "$records" r.yaml'
+case_ '--remarks to a named pipe' 'mkfifo pipe; cat pipe >r.yaml & ptxopt -O1 --remarks=pipe in.ptx -o out.ptx; wait $!
+    [ -p pipe ]; awk "$records" r.yaml'
 case_ '--remarks that cannot be written' 'refused --remarks=d/r.yaml in.ptx; says "cannot write .d/r.yaml.: No such file"'
 case_ '--remarks to a full device' 'refused -O1 --remarks=/dev/full in.ptx; says "cannot write ./dev/full.: No space left"'
 case_ '--dump-cfg' 'ptxopt -O1 --dump-cfg=graphs in.ptx -o out.ptx; cmp out.ptx want.ptx
@@ -231,7 +305,24 @@ case_ '--dump-cfg' 'ptxopt -O1 --dump-cfg=graphs in.ptx -o out.ptx; cmp out.ptx 
 case_ '--dump-cfg of the input, loops as boxes' '
     printf "%s\n" ".version 8.0" ".target sm_80" ".func f() {" ".reg .pred p;" "A: @p bra B;" "bra A;" "B: ret; }" >loop.ptx
     ptxopt -O0 --dump-cfg=graphs loop.ptx -o out.ptx; grep -q "subgraph cluster_" graphs/f.dot'
+case_ '--dump-cfg leaves out what is not known' '
+    printf "%s\n" ".version 8.0" ".target sm_80" ".func f() {" "bra A;" ".frobnicate 1" "A: ret; }" ".func g() { ret; }" >x.ptx
+    ptxopt --dump-cfg=graphs x.ptx -o out.ptx; cmp x.ptx out.ptx; [ "$(ls graphs)" = g.dot ]'
 case_ '--dump-cfg where there is a file' 'refused --dump-cfg=in.ptx in.ptx; says "cannot write the graph of .fold. to .in.ptx.: Not a directory"'
 case_ '--dump-cfg in a folder that is missing' 'refused --dump-cfg=a/b in.ptx; says "cannot make directory .a/b.: No such file"'
+# ---- the scripts' cache ---------------------------------------------------------------------------------------------
+# fake_ptxas NAME: a ptxas whose version, and whose every cubin, is NAME. assembled_by NAME: the cubin, through the cache.
+fake_ptxas()
+{
+    printf '#!/bin/sh\nif [ "$1" = --version ]; then echo %s; else echo %s >"$4"; fi\n' "$1" "$1" >"$1"
+    chmod +x "$1"
+}
+assembled_by()
+{
+    (folder=$(pwd); cd "$here"; BUILD=$folder PTXAS=$folder/$1; export BUILD PTXAS; . tests/lib.sh
+     cat "$(assemble "$WORK/input/in.ptx" sm_80)")
+}
+case_ 'what two versions of ptxas said is kept apart' 'fake_ptxas one; fake_ptxas two
+    [ "$(assembled_by one)" = one ]; [ "$(assembled_by two)" = two ]; [ "$(assembled_by one)" = one ]'
 } >"$WORK/log"
 tally "${NAME:-cli}" "$WORK/log"

@@ -11,11 +11,13 @@ cuda_tool()
         if [ -n "$tool" ] && [ -x "$tool" ]; then echo "$tool"; return; fi
     done
 }
-if [ -z "${PTXAS+set}" ]; then
-    PTXAS=$(cuda_tool ptxas)
+[ -n "${PTXAS+set}" ] || PTXAS=$(cuda_tool ptxas)
+# Never inherited without the program that it is the version of: results are kept by it.
+if [ "${PTXAS_VERSION_OF-none}" != "$PTXAS" ]; then
     PTXAS_VERSION=${PTXAS:+$("$PTXAS" --version | tail -1)}
-    export PTXAS PTXAS_VERSION
+    PTXAS_VERSION_OF=$PTXAS
 fi
+export PTXAS PTXAS_VERSION PTXAS_VERSION_OF
 
 # The target that the PTX file names (sm_90a); the oldest that ptxas knows where that is older or missing.
 ptx_target()
@@ -44,6 +46,15 @@ assemble()
         fi
     fi
     if [ -e "$assemble_path.cubin" ]; then echo "$assemble_path.cubin"; else echo "$assemble_path.err"; return 1; fi
+}
+
+# case_part PART FILE: see tests/case.awk.
+case_part() { awk -v want="$1" -v prologue="$(dirname "$2")/prologue.inc" -f tests/case.awk "$2"; }
+
+# case_input CASE.ptx FILE: writes what ptxopt is to read; the case itself, byte for byte, where it is nothing but that.
+case_input()
+{
+    if grep -aqE '^// (PROLOGUE|EXPECT|REMARKS|STDERR|ERROR)$' "$1"; then case_part input "$1" >"$2"; else cp "$1" "$2"; fi
 }
 
 # Suites that say less without ptxas say so: as a skipped case.

@@ -36,7 +36,7 @@ fired()
 costs()
 {
     "$BUILD/ptxrun" --compare --seeds=2 "$1" "$2" "$3" | awk -v where="cost	$example	$producer" '
-        $1 == "cost" {
+        $1 == "cost" && $3 == "seed=1" {
             split("", value)
             for (i = 2; i <= NF; i++) { at = index($i, "="); value[substr($i, 1, at - 1)] = substr($i, at + 1) }
             split(value["issued"], issued, "/"); split(value["jumps"], jumps, "/")

@@ -1,15 +1,18 @@
 #!/bin/sh
 # Data tests. usage: [BUILD=build] tests/run.sh [--bless] [FILE.ptx | FOLDER]...
 #
-# The first line of a case, `// RUN: FLAGS`, gives ptxopt's flags; the files beside it say what is expected:
-#   x_keep.ptx   the output is x_keep.ptx, byte for byte
-#   x.out        the output
-#   x.err        the input is refused: exit status 1, these diagnostics, no output file
-#   x.stderr     what an accepted input prints to standard error (without it: nothing)
-#   x.remarks    what --remarks=FILE writes
-# A refused input may do without the RUN line (an empty one must). Where ptxas is at hand, an output must assemble for its
-# target; `// PTXAS: no, REASON` on the second line exempts a case.
-# --bless writes the expectations instead, and gives a case without any the one that suits its exit status.
+# A case is one file: comment lines, the first of them `// RUN: FLAGS` with ptxopt's flags; the input; then sections, each
+# under a line of its own, that say what is expected:
+#   // EXPECT     the output (without the comment lines on top of the file); without this section it is the input
+#   // REMARKS    what --remarks=FILE writes
+#   // STDERR     what an accepted input prints to standard error; without this section nothing
+#   // ERROR      the input is refused: exit status 1, these diagnostics, no output file
+# `// PROLOGUE` among the comment lines on top asks for the folder's prologue.inc in front of the input, and a `}` after it;
+# both are left out of EXPECT too, unless the output differs there.
+# Where the bytes of the input or of the end of the file matter, x.err stands beside x.ptx in place of the section ERROR; such
+# an input may do without the RUN line. Where ptxas is at hand, an output must assemble for its target; `// PTXAS: no, REASON`
+# on the second line exempts a case.
+# --bless writes the sections instead. x_keep.ptx never gets EXPECT.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
@@ -17,25 +20,60 @@ ROOT=$(pwd)
 case $BUILD in /*) ;; *) BUILD=$ROOT/$BUILD ;; esac
 WORK=$BUILD/work/data
 
-# same EXPECTED ACTUAL: compares, or blesses.
+# A case that must stay as it is is never blessed.
+blessing() { [ -n "${BLESS:-}" ] && [ "$name" = "${name%_keep}" ]; }
+
+# same WHAT EXPECTED ACTUAL: compares; blessing, it is left to bless().
 same()
 {
-    cmp -s "$1" "$2" && return
-    if [ -n "${BLESS:-}" ]; then
-        cp "$2" "$1"
-    else
-        problem "$(basename "$1") differs"
-        diff -u "$1" "$2" | head -60
-    fi
+    cmp -s "$2" "$3" && return
+    differs=1
+    blessing && return
+    problem "$1 differs"
+    diff -u "$2" "$3" | head -60
 }
 
-unblessed() { BLESS='' "$@"; }
+# section NAME FILE: the section of the case that is looked at; status 1 where it has none.
+section() { case_part "$1" "$name.ptx" >"$2"; }
+
+# Writes the case anew, with what came out in place of what was expected.
+bless()
+{
+    {
+        sed '/^\/\/ \(EXPECT\|REMARKS\|STDERR\|ERROR\)$/,$d' "$name.ptx"
+        if [ "$status" = 1 ]; then
+            echo '// ERROR'; cat "$err"
+        else
+            if ! cmp -s "$input" "$out"; then echo '// EXPECT'; without_prefix; fi
+            if section REMARKS "$expected"; then echo '// REMARKS'; cat "$remarks"; fi
+            if [ -s "$err" ]; then echo '// STDERR'; cat "$err"; fi
+        fi
+    } >"$WORK/$key.blessed"
+    cp "$WORK/$key.blessed" "$name.ptx"
+}
+
+# The output as the section EXPECT has it: without the prologue, or, where that differs, without the header alone.
+without_prefix()
+{
+    case_part prefix "$name.ptx" >"$expected"
+    lines=$(wc -l <"$expected")
+    if grep -q '^// PROLOGUE$' "$name.ptx"; then
+        if head -n "$lines" "$out" | cmp -s - "$expected" && [ "$(tail -n 1 "$out")" = '}' ]; then
+            sed "1,${lines}d" "$out" | sed '$d'
+            return
+        fi
+        lines=$(grep -c '^//' "$expected")
+    fi
+    sed "1,${lines}d" "$out"
+}
 
 problem() { [ -n "$failed" ] && failed="$failed; $1" || failed=$1; }
 
 check_status()
 {
     [ "$status" = "$1" ] && return
+    differs=1
+    blessing && return
     problem "exit status $status, not $1"
     head -20 "$err"
 }
@@ -45,7 +83,7 @@ check_assembles()
     [ -n "$PTXAS" ] || return
     sed 2q "$1" | grep -q '^// PTXAS: no, ' && return
     said=$(assemble "$1" "$(ptx_target "$1")") && return
-    problem "ptxas refuses $(basename "$1")"
+    problem 'ptxas refuses the output'
     head -10 "$said"
 }
 
@@ -53,41 +91,62 @@ check_assembles()
 check()
 {
     first=$(head -c 400 "$name.ptx" | tr '\r\0' '\n ' | sed 1q)
-    out=$WORK/$key.out err=$WORK/$key.err remarks=$WORK/$key.remarks
-    rm -f "$out" "$err" "$remarks"
     case $first in
     '// RUN:'*) flags=${first#// RUN:} ;;
     *)
         flags=''
-        [ -e "$name.err" ] || [ -n "${BLESS:-}" ] || problem 'no // RUN: on the first line' ;;
+        [ -e "$name.err" ] || problem 'no // RUN: on the first line' ;;
     esac
-    [ -e "$name.remarks" ] && flags="$flags --remarks=$remarks"
-    # shellcheck disable=SC2086 # flags are words
-    (cd "$dir" && exec timeout 60 "$BUILD/ptxopt" $flags "${name##*/}.ptx" -o "$out") >"$err" 2>&1 </dev/null
-    status=$?
-
-    if [ -n "${BLESS:-}" ] && [ ! -e "$name.out" ] && [ ! -e "$name.err" ] && [ "$name" = "${name%_keep}" ]; then
-        if [ "$status" = 1 ]; then : >"$name.err"; else : >"$name.out"; fi
-    fi
+    run_case
     if [ -e "$name.err" ]; then
-        check_status 1
-        same "$name.err" "$err"
-        [ -e "$out" ] && problem 'an output file was left'
+        check_refused "$name.err"
+        if [ -n "$differs" ] && blessing; then cp "$err" "$name.err"; fi
         return
     fi
-    if [ "$name" != "${name%_keep}" ]; then expected=$name.ptx; else expected=$name.out; fi
-    [ -e "$expected" ] || { problem 'no expectation beside it'; return; }
+    if section ERROR "$expected"; then check_refused "$expected"; else check_accepted; fi
+    if [ -n "$differs" ] && blessing; then bless; fi
+}
+
+# Sets status; the input lies in a folder of its own, under its own name.
+run_case()
+{
+    mkdir -p "$WORK/$key"
+    input=$WORK/$key/${name##*/}.ptx out=$WORK/$key.out err=$WORK/$key.errors remarks=$WORK/$key.remarks
+    expected=$WORK/$key.expected
+    rm -f "$out" "$err" "$remarks"
+    case_input "$name.ptx" "$input"
+    if section REMARKS "$expected"; then flags="$flags --remarks=$remarks"; fi
+    # shellcheck disable=SC2086 # flags are words
+    (cd "$WORK/$key" && exec timeout 60 "$BUILD/ptxopt" $flags "${name##*/}.ptx" -o "$out") >"$err" 2>&1 </dev/null
+    status=$?
+}
+
+check_refused()
+{
+    check_status 1
+    same ERROR "$1" "$err"
+    [ -e "$out" ] && problem 'an output file was left'
+}
+
+check_accepted()
+{
     check_status 0
     [ "$status" = 0 ] || return
-    if [ "$expected" = "$name.ptx" ]; then unblessed same "$expected" "$out"; else same "$expected" "$out"; fi
-    if [ -e "$name.stderr" ]; then same "$name.stderr" "$err"; else unblessed same /dev/null "$err"; fi
-    [ -e "$name.remarks" ] && same "$name.remarks" "$remarks"
+    if section EXPECT "$expected"; then
+        same EXPECT "$expected" "$out"
+        cmp -s "$input" "$expected" && problem 'EXPECT is the input'
+    else
+        same input "$input" "$out"
+    fi
+    section STDERR "$expected"
+    same STDERR "$expected" "$err"
+    if section REMARKS "$expected"; then same REMARKS "$expected" "$remarks"; fi
     check_assembles "$out"
 }
 
 one_case()
 {
-    name=${1%.ptx} dir=$(dirname "$1") failed=
+    name=${1%.ptx} failed= differs=
     key=$(echo "$name" | tr / _)
     check >"$WORK/$key.details"
     if [ -n "$failed" ]; then
@@ -108,7 +167,7 @@ case ${1:-} in
     shift ;;
 esac
 mkdir -p "$WORK"
-[ $# -gt 0 ] || set -- tests/phase tests/diag tests/pipeline tests/options
+[ $# -gt 0 ] || set -- tests/phase tests/diag tests/pipeline
 find "$@" -name '*.ptx' 2>/dev/null | sort | each tests/run.sh >"$WORK/log"
 skip_without_ptxas 'assembling outputs' >>"$WORK/log"
 tally "${NAME:-data}" "$WORK/log"

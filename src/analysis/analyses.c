@@ -1,19 +1,37 @@
 #include "analysis/analyses.h"
 
+#include <assert.h>
 #include <string.h>
+
+#define ANALYSIS(NAME, name, Type, rests, epoch, compute, release, ...) \
+    static void *compute_##name(Analyses *an, Arena *arena) { return compute; } \
+    static void release_##name(void *result) { release(result); }
+#include "analysis/analysis.def"
+#undef ANALYSIS
+
+static const struct {
+    u32 rests;
+    Epoch epoch;
+    void *(*compute)(Analyses *an, Arena *arena);
+    void (*release)(void *result);
+} row[ANALYSES] = {
+#define ANALYSIS(NAME, name, Type, rests, epoch, ...) {rests, epoch, compute_##name, release_##name},
+#include "analysis/analysis.def"
+#undef ANALYSIS
+};
+
+#define ANALYSIS(NAME, name, Type, rests, ...) \
+    _Static_assert((rests) < AN_##NAME, "what an analysis rests on stands before it: " #name);
+#include "analysis/analysis.def"
+#undef ANALYSIS
 
 /* What an analysis is computed from, directly or not. */
 static u32 with_bases(u32 bits)
 {
-    if (bits & AN_UNIFORM)
-        bits |= AN_POSTDOM | AN_LOOPS | AN_LIVE;
-    if (bits & AN_CONTROL)
-        bits |= AN_POSTDOM;
-    if (bits & AN_FACTS)
-        bits |= AN_LOOPS;
-    if (bits & AN_LOOPS)
-        bits |= AN_DOM;
-    return bits ? bits | AN_ORDER : bits;
+    for (u32 k = ANALYSES; k-- > 0;)
+        if (bits >> k & 1)
+            bits |= row[k].rests;
+    return bits;
 }
 
 void analyses_init(Analyses *an, Function *fn)
@@ -22,52 +40,78 @@ void analyses_init(Analyses *an, Function *fn)
     an->fn = fn;
 }
 
-static Arena *arena_of(Analyses *an, u32 bit) { return &an->arena[__builtin_ctz(bit)]; }
-
-void analyses_require(Analyses *an, u32 bits)
+static void forget(Analyses *an, u32 bits)
 {
-    Function *fn = an->fn;
-    u32 missing = with_bases(bits) & ~an->valid;
-    cfg_build(fn);
-    if (missing & AN_ORDER)
-        an->order = order_compute(arena_of(an, AN_ORDER), fn);
-    if (missing & AN_DOM)
-        an->dom = dom_compute(arena_of(an, AN_DOM), fn, an->order);
-    if (missing & AN_POSTDOM)
-        an->postdom = postdom_compute(arena_of(an, AN_POSTDOM), fn, an->order);
-    if (missing & AN_LOOPS)
-        an->loops = loops_compute(arena_of(an, AN_LOOPS), fn, an->order, an->dom);
-    if (missing & AN_LIVE)
-        an->live = live_compute(arena_of(an, AN_LIVE), fn, an->order);
-    if (missing & AN_UNIFORM)
-        an->uniform = uniform_compute(arena_of(an, AN_UNIFORM), fn, an->order, an->postdom, an->loops, an->live);
-    if (missing & AN_CONTROL)
-        an->control = control_compute(arena_of(an, AN_CONTROL), fn, an->order, an->postdom);
-    if (missing & AN_FACTS)
-        an->facts = facts_compute(arena_of(an, AN_FACTS), fn, an->order, an->dom, an->loops);
-    an->valid |= missing;
+    for (u32 k = ANALYSES; k-- > 0;) {
+        AnalysisSlot *slot = &an->slot[k];
+        if (!(bits >> k & 1) || !slot->result)
+            continue;
+        row[k].release(slot->result);
+        arena_free(&slot->arena);
+        slot->result = NULL;
+    }
 }
 
-void analyses_drop(Analyses *an, u32 keep)
+u32 an_valid(const Analyses *an)
 {
-    u32 dropped = an->valid & ~with_bases(keep);
-    if (dropped & AN_CONTROL)
-        control_free(an->control);
-    if (dropped & AN_FACTS)
-        facts_free(an->facts);
-    an->valid &= ~dropped;
-    for (; dropped; dropped &= dropped - 1)
-        arena_free(arena_of(an, dropped));
+    u32 valid = 0;
+    for (u32 k = 0; k < ANALYSES; k++)
+        valid |= (u32)analysis_is_up_to_date(an, k, row[k].epoch) << k;
+    return valid;
 }
 
-void analyses_make_room(Analyses *an, u32 bits)
+void an_freeze(Analyses *an, u32 bits)
 {
     enum { LARGE = 1 << 20 };
     u64 reserved = 0;
+    forget(an, ~(an_valid(an) | an->frozen));
+    an->frozen |= with_bases(bits);
     for (u32 k = 0; k < ANALYSES; k++)
-        reserved += an->arena[k].reserved;
+        reserved += an->slot[k].arena.reserved;
     if (reserved > LARGE)
-        analyses_drop(an, bits);
+        forget(an, ~an->frozen);
 }
 
-void analyses_free(Analyses *an) { analyses_drop(an, AN_NONE); }
+void an_thaw(Analyses *an, u32 bits)
+{
+    an->frozen = with_bases(an->frozen & ~bits);
+    forget(an, ~(an_valid(an) | an->frozen));
+}
+
+void an_compute(Analyses *an, u32 bits)
+{
+    for (u32 k = 0; k < ANALYSES; k++)
+        if (bits >> k & 1)
+            analysis_result(an, k, row[k].epoch);
+}
+
+void *analysis_compute(Analyses *an, AnalysisIndex k)
+{
+    AnalysisSlot *slot = &an->slot[k];
+    bool timed = an->clock && !an->computing;
+    double start = timed ? an->clock() : 0;
+    /* Of a frozen base and the function as it is now nothing is computed that does not say which of the two it is of. */
+    assert(an->frozen >> k & 1 || !(an->frozen & with_bases(row[k].rests) & ~an_valid(an)));
+    forget(an, 1u << k);
+    an->computing |= timed;
+    cfg_build(an->fn);
+    slot->result = row[k].compute(an, &slot->arena);
+    /* What rests on a frozen base that is out of date is so, too: it must not outlive that base. */
+    bool is_late = an->frozen & with_bases(row[k].rests) & ~an_valid(an);
+    slot->epoch = an->fn->epoch[row[k].epoch] - is_late;
+    if (timed) {
+        an->seconds += an->clock() - start;
+        an->computing = false;
+    }
+    return slot->result;
+}
+
+bool an_is_only_reader(Analyses *an, const Instr *def, const Instr *end, const Instr *reader, RegId reg)
+{
+    for (const Instr *i = def->next; i != end; i = i->next)
+        if (i != reader && i->kind == INSTR_OP && instr_reads(i, reg))
+            return false;
+    return !live_out(an_live(an), def->block, reg);
+}
+
+void analyses_free(Analyses *an) { forget(an, AN_ALL); }

@@ -1,55 +1,92 @@
-/* The analyses of one function, computed together on demand and dropped when a phase has made them stale. */
+/* The analyses of one function (analysis.def), each computed when it is asked for and not up to date. An edit (ir/edit.h)
+ * moves the function to a new epoch of its edges or its code, and what was computed of the old one is out of date; unless it
+ * is frozen, because a phase wants the answers of before its rewrites. A result is read through its accessor only, and no
+ * pointer to it outlives the next thaw, or the next edit if it is not frozen. */
 #ifndef PTXOPT_ANALYSIS_ANALYSES_H
 #define PTXOPT_ANALYSIS_ANALYSES_H
 
 #include "analysis/control.h"
 #include "analysis/dom.h"
 #include "analysis/effects.h"
-#include "analysis/live.h"
 #include "analysis/facts.h"
+#include "analysis/live.h"
 #include "analysis/loop.h"
 #include "analysis/order.h"
 #include "analysis/uniform.h"
 
-enum { ANALYSES = 8 };
+typedef enum AnalysisIndex {
+#define ANALYSIS(NAME, ...) ANALYSIS_##NAME,
+#include "analysis/analysis.def"
+#undef ANALYSIS
+    ANALYSES
+} AnalysisIndex;
 
 enum AnalysisBit {
-    AN_ORDER = 1 << 0,
-    AN_DOM = 1 << 1,
-    AN_POSTDOM = 1 << 2,
-    AN_LOOPS = 1 << 3,
-    AN_LIVE = 1 << 4,
-    AN_UNIFORM = 1 << 5,
-    AN_CONTROL = 1 << 6,
-    AN_FACTS = 1 << 7,
+#define ANALYSIS(NAME, ...) AN_##NAME = 1 << ANALYSIS_##NAME,
+#include "analysis/analysis.def"
+#undef ANALYSIS
     AN_NONE = 0,
     AN_ALL = (1 << ANALYSES) - 1
 };
 
+/* For analyses.c, stale.c and the accessors below only. */
+typedef struct AnalysisSlot {
+    void *result; /* NULL: not computed */
+    u32 epoch;    /* of the function, when it was */
+    Arena arena;
+} AnalysisSlot;
+
 typedef struct Analyses {
     Function *fn;  /* a definition: it has blocks */
     const Summaries *summaries; /* of the module, owned by the runner; NULL: every call does anything */
-    u32 valid; /* AnalysisBits */
-    Arena arena[ANALYSES]; /* of each, by the number of its bit */
-    Order *order;
-    DomTree *dom, *postdom;
-    Loops *loops;
-    Live *live;
-    Uniform *uniform;
-    Control *control;
-    Facts *facts;
+    double (*clock)(void);      /* seconds; NULL: nobody wants to know them */
+    double seconds;             /* spent on computing, by that clock */
+    u32 frozen;                 /* AnalysisBits */
+    bool computing;             /* the clock runs */
+    AnalysisSlot slot[ANALYSES];
 } Analyses;
 
 void analyses_init(Analyses *an, Function *fn);
-/* Computes those of `bits` (and what they rest on) that are not valid; builds fn->cfg first. */
-void analyses_require(Analyses *an, u32 bits);
-/* Forgets all but `keep` (and what these rest on). */
-void analyses_drop(Analyses *an, u32 keep);
-/* In a function whose analyses take megabytes, forgets all but `bits` (and what these rest on): there the memory is worth
- * more than the time to compute some of them again. */
-void analyses_make_room(Analyses *an, u32 bits);
 void analyses_free(Analyses *an);
+
+/* From now on until an_thaw those of `bits`, and what they rest on, answer for the function as it is now; one that is not
+ * up to date answers for the function as it is when it is first asked for, and from then on. In a function whose analyses take
+ * megabytes the others are forgotten: the memory is worth more there than the time to compute some of them again. */
+void an_freeze(Analyses *an, u32 bits);
+/* Those of `bits` are frozen no longer (but for what a frozen one rests on); what is out of date is forgotten. */
+void an_thaw(Analyses *an, u32 bits);
+/* Computes those of `bits` that are neither up to date nor frozen, before an edit that they are not to see. */
+void an_compute(Analyses *an, u32 bits);
+/* Of all that is computed: what the function has not left behind. */
+u32 an_valid(const Analyses *an);
+
 /* For the checker: what the first of the valid analyses is called that is not what would be computed now; NULL if all are. */
 const char *analyses_stale(const Analyses *an);
+
+/* ---- accessors: an_order(an), an_dom(an), ... ------------------------------------------------------------------- */
+
+/* Computes it anew, the slow path of an accessor. */
+void *analysis_compute(Analyses *an, AnalysisIndex k);
+
+static inline bool analysis_is_up_to_date(const Analyses *an, AnalysisIndex k, Epoch epoch)
+{
+    return an->slot[k].result && an->slot[k].epoch == an->fn->epoch[epoch];
+}
+
+static inline void *analysis_result(Analyses *an, AnalysisIndex k, Epoch epoch)
+{
+    if (analysis_is_up_to_date(an, k, epoch) || (an->slot[k].result && an->frozen >> k & 1))
+        return an->slot[k].result;
+    return analysis_compute(an, k);
+}
+
+#define ANALYSIS(NAME, name, Type, rests, epoch, ...) \
+    static inline Type *an_##name(Analyses *an) { return analysis_result(an, ANALYSIS_##NAME, epoch); }
+#include "analysis/analysis.def"
+#undef ANALYSIS
+
+/* Whether nobody reads what `def` writes to reg but, perhaps, `reader` (NULL: nobody at all). Between def and `end` (NULL: the
+ * end of their block; else it is not asked) nothing else writes reg. Asks for AN_LIVE where the block does not tell. */
+bool an_is_only_reader(Analyses *an, const Instr *def, const Instr *end, const Instr *reader, RegId reg);
 
 #endif

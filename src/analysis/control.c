@@ -136,12 +136,18 @@ void control_direct(Control *control, const Block *b, BlockVec *out)
     put_back(control);
 }
 
-void control_closure(Control *control, const Block *b, BlockVec *out)
+bool control_closure_within(Control *control, const Block *b, u32 limit, BlockVec *out)
 {
-    u32 done = out->n;
+    u32 before = out->n, done = before;
     control->stamp++;
     take_edges(control, b, out);
-    while (done < out->n)
+    while (done < out->n && out->n - before <= limit)
         take_edges(control, out->v[done++], out);
     put_back(control);
+    return out->n - before <= limit;
+}
+
+void control_closure(Control *control, const Block *b, BlockVec *out)
+{
+    control_closure_within(control, b, UINT32_MAX, out);
 }

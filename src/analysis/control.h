@@ -30,5 +30,7 @@ void control_free(Control *control); /* what is not in the arena */
 void control_direct(Control *control, const Block *b, BlockVec *out);
 /* Appends those that b transitively depends on, each once; b itself may be among them. Cost likewise. */
 void control_closure(Control *control, const Block *b, BlockVec *out);
+/* The same, but false, and some of them only, when there are more than `limit`. */
+bool control_closure_within(Control *control, const Block *b, u32 limit, BlockVec *out);
 
 #endif

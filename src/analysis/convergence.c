@@ -25,8 +25,8 @@ static void make_set(VecU32 *v, u32 from)
 
 static bool set_has(const u32 *v, u32 n, u32 x) { return n && bsearch(&x, v, n, sizeof(u32), compare_u32); }
 
-/* The original branches that `origin` stands for. Links lead to smaller numbers, so this ends. */
-static void expand_origin(const Function *fn, u32 origin, VecU32 *out)
+/* Links lead to smaller numbers, so this ends. */
+void origin_expand(const Function *fn, u32 origin, VecU32 *out)
 {
     u32 done = out->n;
     vec_push(out, origin);
@@ -52,42 +52,42 @@ static void expand_origin(const Function *fn, u32 origin, VecU32 *out)
 /* ---- snapshot -------------------------------------------------------------------------------------------------- */
 
 /* Convergent instructions of the reachable blocks. */
-static u32 count_convergent(const Analyses *an)
+static u32 count_convergent(Analyses *an)
 {
     u32 n = 0;
-    for (u32 p = 0; p < an->order->count; p++)
-        for_each_instr(i, an->order->rpo[p])
+    for (u32 p = 0; p < an_order(an)->count; p++)
+        for_each_instr(i, an_order(an)->rpo[p])
             n += instr_is_convergent(i, an->summaries);
     return n;
 }
 
 /* Appends the branches that b depends on; answers whether they were within the limit, of which it takes its share. */
-static bool add_branches(const Analyses *an, const Block *b, VecU32 *out, u32 *budget)
+static bool add_branches(Analyses *an, const Block *b, VecU32 *out, u32 *budget)
 {
     BlockVec on = {0};
     u32 from = out->n;
     if (*budget > 0)
-        control_closure(an->control, b, &on);
+        control_closure(an_control(an), b, &on);
     bool within = *budget > on.n;
     *budget = within ? *budget - on.n : 0;
     for (u32 k = 0; within && k < on.n; k++) {
         const Instr *end = block_terminator(on.v[k]);
         if (end)
-            expand_origin(an->fn, end->origin, out);
+            origin_expand(an->fn, end->origin, out);
     }
     make_set(out, from);
     vec_free(&on);
     return within;
 }
 
-static void snapshot_uniform(Convergence *c, const Analyses *an)
+static void snapshot_uniform(Convergence *c, Analyses *an)
 {
     VecU32 divergent = {0};
-    for (u32 p = 0; p < an->order->count; p++) {
-        const Block *b = an->order->rpo[p];
+    for (u32 p = 0; p < an_order(an)->count; p++) {
+        const Block *b = an_order(an)->rpo[p];
         const Instr *end = block_terminator(b);
         if (end)
-            vec_push(bitset_has(&an->uniform->branch_warp, b->id) ? &c->uniform : &divergent, end->origin);
+            vec_push(bitset_has(&an_uniform(an)->branch_warp, b->id) ? &c->uniform : &divergent, end->origin);
     }
     make_set(&c->uniform, 0);
     make_set(&divergent, 0);
@@ -130,23 +130,22 @@ static void merge_instances(Convergence *c)
 Convergence *convergence_snapshot(Arena *arena, Analyses *an)
 {
     Convergence *c = arena_new(arena, Convergence);
-    analyses_require(an, AN_LOOPS);
-    c->irreducible = an->loops->irreducible;
+    c->irreducible = an_loops(an)->irreducible;
     c->origins = an->fn->origins;
+    c->points = reconverge_snapshot(arena, an);
     u32 convergent = count_convergent(an), budget = CONVERGENCE_LIMIT;
     if (!convergent)
         return c;
-    analyses_require(an, AN_CONTROL | AN_UNIFORM);
     snapshot_uniform(c, an);
     c->v = arena_array(arena, ConvergentInstr, convergent);
-    for (u32 p = 0; p < an->order->count; p++) {
+    for (u32 p = 0; p < an_order(an)->count; p++) {
         u32 first = c->branches.n, n = UINT32_MAX; /* of this block, once known */
         bool within = true;
-        for_each_instr(i, an->order->rpo[p]) {
+        for_each_instr(i, an_order(an)->rpo[p]) {
             if (!instr_is_convergent(i, an->summaries))
                 continue;
             if (n == UINT32_MAX) {
-                within = add_branches(an, an->order->rpo[p], &c->branches, &budget);
+                within = add_branches(an, an_order(an)->rpo[p], &c->branches, &budget);
                 n = c->branches.n - first;
             }
             c->v[c->n++] = (ConvergentInstr){i->origin, 1, first, n, i->guard != 0, !within};
@@ -162,6 +161,7 @@ void convergence_free(Convergence *snapshot)
 {
     vec_free(&snapshot->branches);
     vec_free(&snapshot->uniform);
+    reconverge_snapshot_free(snapshot->points);
 }
 
 /* ---- comparison ------------------------------------------------------------------------------------------------ */
@@ -190,8 +190,7 @@ static bool is_new_and_uniform(Comparison *c, const Block *branch, u32 origin)
 {
     if (origin <= c->before->origins)
         return false;
-    analyses_require(c->an, AN_UNIFORM);
-    return bitset_has(&c->an->uniform->branch_warp, branch->id);
+    return bitset_has(&an_uniform(c->an)->branch_warp, branch->id);
 }
 
 /* The first original branch behind the terminator of `branch` that i must not depend on; 0: none. */
@@ -203,7 +202,7 @@ static u32 forbidden_origin(Comparison *c, const ConvergentInstr *before, const 
     VecU32 origins = {0};
     u32 forbidden = 0;
     if (end)
-        expand_origin(c->an->fn, end->origin, &origins);
+        origin_expand(c->an->fn, end->origin, &origins);
     for (u32 k = 0; k < origins.n && !forbidden; k++) {
         u32 origin = origins.v[k];
         if (set_has(b->branches.v + before->first, before->n, origin))
@@ -219,7 +218,7 @@ static void compare_branches(Comparison *c, const Instr *i, const ConvergentInst
 {
     BlockVec on = {0};
     u32 counted = 0;
-    control_closure(c->an->control, i->block, &on);
+    control_closure(an_control(c->an), i->block, &on);
     c->budget = c->budget > on.n ? c->budget - on.n : 0;
     for (u32 k = 0; k < on.n && !c->wrong; k++)
         if (forbidden_origin(c, before, on.v[k], &counted))
@@ -247,8 +246,8 @@ static void compare_instr(Comparison *c, const Instr *i)
 
 static void for_each_convergent(Comparison *c, void (*visit)(Comparison *, const Instr *))
 {
-    for (u32 p = 0; p < c->an->order->count; p++)
-        for_each_instr(i, c->an->order->rpo[p])
+    for (u32 p = 0; p < an_order(c->an)->count; p++)
+        for_each_instr(i, an_order(c->an)->rpo[p])
             if (!c->wrong && instr_is_convergent(i, c->an->summaries))
                 visit(c, i);
 }
@@ -256,65 +255,14 @@ static void for_each_convergent(Comparison *c, void (*visit)(Comparison *, const
 const char *convergence_compare(const Convergence *before, Analyses *an, Arena *arena)
 {
     Comparison c = {.before = before, .an = an, .arena = arena, .budget = CONVERGENCE_LIMIT};
-    analyses_require(an, AN_LOOPS);
-    if (an->loops->irreducible > before->irreducible)
-        return arena_printf(arena, "%u irreducible regions instead of %u", an->loops->irreducible, before->irreducible);
+    if (an_loops(an)->irreducible > before->irreducible)
+        return arena_printf(arena, "%u irreducible regions instead of %u", an_loops(an)->irreducible, before->irreducible);
     if (count_convergent(an) == 0)
-        return NULL;
+        return reconverge_compare(before->points, an, arena);
     c.instances = arena_array(arena, u32, before->n);
     for_each_convergent(&c, count_instance);
     if (!c.wrong) {
-        analyses_require(an, AN_CONTROL);
         for_each_convergent(&c, compare_instr);
     }
-    return c.wrong;
-}
-
-/* ---- which threads come together ------------------------------------------------------------------------------- */
-
-static Company block_company(const Analyses *an, const Block *b)
-{
-    Company company = COMPANY_ANY;
-    for_each_instr(i, b) {
-        if (!instr_is_convergent(i, an->summaries))
-            continue;
-        if (op_has(i->op, OPF_CALL) || !op_has(i->op, OPF_NAMES_THREADS))
-            return COMPANY_SAME;
-        company = COMPANY_NAMED;
-    }
-    return company;
-}
-
-Company function_company(const Analyses *an)
-{
-    Company most = COMPANY_ANY;
-    for_each_block(b, an->fn) {
-        Company company = block_company(an, b);
-        most = company > most ? company : most;
-    }
-    return most;
-}
-
-Company company_before(const Analyses *an, Block *from, const Block *stop)
-{
-    enum { LIMIT = 128 };
-    Block *found[LIMIT] = {from};
-    u32 n = from != stop;
-    Company most = COMPANY_ANY;
-    for (u32 at = 0; at < n && most < COMPANY_SAME; at++) {
-        Company company = block_company(an, found[at]);
-        most = company > most ? company : most;
-        CfgList succs = cfg_succs(an->fn, found[at]);
-        for (u32 k = 0; k < succs.n; k++) {
-            Block *next = succs.v[k].block;
-            bool known = next == stop;
-            for (u32 f = 0; f < n && !known; f++)
-                known = found[f] == next;
-            if (!known && n == LIMIT)
-                return COMPANY_SAME;
-            if (!known)
-                found[n++] = next;
-        }
-    }
-    return most;
+    return c.wrong ? c.wrong : reconverge_compare(before->points, an, arena);
 }

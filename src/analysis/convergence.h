@@ -6,6 +6,7 @@
  *   - It does not stand in more places than before, and none is new.
  *   - It has not got a guard, unless it depends on fewer branches instead.
  *   - There are no more irreducible regions than before.
+ *   - Reconvergence points and .uni: see analysis/reconverge_check.h.
  *
  * Instructions and branches are told by Instr.origin, so a clone counts as its original, and a branch that stands for
  * others (instr_stand_for) as these; a branch that a phase made without saying so is new. Unreachable code does not count.
@@ -14,7 +15,7 @@
 #ifndef PTXOPT_ANALYSIS_CONVERGENCE_H
 #define PTXOPT_ANALYSIS_CONVERGENCE_H
 
-#include "analysis/analyses.h"
+#include "analysis/reconverge_check.h"
 
 enum { CONVERGENCE_LIMIT = 1 << 20 };
 
@@ -33,6 +34,7 @@ typedef struct Convergence {
     VecU32 uniform;     /* origins of branches proven warp-uniform, sorted */
     u32 origins;        /* Function.origins then: larger ones are new */
     u32 irreducible;
+    ReconvergeSnapshot *points;
 } Convergence;
 
 /* Requires what it needs of `an`. To be freed with convergence_free. */
@@ -42,16 +44,7 @@ void convergence_free(Convergence *snapshot);
 /* NULL, or what is wrong, in the arena; it names block, instruction and branch. `an` is of the function as it is now. */
 const char *convergence_compare(const Convergence *before, Analyses *an, Arena *arena);
 
-/* What the convergent instructions of a function, or of a part of it, ask of the threads that come there. */
-typedef enum Company {
-    COMPANY_ANY,    /* there is none */
-    COMPANY_NAMED,  /* that all come that are named: they may come in one group where they came in several */
-    COMPANY_SAME    /* that just those come together that did before */
-} Company;
-
-Company function_company(const Analyses *an);
-/* Of what control from `from` on can meet before `stop` (NULL: before it leaves the function). Beyond a fixed number of
- * blocks, the most. */
-Company company_before(const Analyses *an, Block *from, const Block *stop);
+/* Appends the original branches that `origin` stands for (instr_stand_for). */
+void origin_expand(const Function *fn, u32 origin, VecU32 *out);
 
 #endif

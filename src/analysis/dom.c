@@ -42,7 +42,7 @@ static void node_tree_number(NodeTree *t)
         }
         place[u] = t->pre[u] + 1;
     }
-    free(place);
+    mem_free(place);
 }
 
 /* Nodes below order->count are positions in the reverse post-order, the others are virtual. */
@@ -80,8 +80,8 @@ static NodeTree node_tree_compute(const Graph *succ, const Graph *pred, u32 root
 
 static void node_tree_free(NodeTree *t)
 {
-    free(t->idom);
-    free(t->pre);
+    mem_free(t->idom);
+    mem_free(t->pre);
 }
 
 DomTree *dom_compute(Arena *arena, const Function *fn, const Order *order)

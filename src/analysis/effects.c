@@ -1,12 +1,16 @@
 #include "analysis/effects.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analysis/graph.h"
+#include "base/bitset.h"
+#include "ir/cfg.h"
 
 static const Effects nothing = {.known = true};
 static const Effects anything = {.reads = EFFECT_ALL, .writes = EFFECT_ALL, .barrier = BARRIER_OTHER, .strong = true,
-    .convergent = true, .may_not_return = true};
+    .event = true, .times = true, .waits = WAIT_LANES | WAIT_ALIGNED | WAIT_OTHERS, .convergent = true, .active_set = true,
+    .may_not_return = true};
 
 /* ---- one instruction ------------------------------------------------------------------------------------------- */
 
@@ -45,6 +49,36 @@ static BarrierKind barrier_kind(const Instr *i)
     }
 }
 
+/* mma, ldmatrix and their like are undefined where a lane of the warp has left: they do not wait for that. */
+static u8 own_waits(const OpInfo *op)
+{
+    switch (op->opcode) {
+    case OPC_BAR_WARP_SYNC:
+    case OPC_VOTE_SYNC:
+    case OPC_REDUX:
+    case OPC_ELECT:
+        return WAIT_LANES;
+    case OPC_SHFL:
+    case OPC_VOTE:
+    case OPC_MATCH:
+        return op_has_modifier(op, ".sync") ? WAIT_LANES : 0;
+    case OPC_BAR_ARRIVE:
+    case OPC_BAR_CTA_ARRIVE:
+    case OPC_BARRIER_ARRIVE:
+    case OPC_BARRIER_CTA_ARRIVE:
+    case OPC_BARRIER_CLUSTER_ARRIVE:
+        return 0;
+    case OPC_BAR_SYNC:
+    case OPC_BAR_RED:
+    case OPC_BAR_CTA_SYNC:
+    case OPC_BAR_CTA_RED:
+    case OPC_SETMAXNREG:
+        return WAIT_ALIGNED;
+    default:
+        return !op_has(op, OPF_BARRIER) ? 0 : op_has_modifier(op, ".aligned") ? WAIT_ALIGNED : WAIT_OTHERS;
+    }
+}
+
 static void add_memory(Effects *e, const OpInfo *op)
 {
     u8 spaces = visible_space(op->space);
@@ -62,6 +96,20 @@ static void add_memory(Effects *e, const OpInfo *op)
         e->writes = spaces;
 }
 
+/* Volatile special registers are read; the thread sleeps, or stops; all warps of a warpgroup have to synchronize between two
+ * setmaxnreg. */
+static void add_events(Effects *e, const Instr *i)
+{
+    for_each_slot(o, i)
+        if (o->kind == OPND_SREG && sreg_info(o->id)->is_volatile) {
+            e->event = true;
+            e->times |= sreg_measures(sreg_info(o->id));
+        }
+    bool acts = i->op->mem == MEM_NONE && op_has(i->op, OPF_SIDE_EFFECT | OPF_VOLATILE) && !op_has(i->op, OPF_CONVERGENT);
+    e->event |= acts || i->op->opcode == OPC_SETMAXNREG;
+    e->times |= i->op->opcode == OPC_PMEVENT;
+}
+
 /* What one instruction does beside its callee. */
 static Effects own_effects(const Instr *i)
 {
@@ -71,8 +119,11 @@ static Effects own_effects(const Instr *i)
     if (!i->op->known)
         return anything;
     e.barrier = (u8)barrier_kind(i);
+    e.waits = own_waits(i->op);
     e.convergent = op_has(i->op, OPF_CONVERGENT);
+    e.active_set = e.convergent && !op_has(i->op, OPF_NAMES_THREADS);
     e.may_not_return = i->op->opcode == OPC_EXIT || i->op->opcode == OPC_TRAP;
+    add_events(&e, i);
     if (e.barrier == BARRIER_NONE)
         add_memory(&e, i->op);
     return e;
@@ -83,7 +134,11 @@ static void add_effects(Effects *to, Effects from)
     to->reads |= from.reads;
     to->writes |= from.writes;
     to->strong |= from.strong;
+    to->waits |= from.waits;
+    to->event |= from.event;
+    to->times |= from.times;
     to->convergent |= from.convergent;
+    to->active_set |= from.active_set;
     to->may_not_return |= from.may_not_return;
     to->known &= from.known;
     if (to->barrier == BARRIER_NONE)
@@ -97,7 +152,7 @@ static void add_effects(Effects *to, Effects from)
 /* The `.calltargets` of an indirect call, or NULL. */
 static const Table *call_targets(const Instr *i)
 {
-    for_each_operand(o, (Instr *)i)
+    for_each_operand(o, i)
         if (o->kind == OPND_TABLE && i->block->fn->tables.v[o->id].kind == TABLE_CALL)
             return &i->block->fn->tables.v[o->id];
     return NULL;
@@ -133,21 +188,72 @@ bool instr_is_convergent(const Instr *i, const Summaries *summaries)
     return instr_is(i, OPF_CALL) ? instr_effects(i, summaries).convergent : !i->op->known || op_has(i->op, OPF_CONVERGENT);
 }
 
+static bool is_written(const Instr *i)
+{
+    for (u32 k = 0; k < i->def_slots; k++)
+        if (slot_is_def(&i->opnd[k]))
+            return true;
+    return false;
+}
+
+bool instr_polls(const Instr *i, const Summaries *summaries)
+{
+    if (i->kind != INSTR_OP)
+        return false;
+    if (instr_is(i, OPF_CALL))
+        return instr_effects(i, summaries).strong;
+    if (i->op->opcode == OPC_NANOSLEEP || !i->op->known)
+        return true;
+    return own_effects(i).strong && i->op->mem != MEM_WRITE && is_written(i);
+}
+
 /* ---- functions ------------------------------------------------------------------------------------------------- */
 
-/* Whether the body that stands here is the one that runs. */
-static bool has_final_body(const Module *m, const Function *fn)
+static bool begins_with(Str text, const char *directive)
 {
-    static const char weak[] = ".weak";
-    Str text = span_str(m, fn->text);
-    bool is_weak = text.len >= sizeof weak - 1 && !memcmp(text.p, weak, sizeof weak - 1);
-    return fn->is_definition && fn->sym && (!is_weak || fn->is_entry);
+    u32 len = (u32)strlen(directive);
+    return text.len >= len && !memcmp(text.p, directive, len);
+}
+
+bool callers_see_lanes(const Summaries *summaries, const Function *fn)
+{
+    Str text = span_str(fn->module, fn->text);
+    return !fn->is_entry && (!summaries || summaries->active_set || begins_with(text, ".visible") || begins_with(text, ".weak"));
+}
+
+bool declaration_is_replaceable(Str text)
+{
+    static const char *const linkage[] = {".weak", ".common", ".extern"};
+    for (u32 k = 0; k < COUNT_OF(linkage); k++)
+        if (begins_with(text, linkage[k]))
+            return true;
+    return false;
+}
+
+/* Whether the body that stands here is the one that runs: no declaration of the function lets another module replace it. */
+static bool has_final_body(const Function *fn, const BitSet *replaceable)
+{
+    return fn->is_definition && fn->sym && (fn->is_entry || !bitset_has(replaceable, fn->sym));
+}
+
+/* By SymId, prototypes considered. */
+static BitSet find_replaceable(Arena *arena, const Module *m)
+{
+    BitSet set = bitset_new(arena, m->syms.n);
+    for (u32 f = 0; f < m->functions.n; f++) {
+        const Function *fn = m->functions.v[f];
+        if (fn->sym && declaration_is_replaceable(span_str(m, fn->text)))
+            bitset_add(&set, fn->sym);
+    }
+    return set;
 }
 
 typedef struct CallGraph {
     const Module *m;
     u32 *function; /* by SymId: index of the function with a final body, plus 1; 0: none */
     Effects *own;  /* by function, calls left out; calls that can do anything included */
+    bool *loops;   /* by function: control goes backwards in its text */
+    bool *polls;   /* by function: holds an instruction that does, calls left out */
     VecU32 from, to;
 } CallGraph;
 
@@ -162,6 +268,20 @@ static void add_call(CallGraph *g, u32 caller, SymId callee)
     vec_push(&g->to, function - 1);
 }
 
+/* Every cycle of blocks has an edge to a block that stands before its source, or is it. */
+static bool has_loop(const Function *fn)
+{
+    u8 *seen = mem_zalloc(fn->blocks.n);
+    bool found = false;
+    for (const Block *b = fn->entry; b && !found; b = b->next) {
+        seen[b->id] = 1;
+        for (u32 k = 0; k < block_ways(b) && !found; k++)
+            found = seen[block_way(b, k)->id];
+    }
+    mem_free(seen);
+    return found;
+}
+
 static void scan_function(CallGraph *g, u32 f)
 {
     const Function *fn = g->m->functions.v[f];
@@ -171,10 +291,12 @@ static void scan_function(CallGraph *g, u32 f)
         g->own[f] = anything;
         return;
     }
+    g->loops[f] = has_loop(fn);
     for_each_block(b, fn)
         for_each_instr(i, b) {
             if (!instr_is(i, OPF_CALL)) {
                 add_effects(&g->own[f], own_effects(i));
+                g->polls[f] |= instr_polls(i, NULL);
                 continue;
             }
             SymId callee = call_callee(i);
@@ -199,18 +321,37 @@ static void summarise(CallGraph *g, Summaries *s, Arena *scratch)
         identity[f] = f;
     Graph members = graph_from_edges(scratch, components, component, identity, n);
     Effects *of = arena_array(scratch, Effects, components);
+    bool *polls = arena_array(scratch, bool, components);
     for (u32 c = 0; c < components; c++) {
+        bool repeats = false;
         of[c] = nothing;
         for_each_edge(m, &members, c) {
             u32 f = members.to[m];
             add_effects(&of[c], g->own[f]);
-            for_each_edge(e, &calls, f)
-                if (component[calls.to[e]] != c)
-                    add_effects(&of[c], of[component[calls.to[e]]]);
+            repeats |= g->loops[f];
+            polls[c] |= g->polls[f];
+            for_each_edge(e, &calls, f) {
+                u32 callee = component[calls.to[e]];
+                repeats |= callee == c;
+                polls[c] |= polls[callee];
+                if (callee != c)
+                    add_effects(&of[c], of[callee]);
+            }
         }
+        of[c].waits |= repeats && polls[c] ? WAIT_OTHERS : 0;
     }
     for (SymId id = 0; id < s->syms; id++)
         s->of[id] = g->function[id] ? of[component[g->function[id] - 1]] : anything;
+}
+
+/* Of its own; what stands in a callee counts there. */
+static bool has_active_set(const Function *fn)
+{
+    for (const Block *b = fn->entry; b; b = b->next)
+        for_each_instr(i, b)
+            if (!instr_is(i, OPF_CALL) && own_effects(i).active_set)
+                return true;
+    return false;
 }
 
 Summaries *summaries_compute(Arena *arena, const Module *m)
@@ -222,12 +363,17 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
     CallGraph g = {.m = m};
     g.function = arena_array(&scratch, u32, m->syms.n);
     g.own = arena_array(&scratch, Effects, m->functions.n);
+    g.loops = arena_array(&scratch, bool, m->functions.n);
+    g.polls = arena_array(&scratch, bool, m->functions.n);
+    BitSet replaceable = find_replaceable(&scratch, m);
     for (u32 f = 0; f < m->functions.n; f++)
-        if (has_final_body(m, m->functions.v[f]))
+        if (has_final_body(m->functions.v[f], &replaceable))
             g.function[m->functions.v[f]->sym] = f + 1;
     for (u32 f = 0; f < m->functions.n; f++)
         scan_function(&g, f);
     summarise(&g, s, &scratch);
+    for (u32 f = 0; f < m->functions.n; f++)
+        s->active_set |= has_active_set(m->functions.v[f]);
     vec_free(&g.from);
     vec_free(&g.to);
     arena_free(&scratch);
@@ -237,7 +383,8 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
 static bool same_effects(Effects a, Effects b)
 {
     return a.reads == b.reads && a.writes == b.writes && a.barrier == b.barrier && a.strong == b.strong &&
-           a.convergent == b.convergent && a.may_not_return == b.may_not_return && a.known == b.known;
+           a.event == b.event && a.times == b.times && a.waits == b.waits && a.convergent == b.convergent &&
+           a.active_set == b.active_set && a.may_not_return == b.may_not_return && a.known == b.known;
 }
 
 bool calls_differ(const Function *fn, const Summaries *before, const Summaries *after)

@@ -2,8 +2,10 @@
  *
  * Generic accesses are shared and global; local, parameter and constant memory never counts. Textures and surfaces are
  * global memory. A strong operation (volatile, relaxed ... atomic, fence, mbarrier, asynchronous copy and its wait) reads
- * and writes everything. A barrier is not an access. A call does what its callee's summary says; indirect calls, callees
- * without a body here, and those that the linker may replace (.weak) do anything. */
+ * and writes everything. A barrier is not an access. Clocks, timers, sleeps, traps and the like access no memory, but what
+ * they do, or see, depends on what was done before. A call does what its callee's summary says; indirect calls, callees
+ * without a body here, and those that another module may replace (.weak, .common or .extern on any declaration) do
+ * anything. */
 #ifndef PTXOPT_ANALYSIS_EFFECTS_H
 #define PTXOPT_ANALYSIS_EFFECTS_H
 
@@ -18,11 +20,22 @@ typedef enum BarrierKind {
     BARRIER_OTHER  /* thread count, id in a register, arrive, red, cluster; in a summary: more than one kind */
 } BarrierKind;
 
+/* What a thread that waits may be waiting for. */
+enum EffectWait {
+    WAIT_LANES = 1 << 0,   /* lanes of its warp that a mask names */
+    WAIT_ALIGNED = 1 << 1, /* the threads of its block or cluster; the lanes of its warp all wait with it, or have left */
+    WAIT_OTHERS = 1 << 2   /* anything that another thread does: a value in memory, a barrier that a part of a warp comes to */
+};
+
 typedef struct Effects {
     u8 reads, writes;    /* EffectSpaces */
     u8 barrier;          /* BarrierKind */
+    u8 waits;            /* EffectWaits */
     bool strong;
+    bool event;          /* reads a clock or another volatile register, sleeps, stops: what comes before it matters */
+    bool times;          /* some of that reads the time, or counts events: other threads' progress matters, too */
     bool convergent;     /* depends on which threads execute it together */
+    bool active_set;     /* and does not name them: activemask, elect, votes and shuffles without .sync */
     bool may_not_return; /* some thread may end there: exit, trap, .noreturn */
     bool known;          /* false: may do anything, all of the above is set */
 } Effects;
@@ -32,10 +45,16 @@ typedef struct Effects {
 typedef struct Summaries {
     Effects *of; /* by SymId */
     u32 syms;
+    bool active_set; /* some instruction of the module, entries included, sets it, or an unknown one may */
 } Summaries;
+
+/* Whether a declaration with this text lets another module provide what is declared. */
+bool declaration_is_replaceable(Str text);
 
 Summaries *summaries_compute(Arena *arena, const Module *m);
 Effects function_effects(const Summaries *summaries, SymId function);
+/* Whether what follows a return from fn may depend on which lanes execute it together, without naming them. */
+bool callers_see_lanes(const Summaries *summaries, const Function *fn);
 
 /* Whether some call in the function does something else by `after` than by `before`, summaries of one module. */
 bool calls_differ(const Function *fn, const Summaries *before, const Summaries *after);
@@ -43,5 +62,7 @@ bool calls_differ(const Function *fn, const Summaries *before, const Summaries *
 /* summaries may be NULL: then every call does anything. */
 Effects instr_effects(const Instr *i, const Summaries *summaries);
 bool instr_is_convergent(const Instr *i, const Summaries *summaries);
+/* Whether i reads what another thread may write, and reads it anew each time: a loop around it may be one that waits. */
+bool instr_polls(const Instr *i, const Summaries *summaries);
 
 #endif

@@ -1,10 +1,12 @@
 #include "analysis/facts.h"
+#include "ir/inspect.h"
 
 #include <stdlib.h>
 
 enum {
     EDGE_FACTS = 8,    /* of one edge */
     BLOCKS_BACK = 8,   /* for a definition */
+    NEAR = 64,         /* instructions that are looked at before the lists of writes are */
     CHAIN = 64         /* dominating facts of one register that a query looks at */
 };
 
@@ -24,7 +26,7 @@ struct Facts {
     const Loops *loops;
     u32 regs;
     u32 *write_start;    /* by register: those that write it are write[write_start[reg]] .. write[write_start[reg + 1] - 1] */
-    const Instr **write;
+    Instr **write;
     Graph entries;       /* by register: facts about it, in the order of the pre-numbers of `to` */
     u32 *outer;          /* by entry: that of the same register whose edge dominates this one's most closely; ENTRY_NONE */
     VEC(Fact) facts;
@@ -46,12 +48,25 @@ static Point behind(const Instr *i) { return (Point){i->block, i->next}; }
 
 /* ---- writes in between ----------------------------------------------------------------------------------------- */
 
-static bool comes_before(const Instr *i, Point p)
+/* i is of the point's block. */
+static bool comes_before(const Instr *i, Point p) { return !p.before || instr_precedes(i, p.before); }
+
+/* The last write of reg that the lists have before the point, in its block; NULL. */
+static Instr *last_write(const Facts *f, RegId reg, Point p)
 {
-    for (const Instr *k = i; k; k = k->next)
-        if (k == p.before)
-            return k != i;
-    return p.before == NULL;
+    u32 first = f->write_start[reg], low = first, high = f->write_start[reg + 1];
+    u32 index = f->order->index[p.b->id];
+    while (low < high) {
+        u32 middle = low + (high - low) / 2;
+        const Instr *w = f->write[middle];
+        u32 at = w->block && order_reachable(f->order, w->block) ? f->order->index[w->block->id] : index;
+        if (at < index || (w->block == p.b && comes_before(w, p)))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    Instr *last = low > first ? f->write[low - 1] : NULL;
+    return last && last->block == p.b && instr_writes(last, reg) ? last : NULL;
 }
 
 /* Whether b and w lie on a cycle that avoids p, which dominates b. In reducible code that is a loop without p. */
@@ -112,14 +127,23 @@ static bool too_many_writes(const Facts *f, RegId reg)
     return f->loops->irreducible || f->write_start[reg + 1] - f->write_start[reg] > WRITES_LOOKED_AT;
 }
 
+/* From p on to q, in one block. */
+static bool unwritten_within(const Facts *f, RegId reg, Point p, Point q)
+{
+    const Instr *i = p.before;
+    for (u32 steps = 0; i != q.before && steps < NEAR; i = i->next, steps++)
+        if (!i || instr_writes(i, reg))
+            return false;
+    if (i == q.before)
+        return true;
+    const Instr *last = i && comes_before(i, q) ? last_write(f, reg, q) : i;
+    return i && (!last || instr_precedes(last, i));
+}
+
 static bool unwritten(const Facts *f, RegId reg, Point p, Point q)
 {
-    if (p.b == q.b) {
-        for (const Instr *i = p.before; i != q.before; i = i->next)
-            if (!i || instr_writes(i, reg))
-                return false;
-        return true;
-    }
+    if (p.b == q.b)
+        return unwritten_within(f, reg, p, q);
     if (too_many_writes(f, reg))
         return false;
     for (u32 k = f->write_start[reg]; k < f->write_start[reg + 1]; k++)
@@ -153,7 +177,7 @@ static bool defines(const Instr *i, RegId reg)
     return false;
 }
 
-static const Instr *only_write(const Facts *f, RegId reg)
+static Instr *only_write(const Facts *f, RegId reg)
 {
     u32 first = f->write_start[reg];
     return f->write_start[reg + 1] - first == 1 ? f->write[first] : NULL;
@@ -166,22 +190,32 @@ static const Block *only_pred(const Facts *f, const Block *b)
     return p != 0 && pred->start[p + 1] - pred->start[p] == 1 ? f->order->rpo[pred->to[pred->start[p]]] : NULL;
 }
 
-static const Instr *definition(const Facts *f, Point p, RegId reg)
+/* The last write of reg before the point, in its block; NULL. */
+static Instr *write_before(const Facts *f, Point p, RegId reg)
+{
+    Instr *i = p.before ? p.before->prev : p.b->last;
+    for (u32 steps = 0; i && steps < NEAR; i = i->prev, steps++)
+        if (instr_writes(i, reg))
+            return i;
+    return i ? last_write(f, reg, (Point){p.b, i->next}) : NULL;
+}
+
+static Instr *definition(const Facts *f, Point p, RegId reg)
 {
     const Block *b = p.b;
-    const Instr *last = p.before ? p.before->prev : b->last;
+    const Instr *before = p.before;
     for (u32 steps = 0; b && steps < BLOCKS_BACK; steps++) {
-        for (const Instr *i = last; i; i = i->prev)
-            if (instr_writes(i, reg))
-                return defines(i, reg) ? i : NULL;
+        Instr *i = write_before(f, (Point){b, before}, reg);
+        if (i)
+            return defines(i, reg) ? i : NULL;
         b = only_pred(f, b);
-        last = b ? b->last : NULL;
+        before = NULL;
     }
-    const Instr *only = only_write(f, reg);
+    Instr *only = only_write(f, reg);
     return only && defines(only, reg) && strictly_dominates(f->dom, only->block, p.b) ? only : NULL;
 }
 
-const Instr *facts_definition(const Facts *f, const Block *b, const Instr *at, RegId reg)
+Instr *facts_definition(const Facts *f, const Block *b, const Instr *at, RegId reg)
 {
     return reg < f->regs && dom_has(f->dom, b) ? definition(f, (Point){b, at}, reg) : NULL;
 }
@@ -195,15 +229,13 @@ typedef struct EdgeFacts {
     u32 n;
 } EdgeFacts;
 
-static bool is_plain_register(const Operand *o) { return o->kind == OPND_REG && o->sub == SUB_NONE && o->value == 0; }
-
 static bool is_comparable(const Operand *o)
 {
     if (o->flags & (OPNDF_NOT | OPNDF_NEG))
         return false;
     if (o->kind == OPND_SREG)
-        return !sreg_info(o->id)->is_volatile;
-    return is_plain_register(o) || o->kind == OPND_IMM || o->kind == OPND_FLOAT;
+        return !operand_is_volatile(o);
+    return operand_register(o) || o->kind == OPND_IMM || o->kind == OPND_FLOAT;
 }
 
 /* Whether the register that i reads still is what i read, at the edge. */
@@ -221,7 +253,7 @@ static void add_fact(EdgeFacts *e, Fact fact)
 /* The predicate operand o of i was true or false when i ran. */
 static void add_source(EdgeFacts *e, const Instr *i, const Operand *o, bool value)
 {
-    if (is_plain_register(o) && still_holds(e, i, o))
+    if (operand_register(o) && still_holds(e, i, o))
         add_fact(e, (Fact){.id = o->id, .value = value != ((o->flags & OPNDF_NOT) != 0)});
 }
 
@@ -294,9 +326,9 @@ static void explain_all(EdgeFacts *e)
         if (fact.by)
             continue;
         /* What is known of it at the edge it also was where it was computed: nothing wrote it since. */
-        const Instr *i = definition(e->f, e->end, fact.id);
+        Instr *i = definition(e->f, e->end, fact.id);
         if (i)
-            explain(e, (Instr *)i, fact.id, fact.value);
+            explain(e, i, fact.id, fact.value);
     }
 }
 
@@ -309,7 +341,7 @@ static void add_table_index(EdgeFacts *e, Instr *brx, const Table *table, const 
             place = k;
             hits++;
         }
-    if (hits != 1 || !is_plain_register(index))
+    if (hits != 1 || !operand_register(index))
         return;
     add_fact(e, (Fact){.by = brx, .id = place});
 }
@@ -438,7 +470,7 @@ static void collect_writes(Facts *f, Arena *arena)
                 start[w.reg + 2]++;
     for (RegId reg = 0; reg < f->regs; reg++)
         start[reg + 2] += start[reg + 1];
-    f->write = arena_array(arena, const Instr *, start[f->regs + 1]);
+    f->write = arena_array(arena, Instr *, start[f->regs + 1]);
     /* Filling moves start[reg + 1] from where the register's begin to where the next one's do. */
     for (u32 p = 0; p < f->order->count; p++)
         for_each_instr(i, f->order->rpo[p])

@@ -97,7 +97,7 @@ u32 graph_components(const Graph *g, u32 *component)
     for (u32 u = 0; u < g->nodes; u++)
         if (!c.number[u])
             components_from(&c, u);
-    free(scratch);
+    mem_free(scratch);
     return c.found;
 }
 
@@ -212,6 +212,6 @@ u32 graph_dominators(const Graph *succ, const Graph *pred, u32 root, u32 *idom, 
     idom[root] = GRAPH_NONE;
     for (u32 w = 1; w < d.reached; w++)
         idom[order[w]] = order[d.idom[w]];
-    free(scratch);
+    mem_free(scratch);
     return d.reached;
 }

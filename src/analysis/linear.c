@@ -12,7 +12,7 @@ Forms *forms_new(Arena *arena)
     Forms *f = arena_new(arena, Forms);
     f->arena = arena;
     vec_push(&f->forms, NULL);
-    vec_push(&f->terms, ((Term){.bits = 0}));
+    vec_push(&f->terms, ((LinearTerm){.bits = 0}));
     return f;
 }
 
@@ -26,12 +26,12 @@ void forms_free(Forms *f)
 
 /* ---- terms ----------------------------------------------------------------------------------------------------- */
 
-static bool same_term(const Term *a, const Term *b)
+static bool same_term(const LinearTerm *a, const LinearTerm *b)
 {
     return a->kind == b->kind && a->bits == b->bits && a->tag == b->tag && memcmp(a->operand, b->operand, sizeof a->operand) == 0;
 }
 
-static TermId intern_term(Forms *f, Term t)
+static TermId intern_term(Forms *f, LinearTerm t)
 {
     u64 hash = mix(mix(t.kind, t.bits), (u64)(uintptr_t)t.tag);
     for (u32 k = 0; k < COUNT_OF(t.operand); k++)
@@ -48,13 +48,13 @@ static TermId intern_term(Forms *f, Term t)
 
 TermId term_value(Forms *f, u32 bits, u32 value)
 {
-    vec_push(&f->terms, ((Term){.kind = TERM_VALUE, .bits = bits, .operand = {value}}));
+    vec_push(&f->terms, ((LinearTerm){.kind = TERM_VALUE, .bits = bits, .operand = {value}}));
     return f->terms.n - 1;
 }
 
 TermId term_operation(Forms *f, u32 bits, const void *tag, const FormId operand[4], u32 zeros)
 {
-    Term t = {.kind = TERM_OPERATION, .bits = bits, .zeros = zeros, .tag = tag};
+    LinearTerm t = {.kind = TERM_OPERATION, .bits = bits, .zeros = zeros, .tag = tag};
     memcpy(t.operand, operand, sizeof t.operand);
     return intern_term(f, t);
 }
@@ -149,7 +149,7 @@ FormId form_extend(Forms *f, FormId a, bool is_signed)
     const Form *x = form_at(f, a);
     if (x->terms == 0)
         return form_constant(f, 64, is_signed ? (u64)(i64)(i32)x->constant : x->constant);
-    Term t = {.kind = is_signed ? TERM_SIGNED : TERM_UNSIGNED, .bits = 64, .operand = {a}};
+    LinearTerm t = {.kind = is_signed ? TERM_SIGNED : TERM_UNSIGNED, .bits = 64, .operand = {a}};
     t.zeros = form_zeros(f, a);
     return form_term(f, intern_term(f, t));
 }
@@ -157,10 +157,10 @@ FormId form_extend(Forms *f, FormId a, bool is_signed)
 /* The low 32 bits of a term of 64. */
 static FormId low_of_term(Forms *f, TermId id)
 {
-    Term t = f->terms.v[id];
+    LinearTerm t = f->terms.v[id];
     if (t.kind == TERM_SIGNED || t.kind == TERM_UNSIGNED)
         return t.operand[0];
-    return form_term(f, intern_term(f, (Term){.kind = TERM_LOW, .bits = 32, .zeros = t.zeros < 32 ? t.zeros : 32, .operand = {id}}));
+    return form_term(f, intern_term(f, (LinearTerm){.kind = TERM_LOW, .bits = 32, .zeros = t.zeros < 32 ? t.zeros : 32, .operand = {id}}));
 }
 
 FormId form_low(Forms *f, FormId a)

@@ -29,7 +29,7 @@ typedef struct Form {
 
 typedef enum TermKind { TERM_VALUE, TERM_OPERATION, TERM_SIGNED, TERM_UNSIGNED, TERM_LOW } TermKind;
 
-typedef struct Term {
+typedef struct LinearTerm {
     u32 kind;
     u32 bits;
     u32 zeros;      /* so many low bits are known to be zero */
@@ -37,12 +37,12 @@ typedef struct Term {
     const void *tag;/* OPERATION: what it does */
     TermId next;
     FormId alone;   /* the form that is this term and nothing else; 0: not made yet */
-} Term;
+} LinearTerm;
 
 typedef struct Forms {
     Arena *arena;
     VEC(Form *) forms;
-    VEC(Term) terms;
+    VEC(LinearTerm) terms;
     FnvMap form_of, term_of; /* the first of a hash */
 } Forms;
 

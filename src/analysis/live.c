@@ -111,7 +111,7 @@ static void scan_blocks(LiveFinder *f)
     u32 *mark = mem_zalloc(sizeof(u32) * (size_t)f->fn->regs.n);
     for (u32 p = 0; p < f->order->count; p++)
         scan_block(f, p, mark);
-    free(mark);
+    mem_free(mark);
     for (RegId reg = 0; reg < f->fn->regs.n; reg++)
         if (f->exposed[reg])
             vec_push(&f->listed, reg);

@@ -132,9 +132,15 @@ static void lay_out_members(LoopFinder *f)
         loop->blocks[at] = b;
         l->number[b->id] = loop->first + at;
     }
-    free(used);
+    mem_free(used);
     for (u32 k = 0; k < l->n; k++)
         l->v[k]->depth = l->v[k]->parent ? l->v[k]->parent->depth + 1 : 1;
+    for (u32 k = l->n; k-- > 0;) {
+        Loop *loop = l->v[k], *up = loop->parent;
+        loop->height = loop->height ? loop->height : 1;
+        if (up && up->height <= loop->height)
+            up->height = loop->height + 1;
+    }
 }
 
 /* ---- what else is asked of a loop ------------------------------------------------------------------------------ */
@@ -237,7 +243,7 @@ Loops *loops_compute(Arena *arena, const Function *fn, const Order *order, const
         f.outer[p] = p;
     find_loops(&f);
     vec_free(&f.work);
-    free(f.outer);
+    mem_free(f.outer);
     lay_out_members(&f);
     for (u32 k = 0; k < l->n; k++)
         l->v[k]->preheader = find_preheader(&f, l->v[k]);

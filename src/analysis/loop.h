@@ -11,9 +11,10 @@ typedef struct Loop {
     Block *header;
     struct Loop *parent;  /* innermost loop around, NULL */
     u32 depth;            /* outermost: 1 */
+    u32 height;           /* levels of loops, itself included: 1 without a loop inside */
     Block **latches;      /* blocks with an edge to the header from inside, in reverse post-order */
     u32 latch_count;
-    Block **blocks;       /* all members, header first, inner loops' blocks included (they share one array) */
+    Block **blocks;       /* all members, header first, then the others of its own, then inner loops' */
     u32 block_count;
     Block *preheader;     /* the only reachable block outside that goes to the header, if it goes nowhere else; or NULL */
     bool nounroll;        /* holds .pragma "nounroll" directly */
@@ -30,12 +31,22 @@ typedef struct Loops {
     u32 blocks;           /* ids below this one are known; none where no edge leads upwards */
 } Loops;
 
+/* Of higher loops the blocks are not walked: a block is in so many loops that are. */
+enum { LOOP_HEIGHT_WALKED = 32 };
+
 Loops *loops_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom);
 
 /* NULL too for a block made since. */
 static inline Loop *loop_of(const Loops *l, const Block *b)
 {
     return b->id < l->blocks && l->of[b->id] ? l->v[l->of[b->id] - 1] : NULL;
+}
+
+/* The loop whose header b is, or NULL. */
+static inline Loop *loop_headed_by(const Loops *l, const Block *b)
+{
+    Loop *loop = loop_of(l, b);
+    return loop && loop->header == b ? loop : NULL;
 }
 
 static inline bool loop_contains(const Loops *l, const Loop *loop, const Block *b)

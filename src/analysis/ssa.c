@@ -33,7 +33,7 @@ static bool collect_frontier(const Order *order, const DomTree *dom, Frontier *f
                 fits = f->from.n < limit;
             }
     }
-    free(last);
+    mem_free(last);
     return fits;
 }
 
@@ -149,7 +149,7 @@ static void place_phis(Placer *q, Ssa *ssa)
         if (!place_phis_of(q, reg))
             bitset_add(&ssa->unknown, reg);
     }
-    free(q->stamp);
+    mem_free(q->stamp);
     vec_free(&q->work);
 }
 
@@ -198,7 +198,7 @@ void ssa_step(SsaWalk *w, u32 instr)
 
 void ssa_walk_free(SsaWalk *w)
 {
-    free(w->now);
+    mem_free(w->now);
     vec_free(&w->undo);
     vec_free(&w->frames);
 }

@@ -1,4 +1,4 @@
-/* The checker's question about analyses that a phase left valid: are they those of the function as it is now? */
+/* The checker's question about analyses that a phase left up to date: are they those of the function as it is now? */
 #include "analysis/analyses.h"
 
 static bool same_graph(const Graph *a, const Graph *b)
@@ -7,13 +7,13 @@ static bool same_graph(const Graph *a, const Graph *b)
            !memcmp(a->to, b->to, a->start[a->nodes] * sizeof(u32));
 }
 
-static bool same_order(const Order *a, const Order *b)
+static bool order_equal(const Order *a, const Order *b)
 {
     return a->count == b->count && !memcmp(a->rpo, b->rpo, a->count * sizeof(Block *)) && same_graph(&a->succ, &b->succ) &&
            same_graph(&a->pred, &b->pred);
 }
 
-static bool same_tree(const Order *order, const DomTree *a, const DomTree *b)
+static bool dom_equal(const Order *order, const DomTree *a, const DomTree *b)
 {
     for (u32 p = 0; p < order->count; p++) {
         u32 id = order->rpo[p]->id;
@@ -23,7 +23,7 @@ static bool same_tree(const Order *order, const DomTree *a, const DomTree *b)
     return true;
 }
 
-static bool same_loops(const Order *order, const Loops *a, const Loops *b)
+static bool loops_equal(const Order *order, const Loops *a, const Loops *b)
 {
     bool same = a->n == b->n && a->irreducible == b->irreducible;
     for (u32 p = 0; p < order->count && same; p++) {
@@ -33,7 +33,7 @@ static bool same_loops(const Order *order, const Loops *a, const Loops *b)
     return same;
 }
 
-static bool same_live(const Order *order, const Live *a, const Live *b)
+static bool live_equal(const Order *order, const Live *a, const Live *b)
 {
     for (u32 p = 0; p < order->count; p++) {
         const Block *block = order->rpo[p];
@@ -50,7 +50,7 @@ static bool same_live(const Order *order, const Live *a, const Live *b)
     return true;
 }
 
-static bool same_uniform(const Function *fn, const Order *order, const Uniform *a, const Uniform *b)
+static bool uniform_equal(const Function *fn, const Order *order, const Uniform *a, const Uniform *b)
 {
     for (RegId reg = 1; reg < fn->regs.n; reg++)
         if (uniform_has(&a->warp, reg) != uniform_has(&b->warp, reg) || uniform_has(&a->cta, reg) != uniform_has(&b->cta, reg))
@@ -64,7 +64,7 @@ static bool same_uniform(const Function *fn, const Order *order, const Uniform *
     return true;
 }
 
-static bool same_control(const Order *order, Control *a, Control *b)
+static bool control_equal(const Order *order, Control *a, Control *b)
 {
     BlockVec of_a = {0}, of_b = {0};
     for (u32 p = 0; p < order->count; p++) {
@@ -95,7 +95,7 @@ static bool same_compares(const Block *b, const Facts *f, const Facts *g, RegId 
 }
 
 /* What is known of the guards of branches, and of what is compared: where the questions are. */
-static bool same_facts(const Order *order, const Facts *a, const Facts *b)
+static bool facts_equal(const Order *order, const Facts *a, const Facts *b)
 {
     for (u32 p = 0; p < order->count; p++) {
         const Block *block = order->rpo[p];
@@ -114,33 +114,37 @@ static bool same_facts(const Order *order, const Facts *a, const Facts *b)
     return true;
 }
 
-static const char *stale_one(const Analyses *a, const Analyses *b)
-{
-    const Order *order = b->order;
-    if ((a->valid & AN_ORDER) && !same_order(a->order, order))
-        return "the order of blocks";
-    if ((a->valid & AN_DOM) && !same_tree(order, a->dom, b->dom))
-        return "the dominator tree";
-    if ((a->valid & AN_POSTDOM) && !same_tree(order, a->postdom, b->postdom))
-        return "the post-dominator tree";
-    if ((a->valid & AN_LOOPS) && !same_loops(order, a->loops, b->loops))
-        return "the loops";
-    if ((a->valid & AN_LIVE) && !same_live(order, a->live, b->live))
-        return "liveness";
-    if ((a->valid & AN_UNIFORM) && !same_uniform(a->fn, order, a->uniform, b->uniform))
-        return "uniformity";
-    if ((a->valid & AN_CONTROL) && !same_control(order, a->control, b->control))
-        return "control dependence";
-    return (a->valid & AN_FACTS) && !same_facts(order, a->facts, b->facts) ? "facts" : NULL;
-}
+#define ANALYSIS(NAME, name, Type, rests, epoch, compute, release, equal, called) \
+    static bool equal_##name(const Function *fn, const Order *order, void *one, void *other) \
+    { \
+        Type *a = one, *b = other; \
+        (void)fn; \
+        (void)order; \
+        return equal; \
+    }
+#include "analysis/analysis.def"
+#undef ANALYSIS
+
+static const struct {
+    bool (*equal)(const Function *fn, const Order *order, void *one, void *other);
+    const char *called;
+} row[ANALYSES] = {
+#define ANALYSIS(NAME, name, Type, rests, epoch, compute, release, equal, called) {equal_##name, called},
+#include "analysis/analysis.def"
+#undef ANALYSIS
+};
 
 const char *analyses_stale(const Analyses *an)
 {
+    u32 valid = an_valid(an);
+    const char *stale = NULL;
     Analyses fresh;
     analyses_init(&fresh, an->fn);
     fresh.summaries = an->summaries;
-    analyses_require(&fresh, an->valid);
-    const char *stale = an->valid ? stale_one(an, &fresh) : NULL;
+    an_compute(&fresh, valid);
+    for (u32 k = 0; k < ANALYSES && !stale; k++)
+        if (valid >> k & 1 && !row[k].equal(an->fn, an_order(&fresh), an->slot[k].result, fresh.slot[k].result))
+            stale = row[k].called;
     analyses_free(&fresh);
     return stale;
 }

@@ -54,7 +54,7 @@ static bool loads_constant_memory(const Function *fn, const Instr *i)
         return op_has_modifier(i->op, ".nc");
     if (i->op->space != SPACE_PARAM)
         return false;
-    for_each_slot(o, (Instr *)i)
+    for_each_slot(o, i)
         if (o->kind == OPND_SYM)
             return is_kernel_param(fn, o->id);
     return false;
@@ -81,7 +81,7 @@ static bool operands_are_uniform(const Solver *s, const Instr *i)
     if ((i->guard && !bitset_has(s->uniform, i->guard)) ||
         (op_has(i->op, OPF_CARRY_IN) && !bitset_has(s->uniform, CARRY_REG)))
         return false;
-    for_each_slot(o, (Instr *)i)
+    for_each_slot(o, i)
         if (!operand_is_uniform(s, o))
             return false;
     return true;
@@ -91,7 +91,7 @@ static bool operands_are_uniform(const Solver *s, const Instr *i)
 static bool mask_is_uniform(const Solver *s, const Instr *i)
 {
     const Operand *mask = NULL;
-    for_each_operand(o, (Instr *)i)
+    for_each_operand(o, i)
         mask = o;
     return mask && (mask->kind == OPND_IMM || (mask->kind == OPND_REG && bitset_has(s->uniform, mask->id)));
 }
@@ -106,7 +106,7 @@ static bool copies_constant(const Instr *i)
             continue;
         if (i->guard || i->op->opcode != OPC_MOV)
             return false;
-        const Operand *to = i->opnd, *from = instr_operand((Instr *)i, 1);
+        const Operand *to = i->opnd, *from = instr_operand(i, 1);
         if (to->kind != OPND_REG || to->sub != SUB_NONE)
             return false;
         if (from->kind != OPND_REG)

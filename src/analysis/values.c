@@ -1,4 +1,5 @@
 #include "analysis/values.h"
+#include "ir/inspect.h"
 
 enum {
     DEPTH = 6,        /* questions passed on to operands */
@@ -10,7 +11,7 @@ enum {
 typedef struct Query {
     const Facts *f;
     const Given *given;
-    const Instr *open; /* the first selp asked that neither facts nor `given` decide */
+    Instr *open; /* the first selp asked that neither facts nor `given` decide */
     u32 steps;
     bool moved;        /* the question left the place for a definition elsewhere, perhaps of an earlier iteration */
 } Query;
@@ -19,8 +20,6 @@ static FactValue predicate_at(Query *q, Place place, RegId predicate, u32 depth)
 static Range range_at(Query *q, Place place, RegId reg, u32 bits, u32 depth);
 
 static FactValue opposite(FactValue v) { return v == FACT_UNKNOWN ? v : v == FACT_TRUE ? FACT_FALSE : FACT_TRUE; }
-
-static bool is_plain(const Operand *o) { return o && o->kind == OPND_REG && o->sub == SUB_NONE && o->value == 0 && !o->flags; }
 
 /* ---- the writes of a block -------------------------------------------------------------------------------------- */
 
@@ -38,14 +37,14 @@ static bool kills(const Instr *i, RegId reg)
  * perhaps: LOST, but *write is set if it is a guarded write of all of it. */
 static Search find_write(Place place, RegId reg, Instr **write)
 {
-    const Instr *i = place.at ? place.at->prev : place.b->last;
+    Instr *i = place.at ? place.at->prev : place.b->last;
     *write = NULL;
     for (u32 steps = 0; i; i = i->prev, steps++) {
         if (steps == LOCAL_STEPS)
             return SEARCH_LOST;
         if (i->kind != INSTR_OP || !instr_writes(i, reg))
             continue;
-        *write = (Instr *)i;
+        *write = i;
         return kills(i, reg) ? SEARCH_FOUND : SEARCH_LOST;
     }
     return SEARCH_TOP;
@@ -56,7 +55,7 @@ static Place before(Place place, const Instr *i) { return (Place){place.from, pl
 /* Where the one definition stands that reaches the top of the place's block, seen from there on every way. */
 static bool find_definition(const Query *q, Place place, RegId reg, Instr **write, Place *there)
 {
-    *write = (Instr *)facts_definition(q->f, place.b, place.b->first, reg);
+    *write = facts_definition(q->f, place.b, place.b->first, reg);
     if (!*write)
         return false;
     *there = (Place){NULL, (*write)->block, *write};
@@ -97,8 +96,8 @@ static Type compared_type(const Instr *i)
 static FactValue compare_by_facts(Query *q, Place place, const Instr *setp, const Operand *a, const Operand *b)
 {
     Compare known[COMPARES];
-    const Operand *reg = is_plain(a) ? a : b;
-    if (!is_plain(reg) || !reaches_top(place, a) || !reaches_top(place, b))
+    const Operand *reg = operand_plain_register(a) ? a : b;
+    if (!operand_plain_register(reg) || !reaches_top(place, a) || !reaches_top(place, b))
         return FACT_UNKNOWN;
     Cmp cmp = (Cmp)setp->op->cmp;
     Type type = compared_type(setp);
@@ -129,7 +128,7 @@ static Range operand_range(Query *q, Place place, const Operand *o, u32 bits, u3
         if (type_bits((Type)sreg->type) <= bits && (o->sub != SUB_NONE || sreg->components == 0))
             return range_unsigned(bits, sreg->min, sreg->max);
     }
-    return is_plain(o) ? range_at(q, place, o->id, bits, depth) : range_full(bits);
+    return operand_plain_register(o) ? range_at(q, place, o->id, bits, depth) : range_full(bits);
 }
 
 /* a cmp b of a setp or set, before the third predicate. */
@@ -143,7 +142,7 @@ static FactValue compare_value(Query *q, Place place, Instr *setp, u32 depth)
     if (v != FACT_UNKNOWN || !type_is_integer(type))
         return v;
     Cmp cmp = (Cmp)setp->op->cmp;
-    if (is_plain(a) && is_plain(b) && a->id == b->id)
+    if (operand_plain_register(a) && operand_plain_register(b) && a->id == b->id)
         return compare_implies(CMP_EQ, type, cmp, type);
     u32 bits = type_bits(type);
     Range x = operand_range(q, place, a, bits, depth), y = operand_range(q, place, b, bits, depth);
@@ -159,7 +158,7 @@ static FactValue predicate_operand(Query *q, Place place, const Operand *o, u32 
         return v;
     if (o->kind == OPND_IMM)
         v = o->value ? FACT_TRUE : FACT_FALSE;
-    else if (o->kind == OPND_REG && o->sub == SUB_NONE && o->value == 0)
+    else if (operand_register(o))
         v = predicate_at(q, place, o->id, depth);
     return o->flags & OPNDF_NOT ? opposite(v) : v;
 }
@@ -277,7 +276,7 @@ static Range loaded(const Instr *i, u32 bits)
 }
 
 /* Whether the selp, whose predicate says nothing, is given to take its first operand. */
-static FactValue select_given(Query *q, const Instr *selp)
+static FactValue select_given(Query *q, Instr *selp)
 {
     for (u32 k = 0; k < q->given->selects && !q->moved; k++)
         if (q->given->select[k].selp == selp)
@@ -312,7 +311,7 @@ static Range range_given(Query *q, Place place, Instr *i, u32 bits, u32 depth)
 {
     const Operand *to = instr_operand(i, 0), *a = instr_operand(i, 1), *b = instr_operand(i, 2);
     Type type = (Type)i->op->type[0];
-    if (!to || !is_plain(to) || !type_is_integer(type))
+    if (!to || !operand_plain_register(to) || !type_is_integer(type))
         return range_full(bits);
     if (i->op->opcode == OPC_CVT)
         return conversion(q, place, i, a, bits, depth);
@@ -402,17 +401,17 @@ static Range range_at(Query *q, Place place, RegId reg, u32 bits, u32 depth)
 
 FactValue value_of_predicate(const Facts *f, Place place, RegId predicate)
 {
-    const Instr *open;
+    Instr *open;
     return value_of_predicate_given(f, place, predicate, &(Given){.selects = 0}, &open);
 }
 
 Range value_of_register(const Facts *f, Place place, RegId reg, u32 bits)
 {
-    const Instr *open;
+    Instr *open;
     return value_of_register_given(f, place, reg, bits, &(Given){.selects = 0}, &open);
 }
 
-FactValue value_of_predicate_given(const Facts *f, Place place, RegId predicate, const Given *given, const Instr **open)
+FactValue value_of_predicate_given(const Facts *f, Place place, RegId predicate, const Given *given, Instr **open)
 {
     Query q = {.f = f, .given = given};
     FactValue v = predicate_at(&q, place, predicate, DEPTH);
@@ -420,7 +419,7 @@ FactValue value_of_predicate_given(const Facts *f, Place place, RegId predicate,
     return v;
 }
 
-Range value_of_register_given(const Facts *f, Place place, RegId reg, u32 bits, const Given *given, const Instr **open)
+Range value_of_register_given(const Facts *f, Place place, RegId reg, u32 bits, const Given *given, Instr **open)
 {
     Query q = {.f = f, .given = given};
     Range r = range_at(&q, place, reg, bits, DEPTH);

@@ -29,7 +29,7 @@ FactValue value_of_predicate(const Facts *f, Place place, RegId predicate);
 Range value_of_register(const Facts *f, Place place, RegId reg, u32 bits);
 
 /* *open: the first selp on the way, in the place's block or the one before, whose predicate is not known; NULL: none. */
-FactValue value_of_predicate_given(const Facts *f, Place place, RegId predicate, const Given *given, const Instr **open);
-Range value_of_register_given(const Facts *f, Place place, RegId reg, u32 bits, const Given *given, const Instr **open);
+FactValue value_of_predicate_given(const Facts *f, Place place, RegId predicate, const Given *given, Instr **open);
+Range value_of_register_given(const Facts *f, Place place, RegId reg, u32 bits, const Given *given, Instr **open);
 
 #endif

@@ -1,5 +1,6 @@
 #include "base/arena.h"
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,20 +35,117 @@ static _Thread_local u32 spares;
 #define CHUNK_PER_ALLOCATION false
 #endif
 
-static void *not_null(void *memory)
+/* ---- memory that runs out ---------------------------------------------------------------------------------------- */
+
+/* In front of what a scope allocates, so that the scope can free what the code that it left no longer can. */
+typedef struct MemBlock {
+    _Alignas(16) struct MemBlock *next;
+    struct MemBlock **link; /* what points here */
+} MemBlock;
+
+typedef struct MemScope {
+    MemBlock *blocks;
+    jmp_buf escape;
+} MemScope;
+
+static _Thread_local MemScope *scope; /* NULL: there is none, and nobody to return an error to */
+
+static void __attribute__((noreturn)) out_of_memory(void)
 {
-    if (!memory) {
-        fputs("ptxopt: out of memory\n", stderr);
-        exit(70);
-    }
-    return memory;
+    if (scope)
+        longjmp(scope->escape, 1);
+    fputs("ptxopt: out of memory\n", stderr);
+    exit(70);
 }
 
-void *mem_alloc(size_t bytes) { return not_null(malloc(bytes ? bytes : 1)); }
+static void link_block(MemBlock *block)
+{
+    block->next = scope->blocks;
+    block->link = &scope->blocks;
+    if (block->next)
+        block->next->link = &block->next;
+    scope->blocks = block;
+}
 
-void *mem_zalloc(size_t bytes) { return not_null(calloc(1, bytes ? bytes : 1)); }
+static void unlink_block(MemBlock *block)
+{
+    *block->link = block->next;
+    if (block->next)
+        block->next->link = block->link;
+}
 
-void *mem_realloc(void *old, size_t bytes) { return not_null(realloc(old, bytes ? bytes : 1)); }
+/* Memory from malloc with room for a scope's note; the caller sees what follows it. */
+static size_t with_note(size_t bytes)
+{
+    size_t note = scope ? sizeof(MemBlock) : 0;
+    if (bytes > SIZE_MAX / 2)
+        out_of_memory();
+    return note + (bytes ? bytes : 1);
+}
+
+static void *after_note(void *memory)
+{
+    if (!memory)
+        out_of_memory();
+    if (!scope)
+        return memory;
+    link_block(memory);
+    return (MemBlock *)memory + 1;
+}
+
+void *mem_alloc(size_t bytes) { return after_note(malloc(with_note(bytes))); }
+
+void *mem_zalloc(size_t bytes) { return after_note(calloc(1, with_note(bytes))); }
+
+void *mem_realloc(void *old, size_t bytes)
+{
+    size_t size = with_note(bytes);
+    MemBlock *block = old && scope ? (MemBlock *)old - 1 : NULL;
+    if (block)
+        unlink_block(block);
+    void *memory = realloc(block ? block : old, size);
+    if (!memory && block) /* it is as it was */
+        link_block(block);
+    return after_note(memory);
+}
+
+void mem_free(const void *memory)
+{
+    void *own = (void *)(uintptr_t)memory; /* const only for those who read it */
+    MemBlock *block = memory && scope ? (MemBlock *)own - 1 : NULL;
+    if (block)
+        unlink_block(block);
+    free(block ? block : own);
+}
+
+/* In a function of its own: what changes after setjmp is not in its frame. */
+static bool run_in(MemScope *mine, void (*body)(void *data), void *data)
+{
+    if (setjmp(mine->escape) != 0)
+        return false;
+    body(data);
+    return true;
+}
+
+/* The spare chunks of the thread are of the scope that allocated them. */
+bool mem_in_scope(void (*body)(void *data), void *data)
+{
+    MemScope mine = {.blocks = NULL}, *outer = scope;
+    ArenaChunk *outer_spare = spare;
+    u32 outer_spares = spares;
+    spare = NULL;
+    spares = 0;
+    scope = &mine;
+    bool enough = run_in(&mine, body, data);
+    scope = outer;
+    spare = outer_spare;
+    spares = outer_spares;
+    for (MemBlock *block = mine.blocks, *next; block; block = next) {
+        next = block->next;
+        free(block);
+    }
+    return enough;
+}
 
 void mem_return_large(void)
 {
@@ -59,13 +157,15 @@ void mem_return_large(void)
 
 void *mem_alloc_large(size_t bytes)
 {
-    if (bytes < HUGE_PAGE)
+    size_t size = with_note(bytes);
+    if (size < HUGE_PAGE)
         return mem_alloc(bytes);
-    void *memory = not_null(aligned_alloc(HUGE_PAGE, (bytes + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1)));
+    void *memory = aligned_alloc(HUGE_PAGE, (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1));
 #ifdef MADV_HUGEPAGE
-    madvise(memory, bytes & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
+    if (memory)
+        madvise(memory, size & ~(size_t)(HUGE_PAGE - 1), MADV_HUGEPAGE);
 #endif
-    return memory;
+    return after_note(memory);
 }
 
 void *arena_alloc_chunk(Arena *arena, size_t bytes)
@@ -73,7 +173,7 @@ void *arena_alloc_chunk(Arena *arena, size_t bytes)
     if (bytes == 0)
         return arena_alloc_raw(arena, 1);
     if (bytes > SIZE_MAX / 2)
-        not_null(NULL);
+        out_of_memory();
     size_t size = (bytes + 7) & ~(size_t)7;
     size_t half = arena->reserved / 2, whole = half < CHUNK_MIN ? CHUNK_MIN : half < CHUNK_MAX ? half : CHUNK_MAX;
     /* What is large beside a chunk gets one of its own, and the current one stays in use. */
@@ -126,7 +226,7 @@ void arena_free(Arena *arena)
     for (ArenaChunk *chunk = arena->chunks, *next; chunk; chunk = next) {
         next = chunk->next;
         if (chunk->bytes != CHUNK_MIN || spares == SPARES_MAX || CHUNK_PER_ALLOCATION) {
-            free(chunk);
+            mem_free(chunk);
             continue;
         }
         chunk->next = spare;

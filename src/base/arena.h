@@ -15,7 +15,7 @@ typedef struct Arena {
     u64 reserved; /* bytes taken from malloc */
 } Arena;
 
-/* 8-byte aligned, contents undefined; never NULL, also for 0 bytes: running out of memory ends the program (exit 70). */
+/* 8-byte aligned, contents undefined; never NULL, also for 0 bytes: running out of memory is what it is for mem_alloc. */
 static inline void *arena_alloc_raw(Arena *arena, size_t bytes);
 /* As arena_alloc_raw, zeroed. */
 static inline void *arena_alloc(Arena *arena, size_t bytes);
@@ -29,15 +29,21 @@ void arena_free(Arena *arena);
 #define arena_new(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
 #define arena_array(arena, T, count) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(count)))
 
-/* malloc family that ends the program (exit 70) instead of returning NULL. */
+/* malloc family. What it cannot give ends the innermost mem_in_scope of the thread, or, outside of one, the program (exit 70):
+ * it never returns NULL. */
 void *mem_alloc(size_t bytes);
 void *mem_zalloc(size_t bytes);
 void *mem_realloc(void *old, size_t bytes);
+void mem_free(const void *memory); /* NULL: nothing */
+/* Runs body(data). Where memory runs out, body is left at once, and false is answered. All that body allocated from here or in
+ * arenas and did not free is freed either way; memory from elsewhere (open files) is not. Inside, nothing may be freed or grown
+ * that was allocated outside. */
+bool mem_in_scope(void (*body)(void *data), void *data);
 /* To be called first: large pieces that are freed go back to the system at once. Otherwise glibc keeps them once it has seen
  * some freed, and serves what is smaller from them, so that a program whose arrays grow and go holds twice what it uses. */
 void mem_return_large(void);
 /* For megabytes that will all be written: huge pages where there are some, since page faults would cost more than what is
- * written. To be freed with free(). */
+ * written. To be freed with mem_free(). */
 void *mem_alloc_large(size_t bytes);
 
 /* The slow path: memory from a new chunk. */

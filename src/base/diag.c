@@ -25,9 +25,9 @@ void diag_init(Diag *diag, FILE *out, const char *file, Str text)
 void diag_free(Diag *diag)
 {
     diag_release(diag);
-    free(diag->held);
+    mem_free(diag->held);
     diag->held = NULL;
-    free(diag->line_start);
+    mem_free(diag->line_start);
     diag->line_start = NULL;
     diag->lines = 0;
 }
@@ -184,7 +184,7 @@ void diag_release(Diag *diag)
     qsort(diag->held, diag->held_count, sizeof *diag->held, by_place);
     for (u32 i = 0; i < diag->held_count; i++) {
         print(diag, diag->held[i].level, diag->held[i].where, diag->held[i].message);
-        free(diag->held[i].message);
+        mem_free(diag->held[i].message);
     }
     diag->held_count = 0;
     u32 hidden = diag->error_limit && diag->errors > diag->error_limit ? diag->errors - diag->error_limit : 0;

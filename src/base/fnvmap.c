@@ -36,8 +36,8 @@ static void grow(FnvMap *map)
         map->slot[to] = old.slot[i];
         map->used[to] = 1;
     }
-    free(old.slot);
-    free(old.used);
+    mem_free(old.slot);
+    mem_free(old.used);
 }
 
 u64 *fnvmap_find(const FnvMap *map, u64 key)
@@ -74,7 +74,7 @@ void fnvmap_clear(FnvMap *map)
 
 void fnvmap_free(FnvMap *map)
 {
-    free(map->slot);
-    free(map->used);
+    mem_free(map->slot);
+    mem_free(map->used);
     *map = (FnvMap){0};
 }

@@ -19,7 +19,7 @@ void fnvtable_reserve(FnvTable *table, u32 count)
     for (u32 i = 0; old.slot && i <= old.mask; i++)
         if (old.slot[i])
             table->slot[fnvtable_search(table, *(const u32 *)old.slot[i])] = old.slot[i];
-    free(old.slot);
+    mem_free(old.slot);
 }
 
 void **fnvtable_at(FnvTable *table, u32 key)
@@ -52,6 +52,6 @@ void fnvtable_remove(FnvTable *table, u32 key)
 
 void fnvtable_free(FnvTable *table)
 {
-    free(table->slot);
+    mem_free(table->slot);
     *table = (FnvTable){0};
 }

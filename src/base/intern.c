@@ -34,7 +34,7 @@ static void grow(Intern *table)
             to = (to + 1) & mask;
         table->slot[to] = old[i];
     }
-    free(old);
+    mem_free(old);
 }
 
 Name *intern_hashed(Intern *table, const char *text, u32 len, u32 hash)
@@ -69,6 +69,6 @@ Name *intern_find(const Intern *table, const char *text, u32 len)
 
 void intern_free(Intern *table)
 {
-    free(table->slot);
+    mem_free(table->slot);
     *table = (Intern){0};
 }

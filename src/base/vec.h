@@ -32,7 +32,7 @@ typedef VEC(u32) VecU32;
 #define vec_pop(vec) ((vec)->v[--(vec)->n])
 #define vec_last(vec) ((vec)->v[(vec)->n - 1])
 #define vec_clear(vec) ((vec)->n = 0)
-#define vec_free(vec) (free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
+#define vec_free(vec) (mem_free((vec)->v), (vec)->v = NULL, (vec)->n = (vec)->cap = 0)
 
 #include <stdlib.h>
 

@@ -10,14 +10,14 @@
 u32 instr_operands(const Instr *i)
 {
     u32 count = 0;
-    for_each_operand(o, (Instr *)i)
+    for_each_operand(o, i)
         count++;
     return count;
 }
 
 static const Operand *operand_of_kind(const Instr *i, OperandKind kind)
 {
-    for_each_operand(o, (Instr *)i)
+    for_each_operand(o, i)
         if (o->kind == kind)
             return o;
     return NULL;
@@ -37,10 +37,25 @@ Block *branch_target(const Instr *i)
     return label ? fn_block(i->block->fn, label->id) : NULL;
 }
 
-const Table *branch_table(const Instr *i)
+Table *branch_table(const Instr *i)
 {
     const Operand *table = instr_is(i, OPF_BRANCH) ? operand_of_kind(i, OPND_TABLE) : NULL;
     return table ? &i->block->fn->tables.v[table->id] : NULL;
+}
+
+static void number_instrs(Block *b)
+{
+    u32 order = 0;
+    for_each_instr(i, b)
+        i->order = order++;
+    b->ordered = true;
+}
+
+bool instr_precedes(const Instr *a, const Instr *b)
+{
+    if (!a->block->ordered)
+        number_instrs(a->block);
+    return a->order < b->order;
 }
 
 bool block_is_empty(const Block *b)
@@ -155,6 +170,7 @@ Block *block_new(Function *fn, ScopeId scope)
     b->fn = fn;
     b->scope = scope;
     vec_push(&fn->blocks, b);
+    fn_edges_changed(fn);
     return b;
 }
 
@@ -341,6 +357,7 @@ RegId reg_new(Function *fn, Type type)
     const Name *stem = decl->regs ? fn->regs.v[decl->first_reg].name : fresh_reg_stem(fn);
     vec_push(&fn->regs, ((Reg){.name = stem, .number = (i32)decl->regs, .type = (u8)type, .vector = 1, .decl = index}));
     decl->regs++;
+    fn_code_changed(fn);
     return id;
 }
 

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fnvmap.h"
+
 /* ---- ways out of a block, from its instructions ---------------------------------------------------------------- */
 
 /* Ids of the blocks that b's terminator names, in order. */
@@ -14,7 +16,7 @@ static const u32 *branch_targets(const Block *b, u32 *count)
     *count = 0;
     if (!end || !op_has(end->op, OPF_BRANCH))
         return NULL;
-    for_each_operand(o, (Instr *)end) {
+    for_each_operand(o, end) {
         const Table *table = o->kind == OPND_TABLE ? &b->fn->tables.v[o->id] : NULL;
         if (o->kind != OPND_LABEL && !table)
             continue;
@@ -113,11 +115,11 @@ typedef struct EdgePair {
     CfgEdge *forth, *back;
 } EdgePair;
 
-static CfgEdge *edge_to(const EdgeList *list, const Block *b)
+static CfgEdge *edge_to(EdgeList *list, const Block *b)
 {
     for (u32 k = list->n; k-- > 0;)
         if (list->v[k].block == b)
-            return (CfgEdge *)&list->v[k];
+            return &list->v[k];
     return NULL;
 }
 
@@ -165,7 +167,18 @@ static void edge_add(Cfg *cfg, Block *from, Block *to, u32 ways)
         edge_push(list_for_one_more(cfg, &cfg->succ, from), list_for_one_more(cfg, &cfg->pred, to), from, to, ways);
 }
 
-/* Successors keep their order; the last predecessor takes the free place. */
+/* The last predecessor takes the free place. */
+static void pred_remove(Cfg *cfg, EdgeList *preds, u32 hole)
+{
+    CfgEdge last = preds->v[--preds->n];
+    if (hole < preds->n) {
+        preds->v[hole] = last;
+        list_of(&cfg->succ, last.block)->v[last.twin].twin = hole;
+    }
+    list_drop_if_empty(cfg, &cfg->pred, preds);
+}
+
+/* Successors keep their order. */
 static void edge_remove(Cfg *cfg, EdgePair e)
 {
     u32 at = e.back->twin, hole = e.forth->twin;
@@ -175,13 +188,8 @@ static void edge_remove(Cfg *cfg, EdgePair e)
         CfgEdge *moved = &e.succs->v[k];
         list_of(&cfg->pred, moved->block)->v[moved->twin].twin = k;
     }
-    CfgEdge last = e.preds->v[--e.preds->n];
-    if (hole < e.preds->n) {
-        e.preds->v[hole] = last;
-        list_of(&cfg->succ, last.block)->v[last.twin].twin = hole;
-    }
     list_drop_if_empty(cfg, &cfg->succ, e.succs);
-    list_drop_if_empty(cfg, &cfg->pred, e.preds);
+    pred_remove(cfg, e.preds, hole);
 }
 
 static void edge_drop_ways(Cfg *cfg, EdgePair e, u32 ways)
@@ -190,6 +198,93 @@ static void edge_drop_ways(Cfg *cfg, EdgePair e, u32 ways)
     e.back->ways -= ways;
     if (e.forth->ways == 0)
         edge_remove(cfg, e);
+}
+
+/* ---- all edges out of a block ---------------------------------------------------------------------------------- */
+
+/* Where each successor stands, of a block that may have very many. */
+typedef struct Places {
+    FnvMap of; /* by Block.id: one more than the place in the list */
+    bool used; /* else the list is short: it is searched */
+} Places;
+
+enum { MANY_WAYS = 16 };
+
+static CfgEdge *find_succ(Places *places, EdgeList *succs, const Block *to)
+{
+    if (!places->used)
+        return edge_to(succs, to);
+    const u64 *place = fnvmap_find(&places->of, to->id);
+    return place ? &succs->v[*place - 1] : NULL;
+}
+
+/* So many ways more from `from`, whose list has room, to `to`, whose list has room for `preds` edges if it is made now. */
+static void add_way(Cfg *cfg, Places *places, EdgeList *succs, Block *from, Block *to, u32 ways, u32 preds)
+{
+    CfgEdge *known = find_succ(places, succs, to);
+    if (known) {
+        known->ways += ways;
+        list_of(&cfg->pred, to)->v[known->twin].ways += ways;
+        return;
+    }
+    if (places->used)
+        *fnvmap_at(&places->of, to->id) = succs->n + 1;
+    list_at(cfg, &cfg->pred, to, preds);
+    edge_push(succs, list_for_one_more(cfg, &cfg->pred, to), from, to, ways);
+}
+
+/* ways_in: by Block.id, how many ways there will be into it; NULL if that is not known. */
+static void add_ways(Cfg *cfg, Block *from, const u32 *ways_in)
+{
+    u32 ways = block_ways(from);
+    if (!ways)
+        return;
+    Places places = {.used = ways > MANY_WAYS};
+    EdgeList *succs = list_at(cfg, &cfg->succ, from, ways);
+    for (u32 k = 0; k < ways; k++) {
+        Block *to = block_way(from, k);
+        add_way(cfg, &places, succs, from, to, 1, ways_in ? ways_in[to->id] : 1);
+    }
+    fnvmap_free(&places.of);
+}
+
+void cfg_add_ways(Cfg *cfg, Block *from) { add_ways(cfg, from, NULL); }
+
+void cfg_remove_ways(Cfg *cfg, Block *from)
+{
+    EdgeList *succs = list_of(&cfg->succ, from);
+    for (u32 k = 0; succs && k < succs->n; k++)
+        pred_remove(cfg, list_of(&cfg->pred, succs->v[k].block), succs->v[k].twin);
+    if (succs) {
+        succs->n = 0;
+        list_drop_if_empty(cfg, &cfg->succ, succs);
+    }
+}
+
+void cfg_redirect_ways(Cfg *cfg, Block *from, Block *const *to)
+{
+    EdgeList *succs = list_of(&cfg->succ, from);
+    Places places = {.used = succs->n > MANY_WAYS};
+    u32 before = succs->n, moved = 0;
+    CfgEdge *move = mem_alloc(before * sizeof *move);
+    succs->n = 0;
+    for (u32 k = 0; k < before; k++) {
+        CfgEdge edge = succs->v[k];
+        EdgeList *preds = list_of(&cfg->pred, edge.block);
+        if (to[k] && to[k] != edge.block) {
+            move[moved++] = (CfgEdge){to[k], edge.ways, 0};
+            pred_remove(cfg, preds, edge.twin);
+            continue;
+        }
+        if (places.used)
+            *fnvmap_at(&places.of, edge.block->id) = succs->n + 1;
+        preds->v[edge.twin].twin = succs->n;
+        succs->v[succs->n++] = edge;
+    }
+    for (u32 k = 0; k < moved; k++)
+        add_way(cfg, &places, succs, from, move[k].block, move[k].ways, 1);
+    mem_free(move);
+    fnvmap_free(&places.of);
 }
 
 /* ---- interface ------------------------------------------------------------------------------------------------- */
@@ -215,19 +310,9 @@ void cfg_build(Function *fn)
         return;
     Cfg *cfg = mem_zalloc(sizeof *cfg);
     u32 *ways_in = count_ways(cfg, fn);
-    for_each_block(b, fn) {
-        u32 ways = block_ways(b);
-        EdgeList *succs = ways ? list_at(cfg, &cfg->succ, b, ways) : NULL;
-        for (u32 k = 0; k < ways; k++) {
-            Block *to = block_way(b, k);
-            EdgePair e = edge_between(succs, list_at(cfg, &cfg->pred, to, ways_in[to->id]), b, to);
-            if (e.forth)
-                edge_add_ways(e, 1);
-            else
-                edge_push(e.succs, e.preds, b, to, 1);
-        }
-    }
-    free(ways_in);
+    for_each_block(b, fn)
+        add_ways(cfg, b, ways_in);
+    mem_free(ways_in);
     fn->cfg = cfg;
 }
 
@@ -239,7 +324,7 @@ void cfg_free(Function *fn)
     fnvtable_free(&cfg->succ);
     fnvtable_free(&cfg->pred);
     arena_free(&cfg->arena);
-    free(cfg);
+    mem_free(cfg);
     fn->cfg = NULL;
 }
 
@@ -304,7 +389,7 @@ static const char *verify_block(const Function *fn, const Block *b, Arena *arena
                 succs.v[k].block->id);
     }
     if (counted != ways)
-        return arena_printf(arena, "block %u: %u ways in the edge map, %u in its instructions", b->id, counted, ways);
+        return arena_printf(arena, "block %u: %u successors in the edge map, %u in its instructions", b->id, counted, ways);
     for (u32 k = 0; k < preds.n; k++) {
         CfgList forth = cfg_succs(fn, preds.v[k].block);
         if (!in_layout(preds.v[k].block) || !has_twin(b, &preds.v[k], k, &forth))

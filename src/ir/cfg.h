@@ -41,6 +41,10 @@ void cfg_free(Function *fn);
 void cfg_add_edge(Cfg *cfg, Block *from, Block *to);    /* one way more */
 void cfg_remove_edge(Cfg *cfg, Block *from, Block *to); /* one way less */
 void cfg_redirect(Cfg *cfg, Block *from, Block *old_to, Block *new_to); /* all ways */
+/* In time linear in the ways: for blocks that may have very many. */
+void cfg_add_ways(Cfg *cfg, Block *from);    /* those that its instructions have; it has no edges */
+void cfg_remove_ways(Cfg *cfg, Block *from); /* all of them */
+void cfg_redirect_ways(Cfg *cfg, Block *from, Block *const *to); /* to: by place in its successors; NULL: stays */
 
 /* Valid until the next change of that block's edges. */
 CfgList cfg_succs(const Function *fn, const Block *b);

@@ -2,31 +2,47 @@
  * takes that block's edges off, makes its change, and puts them on again. */
 #include "ir/edit.h"
 
+#include <assert.h>
 #include <string.h>
 
+#include "base/fnvmap.h"
 #include "ir/cfg.h"
+#include "ir/inspect.h"
+#include "ir/scopes.h"
 
-static void touch(Block *b) { b->fn->changed = true; }
+static void touch(Block *b)
+{
+    b->fn->changed = true;
+    fn_code_changed(b->fn);
+}
+
+/* A terminator decides whether control leaves, and a pragma what becomes of a loop. */
+static void touch_item(Block *b, const Instr *i)
+{
+    touch(b);
+    if (i->kind == INSTR_PRAGMA || instr_is(i, OPF_TERMINATOR))
+        fn_edges_changed(b->fn);
+}
 
 static void touch_instr(Instr *i)
 {
     i->changed = true;
     if (i->block)
-        touch(i->block);
+        touch_item(i->block, i);
 }
 
 static void edges_off(Block *b)
 {
-    u32 ways = b->fn->cfg ? block_ways(b) : 0;
-    for (u32 k = 0; k < ways; k++)
-        cfg_remove_edge(b->fn->cfg, b, block_way(b, k));
+    fn_edges_changed(b->fn);
+    if (b->fn->cfg)
+        cfg_remove_ways(b->fn->cfg, b);
 }
 
 static void edges_on(Block *b)
 {
-    u32 ways = b->fn->cfg ? block_ways(b) : 0;
-    for (u32 k = 0; k < ways; k++)
-        cfg_add_edge(b->fn->cfg, b, block_way(b, k));
+    fn_edges_changed(b->fn);
+    if (b->fn->cfg)
+        cfg_add_ways(b->fn->cfg, b);
 }
 
 /* ---- instructions --------------------------------------------------------------------------------------------- */
@@ -51,6 +67,7 @@ static void enter_scope(Instr *i, ScopeId scope)
 static void link_behind(Block *b, Instr *before, Instr *i)
 {
     i->block = b;
+    b->ordered = false;
     i->prev = before;
     i->next = before ? before->next : b->first;
     *(i->prev ? &i->prev->next : &b->first) = i;
@@ -69,25 +86,27 @@ static void unlink_instr(Instr *i)
 static void insert_behind(Block *b, Instr *before, Instr *i)
 {
     bool ends_block = instr_is(i, OPF_TERMINATOR);
+    assert(!i->block && !(before && before == block_terminator(b)));
     enter_scope(i, scope_behind(b, before));
     if (ends_block)
         edges_off(b);
     link_behind(b, before, i);
     if (ends_block)
         edges_on(b);
-    touch(b);
+    touch_item(b, i);
 }
 
 void instr_remove(Instr *i)
 {
     Block *b = i->block;
     bool ends_block = i == block_terminator(b);
+    assert(!b->dead);
     if (ends_block)
         edges_off(b);
     unlink_instr(i);
     if (ends_block)
         edges_on(b);
-    touch(b);
+    touch_item(b, i);
 }
 
 void instr_insert_before(Instr *at, Instr *i) { insert_behind(at->block, at->prev, i); }
@@ -121,8 +140,8 @@ Instr *instr_set_operands(Instr *i, const Operand *slots, u32 count)
     if (ends_block)
         edges_off(b);
     if (count > i->slots) {
-        Arena *arena = b ? b->fn->module->arena : NULL;
-        to = arena_alloc(arena, sizeof(Instr) + count * sizeof(Operand));
+        assert(b); /* one that stands nowhere cannot grow */
+        to = arena_alloc(b->fn->module->arena, sizeof(Instr) + count * sizeof(Operand));
         memcpy(to, i, sizeof(Instr));
         *(i->prev ? &i->prev->next : &b->first) = to;
         *(i->next ? &i->next->prev : &b->last) = to;
@@ -137,6 +156,20 @@ Instr *instr_set_operands(Instr *i, const Operand *slots, u32 count)
         edges_on(b);
     touch_instr(to);
     return to;
+}
+
+void instr_rename(Instr *i, RegId from, RegId to, bool reads, bool writes)
+{
+    bool any = false;
+    for_each_slot(o, i)
+        if (o->kind == OPND_REG && o->id == from && ((reads && slot_is_use(o)) || (writes && slot_is_def(o)))) {
+            o->id = to;
+            any = true;
+        }
+    if (any)
+        touch_instr(i);
+    if (reads && i->guard == from)
+        instr_set_guard(i, to, i->guard_not);
 }
 
 /* ---- control flow ---------------------------------------------------------------------------------------------- */
@@ -160,6 +193,7 @@ void block_set_fall(Block *b, Block *to)
         b->jump->changed = true;
     }
     touch(b);
+    fn_edges_changed(b->fn);
 }
 
 static void set_label(Instr *branch, Block *to)
@@ -173,7 +207,8 @@ static void set_label(Instr *branch, Block *to)
 void block_set_branch_target(Block *b, Block *to)
 {
     Instr *branch = block_terminator(b);
-    Block *old = branch_target(branch);
+    Block *old = branch ? branch_target(branch) : NULL;
+    assert(old);
     if (old == to)
         return;
     if (b->fn->cfg) {
@@ -182,6 +217,7 @@ void block_set_branch_target(Block *b, Block *to)
     }
     set_label(branch, to);
     touch(b);
+    fn_edges_changed(b->fn);
 }
 
 static bool uses_table(const Block *b, u32 index)
@@ -262,6 +298,53 @@ void block_redirect(Block *b, Block *from, Block *to)
             set_label(b->jump, to);
     }
     touch(b);
+    fn_edges_changed(b->fn);
+}
+
+/* By Block.id: one more than the id of the block that takes its place. */
+static void map_targets(FnvMap *map, const Block *b, Block *const *to)
+{
+    CfgList succs = cfg_succs(b->fn, b);
+    for (u32 k = 0; k < succs.n; k++)
+        if (to[k])
+            *fnvmap_at(map, succs.v[k].block->id) = (u64)to[k]->id + 1;
+}
+
+/* The entries of b's table, of which some may not change. */
+static void map_table(Block *b, const FnvMap *map)
+{
+    Function *fn = b->fn;
+    u32 index = (u32)(branch_table(block_terminator(b)) - fn->tables.v), first = 0, entries = fn->tables.v[index].targets.n;
+    while (first < entries && !fnvmap_find(map, fn->tables.v[index].targets.v[first]))
+        first++;
+    if (first == entries)
+        return;
+    if (table_is_shared(b, index))
+        index = table_copy(b, index);
+    Table *table = &fn->tables.v[index];
+    for (u32 k = first; k < entries; k++) {
+        const u64 *other = fnvmap_find(map, table->targets.v[k]);
+        table->targets.v[k] = other ? (u32)*other - 1 : table->targets.v[k];
+    }
+    table->changed = true;
+}
+
+void block_redirect_table(Block *b, Block *const *to)
+{
+    Function *fn = b->fn;
+    FnvMap map = {0};
+    map_targets(&map, b, to);
+    map_table(b, &map);
+    const u64 *other = b->fall ? fnvmap_find(&map, b->fall->id) : NULL;
+    cfg_redirect_ways(fn->cfg, b, to);
+    if (other) {
+        b->fall = fn_block(fn, (u32)*other - 1);
+        if (b->jump)
+            set_label(b->jump, b->fall);
+    }
+    fnvmap_free(&map);
+    touch(b);
+    fn_edges_changed(fn);
 }
 
 void block_remove_terminator(Block *b)
@@ -271,12 +354,19 @@ void block_remove_terminator(Block *b)
         instr_remove(end);
 }
 
+void block_remove_jump(Block *b)
+{
+    if (b->jump)
+        touch(b);
+    b->jump = NULL;
+}
+
 void block_set_branch(Block *b, RegId guard, bool negated, Block *to, bool uniform)
 {
     Function *fn = b->fn;
-    const char *text = uniform ? "bra.uni" : "bra";
     Operand label = {.kind = OPND_LABEL, .id = to->id};
-    Instr *branch = instr_new(fn, isa_decode(fn->module->isa, text, (u32)strlen(text)), &label, 1);
+    assert(!block_terminator(b));
+    Instr *branch = instr_new(fn, isa_op(fn->module->isa, OPC_BRA, (OpParts){.uniform = uniform}), &label, 1);
     branch->guard = guard;
     branch->guard_not = negated;
     instr_append(b, branch);
@@ -298,6 +388,13 @@ static void layout_link_behind(Block *b, Block *after)
     b->next = after->next;
     after->next = b;
     *(b->next ? &b->next->prev : &b->fn->layout_last) = b;
+}
+
+Block *block_new_like(const Block *b, const Instr *loc)
+{
+    Block *made = block_new(b->fn, b->scope);
+    made->loc = loc;
+    return made;
 }
 
 static bool in_layout(const Block *b) { return b->prev || b->fn->entry == b; }
@@ -324,6 +421,7 @@ static void move_items(Instr *first, Block *to)
     first->prev = to->last;
     *(to->last ? &to->last->next : &to->first) = first;
     to->last = last;
+    to->ordered = false;
     for (Instr *i = first; i; i = i->next)
         i->block = to;
 }
@@ -345,7 +443,7 @@ void block_split_into(Instr *at, Block *rest)
 {
     Block *b = at->block;
     edges_off(b);
-    rest->loc = (Instr *)instr_loc(at);
+    rest->loc = instr_loc(at);
     move_items(at, rest);
     move_exit(b, rest);
     b->fall = rest;
@@ -367,9 +465,8 @@ bool block_can_join(const Block *a, const Block *b)
 {
     if (a == b || a->fall != b || block_terminator(a) || b->fn->entry == b)
         return false;
-    for (const Label *l = b->labels; l; l = l->next)
-        if (l->pinned)
-            return false;
+    if (block_is_pinned(b))
+        return false;
     CfgList preds = cfg_preds(b->fn, b);
     return preds.n == 1 && preds.v[0].ways == 1;
 }
@@ -392,9 +489,8 @@ static void join_scopes(Block *a, Block *b)
         return;
     for_each_instr(i, b) {
         Scope *inner = &fn->scopes.v[i->scope];
-        if (i->kind == INSTR_SCOPE_BEGIN && inner->parent == b->scope) {
-            inner->parent = a->scope;
-            inner->depth = fn->scopes.v[a->scope].depth + 1;
+        if (i->kind == INSTR_SCOPE_BEGIN) {
+            scope_set_parent(fn, i->scope, inner->parent == b->scope ? a->scope : inner->parent);
         } else if (i->scope == b->scope) {
             enter_scope(i, a->scope);
         }
@@ -403,6 +499,7 @@ static void join_scopes(Block *a, Block *b)
 
 void block_join(Block *a, Block *b)
 {
+    assert(a != b && a->fall == b && !block_terminator(a) && !block_is_pinned(b));
     edges_off(b);
     edges_off(a);
     join_locs(a, b);
@@ -420,6 +517,7 @@ void block_join(Block *a, Block *b)
 
 void block_remove(Block *b)
 {
+    assert(!b->dead && b != b->fn->entry);
     edges_off(b);
     b->fall = NULL;
     b->jump = NULL;

@@ -19,17 +19,26 @@ void instr_set_guard(Instr *i, RegId guard, bool negated); /* 0: none */
 /* Replaces all operands: answers the instruction that now stands in its place (it moves when it has to grow). */
 Instr *instr_set_operands(Instr *i, const Operand *slots, u32 count);
 
+/* Each `from` that i reads, or writes, or both, becomes `to`; its guard counts as read. */
+void instr_rename(Instr *i, RegId from, RegId to, bool reads, bool writes);
+
 /* Control flow. */
 void block_set_fall(Block *b, Block *to);           /* drops the jump's text if it leads elsewhere */
 void block_set_branch_target(Block *b, Block *to);  /* of the bra that terminates b */
 /* Every way from b to `from` now leads to `to`: branch, fall-through and table entries (the table is copied first when
  * other blocks use it too). */
 void block_redirect(Block *b, Block *from, Block *to);
+/* The same for a block that ends in a brx, in time linear in its ways. to: by place in its successors; NULL: stays. */
+void block_redirect_table(Block *b, Block *const *to);
 void block_remove_terminator(Block *b);             /* control now goes to fall */
 /* Gives b a conditional branch `@[!]guard bra to` in front of its fall-through; b has no terminator. uniform: bra.uni */
 void block_set_branch(Block *b, RegId guard, bool negated, Block *to, bool uniform);
 
+void block_remove_jump(Block *b);                   /* the text of a jump to the next block, if there is one */
+
 /* Blocks. */
+/* A block of b's scope at whose start `loc` is in force (NULL: no .loc); in no layout yet. */
+Block *block_new_like(const Block *b, const Instr *loc);
 Block *block_split_before(Instr *at);               /* at and what follows move to a new block, laid out behind */
 void block_split_into(Instr *at, Block *rest);      /* likewise; `rest` is new: nothing is in it, and it in no layout */
 /* Whether b may be appended to a: a only goes there, nobody else does, no pinned label. Blocks of two scopes too: left apart,

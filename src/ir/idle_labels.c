@@ -66,6 +66,7 @@ static void absorb(Block *a, Block *b)
     else
         a->first = b->first;
     a->last = b->last;
+    a->ordered = false;
     a->fall = b->fall;
     a->jump = b->jump;
     if (a->jump)

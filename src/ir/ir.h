@@ -92,6 +92,7 @@ struct Instr {
     u32 lead;           /* own text with the blanks and comments before it starts here (<= text.beg) */
     RegId guard;        /* 0: always executed */
     ScopeId scope;      /* innermost scope, in-block scopes included; SCOPE_BEGIN/END: the scope itself */
+    u32 order;          /* see instr_precedes */
     u32 origin;         /* number of the instruction that this one is, or stands for; clones share it */
     u16 slots;          /* operand slots */
     u16 def_slots;      /* as many of them, from the first on, as hold everything that is written */
@@ -154,6 +155,7 @@ typedef struct Decl {
 typedef struct Scope {
     ScopeId parent;    /* of scope 0: 0 */
     u32 depth;
+    ScopeId jump;      /* an ancestor further out, which makes scope_encloses() quick; of scope 0: 0 */
     bool in_block;     /* straight-line: see SCOPE_BEGIN */
     bool dissolved;    /* prints without braces; its declarations print in the parent */
     Span open, close;  /* text of `{` and `}` */
@@ -195,9 +197,10 @@ struct Block {
     Instr *first, *last;  /* the terminator, if any, is last */
     Block *fall;          /* where control goes when no terminator takes it away; NULL: nowhere */
     Instr *jump;          /* the unconditional `bra` to fall, if the text has one (or needs one) */
-    Instr *loc;           /* the .loc in force where the block starts, NULL if none */
+    const Instr *loc;     /* the .loc in force where the block starts, NULL if none */
     bool falls_off;       /* control runs off the end of the function's text: like ret */
     bool dead;            /* unlinked */
+    bool ordered;         /* each instruction's `order` is larger than that of those before it */
 };
 
 /* The terminator: bra with a label or guarded, brx, ret, exit; NULL when the block only goes to `fall`. */
@@ -211,12 +214,20 @@ typedef struct OriginLink {
     u32 made, source;  /* Instr.origin; source < made */
 } OriginLink;
 
+/* What an edit changes: what is computed of a function is out of date in its next epoch. */
+typedef enum Epoch {
+    EPOCH_EDGES, /* blocks, edges, where control leaves, pragmas */
+    EPOCH_CODE,  /* these, instructions and registers */
+    EPOCHS
+} Epoch;
+
 struct Function {
     Module *module;
     const Name *name;
     SymId sym;
     bool is_entry, is_definition, has_noreturn;
     bool has_calls;            /* instructions that call were made in it */
+    bool verbatim;             /* the IR does not hold all of it: prints as its own text, always */
     bool changed;              /* some phase rewrote something: print from the IR */
     const char *untouchable;   /* why no phase may touch it; NULL: they may */
     Span untouchable_at;
@@ -233,10 +244,10 @@ struct Function {
     i32 block_shape[3];        /* .reqntid, or .maxntid; 0 unknown */
     bool shape_exact;          /* from .reqntid */
     u32 new_names;             /* counter behind fresh labels and registers */
-    u32 cloned;                /* instructions that jump-threading cloned in it, in all rounds: its budget is the function's */
     u32 origins;               /* the last Instr.origin given out; they start at 1 */
     VEC(OriginLink) origin_links; /* by `made`, ascending */
     Cfg *cfg;                  /* edges, once cfg_build ran; owned by the pipeline */
+    u32 epoch[EPOCHS];         /* moved on by what changes the function: ir/edit.h, block_new, reg_new */
 };
 
 typedef struct Source Source; /* parse/source.h */
@@ -248,6 +259,8 @@ struct Module {
     Str text;                  /* the whole source */
     const char *file;
     u32 version_major, version_minor, target_sm; /* .version, .target sm_NN; 0 unknown */
+    const char *untouchable;   /* why no phase may touch any function; NULL: they may */
+    Span untouchable_at;
     bool debug;                /* .target ..., debug */
     VEC(Function *) functions; /* in text order, prototypes included */
     VEC(Sym) syms;             /* [0] unused */
@@ -263,10 +276,16 @@ static inline Block *fn_block(const Function *fn, u32 id) { return fn->blocks.v[
 
 #define for_each_block(b, fn) for (Block *b = (fn)->entry; b; b = b->next)
 #define for_each_instr(i, b) for (Instr *i = (b)->first; i; i = i->next)
-/* Top-level operands, in order. */
-#define for_each_operand(o, i) for (Operand *o = (i)->opnd; o < (i)->opnd + (i)->slots; o += operand_slots(o))
+/* Top-level operands, in order; const Operand * of a const Instr *. */
+#define for_each_operand(o, i) for (__auto_type o = &(i)->opnd[0]; o < (i)->opnd + (i)->slots; o += operand_slots(o))
 /* Every slot, members of aggregates included. */
-#define for_each_slot(o, i) for (Operand *o = (i)->opnd; o < (i)->opnd + (i)->slots; o++)
+#define for_each_slot(o, i) for (__auto_type o = &(i)->opnd[0]; o < (i)->opnd + (i)->slots; o++)
+
+/* Whether a block of this kernel is one thread: it has at most that many, and no block has none. */
+static inline bool function_has_one_thread(const Function *fn)
+{
+    return fn->is_entry && fn->block_shape[0] == 1 && fn->block_shape[1] == 1 && fn->block_shape[2] == 1;
+}
 
 static inline bool instr_is(const Instr *i, u32 flag) { return i->kind == INSTR_OP && op_has(i->op, flag); }
 static inline bool role_defines(Role role) { return role == ROLE_DEF || role == ROLE_DEF_USE; }
@@ -274,13 +293,39 @@ static inline bool role_defines(Role role) { return role == ROLE_DEF || role == 
 static inline bool slot_is_def(const Operand *o) { return o->kind == OPND_REG && role_defines((Role)o->role); }
 static inline bool slot_is_use(const Operand *o) { return o->kind == OPND_REG && o->role != ROLE_DEF; }
 
-/* Top-level operand number n, or NULL. */
-static inline Operand *instr_operand(Instr *i, u32 n)
+/* Slot of top-level operand number n; i->slots where there is none. */
+static inline u32 operand_slot(const Instr *i, u32 n)
 {
-    for_each_operand(o, i)
-        if (n-- == 0)
-            return o;
-    return NULL;
+    u32 slot = 0;
+    while (n-- > 0 && slot < i->slots)
+        slot += operand_slots(&i->opnd[slot]);
+    return slot;
+}
+
+static inline const Operand *instr_operand_of_const(const Instr *i, u32 n)
+{
+    u32 slot = operand_slot(i, n);
+    return slot < i->slots ? &i->opnd[slot] : NULL;
+}
+
+static inline Operand *instr_operand_of(Instr *i, u32 n)
+{
+    u32 slot = operand_slot(i, n);
+    return slot < i->slots ? &i->opnd[slot] : NULL;
+}
+
+/* Top-level operand number n, or NULL; a const one of a const instruction. */
+#ifdef __cppcheck__ /* which cannot read _Generic */
+Operand *instr_operand(const Instr *i, u32 n);
+#else
+#define instr_operand(i, n) (_Generic((i), const Instr *: instr_operand_of_const, Instr *: instr_operand_of)((i), (n)))
+#endif
+
+static inline void fn_code_changed(Function *fn) { fn->epoch[EPOCH_CODE]++; }
+static inline void fn_edges_changed(Function *fn)
+{
+    fn->epoch[EPOCH_EDGES]++;
+    fn->epoch[EPOCH_CODE]++;
 }
 
 u32 instr_operands(const Instr *i);
@@ -289,8 +334,10 @@ u32 instr_operands(const Instr *i);
 SymId call_callee(const Instr *i);
 /* Target of a bra; entries of a brx come from its table. */
 Block *branch_target(const Instr *i);
-const Table *branch_table(const Instr *i);
+Table *branch_table(const Instr *i);
 bool block_is_empty(const Block *b); /* no instruction that executes and no pragma; labels and jump do not count */
+/* Whether a stands before b, in one block. What is inserted has the next question number the block anew. */
+bool instr_precedes(const Instr *a, const Instr *b);
 /* The .loc in force at i (itself not counted), or NULL. */
 const Instr *instr_loc(const Instr *i);
 /* Where the text of an item that ends at `end` gives way to the next item's lead: behind the newline when only blanks

@@ -11,16 +11,11 @@ static void need_label(Block *b)
         label_new(b);
 }
 
-static const OpInfo *opcode(const Function *fn, const char *text)
-{
-    return isa_decode(fn->module->isa, text, (u32)strlen(text));
-}
-
 /* Control must leave the function here, not run into the next block. */
 static void end_with_ret(Block *b)
 {
     Function *fn = b->fn;
-    Instr *ret = instr_new(fn, opcode(fn, "ret"), NULL, 0);
+    Instr *ret = instr_new(fn, isa_op(fn->module->isa, OPC_RET, (OpParts){0}), NULL, 0);
     Block *last = b;
     if (block_terminator(b)) {
         last = block_new(fn, b->scope);
@@ -41,7 +36,7 @@ static void settle_jump(Block *b)
     if (!b->fall || b->fall == b->next || b->jump)
         return;
     Operand label = {.kind = OPND_LABEL, .id = b->fall->id};
-    b->jump = instr_new(fn, opcode(fn, "bra.uni"), &label, 1);
+    b->jump = instr_new(fn, isa_op(fn->module->isa, OPC_BRA, (OpParts){.uniform = true}), &label, 1);
     b->jump->block = b;
     fn->changed = true;
 }

@@ -30,7 +30,7 @@ static void aim_label(Instr *branch, const Block *from, const Block *to)
 
 static void aim_table(Instr *branch, const Block *from, const Block *to)
 {
-    Table *table = branch ? (Table *)branch_table(branch) : NULL;
+    Table *table = branch ? branch_table(branch) : NULL;
     for (u32 k = 0; table && k < table->targets.n; k++)
         if (table->targets.v[k] == from->id)
             table->targets.v[k] = to->id;

@@ -17,7 +17,9 @@ typedef struct Body {
     const Instr *loc;  /* .loc in force */
     LocsPrinted locs;
     ScopeId scope;     /* open between blocks */
+    VecU32 opening;    /* scratch of enter_scope */
     u8 *place;         /* by table */
+    u32 tables_at_starts; /* with PLACE_SCOPE_START, and not printed yet */
     u32 *next_decl;    /* by open scope: declarations before this one are printed */
 } Body;
 
@@ -162,8 +164,11 @@ static void place_tables(Body *b)
             if (i->kind != INSTR_OP)
                 continue;
             for_each_slot(o, i)
-                if (o->kind == OPND_TABLE && b->place[o->id] == PLACE_NONE)
-                    b->place[o->id] = i->scope == b->fn->tables.v[o->id].scope ? PLACE_BEFORE_USER : PLACE_SCOPE_START;
+                if (o->kind == OPND_TABLE && b->place[o->id] == PLACE_NONE) {
+                    bool user_is_inside = i->scope != b->fn->tables.v[o->id].scope;
+                    b->place[o->id] = user_is_inside ? PLACE_SCOPE_START : PLACE_BEFORE_USER;
+                    b->tables_at_starts += user_is_inside;
+                }
         }
 }
 
@@ -171,7 +176,7 @@ static void emit_tables_before(Body *b, const Instr *user)
 {
     if (!b->fn->tables.n || user->kind != INSTR_OP)
         return;
-    for_each_slot(o, (Instr *)user)
+    for_each_slot(o, user)
         if (o->kind == OPND_TABLE && b->place[o->id] == PLACE_BEFORE_USER)
             emit_table(b, o->id);
 }
@@ -210,9 +215,11 @@ static void emit_scope_contents(Body *b, ScopeId id)
     for (u32 d = 0; d < scope->decls.n; d++)
         if (scope->decls.v[d].early)
             emit_decl(b, &scope->decls.v[d]);
-    for (u32 t = 0; t < b->fn->tables.n; t++)
-        if (b->place[t] == PLACE_SCOPE_START && b->fn->tables.v[t].scope == id)
+    for (u32 t = 0; b->tables_at_starts && t < b->fn->tables.n; t++)
+        if (b->place[t] == PLACE_SCOPE_START && b->fn->tables.v[t].scope == id) {
             emit_table(b, t);
+            b->tables_at_starts--;
+        }
 }
 
 static void close_scope(Body *b)
@@ -223,6 +230,15 @@ static void close_scope(Body *b)
     b->scope = scope->parent;
 }
 
+static void open_scope(Body *b, ScopeId inner)
+{
+    const Scope *scope = &b->fn->scopes.v[inner];
+    emit_decls(b, b->scope, b->fn->changed ? NOWHERE : scope->open.beg);
+    emit_own_text(b, scope->lead_open, scope->open);
+    b->scope = inner;
+    emit_scope_contents(b, inner);
+}
+
 /* Closes and opens braces until `to` is the innermost open scope. */
 static void enter_scope(Body *b, ScopeId to)
 {
@@ -230,16 +246,11 @@ static void enter_scope(Body *b, ScopeId to)
         return;
     while (!scope_encloses(b->fn, b->scope, to))
         close_scope(b);
-    while (b->scope != to) {
-        ScopeId inner = to;
-        while (b->fn->scopes.v[inner].parent != b->scope)
-            inner = b->fn->scopes.v[inner].parent;
-        const Scope *scope = &b->fn->scopes.v[inner];
-        emit_decls(b, b->scope, b->fn->changed ? NOWHERE : scope->open.beg);
-        emit_own_text(b, scope->lead_open, scope->open);
-        b->scope = inner;
-        emit_scope_contents(b, inner);
-    }
+    vec_clear(&b->opening);
+    for (ScopeId inner = to; inner != b->scope; inner = b->fn->scopes.v[inner].parent)
+        vec_push(&b->opening, inner);
+    while (b->opening.n)
+        open_scope(b, vec_pop(&b->opening));
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------- */
@@ -352,13 +363,14 @@ static void emit_body(Printer *p, Function *fn, bool reprint)
     begin_item(&b, fn->scopes.v[0].lead_close, fn->close.beg);
     emit_source(p, fn->close.beg, fn->close.end);
     locs_end(&b.locs);
-    free(b.place);
-    free(b.next_decl);
+    vec_free(&b.opening);
+    mem_free(b.place);
+    mem_free(b.next_decl);
 }
 
 static bool prints_from_ir(const Function *fn, const PrintOptions *options)
 {
-    return fn->is_definition && (fn->changed || options->reprint);
+    return fn->is_definition && !fn->verbatim && (fn->changed || options->reprint);
 }
 
 static void emit_function(Printer *p, Function *fn, const PrintOptions *options)

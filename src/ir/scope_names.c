@@ -71,11 +71,25 @@ static bool next_word(Str text, u32 *at, Word *word)
 
 static u64 declared_key(ScopeId scope, u32 hash) { return (u64)scope << 32 | hash; }
 
+/* Beside the scopes' own entries: how many scopes declare a hash in one of these ways. */
+static u64 count_key(u32 hash, u64 how) { return declared_key((ScopeId)(MODULE_SCOPE - how), hash); }
+
+static void declare_hash(Settle *s, ScopeId scope, u32 hash, u64 how)
+{
+    u64 *bits = fnvmap_at(&s->declared, declared_key(scope, hash));
+    if (*bits & how)
+        return;
+    *bits |= how;
+    ++*fnvmap_at(&s->declared, count_key(hash, how));
+}
+
 static void declare(Settle *s, ScopeId scope, NameHash h, bool is_range)
 {
-    *fnvmap_at(&s->declared, declared_key(scope, h.stem)) |= DECLARED_STEM | (is_range ? DECLARED_RANGE : 0);
-    if (!is_range)
-        *fnvmap_at(&s->declared, declared_key(scope, h.whole)) |= DECLARED_WHOLE;
+    declare_hash(s, scope, h.stem, DECLARED_STEM);
+    if (is_range)
+        declare_hash(s, scope, h.stem, DECLARED_RANGE);
+    else
+        declare_hash(s, scope, h.whole, DECLARED_WHOLE);
 }
 
 static bool is_declared(const Settle *s, ScopeId scope, u32 hash, u64 how)
@@ -84,11 +98,19 @@ static bool is_declared(const Settle *s, ScopeId scope, u32 hash, u64 how)
     return bits && (*bits & how);
 }
 
+/* Whether a scope other than this one declares it. Walks from scope to scope are for names of which this is true. */
+static bool is_declared_elsewhere(const Settle *s, ScopeId scope, u32 hash, u64 how)
+{
+    const u64 *count = fnvmap_find(&s->declared, count_key(hash, how));
+    return count && *count > (is_declared(s, scope, hash, how) ? 1 : 0);
+}
+
 static void undeclare(Settle *s, ScopeId scope, u32 hash, u64 how)
 {
-    u64 *bits = fnvmap_find(&s->declared, declared_key(scope, hash));
-    if (bits)
-        *bits &= ~how;
+    if (!is_declared(s, scope, hash, how))
+        return;
+    *fnvmap_at(&s->declared, declared_key(scope, hash)) &= ~how;
+    --*fnvmap_at(&s->declared, count_key(hash, how));
 }
 
 void declare_name(Settle *s, ScopeId scope, const Name *name) { declare(s, scope, hash_name(name), false); }
@@ -103,12 +125,17 @@ void declare_words(Settle *s, ScopeId scope, Span span)
         declare(s, scope, word.hash, word.is_range);
 }
 
-Span decl_words(const Decl *d) { return d->renamed.p ? (Span){0} : d->text; }
+Span decl_words(const Decl *d)
+{
+    Span none = {0, 0};
+    return d->renamed.p ? none : d->text;
+}
 
 /* Whether a name of this stem means something in this scope or one around it. */
 static bool clashes(const Settle *s, ScopeId scope, NameHash h)
 {
-    for (; scope != 0; scope = s->fn->scopes.v[scope].parent)
+    bool anywhere = is_declared_elsewhere(s, MODULE_SCOPE, h.stem, DECLARED_STEM);
+    for (; anywhere && scope != 0; scope = s->fn->scopes.v[scope].parent)
         if (is_declared(s, scope, h.stem, DECLARED_STEM))
             return true;
     return is_declared(s, 0, h.stem, DECLARED_STEM) || is_declared(s, MODULE_SCOPE, h.stem, DECLARED_STEM);
@@ -153,7 +180,7 @@ static void rename_registers(Settle *s, ScopeId scope, u32 index, Decl *d)
     d->renamed = (Str){text, (u32)strlen(text)};
 }
 
-static const Sym *sym_named(const Function *fn, const Decl *d, const Name *name)
+static Sym *sym_named(const Function *fn, const Decl *d, const Name *name)
 {
     for (u32 k = 0; name && k < d->syms; k++)
         if (fn->module->syms.v[d->sym + k].name == name)
@@ -170,7 +197,7 @@ static void rename_variables(Settle *s, Decl *d)
     const char *made = "";
     u32 copied = 0;
     for (u32 at = 0; next_word(text, &at, &word);) {
-        Sym *sym = (Sym *)sym_named(s->fn, d, intern_find(&m->names, word.text.p, word.text.len));
+        Sym *sym = sym_named(s->fn, d, intern_find(&m->names, word.text.p, word.text.len));
         if (!sym)
             continue;
         u32 beg = (u32)(word.text.p - text.p);
@@ -242,6 +269,9 @@ static void rename_in_scope(Settle *s, ScopeId scope, NameHash h)
 /* Renames whatever stands between a name's use and the scope that declares it. */
 static void rename_between(Settle *s, ScopeId from, ScopeId declared_in, NameHash h)
 {
+    if (!is_declared_elsewhere(s, declared_in, h.whole, DECLARED_WHOLE) &&
+        !is_declared_elsewhere(s, declared_in, h.stem, DECLARED_RANGE))
+        return;
     for (ScopeId scope = from; scope != declared_in; scope = s->fn->scopes.v[scope].parent) {
         if (is_declared(s, scope, h.whole, DECLARED_WHOLE) || is_declared(s, scope, h.stem, DECLARED_RANGE))
             rename_in_scope(s, scope, h);
@@ -283,7 +313,7 @@ static bool holds_renamed(const Function *fn, const Instr *i)
 {
     if (i->guard && fn_reg(fn, i->guard)->renamed)
         return true;
-    for_each_slot(o, (Instr *)i)
+    for_each_slot(o, i)
         if ((o->kind == OPND_REG && fn_reg(fn, o->id)->renamed) || (o->kind == OPND_TABLE && fn->tables.v[o->id].renamed) ||
             (o->kind == OPND_SYM && fn->module->syms.v[o->id].renamed) ||
             (o->kind == OPND_LABEL && has_renamed_label(fn_block(fn, o->id))))

@@ -11,6 +11,7 @@ typedef struct Settle {
     Function *fn;
     Arena arena;
     FnvMap declared;           /* scope and hash: Declared bits */
+    ScopeId *outer;            /* by scope: itself, or one further out that what it declared moved to */
     u32 *first_reg, *next_reg; /* registers of a scope: by scope, by register; 0 ends */
     u32 dissolved, renamed;    /* by this call */
 } Settle;

@@ -11,6 +11,17 @@
  * that renames now and then what need not be. */
 #include "ir/scope_names.h"
 
+/* Ancestors at distances that grow with the depth, so that a few jumps lead to any of them (Myers' random-access lists). */
+void scope_set_parent(Function *fn, ScopeId id, ScopeId parent)
+{
+    const Scope *scopes = fn->scopes.v, *above = &scopes[parent];
+    u32 near = above->depth - scopes[above->jump].depth;
+    u32 far = scopes[above->jump].depth - scopes[scopes[above->jump].jump].depth;
+    fn->scopes.v[id].parent = parent;
+    fn->scopes.v[id].depth = above->depth + 1;
+    fn->scopes.v[id].jump = near == far ? scopes[above->jump].jump : parent;
+}
+
 typedef void Visit(Settle *s, ScopeId from, RefKind kind, u32 id);
 
 /* ---- references ------------------------------------------------------------------------------------------------ */
@@ -26,7 +37,7 @@ static void visit_instr(Settle *s, const Instr *i, Visit *visit)
 {
     if (i->guard)
         visit_reg(s, i->scope, i->guard, visit);
-    for_each_slot(o, (Instr *)i) {
+    for_each_slot(o, i) {
         if (o->kind == OPND_REG)
             visit_reg(s, i->scope, o->id, visit);
         else if (o->kind == OPND_SYM)
@@ -57,11 +68,14 @@ static void visit_references(Settle *s, Visit *visit)
 
 /* ---- dissolving ------------------------------------------------------------------------------------------------ */
 
-/* The scope that what stood in `scope` is in now. */
-static ScopeId living(const Function *fn, ScopeId scope)
+/* The scope that what stood in `scope` is in now. Halves the paths that it walks: many scopes dissolve into one. */
+static ScopeId living(Settle *s, ScopeId scope)
 {
-    while (fn->scopes.v[scope].dissolved)
-        scope = fn->scopes.v[scope].parent;
+    ScopeId *outer = s->outer;
+    while (outer[scope] != scope) {
+        outer[scope] = outer[outer[scope]];
+        scope = outer[scope];
+    }
     return scope;
 }
 
@@ -70,13 +84,22 @@ static void dissolve(Settle *s, ScopeId scope)
     if (scope == 0 || s->fn->scopes.v[scope].dissolved)
         return;
     s->fn->scopes.v[scope].dissolved = true;
+    s->outer[scope] = s->fn->scopes.v[scope].parent;
     s->dissolved++;
+}
+
+static void index_living(Settle *s)
+{
+    const Function *fn = s->fn;
+    s->outer = arena_array(&s->arena, ScopeId, fn->scopes.n);
+    for (ScopeId id = 0; id < fn->scopes.n; id++)
+        s->outer[id] = fn->scopes.v[id].dissolved ? fn->scopes.v[id].parent : id;
 }
 
 static void make_visible(Settle *s, ScopeId declared_in, ScopeId from)
 {
     ScopeId scope;
-    while (!scope_encloses(s->fn, scope = living(s->fn, declared_in), from))
+    while (!scope_encloses(s->fn, scope = living(s, declared_in), from))
         dissolve(s, scope);
 }
 
@@ -94,7 +117,7 @@ static void dissolve_unseen(Settle *s, ScopeId from, RefKind kind, u32 id)
     if (!labels || fn_block(fn, id)->dead)
         return;
     for (const Label *l = labels; l; l = l->next)
-        if (scope_encloses(fn, living(fn, l->scope), from))
+        if (scope_encloses(fn, living(s, l->scope), from))
             return;
     make_visible(s, labels->scope, from);
 }
@@ -123,7 +146,7 @@ static void count_opening(Settle *s, u8 *opened, ScopeId scope)
 /* Counts what opens on the way from `from` to `to`. */
 static void count_openings(Settle *s, u8 *opened, ScopeId from, ScopeId to)
 {
-    for (; !scope_encloses(s->fn, to, from); to = s->fn->scopes.v[to].parent)
+    for (to = living(s, to); !scope_encloses(s->fn, to, from); to = living(s, s->fn->scopes.v[to].parent))
         count_opening(s, opened, to);
 }
 
@@ -193,7 +216,7 @@ static void move_decl(Settle *s, ScopeId from, u32 index, ScopeId to)
 static void move_labels(Settle *s, Block *b)
 {
     for (Label *l = b->labels; l; l = l->next) {
-        ScopeId to = living(s->fn, l->scope);
+        ScopeId to = living(s, l->scope);
         if (to == l->scope)
             continue;
         if (!l->renamed && name_clashes(s, to, l->name))
@@ -207,7 +230,7 @@ static void move_tables(Settle *s)
 {
     for (u32 k = 0; k < s->fn->tables.n; k++) {
         Table *t = &s->fn->tables.v[k];
-        ScopeId to = living(s->fn, t->scope);
+        ScopeId to = living(s, t->scope);
         if (to == t->scope)
             continue;
         if (!t->renamed && name_clashes(s, to, t->name))
@@ -227,27 +250,36 @@ static void unlink_brace(Block *b, Instr *i)
 
 static void move_instrs(Settle *s, Block *b)
 {
-    b->scope = living(s->fn, b->scope);
+    b->scope = living(s, b->scope);
     if (b->jump)
-        b->jump->scope = living(s->fn, b->jump->scope);
+        b->jump->scope = living(s, b->jump->scope);
     for (Instr *i = b->first, *next; i; i = next) {
         next = i->next;
         bool brace = i->kind == INSTR_SCOPE_BEGIN || i->kind == INSTR_SCOPE_END;
         if (brace && s->fn->scopes.v[i->scope].dissolved)
             unlink_brace(b, i);
         else
-            i->scope = living(s->fn, i->scope);
+            i->scope = living(s, i->scope);
     }
 }
 
-/* Outer scopes come first (their ids are smaller), so that what moves twice moves once. */
+/* Outer scopes come first: their ids are smaller, but for those of in-block scopes that came to another block. */
+static void skip_dissolved(Settle *s)
+{
+    Function *fn = s->fn;
+    for (int in_block = 0; in_block < 2; in_block++)
+        for (ScopeId id = 1; id < fn->scopes.n; id++)
+            if (fn->scopes.v[id].in_block == in_block)
+                scope_set_parent(fn, id, living(s, fn->scopes.v[id].parent));
+}
+
+/* Outer scopes come first, so that what moves twice moves once. */
 static void empty_dissolved(Settle *s)
 {
     Function *fn = s->fn;
+    skip_dissolved(s);
     for (ScopeId id = 1; id < fn->scopes.n; id++) {
-        ScopeId to = living(fn, id);
-        fn->scopes.v[id].parent = living(fn, fn->scopes.v[id].parent);
-        fn->scopes.v[id].depth = fn->scopes.v[fn->scopes.v[id].parent].depth + 1;
+        ScopeId to = living(s, id);
         if (to == id)
             continue;
         for (u32 d = 0; d < fn->scopes.v[id].decls.n; d++)
@@ -300,6 +332,7 @@ void scopes_settle(Function *fn)
     if (!may_be_unsettled(fn))
         return;
     Settle s = {.fn = fn};
+    index_living(&s);
     dissolve_broken(&s);
     index_names(&s);
     if (s.dissolved)

@@ -8,10 +8,15 @@
  * Afterwards each scope is open once, and each name means at its use what the IR says. A second call does nothing. */
 void scopes_settle(Function *fn);
 
+/* Every parent is set here, that of an outer scope before those of the scopes inside. */
+void scope_set_parent(Function *fn, ScopeId id, ScopeId parent);
+
+/* In logarithmic time of the depth. */
 static inline bool scope_encloses(const Function *fn, ScopeId outer, ScopeId inner)
 {
-    while (inner != outer && inner != 0)
-        inner = fn->scopes.v[inner].parent;
+    const Scope *scopes = fn->scopes.v;
+    while (scopes[inner].depth > scopes[outer].depth)
+        inner = scopes[scopes[inner].jump].depth >= scopes[outer].depth ? scopes[inner].jump : scopes[inner].parent;
     return inner == outer;
 }
 

@@ -117,7 +117,7 @@ static bool verify_operands(Verify *v, const Instr *i)
             return fail(v, "an operand has more slots than the instruction");
     if (o != end)
         return fail(v, "operands do not fill the instruction's slots");
-    for_each_slot(slot, (Instr *)i)
+    for_each_slot(slot, i)
         if (!verify_slot(v, i, slot))
             return false;
     if (!i->guard)
@@ -151,7 +151,7 @@ static void verify_instrs(Verify *v, const Block *b)
     v->index = 0;
     for_each_instr(i, b) {
         v->index++;
-        check(v, i->prev == before, "the list of instructions is not linked both ways");
+        check(v, i->prev == before, "the list of instructions is not linked in both directions");
         check(v, i->block == b, "an instruction names another block");
         open = scope_after(v, i, open);
         check(v, i->kind != INSTR_OP || i->op, "an instruction without an opcode");
@@ -179,7 +179,7 @@ static void verify_exit(Verify *v, const Block *b)
     check(v, !b->fall || v->laid_out[b->fall->id], "control goes on to a block that is not in the layout");
     check(v, !b->fall || !b->falls_off, "control goes on and off the end");
     check(v, b->fall || b->falls_off || always_leaves, "control does not go on, and nothing ends the block");
-    check(v, !always_leaves || (!b->fall && !b->falls_off), "control goes on behind an unconditional terminator");
+    check(v, !always_leaves || (!b->fall && !b->falls_off), "control goes on after an unconditional terminator");
     check(v, !b->falls_off || !b->next, "control runs off the end, but another block follows");
     check(v, !b->jump || b->fall, "a jump to nowhere");
     check(v, !b->fall || b->fall == b->next || b->jump, "a block without a jump does not stand before where it goes on");
@@ -212,11 +212,11 @@ static void verify_layout(Verify *v)
             fail(v, "a block that the function does not list");
             return;
         }
-        check(v, b->prev == before, "the layout is not linked both ways");
+        check(v, b->prev == before, "the layout is not linked in both directions");
         check(v, !b->dead, "a removed block in the layout");
         check(v, !v->laid_out[b->id], "a block is twice in the layout");
         check(v, b->scope < fn->scopes.n && !fn->scopes.v[b->scope].dissolved && !fn->scopes.v[b->scope].in_block,
-            "a block in a scope that cannot hold it");
+            "a block in a scope that cannot contain it");
         v->laid_out[b->id] = 1;
     }
     v->block = NULL;

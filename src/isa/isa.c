@@ -45,7 +45,7 @@ static const OpRow *find_op(const Isa *isa, const char *text, u32 len)
     return NULL;
 }
 
-static const ModRow *find_mod(const Isa *isa, const char *text, u32 len)
+const ModRow *isa_find_modifier(const Isa *isa, const char *text, u32 len)
 {
     for (u32 i = fnv1a(text, len) % INDEX_SLOTS; isa->mods.slot[i]; i = (i + 1) % INDEX_SLOTS) {
         const ModRow *row = &isa_mods[isa->mods.slot[i] - 1];
@@ -200,7 +200,7 @@ static OpInfo decode(const Isa *isa, const Name *text)
     for (const char *part = text->text + row->len; part < end;) {
         const char *dot = memchr(part + 1, '.', (size_t)(end - part - 1));
         const char *next = dot ? dot : end;
-        const ModRow *mod = find_mod(isa, part, (u32)(next - part));
+        const ModRow *mod = isa_find_modifier(isa, part, (u32)(next - part));
         if (!mod || !(mod->classes & row->takes))
             return worst_case(row, text);
         apply_modifier(&op, row, mod);

@@ -6,9 +6,11 @@
  * missing, or the opcode does not take modifiers of that class, `known` is false and every property has its most
  * conservative value; an opcode with a row keeps what says where control goes (terminator, branch, call).
  *
- * Reference: PTX ISA 9.0. */
+ * Reference: PTX ISA 9.5. */
 #ifndef PTXOPT_ISA_ISA_H
 #define PTXOPT_ISA_ISA_H
+
+#define ISA_NEWEST "9.5" /* the newest PTX ISA whose words are in the tables */
 
 #include "base/intern.h"
 
@@ -109,6 +111,23 @@ Isa *isa_new(Arena *arena, Intern *names);
 /* Never NULL. Decoded on the first call for a name (kept in the name's cache), one load after that. */
 const OpInfo *isa_decode(Isa *isa, const char *text, u32 len);
 
+/* What follows an opcode's name, in the order in which PTX writes it; zeroed parts are left out. */
+typedef struct OpParts {
+    Cmp cmp;
+    BoolOp bool_op;
+    bool uniform; /* .uni */
+    Type type[2];
+} OpParts;
+
+/* The opcode of these parts. Never NULL, as isa_decode. */
+const OpInfo *isa_op(Isa *isa, Opcode opcode, OpParts parts);
+/* op with another comparison; NULL: op has none, or cannot have this one. */
+const OpInfo *isa_with_cmp(Isa *isa, const OpInfo *op, Cmp cmp);
+/* A comparison that takes a third predicate too, combined with it; NULL: op is none, or has one. */
+const OpInfo *isa_with_bool_op(Isa *isa, const OpInfo *op, BoolOp bool_op);
+/* op without the modifiers that say one of these OpFlags (OPF_UNIFORM_HINT: .uni); op itself if there are none. */
+const OpInfo *isa_without(Isa *isa, const OpInfo *op, u32 flags);
+
 /* Role of top-level operand `index` of `count`; `is_address` tells whether it is written `[...]`. Call operands are
  * not described by shapes: see ir/ir.h. Extra operands are uses. */
 static inline Role op_role(const OpInfo *op, u32 index, u32 count, bool is_address)
@@ -144,6 +163,7 @@ Cmp cmp_inverse(Cmp cmp, TypeClass type);
 /* The comparison that holds for (b, a) exactly when `cmp` holds for (a, b). */
 Cmp cmp_swapped(Cmp cmp);
 const char *cmp_name(Cmp cmp); /* "eq" */
+const char *bool_op_name(BoolOp bool_op); /* "and" */
 
 /* Special registers: sregs.def. */
 typedef struct SregInfo {
@@ -154,6 +174,9 @@ typedef struct SregInfo {
     bool is_volatile;   /* reads may differ from one another: clocks, timers, %warpid, %smid, perf counters */
     u64 min, max;       /* bounds that always hold (of .x .y .z; .w is not used) */
 } SregInfo;
+
+/* Whether it counts time, or events in the machine. */
+bool sreg_measures(const SregInfo *sreg);
 
 u32 sreg_count(void);
 const SregInfo *sreg_info(u32 sreg);                /* sreg in 0 .. sreg_count()-1 */

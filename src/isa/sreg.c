@@ -14,6 +14,15 @@ u32 sreg_count(void) { return COUNT_OF(sregs); }
 
 const SregInfo *sreg_info(u32 sreg) { return &sregs[sreg]; }
 
+bool sreg_measures(const SregInfo *sreg)
+{
+    static const char *const stem[] = {"%clock", "%globaltimer", "%pm"};
+    for (u32 k = 0; k < COUNT_OF(stem); k++)
+        if (sreg->is_volatile && strncmp(sreg->name, stem[k], strlen(stem[k])) == 0)
+            return true;
+    return false;
+}
+
 /* Bytewise order of a name and a piece of text. */
 static int compare(const char *name, const char *text, u32 len)
 {

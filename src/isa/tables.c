@@ -114,3 +114,9 @@ Cmp cmp_inverse(Cmp cmp, TypeClass type)
 Cmp cmp_swapped(Cmp cmp) { return (Cmp)comparisons[cmp].swapped; }
 
 const char *cmp_name(Cmp cmp) { return comparisons[cmp].name; }
+
+const char *bool_op_name(BoolOp bool_op)
+{
+    static const char *const name[] = {[BOOL_NONE] = "", [BOOL_AND] = "and", [BOOL_OR] = "or", [BOOL_XOR] = "xor"};
+    return name[bool_op];
+}

@@ -34,7 +34,7 @@ enum ModClass {
 
     M_FLAGS = M_SYNC | M_CARRY | M_UNI,
     M_ACCESS = M_SPACE | M_SEM | M_SCOPE | M_CACHE | M_VECTOR,
-    M_BULK = M_SPACE | M_CACHE | M_ASYNC,
+    M_BULK = M_SPACE | M_CACHE | M_ASYNC | M_SEM | M_SCOPE,
     M_MATRIX = M_SYNC | M_SHAPE | M_FLOAT | M_REDUCE | M_MMA,
 };
 
@@ -66,6 +66,9 @@ typedef struct ModRow {
     u32 value;
     u32 len;
 } ModRow;
+
+/* The row of a modifier, with its dot; NULL: there is none. */
+const ModRow *isa_find_modifier(const Isa *isa, const char *text, u32 len);
 
 extern const OpRow isa_ops[OPC_COUNT]; /* by Opcode; [OPC_UNKNOWN]: the most conservative row */
 extern const ModRow isa_mods[];        /* the types, from TYPE_NONE + 1 on, come first */

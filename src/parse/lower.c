@@ -1,4 +1,5 @@
 /* Statements to blocks and instructions. Control flow is read off here: which statement begins a block, where it falls. */
+#include "ir/scopes.h"
 #include "parse/lower.h"
 
 #include <stdarg.h>
@@ -7,16 +8,33 @@
 
 #define MESSAGE_BYTES 512
 
-void lower_error(Lower *p, Span at, const char *format, ...)
+static void report(Lower *p, Span at, const char *format, va_list args)
 {
     char message[MESSAGE_BYTES];
+    vsnprintf(message, sizeof message, format, args);
+    p->bad = true;
+    if (!p->mute && !p->dropped)
+        diag_at(p->diag, DIAG_ERROR, at, "%s", message);
+}
+
+void lower_error(Lower *p, Span at, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    vsnprintf(message, sizeof message, format, args);
+    p->dropped = p->lenient;
+    if (p->dropped && p->fn)
+        p->fn->verbatim = true; /* what is wrong is not in the IR */
+    report(p, at, format, args);
     va_end(args);
-    p->bad = true;
-    if (!p->mute)
-        diag_at(p->diag, DIAG_ERROR, at, "%s", message);
+}
+
+void lower_syntax_error(Lower *p, Span at, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    p->dropped = false;
+    report(p, at, format, args);
+    va_end(args);
 }
 
 void lower_note(Lower *p, Span at, const char *format, ...)
@@ -26,13 +44,13 @@ void lower_note(Lower *p, Span at, const char *format, ...)
     va_start(args, format);
     vsnprintf(message, sizeof message, format, args);
     va_end(args);
-    if (!p->mute)
+    if (!p->mute && !p->dropped)
         diag_at(p->diag, DIAG_NOTE, at, "%s", message);
 }
 
 void lower_bad_token(Lower *p, Span at, const char *message)
 {
-    lower_error(p, at, "%s", message);
+    lower_syntax_error(p, at, "%s", message);
     p->mute = true;
 }
 
@@ -40,11 +58,11 @@ void lower_bad_byte(Lower *p, Span at)
 {
     u8 byte = (u8)p->module->text.p[at.beg];
     if (byte >= 0x80)
-        lower_error(p, at, "byte 0x%02X: PTX is ASCII only, in comments too", byte);
+        lower_syntax_error(p, at, "byte 0x%02X: PTX is ASCII only, in comments too", byte);
     else if (byte < 0x20 || byte == 0x7f)
-        lower_error(p, at, "control character 0x%02X is not allowed in PTX", byte);
+        lower_syntax_error(p, at, "control character 0x%02X is not allowed in PTX", byte);
     else
-        lower_error(p, at, "'%c' has no meaning here", byte);
+        lower_syntax_error(p, at, "'%c' has no meaning here", byte);
     p->mute = true;
 }
 
@@ -134,22 +152,25 @@ void lower_scope_begin(Lower *p, Span brace)
     Function *fn = p->fn;
     u32 lead = lower_lead(p, brace.beg);
     ScopeId id = fn->scopes.n, parent = scope_now(p);
-    Scope scope = {.parent = parent, .depth = fn->scopes.v[parent].depth + 1, .in_block = true, .open = brace, .lead_open = lead};
+    Scope scope = {.in_block = true, .open = brace, .lead_open = lead};
     vec_push(&fn->scopes, scope);
+    scope_set_parent(fn, id, parent);
     lower_open_block(p);
     Instr *begin = new_item(p, INSTR_SCOPE_BEGIN, brace);
     begin->scope = id;
     lower_append(p, begin);
     names_open_scope(p, id);
     vec_last(&p->scopes).begin = begin;
+    vec_last(&p->scopes).loc = p->loc;
     p->last_end = brace.end;
 }
 
-/* The items from `first` on move to a block of their own, which the rest of b falls into. */
-static Block *split_off(Lower *p, Block *b, Instr *first, ScopeId scope)
+/* The items of the scope move to a block of their own, which the rest of b falls into. */
+static Block *split_off(Lower *p, Block *b, const OpenScope *scope)
 {
+    Instr *first = scope->begin;
     Function *fn = p->fn;
-    Block *rest = block_new(fn, scope);
+    Block *rest = block_new(fn, scope->id);
     rest->prev = b;
     rest->next = b->next;
     if (b->next)
@@ -157,10 +178,8 @@ static Block *split_off(Lower *p, Block *b, Instr *first, ScopeId scope)
     else
         fn->layout_last = rest;
     b->next = rest;
-    rest->loc = b->loc;
+    rest->loc = scope->loc;
     rest->fall = b->fall; /* the scope inside that was split off before */
-    for (Instr *i = b->first; i != first; i = i->next)
-        rest->loc = i->kind == INSTR_LOC ? i : rest->loc;
     b->last = first->prev;
     if (b->last)
         b->last->next = NULL;
@@ -189,7 +208,7 @@ void lower_scopes_span_blocks(Lower *p)
     Block *b = p->block;
     for (u32 s = p->scopes.n; s-- && p->scopes.v[s].begin;) {
         OpenScope *scope = &p->scopes.v[s];
-        Block *rest = split_off(p, b, scope->begin, scope->id);
+        Block *rest = split_off(p, b, scope);
         if (p->block == b)
             p->block = rest;
         p->fn->scopes.v[scope->id].in_block = false;
@@ -292,7 +311,7 @@ void lower_table_range(Lower *p, Span stem, Val count, Span at)
 {
     Table *table = &p->fn->tables.v[p->table];
     if (table->kind != TABLE_BRANCH || count.kind != VAL_INT || count.i < 0 || count.i > 65536) {
-        lower_error(p, at, "a range holds 0 to 65536 labels");
+        lower_error(p, at, "a range has 0 to 65536 labels");
         return;
     }
     for (u32 i = 0; i < count.i; i++) {
@@ -368,9 +387,20 @@ void lower_version(Lower *p, Span number)
         lower_error(p, number, "a version is written like 9.0");
         return;
     }
+    if (p->module->version_major)
+        lower_error(p, number, "'.version' stands once, at the start of the file");
     p->module->version_major = major;
     p->module->version_minor = minor;
     p->last_end = number.end;
+}
+
+static bool is_target_option(Str text)
+{
+    static const char *const known[] = {"debug", "texmode_unified", "texmode_independent", "map_f64_to_f32"};
+    for (u32 i = 0; i < COUNT_OF(known); i++)
+        if (text.len == strlen(known[i]) && !memcmp(text.p, known[i], text.len))
+            return true;
+    return false;
 }
 
 void lower_target(Lower *p, Span word)
@@ -378,9 +408,19 @@ void lower_target(Lower *p, Span word)
     Str text = span_str(p->module, word);
     if (text.len > 3 && !memcmp(text.p, "sm_", 3))
         p->module->target_sm = number_at(text.p, 3, digits_end(text.p, 3, text.len));
+    else if (!is_target_option(text))
+        lower_unknown_in_module(p, "target", word);
     if (text.len == 5 && !memcmp(text.p, "debug", 5))
         p->module->debug = true;
     p->last_end = word.end;
+}
+
+void lower_target_joined(Lower *p, Span word)
+{
+    const char *text = p->module->text.p;
+    const char *dot = memchr(text + word.beg, '.', word.end - word.beg);
+    p->cursor = (u32)(dot - text);
+    lower_target(p, (Span){word.beg, p->cursor});
 }
 
 void lower_address_size(Lower *p, Val v, Span at)
@@ -391,9 +431,18 @@ void lower_address_size(Lower *p, Val v, Span at)
     p->last_end = at.end;
 }
 
-Module *parse_module(Arena *arena, const char *file, Str text, Diag *diag)
+/* NULs behind the text are part of no statement: who loads a module from memory writes one. */
+static u32 length_without_nuls(Str text)
 {
-    Lower p = {.module = module_new(arena, file, text), .diag = diag, .function_start = NO_LINKAGE};
+    while (text.len > 0 && text.p[text.len - 1] == '\0')
+        text.len--;
+    return text.len;
+}
+
+static Module *parse(Arena *arena, const char *file, Str text, Diag *diag, bool strict)
+{
+    Lower p = {.module = module_new(arena, file, text), .diag = diag, .function_start = NO_LINKAGE, .strict = strict};
+    p.module->text.len = length_without_nuls(text);
     lower_instr_reset(&p);
     diag_hold(diag);
     if (lower_parse(&p) && !diag->errors)
@@ -403,6 +452,8 @@ Module *parse_module(Arena *arena, const char *file, Str text, Diag *diag)
     diag_release(diag);
     if (!diag->errors)
         names_pin_mentioned(&p);
+    lower_distrust(p.module);
+    p.module->text.len = text.len;
     vec_free(&p.operands);
     vec_free(&p.open_aggregates);
     vec_free(&p.scopes);
@@ -410,7 +461,12 @@ Module *parse_module(Arena *arena, const char *file, Str text, Diag *diag)
     vec_free(&p.refs);
     vec_free(&p.labels);
     vec_free(&p.range_ids);
+    vec_free(&p.unknown_names);
     arena_free(&p.uses);
     arena_free(&p.names);
     return p.module;
 }
+
+Module *parse_module(Arena *arena, const char *file, Str text, Diag *diag) { return parse(arena, file, text, diag, false); }
+
+Module *parse_module_strict(Arena *arena, const char *file, Str text, Diag *diag) { return parse(arena, file, text, diag, true); }

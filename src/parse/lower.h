@@ -39,7 +39,11 @@ typedef struct Val {
 enum { MISSING_IN_MODULE = 1, MISSING_IN_FUNCTION = 2 };
 
 /* What is skipped after a syntax error: parse/recover.c. */
-typedef enum Skip { SKIP_NOTHING, SKIP_UP_TO_HERE, SKIP_STATEMENT, SKIP_HEADER, SKIP_ITEM } Skip;
+typedef enum Skip { SKIP_NOTHING, SKIP_UP_TO_HERE, SKIP_STATEMENT, SKIP_HEADER, SKIP_ITEM,
+    SKIP_UNKNOWN_INSTRUCTION, SKIP_UNKNOWN_STATEMENT, SKIP_UNKNOWN_HEADER, SKIP_UNKNOWN_ITEM /* parse/unknown.c */ } Skip;
+
+/* Behind an unknown directive names may be declared that nobody saw: only syntax errors are errors from there on. */
+typedef enum Lenient { LENIENT_NOT, LENIENT_FUNCTION, LENIENT_MODULE } Lenient;
 
 /* Stems of up to eight bytes (`%rd`), by their bytes: nearly all names that are looked up are of few stems. */
 enum { STEM_BITS = 6 };
@@ -66,8 +70,13 @@ typedef struct Lower {
     u32 run_length;
     bool recovering;         /* from a syntax error: parse/recover.c makes the next token */
     Skip skip;
+    u32 skipped_to;          /* end of unknown text that was skipped last; 0: none */
     u32 skip_braces;         /* `{` of operands that were open at the error */
     u32 close_scopes;        /* `}` to make up before the next token, since a new function begins */
+    bool strict;             /* what is not known is an error */
+    Lenient lenient;
+    bool dropped;            /* the last error was none, because of that */
+    VEC(Span) unknown_names; /* of this function: `%names` that may be special registers, if nothing declares them later */
     u32 last_end;            /* end of the last complete statement: blanks behind it lead the next */
 
     /* the function being built, NULL outside */
@@ -99,6 +108,7 @@ typedef struct Lower {
     u32 first_sym;
 
     u32 table;               /* index of the table being built */
+    u32 functions;           /* begun so far */
     u32 function_start;      /* where the item's linkage directive stands, NO_LINKAGE without one */
 
     VEC(OpenScope) scopes;   /* innermost last */
@@ -114,6 +124,8 @@ typedef struct Lower {
 
 /* ---- errors ---- */
 void lower_error(Lower *p, Span at, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* One that stays an error behind an unknown directive. */
+void lower_syntax_error(Lower *p, Span at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void lower_note(Lower *p, Span at, const char *format, ...) __attribute__((format(printf, 3, 4))); /* to the error before */
 void lower_bad_token(Lower *p, Span at, const char *message); /* of the lexer: mutes the rest of the statement */
 void lower_bad_byte(Lower *p, Span at);
@@ -130,7 +142,7 @@ static inline bool lower_is_warp_size(const char *text, u32 len)
 }
 
 Val lower_name(const Lower *p, Span at, bool dotted);
-Val lower_parentheses(Val v);
+Val lower_parentheses(Lower *p, Val v, Span at);
 Val lower_unary(Lower *p, int op, Val a, Span at);
 Val lower_binary(Lower *p, int op, Val a, Val b, Span at);
 Val lower_choose(Lower *p, Val condition, Val a, Val b, Span at);
@@ -144,6 +156,7 @@ bool starts_line(const Lower *p, u32 at); /* only blanks before it on its line *
 /* ---- module ---- */
 void lower_version(Lower *p, Span number);
 void lower_target(Lower *p, Span word);
+void lower_target_joined(Lower *p, Span word); /* `sm_75.address_size`: two tokens without a blank */
 void lower_address_size(Lower *p, Val v, Span at);
 void lower_mention(Lower *p, Val v); /* a name in debug data or an initialiser: if it is a label, it stays */
 void lower_statement_end(Lower *p, Span at);
@@ -152,11 +165,15 @@ u32 lower_lead(const Lower *p, u32 beg);
 
 /* ---- declarations (lower_decl.c) ---- */
 void lower_decl_begin(Lower *p, u32 space);
+void lower_decl_vector(Lower *p, u32 vector, Span at);
+void lower_decl_before_type(Lower *p, Span at);
+void lower_decl_type(Lower *p, u32 type, Span at);
 void lower_decl_register(Lower *p, Span name);
 void lower_decl_register_range(Lower *p, Span stem, Val count, Span at);
 void lower_decl_variable(Lower *p, Span name);
 void lower_decl_variable_range(Lower *p, Span stem, Val count, Span at);
 void lower_dimension(Lower *p, const Val *count, Span at); /* NULL: [] */
+void lower_attribute(Lower *p, Span at);
 void lower_decl_end(Lower *p, Span at);
 void lower_alias(Lower *p, Span alias, Span aliasee);
 
@@ -202,6 +219,14 @@ Block *lower_open_block(Lower *p);            /* the block that the next item go
 void lower_append(Lower *p, Instr *i);        /* to that block */
 void lower_scopes_span_blocks(Lower *p);      /* before a label or branch */
 
+/* ---- what is not known (unknown.c) ---- */
+void lower_unknown_in_module(Lower *p, const char *what, Span at);   /* no phase may touch any function */
+void lower_unknown_in_function(Lower *p, const char *what, Span at); /* ... the open one, which prints as its own text */
+bool lower_unknown_register(Lower *p, Span name); /* whether `%name` may be a special register; reported later if it is none */
+void lower_check_unknown_registers(Lower *p);     /* at the end of a function */
+const OpInfo *lower_unknown_op(Lower *p);          /* that may do anything */
+void lower_distrust(Module *m);                   /* at the end of the module */
+
 /* ---- names (names.c) ---- */
 typedef enum BindingKind { BIND_REG, BIND_RANGE, BIND_SYM, BIND_TABLE, BIND_LABEL } BindingKind;
 
@@ -214,6 +239,8 @@ typedef struct RegRange {
     u32 decl;
     u32 first;      /* its members in Lower.range_ids; or, where there are too many for that: */
     FnvMap *sparse; /* RegId by number */
+    Binding *wider, *jump; /* bindings of its stem further out: the next one with more members; one beyond it, or that one */
+    u32 level;             /* bindings that `wider` leads to, one after the other */
 } RegRange;
 
 struct Binding {
@@ -231,6 +258,7 @@ struct OpenScope {
     u32 undo_mark;    /* bindings made since belong to it */
     u32 sequence;     /* references made since are inside it */
     Instr *begin;     /* its SCOPE_BEGIN while it holds neither label nor branch */
+    Instr *loc;       /* in force where it begins */
     bool any_instr;
 };
 
@@ -252,6 +280,7 @@ Binding *names_bind_range(Lower *p, Span stem, RegRange *range);
 Binding *names_bind_numbered(Lower *p, Span stem, u32 number, Span at, BindingKind kind, u32 id); /* stem0, stem1... */
 /* Innermost meaning of the text, NULL if it has none. A register of a range is made on first use: *reg is set. */
 Binding *names_find(Lower *p, Span name, RegId *reg);
+bool names_declared_in_function(Lower *p, Span name); /* somewhere in the open one, in whatever scope; or its stem, as a range */
 void names_open_scope(Lower *p, ScopeId id);
 void names_close_scope(Lower *p); /* resolves the references to its labels */
 void names_refer(Lower *p, Span name, LabelRef ref);

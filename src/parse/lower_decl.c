@@ -2,6 +2,7 @@
 #include "parse/lower.h"
 
 #include <limits.h>
+#include <string.h>
 
 #define RANGE_LIMIT 100000000u /* members of one `%r<N>`; ptxas takes as many */
 #define NAMED_LIMIT 100000u    /* of a range of variables, which are made at once */
@@ -14,6 +15,28 @@ void lower_decl_begin(Lower *p, u32 space)
     p->align = 0;
     p->first_sym = p->module->syms.n;
     p->declaring = true;
+}
+
+/* A type ends what is said of all names of a declaration, but for parameters: `.u64 .ptr .global .align 1`. */
+void lower_decl_before_type(Lower *p, Span at)
+{
+    if (p->type != TYPE_NONE)
+        lower_error(p, at, "this stands before the type");
+}
+
+void lower_decl_vector(Lower *p, u32 vector, Span at)
+{
+    lower_decl_before_type(p, at);
+    if (p->vector > 1)
+        lower_error(p, at, "a declaration has one vector size");
+    p->vector = vector;
+}
+
+void lower_decl_type(Lower *p, u32 type, Span at)
+{
+    if (p->type != TYPE_NONE)
+        lower_error(p, at, "a declaration has one type");
+    p->type = type;
 }
 
 /* Index that the declaration will have in its scope once it is complete. */
@@ -48,7 +71,7 @@ void lower_decl_register(Lower *p, Span name)
 static u32 range_count(Lower *p, Val count, Span at, u32 limit)
 {
     if (count.kind != VAL_INT || count.i < 0 || count.i > (i64)limit) {
-        lower_error(p, at, "a range holds 0 to %u names", limit);
+        lower_error(p, at, "a range has 0 to %u names", limit);
         return 0;
     }
     return (u32)count.i;
@@ -128,6 +151,19 @@ void lower_dimension(Lower *p, const Val *count, Span at)
         lower_error(p, at, "this array is too large");
 }
 
+void lower_attribute(Lower *p, Span at)
+{
+    static const char *const known[] = {".managed", ".unified"};
+    Str text = span_str(p->module, at);
+    for (u32 i = 0; i < COUNT_OF(known); i++)
+        if (text.len == strlen(known[i]) && !memcmp(text.p, known[i], text.len))
+            return;
+    if (p->fn)
+        lower_unknown_in_function(p, "attribute", at);
+    else
+        lower_unknown_in_module(p, "attribute", at);
+}
+
 void lower_decl_end(Lower *p, Span at)
 {
     for (u32 i = p->first_sym; i < p->module->syms.n; i++)
@@ -158,6 +194,8 @@ void lower_mention(Lower *p, Val v)
 {
     if (v.kind != VAL_NAME)
         return;
+    if (v.flags & VAL_PARENTHESIZED)
+        lower_error(p, v.name, "a name does not stand in parentheses");
     names_mention(p, v.name);
     if (!p->fn)
         return;

@@ -36,8 +36,10 @@ bool lower_read_integer(const Lower *p, Span at, Val *v)
     }
     u64 value = 0;
     for (; i < len; i++)
-        if (__builtin_mul_overflow(value, base, &value) || __builtin_add_overflow(value, digit_value(text[i]), &value))
+        if (value > INT64_MAX)
             return false;
+        else
+            value = value * base + digit_value(text[i]);
     v->kind = VAL_INT;
     v->flags = is_unsigned || value > INT64_MAX ? OPNDF_UNSIGNED : 0;
     v->i = (i64)value;
@@ -48,7 +50,7 @@ void lower_integer(Lower *p, Span at, Val *v)
 {
     if (lower_read_integer(p, at, v))
         return;
-    lower_error(p, at, "this integer does not fit into 64 bits");
+    lower_syntax_error(p, at, "this integer does not fit into 64 bits");
     v->kind = VAL_BAD;
 }
 
@@ -64,7 +66,7 @@ void lower_float(Lower *p, Span at, Val *v)
             bits = bits << 4 | digit_value(text[i]);
         *v = (Val){.kind = VAL_FLOAT, .flags = kind == 'f' ? OPNDF_SINGLE : 0, .i = (i64)bits};
     } else if (len >= sizeof buffer) {
-        lower_error(p, at, "this number has too many digits");
+        lower_syntax_error(p, at, "this number has too many digits");
         v->kind = VAL_BAD;
     } else {
         memcpy(buffer, text, len);
@@ -80,8 +82,19 @@ Val lower_name(const Lower *p, Span at, bool dotted)
     return (Val){.kind = VAL_NAME, .dotted = dotted, .name = at};
 }
 
-Val lower_parentheses(Val v)
+/* Parentheses hold constants; around a name they are the list of a call, and nothing else. */
+static bool bad_parentheses(Lower *p, Val v, Span at)
 {
+    bool wrong = v.flags & VAL_PARENTHESIZED && (v.kind == VAL_NAME || v.kind == VAL_PAIR);
+    if (wrong)
+        lower_error(p, at, "a name does not stand in parentheses");
+    return wrong;
+}
+
+Val lower_parentheses(Lower *p, Val v, Span at)
+{
+    if (bad_parentheses(p, v, at))
+        return bad;
     v.flags |= VAL_PARENTHESIZED;
     return v;
 }
@@ -110,6 +123,8 @@ static Val negate_float(Val v)
 
 Val lower_unary(Lower *p, int op, Val a, Span at)
 {
+    if (bad_parentheses(p, a, at))
+        return bad;
     a.flags &= (u8)~VAL_PARENTHESIZED;
     if (a.kind == VAL_BAD || (op == '+' && a.kind <= VAL_FLOAT))
         return a;
@@ -186,6 +201,8 @@ static Val binary_integer(Lower *p, int op, u64 a, u64 b, bool u, Span at)
 
 Val lower_binary(Lower *p, int op, Val a, Val b, Span at)
 {
+    if (bad_parentheses(p, a, at) || bad_parentheses(p, b, at))
+        return bad;
     a.flags &= (u8)~VAL_PARENTHESIZED;
     b.flags &= (u8)~VAL_PARENTHESIZED;
     if (a.kind == VAL_BAD || b.kind == VAL_BAD)
@@ -244,6 +261,8 @@ Val lower_apply(Lower *p, Val function, Val argument, Span at)
         lower_error(p, at, "this form belongs to initialisers of variables");
         return bad;
     }
+    if (bad_parentheses(p, argument, at))
+        return bad;
     return argument;
 }
 

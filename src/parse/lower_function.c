@@ -20,6 +20,7 @@ void lower_function_begin(Lower *p, bool is_entry, Span at)
     p->fn = fn;
     p->block = p->falling = p->jumpable = NULL;
     p->loc = NULL;
+    p->functions++;
     p->names_missing &= (u8)~MISSING_IN_FUNCTION;
     names_open_scope(p, 0);
 }
@@ -118,8 +119,14 @@ static void function_end(Lower *p, Span at)
 {
     Function *fn = p->fn;
     lower_instr_reset(p);
+    lower_check_unknown_registers(p);
+    lower_instr_reset(p);
     names_close_scope(p);
     names_report_unresolved(p);
+    if (!fn->name)
+        fn->name = intern_cstr(&p->module->names, "?");
+    if (p->lenient == LENIENT_FUNCTION)
+        p->lenient = LENIENT_NOT;
     fn->text.end = at.end;
     p->fn = NULL;
     p->block = p->falling = p->jumpable = NULL;

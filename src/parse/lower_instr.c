@@ -15,7 +15,9 @@ void lower_guard(Lower *p, bool negated, Span name, Span at)
     p->start = at.beg;
     p->guard = reg;
     p->guard_not = negated;
-    if (!reg)
+    if (!reg && lower_unknown_register(p, name))
+        lower_unknown_in_function(p, "predicate", name);
+    else if (!reg)
         lower_error(p, name, "predicate register '%.*s' is not declared", text_len(name), p->module->text.p + name.beg);
     else if (fn_reg(p->fn, reg)->type != TYPE_PRED)
         lower_error(p, name, "a guard is a predicate register, '%.*s' is %s", text_len(name), p->module->text.p + name.beg,
@@ -92,7 +94,7 @@ static u32 other_name(Lower *p, const char *text, u32 len)
 /* bra: its only operand is a label. (brx names a table.) */
 static bool takes_label(const OpInfo *op) { return op_has(op, OPF_BRANCH) && op->shape[0] == 'l'; }
 
-static bool wants_label(const Lower *p) { return p->operand_count == 0 && takes_label(p->op); }
+static bool wants_label(const Lower *p) { return p->operand_count == 0 && takes_label(p->op) && p->op->known; }
 
 static void undeclared(Lower *p, Span at)
 {
@@ -164,6 +166,10 @@ static void set_other_name(Lower *p, const Val *v, Span at, const Binding *b, Op
         lower_error(p, at, "a label is not an operand of '%s'", p->op->text->text);
     } else if (b && b->kind == BIND_TABLE) {
         lower_error(p, at, "'%.*s' names a list, which is not an operand of '%s'", (int)text.len, text.p, p->op->text->text);
+    } else if (!b && lower_unknown_register(p, stem)) {
+        lower_unknown_in_function(p, "special register", stem);
+        o->kind = OPND_NAME;
+        o->id = other_name(p, text.p, text.len);
     } else {
         undeclared(p, stem);
     }
@@ -193,7 +199,11 @@ static void set_name(Lower *p, const Val *v, Span at, Operand *o)
 
 static void push_name(Lower *p, const Val *v, Span at)
 {
-    if (wants_label(p) && !p->open_aggregates.n) {
+    RegId reg = 0;
+    bool is_label = p->operand_count == 0 && takes_label(p->op);
+    if (is_label && !p->op->known)
+        is_label = !v->dotted && !v->flags && !v->i && (names_find(p, v->name, &reg), !reg);
+    if (is_label && !p->open_aggregates.n) {
         push_operand(p, OPND_LABEL);
         p->label_at = v->name;
         if (v->dotted || v->flags || v->i)
@@ -238,6 +248,8 @@ static void push_value(Lower *p, const Val *v, Span at)
 void lower_operand(Lower *p, Val v, Span at)
 {
     bool list = op_has(p->op, OPF_CALL) && (v.flags & VAL_PARENTHESIZED) && !p->open_aggregates.n;
+    if (!list && !p->bad && p->op->known && v.flags & VAL_PARENTHESIZED && (v.kind == VAL_NAME || v.kind == VAL_PAIR))
+        lower_error(p, at, "a name does not stand in parentheses");
     if (list)
         lower_aggregate_begin(p, OPND_LIST, at);
     push_value(p, &v, at);
@@ -281,7 +293,7 @@ void lower_index_begin(Lower *p, Span array)
     lower_aggregate_begin(p, OPND_INDEX, array);
     push_name(p, &(Val){.kind = VAL_NAME, .name = array}, array);
     if (vec_last(&p->operands).kind == OPND_REG)
-        lower_error(p, array, "a register is not an array; is a ',' missing behind it?");
+        lower_error(p, array, "a register is not an array; is a ',' missing after it?");
 }
 
 void lower_index_end(Lower *p, Span at)
@@ -340,6 +352,19 @@ static void append_jump(Lower *p, Instr *i)
     p->block = p->falling = p->jumpable = NULL;
 }
 
+/* An unknown modifier may change what a branch or call names: one that does not look like those that are known is an
+ * instruction like any other. */
+static void demote_unknown(Lower *p)
+{
+    u32 wanted = takes_label(p->op) ? OPND_LABEL : op_has(p->op, OPF_BRANCH) ? OPND_TABLE : OPND_NAME;
+    bool looks_known = takes_label(p->op) ? p->operands.n == 1 && p->operands.v[0].kind == wanted
+                                          : p->operands.n == 2 && p->operands.v[1].kind == wanted;
+    if (p->op->known || !op_has(p->op, OPF_BRANCH | OPF_CALL) || looks_known)
+        return;
+    lower_unknown_in_function(p, "instruction", p->op_at);
+    p->op = lower_unknown_op(p);
+}
+
 static void refer_to_label(Lower *p, Instr *i, Span at)
 {
     LabelRef ref = {.operand = &i->opnd[0]};
@@ -360,9 +385,37 @@ static void take_unknown(Lower *p)
     lower_leave_alone(p, "an instruction is not in the tables", p->op_at);
 }
 
+static void check_sinks(Lower *p, const Instr *i)
+{
+    for_each_slot(o, i)
+        if (o->kind == OPND_SINK && (o->role == ROLE_USE || o->role == ROLE_ADDRESS)) {
+            lower_error(p, i->text, "'_' is no source");
+            return;
+        }
+}
+
+/* A special register cannot be written. */
+static void check_unknown_register(Lower *p, const Instr *i)
+{
+    u32 first = p->unknown_names.n;
+    while (first > 0 && p->unknown_names.v[first - 1].beg >= p->start)
+        first--;
+    u32 kept = first, at = first;
+    for_each_slot(o, i) {
+        if (o->kind != OPND_NAME || at >= p->unknown_names.n)
+            continue;
+        Span name = p->unknown_names.v[at++]; /* in the order of the operands */
+        if (role_defines((Role)o->role))
+            lower_error(p, name, "register '%s' is not declared before this", p->module->other_names.v[o->id]->text);
+        else
+            p->unknown_names.v[kept++] = name;
+    }
+    p->unknown_names.n = kept;
+}
+
 static void check_instr(Lower *p, u32 end)
 {
-    if (takes_label(p->op) && !p->operands.n)
+    if (takes_label(p->op) && !p->operands.n && p->op->known)
         lower_error(p, (Span){p->start, end}, "a branch goes to a label");
     if (takes_label(p->op) && p->operands.n > 1 && p->op->known)
         lower_error(p, (Span){p->start, end}, "a branch goes to one label");
@@ -374,6 +427,8 @@ static void check_instr(Lower *p, u32 end)
 
 void lower_instr_end(Lower *p, u32 end)
 {
+    if (!p->bad)
+        demote_unknown(p);
     const OpInfo *op = p->op;
     if (op_has(op, OPF_CALL) && !p->bad)
         normalise_call(p);
@@ -390,6 +445,10 @@ void lower_instr_end(Lower *p, u32 end)
     Instr *i = instr_new(p->fn, op, p->operands.v, p->operands.n);
     i->changed = false;
     i->text = (Span){p->start, end};
+    if (i->op->known) {
+        check_unknown_register(p, i);
+        check_sinks(p, i);
+    }
     i->lead = lower_lead(p, p->start);
     i->guard = p->guard;
     i->guard_not = p->guard_not;

@@ -10,6 +10,7 @@ typedef struct NameInfo {
     Binding *stem;       /* ranges whose stem it is */
     LabelRef *pending;   /* youngest unresolved reference to a label of this name */
     bool singles;        /* some name `stem + digits` was bound as a whole beside a range: ranges alone do not tell */
+    u32 function;        /* the last one that declared it, or a range of it, in any scope: its number from 1 */
     bool mentioned;      /* debug data or an initialiser holds it */
 } NameInfo;
 
@@ -73,6 +74,7 @@ static Binding *bind_text(Lower *p, const char *text, u32 len, Span at, BindingK
 {
     Name *name = intern(&p->module->names, text, len);
     NameInfo *info = info_of(p, name);
+    info->function = p->functions;
     u32 stem_len, number;
     bool numbered = split_number(text, len, &stem_len, &number);
     const Binding *clash = info->whole && info->whole->depth == p->scopes.n ? info->whole : NULL;
@@ -116,11 +118,34 @@ static void make_dense(Lower *p, RegRange *range)
     memset(&p->range_ids.v[range->first], 0, range->count * sizeof *p->range_ids.v);
 }
 
+/* The innermost range that has the member, from b outwards; NULL. In logarithmic time of how many shadow one another. */
+static Binding *range_with(Binding *b, u32 number)
+{
+    while (b && number >= b->range->count) {
+        Binding *jump = b->range->jump;
+        b = jump && number >= jump->range->count ? jump : b->range->wider;
+    }
+    return b;
+}
+
+/* Jumps go as far as those of scopes do: see scope_set_parent. */
+static void link_wider(RegRange *range, Binding *outer)
+{
+    Binding *wider = range_with(outer, range->count);
+    Binding *jump = wider ? wider->range->jump : NULL, *beyond = jump ? jump->range->jump : NULL;
+    u32 level = wider ? wider->range->level : 0, at_jump = jump ? jump->range->level : 0;
+    u32 at_beyond = beyond ? beyond->range->level : 0;
+    range->wider = wider;
+    range->jump = jump && level - at_jump == at_jump - at_beyond ? beyond : wider;
+    range->level = level + 1;
+}
+
 Binding *names_bind_range(Lower *p, Span stem, RegRange *range)
 {
     Str text = span_str(p->module, stem);
     Name *name = intern(&p->module->names, text.p, text.len);
     NameInfo *info = info_of(p, name);
+    info->function = p->functions;
     range->stem = name;
     if (range->count > DENSE_MEMBERS && range->count > p->module->text.len - p->dense_members) {
         range->sparse = arena_new(&p->names, FnvMap);
@@ -133,6 +158,7 @@ Binding *names_bind_range(Lower *p, Span stem, RegRange *range)
     b->kind = BIND_RANGE;
     b->range = range;
     b->at = stem;
+    link_wider(range, info->stem);
     push_binding(p, &info->stem, b);
     return b;
 }
@@ -164,9 +190,7 @@ Binding *names_find(Lower *p, Span at, RegId *reg)
     if (split_number(text, len, &stem_len, &number)) {
         const NameInfo *stem = stem_find(p, text, stem_len);
         if (stem) {
-            range = stem->stem;
-            while (range && number >= range->range->count)
-                range = range->outer;
+            range = range_with(stem->stem, number);
             if (range && !stem->singles) {
                 *reg = range_member(p, range->range, number);
                 return range;
@@ -182,6 +206,17 @@ Binding *names_find(Lower *p, Span at, RegId *reg)
     if (whole && whole->kind == BIND_REG)
         *reg = whole->id;
     return whole;
+}
+
+bool names_declared_in_function(Lower *p, Span at)
+{
+    const char *text = p->module->text.p + at.beg;
+    u32 len = at.end - at.beg, stem_len, number;
+    const NameInfo *info = info_find(p, text, len);
+    if (info && info->function == p->functions)
+        return true;
+    info = split_number(text, len, &stem_len, &number) ? info_find(p, text, stem_len) : NULL;
+    return info && info->function == p->functions;
 }
 
 /* ---- scopes and labels ---- */

@@ -9,4 +9,8 @@
  * followed by a NUL byte, and must stay until the module is freed. Everything is allocated in `arena`. */
 Module *parse_module(Arena *arena, const char *file, Str text, Diag *diag);
 
+/* The same, but directives, types and `%names` that no PTX ISA known here has are errors. Else they make their function, or
+ * the module, untouchable. */
+Module *parse_module_strict(Arena *arena, const char *file, Str text, Diag *diag);
+
 #endif

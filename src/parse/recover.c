@@ -3,6 +3,8 @@
  * that is goes by what PTX looks like: one statement a line, and a closing brace on a line of its own. */
 #include "parse/recover.h"
 
+#include "parse/unknown.h"
+
 static Skip what_to_skip(const Lower *p)
 {
     if (!p->fn)
@@ -74,6 +76,7 @@ static bool begins_statement(int token)
     case T_SPACE:
     case T_PARAM:
     case T_LOC:
+    case T_LOC_INTERMEDIATE:
     case T_PRAGMA: return true;
     default: return false;
     }
@@ -123,6 +126,8 @@ static int skip_item(YYSTYPE *value, Span *where, Lower *p)
 int token_after_error(YYSTYPE *value, Span *where, Lower *p)
 {
     Skip skip = p->skip;
+    if (skip >= SKIP_UNKNOWN_INSTRUCTION)
+        return unknown_skip(value, where, p);
     p->recovering = false;
     p->skip = SKIP_NOTHING;
     int token = ';';
@@ -131,7 +136,7 @@ int token_after_error(YYSTYPE *value, Span *where, Lower *p)
     case SKIP_HEADER: token = skip_header(value, where, p); break;
     case SKIP_ITEM: token = skip_item(value, where, p); break;
     case SKIP_UP_TO_HERE: made_up(';', where, p); break;
-    case SKIP_NOTHING:
+    default:
         p->close_scopes--;
         token = made_up('}', where, p);
         break;

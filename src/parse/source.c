@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -41,7 +40,7 @@ static bool read_all(int fd, Str *text)
             used += (size_t)got;
         if (got < 0 || used > UINT32_MAX) {
             int error = got < 0 ? errno : EFBIG;
-            free(bytes);
+            mem_free(bytes);
             errno = error;
             return false;
         }
@@ -71,6 +70,6 @@ bool source_read(const char *path, Str *text)
 
 void source_free(Str *text)
 {
-    free((char *)text->p);
+    mem_free(text->p);
     *text = (Str){NULL, 0};
 }

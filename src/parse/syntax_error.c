@@ -45,7 +45,7 @@ static const char *behind_operand(const Lower *p, const SyntaxError *error)
     if (!p->op || p->before_token == p->op_at.end || expects(error, "'~'"))
         return NULL;
     if (!p->open_aggregates.n)
-        return "',' or ';' behind the operand";
+        return "',' or ';' after the operand";
     switch (p->operands.v[vec_last(&p->open_aggregates)].kind) {
     case OPND_MEM: return "',' or ']' in the address";
     case OPND_VEC: return "',' or '}' in the vector";
@@ -64,7 +64,7 @@ static const char *what_is_wanted(const Lower *p, const SyntaxError *error, char
     if (words)
         return words;
     if (p->start != NO_START && !p->op)
-        return "an instruction behind the guard";
+        return "an instruction after the guard";
     if (expects(error, "'!'") && error->count <= LISTED)
         return "a predicate register";
     if (begins_statement(p, error))
@@ -74,11 +74,13 @@ static const char *what_is_wanted(const Lower *p, const SyntaxError *error, char
     if (expects(error, "'+'") && expects(error, "')'"))
         return "')' or an operator";
     if (expects(error, "'+'") && expects(error, "'}'"))
-        return "',' or '}' behind the value";
+        return "',' or '}' after the value";
     if (expects(error, "'~'"))
         return expects(error, "'['") ? "an operand" : "a value";
     if (error->count == 1 && expects(error, "a floating-point number"))
         return "a version like 9.0";
+    if (error->count == 2 && expects(error, "a name") && expects(error, "an opcode"))
+        return "a name";
     if (error->count > 0 && error->count <= LISTED) {
         list_expected(list, error);
         return list;
@@ -91,12 +93,12 @@ static const char *function_name(const Lower *p) { return p->fn->name ? p->fn->n
 static void report_end(Lower *p, const SyntaxError *error, const char *wanted)
 {
     if (in_body(p)) {
-        lower_error(p, error->at, "the file ends inside function '%s'", function_name(p));
+        lower_syntax_error(p, error->at, "the file ends inside function '%s'", function_name(p));
         lower_note(p, p->fn->open, "its body begins here");
     } else if (wanted) {
-        lower_error(p, error->at, "the file ends here, but %s was expected", wanted);
+        lower_syntax_error(p, error->at, "the file ends here, but %s was expected", wanted);
     } else {
-        lower_error(p, error->at, "the file ends in the middle of a statement");
+        lower_syntax_error(p, error->at, "the file ends in the middle of a statement");
     }
 }
 
@@ -110,9 +112,9 @@ static void report_before(Lower *p, const SyntaxError *error, const char *wanted
 {
     Span end = {p->before_token, p->before_token};
     if (expects(error, "';'"))
-        lower_error(p, end, "expected ';' at the end of this statement");
+        lower_syntax_error(p, end, "expected ';' at the end of this statement");
     else
-        lower_error(p, end, wanted ? "expected %s" : "this statement is not complete", wanted);
+        lower_syntax_error(p, end, wanted ? "expected %s" : "this statement is not complete", wanted);
 }
 
 void report_syntax_error(Lower *p, const SyntaxError *error)
@@ -129,17 +131,17 @@ void report_syntax_error(Lower *p, const SyntaxError *error)
     if (!strcmp(error->found, "end of file")) {
         report_end(p, error, wanted);
     } else if (statement && is_one_of(error->found, module_only)) {
-        lower_error(p, error->at, "'%s' stands outside of functions; is a '}' missing before it?", error->found);
+        lower_syntax_error(p, error->at, "'%s' stands outside of functions; is a '}' missing before it?", error->found);
         lower_note(p, p->fn->open, "the body of function '%s' begins here", function_name(p));
     } else if ((statement || item) && !strcmp(error->found, "';'")) {
-        lower_error(p, error->at, "this ';' ends nothing");
+        lower_syntax_error(p, error->at, "this ';' ends nothing");
     } else if (item && !strcmp(error->found, "'}'")) {
-        lower_error(p, error->at, "this '}' closes nothing");
+        lower_syntax_error(p, error->at, "this '}' closes nothing");
     } else if (item && is_one_of(error->found, body_only)) {
-        lower_error(p, error->at, "this stands inside of functions; is a '}' before it one too many?");
+        lower_syntax_error(p, error->at, "this stands inside of functions; is a '}' before it one too many?");
     } else if (!statement && !item && points_before(p, error)) {
         report_before(p, error, wanted);
     } else {
-        lower_error(p, error->at, wanted ? "expected %s" : "this does not belong here", wanted);
+        lower_syntax_error(p, error->at, wanted ? "expected %s" : "this does not belong here", wanted);
     }
 }

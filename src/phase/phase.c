@@ -28,13 +28,13 @@ static const char *format_message(Arena *arena, const char *format, va_list argu
     return message;
 }
 
+/* An instruction made by a phase has no text: the remark is about the function then. */
+static Span place_of(const Instr *at) { return at ? at->text : (Span){0, 0}; }
+
 static void remark(PhaseRun *run, RemarkKind kind, const char *name, const Instr *at, const char *format, va_list arguments)
 {
-    if (!run->sink->wants_remarks)
-        return;
-    /* An instruction made by a phase has no text: the remark is about the function then. */
-    Span where = at ? at->text : (Span){0, 0};
-    run->sink->remark(run->sink->user, run, kind, name, where, format_message(run->arena, format, arguments));
+    if (run->sink->wants_remarks)
+        run->sink->remark(run->sink->user, run, kind, name, place_of(at), format_message(run->arena, format, arguments));
 }
 
 void phase_passed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
@@ -51,4 +51,37 @@ void phase_missed(PhaseRun *run, const char *name, const Instr *at, const char *
     va_start(arguments, format);
     remark(run, REMARK_MISSED, name, at, format, arguments);
     va_end(arguments);
+}
+
+void phase_missed_once(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
+{
+    u64 *said = NULL;
+    if (run->sink->wants_remarks && at->origin <= run->origins)
+        said = fnvmap_at(&run->said, (u64)at->origin << 32 | fnv1a(name, (u32)strlen(name)));
+    if (!said || (*said)++)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    remark(run, REMARK_MISSED, name, at, format, arguments);
+    va_end(arguments);
+}
+
+void phase_declined(PhaseRun *run, const char *counter, const char *name, const Instr *at, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const char *message = run->sink->wants_remarks ? format_message(run->arena, format, arguments) : NULL;
+    va_end(arguments);
+    vec_push(&run->declined, ((Declined){counter, name, place_of(at), message}));
+}
+
+void phase_report_declined(PhaseRun *run, bool report)
+{
+    for (const Declined *d = run->declined.v; report && d < run->declined.v + run->declined.n; d++) {
+        if (run->round == 0)
+            phase_count(run, d->counter, 1);
+        if (d->message)
+            run->sink->remark(run->sink->user, run, REMARK_MISSED, d->name, d->at, d->message);
+    }
+    vec_clear(&run->declined);
 }

@@ -1,16 +1,23 @@
-/* What a phase gets and what it may report. A phase is one file with one exported function of type Phase, and one row in
- * pipeline/pipeline.def. It asks phase_may_rewrite() before each rewrite, changes the function through ir/edit.h, reports
- * with phase_passed() / phase_missed(), counts with phase_count(), and answers whether it changed anything. */
+/* What a phase gets and what it may report. A phase is one file with one exported function of type Phase, which it declares as
+ * one (`Phase phase_x;`) above the definition, and one row in pipeline/pipeline.def. It asks phase_may_rewrite() before each
+ * rewrite, changes the function through ir/edit.h, reports with phase_passed() / phase_missed(), counts with phase_count(), and
+ * answers what it did. The runner calls it again if it says so, up to the bound in its row, and thaws the analyses, frees the
+ * arena and cleans the graph up between two calls. */
 #ifndef PTXOPT_PHASE_PHASE_H
 #define PTXOPT_PHASE_PHASE_H
 
 #include "analysis/analyses.h"
+#include "base/fnvmap.h"
+
+/* CHOICE knobs as numbers: places in the words that knobs.def has for them, which pipeline/knobs.c checks. */
+typedef enum ReservedChoice { RESERVED_STRICT, RESERVED_VOLATILE, RESERVED_OFF } ReservedChoice;
+typedef enum Lop3Choice { LOP3_AUTO, LOP3_ALWAYS, LOP3_NEVER } Lop3Choice;
 
 typedef struct Knobs {
 #define FLAG(field, ...) bool field;
 #define NUMBER(field, ...) i64 field;
 #define TEXT(field, ...) const char *field;
-#define CHOICE(field, ...) const char *field;
+#define CHOICE(field, ...) u32 field;
 #include "phase/knobs.def"
 #undef FLAG
 #undef NUMBER
@@ -34,18 +41,39 @@ typedef struct PhaseSink {
     bool wants_remarks; /* false: phases need not format any */
 } PhaseSink;
 
+/* What a phase looked at and left alone. */
+typedef struct Declined {
+    const char *counter, *name;
+    Span at;
+    const char *message; /* NULL: nobody wants remarks */
+} Declined;
+
 struct PhaseRun {
     const char *phase;
     Function *fn;
-    Analyses *an;       /* holds what the phase's row needs; ask analyses_require() for them again after a change */
+    Analyses *an;       /* nothing is frozen when the phase begins, nor when it has returned */
     const Knobs *knobs;
     u32 level;          /* 1, 2, 3: of -O */
     u32 round;          /* of the sequence over this function; what is declined is counted in round 0 only */
+    u32 iteration;      /* of the phase, within that round */
+    bool is_last;       /* it will not be called again, even if it answers PHASE_AGAIN */
     Arena *arena;       /* scratch: gone when the phase returns */
+    void *state;        /* what it keeps from one iteration to the next, in `kept`; NULL in the first */
+    Arena *kept;        /* gone after the last iteration */
+    VEC(Declined) declined; /* in this iteration: the runner reports them if it is the last one */
+    FnvMap said;        /* by instruction and remark: what phase_missed_once said */
+    u32 origins;        /* the last Instr.origin there was when the first iteration began */
+    u32 *spent;         /* of a budget that it has for the function, in all its rounds; the unit is its own */
     PhaseSink *sink;
 };
 
-typedef bool Phase(PhaseRun *run);
+typedef enum PhaseResult {
+    PHASE_UNCHANGED, /* nothing was changed */
+    PHASE_CHANGED,   /* something was, and there is no need to look again */
+    PHASE_AGAIN      /* something was, and what it left may be work for another iteration */
+} PhaseResult;
+
+typedef PhaseResult Phase(PhaseRun *run);
 
 bool phase_may_rewrite(PhaseRun *run);
 void phase_count(PhaseRun *run, const char *what, u32 amount);
@@ -54,5 +82,14 @@ u32 phase_line(PhaseRun *run, const Instr *i);
 /* name: CamelCase identifier of the remark ("LatchFlipped"); at: the instruction it is about, or NULL. */
 void phase_passed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...) __attribute__((format(printf, 4, 5)));
 void phase_missed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Said once of `at` in all iterations, and not of what the phase made itself. */
+void phase_missed_once(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Said if no iteration follows, and then counted too, in the first round of the sequence: what one iteration declines may be
+ * rewritten in the next. */
+void phase_declined(PhaseRun *run, const char *counter, const char *name, const Instr *at, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* For the runner, after an iteration: reports what was declined in it, or forgets it. */
+void phase_report_declined(PhaseRun *run, bool report);
 
 #endif

@@ -74,17 +74,17 @@ static void put_block_text(FILE *out, Scratch *scratch, const Function *fn, cons
 
 /* ---- nodes and loops ------------------------------------------------------------------------------------------- */
 
-static const char *block_style(const Block *b, const Analyses *an)
+static const char *block_style(const Block *b, Analyses *an)
 {
     const Instr *end = block_terminator(b);
-    if (!order_reachable(an->order, b))
+    if (!order_reachable(an_order(an), b))
         return "style=\"filled,dashed\", fillcolor=\"gray92\"";
     if (!end || !instr_is(end, OPF_BRANCH))
         return "fillcolor=\"white\"";
-    return bitset_has(&an->uniform->branch_warp, b->id) ? "fillcolor=\"honeydew\"" : "fillcolor=\"mistyrose\", color=\"red\"";
+    return bitset_has(&an_uniform(an)->branch_warp, b->id) ? "fillcolor=\"honeydew\"" : "fillcolor=\"mistyrose\", color=\"red\"";
 }
 
-static void put_node(FILE *out, Scratch *scratch, const Function *fn, const Block *b, const Analyses *an)
+static void put_node(FILE *out, Scratch *scratch, const Function *fn, const Block *b, Analyses *an)
 {
     fprintf(out, "  b%u [%s, label=\"", b->id, block_style(b, an));
     put_block_text(out, scratch, fn, b);
@@ -123,7 +123,7 @@ static LoopTree loop_tree(Arena *arena, const Function *fn, const Loops *loops)
 }
 
 static void open_loop(FILE *out, Scratch *scratch, const Function *fn, const Loop *loop, const LoopTree *tree,
-                      const Analyses *an)
+                      Analyses *an)
 {
     static const char *const shade[LOOP_SHADES] = {"#eef4fb", "#dce9f7", "#cadef3", "#b8d3ef", "#a6c8eb"};
     u32 header = loop->header->id;
@@ -135,7 +135,7 @@ static void open_loop(FILE *out, Scratch *scratch, const Function *fn, const Loo
 }
 
 /* Every loop as a box inside that of its parent. Without recursion: loops may be nested as deep as the input likes. */
-static void put_loops(FILE *out, Scratch *scratch, const Function *fn, const LoopTree *tree, const Analyses *an)
+static void put_loops(FILE *out, Scratch *scratch, const Function *fn, const LoopTree *tree, Analyses *an)
 {
     for (const Loop *loop = *tree->outermost; loop;) {
         open_loop(out, scratch, fn, loop, tree, an);
@@ -189,20 +189,20 @@ static void put_edges(FILE *out, const Function *fn, const Block *b, u32 *seen_f
         put_edge(out, b, b->fall, end ? "F" : "", end ? "color=\"gray40\"" : "");
 }
 
-void dot_print(FILE *out, const Function *fn, const Analyses *an)
+void dot_print(FILE *out, const Function *fn, Analyses *an)
 {
     Arena arena = {0};
     Scratch scratch = {0};
     scratch.file = open_memstream(&scratch.text, &scratch.len);
     if (!scratch.file)
         return;
-    LoopTree tree = loop_tree(&arena, fn, an->loops);
+    LoopTree tree = loop_tree(&arena, fn, an_loops(an));
     fputs("digraph \"", out);
     put_escaped(out, fn->name->text, fn->name->len);
     fputs("\" {\n  label=\"", out);
     put_escaped(out, fn->name->text, fn->name->len);
     fprintf(out, "\\nred: may diverge within a warp   green: uniform   dashed: unreachable%s\"; labelloc=t;\n",
-            an->loops->irreducible ? "   (irreducible)" : "");
+            an_loops(an)->irreducible ? "   (irreducible)" : "");
     fputs("  fontname=\"monospace\";\n"
           "  node [shape=box, style=filled, fontname=\"monospace\", fontsize=10];\n"
           "  edge [fontname=\"monospace\", fontsize=10];\n",
@@ -210,7 +210,7 @@ void dot_print(FILE *out, const Function *fn, const Analyses *an)
     put_loops(out, &scratch, fn, &tree, an);
     for_each_block(b, fn)
     {
-        if (!loop_of(an->loops, b))
+        if (!loop_of(an_loops(an), b))
             put_node(out, &scratch, fn, b, an);
     }
     u32 *seen_from = arena_array(&arena, u32, fn->blocks.n);
@@ -245,7 +245,7 @@ char *dot_file_name(Arena *arena, const Name *function)
     return arena_printf(arena, "%s-%08x.dot", stem, function->hash);
 }
 
-bool dot_write(const char *dir, const Function *fn, const Analyses *an)
+bool dot_write(const char *dir, const Function *fn, Analyses *an)
 {
     Arena arena = {0};
     Output output;

@@ -7,16 +7,13 @@
 
 #include "analysis/analyses.h"
 
-#define DOT_NEEDS (AN_ORDER | AN_LOOPS | AN_UNIFORM)
-
-/* `an` holds DOT_NEEDS. */
-void dot_print(FILE *out, const Function *fn, const Analyses *an);
+void dot_print(FILE *out, const Function *fn, Analyses *an);
 
 /* Name of the file for a function: its name with everything but letters, digits, `_`, `-` and `.` as %XX, long ones cut and
  * given a hash; ends in .dot. */
 char *dot_file_name(Arena *arena, const Name *function);
 
 /* Writes DIR/NAME.dot. False with errno set. */
-bool dot_write(const char *dir, const Function *fn, const Analyses *an);
+bool dot_write(const char *dir, const Function *fn, Analyses *an);
 
 #endif

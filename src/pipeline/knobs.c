@@ -41,6 +41,38 @@ void knob_set_flag(Knobs *knobs, const KnobInfo *knob, bool on)
     *(bool *)knob_place(knobs, knob) = on;
 }
 
+/* Which of the words it is; -1: none. */
+static i32 find_choice(const char *choices, const char *value)
+{
+    size_t len = strlen(value);
+    i32 place = 0;
+    for (const char *word = choices; word; word = strchr(word, '|') ? strchr(word, '|') + 1 : NULL, place++)
+        if (len && !strncmp(word, value, len) && (word[len] == '|' || !word[len]))
+            return place;
+    return -1;
+}
+
+static bool set_choice(Knobs *knobs, const KnobInfo *knob, const char *value)
+{
+    i32 place = find_choice(knob->choices, value);
+    if (place >= 0)
+        *(u32 *)knob_place(knobs, knob) = (u32)place;
+    return place >= 0;
+}
+
+bool knob_set(Knobs *knobs, const KnobInfo *knob, const char *value)
+{
+    if (knob->kind == KNOB_CHOICE)
+        return set_choice(knobs, knob, value);
+    if (knob->kind == KNOB_TEXT) {
+        *(const char **)knob_place(knobs, knob) = value;
+        return true;
+    }
+    /* Counts and limits; one that starts below zero has a meaning there. */
+    i64 least = knob->number < 0 ? knob->number : 0;
+    return number_parse(value, least, INT64_MAX, knob_place(knobs, knob));
+}
+
 void knobs_init(Knobs *knobs)
 {
     for (const KnobInfo *knob = knob_row; knob < knob_row + COUNT_OF(knob_row); knob++) {
@@ -49,30 +81,8 @@ void knobs_init(Knobs *knobs)
         else if (knob->kind == KNOB_NUMBER)
             *(i64 *)knob_place(knobs, knob) = knob->number;
         else
-            *(const char **)knob_place(knobs, knob) = knob->text;
+            knob_set(knobs, knob, knob->text);
     }
-}
-
-static bool is_choice(const char *choices, const char *value)
-{
-    size_t len = strlen(value);
-    for (const char *word = choices; word; word = strchr(word, '|') ? strchr(word, '|') + 1 : NULL)
-        if (len && !strncmp(word, value, len) && (word[len] == '|' || !word[len]))
-            return true;
-    return false;
-}
-
-bool knob_set(Knobs *knobs, const KnobInfo *knob, const char *value)
-{
-    if (knob->kind == KNOB_CHOICE && !is_choice(knob->choices, value))
-        return false;
-    if (knob->kind == KNOB_TEXT || knob->kind == KNOB_CHOICE) {
-        *(const char **)knob_place(knobs, knob) = value;
-        return true;
-    }
-    /* Counts and limits; one that starts below zero has a meaning there. */
-    i64 least = knob->number < 0 ? knob->number : 0;
-    return number_parse(value, least, INT64_MAX, knob_place(knobs, knob));
 }
 
 bool number_parse(const char *text, i64 least, i64 most, i64 *number)

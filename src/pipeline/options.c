@@ -1,13 +1,14 @@
 #include "pipeline/options.h"
 
-#include <getopt.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "base/args.h"
 #include "pipeline/knobs.h"
 #include "pipeline/suggest.h"
-
-#define PTXOPT_VERSION "0.1.0"
+#include "version.h"
 
 enum OptionId {
 #define HEADING(text)
@@ -35,17 +36,18 @@ static const OptionInfo option_row[] = {
 #undef OPTION
 };
 
-/* What getopt_long answers: OPTION_FIRST + index into option_row, or KNOB_FIRST + 2 * knob (+ 1: --no-). */
+/* What args_next answers: OPTION_FIRST + index into option_row, or KNOB_FIRST + 2 * knob (+ 1: --no-). */
 enum { OPTION_FIRST = 0x100, KNOB_FIRST = OPTION_FIRST + COUNT_OF(option_row) };
 
 typedef struct Parser {
     Options *options;
     FILE *out, *messages;
-    char **argv;
     const char *passes, *stop_after;
     bool disabled[PHASE_COUNT];
     bool failed, done;
-    VEC(struct option) known; /* for getopt_long */
+    bool foreign; /* a word was taken for an option of nvcc or ptxas */
+    VEC(struct option) known;
+    ArgReader args;
     VEC(char *) negations;    /* names of --no- options */
 } Parser;
 
@@ -93,7 +95,9 @@ static void put_wrapped(FILE *out, int column, const char *text)
 static void help_option(FILE *out, const OptionInfo *option)
 {
     int column;
-    if (option->letter)
+    if (option->letter && *option->name)
+        column = fprintf(out, "  -%c, --%s", option->letter, option->name);
+    else if (option->letter)
         column = fprintf(out, "  -%c %s", option->letter, option->argument);
     else if (option->argument_kind == optional_argument)
         column = fprintf(out, "  --%s[=%s]", option->name, option->argument);
@@ -121,8 +125,9 @@ static void help_knob(FILE *out, const KnobInfo *knob)
 
 static void print_help(FILE *out)
 {
-    fputs("usage: ptxopt [options] in.ptx -o out.ptx\n\n"
-          "Optimizes PTX into PTX for ptxas. `-` is standard input or output.\n",
+    fputs("usage: ptxopt [options] [in.ptx] -o out.ptx\n\n"
+          "Optimizes PTX into PTX for ptxas. `-` is standard input or output; a pipe on\n"
+          "standard input is read where no file is named. The target is the file's own.\n",
           out);
     for (const OptionInfo *option = option_row; option < option_row + COUNT_OF(option_row); option++) {
         if (option->heading)
@@ -133,7 +138,9 @@ static void print_help(FILE *out)
     fputs("\nKnobs of the phases:\n", out);
     for (u32 i = 0; i < knob_count(); i++)
         help_knob(out, knob_info(i));
-    fputs("\nA LIST is names of phases with commas between them.\n"
+    fputs("\nA LIST is names of phases with commas between them; a GLOB is a function's name\n"
+          "as the PTX has it, `*` any text, `?` any character. `@FILE` stands for the\n"
+          "options that FILE holds.\n"
           "Exit status: 0 done; 1 bad input or usage; 70 internal error. No output is\n"
           "written but with 0.\n",
           out);
@@ -241,6 +248,17 @@ static void take_stats(Parser *parser, const char *form)
         complain(parser, "--stats takes 'json' or nothing, not '%s'", form);
 }
 
+static void take_proving(Parser *parser, const char *word)
+{
+    static const char *const words[] = {[PROVING_REPORT] = "report", [PROVING_REVERT] = "revert", [PROVING_STRICT] = "strict"};
+    for (u32 k = PROVING_REPORT; k < COUNT_OF(words); k++)
+        if (strcmp(word, words[k]) == 0) {
+            parser->options->prove = (Proving)k;
+            return;
+        }
+    complain(parser, "--prove takes 'report', 'revert' or 'strict', not '%s'", word);
+}
+
 static void take_bisect_limit(Parser *parser, const char *text)
 {
     if (!number_parse(text, BISECT_ALL, INT64_MAX, &parser->options->pipeline.bisect_limit))
@@ -254,16 +272,26 @@ static void take_file(Parser *parser, const char *option, const char *name, cons
     *place = name;
 }
 
+static void take_glob(Parser *parser, const char *option, const char *glob, VecGlob *globs)
+{
+    take_file(parser, option, glob, &glob);
+    vec_push(globs, glob);
+}
+
 static void take_option(Parser *parser, u32 id, const char *argument)
 {
     Options *options = parser->options;
     PipelineConfig *pipeline = &options->pipeline;
     switch (id) {
     case OPTION_OUTPUT: take_file(parser, "-o", argument, &options->output); break;
+    case OPTION_STRICT: options->strict = true; break;
     case OPTION_REPRINT: pipeline->reprint = true; break;
     case OPTION_LEVEL: take_level(parser, argument); break;
     case OPTION_PASSES: parser->passes = argument; break;
     case OPTION_DISABLE: mark_phases(parser, "--disable", argument, false, parser->disabled); break;
+    case OPTION_OPTIMIZE_DEBUG: pipeline->optimize_debug = true; break;
+    case OPTION_ONLY_FUNCTION: take_glob(parser, "--only-function", argument, &pipeline->only); break;
+    case OPTION_SKIP_FUNCTION: take_glob(parser, "--skip-function", argument, &pipeline->skip); break;
     case OPTION_STOP_AFTER: parser->stop_after = argument; break;
     case OPTION_REMARKS: take_file(parser, "--remarks", argument, &options->remarks); break;
     case OPTION_STATS: take_stats(parser, argument); break;
@@ -272,13 +300,17 @@ static void take_option(Parser *parser, u32 id, const char *argument)
     case OPTION_PRINT_BEFORE: mark_phases(parser, "--print-before", argument, true, pipeline->print_before); break;
     case OPTION_PRINT_AFTER: mark_phases(parser, "--print-after", argument, true, pipeline->print_after); break;
     case OPTION_VERIFY_EACH: pipeline->verify_each = true; break;
+    case OPTION_PROVE: take_proving(parser, argument); break;
+    case OPTION_SOLVER: options->solver = argument; break;
     case OPTION_OPT_BISECT_LIMIT: take_bisect_limit(parser, argument); break;
+    case OPTION_INSTALL_SHADOW: take_file(parser, "--install-shadow", argument, &options->shadow); break;
+    case OPTION_CUDA: take_file(parser, "--cuda", argument, &options->cuda); break;
     case OPTION_LIST_PHASES:
         phase_list(parser->out, &phase_table);
         parser->done = true;
         break;
     case OPTION_VERSION:
-        fputs("ptxopt " PTXOPT_VERSION " (PTX ISA 9.0)\n", parser->out);
+        fputs("ptxopt " PTXOPT_VERSION " (commit " PTXOPT_COMMIT ", PTX ISA " ISA_NEWEST ")\n", parser->out);
         parser->done = true;
         break;
     case OPTION_HELP:
@@ -326,7 +358,86 @@ static void collect_known(Parser *parser)
     vec_push(&parser->known, ((struct option){0}));
 }
 
-/* getopt_long refused argv[optind - 1], a long option: says why. */
+/* ---- options of nvcc and ptxas ---------------------------------------------------------------------------------- */
+
+/* Whether the long option `name`, of `len` characters, or any that it abbreviates, takes the next word as its argument. */
+static bool takes_next_word(const Parser *parser, const char *name, size_t len)
+{
+    bool takes = false;
+    for (u32 i = 0; i + 1 < parser->known.n; i++) {
+        const struct option *known = &parser->known.v[i];
+        if (strncmp(known->name, name, len) == 0)
+            takes |= known->has_arg == required_argument;
+        if (strncmp(known->name, name, len) == 0 && known->name[len] == '\0')
+            return known->has_arg == required_argument;
+    }
+    return takes;
+}
+
+static bool is_known_name(const Parser *parser, const char *name, size_t len)
+{
+    for (u32 i = 0; i + 1 < parser->known.n; i++)
+        if (strlen(parser->known.v[i].name) == len && strncmp(parser->known.v[i].name, name, len) == 0)
+            return true;
+    return false;
+}
+
+/* Long options of ptxas and nvcc that say for which target, and the two that would be taken for `-o FILE`. */
+static bool is_foreign_name(const char *name, size_t len)
+{
+    static const char *const names[] = {"arch", "gpu-name", "gpu-architecture", "gpu-code", "code", "gencode",
+        "generate-code", "machine", "output-file", "opt-level"};
+    for (u32 i = 0; i < COUNT_OF(names); i++)
+        if (strlen(names[i]) == len && strncmp(names[i], name, len) == 0)
+            return true;
+    return false;
+}
+
+/* `-arch=sm_90`, which would be read as one option a letter. */
+static bool is_foreign(const Parser *parser, const char *word)
+{
+    bool is_long = word[1] == '-';
+    const char *name = word + 1 + is_long;
+    size_t len = strcspn(name, "=");
+    if (is_foreign_name(name, len))
+        return !is_known_name(parser, name, len);
+    if (is_long)
+        return false;
+    if (name[0] == 'o' || name[0] == 'O')
+        return is_known_name(parser, name, len);
+    return name[1] != '\0' || !strchr("hV", name[0]);
+}
+
+static void complain_about_foreign(Parser *parser, const char *word)
+{
+    const char *name = word + 1 + (word[1] == '-');
+    size_t len = strcspn(name, "=");
+    if (is_known_name(parser, name, len))
+        complain(parser, "unknown option '%s'; did you mean '--%.*s'?", word, (int)len, name);
+    else
+        complain(parser, "unknown option '%s'; ptxopt takes no options of nvcc or ptxas, and its target from the file", word);
+    parser->foreign = true;
+}
+
+/* The first foreign option is complained about, and nothing else: what follows it may be its argument. */
+static void find_foreign(Parser *parser, int argc, char **argv)
+{
+    for (int i = 1; i < argc && !parser->foreign; i++) {
+        const char *word = argv[i];
+        if (word[0] != '-' || word[1] == '\0')
+            continue;
+        if (strcmp(word, "--") == 0)
+            return;
+        if (is_foreign(parser, word))
+            complain_about_foreign(parser, word);
+        else if (word[1] != '-')
+            i += strchr("oO", word[1]) && word[2] == '\0';
+        else
+            i += !strchr(word, '=') && takes_next_word(parser, word + 2, strlen(word + 2));
+    }
+}
+
+/* Says why the long option `text` is refused. */
 static void complain_about_long(Parser *parser, const char *text)
 {
     const char *name = text + 2;
@@ -354,35 +465,55 @@ static void complain_about_long(Parser *parser, const char *text)
 
 static void take_code(Parser *parser, int code)
 {
-    const char *text = parser->argv[optind - 1];
+    const ArgReader *args = &parser->args;
+    const char *text = args->word;
     if (code == ':')
         complain(parser, "option '%s' needs an argument", text);
-    else if (code == '?' && optopt > 0 && optopt < OPTION_FIRST)
-        complain(parser, "unknown option '-%c'", optopt);
+    else if (code == '?' && args->letter)
+        complain(parser, "unknown option '-%c'", args->letter);
     else if (code == '?')
         complain_about_long(parser, text);
     else if (code >= KNOB_FIRST)
-        take_knob(parser, (u32)(code - KNOB_FIRST), optarg);
+        take_knob(parser, (u32)(code - KNOB_FIRST), args->argument);
     else if (code >= OPTION_FIRST)
-        take_option(parser, option_row[code - OPTION_FIRST].id, optarg);
+        take_option(parser, option_row[code - OPTION_FIRST].id, args->argument);
     else
         for (const OptionInfo *option = option_row; option < option_row + COUNT_OF(option_row); option++)
             if (option->letter == code)
-                take_option(parser, option->id, optarg);
+                take_option(parser, option->id, args->argument);
 }
 
-static void take_operands(Parser *parser, int argc, char **argv)
+static bool is_standard_output(const char *name) { return strcmp(name, "-") == 0 || strcmp(name, "/dev/stdout") == 0; }
+
+/* Whether standard input is a pipe or file that somebody meant to be read; a terminal or /dev/null is not. */
+static bool input_is_piped(void)
+{
+    struct stat st;
+    return fstat(STDIN_FILENO, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
+static void take_operands(Parser *parser)
 {
     Options *options = parser->options;
-    if (optind == argc && !parser->failed) /* what was meant as input may be what another error is about */
-        complain(parser, "no input file");
-    else if (optind == argc)
+    u32 count = parser->args.operands.n;
+    char **operand = parser->args.operands.v;
+    if (options->cuda && !options->shadow)
+        complain(parser, "--cuda needs --install-shadow");
+    if (options->shadow && count > 0)
+        complain(parser, "--install-shadow takes no input file");
+    else if (options->shadow)
         return;
-    else if (optind + 1 < argc)
-        complain(parser, "more than one input file: '%s' and '%s'", argv[optind], argv[optind + 1]);
+    if (count == 0 && !parser->failed && input_is_piped())
+        options->input = "-";
+    else if (count == 0 && !parser->failed) /* what was meant as input may be what another error is about */
+        complain(parser, "no input file");
+    else if (count == 0 || parser->foreign) /* what follows a foreign option may be its argument */
+        return;
+    else if (count > 1)
+        complain(parser, "more than one input file: '%s' and '%s'", operand[0], operand[1]);
     else
-        options->input = argv[optind];
-    if (options->remarks && strcmp(options->remarks, "-") == 0 && strcmp(options->output, "-") == 0)
+        options->input = operand[0];
+    if (options->remarks && is_standard_output(options->remarks) && is_standard_output(options->output))
         complain(parser, "the module and its remarks cannot both go to standard output");
 }
 
@@ -390,27 +521,34 @@ OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, 
 {
     *options = (Options){.output = "-", .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF}};
     knobs_init(&options->pipeline.knobs);
-    Parser parser = {.options = options, .out = out, .messages = messages, .argv = argv};
+    Parser parser = {.options = options, .out = out, .messages = messages};
     collect_known(&parser);
-    opterr = 0;
-    optind = 0; /* start afresh, whoever used getopt before */
+    const char *fault = args_expand(&options->arena, &argc, &argv);
+    if (fault)
+        complain(&parser, "%s", fault);
+    find_foreign(&parser, argc, argv);
+    parser.args = args_start(argc, argv, "o:O:hV", parser.known.v);
     int code;
-    while (!parser.done && (code = getopt_long(argc, argv, ":o:O:", parser.known.v, NULL)) != -1)
+    while (!parser.done && !parser.foreign && (code = args_next(&parser.args)) != -1)
         take_code(&parser, code);
-    if (!parser.done) {
+    if (!parser.done && !parser.foreign) {
         choose_phases(&parser);
-        take_operands(&parser, argc, argv);
+        take_operands(&parser);
     }
     if (parser.failed && !parser.done)
-        fputs("usage: ptxopt [options] in.ptx -o out.ptx    (ptxopt --help lists the options)\n", messages);
+        fputs("usage: ptxopt [options] [in.ptx] -o out.ptx    (ptxopt --help lists the options)\n", messages);
     for (u32 i = 0; i < parser.negations.n; i++)
-        free(parser.negations.v[i]);
+        mem_free(parser.negations.v[i]);
     vec_free(&parser.negations);
     vec_free(&parser.known);
-    return parser.done ? OPTIONS_DONE : parser.failed ? OPTIONS_BAD : OPTIONS_RUN;
+    args_free(&parser.args);
+    return parser.done ? OPTIONS_DONE : parser.failed ? OPTIONS_BAD : options->shadow ? OPTIONS_SHADOW : OPTIONS_RUN;
 }
 
 void options_free(Options *options)
 {
     vec_free(&options->pipeline.sequence);
+    vec_free(&options->pipeline.only);
+    vec_free(&options->pipeline.skip);
+    arena_free(&options->arena);
 }

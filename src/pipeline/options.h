@@ -8,21 +8,30 @@
 
 typedef enum StatsForm { STATS_NONE, STATS_TEXT, STATS_JSON } StatsForm;
 
+/* What becomes of changed functions that --prove does not prove. */
+typedef enum Proving { PROVING_NOT, PROVING_REPORT, PROVING_REVERT, PROVING_STRICT } Proving;
+
 typedef struct Options {
     const char *input, *output; /* "-": standard input, standard output */
     const char *remarks;        /* file, "-" for standard output; NULL: none */
+    const char *shadow, *cuda;  /* folders of --install-shadow and --cuda; NULL: not given */
     StatsForm stats;
+    Proving prove;
+    const char *solver;         /* of the prover; NULL: none */
     bool time;
+    bool strict;                /* unknown words are errors */
     PipelineConfig pipeline;
+    Arena arena;                /* words of files of options */
 } Options;
 
 typedef enum OptionsResult {
     OPTIONS_RUN,  /* there is a module to optimize */
+    OPTIONS_SHADOW, /* --install-shadow: nothing is read */
     OPTIONS_DONE, /* an option asked for a text, which has been printed to `out` */
     OPTIONS_BAD,  /* a message has been printed to `messages` */
 } OptionsResult;
 
-/* Strings of the options point into argv. */
+/* Strings of the options point into argv, or live as long as the options. */
 OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, FILE *messages);
 void options_free(Options *options);
 

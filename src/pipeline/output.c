@@ -51,18 +51,52 @@ static char *follow_links(const char *path)
             return now; /* no link, or not there */
         linked[len] = '\0';
         char *next = beside(now, linked);
-        free(now);
+        mem_free(now);
         now = next;
     }
-    free(now);
+    mem_free(now);
     errno = ELOOP;
     return NULL;
 }
 
-static bool is_standard_output(const struct stat *file)
+static bool is_open_as(int fd, const struct stat *file)
 {
-    struct stat out;
-    return fstat(STDOUT_FILENO, &out) == 0 && out.st_dev == file->st_dev && out.st_ino == file->st_ino;
+    struct stat open;
+    return fstat(fd, &open) == 0 && open.st_dev == file->st_dev && open.st_ino == file->st_ino;
+}
+
+/* The descriptor that is meant by the name, or -1. Opening /dev/stderr would open the file behind it once more, at its start. */
+static int descriptor_meant(const char *path)
+{
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    struct stat st;
+    if (strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0)
+        return STDOUT_FILENO;
+    if (strcmp(path, "/dev/stderr") == 0)
+        return STDERR_FILENO;
+    for (u32 i = 0; i < COUNT_OF(folders); i++) {
+        size_t len = strlen(folders[i]);
+        const char *number = path + len;
+        if (strncmp(path, folders[i], len) == 0 && *number && strspn(number, "0123456789") == strlen(number))
+            return (int)strtol(number, NULL, 10);
+    }
+    if (stat(path, &st) != 0)
+        return -1;
+    return is_open_as(STDOUT_FILENO, &st) ? STDOUT_FILENO : is_open_as(STDERR_FILENO, &st) ? STDERR_FILENO : -1;
+}
+
+FILE *output_stream(const char *path)
+{
+    int meant = descriptor_meant(path);
+    if (meant == STDOUT_FILENO)
+        return stdout;
+    if (meant < 0)
+        return fopen(path, "we");
+    int fd = fcntl(meant, F_DUPFD_CLOEXEC, 0);
+    FILE *stream = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (fd >= 0 && !stream)
+        close(fd);
+    return stream;
 }
 
 static void hold_signals(Output *output)
@@ -85,7 +119,7 @@ static int create_temporary(Output *output)
         int fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
         if (fd >= 0)
             return fd;
-        free(output->temporary);
+        mem_free(output->temporary);
         output->temporary = NULL;
         if (errno != EEXIST)
             break;
@@ -120,17 +154,12 @@ bool output_open(Output *output, const char *path)
     *output = (Output){0};
     struct stat st;
     bool exists = strcmp(path, "-") != 0 && stat(path, &st) == 0;
-    if (strcmp(path, "-") == 0 || (exists && is_standard_output(&st))) {
-        output->file = stdout;
-        return true;
-    }
     if (exists && S_ISDIR(st.st_mode)) {
         errno = EISDIR;
         return false;
     }
-    /* /dev/fd/3 may be a regular file, but what is meant is the descriptor. */
-    if ((exists && !S_ISREG(st.st_mode)) || strncmp(path, "/dev/", 5) == 0) {
-        output->file = fopen(path, "we");
+    if ((exists && !S_ISREG(st.st_mode)) || strncmp(path, "/dev/", 5) == 0 || descriptor_meant(path) >= 0) {
+        output->file = output_stream(path);
         return output->file;
     }
     if (exists && access(path, W_OK) != 0) /* replacing needs the directory's permission only: ask for the file's too */
@@ -146,8 +175,8 @@ void output_discard(Output *output)
         unlink(output->temporary);
     if (output->holds_signals)
         sigprocmask(SIG_SETMASK, &output->old_signals, NULL);
-    free(output->temporary);
-    free(output->target);
+    mem_free(output->temporary);
+    mem_free(output->target);
     *output = (Output){0};
 }
 
@@ -164,7 +193,7 @@ bool output_commit(Output *output)
     if (!error && output->temporary && rename(output->temporary, output->target) != 0)
         error = errno;
     if (!error) {
-        free(output->temporary); /* has become the target */
+        mem_free(output->temporary); /* has become the target */
         output->temporary = NULL;
     }
     output_discard(output);

@@ -16,6 +16,11 @@ typedef struct Output {
     sigset_t old_signals;
 } Output;
 
+/* A stream for text that is written as it comes. What the process has open under that name already (standard output and
+ * error, /dev/fd/N) is written on from where it stands, a device or pipe as it is, and any other file anew. Standard
+ * output is answered as stdout itself. NULL with errno set. */
+FILE *output_stream(const char *path);
+
 /* "-" is standard output. False with errno set: nothing is open. */
 bool output_open(Output *output, const char *path);
 /* Either of these ends it. Commit answers false with errno set when not everything could be written; the target is then

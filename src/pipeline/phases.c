@@ -11,7 +11,8 @@
 #undef BEFORE
 
 static const PhaseInfo phase_row[] = {
-#define PHASE(function, name, level, needs, asks, keeps, purpose, place) {function, name, level, needs, asks, keeps, purpose, place},
+#define ROUNDS(n) n
+#define PHASE(function, name, level, rounds, after, purpose, place) {function, name, level, rounds, after, purpose, place},
 #define BEFORE(...)
 #include "pipeline/pipeline.def"
 #undef PHASE

@@ -11,9 +11,16 @@ typedef struct PhaseInfo {
     Phase *run;
     const char *name;
     u32 level;        /* lowest -O at which it runs */
-    u32 needs, asks, keeps; /* AnalysisBits: see pipeline.def */
+    u32 iterations;   /* that it may ask for with PHASE_AGAIN, the first included */
+    u32 after;        /* PhaseAfter bits: what the runner does before the next one */
     const char *purpose, *place;
 } PhaseInfo;
+
+enum PhaseAfter {
+    NOTHING = 0,
+    LAYOUT = 1 << 0, /* jumps and labels (ir/edit.h); what it dissolves no longer keeps blocks apart when they are cleaned up */
+    CLEANUP = 1 << 1 /* branch-folding, in the name of the phase */
+};
 
 /* Wherever both run, `first` runs before `then`. */
 typedef struct PhaseOrder {

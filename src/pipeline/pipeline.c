@@ -8,6 +8,8 @@
 #include "analysis/convergence.h"
 #include "ir/cfg.h"
 #include "ir/edit.h"
+#include "pipeline/choice.h"
+#include "phase/branch/fold.h"
 #include "pipeline/dot.h"
 #include "pipeline/remarks.h"
 
@@ -30,7 +32,10 @@ typedef struct Runner {
     Stats *stats;
     RemarkWriter remarks;
     PhaseSink sink;
+    Choices choices;
+    VecU32 sequence;       /* phases that run over the function */
     const Summaries *summaries; /* of the module's functions */
+    u32 *spent;   /* of the budgets that phases have for the function that is run over */
     u32 phase;    /* the one that runs */
     u32 pass;     /* over the module */
     u32 round;    /* of the sequence, on the function that is run over; does not start again with a pass */
@@ -88,13 +93,7 @@ static void start_analyses(const Runner *runner, Analyses *an, Function *fn)
 {
     analyses_init(an, fn);
     an->summaries = runner->summaries;
-}
-
-static void require(Runner *runner, Analyses *an, u32 bits)
-{
-    double start = stats_clock(runner->stats);
-    analyses_require(an, bits);
-    runner->stats->step[STEP_ANALYSES] += stats_clock(runner->stats) - start;
+    an->clock = runner->stats->timed ? stats_now : NULL;
 }
 
 static void print_state(Runner *runner, Function *fn, const char *when, const char *phase)
@@ -166,11 +165,43 @@ typedef enum Outcome {
     OUTCOME_CHANGED  /* it changed it, and the blocks are no longer those that it left */
 } Outcome;
 
+/* Each iteration has an arena of its own: in a large function the next one needs the room. */
+static PhaseResult run_iteration(const PhaseInfo *phase, PhaseRun *run)
+{
+    Arena scratch = {0};
+    run->arena = &scratch;
+    PhaseResult result = phase->run(run);
+    phase_report_declined(run, result != PHASE_AGAIN || run->is_last);
+    an_thaw(run->an, AN_ALL);
+    if (result == PHASE_AGAIN && phase->after & LAYOUT)
+        edit_layout(run->fn);
+    if (result == PHASE_AGAIN && phase->after & CLEANUP)
+        fold_branches(run);
+    arena_free(&scratch);
+    return result;
+}
+
+/* Whether it changed anything. */
+static bool run_iterations(const PhaseInfo *phase, PhaseRun *run)
+{
+    Arena kept = {0};
+    PhaseResult result = PHASE_AGAIN;
+    bool changed = false;
+    run->kept = &kept;
+    run->origins = run->fn->origins;
+    for (run->iteration = 0; result == PHASE_AGAIN && run->iteration < phase->iterations; run->iteration++) {
+        run->is_last = run->iteration + 1 == phase->iterations;
+        result = run_iteration(phase, run);
+        changed |= result != PHASE_UNCHANGED;
+    }
+    arena_free(&kept);
+    vec_free(&run->declined);
+    fnvmap_free(&run->said);
+    return changed;
+}
+
 static Outcome run_phase(Runner *runner, const PhaseInfo *phase, Function *fn, Analyses *an)
 {
-    analyses_make_room(an, phase->needs | phase->asks);
-    require(runner, an, phase->needs);
-    Arena scratch = {0};
     PhaseRun run = {
         .phase = phase->name,
         .fn = fn,
@@ -178,26 +209,21 @@ static Outcome run_phase(Runner *runner, const PhaseInfo *phase, Function *fn, A
         .knobs = &runner->config->knobs,
         .level = runner->config->level > 0 ? runner->config->level : 1,
         .round = runner->round,
-        .arena = &scratch,
+        .spent = &runner->spent[runner->phase],
         .sink = &runner->sink,
     };
     PhaseStats *stats = &runner->stats->phase[runner->phase];
-    double start = stats_clock(runner->stats);
-    bool changed = phase->run(&run), joined = false, extended = false;
+    double start = stats_clock(runner->stats), analyses = an->seconds;
+    bool changed = run_iterations(phase, &run), joined = false;
     if (changed) {
-        u32 blocks = fn->blocks.n;
         edit_layout(fn);
-        extended = fn->blocks.n != blocks;
         joined = edit_places(fn);
     }
-    stats->seconds += stats_clock(runner->stats) - start;
+    stats->seconds += stats_clock(runner->stats) - start - (an->seconds - analyses);
     stats->functions += runner->round == 0;
     stats->changed += changed && stats->last_changed != fn;
     if (changed)
         stats->last_changed = fn;
-    arena_free(&scratch);
-    if (changed)
-        analyses_drop(an, extended || joined ? AN_NONE : phase->keeps);
     return !changed ? OUTCOME_NONE : joined ? OUTCOME_CHANGED : OUTCOME_SETTLED;
 }
 
@@ -240,7 +266,7 @@ static bool verify_parsed(Runner *runner, Function *fn)
  * ran since the last change, the one that made it included. */
 static bool run_sequence(Runner *runner, Function *fn, Analyses *an, u32 *seen)
 {
-    const VecU32 *sequence = &runner->config->sequence;
+    const VecU32 *sequence = &runner->sequence;
     u32 end = sequence->n, state = 1; /* of the function: counts its changes */
     for (u32 round = 0; end > 0 && round < SEQUENCE_ROUNDS; round++) {
         runner->round = runner->pass * SEQUENCE_ROUNDS + round;
@@ -265,23 +291,54 @@ static bool run_sequence(Runner *runner, Function *fn, Analyses *an, u32 *seen)
 
 static bool run_to_fixed_point(Runner *runner, Function *fn, Analyses *an)
 {
-    u32 *seen = mem_zalloc(sizeof *seen * runner->config->sequence.n); /* by place in the sequence */
+    u32 *seen = mem_zalloc(sizeof *seen * runner->sequence.n); /* by place in the sequence */
+    u32 spent[PHASE_COUNT] = {0};
+    runner->spent = spent;
     bool ok = run_sequence(runner, fn, an, seen);
-    free(seen);
+    mem_free(seen);
     return ok;
+}
+
+/* Who asks for code that a debugger can step through (`.target ..., debug`: nvcc -G) wants it as it was written, and ptxas
+ * does not optimize it either. */
+static bool is_for_debugger(const Runner *runner, const Function *fn)
+{
+    return fn->module->debug && !runner->config->optimize_debug;
+}
+
+static void report_left_alone(Runner *runner, const Function *fn)
+{
+    if (runner->pass > 0)
+        return;
+    runner->stats->untouchable++;
+    if (!runner->sink.wants_remarks)
+        return;
+    if (fn->untouchable)
+        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "Untouchable", fn, fn->untouchable_at, fn->untouchable);
+    else
+        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "DebugModule", fn, (Span){0, 0},
+                      "the module's .target says debug; --optimize-debug optimizes it all the same");
+}
+
+static void report_not_chosen(Runner *runner, const Function *fn)
+{
+    if (runner->pass == 0 && runner->sink.wants_remarks)
+        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "NotChosen", fn, (Span){0, 0},
+                      "an option or a comment keeps all phases away");
 }
 
 static bool run_phases(Runner *runner, Function *fn, Analyses *an)
 {
-    const VecU32 *sequence = &runner->config->sequence;
-    if (sequence->n == 0)
+    if (runner->config->sequence.n == 0)
         return true;
-    if (fn->untouchable) {
-        if (runner->pass > 0)
-            return true;
-        runner->stats->untouchable++;
-        if (runner->sink.wants_remarks)
-            remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "Untouchable", fn, fn->untouchable_at, fn->untouchable);
+    vec_clear(&runner->sequence);
+    choices_of(&runner->choices, fn, &runner->sequence);
+    if (runner->sequence.n == 0) {
+        report_not_chosen(runner, fn);
+        return true;
+    }
+    if (fn->untouchable || is_for_debugger(runner, fn)) {
+        report_left_alone(runner, fn);
         return true;
     }
     absorb_idle_labels(fn);
@@ -292,9 +349,8 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
 
 static bool dump_cfg(Runner *runner, Function *fn, Analyses *an)
 {
-    if (!runner->config->dump_cfg)
+    if (!runner->config->dump_cfg || fn->verbatim) /* where control goes in text that is not known is not known */
         return true;
-    require(runner, an, DOT_NEEDS);
     if (dot_write(runner->config->dump_cfg, fn, an))
         return true;
     fprintf(runner->messages, "ptxopt: error: cannot write the graph of '%s' to '%s': %s\n", fn->name->text,
@@ -311,6 +367,7 @@ static PipelineResult run_function(Runner *runner, Function *fn)
         result = PIPELINE_INTERNAL;
     else if (!dump_cfg(runner, fn, &an))
         result = PIPELINE_FAILED;
+    runner->stats->step[STEP_ANALYSES] += an.seconds;
     analyses_free(&an);
     cfg_free(fn);
     return result;
@@ -354,6 +411,9 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
     Runner runner = {.config = config, .messages = messages, .stats = stats};
     runner.sink = (PhaseSink){&runner, take_remark, take_count, allow_rewrite, line_of, remarks != NULL};
     remarks_init(&runner.remarks, remarks, diag);
+    choices_init(&runner.choices, config, m, diag);
+    if (m->untouchable && remarks && config->sequence.n > 0)
+        remarks_write(&runner.remarks, REMARK_MISSED, "ptxopt", "Untouchable", NULL, m->untouchable_at, m->untouchable);
     Arena arena = {0};
     PipelineResult result = PIPELINE_OK;
     bool more = true;
@@ -361,6 +421,8 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
         result = run_pass(&runner, &arena, m, &more);
     count_functions(&runner, m);
     arena_free(&arena);
+    vec_free(&runner.sequence);
+    choices_free(&runner.choices);
     remarks_free(&runner.remarks);
     return result;
 }

@@ -198,10 +198,10 @@ void remarks_write(RemarkWriter *writer, RemarkKind kind, const char *pass, cons
     fprintf(out, "--- !%s\nPass:            %s\nName:            %s\n", tag[kind], pass, name);
     put_debug_loc(out, "", str_of(writer->diag->file), line, column);
     fputs("Function:        ", out);
-    put_scalar(out, (Str){fn->name->text, fn->name->len});
+    put_scalar(out, fn ? (Str){fn->name->text, fn->name->len} : str_of(""));
     fputs("\nArgs:\n", out);
     put_argument(out, "String", str_of(message));
-    if (!whole)
+    if (!whole && fn)
         put_source(writer, fn, at);
     fputs("...\n", out);
 }

@@ -4,13 +4,14 @@
 #include <string.h>
 #include <time.h>
 
-double stats_clock(const Stats *stats)
+double stats_now(void)
 {
-    struct timespec now = {0};
-    if (stats->timed)
-        clock_gettime(CLOCK_MONOTONIC, &now);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
+
+double stats_clock(const Stats *stats) { return stats->timed ? stats_now() : 0; }
 
 void stats_count(Stats *stats, u32 phase, const char *what, u32 amount)
 {
@@ -44,6 +45,12 @@ void stats_print(FILE *out, const Stats *stats)
     print_line(out, stats->functions, "ptxopt", "functions");
     print_line(out, stats->changed, "ptxopt", "functions changed");
     print_line(out, stats->untouchable, "ptxopt", "functions that no phase may touch");
+    if (stats->proves) {
+        print_line(out, stats->proof[0], "prove", "functions proved");
+        print_line(out, stats->proof[1], "prove", "functions not proved");
+        print_line(out, stats->proof[2], "prove", "functions refuted");
+        print_line(out, stats->reverted, "prove", "functions that stay as they were");
+    }
     for (u32 i = 0; i < PHASE_COUNT; i++) {
         const PhaseStats *of = &stats->phase[i];
         const char *name = phase_table.phase[i].name;
@@ -84,8 +91,12 @@ static void print_json_phase(FILE *out, const char *name, const PhaseStats *of)
 
 void stats_print_json(FILE *out, const Stats *stats)
 {
-    fprintf(out, "{\n  \"functions\": %" PRIu64 ",\n  \"changed\": %" PRIu64 ",\n  \"untouchable\": %" PRIu64 ",\n  \"phases\": {",
+    fprintf(out, "{\n  \"functions\": %" PRIu64 ",\n  \"changed\": %" PRIu64 ",\n  \"untouchable\": %" PRIu64 ",\n",
             stats->functions, stats->changed, stats->untouchable);
+    if (stats->proves)
+        fprintf(out, "  \"proved\": %" PRIu64 ",\n  \"unknown\": %" PRIu64 ",\n  \"refuted\": %" PRIu64 ",\n  \"reverted\": %" PRIu64 ",\n",
+                stats->proof[0], stats->proof[1], stats->proof[2], stats->reverted);
+    fputs("  \"phases\": {", out);
     const char *separator = "\n";
     for (u32 i = 0; i < PHASE_COUNT; i++) {
         if (stats->phase[i].functions == 0)
@@ -137,7 +148,7 @@ void stats_free(Stats *stats)
 {
     for (u32 i = 0; i < PHASE_COUNT; i++) {
         for (u32 k = 0; k < stats->phase[i].counters.n; k++)
-            free((char *)stats->phase[i].counters.v[k].what);
+            mem_free(stats->phase[i].counters.v[k].what);
         vec_free(&stats->phase[i].counters);
     }
 }

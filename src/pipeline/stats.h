@@ -26,12 +26,16 @@ typedef struct Stats {
     u64 functions;   /* with a body */
     u64 changed;     /* by some phase */
     u64 untouchable; /* left alone as a whole */
+    bool proves;       /* the next two are asked for */
+    u64 proof[3];      /* functions by ProveAnswer: proved, unknown, refuted */
+    u64 reverted;      /* functions that --prove sent back */
     PhaseStats phase[PHASE_COUNT];
     bool timed;              /* somebody will ask for the seconds */
     double step[STEP_COUNT]; /* seconds outside the phases */
 } Stats;
 
-/* Seconds of a clock that only goes forward; 0 where nobody asks. */
+/* Seconds of a clock that only goes forward; stats_clock: 0 where nobody asks. */
+double stats_now(void);
 double stats_clock(const Stats *stats);
 
 void stats_count(Stats *stats, u32 phase, const char *what, u32 amount);

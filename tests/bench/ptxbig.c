@@ -287,10 +287,14 @@ static void write_joined(unsigned wanted, char **paths, int count)
 /* ---- one large function ----------------------------------------------------------------------------------------- */
 
 /* Each part is written once per unit, with `#` for the unit's number, `#+` for the next one, `~` for the one as far from the
- * end, and `#7` for one of ten registers that it has for itself. */
+ * end, and `#7` for one of ten registers that it has for itself. What stands in `<` `>` is written as often as there are
+ * units, or, as `<*` `>`, FEW times, with `^` for its number, and `^%` for that of one of PERMUTED registers, which is another
+ * one in each unit. */
+enum { FEW = 8, PERMUTED = 16 };
+
 typedef struct Shape {
     const char *name;
-    unsigned blocks; /* a unit, about */
+    unsigned blocks; /* a unit, about; 0: as many units as the square root of the blocks */
     const char *part, *between, *second;
 } Shape;
 
@@ -451,36 +455,114 @@ static const Shape shapes[] = {
      "$L_skip_#:\n",
      "",
      "\tadd.s32 \t%r2, %r2, %r#1;\n"},
+    {"setps", 1, /* all in one block, the branches behind it */
+     "\tsetp.lt.s32 \t%p#1, %r1, #;\n", "",
+     "\t@%p#1 bra \t$L_out_#;\n\tst.global.u32 \t[%rd1+4], %r2;\n$L_out_#:\n"},
+    {"setps_chain", 1, /* likewise, all to one end */
+     "\tsetp.lt.s32 \t%p#1, %r1, #;\n", "",
+     "\t@%p#1 bra \t$L_end;\n"},
+    {"moves", 1, /* the second test of a switch stands behind very many of them */
+     "",
+     "\tsetp.eq.s32 \t%p1, %r1, 1;\n\t@%p1 bra \t$L_one;\n"
+     "<\tmov.u32 \t%r1^, %r2;\n>"
+     "\tsetp.eq.s32 \t%p2, %r1, 2;\n\t@%p2 bra \t$L_two;\n"
+     "\tsetp.eq.s32 \t%p3, %r1, 3;\n\t@%p3 bra \t$L_three;\n"
+     "\tst.global.u32 \t[%rd1], %r1;\n\tbra.uni \t$L_end;\n"
+     "$L_one:\n\tst.global.u32 \t[%rd1+4], %r1;\n\tbra.uni \t$L_end;\n"
+     "$L_two:\n\tst.global.u32 \t[%rd1+8], %r1;\n\tbra.uni \t$L_end;\n"
+     "$L_three:\n\tst.global.u32 \t[%rd1+12], %r1;\n",
+     ""},
+    {"scopes", 1, /* one in the other, with a branch in the innermost */
+     "\t{\n\t.reg .b32 \t%x;\n\tmov.u32 \t%x, %r1;\n\tst.global.u32 \t[%rd1], %x;\n",
+     "\tsetp.gt.s32 \t%p1, %r1, 3;\n\t@%p1 bra \t$L_skip;\n\tst.global.u32 \t[%rd1], %r2;\n\tbra.uni \t$L_skip;\n$L_skip:\n",
+     "\t}\n"},
+    {"scopes_left", 2, /* a branch out of each of them: they dissolve */
+     "\t{\n\t.reg .b32 \t%x_#;\n\tmov.u32 \t%x_#, %r1;\n\tsetp.gt.s32 \t%p#1, %x_#, #;\n\t@%p#1 bra \t$L_next_#;\n"
+     "\tst.global.u32 \t[%rd1], %x_#;\n\tbra.uni \t$L_next_#;\n$L_next_#:\n",
+     "", "\t}\n"},
+    {"table", 1, /* whose entries only jump */
+     "", "$L_table: .branchtargets $L_end<, $L_entry_^>;\n\tbrx.idx \t%r1, $L_table;\n",
+     "$L_entry_#:\n\tbra.uni \t$L_end;\n"},
+    {"jumps", 1, /* of the arms of nested branches: a chain that each of them enters */
+     "\tld.global.u32 \t%r#1, [%rd1+4];\n\tsetp.gt.s32 \t%p#1, %r#1, #;\n\t@%p#1 bra \t$L_else_#;\n",
+     "\tst.global.u32 \t[%rd1+4], %r1;\n",
+     "\tbra.uni \t$L_after_~;\n$L_else_~:\n\tst.global.u32 \t[%rd1+8], %r#1;\n$L_after_~:\n"},
+    {"large", 1, /* branches to one large block */
+     "\tld.global.u32 \t%r3, [%rd1+4];\n\tsetp.lt.s32 \t%p#1, %r3, #;\n\t@%p#1 bra \t$L_large;\n",
+     "\tst.global.u32 \t[%rd1], %r2;\n$L_large:\n",
+     "<*\tadd.u32 \t%r2, %r2, ^;\n>"},
+    {"inward", 2, /* loops, each in the one before */
+     "\tmov.u32 \t%r#1, 0;\n$L_loop_#:\n", "\tst.global.u32 \t[%rd1+4], %r1;\n",
+     "\tadd.u32 \t%r1, %r1, 1;\n\tsetp.ne.s32 \t%p#1, %r1, 7;\n\t@%p#1 bra \t$L_loop_~;\n"},
+    {"waits", 0, /* arms that end in the same barriers and loads */
+     "\tld.global.u32 \t%r3, [%rd1+4];\n\tsetp.eq.s32 \t%p#1, %r3, #;\n\t@%p#1 bra \t$L_arm_#;\n",
+     "\tbra.uni \t$L_end;\n",
+     "$L_arm_#:\n\tst.global.u32 \t[%rd1+4], %r3;\n<\tbar.sync \t0;\n\tld.shared.u32 \t%r2, [%rd3+^];\n>\tbra.uni \t$L_end;\n"},
+    {"permuted", 0, /* long arms that are the same up to the names of sixteen registers, which no copies can exchange */
+     "\tld.global.u32 \t%r3, [%rd1+4];\n\tsetp.eq.s32 \t%p#1, %r3, #;\n\t@%p#1 bra \t$L_arm_#;\n",
+     "\tbra.uni \t$L_end;\n",
+     "$L_arm_#:\n\tst.global.u32 \t[%rd1+4], %r3;\n<*<\tadd.s32 \t%s^%, %s^%, ^;\n>>\tbra.uni \t$L_end;\n"},
 };
 
-static void write_part(const char *part, unsigned u, unsigned units)
+static const char *write_repeated(const char *part, unsigned u, unsigned units);
+
+/* A number, and behind `#` or `^` what says which one; answers the last character that belongs to it. */
+static const char *write_number(const char *part, unsigned u, unsigned units, unsigned repetition)
 {
-    for (; *part; part++) {
-        if (*part == '~') {
-            printf("%u", units - 1 - u);
-        } else if (*part != '#') {
+    unsigned number = *part == '~' ? units - 1 - u : *part == '^' ? repetition : u;
+    if (*part == '#' && isdigit((unsigned char)part[1]))
+        number = 10 * u + 10 + (unsigned)(*++part - '0');
+    else if (*part == '#' && part[1] == '+')
+        number++, part++;
+    else if (*part == '^' && part[1] == '%')
+        number = (repetition * (2 * u + 1) + u / 8) % PERMUTED, part++;
+    printf("%u", number);
+    return part;
+}
+
+/* Answers where it ends: at the `>` of a repetition, or at the end of the part. */
+static const char *write_text(const char *part, unsigned u, unsigned units, unsigned repetition)
+{
+    for (; *part && *part != '>'; part++) {
+        if (*part == '<')
+            part = write_repeated(part + 1, u, units);
+        else if (strchr("~#^", *part))
+            part = write_number(part, u, units, repetition);
+        else
             putchar(*part);
-        } else if (isdigit((unsigned char)part[1])) {
-            printf("%u", 10 * u + 10 + (unsigned)(*++part - '0'));
-        } else if (part[1] == '+') {
-            printf("%u", u + 1);
-            part++;
-        } else {
-            printf("%u", u);
-        }
     }
+    return part;
+}
+
+static const char *write_repeated(const char *part, unsigned u, unsigned units)
+{
+    const char *end = part;
+    bool few = *part == '*';
+    for (unsigned k = 0; k < (few ? FEW : units); k++)
+        end = write_text(part + few, u, units, k);
+    return end;
+}
+
+static void write_part(const char *part, unsigned u, unsigned units) { write_text(part, u, units, 0); }
+
+static unsigned square_root(unsigned n)
+{
+    unsigned root = 0;
+    while ((root + 1) * (root + 1) <= n)
+        root++;
+    return root;
 }
 
 static void write_shape(const Shape *shape, unsigned blocks)
 {
-    unsigned units = blocks / shape->blocks + 1;
+    unsigned units = shape->blocks ? blocks / shape->blocks + 1 : square_root(blocks);
     puts(".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 s[1024];");
     puts(".visible .entry large(.param .u64 out, .param .u32 n)\n{");
-    printf("\t.reg .pred \t%%p<%u>;\n\t.reg .b32 \t%%r<%u>;\n\t.reg .b64 \t%%rd<4>;\n", 10 * units + 10, 10 * units + 10);
+    printf("\t.reg .pred \t%%p<%u>;\n\t.reg .b32 \t%%r<%u>;\n\t.reg .b32 \t%%s<16>;\n\t.reg .b64 \t%%rd<4>;\n", 10 * units + 10, 10 * units + 10);
     puts("\tld.param.u64 \t%rd1, [out];\n\tld.param.u32 \t%r1, [n];\n\tmov.u64 \t%rd3, s;\n\tmov.u32 \t%r2, %ctaid.x;");
     for (unsigned u = 0; u < units; u++)
         write_part(shape->part, u, units);
-    fputs(shape->between, stdout);
+    write_part(shape->between, 0, units);
     for (unsigned u = 0; u < units; u++)
         write_part(shape->second, u, units);
     puts("$L_end:\n\tst.global.u32 \t[%rd1], %r2;\n\tret;\n}");

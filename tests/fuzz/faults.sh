@@ -1,7 +1,8 @@
 #!/bin/sh
 # Plants faults, and sees whether they are found. Each phase of tests/fuzz/faults/ is run alone on generated kernels until
 # one fails: once with the checker behind it (--verify-each), once without, so that the interpreter has to see it. The
-# kernel that failed must pass with the product's own phases, and the product must hold no fault.
+# kernel that failed must pass with the product's own phases, and the product must hold no fault. Faults about lanes that wait
+# for one another get kernels that are full of such lanes.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
@@ -10,6 +11,18 @@ CASES=3000
 LOG=$BUILD/work/faults.log
 mkdir -p "$BUILD/work"
 : >"$LOG"
+
+# features FAULT: an option that says which kernels it is tried on.
+features()
+{
+    case $1 in
+    fault-merge-signal | fault-merge-signal-table) echo --features=warp,spin,table ;;
+    fault-merge-exit) echo --features=warp,leave ;;
+    fault-merge-partner) echo --features=warp,partner ;;
+    fault-merge-seen | fault-late-test) echo --features=warp,seen ;;
+    fault-uniform-table) echo --features=warp,uniform-chain ;;
+    esac
+}
 
 # first FLAGS...: the first failure of the faulty driver: `NUMBER VERDICT`, nothing if there is none.
 first()
@@ -20,16 +33,17 @@ first()
 
 judge()
 {
-    fault=$1
-    with=$(first "--configs=--passes=$fault")
-    without=$(first --no-verify "--configs=--passes=$fault")
+    fault=$1 only=$(features "$1")
+    with=$(first $only "--configs=--passes=$fault")
+    without=$(first --no-verify $only "--configs=--passes=$fault")
     for found in "$with" "$without"; do
         case $found in
         '') echo "fail $fault: missed in $CASES cases (with the checker: ${with:-nothing}, without: ${without:-nothing})"; return ;;
+        *crashed | *hangs) echo "fail $fault: case ${found% *} shows nothing: it ${found#* }"; return ;;
         *bad-input*) echo "fail $fault: case ${found% *} is no judge: it fails as it is"; return ;;
         esac
     done
-    "$BUILD/fuzz-exec" --folder="$BUILD/faults" --quick -n 1 --first="${without% *}" >/dev/null ||
+    "$BUILD/fuzz-exec" --folder="$BUILD/faults" --quick -n 1 --first="${without% *}" $only >/dev/null ||
         { echo "fail $fault: case ${without% *} fails without the fault, too"; return; }
     echo "pass $fault: case ${with% *}: ${with#* }; without the checker case ${without% *}: ${without#* }"
 }
@@ -50,10 +64,36 @@ judge_report()
     echo 'pass report'
 }
 
+# shape FEATURE PATTERN: of 40 kernels with this feature, so many must hold a line of each pattern.
+shape()
+{
+    feature=$1
+    shift
+    for seed in $(seq 40); do "$BUILD/ptxgen" --seed="$seed" --size=40 --features=warp,table,"$feature" -o "$LOG.$seed"; done
+    for pattern; do
+        n=$(for seed in $(seq 40); do grep -lE "$pattern" "$LOG.$seed"; done | wc -l)
+        [ "$n" -ge 5 ] || { echo "fail shape: $n of 40 kernels with $feature hold $pattern"; return; }
+    done
+    rm -f "$LOG".[0-9]*
+    echo "pass shape $feature"
+}
+
+judge_shapes()
+{
+    shape spin '(ld|atom).*shared.* \[%flags' 'st.volatile.shared.u32 \[%flags.*%epoch' 'brx.idx'
+    shape leave '@%p[0-9]+ (ret|exit);' '(vote|match.any|bar.warp).sync.* %t[0-9]+;'
+    shape spin,leave '@%p[0-9]+ (ret|exit);' 'st.volatile.shared.u32 \[%flags.*%epoch'
+    shape partner 'bar.warp.sync %t' 'vote.sync.ballot.b32 %t'
+    shape seen 'activemask' 'vote.(ballot|any)'
+    shape uniform-chain 'bra.uni' 'setp.lt.u32 %wp'
+    shape warp-call,leave 'call.* warp_function' 'bar.warp.sync %mask|vote.sync.*%mask'
+}
+
 for fault in $("$BUILD/ptxopt-faulty" --list-phases | grep -o '^fault-[a-z-]*'); do
     judge "$fault" >>"$LOG"
 done
 judge_report >>"$LOG"
+judge_shapes >>"$LOG"
 if "$BUILD/ptxopt" --list-phases | grep -q fault- || grep -q fault-barrier "$BUILD/ptxopt"; then
     echo 'fail ptxopt: the product holds planted faults' >>"$LOG"
 fi

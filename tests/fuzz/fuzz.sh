@@ -28,8 +28,11 @@ SANITIZE="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize=pointer-over
 
 # The texts to begin with. libFuzzer is told their order: that of a folder is another one on each file system.
 for seed in $(seq 40); do "$BUILD/ptxgen" --seed="$seed" --size=3 --mix -o "$FOLDER/generated/$seed"; done
+for file in $(find tests examples -name '*.ptx' -size -6k); do
+    case_input "$file" "$FOLDER/generated/$(echo "$file" | tr / _)"
+done
 {
-    find tests examples -name '*.ptx' -size -6k | LC_ALL=C sort
+    find "$FOLDER/generated" -name '*.ptx' | LC_ALL=C sort
     for seed in $(seq 40); do echo "$FOLDER/generated/$seed"; done
 } | paste -sd, - | tr -d '\n' >"$FOLDER/begin"
 

@@ -1,10 +1,12 @@
 /* fuzz-exec: generates kernels, optimizes them in many ways, and judges each way (judge.h).
  *
  *     fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] [--quick]
+ *               [--waiting | --features=LIST]
  *     fuzz-exec --check=FLAGS --launch=FILE FILE.ptx
  *
  * --stop: at the first failure; --no-verify: without --verify-each; --once: ptxopt runs once, not twice; --quick: failures
- * are only named.
+ * are only named; --waiting: kernels with lanes that wait for one another, too; --features=LIST: with these features of
+ * ptxgen only.
  *
  * The first form prints every failure with the guilty rewrite (a binary search with --opt-bisect-limit), a reduced kernel,
  * and the command that shows it, which is of the second form: its exit status is the Verdict. With $PTXAS one case in eight
@@ -122,9 +124,11 @@ static void write_case_file(const Driver *d, u64 seed, const char *name, const T
     }
 }
 
+static u32 features = GEN_ALL & ~GEN_WAITING; /* of the kernels */
+
 static void generate(u64 seed, Text *ptx, Text *launch)
 {
-    GenOptions options = {.seed = seed, .size = 6 + (u32)(seed * 7 % 40), .features = GEN_ALL, .mix = true};
+    GenOptions options = {.seed = seed, .size = 6 + (u32)(seed * 7 % 40), .features = features, .mix = true};
     ptxgen(&options, ptx, launch);
     text_str(ptx);
     text_str(launch);
@@ -443,6 +447,7 @@ static int check_one(const Driver *d, const char *flags, const char *launch_file
 static int usage(void)
 {
     fputs("usage: fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] [--quick]\n"
+          "                 [--waiting | --features=LIST]\n"
           "       fuzz-exec [--no-verify] --check=FLAGS --launch=FILE FILE.ptx\n",
           stderr);
     return USAGE;
@@ -450,10 +455,10 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-    enum { FIRST = 1, CONFIGS, STOP, NO_VERIFY, ONCE, QUICK, CHECK, LAUNCH, FOLDER };
+    enum { FIRST = 1, CONFIGS, STOP, NO_VERIFY, ONCE, QUICK, CHECK, LAUNCH, FOLDER, WAITING, FEATURES };
     static const struct option known[] = {{"first", 1, NULL, FIRST}, {"configs", 1, NULL, CONFIGS}, {"stop", 0, NULL, STOP},
         {"no-verify", 0, NULL, NO_VERIFY}, {"once", 0, NULL, ONCE}, {"quick", 0, NULL, QUICK}, {"check", 1, NULL, CHECK}, {"launch", 1, NULL, LAUNCH},
-        {"folder", 1, NULL, FOLDER}, {0}};
+        {"folder", 1, NULL, FOLDER}, {"waiting", 0, NULL, WAITING}, {"features", 1, NULL, FEATURES}, {0}};
     const char *check = NULL, *launch = NULL, *ptxas = getenv("PTXAS"), *all = getenv("PTXAS_CASES");
     Driver d = {.first = 1, .cases = 1000, .jobs = 2, .program = argv[0], .folder = "build/fuzz"};
     d.has_ptxas = ptxas && *ptxas;
@@ -471,6 +476,11 @@ int main(int argc, char **argv)
         case CHECK: check = optarg; break;
         case LAUNCH: launch = optarg; break;
         case FOLDER: d.folder = optarg; break;
+        case WAITING: features = GEN_ALL; break;
+        case FEATURES:
+            if (!ptxgen_features(optarg, &features))
+                return usage();
+            break;
         default: return usage();
         }
     if (d.jobs < 1 || d.jobs > JOBS_MAX || optind + (check != NULL) != argc)

@@ -28,17 +28,9 @@ static void print_usage(FILE *out)
 
 static u32 feature_list(const char *list)
 {
-    u32 set = 0;
-    while (*list) {
-        size_t len = strcspn(list, ",");
-        u32 feature = ptxgen_feature(list, len);
-        if (feature == GEN_FEATURES) {
-            fprintf(stderr, "ptxgen: no such feature: %.*s\n", (int)len, list);
-            exit(2);
-        }
-        set |= 1u << feature;
-        list += len + (list[len] == ',');
-    }
+    u32 set;
+    if (!ptxgen_features(list, &set))
+        exit(2);
     return set;
 }
 

@@ -55,7 +55,7 @@ static bool parses(Text *text)
     Diag diag;
     Str str = {text_str(text), text->n};
     diag_init(&diag, messages, "candidate", str);
-    Module *m = parse_module(&arena, "candidate", str, &diag);
+    Module *m = parse_module_strict(&arena, "candidate", str, &diag);
     bool ok = diag.errors == 0;
     module_free(m);
     diag_free(&diag);
@@ -259,7 +259,7 @@ static Edits parse_offers(Reducer *r, Step step)
     Diag diag;
     Str str = {text_str(&r->text), r->text.n};
     diag_init(&diag, stderr, "in", str);
-    Module *m = parse_module(&arena, "in", str, &diag);
+    Module *m = parse_module_strict(&arena, "in", str, &diag);
     Edits edits = {0};
     if (diag.errors == 0)
         edits = offers(m, step);
@@ -279,7 +279,7 @@ static void reduce_braces(Reducer *r)
         Diag diag;
         Str str = {text_str(&copy), copy.n};
         diag_init(&diag, stderr, "in", str);
-        Module *m = parse_module(&arena, "in", str, &diag);
+        Module *m = parse_module_strict(&arena, "in", str, &diag);
         if (diag.errors == 0)
             remove_braces(r, m);
         module_free(m);

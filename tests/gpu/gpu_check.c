@@ -60,7 +60,7 @@ static bool read_input(Input *in, const char *module, const char *launch)
         return false;
     }
     diag_init(&in->diag, stderr, module, in->module_text);
-    in->module = parse_module(&in->arena, module, in->module_text, &in->diag);
+    in->module = parse_module_strict(&in->arena, module, in->module_text, &in->diag);
     if (in->diag.errors)
         return false;
     in->variables = global_variables(&in->arena, in->module);

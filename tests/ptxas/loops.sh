@@ -2,11 +2,12 @@
 # Does ptxas unroll the loops of tests/ptxas/loops as LOOPS.md says? Every row of its tables is measured again; and ptxopt
 # -O1 must make of each probe what its row says: the row that it is to be rewritten to, itself where that is `-`, and
 # something else (no worse) where it is `not done`. -O2 and -O3 must leave as many copies of the body.
-# usage: [BUILD=build] tests/ptxas/loops.sh [--bless | --any-version]; see tests/ptxas/table.sh
+# usage: [BUILD=build] tests/ptxas/loops.sh [loops] [--bless | --any-version]; see tests/ptxas/table.sh
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
 FOLDER=loops
+[ "${1:-}" = loops ] && shift
 . tests/ptxas/table.sh
 
 # measure FILE: cells are `copies of the FMA / instructions`.

@@ -19,7 +19,7 @@ static inline void load_with(Fixture *f, const char *text, u32 bits)
     f->m = ptx_module(&f->arena, text);
     f->fn = ptx_function(f->m, "f");
     analyses_init(&f->an, f->fn);
-    analyses_require(&f->an, bits);
+    an_compute(&f->an, bits);
 }
 
 static inline void unload(Fixture *f)

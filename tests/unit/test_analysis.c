@@ -24,7 +24,11 @@ static void make_blocks(Fixture *f, u32 blocks)
     analyses_init(&f->an, f->fn);
 }
 
-static void edge(Fixture *f, u32 from, u32 to) { cfg_add_edge(f->fn->cfg, fn_block(f->fn, from), fn_block(f->fn, to)); }
+static void edge(Fixture *f, u32 from, u32 to)
+{
+    cfg_add_edge(f->fn->cfg, fn_block(f->fn, from), fn_block(f->fn, to));
+    fn_edges_changed(f->fn);
+}
 
 /* make_graph(&f, 3, "0>1 0>2 1>2") */
 static void make_graph(Fixture *f, u32 blocks, const char *edges)
@@ -37,7 +41,7 @@ static void make_graph(Fixture *f, u32 blocks, const char *edges)
         edge(f, from, to);
         edges = end + (*end == ' ');
     }
-    analyses_require(&f->an, AN_ORDER | AN_DOM | AN_POSTDOM | AN_LOOPS | AN_CONTROL);
+    an_compute(&f->an, AN_ORDER | AN_DOM | AN_POSTDOM | AN_LOOPS | AN_CONTROL);
 }
 
 static Block *block(Fixture *f, u32 id) { return fn_block(f->fn, id); }
@@ -94,15 +98,15 @@ static void naive_augment(Naive *n, Fixture *f)
     n->exit = n->blocks;
     n->nodes = n->blocks + 1;
     for (u32 a = 0; a < n->blocks; a++) {
-        if (!order_reachable(f->an.order, block(f, a)))
+        if (!order_reachable(an_order(&f->an), block(f, a)))
             memset(n->augmented[a], 0, sizeof n->augmented[a]);
         else if (cfg_succs(f->fn, block(f, a)).n == 0)
             n->augmented[a][n->exit] = true;
     }
     for (u32 a = 0; a < n->blocks; a++) {
-        bool first = order_reachable(f->an.order, block(f, a)) && n->reach[a][a];
+        bool first = order_reachable(an_order(&f->an), block(f, a)) && n->reach[a][a];
         for (u32 b = 0; b < n->blocks; b++)
-            first = first && (!n->reach[a][b] || (n->reach[b][a] && f->an.order->index[a] <= f->an.order->index[b]));
+            first = first && (!n->reach[a][b] || (n->reach[b][a] && an_order(&f->an)->index[a] <= an_order(&f->an)->index[b]));
         if (!first)
             continue;
         u32 round = n->nodes++;
@@ -139,7 +143,7 @@ static void naive_compute(Naive *n, Fixture *f)
 
 static void compare_order(Fixture *f, const Naive *n)
 {
-    const Order *o = f->an.order;
+    const Order *o = an_order(&f->an);
     u32 reachable = 0;
     for (u32 a = 0; a < n->blocks; a++) {
         bool reached = a == 0 || n->reach[0][a];
@@ -186,7 +190,7 @@ static void compare_tree(Fixture *f, const DomTree *t, Matrix over, u32 blocks)
 
 static void compare_loops(Fixture *f, Naive *n)
 {
-    const Loops *l = f->an.loops;
+    const Loops *l = an_loops(&f->an);
     u32 found = 0;
     Matrix forward;
     memcpy(forward, n->edges, sizeof forward);
@@ -259,10 +263,10 @@ static void compare_control(Fixture *f, Naive *n)
     close_transitively(closure, n->nodes);
     for (u32 b = 0; b < n->blocks; b++) {
         BlockVec direct = {0}, all = {0};
-        control_direct(f->an.control, block(f, b), &direct);
-        control_closure(f->an.control, block(f, b), &all);
+        control_direct(an_control(&f->an), block(f, b), &direct);
+        control_closure(an_control(&f->an), block(f, b), &all);
         for (u32 a = 0; a < n->blocks; a++) {
-            bool reached = order_reachable(f->an.order, block(f, a)) && order_reachable(f->an.order, block(f, b));
+            bool reached = order_reachable(an_order(&f->an), block(f, a)) && order_reachable(an_order(&f->an), block(f, b));
             assert_int_equal(listed(&direct, block(f, a)), reached && depends[b][a]);
             assert_int_equal(listed(&all, block(f, a)), reached && closure[b][a]);
         }
@@ -276,8 +280,8 @@ static void compare(Fixture *f)
     static Naive n;
     naive_compute(&n, f);
     compare_order(f, &n);
-    compare_tree(f, f->an.dom, n.dom, n.blocks);
-    compare_tree(f, f->an.postdom, n.postdom, n.blocks);
+    compare_tree(f, an_dom(&f->an), n.dom, n.blocks);
+    compare_tree(f, an_postdom(&f->an), n.postdom, n.blocks);
     compare_loops(f, &n);
     compare_control(f, &n);
 }
@@ -294,7 +298,7 @@ static void random_graph(Fixture *f, u32 blocks, u32 chaos)
             if (to < blocks)
                 edge(f, a, to);
         }
-    analyses_require(&f->an, AN_ORDER | AN_DOM | AN_POSTDOM | AN_LOOPS | AN_CONTROL);
+    an_compute(&f->an, AN_ORDER | AN_DOM | AN_POSTDOM | AN_LOOPS | AN_CONTROL);
 }
 
 static void random_graphs_agree_with_the_definitions(void **state)
@@ -359,7 +363,7 @@ static void preheader_is_the_only_way_in(void **state)
     for (u32 k = 0; k < COUNT_OF(shape); k++) {
         Fixture f;
         make_graph(&f, shape[k].blocks, shape[k].edges);
-        const Loop *loop = loop_of(f.an.loops, block(&f, (u32)shape[k].header));
+        const Loop *loop = loop_of(an_loops(&f.an), block(&f, (u32)shape[k].header));
         assert_int_equal(loop->header->id, shape[k].header);
         assert_int_equal(loop->preheader ? (i32)loop->preheader->id : -1, shape[k].preheader);
         unload(&f);
@@ -371,7 +375,7 @@ static void loops_share_and_nest(void **state)
     (void)state;
     Fixture f;
     make_graph(&f, 8, "0>1 1>2 2>3 3>2 3>1 1>4 4>5 5>4 5>6 6>7 6>6");
-    const Loops *l = f.an.loops;
+    const Loops *l = an_loops(&f.an);
     assert_int_equal(l->n, 4);
     const Loop *outer = loop_of(l, block(&f, 1)), *inner = loop_of(l, block(&f, 2));
     assert_ptr_equal(inner->parent, outer);
@@ -390,33 +394,84 @@ static void later_blocks_are_nowhere(void **state)
     (void)state;
     Fixture f;
     make_graph(&f, 2, "0>1 1>1");
+    an_freeze(&f.an, AN_LOOPS);
     Block *fresh = block_new(f.fn, 0);
-    assert_false(order_reachable(f.an.order, fresh));
-    assert_false(dominates(f.an.dom, f.fn->entry, fresh));
-    assert_null(nearest_common_dominator(f.an.dom, f.fn->entry, fresh));
-    assert_null(loop_of(f.an.loops, fresh));
-    assert_false(loop_contains(f.an.loops, loop_of(f.an.loops, block(&f, 1)), fresh));
+    assert_false(order_reachable(an_order(&f.an), fresh));
+    assert_false(dominates(an_dom(&f.an), f.fn->entry, fresh));
+    assert_null(nearest_common_dominator(an_dom(&f.an), f.fn->entry, fresh));
+    assert_null(loop_of(an_loops(&f.an), fresh));
+    assert_false(loop_contains(an_loops(&f.an), loop_of(an_loops(&f.an), block(&f, 1)), fresh));
     unload(&f);
 }
 
-static void dropping_keeps_what_is_asked(void **state)
+static void an_edit_leaves_what_does_not_depend_on_it(void **state)
 {
     (void)state;
     Fixture f;
     make_graph(&f, 3, "0>1 1>1 1>2");
-    const DomTree *dom = f.an.dom;
-    analyses_drop(&f.an, AN_DOM);
-    assert_int_equal(f.an.valid, AN_ORDER | AN_DOM);
-    analyses_require(&f.an, AN_LOOPS);
-    assert_ptr_equal(f.an.dom, dom);
-    assert_int_equal(f.an.loops->n, 1);
-    analyses_drop(&f.an, AN_NONE);
-    assert_int_equal(f.an.valid, AN_NONE);
-    for (u32 k = 0; k < ANALYSES; k++)
-        assert_int_equal(f.an.arena[k].reserved, 0);
+    const DomTree *dom = an_dom(&f.an);
+    an_compute(&f.an, AN_LIVE);
+    fn_code_changed(f.fn);
+    assert_int_equal(an_valid(&f.an), AN_ORDER | AN_DOM | AN_POSTDOM | AN_LOOPS | AN_CONTROL);
+    assert_ptr_equal(an_dom(&f.an), dom);
     edge(&f, 2, 0);
-    analyses_require(&f.an, AN_CONTROL | AN_LOOPS);
-    assert_int_equal(f.an.loops->n, 2);
+    assert_int_equal(an_valid(&f.an), AN_NONE);
+    assert_int_equal(an_loops(&f.an)->n, 2);
+    assert_int_equal(an_valid(&f.an), AN_ORDER | AN_DOM | AN_LOOPS);
+    an_compute(&f.an, AN_CONTROL);
+    assert_int_equal(an_valid(&f.an), AN_ORDER | AN_DOM | AN_LOOPS | AN_POSTDOM | AN_CONTROL);
+    unload(&f);
+}
+
+static void what_is_frozen_answers_for_before(void **state)
+{
+    (void)state;
+    Fixture f;
+    make_graph(&f, 3, "0>1 1>1 1>2");
+    const Loops *loops = an_loops(&f.an);
+    an_freeze(&f.an, AN_LOOPS);
+    edge(&f, 2, 0);
+    assert_ptr_equal(an_loops(&f.an), loops);
+    assert_int_equal(loops->n, 1);
+    an_thaw(&f.an, AN_ALL & ~AN_DOM); /* which loops do not outlive, but what it rests on does */
+    assert_true(dominates(an_dom(&f.an), block(&f, 0), block(&f, 2)));
+    assert_null(f.an.slot[ANALYSIS_LOOPS].result);
+    assert_non_null(f.an.slot[ANALYSIS_ORDER].result);
+    an_thaw(&f.an, AN_ALL);
+    assert_int_equal(an_loops(&f.an)->n, 2);
+    unload(&f);
+}
+
+static void a_thaw_forgets_what_is_out_of_date(void **state)
+{
+    (void)state;
+    Fixture f;
+    make_graph(&f, 3, "0>1 1>1 1>2");
+    an_freeze(&f.an, AN_ALL);
+    edge(&f, 2, 0);
+    an_thaw(&f.an, AN_ALL);
+    for (u32 k = 0; k < ANALYSES; k++) {
+        assert_null(f.an.slot[k].result);
+        assert_int_equal(f.an.slot[k].arena.reserved, 0);
+    }
+    unload(&f);
+}
+
+/* Frozen, but first asked for behind an edit, it rests on a dominator tree that the thaw frees. */
+static void what_rests_on_the_past_goes_with_it(void **state)
+{
+    (void)state;
+    Fixture f;
+    make_graph(&f, 3, "0>1 1>1 1>2");
+    an_compute(&f.an, AN_DOM | AN_LOOPS);
+    an_freeze(&f.an, AN_FACTS);
+    edge(&f, 2, 0);
+    assert_non_null(an_facts(&f.an));
+    assert_ptr_equal(an_facts(&f.an), an_facts(&f.an));
+    assert_int_equal(an_valid(&f.an) & (AN_FACTS | AN_DOM), AN_NONE);
+    an_thaw(&f.an, AN_ALL);
+    assert_null(f.an.slot[ANALYSIS_FACTS].result);
+    assert_null(analyses_stale(&f.an));
     unload(&f);
 }
 
@@ -434,16 +489,16 @@ static void ladder_of_exits(void **state)
         edge(&f, a, a + 1);
         edge(&f, a, MANY - 1);
     }
-    analyses_require(&f.an, AN_DOM | AN_LOOPS | AN_CONTROL);
-    assert_ptr_equal(f.an.dom->idom[MANY - 1], f.fn->entry);
-    assert_ptr_equal(f.an.dom->idom[MANY - 2], block(&f, MANY - 3));
-    assert_ptr_equal(f.an.postdom->idom[5], block(&f, MANY - 1));
-    assert_ptr_equal(nearest_common_dominator(f.an.dom, block(&f, MANY - 2), block(&f, 77)), block(&f, 77));
+    an_compute(&f.an, AN_DOM | AN_LOOPS | AN_CONTROL);
+    assert_ptr_equal(an_dom(&f.an)->idom[MANY - 1], f.fn->entry);
+    assert_ptr_equal(an_dom(&f.an)->idom[MANY - 2], block(&f, MANY - 3));
+    assert_ptr_equal(an_postdom(&f.an)->idom[5], block(&f, MANY - 1));
+    assert_ptr_equal(nearest_common_dominator(an_dom(&f.an), block(&f, MANY - 2), block(&f, 77)), block(&f, 77));
     BlockVec on = {0};
-    control_direct(f.an.control, block(&f, 1000), &on);
+    control_direct(an_control(&f.an), block(&f, 1000), &on);
     assert_int_equal(on.n, 1);
     vec_clear(&on);
-    control_closure(f.an.control, block(&f, 1000), &on);
+    control_closure(an_control(&f.an), block(&f, 1000), &on);
     assert_int_equal(on.n, 1000);
     vec_free(&on);
     unload(&f);
@@ -459,13 +514,13 @@ static void nest_of_loops(void **state)
         edge(&f, k, k + 1);
     for (u32 k = 0; k < NESTED; k++)
         edge(&f, NESTED + k, NESTED - 1 - k);
-    analyses_require(&f.an, AN_DOM | AN_LOOPS | AN_CONTROL);
-    assert_int_equal(f.an.loops->n, NESTED);
-    assert_int_equal(f.an.loops->v[NESTED - 1]->depth, NESTED);
-    assert_int_equal(f.an.loops->v[0]->block_count, 2 * NESTED);
-    assert_int_equal(f.an.loops->irreducible, 0);
+    an_compute(&f.an, AN_DOM | AN_LOOPS | AN_CONTROL);
+    assert_int_equal(an_loops(&f.an)->n, NESTED);
+    assert_int_equal(an_loops(&f.an)->v[NESTED - 1]->depth, NESTED);
+    assert_int_equal(an_loops(&f.an)->v[0]->block_count, 2 * NESTED);
+    assert_int_equal(an_loops(&f.an)->irreducible, 0);
     BlockVec on = {0};
-    control_closure(f.an.control, block(&f, NESTED - 1), &on);
+    control_closure(an_control(&f.an), block(&f, NESTED - 1), &on);
     assert_int_equal(on.n, NESTED);
     vec_free(&on);
     unload(&f);
@@ -481,9 +536,9 @@ static void fan(void **state)
         edge(&f, 0, a);
         edge(&f, a, MANY - 1);
     }
-    analyses_require(&f.an, AN_DOM | AN_LOOPS | AN_CONTROL);
-    assert_ptr_equal(f.an.dom->idom[MANY - 1], f.fn->entry);
-    assert_ptr_equal(f.an.postdom->idom[0], block(&f, MANY - 1));
+    an_compute(&f.an, AN_DOM | AN_LOOPS | AN_CONTROL);
+    assert_ptr_equal(an_dom(&f.an)->idom[MANY - 1], f.fn->entry);
+    assert_ptr_equal(an_postdom(&f.an)->idom[0], block(&f, MANY - 1));
     unload(&f);
 }
 
@@ -495,7 +550,10 @@ int main(void)
         cmocka_unit_test(preheader_is_the_only_way_in),
         cmocka_unit_test(loops_share_and_nest),
         cmocka_unit_test(later_blocks_are_nowhere),
-        cmocka_unit_test(dropping_keeps_what_is_asked),
+        cmocka_unit_test(an_edit_leaves_what_does_not_depend_on_it),
+        cmocka_unit_test(what_is_frozen_answers_for_before),
+        cmocka_unit_test(a_thaw_forgets_what_is_out_of_date),
+        cmocka_unit_test(what_rests_on_the_past_goes_with_it),
         cmocka_unit_test(ladder_of_exits),
         cmocka_unit_test(nest_of_loops),
         cmocka_unit_test(fan),

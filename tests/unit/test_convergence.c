@@ -32,7 +32,6 @@ static void check(const char *text, Edit *edit, const char *complaint)
     if (wrong)
         fail_msg("unchanged: %s", wrong);
     edit(fn);
-    analyses_drop(&an, AN_NONE);
     wrong = convergence_compare(before, &an, &arena);
     if (complaint ? !wrong || !strstr(wrong, complaint) : wrong != NULL)
         fail_msg("'%s' instead of '%s'", wrong ? wrong : "", complaint ? complaint : "");
@@ -277,10 +276,8 @@ static void more_than_the_limit(void **state)
     assert_true(before->unchecked > 0 && before->unchecked < BLOCKS);
     assert_null(convergence_compare(before, &an, &arena));
     block_redirect(at(fn, "L30"), at(fn, "X"), at(fn, "L32"));
-    analyses_drop(&an, AN_NONE);
     assert_null(convergence_compare(before, &an, &arena)); /* L31 and what follows had L30 */
     instr_insert_before(at(fn, "L40")->first, instr_clone(fn, at(fn, "L49999")->fall->first));
-    analyses_drop(&an, AN_NONE);
     assert_non_null(convergence_compare(before, &an, &arena)); /* copies are always found */
     convergence_free(before);
     analyses_free(&an);

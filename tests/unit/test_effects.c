@@ -17,8 +17,8 @@ static const char *show(Effects e)
 {
     static char text[120];
     static const char *const spaces[] = {"-", "s", "g", "sg"};
-    snprintf(text, sizeof text, "r:%s w:%s%s b%u%s%s%s", spaces[e.reads], spaces[e.writes], e.strong ? " strong" : "",
-        e.barrier, e.convergent ? " convergent" : "", e.may_not_return ? " ends" : "", e.known ? "" : " unknown");
+    snprintf(text, sizeof text, "r:%s w:%s%s%s%s b%u%s%s%s", spaces[e.reads], spaces[e.writes], e.strong ? " strong" : "",
+        e.event ? " event" : "", e.times ? " times" : "", e.barrier, e.convergent ? " convergent" : "", e.may_not_return ? " ends" : "", e.known ? "" : " unknown");
     return text;
 }
 
@@ -56,10 +56,19 @@ static void instructions(void **state)
         {"bar.warp.sync -1;", "r:- w:- b1 convergent"},
         {"shfl.sync.bfly.b32 %r1, %r2, 1, 31, -1;", "r:- w:- b0 convergent"},
         {"activemask.b32 %r1;", "r:- w:- b0 convergent"},
-        {"trap;", "r:- w:- b0 ends"},
+        {"trap;", "r:- w:- event b0 ends"},
+        {"brkpt;", "r:- w:- event b0"},
+        {"nanosleep.u32 9;", "r:- w:- event b0"},
+        {"pmevent 1;", "r:- w:- event times b0"},
+        {"mov.u32 %r1, %clock;", "r:- w:- event times b0"},
+        {"mov.u64 %rd1, %globaltimer;", "r:- w:- event times b0"},
+        {"mov.u32 %r1, %pm3;", "r:- w:- event times b0"},
+        {"mov.u32 %r1, %smid;", "r:- w:- event b0"},
+        {"mov.u32 %r1, %tid.x;", "r:- w:- b0"},
+        {"setmaxnreg.inc.sync.aligned.u32 96;", "r:- w:- event b0 convergent"},
         {"@%p1 exit;", "r:- w:- b0 ends"},
         {"ret;", "r:- w:- b0"},
-        {"tomorrow.u32 %r1;", "r:sg w:sg strong b3 convergent ends unknown"},
+        {"tomorrow.u32 %r1;", "r:sg w:sg strong event times b3 convergent ends unknown"},
     };
     for (u32 k = 0; k < COUNT_OF(cases); k++) {
         Arena arena = {0};
@@ -85,21 +94,25 @@ static const char program[] = PTX_HEAD
     ".func odd() { .reg .b32 %r<2>; st.shared.u32 [0], %r1; call even; ret; }\n"
     ".func even() { call odd; ret; }\n"
     ".weak .func weak() { ret; }\n"
+    ".weak .func softly(); .visible .func softly() { ret; }\n"
+    ".common .func shared() { ret; }\n"
+    ".visible .func timed(); .visible .func timed() { .reg .b32 %c; mov.u32 %c, %clock; ret; }\n"
     ".func dies() .noreturn { trap; }\n"
     ".func strange() { tomorrow.u32; ret; }\n"
     ".func late() { call pure; call reader, (0); ret; }\n"
     ".entry f() { .reg .b64 %rd<9>;\n"
     "  call pure; call reader, (0); call waits; call leaves; call odd; call even; call weak; call dies; call strange;\n"
-    "  call printer; call late;\n"
+    "  call printer; call late; call softly; call shared; call timed;\n"
     "  P: .callprototype _ (); call %rd1, P;\n"
     "  T: .calltargets pure, odd; call %rd1, T; ret; }\n";
 
 static void calls(void **state)
 {
     (void)state;
-    static const char anything[] = "r:sg w:sg strong b3 convergent ends unknown";
+    static const char anything[] = "r:sg w:sg strong event times b3 convergent ends unknown";
     const char *expected[] = {"r:- w:- b0", "r:g w:- b0", "r:- w:- b2 convergent", "r:- w:- b0 ends", "r:- w:s b0", "r:- w:s b0",
-        anything, "r:- w:- b0 ends", anything, anything, "r:g w:- b0", anything, "r:- w:s b0"};
+        anything, "r:- w:- event b0 ends", anything, anything, "r:g w:- b0", anything, anything,
+        "r:- w:- event times b0", anything, "r:- w:s b0"};
     Arena arena = {0};
     Module *m = ptx_module(&arena, program);
     Summaries *s = summaries_compute(&arena, m);

@@ -21,7 +21,7 @@ static void load(Fixture *f, const char *text) { load_with(f, text, AN_FACTS | A
 static void show_compares(Fixture *f, const char *label, const char *reg, char *text)
 {
     Compare c[8];
-    u32 n = compares_at_entry(f->an.facts, ptx_block(f->fn, label), ptx_reg(f->fn, reg), c, COUNT_OF(c));
+    u32 n = compares_at_entry(an_facts(&f->an), ptx_block(f->fn, label), ptx_reg(f->fn, reg), c, COUNT_OF(c));
     *text = '\0';
     for (u32 k = 0; k < n; k++) {
         const Operand *side[] = {&c[k].a, &c[k].b};
@@ -42,7 +42,7 @@ static void check(const char *text, const char *expected)
     int used;
     for (const char *e = expected; sscanf(e, " %15[^:]:%15[^=]=%199[^|]%n", label, reg, want, &used) == 3; e += used + (e[used] == '|')) {
         if (reg[1] == 'p')
-            sprintf(got, "%c", "?01"[facts_at_entry(f.an.facts, ptx_block(f.fn, label), ptx_reg(f.fn, reg))]);
+            sprintf(got, "%c", "?01"[facts_at_entry(an_facts(&f.an), ptx_block(f.fn, label), ptx_reg(f.fn, reg))]);
         else
             show_compares(&f, label, reg, got);
         if (strcmp(got, want) && !(*want == '-' && !*got))
@@ -119,7 +119,7 @@ static void edges_into_joins(void **state)
     (void)state;
     Fixture f;
     load(&f, KERNEL("setp.lt.s32 %p1, %r1, 7; @%p1 bra J;\nE: setp.eq.s32 %p2, %r2, 0; @%p2 bra J;\nF: ret;\nJ: mov.u32 %r2, 1; ret;"));
-    const Facts *facts = f.an.facts;
+    const Facts *facts = an_facts(&f.an);
     const Block *e = ptx_block(f.fn, "E"), *j = ptx_block(f.fn, "J"), *s = f.fn->entry;
     RegId p1 = ptx_reg(f.fn, "%p1"), p2 = ptx_reg(f.fn, "%p2"), r1 = ptx_reg(f.fn, "%r1");
     Compare c[4];
@@ -145,7 +145,7 @@ static void definitions(void **state)
     Fixture f;
     load(&f, KERNEL("mov.u32 %r1, 1; mov.u32 %r2, 2; mov.u32 %r4, 4; @%p1 bra T;\nE: mov.u32 %r2, 3; bra J;\n"
         "T: @%p2 mov.u32 %r4, 5; mov.u32 %r5, 5;\nJ: mov.u32 %r6, %r1; ret;"));
-    const Facts *facts = f.an.facts;
+    const Facts *facts = an_facts(&f.an);
     const Block *s = f.fn->entry, *e = ptx_block(f.fn, "E"), *t = ptx_block(f.fn, "T"), *j = ptx_block(f.fn, "J");
     RegId r1 = ptx_reg(f.fn, "%r1"), r2 = ptx_reg(f.fn, "%r2"), r4 = ptx_reg(f.fn, "%r4"), r5 = ptx_reg(f.fn, "%r5");
     assert_ptr_equal(facts_definition(facts, j, NULL, r1), s->first); /* the only one */
@@ -198,7 +198,7 @@ static void see_instr(void *user, const Thread *t, const Instr *i, bool runs)
     Observer *o = user;
     finish_last(o, t);
     for (RegWalk w = reg_walk(i); next_read(&w);) {
-        const Instr *d = facts_definition(o->f->an.facts, i->block, i, w.reg);
+        const Instr *d = facts_definition(an_facts(&o->f->an), i->block, i, w.reg);
         if (d && d != o->writer[w.reg])
             fail_msg("block %u: definition of register %u", i->block->id, w.reg);
         o->definitions += d != NULL;
@@ -228,7 +228,7 @@ static void expect_unwritten(Observer *o, const Thread *t, const Block *b)
         for_each_instr(i, from)
             for (RegWalk w = reg_walk(i); next_write(&w);) {
                 const u64 *left = fnvmap_find(&o->left, (u64)(uintptr_t)i * 64 + w.reg);
-                if (facts_unwritten(o->f->an.facts, i, b, w.reg) && left && *left != t->r[w.reg] + (u64)1)
+                if (facts_unwritten(an_facts(&o->f->an), i, b, w.reg) && left && *left != t->r[w.reg] + (u64)1)
                     fail_msg("register %u was written between block %u and the end of block %u", w.reg, from->id, b->id);
             }
 }
@@ -236,7 +236,7 @@ static void expect_unwritten(Observer *o, const Thread *t, const Block *b)
 static void see_block(void *user, const Thread *t, const Block *from, const Block *b)
 {
     Observer *o = user;
-    const Facts *facts = o->f->an.facts;
+    const Facts *facts = an_facts(&o->f->an);
     const Function *fn = o->f->fn;
     Compare c[8];
     finish_last(o, t);
@@ -271,7 +271,7 @@ static void what_is_known_holds(void **state)
             Observer o = {.f = &f};
             for (u32 k = 0; k < COUNT_OF(t.r); k++)
                 t.r[k] = random_below(2);
-            walk(&(Walk){.fn = f.fn, .loops = f.an.loops, .user = &o, .at_block = see_block, .at_instr = see_instr}, &t, 100);
+            walk(&(Walk){.fn = f.fn, .loops = an_loops(&f.an), .user = &o, .at_block = see_block, .at_instr = see_instr}, &t, 100);
             all.predicates += o.predicates;
             all.compares += o.compares;
             all.definitions += o.definitions;
@@ -301,7 +301,7 @@ static void many_branches(void **state)
     load(&f, text);
     u32 known = 0;
     for_each_block(b, f.fn)
-        known += facts_at_entry(f.an.facts, b, ptx_reg(f.fn, "%p1")) == FACT_FALSE;
+        known += facts_at_entry(an_facts(&f.an), b, ptx_reg(f.fn, "%p1")) == FACT_FALSE;
     assert_int_equal(known, BLOCKS - 1); /* not the first, the one behind the write, and X */
     unload(&f);
     free(text);

@@ -328,10 +328,10 @@ static void the_verifier_finds_what_is_wrong(void **state)
     static const struct {
         void (*damage)(Fixture *);
         const char *says;
-    } cases[] = {{break_terminator, "linked both ways"}, {break_block, "names another block"}, {break_last, "last"},
+    } cases[] = {{break_terminator, "linked in both directions"}, {break_block, "names another block"}, {break_last, "last"},
         {break_guard, "no predicate"}, {break_reg, "out of range"}, {break_visibility, "of a scope that the instruction is not in"},
         {break_slots, "slots"}, {break_fall, "nothing ends the block"}, {break_layout, "does not stand before"},
-        {break_ret, "behind an unconditional terminator"}, {break_dead, "removed block"}, {break_label, "twice"},
+        {break_ret, "after an unconditional terminator"}, {break_dead, "removed block"}, {break_label, "twice"},
         {break_target, "without a label"}, {break_brace, "scope"}, {break_edges, "edge"}, {break_order, "layout is not linked"}};
     for (u32 k = 0; k < COUNT_OF(cases); k++) {
         Fixture f;

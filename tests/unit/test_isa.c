@@ -184,6 +184,52 @@ static void test_decoding_is_cached(void **state)
     assert_ptr_equal(isa_decode(f->isa, text, 16), first);
 }
 
+/* ---- composing ------------------------------------------------------------------------------------------------ */
+
+static void test_opcodes_are_composed_of_parts(void **state)
+{
+    Isa *isa = ((const Fixture *)*state)->isa;
+    assert_ptr_equal(isa_op(isa, OPC_RET, (OpParts){0}), get(state, "ret"));
+    assert_ptr_equal(isa_op(isa, OPC_BRX_IDX, (OpParts){.uniform = true}), get(state, "brx.idx.uni"));
+    assert_ptr_equal(isa_op(isa, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U16}}), get(state, "cvt.u32.u16"));
+    assert_ptr_equal(isa_op(isa, OPC_SETP, (OpParts){.cmp = CMP_LT, .bool_op = BOOL_OR, .type = {TYPE_F32}}),
+                     get(state, "setp.lt.or.f32"));
+}
+
+static const OpInfo *with_cmp(void **state, const char *text, Cmp cmp)
+{
+    return isa_with_cmp(((const Fixture *)*state)->isa, get(state, text), cmp);
+}
+
+static void test_a_comparison_is_replaced(void **state)
+{
+    assert_ptr_equal(with_cmp(state, "setp.lt.s32", CMP_GE), get(state, "setp.ge.s32"));
+    assert_ptr_equal(with_cmp(state, "setp.lt.and.ftz.f32", CMP_GEU), get(state, "setp.geu.and.ftz.f32"));
+    assert_ptr_equal(with_cmp(state, "set.eq.u32.s32", CMP_NE), get(state, "set.ne.u32.s32"));
+    assert_null(with_cmp(state, "setp.lt.s32", CMP_NONE));
+    assert_null(with_cmp(state, "add.s32", CMP_LT));
+    assert_null(with_cmp(state, "mul.lo.s32", CMP_HI)); /* a half of the product, not a comparison */
+    assert_null(with_cmp(state, "frobnicate.lt.s32", CMP_GE));
+}
+
+static void test_a_comparison_gets_a_third_predicate(void **state)
+{
+    Isa *isa = ((const Fixture *)*state)->isa;
+    assert_ptr_equal(isa_with_bool_op(isa, get(state, "setp.lt.s32"), BOOL_AND), get(state, "setp.lt.and.s32"));
+    assert_ptr_equal(isa_with_bool_op(isa, get(state, "setp.gtu.ftz.f32"), BOOL_OR), get(state, "setp.gtu.or.ftz.f32"));
+    assert_null(isa_with_bool_op(isa, get(state, "setp.lt.or.s32"), BOOL_AND));
+    assert_null(isa_with_bool_op(isa, get(state, "and.pred"), BOOL_AND));
+}
+
+static void test_modifiers_are_taken_away(void **state)
+{
+    Isa *isa = ((const Fixture *)*state)->isa;
+    assert_ptr_equal(isa_without(isa, get(state, "bra.uni"), OPF_UNIFORM_HINT), get(state, "bra"));
+    assert_ptr_equal(isa_without(isa, get(state, "call.uni"), OPF_UNIFORM_HINT), get(state, "call"));
+    assert_ptr_equal(isa_without(isa, get(state, "add.cc.u32"), OPF_CARRY_OUT), get(state, "add.u32"));
+    assert_ptr_equal(isa_without(isa, get(state, "add.cc.u32"), OPF_UNIFORM_HINT), get(state, "add.cc.u32"));
+}
+
 /* ---- fields --------------------------------------------------------------------------------------------------- */
 
 static void test_types_in_textual_order(void **state)
@@ -603,6 +649,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         WITH_TABLES(test_real_opcodes_are_known),
         WITH_TABLES(test_every_row_decodes_to_itself),
+        WITH_TABLES(test_opcodes_are_composed_of_parts),
+        WITH_TABLES(test_a_comparison_is_replaced),
+        WITH_TABLES(test_a_comparison_gets_a_third_predicate),
+        WITH_TABLES(test_modifiers_are_taken_away),
         cmocka_unit_test(test_modifiers_are_listed_once),
         WITH_TABLES(test_unknown_is_the_worst_case),
         WITH_TABLES(test_unknown_modifiers_leave_control_flow),

@@ -18,7 +18,7 @@ static u64 evaluate(const Forms *f, FormId id, const u64 *value);
 
 static u64 term_number(const Forms *f, TermId id, const u64 *value)
 {
-    const Term *t = &f->terms.v[id];
+    const LinearTerm *t = &f->terms.v[id];
     switch (t->kind) {
     case TERM_VALUE: return cut(value[t->operand[0]], t->bits);
     case TERM_SIGNED: return (u64)(i64)(i32)evaluate(f, t->operand[0], value);

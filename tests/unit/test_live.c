@@ -15,12 +15,12 @@ static void load(Fixture *f, const char *text) { load_with(f, text, AN_LIVE); }
 
 static bool in(Fixture *f, const char *label, const char *reg)
 {
-    return live_in(f->an.live, ptx_block(f->fn, label), ptx_reg(f->fn, reg));
+    return live_in(an_live(&f->an), ptx_block(f->fn, label), ptx_reg(f->fn, reg));
 }
 
 static bool out(Fixture *f, const char *label, const char *reg)
 {
-    return live_out(f->an.live, ptx_block(f->fn, label), ptx_reg(f->fn, reg));
+    return live_out(an_live(&f->an), ptx_block(f->fn, label), ptx_reg(f->fn, reg));
 }
 
 static void guarded_definitions_do_not_kill(void **state)
@@ -52,7 +52,7 @@ static void the_carry_is_a_register(void **state)
         "A: add.cc.u32 %r1, %r2, %r3; bra B;\n"
         "B: mov.u32 %r7, %r8; addc.cc.u32 %r4, %r5, %r6; bra C;\n"
         "C: ret; }");
-    const Live *l = f.an.live;
+    const Live *l = an_live(&f.an);
     assert_false(live_in(l, ptx_block(f.fn, "A"), CARRY_REG));
     assert_true(live_out(l, ptx_block(f.fn, "A"), CARRY_REG));
     assert_true(live_in(l, ptx_block(f.fn, "B"), CARRY_REG));
@@ -92,7 +92,7 @@ static void results_are_live_where_control_leaves(void **state)
         "A: mov.u32 out, 1; mov.u32 %r1, arg; @%p1 ret;\n"
         "B: mov.u32 out, 2; mov.u32 %r1, 3; ret; }");
     assert_true(out(&f, "A", "out"));
-    assert_true(live_behind(f.an.live, ptx_block(f.fn, "A")->first, ptx_reg(f.fn, "out")));
+    assert_true(live_behind(an_live(&f.an), ptx_block(f.fn, "A")->first, ptx_reg(f.fn, "out")));
     assert_true(in(&f, "A", "arg"));
     assert_true(out(&f, "B", "out"));
     assert_false(in(&f, "B", "out"));
@@ -150,25 +150,25 @@ static void random_programs_agree_with_the_equations(void **state)
             }
         }
         for_each_block(b, f.fn) {
-            bool reached = order_reachable(f.an.order, b);
+            bool reached = order_reachable(an_order(&f.an), b);
             BitSet visited = bitset_new(&f.arena, regs), after = bitset_new(&f.arena, regs);
             RegId reg;
-            for (u32 k = 0; live_in_next(f.an.live, b, &k, &reg);) {
+            for (u32 k = 0; live_in_next(an_live(&f.an), b, &k, &reg);) {
                 assert_false(bitset_has(&visited, reg));
                 bitset_add(&visited, reg);
             }
-            live_out_put(f.an.live, b, &after, true);
-            live_out_put(f.an.live, b, &after, false);
+            live_out_put(an_live(&f.an), b, &after, true);
+            live_out_put(an_live(&f.an), b, &after, false);
             assert_int_equal(bitset_count(&after), 0);
-            live_out_put(f.an.live, b, &after, true);
+            live_out_put(an_live(&f.an), b, &after, true);
             for (reg = 0; reg < regs; reg++) {
-                assert_int_equal(live_in(f.an.live, b, reg), reached && bitset_has(&in_set[b->id], reg));
-                assert_int_equal(live_in(f.an.live, b, reg), bitset_has(&visited, reg));
-                assert_int_equal(live_out(f.an.live, b, reg), bitset_has(&after, reg));
+                assert_int_equal(live_in(an_live(&f.an), b, reg), reached && bitset_has(&in_set[b->id], reg));
+                assert_int_equal(live_in(an_live(&f.an), b, reg), bitset_has(&visited, reg));
+                assert_int_equal(live_out(an_live(&f.an), b, reg), bitset_has(&after, reg));
             }
             for (const Instr *i = b->last; i && reached; i = i->prev) {
                 for (reg = 0; reg < regs; reg++)
-                    assert_int_equal(live_behind(f.an.live, i, reg), bitset_has(&after, reg));
+                    assert_int_equal(live_behind(an_live(&f.an), i, reg), bitset_has(&after, reg));
                 live_step_back(&after, i);
             }
         }
@@ -192,10 +192,10 @@ static void many_registers(u32 blocks, u32 reach, u64 memory)
             t += sprintf(t, "st.global.u32 [0], %%r%u;\n", b);
     sprintf(t, "ret; }\n");
     load(&f, text);
-    const Live *l = f.an.live;
+    const Live *l = an_live(&f.an);
     u64 reserved = 0;
     for (u32 k = 0; k < ANALYSES; k++)
-        reserved += f.an.arena[k].reserved;
+        reserved += f.an.slot[k].arena.reserved;
     assert_true(reserved < memory);
     u32 middle = blocks / 2;
     RegId reg = 0;

@@ -188,9 +188,9 @@ static void check_register(const char *body, const char *reg, u64 lo, u64 hi)
     Analyses an;
     load(&f, body);
     analyses_init(&an, f.fn);
-    analyses_require(&an, AN_FACTS);
+    an_compute(&an, AN_FACTS);
     Block *last = f.fn->layout_last;
-    Range r = value_of_register(an.facts, (Place){NULL, last, last->last}, ptx_reg(f.fn, reg), 32);
+    Range r = value_of_register(an_facts(&an), (Place){NULL, last, last->last}, ptx_reg(f.fn, reg), 32);
     assert_int_equal(r.lo, lo);
     assert_int_equal(r.hi, hi);
     analyses_free(&an);
@@ -205,27 +205,27 @@ static void test_given(void **state)
     (void)state;
     Fixture f;
     Analyses an;
-    const Instr *open = NULL;
+    Instr *open = NULL;
     load(&f, "\n .reg .b32 %r<9>; .reg .pred %p<9>;\n mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 7;\n"
         "L: selp.b32 %r2, 4, 9, %p1; add.s32 %r3, %r2, %r4; mov.u32 %r4, %r3; @%p1 bra L; ret;\n");
     analyses_init(&an, f.fn);
-    analyses_require(&an, AN_FACTS);
+    an_compute(&an, AN_FACTS);
     Block *loop = f.fn->entry->next;
     Place end = {NULL, loop, NULL};
     Given given = {.top = loop, .regs = 1};
     given.reg[0].reg = ptx_reg(f.fn, "%r4");
     given.reg[0].value = 100;
-    Range r = value_of_register_given(an.facts, end, ptx_reg(f.fn, "%r4"), 32, &given, &open);
+    Range r = value_of_register_given(an_facts(&an), end, ptx_reg(f.fn, "%r4"), 32, &given, &open);
     assert_int_equal(r.lo, 104);
     assert_int_equal(r.hi, 109);
     assert_ptr_equal(open, loop->first);
     given.selects = 1;
     given.select[0].selp = open;
     given.select[0].first = false;
-    r = value_of_register_given(an.facts, end, ptx_reg(f.fn, "%r4"), 32, &given, &open);
+    r = value_of_register_given(an_facts(&an), end, ptx_reg(f.fn, "%r4"), 32, &given, &open);
     assert_true(range_is_constant(&r) && r.lo == 109);
     given.top = f.fn->entry; /* elsewhere */
-    r = value_of_register_given(an.facts, end, ptx_reg(f.fn, "%r4"), 32, &given, &open);
+    r = value_of_register_given(an_facts(&an), end, ptx_reg(f.fn, "%r4"), 32, &given, &open);
     assert_false(range_is_constant(&r));
     analyses_free(&an);
     unload(&f);

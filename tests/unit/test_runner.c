@@ -22,18 +22,17 @@ static const char source[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
 /* ---- phases ----------------------------------------------------------------------------------------------------- */
 
-static bool counts_functions(PhaseRun *run)
+static PhaseResult counts_functions(PhaseRun *run)
 {
     assert_string_not_equal(run->fn->name->text, "unknown");
     assert_string_not_equal(run->fn->name->text, "proto");
-    assert_int_equal(run->an->valid & (AN_DOM | AN_ORDER), AN_DOM | AN_ORDER);
     phase_count(run, "functions", 1);
     phase_count(run, "level", run->level);
-    return false;
+    return PHASE_UNCHANGED;
 }
 
 /* Takes every instruction but terminators and barriers out, one rewrite each. */
-static bool removes_instructions(PhaseRun *run)
+static PhaseResult removes_instructions(PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, run->fn)
@@ -49,11 +48,11 @@ static bool removes_instructions(PhaseRun *run)
             instr_remove(i);
             changed = true;
         }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }
 
 /* Takes the first instruction out of a block that has no other one in front of its terminator. */
-static bool removes_alone(PhaseRun *run)
+static PhaseResult removes_alone(PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, run->fn) {
@@ -64,11 +63,11 @@ static bool removes_alone(PhaseRun *run)
         changed = true;
     }
     phase_missed(run, "Always", NULL, "said at every visit");
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }
 
 /* Takes the second instruction out, if it is no terminator. */
-static bool removes_second(PhaseRun *run)
+static PhaseResult removes_second(PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, run->fn) {
@@ -78,39 +77,78 @@ static bool removes_second(PhaseRun *run)
         instr_remove(i);
         changed = true;
     }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }
 
-static bool asks_and_removes_second(PhaseRun *run)
+static PhaseResult asks_and_removes_second(PhaseRun *run)
 {
-    analyses_require(run->an, AN_LOOPS | AN_LIVE);
+    an_freeze(run->an, AN_LOOPS | AN_LIVE);
+    an_compute(run->an, AN_LOOPS | AN_LIVE);
     return removes_second(run);
 }
 
-static bool sees_what_was_kept(PhaseRun *run)
+static PhaseResult sees_what_was_kept(PhaseRun *run)
 {
     u32 graph = AN_ORDER | AN_DOM | AN_LOOPS;
-    assert_int_equal(run->an->valid, run->fn->changed ? graph : graph | AN_LIVE);
-    return false;
+    assert_int_equal(run->an->frozen, AN_NONE);
+    assert_int_equal(an_valid(run->an), run->fn->changed ? graph : graph | AN_LIVE);
+    return PHASE_UNCHANGED;
 }
 
-static bool denies_its_changes(PhaseRun *run)
+/* Takes one instruction out at each call. */
+static PhaseResult removes_one(PhaseRun *run)
+{
+    u32 *calls = run->state;
+    assert_int_equal(run->iteration == 0, calls == NULL);
+    if (!calls)
+        calls = run->state = arena_new(run->kept, u32);
+    assert_int_equal(run->iteration, (*calls)++);
+    assert_int_equal(run->is_last, run->iteration == 2);
+    assert_int_equal(run->an->frozen, AN_NONE);
+    an_freeze(run->an, AN_LOOPS);
+    Instr *i = run->fn->entry->first;
+    phase_count(run, "calls", 1);
+    if (!i || instr_is(i, OPF_TERMINATOR))
+        return PHASE_UNCHANGED;
+    instr_remove(i);
+    phase_count(run, "spent", ++*run->spent);
+    return PHASE_AGAIN;
+}
+
+/* Declines the first and the last instruction of each block, and takes the first one out, one block at each call. */
+static PhaseResult declines_again_and_again(PhaseRun *run)
+{
+    PhaseResult result = PHASE_UNCHANGED;
+    for_each_block(b, run->fn) {
+        if (!b->first)
+            continue;
+        phase_declined(run, "Declined", "FirstKept", b->first, "first of block %u", b->id);
+        phase_missed_once(run, "LastKept", b->last, "last of block %u", b->id);
+        if (b->first != b->last && result == PHASE_UNCHANGED) {
+            instr_remove(b->first);
+            result = PHASE_AGAIN;
+        }
+    }
+    return result;
+}
+
+static PhaseResult denies_its_changes(PhaseRun *run)
 {
     removes_instructions(run);
-    return false;
+    return PHASE_UNCHANGED;
 }
 
 /* Lets control run to a block behind the back of the edge maps. */
-static bool breaks_edges(PhaseRun *run)
+static PhaseResult breaks_edges(PhaseRun *run)
 {
     if (!run->fn->entry->next)
-        return false;
+        return PHASE_UNCHANGED;
     run->fn->entry->fall = run->fn->entry;
     run->fn->changed = true;
-    return true;
+    return PHASE_CHANGED;
 }
 
-static bool doubles_barriers(PhaseRun *run)
+static PhaseResult doubles_barriers(PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, run->fn)
@@ -121,7 +159,7 @@ static bool doubles_barriers(PhaseRun *run)
             instr_insert_after(i, instr_clone(run->fn, i));
             changed = true;
         }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }
 
 /* ---- running them ----------------------------------------------------------------------------------------------- */
@@ -136,8 +174,7 @@ typedef struct Run {
 static void run_phases(Run *run, Phase *first, Phase *second, PipelineConfig config)
 {
     *run = (Run){0};
-    PhaseInfo row[2] = {{.run = first, .name = "tested", .needs = AN_DOM, .keeps = AN_LOOPS},
-        {.run = second, .name = "other", .needs = AN_DOM}};
+    PhaseInfo row[2] = {{.run = first, .name = "tested", .iterations = 3}, {.run = second, .name = "other", .iterations = 1}};
     u32 phases = second ? 2 : 1;
     PhaseTable table = {row, phases, NULL, 0};
     config.table = &table;
@@ -226,6 +263,40 @@ static void every_touchable_function_is_visited_once(void **state)
     assert_string_equal(run.printed, source);
     assert_non_null(strstr(run.remarks, "--- !Missed\nPass:            ptxopt\nName:            Untouchable\n"
                                         "DebugLoc:        { File: 'in.ptx', Line: 15, Column: 1 }\nFunction:        'unknown'\n"));
+    run_free(&run);
+}
+
+/* `one` has two instructions that go, `meets` one, `two` none; the sequence is run again where something was changed. */
+static void a_phase_is_called_again_up_to_its_bound(void **state)
+{
+    (void)state;
+    Run run;
+    run_phase(&run, removes_one, (PipelineConfig){.bisect_limit = BISECT_OFF});
+    assert_int_equal(run.result, PIPELINE_OK);
+    assert_int_equal(counted(&run, "calls"), 3 + 2 + 1);
+    assert_int_equal(counted(&run, "spent"), 1 + 2 + 1);
+    assert_int_equal(run.stats.phase[0].changed, 2);
+    run_free(&run);
+}
+
+static u32 times_said(const Run *run, const char *what)
+{
+    u32 times = 0;
+    for (const char *at = run->remarks; (at = strstr(at, what)); at++)
+        times++;
+    return times;
+}
+
+/* The entry block of `one` loses its first instruction in two iterations, and has nothing to lose in the third. */
+static void what_is_declined_is_said_of_the_last_iteration(void **state)
+{
+    (void)state;
+    Run run;
+    run_phase(&run, declines_again_and_again, (PipelineConfig){.bisect_limit = BISECT_OFF});
+    assert_int_equal(run.result, PIPELINE_OK);
+    assert_int_equal(times_said(&run, "Name:            LastKept"), 5);
+    assert_int_equal(times_said(&run, "Name:            FirstKept"), 5);
+    assert_int_equal(counted(&run, "Declined"), 5);
     run_free(&run);
 }
 
@@ -330,6 +401,8 @@ int main(void)
         cmocka_unit_test(the_sequence_goes_to_a_fixed_point),
         cmocka_unit_test(a_phase_finds_what_the_one_before_it_kept),
         cmocka_unit_test(every_touchable_function_is_visited_once),
+        cmocka_unit_test(what_is_declined_is_said_of_the_last_iteration),
+        cmocka_unit_test(a_phase_is_called_again_up_to_its_bound),
         cmocka_unit_test(level_0_is_1_to_a_phase),
         cmocka_unit_test(changes_are_counted_and_printed),
         cmocka_unit_test(bisection_stops_rewriting),

@@ -27,10 +27,10 @@ static void load(Fixture *f, const char *text)
     f->m = ptx_module(&f->arena, text);
     f->fn = f->m->functions.v[0];
     analyses_init(&f->an, f->fn);
-    analyses_require(&f->an, AN_LIVE | AN_DOM);
+    an_compute(&f->an, AN_LIVE | AN_DOM);
     f->wanted = bitset_new(&f->arena, f->fn->regs.n);
     bitset_fill(&f->wanted);
-    f->ssa = ssa_compute(&f->arena, f->fn, f->an.order, f->an.dom, f->an.live, &f->wanted);
+    f->ssa = ssa_compute(&f->arena, f->fn, an_order(&f->an), an_dom(&f->an), an_live(&f->an), &f->wanted);
     assert_non_null(f->ssa);
 }
 
@@ -113,12 +113,12 @@ static void guarded_writes_read_the_old_value(void **state)
 }
 
 /* What the walk says that registers hold at the start of each block: [block][register]. */
-static u32 *held_at_starts(const Fixture *f)
+static u32 *held_at_starts(Fixture *f)
 {
     u32 *held = mem_zalloc(sizeof(u32) * f->fn->blocks.n * f->fn->regs.n);
     SsaWalk w = ssa_walk(f->ssa);
-    for (u32 pre = 1; pre <= f->an.dom->count; pre++) {
-        const Block *b = f->an.dom->by_pre[pre];
+    for (u32 pre = 1; pre <= an_dom(&f->an)->count; pre++) {
+        const Block *b = an_dom(&f->an)->by_pre[pre];
         ssa_enter(&w, b);
         memcpy(held + b->id * f->fn->regs.n, w.now, sizeof(u32) * f->fn->regs.n);
         for (u32 n = f->ssa->first[b->id]; n < f->ssa->end[b->id]; n++)

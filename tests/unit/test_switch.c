@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "ir/cfg.h"
-#include "phase/switch_plan.h"
+#include "phase/switch/plan.h"
 #include "ptx_run.h"
 
 static const Cmp all_compares[] = {CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_LO, CMP_LS, CMP_HI, CMP_HS};
@@ -247,7 +247,7 @@ static const Block *decided(const Decision *d, u16 x)
 static const Block *planned(const Decision *d, const SwitchPlan *p, u16 x)
 {
     u64 key = plan_value(p, d, x);
-    const Plan *plan = p->plan;
+    const SearchPlan *plan = p->plan;
     while (plan->kind != PLAN_GO) {
         u64 at = (key - plan->lo) & value_max(16), span = plan->hi - plan->lo;
         if (plan->kind == PLAN_TABLE && (at <= span || !plan->no)) {
@@ -290,15 +290,15 @@ static void decisions_are_exact(void **state)
         Module *m = ptx_module(&arena, text);
         Analyses an;
         analyses_init(&an, ptx_function(m, "f"));
-        analyses_require(&an, AN_LOOPS);
+        an_compute(&an, AN_LOOPS);
         PhaseRun run = {.phase = "test", .fn = an.fn, .an = &an, .knobs = &knobs, .arena = &scratch, .sink = &sink};
         Decision d;
-        RecoverResult result = recover_decision(recovery_new(&run, &scratch), &scratch, ptx_block(an.fn, "N0"), 1, &d);
+        RecoverResult result = recover_decision(recovery_new(&run, &scratch, &(BlockKinds){0}), &scratch, ptx_block(an.fn, "N0"), 1, &d);
         assert_true(result == RECOVER_DONE);
         Decision same, none;
-        result = recover_decision(recovery_new(&run, &scratch), &scratch, d.root, d.branches, &same);
+        result = recover_decision(recovery_new(&run, &scratch, &(BlockKinds){0}), &scratch, d.root, d.branches, &same);
         assert_true(result == RECOVER_DONE && same.count == d.count && same.leaf_count == d.leaf_count);
-        result = recover_decision(recovery_new(&run, &scratch), &scratch, d.root, d.branches + 1, &none);
+        result = recover_decision(recovery_new(&run, &scratch, &(BlockKinds){0}), &scratch, d.root, d.branches + 1, &none);
         assert_true(result == RECOVER_NONE);
         check_decision(&d, &scratch);
         bool only_leaves = true;

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "analysis/analyses.h"
-#include "phase/thread_value.h"
+#include "phase/barrier/thread_value.h"
 #include "ptx_text.h"
 
 static u32 random_state = 1;
@@ -208,10 +208,10 @@ static void check_code(const Code *c, Claims *claims)
     Function *fn = ptx_function(m, "f");
     Analyses an;
     analyses_init(&an, fn);
-    analyses_require(&an, AN_DOM);
+    an_compute(&an, AN_DOM);
     BitSet asked = bitset_new(&arena, fn->regs.n);
     bitset_fill(&asked);
-    ThreadValues *values = thread_values_new(&arena, fn, an.order, an.dom, &asked, false);
+    ThreadValues *values = thread_values_new(&arena, fn, an_order(&an), an_dom(&an), &asked, false);
     ThreadValue v[STEPS];
     u32 step = 0;
     thread_values_enter(values, fn->entry);
@@ -255,14 +255,14 @@ static void check(const char *shape, const char *text, const char *expected)
     Function *fn = ptx_function(m, "f");
     Analyses an;
     analyses_init(&an, fn);
-    analyses_require(&an, AN_DOM);
+    an_compute(&an, AN_DOM);
     Operand reg = {.kind = OPND_REG, .id = ptx_reg(fn, "%r9")};
     BitSet asked = bitset_new(&arena, fn->regs.n);
     bitset_add(&asked, reg.id);
-    ThreadValues *values = thread_values_new(&arena, fn, an.order, an.dom, &asked, false);
-    for (u32 p = 0; p < an.order->count; p++) {
-        thread_values_enter(values, an.order->rpo[p]);
-        for_each_instr(i, an.order->rpo[p])
+    ThreadValues *values = thread_values_new(&arena, fn, an_order(&an), an_dom(&an), &asked, false);
+    for (u32 p = 0; p < an_order(&an)->count; p++) {
+        thread_values_enter(values, an_order(&an)->rpo[p]);
+        for_each_instr(i, an_order(&an)->rpo[p])
             thread_values_step(values, i);
     }
     ThreadValue v = thread_value(values, &reg);

@@ -19,7 +19,7 @@ static void load(Fixture *f, const char *text) { load_with(f, text, AN_UNIFORM);
 /* "%r1" or, for the branch at the end of a block, its label: 'd'ivergent, uniform in the 'w'arp, in the 'c'ta. */
 static char kind_of(Fixture *f, const char *what)
 {
-    const Uniform *u = f->an.uniform;
+    const Uniform *u = an_uniform(&f->an);
     bool is_reg = *what == '%';
     u32 id = is_reg ? ptx_reg(f->fn, what) : ptx_block(f->fn, what)->id;
     bool warp = bitset_has(is_reg ? &u->warp : &u->branch_warp, id);
@@ -192,7 +192,7 @@ enum { THREADS = 8, STEPS = 400 };
 static void record(Fixture *f, FnvMap *seen, const Thread *t, const Block *b, const void *at, u32 what, u32 value)
 {
     u64 key = ((u64)(uintptr_t)at * 1000003u + what) * 0x9e3779b97f4a7c15u;
-    for (const Loop *loop = loop_of(f->an.loops, b); loop; loop = loop->parent)
+    for (const Loop *loop = loop_of(an_loops(&f->an), b); loop; loop = loop->parent)
         key = (key + t->iteration[loop->depth]) * 0x9e3779b97f4a7c15u;
     u64 *old = fnvmap_at(seen, key);
     if (*old && *old != value + (u64)1)
@@ -208,7 +208,7 @@ typedef struct Observer {
 static void observe(void *user, const Thread *t, const Instr *i, bool runs)
 {
     Observer *o = user;
-    const Uniform *u = o->f->an.uniform;
+    const Uniform *u = an_uniform(&o->f->an);
     for (RegWalk w = reg_walk(i); next_read(&w);)
         if (bitset_has(&u->warp, w.reg))
             record(o->f, &o->seen, t, i->block, i, w.reg, t->r[w.reg]);
@@ -227,17 +227,17 @@ static void what_is_uniform_has_one_value(void **state)
         random_state = round + 1;
         random_function(text, 2 + random_below(12));
         load(&f, text);
-        assert_true(bitset_subset(&f.an.uniform->cta, &f.an.uniform->warp));
-        assert_true(bitset_subset(&f.an.uniform->branch_cta, &f.an.uniform->branch_warp));
+        assert_true(bitset_subset(&an_uniform(&f.an)->cta, &an_uniform(&f.an)->warp));
+        assert_true(bitset_subset(&an_uniform(&f.an)->branch_cta, &an_uniform(&f.an)->branch_warp));
         for (u32 tid = 0; tid < THREADS; tid++) {
             Thread t = {.tid = tid};
             for (u32 k = 0; k < COUNT_OF(t.r); k++)
                 t.r[k] = random_below(2);
-            walk(&(Walk){.fn = f.fn, .loops = f.an.loops, .user = &observer, .at_instr = observe}, &t, STEPS);
+            walk(&(Walk){.fn = f.fn, .loops = an_loops(&f.an), .user = &observer, .at_instr = observe}, &t, STEPS);
         }
-        for (u32 p = 0; p < f.an.order->count; p++)
-            if (block_terminator(f.an.order->rpo[p]) && block_terminator(f.an.order->rpo[p])->guard)
-                *(bitset_has(&f.an.uniform->branch_warp, f.an.order->rpo[p]->id) ? &uniform : &divergent) += 1;
+        for (u32 p = 0; p < an_order(&f.an)->count; p++)
+            if (block_terminator(an_order(&f.an)->rpo[p]) && block_terminator(an_order(&f.an)->rpo[p])->guard)
+                *(bitset_has(&an_uniform(&f.an)->branch_warp, an_order(&f.an)->rpo[p]->id) ? &uniform : &divergent) += 1;
         fnvmap_free(&observer.seen);
         unload(&f);
     }

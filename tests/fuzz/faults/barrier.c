@@ -2,7 +2,8 @@
 #include "ir/edit.h"
 #include "phase/phase.h"
 
-bool fault_barrier(PhaseRun *run)
+Phase fault_barrier;
+PhaseResult fault_barrier(PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, run->fn)
@@ -13,5 +14,5 @@ bool fault_barrier(PhaseRun *run)
             instr_remove(i);
             changed = true;
         }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

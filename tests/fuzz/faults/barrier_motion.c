@@ -26,7 +26,8 @@ static Instr *load_behind(Instr *barrier)
     return NULL;
 }
 
-bool fault_barrier_motion(PhaseRun *run)
+Phase fault_barrier_motion;
+PhaseResult fault_barrier_motion(PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, run->fn)
@@ -38,5 +39,5 @@ bool fault_barrier_motion(PhaseRun *run)
             instr_insert_before(i, load);
             changed = true;
         }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

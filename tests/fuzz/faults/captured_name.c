@@ -45,7 +45,8 @@ static bool capture(PhaseRun *run, Instr *i)
     return true;
 }
 
-bool fault_captured_name(PhaseRun *run)
+Phase fault_captured_name;
+PhaseResult fault_captured_name(PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, run->fn)
@@ -53,5 +54,5 @@ bool fault_captured_name(PhaseRun *run)
             next = i->next;
             changed |= capture(run, i);
         }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

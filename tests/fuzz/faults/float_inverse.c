@@ -19,7 +19,8 @@ static const OpInfo *ordered_inverse(const Function *fn, const OpInfo *op)
     return NULL;
 }
 
-bool fault_float_inverse(PhaseRun *run)
+Phase fault_float_inverse;
+PhaseResult fault_float_inverse(PhaseRun *run)
 {
     Function *fn = run->fn;
     bool changed = false;
@@ -38,5 +39,5 @@ bool fault_float_inverse(PhaseRun *run)
             i = i->next;
             changed = true;
         }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

@@ -27,7 +27,8 @@ static bool guarded_write_follows(const Instr *i, RegId reg)
     return true;
 }
 
-bool fault_guarded_kill(PhaseRun *run)
+Phase fault_guarded_kill;
+PhaseResult fault_guarded_kill(PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, run->fn)
@@ -39,5 +40,5 @@ bool fault_guarded_kill(PhaseRun *run)
             instr_remove(i);
             changed = true;
         }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

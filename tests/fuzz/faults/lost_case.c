@@ -2,7 +2,8 @@
 #include "ir/edit.h"
 #include "phase/phase.h"
 
-bool fault_lost_case(PhaseRun *run)
+Phase fault_lost_case;
+PhaseResult fault_lost_case(PhaseRun *run)
 {
     Function *fn = run->fn;
     bool changed = false;
@@ -14,5 +15,5 @@ bool fault_lost_case(PhaseRun *run)
         block_redirect(b, fn_block(fn, vec_last(&t->targets)), fn_block(fn, t->targets.v[0]));
         changed = true;
     }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

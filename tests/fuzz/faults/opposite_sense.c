@@ -2,7 +2,8 @@
 #include "ir/edit.h"
 #include "phase/phase.h"
 
-bool fault_opposite_sense(PhaseRun *run)
+Phase fault_opposite_sense;
+PhaseResult fault_opposite_sense(PhaseRun *run)
 {
     bool changed = false;
     if (run->round > 0) /* once more would undo it */
@@ -17,5 +18,5 @@ bool fault_opposite_sense(PhaseRun *run)
         block_set_branch_target(b, fall);
         changed = true;
     }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

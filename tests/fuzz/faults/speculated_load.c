@@ -12,9 +12,11 @@ static Instr *leading_load(Block *b)
     return i && i->kind == INSTR_OP && i->op->opcode == OPC_LD && i->op->space == SPACE_GLOBAL && !i->guard ? i : NULL;
 }
 
-bool fault_speculated_load(PhaseRun *run)
+Phase fault_speculated_load;
+PhaseResult fault_speculated_load(PhaseRun *run)
 {
     bool changed = false;
+    cfg_build(run->fn);
     for_each_block(b, run->fn) {
         Block *before = cfg_single_pred(run->fn, b);
         Instr *load = leading_load(b), *branch = before ? block_terminator(before) : NULL;
@@ -24,5 +26,5 @@ bool fault_speculated_load(PhaseRun *run)
         instr_insert_before(branch, load);
         changed = true;
     }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

@@ -2,7 +2,8 @@
 #include "ir/edit.h"
 #include "phase/phase.h"
 
-bool fault_split_carry(PhaseRun *run)
+Phase fault_split_carry;
+PhaseResult fault_split_carry(PhaseRun *run)
 {
     Function *fn = run->fn;
     bool changed = false;
@@ -14,5 +15,5 @@ bool fault_split_carry(PhaseRun *run)
             instr_insert_before(i, instr_new(fn, isa_decode(fn->module->isa, "add.cc.u32", 10), slots, 3));
             changed = true;
         }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

@@ -34,11 +34,13 @@ static bool merge(PhaseRun *run, Block *join)
     return true;
 }
 
-bool fault_tail_guard(PhaseRun *run)
+Phase fault_tail_guard;
+PhaseResult fault_tail_guard(PhaseRun *run)
 {
     bool changed = false;
+    cfg_build(run->fn);
     for_each_block(b, run->fn)
         if (b != run->fn->entry)
             changed |= merge(run, b);
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

@@ -19,9 +19,11 @@ static bool holds_scope(Block *b)
     return false;
 }
 
-bool fault_thread_join(PhaseRun *run)
+Phase fault_thread_join;
+PhaseResult fault_thread_join(PhaseRun *run)
 {
     bool changed = false;
+    cfg_build(run->fn);
     Block *last = run->fn->layout_last;
     for (Block *b = run->fn->entry; b; b = b == last ? NULL : b->next) {
         if (!holds_warp_operation(b) || holds_scope(b) || cfg_pred_count(run->fn, b) < 2 || !phase_may_rewrite(run))
@@ -32,5 +34,5 @@ bool fault_thread_join(PhaseRun *run)
         block_redirect(from, b, copy);
         changed = true;
     }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

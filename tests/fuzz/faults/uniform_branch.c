@@ -2,18 +2,19 @@
 #include "ir/edit.h"
 #include "phase/phase.h"
 
-bool fault_uniform_branch(PhaseRun *run)
+Phase fault_uniform_branch;
+PhaseResult fault_uniform_branch(PhaseRun *run)
 {
     bool changed = false;
-    analyses_require(run->an, AN_UNIFORM);
+    an_freeze(run->an, AN_UNIFORM);
     for_each_block(b, run->fn) {
         Instr *branch = block_terminator(b);
         bool divergent = branch && branch->op->opcode == OPC_BRA && branch->guard && !op_has(branch->op, OPF_UNIFORM_HINT) &&
-                         !uniform_has(&run->an->uniform->branch_warp, b->id);
+                         !uniform_has(&an_uniform(run->an)->branch_warp, b->id);
         if (!divergent || !phase_may_rewrite(run))
             continue;
         instr_set_op(branch, isa_decode(run->fn->module->isa, "bra.uni", 7));
         changed = true;
     }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

@@ -13,7 +13,8 @@ static Instr *sum_before(Instr *product)
     return fits && i->id != sum->opnd[0].id ? sum : NULL;
 }
 
-bool fault_wrapped_base(PhaseRun *run)
+Phase fault_wrapped_base;
+PhaseResult fault_wrapped_base(PhaseRun *run)
 {
     bool changed = false;
     const char *add = "add.s64";
@@ -31,5 +32,5 @@ bool fault_wrapped_base(PhaseRun *run)
             instr_insert_after(i, instr_new(run->fn, isa_decode(run->fn->module->isa, add, (u32)strlen(add)), plus, 3));
             changed = true;
         }
-    return changed;
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

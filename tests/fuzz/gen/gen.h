@@ -86,6 +86,11 @@ typedef struct Gen {
     u32 dones;
     Callee callee[FUNCTIONS_MAX];
     u32 callees;
+    bool warp_callees;   /* there is a function that holds a warp operation */
+    bool has_flags;      /* %flags and %epoch: see wait.c */
+    bool has_spun;
+    bool left;           /* lanes may have left, none of which is a warp's first */
+    bool old_isa;        /* PTX 6.3: vote without .sync */
 } Gen;
 
 /* ---- base.c: names, registers, lines ---------------------------------------------------------------------- */
@@ -193,6 +198,12 @@ Statement statement_loop, statement_loop_exit;
 Statement statement_barrier, statement_shared, statement_guarded_accesses, statement_split_barrier, statement_warp,
     statement_sub_warp, statement_warp_exchange;
 Statement statement_call;
+Statement statement_spin, statement_leave, statement_partner, statement_observe, statement_seen, statement_seen_switch,
+    statement_uniform_chain, statement_warp_call;
+void wait_declarations(Gen *g, Text *module);
+void wait_prologue(Gen *g);
+/* Goes to one of the leaves by the value, which is at most `most`; 0 leads to the first leaf. */
+void switch_on(Gen *g, Reg value, u32 most, const Label *leaf, u32 leaves);
 void write_callees(Gen *g, Text *module);
 /* Runs `body` as an arm at a lower level, then puts level and depth back. The state goes on from there. */
 void arm(Gen *g, Level level, u32 n);

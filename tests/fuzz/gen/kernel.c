@@ -33,7 +33,7 @@ void function_end(Gen *g, Text *module, const char *declarations)
 static const char kernel_declarations[] =
     "\t.reg .b32 %lin, %nt, %lane, %warp, %wbase, %wcount, %wlast, %wmask, %own0, %own1, %own3, %q0, %q1, %q2;\n"
     "\t.reg .b64 %in, %fin, %out, %cnt, %scratch, %own2, %qd;\n"
-    "\t.reg .pred %first;\n";
+    "\t.reg .pred %first;\n\t.reg .b32 %flags, %epoch;\n";
 
 static const char kernel_prologue[] =
     "\tld.param.u64 %in, [in];\n\tld.param.u64 %fin, [fin];\n\tld.param.u64 %out, [out];\n\tld.param.u64 %cnt, [cnt];\n"
@@ -138,6 +138,7 @@ static void write_kernel(Gen *g, Text *module, u32 size)
     text_append(g->text, kernel_prologue, sizeof kernel_prologue - 1);
     if (g->may_sync)
         share_arrays(g);
+    wait_prologue(g);
     first_values(g);
     while (g->budget > 0)
         statements(g, 1);
@@ -203,12 +204,17 @@ void ptxgen(const GenOptions *options, Text *ptx, Text *launch)
     g.plain_barriers = percent(&g, 60);
     choose_block(&g);
     text_printf(ptx, "// ptxgen --seed=%llu --size=%u\n", (unsigned long long)options->seed, options->size);
-    text_printf(ptx, ".version 8.0\n.target sm_%u\n.address_size 64\n\n", g.target);
+    g.old_isa = has(&g, GEN_SEEN) && percent(&g, 25);
+    if (g.old_isa)
+        g.target = 70;
+    text_printf(ptx, ".version %s\n.target sm_%u\n.address_size 64\n\n", g.old_isa ? "6.3" : "8.0", g.target);
     text_printf(ptx, ".const .align 4 .b32 table[16] = {3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8, 9, 7, 9, -3};\n");
     if (g.may_sync)
         text_printf(ptx, ".shared .align 4 .b32 array0[256];\n.shared .align 4 .b32 array1[256];\n"
                          ".shared .align 4 .b32 array3[256];\n");
     bool may_sync = g.may_sync;
+    g.has_flags = may_sync && has(&g, GEN_SPIN);
+    wait_declarations(&g, ptx);
     g.may_sync = false; /* in functions */
     write_callees(&g, ptx);
     g.may_sync = may_sync;
@@ -230,4 +236,20 @@ u32 ptxgen_feature(const char *name, size_t len)
         if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
             return i;
     return GEN_FEATURES;
+}
+
+bool ptxgen_features(const char *list, u32 *set)
+{
+    *set = 0;
+    while (*list) {
+        size_t len = strcspn(list, ",");
+        u32 feature = ptxgen_feature(list, len);
+        if (feature == GEN_FEATURES) {
+            fprintf(stderr, "ptxgen: no such feature: %.*s\n", (int)len, list);
+            return false;
+        }
+        *set |= 1u << feature;
+        list += len + (list[len] == ',');
+    }
+    return true;
 }

@@ -93,6 +93,8 @@ static void chain(Gen *g, const Switch *s, u32 from, u32 to)
 static void tree(Gen *g, const Switch *s, u32 from, u32 to)
 {
     if (to - from <= 1 + below(g, 3)) {
+        if (has(g, GEN_SEEN) && percent(g, 30)) /* a leaf that is more than comparisons */
+            straight_line(g, 1);
         chain(g, s, from, to);
         return;
     }
@@ -228,6 +230,22 @@ static void dispatch_and_forget(Gen *g, Switch *s)
         g->state.pool[i].defined = start.pool[i].defined;
 }
 
+void switch_on(Gen *g, Reg value, u32 most, const Label *leaf, u32 leaves)
+{
+    Switch s = {.value = value, .type = percent(g, 50) ? "u32" : "s32", .level = DIVERGENT, .cases = most, .arms = leaves};
+    for (u32 i = 0; i < leaves; i++)
+        s.label[i] = leaf[i];
+    for (u32 i = 0; i < most; i++) {
+        s.bound[i] = i;
+        s.arm[i] = i == 0 ? 0 : below(g, leaves);
+    }
+    s.otherwise = leaf[below(g, leaves)];
+    if (percent(g, 50))
+        chain(g, &s, 0, s.cases);
+    else
+        tree(g, &s, 0, s.cases);
+}
+
 typedef struct CommonTail {
     bool used;
     Template tail;
@@ -237,6 +255,8 @@ static void plain_arm(Gen *g, const Switch *s, u32 index, const void *user)
 {
     const CommonTail *common = user;
     (void)index;
+    if (has(g, GEN_SEEN) && percent(g, index == s->arms ? 40 : 15))
+        statement_observe(g);
     if (percent(g, 50))
         straight_line(g, 1 + below(g, 4));
     else

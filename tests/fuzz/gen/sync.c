@@ -13,7 +13,7 @@ static void write_barrier(Gen *g)
         line(g, "barrier.sync.aligned 0;");
     } else if (kind == 16) {
         line(g, "bar.sync 1;");
-    } else if (kind == 17 && g->whole_warps) {
+    } else if (kind == 17 && g->whole_warps && !g->left) {
         line(g, "bar.sync 2, %%nt;");
     } else if (kind == 18 && any_defined(g, P_PRED)) {
         Reg count = pick_result(g, P_CTA32);
@@ -29,7 +29,8 @@ static void write_barrier(Gen *g)
     memset(g->state.pending, 0, sizeof g->state.pending);
 }
 
-static bool barriers_allowed(const Gen *g) { return g->may_sync && g->level == CTA_UNIFORM; }
+/* Lanes that have left may keep the rest from reconverging, which aligned barriers need. */
+static bool barriers_allowed(const Gen *g) { return g->may_sync && g->level == CTA_UNIFORM && !g->left; }
 
 /* One that may be needed by what happens to stand around it; doubled now and then. */
 void statement_barrier(Gen *g)
@@ -222,7 +223,7 @@ void statement_warp(Gen *g)
         g->level = level;
     }
     const char *mask = warp_mask(g);
-    u32 kind = below(g, 10);
+    u32 kind = g->left ? 5 + below(g, 3) : below(g, 10);
     if (kind < 5) {
         write_shuffle(g, mask);
     } else if (kind < 8) {
@@ -245,7 +246,7 @@ void statement_warp(Gen *g)
 /* Some lanes alone, which the mask names: the first ones, or those that a vote found. */
 void statement_sub_warp(Gen *g)
 {
-    if (!warp_allowed(g) || !any_defined(g, P_PRED))
+    if (!warp_allowed(g) || g->left || !any_defined(g, P_PRED))
         return;
     Label join = label_fresh(g);
     Reg mask = fresh(g, P_TEMP32), in = fresh(g, P_PRED), d = pick_result(g, P_32), a = pick_defined(g, P_32);
@@ -276,7 +277,7 @@ void statement_sub_warp(Gen *g)
 /* Shared memory between the lanes of a warp, ordered by bar.warp.sync. */
 void statement_warp_exchange(Gen *g)
 {
-    if (!warp_allowed(g))
+    if (!warp_allowed(g) || g->left) /* what lanes did that have left is not ordered before anything */
         return;
     enum Access access = 1u << below(g, 3);
     if (g->state.pending[ARRAY_WARP] & conflicts[access]) {

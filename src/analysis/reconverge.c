@@ -1,0 +1,468 @@
+#include "analysis/reconverge.h"
+
+enum {
+    WALK = 256,      /* blocks of one walk */
+    POINTS = 64,     /* reconvergence points behind a branch that are looked at */
+    WALKS = 64,      /* blocks of all walks: so many for each block of the function, */
+    WALKS_MIN = 1 << 16 /* and these */
+};
+
+struct ReconvergeGate {
+    Analyses *an;
+    Waits *w;
+    bool caller_sees; /* what follows a return may depend on which lanes return together */
+    u32 *seen_too;    /* like `seen`, of a second walk */
+    u32 *seen, stamp; /* by position in the order: number of the walk that came there last */
+    VecU32 work, points;
+    u64 budget;
+};
+
+static bool returns(const Order *order, u32 position)
+{
+    const Instr *end = block_terminator(order->rpo[position]);
+    return order_leaves_function(order, position) && !(end && end->op->opcode == OPC_EXIT);
+}
+
+/* Where one block returns, and the others that leave end the thread, the threads that return reconverge there at the latest:
+ * ptxas does not wait for those that are gone. */
+static bool caller_may_see(Analyses *an)
+{
+    const Order *order = an_order(an);
+    u32 n = 0;
+    if (!callers_see_lanes(an->summaries, an->fn))
+        return false;
+    for (u32 p = 0; p < order->count && n < 2; p++)
+        n += returns(order, p);
+    return n > 1;
+}
+
+ReconvergeGate *reconverge_new(Arena *arena, Analyses *an)
+{
+    ReconvergeGate *g = arena_new(arena, ReconvergeGate);
+    g->an = an;
+    g->w = waits_compute(arena, an);
+    g->caller_sees = caller_may_see(an);
+    g->seen = arena_array(arena, u32, an_order(an)->count);
+    g->seen_too = arena_array(arena, u32, an_order(an)->count);
+    g->budget = WALKS_MIN + (u64)WALKS * an_order(an)->count;
+    return g;
+}
+
+void reconverge_free(ReconvergeGate *gate)
+{
+    vec_free(&gate->work);
+    vec_free(&gate->points);
+}
+
+bool reconverge_matters(const ReconvergeGate *g) { return g->w->any_wait || g->w->any_active_set || g->caller_sees; }
+
+void reconverge_prepare(ReconvergeGate *g)
+{
+    if (reconverge_matters(g))
+        an_compute(g->an, AN_POSTDOM | AN_UNIFORM);
+}
+
+const Waits *reconverge_waits(const ReconvergeGate *g) { return g->w; }
+
+Block *reconvergence_point(ReconvergeGate *g, const Block *branch)
+{
+    return dom_has(an_postdom(g->an), branch) ? an_postdom(g->an)->idom[branch->id] : NULL;
+}
+
+/* ---- walks ------------------------------------------------------------------------------------------------------- */
+
+static void start(ReconvergeGate *g)
+{
+    g->stamp++;
+    vec_clear(&g->work);
+}
+
+static void visit(ReconvergeGate *g, u32 position)
+{
+    if (g->seen[position] == g->stamp)
+        return;
+    g->seen[position] = g->stamp;
+    vec_push(&g->work, position);
+}
+
+/* Whether the walk may look at its block number k. */
+static bool may_look(ReconvergeGate *g, u32 k)
+{
+    if (k >= WALK || g->budget == 0)
+        return false;
+    g->budget--;
+    return true;
+}
+
+static bool known(const ReconvergeGate *g, const Block *b) { return order_reachable(an_order(g->an), b) && b->id < g->w->blocks; }
+
+static u8 waits_of(const ReconvergeGate *g, const Block *b)
+{
+    return g->w->waits[b->id] | (g->w->loop[b->id] ? WAIT_OTHERS : 0);
+}
+
+/* Threads that are parted in a loop wait for those that stay in it. */
+static u8 waits_around(ReconvergeGate *g, const Block *b, const Block *outside)
+{
+    const Loops *loops = an_loops(g->an);
+    for (const Loop *l = loop_of(loops, b); l && !loop_contains(loops, l, outside); l = l->parent) {
+        if (g->w->loop[l->header->id] || g->budget == 0)
+            return WAIT_OTHERS;
+        g->budget--;
+    }
+    return 0;
+}
+
+/* Begins a walk backwards that stops at `top`: the block is not looked at, nor are its predecessors. */
+static void start_below(ReconvergeGate *g, const Block *top)
+{
+    start(g);
+    visit(g, an_order(g->an)->index[top->id]);
+}
+
+static void visit_preds(ReconvergeGate *g, u32 position)
+{
+    const Graph *pred = &an_order(g->an)->pred;
+    for_each_edge(e, pred, position)
+        visit(g, pred->to[e]);
+}
+
+/* The rest of a walk backwards, from the blocks that were visited first .. . */
+static u8 walk_back(ReconvergeGate *g, u32 first)
+{
+    u8 waits = 0;
+    for (u32 k = first; k < g->work.n; k++) {
+        if (!may_look(g, k))
+            return g->w->any_wait;
+        waits |= waits_of(g, an_order(g->an)->rpo[g->work.v[k]]);
+        visit_preds(g, g->work.v[k]);
+    }
+    return waits;
+}
+
+u8 reconverge_waits_before(ReconvergeGate *g, Block *a, Block *b)
+{
+    if (!g->w->any_wait)
+        return 0;
+    const Order *order = an_order(g->an);
+    const Block *top = known(g, a) && known(g, b) ? nearest_common_dominator(an_dom(g->an), a, b) : NULL;
+    if (!top)
+        return g->w->any_wait;
+    start_below(g, top);
+    visit(g, order->index[a->id]);
+    visit(g, order->index[b->id]);
+    u32 ends = g->work.n;
+    for (u32 k = 1; k < ends; k++)
+        visit_preds(g, g->work.v[k]);
+    return waits_around(g, top, a) | waits_around(g, a, b) | waits_around(g, b, a) | walk_back(g, ends);
+}
+
+static bool divides(const ReconvergeGate *g, const Block *b)
+{
+    bool branches = block_ways(b) > 1 || (block_ways(b) == 1 && block_leaves_function(g->an->fn, b));
+    return branches && !uniform_has(&an_uniform(g->an)->branch_warp, b->id);
+}
+
+/* Whether the threads that b's branch parts reconverge in the walk's blocks in any case, or at `at`. */
+static bool comes_back(ReconvergeGate *g, const Block *b, const Block *at)
+{
+    const Block *point = reconvergence_point(g, b);
+    return point == at || (point && known(g, point) && g->seen[an_order(g->an)->index[point->id]] == g->stamp);
+}
+
+/* Whether a branch of the walk backwards from `at`, or of its top, may part threads that come there. Blocks first .. are
+ * looked at. */
+static bool walk_divides(ReconvergeGate *g, const Block *top, const Block *at, u32 first)
+{
+    for (u32 k = first; k < g->work.n; k++) {
+        if (!may_look(g, k))
+            return true;
+        visit_preds(g, g->work.v[k]);
+    }
+    bool found = divides(g, top) && !comes_back(g, top, at);
+    for (u32 k = first; k < g->work.n && !found; k++) {
+        const Block *b = an_order(g->an)->rpo[g->work.v[k]];
+        found = divides(g, b) && !comes_back(g, b, at);
+    }
+    return found;
+}
+
+/* Marks the blocks between `top` and b; false: they are too many. */
+static bool walk_up(ReconvergeGate *g, const Block *top, const Block *b)
+{
+    start_below(g, top);
+    visit(g, an_order(g->an)->index[b->id]);
+    for (u32 k = 1; k < g->work.n; k++) {
+        if (!may_look(g, k))
+            return false;
+        visit_preds(g, g->work.v[k]);
+    }
+    return true;
+}
+
+bool reconverge_divides(ReconvergeGate *g, Block *a, Block *b)
+{
+    const Block *top = known(g, a) && known(g, b) ? nearest_common_dominator(an_dom(g->an), a, b) : NULL;
+    if (!top || an_loops(g->an)->irreducible)
+        return true;
+    if (divides(g, top) || !walk_up(g, top, a))
+        return true;
+    u32 of_a = g->stamp, *seen = g->seen;
+    g->seen = g->seen_too;
+    bool whole = walk_up(g, top, b), found = !whole;
+    for (u32 k = 1; k < g->work.n && !found; k++) /* only those that lead to both */
+        found = seen[g->work.v[k]] == of_a && divides(g, an_order(g->an)->rpo[g->work.v[k]]);
+    g->seen = seen;
+    return found;
+}
+
+/* ---- what comes after --------------------------------------------------------------------------------------------- */
+
+static ReconvergeRegion whole_function(const ReconvergeGate *g)
+{
+    u8 ends = g->w->any_end | END_LEAVE;
+    return (ReconvergeRegion){ends, g->w->any_wait, ends, g->w->any_convergent, g->w->any_active_set || g->caller_sees};
+}
+
+static void add_end(const ReconvergeGate *g, u32 position, ReconvergeRegion *region)
+{
+    if (!order_leaves_function(an_order(g->an), position))
+        return;
+    region->ends |= END_LEAVE;
+    region->active_set |= g->caller_sees && returns(an_order(g->an), position);
+}
+
+/* What all threads that come from `from` execute in one go, they wait for together. */
+static void add_block(const ReconvergeGate *g, u32 position, const Block *from, ReconvergeRegion *region)
+{
+    const Block *b = an_order(g->an)->rpo[position];
+    u8 waits = waits_of(g, b);
+    if (!(waits & WAIT_OTHERS) && dominates(an_postdom(g->an), b, from))
+        waits = 0;
+    region->waits |= waits;
+    region->ends |= g->w->ends[b->id];
+    region->convergent |= g->w->convergent[b->id];
+    region->active_set |= g->w->active_set[b->id];
+    add_end(g, position, region);
+}
+
+/* Notes where threads that part at the end of the block, or in a call, reconverge before `old`. */
+static void add_point(ReconvergeGate *g, u32 position, const Block *old)
+{
+    const Order *order = an_order(g->an);
+    const Block *b = order->rpo[position], *point = dom_has(an_postdom(g->an), b) ? an_postdom(g->an)->idom[b->id] : NULL;
+    if (g->w->waits[b->id] & WAIT_OTHERS)
+        vec_push(&g->points, position);
+    if (block_ways(b) > 1 && point && point != old && g->seen[order->index[point->id]] == g->stamp)
+        vec_push(&g->points, order->index[point->id]);
+}
+
+/* Goes on with the walk; false: it is too long. */
+static bool walk_on(ReconvergeGate *g, const Block *old)
+{
+    const Order *order = an_order(g->an);
+    for (u32 k = 0; k < g->work.n; k++) {
+        u32 position = g->work.v[k];
+        if (!may_look(g, k))
+            return false;
+        for_each_edge(e, &order->succ, position)
+            if (order->rpo[order->succ.to[e]] != old)
+                visit(g, order->succ.to[e]);
+    }
+    return true;
+}
+
+/* The WaitEnds that stand behind the points. */
+static u8 ends_behind_points(ReconvergeGate *g, const Block *old)
+{
+    u8 ends = 0;
+    start(g);
+    for (u32 k = 0; k < g->points.n; k++)
+        visit(g, g->points.v[k]);
+    if (!walk_on(g, old))
+        return g->w->any_end | END_LEAVE;
+    for (u32 k = 0; k < g->work.n; k++)
+        ends |= g->w->ends[an_order(g->an)->rpo[g->work.v[k]]->id];
+    return ends;
+}
+
+/* Of the walk that was started, up to `old`. from: a block that all its paths come from. */
+static ReconvergeRegion find_region(ReconvergeGate *g, const Block *from, const Block *old)
+{
+    ReconvergeRegion region = {0};
+    if (!walk_on(g, old))
+        return whole_function(g);
+    for (u32 k = 0; k < g->work.n; k++)
+        add_block(g, g->work.v[k], from, &region);
+    vec_clear(&g->points);
+    for (u32 k = 0; region.waits && k < g->work.n; k++)
+        add_point(g, g->work.v[k], old);
+    region.later_ends = g->points.n ? ends_behind_points(g, old) : 0;
+    return region;
+}
+
+ReconvergeRegion reconverge_after(ReconvergeGate *g, const Block *b, const Block *old)
+{
+    if (!known(g, b))
+        return whole_function(g);
+    const Order *order = an_order(g->an);
+    u32 position = order->index[b->id];
+    start(g);
+    for_each_edge(e, &order->succ, position)
+        if (order->rpo[order->succ.to[e]] != old)
+            visit(g, order->succ.to[e]);
+    ReconvergeRegion region = find_region(g, b, old);
+    add_end(g, position, &region);
+    return region;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------------------------ */
+
+ReconvergeRisk reconverge_judge(const ReconvergeGate *g, u8 waits, const ReconvergeRegion *after)
+{
+    if (after->active_set)
+        return RECONVERGE_ACTIVE_SET;
+    bool may_wait = wait_may_end(g->w, waits, after->ends) || wait_may_end(g->w, after->waits, after->later_ends);
+    return may_wait ? RECONVERGE_WAIT : RECONVERGE_SAFE;
+}
+
+ReconvergeRegion reconverge_from(ReconvergeGate *g, const Block *at, const Block *old)
+{
+    if (!known(g, at))
+        return whole_function(g);
+    if (at == old)
+        return (ReconvergeRegion){0};
+    start(g);
+    visit(g, an_order(g->an)->index[at->id]);
+    return find_region(g, at, old);
+}
+
+ReconvergeRisk reconverge_behind_pure(ReconvergeGate *g, Block *at, const Block *old)
+{
+    if (!reconverge_matters(g) || at == old)
+        return RECONVERGE_SAFE;
+    ReconvergeRegion after = reconverge_from(g, at, old);
+    return reconverge_judge(g, 0, &after);
+}
+
+ReconvergeRisk reconverge_at(ReconvergeGate *g, Block *at, const Block *old)
+{
+    if (!reconverge_matters(g) || at == old)
+        return RECONVERGE_SAFE;
+    const Block *top = known(g, at) ? an_dom(g->an)->idom[at->id] : NULL;
+    ReconvergeRegion after = reconverge_from(g, at, old);
+    u8 waits = g->w->any_wait;
+    if (top) {
+        start_below(g, top);
+        visit_preds(g, an_order(g->an)->index[at->id]);
+        waits = waits_around(g, top, at) | walk_back(g, 1);
+    }
+    ReconvergeRisk risk = reconverge_judge(g, waits, &after);
+    if (risk == RECONVERGE_SAFE || !top || an_loops(g->an)->irreducible)
+        return risk;
+    start_below(g, top);
+    visit_preds(g, an_order(g->an)->index[at->id]);
+    return walk_divides(g, top, at, 1) ? risk : RECONVERGE_SAFE;
+}
+
+/* ---- decisions ---------------------------------------------------------------------------------------------------- */
+
+/* In `owner`: one more than the leaf from which alone the block is reached, or LEAF_SHARED. */
+#define LEAF_SHARED UINT32_MAX
+
+/* Goes on from block to block, twice at most through each: as a leaf's own, and as shared. */
+static void reach_as(ReconvergeGate *g, u32 *owner, u32 position, u32 as)
+{
+    if (g->seen[position] != g->stamp)
+        owner[position] = as;
+    else if (owner[position] == as || owner[position] == LEAF_SHARED)
+        return;
+    else
+        owner[position] = LEAF_SHARED;
+    g->seen[position] = g->stamp;
+    vec_push(&g->work, position);
+}
+
+/* False: the walk is too long. */
+static bool find_owners(ReconvergeGate *g, const ReconvergeLeaf *leaf, u32 leaves, const Block *old)
+{
+    const Order *order = an_order(g->an);
+    start(g);
+    for (u32 l = 0; l < leaves; l++)
+        if (leaf[l].target != old)
+            reach_as(g, g->seen_too, order->index[leaf[l].target->id], l + 1);
+    for (u32 k = 0; k < g->work.n; k++) {
+        u32 position = g->work.v[k];
+        if (!may_look(g, k / 2))
+            return false;
+        for_each_edge(e, &order->succ, position)
+            if (order->rpo[order->succ.to[e]] != old)
+                reach_as(g, g->seen_too, order->succ.to[e], g->seen_too[position]);
+    }
+    return true;
+}
+
+static ReconvergeRisk judge_owned(const ReconvergeGate *g, const Block *b, const ReconvergeLeaf *leaf)
+{
+    bool sees = (leaf->parts && g->w->convergent[b->id]) || (leaf->gathers && g->w->active_set[b->id]);
+    return sees ? RECONVERGE_ACTIVE_SET : RECONVERGE_SAFE;
+}
+
+/* What the walk has found. */
+static ReconvergeRisk judge_owners(ReconvergeGate *g, const ReconvergeLeaf *leaf, const ReconvergeLeaf *all)
+{
+    ReconvergeRegion region = {0};
+    for (u32 k = 0; k < g->work.n; k++) {
+        u32 position = g->work.v[k], of = g->seen_too[position];
+        const Block *b = an_order(g->an)->rpo[position];
+        ReconvergeRegion end = {0};
+        add_end(g, position, &end);
+        region.waits |= waits_of(g, b);
+        ReconvergeRisk risk = judge_owned(g, b, of == LEAF_SHARED ? all : &leaf[of - 1]);
+        if (risk != RECONVERGE_SAFE || (end.active_set && (of == LEAF_SHARED || leaf[of - 1].gathers)))
+            return RECONVERGE_ACTIVE_SET;
+        region.ends |= of == LEAF_SHARED ? g->w->ends[b->id] : 0;
+    }
+    return reconverge_judge(g, region.waits, &region);
+}
+
+ReconvergeRisk reconverge_leaves(ReconvergeGate *g, const ReconvergeLeaf *leaf, u32 leaves, const Block *old)
+{
+    ReconvergeLeaf all = {.gathers = true};
+    if (!reconverge_matters(g) && !g->w->any_convergent)
+        return RECONVERGE_SAFE;
+    bool whole = true;
+    for (u32 l = 0; l < leaves; l++) {
+        all.parts |= leaf[l].parts;
+        whole &= known(g, leaf[l].target);
+    }
+    if (!whole || !find_owners(g, leaf, leaves, old)) {
+        ReconvergeRegion region = whole_function(g);
+        return all.parts && g->w->any_convergent ? RECONVERGE_ACTIVE_SET : reconverge_judge(g, region.waits, &region);
+    }
+    ReconvergeRisk risk = judge_owners(g, leaf, &all);
+    for (u32 l = 0; l < leaves && risk == RECONVERGE_SAFE && g->w->any_wait; l++)
+        if (leaf[l].gathers)
+            risk = reconverge_behind_pure(g, leaf[l].target, old);
+    return risk;
+}
+
+ReconvergeRisk reconverge_decided(ReconvergeGate *g, const Block *branch, Block *to, const Block *old, bool come_as_one)
+{
+    if (!reconverge_matters(g))
+        return RECONVERGE_SAFE;
+    ReconvergeRegion after = known(g, branch) && known(g, to) ? reconverge_after(g, branch, old) : whole_function(g);
+    if (after.active_set && !come_as_one)
+        return RECONVERGE_ACTIVE_SET;
+    u32 steps = 0;
+    for (Block *b = to; b && b != old; b = reconvergence_point(g, b)) {
+        if (!known(g, b) || ++steps == POINTS)
+            return reconverge_judge(g, g->w->any_wait, &after);
+        if (strictly_dominates(an_dom(g->an), branch, b))
+            continue; /* no other path comes there */
+        ReconvergeRisk risk = reconverge_at(g, b, old);
+        if (risk != RECONVERGE_SAFE)
+            return risk;
+    }
+    return RECONVERGE_SAFE;
+}

@@ -1,0 +1,84 @@
+/* Whether the threads of a warp may reconverge at another point than before.
+ *
+ * Threads that part at a branch wait for one another at its reconvergence point, the branch's immediate post-dominator.
+ * A rewrite that moves this point up, from `old` to a point before it, lets threads come together there that went from there
+ * to `old` in groups of their own. It is refused
+ *
+ *   - if a thread may wait where the groups come from (the branch that parts them, up to the new point), or on some paths
+ *     between the two points, and what stands from the new point to the old one may be what it waits for: the others would
+ *     stand still before they get there;
+ *   - if from the new point to the old one an instruction depends on which lanes execute it, and does not name them.
+ *
+ * Where threads leave the function before they reconverge `old` is NULL, leaving counts as something to wait for, and of a
+ * .func that another one may call the caller goes on from there. Branches that are proven uniform part no warp.
+ *
+ * The answers are about the function as it is when the gate is made: while it is rewritten, they stay about that. Walks are
+ * bounded, each and in all of a function; beyond that, the answer is the one for everything that the function holds. */
+#ifndef PTXOPT_ANALYSIS_RECONVERGE_H
+#define PTXOPT_ANALYSIS_RECONVERGE_H
+
+#include "analysis/wait.h"
+
+typedef enum ReconvergeRisk {
+    RECONVERGE_SAFE,
+    RECONVERGE_WAIT,      /* a thread may wait for one that now waits for it */
+    RECONVERGE_ACTIVE_SET /* an instruction sees lanes beside others that were not there before */
+} ReconvergeRisk;
+
+typedef struct ReconvergeGate ReconvergeGate;
+
+/* What stands between two program points. */
+typedef struct ReconvergeRegion {
+    u8 ends;       /* WaitEnds */
+    u8 waits;      /* EffectWaits in which a part of the threads may be while the others go on, and ... */
+    u8 later_ends; /* ... WaitEnds behind points where these reconverge, between the two */
+    bool convergent, active_set;
+} ReconvergeRegion;
+
+/* Where a decision over several branches leads, which is to be taken by other branches; each block once. */
+typedef struct ReconvergeLeaf {
+    Block *target;
+    bool gathers; /* threads may come to it in one group that came in several */
+    bool parts;   /* or the other way round */
+} ReconvergeLeaf;
+
+/* In the arena; freed with reconverge_free. It asks `an` for what a question needs when the question comes. */
+ReconvergeGate *reconverge_new(Arena *arena, Analyses *an);
+void reconverge_free(ReconvergeGate *gate);
+/* Before the first rewrite, by phases that go on asking behind it: computes what any question needs. */
+void reconverge_prepare(ReconvergeGate *gate);
+/* Whether any rewrite of the function can be refused: if not, nothing need be asked. */
+bool reconverge_matters(const ReconvergeGate *gate);
+const Waits *reconverge_waits(const ReconvergeGate *gate);
+
+/* The immediate post-dominator; NULL: threads leave the function first. */
+Block *reconvergence_point(ReconvergeGate *gate, const Block *branch);
+/* Whether some branch between the one that parts the paths to a and b, and these two, may divide a warp. */
+bool reconverge_divides(ReconvergeGate *gate, Block *a, Block *b);
+
+/* EffectWaits of what stands between the branch that parts the paths to a and b, and these two blocks, themselves not
+ * included. */
+u8 reconverge_waits_before(ReconvergeGate *gate, Block *a, Block *b);
+/* From the end of b, its terminator included, to `old`. */
+ReconvergeRegion reconverge_after(ReconvergeGate *gate, const Block *b, const Block *old);
+/* waits: of where the threads come from. */
+ReconvergeRisk reconverge_judge(const ReconvergeGate *gate, u8 waits, const ReconvergeRegion *after);
+
+/* Threads that come to `at` over different edges, and reconverged at `old`, now reconverge at `at`. */
+ReconvergeRisk reconverge_at(ReconvergeGate *gate, Block *at, const Block *old);
+/* Likewise, where nothing that is executed between the branch that parts them and `at` may wait. */
+ReconvergeRisk reconverge_behind_pure(ReconvergeGate *gate, Block *at, const Block *old);
+
+/* A decision whose threads reconverge at `old` is to be taken by other branches: threads that take different ways may now
+ * reconverge wherever their paths meet. */
+ReconvergeRisk reconverge_leaves(ReconvergeGate *gate, const ReconvergeLeaf *leaf, u32 leaves, const Block *old);
+/* From the beginning of b to `old`. */
+ReconvergeRegion reconverge_from(ReconvergeGate *gate, const Block *b, const Block *old);
+
+/* Threads that come to `branch`, or some of them, only go to `to`: the other ways out are taken away, for them. No thread
+ * took them, but paths that meet behind the branch may now do so at a point that all paths come through. Groups of threads
+ * are counted by edges, also those that no thread takes, unless they come to the branch as one. old: the branch's
+ * reconvergence point; NULL where several branches are decided at once. */
+ReconvergeRisk reconverge_decided(ReconvergeGate *gate, const Block *branch, Block *to, const Block *old, bool come_as_one);
+
+#endif

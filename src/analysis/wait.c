@@ -1,0 +1,331 @@
+#include "analysis/wait.h"
+
+#include <stdlib.h>
+
+enum {
+    WRITES = 8,  /* of one register that are looked at */
+    HOPS = 8,    /* from a loop's test to the step of its counter */
+    TESTS = 32,  /* blocks on the dominator tree's path from a latch to its header that are looked at */
+    PARENTS = 16,/* loops around a weak load that are looked at */
+    SLICE = 32   /* registers that decide whether a loop is left */
+};
+
+/* ---- instructions ----------------------------------------------------------------------------------------------- */
+
+u8 instr_ends(const Instr *i, const Summaries *summaries)
+{
+    if (i->kind != INSTR_OP || (i->op->known && op_is_pure(i->op)))
+        return 0;
+    Effects e = instr_effects(i, summaries);
+    u8 ends = e.may_not_return ? END_LEAVE : 0;
+    if (instr_is(i, OPF_CALL) || !e.known)
+        return ends | (e.writes || e.strong ? END_ACCESS : 0) | (e.convergent ? END_LANES | END_BARRIER : 0);
+    ends |= e.waits & WAIT_LANES ? END_LANES : 0;
+    if (op_has(i->op, OPF_BARRIER))
+        return ends | END_BARRIER;
+    return ends | (e.writes && i->op->mem != MEM_READ ? END_ACCESS : 0);
+}
+
+bool wait_may_end(const Waits *w, u8 waits, u8 ends)
+{
+    if (waits & WAIT_OTHERS && ends)
+        return true;
+    if (waits & WAIT_LANES && (ends & (END_LANES | END_LEAVE) || (ends && w->polls)))
+        return true;
+    return waits & WAIT_ALIGNED && ends & (END_BARRIER | END_LEAVE);
+}
+
+/* ---- what a loop writes ----------------------------------------------------------------------------------------- */
+
+typedef struct Finder {
+    Analyses *an;
+    Waits *w;
+    u32 *first;    /* by RegId: its writes are write[first[reg]] .. write[first[reg + 1] - 1]; NULL: not asked for yet */
+    Instr **write;
+    u32 budget;    /* blocks of loops that may still be looked at */
+    Arena arena;
+} Finder;
+
+static void find_writes(Finder *f)
+{
+    const Order *order = an_order(f->an);
+    u32 regs = f->an->fn->regs.n;
+    if (f->first)
+        return;
+    f->first = arena_array(&f->arena, u32, (size_t)regs + 2);
+    for (u32 p = 0; p < order->count; p++)
+        for_each_instr(i, order->rpo[p])
+            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
+                f->first[w.reg + 2]++;
+    for (u32 reg = 2; reg <= regs + 1; reg++)
+        f->first[reg] += f->first[reg - 1];
+    f->write = arena_array(&f->arena, Instr *, (size_t)f->first[regs + 1] + 1);
+    for (u32 p = 0; p < order->count; p++)
+        for_each_instr(i, order->rpo[p])
+            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
+                f->write[f->first[w.reg + 1]++] = i;
+}
+
+/* How often the loop writes reg: 0, 1 (*by is the instruction), or 2 for more or more than is looked at. */
+static u32 writes_in(const Finder *f, const Loop *loop, RegId reg, Instr **by)
+{
+    u32 from = f->first[reg], to = f->first[reg + 1], n = 0;
+    if (to - from > WRITES)
+        return 2;
+    for (u32 k = from; k < to; k++)
+        if (loop_contains(an_loops(f->an), loop, f->write[k]->block)) {
+            *by = f->write[k];
+            n++;
+        }
+    return n > 2 ? 2 : n;
+}
+
+static bool is_invariant(const Finder *f, const Loop *loop, const Operand *o)
+{
+    Instr *by;
+    if (o->kind == OPND_SREG)
+        return !sreg_info(o->id)->is_volatile;
+    return o->kind == OPND_IMM || o->kind == OPND_FLOAT || o->kind == OPND_SYM ||
+           (o->kind == OPND_REG && writes_in(f, loop, o->id, &by) == 0);
+}
+
+/* ---- loops that count -------------------------------------------------------------------------------------------- */
+
+static bool in_every_iteration(const Finder *f, const Loop *loop, const Block *b)
+{
+    for (u32 k = 0; k < loop->latch_count; k++)
+        if (!dominates(an_dom(f->an), b, loop->latches[k]))
+            return false;
+    return true;
+}
+
+typedef enum StepKind { STEP_NONE, STEP_COPY, STEP_COUNT } StepKind;
+
+/* Whether i computes a register of the loop from one other, *from, and invariant operands, so that a value that goes around
+ * through it comes to its end. */
+static StepKind step_kind(const Finder *f, const Loop *loop, Instr *i, RegId *from)
+{
+    const Operand *varying = NULL;
+    for (Operand *o = instr_operand(i, 1); o && o < i->opnd + i->slots; o += operand_slots(o)) {
+        if (is_invariant(f, loop, o))
+            continue;
+        if (varying || o->kind != OPND_REG)
+            return STEP_NONE;
+        varying = o;
+    }
+    if (!varying || i->guard || !in_every_iteration(f, loop, i->block))
+        return STEP_NONE;
+    *from = varying->id;
+    switch (i->op->opcode) {
+    case OPC_MOV:
+    case OPC_CVT: return varying->value ? STEP_COUNT : STEP_COPY;
+    case OPC_ADD:
+    case OPC_SUB:
+    case OPC_SHL:
+    case OPC_SHR: return STEP_COUNT;
+    default: return STEP_NONE;
+    }
+}
+
+/* Whether reg goes through the same registers in each iteration, and is stepped there. */
+static bool is_counter(const Finder *f, const Loop *loop, RegId reg)
+{
+    RegId seen[HOPS];
+    StepKind step[HOPS];
+    Instr *by;
+    for (u32 n = 0; n < HOPS; n++) {
+        for (u32 k = 0; k < n; k++)
+            if (seen[k] == reg) { /* the registers from here on are the cycle */
+                for (; k < n; k++)
+                    if (step[k] == STEP_COUNT)
+                        return true;
+                return false;
+            }
+        seen[n] = reg;
+        step[n] = writes_in(f, loop, reg, &by) == 1 ? step_kind(f, loop, by, &reg) : STEP_NONE;
+        if (step[n] == STEP_NONE)
+            return false;
+    }
+    return false;
+}
+
+/* Whether control leaves the loop at the end of b, sooner or later, whatever other threads do. */
+static bool test_counts(const Finder *f, const Loop *loop, const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    Instr *compare;
+    bool leaves = block_leaves_function(f->an->fn, b);
+    for (u32 k = 0; k < block_ways(b); k++)
+        leaves |= !loop_contains(an_loops(f->an), loop, block_way(b, k));
+    if (!leaves || !end || !end->guard || branch_table(end) || writes_in(f, loop, end->guard, &compare) != 1)
+        return false;
+    if (compare->op->opcode != OPC_SETP || compare->guard || compare->op->bool_op != BOOL_NONE ||
+        !in_every_iteration(f, loop, compare->block))
+        return false;
+    const Operand *a = instr_operand(compare, 1), *c = instr_operand(compare, 2);
+    if (is_invariant(f, loop, a))
+        return c->kind == OPND_REG && is_counter(f, loop, c->id);
+    return a->kind == OPND_REG && is_invariant(f, loop, c) && is_counter(f, loop, a->id);
+}
+
+static bool loop_counts(const Finder *f, const Loop *loop)
+{
+    const Block *b = loop->latches[0];
+    for (u32 steps = 0; b && steps < TESTS; steps++, b = an_dom(f->an)->idom[b->id]) {
+        if (in_every_iteration(f, loop, b) && test_counts(f, loop, b))
+            return true;
+        if (b == loop->header)
+            return false;
+    }
+    return false;
+}
+
+/* ---- loops that wait --------------------------------------------------------------------------------------------- */
+
+/* Whether the weak load i reads the same memory, which another thread may write, in each iteration. */
+static bool rereads(const Finder *f, const Loop *loop, Instr *i)
+{
+    for_each_slot(o, i)
+        if (o->kind == OPND_REG && o->role != ROLE_DEF && !is_invariant(f, loop, o))
+            return false;
+    return true;
+}
+
+static bool is_weak_load(const Instr *i)
+{
+    return i->kind == INSTR_OP && i->op->opcode == OPC_LD && !op_has_modifier(i->op, ".nc") && instr_effects(i, NULL).reads;
+}
+
+/* Adds what decides whether control leaves the loop at the end of b. */
+static u32 add_test(const Finder *f, const Loop *loop, const Block *b, RegId *slice, u32 n)
+{
+    const Instr *end = block_terminator(b);
+    bool leaves = block_leaves_function(f->an->fn, b);
+    for (u32 k = 0; k < block_ways(b); k++)
+        leaves |= !loop_contains(an_loops(f->an), loop, block_way(b, k));
+    if (leaves && end)
+        for (RegWalk w = reg_walk(end); next_read(&w) && n < SLICE;)
+            slice[n++] = w.reg;
+    return n;
+}
+
+static bool has_reg(const RegId *v, u32 n, RegId reg)
+{
+    for (u32 k = 0; k < n; k++)
+        if (v[k] == reg)
+            return true;
+    return false;
+}
+
+/* Whether a weak load that rereads memory may decide, without a branch in between, that the loop is left. A program that
+ * waits so has a data race, which compilers do not keep. */
+static bool test_rereads(Finder *f, const Loop *loop)
+{
+    RegId slice[SLICE];
+    u32 n = 0;
+    for (u32 k = 0; k < loop->block_count; k++) {
+        if (n == SLICE || f->budget == 0)
+            return true;
+        f->budget--;
+        n = add_test(f, loop, loop->blocks[k], slice, n);
+    }
+    for (u32 done = 0; done < n; done++) {
+        u32 from = f->first[slice[done]], to = f->first[slice[done] + 1];
+        if (n == SLICE || to - from > WRITES)
+            return true;
+        for (u32 k = from; k < to; k++) {
+            Instr *i = f->write[k];
+            if (!loop_contains(an_loops(f->an), loop, i->block))
+                continue;
+            if (is_weak_load(i) && rereads(f, loop, i))
+                return true;
+            for (RegWalk w = reg_walk(i); next_read(&w) && n < SLICE;)
+                if (!has_reg(slice, n, w.reg))
+                    slice[n++] = w.reg;
+        }
+    }
+    return false;
+}
+
+enum { READS_WEAKLY = 1, READS_STRONGLY = 2 };
+
+/* Notes the loops around i that read what another thread may write. */
+static void note_loops(Finder *f, u8 *reads, const Block *b, Instr *i)
+{
+    const Loop *loop = loop_of(an_loops(f->an), b);
+    if (loop && instr_polls(i, f->an->summaries)) {
+        for (; loop && !(reads[loop->header->id] & READS_STRONGLY); loop = loop->parent)
+            reads[loop->header->id] |= READS_STRONGLY;
+        return;
+    }
+    if (!loop || reads[loop->header->id] || !is_weak_load(i))
+        return;
+    find_writes(f);
+    for (u32 k = 0; loop && k < PARENTS && rereads(f, loop, i); k++, loop = loop->parent)
+        reads[loop->header->id] |= READS_WEAKLY;
+}
+
+static void find_loops(Finder *f)
+{
+    const Loops *loops = an_loops(f->an);
+    const Order *order = an_order(f->an);
+    u8 *reads = arena_array(&f->arena, u8, f->an->fn->blocks.n);
+    for (u32 p = 0; loops->n && p < order->count; p++)
+        for_each_instr(i, order->rpo[p])
+            if (i->kind == INSTR_OP && !op_is_pure(i->op))
+                note_loops(f, reads, order->rpo[p], i);
+    for (u32 l = 0; l < loops->n; l++) {
+        const Loop *loop = loops->v[l];
+        if (!reads[loop->header->id])
+            continue;
+        find_writes(f);
+        if (loop_counts(f, loop) || (reads[loop->header->id] == READS_WEAKLY && !test_rereads(f, loop)))
+            continue;
+        f->w->loop[loop->header->id] = f->w->polls = true;
+        f->w->any_wait |= WAIT_OTHERS;
+    }
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
+
+static void look_at_block(Finder *f, u32 position)
+{
+    const Block *b = an_order(f->an)->rpo[position];
+    const Loops *loops = an_loops(f->an);
+    const Summaries *summaries = f->an->summaries;
+    bool irreducible = loops->irreducible && bitset_has(&loops->in_irreducible, b->id);
+    u8 waits = 0, ends = order_leaves_function(an_order(f->an), position) ? END_LEAVE : 0;
+    for_each_instr(i, b) {
+        if (i->kind != INSTR_OP || (i->op->known && op_is_pure(i->op)))
+            continue;
+        Effects e = instr_effects(i, summaries);
+        waits |= e.waits | (irreducible && (instr_polls(i, summaries) || is_weak_load(i)) ? WAIT_OTHERS : 0);
+        f->w->convergent[b->id] |= e.convergent;
+        f->w->active_set[b->id] |= e.active_set;
+        ends |= instr_ends(i, summaries);
+    }
+    f->w->waits[b->id] = waits;
+    f->w->ends[b->id] = ends;
+    f->w->any_wait |= waits;
+    f->w->any_end |= ends;
+    f->w->any_convergent |= f->w->convergent[b->id];
+    f->w->any_active_set |= f->w->active_set[b->id];
+}
+
+Waits *waits_compute(Arena *arena, Analyses *an)
+{
+    Waits *w = arena_new(arena, Waits);
+    w->blocks = an->fn->blocks.n;
+    w->waits = arena_array(arena, u8, w->blocks);
+    w->ends = arena_array(arena, u8, w->blocks);
+    w->convergent = arena_array(arena, bool, w->blocks);
+    w->active_set = arena_array(arena, bool, w->blocks);
+    w->loop = arena_array(arena, bool, w->blocks);
+    Finder f = {.an = an, .w = w, .budget = 8 * an_order(an)->count};
+    for (u32 p = 0; p < an_order(an)->count; p++)
+        look_at_block(&f, p);
+    find_loops(&f);
+    w->polls |= !an->fn->is_entry || (w->any_wait & WAIT_OTHERS);
+    arena_free(&f.arena);
+    return w;
+}

@@ -1,0 +1,36 @@
+/* Who may wait in a function, and what others may wait for. A thread waits in a loop that another thread has to end, at a
+ * warp operation until the lanes that its mask names come to one or leave, and at a barrier. */
+#ifndef PTXOPT_ANALYSIS_WAIT_H
+#define PTXOPT_ANALYSIS_WAIT_H
+
+#include "analysis/analyses.h"
+
+/* What may end the wait of another thread. */
+enum WaitEnd {
+    END_ACCESS = 1 << 0,  /* a write, or an operation that orders accesses */
+    END_LANES = 1 << 1,   /* an operation of the warp */
+    END_BARRIER = 1 << 2, /* a barrier of the block or cluster, or an arrival at one */
+    END_LEAVE = 1 << 3    /* the thread leaves the function */
+};
+
+/* Of the reachable blocks of a function as it is now. */
+typedef struct Waits {
+    u8 *waits;        /* by Block.id: EffectWaits of its instructions; of irreducible code, loops included */
+    u8 *ends;         /* by Block.id: WaitEnds of its instructions and its end */
+    bool *convergent; /* by Block.id: an instruction is */
+    bool *active_set; /* by Block.id: an instruction depends on which lanes execute it, and does not name them */
+    bool *loop;       /* by Block.id of the header: a thread may stay in the loop until another one acts */
+    u8 any_wait, any_end;
+    bool any_convergent, any_active_set;
+    bool polls;       /* some thread of the grid may wait for an access */
+    u32 blocks;       /* ids below this one are known */
+} Waits;
+
+/* In the arena. */
+Waits *waits_compute(Arena *arena, Analyses *an);
+/* The WaitEnds of one instruction; the end of its block not included. */
+u8 instr_ends(const Instr *i, const Summaries *summaries);
+/* Whether one of these EffectWaits may be ended by one of these WaitEnds, directly or through a third thread. */
+bool wait_may_end(const Waits *w, u8 waits, u8 ends);
+
+#endif

@@ -1,0 +1,298 @@
+/* Memory: layouts, address windows, bounds and alignment, and what an access costs. */
+#include "exec/machine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define VARIABLE_GAP 32u  /* between variables of a layout */
+#define FIRST_ADDRESS 64u /* of a layout: 0 is nothing's address */
+
+u32 layout_add(Layout *l, const char *name, u64 bytes, u32 align)
+{
+    if (!l->names.n)
+        vec_push(&l->names, "");
+    u32 at = l->owner.n ? l->owner.n + VARIABLE_GAP : FIRST_ADDRESS;
+    align = align ? align : 1;
+    at = (at + align - 1) / align * align;
+    vec_push(&l->names, name);
+    vec_reserve(&l->owner, at + (u32)bytes);
+    while (l->owner.n < at)
+        l->owner.v[l->owner.n++] = 0;
+    while (l->owner.n < at + bytes)
+        l->owner.v[l->owner.n++] = (u16)(l->names.n - 1);
+    return at;
+}
+
+void layout_free(Layout *l)
+{
+    vec_free(&l->owner);
+    vec_free(&l->names);
+}
+
+static u32 window_shift(const Machine *m) { return m->program->wide_addresses ? 40 : 27; }
+
+/* Everything outside the windows is global. */
+MemSpace memory_resolve(const Machine *m, u64 *address)
+{
+    u64 window = *address >> window_shift(m);
+    if (window < MS_SHARED || window > MS_PARAM)
+        return MS_GLOBAL;
+    *address &= mask_bits(window_shift(m));
+    return (MemSpace)window;
+}
+
+void memory_add_object(Machine *m, const GlobalVar *v)
+{
+    Object o = {.name = v->name, .address = v->address, .bytes = v->bytes, .data = mem_zalloc(v->bytes ? v->bytes : 1)};
+    if (v->initial)
+        memcpy(o.data, v->initial, v->bytes);
+    if (m->watch_races)
+        o.shadow = mem_zalloc(sizeof(Shadow) * (v->bytes ? v->bytes : 1));
+    vec_push(&m->objects, o);
+}
+
+static Object *find_object(Machine *m, u64 address)
+{
+    if (!m->objects.n)
+        return NULL;
+    Object *o = &m->objects.v[m->last_object];
+    if (address - o->address < o->bytes)
+        return o;
+    u32 low = 0, high = m->objects.n;
+    while (high - low > 1) {
+        u32 middle = (low + high) / 2;
+        if (m->objects.v[middle].address <= address)
+            low = middle;
+        else
+            high = middle;
+    }
+    o = &m->objects.v[low];
+    if (address - o->address >= o->bytes)
+        return NULL;
+    m->last_object = low;
+    return o;
+}
+
+static const char *const space_names[] = {"global", "shared", "local", "const", "param", "generic"};
+
+static void stray(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, const char *near)
+{
+    char detail[128];
+    snprintf(detail, sizeof detail, "%u bytes at %s 0x%llx, thread %u of CTA %u", bytes, space_names[space],
+             (unsigned long long)address, w->index * LANES + lane, w->cta->index);
+    finding_add(w->m, FIND_OUT_OF_BOUNDS, near ? near : space_names[space], c, detail);
+}
+
+/* A place: its bytes, their shadow (NULL: not watched) and the variable's name. */
+typedef struct Place {
+    u8 *data;
+    Shadow *shadow;
+    const char *name;
+    bool read_only;
+} Place;
+
+static bool in_layout(const Layout *l, u64 address, u32 bytes, const char **name)
+{
+    if (address >= l->owner.n || !l->owner.v[address])
+        return false;
+    *name = l->names.v[l->owner.v[address]];
+    return address + bytes <= l->owner.n && l->owner.v[address + bytes - 1] == l->owner.v[address];
+}
+
+/* In a frame of the split that runs. */
+static bool local_place(Warp *w, u32 lane, u64 address, u32 bytes, Place *place)
+{
+    for (const Frame *f = w->running->frame; f; f = f->parent)
+        if (address >= f->local_base && in_layout(&f->fn->local, address - f->local_base, bytes, &place->name)) {
+            place->data = w->local + (size_t)lane * w->local_bytes + address;
+            return true;
+        }
+    return false;
+}
+
+static bool shared_place(Warp *w, u64 address, u32 bytes, Place *place)
+{
+    Cta *cta = w->cta;
+    const Program *p = w->m->program;
+    place->name = "shared";
+    bool dynamic = address >= p->dynamic_shared && address + bytes <= cta->shared_bytes;
+    if (dynamic)
+        place->name = "dynamic shared memory";
+    else if (!in_layout(&p->shared, address, bytes, &place->name))
+        return false;
+    place->data = cta->shared + address;
+    place->shadow = cta->shared_shadow ? cta->shared_shadow + address : NULL;
+    return true;
+}
+
+static bool find_place(Warp *w, u32 lane, MemSpace space, u64 address, u32 bytes, Place *place)
+{
+    Machine *m = w->m;
+    switch (space) {
+    case MS_GLOBAL: {
+        Object *o = find_object(m, address);
+        if (!o)
+            return false;
+        place->name = o->name;
+        if (address + bytes > o->address + o->bytes)
+            return false;
+        place->data = o->data + (address - o->address);
+        place->shadow = o->shadow ? o->shadow + (address - o->address) : NULL;
+        return true;
+    }
+    case MS_SHARED:
+        return shared_place(w, address, bytes, place);
+    case MS_LOCAL:
+        return local_place(w, lane, address, bytes, place);
+    case MS_CONST:
+        place->read_only = true;
+        place->data = m->program->constant_data + address;
+        return in_layout(&m->program->constant_bank, address, bytes, &place->name);
+    default:
+        place->read_only = true;
+        place->data = m->bank + address;
+        return in_layout(&m->entry->bank, address, bytes, &place->name);
+    }
+}
+
+static bool resolve(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, Place *place)
+{
+    *place = (Place){0};
+    if (!w->m->program->wide_addresses)
+        address &= mask_bits(32);
+    if (space == MS_GENERIC)
+        space = memory_resolve(w->m, &address);
+    else if (space == MS_SHARED || space == MS_LOCAL)
+        address &= mask_bits(32);
+    if (address & (bytes - 1)) {
+        char detail[96];
+        snprintf(detail, sizeof detail, "%u bytes at 0x%llx", bytes, (unsigned long long)address);
+        finding_add(w->m, FIND_MISALIGNED, space_names[space], c, detail);
+        return false;
+    }
+    if (find_place(w, lane, space, address, bytes, place))
+        return true;
+    stray(w, lane, c, space, address, bytes, place->name);
+    return false;
+}
+
+const u8 *memory_read(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, bool strong)
+{
+    Place place;
+    if (!resolve(w, lane, c, space, address, bytes, &place))
+        return NULL;
+    if (place.shadow) {
+        if (strong)
+            race_acquire(w, lane, place.data);
+        race_read(w, lane, c, place.shadow, bytes, strong, place.name);
+    }
+    return place.data;
+}
+
+bool memory_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, const u8 *data, u32 bytes, bool strong)
+{
+    Place place;
+    if (!resolve(w, lane, c, space, address, bytes, &place))
+        return false;
+    if (place.read_only) {
+        stray(w, lane, c, space, address, bytes, place.name);
+        return false;
+    }
+    if (place.shadow) {
+        race_write(w, lane, c, place.shadow, bytes, strong, place.data, data, place.name);
+        if (strong)
+            race_release(w, lane, place.data, c->release, false);
+    }
+    memcpy(place.data, data, bytes);
+    return true;
+}
+
+bool memory_will_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes)
+{
+    Place place;
+    if (!resolve(w, lane, c, space, address, bytes, &place) || place.read_only)
+        return false;
+    if (place.shadow)
+        race_write(w, lane, c, place.shadow, bytes, false, NULL, NULL, place.name);
+    return true;
+}
+
+u8 *memory_atomic(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes)
+{
+    Place place;
+    if (!resolve(w, lane, c, space, address, bytes, &place) || place.read_only)
+        return NULL;
+    if (place.shadow) {
+        race_acquire(w, lane, place.data);
+        race_read(w, lane, c, place.shadow, bytes, true, place.name);
+        race_write(w, lane, c, place.shadow, bytes, true, NULL, NULL, place.name);
+        race_release(w, lane, place.data, c->release, true);
+    }
+    return place.data;
+}
+
+/* ---- what it costs -------------------------------------------------------------------------------------------- */
+
+/* Distinct values among n, sorted in place (n is at most a few dozen). */
+static u32 distinct(u64 *v, u32 n)
+{
+    u32 kept = 0;
+    for (u32 i = 0; i < n; i++) {
+        u32 k = kept;
+        while (k > 0 && v[k - 1] > v[i])
+            k--;
+        if (k > 0 && v[k - 1] == v[i])
+            continue;
+        u64 x = v[i];
+        memmove(v + k + 1, v + k, (kept - k) * sizeof *v);
+        v[k] = x;
+        kept++;
+    }
+    return kept;
+}
+
+/* Passes that 32 banks of 4 bytes need: the most distinct words in one bank. */
+static u32 wavefronts(const u64 *address, u32 mask, u32 bytes)
+{
+    u64 word[LANES * 4];
+    u32 n = 0, in_bank[LANES] = {0}, most = 0;
+    for_each_lane(lane, mask)
+        for (u32 b = 0; b < (bytes + 3) / 4 && b < 4; b++)
+            word[n++] = address[lane] / 4 + b;
+    n = distinct(word, n);
+    for (u32 i = 0; i < n; i++) {
+        u32 uses = ++in_bank[word[i] % LANES];
+        most = uses > most ? uses : most;
+    }
+    return most;
+}
+
+void memory_count(Warp *w, MemSpace space, const u64 *address, u32 mask, u32 bytes)
+{
+    Counters *count = w->m->count;
+    u64 where[LANES], sector[LANES * 2];
+    u32 n = 0;
+    if (!mask)
+        return;
+    for_each_lane(lane, mask)
+        where[lane] = address[lane];
+    if (space == MS_GENERIC)
+        for_each_lane(lane, mask)
+            space = memory_resolve(w->m, &where[lane]);
+    if (space == MS_SHARED) {
+        count->shared++;
+        count->wavefronts += wavefronts(where, mask, bytes);
+        return;
+    }
+    if (space != MS_GLOBAL && space != MS_LOCAL)
+        return;
+    count->accesses++;
+    for_each_lane(lane, mask) {
+        /* Local memory is interleaved by lanes, word by word. */
+        u64 at = space == MS_LOCAL ? where[lane] / 4 * 128 + lane * 4 : where[lane];
+        sector[n++] = at / 32;
+        if (space == MS_LOCAL && bytes > 4)
+            count->sectors += bytes / 4 - 1;
+    }
+    count->sectors += distinct(sector, n);
+}

@@ -1,0 +1,460 @@
+/* Matrices spread over a warp: ldmatrix, stmatrix, mma, and wmma for f16.
+ *
+ * Sums are taken in double precision and in the order of k; the hardware's order and precision differ and are not
+ * documented. What counts is that before and after are the same. Integer sums are exact. */
+#include "exec/decode.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* All lanes of the warp must execute it; the others' registers are read as they are. */
+static void whole_warp(Warp *w, const Code *c, u32 mask) { sync_check(w, c, mask, w->lanes & ~w->exited); }
+
+/* ---- fragments ------------------------------------------------------------------------------------------------ */
+
+/* One operand of mma: an array of registers, each with `per` elements of `type`. */
+typedef struct Fragment {
+    ElemType type;
+    u8 registers;
+    Arg *arg;
+    bool columns;   /* wmma: stored by columns */
+} Fragment;
+
+typedef struct Matrix {
+    u32 m, n, k;
+    Fragment a, b, c, d;
+    bool saturate;
+    u32 rows, columns; /* wmma.load, store: of this one */
+} Matrix;
+
+static u64 element_bits(const u64 *lanes[], const Fragment *f, u32 lane, u32 index)
+{
+    u32 per = 32 / f->type.bits ? 32 / f->type.bits : 1;
+    if (f->type.bits == 64)
+        per = 1;
+    return lanes[index / per][lane] >> (index % per * f->type.bits) & mask_bits(f->type.bits);
+}
+
+static double element_value(ElemType t, u64 bits)
+{
+    if (t.kind == EK_SIGNED)
+        return (double)sign_extend(bits, t.bits);
+    if (t.kind == EK_UNSIGNED)
+        return (double)bits;
+    if (t.kind == EK_TF32)
+        return bits_to_float(bits & ~mask_bits(13));
+    return t.bits == 64 ? bits_to_double(bits) : t.bits == 32 ? (double)bits_to_float(bits) : format_to_double(format_of(t), bits);
+}
+
+/* ---- mma: where element (row, column) is ---------------------------------------------------------------------- */
+
+/* The register layouts of mma.m16n8kK and mma.m8n8kK (PTX ISA, "Matrix Fragments for mma"). A lane holds runs of `run`
+ * neighbours along k; lane = 4 * (row % 8) + position; row blocks of 8, then k blocks follow one another. */
+static void a_place(const Matrix *x, u32 row, u32 k, u32 *lane, u32 *index)
+{
+    u32 run = x->a.type.bits >= 32 ? 1 : 32 / x->a.type.bits, wide = 4 * run;
+    u32 row_block = row / 8, k_block = k / wide;
+    *lane = 4 * (row % 8) + k % wide / run;
+    *index = (k_block * (x->m / 8) + row_block) * run + k % run;
+}
+static void b_place(const Matrix *x, u32 k, u32 column, u32 *lane, u32 *index)
+{
+    u32 run = x->b.type.bits >= 32 ? 1 : 32 / x->b.type.bits, wide = 4 * run;
+    *lane = 4 * column + k % wide / run;
+    *index = k / wide * run + k % run;
+}
+static void c_place(const Matrix *x, u32 row, u32 column, u32 *lane, u32 *index)
+{
+    (void)x;
+    *lane = 4 * (row % 8) + column / 2;
+    *index = row / 8 * 2 + column % 2;
+}
+
+static u64 accumulate(const Matrix *x, double sum, i64 whole, u64 carry)
+{
+    ElemType t = x->d.type;
+    if (t.kind == EK_SIGNED) {
+        i64 total = whole + sign_extend(carry, 32);
+        if (x->saturate)
+            total = total > INT32_MAX ? INT32_MAX : total < INT32_MIN ? INT32_MIN : total;
+        return (u64)total & mask_bits(32);
+    }
+    sum += element_value(x->c.type, carry);
+    return format_from_double(format_of(t), sum, ROUND_NEAREST_EVEN, false);
+}
+
+#define MATRIX_MAX 32 /* m, n and k */
+
+typedef void Place(const Matrix *x, u32 row, u32 column, u32 *lane, u32 *index);
+
+/* Gathers a fragment's elements into a table of raw bits. */
+static void gather(Warp *w, Split *s, const Code *c, const Matrix *x, const Fragment *f, Place *place, u32 rows, u32 columns,
+                   u32 mask, u64 out[MATRIX_MAX][MATRIX_MAX])
+{
+    u64 buffer[16][LANES];
+    const u64 *lanes[16];
+    for (u32 i = 0; i < f->registers; i++)
+        lanes[i] = arg_fetch(w, s, c, &f->arg[i], mask, buffer[i]);
+    for (u32 r = 0; r < rows; r++)
+        for (u32 k = 0; k < columns; k++) {
+            u32 lane, index;
+            place(x, r, k, &lane, &index);
+            out[r][k] = element_bits(lanes, f, lane, index);
+        }
+}
+
+static void scatter(Split *s, const Matrix *x, const Fragment *f, Place *place, u32 mask, u64 in[MATRIX_MAX][MATRIX_MAX])
+{
+    u64 value[16][LANES] = {{0}};
+    u32 per = f->type.bits == 64 ? 1 : 32 / f->type.bits;
+    for (u32 r = 0; r < x->m; r++)
+        for (u32 k = 0; k < x->n; k++) {
+            u32 lane, index;
+            place(x, r, k, &lane, &index);
+            value[index / per][lane] |= in[r][k] << (index % per * f->type.bits);
+        }
+    ElemType whole = {EK_BITS, f->type.bits == 64 ? 64 : 32, 1};
+    for (u32 i = 0; i < f->registers; i++)
+        arg_store(s, &f->arg[i], whole, value[i], mask);
+}
+
+static void multiply(const Matrix *x, u64 a[MATRIX_MAX][MATRIX_MAX], u64 b[MATRIX_MAX][MATRIX_MAX],
+                     u64 c[MATRIX_MAX][MATRIX_MAX], u64 d[MATRIX_MAX][MATRIX_MAX])
+{
+    bool whole = x->d.type.kind == EK_SIGNED;
+    for (u32 r = 0; r < x->m; r++)
+        for (u32 n = 0; n < x->n; n++) {
+            double sum = 0;
+            i64 exact = 0;
+            for (u32 k = 0; k < x->k; k++) {
+                double p = element_value(x->a.type, a[r][k]), q = element_value(x->b.type, b[k][n]);
+                if (whole)
+                    exact += (i64)p * (i64)q;
+                else
+                    sum = fma(p, q, sum);
+            }
+            d[r][n] = accumulate(x, sum, exact, c[r][n]);
+        }
+}
+
+static void run_mma(Warp *w, Split *s, const Code *code, u32 mask)
+{
+    const Matrix *x = code->data;
+    u64 a[MATRIX_MAX][MATRIX_MAX], b[MATRIX_MAX][MATRIX_MAX], c[MATRIX_MAX][MATRIX_MAX], d[MATRIX_MAX][MATRIX_MAX];
+    if (!mask)
+        return;
+    whole_warp(w, code, mask);
+    gather(w, s, code, x, &x->a, a_place, x->m, x->k, mask, a);
+    gather(w, s, code, x, &x->b, b_place, x->k, x->n, mask, b);
+    gather(w, s, code, x, &x->c, c_place, x->m, x->n, mask, c);
+    multiply(x, a, b, c, d);
+    scatter(s, x, &x->d, c_place, mask, d);
+}
+
+static bool take_fragment(Decoder *d, const Operand *o, Fragment *f, u32 elements, bool is_result)
+{
+    const Operand *member[16];
+    u32 n = decode_members(o, member, 16), bits = f->type.bits < 32 ? 32 : f->type.bits;
+    f->arg = arena_array(d->p->arena, Arg, 17);
+    f->registers = (u8)n;
+    for (u32 i = 0; i < n && n <= 16; i++)
+        f->arg[i] = is_result ? decode_result(d, member[i]) : decode_source(d, member[i], (ElemType){EK_BITS, (u8)bits, 1});
+    return n <= 16 && n * bits == elements * f->type.bits;
+}
+
+static bool take_shape(Op *op, u32 *m, u32 *n, u32 *k)
+{
+    for (u32 i = 0; i < op->parts; i++) {
+        if (op->taken >> i & 1 || op->part[i].p[0] != 'm')
+            continue;
+        char text[24] = {0}, rest;
+        memcpy(text, op->part[i].p, op->part[i].len < 23 ? op->part[i].len : 23);
+        if (sscanf(text, "m%un%uk%u%c", m, n, k, &rest) == 3) {
+            op->taken |= 1u << i;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* mma.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype d, a, b, c */
+static bool decode_mma(Decoder *d)
+{
+    Matrix *x = arena_new(d->p->arena, Matrix);
+    ElemType t[4];
+    if (!op_take(&d->op, "sync") || !op_take(&d->op, "aligned") || !take_shape(&d->op, &x->m, &x->n, &x->k))
+        return false;
+    if (!op_take_next(&d->op, "row") || !op_take_next(&d->op, "col"))
+        return false;
+    x->saturate = op_take_next(&d->op, "satfinite");
+    if (op_take_types(&d->op, t, 4) != 4 || d->opnds != 4 || x->n != 8 || (x->m != 16 && x->m != 8) || x->k > MATRIX_MAX)
+        return false;
+    x->d.type = t[0];
+    x->a.type = t[1];
+    x->b.type = t[2];
+    x->c.type = t[3];
+    bool integer = t[0].kind == EK_SIGNED;
+    /* m8n8k4 of f16 has a layout of its own, and is not done; m16n8k4 of f64 neither. */
+    bool shape = x->k * t[1].bits >= 128 && (x->m == 16 || integer || t[1].bits == 64);
+    for (u32 i = 1; i < 3; i++)
+        if (integer ? (t[i].bits != 8 || t[i].kind == EK_BITS) : (!elem_is_float(t[i]) || t[i].kind != t[1].kind))
+            return false;
+    if (!shape || t[0].kind != t[3].kind || (integer && !elem_is(t[3], EK_SIGNED, 32)) || (t[1].bits == 64 && x->m != 8))
+        return false;
+    bool sizes = take_fragment(d, d->opnd[0], &x->d, x->m * x->n / LANES, true) &&
+                 take_fragment(d, d->opnd[1], &x->a, x->m * x->k / LANES, false) &&
+                 take_fragment(d, d->opnd[2], &x->b, x->n * x->k / LANES, false) &&
+                 take_fragment(d, d->opnd[3], &x->c, x->m * x->n / LANES, false);
+    d->c->data = x;
+    d->c->aligned = true;
+    d->c->run = run_mma;
+    return sizes;
+}
+
+/* ---- ldmatrix, stmatrix --------------------------------------------------------------------------------------- */
+
+/* Matrix i of 8 rows of 16 bytes: the address of row r comes from lane 8 * i + r. Lane l holds row l / 4, elements
+ * 2 * (l % 4) and the next; transposed, rows and columns change places. */
+static void run_matrix_memory(Warp *w, Split *s, const Code *c, u32 mask)
+{
+    u64 buffer[LANES], value[4][LANES] = {{0}}, address[LANES];
+    const u64 *stored[4];
+    u64 store_buffer[4][LANES];
+    bool store = c->action, transposed = c->action2;
+    u32 used = c->vector * 8u;
+    if (!mask)
+        return;
+    whole_warp(w, c, mask);
+    const u64 *base = arg_fetch(w, s, c, &c->arg[0], mask, buffer);
+    for (u32 i = 0; i < LANES; i++)
+        address[i] = base[i] + (u64)c->offset;
+    memory_count(w, c->space, address, used < LANES ? mask & mask_bits(used) : mask, 16);
+    for (u32 i = 0; store && i < c->vector; i++)
+        stored[i] = arg_fetch(w, s, c, &c->arg[1 + i], mask, store_buffer[i]);
+    for (u32 i = 0; i < c->vector; i++)
+        for (u32 r = 0; r < 8; r++) {
+            u8 row[16] = {0};
+            u32 from = 8 * i + r;
+            for (u32 k = 0; store && k < 8; k++) {
+                u32 lane = transposed ? 4 * k + r / 2 : 4 * r + k / 2, half = transposed ? r % 2 : k % 2;
+                u16 element = (u16)(stored[i][lane] >> (16 * half));
+                memcpy(row + 2 * k, &element, 2);
+            }
+            if (store) {
+                memory_write(w, from, c, c->space, address[from], row, 16, false);
+                continue;
+            }
+            const u8 *p = memory_read(w, from, c, c->space, address[from], 16, false);
+            if (p)
+                memcpy(row, p, 16);
+            for (u32 k = 0; k < 8; k++) {
+                u32 lane = transposed ? 4 * k + r / 2 : 4 * r + k / 2, half = transposed ? r % 2 : k % 2;
+                u16 element;
+                memcpy(&element, row + 2 * k, 2);
+                value[i][lane] |= (u64)element << (16 * half);
+            }
+        }
+    for (u32 i = 0; !store && i < c->vector; i++)
+        arg_store(s, &c->result[i], elem_b32, value[i], mask);
+}
+
+static bool decode_matrix_memory(Decoder *d)
+{
+    Code *c = d->c;
+    const Operand *member[4];
+    bool store = op_is(&d->op, "stmatrix");
+    if (!op_take(&d->op, "sync") || !op_take(&d->op, "aligned") || !op_take(&d->op, "m8n8") || d->opnds != 2)
+        return false;
+    c->vector = op_take(&d->op, "x1") ? 1 : op_take(&d->op, "x2") ? 2 : op_take(&d->op, "x4") ? 4 : 0;
+    c->action = store;
+    c->action2 = op_take(&d->op, "trans");
+    MemSpace space = decode_take_space(d);
+    decode_reserve(d, 4, 5);
+    const Operand *registers = d->opnd[store ? 1 : 0], *address = d->opnd[store ? 0 : 1];
+    if (!c->vector || !op_take(&d->op, "b16") || decode_members(registers, member, 4) != c->vector)
+        return false;
+    for (u32 i = 0; i < c->vector; i++) {
+        if (store)
+            c->arg[1 + i] = decode_source(d, member[i], elem_b32);
+        else
+            c->result[i] = decode_result(d, member[i]);
+    }
+    bool ok = decode_address(d, address, &c->arg[0], &c->offset, &space);
+    c->space = (u8)space;
+    c->aligned = true;
+    c->run = run_matrix_memory;
+    return ok;
+}
+
+/* ---- wmma ----------------------------------------------------------------------------------------------------- */
+
+/* Which lane holds which element is not specified: only load, mma and store of one shape and type fit together. Here the
+ * elements go to the lanes in order; the layouts row and col are one fragment, as loading has put the elements in place.
+ * f16 fragments a and b are twice as large as needed, as PTX has it: the second half is unused. */
+static void wmma_place(const Fragment *f, u32 columns, u32 row, u32 column, u32 *lane, u32 *index)
+{
+    u32 number = row * columns + column;
+    (void)f;
+    *lane = number % LANES;
+    *index = number / LANES;
+}
+
+enum { WMMA_A, WMMA_B, WMMA_C };
+
+/* arg[0]: address; arg[1]: stride or absent. */
+static void run_wmma_memory(Warp *w, Split *s, const Code *c, u32 mask)
+{
+    const Matrix *x = c->data;
+    const Fragment *f = &x->d;
+    u32 bytes = f->type.bits / 8, per = 32 / f->type.bits;
+    u64 buffer[2][LANES], value[16][LANES] = {{0}}, load_buffer[16][LANES], where[LANES] = {0};
+    const u64 *lanes[16];
+    bool store = c->action;
+    if (!mask)
+        return;
+    whole_warp(w, c, mask);
+    u32 first = (u32)__builtin_ctz(mask);
+    u64 base = arg_fetch(w, s, c, &c->arg[0], mask, buffer[0])[first] + (u64)c->offset;
+    u64 stride = c->arg[1].kind ? (u32)arg_fetch(w, s, c, &c->arg[1], mask, buffer[1])[first] : f->columns ? x->rows : x->columns;
+    for (u32 i = 0; store && i < f->registers; i++)
+        lanes[i] = arg_fetch(w, s, c, &f->arg[i], mask, load_buffer[i]);
+    for (u32 r = 0; r < x->rows; r++)
+        for (u32 k = 0; k < x->columns; k++) {
+            u32 lane, index;
+            wmma_place(f, x->columns, r, k, &lane, &index);
+            u64 address = base + (f->columns ? k * stride + r : r * stride + k) * bytes;
+            where[lane] = address;
+            if (store) {
+                u64 bits = element_bits(lanes, f, lane, index);
+                memory_write(w, lane, c, c->space, address, (const u8 *)&bits, bytes, false);
+            } else {
+                const u8 *p = memory_read(w, lane, c, c->space, address, bytes, false);
+                u64 bits = 0;
+                if (p)
+                    memcpy(&bits, p, bytes);
+                value[index / per][lane] |= bits << (index % per * f->type.bits);
+            }
+            if (lane == LANES - 1)
+                memory_count(w, c->space, where, mask, bytes);
+        }
+    for (u32 i = 0; !store && i < f->registers; i++)
+        arg_store(s, &f->arg[i], elem_b32, value[i], mask);
+}
+
+static void wmma_table(Warp *w, Split *s, const Code *c, const Fragment *f, u32 rows, u32 columns, u32 mask,
+                       u64 out[MATRIX_MAX][MATRIX_MAX])
+{
+    u64 buffer[16][LANES];
+    const u64 *lanes[16];
+    for (u32 i = 0; i < f->registers; i++)
+        lanes[i] = arg_fetch(w, s, c, &f->arg[i], mask, buffer[i]);
+    for (u32 r = 0; r < rows; r++)
+        for (u32 k = 0; k < columns; k++) {
+            u32 lane, index;
+            wmma_place(f, columns, r, k, &lane, &index);
+            out[r][k] = element_bits(lanes, f, lane, index);
+        }
+}
+
+static void run_wmma(Warp *w, Split *s, const Code *code, u32 mask)
+{
+    const Matrix *x = code->data;
+    u64 a[MATRIX_MAX][MATRIX_MAX], b[MATRIX_MAX][MATRIX_MAX], c[MATRIX_MAX][MATRIX_MAX], d[MATRIX_MAX][MATRIX_MAX];
+    u64 value[16][LANES] = {{0}};
+    u32 per = 32 / x->d.type.bits;
+    if (!mask)
+        return;
+    whole_warp(w, code, mask);
+    wmma_table(w, s, code, &x->a, x->m, x->k, mask, a);
+    wmma_table(w, s, code, &x->b, x->k, x->n, mask, b);
+    wmma_table(w, s, code, &x->c, x->m, x->n, mask, c);
+    multiply(x, a, b, c, d);
+    for (u32 r = 0; r < x->m; r++)
+        for (u32 k = 0; k < x->n; k++) {
+            u32 lane, index;
+            wmma_place(&x->d, x->n, r, k, &lane, &index);
+            value[index / per][lane] |= d[r][k] << (index % per * x->d.type.bits);
+        }
+    for (u32 i = 0; i < x->d.registers; i++)
+        arg_store(s, &x->d.arg[i], elem_b32, value[i], mask);
+}
+
+static bool wmma_registers(Decoder *d, const Operand *o, Fragment *f, bool is_result)
+{
+    const Operand *member[16];
+    u32 n = decode_members(o, member, 16);
+    if (n > 16)
+        return false;
+    f->registers = (u8)n;
+    f->arg = arena_array(d->p->arena, Arg, 17);
+    for (u32 i = 0; i < n; i++)
+        f->arg[i] = is_result ? decode_result(d, member[i]) : decode_source(d, member[i], elem_b32);
+    return true;
+}
+
+/* wmma.load.{a,b,c} and wmma.store.d */
+static bool decode_wmma_memory(Decoder *d, Matrix *x, bool store)
+{
+    static const char *const names[] = {"a", "b", "c", NULL};
+    Code *c = d->c;
+    int which = store ? (op_take_next(&d->op, "d") ? WMMA_C : -1) : op_take_any(&d->op, names);
+    if (which < 0 || !op_take(&d->op, "sync") || !op_take(&d->op, "aligned"))
+        return false;
+    x->d.columns = op_take(&d->op, "col");
+    if (!x->d.columns && !op_take(&d->op, "row"))
+        return false;
+    MemSpace space = decode_take_space(d);
+    if (!take_shape(&d->op, &x->m, &x->n, &x->k) || !op_take_type(&d->op, &x->d.type) || d->opnds < 2 || d->opnds > 3)
+        return false;
+    x->rows = which == WMMA_B ? x->k : x->m;
+    x->columns = which == WMMA_A ? x->k : x->n;
+    decode_reserve(d, 0, 2);
+    const Operand *registers = d->opnd[store ? 1 : 0], *address = d->opnd[store ? 0 : 1];
+    if (d->opnds == 3)
+        c->arg[1] = decode_source(d, d->opnd[2], elem_u32);
+    bool ok = wmma_registers(d, registers, &x->d, !store) && decode_address(d, address, &c->arg[0], &c->offset, &space);
+    c->space = (u8)space;
+    c->action = store;
+    c->aligned = true;
+    c->data = x;
+    c->run = run_wmma_memory;
+    return ok;
+}
+
+/* wmma.{load,store}...; wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype d, a, b, c: m16n16k16 and its kin, f16. */
+static bool decode_wmma(Decoder *d)
+{
+    Matrix *x = arena_new(d->p->arena, Matrix);
+    bool load = op_take_next(&d->op, "load"), store = !load && op_take_next(&d->op, "store");
+    ElemType t[4], half = {EK_FLOAT, 16, 1};
+    if (load || store) {
+        bool ok = decode_wmma_memory(d, x, store);
+        return ok && (elem_is(x->d.type, EK_FLOAT, 16) || elem_is(x->d.type, EK_FLOAT, 32)) && x->k == 16;
+    }
+    if (!op_take_next(&d->op, "mma") || !op_take(&d->op, "sync") || !op_take(&d->op, "aligned"))
+        return false;
+    for (u32 i = 0; i < 2; i++)
+        if (!op_take_next(&d->op, "row") && !op_take_next(&d->op, "col"))
+            return false;
+    if (!take_shape(&d->op, &x->m, &x->n, &x->k) || x->k != 16 || d->opnds != 4)
+        return false;
+    if (op_take_types(&d->op, t, 4) != 2 || t[0].kind != EK_FLOAT || t[1].kind != EK_FLOAT || t[0].bits > 32 || t[1].bits > 32)
+        return false;
+    x->a.type = x->b.type = half;
+    x->d.type = t[0];
+    x->c.type = t[1];
+    d->c->data = x;
+    d->c->aligned = true;
+    d->c->run = run_wmma;
+    return wmma_registers(d, d->opnd[0], &x->d, true) && wmma_registers(d, d->opnd[1], &x->a, false) &&
+           wmma_registers(d, d->opnd[2], &x->b, false) && wmma_registers(d, d->opnd[3], &x->c, false);
+}
+
+const OpRow rows_matrix[] = {
+    {"mma", decode_mma},
+    {"ldmatrix", decode_matrix_memory},
+    {"stmatrix", decode_matrix_memory},
+    {"wmma", decode_wmma},
+    {NULL, NULL},
+};

@@ -1,0 +1,458 @@
+/* Running a warp: splits, joins, frames, and the operands of an instruction. */
+#include "exec/machine.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- operands ------------------------------------------------------------------------------------------------- */
+
+static u64 sreg_value(Warp *w, u32 sreg, u32 lane)
+{
+    const LaunchKernel *k = w->m->kernel;
+    u32 part = sreg % 3;
+    if (sreg < SREG_TID_END) {
+        switch (sreg / 3) {
+        case 0: return w->tid[part][lane];
+        case 1: return k->block[part];
+        case 2: return w->cta->ctaid[part];
+        default: return k->grid[part];
+        }
+    }
+    switch ((SregId)sreg) {
+    case SREG_LANEID: return lane;
+    case SREG_WARPID: return w->index;
+    case SREG_NWARPID: return LANES;
+    case SREG_WARP_SIZE: return LANES;
+    case SREG_NSMID: return 1;
+    case SREG_CLOCK: return w->clock;
+    case SREG_LANEMASK_EQ: return 1u << lane;
+    case SREG_LANEMASK_LT: return (1u << lane) - 1;
+    case SREG_LANEMASK_LE: return (2u << lane) - 1;
+    case SREG_LANEMASK_GT: return ~((2u << lane) - 1);
+    case SREG_LANEMASK_GE: return ~((1u << lane) - 1);
+    case SREG_DYNAMIC_SHARED: return k->shared;
+    case SREG_TOTAL_SHARED: return w->cta->shared_bytes;
+    case SREG_ONE: return 1;
+    default: return 0;
+    }
+}
+
+static void found_unwritten(Warp *w, const Code *c) { finding_add(w->m, FIND_UNINITIALIZED, "register", c, NULL); }
+
+u32 arg_known(const Split *s, const Arg *a)
+{
+    return a->kind == ARG_SLOT ? s->frame->slot_written[a->index] : a->kind == ARG_PRED ? s->frame->pred_written[a->index] : ~0u;
+}
+
+void arg_forget(Split *s, const Arg *a, u32 lanes)
+{
+    if (a->kind == ARG_SLOT && !a->field_bits)
+        s->frame->slot_written[a->index] &= ~lanes;
+    else if (a->kind == ARG_PRED)
+        s->frame->pred_written[a->index] &= ~lanes;
+}
+
+u32 arg_peek_pred(Warp *w, Split *s, const Arg *a)
+{
+    if (a->kind == ARG_CONST)
+        return w->m->program->constants.v[(size_t)a->index * LANES] & 1 ? ~0u : 0;
+    u32 bits = s->frame->pred[a->index];
+    return a->invert ? ~bits : bits;
+}
+
+u32 arg_fetch_pred(Warp *w, Split *s, const Code *c, const Arg *a, u32 mask)
+{
+    if (mask & ~arg_known(s, a))
+        found_unwritten(w, c);
+    return arg_peek_pred(w, s, a);
+}
+
+static const u64 *raw_lanes(Warp *w, Split *s, const Arg *a, u64 *buffer)
+{
+    Frame *f = s->frame;
+    switch (a->kind) {
+    case ARG_SLOT:
+        return f->slot + (size_t)a->index * LANES;
+    case ARG_CONST:
+        return w->m->program->constants.v + (size_t)a->index * LANES;
+    case ARG_PRED: {
+        u32 bits = arg_peek_pred(w, s, a);
+        for (u32 i = 0; i < LANES; i++)
+            buffer[i] = bits >> i & 1;
+        return buffer;
+    }
+    case ARG_SREG:
+        if (a->index == SREG_CLOCK)
+            w->clock += 1000; /* time passes when it is looked at: the same however many instructions stand between */
+        for (u32 i = 0; i < LANES; i++)
+            buffer[i] = sreg_value(w, a->index, i);
+        return buffer;
+    case ARG_FRAME:
+        for (u32 i = 0; i < LANES; i++)
+            buffer[i] = f->local_base;
+        return buffer;
+    default:
+        memset(buffer, 0, LANES * sizeof *buffer);
+        return buffer;
+    }
+}
+
+const u64 *arg_peek(Warp *w, Split *s, const Arg *a, u64 *buffer)
+{
+    const u64 *v = raw_lanes(w, s, a, buffer);
+    if (!a->cooked || a->kind == ARG_PRED)
+        return v;
+    for (u32 i = 0; i < LANES; i++) {
+        u64 x = v[i];
+        if (a->field_bits)
+            x = x >> a->field_at & mask_bits(a->field_bits);
+        x += (u64)a->add;
+        if (a->negate)
+            x = 0 - x;
+        if (a->invert)
+            x = ~x;
+        buffer[i] = a->bits ? x & mask_bits(a->bits) : x;
+    }
+    return buffer;
+}
+
+const u64 *arg_fetch(Warp *w, Split *s, const Code *c, const Arg *a, u32 mask, u64 *buffer)
+{
+    if (mask & ~arg_known(s, a))
+        found_unwritten(w, c);
+    return arg_peek(w, s, a, buffer);
+}
+
+void arg_store_pred(Split *s, const Arg *a, u32 bits, u32 mask)
+{
+    if (a->kind != ARG_PRED)
+        return;
+    Frame *f = s->frame;
+    f->pred[a->index] = (f->pred[a->index] & ~mask) | (bits & mask);
+    f->pred_written[a->index] |= mask;
+}
+
+/* Writes values of `type` to the register: one that is wider is filled with the sign or zeros; a field keeps the rest. */
+void arg_store(Split *s, const Arg *a, ElemType type, const u64 *value, u32 mask)
+{
+    if (a->kind != ARG_SLOT)
+        return;
+    Frame *f = s->frame;
+    u64 *to = f->slot + (size_t)a->index * LANES;
+    u32 bits = elem_total_bits(type) < 64 ? elem_total_bits(type) : 64;
+    u64 keep = mask_bits(bits < a->bits ? bits : a->bits), wide = mask_bits(a->bits);
+    bool sign = type.kind == EK_SIGNED && type.count == 1 && bits < a->bits;
+    for_each_lane(lane, mask) {
+        u64 x = value[lane];
+        x = sign ? (u64)sign_extend(x, bits) & wide : x & keep;
+        if (a->field_bits)
+            x = (to[lane] & ~(mask_bits(a->field_bits) << a->field_at)) | (x & mask_bits(a->field_bits)) << a->field_at;
+        to[lane] = x;
+    }
+    f->slot_written[a->index] |= mask;
+}
+
+/* ---- splits and joins ----------------------------------------------------------------------------------------- */
+
+Split *split_new(Warp *w, u32 mask, u32 pc, Frame *frame, Join *join)
+{
+    for (u32 i = 0; i < LANES; i++)
+        if (w->split[i].state == SPLIT_FREE) {
+            w->split[i] = (Split){.mask = mask, .pc = pc, .frame = frame, .join = join, .state = SPLIT_RUNS};
+            w->runnable++;
+            return &w->split[i];
+        }
+    abort(); /* every split holds a lane, so there are at most LANES */
+}
+
+static void split_free(Warp *w, Split *s)
+{
+    if (s->state == SPLIT_RUNS)
+        w->runnable--;
+    s->state = SPLIT_FREE;
+    s->mask = 0;
+}
+
+Join *join_new(Warp *w, Frame *frame, u32 pc, u32 expected, Join *parent)
+{
+    Machine *m = w->m;
+    Join *j = m->free_joins.n ? vec_pop(&m->free_joins) : arena_new(m->arena, Join);
+    *j = (Join){.parent = parent, .frame = frame, .pc = pc, .expected = expected};
+    return j;
+}
+
+static void frame_free(Machine *m, Frame *f)
+{
+    f->next_free = m->free_frames[f->fn->index];
+    m->free_frames[f->fn->index] = f;
+}
+
+static void finish_call(Warp *w, Join *j, u32 mask);
+
+/* If all lanes that will come have come, they go on together. Lanes that have left for good are not expected. */
+static void join_settle(Warp *w, Join *j)
+{
+    u32 live = j->expected & ~w->exited;
+    if (j->waiting != live)
+        return;
+    if (j->pc == NO_PC) {
+        finish_call(w, j, live);
+    } else if (live) {
+        Split *s = split_new(w, live, j->pc, j->frame, j->parent);
+        vec_push(&w->m->free_joins, j);
+        split_go(w, s, s->pc);
+        return;
+    }
+    vec_push(&w->m->free_joins, j);
+}
+
+/* Lanes that go straight to their end are gone before the others do anything: that they have left does not depend on the
+ * schedule. */
+static bool ends_at_once(const Split *s)
+{
+    const Code *c = &s->frame->fn->code.v[s->pc];
+    return !s->frame->parent && !c->guarded && (c->run == run_return || c->run == run_exit);
+}
+
+void split_go(Warp *w, Split *s, u32 pc)
+{
+    Join *j = s->join;
+    s->pc = pc;
+    if (!j || j->pc != pc || j->frame != s->frame) {
+        if (ends_at_once(s)) {
+            s->frame->fn->reached[pc] = 1;
+            w->m->count->issued++;
+            w->m->count->threads += (u32)__builtin_popcount(s->mask);
+            split_exit(w, s, s->mask);
+        }
+        return;
+    }
+    j->waiting |= s->mask;
+    split_free(w, s);
+    join_settle(w, j);
+}
+
+/* Settles the joins from j outwards to `last`, outermost first: one that an inner one's lanes still have to reach cannot
+ * settle by itself, and so none is settled (and gone) before its turn. */
+static void settle_chain(Warp *w, Join *j, const Join *last)
+{
+    if (!j)
+        return;
+    if (j != last)
+        settle_chain(w, j->parent, last);
+    join_settle(w, j);
+}
+
+void split_exit(Warp *w, Split *s, u32 mask)
+{
+    Join *inner = s->join;
+    w->exited |= mask;
+    s->mask &= ~mask;
+    if (!s->mask)
+        split_free(w, s);
+    settle_chain(w, inner, NULL);
+    sync_lanes_exited(w);
+    cta_lanes_exited(w->cta, (u32)__builtin_popcount(mask));
+}
+
+/* ---- calls ---------------------------------------------------------------------------------------------------- */
+
+#define DEPTH_LIMIT 256
+
+static void ensure_local(Warp *w, u32 bytes)
+{
+    if (bytes <= w->local_bytes)
+        return;
+    u32 grown = w->local_bytes * 2 > bytes ? w->local_bytes * 2 : bytes;
+    u8 *fresh = mem_alloc((size_t)grown * LANES);
+    for (u32 i = 0; i < LANES && w->local; i++)
+        memcpy(fresh + (size_t)i * grown, w->local + (size_t)i * w->local_bytes, w->local_bytes);
+    free(w->local);
+    w->local = fresh;
+    w->local_bytes = grown;
+}
+
+static Frame *frame_new(Warp *w, FnCode *fn, Frame *parent, u32 mask)
+{
+    Machine *m = w->m;
+    Frame *f = m->free_frames[fn->index];
+    if (f) {
+        m->free_frames[fn->index] = f->next_free;
+    } else {
+        f = arena_new(m->arena, Frame);
+        f->slot = arena_alloc_raw(m->arena, sizeof(u64) * LANES * (fn->slots + 1));
+        f->slot_written = arena_array(m->arena, u32, fn->slots + 1);
+        f->pred = arena_array(m->arena, u32, fn->preds + 1);
+        f->pred_written = arena_array(m->arena, u32, fn->preds + 1);
+    }
+    f->fn = fn;
+    f->parent = parent;
+    f->call = NULL;
+    f->return_join = NULL;
+    f->carry = f->carry_written = 0;
+    f->depth = parent ? parent->depth + 1 : 0;
+    f->local_base = parent ? parent->local_base + ((parent->fn->local.owner.n + 63) & ~63u) : 0;
+    for (u32 i = 0; i < fn->slots * LANES; i++)
+        f->slot[i] = (u32)m->garbage;
+    memset(f->slot_written, 0, sizeof(u32) * (fn->slots + 1));
+    memset(f->pred_written, 0, sizeof(u32) * (fn->preds + 1));
+    for (u32 i = 0; i < fn->preds; i++)
+        f->pred[i] = (u32)m->garbage;
+    u32 top = f->local_base + fn->local.owner.n;
+    ensure_local(w, top);
+    u32 lanes = top > f->local_base ? mask : 0;
+    for_each_lane(lane, lanes)
+        memset(w->local + (size_t)lane * w->local_bytes + f->local_base, (int)(m->garbage & 255), top - f->local_base);
+    return f;
+}
+
+void warp_start(Warp *w, FnCode *entry)
+{
+    Frame *f = frame_new(w, entry, NULL, w->lanes);
+    split_new(w, w->lanes, 0, f, NULL);
+}
+
+static u64 load_bytes(const u8 *p, u32 bytes)
+{
+    u64 x = 0;
+    memcpy(&x, p, bytes < 8 ? bytes : 8);
+    return x;
+}
+
+/* One parameter from the caller's operand to the callee's place, or back. */
+static void pass_param(Warp *w, Split *s, const Code *c, const Arg *mine, Frame *callee, const FnParam *p, u32 mask, bool in)
+{
+    u64 buffer[LANES];
+    ElemType bits = {EK_BITS, p->in_register ? p->reg.bits : (u8)(p->bytes < 8 ? p->bytes * 8 : 64), 1};
+    Split there = {.frame = callee};
+    u8 *base = w->local;
+    size_t stride = w->local_bytes;
+    if (mine->kind == ARG_FRAME && !p->in_register) { /* memory to memory */
+        u64 from = s->frame->local_base + (u64)mine->add, to = callee->local_base + p->address;
+        for_each_lane(lane, mask) {
+            u8 *lane_base = base + lane * stride;
+            memcpy(lane_base + (in ? to : from), lane_base + (in ? from : to), p->bytes);
+        }
+        return;
+    }
+    if (in) {
+        const u64 *v = arg_fetch(w, s, c, mine, mask, buffer);
+        if (p->in_register && p->reg.kind == ARG_PRED) {
+            u32 set = 0;
+            for_each_lane(lane, mask)
+                set |= (u32)(v[lane] & 1) << lane;
+            arg_store_pred(&there, &p->reg, set, mask);
+        } else if (p->in_register) {
+            arg_store(&there, &p->reg, bits, v, mask);
+        } else {
+            for_each_lane(lane, mask)
+                memcpy(base + lane * stride + callee->local_base + p->address, &v[lane], bits.bits / 8);
+        }
+        return;
+    }
+    const u64 *v = buffer;
+    if (p->in_register)
+        v = arg_fetch(w, &there, c, &p->reg, mask, buffer);
+    else
+        for_each_lane(lane, mask)
+            buffer[lane] = load_bytes(base + lane * stride + callee->local_base + p->address, p->bytes);
+    if (mine->kind == ARG_FRAME) {
+        for_each_lane(lane, mask)
+            memcpy(base + lane * stride + s->frame->local_base + mine->add, &v[lane], bits.bits / 8);
+    } else if (mine->kind == ARG_PRED) {
+        u32 set = 0;
+        for_each_lane(lane, mask)
+            set |= (u32)(v[lane] & 1) << lane;
+        arg_store_pred(s, mine, set, mask);
+    } else {
+        arg_store(s, mine, bits, v, mask);
+    }
+}
+
+/* The lanes of `mask` call; others of the split wait behind the call. */
+void split_call(Warp *w, Split *s, const Code *c, u32 mask, FnCode *callee)
+{
+    const CallShape *shape = c->call;
+    bool too_deep = s->frame->depth >= DEPTH_LIMIT, fits = shape->ins + shape->outs == callee->params;
+    fits &= shape->outs == callee->returns || callee->returns == RETURNS_AS_CALLED;
+    if (too_deep || !fits) {
+        finding_add(w->m, FIND_BAD_CALL, callee->name, c, too_deep ? "too deep" : "parameters differ");
+        machine_stop(w->m);
+        return;
+    }
+    if (mask != s->mask) {
+        Join *behind = join_new(w, s->frame, s->pc, s->mask, s->join);
+        behind->waiting = s->mask & ~mask;
+        s->join = behind;
+        s->mask = mask;
+    }
+    Frame *f = frame_new(w, callee, s->frame, mask);
+    f->call = c;
+    f->return_pc = s->pc;
+    for (u32 i = 0; i < shape->ins; i++)
+        pass_param(w, s, c, &shape->in[i], f, &callee->param[shape->outs + i], mask, true);
+    f->return_join = join_new(w, f, NO_PC, mask, s->join);
+    s->join = f->return_join;
+    s->frame = f;
+    s->pc = 0;
+}
+
+/* All lanes of a call are back: they go on behind it, in the caller. */
+static void finish_call(Warp *w, Join *j, u32 mask)
+{
+    Frame *f = j->frame;
+    if (mask) {
+        const CallShape *shape = f->call->call;
+        Split *s = split_new(w, mask, f->return_pc, f->parent, j->parent);
+        for (u32 i = 0; i < shape->outs; i++)
+            pass_param(w, s, f->call, &shape->out[i], f, &f->fn->param[i], mask, false);
+        split_go(w, s, s->pc);
+    }
+    frame_free(w->m, f);
+}
+
+void split_return(Warp *w, Split *s, u32 mask)
+{
+    Join *last = s->frame->return_join, *inner = s->join;
+    if (!last) {
+        split_exit(w, s, mask);
+        return;
+    }
+    s->mask &= ~mask;
+    if (!s->mask)
+        split_free(w, s);
+    last->waiting |= mask;
+    for (Join *j = inner; j != last; j = j->parent)
+        j->expected &= ~mask;
+    settle_chain(w, inner, last);
+}
+
+/* ---- the loop ------------------------------------------------------------------------------------------------- */
+
+void warp_run(Warp *w, Split *s, u32 budget)
+{
+    Machine *m = w->m;
+    Counters *count = m->count;
+    u64 issued = 0, threads = 0;
+    w->running = s;
+    for (u32 i = 0; i < budget && s->state == SPLIT_RUNS && !m->stopped; i++) {
+        FnCode *fn = s->frame->fn;
+        const Code *c = &fn->code.v[s->pc];
+        u32 mask = s->mask;
+        fn->reached[s->pc++] = 1;
+        if (c->guarded) {
+            if (mask & ~s->frame->pred_written[c->guard])
+                found_unwritten(w, c);
+            u32 guard = s->frame->pred[c->guard];
+            mask &= c->guard_not ? ~guard : guard;
+        }
+        if (c->counted) {
+            issued++;
+            threads += (u32)__builtin_popcount(mask);
+        }
+        c->run(w, s, c, mask);
+    }
+    count->issued += issued;
+    count->threads += threads;
+    m->budget = m->budget > issued + 1 ? m->budget - issued - 1 : 0;
+}

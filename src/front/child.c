@@ -1,0 +1,131 @@
+#include "front/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CANNOT_RUN = 127, SIGNALLED = 128 };
+
+static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+static struct sigaction before[COUNT_OF(forwarded)];
+static volatile sig_atomic_t running, caught;
+
+static void forward(int signal)
+{
+    int error = errno;
+    caught = signal;
+    if (running > 0)
+        kill(running, signal);
+    errno = error;
+}
+
+/* A signal that is ignored stays so: `nohup`. */
+void child_forward_signals(void)
+{
+    struct sigaction action = {.sa_handler = forward, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    for (u32 i = 0; i < COUNT_OF(forwarded); i++)
+        if (sigaction(forwarded[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+            sigaction(forwarded[i], &action, NULL);
+}
+
+static sigset_t block_forwarded(void)
+{
+    sigset_t set, old;
+    sigemptyset(&set);
+    for (u32 i = 0; i < COUNT_OF(forwarded); i++)
+        sigaddset(&set, forwarded[i]);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    return old;
+}
+
+static void restore_signals(void)
+{
+    for (u32 i = 0; i < COUNT_OF(forwarded); i++)
+        sigaction(forwarded[i], &before[i], NULL);
+}
+
+/* Blocked meanwhile: a signal between fork and the note of the child's number would reach nobody. */
+int child_fork(void)
+{
+    pid_t parent = getpid();
+    sigset_t old = block_forwarded();
+    pid_t pid = fork();
+    if (pid == 0) {
+        running = 0;
+        restore_signals();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(SIGNALLED + SIGKILL);
+    } else {
+        running = pid;
+        if (pid > 0 && caught)
+            kill(pid, caught);
+    }
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return pid;
+}
+
+int child_wait(int pid)
+{
+    int status = -1;
+    if (pid <= 0)
+        return -1;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) {
+            status = -1;
+            break;
+        }
+    running = 0;
+    return status;
+}
+
+int child_run(const char *path, char **argv, int out, int error)
+{
+    int pid = child_fork();
+    if (pid == 0) {
+        if ((out >= 0 && dup2(out, STDOUT_FILENO) < 0) || (error >= 0 && dup2(error, STDERR_FILENO) < 0))
+            _exit(CANNOT_RUN);
+        execv(path, argv);
+        _exit(CANNOT_RUN);
+    }
+    return child_wait(pid);
+}
+
+static bool is_fault(int signal)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+    for (u32 i = 0; i < COUNT_OF(faults); i++)
+        if (signal == faults[i])
+            return true;
+    return false;
+}
+
+int child_caught(void) { return caught; }
+
+int child_ended_by(int status)
+{
+    bool signalled = status != -1 && WIFSIGNALED(status);
+    if (signalled && !is_fault(WTERMSIG(status)))
+        return WTERMSIG(status);
+    return signalled && caught ? caught : 0;
+}
+
+void child_end_as(int status, int ending)
+{
+    if (!ending)
+        exit(status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : CANNOT_RUN);
+    struct rlimit none = {0, 0}; /* the child's core is the one to look at */
+    setrlimit(RLIMIT_CORE, &none);
+    signal(ending, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, ending);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    raise(ending);
+    exit(SIGNALLED + ending);
+}

@@ -1,0 +1,12 @@
+/* A toolkit of symbolic links in which ptxas is ptxopt: for programs that take CUDA's folder and no launcher. */
+#ifndef PTXOPT_FRONT_SHADOW_H
+#define PTXOPT_FRONT_SHADOW_H
+
+#include "base/arena.h"
+
+/* Makes `folder` the shadow of the toolkit `cuda` (NULL: of $CUDA_HOME, $CUDA_PATH, the nvcc in PATH, /usr/local/cuda). The folder
+ * is made if need be; it must be empty, or a shadow, which is made anew. NULL, or what went wrong, in `arena`: what had been made
+ * by then stays. */
+const char *shadow_install(Arena *arena, const char *folder, const char *cuda);
+
+#endif

@@ -1,0 +1,38 @@
+/* Making instructions where phases want them. What is made has the scope of where it stands and no text of its own; whether it
+ * means what was there before is the caller's to know. */
+#ifndef PTXOPT_IR_BUILDER_H
+#define PTXOPT_IR_BUILDER_H
+
+#include "ir/edit.h"
+
+/* Where instructions go: in front of `before`, or at the end of `block`, before its terminator, if that is NULL. */
+typedef struct Builder {
+    Function *fn;
+    Block *block;
+    Instr *before;
+} Builder;
+
+static inline Builder build_at_end(Block *b) { return (Builder){.fn = b->fn, .block = b}; }
+static inline Builder build_before(Instr *at) { return (Builder){.fn = at->block->fn, .block = at->block, .before = at}; }
+
+static inline Operand register_operand(RegId reg) { return (Operand){.kind = OPND_REG, .id = reg}; }
+/* The low `bits` (1 .. 64) of a value, written as a signed or an unsigned number. */
+Operand integer_operand(u64 value, u32 bits, bool is_signed);
+
+/* The opcode is `parts` of `opcode`, as in isa_op. Answers what was put there. */
+Instr *build(const Builder *at, Opcode opcode, OpParts parts, const Operand *slots, u32 count);
+/* The first operand is a new register of this type, which is answered; `count` (7 at most) sources follow. */
+RegId build_value(const Builder *at, const OpInfo *op, Type type, const Operand *sources, u32 count);
+RegId build_unary(const Builder *at, Opcode opcode, OpParts parts, Type type, Operand source);
+RegId build_binary(const Builder *at, Opcode opcode, OpParts parts, Type type, Operand left, Operand right);
+/* `mov` of from to to; build_can_copy: whether registers of a type can be moved. */
+bool build_can_copy(Type type);
+Instr *build_copy(const Builder *at, RegId to, RegId from);
+/* A clone that writes a new register of this type instead of i's first operand; the register. */
+RegId build_clone(const Builder *at, const Instr *i, Type type);
+
+/* A table of the blocks to which a brx of b goes, empty so far: its index, for OPND_TABLE. */
+u32 table_new(Block *b);
+void table_add(Function *fn, u32 table, const Block *to);
+
+#endif

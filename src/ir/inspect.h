@@ -1,0 +1,51 @@
+/* Questions about operands, instructions and blocks that more than one analysis or phase asks: one answer to each. */
+#ifndef PTXOPT_IR_INSPECT_H
+#define PTXOPT_IR_INSPECT_H
+
+#include "ir/ir.h"
+
+/* The register that o is as a whole, negated or not; 0 for a component, for a register plus a constant, for anything else, and
+ * for NULL. */
+static inline RegId operand_register(const Operand *o)
+{
+    return o && o->kind == OPND_REG && o->sub == SUB_NONE && o->value == 0 ? o->id : 0;
+}
+
+/* Likewise, but 0 too for `!p` and `-r`: the operand's value is the register's. */
+static inline RegId operand_plain_register(const Operand *o) { return o && !o->flags ? operand_register(o) : 0; }
+
+/* A clock, a timer and the like: two reads may differ. */
+static inline bool operand_is_volatile(const Operand *o) { return o->kind == OPND_SREG && sreg_info(o->id)->is_volatile; }
+
+static inline bool instr_reads_volatile_register(const Instr *i)
+{
+    for_each_slot(o, i)
+        if (operand_is_volatile(o))
+            return true;
+    return false;
+}
+
+/* Whether something that the IR does not know names one of b's labels: the block must stay where it is. */
+static inline bool block_is_pinned(const Block *b)
+{
+    for (const Label *l = b->labels; l; l = l->next)
+        if (l->pinned)
+            return true;
+    return false;
+}
+
+/* The guarded bra at the end of b, or NULL. Both of its successors may be one block. */
+static inline Instr *block_conditional_branch(const Block *b)
+{
+    Instr *end = block_terminator(b);
+    return end && end->guard && branch_target(end) ? end : NULL;
+}
+
+/* Likewise, where it decides between two blocks. */
+static inline Instr *block_two_way_branch(const Block *b)
+{
+    Instr *branch = block_conditional_branch(b);
+    return branch && b->fall && branch_target(branch) != b->fall ? branch : NULL;
+}
+
+#endif

@@ -1,0 +1,439 @@
+#include "phase/address/bases.h"
+
+#include "ir/edit.h"
+#include "ir/inspect.h"
+
+enum {
+    LEADERS = 16,     /* phis of a block that others are compared with */
+    FACT_ROUNDS = 4,
+    LIVE_STEPS = 256,
+    USES_LOOKED_AT = 64
+};
+
+/* ---- instructions and values ------------------------------------------------------------------------------------ */
+
+static bool takes_offset(const OpInfo *op)
+{
+    switch (op->opcode) {
+    case OPC_LD: case OPC_LDU: case OPC_ST: case OPC_ATOM: case OPC_RED:
+    case OPC_LDMATRIX: case OPC_STMATRIX: case OPC_CP_ASYNC: case OPC_PREFETCH:
+        return op->known;
+    default:
+        return false;
+    }
+}
+
+bool is_base_slot(const Instr *i, u32 k)
+{
+    const Operand *o = &i->opnd[k];
+    return k > 0 && o->kind == OPND_REG && o->sub == SUB_NONE && !o->flags && o[-1].kind == OPND_MEM && o[-1].value == 1 &&
+           takes_offset(i->op);
+}
+
+/* Asynchronous instructions may read their registers later; those of calls have the types that the callee says. */
+static bool is_plain_use(const Instr *i, u32 k)
+{
+    const Operand *o = &i->opnd[k];
+    return operand_plain_register(o) && o->role == ROLE_USE && i->op->known &&
+           !op_has(i->op, OPF_ASYNC | OPF_CALL);
+}
+
+void bases_mark(Bases *s, BitSet *set, u32 value)
+{
+    if (value && !bitset_has(set, value)) {
+        bitset_add(set, value);
+        vec_push(&s->work, value);
+    }
+}
+
+void bases_mark_phi_args(Bases *s, BitSet *set, u32 value)
+{
+    const SsaValue *v = &s->ssa->values.v[value];
+    for (u32 k = 0; k < v->args; k++)
+        bases_mark(s, set, s->ssa->args.v[v->arg + k]);
+}
+
+Instr *computation(const Bases *s, u32 value)
+{
+    u32 n = s->ssa->values.v[value].instr;
+    return n != SSA_NONE && bitset_has(&s->computes, n) ? s->ssa->instrs.v[n].i : NULL;
+}
+
+/* What may compute a part of an address, chained by the register that it writes. */
+typedef struct Computation {
+    const Instr *i;
+    u32 next; /* number of another one of the register; 0: none */
+} Computation;
+
+typedef struct Computations {
+    VEC(Computation) v; /* [0]: unused */
+    u32 *first;         /* by register */
+} Computations;
+
+static void add_base_registers(Bases *s, BitSet *regs, const Instr *i)
+{
+    for (u32 k = 1; k < i->slots; k++)
+        if (is_base_slot(i, k))
+            bases_mark(s, regs, i->opnd[k].id);
+}
+
+/* Looks at every instruction: what it computes, and the addresses that it accesses. */
+static void collect_computations(Bases *s, Computations *c, BitSet *regs)
+{
+    vec_push(&c->v, ((Computation){0}));
+    for_each_block(b, s->fn)
+        for_each_instr(i, b) {
+            if (i->kind != INSTR_OP)
+                continue;
+            if (takes_offset(i->op)) {
+                add_base_registers(s, regs, i);
+            } else if (i->slots >= 2 && i->opnd[0].kind == OPND_REG) {
+                u32 *first = &c->first[i->opnd[0].id];
+                vec_push(&c->v, ((Computation){i, *first}));
+                *first = c->v.n - 1;
+            }
+        }
+}
+
+/* The registers that addresses may be made of: a guess from above, before there are values. */
+static BitSet address_registers(Bases *s)
+{
+    BitSet regs = bitset_new(&s->arena, s->fn->regs.n);
+    Computations c = {.first = mem_zalloc(sizeof(u32) * s->fn->regs.n)};
+    collect_computations(s, &c, &regs);
+    while (s->work.n)
+        for (u32 n = c.first[vec_pop(&s->work)]; n; n = c.v.v[n].next) {
+            const Instr *i = c.v.v[n].i;
+            u32 slots = is_address_operation(i) ? i->slots : 0;
+            for (u32 k = 1; k < slots; k++)
+                if (i->opnd[k].kind == OPND_REG)
+                    bases_mark(s, &regs, i->opnd[k].id);
+        }
+    vec_free(&c.v);
+    mem_free(c.first);
+    return regs;
+}
+
+/* Whether they are written in two places: otherwise there are no two values that could share anything. */
+static bool are_written_twice(const Function *fn, const BitSet *regs)
+{
+    u32 writes = 0;
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            if (i->kind == INSTR_OP)
+                for (RegWalk w = reg_walk(i); next_write(&w);)
+                    if (bitset_has(regs, w.reg) && ++writes == 2)
+                        return true;
+    return false;
+}
+
+static void mark_uses(Bases *s, const SsaInstr *at)
+{
+    for (u32 k = at->use; k < at->use + at->uses; k++)
+        bases_mark(s, &s->in_address, s->ssa->uses.v[k].value);
+}
+
+static void mark_accessed(Bases *s)
+{
+    for (u32 n = 0; n < s->ssa->instrs.n; n++) {
+        const SsaInstr *at = &s->ssa->instrs.v[n];
+        for (u32 k = at->use; takes_offset(at->i->op) && k < at->use + at->uses; k++)
+            if (s->ssa->uses.v[k].slot != SSA_NONE && is_base_slot(at->i, s->ssa->uses.v[k].slot))
+                bases_mark(s, &s->in_address, s->ssa->uses.v[k].value);
+    }
+}
+
+/* What addresses are made of, and what computes a part of one and nothing else. */
+static void find_addresses(Bases *s)
+{
+    const Ssa *ssa = s->ssa;
+    s->in_address = bitset_new(&s->arena, ssa->values.n);
+    s->computes = bitset_new(&s->arena, ssa->instrs.n);
+    s->removable = bitset_new(&s->arena, ssa->instrs.n);
+    mark_accessed(s);
+    while (s->work.n) {
+        u32 value = vec_pop(&s->work), n = ssa->values.v[value].instr;
+        if (n == SSA_NONE) {
+            bases_mark_phi_args(s, &s->in_address, value);
+        } else if (is_address_operation(ssa->instrs.v[n].i)) {
+            bitset_add(&s->computes, n);
+            if (!s->fn->regs.v[ssa->values.v[value].reg].is_param)
+                bitset_add(&s->removable, n);
+            mark_uses(s, &ssa->instrs.v[n]);
+        }
+    }
+}
+
+u32 value_bits(const Bases *s, u32 value) { return form_at(s->a->forms, s->a->of[value])->bits; }
+
+const Block *bases_block_of(const Bases *s, u32 value)
+{
+    const SsaValue *v = &s->ssa->values.v[value];
+    return v->phi ? v->phi : s->ssa->instrs.v[v->instr].i->block;
+}
+
+FormId base_of(const Bases *s, u32 value) { return form_at(s->a->forms, s->a->of[value])->base; }
+
+bool is_swappable(const Bases *s, u32 n, u32 use)
+{
+    u32 slot = s->ssa->uses.v[use].slot;
+    const Instr *i = s->ssa->instrs.v[n].i;
+    return slot != SSA_NONE && (is_base_slot(i, slot) || is_plain_use(i, slot));
+}
+
+bool scope_reaches(const Function *fn, ScopeId outer, ScopeId inner)
+{
+    while (fn->scopes.v[inner].depth > fn->scopes.v[outer].depth)
+        inner = fn->scopes.v[inner].parent;
+    return inner == outer;
+}
+
+void bases_set_reg(Bases *s, Instr *i, u32 slot, RegId reg, i64 plus)
+{
+    u32 count = i->slots;
+    Operand *slots = arena_array(&s->arena, Operand, count);
+    memcpy(slots, i->opnd, count * sizeof *slots);
+    slots[slot].id = reg;
+    slots[slot].value += plus;
+    instr_set_operands(i, slots, count);
+}
+
+/* ---- counters --------------------------------------------------------------------------------------------------- */
+
+/* Counters that stay apart by the same number. */
+static bool find_phi_facts(Bases *s, const Block *b)
+{
+    u32 leader[LEADERS], leaders = 0, first = s->ssa->first_phi[b->id];
+    bool any = false;
+    for (u32 phi = first; phi < first + s->ssa->phis[b->id]; phi++) {
+        u64 key = (u64)b->id << 32 | s->ssa->values.v[phi].reg;
+        u32 k = 0;
+        if (!bitset_has(&s->in_address, phi) || fnvmap_find(&s->phis, key))
+            continue;
+        for (i64 plus = 0; k < leaders; k++)
+            if (value_bits(s, leader[k]) == value_bits(s, phi) && phi_follows(s->a, phi, leader[k], &plus)) {
+                *fnvmap_at(&s->phis, key) = s->phi_facts.n;
+                vec_push(&s->phi_facts, ((PhiFact){s->ssa->values.v[leader[k]].reg, plus}));
+                any = true;
+                break;
+            }
+        if (k == leaders && leaders < LEADERS)
+            leader[leaders++] = phi;
+    }
+    return any;
+}
+
+static void find_forms(Bases *s)
+{
+    bool any = true;
+    for (u32 round = 0; round < FACT_ROUNDS && any; round++) {
+        if (s->a)
+            address_forms_free(s->a);
+        any = false;
+        s->a = address_forms_compute((AddressForms){.ssa = s->ssa, .fn = s->fn, .asked = &s->in_address,
+            .computes = &s->computes, .facts = an_facts(s->run->an), .max_depth = (u32)s->run->knobs->cbe_max_depth,
+            .phis = &s->phis, .phi_facts = s->phi_facts.v});
+        for (u32 pre = 1; pre <= s->ssa->dom->count && round + 1 < FACT_ROUNDS; pre++)
+            any |= s->ssa->dom->by_pre[pre] != s->fn->entry && find_phi_facts(s, s->ssa->dom->by_pre[pre]);
+    }
+}
+
+/* ---- who shares, and who reads it ------------------------------------------------------------------------------- */
+
+/* Answers whether there are any. */
+static bool find_shared(Bases *s)
+{
+    u32 values = s->ssa->values.n;
+    u8 *known = arena_array(&s->arena, u8, s->a->forms->forms.n); /* by base form: how many values have it, up to 2 */
+    bool any = false;
+    s->shared = bitset_new(&s->arena, values);
+    for (u32 v = bitset_next(&s->in_address, 1); v < values; v = bitset_next(&s->in_address, v + 1)) {
+        u8 *seen = &known[base_of(s, v)];
+        *seen += *seen < 2;
+        any |= *seen == 2;
+    }
+    for (u32 v = bitset_next(&s->in_address, 1); v < values && any; v = bitset_next(&s->in_address, v + 1))
+        if (known[base_of(s, v)] == 2)
+            bitset_add(&s->shared, v);
+    return any;
+}
+
+/* Uses of values that share. */
+typedef struct Readers {
+    VecU32 value, use;
+} Readers;
+
+static void find_readers_of(Bases *s, Readers *r, u32 n)
+{
+    const SsaInstr *at = &s->ssa->instrs.v[n];
+    for (u32 use = at->use; use < at->use + at->uses; use++) {
+        u32 value = s->ssa->uses.v[use].value;
+        s->use_instr[use] = n;
+        if (!bitset_has(&s->shared, value))
+            continue;
+        vec_push(&r->value, value);
+        vec_push(&r->use, use);
+        s->readers[base_of(s, value)]++;
+        if (!is_swappable(s, n, use))
+            bitset_add(&s->stuck, value);
+    }
+}
+
+static void find_readers(Bases *s)
+{
+    const Ssa *ssa = s->ssa;
+    Readers r = {0};
+    s->use_instr = arena_array(&s->arena, u32, ssa->uses.n);
+    s->readers = arena_array(&s->arena, u32, s->a->forms->forms.n);
+    s->stuck = bitset_new(&s->arena, ssa->values.n);
+    for (u32 n = 0; n < ssa->instrs.n; n++)
+        find_readers_of(s, &r, n);
+    for (u32 phi = 1; phi < ssa->values.n && ssa->values.v[phi].phi; phi++)
+        for (u32 k = 0; k < ssa->values.v[phi].args && ssa->values.v[phi].is_read; k++)
+            bitset_add(&s->stuck, ssa->args.v[ssa->values.v[phi].arg + k]);
+    s->uses = graph_from_edges(&s->arena, ssa->values.n, r.value.v, r.use.v, r.use.n);
+    vec_free(&r.value);
+    vec_free(&r.use);
+}
+
+/* ---- what lies between ------------------------------------------------------------------------------------------ */
+
+/* Calls and loops, counted in the order of the walk, in which the blocks that one dominates are a stretch. */
+static void count_obstacles(Bases *s)
+{
+    const Ssa *ssa = s->ssa;
+    u32 calls = 0, headers = 0;
+    s->calls = arena_array(&s->arena, u32, ssa->instrs.n + 1);
+    s->headers = arena_array(&s->arena, u32, ssa->dom->count + 1);
+    for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
+        const Block *b = ssa->dom->by_pre[pre];
+        s->headers[pre] = headers += loop_headed_by(an_loops(s->run->an), b) != NULL;
+    }
+    for (u32 n = 0; n < ssa->instrs.n; n++)
+        s->calls[n + 1] = calls += op_has(ssa->instrs.v[n].i->op, OPF_CALL);
+}
+
+/* Also of instructions that have no values here. */
+static void count_places(Bases *s)
+{
+    const Ssa *ssa = s->ssa;
+    u32 place = 0;
+    s->place = arena_array(&s->arena, u32, ssa->instrs.n + 1);
+    for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
+        const Block *b = ssa->dom->by_pre[pre];
+        u32 n = ssa->first[b->id];
+        for_each_instr(i, b) {
+            place += i->kind == INSTR_OP;
+            if (n < ssa->end[b->id] && ssa->instrs.v[n].i == i)
+                s->place[n++] = place;
+        }
+    }
+    s->place[ssa->instrs.n] = place;
+}
+
+/* One behind the last instruction of the blocks that b dominates. */
+static u32 end_of_subtree(const Bases *s, const Block *b)
+{
+    const DomTree *dom = s->ssa->dom;
+    return s->ssa->end[dom->by_pre[dom->last[b->id]]->id];
+}
+
+/* The first instruction behind n that reads the value, in the order of the walk; SSA_NONE. */
+static u32 next_reader(const Bases *s, u32 value, u32 n)
+{
+    u32 lo = s->uses.start[value], hi = s->uses.start[value + 1], end = hi;
+    while (lo < hi) {
+        u32 middle = lo + (hi - lo) / 2;
+        if (s->use_instr[s->uses.to[middle]] > n)
+            hi = middle;
+        else
+            lo = middle + 1;
+    }
+    return lo < end ? s->use_instr[s->uses.to[lo]] : SSA_NONE;
+}
+
+/* Whether the value is made or read in the innermost loop around b. If not, but live there, ptxas can spill it around the
+ * whole loop. */
+static bool is_used_in_loop(const Bases *s, u32 value, const Block *b)
+{
+    const Loops *loops = an_loops(s->run->an);
+    const Loop *loop = loop_of(loops, b);
+    if (!loop || loop_contains(loops, loop, bases_block_of(s, value)))
+        return true;
+    for (u32 k = s->uses.start[value]; k < s->uses.start[value + 1] && k - s->uses.start[value] < USES_LOOKED_AT; k++)
+        if (loop_contains(loops, loop, s->ssa->instrs.v[s->use_instr[s->uses.to[k]]].i->block))
+            return true;
+    return false;
+}
+
+/* Whether somebody reads the value behind instruction n, as far as one can see from there. */
+static bool is_live_behind(const Bases *s, u32 value, u32 n)
+{
+    const SsaValue *v = &s->ssa->values.v[value];
+    const Instr *i = s->ssa->instrs.v[n].i;
+    u32 end = s->ssa->end[i->block->id];
+    if (next_reader(s, value, n) < end)
+        return true;
+    if (!is_used_in_loop(s, value, i->block))
+        return false;
+    if (end - n > LIVE_STEPS || !live_out(an_live(s->run->an), i->block, v->reg))
+        return false;
+    for (; n < end; n++)
+        if (instr_writes(s->ssa->instrs.v[n].i, v->reg))
+            return false;
+    return true;
+}
+
+BaseReach bases_reach(const Bases *s, u32 value, u32 n)
+{
+    const DomTree *dom = s->ssa->dom;
+    const SsaValue *v = &s->ssa->values.v[value];
+    const Block *from = bases_block_of(s, value), *to = s->ssa->instrs.v[n].i->block;
+    u32 def = v->phi ? s->ssa->first[from->id] : v->instr;
+    if (is_live_behind(s, value, n))
+        return REACH_LIVE;
+    if (from == to)
+        return s->calls[n] == s->calls[def] ? REACH_NEAR : REACH_THROUGH_CALL;
+    if (s->calls[end_of_subtree(s, from)] - s->calls[def] != s->calls[end_of_subtree(s, to)] - s->calls[n])
+        return REACH_THROUGH_CALL;
+    if (loop_of(an_loops(s->run->an), from) == loop_of(an_loops(s->run->an), to) &&
+        s->headers[dom->last[from->id]] - s->headers[dom->pre[from->id]] ==
+            s->headers[dom->last[to->id]] - s->headers[dom->pre[to->id]])
+        return REACH_NEAR;
+    return s->calls[end_of_subtree(s, to)] - s->calls[s->ssa->first[to->id]] ? REACH_THROUGH_CALL : REACH_THROUGH_LOOP;
+}
+
+BasesFound bases_compute(Bases *s)
+{
+    Analyses *an = s->run->an;
+    BitSet wanted = address_registers(s);
+    if (!are_written_twice(s->fn, &wanted))
+        return BASES_NONE;
+    an_freeze(an, AN_FACTS | AN_LIVE | AN_DOM | AN_LOOPS);
+    s->ssa = ssa_compute(&s->arena, s->fn, an_order(an), an_dom(an), an_live(an), &wanted);
+    if (!s->ssa)
+        return BASES_TOO_LARGE;
+    find_addresses(s);
+    find_forms(s);
+    an_thaw(an, AN_FACTS); /* what they said of ranges is in the forms now */
+    an_freeze(an, AN_LIVE | AN_DOM | AN_LOOPS);
+    if (!find_shared(s))
+        return BASES_NONE;
+    find_readers(s);
+    count_obstacles(s);
+    count_places(s);
+    return BASES_SHARED;
+}
+
+void bases_drop(Bases *s)
+{
+    if (s->a)
+        address_forms_free(s->a);
+    if (s->ssa)
+        ssa_free(s->ssa);
+    fnvmap_free(&s->phis);
+    vec_free(&s->phi_facts);
+    vec_free(&s->work);
+    arena_free(&s->arena);
+    *s = (Bases){.run = s->run, .fn = s->fn};
+}

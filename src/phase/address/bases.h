@@ -1,0 +1,66 @@
+/* What a function's addresses are made of, for the phase that lets them share base registers: values and their forms, who reads
+ * them, and what lies between two instructions. Instructions and uses go by their numbers in `ssa`. */
+#ifndef PTXOPT_PHASE_ADDRESS_BASES_H
+#define PTXOPT_PHASE_ADDRESS_BASES_H
+
+#include "phase/address/forms.h"
+#include "phase/phase.h"
+
+typedef struct Bases {
+    PhaseRun *run;
+    Function *fn;
+    Arena arena;               /* of what follows */
+    Ssa *ssa;
+    AddressForms *a;
+    FnvMap phis;               /* block << 32 | register -> index into phi_facts */
+    VEC(PhiFact) phi_facts;
+    BitSet in_address;         /* by value: an address is made of it */
+    BitSet shared;             /* by value: in_address, and another value that is has the same base form */
+    BitSet computes;           /* by instruction: computes a part of an address and nothing else */
+    BitSet removable;          /* by instruction: may_go */
+    BitSet stuck;              /* by value: shared, and somebody reads it who cannot read another register */
+    Graph uses;                /* from a shared value to its uses, in their order */
+    u32 *use_instr;            /* by use */
+    u32 *readers;              /* by base form: uses of its shared values */
+    u32 *calls;                /* by instruction: calls before it */
+    u32 *place;                /* by instruction: all those of the function that come before it in the order of the walk */
+    u32 *headers;              /* by pre-order number of a block: loops that begin there or before */
+    VecU32 work;
+} Bases;
+
+typedef enum BasesFound {
+    BASES_NONE,      /* no two values share a base form */
+    BASES_TOO_LARGE, /* the function is */
+    BASES_SHARED     /* some do, and everything is known */
+} BasesFound;
+
+/* `run` and `fn` are set, everything else is 0; bases_drop makes it so again, whatever was found. */
+BasesFound bases_compute(Bases *s);
+void bases_drop(Bases *s);
+
+/* Whether slot k is the register of an address `[reg+offset]` that may get another offset. */
+bool is_base_slot(const Instr *i, u32 k);
+/* Whether that use may be one of another register with the same value. */
+bool is_swappable(const Bases *s, u32 n, u32 use);
+/* Instruction that computes the value, which is in an address, and nothing else; NULL. */
+Instr *computation(const Bases *s, u32 value);
+/* Whether instruction n goes when nobody reads what it computes. */
+static inline bool may_go(const Bases *s, u32 n) { return bitset_has(&s->removable, n); }
+u32 value_bits(const Bases *s, u32 value);
+const Block *bases_block_of(const Bases *s, u32 value);
+FormId base_of(const Bases *s, u32 value);
+/* Whether what is declared in `outer` can be named in `inner`. */
+bool scope_reaches(const Function *fn, ScopeId outer, ScopeId inner);
+
+/* Adds the value to the set, and to the work list if it is new. */
+void bases_mark(Bases *s, BitSet *set, u32 value);
+void bases_mark_phi_args(Bases *s, BitSet *set, u32 value);
+
+/* What the value would have to stay live through to be read in instruction n; LIVE: it is live there anyway. */
+typedef enum BaseReach { REACH_LIVE, REACH_NEAR, REACH_THROUGH_LOOP, REACH_THROUGH_CALL } BaseReach;
+BaseReach bases_reach(const Bases *s, u32 value, u32 n);
+
+/* The register in slot becomes reg, and what is added to it grows by plus. */
+void bases_set_reg(Bases *s, Instr *i, u32 slot, RegId reg, i64 plus);
+
+#endif

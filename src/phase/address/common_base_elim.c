@@ -1,0 +1,481 @@
+/* common-base-elim: addresses that differ by a constant share one base register.
+ *
+ *     mul.wide.s32 %rd3, %r1, 4;             mul.wide.s32 %rd3, %r1, 4;
+ *     add.s64 %rd4, %rd1, %rd3;              add.s64 %rd4, %rd1, %rd3;
+ *     ld.global.u32 %r2, [%rd4];             ld.global.u32 %r2, [%rd4];
+ *     cvt.s64.s32 %rd5, %r1;
+ *     shl.b64 %rd6, %rd5, 2;
+ *     add.s64 %rd7, %rd6, %rd1;
+ *     st.global.u32 [%rd7+4], %r2;           st.global.u32 [%rd4+4], %r2;
+ *
+ * Every value that an address is made of has a normal form (phase/address/forms.h). Where another register holds a value of the
+ * same form but for the constant, an access takes that register and a changed offset; where even the constant is the same, any
+ * reader does. What nobody reads any more is removed. Counters that keep their distance on every round of a loop are one
+ * (`phi facts`). A computation that all ways behind a branch make anew moves before the branch.
+ *
+ * Sound: a register is read instead of another only where it holds that value on every way (analysis/ssa.h). Accesses keep
+ * their number, order and effective address, and so their alignment; volatile ones too. Only pure instructions are added or
+ * removed. Guarded writes have values of their own, about which nothing is known.
+ *
+ * Pays (tests/ptxas/BASES.md) where ptxas does not see the equality itself. Only what becomes dead is worth it: a register stays
+ * as it is if one of its readers cannot do without. A product that one addition reads, and the low half of a pair, cost ptxas
+ * nothing. A base does not stay live across a call for it, nor across a loop, or past NEAR_INSTRS, for what few machine
+ * instructions make anew (target/ptxas.h).
+ *
+ * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, forms deeper than --cbe-max-depth. Arrays in local
+ * memory have no lifetimes in PTX: their address is a constant, and the document's cloning of allocas has nothing to do here.
+ */
+#include "ir/edit.h"
+#include "phase/address/hoist.h"
+#include "target/ptxas.h"
+
+enum {
+    OFFSET_MOST = (1 << 23) - 1, /* what a memory instruction of the machine holds */
+    OFFSET_LEAST = -(1 << 23),
+    HOLDERS_LOOKED_AT = 16,
+    FAR_ROUNDS = 4,
+    CHAIN_DEPTH = 4,             /* operands of operands that are looked at */
+    NEAR_INSTRS = 64,            /* that a register may live through for anything */
+    ONE_COST = 2,                /* what one instruction makes, of 64 bits maybe, is never worth it */
+    LOOP_COST = 12,              /* what costs no more is made anew rather than kept through a loop, */
+    CHEAP_COST = 8               /* or past NEAR_INSTRS */
+};
+
+/* A register that is to be read instead of another. */
+typedef struct Swap {
+    u32 leader; /* value; 0: none */
+    i64 plus;   /* what is read minus the leader */
+    bool loop;  /* the leader would have to stay live through a loop for it */
+    bool far;   /* the leader would have to stay live through a loop, or past NEAR_INSTRS, for it */
+} Swap;
+
+typedef enum Refusal { REFUSED_NOT, REFUSED_OFFSET, REFUSED_SCOPE, REFUSED_TYPE, REFUSED_LOOP, REFUSED_CALL, REFUSED_NEEDED, REFUSED_FOLDED } Refusal;
+
+typedef struct Cbe {
+    PhaseRun *run;
+    Bases *s;
+    SsaWalk walk;
+    AddressHoist hoist;
+    BitSet needed;      /* by value: read by what stays */
+    Swap *swap;         /* by index into Ssa.uses */
+    u8 *refused;        /* by value: Refusal */
+    u32 *last_read;     /* by value: the last instruction of the walk so far that reads it, as the swaps are */
+    BitSet reported;    /* by value */
+    u32 *head, *tail;   /* by base form: the values that have it, oldest first ... */
+    u32 *next, *prev;   /* ... by value */
+    VecU32 held;        /* all of them, in the order of the walk */
+} Cbe;
+
+/* ---- who holds what --------------------------------------------------------------------------------------------- */
+
+static void hold(Cbe *c, u32 value)
+{
+    const SsaValue *v = &c->s->ssa->values.v[value];
+    const Reg *reg = &c->s->fn->regs.v[v->reg];
+    TypeClass class = type_class((Type)reg->type);
+    if (!bitset_has(&c->s->shared, value) || !v->whole || class == TC_FLOAT || class == TC_PRED || reg->vector != 1)
+        return;
+    FormId base = base_of(c->s, value);
+    if (form_at(c->s->a->forms, base)->terms == 0)
+        return;
+    c->next[value] = 0;
+    c->prev[value] = c->tail[base];
+    *(c->tail[base] ? &c->next[c->tail[base]] : &c->head[base]) = value;
+    c->tail[base] = value;
+    vec_push(&c->held, value);
+}
+
+/* Forgets what is held in blocks that do not dominate b. */
+static void release(Cbe *c, const Block *b)
+{
+    while (c->held.n && !dominates(c->s->ssa->dom, bases_block_of(c->s, vec_last(&c->held)), b)) {
+        u32 value = vec_pop(&c->held);
+        FormId base = base_of(c->s, value);
+        c->tail[base] = c->prev[value];
+        *(c->tail[base] ? &c->next[c->tail[base]] : &c->head[base]) = 0;
+    }
+}
+
+/* Whether a register of type `by` may stand wherever an integer one of type `old` does. */
+static bool fits_type(Type by, Type old)
+{
+    return by == old || type_class(by) == TC_BITS || (type_class(old) != TC_BITS && type_class(old) != TC_FLOAT);
+}
+
+/* Why `holder` cannot be read instead of `value` in slot k of instruction n. */
+static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 plus)
+{
+    const Instr *i = c->s->ssa->instrs.v[n].i;
+    const Reg *reg = &c->s->fn->regs.v[c->s->ssa->values.v[holder].reg], *old = &c->s->fn->regs.v[c->s->ssa->values.v[value].reg];
+    bool address = is_base_slot(i, k);
+    if (!address && plus != 0)
+        return REFUSED_NEEDED;
+    if (address && (i->opnd[k].value + plus > OFFSET_MOST || i->opnd[k].value + plus < OFFSET_LEAST))
+        return REFUSED_OFFSET;
+    if (!address && !fits_type((Type)reg->type, (Type)old->type))
+        return REFUSED_TYPE;
+    if (!scope_reaches(c->s->fn, reg->scope, i->scope))
+        return REFUSED_SCOPE;
+    return bases_reach(c->s, holder, n) == REACH_THROUGH_CALL ? REFUSED_CALL : REFUSED_NOT;
+}
+
+/* Whether it would cost the machine a register for long to keep the holder for instruction n. Instructions are counted in the
+ * order of the walk, so that those of blocks beside the path count as well. */
+static bool is_far(const Cbe *c, u32 holder, u32 n)
+{
+    const SsaValue *v = &c->s->ssa->values.v[holder];
+    u32 since = c->last_read[holder] ? c->last_read[holder] : v->phi ? c->s->ssa->first[v->phi->id] : v->instr;
+    switch (bases_reach(c->s, holder, n)) {
+    case REACH_LIVE:
+    case REACH_NEAR: return c->s->place[n] - c->s->place[since] > NEAR_INSTRS;
+    default: return true;
+    }
+}
+
+/* Looks for a register that may be read instead, for use number `use` in instruction n. */
+static void serve(Cbe *c, u32 n, u32 use)
+{
+    u32 slot = c->s->ssa->uses.v[use].slot, value = c->s->ssa->uses.v[use].value, looked_at = 0;
+    if (!bitset_has(&c->s->shared, value) || !is_swappable(c->s, n, use))
+        return;
+    if (c->s->readers[base_of(c->s, value)] < c->run->knobs->cbe_min_uses)
+        return;
+    for (u32 h = c->head[base_of(c->s, value)]; h && h != value && looked_at++ < HOLDERS_LOOKED_AT; h = c->next[h]) {
+        i64 plus;
+        if (c->walk.now[c->s->ssa->values.v[h].reg] != h || !form_difference(c->s->a->forms, c->s->a->of[h], c->s->a->of[value], &plus))
+            continue;
+        Refusal why = refusal(c, h, value, n, slot, plus);
+        if (why == REFUSED_NOT) {
+            c->swap[use] = (Swap){h, plus, bases_reach(c->s, h, n) == REACH_THROUGH_LOOP, is_far(c, h, n)};
+            c->last_read[h] = n;
+            return;
+        }
+        if (!c->refused[value])
+            c->refused[value] = (u8)why;
+    }
+}
+
+/* Whether some register holds what the instruction is about to compute. */
+static bool is_held(const Cbe *c, u32 value)
+{
+    u32 looked_at = 0;
+    for (u32 h = c->head[base_of(c->s, value)]; h && looked_at++ < HOLDERS_LOOKED_AT; h = c->next[h])
+        if (c->s->a->of[h] == c->s->a->of[value] && c->walk.now[c->s->ssa->values.v[h].reg] == h)
+            return true;
+    return false;
+}
+
+static void find_swaps(Cbe *c)
+{
+    const Ssa *ssa = c->s->ssa;
+    c->walk = ssa_walk(ssa);
+    for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
+        const Block *b = ssa->dom->by_pre[pre];
+        ssa_enter(&c->walk, b);
+        release(c, b);
+        for (u32 k = 0; k < ssa->phis[b->id]; k++)
+            hold(c, ssa->first_phi[b->id] + k);
+        for (u32 n = ssa->first[b->id]; n < ssa->end[b->id]; n++) {
+            const SsaInstr *at = &ssa->instrs.v[n];
+            for (u32 k = at->use; k < at->use + at->uses; k++) {
+                serve(c, n, k);
+                if (!c->swap[k].leader)
+                    c->last_read[ssa->uses.v[k].value] = n;
+            }
+            if (at->values == 1 && bitset_has(&c->s->shared, at->value) && !is_held(c, at->value))
+                hoist_note(&c->hoist, n);
+            ssa_step(&c->walk, n);
+            for (u32 k = 0; k < at->values; k++)
+                hold(c, at->value + k);
+        }
+    }
+    ssa_walk_free(&c->walk);
+}
+
+/* ---- what it is worth ------------------------------------------------------------------------------------------ */
+
+static void need_uses(Cbe *c, u32 n)
+{
+    const SsaInstr *at = &c->s->ssa->instrs.v[n];
+    for (u32 k = at->use; k < at->use + at->uses; k++)
+        bases_mark(c->s, &c->needed, c->swap[k].leader ? c->swap[k].leader : c->s->ssa->uses.v[k].value);
+}
+
+/* What is read, with the swaps as they are, by instructions that do not go. */
+static void find_needed(Cbe *c)
+{
+    bitset_clear(&c->needed);
+    for (u32 n = 0; n < c->s->ssa->instrs.n; n++)
+        if (!may_go(c->s, n))
+            need_uses(c, n);
+    while (c->s->work.n) {
+        u32 value = vec_pop(&c->s->work), n = c->s->ssa->values.v[value].instr;
+        if (n == SSA_NONE)
+            bases_mark_phi_args(c->s, &c->needed, value);
+        else if (may_go(c->s, n))
+            need_uses(c, n);
+    }
+}
+
+/* Whether it multiplies by a constant: ptxas makes one LEA or IMAD.WIDE of that and an addition. */
+static bool is_scaling(const Instr *i)
+{
+    const Operand *by = instr_operand(i, 2);
+    return (i->op->opcode == OPC_SHL || (i->op->opcode == OPC_MUL && op_has_modifier(i->op, ".wide"))) && by->kind == OPND_IMM;
+}
+
+/* Whether the value is a product that is only read by one addition, which stays: it is free. */
+static bool is_fused(const Cbe *c, u32 value)
+{
+    const Bases *s = c->s;
+    const Instr *i = computation(s, value);
+    if (!i || !is_scaling(i) || s->uses.start[value + 1] - s->uses.start[value] != 1)
+        return false;
+    u32 n = s->use_instr[s->uses.to[s->uses.start[value]]];
+    const SsaInstr *reader = &s->ssa->instrs.v[n];
+    bool stays = !may_go(s, n) || bitset_has(&c->needed, reader->value);
+    return stays && reader->i->op->opcode == OPC_ADD && reader->i->op->types == 1 && type_is_integer((Type)reader->i->op->type[0]);
+}
+
+/* Whether ptxas folds the computation into the access by itself, or it is the low half of a register pair. */
+static bool is_step(const Cbe *c, u32 value)
+{
+    Instr *i = computation(c->s, value);
+    if (!i)
+        return false;
+    const Operand *by = instr_operand(i, 2);
+    if (i->op->opcode == OPC_CVT && type_bits((Type)i->op->type[0]) == 32 && type_bits((Type)i->op->type[1]) == 64)
+        return true;
+    return i->op->opcode == OPC_MOV || ((i->op->opcode == OPC_ADD || i->op->opcode == OPC_SUB) && by->kind == OPND_IMM);
+}
+
+/* The base forms of which a computation goes that ptxas would not have seen through. */
+static BitSet find_worthwhile(const Cbe *c)
+{
+    BitSet bases = bitset_new(&c->s->arena, c->s->a->forms->forms.n);
+    for (u32 value = 1; value < c->s->ssa->values.n; value++)
+        if (bitset_has(&c->s->in_address, value) && !bitset_has(&c->needed, value) && !is_step(c, value) && !is_fused(c, value))
+            bitset_add(&bases, base_of(c->s, value));
+    return bases;
+}
+
+/* What goes with a value that nobody reads any more. */
+typedef struct Chain {
+    u32 cost;  /* machine instructions */
+    u32 words; /* 32-bit registers that lived on from afar for it */
+} Chain;
+
+/* Adds what goes with the value. Conversions in loops ptxas makes anew where they are read. */
+static void add_chain(const Cbe *c, u32 value, u32 depth, Chain *chain)
+{
+    const Ssa *ssa = c->s->ssa;
+    u32 n = ssa->values.v[value].instr;
+    if (n == SSA_NONE || !may_go(c->s, n) || depth == 0)
+        return;
+    const SsaInstr *at = &ssa->instrs.v[n];
+    chain->cost += ptxas_cost(at->i);
+    for (u32 k = at->use; k < at->use + at->uses; k++) {
+        u32 operand = ssa->uses.v[k].value, def = operand ? ssa->values.v[operand].instr : SSA_NONE;
+        if (!operand || bitset_has(&c->needed, operand))
+            continue;
+        Instr *i = computation(c->s, operand);
+        bool far = bases_block_of(c->s, operand) != at->i->block || (def != SSA_NONE && c->s->place[n] - c->s->place[def] > NEAR_INSTRS);
+        if (far && !(i && i->op->opcode == OPC_CVT && loop_of(an_loops(c->run->an), i->block)))
+            chain->words += value_bits(c->s, operand) > 32 ? 2 : 1;
+        if (!far)
+            add_chain(c, operand, depth - 1, chain);
+    }
+}
+
+/* Whether it pays to keep the leader alive from afar: what goes is dear, or held as many registers itself. */
+static bool pays_from_afar(const Cbe *c, u32 value, u32 leader, bool loop)
+{
+    Chain chain = {0};
+    add_chain(c, value, CHAIN_DEPTH, &chain);
+    if (chain.cost <= ONE_COST)
+        return false;
+    return chain.cost > (loop ? LOOP_COST : CHEAP_COST) || chain.words >= (value_bits(c->s, leader) > 32 ? 2u : 1u);
+}
+
+/* Takes back the swaps that would cost a register for long; answers whether there were any. */
+static bool drop_far_swaps(Cbe *c)
+{
+    bool any = false;
+    for (u32 k = 0; k < c->s->ssa->uses.n; k++) {
+        u32 value = c->s->ssa->uses.v[k].value;
+        if (!c->swap[k].leader || !c->swap[k].far || bitset_has(&c->needed, value) || pays_from_afar(c, value, c->swap[k].leader, c->swap[k].loop))
+            continue;
+        c->swap[k].leader = 0;
+        c->refused[value] = REFUSED_LOOP;
+        any = true;
+    }
+    return any;
+}
+
+static bool has_swaps(const Cbe *c)
+{
+    for (u32 k = 0; k < c->s->ssa->uses.n; k++)
+        if (c->swap[k].leader)
+            return true;
+    return false;
+}
+
+/* A swap is worth it only if the value that was read goes. Answers whether any are left. */
+static bool drop_swaps(Cbe *c)
+{
+    bool left = false, dropped = false;
+    if (!has_swaps(c)) {
+        if (c->run->sink->wants_remarks)
+            find_needed(c);
+        return false;
+    }
+    BitSet asked = bitset_new(&c->s->arena, c->s->ssa->values.n), denied = bitset_new(&c->s->arena, c->s->ssa->values.n);
+    find_needed(c);
+    for (u32 round = 0; round < FAR_ROUNDS && drop_far_swaps(c); round++)
+        find_needed(c);
+    BitSet worthwhile = find_worthwhile(c);
+    for (u32 k = 0; k < c->s->ssa->uses.n; k++) {
+        u32 value = c->s->ssa->uses.v[k].value;
+        if (!c->swap[k].leader)
+            continue;
+        bool pays = bitset_has(&worthwhile, base_of(c->s, value)) && !is_fused(c, value);
+        if (!pays || bitset_has(&c->needed, value)) {
+            if (!c->refused[value] || !pays)
+                c->refused[value] = pays ? REFUSED_NEEDED : REFUSED_FOLDED;
+            c->swap[k].leader = 0;
+            dropped = true;
+            continue;
+        }
+        if (!bitset_has(&asked, value) && !phase_may_rewrite(c->run))
+            bitset_add(&denied, value);
+        bitset_add(&asked, value);
+        if (bitset_has(&denied, value))
+            c->swap[k].leader = 0;
+        *(c->swap[k].leader ? &left : &dropped) = true;
+    }
+    if (dropped)
+        find_needed(c);
+    return left;
+}
+
+/* ---- readers of other registers -------------------------------------------------------------------------------- */
+
+static const char *reg_text(const Cbe *c, RegId id)
+{
+    const Reg *r = &c->s->fn->regs.v[id];
+    return r->number < 0 ? r->name->text : arena_printf(&c->s->arena, "%s%d", r->name->text, r->number);
+}
+
+/* Once for each value whose readers read another register. */
+static void report_shared(Cbe *c, u32 use)
+{
+    const Ssa *ssa = c->s->ssa;
+    const Swap *swap = &c->swap[use];
+    u32 value = ssa->uses.v[use].value, n = ssa->values.v[value].instr;
+    if (bitset_has(&c->reported, value))
+        return;
+    bitset_add(&c->reported, value);
+    phase_count(c->run, "BaseShared", 1);
+    if (c->run->sink->wants_remarks)
+        phase_passed(c->run, "BaseShared", ssa->instrs.v[n == SSA_NONE ? c->s->use_instr[use] : n].i,
+                     "'%s' is '%s' plus %lld, which is read instead", reg_text(c, ssa->values.v[value].reg),
+                     reg_text(c, ssa->values.v[swap->leader].reg), (long long)swap->plus);
+}
+
+static void swap(Cbe *c, u32 n, u32 use)
+{
+    report_shared(c, use);
+    bases_set_reg(c->s, c->s->ssa->instrs.v[n].i, c->s->ssa->uses.v[use].slot, c->s->ssa->values.v[c->swap[use].leader].reg, c->swap[use].plus);
+}
+
+static void apply(Cbe *c)
+{
+    u32 removed = 0;
+    for (u32 n = 0; n < c->s->ssa->instrs.n; n++) {
+        const SsaInstr *at = &c->s->ssa->instrs.v[n];
+        bool goes = may_go(c->s, n) && !bitset_has(&c->needed, at->value);
+        for (u32 k = at->use; k < at->use + at->uses && !goes; k++)
+            if (c->swap[k].leader)
+                swap(c, n, k);
+        if (goes)
+            instr_remove(at->i);
+        removed += goes;
+    }
+    phase_count(c->run, "InstructionsRemoved", removed);
+}
+
+static bool is_accessed(const Bases *s, u32 value)
+{
+    for_each_edge(e, &s->uses, value) {
+        u32 use = s->uses.to[e], slot = s->ssa->uses.v[use].slot;
+        if (slot != SSA_NONE && is_base_slot(s->ssa->instrs.v[s->use_instr[use]].i, slot))
+            return true;
+    }
+    return false;
+}
+
+static void report_missed(Cbe *c)
+{
+    static const char *const why[] = {
+        [REFUSED_OFFSET] = "the offset does not fit into a memory instruction",
+        [REFUSED_SCOPE] = "the register is not declared there",
+        [REFUSED_TYPE] = "the registers are of different types",
+        [REFUSED_LOOP] = "the register would have to stay live through a loop, or for long, for what is made anew by few instructions",
+        [REFUSED_CALL] = "the register would have to stay live through a call",
+        [REFUSED_NEEDED] = "its register is read elsewhere too, so that nothing would be saved",
+        [REFUSED_FOLDED] = "ptxas folds the addition into the access by itself"};
+    for (u32 value = 1; value < c->s->ssa->values.n; value++)
+        if (c->refused[value] && bitset_has(&c->needed, value) && c->s->ssa->values.v[value].instr != SSA_NONE &&
+            is_accessed(c->s, value))
+            phase_missed(c->run, "BaseNotShared", c->s->ssa->instrs.v[c->s->ssa->values.v[value].instr].i,
+                         "the address differs from another one by a constant, but %s", why[c->refused[value]]);
+}
+
+/* Answers whether it changed something: then the analyses that look at instructions are dropped. */
+static bool share_bases(Cbe *c)
+{
+    Arena *arena = &c->s->arena;
+    u32 values = c->s->ssa->values.n, forms = c->s->a->forms->forms.n;
+    c->swap = arena_array(arena, Swap, c->s->ssa->uses.n);
+    c->refused = arena_array(arena, u8, values);
+    c->last_read = arena_array(arena, u32, values);
+    c->head = arena_array(arena, u32, 2 * forms);
+    c->tail = c->head + forms;
+    c->next = arena_array(arena, u32, 2 * values);
+    c->prev = c->next + values;
+    c->needed = bitset_new(arena, values);
+    c->reported = bitset_new(arena, values);
+    c->hoist = hoist_new(c->s);
+    vec_clear(&c->held);
+    find_swaps(c);
+    bool swaps = drop_swaps(c);
+    if (swaps)
+        apply(c);
+    bool changed = swaps || hoist_run(&c->hoist);
+    if (!changed)
+        report_missed(c);
+    hoist_free(&c->hoist);
+    return changed;
+}
+
+static bool run_round(Cbe *c)
+{
+    BasesFound found = bases_compute(c->s);
+    bool changed = found == BASES_SHARED && share_bases(c);
+    if (found == BASES_TOO_LARGE)
+        phase_missed(c->run, "TooLarge", NULL, "loops are nested too deep for values to be numbered");
+    bases_drop(c->s);
+    return changed;
+}
+
+Phase phase_common_base_elim;
+PhaseResult phase_common_base_elim(PhaseRun *run)
+{
+    Bases bases = {.run = run, .fn = run->fn};
+    Cbe c = {.run = run, .s = &bases};
+    if (!run->knobs->cbe_enable || run->iteration >= run->knobs->cbe_max_iter)
+        return PHASE_UNCHANGED;
+    bool changed = run_round(&c);
+    vec_free(&c.held);
+    return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
+}

@@ -1,0 +1,499 @@
+#include "phase/address/forms.h"
+#include "ir/inspect.h"
+
+#include <stdlib.h>
+
+/* What a value's definition says about it, while its form is made. */
+typedef struct Def {
+    AddressForms *a;
+    u32 number; /* of the instruction */
+    Instr *i;
+    u32 bits;   /* of the result */
+    u32 depth;  /* of the deepest operand looked at */
+} Def;
+
+static const char symbol_tag[] = "symbol", sreg_tag[] = "special register", param_tag[] = "parameter", product_tag[] = "product",
+                  signed_tag[] = "signed product", unsigned_tag[] = "unsigned product", generic_tag[] = "generic",
+                  window_tag[] = "window", global_tag[] = "global";
+
+static FormId extended(AddressForms *a, u32 value, bool is_signed);
+
+/* ---- operands -------------------------------------------------------------------------------------------------- */
+
+/* 0: not a number of up to 64 bits. */
+static u32 reg_bits(const Function *fn, RegId reg)
+{
+    const Reg *r = &fn->regs.v[reg];
+    u32 bits = type_bits((Type)r->type);
+    return r->vector == 1 && bits <= 64 ? bits : 0;
+}
+
+static u32 operand_value(const Def *d, const Operand *o) { return ssa_use(d->a->ssa, d->number, (u32)(o - d->i->opnd)); }
+
+static FormId operation(Forms *f, u32 bits, const void *tag, FormId a, FormId b, FormId c, u32 zeros)
+{
+    FormId operand[4] = {a, b, c, 0};
+    return form_term(f, term_operation(f, bits, tag, operand, zeros));
+}
+
+/* The form of a plain register or constant of `bits`; 0: none. */
+static FormId operand_form(Def *d, const Operand *o, u32 bits)
+{
+    Forms *f = d->a->forms;
+    if (!o)
+        return 0;
+    if (o->kind == OPND_IMM && !o->flags)
+        return form_constant(f, bits, (u64)o->value);
+    if (o->kind == OPND_IMM && o->flags == OPNDF_UNSIGNED)
+        return form_constant(f, bits, (u64)o->value);
+    if (o->kind == OPND_SYM)
+        return form_sum(f, operation(f, bits, symbol_tag, o->id, 0, 0, 0), form_constant(f, bits, (u64)o->value), 1);
+    if (o->kind == OPND_SREG && !sreg_info(o->id)->is_volatile)
+        return operation(f, bits, sreg_tag, o->id, o->sub, 0, 0);
+    if (!operand_plain_register(o) || reg_bits(d->a->fn, o->id) != bits)
+        return 0;
+    u32 value = operand_value(d, o);
+    d->depth = d->a->depth[value] > d->depth ? d->a->depth[value] : d->depth;
+    return d->a->of[value];
+}
+
+static bool form_is_constant(const Forms *f, FormId id, u64 *constant)
+{
+    *constant = id ? form_at(f, id)->constant : 0;
+    return id && form_at(f, id)->terms == 0;
+}
+
+/* ---- ranges ---------------------------------------------------------------------------------------------------- */
+
+typedef struct Bounds {
+    __int128 lo, hi;
+} Bounds;
+
+static Bounds operand_bounds(const Def *d, const Operand *o, bool is_signed)
+{
+    if (o->kind == OPND_IMM) {
+        i64 v = is_signed ? (i64)(i32)o->value : (i64)(u32)o->value;
+        return (Bounds){v, v};
+    }
+    Range r = value_of_register(d->a->facts, (Place){NULL, d->i->block, d->i}, o->id, 32);
+    return is_signed ? (Bounds){r.least, r.most} : (Bounds){(__int128)r.lo, (__int128)r.hi};
+}
+
+static Bounds bounds_sum(Bounds a, Bounds b, int scale)
+{
+    return scale > 0 ? (Bounds){a.lo + b.lo, a.hi + b.hi} : (Bounds){a.lo - b.hi, a.hi - b.lo};
+}
+
+static Bounds bounds_times(Bounds a, i64 k) { return k >= 0 ? (Bounds){a.lo * k, a.hi * k} : (Bounds){a.hi * k, a.lo * k}; }
+
+static bool bounds_fit(Bounds b, bool is_signed)
+{
+    return is_signed ? b.lo >= INT32_MIN && b.hi <= INT32_MAX : b.lo >= 0 && b.hi <= UINT32_MAX;
+}
+
+static bool is_never_negative(const AddressForms *a, u32 value)
+{
+    const SsaValue *v = &a->ssa->values.v[value];
+    Place place = {NULL, v->phi, v->phi ? v->phi->first : NULL};
+    if (!v->phi) {
+        Instr *i = a->ssa->instrs.v[v->instr].i;
+        place = (Place){NULL, i->block, i->next};
+    }
+    return value_of_register(a->facts, place, v->reg, 32).least >= 0;
+}
+
+/* No bit is set in both: one is a multiple of a power of two that the other stays below. */
+static bool below_zeros(const Def *d, const Operand *small, FormId form, u32 zeros)
+{
+    u64 constant;
+    if (zeros == 0)
+        return false;
+    u64 limit = zeros >= 64 ? UINT64_MAX : ((u64)1 << zeros) - 1;
+    if (form_is_constant(d->a->forms, form, &constant))
+        return constant <= limit;
+    return operand_plain_register(small) && value_of_register(d->a->facts, (Place){NULL, d->i->block, d->i}, small->id, d->bits).hi <= limit;
+}
+
+static bool are_disjoint(const Def *d, const Operand *x, FormId fx, const Operand *y, FormId fy)
+{
+    const Forms *f = d->a->forms;
+    return fx && fy && (below_zeros(d, y, fy, form_zeros(f, fx)) || below_zeros(d, x, fx, form_zeros(f, fy)));
+}
+
+/* The operands whose sum an or, xor or lop3 is, if they are two and have no bit in common. */
+static bool is_sum_of_bits(Def *d, const Operand **x, const Operand **y)
+{
+    Instr *i = d->i;
+    *x = instr_operand(i, 1);
+    *y = instr_operand(i, 2);
+    if (i->op->opcode == OPC_LOP3) {
+        const Operand *lut = instr_operand(i, 4);
+        if (instr_operands(i) != 5 || lut->kind != OPND_IMM)
+            return false;
+        if (lut->value == 0xfa || lut->value == 0x5a) /* a|c, a^c */
+            *y = instr_operand(i, 3);
+        else if (lut->value == 0xee || lut->value == 0x66) /* b|c, b^c */
+            *x = instr_operand(i, 2), *y = instr_operand(i, 3);
+        else if (lut->value != 0xfc && lut->value != 0x3c) /* a|b, a^b */
+            return false;
+    }
+    return are_disjoint(d, *x, operand_form(d, *x, d->bits), *y, operand_form(d, *y, d->bits));
+}
+
+/* ---- forms of 32 or 64 bits ------------------------------------------------------------------------------------ */
+
+/* o extended from 32 to 64 bits. */
+static FormId extended_operand(Def *d, const Operand *o, bool is_signed)
+{
+    if (!operand_plain_register(o))
+        return o->kind == OPND_IMM ? form_constant(d->a->forms, 64, is_signed ? (u64)(i64)(i32)o->value : (u32)o->value) : 0;
+    FormId narrow = operand_form(d, o, 32);
+    return narrow ? extended(d->a, operand_value(d, o), is_signed) : 0;
+}
+
+/* x * y; wide: of two extended ones, which tag tells apart from the products of others. */
+static FormId product(Def *d, FormId x, FormId y, const char *tag)
+{
+    Forms *f = d->a->forms;
+    u64 constant;
+    if (!x || !y)
+        return 0;
+    if (form_is_constant(f, y, &constant))
+        return form_scale(f, x, constant);
+    if (form_is_constant(f, x, &constant))
+        return form_scale(f, y, constant);
+    u32 zeros = form_zeros(f, x) + form_zeros(f, y);
+    return operation(f, d->bits, tag, x < y ? x : y, x < y ? y : x, 0, zeros < d->bits ? zeros : d->bits);
+}
+
+static FormId multiply(Def *d)
+{
+    const OpInfo *op = d->i->op;
+    const Operand *x = instr_operand(d->i, 1), *y = instr_operand(d->i, 2);
+    u32 bits = type_bits((Type)op->type[0]);
+    bool is_signed = type_class((Type)op->type[0]) == TC_SIGNED;
+    if (op_has_modifier(op, ".wide"))
+        return bits == 32 && d->bits == 64 ? product(d, extended_operand(d, x, is_signed), extended_operand(d, y, is_signed),
+                                                     is_signed ? signed_tag : unsigned_tag) : 0;
+    if (!op_has_modifier(op, ".lo") || bits != d->bits)
+        return 0;
+    return product(d, operand_form(d, x, bits), operand_form(d, y, bits), product_tag);
+}
+
+static FormId shifted(Def *d)
+{
+    const Operand *amount = instr_operand(d->i, 2);
+    if (amount->kind != OPND_IMM || (u64)amount->value >= d->bits)
+        return 0;
+    return form_scale(d->a->forms, operand_form(d, instr_operand(d->i, 1), d->bits), (u64)1 << amount->value);
+}
+
+static FormId converted(Def *d)
+{
+    const OpInfo *op = d->i->op;
+    const Operand *x = instr_operand(d->i, 1);
+    Type to = (Type)op->type[0], from = (Type)op->type[1];
+    if (op->types != 2 || instr_operands(d->i) != 2 || !type_is_integer(to) || !type_is_integer(from) || type_bits(to) != d->bits)
+        return 0;
+    bool is_signed = type_class(from) == TC_SIGNED;
+    if (type_bits(from) == d->bits)
+        return operand_form(d, x, d->bits);
+    if (d->bits == 64 && type_bits(from) == 32 && is_signed == (type_class(to) == TC_SIGNED))
+        return extended_operand(d, x, is_signed);
+    FormId wide = d->bits == 32 && type_bits(from) == 64 ? operand_form(d, x, 64) : 0;
+    return wide ? form_low(d->a->forms, wide) : 0;
+}
+
+/* Global memory is one stretch of the generic addresses: a term tells how far they are apart. */
+static FormId windowed(Def *d)
+{
+    const Instr *i = d->i;
+    Forms *f = d->a->forms;
+    FormId x = operand_form(d, instr_operand(i, 1), d->bits);
+    Space space = (Space)i->op->space;
+    bool to_generic = i->op->opcode == OPC_CVTA;
+    if (x && space == SPACE_GLOBAL)
+        return form_sum(f, x, operation(f, d->bits, global_tag, 0, 0, 0, 0), to_generic ? (u64)-1 : 1);
+    if (!x)
+        return 0;
+    if (!to_generic) {
+        const Form *form = form_at(f, x);
+        const LinearTerm *t = form->terms == 1 ? &f->terms.v[form->term[0].term] : NULL;
+        if (t && form->constant == 0 && form->term[0].scale == 1 && t->kind == TERM_OPERATION && t->tag == generic_tag && t->operand[1] == space)
+            return t->operand[0];
+    }
+    return operation(f, d->bits, to_generic ? generic_tag : window_tag, x, space, 0, 0);
+}
+
+static bool saturates(const OpInfo *op) { return op_has_modifier(op, ".sat") || op_has(op, OPF_CARRY_IN | OPF_CARRY_OUT); }
+
+/* The sum that the instruction computes; 0: none that is followed. */
+static FormId sum_of(Def *d)
+{
+    Instr *i = d->i;
+    Forms *f = d->a->forms;
+    const Operand *x = instr_operand(i, 1), *y = instr_operand(i, 2), *z = instr_operand(i, 3);
+    if (i->op->opcode == OPC_CVT)
+        return saturates(i->op) ? 0 : converted(d);
+    if (i->op->types != 1 || !type_is_integer((Type)i->op->type[0]) || saturates(i->op))
+        return 0;
+    if (i->op->opcode == OPC_MUL)
+        return multiply(d);
+    if (i->op->opcode == OPC_MAD)
+        return form_sum(f, multiply(d), operand_form(d, z, d->bits), 1);
+    if (type_bits((Type)i->op->type[0]) != d->bits)
+        return 0;
+    switch (i->op->opcode) {
+    case OPC_MOV: return operand_form(d, x, d->bits);
+    case OPC_ADD: return form_sum(f, operand_form(d, x, d->bits), operand_form(d, y, d->bits), 1);
+    case OPC_SUB: return form_sum(f, operand_form(d, x, d->bits), operand_form(d, y, d->bits), (u64)-1);
+    case OPC_SHL: return shifted(d);
+    case OPC_CVTA:
+    case OPC_CVTA_TO: return windowed(d);
+    case OPC_OR:
+    case OPC_XOR:
+    case OPC_LOP3:
+        return is_sum_of_bits(d, &x, &y) ? form_sum(f, operand_form(d, x, d->bits), operand_form(d, y, d->bits), 1) : 0;
+    default: return 0;
+    }
+}
+
+/* Equal operations on equal operands are equal. */
+static FormId as_operation(Def *d)
+{
+    Instr *i = d->i;
+    Forms *f = d->a->forms;
+    FormId operand[4] = {0};
+    u32 n = instr_operands(i) - 1, zeros = 0;
+    if (n == 0 || n > COUNT_OF(operand))
+        return 0;
+    for (u32 k = 0; k < n; k++) {
+        const Operand *o = instr_operand(i, k + 1);
+        u32 bits = o->kind == OPND_REG ? reg_bits(d->a->fn, o->id) : o->kind == OPND_SREG ? 32 : 64;
+        operand[k] = operand_form(d, o, bits);
+        if (!operand[k])
+            return 0;
+    }
+    if (n >= 2 && op_has(i->op, OPF_COMMUTES) && operand[0] > operand[1]) {
+        FormId other = operand[0];
+        operand[0] = operand[1];
+        operand[1] = other;
+    }
+    if (i->op->opcode == OPC_AND)
+        for (u32 k = 0; k < 2; k++)
+            zeros = form_zeros(f, operand[k]) > zeros ? form_zeros(f, operand[k]) : zeros;
+    return form_term(f, term_operation(f, d->bits, i->op, operand, zeros < d->bits ? zeros : d->bits));
+}
+
+/* Parameters of kernels never change. */
+static FormId parameter(Def *d)
+{
+    const Instr *i = d->i;
+    const Operand *address = instr_operand(d->i, 1);
+    if (i->op->opcode != OPC_LD || i->op->space != SPACE_PARAM || !d->a->fn->is_entry || i->op->strength != STRENGTH_WEAK ||
+        i->op->types != 1 || type_bits((Type)i->op->type[0]) != d->bits || address->kind != OPND_MEM || address[1].kind != OPND_SYM)
+        return 0;
+    u64 at = (u64)address[1].value;
+    const Sym *sym = &d->a->fn->module->syms.v[address[1].id];
+    return sym->kind == SYM_PARAM ? operation(d->a->forms, d->bits, param_tag, address[1].id, (u32)at, (u32)(at >> 32), 0) : 0;
+}
+
+/* ---- 32 bits to 64 --------------------------------------------------------------------------------------------- */
+
+/* The extension of the result as a sum of extensions, where it does not wrap; else 0. */
+static FormId sum_of_extended(Def *d, bool is_signed)
+{
+    Instr *i = d->i;
+    Forms *f = d->a->forms;
+    const Operand *x = instr_operand(i, 1), *y = instr_operand(i, 2), *z = instr_operand(i, 3);
+    Opcode opcode = i->op->opcode;
+    if (i->op->types != 1 || !type_is_integer((Type)i->op->type[0]) || type_bits((Type)i->op->type[0]) != 32 || saturates(i->op))
+        return 0;
+    if (opcode == OPC_MOV)
+        return extended_operand(d, x, is_signed);
+    if (opcode == OPC_OR || opcode == OPC_XOR || opcode == OPC_LOP3)
+        return is_sum_of_bits(d, &x, &y) ? form_sum(f, extended_operand(d, x, is_signed), extended_operand(d, y, is_signed), 1) : 0;
+    if ((opcode == OPC_MUL || opcode == OPC_MAD) ? !op_has_modifier(i->op, ".lo") : opcode != OPC_ADD && opcode != OPC_SUB && opcode != OPC_SHL)
+        return 0;
+    if (opcode == OPC_ADD || opcode == OPC_SUB) {
+        int sign = opcode == OPC_ADD ? 1 : -1;
+        bool steps_down = opcode == OPC_ADD && y->kind == OPND_IMM && (i32)y->value < 0; /* add -1 counts down, unsigned too */
+        FormId a = extended_operand(d, x, is_signed), b = extended_operand(d, y, is_signed || steps_down);
+        if (!a || !b || !bounds_fit(bounds_sum(operand_bounds(d, x, is_signed), operand_bounds(d, y, is_signed || steps_down), sign), is_signed))
+            return 0;
+        return form_sum(f, a, b, (u64)(i64)sign);
+    }
+    u64 k = 0;
+    if (opcode == OPC_SHL && y->kind == OPND_IMM && (u64)y->value < 31)
+        k = (u64)1 << y->value;
+    else if (opcode == OPC_SHL || !form_is_constant(f, operand_form(d, y, 32), &k) || k > INT32_MAX)
+        return 0;
+    FormId a = extended_operand(d, x, is_signed), c = opcode == OPC_MAD ? extended_operand(d, z, is_signed) : form_constant(f, 64, 0);
+    if (!a || !c)
+        return 0;
+    Bounds b = bounds_times(operand_bounds(d, x, is_signed), (i64)k);
+    if (opcode == OPC_MAD)
+        b = bounds_sum(b, operand_bounds(d, z, is_signed), 1);
+    return bounds_fit(b, is_signed) ? form_sum(f, c, a, k) : 0;
+}
+
+/* Operands are plain, or sum_of has refused them. The depth of what is asked for is bounded: it grows with each operand. */
+static FormId extended(AddressForms *a, u32 value, bool is_signed)
+{
+    const SsaValue *v = &a->ssa->values.v[value];
+    FormId *known = &a->extended[is_signed][value], form = 0;
+    if (*known)
+        return *known;
+    if (!is_signed && is_never_negative(a, value)) {
+        form = extended(a, value, true);
+    } else if (v->instr != SSA_NONE && v->whole && a->depth[value] && bitset_has(a->computes, v->instr)) {
+        Def d = {.a = a, .number = v->instr, .i = a->ssa->instrs.v[v->instr].i, .bits = 32};
+        form = sum_of_extended(&d, is_signed);
+    }
+    a->extended[is_signed][value] = form ? form : form_extend(a->forms, a->of[value], is_signed);
+    return a->extended[is_signed][value];
+}
+
+/* ---- all values ------------------------------------------------------------------------------------------------ */
+
+bool is_address_operation(const Instr *i)
+{
+    if (i->kind != INSTR_OP || i->guard || !i->op->known || !op_is_pure(i->op) || i->slots < 2 || i->opnd[0].kind != OPND_REG ||
+        i->opnd[0].role != ROLE_DEF || i->opnd[0].sub != SUB_NONE)
+        return false;
+    for (u32 k = 1; k < i->slots; k++)
+        if (operand_is_aggregate(&i->opnd[k]) || i->opnd[k].role == ROLE_DEF || i->opnd[k].role == ROLE_DEF_USE ||
+            operand_is_volatile(&i->opnd[k]))
+            return false;
+    return true;
+}
+
+static FormId opaque(AddressForms *a, u32 value)
+{
+    u32 bits = reg_bits(a->fn, a->ssa->values.v[value].reg);
+    a->depth[value] = 0;
+    return form_term(a->forms, term_value(a->forms, bits ? bits : 64, value));
+}
+
+/* 0: nothing is known of the value but that it is one. */
+static FormId defined_form(AddressForms *a, u32 number)
+{
+    const SsaInstr *at = &a->ssa->instrs.v[number];
+    if (at->values != 1 || at->i->guard || at->i->slots < 2 || at->i->opnd[0].kind != OPND_REG)
+        return 0;
+    Def d = {.a = a, .number = number, .i = at->i, .bits = reg_bits(a->fn, at->i->opnd[0].id)};
+    TypeClass class = type_class((Type)a->fn->regs.v[at->i->opnd[0].id].type);
+    if ((d.bits != 32 && d.bits != 64) || class == TC_FLOAT)
+        return 0;
+    FormId form = 0;
+    if (bitset_has(a->computes, number)) {
+        form = sum_of(&d);
+        form = form ? form : as_operation(&d);
+        d.depth++;
+    } else {
+        form = parameter(&d);
+    }
+    if (!form || d.depth > a->max_depth)
+        return 0;
+    a->depth[at->value] = (u8)d.depth;
+    return form;
+}
+
+static void define(AddressForms *a, u32 number)
+{
+    const SsaInstr *at = &a->ssa->instrs.v[number];
+    for (u32 value = at->value; value < at->value + at->values; value++)
+        if (bitset_has(a->asked, value)) {
+            FormId form = defined_form(a, number);
+            a->of[value] = form ? form : opaque(a, value);
+        }
+}
+
+/* The value of a register's phi in b; 0: it has none. */
+static u32 phi_of(const Ssa *ssa, const Block *b, RegId reg)
+{
+    u32 lo = ssa->first_phi[b->id], hi = lo + ssa->phis[b->id];
+    while (lo < hi) {
+        u32 middle = lo + (hi - lo) / 2;
+        if (ssa->values.v[middle].reg == reg)
+            return middle;
+        if (ssa->values.v[middle].reg < reg)
+            lo = middle + 1;
+        else
+            hi = middle;
+    }
+    return 0;
+}
+
+static void define_phi(AddressForms *a, u32 value)
+{
+    const SsaValue *v = &a->ssa->values.v[value];
+    const u64 *fact = fnvmap_find(a->phis, (u64)v->phi->id << 32 | v->reg);
+    const PhiFact *told = fact ? &a->phi_facts[*fact] : NULL;
+    u32 other = told ? phi_of(a->ssa, v->phi, told->other) : 0;
+    a->of[value] = opaque(a, value);
+    if (other && other < value)
+        a->of[value] = form_sum(a->forms, a->of[other], form_constant(a->forms, reg_bits(a->fn, v->reg), (u64)told->plus), 1);
+}
+
+AddressForms *address_forms_compute(AddressForms setup)
+{
+    AddressForms *a = mem_zalloc(sizeof *a);
+    *a = setup;
+    const Ssa *ssa = a->ssa;
+    Arena scratch = {0};
+    a->max_depth = a->max_depth < 64 ? a->max_depth : 64;
+    a->forms = forms_new(&a->arena);
+    a->of = arena_array(&a->arena, FormId, ssa->values.n);
+    a->extended[0] = arena_array(&scratch, FormId, ssa->values.n);
+    a->extended[1] = arena_array(&scratch, FormId, ssa->values.n);
+    a->depth = arena_array(&scratch, u8, ssa->values.n);
+    for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
+        const Block *b = ssa->dom->by_pre[pre];
+        for (u32 k = 0; k < ssa->phis[b->id]; k++)
+            if (bitset_has(a->asked, ssa->first_phi[b->id] + k))
+                define_phi(a, ssa->first_phi[b->id] + k);
+        for (u32 n = ssa->first[b->id]; n < ssa->end[b->id]; n++)
+            define(a, n);
+    }
+    arena_free(&scratch);
+    return a;
+}
+
+void address_forms_free(AddressForms *a)
+{
+    forms_free(a->forms);
+    arena_free(&a->arena);
+    mem_free(a);
+}
+
+/* How often the term that phi is occurs in the form. */
+static u64 occurrences(const AddressForms *a, FormId form, u32 phi)
+{
+    const Form *f = form_at(a->forms, form), *p = form_at(a->forms, a->of[phi]);
+    for (u32 k = 0; k < f->terms; k++)
+        if (p->terms == 1 && f->term[k].term == p->term[0].term)
+            return f->term[k].scale;
+    return 0;
+}
+
+bool phi_follows(const AddressForms *a, u32 phi, u32 leader, i64 *plus)
+{
+    const SsaValue *p = &a->ssa->values.v[leader], *q = &a->ssa->values.v[phi];
+    FormId apart = form_sum(a->forms, a->of[leader], a->of[phi], (u64)-1);
+    bool entered = false;
+    for (u32 k = 0; k < q->args; k++) {
+        FormId x = a->of[a->ssa->args.v[p->arg + k]], y = a->of[a->ssa->args.v[q->arg + k]];
+        i64 difference;
+        u64 carried = x && y ? occurrences(a, y, phi) : 2;
+        if (carried > 1 || !form_difference(a->forms, x, carried ? form_sum(a->forms, y, apart, 1) : y, &difference))
+            return false;
+        if (carried ? difference != 0 : entered && difference != *plus)
+            return false;
+        if (!carried) {
+            *plus = difference;
+            entered = true;
+        }
+    }
+    return entered;
+}

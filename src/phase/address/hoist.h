@@ -1,0 +1,37 @@
+/* Address computations that every way behind a branch makes, moved before the branch:
+ *
+ *     @%p bra A;                        mul.wide.s32 %new, %r1, 4;
+ *     mul.wide.s32 %rd3, %r1, 4; ...    @%p bra A;
+ *  A: mul.wide.s32 %rd4, %r1, 4; ...    ...
+ *
+ * Only where none of them sees the result of another, no way gets longer, and no loop or call lies between. */
+#ifndef PTXOPT_PHASE_ADDRESS_HOIST_H
+#define PTXOPT_PHASE_ADDRESS_HOIST_H
+
+#include "phase/address/bases.h"
+
+/* Computations of one form. */
+typedef struct Twins {
+    u32 first, count; /* values, chained by Hoist.next_twin */
+    Block *meet;      /* their nearest common dominator */
+} Twins;
+
+typedef struct AddressHoist {
+    Bases *s;
+    u32 *twins_of;    /* by form: index into twins, plus 1; 0: none */
+    VEC(Twins) twins;
+    u32 *next_twin;   /* by value */
+    u32 *uses_left;   /* by value: uses, those by phis too; NULL: nothing has moved yet */
+    BitSet moved;     /* by value: its computation is gone */
+    BitSet pending;   /* by register: some asynchronous instruction writes it */
+    BitSet ends, seen; /* blocks, of the search that goes on */
+} AddressHoist;
+
+AddressHoist hoist_new(Bases *s);
+void hoist_free(AddressHoist *h);
+/* Notes the computation of instruction n, whose result is shared, and no register holds there. In the order of the walk. */
+void hoist_note(AddressHoist *h, u32 n);
+/* Moves what was noted; whether there was anything. Values of `s` are out of date then. */
+bool hoist_run(AddressHoist *h);
+
+#endif

@@ -1,0 +1,64 @@
+/* Which memory accesses of a function can meet: touch a common byte in two different threads of the CTA.
+ *
+ * Accesses are put into at most 64 classes, so that sets of them are words. A class stands for the accesses through one
+ * function of the thread (thread_value.h) with one offset, or for all of a state space. Two classes do not meet
+ *   - if they lie in different state spaces (generic ones lie in both);
+ *   - if each provably stays inside its variable, and the variables differ;
+ *   - if they are disjoint pieces of one variable, or of what one pointer, the same in all threads, points to;
+ *   - if the block is one thread;
+ *   - if both address the same injective function of the thread, and the bytes around it that either touches fit between
+ *     two threads: then what a thread touches, no other one does.
+ * Strong operations meet everything that any thread does. */
+#ifndef PTXOPT_PHASE_BARRIER_ALIAS_H
+#define PTXOPT_PHASE_BARRIER_ALIAS_H
+
+#include "analysis/effects.h"
+#include "phase/barrier/thread_value.h"
+
+enum {
+    CLASS_STRONG,     /* meets everything */
+    CLASS_CONVERGENT, /* no access, meets nothing: depends on which threads of the warp are together */
+    CLASS_TIME,       /* no access, meets nothing: reads the time, or counts events */
+    CLASS_SHARED,     /* anywhere in a state space */
+    CLASS_GLOBAL,
+    CLASS_GENERIC,
+    CLASS_PROVEN,     /* this and later ones: an address of which something is known */
+    CLASS_LIMIT = 64
+};
+
+typedef struct AccessClass {
+    u8 spaces;          /* EffectSpaces */
+    u8 space;           /* Space of the instructions */
+    u8 bits;            /* of the address, as the state space counts */
+    bool inside;        /* of the variable, always */
+    bool ranged, uniform;
+    SymId symbol;       /* 0: of no variable that is known */
+    i64 lo, hi;         /* bytes from the symbol on, if ranged: lo <= . < hi */
+    u32 function;       /* 0: unknown */
+    i64 from, to;       /* bytes from the function's value on */
+    u64 spread, extent; /* as in ThreadValue; spread 0: not injective over all threads */
+} AccessClass;
+
+typedef struct AccessClasses {
+    AccessClass v[CLASS_LIMIT];
+    u32 n;
+    u64 meets[CLASS_LIMIT]; /* by class: those it meets in another thread; see classes_compare */
+    ThreadValues *values;
+} AccessClasses;
+
+/* The register, symbol or constant in the brackets, if there is one and the extent of the access is known. */
+const Operand *access_address(const Instr *i);
+
+/* values: those of the registers in the accesses' addresses may be asked for. */
+AccessClasses *classes_new(Arena *arena, ThreadValues *values);
+
+/* The class of an access of these spaces (not none), by i, where the walk of `values` stands. */
+u32 access_class_of(AccessClasses *classes, const Instr *i, u8 spaces);
+
+/* The class of all of these spaces. */
+u32 class_anywhere(u8 spaces);
+
+/* Fills `meets`, when all classes are there. */
+void classes_compare(AccessClasses *classes);
+
+#endif

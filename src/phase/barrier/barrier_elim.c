@@ -1,0 +1,333 @@
+/* barrier-elim: removes barriers of the CTA that order no two accesses of different threads.
+ *
+ *     st.shared.u32 [a], v;  bar.sync 0;  bar.sync 0;        st.shared.u32 [a], v;  bar.sync 0;
+ *     ld.shared.u32 w, [b];  bar.sync 0;  ret;               ld.shared.u32 w, [b];  ret;
+ *
+ * Follows branch-distribution and dead-synchronization elimination of the CUDA compilers, without their rules that leave a
+ * hazard. A barrier is needed if an access that can come above it and one that can come below it, no other barrier of all
+ * threads in between (flow.h), may meet at an address in two threads (alias.h), and one of them writes.
+ * Removals only bring accesses together, so what is needed once stays needed: one pass, innermost loops first, comes to
+ * the end that starting again after each removal comes to. Tseng, "Compiler Optimizations for Eliminating Barrier
+ * Synchronization", PPoPP 1995.
+ *
+ * A block of one thread needs none.
+ *
+ * Sound: conflicting accesses that were ordered still are, so a program without data races stays one, and cannot tell the
+ * difference. All threads lose the same barrier: it has a constant number and no thread count, all reach it together, and
+ * nothing that comes first can mix up who meets whom (reach.h). Strong operations (volatile, atomics, fences,
+ * asynchronous copies and waits, unknown calls), clocks, sleeps and traps, here or in a callee, access everything. Above an
+ * activemask, or above a clock, a barrier stays: it says which threads are there, and that all start together.
+ *
+ * Declines: barriers that carry data (.red), count threads or have their number in a register; those in functions that are
+ * called, or under a condition not proven to be the same in the whole CTA. bar.warp.sync and fences are none. */
+#include <string.h>
+
+#include "ir/edit.h"
+#include "phase/barrier/flow.h"
+
+enum {
+    SEARCH_LIMIT = 1 << 20 /* steps in a function to find the accesses that remarks name */
+};
+
+typedef struct Candidate {
+    Instr *barrier;
+    u32 segment;    /* that it ends */
+    u32 depth : 30; /* of loops */
+    u32 mixed : 1;  /* it may meet other barriers of its number */
+    u32 removed : 1;
+} Candidate;
+
+typedef struct Elim {
+    PhaseRun *run;
+    BarrierReach *reach;
+    Flow *flow; /* NULL: whatever is accessed, no barrier may go */
+    Candidate *candidates;
+    u32 count;
+    u32 steps;
+} Elim;
+
+/* ---- whether a function is looked at ------------------------------------------------------------------------------- */
+
+static bool is_listed(const char *list, const char *name)
+{
+    size_t len = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, name, len) == 0 && (at[len] == ',' || at[len] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the function is among the first `limit` that have a body. */
+static bool is_among_first(const Function *fn, i64 limit)
+{
+    const Module *m = fn->module;
+    for (u32 k = 0; k < m->functions.n && limit > 0; k++) {
+        if (m->functions.v[k] == fn)
+            return true;
+        limit -= m->functions.v[k]->is_definition;
+    }
+    return false;
+}
+
+static bool is_excluded(const PhaseRun *run)
+{
+    const Knobs *knobs = run->knobs;
+    return is_listed(knobs->no_branch_dist, run->fn->name->text) ||
+        (knobs->branch_dist_block_limit >= 0 && run->fn->blocks.n > knobs->branch_dist_block_limit) ||
+        (knobs->branch_dist_func_limit >= 0 && !is_among_first(run->fn, knobs->branch_dist_func_limit));
+}
+
+static bool has_barrier(const Function *fn)
+{
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            if (instr_is(i, OPF_BARRIER))
+                return true;
+    return false;
+}
+
+/* ---- remarks ------------------------------------------------------------------------------------------------------- */
+
+static const char *spaces_text(const AccessClasses *classes, u64 set)
+{
+    static const char *const name[] = {"none", "shared", "global", "shared and global"};
+    u8 spaces = 0;
+    for (u32 k = 0; k < classes->n; k++)
+        spaces |= set >> k & 1 ? classes->v[k].spaces : 0;
+    return set >> CLASS_STRONG & 1 ? "everything" : name[spaces];
+}
+
+static void report_removed(Elim *e, const Candidate *c)
+{
+    const AccessClasses *classes = e->flow->classes;
+    AccessSet above = flow_above(e->flow, c->segment), below = flow_below(e->flow, c->segment);
+    phase_passed(e->run, "BarrierRemoved", c->barrier,
+        "Removed dead synch: Read above: %s, Write above: %s, Read below: %s, Write below: %s in function %s",
+        spaces_text(classes, above.reads), spaces_text(classes, above.writes), spaces_text(classes, below.reads),
+        spaces_text(classes, below.writes), e->run->fn->name->text);
+    phase_count(e->run, "BarrierRemoved", 1);
+}
+
+static void report_kept(Elim *e, const char *name, const Instr *barrier, const char *why)
+{
+    phase_missed(e->run, name, barrier, "Kept synch: %s in function %s", why, e->run->fn->name->text);
+    phase_count(e->run, name, 1);
+}
+
+static const char *describe_access(Elim *e, const Candidate *c, bool below, AccessSet classes)
+{
+    const Access *access = flow_find(e->flow, c->segment, below, classes, &e->steps);
+    const char *does = classes.writes ? "writes" : "reads";
+    if (!access)
+        return arena_printf(e->run->arena, "what %s %s memory", does,
+            spaces_text(e->flow->classes, classes.reads | classes.writes));
+    Str text = span_str(e->run->fn->module, access->i->text);
+    if (text.len == 0)
+        text = (Str){access->i->op->text->text, access->i->op->text->len};
+    if (text.len && text.p[text.len - 1] == ';')
+        text.len--;
+    return arena_printf(e->run->arena, "'%.*s' (line %u) %s", (int)text.len, text.p, phase_line(e->run, access->i),
+        access->class_id == CLASS_STRONG ? "orders" : does);
+}
+
+/* ---- hazards ------------------------------------------------------------------------------------------------------- */
+
+/* One class of `above` and one of `below` that meet. */
+static bool find_meeting(const AccessClasses *classes, u64 above, u64 below, u32 *upper, u32 *lower)
+{
+    for (u32 k = 0; k < classes->n; k++)
+        if (above >> k & 1 && classes->meets[k] & below) {
+            *upper = k;
+            *lower = (u32)__builtin_ctzll(classes->meets[k] & below);
+            return true;
+        }
+    return false;
+}
+
+/* Two sets of one class each, one above and one below the barrier. */
+typedef struct Hazard {
+    AccessSet above, below;
+} Hazard;
+
+static bool find_hazard(const Flow *f, u32 segment, Hazard *h)
+{
+    AccessSet above = flow_above(f, segment), below = flow_below(f, segment);
+    u32 a, b;
+    *h = (Hazard){.above = {0, 0}};
+    if (find_meeting(f->classes, above.writes, below.reads, &a, &b)) {
+        h->above.writes = (u64)1 << a;
+        h->below.reads = (u64)1 << b;
+    } else if (find_meeting(f->classes, above.reads, below.writes, &a, &b)) {
+        h->above.reads = (u64)1 << a;
+        h->below.writes = (u64)1 << b;
+    } else if (find_meeting(f->classes, above.writes, below.writes, &a, &b)) {
+        h->above.writes = (u64)1 << a;
+        h->below.writes = (u64)1 << b;
+    } else {
+        return false;
+    }
+    return true;
+}
+
+/* Threads of a warp that come together at a barrier may still be together at what asks who is. */
+static bool brings_together(const Flow *f, u32 segment) { return flow_below(f, segment).reads >> CLASS_CONVERGENT & 1; }
+
+/* What is measured from there on is measured with all threads at the start of it. */
+static bool starts_clock(const Flow *f, u32 segment) { return flow_below(f, segment).reads >> CLASS_TIME & 1; }
+
+/* ---- one barrier --------------------------------------------------------------------------------------------------- */
+
+/* As far as that does not depend on accesses. */
+static bool meets_itself(const Elim *e, const Candidate *c)
+{
+    return (!c->mixed || function_has_one_thread(e->run->fn)) && reached_together(e->reach, c->barrier);
+}
+
+static bool may_go(const Elim *e, const Candidate *c)
+{
+    Hazard hazard;
+    if (!meets_itself(e, c) || find_hazard(e->flow, c->segment, &hazard))
+        return false;
+    bool stays = brings_together(e->flow, c->segment) || starts_clock(e->flow, c->segment);
+    return !stays || function_has_one_thread(e->run->fn);
+}
+
+static bool try_remove(Elim *e, Candidate *c)
+{
+    if (!may_go(e, c) || !phase_may_rewrite(e->run))
+        return false;
+    report_removed(e, c);
+    instr_remove(c->barrier);
+    flow_open(e->flow, c->segment);
+    c->removed = true;
+    return true;
+}
+
+static void report_candidate(Elim *e, const Candidate *c)
+{
+    Hazard h;
+    if (!reached_together(e->reach, c->barrier)) {
+        report_kept(e, "BarrierNotUniform", c->barrier, "not proven that all threads of the CTA reach it together,");
+    } else if (c->mixed) {
+        report_kept(e, "BarrierMayPair", c->barrier, "it may pair with another barrier of its number that comes first,");
+    } else if (find_hazard(e->flow, c->segment, &h)) {
+        const char *pair = "";
+        if (e->run->sink->wants_remarks)
+            pair = arena_printf(e->run->arena, "above it %s, below it %s,", describe_access(e, c, false, h.above),
+                describe_access(e, c, true, h.below));
+        report_kept(e, "BarrierNeeded", c->barrier, pair);
+    } else if (brings_together(e->flow, c->segment)) {
+        report_kept(e, "BarrierNeeded", c->barrier, "what follows depends on which threads of a warp are together,");
+    } else if (starts_clock(e->flow, c->segment)) {
+        report_kept(e, "BarrierNeeded", c->barrier, "what follows measures time, and starts with the threads together,");
+    }
+}
+
+/* Those that never were candidates, too. */
+static void report_all_kept(Elim *e)
+{
+    for (u32 k = 0; k < e->count; k++)
+        if (!e->candidates[k].removed)
+            report_candidate(e, &e->candidates[k]);
+    for (u32 k = 0; k < e->reach->barriers.n; k++) {
+        const Instr *i = e->reach->barriers.v[k];
+        BarrierUse use = barrier_use(e->run, i);
+        if (use.carries_data)
+            report_kept(e, "BarrierCarriesData", i, "its result is data,");
+        else if (use.full && !waits_for_all(e->reach, use))
+            report_kept(e, "BarrierMayPair", i, "its number is also used to arrive, to count threads, or from a register,");
+        else if (!use.full && use.ids && !use.called && !use.arrives)
+            report_kept(e, "BarrierMayPair", i, "it counts threads, or has its number in a register,");
+    }
+}
+
+/* ---- the phase ----------------------------------------------------------------------------------------------------- */
+
+static void collect(Elim *e)
+{
+    Analyses *an = e->run->an;
+    const BarrierReach *reach = e->reach;
+    const Block *b = NULL;
+    u32 segments_end = 0;
+    u16 mixed = 0;
+    e->candidates = arena_array(e->run->arena, Candidate, reach->barriers.n);
+    for (u32 k = 0; k < reach->barriers.n; k++) {
+        Instr *i = reach->barriers.v[k];
+        BarrierUse use = barrier_use(e->run, i);
+        u32 position = an_order(an)->index[i->block->id];
+        mixed = i->block == b ? mixed : reach->mixed[position];
+        b = i->block;
+        if (waits_for_all(reach, use)) {
+            const Loop *loop = loop_of(an_loops(an), b);
+            Candidate c = {i, flow_segment(position, segments_end++), loop ? loop->depth : 0, (mixed & use.ids) != 0, false};
+            if (!use.carries_data)
+                e->candidates[e->count++] = c;
+        }
+        mixed |= mixed_by(reach, i);
+    }
+}
+
+static int by_depth(const void *a, const void *b)
+{
+    const Candidate *x = a, *y = b;
+    if (x->depth != y->depth)
+        return x->depth > y->depth ? -1 : 1;
+    return x->segment < y->segment ? -1 : x->segment > y->segment;
+}
+
+static void sort_candidates(Elim *e)
+{
+    bool in_loops = false;
+    for (u32 k = 0; k < e->count; k++)
+        in_loops |= e->candidates[k].depth > 0;
+    if (in_loops)
+        qsort(e->candidates, e->count, sizeof *e->candidates, by_depth);
+}
+
+static bool some_meet_themselves(const Elim *e)
+{
+    for (u32 k = 0; k < e->count; k++)
+        if (meets_itself(e, &e->candidates[k]))
+            return true;
+    return false;
+}
+
+/* PHASE_AGAIN: a block was emptied, too. */
+static PhaseResult remove_candidates(Elim *e)
+{
+    PhaseResult result = PHASE_UNCHANGED;
+    for (u32 k = 0; k < e->count; k++) {
+        const Block *b = e->candidates[k].barrier->block;
+        if (try_remove(e, &e->candidates[k]) && result != PHASE_AGAIN)
+            result = block_is_empty(b) ? PHASE_AGAIN : PHASE_CHANGED;
+    }
+    return result;
+}
+
+static PhaseResult remove_barriers(PhaseRun *run)
+{
+    an_freeze(run->an, AN_DOM | AN_LOOPS | AN_CONTROL | AN_UNIFORM);
+    an_compute(run->an, AN_DOM | AN_LOOPS | AN_CONTROL);
+    Elim e = {.run = run, .steps = SEARCH_LIMIT};
+    e.reach = reach_compute(run);
+    collect(&e);
+    sort_candidates(&e);
+    if (some_meet_themselves(&e))
+        e.flow = flow_compute(run, e.reach);
+    PhaseResult result = remove_candidates(&e);
+    if (run->is_last || result != PHASE_AGAIN)
+        report_all_kept(&e);
+    if (e.flow)
+        flow_free(e.flow);
+    reach_free(e.reach);
+    return result;
+}
+
+/* What a block without its barrier leaves behind is cleaned up; where that joins blocks, more may be known of their addresses. */
+Phase phase_barrier_elim;
+PhaseResult phase_barrier_elim(PhaseRun *run)
+{
+    return is_excluded(run) || !has_barrier(run->fn) ? PHASE_UNCHANGED : remove_barriers(run);
+}

@@ -1,0 +1,66 @@
+/* What can be accessed above and below each barrier of a function: from where, and up to where, no other barrier that all
+ * threads of the CTA wait at is crossed.
+ *
+ * Blocks are cut into segments at the full barriers that always execute. A barrier between two segments is a gate: closed
+ * while it stays, opened when it goes. Sets of accesses flow down (`up`: what can lie above the segment's end) and up
+ * (`down`: what can lie below its start) through all edges and open gates, to the least fixed point. Opening a gate only
+ * adds, so the fixed point is continued and not computed again: all removals of a function together cost no more than the
+ * sets can grow.
+ *
+ * A kernel has nothing above its start and nothing below its end; a function that is called, everything. Where some
+ * threads leave the kernel on a way without barriers, the others do not wait for them: their accesses on that way come
+ * before the next barrier of those that stay. */
+#ifndef PTXOPT_PHASE_BARRIER_FLOW_H
+#define PTXOPT_PHASE_BARRIER_FLOW_H
+
+#include "phase/barrier/alias.h"
+#include "phase/barrier/reach.h"
+
+typedef struct AccessSet {
+    u64 reads, writes; /* classes */
+} AccessSet;
+
+typedef struct Access {
+    const Instr *i;
+    u32 class_id;
+    bool reads, writes;
+} Access;
+
+typedef struct Segment {
+    AccessSet up, down;
+    u32 block;  /* position in Order.rpo */
+    u32 access; /* its accesses: Flow.accesses[access] up to the next segment's */
+} Segment;
+
+typedef struct Flow {
+    PhaseRun *run;
+    const BarrierReach *reach;
+    AccessClasses *classes;
+    Segment *segments;          /* block by block */
+    u32 count;
+    u32 *first;                 /* by position: first segment; count + 1 entries */
+    bool *open;                 /* by segment: its barrier does not stop accesses: it went, or only some threads wait there */
+    VEC(Access) accesses;       /* where they may be searched for: for remarks */
+    VecU32 work;
+    bool *queued;               /* by segment */
+    u32 *seen, searches;        /* by segment: the last search that came there */
+} Flow;
+
+Flow *flow_compute(PhaseRun *run, const BarrierReach *reach);
+/* The number of the segment that the n-th barrier for all threads ends, from 0 on in the order of Order.rpo, in the block at
+ * this position. */
+static inline u32 flow_segment(u32 position, u32 n) { return position + n; }
+void flow_free(Flow *flow); /* what is not in the arena */
+
+/* What lies above and below the barrier that ends the segment. */
+static inline AccessSet flow_above(const Flow *f, u32 segment) { return f->segments[segment].up; }
+static inline AccessSet flow_below(const Flow *f, u32 segment) { return f->segments[segment + 1].down; }
+
+/* The barrier that ends the segment is gone. */
+void flow_open(Flow *flow, u32 segment);
+
+/* The access of these classes that is the nearest above (below) the barrier that ends the segment. NULL if there is none on
+ * a way from or to the barrier, or *steps, which counts down the segments and accesses looked at, came to 0. */
+const Access *flow_find(Flow *flow, u32 segment, bool below, AccessSet classes, u32 *steps);
+
+#endif

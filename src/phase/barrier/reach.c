@@ -1,0 +1,196 @@
+#include "phase/barrier/reach.h"
+
+/* Blocks looked at for the control dependences of all barriers, in multiples of the function's blocks: those that are left
+ * count as not reached together. */
+enum { CLOSURE_LIMIT = 64 };
+
+/* ---- barriers ---------------------------------------------------------------------------------------------------- */
+
+static BarrierUse use_in_callee(const PhaseRun *run, const Instr *call)
+{
+    Effects e = instr_effects(call, run->an->summaries);
+    bool barrier = e.barrier != BARRIER_NONE && e.barrier != BARRIER_WARP;
+    if (!barrier || (!e.known && run->knobs->ignore_call_safety))
+        return (BarrierUse){.ids = 0};
+    return (BarrierUse){.ids = ALL_BARRIERS, .called = true};
+}
+
+BarrierUse barrier_use(const PhaseRun *run, const Instr *i)
+{
+    if (instr_is(i, OPF_CALL))
+        return use_in_callee(run, i);
+    if (!instr_is(i, OPF_BARRIER))
+        return (BarrierUse){.ids = 0};
+    u32 id_at = 0, plain = 1; /* operands without a count */
+    BarrierUse use = {.full = true};
+    switch (i->op->opcode) {
+    case OPC_BARRIER_CLUSTER_ARRIVE:
+    case OPC_BARRIER_CLUSTER_WAIT:
+        return (BarrierUse){.ids = 0};
+    case OPC_BAR_SYNC:
+    case OPC_BAR_CTA_SYNC:
+    case OPC_BARRIER_SYNC:
+    case OPC_BARRIER_CTA_SYNC:
+        break;
+    case OPC_BAR_RED:
+    case OPC_BAR_CTA_RED:
+    case OPC_BARRIER_RED:
+    case OPC_BARRIER_CTA_RED:
+        use.carries_data = true;
+        id_at = 1;
+        plain = 3;
+        break;
+    default:
+        use.full = false;
+        use.arrives = true;
+    }
+    const Operand *id = instr_operand(i, id_at);
+    bool known = id->kind == OPND_IMM && id->value >= 0 && id->value < 16;
+    use.ids = known ? (u16)(1u << id->value) : ALL_BARRIERS;
+    use.full &= known && instr_operands(i) == plain;
+    return use;
+}
+
+static void find_barriers(BarrierReach *r)
+{
+    const Order *order = an_order(r->run->an);
+    for (u32 p = 0; p < order->count; p++)
+        for_each_instr(i, order->rpo[p])
+            if (instr_is(i, OPF_BARRIER) || (instr_is(i, OPF_CALL) && barrier_use(r->run, i).ids))
+                vec_push(&r->barriers, i);
+}
+
+/* Whether the k-th barrier is the first one of its block. */
+static bool is_first_in_block(const BarrierReach *r, u32 k)
+{
+    return k == 0 || r->barriers.v[k - 1]->block != r->barriers.v[k]->block;
+}
+
+/* ---- reached together -------------------------------------------------------------------------------------------- */
+
+/* From blocks with a barrier backwards. */
+static void find_meeting(BarrierReach *r, VecU32 *work)
+{
+    const Order *order = an_order(r->run->an);
+    for (u32 k = 0; k < r->barriers.n; k++)
+        if (is_first_in_block(r, k)) {
+            const Block *b = r->barriers.v[k]->block;
+            bitset_add(&r->meets, b->id);
+            vec_push(work, order->index[b->id]);
+        }
+    for (u32 next = 0; next < work->n; next++)
+        for_each_edge(e, &order->pred, work->v[next]) {
+            u32 from = order->pred.to[e];
+            if (bitset_has(&r->meets, order->rpo[from]->id))
+                continue;
+            bitset_add(&r->meets, order->rpo[from]->id);
+            vec_push(work, from);
+        }
+}
+
+bool only_leaves(const BarrierReach *r, const Block *to) { return r->run->fn->is_entry && !bitset_has(&r->meets, to->id); }
+
+static const Uniform *uniformity(const BarrierReach *r)
+{
+    return an_uniform(r->run->an);
+}
+
+bool branch_is_uniform(const BarrierReach *r, const Block *b) { return uniform_has(&uniformity(r)->branch_cta, b->id); }
+
+/* Whether those threads that stay in the kernel all go one way at b's end. */
+static bool keeps_together(const BarrierReach *r, const Block *b)
+{
+    u32 ways = r->run->fn->is_entry ? 0 : 2;
+    CfgList succs = cfg_succs(r->run->fn, b);
+    for (u32 k = 0; k < succs.n; k++)
+        ways += !only_leaves(r, succs.v[k].block);
+    return ways <= 1 || branch_is_uniform(r, b);
+}
+
+static bool depends_on_divergence(const BarrierReach *r, const BlockVec *branches, u32 from)
+{
+    for (u32 k = from; k < branches->n; k++)
+        if (!keeps_together(r, branches->v[k]))
+            return true;
+    return false;
+}
+
+static void find_together(BarrierReach *r)
+{
+    u32 limit = CLOSURE_LIMIT * an_order(r->run->an)->count;
+    BlockVec branches = {0};
+    for (u32 k = 0; k < r->barriers.n && r->run->fn->is_entry; k++) {
+        const Block *b = r->barriers.v[k]->block;
+        if (!is_first_in_block(r, k) || branches.n > limit)
+            continue;
+        u32 from = branches.n;
+        control_closure(an_control(r->run->an), b, &branches);
+        if (!depends_on_divergence(r, &branches, from))
+            bitset_add(&r->together, b->id);
+    }
+    vec_free(&branches);
+}
+
+bool reached_together(const BarrierReach *r, const Instr *barrier)
+{
+    if (r->run->knobs->ignore_variance_cond || function_has_one_thread(r->run->fn))
+        return true;
+    return bitset_has(&r->together, barrier->block->id) &&
+        (!barrier->guard || uniform_has(&uniformity(r)->cta, barrier->guard));
+}
+
+/* ---- numbers that are mixed ---------------------------------------------------------------------------------------- */
+
+u16 mixed_by(const BarrierReach *r, const Instr *i)
+{
+    BarrierUse use = barrier_use(r->run, i);
+    return use.full && reached_together(r, i) ? 0 : use.ids;
+}
+
+static void find_mixed(BarrierReach *r, Arena *arena, VecU32 *work)
+{
+    const Order *order = an_order(r->run->an);
+    u16 *gen = arena_array(arena, u16, order->count);
+    vec_clear(work);
+    for (u32 k = r->barriers.n; k-- > 0;) {
+        const Instr *i = r->barriers.v[k];
+        u32 p = order->index[i->block->id];
+        BarrierUse use = barrier_use(r->run, i);
+        Effects callee = use.called ? instr_effects(i, r->run->an->summaries) : (Effects){.barrier = BARRIER_CTA};
+        u16 mixed = mixed_by(r, i);
+        if (mixed && !gen[p])
+            vec_push(work, p);
+        gen[p] |= mixed;
+        if (use.ids && !use.full && (!use.called || callee.barrier != BARRIER_CTA))
+            r->partial |= use.ids;
+    }
+    while (work->n > 0) {
+        u32 p = vec_pop(work);
+        u16 out = r->mixed[p] | gen[p];
+        for_each_edge(e, &order->succ, p) {
+            u32 to = order->succ.to[e];
+            if ((r->mixed[to] | out) == r->mixed[to])
+                continue;
+            r->mixed[to] |= out;
+            vec_push(work, to);
+        }
+    }
+}
+
+BarrierReach *reach_compute(PhaseRun *run)
+{
+    BarrierReach *r = arena_new(run->arena, BarrierReach);
+    VecU32 work = {0};
+    r->run = run;
+    r->together = bitset_new(run->arena, run->fn->blocks.n);
+    r->meets = bitset_new(run->arena, run->fn->blocks.n);
+    r->mixed = arena_array(run->arena, u16, an_order(run->an)->count);
+    find_barriers(r);
+    find_meeting(r, &work);
+    find_together(r);
+    find_mixed(r, run->arena, &work);
+    vec_free(&work);
+    return r;
+}
+
+void reach_free(BarrierReach *r) { vec_free(&r->barriers); }

@@ -1,0 +1,53 @@
+/* Which barriers of a function all threads of the CTA execute together, and whose place in the sequence of barriers is the
+ * same in all threads.
+ *
+ * A barrier is reached together if every branch that it transitively depends on goes the same way in all threads of the
+ * CTA, or has only one way on which a barrier can follow: who takes another one leaves the kernel, and does not count any
+ * more. In a function that is called, nothing is known of the caller, so no barrier there is.
+ *
+ * Barriers of one number meet in the order in which threads come to them, wherever they stand. So when a barrier that not
+ * all threads reach together, that counts threads, or that only arrives can come first, a later one of its number may meet
+ * another one than itself: its number is mixed there. */
+#ifndef PTXOPT_PHASE_BARRIER_REACH_H
+#define PTXOPT_PHASE_BARRIER_REACH_H
+
+#include "phase/phase.h"
+
+enum { ALL_BARRIERS = 0xffff };
+
+/* What an instruction does to the 16 barriers of its CTA. */
+typedef struct BarrierUse {
+    u16 ids;           /* bit n: may use barrier n */
+    bool full;         /* waits for all threads of the CTA, at the one barrier `ids` */
+    bool carries_data; /* .red */
+    bool arrives;      /* and does not wait */
+    bool called;       /* by a function that is called here */
+} BarrierUse;
+
+typedef struct BarrierReach {
+    PhaseRun *run;
+    VEC(Instr *) barriers; /* and calls that may use some, as they follow one another in Order.rpo */
+    BitSet together;  /* blocks that all threads reach together, by Block.id */
+    BitSet meets;     /* blocks from whose start a barrier can be reached */
+    u16 *mixed;       /* by position in Order.rpo: numbers that are mixed where the block starts */
+    u16 partial;      /* numbers that some instruction uses otherwise than for all threads */
+} BarrierReach;
+
+/* Needs AN_CONTROL; of a function with barriers, as it is before any of them goes. */
+BarrierReach *reach_compute(PhaseRun *run);
+void reach_free(BarrierReach *reach); /* what is not in the arena */
+
+BarrierUse barrier_use(const PhaseRun *run, const Instr *i);
+/* Whether all threads execute a barrier together, its block and guard considered. */
+bool reached_together(const BarrierReach *reach, const Instr *barrier);
+/* Whether all threads of the CTA wait there, if they come there, and this barrier's number is not used otherwise. */
+static inline bool waits_for_all(const BarrierReach *reach, BarrierUse use) { return use.full && !(use.ids & reach->partial); }
+/* Whether b's terminator, if any, goes the same way in all threads of the CTA. AN_UNIFORM is computed when this is first asked:
+ * of most functions it never is. */
+bool branch_is_uniform(const BarrierReach *reach, const Block *b);
+/* Numbers that i mixes for what comes behind it. */
+u16 mixed_by(const BarrierReach *reach, const Instr *i);
+/* Whether a thread that ends in b's successor `to` and not in another one leaves without coming to a barrier. */
+bool only_leaves(const BarrierReach *reach, const Block *to);
+
+#endif

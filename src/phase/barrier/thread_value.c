@@ -1,0 +1,514 @@
+#include "phase/barrier/thread_value.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/live.h"
+
+enum {
+    DIM_X = 1, DIM_Y = 2, DIM_Z = 4, DIM_ALL = DIM_X | DIM_Y | DIM_Z
+};
+
+/* First halves of pairs that are not numbers of functions. */
+enum { TAG_SREG = 1, TAG_SYMBOL, TAG_SUM, TAG_DIFFERENCE = TAG_SUM + 2, TAG_SCALED = TAG_DIFFERENCE + 2,
+    TAG_PRODUCT = TAG_SCALED + 2, TAG_EXTENDED = TAG_PRODUCT + 2, TAG_ZERO_EXTENDED, TAG_SIGN_EXTENDED, TAG_CUT, TAG_NARROW_SUM, TAG_OPCODE, TAGS };
+
+#define FUNCTION_CONSTANT TAGS /* the function that is 0 in every thread: constants are that and an offset */
+
+#define SCATTERED UINT32_MAX /* in place of the block that writes a register: several do */
+
+static const ThreadValue unknown = {.dims = DIM_ALL};
+
+/* ---- numbers of functions ---------------------------------------------------------------------------------------- */
+
+/* The number of (first, second), equal pairs having equal numbers. A term is a nest of pairs whose first halves tell how the
+ * second is meant, so that equal numbers mean equal terms. */
+static u32 pair(ThreadValues *t, u32 first, u32 second)
+{
+    u64 *number = fnvmap_at(&t->pairs, (u64)first << 32 | second);
+    if (!*number)
+        *number = ++t->numbers;
+    return (u32)*number;
+}
+
+static u32 pair_long(ThreadValues *t, u32 first, u64 second)
+{
+    return pair(t, pair(t, first, (u32)second), (u32)(second >> 32));
+}
+
+static bool is_scalar(const Operand *o)
+{
+    return !operand_is_aggregate(o) && o->sub == SUB_NONE && !(o->flags & (OPNDF_NOT | OPNDF_NEG));
+}
+
+/* ---- values ------------------------------------------------------------------------------------------------------ */
+
+static i64 wrapped(u64 value, u32 bits) { return bits == 32 ? (i64)(i32)(u32)value : (i64)value; }
+
+static ThreadValue constant(i64 value)
+{
+    return (ThreadValue){.function = FUNCTION_CONSTANT, .ranged = true, .lo = value, .hi = value, .offset = value};
+}
+
+static bool is_constant(const ThreadValue *v) { return v->function == FUNCTION_CONSTANT; }
+
+static void set_range(ThreadValue *v, i64 lo, i64 hi)
+{
+    v->ranged = true;
+    v->lo = lo;
+    v->hi = hi;
+}
+
+/* Differences of threads, as numbers of this many bits, may wrap round to less than `spread`: then nothing is known. */
+static void check_wrap(ThreadValue *v, u32 bits)
+{
+    if (bits == 32 && (v->extent > (u64)1 << 32 || v->spread > ((u64)1 << 32) - v->extent))
+        v->spread = 0;
+    if (bits == 64 && v->extent > (u64)1 << 62)
+        v->spread = 0;
+}
+
+static ThreadValue thread_component(ThreadValues *t, const Operand *o, u32 d)
+{
+    const Function *fn = t->fn;
+    i64 threads = (i64)sreg_info(o->id)->max + 1;
+    if (fn->block_shape[0] && fn->shape_exact) {
+        threads = fn->block_shape[d];
+    } else if (fn->block_shape[0]) { /* .maxntid bounds the number of all threads, not each dimension */
+        i64 all = (i64)fn->block_shape[0] * fn->block_shape[1] * fn->block_shape[2];
+        threads = all < threads ? all : threads;
+    }
+    if (t->one_dimensional && d > 0)
+        threads = 1;
+    if (threads == 1)
+        return constant(0);
+    return (ThreadValue){.function = pair(t, TAG_SREG, o->id << 3 | o->sub), .dims = (u8)(1 << d), .ranged = true,
+        .hi = threads - 1, .spread = 1, .extent = (u64)threads - 1};
+}
+
+static bool is_named(const SregInfo *sreg, const char *name) { return strcmp(sreg->name, name) == 0; }
+
+static ThreadValue special_register(ThreadValues *t, const Operand *o)
+{
+    const SregInfo *sreg = sreg_info(o->id);
+    if (sreg->is_volatile || (sreg->components && (o->sub < SUB_X || o->sub > SUB_Z)))
+        return unknown;
+    if (is_named(sreg, "%tid"))
+        return thread_component(t, o, o->sub - SUB_X);
+    if (is_named(sreg, "%ntid") && t->fn->shape_exact)
+        return constant(t->fn->block_shape[o->sub - SUB_X]);
+    ThreadValue v = {.function = pair(t, TAG_SREG, o->id << 3 | o->sub)};
+    v.dims = sreg->uniformity == UNI_CTA ? 0 : DIM_ALL;
+    if (sreg->max <= INT64_MAX)
+        set_range(&v, (i64)sreg->min, (i64)sreg->max);
+    return v;
+}
+
+static ThreadValue variable(ThreadValues *t, const Operand *o)
+{
+    const Sym *s = &t->fn->module->syms.v[o->id];
+    if (s->kind != SYM_VAR || (s->space != SPACE_SHARED && s->space != SPACE_GLOBAL))
+        return unknown;
+    return (ThreadValue){.function = pair(t, TAG_SYMBOL, o->id), .symbol = o->id, .ranged = true, .lo = o->value,
+        .hi = o->value, .offset = o->value};
+}
+
+/* ---- arithmetic -------------------------------------------------------------------------------------------------- */
+
+/* Of a sum or difference: how far apart its threads are. */
+static void add_distances(ThreadValue *sum, const ThreadValue *a, const ThreadValue *b)
+{
+    const ThreadValue *fine = a->extent <= b->extent ? a : b, *coarse = fine == a ? b : a;
+    sum->dims = a->dims | b->dims;
+    if (__builtin_add_overflow(a->extent, b->extent, &sum->extent))
+        sum->extent = UINT64_MAX;
+    if (fine->dims == 0)
+        sum->spread = coarse->spread;
+    else if (fine->spread && coarse->spread > fine->extent)
+        sum->spread = coarse->spread - fine->extent < fine->spread ? coarse->spread - fine->extent : fine->spread;
+}
+
+static ThreadValue add(ThreadValues *t, const ThreadValue *a, const ThreadValue *b, u32 bits)
+{
+    ThreadValue v = {.offset = wrapped((u64)a->offset + (u64)b->offset, bits)};
+    if (is_constant(a) || is_constant(b))
+        v.function = is_constant(a) ? b->function : a->function;
+    else if (a->function && b->function)
+        v.function = pair(t, pair(t, TAG_SUM + (bits == 64), a->function < b->function ? a->function : b->function),
+            a->function < b->function ? b->function : a->function);
+    add_distances(&v, a, b);
+    check_wrap(&v, bits);
+    v.symbol = a->symbol ? a->symbol : b->symbol;
+    v.ranged = a->ranged && b->ranged && !(a->symbol && b->symbol) && !__builtin_add_overflow(a->lo, b->lo, &v.lo) &&
+        !__builtin_add_overflow(a->hi, b->hi, &v.hi);
+    return v;
+}
+
+static ThreadValue subtract(ThreadValues *t, const ThreadValue *a, const ThreadValue *b, u32 bits)
+{
+    if (is_constant(b)) {
+        ThreadValue negated = constant(wrapped(-(u64)b->offset, bits));
+        return add(t, a, &negated, bits);
+    }
+    ThreadValue v = {.offset = wrapped((u64)a->offset - (u64)b->offset, bits)};
+    if (a->function && b->function)
+        v.function = pair(t, pair(t, TAG_DIFFERENCE + (bits == 64), a->function), b->function);
+    add_distances(&v, a, b);
+    check_wrap(&v, bits);
+    v.symbol = a->symbol;
+    v.ranged = a->ranged && b->ranged && !b->symbol && !__builtin_sub_overflow(a->lo, b->hi, &v.lo) &&
+        !__builtin_sub_overflow(a->hi, b->lo, &v.hi);
+    return v;
+}
+
+static ThreadValue scaled(ThreadValues *t, const ThreadValue *a, i64 by, u32 bits)
+{
+    if (is_constant(a))
+        return constant(wrapped((u64)a->offset * (u64)by, bits));
+    if (by == 0)
+        return constant(0);
+    if (by == 1)
+        return *a;
+    ThreadValue v = {.dims = a->dims, .offset = wrapped((u64)a->offset * (u64)by, bits)};
+    if (a->function)
+        v.function = pair(t, pair_long(t, TAG_SCALED + (bits == 64), (u64)by), a->function);
+    u64 factor = by < 0 ? -(u64)by : (u64)by;
+    if (!__builtin_mul_overflow(a->spread, factor, &v.spread) && !__builtin_mul_overflow(a->extent, factor, &v.extent))
+        check_wrap(&v, bits);
+    else
+        v.spread = v.extent = 0;
+    i64 lo, hi;
+    if (a->ranged && !a->symbol && !__builtin_mul_overflow(a->lo, by, &lo) && !__builtin_mul_overflow(a->hi, by, &hi))
+        set_range(&v, lo < hi ? lo : hi, lo < hi ? hi : lo);
+    return v;
+}
+
+static ThreadValue multiply(ThreadValues *t, const ThreadValue *a, const ThreadValue *b, u32 bits)
+{
+    if (is_constant(a))
+        return scaled(t, b, wrapped((u64)a->offset, bits), bits);
+    if (is_constant(b))
+        return scaled(t, a, wrapped((u64)b->offset, bits), bits);
+    if (!a->function || !b->function)
+        return unknown;
+    bool in_order = a->function < b->function || (a->function == b->function && a->offset <= b->offset);
+    const ThreadValue *first = in_order ? a : b, *second = in_order ? b : a;
+    u32 term = pair_long(t, pair(t, TAG_PRODUCT + (bits == 64), first->function), (u64)first->offset);
+    return (ThreadValue){.function = pair_long(t, pair(t, term, second->function), (u64)second->offset),
+        .dims = a->dims | b->dims};
+}
+
+/* 32 bits to 64. */
+static ThreadValue extended(ThreadValues *t, const ThreadValue *a, bool is_signed)
+{
+    i64 least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : UINT32_MAX;
+    if (is_constant(a))
+        return constant(is_signed ? (i64)(i32)a->offset : (i64)(u32)a->offset);
+    ThreadValue v = {.dims = a->dims};
+    bool fits = a->ranged && !a->symbol && a->lo >= least && a->hi <= most;
+    set_range(&v, fits ? a->lo : least, fits ? a->hi : most);
+    v.spread = a->spread; /* also where one value wrapped and the other did not: see check_wrap */
+    v.extent = a->dims ? UINT32_MAX : 0;
+    /* The offset stays outside if what is left is a number below 2^31: then it is the same one in all such places. */
+    i64 lo, hi;
+    if (fits && !__builtin_sub_overflow(a->lo, a->offset, &lo) && !__builtin_sub_overflow(a->hi, a->offset, &hi) && lo >= 0 &&
+        hi <= INT32_MAX) {
+        v.function = a->function ? pair(t, TAG_EXTENDED, a->function) : 0;
+        v.offset = a->offset;
+        if (a->extent <= INT32_MAX)
+            v.extent = a->extent;
+    } else if (a->function) {
+        v.function = pair_long(t, pair(t, is_signed ? TAG_SIGN_EXTENDED : TAG_ZERO_EXTENDED, a->function), (u64)a->offset);
+    }
+    return v;
+}
+
+/* A sum in a register of 8 or 16 bits: it wraps in there. */
+static ThreadValue narrow_sum(ThreadValues *t, const ThreadValue *a, i64 constant)
+{
+    ThreadValue v = {.dims = a->dims};
+    if (a->function)
+        v.function = pair_long(t, pair_long(t, pair(t, TAG_NARROW_SUM, a->function), (u64)a->offset), (u64)constant);
+    return v;
+}
+
+/* 64 bits to 32. */
+static ThreadValue cut(ThreadValues *t, const ThreadValue *a)
+{
+    ThreadValue v = *a;
+    v.offset = wrapped((u64)a->offset, 32);
+    if (is_constant(a))
+        return constant(v.offset);
+    if (a->ranged && (u64)a->hi - (u64)a->lo <= UINT32_MAX) { /* any numbers that are these modulo 2^32 will do */
+        v.lo = wrapped((u64)a->lo, 32);
+        v.hi = v.lo + (i64)((u64)a->hi - (u64)a->lo);
+    }
+    v.function = a->function ? pair(t, TAG_CUT, a->function) : 0;
+    check_wrap(&v, 32);
+    return v;
+}
+
+/* ---- instructions ------------------------------------------------------------------------------------------------ */
+
+typedef struct Source {
+    const Operand *o[4]; /* behind the destination */
+    u32 n;
+} Source;
+
+static bool is_wide_int(u8 type)
+{
+    return type == TYPE_U32 || type == TYPE_S32 || type == TYPE_B32 || type == TYPE_U64 || type == TYPE_S64 || type == TYPE_B64;
+}
+
+/* Any pure instruction: a function of what it reads. */
+static ThreadValue applied(ThreadValues *t, const Instr *i, const Source *s)
+{
+    ThreadValue v = {.dims = 0};
+    u32 term = pair_long(t, TAG_OPCODE, (u64)(uintptr_t)i->op);
+    for (u32 k = 0; k < s->n; k++) {
+        ThreadValue a = thread_value(t, s->o[k]);
+        if (!a.function)
+            return unknown;
+        v.dims |= a.dims;
+        term = pair_long(t, pair(t, term, a.function), (u64)a.offset);
+    }
+    v.function = term;
+    return v;
+}
+
+/* x & mask, x >> n, x % n: their ranges. */
+static void bound(const Instr *i, ThreadValue *v, const ThreadValue *x, const ThreadValue *by)
+{
+    bool natural = x->ranged && !x->symbol && x->lo >= 0 && x->hi <= UINT32_MAX;
+    if (!is_constant(by) || by->offset < 0)
+        return;
+    if (i->op->opcode == OPC_AND)
+        set_range(v, 0, natural && x->hi < by->offset ? x->hi : by->offset);
+    else if (i->op->opcode == OPC_SHR && i->op->type[0] != TYPE_S32 && i->op->type[0] != TYPE_S64 && natural && by->offset < 32)
+        set_range(v, x->lo >> by->offset, x->hi >> by->offset);
+    else if (i->op->opcode == OPC_REM && i->op->type[0] == TYPE_U32 && by->offset > 0)
+        set_range(v, 0, by->offset - 1);
+}
+
+static bool is_all_of(const ThreadValue *x, const ThreadValue *mask)
+{
+    return is_constant(mask) && mask->offset >= 0 && (mask->offset & (mask->offset + 1)) == 0 && x->ranged && !x->symbol &&
+        x->lo >= 0 && x->hi <= mask->offset;
+}
+
+static ThreadValue product(ThreadValues *t, const Instr *i, const Source *s)
+{
+    bool wide = op_has_modifier(i->op, ".wide");
+    u8 type = i->op->type[0];
+    u32 bits = type_bits(type);
+    if (s->n < 2 || (wide ? bits == 64 : !op_has_modifier(i->op, ".lo")))
+        return applied(t, i, s);
+    ThreadValue a = thread_value(t, s->o[0]), b = thread_value(t, s->o[1]);
+    if (wide) {
+        a = extended(t, &a, type == TYPE_S32);
+        b = extended(t, &b, type == TYPE_S32);
+        bits = 64;
+    }
+    ThreadValue v = multiply(t, &a, &b, bits);
+    if (s->n == 2)
+        return v;
+    ThreadValue c = thread_value(t, s->o[2]);
+    return add(t, &v, &c, bits);
+}
+
+static bool has_width(const ThreadValues *t, const Operand *o, u32 bits)
+{
+    return o->kind != OPND_REG || type_bits(t->fn->regs.v[o->id].type) == bits;
+}
+
+/* Registers may be wider than the types: then they are cut or extended on the way, which is not what the types say. */
+static ThreadValue converted(ThreadValues *t, const Instr *i, const Source *s)
+{
+    u8 to = i->op->type[0], from = i->op->type[1];
+    if (s->n != 1 || !is_wide_int(to) || !is_wide_int(from) || op_has_modifier(i->op, ".sat"))
+        return applied(t, i, s);
+    if (!has_width(t, i->opnd, type_bits(to)) || !has_width(t, s->o[0], type_bits(from)))
+        return applied(t, i, s);
+    ThreadValue a = thread_value(t, s->o[0]);
+    if (type_bits(to) == type_bits(from))
+        return a;
+    return type_bits(to) == 32 ? cut(t, &a) : extended(t, &a, type_class(from) == TC_SIGNED);
+}
+
+static ThreadValue result(ThreadValues *t, const Instr *i, const Source *s)
+{
+    const OpInfo *op = i->op;
+    u32 bits = type_bits(op->type[0]);
+    bool plain = is_wide_int(op->type[0]) && !op_has_modifier(op, ".sat");
+    ThreadValue a = s->n > 0 ? thread_value(t, s->o[0]) : unknown, b = s->n > 1 ? thread_value(t, s->o[1]) : unknown, v;
+    switch (plain ? op->opcode : OPC_UNKNOWN) {
+    case OPC_MOV:
+        return a;
+    case OPC_ADD:
+        return add(t, &a, &b, bits);
+    case OPC_SUB:
+        return subtract(t, &a, &b, bits);
+    case OPC_SHL:
+        if (is_constant(&b) && b.offset >= 0 && b.offset < (i64)bits - 1)
+            return scaled(t, &a, (i64)1 << b.offset, bits);
+        return applied(t, i, s);
+    case OPC_MUL:
+    case OPC_MAD:
+        return product(t, i, s);
+    case OPC_CVT:
+        return converted(t, i, s);
+    case OPC_AND:
+    case OPC_SHR:
+    case OPC_REM:
+        if (op->opcode == OPC_AND && (is_all_of(&a, &b) || is_all_of(&b, &a)))
+            return is_all_of(&a, &b) ? a : b;
+        v = applied(t, i, s);
+        bound(i, &v, &a, &b);
+        return v;
+    default:
+        return applied(t, i, s);
+    }
+}
+
+/* A parameter of the kernel: the same in all threads, and never written. */
+static ThreadValue loaded(ThreadValues *t, const Instr *i)
+{
+    const Operand *address = instr_operand(i, 1);
+    if (i->op->opcode != OPC_LD || i->op->space != SPACE_PARAM || !t->fn->is_entry || i->op->strength != STRENGTH_WEAK ||
+        address->kind != OPND_MEM || address->value != 1 || address[1].kind != OPND_SYM)
+        return unknown;
+    if (t->fn->module->syms.v[address[1].id].kind != SYM_PARAM || t->fn->module->syms.v[address[1].id].owner != t->fn)
+        return unknown;
+    u32 term = pair_long(t, TAG_OPCODE, (u64)(uintptr_t)i->op);
+    return (ThreadValue){.function = pair_long(t, pair(t, term, address[1].id), (u64)address[1].value)};
+}
+
+static ThreadValue evaluate(ThreadValues *t, const Instr *i)
+{
+    Source s = {.n = 0};
+    u32 n = 0;
+    if (i->guard || !is_scalar(i->opnd) || i->opnd[0].role != ROLE_DEF)
+        return unknown;
+    if (i->op->mem == MEM_READ)
+        return loaded(t, i);
+    if (!op_is_pure(i->op))
+        return unknown;
+    for_each_operand(o, i) {
+        if (n++ == 0)
+            continue;
+        bool special = o->kind == OPND_SREG;
+        if ((!is_scalar(o) && !special) || s.n == COUNT_OF(s.o))
+            return unknown;
+        s.o[s.n++] = o;
+    }
+    return result(t, i, &s);
+}
+
+/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+
+/* Notes which block (its position, plus 1) writes a register, and adds to `asked` what the values are made of. A value rests
+ * on writes that come before it in the walk, so once through all instructions in the opposite direction is enough. */
+static void look_back(const Order *order, BitSet *asked, u32 *writer)
+{
+    for (u32 p = order->count; p-- > 0;)
+        for (const Instr *i = order->rpo[p]->last; i; i = i->prev) {
+            bool matters = false;
+            for (RegWalk w = reg_walk(i); next_write(&w);) {
+                writer[w.reg] = writer[w.reg] && writer[w.reg] != p + 1 ? SCATTERED : p + 1;
+                matters |= bitset_has(asked, w.reg);
+            }
+            for (RegWalk w = reg_walk(i); matters && next_read(&w);)
+                bitset_add(asked, w.reg);
+        }
+}
+
+ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, BitSet *asked,
+    bool assume_1d_blocks)
+{
+    ThreadValues *t = arena_new(arena, ThreadValues);
+    t->fn = fn;
+    t->dom = dom;
+    t->one_dimensional = assume_1d_blocks && !fn->shape_exact;
+    t->numbers = FUNCTION_CONSTANT;
+    u32 *writer = mem_zalloc(fn->regs.n * sizeof *writer);
+    look_back(order, asked, writer);
+    t->place = arena_array(arena, u32, fn->regs.n);
+    t->tracked = arena_array(arena, TrackedReg, bitset_count(asked) + 1);
+    u32 places = 0;
+    for (RegId reg = bitset_next(asked, 0); reg < asked->bits; reg = bitset_next(asked, reg + 1)) {
+        bool caller_writes = reg && fn->regs.v[reg].is_param;
+        t->place[reg] = ++places;
+        t->tracked[places].scattered = caller_writes || writer[reg] == SCATTERED;
+    }
+    mem_free(writer);
+    return t;
+}
+
+void thread_values_free(ThreadValues *t) { fnvmap_free(&t->pairs); }
+
+void thread_values_enter(ThreadValues *t, const Block *b) { t->block = b; }
+
+void thread_values_step(ThreadValues *t, const Instr *i)
+{
+    if (i->kind != INSTR_OP)
+        return;
+    for (RegWalk w = reg_walk(i); next_write(&w);) {
+        u32 place = t->place[w.reg];
+        if (!place)
+            continue;
+        TrackedReg *to = &t->tracked[place];
+        to->value = w.reg == i->opnd[0].id && w.kills ? evaluate(t, i) : unknown;
+        to->block = t->block;
+    }
+}
+
+/* The last write in this block; or in a block through which all paths lead here, if all writes are there. */
+static ThreadValue register_value(const ThreadValues *t, RegId reg)
+{
+    const TrackedReg *r = &t->tracked[t->place[reg]];
+    if (!r->block || (r->block != t->block && (r->scattered || !strictly_dominates(t->dom, r->block, t->block))))
+        return unknown;
+    return r->value;
+}
+
+ThreadValue thread_value(ThreadValues *t, const Operand *o)
+{
+    switch ((OperandKind)o->kind) {
+    case OPND_REG: {
+        ThreadValue v = register_value(t, o->id), offset = constant(o->value);
+        u32 bits = type_bits(t->fn->regs.v[o->id].type);
+        if (!is_scalar(o))
+            return unknown;
+        if (o->value == 0)
+            return v;
+        return bits < 32 ? narrow_sum(t, &v, o->value) : add(t, &v, &offset, bits);
+    }
+    case OPND_IMM:
+        return constant(o->value);
+    case OPND_SREG:
+        return special_register(t, o);
+    case OPND_SYM:
+        return variable(t, o);
+    default:
+        return unknown;
+    }
+}
+
+ThreadValue thread_value_low(ThreadValues *t, const Operand *o)
+{
+    ThreadValue v = thread_value(t, o);
+    bool narrow = o->kind != OPND_REG || type_bits(t->fn->regs.v[o->id].type) <= 32; /* addresses in .shared are */
+    return narrow ? v : cut(t, &v);
+}
+
+u8 thread_dims(const ThreadValues *t)
+{
+    if (t->one_dimensional)
+        return DIM_X;
+    if (!t->fn->shape_exact)
+        return DIM_ALL;
+    u8 dims = 0;
+    for (u32 d = 0; d < 3; d++)
+        dims |= t->fn->block_shape[d] > 1 ? 1 << d : 0;
+    return dims;
+}

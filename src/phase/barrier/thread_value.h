@@ -1,0 +1,69 @@
+/* Integer registers as functions of the thread: what a phase needs to show that two threads cannot meet at an address.
+ *
+ * A value is tracked as long as nothing but the thread's index in its CTA and the launch decide it: %tid, other special
+ * registers that never change, kernel parameters, addresses of variables, constants, and pure instructions on these. Such
+ * a value is the same whenever a thread computes it, in every iteration of every loop, so that the same `function` in two
+ * places means the same function of the thread. Everything else (loads, loop counters, registers written in several
+ * blocks) has no function (number 0). Ranges are known of some of those too (`x & 31`).
+ *
+ *     mov.u32 r, %tid.x;  shl.b32 r, r, 2;  add.u32 r, r, tile;  add.u32 r, r, 8;
+ *     function f, offset 8, threads that differ in .x differ by 4 (spread) to 4092 (extent); tile + [8, 4100]
+ *
+ * Arithmetic wraps as in PTX. One walk over the blocks in reverse post-order: thread_values_enter() each block, then
+ * thread_values_step() each instruction behind the questions that are asked about it. Only what the answers are made of is
+ * computed. Linear; no recursion. */
+#ifndef PTXOPT_PHASE_BARRIER_THREAD_VALUE_H
+#define PTXOPT_PHASE_BARRIER_THREAD_VALUE_H
+
+#include "analysis/dom.h"
+#include "base/bitset.h"
+#include "base/fnvmap.h"
+
+typedef struct ThreadValue {
+    u32 function;       /* number of the function, less `offset`; 0: not known. Constants have one, too */
+    u8 dims;            /* bit d: may depend on %tid component d; 0: the same in all threads */
+    bool ranged;        /* lo and hi are known */
+    SymId symbol;       /* the value is this variable's address and ... */
+    i64 lo, hi;         /* ... a number from lo to hi (modulo 2^bits of the register); symbol 0: that number alone */
+    i64 offset;
+    u64 spread, extent; /* two threads that differ in a component of dims have values that differ by at least spread and at
+                           most extent, in one direction or the other; spread 0: may be equal, and extent says nothing */
+} ThreadValue;
+
+/* A register whose value may be asked for. */
+typedef struct TrackedReg {
+    ThreadValue value;  /* what the last write gave, ... */
+    const Block *block; /* ... which block it is in (NULL: none yet), ... */
+    bool scattered;     /* ... and whether there are writes in several blocks */
+} TrackedReg;
+
+typedef struct ThreadValues {
+    const Function *fn;
+    const DomTree *dom;
+    bool one_dimensional;  /* blocks are, says the user */
+    FnvMap pairs;          /* numbers of functions: see pair() */
+    u32 numbers;
+    const Block *block;
+    u32 *place;            /* by register: in `tracked`; 0: its value is not asked for */
+    TrackedReg *tracked;
+} ThreadValues;
+
+/* asked: the registers that questions will be about; those that their values are made of are added. */
+ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, BitSet *asked,
+    bool assume_1d_blocks);
+void thread_values_free(ThreadValues *values); /* what is not in the arena */
+
+void thread_values_enter(ThreadValues *values, const Block *b);
+void thread_values_step(ThreadValues *values, const Instr *i);
+
+/* Of an operand (a register, constant, symbol or special register; also as the only member of an address) where the walk
+ * stands. */
+ThreadValue thread_value(ThreadValues *values, const Operand *o);
+
+/* The same of its low 32 bits, signed. */
+ThreadValue thread_value_low(ThreadValues *values, const Operand *o);
+
+/* Components of %tid that together tell the threads of a CTA apart. */
+u8 thread_dims(const ThreadValues *values);
+
+#endif

@@ -1,0 +1,249 @@
+/* dfa-jump-threading: in a state machine (a dispatch in a loop on a register that arms set to constants) each arm goes
+ * directly to the arm of the next state.
+ *
+ *   L: @done bra X; switch (s) {         L0: @done bra X;
+ *   A: ...; mov s, 1; bra L;             A:  ...; mov s, 1; @done bra X; bra B;
+ *   B: ...; mov s, 0; bra L; }           B:  ...; mov s, 0; @done bra X; bra A;
+ *
+ * What lies between the arms and the dispatch is copied once for each state, and the dispatch is decided in the copies. A
+ * state may come through copies of registers, and from selps of constants, which become branches on their predicates. Follows
+ * LLVM's DFAJumpThreading, with its limits; what it calls a path is here a block that is copied for a state.
+ *
+ * Sound: every thread executes the same instructions in the same order but for pure ones whose results nobody reads. Only
+ * pure instructions and plain loads and stores are copied. Threads that a branch parts meet where they met, which keeps the
+ * control dependence of convergent instructions (phase/dfa/plan_graph.h), or the function has none. Loops stay reducible: the
+ * graph is tested before anything is changed.
+ *
+ * Pays where all threads of a warp are in one state: each step saves the dispatch. Where they are in several, the warp would
+ * run from state to state in parts that no longer meet at the dispatch, so the dispatch must be uniform
+ * (tests/ptxas/THREADING.md). --enable-dfa-jump-thread=1 does without that.
+ *
+ * Declines: states that do not come from constants on every way, blocks with pragmas, scopes, calls, atomics, convergent
+ * instructions between the arms and the dispatch, and loops that would get a second entry. */
+#include "analysis/reconverge.h"
+#include "ir/edit.h"
+#include "phase/dfa/state_machine.h"
+
+enum { SELECTORS = 8 /* of a loop */ };
+
+/* ---- copies ----------------------------------------------------------------------------------------------------- */
+
+/* Copies in which nothing is left to do are passed: an empty latch would not be told from the header that follows it. */
+static Block *end_of_way(const MachinePlan *plan, const PlanWay *way)
+{
+    for (u32 steps = 0; way->node != NO_NODE; steps++) {
+        const PlanNode *node = &plan->node.v[way->node];
+        if (!block_is_empty(node->made) || steps == plan->node.n)
+            return node->made;
+        way = &plan->way.v[node->first];
+    }
+    return way->to;
+}
+
+/* Where b goes to the block of the way it now goes to the copy, and in a second turn past copies in which nothing is left to
+ * do. Not at once: what these lead to may be a block that b goes to as well, and leaves for another copy. */
+static void redirect_way(const MachinePlan *plan, Block *b, const PlanWay *way, u32 turn)
+{
+    if (way->node == NO_NODE)
+        return;
+    Block *made = plan->node.v[way->node].made;
+    if (turn == 0)
+        block_redirect(b, way->to, made);
+    else
+        block_redirect(b, made, end_of_way(plan, way));
+}
+
+static bool is_read(const BitSet *live, const Instr *i)
+{
+    if (!op_is_pure(i->op))
+        return true;
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (bitset_has(live, w.reg))
+            return true;
+    return false;
+}
+
+/* Marks, by position from the end, what of the node's block is executed for a reason. Answers the number of instructions. */
+static u32 mark_read(PhaseRun *run, const MachinePlan *plan, const PlanNode *node, BitSet *wanted)
+{
+    BitSet live = bitset_new(run->arena, run->fn->regs.n);
+    const Instr *end = block_terminator(node->b);
+    u32 n = 0;
+    for (u32 w = node->first; w < node->first + node->ways; w++) {
+        RegId reg;
+        for (u32 k = 0; live_in_next(an_live(run->an), plan->way.v[w].to, &k, &reg);)
+            bitset_add(&live, reg);
+    }
+    for (const Instr *i = node->b->last; i; i = i->prev, n++) {
+        if (i->kind != INSTR_OP || (i == end && node->decided) || (i != end && !is_read(&live, i)))
+            continue;
+        bitset_add(wanted, n);
+        live_step_back(&live, i);
+    }
+    return n;
+}
+
+static void fill_copy(PhaseRun *run, const MachinePlan *plan, const PlanNode *node)
+{
+    BitSet wanted = bitset_new(run->arena, NODE_ITEMS);
+    const Instr *end = block_terminator(node->b), *loc = node->made->loc;
+    u32 n = mark_read(run, plan, node, &wanted);
+    for_each_instr(i, node->b) {
+        const Instr *own = instr_loc(i);
+        if (!bitset_has(&wanted, --n))
+            continue;
+        if (own && own != loc)
+            instr_append(node->made, instr_clone(run->fn, own));
+        loc = own;
+        if (i != end)
+            instr_append(node->made, instr_clone(run->fn, i));
+        phase_count(run, "InstructionsCloned", 1);
+    }
+    block_set_fall(node->made, node->decided ? plan->way.v[node->first].to : node->b->fall);
+    if (end && !node->decided)
+        instr_append(node->made, instr_clone(run->fn, end));
+}
+
+static void make_copies(PhaseRun *run, MachinePlan *plan)
+{
+    for (u32 k = 0; k < plan->node.n; k++) {
+        PlanNode *node = &plan->node.v[k];
+        if (!node->used)
+            continue;
+        node->made = block_new_like(node->b, node->b->loc);
+        block_move_to_end(node->made);
+    }
+    for (u32 k = 0; k < plan->node.n; k++)
+        if (plan->node.v[k].used)
+            fill_copy(run, plan, &plan->node.v[k]);
+    for (u32 k = 0; k < 2 * plan->node.n; k++) {
+        const PlanNode *node = &plan->node.v[k % plan->node.n];
+        for (u32 w = node->first; node->used && w < node->first + node->ways; w++)
+            redirect_way(plan, node->made, &plan->way.v[w], k / plan->node.n);
+    }
+}
+
+/* ---- edges ------------------------------------------------------------------------------------------------------ */
+
+/* From b, which ends without a branch, to the leaves first .. first + n - 1, which have `depth` selps in common. */
+static void branch_to_leaves(PhaseRun *run, const MachinePlan *plan, Block *b, u32 first, u32 n, u32 depth)
+{
+    const PlanLeaf *leaf = &plan->leaf.v[first];
+    u32 holding = 0;
+    if (n == 1) {
+        block_set_fall(b, end_of_way(plan, &leaf->way));
+        return;
+    }
+    while (holding < n && plan->leaf.v[first + holding].holds[depth])
+        holding++;
+    Block *rest = block_new_like(b, b->loc), *then;
+    block_move_after(rest, b);
+    branch_to_leaves(run, plan, rest, first + holding, n - holding, depth + 1);
+    if (holding == 1) {
+        then = end_of_way(plan, &leaf->way);
+    } else {
+        then = block_new_like(b, b->loc);
+        block_move_after(then, rest);
+        branch_to_leaves(run, plan, then, first, holding, depth + 1);
+    }
+    block_set_fall(b, rest);
+    block_set_branch(b, instr_operand(leaf->select[depth], 3)->id, false, then, false);
+    instr_stand_for(run->fn, block_terminator(b), plan->at, NULL);
+    phase_count(run, "SelectUnfolded", 1);
+}
+
+static void redirect_edges(PhaseRun *run, const MachinePlan *plan)
+{
+    for (u32 e = 0; e < 2 * plan->edge.n; e++) {
+        const PlanEdge *edge = &plan->edge.v[e % plan->edge.n];
+        u32 turn = e / plan->edge.n;
+        if (!edge->used)
+            continue;
+        if (edge->leaves == 1)
+            redirect_way(plan, edge->from, &plan->leaf.v[edge->first].way, turn);
+        else if (turn == 0)
+            branch_to_leaves(run, plan, edge->from, edge->first, edge->leaves, 0);
+    }
+}
+
+/* Puts a copy where control falls into it: behind a block that only goes there and is not followed by another such copy. */
+static void lay_out(const MachinePlan *plan)
+{
+    for (u32 k = 0; k < plan->node.n; k++) {
+        Block *made = plan->node.v[k].made;
+        Block *to = made ? made->fall : NULL;
+        if (to && to->prev && to->prev->fall != to && to->prev != made)
+            block_move_after(made, to->prev);
+    }
+}
+
+static void carry_out(PhaseRun *run, MachinePlan *plan)
+{
+    u32 edges = 0;
+    for (u32 e = 0; e < plan->edge.n; e++)
+        edges += plan->edge.v[e].used;
+    phase_passed(run, "StateMachineThreaded", plan->at, "%u edges of a state machine go straight to one of %u states", edges,
+                 plan->states);
+    phase_count(run, "StateMachineThreaded", 1);
+    make_copies(run, plan);
+    redirect_edges(run, plan);
+    lay_out(plan);
+}
+
+/* ---- the phase -------------------------------------------------------------------------------------------------- */
+
+/* NULL, or why the points where threads reconverge must stay. They do where a branch parts a warp, but copies of what is
+ * between the arms and the dispatch may meet sooner, and be more than their originals: which lanes come to them together is
+ * not asked of the plan. */
+static const char *why_reconverge(PhaseRun *run)
+{
+    ReconvergeGate *gate = reconverge_new(run->arena, run->an);
+    const Waits *waits = reconverge_waits(gate);
+    bool spins = waits->any_wait & WAIT_OTHERS, sees = waits->any_active_set;
+    reconverge_free(gate);
+    if (sees)
+        return "an instruction of the function sees which lanes come together";
+    return spins ? "a thread may wait for others, which would reconverge elsewhere" : NULL;
+}
+
+static bool thread_loop(PhaseRun *run, const Loop *loop)
+{
+    RegId selector[SELECTORS];
+    u32 n = loop->height <= LOOP_HEIGHT_WALKED ? state_selectors(loop, selector, SELECTORS) : 0;
+    if (n)
+        an_compute(run->an, AN_FACTS | AN_LIVE | AN_UNIFORM | AN_POSTDOM);
+    for (u32 k = 0; k < n; k++) {
+        MachinePlan plan;
+        const char *why;
+        bool threads = plan_make(run, loop, selector[k], &plan, &why);
+        if (threads && (why = why_reconverge(run)))
+            threads = false;
+        threads = threads && phase_may_rewrite(run);
+        if (threads)
+            carry_out(run, &plan);
+        else if (why)
+            phase_missed_once(run, "StateMachineNotThreaded", plan.at, "%s", why);
+        plan_free(&plan);
+        if (threads)
+            return true;
+    }
+    return false;
+}
+
+static bool thread_one(PhaseRun *run)
+{
+    Analyses *an = run->an;
+    an_freeze(an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
+    for (u32 k = an_loops(an)->n; k > 0; k--) /* inner loops first */
+        if (thread_loop(run, an_loops(an)->v[k - 1]))
+            return true;
+    return false;
+}
+
+Phase phase_dfa_jump_threading;
+PhaseResult phase_dfa_jump_threading(PhaseRun *run)
+{
+    if (!run->knobs->enable_dfa_jump_thread || an_loops(run->an)->irreducible)
+        return PHASE_UNCHANGED;
+    return thread_one(run) ? PHASE_AGAIN : PHASE_UNCHANGED;
+}

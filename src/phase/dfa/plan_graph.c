@@ -1,0 +1,180 @@
+#include "phase/dfa/plan_graph.h"
+
+typedef struct Edges {
+    VecU32 from, to;
+} Edges;
+
+static u32 index_of(const PlanGraph *g, const Block *b) { return an_order(g->run->an)->index[b->id]; }
+
+static u32 index_of_way(const PlanGraph *g, const PlanWay *way)
+{
+    return way->node == NO_NODE ? index_of(g, way->to) : an_order(g->run->an)->count + (u32)way->node;
+}
+
+static void add_edge(Edges *edges, u32 from, u32 to)
+{
+    vec_push(&edges->from, from);
+    vec_push(&edges->to, to);
+}
+
+static const PlanEdge *planned_edge(const MachinePlan *plan, const Block *from, const Block *to)
+{
+    for (u32 e = 0; e < plan->edge.n; e++)
+        if (plan->edge.v[e].used && plan->edge.v[e].from == from && plan->edge.v[e].to == to)
+            return &plan->edge.v[e];
+    return NULL;
+}
+
+static Block *block_at(const PlanGraph *g, u32 v)
+{
+    const Order *order = an_order(g->run->an);
+    return v < order->count ? order->rpo[v] : g->plan->node.v[v - order->count].b;
+}
+
+static void add_block_edges(const PlanGraph *g, Edges *edges, const BitSet *leaving, u32 p)
+{
+    const Order *order = an_order(g->run->an);
+    const MachinePlan *plan = g->plan;
+    for_each_edge(e, &order->succ, p) {
+        const Block *to = order->rpo[order->succ.to[e]];
+        const PlanEdge *planned = bitset_has(leaving, p) ? planned_edge(plan, order->rpo[p], to) : NULL;
+        if (!planned)
+            add_edge(edges, p, order->succ.to[e]);
+        for (u32 k = 0; planned && k < planned->leaves; k++)
+            add_edge(edges, p, index_of_way(g, &plan->leaf.v[planned->first + k].way));
+    }
+}
+
+PlanGraph *plan_graph_make(PhaseRun *run, const MachinePlan *plan)
+{
+    PlanGraph *g = arena_new(run->arena, PlanGraph);
+    const Order *order = an_order(run->an);
+    u32 nodes = order->count + plan->node.n;
+    Edges edges = {.from = {0}};
+    BitSet leaving = bitset_new(run->arena, order->count);
+    *g = (PlanGraph){.run = run, .plan = plan};
+    for (u32 e = 0; e < plan->edge.n; e++)
+        bitset_add(&leaving, index_of(g, plan->edge.v[e].from));
+    for (u32 p = 0; p < order->count; p++)
+        add_block_edges(g, &edges, &leaving, p);
+    for (u32 k = 0; k < plan->node.n; k++) {
+        const PlanNode *node = &plan->node.v[k];
+        for (u32 w = node->first; node->used && w < node->first + node->ways; w++)
+            add_edge(&edges, order->count + k, index_of_way(g, &plan->way.v[w]));
+    }
+    g->succ = graph_from_edges(run->arena, nodes, edges.from.v, edges.to.v, edges.from.n);
+    g->pred = graph_reverse(run->arena, &g->succ);
+    g->idom = arena_array(run->arena, u32, nodes);
+    g->depth = arena_array(run->arena, u32, nodes);
+    g->order = arena_array(run->arena, u32, nodes);
+    g->reached = graph_dominators(&g->succ, &g->pred, index_of(g, run->fn->entry), g->idom, g->order);
+    for (u32 k = 0; k < g->reached; k++) {
+        u32 v = g->order[k];
+        g->depth[v] = g->idom[v] == GRAPH_NONE ? 1 : g->depth[g->idom[v]] + 1;
+    }
+    vec_free(&edges.from);
+    vec_free(&edges.to);
+    return g;
+}
+
+bool plan_graph_has_edge(const PlanGraph *g, const Block *from, const Block *to)
+{
+    if (!order_reachable(an_order(g->run->an), from))
+        return false;
+    u32 p = index_of(g, from);
+    for_each_edge(e, &g->succ, p)
+        if (g->depth[p] && g->succ.to[e] == index_of(g, to))
+            return true;
+    return false;
+}
+
+static bool dominates_in(const PlanGraph *g, u32 a, u32 b)
+{
+    while (g->depth[b] > g->depth[a])
+        b = g->idom[b];
+    return a == b;
+}
+
+/* Without its back edges, the edges to dominators, the graph has no cycle: all of it can be ordered (Kahn). */
+bool plan_graph_is_reducible(const PlanGraph *g)
+{
+    u32 *waiting = arena_array(g->run->arena, u32, g->succ.nodes), ordered = 0;
+    VecU32 work = {0};
+    for (u32 k = 0; k < g->reached; k++) {
+        u32 v = g->order[k];
+        for_each_edge(e, &g->succ, v)
+            waiting[g->succ.to[e]] += !dominates_in(g, g->succ.to[e], v);
+    }
+    vec_push(&work, g->order[0]);
+    while (work.n) {
+        u32 v = vec_pop(&work);
+        ordered++;
+        for_each_edge(e, &g->succ, v)
+            if (!dominates_in(g, g->succ.to[e], v) && --waiting[g->succ.to[e]] == 0)
+                vec_push(&work, g->succ.to[e]);
+    }
+    vec_free(&work);
+    return ordered == g->reached;
+}
+
+/* Whether the ways out of v come to one copy of `meeting` first. */
+static bool meets_once(const PlanGraph *g, u32 v, const Block *meeting, BitSet *seen)
+{
+    VecU32 work = {0};
+    u32 found = GRAPH_NONE;
+    bool once = true;
+    bitset_clear(seen);
+    vec_push(&work, v);
+    while (work.n && once) {
+        u32 at = vec_pop(&work);
+        for_each_edge(e, &g->succ, at) {
+            u32 to = g->succ.to[e];
+            if (bitset_has(seen, to))
+                continue;
+            bitset_add(seen, to);
+            if (block_at(g, to) != meeting)
+                vec_push(&work, to);
+            else if (found == GRAPH_NONE)
+                found = to;
+            else
+                once = false;
+        }
+    }
+    vec_free(&work);
+    return once;
+}
+
+static bool has_ways(const PlanGraph *g, u32 v)
+{
+    for_each_edge(e, &g->succ, v)
+        if (g->succ.to[e] != g->succ.to[g->succ.start[v]])
+            return true;
+    return false;
+}
+
+bool plan_graph_meets_as_before(const PlanGraph *g)
+{
+    Analyses *an = g->run->an;
+    BitSet copied = bitset_new(g->run->arena, g->run->fn->blocks.n), seen = bitset_new(g->run->arena, g->succ.nodes);
+    for (u32 k = 0; k < g->plan->node.n; k++)
+        if (g->plan->node.v[k].used)
+            bitset_add(&copied, g->plan->node.v[k].b->id);
+    for (u32 k = 0; k < g->reached; k++) {
+        u32 v = g->order[k];
+        const Block *b = block_at(g, v), *meeting = dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
+        bool uniform = block_terminator(b) ? uniform_has(&an_uniform(an)->branch_warp, b->id) : g->run->knobs->enable_dfa_jump_thread <= 0;
+        if (!uniform && meeting && bitset_has(&copied, meeting->id) && has_ways(g, v) && !meets_once(g, v, meeting, &seen))
+            return false;
+    }
+    return true;
+}
+
+bool plan_graph_convergent(const PlanGraph *g)
+{
+    Analyses *an = g->run->an;
+    for (u32 p = 0; p < an_order(an)->count; p++)
+        for_each_instr(i, an_order(an)->rpo[p])
+            if (instr_is_convergent(i, an->summaries))
+                return true;
+    return false;
+}

@@ -1,0 +1,510 @@
+#include "phase/dfa/state_machine.h"
+
+#include "ir/inspect.h"
+#include "phase/dfa/plan_graph.h"
+#include "target/ptxas.h"
+
+enum { SELECTORS_ASKED = 64 /* of one loop */ };
+
+typedef struct Planner {
+    PhaseRun *run;
+    Analyses *an;
+    const Loop *loop;
+    MachinePlan *plan;
+    bool apart;    /* edges do not share copies */
+    u32 group;     /* of the edge whose copies are made, if apart */
+    bool too_many; /* paths */
+} Planner;
+
+/* ---- state registers -------------------------------------------------------------------------------------------- */
+
+static bool has_reg(const RegId *v, u32 n, RegId reg)
+{
+    for (u32 k = 0; k < n; k++)
+        if (v[k] == reg)
+            return true;
+    return false;
+}
+
+static bool loop_writes(const Loop *loop, RegId reg)
+{
+    for (u32 k = 0; k < loop->block_count; k++)
+        for_each_instr(i, loop->blocks[k])
+            if (i->kind == INSTR_OP && instr_writes(i, reg))
+                return true;
+    return false;
+}
+
+/* Whether the loop copies or selects something into the register. */
+static bool loop_sets(const Loop *loop, RegId reg)
+{
+    for (u32 k = 0; k < loop->block_count; k++)
+        for_each_instr(i, loop->blocks[k])
+            if (i->kind == INSTR_OP && (i->op->opcode == OPC_MOV || i->op->opcode == OPC_SELP) && instr_writes(i, reg))
+                return true;
+    return false;
+}
+
+/* The register that the branch at the end of b compares with a constant, or indexes its table with; 0: none. */
+static RegId selector_of(const Block *b)
+{
+    Instr *end = block_terminator(b);
+    if (!end || !op_has(end->op, OPF_BRANCH))
+        return 0;
+    if (branch_table(end))
+        return operand_plain_register(instr_operand(end, 0));
+    for (Instr *i = end->prev; i && end->guard; i = i->prev) {
+        if (i->kind != INSTR_OP || !instr_writes(i, end->guard))
+            continue;
+        const Operand *a = instr_operand(i, 1), *with = instr_operand(i, 2);
+        return i->op->opcode == OPC_SETP && operand_plain_register(a) && with && with->kind == OPND_IMM ? a->id : 0;
+    }
+    return 0;
+}
+
+u32 state_selectors(const Loop *loop, RegId *out, u32 limit)
+{
+    u32 n = 0, asked = 0;
+    for (u32 k = 0; k < loop->block_count && n < limit && asked < SELECTORS_ASKED; k++) {
+        RegId reg = selector_of(loop->blocks[k]);
+        if (!reg || has_reg(out, n, reg))
+            continue;
+        asked++;
+        if (loop_sets(loop, reg))
+            out[n++] = reg;
+    }
+    return n;
+}
+
+static void add_state_reg(Planner *p, const Operand *o)
+{
+    MachinePlan *plan = p->plan;
+    if (plan->regs < STATE_REGS && operand_plain_register(o) && !has_reg(plan->reg, plan->regs, o->id) && loop_writes(p->loop, o->id))
+        plan->reg[plan->regs++] = o->id;
+}
+
+/* The selector, and what the loop copies into it; false: one of them counts. */
+static bool find_state_regs(Planner *p, RegId selector)
+{
+    p->plan->reg[p->plan->regs++] = selector;
+    for (u32 r = 0; r < p->plan->regs; r++)
+        for (u32 k = 0; k < p->loop->block_count; k++)
+            for_each_instr(i, p->loop->blocks[k]) {
+                if (i->kind != INSTR_OP || !instr_writes(i, p->plan->reg[r]))
+                    continue;
+                if (i->op->opcode != OPC_SELP && instr_reads(i, p->plan->reg[r]))
+                    return false;
+                if (i->op->opcode == OPC_MOV || i->op->opcode == OPC_SELP)
+                    add_state_reg(p, instr_operand(i, 1));
+                if (i->op->opcode == OPC_SELP)
+                    add_state_reg(p, instr_operand(i, 2));
+            }
+    return true;
+}
+
+/* ---- values ----------------------------------------------------------------------------------------------------- */
+
+static u32 bits_of(const Planner *p, u32 r) { return type_bits((Type)fn_reg(p->run->fn, p->plan->reg[r])->type); }
+
+static Given given_state(const Planner *p, const Block *b, const StateValues *s)
+{
+    Given g = {.top = b};
+    for (u32 r = 0; r < p->plan->regs; r++)
+        if (s->known >> r & 1) {
+            g.reg[g.regs].reg = p->plan->reg[r];
+            g.reg[g.regs++].value = s->value[r];
+        }
+    return g;
+}
+
+/* What the state registers hold at the place; *open: a selp that leaves one of them open. */
+static StateValues state_at(const Planner *p, Place place, const Given *given, Instr **open)
+{
+    StateValues s = {.known = 0};
+    *open = NULL;
+    for (u32 r = 0; r < p->plan->regs; r++) {
+        Instr *by;
+        Range range = value_of_register_given(an_facts(p->an), place, p->plan->reg[r], bits_of(p, r), given, &by);
+        if (range_is_constant(&range)) {
+            s.known |= 1u << r;
+            s.value[r] = range.lo;
+        } else if (!*open) {
+            *open = by;
+        }
+    }
+    return s;
+}
+
+/* Only what is read from b on, and is not known there anyway. */
+static void prune_state(const Planner *p, StateValues *s, const Block *b)
+{
+    Instr *open;
+    StateValues anyway = state_at(p, (Place){NULL, b, b->first}, &(Given){.selects = 0}, &open);
+    for (u32 r = 0; r < p->plan->regs; r++)
+        if (!live_in(an_live(p->an), b, p->plan->reg[r]) || anyway.known >> r & 1)
+            s->known &= ~(1u << r);
+}
+
+/* What is known on the edge from b, whose end has `out`, to `to`. */
+static StateValues state_on_edge(const Planner *p, const Block *b, const StateValues *out, const Block *to)
+{
+    Instr *open;
+    StateValues s = state_at(p, (Place){b, to, to->first}, &(Given){.selects = 0}, &open);
+    for (u32 r = 0; r < p->plan->regs; r++)
+        if (out->known >> r & 1) {
+            s.known |= 1u << r;
+            s.value[r] = out->value[r];
+        }
+    prune_state(p, &s, to);
+    return s;
+}
+
+/* The way that the branch of b takes, NULL if that is not known. */
+static Block *decided_way(const Planner *p, Block *b, const Given *given)
+{
+    Instr *end = block_terminator(b);
+    Instr *open;
+    Place place = {NULL, b, end};
+    const Table *table = branch_table(end);
+    if (table) {
+        const Operand *index = instr_operand(end, 0);
+        if (end->guard || !operand_plain_register(index))
+            return NULL;
+        Range r = value_of_register_given(an_facts(p->an), place, index->id, 32, given, &open);
+        return range_is_constant(&r) && r.lo < table->targets.n ? fn_block(p->run->fn, table->targets.v[r.lo]) : NULL;
+    }
+    FactValue v = value_of_predicate_given(an_facts(p->an), place, end->guard, given, &open);
+    if (v == FACT_UNKNOWN)
+        return NULL;
+    return (v == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
+}
+
+/* ---- nodes ------------------------------------------------------------------------------------------------------ */
+
+/* Pure, or a plain load or store: each thread still executes it as often, in the same order. */
+static bool may_be_copied(const Planner *p, const Instr *i)
+{
+    if (i->kind == INSTR_LOC)
+        return true;
+    if (i->kind != INSTR_OP || instr_reads_volatile_register(i))
+        return false;
+    if (op_is_pure(i->op))
+        return true;
+    Effects e = instr_effects(i, p->an->summaries);
+    return (i->op->opcode == OPC_LD || i->op->opcode == OPC_ST) && e.known && !e.strong && !e.convergent && !op_has(i->op, OPF_VOLATILE);
+}
+
+static bool block_may_be_copied(const Planner *p, const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    const Loop *header_of = loop_headed_by(an_loops(p->an), b);
+    u32 n = 0;
+    if (b == p->run->fn->entry || (header_of && header_of != p->loop) || (end && !op_has(end->op, OPF_BRANCH)) || (!end && !b->fall))
+        return false;
+    if (block_is_pinned(b))
+        return false;
+    for_each_instr(i, b)
+        if ((i != end && !may_be_copied(p, i)) || ++n > NODE_ITEMS)
+            return false;
+    return true;
+}
+
+/* The node for b with this state; NO_NODE: b as it is. */
+static i32 find_node(Planner *p, Block *b, const StateValues *s, u32 depth)
+{
+    MachinePlan *plan = p->plan;
+    const Knobs *knobs = p->run->knobs;
+    if (!s->known || !loop_contains(an_loops(p->an), p->loop, b) || depth > (u32)knobs->dfa_max_path_length || !block_may_be_copied(p, b))
+        return NO_NODE;
+    for (u32 k = 0; k < plan->node.n; k++) {
+        const PlanNode *node = &plan->node.v[k];
+        bool same = node->b == b && node->at_entry.known == s->known && node->group == p->group;
+        for (u32 r = 0; r < plan->regs && same; r++)
+            same = !(s->known >> r & 1) || node->at_entry.value[r] == s->value[r];
+        if (same)
+            return (i32)k;
+    }
+    if (plan->node.n >= (u32)knobs->dfa_max_num_paths) {
+        p->too_many = true;
+        return NO_NODE;
+    }
+    vec_push(&plan->node, ((PlanNode){.b = b, .at_entry = *s, .depth = depth, .group = p->group}));
+    return (i32)plan->node.n - 1;
+}
+
+static void add_way(Planner *p, u32 k, Block *to, const StateValues *out)
+{
+    Block *b = p->plan->node.v[k].b;
+    StateValues s = state_on_edge(p, b, out, to);
+    i32 node = find_node(p, to, &s, p->plan->node.v[k].depth + 1);
+    vec_push(&p->plan->way, ((PlanWay){to, node}));
+    p->plan->node.v[k].ways++;
+}
+
+static void expand_node(Planner *p, u32 k)
+{
+    Block *b = p->plan->node.v[k].b, *to = b->fall;
+    Instr *end = block_terminator(b);
+    Given given = given_state(p, b, &p->plan->node.v[k].at_entry);
+    Instr *open;
+    StateValues out = state_at(p, (Place){NULL, b, NULL}, &given, &open);
+    p->group = p->plan->node.v[k].group;
+    p->plan->node.v[k].first = p->plan->way.n;
+    if (end) {
+        to = decided_way(p, b, &given);
+        p->plan->node.v[k].decided = to != NULL;
+        if (!to && branch_table(end))
+            return; /* a table for each copy would cost more than it saves */
+    }
+    if (to) {
+        add_way(p, k, to, &out);
+        return;
+    }
+    for (u32 w = 0; w < block_ways(b); w++)
+        add_way(p, k, block_way(b, w), &out);
+}
+
+/* ---- edges into the machine -------------------------------------------------------------------------------------- */
+
+static bool written_behind(const Instr *at, RegId reg)
+{
+    for (const Instr *i = at->next; i; i = i->next)
+        if (i->kind == INSTR_OP && instr_writes(i, reg))
+            return true;
+    return false;
+}
+
+/* Whether the end of `from` may branch on the predicate of the selp, and a warp does not divide there unless that is asked for. */
+static bool may_branch_on(const Planner *p, const Instr *selp, const Block *from)
+{
+    const Operand *by = instr_operand(selp, 3);
+    if (selp->block != from || selp->guard || by->kind != OPND_REG || by->sub != SUB_NONE || written_behind(selp, by->id))
+        return false;
+    return p->run->knobs->enable_dfa_jump_thread > 0 || uniform_has(&an_uniform(p->an)->warp, by->id);
+}
+
+/* Appends the leaves behind the selps given so far; false: no state is known in one of them. */
+static bool add_leaves(Planner *p, const Block *from, Block *to, Given *given)
+{
+    Instr *open;
+    PlanLeaf leaf = {.selects = given->selects};
+    StateValues s = state_at(p, (Place){NULL, from, NULL}, given, &open);
+    if (open && given->selects < STATE_SELECTS && !block_terminator(from) && may_branch_on(p, open, from)) {
+        const Operand *by = instr_operand(open, 3);
+        u32 k = given->selects++;
+        given->select[k].selp = open;
+        given->select[k].first = !(by->flags & OPNDF_NOT);
+        bool both = add_leaves(p, from, to, given);
+        given->select[k].first = !given->select[k].first;
+        both = both && add_leaves(p, from, to, given);
+        given->selects--;
+        return both;
+    }
+    s = state_on_edge(p, from, &s, to);
+    for (u32 k = 0; k < given->selects; k++) {
+        const Operand *by = instr_operand(given->select[k].selp, 3);
+        leaf.select[k] = given->select[k].selp;
+        leaf.holds[k] = given->select[k].first != !!(by->flags & OPNDF_NOT);
+    }
+    leaf.way = (PlanWay){to, find_node(p, to, &s, 1)};
+    vec_push(&p->plan->leaf, leaf);
+    return leaf.way.node != NO_NODE;
+}
+
+static void add_edges_into(Planner *p, Block *b)
+{
+    CfgList preds = cfg_preds(p->run->fn, b);
+    for (u32 k = 0; k < preds.n; k++) {
+        Block *from = preds.v[k].block;
+        if (!order_reachable(an_order(p->an), from))
+            continue;
+        Given given = {.selects = 0};
+        p->group += p->apart;
+        PlanEdge edge = {.from = from, .to = b, .first = p->plan->leaf.n};
+        if (!add_leaves(p, from, b, &given)) {
+            p->plan->leaf.n = edge.first;
+            continue;
+        }
+        edge.leaves = p->plan->leaf.n - edge.first;
+        vec_push(&p->plan->edge, edge);
+    }
+}
+
+/* ---- what the plan is good for ----------------------------------------------------------------------------------- */
+
+static bool leads_to_used(const MachinePlan *plan, const PlanNode *node)
+{
+    for (u32 w = node->first; w < node->first + node->ways; w++)
+        if (plan->way.v[w].node != NO_NODE && plan->node.v[plan->way.v[w].node].used)
+            return true;
+    return false;
+}
+
+/* Forgets the nodes from which no decision is reached, then those that no edge leads to. */
+static void keep_used(MachinePlan *plan)
+{
+    bool more = true;
+    for (u32 k = 0; k < plan->node.n; k++)
+        plan->node.v[k].used = plan->node.v[k].decided;
+    while (more) {
+        more = false;
+        for (u32 k = 0; k < plan->node.n; k++)
+            if (!plan->node.v[k].used && leads_to_used(plan, &plan->node.v[k]))
+                more = plan->node.v[k].used = true;
+    }
+    for (u32 e = 0; e < plan->edge.n; e++) {
+        PlanEdge *edge = &plan->edge.v[e];
+        edge->used = true;
+        for (u32 k = edge->first; k < edge->first + edge->leaves; k++)
+            edge->used &= plan->node.v[plan->leaf.v[k].way.node].used;
+    }
+    for (u32 w = 0; w < plan->way.n; w++)
+        if (plan->way.v[w].node != NO_NODE && !plan->node.v[plan->way.v[w].node].used)
+            plan->way.v[w].node = NO_NODE;
+}
+
+static void reach(BitSet *seen, VecU32 *work, i32 node)
+{
+    if (node == NO_NODE || bitset_has(seen, (u32)node))
+        return;
+    bitset_add(seen, (u32)node);
+    vec_push(work, (u32)node);
+}
+
+static void drop_unreached(Planner *p)
+{
+    MachinePlan *plan = p->plan;
+    BitSet seen = bitset_new(p->run->arena, plan->node.n);
+    VecU32 work = {0};
+    for (u32 e = 0; e < plan->edge.n; e++)
+        for (u32 k = 0; plan->edge.v[e].used && k < plan->edge.v[e].leaves; k++)
+            reach(&seen, &work, plan->leaf.v[plan->edge.v[e].first + k].way.node);
+    while (work.n) {
+        const PlanNode *node = &plan->node.v[vec_pop(&work)];
+        for (u32 w = node->first; w < node->first + node->ways; w++)
+            reach(&seen, &work, plan->way.v[w].node);
+    }
+    for (u32 k = 0; k < plan->node.n; k++)
+        plan->node.v[k].used &= bitset_has(&seen, k);
+    vec_free(&work);
+}
+
+/* Counts states and instructions. */
+static void weigh(Planner *p)
+{
+    MachinePlan *plan = p->plan;
+    BitSet reached = bitset_new(p->run->arena, p->run->fn->blocks.n);
+    for (u32 k = 0; k < plan->node.n; k++) {
+        const PlanNode *node = &plan->node.v[k];
+        const Instr *end = block_terminator(node->b);
+        if (!node->used)
+            continue;
+        for_each_instr(i, node->b)
+            plan->cost += i == end && node->decided ? 0 : ptxas_cost(i);
+        if (!node->decided || plan->way.v[node->first].node != NO_NODE)
+            continue;
+        plan->table |= branch_table(end) != NULL;
+        plan->at = end;
+        bitset_add(&reached, plan->way.v[node->first].to->id);
+    }
+    plan->states = bitset_count(&reached);
+}
+
+static u32 log2_ceil(u32 n)
+{
+    u32 bits = 1;
+    while (n > (1u << bits))
+        bits++;
+    return bits;
+}
+
+/* Whether an edge of the loop, reachable once the plan is carried out, goes to a dispatch that other edges bypass. */
+static bool stays_unknown(const Planner *p, const PlanGraph *graph)
+{
+    for (u32 e = 0; e < p->plan->edge.n; e++) {
+        const PlanEdge *edge = &p->plan->edge.v[e];
+        CfgList preds = cfg_preds(p->run->fn, edge->to);
+        for (u32 k = 0; edge->used && k < preds.n; k++)
+            if (loop_contains(an_loops(p->an), p->loop, preds.v[k].block) && plan_graph_has_edge(graph, preds.v[k].block, edge->to))
+                return true;
+    }
+    return false;
+}
+
+/* Whether the branches that would be decided do not divide a warp. */
+static bool dispatch_is_uniform(const Planner *p)
+{
+    for (u32 k = 0; k < p->plan->node.n; k++) {
+        const PlanNode *node = &p->plan->node.v[k];
+        if (node->used && node->decided && !uniform_has(&an_uniform(p->an)->branch_warp, node->b->id))
+            return false;
+    }
+    return true;
+}
+
+static const char reducible_no_more[] = "a loop would get a second entry";
+
+static const char *why_not(Planner *p)
+{
+    MachinePlan *plan = p->plan;
+    const Knobs *knobs = p->run->knobs;
+    bool asked_for = knobs->enable_dfa_jump_thread > 0;
+    u32 shared = plan->table ? plan->states : log2_ceil(plan->states);
+    if (!asked_for && !dispatch_is_uniform(p))
+        return "the threads of a warp may be in different states";
+    if (p->too_many)
+        return "more blocks would be copied than --dfa-max-num-paths allows";
+    if (plan->cost > (u64)knobs->dfa_cost_threshold * shared)
+        return "more instructions would be copied than --dfa-cost-threshold allows";
+    PlanGraph *graph = plan_graph_make(p->run, plan);
+    if (knobs->dfa_early_exit_heuristic && stays_unknown(p, graph))
+        return "the next state is not known everywhere";
+    if (!plan_graph_is_reducible(graph))
+        return reducible_no_more;
+    if (plan_graph_meets_as_before(graph) || (asked_for && !plan_graph_convergent(graph)))
+        return NULL;
+    return "threads of a warp that diverge at a branch would no longer reconverge";
+}
+
+static bool make_plan(PhaseRun *run, const Loop *loop, RegId selector, bool apart, MachinePlan *plan, const char **why)
+{
+    Planner p = {.run = run, .an = run->an, .loop = loop, .plan = plan, .apart = apart};
+    *plan = (MachinePlan){.regs = 0};
+    *why = NULL;
+    if (!find_state_regs(&p, selector))
+        return false;
+    for (u32 k = 0; k < loop->block_count; k++)
+        add_edges_into(&p, loop->blocks[k]);
+    for (u32 k = 0; k < plan->node.n; k++)
+        expand_node(&p, k);
+    keep_used(plan);
+    drop_unreached(&p);
+    weigh(&p);
+    if (!plan->at)
+        return false;
+    *why = why_not(&p);
+    return !*why;
+}
+
+bool plan_make(PhaseRun *run, const Loop *loop, RegId selector, MachinePlan *plan, const char **why)
+{
+    const Reg *reg = fn_reg(run->fn, selector);
+    *plan = (MachinePlan){.regs = 0};
+    *why = NULL;
+    if (type_class((Type)reg->type) == TC_PRED || reg->vector > 1)
+        return false;
+    if (make_plan(run, loop, selector, false, plan, why) || *why != reducible_no_more)
+        return *why == NULL && plan->at;
+    /* A state that one arm falls into and others enter through the copies is a loop with two entries, unless those within
+     * have copies of their own. */
+    plan_free(plan);
+    return make_plan(run, loop, selector, true, plan, why);
+}
+
+void plan_free(MachinePlan *plan)
+{
+    vec_free(&plan->node);
+    vec_free(&plan->way);
+    vec_free(&plan->edge);
+    vec_free(&plan->leaf);
+}

@@ -1,0 +1,221 @@
+/* nested-cond: nested conditional branches whose inner block only computes become one branch on a combined condition.
+ *
+ *     setp.ge p, x, n; @p bra END;             setp.ge p, x, n;
+ *     setp.gt q, y, m; @q bra END;             setp.gt.or r, y, m, p; @r bra END;
+ *     ...                                      ...
+ *
+ * Follows OptimizeNestedCondBranches of ptxas, and goes on from pairs to any mix of `and`, `or` and `?:`: the outermost
+ * block takes in the inner ones, one after another, innermost first; its condition is then written out once (phase/nested/truth.h).
+ * ptxas does short chains itself, and then makes the same code of both; tests/ptxas/NESTED.md has where it does not.
+ *
+ * Sound: what the inner block computes is pure, unguarded, and not read where control goes without it, so that threads that
+ * did not execute it may. It has one way in and its branch shares a target with the outer one. The new branch stands for
+ * both: what depended on it depended on them. A comparison is never inverted, so a NaN goes where it went. `.uni` stays
+ * where both branches had it.
+ *
+ * Declines: loads (they can fault), anything with an effect, convergent, volatile, carried or guarded; more cheap
+ * instructions than the knob allows; related predicates; branches that end, leave or continue a loop (tests/ptxas/LOOPS.md);
+ * equalities that ptxas propagates into the block behind them; cases of a switch; pinned labels, pragmas, scopes; what is
+ * led to over two branches, and over one then, where it holds an instruction that depends on who comes with it. */
+#include "phase/nested/site.h"
+
+#include "ir/cfg.h"
+#include "ir/edit.h"
+
+typedef struct Combiner {
+    PhaseRun *run;
+    Nested n;
+    bool prepared; /* there was a site */
+    bool changed;
+} Combiner;
+
+/* ---- the rewrite ------------------------------------------------------------------------------------------------ */
+
+/* The inner block's own `reg` gets a name of its own, because the outer branch still needs the old value. */
+static void rename_private(Nested *n, Block *inner, RegId reg)
+{
+    RegId to = reg_new(n->fn, (Type)fn_reg(n->fn, reg)->type);
+    for_each_instr(i, inner)
+        if (i->kind == INSTR_OP)
+            instr_rename(i, reg, to, true, true);
+    if (n->combined[inner->id].truth)
+        truth_rename(n->combined[inner->id].truth, reg, to);
+}
+
+static void separate(Nested *n, const Site *s)
+{
+    for_each_instr(i, s->inner)
+        if (i->kind == INSTR_OP)
+            for (RegWalk w = reg_walk(i); next_write(&w);)
+                if (nested_decides(n, s->outer, w.reg))
+                    rename_private(n, s->inner, w.reg);
+}
+
+static bool is_uniform(const Instr *branch) { return op_has(branch->op, OPF_UNIFORM_HINT); }
+
+/* `branch` now does the work of `old` too. */
+static void stand_for(Nested *n, Instr *branch, const Instr *old)
+{
+    bool uniform = is_uniform(branch) && is_uniform(old);
+    instr_stand_for(n->fn, branch, old, branch);
+    if (is_uniform(branch) != uniform)
+        instr_set_op(branch, isa_without(n->fn->module->isa, branch->op, OPF_UNIFORM_HINT));
+}
+
+static void exchange_ways(Block *b)
+{
+    Block *taken = branch_target(block_terminator(b)), *fall = b->fall;
+    block_set_branch_target(b, fall);
+    block_set_fall(b, taken);
+}
+
+/* Control only goes from `to` to `next`, whose instructions it takes over. */
+static void take_in(Block *to, Block *next)
+{
+    block_remove_terminator(to);
+    block_set_fall(to, next);
+    block_join(to, next);
+}
+
+/* When b goes to `to`, to become a part of a term that stays. */
+static TruthTerm part(const Nested *n, const Block *b, const Block *to)
+{
+    return condition_to(n, b, to, n->combined[b->id].truth ? NULL : arena_new(n->arena, Truth));
+}
+
+static void combine_chain(Nested *n, const Site *s)
+{
+    Block *outer = s->outer;
+    separate(n, s);
+    TruthTerm through = truth_and(n->arena, part(n, outer, s->inner), part(n, s->inner, s->rest));
+    bool falls_to_other = outer->fall == s->other;
+    Instr *old = block_terminator(outer);
+    take_in(outer, s->inner);
+    if (falls_to_other && outer->fall != s->other)
+        exchange_ways(outer);
+    Instr *branch = block_terminator(outer);
+    stand_for(n, branch, old);
+    n->combined[outer->id] = branch_target(branch) == s->rest ? through : term_not(through);
+}
+
+static void combine_diamond(Nested *n, const Site *yes, const Site *no)
+{
+    Block *outer = yes->outer;
+    separate(n, yes);
+    separate(n, no);
+    TruthTerm which = part(n, outer, yes->inner), a = part(n, yes->inner, yes->rest), b = part(n, no->inner, yes->rest);
+    TruthTerm whole = truth_select(n->arena, which, a, b);
+    Instr *old = block_terminator(outer), *arm = block_terminator(yes->inner);
+    take_in(outer, yes->inner);
+    take_in(outer, no->inner);
+    Instr *branch = block_terminator(outer);
+    stand_for(n, branch, arm);
+    stand_for(n, branch, old);
+    n->combined[outer->id] = branch_target(branch) == yes->rest ? whole : term_not(whole);
+}
+
+/* ---- the phase -------------------------------------------------------------------------------------------------- */
+
+/* What is asked about sites, and about the function as it is before the first of them is rewritten. */
+static void prepare(Combiner *c)
+{
+    Nested *n = &c->n;
+    if (c->prepared)
+        return;
+    c->prepared = true;
+    an_compute(c->run->an, AN_FACTS | AN_LIVE);
+    n->combined = arena_array(n->arena, TruthTerm, n->fn->blocks.n);
+    n->skip = arena_array(n->arena, u32, an_dom(c->run->an)->count + 1);
+    n->gate = reconverge_new(n->arena, c->run->an);
+    reconverge_prepare(n->gate);
+}
+
+/* Whether a site, about which `why` is known, is to be rewritten. */
+static bool may_rewrite(Combiner *c, const Site *s, Reason why)
+{
+    const Instr *branch = block_terminator(s->inner);
+    if (why)
+        phase_declined(c->run, reason_counter(why), "NestedKept", branch, "%s", reason_words(why));
+    if (why || !phase_may_rewrite(c->run))
+        return false;
+    phase_passed(c->run, "NestedCombined", branch, "decided together with the branch before it");
+    phase_count(c->run, "NestedCombined", 1);
+    c->changed = true;
+    return true;
+}
+
+static bool combine_once(Combiner *c, Block *outer)
+{
+    Site s, no;
+    for (u32 way = 0; way < 2; way++) {
+        if (!find_chain(&c->n, outer, way, &s))
+            continue;
+        prepare(c);
+        if (may_rewrite(c, &s, check_chain(&c->n, &s))) {
+            combine_chain(&c->n, &s);
+            return true;
+        }
+    }
+    if (!find_diamond(&c->n, outer, &s, &no))
+        return false;
+    prepare(c);
+    if (!may_rewrite(c, &s, check_diamond(&c->n, &s, &no)))
+        return false;
+    combine_diamond(&c->n, &s, &no);
+    return true;
+}
+
+static void write_out(Nested *n, Block *b)
+{
+    TruthTerm taken = n->combined[b->id];
+    if (b->dead || !taken.truth)
+        return;
+    /* Where branch-folding would turn it round. */
+    if (branch_target(block_terminator(b)) == b->next && cfg_pred_count(n->fn, b->next) > 1) {
+        exchange_ways(b);
+        taken = term_not(taken);
+    }
+    Literal guard = truth_emit(n->run, b, taken);
+    instr_set_guard(block_terminator(b), guard.reg, guard.inverted);
+}
+
+/* Inner blocks come first. */
+static bool combine_all(Combiner *c)
+{
+    Nested *n = &c->n;
+    an_freeze(c->run->an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
+    an_compute(c->run->an, AN_LOOPS);
+    const Order *order = an_order(c->run->an);
+    for (u32 k = order->count; k-- > 0;)
+        while (!order->rpo[k]->dead && combine_once(c, order->rpo[k]))
+            ;
+    if (c->changed) {
+        an_thaw(c->run->an, AN_ALL & ~AN_LIVE); /* nobody asks the others any more */
+        for (u32 k = 0; k < order->count; k++)
+            write_out(n, order->rpo[k]);
+    }
+    if (n->gate)
+        reconverge_free(n->gate);
+    return c->changed;
+}
+
+/* The block that stood between may be gone. An empty block keeps its jump, and so stays a block of its own. */
+static void remove_jumps_to_next(Function *fn)
+{
+    for_each_block(b, fn)
+        if (b->fall == b->next && !block_is_empty(b))
+            block_remove_jump(b);
+}
+
+/* What one iteration wrote out can be shorter than what it had counted: then another one finds more. */
+Phase phase_nested_cond;
+PhaseResult phase_nested_cond(PhaseRun *run)
+{
+    if (run->knobs->disable_nested_cond)
+        return PHASE_UNCHANGED;
+    Combiner c = {.run = run, .n = {.run = run, .fn = run->fn, .arena = run->arena}};
+    bool changed = combine_all(&c);
+    if (changed)
+        remove_jumps_to_next(run->fn);
+    return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
+}

@@ -1,0 +1,367 @@
+/* Nested branches that can become one. What decides is liveness, effects, loops, and what ptxas would lose. */
+#include "phase/nested/site.h"
+
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+#include "transform/condition.h"
+#include "target/ptxas.h"
+
+/* How far the readers of a value are looked for: keeps the phase linear. */
+#define LOOK_BELOW 256
+/* How many ways into a block are looked at. */
+#define WAYS_IN 16
+
+static const struct { const char *counter, *words; } reason_row[] = {
+    {"", ""},
+#define ROW(id, counter, words) {counter, words},
+    REASONS(ROW)
+#undef ROW
+};
+
+const char *reason_counter(Reason why) { return reason_row[why].counter; }
+const char *reason_words(Reason why) { return reason_row[why].words; }
+
+/* ---- conditions ------------------------------------------------------------------------------------------------- */
+
+TruthTerm condition_to(const Nested *n, const Block *b, const Block *to, Truth *leaf)
+{
+    const Instr *branch = block_terminator(b);
+    TruthTerm taken = n->combined[b->id];
+    if (!taken.truth) {
+        *leaf = (Truth){.kind = TRUTH_LEAF, .leaves = 1, .reg = branch->guard};
+        taken = (TruthTerm){leaf, branch->guard_not};
+    }
+    return branch_target(branch) == to ? taken : term_not(taken);
+}
+
+bool nested_decides(const Nested *n, const Block *b, RegId reg)
+{
+    Truth *t = n->combined[b->id].truth;
+    return t ? truth_uses(t, reg) != 0 : block_terminator(b)->guard == reg;
+}
+
+/* The comparison of a register for equality behind a term, or NULL. holds: the term says that they are equal. */
+static Instr *equality(const Instr *at, TruthTerm t, bool *holds)
+{
+    Instr *setp = t.truth->kind == TRUTH_LEAF ? leaf_definition(at, t.truth) : NULL;
+    bool compares = setp && setp->op->opcode == OPC_SETP && setp->opnd[0].kind == OPND_REG && setp->op->bool_op == BOOL_NONE;
+    if (!compares || (setp->op->cmp != CMP_EQ && setp->op->cmp != CMP_NE) || setp->opnd[1].kind != OPND_REG)
+        return NULL;
+    *holds = (setp->op->cmp == CMP_EQ) != t.inverted;
+    return setp;
+}
+
+static bool is_dead(const DomTree *dom, u32 place) { return place <= dom->count && dom->by_pre[place]->dead; }
+
+/* The first place of the dominator tree's order, from this one on, whose block is not dead, or one behind the last. Halves
+ * the paths that it walks: whole chains die. */
+static u32 living_place(const Nested *n, const DomTree *dom, u32 place)
+{
+    u32 *skip = n->skip;
+    while (is_dead(dom, place)) {
+        u32 next = place + 1 + skip[place];
+        skip[place] += is_dead(dom, next) ? 1 + skip[next] : 0;
+        place += 1 + skip[place];
+    }
+    return place;
+}
+
+/* Whether reg is read in a block that `top` dominates; after LOOK_BELOW instructions, whether it is live there. */
+static bool read_below(const Nested *n, const Block *top, RegId reg)
+{
+    const DomTree *dom = an_dom(n->run->an);
+    if (!live_in(an_live(n->run->an), top, reg))
+        return false;
+    u32 last = dom->last[top->id], seen = 0;
+    for (u32 k = living_place(n, dom, dom->pre[top->id]); k <= last; k = living_place(n, dom, k + 1))
+        for_each_instr(i, dom->by_pre[k])
+            if (seen++ == LOOK_BELOW || (i->kind == INSTR_OP && instr_reads(i, reg)))
+                return true;
+    return false;
+}
+
+/* Whether something that must be true when t is, is of use in block `to`: a value that ptxas would put in a register's
+ * place, or a predicate that is read again. */
+static bool tells(const Nested *n, const Block *b, TruthTerm t, const Block *to)
+{
+    if (t.truth->kind == TRUTH_AND)
+        return !t.inverted && (tells(n, b, t.truth->of[0], to) || tells(n, b, t.truth->of[1], to));
+    if (t.truth->kind != TRUTH_LEAF)
+        return false;
+    bool holds;
+    const Instr *setp = equality(b->last, t, &holds);
+    if (read_below(n, to, t.truth->reg))
+        return true;
+    if (!setp || !holds || type_class((Type)setp->op->type[0]) == TC_FLOAT)
+        return false;
+    const Operand *y = &setp->opnd[2];
+    return read_below(n, to, setp->opnd[1].id) || (y->kind == OPND_REG && read_below(n, to, y->id));
+}
+
+/* Whether a predicate of t, which block b reads and does not write, is known on a way into the outer block: on that way, the
+ * branch decides nothing. */
+static bool decided_before(const Nested *n, const Block *outer, const Block *b, TruthTerm t)
+{
+    if (t.truth->kind != TRUTH_LEAF) {
+        for (u32 k = 0; k < truth_parts(t.truth); k++)
+            if (decided_before(n, outer, b, t.truth->of[k]))
+                return true;
+        return false;
+    }
+    if (leaf_definition(b->last, t.truth))
+        return false;
+    CfgList preds = cfg_preds(n->fn, outer);
+    for (u32 k = 0; k < preds.n && k < WAYS_IN; k++)
+        if (facts_on_edge(an_facts(n->run->an), preds.v[k].block, outer, t.truth->reg) != FACT_UNKNOWN)
+            return true;
+    return false;
+}
+
+/* The register that a block's branch compares with a constant for equality; 0. */
+static RegId case_selector(const Nested *n, const Block *b)
+{
+    bool holds;
+    Truth leaf;
+    const Instr *branch = block_two_way_branch(b);
+    if (!branch || n->combined[b->id].truth)
+        return 0;
+    Instr *setp = equality(branch, condition_to(n, b, branch_target(branch), &leaf), &holds);
+    return setp && setp->opnd[2].kind == OPND_IMM ? setp->opnd[1].id : 0;
+}
+
+/* Two cases and a third one around them. Where there are only two, they are no switch. */
+static bool are_cases(const Nested *n, const Site *s)
+{
+    RegId selector = case_selector(n, s->outer);
+    if (!selector || case_selector(n, s->inner) != selector)
+        return false;
+    const Block *above = cfg_single_pred(n->fn, s->outer);
+    return case_selector(n, s->rest) == selector || (above && case_selector(n, above) == selector);
+}
+
+/* ---- the inner block -------------------------------------------------------------------------------------------- */
+
+/* Machine instructions, or more than any limit. Comparisons of doubles are slow on most GPUs. */
+static u32 cost_of(const Instr *i)
+{
+    Type type = (Type)i->op->type[0];
+    bool wide_compare = i->op->opcode == OPC_SETP && type_bits(type) == 64 && type_class(type) != TC_FLOAT;
+    return op_has(i->op, OPF_CHEAP) || wide_compare ? ptxas_cost(i) : UINT32_MAX / 2;
+}
+
+static bool reads_special_register(const Instr *i)
+{
+    for_each_slot(o, i)
+        if (o->kind == OPND_SREG)
+            return true;
+    return false;
+}
+
+/* Whether b alone computes and reads reg: it writes all of it before it reads it, and nobody behind does. */
+static bool is_private(const Nested *n, const Site *s, RegId reg)
+{
+    if (live_in(an_live(n->run->an), s->rest, reg) || fn_reg(n->fn, reg)->vector != 1)
+        return false;
+    for_each_instr(i, s->inner) {
+        if (i->kind != INSTR_OP || (!instr_reads(i, reg) && !instr_writes(i, reg)))
+            continue;
+        return !instr_reads(i, reg) && !i->guard;
+    }
+    return false;
+}
+
+static Reason check_writes(const Nested *n, const Site *s, const Instr *i)
+{
+    for (RegWalk w = reg_walk(i); next_write(&w);) {
+        if (live_in(an_live(n->run->an), s->other, w.reg) || !w.kills)
+            return REASON_LIVE;
+        if (nested_decides(n, s->outer, w.reg) && !is_private(n, s, w.reg))
+            return REASON_RELATED;
+    }
+    return REASON_NONE;
+}
+
+/* Reads of what decides the outer branch, unless the block has written it by then. */
+static Reason check_reads(const Nested *n, const Site *s, const Instr *i)
+{
+    for (RegWalk w = reg_walk(i); next_read(&w);)
+        if (nested_decides(n, s->outer, w.reg) && !is_private(n, s, w.reg))
+            return REASON_RELATED;
+    return REASON_NONE;
+}
+
+static Reason check_instr(const Nested *n, const Site *s, const Instr *i)
+{
+    if (i->kind == INSTR_LOC)
+        return REASON_NONE;
+    if (i->kind != INSTR_OP)
+        return REASON_PLACE;
+    if (i != s->inner->last) {
+        if (i->op->mem == MEM_READ)
+            return REASON_LOAD;
+        if (!op_is_pure(i->op) || reads_special_register(i))
+            return REASON_EFFECT;
+        if (i->guard)
+            return REASON_GUARD;
+    }
+    Reason why = check_reads(n, s, i);
+    return why ? why : check_writes(n, s, i);
+}
+
+static Reason check_inner(const Nested *n, const Site *s)
+{
+    i64 limit = n->run->knobs->nested_cond_max_speculated, cost = 0;
+    if (block_is_pinned(s->inner) || s->inner->scope != s->outer->scope)
+        return REASON_PLACE;
+    for_each_instr(i, s->inner) {
+        Reason why = check_instr(n, s, i);
+        if (why)
+            return why;
+        if (i->kind == INSTR_OP && i != s->inner->last)
+            cost += cost_of(i);
+        if (cost > limit)
+            return REASON_COST;
+    }
+    return REASON_NONE;
+}
+
+/* Whether threads that came to `to` over both branches, and come over one now, may not come together there. What is executed
+ * between the branches is pure. */
+static bool joins_others(const Nested *n, const Site *s, Block *to)
+{
+    if (!reconverge_matters(n->gate))
+        return false;
+    const BitSet *uniform = &an_uniform(n->run->an)->branch_warp;
+    if (!n->combined[s->outer->id].truth && uniform_has(uniform, s->outer->id))
+        return false; /* all lanes of a warp go one way there */
+    return reconverge_behind_pure(n->gate, to, reconvergence_point(n->gate, s->outer)) != RECONVERGE_SAFE;
+}
+
+/* ---- chains ----------------------------------------------------------------------------------------------------- */
+
+/* Whether `to` is in the same loop, and does not begin its next round. */
+static bool stays_inside(const Nested *n, const Block *b, const Block *to)
+{
+    const Loops *loops = an_loops(n->run->an);
+    const Loop *loop = loop_of(loops, b);
+    return !loop || (to != loop->header && loop_contains(loops, loop, to));
+}
+
+static bool decides_loop(const Nested *n, const Site *s)
+{
+    const Loops *loops = an_loops(n->run->an);
+    bool irreducible = loops->irreducible && bitset_has(&loops->in_irreducible, s->outer->id);
+    return irreducible || loop_of(loops, s->inner) != loop_of(loops, s->outer) || !stays_inside(n, s->outer, s->other) ||
+           !stays_inside(n, s->outer, s->rest) || s->rest == s->outer || s->other == s->outer;
+}
+
+/* Whether `inner` hangs on `outer` alone and ends in a branch; fills in the site except for `other` and `rest`. */
+static bool is_inner(const Nested *n, Block *outer, Block *inner, Site *s)
+{
+    *s = (Site){.outer = outer, .inner = inner};
+    return inner != outer && inner != n->fn->entry && cfg_single_pred(n->fn, inner) == outer && block_two_way_branch(inner);
+}
+
+bool find_chain(const Nested *n, Block *outer, u32 way, Site *s)
+{
+    const Instr *branch = block_two_way_branch(outer);
+    if (!branch)
+        return false;
+    Block *inner = way ? branch_target(branch) : outer->fall, *other = way ? outer->fall : branch_target(branch);
+    if (!is_inner(n, outer, inner, s))
+        return false;
+    Block *taken = branch_target(block_terminator(inner)), *fall = inner->fall;
+    s->other = other;
+    s->rest = taken == other ? fall : taken;
+    return (taken == other || fall == other) && other != inner;
+}
+
+Reason check_chain(const Nested *n, const Site *s)
+{
+    Truth leaf[2];
+    TruthTerm in = condition_to(n, s->outer, s->inner, &leaf[0]), on = condition_to(n, s->inner, s->rest, &leaf[1]);
+    if (decides_loop(n, s))
+        return REASON_LOOP;
+    if (in.truth->leaves + on.truth->leaves > TRUTH_LEAVES)
+        return REASON_LARGE;
+    Reason why = check_inner(n, s);
+    if (why)
+        return why;
+    /* Where other blocks lead there too, nothing is known for certain. */
+    bool known = cfg_single_pred(n->fn, s->rest) == s->inner;
+    if (known && (tells(n, s->outer, in, s->rest) || tells(n, s->inner, on, s->rest)))
+        return REASON_EQUAL;
+    if (decided_before(n, s->outer, s->outer, in) || decided_before(n, s->outer, s->inner, on))
+        return REASON_DECIDED;
+    if (joins_others(n, s, s->other))
+        return REASON_RECONVERGE;
+    return are_cases(n, s) ? REASON_CASES : REASON_NONE;
+}
+
+/* ---- diamonds --------------------------------------------------------------------------------------------------- */
+
+bool find_diamond(const Nested *n, Block *outer, Site *yes, Site *no)
+{
+    const Instr *branch = block_two_way_branch(outer);
+    if (!branch || !is_inner(n, outer, branch_target(branch), yes) || !is_inner(n, outer, outer->fall, no))
+        return false;
+    Block *a = branch_target(block_terminator(yes->inner)), *b = yes->inner->fall;
+    Block *c = branch_target(block_terminator(no->inner)), *d = no->inner->fall;
+    yes->other = no->other = a;
+    yes->rest = no->rest = b;
+    return (a == c && b == d) || (a == d && b == c);
+}
+
+/* What one arm computes is done in vain when control takes the other: nothing of it may be read behind either. */
+static bool writes_live(const Nested *n, const Site *s)
+{
+    for_each_instr(i, s->inner)
+        if (i->kind == INSTR_OP)
+            for (RegWalk w = reg_walk(i); next_write(&w);)
+                if (live_in(an_live(n->run->an), s->rest, w.reg))
+                    return true;
+    return false;
+}
+
+static bool touches(const Nested *n, const Block *b, RegId reg)
+{
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP && (instr_reads(i, reg) || instr_writes(i, reg)))
+            return true;
+    return nested_decides(n, b, reg);
+}
+
+/* Whether one arm writes what the other reads or writes: then they cannot be done one behind the other. */
+static bool arms_meet(const Nested *n, const Block *one, const Block *two)
+{
+    for_each_instr(i, one)
+        if (i->kind == INSTR_OP)
+            for (RegWalk w = reg_walk(i); next_write(&w);)
+                if (touches(n, two, w.reg))
+                    return true;
+    return false;
+}
+
+Reason check_diamond(const Nested *n, const Site *yes, const Site *no)
+{
+    Truth leaf[3];
+    TruthTerm which = condition_to(n, yes->outer, yes->inner, &leaf[0]);
+    TruthTerm a = condition_to(n, yes->inner, yes->rest, &leaf[1]), b = condition_to(n, no->inner, yes->rest, &leaf[2]);
+    if (decides_loop(n, yes) || decides_loop(n, no))
+        return REASON_LOOP;
+    if (which.truth->leaves + a.truth->leaves + b.truth->leaves > TRUTH_LEAVES)
+        return REASON_LARGE;
+    Reason why = check_inner(n, yes);
+    why = why ? why : check_inner(n, no);
+    if (why)
+        return why;
+    if (writes_live(n, yes) || writes_live(n, no))
+        return REASON_LIVE;
+    if (decided_before(n, yes->outer, yes->outer, which) || decided_before(n, yes->outer, yes->inner, a) ||
+        decided_before(n, yes->outer, no->inner, b))
+        return REASON_DECIDED;
+    if (joins_others(n, yes, yes->other) || joins_others(n, yes, yes->rest))
+        return REASON_RECONVERGE;
+    return arms_meet(n, yes->inner, no->inner) || arms_meet(n, no->inner, yes->inner) ? REASON_RELATED : REASON_NONE;
+}
+

@@ -1,0 +1,63 @@
+/* Where nested branches can become one, and why not: what nested_cond.c asks before it rewrites.
+ *
+ * A site is a block `outer` whose branch leads to `inner`, and an inner block that hangs on it alone and ends in a branch too.
+ * In a chain both lead to `other`, and inner alone to `rest`; in a diamond outer leads to two inner blocks, and both of these
+ * to the same two blocks. */
+#ifndef PTXOPT_PHASE_NESTED_SITE_H
+#define PTXOPT_PHASE_NESTED_SITE_H
+
+#include "analysis/reconverge.h"
+#include "phase/nested/truth.h"
+
+#define REASONS(X) \
+    X(LOOP, "LoopTest", "one of the branches ends, leaves or continues a loop") \
+    X(PLACE, "InnerPlace", "the inner block has a pinned label, a pragma or a scope of its own") \
+    X(LOAD, "InnerLoad", "the inner block loads, which can fault") \
+    X(EFFECT, "InnerEffect", "the inner block does more than compute") \
+    X(GUARD, "InnerGuard", "an instruction of the inner block is guarded") \
+    X(COST, "InnerCost", "the inner block computes more, or what is slower, than may be done in vain") \
+    X(LIVE, "InnerLiveOut", "what the inner block computes is read where control goes without it") \
+    X(RELATED, "RelatedPredicates", "the inner block reads or changes what decides the outer branch") \
+    X(EQUAL, "EqualityKnown", "a value that the conditions imply is read after them: ptxas puts it in its place") \
+    X(DECIDED, "DecidedBefore", "some in-edge decides one of the branches, which jump threading may yet use") \
+    X(CASES, "SwitchCases", "the branches are cases of a switch, of which ptxas makes a table") \
+    X(LARGE, "TooManyPredicates", "the condition would have too many parts") \
+    X(RECONVERGE, "OtherThreads", "an instruction after the branches depends on which threads reconverge")
+
+typedef enum Reason { REASON_NONE,
+#define ENUM(id, ...) REASON_##id,
+    REASONS(ENUM)
+#undef ENUM
+} Reason;
+
+const char *reason_counter(Reason why);
+const char *reason_words(Reason why);
+
+typedef struct Nested {
+    PhaseRun *run;
+    Function *fn;
+    Arena *arena;   /* for what is gone when all conditions are written out */
+    u32 *skip;      /* by place in the order of the dominator tree, of a dead block: how many behind it are dead, at least */
+    TruthTerm *combined; /* by Block.id: when its branch is taken, for one that stands for several; else no truth */
+    ReconvergeGate *gate;
+} Nested;
+
+typedef struct Site {
+    Block *outer, *inner, *other, *rest;
+} Site;
+
+/* When b goes to `to`. leaf: room for the term of a branch that stands for no other. */
+TruthTerm condition_to(const Nested *n, const Block *b, const Block *to, Truth *leaf);
+/* Whether b's branch depends on reg. */
+bool nested_decides(const Nested *n, const Block *b, RegId reg);
+
+/* A chain that begins at outer and goes on by its way number `way` (0: fall, 1: taken). */
+bool find_chain(const Nested *n, Block *outer, u32 way, Site *s);
+/* REASON_NONE: the two may be combined. */
+Reason check_chain(const Nested *n, const Site *s);
+
+/* A diamond: the same two blocks are `other` and `rest` of both sites. */
+bool find_diamond(const Nested *n, Block *outer, Site *yes, Site *no);
+Reason check_diamond(const Nested *n, const Site *yes, const Site *no);
+
+#endif

@@ -1,0 +1,221 @@
+/* Functions of predicates: building them, and writing them out. */
+#include "phase/nested/truth.h"
+
+#include <string.h>
+
+#include "ir/builder.h"
+#include "ir/inspect.h"
+#include "transform/condition.h"
+#include "phase/nested/truth_form.h"
+
+/* ---- building -------------------------------------------------------------------------------------------------- */
+
+static TruthTerm term_new(Arena *arena, TruthKind kind, u32 leaves)
+{
+    u32 parts = kind == TRUTH_LEAF ? 0 : kind == TRUTH_AND ? 2 : 3;
+    Truth *t = arena_alloc(arena, sizeof(Truth) + parts * sizeof(TruthTerm));
+    t->kind = (u8)kind;
+    t->leaves = leaves;
+    return (TruthTerm){t, false};
+}
+
+TruthTerm truth_leaf(Arena *arena, RegId reg, bool inverted)
+{
+    TruthTerm t = term_new(arena, TRUTH_LEAF, 1);
+    t.truth->reg = reg;
+    t.inverted = inverted;
+    return t;
+}
+
+TruthTerm truth_and(Arena *arena, TruthTerm a, TruthTerm b)
+{
+    TruthTerm t = term_new(arena, TRUTH_AND, a.truth->leaves + b.truth->leaves);
+    t.truth->of[0] = a;
+    t.truth->of[1] = b;
+    return t;
+}
+
+TruthTerm truth_select(Arena *arena, TruthTerm which, TruthTerm yes, TruthTerm no)
+{
+    TruthTerm t = term_new(arena, TRUTH_SELECT, which.truth->leaves + yes.truth->leaves + no.truth->leaves);
+    t.truth->of[0] = which;
+    t.truth->of[1] = yes;
+    t.truth->of[2] = no;
+    return t;
+}
+
+u32 truth_parts(const Truth *t) { return t->kind == TRUTH_LEAF ? 0 : t->kind == TRUTH_AND ? 2 : 3; }
+
+u32 truth_uses(const Truth *t, RegId reg)
+{
+    u32 uses = t->kind == TRUTH_LEAF && t->reg == reg;
+    for (u32 k = 0; k < truth_parts(t); k++)
+        uses += truth_uses(t->of[k].truth, reg);
+    return uses;
+}
+
+void truth_rename(Truth *t, RegId from, RegId to)
+{
+    if (t->kind == TRUTH_LEAF && t->reg == from)
+        t->reg = to;
+    for (u32 k = 0; k < truth_parts(t); k++)
+        truth_rename(t->of[k].truth, from, to);
+}
+
+/* ---- what computes a leaf --------------------------------------------------------------------------------------- */
+
+Instr *leaf_definition(const Instr *at, const Truth *leaf) { return local_definition(at, leaf->reg); }
+
+bool read_only_by(const Emit *e, const Instr *i, RegId result, const Instr *reader)
+{
+    return an_is_only_reader(e->run->an, i, e->at, reader, result);
+}
+
+bool operands_hold(const Emit *e, const Instr *i)
+{
+    for (const Instr *k = i->next; k != e->at; k = k->next)
+        for (RegWalk w = reg_walk(i); k->kind == INSTR_OP && next_read(&w);)
+            if (instr_writes(k, w.reg))
+                return false;
+    return true;
+}
+
+Instr *replaceable_setp(const Emit *e, const Truth *leaf)
+{
+    Instr *setp = leaf->kept ? NULL : leaf_definition(e->at, leaf);
+    if (!setp || setp->op->opcode != OPC_SETP || setp->op->bool_op != BOOL_NONE || setp->op->types != 1)
+        return NULL;
+    bool plain = operand_plain_register(setp->opnd) && instr_operands(setp) == 3 && setp->slots == 3;
+    if (!plain || setp->scope != e->at->scope || truth_uses(e->root, leaf->reg) != 1)
+        return NULL;
+    return read_only_by(e, setp, leaf->reg, NULL) && operands_hold(e, setp) ? setp : NULL;
+}
+
+/* `(x & m) == 0`: the machine's logic instruction makes a predicate of it by itself, and has no room for a third one. */
+static bool is_bit_test(const Instr *setp)
+{
+    const Operand *x = &setp->opnd[1], *y = &setp->opnd[2];
+    bool with_zero = y->kind == OPND_IMM && y->value == 0 && (setp->op->cmp == CMP_EQ || setp->op->cmp == CMP_NE);
+    const Instr *feed = with_zero && x->kind == OPND_REG ? local_definition(setp, x->id) : NULL;
+    return feed && (feed->op->opcode == OPC_AND || feed->op->opcode == OPC_LOP3);
+}
+
+/* ---- writing ---------------------------------------------------------------------------------------------------- */
+
+static RegId emit_predicate_op(const Emit *e, Opcode opcode, RegId a, RegId b)
+{
+    Builder at = build_before(e->at);
+    OpParts type = {.type = {TYPE_PRED}};
+    return b ? build_binary(&at, opcode, type, TYPE_PRED, register_operand(a), register_operand(b))
+             : build_unary(&at, opcode, type, TYPE_PRED, register_operand(a));
+}
+
+static RegId without_not(const Emit *e, Literal a) { return a.inverted ? emit_predicate_op(e, OPC_NOT, a.reg, 0) : a.reg; }
+
+/* a & b, or a | b. plain: the answer has to be the register's own value. */
+static Literal join_literals(const Emit *e, Literal a, Literal b, bool is_or, bool plain)
+{
+    bool both_not = a.inverted && b.inverted && !plain;
+    RegId x = both_not ? a.reg : without_not(e, a), y = both_not ? b.reg : without_not(e, b);
+    return (Literal){emit_predicate_op(e, is_or != both_not ? OPC_OR : OPC_AND, x, y), both_not};
+}
+
+/* The comparison takes `rest` as its third predicate. Where its opposite is wanted, De Morgan's law says how: no comparison
+ * is ever inverted, so a NaN goes where it went. */
+static Literal fold_comparison(const Emit *e, Instr *setp, bool inverted, Literal rest, bool is_or)
+{
+    const OpInfo *op = isa_with_bool_op(e->fn->module->isa, setp->op, is_or != inverted ? BOOL_OR : BOOL_AND);
+    if (!op)
+        return join_literals(e, (Literal){setp->opnd[0].id, inverted}, rest, is_or, false);
+    Operand third = register_operand(rest.reg);
+    third.flags = rest.inverted != inverted ? OPNDF_NOT : 0;
+    Operand sources[3] = {setp->opnd[1], setp->opnd[2], third};
+    Builder at = build_before(e->at);
+    RegId result = build_value(&at, op, TYPE_PRED, sources, 3);
+    instr_remove(setp);
+    return (Literal){result, inverted};
+}
+
+static Literal emit_term(const Emit *e, TruthTerm t, bool plain);
+
+/* The members of a tree of one operation: `and` under an even number of negations, `or` under an odd one. */
+static void flatten(TermList *list, TruthTerm t, bool is_or)
+{
+    if (t.truth->kind != TRUTH_AND || t.inverted != is_or || list->n + t.truth->leaves > TRUTH_LEAVES) {
+        list->v[list->n++] = t;
+        return;
+    }
+    for (u32 k = 0; k < 2; k++)
+        flatten(list, (TruthTerm){t.truth->of[k].truth, t.truth->of[k].inverted != t.inverted}, is_or);
+}
+
+static Instr *foldable(const Emit *e, TruthTerm t)
+{
+    Instr *setp = t.truth->kind == TRUTH_LEAF ? replaceable_setp(e, t.truth) : NULL;
+    return setp && !is_bit_test(setp) ? setp : NULL;
+}
+
+/* First what is no comparison, then the comparisons, each with all before as its third predicate. */
+static Literal emit_list(const Emit *e, TermList *list, bool is_or, bool plain)
+{
+    Literal all = {0, false};
+    Instr *setp[TRUTH_LEAVES];
+    u32 comparisons = 0;
+    merge_zero_tests(e, list, is_or);
+    for (u32 k = 0; k < list->n; k++)
+        comparisons += (setp[k] = foldable(e, list->v[k])) != NULL;
+    for (u32 k = 0, left = list->n - comparisons; k < list->n; k++) {
+        if (setp[k])
+            continue;
+        Literal one = emit_term(e, list->v[k], false);
+        left--;
+        all = all.reg ? join_literals(e, all, one, is_or, plain && !left && !comparisons) : one;
+    }
+    for (u32 k = 0; k < list->n; k++) {
+        if (!setp[k])
+            continue;
+        bool inverted = list->v[k].inverted;
+        all = all.reg ? fold_comparison(e, setp[k], inverted, all, is_or) : (Literal){setp[k]->opnd[0].id, inverted};
+    }
+    return all;
+}
+
+static bool is_leaf(TruthTerm t, RegId reg) { return t.truth->kind == TRUTH_LEAF && t.truth->reg == reg; }
+
+static Literal emit_select(const Emit *e, TruthTerm t, bool plain)
+{
+    const TruthTerm *of = t.truth->of;
+    TruthTerm yes = {of[1].truth, of[1].inverted != t.inverted}, no = {of[2].truth, of[2].inverted != t.inverted};
+    Literal which = emit_term(e, of[0], false);
+    if (yes.truth->kind == TRUTH_LEAF && is_leaf(no, yes.truth->reg) && yes.inverted != no.inverted) {
+        RegId differ = emit_predicate_op(e, OPC_XOR, which.reg, yes.truth->reg);
+        return (Literal){differ, which.inverted == yes.inverted};
+    }
+    TruthTerm chosen = truth_leaf(e->run->arena, which.reg, which.inverted);
+    chosen.truth->kept = true;
+    TermList list = {.v = {chosen}, .n = 1};
+    flatten(&list, yes, false);
+    Literal first = emit_list(e, &list, false, false);
+    list = (TermList){.v = {term_not(chosen)}, .n = 1};
+    flatten(&list, no, false);
+    return join_literals(e, first, emit_list(e, &list, false, false), true, plain);
+}
+
+/* plain: rather the register's own value than its opposite, where that costs nothing on the machine: ptxas folds a
+ * negation into what the last operation reads, but not into a branch behind it. */
+static Literal emit_term(const Emit *e, TruthTerm t, bool plain)
+{
+    if (t.truth->kind == TRUTH_LEAF)
+        return (Literal){t.truth->reg, t.inverted};
+    if (t.truth->kind == TRUTH_SELECT)
+        return emit_select(e, t, plain);
+    TermList list = {.n = 0};
+    flatten(&list, t, t.inverted);
+    return emit_list(e, &list, t.inverted, plain);
+}
+
+Literal truth_emit(PhaseRun *run, Block *b, TruthTerm t)
+{
+    Emit e = {.run = run, .fn = run->fn, .b = b, .at = block_terminator(b), .root = t.truth};
+    return emit_term(&e, t, true);
+}

@@ -1,0 +1,59 @@
+/* A boolean function of predicates, such as decides a branch that stands for several, and its cheapest form in PTX.
+ *
+ *     a & b & c        setp.lt.and.s32 %p, %x, %y, %q;      comparisons take the rest as their third predicate
+ *     (a & b) | !c     and.pred, or.pred, not.pred          what is no comparison, or a test of bits
+ *     a ? b : c        the two conjunctions, or.pred; xor.pred where c is !b
+ *     x == 0 & (y & m) == 0 & z == w
+ *                      logic on the values, one comparison with zero
+ *
+ * Which form is cheapest is what ptxas makes of it: tests/ptxas/NESTED.md. */
+#ifndef PTXOPT_PHASE_NESTED_TRUTH_H
+#define PTXOPT_PHASE_NESTED_TRUTH_H
+
+#include "phase/phase.h"
+
+/* Functions of more predicates are not built. */
+#define TRUTH_LEAVES 32
+
+typedef enum TruthKind { TRUTH_LEAF, TRUTH_AND, TRUTH_SELECT } TruthKind;
+
+typedef struct Truth Truth;
+
+/* A function or its opposite. */
+typedef struct TruthTerm {
+    Truth *truth;
+    bool inverted;
+} TruthTerm;
+
+struct Truth {
+    u8 kind;    /* TruthKind */
+    bool kept;  /* LEAF: what computes the predicate stays where it is */
+    u32 leaves;
+    RegId reg;  /* LEAF */
+    TruthTerm of[];  /* AND: both; SELECT: of[0] ? of[1] : of[2] */
+};
+
+/* A register and whether its opposite is meant. */
+typedef struct Literal {
+    RegId reg;
+    bool inverted;
+} Literal;
+
+TruthTerm truth_leaf(Arena *arena, RegId reg, bool inverted);
+TruthTerm truth_and(Arena *arena, TruthTerm a, TruthTerm b);
+TruthTerm truth_select(Arena *arena, TruthTerm which, TruthTerm yes, TruthTerm no);
+static inline TruthTerm term_not(TruthTerm t) { return (TruthTerm){t.truth, !t.inverted}; }
+
+u32 truth_parts(const Truth *t); /* how many of t->of are set */
+u32 truth_uses(const Truth *t, RegId reg); /* leaves that are this register */
+void truth_rename(Truth *t, RegId from, RegId to);
+
+/* The leaf's comparison or other definition in the block that `at` ends, or NULL. */
+Instr *leaf_definition(const Instr *at, const Truth *leaf);
+
+/* Puts code in front of b's branch, whose guard is to be the answer. Every leaf holds its value there, and the guard that
+ * the branch has is not read any more. Comparisons that only t reads move. Asks for AN_LIVE, which stays true for registers
+ * that were there before. */
+Literal truth_emit(PhaseRun *run, Block *b, TruthTerm t);
+
+#endif

@@ -1,0 +1,32 @@
+/* What truth.c and truth_zero.c share while a function of predicates is being written out. */
+#ifndef PTXOPT_PHASE_NESTED_TRUTH_FORM_H
+#define PTXOPT_PHASE_NESTED_TRUTH_FORM_H
+
+#include "phase/nested/truth.h"
+
+typedef struct Emit {
+    PhaseRun *run;
+    Function *fn;
+    Block *b;
+    Instr *at;         /* the branch: everything goes in front of it */
+    const Truth *root;
+} Emit;
+
+/* Members of a conjunction or disjunction. */
+typedef struct TermList {
+    TruthTerm v[TRUTH_LEAVES];
+    u32 n;
+} TermList;
+
+/* The setp that gives the leaf its value, if it may be replaced: unguarded, with one result that nobody else reads, and
+ * with operands that still hold what they held. */
+Instr *replaceable_setp(const Emit *e, const Truth *leaf);
+/* Whether i's result is read by `reader` alone. */
+bool read_only_by(const Emit *e, const Instr *i, RegId result, const Instr *reader);
+/* Whether what i reads still has the same value at the branch. */
+bool operands_hold(const Emit *e, const Instr *i);
+
+/* truth_zero.c: tests of several values for zero, which a list of `and` (`or`) terms has, become one. */
+void merge_zero_tests(const Emit *e, TermList *list, bool is_or);
+
+#endif

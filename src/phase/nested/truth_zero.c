@@ -1,0 +1,182 @@
+/* Tests of 32-bit values for zero, several in one: the logic instruction of the machine has three inputs and makes a
+ * predicate of its result.
+ *
+ *     x == 0 & (y & m) == 0         t = y & m; u = x | t           !(u != 0)
+ *     x == 0 & y == z               t = y ^ z; u = x | t           !(u != 0)
+ *     x == 0 & y == 0 & z == 0      t = x | y; u = t | z           !(u != 0)
+ *
+ * A disjunction of tests for not zero likewise. Tests of both kinds do not mix. ptxas makes LOP3 of pairs of instructions;
+ * --lop3=always spells them out. ptxas 13.0 crashes on a branch on `setp.eq` of a lop3's result with zero (not on
+ * `setp.ne`), and is better not brought near that unasked. */
+#include <string.h>
+
+#include "ir/builder.h"
+#include "ir/inspect.h"
+#include "transform/condition.h"
+#include "phase/nested/truth_form.h"
+
+/* Truth tables of lop3: inputs a, b, c are 0xF0, 0xCC, 0xAA. */
+enum { LUT_AND_OR = ((0xF0 & 0xCC) | 0xAA), LUT_XOR_OR = ((0xF0 ^ 0xCC) | 0xAA) };
+
+typedef enum ZeroForm { ZERO_PLAIN, ZERO_BITS, ZERO_EQUAL } ZeroForm; /* x, x & y, x ^ y */
+
+typedef struct ZeroTest {
+    ZeroForm form;
+    Operand x, y;
+    u32 at;       /* in the list */
+    Instr *setp;
+    Instr *feed;  /* the and that nobody else needs, or NULL */
+} ZeroTest;
+
+typedef struct ZeroTests {
+    ZeroTest v[TRUTH_LEAVES];
+    u32 n, of_form[3];
+} ZeroTests;
+
+static bool is_word(Type type)
+{
+    TypeClass class = type_class(type);
+    return type_bits(type) == 32 && (class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS);
+}
+
+static bool is_source(const Operand *o)
+{
+    return operand_plain_register(o) || o->kind == OPND_IMM;
+}
+
+/* The `and` whose result the setp alone reads, if it can be done at the branch as well. */
+static Instr *private_and(const Emit *e, const Instr *setp)
+{
+    Instr *i = local_definition(setp, setp->opnd[1].id);
+    if (!i || i->op->opcode != OPC_AND || !is_word((Type)i->op->type[0]) || i->scope != e->at->scope)
+        return NULL;
+    bool plain = is_source(&i->opnd[1]) && is_source(&i->opnd[2]);
+    return plain && read_only_by(e, i, i->opnd[0].id, setp) && operands_hold(e, i) ? i : NULL;
+}
+
+static bool as_zero_test(const Emit *e, TruthTerm t, bool is_or, ZeroTest *test)
+{
+    Instr *setp = t.truth->kind == TRUTH_LEAF ? replaceable_setp(e, t.truth) : NULL;
+    if (!setp || !is_word((Type)setp->op->type[0]) || (setp->op->cmp != CMP_EQ && setp->op->cmp != CMP_NE))
+        return false;
+    bool for_equality = (setp->op->cmp == CMP_EQ) != t.inverted;
+    if (for_equality == is_or || setp->opnd[1].kind != OPND_REG || !is_source(&setp->opnd[1]) || !is_source(&setp->opnd[2]))
+        return false;
+    *test = (ZeroTest){.form = ZERO_EQUAL, .x = setp->opnd[1], .y = setp->opnd[2], .setp = setp};
+    if (test->y.kind != OPND_IMM || (u32)test->y.value)
+        return true;
+    test->form = ZERO_PLAIN;
+    test->feed = private_and(e, setp);
+    if (test->feed) {
+        test->form = ZERO_BITS;
+        test->x = test->feed->opnd[1];
+        test->y = test->feed->opnd[2];
+    }
+    return true;
+}
+
+static void take(ZeroTests *tests, ZeroTest test)
+{
+    tests->of_form[test.form]++;
+    tests->v[tests->n++] = test;
+}
+
+/* `(x & 6) == 0 & (x & 9) == 0` is `(x & 15) == 0`: whether the mask went into an earlier test. */
+static bool widen_mask(ZeroTests *tests, const ZeroTest *test)
+{
+    for (u32 k = 0; k < tests->n; k++) {
+        ZeroTest *old = &tests->v[k];
+        bool same = old->form == ZERO_BITS && test->form == ZERO_BITS && old->x.kind == OPND_REG && old->x.id == test->x.id;
+        if (same && test->x.kind == OPND_REG && old->y.kind == OPND_IMM && test->y.kind == OPND_IMM) {
+            old->y.value |= test->y.value;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* An equality of two values costs as much in a lop3 as in a setp. It only pays beside a plain test, which is then free. */
+static bool worth_it(const Emit *e, const ZeroTests *tests, bool *equalities)
+{
+    u32 knob = e->run->knobs->lop3;
+    const Module *m = e->fn->module;
+    bool always = knob == LOP3_ALWAYS;
+    *equalities = always || tests->of_form[ZERO_PLAIN];
+    if (knob == LOP3_NEVER || (m->version_major == 4 && m->version_minor < 3) || m->version_major < 4)
+        return false;
+    return tests->of_form[ZERO_PLAIN] + tests->of_form[ZERO_BITS] + (*equalities ? tests->of_form[ZERO_EQUAL] : 0) > 1;
+}
+
+static const OpParts words = {.type = {TYPE_B32}};
+
+static RegId emit_or(const Emit *e, RegId a, RegId b)
+{
+    Builder at = build_before(e->at);
+    return build_binary(&at, OPC_OR, words, TYPE_B32, register_operand(a), register_operand(b));
+}
+
+/* A value that is zero where x & y (x ^ y) is and all (unless 0) is. */
+static RegId add_logic(const Emit *e, const ZeroTest *test, RegId all)
+{
+    bool bits = test->form == ZERO_BITS;
+    Builder at = build_before(e->at);
+    Operand table = {.kind = OPND_IMM, .value = bits ? LUT_AND_OR : LUT_XOR_OR};
+    if (all && e->run->knobs->lop3 == LOP3_ALWAYS) {
+        Operand sources[4] = {test->x, test->y, register_operand(all), table};
+        return build_value(&at, isa_op(e->fn->module->isa, OPC_LOP3, words), TYPE_B32, sources, 4);
+    }
+    RegId one = build_binary(&at, bits ? OPC_AND : OPC_XOR, words, TYPE_B32, test->x, test->y);
+    return all ? emit_or(e, all, one) : one;
+}
+
+/* A register that is zero where all tests hold. */
+static RegId emit_tests(const Emit *e, const ZeroTests *tests)
+{
+    RegId all = 0;
+    for (u32 k = 0; k < tests->n; k++)
+        if (tests->v[k].form == ZERO_PLAIN)
+            all = all ? emit_or(e, all, tests->v[k].x.id) : tests->v[k].x.id;
+    for (u32 k = 0; k < tests->n; k++)
+        if (tests->v[k].form != ZERO_PLAIN)
+            all = add_logic(e, &tests->v[k], all);
+    return all;
+}
+
+void merge_zero_tests(const Emit *e, TermList *list, bool is_or)
+{
+    ZeroTests found = {.n = 0}, tests = {.n = 0};
+    bool merged[TRUTH_LEAVES] = {false}, equalities;
+    for (u32 k = 0; k < list->n; k++) {
+        ZeroTest test;
+        if (as_zero_test(e, list->v[k], is_or, &test)) {
+            test.at = k;
+            take(&found, test);
+        }
+    }
+    if (!worth_it(e, &found, &equalities))
+        return;
+    for (u32 k = 0; k < found.n; k++) {
+        merged[found.v[k].at] = equalities || found.v[k].form != ZERO_EQUAL;
+        if (merged[found.v[k].at] && !widen_mask(&tests, &found.v[k]))
+            take(&tests, found.v[k]);
+    }
+    Builder at = build_before(e->at);
+    RegId all = emit_tests(e, &tests);
+    RegId result = build_binary(&at, OPC_SETP, (OpParts){.cmp = CMP_NE, .type = {TYPE_B32}}, TYPE_PRED, register_operand(all),
+                                (Operand){.kind = OPND_IMM});
+    for (u32 k = 0; k < found.n; k++) {
+        if (!merged[found.v[k].at])
+            continue;
+        instr_remove(found.v[k].setp);
+        if (found.v[k].feed)
+            instr_remove(found.v[k].feed);
+    }
+    u32 left = 0;
+    for (u32 k = 0; k < list->n; k++)
+        if (!merged[k])
+            list->v[left++] = list->v[k];
+    list->v[left] = truth_leaf(e->run->arena, result, !is_or);
+    list->v[left++].truth->kept = true;
+    list->n = left;
+    phase_count(e->run, "ZeroTestsMerged", found.n);
+}

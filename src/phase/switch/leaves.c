@@ -1,0 +1,246 @@
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+#include "phase/switch/region.h"
+
+enum { HOPS = 16 }; /* blocks that do nothing, one after the other */
+
+/* ---- blocks that may be passed --------------------------------------------------------------------------------- */
+
+/* A copy, or what computes a condition: pure, and unguarded. */
+static bool is_helper(Instr *i)
+{
+    if (!i->op->known || !op_is_pure(i->op) || i->guard)
+        return false;
+    for_each_slot(o, i)
+        if (o->kind == OPND_SREG || o->kind == OPND_VEC || o->sub || o->role == ROLE_DEF_USE)
+            return false;
+    return true;
+}
+
+static bool has_only_helpers(const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    for_each_instr(i, b)
+        if (i->kind != INSTR_LOC && i != end && (i->kind != INSTR_OP || !is_helper(i)))
+            return false;
+    return true;
+}
+
+bool only_helpers(BlockKinds *kinds, const Block *b) { return block_is(kinds, b, KNOWN_HELPERS, has_only_helpers); }
+
+static const Block *past_empty(const Block *b)
+{
+    for (u32 hop = 0; hop < HOPS && block_is_empty(b) && b->fall; hop++)
+        b = b->fall;
+    return b;
+}
+
+bool decides_nothing(const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    const Block *taken = end ? branch_target(end) : b->fall;
+    return b->fall && taken && past_empty(taken) == past_empty(b->fall);
+}
+
+bool does_nothing(const Recovery *r, const Block *b)
+{
+    const Live *live = r->live;
+    if (!decides_nothing(b) || !only_helpers(r->kinds, b) || b->fall->id >= live->blocks) /* or it is made anew already */
+        return false;
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP)
+            for (RegWalk w = reg_walk(i); next_write(&w);)
+                if (live_in(live, b->fall, w.reg))
+                    return false;
+    return true;
+}
+
+/* ---- what a way out takes along ------------------------------------------------------------------------------- */
+
+/* Registers that are read further down on a way. */
+typedef struct Needs {
+    RegId reg[CARRY_LIMIT * 4];
+    u32 n;
+} Needs;
+
+static bool take_need(Needs *needs, RegId reg)
+{
+    u32 kept = 0, before = needs->n;
+    for (u32 k = 0; k < needs->n; k++)
+        if (needs->reg[k] != reg)
+            needs->reg[kept++] = needs->reg[k];
+    needs->n = kept;
+    return kept < before;
+}
+
+static bool add_needs(Needs *needs, const Instr *i)
+{
+    for (RegWalk w = reg_walk(i); next_read(&w);) {
+        if (needs->n == COUNT_OF(needs->reg))
+            return false;
+        needs->reg[needs->n++] = w.reg;
+    }
+    return true;
+}
+
+/* Whether what follows on the way needs a result of the instruction that wrote *at; goes on to the one before it. */
+static bool is_needed(const SwitchRegion *g, const Env **at, const Block *target, Needs *needs)
+{
+    Recovery *r = g->r;
+    const Instr *i = (*at)->instr;
+    bool needed = false;
+    for (const Env *e = *at; e && e->instr == i; *at = e = e->before) {
+        bool last = r->written[e->reg] != r->slices;
+        r->written[e->reg] = r->slices;
+        needed |= take_need(needs, e->reg);
+        needed |= last && live_in(r->live, target, e->reg);
+    }
+    return needed;
+}
+
+/* What of the region's instructions on the way `target` needs, backwards from it. */
+static bool slice(const SwitchRegion *g, const Env *env, const Block *target, Leaf *leaf)
+{
+    Needs needs = {.n = 0};
+    Instr *kept[CARRY_LIMIT];
+    u32 n = 0;
+    g->r->slices++;
+    while (env) {
+        Instr *i = env->instr;
+        if (!is_needed(g, &env, target, &needs))
+            continue;
+        if (n == CARRY_LIMIT || !add_needs(&needs, i))
+            return false;
+        kept[n++] = i;
+    }
+    leaf->carried = n;
+    leaf->carry = n ? arena_array(g->arena, Instr *, n) : NULL;
+    for (u32 k = 0; k < n; k++)
+        leaf->carry[k] = kept[n - 1 - k];
+    return true;
+}
+
+/* ---- leaves ---------------------------------------------------------------------------------------------------- */
+
+static bool same_instr(const Instr *a, const Instr *b)
+{
+    return a == b || (a->op == b->op && a->slots == b->slots && !memcmp(a->opnd, b->opnd, a->slots * sizeof(Operand)));
+}
+
+static bool same_leaf(const Leaf *a, const Leaf *b)
+{
+    if (a->target != b->target || a->carried != b->carried)
+        return false;
+    for (u32 k = 0; k < a->carried; k++)
+        if (!same_instr(a->carry[k], b->carry[k]))
+            return false;
+    return true;
+}
+
+/* Values that one edge brings to a leaf. */
+struct Part {
+    Part *next;
+    ValueSet values;
+};
+
+static void add_values(SwitchRegion *g, u32 leaf, ValueSet values)
+{
+    Part *part = arena_new(&g->scratch, Part);
+    *part = (Part){g->parts[leaf], values};
+    g->parts[leaf] = part;
+}
+
+/* All values of a leaf, in the decision's memory. */
+static ValueSet unite_parts(SwitchRegion *g, u32 leaf)
+{
+    u32 n = 0;
+    for (const Part *part = g->parts[leaf]; part; part = part->next)
+        n++;
+    ValueSet *sets = arena_array(&g->scratch, ValueSet, n);
+    n = 0;
+    for (const Part *part = g->parts[leaf]; part; part = part->next)
+        sets[n++] = part->values;
+    return set_copy(g->arena, set_union(&g->scratch, sets, n));
+}
+
+static void add_leaf(SwitchRegion *g, const Leaf *leaf)
+{
+    Decision *d = g->d;
+    u32 *last = &g->r->leaf_of[leaf->target->id];
+    for (u32 k = *last; k; k = d->leaves[k - 1].sibling)
+        if (same_leaf(&d->leaves[k - 1], leaf)) {
+            d->leaves[k - 1].ways += leaf->ways;
+            add_values(g, k - 1, leaf->values);
+            return;
+        }
+    d->leaves[d->leaf_count] = *leaf;
+    d->leaves[d->leaf_count].sibling = *last;
+    add_values(g, d->leaf_count++, leaf->values);
+    *last = d->leaf_count;
+}
+
+static bool is_loop_header(const SwitchRegion *g, const Block *b)
+{
+    return loop_headed_by(an_loops(g->r->run->an), b);
+}
+
+/* Whether control that goes to b may go to where it leads instead. A loop is entered by its header; behind the root nothing is
+ * known of the selector, when control comes there anew. */
+static bool may_pass(const SwitchRegion *g, const Block *b)
+{
+    return b != g->d->root && does_nothing(g->r, b) && !block_is_pinned(b) && !is_loop_header(g, b);
+}
+
+/* Where control that goes to b ends up, past blocks that do nothing. Where several blocks go to a loop's header through one
+ * of these, it stays between them. */
+static Block *destination(const SwitchRegion *g, Block *b)
+{
+    Block *end = b;
+    for (u32 hop = 0; hop < HOPS && may_pass(g, end); hop++)
+        end = end->fall;
+    return end != b && is_loop_header(g, end) && cfg_pred_count(b->fn, b) > 1 ? b : end;
+}
+
+/* The region does not go on there: not its block, or its root once more. */
+static bool is_way_out(const SwitchRegion *g, const Node *node)
+{
+    return node->arrivals && (!node->member || node->b == g->d->root);
+}
+
+/* The ways to one block that the region leads to. */
+static bool collect_ways(SwitchRegion *g, const Node *node)
+{
+    Decision *d = g->d;
+    Block *target = destination(g, node->b);
+    d->targets[d->target_count++] = node->b;
+    for (const Arrival *a = node->arrivals; a; a = a->next) {
+        Leaf leaf = {.target = target, .values = a->values, .ways = a->several ? 2 : 1};
+        d->depth = a->depth > d->depth ? a->depth : d->depth;
+        if (!a->values.n)
+            continue;
+        if (!slice(g, a->env, target, &leaf))
+            return false;
+        add_leaf(g, &leaf);
+    }
+    return true;
+}
+
+bool region_collect_leaves(SwitchRegion *g)
+{
+    Decision *d = g->d;
+    u32 ways = 0;
+    for (u32 n = 0; n < g->nodes.n; n++)
+        for (const Arrival *a = g->nodes.v[n].arrivals; a && is_way_out(g, &g->nodes.v[n]); a = a->next)
+            ways++;
+    d->leaves = arena_array(g->arena, Leaf, ways + 1);
+    g->parts = arena_array(&g->scratch, Part *, ways + 1);
+    d->targets = arena_array(g->arena, Block *, g->nodes.n);
+    bool done = true;
+    for (u32 n = 0; n < g->nodes.n && done; n++)
+        done = !is_way_out(g, &g->nodes.v[n]) || collect_ways(g, &g->nodes.v[n]);
+    for (u32 l = 0; l < d->leaf_count; l++) {
+        d->leaves[l].values = unite_parts(g, l);
+        g->r->leaf_of[d->leaves[l].target->id] = 0;
+    }
+    return done;
+}

@@ -1,0 +1,509 @@
+#include "phase/switch/plan.h"
+
+#include <stdlib.h>
+
+/* Estimated machine instructions, from what ptxas makes of each (ISETP BRA; IADD ISETP BRA; shift, LDC, BRX), and such that
+ * a plan costs what Decision says of it when it is read again: else a second run would find the first one's work too dear. */
+enum { COST_TEST = 2, COST_OFFSET = 1, COST_WORD = 1, COST_BITS = 4, COST_TABLE = 3, COST_JUMP = 1 };
+
+enum {
+    TABLE_PIECES = 4,    /* fewer make no table of their own */
+    RANGE_VALUES = 16,   /* a longer range counts as so many cases: it needs no table */
+    BITS_PIECES = 3
+};
+
+/* Keys that lead one way. */
+typedef struct Piece {
+    u64 lo, hi;
+    u32 leaf;
+} Piece;
+
+typedef struct Cluster {
+    u32 first, last; /* pieces, default ones in between included */
+    PlanKind kind;
+} Cluster;
+
+typedef struct Planner {
+    Arena *arena;   /* of the plan */
+    Arena scratch;  /* of everything below */
+    const Decision *d;
+    const PlanLimits *limits;
+    SwitchPlan *p;
+    const Piece *piece; /* the whole domain, ascending; neighbours have different leaves unless values between cannot be */
+    u32 pieces;
+    u64 lo, hi;     /* keys that can be */
+    u32 *cases;     /* indices of the pieces that do not lead to the default, ascending */
+    u32 case_count;
+    Cluster *clusters;
+    u32 cluster_count;
+    u32 linear;     /* up to so many clusters are tested one after the other */
+} Planner;
+
+/* ---- pieces ---------------------------------------------------------------------------------------------------- */
+
+static int compare_pieces(const void *a, const void *b)
+{
+    u64 x = ((const Piece *)a)->lo, y = ((const Piece *)b)->lo;
+    return x < y ? -1 : x > y;
+}
+
+/* Appends a piece behind the last one. Keys between the two cannot be: they go to a neighbour that is no single value, or
+ * with the default. */
+static u32 append_piece(Piece *v, u32 n, Piece next, u32 fallback)
+{
+    Piece *last = n ? &v[n - 1] : NULL;
+    if (last && last->leaf == next.leaf) {
+        last->hi = next.hi;
+        return n;
+    }
+    if (last && last->hi + 1 < next.lo) {
+        if (next.leaf == fallback || (next.lo < next.hi && last->leaf != fallback))
+            next.lo = last->hi + 1;
+        else if (last->leaf == fallback || last->lo < last->hi)
+            last->hi = next.lo - 1;
+        else
+            v[n++] = (Piece){last->hi + 1, next.lo - 1, fallback};
+    }
+    v[n] = next;
+    return n + 1;
+}
+
+/* Appends the keys of a leaf's values; turn: the sign bit, or 0. */
+static u32 append_keys(Piece *v, u32 n, ValueSet values, u64 turn, u32 leaf)
+{
+    for (u32 k = 0; k < values.n; k++) {
+        Interval one = values.v[k];
+        bool crosses = one.lo < turn && one.hi >= turn; /* smaller ones become larger */
+        v[n++] = (Piece){one.lo ^ turn, crosses ? 2 * turn - 1 : one.hi ^ turn, leaf};
+        if (crosses)
+            v[n++] = (Piece){0, one.hi ^ turn, leaf};
+    }
+    return n;
+}
+
+/* Places where keys are missing, each of which may make a piece more. */
+static u32 count_gaps(const Piece *v, u32 n)
+{
+    u32 gaps = 0;
+    for (u32 k = 1; k < n; k++)
+        gaps += v[k - 1].hi + 1 < v[k].lo;
+    return gaps;
+}
+
+/* The map as intervals of keys, from the smallest key to the largest that can be. */
+static void make_pieces(Planner *q)
+{
+    const Decision *d = q->d;
+    u32 room = 1, n = 0; /* at most one interval holds the smallest and the largest key */
+    for (u32 l = 0; l < d->leaf_count; l++)
+        room += d->leaves[l].values.n;
+    Piece *v = arena_alloc_raw(&q->scratch, sizeof(Piece) * room);
+    for (u32 l = 0; l < d->leaf_count; l++)
+        n = append_keys(v, n, d->leaves[l].values, q->p->is_signed ? value_sign(d->bits) : 0, l);
+    qsort(v, n, sizeof *v, compare_pieces);
+    u32 gaps = count_gaps(v, n);
+    Piece *pieces = gaps ? arena_alloc_raw(&q->scratch, sizeof(Piece) * ((size_t)n + gaps)) : v; /* in place: it can only shrink */
+    for (u32 k = 0; k < n; k++)
+        q->pieces = append_piece(pieces, q->pieces, v[k], q->p->fallback);
+    q->piece = pieces;
+    q->lo = pieces[0].lo;
+    q->hi = pieces[q->pieces - 1].hi;
+}
+
+static void list_cases(Planner *q)
+{
+    q->cases = arena_alloc_raw(&q->scratch, q->pieces * sizeof *q->cases);
+    for (u32 k = 0; k < q->pieces; k++)
+        if (q->piece[k].leaf != q->p->fallback)
+            q->cases[q->case_count++] = k;
+    q->p->cases = q->case_count;
+}
+
+/* Where most values go; of several such leaves, the one whose values begin last, in whatever order they were found. */
+static u32 find_fallback(const Decision *d)
+{
+    u32 best = 0;
+    for (u32 l = 1; l < d->leaf_count; l++) {
+        u64 size = set_size(d->leaves[l].values), best_size = set_size(d->leaves[best].values);
+        if (size > best_size || (size == best_size && d->leaves[l].values.v[0].lo > d->leaves[best].values.v[0].lo))
+            best = l;
+    }
+    return best;
+}
+
+/* ---- clusters -------------------------------------------------------------------------------------------------- */
+
+static const Piece *case_piece(const Planner *q, u32 c) { return &q->piece[q->cases[c]]; }
+
+/* Of making the selector, or its distance from something, a number of 32 bits. */
+static u32 word_cost(const Decision *d) { return d->bits == 32 ? 0 : COST_WORD; }
+
+static u32 single_cost(const Planner *q, const Piece *piece)
+{
+    bool touches_end = piece->lo == q->lo || piece->hi == q->hi;
+    return piece->lo == piece->hi || touches_end ? COST_TEST : COST_TEST + COST_OFFSET;
+}
+
+/* Whether cases first .. last, which hold `values` values, may be a table. */
+static bool may_be_table(const Planner *q, u32 first, u32 last, u64 values)
+{
+    u64 span = case_piece(q, last)->hi - case_piece(q, first)->lo;
+    if (!q->limits->may_table || last - first + 1 < TABLE_PIECES || span >= (u64)q->limits->table)
+        return false;
+    return values * 100 >= (span + 1) * (u64)q->limits->density;
+}
+
+static bool may_be_bits(const Planner *q, u32 first, u32 last, bool one_leaf)
+{
+    u64 span = case_piece(q, last)->hi - case_piece(q, first)->lo;
+    return one_leaf && last - first + 1 >= BITS_PIECES && span < 32 && q->d->bits <= 32;
+}
+
+/* What a piece counts in a table. */
+static u64 piece_values(const Piece *piece)
+{
+    u64 span = piece->hi - piece->lo;
+    return span < RANGE_VALUES ? span + 1 : RANGE_VALUES;
+}
+
+/* The cheapest cuts of the first c cases, for each c, while they are found. */
+typedef struct Cuts {
+    u32 *best;       /* by c: what the cheapest costs */
+    u32 *least;      /* by block: the least `best` of its BLOCK values of c */
+    u32 *from;       /* by c: its last cluster begins with this case */
+    PlanKind *kind;  /* by c: of its last cluster */
+    u64 *values;     /* by c: what these cases count in a table */
+    u32 table_cost, bits_cost;
+    u32 window, bits_window; /* the first cases that a cluster with the last one may begin with, by what keys span */
+    u32 same_leaf;   /* the first of the cases from which on all lead to the last one's leaf */
+} Cuts;
+
+enum { BLOCK = 64, BITS_REACH = 32 };
+
+/* The kind of the cheapest cluster of cases first .. end - 1 by which the first `end` cases cost less than *cost, which is
+ * set; PLAN_RANGE: there is none. */
+static PlanKind cheaper_cluster(const Planner *q, const Cuts *c, u32 first, u32 end, u32 *cost)
+{
+    u32 bits = c->best[first] + c->bits_cost, table = c->best[first] + c->table_cost;
+    if (bits < *cost && may_be_bits(q, first, end - 1, first >= c->same_leaf)) {
+        *cost = bits;
+        return PLAN_BITS;
+    }
+    if (table < *cost && may_be_table(q, first, end - 1, c->values[end] - c->values[first])) {
+        *cost = table;
+        return PLAN_TABLE;
+    }
+    return PLAN_RANGE;
+}
+
+/* Whether no cluster that begins with a case of the whole block, and ends with case end - 1, can cost less than that. */
+static bool is_dear(const Cuts *c, u32 block, u32 cost)
+{
+    bool may_be_bits = (block + 1) * BLOCK > c->bits_window;
+    return c->least[block] + (may_be_bits ? c->bits_cost : c->table_cost) >= cost;
+}
+
+/* The cheapest cut of the first `end` cases; of equally cheap ones, that with the shortest last cluster, and one case before
+ * all. A look from the far end on finds what the cheapest costs, with few blocks that are not dear after the first ones. */
+static void cut_before(const Planner *q, Cuts *c, u32 end)
+{
+    u32 one = c->best[end - 1] + single_cost(q, case_piece(q, end - 1)) + COST_TEST, cost = one;
+    for (u32 first = c->window; first < end; first++) {
+        if (first % BLOCK == 0 && first + BLOCK <= end && is_dear(c, first / BLOCK, cost))
+            first += BLOCK - 1;
+        else
+            cheaper_cluster(q, c, first, end, &cost);
+    }
+    c->best[end] = cost;
+    c->from[end] = end - 1;
+    c->kind[end] = PLAN_RANGE;
+    for (u32 first = end; cost < one && first-- > c->window;) {
+        u32 limit = cost + 1;
+        if (first % BLOCK == BLOCK - 1 && first - (BLOCK - 1) >= c->window && is_dear(c, first / BLOCK, limit)) {
+            first -= BLOCK - 1;
+            continue;
+        }
+        c->kind[end] = cheaper_cluster(q, c, first, end, &limit);
+        c->from[end] = first;
+        if (c->kind[end] != PLAN_RANGE)
+            break;
+    }
+    u32 *least = &c->least[end / BLOCK];
+    *least = end % BLOCK == 0 || cost < *least ? cost : *least;
+}
+
+static void list_clusters(Planner *q, const Cuts *c)
+{
+    u32 n = q->case_count;
+    q->clusters = arena_array(&q->scratch, Cluster, n + 1);
+    for (u32 end = n; end; end = c->from[end])
+        q->clusters[q->cluster_count++] = (Cluster){q->cases[c->from[end]], q->cases[end - 1], c->kind[end]};
+    for (u32 k = 0; k < q->cluster_count / 2; k++) {
+        Cluster swap = q->clusters[k];
+        q->clusters[k] = q->clusters[q->cluster_count - 1 - k];
+        q->clusters[q->cluster_count - 1 - k] = swap;
+    }
+}
+
+/* Moves *first on to the first case from which on to case `last` keys span less than `reach`; behind it, if there is none. */
+static void move_window(const Planner *q, u32 *first, u32 last, u64 reach)
+{
+    while (*first <= last && case_piece(q, last)->hi - case_piece(q, *first)->lo >= reach)
+        ++*first;
+}
+
+/* The cheapest cut of the cases into clusters, and what it costs. */
+static u32 find_clusters(Planner *q)
+{
+    u32 n = q->case_count, word = COST_OFFSET + word_cost(q->d) + COST_TEST;
+    u64 reach = q->limits->may_table && q->limits->table > BITS_REACH ? (u64)q->limits->table : BITS_REACH;
+    Arena *arena = &q->scratch;
+    Cuts c = {.best = arena_array(arena, u32, n + 1), .least = arena_array(arena, u32, n / BLOCK + 1),
+        .from = arena_array(arena, u32, n + 1), .kind = arena_array(arena, PlanKind, n + 1),
+        .values = arena_array(arena, u64, n + 1), .table_cost = COST_TABLE + word + COST_TEST, .bits_cost = COST_BITS + word};
+    for (u32 end = 1; end <= n; end++) {
+        const Piece *last = case_piece(q, end - 1);
+        move_window(q, &c.window, end - 1, reach);
+        move_window(q, &c.bits_window, end - 1, BITS_REACH);
+        if (end > 1 && case_piece(q, end - 2)->leaf != last->leaf)
+            c.same_leaf = end - 1;
+        c.values[end] = c.values[end - 1] + piece_values(last);
+        cut_before(q, &c, end);
+    }
+    list_clusters(q, &c);
+    return c.best[n];
+}
+
+/* ---- the tree -------------------------------------------------------------------------------------------------- */
+
+static SearchPlan *new_plan(Planner *q, PlanKind kind, u64 lo, u64 hi)
+{
+    SearchPlan *plan = arena_new(q->arena, SearchPlan);
+    plan->kind = kind;
+    plan->lo = lo;
+    plan->hi = hi;
+    return plan;
+}
+
+static const SearchPlan *go(Planner *q, u32 leaf)
+{
+    SearchPlan *plan = new_plan(q, PLAN_GO, 0, 0);
+    plan->leaf = leaf;
+    return plan;
+}
+
+static const u32 *table_entries(Planner *q, const Cluster *c, u64 lo, u64 hi)
+{
+    u32 *entry = arena_array(q->arena, u32, hi - lo + 1);
+    for (u64 k = 0; k <= hi - lo; k++)
+        entry[k] = q->p->fallback;
+    for (u32 k = c->first; k <= c->last; k++) {
+        const Piece *piece = &q->piece[k];
+        for (u64 key = piece->lo; key <= piece->hi && key >= piece->lo; key++)
+            entry[key - lo] = piece->leaf;
+    }
+    return entry;
+}
+
+static u64 bit_mask(const Planner *q, const Cluster *c)
+{
+    u64 mask = 0, lo = q->piece[c->first].lo;
+    for (u32 k = c->first; k <= c->last; k++) {
+        const Piece *piece = &q->piece[k];
+        if (piece->leaf != q->p->fallback)
+            mask |= value_max((u32)(piece->hi - piece->lo + 1)) << (piece->lo - lo);
+    }
+    return mask;
+}
+
+static const SearchPlan *build(Planner *q, u32 first, u32 count, u64 lo, u64 hi);
+
+/* The lowest cluster, then the rest; keys are in lo .. hi. */
+static const SearchPlan *build_next(Planner *q, u32 first, u32 count, u64 lo, u64 hi)
+{
+    const Cluster *c = &q->clusters[first];
+    u64 from = q->piece[c->first].lo, to = q->piece[c->last].hi;
+    u32 leaf = q->piece[c->first].leaf;
+    bool covers = from == lo && to == hi;
+    if (c->kind == PLAN_TABLE) {
+        SearchPlan *table = new_plan(q, PLAN_TABLE, from, to);
+        table->entry = table_entries(q, c, from, to);
+        table->no = covers ? NULL : build(q, first + 1, count - 1, lo, hi);
+        return table;
+    }
+    if (c->kind == PLAN_BITS) {
+        SearchPlan *bits = new_plan(q, PLAN_BITS, from, to);
+        bits->mask = bit_mask(q, c);
+        bits->yes = go(q, leaf);
+        bits->no = build(q, first + 1, count - 1, lo, hi);
+        return bits;
+    }
+    if (covers)
+        return go(q, leaf);
+    SearchPlan *test = new_plan(q, from == to ? PLAN_EQUAL : PLAN_RANGE, from, to);
+    test->yes = go(q, leaf);
+    if (from == lo && from != to) {
+        test->kind = PLAN_LESS;
+        test->lo = to + 1;
+    }
+    if (from == lo)
+        test->no = build(q, first + 1, count - 1, to + 1, hi);
+    else if (to == hi && count == 1) {
+        test->kind = PLAN_LESS;
+        test->no = test->yes;
+        test->yes = go(q, q->p->fallback);
+    } else
+        test->no = build(q, first + 1, count - 1, lo, hi);
+    return test;
+}
+
+static const SearchPlan *build(Planner *q, u32 first, u32 count, u64 lo, u64 hi)
+{
+    if (count == 0)
+        return go(q, q->p->fallback);
+    if (count <= q->linear)
+        return build_next(q, first, count, lo, hi);
+    u32 half = count / 2;
+    u64 pivot = q->piece[q->clusters[first + half].first].lo;
+    SearchPlan *search = new_plan(q, PLAN_LESS, pivot, pivot);
+    search->yes = build(q, first, half, lo, pivot - 1);
+    search->no = build(q, first + half, count - half, pivot, hi);
+    return search;
+}
+
+static u32 larger(u32 a, u32 b) { return a > b ? a : b; }
+
+static PlanCost cost_of(const Decision *d, const SearchPlan *plan)
+{
+    PlanCost cost = {0};
+    if (plan->kind == PLAN_GO)
+        return cost;
+    PlanCost yes = plan->yes ? cost_of(d, plan->yes) : cost, no = plan->no ? cost_of(d, plan->no) : cost;
+    cost.code = yes.code + no.code;
+    cost.depth = larger(yes.depth, no.depth) + 1;
+    cost.tables = yes.tables + no.tables + (plan->kind == PLAN_TABLE);
+    cost.entries = yes.entries + no.entries;
+    switch (plan->kind) {
+    case PLAN_TABLE:
+        cost.entries += (u32)(plan->hi - plan->lo + 1);
+        cost.code += COST_TABLE + (plan->lo ? COST_OFFSET : 0) + word_cost(d) + (plan->no ? COST_TEST : 0);
+        cost.depth = larger(cost.depth, plan->no ? 2 : 1);
+        break;
+    case PLAN_BITS: cost.code += COST_BITS + (plan->lo ? COST_OFFSET : 0) + word_cost(d); break;
+    case PLAN_RANGE: cost.code += COST_TEST + COST_OFFSET; break;
+    default: cost.code += COST_TEST; break;
+    }
+    return cost;
+}
+
+/* seen: by leaf, the last table that counted it. */
+static void count_ways(const SearchPlan *plan, u32 *ways, const SearchPlan **seen)
+{
+    if (plan->kind == PLAN_GO)
+        ways[plan->leaf]++;
+    for (u64 k = 0; plan->kind == PLAN_TABLE && k <= plan->hi - plan->lo; k++) {
+        u32 leaf = plan->entry[k];
+        ways[leaf] += seen[leaf] != plan;
+        seen[leaf] = plan;
+    }
+    if (plan->yes)
+        count_ways(plan->yes, ways, seen);
+    if (plan->no)
+        count_ways(plan->no, ways, seen);
+}
+
+/* The threads of a warp take one way out of a region whose branches are .uni, but their selectors differ: a test that has this
+ * way on both sides may part them. */
+static bool is_uniform(const Decision *d, const u32 *ways)
+{
+    for (u32 l = 0; l < d->leaf_count; l++)
+        if (ways[l] > 1)
+            return false;
+    return d->uniform;
+}
+
+static u64 case_values(const Planner *q)
+{
+    u64 values = 0;
+    for (u32 c = 0; c < q->case_count; c++)
+        values += piece_values(case_piece(q, c));
+    return values;
+}
+
+/* Whether the cases are dense among the keys lo .. hi. */
+static bool is_dense(const Planner *q, u64 lo, u64 hi)
+{
+    return hi - lo < (u64)q->limits->table && case_values(q) * 100 >= (hi - lo + 1) * (u64)q->limits->density;
+}
+
+/* One table for everything that can be, without a bound to check, where it is cheaper than what was found. */
+static void consider_whole_table(Planner *q, u32 found)
+{
+    u32 cost = COST_TABLE + (q->lo ? COST_OFFSET : 0) + word_cost(q->d);
+    if (q->limits->may_table && q->pieces >= TABLE_PIECES && cost < found && is_dense(q, q->lo, q->hi)) {
+        q->clusters[0] = (Cluster){0, q->pieces - 1, PLAN_TABLE};
+        q->cluster_count = 1;
+    }
+}
+
+/* Dense, but there may be no table: ptxas finds several in the chains of a search, which are worse than one. */
+static bool is_dense_search(const Planner *q)
+{
+    if (q->cluster_count <= q->linear || q->p->cost.tables)
+        return false;
+    u64 lo = case_piece(q, 0)->lo, hi = case_piece(q, q->case_count - 1)->hi;
+    return hi - lo < UINT32_MAX && case_values(q) * 100 >= (hi - lo + 1) * (u64)q->limits->density;
+}
+
+/* Copies on the way into a block cost nothing where ptxas gives both ends one register; it mostly does. */
+static u32 carry_cost(const Leaf *leaf)
+{
+    u32 cost = 0;
+    for (u32 k = 0; k < leaf->carried; k++)
+        cost += leaf->carry[k]->op->opcode != OPC_MOV;
+    return cost ? cost + COST_JUMP : 0;
+}
+
+/* The longest path that is wanted. A search takes the place of a chain for the sake of the path alone: log2 of the clusters,
+ * and the test for equality at its end. */
+static u32 wanted_depth(const Planner *q)
+{
+    if (!decision_is_chain(q->d))
+        return q->d->depth;
+    u32 log2 = 0;
+    while ((u64)1 << log2 < q->cluster_count)
+        log2++;
+    return log2 + 1;
+}
+
+static SwitchPlan plan_in_order(Arena *arena, const Decision *d, const PlanLimits *limits, bool is_signed, u32 fallback)
+{
+    SwitchPlan p = {.is_signed = is_signed, .fallback = fallback};
+    Planner q = {.arena = arena, .d = d, .limits = limits, .p = &p};
+    make_pieces(&q);
+    list_cases(&q);
+    u32 found = find_clusters(&q);
+    consider_whole_table(&q, found);
+    for (q.linear = 4; q.linear >= 3; q.linear--) { /* fewer make the path shorter, and the code larger */
+        p.plan = build(&q, 0, q.cluster_count, q.lo, q.hi);
+        p.cost = cost_of(d, p.plan);
+        if (p.cost.depth <= wanted_depth(&q))
+            break;
+    }
+    p.dense_search = is_dense_search(&q);
+    for (u32 l = 0; l < d->leaf_count; l++)
+        p.cost.code += carry_cost(&d->leaves[l]);
+    p.ways = arena_array(arena, u32, d->leaf_count);
+    count_ways(p.plan, p.ways, arena_array(&q.scratch, const SearchPlan *, d->leaf_count));
+    p.uniform = is_uniform(d, p.ways);
+    arena_free(&q.scratch);
+    return p;
+}
+
+SwitchPlan switch_plan(Arena *arena, const Decision *d, const PlanLimits *limits)
+{
+    u32 fallback = find_fallback(d);
+    SwitchPlan first = plan_in_order(arena, d, limits, d->is_signed, fallback);
+    SwitchPlan other = plan_in_order(arena, d, limits, !d->is_signed, fallback);
+    return other.cost.code < first.cost.code ? other : first;
+}

@@ -1,0 +1,436 @@
+#include "analysis/ranges.h"
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+#include "transform/condition.h"
+#include "phase/switch/region.h"
+
+/* ---- edges that count ------------------------------------------------------------------------------------------ */
+
+/* The way out of b that its own instructions say is never taken; NULL. */
+static const Block *way_not_taken(const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    const Block *taken = end && end->guard ? branch_target(end) : NULL;
+    FactValue truth = taken && taken != b->fall ? predicate_value(end, end->guard) : FACT_UNKNOWN;
+    if (truth == FACT_UNKNOWN)
+        return NULL;
+    return (truth == FACT_TRUE) != end->guard_not ? b->fall : taken;
+}
+
+static void count_ways_in(Recovery *r, const Function *fn)
+{
+    u8 *reached = mem_zalloc(r->blocks);
+    VEC(Block *) work = {0};
+    vec_push(&work, fn->entry);
+    reached[fn->entry->id] = 1;
+    while (work.n) {
+        const Block *b = vec_pop(&work), *not_taken = way_not_taken(b);
+        CfgList succs = cfg_succs(fn, b);
+        for (u32 k = 0; k < succs.n; k++) {
+            Block *to = succs.v[k].block;
+            if (to == not_taken)
+                continue;
+            r->ways_in[to->id]++;
+            if (!reached[to->id])
+                vec_push(&work, to);
+            reached[to->id] = 1;
+        }
+    }
+    vec_free(&work);
+    mem_free(reached);
+}
+
+Recovery *recovery_new(PhaseRun *run, Arena *arena, BlockKinds *kinds)
+{
+    Recovery *r = arena_new(arena, Recovery);
+    r->run = run;
+    r->kinds = kinds;
+    r->blocks = run->fn->blocks.n;
+    r->node_of = arena_array(arena, u32, r->blocks);
+    r->leaf_of = arena_array(arena, u32, r->blocks);
+    r->seen = arena_array(arena, u8, r->blocks);
+    r->written = arena_array(arena, u32, run->fn->regs.n);
+    r->ways_in = arena_array(arena, u32, r->blocks);
+    count_ways_in(r, run->fn);
+    return r;
+}
+
+/* ---- membership ------------------------------------------------------------------------------------------------ */
+
+static bool is_region_branch(const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    if (!end)
+        return b->fall != NULL;
+    if (branch_table(end))
+        return !end->guard;
+    return end->op->opcode == OPC_BRA && end->guard && b->fall;
+}
+
+/* Goes through the block's instructions; false: one of them is neither a copy nor known. */
+static bool walk_block(SwitchRegion *g, const Block *b, const Env **env)
+{
+    for_each_instr(i, b) {
+        if (i->kind != INSTR_OP || i == block_terminator(b))
+            continue;
+        const Env *before = *env;
+        *env = region_write(g, before, i);
+        bool is_known = *env != before && (*env)->value.kind != VALUE_UNKNOWN;
+        if ((i->op->opcode != OPC_MOV && !is_known) || (*env && (*env)->length > ENV_LIMIT))
+            return false;
+    }
+    return true;
+}
+
+static bool branch_truth(SwitchRegion *g, const Instr *branch, const Env *env, ValueSet *truth)
+{
+    g->env = env;
+    Value value = region_value(g, branch->guard);
+    if (value.kind != VALUE_TRUTH)
+        return false;
+    *truth = branch->guard_not ? set_not(&g->scratch, value.truth, g->d->bits) : value.truth;
+    return true;
+}
+
+static bool table_index(SwitchRegion *g, Instr *branch, const Env *env, Value *index)
+{
+    RegId reg = operand_plain_register(branch->opnd);
+    g->env = env;
+    *index = reg ? region_value(g, reg) : (Value){.kind = VALUE_UNKNOWN};
+    return index->kind == VALUE_LINEAR && index->width == 32;
+}
+
+static const Env *common_state(const Env *a, const Env *b)
+{
+    while (a != b) {
+        bool a_is_longer = a && (!b || a->length >= b->length);
+        if (a_is_longer)
+            a = a->before;
+        else
+            b = b->before;
+    }
+    return a;
+}
+
+/* The state in which control comes to a block: of several ways in, what they have in common, if nothing else is read. */
+static bool meet(const SwitchRegion *g, const Node *node, const Env **env)
+{
+    const Env *common = node->arrivals->env;
+    for (const Arrival *a = node->arrivals->next; a; a = a->next)
+        common = common_state(common, a->env);
+    for (const Arrival *a = node->arrivals; a; a = a->next)
+        for (const Env *e = a->env; e != common; e = e->before)
+            if (live_in(g->r->live, node->b, e->reg))
+                return false;
+    *env = common;
+    return true;
+}
+
+/* Whether the block can be looked through, apart from where control goes behind it; every edge to it is from the region. */
+static bool looks_like_member(const SwitchRegion *g, const Block *b)
+{
+    const Block *root = g->d->root;
+    if (b->dead || b->id >= g->r->blocks || g->r->seen[b->id] || b == root || b->scope != root->scope || block_is_pinned(b))
+        return false;
+    if (loop_headed_by(an_loops(g->r->run->an), b)) /* its way back may be one that is never taken */
+        return false;
+    return is_region_branch(b);
+}
+
+/* What is behind a block where all ways meet again does not depend on the root's branch. */
+static bool may_be_member(const SwitchRegion *g, const Block *b)
+{
+    return looks_like_member(g, b) && !dominates(g->r->postdom, b, g->d->root);
+}
+
+/* ---- growth ---------------------------------------------------------------------------------------------------- */
+
+static Node *node_of(SwitchRegion *g, Block *b)
+{
+    u32 *at = &g->r->node_of[b->id];
+    if (!*at) {
+        vec_push(&g->nodes, ((Node){.b = b}));
+        *at = g->nodes.n;
+    }
+    return &g->nodes.v[*at - 1];
+}
+
+/* from: index of a member; not_taken: the way out of it that is none. */
+static void arrive(SwitchRegion *g, u32 from, const Block *not_taken, Block *to, const Env *env, ValueSet values, u32 depth)
+{
+    Node *node = node_of(g, to);
+    if (node->last_from != from + 1 && to != not_taken) {
+        node->last_from = from + 1;
+        node->from++;
+    }
+    Arrival *a = arena_new(&g->scratch, Arrival);
+    const Arrival *in = g->nodes.v[from].arrivals;
+    *a = (Arrival){node->arrivals, env, values, depth, in && (in->next || in->several)};
+    node->arrivals = a;
+}
+
+/* The ways out of a member, or of the root; false: its branch says nothing about the selector. */
+static bool leave(SwitchRegion *g, u32 from, Block *b, const Env *env, ValueSet values, u32 depth)
+{
+    Instr *end = block_terminator(b);
+    const Block *not_taken = way_not_taken(b);
+    Arena *arena = &g->scratch;
+    ValueSet truth;
+    Value index;
+    if (!end) {
+        arrive(g, from, not_taken, b->fall, env, values, depth);
+        return true;
+    }
+    bool uniform = op_has(end->op, OPF_UNIFORM_HINT);
+    if (uniform != g->d->uniform && !(uniform && decides_nothing(b)))
+        return false; /* a branch that stands for both kinds could promise nothing */
+    if (branch_table(end)) {
+        const Table *table = branch_table(end);
+        if (!table_index(g, end, env, &index))
+            return false;
+        for (u32 k = 0, next; k < table->targets.n; k = next) { /* a larger index has no meaning */
+            for (next = k + 1; next < table->targets.n && table->targets.v[next] == table->targets.v[k];)
+                next++;
+            ValueSet there = value_preimage(&g->scope, &index, set_range(arena, k, next - 1));
+            arrive(g, from, not_taken, fn_block(b->fn, table->targets.v[k]), env, set_and(arena, values, there), depth + 1);
+        }
+        g->d->tables++;
+        g->d->entries += table->targets.n;
+    } else {
+        if (!branch_truth(g, end, env, &truth))
+            return false;
+        arrive(g, from, not_taken, branch_target(end), env, set_and(arena, values, truth), depth + 1);
+        arrive(g, from, not_taken, b->fall, env, set_minus(arena, values, truth), depth + 1);
+    }
+    g->d->branches++;
+    return true;
+}
+
+static void add_member(SwitchRegion *g, u32 index)
+{
+    g->nodes.v[index].member = true;
+    vec_push(&g->members, index);
+    const Block *b = g->nodes.v[index].b;
+    g->r->seen[b->id] = 1;
+    for_each_instr(i, b)
+        if (b != g->d->root && i->kind == INSTR_OP && i != block_terminator(b))
+            region_count(g->d, i);
+}
+
+/* The block that ends what begins with b, past blocks that could be joined with it. */
+static Block *end_of_run(const SwitchRegion *g, Block *b)
+{
+    while (!block_terminator(b) && b->fall && g->r->ways_in[b->fall->id] == 1 && may_be_member(g, b->fall) && only_helpers(g->r->kinds, b))
+        b = b->fall;
+    return b;
+}
+
+static bool walk_run(SwitchRegion *g, const Block *b, const Block *last, const Env **env)
+{
+    for (;; b = b->fall) {
+        if (!only_helpers(g->r->kinds, b) || !walk_block(g, b, env))
+            return false;
+        if (b == last)
+            return true;
+    }
+}
+
+static bool run_is_plain(const SwitchRegion *g, const Block *b, const Block *last)
+{
+    for (const Block *k = b; !block_terminator(last); k = k->fall) {
+        if (!does_nothing(g->r, k))
+            return false;
+        if (k == last)
+            break;
+    }
+    return true;
+}
+
+static ValueSet arrived_values(SwitchRegion *g, const Node *node)
+{
+    u32 n = 0;
+    for (const Arrival *a = node->arrivals; a; a = a->next)
+        n++;
+    ValueSet *sets = arena_array(&g->scratch, ValueSet, n);
+    n = 0;
+    for (const Arrival *a = node->arrivals; a; a = a->next)
+        sets[n++] = a->values;
+    return set_union(&g->scratch, sets, n);
+}
+
+/* Takes the block in, with those that only continue it, if all ways to it are from the region and it holds nothing else. */
+static void try_member(SwitchRegion *g, u32 index)
+{
+    Node *node = &g->nodes.v[index];
+    Block *b = node->b;
+    const Env *env;
+    u32 depth = 0;
+    bool whole = !node->tried && b->id < g->r->blocks && node->from == g->r->ways_in[b->id] && may_be_member(g, b);
+    node->tried |= whole; /* nothing more can arrive */
+    Block *last = whole ? end_of_run(g, b) : b;
+    if (!whole || !run_is_plain(g, b, last) || !meet(g, node, &env) || !walk_run(g, b, last, &env))
+        return;
+    for (const Arrival *a = node->arrivals; a; a = a->next)
+        depth = a->depth > depth ? a->depth : depth;
+    if (!leave(g, index, last, env, arrived_values(g, node), depth))
+        return;
+    add_member(g, index);
+    for (; b != last; b = b->fall) {
+        node_of(g, b->fall);
+        add_member(g, g->r->node_of[b->fall->id] - 1);
+    }
+}
+
+/* Nodes behind those that were there before are new, or have got a way in more. */
+static void grow(SwitchRegion *g)
+{
+    for (u32 m = 0; m < g->members.n && g->members.n < REGION_LIMIT; m++) {
+        const Block *b = g->nodes.v[g->members.v[m]].b;
+        CfgList succs = cfg_succs(g->r->run->fn, b);
+        for (u32 k = 0; k < succs.n; k++) {
+            u32 index = g->r->node_of[succs.v[k].block->id] - 1;
+            if (!g->nodes.v[index].member)
+                try_member(g, index);
+        }
+    }
+}
+
+/* Whether the last write of the branch's condition, if its own block has one, may compare what a switch does: integers, with a
+ * constant operand where the selector is to be found. */
+static bool may_compare(const Instr *branch, bool with_constant)
+{
+    for (Instr *i = branch->prev; i; i = i->prev) {
+        if (i->kind != INSTR_OP || !instr_writes(i, branch->guard))
+            continue;
+        if (i->op->opcode != OPC_SETP)
+            return i->op->type[0] == TYPE_PRED;
+        const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
+        return a && b && type_is_integer((Type)i->op->type[0]) &&
+               (!with_constant || a->kind == OPND_IMM || b->kind == OPND_IMM);
+    }
+    return true;
+}
+
+static bool ends_in_compare(const Block *b) { return may_compare(block_terminator(b), false); }
+
+/* At most `wanted` of the branches in blocks that could be members, from b on; a table counts for all. */
+static u32 branches_ahead(BlockKinds *kinds, const Block *b, u32 wanted)
+{
+    enum { STEPS = 16 };
+    for (u32 step = 0; step < STEPS && b; step++, b = b->fall) {
+        if (!only_helpers(kinds, b))
+            return 0;
+        const Instr *end = block_terminator(b);
+        if (!end)
+            continue;
+        if (!is_region_branch(b) || (!branch_table(end) && !block_is(kinds, b, KNOWN_COMPARE, ends_in_compare)))
+            return 0;
+        u32 found = branch_table(end) ? wanted : 1;
+        found += found < wanted ? branches_ahead(kinds, branch_target(end), wanted - found) : 0;
+        return found + (found < wanted ? branches_ahead(kinds, b->fall, wanted - found) : 0);
+    }
+    return b ? wanted : 0;
+}
+
+bool may_decide(BlockKinds *kinds, const Block *root, u32 branches)
+{
+    const Instr *end = block_terminator(root);
+    if (!end || !is_region_branch(root))
+        return false;
+    if (branch_table(end))
+        return true;
+    return may_compare(end, true) && branches_ahead(kinds, branch_target(end), branches - 1) +
+                                    branches_ahead(kinds, root->fall, branches - 1) >= branches - 1;
+}
+
+/* Forgets the nodes. */
+static void clear_region(SwitchRegion *g)
+{
+    for (u32 n = 0; n < g->nodes.n; n++)
+        g->r->node_of[g->nodes.v[n].b->id] = 0;
+    vec_clear(&g->nodes);
+    vec_clear(&g->members);
+}
+
+/* Whether a region could get so many branches, or a jump table, whatever its blocks compare: all that can be told before it
+ * is known what registers hold. */
+static bool may_grow(SwitchRegion *g, u32 branches)
+{
+    const Recovery *r = g->r;
+    node_of(g, g->d->root)->member = true;
+    vec_push(&g->members, 0);
+    u32 found = 0;
+    for (u32 m = 0; m < g->members.n && found < branches; m++) {
+        const Block *b = g->nodes.v[g->members.v[m]].b, *not_taken = way_not_taken(b);
+        const Instr *end = block_terminator(b);
+        CfgList succs = cfg_succs(r->run->fn, b);
+        found += !end ? 0 : branch_table(end) ? branches : 1;
+        for (u32 k = 0; k < succs.n; k++) {
+            Node *node = node_of(g, succs.v[k].block);
+            node->from += node->b != not_taken;
+            if (node->member || node->b->id >= r->blocks || node->from != r->ways_in[node->b->id])
+                continue;
+            node->member = looks_like_member(g, node->b) && only_helpers(r->kinds, node->b);
+            if (node->member)
+                vec_push(&g->members, r->node_of[node->b->id] - 1);
+        }
+    }
+    clear_region(g);
+    return found >= branches;
+}
+
+/* ---- the decision ---------------------------------------------------------------------------------------------- */
+
+static void require_analyses(Recovery *r)
+{
+    if (r->facts)
+        return;
+    r->facts = an_facts(r->run->an);
+    r->live = an_live(r->run->an);
+    r->postdom = an_postdom(r->run->an);
+}
+
+static RecoverResult recover(SwitchRegion *g, Instr *branch, u32 branches)
+{
+    Decision *d = g->d;
+    d->uniform = op_has(branch->op, OPF_UNIFORM_HINT);
+    if (!region_find_selector(g, branch))
+        return RECOVER_NONE;
+    Node *root = node_of(g, d->root);
+    root->member = true;
+    if (!leave(g, 0, d->root, NULL, region_domain(g), 0))
+        return RECOVER_NONE;
+    add_member(g, 0);
+    grow(g);
+    if (d->branches < branches && !d->tables)
+        return RECOVER_NONE;
+    d->count = g->members.n;
+    d->blocks = arena_array(g->arena, Block *, d->count);
+    for (u32 k = 0; k < d->count; k++)
+        d->blocks[k] = g->nodes.v[g->members.v[k]].b;
+    if (!region_collect_leaves(g))
+        return RECOVER_CARRY;
+    if (!d->leaf_count) /* contradictory: control never comes here */
+        return RECOVER_NONE;
+    return RECOVER_DONE;
+}
+
+RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, u32 branches, Decision *decision)
+{
+    SwitchRegion g = {.r = r, .arena = arena, .d = decision};
+    Instr *end = block_terminator(root);
+    *decision = (Decision){.root = root};
+    g.scope = (ValueScope){&g.scratch, r->run->fn, 0, region_value, &g};
+    if (!end || root->id >= r->blocks || r->seen[root->id] || !is_region_branch(root))
+        return RECOVER_NONE;
+    RecoverResult result = RECOVER_NONE;
+    if (may_grow(&g, branches)) {
+        require_analyses(r);
+        result = recover(&g, end, branches);
+        clear_region(&g);
+    }
+    vec_free(&g.nodes);
+    vec_free(&g.members);
+    arena_free(&g.scratch);
+    return result;
+}

@@ -1,0 +1,158 @@
+#include "analysis/values.h"
+#include "ir/inspect.h"
+#include "phase/switch/region.h"
+
+enum {
+    RESOLVE_DEPTH = 6,  /* definitions looked through outside of the region */
+    DOMAIN_COMPARES = 8 /* dominating comparisons that bound the selector */
+};
+
+/* ---- values of registers --------------------------------------------------------------------------------------- */
+
+/* Every register that i reads still holds at the end of the root what i read. */
+static bool sources_hold(const SwitchRegion *g, const Instr *i)
+{
+    for (RegWalk w = reg_walk(i); next_read(&w);)
+        if (instr_writes(i, w.reg) || !facts_unwritten(g->r->facts, i, g->d->root, w.reg))
+            return false;
+    return true;
+}
+
+/* As a function of what the selector holds at the end of the root. */
+static Value value_at_root(SwitchRegion *g, RegId reg)
+{
+    Value value = {.kind = VALUE_UNKNOWN};
+    if (reg == g->d->selector)
+        return value_selector(g->d->bits);
+    if (g->depth >= RESOLVE_DEPTH)
+        return value;
+    Instr *def = facts_definition(g->r->facts, g->d->root, NULL, reg);
+    if (!def || !sources_hold(g, def))
+        return value;
+    const Env *env = g->env;
+    g->env = NULL;
+    g->depth++;
+    value = value_of_result(&g->scope, def, reg);
+    g->depth--;
+    g->env = env;
+    return value;
+}
+
+Value region_value(void *region, RegId reg)
+{
+    SwitchRegion *g = region;
+    for (const Env *e = g->env; e; e = e->before)
+        if (e->reg == reg)
+            return e->value;
+    return value_at_root(g, reg);
+}
+
+const Env *region_write(SwitchRegion *g, const Env *env, Instr *i)
+{
+    const Env *before = env;
+    for (RegWalk w = reg_walk(i); next_write(&w);) {
+        Env *e = arena_new(&g->scratch, Env);
+        g->env = before; /* what i reads is from before it, also for the second result */
+        *e = (Env){env, env ? env->length + 1 : 1, w.reg, i, value_of_result(&g->scope, i, w.reg)};
+        env = e;
+    }
+    return env;
+}
+
+/* ---- the selector ---------------------------------------------------------------------------------------------- */
+
+/* The register behind moves and offsets that `reg` was made of, right before `at`. */
+static RegId base_register(const SwitchRegion *g, RegId reg)
+{
+    for (u32 step = 0; step < RESOLVE_DEPTH; step++) {
+        Instr *def = facts_definition(g->r->facts, g->d->root, NULL, reg);
+        RegId source = def ? offset_source(g->r->run->fn, def) : 0;
+        if (!source || !sources_hold(g, def))
+            return reg;
+        reg = source;
+    }
+    return reg;
+}
+
+/* The register that a comparison with a constant compares; 0. */
+static RegId compared_register(Instr *setp)
+{
+    const Operand *a = instr_operand(setp, 1), *b = instr_operand(setp, 2);
+    if (setp->op->opcode != OPC_SETP || !a || !b)
+        return 0;
+    return b->kind == OPND_IMM ? operand_plain_register(a) : a->kind == OPND_IMM ? operand_plain_register(b) : 0;
+}
+
+void region_count(Decision *d, const Instr *i)
+{
+    if (i->op->opcode != OPC_SETP) {
+        d->helpers++;
+        return;
+    }
+    bool ordered = i->op->cmp != CMP_EQ && i->op->cmp != CMP_NE;
+    if (ordered && !d->ordered++)
+        d->is_signed = type_class((Type)i->op->type[0]) == TC_SIGNED;
+}
+
+/* What the condition `pred` at the end of the root compares. */
+static RegId condition_register(const SwitchRegion *g, RegId pred)
+{
+    for (u32 step = 0; step < RESOLVE_DEPTH; step++) {
+        Instr *def = facts_definition(g->r->facts, g->d->root, NULL, pred);
+        if (!def || def->guard || !op_is_pure(def->op) || !sources_hold(g, def))
+            return 0;
+        if (def->op->opcode == OPC_SETP) {
+            region_count(g->d, def);
+            return compared_register(def);
+        }
+        const Operand *from = def->op->type[0] == TYPE_PRED ? instr_operand(def, 1) : NULL;
+        if (!from || from->kind != OPND_REG)
+            return 0;
+        pred = from->id;
+    }
+    return 0;
+}
+
+bool region_find_selector(SwitchRegion *g, Instr *branch)
+{
+    RegId reg = branch_table(branch) ? operand_plain_register(branch->opnd) : condition_register(g, branch->guard);
+    const Function *fn = g->r->run->fn;
+    if (!reg)
+        return false;
+    g->d->selector = base_register(g, reg);
+    g->d->bits = g->scope.bits = integer_register(fn, g->d->selector);
+    return g->d->bits != 0;
+}
+
+static ValueSet compare_set(SwitchRegion *g, const Compare *c)
+{
+    TypeClass class = type_class((Type)c->type);
+    u32 bits = g->d->bits;
+    bool integer = class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS;
+    bool left = operand_plain_register(&c->a) == g->d->selector;
+    const Operand *other = left ? &c->b : &c->a;
+    if (!integer || type_bits((Type)c->type) != bits || other->kind != OPND_IMM || (other->flags & OPNDF_NEG))
+        return set_range(&g->scratch, 0, value_max(bits));
+    Cmp cmp = left ? (Cmp)c->cmp : cmp_swapped((Cmp)c->cmp);
+    return set_compare(&g->scratch, cmp, class == TC_SIGNED, (u64)other->value, bits);
+}
+
+static ValueSet range_set(Arena *arena, const Range *r)
+{
+    u64 least = (u64)r->least & value_max(r->bits), most = (u64)r->most & value_max(r->bits);
+    ValueSet in_order = least <= most ? set_range(arena, least, most)
+                                      : set_or(arena, set_range(arena, least, value_max(r->bits)), set_range(arena, 0, most));
+    return set_and(arena, in_order, set_range(arena, r->lo, r->hi));
+}
+
+ValueSet region_domain(SwitchRegion *g)
+{
+    Compare compares[DOMAIN_COMPARES];
+    const Decision *d = g->d;
+    Range range = value_of_register(g->r->facts, (Place){NULL, d->root, NULL}, d->selector, d->bits);
+    ValueSet domain = range_set(&g->scratch, &range);
+    u32 n = compares_at_end(g->r->facts, d->root, d->selector, compares, DOMAIN_COMPARES);
+    for (u32 k = 0; k < n; k++)
+        domain = set_and(&g->scratch, domain, compare_set(g, &compares[k]));
+    return domain;
+}

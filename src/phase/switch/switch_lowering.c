@@ -1,0 +1,229 @@
+/* switch-lowering: recovers switches from the compares that a compiler made of them, and takes each decision anew.
+ *
+ *     setp.gt.s32 %p1, %r1, 3;  @%p1 bra B;          setp.gt.u32 %p5, %r1, 7;  @%p5 bra D;
+ *     setp.eq.s32 %p2, %r1, 0;  @%p2 bra C0;         t: .branchtargets C0, C1, C2, ...;
+ *     setp.eq.s32 %p3, %r1, 1;  @%p3 bra C1;  ...    brx.idx %r1, t;
+ *     B: setp.eq.s32 %p4, %r1, 4;  @%p4 bra C4; ...
+ *
+ * What a value leads to is computed, not matched (recover.h), so chains, trees, ranges, bit tests and jump tables are
+ * all one. The answer is a jump table, tables and tests under a search, or what was there (plan.h). Follows
+ * DoSwitchOpt of ptxas for the thresholds; clusters as in Kannan and Proebsting, "Correction to 'Producing good code for
+ * the case statement'" (1994), weighed by what tests/ptxas/SWITCHES.md measured.
+ *
+ * Sound: a region's blocks only compute conditions and copies, nothing else enters them, and nothing of what they hold is
+ * read behind it, or it is computed again on the way there. Every block that the region leads to is led to by the same
+ * values as before. Its blocks are dominated by the root and none post-dominates it, so whatever depends on a new branch
+ * depended on the root's: that is the branch they all stand for. The graph stays reducible: a region is acyclic and has one
+ * entry, before and after.
+ *
+ * Where threads of different cases may now reconverge, analysis/reconverge.h is asked. A table is brx.idx.uni only where the
+ * selector is uniform: .uni on the branches before promised equal predicates.
+ *
+ * Declines: few cases; branches that differ from the root's in .uni; equality chains in loops, which ptxas makes tables of
+ * itself; ways that need much of what the region computes; a convergent instruction in front of which threads that took one
+ * way, whose selectors may differ, would be parted, or one that does not name its threads and would get others; a wait that
+ * one of these might end. */
+#include "analysis/reconverge.h"
+#include "ir/cfg.h"
+#include "ir/edit.h"
+#include "phase/switch/emit.h"
+
+typedef struct Lowering {
+    PhaseRun *run;
+    Arena arena;        /* of the recovery */
+    Recovery *recovery; /* made when a block first looks like the root of a region */
+    BlockKinds kinds;
+    PlanLimits limits;
+    InstrVec left_over;
+    bool again;         /* decisions were reported in an earlier round */
+    ReconvergeGate *gate; /* made when it is asked first, before anything is rewritten */
+} Lowering;
+
+static PlanLimits limits_of(const PhaseRun *run)
+{
+    const Module *m = run->fn->module;
+    bool has_brx = m->version_major >= 6 && (m->target_sm == 0 || m->target_sm >= 30);
+    return (PlanLimits){run->knobs->switch_density, run->knobs->switch_max_table, has_brx};
+}
+
+/* ---- threads that stay together -------------------------------------------------------------------------------- */
+
+/* Whether all lanes of a warp that come to the root have one selector. Branches that are .uni promise equal predicates, which
+ * says nothing of the values that are compared; a table's .uni promises an equal index. */
+static bool selector_is_uniform(const Lowering *w, const Decision *d)
+{
+    const Instr *end = block_terminator(d->root);
+    bool indexes = branch_table(end) && op_has(end->op, OPF_UNIFORM_HINT) && end->opnd[0].kind == OPND_REG &&
+                   end->opnd[0].sub == SUB_NONE && end->opnd[0].id == d->selector;
+    return indexes || uniform_has(&an_uniform(w->run->an)->warp, d->selector);
+}
+
+/* Whether control that the root's branch parts, and that now reconverges behind all leaves, did so sooner behind another
+ * branch, in front of an instruction that needs its threads together. */
+static bool reconverged_sooner(Lowering *w, const Decision *d, const Block *old)
+{
+    for (u32 k = 1; k < d->count; k++) {
+        const Block *b = d->blocks[k], *sooner = block_terminator(b) ? reconvergence_point(w->gate, b) : NULL;
+        if (sooner && sooner != old && reconverge_from(w->gate, sooner, old).convergent)
+            return true;
+    }
+    return false;
+}
+
+/* Threads come to a leaf in other groups than before where several branches led to it, or now do. */
+static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *d, const SwitchPlan *p)
+{
+    Analyses *an = w->run->an;
+    if (!w->gate)
+        w->gate = reconverge_new(w->run->arena, an);
+    if (!reconverge_matters(w->gate) && !reconverge_waits(w->gate)->any_convergent)
+        return RECONVERGE_SAFE;
+    an_compute(an, AN_POSTDOM | AN_UNIFORM);
+    const Block *old = reconvergence_point(w->gate, d->root);
+    ReconvergeLeaf *leaf = arena_array(arena, ReconvergeLeaf, d->leaf_count);
+    u32 *at = arena_array(arena, u32, d->leaf_count), n = 0;
+    for (u32 l = 0; l < d->leaf_count; l++) {
+        u32 sibling = d->leaves[l].sibling; /* another leaf before it, with the same block */
+        at[l] = sibling ? at[sibling - 1] : n++;
+        ReconvergeLeaf *to = &leaf[at[l]];
+        to->target = d->leaves[l].target;
+        to->gathers |= sibling || d->leaves[l].ways > 1 || p->ways[l] > 1;
+        to->parts |= p->ways[l] > 1;
+    }
+    ReconvergeRisk risk = reconverge_leaves(w->gate, leaf, n, old);
+    if (risk == RECONVERGE_SAFE && reconverged_sooner(w, d, old))
+        risk = RECONVERGE_ACTIVE_SET;
+    return risk != RECONVERGE_SAFE && selector_is_uniform(w, d) ? RECONVERGE_SAFE : risk;
+}
+
+/* ---- does it pay? ---------------------------------------------------------------------------------------------- */
+
+/* NULL: yes; else a reason, and the counter that it goes to. */
+typedef struct Verdict {
+    const char *counter, *reason;
+} Verdict;
+
+static const Verdict pays = {NULL, NULL};
+
+/* Estimated like PlanCost.code. */
+static u32 old_code(const Decision *d) { return 2 * d->branches + d->helpers + d->tables; }
+
+/* Estimates are rough. In place of a chain, where ptxas finds tables by itself, the new dispatch must be half as large, unless
+ * all of it is one table; in place of other tests of few cases, an eighth smaller. */
+static bool is_smaller(const Decision *d, const SwitchPlan *p)
+{
+    enum { MANY = 8 };
+    u32 code = p->cost.code, old = old_code(d);
+    bool one_table = p->cost.tables == 1 && p->cost.depth <= 2;
+    if (decision_is_chain(d) && !one_table)
+        return code * 2 <= old;
+    if (p->cost.tables)
+        return code < old;
+    bool clearly = p->cases >= MANY ? code + 2 <= old : code * 8 <= old * 7 && code + 4 <= old;
+    return clearly && p->cost.depth <= d->depth;
+}
+
+/* A search of many cases at half the length or less. */
+static bool is_shorter(const Lowering *w, const Decision *d, const SwitchPlan *p)
+{
+    return p->cases >= w->run->knobs->switch_search_threshold && p->cost.depth * 2 <= d->depth;
+}
+
+static Verdict judge(Lowering *w, Arena *arena, const Decision *d, const SwitchPlan *p)
+{
+    bool one_table = p->cost.tables == 1 && p->cost.depth <= 2;
+    if (p->cases <= w->run->knobs->switch_case_threshold && d->tables == 0)
+        return (Verdict){"SwitchKeptSmall", "it has few cases"};
+    if (p->dense_search)
+        return (Verdict){"SwitchKeptDense", "its values are dense, but there may be no table of them"};
+    ReconvergeRisk risk = risk_of_leaves(w, arena, d, p);
+    if (risk == RECONVERGE_WAIT)
+        return (Verdict){"SwitchKeptWait", "a thread that waits behind it may wait for threads that would wait there for it"};
+    if (risk == RECONVERGE_ACTIVE_SET)
+        return (Verdict){"SwitchKeptConvergent", "other threads than before would arrive together at an instruction that depends on them"};
+    if (d->tables) {
+        bool better = p->cost.code + 2 <= old_code(d) && p->cost.depth <= d->depth;
+        return better ? pays : (Verdict){"SwitchKeptTable", "its jump table is as good as another"};
+    }
+    if (decision_is_chain(d) && one_table && loop_of(an_loops(w->run->an), d->root))
+        return (Verdict){"SwitchKeptChain", "ptxas makes a table of equality tests itself, and a better one in a loop"};
+    return is_smaller(d, p) || is_shorter(w, d, p) ? pays : (Verdict){"SwitchKeptNoGain", "no table is dense enough, and no search short enough"};
+}
+
+/* ---- one block ------------------------------------------------------------------------------------------------- */
+
+static void keep(const Lowering *w, const Decision *d, Verdict why)
+{
+    if (w->again)
+        return;
+    phase_count(w->run, why.counter, 1);
+    phase_missed(w->run, "SwitchKept", block_terminator(d->root), "switch of %u branches kept: %s", d->branches, why.reason);
+}
+
+static void report(const Lowering *w, const Decision *d, const SwitchPlan *p)
+{
+    const char *name = p->cost.tables ? "SwitchTable" : "SwitchSearch";
+    phase_count(w->run, name, 1);
+    phase_passed(w->run, name, block_terminator(d->root),
+                 "%u cases in %u branches, %u on the longest path: now %u jump table%s of %u entries in all, %u on the longest path",
+                 p->cases, d->branches, d->depth, p->cost.tables, p->cost.tables == 1 ? "" : "s", p->cost.entries, p->cost.depth);
+}
+
+static bool lower(Lowering *w, Arena *arena, Block *root)
+{
+    enum { SITE = 3 }; /* branches that are more than an if and its else */
+    const Function *fn = w->run->fn;
+    Decision d;
+    if (!may_decide(&w->kinds, root, SITE) || (root != fn->entry && cfg_pred_count(fn, root) == 0))
+        return false;
+    if (!w->recovery)
+        w->recovery = recovery_new(w->run, &w->arena, &w->kinds);
+    RecoverResult result = recover_decision(w->recovery, arena, root, SITE, &d);
+    if (result == RECOVER_NONE)
+        return false;
+    phase_count(w->run, "SwitchFound", !w->again);
+    if (result == RECOVER_CARRY) {
+        keep(w, &d, (Verdict){"SwitchKeptCarry", "too much of what it computes is live after it"});
+        return false;
+    }
+    SwitchPlan p = switch_plan(arena, &d, &w->limits);
+    Verdict verdict = judge(w, arena, &d, &p);
+    if (verdict.reason)
+        keep(w, &d, verdict);
+    if (verdict.reason || !phase_may_rewrite(w->run))
+        return false;
+    report(w, &d, &p);
+    p.uniform_index = p.uniform && p.cost.tables && selector_is_uniform(w, &d);
+    switch_emit(w->run->fn, an_live(w->run->an), &d, &p, &w->left_over);
+    w->kinds.bits[root->id] = 0;
+    return true;
+}
+
+static bool lower_all(PhaseRun *run)
+{
+    an_freeze(run->an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
+    an_compute(run->an, AN_LOOPS);
+    Lowering w = {.run = run, .limits = limits_of(run), .again = run->iteration > 0};
+    const Order *order = an_order(run->an);
+    bool changed = false;
+    w.kinds = (BlockKinds){arena_array(&w.arena, u8, run->fn->blocks.n), run->fn->blocks.n};
+    for (u32 p = 0; p < order->count; p++) {
+        Arena arena = {0};
+        changed |= lower(&w, &arena, order->rpo[p]);
+        arena_free(&arena);
+    }
+    for (u32 k = 0; k < w.left_over.n; k++)
+        instr_remove(w.left_over.v[k]);
+    vec_free(&w.left_over);
+    if (w.gate)
+        reconverge_free(w.gate);
+    arena_free(&w.arena);
+    return changed;
+}
+
+/* What a table says of its selector is less, or more, than what the compares said: the decisions behind it are judged again. */
+Phase phase_switch_lowering;
+PhaseResult phase_switch_lowering(PhaseRun *run)
+{
+    return !run->knobs->disable_switch && lower_all(run) ? PHASE_AGAIN : PHASE_UNCHANGED;
+}

@@ -1,0 +1,176 @@
+#include "phase/switch/value_set.h"
+
+static Interval *intervals(Arena *arena, size_t n) { return arena_alloc_raw(arena, n * sizeof(Interval)); }
+
+/* The first n of `room` intervals, behind which nothing was allocated. */
+static ValueSet set_of(Arena *arena, Interval *v, u32 n, size_t room)
+{
+    arena_shrink(arena, v, room * sizeof *v, n * sizeof *v);
+    return (ValueSet){v, n};
+}
+
+ValueSet set_range(Arena *arena, u64 lo, u64 hi)
+{
+    Interval *v = intervals(arena, 1);
+    *v = (Interval){lo, hi};
+    return (ValueSet){v, 1};
+}
+
+/* {v : v < bound} as unsigned numbers. */
+static ValueSet below(Arena *arena, u64 bound) { return bound ? set_range(arena, 0, bound - 1) : (ValueSet){0}; }
+
+static ValueSet less_than(Arena *arena, u64 constant, bool is_signed, u32 bits)
+{
+    if (!is_signed)
+        return below(arena, constant);
+    u64 sign = value_sign(bits); /* adding it maps signed order to unsigned order */
+    return set_shift(arena, below(arena, (constant + sign) & value_max(bits)), sign, bits);
+}
+
+ValueSet set_compare(Arena *arena, Cmp cmp, bool is_signed, u64 constant, u32 bits)
+{
+    u64 c = constant & value_max(bits);
+    ValueSet equal = set_range(arena, c, c);
+    switch (cmp) {
+    case CMP_EQ: return equal;
+    case CMP_NE: return set_not(arena, equal, bits);
+    case CMP_LT: return less_than(arena, c, is_signed, bits);
+    case CMP_LO: return less_than(arena, c, false, bits);
+    case CMP_LE: return set_or(arena, less_than(arena, c, is_signed, bits), equal);
+    case CMP_LS: return set_or(arena, less_than(arena, c, false, bits), equal);
+    case CMP_GE: return set_not(arena, less_than(arena, c, is_signed, bits), bits);
+    case CMP_HS: return set_not(arena, less_than(arena, c, false, bits), bits);
+    case CMP_GT: return set_not(arena, set_or(arena, less_than(arena, c, is_signed, bits), equal), bits);
+    default: return set_not(arena, set_or(arena, less_than(arena, c, false, bits), equal), bits);
+    }
+}
+
+ValueSet set_copy(Arena *arena, ValueSet a)
+{
+    Interval *v = intervals(arena, a.n);
+    for (u32 i = 0; i < a.n; i++)
+        v[i] = a.v[i];
+    return (ValueSet){v, a.n};
+}
+
+/* Whether a is one interval that holds all of b. */
+static bool spans(ValueSet a, ValueSet b)
+{
+    return b.n == 0 || (a.n == 1 && a.v[0].lo <= b.v[0].lo && b.v[b.n - 1].hi <= a.v[0].hi);
+}
+
+ValueSet set_and(Arena *arena, ValueSet a, ValueSet b)
+{
+    if (spans(a, b))
+        return b;
+    if (spans(b, a))
+        return a;
+    Interval *v = intervals(arena, (size_t)a.n + b.n);
+    u32 n = 0;
+    for (u32 i = 0, k = 0; i < a.n && k < b.n;) {
+        u64 lo = a.v[i].lo > b.v[k].lo ? a.v[i].lo : b.v[k].lo;
+        u64 hi = a.v[i].hi < b.v[k].hi ? a.v[i].hi : b.v[k].hi;
+        if (lo <= hi)
+            v[n++] = (Interval){lo, hi};
+        if (a.v[i].hi < b.v[k].hi)
+            i++;
+        else
+            k++;
+    }
+    return set_of(arena, v, n, (size_t)a.n + b.n);
+}
+
+ValueSet set_or(Arena *arena, ValueSet a, ValueSet b)
+{
+    if (spans(a, b))
+        return a;
+    if (spans(b, a))
+        return b;
+    Interval *v = intervals(arena, (size_t)a.n + b.n);
+    u32 n = 0;
+    for (u32 i = 0, k = 0; i < a.n || k < b.n;) {
+        Interval next = k == b.n || (i < a.n && a.v[i].lo <= b.v[k].lo) ? a.v[i++] : b.v[k++];
+        bool touches = n && (next.lo <= v[n - 1].hi || next.lo == v[n - 1].hi + 1);
+        if (!touches)
+            v[n++] = next;
+        else if (next.hi > v[n - 1].hi)
+            v[n - 1].hi = next.hi;
+    }
+    return set_of(arena, v, n, (size_t)a.n + b.n);
+}
+
+ValueSet set_union(Arena *arena, ValueSet *sets, u32 n)
+{
+    for (; n > 1; n = (n + 1) / 2)
+        for (u32 k = 0; k < n; k += 2)
+            sets[k / 2] = k + 1 < n ? set_or(arena, sets[k], sets[k + 1]) : sets[k];
+    return n ? sets[0] : (ValueSet){0};
+}
+
+ValueSet set_not(Arena *arena, ValueSet a, u32 bits)
+{
+    Interval *v = intervals(arena, (size_t)a.n + 1);
+    u32 n = 0;
+    u64 lo = 0;
+    for (u32 i = 0; i < a.n; i++) {
+        if (a.v[i].lo > lo)
+            v[n++] = (Interval){lo, a.v[i].lo - 1};
+        lo = a.v[i].hi + 1; /* 0 behind the last value of 64 bits: nothing follows then */
+    }
+    if (!a.n || a.v[a.n - 1].hi < value_max(bits))
+        v[n++] = (Interval){lo, value_max(bits)};
+    return set_of(arena, v, n, (size_t)a.n + 1);
+}
+
+ValueSet set_minus(Arena *arena, ValueSet a, ValueSet b)
+{
+    return set_and(arena, a, set_not(arena, b, 64));
+}
+
+ValueSet set_shift(Arena *arena, ValueSet a, u64 by, u32 bits)
+{
+    u64 max = value_max(bits), shift = by & max, last = max - shift; /* the largest value that does not wrap */
+    if (shift == 0 || a.n == 0)
+        return a;
+    Interval *v = intervals(arena, (size_t)a.n + 1);
+    u32 n = 0, first = a.n;
+    while (first > 0 && a.v[first - 1].hi > last)
+        first--;
+    for (u32 i = first; i < a.n; i++) { /* what wraps comes before the rest */
+        u64 lo = a.v[i].lo > last ? a.v[i].lo : last + 1;
+        v[n++] = (Interval){(lo + shift) & max, (a.v[i].hi + shift) & max};
+    }
+    for (u32 i = 0; i < a.n && a.v[i].lo <= last; i++) {
+        u64 lo = a.v[i].lo + shift, hi = (a.v[i].hi < last ? a.v[i].hi : last) + shift;
+        if (n && v[n - 1].hi + 1 == lo)
+            v[n - 1].hi = hi;
+        else
+            v[n++] = (Interval){lo, hi};
+    }
+    return set_of(arena, v, n, (size_t)a.n + 1);
+}
+
+bool set_has(ValueSet a, u64 value)
+{
+    u32 low = 0, high = a.n;
+    while (low < high) {
+        u32 middle = low + (high - low) / 2;
+        if (a.v[middle].hi < value)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < a.n && a.v[low].lo <= value;
+}
+
+u64 set_size(ValueSet a)
+{
+    u64 size = 0;
+    for (u32 i = 0; i < a.n; i++) {
+        u64 more = a.v[i].hi - a.v[i].lo + 1;
+        if (more == 0 || size + more < size)
+            return UINT64_MAX;
+        size += more;
+    }
+    return size;
+}

@@ -1,0 +1,356 @@
+#include "phase/tail/hoist.h"
+
+#include "ir/cfg.h"
+#include "ir/builder.h"
+#include "transform/condition.h"
+
+/* Registers that are written by what is hoisted from one pair of blocks at once. */
+#define HOIST_NAMES 64
+/* How many instructions are hoisted from one pair of blocks at once. */
+#define HOIST_LIMIT 64
+/* How many of these are given up in the search for a place to cut that pays. */
+#define HOIST_CUTS 8
+
+typedef struct HoistStep {
+    Instr *taken; /* the instruction, as the taken way has it */
+    u32 names;    /* up to here */
+    bool closed;  /* the carry is not alive behind it */
+} HoistStep;
+
+/* A value that a block reads under another name than the one it now has. */
+typedef struct SecondName {
+    RegId kept, other;
+    Block *block; /* reads `other`, as do blocks that it dominates */
+    bool rename;  /* all readers can read `kept` */
+} SecondName;
+
+typedef struct HoistPass {
+    PhaseRun *run;
+    u8 *written;      /* by RegId: in how many places, at most 2 */
+    BitSet in_flight; /* see find_in_flight */
+    VEC(SecondName) second;
+} HoistPass;
+
+typedef struct TailHoist {
+    HoistPass *pass;
+    PhaseRun *run;
+    TailGate gate;
+    Instr *branch;
+    Block *taken, *other;
+    RegPair name[HOIST_NAMES]; /* kept: of the taken way; other: what the other way calls it, maybe the same */
+    u32 names;
+    HoistStep step[HOIST_LIMIT];
+    u32 steps;
+    const Instr *compare[2];   /* of the loop tests that end the two blocks, or NULL */
+    PairVisitor visitor;
+} TailHoist;
+
+/* ---- names: forwards, a write makes a pair ---------------------------------------------------------------------- */
+
+static const RegPair *pair_of_taken(const TailHoist *h, RegId reg)
+{
+    for (u32 k = 0; k < h->names; k++)
+        if (h->name[k].kept == reg)
+            return &h->name[k];
+    return NULL;
+}
+
+static const RegPair *pair_of_other(const TailHoist *h, RegId reg)
+{
+    for (u32 k = 0; k < h->names; k++)
+        if (h->name[k].other == reg)
+            return &h->name[k];
+    return NULL;
+}
+
+static bool read_same(void *user, RegId taken, RegId other)
+{
+    const TailHoist *h = user;
+    const RegPair *pair = pair_of_other(h, other);
+    return pair ? pair->kept == taken : taken == other && !pair_of_taken(h, taken);
+}
+
+static u32 rate_same(void *user, const Instr *a, RegId taken, const Instr *b, RegId other)
+{
+    (void)a;
+    (void)b;
+    return read_same(user, taken, other);
+}
+
+/* The value gets the taken way's name, and the other way may have to copy it. */
+static bool may_have_two_names(const TailHoist *h, RegId taken, RegId other)
+{
+    const Function *fn = h->run->fn;
+    const Reg *a = fn_reg(fn, taken), *b = fn_reg(fn, other);
+    return a->type == b->type && a->vector == 1 && b->vector == 1 && build_can_copy((Type)a->type) && !a->is_param &&
+           !b->is_param && !fn->scopes.v[a->scope].in_block && !fn->scopes.v[b->scope].in_block &&
+           !bitset_has(&h->pass->in_flight, taken) && !bitset_has(&h->pass->in_flight, other) &&
+           !pair_of_taken(h, other) && !pair_of_other(h, taken) && !live_in(an_live(h->run->an), h->other, taken);
+}
+
+static bool is_compared(const TailHoist *h, RegId reg)
+{
+    for (u32 k = 0; k < 2; k++)
+        if (h->compare[k] && instr_reads(h->compare[k], reg))
+            return true;
+    return false;
+}
+
+static bool write_same(void *user, RegId taken, RegId other, bool kills)
+{
+    TailHoist *h = user;
+    const RegPair *of_taken = pair_of_taken(h, taken), *of_other = pair_of_other(h, other);
+    if (instr_reads(h->branch, taken) || is_compared(h, taken) || is_compared(h, other))
+        return false;
+    if (of_taken || of_other)
+        return of_taken == of_other;
+    if (h->names == HOIST_NAMES || (taken != other && (!kills || !may_have_two_names(h, taken, other))))
+        return false;
+    h->name[h->names++] = (RegPair){taken, other, 0};
+    return true;
+}
+
+/* ---- how far the two ways are the same -------------------------------------------------------------------------- */
+
+static Instr *first_item(const Block *b)
+{
+    Instr *i = b->first;
+    while (i && i->kind == INSTR_LOC)
+        i = i->next;
+    return i;
+}
+
+static Instr *item_behind(Instr *i)
+{
+    do
+        i = i->next;
+    while (i && i->kind == INSTR_LOC);
+    return i;
+}
+
+/* Whether the first instructions have one opcode: mostly they have not, and that is all there is to see. */
+static bool begin_alike(const Block *a, const Block *b)
+{
+    const Instr *of_a = first_item(a), *of_b = first_item(b);
+    return of_a && of_b && of_a->kind == INSTR_OP && of_b->kind == INSTR_OP && of_a->op == of_b->op;
+}
+
+static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
+{
+    bool exchanged;
+    u32 names = h->names;
+    if (a->kind != INSTR_OP || b->kind != INSTR_OP || instr_is(a, OPF_TERMINATOR) || a->scope != h->taken->scope ||
+        b->scope != h->other->scope || call_argument(a) || copies_may_merge(a, h->gate, h->run->an->summaries) != STOP_NONE)
+        return false;
+    bool same = instrs_alike(&h->visitor, a, b, &exchanged) && visit_reads(&h->visitor, a, b, exchanged) &&
+                visit_writes(&h->visitor, a, b);
+    if (!same)
+        h->names = names;
+    return same;
+}
+
+/* A value that is written in one place under either name needs no copy: whoever reads it can read the other name. */
+static bool has_one_value(const TailHoist *h, const RegPair *pair)
+{
+    return h->pass->written[pair->kept] == 1 && h->pass->written[pair->other] == 1;
+}
+
+static i64 copies(const TailHoist *h)
+{
+    i64 n = 0;
+    for (u32 k = 0; k < h->names; k++)
+        n += h->name[k].kept != h->name[k].other && !has_one_value(h, &h->name[k]);
+    return n;
+}
+
+/* What is saved when the first n instructions go. One that its reader would have been joined with costs an instruction in
+ * each of the two blocks if the reader stays behind. */
+static i64 head_gain(const TailHoist *h, u32 n)
+{
+    i64 gain = 0;
+    for (u32 k = 0; k < n; k++) {
+        const Instr *i = h->step[k].taken;
+        bool parted = false;
+        for (RegWalk w = reg_walk(i); joins_its_reader(i) && next_write(&w);)
+            parted |= live_behind(an_live(h->run->an), h->step[n - 1].taken, w.reg);
+        gain += parted ? -1 : !costs_nothing(i);
+    }
+    return gain;
+}
+
+/* As far as both blocks are the same. A pragma in front of an instruction keeps it. */
+static void walk_heads(TailHoist *h)
+{
+    const Live *live = an_live(h->run->an);
+    bool carry = false;
+    Instr *a = first_item(h->taken), *b = first_item(h->other);
+    while (a && b && h->steps < HOIST_LIMIT && same_instruction(h, a, b)) {
+        carry |= instr_is(a, OPF_CARRY_OUT);
+        carry = carry && (live_behind(live, a, CARRY_REG) || live_behind(live, b, CARRY_REG));
+        h->step[h->steps++] = (HoistStep){a, h->names, !carry};
+        a = item_behind(a);
+        b = item_behind(b);
+    }
+}
+
+/* How many instructions may go, and pay; carry chains go as a whole. */
+static u32 common_head(TailHoist *h)
+{
+    walk_heads(h);
+    u32 cuts = 0;
+    for (u32 n = h->steps; n > 0 && cuts < HOIST_CUTS; n--) {
+        h->names = h->step[n - 1].names;
+        if (!h->step[n - 1].closed)
+            continue;
+        if (head_gain(h, n) > copies(h))
+            return n;
+        cuts++;
+    }
+    return 0;
+}
+
+/* ---- the change ------------------------------------------------------------------------------------------------- */
+
+static void move_head(TailHoist *h, u32 count)
+{
+    Instr *last = first_item(h->other);
+    for (u32 k = 1; k < count; k++)
+        last = item_behind(last);
+    for (u32 k = 0; k < h->names; k++) {
+        const RegPair *pair = &h->name[k];
+        if (pair->kept != pair->other && live_behind(an_live(h->run->an), last, pair->other))
+            vec_push(&h->pass->second, ((SecondName){pair->kept, pair->other, h->other, has_one_value(h, pair)}));
+    }
+    for (u32 k = 0; k < count; k++) {
+        Instr *moved = first_item(h->taken);
+        instr_remove(moved);
+        instr_insert_before(h->branch, moved);
+        instr_remove(first_item(h->other));
+    }
+}
+
+/* ---- second names, when all is hoisted -------------------------------------------------------------------------- */
+
+/* A reader that the block does not dominate may mean a value of an earlier round of a loop. */
+static void check_readers(HoistPass *pass, const u32 *second_of)
+{
+    for_each_block(b, pass->run->fn)
+        for_each_instr(i, b)
+            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_read(&w);) {
+                SecondName *s = second_of[w.reg] ? &pass->second.v[second_of[w.reg] - 1] : NULL;
+                if (s && !dominates(an_dom(pass->run->an), s->block, b))
+                    s->rename = false;
+            }
+}
+
+static void rename_readers(HoistPass *pass, const u32 *second_of)
+{
+    for_each_block(b, pass->run->fn)
+        for_each_instr(i, b)
+            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_read(&w);) {
+                const SecondName *s = second_of[w.reg] ? &pass->second.v[second_of[w.reg] - 1] : NULL;
+                if (s && s->rename)
+                    instr_rename(i, s->other, s->kept, true, false);
+            }
+}
+
+static void copy_value(const SecondName *s)
+{
+    Builder at = s->block->first ? build_before(s->block->first) : build_at_end(s->block);
+    build_copy(&at, s->other, s->kept);
+}
+
+static void settle_names(HoistPass *pass)
+{
+    if (!pass->second.n)
+        return;
+    u32 *second_of = arena_array(pass->run->arena, u32, pass->run->fn->regs.n);
+    for (u32 k = 0; k < pass->second.n; k++)
+        if (pass->second.v[k].rename)
+            second_of[pass->second.v[k].other] = k + 1;
+    check_readers(pass, second_of);
+    rename_readers(pass, second_of);
+    for (u32 k = 0; k < pass->second.n; k++)
+        if (!pass->second.v[k].rename)
+            copy_value(&pass->second.v[k]);
+    vec_free(&pass->second);
+}
+
+/* ---- branches --------------------------------------------------------------------------------------------------- */
+
+static bool only_from(const Function *fn, const Block *b, const Block *from)
+{
+    CfgList preds = cfg_preds(fn, b);
+    return preds.n == 1 && preds.v[0].block == from && preds.v[0].ways == 1;
+}
+
+static bool find_branch(TailHoist *h, Block *b)
+{
+    const Function *fn = h->run->fn;
+    const Loops *loops = an_loops(h->run->an);
+    h->branch = block_terminator(b);
+    h->taken = h->branch && h->branch->guard ? branch_target(h->branch) : NULL;
+    h->other = b->fall;
+    if (!h->taken || !h->other || h->taken == h->other || !only_from(fn, h->taken, b) || !only_from(fn, h->other, b))
+        return false;
+    if (loop_of(loops, h->taken) != loop_of(loops, b) || loop_of(loops, h->other) != loop_of(loops, b))
+        return false;
+    return h->taken != b && h->other != b && h->taken->scope == b->scope && h->other->scope == b->scope;
+}
+
+/* Before anything is hoisted, and only when something may be: most functions have nothing. */
+static void look_at_function(HoistPass *pass)
+{
+    const Function *fn = pass->run->fn;
+    pass->written = arena_array(pass->run->arena, u8, fn->regs.n);
+    pass->in_flight = bitset_new(pass->run->arena, fn->regs.n);
+    find_in_flight(fn, &pass->in_flight);
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
+                pass->written[w.reg] += pass->written[w.reg] < 2;
+}
+
+static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
+{
+    PhaseRun *run = pass->run;
+    TailHoist h = {.pass = pass, .run = run, .gate = gate};
+    h.visitor = (PairVisitor){&h, rate_same, read_same, write_same, NULL};
+    if (!find_branch(&h, b))
+        return false;
+    if (!pass->written)
+        look_at_function(pass);
+    loop_test(an_loops(run->an), h.taken, &h.compare[0]);
+    loop_test(an_loops(run->an), h.other, &h.compare[1]);
+    u32 count = common_head(&h);
+    if (!count || !phase_may_rewrite(run))
+        return false;
+    phase_passed(run, "CodeHoisted", h.branch, "both successors of the branch begin with the same %u instruction%s", count,
+                 count == 1 ? "" : "s");
+    phase_count(run, "CodeHoisted", 1);
+    phase_count(run, "InstructionsHoisted", count);
+    move_head(&h, count);
+    return true;
+}
+
+/* Blocks of which something was hoisted are left alone for the rest of the pass: their liveness has changed. */
+bool hoist_common_code(PhaseRun *run, TailGate gate)
+{
+    HoistPass pass = {.run = run};
+    u8 *touched = arena_array(run->arena, u8, run->fn->blocks.n);
+    bool any = false;
+    for_each_block(b, run->fn) {
+        const Instr *end = block_terminator(b);
+        const Block *taken = end && end->guard ? branch_target(end) : NULL;
+        if (!taken || !b->fall || !begin_alike(taken, b->fall))
+            continue;
+        if (touched[b->id] || touched[taken->id] || touched[b->fall->id])
+            continue;
+        if (hoist_into(&pass, gate, b)) {
+            touched[b->id] = touched[taken->id] = touched[b->fall->id] = 1;
+            any = true;
+        }
+    }
+    settle_names(&pass);
+    return any;
+}

@@ -1,0 +1,208 @@
+#define _GNU_SOURCE /* memmem */
+#include "phase/tail/instr_match.h"
+
+#include <string.h>
+
+#include "ir/edit.h"
+#include "ir/inspect.h"
+#include "transform/condition.h"
+
+/* ---- operands -------------------------------------------------------------------------------------------------- */
+
+static bool slots_alike(const PairVisitor *visit, const Operand *a, const Operand *b)
+{
+    u8 written = (u8)~OPNDF_UNSIGNED; /* 1U is 1 */
+    if (a->kind != b->kind || a->sub != b->sub || a->value != b->value || (a->flags & written) != (b->flags & written))
+        return false;
+    if (a->kind == OPND_REG || a->id == b->id)
+        return true;
+    return a->kind == OPND_SYM && visit->symbol && visit->symbol(visit->user, a->id, b->id);
+}
+
+/* Where the first of two sources that may be exchanged stands; 0: there are none. */
+static u32 first_commuting_slot(const Instr *i)
+{
+    u32 first = i->slots ? operand_slots(i->opnd) : 0;
+    if (!op_has(i->op, OPF_COMMUTES) || first + 1 >= i->slots)
+        return 0;
+    return operand_is_aggregate(&i->opnd[first]) || operand_is_aggregate(&i->opnd[first + 1]) ? 0 : first;
+}
+
+/* The slot of b that goes with slot k of a. */
+static const Operand *counterpart(const Instr *a, const Instr *b, u32 k, bool exchanged)
+{
+    u32 first = exchanged ? first_commuting_slot(a) : 0;
+    if (first && k == first)
+        return &b->opnd[k + 1];
+    if (first && k == first + 1)
+        return &b->opnd[k - 1];
+    return &b->opnd[k];
+}
+
+static u32 rate_slots(const PairVisitor *visit, const Instr *a, const Operand *a_slot, const Instr *b,
+    const Operand *b_slot)
+{
+    if (!slots_alike(visit, a_slot, b_slot))
+        return 0;
+    return a_slot->kind == OPND_REG ? visit->rate(visit->user, a, a_slot->id, b, b_slot->id) : 1;
+}
+
+static u32 rate_order(const PairVisitor *visit, const Instr *a, const Instr *b, u32 first, bool exchanged)
+{
+    u32 one = rate_slots(visit, a, &a->opnd[first], b, counterpart(a, b, first, exchanged));
+    u32 two = rate_slots(visit, a, &a->opnd[first + 1], b, counterpart(a, b, first + 1, exchanged));
+    return one && two ? one + two : 0;
+}
+
+/* ---- instructions ---------------------------------------------------------------------------------------------- */
+
+bool instrs_alike(const PairVisitor *visit, const Instr *a, const Instr *b, bool *exchanged)
+{
+    *exchanged = false;
+    if (a->op != b->op || a->slots != b->slots || !a->guard != !b->guard || a->guard_not != b->guard_not)
+        return false;
+    u32 first = first_commuting_slot(a);
+    if (first && first_commuting_slot(b) == first)
+        *exchanged = rate_order(visit, a, b, first, true) > rate_order(visit, a, b, first, false);
+    for (u32 k = 0; k < a->slots; k++)
+        if (!slots_alike(visit, &a->opnd[k], counterpart(a, b, k, *exchanged)))
+            return false;
+    return true;
+}
+
+bool visit_reads(const PairVisitor *visit, const Instr *a, const Instr *b, bool exchanged)
+{
+    if (a->guard && !visit->read(visit->user, a->guard, b->guard))
+        return false;
+    if (instr_is(a, OPF_CARRY_IN) && !visit->read(visit->user, CARRY_REG, CARRY_REG))
+        return false;
+    for (u32 k = 0; k < a->slots; k++)
+        if (slot_is_use(&a->opnd[k]) && !visit->read(visit->user, a->opnd[k].id, counterpart(a, b, k, exchanged)->id))
+            return false;
+    return true;
+}
+
+bool visit_writes(const PairVisitor *visit, const Instr *a, const Instr *b)
+{
+    RegWalk of_b = reg_walk(b);
+    for (RegWalk of_a = reg_walk(a); next_write(&of_a);)
+        if (!next_write(&of_b) || !visit->write(visit->user, of_a.reg, of_b.reg, of_a.kills))
+            return false;
+    return true;
+}
+
+static bool equal_text(Str a, Str b) { return a.len == b.len && memcmp(a.p, b.p, a.len) == 0; }
+
+bool pragmas_alike(const Function *fn, const Instr *a, const Instr *b)
+{
+    Str text = span_str(fn->module, a->text);
+    return memmem(text.p, text.len, "used_bytes_mask", 15) && equal_text(text, span_str(fn->module, b->text));
+}
+
+/* ---- operands that must stay what and where they are ------------------------------------------------------------- */
+
+SymId call_argument(const Instr *i)
+{
+    const Function *fn = i->block->fn;
+    for_each_slot(o, i) {
+        const Sym *sym = o->kind == OPND_SYM ? &fn->module->syms.v[o->id] : NULL;
+        if (sym && sym->kind == SYM_VAR && sym->space == SPACE_PARAM && sym->owner == fn)
+            return o->id;
+    }
+    return 0;
+}
+
+void find_in_flight(const Function *fn, BitSet *registers)
+{
+    for_each_block(b, fn)
+        for_each_instr(i, b) {
+            if (!instr_is(i, OPF_ASYNC) || !op_has(i->op, OPF_CONVERGENT))
+                continue;
+            for_each_slot(o, i)
+                if (o->kind == OPND_REG)
+                    bitset_add(registers, o->id);
+        }
+}
+
+/* ---- definitions ----------------------------------------------------------------------------------------------- */
+
+static u32 distance(const Instr *from, const Instr *to)
+{
+    u32 steps = 0;
+    for (; from != to; from = from->next)
+        steps += from->kind == INSTR_OP;
+    return steps;
+}
+
+DefinitionsAlike definitions_alike(const Instr *a, RegId a_reg, const Instr *b, RegId b_reg)
+{
+    const Instr *a_def = local_definition(a, a_reg), *b_def = local_definition(b, b_reg);
+    if (!a_def || !b_def)
+        return a_def == b_def ? DEFINED_ELSEWHERE : DEFINED_DIFFERENTLY;
+    return a_def->op == b_def->op && distance(a_def, a) == distance(b_def, b) ? DEFINED_ALIKE : DEFINED_DIFFERENTLY;
+}
+
+static bool is_register_copy(const Instr *i)
+{
+    if (i->op->opcode != OPC_MOV || i->slots != 2)
+        return false;
+    const Operand *to = &i->opnd[0], *from = &i->opnd[1];
+    return to->kind == OPND_REG && !to->sub && operand_plain_register(from);
+}
+
+static bool takes_low_half(const Instr *i)
+{
+    return i->op->opcode == OPC_CVT && i->op->types == 2 && type_bits((Type)i->op->type[0]) == 32 &&
+           type_bits((Type)i->op->type[1]) == 64 && type_class((Type)i->op->type[0]) != TC_FLOAT &&
+           type_class((Type)i->op->type[1]) != TC_FLOAT;
+}
+
+/* A load or store at a constant place of the frame: compilers that do not optimize keep variables there, and ptxas gives
+ * them registers. The frame is known by the names that compilers give its address. */
+static bool accesses_frame(const Instr *i)
+{
+    const Function *fn = i->block->fn;
+    if (i->op->opcode != OPC_LD && i->op->opcode != OPC_ST)
+        return false;
+    for_each_operand(o, i) {
+        if (o->kind != OPND_MEM || o[1].kind != OPND_REG)
+            continue;
+        const Reg *base = fn_reg(fn, o[1].id);
+        if (base->number < 0 && (!strcmp(base->name->text, "%SP") || !strcmp(base->name->text, "%SPL")))
+            return true;
+    }
+    return false;
+}
+
+bool costs_nothing(const Instr *i)
+{
+    if (i->kind != INSTR_OP)
+        return true;
+    bool address = i->op->opcode == OPC_CVTA || i->op->opcode == OPC_CVTA_TO;
+    return !i->guard && (address || is_register_copy(i) || takes_low_half(i) || accesses_frame(i));
+}
+
+bool joins_its_reader(const Instr *i)
+{
+    switch (i->op->opcode) {
+    case OPC_SHL:
+    case OPC_MUL: return true;
+    case OPC_CVT:
+        return i->op->types == 2 && type_bits((Type)i->op->type[0]) == 64 && type_bits((Type)i->op->type[1]) == 32;
+    default: return false;
+    }
+}
+
+u32 reg_units(const Function *fn, RegId reg)
+{
+    const Reg *r = fn_reg(fn, reg);
+    return (type_bits((Type)r->type) * r->vector + 31) / 32;
+}
+
+Instr *item_before(const Instr *i)
+{
+    Instr *before = i->prev;
+    while (before && before->kind == INSTR_LOC)
+        before = before->prev;
+    return before;
+}

@@ -1,0 +1,98 @@
+#include "phase/tail/lanes.h"
+
+enum { KINDS = 3 /* of EffectWaits */ };
+
+struct TailLanes {
+    Analyses *an;
+    ReconvergeGate *gate;
+    bool after_known;
+    ReconvergeRegion after;        /* the end of the blocks, up to where their threads reconverged */
+    Block *kept, *other;
+    bool between_known, divides_known;
+    u8 waits_between;              /* EffectWaits from the branch that parts the paths to the blocks */
+    bool divides;                  /* some branch there may divide a warp */
+    const Instr *first[2][KINDS];  /* of either block, by wait: the first instruction that may wait so */
+    u8 waits[2];                   /* of either block, in front of the tail */
+    u8 waits_inside, ends_inside;  /* of calls in the tail, where threads may part; and WaitEnds of the tail behind them */
+    u8 ends;                       /* WaitEnds of the tail */
+};
+
+TailLanes *tail_lanes_new(PhaseRun *run)
+{
+    TailLanes *l = arena_new(run->arena, TailLanes);
+    l->an = run->an;
+    l->gate = reconverge_new(run->arena, run->an);
+    return l;
+}
+
+void tail_lanes_free(TailLanes *lanes) { reconverge_free(lanes->gate); }
+
+void tail_lanes_set_end(TailLanes *lanes) { lanes->after_known = false; }
+
+/* Finds the first instruction of b with each of the waits that it has. */
+static void find_first(TailLanes *l, u32 which, const Block *b)
+{
+    u8 left = l->waits[which] = reconverge_waits(l->gate)->waits[b->id];
+    for (const Instr *i = b->first; i && left; i = i->next) {
+        u8 waits = i->kind == INSTR_OP ? instr_effects(i, l->an->summaries).waits & left : 0;
+        for (u32 k = 0; k < KINDS; k++)
+            if (waits >> k & 1)
+                l->first[which][k] = i;
+        left &= (u8)~waits;
+    }
+}
+
+void tail_lanes_begin(TailLanes *l, Block *kept, Block *other)
+{
+    l->kept = kept;
+    l->other = other;
+    l->between_known = l->divides_known = false;
+    l->waits_inside = l->ends_inside = l->ends = 0;
+    find_first(l, 0, kept);
+    find_first(l, 1, other);
+}
+
+void tail_lanes_add(TailLanes *l, const Instr *of_kept, const Instr *of_other)
+{
+    if (of_kept->kind != INSTR_OP || !reconverge_matters(l->gate))
+        return;
+    for (u32 k = 0; k < KINDS; k++) {
+        l->waits[0] &= l->first[0][k] == of_kept ? (u8)~(1u << k) : 0xff;
+        l->waits[1] &= l->first[1][k] == of_other ? (u8)~(1u << k) : 0xff;
+    }
+    u8 inside = instr_is(of_kept, OPF_CALL) ? instr_effects(of_kept, l->an->summaries).waits : 0;
+    l->waits_inside |= inside;
+    l->ends_inside |= inside ? l->ends : 0;
+    l->ends |= instr_ends(of_kept, l->an->summaries);
+}
+
+static u8 waits_in_front(TailLanes *l)
+{
+    if (!l->between_known)
+        l->waits_between = reconverge_waits_before(l->gate, l->kept, l->other);
+    l->between_known = true;
+    return l->waits_between | l->waits[0] | l->waits[1];
+}
+
+static bool divides(TailLanes *l)
+{
+    if (!l->divides_known)
+        l->divides = reconverge_divides(l->gate, l->kept, l->other);
+    l->divides_known = true;
+    return l->divides;
+}
+
+ReconvergeRisk tail_lanes_risk(TailLanes *l)
+{
+    if (!reconverge_matters(l->gate))
+        return RECONVERGE_SAFE;
+    if (!l->after_known)
+        l->after = reconverge_after(l->gate, l->kept, reconvergence_point(l->gate, l->kept));
+    l->after_known = true;
+    ReconvergeRegion after = l->after;
+    after.waits |= l->waits_inside;
+    after.later_ends |= l->waits_inside ? l->ends_inside | after.ends : 0;
+    after.ends |= l->ends;
+    ReconvergeRisk risk = reconverge_judge(l->gate, waits_in_front(l), &after);
+    return risk != RECONVERGE_SAFE && divides(l) ? risk : RECONVERGE_SAFE;
+}

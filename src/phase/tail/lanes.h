@@ -1,0 +1,22 @@
+/* Whether the threads of two blocks may reconverge where the blocks' common tail begins (analysis/reconverge.h), for a tail
+ * that grows backwards, one pair of instructions after the other. */
+#ifndef PTXOPT_PHASE_TAIL_LANES_H
+#define PTXOPT_PHASE_TAIL_LANES_H
+
+#include "analysis/reconverge.h"
+#include "phase/phase.h"
+
+typedef struct TailLanes TailLanes;
+
+/* Of the function as it is now, in the run's arena. */
+TailLanes *tail_lanes_new(PhaseRun *run);
+void tail_lanes_free(TailLanes *lanes);
+/* The blocks that are compared from now on end otherwise than those before. */
+void tail_lanes_set_end(TailLanes *lanes);
+/* The tail of these two is empty, but for their ends. */
+void tail_lanes_begin(TailLanes *lanes, Block *kept, Block *other);
+void tail_lanes_add(TailLanes *lanes, const Instr *of_kept, const Instr *of_other);
+/* Of a tail that begins with the pair that was added last. */
+ReconvergeRisk tail_lanes_risk(TailLanes *lanes);
+
+#endif

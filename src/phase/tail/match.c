@@ -1,0 +1,636 @@
+#include "phase/tail/match.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fnvmap.h"
+#include "ir/builder.h"
+#include "ir/inspect.h"
+#include "transform/condition.h"
+#include "phase/tail/lanes.h"
+#include "target/ptxas.h"
+
+#define UNPAIRED UINT32_MAX
+/* The comparison that ends a loop, and what gives its operands their values. */
+#define LOOP_TEST_PARTS 8
+/* Blocks that depend on more branches are alike to no other. */
+#define CONTROL_LIMIT 1024
+
+const TailStopInfo tail_stop_info[STOP_COUNT] = {
+    [STOP_NONE] = {"DeclinedShort", "what they have in common saves too little"},
+    [STOP_CONVERGENT] = {"DeclinedConvergent", "it depends on which threads execute it together"},
+    [STOP_CONTROL] = {"DeclinedControl", "its copies depend on different branches, and it needs its threads together"},
+    [STOP_RESERVED] = {"DeclinedReserved", "it reads a special register that is held back (--tail-merge-reserved)"},
+    [STOP_PRAGMA] = {"DeclinedPragma", "a pragma must stay in its block"},
+    [STOP_TYPE] = {"DeclinedType", "registers of two types, or in use by an asynchronous instruction"},
+    [STOP_CARRY] = {"DeclinedCarry", "the carry is alive where the code would be cut"},
+    [STOP_CALL] = {"DeclinedCall", "the sequence around a call must stay in one block"},
+    [STOP_WAIT] = {"DeclinedWait", "a thread that waits in front of it may wait for threads that would wait there for it"},
+    [STOP_ACTIVE_SET] = {"DeclinedActiveSet", "other lanes than before would come together to an instruction that sees them"},
+    [STOP_LOOP_TEST] = {"DeclinedLoopTest", "the test of a loop would be parted from its step, and ptxas not unroll it"},
+};
+
+/* A place where the tails may begin. */
+typedef struct Cut {
+    u32 items, weight, cost, width;
+    Instr *kept, *other;
+} Cut;
+
+typedef struct ScopePair {
+    ScopeId kept, other;
+} ScopePair;
+
+typedef struct Pairing {
+    u32 kept_epoch, other_epoch; /* the comparison that the partners are of; else they start from `behind` */
+    RegId to_other, to_kept;     /* the partner, UNPAIRED */
+    u32 opened;                  /* of kept: items of the tail when the pair was made */
+} Pairing;
+
+struct Matcher {
+    PhaseRun *run;
+    Function *fn;
+    TailGate gate;
+    TailLanes *lanes;             /* NULL: not asked for yet */
+    u32 *control_class;           /* by Block.id, 0: not known yet; equal where the control dependence is; NULL: not asked for */
+    FnvMap control_classes;       /* by hash: their first blocks */
+    VecU32 control_of[2];         /* scratch */
+    u64 compared;                 /* items, in all comparisons */
+    BitSet in_flight;             /* see find_in_flight; without words: not asked for yet */
+    const Block *end;             /* one of the blocks that are compared: all end like it */
+    BitSet behind;                /* registers live behind them */
+    u32 epoch;                    /* of the comparison */
+    Pairing *pairing;             /* by RegId */
+    VecU32 met;                   /* registers of kept that have an entry */
+    VEC(ScopePair) scopes;        /* in-block scopes that are open */
+    VEC(Cut) cuts;
+    VEC(RegPair) renamed;
+    /* of the comparison */
+    u32 items, weight, cost, width;
+    u32 uncopyable;               /* open pairs of two names that no mov can bring together */
+    bool carry_open;
+    ReconvergeRisk risk;          /* why there is no place to cut, so far */
+    const Instr *part[LOOP_TEST_PARTS]; /* of kept: the tail must hold all or none of these; none is too short for it */
+    u32 parts;
+    TailStop stop;
+    PairVisitor visitor;
+};
+
+/* ---- the pairing ----------------------------------------------------------------------------------------------- */
+
+static RegId other_of(const Matcher *m, RegId kept)
+{
+    if (m->pairing[kept].kept_epoch == m->epoch)
+        return m->pairing[kept].to_other;
+    return bitset_has(&m->behind, kept) ? kept : UNPAIRED;
+}
+
+static RegId kept_of(const Matcher *m, RegId other)
+{
+    if (m->pairing[other].other_epoch == m->epoch)
+        return m->pairing[other].to_kept;
+    return bitset_has(&m->behind, other) ? other : UNPAIRED;
+}
+
+static bool is_copyable(const Matcher *m, RegId reg)
+{
+    const Reg *r = fn_reg(m->fn, reg);
+    return r->vector == 1 && !m->fn->scopes.v[r->scope].in_block && build_can_copy((Type)r->type);
+}
+
+static bool pair_is_uncopyable(const Matcher *m, RegId kept, RegId other)
+{
+    return kept != other && !(is_copyable(m, kept) && is_copyable(m, other));
+}
+
+/* The counts of open pairs, when one is made or ends. */
+static void count_pair(Matcher *m, RegId kept, RegId other, u32 by)
+{
+    m->uncopyable += pair_is_uncopyable(m, kept, other) ? by : 0;
+    m->width += kept != other ? by * reg_units(m->fn, kept) : 0;
+    if (kept == CARRY_REG)
+        m->carry_open = by == 1;
+}
+
+static void set_partners(Matcher *m, RegId kept, RegId other, bool paired)
+{
+    if (m->pairing[kept].kept_epoch != m->epoch)
+        vec_push(&m->met, kept);
+    m->pairing[kept].kept_epoch = m->pairing[other].other_epoch = m->epoch;
+    m->pairing[kept].to_other = paired ? other : UNPAIRED;
+    m->pairing[other].to_kept = paired ? kept : UNPAIRED;
+}
+
+static bool is_in_flight(Matcher *m, RegId reg)
+{
+    if (!m->in_flight.word) {
+        m->in_flight = bitset_new(m->run->arena, m->fn->regs.n);
+        find_in_flight(m->fn, &m->in_flight);
+    }
+    return bitset_has(&m->in_flight, reg);
+}
+
+static bool may_share_name(Matcher *m, RegId kept, RegId other)
+{
+    if (kept == other)
+        return true;
+    const Reg *a = fn_reg(m->fn, kept), *b = fn_reg(m->fn, other);
+    if (a->type == b->type && a->vector == b->vector && !a->is_param && !b->is_param && !is_in_flight(m, kept) &&
+        !is_in_flight(m, other))
+        return true;
+    m->stop = STOP_TYPE;
+    return false;
+}
+
+static bool read_pair(void *user, RegId kept, RegId other)
+{
+    Matcher *m = user;
+    RegId to = other_of(m, kept), from = kept_of(m, other);
+    if (to != UNPAIRED || from != UNPAIRED)
+        return to == other && from == kept;
+    if (!may_share_name(m, kept, other))
+        return false;
+    set_partners(m, kept, other, true);
+    m->pairing[kept].opened = m->items + 1;
+    count_pair(m, kept, other, 1);
+    return true;
+}
+
+/* Backwards, a write ends the pairing: before it the registers may hold anything. */
+static bool write_pair(void *user, RegId kept, RegId other, bool kills)
+{
+    Matcher *m = user;
+    RegId to = other_of(m, kept), from = kept_of(m, other);
+    bool paired = to != UNPAIRED || from != UNPAIRED;
+    if ((paired && (to != other || from != kept)) || !may_share_name(m, kept, other))
+        return false;
+    if (kills && paired) {
+        set_partners(m, kept, other, false);
+        count_pair(m, kept, other, (u32)-1);
+    }
+    return true;
+}
+
+/* Exact answers for registers that have partners; else what was computed alike, or elsewhere under one name, is best. */
+static u32 rate_pair(void *user, const Instr *a, RegId kept, const Instr *b, RegId other)
+{
+    Matcher *m = user;
+    RegId to = other_of(m, kept), from = kept_of(m, other);
+    if (to != UNPAIRED || from != UNPAIRED)
+        return to == other && from == kept ? 4 : 0;
+    if (fn_reg(m->fn, kept)->type != fn_reg(m->fn, other)->type)
+        return 0;
+    switch (definitions_alike(a, kept, b, other)) {
+    case DEFINED_ALIKE: return 4;
+    case DEFINED_ELSEWHERE: return kept == other ? 4 : 2;
+    default: return 1;
+    }
+}
+
+/* Arguments of calls, in in-block scopes that are declared alike, go together by name. Not so other variables: those are
+ * memory of their own, and two threads, or one thread in turn, may use both. */
+static bool symbol_pair(void *user, SymId kept, SymId other)
+{
+    Matcher *m = user;
+    const Sym *a = &m->fn->module->syms.v[kept], *b = &m->fn->module->syms.v[other];
+    for (u32 k = 0; k < m->scopes.n; k++)
+        if (a->scope == m->scopes.v[k].kept && b->scope == m->scopes.v[k].other)
+            return a->owner == b->owner && a->name == b->name && a->space == SPACE_PARAM && b->space == SPACE_PARAM;
+    return false;
+}
+
+/* ---- the matcher ----------------------------------------------------------------------------------------------- */
+
+Matcher *matcher_new(PhaseRun *run, TailGate gate)
+{
+    Arena *arena = run->arena;
+    u32 regs = run->fn->regs.n;
+    Matcher *m = arena_new(arena, Matcher);
+    m->run = run;
+    m->fn = run->fn;
+    m->gate = gate;
+    m->behind = bitset_new(arena, regs);
+    m->pairing = arena_array(arena, Pairing, regs);
+    m->visitor = (PairVisitor){m, rate_pair, read_pair, write_pair, symbol_pair};
+    return m;
+}
+
+void matcher_free(Matcher *m)
+{
+    if (m->lanes)
+        tail_lanes_free(m->lanes);
+    vec_free(&m->met);
+    vec_free(&m->scopes);
+    vec_free(&m->cuts);
+    vec_free(&m->renamed);
+    vec_free(&m->control_of[0]);
+    vec_free(&m->control_of[1]);
+    fnvmap_free(&m->control_classes);
+}
+
+void matcher_set_end(Matcher *m, const Block *any)
+{
+    if (m->end)
+        live_out_put(an_live(m->run->an), m->end, &m->behind, false);
+    live_out_put(an_live(m->run->an), any, &m->behind, true);
+    m->end = any;
+    if (m->lanes)
+        tail_lanes_set_end(m->lanes);
+}
+
+u64 matcher_compared(const Matcher *m) { return m->compared; }
+
+const RegPair *matcher_renamed(const Matcher *m, u32 *count)
+{
+    *count = m->renamed.n;
+    return m->renamed.v;
+}
+
+/* ---- ends of blocks -------------------------------------------------------------------------------------------- */
+
+typedef enum EndKind { END_NONE, END_RETURN, END_EXIT, END_JUMP, END_BRANCH, END_TABLE, END_GUARDED_LEAVE } EndKind;
+
+static EndKind end_kind(const Function *fn, const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    if (!end)
+        return b->fall ? END_JUMP : b->falls_off ? END_RETURN : END_NONE;
+    if (branch_table(end))
+        return END_TABLE;
+    if (branch_target(end))
+        return END_BRANCH;
+    if (end->guard)
+        return b->fall ? END_GUARDED_LEAVE : END_NONE;
+    return end->op->opcode == OPC_EXIT && !fn->is_entry ? END_EXIT : END_RETURN;
+}
+
+/* The same ways, or the two exchanged under the opposite guard. */
+static bool branches_alike(const Block *a, const Block *b)
+{
+    const Instr *of_a = block_terminator(a), *of_b = block_terminator(b);
+    const Block *to_a = branch_target(of_a), *to_b = branch_target(of_b);
+    if (of_a->guard_not == of_b->guard_not)
+        return to_a == to_b && a->fall == b->fall;
+    return to_a == b->fall && a->fall == to_b;
+}
+
+static bool tables_alike(const Block *a, const Block *b)
+{
+    const Instr *of_a = block_terminator(a), *of_b = block_terminator(b);
+    const Table *one = branch_table(of_a), *two = branch_table(of_b);
+    if (of_a->op != of_b->op || of_a->guard_not != of_b->guard_not || !of_a->guard != !of_b->guard || a->fall != b->fall)
+        return false;
+    const Operand *x = of_a->opnd, *y = of_b->opnd;
+    if (x->kind != OPND_REG || y->kind != OPND_REG || x->sub != y->sub || x->value != y->value)
+        return false;
+    return one->targets.n == two->targets.n && !memcmp(one->targets.v, two->targets.v, one->targets.n * sizeof(u32));
+}
+
+bool ends_alike(const Function *fn, const Block *a, const Block *b)
+{
+    EndKind kind = end_kind(fn, a);
+    if (kind == END_NONE || kind != end_kind(fn, b))
+        return false;
+    switch (kind) {
+    case END_JUMP: return a->fall == b->fall;
+    case END_BRANCH: return branches_alike(a, b);
+    case END_TABLE: return tables_alike(a, b);
+    case END_GUARDED_LEAVE:
+        return a->fall == b->fall && block_terminator(a)->op->opcode == block_terminator(b)->op->opcode &&
+               block_terminator(a)->guard_not == block_terminator(b)->guard_not;
+    default: return true;
+    }
+}
+
+u64 end_key(const Function *fn, const Block *b)
+{
+    EndKind kind = end_kind(fn, b);
+    u64 key = kind;
+    for (u32 k = 0; k < block_ways(b); k++)
+        key += (u64)(block_way(b, k)->id + 1) * 0x9e3779b97f4a7c15u; /* a sum: the order does not matter */
+    return kind == END_NONE ? 0 : key | 1;
+}
+
+bool loop_test(const Loops *loops, const Block *b, const Instr **compare)
+{
+    const Instr *end = block_terminator(b);
+    const Loop *loop = loop_of(loops, b);
+    *compare = NULL;
+    if (!loop || !end || !end->guard || branch_table(end))
+        return false;
+    const Block *to = branch_target(end);
+    bool stays = to && loop_contains(loops, loop, to), falls = b->fall && loop_contains(loops, loop, b->fall);
+    if (stays == falls && to != loop->header && b->fall != loop->header)
+        return false;
+    *compare = local_definition(end, end->guard);
+    return true;
+}
+
+/* ---- what may be merged ---------------------------------------------------------------------------------------- */
+
+static bool reads_reserved(const Instr *i, TailGate gate)
+{
+    if (gate == GATE_OFF)
+        return false;
+    for_each_slot(o, i)
+        if (o->kind == OPND_SREG && (gate == GATE_STRICT || operand_is_volatile(o)))
+            return true;
+    return false;
+}
+
+/* What a guarded or indirect call.uni, and ldu, promise about the threads that execute one copy, need not hold for all. */
+static bool promises_uniform(const Instr *i)
+{
+    bool decides = i->guard || (instr_is(i, OPF_CALL) && !call_callee(i));
+    return i->op->opcode == OPC_LDU || (decides && op_has(i->op, OPF_UNIFORM_HINT));
+}
+
+TailStop copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries)
+{
+    bool named = op_has(i->op, OPF_NAMES_THREADS), async = op_has(i->op, OPF_ASYNC);
+    if ((instr_is_convergent(i, summaries) && (!named || async)) || promises_uniform(i))
+        return STOP_CONVERGENT;
+    return reads_reserved(i, gate) ? STOP_RESERVED : STOP_NONE;
+}
+
+static int compare_u32(const void *a, const void *b)
+{
+    return *(const u32 *)a < *(const u32 *)b ? -1 : *(const u32 *)a > *(const u32 *)b;
+}
+
+/* Blocks whose branches b transitively depends on and that are not proven uniform, sorted; false: too many. */
+static bool divergent_control(const Matcher *m, const Block *b, VecU32 *ids)
+{
+    BlockVec blocks = {0};
+    vec_clear(ids);
+    bool all = control_closure_within(an_control(m->run->an), b, CONTROL_LIMIT, &blocks);
+    for (u32 k = 0; k < blocks.n; k++)
+        if (!uniform_has(&an_uniform(m->run->an)->branch_warp, blocks.v[k]->id))
+            vec_push(ids, blocks.v[k]->id);
+    vec_free(&blocks);
+    if (ids->n)
+        qsort(ids->v, ids->n, sizeof(u32), compare_u32);
+    return all;
+}
+
+static bool equal_ids(const VecU32 *a, const VecU32 *b)
+{
+    return a->n == b->n && (a->n == 0 || !memcmp(a->v, b->v, a->n * sizeof(u32)));
+}
+
+/* One more than the id of the first block that was found to depend on the same branches as b; of one that depends on too
+ * many, its own. */
+static u32 find_control_class(Matcher *m, const Block *b)
+{
+    if (!divergent_control(m, b, &m->control_of[0]))
+        return b->id + 1;
+    const VecU32 *ids = &m->control_of[0];
+    for (u64 key = fnv1a((const char *)ids->v, ids->n * (u32)sizeof(u32));; key++) {
+        u64 *first = fnvmap_at(&m->control_classes, key);
+        if (!*first)
+            *first = b->id + 1;
+        divergent_control(m, fn_block(m->fn, (u32)*first - 1), &m->control_of[1]);
+        if (equal_ids(ids, &m->control_of[1]))
+            return (u32)*first;
+    }
+}
+
+static u32 control_class(Matcher *m, const Block *b)
+{
+    if (!m->control_class)
+        m->control_class = arena_array(m->run->arena, u32, m->fn->blocks.n);
+    if (!m->control_class[b->id])
+        m->control_class[b->id] = find_control_class(m, b);
+    return m->control_class[b->id];
+}
+
+static bool control_alike(Matcher *m, const Block *a, const Block *b) { return control_class(m, a) == control_class(m, b); }
+
+/* ---- items ----------------------------------------------------------------------------------------------------- */
+
+/* Declared in an in-block scope, the arguments of a call stay with it: no cut is inside the scope. */
+static bool parts_call(const Function *fn, const Instr *i)
+{
+    SymId argument = call_argument(i);
+    return argument && !fn->scopes.v[fn->module->syms.v[argument].scope].in_block;
+}
+
+static TailStop may_match(Matcher *m, const Instr *a, const Instr *b)
+{
+    const Summaries *summaries = m->run->an->summaries;
+    TailStop stop = copies_may_merge(a, m->gate, summaries);
+    if (stop != STOP_NONE)
+        return stop;
+    if (instr_is_convergent(a, summaries) && !control_alike(m, a->block, b->block))
+        return STOP_CONTROL;
+    return parts_call(m->fn, a) ? STOP_CALL : STOP_NONE;
+}
+
+static bool match_instr(Matcher *m, const Instr *a, const Instr *b)
+{
+    bool exchanged;
+    if (b->kind != INSTR_OP || !instrs_alike(&m->visitor, a, b, &exchanged))
+        return false;
+    TailStop stop = may_match(m, a, b);
+    if (stop != STOP_NONE) {
+        m->stop = stop;
+        return false;
+    }
+    return visit_writes(&m->visitor, a, b) && visit_reads(&m->visitor, a, b, exchanged);
+}
+
+static bool equal_declarations(const Function *fn, const Scope *a, const Scope *b)
+{
+    if (a->decls.n != b->decls.n)
+        return false;
+    for (u32 k = 0; k < a->decls.n; k++) {
+        Str one = span_str(fn->module, a->decls.v[k].text), two = span_str(fn->module, b->decls.v[k].text);
+        bool renamed = a->decls.v[k].renamed.p || b->decls.v[k].renamed.p;
+        if (renamed || !one.len || one.len != two.len || memcmp(one.p, two.p, one.len))
+            return false;
+    }
+    return true;
+}
+
+static bool open_scope(Matcher *m, const Instr *a, const Instr *b)
+{
+    if (!equal_declarations(m->fn, &m->fn->scopes.v[a->scope], &m->fn->scopes.v[b->scope]))
+        return false;
+    vec_push(&m->scopes, ((ScopePair){a->scope, b->scope}));
+    return true;
+}
+
+static bool close_scope(Matcher *m, const Instr *a, const Instr *b)
+{
+    if (!m->scopes.n || vec_last(&m->scopes).kept != a->scope || vec_last(&m->scopes).other != b->scope)
+        return false;
+    m->scopes.n--;
+    return true;
+}
+
+static bool match_item(Matcher *m, const Instr *a, const Instr *b)
+{
+    if (a->kind == INSTR_OP)
+        return match_instr(m, a, b);
+    if (a->kind == INSTR_PRAGMA)
+        m->stop = STOP_PRAGMA;
+    if (a->kind != b->kind)
+        return false;
+    bool alike = a->kind == INSTR_SCOPE_END     ? open_scope(m, a, b)
+                 : a->kind == INSTR_SCOPE_BEGIN ? close_scope(m, a, b)
+                                                : pragmas_alike(m->fn, a, b);
+    if (alike)
+        m->stop = STOP_NONE;
+    return alike;
+}
+
+/* ---- two blocks ------------------------------------------------------------------------------------------------ */
+
+static bool is_part(const Matcher *m, const Instr *i)
+{
+    for (u32 k = 0; k < m->parts; k++)
+        if (m->part[k] == i)
+            return true;
+    return false;
+}
+
+static void add_part(Matcher *m, const Instr *i)
+{
+    if (i && m->parts < LOOP_TEST_PARTS && !is_part(m, i))
+        m->part[m->parts++] = i;
+}
+
+static void begin(Matcher *m, Block *kept, Block *other)
+{
+    m->epoch++;
+    vec_clear(&m->met);
+    vec_clear(&m->scopes);
+    vec_clear(&m->cuts);
+    vec_clear(&m->renamed);
+    m->items = m->weight = m->cost = m->width = m->uncopyable = m->parts = 0;
+    m->carry_open = false;
+    m->risk = RECONVERGE_SAFE;
+    m->stop = STOP_NONE;
+    if (!m->lanes)
+        m->lanes = tail_lanes_new(m->run);
+    tail_lanes_begin(m->lanes, kept, other);
+    const Instr *compare;
+    if (!loop_test(an_loops(m->run->an), kept, &compare) || !compare)
+        return;
+    add_part(m, compare);
+    for (RegWalk w = reg_walk(compare); next_read(&w);)
+        add_part(m, local_definition(compare, w.reg));
+}
+
+/* The last in front of the terminator. */
+static Instr *last_item(const Block *b)
+{
+    Instr *end = block_terminator(b);
+    if (end || !b->last || b->last->kind == INSTR_LOC)
+        return end || b->last ? item_before(end ? end : b->last) : NULL;
+    return b->last;
+}
+
+/* Guarded ends and table branches are part of the tail; a `ret` without guard is not. Answers the item before. */
+static bool match_end(Matcher *m, const Block *kept, const Block *other, Instr **a, Instr **b)
+{
+    Instr *of_kept = block_terminator(kept), *of_other = block_terminator(other);
+    *a = last_item(kept);
+    *b = last_item(other);
+    if (bitset_has(&m->behind, CARRY_REG)) {
+        m->stop = STOP_CARRY;
+        return false;
+    }
+    if (!of_kept || !of_other || (!of_kept->guard && !branch_table(of_kept)))
+        return true;
+    if (!visit_reads(&m->visitor, of_kept, of_other, false))
+        return false;
+    m->items = m->weight = m->cost = 1;
+    return true;
+}
+
+static bool before_is_pragma(const Instr *i)
+{
+    const Instr *before = item_before(i);
+    return before && before->kind == INSTR_PRAGMA;
+}
+
+static bool may_cut(Matcher *m, const Instr *a, const Instr *b, u32 parts_left)
+{
+    if (m->scopes.n || m->uncopyable || m->carry_open || parts_left || before_is_pragma(a) || before_is_pragma(b))
+        return false;
+    ReconvergeRisk risk = tail_lanes_risk(m->lanes);
+    m->risk = m->cuts.n ? RECONVERGE_SAFE : risk;
+    return risk == RECONVERGE_SAFE;
+}
+
+/* Registers that live into the longest tail under two names; a copy costs something if the value is of another block. */
+static void find_renamed(Matcher *m, const Instr *other_begins)
+{
+    for (u32 k = 0; k < m->met.n; k++) {
+        RegId kept = m->met.v[k], other = m->pairing[kept].to_other;
+        if (other == UNPAIRED || other == kept)
+            continue;
+        u32 costs_from = local_definition(other_begins, other) ? 0 : m->pairing[kept].opened;
+        vec_push(&m->renamed, ((RegPair){kept, other, costs_from}));
+    }
+}
+
+static u32 copies_at(const Matcher *m, const Cut *cut)
+{
+    u32 copies = 0;
+    for (u32 k = 0; k < m->renamed.n; k++)
+        copies += m->renamed.v[k].weight && m->renamed.v[k].weight <= cut->items;
+    return copies;
+}
+
+i64 tail_gain(const Tail *tail)
+{
+    u32 pressure = tail->width > 1 ? tail->width - 1 : 0;
+    return (i64)tail->cost - tail->copies - pressure;
+}
+
+static Tail best_cut(Matcher *m, u32 limit)
+{
+    Tail best = {.stop = m->stop};
+    for (u32 k = 0; k < m->cuts.n; k++) {
+        const Cut *cut = &m->cuts.v[k];
+        Tail tail = {cut->items, cut->weight, cut->cost, copies_at(m, cut), cut->width, cut->kept, cut->other, m->stop, NULL};
+        if (limit ? cut->items == limit : !best.items || tail_gain(&tail) >= tail_gain(&best))
+            best = tail;
+    }
+    return best;
+}
+
+Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit)
+{
+    Instr *a, *b, *last_other = NULL;
+    begin(m, kept, other);
+    if (!match_end(m, kept, other, &a, &b))
+        return (Tail){.stop = m->stop, .at = block_terminator(kept)};
+    u32 parts_left = m->parts;
+    while (a && b && (!limit || m->items < limit) && match_item(m, a, b)) {
+        m->items++;
+        m->compared++;
+        m->weight += !costs_nothing(a);
+        m->cost += costs_nothing(a) ? 0 : ptxas_cost(a);
+        parts_left -= is_part(m, a);
+        last_other = b;
+        tail_lanes_add(m->lanes, a, b);
+        if (may_cut(m, a, b, parts_left))
+            vec_push(&m->cuts, ((Cut){m->items, m->weight, m->cost, m->width, a, b}));
+        a = item_before(a);
+        b = item_before(b);
+    }
+    if (!last_other)
+        return (Tail){.stop = m->stop, .at = a};
+    find_renamed(m, last_other);
+    Tail tail = best_cut(m, limit);
+    tail.at = a;
+    if (!tail.items && parts_left)
+        tail.stop = STOP_LOOP_TEST;
+    else if (!tail.items && m->carry_open)
+        tail.stop = STOP_CARRY;
+    else if (!tail.items && m->risk != RECONVERGE_SAFE)
+        tail.stop = m->risk == RECONVERGE_WAIT ? STOP_WAIT : STOP_ACTIVE_SET;
+    return tail;
+}

@@ -1,0 +1,82 @@
+/* Which instructions at the ends of two blocks are the same, up to the names of registers that die there.
+ *
+ * Two blocks that hand on control alike are compared backwards. Each register that the one tail reads or writes goes with
+ * one register of the other; a register that is live behind the tails goes with itself, so that only registers that die in
+ * the tail may have two names. What is left of the pairing where the tails begin are the registers that live into them:
+ * where those have two names, the block that gives up its tail has to bring its values under the other's names. */
+#ifndef PTXOPT_PHASE_TAIL_MATCH_H
+#define PTXOPT_PHASE_TAIL_MATCH_H
+
+#include "phase/tail/instr_match.h"
+
+/* The knob tail-merge-reserved: which special registers a tail must not read. */
+typedef enum TailGate { GATE_STRICT, GATE_VOLATILE, GATE_OFF } TailGate;
+
+/* Why a comparison went no further. */
+typedef enum TailStop {
+    STOP_NONE,       /* the instructions differ, or a block is used up */
+    STOP_CONVERGENT, /* depends on who executes it together */
+    STOP_CONTROL,    /* names its threads, but the two copies depend on different branches */
+    STOP_RESERVED,   /* reads a special register that the gate holds back */
+    STOP_PRAGMA,
+    STOP_TYPE,       /* two types, one that mov cannot copy, or in flight */
+    STOP_CARRY,      /* the carry lives into the tail or out of it */
+    STOP_CALL,       /* would part a call from its arguments or results */
+    STOP_WAIT,       /* threads may wait in front of it for threads that execute it, or what follows */
+    STOP_ACTIVE_SET, /* what follows sees which lanes come together */
+    STOP_LOOP_TEST,  /* would part the test of a loop from the step of its counter */
+    STOP_COUNT
+} TailStop;
+
+typedef struct TailStopInfo {
+    const char *counter, *text;
+} TailStopInfo;
+
+extern const TailStopInfo tail_stop_info[STOP_COUNT];
+
+typedef struct RegPair {
+    RegId kept, other;
+    u32 weight; /* of the tail from the last instruction on that reads them */
+} RegPair;
+
+typedef struct Tail {
+    u32 items;           /* of the block's text, but for .loc; 0: there is no tail */
+    u32 weight;          /* instructions that cost something, without ret */
+    u32 cost;            /* machine instructions that these are */
+    u32 copies;          /* registers that the other block has to copy */
+    u32 width;           /* 32-bit registers that live into the tails under two names: all alive where the blocks meet */
+    Instr *kept, *other; /* where the tails begin, in either block */
+    TailStop stop;       /* why it is not longer */
+    const Instr *at;     /* what stopped it, in the block to be kept, or NULL */
+} Tail;
+
+/* What one block saves. A register that is alive longer may cost one; the first one never did. */
+i64 tail_gain(const Tail *tail);
+
+typedef struct Matcher Matcher;
+
+/* For the function as it is now, with AN_LOOPS and AN_LIVE; it must not change meanwhile. */
+Matcher *matcher_new(PhaseRun *run, TailGate gate);
+void matcher_free(Matcher *m);
+
+/* Whether the two blocks hand on control alike, so that one end can stand for both; then their keys are equal. */
+bool ends_alike(const Function *fn, const Block *a, const Block *b);
+u64 end_key(const Function *fn, const Block *b);
+
+/* To be called before blocks are compared, with one of them: they all end alike. */
+void matcher_set_end(Matcher *m, const Block *any);
+/* The tail that saves most; at most `limit` items if that is not 0, and then exactly as many. */
+Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit);
+/* Items that were found alike, in all comparisons. */
+u64 matcher_compared(const Matcher *m);
+/* What lives under two names into the tail that was found last; valid until the next comparison. */
+const RegPair *matcher_renamed(const Matcher *m, u32 *count);
+
+/* Whether two copies of i may become one: STOP_NONE, if so. The control dependence of the copies is not looked at. */
+TailStop copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries);
+
+/* The comparison behind the guarded branch that decides whether b's innermost loop goes on, and whether there is one.
+ * The comparison may be NULL: not in the block. */
+bool loop_test(const Loops *loops, const Block *b, const Instr **compare);
+
+#endif

@@ -1,0 +1,139 @@
+#include "phase/tail/splice.h"
+
+#include "ir/builder.h"
+
+/* How far back in a block the write of a value is looked for. */
+#define RENAME_LIMIT 256
+
+/* ---- values under other names ---------------------------------------------------------------------------------- */
+
+static bool is_source(const RegPair *pairs, u32 n, RegId reg)
+{
+    for (u32 k = 0; k < n; k++)
+        if (pairs[k].other == reg)
+            return true;
+    return false;
+}
+
+bool copies_order(RegPair *renamed, u32 n)
+{
+    for (u32 done = 0; done < n; done++) {
+        u32 next = done;
+        while (next < n && is_source(renamed + done, n - done, renamed[next].kept))
+            next++;
+        if (next == n)
+            return false;
+        RegPair pair = renamed[next];
+        renamed[next] = renamed[done];
+        renamed[done] = pair;
+    }
+    return true;
+}
+
+static bool kills(const Instr *i, RegId reg)
+{
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (w.reg == reg && w.kills)
+            return true;
+    return false;
+}
+
+/* The write of `from` in front of `end`, if from can have the name `to` from there on: all of it is written there, and `to`
+ * does not occur in between. */
+static Instr *renamable_from(const Instr *end, RegId from, RegId to)
+{
+    u32 steps = 0;
+    for (Instr *i = end->prev; i && steps < RENAME_LIMIT; i = i->prev, steps++) {
+        if (i->kind == INSTR_SCOPE_BEGIN || i->kind == INSTR_SCOPE_END)
+            return NULL;
+        if (i->kind != INSTR_OP)
+            continue;
+        if (instr_writes(i, to))
+            return NULL;
+        if (kills(i, from))
+            return i;
+        if (instr_reads(i, to))
+            return NULL;
+    }
+    return NULL;
+}
+
+static void rename_between(Instr *def, const Instr *end, RegId from, RegId to)
+{
+    instr_rename(def, from, to, false, true);
+    for (Instr *i = def->next; i != end; i = i->next)
+        if (i->kind == INSTR_OP)
+            instr_rename(i, from, to, true, true);
+}
+
+static void copy_before(Instr *end, RegId from, RegId to)
+{
+    Builder at = build_before(end);
+    build_copy(&at, to, from);
+}
+
+/* Where the block itself computes a value, it does so under the name that the tail knows. */
+static void bring_values(const TailGiver *giver)
+{
+    for (u32 k = 0; k < giver->n; k++) {
+        RegPair pair = giver->renamed[k];
+        bool still_read = is_source(giver->renamed, giver->n, pair.kept);
+        Instr *def = still_read ? NULL : renamable_from(giver->begin, pair.other, pair.kept);
+        if (def)
+            rename_between(def, giver->begin, pair.other, pair.kept);
+        else
+            copy_before(giver->begin, pair.other, pair.kept);
+    }
+}
+
+/* ---- blocks ---------------------------------------------------------------------------------------------------- */
+
+bool begins_block(const Instr *i) { return !item_before(i); }
+
+Block *tail_block(const Loops *loops, const Instr *begin)
+{
+    Block *b = begin->block;
+    return begins_block(begin) && b != b->fn->entry && !loop_headed_by(loops, b) ? b : block_new(b->fn, b->scope);
+}
+
+static void fill_tail(Instr *begin, Block *tail)
+{
+    if (tail == begin->block)
+        return;
+    while (begin->prev && begin->prev->kind == INSTR_LOC)
+        begin = begin->prev;
+    block_split_into(begin, tail);
+}
+
+static void remove_from(Instr *begin)
+{
+    while (begin) {
+        Instr *next = begin->next;
+        instr_remove(begin);
+        begin = next;
+    }
+}
+
+/* The tail's branch stands for that of the block that gives its own up. Threads of both blocks now come to it together:
+ * those of either may go the same way, and yet not all of them, so it does not keep `.uni`. */
+static void share_branch(Function *fn, Instr *branch, const Instr *other)
+{
+    if (!branch || !other || !(branch->guard || branch_table(branch)))
+        return;
+    if (branch->guard)
+        instr_stand_for(fn, branch, branch, other);
+    if (op_has(branch->op, OPF_UNIFORM_HINT))
+        instr_set_op(branch, isa_without(fn->module->isa, branch->op, OPF_UNIFORM_HINT));
+}
+
+void splice_tails(Function *fn, Instr *begin, Block *tail, TailGiver *givers, u32 n)
+{
+    fill_tail(begin, tail);
+    for (u32 k = 0; k < n; k++) {
+        Block *b = givers[k].block;
+        share_branch(fn, block_terminator(tail), block_terminator(b));
+        bring_values(&givers[k]);
+        remove_from(givers[k].begin);
+        block_set_fall(b, tail);
+    }
+}

@@ -1,0 +1,476 @@
+/* tail-merge: identical ends of blocks become one block, identical beginnings move in front of the branch.
+ *
+ *        sub.u32 %r1, %a, %b;                    sub.u32 %r1, %a, %b;
+ *        mul.lo.u32 %r2, %r1, 31;                bra.uni T;
+ *        st.global.u32 [%d], %r2;             B: shl.b32 %r1, %a, 4;
+ *        ret;                                 T: mul.lo.u32 %r2, %r1, 31;
+ *     B: shl.b32 %r3, %a, 4;                     st.global.u32 [%d], %r2;
+ *        mul.lo.u32 %r4, %r3, 31;                ret;
+ *        st.global.u32 [%d], %r4;
+ *        ret;
+ *
+ * Follows LLVM's BranchFolder as cicc has it: TailMergeBlocks over the blocks without successors and over the predecessors
+ * of each block, HoistCommonCode, and branch folding in turn until nothing changes; its four gates (length, an end that is
+ * understood, reserved registers, gain) and its order of candidates: returns, jumps, then conditional branches.
+ *
+ * Sound: every thread executes the same instructions with the same values in the same order. Only what dies in the tail may
+ * have another name there. Of the instructions that depend on who executes them together only those that name their threads
+ * are merged, and only if both copies depended on the same branches. Threads now reconverge where the tail begins, which
+ * before they did behind its end at the earliest: analysis/reconverge.h says where they may (lanes.h).
+ * Tails of one innermost loop are merged, never across loops, so that no cycle gets a second entry.
+ * Nothing keeps a promise to be uniform that two copies made.
+ *
+ * Declines: activemask, elect, votes and shuffles without .sync, calls that may hold such, in the tail or between its end and
+ * the point where its threads reconverged; tails in front of which a thread may wait for one that would wait there for it;
+ * parts of the sequence around a call; unfinished carry chains; pragmas but those of a load; special registers as
+ * --tail-merge-reserved says; parting the test of a loop from the step of its counter (tests/ptxas/LOOPS.md); blocks of two
+ * scopes; variables of an inner scope; names of registers that wgmma or tcgen05 may still use; merges that would cost more
+ * copies than they save. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/cfg.h"
+#include "phase/tail/hoist.h"
+#include "phase/tail/splice.h"
+
+/* Instructions that candidates must share before they are compared. */
+#define HASHED_ITEMS 3
+/* What is left of a block that ptxas executes under a predicate in place of a branch. */
+#define SHORT_HEAD 8
+#define DOMINATORS_LOOKED_AT 64
+/* How many instructions are compared in all: so many for each one of the function, and a few more. What compilers write takes
+ * up to six; very many blocks that are alike, and cannot be merged, would take their number times their length. */
+#define COMPARED_PER_INSTR 16
+#define COMPARED_AT_LEAST 4096
+
+typedef struct Candidate {
+    Block *block;
+    u64 key;
+    u32 order;   /* in the layout */
+    u8 priority; /* 0: leaves the function, 1: jumps or falls, 2: branches */
+    bool done;   /* gives up its tail, or keeps it for others */
+} Candidate;
+
+/* What is to be done to the function once all is decided. */
+typedef struct Splice {
+    u32 order;   /* in the layout, of the block that keeps its tail */
+    Instr *begin;
+    Block *tail; /* that it becomes */
+    TailGiver *givers;
+    u32 n;
+} Splice;
+
+typedef struct Merge {
+    PhaseRun *run;
+    Function *fn;
+    Matcher *matcher;
+    TailGate gate;
+    i64 least;     /* tail-merge-size */
+    u32 threshold; /* tail-merge-threshold */
+    bool always;   /* enable-tail-merge=1: without the gate of gain */
+    u64 effort;    /* instructions that may be compared */
+    VEC(Candidate) candidates;
+    Candidate **set; /* of the group that is looked at: those that are merged */
+    Tail *tail;      /* and the tail of each with the one that the others are compared with */
+    VEC(Splice) splices;
+} Merge;
+
+/* ---- candidates ------------------------------------------------------------------------------------------------ */
+
+/* Of the last instructions before the end: equal for tails that are the same up to names and exchanged operands. */
+static u64 tail_key(const Merge *m, const Block *b, u64 key)
+{
+    u32 wanted = m->least < HASHED_ITEMS ? (u32)m->least : HASHED_ITEMS, found = 0;
+    const Instr *end = block_terminator(b);
+    if (end && (end->guard || op_has(end->op, OPF_BRANCH)))
+        found++;
+    for (const Instr *i = b->last; i && found < wanted; i = i->prev) {
+        if (i->kind != INSTR_OP || i == end)
+            continue;
+        key = (key ^ i->op->text->hash) * 0x100000001b3u;
+        found++;
+    }
+    return found < wanted ? 0 : key;
+}
+
+/* Whether another block leads wherever b does. */
+static bool has_rivals(const Order *order, const Block *b)
+{
+    for_each_edge(e, &order->succ, order->index[b->id]) {
+        u32 to = order->succ.to[e];
+        if (order->pred.start[to + 1] - order->pred.start[to] < 2)
+            return false;
+    }
+    return true;
+}
+
+static void collect(Merge *m)
+{
+    u32 order = 0;
+    for_each_block(b, m->fn) {
+        order++;
+        if (!order_reachable(an_order(m->run->an), b) || !has_rivals(an_order(m->run->an), b))
+            continue;
+        u64 key = end_key(m->fn, b);
+        if (key)
+            key = tail_key(m, b, key);
+        u32 ways = block_ways(b);
+        if (key)
+            vec_push(&m->candidates, ((Candidate){b, key, order, (u8)(ways > 2 ? 2 : ways), false}));
+    }
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+    const Candidate *one = a, *two = b;
+    if (one->priority != two->priority)
+        return one->priority < two->priority ? -1 : 1;
+    if (one->key != two->key)
+        return one->key < two->key ? -1 : 1;
+    return one->order < two->order ? -1 : 1;
+}
+
+/* ---- gates ----------------------------------------------------------------------------------------------------- */
+
+static bool pays(const Merge *m, const Tail *tail)
+{
+    return tail->items && (m->always ? tail->weight : tail_gain(tail)) >= m->least;
+}
+
+static bool same_loop(const Merge *m, const Block *a, const Block *b)
+{
+    const Loops *loops = an_loops(m->run->an);
+    if (loops->irreducible && (bitset_has(&loops->in_irreducible, a->id) || bitset_has(&loops->in_irreducible, b->id)))
+        return false;
+    return loop_of(loops, a) == loop_of(loops, b);
+}
+
+/* Whether a loop is left on the way from d to b: then d or a block that dominates b is in it. */
+static bool leaves_loop(const Merge *m, const Block *d, const Block *b)
+{
+    const DomTree *dom = an_dom(m->run->an);
+    const Loops *loops = an_loops(m->run->an);
+    u32 steps = 0;
+    while (b && b != d && steps++ < DOMINATORS_LOOKED_AT && !loop_of(loops, b))
+        b = dom->idom[b->id];
+    return b != d || loop_of(loops, b);
+}
+
+/* Blocks that leave the function never meet; merged, they do, and where they come from different exits of loops ptxas
+ * makes the loops pay for that (BSSY before them, BREAK inside). */
+static bool exits_of_loops(const Merge *m, Block *a, Block *b)
+{
+    if (m->always || !an_loops(m->run->an)->n || cfg_succs(m->fn, a).n)
+        return false;
+    const Block *d = nearest_common_dominator(an_dom(m->run->an), a, b);
+    return leaves_loop(m, d, a) || leaves_loop(m, d, b);
+}
+
+static bool head_is_short(const Instr *begin)
+{
+    u32 n = 0;
+    for (const Instr *i = begin->prev; i && n <= SHORT_HEAD; i = i->prev)
+        n += i->kind == INSTR_OP;
+    return n <= SHORT_HEAD;
+}
+
+static void decline(Merge *m, const char *counter, const Instr *at, const char *why)
+{
+    phase_declined(m->run, counter, "TailKept", at, "this block ends like another one, but is not merged with it: %s", why);
+}
+
+/* Why two candidates cannot be merged whatever they hold; NULL: they can. */
+static const char *far_apart(const Merge *m, Block *a, Block *b)
+{
+    if (!same_loop(m, a, b))
+        return "they are not in the same innermost loop";
+    if (exits_of_loops(m, a, b))
+        return "they leave loops by different exits";
+    return NULL;
+}
+
+static bool is_exhausted(const Merge *m) { return matcher_compared(m->matcher) > m->effort; }
+
+static void limit_effort(Merge *m)
+{
+    u64 instrs = 0;
+    for_each_block(b, m->fn)
+        for_each_instr(i, b)
+            instrs++;
+    m->effort = COMPARED_PER_INSTR * instrs + COMPARED_AT_LEAST;
+}
+
+/* Compares the candidate with those behind it. */
+static void compare_group(Merge *m, const Candidate *group, u32 n, u32 first)
+{
+    const Candidate *kept = &group[first];
+    const Instr *at = NULL;
+    const char *counter = NULL, *why = NULL;
+    bool any = false;
+    for (u32 k = first + 1; k < n; k++) {
+        const Candidate *c = &group[k];
+        Tail *tail = &m->tail[k];
+        *tail = (Tail){0};
+        if (c->done || !ends_alike(m->fn, kept->block, c->block) || kept->block->scope != c->block->scope)
+            continue;
+        const char *apart = far_apart(m, kept->block, c->block);
+        if (apart) {
+            counter = "DeclinedLoop";
+            why = apart;
+            continue;
+        }
+        *tail = tail_match(m->matcher, kept->block, c->block, 0);
+        if (pays(m, tail)) {
+            any = true;
+        } else {
+            counter = tail_stop_info[tail->stop].counter;
+            why = tail_stop_info[tail->stop].text;
+            at = tail->at;
+            tail->items = 0;
+        }
+    }
+    if (!any && counter)
+        decline(m, counter, at ? at : kept->block->last, why);
+}
+
+/* ---- choosing what to merge ------------------------------------------------------------------------------------ */
+
+static bool siblings(const Merge *m, const Block *a, const Block *b)
+{
+    const DomTree *dom = an_dom(m->run->an);
+    return dom->idom[a->id] && dom->idom[a->id] == dom->idom[b->id];
+}
+
+/* Whether the k-th candidate can give up so many items to the first one. */
+static bool takes_part(Merge *m, const Candidate *group, u32 first, u32 k, u32 items, Tail *tail)
+{
+    if (group[k].done || m->tail[k].items < items)
+        return false;
+    *tail = m->tail[k].items == items ? m->tail[k] : tail_match(m->matcher, group[first].block, group[k].block, items);
+    return pays(m, tail);
+}
+
+/* What is saved when all that can give up so many items do. */
+static i64 gain_of_length(Merge *m, const Candidate *group, u32 n, u32 first, u32 items)
+{
+    i64 sum = 0;
+    Tail tail;
+    for (u32 k = first + 1; k < n; k++)
+        if (takes_part(m, group, first, k, items, &tail))
+            sum += 2 * tail_gain(&tail) + siblings(m, group[first].block, group[k].block);
+    return sum;
+}
+
+/* The number of items that saves most: many short tails in one block are better than few long ones, which cost a jump more
+ * each. Of equal ones that of the arms of one branch: there the threads of a warp come together that would have executed
+ * the tail one group after the other. */
+static u32 best_length(Merge *m, const Candidate *group, u32 n, u32 first)
+{
+    u32 best = 0;
+    i64 most = INT64_MIN;
+    for (u32 k = first + 1; k < n && !(best && is_exhausted(m)); k++) {
+        u32 items = m->tail[k].items;
+        bool seen = items == 0;
+        for (u32 before = first + 1; before < k && !seen; before++)
+            seen = m->tail[before].items == items;
+        i64 sum = seen ? INT64_MIN : gain_of_length(m, group, n, first, items);
+        if (sum > most) {
+            most = sum;
+            best = items;
+        }
+    }
+    return best;
+}
+
+/* ---- merging --------------------------------------------------------------------------------------------------- */
+
+/* How well a block suits to keep its tail: best if it is nothing else, well if nothing has to be jumped to behind it. */
+static u32 rank_kept(const Block *b, const Tail *tail)
+{
+    if (begins_block(tail->kept))
+        return 3;
+    return !b->falls_off && (!b->fall || b->fall == b->next) ? 2 : 1;
+}
+
+static u32 choose_kept(Merge *m, Candidate **set, u32 n, u32 items)
+{
+    u32 best = 0, most = 0;
+    for (u32 k = 0; k < n; k++) {
+        Tail tail = tail_match(m->matcher, set[k]->block, set[k ? 0 : 1]->block, items);
+        u32 rank = pays(m, &tail) ? rank_kept(set[k]->block, &tail) : 0;
+        if (rank > most) {
+            most = rank;
+            best = k;
+        }
+    }
+    return best;
+}
+
+/* What `other` has to do to give up its tail; false: it cannot. */
+static bool plan_giver(Merge *m, Block *kept, Block *other, u32 items, Tail *tail, TailGiver *giver)
+{
+    *tail = tail_match(m->matcher, kept, other, items);
+    if (!pays(m, tail))
+        return false;
+    u32 n;
+    const RegPair *renamed = matcher_renamed(m->matcher, &n);
+    *giver = (TailGiver){other, tail->other, arena_array(m->run->arena, RegPair, n), n};
+    if (n)
+        memcpy(giver->renamed, renamed, n * sizeof *renamed);
+    return copies_order(giver->renamed, n);
+}
+
+/* Where ptxas branches, blocks that leave the function cost a BSSY and a BSYNC once they meet. */
+static bool returns_pay(const Merge *m, const Instr *begin, const TailGiver *giver, u32 givers, i64 saved)
+{
+    if (cfg_succs(m->fn, begin->block).n || saved >= 2 * m->least)
+        return true;
+    bool small = givers == 1 && head_is_short(begin);
+    for (u32 k = 0; k < givers; k++)
+        small &= head_is_short(giver[k].begin);
+    return small;
+}
+
+static void merge_set(Merge *m, u32 n, u32 items)
+{
+    Candidate **set = m->set;
+    u32 kept = choose_kept(m, set, n, items), givers = 0;
+    TailGiver *giver = arena_array(m->run->arena, TailGiver, n);
+    Tail tail = {0};
+    i64 saved = 0;
+    for (u32 k = 0; k < n; k++) {
+        Tail one;
+        if (k == kept || !plan_giver(m, set[kept]->block, set[k]->block, items, &one, &giver[givers]))
+            continue;
+        tail = one;
+        saved += tail_gain(&one);
+        giver[givers++].block = set[k]->block;
+    }
+    if (!givers)
+        return;
+    if (!m->always && !returns_pay(m, tail.kept, giver, givers, saved)) {
+        decline(m, "DeclinedReturn", tail.kept, "blocks that leave the function would have to reconverge for too little");
+        return;
+    }
+    if (!phase_may_rewrite(m->run))
+        return;
+    phase_passed(m->run, "TailMerged", tail.kept, "%u blocks end with the same %u instruction%s, which are now one block",
+                 givers + 1, tail.weight, tail.weight == 1 ? "" : "s");
+    phase_count(m->run, "TailsMerged", givers);
+    phase_count(m->run, "InstructionsMerged", givers * tail.weight);
+    set[kept]->done = true;
+    for (u32 k = 0; k < n; k++)
+        for (u32 g = 0; g < givers; g++)
+            set[k]->done |= set[k]->block == giver[g].block;
+    vec_push(&m->splices, ((Splice){set[kept]->order, tail.kept, tail_block(an_loops(m->run->an), tail.kept), giver, givers}));
+}
+
+/* Every candidate in turn, with all behind it that share its best tail. */
+static void merge_group(Merge *m, Candidate *group, u32 n)
+{
+    for (u32 first = 0; first + 1 < n; first++) {
+        if (group[first].done)
+            continue;
+        if (is_exhausted(m)) {
+            decline(m, "DeclinedEffort", group[first].block->last, "too many blocks end nearly alike to compare all of them");
+            return;
+        }
+        matcher_set_end(m->matcher, group[first].block);
+        compare_group(m, group, n, first);
+        u32 items = best_length(m, group, n, first), members = 1;
+        Tail tail;
+        m->set[0] = &group[first];
+        for (u32 k = first + 1; items && k < n; k++)
+            if (takes_part(m, group, first, k, items, &tail))
+                m->set[members++] = &group[k];
+        if (members > 1)
+            merge_set(m, members, items);
+    }
+}
+
+/* Behind the last candidate that is compared with the one at `from`: of more than `threshold` so many at a time. */
+static u32 group_end(const Merge *m, u32 from)
+{
+    const Candidate *first = &m->candidates.v[from];
+    u32 to = from + 1;
+    while (to < m->candidates.n && to - from < m->threshold && m->candidates.v[to].key == first->key &&
+           m->candidates.v[to].priority == first->priority)
+        to++;
+    return to;
+}
+
+static u32 largest_group(const Merge *m)
+{
+    u32 largest = 0;
+    for (u32 from = 0, to; from < m->candidates.n; from = to) {
+        to = group_end(m, from);
+        largest = to - from > largest ? to - from : largest;
+    }
+    return largest;
+}
+
+static int compare_splices(const void *a, const void *b)
+{
+    const Splice *one = a, *two = b;
+    return one->order < two->order ? -1 : one->order > two->order;
+}
+
+/* In the order of the layout: the edges of blocks that follow one another are close together then, too. */
+static void splice_all(Merge *m)
+{
+    if (m->splices.n)
+        qsort(m->splices.v, m->splices.n, sizeof(Splice), compare_splices);
+    for (u32 k = 0; k < m->splices.n; k++) {
+        const Splice *s = &m->splices.v[k];
+        splice_tails(m->fn, s->begin, s->tail, s->givers, s->n);
+    }
+}
+
+static void merge_tails(Merge *m)
+{
+    collect(m);
+    if (m->candidates.n)
+        qsort(m->candidates.v, m->candidates.n, sizeof(Candidate), compare_candidates);
+    u32 largest = largest_group(m);
+    if (largest < 2)
+        return;
+    m->matcher = matcher_new(m->run, m->gate);
+    limit_effort(m);
+    m->set = arena_array(m->run->arena, Candidate *, largest);
+    m->tail = arena_array(m->run->arena, Tail, largest);
+    for (u32 from = 0, to; from < m->candidates.n; from = to) {
+        to = group_end(m, from);
+        if (to - from > 1)
+            merge_group(m, &m->candidates.v[from], to - from);
+    }
+    matcher_free(m->matcher);
+    splice_all(m);
+}
+
+/* ---- the phase ------------------------------------------------------------------------------------------------- */
+
+static TailGate chosen_gate(const Knobs *knobs)
+{
+    static const TailGate gate[] = {
+        [RESERVED_STRICT] = GATE_STRICT, [RESERVED_VOLATILE] = GATE_VOLATILE, [RESERVED_OFF] = GATE_OFF};
+    return gate[knobs->tail_merge_reserved];
+}
+
+static bool merge_and_hoist(PhaseRun *run)
+{
+    const Knobs *knobs = run->knobs;
+    Merge m = {.run = run, .fn = run->fn, .gate = chosen_gate(knobs), .always = knobs->enable_tail_merge > 0};
+    m.least = knobs->tail_merge_size < 1 ? 1 : knobs->tail_merge_size;
+    m.threshold = knobs->tail_merge_threshold > UINT16_MAX ? UINT16_MAX : (u32)knobs->tail_merge_threshold;
+    an_freeze(run->an, AN_DOM | AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_CONTROL | AN_UNIFORM);
+    an_compute(run->an, AN_DOM | AN_LOOPS | AN_LIVE);
+    if (knobs->enable_tail_merge && m.threshold > 1)
+        merge_tails(&m);
+    bool changed = m.splices.n > 0 || (knobs->hoist_common_code && hoist_common_code(run, m.gate));
+    vec_free(&m.candidates);
+    vec_free(&m.splices);
+    return changed;
+}
+
+Phase phase_tail_merge;
+PhaseResult phase_tail_merge(PhaseRun *run) { return merge_and_hoist(run) ? PHASE_AGAIN : PHASE_UNCHANGED; }

@@ -1,0 +1,757 @@
+/* jump-threading: an edge into a block whose branch is decided on that edge goes straight to where the branch leads.
+ *
+ *     @p bra A; ...; bra J;              @p bra A; ...; bra D;
+ *  A: ...;                            A: ...;
+ *  J: @p bra C; D: ... C: ...            C: ... D: ...
+ *
+ * Decided: by a predicate tested before, by a comparison that was made before or is implied, by constants (flags, states),
+ * by ranges of values (analysis/values.h), for branches and for tables. A selp of constants that decides is unfolded: the
+ * edge becomes a branch on its predicate. Instructions of the block are cloned onto the edge
+ * if what follows reads their results. A branch that all edges decide alike is removed. Follows LLVM's JumpThreading.
+ *
+ * Sound: every thread executes the same instructions as before but for pure ones whose results nobody reads. Only pure
+ * instructions are duplicated. The one block whose threads no longer meet is the bypassed one, J: so a branch X before it
+ * gains power only if J was X's immediate post-dominator, and only over what lies between J and J's own. There no
+ * convergent instruction may stand, unless no branch X divides a warp. That holds for any number of blocks threaded at
+ * once, but not for a mixture of the two cases: these take turns. New paths are old paths, so a loop's header keeps
+ * dominating it as long as headers are not bypassed: reducible stays reducible.
+ *
+ * Pays (tests/ptxas/THREADING.md) where ptxas does not predicate what J's branch decides. Where a warp may come to J in parts,
+ * they no longer run together behind it: then nothing before J may be predicated either, all edges into J must be decided, so
+ * that its branch vanishes, and what is now executed once a part must not outweigh it. Edges out of loops never qualify.
+ *
+ * Declines: headers, and whatever makes a latch, an entry or an exit of a loop; clones of `i = i + 1` in loops (ptxas no
+ * longer counts them); blocks with pragmas, inner scopes, loads, or labels that debug data names. No PHIs, so no threshold
+ * for them; comparisons are found by dominance, not by a search over predecessors. */
+#include "analysis/reconverge.h"
+#include "analysis/values.h"
+#include "ir/edit.h"
+#include "ir/inspect.h"
+#include "phase/thread/region.h"
+#include "target/ptxas.h"
+
+enum {
+    PREDS = 64,       /* of a block that is looked at */
+    BODY = 24,        /* instructions of one */
+    BUDGET = 512,     /* instructions cloned in a function, in all its rounds: PhaseRun.spent */
+    SET_UP = 24,      /* machine instructions in front of a loop from which on its guard stays */
+    SET_UP_BLOCKS = 4,
+    BRANCH_SLOTS = 3  /* what a branch that divides a warp costs: BSSY, BRA, BSYNC */
+};
+
+typedef struct Threader {
+    PhaseRun *run;
+    Function *fn;
+    RegionScratch scratch;
+    BitSet uniform;     /* branches, by Instr.origin, that do not divide a warp; see remember_uniform */
+    bool convergent;    /* the function has convergent instructions */
+    bool as_one;        /* this round threads where warps come as one, else where nothing convergent follows */
+    VEC(Block *) made;  /* blocks of clones: until the round ends, the blocks before them stay as the facts know them */
+    VEC(Instr *) unread; /* selps to be removed when the round ends: facts speak of them */
+    ReconvergeGate *gate; /* of this sweep; NULL: not asked yet, and nothing is rewritten yet */
+    bool changed;       /* in this round */
+    bool postponed;     /* something was left to a round with the other as_one */
+} Threader;
+
+/* An edge into the block that is looked at. */
+typedef struct Way {
+    Block *from, *to;   /* to: where control goes on; NULL: not decided, or not to be touched */
+    Block *otherwise;   /* where it goes if the predicate of `select` does not hold; NULL: `to` in any case */
+    Instr *select;       /* the selp in `from` that decides */
+} Way;
+
+typedef struct Body {
+    Instr *v[BODY];
+    u32 n;
+} Body;
+
+typedef struct Candidate {
+    Block *b;
+    Way way[PREDS];
+    u32 ways, decided;
+    u32 cost; /* of b, in machine instructions */
+} Candidate;
+
+/* ---- decisions ------------------------------------------------------------------------------------------------- */
+
+/* given, *open: see analysis/values.h. from: NULL if it does not matter how control came to b. */
+static Block *decided_target(const Threader *t, const Block *from, Block *b, const Given *given, Instr **open)
+{
+    const Facts *facts = an_facts(t->run->an);
+    Instr *end = block_terminator(b);
+    Place place = {from, b, end};
+    *open = NULL;
+    const Table *table = branch_table(end);
+    if (table) {
+        const Operand *index = instr_operand(end, 0);
+        if (end->guard || !operand_register(index))
+            return NULL;
+        Range r = value_of_register_given(facts, place, index->id, 32, given, open);
+        return range_is_constant(&r) && r.lo < table->targets.n ? fn_block(t->fn, table->targets.v[r.lo]) : NULL;
+    }
+    FactValue v = value_of_predicate_given(facts, place, end->guard, given, open);
+    if (v == FACT_UNKNOWN)
+        return NULL;
+    return (v == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
+}
+
+static bool writes_behind(const Instr *at, RegId reg)
+{
+    for (const Instr *i = at->next; i; i = i->next)
+        if (i->kind == INSTR_OP && instr_writes(i, reg))
+            return true;
+    return false;
+}
+
+static Given nothing_given(const Threader *t)
+{
+    return (Given){.compares = (u32)t->run->knobs->jump_threading_implication_search_threshold};
+}
+
+/* Unfolding: the edge from way->from into b goes to one place if the predicate of a selp of constants holds, and to another
+ * if it does not. The selp, which left the question open (NULL: none did), stands in `from`, or in b where way->from is NULL. */
+static bool decide_by_select(const Threader *t, Block *b, Instr *selp, Way *way)
+{
+    Given given = nothing_given(t);
+    Instr *open;
+    if (t->run->knobs->jump_threading_disable_select_unfolding || !selp || selp->guard || selp->block != (way->from ? way->from : b))
+        return false;
+    const Operand *by = instr_operand(selp, 3);
+    if (by->kind != OPND_REG || by->sub != SUB_NONE || writes_behind(selp, by->id))
+        return false;
+    given.selects = 1;
+    given.select[0].selp = selp;
+    given.select[0].first = !(by->flags & OPNDF_NOT);
+    Block *to = decided_target(t, way->from, b, &given, &open);
+    if (!to || to == b)
+        return false;
+    given.select[0].first = !given.select[0].first;
+    Block *otherwise = decided_target(t, way->from, b, &given, &open);
+    if (!otherwise || otherwise == b)
+        return false;
+    *way = (Way){way->from, to, to == otherwise ? NULL : otherwise, to == otherwise ? NULL : selp};
+    return true;
+}
+
+static bool is_header(const Threader *t, const Block *b) { return loop_headed_by(an_loops(t->run->an), b); }
+
+static bool may_be_bypassed(const Threader *t, const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    if (b->dead || b == t->fn->entry || !end || !order_reachable(an_order(t->run->an), b) || is_header(t, b) || block_is_pinned(b))
+        return false;
+    if (branch_table(end))
+        return !end->guard;
+    return end->guard && branch_target(end) && b->fall && branch_target(end) != b->fall;
+}
+
+/* Finds where each edge into b leads; all_or_none: one that is not decided is enough. */
+static void decide(const Threader *t, Block *b, bool all_or_none, Candidate *c)
+{
+    CfgList preds = cfg_preds(t->fn, b);
+    Given given = nothing_given(t);
+    Instr *open;
+    *c = (Candidate){.b = b};
+    if (preds.n > PREDS)
+        return;
+    for (u32 k = 0; k < preds.n; k++) {
+        Way way = {.from = preds.v[k].block};
+        if (way.from != b && order_reachable(an_order(t->run->an), way.from)) {
+            way.to = decided_target(t, way.from, b, &given, &open);
+            if (!way.to)
+                decide_by_select(t, b, open, &way);
+        }
+        if (way.to && (way.to == b || !order_reachable(an_order(t->run->an), way.to)))
+            way.to = NULL;
+        c->way[c->ways++] = way;
+        c->decided += way.to != NULL;
+        if (all_or_none && !way.to) {
+            c->decided = 0;
+            return;
+        }
+    }
+}
+
+/* ---- what is cloned -------------------------------------------------------------------------------------------- */
+
+/* NULL, or why b must not be bypassed whatever the edge. Adds up what its instructions cost, the terminator included. */
+static const char *why_not_cloned(const Block *b, u32 *cost)
+{
+    const Instr *end = block_terminator(b);
+    u32 instrs = 0;
+    *cost = 0;
+    for_each_instr(i, b) {
+        if (i->kind == INSTR_PRAGMA)
+            return "the block has a pragma";
+        if (i->kind == INSTR_SCOPE_BEGIN || i->kind == INSTR_SCOPE_END)
+            return "the block has a scope of its own";
+        if (i->kind != INSTR_OP)
+            continue;
+        *cost += ptxas_cost(i);
+        if (++instrs > BODY)
+            return "the block is too long";
+        if (i != end && (!op_is_pure(i->op) || instr_reads_volatile_register(i)))
+            return "an instruction of the block must not be duplicated";
+    }
+    return NULL;
+}
+
+typedef struct Needs {
+    RegId needed[4 * BODY], killed[4 * BODY];
+    u32 needs, kills;
+} Needs;
+
+static bool has_reg(const RegId *v, u32 n, RegId reg)
+{
+    for (u32 k = 0; k < n; k++)
+        if (v[k] == reg)
+            return true;
+    return false;
+}
+
+/* Whether the register is read behind the edge. */
+static bool is_live_on(const Threader *t, const Way *way, RegId reg)
+{
+    const Live *live = an_live(t->run->an);
+    return live_in(live, way->to, reg) || (way->otherwise && live_in(live, way->otherwise, reg));
+}
+
+static bool is_needed(const Threader *t, const Needs *needs, const Instr *i, const Way *way)
+{
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (has_reg(needs->needed, needs->needs, w.reg) ||
+            (!has_reg(needs->killed, needs->kills, w.reg) && is_live_on(t, way, w.reg)))
+            return true;
+    return false;
+}
+
+static void take(Needs *needs, const Instr *i)
+{
+    for (RegWalk w = reg_walk(i); next_write(&w);) {
+        if (w.kills && needs->kills < COUNT_OF(needs->killed))
+            needs->killed[needs->kills++] = w.reg;
+        for (u32 k = 0; w.kills && k < needs->needs; k++)
+            if (needs->needed[k] == w.reg)
+                needs->needed[k--] = needs->needed[--needs->needs];
+    }
+}
+
+/* The instructions of b whose results are read where the edge leads, in order; false: more than can be looked at. */
+static bool collect_body(const Threader *t, const Block *b, const Way *way, Body *body)
+{
+    Needs needs = {.needs = 0};
+    body->n = 0;
+    for (Instr *i = block_terminator(b)->prev; i; i = i->prev) {
+        if (i->kind != INSTR_OP || !is_needed(t, &needs, i, way))
+            continue;
+        body->v[body->n++] = i;
+        take(&needs, i);
+        for (RegWalk w = reg_walk(i); next_read(&w);) {
+            if (needs.needs == COUNT_OF(needs.needed))
+                return false;
+            needs.needed[needs.needs++] = w.reg;
+        }
+    }
+    for (u32 k = 0; k < body->n / 2; k++) {
+        Instr *other = body->v[k];
+        body->v[k] = body->v[body->n - 1 - k];
+        body->v[body->n - 1 - k] = other;
+    }
+    return true;
+}
+
+/* Machine instructions of one more copy. */
+static u32 body_cost(const Body *body)
+{
+    u32 cost = 0;
+    for (u32 k = 0; k < body->n; k++)
+        cost += ptxas_cost(body->v[k]);
+    return cost;
+}
+
+static bool steps_a_counter(const Body *body)
+{
+    for (u32 k = 0; k < body->n; k++)
+        for (RegWalk w = reg_walk(body->v[k]); next_write(&w);)
+            if (instr_reads(body->v[k], w.reg))
+                return true;
+    return false;
+}
+
+/* ---- what must not happen -------------------------------------------------------------------------------------- */
+
+/* NULL, or what would become of a loop if an edge went past b to `to`. */
+static const char *why_loops_change(const Threader *t, const Block *b, const Block *to, const Body *body)
+{
+    const Loops *loops = an_loops(t->run->an);
+    const Loop *loop = loop_of(loops, b);
+    if (t->run->knobs->jump_threading_across_loop_headers)
+        return NULL;
+    if (is_header(t, to))
+        return "a loop would get another latch or entry";
+    if (loop && !loop_contains(loops, loop, to))
+        return "a loop would get another exit";
+    if (loop && steps_a_counter(body))
+        return "a loop's counter would be stepped in two places";
+    return NULL;
+}
+
+static bool body_writes(const Body *body, RegId reg)
+{
+    for (u32 k = 0; k < body->n; k++)
+        if (instr_writes(body->v[k], reg))
+            return true;
+    return false;
+}
+
+/* Edges that may lead to `to`. */
+static u32 entries_of(const Candidate *c, const Block *to)
+{
+    u32 n = 0;
+    for (u32 k = 0; k < c->ways; k++)
+        n += c->way[k].to == to || (c->way[k].to && c->way[k].otherwise == to);
+    return n;
+}
+
+/* Whether no earlier edge leads to the same place, whatever a selp says. */
+static bool is_first_entry(const Candidate *c, u32 way)
+{
+    for (u32 k = 0; k < way; k++)
+        if (!c->way[k].select && c->way[k].to == c->way[way].to)
+            return false;
+    return c->way[way].to && !c->way[way].select;
+}
+
+/* Edges that lead to the same place share their clones. */
+static bool makes_clones(const Candidate *c, u32 way) { return c->way[way].select || is_first_entry(c, way); }
+
+static bool leaves_a_loop(const Threader *t, const Way *way, const Block *b)
+{
+    const Loops *loops = an_loops(t->run->an);
+    const Loop *loop = loop_of(loops, way->from);
+    return loop && !loop_contains(loops, loop, b);
+}
+
+/* What is short behind a branch ptxas predicates: then there is no branch to be saved. */
+static bool is_predicated(Threader *t, const Candidate *c)
+{
+    if (branch_table(block_terminator(c->b)))
+        return false;
+    for (u32 k = 0; k < block_ways(c->b); k++) {
+        ThreadRegion region = region_behind(t->run->an, &t->scratch, c->b, block_way(c->b, k));
+        if (!region.whole || region.heavy)
+            return false;
+    }
+    return true;
+}
+
+/* NULL, or why warps that come to b in parts must keep meeting there: what they execute apart is more than the branch. */
+static const char *why_divergence_costs(Threader *t, const Candidate *c)
+{
+    Block *stop = meeting_place(t->run->an, c->b);
+    u64 saved = c->cost - 1 + BRANCH_SLOTS, spent = 0;
+    bool table = branch_table(block_terminator(c->b)) != NULL;
+    if (c->decided < c->ways)
+        return "warps reconverge there, and other edges still need the branch";
+    if (!table && !heavy_before(t->run->an, &t->scratch, c->b))
+        return "ptxas predicates what lies before, and the branch costs nothing more than the one that would be left";
+    for (u32 k = 0; k < c->ways; k++) {
+        Body body;
+        const Way *way = &c->way[k];
+        if (leaves_a_loop(t, way, c->b))
+            return "threads that leave a loop at different times reconverge there";
+        collect_body(t, c->b, way, &body);
+        spent += body_cost(&body) + (way->select ? BRANCH_SLOTS : 0);
+    }
+    for (u32 k = 0; k < block_ways(c->b); k++) {
+        Block *to = block_way(c->b, k);
+        if (to == stop || entries_of(c, to) <= 1)
+            continue;
+        ThreadRegion region = region_behind(t->run->an, &t->scratch, c->b, to);
+        if (!region.whole || region.loops)
+            return "warps reconverge there, and their parts would execute too much one after the other";
+        spent += (u64)region.cost * (entries_of(c, to) - 1);
+    }
+    return spent <= saved ? NULL : "warps reconverge there, and their parts would execute more one after the other than the branch costs";
+}
+
+/* Whether something convergent can be reached before the ways out of b meet again. */
+static bool convergent_behind(Threader *t, const Block *b)
+{
+    for (u32 k = 0; t->convergent && k < block_ways(b); k++) {
+        ThreadRegion region = region_behind(t->run->an, &t->scratch, b, block_way(b, k));
+        if (!region.whole || region.convergent)
+            return true;
+    }
+    return false;
+}
+
+/* Takes back the decisions that cannot be used; answers the reason for one of them. */
+static const char *drop_ways(Threader *t, Candidate *c)
+{
+    const char *why = NULL;
+    i64 limit = t->run->knobs->jump_threading_threshold;
+    u32 left = *t->run->spent < BUDGET ? BUDGET - *t->run->spent : 0;
+    for (u32 k = 0; k < c->ways; k++) {
+        Way *way = &c->way[k];
+        Body body;
+        const char *why_not = NULL;
+        if (!way->to)
+            continue;
+        if (!collect_body(t, c->b, way, &body) || body_cost(&body) > limit)
+            why_not = "more instructions would be cloned than --jump-threading-threshold allows";
+        else if (body.n > 1 && makes_clones(c, k) && body.n > left)
+            why_not = "the function's budget of cloned instructions is used up";
+        else if (way->select && body_writes(&body, instr_operand(way->select, 3)->id))
+            why_not = "the block writes the predicate that selects";
+        else if (!(why_not = why_loops_change(t, c->b, way->to, &body)) && way->otherwise)
+            why_not = why_loops_change(t, c->b, way->otherwise, &body);
+        if (!why_not) {
+            left -= !makes_clones(c, k) ? 0 : body.n < left ? body.n : left;
+            continue;
+        }
+        why = why_not;
+        way->to = NULL;
+        c->decided--;
+    }
+    return why;
+}
+
+/* ---- rewriting ------------------------------------------------------------------------------------------------- */
+
+/* Where there are convergent instructions, what is uniform when the phase begins counts (analysis/convergence.h), else in each
+ * round anew. */
+static void remember_uniform(Threader *t)
+{
+    if (t->uniform.bits)
+        return;
+    const BitSet *uniform = &an_uniform(t->run->an)->branch_warp;
+    t->uniform = bitset_new(t->run->kept, t->fn->origins + 1);
+    for_each_block(b, t->fn)
+        if (block_terminator(b) && uniform_has(uniform, b->id))
+            bitset_add(&t->uniform, block_terminator(b)->origin);
+    for_each_block(b, t->fn) /* a branch with several copies is uniform if all of them are */
+        if (block_terminator(b) && !uniform_has(uniform, b->id))
+            bitset_del(&t->uniform, block_terminator(b)->origin);
+}
+
+static ReconvergeGate *gate_of(Threader *t)
+{
+    if (!t->gate) {
+        t->gate = reconverge_new(t->run->arena, t->run->an);
+        reconverge_prepare(t->gate);
+    }
+    return t->gate;
+}
+
+/* Most functions have nothing to thread, so analyses are asked for when a question needs them; but before the first rewrite of
+ * a round, since the answers are those of the function that the round began with. */
+static void prepare_rewrite(Threader *t)
+{
+    gate_of(t);
+    an_compute(t->run->an, AN_LIVE | AN_POSTDOM);
+    remember_uniform(t);
+}
+
+/* Clones of the body go to the end of `at`, each behind the .loc it had. */
+static void append_clones(Threader *t, const Body *body, Block *at)
+{
+    const Instr *loc = at->last && at->last->kind == INSTR_LOC ? at->last : at->last ? instr_loc(at->last) : at->loc;
+    for (u32 k = 0; k < body->n; k++) {
+        const Instr *own = instr_loc(body->v[k]);
+        if (own && own != loc)
+            instr_append(at, instr_clone(t->fn, own));
+        loc = own;
+        instr_append(at, instr_clone(t->fn, body->v[k]));
+    }
+    *t->run->spent += body->n;
+    phase_count(t->run, "InstructionsCloned", body->n);
+}
+
+/* The block behind which a clone of b, from `from` to `to`, costs the fewest jumps. */
+static Block *place_before(Block *b, Block *from, const Block *to)
+{
+    if (from->fall == b)
+        return from;
+    return to->prev && to->prev->fall != to ? to->prev : b;
+}
+
+/* A block for clones of b, behind `after`. */
+static Block *block_of_clones(Threader *t, Block *b, Block *after)
+{
+    Block *made = block_new_like(b, b->loc);
+    block_move_after(made, after);
+    vec_push(&t->made, made);
+    return made;
+}
+
+/* Once nobody asks for facts any more: the clones become the end of the one block that goes to them, where there is one. */
+static void join_made(Threader *t)
+{
+    while (t->made.n) {
+        Block *made = vec_pop(&t->made), *from = cfg_single_pred(t->fn, made);
+        if (from && block_can_join(from, made))
+            block_join(from, made);
+    }
+}
+
+/* All edges of c that lead to `to`, whatever a selp says, go there, through one clone of what is needed. */
+static void thread_to(Threader *t, Candidate *c, Block *to)
+{
+    Body body;
+    Block *only = NULL, *through = to;
+    collect_body(t, c->b, &(Way){.to = to}, &body);
+    for (u32 k = 0; k < c->ways; k++)
+        if (c->way[k].to == to && !c->way[k].select)
+            only = c->way[k].from;
+    if (body.n) {
+        through = block_of_clones(t, c->b, place_before(c->b, only, to));
+        append_clones(t, &body, through);
+        block_set_fall(through, to);
+    }
+    for (u32 k = 0; k < c->ways; k++)
+        if (c->way[k].to == to && !c->way[k].select)
+            block_redirect(c->way[k].from, c->b, through);
+}
+
+/* Whether nobody reads what the selp gives once its way is threaded. */
+static bool is_unread(const Threader *t, const Way *way, const Body *body)
+{
+    RegId reg = instr_operand(way->select, 0)->id;
+    for (const Instr *i = way->select->next; i; i = i->next)
+        if (i->kind == INSTR_OP && instr_reads(i, reg))
+            return false;
+    for (u32 k = 0; k < body->n; k++)
+        if (instr_reads(body->v[k], reg))
+            return false;
+    return !is_live_on(t, way, reg);
+}
+
+/* The edge becomes a branch on the predicate of its selp: the branch of c->b, asked earlier. */
+static void thread_select(Threader *t, const Candidate *c, const Way *way)
+{
+    Instr *end = block_terminator(c->b);
+    const Operand *by = instr_operand(way->select, 3);
+    bool unread = cfg_succs(t->fn, way->from).n == 1;
+    Block *at = block_of_clones(t, c->b, place_before(c->b, way->from, way->to));
+    Body body;
+    collect_body(t, c->b, way, &body);
+    unread = unread && is_unread(t, way, &body);
+    append_clones(t, &body, at);
+    block_redirect(way->from, c->b, at);
+    block_set_fall(at, way->otherwise);
+    block_set_branch(at, by->id, false, way->to, op_has_modifier(end->op, ".uni"));
+    instr_stand_for(t->fn, block_terminator(at), end, NULL);
+    if (unread)
+        vec_push(&t->unread, way->select);
+    phase_count(t->run, "SelectUnfolded", 1);
+}
+
+static void thread(Threader *t, Candidate *c)
+{
+    prepare_rewrite(t);
+    phase_passed(t->run, "BranchThreaded", block_terminator(c->b), "%u of %u edges to this branch go straight to its target",
+                 c->decided, c->ways);
+    phase_count(t->run, "BranchThreaded", 1);
+    for (u32 k = 0; k < c->ways; k++)
+        if (c->way[k].to && c->way[k].select)
+            thread_select(t, c, &c->way[k]);
+        else if (is_first_entry(c, k))
+            thread_to(t, c, c->way[k].to);
+    t->changed = true;
+}
+
+static bool has_select(const Block *b)
+{
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP && i->op->opcode == OPC_SELP)
+            return true;
+    return false;
+}
+
+/* A selp of constants in b itself decides the branch: it asks the selp's predicate instead. */
+static bool branch_on_predicate(Threader *t, Block *b)
+{
+    Way way = {.from = NULL};
+    Instr *end = block_terminator(b);
+    if (branch_table(end) || !has_select(b))
+        return false;
+    Given given = nothing_given(t);
+    Instr *open;
+    decided_target(t, NULL, b, &given, &open);
+    if (!decide_by_select(t, b, open, &way) || !way.select || !phase_may_rewrite(t->run))
+        return false;
+    RegId by = instr_operand(way.select, 3)->id;
+    prepare_rewrite(t);
+    phase_passed(t->run, "SelectUnfolded", end, "the branch asks the predicate that a selp of constants stands for");
+    phase_count(t->run, "SelectUnfolded", 1);
+    instr_set_guard(end, by, way.to != branch_target(end));
+    t->changed = true;
+    return true;
+}
+
+/* Of the blocks from b on, up to a loop, as far as there is one successor. */
+static u32 set_up_cost(const Threader *t, const Block *b)
+{
+    u32 cost = 0;
+    for (u32 k = 0; b && k < SET_UP_BLOCKS && !is_header(t, b) && !block_terminator(b); k++, b = b->fall)
+        for_each_instr(i, b)
+            cost += ptxas_cost(i);
+    return cost;
+}
+
+/* Whether the branch can only skip a loop and much that sets it up. It costs one instruction a thread. Without it ptxas makes one
+ * block of the set-up and of what comes before, and orders that for latency: more values are live at a time. Measured, see
+ * tests/ptxas/THREADING.md: `loop_guard`. */
+static bool guards_a_loop(Threader *t, const Block *b, Block *to)
+{
+    if (branch_table(block_terminator(b)))
+        return false;
+    an_compute(t->run->an, AN_POSTDOM);
+    const Block *stop = meeting_place(t->run->an, b);
+    Block *other = to == b->fall ? branch_target(block_terminator(b)) : b->fall;
+    return other == stop && set_up_cost(t, to) >= SET_UP && region_behind(t->run->an, &t->scratch, b, to).loops;
+}
+
+/* NULL, or why paths behind b may not meet sooner than before, once no thread goes over it where it needs not. */
+static const char *why_not_sooner(Threader *t, const Candidate *c, bool as_one)
+{
+    for (u32 k = 0; k < c->ways; k++)
+        for (u32 which = 0; which < 2; which++) {
+            Block *to = which ? c->way[k].otherwise : c->way[k].to;
+            if (to && reconverge_decided(gate_of(t), c->b, to, meeting_place(t->run->an, c->b), as_one) != RECONVERGE_SAFE)
+                return "threads would reconverge sooner, in front of what one of them may wait for, or see others";
+        }
+    return NULL;
+}
+
+/* All edges agree: the branch decides nothing. */
+static bool fold(Threader *t, const Candidate *c)
+{
+    Block *to = c->way[0].to;
+    for (u32 k = 0; k < c->ways; k++)
+        if (c->way[k].to != to || c->way[k].select)
+            return false;
+    if (!to || c->ways == 0)
+        return false;
+    if (guards_a_loop(t, c->b, to)) {
+        phase_missed_once(t->run, "BranchNotThreaded", block_terminator(c->b),
+                          "the branch is always decided, but ptxas needs fewer registers with a loop's set-up behind it");
+        return false;
+    }
+    if (reconverge_decided(gate_of(t), c->b, to, meeting_place(t->run->an, c->b), false) != RECONVERGE_SAFE)
+        return false;
+    if (!phase_may_rewrite(t->run))
+        return false;
+    prepare_rewrite(t);
+    phase_passed(t->run, "BranchDecided", block_terminator(c->b), "every in-edge decides the branch alike");
+    phase_count(t->run, "BranchDecided", 1);
+    block_remove_terminator(c->b);
+    block_set_fall(c->b, to);
+    t->changed = true;
+    return true;
+}
+
+/* NULL, or why the threads that come to b must meet there. *later: not in this round. */
+static const char *why_they_meet(Threader *t, const Candidate *c, bool *later)
+{
+    const char *predicated = is_predicated(t, c) ? "ptxas predicates what the branch decides" : NULL;
+    bool convergent = convergent_behind(t, c->b);
+    if (predicated && !convergent)
+        return predicated; /* without asking what is uniform */
+    remember_uniform(t);
+    bool as_one = comes_as_one(t->run->an, &t->scratch, c->b, &t->uniform);
+    if (convergent && !as_one)
+        return "threads of a warp reconverge there, and a convergent instruction follows";
+    *later = convergent != t->as_one;
+    const char *sooner = predicated ? NULL : why_not_sooner(t, c, as_one);
+    return predicated || as_one || sooner ? (predicated ? predicated : sooner) : why_divergence_costs(t, c);
+}
+
+static void try_block(Threader *t, Block *b)
+{
+    Candidate c;
+    bool later = false;
+    u32 cost;
+    if (!may_be_bypassed(t, b))
+        return;
+    an_compute(t->run->an, AN_FACTS);
+    if (branch_on_predicate(t, b))
+        return;
+    const char *why = why_not_cloned(b, &cost);
+    decide(t, b, why && !t->run->sink->wants_remarks, &c);
+    c.cost = cost;
+    if (!c.decided || fold(t, &c))
+        return;
+    if (!why) {
+        an_compute(t->run->an, AN_LIVE | AN_POSTDOM);
+        why = drop_ways(t, &c);
+        if (c.decided)
+            why = why_they_meet(t, &c, &later);
+    }
+    t->postponed |= !why && later;
+    if (why)
+        phase_missed_once(t->run, "BranchNotThreaded", block_terminator(b), "%s", why);
+    else if (!later && phase_may_rewrite(t->run))
+        thread(t, &c);
+}
+
+/* ---- the phase ------------------------------------------------------------------------------------------------- */
+
+static bool has_convergent(const Threader *t)
+{
+    for_each_block(b, t->fn)
+        for_each_instr(i, b)
+            if (instr_is_convergent(i, t->run->an->summaries))
+                return true;
+    return false;
+}
+
+/* Whether anything changed. */
+static bool thread_sweep(Threader *t)
+{
+    const Order *order = an_order(t->run->an);
+    t->postponed = false;
+    for (u32 p = 0; p < order->count; p++)
+        try_block(t, order->rpo[p]);
+    while (t->unread.n)
+        instr_remove(vec_pop(&t->unread));
+    join_made(t);
+    return t->changed;
+}
+
+static Threader *threader_of(PhaseRun *run)
+{
+    Threader *t = run->state;
+    if (!t) {
+        t = run->state = arena_new(run->kept, Threader);
+        *t = (Threader){.run = run, .fn = run->fn};
+        t->convergent = has_convergent(t);
+    }
+    if (!t->convergent)
+        t->uniform.bits = 0;
+    t->changed = false;
+    t->scratch = (RegionScratch){.seen = arena_array(run->arena, u32, run->fn->blocks.n)};
+    return t;
+}
+
+Phase phase_jump_threading;
+PhaseResult phase_jump_threading(PhaseRun *run)
+{
+    an_freeze(run->an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
+    if (run->knobs->disable_jump_threading_pass || an_loops(run->an)->irreducible)
+        return PHASE_UNCHANGED;
+    Threader *t = threader_of(run);
+    t->gate = NULL;
+    bool changed = thread_sweep(t);
+    if (!changed && t->postponed) {
+        t->as_one = !t->as_one;
+        changed = thread_sweep(t);
+    }
+    if (t->gate)
+        reconverge_free(t->gate);
+    vec_free(&t->scratch.work);
+    vec_free(&t->unread);
+    vec_free(&t->made);
+    return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
+}

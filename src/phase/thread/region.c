@@ -1,0 +1,100 @@
+#include "phase/thread/region.h"
+
+#include "target/ptxas.h"
+
+/* Blocks of one walk: keeps the phase linear. */
+enum { REGION_BLOCKS = 128 };
+
+Block *meeting_place(Analyses *an, const Block *b) { return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL; }
+
+static void start(RegionScratch *scratch)
+{
+    scratch->stamp++;
+    vec_clear(&scratch->work);
+}
+
+static void visit(RegionScratch *scratch, const Block *b)
+{
+    if (scratch->seen[b->id] == scratch->stamp)
+        return;
+    scratch->seen[b->id] = scratch->stamp;
+    vec_push(&scratch->work, b);
+}
+
+static void add_block(Analyses *an, ThreadRegion *region, const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    u32 cost = 0;
+    region->loops |= loop_headed_by(an_loops(an), b) != NULL;
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP) {
+            cost += i != end ? ptxas_cost(i) : 0;
+            region->cost += ptxas_cost(i);
+            region->convergent |= instr_is_convergent(i, an->summaries);
+            region->heavy |= op_has(i->op, OPF_CALL);
+        }
+    region->heavy |= region->loops || cost >= THREAD_HEAVY || (end && branch_table(end));
+}
+
+ThreadRegion region_behind(Analyses *an, RegionScratch *scratch, const Block *b, Block *way)
+{
+    ThreadRegion region = {.whole = true};
+    const Block *stop = meeting_place(an, b);
+    start(scratch);
+    if (way != stop)
+        visit(scratch, way);
+    for (u32 k = 0; k < scratch->work.n; k++) {
+        const Block *at = scratch->work.v[k];
+        if (k == REGION_BLOCKS || !order_reachable(an_order(an), at))
+            return (ThreadRegion){.whole = false};
+        add_block(an, &region, at);
+        u32 p = an_order(an)->index[at->id];
+        for_each_edge(e, &an_order(an)->succ, p) {
+            Block *to = an_order(an)->rpo[an_order(an)->succ.to[e]];
+            if (to != stop)
+                visit(scratch, to);
+        }
+    }
+    return region;
+}
+
+/* Goes on to the predecessors of block k of the walk, up to `top`; false: the walk is too long. */
+static bool visit_preds(Analyses *an, RegionScratch *scratch, u32 k, const Block *top)
+{
+    const Block *at = scratch->work.v[k];
+    u32 p = an_order(an)->index[at->id];
+    for_each_edge(e, &an_order(an)->pred, p)
+        if (at != top)
+            visit(scratch, an_order(an)->rpo[an_order(an)->pred.to[e]]);
+    return k < REGION_BLOCKS;
+}
+
+bool heavy_before(Analyses *an, RegionScratch *scratch, const Block *b)
+{
+    Block *top = an_dom(an)->idom[b->id];
+    ThreadRegion region = {.whole = true};
+    start(scratch);
+    visit(scratch, b);
+    for (u32 k = 0; k < scratch->work.n && !region.heavy; k++) {
+        if (scratch->work.v[k] != b && scratch->work.v[k] != top)
+            add_block(an, &region, scratch->work.v[k]);
+        region.heavy |= !visit_preds(an, scratch, k, top);
+    }
+    return region.heavy;
+}
+
+bool comes_as_one(Analyses *an, RegionScratch *scratch, const Block *b, const BitSet *uniform)
+{
+    Block *top = an_dom(an)->idom[b->id];
+    if (!top)
+        return false;
+    start(scratch);
+    visit(scratch, b);
+    for (u32 k = 0; k < scratch->work.n; k++) {
+        const Block *at = scratch->work.v[k];
+        const Instr *end = block_terminator(at);
+        if ((at != b && end && !uniform_has(uniform, end->origin)) || !visit_preds(an, scratch, k, top))
+            return false;
+    }
+    return true;
+}

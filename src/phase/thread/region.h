@@ -1,0 +1,37 @@
+/* The surroundings of a block whose branch may be threaded (phase/thread/jump_threading.c): what lies between the branch and the
+ * place where its ways meet again, and whether threads can come to the block in several groups. All of the function as it
+ * was when the analyses were computed. */
+#ifndef PTXOPT_PHASE_THREAD_REGION_H
+#define PTXOPT_PHASE_THREAD_REGION_H
+
+#include "phase/phase.h"
+
+typedef struct ThreadRegion {
+    u32 cost;        /* machine instructions */
+    bool convergent; /* some instruction depends on which threads execute it together */
+    bool whole;      /* false: there is too much to say; the rest is not set */
+    bool loops;      /* holds a loop's header */
+    bool heavy;      /* ptxas will not predicate all of it: a loop, a call, or a block that costs THREAD_HEAVY */
+} ThreadRegion;
+
+/* tests/ptxas/THREADING.md: ptxas predicates arms of 7 machine instructions, and gives those of 8 a branch and a convergence
+ * barrier. PTX has more instructions than the machine code where ptxas fuses addresses and conversions. */
+enum { THREAD_HEAVY = 12 };
+
+typedef struct RegionScratch {
+    u32 *seen;  /* by Block.id: stamp of the walk that came there last */
+    u32 stamp;
+    VEC(const Block *) work;
+} RegionScratch;
+
+/* Where all ways out of b meet again, or NULL. */
+Block *meeting_place(Analyses *an, const Block *b);
+/* What control can pass from `way`, a successor of b, before it comes to the meeting place of b. */
+ThreadRegion region_behind(Analyses *an, RegionScratch *scratch, const Block *b, Block *way);
+/* Whether no branch between the immediate dominator of b and b, that one included, divides a warp: the threads that come
+ * to b together came there on one way. uniform: branches that do not, by Instr.origin. */
+bool comes_as_one(Analyses *an, RegionScratch *scratch, const Block *b, const BitSet *uniform);
+/* Whether something between the immediate dominator of b and b, both not included, is heavy. */
+bool heavy_before(Analyses *an, RegionScratch *scratch, const Block *b);
+
+#endif

@@ -1,0 +1,150 @@
+#define _GNU_SOURCE
+#include "pipeline/choice.h"
+
+#include <string.h>
+
+enum { HIGHEST_LEVEL = 3 };
+#define ANY_LEVEL UINT32_MAX /* of phases that are named, too */
+
+static const char keyword[] = "ptxopt:";
+
+bool glob_matches(const char *pattern, const char *text)
+{
+    const char *star = NULL, *resume = NULL; /* the last `*`, and where the text goes on if it takes one character more */
+    while (*text) {
+        if (*pattern == '*') {
+            star = pattern++;
+            resume = text;
+        } else if (*pattern == '?' || *pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star + 1;
+            text = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+static bool matches_any(const VecGlob *globs, const char *name)
+{
+    for (u32 i = 0; i < globs->n; i++)
+        if (glob_matches(globs->v[i], name))
+            return true;
+    return false;
+}
+
+/* ---- comments --------------------------------------------------------------------------------------------------- */
+
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == ','; }
+
+static bool ends_line(char c) { return c == '\n' || c == '\r'; }
+
+/* Whether nothing but blanks stands between `//` and the keyword at `at`. */
+static bool starts_comment(Str text, u32 at)
+{
+    while (at > 0 && (text.p[at - 1] == ' ' || text.p[at - 1] == '\t'))
+        at--;
+    return at >= 2 && text.p[at - 1] == '/' && text.p[at - 2] == '/';
+}
+
+static bool is_word(Str word, const char *known) { return word.len == strlen(known) && memcmp(word.p, known, word.len) == 0; }
+
+/* False: it means nothing. */
+static bool take_word(const PipelineConfig *config, Wish *wish, Str word)
+{
+    if (is_word(word, "off")) {
+        wish->off = true;
+        return true;
+    }
+    if (word.len == 3 && memcmp(word.p, "-O", 2) == 0 && word.p[2] >= '0' && word.p[2] <= '0' + HIGHEST_LEVEL) {
+        wish->level = (u32)(word.p[2] - '0');
+        return true;
+    }
+    if (word.len <= 3 || memcmp(word.p, "no-", 3) != 0)
+        return false;
+    u32 phase = phase_find(config->table, word.p + 3, word.len - 3);
+    if (phase != PHASE_NONE)
+        wish->without[phase] = true;
+    return phase != PHASE_NONE;
+}
+
+/* The words from `at` to the line's end; a `;` that ends them is inline assembly's. */
+static Wish read_wish(const PipelineConfig *config, Str text, u32 at, Diag *diag)
+{
+    Wish wish = {.offset = at, .level = ANY_LEVEL};
+    for (u32 end; at < text.len && !ends_line(text.p[at]); at = end) {
+        end = at + 1;
+        if (is_blank(text.p[at]) || text.p[at] == ';')
+            continue;
+        while (end < text.len && !is_blank(text.p[end]) && !ends_line(text.p[end]) && text.p[end] != ';')
+            end++;
+        Str word = {text.p + at, end - at};
+        if (!take_word(config, &wish, word))
+            diag_at(diag, DIAG_WARNING, (Span){at, end}, "'%.*s' after '%s' is neither off, -O0 to -O3, nor no-PHASE",
+                    (int)word.len, word.p, keyword);
+    }
+    return wish;
+}
+
+void choices_init(Choices *choices, const PipelineConfig *config, const Module *m, Diag *diag)
+{
+    *choices = (Choices){.config = config};
+    const char *end = m->text.p + m->text.len;
+    size_t len = sizeof keyword - 1;
+    for (const char *at = m->text.p; (at = memmem(at, (size_t)(end - at), keyword, len)); at += len) {
+        u32 offset = (u32)(at - m->text.p);
+        if (starts_comment(m->text, offset))
+            vec_push(&choices->wishes, read_wish(config, m->text, offset + (u32)len, diag));
+    }
+}
+
+void choices_free(Choices *choices) { vec_free(&choices->wishes); }
+
+/* ---- a function ------------------------------------------------------------------------------------------------- */
+
+/* Whether the comment stands in the body of fn, or in none. */
+static bool holds_for(const Wish *wish, const Function *fn)
+{
+    if (wish->offset >= fn->open.beg && wish->offset < fn->close.end)
+        return true;
+    const Module *m = fn->module;
+    for (u32 i = 0; i < m->functions.n; i++) {
+        const Function *other = m->functions.v[i];
+        if (wish->offset >= other->open.beg && wish->offset < other->close.end)
+            return false;
+    }
+    return true;
+}
+
+static Wish wish_for(const Choices *choices, const Function *fn)
+{
+    const PipelineConfig *config = choices->config;
+    Wish all = {.level = ANY_LEVEL};
+    all.off = (config->only.n > 0 && !matches_any(&config->only, fn->name->text)) || matches_any(&config->skip, fn->name->text);
+    for (u32 i = 0; i < choices->wishes.n; i++) {
+        const Wish *wish = &choices->wishes.v[i];
+        if (!holds_for(wish, fn))
+            continue;
+        all.off |= wish->off;
+        all.level = wish->level < all.level ? wish->level : all.level;
+        for (u32 phase = 0; phase < PHASE_COUNT; phase++)
+            all.without[phase] |= wish->without[phase];
+    }
+    return all;
+}
+
+void choices_of(const Choices *choices, const Function *fn, VecU32 *sequence)
+{
+    const PipelineConfig *config = choices->config;
+    Wish wish = wish_for(choices, fn);
+    for (u32 i = 0; i < config->sequence.n && !wish.off; i++) {
+        u32 phase = config->sequence.v[i];
+        if (config->table->phase[phase].level <= wish.level && !wish.without[phase])
+            vec_push(sequence, phase);
+    }
+}

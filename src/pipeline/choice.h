@@ -1,0 +1,33 @@
+/* Which phases run over which function: --only-function and --skip-function, and what comments of the text ask for,
+ *     // ptxopt: off
+ *     // ptxopt: -O1 no-tail-merge
+ * in a function's body for that function, outside of all of them for every function of the module. */
+#ifndef PTXOPT_PIPELINE_CHOICE_H
+#define PTXOPT_PIPELINE_CHOICE_H
+
+#include "ir/ir.h"
+#include "pipeline/pipeline.h"
+
+/* What one comment, or all that hold for a function together, ask for. */
+typedef struct Wish {
+    u32 offset;       /* of the comment in the text */
+    bool off;
+    u32 level;        /* phases of higher levels do not run */
+    bool without[PHASE_COUNT];
+} Wish;
+
+typedef struct Choices {
+    const PipelineConfig *config;
+    VEC(Wish) wishes; /* in text order */
+} Choices;
+
+/* A word after `ptxopt:` that means nothing is a warning in `diag`. */
+void choices_init(Choices *choices, const PipelineConfig *config, const Module *m, Diag *diag);
+/* Appends the phases that run over fn, in order, to `sequence`. */
+void choices_of(const Choices *choices, const Function *fn, VecU32 *sequence);
+void choices_free(Choices *choices);
+
+/* Whether the whole text is what the pattern describes: `*` is any text, `?` any character. */
+bool glob_matches(const char *pattern, const char *text);
+
+#endif

@@ -1,0 +1,151 @@
+#include "prove/arguments.h"
+
+const Cell prove_cells_lost = {0};
+
+static const Sym *variable(const Machine *m, SymId id)
+{
+    const Sym *s = &m->fn->module->syms.v[id];
+    return s->kind == SYM_VAR && s->space == SPACE_PARAM && s->owner == m->fn ? s : NULL;
+}
+
+bool prove_is_variable_of_call(const Machine *m, const Operand *o) { return o->kind == OPND_SYM && variable(m, o->id); }
+
+static const Operand *memory_operand(const Instr *i)
+{
+    const Operand *o = instr_operand(i, i->op->opcode == OPC_LD ? 1 : 0);
+    return o && o->kind == OPND_MEM && o->value == 1 ? o : NULL;
+}
+
+bool prove_is_argument(const Machine *m, const Instr *i)
+{
+    const OpInfo *op = i->op;
+    if ((op->opcode != OPC_LD && op->opcode != OPC_ST) || op->space != SPACE_PARAM || op->strength != STRENGTH_WEAK || op->types != 1)
+        return false;
+    const Operand *mem = memory_operand(i);
+    u32 bits = type_bits((Type)op->type[0]);
+    return mem && prove_is_variable_of_call(m, mem + 1) && bits >= 8;
+}
+
+static void fault(Prover *p, ProveSide side, const char *why) { p->side[side].fault = why; }
+
+/* ---- cells ----------------------------------------------------------------------------------------------------------------- */
+
+static bool overlaps(const Cell *c, u32 offset, u32 bits)
+{
+    return c->bits == 0 || (c->offset < offset + bits / 8 && offset < c->offset + c->bits / 8);
+}
+
+static void push(Prover *p, ProveSide side, Cell c)
+{
+    Cell *made = arena_new(p->arena, Cell);
+    *made = c;
+    made->next = p->cells[side];
+    p->cells[side] = made;
+}
+
+/* What the variable holds there; 0, and a fault, where that is not known. */
+static Term look_up(Prover *p, ProveSide side, SymId sym, u32 offset, u32 bits)
+{
+    const Cell *c = p->cells[side];
+    while (c && c != &prove_cells_lost && !(c->sym == sym && overlaps(c, offset, bits)))
+        c = c->next;
+    if (c && c != &prove_cells_lost && c->bits == 0) /* returned by a call: each part is another unknown */
+        return prove_sym(&p->t, PROVE_SYM_EVENT, c->owner, c->call, 1u << 31 | c->result << 20 | offset << 4, bits);
+    if (c && c != &prove_cells_lost && c->offset == offset && c->bits == bits)
+        return c->term;
+    fault(p, side, "a parameter variable of a call is read where it is not known");
+    return 0;
+}
+
+/* ---- loads and stores ---------------------------------------------------------------------------------------------------- */
+
+static u32 count_elements(const Operand *o) { return o->kind == OPND_VEC ? (u32)o->value : 1; }
+static const Operand *element(const Operand *o, u32 k) { return o->kind == OPND_VEC ? o + 1 + k : o; }
+
+static void load(Prover *p, ProveSide side, const Instr *i, const Operand *mem)
+{
+    Machine *m = &p->side[side];
+    u32 bits = type_bits((Type)i->op->type[0]);
+    const Operand *to = instr_operand(i, 0);
+    for (u32 k = 0; k < count_elements(to); k++) {
+        const Operand *o = element(to, k);
+        Term x = o->kind == OPND_REG ? look_up(p, side, mem[1].id, (u32)mem[1].value + k * bits / 8, bits) : 0;
+        if (x)
+            prove_define(m, i, o, prove_resize(&p->t, x, prove_reg_bits(m, o->id), type_class((Type)i->op->type[0]) == TC_SIGNED));
+    }
+}
+
+static void store(Prover *p, ProveSide side, const Instr *i, const Operand *mem)
+{
+    Machine *m = &p->side[side];
+    u32 bits = type_bits((Type)i->op->type[0]);
+    const Operand *from = instr_operand(i, 1);
+    for (u32 k = 0; k < count_elements(from); k++) {
+        Cell c = {.sym = mem[1].id, .offset = (u32)mem[1].value + k * bits / 8, .bits = bits};
+        c.term = prove_operand(m, element(from, k), bits);
+        push(p, side, c);
+    }
+}
+
+void prove_execute_argument(Prover *p, ProveSide side, const Instr *i)
+{
+    const Operand *mem = memory_operand(i);
+    Term guard = prove_guard(&p->side[side], i), unused;
+    int executed = prove_decide(p, guard, &unused);
+    if (mem[1].value < 0 || mem[1].value > 65535)
+        fault(p, side, "a parameter variable of a call is read outside of it");
+    else if (i->op->opcode == OPC_LD)
+        load(p, side, i, mem);
+    else if (executed < 0)
+        fault(p, side, "an argument is written under a condition");
+    else if (executed)
+        store(p, side, i, mem);
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------------------------------- */
+
+/* Whether an older cell was written over. */
+static bool is_hidden(const Cell *newest, const Cell *c)
+{
+    for (const Cell *k = newest; k != c; k = k->next)
+        if (k->sym == c->sym && overlaps(k, c->offset, c->bits))
+            return true;
+    return false;
+}
+
+/* The bytes of the variable that are known; those of cells that are partly hidden make a fault when they are compared. */
+static u32 known_bytes(const Prover *p, ProveSide side, SymId sym, bool *is_lost)
+{
+    u32 bytes = 0;
+    const Cell *c = p->cells[side];
+    for (; c && c != &prove_cells_lost; c = c->next)
+        if (c->sym == sym && !is_hidden(p->cells[side], c))
+            bytes += c->bits / 8;
+    *is_lost = c == &prove_cells_lost;
+    return bytes;
+}
+
+bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after)
+{
+    const Sym *a = variable(&p->side[0], before->id), *b = variable(&p->side[1], after->id);
+    bool lost[2];
+    u32 bytes = known_bytes(p, PROVE_BEFORE, before->id, &lost[0]), other = known_bytes(p, PROVE_AFTER, after->id, &lost[1]);
+    if (a->bytes != b->bytes || a->align != b->align || before->value || after->value)
+        return false;
+    if (bytes != other || ((lost[0] || lost[1]) && bytes != a->bytes))
+        return false;
+    for (const Cell *c = p->cells[PROVE_BEFORE]; c && c != &prove_cells_lost; c = c->next) {
+        if (c->sym != before->id || is_hidden(p->cells[PROVE_BEFORE], c))
+            continue;
+        Term x = c->bits ? look_up(p, PROVE_AFTER, after->id, c->offset, c->bits) : 0;
+        if (!x || !prove_equal(p, c->term, x))
+            return false;
+    }
+    return true;
+}
+
+void prove_return(Prover *p, u32 call, u32 n, const Operand *before, const Operand *after)
+{
+    push(p, PROVE_BEFORE, (Cell){.sym = before->id, .owner = p->at->id, .call = call, .result = n});
+    push(p, PROVE_AFTER, (Cell){.sym = after->id, .owner = p->at->id, .call = call, .result = n});
+}

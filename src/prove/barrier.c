@@ -1,0 +1,425 @@
+#include "prove/barrier.h"
+
+#include <string.h>
+
+#include "prove/solver.h"
+
+enum { CONTEXTS_MAX = 8 /* of one access */, PAIRS_MAX = 4000, OTHER_THREAD = 1 << 30 };
+
+/* ---- barriers ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_full_barrier(const Instr *i)
+{
+    if (i->kind != INSTR_OP || i->guard || i->slots != 1 || i->opnd[0].kind != OPND_IMM)
+        return false;
+    Opcode op = i->op->opcode;
+    return op == OPC_BAR_SYNC || op == OPC_BARRIER_SYNC || op == OPC_BAR_CTA_SYNC || op == OPC_BARRIER_CTA_SYNC;
+}
+
+static bool is_skipped(const Prover *p, const Instr *i) { return p->skipped.word && bitset_has(&p->skipped, i->origin); }
+
+bool prove_skip_barrier(Prover *p, const Instr *i)
+{
+    const Function *fn = p->side[PROVE_BEFORE].fn;
+    if (!is_full_barrier(i) || !fn->is_entry)
+        return false;
+    if (!p->skipped.word) {
+        p->skipped = bitset_new(p->arena, fn->origins + 1);
+        p->stays = bitset_new(p->arena, fn->origins + 1);
+    }
+    bitset_add(&p->skipped, i->origin);
+    return true;
+}
+
+/* ---- accesses ------------------------------------------------------------------------------------------------------------ */
+
+static bool is_private(const OpInfo *op) { return op->space == SPACE_LOCAL || op->space == SPACE_PARAM || op->space == SPACE_CONST; }
+
+/* Reads and writes whose bytes are known; everything else that touches memory, or time, may do anything. */
+static bool is_plain(const OpInfo *op)
+{
+    return (op->opcode == OPC_LD || op->opcode == OPC_ST || op->opcode == OPC_LDU) && op->strength == STRENGTH_WEAK &&
+        op->access_bytes > 0 && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT);
+}
+
+static void note_access(Prover *p, const Instr *i)
+{
+    u32 known = 0;
+    for (u32 k = 0; k < p->accesses.n; k++)
+        known += p->accesses.v[k].at == i;
+    if (known >= CONTEXTS_MAX) {
+        bitset_add(&p->stays, i->origin); /* too many to look at: see may_conflict */
+        return;
+    }
+    Access a = {.at = i, .bytes = i->op->access_bytes};
+    for_each_operand(o, i)
+        if (o->kind == OPND_MEM)
+            a.address = prove_address(&p->side[PROVE_BEFORE], i->op, o);
+    Term *fact = arena_array(p->arena, Term, p->facts.n + 1);
+    for (u32 k = 0; k < p->facts.n; k++) {
+        Fact f = p->facts.v[k];
+        if (p->fact_of.v[f.term] == k + 1)
+            fact[a.facts++] = prove_in(&p->t, f.term, f.set);
+    }
+    fact[a.facts++] = prove_guard(&p->side[PROVE_BEFORE], i);
+    a.fact = fact;
+    vec_push(&p->accesses, a);
+}
+
+void prove_note_event(Prover *p, const Instr *i)
+{
+    if (!p->skipped.word || !p->values_hold)
+        return;
+    if (is_full_barrier(i))
+        bitset_add(&p->stays, i->origin);
+    else if (is_plain(i->op) && !is_private(i->op))
+        note_access(p, i);
+}
+
+/* ---- above and below ------------------------------------------------------------------------------------------------------- */
+
+typedef VEC(const Instr *) Instrs;
+
+typedef struct Region {
+    Prover *p;
+    BitSet seen;     /* blocks that were walked from their far end */
+    Instrs found;    /* what may touch memory, or time */
+    bool backward;
+} Region;
+
+static bool matters(const Instr *i)
+{
+    if (i->kind != INSTR_OP)
+        return false;
+    for_each_slot(o, i)
+        if (o->kind == OPND_SREG && sreg_info(o->id)->is_volatile)
+            return true;
+    if (op_is_pure(i->op) || op_has(i->op, OPF_TERMINATOR | OPF_CARRY_IN | OPF_CARRY_OUT))
+        return false;
+    if (i->op->known && i->op->mem == MEM_NONE && op_has(i->op, OPF_CONVERGENT) && !op_has(i->op, OPF_CALL | OPF_VOLATILE))
+        return false; /* exchanges values within a warp, in order */
+    return !is_private(i->op) || !is_plain(i->op);
+}
+
+/* From the instruction on to the block's end; false: a barrier that stays is in between. */
+static bool walk_block(Region *r, const Instr *from)
+{
+    for (const Instr *i = from; i; i = r->backward ? i->prev : i->next) {
+        if (is_full_barrier(i) && !is_skipped(r->p, i))
+            return false;
+        if (matters(i) && !is_full_barrier(i))
+            vec_push(&r->found, i);
+    }
+    return true;
+}
+
+static void walk(Region *r, const Instr *barrier)
+{
+    const Graph *g = &r->p->side[PROVE_BEFORE].g;
+    VecU32 work = {0};
+    if (walk_block(r, r->backward ? barrier->prev : barrier->next))
+        vec_push(&work, barrier->block->id);
+    while (work.n) {
+        u32 id = vec_pop(&work), ways = r->backward ? g->preds[id] : block_ways(fn_block(g->fn, id));
+        for (u32 k = 0; k < ways; k++) {
+            u32 to = r->backward ? g->pred[g->pred_start[id] + k] : block_way(fn_block(g->fn, id), k)->id;
+            if (bitset_has(&r->seen, to))
+                continue;
+            bitset_add(&r->seen, to);
+            const Block *b = fn_block(g->fn, to);
+            if (walk_block(r, r->backward ? b->last : b->first))
+                vec_push(&work, to);
+        }
+    }
+    vec_free(&work);
+}
+
+/* ---- two threads -------------------------------------------------------------------------------------------------------------- */
+
+typedef struct Pair {
+    Prover *p;
+    const BitSet *between; /* blocks that a thread may enter on its way from one access to the other */
+} Pair;
+
+/* Whether both threads see the same value of the symbol, at both accesses. */
+static bool is_shared(const Pair *q, Term x)
+{
+    const TermSym *s = prove_sym_of(&q->p->t, x);
+    if (s->kind == PROVE_SYM_ADDRESS || s->kind == PROVE_SYM_PARAM)
+        return true;
+    if (s->kind == PROVE_SYM_SREG)
+        return sreg_info(s->detail)->uniformity == UNI_CTA;
+    if (s->kind != PROVE_SYM_JOIN)
+        return false;
+    const Node *n = q->p->nodes.v[s->owner];
+    if (s->detail >= n->slots[0] || bitset_has(&q->p->side[PROVE_BEFORE].g.divergent, n->reg[s->detail]))
+        return false;
+    return !bitset_has(q->between, n->place[0].block->id);
+}
+
+/* The term as the other thread has it. */
+static Term in_other_thread(const Pair *q, FnvMap *map, Term x)
+{
+    Terms *t = &q->p->t;
+    TermNode node = *prove_node(t, x);
+    if (node.op == TERM_SYM) {
+        TermSym s = *prove_sym_of(t, x);
+        return is_shared(q, x) ? x : prove_sym(t, (SymKindOf)s.kind, s.owner, s.detail, s.part | OTHER_THREAD, node.bits);
+    }
+    if (node.n == 0)
+        return x;
+    u64 *known = fnvmap_find(map, x);
+    if (known)
+        return (Term)*known;
+    Term *kids = arena_array(t->arena, Term, node.n);
+    for (u32 k = 0; k < node.n; k++)
+        kids[k] = in_other_thread(q, map, prove_kid(t, x, k));
+    Term made = prove_rebuild(t, x, kids);
+    *fnvmap_at(map, x) = made;
+    return made;
+}
+
+static Term thread_index(Terms *t, u32 component, bool other)
+{
+    int part, id = sreg_find("%tid", 4, &part);
+    return prove_sym(t, PROVE_SYM_SREG, 0, (u32)id, (component + SUB_X) | (other ? OTHER_THREAD : 0), 32);
+}
+
+/* What directives say of the block's shape, and that the threads differ. */
+static u32 say_threads(Prover *p, Term *said)
+{
+    Terms *t = &p->t;
+    const Function *fn = p->side[PROVE_BEFORE].fn;
+    Term same = prove_bool(t, true);
+    u32 n = 0;
+    for (u32 c = 0; c < 3; c++) {
+        Term a = thread_index(t, c, false), b = thread_index(t, c, true);
+        u64 most = fn->block_shape[c] > 0 ? (u64)fn->block_shape[c] - 1 : 1023;
+        SetId range = prove_set_range(&t->sets, 0, most);
+        said[n++] = prove_in(t, a, range);
+        said[n++] = prove_in(t, b, range);
+        if (most > 0)
+            same = prove_and(t, same, prove_rel(t, a, b, 1u << PROVE_EQ));
+    }
+    said[n++] = prove_not(t, same);
+    return n;
+}
+
+static u32 address_bits(const Prover *p, Term a) { return prove_bits(&p->t, a); }
+
+static SymId variable_of(const Prover *p, Term a, const Sym **sym)
+{
+    const Terms *t = &p->t;
+    const TermNode *node = prove_node(t, a);
+    const Module *m = p->side[PROVE_BEFORE].fn->module;
+    *sym = NULL;
+    for (u32 k = 0; k < (node->n ? node->n : 1); k++) {
+        Term x = node->op == TERM_LINEAR ? prove_kid(t, a, k) : a;
+        if (node->op == TERM_LINEAR && t->coef.v[node->kids + k] != 1)
+            continue;
+        if (prove_node(t, x)->op == TERM_TRUNC)
+            x = prove_kid(t, x, 0);
+        if (prove_node(t, x)->op != TERM_SYM || prove_sym_of(t, x)->kind != PROVE_SYM_ADDRESS)
+            continue;
+        for (u32 id = 1; id < m->syms.n; id++)
+            if (p->side[PROVE_BEFORE].sym[id] == t->name.v[prove_sym_of(t, x)->detail]) {
+                *sym = &m->syms.v[id];
+                return id;
+            }
+    }
+    return 0;
+}
+
+/* Accesses of two variables do not meet: beyond a variable's end nothing is defined. Those of no known size share memory. */
+static bool are_two_variables(const Prover *p, Term a, Term b)
+{
+    const Sym *x, *y;
+    SymId i = variable_of(p, a, &x), k = variable_of(p, b, &y);
+    return i && k && i != k && x->bytes > 0 && y->bytes > 0 && !x->is_extern && !y->is_extern;
+}
+
+/* Addresses that differ by a multiple of the thread's index, in blocks of one dimension. */
+static bool are_apart(Prover *p, Term a, Term b, u32 bytes)
+{
+    Terms *t = &p->t;
+    const Function *fn = p->side[PROVE_BEFORE].fn;
+    bool line = fn->block_shape[0] > 0 && fn->block_shape[1] == 1 && fn->block_shape[2] == 1;
+    Term differ = prove_sub(t, a, b);
+    const TermNode *node = prove_node(t, differ);
+    if (!line || node->op != TERM_LINEAR || node->n != 2 || node->value != 0)
+        return false;
+    Term x[2];
+    u64 step[2];
+    for (u32 k = 0; k < 2; k++) {
+        x[k] = prove_kid(t, differ, k);
+        step[k] = t->coef.v[node->kids + k];
+        if (prove_node(t, x[k])->op == TERM_ZEXT)
+            x[k] = prove_kid(t, x[k], 0);
+    }
+    Term mine = thread_index(t, 0, false), other = thread_index(t, 0, true);
+    bool both = (x[0] == mine && x[1] == other) || (x[0] == other && x[1] == mine);
+    u64 mask = prove_mask(node->bits), back = (0 - step[0]) & mask, least = step[0] < back ? step[0] : back;
+    return both && ((step[0] + step[1]) & mask) == 0 && least >= bytes && least <= mask / 4096;
+}
+
+static bool excludes_overlap(const Pair *q, const Access *x, const Access *y)
+{
+    Prover *p = q->p;
+    Terms *t = &p->t;
+    FnvMap map = {0};
+    Term said[16 + 600];
+    u32 n = say_threads(p, said), bits = address_bits(p, x->address);
+    Term a = x->address, b = in_other_thread(q, &map, y->address);
+    bool comparable = bits == address_bits(p, b); /* an address in a window says nothing of a generic one */
+    bool apart = comparable && (are_two_variables(p, a, b) || are_apart(p, a, b, x->bytes > y->bytes ? x->bytes : y->bytes));
+    if (comparable && !apart) {
+        u64 most = prove_mask(prove_bits(t, a));
+        Term near = prove_in(t, prove_sub(t, a, b), prove_set_or(&t->sets, prove_set_range(&t->sets, 0, y->bytes - 1),
+            x->bytes > 1 ? prove_set_range(&t->sets, most - (x->bytes - 2), most) : prove_set_range(&t->sets, 0, 0)));
+        said[n++] = near;
+        for (u32 k = 0; k < x->facts && k < 300; k++)
+            said[n++] = x->fact[k];
+        for (u32 k = 0; k < y->facts && k < 300; k++)
+            said[n++] = in_other_thread(q, &map, y->fact[k]);
+        for (u32 k = 0; k < n; k++)
+            apart |= prove_is_const(t, said[k]) && !prove_node(t, said[k])->value;
+        apart = apart || prove_solver_excludes(p, said, n);
+    }
+    fnvmap_free(&map);
+    return apart;
+}
+
+/* ---- pairs ---------------------------------------------------------------------------------------------------------------------- */
+
+static bool writes(const OpInfo *op) { return op->mem != MEM_READ && op->mem != MEM_NONE; }
+
+static bool may_share_memory(const OpInfo *a, const OpInfo *b)
+{
+    u8 x = a->space == SPACE_SHARED_CLUSTER ? SPACE_SHARED : a->space, y = b->space == SPACE_SHARED_CLUSTER ? SPACE_SHARED : b->space;
+    bool named = (x == SPACE_SHARED || x == SPACE_GLOBAL) && (y == SPACE_SHARED || y == SPACE_GLOBAL);
+    return !named || x == y;
+}
+
+/* Whether, of all that is known of both, some two threads may touch the same bytes. */
+static bool may_conflict(const Pair *q, const Instr *a, const Instr *b)
+{
+    Prover *p = q->p;
+    if (!is_plain(a->op) || !is_plain(b->op))
+        return true;
+    if (is_private(a->op) || is_private(b->op) || !may_share_memory(a->op, b->op) || (!writes(a->op) && !writes(b->op)))
+        return false;
+    if (bitset_has(&p->stays, a->origin) || bitset_has(&p->stays, b->origin))
+        return true;
+    for (u32 i = 0; i < p->accesses.n; i++)
+        for (u32 k = 0; k < p->accesses.n; k++)
+            if (p->accesses.v[i].at == a && p->accesses.v[k].at == b && !excludes_overlap(q, &p->accesses.v[i], &p->accesses.v[k]))
+                return true;
+    return false;
+}
+
+static void check_barrier(Prover *p, const Instr *barrier)
+{
+    const Graph *g = &p->side[PROVE_BEFORE].g;
+    Region above = {.p = p, .backward = true, .seen = bitset_new(p->arena, g->n)};
+    Region below = {.p = p, .seen = bitset_new(p->arena, g->n)};
+    walk(&above, barrier);
+    walk(&below, barrier);
+    Pair q = {.p = p, .between = &above.seen};
+    bitset_or(&above.seen, &below.seen);
+    u32 line = prove_line(g->fn, barrier);
+    if ((u64)above.found.n * below.found.n > PAIRS_MAX)
+        prove_fail(p, PROVE_UNKNOWN, "limit: too many accesses around the barrier in line %u", line);
+    for (u32 i = 0; i < above.found.n && !p->failed; i++)
+        for (u32 k = 0; k < below.found.n && !p->failed; k++)
+            if (may_conflict(&q, above.found.v[i], below.found.v[k]))
+                prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u may order `%.40s` in line %u and `%.40s` in line %u", line,
+                    above.found.v[i]->op->text->text, prove_line(g->fn, above.found.v[i]), below.found.v[k]->op->text->text,
+                    prove_line(g->fn, below.found.v[k]));
+    vec_free(&above.found);
+    vec_free(&below.found);
+}
+
+/* ---- what else asks for the barrier ------------------------------------------------------------------------------------------------ */
+
+/* Whether control goes from here only out of the kernel, past no barrier, and past no access that the barrier would order. */
+static bool only_leaves(const Graph *g, const Block *from)
+{
+    VecU32 work = {0};
+    BitSet seen = bitset_new(g->arena, g->n);
+    bool ends = true;
+    vec_push(&work, from->id);
+    while (work.n && ends) {
+        const Block *b = fn_block(g->fn, vec_pop(&work));
+        for (const Instr *i = b->first; i; i = i->next)
+            ends &= i->kind != INSTR_OP || (!op_has(i->op, OPF_BARRIER | OPF_CALL) && !matters(i));
+        ends &= !bitset_has(&g->loops, b->id);
+        for (u32 way = 0; way < block_ways(b); way++) {
+            u32 to = block_way(b, way)->id;
+            if (!bitset_has(&seen, to)) {
+                bitset_add(&seen, to);
+                vec_push(&work, to);
+            }
+        }
+    }
+    vec_free(&work);
+    return ends;
+}
+
+/* Whether all threads of the block come to it together, those that have left aside. */
+static bool is_reached_by_all(Graph *g, const Instr *barrier)
+{
+    for (u32 k = 0; k < g->reachable; k++) {
+        const Block *b = g->by_order[k];
+        if (!bitset_has(&g->splits, b->id) || !prove_influences(g, b, barrier->block))
+            continue;
+        u32 others = 0;
+        for (u32 way = 0; way < block_ways(b); way++)
+            others += !only_leaves(g, block_way(b, way));
+        if (others > 1)
+            return false;
+    }
+    return true;
+}
+
+static i64 number_of(const Instr *i) { return i->slots && i->opnd[0].kind == OPND_IMM ? i->opnd[0].value : -1; }
+
+/* Whether anything in the kernel may pair with the barrier but full barriers: counts, arrivals, barriers by register. */
+static const char *asks_for_number(const Prover *p, i64 number)
+{
+    for_each_block(b, p->side[PROVE_BEFORE].fn)
+        for_each_instr(i, b) {
+            if (i->kind != INSTR_OP)
+                continue;
+            if (op_has(i->op, OPF_CALL) || !i->op->known)
+                return "a call, which may hold a barrier";
+            if (op_has(i->op, OPF_BARRIER) && !is_full_barrier(i) && (number_of(i) < 0 || number_of(i) == number))
+                return "another kind of barrier of its number";
+        }
+    return NULL;
+}
+
+static void check_one(Prover *p, const Instr *i)
+{
+    Graph *g = &p->side[PROVE_BEFORE].g;
+    const char *why = asks_for_number(p, number_of(i));
+    if (!why && bitset_has(&p->stays, i->origin))
+        why = "it stays on other paths";
+    if (!why && p->gathers)
+        why = "something sees which threads are together";
+    if (!why && !is_reached_by_all(g, i))
+        why = "not all threads may come to it";
+    if (why)
+        prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u is left out: %s", prove_line(g->fn, i), why);
+    else
+        check_barrier(p, i);
+}
+
+void prove_barriers(Prover *p)
+{
+    if (!p->skipped.word)
+        return;
+    for_each_block(b, p->side[PROVE_BEFORE].fn)
+        for_each_instr(i, b)
+            if (!p->failed && i->kind == INSTR_OP && is_skipped(p, i))
+                check_one(p, i);
+}

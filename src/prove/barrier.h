@@ -1,0 +1,16 @@
+/* Barriers of the block that AFTER lacks. One may go if no two threads of a block touch a common byte, one of them writing it,
+ * with one access above the barrier, the other below, and no barrier in between that stays. Two symbolic threads stand for
+ * all (GPUVerify). */
+#ifndef PTXOPT_PROVE_BARRIER_H
+#define PTXOPT_PROVE_BARRIER_H
+
+#include "prove/prover.h"
+
+/* BEFORE stands at this event, and AFTER at another one: whether it is a barrier that may be left out, for now. */
+bool prove_skip_barrier(Prover *p, const Instr *i);
+/* Notes an event of BEFORE that was matched: barriers that stay, and what accesses memory under which conditions. */
+void prove_note_event(Prover *p, const Instr *i);
+/* Whether all barriers that were left out may go; else the proof fails. */
+void prove_barriers(Prover *p);
+
+#endif

@@ -1,0 +1,554 @@
+/* What a path knows: sets of values for terms, and what follows from them for others. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "prove/prover.h"
+#include "prove/solver.h"
+
+enum {
+    DEPTH_MAX = 12,      /* of terms that are looked into for their values */
+    VALUES_TRIED = 256,  /* of one term, to see what a condition makes of each */
+    TRIED_SIZE = 200,    /* of the condition then */
+    COEF_MAX = 1 << 30,  /* of a term of a sum whose values are estimated */
+    CASES_MAX = 8        /* nested case splits of an equality */
+};
+
+/* ---- reasons ------------------------------------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+    u32 x = *(const u32 *)a, y = *(const u32 *)b;
+    return (x > y) - (x < y);
+}
+
+ReasonId prove_reason(Prover *p, const u32 *v, u32 n)
+{
+    VecU32 set = {0};
+    for (u32 k = 0; k < n; k++)
+        vec_push(&set, v[k]);
+    if (n)
+        qsort(set.v, n, sizeof *v, by_number);
+    u32 kept = 0;
+    u64 hash = 0xcbf29ce484222325u;
+    for (u32 k = 0; k < n; k++)
+        if (k == 0 || set.v[k] != set.v[k - 1]) {
+            set.v[kept++] = set.v[k];
+            hash = (hash ^ set.v[k]) * 0x100000001b3u;
+        }
+    set.n = kept;
+    for (u64 *found; (found = fnvmap_at(&p->reason_of, hash)); hash++) {
+        if (*found == 0 && kept) {
+            *found = p->reasons.n;
+            vec_push(&p->reasons, set);
+            return p->reasons.n - 1;
+        }
+        const VecU32 *old = &p->reasons.v[*found];
+        if (old->n == kept && (!kept || memcmp(old->v, set.v, kept * sizeof *v) == 0)) {
+            vec_free(&set);
+            return (ReasonId)*found;
+        }
+    }
+    return 0;
+}
+
+ReasonId prove_reason_or(Prover *p, ReasonId a, ReasonId b)
+{
+    if (a == b || b == 0)
+        return a;
+    if (a == 0)
+        return b;
+    VecU32 both = {0};
+    for (u32 k = 0; k < p->reasons.v[a].n; k++)
+        vec_push(&both, p->reasons.v[a].v[k]);
+    for (u32 k = 0; k < p->reasons.v[b].n; k++)
+        vec_push(&both, p->reasons.v[b].v[k]);
+    ReasonId made = prove_reason(p, both.v, both.n);
+    vec_free(&both);
+    return made;
+}
+
+static void use(Prover *p, ReasonId id)
+{
+    const VecU32 *r = &p->reasons.v[id];
+    for (u32 k = 0; k < r->n; k++)
+        vec_push(&p->used, r->v[k]);
+}
+
+/* ---- known values ---------------------------------------------------------------------------------------------------- */
+
+static SetId known(Prover *p, Term x, u32 depth);
+
+static SetId anything(Prover *p, Term x) { return prove_set_range(&p->t.sets, 0, prove_most(&p->t, x)); }
+
+static SetId range_of_sum(Prover *p, Term x, u32 depth)
+{
+    Terms *t = &p->t;
+    TermNode node = *prove_node(t, x);
+    if (node.n == 1 && t->coef.v[node.kids] == 1)
+        return prove_set_shift(&t->sets, known(p, prove_kid(t, x, 0), depth), node.value, prove_mask(node.bits));
+    __int128 lo = prove_signed(node.value, node.bits), hi = lo, most = (__int128)prove_mask(node.bits);
+    for (u32 k = 0; k < node.n; k++) {
+        SetId set = known(p, prove_kid(t, x, k), depth);
+        if (prove_set_is_empty(&t->sets, set))
+            return set;
+        i64 coef = prove_signed(t->coef.v[node.kids + k], node.bits);
+        if (coef > COEF_MAX || coef < -COEF_MAX)
+            return anything(p, x);
+        __int128 a = (__int128)coef * (__int128)prove_set_min(&t->sets, set), b = (__int128)coef * (__int128)prove_set_max(&t->sets, set);
+        lo += a < b ? a : b;
+        hi += a < b ? b : a;
+        if (hi - lo >= most)
+            return anything(p, x);
+    }
+    SetId set = prove_set_range(&t->sets, 0, (u64)(hi - lo));
+    return prove_set_shift(&t->sets, set, (u64)lo, prove_mask(node.bits));
+}
+
+static SetId range_of_sext(Prover *p, Term x, u32 depth)
+{
+    Sets *s = &p->t.sets;
+    Term inner = prove_kid(&p->t, x, 0);
+    u64 most = prove_mask(prove_bits(&p->t, inner)), half = most >> 1;
+    SetId set = known(p, inner, depth), low = prove_set_and(s, set, prove_set_range(s, 0, half));
+    SetId high = prove_set_and(s, set, prove_set_range(s, half + 1, most));
+    return prove_set_or(s, low, prove_set_shift(s, high, 0 - (most + 1), prove_most(&p->t, x)));
+}
+
+/* What the values of two numbers leave of their relations. */
+static SetId range_of_rel(Prover *p, Term x, u32 depth)
+{
+    Sets *s = &p->t.sets;
+    Term a = prove_kid(&p->t, x, 0), b = prove_kid(&p->t, x, 1);
+    SetId u = known(p, a, depth), v = known(p, b, depth), all = anything(p, x);
+    if (prove_bits(&p->t, a) > 64 || prove_set_is_empty(s, u) || prove_set_is_empty(s, v))
+        return all;
+    u64 mask = prove_mask(prove_bits(&p->t, a)), half = (mask >> 1) + 1;
+    SetId su = prove_set_shift(s, u, half, mask), sv = prove_set_shift(s, v, half, mask);
+    bool ult = prove_set_min(s, u) < prove_set_max(s, v), ugt = prove_set_max(s, u) > prove_set_min(s, v);
+    bool slt = prove_set_min(s, su) < prove_set_max(s, sv), sgt = prove_set_max(s, su) > prove_set_min(s, sv);
+    bool may[PROVE_RELS] = {!prove_set_disjoint(s, u, v), slt && ult, slt && ugt, sgt && ult, sgt && ugt};
+    SetId set = prove_set_empty(s);
+    for (u32 k = 0; k < PROVE_RELS; k++)
+        if (may[k])
+            set = prove_set_or(s, set, prove_set_range(s, k, k));
+    return set;
+}
+
+static SetId range_of_logic(Prover *p, Term x)
+{
+    const TermNode *node = prove_node(&p->t, x);
+    if (node->n == 2 && node->value == 0x8)
+        for (u32 k = 0; k < 2; k++)
+            if (prove_is_const(&p->t, prove_kid(&p->t, x, k)))
+                return prove_set_range(&p->t.sets, 0, prove_node(&p->t, prove_kid(&p->t, x, k))->value);
+    return anything(p, x);
+}
+
+static SetId range_of(Prover *p, Term x, u32 depth)
+{
+    Terms *t = &p->t;
+    TermNode node = *prove_node(t, x);
+    SetId set;
+    switch ((TermOp)node.op) {
+    case TERM_CONST: return prove_set_range(&t->sets, node.value, node.value);
+    case TERM_SYM:
+        if (prove_sym_of(t, x)->kind == PROVE_SYM_SREG) {
+            const SregInfo *info = sreg_info(prove_sym_of(t, x)->detail);
+            return prove_sym_of(t, x)->part == SUB_W ? anything(p, x) : prove_set_range(&t->sets, info->min, info->max);
+        }
+        return anything(p, x);
+    case TERM_ZEXT: return known(p, prove_kid(t, x, 0), depth);
+    case TERM_SEXT: return range_of_sext(p, x, depth);
+    case TERM_LINEAR: return range_of_sum(p, x, depth);
+    case TERM_REL: return range_of_rel(p, x, depth);
+    case TERM_LOGIC: return node.bits > 1 ? range_of_logic(p, x) : anything(p, x);
+    case TERM_ITE: set = known(p, prove_kid(t, x, 1), depth); return prove_set_or(&t->sets, set, known(p, prove_kid(t, x, 2), depth));
+    case TERM_TRUNC:
+        if (prove_bits(t, prove_kid(t, x, 0)) > 64)
+            return anything(p, x);
+        set = known(p, prove_kid(t, x, 0), depth);
+        return prove_set_within(&t->sets, set, anything(p, x)) ? set : anything(p, x);
+    case TERM_SHR:
+        if (!prove_is_const(t, prove_kid(t, x, 1)))
+            return anything(p, x);
+        set = known(p, prove_kid(t, x, 0), depth);
+        if (prove_set_is_empty(&t->sets, set))
+            return set;
+        node.value = prove_node(t, prove_kid(t, x, 1))->value;
+        return prove_set_range(&t->sets, prove_set_min(&t->sets, set) >> node.value, prove_set_max(&t->sets, set) >> node.value);
+    default: return anything(p, x);
+    }
+}
+
+static u32 newest_fact(const Prover *p, Term x) { return x < p->fact_of.n ? p->fact_of.v[x] : 0; }
+
+static SetId known(Prover *p, Term x, u32 depth)
+{
+    if (prove_bits(&p->t, x) > 64)
+        return 0;
+    SetId set = depth ? range_of(p, x, depth - 1) : anything(p, x);
+    for (u32 at = newest_fact(p, x); at; at = p->facts.v[at - 1].before) {
+        Fact f = p->facts.v[at - 1];
+        if (prove_set_within(&p->t.sets, set, f.set))
+            continue;
+        set = prove_set_and(&p->t.sets, set, f.set);
+        use(p, f.reason);
+    }
+    return set;
+}
+
+/* Whether x is in the set: 1, 0, or -1. Uses as few facts as it can: none, one of them, or the newest ones. */
+static int is_in(Prover *p, Term x, SetId asked)
+{
+    Sets *s = &p->t.sets;
+    u32 used = p->used.n, mark;
+    SetId set = range_of(p, x, DEPTH_MAX - 1);
+    if (prove_set_within(s, set, asked) || prove_set_disjoint(s, set, asked))
+        return prove_set_within(s, set, asked);
+    mark = p->used.n;
+    p->used.n = used;
+    for (u32 at = newest_fact(p, x); at; at = p->facts.v[at - 1].before) {
+        Fact f = p->facts.v[at - 1];
+        if (prove_set_within(s, f.set, asked) || prove_set_disjoint(s, f.set, asked)) {
+            use(p, f.reason);
+            return prove_set_within(s, f.set, asked);
+        }
+    }
+    p->used.n = mark;
+    for (u32 at = newest_fact(p, x); at; at = p->facts.v[at - 1].before) {
+        Fact f = p->facts.v[at - 1];
+        if (prove_set_within(s, set, f.set))
+            continue;
+        set = prove_set_and(s, set, f.set);
+        use(p, f.reason);
+        if (prove_set_within(s, set, asked) || prove_set_disjoint(s, set, asked))
+            return prove_set_within(s, set, asked);
+    }
+    return -1;
+}
+
+SetId prove_known(Prover *p, Term x) { return known(p, x, DEPTH_MAX); }
+
+/* ---- decisions --------------------------------------------------------------------------------------------------------- */
+
+enum { BASE_NONE = 0, BASE_MANY = UINT32_MAX }; /* in place of a term: x is constant, or depends on several */
+
+/* The term below x of which the path knows few values, and on which alone x depends. */
+static Term sole_base(Prover *p, Term x, bool may_be_itself)
+{
+    Terms *t = &p->t;
+    TermNode node = *prove_node(t, x);
+    Term base = node.n || node.op == TERM_CONST ? BASE_NONE : BASE_MANY;
+    for (u32 k = 0; k < node.n && base != BASE_MANY; k++) {
+        Term below = sole_base(p, prove_kid(t, x, k), true);
+        if (below != BASE_NONE)
+            base = base == BASE_NONE || base == below ? below : BASE_MANY;
+    }
+    if (base != BASE_MANY || !may_be_itself || node.bits > 64 || node.op == TERM_REL || node.op == TERM_FREL)
+        return base;
+    return prove_set_count(&t->sets, prove_known(p, x), VALUES_TRIED + 1) <= VALUES_TRIED ? x : BASE_MANY;
+}
+
+/* Tries all values of the one term on which x depends. `in` gets those for which x is in the set, and `all` the others too. */
+static Term try_values(Prover *p, Term x, SetId set, SetId *in, SetId *all)
+{
+    Terms *t = &p->t;
+    u32 used = p->used.n;
+    if (prove_node(t, x)->size > TRIED_SIZE)
+        return 0;
+    Term base = sole_base(p, x, false);
+    p->used.n = used;
+    if (base == BASE_NONE || base == BASE_MANY)
+        return 0;
+    *all = prove_known(p, base);
+    *in = prove_set_empty(&t->sets);
+    Set values = *prove_set(&t->sets, *all);
+    for (u32 k = 0; k < values.n; k++)
+        for (u64 v = values.v[k].lo;; v++) {
+            Subst s = {0};
+            *fnvmap_at(&s.map, base) = prove_const(t, v, prove_bits(t, base));
+            Term made = prove_subst(t, &s, prove_in(t, x, set));
+            fnvmap_free(&s.map);
+            if (!prove_is_const(t, made))
+                return 0;
+            if (prove_node(t, made)->value)
+                *in = prove_set_or(&t->sets, *in, prove_set_range(&t->sets, v, v));
+            if (v == values.v[k].hi)
+                break;
+        }
+    return base;
+}
+
+static int decide_in(Prover *p, Term atom, Term *split)
+{
+    Terms *t = &p->t;
+    Term x = prove_kid(t, atom, 0);
+    SetId set = prove_node(t, atom)->aux, in, all;
+    int is = is_in(p, x, set);
+    if (is >= 0)
+        return is;
+    *split = atom;
+    if (prove_node(t, x)->n == 0 || prove_node(t, x)->op == TERM_REL || prove_node(t, x)->op == TERM_FREL)
+        return -1;
+    Term base = try_values(p, x, set, &in, &all);
+    if (!base)
+        return -1;
+    if (prove_set_is_empty(&t->sets, in) || in == all)
+        return in == all;
+    Term other = prove_in(t, base, in);
+    if (prove_node(t, other)->op == TERM_LOGIC)
+        other = prove_kid(t, other, 0);
+    *split = other;
+    return -1;
+}
+
+/* Whether the table has one value where the leaves of `fixed` have these: 1, 0, or -1. */
+static int value_of_table(u64 table, u32 n, u32 fixed, u32 values)
+{
+    bool yes = false, no = false;
+    for (u32 x = 0; x < 1u << n; x++)
+        if ((x & fixed) == (values & fixed)) {
+            yes |= table >> x & 1;
+            no |= !(table >> x & 1);
+        }
+    return yes && no ? -1 : yes;
+}
+
+/* What decided leaves that are not needed to decide the whole is not used. */
+static int decide_logic(Prover *p, Term cond, Term *split)
+{
+    Terms *t = &p->t;
+    TermNode node = *prove_node(t, cond);
+    u32 fixed = 0, values = 0, start = p->used.n, end[6];
+    Term first = 0;
+    for (u32 k = 0; k < node.n; k++) {
+        Term atom = 0;
+        int is = prove_decide(p, prove_kid(t, cond, k), &atom);
+        end[k] = p->used.n;
+        if (is >= 0) {
+            fixed |= 1u << k;
+            values |= (u32)is << k;
+        } else if (!first) {
+            first = atom;
+        }
+    }
+    int whole = value_of_table(node.value, node.n, fixed, values);
+    *split = first;
+    if (whole < 0)
+        return -1;
+    for (u32 k = 0; k < node.n; k++)
+        if ((fixed >> k & 1) && end[k] > (k ? end[k - 1] : start) && value_of_table(node.value, node.n, fixed & ~(1u << k), values) >= 0)
+            fixed &= ~(1u << k);
+    u32 kept = start;
+    for (u32 k = 0; k < node.n; k++)
+        for (u32 i = k ? end[k - 1] : start; i < end[k]; i++)
+            if (fixed >> k & 1)
+                p->used.v[kept++] = p->used.v[i];
+    p->used.n = kept;
+    return whole;
+}
+
+int prove_decide(Prover *p, Term cond, Term *atom)
+{
+    Terms *t = &p->t;
+    const TermNode *node = prove_node(t, cond);
+    if (node->op == TERM_CONST)
+        return (int)node->value;
+    if (node->op == TERM_IN)
+        return decide_in(p, cond, atom);
+    if (node->op == TERM_LOGIC)
+        return decide_logic(p, cond, atom);
+    SetId values = prove_known(p, cond);
+    *atom = cond;
+    return prove_set_count(&t->sets, values, 2) != 1 ? -1 : prove_set_has(&t->sets, values, 1);
+}
+
+bool prove_learn(Prover *p, Term x, SetId set, ReasonId reason)
+{
+    if (prove_bits(&p->t, x) > 64)
+        return true;
+    while (p->fact_of.n <= x)
+        vec_push(&p->fact_of, 0);
+    vec_push(&p->facts, ((Fact){x, set, reason, p->fact_of.v[x]}));
+    p->fact_of.v[x] = p->facts.n;
+    u32 used = p->used.n;
+    bool possible = !prove_set_is_empty(&p->t.sets, prove_known(p, x));
+    p->used.n = used;
+    return possible;
+}
+
+bool prove_assume(Prover *p, Term atom, bool value, ReasonId reason)
+{
+    TermNode node = *prove_node(&p->t, atom);
+    if (node.op != TERM_IN)
+        return prove_learn(p, atom, prove_set_range(&p->t.sets, value, value), reason);
+    Term x = prove_kid(&p->t, atom, 0);
+    return prove_learn(p, x, value ? node.aux : prove_set_not(&p->t.sets, node.aux, prove_most(&p->t, x)), reason);
+}
+
+void prove_forget(Prover *p, u32 mark)
+{
+    while (p->facts.n > mark) {
+        Fact f = vec_pop(&p->facts);
+        p->fact_of.v[f.term] = f.before;
+    }
+}
+
+/* ---- simplifying ------------------------------------------------------------------------------------------------------- */
+
+/* Whether the sum has one value in unbounded arithmetic, where its terms and it are read as signed or unsigned numbers. */
+static bool sum_fits(Prover *p, Term x, bool is_signed)
+{
+    Terms *t = &p->t;
+    TermNode node = *prove_node(t, x);
+    u64 mask = prove_mask(node.bits), half = (mask >> 1) + 1;
+    __int128 lo = prove_signed(node.value, node.bits), hi = lo;
+    for (u32 k = 0; k < node.n; k++) {
+        SetId set = prove_known(p, prove_kid(t, x, k));
+        if (is_signed)
+            set = prove_set_shift(&t->sets, set, half, mask);
+        if (prove_set_is_empty(&t->sets, set))
+            return false;
+        __int128 bias = is_signed ? half : 0, coef = prove_signed(t->coef.v[node.kids + k], node.bits);
+        __int128 a = coef * ((__int128)prove_set_min(&t->sets, set) - bias), b = coef * ((__int128)prove_set_max(&t->sets, set) - bias);
+        lo += a < b ? a : b;
+        hi += a < b ? b : a;
+    }
+    return is_signed ? lo >= -(__int128)half && hi < (__int128)half : lo >= 0 && hi <= (__int128)mask;
+}
+
+/* The extension of a sum that fits is the sum of extensions. */
+static Term extend(Prover *p, Term inner, u32 bits, bool is_signed);
+
+static Term extend_sum(Prover *p, Term x, u32 bits, bool is_signed)
+{
+    Terms *t = &p->t;
+    TermNode node = *prove_node(t, x);
+    Term sum = prove_const(t, (u64)prove_signed(node.value, node.bits), bits);
+    for (u32 k = 0; k < node.n; k++) {
+        Term part = extend(p, prove_kid(t, x, k), bits, is_signed);
+        sum = prove_add(t, sum, prove_scale(t, part, (u64)prove_signed(t->coef.v[node.kids + k], node.bits)));
+    }
+    return sum;
+}
+
+/* The sign of a number that is not negative is 0. */
+static Term extend(Prover *p, Term inner, u32 bits, bool is_signed)
+{
+    Terms *t = &p->t;
+    if (prove_bits(t, inner) > 32 || bits > 64)
+        return is_signed ? prove_sext(t, inner, bits) : prove_zext(t, inner, bits);
+    if (prove_node(t, inner)->op == TERM_LINEAR && sum_fits(p, inner, is_signed))
+        return extend_sum(p, inner, bits, is_signed);
+    SetId set = prove_known(p, inner);
+    u64 half = prove_mask(prove_bits(t, inner)) >> 1;
+    if (is_signed && !prove_set_is_empty(&t->sets, set) && prove_set_max(&t->sets, set) <= half) {
+        if (prove_node(t, inner)->op == TERM_LINEAR && sum_fits(p, inner, false))
+            return extend_sum(p, inner, bits, false);
+        return prove_zext(t, inner, bits);
+    }
+    return is_signed ? prove_sext(t, inner, bits) : prove_zext(t, inner, bits);
+}
+
+static Term simplify(Prover *p, FnvMap *seen, Term x, u32 depth)
+{
+    Terms *t = &p->t;
+    TermNode node = *prove_node(t, x);
+    Term few[16], *kids = few, unused;
+    if (depth == 0 || node.n == 0 || node.n > COUNT_OF(few))
+        return x;
+    u64 *done = fnvmap_find(seen, x);
+    if (done)
+        return (Term)*done;
+    Term made = 0;
+    if (node.op == TERM_ITE) {
+        int is = prove_decide(p, prove_kid(t, x, 0), &unused);
+        if (is >= 0)
+            made = simplify(p, seen, prove_kid(t, x, is ? 1 : 2), depth - 1);
+    } else if (node.bits == 1) {
+        int is = prove_decide(p, x, &unused);
+        if (is >= 0)
+            made = prove_bool(t, is);
+    }
+    if (!made) {
+        for (u32 k = 0; k < node.n; k++)
+            kids[k] = simplify(p, seen, prove_kid(t, x, k), depth - 1);
+        made = node.op == TERM_SEXT || node.op == TERM_ZEXT ? extend(p, kids[0], node.bits, node.op == TERM_SEXT)
+                                                            : prove_rebuild(t, x, kids);
+    }
+    *fnvmap_at(seen, x) = made;
+    return made;
+}
+
+Term prove_simplify(Prover *p, Term x)
+{
+    FnvMap seen = {0};
+    u32 used = p->used.n;
+    Term made = simplify(p, &seen, x, 64);
+    p->used.n = used;
+    fnvmap_free(&seen);
+    return made;
+}
+
+/* An atom on which a choice in x depends; 0: there is none. */
+static Term atom_of_choice(Prover *p, Term x, u32 depth)
+{
+    Terms *t = &p->t;
+    TermNode node = *prove_node(t, x);
+    Term atom = 0;
+    if (depth == 0 || (!node.choices && node.bits > 1))
+        return 0;
+    if (node.op == TERM_ITE || node.bits == 1) {
+        Term cond = node.op == TERM_ITE ? prove_kid(t, x, 0) : x;
+        if (prove_decide(p, cond, &atom) < 0 && atom && (node.op == TERM_ITE || node.op == TERM_LOGIC))
+            return atom;
+    }
+    for (u32 k = 0; k < node.n; k++)
+        if ((atom = atom_of_choice(p, prove_kid(t, x, k), depth - 1)))
+            return atom;
+    return 0;
+}
+
+static bool has_one_value(Prover *p, Term a, Term b)
+{
+    SetId x = prove_known(p, a), y = prove_known(p, b);
+    return x && x == y && prove_set_count(&p->t.sets, x, 2) == 1;
+}
+
+static bool equal(Prover *p, Term a, Term b, u32 cases)
+{
+    if (a == b)
+        return true;
+    if (prove_bits(&p->t, a) != prove_bits(&p->t, b))
+        return false;
+    a = prove_simplify(p, a);
+    b = prove_simplify(p, b);
+    if (a == b || has_one_value(p, a, b))
+        return true;
+    if (prove_bits(&p->t, a) == 1 && prove_bits(&p->t, b) == 1 && cases) {
+        Term differ = prove_xor(&p->t, a, b), unused;
+        if (prove_is_const(&p->t, differ) || prove_decide(p, differ, &unused) == 0)
+            return prove_is_const(&p->t, differ) ? !prove_node(&p->t, differ)->value : true;
+    }
+    Term atom = cases ? atom_of_choice(p, a, 16) : 0;
+    if (!atom && cases)
+        atom = atom_of_choice(p, b, 16);
+    if (!atom)
+        return false;
+    for (u32 value = 0; value < 2; value++) {
+        u32 mark = p->facts.n;
+        bool same = !prove_assume(p, atom, value, 0) || equal(p, a, b, cases - 1);
+        prove_forget(p, mark);
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+bool prove_equal(Prover *p, Term a, Term b)
+{
+    u32 used = p->used.n;
+    bool same = equal(p, a, b, CASES_MAX);
+    p->used.n = used;
+    return same || prove_solver_equal(p, prove_simplify(p, a), prove_simplify(p, b));
+}

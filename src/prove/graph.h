@@ -1,0 +1,55 @@
+/* What the prover asks of the graph of one function: order, joins, post-dominators, what a branch influences, liveness,
+ * and which registers and branches may differ between the threads of a block. Computed from the text as it was parsed,
+ * and shared with nobody: the analyses of the phases are not asked. */
+#ifndef PTXOPT_PROVE_GRAPH_H
+#define PTXOPT_PROVE_GRAPH_H
+
+#include "base/bitset.h"
+#include "base/vec.h"
+#include "ir/cfg.h"
+#include "ir/ir.h"
+
+enum { PROVE_CARRY = 0 /* the register number under which the carry is kept: no register has it */ };
+
+typedef struct Graph {
+    Arena *arena;
+    Function *fn;
+    bool believes;    /* promises of `.uni` are taken for true */
+    u32 n;            /* blocks, by Block.id */
+    u32 *order;       /* reverse postorder; UINT32_MAX: not reachable */
+    Block **by_order; /* the reachable ones */
+    u32 reachable;
+    u32 *preds;       /* in-edges from reachable blocks, counted with the ways of each */
+    u32 *pred_start, *pred; /* the in-edges themselves, one a way */
+    u8 *is_join;      /* JoinKind: two ways into it or more; the entry is one where an edge leads to it */
+    u32 *postdom;     /* id of the immediate post-dominator; UINT32_MAX: only the end of the function is */
+    BitSet *live_in;  /* by block: registers; NULL where there is no room for them */
+    BitSet divergent; /* registers that may differ between threads of the block */
+    BitSet splits;    /* blocks whose terminator may send threads of a warp several ways */
+    BitSet **influence; /* by block, on demand */
+    BitSet loops;     /* blocks on a cycle */
+} Graph;
+
+enum { PROVE_NO_BLOCK = UINT32_MAX };
+
+/* Where a path stops. A lone join, which the other side lacks and which is in no way back, it may pass. */
+typedef enum JoinKind { JOIN_NONE, JOIN_LONE, JOIN_SHARED, JOIN_LOOP } JoinKind;
+
+/* False: the function is too large for the prover; `why` says in what. */
+bool prove_graph_init(Graph *g, Function *fn, bool believes, Arena *arena, const char **why);
+
+/* Registers live before instruction i of block b (NULL: behind its last), added to `out`. */
+void prove_live_at(const Graph *g, const Block *b, const Instr *i, BitSet *out);
+/* Blocks that control may reach from b's terminator before it comes to b's immediate post-dominator. */
+const BitSet *prove_influence(Graph *g, const Block *b);
+bool prove_influences(Graph *g, const Block *b, const Block *at);
+static inline Block *prove_reconvergence(const Graph *g, const Block *b)
+{
+    return g->postdom[b->id] == PROVE_NO_BLOCK ? NULL : fn_block(g->fn, g->postdom[b->id]);
+}
+/* Registers that the instruction reads; those of a guard, of addresses and of a partial write too. */
+typedef void ProveVisit(void *user, RegId reg);
+void prove_reads(const Instr *i, ProveVisit *visit, void *user);
+void prove_writes(const Instr *i, ProveVisit *visit, void *user);
+
+#endif

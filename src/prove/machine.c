@@ -1,0 +1,197 @@
+#include "prove/machine.h"
+
+#include <stdio.h>
+#include <string.h>
+
+bool prove_machine_init(Machine *m, Function *fn, ProveSide side, Terms *t, const char **why)
+{
+    *m = (Machine){.t = t, .fn = fn, .side = side};
+    m->reg = arena_array(t->arena, Term, fn->regs.n);
+    m->sym = arena_array(t->arena, const Name *, fn->module->syms.n);
+    return prove_graph_init(&m->g, fn, side == PROVE_BEFORE, t->arena, why);
+}
+
+void prove_machine_free(Machine *m) { vec_free(&m->undo); }
+
+void prove_set_reg(Machine *m, RegId reg, Term value)
+{
+    vec_push(&m->undo, ((Undo){&m->reg[reg], m->reg[reg]}));
+    m->reg[reg] = value;
+}
+
+void prove_undo(Machine *m, u32 mark)
+{
+    while (m->undo.n > mark) {
+        Undo u = vec_pop(&m->undo);
+        *u.place = u.old;
+    }
+}
+
+u32 prove_reg_bits(const Machine *m, RegId reg)
+{
+    return reg == PROVE_CARRY ? 1 : type_bits((Type)fn_reg(m->fn, reg)->type);
+}
+
+/* Registers of one name hold the same garbage in both texts; what only AFTER has is another one. */
+Term prove_garbage(Machine *m, RegId reg)
+{
+    const Reg *r = fn_reg(m->fn, reg);
+    char text[300];
+    if (reg == PROVE_CARRY)
+        snprintf(text, sizeof text, "garbage carry");
+    else if (r->number >= 0)
+        snprintf(text, sizeof text, "garbage %.200s%d", r->name->text, (int)r->number);
+    else
+        snprintf(text, sizeof text, "garbage %.200s", r->name->text);
+    return prove_sym(m->t, PROVE_SYM_GARBAGE, 0, prove_name(m->t, text), reg ? r->scope : 0, prove_reg_bits(m, reg));
+}
+
+/* ---- operands ---------------------------------------------------------------------------------------------------- */
+
+static Term fault(Machine *m, const char *why, u32 bits)
+{
+    m->fault = why;
+    return prove_const(m->t, 0, bits && bits <= 64 ? bits : 64);
+}
+
+/* Variables of a function, and parameters, may share their names with others: they are counted. */
+static void write_sym_name(const Machine *m, SymId id, char *text, u32 size)
+{
+    const Module *module = m->fn->module;
+    const Sym *s = &module->syms.v[id];
+    u32 nth = 0;
+    for (u32 k = 0; k < m->fn->params.n; k++)
+        if (m->fn->params.v[k] == id) {
+            snprintf(text, size, "parameter %u", k);
+            return;
+        }
+    for (u32 k = 1; s->owner && k < id; k++)
+        nth += module->syms.v[k].owner == s->owner && module->syms.v[k].name == s->name;
+    snprintf(text, size, s->owner ? "%.200s of the function, number %u" : "%.200s", s->name->text, nth);
+}
+
+const Name *prove_sym_name(Machine *m, SymId id)
+{
+    char text[300];
+    if (!m->sym[id]) {
+        write_sym_name(m, id, text, sizeof text);
+        m->sym[id] = intern_cstr(m->t->names, text);
+    }
+    return m->sym[id];
+}
+
+static Term symbol_address(Machine *m, const Operand *o)
+{
+    u32 name = prove_name(m->t, prove_sym_name(m, o->id)->text);
+    return prove_plus(m->t, prove_sym(m->t, PROVE_SYM_ADDRESS, 0, name, 0, 64), (u64)o->value);
+}
+
+static Term float_operand(Machine *m, const Operand *o, u32 bits)
+{
+    u64 value = (u64)o->value;
+    if (!(o->flags & OPNDF_SINGLE) && bits == 32) {
+        double wide;
+        float narrow;
+        u32 pattern;
+        memcpy(&wide, &value, sizeof wide);
+        narrow = (float)wide;
+        memcpy(&pattern, &narrow, sizeof pattern);
+        return prove_const(m->t, pattern, 32);
+    }
+    return prove_const(m->t, value, o->flags & OPNDF_SINGLE ? 32 : 64);
+}
+
+static Term special_register(Machine *m, const Operand *o)
+{
+    const SregInfo *info = sreg_info(o->id);
+    if (info->is_volatile || (info->components && o->sub == SUB_NONE))
+        return fault(m, "a special register that may change is read in an operand", type_bits((Type)info->type));
+    return prove_sym(m->t, PROVE_SYM_SREG, 0, o->id, o->sub, type_bits((Type)info->type));
+}
+
+static Term part_of_register(Machine *m, const Operand *o, Term x)
+{
+    char text[64];
+    snprintf(text, sizeof text, "part %u", o->sub);
+    if (o->sub == SUB_OTHER)
+        snprintf(text, sizeof text, "part %.48s", m->fn->module->other_names.v[o->value]->text);
+    return prove_apply(m->t, prove_name(m->t, text), prove_bits(m->t, x), &x, 1);
+}
+
+static Term register_operand(Machine *m, const Operand *o)
+{
+    Term x = m->reg[o->id];
+    if (!x)
+        return fault(m, "a register is read whose value is not known", prove_reg_bits(m, o->id));
+    if (o->sub)
+        return part_of_register(m, o, x);
+    return o->value ? prove_plus(m->t, x, (u64)o->value) : x;
+}
+
+Term prove_operand(Machine *m, const Operand *o, u32 bits)
+{
+    Term x;
+    switch ((OperandKind)o->kind) {
+    case OPND_REG: x = register_operand(m, o); break;
+    case OPND_IMM: x = prove_const(m->t, (u64)o->value, bits && bits <= 64 ? bits : 64); break;
+    case OPND_FLOAT: x = float_operand(m, o, bits); break;
+    case OPND_SREG: x = special_register(m, o); break;
+    case OPND_SYM: x = symbol_address(m, o); break;
+    default: return fault(m, "an operand that is not modelled", bits);
+    }
+    if (bits)
+        x = prove_resize(m->t, x, bits, false);
+    if (o->flags & OPNDF_NOT)
+        x = prove_not(m->t, x);
+    if (o->flags & OPNDF_NEG)
+        x = prove_sub(m->t, prove_const(m->t, 0, prove_bits(m->t, x)), x);
+    return x;
+}
+
+Term prove_guard(Machine *m, const Instr *i)
+{
+    if (!i->guard)
+        return prove_bool(m->t, true);
+    Term x = m->reg[i->guard];
+    if (!x)
+        return fault(m, "a guard whose value is not known", 1);
+    return i->guard_not ? prove_not(m->t, x) : x;
+}
+
+/* Addresses of shared and local memory count modulo 2^32, whatever register holds them. */
+Term prove_address(Machine *m, const OpInfo *op, const Operand *mem)
+{
+    u32 bits = op->space == SPACE_SHARED || op->space == SPACE_LOCAL || op->space == SPACE_SHARED_CLUSTER ? 32 : 64;
+    const Operand *base = mem + 1;
+    if (base->kind == OPND_REG) {
+        Operand plain = *base;
+        plain.value = 0;
+        Term x = prove_resize(m->t, prove_operand(m, &plain, 0), bits, false);
+        return prove_plus(m->t, x, (u64)base->value);
+    }
+    return prove_operand(m, base, bits);
+}
+
+void prove_define(Machine *m, const Instr *i, const Operand *o, Term value)
+{
+    if (o->kind != OPND_REG)
+        return;
+    if (o->sub || o->value || fn_reg(m->fn, o->id)->vector > 1) {
+        m->fault = "a part of a register is written";
+        return;
+    }
+    u32 bits = prove_reg_bits(m, o->id);
+    if (prove_bits(m->t, value) != bits) {
+        m->fault = "a value of another width than its register";
+        return;
+    }
+    Term guard = prove_guard(m, i);
+    if (prove_is_const(m->t, guard)) {
+        if (prove_node(m->t, guard)->value)
+            prove_set_reg(m, o->id, value);
+    } else if (!m->reg[o->id]) {
+        m->fault = "a guarded write to a register whose value is not known";
+    } else {
+        prove_set_reg(m, o->id, prove_ite(m->t, guard, value, m->reg[o->id]));
+    }
+}

@@ -1,0 +1,52 @@
+/* Symbolic execution of one side: registers as terms, and what each instruction does to them. */
+#ifndef PTXOPT_PROVE_MACHINE_H
+#define PTXOPT_PROVE_MACHINE_H
+
+#include "prove/graph.h"
+#include "prove/term.h"
+
+typedef enum ProveSide { PROVE_BEFORE, PROVE_AFTER } ProveSide;
+
+/* An assignment to a register that can be taken back. */
+typedef struct Undo {
+    Term *place, old;
+} Undo;
+
+typedef struct Machine {
+    Terms *t;
+    Graph g;
+    Function *fn;
+    ProveSide side;
+    Term *reg;          /* by RegId; PROVE_CARRY: the carry; 0: not known here */
+    const Name **sym;   /* by SymId: a name that both texts share, made on demand */
+    VEC(Undo) undo;
+    const char *fault;  /* what cannot be modelled, or was met without a value */
+} Machine;
+
+bool prove_machine_init(Machine *m, Function *fn, ProveSide side, Terms *t, const char **why);
+void prove_machine_free(Machine *m);
+
+/* Gives a register a value; prove_undo takes everything back that came after `undo.n` was `mark`. */
+void prove_set_reg(Machine *m, RegId reg, Term value);
+void prove_undo(Machine *m, u32 mark);
+/* What a register holds that was never written. */
+Term prove_garbage(Machine *m, RegId reg);
+u32 prove_reg_bits(const Machine *m, RegId reg);
+
+/* Whether the instruction only computes: no event, no terminator. */
+bool prove_computes(const Machine *m, const Instr *i);
+/* Executes an instruction that only computes. */
+void prove_execute(Machine *m, const Instr *i);
+
+/* 1-bit terms: whether the instruction is executed. */
+Term prove_guard(Machine *m, const Instr *i);
+/* The value of a scalar operand, `bits` wide (0: as wide as it is). */
+Term prove_operand(Machine *m, const Operand *o, u32 bits);
+/* The address of an OPND_MEM, as wide as the state space. */
+Term prove_address(Machine *m, const OpInfo *op, const Operand *mem);
+/* A name for the symbol that is the same in both texts. */
+const Name *prove_sym_name(Machine *m, SymId id);
+/* Writes what slot `o` of i defines: under the guard, where there is one. */
+void prove_define(Machine *m, const Instr *i, const Operand *o, Term value);
+
+#endif

@@ -1,0 +1,528 @@
+/* Product nodes: what arrives in them, and the state that all arrivals have in common. */
+#include <string.h>
+
+#include "prove/prover.h"
+
+enum {
+    FACTS_MAX = 256,    /* that an arrival brings */
+    RENAMED_MAX = 64,   /* that are told of the symbols of a join anew */
+    WIDEN_VISITS = 4,   /* from then on ranges of joined values do not change any more */
+    BREAK_VISITS = 12   /* from then on what changes loses its relation to others */
+};
+
+/* ---- the queue: a heap by the order of BEFORE's blocks, then AFTER's ---------------------------------------------------- */
+
+static bool comes_first(const Prover *p, u32 a, u32 b)
+{
+    const Node *x = p->nodes.v[a], *y = p->nodes.v[b];
+    for (u32 side = 0; side < 2; side++) {
+        const u32 *order = p->side[side].g.order;
+        u32 i = order[x->place[side].block->id], k = order[y->place[side].block->id];
+        if (i != k)
+            return i < k;
+    }
+    return a < b;
+}
+
+static void enqueue(Prover *p, Node *n)
+{
+    if (n->queued)
+        return;
+    n->queued = true;
+    vec_push(&p->queue, n->id);
+    for (u32 k = p->queue.n - 1; k > 0 && comes_first(p, p->queue.v[k], p->queue.v[(k - 1) / 2]); k = (k - 1) / 2) {
+        u32 swap = p->queue.v[k];
+        p->queue.v[k] = p->queue.v[(k - 1) / 2];
+        p->queue.v[(k - 1) / 2] = swap;
+    }
+}
+
+Node *prove_next_node(Prover *p)
+{
+    if (!p->queue.n)
+        return NULL;
+    u32 *v = p->queue.v, top = v[0], n = --p->queue.n;
+    v[0] = v[n];
+    for (u32 k = 0, least; 2 * k + 1 < n; k = least) {
+        least = 2 * k + 1;
+        if (least + 1 < n && comes_first(p, v[least + 1], v[least]))
+            least++;
+        if (!comes_first(p, v[least], v[k]))
+            break;
+        u32 swap = v[k];
+        v[k] = v[least];
+        v[least] = swap;
+    }
+    p->nodes.v[top]->queued = false;
+    return p->nodes.v[top];
+}
+
+/* ---- nodes --------------------------------------------------------------------------------------------------------------- */
+
+static bool is_at(const Node *n, const Place place[2])
+{
+    for (u32 side = 0; side < 2; side++)
+        if (n->place[side].block != place[side].block || n->place[side].at != place[side].at || n->place[side].joins != place[side].joins)
+            return false;
+    return true;
+}
+
+static void find_slots(Prover *p, Node *n)
+{
+    VecU32 regs = {0};
+    for (u32 side = 0; side < 2; side++) {
+        const Machine *m = &p->side[side];
+        BitSet live = bitset_new(p->arena, m->fn->regs.n);
+        prove_live_at(&m->g, n->place[side].block, n->place[side].at, &live);
+        for (u32 r = bitset_next(&live, 0); r < live.bits; r = bitset_next(&live, r + 1)) {
+            vec_push(&regs, r);
+            n->slots[side]++;
+        }
+    }
+    RegId *copy = arena_array(p->arena, RegId, regs.n);
+    if (regs.n)
+        memcpy(copy, regs.v, regs.n * sizeof *copy);
+    n->reg = copy;
+    n->broken = bitset_new(p->arena, regs.n);
+    vec_free(&regs);
+}
+
+static Node *node_of(Prover *p, const Place place[2])
+{
+    u64 key = 0xcbf29ce484222325u;
+    for (u32 side = 0; side < 2; side++) {
+        key = (key ^ place[side].block->id) * 0x100000001b3u;
+        key = (key ^ (u64)(uintptr_t)place[side].at ^ place[side].joins) * 0x9e3779b97f4a7c15u;
+    }
+    u64 *found;
+    for (; *(found = fnvmap_at(&p->node_of, key)); key++)
+        if (is_at(p->nodes.v[*found], place))
+            return p->nodes.v[*found];
+    Node *n = arena_new(p->arena, Node);
+    *n = (Node){.place = {place[0], place[1]}, .id = p->nodes.n};
+    *found = n->id;
+    vec_push(&p->nodes, n);
+    find_slots(p, n);
+    return n;
+}
+
+/* ---- arrivals ------------------------------------------------------------------------------------------------------------ */
+
+/* The path's facts, one for each term, the newest first. */
+static void collect_facts(Prover *p, Arrival *a)
+{
+    u32 count = p->facts.n < FACTS_MAX ? p->facts.n : FACTS_MAX;
+    Fact *fact = arena_array(p->arena, Fact, count);
+    for (u32 k = p->facts.n; k-- > 0 && a->facts < count;) {
+        Fact f = p->facts.v[k];
+        if (p->fact_of.v[f.term] != k + 1)
+            continue;
+        for (u32 at = f.before; at; at = p->facts.v[at - 1].before) {
+            f.set = prove_set_and(&p->t.sets, f.set, p->facts.v[at - 1].set);
+            f.reason = prove_reason_or(p, f.reason, p->facts.v[at - 1].reason);
+        }
+        fact[a->facts++] = f;
+    }
+    a->fact = fact;
+}
+
+/* What earlier rounds of the node that is explored brought here holds no more. */
+static void drop_old(Prover *p, Node *n)
+{
+    u32 kept = 0;
+    for (u32 k = 0; k < n->arrivals.n; k++)
+        if (n->arrivals.v[k].from != p->at->id || n->arrivals.v[k].round == p->at->round)
+            n->arrivals.v[kept++] = n->arrivals.v[k];
+    n->arrivals.n = kept;
+}
+
+static void note_edge(Prover *p, const Node *to)
+{
+    u32 edge = to->id << 2 | (p->moved[0] > 0) | (u32)(p->moved[1] > 0) << 1;
+    for (u32 k = 0; k < p->at->next.n; k++)
+        if (p->at->next.v[k] == edge)
+            return;
+    vec_push(&p->at->next, edge);
+}
+
+bool prove_arrive(Prover *p, const Place place[2])
+{
+    Node *n = node_of(p, place);
+    Arrival a = {.from = p->at->id, .round = p->at->round, .open = {p->open[0], p->open[1]}};
+    u32 slots = n->slots[0] + n->slots[1];
+    Term *value = arena_array(p->arena, Term, slots);
+    for (u32 k = 0; k < slots; k++) {
+        const Machine *m = &p->side[k >= n->slots[0]];
+        value[k] = m->reg[n->reg[k]];
+        if (!value[k])
+            return false;
+        if (prove_node(&p->t, value[k])->choices)
+            value[k] = prove_simplify(p, value[k]);
+    }
+    a.value = value;
+    collect_facts(p, &a);
+    drop_old(p, n);
+    vec_push(&n->arrivals, a);
+    note_edge(p, n);
+    enqueue(p, n);
+    return true;
+}
+
+/* ---- merging: values ------------------------------------------------------------------------------------------------------ */
+
+typedef struct Merge {
+    Prover *p;
+    Terms *t;
+    Node *n;
+    u32 slots;
+    const Arrival *a; /* the arrivals */
+    u32 count;
+    Term *value;      /* what they have in common */
+    FnvMap by_values; /* hash of the values of all arrivals -> slot + 1 */
+    FnvMap by_steps;  /* hash of the differences to the first arrival -> slot + 1 */
+} Merge;
+
+static bool is_clean(Merge *m, Term x) { return !prove_mentions(m->t, x, m->n->id); }
+
+static u32 slot_bits(const Merge *m, u32 slot)
+{
+    return prove_reg_bits(&m->p->side[slot >= m->n->slots[0]], m->n->reg[slot]);
+}
+
+static bool is_same_everywhere(const Merge *m, u32 slot)
+{
+    for (u32 k = 1; k < m->count; k++)
+        if (m->a[k].value[slot] != m->a[0].value[slot])
+            return false;
+    return true;
+}
+
+static bool has_equal_values(const Merge *m, u32 a, u32 b)
+{
+    for (u32 k = 0; k < m->count; k++)
+        if (m->a[k].value[a] != m->a[k].value[b])
+            return false;
+    return slot_bits(m, a) == slot_bits(m, b);
+}
+
+/* A slot before this one that has the same values in all arrivals, or this one itself. */
+static u32 leader_by_values(Merge *m, u32 slot)
+{
+    u64 key = slot_bits(m, slot);
+    for (u32 k = 0; k < m->count; k++)
+        key = (key ^ m->a[k].value[slot]) * 0x9e3779b97f4a7c15u;
+    for (u64 *found;; key++) {
+        found = fnvmap_at(&m->by_values, key);
+        if (!*found)
+            *found = slot + 1;
+        if (has_equal_values(m, (u32)*found - 1, slot))
+            return (u32)*found - 1;
+    }
+}
+
+/* The value that the slot had in the first arrival plus what the leader has moved on since. */
+static Term value_by_step(Merge *m, u32 slot)
+{
+    u32 bits = slot_bits(m, slot);
+    if (bits < 16 || bits > 64 || m->count < 2 || m->count > 8 || !is_clean(m, m->a[0].value[slot]))
+        return 0;
+    Term step[8];
+    u64 key = bits;
+    for (u32 k = 1; k < m->count; k++) {
+        step[k] = prove_sub(m->t, m->a[k].value[slot], m->a[0].value[slot]);
+        key = (key ^ step[k]) * 0x9e3779b97f4a7c15u;
+    }
+    u64 *found = fnvmap_at(&m->by_steps, key);
+    u32 leader = (u32)*found - 1;
+    if (!*found) {
+        *found = slot + 1;
+        return 0;
+    }
+    for (u32 k = 1; k < m->count; k++)
+        if (prove_bits(m->t, m->value[leader]) != bits || step[k] != prove_sub(m->t, m->a[k].value[leader], m->a[0].value[leader]))
+            return 0;
+    return prove_add(m->t, m->value[leader], prove_sub(m->t, m->a[0].value[slot], m->a[0].value[leader]));
+}
+
+static void merge_values(Merge *m)
+{
+    for (u32 slot = 0; slot < m->slots; slot++) {
+        Term first = m->a[0].value[slot], own = prove_sym(m->t, PROVE_SYM_JOIN, m->n->id, slot, 0, slot_bits(m, slot));
+        if (bitset_has(&m->n->broken, slot)) {
+            m->value[slot] = own;
+        } else if (is_same_everywhere(m, slot) && is_clean(m, first)) {
+            m->value[slot] = first;
+        } else {
+            u32 leader = leader_by_values(m, slot);
+            Term moved = leader == slot ? value_by_step(m, slot) : m->value[leader];
+            m->value[slot] = moved ? moved : own;
+        }
+    }
+}
+
+/* ---- merging: facts --------------------------------------------------------------------------------------------------------- */
+
+typedef struct FactList {
+    VEC(Fact) v;
+} FactList;
+
+static void load_facts(Prover *p, const Fact *fact, u32 n)
+{
+    for (u32 k = n; k-- > 0;)
+        prove_learn(p, fact[k].term, fact[k].set, fact[k].reason);
+}
+
+/* Narrows list[k] to what arrival `a` knows too, by union. */
+static void unite_facts(Merge *m, FactList *list, const Arrival *a)
+{
+    Prover *p = m->p;
+    u32 mark = p->facts.n;
+    load_facts(p, a->fact, a->facts);
+    for (u32 k = 0; k < list->v.n; k++) {
+        Fact *f = &list->v.v[k];
+        p->used.n = 0;
+        SetId set = prove_known(p, f->term);
+        f->set = prove_set_or(&m->t->sets, f->set, set);
+        f->reason = prove_reason_or(p, f->reason, prove_reason(p, p->used.v, p->used.n));
+    }
+    prove_forget(p, mark);
+}
+
+/* The values of joined symbols: the union of what the arrivals know of theirs. */
+static void range_of_joins(Merge *m, FactList *list)
+{
+    Prover *p = m->p;
+    u32 first = list->v.n;
+    for (u32 slot = 0; slot < m->slots; slot++) {
+        const TermNode *node = prove_node(m->t, m->value[slot]);
+        if (node->op == TERM_SYM && prove_sym_of(m->t, m->value[slot])->owner == m->n->id && node->bits <= 64 &&
+            prove_sym_of(m->t, m->value[slot])->detail == slot)
+            vec_push(&list->v, ((Fact){m->value[slot], prove_set_empty(&m->t->sets), 0, slot}));
+    }
+    for (u32 k = 0; k < m->count; k++) {
+        u32 mark = p->facts.n;
+        load_facts(p, m->a[k].fact, m->a[k].facts);
+        for (u32 i = first; i < list->v.n; i++) {
+            Fact *f = &list->v.v[i];
+            p->used.n = 0;
+            f->set = prove_set_or(&m->t->sets, f->set, prove_known(p, m->a[k].value[f->before]));
+            f->reason = prove_reason_or(p, f->reason, prove_reason(p, p->used.v, p->used.n));
+        }
+        prove_forget(p, mark);
+    }
+}
+
+/* What the first arrival knows of values that are joined here, said of the symbols that stand for them: kept if the others
+ * know it of theirs. */
+static Term rename_fact(Merge *m, Subst *to_joins, const Fact *f)
+{
+    if (!is_clean(m, f->term))
+        return 0;
+    Term said = prove_subst(m->t, to_joins, prove_in(m->t, f->term, f->set));
+    return is_clean(m, said) ? 0 : said;
+}
+
+static bool holds_in(Merge *m, Term said, const Arrival *a, ReasonId *reason)
+{
+    Prover *p = m->p;
+    Subst from = {.owner = m->n->id};
+    for (u32 slot = 0; slot < m->slots; slot++) {
+        const TermNode *node = prove_node(m->t, m->value[slot]);
+        if (node->op == TERM_SYM && prove_sym_of(m->t, m->value[slot])->owner == m->n->id)
+            *fnvmap_at(&from.map, m->value[slot]) = a->value[slot];
+    }
+    u32 mark = p->facts.n;
+    Term unused;
+    load_facts(p, a->fact, a->facts);
+    p->used.n = 0;
+    bool holds = prove_decide(p, prove_subst(m->t, &from, said), &unused) == 1;
+    *reason = prove_reason_or(p, *reason, prove_reason(p, p->used.v, p->used.n));
+    prove_forget(p, mark);
+    fnvmap_free(&from.map);
+    return holds;
+}
+
+static void add_atom(Merge *m, FactList *list, Term said, ReasonId reason)
+{
+    TermNode node = *prove_node(m->t, said);
+    bool value = true;
+    if (node.op == TERM_LOGIC && node.n == 1) {
+        said = prove_kid(m->t, said, 0);
+        node = *prove_node(m->t, said);
+        value = false;
+    }
+    if (node.op == TERM_LOGIC || node.op == TERM_CONST)
+        return;
+    Fact f = {said, prove_set_range(&m->t->sets, value, value), reason, 0};
+    if (node.op == TERM_IN) {
+        f.term = prove_kid(m->t, said, 0);
+        f.set = value ? node.aux : prove_set_not(&m->t->sets, node.aux, prove_most(m->t, f.term));
+    }
+    vec_push(&list->v, f);
+}
+
+static void rename_facts(Merge *m, FactList *list)
+{
+    Subst to_joins = {0};
+    bool any = false;
+    for (u32 slot = 0; slot < m->slots; slot++)
+        if (!is_clean(m, m->value[slot]) && !prove_is_const(m->t, m->a[0].value[slot])) {
+            *fnvmap_at(&to_joins.map, m->a[0].value[slot]) = m->value[slot];
+            any = true;
+        }
+    for (u32 k = 0; any && k < m->a[0].facts && k < RENAMED_MAX; k++) {
+        ReasonId reason = m->a[0].fact[k].reason;
+        Term said = rename_fact(m, &to_joins, &m->a[0].fact[k]);
+        for (u32 i = 1; said && i < m->count; i++)
+            if (!holds_in(m, said, &m->a[i], &reason))
+                said = 0;
+        if (said)
+            add_atom(m, list, said, reason);
+    }
+    fnvmap_free(&to_joins.map);
+}
+
+static SetId old_range(const Node *n, Term x)
+{
+    for (u32 k = 0; k < n->facts; k++)
+        if (n->fact[k].term == x)
+            return n->fact[k].set;
+    return 0;
+}
+
+/* Facts that say nothing go, and after some rounds those that still change. */
+static void keep_facts(Merge *m, FactList *list)
+{
+    u32 kept = 0;
+    for (u32 k = 0; k < list->v.n; k++) {
+        Fact f = list->v.v[k];
+        if (f.set == prove_set_range(&m->t->sets, 0, prove_most(m->t, f.term)))
+            continue;
+        if (m->n->visits >= WIDEN_VISITS && old_range(m->n, f.term) != f.set)
+            continue;
+        f.before = 0;
+        list->v.v[kept++] = f;
+    }
+    list->v.n = kept;
+}
+
+static FactList merge_facts(Merge *m)
+{
+    FactList list = {0};
+    for (u32 k = 0; k < m->a[0].facts; k++)
+        if (is_clean(m, m->a[0].fact[k].term))
+            vec_push(&list.v, m->a[0].fact[k]);
+    for (u32 k = 1; k < m->count; k++)
+        unite_facts(m, &list, &m->a[k]);
+    range_of_joins(m, &list);
+    if (m->count <= 8)
+        rename_facts(m, &list);
+    keep_facts(m, &list);
+    return list;
+}
+
+/* ---- merging: branches that are open ----------------------------------------------------------------------------------------- */
+
+/* The condition of a branch speaks of the symbols that the path had then; those of this node are others now. */
+static Opens forget_conditions(Prover *p, const Node *n, Opens from)
+{
+    Open *v = arena_array(p->arena, Open, from.n);
+    for (u32 k = 0; k < from.n; k++) {
+        v[k] = from.v[k];
+        if (v[k].cond && prove_mentions(&p->t, v[k].cond, n->id))
+            v[k].cond = 0;
+    }
+    return (Opens){from.n, v};
+}
+
+static Opens unite_opens(Prover *p, Opens a, Opens b)
+{
+    if (b.n == 0 || a.v == b.v)
+        return a;
+    Open *v = arena_array(p->arena, Open, a.n + b.n);
+    u32 n = 0;
+    for (u32 i = 0, k = 0; i < a.n || k < b.n; n++) {
+        bool from_a = k == b.n || (i < a.n && a.v[i].block <= b.v[k].block);
+        bool from_b = i == a.n || (k < b.n && b.v[k].block <= a.v[i].block);
+        v[n] = from_a ? a.v[i] : b.v[k];
+        if (from_a && from_b) {
+            v[n].reason = prove_reason_or(p, a.v[i].reason, b.v[k].reason);
+            v[n].cond = a.v[i].cond == b.v[k].cond ? a.v[i].cond : 0;
+        }
+        i += from_a;
+        k += from_b;
+    }
+    return (Opens){n, v};
+}
+
+static bool same_opens(Opens a, Opens b)
+{
+    return a.n == b.n && (a.n == 0 || memcmp(a.v, b.v, a.n * sizeof *a.v) == 0);
+}
+
+static bool same_facts(const Node *n, const FactList *list)
+{
+    if (n->facts != list->v.n)
+        return false;
+    for (u32 k = 0; k < n->facts; k++)
+        if (n->fact[k].term != list->v.v[k].term || n->fact[k].set != list->v.v[k].set || n->fact[k].reason != list->v.v[k].reason)
+            return false;
+    return true;
+}
+
+/* ---- merging ----------------------------------------------------------------------------------------------------------------- */
+
+static void break_slots(Merge *m)
+{
+    for (u32 slot = 0; m->n->value && slot < m->slots; slot++)
+        if (m->n->visits >= BREAK_VISITS && m->value[slot] != m->n->value[slot]) {
+            bitset_add(&m->n->broken, slot);
+            m->value[slot] = prove_sym(m->t, PROVE_SYM_JOIN, m->n->id, slot, 0, slot_bits(m, slot));
+        }
+}
+
+static void merge_opens(Prover *p, const Node *n, Opens open[2])
+{
+    for (u32 side = 0; side < 2; side++) {
+        open[side] = n->opened ? n->open[side] : (Opens){0};
+        for (u32 k = 0; k < n->arrivals.n; k++)
+            open[side] = unite_opens(p, open[side], n->arrivals.v[k].open[side]);
+        open[side] = forget_conditions(p, n, open[side]);
+    }
+}
+
+/* The second time round: branches that are open only ever become more. */
+static bool merge_threads(Prover *p, Node *n)
+{
+    Opens open[2];
+    merge_opens(p, n, open);
+    bool same = n->opened && same_opens(open[0], n->open[0]) && same_opens(open[1], n->open[1]);
+    n->open[0] = open[0];
+    n->open[1] = open[1];
+    n->opened++;
+    return !same;
+}
+
+static bool merge_state(Prover *p, Node *n)
+{
+    Merge m = {.p = p, .t = &p->t, .n = n, .slots = n->slots[0] + n->slots[1], .a = n->arrivals.v, .count = n->arrivals.n};
+    m.value = arena_array(p->arena, Term, m.slots);
+    merge_values(&m);
+    break_slots(&m);
+    FactList list = merge_facts(&m);
+    bool same = n->value && memcmp(n->value, m.value, m.slots * sizeof *m.value) == 0 && same_facts(n, &list);
+    if (!same) {
+        n->value = m.value;
+        n->facts = list.v.n;
+        n->fact = arena_array(p->arena, Fact, list.v.n);
+        if (list.v.n)
+            memcpy(n->fact, list.v.v, list.v.n * sizeof *n->fact);
+        n->visits++;
+    }
+    vec_free(&list.v);
+    fnvmap_free(&m.by_values);
+    fnvmap_free(&m.by_steps);
+    return !same;
+}
+
+bool prove_merge(Prover *p, Node *n) { return p->values_hold ? merge_threads(p, n) : merge_state(p, n); }

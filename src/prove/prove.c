@@ -1,0 +1,283 @@
+#include "prove/prove.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "prove/barrier.h"
+#include "prove/explore.h"
+
+enum { REPLAYS = 12, REPLAY_EVENTS = 3000, REPLAY_STEPS = 100000 };
+
+void prove_fail(Prover *p, ProveAnswer answer, const char *format, ...)
+{
+    char text[1200];
+    va_list arguments;
+    if (p->failed)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    p->failed = true;
+    p->verdict->answer = answer;
+    p->verdict->why = arena_copy(p->verdict_arena, text, strlen(text));
+}
+
+/* ---- what is declared ---------------------------------------------------------------------------------------------------- */
+
+static bool same_str(Str a, Str b) { return a.len == b.len && memcmp(a.p, b.p, a.len) == 0; }
+
+/* Name, parameters and directives: everything up to the brace. */
+static bool same_head(const Function *f, const Function *g)
+{
+    Span a = {f->text.beg, f->open.beg}, b = {g->text.beg, g->open.beg};
+    return same_str(span_str(f->module, a), span_str(g->module, b));
+}
+
+/* The next variable of the function, those of its calls left out; NULL: there is none. */
+static const Sym *variable(const Function *fn, u32 *at)
+{
+    const Module *m = fn->module;
+    while (*at < m->syms.n) {
+        const Sym *s = &m->syms.v[(*at)++];
+        if (s->owner == fn && s->kind == SYM_VAR && s->space != SPACE_PARAM)
+            return s;
+    }
+    return NULL;
+}
+
+/* Variables of the function: the same ones in the same order, with the same text but for blanks in front of it. */
+static bool same_variables(const Function *f, const Function *g)
+{
+    for (u32 i = 1, k = 1;;) {
+        const Sym *a = variable(f, &i), *b = variable(g, &k);
+        if (!a || !b)
+            return !a && !b;
+        if (a->name->len != b->name->len || memcmp(a->name->text, b->name->text, a->name->len) != 0 || a->space != b->space ||
+            a->type != b->type || a->bytes != b->bytes || a->align != b->align ||
+            !same_str(span_str(f->module, a->text), span_str(g->module, b->text)))
+            return false;
+    }
+}
+
+/* ---- one function ----------------------------------------------------------------------------------------------------------- */
+
+/* The first instruction that is not known; NULL: all are. */
+static const Instr *unknown_instruction(const Function *fn)
+{
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            if (i->kind == INSTR_OP && !i->op->known)
+                return i;
+    return NULL;
+}
+
+static bool is_comparable(const Function *before, const Function *after)
+{
+    return same_head(before, after) && same_variables(before, after) && !unknown_instruction(before) && !unknown_instruction(after);
+}
+
+static void prove_pair(Prover *p, Function *before, Function *after)
+{
+    const char *why = NULL;
+    if (!same_head(before, after)) {
+        prove_fail(p, PROVE_UNKNOWN, "the functions are declared differently");
+        return;
+    }
+    if (!same_variables(before, after)) {
+        prove_fail(p, PROVE_UNKNOWN, "the functions declare other variables");
+        return;
+    }
+    const Instr *unknown = unknown_instruction(before);
+    unknown = unknown ? unknown : unknown_instruction(after);
+    if (unknown) {
+        prove_fail(p, PROVE_UNKNOWN, "construct: `%.100s` is not known", unknown->op->text->text);
+        return;
+    }
+    if (!prove_machine_init(&p->side[0], before, PROVE_BEFORE, &p->t, &why) ||
+        !prove_machine_init(&p->side[1], after, PROVE_AFTER, &p->t, &why)) {
+        prove_fail(p, PROVE_UNKNOWN, "limit: %s", why);
+        return;
+    }
+    prove_threads_init(p);
+    prove_explore(p);
+    if (!p->failed)
+        prove_threads_done(p);
+    if (!p->failed)
+        prove_barriers(p);
+}
+
+static void prover_init(Prover *p)
+{
+    intern_init(&p->names, p->arena);
+    prove_terms_init(&p->t, p->arena, &p->names);
+    vec_push(&p->nodes, ((Node *)NULL));
+    vec_push(&p->reasons, ((VecU32){0}));
+}
+
+static void prover_free(Prover *p)
+{
+    for (u32 side = 0; side < 2; side++)
+        prove_machine_free(&p->side[side]);
+    for (u32 k = 1; k < p->nodes.n; k++) {
+        vec_free(&p->nodes.v[k]->arrivals);
+        vec_free(&p->nodes.v[k]->next);
+    }
+    for (u32 k = 0; k < p->reasons.n; k++)
+        vec_free(&p->reasons.v[k]);
+    vec_free(&p->facts);
+    vec_free(&p->accesses);
+    vec_free(&p->fact_of);
+    vec_free(&p->nodes);
+    vec_free(&p->queue);
+    vec_free(&p->reasons);
+    vec_free(&p->used);
+    fnvmap_free(&p->node_of);
+    fnvmap_free(&p->reason_of);
+    prove_terms_free(&p->t);
+    intern_free(&p->names);
+}
+
+/* One attempt, whose paths pass so many lone joins. */
+static ProveVerdict attempt(Function *before, Function *after, const ProveOptions *options, u32 pass_limit, Arena *arena)
+{
+    ProveVerdict verdict = {.answer = PROVE_PROVED, .why = ""};
+    Arena own = {0};
+    Prover p = {.arena = &own, .options = options, .verdict = &verdict, .verdict_arena = arena, .pass_limit = pass_limit};
+    prover_init(&p);
+    prove_pair(&p, before, after);
+    verdict.nodes = p.nodes.n - 1;
+    verdict.steps = p.steps;
+    prover_free(&p);
+    arena_free(&own);
+    return verdict;
+}
+
+/* ---- refutation ------------------------------------------------------------------------------------------------------------ */
+
+static const char *describe_inputs(const Prover *p)
+{
+    char *text = arena_printf(p->arena, "%s", "");
+    const u32 *v = p->t.inputs.v;
+    for (u32 k = 0; k + 5 < p->t.inputs.n && k < 6 * 12; k += 6) {
+        u64 value = v[k + 4] | (u64)v[k + 5] << 32;
+        const char *component[] = {"", ".x", ".y", ".z", ".w"};
+        if (v[k] == PROVE_SYM_SREG)
+            text = arena_printf(p->arena, "%s%s%s%s=%llu", text, k ? ", " : "", sreg_info(v[k + 1])->name,
+                v[k + 2] < COUNT_OF(component) ? component[v[k + 2]] : "", (unsigned long long)value);
+        else
+            text = arena_printf(p->arena, "%s%s%s=%llu", text, k ? ", " : "", p->t.name.v[v[k + 1]]->text, (unsigned long long)value);
+    }
+    return text;
+}
+
+/* Both sides on one set of inputs; false: they did not come to differ, or what they computed was guessed. */
+static bool refute_by(Prover *p, Function *before, Function *after, u64 seed)
+{
+    const char *why = NULL, *unused = NULL;
+    char at[2][200];
+    p->t.seed = seed;
+    p->step_limit = REPLAY_STEPS;
+    p->pass_limit = UINT32_MAX;
+    if (!prove_machine_init(&p->side[0], before, PROVE_BEFORE, &p->t, &unused) ||
+        !prove_machine_init(&p->side[1], after, PROVE_AFTER, &p->t, &unused))
+        return false;
+    if (!prove_replay(p, REPLAY_EVENTS, &why) || p->t.guessed)
+        return false;
+    for (u32 side = 0; side < 2; side++)
+        prove_describe(p, (ProveSide)side, at[side], sizeof at[side]);
+    prove_fail(p, PROVE_REFUTED, "event %u, %s: %s and %s, with %s", p->t.moment, why, at[0], at[1], describe_inputs(p));
+    return true;
+}
+
+/* Looks for inputs on which one thread does something else; what loads and calls return is arbitrary. */
+static bool refute(Function *before, Function *after, const ProveOptions *options, ProveVerdict *verdict, Arena *arena)
+{
+    for (u64 seed = 1; seed <= REPLAYS; seed++) {
+        Arena own = {0};
+        Prover p = {.arena = &own, .options = options, .verdict = verdict, .verdict_arena = arena};
+        prover_init(&p);
+        bool refuted = refute_by(&p, before, after, seed * 0x9e3779b97f4a7c15u);
+        prover_free(&p);
+        arena_free(&own);
+        if (refuted)
+            return true;
+    }
+    return false;
+}
+
+/* A path that passes many joins knows more, but there are more of them. */
+ProveVerdict prove_function(Function *before, Function *after, const ProveOptions *options, Arena *arena)
+{
+    static const u32 passes[] = {4, 0, 16};
+    ProveVerdict first = attempt(before, after, options, passes[0], arena);
+    if (first.answer != PROVE_UNKNOWN || !is_comparable(before, after) || refute(before, after, options, &first, arena))
+        return first;
+    for (u32 k = 1; k < COUNT_OF(passes); k++) {
+        ProveVerdict next = attempt(before, after, options, passes[k], arena);
+        if (next.answer != PROVE_UNKNOWN)
+            return next;
+    }
+    return first;
+}
+
+/* ---- whole texts ------------------------------------------------------------------------------------------------------------- */
+
+static Function *definition(const Module *m, const Name *name, u32 nth)
+{
+    for (u32 k = 0; k < m->functions.n; k++) {
+        Function *fn = m->functions.v[k];
+        if (fn->is_definition && fn->name->len == name->len && memcmp(fn->name->text, name->text, name->len) == 0 && nth-- == 0)
+            return fn;
+    }
+    return NULL;
+}
+
+/* Where the text from `at` on, outside of functions with a body, ends; `next` is the first such function behind it. */
+static u32 gap_end(const Module *m, u32 at, u32 *next)
+{
+    while (*next < m->functions.n && (!m->functions.v[*next]->is_definition || m->functions.v[*next]->text.beg < at))
+        ++*next;
+    return *next < m->functions.n ? m->functions.v[*next]->text.beg : m->text.len;
+}
+
+/* Everything outside of functions with a body must be the same, byte by byte, and the functions in the same order. */
+static const char *differs_outside(const Module *before, const Module *after)
+{
+    u32 at = 0, to = 0, i = 0, k = 0;
+    for (;;) {
+        Span a = {at, gap_end(before, at, &i)}, b = {to, gap_end(after, to, &k)};
+        if (!same_str(span_str(before, a), span_str(after, b)))
+            return "the texts differ outside of functions";
+        if (i == before->functions.n || k == after->functions.n)
+            return i == before->functions.n && k == after->functions.n ? NULL : "one text has more functions";
+        const Function *f = before->functions.v[i], *g = after->functions.v[k];
+        if (f->name->len != g->name->len || memcmp(f->name->text, g->name->text, f->name->len) != 0)
+            return "the functions stand in another order";
+        at = f->text.end;
+        to = g->text.end;
+    }
+}
+
+ProveAnswer prove_modules(Module *before, Module *after, const ProveOptions *options, ProveReport *report, void *user)
+{
+    ProveAnswer worst = PROVE_PROVED;
+    const char *outside = differs_outside(before, after);
+    Arena arena = {0};
+    if (outside) {
+        ProveVerdict v = {.answer = PROVE_UNKNOWN, .why = outside};
+        report(user, "the module", &v);
+        worst = PROVE_UNKNOWN;
+    }
+    for (u32 k = 0; k < before->functions.n && !outside; k++) {
+        Function *f = before->functions.v[k], *g = f->is_definition ? definition(after, f->name, 0) : NULL;
+        if (!g || same_str(span_str(before, f->text), span_str(after, g->text)))
+            continue;
+        ProveVerdict v = prove_function(f, g, options, &arena);
+        report(user, f->name->text, &v);
+        worst = v.answer > worst ? v.answer : worst;
+    }
+    arena_free(&arena);
+    return worst;
+}

@@ -1,0 +1,31 @@
+/* Whether AFTER, a rewritten text, does what BEFORE does: function by function, by a proof that knows nothing of who rewrote it. */
+#ifndef PTXOPT_PROVE_PROVE_H
+#define PTXOPT_PROVE_PROVE_H
+
+#include "base/arena.h"
+#include "base/vec.h"
+#include "ir/ir.h"
+
+typedef enum ProveAnswer { PROVE_PROVED, PROVE_UNKNOWN, PROVE_REFUTED } ProveAnswer;
+
+typedef struct ProveOptions {
+    const char *solver;   /* a command that reads SMT-LIB 2; NULL: none */
+    u32 solver_ms;        /* for each function */
+    u32 limit;            /* steps for each instruction of the function; 0: as usual */
+} ProveOptions;
+
+typedef struct ProveVerdict {
+    ProveAnswer answer;
+    const char *why;      /* of what is not proved: one line, in the arena */
+    u32 nodes, steps, queries;
+} ProveVerdict;
+
+/* The verdict about two functions with a body. Memory from the arena. */
+ProveVerdict prove_function(Function *before, Function *after, const ProveOptions *options, Arena *arena);
+
+/* Calls `report` for each function of BEFORE whose bytes differ in AFTER, and for what else the texts differ in. Answers the
+ * worst verdict. */
+typedef void ProveReport(void *user, const char *name, const ProveVerdict *verdict);
+ProveAnswer prove_modules(Module *before, Module *after, const ProveOptions *options, ProveReport *report, void *user);
+
+#endif

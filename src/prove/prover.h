@@ -1,0 +1,183 @@
+/* The proof of one function, from the inside: path facts, product nodes, and what its parts ask of one another.
+ *
+ * The product of BEFORE and AFTER is explored from the pair of entries. A path runs both sides until each stands at an event
+ * (what others can observe) or at a join; branches that the path's facts do not decide fork it. Where both stand at events
+ * these must match. Where one stands at a join, the path ends in a product node: a pair of program points, whose state says
+ * which terms the live registers of both sides hold in every execution that comes there. A state is made of all arrivals:
+ * registers that have equal terms in each of them share a symbol. Nodes are explored anew until their states hold.
+ *
+ * What a node's state means: there are values for its symbols so that all registers hold their terms and all facts are
+ * true. So the symbols of a node may not stand in its own state for what they were in an earlier round. */
+#ifndef PTXOPT_PROVE_PROVER_H
+#define PTXOPT_PROVE_PROVER_H
+
+#include "prove/machine.h"
+#include "prove/prove.h"
+
+typedef u32 ReasonId; /* an interned set of branches: see reasons in prover.h; 0 is the empty one */
+
+/* A branch by the block that it ends; of AFTER with the highest bit set. */
+enum { PROVE_REASON_AFTER = 1u << 31 };
+
+typedef struct Fact {
+    Term term;
+    SetId set;       /* its value is in it */
+    ReasonId reason; /* branches that say so */
+    u32 before;      /* the older fact about the same term, plus 1; 0: none */
+} Fact;
+
+/* A branch that may part threads, passed and not yet joined. */
+typedef struct Open {
+    u32 block;       /* id */
+    ReasonId reason; /* of AFTER's: the branches of BEFORE that decided it */
+    Term cond;       /* of BEFORE's: the condition, or the index of a table; 0: none that all paths share */
+} Open;
+
+/* A part of a parameter variable of a call that was written, or, without bits, all that a call returned in it. */
+typedef struct Cell Cell;
+struct Cell {
+    SymId sym;
+    u32 offset, bits;
+    Term term;
+    u32 owner, call, result; /* of what was returned: node, number of the call, and which of its results */
+    const Cell *next;        /* older */
+};
+
+/* A branch of BEFORE that the path passed since the node, and its condition. */
+typedef struct Passed Passed;
+struct Passed {
+    u32 block;
+    Term cond;
+    const Passed *next; /* the one before */
+};
+
+/* An access of BEFORE in one context. */
+typedef struct Access {
+    const Instr *at;
+    Term address;
+    u32 bytes, facts;
+    const Term *fact; /* conditions that hold there */
+} Access;
+
+typedef struct Opens {
+    u32 n;
+    const Open *v;   /* ascending by block */
+} Opens;
+
+typedef struct Arrival {
+    u32 from;        /* node */
+    u32 round;       /* of that node */
+    const Term *value; /* by slot of the node */
+    u32 facts;
+    const Fact *fact;
+    Opens open[2];
+} Arrival;
+
+typedef struct Place {
+    Block *block;
+    Instr *at;
+    bool joins;      /* stands at the beginning of a join, and has not been there yet on this path */
+} Place;
+
+typedef struct Node {
+    Place place[2];
+    u32 id;
+    u32 slots[2];    /* registers of BEFORE, then of AFTER */
+    const RegId *reg;
+    VEC(Arrival) arrivals;
+    Term *value;     /* the state; NULL: not explored yet */
+    u32 facts;
+    Fact *fact;
+    Opens open[2];
+    u32 round, visits, opened; /* opened: visits since the states were final */
+    bool queued;
+    VecU32 next;     /* nodes it leads to: 4 * node + sides that moved */
+    BitSet broken;   /* slots that changed too often: each has a symbol of its own */
+} Node;
+
+typedef struct Prover {
+    Arena *arena;
+    Intern names;
+    Terms t;
+    Machine side[2];
+    const ProveOptions *options;
+    ProveVerdict *verdict;
+    Arena *verdict_arena;
+    VEC(Fact) facts;
+    VecU32 fact_of;          /* by term: index of its newest fact, plus 1 */
+    VEC(Node *) nodes;       /* [0] unused */
+    FnvMap node_of;
+    VecU32 queue;            /* heap of node ids */
+    Node *at;                /* that is explored */
+    Place place[2];          /* of the path */
+    const Passed *branches;  /* of BEFORE, on the path */
+    const Cell *cells[2];    /* of the path, the newest first */
+    Opens open[2];           /* of the path; only taken over, never changed */
+    VEC(VecU32) reasons;     /* by ReasonId */
+    FnvMap reason_of;
+    VecU32 used;             /* branches whose facts the last decisions used */
+    u32 moved[2];            /* since the node, in steps */
+    u32 passed, pass_limit;  /* lone joins, since the node */
+    i64 solver_until;        /* milliseconds of the clock; 0: not asked yet */
+    const char *solver_fails; /* why it is not asked any more */
+    u32 steps, step_limit, depth;
+    BitSet skipped, stays;   /* barriers of BEFORE by origin: left out, or not; empty: none was left out */
+    VEC(Access) accesses;
+    bool values_hold;        /* the states are final: what is left is which threads are together */
+    bool gathers;            /* something depends on who happens to be there: activemask, elect, vote without .sync */
+    BitSet waits;            /* blocks of AFTER in which a thread may wait for another; made on demand */
+    const char *early;       /* where threads wait for one another earlier than before; NULL: nowhere */
+    bool failed;
+} Prover;
+
+/* ---- facts (facts.c) ---- */
+
+/* The values that x can have on this path: never 0. Not for more than 64 bits. */
+SetId prove_known(Prover *p, Term x);
+/* Whether the condition holds on this path: 1, 0, or -1 and an atom that would decide something. */
+int prove_decide(Prover *p, Term cond, Term *atom);
+/* Takes it that the atom is so. False: the path cannot be. prove_forget takes back what came after facts.n was `mark`. */
+bool prove_assume(Prover *p, Term atom, bool value, ReasonId reason);
+bool prove_learn(Prover *p, Term x, SetId set, ReasonId reason);
+void prove_forget(Prover *p, u32 mark);
+/* The term with what the path decides in it decided. */
+Term prove_simplify(Prover *p, Term x);
+bool prove_equal(Prover *p, Term a, Term b);
+
+ReasonId prove_reason(Prover *p, const u32 *v, u32 n); /* sorts and interns */
+ReasonId prove_reason_or(Prover *p, ReasonId a, ReasonId b);
+static inline const VecU32 *prove_reasons(const Prover *p, ReasonId id) { return &p->reasons.v[id]; }
+
+/* ---- nodes (node.c) ---- */
+
+/* Ends the path in the node of both places; false: out of bounds. */
+bool prove_arrive(Prover *p, const Place place[2]);
+/* The state of a node from its arrivals; false: as it was. */
+bool prove_merge(Prover *p, Node *n);
+Node *prove_next_node(Prover *p); /* NULL: none is left */
+
+/* ---- events (match.c) ---- */
+
+/* Whether both sides execute the same event, whose guards hold alike; then what it returned is in their registers. `why` says
+ * what differs. */
+bool prove_match(Prover *p, const Instr *before, const Instr *after, const char **why);
+/* Whether both leave the function alike: with these terminators, NULL where control runs off its end. */
+bool prove_match_end(Prover *p, const Instr *before, const Instr *after, const char **why);
+
+/* ---- threads (threads.c) ---- */
+
+/* The side passes the terminator of its block, which was decided for these reasons on this condition, or enters a block. */
+void prove_part(Prover *p, ProveSide side, Term cond, ReasonId reason);
+void prove_enter(Prover *p, ProveSide side, const Block *to);
+/* Whether at a matched event those execute together who did. */
+bool prove_together(Prover *p, const Instr *before, const Instr *after, const char **why);
+u32 prove_line(const Function *fn, const Instr *i); /* in its text; of NULL, where the function ends */
+/* Whether anything in the functions depends on other threads. */
+bool prove_threads_matter(Prover *p);
+void prove_threads_init(Prover *p);
+void prove_threads_done(Prover *p);
+
+/* Ends the proof. The first one counts. */
+void prove_fail(Prover *p, ProveAnswer answer, const char *format, ...) __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,218 @@
+/* Blocks in which a thread may wait for what another one does: warp operations and barriers, calls, sleeps, and loops that
+ * read memory inside and end by what they read. A loop that counts ends by itself. */
+#include "prove/waits.h"
+
+#include <stdlib.h>
+
+typedef struct Loops {
+    const Graph *g;
+    BitSet body;    /* of the loop that is looked at */
+    BitSet read;    /* registers that depend on what is read in it */
+    BitSet *waits;
+} Loops;
+
+/* ---- the blocks of a loop: those from which its back edge can be reached without its header ----------------------------- */
+
+static void find_body(Loops *l, u32 header, u32 latch)
+{
+    VecU32 work = {0};
+    bitset_clear(&l->body);
+    bitset_add(&l->body, header);
+    if (!bitset_has(&l->body, latch))
+        vec_push(&work, latch);
+    bitset_add(&l->body, latch);
+    while (work.n) {
+        u32 id = vec_pop(&work);
+        for (u32 k = 0; k < l->g->preds[id]; k++) {
+            u32 pred = l->g->pred[l->g->pred_start[id] + k];
+            if (!bitset_has(&l->body, pred)) {
+                bitset_add(&l->body, pred);
+                vec_push(&work, pred);
+            }
+        }
+    }
+    vec_free(&work);
+}
+
+/* ---- what is read in it -------------------------------------------------------------------------------------------------- */
+
+typedef struct Taint {
+    Loops *l;
+    bool found, changed;
+} Taint;
+
+static void see(void *user, RegId reg)
+{
+    Taint *t = user;
+    t->found |= bitset_has(&t->l->read, reg);
+}
+
+static void taint(void *user, RegId reg)
+{
+    Taint *t = user;
+    t->changed |= !bitset_has(&t->l->read, reg);
+    bitset_add(&t->l->read, reg);
+}
+
+/* Memory that no other thread writes, or that nothing can be learned from. */
+static bool reads_others(const OpInfo *op)
+{
+    if (op_is_pure(op) || op_has(op, OPF_TERMINATOR))
+        return false;
+    bool own = op->space == SPACE_PARAM || op->space == SPACE_CONST || op->space == SPACE_LOCAL;
+    return !(op->mem == MEM_READ && op->strength == STRENGTH_WEAK && (own || op_has_modifier(op, ".nc"))) &&
+        !(op->mem == MEM_NONE && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT | OPF_CALL));
+}
+
+static void find_read(Loops *l)
+{
+    Taint t = {.l = l};
+    bitset_clear(&l->read);
+    do {
+        t.changed = false;
+        for (u32 id = bitset_next(&l->body, 0); id < l->body.bits; id = bitset_next(&l->body, id + 1))
+            for_each_instr(i, fn_block(l->g->fn, id)) {
+                if (i->kind != INSTR_OP)
+                    continue;
+                t.found = reads_others(i->op);
+                prove_reads(i, see, &t);
+                if (t.found)
+                    prove_writes(i, taint, &t);
+            }
+    } while (t.changed);
+}
+
+/* ---- loops that count ---------------------------------------------------------------------------------------------------- */
+
+/* The only instruction of the loop that writes the register; NULL: none or several. */
+static const Instr *sole_write(const Loops *l, RegId reg, u32 *count)
+{
+    const Instr *found = NULL;
+    *count = 0;
+    for (u32 id = bitset_next(&l->body, 0); id < l->body.bits; id = bitset_next(&l->body, id + 1))
+        for_each_instr(i, fn_block(l->g->fn, id)) {
+            if (i->kind != INSTR_OP)
+                continue;
+            for_each_slot(o, i)
+                if (slot_is_def(o) && o->id == reg) {
+                    found = i;
+                    ++*count;
+                }
+        }
+    return *count == 1 ? found : NULL;
+}
+
+static bool steps(const Loops *l, const Operand *o)
+{
+    u32 writes;
+    const Instr *i = o->kind == OPND_REG ? sole_write(l, o->id, &writes) : NULL;
+    if (!i || i->guard || (i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB) || i->slots != 3)
+        return false;
+    const Operand *a = &i->opnd[1], *b = &i->opnd[2];
+    return a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM && b->value != 0 && type_class((Type)i->op->type[0]) != TC_FLOAT;
+}
+
+static bool stays(const Loops *l, const Operand *o)
+{
+    u32 writes = 0;
+    if (o->kind == OPND_REG)
+        sole_write(l, o->id, &writes);
+    return writes == 0;
+}
+
+/* Whether every round passes the block. */
+static bool is_in_every_round(const Loops *l, u32 header, u32 block)
+{
+    VecU32 work = {0};
+    BitSet seen = {.word = mem_zalloc(bitset_words(l->body.bits) * sizeof(u64)), .bits = l->body.bits};
+    bool round = false;
+    if (header != block)
+        vec_push(&work, header);
+    while (work.n && !round) {
+        const Block *b = fn_block(l->g->fn, vec_pop(&work));
+        for (u32 way = 0; way < block_ways(b); way++) {
+            u32 to = block_way(b, way)->id;
+            round |= to == header;
+            if (to == block || !bitset_has(&l->body, to) || bitset_has(&seen, to))
+                continue;
+            bitset_add(&seen, to);
+            vec_push(&work, to);
+        }
+    }
+    vec_free(&work);
+    free(seen.word);
+    return !round;
+}
+
+/* An exit by a counter that moves towards, or around to, a bound that stays. */
+static bool counts(const Loops *l, u32 header, const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    u32 writes;
+    const Instr *test = end && end->guard ? sole_write(l, end->guard, &writes) : NULL;
+    if (!test || test->guard || test->op->opcode != OPC_SETP || test->slots != 3 || test->op->bool_op != BOOL_NONE)
+        return false;
+    const Operand *a = &test->opnd[1], *c = &test->opnd[2];
+    return ((steps(l, a) && stays(l, c)) || (steps(l, c) && stays(l, a))) && is_in_every_round(l, header, b->id) &&
+        is_in_every_round(l, header, test->block->id);
+}
+
+/* ---- loops that wait ------------------------------------------------------------------------------------------------------ */
+
+static bool leaves(const Loops *l, const Block *b)
+{
+    for (u32 way = 0; way < block_ways(b); way++)
+        if (!bitset_has(&l->body, block_way(b, way)->id))
+            return true;
+    const Instr *end = block_terminator(b);
+    return end && op_has(end->op, OPF_NO_RETURN);
+}
+
+static bool loop_waits(Loops *l, u32 header)
+{
+    bool waits = false, ends = false;
+    for (u32 id = bitset_next(&l->body, 0); id < l->body.bits; id = bitset_next(&l->body, id + 1)) {
+        const Block *b = fn_block(l->g->fn, id);
+        if (!leaves(l, b))
+            continue;
+        ends = true;
+        Taint t = {.l = l};
+        const Instr *end = block_terminator(b);
+        if (end)
+            prove_reads(end, see, &t);
+        if (counts(l, header, b))
+            return false;
+        waits |= t.found;
+    }
+    return waits || !ends;
+}
+
+static bool instruction_waits(const Instr *i)
+{
+    return i->kind == INSTR_OP && (op_has(i->op, OPF_CONVERGENT | OPF_BARRIER | OPF_CALL | OPF_ASYNC) || i->op->opcode == OPC_NANOSLEEP ||
+        !i->op->known);
+}
+
+BitSet prove_waits(const Graph *g)
+{
+    BitSet waits = bitset_new(g->arena, g->n);
+    Loops l = {.g = g, .waits = &waits};
+    l.body = bitset_new(g->arena, g->n);
+    l.read = bitset_new(g->arena, g->fn->regs.n);
+    for (u32 k = 0; k < g->reachable; k++) {
+        const Block *b = g->by_order[k];
+        for_each_instr(i, b)
+            if (instruction_waits(i))
+                bitset_add(&waits, b->id);
+        for (u32 way = 0; way < block_ways(b); way++) {
+            const Block *header = block_way(b, way);
+            if (g->order[header->id] > k)
+                continue;
+            find_body(&l, header->id, b->id);
+            find_read(&l);
+            if (loop_waits(&l, header->id))
+                bitset_or(&waits, &l.body);
+        }
+    }
+    return waits;
+}

@@ -1,0 +1,11 @@
+/* What things cost in the machine code that ptxas makes: one table (target/ptxas.def), asked by every phase that weighs a
+ * rewrite. */
+#ifndef PTXOPT_TARGET_PTXAS_H
+#define PTXOPT_TARGET_PTXAS_H
+
+#include "ir/ir.h"
+
+/* Machine instructions that one more copy of i adds; at least 1 for what executes, 0 for anything else. */
+u32 ptxas_cost(const Instr *i);
+
+#endif

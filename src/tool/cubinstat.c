@@ -1,0 +1,325 @@
+/* cubinstat: counts what ptxas made of each kernel. Reads a cubin, prints one row a function. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/cubin.h"
+#include "machine/flow.h"
+#include "machine/sass.h"
+
+/* COLUMN(id, name, text): the figures that are not a class of instructions; those follow COL_CLASSES. */
+#define COLUMNS_BEFORE(COLUMN)                                                                     \
+    COLUMN(INSTR, "instr", "instructions that can run: without the padding behind the last one")   \
+    COLUMN(PAD, "pad", "padding: `BRA .` and NOPs behind the last instruction")                    \
+    COLUMN(REGS, "regs", "registers a thread")                                                     \
+    COLUMN(STACK, "stack", "bytes of stack frame, spills included")                                \
+    COLUMN(SPILL_ST, "spill_st", "bytes stored by spills, as ptxas -v counts them; of ptxas before 12.9, by all STL") \
+    COLUMN(SPILL_LD, "spill_ld", "bytes loaded by refills, or by all LDL")                         \
+    COLUMN(SHARED, "smem", "bytes of static shared memory")                                        \
+    COLUMN(BARRIERS, "barriers", "named barriers")                                                 \
+    COLUMN(BYTES, "bytes", "code bytes, padding included")                                         \
+    COLUMN(LOOPS, "loops", "natural loops")                                                        \
+    COLUMN(LOOP_INSTR, "loop_instr", "instructions inside innermost loops") \
+    COLUMN(IRREDUCIBLE, "irreducible", "back edges that enter no natural loop")
+
+typedef enum Column {
+#define COLUMN_ID(id, name, text) COL_##id,
+    COLUMNS_BEFORE(COLUMN_ID)
+    COL_CLASSES,
+    COL_COUNT = COL_CLASSES + SASS_CLASS_COUNT
+} Column;
+
+static const char *const column_names[COL_COUNT] = {
+#define COLUMN_NAME(id, name, text) [COL_##id] = name,
+    COLUMNS_BEFORE(COLUMN_NAME)
+#define SASS_CLASS(id, column, text) [COL_CLASSES + SASS_##id] = column,
+#include "machine/sass_classes.def"
+#undef SASS_CLASS
+};
+
+static const char *const column_texts[COL_COUNT] = {
+#define COLUMN_TEXT(id, name, text) [COL_##id] = text,
+    COLUMNS_BEFORE(COLUMN_TEXT)
+#define SASS_CLASS(id, column, text) [COL_CLASSES + SASS_##id] = text,
+#include "machine/sass_classes.def"
+#undef SASS_CLASS
+};
+
+typedef struct Row {
+    const CubinFunction *function;
+    unsigned sm;
+    SassCode code;
+    unsigned long values[COL_COUNT]; /* classes that share a column are summed in its first */
+} Row;
+
+typedef enum Format { FORMAT_TABLE, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON, FORMAT_LOOPS, FORMAT_TARGETS } Format;
+
+typedef struct Options {
+    Format format;
+    const char *kernel;
+} Options;
+
+/* A class without a column, or whose column an earlier class has opened, has none of its own. */
+static bool own_column(int column)
+{
+    if (!column_names[column])
+        return false;
+    for (int i = 0; i < column; i++)
+        if (column_names[i] && !strcmp(column_names[i], column_names[column]))
+            return false;
+    return true;
+}
+
+static int shared_column(int column)
+{
+    if (column_names[column])
+        for (int i = 0; i < column; i++)
+            if (column_names[i] && !strcmp(column_names[i], column_names[column]))
+                return i;
+    return column;
+}
+
+static void add_spill(Row *row, const SassInstr *instr)
+{
+    if (instr->class == SASS_STL)
+        row->values[COL_SPILL_ST] += instr->width;
+    else if (instr->class == SASS_LDL)
+        row->values[COL_SPILL_LD] += instr->width;
+}
+
+static void count_noted_spills(Row *row)
+{
+    size_t count = cubin_spills(row->function, NULL);
+    uint32_t *offsets = calloc(count + 1, sizeof *offsets);
+    if (!offsets)
+        return;
+    cubin_spills(row->function, offsets);
+    for (size_t i = 0; i < count; i++) {
+        if (offsets[i] < row->function->begin || offsets[i] >= row->function->end)
+            continue;
+        SassInstr instr = sass_decode(row->function->code + offsets[i], offsets[i], row->sm);
+        add_spill(row, &instr);
+    }
+    free(offsets);
+}
+
+/* Without notes a spill is not told from an access to an array in local memory: both count. */
+static void count_spills(Row *row)
+{
+    if (row->function->notes_spills)
+        count_noted_spills(row);
+    else
+        for (size_t i = 0; i < row->code.count; i++)
+            add_spill(row, &row->code.instrs[i]);
+}
+
+static bool read_row(Row *row, const CubinFunction *function, unsigned sm)
+{
+    *row = (Row){.function = function, .sm = sm};
+    if (!sass_read(&row->code, function, sm))
+        return false;
+    unsigned long *values = row->values;
+    values[COL_INSTR] = row->code.count;
+    values[COL_PAD] = row->code.padding;
+    values[COL_REGS] = function->registers;
+    values[COL_STACK] = function->stack;
+    values[COL_SHARED] = function->shared;
+    values[COL_BARRIERS] = function->barriers;
+    values[COL_BYTES] = function->end - function->begin;
+    values[COL_LOOPS] = row->code.loop_count;
+    values[COL_IRREDUCIBLE] = row->code.irreducible;
+    for (size_t i = 0; i < row->code.loop_count; i++)
+        if (row->code.loops[i].innermost)
+            values[COL_LOOP_INSTR] += row->code.loops[i].instructions;
+    for (size_t i = 0; i < row->code.count; i++)
+        values[shared_column(COL_CLASSES + row->code.instrs[i].class)]++;
+    count_spills(row);
+    return true;
+}
+
+static void print_quoted(const char *text)
+{
+    putchar('"');
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\')
+            putchar('\\');
+        putchar(*text);
+    }
+    putchar('"');
+}
+
+static void print_loop_sizes(const Row *row)
+{
+    for (size_t i = 0; i < row->code.loop_count; i++)
+        printf("%s%u", i ? "/" : "", row->code.loops[i].instructions);
+    if (!row->code.loop_count)
+        putchar('-');
+}
+
+static void print_separated(const Row *rows, size_t count, char separator)
+{
+    printf("kernel%ckind%csm%cloop_sizes", separator, separator, separator);
+    for (int c = 0; c < COL_COUNT; c++)
+        if (own_column(c))
+            printf("%c%s", separator, column_names[c]);
+    putchar('\n');
+    for (size_t i = 0; i < count; i++) {
+        const Row *row = &rows[i];
+        printf("%s%c%s%c%u%c", row->function->name, separator, row->function->kernel ? "kernel" : "function",
+               separator, row->sm, separator);
+        print_loop_sizes(row);
+        for (int c = 0; c < COL_COUNT; c++)
+            if (own_column(c))
+                printf("%c%lu", separator, row->values[c]);
+        putchar('\n');
+    }
+}
+
+static void print_json(const Row *rows, size_t count)
+{
+    puts("[");
+    for (size_t i = 0; i < count; i++) {
+        const Row *row = &rows[i];
+        printf("  {\"kernel\": ");
+        print_quoted(row->function->name);
+        printf(", \"kind\": \"%s\", \"sm\": %u", row->function->kernel ? "kernel" : "function", row->sm);
+        for (int c = 0; c < COL_COUNT; c++)
+            if (own_column(c))
+                printf(", \"%s\": %lu", column_names[c], row->values[c]);
+        printf(", \"loop_sizes\": [");
+        for (size_t k = 0; k < row->code.loop_count; k++)
+            printf("%s%u", k ? ", " : "", row->code.loops[k].instructions);
+        printf("]}%s\n", i + 1 < count ? "," : "");
+    }
+    puts("]");
+}
+
+/* One function a paragraph; figures that are zero are left out. */
+static void print_table(const Row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const Row *row = &rows[i];
+        printf("%s (%s, sm_%u)\n", row->function->name, row->function->kernel ? "kernel" : "function", row->sm);
+        int on_line = 0;
+        for (int c = 0; c < COL_COUNT; c++) {
+            if (!own_column(c) || (!row->values[c] && c != COL_LOOPS))
+                continue;
+            printf("%s%-10s %6lu", on_line++ % 5 ? "    " : on_line > 1 ? "\n  " : "  ", column_names[c], row->values[c]);
+        }
+        printf("\n  loop sizes ");
+        print_loop_sizes(row);
+        putchar('\n');
+    }
+}
+
+static void print_loops(const Row *rows, size_t count)
+{
+    puts("kernel\theader\tdepth\tinnermost\tlatches\tinstr\tbra\tfma\tmma\tldg\tstg\tlds\tsts");
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < rows[i].code.loop_count; k++) {
+            const SassLoop *loop = &rows[i].code.loops[k];
+            printf("%s\t%#x\t%u\t%s\t%u\t%u", rows[i].function->name, loop->header, loop->depth,
+                   loop->innermost ? "yes" : "no", loop->latches, loop->instructions);
+            static const SassClass shown[] = {SASS_BRA, SASS_FMA, SASS_MMA, SASS_LDG, SASS_STG, SASS_LDS, SASS_STS};
+            for (size_t s = 0; s < sizeof shown / sizeof *shown; s++)
+                printf("\t%u", loop->classes[shown[s]]);
+            putchar('\n');
+        }
+    }
+}
+
+static void print_targets(const Row *rows, size_t count)
+{
+    puts("kernel\toffset\tto");
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < rows[i].code.count; k++) {
+            const SassInstr *instr = &rows[i].code.instrs[k];
+            if (instr->has_target)
+                printf("%s\t%u\t%lld\n", rows[i].function->name, instr->offset, (long long)instr->target);
+        }
+    }
+}
+
+static void print_help(void)
+{
+    puts("usage: cubinstat [options] FILE.cubin\n"
+         "Counts the machine instructions of each kernel and function of a cubin, sm_75 to sm_120.\n\n"
+         "  --tsv, --csv     one line a function under a header; every column, always the same\n"
+         "  --json           the same as a list of objects\n"
+         "  --loops          one line a loop, tab separated\n"
+         "  --targets        one line a BRA or BSSY: where it stands and where it leads\n"
+         "  --kernel=NAME    that function only\n"
+         "  --help           this text\n\n"
+         "columns (loop_sizes: instructions of each loop in the order of their headers):");
+    for (int c = 0; c < COL_COUNT; c++)
+        if (column_names[c])
+            printf("  %-12s %s\n", own_column(c) ? column_names[c] : "", column_texts[c]);
+}
+
+static void print_rows(const Row *rows, size_t count, Format format)
+{
+    switch (format) {
+    case FORMAT_TABLE: print_table(rows, count); break;
+    case FORMAT_CSV: print_separated(rows, count, ','); break;
+    case FORMAT_TSV: print_separated(rows, count, '\t'); break;
+    case FORMAT_JSON: print_json(rows, count); break;
+    case FORMAT_LOOPS: print_loops(rows, count); break;
+    case FORMAT_TARGETS: print_targets(rows, count); break;
+    }
+}
+
+static int report(const char *path, const Options *options)
+{
+    Cubin cubin;
+    char error[512];
+    if (!cubin_open(&cubin, path, error, sizeof error)) {
+        fprintf(stderr, "cubinstat: %s\n", error);
+        return 1;
+    }
+    Row *rows = calloc(cubin.count + 1, sizeof *rows);
+    size_t count = 0;
+    bool good = rows;
+    for (size_t i = 0; i < cubin.count && good; i++)
+        if (!options->kernel || !strcmp(options->kernel, cubin.functions[i].name))
+            good = read_row(&rows[count++], &cubin.functions[i], cubin.sm);
+    if (!good)
+        fprintf(stderr, "cubinstat: out of memory\n");
+    else if (options->kernel && !count)
+        fprintf(stderr, "cubinstat: %s: no function %s\n", path, options->kernel);
+    else
+        print_rows(rows, count, options->format);
+    good = good && (count || !options->kernel);
+    for (size_t i = 0; i < count; i++)
+        sass_free(&rows[i].code);
+    free(rows);
+    cubin_close(&cubin);
+    return good ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    static const struct option known[] = {
+        {"csv", no_argument, NULL, 'c'},   {"tsv", no_argument, NULL, 't'},         {"json", no_argument, NULL, 'j'},
+        {"loops", no_argument, NULL, 'l'}, {"targets", no_argument, NULL, 'b'},     {"kernel", required_argument, NULL, 'k'},
+        {"help", no_argument, NULL, 'h'},  {NULL, 0, NULL, 0},
+    };
+    Options options = {.format = FORMAT_TABLE};
+    for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+        switch (option) {
+        case 'c': options.format = FORMAT_CSV; break;
+        case 't': options.format = FORMAT_TSV; break;
+        case 'j': options.format = FORMAT_JSON; break;
+        case 'l': options.format = FORMAT_LOOPS; break;
+        case 'b': options.format = FORMAT_TARGETS; break;
+        case 'k': options.kernel = optarg; break;
+        case 'h': print_help(); return 0;
+        default: return 2;
+        }
+    }
+    if (optind + 1 != argc) {
+        fprintf(stderr, "usage: cubinstat [options] FILE.cubin (see --help)\n");
+        return 2;
+    }
+    return report(argv[optind], &options);
+}

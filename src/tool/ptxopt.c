@@ -1,0 +1,157 @@
+/* ptxopt: reads PTX, runs the phases, writes PTX. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/diag.h"
+#include "front/real.h"
+#include "front/shadow.h"
+#include "parse/parse.h"
+#include "parse/source.h"
+#include "pipeline/output.h"
+#include "pipeline/pipeline.h"
+#include "tool/proof.h"
+#include "tool/tool.h"
+
+enum { ERRORS_SHOWN = 20 };
+
+static ToolStatus file_error(const char *what, const char *path)
+{
+    int error = errno;
+    fprintf(stderr, "ptxopt: error: cannot %s '%s': %s\n", what, path, strerror(error));
+    return TOOL_BAD_INPUT;
+}
+
+static void add_seconds(Stats *stats, StepTimed step, double since)
+{
+    stats->step[step] += stats_clock(stats) - since;
+}
+
+/* Remarks are written as they come: what was remarked before an internal error helps to find it. */
+static bool close_remarks(FILE *remarks)
+{
+    bool ok = fflush(remarks) == 0 && !ferror(remarks);
+    return (remarks == stdout || fclose(remarks) == 0) && ok;
+}
+
+static ToolStatus run_pipeline(const Options *options, Module *m, Diag *diag, Stats *stats)
+{
+    static const ToolStatus status[] = {
+        [PIPELINE_OK] = TOOL_OK, [PIPELINE_FAILED] = TOOL_BAD_INPUT, [PIPELINE_INTERNAL] = TOOL_INTERNAL};
+    FILE *remarks = NULL;
+    if (options->remarks) {
+        remarks = output_stream(options->remarks);
+        if (!remarks)
+            return file_error("write", options->remarks);
+    }
+    PipelineResult result = pipeline_run(m, &options->pipeline, diag, remarks, stderr, stats);
+    if (result == PIPELINE_OK && options->prove != PROVING_NOT)
+        tool_prove(options, m, diag, remarks, stats);
+    if (remarks && !close_remarks(remarks) && result == PIPELINE_OK)
+        return file_error("write", options->remarks);
+    return status[result];
+}
+
+static ToolStatus write_module(const Options *options, Module *m, Stats *stats)
+{
+    double start = stats_clock(stats);
+    PrintOptions print = {.reprint = options->pipeline.reprint};
+    Output output;
+    if (!output_open(&output, options->output))
+        return file_error("write", options->output);
+    print_module(output.file, m, &print);
+    if (!output_commit(&output))
+        return file_error("write", options->output);
+    add_seconds(stats, STEP_PRINT, start);
+    return TOOL_OK;
+}
+
+static void report(const Options *options, const Stats *stats)
+{
+    if (options->stats == STATS_TEXT)
+        stats_print(stderr, stats);
+    if (options->stats == STATS_JSON)
+        stats_print_json(stderr, stats);
+    if (options->time)
+        stats_print_times(stderr, stats);
+}
+
+static ToolStatus optimize_text(const Options *options, Str text, Stats *stats)
+{
+    const char *file = strcmp(options->input, "-") == 0 ? "<stdin>" : options->input;
+    Arena arena = {0};
+    Diag diag;
+    diag_init(&diag, stderr, file, text);
+    diag.error_limit = ERRORS_SHOWN;
+    double start = stats_clock(stats);
+    Module *m = (options->strict ? parse_module_strict : parse_module)(&arena, file, text, &diag);
+    add_seconds(stats, STEP_PARSE, start);
+
+    ToolStatus status = diag.errors > 0 ? TOOL_BAD_INPUT : run_pipeline(options, m, &diag, stats);
+    if (status == TOOL_OK)
+        status = write_module(options, m, stats);
+    if (status == TOOL_OK)
+        report(options, stats);
+    module_free(m);
+    diag_free(&diag);
+    arena_free(&arena);
+    return status;
+}
+
+ToolStatus tool_optimize(const Options *options)
+{
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report like a full disk */
+    Stats stats = {.timed = options->time};
+    Str text;
+    double start = stats_clock(&stats);
+    if (!source_read(options->input, &text))
+        return file_error("read", options->input);
+    add_seconds(&stats, STEP_READ, start);
+    ToolStatus status = optimize_text(options, text, &stats);
+    stats_free(&stats);
+    source_free(&text);
+    return status;
+}
+
+/* The table of phases is checked once, before anything else. */
+static bool table_is_sound(void)
+{
+    Arena arena = {0};
+    const char *fault = phase_table_fault(&phase_table, &arena);
+    if (fault)
+        fprintf(stderr, "ptxopt: internal error: %s\n", fault);
+    arena_free(&arena);
+    return !fault;
+}
+
+static ToolStatus install_shadow(const Options *options)
+{
+    Arena arena = {0};
+    const char *fault = shadow_install(&arena, options->shadow, options->cuda);
+    if (fault)
+        fprintf(stderr, "ptxopt: error: %s\n", fault);
+    arena_free(&arena);
+    return fault ? TOOL_BAD_INPUT : TOOL_OK;
+}
+
+int main(int argc, char **argv)
+{
+    mem_return_large();
+    if (argc > 0 && tool_is_front(front_base_name(argv[0])))
+        return tool_front(argc, argv);
+    if (!table_is_sound())
+        return TOOL_INTERNAL;
+    Options options;
+    ToolStatus status = TOOL_BAD_INPUT;
+    switch (options_parse(&options, argc, argv, stdout, stderr)) {
+    case OPTIONS_RUN: status = tool_optimize(&options); break;
+    case OPTIONS_SHADOW: status = install_shadow(&options); break;
+    case OPTIONS_DONE: status = TOOL_OK; break;
+    case OPTIONS_BAD: break;
+    }
+    options_free(&options);
+    if (fflush(stdout) != 0 && status == TOOL_OK)
+        status = file_error("write", "standard output");
+    return status;
+}

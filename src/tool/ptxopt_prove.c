@@ -1,0 +1,136 @@
+/* ptxopt-prove: whether one text is a right rewrite of another. */
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "parse/parse.h"
+#include "parse/source.h"
+#include "prove/prove.h"
+
+enum ExitStatus { EXIT_PROVED = 0, EXIT_BAD_INPUT = 1, EXIT_UNKNOWN = 2, EXIT_REFUTED = 3 };
+
+typedef struct Text {
+    const char *path;
+    Str text;
+    Arena arena;
+    Module *module;
+} Text;
+
+typedef struct Options {
+    ProveOptions prove;
+    bool verbose;
+    const char *path[2];
+} Options;
+
+static const char usage[] =
+    "usage: ptxopt-prove [options] BEFORE.ptx AFTER.ptx\n"
+    "\n"
+    "Prints for each function whose bytes differ whether AFTER does what BEFORE does:\n"
+    "proved, refuted with a counterexample, or unknown with the reason.\n"
+    "\n"
+    "  --solver=CMD       decide what is left by z3, cvc5, boolector, bitwuzla, or a\n"
+    "                     command that reads SMT-LIB 2 (default: none)\n"
+    "  --time-limit=N     milliseconds that the solver may take for a function\n"
+    "                     (default: 10000)\n"
+    "  --limit=N          steps for each instruction of a function (default: 400)\n"
+    "  --verbose          print how much was explored\n"
+    "  --version          print the version, and exit\n"
+    "  --help             print this help, and exit\n"
+    "\n"
+    "Exit status: 0 all are proved; 1 bad input or usage; 2 some are unknown; 3 some\n"
+    "are refuted.\n";
+
+static bool read_text(Text *t)
+{
+    if (!source_read(t->path, &t->text)) {
+        fprintf(stderr, "ptxopt-prove: error: cannot read '%s'\n", t->path);
+        return false;
+    }
+    Diag diag;
+    diag_init(&diag, stderr, t->path, t->text);
+    diag.error_limit = 20;
+    t->module = parse_module(&t->arena, t->path, t->text, &diag);
+    bool ok = diag.errors == 0;
+    diag_free(&diag);
+    return ok;
+}
+
+static void free_text(Text *t)
+{
+    if (t->module)
+        module_free(t->module);
+    if (t->text.p)
+        source_free(&t->text);
+    arena_free(&t->arena);
+}
+
+static void report(void *user, const char *name, const ProveVerdict *v)
+{
+    static const char *const word[] = {[PROVE_PROVED] = "proved", [PROVE_UNKNOWN] = "unknown", [PROVE_REFUTED] = "refuted"};
+    const Options *options = user;
+    printf("%s: %s%s%s\n", name, word[v->answer], v->answer == PROVE_PROVED ? "" : ": ", v->answer == PROVE_PROVED ? "" : v->why);
+    if (options->verbose)
+        printf("  %u nodes, %u steps, %u queries\n", v->nodes, v->steps, v->queries);
+}
+
+static enum ExitStatus prove(Options *options)
+{
+    static const enum ExitStatus status[] = {
+        [PROVE_PROVED] = EXIT_PROVED, [PROVE_UNKNOWN] = EXIT_UNKNOWN, [PROVE_REFUTED] = EXIT_REFUTED};
+    Text text[2] = {{.path = options->path[0]}, {.path = options->path[1]}};
+    enum ExitStatus result = EXIT_BAD_INPUT;
+    if (read_text(&text[0]) && read_text(&text[1]))
+        result = status[prove_modules(text[0].module, text[1].module, &options->prove, report, options)];
+    free_text(&text[0]);
+    free_text(&text[1]);
+    return result;
+}
+
+static bool number(const char *text, u32 *value)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 10);
+    *value = (u32)n;
+    return *text >= '0' && *text <= '9' && *end == '\0' && n <= 1000000000;
+}
+
+static int bad_usage(void)
+{
+    fputs("ptxopt-prove: error: bad usage; see ptxopt-prove --help\n", stderr);
+    return EXIT_BAD_INPUT;
+}
+
+int main(int argc, char **argv)
+{
+    enum { SOLVER = 256, TIME_LIMIT, LIMIT, VERBOSE, VERSION, HELP };
+    static const struct option long_options[] = {{"solver", required_argument, NULL, SOLVER},
+        {"time-limit", required_argument, NULL, TIME_LIMIT}, {"limit", required_argument, NULL, LIMIT},
+        {"verbose", no_argument, NULL, VERBOSE}, {"version", no_argument, NULL, VERSION}, {"help", no_argument, NULL, HELP},
+        {0}};
+    Options options = {.prove = {.solver_ms = 10000}};
+    mem_return_large();
+    opterr = 0;
+    for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
+        bool ok = true;
+        switch (c) {
+        case SOLVER: options.prove.solver = optarg; break;
+        case TIME_LIMIT: ok = number(optarg, &options.prove.solver_ms); break;
+        case LIMIT: ok = number(optarg, &options.prove.limit); break;
+        case VERBOSE: options.verbose = true; break;
+        case VERSION: puts("ptxopt-prove 1.0"); return 0;
+        case HELP: fputs(usage, stdout); return 0;
+        default: ok = false;
+        }
+        if (!ok)
+            return bad_usage();
+    }
+    if (argc - optind != 2)
+        return bad_usage();
+    options.path[0] = argv[optind];
+    options.path[1] = argv[optind + 1];
+    enum ExitStatus status = prove(&options);
+    if (fflush(stdout) != 0)
+        return EXIT_BAD_INPUT;
+    return status;
+}

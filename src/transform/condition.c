@@ -1,0 +1,330 @@
+#include "transform/condition.h"
+
+#include "ir/edit.h"
+
+/* How far back in a block a definition is looked for: keeps the phases linear. */
+#define SEARCH_LIMIT 256
+
+Instr *local_definition(const Instr *at, RegId reg)
+{
+    u32 steps = 0;
+    for (Instr *i = at->prev; i && steps < SEARCH_LIMIT; i = i->prev) {
+        if (i->kind != INSTR_OP)
+            continue;
+        steps++;
+        if (!instr_writes(i, reg))
+            continue;
+        for (RegWalk w = reg_walk(i); next_write(&w);)
+            if (w.reg == reg && w.kills)
+                return i;
+        return NULL;
+    }
+    return NULL;
+}
+
+/* ---- known values ---------------------------------------------------------------------------------------------- */
+
+static bool compare_integers(Cmp cmp, u64 a, u64 b, bool is_signed)
+{
+    i64 sa = (i64)a, sb = (i64)b;
+    switch (cmp) {
+    case CMP_EQ: return a == b;
+    case CMP_NE: return a != b;
+    case CMP_LT: return is_signed ? sa < sb : a < b;
+    case CMP_LE: return is_signed ? sa <= sb : a <= b;
+    case CMP_GT: return is_signed ? sa > sb : a > b;
+    case CMP_GE: return is_signed ? sa >= sb : a >= b;
+    case CMP_LO: return a < b;
+    case CMP_LS: return a <= b;
+    case CMP_HI: return a > b;
+    default: return a >= b;
+    }
+}
+
+/* The low `bits` of a constant, extended to 64 as its type says. */
+static u64 constant_of_type(i64 value, u32 bits, bool is_signed)
+{
+    if (bits >= 64)
+        return (u64)value;
+    u64 low = (u64)value & (((u64)1 << bits) - 1);
+    u64 sign = (u64)1 << (bits - 1);
+    return is_signed && (low & sign) ? low | ~(((u64)1 << bits) - 1) : low;
+}
+
+/* Two comparisons in one: p and q of `p|q` are one half each. */
+static bool is_packed(Type type) { return type == TYPE_F16X2 || type == TYPE_BF16X2; }
+
+static bool is_integer_class(TypeClass class) { return class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS; }
+
+static bool same_register(const Operand *a, const Operand *b)
+{
+    return a->kind == OPND_REG && b->kind == OPND_REG && a->id == b->id && a->sub == b->sub && a->value == b->value &&
+           !a->flags && !b->flags;
+}
+
+/* A plain integer setp (no third predicate) whose outcome its operands tell. */
+static FactValue compare_value(Instr *setp)
+{
+    Type type = (Type)setp->op->type[0];
+    TypeClass class = type_class(type);
+    const Operand *a = instr_operand(setp, 1), *b = instr_operand(setp, 2);
+    bool combines = setp->op->bool_op != BOOL_NONE;
+    if (combines || is_packed(type) || setp->op->types != 1 || !a || !b || !is_integer_class(class))
+        return FACT_UNKNOWN;
+    Cmp cmp = (Cmp)setp->op->cmp;
+    if (same_register(a, b))
+        return compare_integers(cmp, 0, 0, false) ? FACT_TRUE : FACT_FALSE;
+    if (a->kind != OPND_IMM || b->kind != OPND_IMM)
+        return FACT_UNKNOWN;
+    bool is_signed = class == TC_SIGNED;
+    u32 bits = type_bits(type);
+    bool holds = compare_integers(cmp, constant_of_type(a->value, bits, is_signed), constant_of_type(b->value, bits, is_signed),
+                                  is_signed);
+    return holds ? FACT_TRUE : FACT_FALSE;
+}
+
+FactValue predicate_value(const Instr *at, RegId pred)
+{
+    Instr *def = local_definition(at, pred);
+    if (!def)
+        return FACT_UNKNOWN;
+    Operand *to = instr_operand(def, 0);
+    if (def->op->opcode == OPC_MOV && to->kind == OPND_REG) {
+        const Operand *from = instr_operand(def, 1);
+        if (from->kind != OPND_IMM)
+            return FACT_UNKNOWN;
+        return from->value ? FACT_TRUE : FACT_FALSE;
+    }
+    if (def->op->opcode != OPC_SETP)
+        return FACT_UNKNOWN;
+    FactValue first = compare_value(def);
+    const Operand *result = to->kind == OPND_PAIR ? &to[1] : to;
+    if (first == FACT_UNKNOWN || (result->kind == OPND_REG && result->id == pred))
+        return first;
+    return first == FACT_TRUE ? FACT_FALSE : FACT_TRUE; /* the q of p|q */
+}
+
+/* ---- the comparison behind a branch ---------------------------------------------------------------------------- */
+
+/* What decides a branch: register `reg`, after an odd or even number of negations. */
+typedef struct Root {
+    RegId reg;
+    Instr *def;  /* gives reg its value, in the branch's block; NULL: not known */
+    bool negated;
+    Instr *negation[CONDITION_NOTS]; /* nearest to the branch first */
+    u32 negations;
+} Root;
+
+static bool unchanged_until(const Instr *from, const Instr *to, RegId reg)
+{
+    for (const Instr *i = from->next; i != to; i = i->next)
+        if (i->kind == INSTR_OP && instr_writes(i, reg))
+            return false;
+    return true;
+}
+
+static Root find_root(const Instr *branch)
+{
+    Root root = {.reg = branch->guard, .negated = branch->guard_not};
+    root.def = local_definition(branch, root.reg);
+    while (root.def && root.def->op->opcode == OPC_NOT && root.negations < CONDITION_NOTS) {
+        const Operand *to = instr_operand(root.def, 0), *source = instr_operand(root.def, 1);
+        bool plain = source->kind == OPND_REG && !source->flags && source->id != to->id;
+        if (!plain || !unchanged_until(root.def, branch, source->id))
+            break;
+        root.negation[root.negations++] = root.def;
+        root.negated = !root.negated;
+        root.reg = source->id;
+        root.def = local_definition(root.def, root.reg);
+    }
+    return root;
+}
+
+/* The two results of a setp: registers, 0 where there is none. */
+typedef struct Results {
+    RegId first, second;
+} Results;
+
+static RegId whole_register(const Operand *o) { return o->kind == OPND_REG && !o->sub ? o->id : 0; }
+
+static Results results_of(Instr *setp)
+{
+    const Operand *to = instr_operand(setp, 0);
+    if (to->kind == OPND_PAIR)
+        return (Results){whole_register(&to[1]), whole_register(&to[2])};
+    return (Results){whole_register(to), 0};
+}
+
+/* A comparison whose second result is the opposite of the first. */
+static bool is_comparison(const Instr *i)
+{
+    return i->op->opcode == OPC_SETP && i->op->bool_op == BOOL_NONE && i->op->types && !is_packed((Type)i->op->type[0]);
+}
+
+/* Half-precision comparisons have one result, unless packed. */
+static bool may_have_two_results(const Instr *setp)
+{
+    Type type = (Type)setp->op->type[0];
+    return type != TYPE_F16 && type != TYPE_BF16;
+}
+
+bool condition_is_plain(const Instr *branch)
+{
+    Root root = find_root(branch);
+    bool second = root.def && is_comparison(root.def) && results_of(root.def).second == root.reg;
+    return root.negated == second;
+}
+
+/* The same opcode with the inverse comparison, or NULL. */
+static const OpInfo *inverse_opcode(const Function *fn, const Instr *setp)
+{
+    Cmp inverse = cmp_inverse((Cmp)setp->op->cmp, type_class((Type)setp->op->type[0]));
+    return isa_with_cmp(fn->module->isa, setp->op, inverse);
+}
+
+/* ---- readers --------------------------------------------------------------------------------------------------- */
+
+/* Whether `reader` alone reads what def gives to reg; `reader` stands in the same block and does not change reg. */
+static bool is_only_reader(Analyses *an, const Instr *def, const Instr *reader, RegId reg)
+{
+    u32 reads = 0;
+    for (RegWalk w = reg_walk(reader); next_read(&w);)
+        reads += w.reg == reg;
+    return reads == 1 && an_is_only_reader(an, def, NULL, reader, reg);
+}
+
+/* Keeps in `how` the negations that are dead once the branch reads something else: all up to the first with other readers. */
+static void collect_dead(Analyses *an, const Instr *branch, const Root *root, Plain *how)
+{
+    const Instr *reader = branch;
+    for (u32 k = 0; k < root->negations; k++) {
+        Instr *negation = root->negation[k];
+        const Operand *to = instr_operand(negation, 0);
+        if (!is_only_reader(an, negation, reader, to->id))
+            return;
+        how->negation[how->negations++] = negation;
+        reader = negation;
+    }
+}
+
+/* ---- plain conditions ------------------------------------------------------------------------------------------ */
+
+/* The value wanted is the opposite of root.reg, which the comparison gives as its first result. */
+static void plan_opposite(Analyses *an, const Instr *branch, const Root *root, Plain *how)
+{
+    Results results = results_of(root->def);
+    const Instr *reader = root->negations ? root->negation[root->negations - 1] : branch;
+    if (results.second && results.second != results.first) {
+        how->kind = unchanged_until(root->def, branch, results.second) ? PLAIN_SWAP : PLAIN_NONE;
+        how->reg = results.second;
+    } else if (instr_operand(root->def, 0)->kind == OPND_REG && how->negations == root->negations &&
+               is_only_reader(an, root->def, reader, root->reg)) {
+        how->kind = PLAIN_FLIP;
+        how->reg = root->reg;
+    } else {
+        how->kind = may_have_two_results(root->def) ? PLAIN_PAIR : PLAIN_NONE;
+    }
+}
+
+Plain condition_plain(Analyses *an, Instr *branch, bool opposite)
+{
+    Root root = find_root(branch);
+    Plain how = {.kind = PLAIN_NONE, .compare = root.def};
+    bool inverted = root.negated != opposite; /* the opposite of root.reg is wanted */
+    Results results = {root.reg, 0};
+    if (root.def && is_comparison(root.def))
+        results = results_of(root.def);
+    collect_dead(an, branch, &root, &how);
+    if (results.second == root.reg) {
+        /* p|q, and it is q that decides */
+        bool first_holds = results.first && results.first != root.reg && unchanged_until(root.def, branch, results.first);
+        how.kind = !inverted ? PLAIN_SWAP : first_holds ? PLAIN_KEEP : PLAIN_NONE;
+        how.reg = inverted ? results.first : root.reg;
+    } else if (!inverted) {
+        how.kind = PLAIN_KEEP;
+        how.reg = root.reg;
+    } else if (root.def && is_comparison(root.def)) {
+        plan_opposite(an, branch, &root, &how);
+    }
+    bool inverts = how.kind == PLAIN_FLIP || how.kind == PLAIN_SWAP || how.kind == PLAIN_PAIR;
+    if (inverts && !inverse_opcode(an->fn, how.compare))
+        how.kind = PLAIN_NONE;
+    return how;
+}
+
+/* The results become first|second (OPND_SINK for 0). */
+static Instr *set_results(Instr *setp, RegId first, RegId second)
+{
+    Operand slots[3 + 8];
+    const Operand *old = setp->opnd + operand_slots(setp->opnd);
+    u32 rest = setp->slots - (u32)(old - setp->opnd), n = 0;
+    slots[n++] = (Operand){.kind = OPND_PAIR, .id = 2, .value = 2};
+    slots[n++] = (Operand){.kind = first ? OPND_REG : OPND_SINK, .id = first};
+    slots[n++] = (Operand){.kind = second ? OPND_REG : OPND_SINK, .id = second};
+    for (u32 k = 0; k < rest && n < COUNT_OF(slots); k++)
+        slots[n++] = old[k];
+    return instr_set_operands(setp, slots, n);
+}
+
+void condition_apply(Analyses *an, Instr *branch, const Plain *how)
+{
+    RegId guard = how->reg;
+    if (how->kind == PLAIN_FLIP) {
+        instr_set_op(how->compare, inverse_opcode(an->fn, how->compare));
+    } else if (how->kind == PLAIN_SWAP) {
+        Results old = results_of(how->compare);
+        Instr *setp = set_results(how->compare, old.second, old.first);
+        instr_set_op(setp, inverse_opcode(an->fn, setp));
+    } else if (how->kind == PLAIN_PAIR) {
+        guard = reg_new(an->fn, TYPE_PRED);
+        Instr *setp = set_results(how->compare, guard, results_of(how->compare).first);
+        instr_set_op(setp, inverse_opcode(an->fn, setp));
+    }
+    instr_set_guard(branch, guard, false);
+    for (u32 k = 0; k < how->negations; k++)
+        instr_remove(how->negation[k]);
+}
+
+/* ---- both of two comparisons ----------------------------------------------------------------------------------- */
+
+/* Operand `number` (1, 2) of the and.pred or or.pred: whether its value, or the inverse, is or can be made a comparison's. */
+static bool plan_operand(Analyses *an, Both *both, u32 number, bool inverse)
+{
+    const Operand *o = instr_operand(both->logic, number);
+    Instr *compare = o->kind == OPND_REG ? local_definition(both->logic, o->id) : NULL;
+    bool negated = o->flags & OPNDF_NOT, flip = negated != inverse;
+    if (o->kind != OPND_REG || (flip && (!compare || !is_comparison(compare))))
+        return false;
+    if (flip && (instr_operand(compare, 0)->kind != OPND_REG || !inverse_opcode(an->fn, compare) ||
+                 !is_only_reader(an, compare, both->logic, o->id)))
+        return false;
+    both->compare[number - 1] = compare;
+    both->flip[number - 1] = flip;
+    return true;
+}
+
+bool condition_both(Analyses *an, Instr *branch, bool opposite, Both *found)
+{
+    *found = (Both){.logic = local_definition(branch, branch->guard)};
+    Instr *logic = found->logic;
+    bool inverse = branch->guard_not != opposite; /* the opposite of what the instruction gives is wanted */
+    if (!logic || logic->op->opcode != (inverse ? OPC_OR : OPC_AND) || instr_operands(logic) != 3)
+        return false;
+    return plan_operand(an, found, 1, inverse) && plan_operand(an, found, 2, inverse) &&
+           (inverse || found->flip[0] || found->flip[1]) && is_only_reader(an, logic, branch, branch->guard);
+}
+
+void condition_apply_both(Analyses *an, Instr *branch, const Both *both)
+{
+    Operand slots[3];
+    for (u32 k = 0; k < 3; k++) {
+        slots[k] = *instr_operand(both->logic, k);
+        slots[k].flags &= (u8)~OPNDF_NOT;
+    }
+    for (u32 k = 0; k < 2; k++)
+        if (both->flip[k])
+            instr_set_op(both->compare[k], inverse_opcode(an->fn, both->compare[k]));
+    Instr *logic = instr_set_operands(both->logic, slots, 3);
+    instr_set_op(logic, isa_op(an->fn->module->isa, OPC_AND, (OpParts){.type = {TYPE_PRED}}));
+    instr_set_guard(branch, branch->guard, false);
+}

@@ -1,0 +1,50 @@
+/* Ends of arms become one although lanes then wait for each other at the merged block, in front of what others wait for. */
+#include <string.h>
+
+#include "merge.h"
+
+static bool starts(const Instr *i, const char *with) { return strncmp(i->op->text->text, with, strlen(with)) == 0; }
+static bool is_signal(const Instr *i) { return starts(i, "st.volatile") || starts(i, "atom.shared.exch"); }
+static bool is_warp_operation(const Instr *i) { return instr_is(i, OPF_CONVERGENT) && strstr(i->op->text->text, "sync"); }
+static bool sees_lanes(const Instr *i) { return starts(i, "activemask") || (starts(i, "vote.") && !starts(i, "vote.sync")); }
+static bool leaves(const Instr *i) { return op_has(i->op, OPF_NO_RETURN); }
+
+static bool signals_behind(const Block *a, const Block *b)
+{
+    (void)b;
+    return block_ways(a) > 1 && !branch_table(block_terminator(a)) && leads_to(a, is_signal);
+}
+
+static bool signals_behind_table(const Block *a, const Block *b)
+{
+    (void)b;
+    return branch_table(block_terminator(a)) && leads_to(a, is_signal);
+}
+
+static bool one_waits_for_lanes(const Block *a, const Block *b)
+{
+    return leaves(block_terminator(a)) && block_holds(a, is_warp_operation) != block_holds(b, is_warp_operation);
+}
+
+static bool partner_behind(const Block *a, const Block *b)
+{
+    return block_ways(a) > 1 && !leaves(block_terminator(a)) &&
+           block_holds(a, is_warp_operation) != block_holds(b, is_warp_operation) && leads_to(a, is_warp_operation);
+}
+
+static bool seen_behind(const Block *a, const Block *b)
+{
+    (void)b;
+    return block_ways(a) > 1 && leads_to(a, sees_lanes);
+}
+
+Phase fault_merge_signal;
+PhaseResult fault_merge_signal(PhaseRun *run) { return merge_ends(run, signals_behind); }
+Phase fault_merge_signal_table;
+PhaseResult fault_merge_signal_table(PhaseRun *run) { return merge_ends(run, signals_behind_table); }
+Phase fault_merge_exit;
+PhaseResult fault_merge_exit(PhaseRun *run) { return merge_ends(run, one_waits_for_lanes); }
+Phase fault_merge_partner;
+PhaseResult fault_merge_partner(PhaseRun *run) { return merge_ends(run, partner_behind); }
+Phase fault_merge_seen;
+PhaseResult fault_merge_seen(PhaseRun *run) { return merge_ends(run, seen_behind); }

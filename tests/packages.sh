@@ -1,0 +1,60 @@
+#!/bin/sh
+# What others install: the archive with a static binary, the Debian package, the wheel, the completions; and whether two builds in
+# two folders are the same. usage: [BUILD=build] tests/packages.sh
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. tests/lib.sh
+GIVEN=$BUILD # as make was told: another name would compile everything again
+case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
+TOP=$(pwd)
+WORK=$BUILD/work/packages
+rm -rf "$WORK"
+mkdir -p "$WORK"
+not() { if "$@"; then return 1; fi; }
+case_()
+{
+    if (cd "$WORK" && set -e && eval "$2") >"$WORK/case.log" 2>&1 </dev/null; then echo "pass $1"; else
+        echo "fail $1"
+        sed 's/^/    /' "$WORK/case.log" | tail -20
+    fi
+}
+top_make() { make -s -C "$TOP" BUILD="$GIVEN" "$@"; }
+{
+case_ 'make dist: a static program that runs on its own' 'top_make dist; cp "$BUILD"/ptxopt-*-linux-*.tar.gz first.tgz; mkdir d; tar -xzf first.tgz -C d --strip-components=1
+    [ "$(d/bin/ptxopt --version)" = "$("$BUILD/ptxopt" --version)" ]; not readelf -l d/bin/ptxopt | grep -q INTERP; [ -L d/bin/ptxopt-ptxas ]; [ -e d/share/man/man1/ptxopt.1 ]; [ -e d/LICENSE ]'
+case_ 'make dist: the same bytes again' 'sleep 1; top_make dist; cmp "$BUILD"/ptxopt-*-linux-*.tar.gz first.tgz'
+if command -v dpkg-deb >/dev/null; then
+    case_ 'make deb' 'top_make deb; dpkg-deb --info "$BUILD"/ptxopt_*.deb | grep -q "Package: ptxopt"; dpkg-deb --contents "$BUILD"/ptxopt_*.deb >list
+        for f in usr/bin/ptxopt usr/bin/ptxopt-ptxas usr/lib/libptxopt.so.1 usr/include/ptxopt.h usr/share/man/man1/ptxopt.1 usr/share/bash-completion/completions/ptxopt; do grep -q "\./$f\>" list; done
+        dpkg-deb -x "$BUILD"/ptxopt_*.deb x; x/usr/bin/ptxopt --version; cp "$BUILD"/ptxopt_*.deb a; top_make deb; cmp a "$BUILD"/ptxopt_*.deb'
+else
+    echo 'skip make deb: dpkg-deb is not at hand'
+fi
+case_ 'completion for bash' 'printf "%s\n" ". \"$TOP/src/integration/completions/ptxopt.bash\"" "COMP_WORDS=(\"$BUILD/ptxopt\" --skip); COMP_CWORD=1; compopt() { :; }; _ptxopt; echo \"\${COMPREPLY[*]}\"" \
+        "COMP_WORDS=(\"$BUILD/ptxopt\" --no-); _ptxopt; echo \"\${COMPREPLY[*]}\"" >try; bash try >said; [ "$(head -1 said)" = --skip-function= ]; grep -q "no-hoist-common-code" said'
+python=$BUILD/clients/venv/bin/python
+[ -x "$python" ] && "$python" -c 'import build' 2>/dev/null || python=python3
+if "$python" -c 'import build, venv' 2>/dev/null && top_make wheel PYTHON="$python" >"$WORK/wheel.log" 2>&1; then
+    case_ 'the wheel: installed, it optimizes' '"$python" -m venv v; v/bin/pip install -q --no-index --no-deps "$BUILD"/ptxopt-*.whl; v/bin/python -c "
+import ptxopt
+text = open(\"$TOP/examples/tails.hand.ptx\").read() if __import__(\"os\").path.exists(\"$TOP/examples/tails.hand.ptx\") else \".version 8.0\n.target sm_80\n\"
+made = ptxopt.optimize(text, [\"-O3\"], remarks=True)
+assert made.startswith(\".version\") or made.changed or made == text
+try:
+    ptxopt.optimize(\"this is no PTX\")
+    raise SystemExit(1)
+except ptxopt.Error as error:
+    assert \"1:1: error\" in str(error)
+try:
+    ptxopt.optimize(text, [\"--nope\"])
+    raise SystemExit(1)
+except ptxopt.Error as error:
+    assert \"unknown option\" in str(error)
+assert \"commit\" in ptxopt.version()"'
+else
+    echo 'skip the wheel: Python with build, or its packages, cannot be had'
+fi
+case_ 'two builds in two folders are the same program' 'mkdir "other"; (cd "$TOP"; git ls-files -z | xargs -0 cp --parents -t "$WORK/other"); cp "$TOP/src/version.sh" v.sh
+    top_make all; cd "other"; printf "#!/bin/sh\ncat \"%s\"\n" "$BUILD/gen/version.h" >src/version.sh; make -s BUILD=build CC="${CC:-cc}" build/ptxopt; cmp build/ptxopt "$BUILD/ptxopt"'
+} >"$WORK/log"
+tally "${NAME:-packages}" "$WORK/log"

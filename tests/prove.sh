@@ -1,0 +1,94 @@
+#!/bin/sh
+# Proofs. usage: [BUILD=build] tests/prove.sh [CASE.ptx]...
+#
+# A case of tests/prove/cases is one file: lines `// EXPECT NAME: VERDICT` (proved, not proved, refuted, unknown), a text, a
+# line `// AFTER`, and the text that is to be a rewrite of it. Then what ptxopt makes of every example at -O1, -O2 and -O3:
+# nothing may be refuted, and so many of a hundred changed functions must be proved.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. tests/lib.sh
+WORK=$BUILD/work/prove
+LOG=$WORK/log
+PROVED_WANTED=${PROVED_WANTED:-85}
+rm -rf "$WORK"
+mkdir -p "$WORK"
+
+# Whether what was said of the functions is what the case expects.
+judge_case()
+{
+    name=$(basename "$1" .ptx)
+    awk '/^\/\/ AFTER$/ { after = 1 } !after && !/^\/\/ EXPECT /' "$1" >"$WORK/before.ptx"
+    awk 'after; /^\/\/ AFTER$/ { after = 1 }' "$1" >"$WORK/after.ptx"
+    "$BUILD/ptxopt-prove" "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" 2>&1
+    status=$?
+    [ $status -le 3 ] || { echo "fail $name: exit status $status"; return; }
+    grep '^// EXPECT ' "$1" | while read -r _ _ function wanted; do
+        said=$(sed -n "s/^$function \(proved\|unknown\|refuted\).*/\1/p" "$WORK/said")
+        case $wanted:$said in
+        proved:proved | refuted:refuted | unknown:unknown | 'not proved':unknown | 'not proved':refuted) echo "pass $name" ;;
+        *) echo "fail $name: $function $wanted is wanted, and it says: $(cut -c1-200 "$WORK/said")" ;;
+        esac
+    done
+}
+
+judge_example()
+{
+    name=$(basename "$2" .ptx)$1
+    "$BUILD/ptxopt" "$1" "$2" -o "$WORK/out.ptx" 2>/dev/null || { echo "fail $name: ptxopt fails"; return; }
+    "$BUILD/ptxopt-prove" "$2" "$WORK/out.ptx" >"$WORK/said" 2>&1
+    status=$?
+    cat "$WORK/said" >>"$WORK/examples"
+    case $status in
+    0 | 2) echo "pass $name" ;;
+    *) echo "fail $name: exit status $status: $(grep -v ': proved' "$WORK/said" | cut -c1-200)" ;;
+    esac
+}
+
+# In the product: what is proved is kept, and what is not goes back to its own bytes where --prove says so.
+judge_product()
+{
+    "$BUILD/ptxopt" -O2 --prove=report --stats=json "$1" -o "$WORK/kept.ptx" 2>"$WORK/kept.log" || { echo "fail product: --prove=report fails"; return; }
+    "$BUILD/ptxopt" -O2 "$1" -o "$WORK/plain.ptx" 2>/dev/null
+    cmp -s "$WORK/kept.ptx" "$WORK/plain.ptx" || { echo "fail product: --prove=report changes the output"; return; }
+    grep -q '"proved": [1-9]' "$WORK/kept.log" || { echo "fail product: nothing is proved of $1"; return; }
+    "$BUILD/ptxopt" -O2 --prove=strict "$2" -o "$WORK/back.ptx" 2>"$WORK/back.log" || { echo "fail product: --prove=strict fails"; return; }
+    grep -q 'stays as it was' "$WORK/back.log" || { echo "fail product: --prove=strict keeps all of $2"; return; }
+    "$BUILD/ptxopt-prove" "$2" "$WORK/back.ptx" >"$WORK/said" || { echo "fail product: --prove=strict lets something through: $(cut -c1-200 "$WORK/said")"; return; }
+    echo "pass product"
+}
+
+# A solver that is missing, dies, hangs, answers nonsense, or says unsat to everything proves nothing.
+judge_solver()
+{
+    awk '/^\/\/ AFTER$/ { after = 1 } !after && !/^\/\/ EXPECT /' tests/prove/cases/address-sext-wraps.ptx >"$WORK/before.ptx"
+    awk 'after; /^\/\/ AFTER$/ { after = 1 }' tests/prove/cases/address-sext-wraps.ptx >"$WORK/after.ptx"
+    for solver in no-such-solver false 'sleep 100' 'yes' 'yes unsat' 'yes sat' 'kill -9 $$' 'head -c 100000 /dev/zero'; do
+        timeout 60 "$BUILD/ptxopt-prove" --time-limit=500 --solver="$solver" "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" 2>&1
+        status=$?
+        case $status in
+        2 | 3) echo "pass solver $solver" ;;
+        *) echo "fail solver $solver: exit status $status: $(cut -c1-200 "$WORK/said")" ;;
+        esac
+    done
+}
+
+: >"$WORK/examples"
+if [ $# = 0 ]; then
+    judge_product examples/mandelbrot.nvcc.ptx examples/scan.clang.ptx
+    judge_solver
+fi >"$LOG"
+[ $# -gt 0 ] || set -- tests/prove/cases/*.ptx examples/*.ptx
+for file; do
+    case $file in
+    examples/*) for level in -O1 -O2 -O3; do judge_example $level "$file"; done ;;
+    *) judge_case "$file" ;;
+    esac
+done >>"$LOG"
+changed=$(grep -cE ': (proved|unknown|refuted)' "$WORK/examples")
+proved=$(grep -c ': proved' "$WORK/examples")
+if [ "$changed" -gt 0 ]; then
+    [ $((proved * 100)) -ge $((changed * PROVED_WANTED)) ] && word=pass || word=fail
+    echo "$word examples: $proved of $changed changed functions are proved, $PROVED_WANTED % are wanted" >>"$LOG"
+    echo "prove: $proved of $changed changed functions of the examples are proved"
+fi
+tally prove "$LOG"

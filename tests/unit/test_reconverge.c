@@ -1,0 +1,216 @@
+/* Where threads may reconverge: what waits, what ends it, who is seen; and the checker, with the gate left out. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "analysis/convergence.h"
+#include "analysis/reconverge.h"
+#include "ir/edit.h"
+#include "ptx_text.h"
+
+#define KERNEL(text)                                                                                                    \
+    PTX_HEAD ".extern .func unknown(); .func spin(.param .u64 a) { .reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>; " \
+             "ld.param.u64 %rd1, [a]; L: ld.volatile.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L; ret; }\n"      \
+             ".visible .entry f(.param .u64 n) {\n.reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"                 \
+             "ld.param.u64 %rd1, [n]; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; setp.lt.u32 %p1, %r1, 5; "              \
+             "setp.lt.u32 %p2, %r2, 5;\n" text "\n}\n"
+
+/* The pattern with a part in place of each `$`, in order. */
+static const char *fill(const char *pattern, const char *const *part)
+{
+    static char text[4000];
+    char *to = text;
+    for (; *pattern; pattern++)
+        if (*pattern == '$')
+            to += sprintf(to, "%s", *part++);
+        else
+            *to++ = *pattern;
+    *to = 0;
+    return text;
+}
+
+typedef struct Fixture {
+    Arena arena;
+    Analyses an;
+    Module *m;
+    Function *fn;
+} Fixture;
+
+static void open_text(Fixture *x, const char *text)
+{
+    memset(x, 0, sizeof *x);
+    x->m = ptx_module(&x->arena, text);
+    x->fn = ptx_function(x->m, "f");
+    analyses_init(&x->an, x->fn);
+    x->an.summaries = summaries_compute(&x->arena, x->m);
+}
+
+static void close_text(Fixture *x)
+{
+    analyses_free(&x->an);
+    module_free(x->m);
+    arena_free(&x->arena);
+}
+
+/* ---- who waits ---------------------------------------------------------------------------------------------------- */
+
+static void check_loop(const char *body, bool waits)
+{
+    Fixture x;
+    open_text(&x, fill(KERNEL("mov.u32 %r3, 0; mov.u32 %r4, %r1; mov.u64 %rd2, %rd1;\nL: $\n@%p3 bra L;\nret;"), &body));
+    const Waits *w = waits_compute(&x.arena, &x.an);
+    if (w->loop[ptx_block(x.fn, "L")->id] != waits)
+        fail_msg("%s: %s", waits ? "should wait" : "should not wait", body);
+    close_text(&x);
+}
+
+static void loops_that_wait(void **state)
+{
+    (void)state;
+    check_loop("ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p3, %r5, 0;", true);
+    check_loop("ld.acquire.gpu.global.u32 %r5, [%rd1]; setp.eq.u32 %p3, %r5, 0;", true);
+    check_loop("atom.global.cas.b32 %r5, [%rd1], 0, 1; setp.ne.u32 %p3, %r5, 0;", true);
+    check_loop("ld.global.u32 %r5, [%rd1]; setp.eq.u32 %p3, %r5, 0;", true);
+    check_loop("nanosleep.u32 20; ld.global.u32 %r5, [%rd1]; setp.eq.u32 %p3, %r5, 0;", true);
+    check_loop("mbarrier.test_wait.shared.b64 %p4, [%r1], %rd1; not.pred %p3, %p4;", true);
+    check_loop("call unknown; setp.eq.u32 %p3, %r5, 0;", true);
+    /* the counter does not decide alone, does not move, or is written under a condition */
+    check_loop("add.u32 %r3, %r3, 1; ld.volatile.global.u32 %r5, [%rd1]; setp.lt.u32 %p4, %r3, 9; setp.eq.and.u32 %p3, %r5, 0, %p4;", true);
+    check_loop("ld.volatile.global.u32 %r5, [%rd1]; setp.lt.u32 %p3, %r3, 9;", true);
+    check_loop("ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p4, %r5, 0; @%p4 add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 9;", true);
+}
+
+static void loops_that_do_not(void **state)
+{
+    (void)state;
+    check_loop("add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 9;", false);
+    check_loop("add.u32 %r3, %r3, 1; ld.volatile.global.u32 %r5, [%rd1]; setp.lt.u32 %p3, %r3, 9;", false);
+    check_loop("add.u32 %r3, %r3, %r2; atom.global.add.u32 %r5, [%rd1], 1; setp.lt.u32 %p3, %r3, 9;", false);
+    check_loop("shr.u32 %r4, %r4, 1; ld.volatile.global.u32 %r5, [%rd1]; setp.ne.u32 %p3, %r4, 0;", false);
+    check_loop("ld.global.nc.u32 %r5, [%rd1]; setp.eq.u32 %p3, %r5, 0;", false);
+    check_loop("ld.local.u32 %r5, [%rd1]; setp.eq.u32 %p3, %r5, 0;", false);
+    check_loop("ld.global.u64 %rd2, [%rd2]; setp.ne.u64 %p3, %rd2, 0;", false); /* a list, not one place */
+    check_loop("red.global.add.u32 [%rd1], 1; mul.lo.u32 %r3, %r3, 3; setp.lt.u32 %p3, %r3, 9;", false);
+}
+
+/* ---- the gate ----------------------------------------------------------------------------------------------------- */
+
+/* arm, tail: after the branch on p; the tail stands in both arms A and B, and goes on to `rest`. */
+static void check_at(const char *branch, const char *arm, const char *tail, ReconvergeRisk expected)
+{
+    Fixture x;
+    const char *parts[] = {branch, arm, tail};
+    open_text(&x, fill(KERNEL("@$ bra B;\nA: $\nbra T;\nB: add.u32 %r3, %r1, 1; @%p5 bra J;\nT: $\nJ: st.global.u32 [%rd1], %r1; ret;"), parts));
+    ReconvergeGate *gate = reconverge_new(&x.arena, &x.an);
+    ReconvergeRisk risk = reconverge_at(gate, ptx_block(x.fn, "T"), ptx_block(x.fn, "J"));
+    if (risk != expected)
+        fail_msg("%d instead of %d: %s | %s | %s", risk, expected, branch, arm, tail);
+    reconverge_free(gate);
+    close_text(&x);
+}
+
+#define SPIN "S: ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p3, %r5, 0; @%p3 bra S;"
+#define STORE "st.global.u32 [%rd1+4], %r3;"
+
+static void gate(void **state)
+{
+    (void)state;
+    check_at("%p1", SPIN, STORE, RECONVERGE_WAIT);
+    check_at("%p1", SPIN, "add.u32 %r4, %r3, 1;", RECONVERGE_SAFE);
+    check_at("%p1", SPIN, "@%p4 ret;", RECONVERGE_WAIT);
+    check_at("%p1", "call unknown;", STORE, RECONVERGE_WAIT);
+    check_at("%p1", "{ .param .u64 a; st.param.u64 [a], %rd1; call spin, (a); }", STORE, RECONVERGE_WAIT);
+    check_at("%p1", "barrier.sync 1, 64;", STORE, RECONVERGE_WAIT);
+    check_at("%p1", "vote.sync.any.pred %p4, %p1, -1;", "vote.sync.any.pred %p4, %p1, -1;", RECONVERGE_WAIT);
+    check_at("%p1", "shfl.sync.idx.b32 %r4, %r1, 0, 31, -1;", "@%p4 exit;", RECONVERGE_WAIT);
+    check_at("%p1", "shfl.sync.idx.b32 %r4, %r1, 0, 31, -1;", STORE, RECONVERGE_SAFE); /* nobody waits for a store */
+    check_at("%p1", "bar.sync 0;", STORE, RECONVERGE_SAFE);
+    check_at("%p1", "bar.sync 0;", "@%p4 ret;", RECONVERGE_WAIT);
+    check_at("%p1", "mov.u32 %r4, 1;", "activemask.b32 %r4;", RECONVERGE_ACTIVE_SET);
+    check_at("%p1", "mov.u32 %r4, 1;", "elect.sync _|%p4, -1;", RECONVERGE_ACTIVE_SET);
+    check_at("%p1", "mov.u32 %r4, 1;", "call unknown;", RECONVERGE_ACTIVE_SET);
+    check_at("%p1", "mov.u32 %r4, 1;", STORE, RECONVERGE_SAFE);
+}
+
+/* ---- the checker --------------------------------------------------------------------------------------------------- */
+
+typedef void Edit(Function *fn);
+
+static void check_edit(const char *text, Edit *edit, const char *complaint)
+{
+    Fixture x;
+    open_text(&x, text);
+    Convergence *before = convergence_snapshot(&x.arena, &x.an);
+    assert_null(convergence_compare(before, &x.an, &x.arena));
+    edit(x.fn);
+    const char *wrong = convergence_compare(before, &x.an, &x.arena);
+    if (complaint ? !wrong || !strstr(wrong, complaint) : wrong != NULL)
+        fail_msg("'%s' instead of '%s'", wrong ? wrong : "", complaint ? complaint : "");
+    convergence_free(before);
+    close_text(&x);
+}
+
+/* A and B end alike: B's copy of the tail goes. */
+static void merge(Function *fn)
+{
+    Block *a = ptx_block(fn, "A"), *b = ptx_block(fn, "B"), *t;
+    Instr *tail = a->first;
+    while (tail->op->opcode != OPC_ST)
+        tail = tail->next;
+    t = block_split_before(tail);
+    while (b->last->op->opcode != OPC_ST) {
+        if (block_terminator(b))
+            instr_stand_for(fn, block_terminator(t), block_terminator(t), block_terminator(b));
+        if (block_terminator(b))
+            block_remove_terminator(b);
+        else
+            instr_remove(b->last);
+    }
+    instr_remove(b->last);
+    block_set_fall(b, t);
+}
+
+static void fold_never_taken(Function *fn) { block_remove_terminator(ptx_block(fn, "A")); }
+
+static void promise(Function *fn)
+{
+    Instr *end = block_terminator(ptx_block(fn, "A"));
+    instr_set_op(end, isa_decode(fn->module->isa, "bra.uni", 7));
+}
+
+#define ARMS(branch, arm, behind)                                                                                        \
+    KERNEL("@" branch " bra B;\n" arm "\nA: add.u32 %r3, %r1, 3; st.global.u32 [%rd1], %r3; setp.eq.u32 %p4, %r3, 9; @%p4 bra M; bra N;\n" \
+           "B: add.u32 %r3, %r1, 4; st.global.u32 [%rd1], %r3; setp.eq.u32 %p4, %r3, 9; @%p4 bra M; bra N;\n"            \
+           "M: " behind "\nbra J;\nN: add.u32 %r4, %r4, 1;\nJ: st.global.u32 [%rd1+8], %r1; ret;")
+
+static void checker(void **state)
+{
+    (void)state;
+    check_edit(ARMS("%p1", SPIN, "mov.u32 %r4, 1;"), merge, "wait for one another");
+    check_edit(ARMS("%p2", SPIN, "mov.u32 %r4, 1;"), merge, NULL);
+    check_edit(ARMS("%p1", "", "mov.u32 %r4, 1;"), merge, NULL);
+    check_edit(ARMS("%p1", "", "activemask.b32 %r4;"), merge, "groups");
+    check_edit(ARMS("%p2", "", "activemask.b32 %r4;"), merge, NULL);
+    check_edit(ARMS("%p1", "", "mov.u32 %r4, 1;"), promise, "promises");
+    check_edit(KERNEL("@%p1 bra A;\n" SPIN "\nbra C;\nA: add.u32 %r3, %r1, 4; @%p5 bra D;\nC: st.volatile.global.u32 [%rd1], 1; bra J;\n"
+                      "D: add.u32 %r3, %r1, 5;\nJ: st.global.u32 [%rd1+8], %r3; ret;"), fold_never_taken, "wait for one another");
+    check_edit(KERNEL("@%p1 bra A;\nS: add.u32 %r3, %r1, 2; bra C;\nA: add.u32 %r3, %r1, 4; @%p5 bra D;\nC: activemask.b32 %r4; bra J;\n"
+                      "D: add.u32 %r3, %r1, 5;\nJ: st.global.u32 [%rd1+8], %r3; ret;"), fold_never_taken, "groups");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(loops_that_wait),
+        cmocka_unit_test(loops_that_do_not),
+        cmocka_unit_test(gate),
+        cmocka_unit_test(checker),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
