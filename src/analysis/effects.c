@@ -34,49 +34,22 @@ static u8 visible_space(u8 space)
 
 static BarrierKind barrier_kind(const Instr *i)
 {
-    if (i->op->opcode == OPC_BAR_WARP_SYNC)
+    if (i->op->sync == SYNC_WARP)
         return BARRIER_WARP;
     if (!op_has(i->op, OPF_BARRIER))
         return BARRIER_NONE;
-    switch (i->op->opcode) {
-    case OPC_BAR_SYNC:
-    case OPC_BAR_CTA_SYNC:
-    case OPC_BARRIER_SYNC:
-    case OPC_BARRIER_CTA_SYNC:
-        return i->slots == 1 && i->opnd[0].kind == OPND_IMM ? BARRIER_CTA : BARRIER_OTHER;
-    default:
-        return BARRIER_OTHER;
-    }
+    bool is_full = i->op->sync == SYNC_BARRIER && i->slots == 1 && i->opnd[0].kind == OPND_IMM;
+    return is_full ? BARRIER_CTA : BARRIER_OTHER;
 }
 
 /* mma, ldmatrix and their like are undefined where a lane of the warp has left: they do not wait for that. */
 static u8 own_waits(const OpInfo *op)
 {
-    switch (op->opcode) {
-    case OPC_BAR_WARP_SYNC:
-    case OPC_VOTE_SYNC:
-    case OPC_REDUX:
-    case OPC_ELECT:
-        return WAIT_LANES;
-    case OPC_SHFL:
-    case OPC_VOTE:
-    case OPC_MATCH:
-        return op_has_modifier(op, ".sync") ? WAIT_LANES : 0;
-    case OPC_BAR_ARRIVE:
-    case OPC_BAR_CTA_ARRIVE:
-    case OPC_BARRIER_ARRIVE:
-    case OPC_BARRIER_CTA_ARRIVE:
-    case OPC_BARRIER_CLUSTER_ARRIVE:
-        return 0;
-    case OPC_BAR_SYNC:
-    case OPC_BAR_RED:
-    case OPC_BAR_CTA_SYNC:
-    case OPC_BAR_CTA_RED:
-    case OPC_SETMAXNREG:
-        return WAIT_ALIGNED;
-    default:
-        return !op_has(op, OPF_BARRIER) ? 0 : op_has_modifier(op, ".aligned") ? WAIT_ALIGNED : WAIT_OTHERS;
-    }
+    static const u8 waits[SYNC_COUNT] = {
+        [SYNC_LANES] = WAIT_LANES, [SYNC_WARP] = WAIT_LANES, [SYNC_BARRIER] = WAIT_OTHERS, [SYNC_REDUCE] = WAIT_OTHERS,
+        [SYNC_CLUSTER] = WAIT_OTHERS, [SYNC_WARPGROUP] = WAIT_OTHERS,
+    };
+    return waits[op->sync] == WAIT_OTHERS && op_has(op, OPF_ALIGNED) ? WAIT_ALIGNED : waits[op->sync];
 }
 
 static void add_memory(Effects *e, const OpInfo *op)
@@ -106,7 +79,7 @@ static void add_events(Effects *e, const Instr *i)
             e->times |= sreg_measures(sreg_info(o->id));
         }
     bool acts = i->op->mem == MEM_NONE && op_has(i->op, OPF_SIDE_EFFECT | OPF_VOLATILE) && !op_has(i->op, OPF_CONVERGENT);
-    e->event |= acts || i->op->opcode == OPC_SETMAXNREG;
+    e->event |= acts || i->op->sync == SYNC_WARPGROUP;
     e->times |= i->op->opcode == OPC_PMEVENT;
 }
 
@@ -122,7 +95,7 @@ static Effects own_effects(const Instr *i)
     e.waits = own_waits(i->op);
     e.convergent = op_has(i->op, OPF_CONVERGENT);
     e.active_set = e.convergent && !op_has(i->op, OPF_NAMES_THREADS);
-    e.may_not_return = i->op->opcode == OPC_EXIT || i->op->opcode == OPC_TRAP;
+    e.may_not_return = op_has(i->op, OPF_ENDS_THREAD);
     add_events(&e, i);
     if (e.barrier == BARRIER_NONE)
         add_memory(&e, i->op);

@@ -20,7 +20,7 @@ struct ReconvergeGate {
 static bool returns(const Order *order, u32 position)
 {
     const Instr *end = block_terminator(order->rpo[position]);
-    return order_leaves_function(order, position) && !(end && end->op->opcode == OPC_EXIT);
+    return order_leaves_function(order, position) && !(end && op_has(end->op, OPF_ENDS_THREAD));
 }
 
 /* Where one block returns, and the others that leave end the thread, the threads that return reconverge there at the latest:

@@ -140,6 +140,12 @@ static bool commutes(const OpInfo *op, const OpRow *row)
     return !has_type(op, is_f64);
 }
 
+/* 32 bits to 64. */
+static bool extends_word(const OpInfo *op)
+{
+    return op->types == 2 && type_bits((Type)op->type[0]) == 64 && type_bits((Type)op->type[1]) == 32;
+}
+
 /* What follows from all parts together. */
 static void conclude(OpInfo *op, const OpRow *row)
 {
@@ -156,6 +162,10 @@ static void conclude(OpInfo *op, const OpRow *row)
         op->flags &= ~(u32)OPF_COMMUTES;
     if ((row->flags & ROW_CHEAP32 && has_type(op, is_wide)) || (row->flags & ROW_CHEAP_INT && has_type(op, is_float)))
         op->flags &= ~(u32)OPF_CHEAP;
+    if (row->flags & ROW_FUSES_WIDE && !extends_word(op))
+        op->flags &= ~(u32)OPF_FUSES;
+    if (op->sync == SYNC_LANES && row->takes & M_SYNC && !(op->flags & OPF_NAMES_THREADS))
+        op->sync = SYNC_NONE;
     if (row->flags & ROW_SIZED && op->types == 1)
         op->access_bytes = (u8)(op->vector * type_bits((Type)op->type[0]) / 8);
 }
@@ -171,6 +181,7 @@ static OpInfo start_from(const OpRow *row, const Name *text)
         .mem = row->mem,
         .strength = row->strength,
         .uniformity = row->uniformity,
+        .sync = row->flags >> ROW_SYNC_SHIFT & (ROW_SYNC >> ROW_SYNC_SHIFT),
         .flags = row->flags & ~(u32)ROW_FLAGS,
     };
 }
@@ -178,7 +189,7 @@ static OpInfo start_from(const OpRow *row, const Name *text)
 /* An unknown modifier leaves of a known opcode what says where control goes; the rest is the worst case. */
 static OpInfo worst_case(const OpRow *row, const Name *text)
 {
-    const u32 structure = OPF_TERMINATOR | OPF_BRANCH | OPF_NO_RETURN | OPF_CALL;
+    const u32 structure = OPF_TERMINATOR | OPF_BRANCH | OPF_NO_RETURN | OPF_CALL | OPF_ENDS_THREAD;
     OpInfo op = start_from(&isa_ops[OPC_UNKNOWN], text);
     op.opcode = (Opcode)(row - isa_ops);
     op.flags |= row->flags & structure;

@@ -54,6 +54,20 @@ typedef enum Uniformity { /* of the results, within a warp */
     UNI_MEMBERS     /* vote.sync, redux.sync: UNI_WARP if the last operand, the mask, is warp-uniform; else divergent */
 } Uniformity;
 
+/* Which threads an opcode synchronizes, and whether it waits for them. */
+typedef enum Sync {
+    SYNC_NONE,
+    SYNC_LANES,          /* exchanges values with the lanes that it names: shfl.sync, redux.sync */
+    SYNC_WARP,           /* bar.warp.sync */
+    SYNC_BARRIER,        /* bar.sync and its other spellings */
+    SYNC_REDUCE,         /* bar.red and its other spellings: its operands are exchanged, too */
+    SYNC_ARRIVE,         /* bar.arrive and its other spellings: it does not wait */
+    SYNC_CLUSTER,        /* barrier.cluster.wait */
+    SYNC_CLUSTER_ARRIVE, /* it does not wait */
+    SYNC_WARPGROUP,      /* setmaxnreg: all warps of a warpgroup, between two of them */
+    SYNC_COUNT
+} Sync;
+
 enum OpFlag {
     OPF_CONVERGENT = 1u << 0,    /* depends on which threads execute it together */
     OPF_NAMES_THREADS = 1u << 1, /* convergent, its threads are named (mask, .aligned, barrier): two copies may merge */
@@ -71,6 +85,11 @@ enum OpFlag {
     OPF_CARRY_OUT = 1u << 13,    /* from .cc */
     OPF_UNIFORM_HINT = 1u << 14, /* .uni */
     OPF_CHEAP = 1u << 15,        /* one issue slot or less on hardware: may be speculated when pure */
+    OPF_ALIGNED = 1u << 16,      /* all lanes of the warp execute it together, or have left */
+    OPF_OFFSET = 1u << 17,       /* its address may be a register plus a constant */
+    OPF_ENDS_THREAD = 1u << 18,  /* exit, trap: a caller may not get control back */
+    OPF_FUSES = 1u << 19,        /* ptxas makes one instruction of it and a reader in its block: products and shifts with the
+                                    sum after them, extension with the product */
 };
 
 /* Operand roles, by position; see the legend of opcodes.def. */
@@ -94,6 +113,7 @@ typedef struct OpInfo {
     u8 mem;            /* MemEffect */
     u8 strength;       /* Strength */
     u8 uniformity;     /* Uniformity */
+    u8 sync;           /* Sync */
     u8 access_bytes;   /* bytes that ld ldu st atom red touch at their address; 0: others, extent unknown */
     u8 role[SHAPE_MAX];/* Role of each letter of the shape ... */
     u8 roles;          /* ... of which there are so many */

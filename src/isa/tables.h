@@ -43,12 +43,15 @@ enum { SPACE_MODIFIER = 255 };
 
 /* Bits of OpRow.flags above those of OpFlag: for the decoder, not in OpInfo.flags. */
 enum RowFlag {
+    ROW_SYNC_SHIFT = 20, /* Sync */
+    ROW_SYNC = 15u << ROW_SYNC_SHIFT,
+    ROW_FUSES_WIDE = 1u << 25,
     ROW_CHEAP32 = 1u << 26,
     ROW_CHEAP_INT = 1u << 27,
     ROW_COMMUTES_ONE = 1u << 28,
     ROW_COMPARES = 1u << 29,
     ROW_SIZED = 1u << 30,
-    ROW_FLAGS = ROW_CHEAP32 | ROW_CHEAP_INT | ROW_COMMUTES_ONE | ROW_COMPARES | ROW_SIZED
+    ROW_FLAGS = ROW_SYNC | ROW_FUSES_WIDE | ROW_CHEAP32 | ROW_CHEAP_INT | ROW_COMMUTES_ONE | ROW_COMPARES | ROW_SIZED
 };
 
 typedef struct OpRow {

@@ -12,22 +12,11 @@ enum {
 
 /* ---- instructions and values ------------------------------------------------------------------------------------ */
 
-static bool takes_offset(const OpInfo *op)
-{
-    switch (op->opcode) {
-    case OPC_LD: case OPC_LDU: case OPC_ST: case OPC_ATOM: case OPC_RED:
-    case OPC_LDMATRIX: case OPC_STMATRIX: case OPC_CP_ASYNC: case OPC_PREFETCH:
-        return op->known;
-    default:
-        return false;
-    }
-}
-
 bool is_base_slot(const Instr *i, u32 k)
 {
     const Operand *o = &i->opnd[k];
     return k > 0 && o->kind == OPND_REG && o->sub == SUB_NONE && !o->flags && o[-1].kind == OPND_MEM && o[-1].value == 1 &&
-           takes_offset(i->op);
+           op_has(i->op, OPF_OFFSET);
 }
 
 /* Asynchronous instructions may read their registers later; those of calls have the types that the callee says. */
@@ -85,7 +74,7 @@ static void collect_computations(Bases *s, Computations *c, BitSet *regs)
         for_each_instr(i, b) {
             if (i->kind != INSTR_OP)
                 continue;
-            if (takes_offset(i->op)) {
+            if (op_has(i->op, OPF_OFFSET)) {
                 add_base_registers(s, regs, i);
             } else if (i->slots >= 2 && i->opnd[0].kind == OPND_REG) {
                 u32 *first = &c->first[i->opnd[0].id];
@@ -137,7 +126,7 @@ static void mark_accessed(Bases *s)
 {
     for (u32 n = 0; n < s->ssa->instrs.n; n++) {
         const SsaInstr *at = &s->ssa->instrs.v[n];
-        for (u32 k = at->use; takes_offset(at->i->op) && k < at->use + at->uses; k++)
+        for (u32 k = at->use; op_has(at->i->op, OPF_OFFSET) && k < at->use + at->uses; k++)
             if (s->ssa->uses.v[k].slot != SSA_NONE && is_base_slot(at->i, s->ssa->uses.v[k].slot))
                 bases_mark(s, &s->in_address, s->ssa->uses.v[k].value);
     }

@@ -21,29 +21,12 @@ BarrierUse barrier_use(const PhaseRun *run, const Instr *i)
         return use_in_callee(run, i);
     if (!instr_is(i, OPF_BARRIER))
         return (BarrierUse){.ids = 0};
-    u32 id_at = 0, plain = 1; /* operands without a count */
-    BarrierUse use = {.full = true};
-    switch (i->op->opcode) {
-    case OPC_BARRIER_CLUSTER_ARRIVE:
-    case OPC_BARRIER_CLUSTER_WAIT:
+    if (i->op->sync == SYNC_CLUSTER || i->op->sync == SYNC_CLUSTER_ARRIVE)
         return (BarrierUse){.ids = 0};
-    case OPC_BAR_SYNC:
-    case OPC_BAR_CTA_SYNC:
-    case OPC_BARRIER_SYNC:
-    case OPC_BARRIER_CTA_SYNC:
-        break;
-    case OPC_BAR_RED:
-    case OPC_BAR_CTA_RED:
-    case OPC_BARRIER_RED:
-    case OPC_BARRIER_CTA_RED:
-        use.carries_data = true;
-        id_at = 1;
-        plain = 3;
-        break;
-    default:
-        use.full = false;
-        use.arrives = true;
-    }
+    bool reduces = i->op->sync == SYNC_REDUCE;
+    BarrierUse use = {.carries_data = reduces, .full = reduces || i->op->sync == SYNC_BARRIER};
+    u32 id_at = reduces ? 1 : 0, plain = reduces ? 3 : 1; /* operands without a count */
+    use.arrives = !use.full;
     const Operand *id = instr_operand(i, id_at);
     bool known = id->kind == OPND_IMM && id->value >= 0 && id->value < 16;
     use.ids = known ? (u16)(1u << id->value) : ALL_BARRIERS;

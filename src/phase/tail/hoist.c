@@ -171,7 +171,7 @@ static i64 head_gain(const TailHoist *h, u32 n)
     for (u32 k = 0; k < n; k++) {
         const Instr *i = h->step[k].taken;
         bool parted = false;
-        for (RegWalk w = reg_walk(i); joins_its_reader(i) && next_write(&w);)
+        for (RegWalk w = reg_walk(i); instr_is(i, OPF_FUSES) && next_write(&w);)
             parted |= live_behind(an_live(h->run->an), h->step[n - 1].taken, w.reg);
         gain += parted ? -1 : !costs_nothing(i);
     }

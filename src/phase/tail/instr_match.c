@@ -182,17 +182,6 @@ bool costs_nothing(const Instr *i)
     return !i->guard && (address || is_register_copy(i) || takes_low_half(i) || accesses_frame(i));
 }
 
-bool joins_its_reader(const Instr *i)
-{
-    switch (i->op->opcode) {
-    case OPC_SHL:
-    case OPC_MUL: return true;
-    case OPC_CVT:
-        return i->op->types == 2 && type_bits((Type)i->op->type[0]) == 64 && type_bits((Type)i->op->type[1]) == 32;
-    default: return false;
-    }
-}
-
 u32 reg_units(const Function *fn, RegId reg)
 {
     const Reg *r = fn_reg(fn, reg);

@@ -40,9 +40,6 @@ SymId call_argument(const Instr *i);
 void find_in_flight(const Function *fn, BitSet *registers);
 /* Whether ptxas makes nothing of i, as a rule: copies of registers, the low half of one, cvta, slots of the stack frame. */
 bool costs_nothing(const Instr *i);
-/* Whether ptxas makes one instruction of i and a reader of its result, as long as both are in one block: products and
- * shifts with the sum behind them, widening with the product. */
-bool joins_its_reader(const Instr *i);
 /* How many 32-bit registers it takes; a predicate counts as one. */
 u32 reg_units(const Function *fn, RegId reg);
 /* The item of the block's text in front of i, but for .loc; NULL at the block's start. */

@@ -260,7 +260,7 @@ static EndKind end_kind(const Function *fn, const Block *b)
         return END_BRANCH;
     if (end->guard)
         return b->fall ? END_GUARDED_LEAVE : END_NONE;
-    return end->op->opcode == OPC_EXIT && !fn->is_entry ? END_EXIT : END_RETURN;
+    return op_has(end->op, OPF_ENDS_THREAD) && !fn->is_entry ? END_EXIT : END_RETURN;
 }
 
 /* The same ways, or the two exchanged under the opposite guard. */
