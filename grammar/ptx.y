@@ -338,7 +338,7 @@ static int yyreport_syntax_error(const yypcontext_t *context, Lower *p)
     return 0;
 }
 
-int lower_parse(Lower *p)
+ParseStatus lower_parse(Lower *p)
 {
-    return yyparse(p);
+    return (ParseStatus)yyparse(p);
 }

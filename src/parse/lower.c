@@ -1,6 +1,7 @@
 /* Statements to blocks and instructions. Control flow is read off here: which statement begins a block, where it falls. */
 #include "ir/scopes.h"
 #include "parse/lower.h"
+#include "parse/syntax_error.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -439,14 +440,28 @@ static u32 length_without_nuls(Str text)
     return text.len;
 }
 
+/* The grammar is silent about what follows an unknown directive too closely. */
+static void report_unparsed(Lower *p, ParseStatus status)
+{
+    Span end = {p->module->text.len, p->module->text.len};
+    p->mute = false;
+    if (status == PARSE_TOO_DEEP)
+        lower_syntax_error(p, end, "this file is nested too deeply");
+    else if (p->fn)
+        report_end_inside_function(p, end);
+    else
+        lower_syntax_error(p, end, "the file ends in the middle of a statement");
+}
+
 static Module *parse(Arena *arena, const char *file, Str text, Diag *diag, bool strict)
 {
     Lower p = {.module = module_new(arena, file, text), .diag = diag, .function_start = NO_LINKAGE, .strict = strict};
     p.module->text.len = length_without_nuls(text);
     lower_instr_reset(&p);
     diag_hold(diag);
-    if (lower_parse(&p) && !diag->errors)
-        lower_error(&p, (Span){text.len, text.len}, "this file is nested too deeply");
+    ParseStatus status = lower_parse(&p);
+    if (status != PARSE_ACCEPTED && !diag->errors)
+        report_unparsed(&p, status);
     if (p.fn)
         lower_function_abandon(&p);
     diag_release(diag);

@@ -150,7 +150,10 @@ Val lower_cast(Lower *p, u32 type, Val a);
 Val lower_apply(Lower *p, Val function, Val argument, Span at); /* generic(x), 0xFF00(x) */
 i64 lower_constant(Lower *p, Val v, Span at); /* must be an integer */
 
-int lower_parse(Lower *p); /* runs the parser (grammar/ptx.y) */
+
+typedef enum ParseStatus { PARSE_ACCEPTED, PARSE_ABORTED, PARSE_TOO_DEEP } ParseStatus; /* what yyparse() returns */
+
+ParseStatus lower_parse(Lower *p); /* runs the parser (grammar/ptx.y) */
 bool starts_line(const Lower *p, u32 at); /* only blanks before it on its line */
 
 /* ---- module ---- */

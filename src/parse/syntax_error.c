@@ -90,11 +90,17 @@ static const char *what_is_wanted(const Lower *p, const SyntaxError *error, char
 
 static const char *function_name(const Lower *p) { return p->fn->name ? p->fn->name->text : "?"; }
 
+void report_end_inside_function(Lower *p, Span at)
+{
+    lower_syntax_error(p, at, "the file ends inside function '%s'", function_name(p));
+    if (in_body(p))
+        lower_note(p, p->fn->open, "its body begins here");
+}
+
 static void report_end(Lower *p, const SyntaxError *error, const char *wanted)
 {
     if (in_body(p)) {
-        lower_syntax_error(p, error->at, "the file ends inside function '%s'", function_name(p));
-        lower_note(p, p->fn->open, "its body begins here");
+        report_end_inside_function(p, error->at);
     } else if (wanted) {
         lower_syntax_error(p, error->at, "the file ends here, but %s was expected", wanted);
     } else {
