@@ -212,6 +212,8 @@ case_ '--install-shadow of CUDA_HOME' 'CUDA_HOME=$WORK/cuda "$BUILD/ptxopt" --in
 case_ '--install-shadow where there is something' 'mkdir d; echo mine >d/file; exits 1 install_shadow d; says "neither empty nor a shadow: it contains .file"; [ "$(cat d/file)" = mine ]; [ ! -e d/bin ]'
 case_ '--install-shadow that cannot be made' 'exits 1 install_shadow no/d; says "cannot make .no/d.: No such file"; exits 1 install_shadow in.ptx; says "Not a directory"'
 case_ '--install-shadow of no toolkit' 'exits 1 "$BUILD/ptxopt" --install-shadow=d --cuda="$WORK/tmp"; says "is no CUDA toolkit"; [ ! -e d ]'
+case_ '--install-shadow of scripts that call nvcc and ptxas' 'mkdir -p w/bin; cp bin/ptxas w/bin; cp bin/ptxas w/bin/nvcc; exits 1 "$BUILD/ptxopt" --install-shadow=d --cuda=w; says "no bin/nvcc.profile"; [ ! -e d ]
+    CUDA_HOME=$PWD/w CUDA_PATH=$WORK/cuda PATH=$PWD/w/bin:$PATH "$BUILD/ptxopt" --install-shadow=d; d/bin/ptxas in.ptx -o o; cmp o want.ptx'
 case_ '--install-shadow of a shadow' 'install_shadow d; exits 1 "$BUILD/ptxopt" --install-shadow=e --cuda=d; says "is a shadow itself"'
 case_ '--install-shadow and an input' 'exits 1 install_shadow d in.ptx; says "takes no input file"; exits 1 "$BUILD/ptxopt" --cuda=d in.ptx; says "needs --install-shadow"
     exits 1 front --install-shadow=d -- ptxas in.ptx; says "takes no input file"'
@@ -320,7 +322,7 @@ else
     case_ 'nvcc: an error in the source is said once' 'echo "int x = ;" >bad.cu; exits 2 nvcc --ptxas-prefix=ptxopt-ptxas -c bad.cu || exits 1 nvcc --ptxas-prefix=ptxopt-ptxas -c bad.cu; not says ptxopt; [ ! -e bad.o ]'
     case_ 'nvcc: a comment that inline assembly carries' 'sed "s/if (n > 3)/asm volatile(\"\/\/ ptxopt: off;\"); if (n > 3)/" app.cu >off.cu; nvcc -ptx -arch=sm_80 off.cu; grep -q "// ptxopt: off" off.ptx
         "$BUILD/ptxopt" off.ptx | cmp - off.ptx; nvcc --ptxas-prefix=ptxopt-ptxas -arch=sm_80 -cubin -o a off.cu; logged unchanged'
-    case_ 'nvcc: the toolkit of links' '"$BUILD/ptxopt" --install-shadow="cu da" --cuda="${nvcc%/bin/nvcc}"; "cu da/bin/nvcc" -arch=sm_80 -c app.cu; [ -s app.o ]; [ "$(logged_files)" = 1 ]'
+    case_ 'nvcc: the toolkit of links' '"$BUILD/ptxopt" --install-shadow="cu da"; "cu da/bin/nvcc" -arch=sm_80 -c app.cu; [ -s app.o ]; [ "$(logged_files)" = 1 ]'
 fi
 } >"$WORK/log"
 tally "${NAME:-front}" "$WORK/log"

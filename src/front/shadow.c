@@ -29,9 +29,12 @@ static const char *real_path(Arena *arena, const char *path)
     return copy;
 }
 
+/* An nvcc without its profile is a script that calls the nvcc, and so the ptxas, of another folder. */
 static bool is_toolkit(Arena *arena, const char *folder)
 {
-    return folder && *folder && access(join(arena, folder, "bin/ptxas"), X_OK) == 0;
+    if (!folder || !*folder || access(join(arena, folder, "bin/ptxas"), X_OK) != 0)
+        return false;
+    return access(join(arena, folder, "bin/nvcc"), F_OK) != 0 || access(join(arena, folder, "bin/nvcc.profile"), F_OK) == 0;
 }
 
 /* The folder above that of the nvcc in PATH; NULL if there is none. */
@@ -124,7 +127,7 @@ const char *shadow_install(Arena *arena, const char *folder, const char *cuda)
     const char *found = find_toolkit(arena, cuda);
     const char *from = found ? real_path(arena, found) : NULL;
     if (!from)
-        return cuda ? arena_printf(arena, "'%s' is no CUDA toolkit: it has no bin/ptxas", cuda)
+        return cuda ? arena_printf(arena, "'%s' is no CUDA toolkit: it has no bin/ptxas, or no bin/nvcc.profile beside its nvcc", cuda)
                     : "there is no CUDA toolkit in $CUDA_HOME, $CUDA_PATH, PATH or /usr/local/cuda; --cuda=DIR names one";
     if (access(join(arena, from, "bin/ptxas.real"), F_OK) == 0)
         return arena_printf(arena, "'%s' is a shadow itself; --cuda=DIR names the toolkit", from);
