@@ -447,6 +447,59 @@ ReconvergeRisk reconverge_leaves(ReconvergeGate *g, const ReconvergeLeaf *leaf, 
     return risk;
 }
 
+/* Whether paths may lead from `to` back to the branch before they come to `old`. The blocks between the two are in g->points. */
+static bool comes_round(ReconvergeGate *g, const Block *branch, const Block *to, const Block *old, bool *whole)
+{
+    *whole = true;
+    if (!loop_of(an_loops(g->an), branch) && !an_loops(g->an)->irreducible)
+        return false;
+    start(g);
+    visit(g, an_order(g->an)->index[to->id]);
+    *whole = walk_on(g, old);
+    vec_clear(&g->points);
+    for (u32 k = 0; k < g->work.n; k++)
+        vec_push(&g->points, g->work.v[k]);
+    return !*whole || g->seen[an_order(g->an)->index[branch->id]] == g->stamp;
+}
+
+/* Whether all paths from `to` come through b before they come to `old` or leave, once `branch` only goes to `to`. */
+static bool must_pass(ReconvergeGate *g, const Block *b, const Block *branch, const Block *to, const Block *old)
+{
+    const Order *order = an_order(g->an);
+    start(g);
+    visit(g, order->index[to->id]);
+    for (u32 k = 0; k < g->work.n; k++) {
+        const Block *at = order->rpo[g->work.v[k]];
+        if (at == b || at == branch)
+            continue;
+        if (!may_look(g, k))
+            return true;
+        if (order_leaves_function(order, g->work.v[k]))
+            return false;
+        for_each_edge(e, &order->succ, g->work.v[k]) {
+            if (order->rpo[order->succ.to[e]] == old)
+                return false;
+            visit(g, order->succ.to[e]);
+        }
+    }
+    return true;
+}
+
+/* A loop leads from `to` back to the branch: the post-dominators are others once its other ways are gone. */
+static ReconvergeRisk decided_in_loop(ReconvergeGate *g, const Block *branch, const Block *to, const Block *old)
+{
+    VecU32 between = g->points;
+    ReconvergeRisk risk = RECONVERGE_SAFE;
+    g->points = (VecU32){0};
+    for (u32 k = 0; k < between.n && risk == RECONVERGE_SAFE; k++) {
+        Block *b = an_order(g->an)->rpo[between.v[k]];
+        if (!strictly_dominates(an_dom(g->an), branch, b) && must_pass(g, b, branch, to, old))
+            risk = reconverge_at(g, b, old);
+    }
+    vec_free(&between);
+    return risk;
+}
+
 ReconvergeRisk reconverge_decided(ReconvergeGate *g, const Block *branch, Block *to, const Block *old, bool come_as_one)
 {
     if (!reconverge_matters(g))
@@ -454,6 +507,13 @@ ReconvergeRisk reconverge_decided(ReconvergeGate *g, const Block *branch, Block 
     ReconvergeRegion after = known(g, branch) && known(g, to) ? reconverge_after(g, branch, old) : whole_function(g);
     if (after.active_set && !come_as_one)
         return RECONVERGE_ACTIVE_SET;
+    if (!known(g, branch) || !known(g, to))
+        return reconverge_judge(g, g->w->any_wait, &after);
+    if (to == old)
+        return RECONVERGE_SAFE;
+    bool whole;
+    if (comes_round(g, branch, to, old, &whole))
+        return whole ? decided_in_loop(g, branch, to, old) : reconverge_judge(g, g->w->any_wait, &after);
     u32 steps = 0;
     for (Block *b = to; b && b != old; b = reconvergence_point(g, b)) {
         if (!known(g, b) || ++steps == POINTS)
