@@ -22,7 +22,8 @@
  *
  * Declines: headers, and whatever makes a latch, an entry or an exit of a loop; clones of `i = i + 1` in loops (ptxas no
  * longer counts them); blocks with pragmas, inner scopes, loads, or labels that debug data names. No PHIs, so no threshold
- * for them; comparisons are found by dominance, not by a search over predecessors. */
+ * for them; comparisons are found by dominance, not by a search over predecessors. The branch of a header or of the entry block
+ * goes where all paths to it decide it alike. */
 #include "analysis/reconverge.h"
 #include "analysis/values.h"
 #include "ir/edit.h"
@@ -34,8 +35,8 @@ enum {
     PREDS = 64,       /* of a block that is looked at */
     BODY = 24,        /* instructions of one */
     BUDGET = 512,     /* instructions cloned in a function, in all its rounds: PhaseRun.spent */
-    SET_UP = 24,      /* machine instructions in front of a loop from which on its guard stays */
     SET_UP_BLOCKS = 4,
+    SET_UP = 24,      /* machine instructions in front of a loop from which on its guard stays */
     BRANCH_SLOTS = 3  /* what a branch that divides a warp costs: BSSY, BRA, BSYNC */
 };
 
@@ -135,15 +136,16 @@ static bool decide_by_select(const Threader *t, Block *b, Instr *selp, Way *way)
 
 static bool is_header(const Threader *t, const Block *b) { return loop_headed_by(an_loops(t->run->an), b); }
 
-static bool may_be_bypassed(const Threader *t, const Block *b)
+/* Whether b ends in a branch, or a table, that decides where control goes on. */
+static bool decides(const Threader *t, const Block *b)
 {
     const Instr *end = block_terminator(b);
-    if (b->dead || b == t->fn->entry || !end || !order_reachable(an_order(t->run->an), b) || is_header(t, b) || block_is_pinned(b))
+    if (b->dead || !end || !order_reachable(an_order(t->run->an), b) || block_is_pinned(b))
         return false;
-    if (branch_table(end))
-        return !end->guard;
-    return end->guard && branch_target(end) && b->fall && branch_target(end) != b->fall;
+    return branch_table(end) ? !end->guard : block_two_way_branch(b) != NULL;
 }
+
+static bool may_be_bypassed(const Threader *t, const Block *b) { return b != t->fn->entry && !is_header(t, b); }
 
 /* Finds where each edge into b leads; all_or_none: one that is not decided is enough. */
 static void decide(const Threader *t, Block *b, bool all_or_none, Candidate *c)
@@ -333,12 +335,12 @@ static bool leaves_a_loop(const Threader *t, const Way *way, const Block *b)
 }
 
 /* What is short behind a branch ptxas predicates: then there is no branch to be saved. */
-static bool is_predicated(Threader *t, const Candidate *c)
+static bool is_predicated(Threader *t, const Block *b)
 {
-    if (branch_table(block_terminator(c->b)))
+    if (branch_table(block_terminator(b)))
         return false;
-    for (u32 k = 0; k < block_ways(c->b); k++) {
-        ThreadRegion region = region_behind(t->run->an, &t->scratch, c->b, block_way(c->b, k));
+    for (u32 k = 0; k < block_ways(b); k++) {
+        ThreadRegion region = region_behind(t->run->an, &t->scratch, b, block_way(b, k));
         if (!region.whole || region.heavy)
             return false;
     }
@@ -610,8 +612,15 @@ static bool guards_a_loop(Threader *t, const Block *b, Block *to)
     an_compute(t->run->an, AN_POSTDOM);
     const Block *stop = meeting_place(t->run->an, b);
     Block *other = to == b->fall ? branch_target(block_terminator(b)) : b->fall;
-    return other == stop && set_up_cost(t, to) >= SET_UP && region_behind(t->run->an, &t->scratch, b, to).loops;
+    if (other != stop)
+        return false;
+    ThreadRegion region = region_behind(t->run->an, &t->scratch, b, to);
+    /* what begins the function is one block with all of it */
+    return region.loops && (b == t->fn->entry ? region.set_up : set_up_cost(t, to)) >= SET_UP;
 }
+
+static const char WHY_PREDICATED[] = "ptxas predicates what the branch decides";
+static const char WHY_SOONER[] = "threads would reconverge sooner, in front of what one of them may wait for, or see others";
 
 /* NULL, or why paths behind b may not meet sooner than before, once no thread goes over it where it needs not. */
 static const char *why_not_sooner(Threader *t, const Candidate *c, bool as_one)
@@ -620,42 +629,63 @@ static const char *why_not_sooner(Threader *t, const Candidate *c, bool as_one)
         for (u32 which = 0; which < 2; which++) {
             Block *to = which ? c->way[k].otherwise : c->way[k].to;
             if (to && reconverge_decided(gate_of(t), c->b, to, meeting_place(t->run->an, c->b), as_one) != RECONVERGE_SAFE)
-                return "threads would reconverge sooner, in front of what one of them may wait for, or see others";
+                return WHY_SOONER;
         }
     return NULL;
 }
 
-/* All edges agree: the branch decides nothing. */
-static bool fold(Threader *t, const Candidate *c)
+/* The branch of b always goes to `to`: it decides nothing. */
+static bool fold(Threader *t, Block *b, Block *to)
 {
-    Block *to = c->way[0].to;
-    for (u32 k = 0; k < c->ways; k++)
-        if (c->way[k].to != to || c->way[k].select)
-            return false;
-    if (!to || c->ways == 0)
-        return false;
-    if (guards_a_loop(t, c->b, to)) {
-        phase_missed_once(t->run, "BranchNotThreaded", block_terminator(c->b),
+    Instr *end = block_terminator(b);
+    if (guards_a_loop(t, b, to)) {
+        phase_missed_once(t->run, "BranchNotThreaded", end,
                           "the branch is always decided, but ptxas needs fewer registers with a loop's set-up behind it");
         return false;
     }
-    if (reconverge_decided(gate_of(t), c->b, to, meeting_place(t->run->an, c->b), false) != RECONVERGE_SAFE)
+    an_compute(t->run->an, AN_POSTDOM);
+    if (reconverge_decided(gate_of(t), b, to, meeting_place(t->run->an, b), false) != RECONVERGE_SAFE) {
+        phase_missed_once(t->run, "BranchNotThreaded", end, "%s", WHY_SOONER);
         return false;
+    }
     if (!phase_may_rewrite(t->run))
         return false;
     prepare_rewrite(t);
-    phase_passed(t->run, "BranchDecided", block_terminator(c->b), "every in-edge decides the branch alike");
+    phase_passed(t->run, "BranchDecided", end, "the branch is decided alike on every path to it");
     phase_count(t->run, "BranchDecided", 1);
-    block_remove_terminator(c->b);
-    block_set_fall(c->b, to);
+    block_remove_terminator(b);
+    block_set_fall(b, to);
     t->changed = true;
     return true;
+}
+
+/* Where all edges into c->b lead, if they agree. */
+static Block *agreed_target(const Candidate *c)
+{
+    for (u32 k = 0; k < c->ways; k++)
+        if (c->way[k].to != c->way[0].to || c->way[k].select)
+            return NULL;
+    return c->ways ? c->way[0].to : NULL;
+}
+
+/* Headers and the entry block are not bypassed, but their branches go as well. */
+static void fold_decided(Threader *t, Block *b)
+{
+    Given given = nothing_given(t);
+    Instr *open;
+    Block *to = decided_target(t, NULL, b, &given, &open);
+    if (!to || to == b || !order_reachable(an_order(t->run->an), to))
+        return;
+    if (is_header(t, b) && is_predicated(t, b))
+        phase_missed_once(t->run, "BranchNotThreaded", block_terminator(b), "%s", WHY_PREDICATED);
+    else
+        fold(t, b, to);
 }
 
 /* NULL, or why the threads that come to b must meet there. *later: not in this round. */
 static const char *why_they_meet(Threader *t, const Candidate *c, bool *later)
 {
-    const char *predicated = is_predicated(t, c) ? "ptxas predicates what the branch decides" : NULL;
+    const char *predicated = is_predicated(t, c->b) ? WHY_PREDICATED : NULL;
     bool convergent = convergent_behind(t, c->b);
     if (predicated && !convergent)
         return predicated; /* without asking what is uniform */
@@ -673,15 +703,20 @@ static void try_block(Threader *t, Block *b)
     Candidate c;
     bool later = false;
     u32 cost;
-    if (!may_be_bypassed(t, b))
+    if (!decides(t, b))
         return;
     an_compute(t->run->an, AN_FACTS);
     if (branch_on_predicate(t, b))
         return;
+    if (!may_be_bypassed(t, b)) {
+        fold_decided(t, b);
+        return;
+    }
     const char *why = why_not_cloned(b, &cost);
     decide(t, b, why && !t->run->sink->wants_remarks, &c);
     c.cost = cost;
-    if (!c.decided || fold(t, &c))
+    Block *to = agreed_target(&c);
+    if (!c.decided || (to && fold(t, b, to)))
         return;
     if (!why) {
         an_compute(t->run->an, AN_LIVE | AN_POSTDOM);

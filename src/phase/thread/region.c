@@ -45,9 +45,12 @@ ThreadRegion region_behind(Analyses *an, RegionScratch *scratch, const Block *b,
         visit(scratch, way);
     for (u32 k = 0; k < scratch->work.n; k++) {
         const Block *at = scratch->work.v[k];
+        u32 before = region.cost;
         if (k == REGION_BLOCKS || !order_reachable(an_order(an), at))
             return (ThreadRegion){.whole = false};
         add_block(an, &region, at);
+        if (loop_of(an_loops(an), at) == loop_of(an_loops(an), b))
+            region.set_up += region.cost - before;
         u32 p = an_order(an)->index[at->id];
         for_each_edge(e, &an_order(an)->succ, p) {
             Block *to = an_order(an)->rpo[an_order(an)->succ.to[e]];

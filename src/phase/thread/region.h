@@ -8,6 +8,7 @@
 
 typedef struct ThreadRegion {
     u32 cost;        /* machine instructions */
+    u32 set_up;      /* of those, what is in the same loop as b, or in none as b */
     bool convergent; /* some instruction depends on which threads execute it together */
     bool whole;      /* false: there is too much to say; the rest is not set */
     bool loops;      /* holds a loop's header */
