@@ -204,7 +204,7 @@ else
         if command -v readelf >/dev/null; then not sh -c 'readelf -S d/p/bin/ptxopt | grep -q debug_info'; fi
         make -C '$here' BUILD='$BUILD' uninstall PREFIX=/p DESTDIR=\$(pwd)/d; [ -z \"\$(find d -type f)\" ]"
 fi
-case_ '--list-phases' 'ptxopt --list-phases | grep -q "^branch-folding  *-O1  [a-z]"'
+case_ '--list-phases' 'ptxopt --list-phases | grep -q "^clean-up  *-O1  [a-z]"'
 
 # ---- phases -------------------------------------------------------------------------------------------------------
 case_ '-O0 gives the input' 'ptxopt -O0 in.ptx | cmp - in.ptx'
@@ -248,22 +248,22 @@ case_ 'no file of options after --' 'cp in.ptx @x; ptxopt -O1 -- @x | cmp - want
 
 # ---- reports ------------------------------------------------------------------------------------------------------
 case_ '--opt-bisect-limit=0 gives the input' 'exits 0 ptxopt -O1 --opt-bisect-limit=0 in.ptx -o out.ptx; cmp in.ptx out.ptx
-    says "^BISECT: NOT running rewrite (1) branch-folding on function (fold)$"; not says "BISECT: running"; not says plain'
+    says "^BISECT: NOT running rewrite (1) clean-up on function (fold)$"; not says "BISECT: running"; not says plain'
 case_ '--opt-bisect-limit=1 does one rewrite' 'exits 0 ptxopt -O1 --opt-bisect-limit=1 in.ptx -o out.ptx
     differ in.ptx out.ptx; [ "$(grep -c "BISECT: running" said)" = 1 ]; says "NOT running rewrite (2)"'
 case_ '--opt-bisect-limit=-1 does all' 'exits 0 ptxopt -O1 --opt-bisect-limit=-1 in.ptx -o out.ptx; cmp out.ptx want.ptx
     says "BISECT: running rewrite (1) "; not says NOT'
 case_ '--print-before and --print-after' 'exits 0 ptxopt -O1 --print-before=branch-folding --print-after=all in.ptx -o out.ptx
-    says "^// \*\*\* before branch-folding: fold \*\*\*$"; says "^// \*\*\* after branch-folding: plain \*\*\*$"
-    sed -n "/after branch-folding: fold/,/^}/p" said | sed "1d; /^}/q" >a; sed -n "/entry fold/,/^}/p" want.ptx | cmp - a'
+    says "^// \*\*\* before clean-up: fold \*\*\*$"; says "^// \*\*\* after clean-up: plain \*\*\*$"
+    sed -n "/after clean-up: fold/,/^}/p" said | sed "1d; /^}/q" >a; sed -n "/entry fold/,/^}/p" want.ptx | cmp - a'
 case_ '--stats' 'exits 0 ptxopt -O1 --stats in.ptx -o out.ptx; cmp out.ptx want.ptx; says "^ *3 ptxopt - functions$"
-    says "^ *1 ptxopt - functions changed"; says "^ *1 ptxopt - functions that no phase may touch"; says "^ *2 branch-folding - functions seen"'
-case_ '--stats=json' 'exits 0 ptxopt -O1 --stats=json in.ptx -o out.ptx; says "^  \"functions\": 3,$"; says "^    \"branch-folding\": {"
+    says "^ *1 ptxopt - functions changed"; says "^ *1 ptxopt - functions that no phase may touch"; says "^ *2 clean-up - functions seen"'
+case_ '--stats=json' 'exits 0 ptxopt -O1 --stats=json in.ptx -o out.ptx; says "^  \"functions\": 3,$"; says "^    \"clean-up\": {"
     if command -v python3 >/dev/null; then python3 -m json.tool said >/dev/null; fi'
 case_ '--stats=json of nothing' 'exits 0 ptxopt -O0 --stats=json in.ptx -o out.ptx; says "\"phases\": {}"
     if command -v python3 >/dev/null; then python3 -m json.tool said >/dev/null; fi'
 case_ '--time' 'exits 0 ptxopt -O1 --time in.ptx -o out.ptx; cmp out.ptx want.ptx; says "timing report"
-    for row in "(read)" "(parse)" "(print)" branch-folding Total; do says "^ *[0-9.]* ( *[0-9.]*%)  $row\$"; done'
+    for row in "(read)" "(parse)" "(print)" clean-up Total; do says "^ *[0-9.]* ( *[0-9.]*%)  $row\$"; done'
 
 # Every record: a tag, then Pass, Name, DebugLoc, Function, Args and at least one argument, then dots.
 records='function bad(why) { print FILENAME ":" NR ": " why; exit 1 }
@@ -280,7 +280,7 @@ records='function bad(why) { print FILENAME ":" NR ": " why; exit 1 }
     { bad("not " want) }
     END { if (want != "" || records == 0) exit 1 }'
 case_ '--remarks writes records' 'exits 0 ptxopt -O1 --remarks=r.yaml in.ptx -o out.ptx; silent; cmp out.ptx want.ptx
-    awk "$records" r.yaml; grep -q "^--- !Passed" r.yaml; grep -q "^Pass: *branch-folding$" r.yaml; grep -q "  - Source: .fold.cu:" r.yaml'
+    awk "$records" r.yaml; grep -q "^--- !Passed" r.yaml; grep -q "^Pass: *clean-up$" r.yaml; grep -q "  - Source: .fold.cu:" r.yaml'
 case_ '--remarks says what no phase may touch' 'ptxopt -O1 --remarks=r.yaml in.ptx -o out.ptx
     grep -A2 "^Name: *Untouchable" r.yaml | grep -q "Line: 36, Column: 2 }"; grep -A2 "^Name: *Untouchable" r.yaml | grep -q unknown'
 case_ '--remarks of nothing' 'ptxopt -O0 --remarks=r.yaml in.ptx -o out.ptx; [ -e r.yaml ]; [ ! -s r.yaml ]'

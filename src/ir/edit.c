@@ -220,6 +220,13 @@ void block_set_branch_target(Block *b, Block *to)
     fn_edges_changed(b->fn);
 }
 
+void block_swap_successors(Block *b)
+{
+    Block *taken = branch_target(block_terminator(b)), *fall = b->fall;
+    block_set_branch_target(b, fall);
+    block_set_fall(b, taken);
+}
+
 static bool uses_table(const Block *b, u32 index)
 {
     const Instr *end = block_terminator(b);

@@ -25,6 +25,7 @@ void instr_rename(Instr *i, RegId from, RegId to, bool reads, bool writes);
 /* Control flow. */
 void block_set_fall(Block *b, Block *to);           /* drops the jump's text if it leads elsewhere */
 void block_set_branch_target(Block *b, Block *to);  /* of the bra that terminates b */
+void block_swap_successors(Block *b);               /* its target and its fall; the guard stays as it is */
 /* Every way from b to `from` now leads to `to`: branch, fall-through and table entries (the table is copied first when
  * other blocks use it too). */
 void block_redirect(Block *b, Block *from, Block *to);

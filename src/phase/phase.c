@@ -45,6 +45,15 @@ void phase_passed(PhaseRun *run, const char *name, const Instr *at, const char *
     va_end(arguments);
 }
 
+bool phase_rewrite(PhaseRun *run, const char *name, const Block *at, const char *what)
+{
+    if (!phase_may_rewrite(run))
+        return false;
+    phase_passed(run, name, at->jump ? at->jump : at->last, "%s", what);
+    phase_count(run, name, 1);
+    return true;
+}
+
 void phase_missed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
 {
     va_list arguments;

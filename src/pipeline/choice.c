@@ -67,10 +67,10 @@ static bool take_word(const PipelineConfig *config, Wish *wish, Str word)
     }
     if (word.len <= 3 || memcmp(word.p, "no-", 3) != 0)
         return false;
-    u32 phase = phase_find(config->table, word.p + 3, word.len - 3);
-    if (phase != PHASE_NONE)
-        wish->without[phase] = true;
-    return phase != PHASE_NONE;
+    PhaseRange named = phase_find(config->table, word.p + 3, word.len - 3);
+    for (u32 k = 0; k < named.count; k++)
+        wish->without[named.first + k] = true;
+    return named.count > 0;
 }
 
 /* The words from `at` to the line's end; a `;` that ends them is inline assembly's. */
@@ -138,7 +138,7 @@ static Wish wish_for(const Choices *choices, const Function *fn)
     return all;
 }
 
-void choices_of(const Choices *choices, const Function *fn, VecU32 *sequence)
+void choices_of(const Choices *choices, const Function *fn, VecU32 *sequence, VecU32 *cleanup)
 {
     const PipelineConfig *config = choices->config;
     Wish wish = wish_for(choices, fn);
@@ -147,4 +147,7 @@ void choices_of(const Choices *choices, const Function *fn, VecU32 *sequence)
         if (config->table->phase[phase].level <= wish.level && !wish.without[phase])
             vec_push(sequence, phase);
     }
+    for (u32 phase = 0; phase < config->table->phases && !wish.off; phase++)
+        if (config->table->phase[phase].after == PART && !config->disabled[phase] && !wish.without[phase])
+            vec_push(cleanup, phase);
 }

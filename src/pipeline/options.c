@@ -43,7 +43,6 @@ typedef struct Parser {
     Options *options;
     FILE *out, *messages;
     const char *passes, *stop_after;
-    bool disabled[PHASE_COUNT];
     bool failed, done;
     bool foreign; /* a word was taken for an option of nvcc or ptxas */
     VEC(struct option) known;
@@ -148,18 +147,18 @@ static void print_help(FILE *out)
 
 /* ---- phases by name --------------------------------------------------------------------------------------------- */
 
-/* Index of the phase, or PHASE_NONE after a complaint about the option that names it. */
-static u32 known_phase(Parser *parser, const char *option, const char *name, size_t len)
+/* The phases of that name; none after a complaint about the option that names it. */
+static PhaseRange known_phases(Parser *parser, const char *option, const char *name, size_t len)
 {
-    u32 phase = phase_find(&phase_table, name, len);
-    if (phase != PHASE_NONE)
-        return phase;
+    PhaseRange named = phase_find(&phase_table, name, len);
+    if (named.count)
+        return named;
     const char *meant = phase_suggest(&phase_table, name, len);
     if (meant)
         complain(parser, "%s: unknown phase '%.*s'; did you mean '%s'?", option, (int)len, name, meant);
     else
         complain(parser, "%s: unknown phase '%.*s'; --list-phases prints the known ones", option, (int)len, name);
-    return PHASE_NONE;
+    return named;
 }
 
 /* Takes the first name off a list; the list is NULL behind its last one. */
@@ -179,26 +178,28 @@ static void mark_phases(Parser *parser, const char *option, const char *list, bo
     }
     while (list) {
         Str name = next_name(&list);
-        u32 phase = known_phase(parser, option, name.p, name.len);
-        if (phase != PHASE_NONE)
-            marked[phase] = true;
+        PhaseRange named = known_phases(parser, option, name.p, name.len);
+        for (u32 k = 0; k < named.count; k++)
+            marked[named.first + k] = true;
     }
 }
 
 static void sequence_of_level(Parser *parser, VecU32 *sequence)
 {
     for (u32 i = 0; i < PHASE_COUNT; i++)
-        if (phase_table.phase[i].level <= parser->options->pipeline.level && !parser->disabled[i])
+        if (phase_table.phase[i].level <= parser->options->pipeline.level && !parser->options->pipeline.disabled[i])
             vec_push(sequence, i);
 }
 
 static void sequence_of_list(Parser *parser, VecU32 *sequence)
 {
+    const bool *disabled = parser->options->pipeline.disabled;
     for (const char *list = parser->passes; list;) {
         Str name = next_name(&list);
-        u32 phase = known_phase(parser, "--passes", name.p, name.len);
-        if (phase != PHASE_NONE && !parser->disabled[phase])
-            vec_push(sequence, phase);
+        PhaseRange named = known_phases(parser, "--passes", name.p, name.len);
+        for (u32 k = 0; k < named.count; k++)
+            if (!disabled[named.first + k])
+                vec_push(sequence, named.first + k);
     }
     const PhaseOrder *broken = phase_order_broken(&phase_table, sequence->v, sequence->n);
     if (broken)
@@ -207,10 +208,10 @@ static void sequence_of_list(Parser *parser, VecU32 *sequence)
 
 static void cut_sequence(Parser *parser, VecU32 *sequence)
 {
-    u32 last = known_phase(parser, "--stop-after", parser->stop_after, strlen(parser->stop_after));
-    if (last == PHASE_NONE)
+    PhaseRange named = known_phases(parser, "--stop-after", parser->stop_after, strlen(parser->stop_after));
+    if (!named.count)
         return;
-    u32 n = 0;
+    u32 n = 0, last = named.first + named.count - 1;
     while (n < sequence->n && sequence->v[n] != last)
         n++;
     if (n == sequence->n)
@@ -288,7 +289,7 @@ static void take_option(Parser *parser, u32 id, const char *argument)
     case OPTION_REPRINT: pipeline->reprint = true; break;
     case OPTION_LEVEL: take_level(parser, argument); break;
     case OPTION_PASSES: parser->passes = argument; break;
-    case OPTION_DISABLE: mark_phases(parser, "--disable", argument, false, parser->disabled); break;
+    case OPTION_DISABLE: mark_phases(parser, "--disable", argument, false, pipeline->disabled); break;
     case OPTION_OPTIMIZE_DEBUG: pipeline->optimize_debug = true; break;
     case OPTION_ONLY_FUNCTION: take_glob(parser, "--only-function", argument, &pipeline->only); break;
     case OPTION_SKIP_FUNCTION: take_glob(parser, "--skip-function", argument, &pipeline->skip); break;

@@ -6,37 +6,62 @@
 
 #define PHASE(function, ...) Phase function;
 #define BEFORE(...)
+#define ALIAS(...)
 #include "pipeline/pipeline.def"
 #undef PHASE
 #undef BEFORE
+#undef ALIAS
 
 static const PhaseInfo phase_row[] = {
 #define ROUNDS(n) n
 #define PHASE(function, name, level, rounds, after, purpose, place) {function, name, level, rounds, after, purpose, place},
 #define BEFORE(...)
+#define ALIAS(...)
 #include "pipeline/pipeline.def"
 #undef PHASE
 #undef BEFORE
+#undef ALIAS
 };
 
 /* Ends with an empty row, so that a table without orders is an array too. */
 static const PhaseOrder order_row[] = {
 #define PHASE(...)
+#define ALIAS(...)
 #define BEFORE(first, then, reason) {first, then, reason},
 #include "pipeline/pipeline.def"
 #undef PHASE
 #undef BEFORE
+#undef ALIAS
     {NULL, NULL, NULL},
 };
 
-const PhaseTable phase_table = {phase_row, COUNT_OF(phase_row), order_row, COUNT_OF(order_row) - 1};
+static const PhaseAlias alias_row[] = {
+#define PHASE(...)
+#define BEFORE(...)
+#define ALIAS(name, first, last) {name, first, last},
+#include "pipeline/pipeline.def"
+#undef PHASE
+#undef BEFORE
+#undef ALIAS
+};
 
-u32 phase_find(const PhaseTable *table, const char *name, size_t len)
+const PhaseTable phase_table = {phase_row, COUNT_OF(phase_row), order_row, COUNT_OF(order_row) - 1, alias_row, COUNT_OF(alias_row)};
+
+static bool is_name(const char *known, const char *name, size_t len) { return strlen(known) == len && memcmp(known, name, len) == 0; }
+
+static PhaseRange find_cstr(const PhaseTable *table, const char *name) { return phase_find(table, name, strlen(name)); }
+
+PhaseRange phase_find(const PhaseTable *table, const char *name, size_t len)
 {
     for (u32 i = 0; i < table->phases; i++)
-        if (strlen(table->phase[i].name) == len && memcmp(table->phase[i].name, name, len) == 0)
-            return i;
-    return PHASE_NONE;
+        if (is_name(table->phase[i].name, name, len))
+            return (PhaseRange){i, 1};
+    for (const PhaseAlias *alias = table->alias; alias < table->alias + table->aliases; alias++)
+        if (is_name(alias->name, name, len)) {
+            u32 first = find_cstr(table, alias->first).first;
+            return (PhaseRange){first, find_cstr(table, alias->last).first - first + 1};
+        }
+    return (PhaseRange){0, 0};
 }
 
 const char *phase_suggest(const PhaseTable *table, const char *name, size_t len)
@@ -44,12 +69,9 @@ const char *phase_suggest(const PhaseTable *table, const char *name, size_t len)
     Suggestion nearest = suggestion_for(name, len);
     for (u32 i = 0; i < table->phases; i++)
         suggestion_offer(&nearest, table->phase[i].name);
+    for (u32 i = 0; i < table->aliases; i++)
+        suggestion_offer(&nearest, table->alias[i].name);
     return nearest.name;
-}
-
-static u32 find_cstr(const PhaseTable *table, const char *name)
-{
-    return phase_find(table, name, strlen(name));
 }
 
 static u32 first_run(u32 phase, const u32 *sequence, u32 count)
@@ -63,8 +85,8 @@ static u32 first_run(u32 phase, const u32 *sequence, u32 count)
 const PhaseOrder *phase_order_broken(const PhaseTable *table, const u32 *sequence, u32 count)
 {
     for (const PhaseOrder *order = table->order; order < table->order + table->orders; order++) {
-        u32 first = first_run(find_cstr(table, order->first), sequence, count);
-        u32 then = first_run(find_cstr(table, order->then), sequence, count);
+        u32 first = first_run(find_cstr(table, order->first).first, sequence, count);
+        u32 then = first_run(find_cstr(table, order->then).first, sequence, count);
         if (first < count && then < first)
             return order;
     }
@@ -76,12 +98,15 @@ const char *phase_table_fault(const PhaseTable *table, Arena *arena)
     u32 *sequence = arena_array(arena, u32, table->phases);
     for (u32 i = 0; i < table->phases; i++) {
         sequence[i] = i;
-        if (find_cstr(table, table->phase[i].name) != i)
+        if (find_cstr(table, table->phase[i].name).first != i)
             return arena_printf(arena, "phase '%s' stands twice in the table", table->phase[i].name);
     }
     for (const PhaseOrder *order = table->order; order < table->order + table->orders; order++)
-        if (find_cstr(table, order->first) == PHASE_NONE || find_cstr(table, order->then) == PHASE_NONE)
+        if (!find_cstr(table, order->first).count || !find_cstr(table, order->then).count)
             return arena_printf(arena, "the order of '%s' before '%s' names an unknown phase", order->first, order->then);
+    for (const PhaseAlias *alias = table->alias; alias < table->alias + table->aliases; alias++)
+        if (!find_cstr(table, alias->first).count || !find_cstr(table, alias->last).count)
+            return arena_printf(arena, "'%s' is the name of an unknown phase", alias->name);
     const PhaseOrder *broken = phase_order_broken(table, sequence, table->phases);
     if (broken)
         return arena_printf(arena, "'%s' must stand before '%s': %s", broken->first, broken->then, broken->reason);

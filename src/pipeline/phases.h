@@ -7,48 +7,59 @@
 #include "base/vec.h"
 #include "phase/phase.h"
 
+/* Bound of the clean-up, which comes to its end by itself: each of its rewrites makes the graph simpler. */
+enum { CLEANUP_ROUNDS = 64 };
+
+typedef enum PhaseAfter { NOTHING, CLEANUP, PART } PhaseAfter;
+
 typedef struct PhaseInfo {
     Phase *run;
     const char *name;
     u32 level;        /* lowest -O at which it runs */
     u32 iterations;   /* that it may ask for with PHASE_AGAIN, the first included */
-    u32 after;        /* PhaseAfter bits: what the runner does before the next one */
+    PhaseAfter after; /* what the runner does before the next one */
     const char *purpose, *place;
 } PhaseInfo;
-
-enum PhaseAfter {
-    NOTHING = 0,
-    LAYOUT = 1 << 0, /* jumps and labels (ir/edit.h); what it dissolves no longer keeps blocks apart when they are cleaned up */
-    CLEANUP = 1 << 1 /* branch-folding, in the name of the phase */
-};
 
 /* Wherever both run, `first` runs before `then`. */
 typedef struct PhaseOrder {
     const char *first, *then, *reason;
 } PhaseOrder;
 
+/* Another name, of the phases from `first` to `last`. */
+typedef struct PhaseAlias {
+    const char *name, *first, *last;
+} PhaseAlias;
+
 typedef struct PhaseTable {
     const PhaseInfo *phase;
     u32 phases;
     const PhaseOrder *order;
     u32 orders;
+    const PhaseAlias *alias;
+    u32 aliases;
 } PhaseTable;
 
 enum PhaseCount {
 #define PHASE(function, ...) PHASE_NUMBER_##function,
 #define BEFORE(...)
+#define ALIAS(...)
 #include "pipeline/pipeline.def"
 #undef PHASE
 #undef BEFORE
+#undef ALIAS
     PHASE_COUNT
 };
 
 extern const PhaseTable phase_table;
 
-#define PHASE_NONE UINT32_MAX
+/* Phases that stand together in the table; count 0: none. */
+typedef struct PhaseRange {
+    u32 first, count;
+} PhaseRange;
 
-/* Index of the phase of this name, PHASE_NONE if there is none. */
-u32 phase_find(const PhaseTable *table, const char *name, size_t len);
+/* The phase of this name, or those whose alias it is. */
+PhaseRange phase_find(const PhaseTable *table, const char *name, size_t len);
 /* The name that was probably meant, or NULL. */
 const char *phase_suggest(const PhaseTable *table, const char *name, size_t len);
 

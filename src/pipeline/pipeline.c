@@ -9,7 +9,6 @@
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "pipeline/choice.h"
-#include "phase/branch/fold.h"
 #include "pipeline/dot.h"
 #include "pipeline/remarks.h"
 
@@ -34,6 +33,8 @@ typedef struct Runner {
     PhaseSink sink;
     Choices choices;
     VecU32 sequence;       /* phases that run over the function */
+    VecU32 cleanup;        /* parts of the clean-up that are called where a phase asks for it */
+    bool cleans_up;        /* they are called for another phase, and have said before what they miss */
     const Summaries *summaries; /* of the module's functions */
     u32 *spent;   /* of the budgets that phases have for the function that is run over */
     u32 phase;    /* the one that runs */
@@ -47,7 +48,7 @@ typedef struct Runner {
 static void take_remark(void *user, const PhaseRun *run, RemarkKind kind, const char *name, Span at, const char *message)
 {
     Runner *runner = user;
-    if (kind == REMARK_MISSED && runner->round > 0) /* said in the first round */
+    if (kind == REMARK_MISSED && (runner->round > 0 || runner->cleans_up)) /* said in the first round */
         return;
     remarks_write(&runner->remarks, kind, run->phase, name, run->fn, at, message);
 }
@@ -156,97 +157,149 @@ static bool verify(Runner *runner, Function *fn, const Convergence *before, cons
     return !fault;
 }
 
-/* ---- one phase on one function ---------------------------------------------------------------------------------- */
+/* ---- one step on one function: a phase, or the parts of the clean-up --------------------------------------------- */
 
-/* What a phase did to a function. */
+/* Phases that are called in turn, by index into the table. */
+typedef struct Step {
+    const u32 *phase;
+    u32 phases;
+} Step;
+
+/* What a step did to a function. */
 typedef enum Outcome {
     OUTCOME_NONE,    /* nothing */
     OUTCOME_SETTLED, /* it changed it until there was nothing more to do */
     OUTCOME_CHANGED  /* it changed it, and the blocks are no longer those that it left */
 } Outcome;
 
-/* Each iteration has an arena of its own: in a large function the next one needs the room. */
-static PhaseResult run_iteration(const PhaseInfo *phase, PhaseRun *run)
-{
-    Arena scratch = {0};
-    run->arena = &scratch;
-    PhaseResult result = phase->run(run);
-    phase_report_declined(run, result != PHASE_AGAIN || run->is_last);
-    an_thaw(run->an, AN_ALL);
-    if (result == PHASE_AGAIN && phase->after & LAYOUT)
-        edit_layout(run->fn);
-    if (result == PHASE_AGAIN && phase->after & CLEANUP)
-        fold_branches(run);
-    arena_free(&scratch);
-    return result;
-}
+static const PhaseInfo *phase_info(const Runner *runner, u32 phase) { return &runner->config->table->phase[phase]; }
 
-/* Whether it changed anything. */
-static bool run_iterations(const PhaseInfo *phase, PhaseRun *run)
-{
-    Arena kept = {0};
-    PhaseResult result = PHASE_AGAIN;
-    bool changed = false;
-    run->kept = &kept;
-    run->origins = run->fn->origins;
-    for (run->iteration = 0; result == PHASE_AGAIN && run->iteration < phase->iterations; run->iteration++) {
-        run->is_last = run->iteration + 1 == phase->iterations;
-        result = run_iteration(phase, run);
-        changed |= result != PHASE_UNCHANGED;
-    }
-    arena_free(&kept);
-    vec_free(&run->declined);
-    fnvmap_free(&run->said);
-    return changed;
-}
+static const PhaseInfo *first_of(const Runner *runner, Step step) { return phase_info(runner, step.phase[0]); }
 
-static Outcome run_phase(Runner *runner, const PhaseInfo *phase, Function *fn, Analyses *an)
+static double seconds_but_for_analyses(const Runner *runner, const Analyses *an) { return stats_clock(runner->stats) - an->seconds; }
+
+static PhaseRun start_run(Runner *runner, u32 phase, Function *fn, Analyses *an, Arena *kept)
 {
-    PhaseRun run = {
-        .phase = phase->name,
+    return (PhaseRun){
+        .phase = phase_info(runner, phase)->name,
         .fn = fn,
         .an = an,
         .knobs = &runner->config->knobs,
         .level = runner->config->level > 0 ? runner->config->level : 1,
         .round = runner->round,
-        .spent = &runner->spent[runner->phase],
+        .kept = kept,
+        .origins = fn->origins,
+        .spent = &runner->spent[phase],
         .sink = &runner->sink,
     };
-    PhaseStats *stats = &runner->stats->phase[runner->phase];
-    double start = stats_clock(runner->stats), analyses = an->seconds;
-    bool changed = run_iterations(phase, &run), joined = false;
-    if (changed) {
-        edit_layout(fn);
-        joined = edit_places(fn);
-    }
-    stats->seconds += stats_clock(runner->stats) - start - (an->seconds - analyses);
-    stats->functions += runner->round == 0;
-    stats->changed += changed && stats->last_changed != fn;
-    if (changed)
-        stats->last_changed = fn;
-    return !changed ? OUTCOME_NONE : joined ? OUTCOME_CHANGED : OUTCOME_SETTLED;
 }
 
-/* False if the phase broke the function. */
-static bool run_checked(Runner *runner, Function *fn, Analyses *an, Outcome *outcome)
+static void end_run(PhaseRun *run)
 {
-    const PhaseInfo *phase = &runner->config->table->phase[runner->phase];
-    if (runner->config->print_before[runner->phase])
-        print_state(runner, fn, "before", phase->name);
+    vec_free(&run->declined);
+    fnvmap_free(&run->said);
+}
+
+/* Each call has an arena of its own: in a large function the next one needs the room. */
+static PhaseResult call_phase(Runner *runner, u32 phase, PhaseRun *run, u32 iteration)
+{
+    const PhaseInfo *info = phase_info(runner, phase);
+    PhaseStats *stats = &runner->stats->phase[phase];
+    double start = seconds_but_for_analyses(runner, run->an);
+    Arena scratch = {0};
+    runner->phase = phase;
+    run->arena = &scratch;
+    run->iteration = iteration;
+    run->is_last = iteration + 1 == info->iterations;
+    PhaseResult result = info->run(run);
+    phase_report_declined(run, result != PHASE_AGAIN || run->is_last);
+    an_thaw(run->an, AN_ALL);
+    arena_free(&scratch);
+    if (result != PHASE_UNCHANGED && stats->last_changed != run->fn) {
+        stats->changed++;
+        stats->last_changed = run->fn;
+    }
+    stats->seconds += seconds_but_for_analyses(runner, run->an) - start;
+    return result;
+}
+
+static void clean_up(Runner *runner, Function *fn, Analyses *an);
+
+/* Calls the phases of a step until none of them asks for more. Whether they changed anything. */
+static bool iterate(Runner *runner, Step step, Function *fn, Analyses *an)
+{
+    const PhaseInfo *first = first_of(runner, step);
+    PhaseRun run[PHASE_COUNT];
+    Arena kept = {0};
+    bool changed = false, again = true;
+    for (u32 k = 0; k < step.phases; k++)
+        run[k] = start_run(runner, step.phase[k], fn, an, &kept);
+    for (u32 iteration = 0; again && iteration < first->iterations; iteration++) {
+        again = false;
+        for (u32 k = 0; k < step.phases; k++) {
+            PhaseResult result = call_phase(runner, step.phase[k], &run[k], iteration);
+            changed |= result != PHASE_UNCHANGED;
+            again |= result == PHASE_AGAIN;
+        }
+        if (again)
+            edit_layout(fn); /* what it dissolves no longer keeps blocks apart when they are cleaned up */
+        if (again && first->after == CLEANUP)
+            clean_up(runner, fn, an);
+    }
+    for (u32 k = 0; k < step.phases; k++)
+        end_run(&run[k]);
+    arena_free(&kept);
+    return changed;
+}
+
+static void clean_up(Runner *runner, Function *fn, Analyses *an)
+{
+    runner->cleans_up = true;
+    if (runner->cleanup.n)
+        iterate(runner, (Step){runner->cleanup.v, runner->cleanup.n}, fn, an);
+    runner->cleans_up = false;
+}
+
+static Outcome run_step(Runner *runner, Step step, Function *fn, Analyses *an)
+{
+    bool joined = false;
+    if (runner->round == 0)
+        for (u32 k = 0; k < step.phases; k++)
+            runner->stats->phase[step.phase[k]].functions++;
+    if (!iterate(runner, step, fn, an))
+        return OUTCOME_NONE;
+    double start = seconds_but_for_analyses(runner, an);
+    edit_layout(fn);
+    joined = edit_places(fn);
+    runner->stats->phase[step.phase[0]].seconds += seconds_but_for_analyses(runner, an) - start;
+    return joined ? OUTCOME_CHANGED : OUTCOME_SETTLED;
+}
+
+static void print_states(Runner *runner, Step step, Function *fn, const char *when, const bool *wanted)
+{
+    for (u32 k = 0; k < step.phases; k++)
+        if (wanted[step.phase[k]])
+            print_state(runner, fn, when, phase_info(runner, step.phase[k])->name);
+}
+
+/* False if the step broke the function. */
+static bool run_checked(Runner *runner, Step step, Function *fn, Analyses *an, Outcome *outcome)
+{
+    const char *name = first_of(runner, step)->name;
+    print_states(runner, step, fn, "before", runner->config->print_before);
     Arena arena = {0};
     Convergence *before = snapshot(runner, fn, &arena);
     bool was_changed = fn->changed;
-    *outcome = run_phase(runner, phase, fn, an);
+    *outcome = run_step(runner, step, fn, an);
     bool ok = *outcome != OUTCOME_NONE || fn->changed == was_changed;
     if (!ok)
-        fprintf(runner->messages, "ptxopt: internal error: %s changed function '%s' and denies it\n", phase->name,
-                fn->name->text);
-    ok = ok && verify(runner, fn, before, an, phase->name, &arena);
+        fprintf(runner->messages, "ptxopt: internal error: %s changed function '%s' and denies it\n", name, fn->name->text);
+    ok = ok && verify(runner, fn, before, an, name, &arena);
     if (before)
         convergence_free(before);
     arena_free(&arena);
-    if (ok && runner->config->print_after[runner->phase])
-        print_state(runner, fn, "after", phase->name);
+    if (ok)
+        print_states(runner, step, fn, "after", runner->config->print_after);
     return ok;
 }
 
@@ -261,25 +314,36 @@ static bool verify_parsed(Runner *runner, Function *fn)
 
 /* ---- functions -------------------------------------------------------------------------------------------------- */
 
-/* Each phase goes to its own fixed point; but what one leaves may be work for another that stands before it. So the sequence
- * is run again, up to the phase that changed something last: those behind it have seen what it left. So has every phase that
+/* The one that begins at `at` in the sequence: a phase, or parts of the clean-up in the order of the table. */
+static Step step_at(const Runner *runner, u32 at)
+{
+    const VecU32 *sequence = &runner->sequence;
+    Step step = {sequence->v + at, 1};
+    while (first_of(runner, step)->after == PART && at + step.phases < sequence->n && step.phase[step.phases] > step.phase[step.phases - 1] &&
+           phase_info(runner, step.phase[step.phases])->after == PART)
+        step.phases++;
+    return step;
+}
+
+/* Each step goes to its own fixed point; but what one leaves may be work for another that stands before it. So the sequence
+ * is run again, up to the step that changed something last: those behind it have seen what it left. So has every step that
  * ran since the last change, the one that made it included. */
 static bool run_sequence(Runner *runner, Function *fn, Analyses *an, u32 *seen)
 {
-    const VecU32 *sequence = &runner->sequence;
-    u32 end = sequence->n, state = 1; /* of the function: counts its changes */
+    u32 count = runner->sequence.n, end = count, state = 1; /* of the function: counts its changes */
     for (u32 round = 0; end > 0 && round < SEQUENCE_ROUNDS; round++) {
         runner->round = runner->pass * SEQUENCE_ROUNDS + round;
-        u32 last = 0; /* behind the phase that changed something last, in this round */
-        for (u32 i = 0; i < (last ? sequence->n : end); i++) {
+        u32 last = 0; /* behind the step that changed something last, in this round */
+        for (u32 i = 0, next; i < (last ? count : end); i = next) {
             Outcome outcome;
+            Step step = step_at(runner, i);
+            next = i + step.phases;
             if (seen[i] == state)
                 continue;
-            runner->phase = sequence->v[i];
-            if (!run_checked(runner, fn, an, &outcome))
+            if (!run_checked(runner, step, fn, an, &outcome))
                 return false;
             if (outcome != OUTCOME_NONE) {
-                last = i + 1;
+                last = next;
                 state++;
             }
             seen[i] = outcome == OUTCOME_CHANGED ? 0 : state;
@@ -332,7 +396,8 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
     if (runner->config->sequence.n == 0)
         return true;
     vec_clear(&runner->sequence);
-    choices_of(&runner->choices, fn, &runner->sequence);
+    vec_clear(&runner->cleanup);
+    choices_of(&runner->choices, fn, &runner->sequence, &runner->cleanup);
     if (runner->sequence.n == 0) {
         report_not_chosen(runner, fn);
         return true;
@@ -422,6 +487,7 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
     count_functions(&runner, m);
     arena_free(&arena);
     vec_free(&runner.sequence);
+    vec_free(&runner.cleanup);
     choices_free(&runner.choices);
     remarks_free(&runner.remarks);
     return result;

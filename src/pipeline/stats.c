@@ -54,7 +54,7 @@ void stats_print(FILE *out, const Stats *stats)
     for (u32 i = 0; i < PHASE_COUNT; i++) {
         const PhaseStats *of = &stats->phase[i];
         const char *name = phase_table.phase[i].name;
-        if (of->functions == 0)
+        if (of->functions == 0 && of->counters.n == 0)
             continue;
         print_line(out, of->functions, name, "functions seen");
         print_line(out, of->changed, name, "functions changed");
@@ -99,7 +99,7 @@ void stats_print_json(FILE *out, const Stats *stats)
     fputs("  \"phases\": {", out);
     const char *separator = "\n";
     for (u32 i = 0; i < PHASE_COUNT; i++) {
-        if (stats->phase[i].functions == 0)
+        if (stats->phase[i].functions == 0 && stats->phase[i].counters.n == 0)
             continue;
         fputs(separator, out);
         print_json_phase(out, phase_table.phase[i].name, &stats->phase[i]);

@@ -1,6 +1,6 @@
 /* The condition of a block's branch, and how to have it, or its opposite, as a plain comparison: `setp p; @p bra`, with no
  * negation between the two. ptxas counts and unrolls a loop only then (tests/ptxas/LOOPS.md). Shared by the phases that
- * turn branches round. */
+ * invert branches. */
 #ifndef PTXOPT_TRANSFORM_CONDITION_H
 #define PTXOPT_TRANSFORM_CONDITION_H
 

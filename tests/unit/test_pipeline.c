@@ -18,18 +18,27 @@
 
 static const PhaseInfo three_phases[] = {{.name = "fold"}, {.name = "merge"}, {.name = "thread"}};
 static const PhaseOrder fold_then_merge[] = {{"fold", "merge", "merging wants blocks"}};
-static const PhaseTable table = {three_phases, COUNT_OF(three_phases), fold_then_merge, 1};
+static const PhaseAlias later[] = {{"later", "merge", "thread"}};
+static const PhaseTable table = {three_phases, COUNT_OF(three_phases), fold_then_merge, 1, later, 1};
 
 enum { FOLD, MERGE, THREAD };
 
 static void phases_are_found_by_their_whole_name(void **state)
 {
     (void)state;
-    assert_int_equal(phase_find(&table, "merge", 5), MERGE);
-    assert_int_equal(phase_find(&table, "merge,thread", 5), MERGE);
-    assert_int_equal(phase_find(&table, "merg", 4), PHASE_NONE);
-    assert_int_equal(phase_find(&table, "merger", 6), PHASE_NONE);
-    assert_int_equal(phase_find(&table, "", 0), PHASE_NONE);
+    assert_int_equal(phase_find(&table, "merge", 5).first, MERGE);
+    assert_int_equal(phase_find(&table, "merge,thread", 5).first, MERGE);
+    assert_int_equal(phase_find(&table, "merge", 5).count, 1);
+    assert_int_equal(phase_find(&table, "merg", 4).count, 0);
+    assert_int_equal(phase_find(&table, "merger", 6).count, 0);
+    assert_int_equal(phase_find(&table, "", 0).count, 0);
+}
+
+static void an_alias_is_the_name_of_several(void **state)
+{
+    (void)state;
+    assert_int_equal(phase_find(&table, "later", 5).first, MERGE);
+    assert_int_equal(phase_find(&table, "later", 5).count, 2);
 }
 
 static void assert_order(const PhaseOrder *broken, const u32 *sequence, u32 count)
@@ -57,15 +66,19 @@ static void faults_of_a_table_are_seen(void **state)
     assert_null(phase_table_fault(&phase_table, &arena));
 
     const PhaseOrder backwards[] = {{"thread", "fold", "no reason"}};
-    PhaseTable bad = {three_phases, 3, backwards, 1};
+    PhaseTable bad = {three_phases, 3, backwards, 1, NULL, 0};
     assert_string_equal(phase_table_fault(&bad, &arena), "'thread' must stand before 'fold': no reason");
 
     const PhaseOrder unknown[] = {{"fold", "nothing", ""}};
     bad.order = unknown;
     assert_non_null(strstr(phase_table_fault(&bad, &arena), "names an unknown phase"));
 
+    const PhaseAlias nobody[] = {{"a", "fold", "nothing"}};
+    bad = (PhaseTable){three_phases, 3, NULL, 0, nobody, 1};
+    assert_string_equal(phase_table_fault(&bad, &arena), "'a' is the name of an unknown phase");
+
     const PhaseInfo twice[] = {{.name = "fold"}, {.name = "fold"}};
-    bad = (PhaseTable){twice, 2, NULL, 0};
+    bad = (PhaseTable){twice, 2, NULL, 0, NULL, 0};
     assert_string_equal(phase_table_fault(&bad, &arena), "phase 'fold' stands twice in the table");
     arena_free(&arena);
 }
@@ -154,8 +167,9 @@ static void options_choose_phases(void **state)
     options_free(&options);
 
     assert_int_equal(parse_line(&options, "in.ptx -O0 --passes=branch-folding,branch-folding", said, sizeof said), OPTIONS_RUN);
-    assert_int_equal(options.pipeline.sequence.n, 2);
-    assert_string_equal(options.pipeline.table->phase[options.pipeline.sequence.v[0]].name, "branch-folding");
+    assert_int_equal(options.pipeline.sequence.n, 6);
+    assert_string_equal(options.pipeline.table->phase[options.pipeline.sequence.v[0]].name, "clean-up");
+    assert_string_equal(options.pipeline.table->phase[options.pipeline.sequence.v[5]].name, "layout");
     options_free(&options);
 
     assert_int_equal(parse_line(&options, "in.ptx -O3 --stop-after=switch-lowering", said, sizeof said), OPTIONS_RUN);
@@ -322,6 +336,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(phases_are_found_by_their_whole_name),
+        cmocka_unit_test(an_alias_is_the_name_of_several),
         cmocka_unit_test(order_is_that_of_the_first_runs),
         cmocka_unit_test(faults_of_a_table_are_seen),
         cmocka_unit_test(nearest_name_is_suggested),

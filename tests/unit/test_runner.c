@@ -176,7 +176,7 @@ static void run_phases(Run *run, Phase *first, Phase *second, PipelineConfig con
     *run = (Run){0};
     PhaseInfo row[2] = {{.run = first, .name = "tested", .iterations = 3}, {.run = second, .name = "other", .iterations = 1}};
     u32 phases = second ? 2 : 1;
-    PhaseTable table = {row, phases, NULL, 0};
+    PhaseTable table = {row, phases, NULL, 0, NULL, 0};
     config.table = &table;
     config.sequence = (VecU32){(u32[]){0, 1}, phases, phases};
 

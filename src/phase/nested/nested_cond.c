@@ -62,13 +62,6 @@ static void stand_for(Nested *n, Instr *branch, const Instr *old)
         instr_set_op(branch, isa_without(n->fn->module->isa, branch->op, OPF_UNIFORM_HINT));
 }
 
-static void exchange_ways(Block *b)
-{
-    Block *taken = branch_target(block_terminator(b)), *fall = b->fall;
-    block_set_branch_target(b, fall);
-    block_set_fall(b, taken);
-}
-
 /* Control only goes from `to` to `next`, whose instructions it takes over. */
 static void take_in(Block *to, Block *next)
 {
@@ -92,7 +85,7 @@ static void combine_chain(Nested *n, const Site *s)
     Instr *old = block_terminator(outer);
     take_in(outer, s->inner);
     if (falls_to_other && outer->fall != s->other)
-        exchange_ways(outer);
+        block_swap_successors(outer);
     Instr *branch = block_terminator(outer);
     stand_for(n, branch, old);
     n->combined[outer->id] = branch_target(branch) == s->rest ? through : term_not(through);
@@ -170,9 +163,9 @@ static void write_out(Nested *n, Block *b)
     TruthTerm taken = n->combined[b->id];
     if (b->dead || !taken.truth)
         return;
-    /* Where branch-folding would turn it round. */
+    /* Where layout would invert it. */
     if (branch_target(block_terminator(b)) == b->next && cfg_pred_count(n->fn, b->next) > 1) {
-        exchange_ways(b);
+        block_swap_successors(b);
         taken = term_not(taken);
     }
     Literal guard = truth_emit(n->run, b, taken);

@@ -1,0 +1,368 @@
+/* clean-up: simplifies the control-flow graph to a fixed point.
+ *
+ *     bra A; ... A: bra B;                bra B;
+ *     mov p, 1; @p bra A; ...             mov p, 1; bra A;
+ *     @p bra A; bra A;                    bra A;
+ *     @p bra NEXT; NEXT:                  NEXT:
+ *
+ * Follows OriBranchOpt of ptxas (unconditional folding, unreachable blocks, constant and equal-target conditions, chains,
+ * by worklist to a fixed point) and LLVM's BranchFolder::OptimizeBranches (empty blocks, single-predecessor merge).
+ *
+ * Sound: every thread executes the same instructions with the same operands in the same order; only branches go. No block is
+ * duplicated. An empty block that is bypassed controls nothing, so no instruction's control dependence grows, and no cycle gets a
+ * second entry. `.uni` stays on a branch whose guard stays, and is never added.
+ *
+ * A branch that is decided goes only where no other one comes to reconverge sooner for it (analysis/reconverge.h): the paths
+ * that no thread takes are paths for ptxas.
+ *
+ * Declines: blocks that debug data names; blocks with a pragma (it works in the block that a back edge enters, and only
+ * there); bypassing an empty block that several blocks take to a loop's header. */
+#include "analysis/reconverge.h"
+#include "ir/cfg.h"
+#include "ir/edit.h"
+#include "ir/inspect.h"
+#include "phase/phase.h"
+#include "transform/condition.h"
+
+/* More edges out of a block are followed at once, not one after the other. */
+enum { MANY_EDGES = 16 };
+
+typedef struct CleanUp {
+    PhaseRun *run;
+    Function *fn;
+    VEC(Block *) work;
+    u8 *queued;   /* by Block.id */
+    u32 *seen;    /* by Block.id: number of the chase that passed there last */
+    Block **end;  /* by Block.id: where a chase that came by ended, NULL; true while that block is not dead */
+    u32 chase;
+    BitSet decided; /* by Instr.origin: branches that always go one way, and may be taken away in this round */
+    bool asks_gate; /* only those */
+    bool changed;
+} CleanUp;
+
+/* ---- the worklist ---------------------------------------------------------------------------------------------- */
+
+static void enqueue(CleanUp *c, Block *b)
+{
+    if (b->dead || c->queued[b->id])
+        return;
+    c->queued[b->id] = 1;
+    vec_push(&c->work, b);
+}
+
+static void enqueue_neighbours(CleanUp *c, const Block *b)
+{
+    CfgList succs = cfg_succs(c->fn, b), preds = cfg_preds(c->fn, b);
+    for (u32 k = 0; k < succs.n; k++)
+        enqueue(c, succs.v[k].block);
+    for (u32 k = 0; k < preds.n; k++)
+        enqueue(c, preds.v[k].block);
+}
+
+static bool rewrite(CleanUp *c, const char *name, const Block *at, const char *what)
+{
+    bool may = phase_rewrite(c->run, name, at, what);
+    c->changed |= may;
+    return may;
+}
+
+/* ---- blocks that do nothing ------------------------------------------------------------------------------------ */
+
+static bool only_jumps(const Block *b)
+{
+    return block_is_empty(b) && b->fall && b->fall != b && !block_is_pinned(b);
+}
+
+/* Where control that enters b ends up, past blocks that do nothing. A cycle of such blocks is left at the block where it
+ * closes: an endless loop stays one. */
+static Block *destination(CleanUp *c, Block *from)
+{
+    Block *b = from;
+    c->chase++;
+    while (only_jumps(b) && c->seen[b->id] != c->chase) {
+        Block *known = c->end[b->id];
+        c->seen[b->id] = c->chase;
+        b = known && !known->dead ? known : b->fall;
+    }
+    if (only_jumps(b))
+        return b;
+    for (Block *next; from != b; from = next) { /* the way back is as long as the way there */
+        Block *known = c->end[from->id];
+        next = known && !known->dead ? known : from->fall;
+        c->end[from->id] = b;
+    }
+    return b;
+}
+
+static bool remove_unreachable(CleanUp *c, Block *b)
+{
+    if (b == c->fn->entry || cfg_preds(c->fn, b).n || block_is_pinned(b))
+        return false;
+    if (!rewrite(c, "UnreachableBlockRemoved", b, "nothing leads to this block"))
+        return false;
+    enqueue_neighbours(c, b);
+    block_remove(b);
+    return true;
+}
+
+static void mark_reached(CleanUp *c, Block *b)
+{
+    if (c->seen[b->id] == c->chase)
+        return;
+    c->seen[b->id] = c->chase;
+    vec_push(&c->work, b);
+}
+
+/* Blocks that only lead to one another, and that nothing outside leads to, go together: one rewrite. */
+static void remove_unreachable_cycles(CleanUp *c)
+{
+    c->chase++;
+    mark_reached(c, c->fn->entry);
+    for_each_block(b, c->fn)
+        if (block_is_pinned(b))
+            mark_reached(c, b);
+    while (c->work.n) {
+        CfgList succs = cfg_succs(c->fn, vec_pop(&c->work));
+        for (u32 k = 0; k < succs.n; k++)
+            mark_reached(c, succs.v[k].block);
+    }
+    Block *next;
+    bool allowed = false;
+    for (Block *b = c->fn->entry; b; b = next) {
+        next = b->next;
+        if (c->seen[b->id] == c->chase)
+            continue;
+        if (!allowed && !rewrite(c, "UnreachableCodeRemoved", b, "nothing leads to this block, or to others that go to it"))
+            return;
+        allowed = true;
+        block_remove(b);
+    }
+}
+
+/* Whether `from` may go to `end` without passing `hop`. Where several blocks go to the header of a loop through one latch
+ * (or one preheader), each of them would become a latch (an entry) of its own. */
+static bool bypass_keeps_loops(const CleanUp *c, const Block *hop, const Block *end)
+{
+    if (cfg_pred_count(c->fn, hop) < 2)
+        return true;
+    return !loop_headed_by(an_loops(c->run->an), end);
+}
+
+/* The last block that does nothing on the way from b to end. */
+static Block *last_hop(Block *b, const Block *end)
+{
+    while (b->fall != end)
+        b = b->fall;
+    return b;
+}
+
+/* Where an edge from b to `to` may go instead, past blocks that do nothing; `to` itself if nowhere. */
+static Block *threaded(CleanUp *c, Block *to)
+{
+    Block *end = only_jumps(to) ? destination(c, to) : to;
+    if (end != to && !bypass_keeps_loops(c, to, end))
+        end = last_hop(to, end);
+    return end != to && bypass_keeps_loops(c, to, end) ? end : to;
+}
+
+static bool may_thread(CleanUp *c, Block *b, Block *to, Block *end)
+{
+    if (end == to || !rewrite(c, "JumpThreaded", b, "goes straight to where a chain of jumps ends"))
+        return false;
+    enqueue(c, to);
+    enqueue(c, end);
+    return true;
+}
+
+/* All edges of a table at once. */
+static bool thread_table(CleanUp *c, Block *b)
+{
+    CfgList succs = cfg_succs(c->fn, b);
+    Block **ends = mem_alloc(succs.n * sizeof *ends);
+    bool any = false;
+    for (u32 k = 0; k < succs.n; k++) {
+        Block *end = threaded(c, succs.v[k].block);
+        bool goes = may_thread(c, b, succs.v[k].block, end);
+        ends[k] = goes ? end : NULL;
+        any |= goes;
+    }
+    if (any)
+        block_redirect_table(b, ends);
+    mem_free(ends);
+    return any;
+}
+
+static bool thread_edges(CleanUp *c, Block *b)
+{
+    bool any = false, again = true;
+    while (cfg_succs(c->fn, b).n > MANY_EDGES && thread_table(c, b))
+        any = true;
+    while (again) {
+        again = false;
+        CfgList succs = cfg_succs(c->fn, b);
+        for (u32 k = 0; k < succs.n && !again; k++) {
+            Block *to = succs.v[k].block, *end = threaded(c, to);
+            if (!may_thread(c, b, to, end))
+                continue;
+            block_redirect(b, to, end);
+            any = again = true;
+        }
+    }
+    return any;
+}
+
+/* The pragma works in the block that a back edge enters, and only there: it must not come into another one. */
+static bool has_pragma(const Block *b)
+{
+    for_each_instr(i, b)
+        if (i->kind == INSTR_PRAGMA)
+            return true;
+    return false;
+}
+
+static bool join_with_successor(CleanUp *c, Block *b)
+{
+    Block *next = b->fall;
+    if (!next || !block_can_join(b, next) || has_pragma(next))
+        return false;
+    if (!rewrite(c, "BlocksJoined", b, "the block that follows has no other in-edge"))
+        return false;
+    c->queued[next->id] = 0;
+    block_join(b, next);
+    enqueue_neighbours(c, b);
+    return true;
+}
+
+/* ---- branches that decide nothing ------------------------------------------------------------------------------ */
+
+static bool fold_equal_targets(CleanUp *c, Block *b)
+{
+    Instr *branch = block_conditional_branch(b);
+    if (!branch || branch_target(branch) != b->fall)
+        return false;
+    if (!rewrite(c, "BranchRemoved", b, "both edges lead to the same block"))
+        return false;
+    block_remove_terminator(b);
+    return true;
+}
+
+static FactValue known_guard(const Block *b)
+{
+    Instr *end = block_terminator(b);
+    return end && end->guard ? predicate_value(end, end->guard) : FACT_UNKNOWN;
+}
+
+/* Where control goes behind b's guarded terminator, if `truth` is what its guard is; NULL: it leaves the function. */
+static Block *decided_way(const Block *b, FactValue truth)
+{
+    const Instr *end = block_terminator(b);
+    return (truth == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
+}
+
+/* Before the first rewrite of a round: finds the branches that must stay although they are decided. The paths that no thread
+ * takes hold the points apart where the others reconverge (analysis/reconverge.h). A branch that comes to be decided later in
+ * the round is looked at in the next one. */
+static void find_decided(CleanUp *c)
+{
+    VEC(Block *) decided = {0};
+    const Order *order = an_order(c->run->an);
+    c->decided = (BitSet){0};
+    for (u32 p = 0; p < order->count; p++)
+        if (known_guard(order->rpo[p]) != FACT_UNKNOWN)
+            vec_push(&decided, order->rpo[p]);
+    ReconvergeGate *gate = decided.n ? reconverge_new(c->run->arena, c->run->an) : NULL;
+    c->asks_gate = !gate || reconverge_matters(gate);
+    for (u32 k = 0; gate && c->asks_gate && k < decided.n; k++) {
+        Block *b = decided.v[k], *to = decided_way(b, known_guard(b));
+        const Block *old = decided.n > 1 ? NULL : reconvergence_point(gate, b);
+        if (!c->decided.bits)
+            c->decided = bitset_new(c->run->arena, c->fn->origins + 1);
+        if (!to || branch_target(block_terminator(b)) == b->fall || reconverge_decided(gate, b, to, old, false) == RECONVERGE_SAFE)
+            bitset_add(&c->decided, block_terminator(b)->origin);
+    }
+    if (gate)
+        reconverge_free(gate);
+    vec_free(&decided);
+}
+
+/* The gate is made where a branch is decided when a round begins; one that comes to be decided meanwhile waits for the next. */
+static bool may_decide(const CleanUp *c, const Instr *end)
+{
+    return !c->asks_gate || (end->origin < c->decided.bits && bitset_has(&c->decided, end->origin));
+}
+
+/* A guarded terminator whose guard the block itself tells: it always acts, or never. */
+static bool fold_constant_condition(CleanUp *c, Block *b)
+{
+    Instr *end = block_terminator(b);
+    FactValue truth = known_guard(b);
+    if (truth == FACT_UNKNOWN || !may_decide(c, end))
+        return false;
+    if (!rewrite(c, "ConditionFolded", b, truth == FACT_TRUE ? "the condition is always true" : "the condition is always false"))
+        return false;
+    bool acts = (truth == FACT_TRUE) != end->guard_not;
+    enqueue_neighbours(c, b);
+    if (!acts) {
+        block_remove_terminator(b);
+    } else if (branch_target(end)) {
+        Block *to = branch_target(end);
+        block_remove_terminator(b);
+        block_set_fall(b, to);
+    } else {
+        instr_set_guard(end, 0, false);
+        block_set_fall(b, NULL);
+    }
+    return true;
+}
+
+/* ---- the graph, to its fixed point ----------------------------------------------------------------------------- */
+
+static bool simplify(CleanUp *c, Block *b)
+{
+    if (remove_unreachable(c, b))
+        return false; /* nothing is left to look at */
+    bool any = fold_constant_condition(c, b);
+    any |= thread_edges(c, b);
+    any |= fold_equal_targets(c, b);
+    any |= join_with_successor(c, b);
+    return any;
+}
+
+static void simplify_all(CleanUp *c)
+{
+    remove_unreachable_cycles(c);
+    for_each_block(b, c->fn)
+        enqueue(c, b);
+    for (u32 next = 0; next < c->work.n; next++) {
+        Block *b = c->work.v[next];
+        c->queued[b->id] = 0;
+        if (b->dead)
+            continue;
+        if (simplify(c, b)) {
+            enqueue(c, b);
+            enqueue_neighbours(c, b);
+        }
+    }
+    vec_clear(&c->work);
+}
+
+/* ---- the phase ------------------------------------------------------------------------------------------------- */
+
+Phase phase_clean_up;
+PhaseResult phase_clean_up(PhaseRun *run)
+{
+    const Knobs *knobs = run->knobs;
+    if (knobs->disable_branch_fold || (knobs->branch_fold_max_iterations && run->iteration >= knobs->branch_fold_max_iterations))
+        return PHASE_UNCHANGED;
+    CleanUp c = {.run = run, .fn = run->fn};
+    u32 blocks = run->fn->blocks.n;
+    c.queued = arena_array(run->arena, u8, blocks);
+    c.seen = arena_array(run->arena, u32, blocks);
+    c.end = arena_array(run->arena, Block *, blocks);
+    an_freeze(run->an, AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_FACTS | AN_UNIFORM);
+    an_compute(run->an, AN_LOOPS);
+    find_decided(&c);
+    simplify_all(&c);
+    vec_free(&c.work);
+    return c.changed ? PHASE_AGAIN : PHASE_UNCHANGED;
+}

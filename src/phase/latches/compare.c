@@ -1,0 +1,120 @@
+#include "phase/latches/compare.h"
+
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+#include "transform/condition.h"
+
+/* An unguarded integer comparison of a register with a register or a constant, into one predicate. */
+static bool is_counting_compare(Instr *i)
+{
+    if (!i || i->kind != INSTR_OP || i->op->opcode != OPC_SETP || i->guard || i->op->bool_op != BOOL_NONE || i->op->types != 1)
+        return false;
+    TypeClass class = type_class((Type)i->op->type[0]);
+    const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
+    return instr_operand(i, 0)->kind == OPND_REG && (class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS) &&
+           operand_plain_register(a) && (operand_plain_register(b) || b->kind == OPND_IMM);
+}
+
+/* `add c, c, 1`: what ptxas counts by. */
+static bool is_step(Instr *i, RegId counter)
+{
+    if ((i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB) || i->guard || i->op->types != 1)
+        return false;
+    const Operand *to = instr_operand(i, 0), *from = instr_operand(i, 1), *by = instr_operand(i, 2);
+    return type_bits((Type)i->op->type[0]) >= 32 && operand_plain_register(to) == counter && operand_plain_register(from) == counter && by->kind == OPND_IMM;
+}
+
+/* The one instruction of the loop that writes reg; *writes counts them. */
+static Instr *written_by(const Loop *loop, RegId reg, u32 *writes)
+{
+    Instr *last = NULL;
+    *writes = 0;
+    for (u32 k = 0; k < loop->block_count; k++)
+        for_each_instr(i, loop->blocks[k])
+            if (i->kind == INSTR_OP && instr_writes(i, reg)) {
+                last = i;
+                ++*writes;
+            }
+    return last;
+}
+
+/* Whether the loop reads the predicate behind the comparison only. */
+static bool is_read_behind_only(const Loop *loop, const Instr *compare, RegId pred)
+{
+    for (u32 k = 0; k < loop->block_count; k++) {
+        bool behind = false;
+        for_each_instr(i, loop->blocks[k]) {
+            if (i->kind == INSTR_OP && !behind && instr_reads(i, pred))
+                return false;
+            behind |= i == compare;
+        }
+    }
+    return true;
+}
+
+/* No loop inside, and no way out but at the latch. */
+static bool leaves_at_latch_only(const PhaseRun *run, const Loop *loop)
+{
+    const Loops *loops = an_loops(run->an);
+    for (u32 k = 0; k < loop->block_count; k++) {
+        Block *b = loop->blocks[k];
+        if (loop_of(loops, b) != loop)
+            return false;
+        if (b == loop->latches[0])
+            continue;
+        CfgList succs = cfg_succs(run->fn, b);
+        for (u32 s = 0; s < succs.n; s++)
+            if (!loop_contains(loops, loop, succs.v[s].block))
+                return false;
+        if (block_leaves_function(run->fn, b))
+            return false;
+    }
+    return true;
+}
+
+bool loop_compare_apart(PhaseRun *run, const Loop *loop, LoopCompare *found)
+{
+    if (loop->latch_count != 1 || an_loops(run->an)->irreducible)
+        return false;
+    Block *latch = loop->latches[0];
+    Instr *branch = block_terminator(latch);
+    Instr *compare = branch && branch->guard ? local_definition(branch, branch->guard) : NULL;
+    if (latch == loop->header || !is_counting_compare(compare) || !leaves_at_latch_only(run, loop))
+        return false;
+    const Operand *a = instr_operand(compare, 1), *b = instr_operand(compare, 2);
+    u32 a_writes, b_writes = 0, pred_writes;
+    Instr *a_step = written_by(loop, a->id, &a_writes);
+    Instr *b_step = b->kind == OPND_REG ? written_by(loop, b->id, &b_writes) : NULL;
+    Instr *step = a_step ? a_step : b_step;
+    written_by(loop, branch->guard, &pred_writes);
+    if (a_writes + b_writes != 1 || pred_writes != 1 || !is_step(step, a_step ? a->id : b->id))
+        return false;
+    if (step->block == latch || step->scope != compare->scope || !dominates(an_dom(run->an), step->block, latch))
+        return false;
+    *found = (LoopCompare){compare, step};
+    return is_read_behind_only(loop, compare, branch->guard);
+}
+
+/* Whether the register holds a constant where the loop is entered. */
+static bool enters_as_constant(PhaseRun *run, const Loop *loop, RegId reg)
+{
+    const Instr *def = facts_definition(an_facts(run->an), loop->preheader, NULL, reg);
+    return def && def->op->opcode == OPC_MOV && !def->guard && instr_operand(def, 1)->kind == OPND_IMM;
+}
+
+bool loop_compare_counts(PhaseRun *run, const Loop *loop, Instr *compare)
+{
+    if (run->fn->blocks.n > an_loops(run->an)->blocks)
+        return false; /* blocks made since: the analyses do not know them */
+    if (!loop->preheader || loop->latch_count != 1 || loop->height > LOOP_HEIGHT_WALKED || !is_counting_compare(compare) || compare->block != loop->latches[0])
+        return false;
+    const Operand *counter = instr_operand(compare, 1), *bound = instr_operand(compare, 2);
+    u32 writes, bound_writes = 0;
+    Instr *step = written_by(loop, counter->id, &writes);
+    if (bound->kind == OPND_REG)
+        written_by(loop, bound->id, &bound_writes);
+    if (writes != 1 || bound_writes || !is_step(step, counter->id) || local_definition(compare, counter->id) != step)
+        return false;
+    return enters_as_constant(run, loop, counter->id) &&
+           (bound->kind == OPND_IMM || enters_as_constant(run, loop, bound->id));
+}

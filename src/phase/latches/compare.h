@@ -1,0 +1,30 @@
+/* The comparison that a loop's latch tests, and the step of the counter that it reads. ptxas counts and unrolls a loop only
+ * when the comparison stands behind the step in the same block (tests/ptxas/LOOPS.md). */
+#ifndef PTXOPT_PHASE_LATCHES_COMPARE_H
+#define PTXOPT_PHASE_LATCHES_COMPARE_H
+
+#include "phase/phase.h"
+
+/* The setp of the latch, which may as well stand right behind `step`:
+ *
+ *     LOOP: add i, i, 1;                        LOOP: add i, i, 1;
+ *           @q bra JOIN; ...                          setp.lt p, i, n;
+ *     JOIN: ...                            to         @q bra JOIN; ...
+ *           setp.lt p, i, n;                    JOIN: ...
+ *           @p bra LOOP;                              @p bra LOOP;
+ */
+typedef struct LoopCompare {
+    Instr *compare; /* in the latch */
+    Instr *step;    /* in another block of the loop, which dominates the latch */
+} LoopCompare;
+
+/* Finds them in an innermost loop with one latch and no exit but there. Between the two places nothing may change what the
+ * setp reads, and nothing may read or write what it gives: then each thread finds the same value at the branch. Uses AN_LOOPS
+ * and AN_DOM; linear in the size of the loop. */
+bool loop_compare_apart(PhaseRun *run, const Loop *loop, LoopCompare *found);
+
+/* Whether `compare` (in the loop's only latch, or NULL) tests a counter that starts at a constant, is stepped by a constant
+ * right before in its block, and runs to a constant. False too when blocks were made since AN_LOOPS. Asks for AN_FACTS. */
+bool loop_compare_counts(PhaseRun *run, const Loop *loop, Instr *compare);
+
+#endif

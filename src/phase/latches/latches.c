@@ -1,0 +1,182 @@
+/* latches: gives the tests of loops the form that ptxas counts and unrolls (tests/ptxas/LOOPS.md).
+ *
+ *     setp.ge p; @!p bra LOOP;            setp.lt p; @p bra LOOP;
+ *     setp.eq p; @p bra EXIT; bra LOOP;   setp.ne p; @p bra LOOP; EXIT:
+ *     @p bra.uni LOOP;                    @p bra LOOP;
+ *
+ * The comparison of a latch moves up to the step of its counter where it stands apart from it (phase/latches/compare.h).
+ * Where a latch tests two comparisons and one of them counts to a constant, De Morgan makes it an and.pred.
+ *
+ * Sound: every thread takes the same edges and executes the same instructions with the same operands in the same order; only
+ * branches, and the comparisons that decide them, change or move. A comparison is inverted only with its unordered twin on
+ * floats, and so that every other reader still finds its value. `.uni` is never added.
+ *
+ * Declines: loops with the pragma nounroll; conditions whose comparison is guarded, combined, or in another block. */
+#include "ir/edit.h"
+#include "ir/inspect.h"
+#include "phase/latches/compare.h"
+#include "transform/condition.h"
+
+/* The test of a loop stays as it is. */
+static void test_kept(PhaseRun *run, const char *name, const Instr *branch, const char *why)
+{
+    phase_missed_once(run, name, branch, "ptxas will not unroll this loop: %s, and no comparison in its block can be inverted", why);
+}
+
+static bool is_uniform_branch(const Instr *branch) { return branch_target(branch) && op_has(branch->op, OPF_UNIFORM_HINT); }
+
+/* `.uni` on a loop's test keeps ptxas from unrolling; what it promises is not lost, ptxas finds uniform branches itself. */
+static void drop_uniform_hint(PhaseRun *run, Instr *branch)
+{
+    if (is_uniform_branch(branch))
+        instr_set_op(branch, isa_without(run->fn->module->isa, branch->op, OPF_UNIFORM_HINT));
+}
+
+/* A latch that tests two conditions at once: ptxas takes an and.pred apart where the number of iterations is a constant.
+ * opposite: the branch leaves the loop. */
+static bool canonicalize_combined(PhaseRun *run, const Loop *loop, Block *b, Instr *branch, bool opposite)
+{
+    Both both;
+    if (!branch_target(branch) || !condition_both(run->an, branch, opposite, &both))
+        return false;
+    if (!loop_compare_counts(run, loop, both.compare[0]) && !loop_compare_counts(run, loop, both.compare[1]))
+        return false;
+    if (!phase_rewrite(run, "CombinedTestMended", b, "ptxas unrolls a counted loop whose test is an and.pred of comparisons"))
+        return false;
+    condition_apply_both(run->an, branch, &both);
+    drop_uniform_hint(run, branch);
+    if (opposite)
+        block_swap_successors(b);
+    return true;
+}
+
+/* The branch goes the right way, but not in the right words: `@!p bra LOOP`, `@p bra.uni LOOP`, `@!p bra EXIT`. */
+static bool canonicalize_exit(PhaseRun *run, const Loop *loop, Block *b, Instr *branch, bool may_exchange)
+{
+    bool plain = condition_is_plain(branch);
+    if (plain && !is_uniform_branch(branch))
+        return false;
+    Plain how = {.kind = PLAIN_NONE};
+    bool exchange = false;
+    if (!plain) {
+        how = condition_plain(run->an, branch, false);
+        if (may_exchange && (how.kind == PLAIN_NONE || how.kind == PLAIN_PAIR)) {
+            how = condition_plain(run->an, branch, true);
+            exchange = how.kind != PLAIN_NONE;
+        }
+    }
+    if (!plain && how.kind == PLAIN_NONE) {
+        if (branch_target(branch) == loop->header && canonicalize_combined(run, loop, b, branch, false))
+            return true;
+        test_kept(run, "LoopTestKept", branch, "its test is negated");
+        return false;
+    }
+    if (!phase_rewrite(run, "LoopTestMended", b, "ptxas unrolls a loop whose test is a plain '@p bra'"))
+        return false;
+    if (!plain)
+        condition_apply(run->an, branch, &how);
+    drop_uniform_hint(run, branch);
+    if (exchange)
+        block_swap_successors(b);
+    return true;
+}
+
+/* `@p ret; bra LOOP` to `@!p bra LOOP; ret`, the ret in a block of its own. */
+static void return_after(PhaseRun *run, Block *b, Instr *leave)
+{
+    Function *fn = run->fn;
+    Block *exit = block_new_like(b, instr_loc(leave)), *header = b->fall;
+    RegId guard = leave->guard;
+    block_move_after(exit, b);
+    block_remove_terminator(b);
+    instr_set_guard(leave, 0, false);
+    instr_append(exit, leave);
+    block_set_branch(b, guard, false, header, false);
+    instr_stand_for(fn, block_terminator(b), leave, NULL);
+    block_set_fall(b, exit);
+}
+
+/* `@p bra EXIT; bra LOOP`: the branch goes the wrong way. */
+static bool invert_latch(PhaseRun *run, const Loop *loop, Block *b, Instr *leave)
+{
+    Plain how = condition_plain(run->an, leave, true);
+    if (how.kind == PLAIN_NONE) {
+        if (canonicalize_combined(run, loop, b, leave, true))
+            return true;
+        test_kept(run, "LatchKept", leave, "its last branch leaves it");
+        return false;
+    }
+    if (!phase_rewrite(run, "LatchTurned", b, "ptxas unrolls a loop whose latch is '@p bra LOOP'"))
+        return false;
+    condition_apply(run->an, leave, &how);
+    if (!branch_target(leave)) {
+        return_after(run, b, leave);
+        return true;
+    }
+    drop_uniform_hint(run, leave);
+    block_swap_successors(b);
+    return true;
+}
+
+static bool stays(PhaseRun *run, const Loop *loop, const Block *to)
+{
+    return to && loop_contains(an_loops(run->an), loop, to);
+}
+
+/* The test that ends block b of the loop, if it ends one: one way stays in the loop, the other leaves it. */
+static bool canonicalize_test(PhaseRun *run, const Loop *loop, Block *b)
+{
+    Instr *end = block_terminator(b);
+    if (!end || !end->guard || branch_table(end))
+        return false;
+    Block *to = branch_target(end);
+    if (to == loop->header)
+        return canonicalize_exit(run, loop, b, end, false);
+    if (stays(run, loop, to) == stays(run, loop, b->fall))
+        return false;
+    if (b->fall == loop->header)
+        return invert_latch(run, loop, b, end);
+    return canonicalize_exit(run, loop, b, end, to != NULL);
+}
+
+/* A comparison that stands apart from the step of its counter moves up to it. */
+static bool unite_with_step(PhaseRun *run, const Loop *loop)
+{
+    LoopCompare apart;
+    if (!loop_compare_apart(run, loop, &apart) ||
+        !phase_rewrite(run, "ComparisonMoved", apart.compare->block, "ptxas unrolls a loop whose test stands after the step of its counter"))
+        return false;
+    instr_remove(apart.compare);
+    instr_insert_after(apart.step, apart.compare);
+    return true;
+}
+
+/* The last test of a loop, once it is `@p bra LOOP`. */
+static bool canonicalize_latch(PhaseRun *run, const Loop *loop)
+{
+    Block *b = loop->latches[0];
+    Instr *branch = block_conditional_branch(b);
+    if (!branch || branch_target(branch) != loop->header)
+        return false;
+    bool any = !branch->guard_not && canonicalize_combined(run, loop, b, branch, false);
+    return unite_with_step(run, loop) || any;
+}
+
+Phase phase_latches;
+PhaseResult phase_latches(PhaseRun *run)
+{
+    if (run->knobs->disable_branch_fold)
+        return PHASE_UNCHANGED;
+    bool any = false;
+    an_freeze(run->an, AN_LOOPS | AN_LIVE | AN_FACTS);
+    const Loops *loops = an_loops(run->an);
+    for (u32 l = 0; l < loops->n; l++) {
+        const Loop *loop = loops->v[l];
+        if (loop->nounroll)
+            continue;
+        for (u32 k = 0; k < loop->block_count && loop_of(loops, loop->blocks[k]) == loop; k++)
+            any |= canonicalize_test(run, loop, loop->blocks[k]);
+        any |= canonicalize_latch(run, loop);
+    }
+    return any ? PHASE_AGAIN : PHASE_UNCHANGED;
+}
