@@ -231,7 +231,7 @@ static bool iterate(Runner *runner, Step step, Function *fn, Analyses *an)
     const PhaseInfo *first = first_of(runner, step);
     PhaseRun run[PHASE_COUNT];
     Arena kept = {0};
-    bool changed = false, again = true;
+    bool changed = false, again = true, laid_out = true;
     for (u32 k = 0; k < step.phases; k++)
         run[k] = start_run(runner, step.phase[k], fn, an, &kept);
     for (u32 iteration = 0; again && iteration < first->iterations; iteration++) {
@@ -240,12 +240,17 @@ static bool iterate(Runner *runner, Step step, Function *fn, Analyses *an)
             PhaseResult result = call_phase(runner, step.phase[k], &run[k], iteration);
             changed |= result != PHASE_UNCHANGED;
             again |= result == PHASE_AGAIN;
+            laid_out &= result == PHASE_UNCHANGED;
         }
-        if (again)
+        if (again && first->after != NOTHING) {
             edit_layout(fn); /* what it dissolves no longer keeps blocks apart when they are cleaned up */
+            laid_out = true;
+        }
         if (again && first->after == CLEANUP)
             clean_up(runner, fn, an);
     }
+    if (!laid_out)
+        edit_layout(fn);
     for (u32 k = 0; k < step.phases; k++)
         end_run(&run[k]);
     arena_free(&kept);
@@ -262,17 +267,12 @@ static void clean_up(Runner *runner, Function *fn, Analyses *an)
 
 static Outcome run_step(Runner *runner, Step step, Function *fn, Analyses *an)
 {
-    bool joined = false;
     if (runner->round == 0)
         for (u32 k = 0; k < step.phases; k++)
             runner->stats->phase[step.phase[k]].functions++;
     if (!iterate(runner, step, fn, an))
         return OUTCOME_NONE;
-    double start = seconds_but_for_analyses(runner, an);
-    edit_layout(fn);
-    joined = edit_places(fn);
-    runner->stats->phase[step.phase[0]].seconds += seconds_but_for_analyses(runner, an) - start;
-    return joined ? OUTCOME_CHANGED : OUTCOME_SETTLED;
+    return edit_places(fn) ? OUTCOME_CHANGED : OUTCOME_SETTLED;
 }
 
 static void print_states(Runner *runner, Step step, Function *fn, const char *when, const bool *wanted)
