@@ -26,11 +26,12 @@ LIB      = $(BUILD)/obj/ptxopt.a
 ABI      = $(shell sed -n 's/^#define PTXOPT_ABI //p' src/api/ptxopt.h)
 VERSION  = $(shell sh src/version.sh | sed -n 's/^.*PTXOPT_VERSION "\(.*\)"/\1/p')
 SHARED   = $(BUILD)/libptxopt.so.$(ABI)
-LIBRARY  = $(SHARED) $(BUILD)/libptxopt.so $(BUILD)/libptxopt.a
+PRELOAD  = $(BUILD)/libptxopt-preload.so
+LIBRARY  = $(SHARED) $(BUILD)/libptxopt.so $(BUILD)/libptxopt.a $(PRELOAD)
 PTXOPT   = $(BUILD)/ptxopt
 FRONTS   = $(BUILD)/ptxopt-ptxas $(BUILD)/ptxopt-cicc
 PROVE    = $(BUILD)/ptxopt-prove
-OBJECTS  = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out src/tool/% src/exec/% src/machine/%,$(wildcard src/*/*.c src/phase/*/*.c))) \
+OBJECTS  = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out src/tool/% src/exec/% src/machine/% src/preload/%,$(wildcard src/*/*.c src/phase/*/*.c))) \
            $(BUILD)/obj/gen/parser.o $(BUILD)/obj/gen/lexer.o
 TOOL     = $(BUILD)/obj/tool/ptxopt.o $(BUILD)/obj/tool/front.o $(BUILD)/obj/tool/proof.o
 MANUAL   = $(notdir $(wildcard man/*.[1-9]))
@@ -54,7 +55,7 @@ LARGE    = $(if $(NVCC),$(patsubst examples/large/%.cu,$(BUILD)/large/%.ptx,$(wi
 
 # What `make check` runs, in this order; each is also a target of its own: `make check-data`. Those of SCRIPTS are
 # tests/NAME.sh and need the program.
-SCRIPTS  = isa cli front library packages clients man robust linear roundtrip exec barriers prove
+SCRIPTS  = isa cli front library preload packages clients man robust linear roundtrip exec barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 SUITES   = layers lint unit data $(filter-out clients,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants fuzz-exec faults fuzz debug asan
 
@@ -86,7 +87,7 @@ $(LIB): $(OBJECTS)
 	$(call say,AR   )
 	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 
-#: make lib              build/libptxopt.so and .a; the header is src/api/ptxopt.h
+#: make lib              build/libptxopt.so and .a (the header is src/api/ptxopt.h), build/libptxopt-preload.so
 lib: $(LIBRARY)
 	@:
 
@@ -101,6 +102,14 @@ $(BUILD)/pic/gen/%.o: $(GEN)/%.c $(BUILD)/flags | $(GEN)/parser.c $(GEN)/version
 $(SHARED): $(PIC) src/api/ptxopt.map
 	$(call say,LINK )
 	$(Q)$(CC) $(filter-out -fno-pie,$(CFLAGS)) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/api/ptxopt.map -Wl,-z,defs -o $@ $(PIC)
+
+$(PRELOAD): $(PIC) $(patsubst src/%.c,$(BUILD)/pic/%.o,src/front/log.c $(wildcard src/preload/*.c)) src/preload/preload.map
+	$(call say,LINK )
+	$(Q)$(CC) $(filter-out -fno-pie,$(CFLAGS)) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/preload/preload.map -Wl,-z,defs -o $@ $(filter %.o,$^) \
+	    -Wl,--as-needed -ldl -lpthread
+
+# Its dlsym has to end in a jump.
+$(BUILD)/pic/preload/real.o: OWN = -O2 -fno-sanitize=all
 
 $(BUILD)/libptxopt.so: $(SHARED)
 	$(Q)ln -sf $(<F) $@
@@ -125,7 +134,7 @@ $(BUILD)/flags: FORCE
 define compile
 	$(call say,CC   )
 	@mkdir -p $(@D)
-	$(Q)$(COMPILE) $(FLOAT) -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) $(OWN) -MMD -MP -c -o $@ $<
 endef
 
 $(BUILD)/obj/%.o: src/%.c $(BUILD)/flags | $(GEN)/parser.c $(GEN)/version.h
@@ -138,7 +147,7 @@ $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 	$(compile)
 
 # The interpreter's arithmetic sets rounding modes, and rounds every operation.
-$(BUILD)/obj/exec/%.o: FLOAT = -frounding-math -ffp-contract=off
+$(BUILD)/obj/exec/%.o: OWN = -frounding-math -ffp-contract=off
 
 $(GEN)/parser.c: grammar/ptx.y
 	$(call say,BISON)
@@ -223,7 +232,7 @@ check: setup
 	@$(MAKE) all tools
 	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(SUITES)
 
-#: make check-SUITE      one of: layers lint unit data isa cli front library packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu debug asan
+#: make check-SUITE      one of: layers lint unit data isa cli front library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu debug asan
 check-layers:
 	@sh tests/layers.sh
 
@@ -233,7 +242,7 @@ check-unit: $(UNIT)
 check-data: all
 	@sh tests/run.sh
 
-check-library check-packages check-clients: lib
+check-library check-preload check-packages check-clients: lib
 check-roundtrip: $(LARGE)
 check-linear: $(BENCH)
 $(SCRIPTS:%=check-%): check-%: all tools
@@ -320,6 +329,7 @@ install: all lib $(BUILD)/ptxopt.pc $(BUILD)/ptxopt-config-version.cmake
 	ln -sf ptxopt $(DESTDIR)$(PREFIX)/bin/ptxopt-cicc
 	install -D -s --strip-program=$(STRIP) -m 755 $(SHARED) $(DESTDIR)$(PREFIX)/lib/libptxopt.so.$(ABI)
 	ln -sf libptxopt.so.$(ABI) $(DESTDIR)$(PREFIX)/lib/libptxopt.so
+	install -D -s --strip-program=$(STRIP) -m 755 $(PRELOAD) $(DESTDIR)$(PREFIX)/lib/libptxopt-preload.so
 	install -D -m 644 $(BUILD)/libptxopt.a $(DESTDIR)$(PREFIX)/lib/libptxopt.a
 	install -D -m 644 src/api/ptxopt.h $(DESTDIR)$(PREFIX)/include/ptxopt.h
 	install -D -m 644 $(BUILD)/ptxopt.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ptxopt.pc
@@ -362,7 +372,7 @@ wheel: lib
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/lib/cmake/ptxopt
 	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,ptxopt ptxopt-ptxas ptxopt-cicc ptxopt-prove) \
-	    $(addprefix $(DESTDIR)$(PREFIX)/lib/,libptxopt.so libptxopt.so.$(ABI) libptxopt.a pkgconfig/ptxopt.pc) \
+	    $(addprefix $(DESTDIR)$(PREFIX)/lib/,libptxopt-preload.so libptxopt.so libptxopt.so.$(ABI) libptxopt.a pkgconfig/ptxopt.pc) \
 	    $(DESTDIR)$(PREFIX)/include/ptxopt.h \
 	    $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions/ptxopt zsh/site-functions/_ptxopt fish/vendor_completions.d/ptxopt.fish) \
 	    $(foreach page,$(MANUAL),$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(page)))/$(page))

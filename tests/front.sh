@@ -12,30 +12,7 @@ unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS CUDA_HOME CUDA_P
 rm -rf "$WORK"
 mkdir -p "$WORK/input/bin" "$WORK/tmp"
 
-cat >"$WORK/input/in.ptx" <<'END'
-.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry fold(.param .u64 out)
-{
-	.reg .pred %p<2>;
-	.reg .b32 %r<3>;
-	.reg .b64 %rd<2>;
-	ld.param.u64 %rd1, [out];
-	mov.u32 %r1, %tid.x;
-	setp.eq.u32 %p1, %r1, 0;
-	@%p1 bra $zero;
-	st.global.u32 [%rd1], %r1;
-	bra $hop;
-$zero:
-	st.global.u32 [%rd1+4], %r1;
-	bra $hop;
-$hop:
-	bra $end;
-$end:
-	ret;
-}
-END
+cp tests/sample.ptx "$WORK/input/in.ptx"
 "$BUILD/ptxopt" "$WORK/input/in.ptx" -o "$WORK/input/want.ptx"
 cp "$WORK/input/want.ptx" "$WORK/input/same.ptx"
 echo 'this is no PTX' >"$WORK/input/bad.ptx"

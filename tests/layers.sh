@@ -10,7 +10,7 @@ editing=$(grep -lE -e '->(fall|labels|loc|guard|guard_not|falls_off|dead|op|slot
     -e '\<o->(id|value|flags|kind|sub|role) [-+|&]?= ' -e '\<(i|b|fn|instr|block)->changed = ' -e '\<fn->[a-z.]* = ' -e 'vec_push\(&([a-z>-]*->)?fn->' \
     -e '\<(isa_decode|instr_new|cfg_add_edge|cfg_remove_edge|cfg_redirect)\(' $(find src/analysis src/transform src/phase src/pipeline -name '*.[ch]') | tr '\n' ' ')
 ending=$(grep -nE '(^|[^_[:alnum:].>])(malloc|calloc|realloc|free|exit|_exit|abort|strdup|asprintf) ?\(' $(find src grammar -name '*.[chy]' -o -name '*.re') |
-    grep -vE '^src/(tool|front|prove|exec|machine)/|^src/base/arena|^src/api/api.c|^src/pipeline/dot.c.*free.scratch.text|:[[:space:]]*(/?\*|//)' | cut -d: -f1,2 | tr '\n' ' ')
+    grep -vE '^src/(tool|front|preload|prove|exec|machine)/|^src/base/arena|^src/api/api.c|^src/pipeline/dot.c.*free.scratch.text|:[[:space:]]*(/?\*|//)' | cut -d: -f1,2 | tr '\n' ' ')
 # Properties of opcodes are columns of opcodes.def; those who compute what an opcode computes may switch on it.
 asking=$(grep -lE 'switch \(.*opcode' $(find src/ir src/target src/analysis src/transform src/phase src/pipeline -name '*.[ch]') |
     grep -vE '^src/(analysis/(values|ranges|wait)|phase/(barrier/thread_value|switch/value|address/forms))\.c$' | tr '\n' ' ')
@@ -28,6 +28,7 @@ grep -n '^[[:space:]]*#[[:space:]]*include' $(find src grammar -name '*.[ch]' -o
         may["pipeline"] = may["phase"] " pipeline"
         may["api"] = may["pipeline"] " parse api"
         may["front"] = "base front"
+        may["preload"] = "base api front preload"
         may["prove"] = "base isa ir prove"
         may["exec"] = "base isa ir parse exec"
         may["machine"] = "machine"

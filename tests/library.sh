@@ -17,7 +17,9 @@ WRAP='-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap
 # case_ NAME COMMANDS: passes when all of the commands succeed.
 case_()
 {
-    if (cd "$WORK" && set -e && eval "$2") >"$WORK/case.log" 2>&1 </dev/null; then echo "pass $1"; else
+    # Not as a condition: `set -e` does nothing there.
+    (cd "$WORK" || exit 1; set -e; eval "$2") >"$WORK/case.log" 2>&1 </dev/null
+    if [ $? = 0 ]; then echo "pass $1"; else
         echo "fail $1"
         echo "    $2"
         sed 's/^/    /' "$WORK/case.log" | tail -30
@@ -65,30 +67,7 @@ cp examples/b[af]*.ptx examples/t*.hand.ptx tests/diag/n*.ptx "$WORK" 2>/dev/nul
 case_ 'linked from the archive' './check-static - b*.ptx'
 
 # ---- memory that runs out -----------------------------------------------------------------------------------------
-cat >"$WORK/small.ptx" <<'END'
-.version 8.0
-.target sm_80
-.address_size 64
-.visible .entry fold(.param .u64 out)
-{
-	.reg .pred %p<2>;
-	.reg .b32 %r<3>;
-	.reg .b64 %rd<2>;
-	ld.param.u64 %rd1, [out];
-	mov.u32 %r1, %tid.x;
-	setp.eq.u32 %p1, %r1, 0;
-	@%p1 bra $zero;
-	st.global.u32 [%rd1], %r1;
-	bra $hop;
-$zero:
-	st.global.u32 [%rd1+4], %r1;
-	bra $hop;
-$hop:
-	bra $end;
-$end:
-	ret;
-}
-END
+cp tests/sample.ptx "$WORK/small.ptx"
 case_ 'the tests of memory that runs out' 'compile "$TOP"/tests/library/starve.c "$BUILD"/libptxopt.a $WRAP -o starve
     compile -DWHOLE_PROGRAM -fno-builtin "$TOP"/tests/library/starve.c "$BUILD"/libptxopt.a -o starve-whole'
 (cd "$WORK" && ./starve 1 small.ptx && ./starve 1 small.ptx -O3 --stats --print-after=all && ./starve-whole 1 small.ptx && ./starve 37 bfs.nvcc.ptx -O3 &&
@@ -102,7 +81,7 @@ fi
 
 # ---- as it is installed -------------------------------------------------------------------------------------------
 case_ 'make install and make uninstall' 'make -s -C "$TOP" BUILD="$GIVEN" DESTDIR="$WORK/root" PREFIX=/opt/p install
-    for f in lib/libptxopt.so lib/libptxopt.a include/ptxopt.h lib/pkgconfig/ptxopt.pc bin/ptxopt-ptxas share/man/man1/ptxopt-ptxas.1; do [ -e root/opt/p/$f ]; done'
+    for f in lib/libptxopt.so lib/libptxopt-preload.so lib/libptxopt.a include/ptxopt.h lib/pkgconfig/ptxopt.pc bin/ptxopt-ptxas share/man/man1/ptxopt-ptxas.1; do [ -e root/opt/p/$f ]; done'
 if command -v pkg-config >/dev/null; then
     case_ 'pkg-config' 'PKG_CONFIG_PATH=root/opt/p/lib/pkgconfig; export PKG_CONFIG_PATH
         $CC use.c $(pkg-config --define-variable=prefix="$WORK/root/opt/p" --cflags --libs ptxopt) -o use; LD_LIBRARY_PATH=root/opt/p/lib ./use; pkg-config --atleast-version=0.1 ptxopt'

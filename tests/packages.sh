@@ -13,7 +13,9 @@ mkdir -p "$WORK"
 not() { if "$@"; then return 1; fi; }
 case_()
 {
-    if (cd "$WORK" && set -e && eval "$2") >"$WORK/case.log" 2>&1 </dev/null; then echo "pass $1"; else
+    # Not as a condition: `set -e` does nothing there.
+    (cd "$WORK" || exit 1; set -e; eval "$2") >"$WORK/case.log" 2>&1 </dev/null
+    if [ $? = 0 ]; then echo "pass $1"; else
         echo "fail $1"
         sed 's/^/    /' "$WORK/case.log" | tail -20
     fi
@@ -21,11 +23,11 @@ case_()
 top_make() { make -s -C "$TOP" BUILD="$GIVEN" "$@"; }
 {
 case_ 'make dist: a static program that runs on its own' 'top_make dist; cp "$BUILD"/ptxopt-*-linux-*.tar.gz first.tgz; mkdir d; tar -xzf first.tgz -C d --strip-components=1
-    [ "$(d/bin/ptxopt --version)" = "$("$BUILD/ptxopt" --version)" ]; not readelf -l d/bin/ptxopt | grep -q INTERP; [ -L d/bin/ptxopt-ptxas ]; [ -e d/share/man/man1/ptxopt.1 ]; [ -e d/LICENSE ]'
+    [ "$(d/bin/ptxopt --version)" = "$("$BUILD/ptxopt" --version)" ]; readelf -l d/bin/ptxopt >said; not grep -q INTERP said; [ -L d/bin/ptxopt-ptxas ]; [ -e d/share/man/man1/ptxopt.1 ]; [ -e d/LICENSE ]'
 case_ 'make dist: the same bytes again' 'sleep 1; top_make dist; cmp "$BUILD"/ptxopt-*-linux-*.tar.gz first.tgz'
 if command -v dpkg-deb >/dev/null; then
     case_ 'make deb' 'top_make deb; dpkg-deb --info "$BUILD"/ptxopt_*.deb | grep -q "Package: ptxopt"; dpkg-deb --contents "$BUILD"/ptxopt_*.deb >list
-        for f in usr/bin/ptxopt usr/bin/ptxopt-ptxas usr/lib/libptxopt.so.1 usr/include/ptxopt.h usr/share/man/man1/ptxopt.1 usr/share/bash-completion/completions/ptxopt; do grep -q "\./$f\>" list; done
+        for f in usr/bin/ptxopt usr/bin/ptxopt-ptxas usr/lib/libptxopt.so.1 usr/lib/libptxopt-preload.so usr/include/ptxopt.h usr/share/man/man1/ptxopt.1 usr/share/bash-completion/completions/ptxopt; do grep -q "\./$f\>" list; done
         dpkg-deb -x "$BUILD"/ptxopt_*.deb x; x/usr/bin/ptxopt --version; cp "$BUILD"/ptxopt_*.deb a; top_make deb; cmp a "$BUILD"/ptxopt_*.deb'
 else
     echo 'skip make deb: dpkg-deb is not at hand'
