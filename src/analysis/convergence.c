@@ -26,11 +26,15 @@ static void make_set(VecU32 *v, u32 from)
 static bool set_has(const u32 *v, u32 n, u32 x) { return n && bsearch(&x, v, n, sizeof(u32), compare_u32); }
 
 /* Links lead to smaller numbers, so this ends. */
-void origin_expand(const Function *fn, u32 origin, VecU32 *out)
+void origin_expand_since(const Function *fn, u32 origin, u32 origins, VecU32 *out)
 {
     u32 done = out->n;
     vec_push(out, origin);
     while (done < out->n) {
+        if (out->v[done] <= origins) {
+            done++;
+            continue;
+        }
         u32 low = 0, high = fn->origin_links.n, made = out->v[done];
         while (low < high) {
             u32 middle = low + (high - low) / 2;
@@ -48,6 +52,8 @@ void origin_expand(const Function *fn, u32 origin, VecU32 *out)
             done++;
     }
 }
+
+void origin_expand(const Function *fn, u32 origin, VecU32 *out) { origin_expand_since(fn, origin, 0, out); }
 
 /* ---- snapshot -------------------------------------------------------------------------------------------------- */
 

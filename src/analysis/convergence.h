@@ -46,5 +46,7 @@ const char *convergence_compare(const Convergence *before, Analyses *an, Arena *
 
 /* Appends the original branches that `origin` stands for (instr_stand_for). */
 void origin_expand(const Function *fn, u32 origin, VecU32 *out);
+/* Those that it stands for when the function had so many origins. */
+void origin_expand_since(const Function *fn, u32 origin, u32 origins, VecU32 *out);
 
 #endif

@@ -2,16 +2,14 @@
 
 #include <stdlib.h>
 
+#include "analysis/arrivals.h"
 #include "analysis/convergence.h"
 #include "analysis/wait.h"
 
 enum {
     MARKERS = 8,         /* instructions behind a point by which it is found again */
     WALK = 1024,         /* blocks of one walk */
-    WALKS = 1 << 20,     /* of all walks of one comparison */
-    CLIMB = 64,          /* dominators of a block that are looked at */
-    PREDS = 64,          /* predecessors likewise */
-    GROUPS_MAX = 1 << 20
+    WALKS = 1 << 20      /* of all walks of one comparison */
 };
 
 typedef struct Point {
@@ -20,20 +18,12 @@ typedef struct Point {
     bool leaves;         /* they leave the function first */
 } Point;
 
-typedef struct Arrivals {
-    u32 origin; /* of an instruction that sees who is there */
-    u32 groups; /* of threads that come to it, all its copies together */
-    u32 edges;  /* likewise, but with those counted too that uniform branches keep apart */
-} Arrivals;
-
-typedef VEC(Arrivals) ArrivalVec;
-
 struct ReconvergeSnapshot {
     VEC(Point) points;  /* by branch; without those that are proven uniform */
-    ArrivalVec arrivals;/* by origin */
+    u32 origins;        /* Function.origins then */
+    Arrivals *arrivals;
     VecU32 branch_hints, table_hints; /* origins of bra.uni and brx.idx.uni, sorted */
     VecU32 uniform;     /* origins of branches that are proven uniform, sorted */
-    bool irreducible;
 };
 
 static int compare_u32(const void *a, const void *b)
@@ -55,147 +45,13 @@ static bool branches(const Analyses *an, const Block *b)
     return block_terminator(b) && (block_ways(b) > 1 || (block_ways(b) == 1 && block_leaves_function(an->fn, b)));
 }
 
-/* was: origins of branches that were proven uniform before a phase, or NULL. */
+/* was: origins of branches that were proven uniform before a phase. */
 static bool is_uniform(Analyses *an, const Block *b, const VecU32 *was)
 {
-    return uniform_has(&an_uniform(an)->branch_warp, b->id) || (was && has(was, block_terminator(b)->origin));
+    return uniform_has(&an_uniform(an)->branch_warp, b->id) || has(was, block_terminator(b)->origin);
 }
 
 static Block *point_of(Analyses *an, const Block *b) { return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL; }
-
-/* ---- groups of threads ------------------------------------------------------------------------------------------- */
-
-/* The farthest dominator of b, up to `top`, whose threads reconverge at `join`. */
-static Block *gathered_by(Analyses *an, Block *b, const Block *top, const Block *join)
-{
-    Block *found = b;
-    for (u32 k = 0; b && k < CLIMB; k++, b = an_dom(an)->idom[b->id]) {
-        if (point_of(an, b) == join)
-            found = b;
-        if (b == top)
-            break;
-    }
-    return found;
-}
-
-/* Whether a branch between `top` and b may divide a warp; true too where there is too much to say. */
-static bool divided(Analyses *an, const VecU32 *was, const Block *top, const Block *b, u32 *seen, u32 stamp)
-{
-    const Order *order = an_order(an);
-    VecU32 work = {0};
-    bool found = false;
-    vec_push(&work, order->index[b->id]);
-    for (u32 k = 0; k < work.n && !found; k++) {
-        const Block *at = order->rpo[work.v[k]];
-        found = k == WALK || (at != b && branches(an, at) && !is_uniform(an, at, was));
-        if (at == top)
-            continue;
-        for_each_edge(e, &order->pred, work.v[k])
-            if (seen[order->pred.to[e]] != stamp) {
-                seen[order->pred.to[e]] = stamp;
-                vec_push(&work, order->pred.to[e]);
-            }
-    }
-    vec_free(&work);
-    return found;
-}
-
-/* Whether the paths to the two blocks part at a branch that does not divide a warp. */
-static bool excludes(Analyses *an, const VecU32 *was, Block *a, Block *b)
-{
-    const Block *d = nearest_common_dominator(an_dom(an), a, b);
-    return d && d != a && d != b && branches(an, d) && is_uniform(an, d, was);
-}
-
-/* How many groups of threads come to the join at position p, each of which was one group at the entry. */
-static u32 groups_at_join(Analyses *an, const VecU32 *was, bool plain, const u32 *groups, u32 p, u32 *seen)
-{
-    const Order *order = an_order(an);
-    const Block *join = order->rpo[p], *top = an_dom(an)->idom[join->id];
-    Block *from[PREDS];
-    u32 count[PREDS], n = 0, sum = 0;
-    if (!top)
-        return 1;
-    if (!divided(an, was, top, join, seen, p + 1))
-        return groups[order->index[top->id]];
-    for_each_edge(e, &order->pred, p) {
-        Block *pred = order->rpo[order->pred.to[e]];
-        if (edge_is_back(an_dom(an), pred, join))
-            continue;
-        Block *by = gathered_by(an, pred, top, join);
-        bool known = n == PREDS;
-        u32 with = n, now = groups[order->index[by->id]];
-        for (u32 k = 0; k < n && !known; k++) {
-            known = from[k] == by;
-            if (!plain && with == n && !known && excludes(an, was, from[k], by))
-                with = k;
-        }
-        if (known)
-            continue;
-        count[n] = now;
-        if (with < n) /* a warp comes from one of the two */
-            count[with] = count[with] > now ? count[with] : now, count[n] = 0;
-        from[n++] = by;
-    }
-    for (u32 k = 0; k < n; k++)
-        sum = sum + count[k] > GROUPS_MAX ? GROUPS_MAX : sum + count[k];
-    return sum;
-}
-
-static int compare_arrivals(const void *a, const void *b)
-{
-    return compare_u32(&((const Arrivals *)a)->origin, &((const Arrivals *)b)->origin);
-}
-
-static void add_arrivals(Analyses *an, const Block *b, u32 groups, u32 edges, ArrivalVec *out)
-{
-    for_each_instr(i, b)
-        if (i->kind == INSTR_OP && instr_effects(i, an->summaries).active_set)
-            vec_push(out, ((Arrivals){i->origin, groups, edges}));
-}
-
-/* By position, of every block. */
-static u32 *count_groups(Arena *arena, Analyses *an, const VecU32 *was, bool plain)
-{
-    const Order *order = an_order(an);
-    u32 *groups = arena_array(arena, u32, order->count), *seen = arena_array(arena, u32, order->count);
-    for (u32 p = 0; p < order->count; p++) {
-        const u32 *pred = &order->pred.to[order->pred.start[p]];
-        u32 preds = order->pred.start[p + 1] - order->pred.start[p];
-        groups[p] = p == 0 ? 1 : preds == 1 ? groups[*pred] : groups_at_join(an, was, plain, groups, p, seen);
-    }
-    return groups;
-}
-
-/* Copies of one instruction become one entry. */
-static void find_arrivals(Arena *arena, Analyses *an, const VecU32 *was, ArrivalVec *out)
-{
-    const u32 *groups = count_groups(arena, an, was, false), *edges = count_groups(arena, an, was, true);
-    u32 kept = 0;
-    for (u32 p = 0; p < an_order(an)->count; p++)
-        add_arrivals(an, an_order(an)->rpo[p], groups[p], edges[p], out);
-    if (out->n)
-        qsort(out->v, out->n, sizeof *out->v, compare_arrivals);
-    for (u32 k = 0; k < out->n; k++) {
-        Arrivals *last = kept ? &out->v[kept - 1] : NULL;
-        if (!last || last->origin != out->v[k].origin) {
-            out->v[kept++] = out->v[k];
-            continue;
-        }
-        last->groups += out->v[k].groups;
-        last->edges += out->v[k].edges;
-    }
-    out->n = kept;
-}
-
-static bool any_active_set(Analyses *an)
-{
-    for (u32 p = 0; p < an_order(an)->count; p++)
-        for_each_instr(i, an_order(an)->rpo[p])
-            if (i->kind == INSTR_OP && instr_effects(i, an->summaries).active_set)
-                return true;
-    return false;
-}
 
 /* ---- snapshot ----------------------------------------------------------------------------------------------------- */
 
@@ -235,14 +91,14 @@ static bool may_wait(Analyses *an)
 ReconvergeSnapshot *reconverge_snapshot(Arena *arena, Analyses *an)
 {
     ReconvergeSnapshot *s = arena_new(arena, ReconvergeSnapshot);
-    bool waits = may_wait(an), sees = any_active_set(an);
-    s->irreducible = an_loops(an)->irreducible;
+    bool waits = may_wait(an);
+    s->origins = an->fn->origins;
     for (u32 p = 0; p < an_order(an)->count; p++) {
         const Block *b = an_order(an)->rpo[p];
         add_hint(s, block_terminator(b));
-        if (!branches(an, b) || !(waits || sees))
+        if (!branches(an, b) || !waits)
             continue;
-        if (is_uniform(an, b, NULL))
+        if (uniform_has(&an_uniform(an)->branch_warp, b->id))
             vec_push(&s->uniform, block_terminator(b)->origin);
         else
             vec_push(&s->points, make_point(an, b));
@@ -252,15 +108,14 @@ ReconvergeSnapshot *reconverge_snapshot(Arena *arena, Analyses *an)
     sort(&s->branch_hints);
     sort(&s->table_hints);
     sort(&s->uniform);
-    if (sees && !s->irreducible)
-        find_arrivals(arena, an, NULL, &s->arrivals);
+    s->arrivals = arrivals_snapshot(arena, an);
     return s;
 }
 
 void reconverge_snapshot_free(ReconvergeSnapshot *s)
 {
     vec_free(&s->points);
-    vec_free(&s->arrivals);
+    arrivals_free(s->arrivals);
     vec_free(&s->branch_hints);
     vec_free(&s->table_hints);
     vec_free(&s->uniform);
@@ -294,34 +149,11 @@ static const char *check_hint(Checker *c, const Block *b)
     /* One that stood for others before still does. */
     if (has(&c->before->table_hints, end->origin) || (!table && has(&c->before->branch_hints, end->origin)))
         return NULL;
-    origin_expand(c->an->fn, end->origin, &sources);
+    origin_expand_since(c->an->fn, end->origin, c->before->origins, &sources);
     for (u32 k = 0; k < sources.n; k++)
         kept &= has(&c->before->table_hints, sources.v[k]) || (!table && has(&c->before->branch_hints, sources.v[k]));
     vec_free(&sources);
     return kept ? NULL : arena_printf(c->arena, "block %u: '%s' promises what no branch promised before", b->id, end->op->text->text);
-}
-
-/* ---- comparison: groups -------------------------------------------------------------------------------------------- */
-
-static const char *check_arrivals(Checker *c)
-{
-    ArrivalVec now = {0};
-    const ArrivalVec *before = &c->before->arrivals;
-    const char *wrong = NULL;
-    if (before->n)
-        find_arrivals(c->arena, c->an, &c->before->uniform, &now);
-    for (u32 k = 0, b = 0; k < now.n && !wrong; k++) {
-        while (b < before->n && before->v[b].origin < now.v[k].origin)
-            b++;
-        /* Either count may be too high where paths that branches part meet in parts. That threads come in more groups is found
-         * by what instructions depend on (analysis/convergence.h). */
-        bool is_known = b < before->n && before->v[b].origin == now.v[k].origin;
-        if (is_known && before->v[b].groups > now.v[k].groups && before->v[b].edges > now.v[k].edges)
-            wrong = arena_printf(c->arena, "block %u: threads come in %u groups instead of %u to an instruction that sees who is there",
-                                 c->block[now.v[k].origin]->id, now.v[k].groups, before->v[b].groups);
-    }
-    vec_free(&now);
-    return wrong;
 }
 
 /* ---- comparison: points -------------------------------------------------------------------------------------------- */
@@ -418,7 +250,7 @@ static const char *check_branch(Checker *c, const Block *b)
     const char *wrong = NULL;
     if (!branches(c->an, b) || is_uniform(c->an, b, &c->before->uniform))
         return NULL;
-    origin_expand(c->an->fn, block_terminator(b)->origin, &sources);
+    origin_expand_since(c->an->fn, block_terminator(b)->origin, c->before->origins, &sources);
     for (u32 k = 0; k < sources.n && !wrong; k++) {
         const Point *point = find_point(c->before, sources.v[k]);
         wrong = point ? check_point(c, b, point) : NULL;
@@ -442,6 +274,8 @@ const char *reconverge_compare(const ReconvergeSnapshot *before, Analyses *an, A
     const Order *order = an_order(an);
     for (u32 p = 0; p < order->count && !c.wrong; p++)
         c.wrong = check_hint(&c, order->rpo[p]);
+    if (!c.wrong)
+        c.wrong = arrivals_compare(before->arrivals, an, arena);
     if (c.wrong || !before->points.n)
         return c.wrong;
     find_blocks(&c);
@@ -449,8 +283,6 @@ const char *reconverge_compare(const ReconvergeSnapshot *before, Analyses *an, A
     c.seen = arena_array(arena, u32, order->count);
     for (u32 p = 0; p < order->count && c.waits->any_wait && !c.wrong; p++)
         c.wrong = check_branch(&c, order->rpo[p]);
-    if (!c.wrong && !before->irreducible)
-        c.wrong = check_arrivals(&c);
     vec_free(&c.work);
     return c.wrong;
 }

@@ -1,0 +1,399 @@
+#include "analysis/arrivals.h"
+
+#include <stdlib.h>
+
+#include "analysis/convergence.h"
+
+enum {
+    WORK = 1 << 20, /* blocks of all walks, and branches of all lists */
+    EDGES = 64,     /* into a block that are looked at */
+    CLIMB = 256,    /* dominators of a block likewise */
+    HOPS = 8        /* blocks behind a point in which an instruction is sought that was there before */
+};
+
+/* An instruction that sees who is there. */
+typedef struct Seer {
+    u32 origin;
+    u32 first, n; /* origins of the branches that it depends on: Arrivals.branches, sorted */
+} Seer;
+
+/* The function before the phase, by position in its order. */
+struct Arrivals {
+    Seer *seers; /* by origin */
+    u32 n, origins;
+    VecU32 branches;
+    Graph pred;
+    u32 *idom, *point; /* positions; GRAPH_NONE */
+    u32 *branch;       /* Instr.origin of a branch; 0: the block does not branch */
+    bool *uniform, *empty;
+    u32 *at;           /* by Instr.origin: position + 1 */
+    RegId *decides;    /* by Instr.origin of a branch: register that it tests */
+    bool *copied;      /* by Instr.origin of a branch: it stands in several blocks, or in a place where it parts no threads */
+};
+
+static int compare_u32(const void *a, const void *b)
+{
+    u32 x = *(const u32 *)a, y = *(const u32 *)b;
+    return x < y ? -1 : x > y;
+}
+
+static int compare_seers(const void *a, const void *b) { return compare_u32(&((const Seer *)a)->origin, &((const Seer *)b)->origin); }
+
+static bool sees(const Analyses *an, const Instr *i)
+{
+    return i->kind == INSTR_OP && !(i->op->known && op_is_pure(i->op)) && instr_effects(i, an->summaries).active_set;
+}
+
+static bool branches(const Analyses *an, const Block *b)
+{
+    return block_terminator(b) && (block_ways(b) > 1 || (block_ways(b) == 1 && block_leaves_function(an->fn, b)));
+}
+
+static RegId decided_by(const Instr *branch) { return branch->guard ? branch->guard : branch->opnd[0].id; }
+
+static bool is_empty(const Block *b)
+{
+    const Instr *i = b->first;
+    while (i && i->kind != INSTR_OP)
+        i = i->next;
+    return !i && b->fall;
+}
+
+/* ---- snapshot ----------------------------------------------------------------------------------------------------- */
+
+static u32 count_seers(Analyses *an)
+{
+    u32 n = 0;
+    for (u32 p = 0; p < an_order(an)->count; p++)
+        for_each_instr(i, an_order(an)->rpo[p])
+            n += sees(an, i);
+    return n;
+}
+
+/* Appends what b depends on; false: that is too much. */
+static bool add_branches(Analyses *an, const Block *b, VecU32 *out)
+{
+    BlockVec on = {0};
+    u32 from = out->n;
+    bool within = out->n < WORK && control_closure_within(an_control(an), b, WORK - out->n, &on);
+    for (u32 k = 0; within && k < on.n; k++)
+        if (block_terminator(on.v[k]))
+            vec_push(out, block_terminator(on.v[k])->origin);
+    if (out->n > from)
+        qsort(out->v + from, out->n - from, sizeof(u32), compare_u32);
+    vec_free(&on);
+    return within;
+}
+
+static void add_seers(Arrivals *a, Analyses *an, const Block *b)
+{
+    u32 first = a->branches.n;
+    bool asked = false;
+    for_each_instr(i, b) {
+        if (!sees(an, i))
+            continue;
+        if (!asked && !add_branches(an, b, &a->branches))
+            return;
+        asked = true;
+        a->seers[a->n++] = (Seer){i->origin, first, a->branches.n - first};
+    }
+}
+
+static u32 position_of(const Order *order, const Block *b) { return b ? order->index[b->id] : GRAPH_NONE; }
+
+static void copy_block(Arrivals *a, Analyses *an, u32 p)
+{
+    const Order *order = an_order(an);
+    const Block *b = order->rpo[p];
+    a->idom[p] = position_of(order, an_dom(an)->idom[b->id]);
+    a->point[p] = position_of(order, dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL);
+    a->empty[p] = is_empty(b);
+    if (branches(an, b)) {
+        const Instr *end = block_terminator(b);
+        a->copied[end->origin] = a->at[end->origin] != 0;
+        a->branch[p] = end->origin;
+        a->decides[end->origin] = decided_by(end);
+        a->uniform[p] = uniform_has(&an_uniform(an)->branch_warp, b->id);
+    }
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP)
+            a->at[i->origin] = p + 1;
+}
+
+Arrivals *arrivals_snapshot(Arena *arena, Analyses *an)
+{
+    u32 seers = count_seers(an), count = an_order(an)->count;
+    if (!seers || an_loops(an)->irreducible)
+        return NULL;
+    Arrivals *a = arena_new(arena, Arrivals);
+    a->origins = an->fn->origins;
+    a->seers = arena_array(arena, Seer, seers);
+    a->pred = graph_reverse(arena, &an_order(an)->succ);
+    a->idom = arena_array(arena, u32, count);
+    a->point = arena_array(arena, u32, count);
+    a->branch = arena_array(arena, u32, count);
+    a->uniform = arena_array(arena, bool, count);
+    a->empty = arena_array(arena, bool, count);
+    a->at = arena_array(arena, u32, a->origins + 1);
+    a->decides = arena_array(arena, RegId, a->origins + 1);
+    a->copied = arena_array(arena, bool, a->origins + 1);
+    for (u32 p = 0; p < count; p++) {
+        copy_block(a, an, p);
+        add_seers(a, an, an_order(an)->rpo[p]);
+    }
+    if (a->n)
+        qsort(a->seers, a->n, sizeof *a->seers, compare_seers);
+    return a;
+}
+
+void arrivals_free(Arrivals *arrivals)
+{
+    if (arrivals)
+        vec_free(&arrivals->branches);
+}
+
+/* ---- comparison --------------------------------------------------------------------------------------------------- */
+
+typedef struct Checker {
+    const Arrivals *before;
+    Analyses *an;
+    Arena *arena;
+    bool *is_there;        /* by Instr.origin: a branch that still stands somewhere */
+    u32 *seen, *depends, stamp; /* by position now: leads to the instruction, it depends on it */
+    u32 *asked;            /* by position now: Block.id + 1 of the branch that leads there */
+    u32 *climbed, climbs;  /* by position before */
+    VecU32 paths, work, edges, sources;
+    u32 budget;
+    const char *wrong;
+} Checker;
+
+static bool may_look(Checker *c)
+{
+    if (c->budget == 0)
+        return false;
+    c->budget--;
+    return true;
+}
+
+static bool depended(const Checker *c, const Seer *seer, u32 branch)
+{
+    return seer->n && bsearch(&branch, c->before->branches.v + seer->first, seer->n, sizeof(u32), compare_u32);
+}
+
+static void add_preds(Checker *c, u32 position)
+{
+    const Graph *pred = &an_order(c->an)->pred;
+    for_each_edge(e, pred, position)
+        if (c->seen[pred->to[e]] != c->stamp) {
+            c->seen[pred->to[e]] = c->stamp;
+            vec_push(&c->paths, pred->to[e]);
+        }
+}
+
+/* Finds the blocks that lead to b, and the branches that it depends on; false: they are too many. */
+static bool find_paths(Checker *c, const Block *b)
+{
+    const Order *order = an_order(c->an);
+    BlockVec on = {0};
+    c->stamp++;
+    vec_clear(&c->paths);
+    add_preds(c, order->index[b->id]);
+    for (u32 k = 0; k < c->paths.n; k++) {
+        if (!may_look(c))
+            return false;
+        add_preds(c, c->paths.v[k]);
+    }
+    c->seen[order->index[b->id]] = c->stamp;
+    bool within = control_closure_within(an_control(c->an), b, c->budget, &on);
+    for (u32 k = 0; within && k < on.n; k++)
+        c->depends[order->index[on.v[k]->id]] = c->stamp;
+    c->budget -= within ? on.n : 0;
+    vec_free(&on);
+    return within;
+}
+
+/* The branches that stood before and that the end of b stands for. */
+static void find_sources(Checker *c, const Block *b)
+{
+    vec_clear(&c->sources);
+    origin_expand_since(c->an->fn, block_terminator(b)->origin, c->before->origins, &c->sources);
+}
+
+static bool was_uniform(const Checker *c, u32 origin)
+{
+    u32 at = c->before->at[origin];
+    return at && c->before->uniform[at - 1];
+}
+
+/* The threads that part at the end of b come to the instruction together. */
+static void check_reconverged(Checker *c, const Block *b, const Seer *seer, const Instr *i)
+{
+    find_sources(c, b);
+    for (u32 k = 0; k < c->sources.n && !c->wrong; k++) {
+        u32 s = c->sources.v[k];
+        if (depended(c, seer, s) && !was_uniform(c, s) && !c->before->copied[s])
+            c->wrong = arena_printf(c->arena, "block %u: threads that part in block %u now come together to '%s', which sees who is there",
+                                    i->block->id, b->id, i->op->text->text);
+    }
+}
+
+/* ---- branches that a phase made ------------------------------------------------------------------------------------ */
+
+static bool is_made(const Checker *c, const Instr *branch)
+{
+    return branch->origin > c->before->origins || c->before->decides[branch->origin] != decided_by(branch);
+}
+
+/* Where the code of `to` stood: position + 1; 0: it is not found. */
+static u32 place_before(const Checker *c, const Block *to)
+{
+    for (u32 hops = 0; to && hops < HOPS; to = block_terminator(to) ? NULL : to->fall, hops++)
+        for_each_instr(i, to)
+            if (i->kind == INSTR_OP && i->origin <= c->before->origins && c->before->at[i->origin])
+                return c->before->at[i->origin];
+    return 0;
+}
+
+static bool is_source(const Checker *c, u32 branch)
+{
+    for (u32 k = 0; k < c->sources.n; k++)
+        if (c->sources.v[k] == branch)
+            return true;
+    return false;
+}
+
+/* Blocks that branched to the one at this position, through empty ones, among those that are gone and the sources. */
+static void find_edges_before(Checker *c, u32 position)
+{
+    const Arrivals *a = c->before;
+    vec_clear(&c->work);
+    vec_clear(&c->edges);
+    for_each_edge(e, &a->pred, position)
+        vec_push(&c->work, a->pred.to[e]);
+    for (u32 k = 0; k < c->work.n && k < EDGES; k++) {
+        u32 p = c->work.v[k];
+        if (a->empty[p])
+            for_each_edge(e, &a->pred, p)
+                vec_push(&c->work, a->pred.to[e]);
+        else if (a->branch[p] && (!c->is_there[a->branch[p]] || is_source(c, a->branch[p])))
+            vec_push(&c->edges, p);
+    }
+}
+
+/* Of the threads that come over the edges that were found, the number of groups into which the sources, and what is gone below
+ * them, part them in front of the position. */
+static u32 groups_before(Checker *c, u32 position)
+{
+    const Arrivals *a = c->before;
+    u32 groups = 1;
+    c->climbs++;
+    for (u32 k = 0; k < c->edges.n; k++)
+        for (u32 p = c->edges.v[k], n = 0; p != GRAPH_NONE && n < CLIMB && may_look(c); p = a->idom[p], n++) {
+            if (c->climbed[p] == c->climbs) { /* it parts what comes over this edge and an earlier one */
+                groups += a->branch[p] && !a->uniform[p] && a->point[p] != position;
+                break;
+            }
+            c->climbed[p] = c->climbs;
+            if (a->branch[p] && (is_source(c, a->branch[p]) || c->is_there[a->branch[p]]))
+                break;
+        }
+    return groups;
+}
+
+/* Blocks that branch to `to` now, through empty ones, with a branch of this origin. */
+static u32 edges_now(Checker *c, const Block *to, u32 origin)
+{
+    const Order *order = an_order(c->an);
+    u32 n = 0;
+    vec_clear(&c->work);
+    for_each_edge(e, &order->pred, order->index[to->id])
+        vec_push(&c->work, order->pred.to[e]);
+    for (u32 k = 0; k < c->work.n && k < EDGES; k++) {
+        const Block *b = order->rpo[c->work.v[k]];
+        if (is_empty(b))
+            for_each_edge(e, &order->pred, c->work.v[k])
+                vec_push(&c->work, order->pred.to[e]);
+        else
+            n += block_terminator(b) && block_terminator(b)->origin == origin;
+    }
+    return c->work.n > EDGES ? UINT32_MAX : n;
+}
+
+static const Block *skip_empty(const Block *b)
+{
+    for (u32 hops = 0; hops < HOPS && is_empty(b); hops++)
+        b = b->fall;
+    return b;
+}
+
+/* The branch at the end of b is new, and the instruction depends on it. */
+static void check_made(Checker *c, const Block *b, const Instr *i)
+{
+    const Order *order = an_order(c->an);
+    u32 origin = block_terminator(b)->origin;
+    find_sources(c, b);
+    for (u32 k = 0; k < block_ways(b) && may_look(c) && !c->wrong; k++) {
+        const Block *to = skip_empty(block_way(b, k));
+        u32 position = order->index[to->id], was = c->seen[position] == c->stamp ? place_before(c, to) : 0;
+        if (!was || c->asked[position] == b->id + 1)
+            continue;
+        c->asked[position] = b->id + 1;
+        find_edges_before(c, was - 1);
+        u32 groups = groups_before(c, was - 1);
+        if (groups > 1 && groups > edges_now(c, to, origin))
+            c->wrong = arena_printf(c->arena, "block %u: threads come together on the way to '%s', which sees who is there", to->id,
+                                    i->op->text->text);
+    }
+}
+
+static void check_instr(Checker *c, const Instr *i, const Seer *seer)
+{
+    for (u32 k = 0; k < c->paths.n && !c->wrong; k++) {
+        const Block *b = an_order(c->an)->rpo[c->paths.v[k]];
+        if (!branches(c->an, b) || uniform_has(&an_uniform(c->an)->branch_warp, b->id))
+            continue;
+        if (c->depends[c->paths.v[k]] != c->stamp)
+            check_reconverged(c, b, seer, i);
+        else if (is_made(c, block_terminator(b)))
+            check_made(c, b, i);
+    }
+}
+
+static void check_block(Checker *c, const Block *b)
+{
+    bool asked = false;
+    for_each_instr(i, b) {
+        Seer key = {.origin = i->origin};
+        const Seer *seer = sees(c->an, i) ? bsearch(&key, c->before->seers, c->before->n, sizeof key, compare_seers) : NULL;
+        if (!seer)
+            continue;
+        if (!asked && !find_paths(c, b))
+            return;
+        asked = true;
+        memset(c->asked, 0, an_order(c->an)->count * sizeof *c->asked);
+        check_instr(c, i, seer);
+    }
+}
+
+const char *arrivals_compare(const Arrivals *before, Analyses *an, Arena *arena)
+{
+    if (!before || !before->n || an_loops(an)->irreducible)
+        return NULL;
+    const Order *order = an_order(an);
+    Checker c = {.before = before, .an = an, .arena = arena, .budget = WORK};
+    c.is_there = arena_array(arena, bool, an->fn->origins + 1);
+    c.seen = arena_array(arena, u32, order->count);
+    c.depends = arena_array(arena, u32, order->count);
+    c.asked = arena_array(arena, u32, order->count);
+    c.climbed = arena_array(arena, u32, before->pred.nodes);
+    for (u32 p = 0; p < order->count; p++)
+        if (branches(an, order->rpo[p]))
+            c.is_there[block_terminator(order->rpo[p])->origin] = true;
+    for (u32 p = 0; p < order->count && !c.wrong; p++)
+        check_block(&c, order->rpo[p]);
+    vec_free(&c.paths);
+    vec_free(&c.work);
+    vec_free(&c.edges);
+    vec_free(&c.sources);
+    return c.wrong;
+}
