@@ -49,6 +49,8 @@ static bool branches(const Analyses *an, const Block *b)
     return block_terminator(b) && (block_ways(b) > 1 || (block_ways(b) == 1 && block_leaves_function(an->fn, b)));
 }
 
+static Block *point_of(Analyses *an, const Block *b) { return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL; }
+
 static RegId decided_by(const Instr *branch) { return branch->guard ? branch->guard : branch->opnd[0].id; }
 
 static bool is_empty(const Block *b)
@@ -106,7 +108,7 @@ static void copy_block(Arrivals *a, Analyses *an, u32 p)
     const Order *order = an_order(an);
     const Block *b = order->rpo[p];
     a->idom[p] = position_of(order, an_dom(an)->idom[b->id]);
-    a->point[p] = position_of(order, dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL);
+    a->point[p] = position_of(order, point_of(an, b));
     a->empty[p] = is_empty(b);
     if (branches(an, b)) {
         const Instr *end = block_terminator(b);
@@ -161,6 +163,7 @@ typedef struct Checker {
     bool *is_there;        /* by Instr.origin: a branch that still stands somewhere */
     u32 *seen, *depends, stamp; /* by position now: leads to the instruction, it depends on it */
     u32 *asked;            /* by position now: Block.id + 1 of the branch that leads there */
+    u32 *came, comings;    /* by position now: found by may_reach() */
     u32 *climbed, climbs;  /* by position before */
     VecU32 paths, work, edges, sources;
     u32 budget;
@@ -262,7 +265,20 @@ static bool is_source(const Checker *c, u32 branch)
     return false;
 }
 
-/* Blocks that branched to the one at this position, through empty ones, among those that are gone and the sources. */
+/* Whether the block at p is a source, or of what is gone below one. */
+static bool is_below_source(Checker *c, u32 p)
+{
+    const Arrivals *a = c->before;
+    for (u32 n = 0; p != GRAPH_NONE && n < CLIMB && may_look(c); p = a->idom[p], n++) {
+        if (a->branch[p] && is_source(c, a->branch[p]))
+            return true;
+        if (a->branch[p] && c->is_there[a->branch[p]])
+            return false;
+    }
+    return false;
+}
+
+/* Finds the blocks of these that branched to the one at this position, through empty ones. */
 static void find_edges_before(Checker *c, u32 position)
 {
     const Arrivals *a = c->before;
@@ -275,13 +291,12 @@ static void find_edges_before(Checker *c, u32 position)
         if (a->empty[p])
             for_each_edge(e, &a->pred, p)
                 vec_push(&c->work, a->pred.to[e]);
-        else if (a->branch[p] && (!c->is_there[a->branch[p]] || is_source(c, a->branch[p])))
+        else if (a->branch[p] && is_below_source(c, p))
             vec_push(&c->edges, p);
     }
 }
 
-/* Of the threads that come over the edges that were found, the number of groups into which the sources, and what is gone below
- * them, part them in front of the position. */
+/* Of the threads that come over the edges that were found, the number of groups into which these blocks part them. */
 static u32 groups_before(Checker *c, u32 position)
 {
     const Arrivals *a = c->before;
@@ -290,12 +305,10 @@ static u32 groups_before(Checker *c, u32 position)
     for (u32 k = 0; k < c->edges.n; k++)
         for (u32 p = c->edges.v[k], n = 0; p != GRAPH_NONE && n < CLIMB && may_look(c); p = a->idom[p], n++) {
             if (c->climbed[p] == c->climbs) { /* it parts what comes over this edge and an earlier one */
-                groups += a->branch[p] && !a->uniform[p] && a->point[p] != position;
+                groups += a->branch[p] && !a->uniform[p] && a->point[p] != position && is_below_source(c, p);
                 break;
             }
             c->climbed[p] = c->climbs;
-            if (a->branch[p] && (is_source(c, a->branch[p]) || c->is_there[a->branch[p]]))
-                break;
         }
     return groups;
 }
@@ -326,6 +339,26 @@ static const Block *skip_empty(const Block *b)
     return b;
 }
 
+/* Whether paths from `to` lead to the instruction that do not come through `point` first. */
+static bool may_reach(Checker *c, const Block *to, const Block *point, const Block *goal)
+{
+    const Order *order = an_order(c->an);
+    vec_clear(&c->work);
+    c->came[order->index[to->id]] = ++c->comings;
+    vec_push(&c->work, order->index[to->id]);
+    for (u32 k = 0; k < c->work.n && may_look(c); k++) {
+        const Block *b = order->rpo[c->work.v[k]];
+        if (b == goal)
+            return b != point;
+        for_each_edge(e, &order->succ, c->work.v[k])
+            if (b != point && c->seen[order->succ.to[e]] == c->stamp && c->came[order->succ.to[e]] != c->comings) {
+                c->came[order->succ.to[e]] = c->comings;
+                vec_push(&c->work, order->succ.to[e]);
+            }
+    }
+    return false;
+}
+
 /* The branch at the end of b is new, and the instruction depends on it. */
 static void check_made(Checker *c, const Block *b, const Instr *i)
 {
@@ -340,7 +373,7 @@ static void check_made(Checker *c, const Block *b, const Instr *i)
         c->asked[position] = b->id + 1;
         find_edges_before(c, was - 1);
         u32 groups = groups_before(c, was - 1);
-        if (groups > 1 && groups > edges_now(c, to, origin))
+        if (groups > 1 && groups > edges_now(c, to, origin) && may_reach(c, to, point_of(c->an, b), i->block))
             c->wrong = arena_printf(c->arena, "block %u: threads come together on the way to '%s', which sees who is there", to->id,
                                     i->op->text->text);
     }
@@ -385,6 +418,7 @@ const char *arrivals_compare(const Arrivals *before, Analyses *an, Arena *arena)
     c.seen = arena_array(arena, u32, order->count);
     c.depends = arena_array(arena, u32, order->count);
     c.asked = arena_array(arena, u32, order->count);
+    c.came = arena_array(arena, u32, order->count);
     c.climbed = arena_array(arena, u32, before->pred.nodes);
     for (u32 p = 0; p < order->count; p++)
         if (branches(an, order->rpo[p]))

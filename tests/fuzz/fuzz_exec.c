@@ -1,12 +1,11 @@
 /* fuzz-exec: generates kernels, optimizes them in many ways, and judges each way (judge.h).
  *
  *     fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] [--quick]
- *               [--waiting | --features=LIST]
+ *               [--features=LIST]
  *     fuzz-exec --check=FLAGS --launch=FILE FILE.ptx
  *
  * --stop: at the first failure; --no-verify: without --verify-each; --once: ptxopt runs once, not twice; --quick: failures
- * are only named; --waiting: kernels with lanes that wait for one another, too; --features=LIST: with these features of
- * ptxgen only.
+ * are only named; --features=LIST: with these features of ptxgen only.
  *
  * The first form prints every failure with the guilty rewrite (a binary search with --opt-bisect-limit), a reduced kernel,
  * and the command that shows it, which is of the second form: its exit status is the Verdict. With $PTXAS one case in eight
@@ -124,7 +123,7 @@ static void write_case_file(const Driver *d, u64 seed, const char *name, const T
     }
 }
 
-static u32 features = GEN_ALL & ~GEN_WAITING; /* of the kernels */
+static u32 features = GEN_ALL; /* of the kernels */
 
 static void generate(u64 seed, Text *ptx, Text *launch)
 {
@@ -447,7 +446,7 @@ static int check_one(const Driver *d, const char *flags, const char *launch_file
 static int usage(void)
 {
     fputs("usage: fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] [--quick]\n"
-          "                 [--waiting | --features=LIST]\n"
+          "                 [--features=LIST]\n"
           "       fuzz-exec [--no-verify] --check=FLAGS --launch=FILE FILE.ptx\n",
           stderr);
     return USAGE;
@@ -455,10 +454,10 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-    enum { FIRST = 1, CONFIGS, STOP, NO_VERIFY, ONCE, QUICK, CHECK, LAUNCH, FOLDER, WAITING, FEATURES };
+    enum { FIRST = 1, CONFIGS, STOP, NO_VERIFY, ONCE, QUICK, CHECK, LAUNCH, FOLDER, FEATURES };
     static const struct option known[] = {{"first", 1, NULL, FIRST}, {"configs", 1, NULL, CONFIGS}, {"stop", 0, NULL, STOP},
         {"no-verify", 0, NULL, NO_VERIFY}, {"once", 0, NULL, ONCE}, {"quick", 0, NULL, QUICK}, {"check", 1, NULL, CHECK}, {"launch", 1, NULL, LAUNCH},
-        {"folder", 1, NULL, FOLDER}, {"waiting", 0, NULL, WAITING}, {"features", 1, NULL, FEATURES}, {0}};
+        {"folder", 1, NULL, FOLDER}, {"features", 1, NULL, FEATURES}, {0}};
     const char *check = NULL, *launch = NULL, *ptxas = getenv("PTXAS"), *all = getenv("PTXAS_CASES");
     Driver d = {.first = 1, .cases = 1000, .jobs = 2, .program = argv[0], .folder = "build/fuzz"};
     d.has_ptxas = ptxas && *ptxas;
@@ -476,7 +475,6 @@ int main(int argc, char **argv)
         case CHECK: check = optarg; break;
         case LAUNCH: launch = optarg; break;
         case FOLDER: d.folder = optarg; break;
-        case WAITING: features = GEN_ALL; break;
         case FEATURES:
             if (!ptxgen_features(optarg, &features))
                 return usage();

@@ -3,7 +3,7 @@
  * A kernel is valid by construction: ptxas takes it; every register is written before it is read on every path; accesses
  * are in bounds; loops are bounded; two threads touch the same memory only across a barrier, or by reductions that
  * commute; barriers stand under control that is uniform in the CTA, warp operations where all lanes that they name come
- * (split barriers, one in either arm, are the exception that the ISA allows). Lanes of GEN_WAITING wait for others, which
+ * (split barriers, one in either arm, are the exception that the ISA allows). Lanes wait for others, which
  * come, leave or set a flag without waiting for them, wherever early exits move reconvergence points to. Its output does
  * not depend on how warps interleave. */
 #ifndef PTXOPT_TESTS_FUZZ_PTXGEN_H
@@ -18,9 +18,6 @@ enum GenFeature {
     GEN_FEATURES
 };
 #define GEN_ALL ((1u << GEN_FEATURES) - 1)
-/* Who waits for whom, and who is there. */
-#define GEN_WAITING                                                                                                   \
-    (1u << GEN_SPIN | 1u << GEN_LEAVE | 1u << GEN_PARTNER | 1u << GEN_SEEN | 1u << GEN_UNIFORM_CHAIN | 1u << GEN_WARP_CALL)
 
 typedef struct GenOptions {
     u64 seed;

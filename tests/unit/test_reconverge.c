@@ -184,6 +184,33 @@ static void promise(Function *fn)
     instr_set_op(end, isa_decode(fn->module->isa, "bra.uni", 7));
 }
 
+/* One branch takes both decisions of A and B. */
+static void combine(Function *fn)
+{
+    Block *a = ptx_block(fn, "A"), *b = ptx_block(fn, "B");
+    instr_stand_for(fn, block_terminator(b), block_terminator(a), block_terminator(b));
+    block_remove_terminator(a);
+}
+
+#define TESTS(first, at_m, at_n, at_j)                                                                                   \
+    KERNEL("A: @" first " bra M;\nB: @%p1 bra M;\nN: " at_n "add.u32 %r3, %r1, 1; bra J;\n"                              \
+           "M: " at_m "add.u32 %r3, %r1, 2;\nJ: " at_j "st.global.u32 [%rd1+8], %r3; ret;")
+#define SEEN "activemask.b32 %r4; "
+
+static void combined_tests(void **state)
+{
+    (void)state;
+    check_edit(TESTS("%p3", SEEN, "", ""), combine, "come together");
+    check_edit(TESTS("%p3", "@%p4 bra O; " SEEN "O: ", "", ""), combine, "come together");
+    check_edit(TESTS("%p3", "vote.any.pred %p5, %p4; ", "", ""), combine, "come together");
+    check_edit(TESTS("%p3", "vote.sync.any.pred %p5, %p4, -1; ", "", ""), combine, NULL); /* names its threads */
+    check_edit(TESTS("%p2", SEEN, "", ""), combine, NULL); /* the first test parts no warp */
+    check_edit(TESTS("%p3", "", SEEN, ""), combine, NULL); /* one edge leads there, before and after */
+    check_edit(TESTS("%p3", "", "", SEEN), combine, NULL); /* where all reconverge */
+    check_edit(KERNEL("L: \nA: @%p3 bra M;\nB: @%p4 bra M;\nN: " SEEN "add.u32 %r3, %r1, 1; bra J;\nM: add.u32 %r3, %r1, 2;\n"
+                      "J: @%p5 bra L; ret;"), combine, NULL); /* round the loop, where they have reconverged */
+}
+
 #define ARMS(branch, arm, behind)                                                                                        \
     KERNEL("@" branch " bra B;\n" arm "\nA: add.u32 %r3, %r1, 3; st.global.u32 [%rd1], %r3; setp.eq.u32 %p4, %r3, 9; @%p4 bra M; bra N;\n" \
            "B: add.u32 %r3, %r1, 4; st.global.u32 [%rd1], %r3; setp.eq.u32 %p4, %r3, 9; @%p4 bra M; bra N;\n"            \
@@ -195,13 +222,13 @@ static void checker(void **state)
     check_edit(ARMS("%p1", SPIN, "mov.u32 %r4, 1;"), merge, "wait for one another");
     check_edit(ARMS("%p2", SPIN, "mov.u32 %r4, 1;"), merge, NULL);
     check_edit(ARMS("%p1", "", "mov.u32 %r4, 1;"), merge, NULL);
-    check_edit(ARMS("%p1", "", "activemask.b32 %r4;"), merge, "groups");
+    check_edit(ARMS("%p1", "", "activemask.b32 %r4;"), merge, "come together");
     check_edit(ARMS("%p2", "", "activemask.b32 %r4;"), merge, NULL);
     check_edit(ARMS("%p1", "", "mov.u32 %r4, 1;"), promise, "promises");
     check_edit(KERNEL("@%p1 bra A;\n" SPIN "\nbra C;\nA: add.u32 %r3, %r1, 4; @%p5 bra D;\nC: st.volatile.global.u32 [%rd1], 1; bra J;\n"
                       "D: add.u32 %r3, %r1, 5;\nJ: st.global.u32 [%rd1+8], %r3; ret;"), fold_never_taken, "wait for one another");
     check_edit(KERNEL("@%p1 bra A;\nS: add.u32 %r3, %r1, 2; bra C;\nA: add.u32 %r3, %r1, 4; @%p5 bra D;\nC: activemask.b32 %r4; bra J;\n"
-                      "D: add.u32 %r3, %r1, 5;\nJ: st.global.u32 [%rd1+8], %r3; ret;"), fold_never_taken, "groups");
+                      "D: add.u32 %r3, %r1, 5;\nJ: st.global.u32 [%rd1+8], %r3; ret;"), fold_never_taken, "come together");
 }
 
 int main(void)
@@ -211,6 +238,7 @@ int main(void)
         cmocka_unit_test(loops_that_do_not),
         cmocka_unit_test(gate),
         cmocka_unit_test(checker),
+        cmocka_unit_test(combined_tests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -225,6 +225,18 @@ static bool collect_ways(SwitchRegion *g, const Node *node)
     return true;
 }
 
+/* Of all leaves that were found, the edges to their targets. */
+static void count_edges(SwitchRegion *g)
+{
+    for (u32 n = 0; n < g->nodes.n; n++) {
+        const Node *node = &g->nodes.v[n];
+        u32 leaf = is_way_out(g, node) ? g->r->leaf_of[destination(g, node->b)->id] : 0;
+        if (leaf)
+            g->d->leaves[leaf - 1].edges += node->from;
+        g->d->has_untaken |= is_way_out(g, node) && !leaf;
+    }
+}
+
 bool region_collect_leaves(SwitchRegion *g)
 {
     Decision *d = g->d;
@@ -238,6 +250,7 @@ bool region_collect_leaves(SwitchRegion *g)
     bool done = true;
     for (u32 n = 0; n < g->nodes.n && done; n++)
         done = !is_way_out(g, &g->nodes.v[n]) || collect_ways(g, &g->nodes.v[n]);
+    count_edges(g);
     for (u32 l = 0; l < d->leaf_count; l++) {
         d->leaves[l].values = unite_parts(g, l);
         g->r->leaf_of[d->leaves[l].target->id] = 0;

@@ -23,6 +23,7 @@ typedef struct Leaf {
     u32 carried;
     ValueSet values; /* the selectors that take it */
     u32 ways;        /* edges of the region that lead there; one over which threads may come in several groups counts twice */
+    u32 edges;       /* of the region to the target, also those that no value takes */
     u32 sibling;     /* one more than the index of another leaf with this target; 0 */
 } Leaf;
 
@@ -45,6 +46,7 @@ typedef struct Decision {
     u32 leaf_count;
     Block **targets;  /* blocks that the region's edges lead to, also those that no value takes */
     u32 target_count;
+    bool has_untaken; /* there is one that no value takes */
     u32 branches;     /* of the region, tables among them */
     u32 tables;
     u32 entries;      /* of those tables */

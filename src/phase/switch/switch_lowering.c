@@ -87,11 +87,12 @@ static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *
         at[l] = sibling ? at[sibling - 1] : n++;
         ReconvergeLeaf *to = &leaf[at[l]];
         to->target = d->leaves[l].target;
-        to->gathers |= sibling || d->leaves[l].ways > 1 || p->ways[l] > 1;
+        to->gathers |= sibling || d->leaves[l].ways > 1 || d->leaves[l].edges > 1 || p->ways[l] > 1;
         to->parts |= p->ways[l] > 1;
     }
     ReconvergeRisk risk = reconverge_leaves(w->gate, leaf, n, old);
-    if (risk == RECONVERGE_SAFE && reconverged_sooner(w, d, old))
+    bool untaken = d->has_untaken && reconverge_after(w->gate, d->root, old).active_set; /* edges count, taken or not */
+    if (risk == RECONVERGE_SAFE && (untaken || reconverged_sooner(w, d, old)))
         risk = RECONVERGE_ACTIVE_SET;
     return risk != RECONVERGE_SAFE && selector_is_uniform(w, d) ? RECONVERGE_SAFE : risk;
 }
