@@ -42,7 +42,8 @@ enum { OPTION_FIRST = 0x100, KNOB_FIRST = OPTION_FIRST + COUNT_OF(option_row) };
 typedef struct Parser {
     Options *options;
     FILE *out, *messages;
-    const char *passes, *stop_after;
+    const char *phases, *phases_option; /* as it was spelled */
+    const char *stop_after;
     bool failed, done;
     bool foreign; /* a word was taken for an option of nvcc or ptxas */
     VEC(struct option) known;
@@ -131,7 +132,7 @@ static void print_help(FILE *out)
     for (const OptionInfo *option = option_row; option < option_row + COUNT_OF(option_row); option++) {
         if (option->heading)
             fprintf(out, "\n%s:\n", option->heading);
-        else
+        else if (*option->help)
             help_option(out, option);
     }
     fputs("\nKnobs of the phases:\n", out);
@@ -194,16 +195,16 @@ static void sequence_of_level(Parser *parser, VecU32 *sequence)
 static void sequence_of_list(Parser *parser, VecU32 *sequence)
 {
     const bool *disabled = parser->options->pipeline.disabled;
-    for (const char *list = parser->passes; list;) {
+    for (const char *list = parser->phases; list;) {
         Str name = next_name(&list);
-        PhaseRange named = known_phases(parser, "--passes", name.p, name.len);
+        PhaseRange named = known_phases(parser, parser->phases_option, name.p, name.len);
         for (u32 k = 0; k < named.count; k++)
             if (!disabled[named.first + k])
                 vec_push(sequence, named.first + k);
     }
     const PhaseOrder *broken = phase_order_broken(&phase_table, sequence->v, sequence->n);
     if (broken)
-        complain(parser, "--passes: '%s' must run before '%s': %s", broken->first, broken->then, broken->reason);
+        complain(parser, "%s: '%s' must run before '%s': %s", parser->phases_option, broken->first, broken->then, broken->reason);
 }
 
 static void cut_sequence(Parser *parser, VecU32 *sequence)
@@ -223,7 +224,7 @@ static void cut_sequence(Parser *parser, VecU32 *sequence)
 static void choose_phases(Parser *parser)
 {
     VecU32 *sequence = &parser->options->pipeline.sequence;
-    if (parser->passes)
+    if (parser->phases)
         sequence_of_list(parser, sequence);
     else
         sequence_of_level(parser, sequence);
@@ -239,6 +240,12 @@ static void take_level(Parser *parser, const char *text)
         parser->options->pipeline.level = (u32)(text[0] - '0');
     else
         complain(parser, "-O takes 0, 1, 2 or 3, not '%s'", text);
+}
+
+static void take_phases(Parser *parser, const char *option, const char *list)
+{
+    parser->phases_option = option;
+    parser->phases = list;
 }
 
 static void take_stats(Parser *parser, const char *form)
@@ -288,7 +295,8 @@ static void take_option(Parser *parser, u32 id, const char *argument)
     case OPTION_STRICT: options->strict = true; break;
     case OPTION_REPRINT: pipeline->reprint = true; break;
     case OPTION_LEVEL: take_level(parser, argument); break;
-    case OPTION_PASSES: parser->passes = argument; break;
+    case OPTION_PHASES: take_phases(parser, "--phases", argument); break;
+    case OPTION_PASSES: take_phases(parser, "--passes", argument); break;
     case OPTION_DISABLE: mark_phases(parser, "--disable", argument, false, pipeline->disabled); break;
     case OPTION_OPTIMIZE_DEBUG: pipeline->optimize_debug = true; break;
     case OPTION_ONLY_FUNCTION: take_glob(parser, "--only-function", argument, &pipeline->only); break;
