@@ -219,7 +219,7 @@ static bool find_paths(Checker *c, const Block *b)
 static void find_sources(Checker *c, const Block *b)
 {
     vec_clear(&c->sources);
-    origin_expand_since(c->an->fn, block_terminator(b)->origin, c->before->origins, &c->sources);
+    origin_sources_since(c->an->fn, block_terminator(b)->origin, c->before->origins, &c->sources);
 }
 
 static bool was_uniform(const Checker *c, u32 origin)

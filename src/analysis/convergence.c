@@ -25,36 +25,6 @@ static void make_set(VecU32 *v, u32 from)
 
 static bool set_has(const u32 *v, u32 n, u32 x) { return n && bsearch(&x, v, n, sizeof(u32), compare_u32); }
 
-/* Links lead to smaller numbers, so this ends. */
-void origin_expand_since(const Function *fn, u32 origin, u32 origins, VecU32 *out)
-{
-    u32 done = out->n;
-    vec_push(out, origin);
-    while (done < out->n) {
-        if (out->v[done] <= origins) {
-            done++;
-            continue;
-        }
-        u32 low = 0, high = fn->origin_links.n, made = out->v[done];
-        while (low < high) {
-            u32 middle = low + (high - low) / 2;
-            if (fn->origin_links.v[middle].made < made)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        bool linked = false;
-        for (; low < fn->origin_links.n && fn->origin_links.v[low].made == made; low++, linked = true)
-            vec_push(out, fn->origin_links.v[low].source);
-        if (linked)
-            out->v[done] = vec_pop(out);
-        else
-            done++;
-    }
-}
-
-void origin_expand(const Function *fn, u32 origin, VecU32 *out) { origin_expand_since(fn, origin, 0, out); }
-
 /* ---- snapshot -------------------------------------------------------------------------------------------------- */
 
 /* Convergent instructions of the reachable blocks. */
@@ -79,7 +49,7 @@ static bool add_branches(Analyses *an, const Block *b, VecU32 *out, u32 *budget)
     for (u32 k = 0; within && k < on.n; k++) {
         const Instr *end = block_terminator(on.v[k]);
         if (end)
-            origin_expand(an->fn, end->origin, out);
+            origin_sources(an->fn, end->origin, out);
     }
     make_set(out, from);
     vec_free(&on);
@@ -208,7 +178,7 @@ static u32 forbidden_origin(Comparison *c, const ConvergentInstr *before, const 
     VecU32 origins = {0};
     u32 forbidden = 0;
     if (end)
-        origin_expand(c->an->fn, end->origin, &origins);
+        origin_sources(c->an->fn, end->origin, &origins);
     for (u32 k = 0; k < origins.n && !forbidden; k++) {
         u32 origin = origins.v[k];
         if (set_has(b->branches.v + before->first, before->n, origin))

@@ -9,7 +9,7 @@
  *   - Reconvergence points and .uni: see analysis/reconverge_check.h.
  *
  * Instructions and branches are told by Instr.origin, so a clone counts as its original, and a branch that stands for
- * others (instr_stand_for) as these; a branch that a phase made without saying so is new. Unreachable code does not count.
+ * others (instr_inherit_origin) as these; a branch that a phase made without saying so is new. Unreachable code does not count.
  * Functions without convergent instructions cost next to nothing. Sets are found one convergent block at a time, in time
  * proportional to their sizes; what exceeds CONVERGENCE_LIMIT in all is left unchecked (and counted). */
 #ifndef PTXOPT_ANALYSIS_CONVERGENCE_H
@@ -43,10 +43,5 @@ void convergence_free(Convergence *snapshot);
 
 /* NULL, or what is wrong, in the arena; it names block, instruction and branch. `an` is of the function as it is now. */
 const char *convergence_compare(const Convergence *before, Analyses *an, Arena *arena);
-
-/* Appends the original branches that `origin` stands for (instr_stand_for). */
-void origin_expand(const Function *fn, u32 origin, VecU32 *out);
-/* Those that it stands for when the function had so many origins. */
-void origin_expand_since(const Function *fn, u32 origin, u32 origins, VecU32 *out);
 
 #endif

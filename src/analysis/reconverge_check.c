@@ -3,7 +3,6 @@
 #include <stdlib.h>
 
 #include "analysis/arrivals.h"
-#include "analysis/convergence.h"
 #include "analysis/wait.h"
 
 enum {
@@ -149,7 +148,7 @@ static const char *check_hint(Checker *c, const Block *b)
     /* One that stood for others before still does. */
     if (has(&c->before->table_hints, end->origin) || (!table && has(&c->before->branch_hints, end->origin)))
         return NULL;
-    origin_expand_since(c->an->fn, end->origin, c->before->origins, &sources);
+    origin_sources_since(c->an->fn, end->origin, c->before->origins, &sources);
     for (u32 k = 0; k < sources.n; k++)
         kept &= has(&c->before->table_hints, sources.v[k]) || (!table && has(&c->before->branch_hints, sources.v[k]));
     vec_free(&sources);
@@ -250,7 +249,7 @@ static const char *check_branch(Checker *c, const Block *b)
     const char *wrong = NULL;
     if (!branches(c->an, b) || is_uniform(c->an, b, &c->before->uniform))
         return NULL;
-    origin_expand_since(c->an->fn, block_terminator(b)->origin, c->before->origins, &sources);
+    origin_sources_since(c->an->fn, block_terminator(b)->origin, c->before->origins, &sources);
     for (u32 k = 0; k < sources.n && !wrong; k++) {
         const Point *point = find_point(c->before, sources.v[k]);
         wrong = point ? check_point(c, b, point) : NULL;

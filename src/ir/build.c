@@ -277,7 +277,7 @@ Instr *instr_clone(Function *fn, const Instr *i)
     return copy;
 }
 
-void instr_stand_for(Function *fn, Instr *i, const Instr *a, const Instr *b)
+void instr_inherit_origin(Function *fn, Instr *i, const Instr *a, const Instr *b)
 {
     if (!b || a->origin == b->origin) {
         i->origin = a->origin;
@@ -288,6 +288,36 @@ void instr_stand_for(Function *fn, Instr *i, const Instr *a, const Instr *b)
     vec_push(&fn->origin_links, ((OriginLink){made, b->origin}));
     i->origin = made;
 }
+
+/* Links lead to smaller numbers, so this ends. */
+void origin_sources_since(const Function *fn, u32 origin, u32 origins, VecU32 *out)
+{
+    u32 done = out->n;
+    vec_push(out, origin);
+    while (done < out->n) {
+        if (out->v[done] <= origins) {
+            done++;
+            continue;
+        }
+        u32 low = 0, high = fn->origin_links.n, made = out->v[done];
+        while (low < high) {
+            u32 middle = low + (high - low) / 2;
+            if (fn->origin_links.v[middle].made < made)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        bool linked = false;
+        for (; low < fn->origin_links.n && fn->origin_links.v[low].made == made; low++, linked = true)
+            vec_push(out, fn->origin_links.v[low].source);
+        if (linked)
+            out->v[done] = vec_pop(out);
+        else
+            done++;
+    }
+}
+
+void origin_sources(const Function *fn, u32 origin, VecU32 *out) { origin_sources_since(fn, origin, 0, out); }
 
 /* ---- fresh names ---------------------------------------------------------------------------------------------- */
 

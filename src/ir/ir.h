@@ -209,7 +209,7 @@ static inline Instr *block_terminator(const Block *b)
     return b->last && b->last->kind == INSTR_OP && op_has(b->last->op, OPF_TERMINATOR) ? b->last : NULL;
 }
 
-/* A branch that a phase made of others does their work: see instr_stand_for. */
+/* A branch that a phase made of others does their work: see instr_inherit_origin. */
 typedef struct OriginLink {
     u32 made, source;  /* Instr.origin; source < made */
 } OriginLink;
@@ -357,7 +357,11 @@ Instr *instr_new(Function *fn, const OpInfo *op, const Operand *slots, u32 count
 Instr *instr_clone(Function *fn, const Instr *i);
 /* i takes the place of a, or of a and b together (b may be NULL; i may be one of them). Whoever compares a function before
  * and after a phase (analysis/convergence.h) takes i for them; a branch without such a note is a new decision. */
-void instr_stand_for(Function *fn, Instr *i, const Instr *a, const Instr *b);
+void instr_inherit_origin(Function *fn, Instr *i, const Instr *a, const Instr *b);
+/* Appends the origins that `origin` was made from in this way; its own if it is of no note. */
+void origin_sources(const Function *fn, u32 origin, VecU32 *out);
+/* Likewise, as it was when the function had so many origins. */
+void origin_sources_since(const Function *fn, u32 origin, u32 origins, VecU32 *out);
 void instr_fill_roles(Instr *i);
 RegId reg_new(Function *fn, Type type); /* a fresh register, declared in scope 0 */
 Label *label_new(Block *b);             /* a fresh label, behind those that b has */

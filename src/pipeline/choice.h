@@ -6,7 +6,8 @@
 #define PTXOPT_PIPELINE_CHOICE_H
 
 #include "ir/ir.h"
-#include "pipeline/pipeline.h"
+#include "base/diag.h"
+#include "pipeline/config.h"
 
 /* What one comment, or all that hold for a function together, ask for. */
 typedef struct Wish {

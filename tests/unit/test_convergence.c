@@ -155,14 +155,14 @@ static void combine_and_say_so(Function *fn)
 {
     const Instr *a = block_terminator(at(fn, "S")), *b = block_terminator(at(fn, "I"));
     Instr *made = combine(fn);
-    instr_stand_for(fn, made, a, b);
+    instr_inherit_origin(fn, made, a, b);
 }
 
 static void combine_and_say_half(Function *fn)
 {
     const Instr *a = block_terminator(at(fn, "S"));
     Instr *made = combine(fn);
-    instr_stand_for(fn, made, a, NULL);
+    instr_inherit_origin(fn, made, a, NULL);
 }
 
 static void invert_in_place(Function *fn)
@@ -181,7 +181,7 @@ static void replace_by(Function *fn, const char *predicate, bool say_so)
     block_remove_terminator(b);
     block_set_branch(b, ptx_reg(fn, predicate), false, at(fn, "X"), false);
     if (say_so)
-        instr_stand_for(fn, block_terminator(b), old, NULL);
+        instr_inherit_origin(fn, block_terminator(b), old, NULL);
 }
 
 static void replace_silently(Function *fn) { replace_by(fn, "%p2", false); }

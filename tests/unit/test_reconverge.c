@@ -166,7 +166,7 @@ static void merge(Function *fn)
     t = block_split_before(tail);
     while (b->last->op->opcode != OPC_ST) {
         if (block_terminator(b))
-            instr_stand_for(fn, block_terminator(t), block_terminator(t), block_terminator(b));
+            instr_inherit_origin(fn, block_terminator(t), block_terminator(t), block_terminator(b));
         if (block_terminator(b))
             block_remove_terminator(b);
         else
@@ -188,7 +188,7 @@ static void promise(Function *fn)
 static void combine(Function *fn)
 {
     Block *a = ptx_block(fn, "A"), *b = ptx_block(fn, "B");
-    instr_stand_for(fn, block_terminator(b), block_terminator(a), block_terminator(b));
+    instr_inherit_origin(fn, block_terminator(b), block_terminator(a), block_terminator(b));
     block_remove_terminator(a);
 }
 

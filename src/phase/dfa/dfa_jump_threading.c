@@ -148,7 +148,7 @@ static void branch_to_leaves(PhaseRun *run, const MachinePlan *plan, Block *b, u
     }
     block_set_fall(b, rest);
     block_set_branch(b, instr_operand(leaf->select[depth], 3)->id, false, then, false);
-    instr_stand_for(run->fn, block_terminator(b), plan->at, NULL);
+    instr_inherit_origin(run->fn, block_terminator(b), plan->at, NULL);
     phase_count(run, "SelectUnfolded", 1);
 }
 

@@ -92,7 +92,7 @@ static void return_after(PhaseRun *run, Block *b, Instr *leave)
     instr_set_guard(leave, 0, false);
     instr_append(exit, leave);
     block_set_branch(b, guard, false, header, false);
-    instr_stand_for(fn, block_terminator(b), leave, NULL);
+    instr_inherit_origin(fn, block_terminator(b), leave, NULL);
     block_set_fall(b, exit);
 }
 

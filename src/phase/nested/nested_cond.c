@@ -57,7 +57,7 @@ static bool is_uniform(const Instr *branch) { return op_has(branch->op, OPF_UNIF
 static void stand_for(Nested *n, Instr *branch, const Instr *old)
 {
     bool uniform = is_uniform(branch) && is_uniform(old);
-    instr_stand_for(n->fn, branch, old, branch);
+    instr_inherit_origin(n->fn, branch, old, branch);
     if (is_uniform(branch) != uniform)
         instr_set_op(branch, isa_without(n->fn->module->isa, branch->op, OPF_UNIFORM_HINT));
 }

@@ -78,7 +78,7 @@ static Block *leaf_block(Emitter *e, u32 index)
 static void end_with_branch(Emitter *e, Block *b, RegId predicate, Block *to, Block *fall)
 {
     block_set_branch(b, predicate, false, to, e->p->uniform);
-    instr_stand_for(e->fn, block_terminator(b), e->branch, NULL);
+    instr_inherit_origin(e->fn, block_terminator(b), e->branch, NULL);
     block_set_fall(b, fall);
 }
 
@@ -91,7 +91,7 @@ static void end_with_table(Emitter *e, Block *b, const SearchPlan *plan, RegId i
     Operand slots[] = {register_operand(index), {.kind = OPND_TABLE, .id = table}};
     block_set_fall(b, NULL);
     Instr *branch = build(&at, OPC_BRX_IDX, (OpParts){.uniform = e->p->uniform && e->p->uniform_index}, slots, 2);
-    instr_stand_for(e->fn, branch, e->branch, NULL);
+    instr_inherit_origin(e->fn, branch, e->branch, NULL);
 }
 
 static Block *emit_at(Emitter *e, const SearchPlan *plan);

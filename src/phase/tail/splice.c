@@ -121,7 +121,7 @@ static void share_branch(Function *fn, Instr *branch, const Instr *other)
     if (!branch || !other || !(branch->guard || branch_table(branch)))
         return;
     if (branch->guard)
-        instr_stand_for(fn, branch, branch, other);
+        instr_inherit_origin(fn, branch, branch, other);
     if (op_has(branch->op, OPF_UNIFORM_HINT))
         instr_set_op(branch, isa_without(fn->module->isa, branch->op, OPF_UNIFORM_HINT));
 }

@@ -543,7 +543,7 @@ static void thread_select(Threader *t, const Candidate *c, const Way *way)
     block_redirect(way->from, c->b, at);
     block_set_fall(at, way->otherwise);
     block_set_branch(at, by->id, false, way->to, op_has_modifier(end->op, ".uni"));
-    instr_stand_for(t->fn, block_terminator(at), end, NULL);
+    instr_inherit_origin(t->fn, block_terminator(at), end, NULL);
     if (unread)
         vec_push(&t->unread, way->select);
     phase_count(t->run, "SelectUnfolded", 1);

@@ -1,0 +1,28 @@
+/* What a run of the pipeline is asked to do. */
+#ifndef PTXOPT_PIPELINE_CONFIG_H
+#define PTXOPT_PIPELINE_CONFIG_H
+
+#include "base/vec.h"
+#include "pipeline/phases.h"
+
+#define BISECT_OFF INT64_MIN /* no limit, and no report */
+#define BISECT_ALL (-1)      /* no limit, but a report */
+
+typedef VEC(const char *) VecGlob;
+
+typedef struct PipelineConfig {
+    const PhaseTable *table; /* no more than PHASE_COUNT phases */
+    u32 level;            /* 0 .. 3: of -O; what the phases are told is at least 1 */
+    VecU32 sequence;      /* phases to run, by index into the table; some more than once maybe */
+    bool disabled[PHASE_COUNT]; /* these run nowhere, not even as parts of the clean-up */
+    VecGlob only, skip;   /* names of functions: if there are any in `only`, no others run; none that `skip` names */
+    Knobs knobs;
+    bool print_before[PHASE_COUNT], print_after[PHASE_COUNT];
+    i64 bisect_limit;     /* rewrites allowed, BISECT_ALL or BISECT_OFF */
+    bool verify_each;     /* builds with PTXOPT_DEBUG always do */
+    bool reprint;         /* how --print-before and --print-after print */
+    bool optimize_debug;  /* modules for debuggers, too */
+    const char *dump_cfg; /* directory, made if need be; NULL: none */
+} PipelineConfig;
+
+#endif
