@@ -37,10 +37,10 @@ static void enter(Prover *p, ProveSide side, Block *to)
     prove_enter(p, side, to);
 }
 
-/* Control goes on to block `to`; the branch there was decided by the reasons in p->used. */
+/* Control goes on to block `to`. */
 static void leave_for(Prover *p, ProveSide side, Term cond, Block *to)
 {
-    prove_part(p, side, cond, prove_reason(p, p->used.v, p->used.n));
+    prove_part(p, side, cond, to);
     enter(p, side, to);
 }
 
@@ -64,7 +64,7 @@ static Running run_table(Prover *p, ProveSide side, const Instr *i)
         return (Running){.stop = STOP_FAULT};
     SetId in_range = prove_set_range(&p->t.sets, 0, table->targets.n - 1), known = prove_known(p, index);
     if (side == PROVE_BEFORE && !prove_set_within(&p->t.sets, known, in_range)) {
-        prove_learn(p, index, in_range, 0);
+        prove_learn(p, index, in_range);
         known = prove_set_and(&p->t.sets, known, in_range);
     }
     if (prove_set_is_empty(&p->t.sets, known))
@@ -86,7 +86,6 @@ static Running run_terminator(Prover *p, ProveSide side, Instr *i, bool *moved)
 {
     Machine *m = &p->side[side];
     Running r = {.stop = STOP_FORK};
-    p->used.n = 0;
     Term guard = prove_guard(m, i);
     int taken = prove_decide(p, guard, &r.atom);
     if (taken < 0)
@@ -129,7 +128,6 @@ static Running run(Prover *p, ProveSide side)
             if (!at->block->fall)
                 return (Running){.stop = STOP_END};
             p->moved[side]++;
-            p->used.n = 0;
             enter(p, side, at->block->fall);
             continue;
         }
@@ -146,7 +144,6 @@ static Running run(Prover *p, ProveSide side)
             if (prove_is_argument(m, i)) {
                 prove_execute_argument(p, side, i);
             } else if (!prove_computes(m, i)) {
-                p->used.n = 0;
                 if (prove_decide(p, prove_guard(m, i), &unused) != 0)
                     return (Running){.stop = STOP_EVENT};
             } else {
@@ -196,12 +193,6 @@ static void restore(Prover *p, const Saved *s)
 }
 
 static void explore(Prover *p);
-
-static ReasonId reason_of_fork(Prover *p, ProveSide side)
-{
-    u32 block = p->place[side].block->id | (side == PROVE_AFTER ? PROVE_REASON_AFTER : 0);
-    return prove_reason(p, &block, 1);
-}
 
 void prove_describe(const Prover *p, ProveSide side, char *text, u32 size)
 {
@@ -261,7 +252,6 @@ static void fork_path(Prover *p, ProveSide side, const Running *r)
     Saved s = save(p);
     if (side == PROVE_AFTER && is_garbage(&p->t, r->index ? r->index : r->atom, 8))
         mismatch(p, "garbage: AFTER decides by a register that was never written");
-    ReasonId reason = reason_of_fork(p, side);
     trace_fork(p, side, r->atom);
     if (p->failed)
         return;
@@ -273,9 +263,9 @@ static void fork_path(Prover *p, ProveSide side, const Running *r)
         bool possible;
         if (r->index) {
             SetId set = value ? r->values : prove_set_not(&p->t.sets, r->values, prove_most(&p->t, r->index));
-            possible = prove_learn(p, r->index, set, reason);
+            possible = prove_learn(p, r->index, set);
         } else {
-            possible = prove_assume(p, r->atom, value, reason);
+            possible = prove_assume(p, r->atom, value);
         }
         if (possible)
             explore(p);
@@ -321,8 +311,7 @@ static bool match_stops(Prover *p, Stop before, Stop after)
     if (before == STOP_END && after == STOP_END && prove_match_end(p, i, k, &why))
         return false;
     if (before == STOP_EVENT && after == STOP_EVENT && prove_match(p, i, k, &why)) {
-        if (!prove_together(p, i, k, &why))
-            mismatch(p, why);
+        prove_meet(p, i, k);
         prove_note_event(p, i);
         step_over(p);
         return true;
@@ -497,7 +486,7 @@ static void start_at(Prover *p, Node *n)
     for (u32 k = 0; k < slots; k++)
         prove_set_reg(&p->side[k >= n->slots[0]], n->reg[k], n->value[k]);
     for (u32 k = 0; k < n->facts; k++)
-        prove_learn(p, n->fact[k].term, n->fact[k].set, n->fact[k].reason);
+        prove_learn(p, n->fact[k].term, n->fact[k].set);
 }
 
 static void explore_node(Explorer *e, Node *n)

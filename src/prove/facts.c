@@ -13,67 +13,6 @@ enum {
     CASES_MAX = 8        /* nested case splits of an equality */
 };
 
-/* ---- reasons ------------------------------------------------------------------------------------------------------- */
-
-static int by_number(const void *a, const void *b)
-{
-    u32 x = *(const u32 *)a, y = *(const u32 *)b;
-    return (x > y) - (x < y);
-}
-
-ReasonId prove_reason(Prover *p, const u32 *v, u32 n)
-{
-    VecU32 set = {0};
-    for (u32 k = 0; k < n; k++)
-        vec_push(&set, v[k]);
-    if (n)
-        qsort(set.v, n, sizeof *v, by_number);
-    u32 kept = 0;
-    u64 hash = 0xcbf29ce484222325u;
-    for (u32 k = 0; k < n; k++)
-        if (k == 0 || set.v[k] != set.v[k - 1]) {
-            set.v[kept++] = set.v[k];
-            hash = (hash ^ set.v[k]) * 0x100000001b3u;
-        }
-    set.n = kept;
-    for (u64 *found; (found = fnvmap_at(&p->reason_of, hash)); hash++) {
-        if (*found == 0 && kept) {
-            *found = p->reasons.n;
-            vec_push(&p->reasons, set);
-            return p->reasons.n - 1;
-        }
-        const VecU32 *old = &p->reasons.v[*found];
-        if (old->n == kept && (!kept || memcmp(old->v, set.v, kept * sizeof *v) == 0)) {
-            vec_free(&set);
-            return (ReasonId)*found;
-        }
-    }
-    return 0;
-}
-
-ReasonId prove_reason_or(Prover *p, ReasonId a, ReasonId b)
-{
-    if (a == b || b == 0)
-        return a;
-    if (a == 0)
-        return b;
-    VecU32 both = {0};
-    for (u32 k = 0; k < p->reasons.v[a].n; k++)
-        vec_push(&both, p->reasons.v[a].v[k]);
-    for (u32 k = 0; k < p->reasons.v[b].n; k++)
-        vec_push(&both, p->reasons.v[b].v[k]);
-    ReasonId made = prove_reason(p, both.v, both.n);
-    vec_free(&both);
-    return made;
-}
-
-static void use(Prover *p, ReasonId id)
-{
-    const VecU32 *r = &p->reasons.v[id];
-    for (u32 k = 0; k < r->n; k++)
-        vec_push(&p->used, r->v[k]);
-}
-
 /* ---- known values ---------------------------------------------------------------------------------------------------- */
 
 static SetId known(Prover *p, Term x, u32 depth);
@@ -192,39 +131,22 @@ static SetId known(Prover *p, Term x, u32 depth)
         if (prove_set_within(&p->t.sets, set, f.set))
             continue;
         set = prove_set_and(&p->t.sets, set, f.set);
-        use(p, f.reason);
     }
     return set;
 }
 
-/* Whether x is in the set: 1, 0, or -1. Uses as few facts as it can: none, one of them, or the newest ones. */
+/* Whether x is in the set: 1, 0, or -1. */
 static int is_in(Prover *p, Term x, SetId asked)
 {
     Sets *s = &p->t.sets;
-    u32 used = p->used.n, mark;
     SetId set = range_of(p, x, DEPTH_MAX - 1);
-    if (prove_set_within(s, set, asked) || prove_set_disjoint(s, set, asked))
-        return prove_set_within(s, set, asked);
-    mark = p->used.n;
-    p->used.n = used;
-    for (u32 at = newest_fact(p, x); at; at = p->facts.v[at - 1].before) {
-        Fact f = p->facts.v[at - 1];
-        if (prove_set_within(s, f.set, asked) || prove_set_disjoint(s, f.set, asked)) {
-            use(p, f.reason);
-            return prove_set_within(s, f.set, asked);
-        }
-    }
-    p->used.n = mark;
-    for (u32 at = newest_fact(p, x); at; at = p->facts.v[at - 1].before) {
-        Fact f = p->facts.v[at - 1];
-        if (prove_set_within(s, set, f.set))
-            continue;
-        set = prove_set_and(s, set, f.set);
-        use(p, f.reason);
+    for (u32 at = newest_fact(p, x);; at = p->facts.v[at - 1].before) {
         if (prove_set_within(s, set, asked) || prove_set_disjoint(s, set, asked))
             return prove_set_within(s, set, asked);
+        if (!at)
+            return -1;
+        set = prove_set_and(s, set, p->facts.v[at - 1].set);
     }
-    return -1;
 }
 
 SetId prove_known(Prover *p, Term x) { return known(p, x, DEPTH_MAX); }
@@ -253,11 +175,9 @@ static Term sole_base(Prover *p, Term x, bool may_be_itself)
 static Term try_values(Prover *p, Term x, SetId set, SetId *in, SetId *all)
 {
     Terms *t = &p->t;
-    u32 used = p->used.n;
     if (prove_node(t, x)->size > TRIED_SIZE)
         return 0;
     Term base = sole_base(p, x, false);
-    p->used.n = used;
     if (base == BASE_NONE || base == BASE_MANY)
         return 0;
     *all = prove_known(p, base);
@@ -314,38 +234,23 @@ static int value_of_table(u64 table, u32 n, u32 fixed, u32 values)
     return yes && no ? -1 : yes;
 }
 
-/* What decided leaves that are not needed to decide the whole is not used. */
 static int decide_logic(Prover *p, Term cond, Term *split)
 {
     Terms *t = &p->t;
     TermNode node = *prove_node(t, cond);
-    u32 fixed = 0, values = 0, start = p->used.n, end[6];
-    Term first = 0;
+    u32 fixed = 0, values = 0;
+    *split = 0;
     for (u32 k = 0; k < node.n; k++) {
         Term atom = 0;
         int is = prove_decide(p, prove_kid(t, cond, k), &atom);
-        end[k] = p->used.n;
         if (is >= 0) {
             fixed |= 1u << k;
             values |= (u32)is << k;
-        } else if (!first) {
-            first = atom;
+        } else if (!*split) {
+            *split = atom;
         }
     }
-    int whole = value_of_table(node.value, node.n, fixed, values);
-    *split = first;
-    if (whole < 0)
-        return -1;
-    for (u32 k = 0; k < node.n; k++)
-        if ((fixed >> k & 1) && end[k] > (k ? end[k - 1] : start) && value_of_table(node.value, node.n, fixed & ~(1u << k), values) >= 0)
-            fixed &= ~(1u << k);
-    u32 kept = start;
-    for (u32 k = 0; k < node.n; k++)
-        for (u32 i = k ? end[k - 1] : start; i < end[k]; i++)
-            if (fixed >> k & 1)
-                p->used.v[kept++] = p->used.v[i];
-    p->used.n = kept;
-    return whole;
+    return value_of_table(node.value, node.n, fixed, values);
 }
 
 int prove_decide(Prover *p, Term cond, Term *atom)
@@ -363,27 +268,24 @@ int prove_decide(Prover *p, Term cond, Term *atom)
     return prove_set_count(&t->sets, values, 2) != 1 ? -1 : prove_set_has(&t->sets, values, 1);
 }
 
-bool prove_learn(Prover *p, Term x, SetId set, ReasonId reason)
+bool prove_learn(Prover *p, Term x, SetId set)
 {
     if (prove_bits(&p->t, x) > 64)
         return true;
     while (p->fact_of.n <= x)
         vec_push(&p->fact_of, 0);
-    vec_push(&p->facts, ((Fact){x, set, reason, p->fact_of.v[x]}));
+    vec_push(&p->facts, ((Fact){x, set, p->fact_of.v[x]}));
     p->fact_of.v[x] = p->facts.n;
-    u32 used = p->used.n;
-    bool possible = !prove_set_is_empty(&p->t.sets, prove_known(p, x));
-    p->used.n = used;
-    return possible;
+    return !prove_set_is_empty(&p->t.sets, prove_known(p, x));
 }
 
-bool prove_assume(Prover *p, Term atom, bool value, ReasonId reason)
+bool prove_assume(Prover *p, Term atom, bool value)
 {
     TermNode node = *prove_node(&p->t, atom);
     if (node.op != TERM_IN)
-        return prove_learn(p, atom, prove_set_range(&p->t.sets, value, value), reason);
+        return prove_learn(p, atom, prove_set_range(&p->t.sets, value, value));
     Term x = prove_kid(&p->t, atom, 0);
-    return prove_learn(p, x, value ? node.aux : prove_set_not(&p->t.sets, node.aux, prove_most(&p->t, x)), reason);
+    return prove_learn(p, x, value ? node.aux : prove_set_not(&p->t.sets, node.aux, prove_most(&p->t, x)));
 }
 
 void prove_forget(Prover *p, u32 mark)
@@ -483,9 +385,7 @@ static Term simplify(Prover *p, FnvMap *seen, Term x, u32 depth)
 Term prove_simplify(Prover *p, Term x)
 {
     FnvMap seen = {0};
-    u32 used = p->used.n;
     Term made = simplify(p, &seen, x, 64);
-    p->used.n = used;
     fnvmap_free(&seen);
     return made;
 }
@@ -537,7 +437,7 @@ static bool equal(Prover *p, Term a, Term b, u32 cases)
         return false;
     for (u32 value = 0; value < 2; value++) {
         u32 mark = p->facts.n;
-        bool same = !prove_assume(p, atom, value, 0) || equal(p, a, b, cases - 1);
+        bool same = !prove_assume(p, atom, value) || equal(p, a, b, cases - 1);
         prove_forget(p, mark);
         if (!same)
             return false;
@@ -547,8 +447,5 @@ static bool equal(Prover *p, Term a, Term b, u32 cases)
 
 bool prove_equal(Prover *p, Term a, Term b)
 {
-    u32 used = p->used.n;
-    bool same = equal(p, a, b, CASES_MAX);
-    p->used.n = used;
-    return same || prove_solver_equal(p, prove_simplify(p, a), prove_simplify(p, b));
+    return equal(p, a, b, CASES_MAX) || prove_solver_equal(p, prove_simplify(p, a), prove_simplify(p, b));
 }

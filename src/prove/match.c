@@ -163,9 +163,9 @@ bool prove_match(Prover *p, const Instr *before, const Instr *after, const char 
     u32 mark = p->facts.n;
     if (prove_decide(p, guard, &atom) < 0) { /* operands count where the guard holds */
         if (atom == guard)
-            prove_assume(p, atom, true, 0);
+            prove_assume(p, atom, true);
         else if (atom == prove_not(&p->t, guard))
-            prove_assume(p, atom, false, 0);
+            prove_assume(p, atom, false);
     }
     bool same = same_operands(p, before, after, why);
     prove_forget(p, mark);

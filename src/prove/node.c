@@ -117,10 +117,8 @@ static void collect_facts(Prover *p, Arrival *a)
         Fact f = p->facts.v[k];
         if (p->fact_of.v[f.term] != k + 1)
             continue;
-        for (u32 at = f.before; at; at = p->facts.v[at - 1].before) {
+        for (u32 at = f.before; at; at = p->facts.v[at - 1].before)
             f.set = prove_set_and(&p->t.sets, f.set, p->facts.v[at - 1].set);
-            f.reason = prove_reason_or(p, f.reason, p->facts.v[at - 1].reason);
-        }
         fact[a->facts++] = f;
     }
     a->fact = fact;
@@ -148,6 +146,7 @@ static void note_edge(Prover *p, const Node *to)
 bool prove_arrive(Prover *p, const Place place[2])
 {
     Node *n = node_of(p, place);
+    prove_catch_up(p);
     Arrival a = {.from = p->at->id, .round = p->at->round, .open = {p->open[0], p->open[1]}};
     u32 slots = n->slots[0] + n->slots[1];
     Term *value = arena_array(p->arena, Term, slots);
@@ -269,7 +268,7 @@ typedef struct FactList {
 static void load_facts(Prover *p, const Fact *fact, u32 n)
 {
     for (u32 k = n; k-- > 0;)
-        prove_learn(p, fact[k].term, fact[k].set, fact[k].reason);
+        prove_learn(p, fact[k].term, fact[k].set);
 }
 
 /* Narrows list[k] to what arrival `a` knows too, by union. */
@@ -280,10 +279,7 @@ static void unite_facts(Merge *m, FactList *list, const Arrival *a)
     load_facts(p, a->fact, a->facts);
     for (u32 k = 0; k < list->v.n; k++) {
         Fact *f = &list->v.v[k];
-        p->used.n = 0;
-        SetId set = prove_known(p, f->term);
-        f->set = prove_set_or(&m->t->sets, f->set, set);
-        f->reason = prove_reason_or(p, f->reason, prove_reason(p, p->used.v, p->used.n));
+        f->set = prove_set_or(&m->t->sets, f->set, prove_known(p, f->term));
     }
     prove_forget(p, mark);
 }
@@ -297,16 +293,14 @@ static void range_of_joins(Merge *m, FactList *list)
         const TermNode *node = prove_node(m->t, m->value[slot]);
         if (node->op == TERM_SYM && prove_sym_of(m->t, m->value[slot])->owner == m->n->id && node->bits <= 64 &&
             prove_sym_of(m->t, m->value[slot])->detail == slot)
-            vec_push(&list->v, ((Fact){m->value[slot], prove_set_empty(&m->t->sets), 0, slot}));
+            vec_push(&list->v, ((Fact){m->value[slot], prove_set_empty(&m->t->sets), slot}));
     }
     for (u32 k = 0; k < m->count; k++) {
         u32 mark = p->facts.n;
         load_facts(p, m->a[k].fact, m->a[k].facts);
         for (u32 i = first; i < list->v.n; i++) {
             Fact *f = &list->v.v[i];
-            p->used.n = 0;
             f->set = prove_set_or(&m->t->sets, f->set, prove_known(p, m->a[k].value[f->before]));
-            f->reason = prove_reason_or(p, f->reason, prove_reason(p, p->used.v, p->used.n));
         }
         prove_forget(p, mark);
     }
@@ -322,7 +316,7 @@ static Term rename_fact(Merge *m, Subst *to_joins, const Fact *f)
     return is_clean(m, said) ? 0 : said;
 }
 
-static bool holds_in(Merge *m, Term said, const Arrival *a, ReasonId *reason)
+static bool holds_in(Merge *m, Term said, const Arrival *a)
 {
     Prover *p = m->p;
     Subst from = {.owner = m->n->id};
@@ -334,15 +328,13 @@ static bool holds_in(Merge *m, Term said, const Arrival *a, ReasonId *reason)
     u32 mark = p->facts.n;
     Term unused;
     load_facts(p, a->fact, a->facts);
-    p->used.n = 0;
     bool holds = prove_decide(p, prove_subst(m->t, &from, said), &unused) == 1;
-    *reason = prove_reason_or(p, *reason, prove_reason(p, p->used.v, p->used.n));
     prove_forget(p, mark);
     fnvmap_free(&from.map);
     return holds;
 }
 
-static void add_atom(Merge *m, FactList *list, Term said, ReasonId reason)
+static void add_atom(Merge *m, FactList *list, Term said)
 {
     TermNode node = *prove_node(m->t, said);
     bool value = true;
@@ -353,7 +345,7 @@ static void add_atom(Merge *m, FactList *list, Term said, ReasonId reason)
     }
     if (node.op == TERM_LOGIC || node.op == TERM_CONST)
         return;
-    Fact f = {said, prove_set_range(&m->t->sets, value, value), reason, 0};
+    Fact f = {said, prove_set_range(&m->t->sets, value, value), 0};
     if (node.op == TERM_IN) {
         f.term = prove_kid(m->t, said, 0);
         f.set = value ? node.aux : prove_set_not(&m->t->sets, node.aux, prove_most(m->t, f.term));
@@ -371,13 +363,12 @@ static void rename_facts(Merge *m, FactList *list)
             any = true;
         }
     for (u32 k = 0; any && k < m->a[0].facts && k < RENAMED_MAX; k++) {
-        ReasonId reason = m->a[0].fact[k].reason;
         Term said = rename_fact(m, &to_joins, &m->a[0].fact[k]);
         for (u32 i = 1; said && i < m->count; i++)
-            if (!holds_in(m, said, &m->a[i], &reason))
+            if (!holds_in(m, said, &m->a[i]))
                 said = 0;
         if (said)
-            add_atom(m, list, said, reason);
+            add_atom(m, list, said);
     }
     fnvmap_free(&to_joins.map);
 }
@@ -435,20 +426,29 @@ static Opens forget_conditions(Prover *p, const Node *n, Opens from)
     return (Opens){from.n, v};
 }
 
+/* A branch that is open in one arrival only may be open, and nobody knows where its threads went. */
+static Open unite_open(Prover *p, const Open *a, const Open *b)
+{
+    Open o = a ? *a : *b;
+    if (!a || !b || a->went != b->went)
+        o.went = 0;
+    if (!a || !b || a->cond != b->cond)
+        o.cond = 0;
+    if (a && b)
+        o.alive = prove_group_and(p, a->alive, b->alive);
+    return o;
+}
+
 static Opens unite_opens(Prover *p, Opens a, Opens b)
 {
-    if (b.n == 0 || a.v == b.v)
+    if (a.n == b.n && a.v == b.v)
         return a;
     Open *v = arena_array(p->arena, Open, a.n + b.n);
     u32 n = 0;
     for (u32 i = 0, k = 0; i < a.n || k < b.n; n++) {
         bool from_a = k == b.n || (i < a.n && a.v[i].block <= b.v[k].block);
         bool from_b = i == a.n || (k < b.n && b.v[k].block <= a.v[i].block);
-        v[n] = from_a ? a.v[i] : b.v[k];
-        if (from_a && from_b) {
-            v[n].reason = prove_reason_or(p, a.v[i].reason, b.v[k].reason);
-            v[n].cond = a.v[i].cond == b.v[k].cond ? a.v[i].cond : 0;
-        }
+        v[n] = unite_open(p, from_a ? &a.v[i] : NULL, from_b ? &b.v[k] : NULL);
         i += from_a;
         k += from_b;
     }
@@ -465,7 +465,7 @@ static bool same_facts(const Node *n, const FactList *list)
     if (n->facts != list->v.n)
         return false;
     for (u32 k = 0; k < n->facts; k++)
-        if (n->fact[k].term != list->v.v[k].term || n->fact[k].set != list->v.v[k].set || n->fact[k].reason != list->v.v[k].reason)
+        if (n->fact[k].term != list->v.v[k].term || n->fact[k].set != list->v.v[k].set)
             return false;
     return true;
 }
@@ -484,7 +484,7 @@ static void break_slots(Merge *m)
 static void merge_opens(Prover *p, const Node *n, Opens open[2])
 {
     for (u32 side = 0; side < 2; side++) {
-        open[side] = n->opened ? n->open[side] : (Opens){0};
+        open[side] = n->opened ? n->open[side] : n->arrivals.v[0].open[side];
         for (u32 k = 0; k < n->arrivals.n; k++)
             open[side] = unite_opens(p, open[side], n->arrivals.v[k].open[side]);
         open[side] = forget_conditions(p, n, open[side]);

@@ -113,7 +113,7 @@ static void prover_init(Prover *p)
     intern_init(&p->names, p->arena);
     prove_terms_init(&p->t, p->arena, &p->names);
     vec_push(&p->nodes, ((Node *)NULL));
-    vec_push(&p->reasons, ((VecU32){0}));
+    vec_push(&p->groups, ((VecU32){0}));
 }
 
 static void prover_free(Prover *p)
@@ -124,17 +124,18 @@ static void prover_free(Prover *p)
         vec_free(&p->nodes.v[k]->arrivals);
         vec_free(&p->nodes.v[k]->next);
     }
-    for (u32 k = 0; k < p->reasons.n; k++)
-        vec_free(&p->reasons.v[k]);
+    for (u32 k = 0; k < p->groups.n; k++)
+        vec_free(&p->groups.v[k]);
     vec_free(&p->facts);
     vec_free(&p->accesses);
     vec_free(&p->fact_of);
     vec_free(&p->nodes);
     vec_free(&p->queue);
-    vec_free(&p->reasons);
-    vec_free(&p->used);
+    vec_free(&p->groups);
+    vec_free(&p->meetings);
+    vec_free(&p->passings);
     fnvmap_free(&p->node_of);
-    fnvmap_free(&p->reason_of);
+    fnvmap_free(&p->group_of);
     prove_terms_free(&p->t);
     intern_free(&p->names);
 }

@@ -14,24 +14,43 @@
 #include "prove/machine.h"
 #include "prove/prove.h"
 
-typedef u32 ReasonId; /* an interned set of branches: see reasons in prover.h; 0 is the empty one */
-
-/* A branch by the block that it ends; of AFTER with the highest bit set. */
-enum { PROVE_REASON_AFTER = 1u << 31 };
+typedef u32 GroupId; /* an interned ascending list of block ids; 0 is the empty one */
 
 typedef struct Fact {
     Term term;
     SetId set;       /* its value is in it */
-    ReasonId reason; /* branches that say so */
     u32 before;      /* the older fact about the same term, plus 1; 0: none */
 } Fact;
 
-/* A branch that may part threads, passed and not yet joined. */
+/* A branch, passed and not yet joined. */
 typedef struct Open {
-    u32 block;       /* id */
-    ReasonId reason; /* of AFTER's: the branches of BEFORE that decided it */
-    Term cond;       /* of BEFORE's: the condition, or the index of a table; 0: none that all paths share */
+    u32 block;     /* id */
+    u32 went;      /* id of the block that control went to, plus 1; 0: not the same on all paths */
+    GroupId alive; /* of AFTER's: branches of BEFORE that were open when it was passed, and have been since */
+    Term cond;     /* of BEFORE's: the condition, or the index of a table; 0: none that all paths share */
+    u32 is_new;    /* of BEFORE's: open since the last event only; AFTER may still come to its branch */
+    u32 joined;    /* of BEFORE's: its threads have joined since the last event, likewise */
 } Open;
+
+typedef struct Opens {
+    u32 n;
+    const Open *v; /* ascending by block */
+} Opens;
+
+/* What a path knew when it passed a branch of AFTER. */
+typedef struct Passing Passing;
+struct Passing {
+    u32 went;          /* as in Open; 0: there were too many to tell */
+    Opens before;      /* branches of BEFORE */
+    const Passing *next;
+};
+
+/* What is open at a convergent event, or where a branch of AFTER closes. */
+typedef struct Meeting {
+    const Instr *before, *after; /* the event; NULL: a branch closes */
+    u32 closed;                  /* the block of that branch */
+    Opens open[2];
+} Meeting;
 
 /* A part of a parameter variable of a call that was written, or, without bits, all that a call returned in it. */
 typedef struct Cell Cell;
@@ -58,11 +77,6 @@ typedef struct Access {
     u32 bytes, facts;
     const Term *fact; /* conditions that hold there */
 } Access;
-
-typedef struct Opens {
-    u32 n;
-    const Open *v;   /* ascending by block */
-} Opens;
 
 typedef struct Arrival {
     u32 from;        /* node */
@@ -113,9 +127,10 @@ typedef struct Prover {
     const Passed *branches;  /* of BEFORE, on the path */
     const Cell *cells[2];    /* of the path, the newest first */
     Opens open[2];           /* of the path; only taken over, never changed */
-    VEC(VecU32) reasons;     /* by ReasonId */
-    FnvMap reason_of;
-    VecU32 used;             /* branches whose facts the last decisions used */
+    VEC(VecU32) groups;      /* by GroupId */
+    FnvMap group_of;
+    VEC(const Passing *) passings; /* by Block.id of AFTER */
+    VEC(Meeting) meetings;
     u32 moved[2];            /* since the node, in steps */
     u32 passed, pass_limit;  /* lone joins, since the node */
     i64 solver_until;        /* milliseconds of the clock; 0: not asked yet */
@@ -126,7 +141,6 @@ typedef struct Prover {
     bool values_hold;        /* the states are final: what is left is which threads are together */
     bool gathers;            /* something depends on who happens to be there: activemask, elect, vote without .sync */
     BitSet waits;            /* blocks of AFTER in which a thread may wait for another; made on demand */
-    const char *early;       /* where threads wait for one another earlier than before; NULL: nowhere */
     bool failed;
 } Prover;
 
@@ -137,16 +151,12 @@ SetId prove_known(Prover *p, Term x);
 /* Whether the condition holds on this path: 1, 0, or -1 and an atom that would decide something. */
 int prove_decide(Prover *p, Term cond, Term *atom);
 /* Takes it that the atom is so. False: the path cannot be. prove_forget takes back what came after facts.n was `mark`. */
-bool prove_assume(Prover *p, Term atom, bool value, ReasonId reason);
-bool prove_learn(Prover *p, Term x, SetId set, ReasonId reason);
+bool prove_assume(Prover *p, Term atom, bool value);
+bool prove_learn(Prover *p, Term x, SetId set);
 void prove_forget(Prover *p, u32 mark);
 /* The term with what the path decides in it decided. */
 Term prove_simplify(Prover *p, Term x);
 bool prove_equal(Prover *p, Term a, Term b);
-
-ReasonId prove_reason(Prover *p, const u32 *v, u32 n); /* sorts and interns */
-ReasonId prove_reason_or(Prover *p, ReasonId a, ReasonId b);
-static inline const VecU32 *prove_reasons(const Prover *p, ReasonId id) { return &p->reasons.v[id]; }
 
 /* ---- nodes (node.c) ---- */
 
@@ -166,15 +176,19 @@ bool prove_match_end(Prover *p, const Instr *before, const Instr *after, const c
 
 /* ---- threads (threads.c) ---- */
 
-/* The side passes the terminator of its block, which was decided for these reasons on this condition, or enters a block. */
-void prove_part(Prover *p, ProveSide side, Term cond, ReasonId reason);
+/* The side passes the terminator of its block on the way to `to`, or enters a block. */
+void prove_part(Prover *p, ProveSide side, Term cond, const Block *to);
 void prove_enter(Prover *p, ProveSide side, const Block *to);
-/* Whether at a matched event those execute together who did. */
-bool prove_together(Prover *p, const Instr *before, const Instr *after, const char **why);
+/* Both sides stand at a matched event. */
+void prove_meet(Prover *p, const Instr *before, const Instr *after);
+/* Both sides have come to the same event, or to a node: branches whose threads have joined are open no more. */
+void prove_catch_up(Prover *p);
+GroupId prove_group_and(Prover *p, GroupId a, GroupId b);
 u32 prove_line(const Function *fn, const Instr *i); /* in its text; of NULL, where the function ends */
 /* Whether anything in the functions depends on other threads. */
 bool prove_threads_matter(Prover *p);
 void prove_threads_init(Prover *p);
+/* Whether those execute together who did, once all paths are known. */
 void prove_threads_done(Prover *p);
 
 /* Ends the proof. The first one counts. */

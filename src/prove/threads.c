@@ -1,10 +1,102 @@
 /* Which threads execute together. A branch that may part threads is open on a path until the path comes to where they join
- * again, its immediate post-dominator. At a convergent event, those branches of AFTER that are open must have been decided by
- * branches of BEFORE whose threads have not joined again either: then nobody is parted there who was together before.
+ * again, its immediate post-dominator. Threads are together while they went the same way at every branch that is open.
  *
- * Where a branch of AFTER closes while one of BEFORE that it stands for is still open, threads wait earlier than before. */
+ * Each time a path passes a branch of AFTER it is noted which way it goes, and which way the branches of BEFORE that are open
+ * then went. When all paths are known, three things are asked:
+ *   at convergent events   threads that went different ways at an open branch of AFTER also did so at a branch of BEFORE that
+ *                          was open all the time since: nobody is missing;
+ *   at those that see who is there   the opposite, too: nobody new is there;
+ *   where a branch of AFTER closes that threads may wait behind   all branches that are open in BEFORE still are in AFTER:
+ *                          nobody waits earlier than before. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "prove/prover.h"
 #include "prove/waits.h"
+
+enum { PASSINGS_MAX = 96 /* of one branch, that differ */ };
+
+/* ---- groups of blocks ------------------------------------------------------------------------------------------------------- */
+
+/* The ascending list, which is copied. */
+static GroupId group(Prover *p, const u32 *v, u32 n)
+{
+    u64 hash = 0xcbf29ce484222325u;
+    if (n == 0)
+        return 0;
+    for (u32 k = 0; k < n; k++)
+        hash = (hash ^ v[k]) * 0x100000001b3u;
+    for (u64 *found; (found = fnvmap_at(&p->group_of, hash)); hash++) {
+        const VecU32 *old = &p->groups.v[*found];
+        if (*found && old->n == n && memcmp(old->v, v, n * sizeof *v) == 0)
+            return (GroupId)*found;
+        if (*found)
+            continue;
+        VecU32 made = {0};
+        for (u32 k = 0; k < n; k++)
+            vec_push(&made, v[k]);
+        *found = p->groups.n;
+        vec_push(&p->groups, made);
+        break;
+    }
+    return p->groups.n - 1;
+}
+
+static bool is_in_group(const Prover *p, GroupId id, u32 block)
+{
+    const VecU32 *g = &p->groups.v[id];
+    for (u32 k = 0; k < g->n; k++)
+        if (g->v[k] == block)
+            return true;
+    return false;
+}
+
+GroupId prove_group_and(Prover *p, GroupId a, GroupId b)
+{
+    VecU32 both = {0};
+    if (a == b)
+        return a;
+    for (u32 k = 0; k < p->groups.v[a].n; k++)
+        if (is_in_group(p, b, p->groups.v[a].v[k]))
+            vec_push(&both, p->groups.v[a].v[k]);
+    GroupId made = group(p, both.v, both.n);
+    vec_free(&both);
+    return made;
+}
+
+static GroupId group_without(Prover *p, GroupId a, u32 block)
+{
+    VecU32 kept = {0};
+    if (!is_in_group(p, a, block))
+        return a;
+    for (u32 k = 0; k < p->groups.v[a].n; k++)
+        if (p->groups.v[a].v[k] != block)
+            vec_push(&kept, p->groups.v[a].v[k]);
+    GroupId made = group(p, kept.v, kept.n);
+    vec_free(&kept);
+    return made;
+}
+
+static GroupId group_of_open(Prover *p, const Opens *o)
+{
+    VecU32 block = {0};
+    for (u32 k = 0; k < o->n; k++)
+        if (!o->v[k].joined)
+            vec_push(&block, o->v[k].block);
+    GroupId made = group(p, block.v, block.n);
+    vec_free(&block);
+    return made;
+}
+
+/* ---- open branches ---------------------------------------------------------------------------------------------------------- */
+
+static const Open *find_open(const Opens *o, u32 block)
+{
+    for (u32 k = 0; k < o->n; k++)
+        if (o->v[k].block == block)
+            return &o->v[k];
+    return NULL;
+}
 
 static Opens without(Prover *p, Opens from, u32 at)
 {
@@ -14,114 +106,237 @@ static Opens without(Prover *p, Opens from, u32 at)
     return (Opens){from.n - 1, v};
 }
 
+/* Once more, in a loop: threads that part now may have parted the times before. */
 static Opens with(Prover *p, Opens to, Open o)
 {
     Open *v = arena_array(p->arena, Open, to.n + 1);
     u32 n = 0;
-    bool placed = false;
-    for (u32 k = 0; k < to.n; k++) {
-        if (!placed && to.v[k].block >= o.block) {
-            if (to.v[k].block == o.block) /* once more, in a loop: this time counts for its condition */
-                o.reason = prove_reason_or(p, o.reason, to.v[k].reason);
-            v[n++] = o;
-            placed = true;
-        }
-        if (to.v[k].block != o.block)
-            v[n++] = to.v[k];
-    }
-    if (!placed)
-        v[n++] = o;
-    return (Opens){n, v};
+    for (; n < to.n && to.v[n].block < o.block; n++)
+        v[n] = to.v[n];
+    bool again = n < to.n && to.v[n].block == o.block;
+    if (again)
+        o.alive = prove_group_and(p, o.alive, to.v[n].alive);
+    v[n] = o;
+    for (u32 k = n + again; k < to.n; k++)
+        v[++n] = to.v[k];
+    return (Opens){n + 1, v};
 }
 
-/* ---- parting and joining --------------------------------------------------------------------------------------------------- */
+static bool parts(const Prover *p, ProveSide side, u32 block) { return bitset_has(&p->side[side].g.splits, block); }
 
-static ReasonId open_before(Prover *p)
-{
-    VecU32 block = {0};
-    for (u32 k = 0; k < p->open[PROVE_BEFORE].n; k++)
-        if (bitset_has(&p->side[PROVE_BEFORE].g.splits, p->open[PROVE_BEFORE].v[k].block))
-            vec_push(&block, p->open[PROVE_BEFORE].v[k].block);
-    ReasonId made = prove_reason(p, block.v, block.n);
-    vec_free(&block);
-    return made;
-}
+/* ---- passing a branch ------------------------------------------------------------------------------------------------------- */
 
-/* A branch of AFTER promises to be uniform, and is not seen to be: whether those of BEFORE that decided it were. A jump table
- * promises that its index is: then that of a jump table which promised the same must have decided. */
-static bool keeps_promise(const Prover *p, const Instr *end, ReasonId reason)
+static bool same_ways(const Opens *a, const Opens *b)
 {
-    const VecU32 *r = prove_reasons(p, reason);
-    for (u32 k = 0; k < r->n; k++) {
-        if ((r->v[k] & PROVE_REASON_AFTER) || bitset_has(&p->side[PROVE_BEFORE].g.splits, r->v[k]))
+    for (u32 k = 0; k < a->n && a->n == b->n; k++)
+        if (a->v[k].block != b->v[k].block || a->v[k].went != b->v[k].went)
             return false;
-        const Instr *by = block_terminator(fn_block(p->side[PROVE_BEFORE].fn, r->v[k]));
-        if (end->op->opcode == OPC_BRX_IDX && by->op->opcode != OPC_BRX_IDX)
-            return false;
-    }
-    return end->op->opcode != OPC_BRX_IDX || r->n > 0;
+    return a->n == b->n;
 }
 
-/* The branch of BEFORE on the same condition, or its opposite: best one whose threads have not joined yet. 0 if there is none. */
-static ReasonId same_condition(Prover *p, Term cond)
+static void note_passing(Prover *p, u32 block, u32 went)
 {
-    Term opposite = prove_bits(&p->t, cond) == 1 ? prove_not(&p->t, cond) : cond;
-    if (prove_is_const(&p->t, cond))
-        return 0;
-    for (u32 k = p->open[PROVE_BEFORE].n; k-- > 0;) {
+    u32 count = 0;
+    for (const Passing *k = p->passings.v[block]; k; k = k->next, count++)
+        if (k->went == went && same_ways(&k->before, &p->open[PROVE_BEFORE]))
+            return;
+    Passing *made = arena_new(p->arena, Passing);
+    *made = (Passing){count >= PASSINGS_MAX ? 0 : went, p->open[PROVE_BEFORE], p->passings.v[block]};
+    if (count <= PASSINGS_MAX)
+        p->passings.v[block] = made;
+}
+
+/* A jump table that promises an equal index: one of BEFORE on the same index, which promised the same, must be there. */
+static bool is_promised_index(const Prover *p, Term index)
+{
+    for (const Passed *b = p->branches; b; b = b->next) {
+        const Instr *end = block_terminator(fn_block(p->side[PROVE_BEFORE].fn, b->block));
+        if (b->cond == index && end->op->opcode == OPC_BRX_IDX && !parts(p, PROVE_BEFORE, b->block))
+            return true;
+    }
+    for (u32 k = 0; k < p->open[PROVE_BEFORE].n; k++) {
         const Open *o = &p->open[PROVE_BEFORE].v[k];
-        if (o->cond && (o->cond == cond || o->cond == opposite))
-            return prove_reason(p, &o->block, 1);
+        const Instr *end = block_terminator(fn_block(p->side[PROVE_BEFORE].fn, o->block));
+        if (o->cond == index && end->op->opcode == OPC_BRX_IDX && !parts(p, PROVE_BEFORE, o->block))
+            return true;
     }
-    for (const Passed *b = p->branches; b; b = b->next)
-        if (b->cond == cond || b->cond == opposite)
-            return prove_reason(p, &b->block, 1);
-    return 0;
+    return false;
 }
 
-static void note_passed(Prover *p, const Block *b, Term cond)
+static void pass_before(Prover *p, const Block *b, Term cond, const Block *to)
 {
     Passed *made = arena_new(p->arena, Passed);
     *made = (Passed){b->id, cond, p->branches};
     p->branches = made;
+    const Open *old = find_open(&p->open[PROVE_BEFORE], b->id);
+    Open o = {.block = b->id, .went = to->id + 1, .cond = cond, .is_new = !old || old->is_new || old->joined};
+    p->open[PROVE_BEFORE] = with(p, p->open[PROVE_BEFORE], o);
 }
 
-void prove_part(Prover *p, ProveSide side, Term cond, ReasonId reason)
+void prove_part(Prover *p, ProveSide side, Term cond, const Block *to)
 {
     const Block *b = p->place[side].block;
     const Instr *end = block_terminator(b);
     if (!p->values_hold)
         return;
-    if (side == PROVE_BEFORE)
-        note_passed(p, b, cond);
-    if (side == PROVE_AFTER && !bitset_has(&p->side[side].g.splits, b->id))
-        return; /* those of BEFORE are kept for their conditions */
-    if (side == PROVE_AFTER && reason == 0) /* the path itself decides: branches of BEFORE that are open led to it */
-        reason = open_before(p);
-    if (side == PROVE_AFTER && op_has(end->op, OPF_UNIFORM_HINT) && !keeps_promise(p, end, reason))
-        prove_fail(p, PROVE_UNKNOWN, "convergence: a branch promises to be uniform, which is not seen");
-    ReasonId same = side == PROVE_AFTER ? same_condition(p, cond) : 0;
-    p->open[side] = with(p, p->open[side], (Open){b->id, side == PROVE_BEFORE ? 0 : same ? same : reason,
-        side == PROVE_BEFORE ? cond : 0});
+    if (side == PROVE_BEFORE) {
+        pass_before(p, b, cond, to);
+        return;
+    }
+    if (!parts(p, side, b->id))
+        return;
+    note_passing(p, b->id, to->id + 1);
+    if (op_has(end->op, OPF_UNIFORM_HINT) && end->op->opcode == OPC_BRX_IDX && !is_promised_index(p, cond))
+        prove_fail(p, PROVE_UNKNOWN, "convergence: a jump table promises an equal index, which is not seen");
+    GroupId alive = group_of_open(p, &p->open[PROVE_BEFORE]);
+    p->open[side] = with(p, p->open[side], (Open){.block = b->id, .went = to->id + 1, .alive = alive});
 }
 
-static bool is_open(const Opens *o, u32 block)
+/* ---- closing a branch ------------------------------------------------------------------------------------------------------- */
+
+/* Whether a thread may wait for another one between the branch and where its threads now join. */
+static bool waits_between(Prover *p, u32 block)
 {
-    for (u32 k = 0; k < o->n; k++)
-        if (o->v[k].block == block)
+    Graph *g = &p->side[PROVE_AFTER].g;
+    const BitSet *between = prove_influence(g, fn_block(g->fn, block));
+    if (!p->waits.word)
+        p->waits = prove_waits(g);
+    for (u32 id = bitset_next(between, 0); id < between->bits; id = bitset_next(between, id + 1))
+        if (bitset_has(&p->waits, id))
             return true;
     return false;
 }
 
-/* A branch of AFTER closes: whether one of BEFORE that decided it, and that parts threads, is still open. */
-static bool closes_early(const Prover *p, const Open *o)
+/* The branch of BEFORE at this index: its threads have joined. */
+static void join_before(Prover *p, u32 at)
 {
-    const VecU32 *r = prove_reasons(p, o->reason);
-    for (u32 k = 0; k < r->n; k++)
-        if (!(r->v[k] & PROVE_REASON_AFTER) && bitset_has(&p->side[PROVE_BEFORE].g.splits, r->v[k]) &&
-            is_open(&p->open[PROVE_BEFORE], r->v[k]))
+    Opens before = p->open[PROVE_BEFORE], after = p->open[PROVE_AFTER];
+    Open *b = arena_array(p->arena, Open, before.n), *a = arena_array(p->arena, Open, after.n);
+    for (u32 k = 0; k < before.n; k++)
+        b[k] = before.v[k];
+    b[at].joined = true;
+    for (u32 k = 0; k < after.n; k++) {
+        a[k] = after.v[k];
+        a[k].alive = group_without(p, a[k].alive, b[at].block);
+    }
+    p->open[PROVE_BEFORE] = (Opens){before.n, b};
+    p->open[PROVE_AFTER] = (Opens){after.n, a};
+}
+
+void prove_catch_up(Prover *p)
+{
+    Opens from = p->open[PROVE_BEFORE];
+    bool any = false;
+    for (u32 k = 0; k < from.n; k++)
+        any |= from.v[k].joined || from.v[k].is_new;
+    if (!any)
+        return;
+    Open *v = arena_array(p->arena, Open, from.n);
+    u32 n = 0;
+    for (u32 k = 0; k < from.n; k++)
+        if (!from.v[k].joined) {
+            v[n] = from.v[k];
+            v[n++].is_new = false;
+        }
+    p->open[PROVE_BEFORE] = (Opens){n, v};
+}
+
+static bool any_parts(const Prover *p, ProveSide side)
+{
+    for (u32 k = 0; k < p->open[side].n; k++)
+        if (!p->open[side].v[k].joined && !p->open[side].v[k].is_new && parts(p, side, p->open[side].v[k].block))
             return true;
     return false;
+}
+
+void prove_enter(Prover *p, ProveSide side, const Block *to)
+{
+    for (u32 k = p->open[side].n; k-- > 0;) {
+        u32 block = p->open[side].v[k].block;
+        if (p->side[side].g.postdom[block] != to->id || p->open[side].v[k].joined)
+            continue;
+        if (side == PROVE_BEFORE) {
+            join_before(p, k);
+            continue;
+        }
+        p->open[side] = without(p, p->open[side], k);
+        if (any_parts(p, PROVE_BEFORE) && (p->gathers || waits_between(p, block)))
+            vec_push(&p->meetings, ((Meeting){.closed = block, .open = {p->open[0], p->open[1]}}));
+    }
+}
+
+/* ---- what branches say of one another ------------------------------------------------------------------------------------------ */
+
+/* Whether threads that passed so differently were parted by a branch of BEFORE: one of `alive`, or, without it, a uniform one. */
+static bool were_parted(const Prover *p, const Passing *a, const Passing *b, const GroupId *alive)
+{
+    for (u32 i = 0, k = 0; i < a->before.n && k < b->before.n;) {
+        const Open *x = &a->before.v[i], *y = &b->before.v[k];
+        if (x->block == y->block && x->went && y->went && x->went != y->went &&
+            (alive ? is_in_group(p, *alive, x->block) : !parts(p, PROVE_BEFORE, x->block)))
+            return true;
+        i += x->block <= y->block;
+        k += y->block <= x->block;
+    }
+    return false;
+}
+
+/* Whether all threads that part at the branch of AFTER, some of them on `went` unless that is 0, were parted in BEFORE. */
+static bool parts_nobody_else(const Prover *p, u32 block, u32 went, const GroupId *alive)
+{
+    for (const Passing *a = p->passings.v[block]; a; a = a->next)
+        for (const Passing *b = p->passings.v[block]; b; b = b->next)
+            if ((went == 0 || a->went == 0 || a->went == went) && (a->went != b->went || a->went == 0) && !were_parted(p, a, b, alive))
+                return false;
+    return true;
+}
+
+/* Which way threads that pass went at a branch of BEFORE; 0: that is not known. */
+static u32 way_at(const Passing *a, u32 block)
+{
+    const Open *o = find_open(&a->before, block);
+    return o ? o->went : 0;
+}
+
+/* Whether threads that go the same way at the branch of AFTER did so at that of BEFORE. */
+static bool stands_for(const Prover *p, const Open *after, u32 before)
+{
+    if (!is_in_group(p, after->alive, before))
+        return false;
+    for (const Passing *a = p->passings.v[after->block]; a; a = a->next)
+        for (const Passing *b = p->passings.v[after->block]; b; b = b->next)
+            if (a->went == 0 || way_at(a, before) == 0 || (a->went == b->went && way_at(a, before) != way_at(b, before)))
+                return false;
+    return true;
+}
+
+/* The first branch open in BEFORE that none open in AFTER stands for; NULL: all have one. */
+static const Open *not_represented(const Prover *p, const Meeting *m)
+{
+    for (u32 k = 0; k < m->open[PROVE_BEFORE].n; k++) {
+        const Open *o = &m->open[PROVE_BEFORE].v[k];
+        bool found = o->joined || o->is_new || !parts(p, PROVE_BEFORE, o->block);
+        for (u32 i = 0; i < m->open[PROVE_AFTER].n && !found; i++)
+            found = stands_for(p, &m->open[PROVE_AFTER].v[i], o->block);
+        if (!found)
+            return o;
+    }
+    return NULL;
+}
+
+/* ---- convergent events -------------------------------------------------------------------------------------------------------- */
+
+/* Sees who is there. */
+static bool gathers(const Instr *i)
+{
+    return i->kind == INSTR_OP && op_has(i->op, OPF_CONVERGENT) && !op_has(i->op, OPF_NAMES_THREADS);
+}
+
+void prove_meet(Prover *p, const Instr *before, const Instr *after)
+{
+    prove_catch_up(p);
+    if (p->values_hold && (op_has(before->op, OPF_CONVERGENT) || op_has(after->op, OPF_CONVERGENT)))
+        vec_push(&p->meetings, ((Meeting){before, after, 0, {p->open[0], p->open[1]}}));
 }
 
 u32 prove_line(const Function *fn, const Instr *i)
@@ -132,97 +347,49 @@ u32 prove_line(const Function *fn, const Instr *i)
     return line;
 }
 
-/* The branch of AFTER and those of BEFORE that decided it. */
-static const char *describe_open(const Prover *p, const Open *o)
+static u32 line_of_branch(const Prover *p, ProveSide side, u32 block)
 {
-    const Function *f = p->side[PROVE_BEFORE].fn, *g = p->side[PROVE_AFTER].fn;
-    const VecU32 *r = prove_reasons(p, o->reason);
-    char *text = arena_printf(p->arena, "the branch in line %u, which stands for", prove_line(g, block_terminator(fn_block(g, o->block))));
-    for (u32 k = 0; k < r->n && k < 6; k++)
-        if (r->v[k] & PROVE_REASON_AFTER)
-            text = arena_printf(p->arena, "%s none", text);
-        else
-            text = arena_printf(p->arena, "%s %u", text, prove_line(f, block_terminator(fn_block(f, r->v[k]))));
-    return text;
+    const Function *fn = p->side[side].fn;
+    return prove_line(fn, block_terminator(fn_block(fn, block)));
 }
 
-/* Whether a thread may wait for another one between the branch and where its threads now join. */
-static bool waits_between(Prover *p, const Open *o)
+static void check_event(Prover *p, const Meeting *m)
 {
-    Graph *g = &p->side[PROVE_AFTER].g;
-    const BitSet *between = prove_influence(g, fn_block(g->fn, o->block));
-    if (!p->waits.word)
-        p->waits = prove_waits(g);
-    for (u32 id = bitset_next(between, 0); id < between->bits; id = bitset_next(between, id + 1))
-        if (bitset_has(&p->waits, id))
-            return true;
-    return false;
+    u32 line = prove_line(p->side[PROVE_BEFORE].fn, m->before);
+    for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
+        const Open *o = &m->open[PROVE_AFTER].v[k];
+        if (!parts_nobody_else(p, o->block, o->went, &o->alive))
+            prove_fail(p, PROVE_UNKNOWN, "convergence: the branch in line %u of AFTER may part threads that are together at `%.60s` in line %u",
+                line_of_branch(p, PROVE_AFTER, o->block), m->before->op->text->text, line);
+    }
+    const Open *lost = gathers(m->before) && !p->failed ? not_represented(p, m) : NULL;
+    if (lost)
+        prove_fail(p, PROVE_UNKNOWN, "convergence: threads that the branch in line %u of BEFORE parts may be together at `%.60s` in line %u",
+            line_of_branch(p, PROVE_BEFORE, lost->block), m->before->op->text->text, line);
 }
 
-void prove_enter(Prover *p, ProveSide side, const Block *to)
+/* Whoever waits earlier may wait for somebody who now waits for it. */
+static void check_closing(Prover *p, const Meeting *m)
 {
-    for (u32 k = p->open[side].n; k-- > 0;) {
-        Open o = p->open[side].v[k];
-        if (p->side[side].g.postdom[o.block] != to->id)
-            continue;
-        if (side == PROVE_AFTER && closes_early(p, &o) && (p->gathers || waits_between(p, &o)))
-            p->early = describe_open(p, &o);
-        p->open[side] = without(p, p->open[side], k);
+    const Open *lost = not_represented(p, m);
+    if (lost)
+        prove_fail(p, PROVE_UNKNOWN, "waiting: threads that part in line %u join behind the branch in line %u of AFTER, earlier than before",
+            line_of_branch(p, PROVE_BEFORE, lost->block), line_of_branch(p, PROVE_AFTER, m->closed));
+}
+
+/* A branch of AFTER that promises not to part threads, and is not seen not to: branches of BEFORE promised it. */
+static void check_promises(Prover *p)
+{
+    const Function *fn = p->side[PROVE_AFTER].fn;
+    for_each_block(b, fn) {
+        const Instr *end = block_terminator(b);
+        if (!p->failed && end && op_has(end->op, OPF_UNIFORM_HINT) && parts(p, PROVE_AFTER, b->id) && !parts_nobody_else(p, b->id, 0, NULL))
+            prove_fail(p, PROVE_UNKNOWN, "convergence: the branch in line %u of AFTER promises to be uniform, which is not seen",
+                prove_line(fn, end));
     }
 }
 
-/* ---- events ----------------------------------------------------------------------------------------------------------------- */
-
-/* Sees who is there. */
-static bool gathers(const Instr *i)
-{
-    return i->kind == INSTR_OP && op_has(i->op, OPF_CONVERGENT) && !op_has(i->op, OPF_NAMES_THREADS);
-}
-
-static bool decided_by_open(Prover *p, const Open *o, const Block *at)
-{
-    const VecU32 *r = prove_reasons(p, o->reason);
-    for (u32 k = 0; k < r->n; k++) {
-        if (r->v[k] & PROVE_REASON_AFTER)
-            return false;
-        if (bitset_has(&p->side[PROVE_BEFORE].g.splits, r->v[k]) &&
-            !prove_influences(&p->side[PROVE_BEFORE].g, fn_block(p->side[PROVE_BEFORE].fn, r->v[k]), at))
-            return false;
-    }
-    return true;
-}
-
-static bool is_represented(const Prover *p, u32 block)
-{
-    for (u32 k = 0; k < p->open[PROVE_AFTER].n; k++) {
-        const VecU32 *r = prove_reasons(p, p->open[PROVE_AFTER].v[k].reason);
-        for (u32 i = 0; i < r->n; i++)
-            if (r->v[i] == block)
-                return true;
-    }
-    return false;
-}
-
-bool prove_together(Prover *p, const Instr *before, const Instr *after, const char **why)
-{
-    *why = "convergence: other threads may take part in";
-    if (!p->values_hold)
-        return true;
-    if (!op_has(before->op, OPF_CONVERGENT) && !op_has(after->op, OPF_CONVERGENT))
-        return true;
-    for (u32 k = 0; k < p->open[PROVE_AFTER].n; k++)
-        if (!decided_by_open(p, &p->open[PROVE_AFTER].v[k], before->block)) {
-            *why = arena_printf(p->arena, "convergence: threads may be parted by %s", describe_open(p, &p->open[PROVE_AFTER].v[k]));
-            return false;
-        }
-    for (u32 k = 0; gathers(before) && k < p->open[PROVE_BEFORE].n; k++)
-        if (bitset_has(&p->side[PROVE_BEFORE].g.splits, p->open[PROVE_BEFORE].v[k].block) &&
-            !is_represented(p, p->open[PROVE_BEFORE].v[k].block))
-            return false;
-    return true;
-}
-
-/* ---- waiting ------------------------------------------------------------------------------------------------------------------ */
+/* ---- the whole function ---------------------------------------------------------------------------------------------------------- */
 
 /* Promises count as well. */
 static bool asks_for_threads(const Function *fn)
@@ -242,14 +409,21 @@ bool prove_threads_matter(Prover *p)
 
 void prove_threads_init(Prover *p)
 {
+    for (u32 k = 0; k < p->side[PROVE_AFTER].g.n; k++)
+        vec_push(&p->passings, ((const Passing *)NULL));
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b)
             p->gathers |= gathers(i);
 }
 
-/* Whoever waits earlier may wait for somebody who now waits for it. */
 void prove_threads_done(Prover *p)
 {
-    if (p->early)
-        prove_fail(p, PROVE_UNKNOWN, "waiting: threads join earlier than before behind %s", p->early);
+    for (u32 k = 0; k < p->meetings.n && !p->failed; k++) {
+        const Meeting *m = &p->meetings.v[k];
+        if (m->before)
+            check_event(p, m);
+        else
+            check_closing(p, m);
+    }
+    check_promises(p);
 }
