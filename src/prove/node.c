@@ -146,7 +146,6 @@ static void note_edge(Prover *p, const Node *to)
 bool prove_arrive(Prover *p, const Place place[2])
 {
     Node *n = node_of(p, place);
-    prove_catch_up(p);
     Arrival a = {.from = p->at->id, .round = p->at->round, .open = {p->open[0], p->open[1]}};
     u32 slots = n->slots[0] + n->slots[1];
     Term *value = arena_array(p->arena, Term, slots);
@@ -434,8 +433,11 @@ static Open unite_open(Prover *p, const Open *a, const Open *b)
         o.went = 0;
     if (!a || !b || a->cond != b->cond)
         o.cond = 0;
-    if (a && b)
+    if (a && b) {
         o.alive = prove_group_and(p, a->alive, b->alive);
+        o.joined = a->joined && b->joined;
+        o.is_new = a->is_new && b->is_new;
+    }
     return o;
 }
 

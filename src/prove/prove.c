@@ -136,6 +136,7 @@ static void prover_free(Prover *p)
     vec_free(&p->passings);
     fnvmap_free(&p->node_of);
     fnvmap_free(&p->group_of);
+    fnvmap_free(&p->answers);
     prove_terms_free(&p->t);
     intern_free(&p->names);
 }

@@ -14,7 +14,7 @@
 #include "prove/machine.h"
 #include "prove/prove.h"
 
-typedef u32 GroupId; /* an interned ascending list of block ids; 0 is the empty one */
+typedef u32 GroupId; /* an interned list of block ids; 0 is the empty one */
 
 typedef struct Fact {
     Term term;
@@ -48,7 +48,7 @@ struct Passing {
 /* What is open at a convergent event, or where a branch of AFTER closes. */
 typedef struct Meeting {
     const Instr *before, *after; /* the event; NULL: a branch closes */
-    u32 closed;                  /* the block of that branch */
+    Open closed;                 /* that branch */
     Opens open[2];
 } Meeting;
 
@@ -131,6 +131,7 @@ typedef struct Prover {
     FnvMap group_of;
     VEC(const Passing *) passings; /* by Block.id of AFTER */
     VEC(Meeting) meetings;
+    FnvMap answers;          /* questions about passings, by group: 1 no, 2 yes */
     u32 moved[2];            /* since the node, in steps */
     u32 passed, pass_limit;  /* lone joins, since the node */
     i64 solver_until;        /* milliseconds of the clock; 0: not asked yet */
@@ -140,7 +141,7 @@ typedef struct Prover {
     VEC(Access) accesses;
     bool values_hold;        /* the states are final: what is left is which threads are together */
     bool gathers;            /* something depends on who happens to be there: activemask, elect, vote without .sync */
-    BitSet waits;            /* blocks of AFTER in which a thread may wait for another; made on demand */
+    BitSet waits[2];         /* blocks of AFTER in which a thread may wait for another; [1]: see on_strong; made on demand */
     bool failed;
 } Prover;
 
@@ -181,7 +182,7 @@ void prove_part(Prover *p, ProveSide side, Term cond, const Block *to);
 void prove_enter(Prover *p, ProveSide side, const Block *to);
 /* Both sides stand at a matched event. */
 void prove_meet(Prover *p, const Instr *before, const Instr *after);
-/* Both sides have come to the same event, or to a node: branches whose threads have joined are open no more. */
+/* Both sides have come to the same event: branches whose threads have joined are open no more. */
 void prove_catch_up(Prover *p);
 GroupId prove_group_and(Prover *p, GroupId a, GroupId b);
 u32 prove_line(const Function *fn, const Instr *i); /* in its text; of NULL, where the function ends */

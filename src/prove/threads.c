@@ -18,7 +18,7 @@ enum { PASSINGS_MAX = 96 /* of one branch, that differ */ };
 
 /* ---- groups of blocks ------------------------------------------------------------------------------------------------------- */
 
-/* The ascending list, which is copied. */
+/* The list, which is copied. */
 static GroupId group(Prover *p, const u32 *v, u32 n)
 {
     u64 hash = 0xcbf29ce484222325u;
@@ -195,14 +195,15 @@ void prove_part(Prover *p, ProveSide side, Term cond, const Block *to)
 /* ---- closing a branch ------------------------------------------------------------------------------------------------------- */
 
 /* Whether a thread may wait for another one between the branch and where its threads now join. */
-static bool waits_between(Prover *p, u32 block)
+static bool waits_between(Prover *p, u32 block, bool on_strong)
 {
     Graph *g = &p->side[PROVE_AFTER].g;
     const BitSet *between = prove_influence(g, fn_block(g->fn, block));
-    if (!p->waits.word)
-        p->waits = prove_waits(g);
+    BitSet *waits = &p->waits[on_strong];
+    if (!waits->word)
+        *waits = prove_waits(g, on_strong);
     for (u32 id = bitset_next(between, 0); id < between->bits; id = bitset_next(between, id + 1))
-        if (bitset_has(&p->waits, id))
+        if (bitset_has(waits, id))
             return true;
     return false;
 }
@@ -259,9 +260,10 @@ void prove_enter(Prover *p, ProveSide side, const Block *to)
             join_before(p, k);
             continue;
         }
+        Open closed = p->open[side].v[k];
         p->open[side] = without(p, p->open[side], k);
-        if (any_parts(p, PROVE_BEFORE) && (p->gathers || waits_between(p, block)))
-            vec_push(&p->meetings, ((Meeting){.closed = block, .open = {p->open[0], p->open[1]}}));
+        if (any_parts(p, PROVE_BEFORE) && waits_between(p, block, false))
+            vec_push(&p->meetings, ((Meeting){.closed = closed, .open = {p->open[0], p->open[1]}}));
     }
 }
 
@@ -282,7 +284,7 @@ static bool were_parted(const Prover *p, const Passing *a, const Passing *b, con
 }
 
 /* Whether all threads that part at the branch of AFTER, some of them on `went` unless that is 0, were parted in BEFORE. */
-static bool parts_nobody_else(const Prover *p, u32 block, u32 went, const GroupId *alive)
+static bool look_for_parted(const Prover *p, u32 block, u32 went, const GroupId *alive)
 {
     for (const Passing *a = p->passings.v[block]; a; a = a->next)
         for (const Passing *b = p->passings.v[block]; b; b = b->next)
@@ -291,29 +293,50 @@ static bool parts_nobody_else(const Prover *p, u32 block, u32 went, const GroupI
     return true;
 }
 
-/* Which way threads that pass went at a branch of BEFORE; 0: that is not known. */
-static u32 way_at(const Passing *a, u32 block)
+/* Many events ask the same. */
+static bool parts_nobody_else(Prover *p, const Open *after)
 {
-    const Open *o = find_open(&a->before, block);
-    return o ? o->went : 0;
+    u32 question[] = {after->block, after->went, after->alive};
+    u64 *answer = fnvmap_at(&p->answers, group(p, question, COUNT_OF(question)));
+    if (!*answer)
+        *answer = 1 + look_for_parted(p, after->block, after->went, &after->alive);
+    return *answer == 2;
 }
 
-/* Whether threads that go the same way at the branch of AFTER did so at that of BEFORE. */
-static bool stands_for(const Prover *p, const Open *after, u32 before)
+/* Whether threads that go together at the branch of AFTER did so at that of BEFORE. Those that never came to it were parted
+ * from the others by another one, which is open as long. */
+static bool look_for_together(const Prover *p, const Open *after, u32 before)
 {
-    if (!is_in_group(p, after->alive, before))
-        return false;
-    for (const Passing *a = p->passings.v[after->block]; a; a = a->next)
-        for (const Passing *b = p->passings.v[after->block]; b; b = b->next)
-            if (a->went == 0 || way_at(a, before) == 0 || (a->went == b->went && way_at(a, before) != way_at(b, before)))
+    for (const Passing *a = p->passings.v[after->block]; a; a = a->next) {
+        const Open *x = find_open(&a->before, before);
+        if (a->went && after->went && a->went != after->went)
+            continue;
+        if (a->went == 0 || (x && x->went == 0))
+            return false;
+        for (const Passing *b = a->next; b && x; b = b->next) {
+            const Open *y = find_open(&b->before, before);
+            if (y && a->went == b->went && x->went != y->went)
                 return false;
+        }
+    }
     return true;
 }
 
-/* The first branch open in BEFORE that none open in AFTER stands for; NULL: all have one. */
-static const Open *not_represented(const Prover *p, const Meeting *m)
+static bool stands_for(Prover *p, const Open *after, u32 before)
 {
-    for (u32 k = 0; k < m->open[PROVE_BEFORE].n; k++) {
+    u32 question[] = {after->block, after->went, after->alive, before};
+    if (!is_in_group(p, after->alive, before))
+        return false;
+    u64 *answer = fnvmap_at(&p->answers, group(p, question, COUNT_OF(question)));
+    if (!*answer)
+        *answer = 1 + look_for_together(p, after, before);
+    return *answer == 2;
+}
+
+/* The first branch from `k` on that is open in BEFORE and that none open in AFTER stands for; NULL: all have one. */
+static const Open *not_represented(Prover *p, const Meeting *m, u32 k)
+{
+    for (; k < m->open[PROVE_BEFORE].n; k++) {
         const Open *o = &m->open[PROVE_BEFORE].v[k];
         bool found = o->joined || o->is_new || !parts(p, PROVE_BEFORE, o->block);
         for (u32 i = 0; i < m->open[PROVE_AFTER].n && !found; i++)
@@ -336,7 +359,7 @@ void prove_meet(Prover *p, const Instr *before, const Instr *after)
 {
     prove_catch_up(p);
     if (p->values_hold && (op_has(before->op, OPF_CONVERGENT) || op_has(after->op, OPF_CONVERGENT)))
-        vec_push(&p->meetings, ((Meeting){before, after, 0, {p->open[0], p->open[1]}}));
+        vec_push(&p->meetings, ((Meeting){.before = before, .after = after, .open = {p->open[0], p->open[1]}}));
 }
 
 u32 prove_line(const Function *fn, const Instr *i)
@@ -355,26 +378,40 @@ static u32 line_of_branch(const Prover *p, ProveSide side, u32 block)
 
 static void check_event(Prover *p, const Meeting *m)
 {
-    u32 line = prove_line(p->side[PROVE_BEFORE].fn, m->before);
+    const Function *fn = p->side[PROVE_BEFORE].fn;
     for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
         const Open *o = &m->open[PROVE_AFTER].v[k];
-        if (!parts_nobody_else(p, o->block, o->went, &o->alive))
+        if (!parts_nobody_else(p, o))
             prove_fail(p, PROVE_UNKNOWN, "convergence: the branch in line %u of AFTER may part threads that are together at `%.60s` in line %u",
-                line_of_branch(p, PROVE_AFTER, o->block), m->before->op->text->text, line);
+                line_of_branch(p, PROVE_AFTER, o->block), m->before->op->text->text, prove_line(fn, m->before));
     }
-    const Open *lost = gathers(m->before) && !p->failed ? not_represented(p, m) : NULL;
+    const Open *lost = gathers(m->before) && !p->failed ? not_represented(p, m, 0) : NULL;
     if (lost)
         prove_fail(p, PROVE_UNKNOWN, "convergence: threads that the branch in line %u of BEFORE parts may be together at `%.60s` in line %u",
-            line_of_branch(p, PROVE_BEFORE, lost->block), m->before->op->text->text, line);
+            line_of_branch(p, PROVE_BEFORE, lost->block), m->before->op->text->text, prove_line(fn, m->before));
+}
+
+/* Whether where threads went at the branch of AFTER has to do with that of BEFORE. */
+static bool depends(const Prover *p, u32 block, u32 before)
+{
+    for (const Passing *a = p->passings.v[block]; a; a = a->next)
+        for (const Passing *b = a->next; b; b = b->next) {
+            const Open *x = find_open(&a->before, before), *y = find_open(&b->before, before);
+            if (a->went != b->went && x && y && x->went != y->went)
+                return true;
+        }
+    return false;
 }
 
 /* Whoever waits earlier may wait for somebody who now waits for it. */
 static void check_closing(Prover *p, const Meeting *m)
 {
-    const Open *lost = not_represented(p, m);
+    const Open *lost = not_represented(p, m, 0);
+    while (lost && !depends(p, m->closed.block, lost->block) && !waits_between(p, m->closed.block, true))
+        lost = not_represented(p, m, (u32)(lost - m->open[PROVE_BEFORE].v) + 1);
     if (lost)
         prove_fail(p, PROVE_UNKNOWN, "waiting: threads that part in line %u join behind the branch in line %u of AFTER, earlier than before",
-            line_of_branch(p, PROVE_BEFORE, lost->block), line_of_branch(p, PROVE_AFTER, m->closed));
+            line_of_branch(p, PROVE_BEFORE, lost->block), line_of_branch(p, PROVE_AFTER, m->closed.block));
 }
 
 /* A branch of AFTER that promises not to part threads, and is not seen not to: branches of BEFORE promised it. */
@@ -383,7 +420,7 @@ static void check_promises(Prover *p)
     const Function *fn = p->side[PROVE_AFTER].fn;
     for_each_block(b, fn) {
         const Instr *end = block_terminator(b);
-        if (!p->failed && end && op_has(end->op, OPF_UNIFORM_HINT) && parts(p, PROVE_AFTER, b->id) && !parts_nobody_else(p, b->id, 0, NULL))
+        if (!p->failed && end && op_has(end->op, OPF_UNIFORM_HINT) && parts(p, PROVE_AFTER, b->id) && !look_for_parted(p, b->id, 0, NULL))
             prove_fail(p, PROVE_UNKNOWN, "convergence: the branch in line %u of AFTER promises to be uniform, which is not seen",
                 prove_line(fn, end));
     }
@@ -403,7 +440,7 @@ static bool asks_for_threads(const Function *fn)
 
 bool prove_threads_matter(Prover *p)
 {
-    BitSet waits = prove_waits(&p->side[PROVE_AFTER].g);
+    BitSet waits = prove_waits(&p->side[PROVE_AFTER].g, false);
     return asks_for_threads(p->side[0].fn) || asks_for_threads(p->side[1].fn) || bitset_count(&waits) > 0;
 }
 

@@ -6,6 +6,7 @@
 
 typedef struct Loops {
     const Graph *g;
+    bool on_strong;
     BitSet body;    /* of the loop that is looked at */
     BitSet read;    /* registers that depend on what is read in it */
     BitSet *waits;
@@ -55,8 +56,10 @@ static void taint(void *user, RegId reg)
 }
 
 /* Memory that no other thread writes, or that nothing can be learned from. */
-static bool reads_others(const OpInfo *op)
+static bool reads_others(const OpInfo *op, bool on_strong)
 {
+    if (on_strong && op->mem == MEM_READ && op->strength == STRENGTH_WEAK && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT | OPF_CALL))
+        return false;
     if (op_is_pure(op) || op_has(op, OPF_TERMINATOR))
         return false;
     bool own = op->space == SPACE_PARAM || op->space == SPACE_CONST || op->space == SPACE_LOCAL;
@@ -74,7 +77,7 @@ static void find_read(Loops *l)
             for_each_instr(i, fn_block(l->g->fn, id)) {
                 if (i->kind != INSTR_OP)
                     continue;
-                t.found = reads_others(i->op);
+                t.found = reads_others(i->op, l->on_strong);
                 prove_reads(i, see, &t);
                 if (t.found)
                     prove_writes(i, taint, &t);
@@ -193,10 +196,10 @@ static bool instruction_waits(const Instr *i)
         !i->op->known);
 }
 
-BitSet prove_waits(const Graph *g)
+BitSet prove_waits(const Graph *g, bool on_strong)
 {
     BitSet waits = bitset_new(g->arena, g->n);
-    Loops l = {.g = g, .waits = &waits};
+    Loops l = {.g = g, .waits = &waits, .on_strong = on_strong};
     l.body = bitset_new(g->arena, g->n);
     l.read = bitset_new(g->arena, g->fn->regs.n);
     for (u32 k = 0; k < g->reachable; k++) {
