@@ -31,14 +31,14 @@ LIBRARY  = $(SHARED) $(BUILD)/libptxopt.so $(BUILD)/libptxopt.a $(PRELOAD)
 PTXOPT   = $(BUILD)/ptxopt
 FRONTS   = $(BUILD)/ptxopt-ptxas $(BUILD)/ptxopt-cicc
 PROVE    = $(BUILD)/ptxopt-prove
-OBJECTS  = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out src/tool/% src/exec/% src/machine/% src/preload/%,$(wildcard src/*/*.c src/phase/*/*.c))) \
+OBJECTS  = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out src/tool/% src/exec/% src/preload/%,$(wildcard src/*/*.c src/phase/*/*.c))) \
            $(BUILD)/obj/gen/parser.o $(BUILD)/obj/gen/lexer.o
 TOOL     = $(BUILD)/obj/tool/ptxopt.o $(BUILD)/obj/tool/front.o $(BUILD)/obj/tool/proof.o
 MANUAL   = $(notdir $(wildcard man/*.[1-9]))
-PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out $(BUILD)/obj/front/% $(BUILD)/obj/prove/%,$(OBJECTS)))
+PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out $(BUILD)/obj/front/% $(BUILD)/obj/prove/% $(BUILD)/obj/machine/%,$(OBJECTS)))
 UNIT     = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
-MACHINE  = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/machine/*.c))
-TOOLS    = $(BUILD)/cubinstat $(BUILD)/cubincmp $(BUILD)/codereport
+CUBIN    = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/machine/*.c))
+TOOLS    = $(BUILD)/cubinstat $(BUILD)/cubinjudge $(BUILD)/cubincmp $(BUILD)/codereport
 PTXRUN   = $(BUILD)/ptxrun
 BENCH    = $(patsubst tests/bench/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 FUZZ     = $(BUILD)/ptxgen $(BUILD)/ptxreduce $(BUILD)/fuzz-exec
@@ -172,10 +172,10 @@ $(UNIT): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 
 $(BUILD)/tests/test_alu: $(patsubst %,$(BUILD)/obj/exec/%.o,alu_int alu_float alu_convert format opcode)
 
-$(BUILD)/cubinstat $(BUILD)/cubincmp: $(BUILD)/%: $(BUILD)/obj/tool/%.o
-$(TOOLS): $(MACHINE)
+$(BUILD)/cubinstat $(BUILD)/cubinjudge $(BUILD)/cubincmp: $(BUILD)/%: $(BUILD)/obj/tool/%.o
+$(TOOLS): $(CUBIN)
 	$(call say,LINK )
-	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lelf
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(if $(filter %/cubincmp,$@),-lelf)
 
 $(BUILD)/codereport: $(BUILD)/tests/tools/codereport.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/tools/report/*.c))
 

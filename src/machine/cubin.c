@@ -1,19 +1,24 @@
 #include "machine/cubin.h"
 
-#include <fcntl.h>
-#include <gelf.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "machine/sass.h"
 
 enum {
     MACHINE_CUDA = 190,
-    ABI_VERSION_13 = 8,        /* of the ELF that ptxas writes since CUDA 13.0; 7 before */
+    OS_ABI_12 = 0x33,          /* of the ELF that ptxas writes up to CUDA 12.9 */
+    NEWEST_VERSION_12 = 7,     /* of its ABI; older where the PTX is old */
+    OS_ABI_13 = 0x41,          /* since CUDA 13.0 */
+    NEWEST_VERSION_13 = 8,
     OTHER_ENTRY = 0x10,        /* STO_CUDA_ENTRY in st_other */
     RESERVED_SHARED = 1024,    /* counted by the section of every kernel since sm_90 */
 
     FORMAT_BYTES = 0x04,       /* attribute with a size and a payload; the others take 4 bytes in all */
+    ATTR_MAX_THREADS = 0x05,   /* of .maxntid: three numbers */
+    ATTR_REQUIRED_THREADS = 0x10,
     ATTR_FRAME_SIZE = 0x11,
     ATTR_REGISTERS = 0x2f,
     ATTR_BRANCH_TARGETS = 0x34,
@@ -40,7 +45,7 @@ typedef struct Attribute {
 
 static uint32_t read32(const uint8_t *at)
 {
-    return at[0] | at[1] << 8 | at[2] << 16 | (uint32_t)at[3] << 24;
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
 /* Takes the next attribute off `info`. */
@@ -48,7 +53,7 @@ static bool next_attribute(Bytes *info, Attribute *attribute)
 {
     if (info->size < 4)
         return false;
-    *attribute = (Attribute){info->at[0], info->at[1], info->at[2] | info->at[3] << 8, {NULL, 0}};
+    *attribute = (Attribute){info->at[0], info->at[1], info->at[2] | (unsigned)info->at[3] << 8, {NULL, 0}};
     info->at += 4;
     info->size -= 4;
     if (attribute->format != FORMAT_BYTES)
@@ -100,47 +105,151 @@ void cubin_branch_targets(const CubinFunction *function, uint32_t branch,
     }
 }
 
-static const char *section_name(Elf *elf, const GElf_Shdr *header)
+/* What is known of a section by its index. */
+typedef struct Section {
+    Elf64_Shdr header;
+    const char *name;
+    Bytes bytes;
+    uint32_t info, shared; /* sections that belong to this one of code; 0: none */
+} Section;
+
+/* What .nv.info says by symbol. */
+typedef struct SymbolInfo {
+    unsigned registers, stack;
+} SymbolInfo;
+
+typedef struct Reader {
+    Bytes file;
+    Section *sections;
+    size_t count;
+    Bytes symbols;
+    Bytes names;         /* of the symbols */
+    SymbolInfo *info;    /* by symbol */
+    const char *fault;   /* what is wrong with the file; NULL: nothing yet */
+} Reader;
+
+static bool inside(Bytes file, uint64_t offset, uint64_t size)
 {
-    size_t strings;
-    const char *name = elf_getshdrstrndx(elf, &strings) ? NULL : elf_strptr(elf, strings, header->sh_name);
-    return name ? name : "";
+    return offset <= file.size && size <= file.size - offset;
 }
 
-/* The section of that name, made of two parts; NULL if there is none. */
-static Elf_Scn *find_section(Elf *elf, const char *prefix, const char *rest, GElf_Shdr *header)
+/* The string at `offset`; "" where it is not ended within the table. */
+static const char *string_at(Bytes strings, uint64_t offset)
 {
-    size_t length = strlen(prefix);
-    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section));) {
-        if (!gelf_getshdr(section, header))
-            continue;
-        const char *name = section_name(elf, header);
-        if (!strncmp(name, prefix, length) && !strcmp(name + length, rest))
-            return section;
+    if (offset >= strings.size || !memchr(strings.at + offset, 0, strings.size - offset))
+        return "";
+    return (const char *)strings.at + offset;
+}
+
+static bool read_header(Reader *reader, Elf64_Ehdr *header)
+{
+    static const char not_a_cubin[] = "not a cubin";
+    reader->fault = not_a_cubin;
+    if (reader->file.size < sizeof *header)
+        return false;
+    memcpy(header, reader->file.at, sizeof *header);
+    if (memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 || header->e_ident[EI_CLASS] != ELFCLASS64 ||
+        header->e_ident[EI_DATA] != ELFDATA2LSB || header->e_machine != MACHINE_CUDA)
+        return false;
+    unsigned os = header->e_ident[EI_OSABI], version = header->e_ident[EI_ABIVERSION];
+    reader->fault = "a cubin of a version that is not known";
+    if (!(os == OS_ABI_12 && version <= NEWEST_VERSION_12) && !(os == OS_ABI_13 && version <= NEWEST_VERSION_13))
+        return false;
+    reader->fault = "a cubin that was cut short";
+    return header->e_shentsize == sizeof(Elf64_Shdr) && inside(reader->file, header->e_shoff, sizeof(Elf64_Shdr));
+}
+
+/* Headers and bytes of all sections. Counts that do not fit into the file's header stand in the first section. */
+static bool read_sections(Reader *reader, const Elf64_Ehdr *header)
+{
+    Elf64_Shdr first;
+    memcpy(&first, reader->file.at + header->e_shoff, sizeof first);
+    uint64_t count = header->e_shnum ? header->e_shnum : first.sh_size;
+    uint64_t names = header->e_shstrndx == SHN_XINDEX ? first.sh_link : header->e_shstrndx;
+    if (count > reader->file.size / sizeof first || !inside(reader->file, header->e_shoff, count * sizeof first) || names >= count)
+        return false;
+    reader->sections = calloc(count, sizeof *reader->sections);
+    if (!reader->sections) {
+        reader->fault = "out of memory";
+        return false;
     }
-    return NULL;
+    reader->count = count;
+    for (size_t i = 0; i < count; i++) {
+        Section *section = &reader->sections[i];
+        memcpy(&section->header, reader->file.at + header->e_shoff + i * sizeof first, sizeof first);
+        if (section->header.sh_type == SHT_NOBITS || section->header.sh_type == SHT_NULL)
+            continue;
+        if (!inside(reader->file, section->header.sh_offset, section->header.sh_size))
+            return false;
+        section->bytes = (Bytes){reader->file.at + section->header.sh_offset, section->header.sh_size};
+    }
+    for (size_t i = 0; i < count; i++)
+        reader->sections[i].name = string_at(reader->sections[names].bytes, reader->sections[i].header.sh_name);
+    return true;
 }
 
-static Bytes section_bytes(Elf_Scn *section)
+static bool begins(const char *text, const char *prefix) { return strncmp(text, prefix, strlen(prefix)) == 0; }
+
+/* .nv.info.K and .nv.shared.K name the section of code that they belong to. */
+static void join_sections(Reader *reader)
 {
-    Elf_Data *data = section ? elf_rawdata(section, NULL) : NULL;
-    return data && data->d_buf ? (Bytes){data->d_buf, data->d_size} : (Bytes){NULL, 0};
+    for (size_t i = 0; i < reader->count; i++) {
+        const Section *section = &reader->sections[i];
+        if (section->header.sh_info >= reader->count)
+            continue;
+        Section *code = &reader->sections[section->header.sh_info];
+        if (begins(section->name, ".nv.info."))
+            code->info = (uint32_t)i;
+        else if (begins(section->name, ".nv.shared."))
+            code->shared = (uint32_t)i;
+    }
 }
 
-/* The value of an attribute of .nv.info that is given by symbol. */
-static unsigned symbol_attribute(Bytes info, unsigned code, size_t symbol)
+static size_t symbol_count(const Reader *reader) { return reader->symbols.size / sizeof(Elf64_Sym); }
+
+static bool read_symbols(Reader *reader)
 {
+    Bytes info = {NULL, 0};
+    for (size_t i = 0; i < reader->count; i++) {
+        const Section *section = &reader->sections[i];
+        if (section->header.sh_type == SHT_SYMTAB && section->header.sh_link < reader->count) {
+            reader->symbols = section->bytes;
+            reader->names = reader->sections[section->header.sh_link].bytes;
+        }
+        if (!strcmp(section->name, ".nv.info"))
+            info = section->bytes;
+    }
+    reader->fault = "a cubin without a symbol table";
+    if (!reader->symbols.at)
+        return false;
+    reader->fault = "out of memory";
+    reader->info = calloc(symbol_count(reader) + 1, sizeof *reader->info);
+    if (!reader->info)
+        return false;
     Attribute attribute;
-    while (next_attribute(&info, &attribute))
-        if (attribute.code == code && attribute.payload.size >= 8 && read32(attribute.payload.at) == symbol)
-            return read32(attribute.payload.at + 4);
-    return 0;
+    while (next_attribute(&info, &attribute)) {
+        size_t symbol = attribute.payload.size >= 8 ? read32(attribute.payload.at) : symbol_count(reader);
+        if (symbol >= symbol_count(reader))
+            continue;
+        if (attribute.code == ATTR_REGISTERS)
+            reader->info[symbol].registers = read32(attribute.payload.at + 4);
+        else if (attribute.code == ATTR_FRAME_SIZE)
+            reader->info[symbol].stack = read32(attribute.payload.at + 4);
+    }
+    return true;
 }
 
-static void read_kernel_info(Elf *elf, const char *owner, unsigned sm, CubinFunction *function)
+static unsigned threads_of(Bytes size)
 {
-    GElf_Shdr header;
-    Bytes info = section_bytes(find_section(elf, ".nv.info.", owner, &header));
+    uint64_t threads = 1;
+    for (size_t i = 0; i + 4 <= size.size && i < 12 && threads <= 1024; i += 4)
+        threads *= read32(size.at + i);
+    return threads <= 1024 ? (unsigned)threads : 0;
+}
+
+static void read_kernel_info(const Reader *reader, const Section *code, unsigned sm, CubinFunction *function)
+{
+    Bytes info = reader->sections[code->info].bytes;
     Attribute attribute;
 
     function->info = info.at;
@@ -151,41 +260,39 @@ static void read_kernel_info(Elf *elf, const char *owner, unsigned sm, CubinFunc
             function->barriers = attribute.value & 0xff;
         else if (attribute.code == ATTR_CUDA_VERSION && attribute.payload.size >= 4)
             function->notes_spills = cubin_spills(function, NULL) || read32(attribute.payload.at) >= FIRST_WITH_SPILLS;
-    if (function->kernel && find_section(elf, ".nv.shared.", owner, &header)) {
-        uint64_t reserved = sm >= 90 ? RESERVED_SHARED : 0;
-        function->shared = header.sh_size > reserved ? header.sh_size - reserved : 0;
+        else if (attribute.code == ATTR_REQUIRED_THREADS || attribute.code == ATTR_MAX_THREADS)
+            function->threads = threads_of(attribute.payload);
+    if (function->kernel && code->shared) {
+        uint64_t reserved = sm >= 90 ? RESERVED_SHARED : 0, size = reader->sections[code->shared].header.sh_size;
+        function->shared = size > reserved ? size - reserved : 0;
     }
 }
 
-static void add_function(Cubin *cubin, const GElf_Sym *symbol, size_t index, const char *name)
+/* False where a symbol of code leaves its section. */
+static bool add_function(Cubin *cubin, const Reader *reader, const Elf64_Sym *symbol, size_t index)
 {
-    static const char prefix[] = ".text.";
-    Elf *elf = cubin->elf;
-    Elf_Scn *section = elf_getscn(elf, symbol->st_shndx);
-    GElf_Shdr header;
-    Bytes code = section_bytes(section);
-
-    if (!section || !gelf_getshdr(section, &header) || symbol->st_value + symbol->st_size > code.size)
-        return;
-    const char *owner = section_name(elf, &header);
-    if (strncmp(owner, prefix, sizeof prefix - 1))
-        return;
+    const Section *section = symbol->st_shndx < reader->count ? &reader->sections[symbol->st_shndx] : NULL;
+    if (!section || !begins(section->name, ".text."))
+        return true;
+    if (!inside(section->bytes, symbol->st_value, symbol->st_size) || (symbol->st_value | symbol->st_size) % SASS_BYTES ||
+        section->bytes.size > UINT32_MAX)
+        return false;
 
     CubinFunction *function = &cubin->functions[cubin->count++];
     *function = (CubinFunction){
-        .name = name,
+        .name = string_at(reader->names, symbol->st_name),
         .kernel = symbol->st_other & OTHER_ENTRY,
-        .code = code.at,
+        .code = section->bytes.at,
         .begin = (uint32_t)symbol->st_value,
         .end = (uint32_t)(symbol->st_value + symbol->st_size),
+        .registers = reader->info[index].registers,
+        .stack = reader->info[index].stack,
     };
-    GElf_Shdr info_header;
-    Bytes info = section_bytes(find_section(elf, ".nv.info", "", &info_header));
-    function->registers = symbol_attribute(info, ATTR_REGISTERS, index);
-    function->stack = symbol_attribute(info, ATTR_FRAME_SIZE, index);
+    function->inner = strcmp(section->name + strlen(".text."), function->name) != 0;
     if (function->kernel)
-        function->barriers = header.sh_flags >> BARRIERS_SHIFT & BARRIERS_MASK; /* 0 since 13.0: an attribute holds them */
-    read_kernel_info(elf, owner + sizeof prefix - 1, cubin->sm, function);
+        function->barriers = section->header.sh_flags >> BARRIERS_SHIFT & BARRIERS_MASK; /* 0 since 13.0: an attribute holds them */
+    read_kernel_info(reader, section, cubin->sm, function);
+    return true;
 }
 
 static int by_place(const void *left, const void *right)
@@ -198,24 +305,17 @@ static int by_place(const void *left, const void *right)
     return 0;
 }
 
-static bool read_functions(Cubin *cubin)
+static bool read_functions(Cubin *cubin, Reader *reader)
 {
-    GElf_Shdr header;
-    Elf_Scn *section = find_section(cubin->elf, ".symtab", "", &header);
-    Elf_Data *data = section ? elf_getdata(section, NULL) : NULL;
-    if (!data || !header.sh_entsize)
-        return false;
-
-    size_t symbols = header.sh_size / header.sh_entsize;
-    cubin->functions = calloc(symbols ? symbols : 1, sizeof *cubin->functions);
+    cubin->functions = calloc(symbol_count(reader) + 1, sizeof *cubin->functions);
+    reader->fault = cubin->functions ? "a cubin whose code is not where its symbols say" : "out of memory";
     if (!cubin->functions)
         return false;
-    for (size_t i = 0; i < symbols; i++) {
-        GElf_Sym symbol;
-        if (!gelf_getsym(data, (int)i, &symbol) || GELF_ST_TYPE(symbol.st_info) != STT_FUNC || !symbol.st_size)
-            continue;
-        const char *name = elf_strptr(cubin->elf, header.sh_link, symbol.st_name);
-        add_function(cubin, &symbol, i, name ? name : "");
+    for (size_t i = 0; i < symbol_count(reader); i++) {
+        Elf64_Sym symbol;
+        memcpy(&symbol, reader->symbols.at + i * sizeof symbol, sizeof symbol);
+        if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC && symbol.st_size && !add_function(cubin, reader, &symbol, i))
+            return false;
     }
     qsort(cubin->functions, cubin->count, sizeof *cubin->functions, by_place);
     for (size_t i = 0; i + 1 < cubin->count; i++) {
@@ -226,43 +326,82 @@ static bool read_functions(Cubin *cubin)
     return true;
 }
 
-/* Up to CUDA 12.9 the flags begin with the architecture, since 13.0 it is their second byte. */
-static unsigned architecture(const GElf_Ehdr *header)
+static bool is_known(unsigned sm)
 {
-    unsigned shift = header->e_ident[EI_ABIVERSION] < ABI_VERSION_13 ? 0 : 8;
-    return header->e_flags >> shift & 0xff;
+    static const unsigned known[] = {75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (sm == known[i])
+            return true;
+    return false;
+}
+
+/* Up to CUDA 12.9 the flags begin with the architecture, since 13.0 it is their second byte. */
+static bool read_architecture(Cubin *cubin, Reader *reader, const Elf64_Ehdr *header)
+{
+    unsigned shift = header->e_ident[EI_OSABI] == OS_ABI_13 ? 8 : 0;
+    cubin->sm = header->e_flags >> shift & 0xff;
+    reader->fault = "a cubin of an architecture that is not known";
+    return is_known(cubin->sm);
+}
+
+static bool read_cubin(Cubin *cubin, Reader *reader)
+{
+    Elf64_Ehdr header;
+    if (!read_header(reader, &header) || !read_sections(reader, &header) || !read_architecture(cubin, reader, &header))
+        return false;
+    join_sections(reader);
+    return read_symbols(reader) && read_functions(cubin, reader);
+}
+
+static uint8_t *read_file(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rbe");
+    uint8_t *bytes = NULL;
+    if (!file)
+        return NULL;
+    for (size_t room = 1 << 16, used = 0;; room *= 2) {
+        uint8_t *grown = realloc(bytes, room);
+        if (!grown)
+            break;
+        bytes = grown;
+        used += fread(bytes + used, 1, room - used, file);
+        *size = used;
+        if (used < room && !ferror(file)) {
+            fclose(file);
+            return bytes;
+        }
+        if (used < room)
+            break;
+    }
+    free(bytes);
+    fclose(file);
+    return NULL;
+}
+
+bool cubin_read(Cubin *cubin, uint8_t *bytes, size_t size, const char *name, char *error, size_t error_bytes)
+{
+    Reader reader = {.file = {bytes, size}, .fault = "cannot be read"};
+    *cubin = (Cubin){.bytes = bytes};
+    bool good = bytes && read_cubin(cubin, &reader);
+    free(reader.sections);
+    free(reader.info);
+    if (good)
+        return true;
+    snprintf(error, error_bytes, "%s: %s", name, reader.fault);
+    cubin_close(cubin);
+    return false;
 }
 
 bool cubin_open(Cubin *cubin, const char *path, char *error, size_t error_bytes)
 {
-    GElf_Ehdr header;
-    *cubin = (Cubin){.descriptor = open(path, O_RDONLY)};
-    if (cubin->descriptor < 0) {
-        snprintf(error, error_bytes, "%s: cannot open", path);
-        return false;
-    }
-    elf_version(EV_CURRENT);
-    cubin->elf = elf_begin(cubin->descriptor, ELF_C_READ, NULL);
-    if (!cubin->elf || !gelf_getehdr(cubin->elf, &header) || header.e_machine != MACHINE_CUDA) {
-        snprintf(error, error_bytes, "%s: not a cubin", path);
-        cubin_close(cubin);
-        return false;
-    }
-    cubin->sm = architecture(&header);
-    if (cubin->sm < 75 || !read_functions(cubin)) {
-        snprintf(error, error_bytes, "%s: not a cubin of sm_75 or later with a symbol table", path);
-        cubin_close(cubin);
-        return false;
-    }
-    return true;
+    size_t size = 0;
+    uint8_t *bytes = read_file(path, &size);
+    return cubin_read(cubin, bytes, size, path, error, error_bytes);
 }
 
 void cubin_close(Cubin *cubin)
 {
     free(cubin->functions);
-    if (cubin->elf)
-        elf_end(cubin->elf);
-    if (cubin->descriptor >= 0)
-        close(cubin->descriptor);
-    *cubin = (Cubin){.descriptor = -1};
+    free(cubin->bytes);
+    *cubin = (Cubin){0};
 }

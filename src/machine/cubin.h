@@ -1,6 +1,8 @@
-/* Reads a cubin of CUDA 11.8 or later: its functions, their code, and what ptxas wrote about them in .nv.info. */
-#ifndef PTXOPT_TESTS_CUBIN_H
-#define PTXOPT_TESTS_CUBIN_H
+/* Reads a cubin of ptxas 11.8 to 13.5: its functions, their code, and what ptxas wrote about them in .nv.info.
+ *
+ * Every offset and size of the file is checked: one that was cut short, or made by something else, is refused in words. */
+#ifndef PTXOPT_MACHINE_CUBIN_H
+#define PTXOPT_MACHINE_CUBIN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -9,6 +11,7 @@
 typedef struct CubinFunction {
     const char *name;
     bool kernel;             /* an .entry; else a function that was not inlined */
+    bool inner;              /* a function inside the section of another one, whose registers and calls cover it */
     const uint8_t *code;     /* start of its section; offsets below count from here */
     uint32_t begin, end;     /* bytes; a function inside a kernel's section is cut out of the kernel */
     const uint8_t *info;     /* the kernel's .nv.info attributes, or NULL */
@@ -17,6 +20,7 @@ typedef struct CubinFunction {
     unsigned registers;      /* 0 for functions inside a kernel's section: the kernel's number covers them */
     unsigned stack;          /* bytes of its own frame */
     unsigned barriers;       /* named barriers used */
+    unsigned threads;        /* of a block, by .reqntid or .maxntid; 0: not known */
     uint64_t shared;         /* bytes of static shared memory, without what the driver reserves */
 } CubinFunction;
 
@@ -24,13 +28,15 @@ typedef struct Cubin {
     unsigned sm;             /* 90 for sm_90 and sm_90a */
     CubinFunction *functions; /* by section and offset; kernels and functions with code only */
     size_t count;
-    void *elf;               /* libelf's handle */
-    int descriptor;
+    uint8_t *bytes;          /* the file */
 } Cubin;
 
 /* False on failure, with a message in `error`; nothing then needs closing. Everything that a Cubin points to lives
  * until cubin_close. */
 bool cubin_open(Cubin *cubin, const char *path, char *error, size_t error_bytes);
+
+/* The same of bytes, which are malloc's and the Cubin's from then on, also on failure; `name` is for messages. NULL: not read. */
+bool cubin_read(Cubin *cubin, uint8_t *bytes, size_t size, const char *name, char *error, size_t error_bytes);
 void cubin_close(Cubin *cubin);
 
 /* Section offsets of the spill stores and refills that ptxas noted, in ascending order of the notes; `offsets` may be

@@ -3,36 +3,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = -1 };
+#include "machine/loops.h"
 
-typedef struct Edges {
-    int *to;
-    size_t count, room;
-} Edges;
-
-typedef struct Block {
-    size_t first, last;      /* instructions, inclusive */
-    Edges out, in;
-    int order;               /* reverse post-order number, NONE when unreachable */
-    int dominator;           /* immediate; itself for the entry */
-    unsigned char *sites;    /* BSSY sites that may be open at its start, one byte each */
-} Block;
+enum { NONE = SASS_NONE, WORD_BITS = 64, MOST_SET_BYTES = 256 << 20 };
 
 typedef struct Graph {
     const CubinFunction *function;
-    const SassInstr *instrs;
-    size_t instr_count;
+    SassCode *code;
     int *block_of;           /* by instruction */
-    Block *blocks;
-    int count;
-    int *by_order;           /* reachable blocks in reverse post-order */
-    int reachable;
     size_t *sites;           /* instruction of each BSSY */
     size_t site_count;
     bool failed;             /* out of memory */
 } Graph;
 
-static void push(Graph *graph, Edges *edges, int to)
+static void push(Graph *graph, SassEdges *edges, int to)
 {
     for (size_t i = 0; i < edges->count; i++)
         if (edges->to[i] == to)
@@ -50,13 +34,32 @@ static void push(Graph *graph, Edges *edges, int to)
     edges->to[edges->count++] = to;
 }
 
+static int instr_at(const SassCode *code, int64_t offset)
+{
+    int64_t index = code->count ? (offset - code->instrs[0].offset) / SASS_BYTES : 0;
+    return index < 0 || (size_t)index >= code->count || offset < code->instrs[0].offset ? NONE : (int)index;
+}
+
 static int block_at(const Graph *graph, int64_t offset)
 {
-    int64_t index = (offset - graph->function->begin) / SASS_BYTES;
-    if (offset < graph->function->begin || (size_t)index >= graph->instr_count)
-        return NONE; /* another function, or the padding */
-    return graph->block_of[index];
+    int index = instr_at(graph->code, offset); /* NONE: another function, or the padding */
+    return index == NONE ? NONE : graph->block_of[index];
 }
+
+int sass_target_block(const SassCode *code, const SassInstr *instr)
+{
+    int low = 0, high = code->block_count - 1, index = instr->has_target ? instr_at(code, instr->target) : NONE;
+    while (index != NONE && low < high) {
+        int middle = (low + high + 1) / 2;
+        if (code->blocks[middle].first <= (size_t)index)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return index == NONE ? NONE : low;
+}
+
+/* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 typedef struct TargetVisit {
     Graph *graph;
@@ -67,98 +70,132 @@ static void visit_target(void *context, uint32_t target)
 {
     TargetVisit *visit = context;
     Graph *graph = visit->graph;
-    int64_t index = ((int64_t)target - graph->function->begin) / SASS_BYTES;
-    if (target < graph->function->begin || (size_t)index >= graph->instr_count)
+    int index = instr_at(graph->code, target);
+    if (index == NONE)
         return;
     if (visit->from == NONE)
         graph->block_of[index] = 1;
     else
-        push(graph, &graph->blocks[visit->from].out, graph->block_of[index]);
+        push(graph, &graph->code->blocks[visit->from].out, graph->block_of[index]);
 }
 
 static bool splits(const SassInstr *instr)
 {
-    return sass_ends_block(instr) || instr->class == SASS_BRA || instr->class == SASS_BRX || instr->class == SASS_BSYNC;
+    return sass_ends_block(instr) || instr->class == SASS_BRA || instr->class == SASS_BRX || instr->class == SASS_BSYNC ||
+           instr->class == SASS_CALL;
+}
+
+static void mark_starts(Graph *graph)
+{
+    SassCode *code = graph->code;
+    TargetVisit marks = {graph, NONE};
+    graph->block_of[0] = 1;
+    for (size_t i = 0; i < code->count; i++) {
+        const SassInstr *instr = &code->instrs[i];
+        if (instr->has_target && instr->target >= 0 && instr->target <= UINT32_MAX)
+            visit_target(&marks, (uint32_t)instr->target);
+        if (instr->class == SASS_BRX)
+            cubin_branch_targets(graph->function, instr->offset, visit_target, &marks);
+        if (splits(instr) && i + 1 < code->count)
+            graph->block_of[i + 1] = 1;
+        graph->site_count += instr->class == SASS_BSSY;
+    }
 }
 
 /* Marks block starts in block_of, then numbers the blocks. */
 static void find_blocks(Graph *graph)
 {
-    TargetVisit marks = {graph, NONE};
-    graph->block_of[0] = 1;
-    for (size_t i = 0; i < graph->instr_count; i++) {
-        const SassInstr *instr = &graph->instrs[i];
-        if (instr->has_target && instr->target >= 0)
-            visit_target(&marks, (uint32_t)instr->target);
-        if (instr->class == SASS_BRX)
-            cubin_branch_targets(graph->function, instr->offset, visit_target, &marks);
-        if (splits(instr) && i + 1 < graph->instr_count)
-            graph->block_of[i + 1] = 1;
-        graph->site_count += instr->class == SASS_BSSY;
-    }
-    for (size_t i = 0; i < graph->instr_count; i++)
-        graph->count += graph->block_of[i];
-
-    graph->blocks = calloc((size_t)graph->count, sizeof *graph->blocks);
-    graph->by_order = calloc((size_t)graph->count, sizeof *graph->by_order);
+    SassCode *code = graph->code;
+    mark_starts(graph);
+    for (size_t i = 0; i < code->count; i++)
+        code->block_count += graph->block_of[i];
+    code->blocks = calloc((size_t)code->block_count, sizeof *code->blocks);
+    code->by_order = calloc((size_t)code->block_count, sizeof *code->by_order);
     graph->sites = calloc(graph->site_count + 1, sizeof *graph->sites);
-    if (!graph->blocks || !graph->by_order || !graph->sites) {
+    if (!code->blocks || !code->by_order || !graph->sites) {
         graph->failed = true;
         return;
     }
     int block = NONE;
     size_t site = 0;
-    for (size_t i = 0; i < graph->instr_count; i++) {
+    for (size_t i = 0; i < code->count; i++) {
         if (graph->block_of[i])
-            graph->blocks[++block].first = i;
+            code->blocks[++block].first = i;
         graph->block_of[i] = block;
-        graph->blocks[block].last = i;
-        if (graph->instrs[i].class == SASS_BSSY)
+        code->blocks[block].last = i;
+        code->blocks[block].loop = NONE;
+        code->blocks[block].cycles += sass_issue_cycles(&code->instrs[i]);
+        if (code->instrs[i].class == SASS_BSSY)
             graph->sites[site++] = i;
     }
 }
 
 static void add_direct_edges(Graph *graph)
 {
-    for (int i = 0; i < graph->count; i++) {
-        Block *block = &graph->blocks[i];
-        const SassInstr *last = &graph->instrs[block->last];
-        if (!sass_ends_block(last) && i + 1 < graph->count)
+    SassCode *code = graph->code;
+    for (int i = 0; i < code->block_count; i++) {
+        SassBlock *block = &code->blocks[i];
+        const SassInstr *last = &code->instrs[block->last];
+        if (!sass_ends_block(last) && i + 1 < code->block_count)
             push(graph, &block->out, i + 1);
-        if (last->class == SASS_BRA && last->has_target && block_at(graph, last->target) != NONE)
+        bool branches = last->class == SASS_BRA || last->class == SASS_CALL;
+        if (branches && last->has_target && block_at(graph, last->target) != NONE)
             push(graph, &block->out, block_at(graph, last->target));
         if (last->class == SASS_BRX)
             cubin_branch_targets(graph->function, last->offset, visit_target, &(TargetVisit){graph, i});
     }
 }
 
-/* Carries the open sites through `block`; returns true when a successor learned something. */
-static bool carry_sites(Graph *graph, int index, unsigned char *open)
+/* ---- where BSYNC continues ---------------------------------------------------------------------------------------- */
+
+/* Sets of BSSY sites. */
+typedef struct Sites {
+    uint64_t *open;          /* by block: those that may be open at its start */
+    uint64_t *barrier;       /* by barrier number: the sites that set it */
+    uint64_t *now;
+    size_t words;            /* of one set */
+} Sites;
+
+static void set_add(uint64_t *set, size_t bit) { set[bit / WORD_BITS] |= (uint64_t)1 << bit % WORD_BITS; }
+
+/* BSYNC, at the end of `block`, continues at the target of every site that may be open; true where an edge is new. */
+static bool continue_at(Graph *graph, Sites *sites, SassBlock *block, unsigned barrier)
 {
-    Block *block = &graph->blocks[index];
-    bool changed = false;
-    memcpy(open, block->sites, graph->site_count);
-    for (size_t i = block->first; i <= block->last; i++) {
-        const SassInstr *instr = &graph->instrs[i];
-        if (instr->class == SASS_BMOV) /* a barrier that was saved in a register comes back: any of them */
-            memset(open, 1, graph->site_count);
-        for (size_t s = 0; s < graph->site_count; s++) {
-            const SassInstr *site = &graph->instrs[graph->sites[s]];
-            if ((instr->class != SASS_BSSY && instr->class != SASS_BSYNC) || site->barrier != instr->barrier)
-                continue;
+    const uint64_t *own = sites->barrier + barrier * sites->words;
+    size_t before = block->out.count;
+    for (size_t w = 0; w < sites->words; w++)
+        for (uint64_t open = own[w] & sites->now[w]; open; open &= open - 1) {
+            const SassInstr *site = &graph->code->instrs[graph->sites[w * WORD_BITS + (size_t)__builtin_ctzll(open)]];
             int target = block_at(graph, site->target);
-            size_t before = block->out.count;
-            if (instr->class == SASS_BSYNC && open[s] && target != NONE)
+            if (target != NONE)
                 push(graph, &block->out, target);
-            changed |= block->out.count != before;
-            open[s] = instr->class == SASS_BSSY && graph->sites[s] == i;
         }
+    return block->out.count != before;
+}
+
+/* Carries the open sites through a block; true when a successor learned something. */
+static bool carry_sites(Graph *graph, Sites *sites, int index, size_t *site)
+{
+    SassBlock *block = &graph->code->blocks[index];
+    bool changed = false;
+    memcpy(sites->now, sites->open + (size_t)index * sites->words, sites->words * sizeof *sites->now);
+    for (size_t i = block->first; i <= block->last; i++) {
+        const SassInstr *instr = &graph->code->instrs[i];
+        if (instr->class == SASS_BMOV) /* a barrier that was saved in a register comes back: any of them */
+            memset(sites->now, 0xff, sites->words * sizeof *sites->now);
+        if (instr->class == SASS_BSYNC)
+            changed |= continue_at(graph, sites, block, instr->barrier);
+        if (instr->class == SASS_BSSY || instr->class == SASS_BSYNC)
+            for (size_t w = 0; w < sites->words; w++)
+                sites->now[w] &= ~sites->barrier[instr->barrier * sites->words + w];
+        if (instr->class == SASS_BSSY)
+            set_add(sites->now, (*site)++);
     }
     for (size_t e = 0; e < block->out.count; e++) {
-        unsigned char *into = graph->blocks[block->out.to[e]].sites;
-        for (size_t s = 0; s < graph->site_count; s++) {
-            changed |= open[s] && !into[s];
-            into[s] |= open[s];
+        uint64_t *into = sites->open + (size_t)block->out.to[e] * sites->words;
+        for (size_t w = 0; w < sites->words; w++) {
+            changed |= (sites->now[w] & ~into[w]) != 0;
+            into[w] |= sites->now[w];
         }
     }
     return changed;
@@ -166,72 +203,81 @@ static bool carry_sites(Graph *graph, int index, unsigned char *open)
 
 static void add_barrier_edges(Graph *graph)
 {
-    size_t sites = graph->site_count;
-    if (!sites)
+    enum { BARRIERS = 16 };
+    size_t count = (size_t)graph->code->block_count;
+    Sites sites = {.words = (graph->site_count + WORD_BITS - 1) / WORD_BITS};
+    if (!sites.words)
         return;
-    unsigned char *all = calloc((size_t)graph->count + 1, sites);
-    if (!all) {
+    graph->failed = sites.words * (count + BARRIERS + 1) > MOST_SET_BYTES / sizeof(uint64_t);
+    sites.open = graph->failed ? NULL : calloc((count + BARRIERS + 1) * sites.words, sizeof(uint64_t));
+    if (!sites.open) {
         graph->failed = true;
         return;
     }
-    for (int i = 0; i < graph->count; i++)
-        graph->blocks[i].sites = all + (size_t)i * sites;
+    sites.barrier = sites.open + count * sites.words;
+    sites.now = sites.barrier + BARRIERS * sites.words;
+    for (size_t s = 0; s < graph->site_count; s++)
+        set_add(sites.barrier + graph->code->instrs[graph->sites[s]].barrier % BARRIERS * sites.words, s);
     for (bool changed = true; changed;) {
+        size_t site = 0;
         changed = false;
-        for (int i = 0; i < graph->count; i++)
-            changed |= carry_sites(graph, i, all + (size_t)graph->count * sites);
+        for (int i = 0; i < graph->code->block_count; i++)
+            changed |= carry_sites(graph, &sites, i, &site);
     }
-    free(all);
+    free(sites.open);
 }
+
+/* ---- order and dominators ----------------------------------------------------------------------------------------- */
 
 static void order_blocks(Graph *graph)
 {
-    int *stack = calloc((size_t)graph->count, sizeof *stack);
-    size_t *edge = calloc((size_t)graph->count, sizeof *edge);
+    SassCode *code = graph->code;
+    int *stack = calloc((size_t)code->block_count, sizeof *stack);
+    size_t *edge = calloc((size_t)code->block_count, sizeof *edge);
     int depth = 0, post = 0;
     if (!stack || !edge) {
         graph->failed = true;
         goto done;
     }
-    for (int i = 0; i < graph->count; i++)
-        graph->blocks[i].order = graph->blocks[i].dominator = NONE;
-    graph->blocks[0].order = 0; /* on the stack; the true number follows */
+    for (int i = 0; i < code->block_count; i++)
+        code->blocks[i].order = code->blocks[i].dominator = NONE;
+    code->blocks[0].order = 0; /* on the stack; the true number follows */
     stack[depth++] = 0;
     while (depth) {
         int block = stack[depth - 1];
-        Edges *out = &graph->blocks[block].out;
+        SassEdges *out = &code->blocks[block].out;
         if (edge[block] == out->count) {
-            graph->by_order[post++] = block;
+            code->by_order[post++] = block;
             depth--;
             continue;
         }
         int next = out->to[edge[block]++];
-        push(graph, &graph->blocks[next].in, block);
-        if (graph->blocks[next].order == NONE) {
-            graph->blocks[next].order = 0;
+        push(graph, &code->blocks[next].in, block);
+        if (code->blocks[next].order == NONE) {
+            code->blocks[next].order = 0;
             stack[depth++] = next;
         }
     }
-    graph->reachable = post;
+    code->reachable = post;
     for (int i = 0; i < post / 2; i++) {
-        int block = graph->by_order[i];
-        graph->by_order[i] = graph->by_order[post - 1 - i];
-        graph->by_order[post - 1 - i] = block;
+        int block = code->by_order[i];
+        code->by_order[i] = code->by_order[post - 1 - i];
+        code->by_order[post - 1 - i] = block;
     }
     for (int i = 0; i < post; i++)
-        graph->blocks[graph->by_order[i]].order = i;
+        code->blocks[code->by_order[i]].order = i;
 done:
     free(stack);
     free(edge);
 }
 
-static int common_dominator(const Graph *graph, int a, int b)
+static int common_dominator(const SassCode *code, int a, int b)
 {
     while (a != b) {
-        while (graph->blocks[a].order > graph->blocks[b].order)
-            a = graph->blocks[a].dominator;
-        while (graph->blocks[b].order > graph->blocks[a].order)
-            b = graph->blocks[b].dominator;
+        while (code->blocks[a].order > code->blocks[b].order)
+            a = code->blocks[a].dominator;
+        while (code->blocks[b].order > code->blocks[a].order)
+            b = code->blocks[b].dominator;
     }
     return a;
 }
@@ -239,17 +285,18 @@ static int common_dominator(const Graph *graph, int a, int b)
 /* Cooper, Harvey, Kennedy: A simple, fast dominance algorithm. */
 static void find_dominators(Graph *graph)
 {
-    graph->blocks[0].dominator = 0;
+    SassCode *code = graph->code;
+    code->blocks[0].dominator = 0;
     for (bool changed = true; changed;) {
         changed = false;
-        for (int i = 1; i < graph->reachable; i++) {
-            Block *block = &graph->blocks[graph->by_order[i]];
+        for (int i = 1; i < code->reachable; i++) {
+            SassBlock *block = &code->blocks[code->by_order[i]];
             int dominator = NONE;
             for (size_t e = 0; e < block->in.count; e++) {
                 int from = block->in.to[e];
-                if (graph->blocks[from].dominator == NONE)
+                if (code->blocks[from].dominator == NONE)
                     continue;
-                dominator = dominator == NONE ? from : common_dominator(graph, dominator, from);
+                dominator = dominator == NONE ? from : common_dominator(code, dominator, from);
             }
             changed |= block->dominator != dominator;
             block->dominator = dominator;
@@ -257,116 +304,7 @@ static void find_dominators(Graph *graph)
     }
 }
 
-static bool dominates(const Graph *graph, int above, int below)
-{
-    while (graph->blocks[below].order > graph->blocks[above].order)
-        below = graph->blocks[below].dominator;
-    return above == below;
-}
-
-/* Adds to `body` what reaches `latch` without passing the header, which is in `body` already. */
-static void gather_body(const Graph *graph, int latch, unsigned char *body, int *stack)
-{
-    int depth = 0;
-    if (!body[latch]) {
-        body[latch] = 1;
-        stack[depth++] = latch;
-    }
-    while (depth) {
-        const Edges *in = &graph->blocks[stack[--depth]].in;
-        for (size_t e = 0; e < in->count; e++)
-            if (!body[in->to[e]]) {
-                body[in->to[e]] = 1;
-                stack[depth++] = in->to[e];
-            }
-    }
-}
-
-/* `nesting` counts, for every block, the loops that hold it. */
-static void add_loop(SassCode *code, const Graph *graph, int header, const unsigned char *body, unsigned latches,
-                     unsigned *nesting)
-{
-    SassLoop *loop = &code->loops[code->loop_count++];
-    *loop = (SassLoop){.header = graph->instrs[graph->blocks[header].first].offset, .latches = latches};
-    for (int i = 0; i < graph->count; i++) {
-        if (!body[i])
-            continue;
-        nesting[i]++;
-        for (size_t k = graph->blocks[i].first; k <= graph->blocks[i].last; k++) {
-            loop->classes[graph->instrs[k].class]++;
-            loop->instructions++;
-        }
-    }
-}
-
-static int by_header(const void *left, const void *right)
-{
-    const SassLoop *a = left, *b = right;
-    return a->header < b->header ? -1 : a->header > b->header;
-}
-
-/* Headers are visited in reverse post-order, so that outer loops come before the loops inside them. */
-static void find_loops(SassCode *code, Graph *graph)
-{
-    size_t count = (size_t)graph->count;
-    unsigned char *body = calloc(count, 1);
-    int *stack = calloc(count, sizeof *stack);
-    unsigned *nesting = calloc(count, sizeof *nesting);
-    int *loop_of = calloc(count, sizeof *loop_of); /* innermost loop so far, plus 1 */
-    code->loops = calloc(count, sizeof *code->loops);
-    if (!body || !stack || !nesting || !loop_of || !code->loops) {
-        graph->failed = true;
-        goto done;
-    }
-    for (int i = 0; i < graph->reachable; i++) {
-        int header = graph->by_order[i];
-        const Block *block = &graph->blocks[header];
-        unsigned latches = 0;
-        for (size_t e = 0; e < block->in.count; e++) {
-            int from = block->in.to[e];
-            if (graph->blocks[from].order < block->order)
-                continue;
-            if (!dominates(graph, header, from)) {
-                code->irreducible++;
-                continue;
-            }
-            if (!latches++) {
-                memset(body, 0, count);
-                body[header] = 1;
-            }
-            gather_body(graph, from, body, stack);
-        }
-        if (!latches)
-            continue;
-        if (loop_of[header])
-            code->loops[loop_of[header] - 1].innermost = false;
-        add_loop(code, graph, header, body, latches, nesting);
-        SassLoop *loop = &code->loops[code->loop_count - 1];
-        loop->depth = nesting[header];
-        loop->innermost = true;
-        for (size_t b = 0; b < count; b++)
-            if (body[b])
-                loop_of[b] = (int)code->loop_count;
-    }
-    qsort(code->loops, code->loop_count, sizeof *code->loops, by_header);
-done:
-    free(body);
-    free(stack);
-    free(nesting);
-    free(loop_of);
-}
-
-static void free_graph(Graph *graph)
-{
-    for (int i = 0; graph->blocks && i < graph->count; i++) {
-        free(graph->blocks[i].out.to);
-        free(graph->blocks[i].in.to);
-    }
-    free(graph->block_of);
-    free(graph->blocks);
-    free(graph->by_order);
-    free(graph->sites);
-}
+/* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
 static void drop_padding(SassCode *code)
 {
@@ -376,6 +314,20 @@ static void drop_padding(SassCode *code)
     if (code->count && sass_is_self_branch(&code->instrs[code->count - 1]))
         code->count--;
     code->padding = total - code->count;
+}
+
+static bool read_flow(SassCode *code, const CubinFunction *function)
+{
+    Graph graph = {.function = function, .code = code};
+    graph.block_of = calloc(code->count, sizeof *graph.block_of);
+    graph.failed = !graph.block_of;
+    static void (*const steps[])(Graph *) = {find_blocks, add_direct_edges, add_barrier_edges, order_blocks,
+                                             find_dominators};
+    for (size_t i = 0; i < sizeof steps / sizeof *steps && !graph.failed; i++)
+        steps[i](&graph);
+    free(graph.block_of);
+    free(graph.sites);
+    return !graph.failed && sass_find_loops(code);
 }
 
 bool sass_read(SassCode *code, const CubinFunction *function, unsigned sm)
@@ -389,27 +341,21 @@ bool sass_read(SassCode *code, const CubinFunction *function, unsigned sm)
         code->instrs[i] = sass_decode(function->code + offset, offset, sm);
     }
     drop_padding(code);
-    if (!code->count)
+    if (!code->count || read_flow(code, function))
         return true;
-
-    Graph graph = {.function = function, .instrs = code->instrs, .instr_count = code->count};
-    graph.block_of = calloc(code->count, sizeof *graph.block_of);
-    graph.failed = !graph.block_of;
-    static void (*const steps[])(Graph *) = {find_blocks, add_direct_edges, add_barrier_edges, order_blocks,
-                                             find_dominators};
-    for (size_t i = 0; i < sizeof steps / sizeof *steps && !graph.failed; i++)
-        steps[i](&graph);
-    if (!graph.failed)
-        find_loops(code, &graph);
-    free_graph(&graph);
-    if (graph.failed)
-        sass_free(code);
-    return !graph.failed;
+    sass_free(code);
+    return false;
 }
 
 void sass_free(SassCode *code)
 {
+    for (int i = 0; code->blocks && i < code->block_count; i++) {
+        free(code->blocks[i].out.to);
+        free(code->blocks[i].in.to);
+    }
     free(code->instrs);
+    free(code->blocks);
+    free(code->by_order);
     free(code->loops);
     *code = (SassCode){0};
 }

@@ -6,6 +6,9 @@ enum {
     ALWAYS = 7,          /* predicate PT, not negated */
     ZERO_REGISTER = 255, /* RZ */
     FORM_UNIFORM = 2,    /* operand form in which the first source is a uniform register or predicate */
+    FORM_IMMEDIATE = 4,  /* of CALL.REL: the distance stands in the instruction */
+    CALL_RELATIVE = 0x144,
+    BRANCH = 0x147,
     MODE_DIVERGE = 2     /* BRA.DIV and, above it, BRA.CONV: taken by what the warp looks like */
 };
 
@@ -76,7 +79,8 @@ static void decode_branch(SassInstr *instr, uint64_t low, uint64_t high, unsigne
 {
     unsigned form = field(low, 9, 3);
     unsigned mode = field(low, 32, 2);
-    instr->conditional |= field(high, 23, 4) != ALWAYS || mode >= MODE_DIVERGE ||
+    instr->rare = mode >= MODE_DIVERGE;
+    instr->conditional |= field(high, 23, 4) != ALWAYS || instr->rare ||
                           (form == FORM_UNIFORM && field(low, 24, 4) != ALWAYS);
     instr->has_target = true;
     instr->target = (int64_t)instr->offset + SASS_BYTES + branch_distance(low, high, sm);
@@ -88,17 +92,33 @@ static unsigned access_width(uint64_t high)
     return width[field(high, 9, 3)];
 }
 
+static SassSchedule decode_schedule(uint64_t high)
+{
+    return (SassSchedule){
+        .stall = (uint8_t)field(high, 41, 4),
+        .yield = field(high, 45, 1),
+        .result = (uint8_t)field(high, 46, 3),
+        .operands = (uint8_t)field(high, 49, 3),
+        .waits = (uint8_t)field(high, 52, 6),
+    };
+}
+
 SassInstr sass_decode(const uint8_t *code, uint32_t offset, unsigned sm)
 {
     uint64_t low = word(code), high = word(code + 8);
-    SassInstr instr = {.offset = offset, .conditional = field(low, 12, 4) != ALWAYS};
+    SassInstr instr = {.offset = offset, .conditional = field(low, 12, 4) != ALWAYS, .schedule = decode_schedule(high)};
     unsigned operation = field(low, 0, 9);
 
     instr.class = classify(operation, low, sm);
     switch (instr.class) {
     case SASS_BRA:
-        if (operation == 0x147)
+        if (operation == BRANCH)
             decode_branch(&instr, low, high, sm);
+        break;
+    case SASS_CALL:
+        instr.has_target = operation == CALL_RELATIVE && field(low, 9, 3) == FORM_IMMEDIATE;
+        if (instr.has_target)
+            instr.target = (int64_t)offset + SASS_BYTES + branch_distance(low, high, sm);
         break;
     case SASS_BSSY: /* the same distance on every architecture: bits 34-63 */
         instr.has_target = true;
@@ -118,6 +138,8 @@ SassInstr sass_decode(const uint8_t *code, uint32_t offset, unsigned sm)
     }
     return instr;
 }
+
+unsigned sass_issue_cycles(const SassInstr *instr) { return instr->schedule.stall ? instr->schedule.stall : 1; }
 
 bool sass_ends_block(const SassInstr *instr)
 {

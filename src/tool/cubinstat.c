@@ -7,6 +7,7 @@
 #include "machine/cubin.h"
 #include "machine/flow.h"
 #include "machine/sass.h"
+#include "machine/unit.h"
 
 /* COLUMN(id, name, text): the figures that are not a class of instructions; those follow COL_CLASSES. */
 #define COLUMNS_BEFORE(COLUMN)                                                                     \
@@ -53,7 +54,7 @@ typedef struct Row {
     unsigned long values[COL_COUNT]; /* classes that share a column are summed in its first */
 } Row;
 
-typedef enum Format { FORMAT_TABLE, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON, FORMAT_LOOPS, FORMAT_TARGETS } Format;
+typedef enum Format { FORMAT_TABLE, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON, FORMAT_LOOPS, FORMAT_BLOCKS, FORMAT_TARGETS, FORMAT_SCHEDULE } Format;
 
 typedef struct Options {
     Format format;
@@ -80,40 +81,6 @@ static int shared_column(int column)
     return column;
 }
 
-static void add_spill(Row *row, const SassInstr *instr)
-{
-    if (instr->class == SASS_STL)
-        row->values[COL_SPILL_ST] += instr->width;
-    else if (instr->class == SASS_LDL)
-        row->values[COL_SPILL_LD] += instr->width;
-}
-
-static void count_noted_spills(Row *row)
-{
-    size_t count = cubin_spills(row->function, NULL);
-    uint32_t *offsets = calloc(count + 1, sizeof *offsets);
-    if (!offsets)
-        return;
-    cubin_spills(row->function, offsets);
-    for (size_t i = 0; i < count; i++) {
-        if (offsets[i] < row->function->begin || offsets[i] >= row->function->end)
-            continue;
-        SassInstr instr = sass_decode(row->function->code + offsets[i], offsets[i], row->sm);
-        add_spill(row, &instr);
-    }
-    free(offsets);
-}
-
-/* Without notes a spill is not told from an access to an array in local memory: both count. */
-static void count_spills(Row *row)
-{
-    if (row->function->notes_spills)
-        count_noted_spills(row);
-    else
-        for (size_t i = 0; i < row->code.count; i++)
-            add_spill(row, &row->code.instrs[i]);
-}
-
 static bool read_row(Row *row, const CubinFunction *function, unsigned sm)
 {
     *row = (Row){.function = function, .sm = sm};
@@ -134,8 +101,7 @@ static bool read_row(Row *row, const CubinFunction *function, unsigned sm)
             values[COL_LOOP_INSTR] += row->code.loops[i].instructions;
     for (size_t i = 0; i < row->code.count; i++)
         values[shared_column(COL_CLASSES + row->code.instrs[i].class)]++;
-    count_spills(row);
-    return true;
+    return sass_add_spills(&row->code, function, sm, &values[COL_SPILL_ST], &values[COL_SPILL_LD]);
 }
 
 static void print_quoted(const char *text)
@@ -215,7 +181,7 @@ static void print_table(const Row *rows, size_t count)
 
 static void print_loops(const Row *rows, size_t count)
 {
-    puts("kernel\theader\tdepth\tinnermost\tlatches\tinstr\tbra\tfma\tmma\tldg\tstg\tlds\tsts");
+    puts("kernel\theader\tdepth\tinnermost\tlatches\tinstr\tbra\tfma\tmma\tldg\tstg\tlds\tsts\tcycles\twaits");
     for (size_t i = 0; i < count; i++) {
         for (size_t k = 0; k < rows[i].code.loop_count; k++) {
             const SassLoop *loop = &rows[i].code.loops[k];
@@ -224,7 +190,36 @@ static void print_loops(const Row *rows, size_t count)
             static const SassClass shown[] = {SASS_BRA, SASS_FMA, SASS_MMA, SASS_LDG, SASS_STG, SASS_LDS, SASS_STS};
             for (size_t s = 0; s < sizeof shown / sizeof *shown; s++)
                 printf("\t%u", loop->classes[shown[s]]);
-            putchar('\n');
+            printf("\t%u\t%u\n", loop->cycles, loop->waits);
+        }
+    }
+}
+
+static void print_blocks(const Row *rows, size_t count)
+{
+    puts("kernel\toffset\tdepth\tinstr\tcycles\twaits");
+    for (size_t i = 0; i < count; i++) {
+        const SassCode *code = &rows[i].code;
+        for (int b = 0; b < code->block_count; b++) {
+            const SassBlock *block = &code->blocks[b];
+            unsigned waits = 0;
+            for (size_t k = block->first; k <= block->last; k++)
+                waits += code->instrs[k].schedule.waits != 0;
+            printf("%s\t%u\t%u\t%zu\t%u\t%u\n", rows[i].function->name, code->instrs[block->first].offset,
+                   block->loop == SASS_NONE ? 0 : code->loops[block->loop].depth, block->last - block->first + 1, block->cycles,
+                   waits);
+        }
+    }
+}
+
+static void print_schedule(const Row *rows, size_t count)
+{
+    puts("kernel\toffset\tstall\tyield\tresult\toperands\twaits");
+    for (size_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < rows[i].code.count; k++) {
+            const SassInstr *instr = &rows[i].code.instrs[k];
+            printf("%s\t%u\t%u\t%u\t%u\t%u\t%u\n", rows[i].function->name, instr->offset, instr->schedule.stall,
+                   instr->schedule.yield, instr->schedule.result, instr->schedule.operands, instr->schedule.waits);
         }
     }
 }
@@ -247,8 +242,10 @@ static void print_help(void)
          "Counts the machine instructions of each kernel and function of a cubin, sm_75 to sm_120.\n\n"
          "  --tsv, --csv     one line a function under a header; every column, always the same\n"
          "  --json           the same as a list of objects\n"
-         "  --loops          one line a loop, tab separated\n"
-         "  --targets        one line a BRA or BSSY: where it stands and where it leads\n"
+         "  --loops          one line a loop, tab separated; cycles are those of issuing an iteration\n"
+         "  --blocks         one line a block\n"
+         "  --targets        one line a BRA, BSSY or CALL.REL: where it stands and where it leads\n"
+         "  --schedule       one line an instruction: cycles to stall, yield, scoreboards that are set (7: none) and waited for\n"
          "  --kernel=NAME    that function only\n"
          "  --help           this text\n\n"
          "columns (loop_sizes: instructions of each loop in the order of their headers):");
@@ -265,6 +262,8 @@ static void print_rows(const Row *rows, size_t count, Format format)
     case FORMAT_TSV: print_separated(rows, count, '\t'); break;
     case FORMAT_JSON: print_json(rows, count); break;
     case FORMAT_LOOPS: print_loops(rows, count); break;
+    case FORMAT_BLOCKS: print_blocks(rows, count); break;
+    case FORMAT_SCHEDULE: print_schedule(rows, count); break;
     case FORMAT_TARGETS: print_targets(rows, count); break;
     }
 }
@@ -301,7 +300,8 @@ int main(int argc, char **argv)
 {
     static const struct option known[] = {
         {"csv", no_argument, NULL, 'c'},   {"tsv", no_argument, NULL, 't'},         {"json", no_argument, NULL, 'j'},
-        {"loops", no_argument, NULL, 'l'}, {"targets", no_argument, NULL, 'b'},     {"kernel", required_argument, NULL, 'k'},
+        {"loops", no_argument, NULL, 'l'}, {"targets", no_argument, NULL, 'b'},     {"blocks", no_argument, NULL, 'B'},
+        {"schedule", no_argument, NULL, 's'}, {"kernel", required_argument, NULL, 'k'},
         {"help", no_argument, NULL, 'h'},  {NULL, 0, NULL, 0},
     };
     Options options = {.format = FORMAT_TABLE};
@@ -312,6 +312,8 @@ int main(int argc, char **argv)
         case 'j': options.format = FORMAT_JSON; break;
         case 'l': options.format = FORMAT_LOOPS; break;
         case 'b': options.format = FORMAT_TARGETS; break;
+        case 'B': options.format = FORMAT_BLOCKS; break;
+        case 's': options.format = FORMAT_SCHEDULE; break;
         case 'k': options.kernel = optarg; break;
         case 'h': print_help(); return 0;
         default: return 2;

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Does cubinstat agree with nvdisasm? Counts and branch targets, function by function.
+# Does cubinstat agree with nvdisasm? Counts, targets and schedules, function by function.
 #   cubinstat_check.sh [FILE.cubin | FILE.ptx]...     (default: every third of the examples)
 # A .ptx is assembled for each of ARCHS. Environment: CUBINSTAT, NVDISASM, PTXAS, ARCHS.
 set -u
@@ -18,7 +18,7 @@ fi
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 
-# The disassembly as "count KERNEL COLUMN N" and "target KERNEL OFFSET TO" lines. The padding (from the last `BRA` to
+# The disassembly as "count KERNEL COLUMN N", "target KERNEL OFFSET TO" and "schedule KERNEL OFFSET ..." lines. The padding (from the last `BRA` to
 # itself on, but for NOPs) is not counted. Two passes over one file: labels first.
 cat >"$work/nvdisasm.awk" <<'AWK'
 function column(op) {
@@ -52,9 +52,16 @@ function flush_function(    i, c) { # what follows the last instruction that is 
         if (c == "fma" && text[i] ~ /HFMA2[^ ]* [^,]*, -?RZ(\.[^,]*)?, /) c = ""
         if (c != "") counts[c]++
         if (to[i] != "") print "target", name, offset[i], to[i]
+        print "schedule", name, offset[i], schedule[i]
     }
     for (c in counts) print "count", name, c, counts[c]
     split("", counts); n = 0
+}
+function bits(value, shift, count) { return int(value / 2 ^ shift) % 2 ^ count }
+# The upper half of an instruction stands on a line of its own.
+FNR != NR && /^ +\/\* 0x[0-9a-f]+ \*\/$/ && n {
+    upper = hex(substr($2, 3, 6)) # bits 104 to 127
+    schedule[n] = bits(upper, 1, 4) " " bits(upper, 5, 1) " " bits(upper, 6, 3) " " bits(upper, 9, 3) " " bits(upper, 12, 6)
 }
 /^\.L_[^ ]*:/ || /^[^ .\/\t][^ ]*:$/ || /^\.text\./ {
     label = $1; sub(/:$/, "", label)
@@ -72,10 +79,10 @@ FNR == NR && $1 == ".type" && $2 ~ /,@function$/ { sub(/,@function$/, "", $2); i
     }
     if (name == "") next # data
     line = $0
-    sub(/^ +\/\*[0-9a-f]+\*\/ +/, "", line); sub(/^\{ */, "", line); sub(/^@!?U?P[0-9T]+ +/, "", line)
+    sub(/ +\/\* 0x[0-9a-f]+ \*\/$/, "", line); sub(/^ +\/\*[0-9a-f]+\*\/ +/, "", line); sub(/^\{ */, "", line); sub(/^@!?U?P[0-9T]+ +/, "", line)
     opcode = line; sub(/[ ;.].*/, "", opcode)
     op[++n] = opcode; text[n] = line; offset[n] = at; self[n] = 0; to[n] = ""
-    if ((opcode == "BRA" || opcode == "BSSY") && match(line, /\(\.?[^)]*\)/)) {
+    if ((opcode == "BRA" || opcode == "BSSY" || line ~ /^CALL\.REL/) && match(line, /\(\.?[^)]*\)/)) {
         label = substr(line, RSTART + 1, RLENGTH - 2)
         to[n] = place[label]
         self[n] = opcode == "BRA" && to[n] == at
@@ -95,11 +102,12 @@ NR == 1 { for (i = 1; i <= NF; i++) title[i] = $i; next }
 AWK
 
 compare() { # cubin, name shown
-    "$NVDISASM" -ndf -novliw "$1" >"$work/dis" 2>"$work/err" || { echo "FAIL $2: nvdisasm: $(head -1 "$work/err")"; return 1; }
+    "$NVDISASM" -ndf -novliw -hex "$1" >"$work/dis" 2>"$work/err" || { echo "FAIL $2: nvdisasm: $(head -1 "$work/err")"; return 1; }
     awk -f "$work/nvdisasm.awk" "$work/dis" "$work/dis" | sort >"$work/theirs"
     {
         "$CUBINSTAT" --tsv "$1" | awk -F'\t' -f "$work/counts.awk"
         "$CUBINSTAT" --targets "$1" | awk -F'\t' 'NR > 1 { print "target", $1, $2, $3 }'
+        "$CUBINSTAT" --schedule "$1" | awk -F'\t' 'NR > 1 { print "schedule", $1, $2, $3, $4, $5, $6, $7 }'
     } | sort >"$work/ours"
     if ! cmp -s "$work/theirs" "$work/ours"; then
         echo "FAIL $2: (<: nvdisasm, >: cubinstat)"

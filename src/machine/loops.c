@@ -1,0 +1,180 @@
+#include "machine/loops.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NONE = SASS_NONE };
+
+typedef struct Search {
+    SassCode *code;
+    int *enter, *leave;      /* numbers of a walk over the tree of dominators, by block */
+    int *stack;
+} Search;
+
+/* Numbers the blocks so that `a` dominates `b` where a's range holds b's number. A parent comes before its children in reverse
+ * post-order, so that sizes of subtrees add up in one walk, and numbers are given out in another. */
+static void number_tree(Search *search)
+{
+    SassCode *code = search->code;
+    for (int i = code->reachable - 1; i >= 0; i--) {
+        int block = code->by_order[i];
+        search->leave[block]++; /* the size of its subtree */
+        if (i)
+            search->leave[code->blocks[block].dominator] += search->leave[block];
+    }
+    int *next = search->stack; /* the number of the next child, by block */
+    for (int i = 0; i < code->reachable; i++) {
+        int block = code->by_order[i], size = search->leave[block], above = code->blocks[block].dominator;
+        search->enter[block] = i ? next[above] : 0;
+        if (i)
+            next[above] += size;
+        next[block] = search->enter[block] + 1;
+        search->leave[block] = search->enter[block] + size;
+    }
+}
+
+static bool dominates(const Search *search, int above, int below)
+{
+    return search->enter[above] <= search->enter[below] && search->enter[below] < search->leave[above];
+}
+
+static int outermost(const SassCode *code, int block)
+{
+    int loop = code->blocks[block].loop;
+    while (loop != NONE && code->loops[loop].parent != NONE)
+        loop = code->loops[loop].parent;
+    return loop;
+}
+
+/* Puts the block, or the outermost loop around it, into the loop, and goes on from there. */
+static void add_to_loop(Search *search, int loop, int block, int *depth)
+{
+    SassCode *code = search->code;
+    int inner = outermost(code, block), header = inner == NONE ? block : code->loops[inner].block;
+    if (inner == loop)
+        return;
+    if (inner == NONE)
+        code->blocks[block].loop = loop;
+    else
+        code->loops[inner].parent = loop;
+    search->stack[(*depth)++] = header;
+}
+
+static void gather_body(Search *search, int loop, int latch)
+{
+    int depth = 0;
+    add_to_loop(search, loop, latch, &depth);
+    while (depth) {
+        const SassEdges *in = &search->code->blocks[search->stack[--depth]].in;
+        for (size_t e = 0; e < in->count; e++)
+            if (search->code->blocks[in->to[e]].order != NONE)
+                add_to_loop(search, loop, in->to[e], &depth);
+    }
+}
+
+static void find_loop(Search *search, int header)
+{
+    SassCode *code = search->code;
+    const SassBlock *block = &code->blocks[header];
+    int loop = NONE;
+    for (size_t e = 0; e < block->in.count; e++) {
+        int from = block->in.to[e];
+        if (code->blocks[from].order < block->order)
+            continue;
+        if (!dominates(search, header, from)) {
+            code->irreducible++;
+            continue;
+        }
+        if (loop == NONE) {
+            loop = (int)code->loop_count++;
+            code->loops[loop] = (SassLoop){
+                .header = code->instrs[block->first].offset, .block = header, .parent = NONE, .innermost = true};
+            code->blocks[header].loop = loop;
+        }
+        code->loops[loop].latches++;
+        gather_body(search, loop, from);
+    }
+}
+
+static void add_block(SassCode *code, const SassBlock *block)
+{
+    SassLoop *loop = &code->loops[block->loop];
+    loop->cycles += block->cycles;
+    for (size_t i = block->first; i <= block->last; i++) {
+        loop->classes[code->instrs[i].class]++;
+        loop->waits += code->instrs[i].schedule.waits != 0;
+        loop->instructions++;
+    }
+}
+
+/* Loops stand before those around them. */
+static void sum_up(SassCode *code)
+{
+    for (int b = 0; b < code->block_count; b++)
+        if (code->blocks[b].loop != NONE)
+            add_block(code, &code->blocks[b]);
+    for (size_t i = 0; i < code->loop_count; i++) {
+        const SassLoop *loop = &code->loops[i];
+        if (loop->parent == NONE)
+            continue;
+        SassLoop *parent = &code->loops[loop->parent];
+        parent->innermost = false;
+        parent->cycles += loop->cycles;
+        parent->waits += loop->waits;
+        parent->instructions += loop->instructions;
+        for (int c = 0; c < SASS_CLASS_COUNT; c++)
+            parent->classes[c] += loop->classes[c];
+    }
+    for (size_t i = code->loop_count; i-- > 0;) {
+        int parent = code->loops[i].parent;
+        code->loops[i].depth = parent == NONE ? 1 : code->loops[parent].depth + 1;
+    }
+}
+
+static int by_header(const void *left, const void *right)
+{
+    const SassLoop *a = left, *b = right;
+    return a->header < b->header ? -1 : a->header > b->header;
+}
+
+/* A header's block holds the number that its loop had before. */
+static bool sort_loops(SassCode *code)
+{
+    int *renumbered = calloc(code->loop_count + 1, sizeof *renumbered);
+    if (!renumbered)
+        return false;
+    qsort(code->loops, code->loop_count, sizeof *code->loops, by_header);
+    for (size_t i = 0; i < code->loop_count; i++)
+        renumbered[code->blocks[code->loops[i].block].loop] = (int)i;
+    for (size_t i = 0; i < code->loop_count; i++)
+        if (code->loops[i].parent != NONE)
+            code->loops[i].parent = renumbered[code->loops[i].parent];
+    for (int b = 0; b < code->block_count; b++)
+        if (code->blocks[b].loop != NONE)
+            code->blocks[b].loop = renumbered[code->blocks[b].loop];
+    free(renumbered);
+    return true;
+}
+
+/* Headers are visited against reverse post-order, so that loops come before those around them. */
+bool sass_find_loops(SassCode *code)
+{
+    size_t count = (size_t)code->block_count;
+    Search search = {.code = code};
+    search.enter = calloc(count, sizeof *search.enter);
+    search.leave = calloc(count, sizeof *search.leave);
+    search.stack = calloc(count + 1, sizeof *search.stack);
+    code->loops = calloc(count + 1, sizeof *code->loops);
+    bool good = search.enter && search.leave && search.stack && code->loops;
+    if (good) {
+        number_tree(&search);
+        for (int i = code->reachable - 1; i >= 0; i--)
+            find_loop(&search, code->by_order[i]);
+        sum_up(code);
+        good = sort_loops(code);
+    }
+    free(search.enter);
+    free(search.leave);
+    free(search.stack);
+    return good;
+}

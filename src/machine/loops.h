@@ -1,0 +1,10 @@
+/* The natural loops of machine code: a step of sass_read. */
+#ifndef PTXOPT_MACHINE_LOOPS_H
+#define PTXOPT_MACHINE_LOOPS_H
+
+#include "machine/flow.h"
+
+/* Blocks, order and dominators are known; sets the loops and each block's innermost one. False when memory is short. */
+bool sass_find_loops(SassCode *code);
+
+#endif

@@ -1,0 +1,186 @@
+#include "machine/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine/frequency.h"
+
+static void add_spill(const SassInstr *instr, unsigned long *stores, unsigned long *loads)
+{
+    if (instr->class == SASS_STL)
+        *stores += instr->width;
+    else if (instr->class == SASS_LDL)
+        *loads += instr->width;
+}
+
+bool sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores, unsigned long *loads)
+{
+    if (!function->notes_spills) {
+        for (size_t i = 0; i < code->count; i++)
+            add_spill(&code->instrs[i], stores, loads);
+        return true;
+    }
+    size_t count = cubin_spills(function, NULL);
+    uint32_t *offsets = calloc(count + 1, sizeof *offsets);
+    if (!offsets)
+        return false;
+    cubin_spills(function, offsets);
+    for (size_t i = 0; i < count; i++) {
+        if (offsets[i] < function->begin || offsets[i] >= function->end || offsets[i] % SASS_BYTES)
+            continue;
+        SassInstr instr = sass_decode(function->code + offsets[i], offsets[i], sm);
+        add_spill(&instr, stores, loads);
+    }
+    free(offsets);
+    return true;
+}
+
+bool unit_read(Unit *unit, const Cubin *cubin, size_t index)
+{
+    const CubinFunction *function = &cubin->functions[index];
+    size_t parts = 1;
+    *unit = (Unit){.function = function, .sm = cubin->sm};
+    for (size_t i = 0; i < cubin->count; i++)
+        parts += cubin->functions[i].inner && cubin->functions[i].code == function->code;
+    unit->parts = calloc(parts, sizeof *unit->parts);
+    unit->code = calloc(parts, sizeof *unit->code);
+    bool good = unit->parts && unit->code;
+    for (size_t i = 0; i <= cubin->count && good; i++) { /* the function itself first */
+        const CubinFunction *part = i ? &cubin->functions[i - 1] : function;
+        if (i && (!part->inner || part->code != function->code))
+            continue;
+        SassCode *code = &unit->code[unit->count];
+        unit->parts[unit->count] = part;
+        good = sass_read(code, part, cubin->sm);
+        if (!good)
+            break;
+        unit->count++;
+        unit->instructions += code->count;
+        good = sass_add_spills(code, part, cubin->sm, &unit->spilled_stores, &unit->spilled_loads);
+    }
+    if (!good)
+        unit_free(unit);
+    return good;
+}
+
+void unit_free(Unit *unit)
+{
+    for (size_t i = 0; i < unit->count; i++)
+        sass_free(&unit->code[i]);
+    free(unit->parts);
+    free(unit->code);
+    *unit = (Unit){0};
+}
+
+bool unit_same_code(const Unit *a, const Unit *b)
+{
+    if (a->count != b->count)
+        return false;
+    for (size_t i = 0; i < a->count; i++) {
+        const CubinFunction *x = a->parts[i], *y = b->parts[i];
+        if (x->end - x->begin != y->end - y->begin || memcmp(x->code + x->begin, y->code + y->begin, x->end - x->begin) != 0)
+            return false;
+    }
+    return true;
+}
+
+bool iterations_make(Iterations *iterations, const Unit *unit)
+{
+    *iterations = (Iterations){.of = calloc(unit->count + 1, sizeof *iterations->of), .count = unit->count};
+    for (size_t p = 0; iterations->of && p < unit->count; p++) {
+        size_t loops = unit->code[p].loop_count;
+        iterations->of[p] = calloc(loops + 1, sizeof **iterations->of);
+        if (!iterations->of[p]) {
+            iterations_free(iterations);
+            return false;
+        }
+        for (size_t l = 0; l < loops; l++)
+            iterations->of[p][l] = LOOP_ITERATIONS;
+    }
+    return iterations->of;
+}
+
+void iterations_free(Iterations *iterations)
+{
+    for (size_t p = 0; iterations->of && p < iterations->count; p++)
+        free(iterations->of[p]);
+    free(iterations->of);
+    *iterations = (Iterations){0};
+}
+
+/* ---- cycles ------------------------------------------------------------------------------------------------------- */
+
+typedef struct Sum {
+    const Unit *unit;
+    const Iterations *iterations;
+    double *cycles;      /* by part; negative: not known yet */
+    bool *running;       /* by part: a call of it is being summed up */
+    bool failed;
+} Sum;
+
+/* The part that a call leads to; NULL's index, `count`, if it is none of this unit. */
+static size_t called_part(const Unit *unit, const SassInstr *instr)
+{
+    size_t part = 0;
+    if (instr->class != SASS_CALL || !instr->has_target)
+        return unit->count;
+    while (part < unit->count && unit->parts[part]->begin != instr->target)
+        part++;
+    return part;
+}
+
+/* Slow paths of divisions and roots: hardly ever taken. */
+static bool is_slow_path(const CubinFunction *function) { return strstr(function->name, "__cuda_sm") != NULL; }
+
+static double part_cycles(Sum *sum, size_t part);
+
+static double block_cycles(Sum *sum, const SassCode *code, const SassBlock *block)
+{
+    size_t called = called_part(sum->unit, &code->instrs[block->last]);
+    bool inside = sass_target_block(code, &code->instrs[block->last]) != SASS_NONE;
+    return block->cycles + (called < sum->unit->count && !inside ? part_cycles(sum, called) : 0);
+}
+
+static double sum_part(Sum *sum, size_t part)
+{
+    const SassCode *code = &sum->unit->code[part];
+    size_t blocks = (size_t)code->block_count;
+    bool *cold = calloc(blocks + 1, sizeof *cold);
+    double *frequency = calloc(blocks + 1, sizeof *frequency), cycles = 0;
+    sum->failed |= !cold || !frequency;
+    for (size_t b = 0; b < blocks && !sum->failed; b++) {
+        size_t called = called_part(sum->unit, &code->instrs[code->blocks[b].last]);
+        cold[b] = called < sum->unit->count && is_slow_path(sum->unit->parts[called]);
+    }
+    sum->failed = sum->failed || !sass_frequencies(code, sum->iterations->of[part], cold, frequency);
+    for (size_t b = 0; b < blocks && !sum->failed; b++)
+        if (frequency[b] > 0)
+            cycles += frequency[b] * block_cycles(sum, code, &code->blocks[b]);
+    free(cold);
+    free(frequency);
+    return cycles;
+}
+
+static double part_cycles(Sum *sum, size_t part)
+{
+    if (sum->cycles[part] >= 0 || sum->running[part])
+        return sum->running[part] ? 0 : sum->cycles[part];
+    sum->running[part] = true;
+    sum->cycles[part] = sum_part(sum, part);
+    sum->running[part] = false;
+    return sum->cycles[part];
+}
+
+double unit_cycles(const Unit *unit, const Iterations *iterations)
+{
+    Sum sum = {.unit = unit, .iterations = iterations};
+    sum.cycles = calloc(unit->count + 1, sizeof *sum.cycles);
+    sum.running = calloc(unit->count + 1, sizeof *sum.running);
+    sum.failed = !sum.cycles || !sum.running;
+    for (size_t p = 0; p < unit->count && !sum.failed; p++)
+        sum.cycles[p] = -1;
+    double cycles = sum.failed ? -1 : part_cycles(&sum, 0);
+    free(sum.cycles);
+    free(sum.running);
+    return sum.failed ? -1 : cycles;
+}

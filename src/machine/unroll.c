@@ -1,0 +1,215 @@
+#include "machine/unroll.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { NONE = SASS_NONE, MOST_COPIES = 1024 };
+
+/* What unrolling multiplies, and what other changes seldom touch. */
+static const SassClass work_classes[] = {SASS_FMA, SASS_MMA, SASS_LD,  SASS_ST,  SASS_LDG,    SASS_STG,
+                                         SASS_LDS, SASS_STS, SASS_BAR, SASS_LDGSTS, SASS_ATOM};
+enum { WORK_CLASSES = sizeof work_classes / sizeof *work_classes, LOOP_OVERHEAD = 3 };
+
+/* Of a loop, or of a whole part, without the loops inside. */
+typedef struct Work {
+    unsigned of[WORK_CLASSES], all, instructions;
+} Work;
+
+typedef struct Side {
+    const SassCode *code;
+    double *iterations;
+    Work *work;     /* by loop */
+    int *mate;      /* by loop: the one that does the same in the other version, NONE */
+    unsigned *copies; /* by loop: how often it was unrolled beside the other version; 0: it was not */
+} Side;
+
+static void add_work(Work *work, const SassLoop *loop, int sign)
+{
+    for (int c = 0; c < WORK_CLASSES; c++) {
+        unsigned count = loop->classes[work_classes[c]];
+        work->of[c] += sign * (int)count;
+        work->all += sign * (int)count;
+    }
+    work->instructions += sign * (int)loop->instructions;
+}
+
+static bool make_side(Side *side, const SassCode *code, double *iterations)
+{
+    size_t count = code->loop_count + 1;
+    *side = (Side){.code = code, .iterations = iterations};
+    side->work = calloc(count, sizeof *side->work);
+    side->mate = calloc(count, sizeof *side->mate);
+    side->copies = calloc(count, sizeof *side->copies);
+    if (!side->work || !side->mate || !side->copies)
+        return false;
+    for (size_t l = 0; l < code->loop_count; l++) {
+        side->mate[l] = NONE;
+        add_work(&side->work[l], &code->loops[l], 1);
+        if (code->loops[l].parent != NONE)
+            add_work(&side->work[code->loops[l].parent], &code->loops[l], -1);
+    }
+    return true;
+}
+
+static void free_side(Side *side)
+{
+    free(side->work);
+    free(side->mate);
+    free(side->copies);
+}
+
+static bool same_work(const Work *a, const Work *b)
+{
+    return a->all > 0 && memcmp(a->of, b->of, sizeof a->of) == 0;
+}
+
+static bool alike(const Work *a, const Work *b)
+{
+    unsigned more = a->instructions > b->instructions ? a->instructions : b->instructions;
+    unsigned less = a->instructions + b->instructions - more, slack = more / 10 > 3 ? more / 10 : 3;
+    return more - less <= slack;
+}
+
+static bool same_work_alike(const Work *a, const Work *b) { return same_work(a, b) && alike(a, b); }
+
+static void pair_loops(Side *old, Side *new, bool (*same)(const Work *a, const Work *b))
+{
+    for (size_t i = 0; i < old->code->loop_count; i++)
+        for (size_t k = 0; k < new->code->loop_count && old->mate[i] == NONE; k++)
+            if (new->mate[k] == NONE && old->code->loops[i].depth == new->code->loops[k].depth &&
+                same(&old->work[i], &new->work[k])) {
+                old->mate[i] = (int)k;
+                new->mate[k] = (int)i;
+            }
+}
+
+/* How many copies of `one` make `many`; 0 where it is no multiple. */
+static unsigned multiple(const Work *one, const Work *many)
+{
+    if (one->all == 0) {
+        unsigned body = one->instructions > LOOP_OVERHEAD ? one->instructions - LOOP_OVERHEAD : 1;
+        unsigned copies = many->all || many->instructions < LOOP_OVERHEAD
+                              ? 0 : (many->instructions - LOOP_OVERHEAD + body / 2) / body;
+        return copies >= 2 ? copies : 0;
+    }
+    unsigned copies = (many->all + one->all / 2) / one->all;
+    for (int c = 0; c < WORK_CLASSES; c++)
+        if (2 * many->of[c] < copies * one->of[c] || many->of[c] > 2 * copies * one->of[c])
+            return 0;
+    return copies >= 2 ? copies : 0;
+}
+
+/* Loops of `side` without a mate that are multiples of a loop of the other version, which is not unrolled itself. */
+static void find_unrolled(Side *side, Side *other)
+{
+    for (size_t i = 0; i < side->code->loop_count; i++) {
+        for (size_t k = 0; k < other->code->loop_count && side->mate[i] == NONE && !side->copies[i]; k++) {
+            unsigned copies = multiple(&other->work[k], &side->work[i]);
+            if (!copies || other->code->loops[k].depth != side->code->loops[i].depth || other->copies[k])
+                continue;
+            side->copies[i] = copies;
+            side->mate[i] = (int)k;
+        }
+    }
+}
+
+/* The loop that was unrolled most of those made from loop `from` of the other version does its work; those beside it the rest. */
+static void share_iterations(Side *side, const Side *other, int from)
+{
+    unsigned most = 0;
+    for (size_t i = 0; i < side->code->loop_count; i++)
+        if (side->mate[i] == from && side->copies[i] > most)
+            most = side->copies[i];
+    for (size_t i = 0; i < side->code->loop_count && most; i++) {
+        if (side->mate[i] != from)
+            continue;
+        unsigned copies = side->copies[i] ? side->copies[i] : 1;
+        double all = other->iterations[from] / copies, rest = (most / (double)copies - 1) / 2;
+        side->iterations[i] = copies == most ? all : rest < all ? rest : all;
+    }
+}
+
+/* Loops that are gone in `other`, where the work of their iterations now stands in a row. */
+static void count_copies(Side *side, const Side *other, unsigned long own, unsigned long others)
+{
+    for (size_t i = 0; i < side->code->loop_count; i++) {
+        const Work *work = &side->work[i];
+        bool is_original = false;
+        for (size_t k = 0; k < other->code->loop_count; k++)
+            is_original |= other->mate[k] == (int)i;
+        if (side->mate[i] != NONE || is_original || !work->all || others <= own)
+            continue;
+        double copies = 1 + (double)(others - own) / work->all;
+        side->iterations[i] = copies < 2 ? side->iterations[i] : copies > MOST_COPIES ? MOST_COPIES : copies;
+    }
+}
+
+static unsigned long all_work(const SassCode *code)
+{
+    unsigned long count = 0;
+    for (size_t i = 0; i < code->count; i++)
+        for (int c = 0; c < WORK_CLASSES; c++)
+            count += code->instrs[i].class == work_classes[c];
+    return count;
+}
+
+static int count_unrolled(const Side *old, const Side *new)
+{
+    int count = 0;
+    for (size_t i = 0; i < new->code->loop_count; i++)
+        count += new->copies[i] > 0;
+    for (size_t i = 0; i < old->code->loop_count; i++)
+        count += old->iterations[i] != LOOP_ITERATIONS && !old->copies[i] && old->mate[i] == NONE;
+    return count;
+}
+
+static int match_parts(const SassCode *before, const SassCode *after, double *old_iterations, double *new_iterations)
+{
+    Side old = {0}, new = {0};
+    int count = -1;
+    if (make_side(&old, before, old_iterations) && make_side(&new, after, new_iterations)) {
+        pair_loops(&old, &new, same_work_alike);
+        pair_loops(&old, &new, same_work);
+        pair_loops(&old, &new, alike);
+        find_unrolled(&new, &old);
+        find_unrolled(&old, &new);
+        for (size_t i = 0; i < before->loop_count; i++)
+            share_iterations(&new, &old, (int)i);
+        for (size_t i = 0; i < after->loop_count; i++)
+            share_iterations(&old, &new, (int)i);
+        count_copies(&old, &new, all_work(before), all_work(after));
+        count_copies(&new, &old, all_work(after), all_work(before));
+        count = count_unrolled(&old, &new);
+    }
+    free_side(&old);
+    free_side(&new);
+    return count;
+}
+
+/* Functions inside a section are told by their names without the kernel's and ptxas's numbers. */
+static const char *part_name(const CubinFunction *function)
+{
+    const char *dollar = strrchr(function->name, '$');
+    return dollar ? dollar + 1 : function->name;
+}
+
+static size_t same_part(const Unit *unit, const Unit *other, size_t part)
+{
+    size_t k = part ? 1 : 0;
+    while (part && k < other->count && strcmp(part_name(unit->parts[part]), part_name(other->parts[k])) != 0)
+        k++;
+    return k;
+}
+
+int unroll_match(const Unit *before, const Unit *after, Iterations *old, Iterations *new)
+{
+    int count = 0;
+    for (size_t p = 0; p < before->count; p++) {
+        size_t k = same_part(before, after, p);
+        int more = k < after->count ? match_parts(&before->code[p], &after->code[k], old->of[p], new->of[k]) : 0;
+        if (more < 0)
+            return -1;
+        count += more;
+    }
+    return count;
+}

@@ -1,0 +1,177 @@
+#include "machine/worse.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "machine/unroll.h"
+
+#define CYCLES_WORSE 1.01
+#define CYCLES_EQUAL 0.999
+
+/* What a multiprocessor has. All have 64 K registers, given out to a quarter of it in 256 a warp. */
+typedef struct Multiprocessor {
+    unsigned sm, warps, blocks;
+    unsigned long shared;
+} Multiprocessor;
+
+enum { KIB = 1024, WARP = 32, QUARTERS = 4, REGISTERS = 65536, REGISTER_UNIT = 8 };
+
+static const Multiprocessor multiprocessors[] = {
+    {75, 32, 16, 64 * KIB},   {80, 64, 32, 164 * KIB},  {86, 48, 16, 100 * KIB},  {87, 48, 16, 164 * KIB},
+    {88, 48, 16, 100 * KIB},  {89, 48, 24, 100 * KIB},  {90, 64, 32, 228 * KIB},  {100, 64, 32, 228 * KIB},
+    {101, 64, 32, 228 * KIB}, {103, 64, 32, 228 * KIB}, {110, 48, 24, 228 * KIB}, {120, 48, 24, 100 * KIB},
+    {121, 48, 24, 100 * KIB},
+};
+
+static const Multiprocessor *multiprocessor(unsigned sm)
+{
+    size_t i = 0;
+    while (i + 1 < sizeof multiprocessors / sizeof *multiprocessors && multiprocessors[i].sm < sm)
+        i++;
+    return &multiprocessors[i];
+}
+
+static unsigned long smaller(unsigned long a, unsigned long b) { return a < b ? a : b; }
+
+/* Warps that fit on a multiprocessor, in whole blocks. */
+static unsigned resident_warps(const CubinFunction *function, unsigned sm, unsigned threads)
+{
+    const Multiprocessor *mp = multiprocessor(sm);
+    unsigned warps = (threads + WARP - 1) / WARP;
+    unsigned long registers = (function->registers + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT * WARP;
+    unsigned long reserved = sm >= 80 ? KIB : 0, unit = sm >= 80 ? 128 : 256;
+    unsigned long shared = (function->shared + reserved + unit - 1) / unit * unit;
+    unsigned long fit = registers ? REGISTERS / QUARTERS / registers * QUARTERS : mp->warps;
+    unsigned long blocks = smaller(smaller(fit, mp->warps) / warps, mp->blocks);
+    if (shared)
+        blocks = smaller(blocks, mp->shared / shared);
+    if (function->barriers)
+        blocks = smaller(blocks, 2 * mp->blocks / function->barriers);
+    return (unsigned)blocks * warps;
+}
+
+/* For the size of block that loses most warps; the first one if none does. */
+static void count_warps(Moved *moved, const Unit *before, const Unit *after)
+{
+    static const unsigned sizes[] = {128, 256, 512, 1024};
+    unsigned known = before->function->threads, count = known ? 1 : sizeof sizes / sizeof *sizes;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned threads = known ? known : sizes[i];
+        unsigned old = resident_warps(before->function, before->sm, threads);
+        unsigned new = resident_warps(after->function, after->sm, threads);
+        if (i && (int)(old - new) <= (int)(moved->warps[0] - moved->warps[1]))
+            continue;
+        moved->threads = threads;
+        moved->warps[0] = old;
+        moved->warps[1] = new;
+    }
+}
+
+static bool count_cycles(Moved *moved, const Unit *before, const Unit *after)
+{
+    Iterations old = {0}, new = {0};
+    moved->unrolled = iterations_make(&old, before) && iterations_make(&new, after) ? unroll_match(before, after, &old, &new) : -1;
+    if (moved->unrolled >= 0) {
+        moved->cycles[0] = unit_cycles(before, &old);
+        moved->cycles[1] = unit_cycles(after, &new);
+    }
+    iterations_free(&old);
+    iterations_free(&new);
+    return moved->unrolled >= 0 && moved->cycles[0] >= 0 && moved->cycles[1] >= 0;
+}
+
+static void apply_rules(Judgement *j)
+{
+    const Moved *m = &j->moved;
+    bool fewer_cycles = m->cycles[1] < CYCLES_EQUAL * m->cycles[0];
+    if (m->spilled[1] > m->spilled[0])
+        j->worse |= WORSE_SPILLS;
+    if (m->warps[1] < m->warps[0])
+        j->worse |= WORSE_WARPS;
+    if (m->cycles[1] > CYCLES_WORSE * m->cycles[0])
+        j->worse |= WORSE_CYCLES;
+    if (!fewer_cycles && m->instructions[1] > m->instructions[0])
+        j->worse |= WORSE_INSTRUCTIONS;
+    j->better = !j->worse && (fewer_cycles || m->spilled[1] < m->spilled[0] || m->warps[1] > m->warps[0] ||
+                              m->instructions[1] < m->instructions[0] || m->registers[1] < m->registers[0]);
+}
+
+bool worse_judge(Judgement *j, const Unit *before, const Unit *after)
+{
+    const Unit *const unit[2] = {before, after};
+    *j = (Judgement){.changed = !unit_same_code(before, after)};
+    for (int i = 0; i < 2; i++) {
+        j->moved.instructions[i] = unit[i]->instructions;
+        j->moved.spilled[i] = unit[i]->spilled_stores + unit[i]->spilled_loads;
+        j->moved.registers[i] = unit[i]->function->registers;
+        j->moved.shared[i] = (unsigned long)unit[i]->function->shared;
+        j->moved.barriers[i] = unit[i]->function->barriers;
+    }
+    count_warps(&j->moved, before, after);
+    if (!count_cycles(&j->moved, before, after))
+        return false;
+    apply_rules(j);
+    return true;
+}
+
+const char *worse_name(unsigned rule)
+{
+    switch (rule) {
+    case WORSE_SPILLS: return "spills";
+    case WORSE_WARPS: return "warps";
+    case WORSE_CYCLES: return "cycles";
+    case WORSE_INSTRUCTIONS: return "instructions";
+    default: return "nothing";
+    }
+}
+
+typedef struct Text {
+    char *at;
+    size_t left;
+    bool any;
+} Text;
+
+static void __attribute__((format(printf, 2, 3))) add(Text *text, const char *format, ...)
+{
+    va_list arguments;
+    int written = text->any ? snprintf(text->at, text->left, ", ") : 0;
+    for (int part = 0; part < 2; part++) {
+        size_t step = (size_t)written < text->left ? (size_t)written : text->left ? text->left - 1 : 0;
+        text->at += step;
+        text->left -= step;
+        if (part)
+            break;
+        va_start(arguments, format);
+        written = vsnprintf(text->at, text->left, format, arguments);
+        va_end(arguments);
+    }
+    text->any = true;
+}
+
+static void add_moved(Text *text, const char *what, const unsigned long value[2])
+{
+    if (value[0] != value[1])
+        add(text, "%s %lu to %lu", what, value[0], value[1]);
+}
+
+void worse_describe(const Judgement *j, char *text, size_t bytes)
+{
+    const Moved *m = &j->moved;
+    Text to = {text, bytes, false};
+    if (bytes)
+        text[0] = '\0';
+    add_moved(&to, "instructions", m->instructions);
+    if (m->cycles[0] != m->cycles[1])
+        add(&to, "cycles %.0f to %.0f (%+.1f %%)", m->cycles[0], m->cycles[1],
+            m->cycles[0] > 0 ? 100 * (m->cycles[1] / m->cycles[0] - 1) : 0);
+    add_moved(&to, "spilled bytes", m->spilled);
+    add_moved(&to, "registers", m->registers);
+    add_moved(&to, "shared bytes", m->shared);
+    add_moved(&to, "barriers", m->barriers);
+    if (m->warps[0] != m->warps[1])
+        add(&to, "warps %u to %u (blocks of %u)", m->warps[0], m->warps[1], m->threads);
+    if (m->unrolled)
+        add(&to, "%d loop%s newly unrolled", m->unrolled, m->unrolled == 1 ? "" : "s");
+    if (!to.any)
+        add(&to, j->changed ? "nothing that counts" : "nothing");
+}

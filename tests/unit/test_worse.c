@@ -1,0 +1,325 @@
+/* The definition of worse, on cubins made by hand, and the reader of cubins on those that are broken. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "cubin_made.h"
+#include "machine/worse.h"
+
+#define KERNEL(...) \
+    {.code = (const Made[]){__VA_ARGS__}, .count = sizeof(Made[]){__VA_ARGS__} / sizeof(Made), .registers = 32}
+
+static Cubin open_made(const MadeKernel *kernel)
+{
+    Cubin cubin;
+    char error[200] = "";
+    MadeFile file = made_cubin(kernel);
+    if (!cubin_read(&cubin, file.bytes, file.size, "made", error, sizeof error))
+        fail_msg("%s", error);
+    return cubin;
+}
+
+static Judgement judge(const MadeKernel *before, const MadeKernel *after)
+{
+    Cubin old = open_made(before), new = open_made(after);
+    Unit was, is;
+    Judgement judgement;
+    assert_true(unit_read(&was, &old, 0));
+    assert_true(unit_read(&is, &new, 0));
+    assert_true(worse_judge(&judgement, &was, &is));
+    unit_free(&was);
+    unit_free(&is);
+    cubin_close(&old);
+    cubin_close(&new);
+    return judgement;
+}
+
+static unsigned worse(const MadeKernel *before, const MadeKernel *after) { return judge(before, after).worse; }
+
+static void nothing_moved(void **state)
+{
+    (void)state;
+    MadeKernel k = KERNEL(LOAD(4), FFMA(4), STORE(2), LEAVE);
+    Judgement j = judge(&k, &k);
+    assert_false(j.changed || j.better || j.worse);
+    char text[100];
+    worse_describe(&j, text, sizeof text);
+    assert_string_equal(text, "nothing");
+}
+
+static void spills(void **state)
+{
+    (void)state;
+    MadeKernel without = KERNEL(LOAD(4), ALU(1), FFMA(4), STORE(2), LEAVE);
+    MadeKernel with = KERNEL(LOAD(4), SPILL(1), FFMA(4), STORE(2), LEAVE);
+    assert_int_equal(worse(&without, &with), WORSE_SPILLS);
+    assert_int_equal(worse(&with, &without), 0);
+    assert_true(judge(&with, &without).better);
+    assert_int_equal(worse(&with, &with), 0);
+}
+
+static void warps_by_registers(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), LEAVE), after = before;
+    after.registers = 33; /* 40 are given out */
+    assert_int_equal(worse(&before, &after), WORSE_WARPS);
+    assert_true(judge(&after, &before).better);
+    before.registers = 25; /* as many are given out as for 32 */
+    after.registers = 32;
+    assert_int_equal(worse(&before, &after), 0);
+    before.registers = 33;
+    after.registers = 40;
+    assert_int_equal(worse(&before, &after), 0);
+}
+
+static void warps_by_size_of_block(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), LEAVE), after = before;
+    before.registers = 40;
+    after.registers = 41; /* 48 warps, or 40 */
+    assert_int_equal(worse(&before, &after), WORSE_WARPS);
+    before.threads = after.threads = 640; /* two blocks of 20 warps, either way */
+    assert_int_equal(worse(&before, &after), 0);
+    before.threads = after.threads = 32; /* no more than 32 blocks */
+    assert_int_equal(worse(&before, &after), 0);
+}
+
+static void warps_by_shared_memory(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), LEAVE), after = before;
+    before.shared = 20 * 1024;
+    after.shared = 30 * 1024;
+    assert_int_equal(worse(&before, &after), WORSE_WARPS);
+    before.shared = 100;
+    after.shared = 2000; /* 54 blocks would fit */
+    assert_int_equal(worse(&before, &after), 0);
+}
+
+static void warps_by_barriers(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), LEAVE), after = before;
+    before.barriers = 1;
+    after.barriers = 5;
+    assert_int_equal(worse(&before, &after), WORSE_WARPS);
+    after.barriers = 4; /* 16 blocks of 128 threads are 64 warps */
+    assert_int_equal(worse(&before, &after), 0);
+}
+
+static void cycles(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(ALU(15), ALU(15), ALU(15), ALU(15), ALU(15), ALU(15), ALU(15), ALU(14), LEAVE);
+    MadeKernel after = KERNEL(ALU(15), ALU(15), ALU(15), ALU(15), ALU(15), ALU(15), ALU(15), ALU(15), LEAVE);
+    assert_int_equal(worse(&before, &after), 0); /* 1 of 120 */
+    after.code = (const Made[]){ALU(15), ALU(15), ALU(15), ALU(15), ALU(15), ALU(15), ALU(15), ALU(15), ALU(2), LEAVE};
+    after.count = 10;
+    assert_int_equal(worse(&before, &after), WORSE_CYCLES | WORSE_INSTRUCTIONS);
+    assert_true(judge(&after, &before).better);
+}
+
+static void instructions(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), ALU(4), FFMA(4), STORE(2), LEAVE);
+    MadeKernel after = KERNEL(LOAD(4), ALU(2), ALU(2), FFMA(4), STORE(2), LEAVE);
+    assert_int_equal(worse(&before, &after), WORSE_INSTRUCTIONS);
+    assert_true(judge(&after, &before).better);
+    MadeKernel faster = KERNEL(LOAD(4), ALU(1), ALU(1), FFMA(4), STORE(2), LEAVE);
+    assert_int_equal(worse(&before, &faster), 0);
+}
+
+/* A cycle more in a loop weighs more than several fewer outside. */
+static void loops_weigh(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(ALU(9), LOAD(4), FFMA(4), BRANCH_IF(-2), LEAVE);
+    MadeKernel after = KERNEL(ALU(1), LOAD(4), FFMA(5), BRANCH_IF(-2), LEAVE);
+    assert_int_equal(worse(&before, &after), WORSE_CYCLES);
+    assert_int_equal(worse(&after, &before), 0);
+}
+
+/* Copies of one iteration in a row, then a loop for what remains. */
+static void unrolled_loop(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), FFMA(4), STORE(2), ALU(4), BRANCH_IF(-4), LEAVE);
+    MadeKernel after = KERNEL(LOAD(4), FFMA(4), STORE(2), LOAD(4), FFMA(4), STORE(2), LOAD(4), FFMA(4), STORE(2), LOAD(4), FFMA(4),
+                              STORE(2), ALU(4), BRANCH_IF(-13), LOAD(4), FFMA(4), STORE(2), ALU(4), BRANCH_IF(-4), LEAVE);
+    Judgement j = judge(&before, &after);
+    assert_int_equal(j.worse, 0);
+    assert_int_equal(j.moved.unrolled, 1);
+    assert_true(j.better);
+    j = judge(&after, &before); /* no longer unrolled */
+    assert_int_equal(j.worse, WORSE_CYCLES);
+    assert_int_equal(j.moved.unrolled, 0);
+}
+
+static void unrolled_loop_that_costs(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), FFMA(4), STORE(2), ALU(1), BRANCH_IF(-4), LEAVE);
+    MadeKernel after = KERNEL(LOAD(9), FFMA(9), STORE(9), LOAD(9), FFMA(9), STORE(9), ALU(1), BRANCH_IF(-7), LEAVE);
+    assert_int_equal(worse(&before, &after), WORSE_CYCLES | WORSE_INSTRUCTIONS);
+}
+
+static void unrolled_to_the_end(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), FFMA(4), STORE(2), ALU(4), BRANCH_IF(-4), LEAVE);
+    Made code[MADE_INSTRS];
+    size_t count = 0;
+    for (int i = 0; i < 40; i++) {
+        code[count++] = LOAD(4);
+        code[count++] = FFMA(4);
+        code[count++] = STORE(2);
+    }
+    code[count++] = LEAVE;
+    MadeKernel after = {.code = code, .count = count, .registers = 32};
+    Judgement j = judge(&before, &after);
+    assert_int_equal(j.worse, 0);
+    assert_int_equal(j.moved.unrolled, 1);
+}
+
+static void loop_through_call(void **state)
+{
+    (void)state;
+    MadeKernel k = KERNEL(LOAD(4), FFMA(4), CALL_IF(-2), LEAVE);
+    Cubin cubin = open_made(&k);
+    SassCode code;
+    assert_true(sass_read(&code, &cubin.functions[0], cubin.sm));
+    assert_int_equal(code.loop_count, 1);
+    assert_int_equal(code.loops[0].instructions, 3);
+    assert_int_equal(code.loops[0].cycles, 9);
+    sass_free(&code);
+    cubin_close(&cubin);
+}
+
+/* What a loop calls runs as often as it; a slow path hardly ever. */
+static void called_functions(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), BRANCH_IF(2), CALL(4), STORE(2), BRANCH_IF(-4), LEAVE, ALU(4), ALU(4), RETURN);
+    MadeKernel after = KERNEL(LOAD(4), BRANCH_IF(2), CALL(4), STORE(2), BRANCH_IF(-4), LEAVE, ALU(4), ALU(6), RETURN);
+    before.inner = after.inner = 6;
+    before.inner_name = after.inner_name = "$k$g";
+    assert_int_equal(worse(&before, &after), WORSE_CYCLES);
+    before.inner_name = after.inner_name = "$__internal_0_$__cuda_sm20_div_s64";
+    assert_int_equal(worse(&before, &after), 0);
+}
+
+static void what_moved(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), ALU(4), STORE(2), LEAVE), after = KERNEL(LOAD(4), STORE(2), LEAVE);
+    after.registers = 40;
+    Judgement j = judge(&before, &after);
+    char text[200], small[12];
+    worse_describe(&j, text, sizeof text);
+    assert_int_equal(j.worse, WORSE_WARPS);
+    assert_string_equal(text, "instructions 4 to 3, cycles 11 to 7 (-36.4 %), registers 32 to 40, warps 64 to 32 (blocks of 1024)");
+    worse_describe(&j, small, sizeof small);
+    assert_string_equal(small, "instruction");
+}
+
+/* Wherever it is cut, a cubin is refused in words. */
+static void cut_short(void **state)
+{
+    (void)state;
+    MadeKernel k = KERNEL(LOAD(4), FFMA(4), STORE(2), LEAVE);
+    MadeFile whole = made_cubin(&k);
+    for (size_t size = 0; size < whole.size; size++) {
+        Cubin cubin;
+        char error[200] = "";
+        uint8_t *bytes = malloc(size + 1);
+        memcpy(bytes, whole.bytes, size);
+        assert_false(cubin_read(&cubin, bytes, size, "made", error, sizeof error));
+        assert_memory_equal(error, "made: ", 6);
+    }
+    free(whole.bytes);
+}
+
+static void assert_refused(const MadeFile *file, const char *why)
+{
+    Cubin cubin;
+    char error[200] = "", expected[200];
+    uint8_t *bytes = malloc(file->size);
+    memcpy(bytes, file->bytes, file->size);
+    snprintf(expected, sizeof expected, "made: %s", why);
+    assert_false(cubin_read(&cubin, bytes, file->size, "made", error, sizeof error));
+    assert_string_equal(error, expected);
+}
+
+static void not_known(void **state)
+{
+    (void)state;
+    MadeKernel k = KERNEL(LOAD(4), FFMA(4), STORE(2), LEAVE);
+    MadeFile file = made_cubin(&k);
+    file.bytes[EI_ABIVERSION] = 9;
+    assert_refused(&file, "a cubin of a version that is not known");
+    file.bytes[EI_ABIVERSION] = 8;
+    file.bytes[offsetof(Elf64_Ehdr, e_flags) + 1] = 70;
+    assert_refused(&file, "a cubin of an architecture that is not known");
+    file.bytes[offsetof(Elf64_Ehdr, e_flags) + 1] = MADE_SM;
+    file.bytes[offsetof(Elf64_Ehdr, e_machine)] = 62;
+    assert_refused(&file, "not a cubin");
+    free(file.bytes);
+}
+
+/* One byte changed anywhere: read or refused, and judged without a fault (the suite runs under the sanitizers, too). */
+static void bytes_changed(void **state)
+{
+    (void)state;
+    MadeKernel k = KERNEL(LOAD(4), BRANCH_IF(2), SPILL(1), STORE(2), BRANCH_IF(-4), LEAVE);
+    MadeFile whole = made_cubin(&k);
+    Cubin good = open_made(&k);
+    Unit was;
+    size_t read = 0;
+    assert_true(unit_read(&was, &good, 0));
+    for (size_t at = 0; at < whole.size; at++) {
+        for (unsigned flip = 1; flip < 256; flip = flip * 2 + 1) {
+            Cubin cubin;
+            char error[200];
+            uint8_t *bytes = malloc(whole.size);
+            memcpy(bytes, whole.bytes, whole.size);
+            bytes[at] ^= (uint8_t)flip;
+            if (!cubin_read(&cubin, bytes, whole.size, "made", error, sizeof error))
+                continue;
+            Unit is;
+            Judgement judgement;
+            read++;
+            if (cubin.count) {
+                assert_true(unit_read(&is, &cubin, 0));
+                assert_true(worse_judge(&judgement, &was, &is));
+                unit_free(&is);
+            }
+            cubin_close(&cubin);
+        }
+    }
+    assert_true(read > whole.size);
+    unit_free(&was);
+    cubin_close(&good);
+    free(whole.bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(nothing_moved),        cmocka_unit_test(spills),
+        cmocka_unit_test(warps_by_registers),   cmocka_unit_test(warps_by_size_of_block),
+        cmocka_unit_test(warps_by_shared_memory), cmocka_unit_test(warps_by_barriers),
+        cmocka_unit_test(cycles),               cmocka_unit_test(instructions),
+        cmocka_unit_test(loops_weigh),          cmocka_unit_test(unrolled_loop),
+        cmocka_unit_test(unrolled_loop_that_costs), cmocka_unit_test(unrolled_to_the_end),
+        cmocka_unit_test(loop_through_call),    cmocka_unit_test(called_functions),
+        cmocka_unit_test(what_moved),           cmocka_unit_test(cut_short),
+        cmocka_unit_test(not_known),            cmocka_unit_test(bytes_changed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
