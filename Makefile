@@ -233,7 +233,7 @@ check: setup
 	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(SUITES)
 
 #: make check-SUITE      one of: layers lint unit data isa cli front library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu debug asan
-check-layers:
+check-layers: all tools
 	@sh tests/layers.sh
 
 check-unit: $(UNIT)

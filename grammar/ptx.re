@@ -218,7 +218,7 @@ static bool is_plain_instruction(Lower *lower, Span word)
 int yylex(YYSTYPE *value, Span *where, Lower *lower)
 {
     if (lower->recovering)
-        return token_after_error(value, where, lower);
+        return recover_token_after(value, where, lower);
 
     const char *text = lower->module->text.p;
     const unsigned char *cursor = (const unsigned char *)text + lower->cursor;

@@ -333,7 +333,7 @@ static int yyreport_syntax_error(const yypcontext_t *context, Lower *p)
         error.expected[error.count++] = yysymbol_name(kinds[i]);
     if (unknown_syntax(p, &error))
         return 0;
-    report_syntax_error(p, &error);
+    syntax_error_report(p, &error);
     recover(p, error.at);
     return 0;
 }

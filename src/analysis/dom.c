@@ -99,7 +99,7 @@ DomTree *dom_compute(Arena *arena, const Function *fn, const Order *order)
     return t;
 }
 
-Block *nearest_common_dominator(const DomTree *t, Block *a, Block *b)
+Block *dom_nearest_common(const DomTree *t, Block *a, Block *b)
 {
     if (!dom_has(t, a) || !dom_has(t, b))
         return NULL;

@@ -41,6 +41,6 @@ static inline bool strictly_dominates(const DomTree *t, const Block *a, const Bl
 }
 
 /* Reflexive, of dominators; NULL: one of them is not in the tree. */
-Block *nearest_common_dominator(const DomTree *t, Block *a, Block *b);
+Block *dom_nearest_common(const DomTree *t, Block *a, Block *b);
 
 #endif

@@ -131,7 +131,7 @@ static const Table *call_targets(const Instr *i)
     return NULL;
 }
 
-Effects function_effects(const Summaries *summaries, SymId function)
+Effects effects_of_function(const Summaries *summaries, SymId function)
 {
     return summaries && function && function < summaries->syms ? summaries->of[function] : anything;
 }
@@ -144,13 +144,13 @@ Effects instr_effects(const Instr *i, const Summaries *summaries)
         return anything;
     SymId callee = call_callee(i);
     if (callee)
-        return function_effects(summaries, callee);
+        return effects_of_function(summaries, callee);
     const Table *targets = call_targets(i);
     if (!targets || targets->targets.n == 0)
         return anything;
     Effects e = nothing;
     for (u32 k = 0; k < targets->targets.n; k++)
-        add_effects(&e, function_effects(summaries, targets->targets.v[k]));
+        add_effects(&e, effects_of_function(summaries, targets->targets.v[k]));
     return e;
 }
 
@@ -188,13 +188,13 @@ static bool begins_with(Str text, const char *directive)
     return text.len >= len && !memcmp(text.p, directive, len);
 }
 
-bool callers_see_lanes(const Summaries *summaries, const Function *fn)
+bool effects_callers_see_lanes(const Summaries *summaries, const Function *fn)
 {
     Str text = span_str(fn->module, fn->text);
     return !fn->is_entry && (!summaries || summaries->active_set || begins_with(text, ".visible") || begins_with(text, ".weak"));
 }
 
-bool declaration_is_replaceable(Str text)
+bool effects_is_replaceable(Str text)
 {
     static const char *const linkage[] = {".weak", ".common", ".extern"};
     for (u32 k = 0; k < COUNT_OF(linkage); k++)
@@ -215,7 +215,7 @@ static BitSet find_replaceable(Arena *arena, const Module *m)
     BitSet set = bitset_new(arena, m->syms.n);
     for (u32 f = 0; f < m->functions.n; f++) {
         const Function *fn = m->functions.v[f];
-        if (fn->sym && declaration_is_replaceable(span_str(m, fn->text)))
+        if (fn->sym && effects_is_replaceable(span_str(m, fn->text)))
             bitset_add(&set, fn->sym);
     }
     return set;
@@ -360,7 +360,7 @@ static bool same_effects(Effects a, Effects b)
            a.active_set == b.active_set && a.may_not_return == b.may_not_return && a.known == b.known;
 }
 
-bool calls_differ(const Function *fn, const Summaries *before, const Summaries *after)
+bool summaries_differ(const Function *fn, const Summaries *before, const Summaries *after)
 {
     for (const Block *b = fn->has_calls ? fn->entry : NULL; b; b = b->next)
         for_each_instr(i, b)

@@ -49,15 +49,15 @@ typedef struct Summaries {
 } Summaries;
 
 /* Whether a declaration with this text lets another module provide what is declared. */
-bool declaration_is_replaceable(Str text);
+bool effects_is_replaceable(Str text);
 
 Summaries *summaries_compute(Arena *arena, const Module *m);
-Effects function_effects(const Summaries *summaries, SymId function);
+Effects effects_of_function(const Summaries *summaries, SymId function);
 /* Whether what follows a return from fn may depend on which lanes execute it together, without naming them. */
-bool callers_see_lanes(const Summaries *summaries, const Function *fn);
+bool effects_callers_see_lanes(const Summaries *summaries, const Function *fn);
 
 /* Whether some call in the function does something else by `after` than by `before`, summaries of one module. */
-bool calls_differ(const Function *fn, const Summaries *before, const Summaries *after);
+bool summaries_differ(const Function *fn, const Summaries *before, const Summaries *after);
 
 /* summaries may be NULL: then every call does anything. */
 Effects instr_effects(const Instr *i, const Summaries *summaries);

@@ -29,7 +29,7 @@ static bool caller_may_see(Analyses *an)
 {
     const Order *order = an_order(an);
     u32 n = 0;
-    if (!callers_see_lanes(an->summaries, an->fn))
+    if (!effects_callers_see_lanes(an->summaries, an->fn))
         return false;
     for (u32 p = 0; p < order->count && n < 2; p++)
         n += returns(order, p);
@@ -145,7 +145,7 @@ u8 reconverge_waits_before(ReconvergeGate *g, Block *a, Block *b)
     if (!g->w->any_wait)
         return 0;
     const Order *order = an_order(g->an);
-    const Block *top = known(g, a) && known(g, b) ? nearest_common_dominator(an_dom(g->an), a, b) : NULL;
+    const Block *top = known(g, a) && known(g, b) ? dom_nearest_common(an_dom(g->an), a, b) : NULL;
     if (!top)
         return g->w->any_wait;
     start_below(g, top);
@@ -202,7 +202,7 @@ static bool walk_up(ReconvergeGate *g, const Block *top, const Block *b)
 
 bool reconverge_divides(ReconvergeGate *g, Block *a, Block *b)
 {
-    const Block *top = known(g, a) && known(g, b) ? nearest_common_dominator(an_dom(g->an), a, b) : NULL;
+    const Block *top = known(g, a) && known(g, b) ? dom_nearest_common(an_dom(g->an), a, b) : NULL;
     if (!top || an_loops(g->an)->irreducible)
         return true;
     if (divides(g, top) || !walk_up(g, top, a))

@@ -346,14 +346,14 @@ static const char *fresh_stem(Module *m)
     return m->fresh_stem;
 }
 
-const Name *fresh_label_name(Function *fn)
+const Name *label_fresh_name(Function *fn)
 {
     char text[128];
     int len = snprintf(text, sizeof text, "$L__%s_%u_%u", fresh_stem(fn->module), fn->sym, fn->new_names++);
     return intern(&fn->module->names, text, (u32)len);
 }
 
-const Name *fresh_reg_stem(Function *fn)
+const Name *reg_fresh_stem(Function *fn)
 {
     char text[128];
     int len = snprintf(text, sizeof text, "%%%s_%u_", fresh_stem(fn->module), fn->new_names++);
@@ -384,7 +384,7 @@ RegId reg_new(Function *fn, Type type)
     Decl *decl = fresh_decl(fn, type, &index);
     if (decl->regs == 0)
         decl->first_reg = id;
-    const Name *stem = decl->regs ? fn->regs.v[decl->first_reg].name : fresh_reg_stem(fn);
+    const Name *stem = decl->regs ? fn->regs.v[decl->first_reg].name : reg_fresh_stem(fn);
     vec_push(&fn->regs, ((Reg){.name = stem, .number = (i32)decl->regs, .type = (u8)type, .vector = 1, .decl = index}));
     decl->regs++;
     fn_code_changed(fn);
@@ -394,7 +394,7 @@ RegId reg_new(Function *fn, Type type)
 Label *label_new(Block *b)
 {
     Label *label = arena_new(b->fn->module->arena, Label);
-    label->name = fresh_label_name(b->fn);
+    label->name = label_fresh_name(b->fn);
     label->scope = b->scope;
     Label **end = &b->labels;
     while (*end)

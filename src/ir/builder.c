@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-Operand integer_operand(u64 value, u32 bits, bool is_signed)
+Operand build_integer(u64 value, u32 bits, bool is_signed)
 {
     u64 all = bits < 64 ? ((u64)1 << bits) - 1 : UINT64_MAX;
     u64 low = value & all;
@@ -80,7 +80,7 @@ RegId build_clone(const Builder *at, const Instr *i, Type type)
 u32 table_new(Block *b)
 {
     Function *fn = b->fn;
-    Table table = {.kind = TABLE_BRANCH, .changed = true, .name = fresh_label_name(fn), .scope = b->scope};
+    Table table = {.kind = TABLE_BRANCH, .changed = true, .name = label_fresh_name(fn), .scope = b->scope};
     vec_push(&fn->tables, table);
     return fn->tables.n - 1;
 }

@@ -17,7 +17,7 @@ static inline Builder build_before(Instr *at) { return (Builder){.fn = at->block
 
 static inline Operand register_operand(RegId reg) { return (Operand){.kind = OPND_REG, .id = reg}; }
 /* The low `bits` (1 .. 64) of a value, written as a signed or an unsigned number. */
-Operand integer_operand(u64 value, u32 bits, bool is_signed);
+Operand build_integer(u64 value, u32 bits, bool is_signed);
 
 /* The opcode is `parts` of `opcode`, as in isa_op. Answers what was put there. */
 Instr *build(const Builder *at, Opcode opcode, OpParts parts, const Operand *slots, u32 count);

@@ -258,7 +258,7 @@ static u32 table_copy(Block *b, u32 index)
     Function *fn = b->fn;
     Instr *branch = block_terminator(b);
     u32 copy = fn->tables.n;
-    Table made = {.kind = TABLE_BRANCH, .changed = true, .name = fresh_label_name(fn), .scope = branch->scope};
+    Table made = {.kind = TABLE_BRANCH, .changed = true, .name = label_fresh_name(fn), .scope = branch->scope};
     for (u32 k = 0; k < fn->tables.v[index].targets.n; k++)
         vec_push(&made.targets, fn->tables.v[index].targets.v[k]);
     vec_push(&fn->tables, made);

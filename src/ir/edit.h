@@ -52,7 +52,7 @@ void block_move_to_end(Block *b);
 Block *block_clone(Block *b);                       /* body and terminator, same successors; not in the layout, no labels */
 
 /* Before the first phase: blocks behind labels that nothing names become one with the block before; no text changes. */
-void absorb_idle_labels(Function *fn);
+void edit_absorb_idle_labels(Function *fn);
 
 /* Ends a phase (fn->changed says whether there is anything to do): a jump for every block whose fall is not next in layout, a label for every block that is jumped to, `ret`
  * for a block that ran off the end and is not last any more. Existing jumps to the next block stay. */

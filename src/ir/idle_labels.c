@@ -102,7 +102,7 @@ static void absorb_idle(Function *fn, BitSet *named)
     absorb_end(fn, named);
 }
 
-void absorb_idle_labels(Function *fn)
+void edit_absorb_idle_labels(Function *fn)
 {
     if (!fn->entry || !has_one_scope(fn))
         return;

@@ -366,8 +366,8 @@ void instr_fill_roles(Instr *i);
 RegId reg_new(Function *fn, Type type); /* a fresh register, declared in scope 0 */
 Label *label_new(Block *b);             /* a fresh label, behind those that b has */
 /* Names that occur nowhere in the module: of labels, tables and variables; of registers, a number to follow. */
-const Name *fresh_label_name(Function *fn);
-const Name *fresh_reg_stem(Function *fn);
+const Name *label_fresh_name(Function *fn);
+const Name *reg_fresh_stem(Function *fn);
 
 /* ---- printing (ir/print.c) ------------------------------------------------------------------------------------ */
 

@@ -31,8 +31,8 @@ static bool has_text(Span s) { return s.end > s.beg; }
 static void begin_item(Body *b, u32 lead, u32 beg)
 {
     if (b->at != lead && !printer_at_line_start(b->p))
-        emit_text(b->p, "\n", 1);
-    emit_source(b->p, lead, beg);
+        printer_text(b->p, "\n", 1);
+    printer_source(b->p, lead, beg);
 }
 
 /* The same for instructions, which are indented even where their own blanks stay behind. */
@@ -40,9 +40,9 @@ static void begin_instr(Body *b, const Instr *i)
 {
     bool bare = b->at != i->lead && i->lead == i->text.beg;
     if (bare && !printer_at_line_start(b->p))
-        emit_text(b->p, "\n", 1);
+        printer_text(b->p, "\n", 1);
     if (bare)
-        emit_text(b->p, "\t", 1);
+        printer_text(b->p, "\t", 1);
     else
         begin_item(b, i->lead, i->text.beg);
 }
@@ -51,13 +51,13 @@ static void begin_instr(Body *b, const Instr *i)
 static void end_item(Body *b, u32 end)
 {
     b->at = text_item_end(b->p->text, end);
-    emit_source(b->p, end, b->at);
+    printer_source(b->p, end, b->at);
 }
 
 static void emit_own_text(Body *b, u32 lead, Span text)
 {
     begin_item(b, lead, text.beg);
-    emit_source(b->p, text.beg, text.end);
+    printer_source(b->p, text.beg, text.end);
     end_item(b, text.end);
 }
 
@@ -66,7 +66,7 @@ static void keep_lines(Body *b, Span text)
 {
     const char *at = b->p->text.p + text.beg, *end = b->p->text.p + text.end;
     while (b->reprint && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
-        emit_text(b->p, "\n", 1);
+        printer_text(b->p, "\n", 1);
         at++;
     }
 }
@@ -75,13 +75,13 @@ static void keep_lines(Body *b, Span text)
 static void begin_line(Body *b, const char *indent)
 {
     if (!printer_at_line_start(b->p))
-        emit_text(b->p, "\n", 1);
+        printer_text(b->p, "\n", 1);
     emit_cstr(b->p, indent);
 }
 
 static void end_line(Body *b)
 {
-    emit_text(b->p, "\n", 1);
+    printer_text(b->p, "\n", 1);
     b->at = NOWHERE;
 }
 
@@ -92,11 +92,11 @@ static void emit_made_registers(Body *b, const Decl *d)
     const Reg *first = fn_reg(b->fn, d->first_reg);
     begin_line(b, "\t.reg ");
     emit_cstr(b->p, type_name((Type)first->type));
-    emit_text(b->p, " ", 1);
+    printer_text(b->p, " ", 1);
     emit_name(b->p, first->name);
-    emit_text(b->p, "<", 1);
-    emit_unsigned(b->p, d->regs);
-    emit_text(b->p, ">;", 2);
+    printer_text(b->p, "<", 1);
+    printer_unsigned(b->p, d->regs);
+    printer_text(b->p, ">;", 2);
     end_line(b);
 }
 
@@ -106,7 +106,7 @@ static void emit_decl(Body *b, const Decl *d)
         emit_made_registers(b, d);
     } else if (d->renamed.p) {
         begin_item(b, d->lead, d->text.beg);
-        emit_text(b->p, d->renamed.p, d->renamed.len);
+        printer_text(b->p, d->renamed.p, d->renamed.len);
         end_item(b, d->text.end);
     } else {
         emit_own_text(b, d->lead, d->text);
@@ -124,7 +124,7 @@ static void emit_targets(Body *b, const Table *t)
                                                 : b->fn->module->syms.v[id].name);
         separator = ", ";
     }
-    emit_text(b->p, ";", 1);
+    printer_text(b->p, ";", 1);
 }
 
 static void emit_table(Body *b, u32 index)
@@ -145,9 +145,9 @@ static void emit_table(Body *b, u32 index)
     } else if (t->renamed) {
         const char *colon = memchr(b->p->text.p + t->text.beg, ':', t->text.end - t->text.beg);
         emit_name(b->p, t->name);
-        emit_source(b->p, (u32)(colon - b->p->text.p), t->text.end);
+        printer_source(b->p, (u32)(colon - b->p->text.p), t->text.end);
     } else {
-        emit_source(b->p, t->text.beg, t->text.end);
+        printer_source(b->p, t->text.beg, t->text.end);
     }
     end_item(b, t->text.end);
 }
@@ -262,7 +262,7 @@ static void emit_loc_parents(Body *b, Span loc)
         return;
     emit_loc_parents(b, parent);
     begin_line(b, "\t");
-    emit_source(b->p, parent.beg, parent.end);
+    printer_source(b->p, parent.beg, parent.end);
     end_line(b);
 }
 
@@ -280,16 +280,16 @@ static void emit_item(Body *b, const Instr *i)
     bool from_operands = i->kind == INSTR_OP && (i->changed || b->reprint);
     if (!from_operands) {
         begin_instr(b, i);
-        emit_source(b->p, i->text.beg, i->text.end);
+        printer_source(b->p, i->text.beg, i->text.end);
         end_item(b, i->text.end);
     } else if (has_text(i->text)) {
         begin_instr(b, i);
-        emit_instr(b->p, b->fn, i);
+        printer_instr(b->p, b->fn, i);
         keep_lines(b, i->text);
         end_item(b, i->text.end);
     } else {
         begin_line(b, "\t");
-        emit_instr(b->p, b->fn, i);
+        printer_instr(b->p, b->fn, i);
         end_line(b);
     }
     if (i->kind == INSTR_SCOPE_BEGIN)
@@ -303,12 +303,12 @@ static void emit_label(Body *b, const Label *l)
     if (!has_text(l->text)) {
         begin_line(b, "");
         emit_name(b->p, l->name);
-        emit_text(b->p, ":", 1);
+        printer_text(b->p, ":", 1);
         end_line(b);
     } else if (l->renamed) {
         begin_item(b, l->lead, l->text.beg);
         emit_name(b->p, l->name);
-        emit_text(b->p, ":", 1);
+        printer_text(b->p, ":", 1);
         end_item(b, l->text.end);
     } else {
         emit_own_text(b, l->lead, l->text);
@@ -325,7 +325,7 @@ static void restore_loc(Body *b, const Block *block)
         return;
     emit_loc_parents(b, block->loc->text);
     begin_line(b, "\t");
-    emit_source(b->p, block->loc->text.beg, block->loc->text.end);
+    printer_source(b->p, block->loc->text.beg, block->loc->text.end);
     end_line(b);
     b->loc = block->loc;
 }
@@ -353,7 +353,7 @@ static void emit_body(Printer *p, Function *fn, bool reprint)
     place_tables(&b);
     locs_begin(&b.locs, fn);
     b.next_decl = mem_alloc(fn->scopes.n * sizeof *b.next_decl);
-    emit_source(p, fn->text.beg, fn->open.end);
+    printer_source(p, fn->text.beg, fn->open.end);
     end_item(&b, fn->open.end);
     emit_scope_contents(&b, 0);
     for_each_block(block, fn)
@@ -361,7 +361,7 @@ static void emit_body(Printer *p, Function *fn, bool reprint)
     enter_scope(&b, 0);
     emit_decls(&b, 0, NOWHERE);
     begin_item(&b, fn->scopes.v[0].lead_close, fn->close.beg);
-    emit_source(p, fn->close.beg, fn->close.end);
+    printer_source(p, fn->close.beg, fn->close.end);
     locs_end(&b.locs);
     vec_free(&b.opening);
     mem_free(b.place);
@@ -378,7 +378,7 @@ static void emit_function(Printer *p, Function *fn, const PrintOptions *options)
     if (prints_from_ir(fn, options))
         emit_body(p, fn, options->reprint);
     else
-        emit_source(p, fn->text.beg, fn->text.end);
+        printer_source(p, fn->text.beg, fn->text.end);
 }
 
 void print_function(FILE *out, Function *fn, const PrintOptions *options)
@@ -387,7 +387,7 @@ void print_function(FILE *out, Function *fn, const PrintOptions *options)
     printer_init(&p, out, fn->module->text);
     emit_function(&p, fn, options);
     if (!printer_at_line_start(&p))
-        emit_text(&p, "\n", 1);
+        printer_text(&p, "\n", 1);
     printer_flush(&p);
 }
 
@@ -398,10 +398,10 @@ void print_module(FILE *out, Module *m, const PrintOptions *options)
     printer_init(&p, out, m->text);
     for (u32 f = 0; f < m->functions.n; f++) {
         Function *fn = m->functions.v[f];
-        emit_source(&p, copied, fn->text.beg);
+        printer_source(&p, copied, fn->text.beg);
         emit_function(&p, fn, options);
         copied = fn->text.end;
     }
-    emit_source(&p, copied, m->text.len);
+    printer_source(&p, copied, m->text.len);
     printer_flush(&p);
 }

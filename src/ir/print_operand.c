@@ -51,7 +51,7 @@ void printer_flush(Printer *p)
     write_buffer(p);
 }
 
-void emit_source(Printer *p, u32 beg, u32 end)
+void printer_source(Printer *p, u32 beg, u32 end)
 {
     if (beg >= end)
         return;
@@ -73,7 +73,7 @@ char *printer_room(Printer *p, u32 bytes)
     return p->buf + p->len;
 }
 
-void emit_text(Printer *p, const char *text, u32 len)
+void printer_text(Printer *p, const char *text, u32 len)
 {
     if (len > PRINTER_BYTES) {
         printer_flush(p);
@@ -97,7 +97,7 @@ bool printer_at_line_start(const Printer *p)
 static inline void put(Printer *p, const char *text, u32 len)
 {
     if (len > PRINTER_BYTES - p->len) {
-        emit_text(p, text, len);
+        printer_text(p, text, len);
         return;
     }
     memcpy(p->buf + p->len, text, len);
@@ -172,7 +172,7 @@ static void put_reg(Printer *p, const Reg *reg)
         put_decimal(p, (u64)reg->number);
 }
 
-void emit_unsigned(Printer *p, u64 value)
+void printer_unsigned(Printer *p, u64 value)
 {
     printer_room(p, 0);
     put_decimal(p, value);
@@ -316,7 +316,7 @@ static void put_operand(Printer *p, const Function *fn, const Instr *i, const Op
 /* An empty list of a call is not written: `call f;`. */
 static bool is_written(const Operand *o) { return o->kind != OPND_LIST || o->value > 0; }
 
-void emit_instr(Printer *p, const Function *fn, const Instr *i)
+void printer_instr(Printer *p, const Function *fn, const Instr *i)
 {
     printer_room(p, 0); /* what is waiting goes first */
     if (i->guard) {
@@ -346,8 +346,8 @@ void print_instr(FILE *out, const Function *fn, const Instr *i)
     Printer p;
     printer_init(&p, out, fn->module->text);
     if (i->kind == INSTR_OP)
-        emit_instr(&p, fn, i);
+        printer_instr(&p, fn, i);
     else
-        emit_source(&p, i->text.beg, i->text.end);
+        printer_source(&p, i->text.beg, i->text.end);
     printer_flush(&p);
 }

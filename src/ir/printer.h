@@ -21,18 +21,18 @@ typedef struct Printer {
 void printer_init(Printer *p, FILE *out, Str text);
 void printer_flush(Printer *p);
 /* Source bytes: a run that goes on where the last one ended only becomes longer. */
-void emit_source(Printer *p, u32 beg, u32 end);
-void emit_text(Printer *p, const char *text, u32 len);
+void printer_source(Printer *p, u32 beg, u32 end);
+void printer_text(Printer *p, const char *text, u32 len);
 bool printer_at_line_start(const Printer *p);
 /* Room for `bytes` (at most PRINTER_BYTES) in buf behind everything before: write there, then add to p->len. */
 char *printer_room(Printer *p, u32 bytes);
 
-static inline void emit_name(Printer *p, const Name *name) { emit_text(p, name->text, name->len); }
-static inline void emit_cstr(Printer *p, const char *text) { emit_text(p, text, (u32)strlen(text)); }
-void emit_unsigned(Printer *p, u64 value);
+static inline void emit_name(Printer *p, const Name *name) { printer_text(p, name->text, name->len); }
+static inline void emit_cstr(Printer *p, const char *text) { printer_text(p, text, (u32)strlen(text)); }
+void printer_unsigned(Printer *p, u64 value);
 
 /* Guard, opcode, operands and `;`, all from the IR. */
-void emit_instr(Printer *p, const Function *fn, const Instr *i);
+void printer_instr(Printer *p, const Function *fn, const Instr *i);
 /* The label by which a branch that stands in `scope` can name the block. */
 const Label *block_label_for(const Block *b, ScopeId scope);
 

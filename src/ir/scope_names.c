@@ -26,14 +26,14 @@ static NameHash hash_text(const char *text, u32 len)
     return h;
 }
 
-NameHash hash_name(const Name *name) { return hash_text(name->text, name->len); }
+NameHash scope_hash_name(const Name *name) { return hash_text(name->text, name->len); }
 
 static NameHash hash_sreg(u32 id) { return hash_text(sreg_info(id)->name, (u32)strlen(sreg_info(id)->name)); }
 
 static NameHash hash_reg(const Reg *reg)
 {
     char digits[16];
-    NameHash h = hash_name(reg->name);
+    NameHash h = scope_hash_name(reg->name);
     int n = reg->number < 0 ? 0 : snprintf(digits, sizeof digits, "%d", reg->number);
     for (int k = 0; k < n; k++)
         h.whole = fnv1a_byte(h.whole, (u8)digits[k]);
@@ -113,11 +113,11 @@ static void undeclare(Settle *s, ScopeId scope, u32 hash, u64 how)
     --*fnvmap_at(&s->declared, count_key(hash, how));
 }
 
-void declare_name(Settle *s, ScopeId scope, const Name *name) { declare(s, scope, hash_name(name), false); }
+void scope_declare_name(Settle *s, ScopeId scope, const Name *name) { declare(s, scope, scope_hash_name(name), false); }
 
-void declare_sreg(Settle *s, u32 id) { declare(s, MODULE_SCOPE, hash_sreg(id), false); }
+void scope_declare_sreg(Settle *s, u32 id) { declare(s, MODULE_SCOPE, hash_sreg(id), false); }
 
-void declare_words(Settle *s, ScopeId scope, Span span)
+void scope_declare_words(Settle *s, ScopeId scope, Span span)
 {
     Str text = span_str(s->fn->module, span);
     Word word;
@@ -125,7 +125,7 @@ void declare_words(Settle *s, ScopeId scope, Span span)
         declare(s, scope, word.hash, word.is_range);
 }
 
-Span decl_words(const Decl *d)
+Span scope_decl_words(const Decl *d)
 {
     Span none = {0, 0};
     return d->renamed.p ? none : d->text;
@@ -141,7 +141,7 @@ static bool clashes(const Settle *s, ScopeId scope, NameHash h)
     return is_declared(s, 0, h.stem, DECLARED_STEM) || is_declared(s, MODULE_SCOPE, h.stem, DECLARED_STEM);
 }
 
-bool words_clash(const Settle *s, ScopeId scope, Span span)
+bool scope_words_clash(const Settle *s, ScopeId scope, Span span)
 {
     Str text = span_str(s->fn->module, span);
     Word word;
@@ -151,7 +151,7 @@ bool words_clash(const Settle *s, ScopeId scope, Span span)
     return false;
 }
 
-bool name_clashes(const Settle *s, ScopeId scope, const Name *name) { return clashes(s, scope, hash_name(name)); }
+bool scope_name_clashes(const Settle *s, ScopeId scope, const Name *name) { return clashes(s, scope, scope_hash_name(name)); }
 
 /* ---- renaming -------------------------------------------------------------------------------------------------- */
 
@@ -165,7 +165,7 @@ static void rename_registers(Settle *s, ScopeId scope, u32 index, Decl *d)
         if (reg->decl != index)
             continue;
         if (!stem)
-            stem = fresh_reg_stem(s->fn);
+            stem = reg_fresh_stem(s->fn);
         first = reg;
         reg->name = stem;
         reg->number = count++;
@@ -201,7 +201,7 @@ static void rename_variables(Settle *s, Decl *d)
         if (!sym)
             continue;
         u32 beg = (u32)(word.text.p - text.p);
-        sym->name = fresh_label_name(s->fn);
+        sym->name = label_fresh_name(s->fn);
         sym->renamed = true;
         made = arena_printf(m->arena, "%s%.*s%s", made, (int)(beg - copied), text.p + copied, sym->name->text);
         copied = at;
@@ -210,7 +210,7 @@ static void rename_variables(Settle *s, Decl *d)
     d->renamed = (Str){made, (u32)strlen(made)};
 }
 
-void rename_decl(Settle *s, ScopeId scope, u32 index)
+void scope_rename_decl(Settle *s, ScopeId scope, u32 index)
 {
     Decl *d = &s->fn->scopes.v[scope].decls.v[index];
     if (d->kind == DECL_REG)
@@ -220,16 +220,16 @@ void rename_decl(Settle *s, ScopeId scope, u32 index)
     s->renamed++;
 }
 
-void rename_label(Settle *s, Label *l)
+void scope_rename_label(Settle *s, Label *l)
 {
-    l->name = fresh_label_name(s->fn);
+    l->name = label_fresh_name(s->fn);
     l->renamed = true;
     s->renamed++;
 }
 
-void rename_table(Settle *s, Table *t)
+void scope_rename_table(Settle *s, Table *t)
 {
-    t->name = fresh_label_name(s->fn);
+    t->name = label_fresh_name(s->fn);
     t->renamed = true;
     s->renamed++;
 }
@@ -241,7 +241,7 @@ static bool may_hide(ScopeId scope, const Decl *d) { return scope != 0 || !d->ea
 
 static bool declares(const Function *fn, const Decl *d, NameHash h)
 {
-    Str text = span_str(fn->module, decl_words(d));
+    Str text = span_str(fn->module, scope_decl_words(d));
     Word word;
     for (u32 at = 0; next_word(text, &at, &word);)
         if (word.is_range ? word.hash.stem == h.stem : word.hash.whole == h.whole)
@@ -254,14 +254,14 @@ static void rename_in_scope(Settle *s, ScopeId scope, NameHash h)
     Function *fn = s->fn;
     for (u32 d = 0; d < fn->scopes.v[scope].decls.n; d++)
         if (may_hide(scope, &fn->scopes.v[scope].decls.v[d]) && declares(fn, &fn->scopes.v[scope].decls.v[d], h))
-            rename_decl(s, scope, d);
+            scope_rename_decl(s, scope, d);
     for (u32 t = 0; scope != 0 && t < fn->tables.n; t++)
         if (fn->tables.v[t].scope == scope && fn->tables.v[t].name->hash == h.whole)
-            rename_table(s, &fn->tables.v[t]);
+            scope_rename_table(s, &fn->tables.v[t]);
     for (Block *b = scope != 0 ? fn->entry : NULL; b; b = b->next)
         for (Label *l = b->labels; l; l = l->next)
             if (l->scope == scope && l->name->hash == h.whole)
-                rename_label(s, l);
+                scope_rename_label(s, l);
     undeclare(s, scope, h.whole, DECLARED_WHOLE);
     undeclare(s, scope, h.stem, DECLARED_RANGE);
 }
@@ -280,22 +280,22 @@ static void rename_between(Settle *s, ScopeId from, ScopeId declared_in, NameHas
     }
 }
 
-void rename_hiding(Settle *s, ScopeId from, RefKind kind, u32 id)
+void scope_rename_hiding(Settle *s, ScopeId from, RefKind kind, u32 id)
 {
     Function *fn = s->fn;
     if (kind == REF_REG) {
         rename_between(s, from, fn_reg(fn, id)->scope, hash_reg(fn_reg(fn, id)));
     } else if (kind == REF_SYM) {
         const Sym *sym = &fn->module->syms.v[id];
-        rename_between(s, from, sym->owner == fn ? sym->scope : MODULE_SCOPE, hash_name(sym->name));
+        rename_between(s, from, sym->owner == fn ? sym->scope : MODULE_SCOPE, scope_hash_name(sym->name));
     } else if (kind == REF_SREG) {
         rename_between(s, from, MODULE_SCOPE, hash_sreg(id));
     } else if (kind == REF_TABLE) {
-        rename_between(s, from, fn->tables.v[id].scope, hash_name(fn->tables.v[id].name));
+        rename_between(s, from, fn->tables.v[id].scope, scope_hash_name(fn->tables.v[id].name));
     } else {
         for (const Label *l = fn_block(fn, id)->labels; l; l = l->next) /* any of them may be the one that is written */
             if (scope_encloses(fn, l->scope, from))
-                rename_between(s, from, l->scope, hash_name(l->name));
+                rename_between(s, from, l->scope, scope_hash_name(l->name));
     }
 }
 
@@ -321,7 +321,7 @@ static bool holds_renamed(const Function *fn, const Instr *i)
     return false;
 }
 
-void mark_holders(Function *fn)
+void scope_mark_holders(Function *fn)
 {
     for_each_block(b, fn) {
         for_each_instr(i, b)

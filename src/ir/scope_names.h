@@ -30,24 +30,24 @@ typedef enum RefKind { REF_REG, REF_SREG, REF_SYM, REF_BLOCK, REF_TABLE } RefKin
 
 /* ---- what is declared ---- */
 
-NameHash hash_name(const Name *name);
-void declare_name(Settle *s, ScopeId scope, const Name *name);
-void declare_sreg(Settle *s, u32 id);           /* ptxas lets a declaration hide a special register */
-void declare_words(Settle *s, ScopeId scope, Span span); /* every name in a piece of source */
+NameHash scope_hash_name(const Name *name);
+void scope_declare_name(Settle *s, ScopeId scope, const Name *name);
+void scope_declare_sreg(Settle *s, u32 id);           /* ptxas lets a declaration hide a special register */
+void scope_declare_words(Settle *s, ScopeId scope, Span span); /* every name in a piece of source */
 /* The text whose names a declaration declares: none once it is renamed, because fresh names clash with none. */
-Span decl_words(const Decl *d);
+Span scope_decl_words(const Decl *d);
 /* Whether a name of this stem means something in this scope or one around it. */
-bool name_clashes(const Settle *s, ScopeId scope, const Name *name);
-bool words_clash(const Settle *s, ScopeId scope, Span span);
+bool scope_name_clashes(const Settle *s, ScopeId scope, const Name *name);
+bool scope_words_clash(const Settle *s, ScopeId scope, Span span);
 
 /* ---- new names ---- */
 
-void rename_decl(Settle *s, ScopeId scope, u32 index);
-void rename_label(Settle *s, Label *l);
-void rename_table(Settle *s, Table *t);
+void scope_rename_decl(Settle *s, ScopeId scope, u32 index);
+void scope_rename_label(Settle *s, Label *l);
+void scope_rename_table(Settle *s, Table *t);
 /* Renames whatever hides, between `from` and where it is declared, the thing that is used there. */
-void rename_hiding(Settle *s, ScopeId from, RefKind kind, u32 id);
+void scope_rename_hiding(Settle *s, ScopeId from, RefKind kind, u32 id);
 /* Instructions and tables that hold a new name print from their operands. */
-void mark_holders(Function *fn);
+void scope_mark_holders(Function *fn);
 
 #endif

@@ -125,9 +125,9 @@ static void dissolve_unseen(Settle *s, ScopeId from, RefKind kind, u32 id)
 static void declare_outside_name(Settle *s, RefKind kind, u32 id)
 {
     if (kind == REF_SYM && s->fn->module->syms.v[id].owner != s->fn)
-        declare_name(s, MODULE_SCOPE, s->fn->module->syms.v[id].name);
+        scope_declare_name(s, MODULE_SCOPE, s->fn->module->syms.v[id].name);
     else if (kind == REF_SREG)
-        declare_sreg(s, id);
+        scope_declare_sreg(s, id);
 }
 
 static void look_at(Settle *s, ScopeId from, RefKind kind, u32 id)
@@ -191,11 +191,11 @@ static void dissolve_broken(Settle *s)
 static void move_decl(Settle *s, ScopeId from, u32 index, ScopeId to)
 {
     Function *fn = s->fn;
-    if (words_clash(s, to, decl_words(&fn->scopes.v[from].decls.v[index])))
-        rename_decl(s, from, index);
+    if (scope_words_clash(s, to, scope_decl_words(&fn->scopes.v[from].decls.v[index])))
+        scope_rename_decl(s, from, index);
     Decl d = fn->scopes.v[from].decls.v[index];
     d.early = true;
-    declare_words(s, to, decl_words(&d));
+    scope_declare_words(s, to, scope_decl_words(&d));
     for (u32 k = 0; k < d.syms; k++)
         fn->module->syms.v[d.sym + k].scope = to;
     for (u32 *link = &s->first_reg[from]; *link;) {
@@ -219,10 +219,10 @@ static void move_labels(Settle *s, Block *b)
         ScopeId to = living(s, l->scope);
         if (to == l->scope)
             continue;
-        if (!l->renamed && name_clashes(s, to, l->name))
-            rename_label(s, l);
+        if (!l->renamed && scope_name_clashes(s, to, l->name))
+            scope_rename_label(s, l);
         l->scope = to;
-        declare_name(s, to, l->name);
+        scope_declare_name(s, to, l->name);
     }
 }
 
@@ -233,10 +233,10 @@ static void move_tables(Settle *s)
         ScopeId to = living(s, t->scope);
         if (to == t->scope)
             continue;
-        if (!t->renamed && name_clashes(s, to, t->name))
-            rename_table(s, t);
+        if (!t->renamed && scope_name_clashes(s, to, t->name))
+            scope_rename_table(s, t);
         t->scope = to;
-        declare_name(s, to, t->name);
+        scope_declare_name(s, to, t->name);
     }
 }
 
@@ -314,17 +314,17 @@ static void index_names(Settle *s)
         s->next_reg[id] = s->first_reg[fn_reg(fn, id)->scope];
         s->first_reg[fn_reg(fn, id)->scope] = id;
     }
-    declare_words(s, 0, (Span){fn->text.beg, fn->open.beg});
+    scope_declare_words(s, 0, (Span){fn->text.beg, fn->open.beg});
     for (ScopeId id = 0; id < fn->scopes.n; id++)
         for (u32 d = 0; !fn->scopes.v[id].dissolved && d < fn->scopes.v[id].decls.n; d++)
-            declare_words(s, id, decl_words(&fn->scopes.v[id].decls.v[d]));
+            scope_declare_words(s, id, scope_decl_words(&fn->scopes.v[id].decls.v[d]));
     for (u32 t = 0; t < fn->tables.n; t++)
         if (!fn->scopes.v[fn->tables.v[t].scope].dissolved)
-            declare_name(s, fn->tables.v[t].scope, fn->tables.v[t].name);
+            scope_declare_name(s, fn->tables.v[t].scope, fn->tables.v[t].name);
     for_each_block(b, fn)
         for (const Label *l = b->labels; l; l = l->next)
             if (!fn->scopes.v[l->scope].dissolved)
-                declare_name(s, l->scope, l->name);
+                scope_declare_name(s, l->scope, l->name);
 }
 
 void scopes_settle(Function *fn)
@@ -337,9 +337,9 @@ void scopes_settle(Function *fn)
     index_names(&s);
     if (s.dissolved)
         empty_dissolved(&s);
-    visit_references(&s, rename_hiding);
+    visit_references(&s, scope_rename_hiding);
     if (s.renamed)
-        mark_holders(fn);
+        scope_mark_holders(fn);
     fnvmap_free(&s.declared);
     arena_free(&s.arena);
 }

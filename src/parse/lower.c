@@ -448,7 +448,7 @@ static void report_unparsed(Lower *p, ParseStatus status)
     if (status == PARSE_TOO_DEEP)
         lower_syntax_error(p, end, "this file is nested too deeply");
     else if (p->fn)
-        report_end_inside_function(p, end);
+        syntax_error_end_inside_function(p, end);
     else
         lower_syntax_error(p, end, "the file ends in the middle of a statement");
 }

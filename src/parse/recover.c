@@ -123,7 +123,7 @@ static int skip_item(YYSTYPE *value, Span *where, Lower *p)
     }
 }
 
-int token_after_error(YYSTYPE *value, Span *where, Lower *p)
+int recover_token_after(YYSTYPE *value, Span *where, Lower *p)
 {
     Skip skip = p->skip;
     if (skip >= SKIP_UNKNOWN_INSTRUCTION)

@@ -9,6 +9,6 @@
 void recover(Lower *p, Span at);
 
 /* While Lower.recovering: the next token behind what is skipped, or one that is made up. */
-int token_after_error(YYSTYPE *value, Span *where, Lower *p);
+int recover_token_after(YYSTYPE *value, Span *where, Lower *p);
 
 #endif

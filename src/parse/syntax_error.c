@@ -90,7 +90,7 @@ static const char *what_is_wanted(const Lower *p, const SyntaxError *error, char
 
 static const char *function_name(const Lower *p) { return p->fn->name ? p->fn->name->text : "?"; }
 
-void report_end_inside_function(Lower *p, Span at)
+void syntax_error_end_inside_function(Lower *p, Span at)
 {
     lower_syntax_error(p, at, "the file ends inside function '%s'", function_name(p));
     if (in_body(p))
@@ -100,7 +100,7 @@ void report_end_inside_function(Lower *p, Span at)
 static void report_end(Lower *p, const SyntaxError *error, const char *wanted)
 {
     if (in_body(p)) {
-        report_end_inside_function(p, error->at);
+        syntax_error_end_inside_function(p, error->at);
     } else if (wanted) {
         lower_syntax_error(p, error->at, "the file ends here, but %s was expected", wanted);
     } else {
@@ -123,7 +123,7 @@ static void report_before(Lower *p, const SyntaxError *error, const char *wanted
         lower_syntax_error(p, end, wanted ? "expected %s" : "this statement is not complete", wanted);
 }
 
-void report_syntax_error(Lower *p, const SyntaxError *error)
+void syntax_error_report(Lower *p, const SyntaxError *error)
 {
     static const char *const body_only[] = {"a name", "a label", "an opcode", ".reg", ".loc", "'@'", "'{'", NULL};
     static const char *const module_only[] = {".version", ".target", ".address_size", ".entry", ".func", ".extern",

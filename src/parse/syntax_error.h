@@ -14,9 +14,9 @@ typedef struct SyntaxError {
 } SyntaxError;
 
 /* Silent where an error in this statement was reported before. */
-void report_syntax_error(Lower *p, const SyntaxError *error);
+void syntax_error_report(Lower *p, const SyntaxError *error);
 
 /* The text ends at `at`, within the header or body of p->fn. */
-void report_end_inside_function(Lower *p, Span at);
+void syntax_error_end_inside_function(Lower *p, Span at);
 
 #endif

@@ -70,7 +70,7 @@ bool knob_set(Knobs *knobs, const KnobInfo *knob, const char *value)
     }
     /* Counts and limits; one that starts below zero has a meaning there. */
     i64 least = knob->number < 0 ? knob->number : 0;
-    return number_parse(value, least, INT64_MAX, knob_place(knobs, knob));
+    return knob_parse_number(value, least, INT64_MAX, knob_place(knobs, knob));
 }
 
 void knobs_init(Knobs *knobs)
@@ -85,7 +85,7 @@ void knobs_init(Knobs *knobs)
     }
 }
 
-bool number_parse(const char *text, i64 least, i64 most, i64 *number)
+bool knob_parse_number(const char *text, i64 least, i64 most, i64 *number)
 {
     const char *digits = *text == '-' ? text + 1 : text;
     if (*digits < '0' || *digits > '9') /* strtoll would skip blanks and take a `+` */

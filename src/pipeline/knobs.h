@@ -24,6 +24,6 @@ void knob_set_flag(Knobs *knobs, const KnobInfo *knob, bool on);
 bool knob_set(Knobs *knobs, const KnobInfo *knob, const char *value);
 
 /* A decimal number and nothing else, least <= number <= most. */
-bool number_parse(const char *text, i64 least, i64 most, i64 *number);
+bool knob_parse_number(const char *text, i64 least, i64 most, i64 *number);
 
 #endif

@@ -269,7 +269,7 @@ static void take_proving(Parser *parser, const char *word)
 
 static void take_bisect_limit(Parser *parser, const char *text)
 {
-    if (!number_parse(text, BISECT_ALL, INT64_MAX, &parser->options->pipeline.bisect_limit))
+    if (!knob_parse_number(text, BISECT_ALL, INT64_MAX, &parser->options->pipeline.bisect_limit))
         complain(parser, "--opt-bisect-limit takes a number of rewrites or -1, not '%s'", text);
 }
 

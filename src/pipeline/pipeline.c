@@ -406,7 +406,7 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
         report_left_alone(runner, fn);
         return true;
     }
-    absorb_idle_labels(fn);
+    edit_absorb_idle_labels(fn);
     if (!verify_parsed(runner, fn))
         return false;
     return run_to_fixed_point(runner, fn, an);
@@ -451,7 +451,7 @@ static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bo
     }
     for (u32 i = 0; i < m->functions.n && result == PIPELINE_OK; i++) {
         Function *fn = m->functions.v[i];
-        if (!fn->entry || (before && !calls_differ(fn, before, runner->summaries)))
+        if (!fn->entry || (before && !summaries_differ(fn, before, runner->summaries)))
             continue;
         result = run_function(runner, fn);
         *more |= fn->changed && !fn->is_entry;

@@ -178,7 +178,7 @@ static void compare_tree(Fixture *f, const DomTree *t, Matrix over, u32 blocks)
         return;
     for (u32 a = 0; a < blocks; a++)
         for (u32 b = 0; b < blocks; b++) {
-            const Block *common = nearest_common_dominator(t, block(f, a), block(f, b));
+            const Block *common = dom_nearest_common(t, block(f, a), block(f, b));
             for (u32 c = 0; c < blocks; c++) {
                 bool above = over[c][a] && over[c][b];
                 assert_int_equal(above, common && over[c][common->id]);
@@ -398,7 +398,7 @@ static void later_blocks_are_nowhere(void **state)
     Block *fresh = block_new(f.fn, 0);
     assert_false(order_reachable(an_order(&f.an), fresh));
     assert_false(dominates(an_dom(&f.an), f.fn->entry, fresh));
-    assert_null(nearest_common_dominator(an_dom(&f.an), f.fn->entry, fresh));
+    assert_null(dom_nearest_common(an_dom(&f.an), f.fn->entry, fresh));
     assert_null(loop_of(an_loops(&f.an), fresh));
     assert_false(loop_contains(an_loops(&f.an), loop_of(an_loops(&f.an), block(&f, 1)), fresh));
     unload(&f);
@@ -493,7 +493,7 @@ static void ladder_of_exits(void **state)
     assert_ptr_equal(an_dom(&f.an)->idom[MANY - 1], f.fn->entry);
     assert_ptr_equal(an_dom(&f.an)->idom[MANY - 2], block(&f, MANY - 3));
     assert_ptr_equal(an_postdom(&f.an)->idom[5], block(&f, MANY - 1));
-    assert_ptr_equal(nearest_common_dominator(an_dom(&f.an), block(&f, MANY - 2), block(&f, 77)), block(&f, 77));
+    assert_ptr_equal(dom_nearest_common(an_dom(&f.an), block(&f, MANY - 2), block(&f, 77)), block(&f, 77));
     BlockVec on = {0};
     control_direct(an_control(&f.an), block(&f, 1000), &on);
     assert_int_equal(on.n, 1);

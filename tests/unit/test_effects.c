@@ -123,7 +123,7 @@ static void calls(void **state)
         assert_string_equal(show(instr_effects(i, NULL)), anything);
         assert_true(instr_is_convergent(i, NULL));
     }
-    assert_string_equal(show(function_effects(s, ptx_function(m, "f")->sym)), anything);
+    assert_string_equal(show(effects_of_function(s, ptx_function(m, "f")->sym)), anything);
     module_free(m);
     arena_free(&arena);
 }
@@ -143,7 +143,7 @@ static void deep_calls(void **state)
     Arena arena = {0};
     Module *m = ptx_module(&arena, text);
     Summaries *s = summaries_compute(&arena, m);
-    assert_string_equal(show(function_effects(s, ptx_function(m, "f0")->sym)), "r:- w:- b0 convergent");
+    assert_string_equal(show(effects_of_function(s, ptx_function(m, "f0")->sym)), "r:- w:- b0 convergent");
     module_free(m);
     arena_free(&arena);
     free(text);

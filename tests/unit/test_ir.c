@@ -191,9 +191,9 @@ static void fresh_names_avoid_every_word_of_the_text(void **state)
     (void)state;
     Fixture f;
     load(&f, " // %po_ and $L__pox_ are mentioned in a comment\n\tret;\n");
-    assert_string_equal(fresh_reg_stem(f.fn)->text, "%poxx_0_");
-    assert_true(strncmp(fresh_label_name(f.fn)->text, "$L__poxx_", 9) == 0);
-    assert_ptr_not_equal(fresh_label_name(f.fn), fresh_label_name(f.fn));
+    assert_string_equal(reg_fresh_stem(f.fn)->text, "%poxx_0_");
+    assert_true(strncmp(label_fresh_name(f.fn)->text, "$L__poxx_", 9) == 0);
+    assert_ptr_not_equal(label_fresh_name(f.fn), label_fresh_name(f.fn));
     unload(&f);
 }
 

@@ -113,15 +113,15 @@ static void numbers_are_whole_and_in_range(void **state)
     i64 n = -7;
     static const char *const bad[] = {"", "-", "x", "3x", " 3", "3 ", "+3", "0x10", "1e3", "3.0", "--3", "9223372036854775808", "-2"};
     for (u32 i = 0; i < COUNT_OF(bad); i++) {
-        if (number_parse(bad[i], -1, INT64_MAX, &n))
+        if (knob_parse_number(bad[i], -1, INT64_MAX, &n))
             fail_msg("'%s' is taken", bad[i]);
         assert_int_equal(n, -7);
     }
-    assert_true(number_parse("9223372036854775807", -1, INT64_MAX, &n));
+    assert_true(knob_parse_number("9223372036854775807", -1, INT64_MAX, &n));
     assert_true(n == INT64_MAX);
-    assert_true(number_parse("-1", -1, 5, &n));
+    assert_true(knob_parse_number("-1", -1, 5, &n));
     assert_int_equal(n, -1);
-    assert_false(number_parse("6", -1, 5, &n));
+    assert_false(knob_parse_number("6", -1, 5, &n));
 }
 
 /* Parses a line of words; messages end in `said`. */

@@ -52,10 +52,10 @@ static void comparisons_are_exact(void **state)
         for (u32 k = 0; k < COUNT_OF(constants); k++)
             for (u32 is_signed = 0; is_signed < 2; is_signed++) {
                 u64 extended = is_signed ? (u64)(i64)(int16_t)constants[k] : constants[k];
-                ValueSet s = set_compare(&arena, all_compares[c], is_signed, extended, 16);
+                ValueSet s = value_set_compare(&arena, all_compares[c], is_signed, extended, 16);
                 assert_well_formed(s, 16);
                 for (u32 v = 0; v < 0x10000; v++)
-                    assert_int_equal(set_has(s, v), compare_16(all_compares[c], is_signed, (u16)v, constants[k]));
+                    assert_int_equal(value_set_has(s, v), compare_16(all_compares[c], is_signed, (u16)v, constants[k]));
             }
     arena_free(&arena);
 }
@@ -65,7 +65,7 @@ static ValueSet random_set(Arena *arena, u32 bits)
     ValueSet s = {0};
     for (u32 k = random_below(5); k > 0; k--) {
         u64 a = random_below((u32)value_max(bits) + 1), b = random_below((u32)value_max(bits) + 1);
-        s = set_or(arena, s, set_range(arena, a < b ? a : b, a < b ? b : a));
+        s = value_set_or(arena, s, value_set_range(arena, a < b ? a : b, a < b ? b : a));
     }
     return s;
 }
@@ -78,24 +78,24 @@ static void operations_are_those_of_sets(void **state)
     for (u32 round = 0; round < 20000; round++) {
         ValueSet a = random_set(&arena, BITS), b = random_set(&arena, BITS);
         u32 by = random_below(1 << BITS), members = 0;
-        ValueSet both = set_and(&arena, a, b), either = set_or(&arena, a, b), none = set_not(&arena, a, BITS);
-        ValueSet only = set_minus(&arena, a, b), shifted = set_shift(&arena, a, by, BITS);
+        ValueSet both = value_set_and(&arena, a, b), either = value_set_or(&arena, a, b), none = value_set_not(&arena, a, BITS);
+        ValueSet only = value_set_minus(&arena, a, b), shifted = value_set_shift(&arena, a, by, BITS);
         assert_well_formed(both, BITS);
         assert_well_formed(either, BITS);
         assert_well_formed(none, BITS);
         assert_well_formed(only, BITS);
         assert_well_formed(shifted, BITS);
         for (u32 v = 0; v < 1 << BITS; v++) {
-            bool in_a = set_has(a, v), in_b = set_has(b, v);
+            bool in_a = value_set_has(a, v), in_b = value_set_has(b, v);
             members += in_a;
-            assert_int_equal(set_has(both, v), in_a && in_b);
-            assert_int_equal(set_has(either, v), in_a || in_b);
-            assert_int_equal(set_has(none, v), !in_a);
-            assert_int_equal(set_has(only, v), in_a && !in_b);
-            assert_int_equal(set_has(shifted, (v + by) & value_max(BITS)), in_a);
+            assert_int_equal(value_set_has(both, v), in_a && in_b);
+            assert_int_equal(value_set_has(either, v), in_a || in_b);
+            assert_int_equal(value_set_has(none, v), !in_a);
+            assert_int_equal(value_set_has(only, v), in_a && !in_b);
+            assert_int_equal(value_set_has(shifted, (v + by) & value_max(BITS)), in_a);
         }
-        assert_int_equal(set_size(a), members);
-        ValueSet copy = set_copy(&arena, a);
+        assert_int_equal(value_set_size(a), members);
+        ValueSet copy = value_set_copy(&arena, a);
         assert_int_equal(copy.n, a.n);
         assert_true(a.n == 0 || !memcmp(copy.v, a.v, a.n * sizeof *a.v));
     }
@@ -106,18 +106,18 @@ static void sets_reach_the_last_of_64_bits(void **state)
 {
     (void)state;
     Arena arena = {0};
-    ValueSet all = set_range(&arena, 0, UINT64_MAX), low = set_compare(&arena, CMP_LT, true, 0, 64);
-    assert_int_equal(set_not(&arena, all, 64).n, 0);
-    assert_int_equal(set_not(&arena, (ValueSet){0}, 64).v[0].hi, UINT64_MAX);
-    assert_int_equal(set_size(all), UINT64_MAX);
+    ValueSet all = value_set_range(&arena, 0, UINT64_MAX), low = value_set_compare(&arena, CMP_LT, true, 0, 64);
+    assert_int_equal(value_set_not(&arena, all, 64).n, 0);
+    assert_int_equal(value_set_not(&arena, (ValueSet){0}, 64).v[0].hi, UINT64_MAX);
+    assert_int_equal(value_set_size(all), UINT64_MAX);
     assert_int_equal(low.n, 1);
     assert_int_equal(low.v[0].lo, (u64)1 << 63);
     assert_int_equal(low.v[0].hi, UINT64_MAX);
-    ValueSet turned = set_shift(&arena, set_range(&arena, UINT64_MAX - 1, UINT64_MAX), 3, 64);
+    ValueSet turned = value_set_shift(&arena, value_set_range(&arena, UINT64_MAX - 1, UINT64_MAX), 3, 64);
     assert_int_equal(turned.n, 1);
     assert_int_equal(turned.v[0].lo, 1);
     assert_int_equal(turned.v[0].hi, 2);
-    assert_int_equal(set_shift(&arena, all, 77, 64).n, 1);
+    assert_int_equal(value_set_shift(&arena, all, 77, 64).n, 1);
     arena_free(&arena);
 }
 
@@ -235,7 +235,7 @@ static const Block *decided(const Decision *d, u16 x)
 {
     const Block *target = NULL;
     for (u32 l = 0; l < d->leaf_count; l++)
-        if (set_has(d->leaves[l].values, x)) {
+        if (value_set_has(d->leaves[l].values, x)) {
             assert_null(target);
             target = d->leaves[l].target;
         }

@@ -12,7 +12,7 @@ enum {
 
 /* ---- instructions and values ------------------------------------------------------------------------------------ */
 
-bool is_base_slot(const Instr *i, u32 k)
+bool bases_is_slot(const Instr *i, u32 k)
 {
     const Operand *o = &i->opnd[k];
     return k > 0 && o->kind == OPND_REG && o->sub == SUB_NONE && !o->flags && o[-1].kind == OPND_MEM && o[-1].value == 1 &&
@@ -42,7 +42,7 @@ void bases_mark_phi_args(Bases *s, BitSet *set, u32 value)
         bases_mark(s, set, s->ssa->args.v[v->arg + k]);
 }
 
-Instr *computation(const Bases *s, u32 value)
+Instr *bases_computation(const Bases *s, u32 value)
 {
     u32 n = s->ssa->values.v[value].instr;
     return n != SSA_NONE && bitset_has(&s->computes, n) ? s->ssa->instrs.v[n].i : NULL;
@@ -62,7 +62,7 @@ typedef struct Computations {
 static void add_base_registers(Bases *s, BitSet *regs, const Instr *i)
 {
     for (u32 k = 1; k < i->slots; k++)
-        if (is_base_slot(i, k))
+        if (bases_is_slot(i, k))
             bases_mark(s, regs, i->opnd[k].id);
 }
 
@@ -93,7 +93,7 @@ static BitSet address_registers(Bases *s)
     while (s->work.n)
         for (u32 n = c.first[vec_pop(&s->work)]; n; n = c.v.v[n].next) {
             const Instr *i = c.v.v[n].i;
-            u32 slots = is_address_operation(i) ? i->slots : 0;
+            u32 slots = address_is_operation(i) ? i->slots : 0;
             for (u32 k = 1; k < slots; k++)
                 if (i->opnd[k].kind == OPND_REG)
                     bases_mark(s, &regs, i->opnd[k].id);
@@ -127,7 +127,7 @@ static void mark_accessed(Bases *s)
     for (u32 n = 0; n < s->ssa->instrs.n; n++) {
         const SsaInstr *at = &s->ssa->instrs.v[n];
         for (u32 k = at->use; op_has(at->i->op, OPF_OFFSET) && k < at->use + at->uses; k++)
-            if (s->ssa->uses.v[k].slot != SSA_NONE && is_base_slot(at->i, s->ssa->uses.v[k].slot))
+            if (s->ssa->uses.v[k].slot != SSA_NONE && bases_is_slot(at->i, s->ssa->uses.v[k].slot))
                 bases_mark(s, &s->in_address, s->ssa->uses.v[k].value);
     }
 }
@@ -144,7 +144,7 @@ static void find_addresses(Bases *s)
         u32 value = vec_pop(&s->work), n = ssa->values.v[value].instr;
         if (n == SSA_NONE) {
             bases_mark_phi_args(s, &s->in_address, value);
-        } else if (is_address_operation(ssa->instrs.v[n].i)) {
+        } else if (address_is_operation(ssa->instrs.v[n].i)) {
             bitset_add(&s->computes, n);
             if (!s->fn->regs.v[ssa->values.v[value].reg].is_param)
                 bitset_add(&s->removable, n);
@@ -153,7 +153,7 @@ static void find_addresses(Bases *s)
     }
 }
 
-u32 value_bits(const Bases *s, u32 value) { return form_at(s->a->forms, s->a->of[value])->bits; }
+u32 bases_value_bits(const Bases *s, u32 value) { return form_at(s->a->forms, s->a->of[value])->bits; }
 
 const Block *bases_block_of(const Bases *s, u32 value)
 {
@@ -163,14 +163,14 @@ const Block *bases_block_of(const Bases *s, u32 value)
 
 FormId base_of(const Bases *s, u32 value) { return form_at(s->a->forms, s->a->of[value])->base; }
 
-bool is_swappable(const Bases *s, u32 n, u32 use)
+bool bases_is_swappable(const Bases *s, u32 n, u32 use)
 {
     u32 slot = s->ssa->uses.v[use].slot;
     const Instr *i = s->ssa->instrs.v[n].i;
-    return slot != SSA_NONE && (is_base_slot(i, slot) || is_plain_use(i, slot));
+    return slot != SSA_NONE && (bases_is_slot(i, slot) || is_plain_use(i, slot));
 }
 
-bool scope_reaches(const Function *fn, ScopeId outer, ScopeId inner)
+bool bases_scope_reaches(const Function *fn, ScopeId outer, ScopeId inner)
 {
     while (fn->scopes.v[inner].depth > fn->scopes.v[outer].depth)
         inner = fn->scopes.v[inner].parent;
@@ -200,7 +200,7 @@ static bool find_phi_facts(Bases *s, const Block *b)
         if (!bitset_has(&s->in_address, phi) || fnvmap_find(&s->phis, key))
             continue;
         for (i64 plus = 0; k < leaders; k++)
-            if (value_bits(s, leader[k]) == value_bits(s, phi) && phi_follows(s->a, phi, leader[k], &plus)) {
+            if (bases_value_bits(s, leader[k]) == bases_value_bits(s, phi) && address_phi_follows(s->a, phi, leader[k], &plus)) {
                 *fnvmap_at(&s->phis, key) = s->phi_facts.n;
                 vec_push(&s->phi_facts, ((PhiFact){s->ssa->values.v[leader[k]].reg, plus}));
                 any = true;
@@ -263,7 +263,7 @@ static void find_readers_of(Bases *s, Readers *r, u32 n)
         vec_push(&r->value, value);
         vec_push(&r->use, use);
         s->readers[base_of(s, value)]++;
-        if (!is_swappable(s, n, use))
+        if (!bases_is_swappable(s, n, use))
             bitset_add(&s->stuck, value);
     }
 }

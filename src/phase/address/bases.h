@@ -39,18 +39,18 @@ BasesFound bases_compute(Bases *s);
 void bases_drop(Bases *s);
 
 /* Whether slot k is the register of an address `[reg+offset]` that may get another offset. */
-bool is_base_slot(const Instr *i, u32 k);
+bool bases_is_slot(const Instr *i, u32 k);
 /* Whether that use may be one of another register with the same value. */
-bool is_swappable(const Bases *s, u32 n, u32 use);
+bool bases_is_swappable(const Bases *s, u32 n, u32 use);
 /* Instruction that computes the value, which is in an address, and nothing else; NULL. */
-Instr *computation(const Bases *s, u32 value);
+Instr *bases_computation(const Bases *s, u32 value);
 /* Whether instruction n goes when nobody reads what it computes. */
 static inline bool may_go(const Bases *s, u32 n) { return bitset_has(&s->removable, n); }
-u32 value_bits(const Bases *s, u32 value);
+u32 bases_value_bits(const Bases *s, u32 value);
 const Block *bases_block_of(const Bases *s, u32 value);
 FormId base_of(const Bases *s, u32 value);
 /* Whether what is declared in `outer` can be named in `inner`. */
-bool scope_reaches(const Function *fn, ScopeId outer, ScopeId inner);
+bool bases_scope_reaches(const Function *fn, ScopeId outer, ScopeId inner);
 
 /* Adds the value to the set, and to the work list if it is new. */
 void bases_mark(Bases *s, BitSet *set, u32 value);

@@ -107,14 +107,14 @@ static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 pl
 {
     const Instr *i = c->s->ssa->instrs.v[n].i;
     const Reg *reg = &c->s->fn->regs.v[c->s->ssa->values.v[holder].reg], *old = &c->s->fn->regs.v[c->s->ssa->values.v[value].reg];
-    bool address = is_base_slot(i, k);
+    bool address = bases_is_slot(i, k);
     if (!address && plus != 0)
         return REFUSED_NEEDED;
     if (address && (i->opnd[k].value + plus > OFFSET_MOST || i->opnd[k].value + plus < OFFSET_LEAST))
         return REFUSED_OFFSET;
     if (!address && !fits_type((Type)reg->type, (Type)old->type))
         return REFUSED_TYPE;
-    if (!scope_reaches(c->s->fn, reg->scope, i->scope))
+    if (!bases_scope_reaches(c->s->fn, reg->scope, i->scope))
         return REFUSED_SCOPE;
     return bases_reach(c->s, holder, n) == REACH_THROUGH_CALL ? REFUSED_CALL : REFUSED_NOT;
 }
@@ -136,7 +136,7 @@ static bool is_far(const Cbe *c, u32 holder, u32 n)
 static void serve(Cbe *c, u32 n, u32 use)
 {
     u32 slot = c->s->ssa->uses.v[use].slot, value = c->s->ssa->uses.v[use].value, looked_at = 0;
-    if (!bitset_has(&c->s->shared, value) || !is_swappable(c->s, n, use))
+    if (!bitset_has(&c->s->shared, value) || !bases_is_swappable(c->s, n, use))
         return;
     if (c->s->readers[base_of(c->s, value)] < c->run->knobs->cbe_min_uses)
         return;
@@ -228,7 +228,7 @@ static bool is_scaling(const Instr *i)
 static bool is_fused(const Cbe *c, u32 value)
 {
     const Bases *s = c->s;
-    const Instr *i = computation(s, value);
+    const Instr *i = bases_computation(s, value);
     if (!i || !is_scaling(i) || s->uses.start[value + 1] - s->uses.start[value] != 1)
         return false;
     u32 n = s->use_instr[s->uses.to[s->uses.start[value]]];
@@ -240,7 +240,7 @@ static bool is_fused(const Cbe *c, u32 value)
 /* Whether ptxas folds the computation into the access by itself, or it is the low half of a register pair. */
 static bool is_step(const Cbe *c, u32 value)
 {
-    Instr *i = computation(c->s, value);
+    Instr *i = bases_computation(c->s, value);
     if (!i)
         return false;
     const Operand *by = instr_operand(i, 2);
@@ -278,10 +278,10 @@ static void add_chain(const Cbe *c, u32 value, u32 depth, Chain *chain)
         u32 operand = ssa->uses.v[k].value, def = operand ? ssa->values.v[operand].instr : SSA_NONE;
         if (!operand || bitset_has(&c->needed, operand))
             continue;
-        Instr *i = computation(c->s, operand);
+        Instr *i = bases_computation(c->s, operand);
         bool far = bases_block_of(c->s, operand) != at->i->block || (def != SSA_NONE && c->s->place[n] - c->s->place[def] > NEAR_INSTRS);
         if (far && !(i && i->op->opcode == OPC_CVT && loop_of(an_loops(c->run->an), i->block)))
-            chain->words += value_bits(c->s, operand) > 32 ? 2 : 1;
+            chain->words += bases_value_bits(c->s, operand) > 32 ? 2 : 1;
         if (!far)
             add_chain(c, operand, depth - 1, chain);
     }
@@ -294,7 +294,7 @@ static bool pays_from_afar(const Cbe *c, u32 value, u32 leader, bool loop)
     add_chain(c, value, CHAIN_DEPTH, &chain);
     if (chain.cost <= ONE_COST)
         return false;
-    return chain.cost > (loop ? LOOP_COST : CHEAP_COST) || chain.words >= (value_bits(c->s, leader) > 32 ? 2u : 1u);
+    return chain.cost > (loop ? LOOP_COST : CHEAP_COST) || chain.words >= (bases_value_bits(c->s, leader) > 32 ? 2u : 1u);
 }
 
 /* Takes back the swaps that would cost a register for long; answers whether there were any. */
@@ -408,7 +408,7 @@ static bool is_accessed(const Bases *s, u32 value)
 {
     for_each_edge(e, &s->uses, value) {
         u32 use = s->uses.to[e], slot = s->ssa->uses.v[use].slot;
-        if (slot != SSA_NONE && is_base_slot(s->ssa->instrs.v[s->use_instr[use]].i, slot))
+        if (slot != SSA_NONE && bases_is_slot(s->ssa->instrs.v[s->use_instr[use]].i, slot))
             return true;
     }
     return false;

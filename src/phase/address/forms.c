@@ -356,7 +356,7 @@ static FormId extended(AddressForms *a, u32 value, bool is_signed)
 
 /* ---- all values ------------------------------------------------------------------------------------------------ */
 
-bool is_address_operation(const Instr *i)
+bool address_is_operation(const Instr *i)
 {
     if (i->kind != INSTR_OP || i->guard || !i->op->known || !op_is_pure(i->op) || i->slots < 2 || i->opnd[0].kind != OPND_REG ||
         i->opnd[0].role != ROLE_DEF || i->opnd[0].sub != SUB_NONE)
@@ -477,7 +477,7 @@ static u64 occurrences(const AddressForms *a, FormId form, u32 phi)
     return 0;
 }
 
-bool phi_follows(const AddressForms *a, u32 phi, u32 leader, i64 *plus)
+bool address_phi_follows(const AddressForms *a, u32 phi, u32 leader, i64 *plus)
 {
     const SsaValue *p = &a->ssa->values.v[leader], *q = &a->ssa->values.v[phi];
     FormId apart = form_sum(a->forms, a->of[leader], a->of[phi], (u64)-1);

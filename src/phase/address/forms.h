@@ -24,7 +24,7 @@ typedef struct AddressForms {
     const Function *fn;
     const Facts *facts;
     const BitSet *asked;    /* by value: its form is, and so are those of what it is made of */
-    const BitSet *computes; /* by instruction: is_address_operation, where its value is asked for */
+    const BitSet *computes; /* by instruction: address_is_operation, where its value is asked for */
     u32 max_depth;      /* operations that a form is followed through */
     const FnvMap *phis; /* block << 32 | register -> index into phi_facts */
     const PhiFact *phi_facts;
@@ -40,8 +40,8 @@ void address_forms_free(AddressForms *a);
 
 /* Whether i computes something that forms follow or compare, and nothing else: it may be removed when nobody reads the result,
  * and repeated where its operands hold the same values. */
-bool is_address_operation(const Instr *i);
+bool address_is_operation(const Instr *i);
 /* A phi that is another one of its block plus a constant, on every round of its loop. */
-bool phi_follows(const AddressForms *a, u32 phi, u32 leader, i64 *plus);
+bool address_phi_follows(const AddressForms *a, u32 phi, u32 leader, i64 *plus);
 
 #endif

@@ -51,7 +51,7 @@ void hoist_note(AddressHoist *h, u32 n)
         *at = h->twins.n;
     }
     Twins *t = &h->twins.v[*at - 1];
-    t->meet = nearest_common_dominator(s->ssa->dom, t->meet, i->block);
+    t->meet = dom_nearest_common(s->ssa->dom, t->meet, i->block);
     h->next_twin[value] = t->first;
     t->first = value;
     t->count++;
@@ -111,7 +111,7 @@ static bool has_operands(const AddressHoist *h, u32 value, const Block *b)
         u32 operand = s->ssa->uses.v[k].value;
         RegId reg = s->ssa->values.v[operand].reg;
         if (!operand || bitset_has(&h->pending, reg) || bitset_has(&h->moved, operand) ||
-            !dominates(s->ssa->dom, bases_block_of(s, operand), b) || !scope_reaches(s->fn, s->fn->regs.v[reg].scope, b->scope))
+            !dominates(s->ssa->dom, bases_block_of(s, operand), b) || !bases_scope_reaches(s->fn, s->fn->regs.v[reg].scope, b->scope))
             return false;
     }
     return true;
@@ -203,7 +203,7 @@ static void hoist(AddressHoist *h, const Twins *t, u32 chosen)
     for (u32 k = source->use; k < source->use + source->uses; k++)
         h->uses_left[s->ssa->uses.v[k].value]++;
     Builder at = build_at_end(t->meet);
-    RegId reg = build_clone(&at, source->i, value_bits(s, chosen) == 64 ? TYPE_B64 : TYPE_B32);
+    RegId reg = build_clone(&at, source->i, bases_value_bits(s, chosen) == 64 ? TYPE_B64 : TYPE_B32);
     phase_passed(s->run, "BaseHoisted", source->i, "computed on every path after a branch, %u times: now once, before it", t->count);
     phase_count(s->run, "BaseHoisted", 1);
     for (u32 v = t->first; v; v = h->next_twin[v])

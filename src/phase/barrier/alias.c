@@ -2,7 +2,7 @@
 
 enum { NEAR = 1 << 30 }; /* offsets below this cannot wrap round to one another */
 
-AccessClasses *classes_new(Arena *arena, ThreadValues *values)
+AccessClasses *alias_classes_new(Arena *arena, ThreadValues *values)
 {
     AccessClasses *c = arena_new(arena, AccessClasses);
     c->values = values;
@@ -13,14 +13,14 @@ AccessClasses *classes_new(Arena *arena, ThreadValues *values)
     return c;
 }
 
-u32 class_anywhere(u8 spaces)
+u32 alias_class_anywhere(u8 spaces)
 {
     return spaces == EFFECT_SHARED ? CLASS_SHARED : spaces == EFFECT_GLOBAL ? CLASS_GLOBAL : CLASS_GENERIC;
 }
 
 /* ---- one access -------------------------------------------------------------------------------------------------- */
 
-const Operand *access_address(const Instr *i)
+const Operand *alias_address(const Instr *i)
 {
     if (i->kind != INSTR_OP || !i->op->access_bytes || op_has(i->op, OPF_CONVERGENT))
         return NULL;
@@ -41,7 +41,7 @@ static void describe_symbol(AccessClass *a, const Function *fn, const ThreadValu
     a->ranged = true;
     a->lo = v->lo;
     a->hi = v->hi + bytes;
-    bool final = !s->is_extern && !declaration_is_replaceable(span_str(fn->module, s->text));
+    bool final = !s->is_extern && !effects_is_replaceable(span_str(fn->module, s->text));
     a->inside = final && a->lo >= 0 && a->hi <= s->bytes;
 }
 
@@ -63,7 +63,7 @@ static AccessClass describe(AccessClasses *c, const Instr *i, u8 spaces)
 {
     AccessClass a = {.spaces = spaces, .space = i->op->space};
     const Function *fn = c->values->fn;
-    const Operand *address = access_address(i);
+    const Operand *address = alias_address(i);
     if (!address)
         return a;
     bool narrow = address->kind == OPND_REG && type_bits(fn_reg(fn, address->id)->type) == 32;
@@ -129,21 +129,21 @@ static bool join_class(AccessClass *to, const AccessClass *a)
     return true;
 }
 
-u32 access_class_of(AccessClasses *c, const Instr *i, u8 spaces)
+u32 alias_class_of(AccessClasses *c, const Instr *i, u8 spaces)
 {
     AccessClass a = describe(c, i, spaces);
     if (!a.symbol && !a.function)
-        return class_anywhere(spaces);
+        return alias_class_anywhere(spaces);
     for (u32 k = CLASS_PROVEN; k < c->n; k++)
         if (same_class(&c->v[k], &a) || join_class(&c->v[k], &a))
             return k;
     if (c->n == CLASS_LIMIT)
-        return class_anywhere(spaces);
+        return alias_class_anywhere(spaces);
     c->v[c->n] = a;
     return c->n++;
 }
 
-void classes_compare(AccessClasses *c)
+void alias_classes_compare(AccessClasses *c)
 {
     bool alone = function_has_one_thread(c->values->fn);
     for (u32 a = 0; a < c->n; a++) {

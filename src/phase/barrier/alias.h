@@ -42,23 +42,23 @@ typedef struct AccessClass {
 typedef struct AccessClasses {
     AccessClass v[CLASS_LIMIT];
     u32 n;
-    u64 meets[CLASS_LIMIT]; /* by class: those it meets in another thread; see classes_compare */
+    u64 meets[CLASS_LIMIT]; /* by class: those it meets in another thread; see alias_classes_compare */
     ThreadValues *values;
 } AccessClasses;
 
 /* The register, symbol or constant in the brackets, if there is one and the extent of the access is known. */
-const Operand *access_address(const Instr *i);
+const Operand *alias_address(const Instr *i);
 
 /* values: those of the registers in the accesses' addresses may be asked for. */
-AccessClasses *classes_new(Arena *arena, ThreadValues *values);
+AccessClasses *alias_classes_new(Arena *arena, ThreadValues *values);
 
 /* The class of an access of these spaces (not none), by i, where the walk of `values` stands. */
-u32 access_class_of(AccessClasses *classes, const Instr *i, u8 spaces);
+u32 alias_class_of(AccessClasses *classes, const Instr *i, u8 spaces);
 
 /* The class of all of these spaces. */
-u32 class_anywhere(u8 spaces);
+u32 alias_class_anywhere(u8 spaces);
 
 /* Fills `meets`, when all classes are there. */
-void classes_compare(AccessClasses *classes);
+void alias_classes_compare(AccessClasses *classes);
 
 #endif

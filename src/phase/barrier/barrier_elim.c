@@ -265,7 +265,7 @@ static void collect(Elim *e)
             if (!use.carries_data)
                 e->candidates[e->count++] = c;
         }
-        mixed |= mixed_by(reach, i);
+        mixed |= reach_mixed_by(reach, i);
     }
 }
 

@@ -42,11 +42,11 @@ static void add_accesses(Flow *f, const Instr *i)
         add_access(f, i, CLASS_GENERIC, i->op->mem != MEM_WRITE, i->op->mem != MEM_READ);
     } else if (call) {
         if (e.reads)
-            add_access(f, i, class_anywhere(e.reads), true, false);
+            add_access(f, i, alias_class_anywhere(e.reads), true, false);
         if (e.writes)
-            add_access(f, i, class_anywhere(e.writes), false, true);
+            add_access(f, i, alias_class_anywhere(e.writes), false, true);
     } else if (e.reads | e.writes) {
-        add_access(f, i, access_class_of(f->classes, i, e.reads | e.writes), e.reads, e.writes);
+        add_access(f, i, alias_class_of(f->classes, i, e.reads | e.writes), e.reads, e.writes);
     }
 }
 
@@ -88,7 +88,7 @@ static ThreadValues *values_of_addresses(const PhaseRun *run)
     BitSet asked = bitset_new(run->arena, run->fn->regs.n);
     for (u32 p = 0; p < order->count; p++)
         for_each_instr(i, order->rpo[p]) {
-            const Operand *address = access_address(i);
+            const Operand *address = alias_address(i);
             if (address && address->kind == OPND_REG)
                 bitset_add(&asked, address->id);
         }
@@ -99,11 +99,11 @@ static void cut_blocks(Flow *f)
 {
     const Order *order = an_order(f->run->an);
     ThreadValues *values = values_of_addresses(f->run);
-    f->classes = classes_new(f->run->arena, values);
+    f->classes = alias_classes_new(f->run->arena, values);
     for (u32 p = 0; p < order->count; p++)
         cut_block(f, p, values);
     f->first[order->count] = f->count;
-    classes_compare(f->classes);
+    alias_classes_compare(f->classes);
     thread_values_free(values);
 }
 
@@ -218,12 +218,12 @@ static void add_leavers(Flow *f)
         bool some_stay = false;
         for_each_edge(e, &order->succ, p) {
             u32 to = order->succ.to[e];
-            if (only_leaves(f->reach, order->rpo[to]))
+            if (reach_only_leaves(f->reach, order->rpo[to]))
                 merge(&left, f->segments[f->first[to]].down);
             else
                 some_stay = true;
         }
-        if (some_stay && (left.reads | left.writes) && !branch_is_uniform(f->reach, order->rpo[p]))
+        if (some_stay && (left.reads | left.writes) && !reach_branch_is_uniform(f->reach, order->rpo[p]))
             add_above(f, f->first[p + 1] - 1, left);
     }
 }

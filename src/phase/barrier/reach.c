@@ -71,14 +71,14 @@ static void find_meeting(BarrierReach *r, VecU32 *work)
         }
 }
 
-bool only_leaves(const BarrierReach *r, const Block *to) { return r->run->fn->is_entry && !bitset_has(&r->meets, to->id); }
+bool reach_only_leaves(const BarrierReach *r, const Block *to) { return r->run->fn->is_entry && !bitset_has(&r->meets, to->id); }
 
 static const Uniform *uniformity(const BarrierReach *r)
 {
     return an_uniform(r->run->an);
 }
 
-bool branch_is_uniform(const BarrierReach *r, const Block *b) { return uniform_has(&uniformity(r)->branch_cta, b->id); }
+bool reach_branch_is_uniform(const BarrierReach *r, const Block *b) { return uniform_has(&uniformity(r)->branch_cta, b->id); }
 
 /* Whether those threads that stay in the kernel all go one way at b's end. */
 static bool keeps_together(const BarrierReach *r, const Block *b)
@@ -86,8 +86,8 @@ static bool keeps_together(const BarrierReach *r, const Block *b)
     u32 ways = r->run->fn->is_entry ? 0 : 2;
     CfgList succs = cfg_succs(r->run->fn, b);
     for (u32 k = 0; k < succs.n; k++)
-        ways += !only_leaves(r, succs.v[k].block);
-    return ways <= 1 || branch_is_uniform(r, b);
+        ways += !reach_only_leaves(r, succs.v[k].block);
+    return ways <= 1 || reach_branch_is_uniform(r, b);
 }
 
 static bool depends_on_divergence(const BarrierReach *r, const BlockVec *branches, u32 from)
@@ -124,7 +124,7 @@ bool reached_together(const BarrierReach *r, const Instr *barrier)
 
 /* ---- numbers that are mixed ---------------------------------------------------------------------------------------- */
 
-u16 mixed_by(const BarrierReach *r, const Instr *i)
+u16 reach_mixed_by(const BarrierReach *r, const Instr *i)
 {
     BarrierUse use = barrier_use(r->run, i);
     return use.full && reached_together(r, i) ? 0 : use.ids;
@@ -140,7 +140,7 @@ static void find_mixed(BarrierReach *r, Arena *arena, VecU32 *work)
         u32 p = order->index[i->block->id];
         BarrierUse use = barrier_use(r->run, i);
         Effects callee = use.called ? instr_effects(i, r->run->an->summaries) : (Effects){.barrier = BARRIER_CTA};
-        u16 mixed = mixed_by(r, i);
+        u16 mixed = reach_mixed_by(r, i);
         if (mixed && !gen[p])
             vec_push(work, p);
         gen[p] |= mixed;

@@ -44,10 +44,10 @@ bool reached_together(const BarrierReach *reach, const Instr *barrier);
 static inline bool waits_for_all(const BarrierReach *reach, BarrierUse use) { return use.full && !(use.ids & reach->partial); }
 /* Whether b's terminator, if any, goes the same way in all threads of the CTA. AN_UNIFORM is computed when this is first asked:
  * of most functions it never is. */
-bool branch_is_uniform(const BarrierReach *reach, const Block *b);
+bool reach_branch_is_uniform(const BarrierReach *reach, const Block *b);
 /* Numbers that i mixes for what comes behind it. */
-u16 mixed_by(const BarrierReach *reach, const Instr *i);
+u16 reach_mixed_by(const BarrierReach *reach, const Instr *i);
 /* Whether a thread that ends in b's successor `to` and not in another one leaves without coming to a barrier. */
-bool only_leaves(const BarrierReach *reach, const Block *to);
+bool reach_only_leaves(const BarrierReach *reach, const Block *to);
 
 #endif

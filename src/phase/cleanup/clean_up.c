@@ -286,7 +286,7 @@ static void find_decided(CleanUp *c)
 }
 
 /* The gate is made where a branch is decided when a round begins; one that comes to be decided meanwhile waits for the next. */
-static bool may_decide(const CleanUp *c, const Instr *end)
+static bool region_may_decide(const CleanUp *c, const Instr *end)
 {
     return !c->asks_gate || (end->origin < c->decided.bits && bitset_has(&c->decided, end->origin));
 }
@@ -296,7 +296,7 @@ static bool fold_constant_condition(CleanUp *c, Block *b)
 {
     Instr *end = block_terminator(b);
     FactValue truth = known_guard(b);
-    if (truth == FACT_UNKNOWN || !may_decide(c, end))
+    if (truth == FACT_UNKNOWN || !region_may_decide(c, end))
         return false;
     if (!rewrite(c, "ConditionFolded", b, truth == FACT_TRUE ? "the condition is always true" : "the condition is always false"))
         return false;

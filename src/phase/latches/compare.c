@@ -72,7 +72,7 @@ static bool leaves_at_latch_only(const PhaseRun *run, const Loop *loop)
     return true;
 }
 
-bool loop_compare_apart(PhaseRun *run, const Loop *loop, LoopCompare *found)
+bool latch_compare_apart(PhaseRun *run, const Loop *loop, LoopCompare *found)
 {
     if (loop->latch_count != 1 || an_loops(run->an)->irreducible)
         return false;
@@ -102,7 +102,7 @@ static bool enters_as_constant(PhaseRun *run, const Loop *loop, RegId reg)
     return def && def->op->opcode == OPC_MOV && !def->guard && instr_operand(def, 1)->kind == OPND_IMM;
 }
 
-bool loop_compare_counts(PhaseRun *run, const Loop *loop, Instr *compare)
+bool latch_compare_counts(PhaseRun *run, const Loop *loop, Instr *compare)
 {
     if (run->fn->blocks.n > an_loops(run->an)->blocks)
         return false; /* blocks made since: the analyses do not know them */

@@ -39,7 +39,7 @@ static bool canonicalize_combined(PhaseRun *run, const Loop *loop, Block *b, Ins
     Both both;
     if (!branch_target(branch) || !condition_both(run->an, branch, opposite, &both))
         return false;
-    if (!loop_compare_counts(run, loop, both.compare[0]) && !loop_compare_counts(run, loop, both.compare[1]))
+    if (!latch_compare_counts(run, loop, both.compare[0]) && !latch_compare_counts(run, loop, both.compare[1]))
         return false;
     if (!phase_rewrite(run, "CombinedTestMended", b, "ptxas unrolls a counted loop whose test is an and.pred of comparisons"))
         return false;
@@ -143,7 +143,7 @@ static bool canonicalize_test(PhaseRun *run, const Loop *loop, Block *b)
 static bool unite_with_step(PhaseRun *run, const Loop *loop)
 {
     LoopCompare apart;
-    if (!loop_compare_apart(run, loop, &apart) ||
+    if (!latch_compare_apart(run, loop, &apart) ||
         !phase_rewrite(run, "ComparisonMoved", apart.compare->block, "ptxas unrolls a loop whose test stands after the step of its counter"))
         return false;
     instr_remove(apart.compare);

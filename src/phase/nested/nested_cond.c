@@ -73,7 +73,7 @@ static void take_in(Block *to, Block *next)
 /* When b goes to `to`, to become a part of a term that stays. */
 static TruthTerm part(const Nested *n, const Block *b, const Block *to)
 {
-    return condition_to(n, b, to, n->combined[b->id].truth ? NULL : arena_new(n->arena, Truth));
+    return site_condition_to(n, b, to, n->combined[b->id].truth ? NULL : arena_new(n->arena, Truth));
 }
 
 static void combine_chain(Nested *n, const Site *s)
@@ -128,7 +128,7 @@ static bool may_rewrite(Combiner *c, const Site *s, Reason why)
 {
     const Instr *branch = block_terminator(s->inner);
     if (why)
-        phase_declined(c->run, reason_counter(why), "NestedKept", branch, "%s", reason_words(why));
+        phase_declined(c->run, site_reason_counter(why), "NestedKept", branch, "%s", site_reason_words(why));
     if (why || !phase_may_rewrite(c->run))
         return false;
     phase_passed(c->run, "NestedCombined", branch, "decided together with the branch before it");
@@ -141,18 +141,18 @@ static bool combine_once(Combiner *c, Block *outer)
 {
     Site s, no;
     for (u32 way = 0; way < 2; way++) {
-        if (!find_chain(&c->n, outer, way, &s))
+        if (!site_find_chain(&c->n, outer, way, &s))
             continue;
         prepare(c);
-        if (may_rewrite(c, &s, check_chain(&c->n, &s))) {
+        if (may_rewrite(c, &s, site_check_chain(&c->n, &s))) {
             combine_chain(&c->n, &s);
             return true;
         }
     }
-    if (!find_diamond(&c->n, outer, &s, &no))
+    if (!site_find_diamond(&c->n, outer, &s, &no))
         return false;
     prepare(c);
-    if (!may_rewrite(c, &s, check_diamond(&c->n, &s, &no)))
+    if (!may_rewrite(c, &s, site_check_diamond(&c->n, &s, &no)))
         return false;
     combine_diamond(&c->n, &s, &no);
     return true;

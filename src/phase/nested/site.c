@@ -18,12 +18,12 @@ static const struct { const char *counter, *words; } reason_row[] = {
 #undef ROW
 };
 
-const char *reason_counter(Reason why) { return reason_row[why].counter; }
-const char *reason_words(Reason why) { return reason_row[why].words; }
+const char *site_reason_counter(Reason why) { return reason_row[why].counter; }
+const char *site_reason_words(Reason why) { return reason_row[why].words; }
 
 /* ---- conditions ------------------------------------------------------------------------------------------------- */
 
-TruthTerm condition_to(const Nested *n, const Block *b, const Block *to, Truth *leaf)
+TruthTerm site_condition_to(const Nested *n, const Block *b, const Block *to, Truth *leaf)
 {
     const Instr *branch = block_terminator(b);
     TruthTerm taken = n->combined[b->id];
@@ -43,7 +43,7 @@ bool nested_decides(const Nested *n, const Block *b, RegId reg)
 /* The comparison of a register for equality behind a term, or NULL. holds: the term says that they are equal. */
 static Instr *equality(const Instr *at, TruthTerm t, bool *holds)
 {
-    Instr *setp = t.truth->kind == TRUTH_LEAF ? leaf_definition(at, t.truth) : NULL;
+    Instr *setp = t.truth->kind == TRUTH_LEAF ? truth_leaf_definition(at, t.truth) : NULL;
     bool compares = setp && setp->op->opcode == OPC_SETP && setp->opnd[0].kind == OPND_REG && setp->op->bool_op == BOOL_NONE;
     if (!compares || (setp->op->cmp != CMP_EQ && setp->op->cmp != CMP_NE) || setp->opnd[1].kind != OPND_REG)
         return NULL;
@@ -108,7 +108,7 @@ static bool decided_before(const Nested *n, const Block *outer, const Block *b, 
                 return true;
         return false;
     }
-    if (leaf_definition(b->last, t.truth))
+    if (truth_leaf_definition(b->last, t.truth))
         return false;
     CfgList preds = cfg_preds(n->fn, outer);
     for (u32 k = 0; k < preds.n && k < WAYS_IN; k++)
@@ -125,7 +125,7 @@ static RegId case_selector(const Nested *n, const Block *b)
     const Instr *branch = block_two_way_branch(b);
     if (!branch || n->combined[b->id].truth)
         return 0;
-    Instr *setp = equality(branch, condition_to(n, b, branch_target(branch), &leaf), &holds);
+    Instr *setp = equality(branch, site_condition_to(n, b, branch_target(branch), &leaf), &holds);
     return setp && setp->opnd[2].kind == OPND_IMM ? setp->opnd[1].id : 0;
 }
 
@@ -262,7 +262,7 @@ static bool is_inner(const Nested *n, Block *outer, Block *inner, Site *s)
     return inner != outer && inner != n->fn->entry && cfg_single_pred(n->fn, inner) == outer && block_two_way_branch(inner);
 }
 
-bool find_chain(const Nested *n, Block *outer, u32 way, Site *s)
+bool site_find_chain(const Nested *n, Block *outer, u32 way, Site *s)
 {
     const Instr *branch = block_two_way_branch(outer);
     if (!branch)
@@ -276,10 +276,10 @@ bool find_chain(const Nested *n, Block *outer, u32 way, Site *s)
     return (taken == other || fall == other) && other != inner;
 }
 
-Reason check_chain(const Nested *n, const Site *s)
+Reason site_check_chain(const Nested *n, const Site *s)
 {
     Truth leaf[2];
-    TruthTerm in = condition_to(n, s->outer, s->inner, &leaf[0]), on = condition_to(n, s->inner, s->rest, &leaf[1]);
+    TruthTerm in = site_condition_to(n, s->outer, s->inner, &leaf[0]), on = site_condition_to(n, s->inner, s->rest, &leaf[1]);
     if (decides_loop(n, s))
         return REASON_LOOP;
     if (in.truth->leaves + on.truth->leaves > TRUTH_LEAVES)
@@ -300,7 +300,7 @@ Reason check_chain(const Nested *n, const Site *s)
 
 /* ---- diamonds --------------------------------------------------------------------------------------------------- */
 
-bool find_diamond(const Nested *n, Block *outer, Site *yes, Site *no)
+bool site_find_diamond(const Nested *n, Block *outer, Site *yes, Site *no)
 {
     const Instr *branch = block_two_way_branch(outer);
     if (!branch || !is_inner(n, outer, branch_target(branch), yes) || !is_inner(n, outer, outer->fall, no))
@@ -342,11 +342,11 @@ static bool arms_meet(const Nested *n, const Block *one, const Block *two)
     return false;
 }
 
-Reason check_diamond(const Nested *n, const Site *yes, const Site *no)
+Reason site_check_diamond(const Nested *n, const Site *yes, const Site *no)
 {
     Truth leaf[3];
-    TruthTerm which = condition_to(n, yes->outer, yes->inner, &leaf[0]);
-    TruthTerm a = condition_to(n, yes->inner, yes->rest, &leaf[1]), b = condition_to(n, no->inner, yes->rest, &leaf[2]);
+    TruthTerm which = site_condition_to(n, yes->outer, yes->inner, &leaf[0]);
+    TruthTerm a = site_condition_to(n, yes->inner, yes->rest, &leaf[1]), b = site_condition_to(n, no->inner, yes->rest, &leaf[2]);
     if (decides_loop(n, yes) || decides_loop(n, no))
         return REASON_LOOP;
     if (which.truth->leaves + a.truth->leaves + b.truth->leaves > TRUTH_LEAVES)

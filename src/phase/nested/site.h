@@ -30,8 +30,8 @@ typedef enum Reason { REASON_NONE,
 #undef ENUM
 } Reason;
 
-const char *reason_counter(Reason why);
-const char *reason_words(Reason why);
+const char *site_reason_counter(Reason why);
+const char *site_reason_words(Reason why);
 
 typedef struct Nested {
     PhaseRun *run;
@@ -47,17 +47,17 @@ typedef struct Site {
 } Site;
 
 /* When b goes to `to`. leaf: room for the term of a branch that stands for no other. */
-TruthTerm condition_to(const Nested *n, const Block *b, const Block *to, Truth *leaf);
+TruthTerm site_condition_to(const Nested *n, const Block *b, const Block *to, Truth *leaf);
 /* Whether b's branch depends on reg. */
 bool nested_decides(const Nested *n, const Block *b, RegId reg);
 
 /* A chain that begins at outer and goes on by its way number `way` (0: fall, 1: taken). */
-bool find_chain(const Nested *n, Block *outer, u32 way, Site *s);
+bool site_find_chain(const Nested *n, Block *outer, u32 way, Site *s);
 /* REASON_NONE: the two may be combined. */
-Reason check_chain(const Nested *n, const Site *s);
+Reason site_check_chain(const Nested *n, const Site *s);
 
 /* A diamond: the same two blocks are `other` and `rest` of both sites. */
-bool find_diamond(const Nested *n, Block *outer, Site *yes, Site *no);
-Reason check_diamond(const Nested *n, const Site *yes, const Site *no);
+bool site_find_diamond(const Nested *n, Block *outer, Site *yes, Site *no);
+Reason site_check_diamond(const Nested *n, const Site *yes, const Site *no);
 
 #endif

@@ -64,14 +64,14 @@ void truth_rename(Truth *t, RegId from, RegId to)
 
 /* ---- what computes a leaf --------------------------------------------------------------------------------------- */
 
-Instr *leaf_definition(const Instr *at, const Truth *leaf) { return local_definition(at, leaf->reg); }
+Instr *truth_leaf_definition(const Instr *at, const Truth *leaf) { return local_definition(at, leaf->reg); }
 
-bool read_only_by(const Emit *e, const Instr *i, RegId result, const Instr *reader)
+bool truth_read_only_by(const Emit *e, const Instr *i, RegId result, const Instr *reader)
 {
     return an_is_only_reader(e->run->an, i, e->at, reader, result);
 }
 
-bool operands_hold(const Emit *e, const Instr *i)
+bool truth_operands_hold(const Emit *e, const Instr *i)
 {
     for (const Instr *k = i->next; k != e->at; k = k->next)
         for (RegWalk w = reg_walk(i); k->kind == INSTR_OP && next_read(&w);)
@@ -80,15 +80,15 @@ bool operands_hold(const Emit *e, const Instr *i)
     return true;
 }
 
-Instr *replaceable_setp(const Emit *e, const Truth *leaf)
+Instr *truth_replaceable_setp(const Emit *e, const Truth *leaf)
 {
-    Instr *setp = leaf->kept ? NULL : leaf_definition(e->at, leaf);
+    Instr *setp = leaf->kept ? NULL : truth_leaf_definition(e->at, leaf);
     if (!setp || setp->op->opcode != OPC_SETP || setp->op->bool_op != BOOL_NONE || setp->op->types != 1)
         return NULL;
     bool plain = operand_plain_register(setp->opnd) && instr_operands(setp) == 3 && setp->slots == 3;
     if (!plain || setp->scope != e->at->scope || truth_uses(e->root, leaf->reg) != 1)
         return NULL;
-    return read_only_by(e, setp, leaf->reg, NULL) && operands_hold(e, setp) ? setp : NULL;
+    return truth_read_only_by(e, setp, leaf->reg, NULL) && truth_operands_hold(e, setp) ? setp : NULL;
 }
 
 /* `(x & m) == 0`: the machine's logic instruction makes a predicate of it by itself, and has no room for a third one. */
@@ -151,7 +151,7 @@ static void flatten(TermList *list, TruthTerm t, bool is_or)
 
 static Instr *foldable(const Emit *e, TruthTerm t)
 {
-    Instr *setp = t.truth->kind == TRUTH_LEAF ? replaceable_setp(e, t.truth) : NULL;
+    Instr *setp = t.truth->kind == TRUTH_LEAF ? truth_replaceable_setp(e, t.truth) : NULL;
     return setp && !is_bit_test(setp) ? setp : NULL;
 }
 
@@ -161,7 +161,7 @@ static Literal emit_list(const Emit *e, TermList *list, bool is_or, bool plain)
     Literal all = {0, false};
     Instr *setp[TRUTH_LEAVES];
     u32 comparisons = 0;
-    merge_zero_tests(e, list, is_or);
+    truth_merge_zero_tests(e, list, is_or);
     for (u32 k = 0; k < list->n; k++)
         comparisons += (setp[k] = foldable(e, list->v[k])) != NULL;
     for (u32 k = 0, left = list->n - comparisons; k < list->n; k++) {

@@ -49,7 +49,7 @@ u32 truth_uses(const Truth *t, RegId reg); /* leaves that are this register */
 void truth_rename(Truth *t, RegId from, RegId to);
 
 /* The leaf's comparison or other definition in the block that `at` ends, or NULL. */
-Instr *leaf_definition(const Instr *at, const Truth *leaf);
+Instr *truth_leaf_definition(const Instr *at, const Truth *leaf);
 
 /* Puts code in front of b's branch, whose guard is to be the answer. Every leaf holds its value there, and the guard that
  * the branch has is not read any more. Comparisons that only t reads move. Asks for AN_LIVE, which stays true for registers

@@ -20,13 +20,13 @@ typedef struct TermList {
 
 /* The setp that gives the leaf its value, if it may be replaced: unguarded, with one result that nobody else reads, and
  * with operands that still hold what they held. */
-Instr *replaceable_setp(const Emit *e, const Truth *leaf);
+Instr *truth_replaceable_setp(const Emit *e, const Truth *leaf);
 /* Whether i's result is read by `reader` alone. */
-bool read_only_by(const Emit *e, const Instr *i, RegId result, const Instr *reader);
+bool truth_read_only_by(const Emit *e, const Instr *i, RegId result, const Instr *reader);
 /* Whether what i reads still has the same value at the branch. */
-bool operands_hold(const Emit *e, const Instr *i);
+bool truth_operands_hold(const Emit *e, const Instr *i);
 
 /* truth_zero.c: tests of several values for zero, which a list of `and` (`or`) terms has, become one. */
-void merge_zero_tests(const Emit *e, TermList *list, bool is_or);
+void truth_merge_zero_tests(const Emit *e, TermList *list, bool is_or);
 
 #endif

@@ -51,12 +51,12 @@ static Instr *private_and(const Emit *e, const Instr *setp)
     if (!i || i->op->opcode != OPC_AND || !is_word((Type)i->op->type[0]) || i->scope != e->at->scope)
         return NULL;
     bool plain = is_source(&i->opnd[1]) && is_source(&i->opnd[2]);
-    return plain && read_only_by(e, i, i->opnd[0].id, setp) && operands_hold(e, i) ? i : NULL;
+    return plain && truth_read_only_by(e, i, i->opnd[0].id, setp) && truth_operands_hold(e, i) ? i : NULL;
 }
 
 static bool as_zero_test(const Emit *e, TruthTerm t, bool is_or, ZeroTest *test)
 {
-    Instr *setp = t.truth->kind == TRUTH_LEAF ? replaceable_setp(e, t.truth) : NULL;
+    Instr *setp = t.truth->kind == TRUTH_LEAF ? truth_replaceable_setp(e, t.truth) : NULL;
     if (!setp || !is_word((Type)setp->op->type[0]) || (setp->op->cmp != CMP_EQ && setp->op->cmp != CMP_NE))
         return false;
     bool for_equality = (setp->op->cmp == CMP_EQ) != t.inverted;
@@ -142,7 +142,7 @@ static RegId emit_tests(const Emit *e, const ZeroTests *tests)
     return all;
 }
 
-void merge_zero_tests(const Emit *e, TermList *list, bool is_or)
+void truth_merge_zero_tests(const Emit *e, TermList *list, bool is_or)
 {
     ZeroTests found = {.n = 0}, tests = {.n = 0};
     bool merged[TRUTH_LEAVES] = {false}, equalities;

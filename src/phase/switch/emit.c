@@ -27,7 +27,7 @@ static RegId make_offset(Emitter *e, Block *b, u64 value)
     if (value == 0)
         return e->d->selector;
     return build_binary(&at, OPC_ADD, (OpParts){.type = {signed_type(bits)}}, bits_type(bits), register_operand(e->d->selector),
-                        integer_operand(0 - value, bits, true));
+                        build_integer(0 - value, bits, true));
 }
 
 /* reg, of the selector's width, as an unsigned number of 32 bits; what does not fit is cut off. */
@@ -45,7 +45,7 @@ static RegId make_test(Block *b, Cmp cmp, bool is_signed, RegId reg, u32 bits, u
     Builder at = build_at_end(b);
     Type type = is_signed ? signed_type(bits) : unsigned_type(bits);
     return build_binary(&at, OPC_SETP, (OpParts){.cmp = cmp, .type = {type}}, TYPE_PRED, register_operand(reg),
-                        integer_operand(constant, bits, is_signed));
+                        build_integer(constant, bits, is_signed));
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------- */
@@ -129,10 +129,10 @@ static RegId emit_condition(Emitter *e, const SearchPlan *plan, Block *b, bool i
         return make_test(b, CMP_LE, false, offset, bits, plan->hi - plan->lo);
     RegId word = make_word(e, b, offset); /* shifts by 32 and more give 0 */
     Builder at = build_at_end(b);
-    RegId shifted = build_binary(&at, OPC_SHR, (OpParts){.type = {TYPE_U32}}, TYPE_B32, integer_operand(plan->mask, 32, false),
+    RegId shifted = build_binary(&at, OPC_SHR, (OpParts){.type = {TYPE_U32}}, TYPE_B32, build_integer(plan->mask, 32, false),
                                  register_operand(word));
     RegId bit = build_binary(&at, OPC_AND, (OpParts){.type = {TYPE_B32}}, TYPE_B32, register_operand(shifted),
-                             integer_operand(1, 32, false));
+                             build_integer(1, 32, false));
     return make_test(b, CMP_EQ, true, bit, 32, 1);
 }
 

@@ -26,7 +26,7 @@ static bool has_only_helpers(const Block *b)
     return true;
 }
 
-bool only_helpers(BlockKinds *kinds, const Block *b) { return block_is(kinds, b, KNOWN_HELPERS, has_only_helpers); }
+bool region_only_helpers(BlockKinds *kinds, const Block *b) { return block_is(kinds, b, KNOWN_HELPERS, has_only_helpers); }
 
 static const Block *past_empty(const Block *b)
 {
@@ -35,17 +35,17 @@ static const Block *past_empty(const Block *b)
     return b;
 }
 
-bool decides_nothing(const Block *b)
+bool region_decides_nothing(const Block *b)
 {
     const Instr *end = block_terminator(b);
     const Block *taken = end ? branch_target(end) : b->fall;
     return b->fall && taken && past_empty(taken) == past_empty(b->fall);
 }
 
-bool does_nothing(const Recovery *r, const Block *b)
+bool region_does_nothing(const Recovery *r, const Block *b)
 {
     const Live *live = r->live;
-    if (!decides_nothing(b) || !only_helpers(r->kinds, b) || b->fall->id >= live->blocks) /* or it is made anew already */
+    if (!region_decides_nothing(b) || !region_only_helpers(r->kinds, b) || b->fall->id >= live->blocks) /* or it is made anew already */
         return false;
     for_each_instr(i, b)
         if (i->kind == INSTR_OP)
@@ -160,7 +160,7 @@ static ValueSet unite_parts(SwitchRegion *g, u32 leaf)
     n = 0;
     for (const Part *part = g->parts[leaf]; part; part = part->next)
         sets[n++] = part->values;
-    return set_copy(g->arena, set_union(&g->scratch, sets, n));
+    return value_set_copy(g->arena, value_set_union(&g->scratch, sets, n));
 }
 
 static void add_leaf(SwitchRegion *g, const Leaf *leaf)
@@ -188,7 +188,7 @@ static bool is_loop_header(const SwitchRegion *g, const Block *b)
  * known of the selector, when control comes there anew. */
 static bool may_pass(const SwitchRegion *g, const Block *b)
 {
-    return b != g->d->root && does_nothing(g->r, b) && !block_is_pinned(b) && !is_loop_header(g, b);
+    return b != g->d->root && region_does_nothing(g->r, b) && !block_is_pinned(b) && !is_loop_header(g, b);
 }
 
 /* Where control that goes to b ends up, past blocks that do nothing. Where several blocks go to a loop's header through one

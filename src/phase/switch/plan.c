@@ -124,7 +124,7 @@ static u32 find_fallback(const Decision *d)
 {
     u32 best = 0;
     for (u32 l = 1; l < d->leaf_count; l++) {
-        u64 size = set_size(d->leaves[l].values), best_size = set_size(d->leaves[best].values);
+        u64 size = value_set_size(d->leaves[l].values), best_size = value_set_size(d->leaves[best].values);
         if (size > best_size || (size == best_size && d->leaves[l].values.v[0].lo > d->leaves[best].values.v[0].lo))
             best = l;
     }

@@ -88,7 +88,7 @@ static bool branch_truth(SwitchRegion *g, const Instr *branch, const Env *env, V
     Value value = region_value(g, branch->guard);
     if (value.kind != VALUE_TRUTH)
         return false;
-    *truth = branch->guard_not ? set_not(&g->scratch, value.truth, g->d->bits) : value.truth;
+    *truth = branch->guard_not ? value_set_not(&g->scratch, value.truth, g->d->bits) : value.truth;
     return true;
 }
 
@@ -182,7 +182,7 @@ static bool leave(SwitchRegion *g, u32 from, Block *b, const Env *env, ValueSet 
         return true;
     }
     bool uniform = op_has(end->op, OPF_UNIFORM_HINT);
-    if (uniform != g->d->uniform && !(uniform && decides_nothing(b)))
+    if (uniform != g->d->uniform && !(uniform && region_decides_nothing(b)))
         return false; /* a branch that stands for both kinds could promise nothing */
     if (branch_table(end)) {
         const Table *table = branch_table(end);
@@ -191,16 +191,16 @@ static bool leave(SwitchRegion *g, u32 from, Block *b, const Env *env, ValueSet 
         for (u32 k = 0, next; k < table->targets.n; k = next) { /* a larger index has no meaning */
             for (next = k + 1; next < table->targets.n && table->targets.v[next] == table->targets.v[k];)
                 next++;
-            ValueSet there = value_preimage(&g->scope, &index, set_range(arena, k, next - 1));
-            arrive(g, from, not_taken, fn_block(b->fn, table->targets.v[k]), env, set_and(arena, values, there), depth + 1);
+            ValueSet there = value_preimage(&g->scope, &index, value_set_range(arena, k, next - 1));
+            arrive(g, from, not_taken, fn_block(b->fn, table->targets.v[k]), env, value_set_and(arena, values, there), depth + 1);
         }
         g->d->tables++;
         g->d->entries += table->targets.n;
     } else {
         if (!branch_truth(g, end, env, &truth))
             return false;
-        arrive(g, from, not_taken, branch_target(end), env, set_and(arena, values, truth), depth + 1);
-        arrive(g, from, not_taken, b->fall, env, set_minus(arena, values, truth), depth + 1);
+        arrive(g, from, not_taken, branch_target(end), env, value_set_and(arena, values, truth), depth + 1);
+        arrive(g, from, not_taken, b->fall, env, value_set_minus(arena, values, truth), depth + 1);
     }
     g->d->branches++;
     return true;
@@ -220,7 +220,7 @@ static void add_member(SwitchRegion *g, u32 index)
 /* The block that ends what begins with b, past blocks that could be joined with it. */
 static Block *end_of_run(const SwitchRegion *g, Block *b)
 {
-    while (!block_terminator(b) && b->fall && g->r->ways_in[b->fall->id] == 1 && may_be_member(g, b->fall) && only_helpers(g->r->kinds, b))
+    while (!block_terminator(b) && b->fall && g->r->ways_in[b->fall->id] == 1 && may_be_member(g, b->fall) && region_only_helpers(g->r->kinds, b))
         b = b->fall;
     return b;
 }
@@ -228,7 +228,7 @@ static Block *end_of_run(const SwitchRegion *g, Block *b)
 static bool walk_run(SwitchRegion *g, const Block *b, const Block *last, const Env **env)
 {
     for (;; b = b->fall) {
-        if (!only_helpers(g->r->kinds, b) || !walk_block(g, b, env))
+        if (!region_only_helpers(g->r->kinds, b) || !walk_block(g, b, env))
             return false;
         if (b == last)
             return true;
@@ -238,7 +238,7 @@ static bool walk_run(SwitchRegion *g, const Block *b, const Block *last, const E
 static bool run_is_plain(const SwitchRegion *g, const Block *b, const Block *last)
 {
     for (const Block *k = b; !block_terminator(last); k = k->fall) {
-        if (!does_nothing(g->r, k))
+        if (!region_does_nothing(g->r, k))
             return false;
         if (k == last)
             break;
@@ -255,7 +255,7 @@ static ValueSet arrived_values(SwitchRegion *g, const Node *node)
     n = 0;
     for (const Arrival *a = node->arrivals; a; a = a->next)
         sets[n++] = a->values;
-    return set_union(&g->scratch, sets, n);
+    return value_set_union(&g->scratch, sets, n);
 }
 
 /* Takes the block in, with those that only continue it, if all ways to it are from the region and it holds nothing else. */
@@ -318,7 +318,7 @@ static u32 branches_ahead(BlockKinds *kinds, const Block *b, u32 wanted)
 {
     enum { STEPS = 16 };
     for (u32 step = 0; step < STEPS && b; step++, b = b->fall) {
-        if (!only_helpers(kinds, b))
+        if (!region_only_helpers(kinds, b))
             return 0;
         const Instr *end = block_terminator(b);
         if (!end)
@@ -332,7 +332,7 @@ static u32 branches_ahead(BlockKinds *kinds, const Block *b, u32 wanted)
     return b ? wanted : 0;
 }
 
-bool may_decide(BlockKinds *kinds, const Block *root, u32 branches)
+bool region_may_decide(BlockKinds *kinds, const Block *root, u32 branches)
 {
     const Instr *end = block_terminator(root);
     if (!end || !is_region_branch(root))
@@ -370,7 +370,7 @@ static bool may_grow(SwitchRegion *g, u32 branches)
             node->from += node->b != not_taken;
             if (node->member || node->b->id >= r->blocks || node->from != r->ways_in[node->b->id])
                 continue;
-            node->member = looks_like_member(g, node->b) && only_helpers(r->kinds, node->b);
+            node->member = looks_like_member(g, node->b) && region_only_helpers(r->kinds, node->b);
             if (node->member)
                 vec_push(&g->members, r->node_of[node->b->id] - 1);
         }

@@ -70,7 +70,7 @@ typedef struct Recovery Recovery;
 Recovery *recovery_new(PhaseRun *run, Arena *arena, BlockKinds *kinds);
 /* Whether the root's region may have a jump table or at least `branches` branches: a look at what is near, for which nothing
  * need be known of the function. */
-bool may_decide(BlockKinds *kinds, const Block *root, u32 branches);
+bool region_may_decide(BlockKinds *kinds, const Block *root, u32 branches);
 /* RECOVER_NONE too for a region without a jump table and of fewer than `branches` branches. Memory of the decision is in the
  * arena. Asks for AN_FACTS, AN_LIVE and AN_POSTDOM, to be frozen, at the first region that may be larger; they stay true
  * while decisions are rewritten: the blocks of one are those of no other. */

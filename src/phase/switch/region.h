@@ -95,11 +95,11 @@ enum { KNOWN_HELPERS = 1 << 0, KNOWN_COMPARE = 1 << 2 };
 /* ---- leaves.c ------------------------------------------------------------------------------------------- */
 
 /* Whether b holds nothing but pure, unguarded instructions, apart from its terminator. */
-bool only_helpers(BlockKinds *kinds, const Block *b);
+bool region_only_helpers(BlockKinds *kinds, const Block *b);
 /* Whether both ways out of b, or the only one, lead to one block. */
-bool decides_nothing(const Block *b);
+bool region_decides_nothing(const Block *b);
 /* Control only passes here: both ways out, if there are two, lead to one block, and what it computes is read nowhere. */
-bool does_nothing(const Recovery *r, const Block *b);
+bool region_does_nothing(const Recovery *r, const Block *b);
 /* Fills in the decision's leaves, targets and depth; false: one needs more than CARRY_LIMIT instructions. */
 bool region_collect_leaves(SwitchRegion *g);
 

@@ -66,7 +66,7 @@ static RegId base_register(const SwitchRegion *g, RegId reg)
 {
     for (u32 step = 0; step < RESOLVE_DEPTH; step++) {
         Instr *def = facts_definition(g->r->facts, g->d->root, NULL, reg);
-        RegId source = def ? offset_source(g->r->run->fn, def) : 0;
+        RegId source = def ? value_offset_source(g->r->run->fn, def) : 0;
         if (!source || !sources_hold(g, def))
             return reg;
         reg = source;
@@ -120,7 +120,7 @@ bool region_find_selector(SwitchRegion *g, Instr *branch)
     if (!reg)
         return false;
     g->d->selector = base_register(g, reg);
-    g->d->bits = g->scope.bits = integer_register(fn, g->d->selector);
+    g->d->bits = g->scope.bits = value_integer_register(fn, g->d->selector);
     return g->d->bits != 0;
 }
 
@@ -132,17 +132,17 @@ static ValueSet compare_set(SwitchRegion *g, const Compare *c)
     bool left = operand_plain_register(&c->a) == g->d->selector;
     const Operand *other = left ? &c->b : &c->a;
     if (!integer || type_bits((Type)c->type) != bits || other->kind != OPND_IMM || (other->flags & OPNDF_NEG))
-        return set_range(&g->scratch, 0, value_max(bits));
+        return value_set_range(&g->scratch, 0, value_max(bits));
     Cmp cmp = left ? (Cmp)c->cmp : cmp_swapped((Cmp)c->cmp);
-    return set_compare(&g->scratch, cmp, class == TC_SIGNED, (u64)other->value, bits);
+    return value_set_compare(&g->scratch, cmp, class == TC_SIGNED, (u64)other->value, bits);
 }
 
 static ValueSet range_set(Arena *arena, const Range *r)
 {
     u64 least = (u64)r->least & value_max(r->bits), most = (u64)r->most & value_max(r->bits);
-    ValueSet in_order = least <= most ? set_range(arena, least, most)
-                                      : set_or(arena, set_range(arena, least, value_max(r->bits)), set_range(arena, 0, most));
-    return set_and(arena, in_order, set_range(arena, r->lo, r->hi));
+    ValueSet in_order = least <= most ? value_set_range(arena, least, most)
+                                      : value_set_or(arena, value_set_range(arena, least, value_max(r->bits)), value_set_range(arena, 0, most));
+    return value_set_and(arena, in_order, value_set_range(arena, r->lo, r->hi));
 }
 
 ValueSet region_domain(SwitchRegion *g)
@@ -153,6 +153,6 @@ ValueSet region_domain(SwitchRegion *g)
     ValueSet domain = range_set(&g->scratch, &range);
     u32 n = compares_at_end(g->r->facts, d->root, d->selector, compares, DOMAIN_COMPARES);
     for (u32 k = 0; k < n; k++)
-        domain = set_and(&g->scratch, domain, compare_set(g, &compares[k]));
+        domain = value_set_and(&g->scratch, domain, compare_set(g, &compares[k]));
     return domain;
 }

@@ -175,7 +175,7 @@ static bool lower(Lowering *w, Arena *arena, Block *root)
     enum { SITE = 3 }; /* branches that are more than an if and its else */
     const Function *fn = w->run->fn;
     Decision d;
-    if (!may_decide(&w->kinds, root, SITE) || (root != fn->entry && cfg_pred_count(fn, root) == 0))
+    if (!region_may_decide(&w->kinds, root, SITE) || (root != fn->entry && cfg_pred_count(fn, root) == 0))
         return false;
     if (!w->recovery)
         w->recovery = recovery_new(w->run, &w->arena, &w->kinds);

@@ -18,7 +18,7 @@ static u32 register_bits(const Function *fn, RegId reg)
     return r->vector == 1 ? type_bits((Type)r->type) : 0;
 }
 
-u32 integer_register(const Function *fn, RegId reg)
+u32 value_integer_register(const Function *fn, RegId reg)
 {
     const Reg *r = fn_reg(fn, reg);
     return r->vector == 1 ? integer_bits((Type)r->type) : 0;
@@ -54,13 +54,13 @@ static bool operand_truth(const ValueScope *scope, const Operand *o, ValueSet *t
     plain.flags &= (u8)~OPNDF_NOT;
     Value value = operand_value(scope, &plain, 1);
     if (value.kind == VALUE_CONSTANT)
-        *truth = value.constant ? set_range(scope->arena, 0, value_max(scope->bits)) : (ValueSet){0};
+        *truth = value.constant ? value_set_range(scope->arena, 0, value_max(scope->bits)) : (ValueSet){0};
     else if (value.kind == VALUE_TRUTH)
         *truth = value.truth;
     else
         return false;
     if (o->flags & OPNDF_NOT)
-        *truth = set_not(scope->arena, *truth, scope->bits);
+        *truth = value_set_not(scope->arena, *truth, scope->bits);
     return true;
 }
 
@@ -69,9 +69,9 @@ static Value truth_value(ValueSet truth) { return (Value){.kind = VALUE_TRUTH, .
 ValueSet value_preimage(const ValueScope *scope, const Value *linear, ValueSet values)
 {
     Arena *arena = scope->arena;
-    ValueSet set = set_shift(arena, values, 0 - linear->outer, linear->linear_width);
-    set = set_and(arena, set, set_range(arena, 0, value_max(scope->bits)));
-    return set_shift(arena, set, 0 - linear->inner, scope->bits);
+    ValueSet set = value_set_shift(arena, values, 0 - linear->outer, linear->linear_width);
+    set = value_set_and(arena, set, value_set_range(arena, 0, value_max(scope->bits)));
+    return value_set_shift(arena, set, 0 - linear->inner, scope->bits);
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------------------------------ */
@@ -183,11 +183,11 @@ static Value widen(const ValueScope *scope, Instr *i)
 static ValueSet table_compare(const ValueScope *scope, const Value *table, Cmp cmp, bool is_signed, u64 constant)
 {
     Arena *arena = scope->arena;
-    ValueSet holds = set_compare(arena, cmp, is_signed, constant, table->width), amounts = {0};
+    ValueSet holds = value_set_compare(arena, cmp, is_signed, constant, table->width), amounts = {0};
     for (u32 k = 0; k < VALUE_ENTRIES; k++) {
         u64 last = k + 1 < VALUE_ENTRIES ? k : value_max(table->linear_width);
-        if (set_has(holds, table->entry[k]))
-            amounts = set_or(arena, amounts, set_range(arena, k, last));
+        if (value_set_has(holds, table->entry[k]))
+            amounts = value_set_or(arena, amounts, value_set_range(arena, k, last));
     }
     return value_preimage(scope, table, amounts);
 }
@@ -210,9 +210,9 @@ static bool compare_truth(const ValueScope *scope, Instr *setp, ValueSet *truth)
     }
     if (b.kind != VALUE_CONSTANT)
         return false;
-    ValueSet holds = set_compare(scope->arena, cmp, is_signed, b.constant, width);
+    ValueSet holds = value_set_compare(scope->arena, cmp, is_signed, b.constant, width);
     if (a.kind == VALUE_CONSTANT)
-        *truth = set_has(holds, a.constant) ? set_range(scope->arena, 0, value_max(scope->bits)) : (ValueSet){0};
+        *truth = value_set_has(holds, a.constant) ? value_set_range(scope->arena, 0, value_max(scope->bits)) : (ValueSet){0};
     else if (a.kind == VALUE_LINEAR)
         *truth = value_preimage(scope, &a, holds);
     else if (a.kind == VALUE_TABLE)
@@ -226,10 +226,10 @@ static ValueSet combine(const ValueScope *scope, BoolOp op, ValueSet a, ValueSet
 {
     Arena *arena = scope->arena;
     if (op == BOOL_AND)
-        return set_and(arena, a, b);
+        return value_set_and(arena, a, b);
     if (op == BOOL_OR)
-        return set_or(arena, a, b);
-    return set_or(arena, set_minus(arena, a, b), set_minus(arena, b, a));
+        return value_set_or(arena, a, b);
+    return value_set_or(arena, value_set_minus(arena, a, b), value_set_minus(arena, b, a));
 }
 
 static Value comparison(const ValueScope *scope, Instr *setp, RegId reg)
@@ -240,7 +240,7 @@ static Value comparison(const ValueScope *scope, Instr *setp, RegId reg)
     if (!compare_truth(scope, setp, &truth))
         return unknown;
     if (second)
-        truth = set_not(scope->arena, truth, scope->bits);
+        truth = value_set_not(scope->arena, truth, scope->bits);
     if (setp->op->bool_op != BOOL_NONE) {
         if (!third || !operand_truth(scope, third, &with))
             return unknown;
@@ -256,7 +256,7 @@ static Value predicate(const ValueScope *scope, Instr *i)
         return unknown;
     switch (i->op->opcode) {
     case OPC_MOV: return truth_value(a);
-    case OPC_NOT: return truth_value(set_not(scope->arena, a, scope->bits));
+    case OPC_NOT: return truth_value(value_set_not(scope->arena, a, scope->bits));
     case OPC_AND:
     case OPC_OR:
     case OPC_XOR:
@@ -305,7 +305,7 @@ static bool is_immediate(Instr *i, u32 n)
     return o && o->kind == OPND_IMM && !(o->flags & (OPNDF_NEG | OPNDF_NOT));
 }
 
-RegId offset_source(const Function *fn, Instr *i)
+RegId value_offset_source(const Function *fn, Instr *i)
 {
     Opcode opcode = i->op->opcode;
     u32 width = integer_bits((Type)i->op->type[0]);
@@ -318,6 +318,6 @@ RegId offset_source(const Function *fn, Instr *i)
         from = is_immediate(i, 2) ? from : 0;
     else if (opcode != OPC_MOV)
         from = 0;
-    bool same_width = to && from && register_bits(fn, to) == width && integer_register(fn, from) == width;
+    bool same_width = to && from && register_bits(fn, to) == width && value_integer_register(fn, from) == width;
     return same_width ? from : 0;
 }

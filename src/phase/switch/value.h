@@ -46,10 +46,10 @@ Value value_of_result(const ValueScope *scope, Instr *i, RegId reg);
 ValueSet value_preimage(const ValueScope *scope, const Value *linear, ValueSet values);
 
 /* Bits of a register that integer arithmetic takes: 16, 32 or 64; 0: it was declared as something else. */
-u32 integer_register(const Function *fn, RegId reg);
+u32 value_integer_register(const Function *fn, RegId reg);
 
 /* The source register of a move, addition or subtraction of a constant, all of its result's width, and one for integers;
  * 0: i is none. */
-RegId offset_source(const Function *fn, Instr *i);
+RegId value_offset_source(const Function *fn, Instr *i);
 
 #endif

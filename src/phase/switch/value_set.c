@@ -9,7 +9,7 @@ static ValueSet set_of(Arena *arena, Interval *v, u32 n, size_t room)
     return (ValueSet){v, n};
 }
 
-ValueSet set_range(Arena *arena, u64 lo, u64 hi)
+ValueSet value_set_range(Arena *arena, u64 lo, u64 hi)
 {
     Interval *v = intervals(arena, 1);
     *v = (Interval){lo, hi};
@@ -17,35 +17,35 @@ ValueSet set_range(Arena *arena, u64 lo, u64 hi)
 }
 
 /* {v : v < bound} as unsigned numbers. */
-static ValueSet below(Arena *arena, u64 bound) { return bound ? set_range(arena, 0, bound - 1) : (ValueSet){0}; }
+static ValueSet below(Arena *arena, u64 bound) { return bound ? value_set_range(arena, 0, bound - 1) : (ValueSet){0}; }
 
 static ValueSet less_than(Arena *arena, u64 constant, bool is_signed, u32 bits)
 {
     if (!is_signed)
         return below(arena, constant);
     u64 sign = value_sign(bits); /* adding it maps signed order to unsigned order */
-    return set_shift(arena, below(arena, (constant + sign) & value_max(bits)), sign, bits);
+    return value_set_shift(arena, below(arena, (constant + sign) & value_max(bits)), sign, bits);
 }
 
-ValueSet set_compare(Arena *arena, Cmp cmp, bool is_signed, u64 constant, u32 bits)
+ValueSet value_set_compare(Arena *arena, Cmp cmp, bool is_signed, u64 constant, u32 bits)
 {
     u64 c = constant & value_max(bits);
-    ValueSet equal = set_range(arena, c, c);
+    ValueSet equal = value_set_range(arena, c, c);
     switch (cmp) {
     case CMP_EQ: return equal;
-    case CMP_NE: return set_not(arena, equal, bits);
+    case CMP_NE: return value_set_not(arena, equal, bits);
     case CMP_LT: return less_than(arena, c, is_signed, bits);
     case CMP_LO: return less_than(arena, c, false, bits);
-    case CMP_LE: return set_or(arena, less_than(arena, c, is_signed, bits), equal);
-    case CMP_LS: return set_or(arena, less_than(arena, c, false, bits), equal);
-    case CMP_GE: return set_not(arena, less_than(arena, c, is_signed, bits), bits);
-    case CMP_HS: return set_not(arena, less_than(arena, c, false, bits), bits);
-    case CMP_GT: return set_not(arena, set_or(arena, less_than(arena, c, is_signed, bits), equal), bits);
-    default: return set_not(arena, set_or(arena, less_than(arena, c, false, bits), equal), bits);
+    case CMP_LE: return value_set_or(arena, less_than(arena, c, is_signed, bits), equal);
+    case CMP_LS: return value_set_or(arena, less_than(arena, c, false, bits), equal);
+    case CMP_GE: return value_set_not(arena, less_than(arena, c, is_signed, bits), bits);
+    case CMP_HS: return value_set_not(arena, less_than(arena, c, false, bits), bits);
+    case CMP_GT: return value_set_not(arena, value_set_or(arena, less_than(arena, c, is_signed, bits), equal), bits);
+    default: return value_set_not(arena, value_set_or(arena, less_than(arena, c, false, bits), equal), bits);
     }
 }
 
-ValueSet set_copy(Arena *arena, ValueSet a)
+ValueSet value_set_copy(Arena *arena, ValueSet a)
 {
     Interval *v = intervals(arena, a.n);
     for (u32 i = 0; i < a.n; i++)
@@ -59,7 +59,7 @@ static bool spans(ValueSet a, ValueSet b)
     return b.n == 0 || (a.n == 1 && a.v[0].lo <= b.v[0].lo && b.v[b.n - 1].hi <= a.v[0].hi);
 }
 
-ValueSet set_and(Arena *arena, ValueSet a, ValueSet b)
+ValueSet value_set_and(Arena *arena, ValueSet a, ValueSet b)
 {
     if (spans(a, b))
         return b;
@@ -80,7 +80,7 @@ ValueSet set_and(Arena *arena, ValueSet a, ValueSet b)
     return set_of(arena, v, n, (size_t)a.n + b.n);
 }
 
-ValueSet set_or(Arena *arena, ValueSet a, ValueSet b)
+ValueSet value_set_or(Arena *arena, ValueSet a, ValueSet b)
 {
     if (spans(a, b))
         return a;
@@ -99,15 +99,15 @@ ValueSet set_or(Arena *arena, ValueSet a, ValueSet b)
     return set_of(arena, v, n, (size_t)a.n + b.n);
 }
 
-ValueSet set_union(Arena *arena, ValueSet *sets, u32 n)
+ValueSet value_set_union(Arena *arena, ValueSet *sets, u32 n)
 {
     for (; n > 1; n = (n + 1) / 2)
         for (u32 k = 0; k < n; k += 2)
-            sets[k / 2] = k + 1 < n ? set_or(arena, sets[k], sets[k + 1]) : sets[k];
+            sets[k / 2] = k + 1 < n ? value_set_or(arena, sets[k], sets[k + 1]) : sets[k];
     return n ? sets[0] : (ValueSet){0};
 }
 
-ValueSet set_not(Arena *arena, ValueSet a, u32 bits)
+ValueSet value_set_not(Arena *arena, ValueSet a, u32 bits)
 {
     Interval *v = intervals(arena, (size_t)a.n + 1);
     u32 n = 0;
@@ -122,12 +122,12 @@ ValueSet set_not(Arena *arena, ValueSet a, u32 bits)
     return set_of(arena, v, n, (size_t)a.n + 1);
 }
 
-ValueSet set_minus(Arena *arena, ValueSet a, ValueSet b)
+ValueSet value_set_minus(Arena *arena, ValueSet a, ValueSet b)
 {
-    return set_and(arena, a, set_not(arena, b, 64));
+    return value_set_and(arena, a, value_set_not(arena, b, 64));
 }
 
-ValueSet set_shift(Arena *arena, ValueSet a, u64 by, u32 bits)
+ValueSet value_set_shift(Arena *arena, ValueSet a, u64 by, u32 bits)
 {
     u64 max = value_max(bits), shift = by & max, last = max - shift; /* the largest value that does not wrap */
     if (shift == 0 || a.n == 0)
@@ -150,7 +150,7 @@ ValueSet set_shift(Arena *arena, ValueSet a, u64 by, u32 bits)
     return set_of(arena, v, n, (size_t)a.n + 1);
 }
 
-bool set_has(ValueSet a, u64 value)
+bool value_set_has(ValueSet a, u64 value)
 {
     u32 low = 0, high = a.n;
     while (low < high) {
@@ -163,7 +163,7 @@ bool set_has(ValueSet a, u64 value)
     return low < a.n && a.v[low].lo <= value;
 }
 
-u64 set_size(ValueSet a)
+u64 value_set_size(ValueSet a)
 {
     u64 size = 0;
     for (u32 i = 0; i < a.n; i++) {

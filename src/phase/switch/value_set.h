@@ -20,23 +20,23 @@ static inline u64 value_max(u32 bits) { return bits >= 64 ? UINT64_MAX : ((u64)1
 static inline u64 value_sign(u32 bits) { return (u64)1 << (bits - 1); }
 
 /* lo <= hi. */
-ValueSet set_range(Arena *arena, u64 lo, u64 hi);
+ValueSet value_set_range(Arena *arena, u64 lo, u64 hi);
 /* {v : v cmp constant} of `bits` bits; constant is cut to them. cmp is one of eq ne lt le gt ge lo ls hi hs. */
-ValueSet set_compare(Arena *arena, Cmp cmp, bool is_signed, u64 constant, u32 bits);
+ValueSet value_set_compare(Arena *arena, Cmp cmp, bool is_signed, u64 constant, u32 bits);
 
 /* The same set, for as long as this arena lives. */
-ValueSet set_copy(Arena *arena, ValueSet a);
-ValueSet set_and(Arena *arena, ValueSet a, ValueSet b);
+ValueSet value_set_copy(Arena *arena, ValueSet a);
+ValueSet value_set_and(Arena *arena, ValueSet a, ValueSet b);
 /* Of all of them, in n log n time of their intervals; what the array holds is gone. */
-ValueSet set_union(Arena *arena, ValueSet *sets, u32 n);
-ValueSet set_or(Arena *arena, ValueSet a, ValueSet b);
-ValueSet set_not(Arena *arena, ValueSet a, u32 bits);
-ValueSet set_minus(Arena *arena, ValueSet a, ValueSet b);
+ValueSet value_set_union(Arena *arena, ValueSet *sets, u32 n);
+ValueSet value_set_or(Arena *arena, ValueSet a, ValueSet b);
+ValueSet value_set_not(Arena *arena, ValueSet a, u32 bits);
+ValueSet value_set_minus(Arena *arena, ValueSet a, ValueSet b);
 /* {(v + by) mod 2^bits : v in a} */
-ValueSet set_shift(Arena *arena, ValueSet a, u64 by, u32 bits);
+ValueSet value_set_shift(Arena *arena, ValueSet a, u64 by, u32 bits);
 
-bool set_has(ValueSet a, u64 value);
+bool value_set_has(ValueSet a, u64 value);
 /* Number of members; UINT64_MAX for that and for 2^64. */
-u64 set_size(ValueSet a);
+u64 value_set_size(ValueSet a);
 
 #endif

@@ -27,7 +27,7 @@ typedef struct SecondName {
 typedef struct HoistPass {
     PhaseRun *run;
     u8 *written;      /* by RegId: in how many places, at most 2 */
-    BitSet in_flight; /* see find_in_flight */
+    BitSet in_flight; /* see match_find_in_flight */
     VEC(SecondName) second;
 } HoistPass;
 
@@ -140,10 +140,10 @@ static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
     bool exchanged;
     u32 names = h->names;
     if (a->kind != INSTR_OP || b->kind != INSTR_OP || instr_is(a, OPF_TERMINATOR) || a->scope != h->taken->scope ||
-        b->scope != h->other->scope || call_argument(a) || copies_may_merge(a, h->gate, h->run->an->summaries) != STOP_NONE)
+        b->scope != h->other->scope || match_call_argument(a) || match_copies_may_merge(a, h->gate, h->run->an->summaries) != STOP_NONE)
         return false;
-    bool same = instrs_alike(&h->visitor, a, b, &exchanged) && visit_reads(&h->visitor, a, b, exchanged) &&
-                visit_writes(&h->visitor, a, b);
+    bool same = match_instrs_alike(&h->visitor, a, b, &exchanged) && match_visit_reads(&h->visitor, a, b, exchanged) &&
+                match_visit_writes(&h->visitor, a, b);
     if (!same)
         h->names = names;
     return same;
@@ -173,7 +173,7 @@ static i64 head_gain(const TailHoist *h, u32 n)
         bool parted = false;
         for (RegWalk w = reg_walk(i); instr_is(i, OPF_FUSES) && next_write(&w);)
             parted |= live_behind(an_live(h->run->an), h->step[n - 1].taken, w.reg);
-        gain += parted ? -1 : !costs_nothing(i);
+        gain += parted ? -1 : !match_costs_nothing(i);
     }
     return gain;
 }
@@ -304,7 +304,7 @@ static void look_at_function(HoistPass *pass)
     const Function *fn = pass->run->fn;
     pass->written = arena_array(pass->run->arena, u8, fn->regs.n);
     pass->in_flight = bitset_new(pass->run->arena, fn->regs.n);
-    find_in_flight(fn, &pass->in_flight);
+    match_find_in_flight(fn, &pass->in_flight);
     for_each_block(b, fn)
         for_each_instr(i, b)
             for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
@@ -320,8 +320,8 @@ static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
         return false;
     if (!pass->written)
         look_at_function(pass);
-    loop_test(an_loops(run->an), h.taken, &h.compare[0]);
-    loop_test(an_loops(run->an), h.other, &h.compare[1]);
+    match_loop_test(an_loops(run->an), h.taken, &h.compare[0]);
+    match_loop_test(an_loops(run->an), h.other, &h.compare[1]);
     u32 count = common_head(&h);
     if (!count || !phase_may_rewrite(run))
         return false;

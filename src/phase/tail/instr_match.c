@@ -56,7 +56,7 @@ static u32 rate_order(const PairVisitor *visit, const Instr *a, const Instr *b, 
 
 /* ---- instructions ---------------------------------------------------------------------------------------------- */
 
-bool instrs_alike(const PairVisitor *visit, const Instr *a, const Instr *b, bool *exchanged)
+bool match_instrs_alike(const PairVisitor *visit, const Instr *a, const Instr *b, bool *exchanged)
 {
     *exchanged = false;
     if (a->op != b->op || a->slots != b->slots || !a->guard != !b->guard || a->guard_not != b->guard_not)
@@ -70,7 +70,7 @@ bool instrs_alike(const PairVisitor *visit, const Instr *a, const Instr *b, bool
     return true;
 }
 
-bool visit_reads(const PairVisitor *visit, const Instr *a, const Instr *b, bool exchanged)
+bool match_visit_reads(const PairVisitor *visit, const Instr *a, const Instr *b, bool exchanged)
 {
     if (a->guard && !visit->read(visit->user, a->guard, b->guard))
         return false;
@@ -82,7 +82,7 @@ bool visit_reads(const PairVisitor *visit, const Instr *a, const Instr *b, bool 
     return true;
 }
 
-bool visit_writes(const PairVisitor *visit, const Instr *a, const Instr *b)
+bool match_visit_writes(const PairVisitor *visit, const Instr *a, const Instr *b)
 {
     RegWalk of_b = reg_walk(b);
     for (RegWalk of_a = reg_walk(a); next_write(&of_a);)
@@ -93,7 +93,7 @@ bool visit_writes(const PairVisitor *visit, const Instr *a, const Instr *b)
 
 static bool equal_text(Str a, Str b) { return a.len == b.len && memcmp(a.p, b.p, a.len) == 0; }
 
-bool pragmas_alike(const Function *fn, const Instr *a, const Instr *b)
+bool match_pragmas_alike(const Function *fn, const Instr *a, const Instr *b)
 {
     Str text = span_str(fn->module, a->text);
     return memmem(text.p, text.len, "used_bytes_mask", 15) && equal_text(text, span_str(fn->module, b->text));
@@ -101,7 +101,7 @@ bool pragmas_alike(const Function *fn, const Instr *a, const Instr *b)
 
 /* ---- operands that must stay what and where they are ------------------------------------------------------------- */
 
-SymId call_argument(const Instr *i)
+SymId match_call_argument(const Instr *i)
 {
     const Function *fn = i->block->fn;
     for_each_slot(o, i) {
@@ -112,7 +112,7 @@ SymId call_argument(const Instr *i)
     return 0;
 }
 
-void find_in_flight(const Function *fn, BitSet *registers)
+void match_find_in_flight(const Function *fn, BitSet *registers)
 {
     for_each_block(b, fn)
         for_each_instr(i, b) {
@@ -134,7 +134,7 @@ static u32 distance(const Instr *from, const Instr *to)
     return steps;
 }
 
-DefinitionsAlike definitions_alike(const Instr *a, RegId a_reg, const Instr *b, RegId b_reg)
+DefinitionsAlike match_definitions_alike(const Instr *a, RegId a_reg, const Instr *b, RegId b_reg)
 {
     const Instr *a_def = local_definition(a, a_reg), *b_def = local_definition(b, b_reg);
     if (!a_def || !b_def)
@@ -174,7 +174,7 @@ static bool accesses_frame(const Instr *i)
     return false;
 }
 
-bool costs_nothing(const Instr *i)
+bool match_costs_nothing(const Instr *i)
 {
     if (i->kind != INSTR_OP)
         return true;
@@ -182,13 +182,13 @@ bool costs_nothing(const Instr *i)
     return !i->guard && (address || is_register_copy(i) || takes_low_half(i) || accesses_frame(i));
 }
 
-u32 reg_units(const Function *fn, RegId reg)
+u32 match_reg_units(const Function *fn, RegId reg)
 {
     const Reg *r = fn_reg(fn, reg);
     return (type_bits((Type)r->type) * r->vector + 31) / 32;
 }
 
-Instr *item_before(const Instr *i)
+Instr *match_item_before(const Instr *i)
 {
     Instr *before = i->prev;
     while (before && before->kind == INSTR_LOC)

@@ -15,13 +15,13 @@ typedef struct PairVisitor {
 } PairVisitor;
 
 /* Everything but registers; `exchanged` tells whether b has its first two sources the other way round. */
-bool instrs_alike(const PairVisitor *visit, const Instr *a, const Instr *b, bool *exchanged);
+bool match_instrs_alike(const PairVisitor *visit, const Instr *a, const Instr *b, bool *exchanged);
 /* The registers, of instructions that are alike: false as soon as the visitor says so. CARRY_REG goes with itself. */
-bool visit_reads(const PairVisitor *visit, const Instr *a, const Instr *b, bool exchanged);
-bool visit_writes(const PairVisitor *visit, const Instr *a, const Instr *b);
+bool match_visit_reads(const PairVisitor *visit, const Instr *a, const Instr *b, bool exchanged);
+bool match_visit_writes(const PairVisitor *visit, const Instr *a, const Instr *b);
 
 /* The same pragma, and one that belongs to the instruction behind it. */
-bool pragmas_alike(const Function *fn, const Instr *a, const Instr *b);
+bool match_pragmas_alike(const Function *fn, const Instr *a, const Instr *b);
 
 /* Whether two registers hold what the same opcode, as far back in either block, gave them. */
 typedef enum DefinitionsAlike {
@@ -30,19 +30,19 @@ typedef enum DefinitionsAlike {
     DEFINED_ALIKE
 } DefinitionsAlike;
 
-DefinitionsAlike definitions_alike(const Instr *a, RegId a_reg, const Instr *b, RegId b_reg);
+DefinitionsAlike match_definitions_alike(const Instr *a, RegId a_reg, const Instr *b, RegId b_reg);
 
 /* A .param variable of the function that i writes, reads or hands to a call; 0: none. Control flow must not come between
  * such instructions and the call. */
-SymId call_argument(const Instr *i);
+SymId match_call_argument(const Instr *i);
 /* Adds the registers that wgmma and tcgen05 may read or write behind the thread's back, until they are waited for: no value
  * that had another name may come into one of them. */
-void find_in_flight(const Function *fn, BitSet *registers);
+void match_find_in_flight(const Function *fn, BitSet *registers);
 /* Whether ptxas makes nothing of i, as a rule: copies of registers, the low half of one, cvta, slots of the stack frame. */
-bool costs_nothing(const Instr *i);
+bool match_costs_nothing(const Instr *i);
 /* How many 32-bit registers it takes; a predicate counts as one. */
-u32 reg_units(const Function *fn, RegId reg);
+u32 match_reg_units(const Function *fn, RegId reg);
 /* The item of the block's text in front of i, but for .loc; NULL at the block's start. */
-Instr *item_before(const Instr *i);
+Instr *match_item_before(const Instr *i);
 
 #endif

@@ -55,7 +55,7 @@ struct Matcher {
     FnvMap control_classes;       /* by hash: their first blocks */
     VecU32 control_of[2];         /* scratch */
     u64 compared;                 /* items, in all comparisons */
-    BitSet in_flight;             /* see find_in_flight; without words: not asked for yet */
+    BitSet in_flight;             /* see match_find_in_flight; without words: not asked for yet */
     const Block *end;             /* one of the blocks that are compared: all end like it */
     BitSet behind;                /* registers live behind them */
     u32 epoch;                    /* of the comparison */
@@ -106,7 +106,7 @@ static bool pair_is_uncopyable(const Matcher *m, RegId kept, RegId other)
 static void count_pair(Matcher *m, RegId kept, RegId other, u32 by)
 {
     m->uncopyable += pair_is_uncopyable(m, kept, other) ? by : 0;
-    m->width += kept != other ? by * reg_units(m->fn, kept) : 0;
+    m->width += kept != other ? by * match_reg_units(m->fn, kept) : 0;
     if (kept == CARRY_REG)
         m->carry_open = by == 1;
 }
@@ -124,7 +124,7 @@ static bool is_in_flight(Matcher *m, RegId reg)
 {
     if (!m->in_flight.word) {
         m->in_flight = bitset_new(m->run->arena, m->fn->regs.n);
-        find_in_flight(m->fn, &m->in_flight);
+        match_find_in_flight(m->fn, &m->in_flight);
     }
     return bitset_has(&m->in_flight, reg);
 }
@@ -179,7 +179,7 @@ static u32 rate_pair(void *user, const Instr *a, RegId kept, const Instr *b, Reg
         return to == other && from == kept ? 4 : 0;
     if (fn_reg(m->fn, kept)->type != fn_reg(m->fn, other)->type)
         return 0;
-    switch (definitions_alike(a, kept, b, other)) {
+    switch (match_definitions_alike(a, kept, b, other)) {
     case DEFINED_ALIKE: return 4;
     case DEFINED_ELSEWHERE: return kept == other ? 4 : 2;
     default: return 1;
@@ -285,7 +285,7 @@ static bool tables_alike(const Block *a, const Block *b)
     return one->targets.n == two->targets.n && !memcmp(one->targets.v, two->targets.v, one->targets.n * sizeof(u32));
 }
 
-bool ends_alike(const Function *fn, const Block *a, const Block *b)
+bool match_ends_alike(const Function *fn, const Block *a, const Block *b)
 {
     EndKind kind = end_kind(fn, a);
     if (kind == END_NONE || kind != end_kind(fn, b))
@@ -301,7 +301,7 @@ bool ends_alike(const Function *fn, const Block *a, const Block *b)
     }
 }
 
-u64 end_key(const Function *fn, const Block *b)
+u64 match_end_key(const Function *fn, const Block *b)
 {
     EndKind kind = end_kind(fn, b);
     u64 key = kind;
@@ -310,7 +310,7 @@ u64 end_key(const Function *fn, const Block *b)
     return kind == END_NONE ? 0 : key | 1;
 }
 
-bool loop_test(const Loops *loops, const Block *b, const Instr **compare)
+bool match_loop_test(const Loops *loops, const Block *b, const Instr **compare)
 {
     const Instr *end = block_terminator(b);
     const Loop *loop = loop_of(loops, b);
@@ -344,7 +344,7 @@ static bool promises_uniform(const Instr *i)
     return i->op->opcode == OPC_LDU || (decides && op_has(i->op, OPF_UNIFORM_HINT));
 }
 
-TailStop copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries)
+TailStop match_copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries)
 {
     bool named = op_has(i->op, OPF_NAMES_THREADS), async = op_has(i->op, OPF_ASYNC);
     if ((instr_is_convergent(i, summaries) && (!named || async)) || promises_uniform(i))
@@ -410,14 +410,14 @@ static bool control_alike(Matcher *m, const Block *a, const Block *b) { return c
 /* Declared in an in-block scope, the arguments of a call stay with it: no cut is inside the scope. */
 static bool parts_call(const Function *fn, const Instr *i)
 {
-    SymId argument = call_argument(i);
+    SymId argument = match_call_argument(i);
     return argument && !fn->scopes.v[fn->module->syms.v[argument].scope].in_block;
 }
 
 static TailStop may_match(Matcher *m, const Instr *a, const Instr *b)
 {
     const Summaries *summaries = m->run->an->summaries;
-    TailStop stop = copies_may_merge(a, m->gate, summaries);
+    TailStop stop = match_copies_may_merge(a, m->gate, summaries);
     if (stop != STOP_NONE)
         return stop;
     if (instr_is_convergent(a, summaries) && !control_alike(m, a->block, b->block))
@@ -428,14 +428,14 @@ static TailStop may_match(Matcher *m, const Instr *a, const Instr *b)
 static bool match_instr(Matcher *m, const Instr *a, const Instr *b)
 {
     bool exchanged;
-    if (b->kind != INSTR_OP || !instrs_alike(&m->visitor, a, b, &exchanged))
+    if (b->kind != INSTR_OP || !match_instrs_alike(&m->visitor, a, b, &exchanged))
         return false;
     TailStop stop = may_match(m, a, b);
     if (stop != STOP_NONE) {
         m->stop = stop;
         return false;
     }
-    return visit_writes(&m->visitor, a, b) && visit_reads(&m->visitor, a, b, exchanged);
+    return match_visit_writes(&m->visitor, a, b) && match_visit_reads(&m->visitor, a, b, exchanged);
 }
 
 static bool equal_declarations(const Function *fn, const Scope *a, const Scope *b)
@@ -477,7 +477,7 @@ static bool match_item(Matcher *m, const Instr *a, const Instr *b)
         return false;
     bool alike = a->kind == INSTR_SCOPE_END     ? open_scope(m, a, b)
                  : a->kind == INSTR_SCOPE_BEGIN ? close_scope(m, a, b)
-                                                : pragmas_alike(m->fn, a, b);
+                                                : match_pragmas_alike(m->fn, a, b);
     if (alike)
         m->stop = STOP_NONE;
     return alike;
@@ -514,7 +514,7 @@ static void begin(Matcher *m, Block *kept, Block *other)
         m->lanes = tail_lanes_new(m->run);
     tail_lanes_begin(m->lanes, kept, other);
     const Instr *compare;
-    if (!loop_test(an_loops(m->run->an), kept, &compare) || !compare)
+    if (!match_loop_test(an_loops(m->run->an), kept, &compare) || !compare)
         return;
     add_part(m, compare);
     for (RegWalk w = reg_walk(compare); next_read(&w);)
@@ -526,7 +526,7 @@ static Instr *last_item(const Block *b)
 {
     Instr *end = block_terminator(b);
     if (end || !b->last || b->last->kind == INSTR_LOC)
-        return end || b->last ? item_before(end ? end : b->last) : NULL;
+        return end || b->last ? match_item_before(end ? end : b->last) : NULL;
     return b->last;
 }
 
@@ -542,7 +542,7 @@ static bool match_end(Matcher *m, const Block *kept, const Block *other, Instr *
     }
     if (!of_kept || !of_other || (!of_kept->guard && !branch_table(of_kept)))
         return true;
-    if (!visit_reads(&m->visitor, of_kept, of_other, false))
+    if (!match_visit_reads(&m->visitor, of_kept, of_other, false))
         return false;
     m->items = m->weight = m->cost = 1;
     return true;
@@ -550,7 +550,7 @@ static bool match_end(Matcher *m, const Block *kept, const Block *other, Instr *
 
 static bool before_is_pragma(const Instr *i)
 {
-    const Instr *before = item_before(i);
+    const Instr *before = match_item_before(i);
     return before && before->kind == INSTR_PRAGMA;
 }
 
@@ -611,15 +611,15 @@ Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit)
     while (a && b && (!limit || m->items < limit) && match_item(m, a, b)) {
         m->items++;
         m->compared++;
-        m->weight += !costs_nothing(a);
-        m->cost += costs_nothing(a) ? 0 : ptxas_cost(a);
+        m->weight += !match_costs_nothing(a);
+        m->cost += match_costs_nothing(a) ? 0 : ptxas_cost(a);
         parts_left -= is_part(m, a);
         last_other = b;
         tail_lanes_add(m->lanes, a, b);
         if (may_cut(m, a, b, parts_left))
             vec_push(&m->cuts, ((Cut){m->items, m->weight, m->cost, m->width, a, b}));
-        a = item_before(a);
-        b = item_before(b);
+        a = match_item_before(a);
+        b = match_item_before(b);
     }
     if (!last_other)
         return (Tail){.stop = m->stop, .at = a};

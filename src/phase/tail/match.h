@@ -60,8 +60,8 @@ Matcher *matcher_new(PhaseRun *run, TailGate gate);
 void matcher_free(Matcher *m);
 
 /* Whether the two blocks hand on control alike, so that one end can stand for both; then their keys are equal. */
-bool ends_alike(const Function *fn, const Block *a, const Block *b);
-u64 end_key(const Function *fn, const Block *b);
+bool match_ends_alike(const Function *fn, const Block *a, const Block *b);
+u64 match_end_key(const Function *fn, const Block *b);
 
 /* To be called before blocks are compared, with one of them: they all end alike. */
 void matcher_set_end(Matcher *m, const Block *any);
@@ -73,10 +73,10 @@ u64 matcher_compared(const Matcher *m);
 const RegPair *matcher_renamed(const Matcher *m, u32 *count);
 
 /* Whether two copies of i may become one: STOP_NONE, if so. The control dependence of the copies is not looked at. */
-TailStop copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries);
+TailStop match_copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries);
 
 /* The comparison behind the guarded branch that decides whether b's innermost loop goes on, and whether there is one.
  * The comparison may be NULL: not in the block. */
-bool loop_test(const Loops *loops, const Block *b, const Instr **compare);
+bool match_loop_test(const Loops *loops, const Block *b, const Instr **compare);
 
 #endif

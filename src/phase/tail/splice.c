@@ -15,7 +15,7 @@ static bool is_source(const RegPair *pairs, u32 n, RegId reg)
     return false;
 }
 
-bool copies_order(RegPair *renamed, u32 n)
+bool splice_copies_order(RegPair *renamed, u32 n)
 {
     for (u32 done = 0; done < n; done++) {
         u32 next = done;
@@ -88,12 +88,12 @@ static void bring_values(const TailGiver *giver)
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------- */
 
-bool begins_block(const Instr *i) { return !item_before(i); }
+bool splice_begins_block(const Instr *i) { return !match_item_before(i); }
 
 Block *tail_block(const Loops *loops, const Instr *begin)
 {
     Block *b = begin->block;
-    return begins_block(begin) && b != b->fn->entry && !loop_headed_by(loops, b) ? b : block_new(b->fn, b->scope);
+    return splice_begins_block(begin) && b != b->fn->entry && !loop_headed_by(loops, b) ? b : block_new(b->fn, b->scope);
 }
 
 static void fill_tail(Instr *begin, Block *tail)

@@ -12,10 +12,10 @@ typedef struct TailGiver {
 } TailGiver;
 
 /* Puts the copies kept <- other into an order in which none destroys what another still reads; false: there is none. */
-bool copies_order(RegPair *renamed, u32 n);
+bool splice_copies_order(RegPair *renamed, u32 n);
 
 /* Whether a block has nothing to execute before i. */
-bool begins_block(const Instr *i);
+bool splice_begins_block(const Instr *i);
 
 /* The block that the tail becomes; `begin`: where it begins in the block that keeps it. That block itself, unless something
  * else is there or a loop begins there: then a new one, still empty. loops: of the function as it is. */

@@ -111,7 +111,7 @@ static void collect(Merge *m)
         order++;
         if (!order_reachable(an_order(m->run->an), b) || !has_rivals(an_order(m->run->an), b))
             continue;
-        u64 key = end_key(m->fn, b);
+        u64 key = match_end_key(m->fn, b);
         if (key)
             key = tail_key(m, b, key);
         u32 ways = block_ways(b);
@@ -162,7 +162,7 @@ static bool exits_of_loops(const Merge *m, Block *a, Block *b)
 {
     if (m->always || !an_loops(m->run->an)->n || cfg_succs(m->fn, a).n)
         return false;
-    const Block *d = nearest_common_dominator(an_dom(m->run->an), a, b);
+    const Block *d = dom_nearest_common(an_dom(m->run->an), a, b);
     return leaves_loop(m, d, a) || leaves_loop(m, d, b);
 }
 
@@ -211,7 +211,7 @@ static void compare_group(Merge *m, const Candidate *group, u32 n, u32 first)
         const Candidate *c = &group[k];
         Tail *tail = &m->tail[k];
         *tail = (Tail){0};
-        if (c->done || !ends_alike(m->fn, kept->block, c->block) || kept->block->scope != c->block->scope)
+        if (c->done || !match_ends_alike(m->fn, kept->block, c->block) || kept->block->scope != c->block->scope)
             continue;
         const char *apart = far_apart(m, kept->block, c->block);
         if (apart) {
@@ -287,7 +287,7 @@ static u32 best_length(Merge *m, const Candidate *group, u32 n, u32 first)
 /* How well a block suits to keep its tail: best if it is nothing else, well if nothing has to be jumped to behind it. */
 static u32 rank_kept(const Block *b, const Tail *tail)
 {
-    if (begins_block(tail->kept))
+    if (splice_begins_block(tail->kept))
         return 3;
     return !b->falls_off && (!b->fall || b->fall == b->next) ? 2 : 1;
 }
@@ -317,7 +317,7 @@ static bool plan_giver(Merge *m, Block *kept, Block *other, u32 items, Tail *tai
     *giver = (TailGiver){other, tail->other, arena_array(m->run->arena, RegPair, n), n};
     if (n)
         memcpy(giver->renamed, renamed, n * sizeof *renamed);
-    return copies_order(giver->renamed, n);
+    return splice_copies_order(giver->renamed, n);
 }
 
 /* Where ptxas branches, blocks that leave the function cost a BSSY and a BSYNC once they meet. */

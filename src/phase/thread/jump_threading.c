@@ -350,12 +350,12 @@ static bool is_predicated(Threader *t, const Block *b)
 /* NULL, or why warps that come to b in parts must keep meeting there: what they execute apart is more than the branch. */
 static const char *why_divergence_costs(Threader *t, const Candidate *c)
 {
-    Block *stop = meeting_place(t->run->an, c->b);
+    Block *stop = region_reconvergence_point(t->run->an, c->b);
     u64 saved = c->cost - 1 + BRANCH_SLOTS, spent = 0;
     bool table = branch_table(block_terminator(c->b)) != NULL;
     if (c->decided < c->ways)
         return "warps reconverge there, and other edges still need the branch";
-    if (!table && !heavy_before(t->run->an, &t->scratch, c->b))
+    if (!table && !region_heavy_before(t->run->an, &t->scratch, c->b))
         return "ptxas predicates what lies before, and the branch costs nothing more than the one that would be left";
     for (u32 k = 0; k < c->ways; k++) {
         Body body;
@@ -610,7 +610,7 @@ static bool guards_a_loop(Threader *t, const Block *b, Block *to)
     if (branch_table(block_terminator(b)))
         return false;
     an_compute(t->run->an, AN_POSTDOM);
-    const Block *stop = meeting_place(t->run->an, b);
+    const Block *stop = region_reconvergence_point(t->run->an, b);
     Block *other = to == b->fall ? branch_target(block_terminator(b)) : b->fall;
     if (other != stop)
         return false;
@@ -628,7 +628,7 @@ static const char *why_not_sooner(Threader *t, const Candidate *c, bool as_one)
     for (u32 k = 0; k < c->ways; k++)
         for (u32 which = 0; which < 2; which++) {
             Block *to = which ? c->way[k].otherwise : c->way[k].to;
-            if (to && reconverge_decided(gate_of(t), c->b, to, meeting_place(t->run->an, c->b), as_one) != RECONVERGE_SAFE)
+            if (to && reconverge_decided(gate_of(t), c->b, to, region_reconvergence_point(t->run->an, c->b), as_one) != RECONVERGE_SAFE)
                 return WHY_SOONER;
         }
     return NULL;
@@ -644,7 +644,7 @@ static bool fold(Threader *t, Block *b, Block *to)
         return false;
     }
     an_compute(t->run->an, AN_POSTDOM);
-    if (reconverge_decided(gate_of(t), b, to, meeting_place(t->run->an, b), false) != RECONVERGE_SAFE) {
+    if (reconverge_decided(gate_of(t), b, to, region_reconvergence_point(t->run->an, b), false) != RECONVERGE_SAFE) {
         phase_missed_once(t->run, "BranchNotThreaded", end, "%s", WHY_SOONER);
         return false;
     }
@@ -690,7 +690,7 @@ static const char *why_they_meet(Threader *t, const Candidate *c, bool *later)
     if (predicated && !convergent)
         return predicated; /* without asking what is uniform */
     remember_uniform(t);
-    bool as_one = comes_as_one(t->run->an, &t->scratch, c->b, &t->uniform);
+    bool as_one = region_is_reached_convergently(t->run->an, &t->scratch, c->b, &t->uniform);
     if (convergent && !as_one)
         return "threads of a warp reconverge there, and a convergent instruction follows";
     *later = convergent != t->as_one;

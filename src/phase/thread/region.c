@@ -5,7 +5,7 @@
 /* Blocks of one walk: keeps the phase linear. */
 enum { REGION_BLOCKS = 128 };
 
-Block *meeting_place(Analyses *an, const Block *b) { return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL; }
+Block *region_reconvergence_point(Analyses *an, const Block *b) { return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL; }
 
 static void start(RegionScratch *scratch)
 {
@@ -39,7 +39,7 @@ static void add_block(Analyses *an, ThreadRegion *region, const Block *b)
 ThreadRegion region_behind(Analyses *an, RegionScratch *scratch, const Block *b, Block *way)
 {
     ThreadRegion region = {.whole = true};
-    const Block *stop = meeting_place(an, b);
+    const Block *stop = region_reconvergence_point(an, b);
     start(scratch);
     if (way != stop)
         visit(scratch, way);
@@ -72,7 +72,7 @@ static bool visit_preds(Analyses *an, RegionScratch *scratch, u32 k, const Block
     return k < REGION_BLOCKS;
 }
 
-bool heavy_before(Analyses *an, RegionScratch *scratch, const Block *b)
+bool region_heavy_before(Analyses *an, RegionScratch *scratch, const Block *b)
 {
     Block *top = an_dom(an)->idom[b->id];
     ThreadRegion region = {.whole = true};
@@ -86,7 +86,7 @@ bool heavy_before(Analyses *an, RegionScratch *scratch, const Block *b)
     return region.heavy;
 }
 
-bool comes_as_one(Analyses *an, RegionScratch *scratch, const Block *b, const BitSet *uniform)
+bool region_is_reached_convergently(Analyses *an, RegionScratch *scratch, const Block *b, const BitSet *uniform)
 {
     Block *top = an_dom(an)->idom[b->id];
     if (!top)

@@ -26,13 +26,13 @@ typedef struct RegionScratch {
 } RegionScratch;
 
 /* Where all ways out of b meet again, or NULL. */
-Block *meeting_place(Analyses *an, const Block *b);
+Block *region_reconvergence_point(Analyses *an, const Block *b);
 /* What control can pass from `way`, a successor of b, before it comes to the meeting place of b. */
 ThreadRegion region_behind(Analyses *an, RegionScratch *scratch, const Block *b, Block *way);
 /* Whether no branch between the immediate dominator of b and b, that one included, divides a warp: the threads that come
  * to b together came there on one way. uniform: branches that do not, by Instr.origin. */
-bool comes_as_one(Analyses *an, RegionScratch *scratch, const Block *b, const BitSet *uniform);
+bool region_is_reached_convergently(Analyses *an, RegionScratch *scratch, const Block *b, const BitSet *uniform);
 /* Whether something between the immediate dominator of b and b, both not included, is heavy. */
-bool heavy_before(Analyses *an, RegionScratch *scratch, const Block *b);
+bool region_heavy_before(Analyses *an, RegionScratch *scratch, const Block *b);
 
 #endif

@@ -19,7 +19,7 @@ static const Instr *small_range(const Instr *branch)
 static void make_table(Block *b, Instr *branch, const Instr *test)
 {
     Function *fn = b->fn;
-    Table table = {.kind = TABLE_BRANCH, .changed = true, .name = fresh_label_name(fn), .scope = b->scope};
+    Table table = {.kind = TABLE_BRANCH, .changed = true, .name = label_fresh_name(fn), .scope = b->scope};
     Block *to = branch_target(branch);
     for (i64 k = 0; k < test->opnd[2].value; k++)
         vec_push(&table.targets, to->id);
