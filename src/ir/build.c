@@ -140,6 +140,7 @@ static void function_free(Function *fn)
     vec_free(&fn->blocks);
     vec_free(&fn->params);
     vec_free(&fn->origin_links);
+    vec_free(&fn->lost_readers);
 }
 
 void module_free(Module *m)

@@ -31,6 +31,17 @@ static void touch_instr(Instr *i)
         touch_item(i->block, i);
 }
 
+/* i, or what it reads, is about to go. */
+static void lose_readers(const Instr *i)
+{
+    VecU32 *lost = &i->block->fn->lost_readers;
+    if (i->guard)
+        vec_push(lost, i->guard);
+    for_each_slot(o, i)
+        if (slot_is_use(o))
+            vec_push(lost, o->id);
+}
+
 static void edges_off(Block *b)
 {
     fn_edges_changed(b->fn);
@@ -101,6 +112,7 @@ void instr_remove(Instr *i)
     Block *b = i->block;
     bool ends_block = i == block_terminator(b);
     assert(!b->dead);
+    lose_readers(i);
     if (ends_block)
         edges_off(b);
     unlink_instr(i);
@@ -127,6 +139,8 @@ void instr_set_op(Instr *i, const OpInfo *op)
 
 void instr_set_guard(Instr *i, RegId guard, bool negated)
 {
+    if (i->block && i->guard)
+        vec_push(&i->block->fn->lost_readers, i->guard);
     i->guard = guard;
     i->guard_not = guard && negated;
     touch_instr(i);
@@ -137,6 +151,8 @@ Instr *instr_set_operands(Instr *i, const Operand *slots, u32 count)
     Block *b = i->block;
     bool ends_block = b && i == block_terminator(b);
     Instr *to = i;
+    if (b)
+        lose_readers(i);
     if (ends_block)
         edges_off(b);
     if (count > i->slots) {
@@ -161,6 +177,8 @@ Instr *instr_set_operands(Instr *i, const Operand *slots, u32 count)
 void instr_rename(Instr *i, RegId from, RegId to, bool reads, bool writes)
 {
     bool any = false;
+    if (i->block)
+        lose_readers(i);
     for_each_slot(o, i)
         if (o->kind == OPND_REG && o->id == from && ((reads && slot_is_use(o)) || (writes && slot_is_def(o)))) {
             o->id = to;
@@ -525,6 +543,8 @@ void block_join(Block *a, Block *b)
 void block_remove(Block *b)
 {
     assert(!b->dead && b != b->fn->entry);
+    for_each_instr(i, b)
+        lose_readers(i);
     edges_off(b);
     b->fall = NULL;
     b->jump = NULL;

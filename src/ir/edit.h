@@ -54,6 +54,10 @@ Block *block_clone(Block *b);                       /* body and terminator, same
 /* Before the first phase: blocks behind labels that nothing names become one with the block before; no text changes. */
 void edit_absorb_idle_labels(Function *fn);
 
+/* Ends a phase: removes pure instructions whose results nobody reads since edits took their last readers away, and then those
+ * that only these read. Answers how many. Linear in the function; nothing else that the input has in vain is touched. */
+u32 edit_remove_unread(Function *fn);
+
 /* Ends a phase (fn->changed says whether there is anything to do): a jump for every block whose fall is not next in layout, a label for every block that is jumped to, `ret`
  * for a block that ran off the end and is not last any more. Existing jumps to the next block stay. */
 void edit_layout(Function *fn);

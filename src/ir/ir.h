@@ -246,6 +246,7 @@ struct Function {
     u32 new_names;             /* counter behind fresh labels and registers */
     u32 origins;               /* the last Instr.origin given out; they start at 1 */
     VEC(OriginLink) origin_links; /* by `made`, ascending */
+    VecU32 lost_readers;       /* registers that an edit took a reader from; see edit_remove_unread */
     Cfg *cfg;                  /* edges, once cfg_build ran; owned by the pipeline */
     u32 epoch[EPOCHS];         /* moved on by what changes the function: ir/edit.h, block_new, reg_new */
 };

@@ -272,6 +272,9 @@ static Outcome run_step(Runner *runner, Step step, Function *fn, Analyses *an)
             runner->stats->phase[step.phase[k]].functions++;
     if (!iterate(runner, step, fn, an))
         return OUTCOME_NONE;
+    u32 removed = edit_remove_unread(fn);
+    if (removed)
+        stats_count(runner->stats, step.phase[0], "UnreadRemoved", removed);
     return edit_places(fn) ? OUTCOME_CHANGED : OUTCOME_SETTLED;
 }
 

@@ -4,6 +4,8 @@
 #include "transform/condition.h"
 #include "phase/switch/region.h"
 
+enum { UNREAD_LIMIT = 8 /* instructions of a block that are tried: each costs a look at the rest of it */ };
+
 /* ---- edges that count ------------------------------------------------------------------------------------------ */
 
 /* The way out of b that its own instructions say is never taken; NULL. */
@@ -67,16 +69,28 @@ static bool is_region_branch(const Block *b)
     return end->op->opcode == OPC_BRA && end->guard && b->fall;
 }
 
-/* Goes through the block's instructions; false: one of them is neither a copy nor known. */
+/* Whether nobody reads what i, which is pure, gives. */
+static bool is_unread(const SwitchRegion *g, const Instr *i)
+{
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (live_behind(g->r->live, i, w.reg))
+            return false;
+    return true;
+}
+
+/* Goes through the block's instructions; false: one of them is neither a copy nor known, and its result is read. */
 static bool walk_block(SwitchRegion *g, const Block *b, const Env **env)
 {
+    u32 unread = 0;
     for_each_instr(i, b) {
         if (i->kind != INSTR_OP || i == block_terminator(b))
             continue;
         const Env *before = *env;
         *env = region_write(g, before, i);
         bool is_known = *env != before && (*env)->value.kind != VALUE_UNKNOWN;
-        if ((i->op->opcode != OPC_MOV && !is_known) || (*env && (*env)->length > ENV_LIMIT))
+        if (*env && (*env)->length > ENV_LIMIT)
+            return false;
+        if (i->op->opcode != OPC_MOV && !is_known && (++unread > UNREAD_LIMIT || !is_unread(g, i)))
             return false;
     }
     return true;
