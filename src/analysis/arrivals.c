@@ -228,13 +228,33 @@ static bool was_uniform(const Checker *c, u32 origin)
     return at && c->before->uniform[at - 1];
 }
 
+/* Where the code of `to` stood: position + 1; 0: it is not found. */
+static u32 place_before(const Checker *c, const Block *to)
+{
+    for (u32 hops = 0; to && hops < HOPS; to = block_terminator(to) ? NULL : to->fall, hops++)
+        for_each_instr(i, to)
+            if (i->kind == INSTR_OP && i->origin <= c->before->origins && c->before->at[i->origin])
+                return c->before->at[i->origin];
+    return 0;
+}
+
+/* Whether the threads that part at the end of b reconverge where those of the branch s did: on their way there they do not come to
+ * the instruction, and behind it they were together before. */
+static bool reconverges_as_before(Checker *c, const Block *b, u32 s)
+{
+    const Arrivals *a = c->before;
+    const Block *point = point_of(c->an, b);
+    u32 old = a->at[s] ? a->point[a->at[s] - 1] : GRAPH_NONE, was = point ? place_before(c, point) : 0;
+    return was && was - 1 == old;
+}
+
 /* The threads that part at the end of b come to the instruction together. */
 static void check_reconverged(Checker *c, const Block *b, const Seer *seer, const Instr *i)
 {
     find_sources(c, b);
     for (u32 k = 0; k < c->sources.n && !c->wrong; k++) {
         u32 s = c->sources.v[k];
-        if (depended(c, seer, s) && !was_uniform(c, s) && !c->before->copied[s])
+        if (depended(c, seer, s) && !was_uniform(c, s) && !c->before->copied[s] && !reconverges_as_before(c, b, s))
             c->wrong = arena_printf(c->arena, "block %u: threads that part in block %u now come together to '%s', which sees who is there",
                                     i->block->id, b->id, i->op->text->text);
     }
@@ -245,16 +265,6 @@ static void check_reconverged(Checker *c, const Block *b, const Seer *seer, cons
 static bool is_made(const Checker *c, const Instr *branch)
 {
     return branch->origin > c->before->origins || c->before->decides[branch->origin] != decided_by(branch);
-}
-
-/* Where the code of `to` stood: position + 1; 0: it is not found. */
-static u32 place_before(const Checker *c, const Block *to)
-{
-    for (u32 hops = 0; to && hops < HOPS; to = block_terminator(to) ? NULL : to->fall, hops++)
-        for_each_instr(i, to)
-            if (i->kind == INSTR_OP && i->origin <= c->before->origins && c->before->at[i->origin])
-                return c->before->at[i->origin];
-    return 0;
 }
 
 static bool is_source(const Checker *c, u32 branch)
