@@ -233,6 +233,27 @@ case_ 'without files in memory, TMPDIR missing' 'without_names front ptxas in.pt
 case_ 'closed standard streams' 'front ptxas in.ptx -o o <&- >&- 2>&-; cmp o want.ptx'
 case_ 'a descriptor that make passes on' 'printf "#!/bin/sh\ncat <&9 >got\n" >bin/ptxas; echo token >t; front ptxas in.ptx -o o 9<t; [ "$(cat got)" = token ]'
 
+# ---- disks that are full or cannot be written on: in a name space of mounts -----------------------------------------
+# mounted FOLDER OPTIONS COMMAND...
+mounted() { unshare -rm sh -c 'mount -t tmpfs -o "$2" none "$1" && shift 2 && exec "$@"' sh "$@"; }
+mkdir "$WORK/mount"
+if mounted "$WORK/mount" size=4k true 2>/dev/null; then
+    # 8 KB of comments, which stay in the text.
+    case_ 'a full disk under TMPDIR: the original' 'mkdir tmp; for i in $(seq 200); do echo "// a comment that is as long as others"; done >>in.ptx; export PTXOPT_NO_MEMFD=1 TMPDIR=$PWD/tmp
+        mounted tmp size=4k timeout 30 "$BUILD/ptxopt-ptxas" ptxas in.ptx -o o; cmp o in.ptx; logged failed; calls 1'
+    case_ 'a full disk under TMPDIR, strict' 'mkdir tmp; for i in $(seq 200); do echo "// a comment that is as long as others"; done >>in.ptx; export PTXOPT_NO_MEMFD=1 TMPDIR=$PWD/tmp PTXOPT=strict
+        exits 1 mounted tmp size=4k timeout 30 "$BUILD/ptxopt-ptxas" ptxas in.ptx -o o; says "PTXOPT=strict"; [ ! -e o ]; [ ! -e calls ]'
+    case_ 'a TMPDIR that cannot be written on: another folder' 'mkdir tmp; export PTXOPT_NO_MEMFD=1 TMPDIR=$PWD/tmp; mounted tmp ro timeout 30 "$BUILD/ptxopt-ptxas" ptxas in.ptx -o o; cmp o want.ptx'
+    case $WORK in
+    /tmp/*) echo 'skip no folder for temporary files at all: the tests are in /tmp themselves' ;;
+    *) case_ 'no folder for temporary files at all: the original' 'export PTXOPT_NO_MEMFD=1 TMPDIR=/tmp; exits 0 mounted /tmp ro timeout 30 "$BUILD/ptxopt-ptxas" ptxas in.ptx -o o; cmp o in.ptx; not says ptxopt; logged failed' ;;
+    esac
+    case_ 'a full disk under the output: as without us' 'mkdir tmp; for i in $(seq 200); do echo "// a comment that is as long as others"; done >>in.ptx
+        s=0; mounted tmp size=4k ptxas in.ptx -o tmp/o || s=$?; [ $s -gt 0 ]; exits $s mounted tmp size=4k timeout 30 "$BUILD/ptxopt-ptxas" ptxas in.ptx -o tmp/o; [ "$(grep -c "cat: write\|No space" said)" = 1 ]'
+else
+    echo 'skip full disks: there are no name spaces of mounts'
+fi
+
 # ---- signals ------------------------------------------------------------------------------------------------------
 case_ 'SIGTERM goes to ptxas, and ends the front too' 'mkdir tmp; export FAKE_SLEEP=20
     PTXOPT_NO_MEMFD=1 TMPDIR=$PWD/tmp "$BUILD/ptxopt-ptxas" ptxas in.ptx -o o & f=$!; wait_for pid; kill -TERM $f; s=0; wait $f || s=$?; [ $s = 143 ]
@@ -245,7 +266,7 @@ case_ 'a ptxas that is killed' 'mkdir tmp; export FAKE_SLEEP=20
     [ -z "$(ls -A tmp)" ]; calls 1'
 
 # ---- many at once -------------------------------------------------------------------------------------------------
-case_ '200 calls at once' 'seq 200 | FAKE_CALLS=/dev/null xargs -P 40 -I{} "$BUILD/ptxopt-ptxas" ptxas in.ptx -o o.{} >/dev/null 2>&1
+case_ '200 calls at once' 'seq 200 | FAKE_CALLS=/dev/null xargs -P 200 -I{} "$BUILD/ptxopt-ptxas" ptxas in.ptx -o o.{} >/dev/null 2>&1
     for i in $(seq 200); do cmp o.$i want.ptx; done; [ "$(grep -c "^{\"program\".*}$" log)" = 200 ]'
 case_ 'the same bytes whatever the locale, the folder, the name and the time' 'mkdir d; cp in.ptx d/other.ptx; (cd d; LC_ALL=tr_TR.UTF-8 TZ=Asia/Tokyo front ptxas "$PWD/other.ptx" -o o); cmp d/o want.ptx'
 
