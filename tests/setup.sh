@@ -23,6 +23,18 @@ look() {
     has_header gelf.h || need libelf-dev
     have mandoc || want mandoc
     have dot || want graphviz
+    [ -z "$NVCC" ] || look_for_clients
+}
+
+# What builds with ptxopt in front of ptxas: tests/clients.sh.
+look_for_clients()
+{
+    have g++ || want g++
+    have cmake || want cmake
+    have ninja || want ninja-build
+    have ccache || want ccache
+    have clang++-19 || want clang-19
+    python3 -c 'import venv, ensurepip' 2>/dev/null || want python3-venv
 }
 
 get() { $root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@" >/dev/null 2>&1; }
@@ -41,6 +53,9 @@ install() {
     get "$@" || for package; do get "$package"; done
 }
 
+# shellcheck source=tests/lib.sh
+. "$(dirname "$0")/lib.sh"
+NVCC=$(cuda_tool nvcc)
 look
 if [ -n "$missing$optional" ]; then
     # shellcheck disable=SC2086 # lists of packages
@@ -51,8 +66,6 @@ fi
 for package in $optional; do
     echo "setup: WARNING: could not install $package: the checks that use it are skipped" >&2
 done
-# shellcheck source=tests/lib.sh
-. "$(dirname "$0")/lib.sh"
 if [ -n "$PTXAS" ]; then
     echo "setup: ptxas is $PTXAS"
 else
