@@ -20,6 +20,7 @@ static const struct {
 #undef ANALYSIS
 };
 
+_Static_assert(ANALYSES < 32, "a bit each of a u32");
 #define ANALYSIS(NAME, name, Type, rests, ...) \
     _Static_assert((rests) < AN_##NAME, "what an analysis rests on stands before it: " #name);
 #include "analysis/analysis.def"

@@ -132,6 +132,7 @@ void instr_append(Block *b, Instr *i)
 
 void instr_set_op(Instr *i, const OpInfo *op)
 {
+    assert(op);
     i->op = op;
     instr_fill_roles(i);
     touch_instr(i);
@@ -151,6 +152,7 @@ Instr *instr_set_operands(Instr *i, const Operand *slots, u32 count)
     Block *b = i->block;
     bool ends_block = b && i == block_terminator(b);
     Instr *to = i;
+    assert(count <= UINT16_MAX);
     if (b)
         lose_readers(i);
     if (ends_block)
@@ -195,6 +197,7 @@ void instr_rename(Instr *i, RegId from, RegId to, bool reads, bool writes)
 void block_set_fall(Block *b, Block *to)
 {
     Cfg *cfg = b->fn->cfg;
+    assert(!b->dead && !(to && to->dead));
     if (b->fall == to)
         return;
     if (cfg && b->fall)
@@ -226,7 +229,7 @@ void block_set_branch_target(Block *b, Block *to)
 {
     Instr *branch = block_terminator(b);
     Block *old = branch ? branch_target(branch) : NULL;
-    assert(old);
+    assert(old && !to->dead);
     if (old == to)
         return;
     if (b->fn->cfg) {
@@ -358,6 +361,7 @@ void block_redirect_table(Block *b, Block *const *to)
 {
     Function *fn = b->fn;
     FnvMap map = {0};
+    assert(fn->cfg && branch_table(block_terminator(b)));
     map_targets(&map, b, to);
     map_table(b, &map);
     const u64 *other = b->fall ? fnvmap_find(&map, b->fall->id) : NULL;
@@ -390,7 +394,7 @@ void block_set_branch(Block *b, RegId guard, bool negated, Block *to, bool unifo
 {
     Function *fn = b->fn;
     Operand label = {.kind = OPND_LABEL, .id = to->id};
-    assert(!block_terminator(b));
+    assert(guard && !to->dead && !block_terminator(b));
     Instr *branch = instr_new(fn, isa_op(fn->module->isa, OPC_BRA, (OpParts){.uniform = uniform}), &label, 1);
     branch->guard = guard;
     branch->guard_not = negated;
@@ -426,6 +430,7 @@ static bool in_layout(const Block *b) { return b->prev || b->fn->entry == b; }
 
 void block_move_after(Block *b, Block *after)
 {
+    assert(!b->dead && in_layout(after));
     if (b == after || after->next == b)
         return;
     if (in_layout(b))
@@ -467,6 +472,7 @@ static void move_exit(Block *b, Block *to)
 void block_split_into(Instr *at, Block *rest)
 {
     Block *b = at->block;
+    assert(!rest->first && !rest->fall && !in_layout(rest));
     edges_off(b);
     rest->loc = instr_loc(at);
     move_items(at, rest);
@@ -542,7 +548,7 @@ void block_join(Block *a, Block *b)
 
 void block_remove(Block *b)
 {
-    assert(!b->dead && b != b->fn->entry);
+    assert(!b->dead && b != b->fn->entry && !block_is_pinned(b));
     for_each_instr(i, b)
         lose_readers(i);
     edges_off(b);
@@ -557,6 +563,7 @@ void block_remove(Block *b)
 Block *block_clone(Block *b)
 {
     Function *fn = b->fn;
+    assert(!b->dead);
     Block *copy = block_new(fn, b->scope);
     copy->loc = b->loc;
     copy->fall = b->fall;

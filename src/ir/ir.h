@@ -15,6 +15,8 @@
 #ifndef PTXOPT_IR_IR_H
 #define PTXOPT_IR_IR_H
 
+#include <assert.h>
+
 #include "base/arena.h"
 #include "base/intern.h"
 #include "base/vec.h"
@@ -272,8 +274,17 @@ struct Module {
 /* ---- reading -------------------------------------------------------------------------------------------------- */
 
 static inline Str span_str(const Module *m, Span s) { return (Str){m->text.p + s.beg, s.end - s.beg}; }
-static inline Reg *fn_reg(const Function *fn, RegId id) { return &fn->regs.v[id]; }
-static inline Block *fn_block(const Function *fn, u32 id) { return fn->blocks.v[id]; }
+static inline Reg *fn_reg(const Function *fn, RegId id)
+{
+    assert(id < fn->regs.n);
+    return &fn->regs.v[id];
+}
+
+static inline Block *fn_block(const Function *fn, u32 id)
+{
+    assert(id < fn->blocks.n);
+    return fn->blocks.v[id];
+}
 
 #define for_each_block(b, fn) for (Block *b = (fn)->entry; b; b = b->next)
 #define for_each_instr(i, b) for (Instr *i = (b)->first; i; i = i->next)

@@ -39,6 +39,8 @@ enum {
 #define COMPARES ROW_COMPARES
 #define SIZED ROW_SIZED
 
+_Static_assert(OPF_FUSES < 1u << ROW_SYNC_SHIFT, "the flags of a row above those of an OpInfo");
+_Static_assert(TYPE_COUNT <= UINT8_MAX && CMP_NAN <= UINT8_MAX && SPACE_TENSOR <= UINT8_MAX && SHAPE_MAX <= UINT8_MAX, "an OpInfo holds them in a byte");
 _Static_assert(SYNC_COUNT <= ROW_SYNC >> ROW_SYNC_SHIFT, "a Sync fits its bits of a row");
 
 const OpRow isa_ops[OPC_COUNT] = {

@@ -9,8 +9,10 @@
 #include "analysis/analyses.h"
 #include "base/fnvmap.h"
 
-/* CHOICE knobs as numbers: places in the words that knobs.def has for them, which pipeline/knobs.c checks. */
+/* CHOICE knobs as numbers: the words, with | between them, are in the order of the enum. */
+#define RESERVED_WORDS "strict|volatile|off"
 typedef enum ReservedChoice { RESERVED_STRICT, RESERVED_VOLATILE, RESERVED_OFF } ReservedChoice;
+#define LOP3_WORDS "auto|always|never"
 typedef enum Lop3Choice { LOP3_AUTO, LOP3_ALWAYS, LOP3_NEVER } Lop3Choice;
 
 typedef struct Knobs {

@@ -196,6 +196,27 @@ static void knobs_are_options(void **state)
     options_free(&options);
 }
 
+static void words_of_choices_are_in_the_order_of_their_enums(void **state)
+{
+    (void)state;
+    Options options;
+    char said[4096];
+    static const struct {
+        const char *line;
+        u32 reserved, lop3;
+    } row[] = {
+        {"in.ptx", RESERVED_VOLATILE, LOP3_AUTO},
+        {"in.ptx --tail-merge-reserved=strict --lop3=always", RESERVED_STRICT, LOP3_ALWAYS},
+        {"in.ptx --tail-merge-reserved=off --lop3=never", RESERVED_OFF, LOP3_NEVER},
+    };
+    for (u32 k = 0; k < COUNT_OF(row); k++) {
+        assert_int_equal(parse_line(&options, row[k].line, said, sizeof said), OPTIONS_RUN);
+        assert_int_equal(options.pipeline.knobs.tail_merge_reserved, row[k].reserved);
+        assert_int_equal(options.pipeline.knobs.lop3, row[k].lop3);
+        options_free(&options);
+    }
+}
+
 static void wrong_options_are_refused(void **state)
 {
     (void)state;
@@ -344,6 +365,7 @@ int main(void)
         cmocka_unit_test(options_have_their_defaults),
         cmocka_unit_test(options_choose_phases),
         cmocka_unit_test(knobs_are_options),
+        cmocka_unit_test(words_of_choices_are_in_the_order_of_their_enums),
         cmocka_unit_test(wrong_options_are_refused),
         cmocka_unit_test(counters_add_up_per_phase),
         cmocka_unit_test(graph_files_have_safe_names),

@@ -1,5 +1,7 @@
 #include "phase/switch/emit.h"
 
+#include <assert.h>
+
 #include "ir/cfg.h"
 #include "ir/builder.h"
 
@@ -100,6 +102,7 @@ static void emit(Emitter *e, const SearchPlan *plan, Block *b);
 static void emit_table(Emitter *e, const SearchPlan *plan, Block *b)
 {
     u64 span = plan->hi - plan->lo;
+    assert(plan->lo <= plan->hi && span < UINT32_MAX);
     RegId index = make_offset(e, b, plan_value(e->p, e->d, plan->lo));
     if (e->d->bits == 16)
         index = make_word(e, b, index);

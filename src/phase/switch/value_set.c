@@ -1,10 +1,13 @@
 #include "phase/switch/value_set.h"
 
+#include <assert.h>
+
 static Interval *intervals(Arena *arena, size_t n) { return arena_alloc_raw(arena, n * sizeof(Interval)); }
 
 /* The first n of `room` intervals, behind which nothing was allocated. */
 static ValueSet set_of(Arena *arena, Interval *v, u32 n, size_t room)
 {
+    assert(n <= room);
     arena_shrink(arena, v, room * sizeof *v, n * sizeof *v);
     return (ValueSet){v, n};
 }
@@ -12,6 +15,7 @@ static ValueSet set_of(Arena *arena, Interval *v, u32 n, size_t room)
 ValueSet value_set_range(Arena *arena, u64 lo, u64 hi)
 {
     Interval *v = intervals(arena, 1);
+    assert(lo <= hi);
     *v = (Interval){lo, hi};
     return (ValueSet){v, 1};
 }
