@@ -245,7 +245,7 @@ void prove_catch_up(Prover *p)
 static bool any_parts(const Prover *p, ProveSide side)
 {
     for (u32 k = 0; k < p->open[side].n; k++)
-        if (!p->open[side].v[k].joined && !p->open[side].v[k].is_new && parts(p, side, p->open[side].v[k].block))
+        if (!p->open[side].v[k].joined && parts(p, side, p->open[side].v[k].block))
             return true;
     return false;
 }
@@ -338,7 +338,7 @@ static const Open *not_represented(Prover *p, const Meeting *m, u32 k)
 {
     for (; k < m->open[PROVE_BEFORE].n; k++) {
         const Open *o = &m->open[PROVE_BEFORE].v[k];
-        bool found = o->joined || o->is_new || !parts(p, PROVE_BEFORE, o->block);
+        bool found = o->joined || !parts(p, PROVE_BEFORE, o->block);
         for (u32 i = 0; i < m->open[PROVE_AFTER].n && !found; i++)
             found = stands_for(p, &m->open[PROVE_AFTER].v[i], o->block);
         if (!found)
@@ -391,23 +391,47 @@ static void check_event(Prover *p, const Meeting *m)
             line_of_branch(p, PROVE_BEFORE, lost->block), m->before->op->text->text, prove_line(fn, m->before));
 }
 
+/* Whether these went different ways at this branch of BEFORE, and at no other. */
+static bool differ_only_at(const Passing *a, const Passing *b, u32 before)
+{
+    bool differ = false;
+    for (u32 i = 0, k = 0; i < a->before.n && k < b->before.n;) {
+        const Open *x = &a->before.v[i], *y = &b->before.v[k];
+        if (x->block == y->block && x->went != y->went) {
+            if (x->block != before)
+                return false;
+            differ = true;
+        }
+        i += x->block <= y->block;
+        k += y->block <= x->block;
+    }
+    return differ;
+}
+
 /* Whether where threads went at the branch of AFTER has to do with that of BEFORE. */
 static bool depends(const Prover *p, u32 block, u32 before)
 {
     for (const Passing *a = p->passings.v[block]; a; a = a->next)
-        for (const Passing *b = a->next; b; b = b->next) {
-            const Open *x = find_open(&a->before, before), *y = find_open(&b->before, before);
-            if (a->went != b->went && x && y && x->went != y->went)
+        for (const Passing *b = a->next; b; b = b->next)
+            if ((a->went != b->went || a->went == 0) && differ_only_at(a, b, before))
                 return true;
-        }
     return false;
+}
+
+/* Whether threads that part at this branch of BEFORE may wait for one another where that of AFTER closes. BEFORE may have passed
+ * a branch that AFTER is not at yet: it counts if it was open when that of AFTER was passed. */
+static bool waits_for(Prover *p, const Open *closed, const Open *before)
+{
+    if (before->is_new && !is_in_group(p, closed->alive, before->block))
+        return false;
+    return depends(p, closed->block, before->block) || (!before->is_new && waits_between(p, closed->block, true));
 }
 
 /* Whoever waits earlier may wait for somebody who now waits for it. */
 static void check_closing(Prover *p, const Meeting *m)
 {
     const Open *lost = not_represented(p, m, 0);
-    while (lost && !depends(p, m->closed.block, lost->block) && !waits_between(p, m->closed.block, true))
+    while (lost && !waits_for(p, &m->closed, lost))
         lost = not_represented(p, m, (u32)(lost - m->open[PROVE_BEFORE].v) + 1);
     if (lost)
         prove_fail(p, PROVE_UNKNOWN, "waiting: threads that part in line %u join behind the branch in line %u of AFTER, earlier than before",

@@ -2,12 +2,14 @@
 # Plants faults, and sees whether they are found. Each phase of tests/fuzz/faults/ is run alone on generated kernels until
 # one fails: once with the checker behind it (--verify-each), once without, so that the interpreter has to see it. The
 # kernel that failed must pass with the product's own phases, and the product must hold no fault. Faults about lanes that wait
-# for one another get kernels that are full of such lanes.
+# for one another get kernels that are full of such lanes. The prover must not prove what the interpreter finds wrong: it is
+# asked about each such output of PROVER_CASES kernels.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/lib.sh
 PTXAS=''
 CASES=3000
+PROVER_CASES=${PROVER_CASES:-100}
 LOG=$BUILD/work/faults.log
 mkdir -p "$BUILD/work"
 : >"$LOG"
@@ -30,7 +32,7 @@ is_refused() { case $1 in fault-merge-* | fault-late-test | fault-uniform-* | fa
 # first FLAGS...: the first failure of the faulty driver: `NUMBER VERDICT`, nothing if there is none.
 first()
 {
-    "$BUILD/fuzz-exec-faulty" --folder="$BUILD/faults" --quick --stop --once -n $CASES -j "$JOBS" "$@" 2>&1 |
+    "$BUILD/fuzz-exec-faulty" --folder="$BUILD/faults" --quick --stop --once --prover=never -n $CASES -j "$JOBS" "$@" 2>&1 |
         sed -n 's/^fail case \([0-9]*\): \([a-z-]*\) .*/\1 \2/p' | sort -n | head -1
 }
 
@@ -50,9 +52,24 @@ judge()
         echo "fail $fault: the checker says nothing: case ${with% *}: ${with#* }"
         return
     fi
-    "$BUILD/fuzz-exec" --folder="$BUILD/faults" --quick -n 1 --first="${without% *}" $only >/dev/null ||
+    "$BUILD/fuzz-exec" --folder="$BUILD/faults" --quick --prover=never -n 1 --first="${without% *}" $only >/dev/null ||
         { echo "fail $fault: case ${without% *} fails without the fault, too"; return; }
     echo "pass $fault: case ${with% *}: ${with#* }; without the checker case ${without% *}: ${without#* }"
+}
+
+# The kernel that shows the fault, and those after it.
+judge_prover()
+{
+    fault=$1
+    first=$(sed -n "s/^pass $fault: .* without the checker case \([0-9]*\): .*/\1/p" "$LOG")
+    [ -n "$first" ] || return
+    wrong=$("$BUILD/fuzz-exec-faulty" --folder="$BUILD/faults" --quick --once --no-verify --prover=wrong -n $PROVER_CASES --first="$first" \
+        -j "$JOBS" $(features "$fault") "--configs=--passes=$fault" 2>&1 | sed -n 's/^fail case \([0-9]*\): \([a-z-]*\) .*/\1 \2/p')
+    case $wrong in
+    *wrongly-proved*) echo "fail $fault is proved: $(echo "$wrong" | grep wrongly-proved | tr '\n' ' ')" ;;
+    *memory-differs* | *new-finding*) echo "pass $fault: $(echo "$wrong" | wc -l) wrong outputs, none proved" ;;
+    *) echo "fail $fault: the prover was not asked: $wrong" ;;
+    esac
 }
 
 # A failure's report: the guilty rewrite is named, the kernel gets small, and the command that is printed shows the failure.
@@ -98,6 +115,7 @@ judge_shapes()
 
 for fault in $("$BUILD/ptxopt-faulty" --list-phases | grep -o '^fault-[a-z-]*'); do
     judge "$fault" >>"$LOG"
+    judge_prover "$fault" >>"$LOG"
 done
 judge_report >>"$LOG"
 judge_shapes >>"$LOG"
@@ -105,5 +123,5 @@ if "$BUILD/ptxopt" --list-phases | grep -q fault- || grep -q fault-barrier "$BUI
     echo 'fail ptxopt: the product holds planted faults' >>"$LOG"
 fi
 [ -z "${VERBOSE:-}" ] || cat "$LOG"
-echo "faults: $(grep -c '^pass fault-' "$LOG") caught, $(grep -c '^fail fault-' "$LOG") missed"
+echo "faults: $(grep -c '^pass fault-.*: case' "$LOG") caught, $(grep -c '^fail fault-' "$LOG") missed"
 tally faults "$LOG"

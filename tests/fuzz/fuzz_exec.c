@@ -1,11 +1,12 @@
 /* fuzz-exec: generates kernels, optimizes them in many ways, and judges each way (judge.h).
  *
  *     fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] [--quick]
- *               [--features=LIST]
+ *               [--features=LIST] [--prover=always|wrong|never]
  *     fuzz-exec --check=FLAGS --launch=FILE FILE.ptx
  *
  * --stop: at the first failure; --no-verify: without --verify-each; --once: ptxopt runs once, not twice; --quick: failures
- * are only named; --features=LIST: with these features of ptxgen only.
+ * are only named; --features=LIST: with these features of ptxgen only; --prover: whether the prover is asked about each output,
+ * about those that the interpreter finds wrong, or about none. What is wrong must not be proved, nor what is right refuted.
  *
  * The first form prints every failure with the guilty rewrite (a binary search with --opt-bisect-limit), a reduced kernel,
  * and the command that shows it, which is of the second form: its exit status is the Verdict. With $PTXAS one case in eight
@@ -29,7 +30,7 @@ enum { CASE_SECONDS = 30, JOBS_MAX = 64, SHOWN_MAX = 20, INVESTIGATED_MAX = 3, R
 
 /* Shared by all processes. */
 typedef struct Shared {
-    u64 next, cases, failed, runs, rewritten, assembled, unassembled;
+    u64 next, cases, failed, runs, rewritten, proved, assembled, unassembled;
     bool stop;
     char flags[JOBS_MAX][FLAGS_BYTES]; /* what the worker's case is at */
 } Shared;
@@ -40,6 +41,7 @@ typedef struct Driver {
     const char *configs; /* NULL: all */
     const char *program, *folder;
     bool stop_first, no_verify, once, quick, ptxas_all, has_ptxas;
+    AskProver ask;
     Shared *shared;
 } Driver;
 
@@ -138,7 +140,7 @@ static JudgeOptions judge_options(const Driver *d, u64 seed, char *work, size_t 
     case_path(d, seed, "", work, size);
     strncat(work, ".assemble", size - strlen(work) - 1);
     bool ptxas = d->has_ptxas && (d->ptxas_all || seed % 8 == 0);
-    return (JudgeOptions){.seeds = 2, .no_verify = d->no_verify, .once = d->once, .ptxas = ptxas, .work = work};
+    return (JudgeOptions){.seeds = 2, .no_verify = d->no_verify, .once = d->once, .ptxas = ptxas, .ask = d->ask, .work = work};
 }
 
 /* What a failure leaves behind: kernel, launches, output, what was said, and the flags. */
@@ -161,6 +163,7 @@ static void count_case(Shared *s, const Judge *j)
 {
     __atomic_add_fetch(&s->runs, j->runs, __ATOMIC_RELAXED);
     __atomic_add_fetch(&s->rewritten, j->rewritten, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&s->proved, j->proved, __ATOMIC_RELAXED);
     if (j->options.ptxas)
         __atomic_add_fetch(j->assembles ? &s->assembled : &s->unassembled, 1, __ATOMIC_RELAXED);
 }
@@ -409,9 +412,9 @@ static int run_many(Driver *d)
         ;
     clock_gettime(CLOCK_MONOTONIC, &end);
     const Shared *s = d->shared;
-    printf("fuzz-exec: cases %llu to %llu, %llu runs, %llu outputs that differ from their input, %llu assembled",
+    printf("fuzz-exec: cases %llu to %llu, %llu runs, %llu outputs that differ from their input, %llu proved, %llu assembled",
            (unsigned long long)d->first, (unsigned long long)(d->first + d->cases - 1), (unsigned long long)s->runs,
-           (unsigned long long)s->rewritten, (unsigned long long)s->assembled);
+           (unsigned long long)s->rewritten, (unsigned long long)s->proved, (unsigned long long)s->assembled);
     if (s->unassembled)
         printf(" (ptxas takes %llu kernels in no form)", (unsigned long long)s->unassembled);
     printf(", %.1f s\n", (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec));
@@ -446,18 +449,29 @@ static int check_one(const Driver *d, const char *flags, const char *launch_file
 static int usage(void)
 {
     fputs("usage: fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] [--quick]\n"
-          "                 [--features=LIST]\n"
+          "                 [--features=LIST] [--prover=always|wrong|never]\n"
           "       fuzz-exec [--no-verify] --check=FLAGS --launch=FILE FILE.ptx\n",
           stderr);
     return USAGE;
 }
 
+static bool when_to_ask(const char *word, AskProver *ask)
+{
+    static const char *const words[] = {"always", "wrong", "never"};
+    for (u32 k = 0; k < COUNT_OF(words); k++)
+        if (strcmp(word, words[k]) == 0) {
+            *ask = (AskProver)k;
+            return true;
+        }
+    return false;
+}
+
 int main(int argc, char **argv)
 {
-    enum { FIRST = 1, CONFIGS, STOP, NO_VERIFY, ONCE, QUICK, CHECK, LAUNCH, FOLDER, FEATURES };
+    enum { FIRST = 1, CONFIGS, STOP, NO_VERIFY, ONCE, QUICK, CHECK, LAUNCH, FOLDER, FEATURES, PROVER };
     static const struct option known[] = {{"first", 1, NULL, FIRST}, {"configs", 1, NULL, CONFIGS}, {"stop", 0, NULL, STOP},
         {"no-verify", 0, NULL, NO_VERIFY}, {"once", 0, NULL, ONCE}, {"quick", 0, NULL, QUICK}, {"check", 1, NULL, CHECK}, {"launch", 1, NULL, LAUNCH},
-        {"folder", 1, NULL, FOLDER}, {"features", 1, NULL, FEATURES}, {0}};
+        {"folder", 1, NULL, FOLDER}, {"features", 1, NULL, FEATURES}, {"prover", 1, NULL, PROVER}, {0}};
     const char *check = NULL, *launch = NULL, *ptxas = getenv("PTXAS"), *all = getenv("PTXAS_CASES");
     Driver d = {.first = 1, .cases = 1000, .jobs = 2, .program = argv[0], .folder = "build/fuzz"};
     d.has_ptxas = ptxas && *ptxas;
@@ -475,6 +489,10 @@ int main(int argc, char **argv)
         case CHECK: check = optarg; break;
         case LAUNCH: launch = optarg; break;
         case FOLDER: d.folder = optarg; break;
+        case PROVER:
+            if (!when_to_ask(optarg, &d.ask))
+                return usage();
+            break;
         case FEATURES:
             if (!ptxgen_features(optarg, &features))
                 return usage();

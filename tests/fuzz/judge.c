@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ask.h"
 #include "optimize.h"
 #include "parse/parse.h"
 
@@ -13,7 +14,7 @@ extern char **environ;
 const char *verdict_name(Verdict v)
 {
     static const char *const names[] = {"bad-input", "crashed", "hangs", "internal-error", "broken-output", "refused-by-ptxas",
-        "memory-differs", "new-finding", "unstable"};
+        "memory-differs", "new-finding", "unstable", "wrongly-proved", "refuted"};
     return v >= BAD_INPUT && v < VERDICTS ? names[v - BAD_INPUT] : v == CLEAN ? "clean" : "usage";
 }
 
@@ -219,14 +220,19 @@ static Verdict compare_run(Judge *j, Loaded *l, u32 run)
     RunResult after = run_once(j, &l->arena, l->program, run, limit < INSTRUCTIONS_MAX ? limit : INSTRUCTIONS_MAX);
     Verdict verdict = CLEAN;
     u32 faults = after.stopped;
-    for (u32 i = 0; i < after.findings.n; i++)
-        faults += !(is_wait(&after.findings.v[i]) && run_found(before, &after.findings.v[i]));
+    j->only_garbage = !after.stopped;
+    for (u32 i = 0; i < after.findings.n; i++) {
+        bool is_new = !(is_wait(&after.findings.v[i]) && run_found(before, &after.findings.v[i]));
+        faults += is_new;
+        j->only_garbage &= !is_new || after.findings.v[i].kind == FIND_UNINITIALIZED;
+    }
     if (after.error || after.unsupported) {
         text_printf(&j->message, "cannot run: %s\n", after.error ? after.error : after.unsupported);
         verdict = BROKEN;
     } else if (faults) {
         for (u32 i = 0; i < after.findings.n; i++)
             describe(j, "new", &after.findings.v[i]);
+        j->only_garbage &= same_outputs(j, before, &after);
         verdict = FINDING;
     } else if (!same_outputs(j, before, &after)) {
         verdict = MEMORY;
@@ -287,6 +293,19 @@ static Verdict check_stable(Judge *j, const char *flags, const Text *after)
     return verdict;
 }
 
+/* The interpreter's verdict, and whether the prover's goes with it. */
+static Verdict with_prover(Judge *j, const Text *after, Verdict verdict)
+{
+    bool is_wrong = verdict == MEMORY || (verdict == FINDING && !j->only_garbage);
+    if (j->options.ask == ASK_NEVER || (verdict != CLEAN && !is_wrong) || (verdict == CLEAN && j->options.ask == ASK_IF_WRONG))
+        return verdict;
+    ProveAnswer answer = ask_prover(&(ProveOptions){0}, &j->ptx, after, is_wrong ? NULL : &j->message);
+    j->proved += answer == PROVE_PROVED;
+    if (is_wrong)
+        return answer == PROVE_PROVED ? WRONGLY_PROVED : verdict;
+    return answer == PROVE_REFUTED ? REFUTED : verdict;
+}
+
 Verdict judge_check(Judge *j, const char *flags, Text *after)
 {
     char all[FLAGS_BYTES + 16];
@@ -299,7 +318,7 @@ Verdict judge_check(Judge *j, const char *flags, Text *after)
     if (run_before(j, after))
         return CLEAN;
     j->rewritten++;
-    verdict = compare(j, after);
+    verdict = with_prover(j, after, compare(j, after));
     if (verdict == CLEAN && !j->options.once && !strstr(flags, "--opt-bisect-limit"))
         verdict = check_stable(j, all, after);
     if (verdict == CLEAN && j->assembles && !assembles(j, after))

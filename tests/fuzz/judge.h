@@ -20,15 +20,21 @@ typedef enum Verdict {
     MEMORY,         /* other outputs */
     FINDING,        /* a watch finds what it did not find before */
     UNSTABLE,       /* a second run changes something */
+    WRONGLY_PROVED, /* the prover calls an output right that is not */
+    REFUTED,        /* the prover refutes an output in which the interpreter sees nothing wrong */
     VERDICTS
 } Verdict;
 const char *verdict_name(Verdict v);
+
+/* When the prover is asked about an output. */
+typedef enum AskProver { ASK_ALWAYS, ASK_IF_WRONG, ASK_NEVER } AskProver;
 
 typedef struct JudgeOptions {
     u32 seeds;        /* schedules per launch */
     bool no_verify;   /* leave --verify-each out: what does the interpreter see alone? */
     bool once;        /* leave the second run out */
     bool ptxas;       /* assemble, too */
+    AskProver ask;
     const char *work; /* prefix of temporary files for ptxas */
 } JudgeOptions;
 
@@ -43,7 +49,9 @@ typedef struct Judge {
     VEC(u64) seen;          /* hashes of outputs that were run already */
     Text message;           /* about the last verdict that was not CLEAN */
     bool assembles;         /* ptxas takes it */
+    bool only_garbage;      /* of FINDING: registers are read that were not written, and nothing else is new */
     u32 runs, rewritten;    /* executions; outputs that differed from the input */
+    u32 proved;             /* of those, by the prover */
 } Judge;
 
 /* Runs the kernel as it is. Answers CLEAN or BAD_INPUT. The launches' text must stay. */

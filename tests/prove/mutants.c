@@ -8,16 +8,18 @@
 #include <getopt.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../fuzz/ask.h"
 #include "../fuzz/judge.h"
 #include "../fuzz/optimize.h"
 #include "../fuzz/ptxgen.h"
 #include "mutate.h"
-#include "parse/parse.h"
 #include "parse/source.h"
-#include "prove/prove.h"
+
+enum { CASE_SECONDS = 60 };
 
 typedef struct Counts { /* shared by all processes */
     u64 next, mutants, different, refuted, wrong, same, same_proved, originals, originals_proved, crashed;
@@ -30,38 +32,6 @@ typedef struct Driver {
     ProveOptions prove;
     Counts *counts;
 } Driver;
-
-static void ignore(void *user, const char *name, const ProveVerdict *v)
-{
-    (void)user, (void)name, (void)v;
-}
-
-/* The verdict on the second text; PROVE_UNKNOWN where it does not parse. */
-static ProveAnswer prove_texts(const Driver *d, Text *before, Text *after)
-{
-    Arena arena[2] = {{0}, {0}};
-    Module *m[2];
-    ProveAnswer answer = PROVE_UNKNOWN;
-    u32 errors = 0;
-    FILE *nowhere = fopen("/dev/null", "w");
-    for (u32 k = 0; k < 2; k++) {
-        Text *t = k ? after : before;
-        Diag diag;
-        Str text = {text_str(t), t->n};
-        diag_init(&diag, nowhere, k ? "after.ptx" : "before.ptx", text);
-        m[k] = parse_module(&arena[k], "x.ptx", text, &diag);
-        errors += diag.errors;
-        diag_free(&diag);
-    }
-    if (!errors)
-        answer = prove_modules(m[0], m[1], &d->prove, ignore, NULL);
-    for (u32 k = 0; k < 2; k++) {
-        module_free(m[k]);
-        arena_free(&arena[k]);
-    }
-    fclose(nowhere);
-    return answer;
-}
 
 static void write_file(const char *folder, u64 number, u32 mutant, const char *suffix, const Text *t)
 {
@@ -86,8 +56,8 @@ static void try_mutant(const Driver *d, Judge *j, Text *before, const Text *good
     if (verdict == BROKEN)
         goto done;
     count(&d->counts->mutants);
-    ProveAnswer answer = prove_texts(d, before, &made);
-    if (verdict == CLEAN) {
+    ProveAnswer answer = ask_prover(&d->prove, before, &made, NULL);
+    if (verdict == CLEAN || (verdict == FINDING && j->only_garbage)) {
         count(&d->counts->same);
         if (answer == PROVE_PROVED)
             count(&d->counts->same_proved);
@@ -119,7 +89,7 @@ static void run_case(const Driver *d, u64 number, Text *ptx, Text *launch)
         optimize_text(levels[number % 3], ptx->v, ptx->n, &good, &messages) == OPTIMIZED) {
         text_str(&good);
         count(&d->counts->originals);
-        if (prove_texts(d, ptx, &good) == PROVE_PROVED)
+        if (ask_prover(&d->prove, ptx, &good, NULL) == PROVE_PROVED)
             count(&d->counts->originals_proved);
         for (u32 k = 0; k < d->mutants; k++)
             try_mutant(d, &j, ptx, &good, number, k);
@@ -140,13 +110,20 @@ static void run_generated(const Driver *d, u64 number)
     vec_free(&launch);
 }
 
+/* Of the processor: other work on the machine does not count. */
+static void limit_time(void)
+{
+    struct rlimit limit = {CASE_SECONDS, CASE_SECONDS};
+    setrlimit(RLIMIT_CPU, &limit);
+}
+
 static void work(const Driver *d)
 {
     for (u64 k; (k = __atomic_fetch_add(&d->counts->next, 1, __ATOMIC_RELAXED)) < d->cases;) {
         fflush(stdout);
         pid_t child = fork();
         if (child == 0) {
-            alarm(60);
+            limit_time();
             run_generated(d, d->first + k);
             fflush(stdout);
             _exit(0);
