@@ -89,8 +89,8 @@ void phase_missed(PhaseRun *run, const char *name, const Instr *at, const char *
 /* Said once of `at` in all iterations, and not of what the phase made itself. */
 void phase_missed_once(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Said if no iteration follows, and then counted too, in the first round of the sequence: what one iteration declines may be
- * rewritten in the next. */
+/* Said if no iteration follows, and then counted too (counter: not NULL), in the first round of the sequence: what one iteration
+ * declines may be rewritten in the next. */
 void phase_declined(PhaseRun *run, const char *counter, const char *name, const Instr *at, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* For the runner, after an iteration: reports what was declined in it, or forgets it. */

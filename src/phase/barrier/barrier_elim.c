@@ -120,6 +120,8 @@ static const char *describe_access(Elim *e, const Candidate *c, bool below, Acce
 {
     const Access *access = flow_find(e->flow, c->segment, below, classes, &e->steps);
     const char *does = classes.writes ? "writes" : "reads";
+    if (!access && (classes.reads | classes.writes) >> CLASS_STRONG & 1)
+        return "something that may access any memory";
     if (!access)
         return arena_printf(e->run->arena, "what %s %s memory", does,
             spaces_text(e->flow->classes, classes.reads | classes.writes));
@@ -225,6 +227,17 @@ static void report_candidate(Elim *e, const Candidate *c)
     }
 }
 
+/* A barrier of the numbers `ids`, of which some may be used otherwise: by an instruction of the function, or in a call. */
+static const char *why_partial(const Elim *e, u16 ids)
+{
+    for (u32 k = 0; k < e->reach->barriers.n; k++) {
+        BarrierUse use = barrier_use(e->run, e->reach->barriers.v[k]);
+        if (!use.called && !use.full && use.ids & ids)
+            return "its number is also used to arrive, to count threads, or from a register,";
+    }
+    return "a call may execute barriers, of which nothing is known,";
+}
+
 /* Those that never were candidates, too. */
 static void report_all_kept(Elim *e)
 {
@@ -237,7 +250,7 @@ static void report_all_kept(Elim *e)
         if (use.carries_data)
             report_kept(e, "BarrierCarriesData", i, "its result is data,");
         else if (use.full && !waits_for_all(e->reach, use))
-            report_kept(e, "BarrierMayPair", i, "its number is also used to arrive, to count threads, or from a register,");
+            report_kept(e, "BarrierMayPair", i, why_partial(e, use.ids));
         else if (!use.full && use.ids && !use.called && !use.arrives)
             report_kept(e, "BarrierMayPair", i, "it counts threads, or has its number in a register,");
     }

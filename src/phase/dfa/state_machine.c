@@ -14,6 +14,7 @@ typedef struct Planner {
     bool apart;    /* edges do not share copies */
     u32 group;     /* of the edge whose copies are made, if apart */
     bool too_many; /* paths */
+    bool too_long; /* one of them */
 } Planner;
 
 /* ---- state registers -------------------------------------------------------------------------------------------- */
@@ -214,8 +215,12 @@ static i32 find_node(Planner *p, Block *b, const StateValues *s, u32 depth)
 {
     MachinePlan *plan = p->plan;
     const Knobs *knobs = p->run->knobs;
-    if (!s->known || !loop_contains(an_loops(p->an), p->loop, b) || depth > (u32)knobs->dfa_max_path_length || !block_may_be_copied(p, b))
+    if (!s->known || !loop_contains(an_loops(p->an), p->loop, b) || !block_may_be_copied(p, b))
         return NO_NODE;
+    if (depth > (u32)knobs->dfa_max_path_length) {
+        p->too_long = true;
+        return NO_NODE;
+    }
     for (u32 k = 0; k < plan->node.n; k++) {
         const PlanNode *node = &plan->node.v[k];
         bool same = node->b == b && node->at_entry.known == s->known && node->group == p->group;
@@ -443,6 +448,7 @@ static bool dispatch_is_uniform(const Planner *p)
 }
 
 static const char reducible_no_more[] = "a loop would get a second entry";
+static const char too_many_blocks[] = "more blocks would be copied than --dfa-max-num-paths allows";
 
 static const char *why_not(Planner *p)
 {
@@ -453,7 +459,7 @@ static const char *why_not(Planner *p)
     if (!asked_for && !dispatch_is_uniform(p))
         return "the threads of a warp may be in different states";
     if (p->too_many)
-        return "more blocks would be copied than --dfa-max-num-paths allows";
+        return too_many_blocks;
     if (plan->cost > (u64)knobs->dfa_cost_threshold * shared)
         return "more instructions would be copied than --dfa-cost-threshold allows";
     PlanGraph *graph = plan_graph_make(p->run, plan);
@@ -464,6 +470,23 @@ static const char *why_not(Planner *p)
     if (plan_graph_meets_as_before(graph) || (asked_for && !plan_graph_convergent(graph)))
         return NULL;
     return "threads of a warp that diverge at a branch would no longer reconverge";
+}
+
+/* A branch of the loop that is decided by the register. */
+static const Instr *dispatch_on(const Loop *loop, RegId selector)
+{
+    for (u32 k = 0; k < loop->block_count; k++)
+        if (selector_of(loop->blocks[k]) == selector)
+            return block_terminator(loop->blocks[k]);
+    return NULL;
+}
+
+/* NULL, or which limit was met before any branch was decided. */
+static const char *why_stopped(const Planner *p)
+{
+    if (p->too_many)
+        return too_many_blocks;
+    return p->too_long ? "the next state is decided farther away than --dfa-max-path-length allows, if at all" : NULL;
 }
 
 static bool make_plan(PhaseRun *run, const Loop *loop, RegId selector, bool apart, MachinePlan *plan, const char **why)
@@ -480,8 +503,11 @@ static bool make_plan(PhaseRun *run, const Loop *loop, RegId selector, bool apar
     keep_used(plan);
     drop_unreached(&p);
     weigh(&p);
-    if (!plan->at)
+    if (!plan->at) {
+        *why = why_stopped(&p);
+        plan->at = *why ? dispatch_on(loop, selector) : NULL;
         return false;
+    }
     *why = why_not(&p);
     return !*why;
 }

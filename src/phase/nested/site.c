@@ -6,6 +6,8 @@
 #include "transform/condition.h"
 #include "target/ptxas.h"
 
+enum { INNER_LOOKED_AT = 64 /* instructions of an inner block, for a reason */ };
+
 /* How far the readers of a value are looked for: keeps the phase linear. */
 #define LOOK_BELOW 256
 /* How many ways into a block are looked at. */
@@ -208,6 +210,16 @@ static Reason check_instr(const Nested *n, const Site *s, const Instr *i)
     return why ? why : check_writes(n, s, i);
 }
 
+/* Of a block that computes too much. That it loads is the better reason, whatever the limit is. */
+static Reason why_too_much(const Block *b)
+{
+    u32 looked_at = 0;
+    for (const Instr *i = b->first; i && looked_at < INNER_LOOKED_AT; i = i->next, looked_at++)
+        if (i->kind == INSTR_OP && i->op->mem == MEM_READ)
+            return REASON_LOAD;
+    return REASON_COST;
+}
+
 static Reason check_inner(const Nested *n, const Site *s)
 {
     i64 limit = n->run->knobs->nested_cond_max_speculated, cost = 0;
@@ -220,7 +232,7 @@ static Reason check_inner(const Nested *n, const Site *s)
         if (i->kind == INSTR_OP && i != s->inner->last)
             cost += cost_of(i);
         if (cost > limit)
-            return REASON_COST;
+            return why_too_much(s->inner);
     }
     return REASON_NONE;
 }

@@ -15,7 +15,7 @@
     X(LOAD, "InnerLoad", "the inner block loads, which can fault") \
     X(EFFECT, "InnerEffect", "the inner block does more than compute") \
     X(GUARD, "InnerGuard", "an instruction of the inner block is guarded") \
-    X(COST, "InnerCost", "the inner block computes more, or what is slower, than may be done in vain") \
+    X(COST, "InnerCost", "what the inner block computes costs more than --nested-cond-max-speculated allows") \
     X(LIVE, "InnerLiveOut", "what the inner block computes is read where control goes without it") \
     X(RELATED, "RelatedPredicates", "the inner block reads or changes what decides the outer branch") \
     X(EQUAL, "EqualityKnown", "a value that the conditions imply is read after them: ptxas puts it in its place") \

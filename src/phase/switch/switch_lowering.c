@@ -163,6 +163,11 @@ static void keep(const Lowering *w, const Decision *d, Verdict why)
 
 static void report(const Lowering *w, const Decision *d, const SwitchPlan *p)
 {
+    if (p->cases == 0) {
+        phase_count(w->run, "SwitchDecided", 1);
+        phase_passed(w->run, "SwitchDecided", block_terminator(d->root), "all values of the selector lead to one block");
+        return;
+    }
     const char *name = p->cost.tables ? "SwitchTable" : "SwitchSearch";
     phase_count(w->run, name, 1);
     phase_passed(w->run, name, block_terminator(d->root),

@@ -38,6 +38,8 @@
 /* What is left of a block that ptxas executes under a predicate in place of a branch. */
 #define SHORT_HEAD 8
 #define DOMINATORS_LOOKED_AT 64
+/* Instructions that two blocks must share for a remark to say that they are too few. */
+#define SHORT_TAIL 2
 /* How many instructions are compared in all: so many for each one of the function, and a few more. What compilers write takes
  * up to six; very many blocks that are alike, and cannot be merged, would take their number times their length. */
 #define COMPARED_PER_INSTR 16
@@ -426,11 +428,48 @@ static void splice_all(Merge *m)
     }
 }
 
+static void sort_candidates(Merge *m)
+{
+    if (m->candidates.n)
+        qsort(m->candidates.v, m->candidates.n, sizeof(Candidate), compare_candidates);
+}
+
+static void report_short_tail(Merge *m, Block *kept, Block *other)
+{
+    if (!match_ends_alike(m->fn, kept, other) || kept->scope != other->scope || far_apart(m, kept, other))
+        return;
+    matcher_set_end(m->matcher, kept);
+    Tail tail = tail_match(m->matcher, kept, other, 0);
+    if (tail.items && tail.weight >= SHORT_TAIL && tail.weight < m->least)
+        phase_declined(m->run, NULL, "TailKept", tail.kept, "this block ends like another one, but they share %u instructions, and "
+                       "--tail-merge-size asks for %lld", tail.weight, (long long)m->least);
+}
+
+/* Blocks that share too little to be compared with one another: each with the next one like it only. */
+static void report_short_tails(const Merge *merge)
+{
+    Merge m = *merge;
+    m.least = SHORT_TAIL;
+    m.candidates.v = NULL;
+    m.candidates.n = m.candidates.cap = 0;
+    collect(&m);
+    sort_candidates(&m);
+    m.least = merge->least;
+    m.matcher = matcher_new(m.run, m.gate);
+    limit_effort(&m);
+    for (u32 k = 0; k + 1 < m.candidates.n && !is_exhausted(&m); k++)
+        if (m.candidates.v[k].key == m.candidates.v[k + 1].key)
+            report_short_tail(&m, m.candidates.v[k].block, m.candidates.v[k + 1].block);
+    matcher_free(m.matcher);
+    vec_free(&m.candidates);
+}
+
 static void merge_tails(Merge *m)
 {
     collect(m);
-    if (m->candidates.n)
-        qsort(m->candidates.v, m->candidates.n, sizeof(Candidate), compare_candidates);
+    sort_candidates(m);
+    if (m->run->sink->wants_remarks && m->least > SHORT_TAIL)
+        report_short_tails(m);
     u32 largest = largest_group(m);
     if (largest < 2)
         return;
