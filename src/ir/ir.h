@@ -299,6 +299,17 @@ static inline bool function_has_one_thread(const Function *fn)
     return fn->is_entry && fn->block_shape[0] == 1 && fn->block_shape[1] == 1 && fn->block_shape[2] == 1;
 }
 
+/* The lanes of the only warp of a block of this kernel, where .reqntid says how many threads there are; else 0. */
+static inline u32 function_warp_lanes(const Function *fn)
+{
+    if (!fn->is_entry || !fn->shape_exact)
+        return 0;
+    u64 threads = 1;
+    for (u32 d = 0; d < 3; d++)
+        threads = fn->block_shape[d] > 0 && fn->block_shape[d] <= 32 ? threads * (u64)fn->block_shape[d] : 0;
+    return threads && threads <= 32 ? (u32)(((u64)1 << threads) - 1) : 0;
+}
+
 static inline bool instr_is(const Instr *i, u32 flag) { return i->kind == INSTR_OP && op_has(i->op, flag); }
 static inline bool role_defines(Role role) { return role == ROLE_DEF || role == ROLE_DEF_USE; }
 /* A guarded definition may leave the old value: it does not kill. */

@@ -31,6 +31,19 @@ bool prove_skip_barrier(Prover *p, const Instr *i)
     return true;
 }
 
+bool prove_weaken_barrier(Prover *p, const Instr *before, const Instr *after)
+{
+    const Function *fn = p->side[PROVE_BEFORE].fn;
+    u32 lanes = function_warp_lanes(fn);
+    bool of_warp = after->op->opcode == OPC_BAR_WARP_SYNC && after->opnd[0].kind == OPND_IMM;
+    if (!lanes || !is_full_barrier(before) || !of_warp || (u32)after->opnd[0].value != lanes)
+        return false;
+    if (!p->weakened.word)
+        p->weakened = bitset_new(p->arena, fn->origins + 1);
+    bitset_add(&p->weakened, before->origin);
+    return true;
+}
+
 /* ---- accesses ------------------------------------------------------------------------------------------------------------ */
 
 static bool is_private(const OpInfo *op) { return op->space == SPACE_LOCAL || op->space == SPACE_PARAM || op->space == SPACE_CONST; }
@@ -414,12 +427,43 @@ static void check_one(Prover *p, const Instr *i)
         check_barrier(p, i);
 }
 
+/* Whether b ends in `@p exit` or `@p ret`. */
+static bool may_leave(const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    return end && end->guard && op_has(end->op, OPF_NO_RETURN);
+}
+
+/* Whether a branch that differs between threads decides which of them come to the barrier, or some leave under a guard. */
+static bool may_miss_threads(Graph *g, const Instr *barrier)
+{
+    for (u32 k = 0; k < g->reachable; k++) {
+        const Block *b = g->by_order[k];
+        if (may_leave(b) || (bitset_has(&g->splits, b->id) && prove_influences(g, b, barrier->block)))
+            return true;
+    }
+    return false;
+}
+
+static void check_weakened(Prover *p, const Instr *i)
+{
+    Graph *g = &p->side[PROVE_BEFORE].g;
+    const char *why = asks_for_number(p, number_of(i));
+    if (!why && may_miss_threads(g, i))
+        why = "not all threads may come to it";
+    if (why)
+        prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u is one of the warp now: %s", prove_line(g->fn, i), why);
+}
+
 void prove_barriers(Prover *p)
 {
-    if (!p->skipped.word)
-        return;
     for_each_block(b, p->side[PROVE_BEFORE].fn)
-        for_each_instr(i, b)
-            if (!p->failed && i->kind == INSTR_OP && is_skipped(p, i))
+        for_each_instr(i, b) {
+            if (p->failed || i->kind != INSTR_OP)
+                continue;
+            if (is_skipped(p, i))
                 check_one(p, i);
+            if (p->weakened.word && bitset_has(&p->weakened, i->origin))
+                check_weakened(p, i);
+        }
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "prove/arguments.h"
+#include "prove/barrier.h"
 #include "prove/prover.h"
 
 static bool same_text(const Name *a, const Name *b) { return a->len == b->len && memcmp(a->text, b->text, a->len) == 0; }
@@ -153,7 +154,8 @@ static void define_results(Prover *p, const Instr *before, const Instr *after)
 
 bool prove_match(Prover *p, const Instr *before, const Instr *after, const char **why)
 {
-    if (!same_text(before->op->text, after->op->text))
+    bool weakened = prove_weaken_barrier(p, before, after);
+    if (!weakened && !same_text(before->op->text, after->op->text))
         return differ(why, "another instruction");
     if (!before->op->known)
         return differ(why, "an unknown instruction");
@@ -167,7 +169,7 @@ bool prove_match(Prover *p, const Instr *before, const Instr *after, const char 
         else if (atom == prove_not(&p->t, guard))
             prove_assume(p, atom, false);
     }
-    bool same = same_operands(p, before, after, why);
+    bool same = weakened || same_operands(p, before, after, why);
     prove_forget(p, mark);
     if (same)
         define_results(p, before, after);

@@ -138,6 +138,7 @@ typedef struct Prover {
     const char *solver_fails; /* why it is not asked any more */
     u32 steps, step_limit, depth;
     BitSet skipped, stays;   /* barriers of BEFORE by origin: left out, or not; empty: none was left out */
+    BitSet weakened;         /* barriers of BEFORE, by origin, that are of the warp in AFTER */
     VEC(Access) accesses;
     bool values_hold;        /* the states are final: what is left is which threads are together */
     bool gathers;            /* something depends on who happens to be there: activemask, elect, vote without .sync */

@@ -10,7 +10,13 @@
  * the end that starting again after each removal comes to. Tseng, "Compiler Optimizations for Eliminating Barrier
  * Synchronization", PPoPP 1995.
  *
- * A block of one thread needs none.
+ * A block of one thread needs none. Where .reqntid makes the block one warp at most, bar.warp.sync with the mask of its
+ * threads does what a barrier does that stays, and ptxas makes nothing of it, or a NOP:
+ *
+ *     .reqntid 32 ... bar.sync 0;                              bar.warp.sync 0xffffffff;
+ *
+ * bar.warp.sync waits for the threads of the mask and orders their accesses. All of them come to it, since no branch that it
+ * depends on differs between them, and so none can have left before.
  *
  * Sound: conflicting accesses that were ordered still are, so a program without data races stays one, and cannot tell the
  * difference. All threads lose the same barrier: it has a constant number and no thread count, all reach it together, and
@@ -19,10 +25,11 @@
  * activemask, or above a clock, a barrier stays: it says which threads are there, and that all start together.
  *
  * Declines: barriers that carry data (.red), count threads or have their number in a register; those in functions that are
- * called, or under a condition not proven to be the same in the whole CTA. bar.warp.sync and fences are none. */
+ * called, or under a condition not proven to be the same in the whole CTA. bar.warp.sync and fences are none. In blocks of one
+ * warp: where a thread may have left, targets below sm_70, .maxntid, which does not say how many threads there are. */
 #include <string.h>
 
-#include "ir/edit.h"
+#include "ir/builder.h"
 #include "phase/barrier/flow.h"
 
 enum {
@@ -32,9 +39,10 @@ enum {
 typedef struct Candidate {
     Instr *barrier;
     u32 segment;    /* that it ends */
-    u32 depth : 30; /* of loops */
+    u32 depth : 29; /* of loops */
     u32 mixed : 1;  /* it may meet other barriers of its number */
     u32 removed : 1;
+    u32 weakened : 1;
 } Candidate;
 
 typedef struct Elim {
@@ -207,13 +215,59 @@ static bool try_remove(Elim *e, Candidate *c)
     return true;
 }
 
+/* ---- blocks of one warp -------------------------------------------------------------------------------------------- */
+
+/* Older targets let a bar.warp.sync wait for threads only that come to the same one together. */
+static bool has_warp_barriers(const Module *m) { return m->target_sm >= 70 && m->version_major >= 6; }
+
+/* Why a barrier in a block of one warp stays one of the block. */
+static const char *why_not_of_warp(const Elim *e, const Candidate *c)
+{
+    if (!has_warp_barriers(e->run->fn->module))
+        return "the target has no bar.warp.sync for threads that come one after the other,";
+    if (!reached_by_all(e->reach, c->barrier))
+        return "a thread of the only warp may have left before,";
+    return NULL;
+}
+
+static bool try_weaken(Elim *e, Candidate *c)
+{
+    Function *fn = e->run->fn;
+    u32 lanes = function_warp_lanes(fn);
+    if (!lanes || !e->flow || !meets_itself(e, c) || why_not_of_warp(e, c) || brings_together(e->flow, c->segment) ||
+        starts_clock(e->flow, c->segment) || !phase_may_rewrite(e->run))
+        return false;
+    phase_passed(e->run, "BarrierOfWarp", c->barrier, "Weakened synch: the block is one warp, the mask 0x%x names its threads, in function %s",
+        lanes, fn->name->text);
+    phase_count(e->run, "BarrierOfWarp", 1);
+    Operand mask = integer_operand(lanes, 32, false);
+    instr_set_op(c->barrier, isa_op(fn->module->isa, OPC_BAR_WARP_SYNC, (OpParts){.uniform = false}));
+    c->barrier = instr_set_operands(c->barrier, &mask, 1);
+    c->weakened = true;
+    return true;
+}
+
+static bool weaken_candidates(Elim *e)
+{
+    bool any = false;
+    for (u32 k = 0; k < e->count; k++)
+        if (!e->candidates[k].removed)
+            any |= try_weaken(e, &e->candidates[k]);
+    return any;
+}
+
+/* ---- what stays ---------------------------------------------------------------------------------------------------- */
+
 static void report_candidate(Elim *e, const Candidate *c)
 {
     Hazard h;
+    const char *why = function_warp_lanes(e->run->fn) ? why_not_of_warp(e, c) : NULL;
     if (!reached_together(e->reach, c->barrier)) {
         report_kept(e, "BarrierNotUniform", c->barrier, "not proven that all threads of the CTA reach it together,");
     } else if (c->mixed) {
         report_kept(e, "BarrierMayPair", c->barrier, "it may pair with another barrier of its number that comes first,");
+    } else if (why) {
+        report_kept(e, "BarrierOfWarpKept", c->barrier, why);
     } else if (find_hazard(e->flow, c->segment, &h)) {
         const char *pair = "";
         if (e->run->sink->wants_remarks)
@@ -242,7 +296,7 @@ static const char *why_partial(const Elim *e, u16 ids)
 static void report_all_kept(Elim *e)
 {
     for (u32 k = 0; k < e->count; k++)
-        if (!e->candidates[k].removed)
+        if (!e->candidates[k].removed && !e->candidates[k].weakened)
             report_candidate(e, &e->candidates[k]);
     for (u32 k = 0; k < e->reach->barriers.n; k++) {
         const Instr *i = e->reach->barriers.v[k];
@@ -274,7 +328,7 @@ static void collect(Elim *e)
         b = i->block;
         if (waits_for_all(reach, use)) {
             const Loop *loop = loop_of(an_loops(an), b);
-            Candidate c = {i, flow_segment(position, segments_end++), loop ? loop->depth : 0, (mixed & use.ids) != 0, false};
+            Candidate c = {i, flow_segment(position, segments_end++), loop ? loop->depth : 0, (mixed & use.ids) != 0, false, false};
             if (!use.carries_data)
                 e->candidates[e->count++] = c;
         }
@@ -330,8 +384,11 @@ static PhaseResult remove_barriers(PhaseRun *run)
     if (some_meet_themselves(&e))
         e.flow = flow_compute(run, e.reach);
     PhaseResult result = remove_candidates(&e);
-    if (run->is_last || result != PHASE_AGAIN)
+    if (run->is_last || result != PHASE_AGAIN) {
+        if (weaken_candidates(&e))
+            result = result == PHASE_AGAIN ? result : PHASE_CHANGED;
         report_all_kept(&e);
+    }
     if (e.flow)
         flow_free(e.flow);
     reach_free(e.reach);

@@ -78,7 +78,18 @@ static const Uniform *uniformity(const BarrierReach *r)
     return an_uniform(r->run->an);
 }
 
-bool reach_branch_is_uniform(const BarrierReach *r, const Block *b) { return uniform_has(&uniformity(r)->branch_cta, b->id); }
+/* In a block of one warp, what is the same in the warp is the same in the block. */
+bool reach_branch_is_uniform(const BarrierReach *r, const Block *b)
+{
+    const Uniform *u = uniformity(r);
+    return uniform_has(function_warp_lanes(r->run->fn) ? &u->branch_warp : &u->branch_cta, b->id);
+}
+
+static bool guard_is_uniform(const BarrierReach *r, const Instr *i)
+{
+    const Uniform *u = uniformity(r);
+    return !i->guard || uniform_has(function_warp_lanes(r->run->fn) ? &u->warp : &u->cta, i->guard);
+}
 
 /* Whether those threads that stay in the kernel all go one way at b's end. */
 static bool keeps_together(const BarrierReach *r, const Block *b)
@@ -98,9 +109,29 @@ static bool depends_on_divergence(const BarrierReach *r, const BlockVec *branche
     return false;
 }
 
+static bool depends_on_leaving(const BarrierReach *r, const BlockVec *branches, u32 from)
+{
+    for (u32 k = from; k < branches->n; k++)
+        if (!reach_branch_is_uniform(r, branches->v[k]))
+            return true;
+    return false;
+}
+
+/* Whether a call may end a thread. */
+static bool some_call_ends(const BarrierReach *r)
+{
+    const Order *order = an_order(r->run->an);
+    for (u32 p = 0; p < order->count; p++)
+        for_each_instr(i, order->rpo[p])
+            if (instr_is(i, OPF_CALL) && instr_effects(i, r->run->an->summaries).may_not_return)
+                return true;
+    return false;
+}
+
 static void find_together(BarrierReach *r)
 {
     u32 limit = CLOSURE_LIMIT * an_order(r->run->an)->count;
+    bool asks_all = function_warp_lanes(r->run->fn) && !some_call_ends(r);
     BlockVec branches = {0};
     for (u32 k = 0; k < r->barriers.n && r->run->fn->is_entry; k++) {
         const Block *b = r->barriers.v[k]->block;
@@ -110,6 +141,8 @@ static void find_together(BarrierReach *r)
         control_closure(an_control(r->run->an), b, &branches);
         if (!depends_on_divergence(r, &branches, from))
             bitset_add(&r->together, b->id);
+        if (asks_all && !depends_on_leaving(r, &branches, from))
+            bitset_add(&r->by_all, b->id);
     }
     vec_free(&branches);
 }
@@ -118,8 +151,12 @@ bool reached_together(const BarrierReach *r, const Instr *barrier)
 {
     if (r->run->knobs->ignore_variance_cond || function_has_one_thread(r->run->fn))
         return true;
-    return bitset_has(&r->together, barrier->block->id) &&
-        (!barrier->guard || uniform_has(&uniformity(r)->cta, barrier->guard));
+    return bitset_has(&r->together, barrier->block->id) && guard_is_uniform(r, barrier);
+}
+
+bool reached_by_all(const BarrierReach *r, const Instr *barrier)
+{
+    return bitset_has(&r->by_all, barrier->block->id) && guard_is_uniform(r, barrier);
 }
 
 /* ---- numbers that are mixed ---------------------------------------------------------------------------------------- */
@@ -166,6 +203,7 @@ BarrierReach *reach_compute(PhaseRun *run)
     VecU32 work = {0};
     r->run = run;
     r->together = bitset_new(run->arena, run->fn->blocks.n);
+    r->by_all = bitset_new(run->arena, run->fn->blocks.n);
     r->meets = bitset_new(run->arena, run->fn->blocks.n);
     r->mixed = arena_array(run->arena, u16, an_order(run->an)->count);
     find_barriers(r);

@@ -3,7 +3,8 @@
  *
  * A barrier is reached together if every branch that it transitively depends on goes the same way in all threads of the
  * CTA, or has only one way on which a barrier can follow: who takes another one leaves the kernel, and does not count any
- * more. In a function that is called, nothing is known of the caller, so no barrier there is.
+ * more. In a function that is called, nothing is known of the caller, so no barrier there is. All threads reach it if no
+ * branch decides whether one leaves before.
  *
  * Barriers of one number meet in the order in which threads come to them, wherever they stand. So when a barrier that not
  * all threads reach together, that counts threads, or that only arrives can come first, a later one of its number may meet
@@ -28,6 +29,7 @@ typedef struct BarrierReach {
     PhaseRun *run;
     VEC(Instr *) barriers; /* and calls that may use some, as they follow one another in Order.rpo */
     BitSet together;  /* blocks that all threads reach together, by Block.id */
+    BitSet by_all;    /* and none of them has left before */
     BitSet meets;     /* blocks from whose start a barrier can be reached */
     u16 *mixed;       /* by position in Order.rpo: numbers that are mixed where the block starts */
     u16 partial;      /* numbers that some instruction uses otherwise than for all threads */
@@ -40,6 +42,8 @@ void reach_free(BarrierReach *reach); /* what is not in the arena */
 BarrierUse barrier_use(const PhaseRun *run, const Instr *i);
 /* Whether all threads execute a barrier together, its block and guard considered. */
 bool reached_together(const BarrierReach *reach, const Instr *barrier);
+/* Likewise, and none has left before. False of what a call in the function may end. */
+bool reached_by_all(const BarrierReach *reach, const Instr *barrier);
 /* Whether all threads of the CTA wait there, if they come there, and this barrier's number is not used otherwise. */
 static inline bool waits_for_all(const BarrierReach *reach, BarrierUse use) { return use.full && !(use.ids & reach->partial); }
 /* Whether b's terminator, if any, goes the same way in all threads of the CTA. AN_UNIFORM is computed when this is first asked:

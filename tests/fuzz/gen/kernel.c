@@ -173,12 +173,13 @@ static void write_launches(Gen *g, Text *t)
     write_launch(g, t, "second", g->block.x ? g->block : second);
 }
 
-/* Blocks of one shape, which the kernel's text says, let more be proven; else block.x stays 0. */
+/* Blocks of one shape, which the kernel's text says, let more be proven; else block.x stays 0. Some are one warp, or a part. */
 static void choose_block(Gen *g)
 {
-    static const Shape whole[] = {{2, 64, 1}, {1, 96, 1}, {1, 16, 4}}, any[] = {{2, 45, 1}, {1, 70, 1}, {2, 7, 5}};
+    static const Shape whole[] = {{2, 64, 1}, {1, 96, 1}, {1, 16, 4}, {3, 32, 1}, {2, 8, 4}},
+        any[] = {{2, 45, 1}, {1, 70, 1}, {2, 7, 5}, {2, 20, 1}, {2, 5, 3}};
     if (percent(g, 40))
-        g->block = g->whole_warps ? whole[below(g, 3)] : any[below(g, 3)];
+        g->block = g->whole_warps ? whole[below(g, 5)] : any[below(g, 5)];
 }
 
 /* ---- all of it -------------------------------------------------------------------------------------------------- */
