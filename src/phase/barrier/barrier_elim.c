@@ -26,11 +26,13 @@
  *
  * Declines: barriers that carry data (.red), count threads or have their number in a register; those in functions that are
  * called, or under a condition not proven to be the same in the whole CTA. bar.warp.sync and fences are none. In blocks of one
- * warp: where a thread may have left, targets below sm_70, .maxntid, which does not say how many threads there are. */
+ * warp: where a thread may have left, targets below sm_70, .maxntid, which does not say how many threads there are; before
+ * sm_90, in loops that count, which ptxas would not unroll any more. */
 #include <string.h>
 
 #include "ir/builder.h"
 #include "phase/barrier/flow.h"
+#include "phase/barrier/of_warp.h"
 
 enum {
     SEARCH_LIMIT = 1 << 20 /* steps in a function to find the accesses that remarks name */
@@ -52,6 +54,7 @@ typedef struct Elim {
     Candidate *candidates;
     u32 count;
     u32 steps;
+    OfWarp of_warp;
 } Elim;
 
 /* ---- whether a function is looked at ------------------------------------------------------------------------------- */
@@ -221,12 +224,14 @@ static bool try_remove(Elim *e, Candidate *c)
 static bool has_warp_barriers(const Module *m) { return m->target_sm >= 70 && m->version_major >= 6; }
 
 /* Why a barrier in a block of one warp stays one of the block. */
-static const char *why_not_of_warp(const Elim *e, const Candidate *c)
+static const char *why_not_of_warp(Elim *e, const Candidate *c)
 {
     if (!has_warp_barriers(e->run->fn->module))
         return "the target has no bar.warp.sync for threads that come one after the other,";
     if (!reached_by_all(e->reach, c->barrier))
         return "a thread of the only warp may have left before,";
+    if (of_warp_stops_unrolling(&e->of_warp, c->barrier))
+        return "ptxas unrolls the loop around it for this target, and would not around one of the warp,";
     return NULL;
 }
 
@@ -379,6 +384,7 @@ static PhaseResult remove_barriers(PhaseRun *run)
     an_compute(run->an, AN_DOM | AN_LOOPS | AN_CONTROL);
     Elim e = {.run = run, .steps = SEARCH_LIMIT};
     e.reach = reach_compute(run);
+    e.of_warp = of_warp_new(run);
     collect(&e);
     sort_candidates(&e);
     if (some_meet_themselves(&e))

@@ -1,0 +1,83 @@
+#include "phase/barrier/of_warp.h"
+
+#include "ir/inspect.h"
+
+enum { FIRST_TARGET_THAT_UNROLLS = 90 };
+
+static bool is_of_warp(const Instr *i) { return i->kind == INSTR_OP && (i->op->sync == SYNC_WARP || i->op->sync == SYNC_LANES); }
+
+/* `add r, s, 1`, of integers or floats. */
+static bool steps_by_constant(const Instr *i)
+{
+    if (i->kind != INSTR_OP || (i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB))
+        return false;
+    const Operand *by = instr_operand(i, 2);
+    return by && (by->kind == OPND_IMM || by->kind == OPND_FLOAT);
+}
+
+/* Registers that a comparison in the loop reads. */
+static BitSet compared_in(PhaseRun *run, const Loop *loop)
+{
+    BitSet compared = bitset_new(run->arena, run->fn->regs.n);
+    for (u32 k = 0; k < loop->block_count; k++)
+        for_each_instr(i, loop->blocks[k])
+            if (i->kind == INSTR_OP && i->op->opcode == OPC_SETP)
+                for (RegWalk w = reg_walk(i); next_read(&w);)
+                    bitset_add(&compared, w.reg);
+    return compared;
+}
+
+/* A step may stand before what is compared, or be of it: `t = i + 1; setp t; i = t`. */
+static bool may_count(PhaseRun *run, const Loop *loop)
+{
+    BitSet compared = compared_in(run, loop);
+    for (u32 k = 0; k < loop->block_count; k++)
+        for_each_instr(i, loop->blocks[k]) {
+            if (!steps_by_constant(i))
+                continue;
+            for (RegWalk w = reg_walk(i); next_read(&w);)
+                if (bitset_has(&compared, w.reg))
+                    return true;
+            for (RegWalk w = reg_walk(i); next_write(&w);)
+                if (bitset_has(&compared, w.reg))
+                    return true;
+        }
+    return false;
+}
+
+static bool holds_of_warp(const Loop *loop)
+{
+    for (u32 k = 0; k < loop->block_count; k++)
+        for_each_instr(i, loop->blocks[k])
+            if (is_of_warp(i))
+                return true;
+    return false;
+}
+
+typedef enum LoopKind { LOOP_NOT_ASKED, LOOP_STAYS, LOOP_UNROLLS, LOOP_PASSES } LoopKind;
+
+/* LOOP_STAYS: nor is a loop around it unrolled. */
+static LoopKind kind_of(PhaseRun *run, const Loop *loop)
+{
+    if (loop->height > LOOP_HEIGHT_WALKED || holds_of_warp(loop))
+        return LOOP_STAYS;
+    return !loop->nounroll && may_count(run, loop) ? LOOP_UNROLLS : LOOP_PASSES;
+}
+
+OfWarp of_warp_new(PhaseRun *run) { return (OfWarp){run, arena_array(run->arena, u8, an_loops(run->an)->n)}; }
+
+bool of_warp_stops_unrolling(OfWarp *w, const Instr *barrier)
+{
+    const Loops *loops = an_loops(w->run->an);
+    const Loop *loop = loop_of(loops, barrier->block);
+    if (w->run->fn->module->target_sm >= FIRST_TARGET_THAT_UNROLLS)
+        return false;
+    for (; loop; loop = loop->parent) {
+        u8 *kind = &w->loop[loops->of[loop->header->id] - 1];
+        if (*kind == LOOP_NOT_ASKED)
+            *kind = (u8)kind_of(w->run, loop);
+        if (*kind != LOOP_PASSES)
+            return *kind == LOOP_UNROLLS;
+    }
+    return false;
+}
