@@ -245,7 +245,7 @@ static bool try_weaken(Elim *e, Candidate *c)
     phase_passed(e->run, "BarrierOfWarp", c->barrier, "Weakened synch: the block is one warp, the mask 0x%x names its threads, in function %s",
         lanes, fn->name->text);
     phase_count(e->run, "BarrierOfWarp", 1);
-    Operand mask = integer_operand(lanes, 32, false);
+    Operand mask = build_integer(lanes, 32, false);
     instr_set_op(c->barrier, isa_op(fn->module->isa, OPC_BAR_WARP_SYNC, (OpParts){.uniform = false}));
     c->barrier = instr_set_operands(c->barrier, &mask, 1);
     c->weakened = true;

@@ -11,7 +11,7 @@ PhaseResult fault_warp_wide(PhaseRun *run)
             bool full = instr_is(i, OPF_BARRIER) && i->op->sync == SYNC_BARRIER && i->slots == 1 && i->opnd[0].kind == OPND_IMM;
             if (!wide || !full || !phase_may_rewrite(run))
                 continue;
-            Operand mask = integer_operand(0xffffffff, 32, false);
+            Operand mask = build_integer(0xffffffff, 32, false);
             instr_set_op(i, isa_op(run->fn->module->isa, OPC_BAR_WARP_SYNC, (OpParts){.uniform = false}));
             i = instr_set_operands(i, &mask, 1);
             changed = true;
