@@ -46,7 +46,7 @@ static bool sees(const Analyses *an, const Instr *i)
 
 static bool branches(const Analyses *an, const Block *b)
 {
-    return block_terminator(b) && (block_ways(b) > 1 || (block_ways(b) == 1 && block_leaves_function(an->fn, b)));
+    return block_terminator(b) && (block_edge_count(b) > 1 || (block_edge_count(b) == 1 && block_leaves_function(an->fn, b)));
 }
 
 static Block *point_of(Analyses *an, const Block *b) { return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL; }
@@ -238,7 +238,7 @@ static u32 place_before(const Checker *c, const Block *to)
     return 0;
 }
 
-/* Whether the threads that part at the end of b reconverge where those of the branch s did: on their way there they do not come to
+/* Whether the threads that part at the end of b reconverge where those of the branch s did: on their path there they do not come to
  * the instruction, and behind it they were together before. */
 static bool reconverges_as_before(Checker *c, const Block *b, u32 s)
 {
@@ -375,8 +375,8 @@ static void check_made(Checker *c, const Block *b, const Instr *i)
     const Order *order = an_order(c->an);
     u32 origin = block_terminator(b)->origin;
     find_sources(c, b);
-    for (u32 k = 0; k < block_ways(b) && may_look(c) && !c->wrong; k++) {
-        const Block *to = skip_empty(block_way(b, k));
+    for (u32 k = 0; k < block_edge_count(b) && may_look(c) && !c->wrong; k++) {
+        const Block *to = skip_empty(block_edge_target(b, k));
         u32 position = order->index[to->id], was = c->seen[position] == c->stamp ? place_before(c, to) : 0;
         if (!was || c->asked[position] == b->id + 1)
             continue;
@@ -384,7 +384,7 @@ static void check_made(Checker *c, const Block *b, const Instr *i)
         find_edges_before(c, was - 1);
         u32 groups = groups_before(c, was - 1);
         if (groups > 1 && groups > edges_now(c, to, origin) && may_reach(c, to, point_of(c->an, b), i->block))
-            c->wrong = arena_printf(c->arena, "block %u: threads come together on the way to '%s', which sees who is there", to->id,
+            c->wrong = arena_printf(c->arena, "block %u: threads come together on the path to '%s', which sees who is there", to->id,
                                     i->op->text->text);
     }
 }

@@ -6,11 +6,11 @@
 
 /* ---- construction ---------------------------------------------------------------------------------------------- */
 
-/* Whether a block decides something: it has more than one way on, leaving the function included. */
+/* Whether a block decides something: it has more than one successor, leaving the function included. */
 static bool is_branch(const Order *order, u32 p)
 {
-    u32 ways = order->succ.start[p + 1] - order->succ.start[p];
-    return ways > 1 || (ways == 1 && order_leaves_function(order, p));
+    u32 edges = order->succ.start[p + 1] - order->succ.start[p];
+    return edges > 1 || (edges == 1 && order_leaves_function(order, p));
 }
 
 /* Visits every edge of a branch that makes blocks dependent: `to` lies below the branch's immediate post-dominator.

@@ -1,4 +1,4 @@
-/* Control dependence: b depends on block a when one way out of a always leads to b and another need not (Ferrante,
+/* Control dependence: b depends on block a when one edge out of a always leads to b and another need not (Ferrante,
  * Ottenstein, Warren, 1987). A guarded `ret` or `exit` is such a branch too.
  *
  * The lists of all blocks together can be quadratic (nested loops), so they are not stored: an edge a -> s makes the

@@ -248,8 +248,8 @@ static bool has_loop(const Function *fn)
     bool found = false;
     for (const Block *b = fn->entry; b && !found; b = b->next) {
         seen[b->id] = 1;
-        for (u32 k = 0; k < block_ways(b) && !found; k++)
-            found = seen[block_way(b, k)->id];
+        for (u32 k = 0; k < block_edge_count(b) && !found; k++)
+            found = seen[block_edge_target(b, k)->id];
     }
     mem_free(seen);
     return found;

@@ -98,7 +98,7 @@ static bool is_between_points(const Facts *f, const Instr *w, Point p, Point q)
 }
 
 /* The block from which control enters b for the first time, if there is only one such edge. */
-static const Block *way_in(const Facts *f, const Block *b)
+static const Block *in_edge(const Facts *f, const Block *b)
 {
     const Graph *pred = &f->order->pred;
     u32 p = f->order->index[b->id];
@@ -116,10 +116,10 @@ static const Block *way_in(const Facts *f, const Block *b)
     return from;
 }
 
-/* Likewise from the way into a block that dominates q's: what is not dominated by it comes back to q only through there. */
+/* Likewise from the edge into a block that dominates q's: what is not dominated by it comes back to q only through there. */
 static bool is_behind_edge(const Facts *f, const Instr *w, const Block *to, Point q)
 {
-    return dominates(f->dom, to, w->block) && comes_between(f, w, way_in(f, to), q);
+    return dominates(f->dom, to, w->block) && comes_between(f, w, in_edge(f, to), q);
 }
 
 static bool too_many_writes(const Facts *f, RegId reg)
@@ -366,7 +366,7 @@ static void collect_edge(EdgeFacts *e, const Facts *f, const Block *from, const 
     for (u32 k = 0; table && k < table->targets.n; k++)
         taken = taken || table->targets.v[k] == to->id;
     if (taken == falls)
-        return; /* both ways lead there, or none */
+        return; /* both edges lead there, or none */
     if (taken && table)
         add_table_index(e, end, table, to);
     if (end->guard)
@@ -418,7 +418,7 @@ static bool is_about(const Fact *fact, RegId reg)
 static void list_facts(Facts *f, u32 pre)
 {
     EdgeFacts e;
-    const Block *to = f->dom->by_pre[pre], *from = way_in(f, to);
+    const Block *to = f->dom->by_pre[pre], *from = in_edge(f, to);
     if (!from)
         return;
     collect_edge(&e, f, from, to);

@@ -11,7 +11,7 @@ typedef struct Order {
     u32 count;
     u32 *index;       /* by Block.id; ORDER_UNREACHABLE if not reachable */
     u32 blocks;       /* ids below this one have an index */
-    Graph succ, pred; /* positions in rpo; one edge for a pair of blocks, whatever its ways; succ in CFG order */
+    Graph succ, pred; /* positions in rpo; one edge for a pair of blocks, whatever their multiplicity; succ in CFG order */
 } Order;
 
 #define ORDER_UNREACHABLE UINT32_MAX

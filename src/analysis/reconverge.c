@@ -159,7 +159,7 @@ u8 reconverge_waits_before(ReconvergeGate *g, Block *a, Block *b)
 
 static bool divides(const ReconvergeGate *g, const Block *b)
 {
-    bool branches = block_ways(b) > 1 || (block_ways(b) == 1 && block_leaves_function(g->an->fn, b));
+    bool branches = block_edge_count(b) > 1 || (block_edge_count(b) == 1 && block_leaves_function(g->an->fn, b));
     return branches && !uniform_has(&an_uniform(g->an)->branch_warp, b->id);
 }
 
@@ -253,7 +253,7 @@ static void add_point(ReconvergeGate *g, u32 position, const Block *old)
     const Block *b = order->rpo[position], *point = dom_has(an_postdom(g->an), b) ? an_postdom(g->an)->idom[b->id] : NULL;
     if (g->w->waits[b->id] & WAIT_OTHERS)
         vec_push(&g->points, position);
-    if (block_ways(b) > 1 && point && point != old && g->seen[order->index[point->id]] == g->stamp)
+    if (block_edge_count(b) > 1 && point && point != old && g->seen[order->index[point->id]] == g->stamp)
         vec_push(&g->points, order->index[point->id]);
 }
 
@@ -485,7 +485,7 @@ static bool must_pass(ReconvergeGate *g, const Block *b, const Block *branch, co
     return true;
 }
 
-/* A loop leads from `to` back to the branch: the post-dominators are others once its other ways are gone. */
+/* A loop leads from `to` back to the branch: the post-dominators are others once its other edges are gone. */
 static ReconvergeRisk decided_in_loop(ReconvergeGate *g, const Block *branch, const Block *to, const Block *old)
 {
     VecU32 between = g->points;

@@ -69,13 +69,13 @@ ReconvergeRisk reconverge_at(ReconvergeGate *gate, Block *at, const Block *old);
 /* Likewise, where nothing that is executed between the branch that parts them and `at` may wait. */
 ReconvergeRisk reconverge_behind_pure(ReconvergeGate *gate, Block *at, const Block *old);
 
-/* A decision whose threads reconverge at `old` is to be taken by other branches: threads that take different ways may now
+/* A decision whose threads reconverge at `old` is to be taken by other branches: threads that take different edges may now
  * reconverge wherever their paths meet. */
 ReconvergeRisk reconverge_leaves(ReconvergeGate *gate, const ReconvergeLeaf *leaf, u32 leaves, const Block *old);
 /* From the beginning of b to `old`. */
 ReconvergeRegion reconverge_from(ReconvergeGate *gate, const Block *b, const Block *old);
 
-/* Threads that come to `branch`, or some of them, only go to `to`: the other ways out are taken away, for them. No thread
+/* Threads that come to `branch`, or some of them, only go to `to`: the other edges out are taken away, for them. No thread
  * took them, but paths that meet behind the branch may now do so at a point that all paths come through. Groups of threads
  * are counted by edges, also those that no thread takes, unless they come to the branch as one. old: the branch's
  * reconvergence point; NULL where several branches are decided at once. */

@@ -41,7 +41,7 @@ static void sort(VecU32 *v)
 
 static bool branches(const Analyses *an, const Block *b)
 {
-    return block_terminator(b) && (block_ways(b) > 1 || (block_ways(b) == 1 && block_leaves_function(an->fn, b)));
+    return block_terminator(b) && (block_edge_count(b) > 1 || (block_edge_count(b) == 1 && block_leaves_function(an->fn, b)));
 }
 
 /* was: origins of branches that were proven uniform before a phase. */

@@ -1,4 +1,4 @@
-/* Values of registers, as static single assignment would name them: each write makes one, and so does each place where ways
+/* Values of registers, as static single assignment would name them: each write makes one, and so does each place where paths
  * with different values of a register meet (a phi). The code is not changed: instructions, what they read
  * and what they write are numbered in the order of a walk over the dominator tree, parents first.
  *

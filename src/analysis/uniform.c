@@ -25,7 +25,7 @@ typedef struct Solver {
     u32 *written_mark;        /* by register: written in the flooded region */
     BitSet pending;
     VecU32 region, joins;
-    const Block *stop;        /* NULL: the ways may never all meet */
+    const Block *stop;        /* NULL: the paths may never all meet */
     u32 cursor;
     u64 steps, step_limit;
     bool gave_up;
@@ -147,7 +147,7 @@ static void make_divergent(Solver *s, RegId reg)
     vec_push(&s->work, reg);
 }
 
-/* ---- where the ways out of a branch meet ------------------------------------------------------------------------ */
+/* ---- where the paths from a branch meet ------------------------------------------------------------------------ */
 
 static void add_join(Solver *s, u32 p)
 {
@@ -164,7 +164,7 @@ static void make_pending(Solver *s, u32 p)
         s->cursor = p;
 }
 
-/* A way that is known by the last join on it, or by its first block, gets to p. */
+/* A path that is known by the last join on it, or by its first block, gets to p. */
 static void arrive(Solver *s, u32 p, u32 label)
 {
     s->steps++;
@@ -184,7 +184,7 @@ static void arrive(Solver *s, u32 p, u32 label)
 
 static bool is_flooded(const Solver *s, const Block *b) { return s->mark[s->order->index[b->id]] == s->flood; }
 
-/* Where the ways of a branch have all met: its immediate post-dominator. If some of them got there through the header of
+/* Where the paths from a branch have all met: its immediate post-dominator. If some of them got there through the header of
  * a loop around both, threads are there in different iterations, and meet only behind the loop. */
 static const Block *find_stop(const Solver *s, const Block *branch)
 {
@@ -214,7 +214,7 @@ static void spread_pending(Solver *s, u32 b)
     }
 }
 
-/* From the branch at b to where its ways have all met, and back to b itself if it is in a loop. */
+/* From the branch at b to where its paths have all met, and back to b itself if it is in a loop. */
 static void flood_from(Solver *s, u32 b)
 {
     const Graph *succ = &s->order->succ;
@@ -232,7 +232,7 @@ static void flood_from(Solver *s, u32 b)
         if (s->stop == stop || out_of_steps(s))
             return;
         if (is_flooded(s, stop))
-            make_pending(s, s->order->index[stop->id]); /* the ways go on */
+            make_pending(s, s->order->index[stop->id]); /* the paths go on */
     }
 }
 
@@ -260,7 +260,7 @@ static void mark_written(Solver *s, const Block *b)
     }
 }
 
-/* Whether something that is uniform so far is live where the ways meet. */
+/* Whether something that is uniform so far is live where the paths meet. */
 static bool joins_matter(Solver *s)
 {
     const Live *l = s->live;
@@ -273,7 +273,7 @@ static bool joins_matter(Solver *s)
     return false;
 }
 
-/* What is written on a way and live where the ways meet is divergent there. */
+/* What is written on a path and live where the paths meet is divergent there. */
 static void spread_from_branch(Solver *s, u32 b)
 {
     const Block *branch = s->order->rpo[b];

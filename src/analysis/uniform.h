@@ -2,12 +2,12 @@
  *
  * Defined by dynamic instances: a register is uniform if any two threads of the warp (of the CTA) that execute an
  * instruction that reads it, in the same iteration of every loop around that instruction, read the same value; a branch
- * is, if two such threads go the same way. Whether they execute it at the same time does not matter, nor does it say that
+ * is, if two such threads take the same edges. Whether they execute it at the same time does not matter, nor does it say that
  * all threads get there. `.uni` is believed for the warp.
  *
  * All registers start uniform, and divergence spreads to a fixed point: through operands and guards (under a divergent
- * guard some threads keep the old value), and through control: where the ways out of a divergent branch meet again, what
- * was written on the way and is still live differs; and so does, behind a loop that threads leave in different iterations,
+ * guard some threads keep the old value), and through control: where the edges out of a divergent branch meet again, what
+ * was written on the path and is still live differs; and so does, behind a loop that threads leave in different iterations,
  * what the loop wrote. Joins are found by labels, after Rosemann, Moll, Hack, "An Abstract Interpretation for SPMD
  * Divergence on Reducible Control Flow Graphs", POPL 2021. Divergent from the start are registers that may be read before
  * they are written, loads but those of kernel parameters, constants and .nc at uniform addresses, results of calls, and

@@ -52,7 +52,7 @@ static Search find_write(Place place, RegId reg, Instr **write)
 
 static Place before(Place place, const Instr *i) { return (Place){place.from, place.b, i}; }
 
-/* Where the one definition stands that reaches the top of the place's block, seen from there on every way. */
+/* Where the one definition stands that reaches the top of the place's block, seen from there on every path. */
 static bool find_definition(const Query *q, Place place, RegId reg, Instr **write, Place *there)
 {
     *write = facts_definition(q->f, place.b, place.b->first, reg);

@@ -1,4 +1,4 @@
-/* What is known of a register at a point, on every way there or on the way over one edge: the truth of a predicate, the
+/* What is known of a register at a point, on every path there or on the path over one edge: the truth of a predicate, the
  * range of an integer. Found lazily, from the point upwards: what the block wrote before, what the edge's branch says, what
  * dominating branches say (facts.h), and the one definition that reaches the point, by which the question is passed on to
  * its operands, a few steps far. Nothing is stored; a query costs a bounded number of steps. */
@@ -16,7 +16,7 @@ typedef struct Place {
 /* What a query may take for granted beside the facts. */
 enum { GIVEN_SELECTS = 6, GIVEN_REGS = 4 };
 typedef struct Given {
-    struct { const Instr *selp; bool first; } select[GIVEN_SELECTS]; /* which operand it takes; for those met on the way */
+    struct { const Instr *selp; bool first; } select[GIVEN_SELECTS]; /* which operand it takes; for those met on the path */
     u32 selects;
     const Block *top;                                     /* where it begins, ... */
     struct { RegId reg; u64 value; } reg[GIVEN_REGS];     /* ... registers hold these values */
@@ -28,7 +28,7 @@ FactValue value_of_predicate(const Facts *f, Place place, RegId predicate);
 /* Of the low `bits` of the register. */
 Range value_of_register(const Facts *f, Place place, RegId reg, u32 bits);
 
-/* *open: the first selp on the way, in the place's block or the one before, whose predicate is not known; NULL: none. */
+/* *open: the first selp on the path, in the place's block or the one before, whose predicate is not known; NULL: none. */
 FactValue value_of_predicate_given(const Facts *f, Place place, RegId predicate, const Given *given, Instr **open);
 Range value_of_register_given(const Facts *f, Place place, RegId reg, u32 bits, const Given *given, Instr **open);
 

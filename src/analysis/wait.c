@@ -155,8 +155,8 @@ static bool test_counts(const Finder *f, const Loop *loop, const Block *b)
     const Instr *end = block_terminator(b);
     Instr *compare;
     bool leaves = block_leaves_function(f->an->fn, b);
-    for (u32 k = 0; k < block_ways(b); k++)
-        leaves |= !loop_contains(an_loops(f->an), loop, block_way(b, k));
+    for (u32 k = 0; k < block_edge_count(b); k++)
+        leaves |= !loop_contains(an_loops(f->an), loop, block_edge_target(b, k));
     if (!leaves || !end || !end->guard || branch_table(end) || writes_in(f, loop, end->guard, &compare) != 1)
         return false;
     if (compare->op->opcode != OPC_SETP || compare->guard || compare->op->bool_op != BOOL_NONE ||
@@ -201,8 +201,8 @@ static u32 add_test(const Finder *f, const Loop *loop, const Block *b, RegId *sl
 {
     const Instr *end = block_terminator(b);
     bool leaves = block_leaves_function(f->an->fn, b);
-    for (u32 k = 0; k < block_ways(b); k++)
-        leaves |= !loop_contains(an_loops(f->an), loop, block_way(b, k));
+    for (u32 k = 0; k < block_edge_count(b); k++)
+        leaves |= !loop_contains(an_loops(f->an), loop, block_edge_target(b, k));
     if (leaves && end)
         for (RegWalk w = reg_walk(end); next_read(&w) && n < SLICE;)
             slice[n++] = w.reg;

@@ -183,7 +183,7 @@ static void post_dominators(Graph *g)
 }
 
 /* Lanes meet where two ways lead, be it to one block; where all but one lead out of the function, the rest need not wait. */
-static bool ways_meet(const Graph *g, u32 b)
+static bool paths_meet(const Graph *g, u32 b)
 {
     u32 first = NO_PC;
     for (u32 i = 0; i < g->succ[b].n; i++) {
@@ -206,7 +206,7 @@ static void solve(Graph *g, const bool *leaves, u32 *point)
         post_dominators(g);
         for (u32 b = 0; b < g->n; b++)
             if (!done[b] && g->number[b] != NO_PC) {
-                point[b] = g->idom[b] == g->n || !ways_meet(g, b) ? NO_PC : g->idom[b];
+                point[b] = g->idom[b] == g->n || !paths_meet(g, b) ? NO_PC : g->idom[b];
                 done[b] = true;
             }
         g->succ[end].n--;

@@ -7,7 +7,7 @@
 
 #include "base/fnvmap.h"
 
-/* ---- ways out of a block, from its instructions ---------------------------------------------------------------- */
+/* ---- edges out of a block, from its instructions ---------------------------------------------------------------- */
 
 /* Ids of the blocks that b's terminator names, in order. */
 static const u32 *branch_targets(const Block *b, u32 *count)
@@ -26,18 +26,18 @@ static const u32 *branch_targets(const Block *b, u32 *count)
     return NULL;
 }
 
-u32 block_ways(const Block *b)
+u32 block_edge_count(const Block *b)
 {
     u32 named;
     branch_targets(b, &named);
     return named + (b->fall ? 1 : 0);
 }
 
-Block *block_way(const Block *b, u32 way)
+Block *block_edge_target(const Block *b, u32 edge)
 {
     u32 named;
     const u32 *target = branch_targets(b, &named);
-    return way < named ? fn_block(b->fn, target[way]) : b->fall;
+    return edge < named ? fn_block(b->fn, target[edge]) : b->fall;
 }
 
 /* ---- lists ----------------------------------------------------------------------------------------------------- */
@@ -144,27 +144,27 @@ static EdgePair edge_find(const Cfg *cfg, const Block *from, const Block *to)
     return edge_between(list_of(&cfg->succ, from), list_of(&cfg->pred, to), from, to);
 }
 
-static void edge_add_ways(EdgePair e, u32 ways)
+static void edge_raise(EdgePair e, u32 edges)
 {
-    e.forth->ways += ways;
-    e.back->ways += ways;
+    e.forth->multiplicity += edges;
+    e.back->multiplicity += edges;
 }
 
 /* Both lists have room. */
-static void edge_push(EdgeList *succs, EdgeList *preds, Block *from, Block *to, u32 ways)
+static void edge_push(EdgeList *succs, EdgeList *preds, Block *from, Block *to, u32 edges)
 {
     u32 place = succs->n++, twin = preds->n++;
-    succs->v[place] = (CfgEdge){to, ways, twin};
-    preds->v[twin] = (CfgEdge){from, ways, place};
+    succs->v[place] = (CfgEdge){to, edges, twin};
+    preds->v[twin] = (CfgEdge){from, edges, place};
 }
 
-static void edge_add(Cfg *cfg, Block *from, Block *to, u32 ways)
+static void edge_add(Cfg *cfg, Block *from, Block *to, u32 edges)
 {
     EdgePair e = edge_find(cfg, from, to);
     if (e.forth)
-        edge_add_ways(e, ways);
+        edge_raise(e, edges);
     else
-        edge_push(list_for_one_more(cfg, &cfg->succ, from), list_for_one_more(cfg, &cfg->pred, to), from, to, ways);
+        edge_push(list_for_one_more(cfg, &cfg->succ, from), list_for_one_more(cfg, &cfg->pred, to), from, to, edges);
 }
 
 /* The last predecessor takes the free place. */
@@ -192,11 +192,11 @@ static void edge_remove(Cfg *cfg, EdgePair e)
     pred_remove(cfg, e.preds, hole);
 }
 
-static void edge_drop_ways(Cfg *cfg, EdgePair e, u32 ways)
+static void edge_lower(Cfg *cfg, EdgePair e, u32 edges)
 {
-    e.forth->ways -= ways;
-    e.back->ways -= ways;
-    if (e.forth->ways == 0)
+    e.forth->multiplicity -= edges;
+    e.back->multiplicity -= edges;
+    if (e.forth->multiplicity == 0)
         edge_remove(cfg, e);
 }
 
@@ -208,7 +208,7 @@ typedef struct Places {
     bool used; /* else the list is short: it is searched */
 } Places;
 
-enum { MANY_WAYS = 16 };
+enum { MANY_EDGES = 16 };
 
 static CfgEdge *find_succ(Places *places, EdgeList *succs, const Block *to)
 {
@@ -218,39 +218,39 @@ static CfgEdge *find_succ(Places *places, EdgeList *succs, const Block *to)
     return place ? &succs->v[*place - 1] : NULL;
 }
 
-/* So many ways more from `from`, whose list has room, to `to`, whose list has room for `preds` edges if it is made now. */
-static void add_way(Cfg *cfg, Places *places, EdgeList *succs, Block *from, Block *to, u32 ways, u32 preds)
+/* So many edges more from `from`, whose list has room, to `to`, whose list has room for `preds` edges if it is made now. */
+static void add_edges(Cfg *cfg, Places *places, EdgeList *succs, Block *from, Block *to, u32 edges, u32 preds)
 {
     CfgEdge *known = find_succ(places, succs, to);
     if (known) {
-        known->ways += ways;
-        list_of(&cfg->pred, to)->v[known->twin].ways += ways;
+        known->multiplicity += edges;
+        list_of(&cfg->pred, to)->v[known->twin].multiplicity += edges;
         return;
     }
     if (places->used)
         *fnvmap_at(&places->of, to->id) = succs->n + 1;
     list_at(cfg, &cfg->pred, to, preds);
-    edge_push(succs, list_for_one_more(cfg, &cfg->pred, to), from, to, ways);
+    edge_push(succs, list_for_one_more(cfg, &cfg->pred, to), from, to, edges);
 }
 
-/* ways_in: by Block.id, how many ways there will be into it; NULL if that is not known. */
-static void add_ways(Cfg *cfg, Block *from, const u32 *ways_in)
+/* in_edges: by Block.id, how many edges there will be into it; NULL if that is not known. */
+static void add_edges_of(Cfg *cfg, Block *from, const u32 *in_edges)
 {
-    u32 ways = block_ways(from);
-    if (!ways)
+    u32 edges = block_edge_count(from);
+    if (!edges)
         return;
-    Places places = {.used = ways > MANY_WAYS};
-    EdgeList *succs = list_at(cfg, &cfg->succ, from, ways);
-    for (u32 k = 0; k < ways; k++) {
-        Block *to = block_way(from, k);
-        add_way(cfg, &places, succs, from, to, 1, ways_in ? ways_in[to->id] : 1);
+    Places places = {.used = edges > MANY_EDGES};
+    EdgeList *succs = list_at(cfg, &cfg->succ, from, edges);
+    for (u32 k = 0; k < edges; k++) {
+        Block *to = block_edge_target(from, k);
+        add_edges(cfg, &places, succs, from, to, 1, in_edges ? in_edges[to->id] : 1);
     }
     fnvmap_free(&places.of);
 }
 
-void cfg_add_ways(Cfg *cfg, Block *from) { add_ways(cfg, from, NULL); }
+void cfg_add_edges_of(Cfg *cfg, Block *from) { add_edges_of(cfg, from, NULL); }
 
-void cfg_remove_ways(Cfg *cfg, Block *from)
+void cfg_remove_edges_of(Cfg *cfg, Block *from)
 {
     EdgeList *succs = list_of(&cfg->succ, from);
     for (u32 k = 0; succs && k < succs->n; k++)
@@ -261,10 +261,10 @@ void cfg_remove_ways(Cfg *cfg, Block *from)
     }
 }
 
-void cfg_redirect_ways(Cfg *cfg, Block *from, Block *const *to)
+void cfg_redirect_edges_of(Cfg *cfg, Block *from, Block *const *to)
 {
     EdgeList *succs = list_of(&cfg->succ, from);
-    Places places = {.used = succs->n > MANY_WAYS};
+    Places places = {.used = succs->n > MANY_EDGES};
     u32 before = succs->n, moved = 0;
     CfgEdge *move = mem_alloc(before * sizeof *move);
     succs->n = 0;
@@ -272,7 +272,7 @@ void cfg_redirect_ways(Cfg *cfg, Block *from, Block *const *to)
         CfgEdge edge = succs->v[k];
         EdgeList *preds = list_of(&cfg->pred, edge.block);
         if (to[k] && to[k] != edge.block) {
-            move[moved++] = (CfgEdge){to[k], edge.ways, 0};
+            move[moved++] = (CfgEdge){to[k], edge.multiplicity, 0};
             pred_remove(cfg, preds, edge.twin);
             continue;
         }
@@ -282,26 +282,26 @@ void cfg_redirect_ways(Cfg *cfg, Block *from, Block *const *to)
         succs->v[succs->n++] = edge;
     }
     for (u32 k = 0; k < moved; k++)
-        add_way(cfg, &places, succs, from, move[k].block, move[k].ways, 1);
+        add_edges(cfg, &places, succs, from, move[k].block, move[k].multiplicity, 1);
     mem_free(move);
     fnvmap_free(&places.of);
 }
 
 /* ---- interface ------------------------------------------------------------------------------------------------- */
 
-/* How many ways lead into each block, by its id; makes room for a list of every block that will have one. */
-static u32 *count_ways(Cfg *cfg, const Function *fn)
+/* How many edges lead into each block, by its id; makes room for a list of every block that will have one. */
+static u32 *count_in_edges(Cfg *cfg, const Function *fn)
 {
-    u32 *ways_in = mem_zalloc(sizeof(u32) * (size_t)fn->blocks.n), with_succs = 0, with_preds = 0;
+    u32 *in_edges = mem_zalloc(sizeof(u32) * (size_t)fn->blocks.n), with_succs = 0, with_preds = 0;
     for_each_block(b, fn) {
-        u32 ways = block_ways(b);
-        with_succs += ways > 0;
-        for (u32 k = 0; k < ways; k++)
-            with_preds += ways_in[block_way(b, k)->id]++ == 0;
+        u32 edges = block_edge_count(b);
+        with_succs += edges > 0;
+        for (u32 k = 0; k < edges; k++)
+            with_preds += in_edges[block_edge_target(b, k)->id]++ == 0;
     }
     fnvtable_reserve(&cfg->succ, with_succs);
     fnvtable_reserve(&cfg->pred, with_preds);
-    return ways_in;
+    return in_edges;
 }
 
 void cfg_build(Function *fn)
@@ -309,10 +309,10 @@ void cfg_build(Function *fn)
     if (fn->cfg)
         return;
     Cfg *cfg = mem_zalloc(sizeof *cfg);
-    u32 *ways_in = count_ways(cfg, fn);
+    u32 *in_edges = count_in_edges(cfg, fn);
     for_each_block(b, fn)
-        add_ways(cfg, b, ways_in);
-    mem_free(ways_in);
+        add_edges_of(cfg, b, in_edges);
+    mem_free(in_edges);
     fn->cfg = cfg;
 }
 
@@ -330,16 +330,16 @@ void cfg_free(Function *fn)
 
 void cfg_add_edge(Cfg *cfg, Block *from, Block *to) { edge_add(cfg, from, to, 1); }
 
-void cfg_remove_edge(Cfg *cfg, Block *from, Block *to) { edge_drop_ways(cfg, edge_find(cfg, from, to), 1); }
+void cfg_remove_edge(Cfg *cfg, Block *from, Block *to) { edge_lower(cfg, edge_find(cfg, from, to), 1); }
 
 void cfg_redirect(Cfg *cfg, Block *from, Block *old_to, Block *new_to)
 {
     EdgePair e = edge_find(cfg, from, old_to);
     if (!e.forth || old_to == new_to)
         return;
-    u32 ways = e.forth->ways;
-    edge_drop_ways(cfg, e, ways);
-    edge_add(cfg, from, new_to, ways);
+    u32 edges = e.forth->multiplicity;
+    edge_lower(cfg, e, edges);
+    edge_add(cfg, from, new_to, edges);
 }
 
 static CfgList list_read(EdgeList *list) { return list ? (CfgList){list->v, list->n} : (CfgList){0}; }
@@ -364,32 +364,32 @@ Block *cfg_single_succ(const Function *fn, const Block *b)
 
 static bool in_layout(const Block *b) { return !b->dead && (b->prev || b->fn->entry == b); }
 
-/* Whether the edge at place `at` of b's list is known at the other end, with the same ways and place. */
+/* Whether the edge at place `at` of b's list is known at the other end, with the same edges and place. */
 static bool has_twin(const Block *b, const CfgEdge *edge, u32 at, const CfgList *other)
 {
     if (edge->twin >= other->n)
         return false;
     const CfgEdge *twin = &other->v[edge->twin];
-    return twin->block == b && twin->twin == at && twin->ways == edge->ways && edge->ways > 0;
+    return twin->block == b && twin->twin == at && twin->multiplicity == edge->multiplicity && edge->multiplicity > 0;
 }
 
-/* The ways that b's instructions have, against those of the maps; then both directions against each other. */
+/* The edges that b's instructions have, against those of the maps; then both directions against each other. */
 static const char *verify_block(const Function *fn, const Block *b, Arena *arena)
 {
     CfgList succs = cfg_succs(fn, b), preds = cfg_preds(fn, b);
-    u32 ways = block_ways(b), counted = 0;
-    for (u32 k = 0; k < ways; k++)
-        if (!edge_find(fn->cfg, b, block_way(b, k)).forth)
-            return arena_printf(arena, "block %u: the edge to block %u is missing", b->id, block_way(b, k)->id);
+    u32 edges = block_edge_count(b), counted = 0;
+    for (u32 k = 0; k < edges; k++)
+        if (!edge_find(fn->cfg, b, block_edge_target(b, k)).forth)
+            return arena_printf(arena, "block %u: the edge to block %u is missing", b->id, block_edge_target(b, k)->id);
     for (u32 k = 0; k < succs.n; k++) {
         CfgList back = cfg_preds(fn, succs.v[k].block);
-        counted += succs.v[k].ways;
+        counted += succs.v[k].multiplicity;
         if (!has_twin(b, &succs.v[k], k, &back))
             return arena_printf(arena, "block %u: the edge to block %u differs from its opposite", b->id,
                 succs.v[k].block->id);
     }
-    if (counted != ways)
-        return arena_printf(arena, "block %u: %u successors in the edge map, %u in its instructions", b->id, counted, ways);
+    if (counted != edges)
+        return arena_printf(arena, "block %u: %u successors in the edge map, %u in its instructions", b->id, counted, edges);
     for (u32 k = 0; k < preds.n; k++) {
         CfgList forth = cfg_succs(fn, preds.v[k].block);
         if (!in_layout(preds.v[k].block) || !has_twin(b, &preds.v[k], k, &forth))

@@ -1,6 +1,6 @@
 /* The control-flow graph: who can follow whom. Successors and predecessors live in two FNV-1a hash maps keyed by block
  * id, changed only through cfg_add_edge / cfg_remove_edge / cfg_redirect, so that both directions always agree. An edge
- * is counted: two ways from a to b (both arms of a branch, repeated table entries) are one edge of two ways.
+ * is counted: two edges from a to b (both arms of a branch, repeated table entries) are one CfgEdge of multiplicity two.
  *
  * The maps stand here and not among the analyses because ir/edit.h keeps them in step with every change; what is
  * computed from them (orders, dominators, loops) is analysis/. */
@@ -12,7 +12,7 @@
 
 typedef struct CfgEdge {
     Block *block; /* the other end */
-    u32 ways;
+    u32 multiplicity;
     u32 twin; /* where the same edge stands in the other end's list */
 } CfgEdge;
 
@@ -30,27 +30,27 @@ struct Cfg {
     EdgeList *free[CFG_LIST_SIZES]; /* places that no list has, by size */
 };
 
-/* The ways out of a block as its instructions have them: branch target or table entries in order, then `fall`. */
-u32 block_ways(const Block *b);
-Block *block_way(const Block *b, u32 way); /* way < block_ways(b) */
+/* The edges out of a block as its instructions have them: branch target or table entries in order, then `fall`. */
+u32 block_edge_count(const Block *b);
+Block *block_edge_target(const Block *b, u32 edge); /* edge < block_edge_count(b) */
 
 /* Edges of all blocks in the layout, from terminators and fall-throughs; becomes fn->cfg. A second call does nothing. */
 void cfg_build(Function *fn);
 void cfg_free(Function *fn);
 
-void cfg_add_edge(Cfg *cfg, Block *from, Block *to);    /* one way more */
-void cfg_remove_edge(Cfg *cfg, Block *from, Block *to); /* one way less */
-void cfg_redirect(Cfg *cfg, Block *from, Block *old_to, Block *new_to); /* all ways */
-/* In time linear in the ways: for blocks that may have very many. */
-void cfg_add_ways(Cfg *cfg, Block *from);    /* those that its instructions have; it has no edges */
-void cfg_remove_ways(Cfg *cfg, Block *from); /* all of them */
-void cfg_redirect_ways(Cfg *cfg, Block *from, Block *const *to); /* to: by place in its successors; NULL: stays */
+void cfg_add_edge(Cfg *cfg, Block *from, Block *to);    /* one edge more */
+void cfg_remove_edge(Cfg *cfg, Block *from, Block *to); /* one edge less */
+void cfg_redirect(Cfg *cfg, Block *from, Block *old_to, Block *new_to); /* all of them */
+/* In time linear in the edges: for blocks that may have very many. */
+void cfg_add_edges_of(Cfg *cfg, Block *from);    /* those that its instructions have; it has no edges */
+void cfg_remove_edges_of(Cfg *cfg, Block *from); /* all of them */
+void cfg_redirect_edges_of(Cfg *cfg, Block *from, Block *const *to); /* to: by place in its successors; NULL: stays */
 
 /* Valid until the next change of that block's edges. */
 CfgList cfg_succs(const Function *fn, const Block *b);
 CfgList cfg_preds(const Function *fn, const Block *b);
 u32 cfg_pred_count(const Function *fn, const Block *b); /* distinct blocks */
-Block *cfg_single_pred(const Function *fn, const Block *b); /* NULL unless exactly one, whatever its ways */
+Block *cfg_single_pred(const Function *fn, const Block *b); /* NULL unless exactly one, whatever their multiplicity */
 Block *cfg_single_succ(const Function *fn, const Block *b);
 
 /* NULL, or what is wrong: edges that a terminator lacks or the maps lack, directions that disagree. */

@@ -1,4 +1,4 @@
-/* Changes to instructions, control flow and blocks. Edges follow by one rule: whatever changes the ways out of a block
+/* Changes to instructions, control flow and blocks. Edges follow by one rule: whatever changes the edges out of a block
  * takes that block's edges off, makes its change, and puts them on again. */
 #include "ir/edit.h"
 
@@ -46,14 +46,14 @@ static void edges_off(Block *b)
 {
     fn_edges_changed(b->fn);
     if (b->fn->cfg)
-        cfg_remove_ways(b->fn->cfg, b);
+        cfg_remove_edges_of(b->fn->cfg, b);
 }
 
 static void edges_on(Block *b)
 {
     fn_edges_changed(b->fn);
     if (b->fn->cfg)
-        cfg_add_ways(b->fn->cfg, b);
+        cfg_add_edges_of(b->fn->cfg, b);
 }
 
 /* ---- instructions --------------------------------------------------------------------------------------------- */
@@ -365,7 +365,7 @@ void block_redirect_table(Block *b, Block *const *to)
     map_targets(&map, b, to);
     map_table(b, &map);
     const u64 *other = b->fall ? fnvmap_find(&map, b->fall->id) : NULL;
-    cfg_redirect_ways(fn->cfg, b, to);
+    cfg_redirect_edges_of(fn->cfg, b, to);
     if (other) {
         b->fall = fn_block(fn, (u32)*other - 1);
         if (b->jump)
@@ -499,7 +499,7 @@ bool block_can_join(const Block *a, const Block *b)
     if (block_is_pinned(b))
         return false;
     CfgList preds = cfg_preds(b->fn, b);
-    return preds.n == 1 && preds.v[0].ways == 1;
+    return preds.n == 1 && preds.v[0].multiplicity == 1;
 }
 
 /* At the seam the .loc that b starts with may have to be said again. */

@@ -26,10 +26,10 @@ void instr_rename(Instr *i, RegId from, RegId to, bool reads, bool writes);
 void block_set_fall(Block *b, Block *to);           /* drops the jump's text if it leads elsewhere */
 void block_set_branch_target(Block *b, Block *to);  /* of the bra that terminates b */
 void block_swap_successors(Block *b);               /* its target and its fall; the guard stays as it is */
-/* Every way from b to `from` now leads to `to`: branch, fall-through and table entries (the table is copied first when
+/* Every edge from b to `from` now leads to `to`: branch, fall-through and table entries (the table is copied first when
  * other blocks use it too). */
 void block_redirect(Block *b, Block *from, Block *to);
-/* The same for a block that ends in a brx, in time linear in its ways. to: by place in its successors; NULL: stays. */
+/* The same for a block that ends in a brx, in time linear in its edges. to: by place in its successors; NULL: stays. */
 void block_redirect_table(Block *b, Block *const *to);
 void block_remove_terminator(Block *b);             /* control now goes to fall */
 /* Gives b a conditional branch `@[!]guard bra to` in front of its fall-through; b has no terminator. uniform: bra.uni */
@@ -45,7 +45,7 @@ void block_split_into(Instr *at, Block *rest);      /* likewise; `rest` is new: 
 /* Whether b may be appended to a: a only goes there, nobody else does, no pinned label. Blocks of two scopes too: left apart,
  * they would be one block for whoever reads the output again. Needs fn->cfg. */
 bool block_can_join(const Block *a, const Block *b);
-void block_join(Block *a, Block *b);                /* b, whose only way in is a.fall, is appended to a and removed */
+void block_join(Block *a, Block *b);                /* b, whose only in-edge is a.fall, is appended to a and removed */
 void block_remove(Block *b);                        /* unreachable; its labels must not be pinned */
 void block_move_after(Block *b, Block *after);      /* layout only */
 void block_move_to_end(Block *b);

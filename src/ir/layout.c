@@ -45,9 +45,9 @@ static void label_targets(Block *b)
 {
     const Instr *end = block_terminator(b);
     bool branches = end && op_has(end->op, OPF_BRANCH);
-    u32 ways = branches ? block_ways(b) - (b->fall ? 1 : 0) : 0;
-    for (u32 k = 0; k < ways; k++)
-        need_label(block_way(b, k));
+    u32 edges = branches ? block_edge_count(b) - (b->fall ? 1 : 0) : 0;
+    for (u32 k = 0; k < edges; k++)
+        need_label(block_edge_target(b, k));
     if (b->jump) {
         b->jump->scope = b->scope;
         need_label(b->fall);

@@ -77,7 +77,7 @@ static bool is_followed_by_jump(const Block *a)
     if (!b || a->fall != b || a->jump || !block_terminator(a) || b->labels || b->first || !b->jump || b->fall == b || a->scope != b->scope)
         return false;
     CfgList preds = cfg_preds(a->fn, b);
-    return preds.n == 1 && preds.v[0].ways == 1;
+    return preds.n == 1 && preds.v[0].multiplicity == 1;
 }
 
 static void take_jump(Block *a)

@@ -1,4 +1,4 @@
-/* The control-flow graph of a function as a Graphviz picture: blocks with their instructions, loops as nested boxes, ways
+/* The control-flow graph of a function as a Graphviz picture: blocks with their instructions, loops as nested boxes, edges
  * labelled T and F, blocks whose branch may diverge within a warp in another colour than those proven uniform. */
 #ifndef PTXOPT_PIPELINE_DOT_H
 #define PTXOPT_PIPELINE_DOT_H

@@ -133,9 +133,9 @@ static void walk(Region *r, const Instr *barrier)
     if (walk_block(r, r->backward ? barrier->prev : barrier->next))
         vec_push(&work, barrier->block->id);
     while (work.n) {
-        u32 id = vec_pop(&work), ways = r->backward ? g->preds[id] : block_ways(fn_block(g->fn, id));
+        u32 id = vec_pop(&work), ways = r->backward ? g->preds[id] : block_edge_count(fn_block(g->fn, id));
         for (u32 k = 0; k < ways; k++) {
-            u32 to = r->backward ? g->pred[g->pred_start[id] + k] : block_way(fn_block(g->fn, id), k)->id;
+            u32 to = r->backward ? g->pred[g->pred_start[id] + k] : block_edge_target(fn_block(g->fn, id), k)->id;
             if (bitset_has(&r->seen, to))
                 continue;
             bitset_add(&r->seen, to);
@@ -366,8 +366,8 @@ static bool only_leaves(const Graph *g, const Block *from)
         for (const Instr *i = b->first; i; i = i->next)
             ends &= i->kind != INSTR_OP || (!op_has(i->op, OPF_BARRIER | OPF_CALL) && !matters(i));
         ends &= !bitset_has(&g->loops, b->id);
-        for (u32 way = 0; way < block_ways(b); way++) {
-            u32 to = block_way(b, way)->id;
+        for (u32 way = 0; way < block_edge_count(b); way++) {
+            u32 to = block_edge_target(b, way)->id;
             if (!bitset_has(&seen, to)) {
                 bitset_add(&seen, to);
                 vec_push(&work, to);
@@ -386,8 +386,8 @@ static bool is_reached_by_all(Graph *g, const Instr *barrier)
         if (!bitset_has(&g->splits, b->id) || !prove_influences(g, b, barrier->block))
             continue;
         u32 others = 0;
-        for (u32 way = 0; way < block_ways(b); way++)
-            others += !only_leaves(g, block_way(b, way));
+        for (u32 way = 0; way < block_edge_count(b); way++)
+            others += !only_leaves(g, block_edge_target(b, way));
         if (others > 1)
             return false;
     }

@@ -20,12 +20,12 @@ static void find_order(Graph *g)
     seen[g->fn->entry->id] = 1;
     while (stack.n) {
         Walk *w = &vec_last(&stack);
-        if (w->way == block_ways(w->block)) {
+        if (w->way == block_edge_count(w->block)) {
             post[n++] = w->block->id;
             stack.n--;
             continue;
         }
-        Block *to = block_way(w->block, w->way++);
+        Block *to = block_edge_target(w->block, w->way++);
         if (!seen[to->id]) {
             seen[to->id] = 1;
             vec_push(&stack, ((Walk){to, 0}));
@@ -45,8 +45,8 @@ static void find_joins(Graph *g)
 {
     u32 edges = 0;
     for (u32 k = 0; k < g->reachable; k++)
-        for (u32 way = 0; way < block_ways(g->by_order[k]); way++)
-            g->preds[block_way(g->by_order[k], way)->id]++, edges++;
+        for (u32 way = 0; way < block_edge_count(g->by_order[k]); way++)
+            g->preds[block_edge_target(g->by_order[k], way)->id]++, edges++;
     g->pred_start = arena_array(g->arena, u32, g->n + 1);
     g->pred = arena_array(g->arena, u32, edges);
     for (u32 id = 0; id < g->n; id++)
@@ -54,15 +54,15 @@ static void find_joins(Graph *g)
     u32 *at = mem_alloc(sizeof *at * (g->n + 1));
     memcpy(at, g->pred_start, sizeof *at * (g->n + 1));
     for (u32 k = 0; k < g->reachable; k++)
-        for (u32 way = 0; way < block_ways(g->by_order[k]); way++)
-            g->pred[at[block_way(g->by_order[k], way)->id]++] = g->by_order[k]->id;
+        for (u32 way = 0; way < block_edge_count(g->by_order[k]); way++)
+            g->pred[at[block_edge_target(g->by_order[k], way)->id]++] = g->by_order[k]->id;
     free(at);
     for (u32 id = 0; id < g->n; id++)
         g->is_join[id] = g->preds[id] > (id != g->fn->entry->id) ? JOIN_LONE : JOIN_NONE;
     for (u32 k = 0; k < g->reachable; k++)
-        for (u32 way = 0; way < block_ways(g->by_order[k]); way++)
-            if (g->order[block_way(g->by_order[k], way)->id] <= k)
-                g->is_join[block_way(g->by_order[k], way)->id] = JOIN_LOOP;
+        for (u32 way = 0; way < block_edge_count(g->by_order[k]); way++)
+            if (g->order[block_edge_target(g->by_order[k], way)->id] <= k)
+                g->is_join[block_edge_target(g->by_order[k], way)->id] = JOIN_LOOP;
 }
 
 /* ---- post-dominators: Cooper, Harvey and Kennedy on the reverse graph ------------------------------------------------ */
@@ -82,7 +82,7 @@ static bool leaves(const Block *b)
 }
 
 /* Whether ending the function here counts as a way: a guarded exit parts no threads that meet later. */
-static bool leaves_always(const Block *b) { return block_ways(b) == 0; }
+static bool leaves_always(const Block *b) { return block_edge_count(b) == 0; }
 
 /* Numbers the blocks from which `end` blocks can be reached, in postorder of the reverse graph; the virtual end has the
  * highest number. */
@@ -130,8 +130,8 @@ static bool improve(Post *p, u32 number, u32 end)
 {
     const Block *b = fn_block(p->g->fn, p->block[number]);
     u32 found = leaves_always(b) ? end : 0;
-    for (u32 way = 0; way < block_ways(b); way++) {
-        u32 to = p->number[block_way(b, way)->id];
+    for (u32 way = 0; way < block_edge_count(b); way++) {
+        u32 to = p->number[block_edge_target(b, way)->id];
         if (to && p->idom[to])
             found = found ? intersect(p, found, to) : to;
     }
@@ -175,8 +175,8 @@ static BitSet *reach(Graph *g, const Block *b, u32 stop)
     vec_push(&work, b->id);
     while (work.n) {
         const Block *at = fn_block(g->fn, vec_pop(&work));
-        for (u32 way = 0; way < block_ways(at); way++) {
-            u32 to = block_way(at, way)->id;
+        for (u32 way = 0; way < block_edge_count(at); way++) {
+            u32 to = block_edge_target(at, way)->id;
             if (to == stop || bitset_has(set, to))
                 continue;
             bitset_add(set, to);
@@ -235,8 +235,8 @@ static void step_back(const Instr *i, BitSet *live)
 
 static void live_out(const Graph *g, const Block *b, BitSet *out)
 {
-    for (u32 way = 0; way < block_ways(b); way++)
-        bitset_or(out, &g->live_in[block_way(b, way)->id]);
+    for (u32 way = 0; way < block_edge_count(b); way++)
+        bitset_or(out, &g->live_in[block_edge_target(b, way)->id]);
     for (u32 r = 1; leaves(b) && r < g->fn->regs.n; r++)
         if (fn_reg(g->fn, r)->is_param)
             bitset_add(out, r);
@@ -332,7 +332,7 @@ static void look_at(Uniform *u, const Block *b)
         u->found = false;
         prove_reads(i, see, u);
         if (op_has(i->op, OPF_TERMINATOR)) {
-            bool parts = block_ways(b) > 1 || (i->guard && op_has(i->op, OPF_NO_RETURN));
+            bool parts = block_edge_count(b) > 1 || (i->guard && op_has(i->op, OPF_NO_RETURN));
             if (u->found && parts && !(u->g->believes && op_has(i->op, OPF_UNIFORM_HINT)) && !bitset_has(&u->g->splits, b->id))
                 split_threads(u, b);
         } else if (u->found || makes_difference(u->g->fn, i) || bitset_has(&u->tainted, b->id)) {
@@ -363,8 +363,8 @@ static void find_loops(Graph *g)
     g->loops = bitset_new(g->arena, g->n);
     for (u32 k = 0; k < g->reachable; k++) {
         Block *b = g->by_order[k];
-        for (u32 way = 0; way < block_ways(b); way++) {
-            u32 head = g->order[block_way(b, way)->id];
+        for (u32 way = 0; way < block_edge_count(b); way++) {
+            u32 head = g->order[block_edge_target(b, way)->id];
             if (head > k)
                 continue;
             for (u32 in = head; in <= k; in++) /* a superset: blocks in between in the order */

@@ -126,7 +126,7 @@ static bool parts(const Prover *p, ProveSide side, u32 block) { return bitset_ha
 
 /* ---- passing a branch ------------------------------------------------------------------------------------------------------- */
 
-static bool same_ways(const Opens *a, const Opens *b)
+static bool same_successors(const Opens *a, const Opens *b)
 {
     for (u32 k = 0; k < a->n && a->n == b->n; k++)
         if (a->v[k].block != b->v[k].block || a->v[k].went != b->v[k].went)
@@ -138,7 +138,7 @@ static void note_passing(Prover *p, u32 block, u32 went)
 {
     u32 count = 0;
     for (const Passing *k = p->passings.v[block]; k; k = k->next, count++)
-        if (k->went == went && same_ways(&k->before, &p->open[PROVE_BEFORE]))
+        if (k->went == went && same_successors(&k->before, &p->open[PROVE_BEFORE]))
             return;
     Passing *made = arena_new(p->arena, Passing);
     *made = (Passing){count >= PASSINGS_MAX ? 0 : went, p->open[PROVE_BEFORE], p->passings.v[block]};

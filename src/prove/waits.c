@@ -133,8 +133,8 @@ static bool is_in_every_round(const Loops *l, u32 header, u32 block)
         vec_push(&work, header);
     while (work.n && !round) {
         const Block *b = fn_block(l->g->fn, vec_pop(&work));
-        for (u32 way = 0; way < block_ways(b); way++) {
-            u32 to = block_way(b, way)->id;
+        for (u32 way = 0; way < block_edge_count(b); way++) {
+            u32 to = block_edge_target(b, way)->id;
             round |= to == header;
             if (to == block || !bitset_has(&l->body, to) || bitset_has(&seen, to))
                 continue;
@@ -164,8 +164,8 @@ static bool counts(const Loops *l, u32 header, const Block *b)
 
 static bool leaves(const Loops *l, const Block *b)
 {
-    for (u32 way = 0; way < block_ways(b); way++)
-        if (!bitset_has(&l->body, block_way(b, way)->id))
+    for (u32 way = 0; way < block_edge_count(b); way++)
+        if (!bitset_has(&l->body, block_edge_target(b, way)->id))
             return true;
     const Instr *end = block_terminator(b);
     return end && op_has(end->op, OPF_NO_RETURN);
@@ -207,8 +207,8 @@ BitSet prove_waits(const Graph *g, bool on_strong)
         for_each_instr(i, b)
             if (instruction_waits(i))
                 bitset_add(&waits, b->id);
-        for (u32 way = 0; way < block_ways(b); way++) {
-            const Block *header = block_way(b, way);
+        for (u32 way = 0; way < block_edge_count(b); way++) {
+            const Block *header = block_edge_target(b, way);
             if (g->order[header->id] > k)
                 continue;
             find_body(&l, header->id, b->id);

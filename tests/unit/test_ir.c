@@ -72,10 +72,10 @@ static void branches_answer_where_they_go(void **state)
     assert_non_null(a->jump);
     assert_null(branch_target(block_terminator(b)));
     assert_int_equal(branch_table(block_terminator(b))->targets.n, 3);
-    assert_int_equal(block_ways(a), 2);
-    assert_int_equal(block_ways(b), 3);
-    assert_ptr_equal(block_way(b, 1), c);
-    assert_int_equal(block_ways(c), 0);
+    assert_int_equal(block_edge_count(a), 2);
+    assert_int_equal(block_edge_count(b), 3);
+    assert_ptr_equal(block_edge_target(b, 1), c);
+    assert_int_equal(block_edge_count(c), 0);
     assert_int_equal(cfg_succs(f.fn, b).n, 2);
     assert_int_equal(cfg_succs(f.fn, b).v[0].ways, 2); /* B itself */
     assert_int_equal(cfg_pred_count(f.fn, c), 2);

@@ -11,9 +11,9 @@
  * Every value that an address is made of has a normal form (phase/address/forms.h). Where another register holds a value of the
  * same form but for the constant, an access takes that register and a changed offset; where even the constant is the same, any
  * reader does. What nobody reads any more is removed. Counters that keep their distance on every round of a loop are one
- * (`phi facts`). A computation that all ways behind a branch make anew moves before the branch.
+ * (`phi facts`). A computation that all paths from a branch make anew moves before the branch.
  *
- * Sound: a register is read instead of another only where it holds that value on every way (analysis/ssa.h). Accesses keep
+ * Sound: a register is read instead of another only where it holds that value on every path (analysis/ssa.h). Accesses keep
  * their number, order and effective address, and so their alignment; volatile ones too. Only pure instructions are added or
  * removed. Guarded writes have values of their own, about which nothing is known.
  *

@@ -59,7 +59,7 @@ void hoist_note(AddressHoist *h, u32 n)
 
 /* ---- whether it pays ------------------------------------------------------------------------------------------- */
 
-/* Whether the way from `meet` on may lead through b: nothing there that a register had better not live through. */
+/* Whether the path from `meet` on may lead through b: nothing there that a register had better not live through. */
 static bool may_pass(const Bases *s, const Block *meet, const Block *b)
 {
     const Loops *loops = an_loops(s->run->an);
@@ -67,8 +67,8 @@ static bool may_pass(const Bases *s, const Block *meet, const Block *b)
            s->calls[s->ssa->end[b->id]] == s->calls[s->ssa->first[b->id]];
 }
 
-/* Whether every way from `meet` on comes to one of the blocks in `ends`. */
-static bool all_ways_end(AddressHoist *h, const Block *meet)
+/* Whether every path from `meet` on comes to one of the blocks in `ends`. */
+static bool all_paths_end(AddressHoist *h, const Block *meet)
 {
     Bases *s = h->s;
     const Order *order = an_order(s->run->an);
@@ -91,11 +91,11 @@ static bool all_ways_end(AddressHoist *h, const Block *meet)
     return all;
 }
 
-static bool all_ways_compute(AddressHoist *h, const Twins *t)
+static bool all_paths_compute(AddressHoist *h, const Twins *t)
 {
     for (u32 v = t->first; v; v = h->next_twin[v])
         bitset_add(&h->ends, source_of(h->s, v)->i->block->id);
-    bool all = all_ways_end(h, t->meet);
+    bool all = all_paths_end(h, t->meet);
     for (u32 v = t->first; v; v = h->next_twin[v])
         bitset_del(&h->ends, source_of(h->s, v)->i->block->id);
     return all;
@@ -117,15 +117,15 @@ static bool has_operands(const AddressHoist *h, u32 value, const Block *b)
     return true;
 }
 
-/* Whether one of the ways behind b has many registers live already. Measured on the kernels of cuBLAS and cuSPARSE for sm_120:
+/* Whether one of the successors of b has many registers live already. Measured on the kernels of cuBLAS and cuSPARSE for sm_120:
  * without the limit sums of addresses saved half a per cent of the instructions, for eight registers in one kernel of fifteen. */
 static bool is_crowded(const AddressHoist *h, const Block *b)
 {
     const Function *fn = h->s->fn;
-    for (u32 way = 0; way < block_ways(b); way++) {
+    for (u32 edge = 0; edge < block_edge_count(b); edge++) {
         u32 cursor = 0, words = 0;
         RegId reg;
-        while (words <= LIVE_WORDS && live_in_next(an_live(h->s->run->an), block_way(b, way), &cursor, &reg))
+        while (words <= LIVE_WORDS && live_in_next(an_live(h->s->run->an), block_edge_target(b, edge), &cursor, &reg))
             words += reg == CARRY_REG || fn->regs.v[reg].type == TYPE_PRED ? 0 : type_bits((Type)fn->regs.v[reg].type) > 32 ? 2 : 1;
         if (words > LIVE_WORDS)
             return true;
@@ -146,7 +146,7 @@ static u32 choose(AddressHoist *h, const Twins *t)
         if (!chosen && has_operands(h, v, t->meet))
             chosen = v;
     }
-    return chosen && !is_crowded(h, t->meet) && all_ways_compute(h, t) ? chosen : 0;
+    return chosen && !is_crowded(h, t->meet) && all_paths_compute(h, t) ? chosen : 0;
 }
 
 /* ---- rewriting ------------------------------------------------------------------------------------------------- */

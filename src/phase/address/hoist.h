@@ -1,10 +1,10 @@
-/* Address computations that every way behind a branch makes, moved before the branch:
+/* Address computations that every path from a branch makes, moved before the branch:
  *
  *     @%p bra A;                        mul.wide.s32 %new, %r1, 4;
  *     mul.wide.s32 %rd3, %r1, 4; ...    @%p bra A;
  *  A: mul.wide.s32 %rd4, %r1, 4; ...    ...
  *
- * Only where none of them sees the result of another, no way gets longer, and no loop or call lies between. */
+ * Only where none of them sees the result of another, no path gets longer, and no loop or call lies between. */
 #ifndef PTXOPT_PHASE_ADDRESS_HOIST_H
 #define PTXOPT_PHASE_ADDRESS_HOIST_H
 

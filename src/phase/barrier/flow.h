@@ -8,7 +8,7 @@
  * sets can grow.
  *
  * A kernel has nothing above its start and nothing below its end; a function that is called, everything. Where some
- * threads leave the kernel on a way without barriers, the others do not wait for them: their accesses on that way come
+ * threads leave the kernel on a path without barriers, the others do not wait for them: their accesses on that path come
  * before the next barrier of those that stay. */
 #ifndef PTXOPT_PHASE_BARRIER_FLOW_H
 #define PTXOPT_PHASE_BARRIER_FLOW_H
@@ -60,7 +60,7 @@ static inline AccessSet flow_below(const Flow *f, u32 segment) { return f->segme
 void flow_open(Flow *flow, u32 segment);
 
 /* The access of these classes that is the nearest above (below) the barrier that ends the segment. NULL if there is none on
- * a way from or to the barrier, or *steps, which counts down the segments and accesses looked at, came to 0. */
+ * a path from or to the barrier, or *steps, which counts down the segments and accesses looked at, came to 0. */
 const Access *flow_find(Flow *flow, u32 segment, bool below, AccessSet classes, u32 *steps);
 
 #endif

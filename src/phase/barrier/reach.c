@@ -91,14 +91,14 @@ static bool guard_is_uniform(const BarrierReach *r, const Instr *i)
     return !i->guard || uniform_has(function_warp_lanes(r->run->fn) ? &u->warp : &u->cta, i->guard);
 }
 
-/* Whether those threads that stay in the kernel all go one way at b's end. */
+/* Whether those threads that stay in the kernel all take one edge at b's end. */
 static bool keeps_together(const BarrierReach *r, const Block *b)
 {
-    u32 ways = r->run->fn->is_entry ? 0 : 2;
+    u32 edges = r->run->fn->is_entry ? 0 : 2;
     CfgList succs = cfg_succs(r->run->fn, b);
     for (u32 k = 0; k < succs.n; k++)
-        ways += !reach_only_leaves(r, succs.v[k].block);
-    return ways <= 1 || reach_branch_is_uniform(r, b);
+        edges += !reach_only_leaves(r, succs.v[k].block);
+    return edges <= 1 || reach_branch_is_uniform(r, b);
 }
 
 static bool depends_on_divergence(const BarrierReach *r, const BlockVec *branches, u32 from)

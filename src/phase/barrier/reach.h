@@ -1,8 +1,8 @@
 /* Which barriers of a function all threads of the CTA execute together, and whose place in the sequence of barriers is the
  * same in all threads.
  *
- * A barrier is reached together if every branch that it transitively depends on goes the same way in all threads of the
- * CTA, or has only one way on which a barrier can follow: who takes another one leaves the kernel, and does not count any
+ * A barrier is reached together if every branch that it transitively depends on takes the same edge in all threads of the
+ * CTA, or has only one edge after which a barrier can follow: who takes another one leaves the kernel, and does not count any
  * more. In a function that is called, nothing is known of the caller, so no barrier there is. All threads reach it if no
  * branch decides whether one leaves before.
  *
@@ -46,7 +46,7 @@ bool reached_together(const BarrierReach *reach, const Instr *barrier);
 bool reached_by_all(const BarrierReach *reach, const Instr *barrier);
 /* Whether all threads of the CTA wait there, if they come there, and this barrier's number is not used otherwise. */
 static inline bool waits_for_all(const BarrierReach *reach, BarrierUse use) { return use.full && !(use.ids & reach->partial); }
-/* Whether b's terminator, if any, goes the same way in all threads of the CTA. AN_UNIFORM is computed when this is first asked:
+/* Whether b's terminator, if any, takes the same edge in all threads of the CTA. AN_UNIFORM is computed when this is first asked:
  * of most functions it never is. */
 bool reach_branch_is_uniform(const BarrierReach *reach, const Block *b);
 /* Numbers that i mixes for what comes behind it. */

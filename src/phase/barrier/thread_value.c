@@ -321,7 +321,7 @@ static bool has_width(const ThreadValues *t, const Operand *o, u32 bits)
     return o->kind != OPND_REG || type_bits(t->fn->regs.v[o->id].type) == bits;
 }
 
-/* Registers may be wider than the types: then they are cut or extended on the way, which is not what the types say. */
+/* Registers may be wider than the types: then they are cut or extended, which is not what the types say. */
 static ThreadValue converted(ThreadValues *t, const Instr *i, const Source *s)
 {
     u8 to = i->op->type[0], from = i->op->type[1];

@@ -35,7 +35,7 @@ typedef struct CleanUp {
     u32 *seen;    /* by Block.id: number of the chase that passed there last */
     Block **end;  /* by Block.id: where a chase that came by ended, NULL; true while that block is not dead */
     u32 chase;
-    BitSet decided; /* by Instr.origin: branches that always go one way, and may be taken away in this round */
+    BitSet decided; /* by Instr.origin: branches that always take one edge, and may be taken away in this round */
     bool asks_gate; /* only those */
     bool changed;
 } CleanUp;
@@ -148,7 +148,7 @@ static bool bypass_keeps_loops(const CleanUp *c, const Block *hop, const Block *
     return !loop_headed_by(an_loops(c->run->an), end);
 }
 
-/* The last block that does nothing on the way from b to end. */
+/* The last block that does nothing on the path from b to end. */
 static Block *last_hop(Block *b, const Block *end)
 {
     while (b->fall != end)
@@ -253,7 +253,7 @@ static FactValue known_guard(const Block *b)
 }
 
 /* Where control goes behind b's guarded terminator, if `truth` is what its guard is; NULL: it leaves the function. */
-static Block *decided_way(const Block *b, FactValue truth)
+static Block *decided_successor(const Block *b, FactValue truth)
 {
     const Instr *end = block_terminator(b);
     return (truth == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
@@ -273,7 +273,7 @@ static void find_decided(CleanUp *c)
     ReconvergeGate *gate = decided.n ? reconverge_new(c->run->arena, c->run->an) : NULL;
     c->asks_gate = !gate || reconverge_matters(gate);
     for (u32 k = 0; gate && c->asks_gate && k < decided.n; k++) {
-        Block *b = decided.v[k], *to = decided_way(b, known_guard(b));
+        Block *b = decided.v[k], *to = decided_successor(b, known_guard(b));
         const Block *old = decided.n > 1 ? NULL : reconvergence_point(gate, b);
         if (!c->decided.bits)
             c->decided = bitset_new(c->run->arena, c->fn->origins + 1);

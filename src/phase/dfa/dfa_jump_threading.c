@@ -18,7 +18,7 @@
  * run from state to state in parts that no longer meet at the dispatch, so the dispatch must be uniform
  * (tests/ptxas/THREADING.md). --enable-dfa-jump-thread=1 does without that.
  *
- * Declines: states that do not come from constants on every way, blocks with pragmas, scopes, calls, atomics, convergent
+ * Declines: states that do not come from constants on every path, blocks with pragmas, scopes, calls, atomics, convergent
  * instructions between the arms and the dispatch, and loops that would get a second entry. */
 #include "analysis/reconverge.h"
 #include "ir/edit.h"
@@ -29,28 +29,28 @@ enum { SELECTORS = 8 /* of a loop */ };
 /* ---- copies ----------------------------------------------------------------------------------------------------- */
 
 /* Copies in which nothing is left to do are passed: an empty latch would not be told from the header that follows it. */
-static Block *end_of_way(const MachinePlan *plan, const PlanWay *way)
+static Block *final_block(const MachinePlan *plan, const PlanTarget *target)
 {
-    for (u32 steps = 0; way->node != NO_NODE; steps++) {
-        const PlanNode *node = &plan->node.v[way->node];
+    for (u32 steps = 0; target->node != NO_NODE; steps++) {
+        const PlanNode *node = &plan->node.v[target->node];
         if (!block_is_empty(node->made) || steps == plan->node.n)
             return node->made;
-        way = &plan->way.v[node->first];
+        target = &plan->target.v[node->first];
     }
-    return way->to;
+    return target->to;
 }
 
-/* Where b goes to the block of the way it now goes to the copy, and in a second turn past copies in which nothing is left to
+/* Where b goes to the block of the target it now goes to the copy, and in a second turn past copies in which nothing is left to
  * do. Not at once: what these lead to may be a block that b goes to as well, and leaves for another copy. */
-static void redirect_way(const MachinePlan *plan, Block *b, const PlanWay *way, u32 turn)
+static void redirect_to(const MachinePlan *plan, Block *b, const PlanTarget *target, u32 turn)
 {
-    if (way->node == NO_NODE)
+    if (target->node == NO_NODE)
         return;
-    Block *made = plan->node.v[way->node].made;
+    Block *made = plan->node.v[target->node].made;
     if (turn == 0)
-        block_redirect(b, way->to, made);
+        block_redirect(b, target->to, made);
     else
-        block_redirect(b, made, end_of_way(plan, way));
+        block_redirect(b, made, final_block(plan, target));
 }
 
 static bool is_read(const BitSet *live, const Instr *i)
@@ -69,9 +69,9 @@ static u32 mark_read(PhaseRun *run, const MachinePlan *plan, const PlanNode *nod
     BitSet live = bitset_new(run->arena, run->fn->regs.n);
     const Instr *end = block_terminator(node->b);
     u32 n = 0;
-    for (u32 w = node->first; w < node->first + node->ways; w++) {
+    for (u32 w = node->first; w < node->first + node->targets; w++) {
         RegId reg;
-        for (u32 k = 0; live_in_next(an_live(run->an), plan->way.v[w].to, &k, &reg);)
+        for (u32 k = 0; live_in_next(an_live(run->an), plan->target.v[w].to, &k, &reg);)
             bitset_add(&live, reg);
     }
     for (const Instr *i = node->b->last; i; i = i->prev, n++) {
@@ -99,7 +99,7 @@ static void fill_copy(PhaseRun *run, const MachinePlan *plan, const PlanNode *no
             instr_append(node->made, instr_clone(run->fn, i));
         phase_count(run, "InstructionsCloned", 1);
     }
-    block_set_fall(node->made, node->decided ? plan->way.v[node->first].to : node->b->fall);
+    block_set_fall(node->made, node->decided ? plan->target.v[node->first].to : node->b->fall);
     if (end && !node->decided)
         instr_append(node->made, instr_clone(run->fn, end));
 }
@@ -118,8 +118,8 @@ static void make_copies(PhaseRun *run, MachinePlan *plan)
             fill_copy(run, plan, &plan->node.v[k]);
     for (u32 k = 0; k < 2 * plan->node.n; k++) {
         const PlanNode *node = &plan->node.v[k % plan->node.n];
-        for (u32 w = node->first; node->used && w < node->first + node->ways; w++)
-            redirect_way(plan, node->made, &plan->way.v[w], k / plan->node.n);
+        for (u32 w = node->first; node->used && w < node->first + node->targets; w++)
+            redirect_to(plan, node->made, &plan->target.v[w], k / plan->node.n);
     }
 }
 
@@ -131,7 +131,7 @@ static void branch_to_leaves(PhaseRun *run, const MachinePlan *plan, Block *b, u
     const PlanLeaf *leaf = &plan->leaf.v[first];
     u32 holding = 0;
     if (n == 1) {
-        block_set_fall(b, end_of_way(plan, &leaf->way));
+        block_set_fall(b, final_block(plan, &leaf->target));
         return;
     }
     while (holding < n && plan->leaf.v[first + holding].holds[depth])
@@ -140,7 +140,7 @@ static void branch_to_leaves(PhaseRun *run, const MachinePlan *plan, Block *b, u
     block_move_after(rest, b);
     branch_to_leaves(run, plan, rest, first + holding, n - holding, depth + 1);
     if (holding == 1) {
-        then = end_of_way(plan, &leaf->way);
+        then = final_block(plan, &leaf->target);
     } else {
         then = block_new_like(b, b->loc);
         block_move_after(then, rest);
@@ -160,7 +160,7 @@ static void redirect_edges(PhaseRun *run, const MachinePlan *plan)
         if (!edge->used)
             continue;
         if (edge->leaves == 1)
-            redirect_way(plan, edge->from, &plan->leaf.v[edge->first].way, turn);
+            redirect_to(plan, edge->from, &plan->leaf.v[edge->first].target, turn);
         else if (turn == 0)
             branch_to_leaves(run, plan, edge->from, edge->first, edge->leaves, 0);
     }

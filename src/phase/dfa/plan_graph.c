@@ -6,9 +6,9 @@ typedef struct Edges {
 
 static u32 index_of(const PlanGraph *g, const Block *b) { return an_order(g->run->an)->index[b->id]; }
 
-static u32 index_of_way(const PlanGraph *g, const PlanWay *way)
+static u32 index_of_target(const PlanGraph *g, const PlanTarget *target)
 {
-    return way->node == NO_NODE ? index_of(g, way->to) : an_order(g->run->an)->count + (u32)way->node;
+    return target->node == NO_NODE ? index_of(g, target->to) : an_order(g->run->an)->count + (u32)target->node;
 }
 
 static void add_edge(Edges *edges, u32 from, u32 to)
@@ -41,7 +41,7 @@ static void add_block_edges(const PlanGraph *g, Edges *edges, const BitSet *leav
         if (!planned)
             add_edge(edges, p, order->succ.to[e]);
         for (u32 k = 0; planned && k < planned->leaves; k++)
-            add_edge(edges, p, index_of_way(g, &plan->leaf.v[planned->first + k].way));
+            add_edge(edges, p, index_of_target(g, &plan->leaf.v[planned->first + k].target));
     }
 }
 
@@ -59,8 +59,8 @@ PlanGraph *plan_graph_make(PhaseRun *run, const MachinePlan *plan)
         add_block_edges(g, &edges, &leaving, p);
     for (u32 k = 0; k < plan->node.n; k++) {
         const PlanNode *node = &plan->node.v[k];
-        for (u32 w = node->first; node->used && w < node->first + node->ways; w++)
-            add_edge(&edges, order->count + k, index_of_way(g, &plan->way.v[w]));
+        for (u32 w = node->first; node->used && w < node->first + node->targets; w++)
+            add_edge(&edges, order->count + k, index_of_target(g, &plan->target.v[w]));
     }
     g->succ = graph_from_edges(run->arena, nodes, edges.from.v, edges.to.v, edges.from.n);
     g->pred = graph_reverse(run->arena, &g->succ);
@@ -117,7 +117,7 @@ bool plan_graph_is_reducible(const PlanGraph *g)
     return ordered == g->reached;
 }
 
-/* Whether the ways out of v come to one copy of `meeting` first. */
+/* Whether the edges out of v come to one copy of `meeting` first. */
 static bool meets_once(const PlanGraph *g, u32 v, const Block *meeting, BitSet *seen)
 {
     VecU32 work = {0};
@@ -144,7 +144,7 @@ static bool meets_once(const PlanGraph *g, u32 v, const Block *meeting, BitSet *
     return once;
 }
 
-static bool has_ways(const PlanGraph *g, u32 v)
+static bool has_successors(const PlanGraph *g, u32 v)
 {
     for_each_edge(e, &g->succ, v)
         if (g->succ.to[e] != g->succ.to[g->succ.start[v]])
@@ -163,7 +163,7 @@ bool plan_graph_meets_as_before(const PlanGraph *g)
         u32 v = g->order[k];
         const Block *b = block_at(g, v), *meeting = dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
         bool uniform = block_terminator(b) ? uniform_has(&an_uniform(an)->branch_warp, b->id) : g->run->knobs->enable_dfa_jump_thread <= 0;
-        if (!uniform && meeting && bitset_has(&copied, meeting->id) && has_ways(g, v) && !meets_once(g, v, meeting, &seen))
+        if (!uniform && meeting && bitset_has(&copied, meeting->id) && has_successors(g, v) && !meets_once(g, v, meeting, &seen))
             return false;
     }
     return true;

@@ -160,8 +160,8 @@ static StateValues state_on_edge(const Planner *p, const Block *b, const StateVa
     return s;
 }
 
-/* The way that the branch of b takes, NULL if that is not known. */
-static Block *decided_way(const Planner *p, Block *b, const Given *given)
+/* The successor that the branch of b takes, NULL if that is not known. */
+static Block *decided_successor(const Planner *p, Block *b, const Given *given)
 {
     Instr *end = block_terminator(b);
     Instr *open;
@@ -242,8 +242,8 @@ static void add_way(Planner *p, u32 k, Block *to, const StateValues *out)
     Block *b = p->plan->node.v[k].b;
     StateValues s = state_on_edge(p, b, out, to);
     i32 node = find_node(p, to, &s, p->plan->node.v[k].depth + 1);
-    vec_push(&p->plan->way, ((PlanWay){to, node}));
-    p->plan->node.v[k].ways++;
+    vec_push(&p->plan->target, ((PlanTarget){to, node}));
+    p->plan->node.v[k].targets++;
 }
 
 static void expand_node(Planner *p, u32 k)
@@ -254,9 +254,9 @@ static void expand_node(Planner *p, u32 k)
     Instr *open;
     StateValues out = state_at(p, (Place){NULL, b, NULL}, &given, &open);
     p->group = p->plan->node.v[k].group;
-    p->plan->node.v[k].first = p->plan->way.n;
+    p->plan->node.v[k].first = p->plan->target.n;
     if (end) {
-        to = decided_way(p, b, &given);
+        to = decided_successor(p, b, &given);
         p->plan->node.v[k].decided = to != NULL;
         if (!to && branch_table(end))
             return; /* a table for each copy would cost more than it saves */
@@ -265,8 +265,8 @@ static void expand_node(Planner *p, u32 k)
         add_way(p, k, to, &out);
         return;
     }
-    for (u32 w = 0; w < block_ways(b); w++)
-        add_way(p, k, block_way(b, w), &out);
+    for (u32 w = 0; w < block_edge_count(b); w++)
+        add_way(p, k, block_edge_target(b, w), &out);
 }
 
 /* ---- edges into the machine -------------------------------------------------------------------------------------- */
@@ -311,9 +311,9 @@ static bool add_leaves(Planner *p, const Block *from, Block *to, Given *given)
         leaf.select[k] = given->select[k].selp;
         leaf.holds[k] = given->select[k].first != !!(by->flags & OPNDF_NOT);
     }
-    leaf.way = (PlanWay){to, find_node(p, to, &s, 1)};
+    leaf.target = (PlanTarget){to, find_node(p, to, &s, 1)};
     vec_push(&p->plan->leaf, leaf);
-    return leaf.way.node != NO_NODE;
+    return leaf.target.node != NO_NODE;
 }
 
 static void add_edges_into(Planner *p, Block *b)
@@ -339,8 +339,8 @@ static void add_edges_into(Planner *p, Block *b)
 
 static bool leads_to_used(const MachinePlan *plan, const PlanNode *node)
 {
-    for (u32 w = node->first; w < node->first + node->ways; w++)
-        if (plan->way.v[w].node != NO_NODE && plan->node.v[plan->way.v[w].node].used)
+    for (u32 w = node->first; w < node->first + node->targets; w++)
+        if (plan->target.v[w].node != NO_NODE && plan->node.v[plan->target.v[w].node].used)
             return true;
     return false;
 }
@@ -361,11 +361,11 @@ static void keep_used(MachinePlan *plan)
         PlanEdge *edge = &plan->edge.v[e];
         edge->used = true;
         for (u32 k = edge->first; k < edge->first + edge->leaves; k++)
-            edge->used &= plan->node.v[plan->leaf.v[k].way.node].used;
+            edge->used &= plan->node.v[plan->leaf.v[k].target.node].used;
     }
-    for (u32 w = 0; w < plan->way.n; w++)
-        if (plan->way.v[w].node != NO_NODE && !plan->node.v[plan->way.v[w].node].used)
-            plan->way.v[w].node = NO_NODE;
+    for (u32 w = 0; w < plan->target.n; w++)
+        if (plan->target.v[w].node != NO_NODE && !plan->node.v[plan->target.v[w].node].used)
+            plan->target.v[w].node = NO_NODE;
 }
 
 static void reach(BitSet *seen, VecU32 *work, i32 node)
@@ -383,11 +383,11 @@ static void drop_unreached(Planner *p)
     VecU32 work = {0};
     for (u32 e = 0; e < plan->edge.n; e++)
         for (u32 k = 0; plan->edge.v[e].used && k < plan->edge.v[e].leaves; k++)
-            reach(&seen, &work, plan->leaf.v[plan->edge.v[e].first + k].way.node);
+            reach(&seen, &work, plan->leaf.v[plan->edge.v[e].first + k].target.node);
     while (work.n) {
         const PlanNode *node = &plan->node.v[vec_pop(&work)];
-        for (u32 w = node->first; w < node->first + node->ways; w++)
-            reach(&seen, &work, plan->way.v[w].node);
+        for (u32 w = node->first; w < node->first + node->targets; w++)
+            reach(&seen, &work, plan->target.v[w].node);
     }
     for (u32 k = 0; k < plan->node.n; k++)
         plan->node.v[k].used &= bitset_has(&seen, k);
@@ -406,11 +406,11 @@ static void weigh(Planner *p)
             continue;
         for_each_instr(i, node->b)
             plan->cost += i == end && node->decided ? 0 : ptxas_cost(i);
-        if (!node->decided || plan->way.v[node->first].node != NO_NODE)
+        if (!node->decided || plan->target.v[node->first].node != NO_NODE)
             continue;
         plan->table |= branch_table(end) != NULL;
         plan->at = end;
-        bitset_add(&reached, plan->way.v[node->first].to->id);
+        bitset_add(&reached, plan->target.v[node->first].to->id);
     }
     plan->states = bitset_count(&reached);
 }
@@ -530,7 +530,7 @@ bool plan_make(PhaseRun *run, const Loop *loop, RegId selector, MachinePlan *pla
 void plan_free(MachinePlan *plan)
 {
     vec_free(&plan->node);
-    vec_free(&plan->way);
+    vec_free(&plan->target);
     vec_free(&plan->edge);
     vec_free(&plan->leaf);
 }

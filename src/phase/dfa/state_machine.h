@@ -1,7 +1,7 @@
 /* State machines: loops around a dispatch on a register whose next value is known where an arm ends.
  *
  * A plan says which blocks between the arms and the dispatch are to be copied, once for each state that arrives there. A node
- * is a block together with what the state registers hold where it begins; the ways out of a node lead to other nodes or to
+ * is a block together with what the state registers hold where it begins; the edges out of a node lead to other nodes or to
  * blocks as they are. The dispatch itself is decided in its nodes. Arms are not copied. */
 #ifndef PTXOPT_PHASE_DFA_STATE_MACHINE_H
 #define PTXOPT_PHASE_DFA_STATE_MACHINE_H
@@ -17,16 +17,16 @@ typedef struct StateValues {
     u32 known; /* a bit each */
 } StateValues;
 
-/* Where a way leads: to a node (its number), or to the block itself (NO_NODE). */
-typedef struct PlanWay {
+/* Where an edge of the plan leads: to a node (its number), or to the block itself (NO_NODE). */
+typedef struct PlanTarget {
     Block *to;
     i32 node;
-} PlanWay;
+} PlanTarget;
 
 typedef struct PlanNode {
     Block *b;
     StateValues at_entry;
-    u32 first, ways;  /* in Plan.way: one if the branch is decided, else as block_way() has them */
+    u32 first, targets;  /* in Plan.target: one if the branch is decided, else as block_edge_target() has them */
     u32 group;        /* 0, or nodes are shared only by edges of the same group */
     u32 depth;        /* blocks from the edge on which it was found */
     bool decided;     /* by the state */
@@ -43,20 +43,20 @@ typedef struct PlanEdge {
 } PlanEdge;
 
 typedef struct PlanLeaf {
-    const Instr *select[STATE_SELECTS]; /* on the way to the leaf */
+    const Instr *select[STATE_SELECTS]; /* on the path to the leaf */
     bool holds[STATE_SELECTS];          /* whether the predicate of each is true */
     u32 selects;
-    PlanWay way;
+    PlanTarget target;
 } PlanLeaf;
 
 typedef struct MachinePlan {
     RegId reg[STATE_REGS];
     u32 regs;
     VEC(PlanNode) node;
-    VEC(PlanWay) way;
+    VEC(PlanTarget) target;
     VEC(PlanEdge) edge;
     VEC(PlanLeaf) leaf;
-    u32 states;        /* ways that decided nodes take, each once */
+    u32 states;        /* edges that decided nodes take, each once */
     u32 cost;          /* instructions of the nodes */
     bool table;        /* the dispatch is a brx */
     const Instr *at;   /* a branch that is decided: for remarks */

@@ -52,7 +52,7 @@ static bool is_read_behind_only(const Loop *loop, const Instr *compare, RegId pr
     return true;
 }
 
-/* No loop inside, and no way out but at the latch. */
+/* No loop inside, and no edge out but at the latch. */
 static bool leaves_at_latch_only(const PhaseRun *run, const Loop *loop)
 {
     const Loops *loops = an_loops(run->an);

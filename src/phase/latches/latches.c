@@ -50,7 +50,7 @@ static bool canonicalize_combined(PhaseRun *run, const Loop *loop, Block *b, Ins
     return true;
 }
 
-/* The branch goes the right way, but not in the right words: `@!p bra LOOP`, `@p bra.uni LOOP`, `@!p bra EXIT`. */
+/* The branch goes to the right block, but is spelled otherwise: `@!p bra LOOP`, `@p bra.uni LOOP`, `@!p bra EXIT`. */
 static bool canonicalize_exit(PhaseRun *run, const Loop *loop, Block *b, Instr *branch, bool may_exchange)
 {
     bool plain = condition_is_plain(branch);
@@ -96,7 +96,7 @@ static void return_after(PhaseRun *run, Block *b, Instr *leave)
     block_set_fall(b, exit);
 }
 
-/* `@p bra EXIT; bra LOOP`: the branch goes the wrong way. */
+/* `@p bra EXIT; bra LOOP`: the branch goes to the exit. */
 static bool invert_latch(PhaseRun *run, const Loop *loop, Block *b, Instr *leave)
 {
     Plain how = condition_plain(run->an, leave, true);
@@ -123,7 +123,7 @@ static bool stays(PhaseRun *run, const Loop *loop, const Block *to)
     return to && loop_contains(an_loops(run->an), loop, to);
 }
 
-/* The test that ends block b of the loop, if it ends one: one way stays in the loop, the other leaves it. */
+/* The test that ends block b of the loop, if it ends one: one successor is in the loop, the other one is not. */
 static bool canonicalize_test(PhaseRun *run, const Loop *loop, Block *b)
 {
     Instr *end = block_terminator(b);

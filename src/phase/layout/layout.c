@@ -35,7 +35,7 @@ static bool is_case_test(const Instr *branch)
     return with && with->kind == OPND_IMM;
 }
 
-/* ptxas lays out blocks as it likes, but which way of a branch is taken decides what it predicates and in which order it
+/* ptxas lays out blocks as it likes, but which successor of a branch is taken decides what it predicates and in which order it
  * places the arms. Over the examples, turning every branch wins 10 instructions in some kernels and loses 7 in others;
  * where the next block is a join, it only ever wins. */
 static bool inversion_pays(PhaseRun *run, const Block *b, const Instr *branch)

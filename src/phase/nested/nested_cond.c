@@ -9,7 +9,7 @@
  * ptxas does short chains itself, and then makes the same code of both; tests/ptxas/NESTED.md has where it does not.
  *
  * Sound: what the inner block computes is pure, unguarded, and not read where control goes without it, so that threads that
- * did not execute it may. It has one way in and its branch shares a target with the outer one. The new branch stands for
+ * did not execute it may. It has one in-edge and its branch shares a target with the outer one. The new branch stands for
  * both: what depended on it depended on them. A comparison is never inverted, so a NaN goes where it went. `.uni` stays
  * where both branches had it.
  *
@@ -140,8 +140,8 @@ static bool may_rewrite(Combiner *c, const Site *s, Reason why)
 static bool combine_once(Combiner *c, Block *outer)
 {
     Site s, no;
-    for (u32 way = 0; way < 2; way++) {
-        if (!site_find_chain(&c->n, outer, way, &s))
+    for (u32 edge = 0; edge < 2; edge++) {
+        if (!site_find_chain(&c->n, outer, edge, &s))
             continue;
         prepare(c);
         if (may_rewrite(c, &s, site_check_chain(&c->n, &s))) {

@@ -10,7 +10,7 @@ enum { INNER_LOOKED_AT = 64 /* instructions of an inner block, for a reason */ }
 
 /* How far the readers of a value are looked for: keeps the phase linear. */
 #define LOOK_BELOW 256
-/* How many ways into a block are looked at. */
+/* How many in-edges of a block are looked at. */
 #define WAYS_IN 16
 
 static const struct { const char *counter, *words; } reason_row[] = {
@@ -100,7 +100,7 @@ static bool tells(const Nested *n, const Block *b, TruthTerm t, const Block *to)
     return read_below(n, to, setp->opnd[1].id) || (y->kind == OPND_REG && read_below(n, to, y->id));
 }
 
-/* Whether a predicate of t, which block b reads and does not write, is known on a way into the outer block: on that way, the
+/* Whether a predicate of t, which block b reads and does not write, is known on a path into the outer block: on that path, the
  * branch decides nothing. */
 static bool decided_before(const Nested *n, const Block *outer, const Block *b, TruthTerm t)
 {
@@ -245,7 +245,7 @@ static bool joins_others(const Nested *n, const Site *s, Block *to)
         return false;
     const BitSet *uniform = &an_uniform(n->run->an)->branch_warp;
     if (!n->combined[s->outer->id].truth && uniform_has(uniform, s->outer->id))
-        return false; /* all lanes of a warp go one way there */
+        return false; /* all lanes of a warp take one edge there */
     return reconverge_behind_pure(n->gate, to, reconvergence_point(n->gate, s->outer)) != RECONVERGE_SAFE;
 }
 
@@ -274,12 +274,12 @@ static bool is_inner(const Nested *n, Block *outer, Block *inner, Site *s)
     return inner != outer && inner != n->fn->entry && cfg_single_pred(n->fn, inner) == outer && block_two_way_branch(inner);
 }
 
-bool site_find_chain(const Nested *n, Block *outer, u32 way, Site *s)
+bool site_find_chain(const Nested *n, Block *outer, u32 edge, Site *s)
 {
     const Instr *branch = block_two_way_branch(outer);
     if (!branch)
         return false;
-    Block *inner = way ? branch_target(branch) : outer->fall, *other = way ? outer->fall : branch_target(branch);
+    Block *inner = edge ? branch_target(branch) : outer->fall, *other = edge ? outer->fall : branch_target(branch);
     if (!is_inner(n, outer, inner, s))
         return false;
     Block *taken = branch_target(block_terminator(inner)), *fall = inner->fall;

@@ -51,8 +51,8 @@ TruthTerm site_condition_to(const Nested *n, const Block *b, const Block *to, Tr
 /* Whether b's branch depends on reg. */
 bool nested_decides(const Nested *n, const Block *b, RegId reg);
 
-/* A chain that begins at outer and goes on by its way number `way` (0: fall, 1: taken). */
-bool site_find_chain(const Nested *n, Block *outer, u32 way, Site *s);
+/* A chain that begins at outer and goes on over its edge number `edge` (0: fall, 1: taken). */
+bool site_find_chain(const Nested *n, Block *outer, u32 edge, Site *s);
 /* REASON_NONE: the two may be combined. */
 Reason site_check_chain(const Nested *n, const Site *s);
 

@@ -60,7 +60,7 @@ static Block *make_block(Emitter *e)
     return b;
 }
 
-/* The leaf's own block, or one in front of it for what the region computed on the way. */
+/* The leaf's own block, or one in front of it for what the region computed on the path. */
 static Block *leaf_block(Emitter *e, u32 index)
 {
     const Leaf *leaf = &e->d->leaves[index];

@@ -55,9 +55,9 @@ bool region_does_nothing(const Recovery *r, const Block *b)
     return true;
 }
 
-/* ---- what a way out takes along ------------------------------------------------------------------------------- */
+/* ---- what an edge out takes along ------------------------------------------------------------------------------- */
 
-/* Registers that are read further down on a way. */
+/* Registers that are read further down on a path. */
 typedef struct Needs {
     RegId reg[CARRY_LIMIT * 4];
     u32 n;
@@ -83,7 +83,7 @@ static bool add_needs(Needs *needs, const Instr *i)
     return true;
 }
 
-/* Whether what follows on the way needs a result of the instruction that wrote *at; goes on to the one before it. */
+/* Whether what follows on the path needs a result of the instruction that wrote *at; goes on to the one before it. */
 static bool is_needed(const SwitchRegion *g, const Env **at, const Block *target, Needs *needs)
 {
     Recovery *r = g->r;
@@ -98,7 +98,7 @@ static bool is_needed(const SwitchRegion *g, const Env **at, const Block *target
     return needed;
 }
 
-/* What of the region's instructions on the way `target` needs, backwards from it. */
+/* What of the region's instructions on the path `target` needs, backwards from it. */
 static bool slice(const SwitchRegion *g, const Env *env, const Block *target, Leaf *leaf)
 {
     Needs needs = {.n = 0};
@@ -169,7 +169,7 @@ static void add_leaf(SwitchRegion *g, const Leaf *leaf)
     u32 *last = &g->r->leaf_of[leaf->target->id];
     for (u32 k = *last; k; k = d->leaves[k - 1].sibling)
         if (same_leaf(&d->leaves[k - 1], leaf)) {
-            d->leaves[k - 1].ways += leaf->ways;
+            d->leaves[k - 1].value_edges += leaf->value_edges;
             add_values(g, k - 1, leaf->values);
             return;
         }
@@ -202,19 +202,19 @@ static Block *destination(const SwitchRegion *g, Block *b)
 }
 
 /* The region does not go on there: not its block, or its root once more. */
-static bool is_way_out(const SwitchRegion *g, const Node *node)
+static bool is_exit(const SwitchRegion *g, const Node *node)
 {
     return node->arrivals && (!node->member || node->b == g->d->root);
 }
 
-/* The ways to one block that the region leads to. */
-static bool collect_ways(SwitchRegion *g, const Node *node)
+/* The edges to one block that the region leads to. */
+static bool collect_successors(SwitchRegion *g, const Node *node)
 {
     Decision *d = g->d;
     Block *target = destination(g, node->b);
     d->targets[d->target_count++] = node->b;
     for (const Arrival *a = node->arrivals; a; a = a->next) {
-        Leaf leaf = {.target = target, .values = a->values, .ways = a->several ? 2 : 1};
+        Leaf leaf = {.target = target, .values = a->values, .value_edges = a->several ? 2 : 1};
         d->depth = a->depth > d->depth ? a->depth : d->depth;
         if (!a->values.n)
             continue;
@@ -230,26 +230,26 @@ static void count_edges(SwitchRegion *g)
 {
     for (u32 n = 0; n < g->nodes.n; n++) {
         const Node *node = &g->nodes.v[n];
-        u32 leaf = is_way_out(g, node) ? g->r->leaf_of[destination(g, node->b)->id] : 0;
+        u32 leaf = is_exit(g, node) ? g->r->leaf_of[destination(g, node->b)->id] : 0;
         if (leaf)
             g->d->leaves[leaf - 1].edges += node->from;
-        g->d->has_untaken |= is_way_out(g, node) && !leaf;
+        g->d->has_untaken |= is_exit(g, node) && !leaf;
     }
 }
 
 bool region_collect_leaves(SwitchRegion *g)
 {
     Decision *d = g->d;
-    u32 ways = 0;
+    u32 edges = 0;
     for (u32 n = 0; n < g->nodes.n; n++)
-        for (const Arrival *a = g->nodes.v[n].arrivals; a && is_way_out(g, &g->nodes.v[n]); a = a->next)
-            ways++;
-    d->leaves = arena_array(g->arena, Leaf, ways + 1);
-    g->parts = arena_array(&g->scratch, Part *, ways + 1);
+        for (const Arrival *a = g->nodes.v[n].arrivals; a && is_exit(g, &g->nodes.v[n]); a = a->next)
+            edges++;
+    d->leaves = arena_array(g->arena, Leaf, edges + 1);
+    g->parts = arena_array(&g->scratch, Part *, edges + 1);
     d->targets = arena_array(g->arena, Block *, g->nodes.n);
     bool done = true;
     for (u32 n = 0; n < g->nodes.n && done; n++)
-        done = !is_way_out(g, &g->nodes.v[n]) || collect_ways(g, &g->nodes.v[n]);
+        done = !is_exit(g, &g->nodes.v[n]) || collect_successors(g, &g->nodes.v[n]);
     count_edges(g);
     for (u32 l = 0; l < d->leaf_count; l++) {
         d->leaves[l].values = unite_parts(g, l);

@@ -12,7 +12,7 @@ enum {
     BITS_PIECES = 3
 };
 
-/* Keys that lead one way. */
+/* Keys that lead to one leaf. */
 typedef struct Piece {
     u64 lo, hi;
     u32 leaf;
@@ -397,27 +397,27 @@ static PlanCost cost_of(const Decision *d, const SearchPlan *plan)
 }
 
 /* seen: by leaf, the last table that counted it. */
-static void count_ways(const SearchPlan *plan, u32 *ways, const SearchPlan **seen)
+static void count_edges(const SearchPlan *plan, u32 *edges, const SearchPlan **seen)
 {
     if (plan->kind == PLAN_GO)
-        ways[plan->leaf]++;
+        edges[plan->leaf]++;
     for (u64 k = 0; plan->kind == PLAN_TABLE && k <= plan->hi - plan->lo; k++) {
         u32 leaf = plan->entry[k];
-        ways[leaf] += seen[leaf] != plan;
+        edges[leaf] += seen[leaf] != plan;
         seen[leaf] = plan;
     }
     if (plan->yes)
-        count_ways(plan->yes, ways, seen);
+        count_edges(plan->yes, edges, seen);
     if (plan->no)
-        count_ways(plan->no, ways, seen);
+        count_edges(plan->no, edges, seen);
 }
 
-/* The threads of a warp take one way out of a region whose branches are .uni, but their selectors differ: a test that has this
+/* The threads of a warp take one edge out of a region whose branches are .uni, but their selectors differ: a test that has this
  * way on both sides may part them. */
-static bool is_uniform(const Decision *d, const u32 *ways)
+static bool is_uniform(const Decision *d, const u32 *edges)
 {
     for (u32 l = 0; l < d->leaf_count; l++)
-        if (ways[l] > 1)
+        if (edges[l] > 1)
             return false;
     return d->uniform;
 }
@@ -455,7 +455,7 @@ static bool is_dense_search(const Planner *q)
     return hi - lo < UINT32_MAX && case_values(q) * 100 >= (hi - lo + 1) * (u64)q->limits->density;
 }
 
-/* Copies on the way into a block cost nothing where ptxas gives both ends one register; it mostly does. */
+/* Copies on the path into a block cost nothing where ptxas gives both ends one register; it mostly does. */
 static u32 carry_cost(const Leaf *leaf)
 {
     u32 cost = 0;
@@ -493,9 +493,9 @@ static SwitchPlan plan_in_order(Arena *arena, const Decision *d, const PlanLimit
     p.dense_search = is_dense_search(&q);
     for (u32 l = 0; l < d->leaf_count; l++)
         p.cost.code += carry_cost(&d->leaves[l]);
-    p.ways = arena_array(arena, u32, d->leaf_count);
-    count_ways(p.plan, p.ways, arena_array(&q.scratch, const SearchPlan *, d->leaf_count));
-    p.uniform = is_uniform(d, p.ways);
+    p.edges = arena_array(arena, u32, d->leaf_count);
+    count_edges(p.plan, p.edges, arena_array(&q.scratch, const SearchPlan *, d->leaf_count));
+    p.uniform = is_uniform(d, p.edges);
     arena_free(&q.scratch);
     return p;
 }

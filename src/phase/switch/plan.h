@@ -1,7 +1,7 @@
 /* How a decision is best taken: a tree of tests and jump tables over the intervals of its map.
  *
  * Values are cut into clusters by dynamic programming over estimated machine code: single values, ranges, tables where the
- * density allows one, bit tests where values of a word's width share a way. A balanced search finds the cluster. */
+ * density allows one, bit tests where values of a word's width share a leaf. A balanced search finds the cluster. */
 #ifndef PTXOPT_PHASE_SWITCH_PLAN_H
 #define PTXOPT_PHASE_SWITCH_PLAN_H
 
@@ -42,7 +42,7 @@ typedef struct SwitchPlan {
     const SearchPlan *plan;
     bool dense_search;  /* a search over values that are dense enough for a table, had there been one */
     PlanCost cost;
-    u32 *ways;          /* by leaf: branches and tables that lead there */
+    u32 *edges;          /* by leaf: branches and tables that lead there */
     bool uniform;       /* none of its branches diverges, as none of the region's does */
     bool uniform_index; /* nor does what its tables are indexed with differ between the lanes of a warp: for the caller to set */
 } SwitchPlan;

@@ -8,8 +8,8 @@ enum { UNREAD_LIMIT = 8 /* instructions of a block that are tried: each costs a 
 
 /* ---- edges that count ------------------------------------------------------------------------------------------ */
 
-/* The way out of b that its own instructions say is never taken; NULL. */
-static const Block *way_not_taken(const Block *b)
+/* The edge out of b that its own instructions say is never taken; NULL. */
+static const Block *successor_not_taken(const Block *b)
 {
     const Instr *end = block_terminator(b);
     const Block *taken = end && end->guard ? branch_target(end) : NULL;
@@ -19,20 +19,20 @@ static const Block *way_not_taken(const Block *b)
     return (truth == FACT_TRUE) != end->guard_not ? b->fall : taken;
 }
 
-static void count_ways_in(Recovery *r, const Function *fn)
+static void count_in_edges(Recovery *r, const Function *fn)
 {
     u8 *reached = mem_zalloc(r->blocks);
     VEC(Block *) work = {0};
     vec_push(&work, fn->entry);
     reached[fn->entry->id] = 1;
     while (work.n) {
-        const Block *b = vec_pop(&work), *not_taken = way_not_taken(b);
+        const Block *b = vec_pop(&work), *not_taken = successor_not_taken(b);
         CfgList succs = cfg_succs(fn, b);
         for (u32 k = 0; k < succs.n; k++) {
             Block *to = succs.v[k].block;
             if (to == not_taken)
                 continue;
-            r->ways_in[to->id]++;
+            r->in_edges[to->id]++;
             if (!reached[to->id])
                 vec_push(&work, to);
             reached[to->id] = 1;
@@ -52,8 +52,8 @@ Recovery *recovery_new(PhaseRun *run, Arena *arena, BlockKinds *kinds)
     r->leaf_of = arena_array(arena, u32, r->blocks);
     r->seen = arena_array(arena, u8, r->blocks);
     r->written = arena_array(arena, u32, run->fn->regs.n);
-    r->ways_in = arena_array(arena, u32, r->blocks);
-    count_ways_in(r, run->fn);
+    r->in_edges = arena_array(arena, u32, r->blocks);
+    count_in_edges(r, run->fn);
     return r;
 }
 
@@ -126,7 +126,7 @@ static const Env *common_state(const Env *a, const Env *b)
     return a;
 }
 
-/* The state in which control comes to a block: of several ways in, what they have in common, if nothing else is read. */
+/* The state in which control comes to a block: of several in-edges, what they have in common, if nothing else is read. */
 static bool meet(const SwitchRegion *g, const Node *node, const Env **env)
 {
     const Env *common = node->arrivals->env;
@@ -146,12 +146,12 @@ static bool looks_like_member(const SwitchRegion *g, const Block *b)
     const Block *root = g->d->root;
     if (b->dead || b->id >= g->r->blocks || g->r->seen[b->id] || b == root || b->scope != root->scope || block_is_pinned(b))
         return false;
-    if (loop_headed_by(an_loops(g->r->run->an), b)) /* its way back may be one that is never taken */
+    if (loop_headed_by(an_loops(g->r->run->an), b)) /* its back edge may be one that is never taken */
         return false;
     return is_region_branch(b);
 }
 
-/* What is behind a block where all ways meet again does not depend on the root's branch. */
+/* What is behind a block where all paths meet again does not depend on the root's branch. */
 static bool may_be_member(const SwitchRegion *g, const Block *b)
 {
     return looks_like_member(g, b) && !dominates(g->r->postdom, b, g->d->root);
@@ -169,7 +169,7 @@ static Node *node_of(SwitchRegion *g, Block *b)
     return &g->nodes.v[*at - 1];
 }
 
-/* from: index of a member; not_taken: the way out of it that is none. */
+/* from: index of a member; not_taken: the edge out of it that is none. */
 static void arrive(SwitchRegion *g, u32 from, const Block *not_taken, Block *to, const Env *env, ValueSet values, u32 depth)
 {
     Node *node = node_of(g, to);
@@ -183,11 +183,11 @@ static void arrive(SwitchRegion *g, u32 from, const Block *not_taken, Block *to,
     node->arrivals = a;
 }
 
-/* The ways out of a member, or of the root; false: its branch says nothing about the selector. */
+/* The edges out of a member, or of the root; false: its branch says nothing about the selector. */
 static bool leave(SwitchRegion *g, u32 from, Block *b, const Env *env, ValueSet values, u32 depth)
 {
     Instr *end = block_terminator(b);
-    const Block *not_taken = way_not_taken(b);
+    const Block *not_taken = successor_not_taken(b);
     Arena *arena = &g->scratch;
     ValueSet truth;
     Value index;
@@ -234,7 +234,7 @@ static void add_member(SwitchRegion *g, u32 index)
 /* The block that ends what begins with b, past blocks that could be joined with it. */
 static Block *end_of_run(const SwitchRegion *g, Block *b)
 {
-    while (!block_terminator(b) && b->fall && g->r->ways_in[b->fall->id] == 1 && may_be_member(g, b->fall) && region_only_helpers(g->r->kinds, b))
+    while (!block_terminator(b) && b->fall && g->r->in_edges[b->fall->id] == 1 && may_be_member(g, b->fall) && region_only_helpers(g->r->kinds, b))
         b = b->fall;
     return b;
 }
@@ -272,14 +272,14 @@ static ValueSet arrived_values(SwitchRegion *g, const Node *node)
     return value_set_union(&g->scratch, sets, n);
 }
 
-/* Takes the block in, with those that only continue it, if all ways to it are from the region and it holds nothing else. */
+/* Takes the block in, with those that only continue it, if all paths to it are from the region and it holds nothing else. */
 static void try_member(SwitchRegion *g, u32 index)
 {
     Node *node = &g->nodes.v[index];
     Block *b = node->b;
     const Env *env;
     u32 depth = 0;
-    bool whole = !node->tried && b->id < g->r->blocks && node->from == g->r->ways_in[b->id] && may_be_member(g, b);
+    bool whole = !node->tried && b->id < g->r->blocks && node->from == g->r->in_edges[b->id] && may_be_member(g, b);
     node->tried |= whole; /* nothing more can arrive */
     Block *last = whole ? end_of_run(g, b) : b;
     if (!whole || !run_is_plain(g, b, last) || !meet(g, node, &env) || !walk_run(g, b, last, &env))
@@ -295,7 +295,7 @@ static void try_member(SwitchRegion *g, u32 index)
     }
 }
 
-/* Nodes behind those that were there before are new, or have got a way in more. */
+/* Nodes behind those that were there before are new, or have got one in-edge more. */
 static void grow(SwitchRegion *g)
 {
     for (u32 m = 0; m < g->members.n && g->members.n < REGION_LIMIT; m++) {
@@ -375,14 +375,14 @@ static bool may_grow(SwitchRegion *g, u32 branches)
     vec_push(&g->members, 0);
     u32 found = 0;
     for (u32 m = 0; m < g->members.n && found < branches; m++) {
-        const Block *b = g->nodes.v[g->members.v[m]].b, *not_taken = way_not_taken(b);
+        const Block *b = g->nodes.v[g->members.v[m]].b, *not_taken = successor_not_taken(b);
         const Instr *end = block_terminator(b);
         CfgList succs = cfg_succs(r->run->fn, b);
         found += !end ? 0 : branch_table(end) ? branches : 1;
         for (u32 k = 0; k < succs.n; k++) {
             Node *node = node_of(g, succs.v[k].block);
             node->from += node->b != not_taken;
-            if (node->member || node->b->id >= r->blocks || node->from != r->ways_in[node->b->id])
+            if (node->member || node->b->id >= r->blocks || node->from != r->in_edges[node->b->id])
                 continue;
             node->member = looks_like_member(g, node->b) && region_only_helpers(r->kinds, node->b);
             if (node->member)

@@ -13,16 +13,16 @@
 
 enum {
     REGION_LIMIT = 1024, /* blocks of a region */
-    CARRY_LIMIT = 8      /* instructions on a way out */
+    CARRY_LIMIT = 8      /* instructions on an edge out */
 };
 
-/* One way out of the region: what the region computes for it and it reads, then its block. */
+/* One edge out of the region: what the region computes for it and it reads, then its block. */
 typedef struct Leaf {
     Block *target;
     Instr **carry; /* of the region, in order; they depend on nothing else that the region writes */
     u32 carried;
     ValueSet values; /* the selectors that take it */
-    u32 ways;        /* edges of the region that lead there; one over which threads may come in several groups counts twice */
+    u32 value_edges;  /* edges of the region over which they do; one over which threads may come in several groups counts twice */
     u32 edges;       /* of the region to the target, also those that no value takes */
     u32 sibling;     /* one more than the index of another leaf with this target; 0 */
 } Leaf;
@@ -30,7 +30,7 @@ typedef struct Leaf {
 typedef enum RecoverResult {
     RECOVER_NONE,   /* the block decides nothing about a register and constants */
     RECOVER_DONE,
-    RECOVER_CARRY /* a way out needs more than CARRY_LIMIT instructions of the region */
+    RECOVER_CARRY /* an edge out needs more than CARRY_LIMIT instructions of the region */
 } RecoverResult;
 
 typedef struct Decision {

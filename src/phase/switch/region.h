@@ -6,9 +6,9 @@
 #include "phase/switch/recover.h"
 #include "phase/switch/value.h"
 
-enum { ENV_LIMIT = 2048 /* registers written on the way to a block: they are searched one by one */ };
+enum { ENV_LIMIT = 2048 /* registers written on the path to a block: they are searched one by one */ };
 
-/* A register written inside the region, and what was written before it on the way. */
+/* A register written inside the region, and what was written before it on the path. */
 typedef struct Env {
     const struct Env *before;
     u32 length;
@@ -17,7 +17,7 @@ typedef struct Env {
     Value value;
 } Env;
 
-/* Values on their way to a block. */
+/* Values on their path to a block. */
 typedef struct Arrival {
     struct Arrival *next;
     const Env *env;
@@ -45,7 +45,7 @@ struct Recovery {
     u32 *node_of; /* by Block.id: index + 1 into nodes; 0 */
     u32 *leaf_of; /* by Block.id: index + 1 of the last leaf with that target; 0 */
     u8 *seen;     /* by Block.id: was in a region */
-    u32 *ways_in; /* by Block.id: blocks that lead there, without those that nothing reaches */
+    u32 *in_edges; /* by Block.id: blocks that lead there, without those that nothing reaches */
     u32 *written; /* by RegId: number of the slice that met a write to it last */
     u32 slices;
     u32 blocks;
@@ -96,9 +96,9 @@ enum { KNOWN_HELPERS = 1 << 0, KNOWN_COMPARE = 1 << 2 };
 
 /* Whether b holds nothing but pure, unguarded instructions, apart from its terminator. */
 bool region_only_helpers(BlockKinds *kinds, const Block *b);
-/* Whether both ways out of b, or the only one, lead to one block. */
+/* Whether both edges out of b, or the only one, lead to one block. */
 bool region_decides_nothing(const Block *b);
-/* Control only passes here: both ways out, if there are two, lead to one block, and what it computes is read nowhere. */
+/* Control only passes here: both edges out, if there are two, lead to one block, and what it computes is read nowhere. */
 bool region_does_nothing(const Recovery *r, const Block *b);
 /* Fills in the decision's leaves, targets and depth; false: one needs more than CARRY_LIMIT instructions. */
 bool region_collect_leaves(SwitchRegion *g);

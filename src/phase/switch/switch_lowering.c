@@ -11,7 +11,7 @@
  * the case statement'" (1994), weighed by what tests/ptxas/SWITCHES.md measured.
  *
  * Sound: a region's blocks only compute conditions and copies, nothing else enters them, and nothing of what they hold is
- * read behind it, or it is computed again on the way there. Every block that the region leads to is led to by the same
+ * read behind it, or it is computed again on the path there. Every block that the region leads to is led to by the same
  * values as before. Its blocks are dominated by the root and none post-dominates it, so whatever depends on a new branch
  * depended on the root's: that is the branch they all stand for. The graph stays reducible: a region is acyclic and has one
  * entry, before and after.
@@ -20,7 +20,7 @@
  * selector is uniform: .uni on the branches before promised equal predicates.
  *
  * Declines: few cases; branches that differ from the root's in .uni; equality chains in loops, which ptxas makes tables of
- * itself; ways that need much of what the region computes; a convergent instruction in front of which threads that took one
+ * itself; edges out that need much of what the region computes; a convergent instruction in front of which threads that took one
  * way, whose selectors may differ, would be parted, or one that does not name its threads and would get others; a wait that
  * one of these might end. */
 #include "analysis/reconverge.h"
@@ -87,8 +87,8 @@ static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *
         at[l] = sibling ? at[sibling - 1] : n++;
         ReconvergeLeaf *to = &leaf[at[l]];
         to->target = d->leaves[l].target;
-        to->gathers |= sibling || d->leaves[l].ways > 1 || d->leaves[l].edges > 1 || p->ways[l] > 1;
-        to->parts |= p->ways[l] > 1;
+        to->gathers |= sibling || d->leaves[l].value_edges > 1 || d->leaves[l].edges > 1 || p->edges[l] > 1;
+        to->parts |= p->edges[l] > 1;
     }
     ReconvergeRisk risk = reconverge_leaves(w->gate, leaf, n, old);
     bool untaken = d->has_untaken && reconverge_after(w->gate, d->root, old).active_set; /* edges count, taken or not */

@@ -12,7 +12,7 @@
 #define HOIST_CUTS 8
 
 typedef struct HoistStep {
-    Instr *taken; /* the instruction, as the taken way has it */
+    Instr *taken; /* the instruction, as the taken edge has it */
     u32 names;    /* up to here */
     bool closed;  /* the carry is not alive behind it */
 } HoistStep;
@@ -37,7 +37,7 @@ typedef struct TailHoist {
     TailGate gate;
     Instr *branch;
     Block *taken, *other;
-    RegPair name[HOIST_NAMES]; /* kept: of the taken way; other: what the other way calls it, maybe the same */
+    RegPair name[HOIST_NAMES]; /* kept: of the taken edge; other: what the other successor calls it, maybe the same */
     u32 names;
     HoistStep step[HOIST_LIMIT];
     u32 steps;
@@ -77,7 +77,7 @@ static u32 rate_same(void *user, const Instr *a, RegId taken, const Instr *b, Re
     return read_same(user, taken, other);
 }
 
-/* The value gets the taken way's name, and the other way may have to copy it. */
+/* The value gets the taken edge's name, and the other one may have to copy it. */
 static bool may_have_two_names(const TailHoist *h, RegId taken, RegId other)
 {
     const Function *fn = h->run->fn;
@@ -110,7 +110,7 @@ static bool write_same(void *user, RegId taken, RegId other, bool kills)
     return true;
 }
 
-/* ---- how far the two ways are the same -------------------------------------------------------------------------- */
+/* ---- how far the two successors are the same -------------------------------------------------------------------------- */
 
 static Instr *first_item(const Block *b)
 {
@@ -281,7 +281,7 @@ static void settle_names(HoistPass *pass)
 static bool only_from(const Function *fn, const Block *b, const Block *from)
 {
     CfgList preds = cfg_preds(fn, b);
-    return preds.n == 1 && preds.v[0].block == from && preds.v[0].ways == 1;
+    return preds.n == 1 && preds.v[0].block == from && preds.v[0].multiplicity == 1;
 }
 
 static bool find_branch(TailHoist *h, Block *b)

@@ -1,4 +1,4 @@
-/* HoistCommonCode of BranchFolder: what both ways of a branch begin with moves in front of the branch.
+/* HoistCommonCode of BranchFolder: what both successors of a branch begin with moves in front of the branch.
  *
  *     @%p bra B;                            ld.global.u32 %r2, [%a];
  *     ld.global.u32 %r1, [%a];              @%p bra B;
@@ -6,9 +6,9 @@
  *  B: ld.global.u32 %r2, [%a];           B: sub.u32 %r3, %r2, %r0; ...
  *     sub.u32 %r3, %r2, %r0; ...
  *
- * Sound: whoever came to the branch executed these instructions next, in this order, whichever way it went; so nothing is
- * speculated, and they now depend on fewer branches. The names are those of the way that is taken, if the
- * other way does not need what they held; it then reads them, or copies the value to its own name where that has other values
+ * Sound: whoever came to the branch executed these instructions next, in this order, whichever edge it took; so nothing is
+ * speculated, and they now depend on fewer branches. The names are those of the edge that is taken, if the
+ * other successor does not need what they held; it then reads them, or copies the value to its own name where that has other values
  * too. Declined: what depends on who executes it together and does not name its threads, parts of carry chains and of
  * calls, blocks that are entered from elsewhere or are in another loop, what the test of a loop compares, and what would
  * cost as much as it saves: a product whose sum stays behind, a copy for each instruction. */

@@ -263,7 +263,7 @@ static EndKind end_kind(const Function *fn, const Block *b)
     return op_has(end->op, OPF_ENDS_THREAD) && !fn->is_entry ? END_EXIT : END_RETURN;
 }
 
-/* The same ways, or the two exchanged under the opposite guard. */
+/* The same successors, or the two exchanged under the opposite guard. */
 static bool branches_alike(const Block *a, const Block *b)
 {
     const Instr *of_a = block_terminator(a), *of_b = block_terminator(b);
@@ -305,8 +305,8 @@ u64 match_end_key(const Function *fn, const Block *b)
 {
     EndKind kind = end_kind(fn, b);
     u64 key = kind;
-    for (u32 k = 0; k < block_ways(b); k++)
-        key += (u64)(block_way(b, k)->id + 1) * 0x9e3779b97f4a7c15u; /* a sum: the order does not matter */
+    for (u32 k = 0; k < block_edge_count(b); k++)
+        key += (u64)(block_edge_target(b, k)->id + 1) * 0x9e3779b97f4a7c15u; /* a sum: the order does not matter */
     return kind == END_NONE ? 0 : key | 1;
 }
 

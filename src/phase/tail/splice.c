@@ -115,7 +115,7 @@ static void remove_from(Instr *begin)
 }
 
 /* The tail's branch stands for that of the block that gives its own up. Threads of both blocks now come to it together:
- * those of either may go the same way, and yet not all of them, so it does not keep `.uni`. */
+ * those of either may take the same edge, and yet not all of them, so it does not keep `.uni`. */
 static void share_branch(Function *fn, Instr *branch, const Instr *other)
 {
     if (!branch || !other || !(branch->guard || branch_table(branch)))

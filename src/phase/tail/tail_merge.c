@@ -116,9 +116,9 @@ static void collect(Merge *m)
         u64 key = match_end_key(m->fn, b);
         if (key)
             key = tail_key(m, b, key);
-        u32 ways = block_ways(b);
+        u32 edges = block_edge_count(b);
         if (key)
-            vec_push(&m->candidates, ((Candidate){b, key, order, (u8)(ways > 2 ? 2 : ways), false}));
+            vec_push(&m->candidates, ((Candidate){b, key, order, (u8)(edges > 2 ? 2 : edges), false}));
     }
 }
 
@@ -147,7 +147,7 @@ static bool same_loop(const Merge *m, const Block *a, const Block *b)
     return loop_of(loops, a) == loop_of(loops, b);
 }
 
-/* Whether a loop is left on the way from d to b: then d or a block that dominates b is in it. */
+/* Whether a loop is left on the path from d to b: then d or a block that dominates b is in it. */
 static bool leaves_loop(const Merge *m, const Block *d, const Block *b)
 {
     const DomTree *dom = an_dom(m->run->an);

@@ -55,11 +55,11 @@ typedef struct Threader {
 } Threader;
 
 /* An edge into the block that is looked at. */
-typedef struct Way {
+typedef struct InEdge {
     Block *from, *to;   /* to: where control goes on; NULL: not decided, or not to be touched */
     Block *otherwise;   /* where it goes if the predicate of `select` does not hold; NULL: `to` in any case */
     Instr *select;       /* the selp in `from` that decides */
-} Way;
+} InEdge;
 
 typedef struct Body {
     Instr *v[BODY];
@@ -68,8 +68,8 @@ typedef struct Body {
 
 typedef struct Candidate {
     Block *b;
-    Way way[PREDS];
-    u32 ways, decided;
+    InEdge edge[PREDS];
+    u32 edges, decided;
     u32 cost; /* of b, in machine instructions */
 } Candidate;
 
@@ -109,13 +109,13 @@ static Given nothing_given(const Threader *t)
     return (Given){.compares = (u32)t->run->knobs->jump_threading_implication_search_threshold};
 }
 
-/* Unfolding: the edge from way->from into b goes to one place if the predicate of a selp of constants holds, and to another
- * if it does not. The selp, which left the question open (NULL: none did), stands in `from`, or in b where way->from is NULL. */
-static bool decide_by_select(const Threader *t, Block *b, Instr *selp, Way *way)
+/* Unfolding: the edge from edge->from into b goes to one place if the predicate of a selp of constants holds, and to another
+ * if it does not. The selp, which left the question open (NULL: none did), stands in `from`, or in b where edge->from is NULL. */
+static bool decide_by_select(const Threader *t, Block *b, Instr *selp, InEdge *edge)
 {
     Given given = nothing_given(t);
     Instr *open;
-    if (t->run->knobs->jump_threading_disable_select_unfolding || !selp || selp->guard || selp->block != (way->from ? way->from : b))
+    if (t->run->knobs->jump_threading_disable_select_unfolding || !selp || selp->guard || selp->block != (edge->from ? edge->from : b))
         return false;
     const Operand *by = instr_operand(selp, 3);
     if (by->kind != OPND_REG || by->sub != SUB_NONE || writes_behind(selp, by->id))
@@ -123,14 +123,14 @@ static bool decide_by_select(const Threader *t, Block *b, Instr *selp, Way *way)
     given.selects = 1;
     given.select[0].selp = selp;
     given.select[0].first = !(by->flags & OPNDF_NOT);
-    Block *to = decided_target(t, way->from, b, &given, &open);
+    Block *to = decided_target(t, edge->from, b, &given, &open);
     if (!to || to == b)
         return false;
     given.select[0].first = !given.select[0].first;
-    Block *otherwise = decided_target(t, way->from, b, &given, &open);
+    Block *otherwise = decided_target(t, edge->from, b, &given, &open);
     if (!otherwise || otherwise == b)
         return false;
-    *way = (Way){way->from, to, to == otherwise ? NULL : otherwise, to == otherwise ? NULL : selp};
+    *edge = (InEdge){edge->from, to, to == otherwise ? NULL : otherwise, to == otherwise ? NULL : selp};
     return true;
 }
 
@@ -157,17 +157,17 @@ static void decide(const Threader *t, Block *b, bool all_or_none, Candidate *c)
     if (preds.n > PREDS)
         return;
     for (u32 k = 0; k < preds.n; k++) {
-        Way way = {.from = preds.v[k].block};
-        if (way.from != b && order_reachable(an_order(t->run->an), way.from)) {
-            way.to = decided_target(t, way.from, b, &given, &open);
-            if (!way.to)
-                decide_by_select(t, b, open, &way);
+        InEdge edge = {.from = preds.v[k].block};
+        if (edge.from != b && order_reachable(an_order(t->run->an), edge.from)) {
+            edge.to = decided_target(t, edge.from, b, &given, &open);
+            if (!edge.to)
+                decide_by_select(t, b, open, &edge);
         }
-        if (way.to && (way.to == b || !order_reachable(an_order(t->run->an), way.to)))
-            way.to = NULL;
-        c->way[c->ways++] = way;
-        c->decided += way.to != NULL;
-        if (all_or_none && !way.to) {
+        if (edge.to && (edge.to == b || !order_reachable(an_order(t->run->an), edge.to)))
+            edge.to = NULL;
+        c->edge[c->edges++] = edge;
+        c->decided += edge.to != NULL;
+        if (all_or_none && !edge.to) {
             c->decided = 0;
             return;
         }
@@ -212,17 +212,17 @@ static bool has_reg(const RegId *v, u32 n, RegId reg)
 }
 
 /* Whether the register is read behind the edge. */
-static bool is_live_on(const Threader *t, const Way *way, RegId reg)
+static bool is_live_on(const Threader *t, const InEdge *edge, RegId reg)
 {
     const Live *live = an_live(t->run->an);
-    return live_in(live, way->to, reg) || (way->otherwise && live_in(live, way->otherwise, reg));
+    return live_in(live, edge->to, reg) || (edge->otherwise && live_in(live, edge->otherwise, reg));
 }
 
-static bool is_needed(const Threader *t, const Needs *needs, const Instr *i, const Way *way)
+static bool is_needed(const Threader *t, const Needs *needs, const Instr *i, const InEdge *edge)
 {
     for (RegWalk w = reg_walk(i); next_write(&w);)
         if (has_reg(needs->needed, needs->needs, w.reg) ||
-            (!has_reg(needs->killed, needs->kills, w.reg) && is_live_on(t, way, w.reg)))
+            (!has_reg(needs->killed, needs->kills, w.reg) && is_live_on(t, edge, w.reg)))
             return true;
     return false;
 }
@@ -239,12 +239,12 @@ static void take(Needs *needs, const Instr *i)
 }
 
 /* The instructions of b whose results are read where the edge leads, in order; false: more than can be looked at. */
-static bool collect_body(const Threader *t, const Block *b, const Way *way, Body *body)
+static bool collect_body(const Threader *t, const Block *b, const InEdge *edge, Body *body)
 {
     Needs needs = {.needs = 0};
     body->n = 0;
     for (Instr *i = block_terminator(b)->prev; i; i = i->prev) {
-        if (i->kind != INSTR_OP || !is_needed(t, &needs, i, way))
+        if (i->kind != INSTR_OP || !is_needed(t, &needs, i, edge))
             continue;
         body->v[body->n++] = i;
         take(&needs, i);
@@ -310,27 +310,27 @@ static bool body_writes(const Body *body, RegId reg)
 static u32 entries_of(const Candidate *c, const Block *to)
 {
     u32 n = 0;
-    for (u32 k = 0; k < c->ways; k++)
-        n += c->way[k].to == to || (c->way[k].to && c->way[k].otherwise == to);
+    for (u32 k = 0; k < c->edges; k++)
+        n += c->edge[k].to == to || (c->edge[k].to && c->edge[k].otherwise == to);
     return n;
 }
 
 /* Whether no earlier edge leads to the same place, whatever a selp says. */
-static bool is_first_entry(const Candidate *c, u32 way)
+static bool is_first_entry(const Candidate *c, u32 edge)
 {
-    for (u32 k = 0; k < way; k++)
-        if (!c->way[k].select && c->way[k].to == c->way[way].to)
+    for (u32 k = 0; k < edge; k++)
+        if (!c->edge[k].select && c->edge[k].to == c->edge[edge].to)
             return false;
-    return c->way[way].to && !c->way[way].select;
+    return c->edge[edge].to && !c->edge[edge].select;
 }
 
 /* Edges that lead to the same place share their clones. */
-static bool makes_clones(const Candidate *c, u32 way) { return c->way[way].select || is_first_entry(c, way); }
+static bool makes_clones(const Candidate *c, u32 edge) { return c->edge[edge].select || is_first_entry(c, edge); }
 
-static bool leaves_a_loop(const Threader *t, const Way *way, const Block *b)
+static bool leaves_a_loop(const Threader *t, const InEdge *edge, const Block *b)
 {
     const Loops *loops = an_loops(t->run->an);
-    const Loop *loop = loop_of(loops, way->from);
+    const Loop *loop = loop_of(loops, edge->from);
     return loop && !loop_contains(loops, loop, b);
 }
 
@@ -339,8 +339,8 @@ static bool is_predicated(Threader *t, const Block *b)
 {
     if (branch_table(block_terminator(b)))
         return false;
-    for (u32 k = 0; k < block_ways(b); k++) {
-        ThreadRegion region = region_behind(t->run->an, &t->scratch, b, block_way(b, k));
+    for (u32 k = 0; k < block_edge_count(b); k++) {
+        ThreadRegion region = region_behind(t->run->an, &t->scratch, b, block_edge_target(b, k));
         if (!region.whole || region.heavy)
             return false;
     }
@@ -353,20 +353,20 @@ static const char *why_divergence_costs(Threader *t, const Candidate *c)
     Block *stop = region_reconvergence_point(t->run->an, c->b);
     u64 saved = c->cost - 1 + BRANCH_SLOTS, spent = 0;
     bool table = branch_table(block_terminator(c->b)) != NULL;
-    if (c->decided < c->ways)
+    if (c->decided < c->edges)
         return "warps reconverge there, and other edges still need the branch";
     if (!table && !region_heavy_before(t->run->an, &t->scratch, c->b))
         return "ptxas predicates what lies before, and the branch costs nothing more than the one that would be left";
-    for (u32 k = 0; k < c->ways; k++) {
+    for (u32 k = 0; k < c->edges; k++) {
         Body body;
-        const Way *way = &c->way[k];
-        if (leaves_a_loop(t, way, c->b))
+        const InEdge *edge = &c->edge[k];
+        if (leaves_a_loop(t, edge, c->b))
             return "threads that leave a loop at different times reconverge there";
-        collect_body(t, c->b, way, &body);
-        spent += body_cost(&body) + (way->select ? BRANCH_SLOTS : 0);
+        collect_body(t, c->b, edge, &body);
+        spent += body_cost(&body) + (edge->select ? BRANCH_SLOTS : 0);
     }
-    for (u32 k = 0; k < block_ways(c->b); k++) {
-        Block *to = block_way(c->b, k);
+    for (u32 k = 0; k < block_edge_count(c->b); k++) {
+        Block *to = block_edge_target(c->b, k);
         if (to == stop || entries_of(c, to) <= 1)
             continue;
         ThreadRegion region = region_behind(t->run->an, &t->scratch, c->b, to);
@@ -377,11 +377,11 @@ static const char *why_divergence_costs(Threader *t, const Candidate *c)
     return spent <= saved ? NULL : "warps reconverge there, and their parts would execute more one after the other than the branch costs";
 }
 
-/* Whether something convergent can be reached before the ways out of b meet again. */
+/* Whether something convergent can be reached before the paths from b meet again. */
 static bool convergent_behind(Threader *t, const Block *b)
 {
-    for (u32 k = 0; t->convergent && k < block_ways(b); k++) {
-        ThreadRegion region = region_behind(t->run->an, &t->scratch, b, block_way(b, k));
+    for (u32 k = 0; t->convergent && k < block_edge_count(b); k++) {
+        ThreadRegion region = region_behind(t->run->an, &t->scratch, b, block_edge_target(b, k));
         if (!region.whole || region.convergent)
             return true;
     }
@@ -389,31 +389,31 @@ static bool convergent_behind(Threader *t, const Block *b)
 }
 
 /* Takes back the decisions that cannot be used; answers the reason for one of them. */
-static const char *drop_ways(Threader *t, Candidate *c)
+static const char *drop_edges(Threader *t, Candidate *c)
 {
     const char *why = NULL;
     i64 limit = t->run->knobs->jump_threading_threshold;
     u32 left = *t->run->spent < BUDGET ? BUDGET - *t->run->spent : 0;
-    for (u32 k = 0; k < c->ways; k++) {
-        Way *way = &c->way[k];
+    for (u32 k = 0; k < c->edges; k++) {
+        InEdge *edge = &c->edge[k];
         Body body;
         const char *why_not = NULL;
-        if (!way->to)
+        if (!edge->to)
             continue;
-        if (!collect_body(t, c->b, way, &body) || body_cost(&body) > limit)
+        if (!collect_body(t, c->b, edge, &body) || body_cost(&body) > limit)
             why_not = "more instructions would be cloned than --jump-threading-threshold allows";
         else if (body.n > 1 && makes_clones(c, k) && body.n > left)
             why_not = "the function's budget of cloned instructions is used up";
-        else if (way->select && body_writes(&body, instr_operand(way->select, 3)->id))
+        else if (edge->select && body_writes(&body, instr_operand(edge->select, 3)->id))
             why_not = "the block writes the predicate that selects";
-        else if (!(why_not = why_loops_change(t, c->b, way->to, &body)) && way->otherwise)
-            why_not = why_loops_change(t, c->b, way->otherwise, &body);
+        else if (!(why_not = why_loops_change(t, c->b, edge->to, &body)) && edge->otherwise)
+            why_not = why_loops_change(t, c->b, edge->otherwise, &body);
         if (!why_not) {
             left -= !makes_clones(c, k) ? 0 : body.n < left ? body.n : left;
             continue;
         }
         why = why_not;
-        way->to = NULL;
+        edge->to = NULL;
         c->decided--;
     }
     return why;
@@ -502,50 +502,50 @@ static void thread_to(Threader *t, Candidate *c, Block *to)
 {
     Body body;
     Block *only = NULL, *through = to;
-    collect_body(t, c->b, &(Way){.to = to}, &body);
-    for (u32 k = 0; k < c->ways; k++)
-        if (c->way[k].to == to && !c->way[k].select)
-            only = c->way[k].from;
+    collect_body(t, c->b, &(InEdge){.to = to}, &body);
+    for (u32 k = 0; k < c->edges; k++)
+        if (c->edge[k].to == to && !c->edge[k].select)
+            only = c->edge[k].from;
     if (body.n) {
         through = block_of_clones(t, c->b, place_before(c->b, only, to));
         append_clones(t, &body, through);
         block_set_fall(through, to);
     }
-    for (u32 k = 0; k < c->ways; k++)
-        if (c->way[k].to == to && !c->way[k].select)
-            block_redirect(c->way[k].from, c->b, through);
+    for (u32 k = 0; k < c->edges; k++)
+        if (c->edge[k].to == to && !c->edge[k].select)
+            block_redirect(c->edge[k].from, c->b, through);
 }
 
-/* Whether nobody reads what the selp gives once its way is threaded. */
-static bool is_unread(const Threader *t, const Way *way, const Body *body)
+/* Whether nobody reads what the selp gives once its edge is threaded. */
+static bool is_unread(const Threader *t, const InEdge *edge, const Body *body)
 {
-    RegId reg = instr_operand(way->select, 0)->id;
-    for (const Instr *i = way->select->next; i; i = i->next)
+    RegId reg = instr_operand(edge->select, 0)->id;
+    for (const Instr *i = edge->select->next; i; i = i->next)
         if (i->kind == INSTR_OP && instr_reads(i, reg))
             return false;
     for (u32 k = 0; k < body->n; k++)
         if (instr_reads(body->v[k], reg))
             return false;
-    return !is_live_on(t, way, reg);
+    return !is_live_on(t, edge, reg);
 }
 
 /* The edge becomes a branch on the predicate of its selp: the branch of c->b, asked earlier. */
-static void thread_select(Threader *t, const Candidate *c, const Way *way)
+static void thread_select(Threader *t, const Candidate *c, const InEdge *edge)
 {
     Instr *end = block_terminator(c->b);
-    const Operand *by = instr_operand(way->select, 3);
-    bool unread = cfg_succs(t->fn, way->from).n == 1;
-    Block *at = block_of_clones(t, c->b, place_before(c->b, way->from, way->to));
+    const Operand *by = instr_operand(edge->select, 3);
+    bool unread = cfg_succs(t->fn, edge->from).n == 1;
+    Block *at = block_of_clones(t, c->b, place_before(c->b, edge->from, edge->to));
     Body body;
-    collect_body(t, c->b, way, &body);
-    unread = unread && is_unread(t, way, &body);
+    collect_body(t, c->b, edge, &body);
+    unread = unread && is_unread(t, edge, &body);
     append_clones(t, &body, at);
-    block_redirect(way->from, c->b, at);
-    block_set_fall(at, way->otherwise);
-    block_set_branch(at, by->id, false, way->to, op_has_modifier(end->op, ".uni"));
+    block_redirect(edge->from, c->b, at);
+    block_set_fall(at, edge->otherwise);
+    block_set_branch(at, by->id, false, edge->to, op_has_modifier(end->op, ".uni"));
     instr_inherit_origin(t->fn, block_terminator(at), end, NULL);
     if (unread)
-        vec_push(&t->unread, way->select);
+        vec_push(&t->unread, edge->select);
     phase_count(t->run, "SelectUnfolded", 1);
 }
 
@@ -553,13 +553,13 @@ static void thread(Threader *t, Candidate *c)
 {
     prepare_rewrite(t);
     phase_passed(t->run, "BranchThreaded", block_terminator(c->b), "%u of %u edges to this branch go straight to its target",
-                 c->decided, c->ways);
+                 c->decided, c->edges);
     phase_count(t->run, "BranchThreaded", 1);
-    for (u32 k = 0; k < c->ways; k++)
-        if (c->way[k].to && c->way[k].select)
-            thread_select(t, c, &c->way[k]);
+    for (u32 k = 0; k < c->edges; k++)
+        if (c->edge[k].to && c->edge[k].select)
+            thread_select(t, c, &c->edge[k]);
         else if (is_first_entry(c, k))
-            thread_to(t, c, c->way[k].to);
+            thread_to(t, c, c->edge[k].to);
     t->changed = true;
 }
 
@@ -574,20 +574,20 @@ static bool has_select(const Block *b)
 /* A selp of constants in b itself decides the branch: it asks the selp's predicate instead. */
 static bool branch_on_predicate(Threader *t, Block *b)
 {
-    Way way = {.from = NULL};
+    InEdge edge = {.from = NULL};
     Instr *end = block_terminator(b);
     if (branch_table(end) || !has_select(b))
         return false;
     Given given = nothing_given(t);
     Instr *open;
     decided_target(t, NULL, b, &given, &open);
-    if (!decide_by_select(t, b, open, &way) || !way.select || !phase_may_rewrite(t->run))
+    if (!decide_by_select(t, b, open, &edge) || !edge.select || !phase_may_rewrite(t->run))
         return false;
-    RegId by = instr_operand(way.select, 3)->id;
+    RegId by = instr_operand(edge.select, 3)->id;
     prepare_rewrite(t);
     phase_passed(t->run, "SelectUnfolded", end, "the branch asks the predicate that a selp of constants stands for");
     phase_count(t->run, "SelectUnfolded", 1);
-    instr_set_guard(end, by, way.to != branch_target(end));
+    instr_set_guard(end, by, edge.to != branch_target(end));
     t->changed = true;
     return true;
 }
@@ -625,9 +625,9 @@ static const char WHY_SOONER[] = "threads would reconverge sooner, in front of w
 /* NULL, or why paths behind b may not meet sooner than before, once no thread goes over it where it needs not. */
 static const char *why_not_sooner(Threader *t, const Candidate *c, bool as_one)
 {
-    for (u32 k = 0; k < c->ways; k++)
+    for (u32 k = 0; k < c->edges; k++)
         for (u32 which = 0; which < 2; which++) {
-            Block *to = which ? c->way[k].otherwise : c->way[k].to;
+            Block *to = which ? c->edge[k].otherwise : c->edge[k].to;
             if (to && reconverge_decided(gate_of(t), c->b, to, region_reconvergence_point(t->run->an, c->b), as_one) != RECONVERGE_SAFE)
                 return WHY_SOONER;
         }
@@ -662,10 +662,10 @@ static bool fold(Threader *t, Block *b, Block *to)
 /* Where all edges into c->b lead, if they agree. */
 static Block *agreed_target(const Candidate *c)
 {
-    for (u32 k = 0; k < c->ways; k++)
-        if (c->way[k].to != c->way[0].to || c->way[k].select)
+    for (u32 k = 0; k < c->edges; k++)
+        if (c->edge[k].to != c->edge[0].to || c->edge[k].select)
             return NULL;
-    return c->ways ? c->way[0].to : NULL;
+    return c->edges ? c->edge[0].to : NULL;
 }
 
 /* Headers and the entry block are not bypassed, but their branches go as well. */
@@ -720,7 +720,7 @@ static void try_block(Threader *t, Block *b)
         return;
     if (!why) {
         an_compute(t->run->an, AN_LIVE | AN_POSTDOM);
-        why = drop_ways(t, &c);
+        why = drop_edges(t, &c);
         if (c.decided)
             why = why_they_meet(t, &c, &later);
     }

@@ -36,13 +36,13 @@ static void add_block(Analyses *an, ThreadRegion *region, const Block *b)
     region->heavy |= region->loops || cost >= THREAD_HEAVY || (end && branch_table(end));
 }
 
-ThreadRegion region_behind(Analyses *an, RegionScratch *scratch, const Block *b, Block *way)
+ThreadRegion region_behind(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge)
 {
     ThreadRegion region = {.whole = true};
     const Block *stop = region_reconvergence_point(an, b);
     start(scratch);
-    if (way != stop)
-        visit(scratch, way);
+    if (edge != stop)
+        visit(scratch, edge);
     for (u32 k = 0; k < scratch->work.n; k++) {
         const Block *at = scratch->work.v[k];
         u32 before = region.cost;

@@ -1,5 +1,5 @@
 /* The surroundings of a block whose branch may be threaded (phase/thread/jump_threading.c): what lies between the branch and the
- * place where its ways meet again, and whether threads can come to the block in several groups. All of the function as it
+ * place where its edges meet again, and whether threads can come to the block in several groups. All of the function as it
  * was when the analyses were computed. */
 #ifndef PTXOPT_PHASE_THREAD_REGION_H
 #define PTXOPT_PHASE_THREAD_REGION_H
@@ -25,12 +25,12 @@ typedef struct RegionScratch {
     VEC(const Block *) work;
 } RegionScratch;
 
-/* Where all ways out of b meet again, or NULL. */
+/* Where all paths from b meet again, or NULL. */
 Block *region_reconvergence_point(Analyses *an, const Block *b);
-/* What control can pass from `way`, a successor of b, before it comes to the meeting place of b. */
-ThreadRegion region_behind(Analyses *an, RegionScratch *scratch, const Block *b, Block *way);
+/* What control can pass from `edge`, a successor of b, before it comes to the reconvergence point of b. */
+ThreadRegion region_behind(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge);
 /* Whether no branch between the immediate dominator of b and b, that one included, divides a warp: the threads that come
- * to b together came there on one way. uniform: branches that do not, by Instr.origin. */
+ * to b together came there on one edge. uniform: branches that do not, by Instr.origin. */
 bool region_is_reached_convergently(Analyses *an, RegionScratch *scratch, const Block *b, const BitSet *uniform);
 /* Whether something between the immediate dominator of b and b, both not included, is heavy. */
 bool region_heavy_before(Analyses *an, RegionScratch *scratch, const Block *b);

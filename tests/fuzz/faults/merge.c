@@ -15,8 +15,8 @@ bool block_holds(const Block *b, bool (*kind)(const Instr *i))
 
 static bool search(const Block *b, bool (*kind)(const Instr *i), u32 steps)
 {
-    for (u32 way = 0; way < block_ways(b); way++) {
-        const Block *next = block_way(b, way);
+    for (u32 way = 0; way < block_edge_count(b); way++) {
+        const Block *next = block_edge_target(b, way);
         if (block_holds(next, kind) || (steps > 1 && search(next, kind, steps - 1)))
             return true;
     }
@@ -36,12 +36,12 @@ static bool same_work(const Instr *a, const Instr *b)
 static bool same_end(const Block *a, const Block *b)
 {
     const Instr *x = block_terminator(a), *y = block_terminator(b);
-    if (!x || !y || x->op != y->op || !same_guard(x, y) || !a->fall != !b->fall || block_ways(a) != block_ways(b))
+    if (!x || !y || x->op != y->op || !same_guard(x, y) || !a->fall != !b->fall || block_edge_count(a) != block_edge_count(b))
         return false;
     if (branch_table(x) && (x->opnd[0].kind != OPND_REG || x->opnd[0].id != y->opnd[0].id))
         return false;
-    for (u32 way = 0; way < block_ways(a); way++)
-        if (block_way(a, way) != block_way(b, way))
+    for (u32 way = 0; way < block_edge_count(a); way++)
+        if (block_edge_target(a, way) != block_edge_target(b, way))
             return false;
     return true;
 }

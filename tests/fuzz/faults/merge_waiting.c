@@ -12,7 +12,7 @@ static bool leaves(const Instr *i) { return op_has(i->op, OPF_NO_RETURN); }
 static bool signals_behind(const Block *a, const Block *b)
 {
     (void)b;
-    return block_ways(a) > 1 && !branch_table(block_terminator(a)) && leads_to(a, is_signal);
+    return block_edge_count(a) > 1 && !branch_table(block_terminator(a)) && leads_to(a, is_signal);
 }
 
 static bool signals_behind_table(const Block *a, const Block *b)
@@ -28,14 +28,14 @@ static bool one_waits_for_lanes(const Block *a, const Block *b)
 
 static bool partner_behind(const Block *a, const Block *b)
 {
-    return block_ways(a) > 1 && !leaves(block_terminator(a)) &&
+    return block_edge_count(a) > 1 && !leaves(block_terminator(a)) &&
            block_holds(a, is_warp_operation) != block_holds(b, is_warp_operation) && leads_to(a, is_warp_operation);
 }
 
 static bool seen_behind(const Block *a, const Block *b)
 {
     (void)b;
-    return block_ways(a) > 1 && leads_to(a, sees_lanes);
+    return block_edge_count(a) > 1 && leads_to(a, sees_lanes);
 }
 
 Phase fault_merge_signal;

@@ -19,7 +19,7 @@ static bool same_work(const Instr *a, const Instr *b)
 static bool merge(PhaseRun *run, Block *join)
 {
     CfgList preds = cfg_preds(run->fn, join);
-    if (preds.n != 2 || preds.v[0].ways != 1 || preds.v[1].ways != 1)
+    if (preds.n != 2 || preds.v[0].multiplicity != 1 || preds.v[1].multiplicity != 1)
         return false;
     Instr *a = last_op(preds.v[0].block), *b = last_op(preds.v[1].block);
     if (!a || !b || a->scope != b->scope || a->guard == b->guard || !same_work(a, b) || !phase_may_rewrite(run))
