@@ -30,7 +30,7 @@
     blank    = [ \t\r\n\f];
 */
 
-/* Behind a block comment that opens at `open`; at the end of the text when it is never closed. */
+/* After a block comment that opens at `open`; at the end of the text when it is never closed. */
 static const unsigned char *skip_block_comment(const unsigned char *cursor, const unsigned char *limit)
 {
     while (cursor < limit) {
@@ -70,7 +70,7 @@ static const unsigned char *skip_blanks(const unsigned char *at)
     return at;
 }
 
-/* The first byte of what follows behind blanks and comments; NUL at the end. */
+/* The first byte of what follows after blanks and comments; NUL at the end. */
 static unsigned char peek(const unsigned char *at, const unsigned char *limit)
 {
     for (;;) {
@@ -94,7 +94,7 @@ static bool is_label(const Lower *lower, const unsigned char *name, const unsign
 
 /* ---- runs of plain operands ------------------------------------------------------------------------------------- */
 
-/* Right behind the opcode, and behind what stands between operands. */
+/* Right after the opcode, and after what stands between operands. */
 static bool may_begin_operand(const Lower *lower)
 {
     int token = lower->last_token;
@@ -131,7 +131,7 @@ static bool set_address(const Lower *lower, Span name, Span digits, bool negativ
     return fits;
 }
 
-/* Behind the name, number, or address `[name]`, `[name+4]` that starts here; NULL if there is none, or a number that does not
+/* After the name, number, or address `[name]`, `[name+4]` that starts here; NULL if there is none, or a number that does not
  * fit: nothing is reported here, because what is not plain after all is read again token by token. */
 static const unsigned char *plain_operand(Lower *lower, const unsigned char *start, Val *v)
 {
@@ -166,15 +166,15 @@ static int scan_run(Span *where, Lower *lower)
     lower->run_length = 0;
     while (lower->run_length < RUN_MAX && token != T_OPERANDS) {
         const unsigned char *end = plain_operand(lower, at, &lower->run[lower->run_length]);
-        const unsigned char *behind = end ? skip_blanks(end) : limit;
-        bool more = *behind == ',';
-        if (!more && *behind != ';' && *behind != ']' && *behind != '}' && *behind != ')')
+        const unsigned char *after = end ? skip_blanks(end) : limit;
+        bool more = *after == ',';
+        if (!more && *after != ';' && *after != ']' && *after != '}' && *after != ')')
             break;
         token = more ? T_OPERANDS_COMMA : T_OPERANDS;
         lower->run_at[lower->run_length++] = SPAN_OF(at, end);
-        lower->cursor = SPAN_OF(first, more ? behind + 1 : end).end;
+        lower->cursor = SPAN_OF(first, more ? after + 1 : end).end;
         if (more)
-            at = skip_blanks(behind + 1);
+            at = skip_blanks(after + 1);
     }
     *where = SPAN_OF(first, (const unsigned char *)text + lower->cursor);
     return token;
@@ -195,17 +195,17 @@ static bool may_begin_instruction(const Lower *lower)
     }
 }
 
-/* Behind an opcode at `word`: whether plain operands follow, up to the `;`. They are in Lower.run then. */
+/* After an opcode at `word`: whether plain operands follow, up to the `;`. They are in Lower.run then. */
 static bool is_plain_instruction(Lower *lower, Span word)
 {
     Span operands;
     u32 cursor = lower->cursor = word.end;
     if (scan_run(&operands, lower) == T_OPERANDS) {
         const char *text = lower->module->text.p;
-        const unsigned char *behind = skip_blanks((const unsigned char *)text + lower->cursor);
-        if (*behind == ';') {
+        const unsigned char *after = skip_blanks((const unsigned char *)text + lower->cursor);
+        if (*after == ';') {
             lower->op_at = word;
-            lower->cursor = SPAN_OF(behind, behind + 1).end;
+            lower->cursor = SPAN_OF(after, after + 1).end;
             return true;
         }
     }

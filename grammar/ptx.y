@@ -10,7 +10,7 @@
 
 %code requires {
 #include "parse/lower.h"
-/* Reductions cover their right-hand side; empty ones stand behind what came before. */
+/* Reductions cover their right-hand side; empty ones stand after what came before. */
 #define YYLLOC_DEFAULT(current, rhs, n)                      \
     do {                                                     \
         if (n) {                                             \
@@ -266,7 +266,7 @@ opcode: T_NAME                      { lower_opcode(p, @1); }
 /* `add .s32`: a part of the opcode after a blank may look like any directive. */
 dot_word: T_DOT_WORD | T_TYPE | T_SPACE | T_PARAM | T_VECTOR | T_REG | T_ALIGN | T_PTR | T_WEAK | T_COMMON;
 
-/* The lexer takes plain operands together: T_OPERANDS is one or more, T_OPERANDS_COMMA those with a comma behind each, and
+/* The lexer takes plain operands together: T_OPERANDS is one or more, T_OPERANDS_COMMA those with a comma after each, and
  * T_INSTRUCTION an opcode with such operands only, up to its `;`. */
 operands: T_OPERANDS                { lower_run(p); }
     | operand

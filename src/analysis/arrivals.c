@@ -8,7 +8,7 @@ enum {
     WORK = 1 << 20, /* blocks of all walks, and branches of all lists */
     EDGES = 64,     /* into a block that are looked at */
     CLIMB = 256,    /* dominators of a block likewise */
-    HOPS = 8        /* blocks behind a point in which an instruction is sought that was there before */
+    HOPS = 8        /* blocks after a point in which an instruction is sought that was there before */
 };
 
 /* An instruction that sees who is there. */
@@ -239,7 +239,7 @@ static u32 place_before(const Checker *c, const Block *to)
 }
 
 /* Whether the threads that part at the end of b reconverge where those of the branch s did: on their path there they do not come to
- * the instruction, and behind it they were together before. */
+ * the instruction, and after it they were together before. */
 static bool reconverges_as_before(Checker *c, const Block *b, u32 s)
 {
     const Arrivals *a = c->before;

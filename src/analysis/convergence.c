@@ -169,7 +169,7 @@ static bool is_new_and_uniform(Comparison *c, const Block *branch, u32 origin)
     return bitset_has(&an_uniform(c->an)->branch_warp, branch->id);
 }
 
-/* The first original branch behind the terminator of `branch` that i must not depend on; 0: none. */
+/* The first original branch after the terminator of `branch` that i must not depend on; 0: none. */
 static u32 forbidden_origin(Comparison *c, const ConvergentInstr *before, const Block *branch, u32 *counted)
 {
     const Convergence *b = c->before;

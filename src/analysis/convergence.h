@@ -1,5 +1,5 @@
 /* What a phase must not change about convergent instructions (SOUNDNESS: convergence): a snapshot before it, a
- * comparison behind it.
+ * comparison after it.
  *
  *   - The branches that a convergent instruction transitively depends on are a subset of those before. Branches that were
  *     proven warp-uniform before do not count, nor do new ones that are proven so now.

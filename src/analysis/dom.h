@@ -1,6 +1,6 @@
 /* Dominators and post-dominators as trees, with constant-time queries by the intervals of a pre-order numbering.
  *
- * Post-dominance has one virtual exit behind every block at whose end control can leave the function; a guarded `ret` or
+ * Post-dominance has one virtual exit after every block at whose end control can leave the function; a guarded `ret` or
  * `exit` leads there and to its fall-through. Code that cannot leave (a strongly connected set of blocks without an edge
  * out) gets a virtual block on the edges back to its first block, with a second edge to the exit: so it is post-dominated
  * by what lies on every round of the endless loop, no branch of the program gains an edge, and nothing depends on the order

@@ -44,7 +44,7 @@ typedef struct Point {
 
 static Point entry_of(const Block *b) { return (Point){b, b->first}; }
 static Point end_of(const Block *b) { return (Point){b, NULL}; }
-static Point behind(const Instr *i) { return (Point){i->block, i->next}; }
+static Point point_after(const Instr *i) { return (Point){i->block, i->next}; }
 
 /* ---- writes in between ----------------------------------------------------------------------------------------- */
 
@@ -84,7 +84,7 @@ static bool comes_between(const Facts *f, const Instr *w, const Block *start, Po
 {
     if (w->block == q.b && comes_before(w, q))
         return true;
-    if (dominates(f->dom, q.b, w->block)) /* comes behind q, unless a loop leads back */
+    if (dominates(f->dom, q.b, w->block)) /* comes after q, unless a loop leads back */
         return cycle_without(f->loops, q.b, w->block, start);
     return true;
 }
@@ -117,7 +117,7 @@ static const Block *in_edge(const Facts *f, const Block *b)
 }
 
 /* Likewise from the edge into a block that dominates q's: what is not dominated by it comes back to q only through there. */
-static bool is_behind_edge(const Facts *f, const Instr *w, const Block *to, Point q)
+static bool is_after_edge(const Facts *f, const Instr *w, const Block *to, Point q)
 {
     return dominates(f->dom, to, w->block) && comes_between(f, w, in_edge(f, to), q);
 }
@@ -157,14 +157,14 @@ static bool unwritten_since(const Facts *f, RegId reg, const Fact *fact, Point q
     if (too_many_writes(f, reg))
         return false;
     for (u32 k = f->write_start[reg]; k < f->write_start[reg + 1]; k++)
-        if (is_behind_edge(f, f->write[k], f->dom->by_pre[fact->to], q))
+        if (is_after_edge(f, f->write[k], f->dom->by_pre[fact->to], q))
             return false;
     return true;
 }
 
 bool facts_unwritten(const Facts *f, const Instr *i, const Block *b, RegId reg)
 {
-    return reg < f->regs && dominates(f->dom, i->block, b) && unwritten(f, reg, behind(i), end_of(b));
+    return reg < f->regs && dominates(f->dom, i->block, b) && unwritten(f, reg, point_after(i), end_of(b));
 }
 
 /* ---- definitions ----------------------------------------------------------------------------------------------- */
@@ -241,7 +241,7 @@ static bool is_comparable(const Operand *o)
 /* Whether the register that i reads still is what i read, at the edge. */
 static bool still_holds(const EdgeFacts *e, const Instr *i, const Operand *o)
 {
-    return o->kind != OPND_REG || (!instr_writes(i, o->id) && unwritten(e->f, o->id, behind(i), e->end));
+    return o->kind != OPND_REG || (!instr_writes(i, o->id) && unwritten(e->f, o->id, point_after(i), e->end));
 }
 
 static void add_fact(EdgeFacts *e, Fact fact)
@@ -376,7 +376,7 @@ static void collect_edge(EdgeFacts *e, const Facts *f, const Block *from, const 
 
 /* ---- what a fact is about -------------------------------------------------------------------------------------- */
 
-/* The operands of a setp, or the index of a brx, stand behind what is written. */
+/* The operands of a setp, or the index of a brx, stand after what is written. */
 static const Operand *compared(const Instr *by) { return &by->opnd[by->def_slots]; }
 
 /* Of a fact that is not a predicate's value. */

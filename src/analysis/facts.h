@@ -45,7 +45,7 @@ u32 compares_on_edge(const Facts *f, const Block *from, const Block *to, RegId r
 /* The one instruction whose result reg holds right before `at` (at the end of b if NULL), on every path; or NULL. Looks
  * back through blocks with one predecessor, else needs a single write in the function. */
 Instr *facts_definition(const Facts *f, const Block *b, const Instr *at, RegId reg);
-/* Whether reg still holds at the end of b what it held right behind i, whose block dominates b. */
+/* Whether reg still holds at the end of b what it held right after i, whose block dominates b. */
 bool facts_unwritten(const Facts *f, const Instr *i, const Block *b, RegId reg);
 
 #endif

@@ -52,7 +52,7 @@ typedef struct LiveFinder {
     const Order *order;
     VEC(Place) places;
     u32 *exposed;      /* by register: the list of the blocks that read it before they kill it, like Place.next */
-    u32 *killed;       /* likewise: those behind which its old value is gone */
+    u32 *killed;       /* likewise: those after which its old value is gone */
     VecU32 listed;     /* registers that are live into some block, ascending */
     VEC(Found) found;  /* group after group */
     VecU32 found_end;  /* where the entries of each group end */
@@ -128,7 +128,7 @@ static inline void make_live(LiveFinder *f, u32 p, u32 set)
         f->cursor = backwards;
 }
 
-/* Backwards from where registers are exposed, up to where they are killed. Mostly a block comes behind those that follow it. */
+/* Backwards from where registers are exposed, up to where they are killed. Mostly a block comes after those that follow it. */
 static void spread_pending(LiveFinder *f)
 {
     const Graph *pred = &f->order->pred;
@@ -280,7 +280,7 @@ bool live_out(const Live *l, const Block *b, RegId reg)
     return l->fn->regs.v[reg].is_param && block_leaves_function(l->fn, b);
 }
 
-bool live_behind(const Live *l, const Instr *i, RegId reg)
+bool live_after(const Live *l, const Instr *i, RegId reg)
 {
     for (const Instr *next = i->next; next; next = next->next) {
         if (instr_reads(next, reg))

@@ -28,14 +28,14 @@ Live *live_compute(Arena *arena, const Function *fn, const Order *order);
 
 bool live_in(const Live *l, const Block *b, RegId reg);
 bool live_out(const Live *l, const Block *b, RegId reg);
-/* Whether the value that reg has right behind i may be read. Looks at the rest of i's block. */
-bool live_behind(const Live *l, const Instr *i, RegId reg);
+/* Whether the value that reg has right after i may be read. Looks at the rest of i's block. */
+bool live_after(const Live *l, const Instr *i, RegId reg);
 /* for (u32 k = 0; live_in_next(l, b, &k, &reg);) visits the registers live into b, each once. */
 bool live_in_next(const Live *l, const Block *b, u32 *cursor, RegId *reg);
 /* Puts the registers live out of b into `set` (fn->regs.n bits), or takes them out again: where registers are very many that
  * costs less than to clear the set. */
 void live_out_put(const Live *l, const Block *b, BitSet *set, bool in);
-/* Turns the set of registers live behind i into the set live before it. */
+/* Turns the set of registers live after i into the set live before it. */
 void live_step_back(BitSet *live, const Instr *i);
 
 /* ---- what one instruction reads and writes ---------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 
 enum {
     WALK = 256,      /* blocks of one walk */
-    POINTS = 64,     /* reconvergence points behind a branch that are looked at */
+    POINTS = 64,     /* reconvergence points after a branch that are looked at */
     WALKS = 64,      /* blocks of all walks: so many for each block of the function, */
     WALKS_MIN = 1 << 16 /* and these */
 };
@@ -272,8 +272,8 @@ static bool walk_on(ReconvergeGate *g, const Block *old)
     return true;
 }
 
-/* The WaitEnds that stand behind the points. */
-static u8 ends_behind_points(ReconvergeGate *g, const Block *old)
+/* The WaitEnds that stand after the points. */
+static u8 ends_after_points(ReconvergeGate *g, const Block *old)
 {
     u8 ends = 0;
     start(g);
@@ -297,7 +297,7 @@ static ReconvergeRegion find_region(ReconvergeGate *g, const Block *from, const 
     vec_clear(&g->points);
     for (u32 k = 0; region.waits && k < g->work.n; k++)
         add_point(g, g->work.v[k], old);
-    region.later_ends = g->points.n ? ends_behind_points(g, old) : 0;
+    region.later_ends = g->points.n ? ends_after_points(g, old) : 0;
     return region;
 }
 
@@ -337,7 +337,7 @@ ReconvergeRegion reconverge_from(ReconvergeGate *g, const Block *at, const Block
     return find_region(g, at, old);
 }
 
-ReconvergeRisk reconverge_behind_pure(ReconvergeGate *g, Block *at, const Block *old)
+ReconvergeRisk reconverge_after_pure(ReconvergeGate *g, Block *at, const Block *old)
 {
     if (!reconverge_matters(g) || at == old)
         return RECONVERGE_SAFE;
@@ -443,7 +443,7 @@ ReconvergeRisk reconverge_leaves(ReconvergeGate *g, const ReconvergeLeaf *leaf, 
     ReconvergeRisk risk = judge_owners(g, leaf, &all);
     for (u32 l = 0; l < leaves && risk == RECONVERGE_SAFE && g->w->any_wait; l++)
         if (leaf[l].gathers)
-            risk = reconverge_behind_pure(g, leaf[l].target, old);
+            risk = reconverge_after_pure(g, leaf[l].target, old);
     return risk;
 }
 

@@ -31,7 +31,7 @@ typedef struct ReconvergeGate ReconvergeGate;
 typedef struct ReconvergeRegion {
     u8 ends;       /* WaitEnds */
     u8 waits;      /* EffectWaits in which a part of the threads may be while the others go on, and ... */
-    u8 later_ends; /* ... WaitEnds behind points where these reconverge, between the two */
+    u8 later_ends; /* ... WaitEnds after points where these reconverge, between the two */
     bool convergent, active_set;
 } ReconvergeRegion;
 
@@ -45,7 +45,7 @@ typedef struct ReconvergeLeaf {
 /* In the arena; freed with reconverge_free. It asks `an` for what a question needs when the question comes. */
 ReconvergeGate *reconverge_new(Arena *arena, Analyses *an);
 void reconverge_free(ReconvergeGate *gate);
-/* Before the first rewrite, by phases that go on asking behind it: computes what any question needs. */
+/* Before the first rewrite, by phases that go on asking after it: computes what any question needs. */
 void reconverge_prepare(ReconvergeGate *gate);
 /* Whether any rewrite of the function can be refused: if not, nothing need be asked. */
 bool reconverge_matters(const ReconvergeGate *gate);
@@ -67,7 +67,7 @@ ReconvergeRisk reconverge_judge(const ReconvergeGate *gate, u8 waits, const Reco
 /* Threads that come to `at` over different edges, and reconverged at `old`, now reconverge at `at`. */
 ReconvergeRisk reconverge_at(ReconvergeGate *gate, Block *at, const Block *old);
 /* Likewise, where nothing that is executed between the branch that parts them and `at` may wait. */
-ReconvergeRisk reconverge_behind_pure(ReconvergeGate *gate, Block *at, const Block *old);
+ReconvergeRisk reconverge_after_pure(ReconvergeGate *gate, Block *at, const Block *old);
 
 /* A decision whose threads reconverge at `old` is to be taken by other branches: threads that take different edges may now
  * reconverge wherever their paths meet. */
@@ -76,7 +76,7 @@ ReconvergeRisk reconverge_leaves(ReconvergeGate *gate, const ReconvergeLeaf *lea
 ReconvergeRegion reconverge_from(ReconvergeGate *gate, const Block *b, const Block *old);
 
 /* Threads that come to `branch`, or some of them, only go to `to`: the other edges out are taken away, for them. No thread
- * took them, but paths that meet behind the branch may now do so at a point that all paths come through. Groups of threads
+ * took them, but paths that meet after the branch may now do so at a point that all paths come through. Groups of threads
  * are counted by edges, also those that no thread takes, unless they come to the branch as one. old: the branch's
  * reconvergence point; NULL where several branches are decided at once. */
 ReconvergeRisk reconverge_decided(ReconvergeGate *gate, const Block *branch, Block *to, const Block *old, bool come_as_one);

@@ -6,7 +6,7 @@
 #include "analysis/wait.h"
 
 enum {
-    MARKERS = 8,         /* instructions behind a point by which it is found again */
+    MARKERS = 8,         /* instructions after a point by which it is found again */
     WALK = 1024,         /* blocks of one walk */
     WALKS = 1 << 20      /* of all walks of one comparison */
 };

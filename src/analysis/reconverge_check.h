@@ -1,5 +1,5 @@
 /* Whether a phase has moved reconvergence points, or brought other threads together, in a way that SOUNDNESS rules out: a
- * snapshot before it, a comparison behind it. Computed from both programs, and by Instr.origin, without the gate that phases
+ * snapshot before it, a comparison after it. Computed from both programs, and by Instr.origin, without the gate that phases
  * ask (analysis/reconverge.h), so that a mistake there is seen here.
  *
  *   - No branch that may divide a warp reconverges at a point before its old one, if between the branch and the new point a

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 /* Steps of all floods of one function, per block, edge and reading instruction: beyond that, see give_up(). */
-enum { FLOOD_LIMIT = 32, COPY_STEPS = 32 /* instructions looked at behind a copy */ };
+enum { FLOOD_LIMIT = 32, COPY_STEPS = 32 /* instructions looked at after a copy */ };
 
 typedef enum Level { LEVEL_WARP, LEVEL_CTA } Level;
 
@@ -185,7 +185,7 @@ static void arrive(Solver *s, u32 p, u32 label)
 static bool is_flooded(const Solver *s, const Block *b) { return s->mark[s->order->index[b->id]] == s->flood; }
 
 /* Where the paths from a branch have all met: its immediate post-dominator. If some of them got there through the header of
- * a loop around both, threads are there in different iterations, and meet only behind the loop. */
+ * a loop around both, threads are there in different iterations, and meet only after the loop. */
 static const Block *find_stop(const Solver *s, const Block *branch)
 {
     const Block *stop = s->postdom->idom[branch->id];
@@ -237,7 +237,7 @@ static void flood_from(Solver *s, u32 b)
 }
 
 /* Some threads stay in the loop while others leave it: where they leave it, their iterations differ. */
-static void join_behind(Solver *s, const Loop *loop)
+static void join_after(Solver *s, const Loop *loop)
 {
     const Graph *succ = &s->order->succ;
     for (u32 k = 0; k < s->region.n; k++) {
@@ -283,7 +283,7 @@ static void spread_from_branch(Solver *s, u32 b)
     flood_from(s, b);
     for (const Loop *loop = loop_of(s->loops, branch); loop; loop = loop->parent)
         if (is_flooded(s, loop->header))
-            join_behind(s, loop);
+            join_after(s, loop);
     if (!joins_matter(s))
         return;
     for (u32 k = 0; k < s->region.n && !out_of_steps(s); k++)

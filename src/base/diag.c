@@ -6,7 +6,7 @@
 
 #include "base/vec.h"
 
-/* A line longer than this is cut to CUT_LEFT bytes before the caret and what fits behind it. */
+/* A line longer than this is cut to CUT_LEFT bytes before the caret and what fits after it. */
 enum { LINE_BYTES_MAX = 160, CUT_LEFT = 60, MESSAGE_MAX = 1000, HELD_MAX = 4096 };
 
 typedef struct DiagHeld {

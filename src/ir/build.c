@@ -83,7 +83,7 @@ static u32 skip_blanks(Str text, u32 at)
     return at;
 }
 
-/* Behind a comment that starts at `at`; `at` itself when there is none, or it does not end on this line. */
+/* After a comment that starts at `at`; `at` itself when there is none, or it does not end on this line. */
 static u32 skip_line_comment(Str text, u32 at)
 {
     if (at + 1 >= text.len || text.p[at] != '/')

@@ -58,8 +58,8 @@ static void edges_on(Block *b)
 
 /* ---- instructions --------------------------------------------------------------------------------------------- */
 
-/* The scope that an item behind `before` (NULL: first in b) stands in. */
-static ScopeId scope_behind(const Block *b, const Instr *before)
+/* The scope that an item after `before` (NULL: first in b) stands in. */
+static ScopeId scope_after(const Block *b, const Instr *before)
 {
     if (!before)
         return b->scope;
@@ -75,7 +75,7 @@ static void enter_scope(Instr *i, ScopeId scope)
     i->changed |= i->kind == INSTR_OP;
 }
 
-static void link_behind(Block *b, Instr *before, Instr *i)
+static void link_after(Block *b, Instr *before, Instr *i)
 {
     i->block = b;
     b->ordered = false;
@@ -94,14 +94,14 @@ static void unlink_instr(Instr *i)
     i->block = NULL;
 }
 
-static void insert_behind(Block *b, Instr *before, Instr *i)
+static void insert_after(Block *b, Instr *before, Instr *i)
 {
     bool ends_block = instr_is(i, OPF_TERMINATOR);
     assert(!i->block && !(before && before == block_terminator(b)));
-    enter_scope(i, scope_behind(b, before));
+    enter_scope(i, scope_after(b, before));
     if (ends_block)
         edges_off(b);
-    link_behind(b, before, i);
+    link_after(b, before, i);
     if (ends_block)
         edges_on(b);
     touch_item(b, i);
@@ -121,13 +121,13 @@ void instr_remove(Instr *i)
     touch_item(b, i);
 }
 
-void instr_insert_before(Instr *at, Instr *i) { insert_behind(at->block, at->prev, i); }
-void instr_insert_after(Instr *at, Instr *i) { insert_behind(at->block, at, i); }
+void instr_insert_before(Instr *at, Instr *i) { insert_after(at->block, at->prev, i); }
+void instr_insert_after(Instr *at, Instr *i) { insert_after(at->block, at, i); }
 
 void instr_append(Block *b, Instr *i)
 {
     Instr *end = block_terminator(b);
-    insert_behind(b, end ? end->prev : b->last, i);
+    insert_after(b, end ? end->prev : b->last, i);
 }
 
 void instr_set_op(Instr *i, const OpInfo *op)
@@ -411,7 +411,7 @@ static void layout_unlink(Block *b)
     b->prev = b->next = NULL;
 }
 
-static void layout_link_behind(Block *b, Block *after)
+static void layout_link_after(Block *b, Block *after)
 {
     b->prev = after;
     b->next = after->next;
@@ -435,7 +435,7 @@ void block_move_after(Block *b, Block *after)
         return;
     if (in_layout(b))
         layout_unlink(b);
-    layout_link_behind(b, after);
+    layout_link_after(b, after);
     touch(b);
 }
 
@@ -481,7 +481,7 @@ void block_split_into(Instr *at, Block *rest)
     edges_on(b);
     edges_on(rest);
     if (in_layout(b))
-        layout_link_behind(rest, b);
+        layout_link_after(rest, b);
     touch(b);
 }
 
@@ -509,7 +509,7 @@ static void join_locs(Block *a, Block *b)
     bool starts_with_loc = b->first && b->first->kind == INSTR_LOC;
     if (!loc || starts_with_loc || (before && before->text.beg == loc->text.beg))
         return;
-    insert_behind(a, a->last, instr_clone(a->fn, loc));
+    insert_after(a, a->last, instr_clone(a->fn, loc));
 }
 
 /* b's items now stand in a's scope; scopes inside b hang on that. */
@@ -569,7 +569,7 @@ Block *block_clone(Block *b)
     copy->fall = b->fall;
     copy->falls_off = b->falls_off;
     for_each_instr(i, b)
-        link_behind(copy, copy->last, instr_clone(fn, i));
+        link_after(copy, copy->last, instr_clone(fn, i));
     edges_on(copy);
     touch(b);
     return copy;

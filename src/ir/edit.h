@@ -13,7 +13,7 @@
 void instr_remove(Instr *i);
 void instr_insert_before(Instr *at, Instr *i);
 void instr_insert_after(Instr *at, Instr *i);
-void instr_append(Block *b, Instr *i);              /* behind the last; before the terminator if there is one */
+void instr_append(Block *b, Instr *i);              /* after the last; before the terminator if there is one */
 void instr_set_op(Instr *i, const OpInfo *op);      /* another full opcode; roles follow */
 void instr_set_guard(Instr *i, RegId guard, bool negated); /* 0: none */
 /* Replaces all operands: answers the instruction that now stands in its place (it moves when it has to grow). */
@@ -40,7 +40,7 @@ void block_remove_jump(Block *b);                   /* the text of a jump to the
 /* Blocks. */
 /* A block of b's scope at whose start `loc` is in force (NULL: no .loc); in no layout yet. */
 Block *block_new_like(const Block *b, const Instr *loc);
-Block *block_split_before(Instr *at);               /* at and what follows move to a new block, laid out behind */
+Block *block_split_before(Instr *at);               /* at and what follows move to a new block, laid out after */
 void block_split_into(Instr *at, Block *rest);      /* likewise; `rest` is new: nothing is in it, and it in no layout */
 /* Whether b may be appended to a: a only goes there, nobody else does, no pinned label. Blocks of two scopes too: left apart,
  * they would be one block for whoever reads the output again. Needs fn->cfg. */
@@ -51,7 +51,7 @@ void block_move_after(Block *b, Block *after);      /* layout only */
 void block_move_to_end(Block *b);
 Block *block_clone(Block *b);                       /* body and terminator, same successors; not in the layout, no labels */
 
-/* Before the first phase: blocks behind labels that nothing names become one with the block before; no text changes. */
+/* Before the first phase: blocks after labels that nothing names become one with the block before; no text changes. */
 void edit_absorb_idle_labels(Function *fn);
 
 /* Ends a phase: removes pure instructions whose results nobody reads since edits took their last readers away, and then those
@@ -61,7 +61,7 @@ u32 edit_remove_unread(Function *fn);
 /* Ends a phase (fn->changed says whether there is anything to do): a jump for every block whose fall is not next in layout, a label for every block that is jumped to, `ret`
  * for a block that ran off the end and is not last any more. Existing jumps to the next block stay. */
 void edit_layout(Function *fn);
-/* Behind that, and with fn->cfg: joins blocks that nothing parts any more, and those with nothing but labels in between, so
+/* After that, and with fn->cfg: joins blocks that nothing parts any more, and those with nothing but labels in between, so
  * that the blocks are those that the printed text would be read as. Answers whether there were any. */
 bool edit_places(Function *fn);
 

@@ -36,7 +36,7 @@ typedef u32 SymId;   /* index into Module.syms; 0 is none */
 
 typedef enum OperandKind {
     OPND_REG,   /* id: RegId; value: constant added (`%r1+4`); sub: .x .y .z .w .b0..b3 .h0 .h1; SUB_OTHER (a video
-                 * instruction's .b3210): value: index into Module.other_names of the text behind the dot */
+                 * instruction's .b3210): value: index into Module.other_names of the text after the dot */
     OPND_SREG,  /* id: special register; sub: component */
     OPND_IMM,   /* value: the integer's 64 bits */
     OPND_FLOAT, /* value: the bits; FLOAT_SINGLE: an 0f literal, else those of a double */
@@ -82,7 +82,7 @@ typedef enum InstrKind {
     INSTR_OP,          /* executes: op is set */
     INSTR_LOC,         /* .loc: debug position of what follows */
     INSTR_PRAGMA,      /* .pragma: stays right before what follows */
-    INSTR_SCOPE_BEGIN, /* { of a scope inside this block: id in `scope`; its declarations print behind it */
+    INSTR_SCOPE_BEGIN, /* { of a scope inside this block: id in `scope`; its declarations print after it */
     INSTR_SCOPE_END,   /* } */
 } InstrKind;
 
@@ -245,7 +245,7 @@ struct Function {
     Block *entry, *layout_last;/* entry is first in layout */
     i32 block_shape[3];        /* .reqntid, or .maxntid; 0 unknown */
     bool shape_exact;          /* from .reqntid */
-    u32 new_names;             /* counter behind fresh labels and registers */
+    u32 new_names;             /* counter after fresh labels and registers */
     u32 origins;               /* the last Instr.origin given out; they start at 1 */
     VEC(OriginLink) origin_links; /* by `made`, ascending */
     VecU32 lost_readers;       /* registers that an edit took a reader from; see edit_remove_unread */
@@ -363,8 +363,8 @@ bool block_is_empty(const Block *b); /* no instruction that executes and no prag
 bool instr_precedes(const Instr *a, const Instr *b);
 /* The .loc in force at i (itself not counted), or NULL. */
 const Instr *instr_loc(const Instr *i);
-/* Where the text of an item that ends at `end` gives way to the next item's lead: behind the newline when only blanks
- * and one comment follow on the line, else `end` itself. A comment behind an item's `;` belongs to that item. */
+/* Where the text of an item that ends at `end` gives way to the next item's lead: after the newline when only blanks
+ * and one comment follow on the line, else `end` itself. A comment after an item's `;` belongs to that item. */
 u32 text_item_end(Str text, u32 end);
 
 /* ---- constructors (ir/build.c) -------------------------------------------------------------------------------- */
@@ -387,7 +387,7 @@ void origin_sources(const Function *fn, u32 origin, VecU32 *out);
 void origin_sources_since(const Function *fn, u32 origin, u32 origins, VecU32 *out);
 void instr_fill_roles(Instr *i);
 RegId reg_new(Function *fn, Type type); /* a fresh register, declared in scope 0 */
-Label *label_new(Block *b);             /* a fresh label, behind those that b has */
+Label *label_new(Block *b);             /* a fresh label, after those that b has */
 /* Names that occur nowhere in the module: of labels, tables and variables; of registers, a number to follow. */
 const Name *label_fresh_name(Function *fn);
 const Name *reg_fresh_stem(Function *fn);

@@ -1,5 +1,5 @@
 /* Blocks as the parser would make them of the text that will be printed, so that a phase sees the same ones whether it runs
- * behind another phase or reads that phase's output. */
+ * after another phase or reads that phase's output. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 
@@ -70,7 +70,7 @@ static void give_to_next(Block *b)
     block_remove(b);
 }
 
-/* Whether the next block is only the jump behind a's branch: read again, it belongs to a. */
+/* Whether the next block is only the jump after a's branch: read again, it belongs to a. */
 static bool is_followed_by_jump(const Block *a)
 {
     const Block *b = a->next;

@@ -13,7 +13,7 @@ typedef struct Body {
     Printer *p;
     Function *fn;
     bool reprint;
-    u32 at;            /* place in the source that the output stands for; NOWHERE behind text of our own */
+    u32 at;            /* place in the source that the output stands for; NOWHERE after text of our own */
     const Instr *loc;  /* .loc in force */
     LocsPrinted locs;
     ScopeId scope;     /* open between blocks */
@@ -35,7 +35,7 @@ static void begin_item(Body *b, u32 lead, u32 beg)
     printer_source(b->p, lead, beg);
 }
 
-/* The same for instructions, which are indented even where their own blanks stay behind. */
+/* The same for instructions, which are indented even where their own blanks stay after. */
 static void begin_instr(Body *b, const Instr *i)
 {
     bool bare = b->at != i->lead && i->lead == i->text.beg;
@@ -181,8 +181,8 @@ static void emit_tables_before(Body *b, const Instr *user)
             emit_table(b, o->id);
 }
 
-/* A declaration in mid-body prints where it stood: before the first item that comes from behind it. What a phase made or
- * changed may use any of them: it comes behind all. */
+/* A declaration in mid-body prints where it stood: before the first item that comes from after it. What a phase made or
+ * changed may use any of them: it comes after all. */
 static void emit_decls(Body *b, ScopeId id, u32 before)
 {
     const Scope *scope = &b->fn->scopes.v[id];

@@ -202,7 +202,7 @@ static void put_float(Printer *p, const Operand *o)
     put_hex(p, (u64)o->value, single ? 8 : 16);
 }
 
-/* `+4`, `+-4`: ptxas does not take `-4` behind a register. */
+/* `+4`, `+-4`: ptxas does not take `-4` after a register. */
 static inline void put_offset(Printer *p, i64 value)
 {
     if (value == 0)

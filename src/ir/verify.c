@@ -128,7 +128,7 @@ static bool verify_operands(Verify *v, const Instr *i)
 
 /* ---- instructions ---------------------------------------------------------------------------------------------- */
 
-/* The scope open behind i, given the one open before it. */
+/* The scope open after i, given the one open before it. */
 static ScopeId scope_after(Verify *v, const Instr *i, ScopeId open)
 {
     const Function *fn = v->fn;

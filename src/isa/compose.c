@@ -82,7 +82,7 @@ static const OpInfo *known_opcode(Isa *isa, const OpText *text)
     return op && op->known ? op : NULL;
 }
 
-/* With `cmp` in place of its comparison, and `bool_op` behind it. */
+/* With `cmp` in place of its comparison, and `bool_op` after it. */
 static const OpInfo *with_comparison(Isa *isa, const OpInfo *op, Cmp cmp, BoolOp bool_op)
 {
     OpText to = {.len = 0};

@@ -432,7 +432,7 @@ void lower_address_size(Lower *p, Val v, Span at)
     p->last_end = at.end;
 }
 
-/* NULs behind the text are part of no statement: who loads a module from memory writes one. */
+/* NULs after the text are part of no statement: who loads a module from memory writes one. */
 static u32 length_without_nuls(Str text)
 {
     while (text.len > 0 && text.p[text.len - 1] == '\0')

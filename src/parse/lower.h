@@ -42,7 +42,7 @@ enum { MISSING_IN_MODULE = 1, MISSING_IN_FUNCTION = 2 };
 typedef enum Skip { SKIP_NOTHING, SKIP_UP_TO_HERE, SKIP_STATEMENT, SKIP_HEADER, SKIP_ITEM,
     SKIP_UNKNOWN_INSTRUCTION, SKIP_UNKNOWN_STATEMENT, SKIP_UNKNOWN_HEADER, SKIP_UNKNOWN_ITEM /* parse/unknown.c */ } Skip;
 
-/* Behind an unknown directive names may be declared that nobody saw: only syntax errors are errors from there on. */
+/* After an unknown directive names may be declared that nobody saw: only syntax errors are errors from there on. */
 typedef enum Lenient { LENIENT_NOT, LENIENT_FUNCTION, LENIENT_MODULE } Lenient;
 
 /* Stems of up to eight bytes (`%rd`), by their bytes: nearly all names that are looked up are of few stems. */
@@ -77,7 +77,7 @@ typedef struct Lower {
     Lenient lenient;
     bool dropped;            /* the last error was none, because of that */
     VEC(Span) unknown_names; /* of this function: `%names` that may be special registers, if nothing declares them later */
-    u32 last_end;            /* end of the last complete statement: blanks behind it lead the next */
+    u32 last_end;            /* end of the last complete statement: blanks after it lead the next */
 
     /* the function being built, NULL outside */
     Function *fn;
@@ -124,7 +124,7 @@ typedef struct Lower {
 
 /* ---- errors ---- */
 void lower_error(Lower *p, Span at, const char *format, ...) __attribute__((format(printf, 3, 4)));
-/* One that stays an error behind an unknown directive. */
+/* One that stays an error after an unknown directive. */
 void lower_syntax_error(Lower *p, Span at, const char *format, ...) __attribute__((format(printf, 3, 4)));
 void lower_note(Lower *p, Span at, const char *format, ...) __attribute__((format(printf, 3, 4))); /* to the error before */
 void lower_bad_token(Lower *p, Span at, const char *message); /* of the lexer: mutes the rest of the statement */
@@ -163,7 +163,7 @@ void lower_target_joined(Lower *p, Span word); /* `sm_75.address_size`: two toke
 void lower_address_size(Lower *p, Val v, Span at);
 void lower_mention(Lower *p, Val v); /* a name in debug data or an initialiser: if it is a label, it stays */
 void lower_statement_end(Lower *p, Span at);
-/* Where the blanks and comments that lead a statement at `beg` start: behind the line of the statement before. */
+/* Where the blanks and comments that lead a statement at `beg` start: after the line of the statement before. */
 u32 lower_lead(const Lower *p, u32 beg);
 
 /* ---- declarations (lower_decl.c) ---- */

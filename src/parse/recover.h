@@ -8,7 +8,7 @@
 /* Sees to it that one of the grammar's rules with `error` can end with the next token. at: the token that did not fit. */
 void recover(Lower *p, Span at);
 
-/* While Lower.recovering: the next token behind what is skipped, or one that is made up. */
+/* While Lower.recovering: the next token after what is skipped, or one that is made up. */
 int recover_token_after(YYSTYPE *value, Span *where, Lower *p);
 
 #endif

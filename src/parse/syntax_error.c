@@ -39,8 +39,8 @@ static void list_expected(char *out, const SyntaxError *error)
         append(out, !i ? "" : i == error->count - 1 ? " or " : ", ", error->expected[i]);
 }
 
-/* Behind an operand: what its list may go on with. NULL elsewhere. */
-static const char *behind_operand(const Lower *p, const SyntaxError *error)
+/* After an operand: what its list may go on with. NULL elsewhere. */
+static const char *after_operand(const Lower *p, const SyntaxError *error)
 {
     if (!p->op || p->before_token == p->op_at.end || expects(error, "'~'"))
         return NULL;
@@ -60,7 +60,7 @@ static bool begins_statement(const Lower *p, const SyntaxError *error) { return 
 /* What to say after "expected", in `list` where it is a list; NULL when nothing helps. */
 static const char *what_is_wanted(const Lower *p, const SyntaxError *error, char *list)
 {
-    const char *words = behind_operand(p, error);
+    const char *words = after_operand(p, error);
     if (words)
         return words;
     if (p->start != NO_START && !p->op)

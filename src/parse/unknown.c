@@ -147,7 +147,7 @@ bool unknown_syntax(Lower *p, const SyntaxError *error)
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f'; }
 
-/* Behind the comment that starts at `at`; `at` itself when none does. */
+/* After the comment that starts at `at`; `at` itself when none does. */
 static u32 comment_end(const Lower *p, u32 at)
 {
     const char *text = p->module->text.p;
@@ -177,7 +177,7 @@ static u32 skip_space(const Lower *p, u32 at)
     }
 }
 
-/* Behind a string on one line; a quote that nothing closes stands for itself. */
+/* After a string on one line; a quote that nothing closes stands for itself. */
 static u32 string_end(const Lower *p, u32 at)
 {
     const char *text = p->module->text.p;
@@ -187,7 +187,7 @@ static u32 string_end(const Lower *p, u32 at)
     return end < p->module->text.len && text[end] == '"' ? end + 1 : at + 1;
 }
 
-/* Behind the token, comment or character at `at`. No PTX of any version holds bytes beyond ASCII. */
+/* After the token, comment or character at `at`. No PTX of any version holds bytes beyond ASCII. */
 static u32 next_token(Lower *p, u32 at)
 {
     u32 end = comment_end(p, at);
@@ -201,7 +201,7 @@ static u32 next_token(Lower *p, u32 at)
     return c == '"' ? string_end(p, at) : at + 1;
 }
 
-/* Behind the brace that closes the one at `at`. */
+/* After the brace that closes the one at `at`. */
 static u32 braces_end(Lower *p, u32 at)
 {
     u32 depth = 0;
@@ -246,7 +246,7 @@ static u32 header_end(Lower *p, u32 at)
     return at;
 }
 
-/* Behind the statement: its `;`, or braces that close with nothing of it behind them. */
+/* After the statement: its `;`, or braces that close with nothing of it after them. */
 static u32 statement_end(Lower *p, u32 at, bool item)
 {
     bool ends = false;
@@ -267,7 +267,7 @@ static u32 statement_end(Lower *p, u32 at, bool item)
     return at;
 }
 
-/* Behind the `;` of an instruction, `braces` of whose operands are open. */
+/* After the `;` of an instruction, `braces` of whose operands are open. */
 static u32 instruction_end(Lower *p, u32 at, u32 braces)
 {
     while (at < p->module->text.len) {

@@ -10,7 +10,7 @@
  * unknown instruction. If so, it has been remarked, and the next token comes from unknown_skip. */
 bool unknown_syntax(Lower *p, const SyntaxError *error);
 
-/* The token behind the text that is skipped. */
+/* The token after the text that is skipped. */
 int unknown_skip(YYSTYPE *value, Span *where, Lower *p);
 
 #endif

@@ -162,7 +162,7 @@ static PhaseRange known_phases(Parser *parser, const char *option, const char *n
     return named;
 }
 
-/* Takes the first name off a list; the list is NULL behind its last one. */
+/* Takes the first name off a list; the list is NULL after its last one. */
 static Str next_name(const char **list)
 {
     const char *name = *list;

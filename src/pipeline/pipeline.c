@@ -329,14 +329,14 @@ static Step step_at(const Runner *runner, u32 at)
 }
 
 /* Each step goes to its own fixed point; but what one leaves may be work for another that stands before it. So the sequence
- * is run again, up to the step that changed something last: those behind it have seen what it left. So has every step that
+ * is run again, up to the step that changed something last: those after it have seen what it left. So has every step that
  * ran since the last change, the one that made it included. */
 static bool run_sequence(Runner *runner, Function *fn, Analyses *an, u32 *seen)
 {
     u32 count = runner->sequence.n, end = count, state = 1; /* of the function: counts its changes */
     for (u32 round = 0; end > 0 && round < SEQUENCE_ROUNDS; round++) {
         runner->round = runner->pass * SEQUENCE_ROUNDS + round;
-        u32 last = 0; /* behind the step that changed something last, in this round */
+        u32 last = 0; /* after the step that changed something last, in this round */
         for (u32 i = 0, next; i < (last ? count : end); i = next) {
             Outcome outcome;
             Step step = step_at(runner, i);

@@ -104,7 +104,7 @@ FactValue predicate_value(const Instr *at, RegId pred)
     return first == FACT_TRUE ? FACT_FALSE : FACT_TRUE; /* the q of p|q */
 }
 
-/* ---- the comparison behind a branch ---------------------------------------------------------------------------- */
+/* ---- the comparison after a branch ---------------------------------------------------------------------------- */
 
 /* What decides a branch: register `reg`, after an odd or even number of negations. */
 typedef struct Root {

@@ -55,7 +55,7 @@ static u32 random_below(u32 bound)
 
 /* ---- definitions ----------------------------------------------------------------------------------------------- */
 
-#define MAX 28 /* blocks of random graphs; behind them the exit and virtual blocks */
+#define MAX 28 /* blocks of random graphs; after them the exit and virtual blocks */
 #define NODES (2 * MAX + 1)
 typedef bool Matrix[NODES][NODES];
 
@@ -457,7 +457,7 @@ static void a_thaw_forgets_what_is_out_of_date(void **state)
     unload(&f);
 }
 
-/* Frozen, but first asked for behind an edit, it rests on a dominator tree that the thaw frees. */
+/* Frozen, but first asked for after an edit, it rests on a dominator tree that the thaw frees. */
 static void what_rests_on_the_past_goes_with_it(void **state)
 {
     (void)state;

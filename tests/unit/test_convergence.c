@@ -256,7 +256,7 @@ static void loops(void **state)
 
 /* ---- size ------------------------------------------------------------------------------------------------------- */
 
-/* A barrier behind each of very many early exits: together they depend on n * n / 2 branches. */
+/* A barrier after each of very many early exits: together they depend on n * n / 2 branches. */
 static void more_than_the_limit(void **state)
 {
     (void)state;

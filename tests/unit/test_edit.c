@@ -60,7 +60,7 @@ static void branches_are_redirected(void **state)
     assert_int_equal(cfg_pred_count(f.fn, b), 0);
     block_redirect(a, c, d);
     assert_int_equal(cfg_succs(f.fn, a).n, 1);
-    assert_int_equal(cfg_succs(f.fn, a).v[0].ways, 2);
+    assert_int_equal(cfg_succs(f.fn, a).v[0].multiplicity, 2);
     block_set_fall(b, d);
     block_remove(c);
     assert_body(&f, REGS "A:\n\t@%p1 bra D;\n\tbra D; // on\nB:\n\tmov.u32 %r1, 1;\nD:\n\tret;\n");
@@ -94,7 +94,7 @@ static void a_shared_table_is_copied_before_it_changes(void **state)
     Block *b = at(&f, "B"), *x = at(&f, "X"), *y = at(&f, "Y");
     block_redirect(b, x, y);
     assert_int_equal(cfg_succs(f.fn, b).n, 1);
-    assert_int_equal(cfg_succs(f.fn, b).v[0].ways, 3);
+    assert_int_equal(cfg_succs(f.fn, b).v[0].multiplicity, 3);
     assert_int_equal(f.fn->tables.v[0].targets.v[0], x->id);
     assert_body(&f, REGS "A:\n\t@%p1 bra B;\nT:\t.branchtargets X, Y, X;\n\tbrx.idx %r1, T;\nB:\n\t$L__po_3_0: .branchtargets Y, Y, Y;\n"
         "\tbrx.idx %r2, $L__po_3_0;\nX:\n\tmov.u32 %r1, 1;\nY:\n\tret;\n");
@@ -198,7 +198,7 @@ static void a_join_says_the_loc_again_at_its_seam(void **state)
     Fixture f;
     load(&f, REGS "A:\n\t.loc 1 10 1\n\tbra C;\nB:\n\t.loc 1 20 1\n\tret;\nC:\n\tmov.u32 %r2, 2;\n\tret;\n");
     Block *a = at(&f, "A"), *c = at(&f, "C");
-    block_join(a, c); /* C stood behind .loc 1 20 1 */
+    block_join(a, c); /* C stood after .loc 1 20 1 */
     block_remove(at(&f, "B"));
     assert_body(&f, REGS "A:\n\t.loc 1 10 1\n\t.loc 1 20 1\n\tmov.u32 %r2, 2;\n\tret;\n");
     unload(&f);
@@ -324,7 +324,7 @@ static void blocks_are_as_they_would_be_read(void **state)
     unload(&f);
 }
 
-/* A jump in place of a table stands behind the branch before it, as the parser would have it. */
+/* A jump in place of a table stands after the branch before it, as the parser would have it. */
 static void jumps_belong_to_the_branch_before(void **state)
 {
     (void)state;

@@ -95,7 +95,7 @@ static void writes_end_facts(void **state)
 static void loops_carry_writes_around(void **state)
 {
     (void)state;
-    /* The write behind the loop's body comes back to its top. */
+    /* The write after the loop's body comes back to its top. */
     check(KERNEL("@%p1 bra H;\nE: ret;\nH: mov.u32 %r2, 1;\nB: mov.u32 %r3, 1;\nL: setp.eq.u32 %p1, %r2, 0; @%p2 bra H;\nX: ret;"),
         "H:%p1=?|B:%p1=?|X:%p1=?");
     check(KERNEL("@%p1 bra H;\nE: ret;\nH: mov.u32 %r2, 1;\nB: mov.u32 %r3, 1;\nL: @%p2 bra H;\nX: setp.eq.u32 %p1, %r2, 0; ret;"),
@@ -302,7 +302,7 @@ static void many_branches(void **state)
     u32 known = 0;
     for_each_block(b, f.fn)
         known += facts_at_entry(an_facts(&f.an), b, ptx_reg(f.fn, "%p1")) == FACT_FALSE;
-    assert_int_equal(known, BLOCKS - 1); /* not the first, the one behind the write, and X */
+    assert_int_equal(known, BLOCKS - 1); /* not the first, the one after the write, and X */
     unload(&f);
     free(text);
 }

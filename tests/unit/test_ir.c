@@ -13,7 +13,7 @@
 
 /* ---- text and operands ----------------------------------------------------------------------------------------- */
 
-static void a_comment_behind_an_item_is_its_own(void **state)
+static void a_comment_after_an_item_is_its_own(void **state)
 {
     (void)state;
     static const struct {
@@ -77,7 +77,7 @@ static void branches_answer_where_they_go(void **state)
     assert_ptr_equal(block_edge_target(b, 1), c);
     assert_int_equal(block_edge_count(c), 0);
     assert_int_equal(cfg_succs(f.fn, b).n, 2);
-    assert_int_equal(cfg_succs(f.fn, b).v[0].ways, 2); /* B itself */
+    assert_int_equal(cfg_succs(f.fn, b).v[0].multiplicity, 2); /* B itself */
     assert_int_equal(cfg_pred_count(f.fn, c), 2);
     assert_null(cfg_single_pred(f.fn, c));
     assert_null(cfg_single_succ(f.fn, a));
@@ -103,8 +103,8 @@ static void assert_lists(const Function *fn, u32 ways[NODES][NODES])
         assert_int_equal(preds.n, in);
         for (u32 k = 0; k < succs.n; k++) {
             CfgEdge edge = succs.v[k], back = cfg_preds(fn, edge.block).v[edge.twin];
-            assert_int_equal(edge.ways, ways[a][edge.block->id]);
-            assert_int_equal(back.ways, edge.ways);
+            assert_int_equal(edge.multiplicity, ways[a][edge.block->id]);
+            assert_int_equal(back.multiplicity, edge.multiplicity);
             assert_int_equal(back.block->id, a);
             assert_int_equal(back.twin, k);
         }
@@ -348,7 +348,7 @@ static void the_verifier_finds_what_is_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_comment_behind_an_item_is_its_own),
+        cmocka_unit_test(a_comment_after_an_item_is_its_own),
         cmocka_unit_test(operands_are_found_and_have_roles),
         cmocka_unit_test(branches_answer_where_they_go),
         cmocka_unit_test(both_edge_maps_agree_after_any_change),

@@ -58,7 +58,7 @@ static void the_carry_is_a_register(void **state)
     assert_true(live_in(l, ptx_block(f.fn, "B"), CARRY_REG));
     assert_false(live_in(l, ptx_block(f.fn, "C"), CARRY_REG));
     const Instr *add = ptx_block(f.fn, "A")->first;
-    assert_true(live_behind(l, add, CARRY_REG));
+    assert_true(live_after(l, add, CARRY_REG));
     assert_true(instr_writes(add, CARRY_REG));
     assert_false(instr_reads(add, CARRY_REG));
     unload(&f);
@@ -92,7 +92,7 @@ static void results_are_live_where_control_leaves(void **state)
         "A: mov.u32 out, 1; mov.u32 %r1, arg; @%p1 ret;\n"
         "B: mov.u32 out, 2; mov.u32 %r1, 3; ret; }");
     assert_true(out(&f, "A", "out"));
-    assert_true(live_behind(an_live(&f.an), ptx_block(f.fn, "A")->first, ptx_reg(f.fn, "out")));
+    assert_true(live_after(an_live(&f.an), ptx_block(f.fn, "A")->first, ptx_reg(f.fn, "out")));
     assert_true(in(&f, "A", "arg"));
     assert_true(out(&f, "B", "out"));
     assert_false(in(&f, "B", "out"));
@@ -168,7 +168,7 @@ static void random_programs_agree_with_the_equations(void **state)
             }
             for (const Instr *i = b->last; i && reached; i = i->prev) {
                 for (reg = 0; reg < regs; reg++)
-                    assert_int_equal(live_behind(an_live(&f.an), i, reg), bitset_has(&after, reg));
+                    assert_int_equal(live_after(an_live(&f.an), i, reg), bitset_has(&after, reg));
                 live_step_back(&after, i);
             }
         }

@@ -211,10 +211,10 @@ static void combined_tests(void **state)
                       "J: @%p5 bra L; ret;"), combine, NULL); /* round the loop, where they have reconverged */
 }
 
-#define ARMS(branch, arm, behind)                                                                                        \
+#define ARMS(branch, arm, after)                                                                                        \
     KERNEL("@" branch " bra B;\n" arm "\nA: add.u32 %r3, %r1, 3; st.global.u32 [%rd1], %r3; setp.eq.u32 %p4, %r3, 9; @%p4 bra M; bra N;\n" \
            "B: add.u32 %r3, %r1, 4; st.global.u32 [%rd1], %r3; setp.eq.u32 %p4, %r3, 9; @%p4 bra M; bra N;\n"            \
-           "M: " behind "\nbra J;\nN: add.u32 %r4, %r4, 1;\nJ: st.global.u32 [%rd1+8], %r1; ret;")
+           "M: " after "\nbra J;\nN: add.u32 %r4, %r4, 1;\nJ: st.global.u32 [%rd1+8], %r1; ret;")
 
 static void checker(void **state)
 {

@@ -138,7 +138,7 @@ static PhaseResult denies_its_changes(PhaseRun *run)
     return PHASE_UNCHANGED;
 }
 
-/* Lets control run to a block behind the back of the edge maps. */
+/* Lets control run to a block past the edge maps. */
 static PhaseResult breaks_edges(PhaseRun *run)
 {
     if (!run->fn->entry->next)

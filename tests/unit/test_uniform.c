@@ -246,7 +246,7 @@ static void what_is_uniform_has_one_value(void **state)
 
 /* ---- size ------------------------------------------------------------------------------------------------------ */
 
-/* Divergent early exits one after the other, each behind something that is written and live at the exit. */
+/* Divergent early exits one after the other, each after something that is written and live at the exit. */
 static void ladder_of_divergent_exits(void **state)
 {
     (void)state;

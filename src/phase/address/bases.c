@@ -320,14 +320,14 @@ static void count_places(Bases *s)
     s->place[ssa->instrs.n] = place;
 }
 
-/* One behind the last instruction of the blocks that b dominates. */
+/* One after the last instruction of the blocks that b dominates. */
 static u32 end_of_subtree(const Bases *s, const Block *b)
 {
     const DomTree *dom = s->ssa->dom;
     return s->ssa->end[dom->by_pre[dom->last[b->id]]->id];
 }
 
-/* The first instruction behind n that reads the value, in the order of the walk; SSA_NONE. */
+/* The first instruction after n that reads the value, in the order of the walk; SSA_NONE. */
 static u32 next_reader(const Bases *s, u32 value, u32 n)
 {
     u32 lo = s->uses.start[value], hi = s->uses.start[value + 1], end = hi;
@@ -355,8 +355,8 @@ static bool is_used_in_loop(const Bases *s, u32 value, const Block *b)
     return false;
 }
 
-/* Whether somebody reads the value behind instruction n, as far as one can see from there. */
-static bool is_live_behind(const Bases *s, u32 value, u32 n)
+/* Whether somebody reads the value after instruction n, as far as one can see from there. */
+static bool is_live_after(const Bases *s, u32 value, u32 n)
 {
     const SsaValue *v = &s->ssa->values.v[value];
     const Instr *i = s->ssa->instrs.v[n].i;
@@ -379,7 +379,7 @@ BaseReach bases_reach(const Bases *s, u32 value, u32 n)
     const SsaValue *v = &s->ssa->values.v[value];
     const Block *from = bases_block_of(s, value), *to = s->ssa->instrs.v[n].i->block;
     u32 def = v->phi ? s->ssa->first[from->id] : v->instr;
-    if (is_live_behind(s, value, n))
+    if (is_live_after(s, value, n))
         return REACH_LIVE;
     if (from == to)
         return s->calls[n] == s->calls[def] ? REACH_NEAR : REACH_THROUGH_CALL;

@@ -4,7 +4,7 @@
 
 enum {
     REGION_BLOCKS = 64, /* of one search */
-    LIVE_WORDS = 14     /* where more live on behind the branch, the value would be one too many */
+    LIVE_WORDS = 14     /* where more live on after the branch, the value would be one too many */
 };
 
 /* Registers that asynchronous instructions write (tcgen05.ld, wgmma): they may not be read before a wait, wherever it stands. */

@@ -49,7 +49,7 @@ static inline bool waits_for_all(const BarrierReach *reach, BarrierUse use) { re
 /* Whether b's terminator, if any, takes the same edge in all threads of the CTA. AN_UNIFORM is computed when this is first asked:
  * of most functions it never is. */
 bool reach_branch_is_uniform(const BarrierReach *reach, const Block *b);
-/* Numbers that i mixes for what comes behind it. */
+/* Numbers that i mixes for what comes after it. */
 u16 reach_mixed_by(const BarrierReach *reach, const Instr *i);
 /* Whether a thread that ends in b's successor `to` and not in another one leaves without coming to a barrier. */
 bool reach_only_leaves(const BarrierReach *reach, const Block *to);

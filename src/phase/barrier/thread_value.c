@@ -251,7 +251,7 @@ static ThreadValue cut(ThreadValues *t, const ThreadValue *a)
 /* ---- instructions ------------------------------------------------------------------------------------------------ */
 
 typedef struct Source {
-    const Operand *o[4]; /* behind the destination */
+    const Operand *o[4]; /* after the destination */
     u32 n;
 } Source;
 

@@ -10,7 +10,7 @@
  *     function f, offset 8, threads that differ in .x differ by 4 (spread) to 4092 (extent); tile + [8, 4100]
  *
  * Arithmetic wraps as in PTX. One walk over the blocks in reverse post-order: thread_values_enter() each block, then
- * thread_values_step() each instruction behind the questions that are asked about it. Only what the answers are made of is
+ * thread_values_step() each instruction after the questions that are asked about it. Only what the answers are made of is
  * computed. Linear; no recursion. */
 #ifndef PTXOPT_PHASE_BARRIER_THREAD_VALUE_H
 #define PTXOPT_PHASE_BARRIER_THREAD_VALUE_H

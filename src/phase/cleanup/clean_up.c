@@ -252,7 +252,7 @@ static FactValue known_guard(const Block *b)
     return end && end->guard ? predicate_value(end, end->guard) : FACT_UNKNOWN;
 }
 
-/* Where control goes behind b's guarded terminator, if `truth` is what its guard is; NULL: it leaves the function. */
+/* Where control goes after b's guarded terminator, if `truth` is what its guard is; NULL: it leaves the function. */
 static Block *decided_successor(const Block *b, FactValue truth)
 {
     const Instr *end = block_terminator(b);

@@ -166,7 +166,7 @@ static void redirect_edges(PhaseRun *run, const MachinePlan *plan)
     }
 }
 
-/* Puts a copy where control falls into it: behind a block that only goes there and is not followed by another such copy. */
+/* Puts a copy where control falls into it: after a block that only goes there and is not followed by another such copy. */
 static void lay_out(const MachinePlan *plan)
 {
     for (u32 k = 0; k < plan->node.n; k++) {

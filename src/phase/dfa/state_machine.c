@@ -271,7 +271,7 @@ static void expand_node(Planner *p, u32 k)
 
 /* ---- edges into the machine -------------------------------------------------------------------------------------- */
 
-static bool written_behind(const Instr *at, RegId reg)
+static bool written_after(const Instr *at, RegId reg)
 {
     for (const Instr *i = at->next; i; i = i->next)
         if (i->kind == INSTR_OP && instr_writes(i, reg))
@@ -283,12 +283,12 @@ static bool written_behind(const Instr *at, RegId reg)
 static bool may_branch_on(const Planner *p, const Instr *selp, const Block *from)
 {
     const Operand *by = instr_operand(selp, 3);
-    if (selp->block != from || selp->guard || by->kind != OPND_REG || by->sub != SUB_NONE || written_behind(selp, by->id))
+    if (selp->block != from || selp->guard || by->kind != OPND_REG || by->sub != SUB_NONE || written_after(selp, by->id))
         return false;
     return p->run->knobs->enable_dfa_jump_thread > 0 || uniform_has(&an_uniform(p->an)->warp, by->id);
 }
 
-/* Appends the leaves behind the selps given so far; false: no state is known in one of them. */
+/* Appends the leaves under the selps given so far; false: no state is known in one of them. */
 static bool add_leaves(Planner *p, const Block *from, Block *to, Given *given)
 {
     Instr *open;

@@ -38,15 +38,15 @@ static Instr *written_by(const Loop *loop, RegId reg, u32 *writes)
     return last;
 }
 
-/* Whether the loop reads the predicate behind the comparison only. */
-static bool is_read_behind_only(const Loop *loop, const Instr *compare, RegId pred)
+/* Whether the loop reads the predicate after the comparison only. */
+static bool is_read_after_only(const Loop *loop, const Instr *compare, RegId pred)
 {
     for (u32 k = 0; k < loop->block_count; k++) {
-        bool behind = false;
+        bool after = false;
         for_each_instr(i, loop->blocks[k]) {
-            if (i->kind == INSTR_OP && !behind && instr_reads(i, pred))
+            if (i->kind == INSTR_OP && !after && instr_reads(i, pred))
                 return false;
-            behind |= i == compare;
+            after |= i == compare;
         }
     }
     return true;
@@ -92,7 +92,7 @@ bool latch_compare_apart(PhaseRun *run, const Loop *loop, LoopCompare *found)
     if (step->block == latch || step->scope != compare->scope || !dominates(an_dom(run->an), step->block, latch))
         return false;
     *found = (LoopCompare){compare, step};
-    return is_read_behind_only(loop, compare, branch->guard);
+    return is_read_after_only(loop, compare, branch->guard);
 }
 
 /* Whether the register holds a constant where the loop is entered. */

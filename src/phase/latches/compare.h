@@ -1,11 +1,11 @@
 /* The comparison that a loop's latch tests, and the step of the counter that it reads. ptxas counts and unrolls a loop only
- * when the comparison stands behind the step in the same block (tests/ptxas/LOOPS.md). */
+ * when the comparison stands after the step in the same block (tests/ptxas/LOOPS.md). */
 #ifndef PTXOPT_PHASE_LATCHES_COMPARE_H
 #define PTXOPT_PHASE_LATCHES_COMPARE_H
 
 #include "phase/phase.h"
 
-/* The setp of the latch, which may as well stand right behind `step`:
+/* The setp of the latch, which may as well stand right after `step`:
  *
  *     LOOP: add i, i, 1;                        LOOP: add i, i, 1;
  *           @q bra JOIN; ...                          setp.lt p, i, n;

@@ -65,11 +65,11 @@ static bool invert_to_fall_through(PhaseRun *run, Block *b)
     return true;
 }
 
-/* A block that leaves the function moves to the end when the one before it can then fall through to the one behind. */
+/* A block that leaves the function moves to the end when the one before it can then fall through to the one after. */
 static bool relocate_exit(PhaseRun *run, Block *b)
 {
-    Block *before = b->prev, *behind = b->next;
-    if (!before || !behind || before->fall != behind || cfg_succs(run->fn, b).n || b->falls_off || block_is_pinned(b))
+    Block *before = b->prev, *after = b->next;
+    if (!before || !after || before->fall != after || cfg_succs(run->fn, b).n || b->falls_off || block_is_pinned(b))
         return false;
     if (!phase_rewrite(run, "ExitMoved", b, "the block before it now falls through"))
         return false;

@@ -15,7 +15,7 @@
  *
  * Declines: loads (they can fault), anything with an effect, convergent, volatile, carried or guarded; more cheap
  * instructions than the knob allows; related predicates; branches that end, leave or continue a loop (tests/ptxas/LOOPS.md);
- * equalities that ptxas propagates into the block behind them; cases of a switch; pinned labels, pragmas, scopes; what is
+ * equalities that ptxas propagates into the block after them; cases of a switch; pinned labels, pragmas, scopes; what is
  * led to over two branches, and over one then, where it holds an instruction that depends on who comes with it. */
 #include "phase/nested/site.h"
 

@@ -42,7 +42,7 @@ bool nested_decides(const Nested *n, const Block *b, RegId reg)
     return t ? truth_uses(t, reg) != 0 : block_terminator(b)->guard == reg;
 }
 
-/* The comparison of a register for equality behind a term, or NULL. holds: the term says that they are equal. */
+/* The comparison of a register for equality after a term, or NULL. holds: the term says that they are equal. */
 static Instr *equality(const Instr *at, TruthTerm t, bool *holds)
 {
     Instr *setp = t.truth->kind == TRUTH_LEAF ? truth_leaf_definition(at, t.truth) : NULL;
@@ -55,7 +55,7 @@ static Instr *equality(const Instr *at, TruthTerm t, bool *holds)
 
 static bool is_dead(const DomTree *dom, u32 place) { return place <= dom->count && dom->by_pre[place]->dead; }
 
-/* The first place of the dominator tree's order, from this one on, whose block is not dead, or one behind the last. Halves
+/* The first place of the dominator tree's order, from this one on, whose block is not dead, or one after the last. Halves
  * the paths that it walks: whole chains die. */
 static u32 living_place(const Nested *n, const DomTree *dom, u32 place)
 {
@@ -159,7 +159,7 @@ static bool reads_special_register(const Instr *i)
     return false;
 }
 
-/* Whether b alone computes and reads reg: it writes all of it before it reads it, and nobody behind does. */
+/* Whether b alone computes and reads reg: it writes all of it before it reads it, and nobody after does. */
 static bool is_private(const Nested *n, const Site *s, RegId reg)
 {
     if (live_in(an_live(n->run->an), s->rest, reg) || fn_reg(n->fn, reg)->vector != 1)
@@ -246,7 +246,7 @@ static bool joins_others(const Nested *n, const Site *s, Block *to)
     const BitSet *uniform = &an_uniform(n->run->an)->branch_warp;
     if (!n->combined[s->outer->id].truth && uniform_has(uniform, s->outer->id))
         return false; /* all lanes of a warp take one edge there */
-    return reconverge_behind_pure(n->gate, to, reconvergence_point(n->gate, s->outer)) != RECONVERGE_SAFE;
+    return reconverge_after_pure(n->gate, to, reconvergence_point(n->gate, s->outer)) != RECONVERGE_SAFE;
 }
 
 /* ---- chains ----------------------------------------------------------------------------------------------------- */
@@ -324,7 +324,7 @@ bool site_find_diamond(const Nested *n, Block *outer, Site *yes, Site *no)
     return (a == c && b == d) || (a == d && b == c);
 }
 
-/* What one arm computes is done in vain when control takes the other: nothing of it may be read behind either. */
+/* What one arm computes is done in vain when control takes the other: nothing of it may be read after either. */
 static bool writes_live(const Nested *n, const Site *s)
 {
     for_each_instr(i, s->inner)
@@ -343,7 +343,7 @@ static bool touches(const Nested *n, const Block *b, RegId reg)
     return nested_decides(n, b, reg);
 }
 
-/* Whether one arm writes what the other reads or writes: then they cannot be done one behind the other. */
+/* Whether one arm writes what the other reads or writes: then they cannot be done one after the other. */
 static bool arms_meet(const Nested *n, const Block *one, const Block *two)
 {
     for_each_instr(i, one)

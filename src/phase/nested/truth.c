@@ -202,7 +202,7 @@ static Literal emit_select(const Emit *e, TruthTerm t, bool plain)
 }
 
 /* plain: rather the register's own value than its opposite, where that costs nothing on the machine: ptxas folds a
- * negation into what the last operation reads, but not into a branch behind it. */
+ * negation into what the last operation reads, but not into a branch after it. */
 static Literal emit_term(const Emit *e, TruthTerm t, bool plain)
 {
     if (t.truth->kind == TRUTH_LEAF)

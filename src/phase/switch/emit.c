@@ -149,7 +149,7 @@ static void emit(Emitter *e, const SearchPlan *plan, Block *b)
         emit_table(e, plan, b);
         return;
     }
-    /* The branch goes to a leaf, the search goes on behind it. */
+    /* The branch goes to a leaf, the search goes on after it. */
     bool inverse = plan->kind == PLAN_LESS && plan->yes->kind != PLAN_GO && plan->no->kind == PLAN_GO;
     RegId predicate = emit_condition(e, plan, b, inverse);
     Block *fall = emit_at(e, inverse ? plan->yes : plan->no);
@@ -169,7 +169,7 @@ static Block *emit_at(Emitter *e, const SearchPlan *plan)
 /* ---- what is left over ----------------------------------------------------------------------------------------- */
 
 /* Apart from the last `doomed` of left_over, which are of this root. */
-static bool reads_behind(const Instr *i, RegId reg, const InstrVec *left_over, u32 doomed)
+static bool reads_after(const Instr *i, RegId reg, const InstrVec *left_over, u32 doomed)
 {
     for (const Instr *k = i->next; k; k = k->next) {
         bool is_doomed = false;
@@ -185,7 +185,7 @@ static bool reads_behind(const Instr *i, RegId reg, const InstrVec *left_over, u
 static bool is_left_over(const Emitter *e, const Live *live, const Instr *i, const InstrVec *left_over, u32 doomed)
 {
     for (RegWalk w = reg_walk(i); next_write(&w);) {
-        if (w.reg == e->d->selector || reads_behind(i, w.reg, left_over, doomed))
+        if (w.reg == e->d->selector || reads_after(i, w.reg, left_over, doomed))
             return false;
         for (u32 t = 0; t < e->d->target_count; t++)
             if (live_in(live, e->d->targets[t], w.reg))

@@ -184,7 +184,7 @@ static bool is_loop_header(const SwitchRegion *g, const Block *b)
     return loop_headed_by(an_loops(g->r->run->an), b);
 }
 
-/* Whether control that goes to b may go to where it leads instead. A loop is entered by its header; behind the root nothing is
+/* Whether control that goes to b may go to where it leads instead. A loop is entered by its header; after the root nothing is
  * known of the selector, when control comes there anew. */
 static bool may_pass(const SwitchRegion *g, const Block *b)
 {

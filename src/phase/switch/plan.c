@@ -47,7 +47,7 @@ static int compare_pieces(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Appends a piece behind the last one. Keys between the two cannot be: they go to a neighbour that is no single value, or
+/* Appends a piece after the last one. Keys between the two cannot be: they go to a neighbour that is no single value, or
  * with the default. */
 static u32 append_piece(Piece *v, u32 n, Piece next, u32 fallback)
 {
@@ -245,7 +245,7 @@ static void list_clusters(Planner *q, const Cuts *c)
     }
 }
 
-/* Moves *first on to the first case from which on to case `last` keys span less than `reach`; behind it, if there is none. */
+/* Moves *first on to the first case from which on to case `last` keys span less than `reach`; after it, if there is none. */
 static void move_window(const Planner *q, u32 *first, u32 last, u64 reach)
 {
     while (*first <= last && case_piece(q, last)->hi - case_piece(q, *first)->lo >= reach)

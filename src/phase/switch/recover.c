@@ -73,7 +73,7 @@ static bool is_region_branch(const Block *b)
 static bool is_unread(const SwitchRegion *g, const Instr *i)
 {
     for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (live_behind(g->r->live, i, w.reg))
+        if (live_after(g->r->live, i, w.reg))
             return false;
     return true;
 }
@@ -140,7 +140,7 @@ static bool meet(const SwitchRegion *g, const Node *node, const Env **env)
     return true;
 }
 
-/* Whether the block can be looked through, apart from where control goes behind it; every edge to it is from the region. */
+/* Whether the block can be looked through, apart from where control goes after it; every edge to it is from the region. */
 static bool looks_like_member(const SwitchRegion *g, const Block *b)
 {
     const Block *root = g->d->root;
@@ -151,7 +151,7 @@ static bool looks_like_member(const SwitchRegion *g, const Block *b)
     return is_region_branch(b);
 }
 
-/* What is behind a block where all paths meet again does not depend on the root's branch. */
+/* What is after a block where all paths meet again does not depend on the root's branch. */
 static bool may_be_member(const SwitchRegion *g, const Block *b)
 {
     return looks_like_member(g, b) && !dominates(g->r->postdom, b, g->d->root);
@@ -295,7 +295,7 @@ static void try_member(SwitchRegion *g, u32 index)
     }
 }
 
-/* Nodes behind those that were there before are new, or have got one in-edge more. */
+/* Nodes after those that were there before are new, or have got one in-edge more. */
 static void grow(SwitchRegion *g)
 {
     for (u32 m = 0; m < g->members.n && g->members.n < REGION_LIMIT; m++) {

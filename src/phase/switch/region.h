@@ -75,7 +75,7 @@ bool region_find_selector(SwitchRegion *g, Instr *branch);
 ValueSet region_domain(SwitchRegion *g);
 /* What reg holds in the state g->env; ValueScope.of_register. */
 Value region_value(void *region, RegId reg);
-/* The state behind i, which is pure, unguarded and of a member. */
+/* The state after i, which is pure, unguarded and of a member. */
 const Env *region_write(SwitchRegion *g, const Env *env, Instr *i);
 /* Takes i, of a member or the root's comparison, into account for what the decision costs. */
 void region_count(Decision *d, const Instr *i);

@@ -61,7 +61,7 @@ const Env *region_write(SwitchRegion *g, const Env *env, Instr *i)
 
 /* ---- the selector ---------------------------------------------------------------------------------------------- */
 
-/* The register behind moves and offsets that `reg` was made of, right before `at`. */
+/* The register after moves and offsets that `reg` was made of, right before `at`. */
 static RegId base_register(const SwitchRegion *g, RegId reg)
 {
     for (u32 step = 0; step < RESOLVE_DEPTH; step++) {

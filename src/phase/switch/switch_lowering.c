@@ -11,7 +11,7 @@
  * the case statement'" (1994), weighed by what tests/ptxas/SWITCHES.md measured.
  *
  * Sound: a region's blocks only compute conditions and copies, nothing else enters them, and nothing of what they hold is
- * read behind it, or it is computed again on the path there. Every block that the region leads to is led to by the same
+ * read after it, or it is computed again on the path there. Every block that the region leads to is led to by the same
  * values as before. Its blocks are dominated by the root and none post-dominates it, so whatever depends on a new branch
  * depended on the root's: that is the branch they all stand for. The graph stays reducible: a region is acyclic and has one
  * entry, before and after.
@@ -58,7 +58,7 @@ static bool selector_is_uniform(const Lowering *w, const Decision *d)
     return indexes || uniform_has(&an_uniform(w->run->an)->warp, d->selector);
 }
 
-/* Whether control that the root's branch parts, and that now reconverges behind all leaves, did so sooner behind another
+/* Whether control that the root's branch parts, and that now reconverges after all leaves, did so sooner after another
  * branch, in front of an instruction that needs its threads together. */
 static bool reconverged_sooner(Lowering *w, const Decision *d, const Block *old)
 {
@@ -139,7 +139,7 @@ static Verdict judge(Lowering *w, Arena *arena, const Decision *d, const SwitchP
         return (Verdict){"SwitchKeptDense", "its values are dense, but there may be no table of them"};
     ReconvergeRisk risk = risk_of_leaves(w, arena, d, p);
     if (risk == RECONVERGE_WAIT)
-        return (Verdict){"SwitchKeptWait", "a thread that waits behind it may wait for threads that would wait there for it"};
+        return (Verdict){"SwitchKeptWait", "a thread that waits after it may wait for threads that would wait there for it"};
     if (risk == RECONVERGE_ACTIVE_SET)
         return (Verdict){"SwitchKeptConvergent", "other threads than before would arrive together at an instruction that depends on them"};
     if (d->tables) {
@@ -227,7 +227,7 @@ static bool lower_all(PhaseRun *run)
     return changed;
 }
 
-/* What a table says of its selector is less, or more, than what the compares said: the decisions behind it are judged again. */
+/* What a table says of its selector is less, or more, than what the compares said: the decisions after it are judged again. */
 Phase phase_switch_lowering;
 PhaseResult phase_switch_lowering(PhaseRun *run)
 {

@@ -4,7 +4,7 @@
 
 static Interval *intervals(Arena *arena, size_t n) { return arena_alloc_raw(arena, n * sizeof(Interval)); }
 
-/* The first n of `room` intervals, behind which nothing was allocated. */
+/* The first n of `room` intervals, after which nothing was allocated. */
 static ValueSet set_of(Arena *arena, Interval *v, u32 n, size_t room)
 {
     assert(n <= room);
@@ -119,7 +119,7 @@ ValueSet value_set_not(Arena *arena, ValueSet a, u32 bits)
     for (u32 i = 0; i < a.n; i++) {
         if (a.v[i].lo > lo)
             v[n++] = (Interval){lo, a.v[i].lo - 1};
-        lo = a.v[i].hi + 1; /* 0 behind the last value of 64 bits: nothing follows then */
+        lo = a.v[i].hi + 1; /* 0 after the last value of 64 bits: nothing follows then */
     }
     if (!a.n || a.v[a.n - 1].hi < value_max(bits))
         v[n++] = (Interval){lo, value_max(bits)};

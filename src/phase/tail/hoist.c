@@ -14,7 +14,7 @@
 typedef struct HoistStep {
     Instr *taken; /* the instruction, as the taken edge has it */
     u32 names;    /* up to here */
-    bool closed;  /* the carry is not alive behind it */
+    bool closed;  /* the carry is not alive after it */
 } HoistStep;
 
 /* A value that a block reads under another name than the one it now has. */
@@ -120,7 +120,7 @@ static Instr *first_item(const Block *b)
     return i;
 }
 
-static Instr *item_behind(Instr *i)
+static Instr *item_after(Instr *i)
 {
     do
         i = i->next;
@@ -164,7 +164,7 @@ static i64 copies(const TailHoist *h)
 }
 
 /* What is saved when the first n instructions go. One that its reader would have been joined with costs an instruction in
- * each of the two blocks if the reader stays behind. */
+ * each of the two blocks if the reader stays after. */
 static i64 head_gain(const TailHoist *h, u32 n)
 {
     i64 gain = 0;
@@ -172,7 +172,7 @@ static i64 head_gain(const TailHoist *h, u32 n)
         const Instr *i = h->step[k].taken;
         bool parted = false;
         for (RegWalk w = reg_walk(i); instr_is(i, OPF_FUSES) && next_write(&w);)
-            parted |= live_behind(an_live(h->run->an), h->step[n - 1].taken, w.reg);
+            parted |= live_after(an_live(h->run->an), h->step[n - 1].taken, w.reg);
         gain += parted ? -1 : !match_costs_nothing(i);
     }
     return gain;
@@ -186,10 +186,10 @@ static void walk_heads(TailHoist *h)
     Instr *a = first_item(h->taken), *b = first_item(h->other);
     while (a && b && h->steps < HOIST_LIMIT && same_instruction(h, a, b)) {
         carry |= instr_is(a, OPF_CARRY_OUT);
-        carry = carry && (live_behind(live, a, CARRY_REG) || live_behind(live, b, CARRY_REG));
+        carry = carry && (live_after(live, a, CARRY_REG) || live_after(live, b, CARRY_REG));
         h->step[h->steps++] = (HoistStep){a, h->names, !carry};
-        a = item_behind(a);
-        b = item_behind(b);
+        a = item_after(a);
+        b = item_after(b);
     }
 }
 
@@ -215,10 +215,10 @@ static void move_head(TailHoist *h, u32 count)
 {
     Instr *last = first_item(h->other);
     for (u32 k = 1; k < count; k++)
-        last = item_behind(last);
+        last = item_after(last);
     for (u32 k = 0; k < h->names; k++) {
         const RegPair *pair = &h->name[k];
-        if (pair->kept != pair->other && live_behind(an_live(h->run->an), last, pair->other))
+        if (pair->kept != pair->other && live_after(an_live(h->run->an), last, pair->other))
             vec_push(&h->pass->second, ((SecondName){pair->kept, pair->other, h->other, has_one_value(h, pair)}));
     }
     for (u32 k = 0; k < count; k++) {

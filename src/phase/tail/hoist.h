@@ -11,7 +11,7 @@
  * other successor does not need what they held; it then reads them, or copies the value to its own name where that has other values
  * too. Declined: what depends on who executes it together and does not name its threads, parts of carry chains and of
  * calls, blocks that are entered from elsewhere or are in another loop, what the test of a loop compares, and what would
- * cost as much as it saves: a product whose sum stays behind, a copy for each instruction. */
+ * cost as much as it saves: a product whose sum stays after, a copy for each instruction. */
 #ifndef PTXOPT_PHASE_TAIL_HOIST_H
 #define PTXOPT_PHASE_TAIL_HOIST_H
 

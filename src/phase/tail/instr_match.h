@@ -20,7 +20,7 @@ bool match_instrs_alike(const PairVisitor *visit, const Instr *a, const Instr *b
 bool match_visit_reads(const PairVisitor *visit, const Instr *a, const Instr *b, bool exchanged);
 bool match_visit_writes(const PairVisitor *visit, const Instr *a, const Instr *b);
 
-/* The same pragma, and one that belongs to the instruction behind it. */
+/* The same pragma, and one that belongs to the instruction after it. */
 bool match_pragmas_alike(const Function *fn, const Instr *a, const Instr *b);
 
 /* Whether two registers hold what the same opcode, as far back in either block, gave them. */

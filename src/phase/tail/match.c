@@ -41,7 +41,7 @@ typedef struct ScopePair {
 } ScopePair;
 
 typedef struct Pairing {
-    u32 kept_epoch, other_epoch; /* the comparison that the partners are of; else they start from `behind` */
+    u32 kept_epoch, other_epoch; /* the comparison that the partners are of; else they start from `after` */
     RegId to_other, to_kept;     /* the partner, UNPAIRED */
     u32 opened;                  /* of kept: items of the tail when the pair was made */
 } Pairing;
@@ -57,7 +57,7 @@ struct Matcher {
     u64 compared;                 /* items, in all comparisons */
     BitSet in_flight;             /* see match_find_in_flight; without words: not asked for yet */
     const Block *end;             /* one of the blocks that are compared: all end like it */
-    BitSet behind;                /* registers live behind them */
+    BitSet live_after;           /* registers live after them */
     u32 epoch;                    /* of the comparison */
     Pairing *pairing;             /* by RegId */
     VecU32 met;                   /* registers of kept that have an entry */
@@ -81,14 +81,14 @@ static RegId other_of(const Matcher *m, RegId kept)
 {
     if (m->pairing[kept].kept_epoch == m->epoch)
         return m->pairing[kept].to_other;
-    return bitset_has(&m->behind, kept) ? kept : UNPAIRED;
+    return bitset_has(&m->live_after, kept) ? kept : UNPAIRED;
 }
 
 static RegId kept_of(const Matcher *m, RegId other)
 {
     if (m->pairing[other].other_epoch == m->epoch)
         return m->pairing[other].to_kept;
-    return bitset_has(&m->behind, other) ? other : UNPAIRED;
+    return bitset_has(&m->live_after, other) ? other : UNPAIRED;
 }
 
 static bool is_copyable(const Matcher *m, RegId reg)
@@ -208,7 +208,7 @@ Matcher *matcher_new(PhaseRun *run, TailGate gate)
     m->run = run;
     m->fn = run->fn;
     m->gate = gate;
-    m->behind = bitset_new(arena, regs);
+    m->live_after = bitset_new(arena, regs);
     m->pairing = arena_array(arena, Pairing, regs);
     m->visitor = (PairVisitor){m, rate_pair, read_pair, write_pair, symbol_pair};
     return m;
@@ -230,8 +230,8 @@ void matcher_free(Matcher *m)
 void matcher_set_end(Matcher *m, const Block *any)
 {
     if (m->end)
-        live_out_put(an_live(m->run->an), m->end, &m->behind, false);
-    live_out_put(an_live(m->run->an), any, &m->behind, true);
+        live_out_put(an_live(m->run->an), m->end, &m->live_after, false);
+    live_out_put(an_live(m->run->an), any, &m->live_after, true);
     m->end = any;
     if (m->lanes)
         tail_lanes_set_end(m->lanes);
@@ -536,7 +536,7 @@ static bool match_end(Matcher *m, const Block *kept, const Block *other, Instr *
     Instr *of_kept = block_terminator(kept), *of_other = block_terminator(other);
     *a = last_item(kept);
     *b = last_item(other);
-    if (bitset_has(&m->behind, CARRY_REG)) {
+    if (bitset_has(&m->live_after, CARRY_REG)) {
         m->stop = STOP_CARRY;
         return false;
     }

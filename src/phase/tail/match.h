@@ -1,7 +1,7 @@
 /* Which instructions at the ends of two blocks are the same, up to the names of registers that die there.
  *
  * Two blocks that hand on control alike are compared backwards. Each register that the one tail reads or writes goes with
- * one register of the other; a register that is live behind the tails goes with itself, so that only registers that die in
+ * one register of the other; a register that is live after the tails goes with itself, so that only registers that die in
  * the tail may have two names. What is left of the pairing where the tails begin are the registers that live into them:
  * where those have two names, the block that gives up its tail has to bring its values under the other's names. */
 #ifndef PTXOPT_PHASE_TAIL_MATCH_H
@@ -75,7 +75,7 @@ const RegPair *matcher_renamed(const Matcher *m, u32 *count);
 /* Whether two copies of i may become one: STOP_NONE, if so. The control dependence of the copies is not looked at. */
 TailStop match_copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries);
 
-/* The comparison behind the guarded branch that decides whether b's innermost loop goes on, and whether there is one.
+/* The comparison after the guarded branch that decides whether b's innermost loop goes on, and whether there is one.
  * The comparison may be NULL: not in the block. */
 bool match_loop_test(const Loops *loops, const Block *b, const Instr **compare);
 

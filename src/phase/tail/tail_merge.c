@@ -16,7 +16,7 @@
  * Sound: every thread executes the same instructions with the same values in the same order. Only what dies in the tail may
  * have another name there. Of the instructions that depend on who executes them together only those that name their threads
  * are merged, and only if both copies depended on the same branches. Threads now reconverge where the tail begins, which
- * before they did behind its end at the earliest: analysis/reconverge.h says where they may (lanes.h).
+ * before they did after its end at the earliest: analysis/reconverge.h says where they may (lanes.h).
  * Tails of one innermost loop are merged, never across loops, so that no cycle gets a second entry.
  * Nothing keeps a promise to be uniform that two copies made.
  *
@@ -202,7 +202,7 @@ static void limit_effort(Merge *m)
     m->effort = COMPARED_PER_INSTR * instrs + COMPARED_AT_LEAST;
 }
 
-/* Compares the candidate with those behind it. */
+/* Compares the candidate with those after it. */
 static void compare_group(Merge *m, const Candidate *group, u32 n, u32 first)
 {
     const Candidate *kept = &group[first];
@@ -286,7 +286,7 @@ static u32 best_length(Merge *m, const Candidate *group, u32 n, u32 first)
 
 /* ---- merging --------------------------------------------------------------------------------------------------- */
 
-/* How well a block suits to keep its tail: best if it is nothing else, well if nothing has to be jumped to behind it. */
+/* How well a block suits to keep its tail: best if it is nothing else, well if nothing has to be jumped to after it. */
 static u32 rank_kept(const Block *b, const Tail *tail)
 {
     if (splice_begins_block(tail->kept))
@@ -367,7 +367,7 @@ static void merge_set(Merge *m, u32 n, u32 items)
     vec_push(&m->splices, ((Splice){set[kept]->order, tail.kept, tail_block(an_loops(m->run->an), tail.kept), giver, givers}));
 }
 
-/* Every candidate in turn, with all behind it that share its best tail. */
+/* Every candidate in turn, with all after it that share its best tail. */
 static void merge_group(Merge *m, Candidate *group, u32 n)
 {
     for (u32 first = 0; first + 1 < n; first++) {
@@ -390,7 +390,7 @@ static void merge_group(Merge *m, Candidate *group, u32 n)
     }
 }
 
-/* Behind the last candidate that is compared with the one at `from`: of more than `threshold` so many at a time. */
+/* After the last candidate that is compared with the one at `from`: of more than `threshold` so many at a time. */
 static u32 group_end(const Merge *m, u32 from)
 {
     const Candidate *first = &m->candidates.v[from];

@@ -17,7 +17,7 @@
  * dominating it as long as headers are not bypassed: reducible stays reducible.
  *
  * Pays (tests/ptxas/THREADING.md) where ptxas does not predicate what J's branch decides. Where a warp may come to J in parts,
- * they no longer run together behind it: then nothing before J may be predicated either, all edges into J must be decided, so
+ * they no longer run together after it: then nothing before J may be predicated either, all edges into J must be decided, so
  * that its branch vanishes, and what is now executed once a part must not outweigh it. Edges out of loops never qualify.
  *
  * Declines: headers, and whatever makes a latch, an entry or an exit of a loop; clones of `i = i + 1` in loops (ptxas no
@@ -96,7 +96,7 @@ static Block *decided_target(const Threader *t, const Block *from, Block *b, con
     return (v == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
 }
 
-static bool writes_behind(const Instr *at, RegId reg)
+static bool writes_after(const Instr *at, RegId reg)
 {
     for (const Instr *i = at->next; i; i = i->next)
         if (i->kind == INSTR_OP && instr_writes(i, reg))
@@ -118,7 +118,7 @@ static bool decide_by_select(const Threader *t, Block *b, Instr *selp, InEdge *e
     if (t->run->knobs->jump_threading_disable_select_unfolding || !selp || selp->guard || selp->block != (edge->from ? edge->from : b))
         return false;
     const Operand *by = instr_operand(selp, 3);
-    if (by->kind != OPND_REG || by->sub != SUB_NONE || writes_behind(selp, by->id))
+    if (by->kind != OPND_REG || by->sub != SUB_NONE || writes_after(selp, by->id))
         return false;
     given.selects = 1;
     given.select[0].selp = selp;
@@ -211,7 +211,7 @@ static bool has_reg(const RegId *v, u32 n, RegId reg)
     return false;
 }
 
-/* Whether the register is read behind the edge. */
+/* Whether the register is read after the edge. */
 static bool is_live_on(const Threader *t, const InEdge *edge, RegId reg)
 {
     const Live *live = an_live(t->run->an);
@@ -334,13 +334,13 @@ static bool leaves_a_loop(const Threader *t, const InEdge *edge, const Block *b)
     return loop && !loop_contains(loops, loop, b);
 }
 
-/* What is short behind a branch ptxas predicates: then there is no branch to be saved. */
+/* What is short after a branch ptxas predicates: then there is no branch to be saved. */
 static bool is_predicated(Threader *t, const Block *b)
 {
     if (branch_table(block_terminator(b)))
         return false;
     for (u32 k = 0; k < block_edge_count(b); k++) {
-        ThreadRegion region = region_behind(t->run->an, &t->scratch, b, block_edge_target(b, k));
+        ThreadRegion region = region_after(t->run->an, &t->scratch, b, block_edge_target(b, k));
         if (!region.whole || region.heavy)
             return false;
     }
@@ -369,7 +369,7 @@ static const char *why_divergence_costs(Threader *t, const Candidate *c)
         Block *to = block_edge_target(c->b, k);
         if (to == stop || entries_of(c, to) <= 1)
             continue;
-        ThreadRegion region = region_behind(t->run->an, &t->scratch, c->b, to);
+        ThreadRegion region = region_after(t->run->an, &t->scratch, c->b, to);
         if (!region.whole || region.loops)
             return "warps reconverge there, and their parts would execute too much one after the other";
         spent += (u64)region.cost * (entries_of(c, to) - 1);
@@ -378,10 +378,10 @@ static const char *why_divergence_costs(Threader *t, const Candidate *c)
 }
 
 /* Whether something convergent can be reached before the paths from b meet again. */
-static bool convergent_behind(Threader *t, const Block *b)
+static bool convergent_after(Threader *t, const Block *b)
 {
     for (u32 k = 0; t->convergent && k < block_edge_count(b); k++) {
-        ThreadRegion region = region_behind(t->run->an, &t->scratch, b, block_edge_target(b, k));
+        ThreadRegion region = region_after(t->run->an, &t->scratch, b, block_edge_target(b, k));
         if (!region.whole || region.convergent)
             return true;
     }
@@ -455,7 +455,7 @@ static void prepare_rewrite(Threader *t)
     remember_uniform(t);
 }
 
-/* Clones of the body go to the end of `at`, each behind the .loc it had. */
+/* Clones of the body go to the end of `at`, each after the .loc it had. */
 static void append_clones(Threader *t, const Body *body, Block *at)
 {
     const Instr *loc = at->last && at->last->kind == INSTR_LOC ? at->last : at->last ? instr_loc(at->last) : at->loc;
@@ -470,7 +470,7 @@ static void append_clones(Threader *t, const Body *body, Block *at)
     phase_count(t->run, "InstructionsCloned", body->n);
 }
 
-/* The block behind which a clone of b, from `from` to `to`, costs the fewest jumps. */
+/* The block after which a clone of b, from `from` to `to`, costs the fewest jumps. */
 static Block *place_before(Block *b, Block *from, const Block *to)
 {
     if (from->fall == b)
@@ -478,7 +478,7 @@ static Block *place_before(Block *b, Block *from, const Block *to)
     return to->prev && to->prev->fall != to ? to->prev : b;
 }
 
-/* A block for clones of b, behind `after`. */
+/* A block for clones of b, laid out after `after`. */
 static Block *block_of_clones(Threader *t, Block *b, Block *after)
 {
     Block *made = block_new_like(b, b->loc);
@@ -614,7 +614,7 @@ static bool guards_a_loop(Threader *t, const Block *b, Block *to)
     Block *other = to == b->fall ? branch_target(block_terminator(b)) : b->fall;
     if (other != stop)
         return false;
-    ThreadRegion region = region_behind(t->run->an, &t->scratch, b, to);
+    ThreadRegion region = region_after(t->run->an, &t->scratch, b, to);
     /* what begins the function is one block with all of it */
     return region.loops && (b == t->fn->entry ? region.set_up : set_up_cost(t, to)) >= SET_UP;
 }
@@ -622,7 +622,7 @@ static bool guards_a_loop(Threader *t, const Block *b, Block *to)
 static const char WHY_PREDICATED[] = "ptxas predicates what the branch decides";
 static const char WHY_SOONER[] = "threads would reconverge sooner, in front of what one of them may wait for, or see others";
 
-/* NULL, or why paths behind b may not meet sooner than before, once no thread goes over it where it needs not. */
+/* NULL, or why paths after b may not meet sooner than before, once no thread goes over it where it needs not. */
 static const char *why_not_sooner(Threader *t, const Candidate *c, bool as_one)
 {
     for (u32 k = 0; k < c->edges; k++)
@@ -640,7 +640,7 @@ static bool fold(Threader *t, Block *b, Block *to)
     Instr *end = block_terminator(b);
     if (guards_a_loop(t, b, to)) {
         phase_missed_once(t->run, "BranchNotThreaded", end,
-                          "the branch is always decided, but ptxas needs fewer registers with a loop's set-up behind it");
+                          "the branch is always decided, but ptxas needs fewer registers with a loop's set-up after it");
         return false;
     }
     an_compute(t->run->an, AN_POSTDOM);
@@ -686,7 +686,7 @@ static void fold_decided(Threader *t, Block *b)
 static const char *why_they_meet(Threader *t, const Candidate *c, bool *later)
 {
     const char *predicated = is_predicated(t, c->b) ? WHY_PREDICATED : NULL;
-    bool convergent = convergent_behind(t, c->b);
+    bool convergent = convergent_after(t, c->b);
     if (predicated && !convergent)
         return predicated; /* without asking what is uniform */
     remember_uniform(t);

@@ -36,7 +36,7 @@ static void add_block(Analyses *an, ThreadRegion *region, const Block *b)
     region->heavy |= region->loops || cost >= THREAD_HEAVY || (end && branch_table(end));
 }
 
-ThreadRegion region_behind(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge)
+ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge)
 {
     ThreadRegion region = {.whole = true};
     const Block *stop = region_reconvergence_point(an, b);

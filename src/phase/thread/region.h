@@ -28,7 +28,7 @@ typedef struct RegionScratch {
 /* Where all paths from b meet again, or NULL. */
 Block *region_reconvergence_point(Analyses *an, const Block *b);
 /* What control can pass from `edge`, a successor of b, before it comes to the reconvergence point of b. */
-ThreadRegion region_behind(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge);
+ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge);
 /* Whether no branch between the immediate dominator of b and b, that one included, divides a warp: the threads that come
  * to b together came there on one edge. uniform: branches that do not, by Instr.origin. */
 bool region_is_reached_convergently(Analyses *an, RegionScratch *scratch, const Block *b, const BitSet *uniform);
