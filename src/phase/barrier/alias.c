@@ -2,10 +2,11 @@
 
 enum { NEAR = 1 << 30 }; /* offsets below this cannot wrap round to one another */
 
-AccessClasses *alias_classes_new(Arena *arena, ThreadValues *values)
+AccessClasses *alias_classes_new(Arena *arena, ThreadValues *values, bool assume_in_bounds)
 {
     AccessClasses *c = arena_new(arena, AccessClasses);
     c->values = values;
+    c->in_bounds = assume_in_bounds;
     c->n = CLASS_PROVEN;
     c->v[CLASS_STRONG].spaces = c->v[CLASS_GENERIC].spaces = EFFECT_ALL;
     c->v[CLASS_SHARED].spaces = EFFECT_SHARED;
@@ -45,6 +46,20 @@ static void describe_symbol(AccessClass *a, const Function *fn, const ThreadValu
     a->inside = final && a->lo >= 0 && a->hi <= s->bytes;
 }
 
+/* Generic addresses are not looked through, and all that is extern shares one place. */
+static void describe_variable(AccessClass *a, const AccessClasses *c, const ThreadValue *v)
+{
+    bool known = v->through && v->through != THROUGH_MANY;
+    if (c->in_bounds && known && a->space == SPACE_SHARED && c->values->fn->module->syms.v[v->through].space == SPACE_SHARED)
+        a->through = v->through;
+}
+
+static bool are_two_variables(const AccessClasses *c, const AccessClass *a, const AccessClass *b)
+{
+    const Sym *syms = c->values->fn->module->syms.v;
+    return a->through && b->through && a->through != b->through && !(syms[a->through].is_extern && syms[b->through].is_extern);
+}
+
 static void describe_function(AccessClass *a, const ThreadValues *values, const ThreadValue *v, u32 bytes)
 {
     u8 all = thread_dims(values);
@@ -71,6 +86,7 @@ static AccessClass describe(AccessClasses *c, const Instr *i, u8 spaces)
     ThreadValue v = a.bits == 32 ? thread_value_low(c->values, address) : thread_value(c->values, address);
     describe_symbol(&a, fn, &v, i->op->access_bytes);
     describe_function(&a, c->values, &v, i->op->access_bytes);
+    describe_variable(&a, c, &v);
     return a;
 }
 
@@ -91,9 +107,9 @@ static bool fit_between_threads(const AccessClass *a, const AccessClass *b)
     return !a->uniform && bytes <= a->spread && (a->bits == 64 || a->extent + bytes <= (u64)1 << 32);
 }
 
-static bool can_meet(const AccessClass *a, const AccessClass *b)
+static bool can_meet(const AccessClasses *c, const AccessClass *a, const AccessClass *b)
 {
-    if (!(a->spaces & b->spaces))
+    if (!(a->spaces & b->spaces) || are_two_variables(c, a, b))
         return false;
     if (a->symbol && b->symbol && a->space == b->space) {
         if (a->symbol != b->symbol && a->inside && b->inside)
@@ -112,14 +128,14 @@ static bool can_meet(const AccessClass *a, const AccessClass *b)
 
 static bool same_class(const AccessClass *a, const AccessClass *b)
 {
-    return a->spaces == b->spaces && a->space == b->space && a->bits == b->bits && a->symbol == b->symbol && a->lo == b->lo &&
-        a->hi == b->hi && a->function == b->function && a->from == b->from && a->to == b->to;
+    return a->spaces == b->spaces && a->space == b->space && a->bits == b->bits && a->symbol == b->symbol && a->through == b->through &&
+        a->lo == b->lo && a->hi == b->hi && a->function == b->function && a->from == b->from && a->to == b->to;
 }
 
 /* Accesses to parts of what only one thread touches are one class: nothing is lost, and unrolled code has many. */
 static bool join_class(AccessClass *to, const AccessClass *a)
 {
-    if (!same_function(to, a) || to->spaces != a->spaces || to->symbol != a->symbol || !fit_between_threads(to, a))
+    if (!same_function(to, a) || to->spaces != a->spaces || to->symbol != a->symbol || to->through != a->through || !fit_between_threads(to, a))
         return false;
     to->from = least(to->from, a->from);
     to->to = most(to->to, a->to);
@@ -132,7 +148,7 @@ static bool join_class(AccessClass *to, const AccessClass *a)
 u32 alias_class_of(AccessClasses *c, const Instr *i, u8 spaces)
 {
     AccessClass a = describe(c, i, spaces);
-    if (!a.symbol && !a.function)
+    if (!a.symbol && !a.function && !a.through)
         return alias_class_anywhere(spaces);
     for (u32 k = CLASS_PROVEN; k < c->n; k++)
         if (same_class(&c->v[k], &a) || join_class(&c->v[k], &a))
@@ -149,7 +165,7 @@ void alias_classes_compare(AccessClasses *c)
     for (u32 a = 0; a < c->n; a++) {
         c->meets[a] = 0;
         for (u32 b = 0; b < c->n; b++)
-            if (!alone && can_meet(&c->v[a], &c->v[b]))
+            if (!alone && can_meet(c, &c->v[a], &c->v[b]))
                 c->meets[a] |= (u64)1 << b;
     }
 }

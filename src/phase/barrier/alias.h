@@ -4,6 +4,7 @@
  * function of the thread (thread_value.h) with one offset, or for all of a state space. Two classes do not meet
  *   - if they lie in different state spaces (generic ones lie in both);
  *   - if each provably stays inside its variable, and the variables differ;
+ *   - if they are of two .shared variables, and the user says that none goes beyond its own (--assume-in-bounds);
  *   - if they are disjoint pieces of one variable, or of what one pointer, the same in all threads, points to;
  *   - if the block is one thread;
  *   - if both address the same injective function of the thread, and the bytes around it that either touches fit between
@@ -33,6 +34,7 @@ typedef struct AccessClass {
     bool inside;        /* of the variable, always */
     bool ranged, uniform;
     SymId symbol;       /* 0: of no variable that is known */
+    SymId through;      /* .shared variable from whose address on it counts; 0: not known, or not asked for */
     i64 lo, hi;         /* bytes from the symbol on, if ranged: lo <= . < hi */
     u32 function;       /* 0: unknown */
     i64 from, to;       /* bytes from the function's value on */
@@ -44,13 +46,14 @@ typedef struct AccessClasses {
     u32 n;
     u64 meets[CLASS_LIMIT]; /* by class: those it meets in another thread; see alias_classes_compare */
     ThreadValues *values;
+    bool in_bounds;         /* --assume-in-bounds */
 } AccessClasses;
 
 /* The register, symbol or constant in the brackets, if there is one and the extent of the access is known. */
 const Operand *alias_address(const Instr *i);
 
 /* values: those of the registers in the accesses' addresses may be asked for. */
-AccessClasses *alias_classes_new(Arena *arena, ThreadValues *values);
+AccessClasses *alias_classes_new(Arena *arena, ThreadValues *values, bool assume_in_bounds);
 
 /* The class of an access of these spaces (not none), by i, where the walk of `values` stands. */
 u32 alias_class_of(AccessClasses *classes, const Instr *i, u8 spaces);

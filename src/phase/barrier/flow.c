@@ -99,7 +99,7 @@ static void cut_blocks(Flow *f)
 {
     const Order *order = an_order(f->run->an);
     ThreadValues *values = values_of_addresses(f->run);
-    f->classes = alias_classes_new(f->run->arena, values);
+    f->classes = alias_classes_new(f->run->arena, values, f->run->knobs->assume_in_bounds);
     for (u32 p = 0; p < order->count; p++)
         cut_block(f, p, values);
     f->first[order->count] = f->count;

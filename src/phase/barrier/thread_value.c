@@ -109,7 +109,7 @@ static ThreadValue variable(ThreadValues *t, const Operand *o)
     const Sym *s = &t->fn->module->syms.v[o->id];
     if (s->kind != SYM_VAR || (s->space != SPACE_SHARED && s->space != SPACE_GLOBAL))
         return unknown;
-    return (ThreadValue){.function = pair(t, TAG_SYMBOL, o->id), .symbol = o->id, .ranged = true, .lo = o->value,
+    return (ThreadValue){.function = pair(t, TAG_SYMBOL, o->id), .symbol = o->id, .through = o->id, .ranged = true, .lo = o->value,
         .hi = o->value, .offset = o->value};
 }
 
@@ -139,6 +139,7 @@ static ThreadValue add(ThreadValues *t, const ThreadValue *a, const ThreadValue 
     add_distances(&v, a, b);
     check_wrap(&v, bits);
     v.symbol = a->symbol ? a->symbol : b->symbol;
+    v.through = a->through && b->through ? (SymId)THROUGH_MANY : a->through | b->through;
     v.ranged = a->ranged && b->ranged && !(a->symbol && b->symbol) && !__builtin_add_overflow(a->lo, b->lo, &v.lo) &&
         !__builtin_add_overflow(a->hi, b->hi, &v.hi);
     return v;
@@ -156,6 +157,7 @@ static ThreadValue subtract(ThreadValues *t, const ThreadValue *a, const ThreadV
     add_distances(&v, a, b);
     check_wrap(&v, bits);
     v.symbol = a->symbol;
+    v.through = b->through ? 0 : a->through;
     v.ranged = a->ranged && b->ranged && !b->symbol && !__builtin_sub_overflow(a->lo, b->hi, &v.lo) &&
         !__builtin_sub_overflow(a->hi, b->lo, &v.hi);
     return v;
@@ -204,7 +206,7 @@ static ThreadValue extended(ThreadValues *t, const ThreadValue *a, bool is_signe
     i64 least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : UINT32_MAX;
     if (is_constant(a))
         return constant(is_signed ? (i64)(i32)a->offset : (i64)(u32)a->offset);
-    ThreadValue v = {.dims = a->dims};
+    ThreadValue v = {.dims = a->dims, .through = a->through};
     bool fits = a->ranged && !a->symbol && a->lo >= least && a->hi <= most;
     set_range(&v, fits ? a->lo : least, fits ? a->hi : most);
     v.spread = a->spread; /* also where one value wrapped and the other did not: see check_wrap */
@@ -383,6 +385,15 @@ static ThreadValue loaded(ThreadValues *t, const Instr *i)
     return (ThreadValue){.function = pair_long(t, pair(t, term, address[1].id), (u64)address[1].value)};
 }
 
+/* What else is computed with an address is no number to add to another one. */
+static ThreadValue result_through(ThreadValues *t, const Instr *i, const Source *s)
+{
+    ThreadValue v = result(t, i, s);
+    for (u32 k = 0; k < s->n && !v.through; k++)
+        v.through = thread_value(t, s->o[k]).through ? (SymId)THROUGH_MANY : 0;
+    return v;
+}
+
 static ThreadValue evaluate(ThreadValues *t, const Instr *i)
 {
     Source s = {.n = 0};
@@ -401,7 +412,7 @@ static ThreadValue evaluate(ThreadValues *t, const Instr *i)
             return unknown;
         s.o[s.n++] = o;
     }
-    return result(t, i, &s);
+    return result_through(t, i, &s);
 }
 
 /* ---- the walk ---------------------------------------------------------------------------------------------------- */

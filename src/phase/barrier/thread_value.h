@@ -23,12 +23,15 @@ typedef struct ThreadValue {
     u32 function;       /* number of the function, less `offset`; 0: not known. Constants have one, too */
     u8 dims;            /* bit d: may depend on %tid component d; 0: the same in all threads */
     bool ranged;        /* lo and hi are known */
+    SymId through;      /* the value is this variable's address plus something, however large; 0: of none that is known */
     SymId symbol;       /* the value is this variable's address and ... */
     i64 lo, hi;         /* ... a number from lo to hi (modulo 2^bits of the register); symbol 0: that number alone */
     i64 offset;
     u64 spread, extent; /* two threads that differ in a component of dims have values that differ by at least spread and at
                            most extent, in one direction or the other; spread 0: may be equal, and extent says nothing */
 } ThreadValue;
+
+enum { THROUGH_MANY = UINT32_MAX }; /* made of an address otherwise, or of two */
 
 /* A register whose value may be asked for. */
 typedef struct TrackedReg {
