@@ -57,7 +57,7 @@ LARGE    = $(if $(NVCC),$(patsubst examples/large/%.cu,$(BUILD)/large/%.ptx,$(wi
 # tests/NAME.sh and need the program.
 SCRIPTS  = isa cli front library preload packages clients man robust linear roundtrip exec barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
-SUITES   = layers lint unit data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants fuzz-exec faults fuzz debug asan
+SUITES   = layers lint unit data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec faults fuzz debug asan
 
 all: $(PTXOPT) $(FRONTS) $(PROVE) $(LIB)
 	@:
@@ -232,7 +232,7 @@ check: setup
 	@$(MAKE) all tools
 	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(SUITES)
 
-#: make check-SUITE      one of: layers lint unit data isa cli front library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu debug asan
+#: make check-SUITE      one of: layers lint unit data isa cli front library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
 check-layers: all tools
 	@sh tests/layers.sh
 
@@ -283,6 +283,10 @@ fuzz-exec check-fuzz-exec: $(FUZZ)
 check-mutants: $(BUILD)/mutants
 	@mkdir -p $(BUILD)/work/mutants
 	@$(BUILD)/mutants --folder=$(BUILD)/work/mutants -m 10 -n $(shell expr $(N) / 10) -j $(JOBS)
+
+#: make check-prove-random  a phase that changes one random thing in each function never gets a wrong one past --prove=revert
+check-prove-random: tools $(PTXOPT) $(BUILD)/ptxgen $(BUILD)/ptxopt-faulty
+	@N=$(shell expr $(N) / 5) sh tests/prove-random.sh
 
 #: make check-faults      deliberately wrong rewrites, which only a test binary holds: every one must be caught
 check-faults: $(FUZZ) $(PTXOPT) $(BUILD)/fuzz-exec-faulty $(BUILD)/ptxopt-faulty

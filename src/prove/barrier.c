@@ -341,7 +341,7 @@ static void check_barrier(Prover *p, const Instr *barrier)
     bitset_or(&above.seen, &below.seen);
     u32 line = prove_line(g->fn, barrier);
     if ((u64)above.found.n * below.found.n > PAIRS_MAX)
-        prove_fail(p, PROVE_UNKNOWN, "limit: too many accesses around the barrier in line %u", line);
+        prove_give_up(p, "limit: too many accesses around the barrier in line %u", line);
     for (u32 i = 0; i < above.found.n && !p->failed; i++)
         for (u32 k = 0; k < below.found.n && !p->failed; k++)
             if (may_conflict(&q, above.found.v[i], below.found.v[k]))

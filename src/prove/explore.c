@@ -227,13 +227,18 @@ static void trace_fork(Prover *p, ProveSide side, Term atom) { (void)p, (void)si
 static void trace_node(Prover *p, const Node *n, u32 who) { (void)p, (void)n, (void)who; }
 #endif
 
-static void mismatch(Prover *p, const char *why)
+static void fail_here(Prover *p, bool is_suspect, const char *why)
 {
     char before[200], after[200];
     prove_describe(p, PROVE_BEFORE, before, sizeof before);
     prove_describe(p, PROVE_AFTER, after, sizeof after);
-    prove_fail(p, PROVE_UNKNOWN, "%s: %s and %s", why, before, after);
+    if (is_suspect)
+        prove_fail(p, PROVE_UNKNOWN, "%s: %s and %s", why, before, after);
+    else
+        prove_give_up(p, "construct: %s: %s and %s", why, before, after);
 }
+
+static void mismatch(Prover *p, const char *why) { fail_here(p, true, why); }
 
 static bool is_garbage(const Terms *t, Term x, u32 depth)
 {
@@ -256,7 +261,7 @@ static void fork_path(Prover *p, ProveSide side, const Running *r)
     if (p->failed)
         return;
     if (++p->depth > DEPTH_MAX) {
-        prove_fail(p, PROVE_UNKNOWN, "limit: too many branches on one path");
+        prove_give_up(p, "limit: too many branches on one path");
         return;
     }
     for (u32 value = 2; value-- > 0 && !p->failed;) {
@@ -280,8 +285,8 @@ static void fault(Prover *p)
 {
     for (u32 side = 0; side < 2; side++)
         if (p->side[side].fault)
-            mismatch(p, p->side[side].fault);
-    prove_fail(p, PROVE_UNKNOWN, p->steps > p->step_limit ? "limit: too many steps" : "construct: a branch that is not modelled");
+            fail_here(p, side == PROVE_AFTER, p->side[side].fault); /* what only AFTER does may be wrong */
+    prove_give_up(p, p->steps > p->step_limit ? "limit: too many steps" : "construct: a branch that is not modelled");
 }
 
 static void step_over(Prover *p)
@@ -366,7 +371,7 @@ bool prove_replay(Prover *p, u32 events, const char **why)
         bool same = stop[0] == STOP_EVENT && stop[1] == STOP_EVENT && prove_match(p, i, k, why);
         if (p->side[0].fault || p->side[1].fault)
             return false;
-        if (!same)
+        if (!same) /* one thread alone does not see what a barrier is for */
             return !(stop[0] == STOP_EVENT && op_has(i->op, OPF_BARRIER));
         step_over(p);
     }

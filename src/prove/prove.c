@@ -10,18 +10,33 @@
 
 enum { REPLAYS = 12, REPLAY_EVENTS = 3000, REPLAY_STEPS = 100000 };
 
-void prove_fail(Prover *p, ProveAnswer answer, const char *format, ...)
+__attribute__((format(printf, 4, 0)))
+static void fail(Prover *p, ProveAnswer answer, bool is_suspect, const char *format, va_list arguments)
 {
     char text[1200];
-    va_list arguments;
-    if (p->failed)
-        return;
-    va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
     p->failed = true;
     p->verdict->answer = answer;
+    p->verdict->is_suspect = is_suspect;
     p->verdict->why = arena_copy(p->verdict_arena, text, strlen(text));
+}
+
+void prove_fail(Prover *p, ProveAnswer answer, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (!p->failed)
+        fail(p, answer, answer == PROVE_UNKNOWN, format, arguments);
+    va_end(arguments);
+}
+
+void prove_give_up(Prover *p, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (!p->failed)
+        fail(p, PROVE_UNKNOWN, false, format, arguments);
+    va_end(arguments);
 }
 
 /* ---- what is declared ---------------------------------------------------------------------------------------------------- */
@@ -92,12 +107,12 @@ static void prove_pair(Prover *p, Function *before, Function *after)
     const Instr *unknown = unknown_instruction(before);
     unknown = unknown ? unknown : unknown_instruction(after);
     if (unknown) {
-        prove_fail(p, PROVE_UNKNOWN, "construct: `%.100s` is not known", unknown->op->text->text);
+        prove_give_up(p, "construct: `%.100s` is not known", unknown->op->text->text);
         return;
     }
     if (!prove_machine_init(&p->side[0], before, PROVE_BEFORE, &p->t, &why) ||
         !prove_machine_init(&p->side[1], after, PROVE_AFTER, &p->t, &why)) {
-        prove_fail(p, PROVE_UNKNOWN, "limit: %s", why);
+        prove_give_up(p, "limit: %s", why);
         return;
     }
     prove_threads_init(p);
@@ -174,7 +189,7 @@ static const char *describe_inputs(const Prover *p)
     return text;
 }
 
-/* Both sides on one set of inputs; false: they did not come to differ, or what they computed was guessed. */
+/* Both sides on one set of inputs; false: they did not come to differ, or what they computed was guessed: that is suspect. */
 static bool refute_by(Prover *p, Function *before, Function *after, u64 seed)
 {
     const char *why = NULL, *unused = NULL;
@@ -185,7 +200,10 @@ static bool refute_by(Prover *p, Function *before, Function *after, u64 seed)
     if (!prove_machine_init(&p->side[0], before, PROVE_BEFORE, &p->t, &unused) ||
         !prove_machine_init(&p->side[1], after, PROVE_AFTER, &p->t, &unused))
         return false;
-    if (!prove_replay(p, REPLAY_EVENTS, &why) || p->t.guessed)
+    if (!prove_replay(p, REPLAY_EVENTS, &why))
+        return false;
+    p->verdict->is_suspect = true;
+    if (p->t.guessed)
         return false;
     for (u32 side = 0; side < 2; side++)
         prove_describe(p, (ProveSide)side, at[side], sizeof at[side]);
@@ -220,6 +238,7 @@ ProveVerdict prove_function(Function *before, Function *after, const ProveOption
         ProveVerdict next = attempt(before, after, options, passes[k], arena);
         if (next.answer != PROVE_UNKNOWN)
             return next;
+        first.is_suspect |= next.is_suspect;
     }
     return first;
 }

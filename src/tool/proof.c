@@ -93,7 +93,7 @@ static void take_verdict(Proof *p, Function *fn, const ProveVerdict *v)
 {
     static const char *const word[] = {[PROVE_PROVED] = "proved", [PROVE_UNKNOWN] = "unknown", [PROVE_REFUTED] = "refuted"};
     bool reverts = v->answer != PROVE_PROVED && (p->options->prove == PROVING_STRICT ||
-        (p->options->prove == PROVING_REVERT && v->answer == PROVE_REFUTED));
+        (p->options->prove == PROVING_REVERT && (v->answer == PROVE_REFUTED || v->is_suspect)));
     char *text = arena_printf(p->m->arena, "%s%s%s", word[v->answer], v->answer == PROVE_PROVED ? "" : ": ", v->why);
     if (p->wants_remarks)
         remarks_write(&p->remarks, v->answer == PROVE_PROVED ? REMARK_PASSED : REMARK_MISSED, "prove",
