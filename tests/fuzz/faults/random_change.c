@@ -58,7 +58,7 @@ static bool change_operand(Instr *i, u64 *random)
 
 static bool change_branch(Instr *i, u64 *random)
 {
-    if (i->op->opcode != OPC_BRA || !i->guard || i->block->fall == i->block || block_ways(i->block) != 2)
+    if (block_two_way_branch(i->block) != i)
         return false;
     if (step(random) % 2)
         block_swap_successors(i->block);
