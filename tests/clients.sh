@@ -102,7 +102,7 @@ else
     generator=$(have ninja && echo Ninja || echo 'Unix Makefiles')
     export CUDACXX="$NVCC"
     # A project that is built without an installed ptxopt; project FOLDER, built FOLDER OPTION...
-    project() { mkdir "$1"; cp "$TOP"/examples/integration/cmake/* "$1"; sed -i "s|^find_package.*|include($TOP/src/integration/cmake/Ptxopt.cmake)|" "$1/CMakeLists.txt"; }
+    project() { mkdir "$1"; cp "$TOP"/examples/integration/app/* "$1"; sed -i "s|^find_package.*|include($TOP/src/integration/cmake/Ptxopt.cmake)|" "$1/CMakeLists.txt"; }
     built() { folder=$1; shift; cmake -S "$folder" -B "$folder/build" -G "$generator" "$@"; cmake --build "$folder/build" -j 2; }
     case_ "CMake ($generator): separable compilation for two architectures" 'project "a b"; built "a b"; [ -x "a b/build/app" ]; went_well 4; [ "$(logged optimized)" -ge 1 ]'
     case_ 'CMake: arguments that are wrong' 'project p; echo "ptxopt_target(nope)" >>p/CMakeLists.txt; not built p >said 2>&1; grep -q "there is no target nope" said
@@ -128,7 +128,7 @@ else
         of_kind() { "$SCCACHE" --show-stats | sed -n "s/^Cache $1 ($2)  *\([0-9]*\)$/\1/p" | grep . || echo 0; }
         sccached() { "$SCCACHE" --zero-stats; (mkdir -p "$1"; cp kernels.cu "$1"; cd "$1"; "$SCCACHE" "$2/bin/nvcc" -arch=sm_80 -c kernels.cu -o k.o); }
         case_ 'sccache: the toolkit of links; a second build in another folder hits, another version misses' '
-            export SCCACHE_DIR=$PWD/cache SCCACHE_IDLE_TIMEOUT=60 SCCACHE_SERVER_UDS="$(mktemp -d)/s"; cp "$TOP/examples/integration/cmake/kernels.cu" .
+            export SCCACHE_DIR=$PWD/cache SCCACHE_IDLE_TIMEOUT=60 SCCACHE_SERVER_UDS="$(mktemp -d)/s"; cp "$TOP/examples/integration/app/kernels.cu" .
             mkdir bin; cp "$BUILD/ptxopt" bin/ptxopt; bin/ptxopt --install-shadow=cuda --cuda="${NVCC%/bin/nvcc}"; trap "\"$SCCACHE\" --stop-server; rm -rf \"\${SCCACHE_SERVER_UDS%/s}\"" EXIT
             sccached one "$PWD/cuda"; [ "$(of_kind misses CUBIN)" = 1 ]; went_well 1; cp log first; sccached two "$PWD/cuda"; [ "$(of_kind hits CUBIN)" = 1 ]; cmp log first; cmp one/k.o two/k.o
             echo >>bin/ptxopt; "$SCCACHE" --stop-server; sccached three "$PWD/cuda"; [ "$(of_kind misses CUBIN)" = 1 ]; not cmp log first'
@@ -137,7 +137,7 @@ else
         elif ! [ -x "$SCCACHE-dist" ] || ! have bwrap || ! sh "$HERE/dist.sh" possible >/dev/null 2>&1; then
             echo 'skip sccache-dist: it, bubblewrap, or the right to make name spaces is not at hand'
         else
-            case_ 'sccache-dist: cicc and ptxas run on a second host' 'cp "$TOP/examples/integration/cmake/kernels.cu" .; ptxopt --install-shadow=cuda --cuda="${NVCC%/bin/nvcc}"
+            case_ 'sccache-dist: cicc and ptxas run on a second host' 'cp "$TOP/examples/integration/app/kernels.cu" .; ptxopt --install-shadow=cuda --cuda="${NVCC%/bin/nvcc}"
                 mkdir d; (cd d; sh "$HERE/dist.sh" "$SCCACHE" "$PWD/../cuda" "${NVCC%nvcc}ptxas" ../kernels.cu ../far.o); [ "$(sed -n "s/^ *198\.51\.100\.2:10501 *//p" d/stats)" -ge 2 ]
                 # Nothing was optimized here; there the same was made as here.
                 [ "$(logged optimized)" = 0 ]; cuda/bin/nvcc -arch=sm_80 -c kernels.cu -o near.o; [ "$(logged optimized)" = 1 ]
@@ -147,6 +147,23 @@ else
     else
         echo 'skip sccache: it cannot be had'
     fi
+fi
+
+# ---- Meson, Bazel -------------------------------------------------------------------------------------------------
+if [ -z "$NVCC" ] || ! have ninja || ! have g++; then
+    echo 'skip Meson: nvcc, Ninja or g++ is not at hand'
+elif MESON=$(command -v meson || { [ -x "$VENV/bin/meson" ] || install meson; [ -x "$VENV/bin/meson" ] && echo "$VENV/bin/meson"; }); then
+    case_ 'Meson: separable compilation for two architectures' 'cp -r "$TOP/examples/integration/app" p; cd p; PATH=${NVCC%/nvcc}:$PATH CCACHE_DISABLE=1 "$MESON" setup b; CCACHE_DISABLE=1 "$MESON" compile -C b; [ -x b/app ]; cd ..; went_well 4; [ "$(logged optimized)" -ge 1 ]'
+else
+    echo 'skip Meson: it cannot be had'
+fi
+if have bazel; then
+    case_ 'Bazel: a rule, in its sandbox' ': >WORKSPACE; mkdir -p tools/ptxopt; cp "$TOP/src/integration/bazel/ptxopt.bzl" tools/ptxopt; cp "$BUILD/ptxopt" tools/ptxopt; cp "$TOP/tests/sample.ptx" kernel.ptx
+        echo "filegroup(name = \"program\", srcs = [\"ptxopt\"], visibility = [\"//visibility:public\"])" >tools/ptxopt/BUILD
+        printf "%s\n" "load(\"//tools/ptxopt:ptxopt.bzl\", \"ptxopt\")" "ptxopt(name = \"k\", src = \"kernel.ptx\", options = [\"-O1\"])" >BUILD
+        bazel --batch --output_user_root="$PWD/out" build //:k; ptxopt -O1 kernel.ptx | cmp - bazel-bin/k.ptx; chmod -R u+w out'
+else
+    echo 'skip Bazel: it is not at hand'
 fi
 
 # ---- clang --------------------------------------------------------------------------------------------------------
