@@ -181,7 +181,9 @@ case_ 'a misspelt phase' 'refused in.ptx --disable=branch-foldin; says "did you 
 case_ 'two inputs' 'refused in.ptx want.ptx; says "more than one input file"'
 case_ 'a level that is none' 'refused -O4 in.ptx; says "not .4."'
 case_ 'a number that is none' 'refused --opt-bisect-limit=many in.ptx; says "not .many."'
-case_ 'a knob that is no number' 'refused --branch-fold-max-iterations=1k in.ptx; says "takes a number, not .1k."'
+case_ 'a knob that is no number' 'refused --branch-fold-max-iterations=1k in.ptx; says "takes a number from 0 to 2147483647, not .1k."'
+case_ 'a knob beyond its bound' 'refused --switch-max-table=2147483647 in.ptx; says "takes a number from 0 to 65536"'
+case_ 'a knob of the documents that is left out' 'refused --dump-branch-dist in.ptx; says "is no option: --remarks says"'
 case_ '--help' 'ptxopt --help >help; grep -q "^usage: ptxopt" help; not grep -q ".\{81\}" help'
 case_ '--version' '[ "$(ptxopt --version | wc -l)" = 1 ]
     ptxopt --version | grep -q "^ptxopt [0-9]*\.[0-9]*\.[0-9]* (commit [0-9a-z-]*, PTX ISA [0-9]*\.[0-9]*)$"'

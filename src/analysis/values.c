@@ -4,7 +4,7 @@
 enum {
     DEPTH = 6,        /* questions passed on to operands */
     STEPS = 64,       /* of one query: instructions that it asks about */
-    COMPARES = 6,     /* looked at for one register */
+    COMPARES = 6,     /* looked at for one register, if the question does not say how many */
     LOCAL_STEPS = 128 /* instructions looked at in a block */
 };
 
@@ -77,7 +77,9 @@ static bool reaches_top(Place place, const Operand *o)
 
 static u32 compares_of(const Query *q, Place place, RegId reg, Compare *out)
 {
-    u32 limit = q->given->compares && q->given->compares < COMPARES ? q->given->compares : COMPARES;
+    u32 limit = q->given->compares ? q->given->compares : COMPARES;
+    if (limit == GIVEN_NO_COMPARES)
+        return 0;
     return place.from ? compares_on_edge(q->f, place.from, place.b, reg, out, limit)
                       : compares_at_entry(q->f, place.b, reg, out, limit);
 }
@@ -95,7 +97,7 @@ static Type compared_type(const Instr *i)
 /* The comparison of the same two operands may be known already. */
 static FactValue compare_by_facts(Query *q, Place place, const Instr *setp, const Operand *a, const Operand *b)
 {
-    Compare known[COMPARES];
+    Compare known[GIVEN_COMPARES];
     const Operand *reg = operand_plain_register(a) ? a : b;
     if (!operand_plain_register(reg) || !reaches_top(place, a) || !reaches_top(place, b))
         return FACT_UNKNOWN;
@@ -342,7 +344,7 @@ static Range range_given(Query *q, Place place, Instr *i, u32 bits, u32 depth)
 /* What the comparisons known where the block begins say of reg; nothing has written it since. */
 static Range narrowed(const Query *q, Place place, RegId reg, Range r)
 {
-    Compare known[COMPARES];
+    Compare known[GIVEN_COMPARES];
     u32 n = range_is_constant(&r) ? 0 : compares_of(q, place, reg, known);
     for (u32 k = 0; k < n; k++) {
         const Compare *c = &known[k];

@@ -18,11 +18,15 @@ typedef enum Lop3Choice { LOP3_AUTO, LOP3_ALWAYS, LOP3_NEVER } Lop3Choice;
 typedef struct Knobs {
 #define FLAG(field, ...) bool field;
 #define NUMBER(field, ...) i64 field;
+#define BOUNDED(field, ...) i64 field;
 #define TEXT(field, ...) const char *field;
 #define CHOICE(field, ...) u32 field;
+#define LEFT_OUT(...)
 #include "phase/knobs.def"
 #undef FLAG
 #undef NUMBER
+#undef BOUNDED
+#undef LEFT_OUT
 #undef TEXT
 #undef CHOICE
 } Knobs;

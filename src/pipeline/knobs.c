@@ -8,7 +8,11 @@ static const KnobInfo knob_row[] = {
 #define FLAG(member, owner, option, initial, words) \
     {.kind = KNOB_FLAG, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .number = initial},
 #define NUMBER(member, owner, option, initial, words) \
-    {.kind = KNOB_NUMBER, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .number = initial},
+    BOUNDED(member, owner, option, initial, INT32_MAX, words)
+#define BOUNDED(member, owner, option, initial, largest, words) \
+    {.kind = KNOB_NUMBER, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .number = initial, \
+     .most = largest},
+#define LEFT_OUT(...)
 #define TEXT(member, owner, option, initial, words) \
     {.kind = KNOB_TEXT, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .text = initial},
 #define CHOICE(member, owner, option, initial, choice_words, words) \
@@ -17,8 +21,26 @@ static const KnobInfo knob_row[] = {
 #include "phase/knobs.def"
 #undef FLAG
 #undef NUMBER
+#undef BOUNDED
 #undef TEXT
 #undef CHOICE
+#undef LEFT_OUT
+};
+
+static const struct { const char *name, *why; } left_out_row[] = {
+#define FLAG(...)
+#define NUMBER(...)
+#define BOUNDED(...)
+#define TEXT(...)
+#define CHOICE(...)
+#define LEFT_OUT(option, reason) {option, reason},
+#include "phase/knobs.def"
+#undef FLAG
+#undef NUMBER
+#undef BOUNDED
+#undef TEXT
+#undef CHOICE
+#undef LEFT_OUT
 };
 
 u32 knob_count(void)
@@ -29,6 +51,14 @@ u32 knob_count(void)
 const KnobInfo *knob_info(u32 knob)
 {
     return &knob_row[knob];
+}
+
+const char *knob_left_out(const char *name, size_t len)
+{
+    for (u32 k = 0; k < COUNT_OF(left_out_row); k++)
+        if (strlen(left_out_row[k].name) == len && strncmp(left_out_row[k].name, name, len) == 0)
+            return left_out_row[k].why;
+    return NULL;
 }
 
 static void *knob_place(Knobs *knobs, const KnobInfo *knob)
@@ -60,6 +90,8 @@ static bool set_choice(Knobs *knobs, const KnobInfo *knob, const char *value)
     return place >= 0;
 }
 
+i64 knob_least(const KnobInfo *knob) { return knob->number < 0 ? knob->number : 0; }
+
 bool knob_set(Knobs *knobs, const KnobInfo *knob, const char *value)
 {
     if (knob->kind == KNOB_CHOICE)
@@ -68,9 +100,7 @@ bool knob_set(Knobs *knobs, const KnobInfo *knob, const char *value)
         *(const char **)knob_place(knobs, knob) = value;
         return true;
     }
-    /* Counts and limits; one that starts below zero has a meaning there. */
-    i64 least = knob->number < 0 ? knob->number : 0;
-    return knob_parse_number(value, least, INT64_MAX, knob_place(knobs, knob));
+    return knob_parse_number(value, knob_least(knob), knob->most, knob_place(knobs, knob));
 }
 
 void knobs_init(Knobs *knobs)

@@ -11,6 +11,7 @@ typedef struct KnobInfo {
     const char *phase, *name, *help;
     size_t field;        /* offset in Knobs */
     i64 number;          /* initial value of a flag or number */
+    i64 most;            /* of a number: the largest */
     const char *text;    /* of a text or choice */
     const char *choices; /* of a choice: the words, with | between them */
 } KnobInfo;
@@ -22,6 +23,11 @@ void knobs_init(Knobs *knobs);
 void knob_set_flag(Knobs *knobs, const KnobInfo *knob, bool on);
 /* Of a number, text or choice; answers whether value is one that the knob takes. The text must stay. */
 bool knob_set(Knobs *knobs, const KnobInfo *knob, const char *value);
+
+/* Of a number: a count or limit; one that starts below zero has a meaning there. */
+i64 knob_least(const KnobInfo *knob);
+/* Why a knob of the documents, of this name, is no option; NULL: there is none. */
+const char *knob_left_out(const char *name, size_t len);
 
 /* A decimal number and nothing else, least <= number <= most. */
 bool knob_parse_number(const char *text, i64 least, i64 most, i64 *number);

@@ -338,7 +338,8 @@ static void take_knob(Parser *parser, u32 code, const char *argument)
     else if (!knob_set(knobs, knob, argument) && knob->kind == KNOB_CHOICE)
         complain(parser, "--%s takes one of %s, not '%s'", knob->name, knob->choices, argument);
     else if (!knob_set(knobs, knob, argument))
-        complain(parser, "--%s takes a number, not '%s'", knob->name, argument);
+        complain(parser, "--%s takes a number from %lld to %lld, not '%s'", knob->name, (long long)knob_least(knob),
+                 (long long)knob->most, argument);
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------------------ */
@@ -464,7 +465,10 @@ static void complain_about_long(Parser *parser, const char *text)
         }
         suggestion_offer(&nearest, known);
     }
-    if (begin_so > 1)
+    const char *left_out = knob_left_out(name, len);
+    if (left_out)
+        complain(parser, "'%.*s' is no option: %s", (int)len + 2, text, left_out);
+    else if (begin_so > 1)
         complain(parser, "option '%.*s' is ambiguous", (int)len + 2, text);
     else if (nearest.name)
         complain(parser, "unknown option '%.*s'; did you mean '--%s'?", (int)len + 2, text, nearest.name);

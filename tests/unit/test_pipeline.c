@@ -239,7 +239,7 @@ static void wrong_options_are_refused(void **state)
         {"a -O0 --stop-after=branch-folding", "'branch-folding' is not among the phases that run"},
         {"a --opt-bisect-limit=-2", "--opt-bisect-limit takes a number of rewrites or -1, not '-2'"},
         {"a --tail-merge-reserved=vol", "--tail-merge-reserved takes one of strict|volatile|off, not 'vol'"},
-        {"a --branch-fold-max-iterations=-1", "--branch-fold-max-iterations takes a number, not '-1'"},
+        {"a --branch-fold-max-iterations=-1", "--branch-fold-max-iterations takes a number from 0 to 2147483647, not '-1'"},
         {"a --lop3=sometimes", "--lop3 takes one of auto|always|never, not 'sometimes'"},
         {"a --no-branch-fold-max-iterations", "unknown option '--no-branch-fold-max-iterations'"},
         {"a --no-stats", "unknown option '--no-stats'"},

@@ -106,7 +106,8 @@ static bool writes_after(const Instr *at, RegId reg)
 
 static Given nothing_given(const Threader *t)
 {
-    return (Given){.compares = (u32)t->run->knobs->jump_threading_implication_search_threshold};
+    i64 compares = t->run->knobs->jump_threading_implication_search_threshold;
+    return (Given){.compares = compares ? (u32)compares : GIVEN_NO_COMPARES};
 }
 
 /* Unfolding: the edge from edge->from into b goes to one place if the predicate of a selp of constants holds, and to another
@@ -392,7 +393,9 @@ static bool convergent_after(Threader *t, const Block *b)
 static const char *drop_edges(Threader *t, Candidate *c)
 {
     const char *why = NULL;
-    i64 limit = t->run->knobs->jump_threading_threshold;
+    const Knobs *knobs = t->run->knobs;
+    bool in_loop = loop_of(an_loops(t->run->an), c->b) != NULL;
+    i64 limit = in_loop && knobs->jump_threading_loop_threshold >= 0 ? knobs->jump_threading_loop_threshold : knobs->jump_threading_threshold;
     u32 left = *t->run->spent < BUDGET ? BUDGET - *t->run->spent : 0;
     for (u32 k = 0; k < c->edges; k++) {
         InEdge *edge = &c->edge[k];
@@ -401,7 +404,8 @@ static const char *drop_edges(Threader *t, Candidate *c)
         if (!edge->to)
             continue;
         if (!collect_body(t, c->b, edge, &body) || body_cost(&body) > limit)
-            why_not = "more instructions would be cloned than --jump-threading-threshold allows";
+            why_not = in_loop ? "more instructions would be cloned than --jump-threading-threshold allows, or --jump-threading-loop-threshold"
+                              : "more instructions would be cloned than --jump-threading-threshold allows";
         else if (body.n > 1 && makes_clones(c, k) && body.n > left)
             why_not = "the function's budget of cloned instructions is used up";
         else if (edge->select && body_writes(&body, instr_operand(edge->select, 3)->id))
