@@ -274,10 +274,8 @@ check-asan:
 	    CPPFLAGS='$(CPPFLAGS) -DPTXOPT_DEBUG' check-unit check-data check-cli check-robust
 
 #: make fuzz-exec N=1000 random kernels, run before and after in every way to optimize; failures are bisected and reduced
-#  (as a suite of `make check` without the second run: jump-threading leaves one kernel of a thousand something to do there)
-check-fuzz-exec: ONCE = --once
 fuzz-exec check-fuzz-exec: $(FUZZ)
-	@. tests/lib.sh && $(BUILD)/fuzz-exec --folder=$(BUILD)/fuzz -n $(N) -j $(JOBS) $(ONCE)
+	@. tests/lib.sh && $(BUILD)/fuzz-exec --folder=$(BUILD)/fuzz -n $(N) -j $(JOBS)
 
 #: make check-mutants N=1000 outputs with one thing changed: those that the interpreter sees as different must not be proved
 check-mutants: $(BUILD)/mutants

@@ -160,7 +160,7 @@ typedef struct Checker {
     const Arrivals *before;
     Analyses *an;
     Arena *arena;
-    bool *is_there;        /* by Instr.origin: a branch that still stands somewhere */
+    bool *is_there;        /* by Instr.origin: a branch, or another that stands for it, is somewhere */
     u32 *seen, *depends, stamp; /* by position now: leads to the instruction, it depends on it */
     u32 *asked;            /* by position now: Block.id + 1 of the branch that leads there */
     u32 *came, comings;    /* by position now: found by may_reach() */
@@ -193,6 +193,14 @@ static void add_preds(Checker *c, u32 position)
         }
 }
 
+/* The branches that stood before and that the end of b stands for. */
+static void find_sources(Checker *c, const Block *b)
+{
+    vec_clear(&c->sources);
+    if (block_terminator(b))
+        origin_sources_since(c->an->fn, block_terminator(b)->origin, c->before->origins, &c->sources);
+}
+
 /* Finds the blocks that lead to b, and the branches that it depends on; false: they are too many. */
 static bool find_paths(Checker *c, const Block *b)
 {
@@ -213,13 +221,6 @@ static bool find_paths(Checker *c, const Block *b)
     c->budget -= within ? on.n : 0;
     vec_free(&on);
     return within;
-}
-
-/* The branches that stood before and that the end of b stands for. */
-static void find_sources(Checker *c, const Block *b)
-{
-    vec_clear(&c->sources);
-    origin_sources_since(c->an->fn, block_terminator(b)->origin, c->before->origins, &c->sources);
 }
 
 static bool was_uniform(const Checker *c, u32 origin)
@@ -418,6 +419,15 @@ static void check_block(Checker *c, const Block *b)
     }
 }
 
+static void note_branch(Checker *c, const Block *b)
+{
+    if (!branches(c->an, b))
+        return;
+    find_sources(c, b);
+    for (u32 k = 0; k < c->sources.n; k++)
+        c->is_there[c->sources.v[k]] = true;
+}
+
 const char *arrivals_compare(const Arrivals *before, Analyses *an, Arena *arena)
 {
     if (!before || !before->n || an_loops(an)->irreducible)
@@ -431,8 +441,7 @@ const char *arrivals_compare(const Arrivals *before, Analyses *an, Arena *arena)
     c.came = arena_array(arena, u32, order->count);
     c.climbed = arena_array(arena, u32, before->pred.nodes);
     for (u32 p = 0; p < order->count; p++)
-        if (branches(an, order->rpo[p]))
-            c.is_there[block_terminator(order->rpo[p])->origin] = true;
+        note_branch(&c, order->rpo[p]);
     for (u32 p = 0; p < order->count && !c.wrong; p++)
         check_block(&c, order->rpo[p]);
     vec_free(&c.paths);

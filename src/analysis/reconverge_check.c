@@ -15,7 +15,9 @@ typedef struct Point {
     u32 branch;          /* Instr.origin */
     u32 marker[MARKERS]; /* origins of what is executed first where its threads reconverge; 0: no more */
     bool leaves;         /* they leave the function first */
+    u8 effects;          /* 1 << k: marker[k] does something; no phase removes it but one that merges it with a copy */
 } Point;
+_Static_assert(MARKERS <= 8, "a bit for each marker");
 
 struct ReconvergeSnapshot {
     VEC(Point) points;  /* by branch; without those that are proven uniform */
@@ -62,8 +64,10 @@ static Point make_point(Analyses *an, const Block *b)
     point.leaves = !at;
     for (u32 hops = 0; at && hops < MARKERS && n < MARKERS; at = block_terminator(at) ? NULL : at->fall, hops++)
         for_each_instr(i, at)
-            if (i->kind == INSTR_OP && n < MARKERS)
+            if (i->kind == INSTR_OP && n < MARKERS) {
+                point.effects |= (u8)(!op_is_pure(i->op) && !instr_is(i, OPF_TERMINATOR)) << n;
                 point.marker[n++] = i->origin;
+            }
     return point;
 }
 
@@ -191,18 +195,22 @@ static const Point *find_point(const ReconvergeSnapshot *s, u32 origin)
     return s->points.n ? bsearch(&key, s->points.v, s->points.n, sizeof key, compare_points) : NULL;
 }
 
-/* Where the old point is now: in front of *marker; *gone: nothing that marked it is left. */
+/* Where the old point is now: in front of *marker; *gone: it cannot be said, since nothing that marked it is left, or its code
+ * was merged with other code. */
 static const Block *find_old(const Checker *c, const Point *point, u32 *marker, bool *gone)
 {
     *gone = false;
     *marker = 0;
     if (point->leaves)
         return NULL;
-    for (u32 k = 0; k < MARKERS && point->marker[k]; k++)
+    for (u32 k = 0; k < MARKERS && point->marker[k]; k++) {
         if (c->block[point->marker[k]]) {
             *marker = point->marker[k];
             return c->block[*marker];
         }
+        if (point->effects >> k & 1)
+            break;
+    }
     *gone = true;
     return NULL;
 }

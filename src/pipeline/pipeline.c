@@ -169,7 +169,7 @@ typedef struct Step {
 typedef enum Outcome {
     OUTCOME_NONE,    /* nothing */
     OUTCOME_SETTLED, /* it changed it until there was nothing more to do */
-    OUTCOME_CHANGED  /* it changed it, and the blocks are no longer those that it left */
+    OUTCOME_CHANGED  /* it changed it, and may do so again: the blocks are no longer those that it left, or it knew too little */
 } Outcome;
 
 static const PhaseInfo *phase_info(const Runner *runner, u32 phase) { return &runner->config->table->phase[phase]; }
@@ -225,13 +225,13 @@ static PhaseResult call_phase(Runner *runner, u32 phase, PhaseRun *run, u32 iter
 
 static void clean_up(Runner *runner, Function *fn, Analyses *an);
 
-/* Calls the phases of a step until none of them asks for more. Whether they changed anything. */
-static bool iterate(Runner *runner, Step step, Function *fn, Analyses *an)
+/* Calls the phases of a step until none of them asks for more. */
+static Outcome iterate(Runner *runner, Step step, Function *fn, Analyses *an)
 {
     const PhaseInfo *first = first_of(runner, step);
     PhaseRun run[PHASE_COUNT];
     Arena kept = {0};
-    bool changed = false, again = true, laid_out = true;
+    bool changed = false, settled = true, again = true, laid_out = true;
     for (u32 k = 0; k < step.phases; k++)
         run[k] = start_run(runner, step.phase[k], fn, an, &kept);
     for (u32 iteration = 0; again && iteration < first->iterations; iteration++) {
@@ -251,10 +251,12 @@ static bool iterate(Runner *runner, Step step, Function *fn, Analyses *an)
     }
     if (!laid_out)
         edit_layout(fn);
-    for (u32 k = 0; k < step.phases; k++)
+    for (u32 k = 0; k < step.phases; k++) {
+        settled &= !run[k].may_do_more;
         end_run(&run[k]);
+    }
     arena_free(&kept);
-    return changed;
+    return !changed ? OUTCOME_NONE : settled ? OUTCOME_SETTLED : OUTCOME_CHANGED;
 }
 
 static void clean_up(Runner *runner, Function *fn, Analyses *an)
@@ -270,12 +272,13 @@ static Outcome run_step(Runner *runner, Step step, Function *fn, Analyses *an)
     if (runner->round == 0)
         for (u32 k = 0; k < step.phases; k++)
             runner->stats->phase[step.phase[k]].functions++;
-    if (!iterate(runner, step, fn, an))
+    Outcome outcome = iterate(runner, step, fn, an);
+    if (outcome == OUTCOME_NONE)
         return OUTCOME_NONE;
     u32 removed = edit_remove_unread(fn);
     if (removed)
         stats_count(runner->stats, step.phase[0], "UnreadRemoved", removed);
-    return edit_places(fn) ? OUTCOME_CHANGED : OUTCOME_SETTLED;
+    return edit_places(fn) ? OUTCOME_CHANGED : outcome;
 }
 
 static void print_states(Runner *runner, Step step, Function *fn, const char *when, const bool *wanted)

@@ -192,6 +192,15 @@ static void combine(Function *fn)
     block_remove_terminator(a);
 }
 
+/* The same twice: of A and B, and of C and D. */
+static void combine_pairs(Function *fn)
+{
+    Block *c = ptx_block(fn, "C"), *d = ptx_block(fn, "D");
+    combine(fn);
+    instr_inherit_origin(fn, block_terminator(d), block_terminator(c), block_terminator(d));
+    block_remove_terminator(c);
+}
+
 #define TESTS(first, at_m, at_n, at_j)                                                                                   \
     KERNEL("A: @" first " bra M;\nB: @%p1 bra M;\nN: " at_n "add.u32 %r3, %r1, 1; bra J;\n"                              \
            "M: " at_m "add.u32 %r3, %r1, 2;\nJ: " at_j "st.global.u32 [%rd1+8], %r3; ret;")
@@ -209,6 +218,8 @@ static void combined_tests(void **state)
     check_edit(TESTS("%p3", "", "", SEEN), combine, NULL); /* where all reconverge */
     check_edit(KERNEL("L: \nA: @%p3 bra M;\nB: @%p4 bra M;\nN: " SEEN "add.u32 %r3, %r1, 1; bra J;\nM: add.u32 %r3, %r1, 2;\n"
                       "J: @%p5 bra L; ret;"), combine, NULL); /* round the loop, where they have reconverged */
+    check_edit(KERNEL("A: @%p2 bra M;\nB: @%p1 bra M;\nC: @%p3 bra N;\nD: @%p4 bra M;\nN: add.u32 %r3, %r1, 1; bra J;\n"
+                      "M: " SEEN "add.u32 %r3, %r1, 2;\nJ: st.global.u32 [%rd1+8], %r3; ret;"), combine_pairs, NULL);
 }
 
 #define ARMS(branch, arm, after)                                                                                        \

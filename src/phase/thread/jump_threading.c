@@ -638,6 +638,18 @@ static const char *why_not_sooner(Threader *t, const Candidate *c, bool as_one)
     return NULL;
 }
 
+/* Whether paths behind b may not meet sooner than before, if its branch always goes to `to`. */
+static bool moves_point(Threader *t, Block *b, Block *to)
+{
+    const Block *old = region_reconvergence_point(t->run->an, b);
+    ReconvergeRisk risk = reconverge_decided(gate_of(t), b, to, old, false);
+    if (risk != RECONVERGE_ACTIVE_SET)
+        return risk != RECONVERGE_SAFE;
+    remember_uniform(t);
+    return !region_is_reached_convergently(t->run->an, &t->scratch, b, &t->uniform) ||
+           reconverge_decided(gate_of(t), b, to, old, true) != RECONVERGE_SAFE;
+}
+
 /* The branch of b always goes to `to`: it decides nothing. */
 static bool fold(Threader *t, Block *b, Block *to)
 {
@@ -648,7 +660,7 @@ static bool fold(Threader *t, Block *b, Block *to)
         return false;
     }
     an_compute(t->run->an, AN_POSTDOM);
-    if (reconverge_decided(gate_of(t), b, to, region_reconvergence_point(t->run->an, b), false) != RECONVERGE_SAFE) {
+    if (moves_point(t, b, to)) {
         phase_missed_once(t->run, "BranchNotThreaded", end, "%s", WHY_SOONER);
         return false;
     }
@@ -792,5 +804,6 @@ PhaseResult phase_jump_threading(PhaseRun *run)
     vec_free(&t->scratch.work);
     vec_free(&t->unread);
     vec_free(&t->made);
+    run->may_do_more |= changed && t->convergent; /* see remember_uniform() */
     return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
 }
