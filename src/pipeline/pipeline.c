@@ -169,7 +169,7 @@ typedef struct Step {
 typedef enum Outcome {
     OUTCOME_NONE,    /* nothing */
     OUTCOME_SETTLED, /* it changed it until there was nothing more to do */
-    OUTCOME_CHANGED  /* it changed it, and may do so again: the blocks are no longer those that it left, or it knew too little */
+    OUTCOME_CHANGED  /* it changed it, and may do so again: instructions or blocks are no longer those that it left, or it knew too little */
 } Outcome;
 
 static const PhaseInfo *phase_info(const Runner *runner, u32 phase) { return &runner->config->table->phase[phase]; }
@@ -278,7 +278,7 @@ static Outcome run_step(Runner *runner, Step step, Function *fn, Analyses *an)
     u32 removed = edit_remove_unread(fn);
     if (removed)
         stats_count(runner->stats, step.phase[0], "UnreadRemoved", removed);
-    return edit_places(fn) ? OUTCOME_CHANGED : outcome;
+    return edit_places(fn) || removed ? OUTCOME_CHANGED : outcome;
 }
 
 static void print_states(Runner *runner, Step step, Function *fn, const char *when, const bool *wanted)
