@@ -136,6 +136,7 @@ run_phase_case()
     log=$base.log
     case_input "$1" "$base.before"
     case_part EXPECT "$1" >"$base.after"
+    grep -q '\.entry' "$base.before" || return # functions alone are nothing to run
     kernel=$(sed -n 's/^kernel //p' "$launch" | head -1)
     grep -qE "\.entry[[:space:]]+$kernel([^[:alnum:]_\$]|\$)" "$base.before" || { echo "skip $1: no launch description for its kernel"; return; }
     if "$BUILD/ptxrun" --compare --seeds="$SEEDS" --limit=20000 "$base.before" "$base.after" "$launch" >"$log" 2>&1; then
