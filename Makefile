@@ -33,7 +33,7 @@ FRONTS   = $(BUILD)/ptxopt-ptxas $(BUILD)/ptxopt-cicc
 PROVE    = $(BUILD)/ptxopt-prove
 OBJECTS  = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out src/tool/% src/exec/% src/preload/%,$(wildcard src/*/*.c src/phase/*/*.c))) \
            $(BUILD)/obj/gen/parser.o $(BUILD)/obj/gen/lexer.o
-TOOL     = $(BUILD)/obj/tool/ptxopt.o $(BUILD)/obj/tool/front.o $(BUILD)/obj/tool/proof.o
+TOOL     = $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt front proof proof_steps proof_text)
 MANUAL   = $(notdir $(wildcard man/*.[1-9]))
 PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out $(BUILD)/obj/front/% $(BUILD)/obj/prove/% $(BUILD)/obj/machine/%,$(OBJECTS)))
 UNIT     = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))

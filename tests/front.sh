@@ -127,6 +127,7 @@ assert line[\"input\"] == \"\"\"$(printf "%s" "$n" | sed "s/[\"\\\\]/\\\\&/g")\"
 case_ 'names that are no UTF-8 in the log' 'n=$(printf "\\351.ptx"); cp in.ptx "$n"; front ptxas "$n" -o o; cmp o want.ptx
     if command -v python3 >/dev/null; then python3 -c "import json; json.loads(open(\"log\", encoding=\"utf-8\").read())"; fi'
 case_ 'a report that an option asks for' 'exits 0 front --stats --remarks=r.yaml -- ptxas in.ptx -o o; says "functions changed"; [ -s r.yaml ]'
+case_ 'a proof that an option asks for' 'exits 0 front --prove=strict --stats -- ptxas in.ptx -o o; says "functions proved"; cmp o want.ptx'
 case_ 'every spelling of what is asked for' '
     cp in.ptx in.s; front ptxas in.s --output-file o1 --gpu-name sm_80; front ptxas --output-file=o2 --gpu-name=sm_80 -O3 -m64 in.ptx
     front ptxas -lineinfo -v --opt-level 3 -arch sm_80 --entry fold in.ptx -split-compile 2 -maxrregcount=32 -o o3

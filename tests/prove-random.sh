@@ -19,6 +19,35 @@ differs()
     grep -v 'kind=uninitialized' "$2.said" | grep -q '^difference \|^new '
 }
 
+# A refutation leaves everything that somebody needs: version, command line, verdict, and both texts, which show it again.
+judge_report()
+{
+    report=$(ls "$WORK"/*.kept.ptx.refuted 2>/dev/null | head -1)
+    [ -n "$report" ] || { echo 'fail report: nothing was refuted'; return; }
+    awk '/^\/\/ ---- BEFORE$/ { on = 1; next } /^\/\/ ---- AFTER$/ { exit } on' "$report" >"$WORK/report.before"
+    awk 'on; /^\/\/ ---- AFTER$/ { on = 1 }' "$report" >"$WORK/report.after"
+    "$BUILD/ptxopt-prove" "$WORK/report.before" "$WORK/report.after" >"$WORK/report.said"
+    status=$?
+    [ $status = 3 ] || { echo "fail report: $report: ptxopt-prove exits with $status"; return; }
+    for pattern in '^// ptxopt .* (commit ' "^// Command line: .*'--prove=revert'" '^// [A-Za-z0-9_]*: refuted: event'; do
+        grep -q "$pattern" "$report" || { echo "fail report: $report lacks $pattern"; return; }
+    done
+    echo 'pass report'
+}
+
+# After each step: the changed function is refuted there, and goes back.
+judge_each()
+{
+    for seed in 2 5 7 8 9; do
+        "$BUILD/ptxgen" --seed=$seed --size=12 --mix -o "$WORK/each.ptx" --launch="$WORK/each.launch"
+        "$BUILD/ptxopt-faulty" -O2 --stop-after=tail-merge --prove-each --prove=strict --stats=json "$WORK/each.ptx" -o "$WORK/each.out.ptx" 2>"$WORK/each.right"
+        grep -q '"steps": {"proved": [0-9]*, "unknown": [0-9]*, "refuted": 0}' "$WORK/each.right" || { echo "fail each $seed: no steps, or a right one is refuted"; return; }
+        "$BUILD/ptxopt-faulty" --passes=fault-random-change --prove-each --prove=strict "$WORK/each.ptx" -o "$WORK/each.out.ptx" 2>>"$WORK/each.wrong"
+    done
+    grep -q 'is not proved after fault-random-change: refuted: ' "$WORK/each.wrong" || { echo 'fail each: the phase is not named'; return; }
+    echo 'pass each'
+}
+
 # try SEED: changed or not, and whether it matters.
 try()
 {
@@ -32,7 +61,7 @@ try()
     differs "$k.kept.ptx" "$k"
     case $? in
     0) echo "fail $1: a wrong function gets past --prove=revert: $k.kept.ptx: $(head -2 "$k.said" | tr '\n' ' ')" ;;
-    1) echo "pass $1"; rm -f "$k".* ;;
+    1) echo "pass $1"; rm -f "$k".ptx "$k".launch "$k".said "$k".messages "$k".wrong.ptx "$k".kept.ptx ;;
     *) echo "fail $1: ptxrun fails: $(head -1 "$k.said")" ;;
     esac
 }
@@ -47,6 +76,8 @@ wait
 grep -h '^pass \|^fail ' "$WORK"/share.* >"$LOG"
 wrong=$(cat "$WORK"/share.* | grep -c '^wrong ')
 kept=$(cat "$WORK"/share.* | grep -c '^kept ')
+judge_report >>"$LOG"
+judge_each >>"$LOG"
 [ $((wrong * 4)) -ge "$N" ] || echo "fail phase: only $wrong of $N kernels are made wrong" >>"$LOG"
 echo "prove-random: $wrong of $N kernels were made wrong, $kept outputs still differ from their input"
 tally prove-random "$LOG"

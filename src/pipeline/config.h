@@ -22,6 +22,8 @@ typedef struct PipelineConfig {
     bool verify_each;     /* builds with PTXOPT_DEBUG always do */
     bool reprint;         /* how --print-before and --print-after print */
     bool optimize_debug;  /* modules for debuggers, too */
+    void (*after_step)(void *user, Function *fn, const char *phase); /* called when a step changed the function; NULL: nothing */
+    void *user;
     const char *dump_cfg; /* directory, made if need be; NULL: none */
 } PipelineConfig;
 

@@ -310,6 +310,10 @@ static void take_option(Parser *parser, u32 id, const char *argument)
     case OPTION_PRINT_AFTER: mark_phases(parser, "--print-after", argument, true, pipeline->print_after); break;
     case OPTION_VERIFY_EACH: pipeline->verify_each = true; break;
     case OPTION_PROVE: take_proving(parser, argument); break;
+    case OPTION_PROVE_EACH:
+        options->prove_each = true;
+        options->prove = options->prove == PROVING_NOT ? PROVING_REPORT : options->prove;
+        break;
     case OPTION_SOLVER: options->solver = argument; break;
     case OPTION_OPT_BISECT_LIMIT: take_bisect_limit(parser, argument); break;
     case OPTION_INSTALL_SHADOW: take_file(parser, "--install-shadow", argument, &options->shadow); break;
@@ -532,7 +536,7 @@ static void take_operands(Parser *parser)
 
 OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, FILE *messages)
 {
-    *options = (Options){.output = "-", .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF}};
+    *options = (Options){.output = "-", .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF}, .argc = argc, .argv = argv};
     knobs_init(&options->pipeline.knobs);
     Parser parser = {.options = options, .out = out, .messages = messages};
     collect_known(&parser);

@@ -17,10 +17,13 @@ typedef struct Options {
     const char *shadow, *cuda;  /* folders of --install-shadow and --cuda; NULL: not given */
     StatsForm stats;
     Proving prove;
+    bool prove_each;            /* after every phase, too */
     const char *solver;         /* of the prover; NULL: none */
     bool time;
     bool strict;                /* unknown words are errors */
     PipelineConfig pipeline;
+    int argc;                   /* the command line as it was given, for reports */
+    char **argv;
     Arena arena;                /* words of files of options */
 } Options;
 

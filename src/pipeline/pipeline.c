@@ -306,6 +306,8 @@ static bool run_checked(Runner *runner, Step step, Function *fn, Analyses *an, O
     arena_free(&arena);
     if (ok)
         print_states(runner, step, fn, "after", runner->config->print_after);
+    if (ok && *outcome != OUTCOME_NONE && runner->config->after_step)
+        runner->config->after_step(runner->config->user, fn, name);
     return ok;
 }
 

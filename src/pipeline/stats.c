@@ -51,6 +51,11 @@ void stats_print(FILE *out, const Stats *stats)
         print_line(out, stats->proof[2], "prove", "functions refuted");
         print_line(out, stats->reverted, "prove", "functions that stay as they were");
     }
+    if (stats->proves_steps) {
+        print_line(out, stats->step_proof[0], "prove", "steps proved");
+        print_line(out, stats->step_proof[1], "prove", "steps not proved");
+        print_line(out, stats->step_proof[2], "prove", "steps refuted");
+    }
     for (u32 i = 0; i < PHASE_COUNT; i++) {
         const PhaseStats *of = &stats->phase[i];
         const char *name = phase_table.phase[i].name;
@@ -96,6 +101,9 @@ void stats_print_json(FILE *out, const Stats *stats)
     if (stats->proves)
         fprintf(out, "  \"proved\": %" PRIu64 ",\n  \"unknown\": %" PRIu64 ",\n  \"refuted\": %" PRIu64 ",\n  \"reverted\": %" PRIu64 ",\n",
                 stats->proof[0], stats->proof[1], stats->proof[2], stats->reverted);
+    if (stats->proves_steps)
+        fprintf(out, "  \"steps\": {\"proved\": %" PRIu64 ", \"unknown\": %" PRIu64 ", \"refuted\": %" PRIu64 "},\n", stats->step_proof[0],
+                stats->step_proof[1], stats->step_proof[2]);
     fputs("  \"phases\": {", out);
     const char *separator = "\n";
     for (u32 i = 0; i < PHASE_COUNT; i++) {

@@ -28,6 +28,8 @@ typedef struct Stats {
     u64 untouchable; /* left alone as a whole */
     bool proves;       /* the next two are asked for */
     u64 proof[3];      /* functions by ProveAnswer: proved, unknown, refuted */
+    bool proves_steps; /* the next is asked for */
+    u64 step_proof[3]; /* changes of functions by phases, by ProveAnswer */
     u64 reverted;      /* functions that --prove sent back */
     PhaseStats phase[PHASE_COUNT];
     bool timed;              /* somebody will ask for the seconds */

@@ -3,88 +3,63 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/parse.h"
 #include "pipeline/remarks.h"
-#include "prove/prove.h"
-
-enum { SOLVER_MS = 10000 }; /* for each function */
-
-typedef struct Reading {
-    Arena arena;
-    Diag diag;
-    FILE *messages;
-    char *said;
-    size_t said_len;
-    Module *module; /* NULL: the text does not parse */
-} Reading;
+#include "tool/proof_text.h"
+#include "version.h"
 
 typedef struct Proof {
     const Options *options;
     Module *m;
     Stats *stats;
+    const ProofSteps *steps; /* NULL: only input and output are compared */
     RemarkWriter remarks;
     bool wants_remarks;
     Str after_text;
     FILE *bug_report; /* of refutations; NULL: none yet */
 } Proof;
 
-/* ---- the text that would be printed --------------------------------------------------------------------------------------- */
-
-static void read_text(Reading *r, const char *file, Str text)
-{
-    *r = (Reading){0};
-    r->messages = open_memstream(&r->said, &r->said_len);
-    diag_init(&r->diag, r->messages, file, text);
-    r->module = parse_module(&r->arena, file, text, &r->diag);
-}
-
-static void read_done(Reading *r)
-{
-    module_free(r->module);
-    diag_free(&r->diag);
-    fclose(r->messages);
-    free(r->said);
-    arena_free(&r->arena);
-}
-
-/* NUL-terminated, to be freed; NULL where there is no memory for it. */
-static char *print_text(const Options *options, Module *m, Str *text)
-{
-    PrintOptions print = {.reprint = options->pipeline.reprint};
-    char *made = NULL;
-    size_t len = 0;
-    FILE *out = open_memstream(&made, &len);
-    if (!out)
-        return NULL;
-    print_module(out, m, &print);
-    fclose(out);
-    *text = (Str){made, (u32)len};
-    return made;
-}
-
 /* ---- what is said of a function -------------------------------------------------------------------------------------------- */
 
-/* Everything that somebody needs who looks for the fault: versions, verdict, both texts. */
-static void write_bug_report(Proof *p, const Function *fn, const ProveVerdict *v)
+/* Beside the output; where that is no file, in the current folder. */
+static void path_of_report(const Options *options, char *path, size_t size)
+{
+    const char *base = strrchr(options->input, '/');
+    base = base ? base + 1 : options->input;
+    if (strcmp(options->output, "-") != 0 && strncmp(options->output, "/dev/", 5) != 0)
+        base = options->output;
+    snprintf(path, size, "%s.refuted", strcmp(base, "-") == 0 ? "ptxopt" : base);
+}
+
+/* Everything that somebody needs who looks for the fault: version, command line, verdicts, both texts. */
+static void begin_bug_report(Proof *p)
 {
     char path[4096];
+    path_of_report(p->options, path, sizeof path);
+    p->bug_report = fopen(path, "we");
     if (!p->bug_report) {
-        bool piped = strcmp(p->options->output, "-") == 0;
-        snprintf(path, sizeof path, "%s.refuted", piped ? "ptxopt" : p->options->output);
-        p->bug_report = fopen(path, "we");
-        if (!p->bug_report)
-            return;
-        fprintf(stderr, "ptxopt: a wrong rewrite was found: please report it with '%s'\n", path);
-        fprintf(p->bug_report, "ptxopt made a wrong rewrite of this module at -O%u, as --prove shows.\n", p->options->pipeline.level);
+        fprintf(stderr, "ptxopt: a wrong rewrite was found, and '%s' cannot be written\n", path);
+        return;
     }
-    fprintf(p->bug_report, "\n%s: refuted: %s\n", fn->name->text, v->why);
+    fprintf(stderr, "ptxopt: a wrong rewrite was found: please report it with '%s'\n", path);
+    fprintf(p->bug_report, "// ptxopt " PTXOPT_VERSION " (commit " PTXOPT_COMMIT ") made a wrong rewrite, as --prove shows.\n// Command line:");
+    for (int k = 0; k < p->options->argc; k++)
+        fprintf(p->bug_report, " '%s'", p->options->argv[k]);
+    fprintf(p->bug_report, "\n// To see it, put what stands below each line of dashes into a file: ptxopt-prove BEFORE.ptx AFTER.ptx\n");
+}
+
+static void write_bug_report(Proof *p, const Function *fn, const ProveVerdict *v)
+{
+    if (!p->bug_report)
+        begin_bug_report(p);
+    if (p->bug_report)
+        fprintf(p->bug_report, "// %s: refuted: %s\n", fn->name->text, v->why);
 }
 
 static void end_bug_report(Proof *p)
 {
     if (!p->bug_report)
         return;
-    fprintf(p->bug_report, "\n---- before\n%.*s\n---- after\n%.*s\n", (int)p->m->text.len, p->m->text.p, (int)p->after_text.len,
+    fprintf(p->bug_report, "// ---- BEFORE\n%.*s\n// ---- AFTER\n%.*s\n", (int)p->m->text.len, p->m->text.p, (int)p->after_text.len,
         p->after_text.p);
     fclose(p->bug_report);
 }
@@ -110,45 +85,46 @@ static void take_verdict(Proof *p, Function *fn, const ProveVerdict *v)
     }
 }
 
-static Function *same_function(const Module *m, const Module *other, u32 k)
+/* From the first text to the last one. Where that is not proved, the steps may be: then all of it is, and one that is refuted
+ * tells more than the whole that is unknown. */
+static ProveVerdict prove_changed(const Proof *p, u32 k, const Reading *before, const Reading *after)
 {
-    if (k >= other->functions.n)
-        return NULL;
-    const Function *fn = m->functions.v[k];
-    Function *found = other->functions.v[k];
-    return found->is_definition == fn->is_definition && strcmp(found->name->text, fn->name->text) == 0 ? found : NULL;
+    ProveOptions options = {.solver = p->options->solver, .solver_ms = PROOF_SOLVER_MS};
+    ProveVerdict v = {.answer = PROVE_UNKNOWN, .why = "the printed text does not parse", .is_suspect = true};
+    Function *f = same_function(p->m, before, k), *g = same_function(p->m, after, k);
+    if (!f || !g)
+        return v;
+    v = prove_function(f, g, &options, p->m->arena);
+    const ProveVerdict *steps = p->steps && v.answer == PROVE_UNKNOWN ? proof_steps_verdict(p->steps, k, g) : NULL;
+    return steps && steps->answer != PROVE_UNKNOWN ? *steps : v;
 }
 
-static void prove_functions(Proof *p, const Module *before, const Module *after)
+static void prove_functions(Proof *p, const Reading *before, const Reading *after)
 {
-    ProveOptions options = {.solver = p->options->solver, .solver_ms = SOLVER_MS};
     for (u32 k = 0; k < p->m->functions.n; k++) {
         Function *fn = p->m->functions.v[k];
         if (!fn->changed || !fn->is_definition)
             continue;
-        ProveVerdict v = {.answer = PROVE_UNKNOWN, .why = "the printed text does not parse"};
-        Function *f = before ? same_function(p->m, before, k) : NULL, *g = after ? same_function(p->m, after, k) : NULL;
-        if (f && g)
-            v = prove_function(f, g, &options, p->m->arena);
+        ProveVerdict v = prove_changed(p, k, before, after);
         take_verdict(p, fn, &v);
     }
 }
 
-void tool_prove(const Options *options, Module *m, Diag *diag, FILE *remarks, Stats *stats)
+void tool_prove(const Options *options, Module *m, const ProofSteps *steps, Diag *diag, FILE *remarks, Stats *stats)
 {
-    Proof p = {.options = options, .m = m, .stats = stats, .wants_remarks = remarks != NULL};
+    Proof p = {.options = options, .m = m, .stats = stats, .steps = steps, .wants_remarks = remarks != NULL};
     Reading before, after;
     char *text = print_text(options, m, &p.after_text);
     stats->proves = true;
     if (!text)
         return;
     remarks_init(&p.remarks, remarks, diag);
-    read_text(&before, "before.ptx", m->text);
-    read_text(&after, "after.ptx", p.after_text);
-    prove_functions(&p, before.diag.errors ? NULL : before.module, after.diag.errors ? NULL : after.module);
+    reading_init(&before, "before.ptx", m->text);
+    reading_init(&after, "after.ptx", p.after_text);
+    prove_functions(&p, &before, &after);
     end_bug_report(&p);
-    read_done(&before);
-    read_done(&after);
+    reading_free(&before);
+    reading_free(&after);
     remarks_free(&p.remarks);
     free(text);
 }

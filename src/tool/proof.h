@@ -4,10 +4,13 @@
 
 #include <stdio.h>
 
-#include "pipeline/options.h"
+#include "tool/proof_steps.h"
+
+enum { PROOF_SOLVER_MS = 10000 }; /* for each function */
 
 /* Proves every function that changed, by the text that would be printed, and says so: in remarks (NULL: nowhere), in the
- * statistics, and for what is not proved on standard error. Functions that --prove sends back are unchanged afterwards. */
-void tool_prove(const Options *options, Module *m, Diag *diag, FILE *remarks, Stats *stats);
+ * statistics, and for what is not proved on standard error. Functions that --prove sends back are unchanged afterwards.
+ * steps: what --prove-each found, or NULL. */
+void tool_prove(const Options *options, Module *m, const ProofSteps *steps, Diag *diag, FILE *remarks, Stats *stats);
 
 #endif

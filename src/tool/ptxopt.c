@@ -45,9 +45,18 @@ static ToolStatus run_pipeline(const Options *options, Module *m, Diag *diag, St
         if (!remarks)
             return file_error("write", options->remarks);
     }
-    PipelineResult result = pipeline_run(m, &options->pipeline, diag, remarks, stderr, stats);
+    PipelineConfig config = options->pipeline;
+    ProofSteps steps;
+    if (options->prove_each) {
+        proof_steps_init(&steps, options, m, stats);
+        config.after_step = proof_steps_take;
+        config.user = &steps;
+    }
+    PipelineResult result = pipeline_run(m, &config, diag, remarks, stderr, stats);
     if (result == PIPELINE_OK && options->prove != PROVING_NOT)
-        tool_prove(options, m, diag, remarks, stats);
+        tool_prove(options, m, options->prove_each ? &steps : NULL, diag, remarks, stats);
+    if (options->prove_each)
+        proof_steps_free(&steps);
     if (remarks && !close_remarks(remarks) && result == PIPELINE_OK)
         return file_error("write", options->remarks);
     return status[result];
