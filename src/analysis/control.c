@@ -25,8 +25,8 @@ static void visit_edges(Control *c, const Order *order, bool fill)
             continue;
         for_each_edge(e, &order->succ, p) {
             const Block *to = order->rpo[order->succ.to[e]];
-            if (t->depth[to->id] <= top || (t->endless && t->endless[a->id] == to))
-                continue; /* to the immediate post-dominator; of an endless loop's edge back that is a virtual block */
+            if (t->depth[to->id] <= top || (t->infinite && t->infinite[a->id] == to))
+                continue; /* to the immediate post-dominator; of an infinite loop's edge back that is a virtual block */
             u32 pre = t->pre[to->id];
             if (fill) {
                 u32 at = c->first[pre]++;

@@ -124,7 +124,7 @@ typedef struct ExitGraph {
 } ExitGraph;
 
 /* Components from which no edge leads and no block leaves the function. */
-static void find_endless(ExitGraph *x)
+static void find_infinite_loops(ExitGraph *x)
 {
     const Graph *succ = &x->order->succ;
     x->component = arena_array(x->arena, u32, x->order->count);
@@ -186,33 +186,33 @@ static NodeTree exit_tree(ExitGraph *x)
     return node_tree_compute(&backward, &forward, x->exit);
 }
 
-static Block **endless_code(Arena *arena, const Function *fn, const ExitGraph *x)
+static Block **infinite_loops(Arena *arena, const Function *fn, const ExitGraph *x)
 {
-    Block **endless = arena_array(arena, Block *, fn->blocks.n);
+    Block **infinite = arena_array(arena, Block *, fn->blocks.n);
     for (u32 p = 0; p < x->order->count; p++) {
         u32 c = x->component[p];
         if (x->virtual_node[c] != GRAPH_NONE)
-            endless[x->order->rpo[p]->id] = x->order->rpo[x->header[c]];
+            infinite[x->order->rpo[p]->id] = x->order->rpo[x->header[c]];
     }
-    return endless;
+    return infinite;
 }
 
-/* Most functions have no endless code: from the exit, everything is reached backwards. */
+/* Most functions have no infinite loops: from the exit, everything is reached backwards. */
 DomTree *postdom_compute(Arena *arena, const Function *fn, const Order *order)
 {
     Arena scratch = {0};
     ExitGraph x = {.order = order, .arena = &scratch, .exit = order->count, .nodes = order->count + 1};
     NodeTree nt = exit_tree(&x);
-    bool endless = nt.reached < x.nodes;
-    if (endless) {
+    bool infinite = nt.reached < x.nodes;
+    if (infinite) {
         node_tree_free(&nt);
-        find_endless(&x);
+        find_infinite_loops(&x);
         nt = exit_tree(&x);
     }
     node_tree_number(&nt);
     DomTree *t = dom_tree_of(arena, fn, order, &nt, true);
-    if (endless)
-        t->endless = endless_code(arena, fn, &x);
+    if (infinite)
+        t->infinite = infinite_loops(arena, fn, &x);
     node_tree_free(&nt);
     arena_free(&scratch);
     return t;

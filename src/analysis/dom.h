@@ -3,7 +3,7 @@
  * Post-dominance has one virtual exit after every block at whose end control can leave the function; a guarded `ret` or
  * `exit` leads there and to its fall-through. Code that cannot leave (a strongly connected set of blocks without an edge
  * out) gets a virtual block on the edges back to its first block, with a second edge to the exit: so it is post-dominated
- * by what lies on every round of the endless loop, no branch of the program gains an edge, and nothing depends on the order
+ * by what lies on every round of the infinite loop, no branch of the program gains an edge, and nothing depends on the order
  * in which the graph was searched. */
 #ifndef PTXOPT_ANALYSIS_DOM_H
 #define PTXOPT_ANALYSIS_DOM_H
@@ -20,7 +20,7 @@ typedef struct DomTree {
     u32 *jump;        /* by number: that of an ancestor farther up, for searches in logarithmic time */
     /* of post-dominators only, by Block.id */
     u32 *depth;       /* the virtual exit's is 1 */
-    Block **endless;  /* first block of the endless code around it, NULL; NULL where there is none */
+    Block **infinite;  /* first block of the infinite loops around it, NULL; NULL where there is none */
     u32 blocks;       /* ids below this one are known; queries about later blocks answer false */
 } DomTree;
 

@@ -91,7 +91,7 @@ typedef struct Naive {
     Matrix augmented, postdom;/* with exit and virtual blocks */
 } Naive;
 
-/* The augmented graph of dom.h, by definition: needs the order only to name the first block of an endless region. */
+/* The augmented graph of dom.h, by definition: needs the order only to name the first block of an infinite region. */
 static void naive_augment(Naive *n, Fixture *f)
 {
     memcpy(n->augmented, n->edges, sizeof n->edges);
@@ -323,15 +323,15 @@ static void chosen_graphs_agree_with_the_definitions(void **state)
         const char *edges, *what;
     } shape[] = {
         {1, "", "one block"},
-        {1, "0>0", "one endless block"},
+        {1, "0>0", "one infinite block"},
         {2, "0>1 0>1", "two ways to one block"},
         {3, "0>1 2>1", "an unreachable predecessor"},
         {4, "0>1 1>2 2>1 2>2 1>3", "a loop in a loop of one block"},
         {4, "0>1 1>0 2>3 3>2", "a loop at the entry, an unreachable one"},
         {3, "0>1 0>2 1>2 2>1", "entered at two places"},
-        {5, "0>1 0>2 1>2 2>1 2>3 3>4 4>3", "irreducible, then endless"},
+        {5, "0>1 0>2 1>2 2>1 2>3 3>4 4>3", "irreducible, then infinite"},
         {6, "0>1 1>2 2>1 1>3 3>1 1>4 4>1 1>5", "three latches"},
-        {6, "0>1 1>2 1>3 2>4 3>4 4>1 0>5", "an endless loop with a diamond"},
+        {6, "0>1 1>2 1>3 2>4 3>4 4>1 0>5", "an infinite loop with a diamond"},
         {7, "0>1 1>2 2>3 3>1 2>4 3>5 4>6 5>6", "two exits"},
         {7, "0>1 1>2 2>2 2>3 3>1 1>4 4>5 5>4 5>6", "loops in sequence and nested"},
         {6, "0>1 1>2 2>3 3>2 3>1 1>4 4>5 5>1", "one header, two loops through it"},

@@ -74,7 +74,7 @@ static bool only_jumps(const Block *b)
 }
 
 /* Where control that enters b ends up, past blocks that do nothing. A cycle of such blocks is left at the block where it
- * closes: an endless loop stays one. */
+ * closes: an infinite loop stays one. */
 static Block *destination(CleanUp *c, Block *from)
 {
     Block *b = from;
