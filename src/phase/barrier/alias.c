@@ -163,9 +163,9 @@ void alias_classes_compare(AccessClasses *c)
 {
     bool alone = function_has_one_thread(c->values->fn);
     for (u32 a = 0; a < c->n; a++) {
-        c->meets[a] = 0;
+        c->conflicts[a] = 0;
         for (u32 b = 0; b < c->n; b++)
             if (!alone && can_meet(c, &c->v[a], &c->v[b]))
-                c->meets[a] |= (u64)1 << b;
+                c->conflicts[a] |= (u64)1 << b;
     }
 }

@@ -17,9 +17,9 @@
 #include "phase/barrier/thread_value.h"
 
 enum {
-    CLASS_STRONG,     /* meets everything */
-    CLASS_CONVERGENT, /* no access, meets nothing: depends on which threads of the warp are together */
-    CLASS_TIME,       /* no access, meets nothing: reads the time, or counts events */
+    CLASS_STRONG,     /* conflicts with everything */
+    CLASS_CONVERGENT, /* no access, conflicts with nothing: depends on which threads of the warp are together */
+    CLASS_TIME,       /* no access, conflicts with nothing: reads the time, or counts events */
     CLASS_SHARED,     /* anywhere in a state space */
     CLASS_GLOBAL,
     CLASS_GENERIC,
@@ -44,7 +44,7 @@ typedef struct AccessClass {
 typedef struct AccessClasses {
     AccessClass v[CLASS_LIMIT];
     u32 n;
-    u64 meets[CLASS_LIMIT]; /* by class: those it meets in another thread; see alias_classes_compare */
+    u64 conflicts[CLASS_LIMIT]; /* by class: those with which it conflicts in another thread; see alias_classes_compare */
     ThreadValues *values;
     bool in_bounds;         /* --assume-in-bounds */
 } AccessClasses;
@@ -61,7 +61,7 @@ u32 alias_class_of(AccessClasses *classes, const Instr *i, u8 spaces);
 /* The class of all of these spaces. */
 u32 alias_class_anywhere(u8 spaces);
 
-/* Fills `meets`, when all classes are there. */
+/* Fills `conflicts`, when all classes are there. */
 void alias_classes_compare(AccessClasses *classes);
 
 #endif

@@ -42,7 +42,7 @@ typedef struct Candidate {
     Instr *barrier;
     u32 segment;    /* that it ends */
     u32 depth : 29; /* of loops */
-    u32 mixed : 1;  /* it may meet other barriers of its number */
+    u32 mispaired : 1;  /* it may pair with other barriers of its number */
     u32 removed : 1;
     u32 weakened : 1;
 } Candidate;
@@ -147,13 +147,13 @@ static const char *describe_access(Elim *e, const Candidate *c, bool below, Acce
 
 /* ---- hazards ------------------------------------------------------------------------------------------------------- */
 
-/* One class of `above` and one of `below` that meet. */
-static bool find_meeting(const AccessClasses *classes, u64 above, u64 below, u32 *upper, u32 *lower)
+/* One class of `above` and one of `below` that conflict. */
+static bool find_conflict(const AccessClasses *classes, u64 above, u64 below, u32 *upper, u32 *lower)
 {
     for (u32 k = 0; k < classes->n; k++)
-        if (above >> k & 1 && classes->meets[k] & below) {
+        if (above >> k & 1 && classes->conflicts[k] & below) {
             *upper = k;
-            *lower = (u32)__builtin_ctzll(classes->meets[k] & below);
+            *lower = (u32)__builtin_ctzll(classes->conflicts[k] & below);
             return true;
         }
     return false;
@@ -169,13 +169,13 @@ static bool find_hazard(const Flow *f, u32 segment, Hazard *h)
     AccessSet above = flow_above(f, segment), below = flow_below(f, segment);
     u32 a, b;
     *h = (Hazard){.above = {0, 0}};
-    if (find_meeting(f->classes, above.writes, below.reads, &a, &b)) {
+    if (find_conflict(f->classes, above.writes, below.reads, &a, &b)) {
         h->above.writes = (u64)1 << a;
         h->below.reads = (u64)1 << b;
-    } else if (find_meeting(f->classes, above.reads, below.writes, &a, &b)) {
+    } else if (find_conflict(f->classes, above.reads, below.writes, &a, &b)) {
         h->above.reads = (u64)1 << a;
         h->below.writes = (u64)1 << b;
-    } else if (find_meeting(f->classes, above.writes, below.writes, &a, &b)) {
+    } else if (find_conflict(f->classes, above.writes, below.writes, &a, &b)) {
         h->above.writes = (u64)1 << a;
         h->below.writes = (u64)1 << b;
     } else {
@@ -195,7 +195,7 @@ static bool starts_clock(const Flow *f, u32 segment) { return flow_below(f, segm
 /* As far as that does not depend on accesses. */
 static bool meets_itself(const Elim *e, const Candidate *c)
 {
-    return (!c->mixed || function_has_one_thread(e->run->fn)) && reached_together(e->reach, c->barrier);
+    return (!c->mispaired || function_has_one_thread(e->run->fn)) && reached_together(e->reach, c->barrier);
 }
 
 static bool may_go(const Elim *e, const Candidate *c)
@@ -269,7 +269,7 @@ static void report_candidate(Elim *e, const Candidate *c)
     const char *why = function_warp_lanes(e->run->fn) ? why_not_of_warp(e, c) : NULL;
     if (!reached_together(e->reach, c->barrier)) {
         report_kept(e, "BarrierNotUniform", c->barrier, "not proven that all threads of the CTA reach it together,");
-    } else if (c->mixed) {
+    } else if (c->mispaired) {
         report_kept(e, "BarrierMayPair", c->barrier, "it may pair with another barrier of its number that comes first,");
     } else if (why) {
         report_kept(e, "BarrierOfWarpKept", c->barrier, why);
@@ -323,21 +323,21 @@ static void collect(Elim *e)
     const BarrierReach *reach = e->reach;
     const Block *b = NULL;
     u32 segments_end = 0;
-    u16 mixed = 0;
+    u16 mispaired = 0;
     e->candidates = arena_array(e->run->arena, Candidate, reach->barriers.n);
     for (u32 k = 0; k < reach->barriers.n; k++) {
         Instr *i = reach->barriers.v[k];
         BarrierUse use = barrier_use(e->run, i);
         u32 position = an_order(an)->index[i->block->id];
-        mixed = i->block == b ? mixed : reach->mixed[position];
+        mispaired = i->block == b ? mispaired : reach->mispaired[position];
         b = i->block;
         if (waits_for_all(reach, use)) {
             const Loop *loop = loop_of(an_loops(an), b);
-            Candidate c = {i, flow_segment(position, segments_end++), loop ? loop->depth : 0, (mixed & use.ids) != 0, false, false};
+            Candidate c = {i, flow_segment(position, segments_end++), loop ? loop->depth : 0, (mispaired & use.ids) != 0, false, false};
             if (!use.carries_data)
                 e->candidates[e->count++] = c;
         }
-        mixed |= reach_mixed_by(reach, i);
+        mispaired |= reach_mispaired_by(reach, i);
     }
 }
 

@@ -52,26 +52,26 @@ static bool is_first_in_block(const BarrierReach *r, u32 k)
 /* ---- reached together -------------------------------------------------------------------------------------------- */
 
 /* From blocks with a barrier backwards. */
-static void find_meeting(BarrierReach *r, VecU32 *work)
+static void find_leading_to_barrier(BarrierReach *r, VecU32 *work)
 {
     const Order *order = an_order(r->run->an);
     for (u32 k = 0; k < r->barriers.n; k++)
         if (is_first_in_block(r, k)) {
             const Block *b = r->barriers.v[k]->block;
-            bitset_add(&r->meets, b->id);
+            bitset_add(&r->leads_to_barrier, b->id);
             vec_push(work, order->index[b->id]);
         }
     for (u32 next = 0; next < work->n; next++)
         for_each_edge(e, &order->pred, work->v[next]) {
             u32 from = order->pred.to[e];
-            if (bitset_has(&r->meets, order->rpo[from]->id))
+            if (bitset_has(&r->leads_to_barrier, order->rpo[from]->id))
                 continue;
-            bitset_add(&r->meets, order->rpo[from]->id);
+            bitset_add(&r->leads_to_barrier, order->rpo[from]->id);
             vec_push(work, from);
         }
 }
 
-bool reach_only_leaves(const BarrierReach *r, const Block *to) { return r->run->fn->is_entry && !bitset_has(&r->meets, to->id); }
+bool reach_only_leaves(const BarrierReach *r, const Block *to) { return r->run->fn->is_entry && !bitset_has(&r->leads_to_barrier, to->id); }
 
 static const Uniform *uniformity(const BarrierReach *r)
 {
@@ -159,15 +159,15 @@ bool reached_by_all(const BarrierReach *r, const Instr *barrier)
     return bitset_has(&r->by_all, barrier->block->id) && guard_is_uniform(r, barrier);
 }
 
-/* ---- numbers that are mixed ---------------------------------------------------------------------------------------- */
+/* ---- numbers that are mispaired ---------------------------------------------------------------------------------------- */
 
-u16 reach_mixed_by(const BarrierReach *r, const Instr *i)
+u16 reach_mispaired_by(const BarrierReach *r, const Instr *i)
 {
     BarrierUse use = barrier_use(r->run, i);
     return use.full && reached_together(r, i) ? 0 : use.ids;
 }
 
-static void find_mixed(BarrierReach *r, Arena *arena, VecU32 *work)
+static void find_mispaired(BarrierReach *r, Arena *arena, VecU32 *work)
 {
     const Order *order = an_order(r->run->an);
     u16 *gen = arena_array(arena, u16, order->count);
@@ -177,21 +177,21 @@ static void find_mixed(BarrierReach *r, Arena *arena, VecU32 *work)
         u32 p = order->index[i->block->id];
         BarrierUse use = barrier_use(r->run, i);
         Effects callee = use.called ? instr_effects(i, r->run->an->summaries) : (Effects){.barrier = BARRIER_CTA};
-        u16 mixed = reach_mixed_by(r, i);
-        if (mixed && !gen[p])
+        u16 mispaired = reach_mispaired_by(r, i);
+        if (mispaired && !gen[p])
             vec_push(work, p);
-        gen[p] |= mixed;
+        gen[p] |= mispaired;
         if (use.ids && !use.full && (!use.called || callee.barrier != BARRIER_CTA))
             r->partial |= use.ids;
     }
     while (work->n > 0) {
         u32 p = vec_pop(work);
-        u16 out = r->mixed[p] | gen[p];
+        u16 out = r->mispaired[p] | gen[p];
         for_each_edge(e, &order->succ, p) {
             u32 to = order->succ.to[e];
-            if ((r->mixed[to] | out) == r->mixed[to])
+            if ((r->mispaired[to] | out) == r->mispaired[to])
                 continue;
-            r->mixed[to] |= out;
+            r->mispaired[to] |= out;
             vec_push(work, to);
         }
     }
@@ -204,12 +204,12 @@ BarrierReach *reach_compute(PhaseRun *run)
     r->run = run;
     r->together = bitset_new(run->arena, run->fn->blocks.n);
     r->by_all = bitset_new(run->arena, run->fn->blocks.n);
-    r->meets = bitset_new(run->arena, run->fn->blocks.n);
-    r->mixed = arena_array(run->arena, u16, an_order(run->an)->count);
+    r->leads_to_barrier = bitset_new(run->arena, run->fn->blocks.n);
+    r->mispaired = arena_array(run->arena, u16, an_order(run->an)->count);
     find_barriers(r);
-    find_meeting(r, &work);
+    find_leading_to_barrier(r, &work);
     find_together(r);
-    find_mixed(r, run->arena, &work);
+    find_mispaired(r, run->arena, &work);
     vec_free(&work);
     return r;
 }

@@ -6,9 +6,9 @@
  * more. In a function that is called, nothing is known of the caller, so no barrier there is. All threads reach it if no
  * branch decides whether one leaves before.
  *
- * Barriers of one number meet in the order in which threads come to them, wherever they stand. So when a barrier that not
- * all threads reach together, that counts threads, or that only arrives can come first, a later one of its number may meet
- * another one than itself: its number is mixed there. */
+ * Barriers of one number pair in the order in which threads come to them, wherever they stand. So when a barrier that not
+ * all threads reach together, that counts threads, or that only arrives can come first, a later one of its number may pair with
+ * another one than itself: its number is mispaired there. */
 #ifndef PTXOPT_PHASE_BARRIER_REACH_H
 #define PTXOPT_PHASE_BARRIER_REACH_H
 
@@ -30,8 +30,8 @@ typedef struct BarrierReach {
     VEC(Instr *) barriers; /* and calls that may use some, as they follow one another in Order.rpo */
     BitSet together;  /* blocks that all threads reach together, by Block.id */
     BitSet by_all;    /* and none of them has left before */
-    BitSet meets;     /* blocks from whose start a barrier can be reached */
-    u16 *mixed;       /* by position in Order.rpo: numbers that are mixed where the block starts */
+    BitSet leads_to_barrier; /* blocks from whose start one can be reached */
+    u16 *mispaired;       /* by position in Order.rpo: numbers that are mispaired where the block starts */
     u16 partial;      /* numbers that some instruction uses otherwise than for all threads */
 } BarrierReach;
 
@@ -50,7 +50,7 @@ static inline bool waits_for_all(const BarrierReach *reach, BarrierUse use) { re
  * of most functions it never is. */
 bool reach_branch_is_uniform(const BarrierReach *reach, const Block *b);
 /* Numbers that i mixes for what comes after it. */
-u16 reach_mixed_by(const BarrierReach *reach, const Instr *i);
+u16 reach_mispaired_by(const BarrierReach *reach, const Instr *i);
 /* Whether a thread that ends in b's successor `to` and not in another one leaves without coming to a barrier. */
 bool reach_only_leaves(const BarrierReach *reach, const Block *to);
 
