@@ -117,8 +117,8 @@ bool plan_graph_is_reducible(const PlanGraph *g)
     return ordered == g->reached;
 }
 
-/* Whether the edges out of v come to one copy of `meeting` first. */
-static bool meets_once(const PlanGraph *g, u32 v, const Block *meeting, BitSet *seen)
+/* Whether the edges out of v come to one copy of `point` first. */
+static bool reconverges_in_one_copy(const PlanGraph *g, u32 v, const Block *point, BitSet *seen)
 {
     VecU32 work = {0};
     u32 found = GRAPH_NONE;
@@ -132,7 +132,7 @@ static bool meets_once(const PlanGraph *g, u32 v, const Block *meeting, BitSet *
             if (bitset_has(seen, to))
                 continue;
             bitset_add(seen, to);
-            if (block_at(g, to) != meeting)
+            if (block_at(g, to) != point)
                 vec_push(&work, to);
             else if (found == GRAPH_NONE)
                 found = to;
@@ -152,7 +152,7 @@ static bool has_successors(const PlanGraph *g, u32 v)
     return false;
 }
 
-bool plan_graph_meets_as_before(const PlanGraph *g)
+bool plan_graph_reconverges_as_before(const PlanGraph *g)
 {
     Analyses *an = g->run->an;
     BitSet copied = bitset_new(g->run->arena, g->run->fn->blocks.n), seen = bitset_new(g->run->arena, g->succ.nodes);
@@ -161,9 +161,9 @@ bool plan_graph_meets_as_before(const PlanGraph *g)
             bitset_add(&copied, g->plan->node.v[k].b->id);
     for (u32 k = 0; k < g->reached; k++) {
         u32 v = g->order[k];
-        const Block *b = block_at(g, v), *meeting = dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
+        const Block *b = block_at(g, v), *point = dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
         bool uniform = block_terminator(b) ? uniform_has(&an_uniform(an)->branch_warp, b->id) : g->run->knobs->enable_dfa_jump_thread <= 0;
-        if (!uniform && meeting && bitset_has(&copied, meeting->id) && has_successors(g, v) && !meets_once(g, v, meeting, &seen))
+        if (!uniform && point && bitset_has(&copied, point->id) && has_successors(g, v) && !reconverges_in_one_copy(g, v, point, &seen))
             return false;
     }
     return true;

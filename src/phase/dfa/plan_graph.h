@@ -20,7 +20,7 @@ bool plan_graph_is_reducible(const PlanGraph *g);
  * the same copy first. Branches that do not divide a warp do not count. Then the branches that an instruction transitively
  * depends on are those it depended on before, copies taken for originals: it depends on those from which it can be reached
  * before the paths meet, and new paths are old ones. */
-bool plan_graph_meets_as_before(const PlanGraph *g);
+bool plan_graph_reconverges_as_before(const PlanGraph *g);
 /* Whether the function has a convergent instruction at all. */
 bool plan_graph_convergent(const PlanGraph *g);
 

@@ -467,7 +467,7 @@ static const char *why_not(Planner *p)
         return "the next state is not known everywhere";
     if (!plan_graph_is_reducible(graph))
         return reducible_no_more;
-    if (plan_graph_meets_as_before(graph) || (asked_for && !plan_graph_convergent(graph)))
+    if (plan_graph_reconverges_as_before(graph) || (asked_for && !plan_graph_convergent(graph)))
         return NULL;
     return "threads of a warp that diverge at a branch would no longer reconverge";
 }
