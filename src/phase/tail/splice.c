@@ -73,16 +73,16 @@ static void copy_before(Instr *end, RegId from, RegId to)
 }
 
 /* Where the block itself computes a value, it does so under the name that the tail knows. */
-static void bring_values(const TailGiver *giver)
+static void bring_values(const DuplicateTail *duplicate)
 {
-    for (u32 k = 0; k < giver->n; k++) {
-        RegPair pair = giver->renamed[k];
-        bool still_read = is_source(giver->renamed, giver->n, pair.kept);
-        Instr *def = still_read ? NULL : renamable_from(giver->begin, pair.other, pair.kept);
+    for (u32 k = 0; k < duplicate->n; k++) {
+        RegPair pair = duplicate->renamed[k];
+        bool still_read = is_source(duplicate->renamed, duplicate->n, pair.kept);
+        Instr *def = still_read ? NULL : renamable_from(duplicate->begin, pair.other, pair.kept);
         if (def)
-            rename_between(def, giver->begin, pair.other, pair.kept);
+            rename_between(def, duplicate->begin, pair.other, pair.kept);
         else
-            copy_before(giver->begin, pair.other, pair.kept);
+            copy_before(duplicate->begin, pair.other, pair.kept);
     }
 }
 
@@ -126,14 +126,14 @@ static void share_branch(Function *fn, Instr *branch, const Instr *other)
         instr_set_op(branch, isa_without(fn->module->isa, branch->op, OPF_UNIFORM_HINT));
 }
 
-void splice_tails(Function *fn, Instr *begin, Block *tail, TailGiver *givers, u32 n)
+void splice_tails(Function *fn, Instr *begin, Block *tail, DuplicateTail *duplicates, u32 n)
 {
     fill_tail(begin, tail);
     for (u32 k = 0; k < n; k++) {
-        Block *b = givers[k].block;
+        Block *b = duplicates[k].block;
         share_branch(fn, block_terminator(tail), block_terminator(b));
-        bring_values(&givers[k]);
-        remove_from(givers[k].begin);
+        bring_values(&duplicates[k]);
+        remove_from(duplicates[k].begin);
         block_set_fall(b, tail);
     }
 }

@@ -1,15 +1,15 @@
-/* The surgery of tail-merge: several blocks give up their tails, and go to the one that is kept. */
+/* The surgery of tail-merge: the duplicates of a tail go, and their blocks go to the one that is kept. */
 #ifndef PTXOPT_PHASE_TAIL_SPLICE_H
 #define PTXOPT_PHASE_TAIL_SPLICE_H
 
 #include "phase/tail/match.h"
 
-typedef struct TailGiver {
+typedef struct DuplicateTail {
     Block *block;
     Instr *begin;      /* where its tail begins */
     RegPair *renamed;  /* what lives into the tail under two names */
     u32 n;
-} TailGiver;
+} DuplicateTail;
 
 /* Puts the copies kept <- other into an order in which none destroys what another still reads; false: there is none. */
 bool splice_copies_order(RegPair *renamed, u32 n);
@@ -21,6 +21,6 @@ bool splice_begins_block(const Instr *i);
  * else is there or a loop begins there: then a new one, still empty. loops: of the function as it is. */
 Block *tail_block(const Loops *loops, const Instr *begin);
 
-void splice_tails(Function *fn, Instr *begin, Block *tail, TailGiver *givers, u32 n);
+void splice_tails(Function *fn, Instr *begin, Block *tail, DuplicateTail *duplicates, u32 n);
 
 #endif

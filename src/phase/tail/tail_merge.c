@@ -58,7 +58,7 @@ typedef struct Splice {
     u32 order;   /* in the layout, of the block that keeps its tail */
     Instr *begin;
     Block *tail; /* that it becomes */
-    TailGiver *givers;
+    DuplicateTail *duplicates;
     u32 n;
 } Splice;
 
@@ -309,62 +309,62 @@ static u32 choose_kept(Merge *m, Candidate **set, u32 n, u32 items)
 }
 
 /* What `other` has to do to give up its tail; false: it cannot. */
-static bool plan_giver(Merge *m, Block *kept, Block *other, u32 items, Tail *tail, TailGiver *giver)
+static bool plan_duplicate(Merge *m, Block *kept, Block *other, u32 items, Tail *tail, DuplicateTail *duplicate)
 {
     *tail = tail_match(m->matcher, kept, other, items);
     if (!pays(m, tail))
         return false;
     u32 n;
     const RegPair *renamed = matcher_renamed(m->matcher, &n);
-    *giver = (TailGiver){other, tail->other, arena_array(m->run->arena, RegPair, n), n};
+    *duplicate = (DuplicateTail){other, tail->other, arena_array(m->run->arena, RegPair, n), n};
     if (n)
-        memcpy(giver->renamed, renamed, n * sizeof *renamed);
-    return splice_copies_order(giver->renamed, n);
+        memcpy(duplicate->renamed, renamed, n * sizeof *renamed);
+    return splice_copies_order(duplicate->renamed, n);
 }
 
 /* Where ptxas branches, blocks that leave the function cost a BSSY and a BSYNC once they meet. */
-static bool returns_pay(const Merge *m, const Instr *begin, const TailGiver *giver, u32 givers, i64 saved)
+static bool returns_pay(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
 {
     if (cfg_succs(m->fn, begin->block).n || saved >= 2 * m->least)
         return true;
-    bool small = givers == 1 && head_is_short(begin);
-    for (u32 k = 0; k < givers; k++)
-        small &= head_is_short(giver[k].begin);
+    bool small = duplicates == 1 && head_is_short(begin);
+    for (u32 k = 0; k < duplicates; k++)
+        small &= head_is_short(duplicate[k].begin);
     return small;
 }
 
 static void merge_set(Merge *m, u32 n, u32 items)
 {
     Candidate **set = m->set;
-    u32 kept = choose_kept(m, set, n, items), givers = 0;
-    TailGiver *giver = arena_array(m->run->arena, TailGiver, n);
+    u32 kept = choose_kept(m, set, n, items), duplicates = 0;
+    DuplicateTail *duplicate = arena_array(m->run->arena, DuplicateTail, n);
     Tail tail = {0};
     i64 saved = 0;
     for (u32 k = 0; k < n; k++) {
         Tail one;
-        if (k == kept || !plan_giver(m, set[kept]->block, set[k]->block, items, &one, &giver[givers]))
+        if (k == kept || !plan_duplicate(m, set[kept]->block, set[k]->block, items, &one, &duplicate[duplicates]))
             continue;
         tail = one;
         saved += tail_gain(&one);
-        giver[givers++].block = set[k]->block;
+        duplicate[duplicates++].block = set[k]->block;
     }
-    if (!givers)
+    if (!duplicates)
         return;
-    if (!m->always && !returns_pay(m, tail.kept, giver, givers, saved)) {
+    if (!m->always && !returns_pay(m, tail.kept, duplicate, duplicates, saved)) {
         decline(m, "DeclinedReturn", tail.kept, "blocks that leave the function would have to reconverge for too little");
         return;
     }
     if (!phase_may_rewrite(m->run))
         return;
     phase_passed(m->run, "TailMerged", tail.kept, "%u blocks end with the same %u instruction%s, which are now one block",
-                 givers + 1, tail.weight, tail.weight == 1 ? "" : "s");
-    phase_count(m->run, "TailsMerged", givers);
-    phase_count(m->run, "InstructionsMerged", givers * tail.weight);
+                 duplicates + 1, tail.weight, tail.weight == 1 ? "" : "s");
+    phase_count(m->run, "TailsMerged", duplicates);
+    phase_count(m->run, "InstructionsMerged", duplicates * tail.weight);
     set[kept]->done = true;
     for (u32 k = 0; k < n; k++)
-        for (u32 g = 0; g < givers; g++)
-            set[k]->done |= set[k]->block == giver[g].block;
-    vec_push(&m->splices, ((Splice){set[kept]->order, tail.kept, tail_block(an_loops(m->run->an), tail.kept), giver, givers}));
+        for (u32 g = 0; g < duplicates; g++)
+            set[k]->done |= set[k]->block == duplicate[g].block;
+    vec_push(&m->splices, ((Splice){set[kept]->order, tail.kept, tail_block(an_loops(m->run->an), tail.kept), duplicate, duplicates}));
 }
 
 /* Every candidate in turn, with all after it that share its best tail. */
@@ -424,7 +424,7 @@ static void splice_all(Merge *m)
         qsort(m->splices.v, m->splices.n, sizeof(Splice), compare_splices);
     for (u32 k = 0; k < m->splices.n; k++) {
         const Splice *s = &m->splices.v[k];
-        splice_tails(m->fn, s->begin, s->tail, s->givers, s->n);
+        splice_tails(m->fn, s->begin, s->tail, s->duplicates, s->n);
     }
 }
 
