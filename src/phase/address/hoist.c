@@ -22,8 +22,8 @@ static BitSet pending_registers(Bases *s)
 AddressHoist hoist_new(Bases *s)
 {
     AddressHoist h = {.s = s};
-    h.twins_of = arena_array(&s->arena, u32, s->a->forms->forms.n);
-    h.next_twin = arena_array(&s->arena, u32, s->ssa->values.n);
+    h.congruent_to = arena_array(&s->arena, u32, s->a->forms->forms.n);
+    h.next_congruent = arena_array(&s->arena, u32, s->ssa->values.n);
     h.moved = bitset_new(&s->arena, s->ssa->values.n);
     h.seen = bitset_new(&s->arena, s->fn->blocks.n);
     h.ends = bitset_new(&s->arena, s->fn->blocks.n);
@@ -33,7 +33,7 @@ AddressHoist hoist_new(Bases *s)
 
 void hoist_free(AddressHoist *h)
 {
-    vec_free(&h->twins);
+    vec_free(&h->congruent);
 }
 
 static const SsaInstr *source_of(const Bases *s, u32 value) { return &s->ssa->instrs.v[s->ssa->values.v[value].instr]; }
@@ -45,14 +45,14 @@ void hoist_note(AddressHoist *h, u32 n)
     Instr *i = s->ssa->instrs.v[n].i;
     if (!may_go(s, n) || bitset_has(&s->stuck, value) || i->op->opcode == OPC_MOV)
         return;
-    u32 *at = &h->twins_of[s->a->of[value]];
+    u32 *at = &h->congruent_to[s->a->of[value]];
     if (!*at) {
-        vec_push(&h->twins, ((Twins){.meet = i->block}));
-        *at = h->twins.n;
+        vec_push(&h->congruent, ((CongruentValues){.meet = i->block}));
+        *at = h->congruent.n;
     }
-    Twins *t = &h->twins.v[*at - 1];
+    CongruentValues *t = &h->congruent.v[*at - 1];
     t->meet = dom_nearest_common(s->ssa->dom, t->meet, i->block);
-    h->next_twin[value] = t->first;
+    h->next_congruent[value] = t->first;
     t->first = value;
     t->count++;
 }
@@ -91,12 +91,12 @@ static bool all_paths_end(AddressHoist *h, const Block *meet)
     return all;
 }
 
-static bool all_paths_compute(AddressHoist *h, const Twins *t)
+static bool all_paths_compute(AddressHoist *h, const CongruentValues *t)
 {
-    for (u32 v = t->first; v; v = h->next_twin[v])
+    for (u32 v = t->first; v; v = h->next_congruent[v])
         bitset_add(&h->ends, source_of(h->s, v)->i->block->id);
     bool all = all_paths_end(h, t->meet);
-    for (u32 v = t->first; v; v = h->next_twin[v])
+    for (u32 v = t->first; v; v = h->next_congruent[v])
         bitset_del(&h->ends, source_of(h->s, v)->i->block->id);
     return all;
 }
@@ -133,14 +133,14 @@ static bool is_crowded(const AddressHoist *h, const Block *b)
     return false;
 }
 
-/* The one of the twins whose copy moves; 0: none can. */
-static u32 choose(AddressHoist *h, const Twins *t)
+/* The one of the congruent values whose copy moves; 0: none can. */
+static u32 choose(AddressHoist *h, const CongruentValues *t)
 {
     const Instr *end = block_terminator(t->meet), *before = end ? end->prev : t->meet->last;
     u32 chosen = 0;
     if (t->count < 2 || (before && before->kind == INSTR_PRAGMA))
         return 0;
-    for (u32 v = t->first; v; v = h->next_twin[v]) {
+    for (u32 v = t->first; v; v = h->next_congruent[v]) {
         if (bitset_has(&h->moved, v) || bases_block_of(h->s, v) == t->meet)
             return 0;
         if (!chosen && has_operands(h, v, t->meet))
@@ -194,7 +194,7 @@ static void replace_value(AddressHoist *h, u32 value, RegId reg)
     remove_computation(h, value);
 }
 
-static void hoist(AddressHoist *h, const Twins *t, u32 chosen)
+static void hoist(AddressHoist *h, const CongruentValues *t, u32 chosen)
 {
     Bases *s = h->s;
     const SsaInstr *source = source_of(s, chosen);
@@ -206,7 +206,7 @@ static void hoist(AddressHoist *h, const Twins *t, u32 chosen)
     RegId reg = build_clone(&at, source->i, bases_value_bits(s, chosen) == 64 ? TYPE_B64 : TYPE_B32);
     phase_passed(s->run, "BaseHoisted", source->i, "computed on every path after a branch, %u times: now once, before it", t->count);
     phase_count(s->run, "BaseHoisted", 1);
-    for (u32 v = t->first; v; v = h->next_twin[v])
+    for (u32 v = t->first; v; v = h->next_congruent[v])
         if (!bitset_has(&h->moved, v)) /* it went with another one, made of it, whose form is the same */
             replace_value(h, v, reg);
 }
@@ -214,11 +214,11 @@ static void hoist(AddressHoist *h, const Twins *t, u32 chosen)
 bool hoist_run(AddressHoist *h)
 {
     bool any = false;
-    for (u32 k = 0; k < h->twins.n; k++) {
-        u32 chosen = choose(h, &h->twins.v[k]);
+    for (u32 k = 0; k < h->congruent.n; k++) {
+        u32 chosen = choose(h, &h->congruent.v[k]);
         if (!chosen || !phase_may_rewrite(h->s->run))
             continue;
-        hoist(h, &h->twins.v[k], chosen);
+        hoist(h, &h->congruent.v[k], chosen);
         any = true;
     }
     return any;

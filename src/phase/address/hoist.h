@@ -10,17 +10,17 @@
 
 #include "phase/address/bases.h"
 
-/* Computations of one form. */
-typedef struct Twins {
-    u32 first, count; /* values, chained by Hoist.next_twin */
+/* Computations of one linear expression. */
+typedef struct CongruentValues {
+    u32 first, count; /* values, chained by Hoist.next_congruent */
     Block *meet;      /* their nearest common dominator */
-} Twins;
+} CongruentValues;
 
 typedef struct AddressHoist {
     Bases *s;
-    u32 *twins_of;    /* by form: index into twins, plus 1; 0: none */
-    VEC(Twins) twins;
-    u32 *next_twin;   /* by value */
+    u32 *congruent_to;    /* by form: index into congruent, plus 1; 0: none */
+    VEC(CongruentValues) congruent;
+    u32 *next_congruent;   /* by value */
     u32 *uses_left;   /* by value: uses, those by phis too; NULL: nothing has moved yet */
     BitSet moved;     /* by value: its computation is gone */
     BitSet pending;   /* by register: some asynchronous instruction writes it */
