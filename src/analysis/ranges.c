@@ -18,7 +18,7 @@ static bool is_empty(const Range *r) { return r->lo > r->hi || r->least > r->mos
 
 /* Each reading bounds the other where it stays on one side of the sign. False: nothing is left, which comes only from code that
  * cannot be reached; any other range is as good then. */
-static bool sharpen(Range *r)
+static bool tighten(Range *r)
 {
     u64 sign = (u64)1 << (r->bits - 1);
     if (is_empty(r))
@@ -39,13 +39,13 @@ static bool sharpen(Range *r)
 Range range_unsigned(u32 bits, u64 lo, u64 hi)
 {
     Range r = {bits, lo, hi, least_of(bits), most_of(bits)};
-    return sharpen(&r) ? r : range_full(bits);
+    return tighten(&r) ? r : range_full(bits);
 }
 
 Range range_signed(u32 bits, i64 least, i64 most)
 {
     Range r = {bits, 0, mask_of(bits), least, most};
-    return sharpen(&r) ? r : range_full(bits);
+    return tighten(&r) ? r : range_full(bits);
 }
 
 Range range_constant(u32 bits, u64 value)
@@ -68,7 +68,7 @@ Range range_meet(Range a, Range b)
 {
     Range r = {a.bits, a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi, a.least > b.least ? a.least : b.least,
         a.most < b.most ? a.most : b.most};
-    return sharpen(&r) ? r : a;
+    return tighten(&r) ? r : a;
 }
 
 Range range_extend(Range a, u32 bits, bool is_signed)
@@ -128,7 +128,7 @@ static Range sum(Opcode opcode, Range a, Range b)
         r.least = least_of(a.bits);
         r.most = most_of(a.bits);
     }
-    return sharpen(&r) ? r : range_full(a.bits);
+    return tighten(&r) ? r : range_full(a.bits);
 }
 
 static Range product(Range a, Range b)
@@ -281,7 +281,7 @@ static Range without(Range a, Range b)
     r.hi -= a.hi == b.lo;
     r.least += a.least == b.least;
     r.most -= a.most == b.least;
-    return sharpen(&r) ? r : a;
+    return tighten(&r) ? r : a;
 }
 
 Range range_assume(Range a, Cmp cmp, bool is_signed, Range b)
@@ -303,7 +303,7 @@ Range range_assume(Range a, Cmp cmp, bool is_signed, Range b)
         r.hi = a.hi < b.hi - strict ? a.hi : b.hi - strict;
     else if (!is_signed && !less && !(strict && b.lo == UINT64_MAX))
         r.lo = a.lo > b.lo + strict ? a.lo : b.lo + strict;
-    return sharpen(&r) ? r : a;
+    return tighten(&r) ? r : a;
 }
 
 FactValue compare_implies(Cmp known, Type known_type, Cmp asked, Type asked_type)

@@ -1,5 +1,5 @@
 /* Ranges of integers: what values of a given width a register can have, as an unsigned and a signed interval at once. Both
- * bound the same bit patterns, so that each sharpens the other. PTX arithmetic wraps: an operation that may overflow gives
+ * bound the same bit patterns, so that each tightens the other. PTX arithmetic wraps: an operation that may overflow gives
  * the full range in the reading in which it may. */
 #ifndef PTXOPT_ANALYSIS_RANGES_H
 #define PTXOPT_ANALYSIS_RANGES_H
