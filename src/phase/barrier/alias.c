@@ -107,7 +107,7 @@ static bool fit_between_threads(const AccessClass *a, const AccessClass *b)
     return !a->uniform && bytes <= a->spread && (a->bits == 64 || a->extent + bytes <= (u64)1 << 32);
 }
 
-static bool can_meet(const AccessClasses *c, const AccessClass *a, const AccessClass *b)
+static bool may_conflict(const AccessClasses *c, const AccessClass *a, const AccessClass *b)
 {
     if (!(a->spaces & b->spaces) || are_two_variables(c, a, b))
         return false;
@@ -165,7 +165,7 @@ void alias_classes_compare(AccessClasses *c)
     for (u32 a = 0; a < c->n; a++) {
         c->conflicts[a] = 0;
         for (u32 b = 0; b < c->n; b++)
-            if (!alone && can_meet(c, &c->v[a], &c->v[b]))
+            if (!alone && may_conflict(c, &c->v[a], &c->v[b]))
                 c->conflicts[a] |= (u64)1 << b;
     }
 }

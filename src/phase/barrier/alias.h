@@ -1,7 +1,7 @@
-/* Which memory accesses of a function can meet: touch a common byte in two different threads of the CTA.
+/* Which memory accesses of a function may conflict: touch a common byte in two different threads of the CTA.
  *
  * Accesses are put into at most 64 classes, so that sets of them are words. A class stands for the accesses through one
- * function of the thread (thread_value.h) with one offset, or for all of a state space. Two classes do not meet
+ * function of the thread (thread_value.h) with one offset, or for all of a state space. Two classes do not conflict
  *   - if they lie in different state spaces (generic ones lie in both);
  *   - if each provably stays inside its variable, and the variables differ;
  *   - if they are of two .shared variables, and the user says that none goes beyond its own (--assume-in-bounds);
@@ -9,7 +9,7 @@
  *   - if the block is one thread;
  *   - if both address the same injective function of the thread, and the bytes around it that either touches fit between
  *     two threads: then what a thread touches, no other one does.
- * Strong operations meet everything that any thread does. */
+ * Strong operations conflict with everything that any thread does. */
 #ifndef PTXOPT_PHASE_BARRIER_ALIAS_H
 #define PTXOPT_PHASE_BARRIER_ALIAS_H
 

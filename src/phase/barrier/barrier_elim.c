@@ -5,7 +5,7 @@
  *
  * Follows branch-distribution and dead-synchronization elimination of the CUDA compilers, without their rules that leave a
  * hazard. A barrier is needed if an access that can come above it and one that can come below it, no other barrier of all
- * threads in between (flow.h), may meet at an address in two threads (alias.h), and one of them writes.
+ * threads in between (flow.h), may touch one address in two threads (alias.h), and one of them writes.
  * Removals only bring accesses together, so what is needed once stays needed: one pass, innermost loops first, comes to
  * the end that starting again after each removal comes to. Tseng, "Compiler Optimizations for Eliminating Barrier
  * Synchronization", PPoPP 1995.
@@ -20,7 +20,7 @@
  *
  * Sound: conflicting accesses that were ordered still are, so a program without data races stays one, and cannot tell the
  * difference. All threads lose the same barrier: it has a constant number and no thread count, all reach it together, and
- * nothing that comes first can mix up who meets whom (reach.h). Strong operations (volatile, atomics, fences,
+ * nothing that comes first can make other barriers pair (reach.h). Strong operations (volatile, atomics, fences,
  * asynchronous copies and waits, unknown calls), clocks, sleeps and traps, here or in a callee, access everything. Above an
  * activemask, or above a clock, a barrier stays: it says which threads are there, and that all start together.
  *
@@ -193,7 +193,7 @@ static bool starts_clock(const Flow *f, u32 segment) { return flow_below(f, segm
 /* ---- one barrier --------------------------------------------------------------------------------------------------- */
 
 /* As far as that does not depend on accesses. */
-static bool meets_itself(const Elim *e, const Candidate *c)
+static bool pairs_with_itself(const Elim *e, const Candidate *c)
 {
     return (!c->mispaired || function_has_one_thread(e->run->fn)) && reached_together(e->reach, c->barrier);
 }
@@ -201,7 +201,7 @@ static bool meets_itself(const Elim *e, const Candidate *c)
 static bool may_go(const Elim *e, const Candidate *c)
 {
     Hazard hazard;
-    if (!meets_itself(e, c) || find_hazard(e->flow, c->segment, &hazard))
+    if (!pairs_with_itself(e, c) || find_hazard(e->flow, c->segment, &hazard))
         return false;
     bool stays = brings_together(e->flow, c->segment) || starts_clock(e->flow, c->segment);
     return !stays || function_has_one_thread(e->run->fn);
@@ -239,7 +239,7 @@ static bool try_weaken(Elim *e, Candidate *c)
 {
     Function *fn = e->run->fn;
     u32 lanes = function_warp_lanes(fn);
-    if (!lanes || !e->flow || !meets_itself(e, c) || why_not_of_warp(e, c) || brings_together(e->flow, c->segment) ||
+    if (!lanes || !e->flow || !pairs_with_itself(e, c) || why_not_of_warp(e, c) || brings_together(e->flow, c->segment) ||
         starts_clock(e->flow, c->segment) || !phase_may_rewrite(e->run))
         return false;
     phase_passed(e->run, "BarrierOfWarp", c->barrier, "Weakened synch: the block is one warp, the mask 0x%x names its threads, in function %s",
@@ -358,10 +358,10 @@ static void sort_candidates(Elim *e)
         qsort(e->candidates, e->count, sizeof *e->candidates, by_depth);
 }
 
-static bool some_meet_themselves(const Elim *e)
+static bool some_pair_with_themselves(const Elim *e)
 {
     for (u32 k = 0; k < e->count; k++)
-        if (meets_itself(e, &e->candidates[k]))
+        if (pairs_with_itself(e, &e->candidates[k]))
             return true;
     return false;
 }
@@ -387,7 +387,7 @@ static PhaseResult remove_barriers(PhaseRun *run)
     e.of_warp = of_warp_new(run);
     collect(&e);
     sort_candidates(&e);
-    if (some_meet_themselves(&e))
+    if (some_pair_with_themselves(&e))
         e.flow = flow_compute(run, e.reach);
     PhaseResult result = remove_candidates(&e);
     if (run->is_last || result != PHASE_AGAIN) {

@@ -1,4 +1,4 @@
-/* Integer registers as functions of the thread: what a phase needs to show that two threads cannot meet at an address.
+/* Integer registers as functions of the thread: what a phase needs to show that two threads cannot touch one address.
  *
  * A value is tracked as long as nothing but the thread's index in its CTA and the launch decide it: %tid, other special
  * registers that never change, kernel parameters, addresses of variables, constants, and pure instructions on these. Such
