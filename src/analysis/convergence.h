@@ -8,7 +8,7 @@
  *   - There are no more irreducible regions than before.
  *   - Reconvergence points and .uni: see analysis/reconverge_check.h.
  *
- * Instructions and branches are told by Instr.origin, so a clone counts as its original, and a branch that stands for
+ * Instructions and branches are identified by Instr.origin, so a clone counts as its original, and a branch that stands for
  * others (instr_inherit_origin) as these; a branch that a phase made without saying so is new. Unreachable code does not count.
  * Functions without convergent instructions cost next to nothing. Sets are found one convergent block at a time, in time
  * proportional to their sizes; what exceeds CONVERGENCE_LIMIT in all is left unchecked (and counted). */

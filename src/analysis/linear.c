@@ -4,7 +4,7 @@ static u64 low_bits(u64 v, u32 bits) { return bits == 64 ? v : v & (((u64)1 << b
 
 static u64 mix(u64 hash, u64 v) { return (hash ^ v ^ v >> 29) * 1099511628211u; }
 
-/* Maps take longer for longer keys; things of one hash are told apart anyway. */
+/* Maps take longer for longer keys; things of one hash are distinguished anyway. */
 static u32 fold(u64 hash) { return (u32)(hash ^ hash >> 32); }
 
 Forms *forms_new(Arena *arena)

@@ -3,7 +3,7 @@
  * and what they write are numbered in the order of a walk over the dominator tree, parents first.
  *
  * A guarded write, or one of a part, makes a value too, of which nothing is known (`whole` is unset); it reads the old one
- * (which, where nobody reads the register after it, may be told wrong: see below).
+ * (which, where nobody reads the register after it, may be the wrong one: see below).
  * Phis stand at the iterated dominance frontiers of the writes (Cytron, Ferrante, Rosen, Wegman,
  * Zadeck, "Efficiently computing static single assignment form and the control dependence graph", 1991). Those frontiers can
  * be quadratic in size (a long ladder of loops in loops): then there is no numbering. A register that only one block writes,

@@ -21,7 +21,7 @@
 /* How often the sequence of phases is run over a function at most, as long as it changes something. */
 #define SEQUENCE_ROUNDS 8
 
-/* How often the module is gone through at most, as long as functions do less than their callers were told. */
+/* How often the module is gone through at most, as long as functions do less than their callers assumed. */
 #define MODULE_PASSES 8
 
 /* One run over a module: what the phases' reports go to. */

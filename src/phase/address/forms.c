@@ -429,11 +429,11 @@ static void define_phi(AddressForms *a, u32 value)
 {
     const SsaValue *v = &a->ssa->values.v[value];
     const u64 *fact = fnvmap_find(a->phis, (u64)v->phi->id << 32 | v->reg);
-    const PhiFact *told = fact ? &a->phi_facts[*fact] : NULL;
-    u32 other = told ? phi_of(a->ssa, v->phi, told->other) : 0;
+    const PhiFact *known = fact ? &a->phi_facts[*fact] : NULL;
+    u32 other = known ? phi_of(a->ssa, v->phi, known->other) : 0;
     a->of[value] = opaque(a, value);
     if (other && other < value)
-        a->of[value] = form_sum(a->forms, a->of[other], form_constant(a->forms, reg_bits(a->fn, v->reg), (u64)told->plus), 1);
+        a->of[value] = form_sum(a->forms, a->of[other], form_constant(a->forms, reg_bits(a->fn, v->reg), (u64)known->plus), 1);
 }
 
 AddressForms *address_forms_compute(AddressForms setup)

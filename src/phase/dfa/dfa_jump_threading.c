@@ -28,7 +28,7 @@ enum { SELECTORS = 8 /* of a loop */ };
 
 /* ---- copies ----------------------------------------------------------------------------------------------------- */
 
-/* Copies in which nothing is left to do are passed: an empty latch would not be told from the header that follows it. */
+/* Copies in which nothing is left to do are passed: an empty latch would not be distinguished from the header that follows it. */
 static Block *final_block(const MachinePlan *plan, const PlanTarget *target)
 {
     for (u32 steps = 0; target->node != NO_NODE; steps++) {

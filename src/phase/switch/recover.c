@@ -366,7 +366,7 @@ static void clear_region(SwitchRegion *g)
     vec_clear(&g->members);
 }
 
-/* Whether a region could get so many branches, or a jump table, whatever its blocks compare: all that can be told before it
+/* Whether a region could get so many branches, or a jump table, whatever its blocks compare: all that can be said before it
  * is known what registers hold. */
 static bool may_grow(SwitchRegion *g, u32 branches)
 {
