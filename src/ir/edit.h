@@ -2,7 +2,7 @@
  * the function and what it touches as changed. None of them fixes the layout: edit_layout does, once, when a phase ends.
  *
  * An instruction that comes to stand in another scope prints from its operands there. Where a scope's blocks no longer
- * stand together, or something outside uses what it declares, edit_layout dissolves it (ir/scopes.h): splitting in-block
+ * stand together, or something outside uses what it declares, edit_layout flattens it (ir/scopes.h): splitting in-block
  * scopes, cloning them, or joining blocks of two scopes is sound, but costs text. */
 #ifndef PTXOPT_IR_EDIT_H
 #define PTXOPT_IR_EDIT_H

@@ -21,7 +21,7 @@ static void find_named(Function *fn, BitSet *named)
             bitset_add(named, fn->tables.v[t].targets.v[k]);
 }
 
-/* In one scope no two labels have one name, so text may keep them, as long as no scope dissolves into this one. */
+/* In one scope no two labels have one name, so text may keep them, as long as no scope is flattened into this one. */
 static bool has_one_scope(const Function *fn)
 {
     for (u32 s = 1; s < fn->scopes.n; s++)

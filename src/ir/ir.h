@@ -8,7 +8,7 @@
  *            instruction list: it is the block's `jump` (kept for its text), and its target is `fall`. A block whose
  *            `fall` is not next in layout has a jump; edit_layout() makes them where phases left them out.
  * Scopes     A `{ }` without labels or branches inside lives in one block, as SCOPE_BEGIN .. SCOPE_END items. Every
- *            other scope begins and ends between blocks (Block.scope); the printer writes its braces, and dissolves the
+ *            other scope begins and ends between blocks (Block.scope); the printer writes its braces, and flattens the
  *            scope (renaming what would clash) when the layout or a branch no longer respects it.
  * Edges      live in the Cfg (ir/cfg.h), computed from terminator and `fall`; phases change control flow
  *            through ir/edit.h only, which keeps the edges. */
@@ -159,7 +159,7 @@ typedef struct Scope {
     u32 depth;
     ScopeId jump;      /* an ancestor further out, which makes scope_encloses() quick; of scope 0: 0 */
     bool in_block;     /* straight-line: see SCOPE_BEGIN */
-    bool dissolved;    /* prints without braces; its declarations print in the parent */
+    bool flattened;    /* prints without braces; its declarations print in the parent */
     Span open, close;  /* text of `{` and `}` */
     u32 lead_open, lead_close;
     VEC(Decl) decls;

@@ -27,7 +27,7 @@ static void end_with_ret(Block *b)
     instr_append(last, ret);
 }
 
-static void settle_jump(Block *b)
+static void make_jump(Block *b)
 {
     Function *fn = b->fn;
     bool made = b->jump && b->jump->text.end == b->jump->text.beg;
@@ -59,10 +59,10 @@ void edit_layout(Function *fn)
     for_each_block(b, fn) {
         if (b->falls_off && (b->next || block_terminator(b)))
             end_with_ret(b);
-        settle_jump(b);
+        make_jump(b);
     }
     for_each_block(b, fn)
         label_targets(b);
     if (fn->changed)
-        scopes_settle(fn);
+        scopes_legalize(fn);
 }

@@ -1,5 +1,5 @@
 /* Modules and functions to text. What no phase changed is copied; a changed function is walked in layout order, and each
- * item prints [lead, end of its line) of its own text unless it was changed. Scopes have been settled before, so that a
+ * item prints [lead, end of its line) of its own text unless it was changed. Scopes have been legalized before, so that a
  * walk over the blocks meets each brace once. */
 #include "ir/printer.h"
 #include "ir/scopes.h"
@@ -349,7 +349,7 @@ static void emit_block(Body *b, const Block *block)
 static void emit_body(Printer *p, Function *fn, bool reprint)
 {
     Body b = {.p = p, .fn = fn, .reprint = reprint};
-    scopes_settle(fn);
+    scopes_legalize(fn);
     place_tables(&b);
     locs_begin(&b.locs, fn);
     b.next_decl = mem_alloc(fn->scopes.n * sizeof *b.next_decl);

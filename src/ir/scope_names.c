@@ -1,4 +1,4 @@
-/* Names and new names for scopes_settle(). Declarations are read from their text, because a register range holds names that
+/* Names and new names for scopes_legalize(). Declarations are read from their text, because a register range holds names that
  * no instruction uses. */
 #include "ir/scope_names.h"
 
@@ -74,7 +74,7 @@ static u64 declared_key(ScopeId scope, u32 hash) { return (u64)scope << 32 | has
 /* Beside the scopes' own entries: how many scopes declare a hash in one of these ways. */
 static u64 count_key(u32 hash, u64 how) { return declared_key((ScopeId)(MODULE_SCOPE - how), hash); }
 
-static void declare_hash(Settle *s, ScopeId scope, u32 hash, u64 how)
+static void declare_hash(Legalizer *s, ScopeId scope, u32 hash, u64 how)
 {
     u64 *bits = fnvmap_at(&s->declared, declared_key(scope, hash));
     if (*bits & how)
@@ -83,7 +83,7 @@ static void declare_hash(Settle *s, ScopeId scope, u32 hash, u64 how)
     ++*fnvmap_at(&s->declared, count_key(hash, how));
 }
 
-static void declare(Settle *s, ScopeId scope, NameHash h, bool is_range)
+static void declare(Legalizer *s, ScopeId scope, NameHash h, bool is_range)
 {
     declare_hash(s, scope, h.stem, DECLARED_STEM);
     if (is_range)
@@ -92,20 +92,20 @@ static void declare(Settle *s, ScopeId scope, NameHash h, bool is_range)
         declare_hash(s, scope, h.whole, DECLARED_WHOLE);
 }
 
-static bool is_declared(const Settle *s, ScopeId scope, u32 hash, u64 how)
+static bool is_declared(const Legalizer *s, ScopeId scope, u32 hash, u64 how)
 {
     const u64 *bits = fnvmap_find(&s->declared, declared_key(scope, hash));
     return bits && (*bits & how);
 }
 
 /* Whether a scope other than this one declares it. Walks from scope to scope are for names of which this is true. */
-static bool is_declared_elsewhere(const Settle *s, ScopeId scope, u32 hash, u64 how)
+static bool is_declared_elsewhere(const Legalizer *s, ScopeId scope, u32 hash, u64 how)
 {
     const u64 *count = fnvmap_find(&s->declared, count_key(hash, how));
     return count && *count > (is_declared(s, scope, hash, how) ? 1 : 0);
 }
 
-static void undeclare(Settle *s, ScopeId scope, u32 hash, u64 how)
+static void undeclare(Legalizer *s, ScopeId scope, u32 hash, u64 how)
 {
     if (!is_declared(s, scope, hash, how))
         return;
@@ -113,11 +113,11 @@ static void undeclare(Settle *s, ScopeId scope, u32 hash, u64 how)
     --*fnvmap_at(&s->declared, count_key(hash, how));
 }
 
-void scope_declare_name(Settle *s, ScopeId scope, const Name *name) { declare(s, scope, scope_hash_name(name), false); }
+void scope_declare_name(Legalizer *s, ScopeId scope, const Name *name) { declare(s, scope, scope_hash_name(name), false); }
 
-void scope_declare_sreg(Settle *s, u32 id) { declare(s, MODULE_SCOPE, hash_sreg(id), false); }
+void scope_declare_sreg(Legalizer *s, u32 id) { declare(s, MODULE_SCOPE, hash_sreg(id), false); }
 
-void scope_declare_words(Settle *s, ScopeId scope, Span span)
+void scope_declare_words(Legalizer *s, ScopeId scope, Span span)
 {
     Str text = span_str(s->fn->module, span);
     Word word;
@@ -132,7 +132,7 @@ Span scope_decl_words(const Decl *d)
 }
 
 /* Whether a name of this stem means something in this scope or one around it. */
-static bool clashes(const Settle *s, ScopeId scope, NameHash h)
+static bool clashes(const Legalizer *s, ScopeId scope, NameHash h)
 {
     bool anywhere = is_declared_elsewhere(s, MODULE_SCOPE, h.stem, DECLARED_STEM);
     for (; anywhere && scope != 0; scope = s->fn->scopes.v[scope].parent)
@@ -141,7 +141,7 @@ static bool clashes(const Settle *s, ScopeId scope, NameHash h)
     return is_declared(s, 0, h.stem, DECLARED_STEM) || is_declared(s, MODULE_SCOPE, h.stem, DECLARED_STEM);
 }
 
-bool scope_words_clash(const Settle *s, ScopeId scope, Span span)
+bool scope_words_clash(const Legalizer *s, ScopeId scope, Span span)
 {
     Str text = span_str(s->fn->module, span);
     Word word;
@@ -151,11 +151,11 @@ bool scope_words_clash(const Settle *s, ScopeId scope, Span span)
     return false;
 }
 
-bool scope_name_clashes(const Settle *s, ScopeId scope, const Name *name) { return clashes(s, scope, scope_hash_name(name)); }
+bool scope_name_clashes(const Legalizer *s, ScopeId scope, const Name *name) { return clashes(s, scope, scope_hash_name(name)); }
 
 /* ---- renaming -------------------------------------------------------------------------------------------------- */
 
-static void rename_registers(Settle *s, ScopeId scope, u32 index, Decl *d)
+static void rename_registers(Legalizer *s, ScopeId scope, u32 index, Decl *d)
 {
     const Name *stem = NULL;
     const Reg *first = NULL;
@@ -189,7 +189,7 @@ static Sym *sym_named(const Function *fn, const Decl *d, const Name *name)
 }
 
 /* The declaration's text with each name replaced. A range of variables has no name in the text: it keeps its names. */
-static void rename_variables(Settle *s, Decl *d)
+static void rename_variables(Legalizer *s, Decl *d)
 {
     Module *m = s->fn->module;
     Str text = span_str(m, d->text);
@@ -210,7 +210,7 @@ static void rename_variables(Settle *s, Decl *d)
     d->renamed = (Str){made, (u32)strlen(made)};
 }
 
-void scope_rename_decl(Settle *s, ScopeId scope, u32 index)
+void scope_rename_decl(Legalizer *s, ScopeId scope, u32 index)
 {
     Decl *d = &s->fn->scopes.v[scope].decls.v[index];
     if (d->kind == DECL_REG)
@@ -220,14 +220,14 @@ void scope_rename_decl(Settle *s, ScopeId scope, u32 index)
     s->renamed++;
 }
 
-void scope_rename_label(Settle *s, Label *l)
+void scope_rename_label(Legalizer *s, Label *l)
 {
     l->name = label_fresh_name(s->fn);
     l->renamed = true;
     s->renamed++;
 }
 
-void scope_rename_table(Settle *s, Table *t)
+void scope_rename_table(Legalizer *s, Table *t)
 {
     t->name = label_fresh_name(s->fn);
     t->renamed = true;
@@ -249,7 +249,7 @@ static bool declares(const Function *fn, const Decl *d, NameHash h)
     return false;
 }
 
-static void rename_in_scope(Settle *s, ScopeId scope, NameHash h)
+static void rename_in_scope(Legalizer *s, ScopeId scope, NameHash h)
 {
     Function *fn = s->fn;
     for (u32 d = 0; d < fn->scopes.v[scope].decls.n; d++)
@@ -267,7 +267,7 @@ static void rename_in_scope(Settle *s, ScopeId scope, NameHash h)
 }
 
 /* Renames whatever stands between a name's use and the scope that declares it. */
-static void rename_between(Settle *s, ScopeId from, ScopeId declared_in, NameHash h)
+static void rename_between(Legalizer *s, ScopeId from, ScopeId declared_in, NameHash h)
 {
     if (!is_declared_elsewhere(s, declared_in, h.whole, DECLARED_WHOLE) &&
         !is_declared_elsewhere(s, declared_in, h.stem, DECLARED_RANGE))
@@ -280,7 +280,7 @@ static void rename_between(Settle *s, ScopeId from, ScopeId declared_in, NameHas
     }
 }
 
-void scope_rename_hiding(Settle *s, ScopeId from, RefKind kind, u32 id)
+void scope_rename_hiding(Legalizer *s, ScopeId from, RefKind kind, u32 id)
 {
     Function *fn = s->fn;
     if (kind == REF_REG) {

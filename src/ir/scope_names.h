@@ -1,4 +1,4 @@
-/* Inside of scopes_settle(): what each scope declares (scope_names.c), and giving new names to it. */
+/* Inside of scopes_legalize(): what each scope declares (scope_names.c), and giving new names to it. */
 #ifndef PTXOPT_IR_SCOPE_NAMES_H
 #define PTXOPT_IR_SCOPE_NAMES_H
 
@@ -7,14 +7,14 @@
 
 #define MODULE_SCOPE UINT32_MAX /* of names declared outside the function */
 
-typedef struct Settle {
+typedef struct Legalizer {
     Function *fn;
     Arena arena;
     FnvMap declared;           /* scope and hash: Declared bits */
     ScopeId *outer;            /* by scope: itself, or one further out that what it declared moved to */
     u32 *first_reg, *next_reg; /* registers of a scope: by scope, by register; 0 ends */
-    u32 dissolved, renamed;    /* by this call */
-} Settle;
+    u32 flattened, renamed;    /* by this call */
+} Legalizer;
 
 enum Declared {
     DECLARED_WHOLE = 1, /* hash of a name: it is declared */
@@ -31,22 +31,22 @@ typedef enum RefKind { REF_REG, REF_SREG, REF_SYM, REF_BLOCK, REF_TABLE } RefKin
 /* ---- what is declared ---- */
 
 NameHash scope_hash_name(const Name *name);
-void scope_declare_name(Settle *s, ScopeId scope, const Name *name);
-void scope_declare_sreg(Settle *s, u32 id);           /* ptxas lets a declaration hide a special register */
-void scope_declare_words(Settle *s, ScopeId scope, Span span); /* every name in a piece of source */
+void scope_declare_name(Legalizer *s, ScopeId scope, const Name *name);
+void scope_declare_sreg(Legalizer *s, u32 id);           /* ptxas lets a declaration hide a special register */
+void scope_declare_words(Legalizer *s, ScopeId scope, Span span); /* every name in a piece of source */
 /* The text whose names a declaration declares: none once it is renamed, because fresh names clash with none. */
 Span scope_decl_words(const Decl *d);
 /* Whether a name of this stem means something in this scope or one around it. */
-bool scope_name_clashes(const Settle *s, ScopeId scope, const Name *name);
-bool scope_words_clash(const Settle *s, ScopeId scope, Span span);
+bool scope_name_clashes(const Legalizer *s, ScopeId scope, const Name *name);
+bool scope_words_clash(const Legalizer *s, ScopeId scope, Span span);
 
 /* ---- new names ---- */
 
-void scope_rename_decl(Settle *s, ScopeId scope, u32 index);
-void scope_rename_label(Settle *s, Label *l);
-void scope_rename_table(Settle *s, Table *t);
+void scope_rename_decl(Legalizer *s, ScopeId scope, u32 index);
+void scope_rename_label(Legalizer *s, Label *l);
+void scope_rename_table(Legalizer *s, Table *t);
 /* Renames whatever hides, between `from` and where it is declared, the thing that is used there. */
-void scope_rename_hiding(Settle *s, ScopeId from, RefKind kind, u32 id);
+void scope_rename_hiding(Legalizer *s, ScopeId from, RefKind kind, u32 id);
 /* Instructions and tables that hold a new name print from their operands. */
 void scope_mark_holders(Function *fn);
 

@@ -5,7 +5,7 @@
  *     a declaration   in mid-body, which prints earlier than it stood and hides an outer name on the way; or of the
  *                     scope that an instruction was moved to
  *
- * The first two dissolve the scope: its braces go, and what it declares moves to the scope around it. Where a name would
+ * The first two flatten the scope: its braces go, and what it declares moves to the scope around it. Where a name would
  * then clash, and for the third, the declaration is renamed as a whole and the instructions that hold one of its names
  * print from their operands. A range `%r<100>` counts as if it declared every name of its stem (%r, without the digits):
  * that renames now and then what need not be. */
@@ -22,18 +22,18 @@ void scope_set_parent(Function *fn, ScopeId id, ScopeId parent)
     fn->scopes.v[id].jump = near == far ? scopes[above->jump].jump : parent;
 }
 
-typedef void Visit(Settle *s, ScopeId from, RefKind kind, u32 id);
+typedef void Visit(Legalizer *s, ScopeId from, RefKind kind, u32 id);
 
 /* ---- references ------------------------------------------------------------------------------------------------ */
 
 /* A register of the scope that names it is always seen there. */
-static void visit_reg(Settle *s, ScopeId from, RegId id, Visit *visit)
+static void visit_reg(Legalizer *s, ScopeId from, RegId id, Visit *visit)
 {
     if (fn_reg(s->fn, id)->scope != from)
         visit(s, from, REF_REG, id);
 }
 
-static void visit_instr(Settle *s, const Instr *i, Visit *visit)
+static void visit_instr(Legalizer *s, const Instr *i, Visit *visit)
 {
     if (i->guard)
         visit_reg(s, i->scope, i->guard, visit);
@@ -51,7 +51,7 @@ static void visit_instr(Settle *s, const Instr *i, Visit *visit)
     }
 }
 
-static void visit_references(Settle *s, Visit *visit)
+static void visit_references(Legalizer *s, Visit *visit)
 {
     Function *fn = s->fn;
     for (u32 t = 0; t < fn->tables.n; t++)
@@ -68,8 +68,8 @@ static void visit_references(Settle *s, Visit *visit)
 
 /* ---- dissolving ------------------------------------------------------------------------------------------------ */
 
-/* The scope that what stood in `scope` is in now. Halves the paths that it walks: many scopes dissolve into one. */
-static ScopeId living(Settle *s, ScopeId scope)
+/* The scope that what stood in `scope` is in now. Halves the paths that it walks: many scopes are flattened into one. */
+static ScopeId living(Legalizer *s, ScopeId scope)
 {
     ScopeId *outer = s->outer;
     while (outer[scope] != scope) {
@@ -79,31 +79,31 @@ static ScopeId living(Settle *s, ScopeId scope)
     return scope;
 }
 
-static void dissolve(Settle *s, ScopeId scope)
+static void flatten(Legalizer *s, ScopeId scope)
 {
-    if (scope == 0 || s->fn->scopes.v[scope].dissolved)
+    if (scope == 0 || s->fn->scopes.v[scope].flattened)
         return;
-    s->fn->scopes.v[scope].dissolved = true;
+    s->fn->scopes.v[scope].flattened = true;
     s->outer[scope] = s->fn->scopes.v[scope].parent;
-    s->dissolved++;
+    s->flattened++;
 }
 
-static void index_living(Settle *s)
+static void index_living(Legalizer *s)
 {
     const Function *fn = s->fn;
     s->outer = arena_array(&s->arena, ScopeId, fn->scopes.n);
     for (ScopeId id = 0; id < fn->scopes.n; id++)
-        s->outer[id] = fn->scopes.v[id].dissolved ? fn->scopes.v[id].parent : id;
+        s->outer[id] = fn->scopes.v[id].flattened ? fn->scopes.v[id].parent : id;
 }
 
-static void make_visible(Settle *s, ScopeId declared_in, ScopeId from)
+static void make_visible(Legalizer *s, ScopeId declared_in, ScopeId from)
 {
     ScopeId scope;
     while (!scope_encloses(s->fn, scope = living(s, declared_in), from))
-        dissolve(s, scope);
+        flatten(s, scope);
 }
 
-static void dissolve_unseen(Settle *s, ScopeId from, RefKind kind, u32 id)
+static void flatten_unseen(Legalizer *s, ScopeId from, RefKind kind, u32 id)
 {
     Function *fn = s->fn;
     const Sym *sym = kind == REF_SYM ? &fn->module->syms.v[id] : NULL;
@@ -122,7 +122,7 @@ static void dissolve_unseen(Settle *s, ScopeId from, RefKind kind, u32 id)
     make_visible(s, labels->scope, from);
 }
 
-static void declare_outside_name(Settle *s, RefKind kind, u32 id)
+static void declare_outside_name(Legalizer *s, RefKind kind, u32 id)
 {
     if (kind == REF_SYM && s->fn->module->syms.v[id].owner != s->fn)
         scope_declare_name(s, MODULE_SCOPE, s->fn->module->syms.v[id].name);
@@ -130,28 +130,28 @@ static void declare_outside_name(Settle *s, RefKind kind, u32 id)
         scope_declare_sreg(s, id);
 }
 
-static void look_at(Settle *s, ScopeId from, RefKind kind, u32 id)
+static void look_at(Legalizer *s, ScopeId from, RefKind kind, u32 id)
 {
-    dissolve_unseen(s, from, kind, id);
+    flatten_unseen(s, from, kind, id);
     declare_outside_name(s, kind, id);
 }
 
-static void count_opening(Settle *s, u8 *opened, ScopeId scope)
+static void count_opening(Legalizer *s, u8 *opened, ScopeId scope)
 {
     if (opened[scope])
-        dissolve(s, scope);
+        flatten(s, scope);
     opened[scope] = 1;
 }
 
 /* Counts what opens on the way from `from` to `to`. */
-static void count_openings(Settle *s, u8 *opened, ScopeId from, ScopeId to)
+static void count_openings(Legalizer *s, u8 *opened, ScopeId from, ScopeId to)
 {
     for (to = living(s, to); !scope_encloses(s->fn, to, from); to = living(s, s->fn->scopes.v[to].parent))
         count_opening(s, opened, to);
 }
 
 /* In-block scopes must nest within their block. */
-static void check_block_scopes(Settle *s, u8 *opened, const Block *b)
+static void check_block_scopes(Legalizer *s, u8 *opened, const Block *b)
 {
     const Function *fn = s->fn;
     ScopeId open = b->scope;
@@ -159,22 +159,22 @@ static void check_block_scopes(Settle *s, u8 *opened, const Block *b)
         if (i->kind == INSTR_SCOPE_BEGIN) {
             count_opening(s, opened, i->scope);
             if (fn->scopes.v[i->scope].parent != open)
-                dissolve(s, i->scope);
+                flatten(s, i->scope);
             open = i->scope;
         } else if (i->kind == INSTR_SCOPE_END) {
             if (open != i->scope) {
-                dissolve(s, i->scope);
-                dissolve(s, open == b->scope ? 0 : open);
+                flatten(s, i->scope);
+                flatten(s, open == b->scope ? 0 : open);
             } else {
                 open = fn->scopes.v[open].parent;
             }
         }
     }
     for (; open != b->scope && open != 0; open = fn->scopes.v[open].parent)
-        dissolve(s, open);
+        flatten(s, open);
 }
 
-static void dissolve_broken(Settle *s)
+static void flatten_broken(Legalizer *s)
 {
     u8 *opened = arena_alloc(&s->arena, s->fn->scopes.n);
     ScopeId scope = 0;
@@ -186,9 +186,9 @@ static void dissolve_broken(Settle *s)
     visit_references(s, look_at);
 }
 
-/* ---- moving what a dissolved scope declared -------------------------------------------------------------------- */
+/* ---- moving what a flattened scope declared -------------------------------------------------------------------- */
 
-static void move_decl(Settle *s, ScopeId from, u32 index, ScopeId to)
+static void move_decl(Legalizer *s, ScopeId from, u32 index, ScopeId to)
 {
     Function *fn = s->fn;
     if (scope_words_clash(s, to, scope_decl_words(&fn->scopes.v[from].decls.v[index])))
@@ -213,7 +213,7 @@ static void move_decl(Settle *s, ScopeId from, u32 index, ScopeId to)
     vec_push(&fn->scopes.v[to].decls, d);
 }
 
-static void move_labels(Settle *s, Block *b)
+static void move_labels(Legalizer *s, Block *b)
 {
     for (Label *l = b->labels; l; l = l->next) {
         ScopeId to = living(s, l->scope);
@@ -226,7 +226,7 @@ static void move_labels(Settle *s, Block *b)
     }
 }
 
-static void move_tables(Settle *s)
+static void move_tables(Legalizer *s)
 {
     for (u32 k = 0; k < s->fn->tables.n; k++) {
         Table *t = &s->fn->tables.v[k];
@@ -248,7 +248,7 @@ static void unlink_brace(Block *b, Instr *i)
     i->block = NULL;
 }
 
-static void move_instrs(Settle *s, Block *b)
+static void move_instrs(Legalizer *s, Block *b)
 {
     b->scope = living(s, b->scope);
     if (b->jump)
@@ -256,7 +256,7 @@ static void move_instrs(Settle *s, Block *b)
     for (Instr *i = b->first, *next; i; i = next) {
         next = i->next;
         bool brace = i->kind == INSTR_SCOPE_BEGIN || i->kind == INSTR_SCOPE_END;
-        if (brace && s->fn->scopes.v[i->scope].dissolved)
+        if (brace && s->fn->scopes.v[i->scope].flattened)
             unlink_brace(b, i);
         else
             i->scope = living(s, i->scope);
@@ -264,7 +264,7 @@ static void move_instrs(Settle *s, Block *b)
 }
 
 /* Outer scopes come first: their ids are smaller, but for those of in-block scopes that came to another block. */
-static void skip_dissolved(Settle *s)
+static void skip_flattened(Legalizer *s)
 {
     Function *fn = s->fn;
     for (int in_block = 0; in_block < 2; in_block++)
@@ -274,10 +274,10 @@ static void skip_dissolved(Settle *s)
 }
 
 /* Outer scopes come first, so that what moves twice moves once. */
-static void empty_dissolved(Settle *s)
+static void empty_flattened(Legalizer *s)
 {
     Function *fn = s->fn;
-    skip_dissolved(s);
+    skip_flattened(s);
     for (ScopeId id = 1; id < fn->scopes.n; id++) {
         ScopeId to = living(s, id);
         if (to == id)
@@ -296,7 +296,7 @@ static void empty_dissolved(Settle *s)
 /* ---- all together ---------------------------------------------------------------------------------------------- */
 
 /* The source itself is in order; without inner scopes only a declaration in mid-body can come to hide something. */
-static bool may_be_unsettled(const Function *fn)
+static bool may_be_illegal(const Function *fn)
 {
     const Scope *body = &fn->scopes.v[0];
     bool all_early = true;
@@ -305,7 +305,7 @@ static bool may_be_unsettled(const Function *fn)
     return fn->changed && (fn->scopes.n > 1 || !all_early);
 }
 
-static void index_names(Settle *s)
+static void index_names(Legalizer *s)
 {
     Function *fn = s->fn;
     s->first_reg = arena_array(&s->arena, u32, fn->scopes.n);
@@ -316,27 +316,27 @@ static void index_names(Settle *s)
     }
     scope_declare_words(s, 0, (Span){fn->text.beg, fn->open.beg});
     for (ScopeId id = 0; id < fn->scopes.n; id++)
-        for (u32 d = 0; !fn->scopes.v[id].dissolved && d < fn->scopes.v[id].decls.n; d++)
+        for (u32 d = 0; !fn->scopes.v[id].flattened && d < fn->scopes.v[id].decls.n; d++)
             scope_declare_words(s, id, scope_decl_words(&fn->scopes.v[id].decls.v[d]));
     for (u32 t = 0; t < fn->tables.n; t++)
-        if (!fn->scopes.v[fn->tables.v[t].scope].dissolved)
+        if (!fn->scopes.v[fn->tables.v[t].scope].flattened)
             scope_declare_name(s, fn->tables.v[t].scope, fn->tables.v[t].name);
     for_each_block(b, fn)
         for (const Label *l = b->labels; l; l = l->next)
-            if (!fn->scopes.v[l->scope].dissolved)
+            if (!fn->scopes.v[l->scope].flattened)
                 scope_declare_name(s, l->scope, l->name);
 }
 
-void scopes_settle(Function *fn)
+void scopes_legalize(Function *fn)
 {
-    if (!may_be_unsettled(fn))
+    if (!may_be_illegal(fn))
         return;
-    Settle s = {.fn = fn};
+    Legalizer s = {.fn = fn};
     index_living(&s);
-    dissolve_broken(&s);
+    flatten_broken(&s);
     index_names(&s);
-    if (s.dissolved)
-        empty_dissolved(&s);
+    if (s.flattened)
+        empty_flattened(&s);
     visit_references(&s, scope_rename_hiding);
     if (s.renamed)
         scope_mark_holders(fn);

@@ -6,7 +6,7 @@
 
 /* Dissolves every scope that the layout or a reference no longer respects, and renames what a name would now mistake.
  * Afterwards each scope is open once, and each name means at its use what the IR says. A second call does nothing. */
-void scopes_settle(Function *fn);
+void scopes_legalize(Function *fn);
 
 /* Every parent is set here, that of an outer scope before those of the scopes inside. */
 void scope_set_parent(Function *fn, ScopeId id, ScopeId parent);

@@ -137,7 +137,7 @@ static ScopeId scope_after(Verify *v, const Instr *i, ScopeId open)
         return open;
     }
     if (i->kind == INSTR_SCOPE_BEGIN) {
-        check(v, fn->scopes.v[i->scope].parent == open && !fn->scopes.v[i->scope].dissolved, "a brace opens a wrong scope");
+        check(v, fn->scopes.v[i->scope].parent == open && !fn->scopes.v[i->scope].flattened, "a brace opens a wrong scope");
         return i->scope;
     }
     check(v, i->scope == open, "an instruction's scope is not the open one");
@@ -215,7 +215,7 @@ static void verify_layout(Verify *v)
         check(v, b->prev == before, "the layout is not linked in both directions");
         check(v, !b->dead, "a removed block in the layout");
         check(v, !v->laid_out[b->id], "a block is twice in the layout");
-        check(v, b->scope < fn->scopes.n && !fn->scopes.v[b->scope].dissolved && !fn->scopes.v[b->scope].in_block,
+        check(v, b->scope < fn->scopes.n && !fn->scopes.v[b->scope].flattened && !fn->scopes.v[b->scope].in_block,
             "a block in a scope that cannot contain it");
         v->laid_out[b->id] = 1;
     }

@@ -126,7 +126,7 @@ void lower_decl_variable_range(Lower *p, Span stem, Val count, Span at)
 {
     need_type(p, stem);
     u32 members = range_count(p, count, at, NAMED_LIMIT);
-    if (p->fn) /* such a declaration cannot be given other names: scopes could not dissolve */
+    if (p->fn) /* such a declaration cannot be given other names: scopes could not be flattened */
         lower_leave_alone(p, "it declares a range of variables", stem);
     for (u32 i = 0; i < members; i++) {
         Binding *b = names_bind_numbered(p, stem, i, at, BIND_SYM, p->module->syms.n);

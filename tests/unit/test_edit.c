@@ -143,7 +143,7 @@ static void blocks_that_others_enter_or_name_do_not_join(void **state)
     Fixture f;
     load(&f, REGS "A:\n\tmov.u32 %r1, 1;\nB:\n\tmov.u32 %r2, 2;\n\t@%p1 bra B;\nC:\n { .reg .b32 t; D: mov.u32 t, 1; }\n\tret;\n");
     assert_false(block_can_join(at(&f, "A"), at(&f, "B")));
-    assert_true(block_can_join(at(&f, "C"), at(&f, "D"))); /* another scope: dissolves */
+    assert_true(block_can_join(at(&f, "C"), at(&f, "D"))); /* another scope: flattens */
     block_remove_terminator(at(&f, "B"));
     assert_true(block_can_join(at(&f, "A"), at(&f, "B")));
     at(&f, "B")->labels->pinned = true;
@@ -231,7 +231,7 @@ static void a_scope_stays_when_its_blocks_stay_together(void **state)
     unload(&f);
 }
 
-static void a_scope_that_would_open_twice_is_dissolved(void **state)
+static void a_scope_that_would_open_twice_is_flattened(void **state)
 {
     (void)state;
     Fixture f;
@@ -254,7 +254,7 @@ static void what_a_dissolved_scope_declares_is_renamed_when_it_clashes(void **st
     unload(&f);
 }
 
-static void cloned_and_split_inner_scopes_are_dissolved(void **state)
+static void cloned_and_split_inner_scopes_are_flattened(void **state)
 {
     (void)state;
     Fixture f;
@@ -379,9 +379,9 @@ int main(void)
         cmocka_unit_test(a_join_says_the_loc_again_at_its_seam),
         cmocka_unit_test(inlined_positions_keep_their_parents),
         cmocka_unit_test(a_scope_stays_when_its_blocks_stay_together),
-        cmocka_unit_test(a_scope_that_would_open_twice_is_dissolved),
+        cmocka_unit_test(a_scope_that_would_open_twice_is_flattened),
         cmocka_unit_test(what_a_dissolved_scope_declares_is_renamed_when_it_clashes),
-        cmocka_unit_test(cloned_and_split_inner_scopes_are_dissolved),
+        cmocka_unit_test(cloned_and_split_inner_scopes_are_flattened),
         cmocka_unit_test(blocks_are_as_they_would_be_read),
         cmocka_unit_test(jumps_belong_to_the_branch_before),
         cmocka_unit_test(places_apart_stay_apart),

@@ -260,7 +260,7 @@ static void copy_value(const SecondName *s)
     build_copy(&at, s->other, s->kept);
 }
 
-static void settle_names(HoistPass *pass)
+static void assign_names(HoistPass *pass)
 {
     if (!pass->second.n)
         return;
@@ -351,6 +351,6 @@ bool hoist_common_code(PhaseRun *run, TailGate gate)
             any = true;
         }
     }
-    settle_names(&pass);
+    assign_names(&pass);
     return any;
 }
