@@ -52,7 +52,7 @@ void block_move_to_end(Block *b);
 Block *block_clone(Block *b);                       /* body and terminator, same successors; not in the layout, no labels */
 
 /* Before the first phase: blocks after labels that nothing names become one with the block before; no text changes. */
-void edit_absorb_idle_labels(Function *fn);
+void edit_absorb_unused_labels(Function *fn);
 
 /* Ends a phase: removes pure instructions whose results nobody reads since edits took their last readers away, and then those
  * that only these read. Answers how many. Linear in the function; nothing else that the input has in vain is touched. */

@@ -414,7 +414,7 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
         report_left_alone(runner, fn);
         return true;
     }
-    edit_absorb_idle_labels(fn);
+    edit_absorb_unused_labels(fn);
     if (!verify_parsed(runner, fn))
         return false;
     return run_to_fixed_point(runner, fn, an);

@@ -31,7 +31,7 @@ static bool has_one_scope(const Function *fn)
 }
 
 /* Whether b's labels are named nowhere, and nothing (no declaration) stands between them and the item with the lead. */
-static bool is_idle(const Module *m, const Block *b, const BitSet *named, u32 lead)
+static bool is_unused(const Module *m, const Block *b, const BitSet *named, u32 lead)
 {
     if (!b->labels || bitset_has(named, b->id))
         return false;
@@ -80,7 +80,7 @@ static void absorb_end(Function *fn, const BitSet *named)
 {
     Block *b = fn->layout_last, *a = b->prev;
     u32 *lead = &fn->scopes.v[0].lead_close;
-    if (!a || b->first || (a->fall == b && block_terminator(a)) || !is_idle(fn->module, b, named, *lead))
+    if (!a || b->first || (a->fall == b && block_terminator(a)) || !is_unused(fn->module, b, named, *lead))
         return;
     *lead = b->labels->lead;
     if (a->fall == b) {
@@ -90,11 +90,11 @@ static void absorb_end(Function *fn, const BitSet *named)
     unlink_next(a);
 }
 
-static void absorb_idle(Function *fn, BitSet *named)
+static void absorb_unused(Function *fn, BitSet *named)
 {
     for (Block *a = fn->entry; a; a = a->next) {
         Block *b = a->next;
-        while (b && a->fall == b && !a->jump && !block_terminator(a) && b->first && is_idle(fn->module, b, named, b->first->lead)) {
+        while (b && a->fall == b && !a->jump && !block_terminator(a) && b->first && is_unused(fn->module, b, named, b->first->lead)) {
             absorb(a, b);
             b = a->next;
         }
@@ -102,13 +102,13 @@ static void absorb_idle(Function *fn, BitSet *named)
     absorb_end(fn, named);
 }
 
-void edit_absorb_idle_labels(Function *fn)
+void edit_absorb_unused_labels(Function *fn)
 {
     if (!fn->entry || !has_one_scope(fn))
         return;
     Arena arena = {0};
     BitSet named = bitset_new(&arena, fn->blocks.n);
     find_named(fn, &named);
-    absorb_idle(fn, &named);
+    absorb_unused(fn, &named);
     arena_free(&arena);
 }
