@@ -66,7 +66,7 @@ static void visit_references(Legalizer *s, Visit *visit)
     }
 }
 
-/* ---- dissolving ------------------------------------------------------------------------------------------------ */
+/* ---- flattening ------------------------------------------------------------------------------------------------ */
 
 /* The scope that what stood in `scope` is in now. Halves the paths that it walks: many scopes are flattened into one. */
 static ScopeId living(Legalizer *s, ScopeId scope)

@@ -118,19 +118,19 @@ static Given given_state(const Planner *p, const Block *b, const StateValues *s)
     return g;
 }
 
-/* What the state registers hold at the place; *open: a selp that leaves one of them open. */
-static StateValues state_at(const Planner *p, Place place, const Given *given, Instr **open)
+/* What the state registers hold at the place; *undecided: a selp that leaves one of them unknown. */
+static StateValues state_at(const Planner *p, Place place, const Given *given, Instr **undecided)
 {
     StateValues s = {.known = 0};
-    *open = NULL;
+    *undecided = NULL;
     for (u32 r = 0; r < p->plan->regs; r++) {
         Instr *by;
         Range range = value_of_register_given(an_facts(p->an), place, p->plan->reg[r], bits_of(p, r), given, &by);
         if (range_is_constant(&range)) {
             s.known |= 1u << r;
             s.value[r] = range.lo;
-        } else if (!*open) {
-            *open = by;
+        } else if (!*undecided) {
+            *undecided = by;
         }
     }
     return s;
@@ -139,8 +139,8 @@ static StateValues state_at(const Planner *p, Place place, const Given *given, I
 /* Only what is read from b on, and is not known there anyway. */
 static void prune_state(const Planner *p, StateValues *s, const Block *b)
 {
-    Instr *open;
-    StateValues anyway = state_at(p, (Place){NULL, b, b->first}, &(Given){.selects = 0}, &open);
+    Instr *undecided;
+    StateValues anyway = state_at(p, (Place){NULL, b, b->first}, &(Given){.selects = 0}, &undecided);
     for (u32 r = 0; r < p->plan->regs; r++)
         if (!live_in(an_live(p->an), b, p->plan->reg[r]) || anyway.known >> r & 1)
             s->known &= ~(1u << r);
@@ -149,8 +149,8 @@ static void prune_state(const Planner *p, StateValues *s, const Block *b)
 /* What is known on the edge from b, whose end has `out`, to `to`. */
 static StateValues state_on_edge(const Planner *p, const Block *b, const StateValues *out, const Block *to)
 {
-    Instr *open;
-    StateValues s = state_at(p, (Place){b, to, to->first}, &(Given){.selects = 0}, &open);
+    Instr *undecided;
+    StateValues s = state_at(p, (Place){b, to, to->first}, &(Given){.selects = 0}, &undecided);
     for (u32 r = 0; r < p->plan->regs; r++)
         if (out->known >> r & 1) {
             s.known |= 1u << r;
@@ -164,17 +164,17 @@ static StateValues state_on_edge(const Planner *p, const Block *b, const StateVa
 static Block *decided_successor(const Planner *p, Block *b, const Given *given)
 {
     Instr *end = block_terminator(b);
-    Instr *open;
+    Instr *undecided;
     Place place = {NULL, b, end};
     const Table *table = branch_table(end);
     if (table) {
         const Operand *index = instr_operand(end, 0);
         if (end->guard || !operand_plain_register(index))
             return NULL;
-        Range r = value_of_register_given(an_facts(p->an), place, index->id, 32, given, &open);
+        Range r = value_of_register_given(an_facts(p->an), place, index->id, 32, given, &undecided);
         return range_is_constant(&r) && r.lo < table->targets.n ? fn_block(p->run->fn, table->targets.v[r.lo]) : NULL;
     }
-    FactValue v = value_of_predicate_given(an_facts(p->an), place, end->guard, given, &open);
+    FactValue v = value_of_predicate_given(an_facts(p->an), place, end->guard, given, &undecided);
     if (v == FACT_UNKNOWN)
         return NULL;
     return (v == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
@@ -251,8 +251,8 @@ static void expand_node(Planner *p, u32 k)
     Block *b = p->plan->node.v[k].b, *to = b->fall;
     Instr *end = block_terminator(b);
     Given given = given_state(p, b, &p->plan->node.v[k].at_entry);
-    Instr *open;
-    StateValues out = state_at(p, (Place){NULL, b, NULL}, &given, &open);
+    Instr *undecided;
+    StateValues out = state_at(p, (Place){NULL, b, NULL}, &given, &undecided);
     p->group = p->plan->node.v[k].group;
     p->plan->node.v[k].first = p->plan->target.n;
     if (end) {
@@ -291,13 +291,13 @@ static bool may_branch_on(const Planner *p, const Instr *selp, const Block *from
 /* Appends the leaves under the selps given so far; false: no state is known in one of them. */
 static bool add_leaves(Planner *p, const Block *from, Block *to, Given *given)
 {
-    Instr *open;
+    Instr *undecided;
     PlanLeaf leaf = {.selects = given->selects};
-    StateValues s = state_at(p, (Place){NULL, from, NULL}, given, &open);
-    if (open && given->selects < STATE_SELECTS && !block_terminator(from) && may_branch_on(p, open, from)) {
-        const Operand *by = instr_operand(open, 3);
+    StateValues s = state_at(p, (Place){NULL, from, NULL}, given, &undecided);
+    if (undecided && given->selects < STATE_SELECTS && !block_terminator(from) && may_branch_on(p, undecided, from)) {
+        const Operand *by = instr_operand(undecided, 3);
         u32 k = given->selects++;
-        given->select[k].selp = open;
+        given->select[k].selp = undecided;
         given->select[k].first = !(by->flags & OPNDF_NOT);
         bool both = add_leaves(p, from, to, given);
         given->select[k].first = !given->select[k].first;

@@ -46,12 +46,12 @@ typedef struct Threader {
     RegionScratch scratch;
     BitSet uniform;     /* branches, by Instr.origin, that do not divide a warp; see remember_uniform */
     bool convergent;    /* the function has convergent instructions */
-    bool as_one;        /* this round threads where warps come as one, else where nothing convergent follows */
+    bool convergent_turn; /* sweeps thread blocks before convergent instructions, which warps reach convergently; else the others */
     VEC(Block *) made;  /* blocks of clones: until the round ends, the blocks before them stay as the facts know them */
     VEC(Instr *) unread; /* selps to be removed when the round ends: facts speak of them */
     ReconvergeGate *gate; /* of this sweep; NULL: not asked yet, and nothing is rewritten yet */
     bool changed;       /* in this round */
-    bool postponed;     /* something was left to a round with the other as_one */
+    bool other_turn;    /* a block was left to sweeps of the other kind */
 } Threader;
 
 /* An edge into the block that is looked at. */
@@ -75,22 +75,22 @@ typedef struct Candidate {
 
 /* ---- decisions ------------------------------------------------------------------------------------------------- */
 
-/* given, *open: see analysis/values.h. from: NULL if it does not matter how control came to b. */
-static Block *decided_target(const Threader *t, const Block *from, Block *b, const Given *given, Instr **open)
+/* given, *undecided: see analysis/values.h. from: NULL if it does not matter how control came to b. */
+static Block *decided_target(const Threader *t, const Block *from, Block *b, const Given *given, Instr **undecided)
 {
     const Facts *facts = an_facts(t->run->an);
     Instr *end = block_terminator(b);
     Place place = {from, b, end};
-    *open = NULL;
+    *undecided = NULL;
     const Table *table = branch_table(end);
     if (table) {
         const Operand *index = instr_operand(end, 0);
         if (end->guard || !operand_register(index))
             return NULL;
-        Range r = value_of_register_given(facts, place, index->id, 32, given, open);
+        Range r = value_of_register_given(facts, place, index->id, 32, given, undecided);
         return range_is_constant(&r) && r.lo < table->targets.n ? fn_block(t->fn, table->targets.v[r.lo]) : NULL;
     }
-    FactValue v = value_of_predicate_given(facts, place, end->guard, given, open);
+    FactValue v = value_of_predicate_given(facts, place, end->guard, given, undecided);
     if (v == FACT_UNKNOWN)
         return NULL;
     return (v == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
@@ -115,7 +115,7 @@ static Given nothing_given(const Threader *t)
 static bool decide_by_select(const Threader *t, Block *b, Instr *selp, InEdge *edge)
 {
     Given given = nothing_given(t);
-    Instr *open;
+    Instr *undecided;
     if (t->run->knobs->jump_threading_disable_select_unfolding || !selp || selp->guard || selp->block != (edge->from ? edge->from : b))
         return false;
     const Operand *by = instr_operand(selp, 3);
@@ -124,11 +124,11 @@ static bool decide_by_select(const Threader *t, Block *b, Instr *selp, InEdge *e
     given.selects = 1;
     given.select[0].selp = selp;
     given.select[0].first = !(by->flags & OPNDF_NOT);
-    Block *to = decided_target(t, edge->from, b, &given, &open);
+    Block *to = decided_target(t, edge->from, b, &given, &undecided);
     if (!to || to == b)
         return false;
     given.select[0].first = !given.select[0].first;
-    Block *otherwise = decided_target(t, edge->from, b, &given, &open);
+    Block *otherwise = decided_target(t, edge->from, b, &given, &undecided);
     if (!otherwise || otherwise == b)
         return false;
     *edge = (InEdge){edge->from, to, to == otherwise ? NULL : otherwise, to == otherwise ? NULL : selp};
@@ -153,16 +153,16 @@ static void decide(const Threader *t, Block *b, bool all_or_none, Candidate *c)
 {
     CfgList preds = cfg_preds(t->fn, b);
     Given given = nothing_given(t);
-    Instr *open;
+    Instr *undecided;
     *c = (Candidate){.b = b};
     if (preds.n > PREDS)
         return;
     for (u32 k = 0; k < preds.n; k++) {
         InEdge edge = {.from = preds.v[k].block};
         if (edge.from != b && order_reachable(an_order(t->run->an), edge.from)) {
-            edge.to = decided_target(t, edge.from, b, &given, &open);
+            edge.to = decided_target(t, edge.from, b, &given, &undecided);
             if (!edge.to)
-                decide_by_select(t, b, open, &edge);
+                decide_by_select(t, b, undecided, &edge);
         }
         if (edge.to && (edge.to == b || !order_reachable(an_order(t->run->an), edge.to)))
             edge.to = NULL;
@@ -583,9 +583,9 @@ static bool branch_on_predicate(Threader *t, Block *b)
     if (branch_table(end) || !has_select(b))
         return false;
     Given given = nothing_given(t);
-    Instr *open;
-    decided_target(t, NULL, b, &given, &open);
-    if (!decide_by_select(t, b, open, &edge) || !edge.select || !phase_may_rewrite(t->run))
+    Instr *undecided;
+    decided_target(t, NULL, b, &given, &undecided);
+    if (!decide_by_select(t, b, undecided, &edge) || !edge.select || !phase_may_rewrite(t->run))
         return false;
     RegId by = instr_operand(edge.select, 3)->id;
     prepare_rewrite(t);
@@ -627,12 +627,12 @@ static const char WHY_PREDICATED[] = "ptxas predicates what the branch decides";
 static const char WHY_SOONER[] = "threads would reconverge sooner, in front of what one of them may wait for, or see others";
 
 /* NULL, or why paths after b may not meet sooner than before, once no thread goes over it where it needs not. */
-static const char *why_not_sooner(Threader *t, const Candidate *c, bool as_one)
+static const char *why_not_sooner(Threader *t, const Candidate *c, bool converged)
 {
     for (u32 k = 0; k < c->edges; k++)
         for (u32 which = 0; which < 2; which++) {
             Block *to = which ? c->edge[k].otherwise : c->edge[k].to;
-            if (to && reconverge_decided(gate_of(t), c->b, to, region_reconvergence_point(t->run->an, c->b), as_one) != RECONVERGE_SAFE)
+            if (to && reconverge_decided(gate_of(t), c->b, to, region_reconvergence_point(t->run->an, c->b), converged) != RECONVERGE_SAFE)
                 return WHY_SOONER;
         }
     return NULL;
@@ -688,8 +688,8 @@ static Block *agreed_target(const Candidate *c)
 static void fold_decided(Threader *t, Block *b)
 {
     Given given = nothing_given(t);
-    Instr *open;
-    Block *to = decided_target(t, NULL, b, &given, &open);
+    Instr *undecided;
+    Block *to = decided_target(t, NULL, b, &given, &undecided);
     if (!to || to == b || !order_reachable(an_order(t->run->an), to))
         return;
     if (is_header(t, b) && is_predicated(t, b))
@@ -698,7 +698,7 @@ static void fold_decided(Threader *t, Block *b)
         fold(t, b, to);
 }
 
-/* NULL, or why the threads that come to b must meet there. *later: not in this round. */
+/* NULL, or why the threads that come to b must meet there. *later: it is left to sweeps of the other kind. */
 static const char *why_they_meet(Threader *t, const Candidate *c, bool *later)
 {
     const char *predicated = is_predicated(t, c->b) ? WHY_PREDICATED : NULL;
@@ -706,12 +706,12 @@ static const char *why_they_meet(Threader *t, const Candidate *c, bool *later)
     if (predicated && !convergent)
         return predicated; /* without asking what is uniform */
     remember_uniform(t);
-    bool as_one = region_is_reached_convergently(t->run->an, &t->scratch, c->b, &t->uniform);
-    if (convergent && !as_one)
+    bool converged = region_is_reached_convergently(t->run->an, &t->scratch, c->b, &t->uniform);
+    if (convergent && !converged)
         return "threads of a warp reconverge there, and a convergent instruction follows";
-    *later = convergent != t->as_one;
-    const char *sooner = predicated ? NULL : why_not_sooner(t, c, as_one);
-    return predicated || as_one || sooner ? (predicated ? predicated : sooner) : why_divergence_costs(t, c);
+    *later = convergent != t->convergent_turn;
+    const char *sooner = predicated ? NULL : why_not_sooner(t, c, converged);
+    return predicated || converged || sooner ? (predicated ? predicated : sooner) : why_divergence_costs(t, c);
 }
 
 static void try_block(Threader *t, Block *b)
@@ -740,7 +740,7 @@ static void try_block(Threader *t, Block *b)
         if (c.decided)
             why = why_they_meet(t, &c, &later);
     }
-    t->postponed |= !why && later;
+    t->other_turn |= !why && later;
     if (why)
         phase_missed_once(t->run, "BranchNotThreaded", block_terminator(b), "%s", why);
     else if (!later && phase_may_rewrite(t->run))
@@ -762,7 +762,7 @@ static bool has_convergent(const Threader *t)
 static bool thread_sweep(Threader *t)
 {
     const Order *order = an_order(t->run->an);
-    t->postponed = false;
+    t->other_turn = false;
     for (u32 p = 0; p < order->count; p++)
         try_block(t, order->rpo[p]);
     while (t->unread.n)
@@ -795,8 +795,8 @@ PhaseResult phase_jump_threading(PhaseRun *run)
     Threader *t = threader_of(run);
     t->gate = NULL;
     bool changed = thread_sweep(t);
-    if (!changed && t->postponed) {
-        t->as_one = !t->as_one;
+    if (!changed && t->other_turn) {
+        t->convergent_turn = !t->convergent_turn;
         changed = thread_sweep(t);
     }
     if (t->gate)
