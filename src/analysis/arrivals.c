@@ -28,7 +28,7 @@ struct Arrivals {
     bool *uniform, *empty;
     u32 *at;           /* by Instr.origin: position + 1 */
     RegId *decides;    /* by Instr.origin of a branch: register that it tests */
-    bool *copied;      /* by Instr.origin of a branch: it stands in several blocks, or in a place where it parts no threads */
+    bool *copied;      /* by Instr.origin of a branch: it stands in several blocks, or in a place where it divides no threads */
 };
 
 static int compare_u32(const void *a, const void *b)
@@ -239,7 +239,7 @@ static u32 place_before(const Checker *c, const Block *to)
     return 0;
 }
 
-/* Whether the threads that part at the end of b reconverge where those of the branch s did: on their path there they do not come to
+/* Whether the threads that diverge at the end of b reconverge where those of the branch s did: on their path there they do not come to
  * the instruction, and after it they were together before. */
 static bool reconverges_as_before(Checker *c, const Block *b, u32 s)
 {
@@ -307,7 +307,7 @@ static void find_edges_before(Checker *c, u32 position)
     }
 }
 
-/* Of the threads that come over the edges that were found, the number of groups into which these blocks part them. */
+/* Of the threads that come over the edges that were found, the number of groups into which these blocks divide them. */
 static u32 groups_before(Checker *c, u32 position)
 {
     const Arrivals *a = c->before;

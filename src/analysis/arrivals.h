@@ -7,7 +7,7 @@
  *     as many edges as from the branches that it stands for and those below them that are gone. Edges that no thread takes
  *     count.
  *
- * Branches that are proven uniform part no warp. That threads are missing there which came before is found by what
+ * Branches that are proven uniform divide no warp. That threads are missing there which came before is found by what
  * instructions depend on (analysis/convergence.h). What exceeds a fixed amount of work is left unchecked, and so are
  * irreducible functions, and branches of which a phase had made copies before. */
 #ifndef PTXOPT_ANALYSIS_ARRIVALS_H

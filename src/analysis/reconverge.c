@@ -101,7 +101,7 @@ static u8 waits_of(const ReconvergeGate *g, const Block *b)
     return g->w->waits[b->id] | (g->w->loop[b->id] ? WAIT_OTHERS : 0);
 }
 
-/* Threads that are parted in a loop wait for those that stay in it. */
+/* Threads that a branch in a loop divides wait for those that stay in it. */
 static u8 waits_around(ReconvergeGate *g, const Block *b, const Block *outside)
 {
     const Loops *loops = an_loops(g->an);
@@ -170,7 +170,7 @@ static bool comes_back(ReconvergeGate *g, const Block *b, const Block *at)
     return point == at || (point && known(g, point) && g->seen[an_order(g->an)->index[point->id]] == g->stamp);
 }
 
-/* Whether a branch of the walk backwards from `at`, or of its top, may part threads that come there. Blocks first .. are
+/* Whether a branch of the walk backwards from `at`, or of its top, may divide threads that come there. Blocks first .. are
  * looked at. */
 static bool walk_divides(ReconvergeGate *g, const Block *top, const Block *at, u32 first)
 {

@@ -10,7 +10,7 @@
  *   - if from the new point to the old one an instruction depends on which lanes execute it, and does not name them.
  *
  * Where threads leave the function before they reconverge `old` is NULL, leaving counts as something to wait for, and of a
- * .func that another one may call the caller goes on from there. Branches that are proven uniform part no warp.
+ * .func that another one may call the caller goes on from there. Branches that are proven uniform divide no warp.
  *
  * The answers are about the function as it is when the gate is made: while it is rewritten, they stay about that. Walks are
  * bounded, each and in all of a function; beyond that, the answer is the one for everything that the function holds. */

@@ -1,4 +1,4 @@
-/* Labels that nothing names ($L__tmp0 of LLVM's line tables) part no blocks: what stands after one goes on the block before
+/* Labels that nothing names ($L__tmp0 of LLVM's line tables) divide no blocks: what stands after one goes on the block before
  * it, and the label's text leads that item from now on, like a comment. A function whose only oddity they are is then not
  * changed for them, and one that is changed keeps them. */
 

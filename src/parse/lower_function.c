@@ -146,7 +146,7 @@ void lower_body_end(Lower *p, Span brace)
 
 void lower_prototype_end(Lower *p, Span semicolon) { function_end(p, semicolon); }
 
-/* After a syntax error that the function's own rules could not mend. */
+/* After a syntax error that the function's own rules could not recover from. */
 void lower_function_abandon(Lower *p)
 {
     while (p->scopes.n)

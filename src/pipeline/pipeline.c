@@ -243,7 +243,7 @@ static Outcome iterate(Runner *runner, Step step, Function *fn, Analyses *an)
             laid_out &= result == PHASE_UNCHANGED;
         }
         if (again && first->after != NOTHING) {
-            edit_layout(fn); /* the scopes that it flattens no longer keeps blocks apart when they are cleaned up */
+            edit_layout(fn); /* the scopes that it flattens no longer keep blocks apart when they are cleaned up */
             laid_out = true;
         }
         if (again && first->after == CLEANUP)

@@ -151,7 +151,7 @@ static FormId extended_operand(Def *d, const Operand *o, bool is_signed)
     return narrow ? extended(d->a, operand_value(d, o), is_signed) : 0;
 }
 
-/* x * y; wide: of two extended ones, which tag tells apart from the products of others. */
+/* x * y; wide: of two extended ones, which tag distinguishes from the products of others. */
 static FormId product(Def *d, FormId x, FormId y, const char *tag)
 {
     Forms *f = d->a->forms;

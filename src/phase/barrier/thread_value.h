@@ -66,7 +66,7 @@ ThreadValue thread_value(ThreadValues *values, const Operand *o);
 /* The same of its low 32 bits, signed. */
 ThreadValue thread_value_low(ThreadValues *values, const Operand *o);
 
-/* Components of %tid that together tell the threads of a CTA apart. */
+/* Components of %tid that together distinguish the threads of a CTA. */
 u8 thread_dims(const ThreadValues *values);
 
 #endif

@@ -192,7 +192,7 @@ static void carry_out(PhaseRun *run, MachinePlan *plan)
 
 /* ---- the phase -------------------------------------------------------------------------------------------------- */
 
-/* NULL, or why the points where threads reconverge must stay. They do where a branch parts a warp, but copies of what is
+/* NULL, or why the points where threads reconverge must stay. They do where a branch divides a warp, but copies of what is
  * between the arms and the dispatch may meet sooner, and be more than their originals: which lanes come to them together is
  * not asked of the plan. */
 static const char *why_reconverge(PhaseRun *run)

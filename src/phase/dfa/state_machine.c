@@ -11,8 +11,8 @@ typedef struct Planner {
     Analyses *an;
     const Loop *loop;
     MachinePlan *plan;
-    bool apart;    /* edges do not share copies */
-    u32 group;     /* of the edge whose copies are made, if apart */
+    bool separate; /* edges do not share copies */
+    u32 group;     /* of the edge whose copies are made, if separate */
     bool too_many; /* paths */
     bool too_long; /* one of them */
 } Planner;
@@ -324,7 +324,7 @@ static void add_edges_into(Planner *p, Block *b)
         if (!order_reachable(an_order(p->an), from))
             continue;
         Given given = {.selects = 0};
-        p->group += p->apart;
+        p->group += p->separate;
         PlanEdge edge = {.from = from, .to = b, .first = p->plan->leaf.n};
         if (!add_leaves(p, from, b, &given)) {
             p->plan->leaf.n = edge.first;
@@ -489,9 +489,9 @@ static const char *why_stopped(const Planner *p)
     return p->too_long ? "the next state is decided farther away than --dfa-max-path-length allows, if at all" : NULL;
 }
 
-static bool make_plan(PhaseRun *run, const Loop *loop, RegId selector, bool apart, MachinePlan *plan, const char **why)
+static bool make_plan(PhaseRun *run, const Loop *loop, RegId selector, bool separate, MachinePlan *plan, const char **why)
 {
-    Planner p = {.run = run, .an = run->an, .loop = loop, .plan = plan, .apart = apart};
+    Planner p = {.run = run, .an = run->an, .loop = loop, .plan = plan, .separate = separate};
     *plan = (MachinePlan){.regs = 0};
     *why = NULL;
     if (!find_state_regs(&p, selector))

@@ -72,7 +72,7 @@ static bool leaves_at_latch_only(const PhaseRun *run, const Loop *loop)
     return true;
 }
 
-bool latch_compare_apart(PhaseRun *run, const Loop *loop, LoopCompare *found)
+bool latch_compare_find(PhaseRun *run, const Loop *loop, LoopCompare *found)
 {
     if (loop->latch_count != 1 || an_loops(run->an)->irreducible)
         return false;

@@ -41,7 +41,7 @@ static bool canonicalize_combined(PhaseRun *run, const Loop *loop, Block *b, Ins
         return false;
     if (!latch_compare_counts(run, loop, both.compare[0]) && !latch_compare_counts(run, loop, both.compare[1]))
         return false;
-    if (!phase_rewrite(run, "CombinedTestMended", b, "ptxas unrolls a counted loop whose test is an and.pred of comparisons"))
+    if (!phase_rewrite(run, "CombinedTestCanonicalized", b, "ptxas unrolls a counted loop whose test is an and.pred of comparisons"))
         return false;
     condition_apply_both(run->an, branch, &both);
     drop_uniform_hint(run, branch);
@@ -71,7 +71,7 @@ static bool canonicalize_exit(PhaseRun *run, const Loop *loop, Block *b, Instr *
         test_kept(run, "LoopTestKept", branch, "its test is negated");
         return false;
     }
-    if (!phase_rewrite(run, "LoopTestMended", b, "ptxas unrolls a loop whose test is a plain '@p bra'"))
+    if (!phase_rewrite(run, "LoopTestCanonicalized", b, "ptxas unrolls a loop whose test is a plain '@p bra'"))
         return false;
     if (!plain)
         condition_apply(run->an, branch, &how);
@@ -106,7 +106,7 @@ static bool invert_latch(PhaseRun *run, const Loop *loop, Block *b, Instr *leave
         test_kept(run, "LatchKept", leave, "its last branch leaves it");
         return false;
     }
-    if (!phase_rewrite(run, "LatchTurned", b, "ptxas unrolls a loop whose latch is '@p bra LOOP'"))
+    if (!phase_rewrite(run, "LatchInverted", b, "ptxas unrolls a loop whose latch is '@p bra LOOP'"))
         return false;
     condition_apply(run->an, leave, &how);
     if (!branch_target(leave)) {
@@ -142,12 +142,12 @@ static bool canonicalize_test(PhaseRun *run, const Loop *loop, Block *b)
 /* A comparison that stands apart from the step of its counter moves up to it. */
 static bool unite_with_step(PhaseRun *run, const Loop *loop)
 {
-    LoopCompare apart;
-    if (!latch_compare_apart(run, loop, &apart) ||
-        !phase_rewrite(run, "ComparisonMoved", apart.compare->block, "ptxas unrolls a loop whose test stands after the step of its counter"))
+    LoopCompare distant;
+    if (!latch_compare_find(run, loop, &distant) ||
+        !phase_rewrite(run, "ComparisonMoved", distant.compare->block, "ptxas unrolls a loop whose test stands after the step of its counter"))
         return false;
-    instr_remove(apart.compare);
-    instr_insert_after(apart.step, apart.compare);
+    instr_remove(distant.compare);
+    instr_insert_after(distant.step, distant.compare);
     return true;
 }
 

@@ -168,24 +168,24 @@ static Block *emit_at(Emitter *e, const SearchPlan *plan)
 
 /* ---- what is left over ----------------------------------------------------------------------------------------- */
 
-/* Apart from the last `doomed` of left_over, which are of this root. */
-static bool reads_after(const Instr *i, RegId reg, const InstrVec *left_over, u32 doomed)
+/* Apart from the last `removed` of left_over, which are of this root. */
+static bool reads_after(const Instr *i, RegId reg, const InstrVec *left_over, u32 removed)
 {
     for (const Instr *k = i->next; k; k = k->next) {
-        bool is_doomed = false;
-        for (u32 n = left_over->n - doomed; n < left_over->n; n++)
-            is_doomed |= left_over->v[n] == k;
-        if (!is_doomed && k->kind == INSTR_OP && instr_reads(k, reg))
+        bool is_removed = false;
+        for (u32 n = left_over->n - removed; n < left_over->n; n++)
+            is_removed |= left_over->v[n] == k;
+        if (!is_removed && k->kind == INSTR_OP && instr_reads(k, reg))
             return true;
     }
     return false;
 }
 
 /* Whether what pure i of the root writes is read nowhere any more. */
-static bool is_left_over(const Emitter *e, const Live *live, const Instr *i, const InstrVec *left_over, u32 doomed)
+static bool is_left_over(const Emitter *e, const Live *live, const Instr *i, const InstrVec *left_over, u32 removed)
 {
     for (RegWalk w = reg_walk(i); next_write(&w);) {
-        if (w.reg == e->d->selector || reads_after(i, w.reg, left_over, doomed))
+        if (w.reg == e->d->selector || reads_after(i, w.reg, left_over, removed))
             return false;
         for (u32 t = 0; t < e->d->target_count; t++)
             if (live_in(live, e->d->targets[t], w.reg))
@@ -202,7 +202,7 @@ static bool is_left_over(const Emitter *e, const Live *live, const Instr *i, con
 static void sweep_root(Emitter *e, const Live *live, Instr *last, InstrVec *left_over)
 {
     RegId wanted[8];
-    u32 n = 0, doomed = 0;
+    u32 n = 0, removed = 0;
     wanted[n++] = e->branch->guard ? e->branch->guard : e->branch->opnd[0].id;
     for (Instr *i = last; i && n < COUNT_OF(wanted); i = i->prev) {
         bool feeds = false;
@@ -210,12 +210,12 @@ static void sweep_root(Emitter *e, const Live *live, Instr *last, InstrVec *left
             feeds |= i->kind == INSTR_OP && instr_writes(i, wanted[k]);
         if (!feeds)
             continue;
-        if (!op_is_pure(i->op) || i->guard || !is_left_over(e, live, i, left_over, doomed))
+        if (!op_is_pure(i->op) || i->guard || !is_left_over(e, live, i, left_over, removed))
             return;
         for (RegWalk w = reg_walk(i); next_read(&w) && n < COUNT_OF(wanted);)
             wanted[n++] = w.reg;
         vec_push(left_over, i);
-        doomed++;
+        removed++;
     }
 }
 

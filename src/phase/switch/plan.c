@@ -413,7 +413,7 @@ static void count_edges(const SearchPlan *plan, u32 *edges, const SearchPlan **s
 }
 
 /* The threads of a warp take one edge out of a region whose branches are .uni, but their selectors differ: a test that has this
- * way on both sides may part them. */
+ * way on both sides may divide them. */
 static bool is_uniform(const Decision *d, const u32 *edges)
 {
     for (u32 l = 0; l < d->leaf_count; l++)

@@ -170,10 +170,10 @@ static i64 head_gain(const TailHoist *h, u32 n)
     i64 gain = 0;
     for (u32 k = 0; k < n; k++) {
         const Instr *i = h->step[k].taken;
-        bool parted = false;
+        bool separate = false;
         for (RegWalk w = reg_walk(i); instr_is(i, OPF_FUSES) && next_write(&w);)
-            parted |= live_after(an_live(h->run->an), h->step[n - 1].taken, w.reg);
-        gain += parted ? -1 : !match_costs_nothing(i);
+            separate |= live_after(an_live(h->run->an), h->step[n - 1].taken, w.reg);
+        gain += separate ? -1 : !match_costs_nothing(i);
     }
     return gain;
 }

@@ -13,7 +13,7 @@ struct TailLanes {
     bool divides;                  /* some branch there may divide a warp */
     const Instr *first[2][KINDS];  /* of either block, by wait: the first instruction that may wait so */
     u8 waits[2];                   /* of either block, in front of the tail */
-    u8 waits_inside, ends_inside;  /* of calls in the tail, where threads may part; and WaitEnds of the tail after them */
+    u8 waits_inside, ends_inside;  /* of calls in the tail, where threads may diverge; and WaitEnds of the tail after them */
     u8 ends;                       /* WaitEnds of the tail */
 };
 

@@ -27,7 +27,7 @@ const TailStopInfo tail_stop_info[STOP_COUNT] = {
     [STOP_CALL] = {"DeclinedCall", "the sequence around a call must stay in one block"},
     [STOP_WAIT] = {"DeclinedWait", "a thread that waits in front of it may wait for threads that would wait there for it"},
     [STOP_ACTIVE_SET] = {"DeclinedActiveSet", "other lanes than before would come together to an instruction that sees them"},
-    [STOP_LOOP_TEST] = {"DeclinedLoopTest", "the test of a loop would be parted from its step, and ptxas not unroll it"},
+    [STOP_LOOP_TEST] = {"DeclinedLoopTest", "the test of a loop would be separated from its step, and ptxas not unroll it"},
 };
 
 /* A place where the tails may begin. */

@@ -21,10 +21,10 @@ typedef enum TailStop {
     STOP_PRAGMA,
     STOP_TYPE,       /* two types, one that mov cannot copy, or in flight */
     STOP_CARRY,      /* the carry lives into the tail or out of it */
-    STOP_CALL,       /* would part a call from its arguments or results */
+    STOP_CALL,       /* would separate a call from its arguments or results */
     STOP_WAIT,       /* threads may wait in front of it for threads that execute it, or what follows */
     STOP_ACTIVE_SET, /* what follows sees which lanes come together */
-    STOP_LOOP_TEST,  /* would part the test of a loop from the step of its counter */
+    STOP_LOOP_TEST,  /* would separate the test of a loop from the step of its counter */
     STOP_COUNT
 } TailStop;
 

@@ -182,7 +182,7 @@ static void decline(Merge *m, const char *counter, const Instr *at, const char *
 }
 
 /* Why two candidates cannot be merged whatever they hold; NULL: they can. */
-static const char *far_apart(const Merge *m, Block *a, Block *b)
+static const char *are_far_apart(const Merge *m, Block *a, Block *b)
 {
     if (!same_loop(m, a, b))
         return "they are not in the same innermost loop";
@@ -215,10 +215,10 @@ static void compare_group(Merge *m, const Candidate *group, u32 n, u32 first)
         *tail = (Tail){0};
         if (c->done || !match_ends_alike(m->fn, kept->block, c->block) || kept->block->scope != c->block->scope)
             continue;
-        const char *apart = far_apart(m, kept->block, c->block);
-        if (apart) {
+        const char *far = are_far_apart(m, kept->block, c->block);
+        if (far) {
             counter = "DeclinedLoop";
-            why = apart;
+            why = far;
             continue;
         }
         *tail = tail_match(m->matcher, kept->block, c->block, 0);
@@ -436,7 +436,7 @@ static void sort_candidates(Merge *m)
 
 static void report_short_tail(Merge *m, Block *kept, Block *other)
 {
-    if (!match_ends_alike(m->fn, kept, other) || kept->scope != other->scope || far_apart(m, kept, other))
+    if (!match_ends_alike(m->fn, kept, other) || kept->scope != other->scope || are_far_apart(m, kept, other))
         return;
     matcher_set_end(m->matcher, kept);
     Tail tail = tail_match(m->matcher, kept, other, 0);

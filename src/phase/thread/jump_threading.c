@@ -348,7 +348,7 @@ static bool is_predicated(Threader *t, const Block *b)
     return true;
 }
 
-/* NULL, or why warps that come to b in parts must keep meeting there: what they execute apart is more than the branch. */
+/* NULL, or why warps that come to b divided must keep meeting there: what they execute one after the other is more than the branch. */
 static const char *why_divergence_costs(Threader *t, const Candidate *c)
 {
     Block *stop = region_reconvergence_point(t->run->an, c->b);
