@@ -33,7 +33,7 @@ FRONTS   = $(BUILD)/ptxopt-ptxas $(BUILD)/ptxopt-cicc
 PROVE    = $(BUILD)/ptxopt-prove
 OBJECTS  = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out src/tool/% src/exec/% src/preload/%,$(wildcard src/*/*.c src/phase/*/*.c))) \
            $(BUILD)/obj/gen/parser.o $(BUILD)/obj/gen/lexer.o
-TOOL     = $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt front proof proof_steps proof_text)
+TOOL     = $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt front proof proof_steps proof_text guard)
 MANUAL   = $(notdir $(wildcard man/*.[1-9]))
 PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out $(BUILD)/obj/front/% $(BUILD)/obj/prove/% $(BUILD)/obj/machine/%,$(OBJECTS)))
 UNIT     = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
@@ -55,7 +55,7 @@ LARGE    = $(if $(NVCC),$(patsubst examples/large/%.cu,$(BUILD)/large/%.ptx,$(wi
 
 # What `make check` runs, in this order; each is also a target of its own: `make check-data`. Those of SCRIPTS are
 # tests/NAME.sh and need the program.
-SCRIPTS  = isa cli front library preload packages clients man robust linear roundtrip exec barriers prove
+SCRIPTS  = isa cli front guard library preload packages clients man robust linear roundtrip exec barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 SUITES   = layers lint unit data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec faults fuzz debug asan
 
@@ -232,7 +232,7 @@ check: setup
 	@$(MAKE) all tools
 	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(SUITES)
 
-#: make check-SUITE      one of: layers lint unit data isa cli front library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
+#: make check-SUITE      one of: layers lint unit data isa cli front guard library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
 check-layers: all tools
 	@sh tests/layers.sh
 
@@ -244,6 +244,7 @@ check-data: all
 
 check-library check-preload check-packages check-clients: lib
 check-roundtrip: $(LARGE)
+check-guard: $(BUILD)/ptxopt-faulty
 check-linear: $(BENCH)
 $(SCRIPTS:%=check-%): check-%: all tools
 	@sh tests/$*.sh
@@ -305,6 +306,10 @@ $(BUILD)/fuzz-text: $(BUILD)/tests/fuzz/fuzz_text.o $(BUILD)/tests/fuzz/optimize
 #: make report           build/report/report.md and .svg: the machine code of the examples, before and after
 report: all tools $(LARGE)
 	@sh tests/report.sh
+
+#: make corpus           build/corpus/report.md: better and worse kernels of CORPUS (a folder, a tarball), for each of PTXASES
+corpus: all tools
+	@sh tests/corpus.sh
 
 #: make bench            time, memory and how they grow, each beside its target; beside ptxas where it is at hand
 bench: all $(BENCH)
@@ -390,5 +395,5 @@ clean:
 export BUILD JOBS
 MAKEFLAGS += --no-print-directory
 FORCE:
-.PHONY: all lib dist deb wheel tools help bench fuzz fuzz-exec debug setup check $(SUITES:%=check-%) bless report gpu-check docs demo lint install uninstall clean FORCE
+.PHONY: all lib dist deb wheel tools help bench corpus fuzz fuzz-exec debug setup check $(SUITES:%=check-%) bless report gpu-check docs demo lint install uninstall clean FORCE
 .DELETE_ON_ERROR:

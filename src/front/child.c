@@ -6,20 +6,22 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { CANNOT_RUN = 127, SIGNALLED = 128 };
+enum { CANNOT_RUN = 127, SIGNALLED = 128, CHILDREN = 2, POLL_NANOSECONDS = 1000000 };
 
 static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 static struct sigaction before[COUNT_OF(forwarded)];
-static volatile sig_atomic_t running, caught;
+static volatile sig_atomic_t running[CHILDREN], caught;
 
 static void forward(int signal)
 {
     int error = errno;
     caught = signal;
-    if (running > 0)
-        kill(running, signal);
+    for (u32 i = 0; i < CHILDREN; i++)
+        if (running[i] > 0)
+            kill(running[i], signal);
     errno = error;
 }
 
@@ -49,6 +51,15 @@ static void restore_signals(void)
         sigaction(forwarded[i], &before[i], NULL);
 }
 
+/* Writes `to` over `from` in the list of those that run. */
+static void replace_running(int from, int to)
+{
+    u32 at = 0;
+    while (at + 1 < CHILDREN && running[at] != from)
+        at++;
+    running[at] = to;
+}
+
 /* Blocked meanwhile: a signal between fork and the note of the child's number would reach nobody. */
 int child_fork(void)
 {
@@ -56,13 +67,14 @@ int child_fork(void)
     sigset_t old = block_forwarded();
     pid_t pid = fork();
     if (pid == 0) {
-        running = 0;
+        for (u32 i = 0; i < CHILDREN; i++)
+            running[i] = 0;
         restore_signals();
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
             _exit(SIGNALLED + SIGKILL);
     } else {
-        running = pid;
+        replace_running(0, pid > 0 ? pid : 0);
         if (pid > 0 && caught)
             kill(pid, caught);
     }
@@ -80,11 +92,39 @@ int child_wait(int pid)
             status = -1;
             break;
         }
-    running = 0;
+    replace_running(pid, 0);
     return status;
 }
 
-int child_run(const char *path, char **argv, int out, int error)
+static double seconds_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+bool child_wait_until(int pid, double end, int *status)
+{
+    const struct timespec pause = {0, POLL_NANOSECONDS};
+    for (int got; (got = pid > 0 ? waitpid(pid, status, WNOHANG) : -1) != pid;) {
+        if (got < 0 && errno != EINTR) {
+            *status = -1;
+            break;
+        }
+        if (seconds_now() > end) {
+            kill(pid, SIGKILL);
+            *status = child_wait(pid);
+            return false;
+        }
+        nanosleep(&pause, NULL);
+    }
+    replace_running(pid, 0);
+    return true;
+}
+
+double child_end_after(double seconds) { return seconds_now() + seconds; }
+
+int child_start(const char *path, char **argv, int out, int error)
 {
     int pid = child_fork();
     if (pid == 0) {
@@ -93,8 +133,10 @@ int child_run(const char *path, char **argv, int out, int error)
         execv(path, argv);
         _exit(CANNOT_RUN);
     }
-    return child_wait(pid);
+    return pid;
 }
+
+int child_run(const char *path, char **argv, int out, int error) { return child_wait(child_start(path, argv, out, error)); }
 
 static bool is_fault(int signal)
 {

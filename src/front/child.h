@@ -16,6 +16,13 @@ int child_wait(int pid);
 /* Runs argv, found as `path`; its standard output and error go to the descriptors, where they are not -1. The wait status. */
 int child_run(const char *path, char **argv, int out, int error);
 
+/* The same without waiting: the number of the child, or -1. No more than two children run at a time. */
+int child_start(const char *path, char **argv, int out, int error);
+
+/* Waits until `end`, which child_end_after answered; a child that still runs then is killed, and the answer is false. */
+bool child_wait_until(int pid, double end, int *status);
+double child_end_after(double seconds);
+
 /* The last forwarded signal that this process got; 0: none. */
 int child_caught(void);
 

@@ -102,6 +102,8 @@ static int take_option(FrontCommand *command, int argc, char **argv, int at, boo
     if (next && at + 1 < argc)
         value = argv[++at];
     take_effect(command, option->effect, value);
+    if (option->effect == EFFECT_OUTPUT && value)
+        command->output_at = at;
     return at + 1;
 }
 

@@ -9,6 +9,7 @@ typedef struct FrontCommand {
     bool asks_version;
     int input;          /* index into argv; 0: none */
     const char *output; /* name of the output file; NULL: none is given */
+    int output_at;      /* index of the word that ends with it; 0: none */
 } FrontCommand;
 
 /* argv[0] is the program. The names point into argv. */

@@ -57,6 +57,8 @@ static void write_line(FILE *out, const FrontLog *entry)
     put_member(out, "output", entry->output);
     put_member(out, "result", entry->result);
     put_member(out, "reason", entry->reason);
+    if (entry->held_back)
+        fprintf(out, ", \"held_back\": %u", entry->held_back);
     if (entry->status >= 0)
         fprintf(out, ", \"status\": %d, \"run_ms\": %.3f", entry->status, entry->run_ms);
     fprintf(out, ", \"optimize_ms\": %.3f}\n", entry->optimize_ms);

@@ -81,7 +81,8 @@ static void visit_target(void *context, uint32_t target)
 
 static bool splits(const SassInstr *instr)
 {
-    return sass_ends_block(instr) || instr->class == SASS_BRA || instr->class == SASS_BRX || instr->class == SASS_BSYNC ||
+    bool leaves = instr->class == SASS_EXIT || instr->class == SASS_RET || instr->class == SASS_KILL;
+    return leaves || sass_ends_block(instr) || instr->class == SASS_BRA || instr->class == SASS_BRX || instr->class == SASS_BSYNC ||
            instr->class == SASS_CALL;
 }
 
@@ -124,7 +125,6 @@ static void find_blocks(Graph *graph)
         graph->block_of[i] = block;
         code->blocks[block].last = i;
         code->blocks[block].loop = NONE;
-        code->blocks[block].cycles += sass_issue_cycles(&code->instrs[i]);
         if (code->instrs[i].class == SASS_BSSY)
             graph->sites[site++] = i;
     }
@@ -304,6 +304,58 @@ static void find_dominators(Graph *graph)
     }
 }
 
+/* ---- cycles ------------------------------------------------------------------------------------------------------- */
+
+enum { SCOREBOARDS = 6, READ_LATENCY = 12, PASSES = 2 };
+
+/* Cycles until each scoreboard is free, from the end of a block on. */
+typedef struct Pending {
+    unsigned cycles[SCOREBOARDS];
+} Pending;
+
+static void begin_wait(Pending *ready, unsigned board, unsigned until)
+{
+    if (board < SCOREBOARDS && ready->cycles[board] < until)
+        ready->cycles[board] = until;
+}
+
+/* Runs a block: from what is pending at its start to what is at its end. */
+static unsigned run_block(const SassCode *code, const SassBlock *block, Pending *ready)
+{
+    unsigned clock = 0;
+    for (size_t i = block->first; i <= block->last; i++) {
+        const SassInstr *instr = &code->instrs[i];
+        for (unsigned b = 0; b < SCOREBOARDS; b++)
+            if (instr->schedule.waits >> b & 1 && ready->cycles[b] > clock)
+                clock = ready->cycles[b];
+        begin_wait(ready, instr->schedule.result, clock + sass_latency(instr));
+        begin_wait(ready, instr->schedule.operands, clock + READ_LATENCY);
+        clock += sass_issue_cycles(instr);
+    }
+    for (unsigned b = 0; b < SCOREBOARDS; b++)
+        ready->cycles[b] = ready->cycles[b] > clock ? ready->cycles[b] - clock : 0;
+    return clock;
+}
+
+/* What is pending at a block's start is the most that any predecessor leaves; the second pass knows what loops carry round. */
+static void count_cycles(Graph *graph)
+{
+    SassCode *code = graph->code;
+    Pending *end = calloc((size_t)code->block_count, sizeof *end);
+    graph->failed |= !end;
+    for (int step = 0; end && step < PASSES * code->reachable; step++) {
+        int index = code->by_order[step % code->reachable];
+        SassBlock *block = &code->blocks[index];
+        Pending ready = {{0}};
+        for (size_t e = 0; e < block->in.count; e++)
+            for (unsigned b = 0; b < SCOREBOARDS; b++)
+                begin_wait(&ready, b, end[block->in.to[e]].cycles[b]);
+        block->cycles = run_block(code, block, &ready);
+        end[index] = ready;
+    }
+    free(end);
+}
+
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
 static void drop_padding(SassCode *code)
@@ -322,7 +374,7 @@ static bool read_flow(SassCode *code, const CubinFunction *function)
     graph.block_of = calloc(code->count, sizeof *graph.block_of);
     graph.failed = !graph.block_of;
     static void (*const steps[])(Graph *) = {find_blocks, add_direct_edges, add_barrier_edges, order_blocks,
-                                             find_dominators};
+                                             find_dominators, count_cycles};
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !graph.failed; i++)
         steps[i](&graph);
     free(graph.block_of);

@@ -23,7 +23,7 @@ typedef struct SassBlock {
     int order;               /* reverse post-order number, SASS_NONE when unreachable */
     int dominator;           /* immediate; itself for the entry */
     int loop;                /* innermost that holds it, SASS_NONE */
-    unsigned cycles;         /* that issuing it takes */
+    unsigned cycles;         /* from its first issue to the end of its last: stalls, and waits for what is pending on any way */
 } SassBlock;
 
 typedef struct SassLoop {

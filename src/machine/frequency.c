@@ -123,7 +123,17 @@ static bool is_rare_edge(const Walk *walk, const SassBlock *block, int target)
     return walk->cold[target] || (last->rare && sass_target_block(walk->code, last) == target);
 }
 
-/* Edges that stay in the loop share all of the block's runs; those that leave it are the loop's exits. */
+/* What a warp executes of a way from a branch of so many. */
+static double way_share(unsigned ways) { return ways < 2 ? 1 : (1 + 1.0 / ways) / 2; }
+
+/* Whether an edge leads to where other ways come together, or out of the function. */
+static bool only_skips(const Walk *walk, int target)
+{
+    const SassBlock *block = &walk->code->blocks[target];
+    return block->in.count > 1 || (block->out.count == 0 && block->last == block->first);
+}
+
+/* Edges that stay in the loop share the block's runs; those that leave it are the loop's exits. */
 static void send_from(Walk *walk, int loop, int index)
 {
     const SassBlock *block = &walk->code->blocks[index];
@@ -134,22 +144,36 @@ static void send_from(Walk *walk, int loop, int index)
         staying += stays;
         rare += stays && is_rare_edge(walk, block, block->out.to[e]);
     }
-    double left = rare < staying ? 1 - COLD_SHARE * rare : 0;
+    unsigned ways = staying - (rare < staying ? rare : 0);
+    bool skips = false;
+    for (size_t e = 0; e < block->out.count; e++)
+        skips |= only_skips(walk, block->out.to[e]);
     for (size_t e = 0; e < block->out.count; e++) {
         int target = block->out.to[e];
         if (inside(walk, loop, target) == NONE)
             send(walk, loop, target, share);
-        else if (walk->code->blocks[target].order > block->order && rare == staying)
-            send(walk, loop, target, share / staying);
         else if (walk->code->blocks[target].order > block->order)
-            send(walk, loop, target, share * (is_rare_edge(walk, block, target) ? COLD_SHARE : left / (staying - rare)));
+            send(walk, loop, target, share * (rare < staying && is_rare_edge(walk, block, target) ? COLD_SHARE : skips ? 1 : way_share(ways)));
     }
+}
+
+/* How often the dominator of a block runs in an iteration of the loop; 1 where it is outside. */
+static double dominator_share(const Walk *walk, int loop, int block)
+{
+    int above = walk->code->blocks[block].dominator, at = inside(walk, loop, above);
+    if (at == NONE || above == block)
+        return 1;
+    return at == loop ? walk->share[above] : walk->entered[at];
 }
 
 static void walk_loop(Walk *walk, int loop)
 {
     for (size_t n = walk->first[loop]; n < walk->first[loop + 1]; n++) {
         const Node *node = &walk->nodes[n];
+        double *share = node->loop == NONE ? &walk->share[node->block] : &walk->entered[node->loop];
+        double most = dominator_share(walk, loop, node->block);
+        if (*share > most)
+            *share = most;
         if (node->loop == NONE) {
             if (n == walk->first[loop])
                 walk->share[node->block] = 1;

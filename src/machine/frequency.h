@@ -1,8 +1,9 @@
-/* How often each block of a function runs, estimated: per call of the function.
+/* How often a warp executes each block of a function, estimated: per call of the function.
  *
- * A loop runs as many iterations as it is said to, whatever its exits are; what enters a loop leaves it. The ways on from a block
- * are taken alike, but for those to a block that is said to be cold, or by a branch that is rare. Linear, but for nests of
- * loops that are left through several headers at once. */
+ * A loop runs as many iterations as it is said to, whatever its exits are; what enters a loop leaves it. Of two arms of a branch a
+ * warp takes both half of the time, and one else, so that each is taken three times of four; what a branch only skips, or leaves
+ * the function in front of, is always executed, so that tests that are made one change nothing. Ways to a block that is said to be
+ * cold, and branches that are rare, are hardly ever taken. No block runs more often than its dominator in the same loop. */
 #ifndef PTXOPT_MACHINE_FREQUENCY_H
 #define PTXOPT_MACHINE_FREQUENCY_H
 

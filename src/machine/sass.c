@@ -9,6 +9,12 @@ enum {
     FORM_IMMEDIATE = 4,  /* of CALL.REL: the distance stands in the instruction */
     CALL_RELATIVE = 0x144,
     BRANCH = 0x147,
+    /* Cycles. What is loaded from far away takes longer; but other warps run meanwhile. */
+    GLOBAL_LATENCY = 120,
+    LOCAL_LATENCY = 60,
+    SHARED_LATENCY = 24,
+    FENCE_CYCLES = 60,
+    SYNC_CYCLES = 20,
     MODE_DIVERGE = 2     /* BRA.DIV and, above it, BRA.CONV: taken by what the warp looks like */
 };
 
@@ -37,7 +43,7 @@ static const Operation operations[] = {
     {0x187, SASS_STL},        {0x188, SASS_STS},        {0x18a, SASS_ATOM},       {0x18b, SASS_ATOM},
     {0x18c, SASS_ATOM},       {0x18d, SASS_ATOM},       {0x18e, SASS_ATOM},       {0x1a3, SASS_ATOM},
     {0x1a6, SASS_ATOM},       {0x1a8, SASS_ATOM},       {0x1a9, SASS_ATOM},       {0x1ac, SASS_LDC},
-    {0x1ae, SASS_LDGSTS},     {0x1c7, SASS_CLUSTER_BAR},
+    {0x192, SASS_FENCE},      {0x1ab, SASS_FENCE},      {0x15d, SASS_SLEEP},      {0x1ae, SASS_LDGSTS},     {0x1c7, SASS_CLUSTER_BAR},
 };
 
 static uint64_t word(const uint8_t *bytes)
@@ -139,7 +145,25 @@ SassInstr sass_decode(const uint8_t *code, uint32_t offset, unsigned sm)
     return instr;
 }
 
-unsigned sass_issue_cycles(const SassInstr *instr) { return instr->schedule.stall ? instr->schedule.stall : 1; }
+unsigned sass_issue_cycles(const SassInstr *instr)
+{
+    unsigned stall = instr->schedule.stall ? instr->schedule.stall : 1, least = 1;
+    if (instr->class == SASS_FENCE || instr->class == SASS_SLEEP || instr->class == SASS_BAR || instr->class == SASS_CLUSTER_BAR)
+        least = instr->class == SASS_FENCE ? FENCE_CYCLES : SYNC_CYCLES;
+    return stall > least ? stall : least;
+}
+
+unsigned sass_latency(const SassInstr *instr)
+{
+    switch (instr->class) {
+    case SASS_LD:
+    case SASS_LDG:
+    case SASS_LDGSTS:
+    case SASS_ATOM: return GLOBAL_LATENCY;
+    case SASS_LDL: return LOCAL_LATENCY;
+    default: return SHARED_LATENCY;
+    }
+}
 
 bool sass_ends_block(const SassInstr *instr)
 {

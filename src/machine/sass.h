@@ -44,8 +44,11 @@ typedef struct SassInstr {
 /* `code` holds SASS_BYTES bytes; `sm` is the architecture as in sm_90. */
 SassInstr sass_decode(const uint8_t *code, uint32_t offset, unsigned sm);
 
-/* Cycles of the issue unit that it takes: at least one. */
+/* Cycles until the next instruction may issue: at least one, and more for what waits for other threads or for memory. */
 unsigned sass_issue_cycles(const SassInstr *instr);
+
+/* Cycles from its issue until its scoreboard is free, as one of many warps feels them. */
+unsigned sass_latency(const SassInstr *instr);
 
 /* True where control never continues with the next instruction. */
 bool sass_ends_block(const SassInstr *instr);

@@ -113,19 +113,22 @@ static void find_unrolled(Side *side, Side *other)
     }
 }
 
-/* The loop that was unrolled most of those made from loop `from` of the other version does its work; those beside it the rest. */
+/* The loop that was unrolled most of those made from loop `from` of the other version does its work, but for half of what one of
+ * its iterations does, which those beside it do. */
 static void share_iterations(Side *side, const Side *other, int from)
 {
-    unsigned most = 0;
-    for (size_t i = 0; i < side->code->loop_count; i++)
+    unsigned most = 0, loops = 0;
+    for (size_t i = 0; i < side->code->loop_count; i++) {
         if (side->mate[i] == from && side->copies[i] > most)
             most = side->copies[i];
+        loops += side->mate[i] == from;
+    }
+    double all = other->iterations[from], rest = loops > 1 ? (most - 1) / 2.0 : 0;
+    rest = rest < all / 2 ? rest : all / 2;
     for (size_t i = 0; i < side->code->loop_count && most; i++) {
-        if (side->mate[i] != from)
-            continue;
         unsigned copies = side->copies[i] ? side->copies[i] : 1;
-        double all = other->iterations[from] / copies, rest = (most / (double)copies - 1) / 2;
-        side->iterations[i] = copies == most ? all : rest < all ? rest : all;
+        if (side->mate[i] == from)
+            side->iterations[i] = copies == most ? (all - rest) / most : rest / copies / (loops - 1);
     }
 }
 

@@ -4,8 +4,8 @@
  *   spills         more bytes are spilled and filled;
  *   warps          fewer warps fit on a multiprocessor, by registers, shared memory and barriers, for blocks of the size that
  *                  .reqntid or .maxntid says, or else for one of 128, 256, 512 and 1024 threads;
- *   cycles         issuing its instructions takes more than 1 % more cycles: stall counts, by how often a block runs (loops,
- *                  branches), each loop that was newly unrolled by its original iterations;
+ *   cycles         a warp takes more than 1 % more cycles: stall counts and waits for scoreboards, by how often a block runs
+ *                  (loops, branches), each loop that was newly unrolled by its original iterations;
  *   instructions   no fewer cycles, and more instructions.
  * Cycles are fewer where they are by more than 0.1 %. */
 #ifndef PTXOPT_MACHINE_WORSE_H

@@ -91,6 +91,83 @@ static Wish read_wish(const PipelineConfig *config, Str text, u32 at, Diag *diag
     return wish;
 }
 
+/* ---- what is withheld --------------------------------------------------------------------------------------------- */
+
+/* A module's functions by their symbols, and those that are to be gone through. */
+typedef struct Reached {
+    const Module *m;
+    const Function **of; /* by SymId: the definition; NULL: none here */
+    bool *seen;          /* by SymId */
+    VecU32 work;         /* SymIds */
+} Reached;
+
+static void reach(Reached *reached, SymId sym)
+{
+    if (!sym || reached->seen[sym])
+        return;
+    reached->seen[sym] = true;
+    vec_push(&reached->work, sym);
+}
+
+static void reach_all(Reached *reached)
+{
+    for (u32 f = 0; f < reached->m->functions.n; f++)
+        reach(reached, reached->m->functions.v[f]->sym);
+}
+
+/* An indirect call may call any function. */
+static void reach_callees(Reached *reached, const Function *fn)
+{
+    if (fn->untouchable) {
+        reach_all(reached);
+        return;
+    }
+    for_each_block(b, fn)
+        for_each_instr(i, b) {
+            if (!instr_is(i, OPF_CALL))
+                continue;
+            SymId callee = call_callee(i);
+            reach(reached, callee);
+            if (!callee)
+                reach_all(reached);
+        }
+}
+
+static void withhold_from(Choices *choices, Reached *reached, const Withheld *withheld)
+{
+    const Module *m = reached->m;
+    memset(reached->seen, 0, m->syms.n * sizeof *reached->seen);
+    for (u32 f = 0; f < m->functions.n; f++)
+        if (!withheld->function || strcmp(m->functions.v[f]->name->text, withheld->function) == 0)
+            reach(reached, m->functions.v[f]->sym);
+    while (reached->work.n) {
+        SymId sym = reached->work.v[--reached->work.n];
+        for (u32 phase = 0; phase < PHASE_COUNT; phase++)
+            choices->withheld[sym * PHASE_COUNT + phase] |= withheld->phase[phase];
+        if (reached->of[sym])
+            reach_callees(reached, reached->of[sym]);
+    }
+}
+
+static void find_withheld(Choices *choices, const Module *m)
+{
+    const VecWithheld *withheld = &choices->config->withheld;
+    if (!withheld->n)
+        return;
+    Reached reached = {.m = m};
+    reached.of = mem_zalloc(sizeof *reached.of * m->syms.n);
+    reached.seen = mem_zalloc(sizeof *reached.seen * m->syms.n);
+    choices->withheld = mem_zalloc(sizeof *choices->withheld * m->syms.n * PHASE_COUNT);
+    for (u32 f = 0; f < m->functions.n; f++)
+        if (m->functions.v[f]->entry)
+            reached.of[m->functions.v[f]->sym] = m->functions.v[f];
+    for (u32 i = 0; i < withheld->n; i++)
+        withhold_from(choices, &reached, &withheld->v[i]);
+    vec_free(&reached.work);
+    mem_free(reached.of);
+    mem_free(reached.seen);
+}
+
 void choices_init(Choices *choices, const PipelineConfig *config, const Module *m, Diag *diag)
 {
     *choices = (Choices){.config = config};
@@ -101,9 +178,14 @@ void choices_init(Choices *choices, const PipelineConfig *config, const Module *
         if (starts_comment(m->text, offset))
             vec_push(&choices->wishes, read_wish(config, m->text, offset + (u32)len, diag));
     }
+    find_withheld(choices, m);
 }
 
-void choices_free(Choices *choices) { vec_free(&choices->wishes); }
+void choices_free(Choices *choices)
+{
+    vec_free(&choices->wishes);
+    mem_free(choices->withheld);
+}
 
 /* ---- a function ------------------------------------------------------------------------------------------------- */
 
@@ -126,6 +208,8 @@ static Wish wish_for(const Choices *choices, const Function *fn)
     const PipelineConfig *config = choices->config;
     Wish all = {.level = ANY_LEVEL};
     all.off = (config->only.n > 0 && !matches_any(&config->only, fn->name->text)) || matches_any(&config->skip, fn->name->text);
+    for (u32 phase = 0; phase < PHASE_COUNT && choices->withheld; phase++)
+        all.without[phase] = choices->withheld[fn->sym * PHASE_COUNT + phase];
     for (u32 i = 0; i < choices->wishes.n; i++) {
         const Wish *wish = &choices->wishes.v[i];
         if (!holds_for(wish, fn))

@@ -20,6 +20,7 @@ typedef struct Wish {
 typedef struct Choices {
     const PipelineConfig *config;
     VEC(Wish) wishes; /* in text order */
+    bool *withheld;   /* by SymId of the function, then phase; NULL: nothing is withheld */
 } Choices;
 
 /* A word after `ptxopt:` that means nothing is a warning in `diag`. */

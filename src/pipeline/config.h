@@ -10,12 +10,20 @@
 
 typedef VEC(const char *) VecGlob;
 
+/* Phases that run neither over the function of that name (NULL: any) nor over one that it may call. */
+typedef struct Withheld {
+    const char *function;
+    bool phase[PHASE_COUNT];
+} Withheld;
+typedef VEC(Withheld) VecWithheld;
+
 typedef struct PipelineConfig {
     const PhaseTable *table; /* no more than PHASE_COUNT phases */
     u32 level;            /* 0 .. 3: of -O; what the phases are told is at least 1 */
     VecU32 sequence;      /* phases to run, by index into the table; some more than once maybe */
     bool disabled[PHASE_COUNT]; /* these run nowhere, not even as parts of the clean-up */
     VecGlob only, skip;   /* names of functions: if there are any in `only`, no others run; none that `skip` names */
+    VecWithheld withheld;
     Knobs knobs;
     bool print_before[PHASE_COUNT], print_after[PHASE_COUNT];
     i64 bisect_limit;     /* rewrites allowed, BISECT_ALL or BISECT_OFF */

@@ -273,6 +273,24 @@ static void take_bisect_limit(Parser *parser, const char *text)
         complain(parser, "--opt-bisect-limit takes a number of rewrites or -1, not '%s'", text);
 }
 
+static void take_guard_arch(Parser *parser, const char *text)
+{
+    bool known = strncmp(text, "sm_", 3) == 0 && strspn(text + 3, "0123456789") >= 2 &&
+                 strlen(text + 3) - strspn(text + 3, "0123456789") <= 1;
+    parser->options->guard_arch = text;
+    if (!known)
+        complain(parser, "--guard-arch takes a target like sm_90, not '%s'", text);
+}
+
+static void take_guard_limit(Parser *parser, const char *text)
+{
+    i64 seconds = 0;
+    if (!knob_parse_number(text, 1, 1000000, &seconds))
+        complain(parser, "--guard-limit takes a number of seconds, not '%s'", text);
+    else
+        parser->options->guard_limit = (u32)seconds;
+}
+
 static void take_file(Parser *parser, const char *option, const char *name, const char **place)
 {
     if (*name == '\0')
@@ -302,6 +320,9 @@ static void take_option(Parser *parser, u32 id, const char *argument)
     case OPTION_ONLY_FUNCTION: take_glob(parser, "--only-function", argument, &pipeline->only); break;
     case OPTION_SKIP_FUNCTION: take_glob(parser, "--skip-function", argument, &pipeline->skip); break;
     case OPTION_STOP_AFTER: parser->stop_after = argument; break;
+    case OPTION_GUARD: options->guard_by = argument ? argument : ""; break;
+    case OPTION_GUARD_ARCH: take_guard_arch(parser, argument); break;
+    case OPTION_GUARD_LIMIT: take_guard_limit(parser, argument); break;
     case OPTION_REMARKS: take_file(parser, "--remarks", argument, &options->remarks); break;
     case OPTION_STATS: take_stats(parser, argument); break;
     case OPTION_TIME: options->time = true; break;
@@ -536,7 +557,7 @@ static void take_operands(Parser *parser)
 
 OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, FILE *messages)
 {
-    *options = (Options){.output = "-", .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF}, .argc = argc, .argv = argv};
+    *options = (Options){.output = "-", .guard_limit = 300, .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF}, .argc = argc, .argv = argv};
     knobs_init(&options->pipeline.knobs);
     Parser parser = {.options = options, .out = out, .messages = messages};
     collect_known(&parser);
@@ -567,5 +588,6 @@ void options_free(Options *options)
     vec_free(&options->pipeline.sequence);
     vec_free(&options->pipeline.only);
     vec_free(&options->pipeline.skip);
+    vec_free(&options->pipeline.withheld);
     arena_free(&options->arena);
 }

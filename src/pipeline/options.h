@@ -13,8 +13,12 @@ typedef enum Proving { PROVING_NOT, PROVING_REPORT, PROVING_REVERT, PROVING_STRI
 
 typedef struct Options {
     const char *input, *output; /* "-": standard input, standard output */
+    const char *input_name;     /* what messages call the input; NULL: by its path */
     const char *remarks;        /* file, "-" for standard output; NULL: none */
     const char *shadow, *cuda;  /* folders of --install-shadow and --cuda; NULL: not given */
+    const char *guard_by;          /* the ptxas of --guard, "": the one at hand; NULL: no guard */
+    const char *guard_arch;     /* NULL: the target that the text names */
+    u32 guard_limit;            /* seconds that ptxas may take */
     StatsForm stats;
     Proving prove;
     bool prove_each;            /* after every phase, too */

@@ -24,6 +24,7 @@
 #include "front/real.h"
 #include "front/scratch.h"
 #include "parse/source.h"
+#include "tool/guard.h"
 #include "tool/tool.h"
 #include "version.h"
 
@@ -74,6 +75,18 @@ static void take_mode(Front *front)
             return;
         }
     fail(front, "PTXOPT takes off, on or strict, not '%s'", text);
+}
+
+/* PTXOPT_GUARD=on stands for --guard. */
+static void take_guard(Front *front)
+{
+    static char guard[] = "--guard";
+    const char *text = getenv("PTXOPT_GUARD");
+    if (!text || !*text || strcmp(text, "off") == 0)
+        return;
+    if (strcmp(text, "on") != 0)
+        fail(front, "PTXOPT_GUARD takes on or off, not '%s'", text);
+    vec_push(&front->flags, guard);
 }
 
 /* The words of PTXOPT_FLAGS: blanks stand between them. */
@@ -140,6 +153,8 @@ static void take_options(Front *front)
         fail(front, "the output is named by the options of %s: -o is none of ptxopt's here", front->cicc ? "cicc" : "ptxas");
     if (!front->command.v[0])
         fail(front, "no program to run after '--'");
+    if (!front->cicc && front->options.guard_by && (front->options.guard_by[0] || front->options.guard_arch))
+        fail(front, "the guard asks the ptxas that is to run, for the target of its command: --guard takes no ptxas here");
 }
 
 static void find_program(Front *front)
@@ -228,6 +243,8 @@ static void __attribute__((noreturn)) print_version(Front *front)
 
 /* ---- optimizing ------------------------------------------------------------------------------------------------- */
 
+static ToolStatus optimize_plainly(Options *options) { return tool_optimize(options); }
+
 /* In a process of its own; messages go to the descriptor. NULL, or why there is no output. */
 static const char *run_optimizer(Front *front, const char *input, const char *output, const Scratch *messages)
 {
@@ -236,7 +253,8 @@ static const char *run_optimizer(Front *front, const char *input, const char *ou
     front->options.output = output;
     int pid = child_fork();
     if (pid == 0) {
-        int status = dup2(messages->fd, STDERR_FILENO) < 0 ? TOOL_INTERNAL : (int)tool_optimize(&front->options);
+        ToolStatus (*const optimize)(Options *options) = front->cicc && front->options.guard_by ? tool_optimize_guarded : optimize_plainly;
+        int status = dup2(messages->fd, STDERR_FILENO) < 0 ? TOOL_INTERNAL : (int)optimize(&front->options);
         fflush(stdout);
         _exit(status);
     }
@@ -310,12 +328,85 @@ static const char *assemble(Front *front, Scratch *text)
     return "the optimized text was not assembled";
 }
 
+/* What ptxas writes where no output is named. */
+static const char default_output[] = "elf.o";
+
+static bool copy_file(const char *from, const char *to)
+{
+    Str bytes;
+    if (!source_read(from, &bytes))
+        return false;
+    FILE *file = fopen(to, "wbe");
+    bool good = file && fwrite(bytes.p, 1, bytes.len, file) == bytes.len;
+    good = file && fclose(file) == 0 && good;
+    source_free(&bytes);
+    return good;
+}
+
+/* Reports that the options ask for, of what is done in the end. */
+static void report_guarded(Front *front, const char *input)
+{
+    Scratch text = {.fd = -1}, messages = {.fd = -1};
+    bool asked = front->options.remarks || front->options.stats != STATS_NONE || front->options.time;
+    if (asked && scratch_open(&text) && scratch_open(&messages) && !run_optimizer(front, input, text.path, &messages))
+        copy_out(&messages, stderr);
+    scratch_close(&text);
+    scratch_close(&messages);
+}
+
+/* The machine code that is delivered has been judged: nothing is assembled again. Returns where there is none. */
+static const char *deliver_guarded(Front *front, const char *input, GuardResult *result)
+{
+    const char *output = front->asked.output ? front->asked.output : default_output;
+    if (!copy_file(result->cubin, output))
+        return "the output could not be written";
+    report_guarded(front, input);
+    Scratch as = {.fd = -1};
+    snprintf(as.path, sizeof as.path, "%s", result->input);
+    for (int i = 0; i < 2; i++) {
+        if (result->is_original)
+            copy_out(i ? &result->error : &result->out, i ? stderr : stdout);
+        else
+            copy_messages(front, i ? &result->error : &result->out, &as, i ? stderr : stdout);
+    }
+    front->log.result = result->is_original ? "unchanged" : "optimized";
+    front->log.held_back = result->held_back;
+    front->log.status = 0;
+    front_log(&front->log);
+    guard_end(result);
+    exit(TOOL_OK);
+}
+
+static void __attribute__((noreturn)) front_guarded(Front *front, const char *input)
+{
+    double start = front_clock_ms();
+    GuardCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input, front->asked.output_at};
+    front->options.input = input;
+    GuardResult result = guard_run(&front->arena, &front->options, &command, NULL);
+    front->log.run_ms = front_clock_ms() - start;
+    if (child_caught()) {
+        guard_end(&result);
+        child_end_as(-1, child_caught());
+    }
+    const char *trouble = result.trouble;
+    bool nothing = !trouble && !result.cubin;
+    if (!trouble && !nothing)
+        trouble = deliver_guarded(front, input, &result);
+    guard_end(&result);
+    if (nothing)
+        pass_on(front, "unchanged", NULL);
+    give_up(front, trouble, NULL);
+    pass_on(front, "failed", trouble);
+}
+
 static void __attribute__((noreturn)) front_for_ptxas(Front *front)
 {
     const char *input = front->command.v[front->asked.input];
     front->log.input = input;
     if (!is_regular_file(input))
         pass_on(front, "bypassed", "the input is no file");
+    if (front->options.guard_by)
+        front_guarded(front, input);
     Scratch text = {.fd = -1}, messages = {.fd = -1};
     if (!scratch_open(&text) || !scratch_open(&messages))
         give_up(front, "no temporary file", NULL);
@@ -403,6 +494,7 @@ int tool_front(int argc, char **argv)
     front.launcher = front.cicc || strcmp(front.name, launcher_of_ptxas) == 0;
     front.again = front_enter();
     take_mode(&front);
+    take_guard(&front);
     take_environment(&front);
     take_command(&front, argc, argv);
     take_options(&front);

@@ -3,14 +3,17 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/diag.h"
+#include "front/child.h"
 #include "front/real.h"
 #include "front/shadow.h"
 #include "parse/parse.h"
 #include "parse/source.h"
 #include "pipeline/output.h"
 #include "pipeline/pipeline.h"
+#include "tool/guard.h"
 #include "tool/proof.h"
 #include "tool/tool.h"
 
@@ -88,7 +91,7 @@ static void report(const Options *options, const Stats *stats)
 
 static ToolStatus optimize_text(const Options *options, Str text, Stats *stats)
 {
-    const char *file = strcmp(options->input, "-") == 0 ? "<stdin>" : options->input;
+    const char *file = options->input_name ? options->input_name : strcmp(options->input, "-") == 0 ? "<stdin>" : options->input;
     Arena arena = {0};
     Diag diag;
     diag_init(&diag, stderr, file, text);
@@ -123,6 +126,47 @@ ToolStatus tool_optimize(const Options *options)
     return status;
 }
 
+/* ---- --guard ----------------------------------------------------------------------------------------------------- */
+
+static bool copy_input(const char *path, Scratch *copy)
+{
+    Str text;
+    if (!source_read(path, &text))
+        return false;
+    bool good = scratch_open(copy) && write(copy->fd, text.p, text.len) == (ssize_t)text.len;
+    source_free(&text);
+    return good;
+}
+
+/* What ptxas is asked about is decided first; then the text is made as without a guard. The input is read more than once, and may be
+ * overwritten by the output: a copy is used. */
+ToolStatus tool_optimize_guarded(Options *options)
+{
+    Arena arena = {0};
+    Scratch copy = {.fd = -1};
+    const char *why = NULL;
+    if (!copy_input(options->input, &copy))
+        return file_error("read", options->input);
+    options->input_name = strcmp(options->input, "-") == 0 ? "<stdin>" : options->input;
+    options->input = copy.path;
+    child_forward_signals();
+    GuardCommand command = guard_command(&arena, options, &why);
+    ToolStatus status = TOOL_BAD_INPUT;
+    if (!command.ptxas) {
+        fprintf(stderr, "ptxopt: error: %s\n", why);
+    } else {
+        GuardResult result = guard_run(&arena, options, &command, stderr);
+        status = tool_optimize(options);
+        if (result.trouble && status == TOOL_OK)
+            fprintf(stderr, "ptxopt: warning: %s: the original is used: %s\n", options->input_name, result.trouble);
+        guard_end(&result);
+    }
+    vec_free(&options->pipeline.withheld);
+    scratch_close(&copy);
+    arena_free(&arena);
+    return status;
+}
+
 /* The table of phases is checked once, before anything else. */
 static bool table_is_sound(void)
 {
@@ -154,7 +198,7 @@ int main(int argc, char **argv)
     Options options;
     ToolStatus status = TOOL_BAD_INPUT;
     switch (options_parse(&options, argc, argv, stdout, stderr)) {
-    case OPTIONS_RUN: status = tool_optimize(&options); break;
+    case OPTIONS_RUN: status = options.guard_by ? tool_optimize_guarded(&options) : tool_optimize(&options); break;
     case OPTIONS_SHADOW: status = install_shadow(&options); break;
     case OPTIONS_DONE: status = TOOL_OK; break;
     case OPTIONS_BAD: break;

@@ -9,6 +9,9 @@ typedef enum ToolStatus { TOOL_OK = 0, TOOL_BAD_INPUT = 1, TOOL_INTERNAL = 70 } 
 /* Optimizes the file that the options name into the one that they name; messages go to standard error. */
 ToolStatus tool_optimize(const Options *options);
 
+/* The same under --guard; whatever the options withhold is replaced. */
+ToolStatus tool_optimize_guarded(Options *options);
+
 /* ptxopt-ptxas, ptxopt-cicc, ptxas, ptxas-blackwell: whether `name`, without folders, is one of theirs, and the program. */
 bool tool_is_front(const char *name);
 int tool_front(int argc, char **argv);

@@ -1,0 +1,65 @@
+/* Rewrites that keep what a kernel computes and make its machine code worse: what --guard has to turn back. */
+#include <string.h>
+
+#include "ir/builder.h"
+#include "ir/inspect.h"
+#include "phase/phase.h"
+
+enum { NO_OPERAND = -1 };
+
+/* Of each opcode that begins with `from`: either `to` takes the place of that beginning, or `to` is put before it, with a number as
+ * its operand. */
+typedef struct Slow {
+    const char *from, *to;
+    bool inserts;
+    i64 operand;
+} Slow;
+
+static const OpInfo *decode(const PhaseRun *run, const char *text)
+{
+    return isa_decode(run->fn->module->isa, text, (u32)strlen(text));
+}
+
+static void insert(const PhaseRun *run, Instr *before, const Slow *slow)
+{
+    Builder at = build_before(before);
+    Operand number = build_integer((u64)slow->operand, 32, false);
+    Instr *new = build(&at, OPC_RET, (OpParts){0}, &number, slow->operand != NO_OPERAND);
+    instr_set_op(new, decode(run, slow->to));
+}
+
+static PhaseResult rewrite(PhaseRun *run, const Slow *slow)
+{
+    bool changed = false;
+    size_t len = strlen(slow->from);
+    for_each_block(b, run->fn)
+        for_each_instr(i, b) {
+            if (i->kind != INSTR_OP || strncmp(i->op->text->text, slow->from, len) != 0 || run->iteration > 0 || run->round > 0 ||
+                !phase_may_rewrite(run))
+                continue;
+            if (slow->inserts)
+                insert(run, i, slow);
+            else
+                instr_set_op(i, decode(run, arena_printf(run->arena, "%s%s", slow->to, i->op->text->text + len)));
+            changed = true;
+        }
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
+}
+
+#define REPLACE(name, from, to) \
+    Phase slow_##name; \
+    PhaseResult slow_##name(PhaseRun *run) { return rewrite(run, &(Slow){from, to, false, NO_OPERAND}); }
+#define INSERT(name, before, what, operand) \
+    Phase slow_##name; \
+    PhaseResult slow_##name(PhaseRun *run) { return rewrite(run, &(Slow){before, what, true, operand}); }
+
+REPLACE(load, "ld.global.", "ld.volatile.global.")
+REPLACE(shared, "ld.shared.", "ld.volatile.shared.")
+REPLACE(division, "div.approx.", "div.rn.")
+REPLACE(root, "sqrt.approx.", "sqrt.rn.")
+REPLACE(contraction, "add.f32", "add.rn.f32")
+REPLACE(denormals, "ex2.approx.ftz.", "ex2.approx.")
+INSERT(fence, "st.global.", "membar.gl", NO_OPERAND)
+INSERT(order, "st.global.", "fence.sc.cta", NO_OPERAND)
+INSERT(sleep, "st.global.", "nanosleep.u32", 20)
+INSERT(barrier, "bar.sync", "bar.sync", 0)

@@ -1,0 +1,143 @@
+#!/bin/sh
+# --guard and PTXOPT_GUARD: before stand-ins for ptxas that fail in every way, and before ptxas itself, which turns rewrites of a test
+# binary back that are right and slow. usage: [BUILD=build] tests/guard.sh [PART-OF-A-NAME]
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. tests/lib.sh
+case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
+WORK=$BUILD/work/guard
+unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS PTXOPT_GUARD CUDA_HOME CUDA_PATH
+rm -rf "$WORK"
+mkdir -p "$WORK/input" "$WORK/tmp"
+export TMPDIR="$WORK/tmp"
+cp tests/sample.ptx "$WORK/input/in.ptx"
+cp tests/guard/slow.ptx "$WORK/input/slow.ptx"
+"$BUILD/ptxopt" "$WORK/input/in.ptx" -o "$WORK/input/want.ptx"
+
+# How the stand-in behaves: FAKE=crash, hang, refuse (what ptxopt made), refuse-all, garbage, or, for what ptxopt made alone, short.
+# With REAL, a path to ptxas, it does else what ptxas does.
+cat >"$WORK/input/ptxas" <<'END'
+#!/bin/sh
+echo "$*" >>calls
+ours= out=
+for word; do
+    case $word in /dev/fd/*) ours=$((${ours:-0} + 1)) ;; --output-file=*) out=${word#*=} ;; *.cubin | o) out=$word ;; esac
+done
+last=$(for word; do echo "$word"; done | grep '^/dev/fd/\|[.]ptx$' | tail -1)
+made=
+cmp -s "$last" in.ptx || cmp -s "$last" slow.ptx || made=1
+case ${FAKE:-}$made in
+crash*) kill -SEGV $$ ;;
+hang*) exec sleep 60 ;;
+refuse-all* | refuse1) echo "ptxas $last, line 3; error" >&2; exit 255 ;;
+garbage*) echo 'no cubin' >"$out"; exit 0 ;;
+esac
+[ -n "${REAL:-}" ] || exit 0
+"$REAL" "$@" || exit
+case ${FAKE:-}$made in
+short1) head -c 900 "$out" >"$out.short"; mv "$out.short" "$out" ;;
+newer1) printf '\011' | dd of="$out" bs=1 seek=8 conv=notrunc 2>/dev/null ;;
+esac
+END
+chmod +x "$WORK/input/ptxas"
+
+case_number=0 part=${1:-}
+case_()
+{
+    case $1 in *"$part"*) ;; *) return ;; esac
+    case_number=$((case_number + 1))
+    case_dir=$WORK/$case_number
+    mkdir "$case_dir"
+    cp "$WORK/input"/* "$case_dir"
+    (
+        cd "$case_dir" || exit 1
+        export PTXOPT_LOG="$case_dir/log"
+        set -e
+        eval "$2"
+        [ -z "$(ls "$TMPDIR")" ]
+    ) >"$case_dir.log" 2>&1 </dev/null
+    if [ $? = 0 ]; then echo "pass $1"; else
+        echo "fail $1"
+        echo "    $2"
+        sed 's/^/    /' "$case_dir.log" | tail -30
+        rm -rf "$TMPDIR"/*
+    fi
+}
+ptxopt() { timeout 60 "$BUILD/ptxopt" "$@"; }
+faulty() { timeout 60 "$BUILD/ptxopt-faulty" "$@"; }
+front() { timeout 60 "$BUILD/ptxopt-ptxas" "$@"; }
+exits()
+{
+    wanted=$1
+    shift
+    status=0
+    "$@" >out 2>said || status=$?
+    cat out said
+    [ "$status" = "$wanted" ]
+}
+says() { grep -q -e "$1" said; }
+not() { if "$@"; then return 1; fi; }
+runs() { [ "$(wc -l <calls)" = "$1" ]; }
+# original WORDS: the original text is used, exit status 0, and the reason holds the words.
+original() { exits 0 ptxopt --guard=./ptxas --guard-limit=1 in.ptx -o o; cmp o in.ptx; says "warning: in.ptx: the original is used: .*$1"; }
+# turned_back PHASE: without the guard it makes the kernel worse; with it the text is what it is without the phase.
+turned_back()
+{
+    faulty --phases="$1" slow.ptx -o alone.ptx
+    "$REAL" -arch=sm_80 slow.ptx -o old.cubin
+    "$REAL" -arch=sm_80 alone.ptx -o alone.cubin
+    exits 1 "$BUILD/cubinjudge" --kernel=slow old.cubin alone.cubin
+    faulty --guard="$REAL" --phases="$1" slow.ptx -o guarded.ptx 2>said
+    says "'slow' is left alone: ptxas made it worse: ."
+    cmp guarded.ptx slow.ptx
+}
+
+{
+case_ 'a ptxas that is missing is an error' 'exits 1 ptxopt --guard=./none in.ptx -o o; says "./none.*no program that can be run"; [ ! -e o ]'
+case_ 'so is ptxopt itself' 'ln -s "$BUILD/ptxopt" shadow; exits 1 ptxopt --guard=./shadow in.ptx -o o; says "ptxopt itself"'
+case_ 'so is none at hand' 'PTXOPT_PTXAS=./none exits 1 ptxopt --guard in.ptx -o o; says "PTXOPT_PTXAS names"; [ ! -e o ]'
+case_ 'so is a target that cannot be' 'exits 1 ptxopt --guard --guard-arch=90 in.ptx; says "takes a target like sm_90"; exits 1 ptxopt --guard-limit=0 in.ptx; says "a number of seconds"'
+case_ 'bad input is refused as ever' 'echo nonsense >bad.ptx; exits 1 ptxopt --guard=./ptxas bad.ptx -o o; says "^bad.ptx:1:1: error"; [ ! -e calls ]'
+case_ 'a ptxas that crashes' 'FAKE=crash original "ended by signal 11 over the original"; runs 2'
+case_ 'a ptxas that hangs' 'FAKE=hang original "did not end within 1 seconds"'
+case_ 'a ptxas that refuses all' 'FAKE=refuse-all original "refuses the original"'
+case_ 'a ptxas that writes something else' 'FAKE=garbage original "cannot be judged: not a cubin"'
+case_ 'a ptxas that writes nothing' 'original "cannot be judged: cannot be read"'
+case_ 'what does not change needs no ptxas' 'ptxopt in.ptx -o same.ptx; exits 0 ptxopt --guard=./ptxas same.ptx -o o; cmp o same.ptx; [ ! -e calls ]; [ ! -s said ]'
+case_ 'standard input' 'FAKE=crash exits 0 ptxopt --guard=./ptxas <in.ptx; cmp out in.ptx; says "<stdin>: the original is used"'
+case_ 'the input may be the output' 'cp in.ptx x.ptx; FAKE=crash exits 0 ptxopt --guard=./ptxas x.ptx -o x.ptx; cmp x.ptx in.ptx'
+case_ 'front: on trouble ptxas gets the original' 'FAKE=garbage PTXOPT_GUARD=on exits 0 front ./ptxas in.ptx -o o; tail -1 calls | grep -q "^in.ptx -o o"; grep -q "cannot be judged" log'
+case_ 'front: strict makes it an error' 'FAKE=garbage PTXOPT=strict exits 1 front --guard -- ./ptxas in.ptx -o o; says "cannot be judged.*PTXOPT=strict"'
+case_ 'front: the guard takes no other ptxas' 'exits 1 front --guard=/bin/true -- ./ptxas in.ptx -o o; says "takes no ptxas here"'
+case_ 'front: PTXOPT_GUARD takes on or off' 'PTXOPT_GUARD=yes exits 1 front ./ptxas in.ptx -o o; says "PTXOPT_GUARD takes on or off"'
+if [ -z "$PTXAS" ]; then
+    skip_without_ptxas 'what the guard turns back'
+else
+    export REAL="$PTXAS"
+    case_ 'what ptxas makes better stays' 'exits 0 ptxopt --guard=./ptxas in.ptx -o o; cmp o want.ptx; runs 2; [ ! -s said ]'
+    case_ 'refused: the original is used' 'FAKE=refuse original "refuses the optimized text"'
+    case_ 'a cubin cut short' 'FAKE=short original "optimized text cannot be judged: a cubin"'
+    case_ 'a cubin of an unknown version' 'FAKE=newer original "a version that is not known"'
+    case_ 'another target' 'exits 0 ptxopt --guard=./ptxas --guard-arch=sm_90 in.ptx -o o; grep -q -e "-arch=sm_90" calls; not grep -q sm_80 calls'
+    case_ 'front: the judged machine code is delivered' 'exits 0 front --guard -- ./ptxas -arch=sm_80 in.ptx -o o; runs 2
+        "$REAL" -arch=sm_80 want.ptx -o plain; cmp o plain; grep -q "\"result\": \"optimized\"" log; [ "$(wc -l <log)" = 1 ]'
+    case_ 'front: --output-file=, and no output named' 'exits 0 front --guard -- ./ptxas -arch=sm_80 --output-file=p in.ptx; "$REAL" -arch=sm_80 want.ptx -o plain; cmp p plain
+        exits 0 front --guard -- ./ptxas -arch=sm_80 in.ptx; cmp elf.o plain'
+    case_ 'front: what ptxas says is said once' 'exits 0 front --guard -- ./ptxas -v -arch=sm_80 in.ptx -o o; [ "$(grep -c "Compiling entry" said)" = "$(grep -c "\.entry" in.ptx)" ]'
+    case_ 'front: a slow rewrite is not delivered' 'ln -s "$BUILD/ptxopt-faulty" ptxopt-ptxas
+        timeout 60 ./ptxopt-ptxas --guard --phases=slow-root -- ./ptxas -arch=sm_80 slow.ptx -o o
+        "$REAL" -arch=sm_80 slow.ptx -o plain; cmp o plain; grep -q "\"held_back\": 1" log'
+    case_ 'the other kernel keeps its phases' 'faulty --guard="$REAL" --phases=tail-merge,barrier-elim,slow-division,slow-load slow.ptx -o o 2>said
+        says "slow. is optimized without slow-division"; faulty --phases=barrier-elim slow.ptx --only-function=quick -o quick.ptx
+        sed -n "/entry quick/,\$p" o >quick; sed -n "/entry quick/,\$p" quick.ptx | cmp quick; [ "$(grep -c bar.sync quick)" -lt 2 ]'
+    case_ 'device functions are judged through the kernel that calls them' '
+        sed "/^.version/,\$!d" slow.ptx | sed "s/^.visible .entry slow(.param .u64 p, .param .u32 n)/.func slow(.param .u64 p, .param .u32 n)/; /^.visible .entry quick/,\$d" >f.ptx
+        printf "%s\n" ".visible .entry calls(.param .u64 q)" "{" " .reg .b64 %rd<2>;" " ld.param.u64 %rd1, [q];" " { .param .u64 a; .param .u32 b;" " st.param.u64 [a], %rd1;" " st.param.u32 [b], 5;" " call.uni slow, (a, b); }" " ret;" "}" >>f.ptx
+        faulty --guard="$REAL" --phases=slow-root f.ptx -o o 2>said; says "calls. is left alone"; cmp o f.ptx'
+    for phase in $("$BUILD/ptxopt-faulty" --list-phases | grep -o '^slow-[a-z]*'); do
+        case_ "$phase is turned back" "turned_back $phase"
+    done
+    [ "$("$BUILD/ptxopt-faulty" --list-phases | grep -c '^slow-')" -ge 10 ] || echo 'fail fewer than ten slow rewrites'
+fi
+} >"$WORK/verdicts"
+tally guard "$WORK/verdicts"
