@@ -36,7 +36,7 @@ bool prove_weaken_barrier(Prover *p, const Instr *before, const Instr *after)
     const Function *fn = p->side[PROVE_BEFORE].fn;
     u32 lanes = function_warp_lanes(fn);
     bool of_warp = after->op->opcode == OPC_BAR_WARP_SYNC && after->opnd[0].kind == OPND_IMM;
-    if (!lanes || !is_full_barrier(before) || !of_warp || (u32)after->opnd[0].value != lanes)
+    if (!lanes || !is_full_barrier(before) || !of_warp || after->guard || (u32)after->opnd[0].value != lanes)
         return false;
     if (!p->weakened.word)
         p->weakened = bitset_new(p->arena, fn->origins + 1);
@@ -198,6 +198,16 @@ static Term thread_index(Terms *t, u32 component, bool other)
     return prove_sym(t, PROVE_SYM_SREG, 0, (u32)id, (component + SUB_X) | (other ? OTHER_THREAD : 0), 32);
 }
 
+/* The largest index in a dimension. .maxntid bounds the product of all three only. */
+static u64 largest_index(const Function *fn, u32 dimension)
+{
+    u64 all = 1;
+    for (u32 c = 0; c < 3; c++)
+        all *= fn->block_shape[c] > 0 ? (u64)fn->block_shape[c] : 1024;
+    u64 most = fn->shape_exact && fn->block_shape[dimension] > 0 ? (u64)fn->block_shape[dimension] : all;
+    return most > 1024 ? 1023 : most - 1;
+}
+
 /* What directives say of the block's shape, and that the threads differ. */
 static u32 say_threads(Prover *p, Term *said)
 {
@@ -207,7 +217,7 @@ static u32 say_threads(Prover *p, Term *said)
     u32 n = 0;
     for (u32 c = 0; c < 3; c++) {
         Term a = thread_index(t, c, false), b = thread_index(t, c, true);
-        u64 most = fn->block_shape[c] > 0 ? (u64)fn->block_shape[c] - 1 : 1023;
+        u64 most = largest_index(fn, c);
         SetId range = prove_set_range(&t->sets, 0, most);
         said[n++] = prove_in(t, a, range);
         said[n++] = prove_in(t, b, range);
@@ -256,7 +266,7 @@ static bool are_apart(Prover *p, Term a, Term b, u32 bytes)
 {
     Terms *t = &p->t;
     const Function *fn = p->side[PROVE_BEFORE].fn;
-    bool line = fn->block_shape[0] > 0 && fn->block_shape[1] == 1 && fn->block_shape[2] == 1;
+    bool line = fn->shape_exact && fn->block_shape[1] == 1 && fn->block_shape[2] == 1;
     Term differ = prove_sub(t, a, b);
     const TermNode *node = prove_node(t, differ);
     if (!line || node->op != TERM_LINEAR || node->n != 2 || node->value != 0)
