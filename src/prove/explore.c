@@ -497,6 +497,10 @@ static void start_at(Prover *p, Node *n)
 static void explore_node(Explorer *e, Node *n)
 {
     Prover *p = e->p;
+    if (!n->value) { /* the second time round takes the paths of the first one: this is only met if it does not */
+        prove_give_up(p, "limit: a node without a state");
+        return;
+    }
     Saved s = save(p);
     u32 who = movers(e, n);
     trace_node(p, n, who);
@@ -595,6 +599,7 @@ static void explore_all(Explorer *e)
     Node start = {0};
     p->at = &start;
     p->branches = NULL;
+    p->depth = p->passed = 0;
     for (u32 side = 0; side < 2; side++) {
         Machine *m = &p->side[side];
         fill_with_garbage(m);
