@@ -108,8 +108,8 @@ $(PRELOAD): $(PIC) $(patsubst src/%.c,$(BUILD)/pic/%.o,src/front/log.c $(wildcar
 	$(Q)$(CC) $(filter-out -fno-pie,$(CFLAGS)) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/preload/preload.map -Wl,-z,defs -o $@ $(filter %.o,$^) \
 	    -Wl,--as-needed -ldl -lpthread
 
-# Its dlsym has to end in a jump.
-$(BUILD)/pic/preload/real.o: OWN = -O2 -fno-sanitize=all
+# Its dlsym has to end in a jump, and is called before sanitizers are ready.
+$(BUILD)/pic/preload/real.o $(BUILD)/pic/preload/hooks.o: OWN = -O2 -fno-sanitize=all
 
 $(BUILD)/libptxopt.so: $(SHARED)
 	$(Q)ln -sf $(<F) $@

@@ -128,7 +128,7 @@ else
         of_kind() { "$SCCACHE" --show-stats | sed -n "s/^Cache $1 ($2)  *\([0-9]*\)$/\1/p" | grep . || echo 0; }
         sccached() { "$SCCACHE" --zero-stats; (mkdir -p "$1"; cp kernels.cu "$1"; cd "$1"; "$SCCACHE" "$2/bin/nvcc" -arch=sm_80 -c kernels.cu -o k.o); }
         case_ 'sccache: the toolkit of links; a second build in another folder hits, another version misses' '
-            export SCCACHE_DIR=$PWD/cache SCCACHE_IDLE_TIMEOUT=60 SCCACHE_SERVER_UDS="$(mktemp -d)/s"; cp "$TOP/examples/integration/app/kernels.cu" .
+            export SCCACHE_DIR=$PWD/cache SCCACHE_IDLE_TIMEOUT=900 SCCACHE_SERVER_UDS="$(mktemp -d)/s"; cp "$TOP/examples/integration/app/kernels.cu" .
             mkdir bin; cp "$BUILD/ptxopt" bin/ptxopt; bin/ptxopt --install-shadow=cuda --cuda="${NVCC%/bin/nvcc}"; trap "\"$SCCACHE\" --stop-server; rm -rf \"\${SCCACHE_SERVER_UDS%/s}\"" EXIT
             sccached one "$PWD/cuda"; [ "$(of_kind misses CUBIN)" = 1 ]; went_well 1; cp log first; sccached two "$PWD/cuda"; [ "$(of_kind hits CUBIN)" = 1 ]; cmp log first; cmp one/k.o two/k.o
             echo >>bin/ptxopt; "$SCCACHE" --stop-server; sccached three "$PWD/cuda"; [ "$(of_kind misses CUBIN)" = 1 ]; not cmp log first'

@@ -1,7 +1,6 @@
 #include "preload/hooks.h"
 
 #include <stdatomic.h>
-#include <string.h>
 
 #include "preload/real.h"
 #include "preload/text.h"
@@ -52,10 +51,18 @@ static const Hook hook[HOOK_COUNT] = {
 #include "preload/hooks.def"
 };
 
+/* Not strcmp: libraries that replace it ask dlsym for it. */
+static bool is_equal(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    return *a == *b;
+}
+
 u32 hook_find(const char *name)
 {
     u32 h = 0;
-    while (h < HOOK_COUNT && strcmp(hook[h].name, name) != 0)
+    while (h < HOOK_COUNT && !is_equal(hook[h].name, name))
         h++;
     return h;
 }

@@ -24,7 +24,7 @@ ip netns exec "$name" ip link set "${link}b" up
 ip netns exec "$name" ip link set lo up
 
 sccache=$1 shadow=$2 ptxas=$3 source=$4 output=$5
-export SCCACHE_DIR="$PWD/cache" SCCACHE_CONF="$PWD/client.conf" SCCACHE_IDLE_TIMEOUT=60 HOME="$PWD" XDG_CACHE_HOME="$PWD/xdg"
+export SCCACHE_DIR="$PWD/cache" SCCACHE_CONF="$PWD/client.conf" SCCACHE_IDLE_TIMEOUT=900 HOME="$PWD" XDG_CACHE_HOME="$PWD/xdg"
 SCCACHE_SERVER_UDS=$(mktemp -d)/s
 export SCCACHE_SERVER_UDS
 # The archive: ptxas with what it needs, and ptxopt in its place. man/ptxopt-ptxas.1 says the same.
