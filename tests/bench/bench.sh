@@ -4,6 +4,7 @@
 #   parse and print   ptxopt -O0 --reprint
 #   parse             of a module whose last instruction is wrong, so that ptxopt and ptxas stop where they have read it all
 #   optimize          ptxopt -O2, everything included, beside ptxas -O3
+#   the front         ptxopt-ptxas before a program that does nothing
 #   growth            what a byte or a block costs in the largest input, over what it costs in the smallest
 # Modules are the functions of the examples again and again. usage: [BUILD=build] tests/bench/bench.sh
 set -u
@@ -127,7 +128,15 @@ bench_ptxas_examples()
     told 'optimize, of ptxas -O3, all examples' "$(calc %.6f "100 * $ours / $theirs")" %
 }
 
+# Before a program that does nothing: the front's own time.
+bench_front()
+{
+    take 99 0 "$BUILD/ptxopt-ptxas" /bin/true tests/sample.ptx -o "$WORK/out"
+    figure 'the front, a small file' "$(calc %.6f "1000 * $seconds")" ms most 5
+}
+
 make_modules
+bench_front
 bench_parse
 bench_modules
 bench_functions
