@@ -20,7 +20,8 @@ NVCC=$(cuda_tool nvcc)
 
 start=$(date +%s)
 quick() { [ "${CLIENTS:-}" = quick ]; }
-late() { quick && [ $(($(date +%s) - start)) -gt "${BUDGET:-240}" ]; }
+remaining() { if quick; then echo $((start + ${BUDGET:-240} - $(date +%s))); else echo 600; fi; } # seconds
+late() { [ "$(remaining)" -le 0 ]; }
 
 # case_ NAME COMMANDS: passes when all of the commands succeed, in a folder of its own.
 case_number=0 part=${1:-}
@@ -71,7 +72,7 @@ install()
     [ -x "$VENV/bin/pip" ] || python3 -m venv "$VENV" >/dev/null 2>&1 || return 1
     [ ! -e "$WORK/offline" ] || return 1
     ! late || return 1
-    timeout 600 "$VENV/bin/pip" install -q --disable-pip-version-check --retries 1 --timeout 20 "$@" >>"$HOME_OF/pip.log" 2>&1 || { : >"$WORK/offline"; return 1; }
+    timeout "$(remaining)" "$VENV/bin/pip" install -q --disable-pip-version-check --retries 1 --timeout 20 "$@" >>"$HOME_OF/pip.log" 2>&1 || { : >"$WORK/offline"; return 1; }
 }
 has_module() { [ -x "$VENV/bin/python" ] && "$VENV/bin/python" -c "import importlib.util as u, sys; sys.exit(not u.find_spec('$1'))" 2>/dev/null; }
 # with_module MODULE PACKAGE...: it is there, or can be installed; else that is said.
