@@ -23,6 +23,8 @@ look() {
     has_header gelf.h || need libelf-dev
     have mandoc || want mandoc
     have dot || want graphviz
+    have clang-tidy || want clang-tidy
+    have cppcheck || want cppcheck
     [ -z "$NVCC" ] || look_for_clients
 }
 

@@ -130,7 +130,7 @@ static StepKind step_kind(const Finder *f, const Loop *loop, Instr *i, RegId *fr
 /* Whether reg goes through the same registers in each iteration, and is stepped there. */
 static bool is_counter(const Finder *f, const Loop *loop, RegId reg)
 {
-    RegId seen[HOPS];
+    RegId seen[HOPS] = {0};
     StepKind step[HOPS];
     Instr *by;
     for (u32 n = 0; n < HOPS; n++) {

@@ -31,7 +31,8 @@ static void run_alu(Warp *w, Split *s, const Code *c, u32 mask)
     if (!mask)
         return;
     u32 known = known_lanes(w, s, c);
-    for (u32 i = 0; i < ALU_ARGS; i++)
+    arg[0] = arg_peek(w, s, &c->arg[0], buffer[0]);
+    for (u32 i = 1; i < ALU_ARGS; i++)
         arg[i] = i < c->args ? arg_peek(w, s, &c->arg[i], buffer[i]) : arg[0];
     u32 set = 0;
     for_each_lane(lane, mask) {
@@ -223,6 +224,7 @@ static void run_carry(Warp *w, Split *s, const Code *c, u32 mask)
     if (!mask)
         return;
     u32 known = c->action2 & CARRY_IN ? f->carry_written : ~0u;
+    arg[0] = buffer[0];
     for (u32 i = 0; i < 3; i++) {
         known &= i < c->args ? arg_known(s, &c->arg[i]) : ~0u;
         arg[i] = i < c->args ? arg_peek(w, s, &c->arg[i], buffer[i]) : arg[0];

@@ -215,6 +215,7 @@ static PhaseResult call_phase(Runner *runner, u32 phase, PhaseRun *run, u32 iter
     phase_report_declined(run, result != PHASE_AGAIN || run->is_last);
     an_thaw(run->an, AN_ALL);
     arena_free(&scratch);
+    run->arena = NULL;
     if (result != PHASE_UNCHANGED && stats->last_changed != run->fn) {
         stats->changed++;
         stats->last_changed = run->fn;

@@ -192,7 +192,7 @@ void remarks_write(RemarkWriter *writer, RemarkKind kind, const char *pass, cons
         [REMARK_PASSED] = "Passed", [REMARK_MISSED] = "Missed", [REMARK_ANALYSIS] = "Analysis"};
     bool whole = at.beg == at.end;
     u32 line, column;
-    diag_position(writer->diag, whole ? fn->text.beg : at.beg, &line, &column);
+    diag_position(writer->diag, whole && fn ? fn->text.beg : at.beg, &line, &column);
 
     FILE *out = writer->out;
     fprintf(out, "--- !%s\nPass:            %s\nName:            %s\n", tag[kind], pass, name);

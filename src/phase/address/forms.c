@@ -341,9 +341,9 @@ static FormId sum_of_extended(Def *d, bool is_signed)
 static FormId extended(AddressForms *a, u32 value, bool is_signed)
 {
     const SsaValue *v = &a->ssa->values.v[value];
-    FormId *known = &a->extended[is_signed][value], form = 0;
-    if (*known)
-        return *known;
+    FormId *known = &a->extended[is_signed][value], form = *known;
+    if (form)
+        return form;
     if (!is_signed && is_never_negative(a, value)) {
         form = extended(a, value, true);
     } else if (v->instr != SSA_NONE && v->whole && a->depth[value] && bitset_has(a->computes, v->instr)) {
