@@ -127,8 +127,11 @@ static Range operand_range(Query *q, Place place, const Operand *o, u32 bits, u3
         return range_constant(bits, (u64)o->value);
     if (o && o->kind == OPND_SREG && !o->flags && o->sub <= SUB_Z) {
         const SregInfo *sreg = sreg_info(o->id);
-        if (type_bits((Type)sreg->type) <= bits && (o->sub != SUB_NONE || sreg->components == 0))
-            return range_unsigned(bits, sreg->min, sreg->max);
+        if (type_bits((Type)sreg->type) <= bits && (o->sub != SUB_NONE || sreg->components == 0)) {
+            u64 least, most;
+            fn_sreg_bounds(place.b->fn, o, &least, &most);
+            return range_unsigned(bits, least, most);
+        }
     }
     return operand_plain_register(o) ? range_at(q, place, o->id, bits, depth) : range_full(bits);
 }

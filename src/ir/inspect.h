@@ -25,6 +25,21 @@ static inline bool instr_reads_volatile_register(const Instr *i)
     return false;
 }
 
+/* How many threads a block of the kernel has at most in dimension d; 0: not known. What .maxntid bounds is their number in all
+ * dimensions together, which no single one exceeds. */
+static inline u64 block_extent(const Function *fn, u32 d)
+{
+    if (!fn->is_entry || fn->block_shape[0] <= 0)
+        return 0;
+    if (fn->shape_exact)
+        return (u64)fn->block_shape[d];
+    return (u64)fn->block_shape[0] * (u64)fn->block_shape[1] * (u64)fn->block_shape[2];
+}
+
+/* The values that the special register o may have, a scalar or one component: those it has on every GPU, as far as .reqntid
+ * and .maxntid leave them. */
+void fn_sreg_bounds(const Function *fn, const Operand *o, u64 *least, u64 *most);
+
 /* Whether something that the IR does not know names one of b's labels: the block must stay where it is. */
 static inline bool block_is_pinned(const Block *b)
 {

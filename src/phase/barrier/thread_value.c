@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analysis/live.h"
+#include "ir/inspect.h"
 
 enum {
     DIM_X = 1, DIM_Y = 2, DIM_Z = 4, DIM_ALL = DIM_X | DIM_Y | DIM_Z
@@ -70,20 +71,12 @@ static void check_wrap(ThreadValue *v, u32 bits)
 
 static ThreadValue thread_component(ThreadValues *t, const Operand *o, u32 d)
 {
-    const Function *fn = t->fn;
-    i64 threads = (i64)sreg_info(o->id)->max + 1;
-    if (fn->block_shape[0] && fn->shape_exact) {
-        threads = fn->block_shape[d];
-    } else if (fn->block_shape[0]) { /* .maxntid bounds the number of all threads, not each dimension */
-        i64 all = (i64)fn->block_shape[0] * fn->block_shape[1] * fn->block_shape[2];
-        threads = all < threads ? all : threads;
-    }
-    if (t->one_dimensional && d > 0)
-        threads = 1;
-    if (threads == 1)
+    u64 least, most;
+    fn_sreg_bounds(t->fn, o, &least, &most);
+    if (most == 0 || (t->one_dimensional && d > 0))
         return constant(0);
-    return (ThreadValue){.function = pair(t, TAG_SREG, o->id << 3 | o->sub), .dims = (u8)(1 << d), .ranged = true,
-        .hi = threads - 1, .spread = 1, .extent = (u64)threads - 1};
+    return (ThreadValue){.function = pair(t, TAG_SREG, o->id << 3 | o->sub), .dims = (u8)(1 << d), .ranged = true, .hi = (i64)most,
+        .spread = 1, .extent = most};
 }
 
 static bool is_named(const SregInfo *sreg, const char *name) { return strcmp(sreg->name, name) == 0; }
@@ -95,12 +88,14 @@ static ThreadValue special_register(ThreadValues *t, const Operand *o)
         return unknown;
     if (is_named(sreg, "%tid"))
         return thread_component(t, o, o->sub - SUB_X);
-    if (is_named(sreg, "%ntid") && t->fn->shape_exact)
-        return constant(t->fn->block_shape[o->sub - SUB_X]);
+    u64 least, most;
+    fn_sreg_bounds(t->fn, o, &least, &most);
+    if (least == most)
+        return constant((i64)most);
     ThreadValue v = {.function = pair(t, TAG_SREG, o->id << 3 | o->sub)};
     v.dims = sreg->uniformity == UNI_CTA ? 0 : DIM_ALL;
-    if (sreg->max <= INT64_MAX)
-        set_range(&v, (i64)sreg->min, (i64)sreg->max);
+    if (most <= INT64_MAX)
+        set_range(&v, (i64)least, (i64)most);
     return v;
 }
 
