@@ -5,7 +5,10 @@
  *     x == 0 & y == z               t = y ^ z; u = x | t           !(u != 0)
  *     x == 0 & y == 0 & z == 0      t = x | y; u = t | z           !(u != 0)
  *
- * A disjunction of tests for not zero likewise. Tests of both kinds do not mix. ptxas makes LOP3 of pairs of instructions;
+ *     (x & 4) != 0 & (y & m) == 0   t = ~x & 4; u = y & m; v = t | u       !(v != 0)
+ *     (x & 4) != 0 & (x & 3) == 0   t = x ^ 4; u = t & 7                   !(u != 0)
+ *
+ * A disjunction of the opposites likewise. Tests for not zero mix with the others only where the mask is one bit. ptxas makes LOP3 of pairs of instructions;
  * --lop3=always spells them out. ptxas 13.0 crashes on a branch on `setp.eq` of a lop3's result with zero (not on
  * `setp.ne`), and is better not brought near that unasked. */
 #include <string.h>
@@ -16,13 +19,14 @@
 #include "phase/nested/truth_form.h"
 
 /* Truth tables of lop3: inputs a, b, c are 0xF0, 0xCC, 0xAA. */
-enum { LUT_AND_OR = ((0xF0 & 0xCC) | 0xAA), LUT_XOR_OR = ((0xF0 ^ 0xCC) | 0xAA) };
+enum { LUT_AND_OR = ((0xF0 & 0xCC) | 0xAA), LUT_WITHOUT_OR = ((0x0F & 0xCC) | 0xAA), LUT_XOR_OR = ((0xF0 ^ 0xCC) | 0xAA) };
 
 typedef enum ZeroForm { ZERO_PLAIN, ZERO_BITS, ZERO_EQUAL } ZeroForm; /* x, x & y, x ^ y */
 
 typedef struct ZeroTest {
     ZeroForm form;
     Operand x, y;
+    u32 set;      /* ZERO_BITS: bits of the mask y that have to be set, the others clear */
     u32 at;       /* in the list */
     Instr *setp;
     Instr *feed;  /* the and that nobody else needs, or NULL */
@@ -54,25 +58,28 @@ static Instr *private_and(const Emit *e, const Instr *setp)
     return plain && truth_read_only_by(e, i, i->opnd[0].id, setp) && truth_operands_hold(e, i) ? i : NULL;
 }
 
+static bool is_one_bit(const Operand *o) { return o->kind == OPND_IMM && (u32)o->value && !((u32)o->value & ((u32)o->value - 1)); }
+
 static bool as_zero_test(const Emit *e, TruthTerm t, bool is_or, ZeroTest *test)
 {
     Instr *setp = t.truth->kind == TRUTH_LEAF ? truth_replaceable_setp(e, t.truth) : NULL;
     if (!setp || !is_word((Type)setp->op->type[0]) || (setp->op->cmp != CMP_EQ && setp->op->cmp != CMP_NE))
         return false;
-    bool for_equality = (setp->op->cmp == CMP_EQ) != t.inverted;
-    if (for_equality == is_or || setp->opnd[1].kind != OPND_REG || !is_source(&setp->opnd[1]) || !is_source(&setp->opnd[2]))
+    bool for_zero = ((setp->op->cmp == CMP_EQ) != t.inverted) != is_or;
+    if (setp->opnd[1].kind != OPND_REG || !is_source(&setp->opnd[1]) || !is_source(&setp->opnd[2]))
         return false;
     *test = (ZeroTest){.form = ZERO_EQUAL, .x = setp->opnd[1], .y = setp->opnd[2], .setp = setp};
     if (test->y.kind != OPND_IMM || (u32)test->y.value)
-        return true;
+        return for_zero;
     test->form = ZERO_PLAIN;
     test->feed = private_and(e, setp);
     if (test->feed) {
         test->form = ZERO_BITS;
         test->x = test->feed->opnd[1];
         test->y = test->feed->opnd[2];
+        test->set = for_zero ? 0 : (u32)test->y.value;
     }
-    return true;
+    return for_zero || (test->feed && test->x.kind == OPND_REG && is_one_bit(&test->y));
 }
 
 static void take(ZeroTests *tests, ZeroTest test)
@@ -81,16 +88,20 @@ static void take(ZeroTests *tests, ZeroTest test)
     tests->v[tests->n++] = test;
 }
 
-/* `(x & 6) == 0 & (x & 9) == 0` is `(x & 15) == 0`: whether the mask went into an earlier test. */
+/* `(x & 6) == 0 & (x & 9) == 0` is `(x & 15) == 0`, and `(x & 4) != 0 & (x & 3) == 0` is `(x & 7) == 4`: whether the mask went
+ * into an earlier test. */
 static bool widen_mask(ZeroTests *tests, const ZeroTest *test)
 {
     for (u32 k = 0; k < tests->n; k++) {
         ZeroTest *old = &tests->v[k];
         bool same = old->form == ZERO_BITS && test->form == ZERO_BITS && old->x.kind == OPND_REG && old->x.id == test->x.id;
-        if (same && test->x.kind == OPND_REG && old->y.kind == OPND_IMM && test->y.kind == OPND_IMM) {
-            old->y.value |= test->y.value;
-            return true;
-        }
+        if (!same || test->x.kind != OPND_REG || old->y.kind != OPND_IMM || test->y.kind != OPND_IMM)
+            continue;
+        if ((old->set ^ test->set) & (u32)old->y.value & (u32)test->y.value)
+            continue; /* a bit that has to be set and clear */
+        old->y.value |= test->y.value;
+        old->set |= test->set;
+        return true;
     }
     return false;
 }
@@ -115,11 +126,28 @@ static RegId emit_or(const Emit *e, RegId a, RegId b)
     return build_binary(&at, OPC_OR, words, TYPE_B32, register_operand(a), register_operand(b));
 }
 
+/* A value that is zero where the bits of x that have to be set are, the others of its mask are not, and all (unless 0) is zero. */
+static RegId add_set_bits(const Emit *e, const ZeroTest *test, RegId all)
+{
+    bool whole = test->set == (u32)test->y.value;
+    Builder at = build_before(e->at);
+    Operand set = {.kind = OPND_IMM, .value = test->set}, table = {.kind = OPND_IMM, .value = LUT_WITHOUT_OR};
+    if (whole && all && e->run->knobs->lop3 == LOP3_ALWAYS) {
+        Operand sources[4] = {test->x, test->y, register_operand(all), table};
+        return build_value(&at, isa_op(e->fn->module->isa, OPC_LOP3, words), TYPE_B32, sources, 4);
+    }
+    RegId turned = whole ? build_unary(&at, OPC_NOT, words, TYPE_B32, test->x) : build_binary(&at, OPC_XOR, words, TYPE_B32, test->x, set);
+    RegId one = build_binary(&at, OPC_AND, words, TYPE_B32, register_operand(turned), test->y);
+    return all ? emit_or(e, all, one) : one;
+}
+
 /* A value that is zero where x & y (x ^ y) is and all (unless 0) is. */
 static RegId add_logic(const Emit *e, const ZeroTest *test, RegId all)
 {
     bool bits = test->form == ZERO_BITS;
     Builder at = build_before(e->at);
+    if (test->set)
+        return add_set_bits(e, test, all);
     Operand table = {.kind = OPND_IMM, .value = bits ? LUT_AND_OR : LUT_XOR_OR};
     if (all && e->run->knobs->lop3 == LOP3_ALWAYS) {
         Operand sources[4] = {test->x, test->y, register_operand(all), table};
