@@ -505,8 +505,33 @@ static bool merge_threads(Prover *p, Node *n)
     return !same;
 }
 
+static u32 count_unclean(Prover *p, const Node *n, const Arrival *a)
+{
+    u32 count = 0;
+    for (u32 k = 0; k < n->slots[0] + n->slots[1]; k++)
+        count += prove_mentions(&p->t, a->value[k], n->id);
+    return count;
+}
+
+/* The first arrival is what others are compared with: best one that comes from outside of the loop. */
+static void put_clean_first(Prover *p, Node *n)
+{
+    u32 best = 0, least = count_unclean(p, n, &n->arrivals.v[0]);
+    for (u32 k = 1; k < n->arrivals.n && least; k++) {
+        u32 count = count_unclean(p, n, &n->arrivals.v[k]);
+        if (count < least) {
+            best = k;
+            least = count;
+        }
+    }
+    Arrival first = n->arrivals.v[0];
+    n->arrivals.v[0] = n->arrivals.v[best];
+    n->arrivals.v[best] = first;
+}
+
 static bool merge_state(Prover *p, Node *n)
 {
+    put_clean_first(p, n);
     Merge m = {.p = p, .t = &p->t, .n = n, .slots = n->slots[0] + n->slots[1], .a = n->arrivals.v, .count = n->arrivals.n};
     m.value = arena_array(p->arena, Term, m.slots);
     merge_values(&m);
