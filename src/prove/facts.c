@@ -319,6 +319,22 @@ static bool sum_fits(Prover *p, Term x, bool is_signed)
     return is_signed ? lo >= -(__int128)half && hi < (__int128)half : lo >= 0 && hi <= (__int128)mask;
 }
 
+/* Whether adding the sum's constant to the rest of it stays within the signed, or the unsigned, numbers. */
+static bool constant_fits(Prover *p, Term x, Term rest, bool is_signed)
+{
+    Terms *t = &p->t;
+    u32 bits = prove_bits(t, x);
+    u64 mask = prove_mask(bits), half = (mask >> 1) + 1;
+    SetId set = prove_known(p, rest);
+    if (is_signed)
+        set = prove_set_shift(&t->sets, set, half, mask);
+    if (prove_set_is_empty(&t->sets, set))
+        return false;
+    __int128 bias = is_signed ? half : 0, by = prove_signed(prove_node(t, x)->value, bits);
+    __int128 lo = (__int128)prove_set_min(&t->sets, set) - bias + by, hi = (__int128)prove_set_max(&t->sets, set) - bias + by;
+    return is_signed ? lo >= -(__int128)half && hi < (__int128)half : lo >= 0 && hi <= (__int128)mask;
+}
+
 /* The extension of a sum that fits is the sum of extensions. */
 static Term extend(Prover *p, Term inner, u32 bits, bool is_signed);
 
@@ -342,6 +358,12 @@ static Term extend(Prover *p, Term inner, u32 bits, bool is_signed)
         return is_signed ? prove_sext(t, inner, bits) : prove_zext(t, inner, bits);
     if (prove_node(t, inner)->op == TERM_LINEAR && sum_fits(p, inner, is_signed))
         return extend_sum(p, inner, bits, is_signed);
+    if (prove_node(t, inner)->op == TERM_LINEAR && prove_node(t, inner)->value) {
+        u64 by = prove_node(t, inner)->value;
+        Term rest = prove_plus(t, inner, 0 - by);
+        if (constant_fits(p, inner, rest, is_signed))
+            return prove_plus(t, extend(p, rest, bits, is_signed), (u64)prove_signed(by, prove_bits(t, inner)));
+    }
     SetId set = prove_known(p, inner);
     u64 half = prove_mask(prove_bits(t, inner)) >> 1;
     if (is_signed && !prove_set_is_empty(&t->sets, set) && prove_set_max(&t->sets, set) <= half) {
