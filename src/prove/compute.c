@@ -377,6 +377,15 @@ static bool computes_integers(const Compute *c)
     return c->op->types >= 1 && is_integer((Type)c->op->type[0]) && !op_has_modifier(c->op, ".sat");
 }
 
+/* The smaller or larger one of two. */
+static void choose_extreme(Compute *c)
+{
+    Term a = source(c, 1, c->bits), b = source(c, 2, c->bits), first = a < b ? a : b, second = first == a ? b : a;
+    u32 less = integer_relations(CMP_LT, c->is_signed), more = integer_relations(CMP_GT, c->is_signed);
+    Term takes_first = prove_rel(c->t, first, second, c->op->opcode == OPC_MIN ? less : more);
+    result(c, prove_ite(c->t, takes_first, first, second));
+}
+
 static bool execute_integer(Compute *c)
 {
     Terms *t = c->t;
@@ -390,6 +399,11 @@ static bool execute_integer(Compute *c)
     case OPC_NOT: result(c, prove_not(t, source(c, 1, c->bits))); return true;
     case OPC_LOP3: logic3(c); return true;
     case OPC_SHL: result(c, prove_shift(t, TERM_SHL, source(c, 1, c->bits), source(c, 2, 32))); return true;
+    case OPC_MIN: case OPC_MAX:
+        if (c->n != 3 || op_has_modifier(c->op, ".relu"))
+            return false;
+        choose_extreme(c);
+        return true;
     case OPC_SHR:
         result(c, prove_shift(t, c->is_signed ? TERM_SAR : TERM_SHR, source(c, 1, c->bits), source(c, 2, 32)));
         return true;
