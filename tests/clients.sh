@@ -204,10 +204,29 @@ fi
 
 # What calls NVRTC and nvJitLink by itself: the preloaded library.
 PRELOAD=$BUILD/libptxopt-preload.so
-if with_module tinygrad tinygrad; then
-    case_ 'tinygrad: NVRTC and nvJitLink, with the preloaded library' 'export LD_LIBRARY_PATH="${NVCC%/bin/nvcc}/lib64" XDG_CACHE_HOME=$PWD/cache; cp "$TOP/examples/conditions.hand.ptx" in.ptx
-        ptxopt in.ptx -o want.ptx; "$VENV/bin/python" "$HERE/with_tinygrad.py" plain.ptx want.ptx want.cubin; ptxopt plain.ptx -o want.ptx; LD_PRELOAD=$PRELOAD "$VENV/bin/python" "$HERE/with_tinygrad.py" o.ptx in.ptx o.cubin
-        [ "$(cat o.ptx)" = "$(cat want.ptx)" ]; not cmp -s want.ptx plain.ptx; cmp o.cubin want.cubin; went_well 2; [ "$(logged optimized)" = 2 ]'
+# by_itself SCRIPT: its PTX and its cubin, with the library and without, against what ptxopt makes of them.
+by_itself()
+{
+    export LD_LIBRARY_PATH="${NVCC%/bin/nvcc}/lib64" XDG_CACHE_HOME="$PWD/cache"
+    cp "$TOP/examples/conditions.hand.ptx" in.ptx
+    ptxopt in.ptx -o want.ptx
+    "$VENV/bin/python" "$1" plain.ptx want.ptx want.cubin
+    ptxopt plain.ptx -o want.ptx
+    not cmp -s want.ptx plain.ptx
+    LD_PRELOAD=$PRELOAD "$VENV/bin/python" "$1" o.ptx in.ptx o.cubin
+    [ "$(cat o.ptx)" = "$(cat want.ptx)" ] # but for newlines at the end
+    cmp o.cubin want.cubin
+    [ "$(logged optimized)" = 2 ]
+}
+if [ -z "$NVCC" ]; then
+    echo 'skip tinygrad, cuda-python: nvcc is not at hand'
+else
+    if with_module tinygrad tinygrad; then
+        case_ 'tinygrad: NVRTC and nvJitLink, with the preloaded library' 'by_itself "$HERE/with_tinygrad.py"'
+    fi
+    if with_module cuda.bindings cuda-bindings; then
+        case_ 'cuda-python: NVRTC and nvJitLink, with the preloaded library' 'by_itself "$HERE/with_cuda_python.py"'
+    fi
 fi
 NEWEST=$(ptxas_of newest nvidia-cuda-nvcc)
 if with_module warp warp-lang && [ -n "$NEWEST" ]; then
