@@ -75,8 +75,9 @@ install()
     timeout "$(remaining)" "$VENV/bin/pip" install -q --disable-pip-version-check --retries 1 --timeout 20 "$@" >>"$HOME_OF/pip.log" 2>&1 || { : >"$WORK/offline"; return 1; }
 }
 has_module() { [ -x "$VENV/bin/python" ] && "$VENV/bin/python" -c "import importlib.util as u, sys; sys.exit(not u.find_spec('$1'))" 2>/dev/null; }
+missing() { if late; then echo "skip $1: more than ${BUDGET:-240} seconds have gone"; else echo "skip $1: it cannot be had"; fi; }
 # with_module MODULE PACKAGE...: it is there, or can be installed; else that is said.
-with_module() { module=$1; shift; has_module "$module" || install "$@" && has_module "$module" || { echo "skip $module: it cannot be had"; false; }; }
+with_module() { module=$1; shift; has_module "$module" || install "$@" && has_module "$module" || { missing "$module"; false; }; }
 packages() { echo "$VENV"/lib/python3*/site-packages; }
 
 # ptxas_of VERSION PACKAGE: its path, from NVIDIA's packages; empty where it is not to be had.
@@ -146,7 +147,7 @@ else
                 objcopy -O binary --only-section=.nv_fatbin plain.o plain.fatbin; not cmp -s plain.fatbin far.fatbin'
         fi
     else
-        echo 'skip sccache: it cannot be had'
+        missing "sccache"
     fi
 fi
 
@@ -156,7 +157,7 @@ if [ -z "$NVCC" ] || ! have ninja || ! have g++; then
 elif MESON=$(command -v meson || { [ -x "$VENV/bin/meson" ] || install meson; [ -x "$VENV/bin/meson" ] && echo "$VENV/bin/meson"; }); then
     case_ 'Meson: separable compilation for two architectures' 'cp -r "$TOP/examples/integration/app" p; cd p; PATH=${NVCC%/nvcc}:$PATH CCACHE_DISABLE=1 "$MESON" setup b; CCACHE_DISABLE=1 "$MESON" compile -C b; [ -x b/app ]; cd ..; went_well 4; [ "$(logged optimized)" -ge 1 ]'
 else
-    echo 'skip Meson: it cannot be had'
+    missing "Meson"
 fi
 if have bazel; then
     case_ 'Bazel: a rule, in its sandbox' ': >WORKSPACE; mkdir -p tools/ptxopt; cp "$TOP/src/integration/bazel/ptxopt.bzl" tools/ptxopt; cp "$BUILD/ptxopt" tools/ptxopt; cp "$TOP/tests/sample.ptx" kernel.ptx
@@ -177,7 +178,15 @@ else
         [ -s k.cubin ]; went_well 1'
 fi
 
-# ---- Python -------------------------------------------------------------------------------------------------------
+# ---- Rust, Julia --------------------------------------------------------------------------------------------------
+if [ -n "$PTXAS" ] && have rustc && RUSTC_BOOTSTRAP=1 rustc --target nvptx64-nvidia-cuda -C target-cpu=sm_80 -O --emit asm "$HERE/kernel.rs" -o "$WORK/rust.ptx" 2>/dev/null; then
+    case_ 'rustc: the PTX of --emit asm' 'PTXOPT=strict ptxopt-ptxas "$PTXAS" -arch=sm_80 "$WORK/rust.ptx" -o o; went_well 1; [ "$(logged optimized)" = 1 ]'
+else
+    echo 'skip rustc: it, or ptxas, is not at hand'
+fi
+echo 'skip Julia: it is in no registry of packages that is used here'
+
+# ---- Triton ----------------------------------------------------------------------------------------------------------
 if with_module triton triton; then
     tools=$(echo "$(packages)"/triton/backends/nvidia/bin)
     case_ 'Triton: TRITON_PTXAS_PATH and TRITON_PTXAS_BLACKWELL_PATH' 'mkdir bin; ln -s "$BUILD/ptxopt" bin/ptxas; ln -s "$BUILD/ptxopt" bin/ptxas-blackwell; ln -s "$tools/ptxas" bin/ptxas.real
@@ -191,11 +200,62 @@ if with_module triton triton; then
 else
     tools=
 fi
+
+# ---- line tables --------------------------------------------------------------------------------------------------
+NVDISASM=$(cuda_tool nvdisasm)
+[ -n "$NVDISASM" ] || NVDISASM=$(ls "$tools/nvdisasm" 2>/dev/null)
+if [ -z "$NVDISASM" ] || [ -z "$NVCC" ]; then
+    echo 'skip line tables: nvdisasm or nvcc is not at hand'
+else
+    lines_of() { "$NVDISASM" -g -ndf -c "$1" | awk -f "$HERE/lines.awk" | sort -u; }
+    for source in $(quick && echo examples/attention.cu examples/l[ei]*.cu examples/softmax.cu || echo examples/*.cu); do
+        case_ "line tables: $source" '"$NVCC" -std=c++17 -lineinfo -arch=sm_80 -cubin -o a "$TOP/$source"; "$NVCC" --ptxas-prefix=ptxopt-ptxas -std=c++17 -lineinfo -arch=sm_80 -cubin -o b "$TOP/$source"
+            lines_of a >before; lines_of b >after; [ -s after ]; comm -13 before after; [ -z "$(comm -13 before after)" ]'
+    done
+fi
+
+# ---- versions of ptxas --------------------------------------------------------------------------------------------
+every=1
+! quick || every=12
+# Of each example that this ptxas takes: the front's cubin exists, and cubinstat reads it.
+assembled_by()
+{
+    taken=0
+    for example in $(ls "$TOP"/examples/*.ptx | awk -v n="$every" 'NR % n == 1 || n == 1'); do
+        target=$(ptx_target "$example")
+        cp "$example" in.ptx
+        "$1" -arch="$target" in.ptx -o plain 2>/dev/null || {
+            sed -i 's/^\.version.*/.version 7.8/' in.ptx
+            "$1" -arch="$target" in.ptx -o plain 2>/dev/null || continue
+        }
+        taken=$((taken + 1))
+        PTXOPT=strict ptxopt-ptxas "$1" -arch="$target" in.ptx -o ours || return 1
+        [ "$("$BUILD/cubinstat" --tsv ours | wc -l)" = "$("$BUILD/cubinstat" --tsv plain | wc -l)" ] || return 1
+    done
+    echo "$taken"
+}
+while read -r version package; do
+    ptxas=$(ptxas_of "$version" "$package")
+    if [ -z "$ptxas" ]; then
+        missing "ptxas $version"
+    else
+        case_ "ptxas $version: every example that it takes" '[ "$(assembled_by "$ptxas")" -gt 0 ]; went_well 1'
+    fi
+done <<END
+11.8 nvidia-cuda-nvcc-cu11==11.8.*
+12.1 nvidia-cuda-nvcc-cu12==12.1.*
+12.5 nvidia-cuda-nvcc-cu12==12.5.*
+12.9 nvidia-cuda-nvcc-cu12==12.9.*
+13.0 nvidia-cuda-nvcc==13.0.*
+newest nvidia-cuda-nvcc
+END
+
+# ---- Python, other than Triton --------------------------------------------------------------------------------------
 ls "$(packages)"/nvidia/*/lib/libnvrtc.so.* >/dev/null 2>&1 || install nvidia-cuda-nvrtc
 if ls "$(packages)"/nvidia/*/lib/libnvrtc.so.* >/dev/null 2>&1 && [ -n "$PTXAS" ]; then
     case_ 'NVRTC: its PTX is taken, and what comes of it assembles' '"$VENV/bin/python" "$HERE/nvrtc.py" "$(packages)"; sed -i "s/^\.version.*/.version 8.0/" k.ptx; PTXOPT=strict ptxopt-ptxas "$PTXAS" -arch=sm_80 k.ptx -o k.cubin; went_well 1'
 else
-    echo 'skip NVRTC: it cannot be had'
+    missing "NVRTC"
 fi
 
 if with_module numba_cuda numba-cuda; then
@@ -246,65 +306,9 @@ elif with_module jax jax && { has_module jax_plugins.xla_cuda13 || install --no-
     case_ 'XLA: ptxas in PATH' 'ptxopt --install-shadow=cuda --cuda="${NVCC%/bin/nvcc}"
         with_xla env PATH="$PWD/cuda/bin:$PATH" XLA_FLAGS="--xla_gpu_enable_libnvptxcompiler=false --xla_gpu_enable_libnvjitlink=false"; went_well 1'
 else
-    echo 'skip XLA: it cannot be had'
+    missing "XLA"
 fi
 echo 'skip PyTorch extensions: the package is too large; they run the nvcc of CUDA_HOME, as above'
 
-# ---- Rust, Julia --------------------------------------------------------------------------------------------------
-if [ -n "$PTXAS" ] && have rustc && RUSTC_BOOTSTRAP=1 rustc --target nvptx64-nvidia-cuda -C target-cpu=sm_80 -O --emit asm "$HERE/kernel.rs" -o "$WORK/rust.ptx" 2>/dev/null; then
-    case_ 'rustc: the PTX of --emit asm' 'PTXOPT=strict ptxopt-ptxas "$PTXAS" -arch=sm_80 "$WORK/rust.ptx" -o o; went_well 1; [ "$(logged optimized)" = 1 ]'
-else
-    echo 'skip rustc: it, or ptxas, is not at hand'
-fi
-echo 'skip Julia: it is in no registry of packages that is used here'
-
-# ---- line tables --------------------------------------------------------------------------------------------------
-NVDISASM=$(cuda_tool nvdisasm)
-[ -n "$NVDISASM" ] || NVDISASM=$(ls "$tools/nvdisasm" 2>/dev/null)
-if [ -z "$NVDISASM" ] || [ -z "$NVCC" ]; then
-    echo 'skip line tables: nvdisasm or nvcc is not at hand'
-else
-    lines_of() { "$NVDISASM" -g -ndf -c "$1" | awk -f "$HERE/lines.awk" | sort -u; }
-    for source in $(quick && echo examples/attention.cu examples/l[ei]*.cu examples/softmax.cu || echo examples/*.cu); do
-        case_ "line tables: $source" '"$NVCC" -std=c++17 -lineinfo -arch=sm_80 -cubin -o a "$TOP/$source"; "$NVCC" --ptxas-prefix=ptxopt-ptxas -std=c++17 -lineinfo -arch=sm_80 -cubin -o b "$TOP/$source"
-            lines_of a >before; lines_of b >after; [ -s after ]; comm -13 before after; [ -z "$(comm -13 before after)" ]'
-    done
-fi
-
-# ---- versions of ptxas --------------------------------------------------------------------------------------------
-every=1
-! quick || every=12
-# Of each example that this ptxas takes: the front's cubin exists, and cubinstat reads it.
-assembled_by()
-{
-    taken=0
-    for example in $(ls "$TOP"/examples/*.ptx | awk -v n="$every" 'NR % n == 1 || n == 1'); do
-        target=$(ptx_target "$example")
-        cp "$example" in.ptx
-        "$1" -arch="$target" in.ptx -o plain 2>/dev/null || {
-            sed -i 's/^\.version.*/.version 7.8/' in.ptx
-            "$1" -arch="$target" in.ptx -o plain 2>/dev/null || continue
-        }
-        taken=$((taken + 1))
-        PTXOPT=strict ptxopt-ptxas "$1" -arch="$target" in.ptx -o ours || return 1
-        [ "$("$BUILD/cubinstat" --tsv ours | wc -l)" = "$("$BUILD/cubinstat" --tsv plain | wc -l)" ] || return 1
-    done
-    echo "$taken"
-}
-while read -r version package; do
-    ptxas=$(ptxas_of "$version" "$package")
-    if [ -z "$ptxas" ]; then
-        echo "skip ptxas $version: it cannot be had"
-    else
-        case_ "ptxas $version: every example that it takes" '[ "$(assembled_by "$ptxas")" -gt 0 ]; went_well 1'
-    fi
-done <<END
-11.8 nvidia-cuda-nvcc-cu11==11.8.*
-12.1 nvidia-cuda-nvcc-cu12==12.1.*
-12.5 nvidia-cuda-nvcc-cu12==12.5.*
-12.9 nvidia-cuda-nvcc-cu12==12.9.*
-13.0 nvidia-cuda-nvcc==13.0.*
-newest nvidia-cuda-nvcc
-END
 } >"$WORK/log"
 tally "${NAME:-clients}" "$WORK/log"
