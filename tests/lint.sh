@@ -10,7 +10,7 @@ export CLANG_TIDY
 # Left out, each after a look at all that it finds: swappable parameters and comparisons without `!= 0`, which are taste; equal branches
 # of a switch with a line each; sizeof of vectors of pointers; _GNU_SOURCE, which is reserved; names of members as arguments of
 # macros, which take no parentheses; products of numbers far below 2^31 that become offsets. The static analyzer takes ten
-# times as long as all the others; what it finds are vectors that it thinks empty where an index into them is not 0.
+# times as long as all the others; in live.c and loop.c it thinks a vector empty where an index into it is not 0.
 checks='-*,bugprone-*'
 for check in easily-swappable-parameters sizeof-expression reserved-identifier macro-parentheses narrowing-conversions \
     branch-clone implicit-widening-of-multiplication-result misplaced-widening-cast suspicious-string-compare; do

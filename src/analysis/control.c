@@ -53,7 +53,7 @@ Control *control_compute(Arena *arena, const Function *fn, const Order *order, c
     Control *c = arena_new(arena, Control);
     c->postdom = postdom;
     c->first = arena_array(arena, u32, (size_t)postdom->count + 3);
-    c->seen = arena_array(arena, u32, fn->blocks.n);
+    c->seen = marks_new(arena, fn->blocks.n);
     visit_edges(c, order, false);
     for (u32 pre = 0; pre <= postdom->count; pre++)
         c->first[pre + 1] += c->first[pre];
@@ -114,10 +114,8 @@ static void take_edges(Control *c, const Block *b, BlockVec *out)
         Block *a = c->branch[e];
         vec_push(&c->taken, e);
         set_top(c, e, NO_PATH);
-        if (c->seen[a->id] == c->stamp)
-            continue;
-        c->seen[a->id] = c->stamp;
-        vec_push(out, a);
+        if (marks_add(&c->seen, a->id))
+            vec_push(out, a);
     }
 }
 
@@ -131,7 +129,7 @@ static void put_back(Control *c)
 
 void control_direct(Control *control, const Block *b, BlockVec *out)
 {
-    control->stamp++;
+    marks_clear(&control->seen);
     take_edges(control, b, out);
     put_back(control);
 }
@@ -139,7 +137,7 @@ void control_direct(Control *control, const Block *b, BlockVec *out)
 bool control_closure_within(Control *control, const Block *b, u32 limit, BlockVec *out)
 {
     u32 before = out->n, done = before;
-    control->stamp++;
+    marks_clear(&control->seen);
     take_edges(control, b, out);
     while (done < out->n && out->n - before <= limit)
         take_edges(control, out->v[done++], out);

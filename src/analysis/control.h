@@ -8,6 +8,7 @@
 #ifndef PTXOPT_ANALYSIS_CONTROL_H
 #define PTXOPT_ANALYSIS_CONTROL_H
 
+#include "base/marks.h"
 #include "analysis/dom.h"
 
 typedef VEC(Block *) BlockVec;
@@ -19,7 +20,7 @@ typedef struct Control {
     u32 *first;       /* by pre-number: first edge to it; count + 2 entries */
     u32 *top;         /* segment tree over the edges: smallest depth of the blocks where the paths end, exclusively */
     u32 leaves;       /* of the segment tree: a power of two */
-    u32 *seen, stamp; /* by Block.id: scratch of the queries */
+    Marks seen; /* by Block.id: scratch of the queries */
     VecU32 taken;     /* scratch: edges out of the segment tree during a query */
 } Control;
 

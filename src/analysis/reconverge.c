@@ -1,4 +1,5 @@
 #include "analysis/reconverge.h"
+#include "base/marks.h"
 
 enum {
     WALK = 256,      /* blocks of one walk */
@@ -8,11 +9,12 @@ enum {
 };
 
 struct ReconvergeGate {
+    Arena *arena;
     Analyses *an;
     Waits *w;
     bool caller_sees; /* what follows a return may depend on which lanes return together */
-    u32 *seen_too;    /* like `seen`, of a second walk */
-    u32 *seen, stamp; /* by position in the order: number of the walk that came there last */
+    Marks seen, second; /* by position in the order; second: of the other one of two walks */
+    u32 *owner;         /* by position; NULL: nobody asked yet */
     VecU32 work, points;
     u64 budget;
 };
@@ -42,8 +44,9 @@ ReconvergeGate *reconverge_new(Arena *arena, Analyses *an)
     g->an = an;
     g->w = waits_compute(arena, an);
     g->caller_sees = caller_may_see(an);
-    g->seen = arena_array(arena, u32, an_order(an)->count);
-    g->seen_too = arena_array(arena, u32, an_order(an)->count);
+    g->arena = arena;
+    g->seen = marks_new(arena, an_order(an)->count);
+    g->second = marks_new(arena, an_order(an)->count);
     g->budget = WALKS_MIN + (u64)WALKS * an_order(an)->count;
     return g;
 }
@@ -73,16 +76,14 @@ Block *reconvergence_point(ReconvergeGate *g, const Block *branch)
 
 static void start(ReconvergeGate *g)
 {
-    g->stamp++;
+    marks_clear(&g->seen);
     vec_clear(&g->work);
 }
 
 static void visit(ReconvergeGate *g, u32 position)
 {
-    if (g->seen[position] == g->stamp)
-        return;
-    g->seen[position] = g->stamp;
-    vec_push(&g->work, position);
+    if (marks_add(&g->seen, position))
+        vec_push(&g->work, position);
 }
 
 /* Whether the walk may look at its block number k. */
@@ -167,7 +168,7 @@ static bool divides(const ReconvergeGate *g, const Block *b)
 static bool comes_back(ReconvergeGate *g, const Block *b, const Block *at)
 {
     const Block *point = reconvergence_point(g, b);
-    return point == at || (point && known(g, point) && g->seen[an_order(g->an)->index[point->id]] == g->stamp);
+    return point == at || (point && known(g, point) && marks_has(&g->seen, an_order(g->an)->index[point->id]));
 }
 
 /* Whether a branch of the walk backwards from `at`, or of its top, may divide threads that come there. Blocks first .. are
@@ -207,12 +208,13 @@ bool reconverge_divides(ReconvergeGate *g, Block *a, Block *b)
         return true;
     if (divides(g, top) || !walk_up(g, top, a))
         return true;
-    u32 of_a = g->stamp, *seen = g->seen;
-    g->seen = g->seen_too;
+    Marks of_a = g->seen;
+    g->seen = g->second;
     bool whole = walk_up(g, top, b), found = !whole;
     for (u32 k = 1; k < g->work.n && !found; k++) /* only those that lead to both */
-        found = seen[g->work.v[k]] == of_a && divides(g, an_order(g->an)->rpo[g->work.v[k]]);
-    g->seen = seen;
+        found = marks_has(&of_a, g->work.v[k]) && divides(g, an_order(g->an)->rpo[g->work.v[k]]);
+    g->second = g->seen;
+    g->seen = of_a;
     return found;
 }
 
@@ -253,7 +255,7 @@ static void add_point(ReconvergeGate *g, u32 position, const Block *old)
     const Block *b = order->rpo[position], *point = dom_has(an_postdom(g->an), b) ? an_postdom(g->an)->idom[b->id] : NULL;
     if (g->w->waits[b->id] & WAIT_OTHERS)
         vec_push(&g->points, position);
-    if (block_edge_count(b) > 1 && point && point != old && g->seen[order->index[point->id]] == g->stamp)
+    if (block_edge_count(b) > 1 && point && point != old && marks_has(&g->seen, order->index[point->id]))
         vec_push(&g->points, order->index[point->id]);
 }
 
@@ -371,15 +373,14 @@ ReconvergeRisk reconverge_at(ReconvergeGate *g, Block *at, const Block *old)
 #define LEAF_SHARED UINT32_MAX
 
 /* Goes on from block to block, twice at most through each: as a leaf's own, and as shared. */
-static void reach_as(ReconvergeGate *g, u32 *owner, u32 position, u32 as)
+static void reach_as(ReconvergeGate *g, u32 position, u32 as)
 {
-    if (g->seen[position] != g->stamp)
-        owner[position] = as;
-    else if (owner[position] == as || owner[position] == LEAF_SHARED)
+    if (marks_add(&g->seen, position))
+        g->owner[position] = as;
+    else if (g->owner[position] == as || g->owner[position] == LEAF_SHARED)
         return;
     else
-        owner[position] = LEAF_SHARED;
-    g->seen[position] = g->stamp;
+        g->owner[position] = LEAF_SHARED;
     vec_push(&g->work, position);
 }
 
@@ -387,17 +388,19 @@ static void reach_as(ReconvergeGate *g, u32 *owner, u32 position, u32 as)
 static bool find_owners(ReconvergeGate *g, const ReconvergeLeaf *leaf, u32 leaves, const Block *old)
 {
     const Order *order = an_order(g->an);
+    if (!g->owner)
+        g->owner = arena_array(g->arena, u32, order->count);
     start(g);
     for (u32 l = 0; l < leaves; l++)
         if (leaf[l].target != old)
-            reach_as(g, g->seen_too, order->index[leaf[l].target->id], l + 1);
+            reach_as(g, order->index[leaf[l].target->id], l + 1);
     for (u32 k = 0; k < g->work.n; k++) {
         u32 position = g->work.v[k];
         if (!may_look(g, k / 2))
             return false;
         for_each_edge(e, &order->succ, position)
             if (order->rpo[order->succ.to[e]] != old)
-                reach_as(g, g->seen_too, order->succ.to[e], g->seen_too[position]);
+                reach_as(g, order->succ.to[e], g->owner[position]);
     }
     return true;
 }
@@ -413,7 +416,7 @@ static ReconvergeRisk judge_owners(ReconvergeGate *g, const ReconvergeLeaf *leaf
 {
     ReconvergeRegion region = {0};
     for (u32 k = 0; k < g->work.n; k++) {
-        u32 position = g->work.v[k], of = g->seen_too[position];
+        u32 position = g->work.v[k], of = g->owner[position];
         const Block *b = an_order(g->an)->rpo[position];
         ReconvergeRegion end = {0};
         add_end(g, position, &end);
@@ -459,7 +462,7 @@ static bool comes_round(ReconvergeGate *g, const Block *branch, const Block *to,
     vec_clear(&g->points);
     for (u32 k = 0; k < g->work.n; k++)
         vec_push(&g->points, g->work.v[k]);
-    return !*whole || g->seen[an_order(g->an)->index[branch->id]] == g->stamp;
+    return !*whole || marks_has(&g->seen, an_order(g->an)->index[branch->id]);
 }
 
 /* Whether all paths from `to` come through b before they come to `old` or leave, once `branch` only goes to `to`. */

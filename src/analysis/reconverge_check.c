@@ -1,4 +1,5 @@
 #include "analysis/reconverge_check.h"
+#include "base/marks.h"
 
 #include <stdlib.h>
 
@@ -132,7 +133,7 @@ typedef struct Checker {
     Arena *arena;
     Waits *waits;
     Block **block;     /* by Instr.origin: where it stands now; NULL */
-    u32 *seen, stamp;  /* by position */
+    Marks seen;        /* by position */
     VecU32 work;
     u32 budget;
     const char *wrong;
@@ -163,10 +164,8 @@ static const char *check_hint(Checker *c, const Block *b)
 
 static void visit(Checker *c, u32 position)
 {
-    if (c->seen[position] == c->stamp)
-        return;
-    c->seen[position] = c->stamp;
-    vec_push(&c->work, position);
+    if (marks_add(&c->seen, position))
+        vec_push(&c->work, position);
 }
 
 /* EffectWaits, or WaitEnds, from the blocks that were visited to `stop`. */
@@ -234,12 +233,12 @@ static const char *check_point(Checker *c, const Block *b, const Point *point)
     if (!now || gone || (old && now != old && dominates(an_postdom(c->an), now, old)))
         return NULL;
     const Order *order = an_order(c->an);
-    c->stamp++;
+    marks_clear(&c->seen);
     vec_clear(&c->work);
     for_each_edge(e, &order->succ, order->index[b->id])
         visit(c, order->succ.to[e]);
     collect(c, now, &waits, &rest);
-    c->stamp++;
+    marks_clear(&c->seen);
     vec_clear(&c->work);
     visit(c, order->index[now->id]);
     rest = 0;
@@ -287,7 +286,7 @@ const char *reconverge_compare(const ReconvergeSnapshot *before, Analyses *an, A
         return c.wrong;
     find_blocks(&c);
     c.waits = waits_compute(arena, an);
-    c.seen = arena_array(arena, u32, order->count);
+    c.seen = marks_new(arena, order->count);
     for (u32 p = 0; p < order->count && c.waits->any_wait && !c.wrong; p++)
         c.wrong = check_branch(&c, order->rpo[p]);
     vec_free(&c.work);

@@ -18,6 +18,7 @@
  * Declines: blocks that debug data names; blocks with a pragma (it works in the block that a back edge enters, and only
  * there); bypassing an empty block that several blocks take to a loop's header. */
 #include "analysis/reconverge.h"
+#include "base/marks.h"
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
@@ -32,9 +33,8 @@ typedef struct CleanUp {
     Function *fn;
     VEC(Block *) work;
     u8 *queued;   /* by Block.id */
-    u32 *seen;    /* by Block.id: number of the chase that passed there last */
+    Marks seen;   /* by Block.id: of the search that goes on */
     Block **end;  /* by Block.id: where a chase that came by ended, NULL; true while that block is not dead */
-    u32 chase;
     BitSet decided; /* by Instr.origin: branches that always take one edge, and may be taken away in this round */
     bool asks_gate; /* only those */
     bool changed;
@@ -78,10 +78,9 @@ static bool only_jumps(const Block *b)
 static Block *destination(CleanUp *c, Block *from)
 {
     Block *b = from;
-    c->chase++;
-    while (only_jumps(b) && c->seen[b->id] != c->chase) {
+    marks_clear(&c->seen);
+    while (only_jumps(b) && marks_add(&c->seen, b->id)) {
         Block *known = c->end[b->id];
-        c->seen[b->id] = c->chase;
         b = known && !known->dead ? known : b->fall;
     }
     if (only_jumps(b))
@@ -107,16 +106,14 @@ static bool remove_unreachable(CleanUp *c, Block *b)
 
 static void mark_reached(CleanUp *c, Block *b)
 {
-    if (c->seen[b->id] == c->chase)
-        return;
-    c->seen[b->id] = c->chase;
-    vec_push(&c->work, b);
+    if (marks_add(&c->seen, b->id))
+        vec_push(&c->work, b);
 }
 
 /* Blocks that only lead to one another, and that nothing outside leads to, go together: one rewrite. */
 static void remove_unreachable_cycles(CleanUp *c)
 {
-    c->chase++;
+    marks_clear(&c->seen);
     mark_reached(c, c->fn->entry);
     for_each_block(b, c->fn)
         if (block_is_pinned(b))
@@ -130,7 +127,7 @@ static void remove_unreachable_cycles(CleanUp *c)
     bool allowed = false;
     for (Block *b = c->fn->entry; b; b = next) {
         next = b->next;
-        if (c->seen[b->id] == c->chase)
+        if (marks_has(&c->seen, b->id))
             continue;
         if (!allowed && !rewrite(c, "UnreachableCodeRemoved", b, "nothing leads to this block, or to others that go to it"))
             return;
@@ -357,7 +354,7 @@ PhaseResult phase_clean_up(PhaseRun *run)
     CleanUp c = {.run = run, .fn = run->fn};
     u32 blocks = run->fn->blocks.n;
     c.queued = arena_array(run->arena, u8, blocks);
-    c.seen = arena_array(run->arena, u32, blocks);
+    c.seen = marks_new(run->arena, blocks);
     c.end = arena_array(run->arena, Block *, blocks);
     an_freeze(run->an, AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_FACTS | AN_UNIFORM);
     an_compute(run->an, AN_LOOPS);

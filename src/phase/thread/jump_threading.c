@@ -782,7 +782,7 @@ static Threader *threader_of(PhaseRun *run)
     if (!t->convergent)
         t->uniform.bits = 0;
     t->changed = false;
-    t->scratch = (RegionScratch){.seen = arena_array(run->arena, u32, run->fn->blocks.n)};
+    t->scratch = (RegionScratch){.seen = marks_new(run->arena, run->fn->blocks.n)};
     return t;
 }
 

@@ -9,16 +9,14 @@ Block *region_reconvergence_point(Analyses *an, const Block *b) { return dom_has
 
 static void start(RegionScratch *scratch)
 {
-    scratch->stamp++;
+    marks_clear(&scratch->seen);
     vec_clear(&scratch->work);
 }
 
 static void visit(RegionScratch *scratch, const Block *b)
 {
-    if (scratch->seen[b->id] == scratch->stamp)
-        return;
-    scratch->seen[b->id] = scratch->stamp;
-    vec_push(&scratch->work, b);
+    if (marks_add(&scratch->seen, b->id))
+        vec_push(&scratch->work, b);
 }
 
 static void add_block(Analyses *an, ThreadRegion *region, const Block *b)

@@ -4,6 +4,7 @@
 #ifndef PTXOPT_PHASE_THREAD_REGION_H
 #define PTXOPT_PHASE_THREAD_REGION_H
 
+#include "base/marks.h"
 #include "phase/phase.h"
 
 typedef struct ThreadRegion {
@@ -20,8 +21,7 @@ typedef struct ThreadRegion {
 enum { THREAD_HEAVY = 12 };
 
 typedef struct RegionScratch {
-    u32 *seen;  /* by Block.id: stamp of the walk that came there last */
-    u32 stamp;
+    Marks seen; /* by Block.id */
     VEC(const Block *) work;
 } RegionScratch;
 
