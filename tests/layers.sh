@@ -18,11 +18,13 @@ editing=$(grep -lE -e '->(fall|labels|loc|guard|guard_not|falls_off|dead|op|slot
     -e '\<(isa_decode|instr_new|cfg_add_edge|cfg_remove_edge|cfg_redirect)\(' $(find src/analysis src/transform src/phase src/pipeline -name '*.[ch]') | tr '\n' ' ')
 ending=$(grep -nE '(^|[^_[:alnum:].>])(malloc|calloc|realloc|free|exit|_exit|abort|strdup|asprintf) ?\(' $(find src grammar -name '*.[chy]' -o -name '*.re') |
     grep -vE '^src/(tool|front|preload|prove|exec|machine)/|^src/base/arena|^src/api/api.c|^src/pipeline/dot.c.*free.scratch.text|:[[:space:]]*(/?\*|//)' | cut -d: -f1,2 | tr '\n' ' ')
+# Only isa/sem.c reads the modifiers of arithmetic.
+decoding=$(grep -lE '"[.](sat|relu|ftz|hi|lo|wide)"' $(find src/ir src/analysis src/transform src/phase src/pipeline -name '*.[ch]') | tr '\n' ' ')
 # Properties of opcodes are columns of opcodes.def; those who compute what an opcode computes may switch on it.
 asking=$(grep -lE 'switch \(.*opcode' $(find src/ir src/target src/analysis src/transform src/phase src/pipeline -name '*.[ch]') |
     grep -vE '^src/(analysis/(values|ranges|wait)|phase/(barrier/thread_value|switch/value|address/forms))\.c$' | tr '\n' ' ')
 grep -n '^[[:space:]]*#[[:space:]]*include' $(find src grammar -name '*.[ch]' -o -name '*.def' -o -name 'ptx.re' -o -name 'ptx.y' 2>/dev/null) /dev/null |
-    sed 's/:[[:space:]]*#[[:space:]]*include[[:space:]]*/:/' | awk -F: -v peeking="$peeking" -v ending="$ending" -v editing="$editing" -v asking="$asking" '
+    sed 's/:[[:space:]]*#[[:space:]]*include[[:space:]]*/:/' | awk -F: -v peeking="$peeking" -v ending="$ending" -v editing="$editing" -v asking="$asking" -v decoding="$decoding" '
     BEGIN {
         may["base"] = "base"
         may["isa"] = "base isa"
@@ -71,6 +73,10 @@ grep -n '^[[:space:]]*#[[:space:]]*include' $(find src grammar -name '*.[ch]' -o
         count = split(asking, reader, " ")
         for (i = 1; i <= count; i++) {
             print "fail " reader[i] ": what is asked of an opcode is a column of isa/opcodes.def"
+        }
+        count = split(decoding, reader, " ")
+        for (i = 1; i <= count; i++) {
+            print "fail " reader[i] ": what arithmetic computes is OpInfo.sem"
         }
         count = split(ending, reader, " ")
         for (i = 1; i <= count; i++) {

@@ -259,7 +259,7 @@ static void add_source(EdgeFacts *e, const Instr *i, const Operand *o, bool valu
 
 static Cmp setp_says(const OpInfo *op, bool value)
 {
-    return value ? (Cmp)op->cmp : cmp_inverse((Cmp)op->cmp, type_class((Type)op->type[0]));
+    return value ? (Cmp)op->cmp : cmp_inverse((Cmp)op->cmp, type_class((Type)op->sem.compared));
 }
 
 static void add_compare(EdgeFacts *e, const Instr *setp, const Operand *a, const Operand *b, bool value)
@@ -275,7 +275,7 @@ static void explain_setp(EdgeFacts *e, Instr *setp, RegId predicate, bool value)
     const Operand *to = instr_operand(setp, 0), *a = instr_operand(setp, 1), *b = instr_operand(setp, 2);
     const Operand *c = instr_operand(setp, 3);
     bool second = false;
-    if (setp->op->type[0] == TYPE_F16X2 || setp->op->type[0] == TYPE_BF16X2 || !b)
+    if (!b)
         return;
     if (to->kind == OPND_PAIR) {
         second = to[2].kind == OPND_REG && to[2].id == predicate;
@@ -302,17 +302,14 @@ static void explain_setp(EdgeFacts *e, Instr *setp, RegId predicate, bool value)
 static void explain(EdgeFacts *e, Instr *i, RegId predicate, bool value)
 {
     Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
-    if (i->op->opcode == OPC_SETP) {
+    Opcode opcode = i->op->sem.bits == 1 && a ? (Opcode)i->op->sem.op : OPC_UNKNOWN;
+    if (opcode == OPC_SETP)
         explain_setp(e, i, predicate, value);
-        return;
-    }
-    if (i->op->type[0] != TYPE_PRED || !a)
-        return;
-    if (i->op->opcode == OPC_MOV)
+    else if (opcode == OPC_MOV)
         add_source(e, i, a, value);
-    else if (i->op->opcode == OPC_NOT)
+    else if (opcode == OPC_NOT)
         add_source(e, i, a, !value);
-    else if (b && ((i->op->opcode == OPC_AND && value) || (i->op->opcode == OPC_OR && !value))) {
+    else if (b && ((opcode == OPC_AND && value) || (opcode == OPC_OR && !value))) {
         add_source(e, i, a, value);
         add_source(e, i, b, value);
     }
@@ -385,7 +382,7 @@ static Compare compare_of(const Fact *fact)
     const Operand *a = compared(fact->by), *b = a + 1;
     const OpInfo *op = fact->by->op;
     if (op->opcode == OPC_SETP)
-        return (Compare){.cmp = (u8)setp_says(op, fact->value), .type = op->type[0], .ftz = op_has_modifier(op, ".ftz"),
+        return (Compare){.cmp = (u8)setp_says(op, fact->value), .type = op->sem.compared, .ftz = op->sem.ftz,
             .a = *a, .b = *b, .by = fact->by};
     Operand place = {.kind = OPND_IMM, .role = ROLE_USE, .value = fact->id};
     return (Compare){.cmp = CMP_EQ, .type = TYPE_U32, .a = *a, .b = place, .by = fact->by};

@@ -1,18 +1,11 @@
 #include "analysis/ranges.h"
 
-static u64 mask_of(u32 bits) { return bits >= 64 ? UINT64_MAX : ((u64)1 << bits) - 1; }
-static i64 most_of(u32 bits) { return (i64)(mask_of(bits) >> 1); }
+static i64 most_of(u32 bits) { return (i64)(sem_max(bits) >> 1); }
 static i64 least_of(u32 bits) { return -most_of(bits) - 1; }
-
-static i64 sign_extended(u64 value, u32 bits)
-{
-    u64 sign = (u64)1 << (bits - 1);
-    return (i64)(((value & mask_of(bits)) ^ sign) - sign);
-}
 
 /* ---- making ---------------------------------------------------------------------------------------------------- */
 
-Range range_full(u32 bits) { return (Range){bits, 0, mask_of(bits), least_of(bits), most_of(bits)}; }
+Range range_full(u32 bits) { return (Range){bits, 0, sem_max(bits), least_of(bits), most_of(bits)}; }
 
 static bool is_empty(const Range *r) { return r->lo > r->hi || r->least > r->most; }
 
@@ -24,12 +17,12 @@ static bool tighten(Range *r)
     if (is_empty(r))
         return false;
     if (r->hi < sign || r->lo >= sign) {
-        i64 least = sign_extended(r->lo, r->bits), most = sign_extended(r->hi, r->bits);
+        i64 least = sem_signed(r->lo, r->bits), most = sem_signed(r->hi, r->bits);
         r->least = r->least > least ? r->least : least;
         r->most = r->most < most ? r->most : most;
     }
     if (r->least >= 0 || r->most < 0) {
-        u64 lo = (u64)r->least & mask_of(r->bits), hi = (u64)r->most & mask_of(r->bits);
+        u64 lo = (u64)r->least & sem_max(r->bits), hi = (u64)r->most & sem_max(r->bits);
         r->lo = r->lo > lo ? r->lo : lo;
         r->hi = r->hi < hi ? r->hi : hi;
     }
@@ -44,14 +37,14 @@ Range range_unsigned(u32 bits, u64 lo, u64 hi)
 
 Range range_signed(u32 bits, i64 least, i64 most)
 {
-    Range r = {bits, 0, mask_of(bits), least, most};
+    Range r = {bits, 0, sem_max(bits), least, most};
     return tighten(&r) ? r : range_full(bits);
 }
 
 Range range_constant(u32 bits, u64 value)
 {
-    i64 read_signed = sign_extended(value, bits);
-    value &= mask_of(bits);
+    i64 read_signed = sem_signed(value, bits);
+    value &= sem_max(bits);
     return (Range){bits, value, value, read_signed, read_signed};
 }
 
@@ -112,7 +105,7 @@ static bool unsigned_bounds(Opcode opcode, Range a, Range b, u64 *lo, u64 *hi)
         low_wraps = __builtin_sub_overflow(a.lo, b.hi, lo);
         high_wraps = __builtin_sub_overflow(a.hi, b.lo, hi);
     }
-    return !low_wraps && !high_wraps && *hi <= mask_of(a.bits);
+    return !low_wraps && !high_wraps && *hi <= sem_max(a.bits);
 }
 
 static Range sum(Opcode opcode, Range a, Range b)
@@ -122,7 +115,7 @@ static Range sum(Opcode opcode, Range a, Range b)
         return range_constant(a.bits, opcode == OPC_ADD ? a.lo + b.lo : a.lo - b.lo);
     if (!unsigned_bounds(opcode, a, b, &r.lo, &r.hi)) {
         r.lo = 0;
-        r.hi = mask_of(a.bits);
+        r.hi = sem_max(a.bits);
     }
     if (!signed_bounds(opcode, a, b, &r.least, &r.most)) {
         r.least = least_of(a.bits);
@@ -136,7 +129,7 @@ static Range product(Range a, Range b)
     u64 hi;
     if (range_is_constant(&a) && range_is_constant(&b))
         return range_constant(a.bits, a.lo * b.lo);
-    if (__builtin_mul_overflow(a.hi, b.hi, &hi) || hi > mask_of(a.bits))
+    if (__builtin_mul_overflow(a.hi, b.hi, &hi) || hi > sem_max(a.bits))
         return range_full(a.bits);
     return range_unsigned(a.bits, a.lo * b.lo, hi);
 }
@@ -166,7 +159,7 @@ static Range shifted(Opcode opcode, bool is_signed, Range a, Range b)
     }
     if (by == a.bits)
         return range_constant(a.bits, 0);
-    return a.hi > mask_of(a.bits) >> by ? range_full(a.bits) : range_unsigned(a.bits, a.lo << by, a.hi << by);
+    return a.hi > sem_max(a.bits) >> by ? range_full(a.bits) : range_unsigned(a.bits, a.lo << by, a.hi << by);
 }
 
 /* By a positive constant. */
@@ -246,12 +239,6 @@ static FactValue decided(u32 possible, u32 asked)
     if ((possible & ~asked) == 0)
         return FACT_TRUE;
     return (possible & asked) == 0 ? FACT_FALSE : FACT_UNKNOWN;
-}
-
-bool type_is_integer(Type type)
-{
-    TypeClass class = type_class(type);
-    return class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS;
 }
 
 bool compare_is_signed(Cmp cmp, Type type)

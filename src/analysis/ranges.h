@@ -36,6 +36,5 @@ Range range_assume(Range a, Cmp cmp, bool is_signed, Range b);
 /* Whether the comparison `known`, which holds, decides `asked` about the same operands in the same order. */
 FactValue compare_implies(Cmp known, Type known_type, Cmp asked, Type asked_type);
 bool compare_is_signed(Cmp cmp, Type type);
-bool type_is_integer(Type type);
 
 #endif

@@ -84,16 +84,6 @@ static u32 compares_of(const Query *q, Place place, RegId reg, Compare *out)
                       : compares_at_entry(q->f, place.b, reg, out, limit);
 }
 
-/* Two comparisons in one. */
-static bool is_packed(Type type) { return type == TYPE_F16X2 || type == TYPE_BF16X2; }
-
-/* Of the operands of a setp, or of a set, which has its result's type in front. */
-static Type compared_type(const Instr *i)
-{
-    u32 types = i->op->opcode == OPC_SET ? 2 : 1;
-    return i->op->types == types ? (Type)i->op->type[types - 1] : TYPE_NONE;
-}
-
 /* The comparison of the same two operands may be known already. */
 static FactValue compare_by_facts(Query *q, Place place, const Instr *setp, const Operand *a, const Operand *b)
 {
@@ -102,13 +92,13 @@ static FactValue compare_by_facts(Query *q, Place place, const Instr *setp, cons
     if (!operand_plain_register(reg) || !reaches_top(place, a) || !reaches_top(place, b))
         return FACT_UNKNOWN;
     Cmp cmp = (Cmp)setp->op->cmp;
-    Type type = compared_type(setp);
+    Type type = (Type)setp->op->sem.compared;
     u32 n = compares_of(q, place, reg->id, known);
     for (u32 k = 0; k < n; k++) {
         Operand ka = known[k].a, kb = known[k].b;
         ka.role = a->role;
         kb.role = b->role;
-        if (!type_is_integer(type) && known[k].ftz != op_has_modifier(setp->op, ".ftz"))
+        if (!type_is_integer(type) && known[k].ftz != setp->op->sem.ftz)
             continue;
         FactValue v = FACT_UNKNOWN;
         if (same_operand(&ka, a) && same_operand(&kb, b))
@@ -139,9 +129,9 @@ static Range operand_range(Query *q, Place place, const Operand *o, u32 bits, u3
 /* a cmp b of a setp or set, before the third predicate. */
 static FactValue compare_value(Query *q, Place place, Instr *setp, u32 depth)
 {
-    Type type = compared_type(setp);
+    Type type = (Type)setp->op->sem.compared;
     const Operand *a = instr_operand(setp, 1), *b = instr_operand(setp, 2);
-    if (type == TYPE_NONE || is_packed(type) || !a || !b)
+    if (type == TYPE_NONE || !a || !b)
         return FACT_UNKNOWN;
     FactValue v = compare_by_facts(q, place, setp, a, b);
     if (v != FACT_UNKNOWN || !type_is_integer(type))
@@ -203,12 +193,9 @@ static FactValue setp_value(Query *q, Place place, Instr *setp, RegId predicate,
 /* What i, which stands at the place, gives to the predicate. */
 static FactValue predicate_given(Query *q, Place place, Instr *i, RegId predicate, u32 depth)
 {
-    if (i->op->opcode == OPC_SETP)
-        return setp_value(q, place, i, predicate, depth);
-    if (i->op->type[0] != TYPE_PRED)
-        return FACT_UNKNOWN;
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
-    switch (i->op->opcode) {
+    switch (i->op->sem.bits == 1 ? i->op->sem.op : OPC_UNKNOWN) {
+    case OPC_SETP: return setp_value(q, place, i, predicate, depth);
     case OPC_MOV: return predicate_operand(q, place, a, depth);
     case OPC_NOT: return opposite(predicate_operand(q, place, a, depth));
     case OPC_AND:
@@ -261,20 +248,17 @@ static FactValue predicate_at(Query *q, Place place, RegId predicate, u32 depth)
 
 static Range conversion(Query *q, Place place, const Instr *i, const Operand *a, u32 bits, u32 depth)
 {
-    Type to = (Type)i->op->type[0], from = (Type)i->op->type[1];
-    if (i->op->types != 2 || !type_is_integer(to) || !type_is_integer(from) || op_has_modifier(i->op, ".sat"))
+    const Sem *sem = &i->op->sem;
+    if (sem->bits > bits)
         return range_full(bits);
-    u32 to_bits = type_bits(to), from_bits = type_bits(from);
-    if (to_bits > bits)
-        return range_full(bits);
-    Range r = operand_range(q, place, a, from_bits, depth);
-    r = from_bits > to_bits ? range_truncate(r, to_bits) : range_extend(r, to_bits, type_class(from) == TC_SIGNED);
-    return range_extend(r, bits, type_class(to) == TC_SIGNED);
+    Range r = operand_range(q, place, a, sem->from, depth);
+    r = sem->from > sem->bits ? range_truncate(r, sem->bits) : range_extend(r, sem->bits, sem->is_signed);
+    return range_extend(r, bits, sem->to_signed);
 }
 
 static Range loaded(const Instr *i, u32 bits)
 {
-    Type type = (Type)i->op->type[0];
+    Type type = (Type)i->op->type[0]; /* of memory */
     if (i->op->vector > 1 || i->op->types != 1 || !type_is_integer(type) || type_bits(type) >= bits)
         return range_full(bits);
     return range_extend(range_full(type_bits(type)), bits, type_class(type) == TC_SIGNED);
@@ -305,7 +289,7 @@ static Range selected(Query *q, Place place, Instr *i, u32 bits, u32 depth)
 /* All ones or zero; of packed types each half for itself. */
 static Range set_range(Query *q, Place place, Instr *set, u32 bits, u32 depth)
 {
-    if (type_bits((Type)set->op->type[0]) != bits || set->op->bool_op != BOOL_NONE || is_packed(compared_type(set)))
+    if (set->op->sem.bits != bits || set->op->bool_op != BOOL_NONE)
         return range_full(bits);
     FactValue v = compare_value(q, place, set, depth);
     return v == FACT_UNKNOWN ? range_signed(bits, -1, 0) : range_constant(bits, v == FACT_TRUE ? UINT64_MAX : 0);
@@ -315,32 +299,27 @@ static Range set_range(Query *q, Place place, Instr *set, u32 bits, u32 depth)
 static Range range_given(Query *q, Place place, Instr *i, u32 bits, u32 depth)
 {
     const Operand *to = instr_operand(i, 0), *a = instr_operand(i, 1), *b = instr_operand(i, 2);
-    Type type = (Type)i->op->type[0];
-    if (!to || !operand_plain_register(to) || !type_is_integer(type))
+    const Sem *sem = &i->op->sem;
+    if (!to || !operand_plain_register(to))
         return range_full(bits);
-    if (i->op->opcode == OPC_CVT)
-        return conversion(q, place, i, a, bits, depth);
     if (i->op->opcode == OPC_LD)
         return loaded(i, bits);
-    if (i->op->opcode == OPC_POPC || i->op->opcode == OPC_CLZ)
-        return range_unsigned(bits, 0, type_bits(type));
-    if (i->op->opcode == OPC_SET)
+    if (sem->op == OPC_CVT)
+        return conversion(q, place, i, a, bits, depth);
+    if (sem->op == OPC_POPC || sem->op == OPC_CLZ)
+        return range_unsigned(bits, 0, sem->from);
+    if (sem->op == OPC_SET)
         return set_range(q, place, i, bits, depth);
-    if (i->op->types != 1 || type_bits(type) != bits || op_has_modifier(i->op, ".sat"))
+    if (sem->bits != bits || sem->from != bits)
         return range_full(bits);
-    switch (i->op->opcode) {
-    case OPC_MOV: return operand_range(q, place, a, bits, depth);
-    case OPC_SELP: return selected(q, place, i, bits, depth);
-    case OPC_MUL:
-        if (!op_has_modifier(i->op, ".lo"))
-            return range_full(bits);
-        break;
-    default:
-        if (instr_operands(i) != 3 || op_has_modifier(i->op, ".relu"))
-            return range_full(bits);
-    }
-    u32 b_bits = i->op->opcode == OPC_SHL || i->op->opcode == OPC_SHR ? 32 : bits;
-    return range_binary(i->op->opcode, type_class(type) == TC_SIGNED, operand_range(q, place, a, bits, depth),
+    if (sem->op == OPC_MOV)
+        return operand_range(q, place, a, bits, depth);
+    if (sem->op == OPC_SELP)
+        return selected(q, place, i, bits, depth);
+    if (instr_operands(i) != 3)
+        return range_full(bits);
+    u32 b_bits = sem->op == OPC_SHL || sem->op == OPC_SHR ? 32 : bits;
+    return range_binary((Opcode)sem->op, sem->is_signed, operand_range(q, place, a, bits, depth),
                         operand_range(q, place, b, b_bits, depth));
 }
 

@@ -288,6 +288,7 @@ const OpInfo *isa_decode(Isa *isa, const char *text, u32 len)
     *op = decode(isa, intern(isa->names, text, len));
     for (const char *dot = strchr(op->text->text, '.'); dot; dot = strchr(dot + 1, '.'))
         op->initials |= modifier_initial(dot[1]);
+    op->sem = sem_of(op);
     *slot = (CacheSlot){hash, len, op->text->text, op};
     if (++isa->cached > isa->mask / 2)
         grow(isa);

@@ -13,6 +13,7 @@
 #define ISA_NEWEST "9.5" /* the newest PTX ISA whose words are in the tables */
 
 #include "base/intern.h"
+#include "isa/sem.h"
 
 typedef enum Opcode {
     OPC_UNKNOWN,
@@ -114,6 +115,7 @@ typedef struct OpInfo {
     u8 strength;       /* Strength */
     u8 uniformity;     /* Uniformity */
     u8 sync;           /* Sync */
+    Sem sem;           /* what arithmetic computes */
     u8 access_bytes;   /* bytes that ld ldu st atom red touch at their address; 0: others, extent unknown */
     u8 role[SHAPE_MAX];/* Role of each letter of the shape ... */
     u8 roles;          /* ... of which there are so many */
@@ -174,6 +176,7 @@ static inline bool op_has_modifier(const OpInfo *op, const char *part)
 
 u32 type_bits(Type type);          /* of one element; 1 for .pred, 0 for opaque types */
 TypeClass type_class(Type type);
+bool type_is_integer(Type type); /* one number; or bits, which are read as one */
 const char *type_name(Type type);  /* ".u32" */
 Type type_from_text(const char *text, u32 len); /* ".u32" -> TYPE_U32; TYPE_NONE when unknown */
 

@@ -83,6 +83,12 @@ u32 type_bits(Type type) { return types[type].bits; }
 
 TypeClass type_class(Type type) { return (TypeClass)types[type].class; }
 
+bool type_is_integer(Type type)
+{
+    TypeClass class = type_class(type);
+    return class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS;
+}
+
 const char *type_name(Type type) { return type == TYPE_NONE ? "" : isa_mods[type - 1].text; }
 
 Type type_from_text(const char *text, u32 len)

@@ -70,6 +70,9 @@ typedef struct ModRow {
     u32 len;
 } ModRow;
 
+/* Of an opcode that is decoded but for its Sem. */
+Sem sem_of(const OpInfo *op);
+
 /* The row of a modifier, with its dot; NULL: there is none. */
 const ModRow *isa_find_modifier(const Isa *isa, const char *text, u32 len);
 

@@ -1,5 +1,6 @@
 #include "transform/condition.h"
 
+#include "analysis/ranges.h"
 #include "ir/edit.h"
 
 /* How far back in a block a definition is looked for: keeps the phases linear. */
@@ -24,38 +25,6 @@ Instr *local_definition(const Instr *at, RegId reg)
 
 /* ---- known values ---------------------------------------------------------------------------------------------- */
 
-static bool compare_integers(Cmp cmp, u64 a, u64 b, bool is_signed)
-{
-    i64 sa = (i64)a, sb = (i64)b;
-    switch (cmp) {
-    case CMP_EQ: return a == b;
-    case CMP_NE: return a != b;
-    case CMP_LT: return is_signed ? sa < sb : a < b;
-    case CMP_LE: return is_signed ? sa <= sb : a <= b;
-    case CMP_GT: return is_signed ? sa > sb : a > b;
-    case CMP_GE: return is_signed ? sa >= sb : a >= b;
-    case CMP_LO: return a < b;
-    case CMP_LS: return a <= b;
-    case CMP_HI: return a > b;
-    default: return a >= b;
-    }
-}
-
-/* The low `bits` of a constant, extended to 64 as its type says. */
-static u64 constant_of_type(i64 value, u32 bits, bool is_signed)
-{
-    if (bits >= 64)
-        return (u64)value;
-    u64 low = (u64)value & (((u64)1 << bits) - 1);
-    u64 sign = (u64)1 << (bits - 1);
-    return is_signed && (low & sign) ? low | ~(((u64)1 << bits) - 1) : low;
-}
-
-/* Two comparisons in one: p and q of `p|q` are one half each. */
-static bool is_packed(Type type) { return type == TYPE_F16X2 || type == TYPE_BF16X2; }
-
-static bool is_integer_class(TypeClass class) { return class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS; }
-
 static bool same_register(const Operand *a, const Operand *b)
 {
     return a->kind == OPND_REG && b->kind == OPND_REG && a->id == b->id && a->sub == b->sub && a->value == b->value &&
@@ -65,22 +34,18 @@ static bool same_register(const Operand *a, const Operand *b)
 /* A plain integer setp (no third predicate) whose outcome its operands tell. */
 static FactValue compare_value(Instr *setp)
 {
-    Type type = (Type)setp->op->type[0];
-    TypeClass class = type_class(type);
+    const Sem *sem = &setp->op->sem;
+    Type type = (Type)sem->compared;
     const Operand *a = instr_operand(setp, 1), *b = instr_operand(setp, 2);
-    bool combines = setp->op->bool_op != BOOL_NONE;
-    if (combines || is_packed(type) || setp->op->types != 1 || !a || !b || !is_integer_class(class))
+    if (setp->op->bool_op != BOOL_NONE || !type_is_integer(type) || !a || !b)
         return FACT_UNKNOWN;
     Cmp cmp = (Cmp)setp->op->cmp;
     if (same_register(a, b))
-        return compare_integers(cmp, 0, 0, false) ? FACT_TRUE : FACT_FALSE;
+        return compare_implies(CMP_EQ, type, cmp, type);
     if (a->kind != OPND_IMM || b->kind != OPND_IMM)
         return FACT_UNKNOWN;
-    bool is_signed = class == TC_SIGNED;
-    u32 bits = type_bits(type);
-    bool holds = compare_integers(cmp, constant_of_type(a->value, bits, is_signed), constant_of_type(b->value, bits, is_signed),
-                                  is_signed);
-    return holds ? FACT_TRUE : FACT_FALSE;
+    return range_compare(cmp, compare_is_signed(cmp, type), range_constant(sem->from, (u64)a->value),
+                         range_constant(sem->from, (u64)b->value));
 }
 
 FactValue predicate_value(const Instr *at, RegId pred)
@@ -158,13 +123,13 @@ static Results results_of(Instr *setp)
 /* A comparison whose second result is the opposite of the first. */
 static bool is_comparison(const Instr *i)
 {
-    return i->op->opcode == OPC_SETP && i->op->bool_op == BOOL_NONE && i->op->types && !is_packed((Type)i->op->type[0]);
+    return i->op->sem.op == OPC_SETP && i->op->bool_op == BOOL_NONE;
 }
 
 /* Half-precision comparisons have one result, unless packed. */
 static bool may_have_two_results(const Instr *setp)
 {
-    Type type = (Type)setp->op->type[0];
+    Type type = (Type)setp->op->sem.compared;
     return type != TYPE_F16 && type != TYPE_BF16;
 }
 
@@ -178,7 +143,7 @@ bool condition_is_plain(const Instr *branch)
 /* The same opcode with the inverse comparison, or NULL. */
 static const OpInfo *inverse_opcode(const Function *fn, const Instr *setp)
 {
-    Cmp inverse = cmp_inverse((Cmp)setp->op->cmp, type_class((Type)setp->op->type[0]));
+    Cmp inverse = cmp_inverse((Cmp)setp->op->cmp, type_class((Type)setp->op->sem.compared));
     return isa_with_cmp(fn->module->isa, setp->op, inverse);
 }
 

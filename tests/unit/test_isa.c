@@ -643,6 +643,75 @@ static void test_sreg_names(void **state)
         assert_int_equal(find_sreg(none[i], &component), -1);
 }
 
+static void test_synchronization(void **state)
+{
+    assert_int_equal(get(state, "bar.sync")->sync, SYNC_BARRIER);
+    assert_int_equal(get(state, "barrier.cta.red.popc.u32")->sync, SYNC_REDUCE);
+    assert_int_equal(get(state, "bar.arrive")->sync, SYNC_ARRIVE);
+    assert_int_equal(get(state, "shfl.sync.idx.b32")->sync, SYNC_LANES);
+    assert_int_equal(get(state, "shfl.idx.b32")->sync, SYNC_NONE);
+    assert_int_equal(get(state, "redux.sync.add.s32")->sync, SYNC_LANES);
+    assert_flags(state, "bar.sync", OPF_ALIGNED, 0);
+    assert_flags(state, "barrier.sync", 0, OPF_ALIGNED);
+    assert_flags(state, "barrier.sync.aligned", OPF_ALIGNED, 0);
+    assert_flags(state, "cvt.u64.u32", OPF_FUSES, 0);
+    assert_flags(state, "cvt.u32.u64", 0, OPF_FUSES);
+    assert_flags(state, "trap", OPF_ENDS_THREAD, OPF_TERMINATOR);
+    assert_flags(state, "ret", OPF_TERMINATOR, OPF_ENDS_THREAD);
+}
+
+static void assert_sem(void **state, const char *text, Opcode op, u32 from, u32 bits, bool is_signed)
+{
+    Sem sem = get(state, text)->sem;
+    if (sem.op != op || sem.from != from || sem.bits != bits || sem.is_signed != is_signed)
+        fail_msg("%s: opcode %u, %u to %u bits, signed %d", text, sem.op, sem.from, sem.bits, sem.is_signed);
+}
+
+static void test_what_arithmetic_computes(void **state)
+{
+    assert_sem(state, "add.s32", OPC_ADD, 32, 32, true);
+    assert_sem(state, "add.cc.u32", OPC_ADD, 32, 32, false);
+    assert_sem(state, "mul.lo.u64", OPC_MUL, 64, 64, false);
+    assert_sem(state, "mul.wide.s16", OPC_MUL, 16, 32, true);
+    assert_sem(state, "mad.wide.u32", OPC_MAD, 32, 64, false);
+    assert_sem(state, "cvt.u64.s32", OPC_CVT, 32, 64, true);
+    assert_sem(state, "and.pred", OPC_AND, 1, 1, false);
+    assert_sem(state, "shr.b32", OPC_SHR, 32, 32, false);
+    assert_sem(state, "popc.b64", OPC_POPC, 64, 32, false);
+    assert_sem(state, "setp.lt.and.s64", OPC_SETP, 64, 1, true);
+    assert_int_equal(get(state, "setp.ltu.ftz.f32")->sem.compared, TYPE_F32);
+    assert_true(get(state, "setp.ltu.ftz.f32")->sem.ftz);
+    assert_false(get(state, "cvt.u64.s32")->sem.to_signed);
+}
+
+static void test_what_is_no_plain_arithmetic(void **state)
+{
+    static const char *const text[] = {"add.sat.s32", "mul.hi.u32", "add.f32", "add.u16x2", "cvt.sat.u32.s64", "cvt.rn.f32.s32",
+        "min.relu.s32", "addc.u32", "setp.eq.f16x2", "set.eq.f32.s32", "mul24.lo.s32", "add.s32.strange", "and.b128"};
+    for (u32 k = 0; k < COUNT_OF(text); k++)
+        assert_sem(state, text[k], OPC_UNKNOWN, 0, 0, false);
+}
+
+static u64 apply(void **state, const char *text, u64 a, u64 b)
+{
+    u64 result = 0;
+    assert_true(sem_apply(get(state, text)->sem, a, b, &result));
+    return result;
+}
+
+static void test_arithmetic_on_constants(void **state)
+{
+    u64 result;
+    assert_int_equal(apply(state, "add.u16", 0xffff, 2), 1);
+    assert_int_equal(apply(state, "sub.s32", 1, 2), 0xffffffff);
+    assert_int_equal(apply(state, "shl.b32", 1, 32), 0);
+    assert_int_equal(apply(state, "shr.s32", 0x80000000, 40), 0xffffffff);
+    assert_int_equal(apply(state, "shr.u32", 0x80000000, 31), 1);
+    assert_int_equal(apply(state, "shr.s64", (u64)1 << 63, 63), UINT64_MAX);
+    assert_false(sem_apply(get(state, "mul.wide.u32")->sem, 1, 1, &result));
+    assert_false(sem_apply(get(state, "div.u32")->sem, 1, 0, &result));
+}
+
 int main(void)
 {
 #define WITH_TABLES(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
@@ -673,6 +742,10 @@ int main(void)
         WITH_TABLES(test_roles),
         WITH_TABLES(test_roles_of_an_unforeseen_count),
         WITH_TABLES(test_has_modifier),
+        WITH_TABLES(test_synchronization),
+        WITH_TABLES(test_what_arithmetic_computes),
+        WITH_TABLES(test_what_is_no_plain_arithmetic),
+        WITH_TABLES(test_arithmetic_on_constants),
         cmocka_unit_test(test_types),
         cmocka_unit_test(test_comparison_algebra),
         cmocka_unit_test(test_sregs_are_found),

@@ -36,7 +36,7 @@ static bool compare_16(Cmp cmp, bool is_signed, u16 a, u16 b)
 static void assert_well_formed(ValueSet s, u32 bits)
 {
     for (u32 k = 0; k < s.n; k++) {
-        assert_true(s.v[k].lo <= s.v[k].hi && s.v[k].hi <= value_max(bits));
+        assert_true(s.v[k].lo <= s.v[k].hi && s.v[k].hi <= sem_max(bits));
         assert_true(k == 0 || s.v[k].lo > s.v[k - 1].hi + 1);
     }
 }
@@ -64,7 +64,7 @@ static ValueSet random_set(Arena *arena, u32 bits)
 {
     ValueSet s = {0};
     for (u32 k = random_below(5); k > 0; k--) {
-        u64 a = random_below((u32)value_max(bits) + 1), b = random_below((u32)value_max(bits) + 1);
+        u64 a = random_below((u32)sem_max(bits) + 1), b = random_below((u32)sem_max(bits) + 1);
         s = value_set_or(arena, s, value_set_range(arena, a < b ? a : b, a < b ? b : a));
     }
     return s;
@@ -92,7 +92,7 @@ static void operations_are_those_of_sets(void **state)
             assert_int_equal(value_set_has(either, v), in_a || in_b);
             assert_int_equal(value_set_has(none, v), !in_a);
             assert_int_equal(value_set_has(only, v), in_a && !in_b);
-            assert_int_equal(value_set_has(shifted, (v + by) & value_max(BITS)), in_a);
+            assert_int_equal(value_set_has(shifted, (v + by) & sem_max(BITS)), in_a);
         }
         assert_int_equal(value_set_size(a), members);
         ValueSet copy = value_set_copy(&arena, a);
@@ -249,7 +249,7 @@ static const Block *planned(const Decision *d, const SwitchPlan *p, u16 x)
     u64 key = plan_value(p, d, x);
     const SearchPlan *plan = p->plan;
     while (plan->kind != PLAN_GO) {
-        u64 at = (key - plan->lo) & value_max(16), span = plan->hi - plan->lo;
+        u64 at = (key - plan->lo) & sem_max(16), span = plan->hi - plan->lo;
         if (plan->kind == PLAN_TABLE && (at <= span || !plan->no)) {
             assert_true(at <= span);
             return d->leaves[plan->entry[at]].target;

@@ -221,7 +221,7 @@ static void find_needed(Cbe *c)
 static bool is_scaling(const Instr *i)
 {
     const Operand *by = instr_operand(i, 2);
-    return (i->op->opcode == OPC_SHL || (i->op->opcode == OPC_MUL && op_has_modifier(i->op, ".wide"))) && by->kind == OPND_IMM;
+    return (i->op->sem.op == OPC_SHL || (i->op->sem.op == OPC_MUL && i->op->sem.bits > i->op->sem.from)) && by->kind == OPND_IMM;
 }
 
 /* Whether the value is a product that is only read by one addition, which stays: it is free. */
@@ -234,7 +234,7 @@ static bool is_fused(const Cbe *c, u32 value)
     u32 n = s->use_instr[s->uses.to[s->uses.start[value]]];
     const SsaInstr *reader = &s->ssa->instrs.v[n];
     bool stays = !may_go(s, n) || bitset_has(&c->needed, reader->value);
-    return stays && reader->i->op->opcode == OPC_ADD && reader->i->op->types == 1 && type_is_integer((Type)reader->i->op->type[0]);
+    return stays && reader->i->op->sem.op == OPC_ADD;
 }
 
 /* Whether ptxas folds the computation into the access by itself, or it is the low half of a register pair. */
@@ -244,9 +244,10 @@ static bool is_step(const Cbe *c, u32 value)
     if (!i)
         return false;
     const Operand *by = instr_operand(i, 2);
-    if (i->op->opcode == OPC_CVT && type_bits((Type)i->op->type[0]) == 32 && type_bits((Type)i->op->type[1]) == 64)
+    const Sem *sem = &i->op->sem;
+    if (sem->op == OPC_CVT && sem->bits == 32 && sem->from == 64)
         return true;
-    return i->op->opcode == OPC_MOV || ((i->op->opcode == OPC_ADD || i->op->opcode == OPC_SUB) && by->kind == OPND_IMM);
+    return sem->op == OPC_MOV || ((sem->op == OPC_ADD || sem->op == OPC_SUB) && by->kind == OPND_IMM);
 }
 
 /* The base forms of which a computation goes that ptxas would not have seen through. */

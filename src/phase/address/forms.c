@@ -168,16 +168,14 @@ static FormId product(Def *d, FormId x, FormId y, const char *tag)
 
 static FormId multiply(Def *d)
 {
-    const OpInfo *op = d->i->op;
+    const Sem *sem = &d->i->op->sem;
     const Operand *x = instr_operand(d->i, 1), *y = instr_operand(d->i, 2);
-    u32 bits = type_bits((Type)op->type[0]);
-    bool is_signed = type_class((Type)op->type[0]) == TC_SIGNED;
-    if (op_has_modifier(op, ".wide"))
-        return bits == 32 && d->bits == 64 ? product(d, extended_operand(d, x, is_signed), extended_operand(d, y, is_signed),
-                                                     is_signed ? signed_tag : unsigned_tag) : 0;
-    if (!op_has_modifier(op, ".lo") || bits != d->bits)
+    if (sem->bits != d->bits)
         return 0;
-    return product(d, operand_form(d, x, bits), operand_form(d, y, bits), product_tag);
+    if (sem->from == sem->bits)
+        return product(d, operand_form(d, x, d->bits), operand_form(d, y, d->bits), product_tag);
+    return sem->from == 32 ? product(d, extended_operand(d, x, sem->is_signed), extended_operand(d, y, sem->is_signed),
+                                     sem->is_signed ? signed_tag : unsigned_tag) : 0;
 }
 
 static FormId shifted(Def *d)
@@ -190,17 +188,15 @@ static FormId shifted(Def *d)
 
 static FormId converted(Def *d)
 {
-    const OpInfo *op = d->i->op;
+    const Sem *sem = &d->i->op->sem;
     const Operand *x = instr_operand(d->i, 1);
-    Type to = (Type)op->type[0], from = (Type)op->type[1];
-    if (op->types != 2 || instr_operands(d->i) != 2 || !type_is_integer(to) || !type_is_integer(from) || type_bits(to) != d->bits)
+    if (instr_operands(d->i) != 2 || sem->bits != d->bits)
         return 0;
-    bool is_signed = type_class(from) == TC_SIGNED;
-    if (type_bits(from) == d->bits)
+    if (sem->from == d->bits)
         return operand_form(d, x, d->bits);
-    if (d->bits == 64 && type_bits(from) == 32 && is_signed == (type_class(to) == TC_SIGNED))
-        return extended_operand(d, x, is_signed);
-    FormId wide = d->bits == 32 && type_bits(from) == 64 ? operand_form(d, x, 64) : 0;
+    if (d->bits == 64 && sem->from == 32 && sem->is_signed == sem->to_signed)
+        return extended_operand(d, x, sem->is_signed);
+    FormId wide = d->bits == 32 && sem->from == 64 ? operand_form(d, x, 64) : 0;
     return wide ? form_low(d->a->forms, wide) : 0;
 }
 
@@ -225,25 +221,18 @@ static FormId windowed(Def *d)
     return operation(f, d->bits, to_generic ? generic_tag : window_tag, x, space, 0, 0);
 }
 
-static bool saturates(const OpInfo *op) { return op_has_modifier(op, ".sat") || op_has(op, OPF_CARRY_IN | OPF_CARRY_OUT); }
-
 /* The sum that the instruction computes; 0: none that is followed. */
 static FormId sum_of(Def *d)
 {
     Instr *i = d->i;
     Forms *f = d->a->forms;
     const Operand *x = instr_operand(i, 1), *y = instr_operand(i, 2), *z = instr_operand(i, 3);
-    if (i->op->opcode == OPC_CVT)
-        return saturates(i->op) ? 0 : converted(d);
-    if (i->op->types != 1 || !type_is_integer((Type)i->op->type[0]) || saturates(i->op))
+    if (i->op->sem.bits != d->bits)
         return 0;
-    if (i->op->opcode == OPC_MUL)
-        return multiply(d);
-    if (i->op->opcode == OPC_MAD)
-        return form_sum(f, multiply(d), operand_form(d, z, d->bits), 1);
-    if (type_bits((Type)i->op->type[0]) != d->bits)
-        return 0;
-    switch (i->op->opcode) {
+    switch (i->op->sem.op) {
+    case OPC_CVT: return converted(d);
+    case OPC_MUL: return multiply(d);
+    case OPC_MAD: return form_sum(f, multiply(d), operand_form(d, z, d->bits), 1);
     case OPC_MOV: return operand_form(d, x, d->bits);
     case OPC_ADD: return form_sum(f, operand_form(d, x, d->bits), operand_form(d, y, d->bits), 1);
     case OPC_SUB: return form_sum(f, operand_form(d, x, d->bits), operand_form(d, y, d->bits), (u64)-1);
@@ -306,14 +295,14 @@ static FormId sum_of_extended(Def *d, bool is_signed)
     Instr *i = d->i;
     Forms *f = d->a->forms;
     const Operand *x = instr_operand(i, 1), *y = instr_operand(i, 2), *z = instr_operand(i, 3);
-    Opcode opcode = i->op->opcode;
-    if (i->op->types != 1 || !type_is_integer((Type)i->op->type[0]) || type_bits((Type)i->op->type[0]) != 32 || saturates(i->op))
+    u32 opcode = i->op->sem.op;
+    if (i->op->sem.bits != 32 || i->op->sem.from != 32)
         return 0;
     if (opcode == OPC_MOV)
         return extended_operand(d, x, is_signed);
     if (opcode == OPC_OR || opcode == OPC_XOR || opcode == OPC_LOP3)
         return is_sum_of_bits(d, &x, &y) ? form_sum(f, extended_operand(d, x, is_signed), extended_operand(d, y, is_signed), 1) : 0;
-    if ((opcode == OPC_MUL || opcode == OPC_MAD) ? !op_has_modifier(i->op, ".lo") : opcode != OPC_ADD && opcode != OPC_SUB && opcode != OPC_SHL)
+    if (opcode != OPC_MUL && opcode != OPC_MAD && opcode != OPC_ADD && opcode != OPC_SUB && opcode != OPC_SHL)
         return 0;
     if (opcode == OPC_ADD || opcode == OPC_SUB) {
         int sign = opcode == OPC_ADD ? 1 : -1;

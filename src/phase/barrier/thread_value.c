@@ -252,11 +252,6 @@ typedef struct Source {
     u32 n;
 } Source;
 
-static bool is_wide_int(u8 type)
-{
-    return type == TYPE_U32 || type == TYPE_S32 || type == TYPE_B32 || type == TYPE_U64 || type == TYPE_S64 || type == TYPE_B64;
-}
-
 /* Any pure instruction: a function of what it reads. */
 static ThreadValue applied(ThreadValues *t, const Instr *i, const Source *s)
 {
@@ -279,11 +274,12 @@ static void bound(const Instr *i, ThreadValue *v, const ThreadValue *x, const Th
     bool natural = x->ranged && !x->symbol && x->lo >= 0 && x->hi <= UINT32_MAX;
     if (!is_constant(by) || by->offset < 0)
         return;
-    if (i->op->opcode == OPC_AND)
+    const Sem *sem = &i->op->sem;
+    if (sem->op == OPC_AND)
         set_range(v, 0, natural && x->hi < by->offset ? x->hi : by->offset);
-    else if (i->op->opcode == OPC_SHR && i->op->type[0] != TYPE_S32 && i->op->type[0] != TYPE_S64 && natural && by->offset < 32)
+    else if (sem->op == OPC_SHR && !sem->is_signed && natural && by->offset < 32)
         set_range(v, x->lo >> by->offset, x->hi >> by->offset);
-    else if (i->op->opcode == OPC_REM && i->op->type[0] == TYPE_U32 && by->offset > 0)
+    else if (sem->op == OPC_REM && !sem->is_signed && sem->bits == 32 && by->offset > 0)
         set_range(v, 0, by->offset - 1);
 }
 
@@ -295,22 +291,19 @@ static bool is_all_of(const ThreadValue *x, const ThreadValue *mask)
 
 static ThreadValue product(ThreadValues *t, const Instr *i, const Source *s)
 {
-    bool wide = op_has_modifier(i->op, ".wide");
-    u8 type = i->op->type[0];
-    u32 bits = type_bits(type);
-    if (s->n < 2 || (wide ? bits == 64 : !op_has_modifier(i->op, ".lo")))
+    const Sem *sem = &i->op->sem;
+    if (s->n < 2)
         return applied(t, i, s);
     ThreadValue a = thread_value(t, s->o[0]), b = thread_value(t, s->o[1]);
-    if (wide) {
-        a = extended(t, &a, type == TYPE_S32);
-        b = extended(t, &b, type == TYPE_S32);
-        bits = 64;
+    if (sem->bits > sem->from) {
+        a = extended(t, &a, sem->is_signed);
+        b = extended(t, &b, sem->is_signed);
     }
-    ThreadValue v = multiply(t, &a, &b, bits);
+    ThreadValue v = multiply(t, &a, &b, sem->bits);
     if (s->n == 2)
         return v;
     ThreadValue c = thread_value(t, s->o[2]);
-    return add(t, &v, &c, bits);
+    return add(t, &v, &c, sem->bits);
 }
 
 static bool has_width(const ThreadValues *t, const Operand *o, u32 bits)
@@ -321,24 +314,22 @@ static bool has_width(const ThreadValues *t, const Operand *o, u32 bits)
 /* Registers may be wider than the types: then they are cut or extended, which is not what the types say. */
 static ThreadValue converted(ThreadValues *t, const Instr *i, const Source *s)
 {
-    u8 to = i->op->type[0], from = i->op->type[1];
-    if (s->n != 1 || !is_wide_int(to) || !is_wide_int(from) || op_has_modifier(i->op, ".sat"))
-        return applied(t, i, s);
-    if (!has_width(t, i->opnd, type_bits(to)) || !has_width(t, s->o[0], type_bits(from)))
+    const Sem *sem = &i->op->sem;
+    if (s->n != 1 || !has_width(t, i->opnd, sem->bits) || !has_width(t, s->o[0], sem->from))
         return applied(t, i, s);
     ThreadValue a = thread_value(t, s->o[0]);
-    if (type_bits(to) == type_bits(from))
+    if (sem->bits == sem->from)
         return a;
-    return type_bits(to) == 32 ? cut(t, &a) : extended(t, &a, type_class(from) == TC_SIGNED);
+    return sem->bits == 32 ? cut(t, &a) : extended(t, &a, sem->is_signed);
 }
 
 static ThreadValue result(ThreadValues *t, const Instr *i, const Source *s)
 {
-    const OpInfo *op = i->op;
-    u32 bits = type_bits(op->type[0]);
-    bool plain = is_wide_int(op->type[0]) && !op_has_modifier(op, ".sat");
+    const Sem *sem = &i->op->sem;
+    u32 bits = sem->bits;
+    bool plain = bits >= 32 && sem->from >= 32;
     ThreadValue a = s->n > 0 ? thread_value(t, s->o[0]) : unknown, b = s->n > 1 ? thread_value(t, s->o[1]) : unknown, v;
-    switch (plain ? op->opcode : OPC_UNKNOWN) {
+    switch (plain ? sem->op : OPC_UNKNOWN) {
     case OPC_MOV:
         return a;
     case OPC_ADD:
@@ -357,7 +348,7 @@ static ThreadValue result(ThreadValues *t, const Instr *i, const Source *s)
     case OPC_AND:
     case OPC_SHR:
     case OPC_REM:
-        if (op->opcode == OPC_AND && (is_all_of(&a, &b) || is_all_of(&b, &a)))
+        if (sem->op == OPC_AND && (is_all_of(&a, &b) || is_all_of(&b, &a)))
             return is_all_of(&a, &b) ? a : b;
         v = applied(t, i, s);
         bound(i, &v, &a, &b);

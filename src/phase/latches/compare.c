@@ -7,21 +7,20 @@
 /* An unguarded integer comparison of a register with a register or a constant, into one predicate. */
 static bool is_counting_compare(Instr *i)
 {
-    if (!i || i->kind != INSTR_OP || i->op->opcode != OPC_SETP || i->guard || i->op->bool_op != BOOL_NONE || i->op->types != 1)
+    if (!i || i->kind != INSTR_OP || i->op->sem.op != OPC_SETP || i->guard || i->op->bool_op != BOOL_NONE)
         return false;
-    TypeClass class = type_class((Type)i->op->type[0]);
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
-    return instr_operand(i, 0)->kind == OPND_REG && (class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS) &&
+    return instr_operand(i, 0)->kind == OPND_REG && type_is_integer((Type)i->op->sem.compared) &&
            operand_plain_register(a) && (operand_plain_register(b) || b->kind == OPND_IMM);
 }
 
 /* `add c, c, 1`: what ptxas counts by. */
 static bool is_step(Instr *i, RegId counter)
 {
-    if ((i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB) || i->guard || i->op->types != 1)
+    if ((i->op->sem.op != OPC_ADD && i->op->sem.op != OPC_SUB) || i->guard)
         return false;
     const Operand *to = instr_operand(i, 0), *from = instr_operand(i, 1), *by = instr_operand(i, 2);
-    return type_bits((Type)i->op->type[0]) >= 32 && operand_plain_register(to) == counter && operand_plain_register(from) == counter && by->kind == OPND_IMM;
+    return i->op->sem.bits >= 32 && operand_plain_register(to) == counter && operand_plain_register(from) == counter && by->kind == OPND_IMM;
 }
 
 /* The one instruction of the loop that writes reg; *writes counts them. */

@@ -94,7 +94,7 @@ static bool tells(const Nested *n, const Block *b, TruthTerm t, const Block *to)
     const Instr *setp = equality(b->last, t, &holds);
     if (read_below(n, to, t.truth->reg))
         return true;
-    if (!setp || !holds || type_class((Type)setp->op->type[0]) == TC_FLOAT)
+    if (!setp || !holds || type_class((Type)setp->op->sem.compared) == TC_FLOAT)
         return false;
     const Operand *y = &setp->opnd[2];
     return read_below(n, to, setp->opnd[1].id) || (y->kind == OPND_REG && read_below(n, to, y->id));
@@ -146,8 +146,8 @@ static bool are_cases(const Nested *n, const Site *s)
 /* Machine instructions, or more than any limit. Comparisons of doubles are slow on most GPUs. */
 static u32 cost_of(const Instr *i)
 {
-    Type type = (Type)i->op->type[0];
-    bool wide_compare = i->op->opcode == OPC_SETP && type_bits(type) == 64 && type_class(type) != TC_FLOAT;
+    const Sem *sem = &i->op->sem;
+    bool wide_compare = sem->op == OPC_SETP && sem->from == 64 && type_class((Type)sem->compared) != TC_FLOAT;
     return op_has(i->op, OPF_CHEAP) || wide_compare ? ptxas_cost(i) : UINT32_MAX / 2;
 }
 

@@ -83,7 +83,7 @@ bool truth_operands_hold(const Emit *e, const Instr *i)
 Instr *truth_replaceable_setp(const Emit *e, const Truth *leaf)
 {
     Instr *setp = leaf->kept ? NULL : truth_leaf_definition(e->at, leaf);
-    if (!setp || setp->op->opcode != OPC_SETP || setp->op->bool_op != BOOL_NONE || setp->op->types != 1)
+    if (!setp || setp->op->sem.op != OPC_SETP || setp->op->bool_op != BOOL_NONE)
         return NULL;
     bool plain = operand_plain_register(setp->opnd) && instr_operands(setp) == 3 && setp->slots == 3;
     if (!plain || setp->scope != e->at->scope || truth_uses(e->root, leaf->reg) != 1)

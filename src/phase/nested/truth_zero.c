@@ -37,12 +37,6 @@ typedef struct ZeroTests {
     u32 n, of_form[3];
 } ZeroTests;
 
-static bool is_word(Type type)
-{
-    TypeClass class = type_class(type);
-    return type_bits(type) == 32 && (class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS);
-}
-
 static bool is_source(const Operand *o)
 {
     return operand_plain_register(o) || o->kind == OPND_IMM;
@@ -52,7 +46,7 @@ static bool is_source(const Operand *o)
 static Instr *private_and(const Emit *e, const Instr *setp)
 {
     Instr *i = local_definition(setp, setp->opnd[1].id);
-    if (!i || i->op->opcode != OPC_AND || !is_word((Type)i->op->type[0]) || i->scope != e->at->scope)
+    if (!i || i->op->sem.op != OPC_AND || i->op->sem.bits != 32 || i->scope != e->at->scope)
         return NULL;
     bool plain = is_source(&i->opnd[1]) && is_source(&i->opnd[2]);
     return plain && truth_read_only_by(e, i, i->opnd[0].id, setp) && truth_operands_hold(e, i) ? i : NULL;
@@ -63,7 +57,7 @@ static bool is_one_bit(const Operand *o) { return o->kind == OPND_IMM && (u32)o-
 static bool as_zero_test(const Emit *e, TruthTerm t, bool is_or, ZeroTest *test)
 {
     Instr *setp = t.truth->kind == TRUTH_LEAF ? truth_replaceable_setp(e, t.truth) : NULL;
-    if (!setp || !is_word((Type)setp->op->type[0]) || (setp->op->cmp != CMP_EQ && setp->op->cmp != CMP_NE))
+    if (!setp || setp->op->sem.from != 32 || !type_is_integer((Type)setp->op->sem.compared) || (setp->op->cmp != CMP_EQ && setp->op->cmp != CMP_NE))
         return false;
     bool for_zero = ((setp->op->cmp == CMP_EQ) != t.inverted) != is_or;
     if (setp->opnd[1].kind != OPND_REG || !is_source(&setp->opnd[1]) || !is_source(&setp->opnd[2]))

@@ -99,7 +99,7 @@ static void make_pieces(Planner *q)
         room += d->leaves[l].values.n;
     Piece *v = arena_alloc_raw(&q->scratch, sizeof(Piece) * room);
     for (u32 l = 0; l < d->leaf_count; l++)
-        n = append_keys(v, n, d->leaves[l].values, q->p->is_signed ? value_sign(d->bits) : 0, l);
+        n = append_keys(v, n, d->leaves[l].values, q->p->is_signed ? sem_sign(d->bits) : 0, l);
     qsort(v, n, sizeof *v, compare_pieces);
     u32 gaps = count_gaps(v, n);
     Piece *pieces = gaps ? arena_alloc_raw(&q->scratch, sizeof(Piece) * ((size_t)n + gaps)) : v; /* in place: it can only shrink */
@@ -311,7 +311,7 @@ static u64 bit_mask(const Planner *q, const Cluster *c)
     for (u32 k = c->first; k <= c->last; k++) {
         const Piece *piece = &q->piece[k];
         if (piece->leaf != q->p->fallback)
-            mask |= value_max((u32)(piece->hi - piece->lo + 1)) << (piece->lo - lo);
+            mask |= sem_max((u32)(piece->hi - piece->lo + 1)) << (piece->lo - lo);
     }
     return mask;
 }

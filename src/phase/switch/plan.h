@@ -50,6 +50,6 @@ typedef struct SwitchPlan {
 SwitchPlan switch_plan(Arena *arena, const Decision *d, const PlanLimits *limits);
 
 /* The value that a key stands for, and the other way round. */
-static inline u64 plan_value(const SwitchPlan *p, const Decision *d, u64 key) { return p->is_signed ? key ^ value_sign(d->bits) : key; }
+static inline u64 plan_value(const SwitchPlan *p, const Decision *d, u64 key) { return p->is_signed ? key ^ sem_sign(d->bits) : key; }
 
 #endif

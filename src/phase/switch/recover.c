@@ -317,9 +317,9 @@ static bool may_compare(const Instr *branch, bool with_constant)
         if (i->kind != INSTR_OP || !instr_writes(i, branch->guard))
             continue;
         if (i->op->opcode != OPC_SETP)
-            return i->op->type[0] == TYPE_PRED;
+            return i->op->sem.bits == 1;
         const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
-        return a && b && type_is_integer((Type)i->op->type[0]) &&
+        return a && b && type_is_integer((Type)i->op->sem.compared) &&
                (!with_constant || a->kind == OPND_IMM || b->kind == OPND_IMM);
     }
     return true;

@@ -91,7 +91,7 @@ void region_count(Decision *d, const Instr *i)
     }
     bool ordered = i->op->cmp != CMP_EQ && i->op->cmp != CMP_NE;
     if (ordered && !d->ordered++)
-        d->is_signed = type_class((Type)i->op->type[0]) == TC_SIGNED;
+        d->is_signed = i->op->sem.is_signed;
 }
 
 /* What the condition `pred` at the end of the root compares. */
@@ -105,7 +105,7 @@ static RegId condition_register(const SwitchRegion *g, RegId pred)
             region_count(g->d, def);
             return compared_register(def);
         }
-        const Operand *from = def->op->type[0] == TYPE_PRED ? instr_operand(def, 1) : NULL;
+        const Operand *from = def->op->sem.bits == 1 ? instr_operand(def, 1) : NULL;
         if (!from || from->kind != OPND_REG)
             return 0;
         pred = from->id;
@@ -128,20 +128,19 @@ static ValueSet compare_set(SwitchRegion *g, const Compare *c)
 {
     TypeClass class = type_class((Type)c->type);
     u32 bits = g->d->bits;
-    bool integer = class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS;
     bool left = operand_plain_register(&c->a) == g->d->selector;
     const Operand *other = left ? &c->b : &c->a;
-    if (!integer || type_bits((Type)c->type) != bits || other->kind != OPND_IMM || (other->flags & OPNDF_NEG))
-        return value_set_range(&g->scratch, 0, value_max(bits));
+    if (!type_is_integer((Type)c->type) || type_bits((Type)c->type) != bits || other->kind != OPND_IMM || (other->flags & OPNDF_NEG))
+        return value_set_range(&g->scratch, 0, sem_max(bits));
     Cmp cmp = left ? (Cmp)c->cmp : cmp_swapped((Cmp)c->cmp);
     return value_set_compare(&g->scratch, cmp, class == TC_SIGNED, (u64)other->value, bits);
 }
 
 static ValueSet range_set(Arena *arena, const Range *r)
 {
-    u64 least = (u64)r->least & value_max(r->bits), most = (u64)r->most & value_max(r->bits);
+    u64 least = (u64)r->least & sem_max(r->bits), most = (u64)r->most & sem_max(r->bits);
     ValueSet in_order = least <= most ? value_set_range(arena, least, most)
-                                      : value_set_or(arena, value_set_range(arena, least, value_max(r->bits)), value_set_range(arena, 0, most));
+                                      : value_set_or(arena, value_set_range(arena, least, sem_max(r->bits)), value_set_range(arena, 0, most));
     return value_set_and(arena, in_order, value_set_range(arena, r->lo, r->hi));
 }
 

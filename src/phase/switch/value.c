@@ -6,10 +6,8 @@ static const Value unknown = {.kind = VALUE_UNKNOWN};
 /* 16, 32 or 64; 0 for types that are not plain integers. */
 static u32 integer_bits(Type type)
 {
-    TypeClass class = type_class(type);
     u32 bits = type_bits(type);
-    bool integer = class == TC_BITS || class == TC_SIGNED || class == TC_UNSIGNED;
-    return integer && (bits == 16 || bits == 32 || bits == 64) ? bits : 0;
+    return type_is_integer(type) && (bits == 16 || bits == 32 || bits == 64) ? bits : 0;
 }
 
 static u32 register_bits(const Function *fn, RegId reg)
@@ -28,7 +26,7 @@ u32 value_integer_register(const Function *fn, RegId reg)
 
 static Value constant_value(u64 constant, u32 width)
 {
-    return (Value){.kind = VALUE_CONSTANT, .width = (u8)width, .constant = constant & value_max(width)};
+    return (Value){.kind = VALUE_CONSTANT, .width = (u8)width, .constant = constant & sem_max(width)};
 }
 
 /* An operand of `width` bits; of 1: a predicate. NULL: the text has too few operands. */
@@ -54,7 +52,7 @@ static bool operand_truth(const ValueScope *scope, const Operand *o, ValueSet *t
     plain.flags &= (u8)~OPNDF_NOT;
     Value value = operand_value(scope, &plain, 1);
     if (value.kind == VALUE_CONSTANT)
-        *truth = value.constant ? value_set_range(scope->arena, 0, value_max(scope->bits)) : (ValueSet){0};
+        *truth = value.constant ? value_set_range(scope->arena, 0, sem_max(scope->bits)) : (ValueSet){0};
     else if (value.kind == VALUE_TRUTH)
         *truth = value.truth;
     else
@@ -70,38 +68,20 @@ ValueSet value_preimage(const ValueScope *scope, const Value *linear, ValueSet v
 {
     Arena *arena = scope->arena;
     ValueSet set = value_set_shift(arena, values, 0 - linear->outer, linear->linear_width);
-    set = value_set_and(arena, set, value_set_range(arena, 0, value_max(scope->bits)));
+    set = value_set_and(arena, set, value_set_range(arena, 0, sem_max(scope->bits)));
     return value_set_shift(arena, set, 0 - linear->inner, scope->bits);
 }
 
 /* ---- arithmetic ------------------------------------------------------------------------------------------------ */
 
-/* By a constant; also of table values. */
-static u64 apply(Opcode opcode, bool is_signed, u64 a, u64 b, u32 width)
-{
-    switch (opcode) {
-    case OPC_ADD: return a + b;
-    case OPC_SUB: return a - b;
-    case OPC_AND: return a & b;
-    case OPC_OR: return a | b;
-    case OPC_XOR: return a ^ b;
-    case OPC_SHL: return b < width ? a << b : 0;
-    default: /* shr */
-        if (!is_signed || !(a & value_sign(width)))
-            return b < width ? a >> b : 0;
-        return b < width ? (a | ~value_max(width)) >> b | ~(UINT64_MAX >> b) : UINT64_MAX;
-    }
-}
-
 /* a op b, one of them a table, the other a constant. */
 static Value map_table(const ValueScope *scope, const Instr *i, const Value *a, const Value *b, u32 width)
 {
     const Value *table = a->kind == VALUE_TABLE ? a : b;
-    bool is_signed = type_class((Type)i->op->type[0]) == TC_SIGNED;
     u64 *entry = arena_array(scope->arena, u64, VALUE_ENTRIES);
     for (u32 k = 0; k < VALUE_ENTRIES; k++) {
         u64 left = a == table ? table->entry[k] : a->constant, right = b == table ? table->entry[k] : b->constant;
-        entry[k] = apply(i->op->opcode, is_signed, left, right, width) & value_max(width);
+        sem_apply(i->op->sem, left, right, &entry[k]);
     }
     Value result = *table;
     result.width = (u8)width;
@@ -113,9 +93,8 @@ static Value map_table(const ValueScope *scope, const Instr *i, const Value *a, 
 static Value shift_constant(const ValueScope *scope, const Instr *i, const Value *a, const Value *amount, u32 width)
 {
     u64 *entry = arena_array(scope->arena, u64, VALUE_ENTRIES);
-    bool is_signed = type_class((Type)i->op->type[0]) == TC_SIGNED;
     for (u32 k = 0; k < VALUE_ENTRIES; k++)
-        entry[k] = apply(i->op->opcode, is_signed, a->constant, k, width) & value_max(width);
+        sem_apply(i->op->sem, a->constant, k, &entry[k]);
     Value result = *amount;
     result.kind = VALUE_TABLE;
     result.width = (u8)width;
@@ -126,25 +105,21 @@ static Value shift_constant(const ValueScope *scope, const Instr *i, const Value
 static Value add_constant(const ValueScope *scope, Value linear, u64 constant)
 {
     if (linear.linear_width == scope->bits)
-        linear.inner = (linear.inner + constant) & value_max(scope->bits);
+        linear.inner = (linear.inner + constant) & sem_max(scope->bits);
     else
-        linear.outer = (linear.outer + constant) & value_max(linear.linear_width);
+        linear.outer = (linear.outer + constant) & sem_max(linear.linear_width);
     return linear;
 }
 
 static Value arithmetic(const ValueScope *scope, Instr *i)
 {
-    Opcode opcode = i->op->opcode;
-    u32 width = integer_bits((Type)i->op->type[0]);
+    u32 opcode = i->op->sem.op, width = i->op->sem.bits;
     bool shifts = opcode == OPC_SHL || opcode == OPC_SHR;
-    if (!width || i->op->types != 1 || op_has_modifier(i->op, ".sat"))
-        return unknown;
     Value a = operand_value(scope, instr_operand(i, 1), width);
     Value b = operand_value(scope, instr_operand(i, 2), shifts ? 32 : width);
-    if (a.kind == VALUE_CONSTANT && b.kind == VALUE_CONSTANT) {
-        bool is_signed = type_class((Type)i->op->type[0]) == TC_SIGNED;
-        return constant_value(apply(opcode, is_signed, a.constant, b.constant, width), width);
-    }
+    u64 constant;
+    if (a.kind == VALUE_CONSTANT && b.kind == VALUE_CONSTANT && sem_apply(i->op->sem, a.constant, b.constant, &constant))
+        return constant_value(constant, width);
     bool table_and_constant = (a.kind == VALUE_TABLE && b.kind == VALUE_CONSTANT) ||
                               (a.kind == VALUE_CONSTANT && b.kind == VALUE_TABLE);
     if (table_and_constant)
@@ -161,19 +136,17 @@ static Value arithmetic(const ValueScope *scope, Instr *i)
 /* To a wider register: the number of a selector of few bits does not change, but for its sign. */
 static Value widen(const ValueScope *scope, Instr *i)
 {
-    if (i->op->types != 2 || op_has_modifier(i->op, ".sat") || instr_operands(i) != 2)
-        return unknown;
-    u32 to = integer_bits((Type)i->op->type[0]), from = integer_bits((Type)i->op->type[1]);
-    TypeClass target = type_class((Type)i->op->type[0]), source = type_class((Type)i->op->type[1]);
-    if (!to || !from || to < from || (source == TC_SIGNED && target != TC_SIGNED))
+    const Sem *sem = &i->op->sem;
+    u32 to = sem->bits, from = sem->from;
+    if (instr_operands(i) != 2 || to < from || from < 16 || (sem->is_signed && !sem->to_signed))
         return unknown;
     Value value = operand_value(scope, instr_operand(i, 1), from);
     if (value.kind != VALUE_LINEAR || value.linear_width != scope->bits || to == from)
         return to == from ? value : unknown;
     value.width = value.linear_width = (u8)to;
-    if (source == TC_SIGNED) {
-        value.inner = (value.inner + value_sign(from)) & value_max(from);
-        value.outer = (0 - value_sign(from)) & value_max(to);
+    if (sem->is_signed) {
+        value.inner = (value.inner + sem_sign(from)) & sem_max(from);
+        value.outer = (0 - sem_sign(from)) & sem_max(to);
     }
     return value;
 }
@@ -185,7 +158,7 @@ static ValueSet table_compare(const ValueScope *scope, const Value *table, Cmp c
     Arena *arena = scope->arena;
     ValueSet holds = value_set_compare(arena, cmp, is_signed, constant, table->width), amounts = {0};
     for (u32 k = 0; k < VALUE_ENTRIES; k++) {
-        u64 last = k + 1 < VALUE_ENTRIES ? k : value_max(table->linear_width);
+        u64 last = k + 1 < VALUE_ENTRIES ? k : sem_max(table->linear_width);
         if (value_set_has(holds, table->entry[k]))
             amounts = value_set_or(arena, amounts, value_set_range(arena, k, last));
     }
@@ -195,9 +168,9 @@ static ValueSet table_compare(const ValueScope *scope, const Value *table, Cmp c
 /* `a cmp b` as a set of selectors; false: not known. */
 static bool compare_truth(const ValueScope *scope, Instr *setp, ValueSet *truth)
 {
-    Type type = (Type)setp->op->type[0];
+    Type type = (Type)setp->op->sem.compared;
     u32 width = integer_bits(type);
-    if (!width || setp->op->types != 1)
+    if (!width)
         return false;
     Value a = operand_value(scope, instr_operand(setp, 1), width), b = operand_value(scope, instr_operand(setp, 2), width);
     Cmp cmp = (Cmp)setp->op->cmp;
@@ -212,7 +185,7 @@ static bool compare_truth(const ValueScope *scope, Instr *setp, ValueSet *truth)
         return false;
     ValueSet holds = value_set_compare(scope->arena, cmp, is_signed, b.constant, width);
     if (a.kind == VALUE_CONSTANT)
-        *truth = value_set_has(holds, a.constant) ? value_set_range(scope->arena, 0, value_max(scope->bits)) : (ValueSet){0};
+        *truth = value_set_has(holds, a.constant) ? value_set_range(scope->arena, 0, sem_max(scope->bits)) : (ValueSet){0};
     else if (a.kind == VALUE_LINEAR)
         *truth = value_preimage(scope, &a, holds);
     else if (a.kind == VALUE_TABLE)
@@ -254,7 +227,7 @@ static Value predicate(const ValueScope *scope, Instr *i)
     ValueSet a, b;
     if (!operand_truth(scope, instr_operand(i, 1), &a))
         return unknown;
-    switch (i->op->opcode) {
+    switch (i->op->sem.op) {
     case OPC_MOV: return truth_value(a);
     case OPC_NOT: return truth_value(value_set_not(scope->arena, a, scope->bits));
     case OPC_AND:
@@ -262,7 +235,7 @@ static Value predicate(const ValueScope *scope, Instr *i)
     case OPC_XOR:
         if (!operand_truth(scope, instr_operand(i, 2), &b))
             return unknown;
-        return truth_value(combine(scope, i->op->opcode == OPC_AND ? BOOL_AND : i->op->opcode == OPC_OR ? BOOL_OR : BOOL_XOR, a, b));
+        return truth_value(combine(scope, i->op->sem.op == OPC_AND ? BOOL_AND : i->op->sem.op == OPC_OR ? BOOL_OR : BOOL_XOR, a, b));
     default: return unknown;
     }
 }
@@ -273,17 +246,17 @@ Value value_of_result(const ValueScope *scope, Instr *i, RegId reg)
     bool whole = to && (operand_plain_register(to) == reg || to->kind == OPND_PAIR);
     if (!i->op->known || !op_is_pure(i->op) || i->guard || !whole)
         return unknown;
-    Opcode opcode = i->op->opcode;
-    if (opcode == OPC_SETP)
+    const Sem *sem = &i->op->sem;
+    if (sem->op == OPC_SETP)
         return comparison(scope, i, reg);
-    if (to->kind == OPND_PAIR || i->op->vector != 1)
+    if (to->kind == OPND_PAIR)
         return unknown;
-    if (i->op->type[0] == TYPE_PRED)
+    if (sem->bits == 1)
         return predicate(scope, i);
-    u32 width = integer_bits((Type)i->op->type[0]);
-    if (!width || register_bits(scope->fn, reg) != width)
+    u32 width = sem->bits;
+    if (width < 16 || register_bits(scope->fn, reg) != width)
         return unknown;
-    switch (opcode) {
+    switch (sem->op) {
     case OPC_MOV: return operand_value(scope, instr_operand(i, 1), width);
     case OPC_CVT: return widen(scope, i);
     case OPC_ADD:
@@ -307,9 +280,8 @@ static bool is_immediate(Instr *i, u32 n)
 
 RegId value_offset_source(const Function *fn, Instr *i)
 {
-    Opcode opcode = i->op->opcode;
-    u32 width = integer_bits((Type)i->op->type[0]);
-    if (!i->op->known || !op_is_pure(i->op) || i->guard || i->op->types != 1 || !width || op_has_modifier(i->op, ".sat"))
+    u32 opcode = i->op->sem.op, width = i->op->sem.bits;
+    if (!op_is_pure(i->op) || i->guard || width < 16)
         return 0;
     RegId to = operand_plain_register(instr_operand(i, 0)), from = operand_plain_register(instr_operand(i, 1));
     if (opcode == OPC_ADD && !from && is_immediate(i, 1))

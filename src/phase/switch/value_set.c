@@ -27,13 +27,13 @@ static ValueSet less_than(Arena *arena, u64 constant, bool is_signed, u32 bits)
 {
     if (!is_signed)
         return below(arena, constant);
-    u64 sign = value_sign(bits); /* adding it maps signed order to unsigned order */
-    return value_set_shift(arena, below(arena, (constant + sign) & value_max(bits)), sign, bits);
+    u64 sign = sem_sign(bits); /* adding it maps signed order to unsigned order */
+    return value_set_shift(arena, below(arena, (constant + sign) & sem_max(bits)), sign, bits);
 }
 
 ValueSet value_set_compare(Arena *arena, Cmp cmp, bool is_signed, u64 constant, u32 bits)
 {
-    u64 c = constant & value_max(bits);
+    u64 c = constant & sem_max(bits);
     ValueSet equal = value_set_range(arena, c, c);
     switch (cmp) {
     case CMP_EQ: return equal;
@@ -121,8 +121,8 @@ ValueSet value_set_not(Arena *arena, ValueSet a, u32 bits)
             v[n++] = (Interval){lo, a.v[i].lo - 1};
         lo = a.v[i].hi + 1; /* 0 after the last value of 64 bits: nothing follows then */
     }
-    if (!a.n || a.v[a.n - 1].hi < value_max(bits))
-        v[n++] = (Interval){lo, value_max(bits)};
+    if (!a.n || a.v[a.n - 1].hi < sem_max(bits))
+        v[n++] = (Interval){lo, sem_max(bits)};
     return set_of(arena, v, n, (size_t)a.n + 1);
 }
 
@@ -133,7 +133,7 @@ ValueSet value_set_minus(Arena *arena, ValueSet a, ValueSet b)
 
 ValueSet value_set_shift(Arena *arena, ValueSet a, u64 by, u32 bits)
 {
-    u64 max = value_max(bits), shift = by & max, last = max - shift; /* the largest value that does not wrap */
+    u64 max = sem_max(bits), shift = by & max, last = max - shift; /* the largest value that does not wrap */
     if (shift == 0 || a.n == 0)
         return a;
     Interval *v = intervals(arena, (size_t)a.n + 1);

@@ -15,10 +15,6 @@ typedef struct ValueSet {
     u32 n;
 } ValueSet;
 
-/* The largest value of `bits` bits (1 to 64). */
-static inline u64 value_max(u32 bits) { return bits >= 64 ? UINT64_MAX : ((u64)1 << bits) - 1; }
-static inline u64 value_sign(u32 bits) { return (u64)1 << (bits - 1); }
-
 /* lo <= hi. */
 ValueSet value_set_range(Arena *arena, u64 lo, u64 hi);
 /* {v : v cmp constant} of `bits` bits; constant is cut to them. cmp is one of eq ne lt le gt ge lo ls hi hs. */

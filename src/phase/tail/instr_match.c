@@ -152,9 +152,7 @@ static bool is_register_copy(const Instr *i)
 
 static bool takes_low_half(const Instr *i)
 {
-    return i->op->opcode == OPC_CVT && i->op->types == 2 && type_bits((Type)i->op->type[0]) == 32 &&
-           type_bits((Type)i->op->type[1]) == 64 && type_class((Type)i->op->type[0]) != TC_FLOAT &&
-           type_class((Type)i->op->type[1]) != TC_FLOAT;
+    return i->op->sem.op == OPC_CVT && i->op->sem.bits == 32 && i->op->sem.from == 64;
 }
 
 /* A load or store at a constant place of the frame: compilers that do not optimize keep variables there, and ptxas gives
