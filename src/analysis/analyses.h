@@ -12,6 +12,7 @@
 #include "analysis/live.h"
 #include "analysis/loop.h"
 #include "analysis/order.h"
+#include "analysis/ssa.h"
 #include "analysis/uniform.h"
 
 typedef enum AnalysisIndex {

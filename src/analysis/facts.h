@@ -1,21 +1,18 @@
 /* Facts that branches establish: the value of predicates, and comparisons that hold, where a block begins or ends, or on
  * an edge.
  *
- *     @%p bra T;       on the edge to T: %p is true, and so is what computed it, as long as nothing it is made of has been
- *                      written since: setp (with .and/.or and their third predicate, p|q pairs), and/or/not/mov.pred.
+ *     @%p bra T;       on the edge to T: %p is true, and so is what computed it:
+ *                      setp (with .and/.or and their third predicate, p|q pairs), and/or/not/mov.pred.
  *     brx.idx %r, t;   on the edge to t[3], if no other entry leads there: %r == 3.
  *
- * An edge's facts hold in all blocks that are dominated by its target (which other edges reach only from below itself), up
- * to where a write to one of the registers can lie on a path in between: registers are not SSA, so every write of the
- * register is looked at. Nothing is known in irreducible functions, nor of registers written in more than WRITES_LOOKED_AT
- * places. Computed in linear time, each query costs a logarithm and the writes looked at. */
+ * An edge's facts are about values (analysis/ssa.h). They hold in all blocks that are dominated by its target, which other
+ * edges reach only from below itself: there a register that still holds such a value has the fact. Computed in linear time; a
+ * query costs a logarithm and the facts looked at. */
 #ifndef PTXOPT_ANALYSIS_FACTS_H
 #define PTXOPT_ANALYSIS_FACTS_H
 
 #include "analysis/live.h"
-#include "analysis/loop.h"
-
-enum { WRITES_LOOKED_AT = 32 };
+#include "analysis/ssa.h"
 
 typedef enum FactValue { FACT_UNKNOWN, FACT_FALSE, FACT_TRUE } FactValue;
 
@@ -30,7 +27,7 @@ typedef struct Compare {
 
 typedef struct Facts Facts;
 
-Facts *facts_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Loops *loops);
+Facts *facts_compute(Arena *arena, const Order *order, const Ssa *ssa);
 void facts_free(Facts *f); /* what is outside the arena */
 
 FactValue facts_at_entry(const Facts *f, const Block *b, RegId predicate);
@@ -42,10 +39,9 @@ u32 compares_at_entry(const Facts *f, const Block *b, RegId reg, Compare *out, u
 u32 compares_at_end(const Facts *f, const Block *b, RegId reg, Compare *out, u32 limit);
 u32 compares_on_edge(const Facts *f, const Block *from, const Block *to, RegId reg, Compare *out, u32 limit);
 
-/* The one instruction whose result reg holds right before `at` (at the end of b if NULL), on every path; or NULL. Looks
- * back through blocks with one predecessor, else needs a single write in the function. */
+/* The one instruction whose result reg holds right before `at` (at the end of b if NULL), on every path; or NULL. */
 Instr *facts_definition(const Facts *f, const Block *b, const Instr *at, RegId reg);
-/* Whether reg still holds at the end of b what it held right after i, whose block dominates b. */
+/* Whether reg still holds at the end of b what it held right after i, which dominates it. */
 bool facts_unwritten(const Facts *f, const Instr *i, const Block *b, RegId reg);
 
 #endif

@@ -1,347 +1,310 @@
 #include "analysis/ssa.h"
 
+#include <string.h>
+
+#include "analysis/live.h"
+
 enum {
     FRONTIER_SIZE = 32, /* times the blocks */
-    STEPS = 32          /* times the writes: edges of frontiers that are followed */
+    STEPS = 32,         /* times the writes: edges of frontiers that are followed */
+    OUTER_STEPS = 64    /* of one look-up */
 };
+
+typedef struct Write {
+    Instr *i;
+    RegId reg;
+    bool kills;
+} Write;
+
+/* While values are found. */
+typedef struct Maker {
+    Ssa *ssa;
+    const Function *fn;
+    const Order *order;
+    const DomTree *dom;
+    Arena *scratch;
+    VEC(Write) write; /* in the order of the walk over the dominator tree */
+    u32 *first;       /* by register: its writes are write.v[at[first[reg]]] .. write.v[at[first[reg + 1] - 1]] */
+    u32 *at;
+    u32 *writer;      /* by register: pre-number of the one block that writes it, before all that read it; 0: nobody does;
+                         PHIS: it may need phis */
+    BitSet unknown;   /* registers that would take too many phis */
+    Graph frontier;   /* between positions in the reverse post-order */
+    Graph phis;       /* from a register to the pre-numbers of its phis, ascending */
+} Maker;
+
+#define PHIS UINT32_MAX
+#define READ_FIRST (UINT32_MAX - 1) /* PHIS, once it is written */
+
+/* ---- writes ---------------------------------------------------------------------------------------------------- */
+
+static inline bool pre_dominates(const DomTree *dom, u32 a, u32 b) { return a <= b && b <= dom->last[dom->by_pre[a]->id]; }
+
+/* A write that dominates the read comes before it in the walk. */
+static inline void read_register(Maker *m, RegId reg, u32 pre)
+{
+    u32 writer = m->writer[reg];
+    if (writer != pre && writer < READ_FIRST && (writer == 0 || !pre_dominates(m->dom, writer, pre)))
+        m->writer[reg] = writer ? PHIS : READ_FIRST;
+}
+
+static void list_instr(Maker *m, Instr *i, u32 pre)
+{
+    for_each_slot(o, i)
+        if (slot_is_use(o))
+            read_register(m, o->id, pre);
+    if (i->guard)
+        read_register(m, i->guard, pre);
+    for (RegWalk w = reg_walk(i); next_write(&w);) {
+        vec_push(&m->write, ((Write){i, w.reg, w.kills}));
+        m->first[w.reg + 2]++;
+        u32 *writer = &m->writer[w.reg];
+        *writer = *writer == 0 || *writer == pre ? pre : PHIS;
+    }
+}
+
+static void list_writes(Maker *m)
+{
+    u32 regs = m->fn->regs.n, *first = m->first = arena_array(m->scratch, u32, (size_t)regs + 2);
+    m->writer = arena_array(m->scratch, u32, regs);
+    m->writer[CARRY_REG] = PHIS;
+    for (RegId reg = 0; reg < regs && !m->fn->is_entry; reg++)
+        m->writer[reg] = m->fn->regs.v[reg].is_param ? READ_FIRST : m->writer[reg];
+    for (u32 pre = 1; pre <= m->dom->count; pre++)
+        for_each_instr(i, m->dom->by_pre[pre])
+            if (i->kind == INSTR_OP)
+                list_instr(m, i, pre);
+    for (RegId reg = 0; reg < regs; reg++)
+        first[reg + 2] += first[reg + 1];
+    /* Filling moves first[reg + 1] from where the register's begin to where the next one's do. */
+    m->at = arena_alloc_raw(m->scratch, m->write.n * sizeof *m->at);
+    for (u32 k = 0; k < m->write.n; k++)
+        m->at[first[m->write.v[k].reg + 1]++] = k;
+}
+
+static bool is_strict(const Maker *m, RegId reg) { return m->writer[reg] - 1 < READ_FIRST - 1; }
 
 /* ---- dominance frontiers --------------------------------------------------------------------------------------- */
 
-/* Edges of the frontier: `from` (a position in the reverse post-order) ends its dominance at `to`. */
-typedef struct Frontier {
-    VecU32 from, to;
-} Frontier;
-
-/* False: too many. */
-static bool collect_frontier(const Order *order, const DomTree *dom, Frontier *f)
+/* False: they have too many edges. */
+static bool find_frontier(Maker *m)
 {
-    u32 *last = mem_zalloc(sizeof(u32) * (order->count + 1)); /* by position: the newest member, plus 1 */
+    const Order *order = m->order;
+    VecU32 from = {0}, to = {0};
+    u32 *last = arena_array(m->scratch, u32, order->count); /* by position: the newest member, plus 1 */
     u32 limit = FRONTIER_SIZE * order->count + 1024;
-    bool fits = true;
-    for (u32 p = 0; p < order->count && fits; p++) {
+    for (u32 p = 0; p < order->count && from.n < limit; p++) {
+        const Block *stop = m->dom->idom[order->rpo[p]->id];
         if (order->pred.start[p + 1] - order->pred.start[p] < 2 && p != 0)
             continue;
-        const Block *stop = dom->idom[order->rpo[p]->id];
         for_each_edge(e, &order->pred, p)
-            for (Block *b = order->rpo[order->pred.to[e]]; b && b != stop && fits; b = dom->idom[b->id]) {
+            for (Block *b = order->rpo[order->pred.to[e]]; b && b != stop && from.n < limit; b = m->dom->idom[b->id]) {
                 u32 at = order->index[b->id];
                 if (last[at] == p + 1)
                     break;
                 last[at] = p + 1;
-                vec_push(&f->from, at);
-                vec_push(&f->to, p);
-                fits = f->from.n < limit;
+                vec_push(&from, at);
+                vec_push(&to, p);
             }
     }
-    mem_free(last);
+    m->frontier = graph_from_edges(m->scratch, order->count, from.v, to.v, from.n);
+    bool fits = from.n < limit;
+    vec_free(&from);
+    vec_free(&to);
     return fits;
 }
 
-/* ---- where phis stand ------------------------------------------------------------------------------------------ */
-
-/* Pairs of a register and a position in the reverse post-order. */
-typedef struct Places {
-    VecU32 reg, position;
-} Places;
-
-static void add_place(Places *p, RegId reg, u32 position)
-{
-    vec_push(&p->reg, reg);
-    vec_push(&p->position, position);
-}
-
-static void places_free(Places *p)
-{
-    vec_free(&p->reg);
-    vec_free(&p->position);
-}
-
-/* Notes where i writes; answers how many of its slots name a wanted register. */
-static u32 list_slots(const BitSet *wanted, Instr *i, u32 position, Places *defs)
-{
-    u32 named = i->guard && bitset_has(wanted, i->guard);
-    for_each_slot(o, i) {
-        if (o->kind != OPND_REG || !bitset_has(wanted, o->id))
-            continue;
-        named++;
-        if (slot_is_def(o))
-            add_place(defs, o->id, position);
-    }
-    return named;
-}
-
-/* Lists the instructions; from a register to the positions of the blocks that write it. */
-static Graph list_instrs(Ssa *ssa, Arena *scratch, const Order *order)
-{
-    Places defs = {0};
-    u32 slots = 0;
-    for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
-        Block *b = ssa->dom->by_pre[pre];
-        ssa->first[b->id] = ssa->instrs.n;
-        for_each_instr(i, b) {
-            u32 named = i->kind == INSTR_OP ? list_slots(&ssa->wanted, i, order->index[b->id], &defs) : 0;
-            slots += named;
-            if (named || instr_is(i, OPF_CALL))
-                vec_push(&ssa->instrs, ((SsaInstr){.i = i}));
-        }
-        ssa->end[b->id] = ssa->instrs.n;
-    }
-    vec_reserve(&ssa->uses, slots);
-    Graph by_reg = graph_from_edges(scratch, ssa->regs, defs.reg.v, defs.position.v, defs.reg.n);
-    places_free(&defs);
-    return by_reg;
-}
+/* ---- phis ------------------------------------------------------------------------------------------------------ */
 
 typedef struct Placer {
-    const Order *order;
-    const Live *live;
-    const Graph *frontier, *defs;
-    Places phis;
-    u32 *stamp;  /* by position: the last register that has a phi there */
-    VecU32 work; /* positions of blocks that write the register, or have a phi */
-    u32 steps;   /* left */
+    Maker *m;
+    VecU32 reg, pre; /* pairs: the register has a phi in that block */
+    VecU32 work;     /* positions of blocks that write the register, or have a phi */
+    u32 *stamp;      /* by position: the last register, plus 1, that has a phi there */
+    u32 steps;       /* left */
 } Placer;
 
-/* Whether the register's value is read where the one block that writes it stops dominating. */
-static bool leaves_dominated(const Placer *q, u32 position, RegId reg)
+static void start_from_writes(Placer *q, RegId reg)
 {
-    for_each_edge(e, q->frontier, position)
-        if (live_in(q->live, q->order->rpo[q->frontier->to[e]], reg))
-            return true;
-    return false;
+    const Maker *m = q->m;
+    const Block *last = NULL;
+    vec_clear(&q->work);
+    vec_push(&q->work, 0); /* what it holds at the entry is a value, too */
+    for (u32 k = m->first[reg]; k < m->first[reg + 1]; k++)
+        if (m->write.v[m->at[k]].i->block != last) {
+            last = m->write.v[m->at[k]].i->block;
+            vec_push(&q->work, m->order->index[last->id]);
+        }
 }
 
-/* False: it takes too long, and there are no phis of the register. */
-static bool place_phis_of(Placer *q, RegId reg)
+static void place_phis_of(Placer *q, RegId reg)
 {
-    u32 before = q->phis.reg.n;
-    if (q->work.n == 1 && !leaves_dominated(q, q->work.v[0], reg))
-        return true;
+    const Maker *m = q->m;
+    u32 before = q->reg.n;
+    start_from_writes(q, reg);
     while (q->work.n) {
         u32 at = vec_pop(&q->work);
-        for_each_edge(e, q->frontier, at) {
-            u32 to = q->frontier->to[e];
+        for_each_edge(e, &m->frontier, at) {
+            u32 to = m->frontier.to[e];
             if (q->steps == 0) {
-                q->phis.reg.n = q->phis.position.n = before;
-                return false;
+                q->reg.n = q->pre.n = before;
+                bitset_add(&q->m->unknown, reg);
+                return;
             }
             q->steps--;
-            if (q->stamp[to] == reg)
+            if (q->stamp[to] == reg + 1)
                 continue;
-            q->stamp[to] = reg;
-            add_place(&q->phis, reg, to);
+            q->stamp[to] = reg + 1;
+            vec_push(&q->reg, reg);
+            vec_push(&q->pre, m->dom->pre[m->order->rpo[to]->id]);
             vec_push(&q->work, to);
         }
     }
-    return true;
 }
 
-static void place_phis(Placer *q, Ssa *ssa)
+/* Sorts the pairs by their blocks, then by register. */
+static void group_phis(Placer *q)
 {
-    const Graph *defs = q->defs;
-    q->stamp = mem_zalloc(sizeof(u32) * q->order->count);
-    q->steps = STEPS * defs->start[defs->nodes] + 1024;
-    for (RegId reg = bitset_next(&ssa->wanted, 1); reg < ssa->regs; reg = bitset_next(&ssa->wanted, reg + 1)) {
-        vec_clear(&q->work);
-        for_each_edge(e, defs, reg)
-            if (!q->work.n || vec_last(&q->work) != defs->to[e])
-                vec_push(&q->work, defs->to[e]);
-        if (!place_phis_of(q, reg))
-            bitset_add(&ssa->unknown, reg);
-    }
-    mem_free(q->stamp);
-    vec_free(&q->work);
-}
-
-/* ---- the walk -------------------------------------------------------------------------------------------------- */
-
-SsaWalk ssa_walk(const Ssa *ssa)
-{
-    SsaWalk w = {.ssa = ssa};
-    w.now = mem_zalloc(sizeof(u32) * ssa->regs);
-    return w;
-}
-
-static void write_now(SsaWalk *w, u32 value)
-{
-    RegId reg = w->ssa->values.v[value].reg;
-    vec_push(&w->undo, (u64)reg << 32 | w->now[reg]);
-    w->now[reg] = value;
-}
-
-/* Takes back what was written in blocks that do not dominate b. */
-static void leave_others(SsaWalk *w, const Block *b)
-{
-    u32 pre = w->ssa->dom->pre[b->id], keep = w->undo.n;
-    while (w->frames.n && (u32)(vec_last(&w->frames) >> 32) < pre)
-        keep = (u32)vec_pop(&w->frames);
-    while (w->undo.n > keep) {
-        u64 old = vec_pop(&w->undo);
-        w->now[old >> 32] = (u32)old;
-    }
-    vec_push(&w->frames, (u64)w->ssa->dom->last[b->id] << 32 | w->undo.n);
-}
-
-void ssa_enter(SsaWalk *w, const Block *b)
-{
-    leave_others(w, b);
-    for (u32 k = 0; k < w->ssa->phis[b->id]; k++)
-        write_now(w, w->ssa->first_phi[b->id] + k);
-}
-
-void ssa_step(SsaWalk *w, u32 instr)
-{
-    const SsaInstr *i = &w->ssa->instrs.v[instr];
-    for (u32 k = 0; k < i->values; k++)
-        write_now(w, i->value + k);
-}
-
-void ssa_walk_free(SsaWalk *w)
-{
-    mem_free(w->now);
-    vec_free(&w->undo);
-    vec_free(&w->frames);
-}
-
-/* ---- numbering ------------------------------------------------------------------------------------------------- */
-
-static void add_use(Ssa *ssa, const SsaWalk *w, u32 slot, RegId reg)
-{
-    vec_push(&ssa->uses, ((SsaUse){slot, w->now[reg]}));
-}
-
-static void add_value(Ssa *ssa, const SsaWalk *w, u32 n, const Operand *o)
-{
-    bool whole = slot_kills(ssa->instrs.v[n].i, o);
-    if (bitset_has(&ssa->unknown, o->id))
-        return;
-    if (!whole)
-        add_use(ssa, w, SSA_NONE, o->id);
-    vec_push(&ssa->values, ((SsaValue){.reg = o->id, .instr = n, .whole = whole, .is_read = true}));
-}
-
-static void number_instr(Ssa *ssa, SsaWalk *w, u32 n)
-{
-    SsaInstr *at = &ssa->instrs.v[n];
-    Instr *i = at->i;
-    at->use = ssa->uses.n;
-    at->value = ssa->values.n;
-    for_each_slot(o, i) {
-        if (o->kind != OPND_REG || !bitset_has(&ssa->wanted, o->id))
-            continue;
-        if (slot_is_use(o))
-            add_use(ssa, w, (u32)(o - i->opnd), o->id);
-        if (slot_is_def(o))
-            add_value(ssa, w, n, o);
-    }
-    if (i->guard && bitset_has(&ssa->wanted, i->guard))
-        add_use(ssa, w, SSA_NONE, i->guard);
-    at->uses = ssa->uses.n - at->use;
-    at->values = ssa->values.n - at->value;
-    ssa_step(w, n);
-}
-
-static void fill_args(Ssa *ssa, const SsaWalk *w, const Block *b)
-{
-    for (u32 k = 0; k < ssa->phis[b->id]; k++) {
-        SsaValue *phi = &ssa->values.v[ssa->first_phi[b->id] + k];
-        ssa->args.v[phi->arg + phi->args++] = w->now[phi->reg];
-    }
-}
-
-/* The phis of all blocks, as values, with room for an argument for each edge. */
-static void make_phis(Ssa *ssa, Arena *arena, const Order *order, const Live *live, const Places *phis)
-{
-    Graph by_position = graph_from_edges(arena, order->count, phis->position.v, phis->reg.v, phis->reg.n);
-    for (u32 position = 0; position < order->count; position++) {
-        u32 edges = order->pred.start[position + 1] - order->pred.start[position];
-        Block *b = order->rpo[position];
-        ssa->first_phi[b->id] = ssa->values.n;
-        for_each_edge(e, &by_position, position) {
-            RegId reg = by_position.to[e];
-            vec_push(&ssa->values, ((SsaValue){.reg = reg, .instr = SSA_NONE, .phi = b, .arg = ssa->args.n, .whole = true,
-                                               .is_read = live_in(live, b, reg)}));
-            ssa->phis[b->id]++;
-            vec_reserve(&ssa->args, ssa->args.n + edges);
-            ssa->args.n += edges;
+    Maker *m = q->m;
+    Graph by_pre = graph_from_edges(m->scratch, m->dom->count + 1, q->pre.v, q->reg.v, q->reg.n);
+    u32 n = 0;
+    for (u32 pre = 1; pre <= m->dom->count; pre++)
+        for_each_edge(e, &by_pre, pre) {
+            q->reg.v[n] = by_pre.to[e];
+            q->pre.v[n++] = pre;
         }
-    }
+    m->phis = graph_from_edges(m->scratch, m->fn->regs.n, q->reg.v, q->pre.v, n);
 }
 
-static void number(Ssa *ssa, const Order *order)
+static void place_phis(Maker *m)
 {
-    SsaWalk w = ssa_walk(ssa);
-    for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
-        Block *b = ssa->dom->by_pre[pre];
-        ssa_enter(&w, b);
-        for (u32 n = ssa->first[b->id]; n < ssa->end[b->id]; n++)
-            number_instr(ssa, &w, n);
-        for_each_edge(e, &order->succ, order->index[b->id])
-            fill_args(ssa, &w, order->rpo[order->succ.to[e]]);
+    Placer q = {.m = m, .stamp = arena_array(m->scratch, u32, m->order->count)};
+    u32 regs = m->fn->regs.n;
+    bool fits = find_frontier(m);
+    q.steps = STEPS * m->first[regs] + 1024;
+    m->unknown = bitset_new(m->scratch, regs);
+    for (RegId reg = 0; reg < regs; reg++) {
+        if (m->writer[reg] != PHIS)
+            continue;
+        if (fits)
+            place_phis_of(&q, reg);
+        else
+            bitset_add(&m->unknown, reg);
     }
-    ssa_walk_free(&w);
+    group_phis(&q);
+    vec_free(&q.reg);
+    vec_free(&q.pre);
+    vec_free(&q.work);
 }
 
-static Ssa *ssa_new(Arena *arena, const Function *fn, const DomTree *dom, const BitSet *wanted)
+/* ---- values ---------------------------------------------------------------------------------------------------- */
+
+static bool kills(const Instr *i, RegId reg)
+{
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (w.reg == reg)
+            return w.kills;
+    return false;
+}
+
+static void add_value(Maker *m, SsaValue v)
+{
+    Ssa *ssa = m->ssa;
+    ValueId outer = ssa->count > ssa->start[v.reg] ? ssa->count - 1 : 0;
+    while (outer && !pre_dominates(m->dom, ssa->values[outer].pre, v.pre))
+        outer = ssa->values[outer].outer;
+    v.outer = outer;
+    ssa->values[ssa->count++] = v;
+}
+
+/* Phis come before the writes of their block. */
+static void make_values_of(Maker *m, RegId reg)
+{
+    u32 phi = m->phis.start[reg], phis = m->phis.start[reg + 1];
+    Ssa *ssa = m->ssa;
+    ssa->start[reg] = ssa->count;
+    if (is_strict(m, reg) && m->first[reg + 1] - m->first[reg] == 1) { /* almost all of them */
+        const Write *w = &m->write.v[m->at[m->first[reg]]];
+        ssa->values[ssa->count++] = (SsaValue){.instr = w->i, .reg = reg, .pre = m->writer[reg], .whole = w->kills};
+        return;
+    }
+    if (bitset_has(&m->unknown, reg))
+        return;
+    if (!is_strict(m, reg))
+        add_value(m, (SsaValue){.reg = reg, .pre = 1, .whole = true});
+    for (u32 k = m->first[reg]; k < m->first[reg + 1]; k++) {
+        const Write *w = &m->write.v[m->at[k]];
+        u32 pre = m->dom->pre[w->i->block->id];
+        for (; phi < phis && m->phis.to[phi] <= pre; phi++)
+            add_value(m, (SsaValue){.reg = reg, .pre = m->phis.to[phi], .phi = true, .whole = true});
+        add_value(m, (SsaValue){.instr = w->i, .reg = reg, .pre = pre, .whole = w->kills});
+    }
+    for (; phi < phis; phi++)
+        add_value(m, (SsaValue){.reg = reg, .pre = m->phis.to[phi], .phi = true, .whole = true});
+}
+
+Ssa *ssa_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom)
 {
     Ssa *ssa = arena_new(arena, Ssa);
-    *ssa = (Ssa){.dom = dom, .wanted = *wanted, .regs = fn->regs.n, .unknown = bitset_new(arena, fn->regs.n)};
-    bitset_fill(&ssa->unknown);
-    bitset_andnot(&ssa->unknown, wanted);
-    bitset_add(&ssa->unknown, CARRY_REG);
-    ssa->first = arena_array(arena, u32, 4 * fn->blocks.n);
-    ssa->end = ssa->first + fn->blocks.n;
-    ssa->first_phi = ssa->end + fn->blocks.n;
-    ssa->phis = ssa->first_phi + fn->blocks.n;
-    return ssa;
-}
-
-/* From a position to its dominance frontier; false: it is too large. */
-static bool find_frontier(Arena *arena, const Order *order, const DomTree *dom, Graph *frontier)
-{
-    Frontier f = {0};
-    bool fits = collect_frontier(order, dom, &f);
-    if (fits)
-        *frontier = graph_from_edges(arena, order->count, f.from.v, f.to.v, f.from.n);
-    vec_free(&f.from);
-    vec_free(&f.to);
-    return fits;
-}
-
-Ssa *ssa_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Live *live, const BitSet *wanted)
-{
     Arena scratch = {0};
-    Graph frontier;
-    Ssa *ssa = NULL;
-    if (find_frontier(&scratch, order, dom, &frontier)) {
-        ssa = ssa_new(arena, fn, dom, wanted);
-        Graph defs = list_instrs(ssa, &scratch, order);
-        Placer placer = {.order = order, .live = live, .frontier = &frontier, .defs = &defs};
-        place_phis(&placer, ssa);
-        vec_reserve(&ssa->values, 1 + placer.phis.reg.n + defs.start[defs.nodes]);
-        vec_push(&ssa->values, ((SsaValue){.instr = SSA_NONE}));
-        make_phis(ssa, &scratch, order, live, &placer.phis);
-        places_free(&placer.phis);
-        arena_free(&scratch);
-        number(ssa, order);
-    }
+    Maker m = {.ssa = ssa, .fn = fn, .order = order, .dom = dom, .scratch = &scratch};
+    *ssa = (Ssa){.dom = dom, .regs = fn->regs.n, .count = 1};
+    list_writes(&m);
+    place_phis(&m);
+    u32 values = 1 + m.first[ssa->regs] + m.phis.start[ssa->regs];
+    for (RegId reg = 0; reg < ssa->regs; reg++)
+        values += !is_strict(&m, reg);
+    ssa->values = arena_alloc_raw(arena, values * sizeof *ssa->values);
+    ssa->start = arena_alloc_raw(arena, ((size_t)ssa->regs + 1) * sizeof *ssa->start);
+    for (RegId reg = 0; reg < ssa->regs; reg++)
+        make_values_of(&m, reg);
+    ssa->start[ssa->regs] = ssa->count;
+    vec_free(&m.write);
     arena_free(&scratch);
     return ssa;
 }
 
-void ssa_free(Ssa *ssa)
+/* ---- look-up --------------------------------------------------------------------------------------------------- */
+
+typedef enum Before { BEFORE_NO, BEFORE_YES, BEFORE_GONE } Before;
+
+/* Whether the value, which b makes, is there before the instruction. */
+static Before is_made_before(const SsaValue *v, const Block *b, const Instr *before)
 {
-    vec_free(&ssa->instrs);
-    vec_free(&ssa->uses);
-    vec_free(&ssa->values);
-    vec_free(&ssa->args);
+    if (!v->instr)
+        return BEFORE_YES;
+    if (v->instr->block != b)
+        return BEFORE_GONE;
+    if (before && before == b->first) /* also spares numbering the block */
+        return BEFORE_NO;
+    return !before || instr_precedes(v->instr, before) ? BEFORE_YES : BEFORE_NO;
 }
 
-u32 ssa_use(const Ssa *ssa, u32 instr, u32 slot)
+ValueId ssa_at(const Ssa *ssa, const Block *b, const Instr *before, RegId reg)
 {
-    const SsaInstr *i = &ssa->instrs.v[instr];
-    for (u32 k = i->use; k < i->use + i->uses; k++)
-        if (ssa->uses.v[k].slot == slot)
-            return ssa->uses.v[k].value;
-    return 0;
+    if (reg >= ssa->regs || !dom_has(ssa->dom, b))
+        return 0;
+    u32 first = ssa->start[reg], low = first, high = ssa->start[reg + 1], pre = ssa->dom->pre[b->id];
+    while (low < high) {
+        u32 middle = low + (high - low) / 2;
+        const SsaValue *v = &ssa->values[middle];
+        Before made = v->pre < pre ? BEFORE_YES : v->pre > pre ? BEFORE_NO : is_made_before(v, b, before);
+        if (made == BEFORE_GONE)
+            return 0;
+        if (made == BEFORE_YES)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    ValueId value = low > first ? low - 1 : 0;
+    for (u32 steps = 0; value && !pre_dominates(ssa->dom, ssa->values[value].pre, pre); steps++)
+        value = steps < OUTER_STEPS ? ssa->values[value].outer : 0;
+    return value;
+}
+
+Instr *ssa_definition(const Ssa *ssa, ValueId value)
+{
+    const SsaValue *v = &ssa->values[value];
+    bool is_there = value && v->instr && v->whole && v->instr->block == ssa->dom->by_pre[v->pre];
+    return is_there && kills(v->instr, v->reg) ? v->instr : NULL;
 }

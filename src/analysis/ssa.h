@@ -1,76 +1,45 @@
-/* Values of registers, as static single assignment would name them: each write makes one, and so does each place where paths
- * with different values of a register meet (a phi). The code is not changed: instructions, what they read
- * and what they write are numbered in the order of a walk over the dominator tree, parents first.
+/* Values of registers, as static single assignment would name them: each write makes one, and so does each block where paths
+ * with different values of a register join (a phi). The code is not changed. What a register holds at a program point is looked
+ * up: two points where it is one value are points between which, on every path, nothing wrote it.
  *
- * A guarded write, or one of a part, makes a value too, of which nothing is known (`whole` is unset); it reads the old one
- * (which, where nobody reads the register after it, may be the wrong one: see below).
- * Phis stand at the iterated dominance frontiers of the writes (Cytron, Ferrante, Rosen, Wegman,
- * Zadeck, "Efficiently computing static single assignment form and the control dependence graph", 1991). Those frontiers can
- * be quadratic in size (a long ladder of loops in loops): then there is no numbering. A register that only one block writes,
- * and that is not live where this block stops dominating, needs no phis: what it held at the entry would take their place. */
+ * A write that is guarded, or gives a part, makes a value too (`whole` is unset). Phis stand at the iterated dominance frontiers
+ * of the writes (Cytron, Ferrante, Rosen, Wegman, Zadeck, "Efficiently computing static single assignment form and the control
+ * dependence graph", 1991). A register that one block writes before all that read it needs none: what it holds where that block
+ * does not dominate has no name. Nothing is known of registers whose phis would be too many: frontiers can be quadratic in size.
+ * Linear time and memory; a look-up takes a logarithm of the register's values. */
 #ifndef PTXOPT_ANALYSIS_SSA_H
 #define PTXOPT_ANALYSIS_SSA_H
 
 #include "analysis/dom.h"
-#include "analysis/live.h"
 
-#define SSA_NONE UINT32_MAX
+typedef u32 ValueId; /* 0: none that has a name */
 
 typedef struct SsaValue {
+    Instr *instr;  /* that writes it; NULL: a phi, or what the register held when the function began */
     RegId reg;
-    u32 instr;        /* number of the instruction that writes it; SSA_NONE: a phi, or what was there at the entry */
-    Block *phi;       /* the block at whose start it is made, NULL */
-    u32 arg, args;    /* of a phi: Ssa.args[arg .. arg + args - 1]; all phis of a block have their edges in one order */
-    bool whole;       /* nothing of the old value is left */
-    bool is_read;     /* unset for phis that nobody reads: they say that the register's old value may be gone */
+    u32 pre;       /* pre-number of the block that makes it */
+    ValueId outer; /* the value of the register that holds at the nearest dominating point, or 0 */
+    bool phi;
+    bool whole;    /* nothing of the old value is left */
 } SsaValue;
-
-typedef struct SsaUse {
-    u32 slot;         /* index into Instr.opnd; SSA_NONE: the guard, or the old value of what is written in part */
-    u32 value;
-} SsaUse;
-
-typedef struct SsaInstr {
-    Instr *i;
-    u32 use, uses;    /* Ssa.uses[use .. use + uses - 1], in the order of the slots */
-    u32 value, values;/* written by it: consecutive */
-} SsaInstr;
 
 typedef struct Ssa {
     const DomTree *dom;
-    VEC(SsaInstr) instrs;    /* of reachable blocks: calls, and those that read or write a wanted register */
-    VEC(SsaUse) uses;
-    VEC(SsaValue) values;    /* [0]: unused */
-    VEC(u32) args;
-    u32 *first;              /* by Block.id, blocks + 1: number of its first instruction */
-    u32 *end;                /* one after its last */
-    u32 *first_phi, *phis;   /* by Block.id: its phis are consecutive values */
-    BitSet wanted;           /* registers whose uses are listed */
-    BitSet unknown;          /* registers without values: not wanted, or they would take too many phis */
-    u32 regs;
+    SsaValue *values; /* [0]: unused; those of a register stand together, in the order of the dominator tree's pre-numbers */
+    u32 *start;       /* by register: its values are start[reg] .. start[reg + 1] - 1 */
+    u32 count, regs;
 } Ssa;
 
-/* The values of the registers in `wanted`, whose words outlive the answer. Answers NULL where it is too large. To be freed with
- * ssa_free. */
-Ssa *ssa_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Live *live, const BitSet *wanted);
-void ssa_free(Ssa *ssa);
+Ssa *ssa_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom);
 
-/* The value that is read there; 0: none. */
-u32 ssa_use(const Ssa *ssa, u32 instr, u32 slot);
+/* What reg holds right before `before`, an instruction of b (NULL: at its end). 0 too in blocks made since, and where an
+ * instruction that wrote it is gone. */
+ValueId ssa_at(const Ssa *ssa, const Block *b, const Instr *before, RegId reg);
 
-/* The values of all registers along a walk in the order of the numbers:
- *   SsaWalk w = ssa_walk(ssa); for each block in the order of dom->by_pre { ssa_enter(&w, b); for each of its instructions
- *   { ...; ssa_step(&w, number); } } ssa_walk_free(&w); */
-typedef struct SsaWalk {
-    const Ssa *ssa;
-    u32 *now; /* by RegId: the value that it holds; 0: what it held at the entry, which nobody wrote */
-    VEC(u64) undo;
-    VEC(u64) frames;
-} SsaWalk;
+static inline ValueId ssa_at_entry(const Ssa *ssa, const Block *b, RegId reg) { return ssa_at(ssa, b, b->first, reg); }
+static inline ValueId ssa_at_end(const Ssa *ssa, const Block *b, RegId reg) { return ssa_at(ssa, b, NULL, reg); }
 
-SsaWalk ssa_walk(const Ssa *ssa);
-void ssa_enter(SsaWalk *w, const Block *b);
-void ssa_step(SsaWalk *w, u32 instr);
-void ssa_walk_free(SsaWalk *w);
+/* The instruction that gives all of the value; NULL: there is none, or it is gone. */
+Instr *ssa_definition(const Ssa *ssa, ValueId value);
 
 #endif

@@ -1,4 +1,4 @@
-/* Values of registers: chosen programs, and random ones against a walk that keeps no tree. */
+/* Values of registers: chosen programs, and random ones against random paths through them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-#include "analysis/ssa.h"
+#include "analysis/analyses.h"
+#include "ir/edit.h"
 #include "ptx_run.h"
 
 typedef struct Fixture {
@@ -17,8 +18,7 @@ typedef struct Fixture {
     Module *m;
     Function *fn;
     Analyses an;
-    BitSet wanted;
-    Ssa *ssa;
+    const Ssa *ssa;
 } Fixture;
 
 static void load(Fixture *f, const char *text)
@@ -27,54 +27,42 @@ static void load(Fixture *f, const char *text)
     f->m = ptx_module(&f->arena, text);
     f->fn = f->m->functions.v[0];
     analyses_init(&f->an, f->fn);
-    an_compute(&f->an, AN_LIVE | AN_DOM);
-    f->wanted = bitset_new(&f->arena, f->fn->regs.n);
-    bitset_fill(&f->wanted);
-    f->ssa = ssa_compute(&f->arena, f->fn, an_order(&f->an), an_dom(&f->an), an_live(&f->an), &f->wanted);
-    assert_non_null(f->ssa);
+    an_freeze(&f->an, AN_SSA);
+    f->ssa = an_ssa(&f->an);
 }
 
 static void unload(Fixture *f)
 {
-    ssa_free(f->ssa);
     cfg_free(f->fn);
     analyses_free(&f->an);
     module_free(f->m);
     arena_free(&f->arena);
 }
 
-/* The value of reg that the first instruction of the block that reads it reads. */
-static u32 read_in(const Fixture *f, const char *label, const char *reg)
+#define KERNEL(text) PTX_HEAD ".entry f() {\n .reg .b32 %r<9>; .reg .pred %p<9>;\n" text "\n}\n"
+
+static ValueId at_entry(const Fixture *f, const char *label, const char *reg)
 {
-    const Block *b = ptx_block(f->fn, label);
-    for (u32 n = f->ssa->first[b->id]; n < f->ssa->end[b->id]; n++)
-        for (u32 k = f->ssa->instrs.v[n].use; k < f->ssa->instrs.v[n].use + f->ssa->instrs.v[n].uses; k++) {
-            const SsaUse *use = &f->ssa->uses.v[k];
-            if (use->slot != SSA_NONE && f->ssa->instrs.v[n].i->opnd[use->slot].id == ptx_reg(f->fn, reg))
-                return use->value;
-        }
-    fail_msg("%s is not read in %s", reg, label);
-    return 0;
+    return ssa_at_entry(f->ssa, ptx_block(f->fn, label), ptx_reg(f->fn, reg));
 }
 
-static void ways_meet_in_phis(void **state)
+static ValueId at_end(const Fixture *f, const char *label, const char *reg)
+{
+    return ssa_at_end(f->ssa, ptx_block(f->fn, label), ptx_reg(f->fn, reg));
+}
+
+static void paths_join_in_phis(void **state)
 {
     (void)state;
     Fixture f;
-    load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .pred %p<9>;\n"
-        "A: mov.u32 %r1, 1; mov.u32 %r2, 2; mov.u32 %r3, 3; @%p1 bra C;\n"
-        "B: mov.u32 %r1, 4; mov.u32 %r3, 5; st.global.u32 [0], %r3; bra D;\n"
-        "C: st.global.u32 [0], %r2;\n"
-        "D: add.u32 %r4, %r1, %r2; ret; }");
-    const SsaValue *phi = &f.ssa->values.v[read_in(&f, "D", "%r1")];
-    assert_ptr_equal(phi->phi, ptx_block(f.fn, "D"));
-    assert_int_equal(phi->args, 2);
-    assert_int_not_equal(f.ssa->args.v[phi->arg], f.ssa->args.v[phi->arg + 1]);
-    assert_int_equal(read_in(&f, "D", "%r2"), read_in(&f, "C", "%r2"));
-    const Block *d = ptx_block(f.fn, "D");
-    assert_int_equal(f.ssa->phis[d->id], 2);
-    for (u32 k = f.ssa->first_phi[d->id]; k < f.ssa->first_phi[d->id] + 2; k++) /* nobody reads %r3 any more */
-        assert_int_equal(f.ssa->values.v[k].is_read, f.ssa->values.v[k].reg == ptx_reg(f.fn, "%r1"));
+    load(&f, KERNEL("A: mov.u32 %r1, 1; mov.u32 %r2, 2; @%p1 bra C;\nB: mov.u32 %r1, 4; bra D;\nC: st.global.u32 [0], %r2;\n"
+        "D: add.u32 %r4, %r1, %r2; ret;"));
+    assert_true(f.ssa->values[at_entry(&f, "D", "%r1")].phi);
+    assert_int_equal(at_entry(&f, "C", "%r1"), at_end(&f, "A", "%r1"));
+    assert_int_not_equal(at_end(&f, "B", "%r1"), at_end(&f, "A", "%r1"));
+    assert_int_equal(at_entry(&f, "D", "%r2"), at_end(&f, "A", "%r2"));
+    assert_int_equal(at_end(&f, "D", "%p1"), at_entry(&f, "B", "%p1")); /* written by nobody */
+    assert_int_not_equal(at_end(&f, "D", "%p1"), 0);
     unload(&f);
 }
 
@@ -82,99 +70,109 @@ static void loops_carry_phis(void **state)
 {
     (void)state;
     Fixture f;
-    load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .pred %p<9>;\n"
-        "A: mov.u32 %r1, 1; mov.u32 %r2, 2;\n"
-        "B: add.u32 %r1, %r1, %r2; setp.lt.u32 %p1, %r1, 9; @%p1 bra B;\n"
-        "C: st.global.u32 [0], %r1; ret; }");
-    u32 read = read_in(&f, "B", "%r1"), left = read_in(&f, "C", "%r1");
-    const SsaValue *phi = &f.ssa->values.v[read];
-    assert_ptr_equal(phi->phi, ptx_block(f.fn, "B"));
-    assert_true(f.ssa->args.v[phi->arg] == left || f.ssa->args.v[phi->arg + 1] == left);
-    assert_null(f.ssa->values.v[read_in(&f, "B", "%r2")].phi);
+    load(&f, KERNEL("A: mov.u32 %r1, 1; mov.u32 %r2, 2;\n"
+        "B: add.u32 %r1, %r1, %r2; mov.u32 %r3, %r1; setp.lt.u32 %p1, %r1, 9; @%p1 bra B;\nC: st.global.u32 [0], %r3; ret;"));
+    assert_true(f.ssa->values[at_entry(&f, "B", "%r1")].phi);
+    assert_int_equal(at_entry(&f, "C", "%r1"), at_end(&f, "B", "%r1"));
+    assert_int_equal(at_entry(&f, "B", "%r2"), at_end(&f, "A", "%r2"));
+    assert_int_equal(at_entry(&f, "B", "%r3"), 0); /* written before it is read, in each iteration */
     unload(&f);
 }
 
-static void guarded_writes_read_the_old_value(void **state)
+/* What is read before the one block that writes it has a value at the entry, and a phi where the paths join. */
+static void registers_hold_something_at_the_entry(void **state)
 {
     (void)state;
     Fixture f;
-    load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .pred %p<9>;\n"
-        "A: mov.u32 %r1, 1;\n"
-        "@%p1 mov.u32 %r1, 2;\n"
-        "B: st.global.u32 [0], %r1; ret; }");
-    const SsaValue *v = &f.ssa->values.v[read_in(&f, "B", "%r1")];
-    assert_false(v->whole);
-    const SsaInstr *at = &f.ssa->instrs.v[v->instr];
-    bool old = false;
-    for (u32 k = at->use; k < at->use + at->uses; k++)
-        old |= f.ssa->uses.v[k].slot == SSA_NONE && f.ssa->values.v[f.ssa->uses.v[k].value].reg == v->reg;
-    assert_true(old);
+    load(&f, KERNEL("A: @%p1 bra C;\nB: mov.u32 %r1, 4;\nC: st.global.u32 [0], %r1; ret;"));
+    assert_true(f.ssa->values[at_entry(&f, "C", "%r1")].phi);
+    assert_int_not_equal(at_end(&f, "A", "%r1"), 0);
+    assert_null(ssa_definition(f.ssa, at_end(&f, "A", "%r1")));
     unload(&f);
 }
 
-/* What the walk says that registers hold at the start of each block: [block][register]. */
-static u32 *held_at_starts(Fixture *f)
+static void parts_and_guards_make_values_that_are_not_whole(void **state)
 {
-    u32 *held = mem_zalloc(sizeof(u32) * f->fn->blocks.n * f->fn->regs.n);
-    SsaWalk w = ssa_walk(f->ssa);
-    for (u32 pre = 1; pre <= an_dom(&f->an)->count; pre++) {
-        const Block *b = an_dom(&f->an)->by_pre[pre];
-        ssa_enter(&w, b);
-        memcpy(held + b->id * f->fn->regs.n, w.now, sizeof(u32) * f->fn->regs.n);
-        for (u32 n = f->ssa->first[b->id]; n < f->ssa->end[b->id]; n++)
-            ssa_step(&w, n);
-    }
-    ssa_walk_free(&w);
-    return held;
+    (void)state;
+    Fixture f;
+    load(&f, KERNEL("A: mov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;\nB: st.global.u32 [0], %r1; ret;"));
+    ValueId value = at_entry(&f, "B", "%r1");
+    assert_false(f.ssa->values[value].whole);
+    assert_null(ssa_definition(f.ssa, value));
+    assert_ptr_equal(ssa_definition(f.ssa, f.ssa->values[value].outer), f.fn->entry->first);
+    unload(&f);
 }
 
-/* A way through the program, and when each register was written and each value made on it. */
-typedef struct Way {
+/* Frozen values answer for the function as it was; what is gone since is not named. */
+static void edits_leave_no_wrong_values(void **state)
+{
+    (void)state;
+    Fixture f;
+    load(&f, KERNEL("A: mov.u32 %r1, 1; mov.u32 %r1, 2; mov.u32 %r2, %r1;\nB: st.global.u32 [0], %r1; ret;"));
+    Instr *second = f.fn->entry->first->next;
+    ValueId value = at_entry(&f, "B", "%r1");
+    assert_ptr_equal(ssa_definition(f.ssa, value), second);
+    instr_remove(second);
+    assert_int_equal(at_end(&f, "A", "%r1"), 0);
+    assert_null(ssa_definition(f.ssa, value));
+    Block *made = block_new(f.fn, f.fn->entry->scope);
+    assert_int_equal(ssa_at_end(f.ssa, made, ptx_reg(f.fn, "%r1")), 0);
+    unload(&f);
+}
+
+/* ---- random paths ------------------------------------------------------------------------------------------------ */
+
+/* A path through the program, and when each register was written and each value made on it. */
+typedef struct Path {
     u64 clock, *written, *made;
-} Way;
+} Path;
 
-static void step_block(const Fixture *f, Way *way, const Block *b)
+static void make(const Fixture *f, Path *path, const Block *b, const Instr *i)
 {
-    for (u32 n = f->ssa->first[b->id]; n < f->ssa->end[b->id]; n++) {
-        const SsaInstr *at = &f->ssa->instrs.v[n];
-        for (u32 k = at->use; k < at->use + at->uses; k++) {
-            u32 value = f->ssa->uses.v[k].value;
-            if (value && f->ssa->uses.v[k].slot != SSA_NONE) /* an old value that nobody reads may have no phi */
-                assert_int_equal(way->made[value], way->written[f->ssa->values.v[value].reg]);
-        }
-        way->clock++;
-        for (u32 k = 0; k < at->values; k++)
-            way->written[f->ssa->values.v[at->value + k].reg] = way->made[at->value + k] = way->clock;
+    path->clock++;
+    for (ValueId v = 1; v < f->ssa->count; v++) {
+        const SsaValue *value = &f->ssa->values[v];
+        if (i ? value->instr == i : value->phi && value->pre == f->ssa->dom->pre[b->id])
+            path->written[value->reg] = path->made[v] = path->clock;
     }
 }
 
-/* On random ways through random programs, the value that a register is said to hold is the last one that was made. */
+static void check(const Fixture *f, const Path *path, const Block *b, const Instr *before)
+{
+    for (RegId reg = 1; reg < f->fn->regs.n; reg++) {
+        ValueId v = ssa_at(f->ssa, b, before, reg);
+        if (v && path->made[v] != path->written[reg])
+            fail_msg("register %u does not hold value %u in block %u", reg, v, b->id);
+    }
+    for (RegWalk w = reg_walk(before ? before : b->last); before && next_read(&w);)
+        assert_true(w.reg == CARRY_REG || ssa_at(f->ssa, b, before, w.reg));
+}
+
+/* What a register is said to hold is the last value that was made; and what is read has a name. */
 static void values_are_the_last_written(void **state)
 {
     (void)state;
-    for (u32 trial = 0; trial < 1000; trial++) {
+    for (u32 trial = 0; trial < 500; trial++) {
         Fixture f;
         static char text[1 << 16];
         random_state = trial + 1;
         random_function(text, 2 + random_below(14));
         load(&f, text);
-        u32 *held = held_at_starts(&f);
-        Way way = {0, mem_zalloc(sizeof(u64) * f.fn->regs.n), mem_zalloc(sizeof(u64) * f.ssa->values.n)};
+        Path path = {0, mem_zalloc(sizeof(u64) * f.fn->regs.n), mem_zalloc(sizeof(u64) * f.ssa->count)};
         const Block *b = f.fn->entry;
         for (u32 steps = 0; b && steps < 60; steps++) {
-            way.clock++;
-            for (u32 k = 0; k < f.ssa->phis[b->id] && steps; k++)
-                way.written[f.ssa->values.v[f.ssa->first_phi[b->id] + k].reg] = way.made[f.ssa->first_phi[b->id] + k] = way.clock;
-            for (RegId reg = 1; reg < f.fn->regs.n; reg++)
-                if (held[b->id * f.fn->regs.n + reg])
-                    assert_int_equal(way.made[held[b->id * f.fn->regs.n + reg]], way.written[reg]);
-            step_block(&f, &way, b);
+            if (steps)
+                make(&f, &path, b, NULL);
+            for_each_instr(i, b) {
+                check(&f, &path, b, i);
+                make(&f, &path, b, i);
+            }
+            check(&f, &path, b, NULL);
             CfgList next = cfg_succs(f.fn, b);
             b = next.n ? next.v[random_below(next.n)].block : NULL;
         }
-        free(held);
-        free(way.written);
-        free(way.made);
+        free(path.written);
+        free(path.made);
         unload(&f);
     }
 }
@@ -182,9 +180,11 @@ static void values_are_the_last_written(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(ways_meet_in_phis),
+        cmocka_unit_test(paths_join_in_phis),
         cmocka_unit_test(loops_carry_phis),
-        cmocka_unit_test(guarded_writes_read_the_old_value),
+        cmocka_unit_test(registers_hold_something_at_the_entry),
+        cmocka_unit_test(parts_and_guards_make_values_that_are_not_whole),
+        cmocka_unit_test(edits_leave_no_wrong_values),
         cmocka_unit_test(values_are_the_last_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

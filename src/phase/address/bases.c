@@ -37,15 +37,15 @@ void bases_mark(Bases *s, BitSet *set, u32 value)
 
 void bases_mark_phi_args(Bases *s, BitSet *set, u32 value)
 {
-    const SsaValue *v = &s->ssa->values.v[value];
+    const ListedValue *v = &s->listing->values.v[value];
     for (u32 k = 0; k < v->args; k++)
-        bases_mark(s, set, s->ssa->args.v[v->arg + k]);
+        bases_mark(s, set, s->listing->args.v[v->arg + k]);
 }
 
 Instr *bases_computation(const Bases *s, u32 value)
 {
-    u32 n = s->ssa->values.v[value].instr;
-    return n != SSA_NONE && bitset_has(&s->computes, n) ? s->ssa->instrs.v[n].i : NULL;
+    u32 n = s->listing->values.v[value].instr;
+    return n != LISTING_NONE && bitset_has(&s->computes, n) ? s->listing->instrs.v[n].i : NULL;
 }
 
 /* What may compute a part of an address, chained by the register that it writes. */
@@ -116,39 +116,39 @@ static bool are_written_twice(const Function *fn, const BitSet *regs)
     return false;
 }
 
-static void mark_uses(Bases *s, const SsaInstr *at)
+static void mark_uses(Bases *s, const ListedInstr *at)
 {
     for (u32 k = at->use; k < at->use + at->uses; k++)
-        bases_mark(s, &s->in_address, s->ssa->uses.v[k].value);
+        bases_mark(s, &s->in_address, s->listing->uses.v[k].value);
 }
 
 static void mark_accessed(Bases *s)
 {
-    for (u32 n = 0; n < s->ssa->instrs.n; n++) {
-        const SsaInstr *at = &s->ssa->instrs.v[n];
+    for (u32 n = 0; n < s->listing->instrs.n; n++) {
+        const ListedInstr *at = &s->listing->instrs.v[n];
         for (u32 k = at->use; op_has(at->i->op, OPF_OFFSET) && k < at->use + at->uses; k++)
-            if (s->ssa->uses.v[k].slot != SSA_NONE && bases_is_slot(at->i, s->ssa->uses.v[k].slot))
-                bases_mark(s, &s->in_address, s->ssa->uses.v[k].value);
+            if (s->listing->uses.v[k].slot != LISTING_NONE && bases_is_slot(at->i, s->listing->uses.v[k].slot))
+                bases_mark(s, &s->in_address, s->listing->uses.v[k].value);
     }
 }
 
 /* What addresses are made of, and what computes a part of one and nothing else. */
 static void find_addresses(Bases *s)
 {
-    const Ssa *ssa = s->ssa;
-    s->in_address = bitset_new(&s->arena, ssa->values.n);
-    s->computes = bitset_new(&s->arena, ssa->instrs.n);
-    s->removable = bitset_new(&s->arena, ssa->instrs.n);
+    const Listing *listing = s->listing;
+    s->in_address = bitset_new(&s->arena, listing->values.n);
+    s->computes = bitset_new(&s->arena, listing->instrs.n);
+    s->removable = bitset_new(&s->arena, listing->instrs.n);
     mark_accessed(s);
     while (s->work.n) {
-        u32 value = vec_pop(&s->work), n = ssa->values.v[value].instr;
-        if (n == SSA_NONE) {
+        u32 value = vec_pop(&s->work), n = listing->values.v[value].instr;
+        if (n == LISTING_NONE) {
             bases_mark_phi_args(s, &s->in_address, value);
-        } else if (address_is_operation(ssa->instrs.v[n].i)) {
+        } else if (address_is_operation(listing->instrs.v[n].i)) {
             bitset_add(&s->computes, n);
-            if (!s->fn->regs.v[ssa->values.v[value].reg].is_param)
+            if (!s->fn->regs.v[listing->values.v[value].reg].is_param)
                 bitset_add(&s->removable, n);
-            mark_uses(s, &ssa->instrs.v[n]);
+            mark_uses(s, &listing->instrs.v[n]);
         }
     }
 }
@@ -157,17 +157,17 @@ u32 bases_value_bits(const Bases *s, u32 value) { return form_at(s->a->forms, s-
 
 const Block *bases_block_of(const Bases *s, u32 value)
 {
-    const SsaValue *v = &s->ssa->values.v[value];
-    return v->phi ? v->phi : s->ssa->instrs.v[v->instr].i->block;
+    const ListedValue *v = &s->listing->values.v[value];
+    return v->phi ? v->phi : s->listing->instrs.v[v->instr].i->block;
 }
 
 FormId base_of(const Bases *s, u32 value) { return form_at(s->a->forms, s->a->of[value])->base; }
 
 bool bases_is_swappable(const Bases *s, u32 n, u32 use)
 {
-    u32 slot = s->ssa->uses.v[use].slot;
-    const Instr *i = s->ssa->instrs.v[n].i;
-    return slot != SSA_NONE && (bases_is_slot(i, slot) || is_plain_use(i, slot));
+    u32 slot = s->listing->uses.v[use].slot;
+    const Instr *i = s->listing->instrs.v[n].i;
+    return slot != LISTING_NONE && (bases_is_slot(i, slot) || is_plain_use(i, slot));
 }
 
 bool bases_scope_reaches(const Function *fn, ScopeId outer, ScopeId inner)
@@ -192,17 +192,17 @@ void bases_set_reg(Bases *s, Instr *i, u32 slot, RegId reg, i64 plus)
 /* Counters that stay apart by the same number. */
 static bool find_phi_facts(Bases *s, const Block *b)
 {
-    u32 leader[LEADERS], leaders = 0, first = s->ssa->first_phi[b->id];
+    u32 leader[LEADERS], leaders = 0, first = s->listing->first_phi[b->id];
     bool any = false;
-    for (u32 phi = first; phi < first + s->ssa->phis[b->id]; phi++) {
-        u64 key = (u64)b->id << 32 | s->ssa->values.v[phi].reg;
+    for (u32 phi = first; phi < first + s->listing->phis[b->id]; phi++) {
+        u64 key = (u64)b->id << 32 | s->listing->values.v[phi].reg;
         u32 k = 0;
         if (!bitset_has(&s->in_address, phi) || fnvmap_find(&s->phis, key))
             continue;
         for (i64 plus = 0; k < leaders; k++)
             if (bases_value_bits(s, leader[k]) == bases_value_bits(s, phi) && address_phi_follows(s->a, phi, leader[k], &plus)) {
                 *fnvmap_at(&s->phis, key) = s->phi_facts.n;
-                vec_push(&s->phi_facts, ((PhiFact){s->ssa->values.v[leader[k]].reg, plus}));
+                vec_push(&s->phi_facts, ((PhiFact){s->listing->values.v[leader[k]].reg, plus}));
                 any = true;
                 break;
             }
@@ -219,11 +219,11 @@ static void find_forms(Bases *s)
         if (s->a)
             address_forms_free(s->a);
         any = false;
-        s->a = address_forms_compute((AddressForms){.ssa = s->ssa, .fn = s->fn, .asked = &s->in_address,
+        s->a = address_forms_compute((AddressForms){.listing = s->listing, .fn = s->fn, .asked = &s->in_address,
             .computes = &s->computes, .facts = an_facts(s->run->an), .max_depth = (u32)s->run->knobs->cbe_max_depth,
             .phis = &s->phis, .phi_facts = s->phi_facts.v});
-        for (u32 pre = 1; pre <= s->ssa->dom->count && round + 1 < FACT_ROUNDS; pre++)
-            any |= s->ssa->dom->by_pre[pre] != s->fn->entry && find_phi_facts(s, s->ssa->dom->by_pre[pre]);
+        for (u32 pre = 1; pre <= s->listing->dom->count && round + 1 < FACT_ROUNDS; pre++)
+            any |= s->listing->dom->by_pre[pre] != s->fn->entry && find_phi_facts(s, s->listing->dom->by_pre[pre]);
     }
 }
 
@@ -232,7 +232,7 @@ static void find_forms(Bases *s)
 /* Answers whether there are any. */
 static bool find_shared(Bases *s)
 {
-    u32 values = s->ssa->values.n;
+    u32 values = s->listing->values.n;
     u8 *known = arena_array(&s->arena, u8, s->a->forms->forms.n); /* by base form: how many values have it, up to 2 */
     bool any = false;
     s->shared = bitset_new(&s->arena, values);
@@ -254,9 +254,9 @@ typedef struct Readers {
 
 static void find_readers_of(Bases *s, Readers *r, u32 n)
 {
-    const SsaInstr *at = &s->ssa->instrs.v[n];
+    const ListedInstr *at = &s->listing->instrs.v[n];
     for (u32 use = at->use; use < at->use + at->uses; use++) {
-        u32 value = s->ssa->uses.v[use].value;
+        u32 value = s->listing->uses.v[use].value;
         s->use_instr[use] = n;
         if (!bitset_has(&s->shared, value))
             continue;
@@ -270,17 +270,17 @@ static void find_readers_of(Bases *s, Readers *r, u32 n)
 
 static void find_readers(Bases *s)
 {
-    const Ssa *ssa = s->ssa;
+    const Listing *listing = s->listing;
     Readers r = {0};
-    s->use_instr = arena_array(&s->arena, u32, ssa->uses.n);
+    s->use_instr = arena_array(&s->arena, u32, listing->uses.n);
     s->readers = arena_array(&s->arena, u32, s->a->forms->forms.n);
-    s->stuck = bitset_new(&s->arena, ssa->values.n);
-    for (u32 n = 0; n < ssa->instrs.n; n++)
+    s->stuck = bitset_new(&s->arena, listing->values.n);
+    for (u32 n = 0; n < listing->instrs.n; n++)
         find_readers_of(s, &r, n);
-    for (u32 phi = 1; phi < ssa->values.n && ssa->values.v[phi].phi; phi++)
-        for (u32 k = 0; k < ssa->values.v[phi].args && ssa->values.v[phi].is_read; k++)
-            bitset_add(&s->stuck, ssa->args.v[ssa->values.v[phi].arg + k]);
-    s->uses = graph_from_edges(&s->arena, ssa->values.n, r.value.v, r.use.v, r.use.n);
+    for (u32 phi = 1; phi < listing->values.n && listing->values.v[phi].phi; phi++)
+        for (u32 k = 0; k < listing->values.v[phi].args && listing->values.v[phi].is_read; k++)
+            bitset_add(&s->stuck, listing->args.v[listing->values.v[phi].arg + k]);
+    s->uses = graph_from_edges(&s->arena, listing->values.n, r.value.v, r.use.v, r.use.n);
     vec_free(&r.value);
     vec_free(&r.use);
 }
@@ -290,44 +290,44 @@ static void find_readers(Bases *s)
 /* Calls and loops, counted in the order of the walk, in which the blocks that one dominates are a stretch. */
 static void count_obstacles(Bases *s)
 {
-    const Ssa *ssa = s->ssa;
+    const Listing *listing = s->listing;
     u32 calls = 0, headers = 0;
-    s->calls = arena_array(&s->arena, u32, ssa->instrs.n + 1);
-    s->headers = arena_array(&s->arena, u32, ssa->dom->count + 1);
-    for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
-        const Block *b = ssa->dom->by_pre[pre];
+    s->calls = arena_array(&s->arena, u32, listing->instrs.n + 1);
+    s->headers = arena_array(&s->arena, u32, listing->dom->count + 1);
+    for (u32 pre = 1; pre <= listing->dom->count; pre++) {
+        const Block *b = listing->dom->by_pre[pre];
         s->headers[pre] = headers += loop_headed_by(an_loops(s->run->an), b) != NULL;
     }
-    for (u32 n = 0; n < ssa->instrs.n; n++)
-        s->calls[n + 1] = calls += op_has(ssa->instrs.v[n].i->op, OPF_CALL);
+    for (u32 n = 0; n < listing->instrs.n; n++)
+        s->calls[n + 1] = calls += op_has(listing->instrs.v[n].i->op, OPF_CALL);
 }
 
 /* Also of instructions that have no values here. */
 static void count_places(Bases *s)
 {
-    const Ssa *ssa = s->ssa;
+    const Listing *listing = s->listing;
     u32 place = 0;
-    s->place = arena_array(&s->arena, u32, ssa->instrs.n + 1);
-    for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
-        const Block *b = ssa->dom->by_pre[pre];
-        u32 n = ssa->first[b->id];
+    s->place = arena_array(&s->arena, u32, listing->instrs.n + 1);
+    for (u32 pre = 1; pre <= listing->dom->count; pre++) {
+        const Block *b = listing->dom->by_pre[pre];
+        u32 n = listing->first[b->id];
         for_each_instr(i, b) {
             place += i->kind == INSTR_OP;
-            if (n < ssa->end[b->id] && ssa->instrs.v[n].i == i)
+            if (n < listing->end[b->id] && listing->instrs.v[n].i == i)
                 s->place[n++] = place;
         }
     }
-    s->place[ssa->instrs.n] = place;
+    s->place[listing->instrs.n] = place;
 }
 
 /* One after the last instruction of the blocks that b dominates. */
 static u32 end_of_subtree(const Bases *s, const Block *b)
 {
-    const DomTree *dom = s->ssa->dom;
-    return s->ssa->end[dom->by_pre[dom->last[b->id]]->id];
+    const DomTree *dom = s->listing->dom;
+    return s->listing->end[dom->by_pre[dom->last[b->id]]->id];
 }
 
-/* The first instruction after n that reads the value, in the order of the walk; SSA_NONE. */
+/* The first instruction after n that reads the value, in the order of the walk; LISTING_NONE. */
 static u32 next_reader(const Bases *s, u32 value, u32 n)
 {
     u32 lo = s->uses.start[value], hi = s->uses.start[value + 1], end = hi;
@@ -338,7 +338,7 @@ static u32 next_reader(const Bases *s, u32 value, u32 n)
         else
             lo = middle + 1;
     }
-    return lo < end ? s->use_instr[s->uses.to[lo]] : SSA_NONE;
+    return lo < end ? s->use_instr[s->uses.to[lo]] : LISTING_NONE;
 }
 
 /* Whether the value is made or read in the innermost loop around b. If not, but live there, ptxas can spill it around the
@@ -350,7 +350,7 @@ static bool is_used_in_loop(const Bases *s, u32 value, const Block *b)
     if (!loop || loop_contains(loops, loop, bases_block_of(s, value)))
         return true;
     for (u32 k = s->uses.start[value]; k < s->uses.start[value + 1] && k - s->uses.start[value] < USES_LOOKED_AT; k++)
-        if (loop_contains(loops, loop, s->ssa->instrs.v[s->use_instr[s->uses.to[k]]].i->block))
+        if (loop_contains(loops, loop, s->listing->instrs.v[s->use_instr[s->uses.to[k]]].i->block))
             return true;
     return false;
 }
@@ -358,9 +358,9 @@ static bool is_used_in_loop(const Bases *s, u32 value, const Block *b)
 /* Whether somebody reads the value after instruction n, as far as one can see from there. */
 static bool is_live_after(const Bases *s, u32 value, u32 n)
 {
-    const SsaValue *v = &s->ssa->values.v[value];
-    const Instr *i = s->ssa->instrs.v[n].i;
-    u32 end = s->ssa->end[i->block->id];
+    const ListedValue *v = &s->listing->values.v[value];
+    const Instr *i = s->listing->instrs.v[n].i;
+    u32 end = s->listing->end[i->block->id];
     if (next_reader(s, value, n) < end)
         return true;
     if (!is_used_in_loop(s, value, i->block))
@@ -368,17 +368,17 @@ static bool is_live_after(const Bases *s, u32 value, u32 n)
     if (end - n > LIVE_STEPS || !live_out(an_live(s->run->an), i->block, v->reg))
         return false;
     for (; n < end; n++)
-        if (instr_writes(s->ssa->instrs.v[n].i, v->reg))
+        if (instr_writes(s->listing->instrs.v[n].i, v->reg))
             return false;
     return true;
 }
 
 BaseReach bases_reach(const Bases *s, u32 value, u32 n)
 {
-    const DomTree *dom = s->ssa->dom;
-    const SsaValue *v = &s->ssa->values.v[value];
-    const Block *from = bases_block_of(s, value), *to = s->ssa->instrs.v[n].i->block;
-    u32 def = v->phi ? s->ssa->first[from->id] : v->instr;
+    const DomTree *dom = s->listing->dom;
+    const ListedValue *v = &s->listing->values.v[value];
+    const Block *from = bases_block_of(s, value), *to = s->listing->instrs.v[n].i->block;
+    u32 def = v->phi ? s->listing->first[from->id] : v->instr;
     if (is_live_after(s, value, n))
         return REACH_LIVE;
     if (from == to)
@@ -389,37 +389,35 @@ BaseReach bases_reach(const Bases *s, u32 value, u32 n)
         s->headers[dom->last[from->id]] - s->headers[dom->pre[from->id]] ==
             s->headers[dom->last[to->id]] - s->headers[dom->pre[to->id]])
         return REACH_NEAR;
-    return s->calls[end_of_subtree(s, to)] - s->calls[s->ssa->first[to->id]] ? REACH_THROUGH_CALL : REACH_THROUGH_LOOP;
+    return s->calls[end_of_subtree(s, to)] - s->calls[s->listing->first[to->id]] ? REACH_THROUGH_CALL : REACH_THROUGH_LOOP;
 }
 
-BasesFound bases_compute(Bases *s)
+bool bases_compute(Bases *s)
 {
     Analyses *an = s->run->an;
     BitSet wanted = address_registers(s);
     if (!are_written_twice(s->fn, &wanted))
-        return BASES_NONE;
+        return false;
     an_freeze(an, AN_FACTS | AN_LIVE | AN_DOM | AN_LOOPS);
-    s->ssa = ssa_compute(&s->arena, s->fn, an_order(an), an_dom(an), an_live(an), &wanted);
-    if (!s->ssa)
-        return BASES_TOO_LARGE;
+    s->listing = listing_compute(&s->arena, s->fn, an_order(an), an_ssa(an), an_live(an), &wanted);
     find_addresses(s);
     find_forms(s);
     an_thaw(an, AN_FACTS); /* what they said of ranges is in the forms now */
     an_freeze(an, AN_LIVE | AN_DOM | AN_LOOPS);
     if (!find_shared(s))
-        return BASES_NONE;
+        return false;
     find_readers(s);
     count_obstacles(s);
     count_places(s);
-    return BASES_SHARED;
+    return true;
 }
 
 void bases_drop(Bases *s)
 {
     if (s->a)
         address_forms_free(s->a);
-    if (s->ssa)
-        ssa_free(s->ssa);
+    if (s->listing)
+        listing_free(s->listing);
     fnvmap_free(&s->phis);
     vec_free(&s->phi_facts);
     vec_free(&s->work);

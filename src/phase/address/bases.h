@@ -1,5 +1,5 @@
 /* What a function's addresses are made of, for the phase that lets them share base registers: values and their forms, who reads
- * them, and what lies between two instructions. Instructions and uses go by their numbers in `ssa`. */
+ * them, and what lies between two instructions. Instructions and uses go by their numbers in `listing`. */
 #ifndef PTXOPT_PHASE_ADDRESS_BASES_H
 #define PTXOPT_PHASE_ADDRESS_BASES_H
 
@@ -10,7 +10,7 @@ typedef struct Bases {
     PhaseRun *run;
     Function *fn;
     Arena arena;               /* of what follows */
-    Ssa *ssa;
+    Listing *listing;
     AddressForms *a;
     FnvMap phis;               /* block << 32 | register -> index into phi_facts */
     VEC(PhiFact) phi_facts;
@@ -28,14 +28,9 @@ typedef struct Bases {
     VecU32 work;
 } Bases;
 
-typedef enum BasesFound {
-    BASES_NONE,      /* no two values share a base form */
-    BASES_TOO_LARGE, /* the function is */
-    BASES_SHARED     /* some do, and everything is known */
-} BasesFound;
-
-/* `run` and `fn` are set, everything else is 0; bases_drop makes it so again, whatever was found. */
-BasesFound bases_compute(Bases *s);
+/* Whether two values share a base form: then everything is known. `run` and `fn` are set, everything else is 0; bases_drop makes
+ * it so again, whatever was found. */
+bool bases_compute(Bases *s);
 void bases_drop(Bases *s);
 
 /* Whether slot k is the register of an address `[reg+offset]` that may get another offset. */

@@ -54,10 +54,10 @@ typedef enum Refusal { REFUSED_NOT, REFUSED_OFFSET, REFUSED_SCOPE, REFUSED_TYPE,
 typedef struct Cbe {
     PhaseRun *run;
     Bases *s;
-    SsaWalk walk;
+    ListingWalk walk;
     AddressHoist hoist;
     BitSet needed;      /* by value: read by what stays */
-    Swap *swap;         /* by index into Ssa.uses */
+    Swap *swap;         /* by index into Listing.uses */
     u8 *refused;        /* by value: Refusal */
     u32 *last_read;     /* by value: the last instruction of the walk so far that reads it, as the swaps are */
     BitSet reported;    /* by value */
@@ -70,7 +70,7 @@ typedef struct Cbe {
 
 static void hold(Cbe *c, u32 value)
 {
-    const SsaValue *v = &c->s->ssa->values.v[value];
+    const ListedValue *v = &c->s->listing->values.v[value];
     const Reg *reg = &c->s->fn->regs.v[v->reg];
     TypeClass class = type_class((Type)reg->type);
     if (!bitset_has(&c->s->shared, value) || !v->whole || class == TC_FLOAT || class == TC_PRED || reg->vector != 1)
@@ -88,7 +88,7 @@ static void hold(Cbe *c, u32 value)
 /* Forgets what is held in blocks that do not dominate b. */
 static void release(Cbe *c, const Block *b)
 {
-    while (c->held.n && !dominates(c->s->ssa->dom, bases_block_of(c->s, vec_last(&c->held)), b)) {
+    while (c->held.n && !dominates(c->s->listing->dom, bases_block_of(c->s, vec_last(&c->held)), b)) {
         u32 value = vec_pop(&c->held);
         FormId base = base_of(c->s, value);
         c->tail[base] = c->prev[value];
@@ -105,8 +105,8 @@ static bool fits_type(Type by, Type old)
 /* Why `holder` cannot be read instead of `value` in slot k of instruction n. */
 static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 plus)
 {
-    const Instr *i = c->s->ssa->instrs.v[n].i;
-    const Reg *reg = &c->s->fn->regs.v[c->s->ssa->values.v[holder].reg], *old = &c->s->fn->regs.v[c->s->ssa->values.v[value].reg];
+    const Instr *i = c->s->listing->instrs.v[n].i;
+    const Reg *reg = &c->s->fn->regs.v[c->s->listing->values.v[holder].reg], *old = &c->s->fn->regs.v[c->s->listing->values.v[value].reg];
     bool address = bases_is_slot(i, k);
     if (!address && plus != 0)
         return REFUSED_NEEDED;
@@ -123,8 +123,8 @@ static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 pl
  * order of the walk, so that those of blocks beside the path count as well. */
 static bool is_far(const Cbe *c, u32 holder, u32 n)
 {
-    const SsaValue *v = &c->s->ssa->values.v[holder];
-    u32 since = c->last_read[holder] ? c->last_read[holder] : v->phi ? c->s->ssa->first[v->phi->id] : v->instr;
+    const ListedValue *v = &c->s->listing->values.v[holder];
+    u32 since = c->last_read[holder] ? c->last_read[holder] : v->phi ? c->s->listing->first[v->phi->id] : v->instr;
     switch (bases_reach(c->s, holder, n)) {
     case REACH_LIVE:
     case REACH_NEAR: return c->s->place[n] - c->s->place[since] > NEAR_INSTRS;
@@ -135,14 +135,14 @@ static bool is_far(const Cbe *c, u32 holder, u32 n)
 /* Looks for a register that may be read instead, for use number `use` in instruction n. */
 static void serve(Cbe *c, u32 n, u32 use)
 {
-    u32 slot = c->s->ssa->uses.v[use].slot, value = c->s->ssa->uses.v[use].value, looked_at = 0;
+    u32 slot = c->s->listing->uses.v[use].slot, value = c->s->listing->uses.v[use].value, looked_at = 0;
     if (!bitset_has(&c->s->shared, value) || !bases_is_swappable(c->s, n, use))
         return;
     if (c->s->readers[base_of(c->s, value)] < c->run->knobs->cbe_min_uses)
         return;
     for (u32 h = c->head[base_of(c->s, value)]; h && h != value && looked_at++ < HOLDERS_LOOKED_AT; h = c->next[h]) {
         i64 plus;
-        if (c->walk.now[c->s->ssa->values.v[h].reg] != h || !form_difference(c->s->a->forms, c->s->a->of[h], c->s->a->of[value], &plus))
+        if (c->walk.now[c->s->listing->values.v[h].reg] != h || !form_difference(c->s->a->forms, c->s->a->of[h], c->s->a->of[value], &plus))
             continue;
         Refusal why = refusal(c, h, value, n, slot, plus);
         if (why == REFUSED_NOT) {
@@ -160,57 +160,57 @@ static bool is_held(const Cbe *c, u32 value)
 {
     u32 looked_at = 0;
     for (u32 h = c->head[base_of(c->s, value)]; h && looked_at++ < HOLDERS_LOOKED_AT; h = c->next[h])
-        if (c->s->a->of[h] == c->s->a->of[value] && c->walk.now[c->s->ssa->values.v[h].reg] == h)
+        if (c->s->a->of[h] == c->s->a->of[value] && c->walk.now[c->s->listing->values.v[h].reg] == h)
             return true;
     return false;
 }
 
 static void find_swaps(Cbe *c)
 {
-    const Ssa *ssa = c->s->ssa;
-    c->walk = ssa_walk(ssa);
-    for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
-        const Block *b = ssa->dom->by_pre[pre];
-        ssa_enter(&c->walk, b);
+    const Listing *listing = c->s->listing;
+    c->walk = listing_walk(listing);
+    for (u32 pre = 1; pre <= listing->dom->count; pre++) {
+        const Block *b = listing->dom->by_pre[pre];
+        listing_enter(&c->walk, b);
         release(c, b);
-        for (u32 k = 0; k < ssa->phis[b->id]; k++)
-            hold(c, ssa->first_phi[b->id] + k);
-        for (u32 n = ssa->first[b->id]; n < ssa->end[b->id]; n++) {
-            const SsaInstr *at = &ssa->instrs.v[n];
+        for (u32 k = 0; k < listing->phis[b->id]; k++)
+            hold(c, listing->first_phi[b->id] + k);
+        for (u32 n = listing->first[b->id]; n < listing->end[b->id]; n++) {
+            const ListedInstr *at = &listing->instrs.v[n];
             for (u32 k = at->use; k < at->use + at->uses; k++) {
                 serve(c, n, k);
                 if (!c->swap[k].leader)
-                    c->last_read[ssa->uses.v[k].value] = n;
+                    c->last_read[listing->uses.v[k].value] = n;
             }
             if (at->values == 1 && bitset_has(&c->s->shared, at->value) && !is_held(c, at->value))
                 hoist_note(&c->hoist, n);
-            ssa_step(&c->walk, n);
+            listing_step(&c->walk, n);
             for (u32 k = 0; k < at->values; k++)
                 hold(c, at->value + k);
         }
     }
-    ssa_walk_free(&c->walk);
+    listing_walk_free(&c->walk);
 }
 
 /* ---- what it is worth ------------------------------------------------------------------------------------------ */
 
 static void need_uses(Cbe *c, u32 n)
 {
-    const SsaInstr *at = &c->s->ssa->instrs.v[n];
+    const ListedInstr *at = &c->s->listing->instrs.v[n];
     for (u32 k = at->use; k < at->use + at->uses; k++)
-        bases_mark(c->s, &c->needed, c->swap[k].leader ? c->swap[k].leader : c->s->ssa->uses.v[k].value);
+        bases_mark(c->s, &c->needed, c->swap[k].leader ? c->swap[k].leader : c->s->listing->uses.v[k].value);
 }
 
 /* What is read, with the swaps as they are, by instructions that do not go. */
 static void find_needed(Cbe *c)
 {
     bitset_clear(&c->needed);
-    for (u32 n = 0; n < c->s->ssa->instrs.n; n++)
+    for (u32 n = 0; n < c->s->listing->instrs.n; n++)
         if (!may_go(c->s, n))
             need_uses(c, n);
     while (c->s->work.n) {
-        u32 value = vec_pop(&c->s->work), n = c->s->ssa->values.v[value].instr;
-        if (n == SSA_NONE)
+        u32 value = vec_pop(&c->s->work), n = c->s->listing->values.v[value].instr;
+        if (n == LISTING_NONE)
             bases_mark_phi_args(c->s, &c->needed, value);
         else if (may_go(c->s, n))
             need_uses(c, n);
@@ -232,7 +232,7 @@ static bool is_fused(const Cbe *c, u32 value)
     if (!i || !is_scaling(i) || s->uses.start[value + 1] - s->uses.start[value] != 1)
         return false;
     u32 n = s->use_instr[s->uses.to[s->uses.start[value]]];
-    const SsaInstr *reader = &s->ssa->instrs.v[n];
+    const ListedInstr *reader = &s->listing->instrs.v[n];
     bool stays = !may_go(s, n) || bitset_has(&c->needed, reader->value);
     return stays && reader->i->op->sem.op == OPC_ADD;
 }
@@ -254,7 +254,7 @@ static bool is_step(const Cbe *c, u32 value)
 static BitSet find_worthwhile(const Cbe *c)
 {
     BitSet bases = bitset_new(&c->s->arena, c->s->a->forms->forms.n);
-    for (u32 value = 1; value < c->s->ssa->values.n; value++)
+    for (u32 value = 1; value < c->s->listing->values.n; value++)
         if (bitset_has(&c->s->in_address, value) && !bitset_has(&c->needed, value) && !is_step(c, value) && !is_fused(c, value))
             bitset_add(&bases, base_of(c->s, value));
     return bases;
@@ -269,18 +269,18 @@ typedef struct Chain {
 /* Adds what goes with the value. Conversions in loops ptxas makes anew where they are read. */
 static void add_chain(const Cbe *c, u32 value, u32 depth, Chain *chain)
 {
-    const Ssa *ssa = c->s->ssa;
-    u32 n = ssa->values.v[value].instr;
-    if (n == SSA_NONE || !may_go(c->s, n) || depth == 0)
+    const Listing *listing = c->s->listing;
+    u32 n = listing->values.v[value].instr;
+    if (n == LISTING_NONE || !may_go(c->s, n) || depth == 0)
         return;
-    const SsaInstr *at = &ssa->instrs.v[n];
+    const ListedInstr *at = &listing->instrs.v[n];
     chain->cost += ptxas_cost(at->i);
     for (u32 k = at->use; k < at->use + at->uses; k++) {
-        u32 operand = ssa->uses.v[k].value, def = operand ? ssa->values.v[operand].instr : SSA_NONE;
+        u32 operand = listing->uses.v[k].value, def = operand ? listing->values.v[operand].instr : LISTING_NONE;
         if (!operand || bitset_has(&c->needed, operand))
             continue;
         Instr *i = bases_computation(c->s, operand);
-        bool far = bases_block_of(c->s, operand) != at->i->block || (def != SSA_NONE && c->s->place[n] - c->s->place[def] > NEAR_INSTRS);
+        bool far = bases_block_of(c->s, operand) != at->i->block || (def != LISTING_NONE && c->s->place[n] - c->s->place[def] > NEAR_INSTRS);
         if (far && !(i && i->op->opcode == OPC_CVT && loop_of(an_loops(c->run->an), i->block)))
             chain->words += bases_value_bits(c->s, operand) > 32 ? 2 : 1;
         if (!far)
@@ -302,8 +302,8 @@ static bool pays_from_afar(const Cbe *c, u32 value, u32 leader, bool loop)
 static bool drop_far_swaps(Cbe *c)
 {
     bool any = false;
-    for (u32 k = 0; k < c->s->ssa->uses.n; k++) {
-        u32 value = c->s->ssa->uses.v[k].value;
+    for (u32 k = 0; k < c->s->listing->uses.n; k++) {
+        u32 value = c->s->listing->uses.v[k].value;
         if (!c->swap[k].leader || !c->swap[k].far || bitset_has(&c->needed, value) || pays_from_afar(c, value, c->swap[k].leader, c->swap[k].loop))
             continue;
         c->swap[k].leader = 0;
@@ -315,7 +315,7 @@ static bool drop_far_swaps(Cbe *c)
 
 static bool has_swaps(const Cbe *c)
 {
-    for (u32 k = 0; k < c->s->ssa->uses.n; k++)
+    for (u32 k = 0; k < c->s->listing->uses.n; k++)
         if (c->swap[k].leader)
             return true;
     return false;
@@ -330,13 +330,13 @@ static bool drop_swaps(Cbe *c)
             find_needed(c);
         return false;
     }
-    BitSet asked = bitset_new(&c->s->arena, c->s->ssa->values.n), denied = bitset_new(&c->s->arena, c->s->ssa->values.n);
+    BitSet asked = bitset_new(&c->s->arena, c->s->listing->values.n), denied = bitset_new(&c->s->arena, c->s->listing->values.n);
     find_needed(c);
     for (u32 round = 0; round < FAR_ROUNDS && drop_far_swaps(c); round++)
         find_needed(c);
     BitSet worthwhile = find_worthwhile(c);
-    for (u32 k = 0; k < c->s->ssa->uses.n; k++) {
-        u32 value = c->s->ssa->uses.v[k].value;
+    for (u32 k = 0; k < c->s->listing->uses.n; k++) {
+        u32 value = c->s->listing->uses.v[k].value;
         if (!c->swap[k].leader)
             continue;
         bool pays = bitset_has(&worthwhile, base_of(c->s, value)) && !is_fused(c, value);
@@ -370,30 +370,30 @@ static const char *reg_text(const Cbe *c, RegId id)
 /* Once for each value whose readers read another register. */
 static void report_shared(Cbe *c, u32 use)
 {
-    const Ssa *ssa = c->s->ssa;
+    const Listing *listing = c->s->listing;
     const Swap *swap = &c->swap[use];
-    u32 value = ssa->uses.v[use].value, n = ssa->values.v[value].instr;
+    u32 value = listing->uses.v[use].value, n = listing->values.v[value].instr;
     if (bitset_has(&c->reported, value))
         return;
     bitset_add(&c->reported, value);
     phase_count(c->run, "BaseShared", 1);
     if (c->run->sink->wants_remarks)
-        phase_passed(c->run, "BaseShared", ssa->instrs.v[n == SSA_NONE ? c->s->use_instr[use] : n].i,
-                     "'%s' is '%s' plus %lld, which is read instead", reg_text(c, ssa->values.v[value].reg),
-                     reg_text(c, ssa->values.v[swap->leader].reg), (long long)swap->plus);
+        phase_passed(c->run, "BaseShared", listing->instrs.v[n == LISTING_NONE ? c->s->use_instr[use] : n].i,
+                     "'%s' is '%s' plus %lld, which is read instead", reg_text(c, listing->values.v[value].reg),
+                     reg_text(c, listing->values.v[swap->leader].reg), (long long)swap->plus);
 }
 
 static void swap(Cbe *c, u32 n, u32 use)
 {
     report_shared(c, use);
-    bases_set_reg(c->s, c->s->ssa->instrs.v[n].i, c->s->ssa->uses.v[use].slot, c->s->ssa->values.v[c->swap[use].leader].reg, c->swap[use].plus);
+    bases_set_reg(c->s, c->s->listing->instrs.v[n].i, c->s->listing->uses.v[use].slot, c->s->listing->values.v[c->swap[use].leader].reg, c->swap[use].plus);
 }
 
 static void apply(Cbe *c)
 {
     u32 removed = 0;
-    for (u32 n = 0; n < c->s->ssa->instrs.n; n++) {
-        const SsaInstr *at = &c->s->ssa->instrs.v[n];
+    for (u32 n = 0; n < c->s->listing->instrs.n; n++) {
+        const ListedInstr *at = &c->s->listing->instrs.v[n];
         bool goes = may_go(c->s, n) && !bitset_has(&c->needed, at->value);
         for (u32 k = at->use; k < at->use + at->uses && !goes; k++)
             if (c->swap[k].leader)
@@ -408,8 +408,8 @@ static void apply(Cbe *c)
 static bool is_accessed(const Bases *s, u32 value)
 {
     for_each_edge(e, &s->uses, value) {
-        u32 use = s->uses.to[e], slot = s->ssa->uses.v[use].slot;
-        if (slot != SSA_NONE && bases_is_slot(s->ssa->instrs.v[s->use_instr[use]].i, slot))
+        u32 use = s->uses.to[e], slot = s->listing->uses.v[use].slot;
+        if (slot != LISTING_NONE && bases_is_slot(s->listing->instrs.v[s->use_instr[use]].i, slot))
             return true;
     }
     return false;
@@ -425,10 +425,10 @@ static void report_missed(Cbe *c)
         [REFUSED_CALL] = "the register would have to stay live through a call",
         [REFUSED_NEEDED] = "its register is read elsewhere too, so that nothing would be saved",
         [REFUSED_FOLDED] = "ptxas folds the addition into the access by itself"};
-    for (u32 value = 1; value < c->s->ssa->values.n; value++)
-        if (c->refused[value] && bitset_has(&c->needed, value) && c->s->ssa->values.v[value].instr != SSA_NONE &&
+    for (u32 value = 1; value < c->s->listing->values.n; value++)
+        if (c->refused[value] && bitset_has(&c->needed, value) && c->s->listing->values.v[value].instr != LISTING_NONE &&
             is_accessed(c->s, value))
-            phase_missed(c->run, "BaseNotShared", c->s->ssa->instrs.v[c->s->ssa->values.v[value].instr].i,
+            phase_missed(c->run, "BaseNotShared", c->s->listing->instrs.v[c->s->listing->values.v[value].instr].i,
                          "the address differs from another one by a constant, but %s", why[c->refused[value]]);
 }
 
@@ -436,8 +436,8 @@ static void report_missed(Cbe *c)
 static bool share_bases(Cbe *c)
 {
     Arena *arena = &c->s->arena;
-    u32 values = c->s->ssa->values.n, forms = c->s->a->forms->forms.n;
-    c->swap = arena_array(arena, Swap, c->s->ssa->uses.n);
+    u32 values = c->s->listing->values.n, forms = c->s->a->forms->forms.n;
+    c->swap = arena_array(arena, Swap, c->s->listing->uses.n);
     c->refused = arena_array(arena, u8, values);
     c->last_read = arena_array(arena, u32, values);
     c->head = arena_array(arena, u32, 2 * forms);
@@ -461,10 +461,7 @@ static bool share_bases(Cbe *c)
 
 static bool run_round(Cbe *c)
 {
-    BasesFound found = bases_compute(c->s);
-    bool changed = found == BASES_SHARED && share_bases(c);
-    if (found == BASES_TOO_LARGE)
-        phase_missed(c->run, "TooLarge", NULL, "loops are nested too deep for values to be numbered");
+    bool changed = bases_compute(c->s) && share_bases(c);
     bases_drop(c->s);
     return changed;
 }

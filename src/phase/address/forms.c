@@ -28,7 +28,7 @@ static u32 reg_bits(const Function *fn, RegId reg)
     return r->vector == 1 && bits <= 64 ? bits : 0;
 }
 
-static u32 operand_value(const Def *d, const Operand *o) { return ssa_use(d->a->ssa, d->number, (u32)(o - d->i->opnd)); }
+static u32 operand_value(const Def *d, const Operand *o) { return listing_use(d->a->listing, d->number, (u32)(o - d->i->opnd)); }
 
 static FormId operation(Forms *f, u32 bits, const void *tag, FormId a, FormId b, FormId c, u32 zeros)
 {
@@ -93,10 +93,10 @@ static bool bounds_fit(Bounds b, bool is_signed)
 
 static bool is_never_negative(const AddressForms *a, u32 value)
 {
-    const SsaValue *v = &a->ssa->values.v[value];
+    const ListedValue *v = &a->listing->values.v[value];
     Place place = {NULL, v->phi, v->phi ? v->phi->first : NULL};
     if (!v->phi) {
-        Instr *i = a->ssa->instrs.v[v->instr].i;
+        Instr *i = a->listing->instrs.v[v->instr].i;
         place = (Place){NULL, i->block, i->next};
     }
     return value_of_register(a->facts, place, v->reg, 32).least >= 0;
@@ -329,14 +329,14 @@ static FormId sum_of_extended(Def *d, bool is_signed)
 /* Operands are plain, or sum_of has refused them. The depth of what is asked for is bounded: it grows with each operand. */
 static FormId extended(AddressForms *a, u32 value, bool is_signed)
 {
-    const SsaValue *v = &a->ssa->values.v[value];
+    const ListedValue *v = &a->listing->values.v[value];
     FormId *known = &a->extended[is_signed][value], form = *known;
     if (form)
         return form;
     if (!is_signed && is_never_negative(a, value)) {
         form = extended(a, value, true);
-    } else if (v->instr != SSA_NONE && v->whole && a->depth[value] && bitset_has(a->computes, v->instr)) {
-        Def d = {.a = a, .number = v->instr, .i = a->ssa->instrs.v[v->instr].i, .bits = 32};
+    } else if (v->instr != LISTING_NONE && v->whole && a->depth[value] && bitset_has(a->computes, v->instr)) {
+        Def d = {.a = a, .number = v->instr, .i = a->listing->instrs.v[v->instr].i, .bits = 32};
         form = sum_of_extended(&d, is_signed);
     }
     a->extended[is_signed][value] = form ? form : form_extend(a->forms, a->of[value], is_signed);
@@ -359,7 +359,7 @@ bool address_is_operation(const Instr *i)
 
 static FormId opaque(AddressForms *a, u32 value)
 {
-    u32 bits = reg_bits(a->fn, a->ssa->values.v[value].reg);
+    u32 bits = reg_bits(a->fn, a->listing->values.v[value].reg);
     a->depth[value] = 0;
     return form_term(a->forms, term_value(a->forms, bits ? bits : 64, value));
 }
@@ -367,7 +367,7 @@ static FormId opaque(AddressForms *a, u32 value)
 /* 0: nothing is known of the value but that it is one. */
 static FormId defined_form(AddressForms *a, u32 number)
 {
-    const SsaInstr *at = &a->ssa->instrs.v[number];
+    const ListedInstr *at = &a->listing->instrs.v[number];
     if (at->values != 1 || at->i->guard || at->i->slots < 2 || at->i->opnd[0].kind != OPND_REG)
         return 0;
     Def d = {.a = a, .number = number, .i = at->i, .bits = reg_bits(a->fn, at->i->opnd[0].id)};
@@ -390,7 +390,7 @@ static FormId defined_form(AddressForms *a, u32 number)
 
 static void define(AddressForms *a, u32 number)
 {
-    const SsaInstr *at = &a->ssa->instrs.v[number];
+    const ListedInstr *at = &a->listing->instrs.v[number];
     for (u32 value = at->value; value < at->value + at->values; value++)
         if (bitset_has(a->asked, value)) {
             FormId form = defined_form(a, number);
@@ -399,14 +399,14 @@ static void define(AddressForms *a, u32 number)
 }
 
 /* The value of a register's phi in b; 0: it has none. */
-static u32 phi_of(const Ssa *ssa, const Block *b, RegId reg)
+static u32 phi_of(const Listing *listing, const Block *b, RegId reg)
 {
-    u32 lo = ssa->first_phi[b->id], hi = lo + ssa->phis[b->id];
+    u32 lo = listing->first_phi[b->id], hi = lo + listing->phis[b->id];
     while (lo < hi) {
         u32 middle = lo + (hi - lo) / 2;
-        if (ssa->values.v[middle].reg == reg)
+        if (listing->values.v[middle].reg == reg)
             return middle;
-        if (ssa->values.v[middle].reg < reg)
+        if (listing->values.v[middle].reg < reg)
             lo = middle + 1;
         else
             hi = middle;
@@ -416,10 +416,10 @@ static u32 phi_of(const Ssa *ssa, const Block *b, RegId reg)
 
 static void define_phi(AddressForms *a, u32 value)
 {
-    const SsaValue *v = &a->ssa->values.v[value];
+    const ListedValue *v = &a->listing->values.v[value];
     const u64 *fact = fnvmap_find(a->phis, (u64)v->phi->id << 32 | v->reg);
     const PhiFact *known = fact ? &a->phi_facts[*fact] : NULL;
-    u32 other = known ? phi_of(a->ssa, v->phi, known->other) : 0;
+    u32 other = known ? phi_of(a->listing, v->phi, known->other) : 0;
     a->of[value] = opaque(a, value);
     if (other && other < value)
         a->of[value] = form_sum(a->forms, a->of[other], form_constant(a->forms, reg_bits(a->fn, v->reg), (u64)known->plus), 1);
@@ -429,20 +429,20 @@ AddressForms *address_forms_compute(AddressForms setup)
 {
     AddressForms *a = mem_zalloc(sizeof *a);
     *a = setup;
-    const Ssa *ssa = a->ssa;
+    const Listing *listing = a->listing;
     Arena scratch = {0};
     a->max_depth = a->max_depth < 64 ? a->max_depth : 64;
     a->forms = forms_new(&a->arena);
-    a->of = arena_array(&a->arena, FormId, ssa->values.n);
-    a->extended[0] = arena_array(&scratch, FormId, ssa->values.n);
-    a->extended[1] = arena_array(&scratch, FormId, ssa->values.n);
-    a->depth = arena_array(&scratch, u8, ssa->values.n);
-    for (u32 pre = 1; pre <= ssa->dom->count; pre++) {
-        const Block *b = ssa->dom->by_pre[pre];
-        for (u32 k = 0; k < ssa->phis[b->id]; k++)
-            if (bitset_has(a->asked, ssa->first_phi[b->id] + k))
-                define_phi(a, ssa->first_phi[b->id] + k);
-        for (u32 n = ssa->first[b->id]; n < ssa->end[b->id]; n++)
+    a->of = arena_array(&a->arena, FormId, listing->values.n);
+    a->extended[0] = arena_array(&scratch, FormId, listing->values.n);
+    a->extended[1] = arena_array(&scratch, FormId, listing->values.n);
+    a->depth = arena_array(&scratch, u8, listing->values.n);
+    for (u32 pre = 1; pre <= listing->dom->count; pre++) {
+        const Block *b = listing->dom->by_pre[pre];
+        for (u32 k = 0; k < listing->phis[b->id]; k++)
+            if (bitset_has(a->asked, listing->first_phi[b->id] + k))
+                define_phi(a, listing->first_phi[b->id] + k);
+        for (u32 n = listing->first[b->id]; n < listing->end[b->id]; n++)
             define(a, n);
     }
     arena_free(&scratch);
@@ -468,11 +468,11 @@ static u64 occurrences(const AddressForms *a, FormId form, u32 phi)
 
 bool address_phi_follows(const AddressForms *a, u32 phi, u32 leader, i64 *plus)
 {
-    const SsaValue *p = &a->ssa->values.v[leader], *q = &a->ssa->values.v[phi];
+    const ListedValue *p = &a->listing->values.v[leader], *q = &a->listing->values.v[phi];
     FormId apart = form_sum(a->forms, a->of[leader], a->of[phi], (u64)-1);
     bool entered = false;
     for (u32 k = 0; k < q->args; k++) {
-        FormId x = a->of[a->ssa->args.v[p->arg + k]], y = a->of[a->ssa->args.v[q->arg + k]];
+        FormId x = a->of[a->listing->args.v[p->arg + k]], y = a->of[a->listing->args.v[q->arg + k]];
         i64 difference;
         u64 carried = x && y ? occurrences(a, y, phi) : 2;
         if (carried > 1 || !form_difference(a->forms, x, carried ? form_sum(a->forms, y, apart, 1) : y, &difference))

@@ -8,7 +8,7 @@
 #define PTXOPT_PHASE_ADDRESS_FORMS_H
 
 #include "analysis/linear.h"
-#include "analysis/ssa.h"
+#include "phase/address/listing.h"
 #include "analysis/values.h"
 
 /* The value of one phi, told by that of another of its block: `other` plus `plus`. */
@@ -20,7 +20,7 @@ typedef struct PhiFact {
 typedef struct AddressForms {
     Arena arena;        /* of the forms, and of `of` */
     Forms *forms;
-    const Ssa *ssa;
+    const Listing *listing;
     const Function *fn;
     const Facts *facts;
     const BitSet *asked;    /* by value: its form is, and so are those of what it is made of */
@@ -34,7 +34,7 @@ typedef struct AddressForms {
     u8 *depth;          /* by value */
 } AddressForms;
 
-/* ssa, facts, phis and phi_facts are the caller's, and outlive it. To be freed with address_forms_free. */
+/* listing, facts, phis and phi_facts are the caller's, and outlive it. To be freed with address_forms_free. */
 AddressForms *address_forms_compute(AddressForms setup);
 void address_forms_free(AddressForms *a);
 

@@ -11,9 +11,9 @@ enum {
 static BitSet pending_registers(Bases *s)
 {
     BitSet pending = bitset_new(&s->arena, s->fn->regs.n);
-    for (u32 value = 1; value < s->ssa->values.n; value++) {
-        const SsaValue *v = &s->ssa->values.v[value];
-        if (v->instr != SSA_NONE && op_has(s->ssa->instrs.v[v->instr].i->op, OPF_ASYNC))
+    for (u32 value = 1; value < s->listing->values.n; value++) {
+        const ListedValue *v = &s->listing->values.v[value];
+        if (v->instr != LISTING_NONE && op_has(s->listing->instrs.v[v->instr].i->op, OPF_ASYNC))
             bitset_add(&pending, v->reg);
     }
     return pending;
@@ -23,8 +23,8 @@ AddressHoist hoist_new(Bases *s)
 {
     AddressHoist h = {.s = s};
     h.congruent_to = arena_array(&s->arena, u32, s->a->forms->forms.n);
-    h.next_congruent = arena_array(&s->arena, u32, s->ssa->values.n);
-    h.moved = bitset_new(&s->arena, s->ssa->values.n);
+    h.next_congruent = arena_array(&s->arena, u32, s->listing->values.n);
+    h.moved = bitset_new(&s->arena, s->listing->values.n);
     h.seen = bitset_new(&s->arena, s->fn->blocks.n);
     h.ends = bitset_new(&s->arena, s->fn->blocks.n);
     h.pending = pending_registers(s);
@@ -36,13 +36,13 @@ void hoist_free(AddressHoist *h)
     vec_free(&h->congruent);
 }
 
-static const SsaInstr *source_of(const Bases *s, u32 value) { return &s->ssa->instrs.v[s->ssa->values.v[value].instr]; }
+static const ListedInstr *source_of(const Bases *s, u32 value) { return &s->listing->instrs.v[s->listing->values.v[value].instr]; }
 
 void hoist_note(AddressHoist *h, u32 n)
 {
     const Bases *s = h->s;
-    u32 value = s->ssa->instrs.v[n].value;
-    Instr *i = s->ssa->instrs.v[n].i;
+    u32 value = s->listing->instrs.v[n].value;
+    Instr *i = s->listing->instrs.v[n].i;
     if (!may_go(s, n) || bitset_has(&s->stuck, value) || i->op->opcode == OPC_MOV)
         return;
     u32 *at = &h->congruent_to[s->a->of[value]];
@@ -51,7 +51,7 @@ void hoist_note(AddressHoist *h, u32 n)
         *at = h->congruent.n;
     }
     CongruentValues *t = &h->congruent.v[*at - 1];
-    t->meet = dom_nearest_common(s->ssa->dom, t->meet, i->block);
+    t->meet = dom_nearest_common(s->listing->dom, t->meet, i->block);
     h->next_congruent[value] = t->first;
     t->first = value;
     t->count++;
@@ -63,8 +63,8 @@ void hoist_note(AddressHoist *h, u32 n)
 static bool may_pass(const Bases *s, const Block *meet, const Block *b)
 {
     const Loops *loops = an_loops(s->run->an);
-    return b != meet && loop_of(loops, b) == loop_of(loops, meet) && dominates(s->ssa->dom, meet, b) &&
-           s->calls[s->ssa->end[b->id]] == s->calls[s->ssa->first[b->id]];
+    return b != meet && loop_of(loops, b) == loop_of(loops, meet) && dominates(s->listing->dom, meet, b) &&
+           s->calls[s->listing->end[b->id]] == s->calls[s->listing->first[b->id]];
 }
 
 /* Whether every path from `meet` on comes to one of the blocks in `ends`. */
@@ -106,12 +106,12 @@ static bool all_paths_compute(AddressHoist *h, const CongruentValues *t)
 static bool has_operands(const AddressHoist *h, u32 value, const Block *b)
 {
     const Bases *s = h->s;
-    const SsaInstr *at = source_of(s, value);
+    const ListedInstr *at = source_of(s, value);
     for (u32 k = at->use; k < at->use + at->uses; k++) {
-        u32 operand = s->ssa->uses.v[k].value;
-        RegId reg = s->ssa->values.v[operand].reg;
+        u32 operand = s->listing->uses.v[k].value;
+        RegId reg = s->listing->values.v[operand].reg;
         if (!operand || bitset_has(&h->pending, reg) || bitset_has(&h->moved, operand) ||
-            !dominates(s->ssa->dom, bases_block_of(s, operand), b) || !bases_scope_reaches(s->fn, s->fn->regs.v[reg].scope, b->scope))
+            !dominates(s->listing->dom, bases_block_of(s, operand), b) || !bases_scope_reaches(s->fn, s->fn->regs.v[reg].scope, b->scope))
             return false;
     }
     return true;
@@ -153,13 +153,13 @@ static u32 choose(AddressHoist *h, const CongruentValues *t)
 
 static void count_uses(AddressHoist *h)
 {
-    const Ssa *ssa = h->s->ssa;
-    h->uses_left = arena_array(&h->s->arena, u32, ssa->values.n);
-    for (u32 use = 0; use < ssa->uses.n; use++)
-        h->uses_left[ssa->uses.v[use].value]++;
-    for (u32 phi = 1; phi < ssa->values.n && ssa->values.v[phi].phi; phi++)
-        for (u32 k = 0; k < ssa->values.v[phi].args && ssa->values.v[phi].is_read; k++)
-            h->uses_left[ssa->args.v[ssa->values.v[phi].arg + k]]++;
+    const Listing *listing = h->s->listing;
+    h->uses_left = arena_array(&h->s->arena, u32, listing->values.n);
+    for (u32 use = 0; use < listing->uses.n; use++)
+        h->uses_left[listing->uses.v[use].value]++;
+    for (u32 phi = 1; phi < listing->values.n && listing->values.v[phi].phi; phi++)
+        for (u32 k = 0; k < listing->values.v[phi].args && listing->values.v[phi].is_read; k++)
+            h->uses_left[listing->args.v[listing->values.v[phi].arg + k]]++;
 }
 
 /* Removes the computation, and what nobody reads then. */
@@ -170,12 +170,12 @@ static void remove_computation(AddressHoist *h, u32 value)
     vec_push(&s->work, value);
     while (s->work.n) {
         value = vec_pop(&s->work);
-        const SsaInstr *at = source_of(s, value);
+        const ListedInstr *at = source_of(s, value);
         instr_remove(at->i);
         bitset_add(&h->moved, value);
         for (u32 k = at->use; k < at->use + at->uses; k++) {
-            u32 operand = s->ssa->uses.v[k].value, n = s->ssa->values.v[operand].instr;
-            if (--h->uses_left[operand] == 0 && n != SSA_NONE && may_go(s, n) && !bitset_has(&h->moved, operand))
+            u32 operand = s->listing->uses.v[k].value, n = s->listing->values.v[operand].instr;
+            if (--h->uses_left[operand] == 0 && n != LISTING_NONE && may_go(s, n) && !bitset_has(&h->moved, operand))
                 vec_push(&s->work, operand);
         }
     }
@@ -187,9 +187,9 @@ static void replace_value(AddressHoist *h, u32 value, RegId reg)
     Bases *s = h->s;
     for_each_edge(e, &s->uses, value) {
         u32 use = s->uses.to[e];
-        const SsaInstr *reader = &s->ssa->instrs.v[s->use_instr[use]];
+        const ListedInstr *reader = &s->listing->instrs.v[s->use_instr[use]];
         if (reader->values == 0 || !bitset_has(&h->moved, reader->value))
-            bases_set_reg(s, reader->i, s->ssa->uses.v[use].slot, reg, 0);
+            bases_set_reg(s, reader->i, s->listing->uses.v[use].slot, reg, 0);
     }
     remove_computation(h, value);
 }
@@ -197,11 +197,11 @@ static void replace_value(AddressHoist *h, u32 value, RegId reg)
 static void hoist(AddressHoist *h, const CongruentValues *t, u32 chosen)
 {
     Bases *s = h->s;
-    const SsaInstr *source = source_of(s, chosen);
+    const ListedInstr *source = source_of(s, chosen);
     if (!h->uses_left)
         count_uses(h);
     for (u32 k = source->use; k < source->use + source->uses; k++)
-        h->uses_left[s->ssa->uses.v[k].value]++;
+        h->uses_left[s->listing->uses.v[k].value]++;
     Builder at = build_at_end(t->meet);
     RegId reg = build_clone(&at, source->i, bases_value_bits(s, chosen) == 64 ? TYPE_B64 : TYPE_B32);
     phase_passed(s->run, "BaseHoisted", source->i, "computed on every path after a branch, %u times: now once, before it", t->count);
