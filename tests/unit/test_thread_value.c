@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "analysis/analyses.h"
-#include "phase/barrier/thread_value.h"
+#include "analysis/thread_value.h"
 #include "ptx_text.h"
 
 static u32 random_state = 1;
@@ -211,14 +211,12 @@ static void check_code(const Code *c, Claims *claims)
     an_compute(&an, AN_DOM);
     BitSet asked = bitset_new(&arena, fn->regs.n);
     bitset_fill(&asked);
-    ThreadValues *values = thread_values_new(&arena, fn, an_order(&an), an_dom(&an), &asked, false);
+    ThreadValues *values = thread_values_new(&arena, fn, an_order(&an), an_ssa(&an), &asked, false);
     ThreadValue v[STEPS];
     u32 step = 0;
-    thread_values_enter(values, fn->entry);
     for_each_instr(i, fn->entry) {
-        thread_values_step(values, i);
         if (step < STEPS) {
-            v[step] = thread_value(values, i->opnd);
+            v[step] = thread_value(values, fn->entry, i->next, i->opnd);
             check_step(c, v, step, claims);
         }
         step++;
@@ -259,13 +257,8 @@ static void check(const char *shape, const char *text, const char *expected)
     Operand reg = {.kind = OPND_REG, .id = ptx_reg(fn, "%r9")};
     BitSet asked = bitset_new(&arena, fn->regs.n);
     bitset_add(&asked, reg.id);
-    ThreadValues *values = thread_values_new(&arena, fn, an_order(&an), an_dom(&an), &asked, false);
-    for (u32 p = 0; p < an_order(&an)->count; p++) {
-        thread_values_enter(values, an_order(&an)->rpo[p]);
-        for_each_instr(i, an_order(&an)->rpo[p])
-            thread_values_step(values, i);
-    }
-    ThreadValue v = thread_value(values, &reg);
+    ThreadValues *values = thread_values_new(&arena, fn, an_order(&an), an_ssa(&an), &asked, false);
+    ThreadValue v = thread_value(values, an_order(&an)->rpo[an_order(&an)->count - 1], NULL, &reg);
     int n = v.function ? sprintf(got, "%u %llu %llu", v.dims, (unsigned long long)v.spread, (unsigned long long)v.extent)
                        : sprintf(got, "-");
     v.ranged ? sprintf(got + n, " %lld..%lld", (long long)v.lo, (long long)v.hi) : sprintf(got + n, " -");

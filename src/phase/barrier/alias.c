@@ -83,7 +83,7 @@ static AccessClass describe(AccessClasses *c, const Instr *i, u8 spaces)
         return a;
     bool narrow = address->kind == OPND_REG && type_bits(fn_reg(fn, address->id)->type) == 32;
     a.bits = narrow || a.space == SPACE_SHARED ? 32 : 64;
-    ThreadValue v = a.bits == 32 ? thread_value_low(c->values, address) : thread_value(c->values, address);
+    ThreadValue v = a.bits == 32 ? thread_value_low(c->values, i->block, i, address) : thread_value(c->values, i->block, i, address);
     describe_symbol(&a, fn, &v, i->op->access_bytes);
     describe_function(&a, c->values, &v, i->op->access_bytes);
     describe_variable(&a, c, &v);

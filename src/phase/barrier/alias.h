@@ -14,7 +14,7 @@
 #define PTXOPT_PHASE_BARRIER_ALIAS_H
 
 #include "analysis/effects.h"
-#include "phase/barrier/thread_value.h"
+#include "analysis/thread_value.h"
 
 enum {
     CLASS_STRONG,     /* conflicts with everything */
@@ -55,7 +55,7 @@ const Operand *alias_address(const Instr *i);
 /* values: those of the registers in the accesses' addresses may be asked for. */
 AccessClasses *alias_classes_new(Arena *arena, ThreadValues *values, bool assume_in_bounds);
 
-/* The class of an access of these spaces (not none), by i, where the walk of `values` stands. */
+/* The class of an access of these spaces (not none), by i. */
 u32 alias_class_of(AccessClasses *classes, const Instr *i, u8 spaces);
 
 /* The class of all of these spaces. */

@@ -62,11 +62,10 @@ static bool ends_segment(const Flow *f, const Instr *i)
     return instr_is(i, OPF_BARRIER) && waits_for_all(f->reach, barrier_use(f->run, i));
 }
 
-static void cut_block(Flow *f, u32 p, ThreadValues *values)
+static void cut_block(Flow *f, u32 p)
 {
     Block *b = an_order(f->run->an)->rpo[p];
     f->first[p] = f->count;
-    thread_values_enter(values, b);
     begin_segment(f, p);
     for_each_instr(i, b) {
         if (ends_segment(f, i)) {
@@ -75,7 +74,6 @@ static void cut_block(Flow *f, u32 p, ThreadValues *values)
         } else {
             add_accesses(f, i);
         }
-        thread_values_step(values, i);
     }
     for (u32 s = f->first[p]; s < f->count; s++)
         f->segments[s].down = f->segments[s].up;
@@ -92,7 +90,7 @@ static ThreadValues *values_of_addresses(const PhaseRun *run)
             if (address && address->kind == OPND_REG)
                 bitset_add(&asked, address->id);
         }
-    return thread_values_new(run->arena, run->fn, order, an_dom(run->an), &asked, run->knobs->assume_1d_blocks);
+    return thread_values_new(run->arena, run->fn, order, an_ssa(run->an), &asked, run->knobs->assume_1d_blocks);
 }
 
 static void cut_blocks(Flow *f)
@@ -101,7 +99,7 @@ static void cut_blocks(Flow *f)
     ThreadValues *values = values_of_addresses(f->run);
     f->classes = alias_classes_new(f->run->arena, values, f->run->knobs->assume_in_bounds);
     for (u32 p = 0; p < order->count; p++)
-        cut_block(f, p, values);
+        cut_block(f, p);
     f->first[order->count] = f->count;
     alias_classes_compare(f->classes);
     thread_values_free(values);

@@ -1,4 +1,4 @@
-#include "phase/barrier/thread_value.h"
+#include "analysis/thread_value.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +16,9 @@ enum { TAG_SREG = 1, TAG_SYMBOL, TAG_SUM, TAG_DIFFERENCE = TAG_SUM + 2, TAG_SCAL
 
 #define FUNCTION_CONSTANT TAGS /* the function that is 0 in every thread: constants are that and an offset */
 
-#define SCATTERED UINT32_MAX /* in place of the block that writes a register: several do */
-
 static const ThreadValue unknown = {.dims = DIM_ALL};
+
+static ThreadValue operand_value(ThreadValues *t, const Operand *o);
 
 /* ---- numbers of functions ---------------------------------------------------------------------------------------- */
 
@@ -258,7 +258,7 @@ static ThreadValue applied(ThreadValues *t, const Instr *i, const Source *s)
     ThreadValue v = {.dims = 0};
     u32 term = pair_long(t, TAG_OPCODE, (u64)(uintptr_t)i->op);
     for (u32 k = 0; k < s->n; k++) {
-        ThreadValue a = thread_value(t, s->o[k]);
+        ThreadValue a = operand_value(t, s->o[k]);
         if (!a.function)
             return unknown;
         v.dims |= a.dims;
@@ -294,7 +294,7 @@ static ThreadValue product(ThreadValues *t, const Instr *i, const Source *s)
     const Sem *sem = &i->op->sem;
     if (s->n < 2)
         return applied(t, i, s);
-    ThreadValue a = thread_value(t, s->o[0]), b = thread_value(t, s->o[1]);
+    ThreadValue a = operand_value(t, s->o[0]), b = operand_value(t, s->o[1]);
     if (sem->bits > sem->from) {
         a = extended(t, &a, sem->is_signed);
         b = extended(t, &b, sem->is_signed);
@@ -302,7 +302,7 @@ static ThreadValue product(ThreadValues *t, const Instr *i, const Source *s)
     ThreadValue v = multiply(t, &a, &b, sem->bits);
     if (s->n == 2)
         return v;
-    ThreadValue c = thread_value(t, s->o[2]);
+    ThreadValue c = operand_value(t, s->o[2]);
     return add(t, &v, &c, sem->bits);
 }
 
@@ -317,7 +317,7 @@ static ThreadValue converted(ThreadValues *t, const Instr *i, const Source *s)
     const Sem *sem = &i->op->sem;
     if (s->n != 1 || !has_width(t, i->opnd, sem->bits) || !has_width(t, s->o[0], sem->from))
         return applied(t, i, s);
-    ThreadValue a = thread_value(t, s->o[0]);
+    ThreadValue a = operand_value(t, s->o[0]);
     if (sem->bits == sem->from)
         return a;
     return sem->bits == 32 ? cut(t, &a) : extended(t, &a, sem->is_signed);
@@ -328,7 +328,7 @@ static ThreadValue result(ThreadValues *t, const Instr *i, const Source *s)
     const Sem *sem = &i->op->sem;
     u32 bits = sem->bits;
     bool plain = bits >= 32 && sem->from >= 32;
-    ThreadValue a = s->n > 0 ? thread_value(t, s->o[0]) : unknown, b = s->n > 1 ? thread_value(t, s->o[1]) : unknown, v;
+    ThreadValue a = s->n > 0 ? operand_value(t, s->o[0]) : unknown, b = s->n > 1 ? operand_value(t, s->o[1]) : unknown, v;
     switch (plain ? sem->op : OPC_UNKNOWN) {
     case OPC_MOV:
         return a;
@@ -376,7 +376,7 @@ static ThreadValue result_through(ThreadValues *t, const Instr *i, const Source 
 {
     ThreadValue v = result(t, i, s);
     for (u32 k = 0; k < s->n && !v.through; k++)
-        v.through = thread_value(t, s->o[k]).through ? (SymId)THROUGH_MANY : 0;
+        v.through = operand_value(t, s->o[k]).through ? (SymId)THROUGH_MANY : 0;
     return v;
 }
 
@@ -401,74 +401,65 @@ static ThreadValue evaluate(ThreadValues *t, const Instr *i)
     return result_through(t, i, &s);
 }
 
-/* ---- the walk ---------------------------------------------------------------------------------------------------- */
+/* ---- all values -------------------------------------------------------------------------------------------------- */
 
-/* Notes which block (its position, plus 1) writes a register, and adds to `asked` what the values are made of. A value rests
- * on writes that come before it in the walk, so once through all instructions in the opposite direction is enough. */
-static void look_back(const Order *order, BitSet *asked, u32 *writer)
+/* Adds to `asked` what the values are made of. A value rests on writes that come before it in the order, so once through all
+ * instructions in the opposite direction is enough. */
+static void look_back(const Order *order, BitSet *asked)
 {
     for (u32 p = order->count; p-- > 0;)
         for (const Instr *i = order->rpo[p]->last; i; i = i->prev) {
             bool matters = false;
-            for (RegWalk w = reg_walk(i); next_write(&w);) {
-                writer[w.reg] = writer[w.reg] && writer[w.reg] != p + 1 ? SCATTERED : p + 1;
+            for (RegWalk w = reg_walk(i); next_write(&w);)
                 matters |= bitset_has(asked, w.reg);
-            }
             for (RegWalk w = reg_walk(i); matters && next_read(&w);)
                 bitset_add(asked, w.reg);
         }
 }
 
-ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, BitSet *asked,
+static void define(ThreadValues *t, const Instr *i)
+{
+    RegId reg = i->slots ? i->opnd[0].id : 0;
+    ValueId value = ssa_at(t->ssa, i->block, i->next, reg);
+    if (!value || ssa_definition(t->ssa, value) != i)
+        return;
+    t->before = i;
+    vec_push(&t->known, evaluate(t, i));
+    t->place[value] = t->known.n;
+}
+
+ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *order, const Ssa *ssa, BitSet *asked,
     bool assume_1d_blocks)
 {
     ThreadValues *t = arena_new(arena, ThreadValues);
     t->fn = fn;
-    t->dom = dom;
+    t->ssa = ssa;
     t->one_dimensional = assume_1d_blocks && !fn->shape_exact;
     t->numbers = FUNCTION_CONSTANT;
-    u32 *writer = mem_zalloc(fn->regs.n * sizeof *writer);
-    look_back(order, asked, writer);
-    t->place = arena_array(arena, u32, fn->regs.n);
-    t->tracked = arena_array(arena, TrackedReg, bitset_count(asked) + 1);
-    u32 places = 0;
-    for (RegId reg = bitset_next(asked, 0); reg < asked->bits; reg = bitset_next(asked, reg + 1)) {
-        bool caller_writes = reg && fn->regs.v[reg].is_param;
-        t->place[reg] = ++places;
-        t->tracked[places].scattered = caller_writes || writer[reg] == SCATTERED;
+    t->place = arena_array(arena, u32, ssa->count);
+    look_back(order, asked);
+    for (u32 p = 0; p < order->count; p++) {
+        t->block = order->rpo[p];
+        for_each_instr(i, t->block)
+            if (i->kind == INSTR_OP && i->slots && slot_is_def(&i->opnd[0]) && bitset_has(asked, i->opnd[0].id))
+                define(t, i);
     }
-    mem_free(writer);
     return t;
 }
 
-void thread_values_free(ThreadValues *t) { fnvmap_free(&t->pairs); }
-
-void thread_values_enter(ThreadValues *t, const Block *b) { t->block = b; }
-
-void thread_values_step(ThreadValues *t, const Instr *i)
+void thread_values_free(ThreadValues *t)
 {
-    if (i->kind != INSTR_OP)
-        return;
-    for (RegWalk w = reg_walk(i); next_write(&w);) {
-        u32 place = t->place[w.reg];
-        if (!place)
-            continue;
-        TrackedReg *to = &t->tracked[place];
-        to->value = w.reg == i->opnd[0].id && w.kills ? evaluate(t, i) : unknown;
-        to->block = t->block;
-    }
+    fnvmap_free(&t->pairs);
+    vec_free(&t->known);
 }
 
-/* The last write in this block; or in a block through which all paths lead here, if all writes are there. */
 static ThreadValue register_value(const ThreadValues *t, RegId reg)
 {
-    const TrackedReg *r = &t->tracked[t->place[reg]];
-    if (!r->block || (r->block != t->block && (r->scattered || !strictly_dominates(t->dom, r->block, t->block))))
-        return unknown;
-    return r->value;
+    u32 place = t->place[ssa_at(t->ssa, t->block, t->before, reg)];
+    return place ? t->known.v[place - 1] : unknown;
 }
 
-ThreadValue thread_value(ThreadValues *t, const Operand *o)
+static ThreadValue operand_value(ThreadValues *t, const Operand *o)
 {
     switch ((OperandKind)o->kind) {
     case OPND_REG: {
@@ -491,9 +482,16 @@ ThreadValue thread_value(ThreadValues *t, const Operand *o)
     }
 }
 
-ThreadValue thread_value_low(ThreadValues *t, const Operand *o)
+ThreadValue thread_value(ThreadValues *t, const Block *b, const Instr *before, const Operand *o)
 {
-    ThreadValue v = thread_value(t, o);
+    t->block = b;
+    t->before = before;
+    return operand_value(t, o);
+}
+
+ThreadValue thread_value_low(ThreadValues *t, const Block *b, const Instr *before, const Operand *o)
+{
+    ThreadValue v = thread_value(t, b, before, o);
     bool narrow = o->kind != OPND_REG || type_bits(t->fn->regs.v[o->id].type) <= 32; /* addresses in .shared are */
     return narrow ? v : cut(t, &v);
 }

@@ -3,19 +3,18 @@
  * A value is tracked as long as nothing but the thread's index in its CTA and the launch decide it: %tid, other special
  * registers that never change, kernel parameters, addresses of variables, constants, and pure instructions on these. Such
  * a value is the same whenever a thread computes it, in every iteration of every loop, so that the same `function` in two
- * places means the same function of the thread. Everything else (loads, loop counters, registers written in several
- * blocks) has no function (number 0). Ranges are known of some of those too (`x & 31`).
+ * places means the same function of the thread. Everything else (loads, what joins at a phi, loop counters) has no
+ * function (number 0). Ranges are known of some of those too (`x & 31`).
  *
  *     mov.u32 r, %tid.x;  shl.b32 r, r, 2;  add.u32 r, r, tile;  add.u32 r, r, 8;
  *     function f, offset 8, threads that differ in .x differ by 4 (spread) to 4092 (extent); tile + [8, 4100]
  *
- * Arithmetic wraps as in PTX. One walk over the blocks in reverse post-order: thread_values_enter() each block, then
- * thread_values_step() each instruction after the questions that are asked about it. Only what the answers are made of is
- * computed. Linear; no recursion. */
-#ifndef PTXOPT_PHASE_BARRIER_THREAD_VALUE_H
-#define PTXOPT_PHASE_BARRIER_THREAD_VALUE_H
+ * Arithmetic wraps as in PTX. One walk over the blocks in reverse post-order, in which definitions come before what they reach;
+ * only what the answers are made of is computed. Linear; no recursion. */
+#ifndef PTXOPT_ANALYSIS_THREAD_VALUE_H
+#define PTXOPT_ANALYSIS_THREAD_VALUE_H
 
-#include "analysis/dom.h"
+#include "analysis/ssa.h"
 #include "base/bitset.h"
 #include "base/fnvmap.h"
 
@@ -33,38 +32,29 @@ typedef struct ThreadValue {
 
 enum { THROUGH_MANY = UINT32_MAX }; /* made of an address otherwise, or of two */
 
-/* A register whose value may be asked for. */
-typedef struct TrackedReg {
-    ThreadValue value;  /* what the last write gave, ... */
-    const Block *block; /* ... which block it is in (NULL: none yet), ... */
-    bool scattered;     /* ... and whether there are writes in several blocks */
-} TrackedReg;
-
 typedef struct ThreadValues {
     const Function *fn;
-    const DomTree *dom;
-    bool one_dimensional;  /* blocks are, says the user */
-    FnvMap pairs;          /* numbers of functions: see pair() */
+    const Ssa *ssa;
+    bool one_dimensional;   /* blocks are, says the user */
+    FnvMap pairs;           /* numbers of functions: see pair() */
     u32 numbers;
-    const Block *block;
-    u32 *place;            /* by register: in `tracked`; 0: its value is not asked for */
-    TrackedReg *tracked;
+    u32 *place;             /* by ValueId: in `known`, plus 1; 0: nothing is known */
+    VEC(ThreadValue) known;
+    const Block *block;     /* the program point that is asked about: right before `before` in the block */
+    const Instr *before;
 } ThreadValues;
 
 /* asked: the registers that questions will be about; those that their values are made of are added. */
-ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, BitSet *asked,
+ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *order, const Ssa *ssa, BitSet *asked,
     bool assume_1d_blocks);
 void thread_values_free(ThreadValues *values); /* what is not in the arena */
 
-void thread_values_enter(ThreadValues *values, const Block *b);
-void thread_values_step(ThreadValues *values, const Instr *i);
-
-/* Of an operand (a register, constant, symbol or special register; also as the only member of an address) where the walk
- * stands. */
-ThreadValue thread_value(ThreadValues *values, const Operand *o);
+/* Of an operand (a register, constant, symbol or special register; also as the only member of an address) right before
+ * `before`, an instruction of b (NULL: at its end). */
+ThreadValue thread_value(ThreadValues *values, const Block *b, const Instr *before, const Operand *o);
 
 /* The same of its low 32 bits, signed. */
-ThreadValue thread_value_low(ThreadValues *values, const Operand *o);
+ThreadValue thread_value_low(ThreadValues *values, const Block *b, const Instr *before, const Operand *o);
 
 /* Components of %tid that together distinguish the threads of a CTA. */
 u8 thread_dims(const ThreadValues *values);
