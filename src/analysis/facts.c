@@ -320,6 +320,8 @@ Facts *facts_compute(Arena *arena, const Order *order, const Ssa *ssa)
 
 void facts_free(Facts *f) { vec_free(&f->facts); }
 
+const Ssa *facts_ssa(const Facts *f) { return f->ssa; }
+
 /* ---- queries --------------------------------------------------------------------------------------------------- */
 
 static bool comes_by(const Facts *f, const Entry *e, ValueId value, u32 pre)

@@ -29,6 +29,7 @@ typedef struct Facts Facts;
 
 Facts *facts_compute(Arena *arena, const Order *order, const Ssa *ssa);
 void facts_free(Facts *f); /* what is outside the arena */
+const Ssa *facts_ssa(const Facts *f); /* the values that they are about */
 
 FactValue facts_at_entry(const Facts *f, const Block *b, RegId predicate);
 FactValue facts_at_end(const Facts *f, const Block *b, RegId predicate);

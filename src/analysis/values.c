@@ -4,12 +4,12 @@
 enum {
     DEPTH = 6,        /* questions passed on to operands */
     STEPS = 64,       /* of one query: instructions that it asks about */
-    COMPARES = 6,     /* looked at for one register, if the question does not say how many */
-    LOCAL_STEPS = 128 /* instructions looked at in a block */
+    COMPARES = 6      /* looked at for one register, if the question does not say how many */
 };
 
 typedef struct Query {
     const Facts *f;
+    const Ssa *ssa;
     const Given *given;
     Instr *open; /* the first selp asked that neither facts nor `given` decide */
     u32 steps;
@@ -21,45 +21,30 @@ static Range range_at(Query *q, Place place, RegId reg, u32 bits, u32 depth);
 
 static FactValue opposite(FactValue v) { return v == FACT_UNKNOWN ? v : v == FACT_TRUE ? FACT_FALSE : FACT_TRUE; }
 
-/* ---- the writes of a block -------------------------------------------------------------------------------------- */
-
-typedef enum Search { SEARCH_TOP, SEARCH_FOUND, SEARCH_LOST } Search;
-
-static bool kills(const Instr *i, RegId reg)
-{
-    for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (w.reg == reg)
-            return w.kills;
-    return false;
-}
-
-/* The write that gives reg its value at the place, in its block: FOUND; there is none: TOP; it gives a part of it, or
- * perhaps: LOST, but *write is set if it is a guarded write of all of it. */
-static Search find_write(Place place, RegId reg, Instr **write)
-{
-    Instr *i = place.at ? place.at->prev : place.b->last;
-    *write = NULL;
-    for (u32 steps = 0; i; i = i->prev, steps++) {
-        if (steps == LOCAL_STEPS)
-            return SEARCH_LOST;
-        if (i->kind != INSTR_OP || !instr_writes(i, reg))
-            continue;
-        *write = i;
-        return kills(i, reg) ? SEARCH_FOUND : SEARCH_LOST;
-    }
-    return SEARCH_TOP;
-}
+/* ---- where values come from -------------------------------------------------------------------------------------- */
 
 static Place before(Place place, const Instr *i) { return (Place){place.from, place.b, i}; }
 
-/* Where the one definition stands that reaches the top of the place's block, seen from there on every path. */
-static bool find_definition(const Query *q, Place place, RegId reg, Instr **write, Place *there)
+/* What reg holds at the place; NULL: no value that has a name, of which nothing is known. */
+static const SsaValue *held(const Query *q, Place place, RegId reg)
 {
-    *write = facts_definition(q->f, place.b, place.b->first, reg);
-    if (!*write)
-        return false;
-    *there = (Place){NULL, (*write)->block, *write};
-    return true;
+    const SsaValue *v = &q->ssa->values[ssa_at(q->ssa, place.b, place.at, reg)];
+    return v == q->ssa->values || (v->instr && !instr_writes(v->instr, reg)) ? NULL : v;
+}
+
+/* Whether the place's block itself writes it. */
+static bool is_written_here(const Query *q, Place place, const SsaValue *v)
+{
+    return v->instr && v->pre == q->ssa->dom->pre[place.b->id];
+}
+
+/* The instruction above the place's block whose result the value is, and the place where it stands. */
+static Instr *find_definition(const Query *q, const SsaValue *v, Place *there)
+{
+    Instr *write = ssa_definition(q->ssa, (ValueId)(v - q->ssa->values));
+    if (write)
+        *there = (Place){NULL, write->block, write};
+    return write;
 }
 
 /* ---- comparisons ----------------------------------------------------------------------------------------------- */
@@ -69,10 +54,11 @@ static bool same_operand(const Operand *a, const Operand *b)
     return a->kind == b->kind && a->id == b->id && a->value == b->value && a->sub == b->sub && a->flags == b->flags;
 }
 
-static bool reaches_top(Place place, const Operand *o)
+/* Whether it is what it was where the place's block begins. */
+static bool reaches_top(const Query *q, Place place, const Operand *o)
 {
-    Instr *write;
-    return o->kind != OPND_REG || find_write(place, o->id, &write) == SEARCH_TOP;
+    ValueId value = o->kind == OPND_REG ? ssa_at_entry(q->ssa, place.b, o->id) : 0;
+    return o->kind != OPND_REG || (value && value == ssa_at(q->ssa, place.b, place.at, o->id));
 }
 
 static u32 compares_of(const Query *q, Place place, RegId reg, Compare *out)
@@ -89,7 +75,7 @@ static FactValue compare_by_facts(Query *q, Place place, const Instr *setp, cons
 {
     Compare known[GIVEN_COMPARES];
     const Operand *reg = operand_plain_register(a) ? a : b;
-    if (!operand_plain_register(reg) || !reaches_top(place, a) || !reaches_top(place, b))
+    if (!operand_plain_register(reg) || !reaches_top(q, place, a) || !reaches_top(q, place, b))
         return FACT_UNKNOWN;
     Cmp cmp = (Cmp)setp->op->cmp;
     Type type = (Type)setp->op->sem.compared;
@@ -211,37 +197,39 @@ static FactValue guard_value(Query *q, Place place, const Instr *i, u32 depth)
     return i->guard_not ? opposite(v) : v;
 }
 
+/* The place's block writes it, perhaps under a guard. */
+static FactValue predicate_written(Query *q, Place place, const SsaValue *v, u32 depth)
+{
+    Place there = before(place, v->instr);
+    FactValue runs = v->whole ? FACT_TRUE : v->instr->guard ? guard_value(q, there, v->instr, depth) : FACT_UNKNOWN;
+    if (runs == FACT_TRUE)
+        return predicate_given(q, there, v->instr, v->reg, depth);
+    return runs == FACT_FALSE ? predicate_at(q, there, v->reg, depth) : FACT_UNKNOWN;
+}
+
 static FactValue predicate_at(Query *q, Place place, RegId predicate, u32 depth)
 {
-    Instr *write;
     if (depth == 0 || ++q->steps > STEPS)
         return FACT_UNKNOWN;
-    switch (find_write(place, predicate, &write)) {
-    case SEARCH_FOUND: return predicate_given(q, before(place, write), write, predicate, depth - 1);
-    case SEARCH_LOST:
-        if (!write || !write->guard)
-            return FACT_UNKNOWN;
-        switch (guard_value(q, before(place, write), write, depth - 1)) {
-        case FACT_TRUE: return predicate_given(q, before(place, write), write, predicate, depth - 1);
-        case FACT_FALSE: return predicate_at(q, before(place, write), predicate, depth - 1);
-        default: return FACT_UNKNOWN;
-        }
-    case SEARCH_TOP: break;
-    }
-    FactValue v;
+    const SsaValue *v = held(q, place, predicate);
+    if (!v)
+        return FACT_UNKNOWN;
+    if (is_written_here(q, place, v))
+        return predicate_written(q, place, v, depth - 1);
     if (place.from) {
-        v = facts_on_edge(q->f, place.from, place.b, predicate);
-        return v != FACT_UNKNOWN ? v : predicate_at(q, (Place){NULL, place.from, NULL}, predicate, depth - 1);
+        FactValue on_edge = facts_on_edge(q->f, place.from, place.b, predicate);
+        return on_edge != FACT_UNKNOWN ? on_edge : predicate_at(q, (Place){NULL, place.from, NULL}, predicate, depth - 1);
     }
     Place there;
-    v = facts_at_entry(q->f, place.b, predicate);
-    if (v == FACT_UNKNOWN && find_definition(q, place, predicate, &write, &there)) {
+    FactValue known = facts_at_entry(q->f, place.b, predicate);
+    Instr *write = known == FACT_UNKNOWN ? find_definition(q, v, &there) : NULL;
+    if (write) {
         bool moved = q->moved;
         q->moved = true;
-        v = predicate_given(q, there, write, predicate, depth - 1);
+        known = predicate_given(q, there, write, predicate, depth - 1);
         q->moved = moved;
     }
-    return v;
+    return known;
 }
 
 /* ---- integers -------------------------------------------------------------------------------------------------- */
@@ -352,27 +340,34 @@ static bool given_at_top(const Query *q, const Block *b, RegId reg, u32 bits, Ra
     return false;
 }
 
+/* The place's block writes it, perhaps under a guard. */
+static Range range_written(Query *q, Place place, const SsaValue *v, u32 bits, u32 depth)
+{
+    Place there = before(place, v->instr);
+    if (v->whole)
+        return range_given(q, there, v->instr, bits, depth);
+    if (!v->instr->guard || instr_operand(v->instr, 0)->kind != OPND_REG)
+        return range_full(bits);
+    return range_union(range_given(q, there, v->instr, bits, depth), range_at(q, there, v->reg, bits, depth));
+}
+
 static Range range_at(Query *q, Place place, RegId reg, u32 bits, u32 depth)
 {
-    Instr *write;
     Range r = range_full(bits);
     if (depth == 0 || ++q->steps > STEPS || bits == 0)
         return r;
-    switch (find_write(place, reg, &write)) {
-    case SEARCH_FOUND: return range_given(q, before(place, write), write, bits, depth - 1);
-    case SEARCH_LOST:
-        if (!write || !write->guard || instr_operand(write, 0)->kind != OPND_REG)
-            return r;
-        return range_union(range_given(q, before(place, write), write, bits, depth - 1),
-                           range_at(q, before(place, write), reg, bits, depth - 1));
-    case SEARCH_TOP: break;
-    }
+    const SsaValue *v = held(q, place, reg);
+    if (!v)
+        return r;
+    if (is_written_here(q, place, v))
+        return range_written(q, place, v, bits, depth - 1);
     Place there;
+    Instr *write;
     if (place.from) {
         r = range_at(q, (Place){NULL, place.from, NULL}, reg, bits, depth - 1);
     } else if (given_at_top(q, place.b, reg, bits, &r)) {
         return r;
-    } else if (find_definition(q, place, reg, &write, &there)) {
+    } else if ((write = find_definition(q, v, &there)) != NULL) {
         bool moved = q->moved;
         q->moved = true;
         r = range_given(q, there, write, bits, depth - 1);
@@ -397,7 +392,7 @@ Range value_of_register(const Facts *f, Place place, RegId reg, u32 bits)
 
 FactValue value_of_predicate_given(const Facts *f, Place place, RegId predicate, const Given *given, Instr **open)
 {
-    Query q = {.f = f, .given = given};
+    Query q = {.f = f, .ssa = facts_ssa(f), .given = given};
     FactValue v = predicate_at(&q, place, predicate, DEPTH);
     *open = q.open;
     return v;
@@ -405,7 +400,7 @@ FactValue value_of_predicate_given(const Facts *f, Place place, RegId predicate,
 
 Range value_of_register_given(const Facts *f, Place place, RegId reg, u32 bits, const Given *given, Instr **open)
 {
-    Query q = {.f = f, .given = given};
+    Query q = {.f = f, .ssa = facts_ssa(f), .given = given};
     Range r = range_at(&q, place, reg, bits, DEPTH);
     *open = q.open;
     return r;
