@@ -65,17 +65,6 @@ static const Block *in_edge(const Facts *f, const Block *b)
     return from;
 }
 
-bool facts_unwritten(const Facts *f, const Instr *i, const Block *b, RegId reg)
-{
-    ValueId value = ssa_at(f->ssa, i->block, i->next, reg);
-    return value && value == ssa_at_end(f->ssa, b, reg);
-}
-
-Instr *facts_definition(const Facts *f, const Block *b, const Instr *at, RegId reg)
-{
-    return ssa_definition(f->ssa, ssa_at(f->ssa, b, at, reg));
-}
-
 /* ---- what an edge says ----------------------------------------------------------------------------------------- */
 
 typedef struct EdgeFacts {

@@ -40,9 +40,4 @@ u32 compares_at_entry(const Facts *f, const Block *b, RegId reg, Compare *out, u
 u32 compares_at_end(const Facts *f, const Block *b, RegId reg, Compare *out, u32 limit);
 u32 compares_on_edge(const Facts *f, const Block *from, const Block *to, RegId reg, Compare *out, u32 limit);
 
-/* The one instruction whose result reg holds right before `at` (at the end of b if NULL), on every path; or NULL. */
-Instr *facts_definition(const Facts *f, const Block *b, const Instr *at, RegId reg);
-/* Whether reg still holds at the end of b what it held right after i, which dominates it. */
-bool facts_unwritten(const Facts *f, const Instr *i, const Block *b, RegId reg);
-
 #endif

@@ -308,3 +308,13 @@ Instr *ssa_definition(const Ssa *ssa, ValueId value)
     bool is_there = value && v->instr && v->whole && v->instr->block == ssa->dom->by_pre[v->pre];
     return is_there && kills(v->instr, v->reg) ? v->instr : NULL;
 }
+
+bool ssa_sources_hold(const Ssa *ssa, const Instr *i, const Block *b)
+{
+    for (RegWalk w = reg_walk(i); next_read(&w);) {
+        ValueId value = ssa_at(ssa, i->block, i, w.reg);
+        if (!value || value != ssa_at_end(ssa, b, w.reg))
+            return false;
+    }
+    return true;
+}

@@ -41,5 +41,7 @@ static inline ValueId ssa_at_end(const Ssa *ssa, const Block *b, RegId reg) { re
 
 /* The instruction that gives all of the value; NULL: there is none, or it is gone. */
 Instr *ssa_definition(const Ssa *ssa, ValueId value);
+/* Whether all registers that i reads hold at the end of b what i read. */
+bool ssa_sources_hold(const Ssa *ssa, const Instr *i, const Block *b);
 
 #endif

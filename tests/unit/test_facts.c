@@ -139,6 +139,18 @@ static void edges_into_joins(void **state)
     unload(&f);
 }
 
+static Instr *definition(const Facts *facts, const Block *b, const Instr *before, RegId reg)
+{
+    return ssa_definition(facts_ssa(facts), ssa_at(facts_ssa(facts), b, before, reg));
+}
+
+/* Whether reg still holds at the end of b what it held right after i. */
+static bool unwritten(const Facts *facts, const Instr *i, const Block *b, RegId reg)
+{
+    ValueId value = ssa_at(facts_ssa(facts), i->block, i->next, reg);
+    return value && value == ssa_at_end(facts_ssa(facts), b, reg);
+}
+
 static void definitions(void **state)
 {
     (void)state;
@@ -148,18 +160,18 @@ static void definitions(void **state)
     const Facts *facts = an_facts(&f.an);
     const Block *s = f.fn->entry, *e = ptx_block(f.fn, "E"), *t = ptx_block(f.fn, "T"), *j = ptx_block(f.fn, "J");
     RegId r1 = ptx_reg(f.fn, "%r1"), r2 = ptx_reg(f.fn, "%r2"), r4 = ptx_reg(f.fn, "%r4"), r5 = ptx_reg(f.fn, "%r5");
-    assert_ptr_equal(facts_definition(facts, j, NULL, r1), s->first); /* the only one */
-    assert_ptr_equal(facts_definition(facts, t, NULL, r2), s->first->next);
-    assert_ptr_equal(facts_definition(facts, e, NULL, r2), e->first);
-    assert_ptr_equal(facts_definition(facts, e, e->first, r2), s->first->next);
-    assert_null(facts_definition(facts, j, NULL, r2)); /* two */
-    assert_null(facts_definition(facts, t, NULL, r4)); /* guarded */
-    assert_ptr_equal(facts_definition(facts, t, t->first, r4), s->first->next->next);
-    assert_null(facts_definition(facts, j, NULL, r5)); /* does not dominate */
-    assert_true(facts_unwritten(facts, s->first, j, r1));
-    assert_false(facts_unwritten(facts, s->first->next, j, r2));
-    assert_true(facts_unwritten(facts, s->first->next, s, r2));
-    assert_false(facts_unwritten(facts, t->first, j, r5)); /* does not dominate */
+    assert_ptr_equal(definition(facts, j, NULL, r1), s->first); /* the only one */
+    assert_ptr_equal(definition(facts, t, NULL, r2), s->first->next);
+    assert_ptr_equal(definition(facts, e, NULL, r2), e->first);
+    assert_ptr_equal(definition(facts, e, e->first, r2), s->first->next);
+    assert_null(definition(facts, j, NULL, r2)); /* two */
+    assert_null(definition(facts, t, NULL, r4)); /* guarded */
+    assert_ptr_equal(definition(facts, t, t->first, r4), s->first->next->next);
+    assert_null(definition(facts, j, NULL, r5)); /* does not dominate */
+    assert_true(unwritten(facts, s->first, j, r1));
+    assert_false(unwritten(facts, s->first->next, j, r2));
+    assert_true(unwritten(facts, s->first->next, s, r2));
+    assert_false(unwritten(facts, t->first, j, r5)); /* does not dominate */
     unload(&f);
 }
 
@@ -198,7 +210,7 @@ static void see_instr(void *user, const Thread *t, const Instr *i, bool runs)
     Observer *o = user;
     finish_last(o, t);
     for (RegWalk w = reg_walk(i); next_read(&w);) {
-        const Instr *d = facts_definition(an_facts(&o->f->an), i->block, i, w.reg);
+        const Instr *d = definition(an_facts(&o->f->an), i->block, i, w.reg);
         if (d && d != o->writer[w.reg])
             fail_msg("block %u: definition of register %u", i->block->id, w.reg);
         o->definitions += d != NULL;
@@ -228,7 +240,7 @@ static void expect_unwritten(Observer *o, const Thread *t, const Block *b)
         for_each_instr(i, from)
             for (RegWalk w = reg_walk(i); next_write(&w);) {
                 const u64 *left = fnvmap_find(&o->left, (u64)(uintptr_t)i * 64 + w.reg);
-                if (facts_unwritten(an_facts(&o->f->an), i, b, w.reg) && left && *left != t->r[w.reg] + (u64)1)
+                if (unwritten(an_facts(&o->f->an), i, b, w.reg) && left && *left != t->r[w.reg] + (u64)1)
                     fail_msg("register %u was written between block %u and the end of block %u", w.reg, from->id, b->id);
             }
 }

@@ -24,7 +24,7 @@ typedef struct LoopCompare {
 bool latch_compare_find(PhaseRun *run, const Loop *loop, LoopCompare *found);
 
 /* Whether `compare` (in the loop's only latch, or NULL) tests a counter that starts at a constant, is stepped by a constant
- * right before in its block, and runs to a constant. False too when blocks were made since AN_LOOPS. Asks for AN_FACTS. */
+ * right before in its block, and runs to a constant. False too when blocks were made since AN_LOOPS. Asks for AN_SSA. */
 bool latch_compare_counts(PhaseRun *run, const Loop *loop, Instr *compare);
 
 #endif

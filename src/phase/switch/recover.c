@@ -400,6 +400,7 @@ static void require_analyses(Recovery *r)
     if (r->facts)
         return;
     r->facts = an_facts(r->run->an);
+    r->ssa = an_ssa(r->run->an);
     r->live = an_live(r->run->an);
     r->postdom = an_postdom(r->run->an);
 }

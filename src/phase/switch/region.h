@@ -40,6 +40,7 @@ struct Recovery {
     PhaseRun *run;
     BlockKinds *kinds;
     const Facts *facts;
+    const Ssa *ssa;
     const Live *live;
     const DomTree *postdom;
     u32 *node_of; /* by Block.id: index + 1 into nodes; 0 */

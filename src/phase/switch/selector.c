@@ -9,13 +9,11 @@ enum {
 
 /* ---- values of registers --------------------------------------------------------------------------------------- */
 
-/* Every register that i reads still holds at the end of the root what i read. */
-static bool sources_hold(const SwitchRegion *g, const Instr *i)
+/* The instruction whose result reg holds at the end of the root, where the registers that it reads hold what it read; NULL. */
+static Instr *definition_at_root(const SwitchRegion *g, RegId reg)
 {
-    for (RegWalk w = reg_walk(i); next_read(&w);)
-        if (instr_writes(i, w.reg) || !facts_unwritten(g->r->facts, i, g->d->root, w.reg))
-            return false;
-    return true;
+    Instr *def = ssa_definition(g->r->ssa, ssa_at_end(g->r->ssa, g->d->root, reg));
+    return def && ssa_sources_hold(g->r->ssa, def, g->d->root) ? def : NULL;
 }
 
 /* As a function of what the selector holds at the end of the root. */
@@ -26,8 +24,8 @@ static Value value_at_root(SwitchRegion *g, RegId reg)
         return value_selector(g->d->bits);
     if (g->depth >= RESOLVE_DEPTH)
         return value;
-    Instr *def = facts_definition(g->r->facts, g->d->root, NULL, reg);
-    if (!def || !sources_hold(g, def))
+    Instr *def = definition_at_root(g, reg);
+    if (!def)
         return value;
     const Env *env = g->env;
     g->env = NULL;
@@ -65,9 +63,9 @@ const Env *region_write(SwitchRegion *g, const Env *env, Instr *i)
 static RegId base_register(const SwitchRegion *g, RegId reg)
 {
     for (u32 step = 0; step < RESOLVE_DEPTH; step++) {
-        Instr *def = facts_definition(g->r->facts, g->d->root, NULL, reg);
+        Instr *def = definition_at_root(g, reg);
         RegId source = def ? value_offset_source(g->r->run->fn, def) : 0;
-        if (!source || !sources_hold(g, def))
+        if (!source)
             return reg;
         reg = source;
     }
@@ -98,8 +96,8 @@ void region_count(Decision *d, const Instr *i)
 static RegId condition_register(const SwitchRegion *g, RegId pred)
 {
     for (u32 step = 0; step < RESOLVE_DEPTH; step++) {
-        Instr *def = facts_definition(g->r->facts, g->d->root, NULL, pred);
-        if (!def || def->guard || !op_is_pure(def->op) || !sources_hold(g, def))
+        Instr *def = definition_at_root(g, pred);
+        if (!def || def->guard || !op_is_pure(def->op))
             return 0;
         if (def->op->opcode == OPC_SETP) {
             region_count(g->d, def);
