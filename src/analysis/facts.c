@@ -12,7 +12,7 @@ enum {
  * of a brx is this one. It is about one value or two. */
 typedef struct Fact {
     const Instr *by;          /* setp or brx; NULL: a predicate's value */
-    u32 index;                /* of the brx */
+    u32 id;                   /* the predicate's register; the index of the brx */
     u32 to : 31, value : 1;   /* pre-number of the block that the edge leads to; of the predicate or setp */
     ValueId about[2];         /* the predicate, or what is compared; 0: a constant or special register */
 } Fact;
@@ -101,7 +101,7 @@ static void add_source(EdgeFacts *e, const Instr *i, const Operand *o, bool valu
 {
     ValueId read = operand_register(o) ? still_held(e, i, o) : 0;
     if (read)
-        add_fact(e, (Fact){.about = {read}, .value = value != ((o->flags & OPNDF_NOT) != 0)});
+        add_fact(e, (Fact){.id = o->id, .about = {read}, .value = value != ((o->flags & OPNDF_NOT) != 0)});
 }
 
 static Cmp setp_says(const OpInfo *op, bool value)
@@ -172,9 +172,9 @@ static void explain_all(EdgeFacts *e)
         const Fact fact = e->v[k];
         if (fact.by)
             continue;
-        Instr *i = ssa_definition(e->f->ssa, fact.about[0]);
+        Instr *i = ssa_definition(e->f->ssa, fact.about[0], fact.id);
         if (i)
-            explain(e, i, e->f->ssa->values[fact.about[0]].reg, fact.value);
+            explain(e, i, fact.id, fact.value);
     }
 }
 
@@ -191,7 +191,7 @@ static void add_table_index(EdgeFacts *e, Instr *brx, const Table *table, const 
         return;
     ValueId value = ssa_at(e->f->ssa, e->from, brx, index->id);
     if (value)
-        add_fact(e, (Fact){.by = brx, .index = place, .about = {value}});
+        add_fact(e, (Fact){.by = brx, .id = place, .about = {value}});
 }
 
 /* The facts that the branch at the end of `from` establishes on its edge to `to`. Large tables have no facts: looking for
@@ -219,7 +219,7 @@ static void collect_edge(EdgeFacts *e, const Facts *f, const Block *from, const 
         add_table_index(e, end, table, to);
     ValueId guard = end->guard ? ssa_at(f->ssa, from, end, end->guard) : 0;
     if (guard)
-        add_fact(e, (Fact){.about = {guard}, .value = taken != end->guard_not});
+        add_fact(e, (Fact){.id = end->guard, .about = {guard}, .value = taken != end->guard_not});
     explain_all(e);
 }
 
@@ -236,7 +236,7 @@ static Compare compare_of(const Fact *fact)
     if (op->opcode == OPC_SETP)
         return (Compare){.cmp = (u8)setp_says(op, fact->value), .type = op->sem.compared, .ftz = op->sem.ftz,
             .a = *a, .b = *b, .by = fact->by};
-    Operand place = {.kind = OPND_IMM, .role = ROLE_USE, .value = fact->index};
+    Operand place = {.kind = OPND_IMM, .role = ROLE_USE, .value = fact->id};
     return (Compare){.cmp = CMP_EQ, .type = TYPE_U32, .a = *a, .b = place, .by = fact->by};
 }
 
@@ -368,8 +368,9 @@ FactValue facts_on_edge(const Facts *f, const Block *from, const Block *to, RegI
 /* Whether the registers that are compared hold there what was compared. */
 static bool compare_holds(const Facts *f, const Fact *fact, Point p)
 {
+    const Operand *of = compared(fact->by);
     for (u32 n = 0; n < 2; n++)
-        if (fact->about[n] && value_at(f, p, f->ssa->values[fact->about[n]].reg) != fact->about[n])
+        if (fact->about[n] && value_at(f, p, of[n].id) != fact->about[n])
             return false;
     return true;
 }

@@ -7,7 +7,8 @@
 enum {
     FRONTIER_SIZE = 32, /* times the blocks */
     STEPS = 32,         /* times the writes: edges of frontiers that are followed */
-    OUTER_STEPS = 64    /* of one look-up */
+    OUTER_STEPS = 64,   /* of one look-up */
+    MAX_VALUES = (1 << 30) - 1
 };
 
 typedef struct Write {
@@ -68,6 +69,7 @@ static void list_writes(Maker *m)
     u32 regs = m->fn->regs.n, *first = m->first = arena_array(m->scratch, u32, (size_t)regs + 2);
     m->writer = arena_array(m->scratch, u32, regs);
     m->writer[CARRY_REG] = PHIS;
+    vec_reserve(&m->write, regs + regs / 8); /* compilers write most registers once */
     for (RegId reg = 0; reg < regs && !m->fn->is_entry; reg++)
         m->writer[reg] = m->fn->regs.v[reg].is_param ? READ_FIRST : m->writer[reg];
     for (u32 pre = 1; pre <= m->dom->count; pre++)
@@ -207,13 +209,13 @@ static bool kills(const Instr *i, RegId reg)
     return false;
 }
 
-static void add_value(Maker *m, SsaValue v)
+static void add_value(Maker *m, RegId reg, SsaValue v)
 {
     Ssa *ssa = m->ssa;
-    ValueId outer = ssa->count > ssa->start[v.reg] ? ssa->count - 1 : 0;
+    ValueId outer = ssa->count > ssa->start[reg] ? ssa->count - 1 : 0;
     while (outer && !pre_dominates(m->dom, ssa->values[outer].pre, v.pre))
         outer = ssa->values[outer].outer;
-    v.outer = outer;
+    v.outer = outer & MAX_VALUES; /* they would take gigabytes */
     ssa->values[ssa->count++] = v;
 }
 
@@ -225,22 +227,22 @@ static void make_values_of(Maker *m, RegId reg)
     ssa->start[reg] = ssa->count;
     if (is_strict(m, reg) && m->first[reg + 1] - m->first[reg] == 1) { /* almost all of them */
         const Write *w = &m->write.v[m->at[m->first[reg]]];
-        ssa->values[ssa->count++] = (SsaValue){.instr = w->i, .reg = reg, .pre = m->writer[reg], .whole = w->kills};
+        ssa->values[ssa->count++] = (SsaValue){.instr = w->i, .pre = m->writer[reg], .whole = w->kills};
         return;
     }
     if (bitset_has(&m->unknown, reg))
         return;
     if (!is_strict(m, reg))
-        add_value(m, (SsaValue){.reg = reg, .pre = 1, .whole = true});
+        add_value(m, reg, (SsaValue){.pre = 1, .whole = true});
     for (u32 k = m->first[reg]; k < m->first[reg + 1]; k++) {
         const Write *w = &m->write.v[m->at[k]];
         u32 pre = m->dom->pre[w->i->block->id];
         for (; phi < phis && m->phis.to[phi] <= pre; phi++)
-            add_value(m, (SsaValue){.reg = reg, .pre = m->phis.to[phi], .phi = true, .whole = true});
-        add_value(m, (SsaValue){.instr = w->i, .reg = reg, .pre = pre, .whole = w->kills});
+            add_value(m, reg, (SsaValue){.pre = m->phis.to[phi], .phi = true, .whole = true});
+        add_value(m, reg, (SsaValue){.instr = w->i, .pre = pre, .whole = w->kills});
     }
     for (; phi < phis; phi++)
-        add_value(m, (SsaValue){.reg = reg, .pre = m->phis.to[phi], .phi = true, .whole = true});
+        add_value(m, reg, (SsaValue){.pre = m->phis.to[phi], .phi = true, .whole = true});
 }
 
 Ssa *ssa_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom)
@@ -302,11 +304,11 @@ ValueId ssa_at(const Ssa *ssa, const Block *b, const Instr *before, RegId reg)
     return value;
 }
 
-Instr *ssa_definition(const Ssa *ssa, ValueId value)
+Instr *ssa_definition(const Ssa *ssa, ValueId value, RegId reg)
 {
     const SsaValue *v = &ssa->values[value];
     bool is_there = value && v->instr && v->whole && v->instr->block == ssa->dom->by_pre[v->pre];
-    return is_there && kills(v->instr, v->reg) ? v->instr : NULL;
+    return is_there && kills(v->instr, reg) ? v->instr : NULL;
 }
 
 bool ssa_sources_hold(const Ssa *ssa, const Instr *i, const Block *b)

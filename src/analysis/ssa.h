@@ -15,12 +15,11 @@
 typedef u32 ValueId; /* 0: none that has a name */
 
 typedef struct SsaValue {
-    Instr *instr;  /* that writes it; NULL: a phi, or what the register held when the function began */
-    RegId reg;
-    u32 pre;       /* pre-number of the block that makes it */
-    ValueId outer; /* the value of the register that holds at the nearest dominating point, or 0 */
-    bool phi;
-    bool whole;    /* nothing of the old value is left */
+    Instr *instr;   /* that writes it; NULL: a phi, or what the register held when the function began */
+    u32 pre;        /* pre-number of the block that makes it */
+    u32 outer : 30; /* the value of the register that holds at the nearest dominating point, or 0 */
+    u32 phi : 1;
+    u32 whole : 1;  /* nothing of the old value is left */
 } SsaValue;
 
 typedef struct Ssa {
@@ -39,8 +38,8 @@ ValueId ssa_at(const Ssa *ssa, const Block *b, const Instr *before, RegId reg);
 static inline ValueId ssa_at_entry(const Ssa *ssa, const Block *b, RegId reg) { return ssa_at(ssa, b, b->first, reg); }
 static inline ValueId ssa_at_end(const Ssa *ssa, const Block *b, RegId reg) { return ssa_at(ssa, b, NULL, reg); }
 
-/* The instruction that gives all of the value; NULL: there is none, or it is gone. */
-Instr *ssa_definition(const Ssa *ssa, ValueId value);
+/* The instruction that gives all of a value of reg; NULL: there is none, or it is gone. */
+Instr *ssa_definition(const Ssa *ssa, ValueId value, RegId reg);
 /* Whether all registers that i reads hold at the end of b what i read. */
 bool ssa_sources_hold(const Ssa *ssa, const Instr *i, const Block *b);
 

@@ -116,11 +116,11 @@ static bool facts_equal(const Order *order, const Facts *a, const Facts *b)
 
 static bool ssa_equal(const Ssa *a, const Ssa *b)
 {
-    if (a->count != b->count || a->regs != b->regs)
+    if (a->count != b->count || a->regs != b->regs || memcmp(a->start, b->start, (a->regs + 1) * sizeof *a->start))
         return false;
     for (ValueId v = 1; v < a->count; v++) {
         const SsaValue *of_a = &a->values[v], *of_b = &b->values[v];
-        if (of_a->instr != of_b->instr || of_a->reg != of_b->reg || of_a->pre != of_b->pre || of_a->phi != of_b->phi)
+        if (of_a->instr != of_b->instr || of_a->pre != of_b->pre || of_a->phi != of_b->phi)
             return false;
     }
     return true;

@@ -421,7 +421,7 @@ static void define(ThreadValues *t, const Instr *i)
 {
     RegId reg = i->slots ? i->opnd[0].id : 0;
     ValueId value = ssa_at(t->ssa, i->block, i->next, reg);
-    if (!value || ssa_definition(t->ssa, value) != i)
+    if (!value || ssa_definition(t->ssa, value, reg) != i)
         return;
     t->before = i;
     vec_push(&t->known, evaluate(t, i));

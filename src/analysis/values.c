@@ -39,9 +39,9 @@ static bool is_written_here(const Query *q, Place place, const SsaValue *v)
 }
 
 /* The instruction above the place's block whose result the value is, and the place where it stands. */
-static Instr *find_definition(const Query *q, const SsaValue *v, Place *there)
+static Instr *find_definition(const Query *q, const SsaValue *v, RegId reg, Place *there)
 {
-    Instr *write = ssa_definition(q->ssa, (ValueId)(v - q->ssa->values));
+    Instr *write = ssa_definition(q->ssa, (ValueId)(v - q->ssa->values), reg);
     if (write)
         *there = (Place){NULL, write->block, write};
     return write;
@@ -198,13 +198,13 @@ static FactValue guard_value(Query *q, Place place, const Instr *i, u32 depth)
 }
 
 /* The place's block writes it, perhaps under a guard. */
-static FactValue predicate_written(Query *q, Place place, const SsaValue *v, u32 depth)
+static FactValue predicate_written(Query *q, Place place, const SsaValue *v, RegId predicate, u32 depth)
 {
     Place there = before(place, v->instr);
     FactValue runs = v->whole ? FACT_TRUE : v->instr->guard ? guard_value(q, there, v->instr, depth) : FACT_UNKNOWN;
     if (runs == FACT_TRUE)
-        return predicate_given(q, there, v->instr, v->reg, depth);
-    return runs == FACT_FALSE ? predicate_at(q, there, v->reg, depth) : FACT_UNKNOWN;
+        return predicate_given(q, there, v->instr, predicate, depth);
+    return runs == FACT_FALSE ? predicate_at(q, there, predicate, depth) : FACT_UNKNOWN;
 }
 
 static FactValue predicate_at(Query *q, Place place, RegId predicate, u32 depth)
@@ -215,14 +215,14 @@ static FactValue predicate_at(Query *q, Place place, RegId predicate, u32 depth)
     if (!v)
         return FACT_UNKNOWN;
     if (is_written_here(q, place, v))
-        return predicate_written(q, place, v, depth - 1);
+        return predicate_written(q, place, v, predicate, depth - 1);
     if (place.from) {
         FactValue on_edge = facts_on_edge(q->f, place.from, place.b, predicate);
         return on_edge != FACT_UNKNOWN ? on_edge : predicate_at(q, (Place){NULL, place.from, NULL}, predicate, depth - 1);
     }
     Place there;
     FactValue known = facts_at_entry(q->f, place.b, predicate);
-    Instr *write = known == FACT_UNKNOWN ? find_definition(q, v, &there) : NULL;
+    Instr *write = known == FACT_UNKNOWN ? find_definition(q, v, predicate, &there) : NULL;
     if (write) {
         bool moved = q->moved;
         q->moved = true;
@@ -341,14 +341,14 @@ static bool given_at_top(const Query *q, const Block *b, RegId reg, u32 bits, Ra
 }
 
 /* The place's block writes it, perhaps under a guard. */
-static Range range_written(Query *q, Place place, const SsaValue *v, u32 bits, u32 depth)
+static Range range_written(Query *q, Place place, const SsaValue *v, RegId reg, u32 bits, u32 depth)
 {
     Place there = before(place, v->instr);
     if (v->whole)
         return range_given(q, there, v->instr, bits, depth);
     if (!v->instr->guard || instr_operand(v->instr, 0)->kind != OPND_REG)
         return range_full(bits);
-    return range_union(range_given(q, there, v->instr, bits, depth), range_at(q, there, v->reg, bits, depth));
+    return range_union(range_given(q, there, v->instr, bits, depth), range_at(q, there, reg, bits, depth));
 }
 
 static Range range_at(Query *q, Place place, RegId reg, u32 bits, u32 depth)
@@ -360,14 +360,14 @@ static Range range_at(Query *q, Place place, RegId reg, u32 bits, u32 depth)
     if (!v)
         return r;
     if (is_written_here(q, place, v))
-        return range_written(q, place, v, bits, depth - 1);
+        return range_written(q, place, v, reg, bits, depth - 1);
     Place there;
     Instr *write;
     if (place.from) {
         r = range_at(q, (Place){NULL, place.from, NULL}, reg, bits, depth - 1);
     } else if (given_at_top(q, place.b, reg, bits, &r)) {
         return r;
-    } else if ((write = find_definition(q, v, &there)) != NULL) {
+    } else if ((write = find_definition(q, v, reg, &there)) != NULL) {
         bool moved = q->moved;
         q->moved = true;
         r = range_given(q, there, write, bits, depth - 1);

@@ -141,7 +141,7 @@ static void edges_into_joins(void **state)
 
 static Instr *definition(const Facts *facts, const Block *b, const Instr *before, RegId reg)
 {
-    return ssa_definition(facts_ssa(facts), ssa_at(facts_ssa(facts), b, before, reg));
+    return ssa_definition(facts_ssa(facts), ssa_at(facts_ssa(facts), b, before, reg), reg);
 }
 
 /* Whether reg still holds at the end of b what it held right after i. */

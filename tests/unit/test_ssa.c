@@ -87,7 +87,7 @@ static void registers_hold_something_at_the_entry(void **state)
     load(&f, KERNEL("A: @%p1 bra C;\nB: mov.u32 %r1, 4;\nC: st.global.u32 [0], %r1; ret;"));
     assert_true(f.ssa->values[at_entry(&f, "C", "%r1")].phi);
     assert_int_not_equal(at_end(&f, "A", "%r1"), 0);
-    assert_null(ssa_definition(f.ssa, at_end(&f, "A", "%r1")));
+    assert_null(ssa_definition(f.ssa, at_end(&f, "A", "%r1"), ptx_reg(f.fn, "%r1")));
     unload(&f);
 }
 
@@ -98,8 +98,8 @@ static void parts_and_guards_make_values_that_are_not_whole(void **state)
     load(&f, KERNEL("A: mov.u32 %r1, 1;\n@%p1 mov.u32 %r1, 2;\nB: st.global.u32 [0], %r1; ret;"));
     ValueId value = at_entry(&f, "B", "%r1");
     assert_false(f.ssa->values[value].whole);
-    assert_null(ssa_definition(f.ssa, value));
-    assert_ptr_equal(ssa_definition(f.ssa, f.ssa->values[value].outer), f.fn->entry->first);
+    assert_null(ssa_definition(f.ssa, value, ptx_reg(f.fn, "%r1")));
+    assert_ptr_equal(ssa_definition(f.ssa, f.ssa->values[value].outer, ptx_reg(f.fn, "%r1")), f.fn->entry->first);
     unload(&f);
 }
 
@@ -111,10 +111,10 @@ static void edits_leave_no_wrong_values(void **state)
     load(&f, KERNEL("A: mov.u32 %r1, 1; mov.u32 %r1, 2; mov.u32 %r2, %r1;\nB: st.global.u32 [0], %r1; ret;"));
     Instr *second = f.fn->entry->first->next;
     ValueId value = at_entry(&f, "B", "%r1");
-    assert_ptr_equal(ssa_definition(f.ssa, value), second);
+    assert_ptr_equal(ssa_definition(f.ssa, value, ptx_reg(f.fn, "%r1")), second);
     instr_remove(second);
     assert_int_equal(at_end(&f, "A", "%r1"), 0);
-    assert_null(ssa_definition(f.ssa, value));
+    assert_null(ssa_definition(f.ssa, value, ptx_reg(f.fn, "%r1")));
     Block *made = block_new(f.fn, f.fn->entry->scope);
     assert_int_equal(ssa_at_end(f.ssa, made, ptx_reg(f.fn, "%r1")), 0);
     unload(&f);
@@ -130,11 +130,12 @@ typedef struct Path {
 static void make(const Fixture *f, Path *path, const Block *b, const Instr *i)
 {
     path->clock++;
-    for (ValueId v = 1; v < f->ssa->count; v++) {
-        const SsaValue *value = &f->ssa->values[v];
-        if (i ? value->instr == i : value->phi && value->pre == f->ssa->dom->pre[b->id])
-            path->written[value->reg] = path->made[v] = path->clock;
-    }
+    for (RegId reg = 0; reg < f->ssa->regs; reg++)
+        for (ValueId v = f->ssa->start[reg]; v < f->ssa->start[reg + 1]; v++) {
+            const SsaValue *value = &f->ssa->values[v];
+            if (i ? value->instr == i : value->phi && value->pre == f->ssa->dom->pre[b->id])
+                path->written[reg] = path->made[v] = path->clock;
+        }
 }
 
 static void check(const Fixture *f, const Path *path, const Block *b, const Instr *before)

@@ -14,9 +14,10 @@ typedef struct ListedValue {
     RegId reg;
     u32 instr;        /* number of the instruction that writes it; LISTING_NONE: a phi, or what was there at the entry */
     Block *phi;       /* the block at whose start it is made, NULL */
-    u32 arg, args;    /* of a phi: Listing.args[arg .. arg + args - 1]; all phis of a block have their edges in one order */
-    bool whole;       /* nothing of the old value is left */
-    bool is_read;     /* unset for phis that nobody reads: they say that the register's old value may be gone */
+    u32 arg;          /* of a phi: Listing.args[arg .. arg + args - 1]; all phis of a block have their edges in one order */
+    u32 args : 30;
+    u32 whole : 1;    /* nothing of the old value is left */
+    u32 is_read : 1;  /* unset for phis that nobody reads: they say that the register's old value may be gone */
 } ListedValue;
 
 typedef struct ListedUse {

@@ -97,7 +97,7 @@ bool latch_compare_find(PhaseRun *run, const Loop *loop, LoopCompare *found)
 /* Whether the register holds a constant where the loop is entered. */
 static bool enters_as_constant(PhaseRun *run, const Loop *loop, RegId reg)
 {
-    const Instr *def = ssa_definition(an_ssa(run->an), ssa_at_end(an_ssa(run->an), loop->preheader, reg));
+    const Instr *def = ssa_definition(an_ssa(run->an), ssa_at_end(an_ssa(run->an), loop->preheader, reg), reg);
     return def && def->op->opcode == OPC_MOV && !def->guard && instr_operand(def, 1)->kind == OPND_IMM;
 }
 

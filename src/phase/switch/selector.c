@@ -12,7 +12,7 @@ enum {
 /* The instruction whose result reg holds at the end of the root, where the registers that it reads hold what it read; NULL. */
 static Instr *definition_at_root(const SwitchRegion *g, RegId reg)
 {
-    Instr *def = ssa_definition(g->r->ssa, ssa_at_end(g->r->ssa, g->d->root, reg));
+    Instr *def = ssa_definition(g->r->ssa, ssa_at_end(g->r->ssa, g->d->root, reg), reg);
     return def && ssa_sources_hold(g->r->ssa, def, g->d->root) ? def : NULL;
 }
 
