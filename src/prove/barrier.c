@@ -253,10 +253,12 @@ static SymId variable_of(const Prover *p, Term a, const Sym **sym)
     return 0;
 }
 
-/* Accesses of two variables do not meet: beyond a variable's end nothing is defined. Those of no known size share memory. */
+/* Accesses of two variables do not meet if none goes beyond its own. Those of no known size share memory. */
 static bool are_two_variables(const Prover *p, Term a, Term b)
 {
     const Sym *x, *y;
+    if (!p->options->assume_in_bounds)
+        return false;
     SymId i = variable_of(p, a, &x), k = variable_of(p, b, &y);
     return i && k && i != k && x->bytes > 0 && y->bytes > 0 && !x->is_extern && !y->is_extern;
 }

@@ -43,6 +43,22 @@ static SetId range_of_sum(Prover *p, Term x, u32 depth)
     return prove_set_shift(&t->sets, set, (u64)lo, prove_mask(node.bits));
 }
 
+/* The values of one case of a choice, whose condition may be about them: min and max are such choices. */
+static SetId known_if(Prover *p, Term choice, bool taken, u32 depth)
+{
+    Terms *t = &p->t;
+    Term x = prove_kid(t, choice, taken ? 1 : 2), cond = prove_kid(t, choice, 0);
+    SetId set = known(p, x, depth);
+    if (prove_node(t, cond)->op == TERM_LOGIC && prove_node(t, cond)->n == 1 && (prove_node(t, cond)->value & 3) == 1) {
+        cond = prove_kid(t, cond, 0);
+        taken = !taken;
+    }
+    if (prove_node(t, cond)->op != TERM_IN || prove_kid(t, cond, 0) != x)
+        return set;
+    SetId in = prove_node(t, cond)->aux;
+    return prove_set_and(&t->sets, set, taken ? in : prove_set_not(&t->sets, in, prove_most(t, x)));
+}
+
 static SetId range_of_sext(Prover *p, Term x, u32 depth)
 {
     Sets *s = &p->t.sets;
@@ -101,7 +117,7 @@ static SetId range_of(Prover *p, Term x, u32 depth)
     case TERM_LINEAR: return range_of_sum(p, x, depth);
     case TERM_REL: return range_of_rel(p, x, depth);
     case TERM_LOGIC: return node.bits > 1 ? range_of_logic(p, x) : anything(p, x);
-    case TERM_ITE: set = known(p, prove_kid(t, x, 1), depth); return prove_set_or(&t->sets, set, known(p, prove_kid(t, x, 2), depth));
+    case TERM_ITE: return prove_set_or(&t->sets, known_if(p, x, true, depth), known_if(p, x, false, depth));
     case TERM_TRUNC:
         if (prove_bits(t, prove_kid(t, x, 0)) > 64)
             return anything(p, x);

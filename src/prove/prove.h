@@ -11,6 +11,7 @@ typedef enum ProveAnswer { PROVE_PROVED, PROVE_UNKNOWN, PROVE_REFUTED } ProveAns
 typedef struct ProveOptions {
     const char *solver;   /* a command that reads SMT-LIB 2; NULL: none */
     u32 solver_ms;        /* for each function */
+    bool assume_in_bounds; /* no access by the address of a .shared variable goes beyond it */
     u32 limit;            /* steps for each instruction of the function; 0: as usual */
 } ProveOptions;
 

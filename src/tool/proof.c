@@ -89,7 +89,8 @@ static void take_verdict(Proof *p, Function *fn, const ProveVerdict *v)
  * tells more than the whole that is unknown. */
 static ProveVerdict prove_changed(const Proof *p, u32 k, const Reading *before, const Reading *after)
 {
-    ProveOptions options = {.solver = p->options->solver, .solver_ms = PROOF_SOLVER_MS};
+    ProveOptions options = {.solver = p->options->solver, .solver_ms = PROOF_SOLVER_MS,
+        .assume_in_bounds = p->options->pipeline.knobs.assume_in_bounds};
     ProveVerdict v = {.answer = PROVE_UNKNOWN, .why = "the printed text does not parse", .is_suspect = true};
     Function *f = same_function(p->m, before, k), *g = same_function(p->m, after, k);
     if (!f || !g)

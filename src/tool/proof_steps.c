@@ -30,7 +30,8 @@ static ProveVerdict prove_step(const ProofSteps *s, u32 k, Str before, Str after
 {
     Reading text[2];
     ProveVerdict v = {.answer = PROVE_UNKNOWN, .why = "the printed text does not parse", .is_suspect = true};
-    ProveOptions options = {.solver = s->options->solver, .solver_ms = PROOF_SOLVER_MS};
+    ProveOptions options = {.solver = s->options->solver, .solver_ms = PROOF_SOLVER_MS,
+        .assume_in_bounds = s->options->pipeline.knobs.assume_in_bounds};
     reading_init(&text[0], "before.ptx", before);
     reading_init(&text[1], "after.ptx", after);
     Function *f = same_function(s->m, &text[0], k), *g = same_function(s->m, &text[1], k);

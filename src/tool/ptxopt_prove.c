@@ -33,6 +33,8 @@ static const char usage[] =
     "                     command that reads SMT-LIB 2 (default: none)\n"
     "  --time-limit=N     milliseconds that the solver may take for a function\n"
     "                     (default: 10000)\n"
+    "  --assume-in-bounds no access by the address of a .shared variable goes\n"
+    "                     beyond that variable\n"
     "  --limit=N          steps for each instruction of a function (default: 400)\n"
     "  --verbose          print how much was explored\n"
     "  --version          print the version, and exit\n"
@@ -103,9 +105,9 @@ static int bad_usage(void)
 
 int main(int argc, char **argv)
 {
-    enum { SOLVER = 256, TIME_LIMIT, LIMIT, VERBOSE, VERSION, HELP };
+    enum { SOLVER = 256, TIME_LIMIT, IN_BOUNDS, LIMIT, VERBOSE, VERSION, HELP };
     static const struct option long_options[] = {{"solver", required_argument, NULL, SOLVER},
-        {"time-limit", required_argument, NULL, TIME_LIMIT}, {"limit", required_argument, NULL, LIMIT},
+        {"time-limit", required_argument, NULL, TIME_LIMIT}, {"assume-in-bounds", no_argument, NULL, IN_BOUNDS}, {"limit", required_argument, NULL, LIMIT},
         {"verbose", no_argument, NULL, VERBOSE}, {"version", no_argument, NULL, VERSION}, {"help", no_argument, NULL, HELP},
         {0}};
     Options options = {.prove = {.solver_ms = 10000}};
@@ -116,6 +118,7 @@ int main(int argc, char **argv)
         switch (c) {
         case SOLVER: options.prove.solver = optarg; break;
         case TIME_LIMIT: ok = number(optarg, &options.prove.solver_ms); break;
+        case IN_BOUNDS: options.prove.assume_in_bounds = true; break;
         case LIMIT: ok = number(optarg, &options.prove.limit); break;
         case VERBOSE: options.verbose = true; break;
         case VERSION: puts("ptxopt-prove 1.0"); return 0;
