@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
 WORK=$BUILD/work/prove
 LOG=$WORK/log
-PROVED_WANTED=${PROVED_WANTED:-85}
+PROVED_WANTED=${PROVED_WANTED:-90}
 rm -rf "$WORK"
 mkdir -p "$WORK"
 
