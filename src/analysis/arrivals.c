@@ -23,7 +23,7 @@ struct Arrivals {
     u32 n, origins;
     VecU32 branches;
     Graph pred;
-    u32 *idom, *point; /* positions; GRAPH_NONE */
+    u32 *idom, *point; /* positions, of points behind empty blocks; GRAPH_NONE */
     u32 *branch;       /* Instr.origin of a branch; 0: the block does not branch */
     bool *uniform, *empty;
     u32 *at;           /* by Instr.origin: position + 1 */
@@ -59,6 +59,13 @@ static bool is_empty(const Block *b)
     while (i && i->kind != INSTR_OP)
         i = i->next;
     return !i && b->fall;
+}
+
+static const Block *skip_empty(const Block *b)
+{
+    for (u32 hops = 0; b && hops < HOPS && is_empty(b); hops++)
+        b = b->fall;
+    return b;
 }
 
 /* ---- snapshot ----------------------------------------------------------------------------------------------------- */
@@ -108,7 +115,7 @@ static void copy_block(Arrivals *a, Analyses *an, u32 p)
     const Order *order = an_order(an);
     const Block *b = order->rpo[p];
     a->idom[p] = position_of(order, an_dom(an)->idom[b->id]);
-    a->point[p] = position_of(order, point_of(an, b));
+    a->point[p] = position_of(order, skip_empty(point_of(an, b)));
     a->empty[p] = is_empty(b);
     if (branches(an, b)) {
         const Instr *end = block_terminator(b);
@@ -239,14 +246,37 @@ static u32 place_before(const Checker *c, const Block *to)
     return 0;
 }
 
-/* Whether the threads that diverge at the end of b reconverge where those of the branch s did: on their path there they do not come to
- * the instruction, and after it they were together before. */
-static bool reconverges_as_before(Checker *c, const Block *b, u32 s)
+/* Whether paths from `to` lead to the instruction that come neither through `point` first nor through what stood at the position
+ * `old` before. */
+static bool may_reach(Checker *c, const Block *to, const Block *point, u32 old, const Block *goal)
+{
+    const Order *order = an_order(c->an);
+    vec_clear(&c->work);
+    c->came[order->index[to->id]] = ++c->comings;
+    vec_push(&c->work, order->index[to->id]);
+    for (u32 k = 0; k < c->work.n && may_look(c); k++) {
+        const Block *b = order->rpo[c->work.v[k]];
+        if (b == point || (old != GRAPH_NONE && place_before(c, b) == old + 1))
+            continue;
+        if (b == goal)
+            return true;
+        for_each_edge(e, &order->succ, c->work.v[k])
+            if (c->seen[order->succ.to[e]] == c->stamp && c->came[order->succ.to[e]] != c->comings) {
+                c->came[order->succ.to[e]] = c->comings;
+                vec_push(&c->work, order->succ.to[e]);
+            }
+    }
+    return false;
+}
+
+/* Whether the threads that diverge at the end of b come to the instruction only through where those of the branch s reconverged:
+ * from there on they were together before. */
+static bool reconverges_as_before(Checker *c, const Block *b, u32 s, const Block *goal)
 {
     const Arrivals *a = c->before;
     const Block *point = point_of(c->an, b);
-    u32 old = a->at[s] ? a->point[a->at[s] - 1] : GRAPH_NONE, was = point ? place_before(c, point) : 0;
-    return was && was - 1 == old;
+    u32 old = a->at[s] ? a->point[a->at[s] - 1] : GRAPH_NONE;
+    return point && old != GRAPH_NONE && !may_reach(c, point, NULL, old, goal);
 }
 
 /* The threads that part at the end of b come to the instruction together. */
@@ -255,7 +285,7 @@ static void check_reconverged(Checker *c, const Block *b, const Seer *seer, cons
     find_sources(c, b);
     for (u32 k = 0; k < c->sources.n && !c->wrong; k++) {
         u32 s = c->sources.v[k];
-        if (depended(c, seer, s) && !was_uniform(c, s) && !c->before->copied[s] && !reconverges_as_before(c, b, s))
+        if (depended(c, seer, s) && !was_uniform(c, s) && !c->before->copied[s] && !reconverges_as_before(c, b, s, i->block))
             c->wrong = arena_printf(c->arena, "block %u: threads that part in block %u now come together to '%s', which sees who is there",
                                     i->block->id, b->id, i->op->text->text);
     }
@@ -343,33 +373,6 @@ static u32 edges_now(Checker *c, const Block *to, u32 origin)
     return c->work.n > EDGES ? UINT32_MAX : n;
 }
 
-static const Block *skip_empty(const Block *b)
-{
-    for (u32 hops = 0; hops < HOPS && is_empty(b); hops++)
-        b = b->fall;
-    return b;
-}
-
-/* Whether paths from `to` lead to the instruction that do not come through `point` first. */
-static bool may_reach(Checker *c, const Block *to, const Block *point, const Block *goal)
-{
-    const Order *order = an_order(c->an);
-    vec_clear(&c->work);
-    c->came[order->index[to->id]] = ++c->comings;
-    vec_push(&c->work, order->index[to->id]);
-    for (u32 k = 0; k < c->work.n && may_look(c); k++) {
-        const Block *b = order->rpo[c->work.v[k]];
-        if (b == goal)
-            return b != point;
-        for_each_edge(e, &order->succ, c->work.v[k])
-            if (b != point && c->seen[order->succ.to[e]] == c->stamp && c->came[order->succ.to[e]] != c->comings) {
-                c->came[order->succ.to[e]] = c->comings;
-                vec_push(&c->work, order->succ.to[e]);
-            }
-    }
-    return false;
-}
-
 /* The branch at the end of b is new, and the instruction depends on it. */
 static void check_made(Checker *c, const Block *b, const Instr *i)
 {
@@ -384,7 +387,7 @@ static void check_made(Checker *c, const Block *b, const Instr *i)
         c->asked[position] = b->id + 1;
         find_edges_before(c, was - 1);
         u32 groups = groups_before(c, was - 1);
-        if (groups > 1 && groups > edges_now(c, to, origin) && may_reach(c, to, point_of(c->an, b), i->block))
+        if (groups > 1 && groups > edges_now(c, to, origin) && may_reach(c, to, point_of(c->an, b), GRAPH_NONE, i->block))
             c->wrong = arena_printf(c->arena, "block %u: threads come together on the path to '%s', which sees who is there", to->id,
                                     i->op->text->text);
     }
