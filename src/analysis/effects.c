@@ -190,8 +190,7 @@ static bool begins_with(Str text, const char *directive)
 
 bool effects_callers_see_lanes(const Summaries *summaries, const Function *fn)
 {
-    Str text = span_str(fn->module, fn->text);
-    return !fn->is_entry && (!summaries || summaries->active_set || begins_with(text, ".visible") || begins_with(text, ".weak"));
+    return !fn->is_entry && (!summaries || summaries->active_set || bitset_has(&summaries->external, fn->sym));
 }
 
 bool effects_is_replaceable(Str text)
@@ -217,6 +216,28 @@ static BitSet find_replaceable(Arena *arena, const Module *m)
         const Function *fn = m->functions.v[f];
         if (fn->sym && effects_is_replaceable(span_str(m, fn->text)))
             bitset_add(&set, fn->sym);
+    }
+    return set;
+}
+
+static void add_addresses(const Module *m, const Function *fn, BitSet *external)
+{
+    for (const Block *b = fn->entry; b; b = b->next)
+        for_each_instr(i, b)
+            for (u32 k = 0; i->kind == INSTR_OP && !instr_is(i, OPF_CALL) && k < i->slots; k++)
+                if (i->opnd[k].kind == OPND_SYM && m->syms.v[i->opnd[k].id].kind == SYM_FUNC)
+                    bitset_add(external, i->opnd[k].id);
+}
+
+static BitSet find_external(Arena *arena, const Module *m)
+{
+    BitSet set = bitset_new(arena, m->syms.n);
+    for (u32 f = 0; f < m->functions.n; f++) {
+        const Function *fn = m->functions.v[f];
+        Str text = span_str(m, fn->text);
+        if (fn->sym && (begins_with(text, ".visible") || effects_is_replaceable(text) || m->syms.v[fn->sym].escapes))
+            bitset_add(&set, fn->sym);
+        add_addresses(m, fn, &set);
     }
     return set;
 }
@@ -317,12 +338,13 @@ static void summarise(CallGraph *g, Summaries *s, Arena *scratch)
         s->of[id] = g->function[id] ? of[component[g->function[id] - 1]] : anything;
 }
 
-/* Of its own; what stands in a callee counts there. */
-static bool has_active_set(const Function *fn)
+static bool has_active_set(const Function *fn, const Summaries *s)
 {
+    if (fn->untouchable && fn->is_definition)
+        return true; /* its instructions may not all be known */
     for (const Block *b = fn->entry; b; b = b->next)
         for_each_instr(i, b)
-            if (!instr_is(i, OPF_CALL) && own_effects(i).active_set)
+            if (instr_effects(i, s).active_set)
                 return true;
     return false;
 }
@@ -333,6 +355,7 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
     Summaries *s = arena_new(arena, Summaries);
     s->syms = m->syms.n;
     s->of = arena_array(arena, Effects, s->syms);
+    s->external = find_external(arena, m);
     CallGraph g = {.m = m};
     g.function = arena_array(&scratch, u32, m->syms.n);
     g.own = arena_array(&scratch, Effects, m->functions.n);
@@ -346,7 +369,7 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
         scan_function(&g, f);
     summarise(&g, s, &scratch);
     for (u32 f = 0; f < m->functions.n; f++)
-        s->active_set |= has_active_set(m->functions.v[f]);
+        s->active_set |= has_active_set(m->functions.v[f], s);
     vec_free(&g.from);
     vec_free(&g.to);
     arena_free(&scratch);

@@ -9,6 +9,7 @@
 #ifndef PTXOPT_ANALYSIS_EFFECTS_H
 #define PTXOPT_ANALYSIS_EFFECTS_H
 
+#include "base/bitset.h"
 #include "ir/ir.h"
 
 enum EffectSpace { EFFECT_SHARED = 1 << 0, EFFECT_GLOBAL = 1 << 1, EFFECT_ALL = EFFECT_SHARED | EFFECT_GLOBAL };
@@ -45,7 +46,8 @@ typedef struct Effects {
 typedef struct Summaries {
     Effects *of; /* by SymId */
     u32 syms;
-    bool active_set; /* some instruction of the module, entries included, sets it, or an unknown one may */
+    bool active_set; /* some instruction of the module, entries included, sets it, or an unknown one or a call may */
+    BitSet external; /* by SymId: functions that another module may call: by name, by an alias, or by an address */
 } Summaries;
 
 /* Whether a declaration with this text lets another module provide what is declared. */

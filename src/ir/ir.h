@@ -131,6 +131,7 @@ typedef struct Sym {
     u8 type;           /* Type of an element */
     bool renamed;
     bool is_extern;
+    bool escapes;      /* an alias or an initialiser names it */
     i64 bytes;         /* size; -1 unknown (extern arrays, opaque) */
     u32 align;
     Function *owner;   /* of a local variable or parameter; NULL at module level */

@@ -182,8 +182,10 @@ void lower_decl_end(Lower *p, Span at)
 void lower_alias(Lower *p, Span alias, Span aliasee)
 {
     RegId reg;
-    Binding *known = names_find(p, alias, &reg);
-    if (!names_find(p, aliasee, &reg))
+    Binding *known = names_find(p, alias, &reg), *of = names_find(p, aliasee, &reg);
+    if (of && of->kind == BIND_SYM)
+        p->module->syms.v[of->id].escapes = true;
+    if (!of)
         lower_error(p, aliasee, "'%.*s' is not declared", (int)(aliasee.end - aliasee.beg), p->module->text.p + aliasee.beg);
     else if (!known)
         lower_error(p, alias, "'%.*s' is not declared", (int)(alias.end - alias.beg), p->module->text.p + alias.beg);
@@ -197,10 +199,12 @@ void lower_mention(Lower *p, Val v)
     if (v.flags & VAL_PARENTHESIZED)
         lower_error(p, v.name, "a name does not stand in parentheses");
     names_mention(p, v.name);
-    if (!p->fn)
-        return;
     RegId reg;
     const Binding *b = names_find(p, v.name, &reg);
+    if (b && b->kind == BIND_SYM)
+        p->module->syms.v[b->id].escapes = true;
+    if (!p->fn)
+        return;
     if (!b || b->kind != BIND_SYM || p->module->syms.v[b->id].owner == p->fn)
         lower_leave_alone(p, "an initialiser names something of the function", v.name);
 }
