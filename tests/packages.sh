@@ -57,6 +57,8 @@ else
     echo 'skip the wheel: Python with build, or its packages, cannot be had'
 fi
 # ---- recipes for others' machines: what they run is run here, with the build that is there ------------------------------
+# MAKEFLAGS for a make without arguments: what this one was told, and BUILD. Anything else would compile everything again.
+as_told() { case ${MAKEFLAGS:-} in *"-- "*) echo "$MAKEFLAGS BUILD=$GIVEN" ;; *) echo "${MAKEFLAGS:-} -- BUILD=$GIVEN" ;; esac; }
 # The Action: its steps, as the runner runs them. (The file is read by a parser of YAML where there is one.)
 cat >"$WORK/steps.py" <<'PY'
 import sys, yaml
@@ -74,7 +76,7 @@ python=$BUILD/clients/venv/bin/python
 [ -x "$python" ] && "$python" -c 'import yaml' 2>/dev/null || python=python3
 if "$python" -c 'import yaml' 2>/dev/null && command -v bash >/dev/null; then
     case_ 'the GitHub Action: its steps' 'mkdir run; : >path; : >env; "$python" steps.py "$TOP/src/integration/github/action.yml" >inputs; INPUT_options=-O1; . ./inputs
-        export GITHUB_ACTION_PATH="$TOP/src/integration/github" RUNNER_TEMP="$PWD/run" GITHUB_PATH="$PWD/path" GITHUB_ENV="$PWD/env" MAKEFLAGS="-s -- BUILD=$GIVEN"
+        export GITHUB_ACTION_PATH="$TOP/src/integration/github" RUNNER_TEMP="$PWD/run" GITHUB_PATH="$PWD/path" GITHUB_ENV="$PWD/env" MAKEFLAGS=$(as_told)
         for step in step0 step1; do bash --noprofile --norc -eo pipefail $step; done; unset MAKEFLAGS; PATH=$(cat path):$PATH; "$(cat path)/ptxopt" --version
         grep -qx "NVCC_APPEND_FLAGS=--ptxas-prefix=ptxopt-ptxas" env; grep -qx "PTXOPT=on" env; grep -qx "PTXOPT_FLAGS=-O1" env
         printf "#!/bin/sh\ncp \"\$1\" \"\$3\"\n" >fake; chmod +x fake; env $(cat env) ptxopt-ptxas ./fake "$TOP/tests/sample.ptx" -o o; "$BUILD/ptxopt" -O1 "$TOP/tests/sample.ptx" | cmp - o'
@@ -84,7 +86,7 @@ fi
 # The container file: its commands but those of apt, with another prefix and in the folder of the source.
 case_ 'the container file: its commands' 'file=$TOP/src/integration/container/Containerfile; not grep -vE "^(#|ARG|FROM|COPY|WORKDIR|RUN|ENV) |^(#.*)?$" "$file"
     sed -n "s/^RUN //p" "$file" | sed "s|apt-get update && apt-get install [^&]*&& ||; s|PREFIX=/opt/ptxopt|PREFIX=$PWD/opt|" >commands; [ "$(wc -l <commands)" = 2 ]
-    (cd "$TOP"; MAKEFLAGS="-s -- BUILD=$GIVEN" sh -e "$WORK/commands"); opt/bin/ptxopt --version; grep -q "^COPY --from=build /opt/ptxopt /usr/local$" "$file"'
+    (cd "$TOP"; MAKEFLAGS=$(as_told) sh -e "$WORK/commands"); opt/bin/ptxopt --version; grep -q "^COPY --from=build /opt/ptxopt /usr/local$" "$file"'
 
 case_ 'two builds in two folders are the same program' 'mkdir "other"; (cd "$TOP"; git ls-files -z | xargs -0 cp --parents -t "$WORK/other"); cp "$TOP/src/version.sh" v.sh
     top_make all; cd "other"; printf "#!/bin/sh\ncat \"%s\"\n" "$BUILD/gen/version.h" >src/version.sh; make -s BUILD=build CC="${CC:-cc}" build/ptxopt; cmp build/ptxopt "$BUILD/ptxopt"'
