@@ -6,21 +6,18 @@
  *
  * Follows LLVM's BranchFolder::OptimizeBranches (condition reversal, relocation of blocks without successors).
  *
- * Sound: every thread takes the same edges; only which of a branch's successors is fallen through to changes, the comparison that
- * decides it, and the order of the blocks in the text. A comparison is inverted only with its unordered twin on floats, and
- * so that every other reader still finds its value.
+ * Sound: every thread takes the same edges; which successor is fallen through to changes, and the order of the blocks. A
+ * comparison is inverted with its unordered twin on floats, and only so that every other reader still finds its value.
  *
- * Declines: blocks that debug data names; comparisons with another reader; compares with a constant for equality, of which ptxas
- * makes tables; back edges. */
+ * Declines: blocks that debug data names; back edges; comparisons with a constant for equality, of which ptxas makes tables. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
 #include "phase/phase.h"
 #include "transform/condition.h"
 
-static bool is_back_edge(PhaseRun *run, const Block *from, const Block *to)
+static bool is_back_edge(const Loops *loops, const Block *from, const Block *to)
 {
-    const Loops *loops = an_loops(run->an);
     const Loop *loop = loop_headed_by(loops, to);
     return loop && loop_contains(loops, loop, from);
 }
@@ -36,7 +33,7 @@ static bool is_case_test(const Instr *branch)
 }
 
 /* ptxas lays out blocks as it likes, but which successor of a branch is taken decides what it predicates and in which order it
- * places the arms. Over the examples, turning every branch wins 10 instructions in some kernels and loses 7 in others;
+ * places the arms. Over the examples, inverting every branch wins 10 instructions in some kernels and loses 7 in others;
  * where the next block is a join, it only ever wins. */
 static bool inversion_pays(PhaseRun *run, const Block *b, const Instr *branch)
 {
@@ -51,14 +48,13 @@ static bool inversion_pays(PhaseRun *run, const Block *b, const Instr *branch)
 static bool invert_to_fall_through(PhaseRun *run, Block *b)
 {
     Instr *branch = block_conditional_branch(b);
-    if (!branch || branch_target(branch) != b->next || b->fall == b->next || is_back_edge(run, b, b->next))
+    if (!branch || branch_target(branch) != b->next || b->fall == b->next || is_back_edge(an_loops(run->an), b, b->next))
         return false;
     if (!inversion_pays(run, b, branch))
         return false;
     Plain how = condition_plain(run->an, branch, true);
-    if (how.kind == PLAIN_NONE || how.kind == PLAIN_PAIR)
-        return false;
-    if (!phase_rewrite(run, "BranchReversed", b, "the block that follows is now reached by falling through"))
+    if (how.kind == PLAIN_NONE || how.kind == PLAIN_PAIR ||
+        !phase_rewrite(run, "BranchInverted", b, "the block that follows is now reached by falling through"))
         return false;
     condition_apply(run->an, branch, &how);
     block_swap_successors(b);
@@ -79,9 +75,7 @@ static bool relocate_exit(PhaseRun *run, Block *b)
 
 static bool remove_jump_to_next(PhaseRun *run, Block *b)
 {
-    if (!b->jump || b->fall != b->next)
-        return false;
-    if (!phase_rewrite(run, "JumpRemoved", b, "a jump to the next block"))
+    if (!b->jump || b->fall != b->next || !phase_rewrite(run, "JumpRemoved", b, "a jump to the next block"))
         return false;
     block_remove_jump(b);
     return true;
