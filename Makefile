@@ -73,7 +73,7 @@ help:
 # which takes a third off a small file's time and a megabyte off what is held.
 $(PTXOPT): $(TOOL) $(LIB)
 	$(call say,LINK )
-	$(Q)$(LINK) -static -o $@ $(filter %.o %.a,$^) 2>/dev/null || $(LINK) -o $@ $(filter %.o %.a,$^)
+	$(Q)$(LINK) -static -o $@ $(filter %.o %.a,$^) -lm 2>/dev/null || $(LINK) -o $@ $(filter %.o %.a,$^) -lm
 
 $(PROVE): $(BUILD)/obj/tool/ptxopt_prove.o $(LIB)
 	$(call say,LINK )
@@ -175,7 +175,7 @@ $(BUILD)/tests/test_alu: $(patsubst %,$(BUILD)/obj/exec/%.o,alu_int alu_float al
 $(BUILD)/cubinstat $(BUILD)/cubinjudge $(BUILD)/cubincmp: $(BUILD)/%: $(BUILD)/obj/tool/%.o
 $(TOOLS): $(CUBIN)
 	$(call say,LINK )
-	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(if $(filter %/cubincmp,$@),-lelf)
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(if $(filter %/cubincmp,$@),-lelf) -lm
 
 $(BUILD)/codereport: $(BUILD)/tests/tools/codereport.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/tools/report/*.c))
 

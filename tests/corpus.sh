@@ -4,7 +4,8 @@
 # usage: [BUILD=build] [CORPUS=FOLDER|TARBALL] [PTXASES='FILE...'] [ARCHS='80 90'] [FLAGS=-O2] [JOBS_ASKED=N]
 #        [LIMIT=SECONDS] [NO_BLAME=1] tests/corpus.sh
 # Ninja runs one job a core (JOBS_ASKED: so many), and only what changed since the last call. Nothing is downloaded; without a
-# corpus, ptxas or ninja nothing is measured, and that is said. Writes $BUILD/corpus/report.md and worse.tsv.
+# corpus, ptxas or ninja nothing is measured, and that is said. Works in CORPUS_WORK, or $BUILD/corpus, and writes report.md and
+# worse.tsv there.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
@@ -13,7 +14,7 @@ PTXASES=${PTXASES:-$PTXAS}
 ARCHS=${ARCHS:-80 90}
 FLAGS=${FLAGS:--O2}
 PTXOPT=${PTXOPT:-$BUILD/ptxopt}
-WORK=$BUILD/corpus
+WORK=${CORPUS_WORK:-$BUILD/corpus}
 TEXTS=$WORK/texts
 TAB=$(printf '\t')
 

@@ -16,8 +16,15 @@ figures()
     for to in $TARGETS; do
         cubin=$(assemble "$2" "$to") || continue
         "$BUILD/cubinstat" --tsv "$cubin" | awk -v where="figures	$example	$producer	$1" 'NR > 1 { print where "\t" $0 }'
-        "$BUILD/cubinstat" --loops "$cubin" | awk -F'\t' -v where="loop	$example	$producer	$1	${to#sm_}" '
-            $4 == "yes" { print where "\t" $1 "\t" $6 }'
+    done
+}
+
+# judged OLD NEW: what cubinjudge says of each function, for each target that both are for.
+judged()
+{
+    for to in $TARGETS; do
+        old=$(assemble "$1" "$to") && new=$(assemble "$2" "$to") || continue
+        "$BUILD/cubinjudge" --tsv "$old" "$new" | awk -v where="judged	$example	$producer	${to#sm_}" '{ print where "\t" $0 }'
     done
 }
 
@@ -55,6 +62,7 @@ one_case()
     if ! cmp -s "$1" "$after"; then
         { echo "changed	$example	$producer"
           figures after "$after"
+          judged "$1" "$after"
           fired "$remarks"
           if [ -e "$launch" ]; then costs "$1" "$after" "$launch"; fi; } >>"$rows"
     fi

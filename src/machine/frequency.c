@@ -1,5 +1,6 @@
 #include "machine/frequency.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -123,8 +124,8 @@ static bool is_rare_edge(const Walk *walk, const SassBlock *block, int target)
     return walk->cold[target] || (last->rare && sass_target_block(walk->code, last) == target);
 }
 
-/* What a warp executes of a way from a branch of so many. */
-static double way_share(unsigned ways) { return ways < 2 ? 1 : (1 + 1.0 / ways) / 2; }
+/* What a warp executes of a way from a branch of so many; of a table about as much as of the tree of branches in its place. */
+static double way_share(unsigned ways) { return ways < 2 ? 1 : ways == 2 ? 0.75 : 1 / sqrt(ways); }
 
 /* Whether an edge leads to where other ways come together, or out of the function. */
 static bool only_skips(const Walk *walk, int target)
@@ -153,7 +154,7 @@ static void send_from(Walk *walk, int loop, int index)
         if (inside(walk, loop, target) == NONE)
             send(walk, loop, target, share);
         else if (walk->code->blocks[target].order > block->order)
-            send(walk, loop, target, share * (rare < staying && is_rare_edge(walk, block, target) ? COLD_SHARE : skips ? 1 : way_share(ways)));
+            send(walk, loop, target, share * (rare < staying && is_rare_edge(walk, block, target) ? COLD_SHARE : skips && ways <= 2 ? 1 : way_share(ways)));
     }
 }
 

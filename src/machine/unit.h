@@ -32,7 +32,7 @@ typedef struct Iterations {
     double **of; /* by part, then loop */
     size_t count;
 } Iterations;
-enum { LOOP_ITERATIONS = 16 };
+enum { LOOP_ITERATIONS = 64 };
 bool iterations_make(Iterations *iterations, const Unit *unit);
 void iterations_free(Iterations *iterations);
 

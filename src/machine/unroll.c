@@ -132,21 +132,6 @@ static void share_iterations(Side *side, const Side *other, int from)
     }
 }
 
-/* Loops that are gone in `other`, where the work of their iterations now stands in a row. */
-static void count_copies(Side *side, const Side *other, unsigned long own, unsigned long others)
-{
-    for (size_t i = 0; i < side->code->loop_count; i++) {
-        const Work *work = &side->work[i];
-        bool is_original = false;
-        for (size_t k = 0; k < other->code->loop_count; k++)
-            is_original |= other->mate[k] == (int)i;
-        if (side->mate[i] != NONE || is_original || !work->all || others <= own)
-            continue;
-        double copies = 1 + (double)(others - own) / work->all;
-        side->iterations[i] = copies < 2 ? side->iterations[i] : copies > MOST_COPIES ? MOST_COPIES : copies;
-    }
-}
-
 static unsigned long all_work(const SassCode *code)
 {
     unsigned long count = 0;
@@ -154,6 +139,24 @@ static unsigned long all_work(const SassCode *code)
         for (int c = 0; c < WORK_CLASSES; c++)
             count += code->instrs[i].class == work_classes[c];
     return count;
+}
+
+/* Loops that are gone in `other`, where the work of their iterations now stands in a row. */
+static void count_copies(Side *side, const Side *other)
+{
+    unsigned long own = all_work(side->code), others = all_work(other->code);
+    for (size_t i = 0; i < side->code->loop_count; i++) {
+        const Work *work = &side->work[i];
+        bool is_original = false;
+        for (size_t k = 0; k < other->code->loop_count; k++)
+            is_original |= other->mate[k] == (int)i;
+        if (side->mate[i] != NONE || is_original)
+            continue;
+        double body = work->all ? work->all : work->instructions > LOOP_OVERHEAD ? work->instructions - LOOP_OVERHEAD : 1;
+        double more = work->all ? (double)others - (double)own : (double)other->code->count - (double)side->code->count;
+        double copies = 1 + more / body;
+        side->iterations[i] = copies < 2 ? side->iterations[i] : copies > MOST_COPIES ? MOST_COPIES : copies;
+    }
 }
 
 static int count_unrolled(const Side *old, const Side *new)
@@ -180,8 +183,8 @@ static int match_parts(const SassCode *before, const SassCode *after, double *ol
             share_iterations(&new, &old, (int)i);
         for (size_t i = 0; i < after->loop_count; i++)
             share_iterations(&old, &new, (int)i);
-        count_copies(&old, &new, all_work(before), all_work(after));
-        count_copies(&new, &old, all_work(after), all_work(before));
+        count_copies(&old, &new);
+        count_copies(&new, &old);
         count = count_unrolled(&old, &new);
     }
     free_side(&old);

@@ -3,78 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- newly unrolled loops ---------------------------------------------------------------------------------------- */
-
-static bool alike(unsigned a, unsigned b)
-{
-    unsigned more = a > b ? a : b, less = a > b ? b : a, slack = more / 10 > 3 ? more / 10 : 3;
-    return more - less <= slack;
-}
-
-static int by_size(const void *a, const void *b)
-{
-    unsigned x = *(const unsigned *)a, y = *(const unsigned *)b;
-    return (x > y) - (x < y);
-}
-
-/* Drops the pairs of alike loops from both (sorted) lists. */
-static void drop_pairs(unsigned *a, size_t *as, unsigned *b, size_t *bs)
-{
-    size_t i = 0, j = 0, left_a = 0, left_b = 0;
-    while (i < *as && j < *bs) {
-        if (alike(a[i], b[j]))
-            i++, j++;
-        else if (a[i] < b[j])
-            a[left_a++] = a[i++];
-        else
-            b[left_b++] = b[j++];
-    }
-    while (i < *as)
-        a[left_a++] = a[i++];
-    while (j < *bs)
-        b[left_b++] = b[j++];
-    *as = left_a;
-    *bs = left_b;
-}
-
-static unsigned *sorted(const Code *code)
-{
-    unsigned *sizes = grow(NULL, code->loops, sizeof *sizes);
-    if (code->loops)
-        memcpy(sizes, code->loop, code->loops * sizeof *sizes);
-    qsort(sizes, code->loops, sizeof *sizes, by_size);
-    return sizes;
-}
-
-/* The number of loops that ptxas unrolls now and did not before; only asked where there are more instructions. */
-static unsigned newly_unrolled(const Code *before, const Code *after)
-{
-    unsigned *old = sorted(before), *new = sorted(after), smallest = before->loops ? old[0] : 0, count = 0;
-    size_t olds = before->loops, news = after->loops;
-    drop_pairs(old, &olds, new, &news);
-    for (size_t i = 0; i < news && before->loops; i++)
-        count += new[i] >= smallest + (smallest + 1) / 2;
-    if (olds > news)
-        count += (unsigned)(olds - news);
-    free(old);
-    free(new);
-    return count;
-}
-
-/* Warps that fit on a multiprocessor with so many registers a thread: 64 K registers, given out 256 a warp. */
-static unsigned warps(unsigned sm, unsigned long registers)
-{
-    unsigned long most = sm == 75 ? 32 : sm == 120 ? 48 : 64, each = (registers + 7) / 8 * 8 * 32;
-    unsigned long fit = each ? 65536 / each : most;
-    return (unsigned)(fit < most ? fit : most);
-}
-
-static bool occupancy_holds(unsigned sm, unsigned long before, unsigned long after)
-{
-    unsigned half = warps(sm, 0) / 2, old = warps(sm, before), new = warps(sm, after);
-    return new >= old || new >= half;
-}
-
 /* ---- what is accepted -------------------------------------------------------------------------------------------- */
 
 bool allowed_read(AllowedList *list, const char *path)
@@ -117,39 +45,20 @@ static bool is_allowed(AllowedList *list, const Kernel *k, const char *target, c
 
 /* ---- verdicts ---------------------------------------------------------------------------------------------------- */
 
-static void complain(Result *r, AllowedList *list, const Kernel *k, const char *target, const char *what, Figure figure)
-{
-    bool listed = is_allowed(list, k, target, what);
-    size_t used = strlen(r->why);
-    snprintf(r->why + used, sizeof r->why - used, "%s%s %lu to %lu", used ? ", " : "", what, r->before.figure[figure],
-             r->after.figure[figure]);
-    if (r->verdict != VERDICT_WORSE)
-        r->verdict = listed ? VERDICT_LISTED : VERDICT_WORSE;
-}
-
 static void judge_result(const Kernel *k, Result *r, unsigned sm, AllowedList *list)
 {
-    const unsigned long *old = r->before.figure, *new = r->after.figure;
-    char target[16];
+    char target[16], rules[64];
     if (!r->before.known || !r->after.known)
         return;
-    snprintf(target, sizeof target, "sm_%u", sm);
-    r->verdict = VERDICT_SAME;
-    if (new[FIG_INSTR] > old[FIG_INSTR])
-        r->unrolled = newly_unrolled(&r->before, &r->after);
-    if (new[FIG_REGS] >= old[FIG_REGS] + 2 && !(r->unrolled && occupancy_holds(sm, old[FIG_REGS], new[FIG_REGS])))
-        complain(r, list, k, target, "registers", FIG_REGS);
-    if (new[FIG_SPILLS] > old[FIG_SPILLS])
-        complain(r, list, k, target, "spills", FIG_SPILLS);
-    if (new[FIG_INSTR] > old[FIG_INSTR] && !r->unrolled)
-        complain(r, list, k, target, "instructions", FIG_INSTR);
-    if (r->verdict != VERDICT_SAME)
+    r->verdict = r->rules ? VERDICT_LISTED : r->unrolled ? VERDICT_UNROLLED : r->better ? VERDICT_BETTER : VERDICT_SAME;
+    if (!r->rules)
         return;
-    if (r->unrolled)
-        r->verdict = VERDICT_UNROLLED;
-    for (int f = 0; f < FIG_COUNT && r->verdict == VERDICT_SAME; f++)
-        if (new[f] < old[f])
-            r->verdict = VERDICT_BETTER;
+    snprintf(target, sizeof target, "sm_%u", sm);
+    snprintf(rules, sizeof rules, "%s", r->rules);
+    snprintf(r->why, sizeof r->why, "%s", r->moved);
+    for (char *rule = strtok(rules, "+"); rule; rule = strtok(NULL, "+"))
+        if (!is_allowed(list, k, target, rule))
+            r->verdict = VERDICT_WORSE;
 }
 
 void judge(Table *table, AllowedList *list)

@@ -1,22 +1,10 @@
-/* When a kernel is worse, and when it is better.
- *
- * Worse, for one target, is any of
- *   registers      2 or more beyond those before;
- *   spills         any byte more;
- *   instructions   more, and no newly unrolled loop.
- * A newly unrolled loop pays for registers as long as none of the warps that fit on a multiprocessor is lost below half of
- * what it can hold: that many hide latency, and the unrolled body overlaps its own loads. It never pays for spills.
- *
- * Newly unrolled is counted by innermost loops: those that are of one size before and after (within a tenth, or 3
- * instructions) are left aside, also where the new one is what remains to be done behind an unrolled one. Of the others, a
- * new one that is half as large again as the smallest old one has been unrolled, and so have those of which fewer are left
- * (to the end).
+/* When a kernel is worse, for one target: as src/machine/worse.h defines it, by what cubinjudge found. Better is what it finds better.
  *
  * The interpreter's count is worse when a kernel issues more warp instructions that are no unconditional jumps; where those
  * stand is a matter of layout, which ptxas does anew. tests/exec.sh fails on these; here they are only shown.
  *
  * tests/ptxas/allowed.txt lists what is accepted, with the reason:  EXAMPLE.PRODUCER:KERNEL TARGET WHAT REASON...
- * TARGET is sm_NN, or * for all; WHAT is registers, spills, instructions, or issued (TARGET is then exec). A line that
+ * TARGET is sm_NN, or * for all; WHAT is spills, warps, cycles, instructions, or issued (TARGET is then exec). A line that
  * nothing needs any more is a failure too. */
 #ifndef PTXOPT_TESTS_REPORT_JUDGE_H
 #define PTXOPT_TESTS_REPORT_JUDGE_H

@@ -180,7 +180,7 @@ void print_markdown(FILE *out, const Table *table, const char *level)
     fputs("![kernels by target](report.svg)\n\n", out);
     fputs("`unrolled` kernels hold a loop that ptxas newly unrolls: their instructions are in a column of their own, and all\n"
           "columns to the right of it are sums over the other kernels. What counts as worse is said in\n"
-          "`tests/tools/report/judge.h`; `listed` is worse, with a reason in `tests/ptxas/allowed.txt`.\n\n## Totals\n\n", out);
+          "`src/machine/worse.h`; `listed` is worse, with a reason in `tests/ptxas/allowed.txt`.\n\n## Totals\n\n", out);
     print_totals(out, table);
     fputs("\n## Worse\n\n", out);
     print_worse(out, table);

@@ -125,15 +125,37 @@ static bool read_figures(Reader *r)
     return true;
 }
 
-static void read_loop(Reader *r)
+/* Fields of a `judged` line, from cubinjudge's on. */
+enum { JUDGED_SM = 3, JUDGED_KERNEL, JUDGED_VERDICT, JUDGED_RULES, JUDGED_INSTRUCTIONS, JUDGED_CYCLES = 9, JUDGED_SPILLS = 11,
+       JUDGED_WARPS = 15, JUDGED_UNROLLED = 17, JUDGED_FIELDS };
+
+static void add_moved(const Reader *r, char *text, size_t bytes, const char *rule, int field)
 {
-    char owner[MOST_LINE];
-    owner_of(r->field[5], owner, sizeof owner);
-    Code *code = code_of(kernel_of(r, r->field[1], r->field[2], owner), strtoul(r->field[4], NULL, 10), r->field[3]);
-    if (!code)
-        return;
-    code->loop = grow(code->loop, code->loops + 1, sizeof *code->loop);
-    code->loop[code->loops++] = (unsigned)strtoul(r->field[6], NULL, 10);
+    size_t used = strlen(text);
+    if (strstr(r->field[JUDGED_RULES], rule))
+        snprintf(text + used, bytes - used, "%s%s %s to %s", used ? ", " : "", rule, r->field[field], r->field[field + 1]);
+}
+
+static void read_judged(Reader *r)
+{
+    char owner[MOST_LINE], moved[MOST_LINE] = "";
+    owner_of(r->field[JUDGED_KERNEL], owner, sizeof owner);
+    Kernel *k = kernel_of(r, r->field[1], r->field[2], owner);
+    for (int t = 0; t < TARGETS; t++) {
+        Result *result = &k->result[t];
+        if (target_sm[t] != strtoul(r->field[JUDGED_SM], NULL, 10))
+            continue;
+        result->better = !strcmp(r->field[JUDGED_VERDICT], "better");
+        result->unrolled = (unsigned)strtoul(r->field[JUDGED_UNROLLED], NULL, 10);
+        if (strcmp(r->field[JUDGED_VERDICT], "worse") != 0)
+            continue;
+        add_moved(r, moved, sizeof moved, "spills", JUDGED_SPILLS);
+        add_moved(r, moved, sizeof moved, "warps", JUDGED_WARPS);
+        add_moved(r, moved, sizeof moved, "cycles", JUDGED_CYCLES);
+        add_moved(r, moved, sizeof moved, "instructions", JUDGED_INSTRUCTIONS);
+        result->rules = copy(r->field[JUDGED_RULES]);
+        result->moved = copy(moved);
+    }
 }
 
 static void read_fired(Reader *r)
@@ -168,8 +190,8 @@ static bool read_line(Reader *r, char *line)
             r->column[r->columns] = copy(r->field[r->columns + 1]);
     } else if (!strcmp(r->field[0], "figures")) {
         return read_figures(r);
-    } else if (!strcmp(r->field[0], "loop") && r->fields == 7) {
-        read_loop(r);
+    } else if (!strcmp(r->field[0], "judged") && r->fields == JUDGED_FIELDS) {
+        read_judged(r);
     } else if (!strcmp(r->field[0], "changed") && r->fields == 3) {
         char name[MOST_LINE];
         snprintf(name, sizeof name, "%s.%s", r->field[1], r->field[2]);

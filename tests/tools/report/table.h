@@ -3,7 +3,7 @@
  *
  *     columns NAME...                                       of the figures that follow: cubinstat --tsv's
  *     figures EXAMPLE PRODUCER before|after VALUE...        one row of cubinstat
- *     loop    EXAMPLE PRODUCER before|after SM KERNEL N     instructions of an innermost loop
+ *     judged  EXAMPLE PRODUCER SM KERNEL VERDICT RULES ...  one row of cubinjudge --tsv: kernels whose machine code changed
  *     changed EXAMPLE PRODUCER                              the text changed; without it there are no figures after
  *     fired   EXAMPLE PRODUCER KERNEL PHASE NAME COUNT      rewrites, from the remarks
  *     cost    EXAMPLE PRODUCER KERNEL B A BJ AJ             warp instructions, and the jumps among them, before and after
@@ -34,8 +34,6 @@ typedef enum Figure {
 typedef struct Code {
     bool known;
     unsigned long figure[FIG_COUNT]; /* functions that ptxas put behind the kernel included; of registers the most */
-    unsigned *loop;                  /* instructions of each innermost loop */
-    size_t loops;
 } Code;
 
 enum { TARGETS = 5 };
@@ -46,8 +44,11 @@ typedef enum Verdict { VERDICT_NONE, VERDICT_SAME, VERDICT_BETTER, VERDICT_UNROL
 /* One kernel for one target. */
 typedef struct Result {
     Code before, after;  /* `after` is `before` where the text did not change; unknown where ptxas refuses the module */
-    Verdict verdict;     /* from here on: judge.c */
+    bool better;         /* what cubinjudge says, of the kernel */
+    char *rules;         /* by which it is worse: "spills+cycles"; NULL: it is not */
+    char *moved;         /* what they are about: "cycles 100.0 to 120.0" and so on, in the order of the rules */
     unsigned unrolled;   /* loops that ptxas newly unrolls */
+    Verdict verdict;     /* from here on: judge.c */
     char why[160];       /* of VERDICT_WORSE and VERDICT_LISTED */
 } Result;
 
