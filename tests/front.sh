@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 WORK=$BUILD/work/front
-unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS CUDA_HOME CUDA_PATH
+unset PTXOPT PTXOPT_GUARD PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS CUDA_HOME CUDA_PATH
 rm -rf "$WORK"
 mkdir -p "$WORK/input/bin" "$WORK/tmp"
 

@@ -11,7 +11,7 @@ WORK=$BUILD/work/preload
 PROGRAMS=$WORK/programs
 SAID=$WORK/said
 LIBRARY=${PRELOAD:-$BUILD/libptxopt-preload.so} # with sanitizers: theirs in front of it, after a colon
-unset PTXOPT PTXOPT_FLAGS PTXOPT_LOG LD_PRELOAD LD_LIBRARY_PATH
+unset PTXOPT PTXOPT_GUARD PTXOPT_FLAGS PTXOPT_LOG LD_PRELOAD LD_LIBRARY_PATH
 export MALLOC_PERTURB_=165 # memory that is freed is written over
 rm -rf "$WORK"
 mkdir -p "$PROGRAMS" "$WORK/input"
