@@ -15,6 +15,7 @@ enum {
 typedef struct Point {
     u32 branch;          /* Instr.origin */
     u32 marker[MARKERS]; /* origins of what is executed first where its threads reconverge; 0: no more */
+    u32 pre, last;       /* of the block where they do: in the dominator tree's numbering (analysis/dom.h) */
     bool leaves;         /* they leave the function first */
     u8 effects;          /* 1 << k: marker[k] does something; no phase removes it but one that merges it with a copy */
 } Point;
@@ -24,6 +25,7 @@ struct ReconvergeSnapshot {
     VEC(Point) points;  /* by branch; without those that are proven uniform */
     u32 origins;        /* Function.origins then */
     Arrivals *arrivals;
+    u32 *pre;           /* by Instr.origin: number of its block in the dominator tree; NULL: nobody waits */
     VecU32 branch_hints, table_hints; /* origins of bra.uni and brx.idx.uni, sorted */
     VecU32 uniform;     /* origins of branches that are proven uniform, sorted */
 };
@@ -63,6 +65,8 @@ static Point make_point(Analyses *an, const Block *b)
     const Block *at = point_of(an, b);
     u32 n = 0;
     point.leaves = !at;
+    point.pre = at ? an_dom(an)->pre[at->id] : 0;
+    point.last = at ? an_dom(an)->last[at->id] : 0;
     for (u32 hops = 0; at && hops < MARKERS && n < MARKERS; at = block_terminator(at) ? NULL : at->fall, hops++)
         for_each_instr(i, at)
             if (i->kind == INSTR_OP && n < MARKERS) {
@@ -97,9 +101,13 @@ ReconvergeSnapshot *reconverge_snapshot(Arena *arena, Analyses *an)
     ReconvergeSnapshot *s = arena_new(arena, ReconvergeSnapshot);
     bool waits = may_wait(an);
     s->origins = an->fn->origins;
+    s->pre = waits ? arena_array(arena, u32, s->origins + 1) : NULL;
     for (u32 p = 0; p < an_order(an)->count; p++) {
         const Block *b = an_order(an)->rpo[p];
         add_hint(s, block_terminator(b));
+        for_each_instr(i, b)
+            if (waits && i->kind == INSTR_OP)
+                s->pre[i->origin] = an_dom(an)->pre[b->id];
         if (!branches(an, b) || !waits)
             continue;
         if (uniform_has(&an_uniform(an)->branch_warp, b->id))
@@ -214,12 +222,20 @@ static const Block *find_old(const Checker *c, const Point *point, u32 *marker, 
     return NULL;
 }
 
-/* WaitEnds of what stands in b in front of the instruction. */
-static u8 ends_before(const Checker *c, const Block *b, u32 marker)
+/* Whether i stood behind the old point: it may have been hoisted, and the point has not moved. */
+static bool was_behind(const Checker *c, const Instr *i, const Point *point)
+{
+    u32 pre = i->origin <= c->before->origins ? c->before->pre[i->origin] : 0;
+    return pre && point->pre <= pre && pre <= point->last;
+}
+
+/* WaitEnds of what stands in b in front of the instruction that marks the old point, and did before. */
+static u8 ends_before(const Checker *c, const Block *b, u32 marker, const Point *point)
 {
     u8 ends = 0;
     for (const Instr *i = b->first; i && i->origin != marker; i = i->next)
-        ends |= instr_ends(i, c->an->summaries);
+        if (i->kind == INSTR_OP && !was_behind(c, i, point))
+            ends |= instr_ends(i, c->an->summaries);
     return ends;
 }
 
@@ -243,7 +259,7 @@ static const char *check_point(Checker *c, const Block *b, const Point *point)
     visit(c, order->index[now->id]);
     rest = 0;
     collect(c, old, &rest, &ends);
-    ends |= old ? ends_before(c, old, marker) : 0;
+    ends |= old ? ends_before(c, old, marker, point) : 0;
     if (!wait_may_end(c->waits, waits, ends))
         return NULL;
     return arena_printf(c->arena, "threads that part in block %u now wait for one another at block %u, in front of what one of them may wait for",
