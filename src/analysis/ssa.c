@@ -201,14 +201,6 @@ static void place_phis(Maker *m)
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
 
-static bool kills(const Instr *i, RegId reg)
-{
-    for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (w.reg == reg)
-            return w.kills;
-    return false;
-}
-
 static void add_value(Maker *m, RegId reg, SsaValue v)
 {
     Ssa *ssa = m->ssa;
@@ -308,7 +300,7 @@ Instr *ssa_definition(const Ssa *ssa, ValueId value, RegId reg)
 {
     const SsaValue *v = &ssa->values[value];
     bool is_there = value && v->instr && v->whole && v->instr->block == ssa->dom->by_pre[v->pre];
-    return is_there && kills(v->instr, reg) ? v->instr : NULL;
+    return is_there && instr_kills(v->instr, reg) ? v->instr : NULL;
 }
 
 bool ssa_sources_hold(const Ssa *ssa, const Instr *i, const Block *b)

@@ -3,24 +3,10 @@
 #include "analysis/ranges.h"
 #include "ir/edit.h"
 
-/* How far back in a block a definition is looked for: keeps the phases linear. */
-#define SEARCH_LIMIT 256
-
 Instr *local_definition(const Instr *at, RegId reg)
 {
-    u32 steps = 0;
-    for (Instr *i = at->prev; i && steps < SEARCH_LIMIT; i = i->prev) {
-        if (i->kind != INSTR_OP)
-            continue;
-        steps++;
-        if (!instr_writes(i, reg))
-            continue;
-        for (RegWalk w = reg_walk(i); next_write(&w);)
-            if (w.reg == reg && w.kills)
-                return i;
-        return NULL;
-    }
-    return NULL;
+    Instr *i = instr_last_write(at, reg);
+    return i && instr_kills(i, reg) ? i : NULL;
 }
 
 /* ---- known values ---------------------------------------------------------------------------------------------- */

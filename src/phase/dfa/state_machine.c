@@ -54,13 +54,11 @@ static RegId selector_of(const Block *b)
         return 0;
     if (branch_table(end))
         return operand_plain_register(instr_operand(end, 0));
-    for (Instr *i = end->prev; i && end->guard; i = i->prev) {
-        if (i->kind != INSTR_OP || !instr_writes(i, end->guard))
-            continue;
-        const Operand *a = instr_operand(i, 1), *with = instr_operand(i, 2);
-        return i->op->opcode == OPC_SETP && operand_plain_register(a) && with && with->kind == OPND_IMM ? a->id : 0;
-    }
-    return 0;
+    Instr *i = end->guard ? instr_last_write(end, end->guard) : NULL;
+    if (!i || i->op->opcode != OPC_SETP)
+        return 0;
+    const Operand *a = instr_operand(i, 1), *with = instr_operand(i, 2);
+    return operand_plain_register(a) && with && with->kind == OPND_IMM ? a->id : 0;
 }
 
 u32 state_selectors(const Loop *loop, RegId *out, u32 limit)

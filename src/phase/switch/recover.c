@@ -313,16 +313,12 @@ static void grow(SwitchRegion *g)
  * constant operand where the selector is to be found. */
 static bool may_compare(const Instr *branch, bool with_constant)
 {
-    for (Instr *i = branch->prev; i; i = i->prev) {
-        if (i->kind != INSTR_OP || !instr_writes(i, branch->guard))
-            continue;
-        if (i->op->opcode != OPC_SETP)
-            return i->op->sem.bits == 1;
-        const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
-        return a && b && type_is_integer((Type)i->op->sem.compared) &&
-               (!with_constant || a->kind == OPND_IMM || b->kind == OPND_IMM);
-    }
-    return true;
+    Instr *i = instr_last_write(branch, branch->guard);
+    if (!i || i->op->opcode != OPC_SETP)
+        return !i || i->op->sem.bits == 1;
+    const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
+    return a && b && type_is_integer((Type)i->op->sem.compared) &&
+           (!with_constant || a->kind == OPND_IMM || b->kind == OPND_IMM);
 }
 
 static bool ends_in_compare(const Block *b) { return may_compare(block_terminator(b), false); }

@@ -30,14 +30,6 @@ bool splice_copies_order(RegPair *renamed, u32 n)
     return true;
 }
 
-static bool kills(const Instr *i, RegId reg)
-{
-    for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (w.reg == reg && w.kills)
-            return true;
-    return false;
-}
-
 /* The write of `from` in front of `end`, if from can have the name `to` from there on: all of it is written there, and `to`
  * does not occur in between. */
 static Instr *renamable_from(const Instr *end, RegId from, RegId to)
@@ -50,7 +42,7 @@ static Instr *renamable_from(const Instr *end, RegId from, RegId to)
             continue;
         if (instr_writes(i, to))
             return NULL;
-        if (kills(i, from))
+        if (instr_kills(i, from))
             return i;
         if (instr_reads(i, to))
             return NULL;
