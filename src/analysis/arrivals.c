@@ -279,7 +279,7 @@ static bool reconverges_as_before(Checker *c, const Block *b, u32 s, const Block
     return point && old != GRAPH_NONE && !may_reach(c, point, NULL, old, goal);
 }
 
-/* The threads that part at the end of b come to the instruction together. */
+/* The threads that diverge at the end of b come to the instruction together. */
 static void check_reconverged(Checker *c, const Block *b, const Seer *seer, const Instr *i)
 {
     find_sources(c, b);

@@ -248,7 +248,7 @@ static void add_block(const ReconvergeGate *g, u32 position, const Block *from, 
     add_end(g, position, region);
 }
 
-/* Notes where threads that part at the end of the block, or in a call, reconverge before `old`. */
+/* Notes where threads that diverge at the end of the block, or in a call, reconverge before `old`. */
 static void add_point(ReconvergeGate *g, u32 position, const Block *old)
 {
     const Order *order = an_order(g->an);

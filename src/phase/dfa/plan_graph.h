@@ -16,10 +16,9 @@ PlanGraph *plan_graph_make(PhaseRun *run, const MachinePlan *plan); /* in run->a
 /* Whether `from` can still be reached, and still goes to `to` as it is. */
 bool plan_graph_has_edge(const PlanGraph *g, const Block *from, const Block *to);
 bool plan_graph_is_reducible(const PlanGraph *g);
-/* Whether threads that a branch parts still meet where they met: of its immediate post-dominator, its paths come to one and
- * the same copy first. Branches that do not divide a warp do not count. Then the branches that an instruction transitively
- * depends on are those it depended on before, copies taken for originals: it depends on those from which it can be reached
- * before the paths meet, and new paths are old ones. */
+/* Whether all paths from each branch that may divide a warp come to the same copy of its immediate post-dominator first: then its
+ * threads reconverge where they did. An instruction then depends on no other branches than before, copies taken for
+ * originals, because each new path is a copy of an old one. */
 bool plan_graph_reconverges_as_before(const PlanGraph *g);
 /* Whether the function has a convergent instruction at all. */
 bool plan_graph_convergent(const PlanGraph *g);

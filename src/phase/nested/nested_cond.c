@@ -15,8 +15,8 @@
  *
  * Declines: loads (they can fault), anything with an effect, convergent, volatile, carried or guarded; more cheap
  * instructions than the knob allows; related predicates; branches that end, leave or continue a loop (tests/ptxas/LOOPS.md);
- * equalities that ptxas propagates into the block after them; cases of a switch; pinned labels, pragmas, scopes; what is
- * led to over two branches, and over one then, where it holds an instruction that depends on who comes with it. */
+ * equalities that ptxas propagates into the block after them; cases of a switch; pinned labels, pragmas, scopes; blocks that
+ * threads reach over both branches now and would reach together then, if an instruction there sees who is there. */
 #include "phase/nested/site.h"
 
 #include "ir/cfg.h"

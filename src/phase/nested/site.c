@@ -82,8 +82,8 @@ static bool read_below(const Nested *n, const Block *top, RegId reg)
     return false;
 }
 
-/* Whether something that must be true when t is, is of use in block `to`: a value that ptxas would put in a register's
- * place, or a predicate that is read again. */
+/* Whether ptxas can use in block `to`, or in a block that it dominates, what a true t implies: a predicate that is read
+ * there, or a register that equals another one or a constant. */
 static bool tells(const Nested *n, const Block *b, TruthTerm t, const Block *to)
 {
     if (t.truth->kind == TRUTH_AND)
@@ -100,8 +100,8 @@ static bool tells(const Nested *n, const Block *b, TruthTerm t, const Block *to)
     return read_below(n, to, setp->opnd[1].id) || (y->kind == OPND_REG && read_below(n, to, y->id));
 }
 
-/* Whether a predicate of t, which block b reads and does not write, is known on a path into the outer block: on that path, the
- * branch decides nothing. */
+/* Whether some in-edge of the outer block tells the value of a predicate of t that block b reads and does not write: for
+ * threads that come over it the branch decides nothing. */
 static bool decided_before(const Nested *n, const Block *outer, const Block *b, TruthTerm t)
 {
     if (t.truth->kind != TRUTH_LEAF) {

@@ -8,9 +8,9 @@
  *     (x & 4) != 0 & (y & m) == 0   t = ~x & 4; u = y & m; v = t | u       !(v != 0)
  *     (x & 4) != 0 & (x & 3) == 0   t = x ^ 4; u = t & 7                   !(u != 0)
  *
- * A disjunction of the opposites likewise. Tests for not zero mix with the others only where the mask is one bit. ptxas makes LOP3 of pairs of instructions;
- * --lop3=always spells them out. ptxas 13.0 crashes on a branch on `setp.eq` of a lop3's result with zero (not on
- * `setp.ne`), and is better not brought near that unasked. */
+ * A disjunction of the opposite tests likewise. A test for not zero is merged with tests for zero only if its mask is one bit.
+ * ptxas makes a LOP3 of two instructions; --lop3=always writes lop3. Otherwise none is written, because ptxas 13.0 crashes on
+ * a branch on `setp.eq` of a lop3's result with zero. */
 #include <string.h>
 
 #include "ir/builder.h"

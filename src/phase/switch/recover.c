@@ -151,7 +151,7 @@ static bool looks_like_member(const SwitchRegion *g, const Block *b)
     return is_region_branch(b);
 }
 
-/* What is after a block where all paths meet again does not depend on the root's branch. */
+/* A block that post-dominates the root is executed whatever the root's branch decides: it is no member. */
 static bool may_be_member(const SwitchRegion *g, const Block *b)
 {
     return looks_like_member(g, b) && !dominates(g->r->postdom, b, g->d->root);

@@ -58,8 +58,8 @@ static bool selector_is_uniform(const Lowering *w, const Decision *d)
     return indexes || uniform_has(&an_uniform(w->run->an)->warp, d->selector);
 }
 
-/* Whether control that the root's branch parts, and that now reconverges after all leaves, did so sooner after another
- * branch, in front of an instruction that needs its threads together. */
+/* Whether threads that the root's branch divides reconverged, after another branch of the region, before a convergent instruction,
+ * and would now reconverge only after all leaves. */
 static bool reconverged_sooner(Lowering *w, const Decision *d, const Block *old)
 {
     for (u32 k = 1; k < d->count; k++) {

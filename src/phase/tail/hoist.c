@@ -128,7 +128,7 @@ static Instr *item_after(Instr *i)
     return i;
 }
 
-/* Whether the first instructions have one opcode: mostly they have not, and that is all there is to see. */
+/* Whether the first instructions have the same opcode. Mostly they have not, and nothing else needs to be compared. */
 static bool begin_alike(const Block *a, const Block *b)
 {
     const Instr *of_a = first_item(a), *of_b = first_item(b);

@@ -1,5 +1,5 @@
-/* Whether two instructions are the same up to the names of registers. The registers themselves are the visitor's affair:
- * whoever compares two pieces of code says, pair by pair, which register goes with which. */
+/* Whether two instructions are the same up to the names of registers. A visitor decides of each pair of registers whether
+ * they may stand for one another. */
 #ifndef PTXOPT_PHASE_TAIL_INSTR_MATCH_H
 #define PTXOPT_PHASE_TAIL_INSTR_MATCH_H
 
