@@ -7,7 +7,7 @@
 #include "prove/arguments.h"
 #include "prove/barrier.h"
 
-enum { DEPTH_MAX = 4000, STEPS_BASE = 200000, STEPS_EACH = 400 };
+enum { DEPTH_MAX = 4000, STEPS_BASE = 200000, STEPS_EACH = 400, TERMS_EACH_STEP = 8 };
 
 typedef enum Stop {
     STOP_EVENT, /* at an instruction that must match */
@@ -114,6 +114,9 @@ static Running run_terminator(Prover *p, ProveSide side, Instr *i, bool *moved)
     return r;
 }
 
+/* Whether more terms were made than a function within the limit of steps may need. */
+static bool is_over(const Prover *p) { return p->t.work / TERMS_EACH_STEP > p->step_limit; }
+
 static Running run(Prover *p, ProveSide side)
 {
     Machine *m = &p->side[side];
@@ -121,7 +124,7 @@ static Running run(Prover *p, ProveSide side)
     for (;;) {
         if (at->joins)
             return (Running){.stop = STOP_JOIN};
-        if (++p->steps > p->step_limit || m->fault)
+        if (++p->steps > p->step_limit || is_over(p) || m->fault)
             return (Running){.stop = STOP_FAULT};
         Instr *i = at->at;
         if (!i) {
@@ -286,7 +289,7 @@ static void fault(Prover *p)
     for (u32 side = 0; side < 2; side++)
         if (p->side[side].fault)
             fail_here(p, side == PROVE_AFTER, p->side[side].fault); /* what only AFTER does may be wrong */
-    prove_give_up(p, p->steps > p->step_limit ? "limit: too many steps" : "construct: a branch that is not modelled");
+    prove_give_up(p, p->steps > p->step_limit ? "limit: too many steps" : is_over(p) ? "limit: too many terms" : "construct: a branch that is not modelled");
 }
 
 static void step_over(Prover *p)

@@ -166,6 +166,7 @@ static ProveVerdict attempt(Function *before, Function *after, const ProveOption
     prove_pair(&p, before, after);
     verdict.nodes = p.nodes.n - 1;
     verdict.steps = p.steps;
+    verdict.work = p.t.work;
     prover_free(&p);
     arena_free(&own);
     return verdict;

@@ -19,7 +19,7 @@ typedef struct ProveVerdict {
     ProveAnswer answer;
     const char *why;      /* of what is not proved: one line, in the arena */
     bool is_suspect;      /* PROVE_UNKNOWN, not for a limit or a construct, but because something was not seen to be the same */
-    u32 nodes, steps, queries;
+    u32 nodes, steps, work, queries; /* work: terms made */
 } ProveVerdict;
 
 /* The verdict about two functions with a body. Memory from the arena. */

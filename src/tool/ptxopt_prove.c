@@ -73,7 +73,7 @@ static void report(void *user, const char *name, const ProveVerdict *v)
     const Options *options = user;
     printf("%s: %s%s%s\n", name, word[v->answer], v->answer == PROVE_PROVED ? "" : ": ", v->answer == PROVE_PROVED ? "" : v->why);
     if (options->verbose)
-        printf("  %u nodes, %u steps, %u queries\n", v->nodes, v->steps, v->queries);
+        printf("  %u nodes, %u steps, %u terms, %u queries\n", v->nodes, v->steps, v->work, v->queries);
 }
 
 static enum ExitStatus prove(Options *options)
