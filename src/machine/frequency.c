@@ -1,12 +1,12 @@
 #include "machine/frequency.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { NONE = SASS_NONE };
 
-#define COLD_SHARE 0.03 /* of a branch that leads to a cold block, or is rare */
+#define COLD_SHARE 0.03  /* of a branch that leads to a cold block, or is rare */
+#define TABLE_SHARE 0.75 /* of each way from a branch by a table */
 
 /* An edge out of a loop, and how much of what leaves the loop takes it. */
 typedef struct Exit {
@@ -124,37 +124,24 @@ static bool is_rare_edge(const Walk *walk, const SassBlock *block, int target)
     return walk->cold[target] || (last->rare && sass_target_block(walk->code, last) == target);
 }
 
-/* What a warp executes of a way from a branch of so many; of a table about as much as of the tree of branches in its place. */
-static double way_share(unsigned ways) { return ways < 2 ? 1 : ways == 2 ? 0.75 : 1 / sqrt(ways); }
-
-/* Whether an edge leads to where other ways come together, or out of the function. */
-static bool only_skips(const Walk *walk, int target)
-{
-    const SassBlock *block = &walk->code->blocks[target];
-    return block->in.count > 1 || (block->out.count == 0 && block->last == block->first);
-}
-
-/* Edges that stay in the loop share the block's runs; those that leave it are the loop's exits. */
+/* Edges that stay in the loop take all of the block's runs, unless they are rare; those that leave it are the loop's exits. */
 static void send_from(Walk *walk, int loop, int index)
 {
     const SassBlock *block = &walk->code->blocks[index];
     double share = walk->share[index];
+    double whole = block->out.count > 2 ? TABLE_SHARE : 1;
     unsigned staying = 0, rare = 0;
     for (size_t e = 0; e < block->out.count; e++) {
         bool stays = inside(walk, loop, block->out.to[e]) != NONE;
         staying += stays;
         rare += stays && is_rare_edge(walk, block, block->out.to[e]);
     }
-    unsigned ways = staying - (rare < staying ? rare : 0);
-    bool skips = false;
-    for (size_t e = 0; e < block->out.count; e++)
-        skips |= only_skips(walk, block->out.to[e]);
     for (size_t e = 0; e < block->out.count; e++) {
         int target = block->out.to[e];
         if (inside(walk, loop, target) == NONE)
             send(walk, loop, target, share);
         else if (walk->code->blocks[target].order > block->order)
-            send(walk, loop, target, share * (rare < staying && is_rare_edge(walk, block, target) ? COLD_SHARE : skips && ways <= 2 ? 1 : way_share(ways)));
+            send(walk, loop, target, share * (rare < staying && is_rare_edge(walk, block, target) ? COLD_SHARE : whole));
     }
 }
 
