@@ -168,6 +168,7 @@ typedef struct Checker {
     Analyses *an;
     Arena *arena;
     bool *is_there;        /* by Instr.origin: a branch, or another that stands for it, is somewhere */
+    bool *remains;         /* by position before: an instruction of the block is somewhere */
     u32 *seen, *depends, stamp; /* by position now: leads to the instruction, it depends on it */
     u32 *asked;            /* by position now: Block.id + 1 of the branch that leads there */
     u32 *came, comings;    /* by position now: found by may_reach() */
@@ -276,6 +277,8 @@ static bool reconverges_as_before(Checker *c, const Block *b, u32 s, const Block
     const Arrivals *a = c->before;
     const Block *point = point_of(c->an, b);
     u32 old = a->at[s] ? a->point[a->at[s] - 1] : GRAPH_NONE;
+    if (old != GRAPH_NONE && !c->remains[old])
+        return true; /* where that is now cannot be said */
     return point && old != GRAPH_NONE && !may_reach(c, point, NULL, old, goal);
 }
 
@@ -422,8 +425,11 @@ static void check_block(Checker *c, const Block *b)
     }
 }
 
-static void note_branch(Checker *c, const Block *b)
+static void note_block(Checker *c, const Block *b)
 {
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP && i->origin <= c->before->origins && c->before->at[i->origin])
+            c->remains[c->before->at[i->origin] - 1] = true;
     if (!branches(c->an, b))
         return;
     find_sources(c, b);
@@ -442,9 +448,10 @@ const char *arrivals_compare(const Arrivals *before, Analyses *an, Arena *arena)
     c.depends = arena_array(arena, u32, order->count);
     c.asked = arena_array(arena, u32, order->count);
     c.came = arena_array(arena, u32, order->count);
+    c.remains = arena_array(arena, bool, before->pred.nodes);
     c.climbed = arena_array(arena, u32, before->pred.nodes);
     for (u32 p = 0; p < order->count; p++)
-        note_branch(&c, order->rpo[p]);
+        note_block(&c, order->rpo[p]);
     for (u32 p = 0; p < order->count && !c.wrong; p++)
         check_block(&c, order->rpo[p]);
     vec_free(&c.paths);
