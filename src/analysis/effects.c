@@ -1,5 +1,7 @@
 #include "analysis/effects.h"
 
+#include "ir/inspect.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -390,4 +392,14 @@ bool summaries_differ(const Function *fn, const Summaries *before, const Summari
             if (instr_is(i, OPF_CALL) && !same_effects(instr_effects(i, before), instr_effects(i, after)))
                 return true;
     return false;
+}
+
+bool instr_may_be_copied(const Instr *i, const Summaries *summaries)
+{
+    if (i->kind != INSTR_OP || instr_reads_volatile_register(i))
+        return false;
+    if (op_is_pure(i->op))
+        return true;
+    Effects e = instr_effects(i, summaries);
+    return (i->op->opcode == OPC_LD || i->op->opcode == OPC_ST) && e.known && !e.strong && !e.convergent && !op_has(i->op, OPF_VOLATILE);
 }

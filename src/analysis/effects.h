@@ -63,6 +63,8 @@ bool summaries_differ(const Function *fn, const Summaries *before, const Summari
 
 /* summaries may be NULL: then every call does anything. */
 Effects instr_effects(const Instr *i, const Summaries *summaries);
+/* Whether copies of i may stand on several paths, each executed in its place: it only computes, or is a plain load or store. */
+bool instr_may_be_copied(const Instr *i, const Summaries *summaries);
 bool instr_is_convergent(const Instr *i, const Summaries *summaries);
 /* Whether i reads what another thread may write, and reads it anew each time: a loop around it may be one that waits. */
 bool instr_polls(const Instr *i, const Summaries *summaries);

@@ -180,19 +180,6 @@ static Block *decided_successor(const Planner *p, Block *b, const Given *given)
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
-/* Pure, or a plain load or store: each thread still executes it as often, in the same order. */
-static bool may_be_copied(const Planner *p, const Instr *i)
-{
-    if (i->kind == INSTR_LOC)
-        return true;
-    if (i->kind != INSTR_OP || instr_reads_volatile_register(i))
-        return false;
-    if (op_is_pure(i->op))
-        return true;
-    Effects e = instr_effects(i, p->an->summaries);
-    return (i->op->opcode == OPC_LD || i->op->opcode == OPC_ST) && e.known && !e.strong && !e.convergent && !op_has(i->op, OPF_VOLATILE);
-}
-
 static bool block_may_be_copied(const Planner *p, const Block *b)
 {
     const Instr *end = block_terminator(b);
@@ -203,7 +190,7 @@ static bool block_may_be_copied(const Planner *p, const Block *b)
     if (block_is_pinned(b))
         return false;
     for_each_instr(i, b)
-        if ((i != end && !may_be_copied(p, i)) || ++n > NODE_ITEMS)
+        if ((i != end && i->kind != INSTR_LOC && !instr_may_be_copied(i, p->an->summaries)) || ++n > NODE_ITEMS)
             return false;
     return true;
 }

@@ -10,7 +10,7 @@
  * if what follows reads their results. A branch that all edges decide alike is removed. Follows LLVM's JumpThreading.
  *
  * Sound: every thread executes the same instructions as before but for pure ones whose results nobody reads. Only pure
- * instructions are duplicated. The one block whose threads no longer meet is the bypassed one, J: so a branch X before it
+ * instructions and plain loads and stores are duplicated, these onto every edge. The one block whose threads no longer meet is the bypassed one, J: so a branch X before it
  * gains power only if J was X's immediate post-dominator, and only over what lies between J and J's own. There no
  * convergent instruction may stand, unless no branch X divides a warp. That holds for any number of blocks threaded at
  * once, but not for a mixture of the two cases: these take turns. New paths are old paths, so a loop's header keeps
@@ -21,22 +21,23 @@
  * that its branch vanishes, and what is now executed once a part must not outweigh it. Edges out of loops never qualify.
  *
  * Declines: headers, and whatever makes a latch, an entry or an exit of a loop; clones of `i = i + 1` in loops (ptxas no
- * longer counts them); blocks with pragmas, inner scopes, loads, or labels that debug data names. No PHIs, so no threshold
+ * longer counts them); blocks with pragmas, inner scopes, or labels that debug data names. No PHIs, so no threshold
  * for them; comparisons are found by dominance, not by a search over predecessors. The branch of a header or of the entry block
  * goes where all paths to it decide it alike. */
 #include "analysis/reconverge.h"
 #include "analysis/values.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
+#include "phase/thread/body.h"
 #include "phase/thread/region.h"
 #include "target/ptxas.h"
 
 enum {
     PREDS = 64,       /* of a block that is looked at */
-    BODY = 24,        /* instructions of one */
     BUDGET = 512,     /* instructions cloned in a function, in all its rounds: PhaseRun.spent */
     SET_UP_BLOCKS = 4,
     SET_UP = 24,      /* machine instructions in front of a loop from which on its guard stays */
+    ACCESS_SLOTS = 8, /* what it costs that parts of a warp access memory one after the other */
     BRANCH_SLOTS = 3  /* what a branch that divides a warp costs: BSSY, BRA, BSYNC */
 };
 
@@ -60,11 +61,6 @@ typedef struct InEdge {
     Block *otherwise;   /* where it goes if the predicate of `select` does not hold; NULL: `to` in any case */
     Instr *select;       /* the selp in `from` that decides */
 } InEdge;
-
-typedef struct Body {
-    Instr *v[BODY];
-    u32 n;
-} Body;
 
 typedef struct Candidate {
     Block *b;
@@ -175,112 +171,6 @@ static void decide(const Threader *t, Block *b, bool all_or_none, Candidate *c)
     }
 }
 
-/* ---- what is cloned -------------------------------------------------------------------------------------------- */
-
-/* NULL, or why b must not be bypassed whatever the edge. Adds up what its instructions cost, the terminator included. */
-static const char *why_not_cloned(const Block *b, u32 *cost)
-{
-    const Instr *end = block_terminator(b);
-    u32 instrs = 0;
-    *cost = 0;
-    for_each_instr(i, b) {
-        if (i->kind == INSTR_PRAGMA)
-            return "the block has a pragma";
-        if (i->kind == INSTR_SCOPE_BEGIN || i->kind == INSTR_SCOPE_END)
-            return "the block has a scope of its own";
-        if (i->kind != INSTR_OP)
-            continue;
-        *cost += ptxas_cost(i);
-        if (++instrs > BODY)
-            return "the block is too long";
-        if (i != end && (!op_is_pure(i->op) || instr_reads_volatile_register(i)))
-            return "an instruction of the block must not be duplicated";
-    }
-    return NULL;
-}
-
-typedef struct Needs {
-    RegId needed[4 * BODY], killed[4 * BODY];
-    u32 needs, kills;
-} Needs;
-
-static bool has_reg(const RegId *v, u32 n, RegId reg)
-{
-    for (u32 k = 0; k < n; k++)
-        if (v[k] == reg)
-            return true;
-    return false;
-}
-
-/* Whether the register is read after the edge. */
-static bool is_live_on(const Threader *t, const InEdge *edge, RegId reg)
-{
-    const Live *live = an_live(t->run->an);
-    return live_in(live, edge->to, reg) || (edge->otherwise && live_in(live, edge->otherwise, reg));
-}
-
-static bool is_needed(const Threader *t, const Needs *needs, const Instr *i, const InEdge *edge)
-{
-    for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (has_reg(needs->needed, needs->needs, w.reg) ||
-            (!has_reg(needs->killed, needs->kills, w.reg) && is_live_on(t, edge, w.reg)))
-            return true;
-    return false;
-}
-
-static void take(Needs *needs, const Instr *i)
-{
-    for (RegWalk w = reg_walk(i); next_write(&w);) {
-        if (w.kills && needs->kills < COUNT_OF(needs->killed))
-            needs->killed[needs->kills++] = w.reg;
-        for (u32 k = 0; w.kills && k < needs->needs; k++)
-            if (needs->needed[k] == w.reg)
-                needs->needed[k--] = needs->needed[--needs->needs];
-    }
-}
-
-/* The instructions of b whose results are read where the edge leads, in order; false: more than can be looked at. */
-static bool collect_body(const Threader *t, const Block *b, const InEdge *edge, Body *body)
-{
-    Needs needs = {.needs = 0};
-    body->n = 0;
-    for (Instr *i = block_terminator(b)->prev; i; i = i->prev) {
-        if (i->kind != INSTR_OP || !is_needed(t, &needs, i, edge))
-            continue;
-        body->v[body->n++] = i;
-        take(&needs, i);
-        for (RegWalk w = reg_walk(i); next_read(&w);) {
-            if (needs.needs == COUNT_OF(needs.needed))
-                return false;
-            needs.needed[needs.needs++] = w.reg;
-        }
-    }
-    for (u32 k = 0; k < body->n / 2; k++) {
-        Instr *other = body->v[k];
-        body->v[k] = body->v[body->n - 1 - k];
-        body->v[body->n - 1 - k] = other;
-    }
-    return true;
-}
-
-/* Machine instructions of one more copy. */
-static u32 body_cost(const Body *body)
-{
-    u32 cost = 0;
-    for (u32 k = 0; k < body->n; k++)
-        cost += ptxas_cost(body->v[k]);
-    return cost;
-}
-
-static bool steps_a_counter(const Body *body)
-{
-    for (u32 k = 0; k < body->n; k++)
-        for (RegWalk w = reg_walk(body->v[k]); next_write(&w);)
-            if (instr_reads(body->v[k], w.reg))
-                return true;
-    return false;
-}
-
 /* ---- what must not happen -------------------------------------------------------------------------------------- */
 
 /* NULL, or what would become of a loop if an edge went past b to `to`. */
@@ -294,17 +184,9 @@ static const char *why_loops_change(const Threader *t, const Block *b, const Blo
         return "a loop would get another latch or entry";
     if (loop && !loop_contains(loops, loop, to))
         return "a loop would get another exit";
-    if (loop && steps_a_counter(body))
+    if (loop && body_steps_a_counter(body))
         return "a loop's counter would be stepped in two places";
     return NULL;
-}
-
-static bool body_writes(const Body *body, RegId reg)
-{
-    for (u32 k = 0; k < body->n; k++)
-        if (instr_writes(body->v[k], reg))
-            return true;
-    return false;
 }
 
 /* Edges that may lead to `to`. */
@@ -363,8 +245,8 @@ static const char *why_divergence_costs(Threader *t, const Candidate *c)
         const InEdge *edge = &c->edge[k];
         if (leaves_a_loop(t, edge, c->b))
             return "threads that leave a loop at different times reconverge there";
-        collect_body(t, c->b, edge, &body);
-        spent += body_cost(&body) + (edge->select ? BRANCH_SLOTS : 0);
+        body_collect(t->run, c->b, edge->to, edge->otherwise, &body);
+        spent += body_cost(&body) + (k > 0 ? ACCESS_SLOTS * body_accesses(t->run, &body) : 0) + (edge->select ? BRANCH_SLOTS : 0);
     }
     for (u32 k = 0; k < block_edge_count(c->b); k++) {
         Block *to = block_edge_target(c->b, k);
@@ -403,7 +285,7 @@ static const char *drop_edges(Threader *t, Candidate *c)
         const char *why_not = NULL;
         if (!edge->to)
             continue;
-        if (!collect_body(t, c->b, edge, &body) || body_cost(&body) > limit)
+        if (!body_collect(t->run, c->b, edge->to, edge->otherwise, &body) || body_cost(&body) > limit)
             why_not = in_loop ? "more instructions would be cloned than --jump-threading-threshold allows, or --jump-threading-loop-threshold"
                               : "more instructions would be cloned than --jump-threading-threshold allows";
         else if (body.n > 1 && makes_clones(c, k) && body.n > left)
@@ -506,7 +388,7 @@ static void thread_to(Threader *t, Candidate *c, Block *to)
 {
     Body body;
     Block *only = NULL, *through = to;
-    collect_body(t, c->b, &(InEdge){.to = to}, &body);
+    body_collect(t->run, c->b, to, NULL, &body);
     for (u32 k = 0; k < c->edges; k++)
         if (c->edge[k].to == to && !c->edge[k].select)
             only = c->edge[k].from;
@@ -530,7 +412,7 @@ static bool is_unread(const Threader *t, const InEdge *edge, const Body *body)
     for (u32 k = 0; k < body->n; k++)
         if (instr_reads(body->v[k], reg))
             return false;
-    return !is_live_on(t, edge, reg);
+    return !body_is_live_on(t->run, edge->to, edge->otherwise, reg);
 }
 
 /* The edge becomes a branch on the predicate of its selp: the branch of c->b, asked earlier. */
@@ -541,7 +423,7 @@ static void thread_select(Threader *t, const Candidate *c, const InEdge *edge)
     bool unread = cfg_succs(t->fn, edge->from).n == 1;
     Block *at = block_of_clones(t, c->b, place_before(c->b, edge->from, edge->to));
     Body body;
-    collect_body(t, c->b, edge, &body);
+    body_collect(t->run, c->b, edge->to, edge->otherwise, &body);
     unread = unread && is_unread(t, edge, &body);
     append_clones(t, &body, at);
     block_redirect(edge->from, c->b, at);
@@ -728,7 +610,7 @@ static void try_block(Threader *t, Block *b)
         fold_decided(t, b);
         return;
     }
-    const char *why = why_not_cloned(b, &cost);
+    const char *why = body_why_not(t->run, b, &cost);
     decide(t, b, why && !t->run->sink->wants_remarks, &c);
     c.cost = cost;
     Block *to = agreed_target(&c);

@@ -1,0 +1,127 @@
+#include "phase/thread/body.h"
+
+#include "target/ptxas.h"
+
+const char *body_why_not(const PhaseRun *run, const Block *b, u32 *cost)
+{
+    const Instr *end = block_terminator(b);
+    u32 instrs = 0;
+    *cost = 0;
+    for_each_instr(i, b) {
+        if (i->kind == INSTR_PRAGMA)
+            return "the block has a pragma";
+        if (i->kind == INSTR_SCOPE_BEGIN || i->kind == INSTR_SCOPE_END)
+            return "the block has a scope of its own";
+        if (i->kind != INSTR_OP)
+            continue;
+        *cost += ptxas_cost(i);
+        if (++instrs > BODY)
+            return "the block is too long";
+        if (i != end && !instr_may_be_copied(i, run->an->summaries))
+            return "an instruction of the block must not be duplicated";
+    }
+    return NULL;
+}
+
+typedef struct Needs {
+    RegId needed[4 * BODY], killed[4 * BODY];
+    u32 needs, kills;
+} Needs;
+
+static bool has_reg(const RegId *v, u32 n, RegId reg)
+{
+    for (u32 k = 0; k < n; k++)
+        if (v[k] == reg)
+            return true;
+    return false;
+}
+
+bool body_is_live_on(const PhaseRun *run, const Block *to, const Block *otherwise, RegId reg)
+{
+    const Live *live = an_live(run->an);
+    return live_in(live, to, reg) || (otherwise && live_in(live, otherwise, reg));
+}
+
+/* Loads can fault: only those of a kernel's parameters may go. */
+static bool accesses_memory(const PhaseRun *run, const Instr *i)
+{
+    return !op_is_pure(i->op) && !(i->op->opcode == OPC_LD && i->op->space == SPACE_PARAM && run->fn->is_entry);
+}
+
+static bool is_needed(const PhaseRun *run, const Needs *needs, const Instr *i, const Block *to, const Block *otherwise)
+{
+    if (accesses_memory(run, i))
+        return true;
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (has_reg(needs->needed, needs->needs, w.reg) ||
+            (!has_reg(needs->killed, needs->kills, w.reg) && body_is_live_on(run, to, otherwise, w.reg)))
+            return true;
+    return false;
+}
+
+static void take(Needs *needs, const Instr *i)
+{
+    for (RegWalk w = reg_walk(i); next_write(&w);) {
+        if (w.kills && needs->kills < COUNT_OF(needs->killed))
+            needs->killed[needs->kills++] = w.reg;
+        for (u32 k = 0; w.kills && k < needs->needs; k++)
+            if (needs->needed[k] == w.reg)
+                needs->needed[k--] = needs->needed[--needs->needs];
+    }
+}
+
+bool body_collect(const PhaseRun *run, const Block *b, const Block *to, const Block *otherwise, Body *body)
+{
+    Needs needs = {.needs = 0};
+    body->n = 0;
+    for (Instr *i = block_terminator(b)->prev; i; i = i->prev) {
+        if (i->kind != INSTR_OP || !is_needed(run, &needs, i, to, otherwise))
+            continue;
+        body->v[body->n++] = i;
+        take(&needs, i);
+        for (RegWalk w = reg_walk(i); next_read(&w);) {
+            if (needs.needs == COUNT_OF(needs.needed))
+                return false;
+            needs.needed[needs.needs++] = w.reg;
+        }
+    }
+    for (u32 k = 0; k < body->n / 2; k++) {
+        Instr *other = body->v[k];
+        body->v[k] = body->v[body->n - 1 - k];
+        body->v[body->n - 1 - k] = other;
+    }
+    return true;
+}
+
+u32 body_cost(const Body *body)
+{
+    u32 cost = 0;
+    for (u32 k = 0; k < body->n; k++)
+        cost += ptxas_cost(body->v[k]);
+    return cost;
+}
+
+u32 body_accesses(const PhaseRun *run, const Body *body)
+{
+    u32 n = 0;
+    for (u32 k = 0; k < body->n; k++)
+        n += accesses_memory(run, body->v[k]);
+    return n;
+}
+
+bool body_steps_a_counter(const Body *body)
+{
+    for (u32 k = 0; k < body->n; k++)
+        for (RegWalk w = reg_walk(body->v[k]); next_write(&w);)
+            if (instr_reads(body->v[k], w.reg))
+                return true;
+    return false;
+}
+
+bool body_writes(const Body *body, RegId reg)
+{
+    for (u32 k = 0; k < body->n; k++)
+        if (instr_writes(body->v[k], reg))
+            return true;
+    return false;
+}
