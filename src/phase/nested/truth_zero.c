@@ -9,8 +9,8 @@
  *     (x & 4) != 0 & (x & 3) == 0   t = x ^ 4; u = t & 7                   !(u != 0)
  *
  * A disjunction of the opposite tests likewise. A test for not zero is merged with tests for zero only if its mask is one bit.
- * ptxas makes a LOP3 of two instructions; --lop3=always writes lop3. Otherwise none is written, because ptxas 13.0 crashes on
- * a branch on `setp.eq` of a lop3's result with zero. */
+ * From 12.5 on ptxas makes the same of lop3 as of two instructions; older ones make less of it. ptxas 12.5 to 13.5 crash on a
+ * branch on `setp.eq` of a lop3's result with zero: nothing here or in transform/condition.c writes that. */
 #include <string.h>
 
 #include "ir/builder.h"
@@ -120,14 +120,22 @@ static RegId emit_or(const Emit *e, RegId a, RegId b)
     return build_binary(&at, OPC_OR, words, TYPE_B32, register_operand(a), register_operand(b));
 }
 
+/* .version 8.5 is of CUDA 12.5. */
+static bool spells_lop3(const Emit *e)
+{
+    const Module *m = e->fn->module;
+    u32 knob = e->run->knobs->lop3;
+    return knob == LOP3_ALWAYS || (knob == LOP3_AUTO && (m->version_major > 8 || (m->version_major == 8 && m->version_minor >= 5)));
+}
+
 /* A value that is zero where the bits of x that have to be set are, the others of its mask are not, and all (unless 0) is zero. */
 static RegId add_set_bits(const Emit *e, const ZeroTest *test, RegId all)
 {
     bool whole = test->set == (u32)test->y.value;
     Builder at = build_before(e->at);
     Operand set = {.kind = OPND_IMM, .value = test->set}, table = {.kind = OPND_IMM, .value = LUT_WITHOUT_OR};
-    if (whole && all && e->run->knobs->lop3 == LOP3_ALWAYS) {
-        Operand sources[4] = {test->x, test->y, register_operand(all), table};
+    if (whole && spells_lop3(e)) {
+        Operand sources[4] = {test->x, test->y, all ? register_operand(all) : (Operand){.kind = OPND_IMM}, table};
         return build_value(&at, isa_op(e->fn->module->isa, OPC_LOP3, words), TYPE_B32, sources, 4);
     }
     RegId turned = whole ? build_unary(&at, OPC_NOT, words, TYPE_B32, test->x) : build_binary(&at, OPC_XOR, words, TYPE_B32, test->x, set);
@@ -143,7 +151,7 @@ static RegId add_logic(const Emit *e, const ZeroTest *test, RegId all)
     if (test->set)
         return add_set_bits(e, test, all);
     Operand table = {.kind = OPND_IMM, .value = bits ? LUT_AND_OR : LUT_XOR_OR};
-    if (all && e->run->knobs->lop3 == LOP3_ALWAYS) {
+    if (all && spells_lop3(e)) {
         Operand sources[4] = {test->x, test->y, register_operand(all), table};
         return build_value(&at, isa_op(e->fn->module->isa, OPC_LOP3, words), TYPE_B32, sources, 4);
     }
