@@ -101,11 +101,11 @@ u32 body_cost(const Body *body)
     return cost;
 }
 
-u32 body_accesses(const PhaseRun *run, const Body *body)
+u32 body_accesses(const Body *body)
 {
     u32 n = 0;
     for (u32 k = 0; k < body->n; k++)
-        n += accesses_memory(run, body->v[k]);
+        n += !op_is_pure(body->v[k]->op);
     return n;
 }
 

@@ -246,7 +246,7 @@ static const char *why_divergence_costs(Threader *t, const Candidate *c)
         if (leaves_a_loop(t, edge, c->b))
             return "threads that leave a loop at different times reconverge there";
         body_collect(t->run, c->b, edge->to, edge->otherwise, &body);
-        spent += body_cost(&body) + (k > 0 ? ACCESS_SLOTS * body_accesses(t->run, &body) : 0) + (edge->select ? BRANCH_SLOTS : 0);
+        spent += body_cost(&body) + (k > 0 ? ACCESS_SLOTS * body_accesses(&body) : 0) + (edge->select ? BRANCH_SLOTS : 0);
     }
     for (u32 k = 0; k < block_edge_count(c->b); k++) {
         Block *to = block_edge_target(c->b, k);
@@ -303,6 +303,23 @@ static const char *drop_edges(Threader *t, Candidate *c)
         c->decided--;
     }
     return why;
+}
+
+/* NULL, or why what the block loads or stores stays in one place: the clones of it must not be more than all that goes. */
+static const char *why_accesses_stay(const Threader *t, const Candidate *c)
+{
+    u32 cost = 0, accesses = 0;
+    for (u32 k = 0; k < c->edges; k++) {
+        const InEdge *edge = &c->edge[k];
+        Body body;
+        if (!edge->to || !makes_clones(c, k))
+            continue;
+        body_collect(t->run, c->b, edge->to, edge->otherwise, &body);
+        accesses += body_accesses(&body);
+        cost += body_cost(&body);
+    }
+    bool pays = c->decided == c->edges && cost <= c->cost;
+    return accesses && !pays ? "what it loads and stores would stand in more places for too little" : NULL;
 }
 
 /* ---- rewriting ------------------------------------------------------------------------------------------------- */
@@ -619,8 +636,9 @@ static void try_block(Threader *t, Block *b)
     if (!why) {
         an_compute(t->run->an, AN_LIVE | AN_POSTDOM);
         why = drop_edges(t, &c);
+        const char *stays = why_accesses_stay(t, &c);
         if (c.decided)
-            why = why_they_meet(t, &c, &later);
+            why = stays ? stays : why_they_meet(t, &c, &later);
     }
     t->other_turn |= !why && later;
     if (why)
