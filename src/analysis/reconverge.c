@@ -367,6 +367,14 @@ ReconvergeRisk reconverge_at(ReconvergeGate *g, Block *at, const Block *old)
     return walk_divides(g, top, at, 1) ? risk : RECONVERGE_SAFE;
 }
 
+ReconvergeRisk reconverge_before_leaving(ReconvergeGate *g, const Block *b)
+{
+    if (!reconverge_matters(g) || uniform_has(&an_uniform(g->an)->branch_warp, b->id))
+        return RECONVERGE_SAFE;
+    ReconvergeRegion after = reconverge_after(g, b, NULL);
+    return reconverge_judge(g, g->w->any_wait, &after);
+}
+
 /* ---- decisions ---------------------------------------------------------------------------------------------------- */
 
 /* In `owner`: one more than the leaf from which alone the block is reached, or LEAF_SHARED. */

@@ -69,6 +69,9 @@ ReconvergeRisk reconverge_at(ReconvergeGate *gate, Block *at, const Block *old);
 /* Likewise, where nothing that is executed between the branch that parts them and `at` may wait. */
 ReconvergeRisk reconverge_after_pure(ReconvergeGate *gate, Block *at, const Block *old);
 
+/* Threads that a guarded ret or exit at the end of b takes out of the function, each at once, are to reconverge first. */
+ReconvergeRisk reconverge_before_leaving(ReconvergeGate *gate, const Block *b);
+
 /* A decision whose threads reconverge at `old` is to be taken by other branches: threads that take different edges may now
  * reconverge wherever their paths meet. */
 ReconvergeRisk reconverge_leaves(ReconvergeGate *gate, const ReconvergeLeaf *leaf, u32 leaves, const Block *old);

@@ -9,9 +9,11 @@
  *
  * Sound: every thread takes the same edges and executes the same instructions with the same operands in the same order; only
  * branches, and the comparisons that decide them, change or move. A comparison is inverted only with its unordered twin on
- * floats, and so that every other reader still finds its value. `.uni` is never added.
+ * floats, and so that every other reader still finds its value. `.uni` is never added. Threads that a guarded ret takes out of
+ * the loop may wait at a ret of its own for those that stay, so no thread of the loop may wait for others to leave.
  *
  * Declines: loops with the pragma nounroll; conditions whose comparison is guarded, combined, or in another block. */
+#include "analysis/reconverge.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
 #include "phase/latches/compare.h"
@@ -96,9 +98,14 @@ static void return_after(PhaseRun *run, Block *b, Instr *leave)
     block_set_fall(b, exit);
 }
 
-/* `@p bra EXIT; bra LOOP`: the branch goes to the exit. */
-static bool invert_latch(PhaseRun *run, const Loop *loop, Block *b, Instr *leave)
+/* `@p bra EXIT; bra LOOP`: the branch goes to the exit. must_leave: threads may not reconverge after the loop before they leave. */
+static bool invert_latch(PhaseRun *run, const Loop *loop, Block *b, Instr *leave, bool must_leave)
 {
+    if (!branch_target(leave) && must_leave) {
+        phase_missed_once(run, "LatchKept", leave,
+                          "threads that leave would wait for those in the loop, where some may wait for them");
+        return false;
+    }
     Plain how = condition_plain(run->an, leave, true);
     if (how.kind == PLAIN_NONE) {
         if (canonicalize_combined(run, loop, b, leave, true))
@@ -124,7 +131,7 @@ static bool stays(PhaseRun *run, const Loop *loop, const Block *to)
 }
 
 /* The test that ends block b of the loop, if it ends one: one successor is in the loop, the other one is not. */
-static bool canonicalize_test(PhaseRun *run, const Loop *loop, Block *b)
+static bool canonicalize_test(PhaseRun *run, const Loop *loop, Block *b, bool must_leave)
 {
     Instr *end = block_terminator(b);
     if (!end || !end->guard || branch_table(end))
@@ -135,7 +142,7 @@ static bool canonicalize_test(PhaseRun *run, const Loop *loop, Block *b)
     if (stays(run, loop, to) == stays(run, loop, b->fall))
         return false;
     if (b->fall == loop->header)
-        return invert_latch(run, loop, b, end);
+        return invert_latch(run, loop, b, end, must_leave);
     return canonicalize_exit(run, loop, b, end, to != NULL);
 }
 
@@ -162,12 +169,38 @@ static bool canonicalize_latch(PhaseRun *run, const Loop *loop)
     return unite_with_step(run, loop) || any;
 }
 
+static bool ends_in_guarded_leave(const Loop *loop)
+{
+    const Instr *end = loop->latch_count == 1 ? block_terminator(loop->latches[0]) : NULL;
+    return end && end->guard && !branch_target(end) && loop->latches[0]->fall == loop->header;
+}
+
+/* By loop, asked before the first rewrite: a guarded ret that ends it must let threads leave without reconverging. */
+static BitSet find_must_leave(PhaseRun *run)
+{
+    const Loops *loops = an_loops(run->an);
+    BitSet must_leave = bitset_new(run->arena, loops->n + 1);
+    ReconvergeGate *gate = NULL;
+    for (u32 l = 0; l < loops->n; l++) {
+        if (!ends_in_guarded_leave(loops->v[l]))
+            continue;
+        if (!gate)
+            gate = reconverge_new(run->arena, run->an);
+        if (reconverge_before_leaving(gate, loops->v[l]->latches[0]) != RECONVERGE_SAFE)
+            bitset_add(&must_leave, l);
+    }
+    if (gate)
+        reconverge_free(gate);
+    return must_leave;
+}
+
 Phase phase_latches;
 PhaseResult phase_latches(PhaseRun *run)
 {
     if (run->knobs->disable_branch_fold)
         return PHASE_UNCHANGED;
     bool any = false;
+    BitSet must_leave = find_must_leave(run);
     an_freeze(run->an, AN_LOOPS | AN_LIVE | AN_FACTS);
     const Loops *loops = an_loops(run->an);
     for (u32 l = 0; l < loops->n; l++) {
@@ -175,7 +208,7 @@ PhaseResult phase_latches(PhaseRun *run)
         if (loop->nounroll)
             continue;
         for (u32 k = 0; k < loop->block_count && loop_of(loops, loop->blocks[k]) == loop; k++)
-            any |= canonicalize_test(run, loop, loop->blocks[k]);
+            any |= canonicalize_test(run, loop, loop->blocks[k], bitset_has(&must_leave, l));
         any |= canonicalize_latch(run, loop);
     }
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
