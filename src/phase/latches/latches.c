@@ -5,18 +5,24 @@
  *     @p bra.uni LOOP;                    @p bra LOOP;
  *
  * The comparison of a latch moves up to the step of its counter where it stands apart from it (phase/latches/compare.h).
- * Where a latch tests two comparisons and one of them counts to a constant, De Morgan makes it an and.pred.
+ * Where a latch tests two comparisons, De Morgan makes an and.pred of its or.pred.
+ *
+ * From -O2 on, a latch that compares an affine function of what the loop steps gets a counter of its own
+ * (phase/latches/counter.h).
  *
  * Sound: every thread takes the same edges and executes the same instructions with the same operands in the same order; only
  * branches, and the comparisons that decide them, change or move. A comparison is inverted only with its unordered twin on
  * floats, and so that every other reader still finds its value. `.uni` is never added. Threads that a guarded ret takes out of
  * the loop may wait at a ret of its own for those that stay, so no thread of the loop may wait for others to leave.
  *
- * Declines: loops with the pragma nounroll; conditions whose comparison is guarded, combined, or in another block. */
+ * Declines: loops with the pragma nounroll; conditions whose comparison is guarded, combined, or in another block. A counter of
+ * its own is declined in loops that ptxas would not unroll then, as far as can be foreseen: large ones, with a second exit, a call or
+ * an operation of the warp, or that do not run towards their bound; and where it would unroll them too often. */
 #include "analysis/reconverge.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
 #include "phase/latches/compare.h"
+#include "phase/latches/counter.h"
 #include "transform/condition.h"
 
 /* The test of a loop stays as it is. */
@@ -34,16 +40,18 @@ static void drop_uniform_hint(PhaseRun *run, Instr *branch)
         instr_set_op(branch, isa_without(run->fn->module->isa, branch->op, OPF_UNIFORM_HINT));
 }
 
-/* A latch that tests two conditions at once: ptxas takes an and.pred apart where the number of iterations is a constant.
- * opposite: the branch leaves the loop. */
+/* A latch that tests two conditions at once: ptxas takes an and.pred apart where the number of iterations is a constant, and
+ * needs a tenth fewer cycles for it than for an or.pred elsewhere. opposite: the branch leaves the loop. */
 static bool canonicalize_combined(PhaseRun *run, const Loop *loop, Block *b, Instr *branch, bool opposite)
 {
     Both both;
     if (!branch_target(branch) || !condition_both(run->an, branch, opposite, &both))
         return false;
-    if (!latch_compare_counts(run, loop, both.compare[0]) && !latch_compare_counts(run, loop, both.compare[1]))
+    bool counts = latch_compare_counts(run, loop, both.compare[0]) || latch_compare_counts(run, loop, both.compare[1]);
+    if (!counts && both.logic->op->opcode != OPC_OR)
         return false;
-    if (!phase_rewrite(run, "CombinedTestCanonicalized", b, "ptxas unrolls a counted loop whose test is an and.pred of comparisons"))
+    if (!phase_rewrite(run, "CombinedTestCanonicalized", b,
+            counts ? "ptxas unrolls a counted loop whose test is an and.pred of comparisons" : "an and.pred tests sooner than an or.pred"))
         return false;
     condition_apply_both(run->an, branch, &both);
     drop_uniform_hint(run, branch);
@@ -194,6 +202,17 @@ static BitSet find_must_leave(PhaseRun *run)
     return must_leave;
 }
 
+/* Where nothing else is left to do, so that the analyses are those of the latches as they will be. */
+static bool add_counters(PhaseRun *run)
+{
+    bool any = false;
+    an_freeze(run->an, AN_SSA);
+    const Loops *loops = an_loops(run->an);
+    for (u32 l = 0; l < loops->n; l++)
+        any |= latch_counter_add(run, loops->v[l]);
+    return any;
+}
+
 Phase phase_latches;
 PhaseResult phase_latches(PhaseRun *run)
 {
@@ -201,7 +220,7 @@ PhaseResult phase_latches(PhaseRun *run)
         return PHASE_UNCHANGED;
     bool any = false;
     BitSet must_leave = find_must_leave(run);
-    an_freeze(run->an, AN_LOOPS | AN_LIVE | AN_FACTS);
+    an_freeze(run->an, AN_LOOPS | AN_DOM | AN_LIVE | AN_FACTS);
     const Loops *loops = an_loops(run->an);
     for (u32 l = 0; l < loops->n; l++) {
         const Loop *loop = loops->v[l];
@@ -211,5 +230,7 @@ PhaseResult phase_latches(PhaseRun *run)
             any |= canonicalize_test(run, loop, loop->blocks[k], bitset_has(&must_leave, l));
         any |= canonicalize_latch(run, loop);
     }
+    if (!any && run->level >= 2 && run->knobs->latch_counters)
+        any = add_counters(run);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

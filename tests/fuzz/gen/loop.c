@@ -13,6 +13,7 @@ typedef enum Latch {
     TEST_AT_TOP,       /* bra.uni TOP at the bottom */
     TEST_AT_TOP_EXIT,  /* @!p bra EXIT at the top */
     ENTERED_AT_TEST,   /* bra TEST before the body */
+    LATCH_AFFINE,      /* compares an affine function of what is stepped: see write_affine */
     LATCH_FORMS
 } Latch;
 
@@ -23,6 +24,10 @@ typedef struct Loop {
     Reg count, bound;
     bool two_latches;
     Label second_latch;
+    /* LATCH_AFFINE */
+    bool wide, old, unequal; /* 64 bits are stepped; the value before the step is compared; the comparison is ne */
+    i64 start, step, factor;
+    Reg stepped, limit, addend;
 } Loop;
 
 static Pool count_pool(Level level)
@@ -47,6 +52,55 @@ static void set_bound(Gen *g, Loop *l)
         line(g, "and.b32 %s, %s, 3;", NAME(l->bound), NAME(pick_defined(g, pool)));
         line(g, "add.s32 %s, %s, 1;", NAME(l->bound), NAME(l->bound));
     }
+}
+
+/* The counter goes from start, which may be where it wraps, in steps; its low half times a factor, plus something, is compared
+ * with the value that it has after `bound` iterations. */
+static void set_affine(Gen *g, Loop *l)
+{
+    static const i64 steps[] = {1, 1, 1, 2, 3, -1, -1, -4, 16}, factors[] = {1, 1, 1, 1, -1, 2, 12};
+    l->step = steps[below(g, COUNT_OF(steps))];
+    l->factor = factors[below(g, COUNT_OF(factors))];
+    l->wide = percent(g, 50);
+    l->old = percent(g, 35);
+    l->unequal = percent(g, 50);
+    l->start = l->unequal ? (percent(g, 50) ? 0x7fffffff : 0xffffffff) - below(g, 8) : between(g, -40, 40);
+    l->stepped = fresh(g, l->wide ? P_TEMP64 : P_TEMP32);
+    l->limit = fresh(g, P_TEMP32);
+    l->addend = fresh(g, P_TEMP32);
+    if (l->wide)
+        line(g, "mov.u64 %s, %lld;", NAME(l->stepped), (long long)l->start);
+    else
+        line(g, "mov.u32 %s, %u;", NAME(l->stepped), (u32)l->start);
+    line(g, "mov.u32 %s, %%ctaid.x;", NAME(l->addend));
+    line(g, "mad.lo.s32 %s, %s, %lld, %d;", NAME(l->limit), NAME(l->bound), (long long)l->step, (i32)(l->start - (l->old ? l->step : 0)));
+    line(g, "mad.lo.s32 %s, %s, %lld, %s;", NAME(l->limit), NAME(l->limit), (long long)l->factor, NAME(l->addend));
+}
+
+static void step_affine(Gen *g, const Loop *l)
+{
+    line(g, "add.s%u %s, %s, %lld;", l->wide ? 64 : 32, NAME(l->stepped), NAME(l->stepped), (long long)l->step);
+}
+
+/* How it is compared: so that it stays for `bound` iterations. */
+static const char *affine_cmp(const Loop *l, bool swapped)
+{
+    bool up = (l->step > 0) == (l->factor > 0);
+    return l->unequal ? "ne" : up == swapped ? "gt" : "lt";
+}
+
+static void write_affine(Gen *g, const Loop *l, Reg p)
+{
+    Reg low = fresh(g, P_TEMP32), value = fresh(g, P_TEMP32);
+    bool swapped = percent(g, 30);
+    if (!l->old)
+        step_affine(g, l);
+    line(g, l->wide ? "cvt.u32.u64 %s, %s;" : "mov.u32 %s, %s;", NAME(low), NAME(l->stepped));
+    line(g, "mad.lo.s32 %s, %s, %lld, %s;", NAME(value), NAME(low), (long long)l->factor, NAME(l->addend));
+    line(g, "setp.%s.s32 %s, %s, %s;", affine_cmp(l, swapped), NAME(p), NAME(swapped ? l->limit : value), NAME(swapped ? value : l->limit));
+    if (l->old)
+        step_affine(g, l);
+    line(g, "@%s bra %s;", NAME(p), l->top.name);
 }
 
 static void compare_count(Gen *g, const Loop *l, const char *cmp, Reg p)
@@ -106,6 +160,9 @@ static void write_latch(Gen *g, const Loop *l)
         line(g, "@%s%s bra %s;", l->form == LATCH_FLOAT ? "" : "!", NAME(q), top);
         break;
     }
+    case LATCH_AFFINE:
+        write_affine(g, l, p);
+        break;
     default:
         jump(g, &l->top);
     }
@@ -153,7 +210,7 @@ static void write_body(Gen *g, const Loop *l)
 
 static Loop loop_make(Gen *g)
 {
-    Loop l = {.form = below(g, LATCH_FORMS), .level = pick_level(g)};
+    Loop l = {.form = percent(g, 20) ? LATCH_AFFINE : below(g, LATCH_FORMS), .level = pick_level(g)};
     bool is_float = l.form == LATCH_FLOAT || l.form == LATCH_FLOAT_NEGATED;
     if (is_float && (l.level > DIVERGENT || !has(g, GEN_FLOAT)))
         l.form = LATCH_BRANCH;
@@ -161,7 +218,7 @@ static Loop loop_make(Gen *g)
     l.test = label_fresh(g);
     l.next = label_fresh(g);
     l.exit = label_fresh(g);
-    l.two_latches = l.form != TEST_AT_TOP && l.form != TEST_AT_TOP_EXIT && may_defer(g) && percent(g, 15);
+    l.two_latches = l.form != LATCH_AFFINE && l.form != TEST_AT_TOP && l.form != TEST_AT_TOP_EXIT && may_defer(g) && percent(g, 15);
     if (l.two_latches)
         l.second_latch = label_fresh(g);
     return l;
@@ -187,6 +244,8 @@ void statement_loop(Gen *g)
     Level level = g->level;
     bool at_top = l.form == TEST_AT_TOP || l.form == TEST_AT_TOP_EXIT, nounroll = percent(g, 15);
     set_bound(g, &l);
+    if (l.form == LATCH_AFFINE)
+        set_affine(g, &l);
     State start = g->state;
     if (l.form == ENTERED_AT_TEST)
         jump(g, &l.test);

@@ -1,0 +1,32 @@
+/* What a register holds in each iteration of a loop, as far as it is affine in their number. */
+#ifndef PTXOPT_PHASE_LATCHES_AFFINE_H
+#define PTXOPT_PHASE_LATCHES_AFFINE_H
+
+#include "phase/phase.h"
+
+enum { AFFINE_TERMS = 4 };
+
+typedef struct AffineTerm {
+    RegId reg; /* its value where the loop is entered */
+    u64 factor;
+} AffineTerm;
+
+/* In iteration k, from 0 on: the sum of the terms, start and k * step, modulo 2^bits. */
+typedef struct Affine {
+    AffineTerm term[AFFINE_TERMS];
+    u32 terms, bits;
+    u64 start, step;
+} Affine;
+
+/* The low `bits` of reg right before `at`, which stands in a block of the loop that every iteration passes once; false: not known.
+ * The loop holds no other one, and has one latch. Uses AN_DOM; linear in the size of the loop for each of a few definitions. */
+bool affine_value(PhaseRun *run, const Loop *loop, const Instr *at, RegId reg, u32 bits, Affine *value);
+
+/* The one instruction of the loop that writes reg, if it always executes once in an iteration; NULL: none, or several. */
+Instr *affine_definition(PhaseRun *run, const Loop *loop, RegId reg);
+bool affine_is_invariant(const Loop *loop, RegId reg);
+
+/* Whether i is an `add` or `sub` of a plain register and a constant, of 32 or 64 bits that wrap; then which. */
+bool affine_is_step(const Function *fn, const Instr *i, RegId *of, i64 *by);
+
+#endif

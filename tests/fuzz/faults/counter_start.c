@@ -1,0 +1,38 @@
+/* A loop gets a counter of its own that is one step ahead. */
+#include "ir/builder.h"
+#include "ir/inspect.h"
+#include "phase/latches/affine.h"
+#include "transform/condition.h"
+
+static void add_counter(const Loop *loop, Instr *compare, RegId compared, const Affine *v)
+{
+    Builder before = build_at_end(loop->preheader), here = build_before(compare);
+    OpParts add = {.type = {TYPE_S32}};
+    RegId counter = build_binary(&before, OPC_ADD, add, TYPE_B32, register_operand(v->term[0].reg), build_integer(v->start & UINT32_MAX, 32, false));
+    Operand slots[] = {register_operand(counter), register_operand(counter), build_integer(v->step & UINT32_MAX, 32, false)};
+    build(&here, OPC_ADD, add, slots, 3);
+    instr_rename(compare, compared, counter, true, false);
+}
+
+Phase fault_counter_start;
+PhaseResult fault_counter_start(PhaseRun *run)
+{
+    bool changed = false;
+    an_freeze(run->an, AN_LOOPS | AN_DOM);
+    const Loops *loops = an_loops(run->an);
+    for (u32 l = 0; l < loops->n; l++) {
+        const Loop *loop = loops->v[l];
+        Instr *branch = loop->latch_count == 1 ? block_conditional_branch(loop->latches[0]) : NULL;
+        Instr *compare = branch && loop->preheader && loop->height == 1 ? local_definition(branch, branch->guard) : NULL;
+        if (!compare || compare->op->opcode != OPC_SETP || type_bits((Type)compare->op->type[0]) != 32)
+            continue;
+        RegId compared = operand_plain_register(instr_operand(compare, 1));
+        Affine v;
+        bool known = compared && affine_value(run, loop, compare, compared, 32, &v) && v.step && v.terms == 1 && v.term[0].factor == 1;
+        if (!known || type_bits((Type)fn_reg(run->fn, v.term[0].reg)->type) != 32 || !phase_may_rewrite(run))
+            continue;
+        add_counter(loop, compare, compared, &v);
+        changed = true;
+    }
+    return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
+}
