@@ -15,6 +15,8 @@
  * A branch that is decided goes only where no other one comes to reconverge sooner for it (analysis/reconverge.h): the paths
  * that no thread takes are paths for ptxas.
  *
+ * Threads that a table sends to different blocks are groups of their own, and stay so where some wait for others, or see them.
+ *
  * Declines: blocks that debug data names; blocks with a pragma (it works in the block that a back edge enters, and only
  * there); bypassing an empty block that several blocks take to a loop's header. */
 #include "analysis/reconverge.h"
@@ -24,6 +26,7 @@
 #include "ir/inspect.h"
 #include "phase/phase.h"
 #include "transform/condition.h"
+#include "transform/groups.h"
 
 /* More edges out of a block are followed at once, not one after the other. */
 enum { MANY_EDGES = 16 };
@@ -37,6 +40,7 @@ typedef struct CleanUp {
     Block **end;  /* by Block.id: where a chase that came by ended, NULL; true while that block is not dead */
     BitSet decided; /* by Instr.origin: branches that always take one edge, and may be taken away in this round */
     bool asks_gate; /* only those */
+    bool keeps_groups; /* transform/groups.h */
     bool changed;
 } CleanUp;
 
@@ -191,8 +195,8 @@ static bool thread_table(CleanUp *c, Block *b)
 
 static bool thread_edges(CleanUp *c, Block *b)
 {
-    bool any = false, again = true;
-    while (cfg_succs(c->fn, b).n > MANY_EDGES && thread_table(c, b))
+    bool any = false, again = !c->keeps_groups || !groups_divided_by(c->run->an, b);
+    while (again && cfg_succs(c->fn, b).n > MANY_EDGES && thread_table(c, b))
         any = true;
     while (again) {
         again = false;
@@ -358,6 +362,7 @@ PhaseResult phase_clean_up(PhaseRun *run)
     c.end = arena_array(run->arena, Block *, blocks);
     an_freeze(run->an, AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_FACTS | AN_UNIFORM);
     an_compute(run->an, AN_LOOPS);
+    c.keeps_groups = groups_matter(run->arena, run->an);
     find_decided(&c);
     simplify_all(&c);
     vec_free(&c.work);

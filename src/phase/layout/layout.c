@@ -9,12 +9,14 @@
  * Sound: every thread takes the same edges; which successor is fallen through to changes, and the order of the blocks. A
  * comparison is inverted with its unordered twin on floats, and only so that every other reader still finds its value.
  *
- * Declines: blocks that debug data names; back edges; comparisons with a constant for equality, of which ptxas makes tables. */
+ * Declines: blocks that debug data names; back edges; jumps that keep the groups of a table apart (transform/groups.h);
+ * comparisons with a constant for equality, of which ptxas makes tables. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
 #include "phase/phase.h"
 #include "transform/condition.h"
+#include "transform/groups.h"
 
 static bool is_back_edge(const Loops *loops, const Block *from, const Block *to)
 {
@@ -73,9 +75,9 @@ static bool relocate_exit(PhaseRun *run, Block *b)
     return true;
 }
 
-static bool remove_jump_to_next(PhaseRun *run, Block *b)
+static bool remove_jump_to_next(PhaseRun *run, Block *b, bool keeps_groups)
 {
-    if (!b->jump || b->fall != b->next || !phase_rewrite(run, "JumpRemoved", b, "a jump to the next block"))
+    if (!b->jump || b->fall != b->next || (keeps_groups && block_is_empty(b) && groups_come_to(run->an, b)) || !phase_rewrite(run, "JumpRemoved", b, "a jump to the next block"))
         return false;
     block_remove_jump(b);
     return true;
@@ -87,14 +89,15 @@ PhaseResult phase_layout(PhaseRun *run)
     bool any = false;
     if (run->knobs->disable_branch_fold)
         return PHASE_UNCHANGED;
-    an_freeze(run->an, AN_LOOPS | AN_LIVE);
+    an_freeze(run->an, AN_LOOPS | AN_LIVE | AN_POSTDOM | AN_UNIFORM);
     an_compute(run->an, AN_LOOPS);
+    bool keeps_groups = groups_matter(run->arena, run->an);
     for (Block *b = run->fn->entry, *next; b; b = next) {
         next = b->next;
         any |= invert_to_fall_through(run, b);
         any |= relocate_exit(run, b);
     }
     for_each_block(b, run->fn)
-        any |= remove_jump_to_next(run, b);
+        any |= remove_jump_to_next(run, b, keeps_groups);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }
