@@ -131,7 +131,7 @@ else
         sccached() { "$SCCACHE" --zero-stats; (mkdir -p "$1"; cp kernels.cu "$1"; cd "$1"; "$SCCACHE" "$2/bin/nvcc" -arch=sm_80 -c kernels.cu -o k.o); }
         case_ 'sccache: the toolkit of links; a second build in another folder hits, another version misses' '
             export SCCACHE_DIR=$PWD/cache SCCACHE_IDLE_TIMEOUT=900 SCCACHE_SERVER_UDS="$(mktemp -d)/s"; cp "$TOP/examples/integration/app/kernels.cu" .
-            mkdir bin; cp "$BUILD/ptxopt" bin/ptxopt; bin/ptxopt --install-shadow=cuda --cuda="${NVCC%/bin/nvcc}"; trap "\"$SCCACHE\" --stop-server; rm -rf \"\${SCCACHE_SERVER_UDS%/s}\"" EXIT
+            mkdir bin; cp "$BUILD/ptxopt" bin/ptxopt; bin/ptxopt --install-shadow=cuda; trap "\"$SCCACHE\" --stop-server; rm -rf \"\${SCCACHE_SERVER_UDS%/s}\"" EXIT
             sccached one "$PWD/cuda"; [ "$(of_kind misses CUBIN)" = 1 ]; went_well 1; cp log first; sccached two "$PWD/cuda"; [ "$(of_kind hits CUBIN)" = 1 ]; cmp log first; cmp one/k.o two/k.o
             echo >>bin/ptxopt; "$SCCACHE" --stop-server; sccached three "$PWD/cuda"; [ "$(of_kind misses CUBIN)" = 1 ]; not cmp log first'
         if quick; then
@@ -139,7 +139,7 @@ else
         elif ! [ -x "$SCCACHE-dist" ] || ! have bwrap || ! sh "$HERE/dist.sh" possible >/dev/null 2>&1; then
             echo 'skip sccache-dist: it, bubblewrap, or the right to make name spaces is not at hand'
         else
-            case_ 'sccache-dist: cicc and ptxas run on a second host' 'cp "$TOP/examples/integration/app/kernels.cu" .; ptxopt --install-shadow=cuda --cuda="${NVCC%/bin/nvcc}"
+            case_ 'sccache-dist: cicc and ptxas run on a second host' 'cp "$TOP/examples/integration/app/kernels.cu" .; ptxopt --install-shadow=cuda
                 mkdir d; (cd d; sh "$HERE/dist.sh" "$SCCACHE" "$PWD/../cuda" "${NVCC%nvcc}ptxas" ../kernels.cu ../far.o); [ "$(sed -n "s/^ *198\.51\.100\.2:10501 *//p" d/stats)" -ge 2 ]
                 # Nothing was optimized here; there the same was made as here.
                 [ "$(logged optimized)" = 0 ]; cuda/bin/nvcc -arch=sm_80 -c kernels.cu -o near.o; [ "$(logged optimized)" = 1 ]
@@ -303,7 +303,7 @@ elif with_module jax jax && { has_module jax_plugins.xla_cuda13 || install --no-
     # Without a GPU, and twice: by nvJitLink, as it comes, and by ptxas.
     with_xla() { JAX_PLATFORMS=cpu LD_LIBRARY_PATH="${NVCC%/bin/nvcc}/lib64" "$@" "$VENV/bin/python" "$HERE/with_xla.py"; }
     case_ 'XLA: nvJitLink, with the preloaded library' 'with_xla env LD_PRELOAD="$PRELOAD"; went_well 1; [ "$(grep -c nvJitLinkAddData log)" -ge 1 ]'
-    case_ 'XLA: ptxas in PATH' 'ptxopt --install-shadow=cuda --cuda="${NVCC%/bin/nvcc}"
+    case_ 'XLA: ptxas in PATH' 'ptxopt --install-shadow=cuda
         with_xla env PATH="$PWD/cuda/bin:$PATH" XLA_FLAGS="--xla_gpu_enable_libnvptxcompiler=false --xla_gpu_enable_libnvjitlink=false"; went_well 1'
 else
     missing "XLA"

@@ -4,12 +4,17 @@ BUILD=${BUILD:-build}
 JOBS=${JOBS:-2}
 export BUILD JOBS
 
-# The program's path: from PATH, $CUDA_HOME, or where the toolkit installs itself; empty when there is none.
+# The program's path: from PATH, $CUDA_HOME, or where the toolkit installs itself; empty when there is none. A script that calls
+# another folder's program comes last: the toolkit is not around it.
 cuda_tool()
 {
+    script=
     for tool in "$(command -v "$1")" "${CUDA_HOME:+$CUDA_HOME/bin/$1}" /usr/local/cuda/bin/"$1" /usr/local/cuda-*/bin/"$1"; do
-        if [ -n "$tool" ] && [ -x "$tool" ]; then echo "$tool"; return; fi
+        if [ -z "$tool" ] || [ ! -x "$tool" ]; then continue; fi
+        if [ "$(head -c 2 "$tool")" != '#!' ]; then echo "$tool"; return; fi
+        script=${script:-$tool}
     done
+    echo "$script"
 }
 [ -n "${PTXAS+set}" ] || PTXAS=$(cuda_tool ptxas)
 # Never inherited without the program that it is the version of: results are kept by it.
