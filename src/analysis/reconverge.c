@@ -4,6 +4,7 @@
 enum {
     WALK = 256,      /* blocks of one walk */
     POINTS = 64,     /* reconvergence points after a branch that are looked at */
+    LEAVING = 8,     /* blocks that lead out of the function without doing anything */
     WALKS = 64,      /* blocks of all walks: so many for each block of the function, */
     WALKS_MIN = 1 << 16 /* and these */
 };
@@ -71,6 +72,24 @@ Block *reconvergence_point(ReconvergeGate *g, const Block *branch)
 {
     return dom_has(an_postdom(g->an), branch) ? an_postdom(g->an)->idom[branch->id] : NULL;
 }
+
+bool reconverge_only_leaves(const Block *b)
+{
+    for (u32 hops = 0; b && hops < LEAVING; hops++, b = b->fall) {
+        for_each_instr(i, b)
+            if (i->kind == INSTR_OP && !instr_is(i, OPF_TERMINATOR) && !(i->op->known && op_is_pure(i->op)))
+                return false;
+        const Instr *end = block_terminator(b);
+        if (b->falls_off || (end && !end->guard && op_has(end->op, OPF_NO_RETURN)))
+            return true;
+        if (end && (op_has(end->op, OPF_BRANCH) || !op_has(end->op, OPF_NO_RETURN)))
+            return false;
+    }
+    return false;
+}
+
+/* Up to where a region goes that ends at `old`; NULL: up to where threads leave. */
+static const Block *stop_of(const Block *old) { return old && !reconverge_only_leaves(old) ? old : NULL; }
 
 /* ---- walks ------------------------------------------------------------------------------------------------------- */
 
@@ -255,7 +274,8 @@ static void add_point(ReconvergeGate *g, u32 position, const Block *old)
     const Block *b = order->rpo[position], *point = dom_has(an_postdom(g->an), b) ? an_postdom(g->an)->idom[b->id] : NULL;
     if (g->w->waits[b->id] & WAIT_OTHERS)
         vec_push(&g->points, position);
-    if (block_edge_count(b) > 1 && point && point != old && marks_has(&g->seen, order->index[point->id]))
+    bool before_old = block_edge_count(b) > 1 && point && point != old && marks_has(&g->seen, order->index[point->id]);
+    if (before_old && !reconverge_only_leaves(point))
         vec_push(&g->points, order->index[point->id]);
 }
 
@@ -307,6 +327,7 @@ ReconvergeRegion reconverge_after(ReconvergeGate *g, const Block *b, const Block
 {
     if (!known(g, b))
         return whole_function(g);
+    old = stop_of(old);
     const Order *order = an_order(g->an);
     u32 position = order->index[b->id];
     start(g);
@@ -334,6 +355,7 @@ ReconvergeRegion reconverge_from(ReconvergeGate *g, const Block *at, const Block
         return whole_function(g);
     if (at == old)
         return (ReconvergeRegion){0};
+    old = stop_of(old);
     start(g);
     visit(g, an_order(g->an)->index[at->id]);
     return find_region(g, at, old);

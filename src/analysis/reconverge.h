@@ -9,6 +9,8 @@
  *     stand still before they get there;
  *   - if from the new point to the old one an instruction depends on which lanes execute it, and does not name them.
  *
+ * Where the point only leaves the function no thread waits: ptxas gives each way there an exit of its own.
+ *
  * Where threads leave the function before they reconverge `old` is NULL, leaving counts as something to wait for, and of a
  * .func that another one may call the caller goes on from there. Branches that are proven uniform divide no warp.
  *
@@ -53,6 +55,8 @@ const Waits *reconverge_waits(const ReconvergeGate *gate);
 
 /* The immediate post-dominator; NULL: threads leave the function first. */
 Block *reconvergence_point(ReconvergeGate *gate, const Block *branch);
+/* Whether threads at b leave the function and do nothing else. */
+bool reconverge_only_leaves(const Block *b);
 /* Whether some branch between the one that parts the paths to a and b, and these two, may divide a warp. */
 bool reconverge_divides(ReconvergeGate *gate, Block *a, Block *b);
 

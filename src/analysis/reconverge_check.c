@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analysis/arrivals.h"
+#include "analysis/reconverge.h"
 #include "analysis/wait.h"
 
 enum {
@@ -55,7 +56,12 @@ static bool is_uniform(Analyses *an, const Block *b, const VecU32 *was)
     return uniform_has(&an_uniform(an)->branch_warp, b->id) || has(was, block_terminator(b)->origin);
 }
 
-static Block *point_of(Analyses *an, const Block *b) { return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL; }
+/* NULL: threads leave the function without waiting for one another. */
+static Block *point_of(Analyses *an, const Block *b)
+{
+    Block *point = dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
+    return point && !reconverge_only_leaves(point) ? point : NULL;
+}
 
 /* ---- snapshot ----------------------------------------------------------------------------------------------------- */
 
