@@ -70,6 +70,16 @@ static bool reconverged_sooner(Lowering *w, const Decision *d, const Block *old)
     return false;
 }
 
+/* Edges that no value takes hold points apart where threads reconverge that parted before the root: they count, also where the
+ * selector is uniform. */
+static ReconvergeRisk risk_of_untaken(Lowering *w, const Decision *d, const Block *old)
+{
+    if (!d->has_untaken)
+        return RECONVERGE_SAFE;
+    ReconvergeRegion after = reconverge_after(w->gate, d->root, old);
+    return reconverge_judge(w->gate, reconverge_waits(w->gate)->any_wait, &after);
+}
+
 /* Threads come to a leaf in other groups than before where several branches led to it, or now do. */
 static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *d, const SwitchPlan *p)
 {
@@ -91,10 +101,11 @@ static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *
         to->parts |= p->edges[l] > 1;
     }
     ReconvergeRisk risk = reconverge_leaves(w->gate, leaf, n, old);
-    bool untaken = d->has_untaken && reconverge_after(w->gate, d->root, old).active_set; /* edges count, taken or not */
-    if (risk == RECONVERGE_SAFE && (untaken || reconverged_sooner(w, d, old)))
+    if (risk == RECONVERGE_SAFE && reconverged_sooner(w, d, old))
         risk = RECONVERGE_ACTIVE_SET;
-    return risk != RECONVERGE_SAFE && selector_is_uniform(w, d) ? RECONVERGE_SAFE : risk;
+    if (risk != RECONVERGE_SAFE && selector_is_uniform(w, d))
+        risk = RECONVERGE_SAFE;
+    return risk == RECONVERGE_SAFE ? risk_of_untaken(w, d, old) : risk;
 }
 
 /* ---- does it pay? ---------------------------------------------------------------------------------------------- */
