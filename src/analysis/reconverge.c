@@ -73,19 +73,36 @@ Block *reconvergence_point(ReconvergeGate *g, const Block *branch)
     return dom_has(an_postdom(g->an), branch) ? an_postdom(g->an)->idom[branch->id] : NULL;
 }
 
-bool reconverge_only_leaves(const Block *b)
+/* ptxas removes a weak load that nobody reads. */
+static bool does_nothing(const Instr *i)
 {
-    for (u32 hops = 0; b && hops < LEAVING; hops++, b = b->fall) {
-        for_each_instr(i, b)
-            if (i->kind == INSTR_OP && !instr_is(i, OPF_TERMINATOR) && !(i->op->known && op_is_pure(i->op)))
-                return false;
+    if (i->kind != INSTR_OP || instr_is(i, OPF_TERMINATOR) || (i->op->known && op_is_pure(i->op)))
+        return true;
+    Effects e = instr_effects(i, NULL);
+    return i->op->opcode == OPC_LD && e.reads && !e.strong && !e.writes;
+}
+
+/* hops: blocks that are looked at yet. */
+static bool only_leaves(const Block *b, u32 *hops)
+{
+    for (; b && *hops; b = b->fall) {
         const Instr *end = block_terminator(b);
+        --*hops;
+        for_each_instr(i, b)
+            if (!does_nothing(i))
+                return false;
         if (b->falls_off || (end && !end->guard && op_has(end->op, OPF_NO_RETURN)))
             return true;
-        if (end && (op_has(end->op, OPF_BRANCH) || !op_has(end->op, OPF_NO_RETURN)))
+        if (end && !op_has(end->op, OPF_NO_RETURN) && !(branch_target(end) && only_leaves(branch_target(end), hops)))
             return false;
     }
     return false;
+}
+
+bool reconverge_only_leaves(const Block *b)
+{
+    u32 hops = LEAVING;
+    return only_leaves(b, &hops);
 }
 
 /* Up to where a region goes that ends at `old`; NULL: up to where threads leave. */
