@@ -62,7 +62,7 @@ struct PhaseRun {
     u32 level;          /* 1, 2, 3: of -O */
     u32 round;          /* of the sequence over this function; what is declined is counted in round 0 only */
     u32 iteration;      /* of the phase, within that round */
-    bool may_do_more;   /* set by a phase that kept to what it knew when its first iteration began: another round may find more */
+    bool may_do_more;   /* set by a phase that kept to what it knew at first: another round may find more */
     bool is_last;       /* it will not be called again, even if it answers PHASE_AGAIN */
     Arena *arena;       /* scratch: gone when the phase returns */
     void *state;        /* what it keeps from one iteration to the next, in `kept`; NULL in the first */

@@ -44,7 +44,7 @@ typedef struct SwitchPlan {
     PlanCost cost;
     u32 *edges;          /* by leaf: branches and tables that lead there */
     bool uniform;       /* none of its branches diverges, as none of the region's does */
-    bool uniform_index; /* nor does what its tables are indexed with differ between the lanes of a warp: for the caller to set */
+    bool uniform_index; /* set by the caller: the lanes of a warp index its tables alike */
 } SwitchPlan;
 
 SwitchPlan switch_plan(Arena *arena, const Decision *d, const PlanLimits *limits);

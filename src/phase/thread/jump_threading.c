@@ -47,7 +47,7 @@ typedef struct Threader {
     RegionScratch scratch;
     BitSet uniform;     /* branches, by Instr.origin, that do not divide a warp; see remember_uniform */
     bool convergent;    /* the function has convergent instructions */
-    bool convergent_turn; /* sweeps thread blocks before convergent instructions, which warps reach convergently; else the others */
+    bool convergent_turn; /* this sweep threads blocks before convergent instructions; else the others */
     VEC(Block *) made;  /* blocks of clones: until the round ends, the blocks before them stay as the facts know them */
     VEC(Instr *) unread; /* selps to be removed when the round ends: facts speak of them */
     ReconvergeGate *gate; /* of this sweep; NULL: not asked yet, and nothing is rewritten yet */
