@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
-#define ANALYSIS(NAME, name, Type, rests, epoch, compute, release, ...) \
+#define ANALYSIS(NAME, name, Type, rests, epoch, compute, release, ...)         \
     static void *compute_##name(Analyses *an, Arena *arena) { return compute; } \
     static void release_##name(void *result) { release(result); }
 #include "analysis/analysis.def"

@@ -38,7 +38,7 @@ typedef struct AnalysisSlot {
 } AnalysisSlot;
 
 typedef struct Analyses {
-    Function *fn;  /* a definition: it has blocks */
+    Function *fn;               /* a definition: it has blocks */
     const Summaries *summaries; /* of the module, owned by the runner; NULL: every call does anything */
     double (*clock)(void);      /* seconds; NULL: nobody wants to know them */
     double seconds;             /* spent on computing, by that clock */

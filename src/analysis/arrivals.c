@@ -26,9 +26,9 @@ struct Arrivals {
     u32 *idom, *point; /* positions, of points behind empty blocks; GRAPH_NONE */
     u32 *branch;       /* Instr.origin of a branch; 0: the block does not branch */
     bool *uniform, *empty;
-    u32 *at;           /* by Instr.origin: position + 1 */
-    RegId *decides;    /* by Instr.origin of a branch: register that it tests */
-    bool *copied;      /* by Instr.origin of a branch: it stands in several blocks, or in a place where it divides no threads */
+    u32 *at;        /* by Instr.origin: position + 1 */
+    RegId *decides; /* by Instr.origin of a branch: register that it tests */
+    bool *copied; /* by Instr.origin of a branch: it stands in several blocks, or in a place where it divides no threads */
 };
 
 static int compare_u32(const void *a, const void *b)
@@ -37,7 +37,10 @@ static int compare_u32(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static int compare_seers(const void *a, const void *b) { return compare_u32(&((const Seer *)a)->origin, &((const Seer *)b)->origin); }
+static int compare_seers(const void *a, const void *b)
+{
+    return compare_u32(&((const Seer *)a)->origin, &((const Seer *)b)->origin);
+}
 
 static bool sees(const Analyses *an, const Instr *i)
 {
@@ -46,10 +49,14 @@ static bool sees(const Analyses *an, const Instr *i)
 
 static bool branches(const Analyses *an, const Block *b)
 {
-    return block_terminator(b) && (block_edge_count(b) > 1 || (block_edge_count(b) == 1 && block_leaves_function(an->fn, b)));
+    return block_terminator(b) &&
+           (block_edge_count(b) > 1 || (block_edge_count(b) == 1 && block_leaves_function(an->fn, b)));
 }
 
-static Block *point_of(Analyses *an, const Block *b) { return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL; }
+static Block *point_of(Analyses *an, const Block *b)
+{
+    return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
+}
 
 static RegId decided_by(const Instr *branch) { return branch->guard ? branch->guard : branch->opnd[0].id; }
 
@@ -167,12 +174,12 @@ typedef struct Checker {
     const Arrivals *before;
     Analyses *an;
     Arena *arena;
-    bool *is_there;        /* by Instr.origin: a branch, or another that stands for it, is somewhere */
-    bool *remains;         /* by position before: an instruction of the block is somewhere */
+    bool *is_there;             /* by Instr.origin: a branch, or another that stands for it, is somewhere */
+    bool *remains;              /* by position before: an instruction of the block is somewhere */
     u32 *seen, *depends, stamp; /* by position now: leads to the instruction, it depends on it */
-    u32 *asked;            /* by position now: Block.id + 1 of the branch that leads there */
-    u32 *came, comings;    /* by position now: found by may_reach() */
-    u32 *climbed, climbs;  /* by position before */
+    u32 *asked;                 /* by position now: Block.id + 1 of the branch that leads there */
+    u32 *came, comings;         /* by position now: found by may_reach() */
+    u32 *climbed, climbs;       /* by position before */
     VecU32 paths, work, edges, sources;
     u32 budget;
     const char *wrong;
@@ -288,9 +295,11 @@ static void check_reconverged(Checker *c, const Block *b, const Seer *seer, cons
     find_sources(c, b);
     for (u32 k = 0; k < c->sources.n && !c->wrong; k++) {
         u32 s = c->sources.v[k];
-        if (depended(c, seer, s) && !was_uniform(c, s) && !c->before->copied[s] && !reconverges_as_before(c, b, s, i->block))
-            c->wrong = arena_printf(c->arena, "block %u: threads that part in block %u now come together to '%s', which sees who is there",
-                                    i->block->id, b->id, i->op->text->text);
+        if (depended(c, seer, s) && !was_uniform(c, s) && !c->before->copied[s] &&
+            !reconverges_as_before(c, b, s, i->block))
+            c->wrong = arena_printf(
+                c->arena, "block %u: threads that part in block %u now come together to '%s', which sees who is there",
+                i->block->id, b->id, i->op->text->text);
     }
 }
 
@@ -391,8 +400,9 @@ static void check_made(Checker *c, const Block *b, const Instr *i)
         find_edges_before(c, was - 1);
         u32 groups = groups_before(c, was - 1);
         if (groups > 1 && groups > edges_now(c, to, origin) && may_reach(c, to, point_of(c->an, b), GRAPH_NONE, i->block))
-            c->wrong = arena_printf(c->arena, "block %u: threads come together on the path to '%s', which sees who is there", to->id,
-                                    i->op->text->text);
+            c->wrong =
+                arena_printf(c->arena, "block %u: threads come together on the path to '%s', which sees who is there",
+                             to->id, i->op->text->text);
     }
 }
 

@@ -16,12 +16,12 @@ typedef VEC(Block *) BlockVec;
 typedef struct Control {
     const DomTree *postdom;
     u32 edges;
-    Block **branch;   /* by edge: the block that branches; edges in the order of the pre-numbers of where they lead */
-    u32 *first;       /* by pre-number: first edge to it; count + 2 entries */
-    u32 *top;         /* segment tree over the edges: smallest depth of the blocks where the paths end, exclusively */
-    u32 leaves;       /* of the segment tree: a power of two */
-    Marks seen; /* by Block.id: scratch of the queries */
-    VecU32 taken;     /* scratch: edges out of the segment tree during a query */
+    Block **branch; /* by edge: the block that branches; edges in the order of the pre-numbers of where they lead */
+    u32 *first;     /* by pre-number: first edge to it; count + 2 entries */
+    u32 *top;       /* segment tree over the edges: smallest depth of the blocks where the paths end, exclusively */
+    u32 leaves;     /* of the segment tree: a power of two */
+    Marks seen;     /* by Block.id: scratch of the queries */
+    VecU32 taken;   /* scratch: edges out of the segment tree during a query */
 } Control;
 
 Control *control_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *postdom);

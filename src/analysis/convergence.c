@@ -97,8 +97,12 @@ static void merge_instances(Convergence *c)
             vec_push(&c->branches, origin);
         }
         make_set(&c->branches, first);
-        *last = (ConvergentInstr){last->origin, last->instances + 1, first, c->branches.n - first,
-            last->guarded || c->v[k].guarded, last->unchecked || c->v[k].unchecked};
+        *last = (ConvergentInstr){last->origin,
+                                  last->instances + 1,
+                                  first,
+                                  c->branches.n - first,
+                                  last->guarded || c->v[k].guarded,
+                                  last->unchecked || c->v[k].unchecked};
     }
     c->n = kept;
 }
@@ -153,7 +157,8 @@ typedef struct Comparison {
 
 static void complain(Comparison *c, const Instr *i, const char *what)
 {
-    c->wrong = arena_printf(c->arena, "block %u: the convergent instruction '%s' %s", i->block->id, i->op->text->text, what);
+    c->wrong =
+        arena_printf(c->arena, "block %u: the convergent instruction '%s' %s", i->block->id, i->op->text->text, what);
 }
 
 static ConvergentInstr *find_before(const Comparison *c, const Instr *i)
@@ -236,9 +241,11 @@ const char *convergence_compare(const Convergence *before, Analyses *an, Arena *
     if (count_convergent(an) == 0)
         return reconverge_compare(before->points, an, arena);
     c.instances = arena_array(arena, u32, before->n);
-    for_each_convergent(&c, count_instance);
+    for_each_convergent(&c, count_instance)
+        ;
     if (!c.wrong) {
-        for_each_convergent(&c, compare_instr);
+        for_each_convergent(&c, compare_instr)
+            ;
     }
     return c.wrong ? c.wrong : reconverge_compare(before->points, an, arena);
 }

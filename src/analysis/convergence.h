@@ -21,8 +21,8 @@ enum { CONVERGENCE_LIMIT = 1 << 20 };
 
 typedef struct ConvergentInstr {
     u32 origin;
-    u32 instances;  /* reachable ones */
-    u32 first, n;   /* its branches: Convergence.branches, sorted; those of all instances if there are more */
+    u32 instances; /* reachable ones */
+    u32 first, n;  /* its branches: Convergence.branches, sorted; those of all instances if there are more */
     bool guarded;
     bool unchecked; /* the limit was reached */
 } ConvergentInstr;
@@ -30,9 +30,9 @@ typedef struct ConvergentInstr {
 typedef struct Convergence {
     ConvergentInstr *v; /* by origin */
     u32 n, unchecked;
-    VecU32 branches;    /* origins of branches */
-    VecU32 uniform;     /* origins of branches proven warp-uniform, sorted */
-    u32 origins;        /* Function.origins then: larger ones are new */
+    VecU32 branches; /* origins of branches */
+    VecU32 uniform;  /* origins of branches proven warp-uniform, sorted */
+    u32 origins;     /* Function.origins then: larger ones are new */
     u32 irreducible;
     ReconvergeSnapshot *points;
 } Convergence;

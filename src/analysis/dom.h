@@ -12,15 +12,15 @@
 
 typedef struct DomTree {
     bool post;
-    Block **idom;     /* by Block.id; NULL for the root, unreachable blocks, and children of virtual blocks */
-    u32 *pre, *last;  /* interval numbering by Block.id: the subtree of b is pre[b] .. last[b]; pre 0: not in the tree */
+    Block **idom;    /* by Block.id; NULL for the root, unreachable blocks, and children of virtual blocks */
+    u32 *pre, *last; /* interval numbering by Block.id: the subtree of b is pre[b] .. last[b]; pre 0: not in the tree */
     u32 count;
     /* of dominators only */
-    Block **by_pre;   /* by_pre[n]: the block numbered n, 1 <= n <= count */
-    u32 *jump;        /* by number: that of an ancestor farther up, for searches in logarithmic time */
+    Block **by_pre; /* by_pre[n]: the block numbered n, 1 <= n <= count */
+    u32 *jump;      /* by number: that of an ancestor farther up, for searches in logarithmic time */
     /* of post-dominators only, by Block.id */
     u32 *depth;       /* the virtual exit's is 1 */
-    Block **infinite;  /* first block of the infinite loops around it, NULL; NULL where there is none */
+    Block **infinite; /* first block of the infinite loops around it, NULL; NULL where there is none */
     u32 blocks;       /* ids below this one are known; queries about later blocks answer false */
 } DomTree;
 

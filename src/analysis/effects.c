@@ -10,9 +10,16 @@
 #include "ir/cfg.h"
 
 static const Effects nothing = {.known = true};
-static const Effects anything = {.reads = EFFECT_ALL, .writes = EFFECT_ALL, .barrier = BARRIER_OTHER, .strong = true,
-    .event = true, .times = true, .waits = WAIT_LANES | WAIT_ALIGNED | WAIT_OTHERS, .convergent = true, .active_set = true,
-    .may_not_return = true};
+static const Effects anything = {.reads = EFFECT_ALL,
+                                 .writes = EFFECT_ALL,
+                                 .barrier = BARRIER_OTHER,
+                                 .strong = true,
+                                 .event = true,
+                                 .times = true,
+                                 .waits = WAIT_LANES | WAIT_ALIGNED | WAIT_OTHERS,
+                                 .convergent = true,
+                                 .active_set = true,
+                                 .may_not_return = true};
 
 /* ---- one instruction ------------------------------------------------------------------------------------------- */
 
@@ -21,16 +28,12 @@ static u8 visible_space(u8 space)
     switch ((Space)space) {
     case SPACE_CONST:
     case SPACE_LOCAL:
-    case SPACE_PARAM:
-        return 0;
+    case SPACE_PARAM: return 0;
     case SPACE_SHARED:
-    case SPACE_SHARED_CLUSTER:
-        return EFFECT_SHARED;
+    case SPACE_SHARED_CLUSTER: return EFFECT_SHARED;
     case SPACE_GLOBAL:
-    case SPACE_TEX:
-        return EFFECT_GLOBAL;
-    default:
-        return EFFECT_ALL;
+    case SPACE_TEX: return EFFECT_GLOBAL;
+    default: return EFFECT_ALL;
     }
 }
 
@@ -48,8 +51,8 @@ static BarrierKind barrier_kind(const Instr *i)
 static u8 own_waits(const OpInfo *op)
 {
     static const u8 waits[SYNC_COUNT] = {
-        [SYNC_LANES] = WAIT_LANES, [SYNC_WARP] = WAIT_LANES, [SYNC_BARRIER] = WAIT_OTHERS, [SYNC_REDUCE] = WAIT_OTHERS,
-        [SYNC_CLUSTER] = WAIT_OTHERS, [SYNC_WARPGROUP] = WAIT_OTHERS,
+        [SYNC_LANES] = WAIT_LANES,   [SYNC_WARP] = WAIT_LANES,     [SYNC_BARRIER] = WAIT_OTHERS,
+        [SYNC_REDUCE] = WAIT_OTHERS, [SYNC_CLUSTER] = WAIT_OTHERS, [SYNC_WARPGROUP] = WAIT_OTHERS,
     };
     return waits[op->sync] == WAIT_OTHERS && op_has(op, OPF_ALIGNED) ? WAIT_ALIGNED : waits[op->sync];
 }
@@ -401,5 +404,6 @@ bool instr_may_be_copied(const Instr *i, const Summaries *summaries)
     if (op_is_pure(i->op))
         return true;
     Effects e = instr_effects(i, summaries);
-    return (i->op->opcode == OPC_LD || i->op->opcode == OPC_ST) && e.known && !e.strong && !e.convergent && !op_has(i->op, OPF_VOLATILE);
+    return (i->op->opcode == OPC_LD || i->op->opcode == OPC_ST) && e.known && !e.strong && !e.convergent &&
+           !op_has(i->op, OPF_VOLATILE);
 }

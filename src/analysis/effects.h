@@ -16,22 +16,23 @@ enum EffectSpace { EFFECT_SHARED = 1 << 0, EFFECT_GLOBAL = 1 << 1, EFFECT_ALL = 
 
 typedef enum BarrierKind {
     BARRIER_NONE,
-    BARRIER_WARP,  /* bar.warp.sync */
-    BARRIER_CTA,   /* bar.sync and its other spellings: constant id, no thread count: all threads of the CTA */
-    BARRIER_OTHER  /* thread count, id in a register, arrive, red, cluster; in a summary: more than one kind */
+    BARRIER_WARP, /* bar.warp.sync */
+    BARRIER_CTA,  /* bar.sync and its other spellings: constant id, no thread count: all threads of the CTA */
+    BARRIER_OTHER /* thread count, id in a register, arrive, red, cluster; in a summary: more than one kind */
 } BarrierKind;
 
 /* What a thread that waits may be waiting for. */
 enum EffectWait {
     WAIT_LANES = 1 << 0,   /* lanes of its warp that a mask names */
     WAIT_ALIGNED = 1 << 1, /* the threads of its block or cluster; the lanes of its warp all wait with it, or have left */
-    WAIT_OTHERS = 1 << 2   /* anything that another thread does: a value in memory, a barrier that a part of a warp comes to */
+    WAIT_OTHERS =
+        1 << 2 /* anything that another thread does: a value in memory, a barrier that a part of a warp comes to */
 };
 
 typedef struct Effects {
-    u8 reads, writes;    /* EffectSpaces */
-    u8 barrier;          /* BarrierKind */
-    u8 waits;            /* EffectWaits */
+    u8 reads, writes; /* EffectSpaces */
+    u8 barrier;       /* BarrierKind */
+    u8 waits;         /* EffectWaits */
     bool strong;
     bool event;          /* reads a clock or another volatile register, sleeps, stops: what comes before it matters */
     bool times;          /* some of that reads the time, or counts events: other threads' progress matters, too */

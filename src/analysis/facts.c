@@ -11,10 +11,10 @@ enum {
 /* What holds from an edge on: the truth of a predicate value, that the comparison of a setp is true or false, or that the index
  * of a brx is this one. It is about one value or two. */
 typedef struct Fact {
-    const Instr *by;          /* setp or brx; NULL: a predicate's value */
-    u32 id;                   /* the predicate's register; the index of the brx */
-    u32 to : 31, value : 1;   /* pre-number of the block that the edge leads to; of the predicate or setp */
-    ValueId about[2];         /* the predicate, or what is compared; 0: a constant or special register */
+    const Instr *by;        /* setp or brx; NULL: a predicate's value */
+    u32 id;                 /* the predicate's register; the index of the brx */
+    u32 to : 31, value : 1; /* pre-number of the block that the edge leads to; of the predicate or setp */
+    ValueId about[2];       /* the predicate, or what is compared; 0: a constant or special register */
 } Fact;
 
 #define ENTRY_NONE UINT32_MAX
@@ -113,8 +113,10 @@ static void add_compare(EdgeFacts *e, const Instr *setp, const Operand *a, const
 {
     if (setp_says(setp->op, value) == CMP_NONE || !is_comparable(a) || !is_comparable(b))
         return;
-    Fact fact = {.by = setp, .value = value, .about = {a->kind == OPND_REG ? still_held(e, setp, a) : 0,
-                                                       b->kind == OPND_REG ? still_held(e, setp, b) : 0}};
+    Fact fact = {
+        .by = setp,
+        .value = value,
+        .about = {a->kind == OPND_REG ? still_held(e, setp, a) : 0, b->kind == OPND_REG ? still_held(e, setp, b) : 0}};
     if ((a->kind != OPND_REG || fact.about[0]) && (b->kind != OPND_REG || fact.about[1]))
         add_fact(e, fact);
 }
@@ -133,9 +135,7 @@ static void explain_setp(EdgeFacts *e, Instr *setp, RegId predicate, bool value)
             return;
     }
     switch ((BoolOp)setp->op->bool_op) {
-    case BOOL_NONE:
-        add_compare(e, setp, a, b, value != second);
-        return;
+    case BOOL_NONE: add_compare(e, setp, a, b, value != second); return;
     case BOOL_AND:
     case BOOL_OR:
         if (!c || value != (setp->op->bool_op == BOOL_AND))
@@ -143,8 +143,7 @@ static void explain_setp(EdgeFacts *e, Instr *setp, RegId predicate, bool value)
         add_compare(e, setp, a, b, value != second);
         add_source(e, setp, c, value);
         return;
-    case BOOL_XOR:
-        return;
+    case BOOL_XOR: return;
     }
 }
 
@@ -234,13 +233,20 @@ static Compare compare_of(const Fact *fact)
     const Operand *a = compared(fact->by), *b = a + 1;
     const OpInfo *op = fact->by->op;
     if (op->opcode == OPC_SETP)
-        return (Compare){.cmp = (u8)setp_says(op, fact->value), .type = op->sem.compared, .ftz = op->sem.ftz,
-            .a = *a, .b = *b, .by = fact->by};
+        return (Compare){.cmp = (u8)setp_says(op, fact->value),
+                         .type = op->sem.compared,
+                         .ftz = op->sem.ftz,
+                         .a = *a,
+                         .b = *b,
+                         .by = fact->by};
     Operand place = {.kind = OPND_IMM, .role = ROLE_USE, .value = fact->id};
     return (Compare){.cmp = CMP_EQ, .type = TYPE_U32, .a = *a, .b = place, .by = fact->by};
 }
 
-static bool is_about(const Fact *fact, ValueId value) { return value && (fact->about[0] == value || fact->about[1] == value); }
+static bool is_about(const Fact *fact, ValueId value)
+{
+    return value && (fact->about[0] == value || fact->about[1] == value);
+}
 
 /* ---- lists by value ----------------------------------------------------------------------------------------- */
 
@@ -349,7 +355,10 @@ static FactValue predicate_at(const Facts *f, Point p, RegId predicate)
     return FACT_UNKNOWN;
 }
 
-FactValue facts_at_entry(const Facts *f, const Block *b, RegId predicate) { return predicate_at(f, entry_of(b), predicate); }
+FactValue facts_at_entry(const Facts *f, const Block *b, RegId predicate)
+{
+    return predicate_at(f, entry_of(b), predicate);
+}
 FactValue facts_at_end(const Facts *f, const Block *b, RegId predicate) { return predicate_at(f, end_of(b), predicate); }
 
 FactValue facts_on_edge(const Facts *f, const Block *from, const Block *to, RegId predicate)

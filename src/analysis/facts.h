@@ -18,9 +18,9 @@ typedef enum FactValue { FACT_UNKNOWN, FACT_FALSE, FACT_TRUE } FactValue;
 
 /* `a cmp b` holds, compared as `type`. Operands are plain registers, special registers or constants. */
 typedef struct Compare {
-    u8 cmp;         /* Cmp: not CMP_NONE */
-    u8 type;        /* Type */
-    bool ftz;       /* subnormal operands count as zero */
+    u8 cmp;   /* Cmp: not CMP_NONE */
+    u8 type;  /* Type */
+    bool ftz; /* subnormal operands count as zero */
     Operand a, b;
     const Instr *by; /* the setp or brx that it comes from */
 } Compare;
@@ -28,7 +28,7 @@ typedef struct Compare {
 typedef struct Facts Facts;
 
 Facts *facts_compute(Arena *arena, const Order *order, const Ssa *ssa);
-void facts_free(Facts *f); /* what is outside the arena */
+void facts_free(Facts *f);            /* what is outside the arena */
 const Ssa *facts_ssa(const Facts *f); /* the values that they are about */
 
 FactValue facts_at_entry(const Facts *f, const Block *b, RegId predicate);

@@ -18,7 +18,8 @@ Graph graph_from_edges(Arena *arena, u32 nodes, const u32 *from, const u32 *to, 
 Graph graph_reverse(Arena *arena, const Graph *g)
 {
     u32 count = g->start[g->nodes];
-    Graph r = {g->nodes, arena_array(arena, u32, (size_t)g->nodes + 2), arena_alloc_raw(arena, sizeof(u32) * (size_t)count)};
+    Graph r = {g->nodes, arena_array(arena, u32, (size_t)g->nodes + 2),
+               arena_alloc_raw(arena, sizeof(u32) * (size_t)count)};
     u32 *next = r.start + 1;
     for (u32 e = 0; e < count; e++)
         next[g->to[e] + 1]++;
@@ -90,8 +91,13 @@ u32 graph_components(const Graph *g, u32 *component)
 {
     size_t n = g->nodes;
     u32 *scratch = mem_zalloc(sizeof(u32) * (5 * n + 1));
-    Components c = {.g = g, .component = component, .number = scratch, .low = scratch + n, .next = scratch + 2 * n,
-        .path = scratch + 3 * n, .pending = scratch + 4 * n};
+    Components c = {.g = g,
+                    .component = component,
+                    .number = scratch,
+                    .low = scratch + n,
+                    .next = scratch + 2 * n,
+                    .path = scratch + 3 * n,
+                    .pending = scratch + 4 * n};
     for (u32 u = 0; u < g->nodes; u++)
         component[u] = GRAPH_NONE;
     for (u32 u = 0; u < g->nodes; u++)
@@ -114,7 +120,7 @@ typedef struct Dominators {
     u32 *idom;   /* of what is in a bucket: the next node there */
     u32 *path;   /* of eval; cursor of the search before that */
     u32 reached;
-    u32 linked;  /* the nodes from this one on are linked to their parents */
+    u32 linked; /* the nodes from this one on are linked to their parents */
 } Dominators;
 
 static void dominators_search(Dominators *d, u32 root)
@@ -203,8 +209,16 @@ u32 graph_dominators(const Graph *succ, const Graph *pred, u32 root, u32 *idom, 
     size_t n = succ->nodes;
     u32 *scratch = mem_alloc(sizeof(u32) * 6 * n);
     /* The numbers stand where the answers will. */
-    Dominators d = {.succ = succ, .pred = pred, .number = idom, .node = order, .parent = scratch, .semi = scratch + n,
-        .label = scratch + 2 * n, .bucket = scratch + 3 * n, .idom = scratch + 4 * n, .path = scratch + 5 * n};
+    Dominators d = {.succ = succ,
+                    .pred = pred,
+                    .number = idom,
+                    .node = order,
+                    .parent = scratch,
+                    .semi = scratch + n,
+                    .label = scratch + 2 * n,
+                    .bucket = scratch + 3 * n,
+                    .idom = scratch + 4 * n,
+                    .path = scratch + 5 * n};
     for (u32 u = 0; u < n; u++)
         d.number[u] = GRAPH_NONE;
     dominators_search(&d, root);

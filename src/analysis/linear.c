@@ -28,7 +28,8 @@ void forms_free(Forms *f)
 
 static bool same_term(const LinearTerm *a, const LinearTerm *b)
 {
-    return a->kind == b->kind && a->bits == b->bits && a->tag == b->tag && memcmp(a->operand, b->operand, sizeof a->operand) == 0;
+    return a->kind == b->kind && a->bits == b->bits && a->tag == b->tag &&
+           memcmp(a->operand, b->operand, sizeof a->operand) == 0;
 }
 
 static TermId intern_term(Forms *f, LinearTerm t)
@@ -160,7 +161,9 @@ static FormId low_of_term(Forms *f, TermId id)
     LinearTerm t = f->terms.v[id];
     if (t.kind == TERM_SIGNED || t.kind == TERM_UNSIGNED)
         return t.operand[0];
-    return form_term(f, intern_term(f, (LinearTerm){.kind = TERM_LOW, .bits = 32, .zeros = t.zeros < 32 ? t.zeros : 32, .operand = {id}}));
+    return form_term(
+        f,
+        intern_term(f, (LinearTerm){.kind = TERM_LOW, .bits = 32, .zeros = t.zeros < 32 ? t.zeros : 32, .operand = {id}}));
 }
 
 FormId form_low(Forms *f, FormId a)

@@ -22,8 +22,8 @@ typedef struct Scaled {
 typedef struct Form {
     u32 bits, terms;
     u64 constant;
-    FormId base; /* the same without the constant */
-    FormId next; /* of one hash */
+    FormId base;   /* the same without the constant */
+    FormId next;   /* of one hash */
     Scaled term[]; /* ascending */
 } Form;
 
@@ -32,11 +32,11 @@ typedef enum TermKind { TERM_VALUE, TERM_OPERATION, TERM_SIGNED, TERM_UNSIGNED, 
 typedef struct LinearTerm {
     u32 kind;
     u32 bits;
-    u32 zeros;      /* so many low bits are known to be zero */
-    u32 operand[4]; /* VALUE: any number; OPERATION: FormIds; SIGNED, UNSIGNED: the FormId extended; LOW: the TermId cut */
-    const void *tag;/* OPERATION: what it does */
+    u32 zeros;       /* so many low bits are known to be zero */
+    u32 operand[4];  /* VALUE: any number; OPERATION: FormIds; SIGNED, UNSIGNED: the FormId extended; LOW: the TermId cut */
+    const void *tag; /* OPERATION: what it does */
     TermId next;
-    FormId alone;   /* the form that is this term and nothing else; 0: not made yet */
+    FormId alone; /* the form that is this term and nothing else; 0: not made yet */
 } LinearTerm;
 
 typedef struct Forms {

@@ -49,7 +49,7 @@ void live_step_back(BitSet *live, const Instr *i)
 /* A block of one register's list. */
 typedef struct Place {
     u32 position;
-    u32 next;          /* index into places, plus 1; 0: none */
+    u32 next; /* index into places, plus 1; 0: none */
 } Place;
 
 /* What is live into a block, of up to GROUP registers: bit k is the one that is listed as number k of the group. */
@@ -63,16 +63,16 @@ typedef struct LiveFinder {
     const Function *fn;
     const Order *order;
     VEC(Place) places;
-    u32 *exposed;      /* by register: the list of the blocks that read it before they kill it, like Place.next */
-    u32 *killed;       /* likewise: those after which its old value is gone */
-    VecU32 listed;     /* registers that are live into some block, ascending */
-    VEC(Found) found;  /* group after group */
-    VecU32 found_end;  /* where the entries of each group end */
-    u64 entries;       /* bits set in there */
+    u32 *exposed;     /* by register: the list of the blocks that read it before they kill it, like Place.next */
+    u32 *killed;      /* likewise: those after which its old value is gone */
+    VecU32 listed;    /* registers that are live into some block, ascending */
+    VEC(Found) found; /* group after group */
+    VecU32 found_end; /* where the entries of each group end */
+    u64 entries;      /* bits set in there */
     /* of the group, by position */
     u32 *live, *kills;
-    BitSet pending;    /* backwards: blocks that have got something live that those before them do not know of */
-    u32 cursor;        /* none is pending below this one */
+    BitSet pending; /* backwards: blocks that have got something live that those before them do not know of */
+    u32 cursor;     /* none is pending below this one */
 } LiveFinder;
 
 /* What is known of a register in the block at p: marks below EXPOSED(p) are from other blocks. */

@@ -17,10 +17,10 @@
 
 typedef struct Live {
     const Function *fn;
-    u32 blocks;          /* ids below this one are known */
-    u32 *start;          /* by Block.id: live into b are regs[start[b]] .. regs[start[b + 1] - 1], ascending */
+    u32 blocks; /* ids below this one are known */
+    u32 *start; /* by Block.id: live into b are regs[start[b]] .. regs[start[b + 1] - 1], ascending */
     RegId *regs;
-    RegId *everywhere;   /* ascending; disjoint from the above */
+    RegId *everywhere; /* ascending; disjoint from the above */
     u32 everywhere_count;
 } Live;
 

@@ -10,7 +10,7 @@ typedef struct LoopFinder {
     const DomTree *dom;
     Loops *loops; /* while loops are found, `of` counts them in the order in which they are */
     VEC(Loop *) found;
-    u32 *outer;   /* union-find, by position: leads to the header of the outermost loop found so far around the block */
+    u32 *outer; /* union-find, by position: leads to the header of the outermost loop found so far around the block */
     VecU32 work;
 } LoopFinder;
 

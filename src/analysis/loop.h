@@ -9,26 +9,26 @@
 
 typedef struct Loop {
     Block *header;
-    struct Loop *parent;  /* innermost loop around, NULL */
-    u32 depth;            /* outermost: 1 */
-    u32 height;           /* levels of loops, itself included: 1 without a loop inside */
-    Block **latches;      /* blocks with an edge to the header from inside, in reverse post-order */
+    struct Loop *parent; /* innermost loop around, NULL */
+    u32 depth;           /* outermost: 1 */
+    u32 height;          /* levels of loops, itself included: 1 without a loop inside */
+    Block **latches;     /* blocks with an edge to the header from inside, in reverse post-order */
     u32 latch_count;
-    Block **blocks;       /* all members, header first, then the others of its own, then inner loops' */
+    Block **blocks; /* all members, header first, then the others of its own, then inner loops' */
     u32 block_count;
-    Block *preheader;     /* the only reachable block outside that goes to the header, if it goes nowhere else; or NULL */
-    bool nounroll;        /* holds .pragma "nounroll" directly */
-    u32 first;            /* blocks[k] has number first + k in Loops.number */
+    Block *preheader; /* the only reachable block outside that goes to the header, if it goes nowhere else; or NULL */
+    bool nounroll;    /* holds .pragma "nounroll" directly */
+    u32 first;        /* blocks[k] has number first + k in Loops.number */
 } Loop;
 
 typedef struct Loops {
-    Loop **v;             /* outer loops before inner ones */
+    Loop **v; /* outer loops before inner ones */
     u32 n;
-    u32 *of;              /* by Block.id: the innermost loop's place in v, plus 1; 0: none */
-    u32 *number;          /* by Block.id, for loop_contains; UINT32_MAX outside of loops */
-    u32 irreducible;      /* irreducible regions */
-    BitSet in_irreducible;/* blocks of them, by Block.id; no bits when there is none */
-    u32 blocks;           /* ids below this one are known; none where no edge leads upwards */
+    u32 *of;               /* by Block.id: the innermost loop's place in v, plus 1; 0: none */
+    u32 *number;           /* by Block.id, for loop_contains; UINT32_MAX outside of loops */
+    u32 irreducible;       /* irreducible regions */
+    BitSet in_irreducible; /* blocks of them, by Block.id; no bits when there is none */
+    u32 blocks;            /* ids below this one are known; none where no edge leads upwards */
 } Loops;
 
 /* Of higher loops the blocks are not walked: a block is in so many loops that are. */

@@ -7,7 +7,7 @@
 #include "ir/cfg.h"
 
 typedef struct Order {
-    Block **rpo;      /* reachable blocks, entry first */
+    Block **rpo; /* reachable blocks, entry first */
     u32 count;
     u32 *index;       /* by Block.id; ORDER_UNREACHABLE if not reachable */
     u32 blocks;       /* ids below this one have an index */

@@ -53,14 +53,14 @@ bool range_is_constant(const Range *r) { return r->lo == r->hi; }
 Range range_union(Range a, Range b)
 {
     Range r = {a.bits, a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi, a.least < b.least ? a.least : b.least,
-        a.most > b.most ? a.most : b.most};
+               a.most > b.most ? a.most : b.most};
     return r;
 }
 
 Range range_meet(Range a, Range b)
 {
     Range r = {a.bits, a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi, a.least > b.least ? a.least : b.least,
-        a.most < b.most ? a.most : b.most};
+               a.most < b.most ? a.most : b.most};
     return tighten(&r) ? r : a;
 }
 
@@ -141,7 +141,8 @@ static Range least_or_greatest(Opcode opcode, bool is_signed, Range a, Range b)
 {
     bool is_min = opcode == OPC_MIN;
     if (is_signed)
-        return range_signed(a.bits, (a.least < b.least) == is_min ? a.least : b.least, (a.most < b.most) == is_min ? a.most : b.most);
+        return range_signed(a.bits, (a.least < b.least) == is_min ? a.least : b.least,
+                            (a.most < b.most) == is_min ? a.most : b.most);
     return range_unsigned(a.bits, (a.lo < b.lo) == is_min ? a.lo : b.lo, (a.hi < b.hi) == is_min ? a.hi : b.hi);
 }
 
@@ -149,7 +150,8 @@ static Range least_or_greatest(Opcode opcode, bool is_signed, Range a, Range b)
 static Range shifted(Opcode opcode, bool is_signed, Range a, Range b)
 {
     if (opcode == OPC_SHR && !is_signed)
-        return b.lo >= a.bits ? range_constant(a.bits, 0) : range_unsigned(a.bits, b.hi >= a.bits ? 0 : a.lo >> b.hi, a.hi >> b.lo);
+        return b.lo >= a.bits ? range_constant(a.bits, 0)
+                              : range_unsigned(a.bits, b.hi >= a.bits ? 0 : a.lo >> b.hi, a.hi >> b.lo);
     if (!range_is_constant(&b))
         return range_full(a.bits);
     u32 by = b.lo >= a.bits ? a.bits : (u32)b.lo;

@@ -13,10 +13,10 @@ typedef struct Range {
 } Range;
 
 Range range_full(u32 bits);
-Range range_constant(u32 bits, u64 value);    /* the low bits of value */
+Range range_constant(u32 bits, u64 value); /* the low bits of value */
 Range range_unsigned(u32 bits, u64 lo, u64 hi);
 Range range_signed(u32 bits, i64 least, i64 most);
-bool range_is_constant(const Range *r);       /* its value is r->lo */
+bool range_is_constant(const Range *r); /* its value is r->lo */
 Range range_union(Range a, Range b);
 /* What is in both. Where that is nothing (the code cannot be reached), one of the two. */
 Range range_meet(Range a, Range b);

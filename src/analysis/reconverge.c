@@ -2,10 +2,10 @@
 #include "base/marks.h"
 
 enum {
-    WALK = 256,      /* blocks of one walk */
-    POINTS = 64,     /* reconvergence points after a branch that are looked at */
-    LEAVING = 8,     /* blocks that lead out of the function without doing anything */
-    WALKS = 64,      /* blocks of all walks: so many for each block of the function, */
+    WALK = 256,         /* blocks of one walk */
+    POINTS = 64,        /* reconvergence points after a branch that are looked at */
+    LEAVING = 8,        /* blocks that lead out of the function without doing anything */
+    WALKS = 64,         /* blocks of all walks: so many for each block of the function, */
     WALKS_MIN = 1 << 16 /* and these */
 };
 
@@ -13,7 +13,7 @@ struct ReconvergeGate {
     Arena *arena;
     Analyses *an;
     Waits *w;
-    bool caller_sees; /* what follows a return may depend on which lanes return together */
+    bool caller_sees;   /* what follows a return may depend on which lanes return together */
     Marks seen, second; /* by position in the order; second: of the other one of two walks */
     u32 *owner;         /* by position; NULL: nobody asked yet */
     VecU32 work, points;
@@ -131,7 +131,10 @@ static bool may_look(ReconvergeGate *g, u32 k)
     return true;
 }
 
-static bool known(const ReconvergeGate *g, const Block *b) { return order_reachable(an_order(g->an), b) && b->id < g->w->blocks; }
+static bool known(const ReconvergeGate *g, const Block *b)
+{
+    return order_reachable(an_order(g->an), b) && b->id < g->w->blocks;
+}
 
 static u8 waits_of(const ReconvergeGate *g, const Block *b)
 {

@@ -8,9 +8,9 @@
 #include "analysis/wait.h"
 
 enum {
-    MARKERS = 8,         /* instructions after a point by which it is found again */
-    WALK = 1024,         /* blocks of one walk */
-    WALKS = 1 << 20      /* of all walks of one comparison */
+    MARKERS = 8,    /* instructions after a point by which it is found again */
+    WALK = 1024,    /* blocks of one walk */
+    WALKS = 1 << 20 /* of all walks of one comparison */
 };
 
 typedef struct Point {
@@ -23,12 +23,12 @@ typedef struct Point {
 _Static_assert(MARKERS <= 8, "a bit for each marker");
 
 struct ReconvergeSnapshot {
-    VEC(Point) points;  /* by branch; without those that are proven uniform */
-    u32 origins;        /* Function.origins then */
+    VEC(Point) points; /* by branch; without those that are proven uniform */
+    u32 origins;       /* Function.origins then */
     Arrivals *arrivals;
-    u32 *pre;           /* by Instr.origin: number of its block in the dominator tree; NULL: nobody waits */
+    u32 *pre;                         /* by Instr.origin: number of its block in the dominator tree; NULL: nobody waits */
     VecU32 branch_hints, table_hints; /* origins of bra.uni and brx.idx.uni, sorted */
-    VecU32 uniform;     /* origins of branches that are proven uniform, sorted */
+    VecU32 uniform;                   /* origins of branches that are proven uniform, sorted */
 };
 
 static int compare_u32(const void *a, const void *b)
@@ -47,7 +47,8 @@ static void sort(VecU32 *v)
 
 static bool branches(const Analyses *an, const Block *b)
 {
-    return block_terminator(b) && (block_edge_count(b) > 1 || (block_edge_count(b) == 1 && block_leaves_function(an->fn, b)));
+    return block_terminator(b) &&
+           (block_edge_count(b) > 1 || (block_edge_count(b) == 1 && block_leaves_function(an->fn, b)));
 }
 
 /* was: origins of branches that were proven uniform before a phase. */
@@ -146,8 +147,8 @@ typedef struct Checker {
     Analyses *an;
     Arena *arena;
     Waits *waits;
-    Block **block;     /* by Instr.origin: where it stands now; NULL */
-    Marks seen;        /* by position */
+    Block **block; /* by Instr.origin: where it stands now; NULL */
+    Marks seen;    /* by position */
     VecU32 work;
     u32 budget;
     const char *wrong;
@@ -171,7 +172,9 @@ static const char *check_hint(Checker *c, const Block *b)
     for (u32 k = 0; k < sources.n; k++)
         kept &= has(&c->before->table_hints, sources.v[k]) || (!table && has(&c->before->branch_hints, sources.v[k]));
     vec_free(&sources);
-    return kept ? NULL : arena_printf(c->arena, "block %u: '%s' promises what no branch promised before", b->id, end->op->text->text);
+    return kept ? NULL
+                : arena_printf(c->arena, "block %u: '%s' promises what no branch promised before", b->id,
+                               end->op->text->text);
 }
 
 /* ---- comparison: points -------------------------------------------------------------------------------------------- */
@@ -268,8 +271,10 @@ static const char *check_point(Checker *c, const Block *b, const Point *point)
     ends |= old ? ends_before(c, old, marker, point) : 0;
     if (!wait_may_end(c->waits, waits, ends))
         return NULL;
-    return arena_printf(c->arena, "threads that part in block %u now wait for one another at block %u, in front of what one of them may wait for",
-                        b->id, now->id);
+    return arena_printf(
+        c->arena,
+        "threads that part in block %u now wait for one another at block %u, in front of what one of them may wait for",
+        b->id, now->id);
 }
 
 static const char *check_branch(Checker *c, const Block *b)

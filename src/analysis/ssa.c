@@ -27,11 +27,11 @@ typedef struct Maker {
     VEC(Write) write; /* in the order of the walk over the dominator tree */
     u32 *first;       /* by register: its writes are write.v[at[first[reg]]] .. write.v[at[first[reg + 1] - 1]] */
     u32 *at;
-    u32 *writer;      /* by register: pre-number of the one block that writes it, before all that read it; 0: nobody does;
+    u32 *writer;    /* by register: pre-number of the one block that writes it, before all that read it; 0: nobody does;
                          PHIS: it may need phis */
-    BitSet unknown;   /* registers that would take too many phis */
-    Graph frontier;   /* between positions in the reverse post-order */
-    Graph phis;       /* from a register to the pre-numbers of its phis, ascending */
+    BitSet unknown; /* registers that would take too many phis */
+    Graph frontier; /* between positions in the reverse post-order */
+    Graph phis;     /* from a register to the pre-numbers of its phis, ascending */
 } Maker;
 
 #define PHIS UINT32_MAX

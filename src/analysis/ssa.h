@@ -19,13 +19,14 @@ typedef struct SsaValue {
     u32 pre;        /* pre-number of the block that makes it */
     u32 outer : 30; /* the value of the register that holds at the nearest dominating point, or 0 */
     u32 phi : 1;
-    u32 whole : 1;  /* nothing of the old value is left */
+    u32 whole : 1; /* nothing of the old value is left */
 } SsaValue;
 
 typedef struct Ssa {
     const DomTree *dom;
-    SsaValue *values; /* [0]: unused; those of a register stand together, in the order of the dominator tree's pre-numbers */
-    u32 *start;       /* by register: its values are start[reg] .. start[reg + 1] - 1 */
+    SsaValue
+        *values; /* [0]: unused; those of a register stand together, in the order of the dominator tree's pre-numbers */
+    u32 *start;  /* by register: its values are start[reg] .. start[reg + 1] - 1 */
     u32 count, regs;
 } Ssa;
 

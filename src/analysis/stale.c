@@ -53,7 +53,8 @@ static bool live_equal(const Order *order, const Live *a, const Live *b)
 static bool uniform_equal(const Function *fn, const Order *order, const Uniform *a, const Uniform *b)
 {
     for (RegId reg = 1; reg < fn->regs.n; reg++)
-        if (uniform_has(&a->warp, reg) != uniform_has(&b->warp, reg) || uniform_has(&a->cta, reg) != uniform_has(&b->cta, reg))
+        if (uniform_has(&a->warp, reg) != uniform_has(&b->warp, reg) ||
+            uniform_has(&a->cta, reg) != uniform_has(&b->cta, reg))
             return false;
     for (u32 p = 0; p < order->count; p++) {
         u32 id = order->rpo[p]->id;
@@ -100,8 +101,9 @@ static bool facts_equal(const Order *order, const Facts *a, const Facts *b)
     for (u32 p = 0; p < order->count; p++) {
         const Block *block = order->rpo[p];
         const Instr *end = block_terminator(block);
-        if (end && end->guard && (facts_at_entry(a, block, end->guard) != facts_at_entry(b, block, end->guard) ||
-                                  facts_at_end(a, block, end->guard) != facts_at_end(b, block, end->guard)))
+        if (end && end->guard &&
+            (facts_at_entry(a, block, end->guard) != facts_at_entry(b, block, end->guard) ||
+             facts_at_end(a, block, end->guard) != facts_at_end(b, block, end->guard)))
             return false;
         for_each_instr(i, block) {
             if (i->kind != INSTR_OP || i->op->opcode != OPC_SETP)
@@ -126,13 +128,13 @@ static bool ssa_equal(const Ssa *a, const Ssa *b)
     return true;
 }
 
-#define ANALYSIS(NAME, name, Type, rests, epoch, compute, release, equal, called) \
+#define ANALYSIS(NAME, name, Type, rests, epoch, compute, release, equal, called)            \
     static bool equal_##name(const Function *fn, const Order *order, void *one, void *other) \
-    { \
-        Type *a = one, *b = other; \
-        (void)fn; \
-        (void)order; \
-        return equal; \
+    {                                                                                        \
+        Type *a = one, *b = other;                                                           \
+        (void)fn;                                                                            \
+        (void)order;                                                                         \
+        return equal;                                                                        \
     }
 #include "analysis/analysis.def"
 #undef ANALYSIS

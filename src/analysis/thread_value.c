@@ -6,13 +6,24 @@
 #include "analysis/live.h"
 #include "ir/inspect.h"
 
-enum {
-    DIM_X = 1, DIM_Y = 2, DIM_Z = 4, DIM_ALL = DIM_X | DIM_Y | DIM_Z
-};
+enum { DIM_X = 1, DIM_Y = 2, DIM_Z = 4, DIM_ALL = DIM_X | DIM_Y | DIM_Z };
 
 /* First halves of pairs that are not numbers of functions. */
-enum { TAG_SREG = 1, TAG_SYMBOL, TAG_SUM, TAG_DIFFERENCE = TAG_SUM + 2, TAG_SCALED = TAG_DIFFERENCE + 2,
-    TAG_PRODUCT = TAG_SCALED + 2, TAG_EXTENDED = TAG_PRODUCT + 2, TAG_ZERO_EXTENDED, TAG_SIGN_EXTENDED, TAG_CUT, TAG_NARROW_SUM, TAG_OPCODE, TAGS };
+enum {
+    TAG_SREG = 1,
+    TAG_SYMBOL,
+    TAG_SUM,
+    TAG_DIFFERENCE = TAG_SUM + 2,
+    TAG_SCALED = TAG_DIFFERENCE + 2,
+    TAG_PRODUCT = TAG_SCALED + 2,
+    TAG_EXTENDED = TAG_PRODUCT + 2,
+    TAG_ZERO_EXTENDED,
+    TAG_SIGN_EXTENDED,
+    TAG_CUT,
+    TAG_NARROW_SUM,
+    TAG_OPCODE,
+    TAGS
+};
 
 #define FUNCTION_CONSTANT TAGS /* the function that is 0 in every thread: constants are that and an offset */
 
@@ -75,8 +86,12 @@ static ThreadValue thread_component(ThreadValues *t, const Operand *o, u32 d)
     fn_sreg_bounds(t->fn, o, &least, &most);
     if (most == 0 || (t->one_dimensional && d > 0))
         return constant(0);
-    return (ThreadValue){.function = pair(t, TAG_SREG, o->id << 3 | o->sub), .dims = (u8)(1 << d), .ranged = true, .hi = (i64)most,
-        .spread = 1, .extent = most};
+    return (ThreadValue){.function = pair(t, TAG_SREG, o->id << 3 | o->sub),
+                         .dims = (u8)(1 << d),
+                         .ranged = true,
+                         .hi = (i64)most,
+                         .spread = 1,
+                         .extent = most};
 }
 
 static bool is_named(const SregInfo *sreg, const char *name) { return strcmp(sreg->name, name) == 0; }
@@ -104,8 +119,13 @@ static ThreadValue variable(ThreadValues *t, const Operand *o)
     const Sym *s = &t->fn->module->syms.v[o->id];
     if (s->kind != SYM_VAR || (s->space != SPACE_SHARED && s->space != SPACE_GLOBAL))
         return unknown;
-    return (ThreadValue){.function = pair(t, TAG_SYMBOL, o->id), .symbol = o->id, .through = o->id, .ranged = true, .lo = o->value,
-        .hi = o->value, .offset = o->value};
+    return (ThreadValue){.function = pair(t, TAG_SYMBOL, o->id),
+                         .symbol = o->id,
+                         .through = o->id,
+                         .ranged = true,
+                         .lo = o->value,
+                         .hi = o->value,
+                         .offset = o->value};
 }
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
@@ -130,13 +150,13 @@ static ThreadValue add(ThreadValues *t, const ThreadValue *a, const ThreadValue 
         v.function = is_constant(a) ? b->function : a->function;
     else if (a->function && b->function)
         v.function = pair(t, pair(t, TAG_SUM + (bits == 64), a->function < b->function ? a->function : b->function),
-            a->function < b->function ? b->function : a->function);
+                          a->function < b->function ? b->function : a->function);
     add_distances(&v, a, b);
     check_wrap(&v, bits);
     v.symbol = a->symbol ? a->symbol : b->symbol;
     v.through = a->through && b->through ? (SymId)THROUGH_MANY : a->through | b->through;
     v.ranged = a->ranged && b->ranged && !(a->symbol && b->symbol) && !__builtin_add_overflow(a->lo, b->lo, &v.lo) &&
-        !__builtin_add_overflow(a->hi, b->hi, &v.hi);
+               !__builtin_add_overflow(a->hi, b->hi, &v.hi);
     return v;
 }
 
@@ -154,7 +174,7 @@ static ThreadValue subtract(ThreadValues *t, const ThreadValue *a, const ThreadV
     v.symbol = a->symbol;
     v.through = b->through ? 0 : a->through;
     v.ranged = a->ranged && b->ranged && !b->symbol && !__builtin_sub_overflow(a->lo, b->hi, &v.lo) &&
-        !__builtin_sub_overflow(a->hi, b->lo, &v.hi);
+               !__builtin_sub_overflow(a->hi, b->lo, &v.hi);
     return v;
 }
 
@@ -192,7 +212,7 @@ static ThreadValue multiply(ThreadValues *t, const ThreadValue *a, const ThreadV
     const ThreadValue *first = in_order ? a : b, *second = in_order ? b : a;
     u32 term = pair_long(t, pair(t, TAG_PRODUCT + (bits == 64), first->function), (u64)first->offset);
     return (ThreadValue){.function = pair_long(t, pair(t, term, second->function), (u64)second->offset),
-        .dims = a->dims | b->dims};
+                         .dims = a->dims | b->dims};
 }
 
 /* 32 bits to 64. */
@@ -208,8 +228,8 @@ static ThreadValue extended(ThreadValues *t, const ThreadValue *a, bool is_signe
     v.extent = a->dims ? UINT32_MAX : 0;
     /* The offset stays outside if what is left is a number below 2^31: then it is the same one in all such places. */
     i64 lo, hi;
-    if (fits && !__builtin_sub_overflow(a->lo, a->offset, &lo) && !__builtin_sub_overflow(a->hi, a->offset, &hi) && lo >= 0 &&
-        hi <= INT32_MAX) {
+    if (fits && !__builtin_sub_overflow(a->lo, a->offset, &lo) && !__builtin_sub_overflow(a->hi, a->offset, &hi) &&
+        lo >= 0 && hi <= INT32_MAX) {
         v.function = a->function ? pair(t, TAG_EXTENDED, a->function) : 0;
         v.offset = a->offset;
         if (a->extent <= INT32_MAX)
@@ -286,7 +306,7 @@ static void bound(const Instr *i, ThreadValue *v, const ThreadValue *x, const Th
 static bool is_all_of(const ThreadValue *x, const ThreadValue *mask)
 {
     return is_constant(mask) && mask->offset >= 0 && (mask->offset & (mask->offset + 1)) == 0 && x->ranged && !x->symbol &&
-        x->lo >= 0 && x->hi <= mask->offset;
+           x->lo >= 0 && x->hi <= mask->offset;
 }
 
 static ThreadValue product(ThreadValues *t, const Instr *i, const Source *s)
@@ -330,21 +350,16 @@ static ThreadValue result(ThreadValues *t, const Instr *i, const Source *s)
     bool plain = bits >= 32 && sem->from >= 32;
     ThreadValue a = s->n > 0 ? operand_value(t, s->o[0]) : unknown, b = s->n > 1 ? operand_value(t, s->o[1]) : unknown, v;
     switch (plain ? sem->op : OPC_UNKNOWN) {
-    case OPC_MOV:
-        return a;
-    case OPC_ADD:
-        return add(t, &a, &b, bits);
-    case OPC_SUB:
-        return subtract(t, &a, &b, bits);
+    case OPC_MOV: return a;
+    case OPC_ADD: return add(t, &a, &b, bits);
+    case OPC_SUB: return subtract(t, &a, &b, bits);
     case OPC_SHL:
         if (is_constant(&b) && b.offset >= 0 && b.offset < (i64)bits - 1)
             return scaled(t, &a, (i64)1 << b.offset, bits);
         return applied(t, i, s);
     case OPC_MUL:
-    case OPC_MAD:
-        return product(t, i, s);
-    case OPC_CVT:
-        return converted(t, i, s);
+    case OPC_MAD: return product(t, i, s);
+    case OPC_CVT: return converted(t, i, s);
     case OPC_AND:
     case OPC_SHR:
     case OPC_REM:
@@ -353,8 +368,7 @@ static ThreadValue result(ThreadValues *t, const Instr *i, const Source *s)
         v = applied(t, i, s);
         bound(i, &v, &a, &b);
         return v;
-    default:
-        return applied(t, i, s);
+    default: return applied(t, i, s);
     }
 }
 
@@ -429,7 +443,7 @@ static void define(ThreadValues *t, const Instr *i)
 }
 
 ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *order, const Ssa *ssa, BitSet *asked,
-    bool assume_1d_blocks)
+                                bool assume_1d_blocks)
 {
     ThreadValues *t = arena_new(arena, ThreadValues);
     t->fn = fn;
@@ -471,14 +485,10 @@ static ThreadValue operand_value(ThreadValues *t, const Operand *o)
             return v;
         return bits < 32 ? narrow_sum(t, &v, o->value) : add(t, &v, &offset, bits);
     }
-    case OPND_IMM:
-        return constant(o->value);
-    case OPND_SREG:
-        return special_register(t, o);
-    case OPND_SYM:
-        return variable(t, o);
-    default:
-        return unknown;
+    case OPND_IMM: return constant(o->value);
+    case OPND_SREG: return special_register(t, o);
+    case OPND_SYM: return variable(t, o);
+    default: return unknown;
     }
 }
 

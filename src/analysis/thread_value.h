@@ -19,12 +19,12 @@
 #include "base/fnvmap.h"
 
 typedef struct ThreadValue {
-    u32 function;       /* number of the function, less `offset`; 0: not known. Constants have one, too */
-    u8 dims;            /* bit d: may depend on %tid component d; 0: the same in all threads */
-    bool ranged;        /* lo and hi are known */
-    SymId through;      /* the value is this variable's address plus something, however large; 0: of none that is known */
-    SymId symbol;       /* the value is this variable's address and ... */
-    i64 lo, hi;         /* ... a number from lo to hi (modulo 2^bits of the register); symbol 0: that number alone */
+    u32 function;  /* number of the function, less `offset`; 0: not known. Constants have one, too */
+    u8 dims;       /* bit d: may depend on %tid component d; 0: the same in all threads */
+    bool ranged;   /* lo and hi are known */
+    SymId through; /* the value is this variable's address plus something, however large; 0: of none that is known */
+    SymId symbol;  /* the value is this variable's address and ... */
+    i64 lo, hi;    /* ... a number from lo to hi (modulo 2^bits of the register); symbol 0: that number alone */
     i64 offset;
     u64 spread, extent; /* two threads that differ in a component of dims have values that differ by at least spread and at
                            most extent, in one direction or the other; spread 0: may be equal, and extent says nothing */
@@ -35,18 +35,18 @@ enum { THROUGH_MANY = UINT32_MAX }; /* made of an address otherwise, or of two *
 typedef struct ThreadValues {
     const Function *fn;
     const Ssa *ssa;
-    bool one_dimensional;   /* blocks are, says the user */
-    FnvMap pairs;           /* numbers of functions: see pair() */
+    bool one_dimensional; /* blocks are, says the user */
+    FnvMap pairs;         /* numbers of functions: see pair() */
     u32 numbers;
-    u32 *place;             /* by ValueId: in `known`, plus 1; 0: nothing is known */
+    u32 *place; /* by ValueId: in `known`, plus 1; 0: nothing is known */
     VEC(ThreadValue) known;
-    const Block *block;     /* the program point that is asked about: right before `before` in the block */
+    const Block *block; /* the program point that is asked about: right before `before` in the block */
     const Instr *before;
 } ThreadValues;
 
 /* asked: the registers that questions will be about; those that their values are made of are added. */
 ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *order, const Ssa *ssa, BitSet *asked,
-    bool assume_1d_blocks);
+                                bool assume_1d_blocks);
 void thread_values_free(ThreadValues *values); /* what is not in the arena */
 
 /* Of an operand (a register, constant, symbol or special register; also as the only member of an address) right before

@@ -22,10 +22,10 @@ typedef struct Solver {
     /* the flood from one branch, by position; marks hold the flood's number */
     u32 flood;
     u32 *mark, *join_mark, *label;
-    u32 *written_mark;        /* by register: written in the flooded region */
+    u32 *written_mark; /* by register: written in the flooded region */
     BitSet pending;
     VecU32 region, joins;
-    const Block *stop;        /* NULL: the paths may never all meet */
+    const Block *stop; /* NULL: the paths may never all meet */
     u32 cursor;
     u64 steps, step_limit;
     bool gave_up;
@@ -125,16 +125,11 @@ static bool results_are_uniform(const Solver *s, const Instr *i)
     if (i->op->opcode == OPC_MOV && copies_constant(i))
         return true;
     switch ((Uniformity)i->op->uniformity) {
-    case UNI_OPERANDS:
-        return operands_are_uniform(s, i) && (i->op->mem == MEM_NONE || loads_constant_memory(s->fn, i));
-    case UNI_WARP:
-        return s->level == LEVEL_WARP;
-    case UNI_MEMBERS:
-        return s->level == LEVEL_WARP && mask_is_uniform(s, i);
-    case UNI_CTA:
-        return true;
-    case UNI_DIVERGENT:
-        break;
+    case UNI_OPERANDS: return operands_are_uniform(s, i) && (i->op->mem == MEM_NONE || loads_constant_memory(s->fn, i));
+    case UNI_WARP: return s->level == LEVEL_WARP;
+    case UNI_MEMBERS: return s->level == LEVEL_WARP && mask_is_uniform(s, i);
+    case UNI_CTA: return true;
+    case UNI_DIVERGENT: break;
     }
     return false;
 }
@@ -397,8 +392,8 @@ static void solve_irreducible(const Function *fn, Uniform *u)
     }
 }
 
-Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *postdom,
-    const Loops *loops, const Live *live)
+Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *postdom, const Loops *loops,
+                         const Live *live)
 {
     Uniform *u = arena_new(arena, Uniform);
     u->warp = bitset_new(arena, fn->regs.n);

@@ -2,9 +2,9 @@
 #include "ir/inspect.h"
 
 enum {
-    DEPTH = 6,        /* questions passed on to operands */
-    STEPS = 64,       /* of one query: instructions that it asks about */
-    COMPARES = 6      /* looked at for one register, if the question does not say how many */
+    DEPTH = 6,   /* questions passed on to operands */
+    STEPS = 64,  /* of one query: instructions that it asks about */
+    COMPARES = 6 /* looked at for one register, if the question does not say how many */
 };
 
 typedef struct Query {
@@ -13,7 +13,7 @@ typedef struct Query {
     const Given *given;
     Instr *open; /* the first selp asked that neither facts nor `given` decide */
     u32 steps;
-    bool moved;        /* the question left the place for a definition elsewhere, perhaps of an earlier iteration */
+    bool moved; /* the question left the place for a definition elsewhere, perhaps of an earlier iteration */
 } Query;
 
 static FactValue predicate_at(Query *q, Place place, RegId predicate, u32 depth);
@@ -161,7 +161,8 @@ static FactValue setp_value(Query *q, Place place, Instr *setp, RegId predicate,
     const Operand *to = instr_operand(setp, 0);
     FactValue v = compare_value(q, place, setp, depth);
     if (to->kind == OPND_PAIR) {
-        bool first = to[1].kind == OPND_REG && to[1].id == predicate, second = to[2].kind == OPND_REG && to[2].id == predicate;
+        bool first = to[1].kind == OPND_REG && to[1].id == predicate,
+             second = to[2].kind == OPND_REG && to[2].id == predicate;
         if (first == second)
             return FACT_UNKNOWN;
         v = second ? opposite(v) : v;
@@ -186,7 +187,8 @@ static FactValue predicate_given(Query *q, Place place, Instr *i, RegId predicat
     case OPC_NOT: return opposite(predicate_operand(q, place, a, depth));
     case OPC_AND:
     case OPC_OR:
-    case OPC_XOR: return combined(i->op->opcode, predicate_operand(q, place, a, depth), predicate_operand(q, place, b, depth));
+    case OPC_XOR:
+        return combined(i->op->opcode, predicate_operand(q, place, a, depth), predicate_operand(q, place, b, depth));
     default: return FACT_UNKNOWN;
     }
 }

@@ -16,12 +16,18 @@ typedef struct Place {
 /* What a query may take for granted beside the facts. */
 enum { GIVEN_SELECTS = 6, GIVEN_REGS = 4, GIVEN_COMPARES = 16, GIVEN_NO_COMPARES = UINT32_MAX };
 typedef struct Given {
-    struct { const Instr *selp; bool first; } select[GIVEN_SELECTS]; /* which operand it takes; for those met on the path */
+    struct {
+        const Instr *selp;
+        bool first;
+    } select[GIVEN_SELECTS]; /* which operand it takes; for those met on the path */
     u32 selects;
-    const Block *top;                                     /* where it begins, ... */
-    struct { RegId reg; u64 value; } reg[GIVEN_REGS];     /* ... registers hold these values */
+    const Block *top; /* where it begins, ... */
+    struct {
+        RegId reg;
+        u64 value;
+    } reg[GIVEN_REGS]; /* ... registers hold these values */
     u32 regs;
-    u32 compares;                                         /* that are looked at for one register, GIVEN_COMPARES at most; 0: a few */
+    u32 compares; /* that are looked at for one register, GIVEN_COMPARES at most; 0: a few */
 } Given;
 
 FactValue value_of_predicate(const Facts *f, Place place, RegId predicate);

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 
 enum {
-    WRITES = 8,  /* of one register that are looked at */
-    HOPS = 8,    /* from a loop's test to the step of its counter */
-    TESTS = 32,  /* blocks on the dominator tree's path from a latch to its header that are looked at */
-    PARENTS = 16,/* loops around a weak load that are looked at */
-    SLICE = 32   /* registers that decide whether a loop is left */
+    WRITES = 8,   /* of one register that are looked at */
+    HOPS = 8,     /* from a loop's test to the step of its counter */
+    TESTS = 32,   /* blocks on the dominator tree's path from a latch to its header that are looked at */
+    PARENTS = 16, /* loops around a weak load that are looked at */
+    SLICE = 32    /* registers that decide whether a loop is left */
 };
 
 /* ---- instructions ----------------------------------------------------------------------------------------------- */
@@ -40,9 +40,9 @@ bool wait_may_end(const Waits *w, u8 waits, u8 ends)
 typedef struct Finder {
     Analyses *an;
     Waits *w;
-    u32 *first;    /* by RegId: its writes are write[first[reg]] .. write[first[reg + 1] - 1]; NULL: not asked for yet */
+    u32 *first; /* by RegId: its writes are write[first[reg]] .. write[first[reg + 1] - 1]; NULL: not asked for yet */
     Instr **write;
-    u32 budget;    /* blocks of loops that may still be looked at */
+    u32 budget; /* blocks of loops that may still be looked at */
     Arena arena;
 } Finder;
 

@@ -179,7 +179,10 @@ static const char *stream_text(const Stream *stream, size_t *bytes)
     return stream ? stream->text : "";
 }
 
-const char *ptxopt_text(const ptxopt_result *result, size_t *bytes) { return stream_text(result ? &result->text : NULL, bytes); }
+const char *ptxopt_text(const ptxopt_result *result, size_t *bytes)
+{
+    return stream_text(result ? &result->text : NULL, bytes);
+}
 
 const char *ptxopt_remarks(const ptxopt_result *result, size_t *bytes)
 {

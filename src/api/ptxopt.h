@@ -35,18 +35,18 @@ typedef enum ptxopt_status {
     PTXOPT_BAD_INPUT = 1,  /* the text is not PTX */
     PTXOPT_BAD_OPTION = 2, /* also: one that only the command line has, like -o */
     PTXOPT_NO_MEMORY = 3,
-    PTXOPT_INTERNAL = 4,   /* a phase broke a function: a defect of ptxopt, and the text is of no use */
+    PTXOPT_INTERNAL = 4, /* a phase broke a function: a defect of ptxopt, and the text is of no use */
 } ptxopt_status;
 
 /* What is asked for. Members that are 0 ask for nothing; later versions of the library may add some at the end. */
 typedef struct ptxopt_request {
-    size_t size;                /* sizeof(ptxopt_request) */
-    const char *text;           /* the module; needs no NUL at its end */
+    size_t size;      /* sizeof(ptxopt_request) */
+    const char *text; /* the module; needs no NUL at its end */
     size_t bytes;
     const char *name;           /* of the text in messages and remarks; NULL: "<memory>" */
     const char *const *options; /* as on the command line of ptxopt: "-O3", "--disable=tail-merge" */
     size_t option_count;
-    int want_remarks;           /* not 0: keep them; --remarks is an option of the command line */
+    int want_remarks; /* not 0: keep them; --remarks is an option of the command line */
 } ptxopt_request;
 
 typedef struct ptxopt_result ptxopt_result;
@@ -57,9 +57,10 @@ PTXOPT_API ptxopt_status ptxopt_optimize(const ptxopt_request *request, ptxopt_r
 
 /* These end with a NUL, which *bytes does not count; `bytes` may be NULL. Empty where there is nothing; they live as long as the
  * result. `result` may be NULL. */
-PTXOPT_API const char *ptxopt_text(const ptxopt_result *result, size_t *bytes);     /* the optimized module */
-PTXOPT_API const char *ptxopt_remarks(const ptxopt_result *result, size_t *bytes);  /* YAML, as --remarks writes it */
-PTXOPT_API const char *ptxopt_messages(const ptxopt_result *result, size_t *bytes); /* errors, and what options ask for: --stats */
+PTXOPT_API const char *ptxopt_text(const ptxopt_result *result, size_t *bytes);    /* the optimized module */
+PTXOPT_API const char *ptxopt_remarks(const ptxopt_result *result, size_t *bytes); /* YAML, as --remarks writes it */
+PTXOPT_API const char *ptxopt_messages(const ptxopt_result *result,
+                                       size_t *bytes); /* errors, and what options ask for: --stats */
 /* 1: the text is not that of the request. */
 PTXOPT_API int ptxopt_changed(const ptxopt_result *result);
 PTXOPT_API void ptxopt_free(ptxopt_result *result);

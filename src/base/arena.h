@@ -60,10 +60,7 @@ static inline void *arena_alloc_raw(Arena *arena, size_t bytes)
     return memory;
 }
 
-static inline void *arena_alloc(Arena *arena, size_t bytes)
-{
-    return memset(arena_alloc_raw(arena, bytes), 0, bytes);
-}
+static inline void *arena_alloc(Arena *arena, size_t bytes) { return memset(arena_alloc_raw(arena, bytes), 0, bytes); }
 
 static inline void arena_shrink(Arena *arena, void *memory, size_t bytes, size_t used)
 {

@@ -11,8 +11,8 @@ typedef struct ArgReader {
     const struct option *known; /* ends with one without a name; of an option, name, has_arg and val count */
     int argc, at;               /* words, and the next one */
     char **argv;
-    const char *cluster;        /* rest of a word of several letters; NULL */
-    bool ended;                 /* `--` stood before */
+    const char *cluster; /* rest of a word of several letters; NULL */
+    bool ended;          /* `--` stood before */
     /* Of the option that was read last: */
     const char *word, *argument; /* as it stands on the command line; NULL: it has no argument */
     char letter;                 /* '\0': a long one */

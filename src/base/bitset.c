@@ -16,10 +16,7 @@ void bitset_fill(BitSet *s)
         s->word[s->bits / 64] = ((u64)1 << s->bits % 64) - 1;
 }
 
-void bitset_copy(BitSet *to, const BitSet *from)
-{
-    memcpy(to->word, from->word, sizeof(u64) * bitset_words(to->bits));
-}
+void bitset_copy(BitSet *to, const BitSet *from) { memcpy(to->word, from->word, sizeof(u64) * bitset_words(to->bits)); }
 
 bool bitset_or(BitSet *to, const BitSet *from)
 {

@@ -10,7 +10,7 @@
 enum { LINE_BYTES_MAX = 160, CUT_LEFT = 60, MESSAGE_MAX = 1000, HELD_MAX = 4096 };
 
 typedef struct DiagHeld {
-    u32 place;      /* where the error or warning begins that it belongs to */
+    u32 place; /* where the error or warning begins that it belongs to */
     u32 sequence;
     DiagLevel level;
     Span where;
@@ -163,7 +163,8 @@ static void keep(Diag *diag, DiagLevel level, Span where, const char *message)
     u32 place = level == DIAG_NOTE && n > 0 ? diag->held[n - 1].place : where.beg;
     size_t bytes = strlen(message) + 1;
     char *copy = memcpy(mem_alloc(bytes), message, bytes);
-    diag->held[diag->held_count++] = (DiagHeld){.place = place, .sequence = n, .level = level, .where = where, .message = copy};
+    diag->held[diag->held_count++] =
+        (DiagHeld){.place = place, .sequence = n, .level = level, .where = where, .message = copy};
 }
 
 static int by_place(const void *a, const void *b)

@@ -15,13 +15,13 @@ typedef struct Diag {
     const char *file; /* name shown */
     Str text;         /* the whole source, for lines and carets */
     u32 errors, warnings;
-    u32 error_limit;  /* errors (and as many warnings) printed at most; the rest is counted (0: no limit) */
-    u32 shown[3];     /* printed so far, by DiagLevel */
-    bool muted;       /* the last error or warning was beyond the limit: its notes are not printed either */
+    u32 error_limit;       /* errors (and as many warnings) printed at most; the rest is counted (0: no limit) */
+    u32 shown[3];          /* printed so far, by DiagLevel */
+    bool muted;            /* the last error or warning was beyond the limit: its notes are not printed either */
     struct DiagHeld *held; /* kept back, from diag_hold to diag_release; owned */
     u32 held_count;
     bool holds;
-    u32 *line_start;  /* built on first use; owned */
+    u32 *line_start; /* built on first use; owned */
     u32 lines;
 } Diag;
 

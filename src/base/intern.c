@@ -55,10 +55,7 @@ Name *intern_hashed(Intern *table, const char *text, u32 len, u32 hash)
     return name;
 }
 
-Name *intern(Intern *table, const char *text, u32 len)
-{
-    return intern_hashed(table, text, len, fnv1a(text, len));
-}
+Name *intern(Intern *table, const char *text, u32 len) { return intern_hashed(table, text, len, fnv1a(text, len)); }
 
 Name *intern_cstr(Intern *table, const char *text) { return intern(table, text, (u32)strlen(text)); }
 

@@ -5,28 +5,28 @@
 
 #include "base/arena.h"
 
-#define VEC(T)         \
-    struct {           \
-        T *v;          \
-        u32 n, cap;    \
+#define VEC(T)      \
+    struct {        \
+        T *v;       \
+        u32 n, cap; \
     }
 
 typedef VEC(u32) VecU32;
 
-#define vec_reserve(vec, count)                                                              \
-    do {                                                                                     \
-        u32 vec_need_ = (count);                                                             \
-        if (vec_need_ > (vec)->cap) {                                                        \
-            u32 vec_cap_ = (vec)->cap ? (vec)->cap * ((vec)->cap < 64 ? 4 : 2) : sizeof *(vec)->v > 8 ? 8 : 32;          \
-            (vec)->cap = vec_cap_ < vec_need_ ? vec_need_ : vec_cap_;                        \
-            (vec)->v = mem_realloc((vec)->v, (size_t)(vec)->cap * sizeof *(vec)->v);         \
-        }                                                                                    \
+#define vec_reserve(vec, count)                                                                                 \
+    do {                                                                                                        \
+        u32 vec_need_ = (count);                                                                                \
+        if (vec_need_ > (vec)->cap) {                                                                           \
+            u32 vec_cap_ = (vec)->cap ? (vec)->cap * ((vec)->cap < 64 ? 4 : 2) : sizeof *(vec)->v > 8 ? 8 : 32; \
+            (vec)->cap = vec_cap_ < vec_need_ ? vec_need_ : vec_cap_;                                           \
+            (vec)->v = mem_realloc((vec)->v, (size_t)(vec)->cap * sizeof *(vec)->v);                            \
+        }                                                                                                       \
     } while (0)
 
-#define vec_push(vec, item)                   \
-    do {                                      \
-        vec_reserve((vec), (vec)->n + 1);     \
-        (vec)->v[(vec)->n++] = (item);        \
+#define vec_push(vec, item)               \
+    do {                                  \
+        vec_reserve((vec), (vec)->n + 1); \
+        (vec)->v[(vec)->n++] = (item);    \
     } while (0)
 
 #define vec_pop(vec) ((vec)->v[--(vec)->n])

@@ -8,10 +8,24 @@
 #include "exec/format.h"
 
 typedef enum Compare {
-    CC_EQ, CC_NE, CC_LT, CC_LE, CC_GT, CC_GE, /* ordered for floats */
-    CC_EQU, CC_NEU, CC_LTU, CC_LEU, CC_GTU, CC_GEU, /* or unordered */
-    CC_NUM, CC_NAN,
-    CC_LO, CC_LS, CC_HI, CC_HS, /* unsigned whatever the type */
+    CC_EQ,
+    CC_NE,
+    CC_LT,
+    CC_LE,
+    CC_GT,
+    CC_GE, /* ordered for floats */
+    CC_EQU,
+    CC_NEU,
+    CC_LTU,
+    CC_LEU,
+    CC_GTU,
+    CC_GEU, /* or unordered */
+    CC_NUM,
+    CC_NAN,
+    CC_LO,
+    CC_LS,
+    CC_HI,
+    CC_HS, /* unsigned whatever the type */
 } Compare;
 
 typedef enum Combine { COMBINE_NONE, COMBINE_AND, COMBINE_OR, COMBINE_XOR } Combine;
@@ -25,7 +39,7 @@ typedef struct AluMode {
     bool high, wide; /* mul, mad, dp2a */
     bool option;     /* .clamp, .shiftamt, .approx: per opcode */
     u8 compare, combine;
-    u8 variant;      /* prmt mode, testp property: per opcode */
+    u8 variant; /* prmt mode, testp property: per opcode */
 } AluMode;
 
 typedef u64 AluFn(const AluMode *mode, const u64 *v);
@@ -37,7 +51,7 @@ typedef struct AluOp {
     AluMode mode;
     ElemType result;
     ElemType arg[ALU_ARGS];
-    u8 args;         /* sources; setp and set: without the predicate that combines */
+    u8 args; /* sources; setp and set: without the predicate that combines */
 } AluOp;
 
 typedef enum AluPick { ALU_PICKED, ALU_UNSUPPORTED, ALU_NOT_MINE } AluPick;

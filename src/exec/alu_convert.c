@@ -7,7 +7,9 @@ static double float_value(ElemType t, bool ftz, u64 bits)
 {
     if (t.kind == EK_TF32)
         t = (ElemType){EK_FLOAT, 32, 1};
-    double x = t.bits == 64 ? bits_to_double(bits) : t.bits == 32 ? bits_to_float(bits) : format_to_double(format_of(t), bits);
+    double x = t.bits == 64   ? bits_to_double(bits)
+               : t.bits == 32 ? bits_to_float(bits)
+                              : format_to_double(format_of(t), bits);
     return ftz && t.bits == 32 ? flush_float((float)x) : x;
 }
 
@@ -159,7 +161,8 @@ static AluPick pick_float_to_float(AluOp *alu, ElemType to, ElemType from, bool 
     }
     if (to.count == 2 && from.count == 2) {
         alu->fn = pair_to_pair;
-        bool fp8 = (to.bits == 8 && from.bits == 16 && m->option) || (to.bits == 16 && to.kind == EK_FLOAT && from.bits == 8);
+        bool fp8 =
+            (to.bits == 8 && from.bits == 16 && m->option) || (to.bits == 16 && to.kind == EK_FLOAT && from.bits == 8);
         return fp8 && rounded && m->round == ROUND_NEAREST_EVEN ? ALU_PICKED : ALU_UNSUPPORTED;
     }
     alu->fn = float_to_float;

@@ -47,28 +47,28 @@ static u64 out_d(const AluMode *m, double x, double a, double b)
 static const int host_round[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
 
 /* Evaluates `expression` under the mode's rounding; operands must be volatile so that it stays where it stands. */
-#define ROUNDED(m, result, expression)            \
-    do {                                          \
-        if ((m)->round)                           \
-            fesetround(host_round[(m)->round]);   \
-        result = (expression);                    \
-        if ((m)->round)                           \
-            fesetround(FE_TONEAREST);             \
+#define ROUNDED(m, result, expression)          \
+    do {                                        \
+        if ((m)->round)                         \
+            fesetround(host_round[(m)->round]); \
+        result = (expression);                  \
+        if ((m)->round)                         \
+            fesetround(FE_TONEAREST);           \
     } while (0)
 
-#define F32_OP2(name, expression)                                          \
-    ALU_FN(name)                                                              \
-    {                                                                      \
-        volatile float x = in_f(m, v[0]), y = in_f(m, v[1]), r;            \
-        ROUNDED(m, r, expression);                                         \
-        return out_f(m, r);                                                \
+#define F32_OP2(name, expression)                               \
+    ALU_FN(name)                                                \
+    {                                                           \
+        volatile float x = in_f(m, v[0]), y = in_f(m, v[1]), r; \
+        ROUNDED(m, r, expression);                              \
+        return out_f(m, r);                                     \
     }
-#define F64_OP2(name, expression)                                          \
-    ALU_FN(name)                                                              \
-    {                                                                      \
+#define F64_OP2(name, expression)                                              \
+    ALU_FN(name)                                                               \
+    {                                                                          \
         volatile double x = bits_to_double(v[0]), y = bits_to_double(v[1]), r; \
-        ROUNDED(m, r, expression);                                         \
-        return out_d(m, r, x, y);                                          \
+        ROUNDED(m, r, expression);                                             \
+        return out_d(m, r, x, y);                                              \
     }
 F32_OP2(f32_add, x + y)
 F32_OP2(f32_sub, x - y)
@@ -118,10 +118,10 @@ ALU_FN(f64_rcp)
 
 /* Approximations: a double's function, rounded. Which bits come out is the hardware's business; that they are the same
  * before and after is ours. The f64 forms keep the upper half, as the hardware's do. */
-#define F32_APPROX(name, expression)         \
-    ALU_FN(name)                                \
-    {                                        \
-        double x = in_f(m, v[0]);            \
+#define F32_APPROX(name, expression)          \
+    ALU_FN(name)                              \
+    {                                         \
+        double x = in_f(m, v[0]);             \
         return out_f(m, (float)(expression)); \
     }
 F32_APPROX(f32_rsqrt, 1.0 / sqrt(x))
@@ -258,8 +258,8 @@ bool alu_combine(Combine how, bool a, bool b)
 
 bool alu_take_compare(Op *op, AluMode *mode)
 {
-    static const char *const names[] = {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu",
-                                        "num", "nan", "lo", "ls", "hi", "hs", NULL};
+    static const char *const names[] = {"eq",  "ne",  "lt",  "le",  "gt", "ge", "equ", "neu", "ltu", "leu",
+                                        "gtu", "geu", "num", "nan", "lo", "ls", "hi",  "hs",  NULL};
     static const char *const combines[] = {"and", "or", "xor", NULL};
     int cmp = op_take_any(op, names);
     if (cmp < 0)
@@ -291,8 +291,16 @@ static u64 finish_h(const AluMode *m, u64 bits)
 }
 
 typedef enum HalfOp {
-    HALF_ADD, HALF_SUB, HALF_MUL, HALF_FMA, HALF_MIN, HALF_MAX, HALF_ABS, HALF_NEG,
-    HALF_EX2, HALF_TANH,
+    HALF_ADD,
+    HALF_SUB,
+    HALF_MUL,
+    HALF_FMA,
+    HALF_MIN,
+    HALF_MAX,
+    HALF_ABS,
+    HALF_NEG,
+    HALF_EX2,
+    HALF_TANH,
 } HalfOp;
 
 static u64 half_choose(const AluMode *m, const u64 *v, double x, double y, bool want_max)
@@ -383,7 +391,8 @@ static bool take_options(Op *op, AluMode *m, u32 allowed)
     if (allowed & (OPT_ROUND | OPT_APPROX)) {
         int round = allowed & OPT_ROUND ? op_take_any(op, rounds) : -1;
         m->round = (u8)(round < 0 ? 0 : round);
-        m->option = round < 0 && ((allowed & OPT_APPROX && op_take(op, "approx")) || (allowed & OPT_FULL && op_take(op, "full")));
+        m->option =
+            round < 0 && ((allowed & OPT_APPROX && op_take(op, "approx")) || (allowed & OPT_FULL && op_take(op, "full")));
         if (round < 0 && !m->option && (allowed & (OPT_APPROX | OPT_NEEDS_ROUND)))
             return false;
     }

@@ -19,20 +19,18 @@ static void spread_knowledge(Cta *cta, const Barrier *b, u32 waiting_warps, bool
         return;
     }
     u32 merged[LANES] = {0};
-    for_each_lane(x, b->warps) {
+    for_each_lane(x, b->warps)
+    {
         for (u32 y = 0; y < LANES; y++)
             if (merged[y] < cta->known[x][y])
                 merged[y] = cta->known[x][y];
         if (merged[x] < b->arrive_time[x])
             merged[x] = b->arrive_time[x];
     }
-    for_each_lane(x, waiting_warps)
-        for (u32 y = 0; y < LANES; y++)
-            if (cta->known[x][y] < merged[y])
-                cta->known[x][y] = merged[y];
+    for_each_lane(x, waiting_warps) for (u32 y = 0; y < LANES; y++) if (cta->known[x][y] < merged[y]) cta->known[x][y] =
+        merged[y];
     /* A warp's lanes are ordered among themselves, too. */
-    for_each_lane(x, waiting_warps)
-        race_warp_sync(&cta->warp[x], cta->warp[x].lanes);
+    for_each_lane(x, waiting_warps) race_warp_sync(&cta->warp[x], cta->warp[x].lanes);
 }
 
 static void store_reduction(Warp *w, Split *s, const Barrier *b, u32 total)
@@ -71,8 +69,7 @@ static void barrier_try_complete(Cta *cta, u32 id)
             waiting_warps |= 1u << i;
         }
     }
-    for_each_lane(i, waiting_warps)
-        cta->warp[i].absent = 0;
+    for_each_lane(i, waiting_warps) cta->warp[i].absent = 0;
     spread_knowledge(cta, b, waiting_warps, needed >= cta->threads - cta->exited);
     *b = (Barrier){0};
 }
@@ -82,11 +79,11 @@ static u32 uniform_value(Warp *w, Split *s, const Code *c, const Arg *a, u32 mas
     u64 buffer[LANES];
     const u64 *v = arg_fetch(w, s, c, a, mask, buffer);
     u32 first = (u32)v[__builtin_ctz(mask)];
-    for_each_lane(lane, mask)
-        if ((u32)v[lane] != first) {
-            finding_add(w->m, FIND_NONUNIFORM, what, c, NULL);
-            break;
-        }
+    for_each_lane(lane, mask) if ((u32)v[lane] != first)
+    {
+        finding_add(w->m, FIND_NONUNIFORM, what, c, NULL);
+        break;
+    }
     return first;
 }
 
@@ -240,7 +237,8 @@ static void found_waiting(Machine *m, const Split *s)
         finding_add(m, FIND_DEADLOCK, "warp operation", s->waiting_at, "a lane of the mask never arrives");
     for (const Join *j = s->join; j; j = j->parent)
         if (j->waiting && j->pc != NO_PC)
-            finding_add(m, FIND_DEADLOCK, "reconvergence", &j->frame->fn->code.v[j->pc], "lanes wait for others of their warp");
+            finding_add(m, FIND_DEADLOCK, "reconvergence", &j->frame->fn->code.v[j->pc],
+                        "lanes wait for others of their warp");
 }
 
 /* What runs for ever, and where others wait for it. */

@@ -65,17 +65,36 @@ static bool special_register(const char *name, u32 component, Arg *a)
         SregId id;
         u8 bits;
     } rows[] = {
-        {"%tid", 0, 32}, {"%ntid", 3, 32}, {"%ctaid", 6, 32}, {"%nctaid", 9, 32},
-        {"%clusterid", 6, 32}, {"%nclusterid", 9, 32},
-        {"%laneid", SREG_LANEID, 32}, {"%warpid", SREG_WARPID, 32}, {"%nwarpid", SREG_NWARPID, 32},
-        {"WARP_SZ", SREG_WARP_SIZE, 32}, {"%smid", SREG_SMID, 32}, {"%nsmid", SREG_NSMID, 32}, {"%gridid", SREG_GRIDID, 64},
-        {"%clock", SREG_CLOCK, 32}, {"%clock64", SREG_CLOCK, 64}, {"%globaltimer", SREG_CLOCK, 64},
-        {"%globaltimer_lo", SREG_CLOCK, 32}, {"%clock_hi", SREG_ZERO, 32}, {"%globaltimer_hi", SREG_ZERO, 32},
-        {"%lanemask_eq", SREG_LANEMASK_EQ, 32}, {"%lanemask_lt", SREG_LANEMASK_LT, 32},
-        {"%lanemask_le", SREG_LANEMASK_LE, 32}, {"%lanemask_gt", SREG_LANEMASK_GT, 32},
-        {"%lanemask_ge", SREG_LANEMASK_GE, 32}, {"%dynamic_smem_size", SREG_DYNAMIC_SHARED, 32},
-        {"%total_smem_size", SREG_TOTAL_SHARED, 32}, {"%cluster_ctarank", SREG_ZERO, 32},
-        {"%cluster_nctarank", SREG_ONE, 32}, {"%cluster_ctaid", SREG_ZERO, 32}, {"%cluster_nctaid", SREG_ONE, 32},
+        {"%tid", 0, 32},
+        {"%ntid", 3, 32},
+        {"%ctaid", 6, 32},
+        {"%nctaid", 9, 32},
+        {"%clusterid", 6, 32},
+        {"%nclusterid", 9, 32},
+        {"%laneid", SREG_LANEID, 32},
+        {"%warpid", SREG_WARPID, 32},
+        {"%nwarpid", SREG_NWARPID, 32},
+        {"WARP_SZ", SREG_WARP_SIZE, 32},
+        {"%smid", SREG_SMID, 32},
+        {"%nsmid", SREG_NSMID, 32},
+        {"%gridid", SREG_GRIDID, 64},
+        {"%clock", SREG_CLOCK, 32},
+        {"%clock64", SREG_CLOCK, 64},
+        {"%globaltimer", SREG_CLOCK, 64},
+        {"%globaltimer_lo", SREG_CLOCK, 32},
+        {"%clock_hi", SREG_ZERO, 32},
+        {"%globaltimer_hi", SREG_ZERO, 32},
+        {"%lanemask_eq", SREG_LANEMASK_EQ, 32},
+        {"%lanemask_lt", SREG_LANEMASK_LT, 32},
+        {"%lanemask_le", SREG_LANEMASK_LE, 32},
+        {"%lanemask_gt", SREG_LANEMASK_GT, 32},
+        {"%lanemask_ge", SREG_LANEMASK_GE, 32},
+        {"%dynamic_smem_size", SREG_DYNAMIC_SHARED, 32},
+        {"%total_smem_size", SREG_TOTAL_SHARED, 32},
+        {"%cluster_ctarank", SREG_ZERO, 32},
+        {"%cluster_nctarank", SREG_ONE, 32},
+        {"%cluster_ctaid", SREG_ZERO, 32},
+        {"%cluster_nctaid", SREG_ONE, 32},
         {"%is_explicit_cluster", SREG_ZERO, 1},
     };
     for (u32 i = 0; i < COUNT_OF(rows); i++)
@@ -92,23 +111,27 @@ static Arg decode_register(Decoder *d, const Operand *o)
     Arg a = d->f->reg[o->id];
     const Reg *r = fn_reg(d->f->fn, o->id);
     switch (o->sub) {
-    case SUB_NONE:
-        d->bad |= r->vector > 1;
-        break;
-    case SUB_X: case SUB_Y: case SUB_Z: case SUB_W:
+    case SUB_NONE: d->bad |= r->vector > 1; break;
+    case SUB_X:
+    case SUB_Y:
+    case SUB_Z:
+    case SUB_W:
         a.index += (u32)(o->sub - SUB_X);
         d->bad |= (u32)(o->sub - SUB_X) >= r->vector;
         break;
-    case SUB_B0: case SUB_B1: case SUB_B2: case SUB_B3:
+    case SUB_B0:
+    case SUB_B1:
+    case SUB_B2:
+    case SUB_B3:
         a.field_at = (u8)(8 * (o->sub - SUB_B0));
         a.field_bits = 8;
         break;
-    case SUB_H0: case SUB_H1:
+    case SUB_H0:
+    case SUB_H1:
         a.field_at = (u8)(16 * (o->sub - SUB_H0));
         a.field_bits = 16;
         break;
-    default:
-        d->bad = true;
+    default: d->bad = true;
     }
     a.invert = o->flags & OPNDF_NOT;
     a.negate = o->flags & OPNDF_NEG;
@@ -122,16 +145,13 @@ Arg decode_source(Decoder *d, const Operand *o, ElemType type)
 {
     Arg a = {0};
     switch (o->kind) {
-    case OPND_REG:
-        return decode_register(d, o);
+    case OPND_REG: return decode_register(d, o);
     case OPND_IMM:
         if (elem_is_float(type))
             d->bad = true;
         return decode_constant(d->p, type.kind == EK_PRED ? o->value != 0 : (u64)o->value);
-    case OPND_FLOAT:
-        return decode_constant(d->p, literal_bits(d, o, type));
-    case OPND_SYM:
-        return decode_symbol(d, o);
+    case OPND_FLOAT: return decode_constant(d->p, literal_bits(d, o, type));
+    case OPND_SYM: return decode_symbol(d, o);
     case OPND_SREG:
         if (!special_register(sreg_info(o->id)->name, o->sub == SUB_NONE ? 0 : (u32)(o->sub - SUB_X), &a))
             d->bad = true;
@@ -140,9 +160,7 @@ Arg decode_source(Decoder *d, const Operand *o, ElemType type)
         if (!special_register(d->p->module->other_names.v[o->id]->text, 0, &a))
             d->bad = true;
         return a;
-    default:
-        d->bad = true;
-        return a;
+    default: d->bad = true; return a;
     }
 }
 
@@ -183,9 +201,10 @@ u32 decode_members(const Operand *o, const Operand **member, u32 max)
 
 MemSpace decode_take_space(Decoder *d)
 {
-    static const char *const names[] = {"global", "shared", "local", "const", "param", "shared::cta", "shared::cluster",
-                                        "param::entry", "param::func", NULL};
-    static const MemSpace spaces[] = {MS_GLOBAL, MS_SHARED, MS_LOCAL, MS_CONST, MS_PARAM, MS_SHARED, MS_SHARED, MS_PARAM, MS_PARAM};
+    static const char *const names[] = {"global",      "shared",          "local",        "const",       "param",
+                                        "shared::cta", "shared::cluster", "param::entry", "param::func", NULL};
+    static const MemSpace spaces[] = {MS_GLOBAL, MS_SHARED, MS_LOCAL, MS_CONST, MS_PARAM,
+                                      MS_SHARED, MS_SHARED, MS_PARAM, MS_PARAM};
     int i = op_take_any(&d->op, names);
     return i < 0 ? MS_GENERIC : spaces[i];
 }
@@ -202,8 +221,11 @@ bool decode_address(Decoder *d, const Operand *o, Arg *base, i64 *offset, MemSpa
         if (sym->space == SPACE_PARAM && !bank)
             *space = MS_LOCAL; /* .func parameters and those of calls lie in local memory */
         else if (*space == MS_GENERIC && sym->kind != SYM_FUNC) /* a variable's name alone names its space */
-            *space = sym->space == SPACE_SHARED ? MS_SHARED : sym->space == SPACE_CONST ? MS_CONST
-                   : sym->space == SPACE_LOCAL ? MS_LOCAL : sym->space == SPACE_PARAM ? MS_PARAM : MS_GLOBAL;
+            *space = sym->space == SPACE_SHARED  ? MS_SHARED
+                     : sym->space == SPACE_CONST ? MS_CONST
+                     : sym->space == SPACE_LOCAL ? MS_LOCAL
+                     : sym->space == SPACE_PARAM ? MS_PARAM
+                                                 : MS_GLOBAL;
     } else if (*space == MS_PARAM && !d->f->fn->is_entry) {
         *space = MS_LOCAL;
     }
@@ -258,16 +280,13 @@ static DecodeFn *find_row(const Op *op)
     return NULL;
 }
 
-static void report_unsupported(Program *p, const Code *c)
-{
-    vec_push(&p->unsupported, code_location(p, c));
-}
+static void report_unsupported(Program *p, const Code *c) { vec_push(&p->unsupported, code_location(p, c)); }
 
 static void decode_instr(Program *p, FnCode *f, const Instr *i, Code *c)
 {
     Decoder d = {.p = p, .f = f, .i = i, .c = c};
-    *c = (Code){.instr = i, .counted = true, .target = NO_PC, .fall = NO_PC, .join = {NO_PC, NO_PC},
-                .guard_not = i->guard_not};
+    *c = (Code){
+        .instr = i, .counted = true, .target = NO_PC, .fall = NO_PC, .join = {NO_PC, NO_PC}, .guard_not = i->guard_not};
     bool ok = op_split(&d.op, i->op->text->text);
     for_each_operand(o, i) {
         if (d.opnds < COUNT_OF(d.opnd))

@@ -13,7 +13,7 @@ typedef struct Decoder {
     Code *c;
     const Operand *opnd[16]; /* top-level operands */
     u32 opnds;
-    bool bad;          /* some operand is not understood */
+    bool bad; /* some operand is not understood */
 } Decoder;
 
 /* Fills in d->c. False: unsupported; also when parts of d->op are left or d->bad is set. */
@@ -25,8 +25,8 @@ typedef struct OpRow {
 } OpRow;
 
 extern const OpRow rows_alu[], rows_memory[], rows_lanes[], rows_control[], rows_matrix[]; /* each ends with a NULL name */
-DecodeFn decode_warp_sync;   /* bar.warp.sync */
-DecodeFn decode_arithmetic; /* whatever alu_pick() knows */
+DecodeFn decode_warp_sync;                                                                 /* bar.warp.sync */
+DecodeFn decode_arithmetic;                                                                /* whatever alu_pick() knows */
 
 /* A source of that type: register, constant, address, special register. Floating-point literals become its bits. */
 Arg decode_source(Decoder *d, const Operand *o, ElemType type);

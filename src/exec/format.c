@@ -13,34 +13,23 @@ static const Format format_e5m2 = {5, 2, true, 0x7f};
 const Format *format_of(ElemType type)
 {
     switch (type.kind) {
-    case EK_FLOAT:
-        return type.bits == 16 ? &format_f16 : type.bits == 32 ? &format_f32 : &format_f64;
-    case EK_BF16:
-        return &format_bf16;
-    case EK_TF32:
-        return &format_tf32;
-    case EK_E4M3:
-        return &format_e4m3;
-    case EK_E5M2:
-        return &format_e5m2;
-    default:
-        return NULL;
+    case EK_FLOAT: return type.bits == 16 ? &format_f16 : type.bits == 32 ? &format_f32 : &format_f64;
+    case EK_BF16: return &format_bf16;
+    case EK_TF32: return &format_tf32;
+    case EK_E4M3: return &format_e4m3;
+    case EK_E5M2: return &format_e5m2;
+    default: return NULL;
     }
 }
 
 static bool rounds_up(Round round, bool negative, bool odd, u64 rest, u64 half, bool sticky)
 {
     switch (round) {
-    case ROUND_NEAREST_EVEN:
-        return rest > half || (rest == half && (sticky || odd));
-    case ROUND_NEAREST_AWAY:
-        return rest >= half;
-    case ROUND_DOWN:
-        return negative && (rest || sticky);
-    case ROUND_UP:
-        return !negative && (rest || sticky);
-    default:
-        return false;
+    case ROUND_NEAREST_EVEN: return rest > half || (rest == half && (sticky || odd));
+    case ROUND_NEAREST_AWAY: return rest >= half;
+    case ROUND_DOWN: return negative && (rest || sticky);
+    case ROUND_UP: return !negative && (rest || sticky);
+    default: return false;
     }
 }
 
@@ -48,7 +37,8 @@ static u64 overflow(const Format *f, u64 sign, bool negative, Round round, bool 
 {
     u64 top = mask_bits(f->exponent) << f->mantissa;
     u64 largest = f->infinite ? top - 1 : f->nan - 1;
-    bool to_largest = saturate || round == ROUND_ZERO || (round == ROUND_DOWN && !negative) || (round == ROUND_UP && negative);
+    bool to_largest =
+        saturate || round == ROUND_ZERO || (round == ROUND_DOWN && !negative) || (round == ROUND_UP && negative);
     if (to_largest)
         return sign | largest;
     return f->infinite ? sign | top : sign | f->nan;

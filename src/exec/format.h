@@ -26,22 +26,34 @@ u64 format_fma(const Format *f, double x, double y, double z, Round round);
 
 static inline float bits_to_float(u64 bits)
 {
-    union { u32 u; float f; } x = {.u = (u32)bits};
+    union {
+        u32 u;
+        float f;
+    } x = {.u = (u32)bits};
     return x.f;
 }
 static inline u64 float_to_bits(float value)
 {
-    union { u32 u; float f; } x = {.f = value};
+    union {
+        u32 u;
+        float f;
+    } x = {.f = value};
     return x.u;
 }
 static inline double bits_to_double(u64 bits)
 {
-    union { u64 u; double f; } x = {.u = bits};
+    union {
+        u64 u;
+        double f;
+    } x = {.u = bits};
     return x.f;
 }
 static inline u64 double_to_bits(double value)
 {
-    union { u64 u; double f; } x = {.f = value};
+    union {
+        u64 u;
+        double f;
+    } x = {.f = value};
     return x.u;
 }
 

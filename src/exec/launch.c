@@ -159,8 +159,10 @@ static void fill_iota(Parser *ps, LaunchBuffer *b)
     const Format *f = format_of(b->type);
     u64 s = parse_value(ps, b->type, start ? start : "0"), d = parse_value(ps, b->type, step ? step : "1");
     for (u64 i = 0; i < b->count; i++)
-        put(b, i, f ? format_from_double(f, format_to_double(f, s) + (double)i * format_to_double(f, d), ROUND_NEAREST_EVEN, false)
-                    : s + i * d);
+        put(b, i,
+            f ? format_from_double(f, format_to_double(f, s) + (double)i * format_to_double(f, d), ROUND_NEAREST_EVEN,
+                                   false)
+              : s + i * d);
 }
 
 static void fill_perm(Parser *ps, LaunchBuffer *b)

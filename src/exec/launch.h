@@ -15,16 +15,16 @@ typedef struct LaunchBuffer {
 } LaunchBuffer;
 
 typedef struct LaunchArg {
-    i32 buffer;  /* index of the buffer that it points into; -1: a value */
-    u64 offset;  /* bytes into the buffer */
+    i32 buffer; /* index of the buffer that it points into; -1: a value */
+    u64 offset; /* bytes into the buffer */
     u8 *value;
-    u32 bytes;   /* 8 for pointers */
+    u32 bytes; /* 8 for pointers */
 } LaunchArg;
 
 typedef struct LaunchKernel {
     const char *name;
     u32 grid[3], block[3];
-    u32 shared;  /* dynamic shared memory, bytes */
+    u32 shared; /* dynamic shared memory, bytes */
     VEC(LaunchArg) args;
 } LaunchKernel;
 

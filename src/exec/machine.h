@@ -20,8 +20,19 @@ typedef struct Frame Frame;
 /* ---- findings and counters ------------------------------------------------------------------------------------ */
 
 typedef enum FindingKind {
-    FIND_RACE, FIND_PARTIAL_SYNC, FIND_EXITED_LANE, FIND_BARRIER_DIVERGENCE, FIND_DEADLOCK, FIND_OUT_OF_BOUNDS,
-    FIND_MISALIGNED, FIND_UNINITIALIZED, FIND_NONUNIFORM, FIND_TRAP, FIND_TIMEOUT, FIND_BAD_CALL, FIND_KINDS
+    FIND_RACE,
+    FIND_PARTIAL_SYNC,
+    FIND_EXITED_LANE,
+    FIND_BARRIER_DIVERGENCE,
+    FIND_DEADLOCK,
+    FIND_OUT_OF_BOUNDS,
+    FIND_MISALIGNED,
+    FIND_UNINITIALIZED,
+    FIND_NONUNIFORM,
+    FIND_TRAP,
+    FIND_TIMEOUT,
+    FIND_BAD_CALL,
+    FIND_KINDS
 } FindingKind;
 const char *finding_name(FindingKind kind);
 
@@ -36,15 +47,15 @@ typedef struct Finding {
 
 typedef struct Counters {
     const char *kernel;
-    u64 issued;          /* warp instructions */
-    u64 threads;         /* thread instructions: active lanes of them */
+    u64 issued;              /* warp instructions */
+    u64 threads;             /* thread instructions: active lanes of them */
     u64 branches, divergent; /* conditional branches executed, and those that split a warp */
-    u64 jumps;           /* unconditional ones that go anywhere (also counted in issued) */
-    u64 barriers;        /* warp arrivals at CTA barriers */
-    u64 accesses;        /* warp loads, stores and atomics to global and local memory */
-    u64 sectors;         /* 32-byte sectors that they touch */
-    u64 shared;          /* warp accesses to shared memory */
-    u64 wavefronts;      /* passes that its 32 banks need for them */
+    u64 jumps;               /* unconditional ones that go anywhere (also counted in issued) */
+    u64 barriers;            /* warp arrivals at CTA barriers */
+    u64 accesses;            /* warp loads, stores and atomics to global and local memory */
+    u64 sectors;             /* 32-byte sectors that they touch */
+    u64 shared;              /* warp accesses to shared memory */
+    u64 wavefronts;          /* passes that its 32 banks need for them */
 } Counters;
 
 /* Records one occurrence at c (NULL: at no instruction). `detail` may be NULL. */
@@ -67,26 +78,30 @@ typedef struct Object {
     Shadow *shadow;
 } Object;
 
-typedef struct SyncRelease { u32 thread, time; } SyncRelease;
-typedef struct SyncVar { VEC(SyncRelease) releases; } SyncVar;
+typedef struct SyncRelease {
+    u32 thread, time;
+} SyncRelease;
+typedef struct SyncVar {
+    VEC(SyncRelease) releases;
+} SyncVar;
 
 /* ---- warps ---------------------------------------------------------------------------------------------------- */
 
 struct Join {
     Join *parent;
     Frame *frame;
-    u32 pc;              /* NO_PC: the return of the frame */
+    u32 pc; /* NO_PC: the return of the frame */
     u32 expected, waiting;
 };
 
 struct Frame {
     Frame *parent, *next_free;
     FnCode *fn;
-    u64 *slot;           /* [slots][LANES] */
+    u64 *slot; /* [slots][LANES] */
     u32 *slot_written, *pred, *pred_written;
     u32 carry, carry_written;
     u32 local_base, depth;
-    const Code *call;    /* NULL for an entry */
+    const Code *call; /* NULL for an entry */
     u32 return_pc;
     Join *return_join;
 };
@@ -100,15 +115,15 @@ struct Split {
     Join *join;
     u8 state;
     const Code *waiting_at; /* the barrier or warp operation */
-    u32 arrived_at;      /* SPLIT_WAITS: barrier number */
-    u32 named;           /* SPLIT_SYNCS: the mask */
+    u32 arrived_at;         /* SPLIT_WAITS: barrier number */
+    u32 named;              /* SPLIT_SYNCS: the mask */
 };
 
 typedef struct AsyncCopy {
-    u32 shared;          /* destination */
+    u32 shared; /* destination */
     u8 bytes, lane;
     u8 data[16];
-    u32 group;           /* number of the group that it belongs to */
+    u32 group; /* number of the group that it belongs to */
     const Code *code;
 } AsyncCopy;
 
@@ -118,32 +133,32 @@ struct Warp {
     Machine *m;
     Cta *cta;
     u32 index;
-    u32 lanes;           /* mask of threads that exist */
+    u32 lanes; /* mask of threads that exist */
     u32 exited;
-    u32 absent;          /* lanes without which others wait at an aligned barrier: they may only leave */
-    u32 runnable;        /* splits in state SPLIT_RUNS */
+    u32 absent;   /* lanes without which others wait at an aligned barrier: they may only leave */
+    u32 runnable; /* splits in state SPLIT_RUNS */
     Split split[LANES];
     Split *running;
     u32 tid[3][LANES];
-    u8 *local;           /* LANES stretches of local_bytes */
+    u8 *local; /* LANES stretches of local_bytes */
     u32 local_bytes;
     u32 known[LANES][LANES]; /* [a][b]: lane a is ordered after b's accesses before this time */
     u32 fence_time[LANES];
     u64 clock;
     VEC(AsyncCopy) async;
     u32 async_group[LANES];
-    u32 come;            /* while a warp operation runs that lanes have waited at: all that take part; else 0 */
+    u32 come; /* while a warp operation runs that lanes have waited at: all that take part; else 0 */
     u64 come_value[SYNC_ARGS][LANES]; /* their operands */
     u32 come_known[SYNC_ARGS];
 };
 
 typedef struct Barrier {
-    u32 arrived;         /* threads, exited ones not counted */
-    u32 expected;        /* 0: all threads of the CTA */
-    u32 warps;           /* that arrived */
+    u32 arrived;  /* threads, exited ones not counted */
+    u32 expected; /* 0: all threads of the CTA */
+    u32 warps;    /* that arrived */
     u32 arrive_time[LANES];
     u32 waiters;
-    u32 popc, all, any;  /* bar.red */
+    u32 popc, all, any; /* bar.red */
 } Barrier;
 
 #define BARRIERS 16
@@ -158,37 +173,36 @@ struct Cta {
     Shadow *shared_shadow;
     u32 shared_bytes;
 
-    u32 full_time;       /* all threads of the CTA know everything before it */
+    u32 full_time;           /* all threads of the CTA know everything before it */
     u32 known[LANES][LANES]; /* between warps */
     Barrier barrier[BARRIERS];
-
 };
 
 struct Machine {
-    Arena *arena;        /* of this run */
+    Arena *arena; /* of this run */
     Program *program;
     const LaunchKernel *kernel;
     FnCode *entry;
     u64 random;
-    u64 garbage;         /* what registers and memory hold before they are written */
-    u32 time;            /* of the race watch */
+    u64 garbage; /* what registers and memory hold before they are written */
+    u32 time;    /* of the race watch */
     u32 kernel_time;
     VEC(Object) objects; /* by address */
     u32 last_object;
-    u8 *bank;            /* parameters of the entry */
-    FnvMap sync_vars;    /* where the bytes lie -> index */
+    u8 *bank;         /* parameters of the entry */
+    FnvMap sync_vars; /* where the bytes lie -> index */
     VEC(SyncVar) sync;
-    FnvMap cta_known;    /* reader CTA << 32 | writer CTA -> time */
+    FnvMap cta_known; /* reader CTA << 32 | writer CTA -> time */
     VEC(Cta *) resident;
     Frame **free_frames; /* by function index */
     VEC(Join *) free_joins;
-    u64 budget;          /* warp instructions left */
-    u8 model;            /* ReconvergeModel */
-    bool stopped;        /* trap, deadlock, timeout: the kernel ends, and no further one starts */
+    u64 budget;              /* warp instructions left */
+    u8 model;                /* ReconvergeModel */
+    bool stopped;            /* trap, deadlock, timeout: the kernel ends, and no further one starts */
     const char *unsupported; /* what was met that cannot run: "file:line: text" */
     VEC(Finding) findings;
     VEC(Counters) counters; /* per kernel name */
-    Counters *count;     /* of the running kernel */
+    Counters *count;        /* of the running kernel */
     bool watch_races;
 };
 
@@ -224,14 +238,14 @@ u32 arg_fetch_pred(Warp *w, Split *s, const Code *c, const Arg *a, u32 mask);
 u32 arg_peek_pred(Warp *w, Split *s, const Arg *a);
 void arg_store(Split *s, const Arg *a, ElemType type, const u64 *value, u32 mask);
 void arg_store_pred(Split *s, const Arg *a, u32 bits, u32 mask);
-u32 arg_known(const Split *s, const Arg *a);             /* lanes in which it was written */
-void arg_forget(Split *s, const Arg *a, u32 lanes);      /* these were not, after all */
+u32 arg_known(const Split *s, const Arg *a);        /* lanes in which it was written */
+void arg_forget(Split *s, const Arg *a, u32 lanes); /* these were not, after all */
 void warp_run(Warp *w, Split *s, u32 budget);
 void warp_start(Warp *w, FnCode *entry);
 Split *split_new(Warp *w, u32 mask, u32 pc, Frame *frame, Join *join);
 Join *join_new(Warp *w, Frame *frame, u32 pc, u32 expected, Join *parent);
-void split_go(Warp *w, Split *s, u32 pc);       /* to a block: reconverges if it is where the lanes meet */
-void split_exit(Warp *w, Split *s, u32 mask);   /* these lanes end */
+void split_go(Warp *w, Split *s, u32 pc);     /* to a block: reconverges if it is where the lanes meet */
+void split_exit(Warp *w, Split *s, u32 mask); /* these lanes end */
 void split_call(Warp *w, Split *s, const Code *c, u32 mask, FnCode *callee);
 void split_return(Warp *w, Split *s, u32 mask);
 

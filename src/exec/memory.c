@@ -140,10 +140,8 @@ static bool find_place(Warp *w, u32 lane, MemSpace space, u64 address, u32 bytes
         place->shadow = o->shadow ? o->shadow + (address - o->address) : NULL;
         return true;
     }
-    case MS_SHARED:
-        return shared_place(w, address, bytes, place);
-    case MS_LOCAL:
-        return local_place(w, lane, address, bytes, place);
+    case MS_SHARED: return shared_place(w, address, bytes, place);
+    case MS_LOCAL: return local_place(w, lane, address, bytes, place);
     case MS_CONST:
         place->read_only = true;
         place->data = m->program->constant_data + address;
@@ -256,9 +254,7 @@ static u32 wavefronts(const u64 *address, u32 mask, u32 bytes)
 {
     u64 word[LANES * 4];
     u32 n = 0, in_bank[LANES] = {0}, most = 0;
-    for_each_lane(lane, mask)
-        for (u32 b = 0; b < (bytes + 3) / 4 && b < 4; b++)
-            word[n++] = address[lane] / 4 + b;
+    for_each_lane(lane, mask) for (u32 b = 0; b < (bytes + 3) / 4 && b < 4; b++) word[n++] = address[lane] / 4 + b;
     n = distinct(word, n);
     for (u32 i = 0; i < n; i++) {
         u32 uses = ++in_bank[word[i] % LANES];
@@ -274,11 +270,9 @@ void memory_count(Warp *w, MemSpace space, const u64 *address, u32 mask, u32 byt
     u32 n = 0;
     if (!mask)
         return;
-    for_each_lane(lane, mask)
-        where[lane] = address[lane];
+    for_each_lane(lane, mask) where[lane] = address[lane];
     if (space == MS_GENERIC)
-        for_each_lane(lane, mask)
-            space = memory_resolve(w->m, &where[lane]);
+        for_each_lane(lane, mask) space = memory_resolve(w->m, &where[lane]);
     if (space == MS_SHARED) {
         count->shared++;
         count->wavefronts += wavefronts(where, mask, bytes);
@@ -287,7 +281,8 @@ void memory_count(Warp *w, MemSpace space, const u64 *address, u32 mask, u32 byt
     if (space != MS_GLOBAL && space != MS_LOCAL)
         return;
     count->accesses++;
-    for_each_lane(lane, mask) {
+    for_each_lane(lane, mask)
+    {
         /* Local memory is interleaved by lanes, word by word. */
         u64 at = space == MS_LOCAL ? where[lane] / 4 * 128 + lane * 4 : where[lane];
         sector[n++] = at / 32;

@@ -35,7 +35,8 @@ static void run_alu(Warp *w, Split *s, const Code *c, u32 mask)
     for (u32 i = 1; i < ALU_ARGS; i++)
         arg[i] = i < c->args ? arg_peek(w, s, &c->arg[i], buffer[i]) : arg[0];
     u32 set = 0;
-    for_each_lane(lane, mask) {
+    for_each_lane(lane, mask)
+    {
         u64 v[ALU_ARGS] = {arg[0][lane], arg[1][lane], arg[2][lane], arg[3][lane], arg[4][lane]};
         result[lane] = fn(&alu->mode, v);
         set |= (u32)(result[lane] & 1) << lane;
@@ -78,8 +79,10 @@ bool decode_arithmetic(Decoder *d)
     if (op_is(&d->op, "mov") && d->c->result[0].kind == ARG_SLOT)
         d->c->run = run_mov;
     bool pred = alu->result.kind == EK_PRED;
-    d->c->action = op_is(&d->op, "selp") ? KNOWN_SELP : op_is(&d->op, "and") && pred ? KNOWN_AND
-                 : op_is(&d->op, "or") && pred ? KNOWN_OR : KNOWN_BY_ALL;
+    d->c->action = op_is(&d->op, "selp")          ? KNOWN_SELP
+                   : op_is(&d->op, "and") && pred ? KNOWN_AND
+                   : op_is(&d->op, "or") && pred  ? KNOWN_OR
+                                                  : KNOWN_BY_ALL;
     return true;
 }
 
@@ -94,7 +97,8 @@ static void run_setp(Warp *w, Split *s, const Code *c, u32 mask)
     if (!mask)
         return;
     const u64 *a = arg_peek(w, s, &c->arg[0], buffer[0]), *b = arg_peek(w, s, &c->arg[1], buffer[1]);
-    for_each_lane(lane, mask) {
+    for_each_lane(lane, mask)
+    {
         u64 v[2] = {a[lane], b[lane]};
         holds |= (u32)c->alu->fn(m, v) << lane;
     }
@@ -158,7 +162,8 @@ static void run_lop3_pred(Warp *w, Split *s, const Code *c, u32 mask)
         arg[i] = arg_peek(w, s, &c->arg[i], buffer[i]);
     }
     u32 q = arg_peek_pred(w, s, &c->arg[4]);
-    for_each_lane(lane, mask) {
+    for_each_lane(lane, mask)
+    {
         u64 v[4] = {arg[0][lane], arg[1][lane], arg[2][lane], arg[3][lane]};
         result[lane] = c->alu->fn(&c->alu->mode, v) & mask_bits(32);
         nonzero |= (u32)(result[lane] != 0) << lane;
@@ -229,7 +234,8 @@ static void run_carry(Warp *w, Split *s, const Code *c, u32 mask)
         known &= i < c->args ? arg_known(s, &c->arg[i]) : ~0u;
         arg[i] = i < c->args ? arg_peek(w, s, &c->arg[i], buffer[i]) : arg[0];
     }
-    for_each_lane(lane, mask) {
+    for_each_lane(lane, mask)
+    {
         u64 v[3] = {arg[0][lane], arg[1][lane], arg[2][lane]};
         u32 out;
         result[lane] = carry_step(c, v, c->action2 & CARRY_IN ? carry >> lane & 1 : 0, &out);
@@ -282,13 +288,11 @@ static void run_vector_mov(Warp *w, Split *s, const Code *c, u32 mask)
     for (u32 i = 0; i < c->args; i++) {
         const u64 *v = arg_peek(w, s, &c->arg[i], buffer);
         all &= known[i] = arg_known(s, &c->arg[i]);
-        for_each_lane(lane, mask)
-            whole[i * in / 64][lane] |= (v[lane] & mask_bits(in)) << (i * in % 64);
+        for_each_lane(lane, mask) whole[i * in / 64][lane] |= (v[lane] & mask_bits(in)) << (i * in % 64);
     }
     for (u32 i = 0; i < c->results; i++) {
         u64 part[LANES];
-        for_each_lane(lane, mask)
-            part[lane] = whole[i * out / 64][lane] >> (i * out % 64) & mask_bits(out);
+        for_each_lane(lane, mask) part[lane] = whole[i * out / 64][lane] >> (i * out % 64) & mask_bits(out);
         arg_store(s, &c->result[i], (ElemType){EK_BITS, (u8)(out < 64 ? out : 64), 1}, part, mask);
         arg_forget(s, &c->result[i], mask & ~(in == out ? known[i] : all));
     }
@@ -319,7 +323,8 @@ static u32 side(Decoder *d, const Operand *o, Arg *args, bool is_result, u32 tot
     if (n > 8 || total % n)
         return 0;
     for (u32 i = 0; i < n; i++)
-        args[i] = is_result ? decode_result(d, member[i]) : decode_source(d, member[i], (ElemType){EK_BITS, (u8)(total / n), 1});
+        args[i] =
+            is_result ? decode_result(d, member[i]) : decode_source(d, member[i], (ElemType){EK_BITS, (u8)(total / n), 1});
     return n;
 }
 
@@ -358,7 +363,8 @@ static void run_cvta(Warp *w, Split *s, const Code *c, u32 mask)
         return;
     const u64 *v = arg_peek(w, s, &c->arg[0], buffer);
     u32 set = 0, known = arg_known(s, &c->arg[0]);
-    for_each_lane(lane, mask) {
+    for_each_lane(lane, mask)
+    {
         u64 address = v[lane];
         result[lane] = c->action == TO_GENERIC ? v[lane] + base : v[lane] - base;
         set |= (u32)(memory_resolve(w->m, &address) == (MemSpace)c->space) << lane;
@@ -390,16 +396,7 @@ static bool decode_cvta(Decoder *d)
 }
 
 const OpRow rows_alu[] = {
-    {"setp", decode_setp},
-    {"lop3", decode_lop3},
-    {"add", decode_carry},
-    {"addc", decode_carry},
-    {"sub", decode_carry},
-    {"subc", decode_carry},
-    {"mad", decode_carry},
-    {"madc", decode_carry},
-    {"mov", decode_mov},
-    {"cvta", decode_cvta},
-    {"isspacep", decode_cvta},
-    {NULL, NULL},
+    {"setp", decode_setp}, {"lop3", decode_lop3},  {"add", decode_carry},     {"addc", decode_carry},
+    {"sub", decode_carry}, {"subc", decode_carry}, {"mad", decode_carry},     {"madc", decode_carry},
+    {"mov", decode_mov},   {"cvta", decode_cvta},  {"isspacep", decode_cvta}, {NULL, NULL},
 };

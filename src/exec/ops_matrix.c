@@ -18,7 +18,7 @@ typedef struct Fragment {
     ElemType type;
     u8 registers;
     Arg *arg;
-    bool columns;   /* wmma: stored by columns */
+    bool columns; /* wmma: stored by columns */
 } Fragment;
 
 typedef struct Matrix {
@@ -44,7 +44,9 @@ static double element_value(ElemType t, u64 bits)
         return (double)bits;
     if (t.kind == EK_TF32)
         return bits_to_float(bits & ~mask_bits(13));
-    return t.bits == 64 ? bits_to_double(bits) : t.bits == 32 ? (double)bits_to_float(bits) : format_to_double(format_of(t), bits);
+    return t.bits == 64   ? bits_to_double(bits)
+           : t.bits == 32 ? (double)bits_to_float(bits)
+                          : format_to_double(format_of(t), bits);
 }
 
 /* ---- mma: where element (row, column) is ---------------------------------------------------------------------- */
@@ -89,8 +91,8 @@ static u64 accumulate(const Matrix *x, double sum, i64 whole, u64 carry)
 typedef void Place(const Matrix *x, u32 row, u32 column, u32 *lane, u32 *index);
 
 /* Gathers a fragment's elements into a table of raw bits. */
-static void gather(Warp *w, Split *s, const Code *c, const Matrix *x, const Fragment *f, Place *place, u32 rows, u32 columns,
-                   u32 mask, u64 out[MATRIX_MAX][MATRIX_MAX])
+static void gather(Warp *w, Split *s, const Code *c, const Matrix *x, const Fragment *f, Place *place, u32 rows,
+                   u32 columns, u32 mask, u64 out[MATRIX_MAX][MATRIX_MAX])
 {
     u64 buffer[16][LANES];
     const u64 *lanes[16];
@@ -316,7 +318,9 @@ static void run_wmma_memory(Warp *w, Split *s, const Code *c, u32 mask)
     whole_warp(w, c, mask);
     u32 first = (u32)__builtin_ctz(mask);
     u64 base = arg_fetch(w, s, c, &c->arg[0], mask, buffer[0])[first] + (u64)c->offset;
-    u64 stride = c->arg[1].kind ? (u32)arg_fetch(w, s, c, &c->arg[1], mask, buffer[1])[first] : f->columns ? x->rows : x->columns;
+    u64 stride = c->arg[1].kind ? (u32)arg_fetch(w, s, c, &c->arg[1], mask, buffer[1])[first]
+                 : f->columns   ? x->rows
+                                : x->columns;
     for (u32 i = 0; store && i < f->registers; i++)
         lanes[i] = arg_fetch(w, s, c, &f->arg[i], mask, load_buffer[i]);
     for (u32 r = 0; r < x->rows; r++)
@@ -439,7 +443,8 @@ static bool decode_wmma(Decoder *d)
             return false;
     if (!take_shape(&d->op, &x->m, &x->n, &x->k) || x->k != 16 || d->opnds != 4)
         return false;
-    if (op_take_types(&d->op, t, 4) != 2 || t[0].kind != EK_FLOAT || t[1].kind != EK_FLOAT || t[0].bits > 32 || t[1].bits > 32)
+    if (op_take_types(&d->op, t, 4) != 2 || t[0].kind != EK_FLOAT || t[1].kind != EK_FLOAT || t[0].bits > 32 ||
+        t[1].bits > 32)
         return false;
     x->a.type = x->b.type = half;
     x->d.type = t[0];
@@ -452,9 +457,6 @@ static bool decode_wmma(Decoder *d)
 }
 
 const OpRow rows_matrix[] = {
-    {"mma", decode_mma},
-    {"ldmatrix", decode_matrix_memory},
-    {"stmatrix", decode_matrix_memory},
-    {"wmma", decode_wmma},
+    {"mma", decode_mma}, {"ldmatrix", decode_matrix_memory}, {"stmatrix", decode_matrix_memory}, {"wmma", decode_wmma},
     {NULL, NULL},
 };

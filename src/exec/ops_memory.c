@@ -9,8 +9,7 @@ static void addresses(Warp *w, Split *s, const Code *c, const Arg *base, i64 off
 {
     u64 buffer[LANES];
     const u64 *v = arg_fetch(w, s, c, base, mask, buffer);
-    for_each_lane(lane, mask)
-        address[lane] = v[lane] + (u64)offset;
+    for_each_lane(lane, mask) address[lane] = v[lane] + (u64)offset;
 }
 
 static void run_load(Warp *w, Split *s, const Code *c, u32 mask)
@@ -21,7 +20,8 @@ static void run_load(Warp *w, Split *s, const Code *c, u32 mask)
         return;
     addresses(w, s, c, &c->arg[0], c->offset, mask, address);
     memory_count(w, c->space, address, mask, bytes);
-    for_each_lane(lane, mask) {
+    for_each_lane(lane, mask)
+    {
         const u8 *p = memory_read(w, lane, c, c->space, address[lane], bytes, c->strong);
         if (p && c->acquire)
             race_fence(w, 1u << lane);
@@ -47,7 +47,8 @@ static void run_store(Warp *w, Split *s, const Code *c, u32 mask)
     for (u32 i = 0; i < c->vector; i++)
         value[i] = c->space == MS_LOCAL ? arg_peek(w, s, &c->arg[i + 1], buffer[i])
                                         : arg_fetch(w, s, c, &c->arg[i + 1], mask, buffer[i]);
-    for_each_lane(lane, mask) {
+    for_each_lane(lane, mask)
+    {
         u8 data[64];
         for (u32 i = 0; i < c->vector; i++)
             memcpy(data + i * element, &value[i][lane], element);
@@ -58,10 +59,27 @@ static void run_store(Warp *w, Split *s, const Code *c, u32 mask)
 /* Cache hints change no value. */
 static void take_cache_hints(Decoder *d)
 {
-    static const char *const hints[] = {
-        "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "unified", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first",
-        "L1::evict_last", "L1::no_allocate", "L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::64B", "L2::128B",
-        "L2::256B", NULL};
+    static const char *const hints[] = {"ca",
+                                        "cg",
+                                        "cs",
+                                        "lu",
+                                        "cv",
+                                        "wb",
+                                        "wt",
+                                        "nc",
+                                        "unified",
+                                        "L1::evict_normal",
+                                        "L1::evict_unchanged",
+                                        "L1::evict_first",
+                                        "L1::evict_last",
+                                        "L1::no_allocate",
+                                        "L2::evict_last",
+                                        "L2::evict_normal",
+                                        "L2::evict_first",
+                                        "L2::64B",
+                                        "L2::128B",
+                                        "L2::256B",
+                                        NULL};
     while (op_take_any(&d->op, hints) >= 0)
         ;
 }
@@ -139,7 +157,8 @@ static bool decode_load(Decoder *d)
     if (!take_policy(d, 2) || !take_access_type(d))
         return false;
     decode_reserve(d, 8, 1);
-    bool ok = value_registers(d, d->opnd[0], c->result, true) && decode_address(d, d->opnd[1], &c->arg[0], &c->offset, &space);
+    bool ok =
+        value_registers(d, d->opnd[0], c->result, true) && decode_address(d, d->opnd[1], &c->arg[0], &c->offset, &space);
     c->results = c->vector;
     c->space = (u8)space;
     c->run = run_load;
@@ -155,7 +174,8 @@ static bool decode_store(Decoder *d)
     if (!take_policy(d, 2) || !take_access_type(d))
         return false;
     decode_reserve(d, 0, 9);
-    bool ok = value_registers(d, d->opnd[1], c->arg + 1, false) && decode_address(d, d->opnd[0], &c->arg[0], &c->offset, &space);
+    bool ok =
+        value_registers(d, d->opnd[1], c->arg + 1, false) && decode_address(d, d->opnd[0], &c->arg[0], &c->offset, &space);
     c->args = 1 + c->vector;
     c->space = (u8)space;
     c->run = run_store;
@@ -194,7 +214,8 @@ static void run_atomic(Warp *w, Split *s, const Code *c, u32 mask)
     memory_count(w, c->space, address, mask, bytes);
     const u64 *b = arg_fetch(w, s, c, &c->arg[1], mask, buffer[0]);
     const u64 *swap = c->args > 2 ? arg_fetch(w, s, c, &c->arg[2], mask, buffer[1]) : b;
-    for_each_lane(lane, mask) {
+    for_each_lane(lane, mask)
+    {
         u8 *p = memory_atomic(w, lane, c, c->space, address[lane], bytes);
         old[lane] = 0;
         if (!p)
@@ -319,7 +340,8 @@ static void run_copy(Warp *w, Split *s, const Code *c, u32 mask)
     memory_count(w, MS_SHARED, to, mask, bytes);
     const u64 *size = c->arg[2].kind ? arg_fetch(w, s, c, &c->arg[2], mask, buffer) : NULL;
     u32 ignored = c->arg[3].kind ? arg_fetch_pred(w, s, c, &c->arg[3], mask) : 0;
-    for_each_lane(lane, mask) {
+    for_each_lane(lane, mask)
+    {
         u32 wanted = size && size[lane] < bytes ? (u32)size[lane] : bytes;
         AsyncCopy copy = {.shared = (u32)to[lane], .bytes = (u8)bytes, .lane = (u8)lane, .code = c};
         copy.group = w->async_group[lane];
@@ -340,8 +362,7 @@ static void run_copy_group(Warp *w, Split *s, const Code *c, u32 mask)
 {
     (void)s;
     if (c->action == ASYNC_COMMIT) {
-        for_each_lane(lane, mask)
-            w->async_group[lane]++;
+        for_each_lane(lane, mask) w->async_group[lane]++;
         return;
     }
     u32 kept = 0;
@@ -391,7 +412,8 @@ static bool decode_copy(Decoder *d)
         return false;
     i64 offset;
     decode_reserve(d, 0, 4);
-    if (!decode_address(d, d->opnd[0], &c->arg[0], &c->offset, &to) || !decode_address(d, d->opnd[1], &c->arg[1], &offset, &from))
+    if (!decode_address(d, d->opnd[0], &c->arg[0], &c->offset, &to) ||
+        !decode_address(d, d->opnd[1], &c->arg[1], &offset, &from))
         return false;
     c->data = (const void *)(intptr_t)offset;
     c->vector = (u8)d->opnd[2]->value;
@@ -404,18 +426,11 @@ static bool decode_copy(Decoder *d)
 }
 
 const OpRow rows_memory[] = {
-    {"ld", decode_load},
-    {"ldu", decode_load},
-    {"st", decode_store},
-    {"atom", decode_atomic},
-    {"red", decode_atomic},
-    {"membar", decode_fence},
-    {"fence", decode_fence},
-    {"prefetch", decode_hint},
-    {"prefetchu", decode_hint},
-    {"applypriority", decode_hint},
-    {"discard", decode_hint},
-    {"createpolicy", decode_policy},
-    {"cp", decode_copy},
-    {NULL, NULL},
+    {"ld", decode_load},        {"ldu", decode_load},
+    {"st", decode_store},       {"atom", decode_atomic},
+    {"red", decode_atomic},     {"membar", decode_fence},
+    {"fence", decode_fence},    {"prefetch", decode_hint},
+    {"prefetchu", decode_hint}, {"applypriority", decode_hint},
+    {"discard", decode_hint},   {"createpolicy", decode_policy},
+    {"cp", decode_copy},        {NULL, NULL},
 };

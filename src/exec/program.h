@@ -34,10 +34,10 @@ typedef enum ArgKind {
 } ArgKind;
 
 typedef struct Arg {
-    u8 kind;       /* ArgKind */
-    u8 bits;       /* of the register; 1 for predicates */
-    bool cooked;   /* one of the fields below applies */
-    bool invert;   /* !p, or a bitwise not of the value */
+    u8 kind;     /* ArgKind */
+    u8 bits;     /* of the register; 1 for predicates */
+    bool cooked; /* one of the fields below applies */
+    bool invert; /* !p, or a bitwise not of the value */
     bool negate;
     u8 field_at, field_bits; /* .b1, .h0: part of the register; 0 bits: all of it */
     u32 index;
@@ -45,11 +45,28 @@ typedef struct Arg {
 } Arg;
 
 typedef enum SregId {
-    SREG_TID, SREG_NTID, SREG_CTAID, SREG_NCTAID, /* followed by .y, .z: index + 1, + 2 */
+    SREG_TID,
+    SREG_NTID,
+    SREG_CTAID,
+    SREG_NCTAID, /* followed by .y, .z: index + 1, + 2 */
     SREG_TID_END = 12,
-    SREG_LANEID = SREG_TID_END, SREG_WARPID, SREG_NWARPID, SREG_WARP_SIZE, SREG_SMID, SREG_NSMID, SREG_GRIDID, SREG_CLOCK,
-    SREG_LANEMASK_EQ, SREG_LANEMASK_LT, SREG_LANEMASK_LE, SREG_LANEMASK_GT, SREG_LANEMASK_GE, SREG_DYNAMIC_SHARED,
-    SREG_TOTAL_SHARED, SREG_ZERO, SREG_ONE,
+    SREG_LANEID = SREG_TID_END,
+    SREG_WARPID,
+    SREG_NWARPID,
+    SREG_WARP_SIZE,
+    SREG_SMID,
+    SREG_NSMID,
+    SREG_GRIDID,
+    SREG_CLOCK,
+    SREG_LANEMASK_EQ,
+    SREG_LANEMASK_LT,
+    SREG_LANEMASK_LE,
+    SREG_LANEMASK_GT,
+    SREG_LANEMASK_GE,
+    SREG_DYNAMIC_SHARED,
+    SREG_TOTAL_SHARED,
+    SREG_ZERO,
+    SREG_ONE,
 } SregId;
 
 /* ---- memory --------------------------------------------------------------------------------------------------- */
@@ -58,8 +75,8 @@ typedef enum MemSpace { MS_GLOBAL, MS_SHARED, MS_LOCAL, MS_CONST, MS_PARAM, MS_G
 
 /* Where each variable of a space lies: an owner for every byte, 0 where there is none (gaps find stray accesses). */
 typedef struct Layout {
-    VEC(u16) owner;            /* by byte address */
-    VEC(const char *) names;   /* by owner; [0] unused */
+    VEC(u16) owner;          /* by byte address */
+    VEC(const char *) names; /* by owner; [0] unused */
 } Layout;
 u32 layout_add(Layout *l, const char *name, u64 bytes, u32 align); /* answers its address */
 void layout_free(Layout *l);
@@ -76,44 +93,44 @@ typedef struct GlobalVar {
 
 struct Code {
     Handler *run;
-    const Instr *instr;  /* what it was made of; NULL: a transfer without text */
+    const Instr *instr; /* what it was made of; NULL: a transfer without text */
     const AluOp *alu;
     Arg *result, *arg;
     u8 results, args;
     bool guarded, guard_not, counted; /* counted: costs an issue slot */
-    u32 guard;           /* predicate index */
+    u32 guard;                        /* predicate index */
     /* memory: arg[0] is the address, `offset` is added to it */
     i64 offset;
     ElemType type;
-    u8 space;            /* MemSpace */
-    u8 vector;           /* elements per access */
-    bool strong;         /* atomic, volatile, relaxed, ... */
+    u8 space;    /* MemSpace */
+    u8 vector;   /* elements per access */
+    bool strong; /* atomic, volatile, relaxed, ... */
     bool release, acquire;
-    bool aligned;        /* must be executed by the whole warp */
-    u8 action;           /* which one of its family: per handler */
+    bool aligned; /* must be executed by the whole warp */
+    u8 action;    /* which one of its family: per handler */
     u8 action2;
     /* control */
-    u32 target, fall;    /* pcs; NO_PC: none */
+    u32 target, fall; /* pcs; NO_PC: none */
     u32 join[RECONVERGE_MODELS];
-    bool fall_counted;   /* going to `fall` takes a jump */
-    u32 *table;          /* brx: pcs */
+    bool fall_counted; /* going to `fall` takes a jump */
+    u32 *table;        /* brx: pcs */
     u32 entries;
-    FnCode *callee;      /* direct call */
+    FnCode *callee; /* direct call */
     struct CallShape *call;
-    const void *data;    /* per handler */
+    const void *data; /* per handler */
 };
 
 /* How a call passes its parameters: bytes of the caller's local memory or a register on one side, the same on the other. */
 typedef struct CallShape {
-    Arg *in, *out;       /* the caller's; ARG_FRAME: a .param variable */
+    Arg *in, *out; /* the caller's; ARG_FRAME: a .param variable */
     u32 ins, outs;
     const char *builtin; /* a function that only the run-time system has: vprintf... */
 } CallShape;
 
 typedef struct FnParam {
     bool in_register;
-    Arg reg;             /* in_register: the callee's register */
-    u32 address, bytes;  /* else: in the callee's local memory */
+    Arg reg;            /* in_register: the callee's register */
+    u32 address, bytes; /* else: in the callee's local memory */
 } FnParam;
 
 #define RETURNS_AS_CALLED UINT32_MAX
@@ -124,7 +141,7 @@ struct FnCode {
     u32 index;
     bool decoded;
     VEC(Code) code;
-    u8 *reached;         /* by pc: set once it was executed */
+    u8 *reached; /* by pc: set once it was executed */
     u32 slots, preds;
     Arg *reg;            /* by RegId */
     Layout local;        /* .local variables, parameters and .param variables of calls */
@@ -137,16 +154,16 @@ struct Program {
     Arena *arena;
     Module *module;
     const char *file;
-    bool wide_addresses; /* .address_size 64 */
+    bool wide_addresses;     /* .address_size 64 */
     VEC(FnCode *) functions; /* definitions; a function's address names its index */
-    VEC(u64) constants;  /* LANES copies of each */
-    FnvMap constant_index; /* value -> its number + 1 */
-    bool takes_addresses; /* of functions */
+    VEC(u64) constants;      /* LANES copies of each */
+    FnvMap constant_index;   /* value -> its number + 1 */
+    bool takes_addresses;    /* of functions */
     VEC(GlobalVar) globals;
     Layout shared, constant_bank;
     u8 *constant_data;
-    u32 dynamic_shared;  /* where extern shared arrays begin */
-    i64 *sym_address;    /* by SymId */
+    u32 dynamic_shared;            /* where extern shared arrays begin */
+    i64 *sym_address;              /* by SymId */
     VEC(const char *) unsupported; /* "file:line: text" of each distinct thing that cannot run */
 };
 

@@ -63,7 +63,8 @@ void race_read(Warp *w, u32 lane, const Code *c, Shadow *shadow, u32 bytes, bool
     for (u32 i = 0; i < bytes; i++) {
         Shadow *s = &shadow[i];
         u32 writer = s->writer;
-        if (writer && !(strong && writer & SHADOW_STRONG) && !ordered(w, lane, (writer & ~SHADOW_STRONG) - 1, s->write_time)) {
+        if (writer && !(strong && writer & SHADOW_STRONG) &&
+            !ordered(w, lane, (writer & ~SHADOW_STRONG) - 1, s->write_time)) {
             race_found(w, lane, c, name, "read after write", (writer & ~SHADOW_STRONG) - 1);
             s->writer = 0;
         }
@@ -96,8 +97,7 @@ void race_write(Warp *w, u32 lane, const Code *c, Shadow *shadow, u32 bytes, boo
 void race_fence(Warp *w, u32 mask)
 {
     u32 now = ++w->m->time;
-    for_each_lane(lane, mask)
-        w->fence_time[lane] = now;
+    for_each_lane(lane, mask) w->fence_time[lane] = now;
 }
 
 /* A strong write after a fence (or one that releases by itself) publishes all that the thread's CTA did before. A
@@ -148,13 +148,7 @@ void race_acquire(Warp *w, u32 lane, const u8 *place)
 void race_warp_sync(Warp *w, u32 mask)
 {
     u32 now = ++w->m->time, all[LANES] = {0};
-    for_each_lane(a, mask)
-        for (u32 b = 0; b < LANES; b++)
-            if (all[b] < w->known[a][b])
-                all[b] = w->known[a][b];
-    for_each_lane(b, mask)
-        all[b] = now;
-    for_each_lane(a, mask)
-        for (u32 b = 0; b < LANES; b++)
-            w->known[a][b] = all[b];
+    for_each_lane(a, mask) for (u32 b = 0; b < LANES; b++) if (all[b] < w->known[a][b]) all[b] = w->known[a][b];
+    for_each_lane(b, mask) all[b] = now;
+    for_each_lane(a, mask) for (u32 b = 0; b < LANES; b++) w->known[a][b] = all[b];
 }

@@ -6,7 +6,7 @@
 
 typedef struct Graph {
     const Function *fn;
-    u32 n;               /* blocks; node n is the end */
+    u32 n; /* blocks; node n is the end */
     VecU32 *succ, *pred;
     u32 *order, *number; /* reverse post-order of the reversed graph, from the end */
     u32 ordered;

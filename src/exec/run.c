@@ -6,8 +6,9 @@
 #include <string.h>
 
 static const char *const finding_names[FIND_KINDS] = {
-    "race", "partial-sync", "exited-lane", "barrier-divergence", "deadlock", "out-of-bounds",
-    "misaligned", "uninitialized", "nonuniform", "trap", "timeout", "bad-call",
+    "race",       "partial-sync",  "exited-lane", "barrier-divergence",
+    "deadlock",   "out-of-bounds", "misaligned",  "uninitialized",
+    "nonuniform", "trap",          "timeout",     "bad-call",
 };
 const char *finding_name(FindingKind kind) { return finding_names[kind]; }
 
@@ -67,7 +68,8 @@ static const char *fill_bank(Machine *m, const LaunchKernel *k, const u64 *addre
         const LaunchArg *a = &k->args.v[i];
         u32 bytes = a->buffer >= 0 && !m->program->wide_addresses ? 4 : a->bytes;
         if (bytes != f->param[i].bytes)
-            return arena_printf(m->arena, "parameter %u of kernel %s has %u bytes, not %u", i, k->name, f->param[i].bytes, bytes);
+            return arena_printf(m->arena, "parameter %u of kernel %s has %u bytes, not %u", i, k->name, f->param[i].bytes,
+                                bytes);
         u64 pointer = a->buffer >= 0 ? address[a->buffer] + a->offset : 0;
         memcpy(m->bank + f->param[i].address, a->buffer >= 0 ? (const u8 *)&pointer : a->value, bytes);
     }

@@ -13,7 +13,7 @@ typedef struct Init {
     const char *at, *end;
     u8 *data;
     u64 bytes, filled;
-    u32 element;         /* bytes */
+    u32 element; /* bytes */
     ElemType type;
     const char *problem;
 } Init;
@@ -241,7 +241,10 @@ bool variable_address(const Program *p, SymId id, bool generic, i64 *address)
     return *address != 0;
 }
 
-u64 window_base(const Program *p, MemSpace space) { return space == MS_GLOBAL ? 0 : (u64)space << (p->wide_addresses ? 40 : 27); }
+u64 window_base(const Program *p, MemSpace space)
+{
+    return space == MS_GLOBAL ? 0 : (u64)space << (p->wide_addresses ? 40 : 27);
+}
 
 #define GUARD_GAP 512u
 

@@ -41,7 +41,9 @@ static void found_unwritten(Warp *w, const Code *c) { finding_add(w->m, FIND_UNI
 
 u32 arg_known(const Split *s, const Arg *a)
 {
-    return a->kind == ARG_SLOT ? s->frame->slot_written[a->index] : a->kind == ARG_PRED ? s->frame->pred_written[a->index] : ~0u;
+    return a->kind == ARG_SLOT   ? s->frame->slot_written[a->index]
+           : a->kind == ARG_PRED ? s->frame->pred_written[a->index]
+                                 : ~0u;
 }
 
 void arg_forget(Split *s, const Arg *a, u32 lanes)
@@ -71,10 +73,8 @@ static const u64 *raw_lanes(Warp *w, Split *s, const Arg *a, u64 *buffer)
 {
     Frame *f = s->frame;
     switch (a->kind) {
-    case ARG_SLOT:
-        return f->slot + (size_t)a->index * LANES;
-    case ARG_CONST:
-        return w->m->program->constants.v + (size_t)a->index * LANES;
+    case ARG_SLOT: return f->slot + (size_t)a->index * LANES;
+    case ARG_CONST: return w->m->program->constants.v + (size_t)a->index * LANES;
     case ARG_PRED: {
         u32 bits = arg_peek_pred(w, s, a);
         for (u32 i = 0; i < LANES; i++)
@@ -91,9 +91,7 @@ static const u64 *raw_lanes(Warp *w, Split *s, const Arg *a, u64 *buffer)
         for (u32 i = 0; i < LANES; i++)
             buffer[i] = f->local_base;
         return buffer;
-    default:
-        memset(buffer, 0, LANES * sizeof *buffer);
-        return buffer;
+    default: memset(buffer, 0, LANES * sizeof *buffer); return buffer;
     }
 }
 
@@ -142,7 +140,8 @@ void arg_store(Split *s, const Arg *a, ElemType type, const u64 *value, u32 mask
     u32 bits = elem_total_bits(type) < 64 ? elem_total_bits(type) : 64;
     u64 keep = mask_bits(bits < a->bits ? bits : a->bits), wide = mask_bits(a->bits);
     bool sign = type.kind == EK_SIGNED && type.count == 1 && bits < a->bits;
-    for_each_lane(lane, mask) {
+    for_each_lane(lane, mask)
+    {
         u64 x = value[lane];
         x = sign ? (u64)sign_extend(x, bits) & wide : x & keep;
         if (a->field_bits)
@@ -320,7 +319,8 @@ static u64 load_bytes(const u8 *p, u32 bytes)
 }
 
 /* One parameter from the caller's operand to the callee's place, or back. */
-static void pass_param(Warp *w, Split *s, const Code *c, const Arg *mine, Frame *callee, const FnParam *p, u32 mask, bool in)
+static void pass_param(Warp *w, Split *s, const Code *c, const Arg *mine, Frame *callee, const FnParam *p, u32 mask,
+                       bool in)
 {
     u64 buffer[LANES];
     ElemType bits = {EK_BITS, p->in_register ? p->reg.bits : (u8)(p->bytes < 8 ? p->bytes * 8 : 64), 1};
@@ -329,7 +329,8 @@ static void pass_param(Warp *w, Split *s, const Code *c, const Arg *mine, Frame 
     size_t stride = w->local_bytes;
     if (mine->kind == ARG_FRAME && !p->in_register) { /* memory to memory */
         u64 from = s->frame->local_base + (u64)mine->add, to = callee->local_base + p->address;
-        for_each_lane(lane, mask) {
+        for_each_lane(lane, mask)
+        {
             u8 *lane_base = base + lane * stride;
             memcpy(lane_base + (in ? to : from), lane_base + (in ? from : to), p->bytes);
         }
@@ -339,8 +340,7 @@ static void pass_param(Warp *w, Split *s, const Code *c, const Arg *mine, Frame 
         const u64 *v = arg_fetch(w, s, c, mine, mask, buffer);
         if (p->in_register && p->reg.kind == ARG_PRED) {
             u32 set = 0;
-            for_each_lane(lane, mask)
-                set |= (u32)(v[lane] & 1) << lane;
+            for_each_lane(lane, mask) set |= (u32)(v[lane] & 1) << lane;
             arg_store_pred(&there, &p->reg, set, mask);
         } else if (p->in_register) {
             arg_store(&there, &p->reg, bits, v, mask);
@@ -354,15 +354,13 @@ static void pass_param(Warp *w, Split *s, const Code *c, const Arg *mine, Frame 
     if (p->in_register)
         v = arg_fetch(w, &there, c, &p->reg, mask, buffer);
     else
-        for_each_lane(lane, mask)
-            buffer[lane] = load_bytes(base + lane * stride + callee->local_base + p->address, p->bytes);
+        for_each_lane(lane, mask) buffer[lane] =
+            load_bytes(base + lane * stride + callee->local_base + p->address, p->bytes);
     if (mine->kind == ARG_FRAME) {
-        for_each_lane(lane, mask)
-            memcpy(base + lane * stride + s->frame->local_base + mine->add, &v[lane], bits.bits / 8);
+        for_each_lane(lane, mask) memcpy(base + lane * stride + s->frame->local_base + mine->add, &v[lane], bits.bits / 8);
     } else if (mine->kind == ARG_PRED) {
         u32 set = 0;
-        for_each_lane(lane, mask)
-            set |= (u32)(v[lane] & 1) << lane;
+        for_each_lane(lane, mask) set |= (u32)(v[lane] & 1) << lane;
         arg_store_pred(s, mine, set, mask);
     } else {
         arg_store(s, mine, bits, v, mask);

@@ -127,7 +127,9 @@ const char *shadow_install(Arena *arena, const char *folder, const char *cuda)
     const char *found = find_toolkit(arena, cuda);
     const char *from = found ? real_path(arena, found) : NULL;
     if (!from)
-        return cuda ? arena_printf(arena, "'%s' is no CUDA toolkit: it has no bin/ptxas, or no bin/nvcc.profile beside its nvcc", cuda)
+        return cuda ? arena_printf(arena,
+                                   "'%s' is no CUDA toolkit: it has no bin/ptxas, or no bin/nvcc.profile beside its nvcc",
+                                   cuda)
                     : "there is no CUDA toolkit in $CUDA_HOME, $CUDA_PATH, PATH or /usr/local/cuda; --cuda=DIR names one";
     if (access(join(arena, from, "bin/ptxas.real"), F_OK) == 0)
         return arena_printf(arena, "'%s' is a shadow itself; --cuda=DIR names the toolkit", from);

@@ -386,10 +386,11 @@ static const char *verify_block(const Function *fn, const Block *b, Arena *arena
         counted += succs.v[k].multiplicity;
         if (!has_twin(b, &succs.v[k], k, &back))
             return arena_printf(arena, "block %u: the edge to block %u differs from its opposite", b->id,
-                succs.v[k].block->id);
+                                succs.v[k].block->id);
     }
     if (counted != edges)
-        return arena_printf(arena, "block %u: %u successors in the edge map, %u in its instructions", b->id, counted, edges);
+        return arena_printf(arena, "block %u: %u successors in the edge map, %u in its instructions", b->id, counted,
+                            edges);
     for (u32 k = 0; k < preds.n; k++) {
         CfgList forth = cfg_succs(fn, preds.v[k].block);
         if (!in_layout(preds.v[k].block) || !has_twin(b, &preds.v[k], k, &forth))

@@ -25,8 +25,8 @@ typedef struct EdgeList EdgeList; /* a CfgList and its memory */
 enum { CFG_LIST_SIZES = 27 };     /* one edge, two, four, ... */
 
 struct Cfg {
-    FnvTable succ, pred; /* EdgeList of each block that has edges */
-    Arena arena;         /* the lists' memory */
+    FnvTable succ, pred;            /* EdgeList of each block that has edges */
+    Arena arena;                    /* the lists' memory */
     EdgeList *free[CFG_LIST_SIZES]; /* places that no list has, by size */
 };
 
@@ -38,18 +38,18 @@ Block *block_edge_target(const Block *b, u32 edge); /* edge < block_edge_count(b
 void cfg_build(Function *fn);
 void cfg_free(Function *fn);
 
-void cfg_add_edge(Cfg *cfg, Block *from, Block *to);    /* one edge more */
-void cfg_remove_edge(Cfg *cfg, Block *from, Block *to); /* one edge less */
+void cfg_add_edge(Cfg *cfg, Block *from, Block *to);                    /* one edge more */
+void cfg_remove_edge(Cfg *cfg, Block *from, Block *to);                 /* one edge less */
 void cfg_redirect(Cfg *cfg, Block *from, Block *old_to, Block *new_to); /* all of them */
 /* In time linear in the edges: for blocks that may have very many. */
-void cfg_add_edges_of(Cfg *cfg, Block *from);    /* those that its instructions have; it has no edges */
-void cfg_remove_edges_of(Cfg *cfg, Block *from); /* all of them */
+void cfg_add_edges_of(Cfg *cfg, Block *from);                        /* those that its instructions have; it has no edges */
+void cfg_remove_edges_of(Cfg *cfg, Block *from);                     /* all of them */
 void cfg_redirect_edges_of(Cfg *cfg, Block *from, Block *const *to); /* to: by place in its successors; NULL: stays */
 
 /* Valid until the next change of that block's edges. */
 CfgList cfg_succs(const Function *fn, const Block *b);
 CfgList cfg_preds(const Function *fn, const Block *b);
-u32 cfg_pred_count(const Function *fn, const Block *b); /* distinct blocks */
+u32 cfg_pred_count(const Function *fn, const Block *b);     /* distinct blocks */
 Block *cfg_single_pred(const Function *fn, const Block *b); /* NULL unless exactly one, whatever their multiplicity */
 Block *cfg_single_succ(const Function *fn, const Block *b);
 

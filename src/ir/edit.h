@@ -13,8 +13,8 @@
 void instr_remove(Instr *i);
 void instr_insert_before(Instr *at, Instr *i);
 void instr_insert_after(Instr *at, Instr *i);
-void instr_append(Block *b, Instr *i);              /* after the last; before the terminator if there is one */
-void instr_set_op(Instr *i, const OpInfo *op);      /* another full opcode; roles follow */
+void instr_append(Block *b, Instr *i);                     /* after the last; before the terminator if there is one */
+void instr_set_op(Instr *i, const OpInfo *op);             /* another full opcode; roles follow */
 void instr_set_guard(Instr *i, RegId guard, bool negated); /* 0: none */
 /* Replaces all operands: answers the instruction that now stands in its place (it moves when it has to grow). */
 Instr *instr_set_operands(Instr *i, const Operand *slots, u32 count);
@@ -23,33 +23,33 @@ Instr *instr_set_operands(Instr *i, const Operand *slots, u32 count);
 void instr_rename(Instr *i, RegId from, RegId to, bool reads, bool writes);
 
 /* Control flow. */
-void block_set_fall(Block *b, Block *to);           /* drops the jump's text if it leads elsewhere */
-void block_set_branch_target(Block *b, Block *to);  /* of the bra that terminates b */
-void block_swap_successors(Block *b);               /* its target and its fall; the guard stays as it is */
+void block_set_fall(Block *b, Block *to);          /* drops the jump's text if it leads elsewhere */
+void block_set_branch_target(Block *b, Block *to); /* of the bra that terminates b */
+void block_swap_successors(Block *b);              /* its target and its fall; the guard stays as it is */
 /* Every edge from b to `from` now leads to `to`: branch, fall-through and table entries (the table is copied first when
  * other blocks use it too). */
 void block_redirect(Block *b, Block *from, Block *to);
 /* The same for a block that ends in a brx, in time linear in its edges. to: by place in its successors; NULL: stays. */
 void block_redirect_table(Block *b, Block *const *to);
-void block_remove_terminator(Block *b);             /* control now goes to fall */
+void block_remove_terminator(Block *b); /* control now goes to fall */
 /* Gives b a conditional branch `@[!]guard bra to` in front of its fall-through; b has no terminator. uniform: bra.uni */
 void block_set_branch(Block *b, RegId guard, bool negated, Block *to, bool uniform);
 
-void block_remove_jump(Block *b);                   /* the text of a jump to the next block, if there is one */
+void block_remove_jump(Block *b); /* the text of a jump to the next block, if there is one */
 
 /* Blocks. */
 /* A block of b's scope at whose start `loc` is in force (NULL: no .loc); in no layout yet. */
 Block *block_new_like(const Block *b, const Instr *loc);
-Block *block_split_before(Instr *at);               /* at and what follows move to a new block, laid out after */
-void block_split_into(Instr *at, Block *rest);      /* likewise; `rest` is new: nothing is in it, and it in no layout */
+Block *block_split_before(Instr *at);          /* at and what follows move to a new block, laid out after */
+void block_split_into(Instr *at, Block *rest); /* likewise; `rest` is new: nothing is in it, and it in no layout */
 /* Whether b may be appended to a: a only goes there, nobody else does, no pinned label. Blocks of two scopes too: left apart,
  * they would be one block for whoever reads the output again. Needs fn->cfg. */
 bool block_can_join(const Block *a, const Block *b);
-void block_join(Block *a, Block *b);                /* b, whose only in-edge is a.fall, is appended to a and removed */
-void block_remove(Block *b);                        /* unreachable; its labels must not be pinned */
-void block_move_after(Block *b, Block *after);      /* layout only */
+void block_join(Block *a, Block *b);           /* b, whose only in-edge is a.fall, is appended to a and removed */
+void block_remove(Block *b);                   /* unreachable; its labels must not be pinned */
+void block_move_after(Block *b, Block *after); /* layout only */
 void block_move_to_end(Block *b);
-Block *block_clone(Block *b);                       /* body and terminator, same successors; not in the layout, no labels */
+Block *block_clone(Block *b); /* body and terminator, same successors; not in the layout, no labels */
 
 /* Before the first phase: blocks after labels that nothing names become one with the block before; no text changes. */
 void edit_absorb_unused_labels(Function *fn);

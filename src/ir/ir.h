@@ -60,8 +60,20 @@ enum OperandFlag {
     OPNDF_UNSIGNED = 1 << 3 /* OPND_IMM written with U, or too large for a signed one */
 };
 
-typedef enum SubReg { SUB_NONE, SUB_X, SUB_Y, SUB_Z, SUB_W, SUB_B0, SUB_B1, SUB_B2, SUB_B3, SUB_H0, SUB_H1,
-    SUB_OTHER } SubReg;
+typedef enum SubReg {
+    SUB_NONE,
+    SUB_X,
+    SUB_Y,
+    SUB_Z,
+    SUB_W,
+    SUB_B0,
+    SUB_B1,
+    SUB_B2,
+    SUB_B3,
+    SUB_H0,
+    SUB_H1,
+    SUB_OTHER
+} SubReg;
 
 typedef struct Operand {
     u8 kind;  /* OperandKind */
@@ -88,56 +100,56 @@ typedef enum InstrKind {
 
 struct Instr {
     Instr *prev, *next;
-    const OpInfo *op;   /* INSTR_OP only */
+    const OpInfo *op; /* INSTR_OP only */
     Block *block;
-    Span text;          /* own text with guard and `;`; empty when made by a phase */
-    u32 lead;           /* own text with the blanks and comments before it starts here (<= text.beg) */
-    RegId guard;        /* 0: always executed */
-    ScopeId scope;      /* innermost scope, in-block scopes included; SCOPE_BEGIN/END: the scope itself */
-    u32 order;          /* see instr_precedes */
-    u32 origin;         /* number of the instruction that this one is, or stands for; clones share it */
-    u16 slots;          /* operand slots */
-    u16 def_slots;      /* as many of them, from the first on, as hold everything that is written */
-    u8 kind;            /* InstrKind */
-    bool guard_not;     /* @!p */
-    bool changed;       /* print from operands, not from text */
+    Span text;      /* own text with guard and `;`; empty when made by a phase */
+    u32 lead;       /* own text with the blanks and comments before it starts here (<= text.beg) */
+    RegId guard;    /* 0: always executed */
+    ScopeId scope;  /* innermost scope, in-block scopes included; SCOPE_BEGIN/END: the scope itself */
+    u32 order;      /* see instr_precedes */
+    u32 origin;     /* number of the instruction that this one is, or stands for; clones share it */
+    u16 slots;      /* operand slots */
+    u16 def_slots;  /* as many of them, from the first on, as hold everything that is written */
+    u8 kind;        /* InstrKind */
+    bool guard_not; /* @!p */
+    bool changed;   /* print from operands, not from text */
     Operand opnd[];
 };
 
 /* ---- registers, symbols, scopes ------------------------------------------------------------------------------- */
 
 typedef struct Reg {
-    const Name *name;  /* as printed; for a member of `%r<10>` the name's stem, and `number` */
-    i32 number;        /* -1: the name is whole */
-    u8 type;           /* Type */
-    u8 vector;         /* 1, or 2, 4 for `.reg .v2` */
-    bool renamed;      /* name differs from the source's: instructions that hold it print from operands */
-    bool is_param;     /* `.reg` parameter or result of a .func: the caller writes or reads it */
+    const Name *name; /* as printed; for a member of `%r<10>` the name's stem, and `number` */
+    i32 number;       /* -1: the name is whole */
+    u8 type;          /* Type */
+    u8 vector;        /* 1, or 2, 4 for `.reg .v2` */
+    bool renamed;     /* name differs from the source's: instructions that hold it print from operands */
+    bool is_param;    /* `.reg` parameter or result of a .func: the caller writes or reads it */
     ScopeId scope;
-    u32 decl;          /* index into Scope.decls */
+    u32 decl; /* index into Scope.decls */
 } Reg;
 
 typedef enum SymKind {
-    SYM_VAR,      /* .param in a body too: the arguments and results of its calls */
-    SYM_PARAM,    /* of a function */
+    SYM_VAR,   /* .param in a body too: the arguments and results of its calls */
+    SYM_PARAM, /* of a function */
     SYM_FUNC,
     SYM_REG_PARAM /* `.reg` parameter of a .func: see Reg */
 } SymKind;
 
 typedef struct Sym {
     const Name *name;
-    u8 kind;           /* SymKind */
-    u8 space;          /* Space */
-    u8 type;           /* Type of an element */
+    u8 kind;  /* SymKind */
+    u8 space; /* Space */
+    u8 type;  /* Type of an element */
     bool renamed;
     bool is_extern;
-    bool escapes;      /* an alias or an initialiser names it */
-    i64 bytes;         /* size; -1 unknown (extern arrays, opaque) */
+    bool escapes; /* an alias or an initialiser names it */
+    i64 bytes;    /* size; -1 unknown (extern arrays, opaque) */
     u32 align;
-    Function *owner;   /* of a local variable or parameter; NULL at module level */
-    ScopeId scope;     /* inside owner */
-    Function *function;/* SYM_FUNC */
-    Span text;         /* its declaration */
+    Function *owner;    /* of a local variable or parameter; NULL at module level */
+    ScopeId scope;      /* inside owner */
+    Function *function; /* SYM_FUNC */
+    Span text;          /* its declaration */
 } Sym;
 
 typedef enum DeclKind { DECL_REG, DECL_VAR, DECL_OTHER } DeclKind;
@@ -145,23 +157,23 @@ typedef enum DeclKind { DECL_REG, DECL_VAR, DECL_OTHER } DeclKind;
 /* A declaration statement: `.reg .b32 %r<10>, %x;`, `.shared .align 4 .b8 buf[64];`. */
 typedef struct Decl {
     u8 kind;
-    bool early;        /* stands before the first instruction of its scope, or may: prints where the scope starts */
+    bool early; /* stands before the first instruction of its scope, or may: prints where the scope starts */
     u32 lead;
-    Span text;         /* empty: made by a phase */
-    Str renamed;       /* prints instead of the text when its names had to change */
-    RegId first_reg;   /* made by a phase: registers of one type and stem, this one and ... */
-    u32 regs;          /* ... its like up to number regs - 1 */
-    SymId sym;         /* DECL_VAR: the first of ... */
+    Span text;       /* empty: made by a phase */
+    Str renamed;     /* prints instead of the text when its names had to change */
+    RegId first_reg; /* made by a phase: registers of one type and stem, this one and ... */
+    u32 regs;        /* ... its like up to number regs - 1 */
+    SymId sym;       /* DECL_VAR: the first of ... */
     u32 syms;
 } Decl;
 
 typedef struct Scope {
-    ScopeId parent;    /* of scope 0: 0 */
+    ScopeId parent; /* of scope 0: 0 */
     u32 depth;
-    ScopeId jump;      /* an ancestor further out, which makes scope_encloses() quick; of scope 0: 0 */
-    bool in_block;     /* straight-line: see SCOPE_BEGIN */
-    bool flattened;    /* prints without braces; its declarations print in the parent */
-    Span open, close;  /* text of `{` and `}` */
+    ScopeId jump;     /* an ancestor further out, which makes scope_encloses() quick; of scope 0: 0 */
+    bool in_block;    /* straight-line: see SCOPE_BEGIN */
+    bool flattened;   /* prints without braces; its declarations print in the parent */
+    Span open, close; /* text of `{` and `}` */
     u32 lead_open, lead_close;
     VEC(Decl) decls;
 } Scope;
@@ -170,13 +182,13 @@ typedef struct Scope {
 typedef enum TableKind { TABLE_BRANCH, TABLE_PROTO, TABLE_CALL } TableKind;
 typedef struct Table {
     u8 kind;
-    bool changed;      /* print from targets */
+    bool changed; /* print from targets */
     bool renamed;
     const Name *name;
     ScopeId scope;
     u32 lead;
-    Span text;         /* label to `;` */
-    VEC(u32) targets;  /* TABLE_BRANCH: Block.id, in order; TABLE_CALL: SymId */
+    Span text;        /* label to `;` */
+    VEC(u32) targets; /* TABLE_BRANCH: Block.id, in order; TABLE_CALL: SymId */
 } Table;
 
 /* ---- blocks and functions ------------------------------------------------------------------------------------- */
@@ -186,24 +198,24 @@ typedef struct Label {
     const Name *name;
     ScopeId scope;
     u32 lead;
-    Span text;         /* `name:`; empty when made by a phase */
-    bool pinned;       /* debug sections or unknown operands name it: the block must stay */
+    Span text;   /* `name:`; empty when made by a phase */
+    bool pinned; /* debug sections or unknown operands name it: the block must stay */
     bool renamed;
 } Label;
 
 struct Block {
-    u32 id;            /* index into Function.blocks */
+    u32 id; /* index into Function.blocks */
     ScopeId scope;
     Function *fn;
-    Block *prev, *next;   /* layout */
-    Label *labels;        /* in source order */
-    Instr *first, *last;  /* the terminator, if any, is last */
-    Block *fall;          /* where control goes when no terminator takes it away; NULL: nowhere */
-    Instr *jump;          /* the unconditional `bra` to fall, if the text has one (or needs one) */
-    const Instr *loc;     /* the .loc in force where the block starts, NULL if none */
-    bool falls_off;       /* control runs off the end of the function's text: like ret */
-    bool dead;            /* unlinked */
-    bool ordered;         /* each instruction's `order` is larger than that of those before it */
+    Block *prev, *next;  /* layout */
+    Label *labels;       /* in source order */
+    Instr *first, *last; /* the terminator, if any, is last */
+    Block *fall;         /* where control goes when no terminator takes it away; NULL: nowhere */
+    Instr *jump;         /* the unconditional `bra` to fall, if the text has one (or needs one) */
+    const Instr *loc;    /* the .loc in force where the block starts, NULL if none */
+    bool falls_off;      /* control runs off the end of the function's text: like ret */
+    bool dead;           /* unlinked */
+    bool ordered;        /* each instruction's `order` is larger than that of those before it */
 };
 
 /* The terminator: bra with a label or guarded, brx, ret, exit; NULL when the block only goes to `fall`. */
@@ -214,7 +226,7 @@ static inline Instr *block_terminator(const Block *b)
 
 /* A branch that a phase made of others does their work: see instr_inherit_origin. */
 typedef struct OriginLink {
-    u32 made, source;  /* Instr.origin; source < made */
+    u32 made, source; /* Instr.origin; source < made */
 } OriginLink;
 
 /* What an edit changes: what is computed of a function is out of date in its next epoch. */
@@ -229,29 +241,29 @@ struct Function {
     const Name *name;
     SymId sym;
     bool is_entry, is_definition, has_noreturn;
-    bool has_calls;            /* instructions that call were made in it */
-    bool verbatim;             /* the IR does not hold all of it: prints as its own text, always */
-    bool changed;              /* some phase rewrote something: print from the IR */
-    const char *untouchable;   /* why no phase may touch it; NULL: they may */
+    bool has_calls;          /* instructions that call were made in it */
+    bool verbatim;           /* the IR does not hold all of it: prints as its own text, always */
+    bool changed;            /* some phase rewrote something: print from the IR */
+    const char *untouchable; /* why no phase may touch it; NULL: they may */
     Span untouchable_at;
-    u32 lead;                  /* blanks and comments before the function start here */
-    Span text;                 /* first directive to closing brace or `;` */
-    Span open, close;          /* its braces; empty for a prototype */
-    VEC(Reg) regs;             /* [0] unused */
+    u32 lead;         /* blanks and comments before the function start here */
+    Span text;        /* first directive to closing brace or `;` */
+    Span open, close; /* its braces; empty for a prototype */
+    VEC(Reg) regs;    /* [0] unused */
     VEC(Scope) scopes;
     VEC(Table) tables;
-    VEC(Block *) blocks;       /* by id; dead ones stay */
-    VEC(SymId) params;         /* in order; return parameters first */
+    VEC(Block *) blocks; /* by id; dead ones stay */
+    VEC(SymId) params;   /* in order; return parameters first */
     u32 return_params;
-    Block *entry, *layout_last;/* entry is first in layout */
-    i32 block_shape[3];        /* .reqntid, or .maxntid; 0 unknown */
-    bool shape_exact;          /* from .reqntid */
-    u32 new_names;             /* counter after fresh labels and registers */
-    u32 origins;               /* the last Instr.origin given out; they start at 1 */
+    Block *entry, *layout_last;   /* entry is first in layout */
+    i32 block_shape[3];           /* .reqntid, or .maxntid; 0 unknown */
+    bool shape_exact;             /* from .reqntid */
+    u32 new_names;                /* counter after fresh labels and registers */
+    u32 origins;                  /* the last Instr.origin given out; they start at 1 */
     VEC(OriginLink) origin_links; /* by `made`, ascending */
-    VecU32 lost_readers;       /* registers that an edit took a reader from; see edit_remove_unread */
-    Cfg *cfg;                  /* edges, once cfg_build ran; owned by the pipeline */
-    u32 epoch[EPOCHS];         /* moved on by what changes the function: ir/edit.h, block_new, reg_new */
+    VecU32 lost_readers;          /* registers that an edit took a reader from; see edit_remove_unread */
+    Cfg *cfg;                     /* edges, once cfg_build ran; owned by the pipeline */
+    u32 epoch[EPOCHS];            /* moved on by what changes the function: ir/edit.h, block_new, reg_new */
 };
 
 typedef struct Source Source; /* parse/source.h */
@@ -260,16 +272,16 @@ struct Module {
     Arena *arena;
     Intern names;
     Isa *isa;
-    Str text;                  /* the whole source */
+    Str text; /* the whole source */
     const char *file;
     u32 version_major, version_minor, target_sm; /* .version, .target sm_NN; 0 unknown */
-    const char *untouchable;   /* why no phase may touch any function; NULL: they may */
+    const char *untouchable;                     /* why no phase may touch any function; NULL: they may */
     Span untouchable_at;
-    bool debug;                /* .target ..., debug */
-    VEC(Function *) functions; /* in text order, prototypes included */
-    VEC(Sym) syms;             /* [0] unused */
+    bool debug;                    /* .target ..., debug */
+    VEC(Function *) functions;     /* in text order, prototypes included */
+    VEC(Sym) syms;                 /* [0] unused */
     VEC(const Name *) other_names; /* OPND_NAME */
-    const char *fresh_stem;    /* new names start with %STEM_ or $L__STEM_; chosen when the first one is made */
+    const char *fresh_stem;        /* new names start with %STEM_ or $L__STEM_; chosen when the first one is made */
 };
 
 /* ---- reading -------------------------------------------------------------------------------------------------- */
@@ -342,7 +354,7 @@ static inline Operand *instr_operand_of(Instr *i, u32 n)
 #ifdef __cppcheck__ /* which cannot read _Generic */
 Operand *instr_operand(const Instr *i, u32 n);
 #else
-#define instr_operand(i, n) (_Generic((i), const Instr *: instr_operand_of_const, Instr *: instr_operand_of)((i), (n)))
+#define instr_operand(i, n) (_Generic((i), const Instr * : instr_operand_of_const, Instr * : instr_operand_of)((i), (n)))
 #endif
 
 static inline void fn_code_changed(Function *fn) { fn->epoch[EPOCH_CODE]++; }

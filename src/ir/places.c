@@ -6,7 +6,8 @@
 /* Whether only b's labels stand between it and the next block: one place with labels of both. */
 static bool is_at_place_of_next(const Block *b)
 {
-    return b != b->fn->entry && b->labels && !b->first && !b->jump && b->fall && b->fall == b->next && b->scope == b->next->scope;
+    return b != b->fn->entry && b->labels && !b->first && !b->jump && b->fall && b->fall == b->next &&
+           b->scope == b->next->scope;
 }
 
 /* Operands say which of a block's labels was written: `count` more now stand in front of them. */
@@ -74,7 +75,8 @@ static void give_to_next(Block *b)
 static bool is_followed_by_jump(const Block *a)
 {
     const Block *b = a->next;
-    if (!b || a->fall != b || a->jump || !block_terminator(a) || b->labels || b->first || !b->jump || b->fall == b || a->scope != b->scope)
+    if (!b || a->fall != b || a->jump || !block_terminator(a) || b->labels || b->first || !b->jump || b->fall == b ||
+        a->scope != b->scope)
         return false;
     CfgList preds = cfg_preds(a->fn, b);
     return preds.n == 1 && preds.v[0].multiplicity == 1;

@@ -13,14 +13,14 @@ typedef struct Body {
     Printer *p;
     Function *fn;
     bool reprint;
-    u32 at;            /* place in the source that the output stands for; NOWHERE after text of our own */
-    const Instr *loc;  /* .loc in force */
+    u32 at;           /* place in the source that the output stands for; NOWHERE after text of our own */
+    const Instr *loc; /* .loc in force */
     LocsPrinted locs;
-    ScopeId scope;     /* open between blocks */
-    VecU32 opening;    /* scratch of enter_scope */
-    u8 *place;         /* by table */
+    ScopeId scope;        /* open between blocks */
+    VecU32 opening;       /* scratch of enter_scope */
+    u8 *place;            /* by table */
     u32 tables_at_starts; /* with PLACE_SCOPE_START, and not printed yet */
-    u32 *next_decl;    /* by open scope: declarations before this one are printed */
+    u32 *next_decl;       /* by open scope: declarations before this one are printed */
 } Body;
 
 /* ---- items ----------------------------------------------------------------------------------------------------- */

@@ -24,10 +24,7 @@ static u64 position_key(const char *at, const char *end)
     return key;
 }
 
-static u64 loc_key(Str text, Span loc)
-{
-    return position_key(text.p + loc.beg + sizeof ".loc" - 1, text.p + loc.end);
-}
+static u64 loc_key(Str text, Span loc) { return position_key(text.p + loc.beg + sizeof ".loc" - 1, text.p + loc.end); }
 
 /* The directive that starts at `beg`, to the end of its line or a comment. */
 static Span loc_at(Str text, u32 beg)

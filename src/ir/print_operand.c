@@ -213,8 +213,9 @@ static inline void put_offset(Printer *p, i64 value)
 
 static void put_component(Printer *p, const Module *m, const Operand *o)
 {
-    static const char names[SUB_OTHER][4] = {[SUB_X] = ".x", [SUB_Y] = ".y", [SUB_Z] = ".z", [SUB_W] = ".w",
-        [SUB_B0] = ".b0", [SUB_B1] = ".b1", [SUB_B2] = ".b2", [SUB_B3] = ".b3", [SUB_H0] = ".h0", [SUB_H1] = ".h1"};
+    static const char names[SUB_OTHER][4] = {
+        [SUB_X] = ".x",   [SUB_Y] = ".y",   [SUB_Z] = ".z",   [SUB_W] = ".w",   [SUB_B0] = ".b0",
+        [SUB_B1] = ".b1", [SUB_B2] = ".b2", [SUB_B3] = ".b3", [SUB_H0] = ".h0", [SUB_H1] = ".h1"};
     if (o->sub == SUB_OTHER) {
         put_char(p, '.');
         put_name(p, m->other_names.v[o->value]);

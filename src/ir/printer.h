@@ -11,10 +11,10 @@ enum { PRINTER_BYTES = 1 << 16 };
 
 typedef struct Printer {
     FILE *out;
-    Str text;       /* of the module */
-    Span run;       /* source bytes that come next, not yet copied; empty: none */
-    u32 len;        /* bytes in buf */
-    char last;      /* last byte before buf */
+    Str text;                             /* of the module */
+    Span run;                             /* source bytes that come next, not yet copied; empty: none */
+    u32 len;                              /* bytes in buf */
+    char last;                            /* last byte before buf */
     char buf[PRINTER_BYTES + NAME_BYTES]; /* names are copied NAME_BYTES at a time */
 } Printer;
 

@@ -151,7 +151,10 @@ bool scope_words_clash(const Legalizer *s, ScopeId scope, Span span)
     return false;
 }
 
-bool scope_name_clashes(const Legalizer *s, ScopeId scope, const Name *name) { return clashes(s, scope, scope_hash_name(name)); }
+bool scope_name_clashes(const Legalizer *s, ScopeId scope, const Name *name)
+{
+    return clashes(s, scope, scope_hash_name(name));
+}
 
 /* ---- renaming -------------------------------------------------------------------------------------------------- */
 
@@ -174,7 +177,7 @@ static void rename_registers(Legalizer *s, ScopeId scope, u32 index, Decl *d)
     char *text = "";
     if (first && first->vector > 1)
         text = arena_printf(s->fn->module->arena, ".reg .v%u %s %s<%d>;", first->vector, type_name((Type)first->type),
-            stem->text, count);
+                            stem->text, count);
     else if (first)
         text = arena_printf(s->fn->module->arena, ".reg %s %s<%d>;", type_name((Type)first->type), stem->text, count);
     d->renamed = (Str){text, (u32)strlen(text)};

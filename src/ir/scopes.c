@@ -57,7 +57,7 @@ static void visit_references(Legalizer *s, Visit *visit)
     for (u32 t = 0; t < fn->tables.n; t++)
         for (u32 k = 0; k < fn->tables.v[t].targets.n; k++)
             visit(s, fn->tables.v[t].scope, fn->tables.v[t].kind == TABLE_BRANCH ? REF_BLOCK : REF_SYM,
-                fn->tables.v[t].targets.v[k]);
+                  fn->tables.v[t].targets.v[k]);
     for_each_block(b, fn) {
         for_each_instr(i, b)
             visit_instr(s, i, visit);

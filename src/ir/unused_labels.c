@@ -94,7 +94,8 @@ static void absorb_unused(Function *fn, BitSet *named)
 {
     for (Block *a = fn->entry; a; a = a->next) {
         Block *b = a->next;
-        while (b && a->fall == b && !a->jump && !block_terminator(a) && b->first && is_unused(fn->module, b, named, b->first->lead)) {
+        while (b && a->fall == b && !a->jump && !block_terminator(a) && b->first &&
+               is_unused(fn->module, b, named, b->first->lead)) {
             absorb(a, b);
             b = a->next;
         }

@@ -7,7 +7,7 @@
 typedef struct Verify {
     const Function *fn;
     Arena *arena;
-    u8 *laid_out;      /* by block: stands in the layout */
+    u8 *laid_out; /* by block: stands in the layout */
     const Block *block;
     u32 index;         /* of the instruction in its block, from 1; 0: the block itself */
     const char *wrong; /* NULL so far */
@@ -76,7 +76,7 @@ static bool verify_reg(Verify *v, const Instr *i, RegId id)
     if (id == 0 || id >= v->fn->regs.n)
         return fail(v, "a register out of range");
     return check(v, scope_encloses(v->fn, fn_reg(v->fn, id)->scope, i->scope),
-        "a register of a scope that the instruction is not in");
+                 "a register of a scope that the instruction is not in");
 }
 
 static bool verify_sym(Verify *v, const Instr *i, SymId id)
@@ -87,7 +87,7 @@ static bool verify_sym(Verify *v, const Instr *i, SymId id)
     if (sym->owner && sym->owner != v->fn)
         return fail(v, "a symbol of another function");
     return check(v, !sym->owner || scope_encloses(v->fn, sym->scope, i->scope),
-        "a variable of a scope that the instruction is not in");
+                 "a variable of a scope that the instruction is not in");
 }
 
 static bool verify_slot(Verify *v, const Instr *i, const Operand *o)
@@ -188,7 +188,7 @@ static void verify_exit(Verify *v, const Block *b)
     const Instr *jump = b->jump;
     check(v, jump->block == b && jump->scope == b->scope, "the jump is another block's");
     check(v, !jump->guard && jump->slots == 1 && jump->opnd[0].kind == OPND_LABEL && jump->opnd[0].id == b->fall->id,
-        "the jump does not go where control goes on");
+          "the jump does not go where control goes on");
     verify_operands(v, jump);
 }
 
@@ -216,7 +216,7 @@ static void verify_layout(Verify *v)
         check(v, !b->dead, "a removed block in the layout");
         check(v, !v->laid_out[b->id], "a block is twice in the layout");
         check(v, b->scope < fn->scopes.n && !fn->scopes.v[b->scope].flattened && !fn->scopes.v[b->scope].in_block,
-            "a block in a scope that cannot contain it");
+              "a block in a scope that cannot contain it");
         v->laid_out[b->id] = 1;
     }
     v->block = NULL;

@@ -52,8 +52,8 @@ typedef struct Parts {
     const char *at, *end; /* the dot of the next one */
     const char *text;     /* of this one, with its dot */
     u32 len;
-    const ModRow *mod;    /* NULL: unknown */
-    u32 classes;          /* ModClass of it that the opcode takes */
+    const ModRow *mod; /* NULL: unknown */
+    u32 classes;       /* ModClass of it that the opcode takes */
 } Parts;
 
 static Parts parts_of(const OpInfo *op)

@@ -133,8 +133,8 @@ static bool is_float(Type type) { return type_class(type) == TC_FLOAT; }
 static bool commutes(const OpInfo *op, const OpRow *row)
 {
     if (row->flags & ROW_COMPARES)
-        return op->cmp == CMP_EQ || op->cmp == CMP_NE || op->cmp == CMP_EQU || op->cmp == CMP_NEU ||
-               op->cmp == CMP_NUM || op->cmp == CMP_NAN;
+        return op->cmp == CMP_EQ || op->cmp == CMP_NE || op->cmp == CMP_EQU || op->cmp == CMP_NEU || op->cmp == CMP_NUM ||
+               op->cmp == CMP_NAN;
     if (row->flags & ROW_COMMUTES_ONE && op->types > 1)
         return false;
     return !has_type(op, is_f64);

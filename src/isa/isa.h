@@ -24,35 +24,67 @@ typedef enum Opcode {
 } Opcode;
 
 typedef enum Type { /* name, bits per element and class are in modifiers.def: TYPE rows */
-    TYPE_NONE,
+                    TYPE_NONE,
 #define TYPE(id, ...) TYPE_##id,
 #include "isa/modifiers.def"
 #undef TYPE
-    TYPE_COUNT
+                    TYPE_COUNT
 } Type;
 
 typedef enum TypeClass { TC_NONE, TC_PRED, TC_BITS, TC_UNSIGNED, TC_SIGNED, TC_FLOAT, TC_PACKED, TC_OPAQUE } TypeClass;
 
-typedef enum Cmp { CMP_NONE, CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE, CMP_LO, CMP_LS, CMP_HI, CMP_HS,
-    CMP_EQU, CMP_NEU, CMP_LTU, CMP_LEU, CMP_GTU, CMP_GEU, CMP_NUM, CMP_NAN } Cmp;
+typedef enum Cmp {
+    CMP_NONE,
+    CMP_EQ,
+    CMP_NE,
+    CMP_LT,
+    CMP_LE,
+    CMP_GT,
+    CMP_GE,
+    CMP_LO,
+    CMP_LS,
+    CMP_HI,
+    CMP_HS,
+    CMP_EQU,
+    CMP_NEU,
+    CMP_LTU,
+    CMP_LEU,
+    CMP_GTU,
+    CMP_GEU,
+    CMP_NUM,
+    CMP_NAN
+} Cmp;
 
 typedef enum BoolOp { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR } BoolOp;
 
-typedef enum Space { SPACE_NONE, SPACE_GENERIC, SPACE_REG, SPACE_SREG, SPACE_CONST, SPACE_GLOBAL, SPACE_LOCAL,
-    SPACE_PARAM, SPACE_SHARED, SPACE_SHARED_CLUSTER /* holds SPACE_SHARED */, SPACE_TEX /* textures and surfaces: may be
-    global memory */, SPACE_TENSOR /* tcgen05: its operands and descriptors name shared memory too */ } Space;
+typedef enum Space {
+    SPACE_NONE,
+    SPACE_GENERIC,
+    SPACE_REG,
+    SPACE_SREG,
+    SPACE_CONST,
+    SPACE_GLOBAL,
+    SPACE_LOCAL,
+    SPACE_PARAM,
+    SPACE_SHARED,
+    SPACE_SHARED_CLUSTER /* holds SPACE_SHARED */,
+    SPACE_TEX /* textures and surfaces: may be
+    global memory */
+    ,
+    SPACE_TENSOR /* tcgen05: its operands and descriptors name shared memory too */
+} Space;
 
 typedef enum MemEffect { MEM_NONE, MEM_READ, MEM_WRITE, MEM_READ_WRITE } MemEffect;
 
 /* How strongly a memory operation orders others; everything above WEAK counts as read and write of all memory. */
 typedef enum Strength { STRENGTH_WEAK, STRENGTH_STRONG } Strength;
 
-typedef enum Uniformity { /* of the results, within a warp */
-    UNI_OPERANDS,   /* as uniform as its operands (and memory, for loads: see the analysis) */
-    UNI_DIVERGENT,  /* may differ between threads whatever the operands are */
-    UNI_WARP,       /* the same in all threads that execute it together (bar.red) */
-    UNI_CTA,        /* the same in all threads of the CTA (special registers) */
-    UNI_MEMBERS     /* vote.sync, redux.sync: UNI_WARP if the last operand, the mask, is warp-uniform; else divergent */
+typedef enum Uniformity {                /* of the results, within a warp */
+                          UNI_OPERANDS,  /* as uniform as its operands (and memory, for loads: see the analysis) */
+                          UNI_DIVERGENT, /* may differ between threads whatever the operands are */
+                          UNI_WARP,      /* the same in all threads that execute it together (bar.red) */
+                          UNI_CTA,       /* the same in all threads of the CTA (special registers) */
+                          UNI_MEMBERS /* vote.sync, redux.sync: UNI_WARP if the last operand, the mask, is warp-uniform; else divergent */
 } Uniformity;
 
 /* Which threads an opcode synchronizes, and whether it waits for them. */
@@ -89,40 +121,39 @@ enum OpFlag {
     OPF_ALIGNED = 1u << 16,      /* all lanes of the warp execute it together, or have left */
     OPF_OFFSET = 1u << 17,       /* its address may be a register plus a constant */
     OPF_ENDS_THREAD = 1u << 18,  /* exit, trap: a caller may not get control back */
-    OPF_FUSES = 1u << 19,        /* ptxas makes one instruction of it and a reader in its block: products and shifts with the
+    OPF_FUSES = 1u << 19, /* ptxas makes one instruction of it and a reader in its block: products and shifts with the
                                     sum after them, extension with the product */
 };
 
 /* Operand roles, by position; see the legend of opcodes.def. */
-typedef enum Role { ROLE_NONE, ROLE_DEF, ROLE_USE, ROLE_DEF_USE, ROLE_ADDRESS, ROLE_LABEL, ROLE_TABLE,
-    ROLE_FUNCTION } Role;
+typedef enum Role { ROLE_NONE, ROLE_DEF, ROLE_USE, ROLE_DEF_USE, ROLE_ADDRESS, ROLE_LABEL, ROLE_TABLE, ROLE_FUNCTION } Role;
 
 enum { SHAPE_MAX = 16 /* letters of a shape */ };
 
 typedef struct OpInfo {
-    const Name *text;  /* full dotted opcode */
+    const Name *text; /* full dotted opcode */
     Opcode opcode;
     bool known;        /* opcode and every modifier are in the tables */
     const char *shape; /* operand roles: see op_role */
     u8 type[3];        /* Type of each type modifier, in textual order; TYPE_NONE where there are fewer */
     u8 types;
-    u8 cmp;            /* Cmp: setp, set, slct has none */
-    u8 bool_op;        /* BoolOp: setp/set combining with a third predicate */
-    u8 vector;         /* elements: 1, or from .v2 .v4 .v8 (ld, st, tex...) */
-    u8 space;          /* Space of the memory operand: from the modifier, generic if it has none */
-    u8 space2;         /* second space of copies and cvta-like opcodes (cp.async.bulk .dst.src), else SPACE_NONE */
-    u8 mem;            /* MemEffect */
-    u8 strength;       /* Strength */
-    u8 uniformity;     /* Uniformity */
-    u8 sync;           /* Sync */
-    Sem sem;           /* what arithmetic computes */
-    u8 access_bytes;   /* bytes that ld ldu st atom red touch at their address; 0: others, extent unknown */
-    u8 role[SHAPE_MAX];/* Role of each letter of the shape ... */
-    u8 roles;          /* ... of which there are so many */
-    u8 operands_min;   /* how many top-level operands its shape allows */
-    u8 operands_max;   /* OPERANDS_ANY: no limit */
-    u32 flags;         /* OpFlag */
-    u32 initials;      /* of the modifiers: see op_has_modifier */
+    u8 cmp;             /* Cmp: setp, set, slct has none */
+    u8 bool_op;         /* BoolOp: setp/set combining with a third predicate */
+    u8 vector;          /* elements: 1, or from .v2 .v4 .v8 (ld, st, tex...) */
+    u8 space;           /* Space of the memory operand: from the modifier, generic if it has none */
+    u8 space2;          /* second space of copies and cvta-like opcodes (cp.async.bulk .dst.src), else SPACE_NONE */
+    u8 mem;             /* MemEffect */
+    u8 strength;        /* Strength */
+    u8 uniformity;      /* Uniformity */
+    u8 sync;            /* Sync */
+    Sem sem;            /* what arithmetic computes */
+    u8 access_bytes;    /* bytes that ld ldu st atom red touch at their address; 0: others, extent unknown */
+    u8 role[SHAPE_MAX]; /* Role of each letter of the shape ... */
+    u8 roles;           /* ... of which there are so many */
+    u8 operands_min;    /* how many top-level operands its shape allows */
+    u8 operands_max;    /* OPERANDS_ANY: no limit */
+    u32 flags;          /* OpFlag */
+    u32 initials;       /* of the modifiers: see op_has_modifier */
 } OpInfo;
 
 enum { OPERANDS_ANY = 255 };
@@ -174,10 +205,10 @@ static inline bool op_has_modifier(const OpInfo *op, const char *part)
     return (op->initials & modifier_initial(part[1])) && op_text_has_modifier(op, part);
 }
 
-u32 type_bits(Type type);          /* of one element; 1 for .pred, 0 for opaque types */
+u32 type_bits(Type type); /* of one element; 1 for .pred, 0 for opaque types */
 TypeClass type_class(Type type);
-bool type_is_integer(Type type); /* one number; or bits, which are read as one */
-const char *type_name(Type type);  /* ".u32" */
+bool type_is_integer(Type type);                /* one number; or bits, which are read as one */
+const char *type_name(Type type);               /* ".u32" */
 Type type_from_text(const char *text, u32 len); /* ".u32" -> TYPE_U32; TYPE_NONE when unknown */
 
 /* The comparison that holds exactly when `cmp` does not, on values of this class (floats: the unordered twin);
@@ -185,24 +216,24 @@ Type type_from_text(const char *text, u32 len); /* ".u32" -> TYPE_U32; TYPE_NONE
 Cmp cmp_inverse(Cmp cmp, TypeClass type);
 /* The comparison that holds for (b, a) exactly when `cmp` holds for (a, b). */
 Cmp cmp_swapped(Cmp cmp);
-const char *cmp_name(Cmp cmp); /* "eq" */
+const char *cmp_name(Cmp cmp);            /* "eq" */
 const char *bool_op_name(BoolOp bool_op); /* "and" */
 
 /* Special registers: sregs.def. */
 typedef struct SregInfo {
-    const char *name;   /* "%tid" */
-    u8 components;      /* 0: scalar; 4: .x .y .z .w; also usable as a vector */
-    u8 type;            /* Type */
-    u8 uniformity;      /* Uniformity: UNI_DIVERGENT, UNI_WARP or UNI_CTA (grid-wide values are UNI_CTA) */
-    bool is_volatile;   /* reads may differ from one another: clocks, timers, %warpid, %smid, perf counters */
-    u64 min, max;       /* bounds that always hold (of .x .y .z; .w is not used) */
+    const char *name; /* "%tid" */
+    u8 components;    /* 0: scalar; 4: .x .y .z .w; also usable as a vector */
+    u8 type;          /* Type */
+    u8 uniformity;    /* Uniformity: UNI_DIVERGENT, UNI_WARP or UNI_CTA (grid-wide values are UNI_CTA) */
+    bool is_volatile; /* reads may differ from one another: clocks, timers, %warpid, %smid, perf counters */
+    u64 min, max;     /* bounds that always hold (of .x .y .z; .w is not used) */
 } SregInfo;
 
 /* Whether it counts time, or events in the machine. */
 bool sreg_measures(const SregInfo *sreg);
 
 u32 sreg_count(void);
-const SregInfo *sreg_info(u32 sreg);                /* sreg in 0 .. sreg_count()-1 */
+const SregInfo *sreg_info(u32 sreg); /* sreg in 0 .. sreg_count()-1 */
 /* Index of "%tid" or "%tid.x" (component -> *component, 0 for x; -1 whole or scalar); -1 when it is none.
  * Names with a number (%pm0, %envreg31) have one row each. */
 int sreg_find(const char *text, u32 len, int *component);

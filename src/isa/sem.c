@@ -12,9 +12,13 @@ static Sem comparison(const OpInfo *op)
     Type type = (Type)op->type[own], to = own ? (Type)op->type[0] : TYPE_PRED;
     if (op->types != own + 1 || is_packed(type) || type_bits(type) > 64 || (own && !type_is_integer(to)))
         return (Sem){.op = OPC_UNKNOWN};
-    return (Sem){.op = (u8)op->opcode, .bits = (u8)type_bits(to), .from = (u8)type_bits(type), .compared = (u8)type,
-        .is_signed = type_class(type) == TC_SIGNED, .to_signed = type_class(to) == TC_SIGNED,
-        .ftz = op_has_modifier(op, ".ftz")};
+    return (Sem){.op = (u8)op->opcode,
+                 .bits = (u8)type_bits(to),
+                 .from = (u8)type_bits(type),
+                 .compared = (u8)type,
+                 .is_signed = type_class(type) == TC_SIGNED,
+                 .to_signed = type_class(to) == TC_SIGNED,
+                 .ftz = op_has_modifier(op, ".ftz")};
 }
 
 static Sem conversion(const OpInfo *op)
@@ -22,8 +26,11 @@ static Sem conversion(const OpInfo *op)
     Type to = (Type)op->type[0], from = (Type)op->type[1];
     if (op->types != 2 || !type_is_integer(to) || !type_is_integer(from) || type_bits(to) > 64 || type_bits(from) > 64)
         return (Sem){.op = OPC_UNKNOWN};
-    return (Sem){.op = OPC_CVT, .bits = (u8)type_bits(to), .from = (u8)type_bits(from),
-        .is_signed = type_class(from) == TC_SIGNED, .to_signed = type_class(to) == TC_SIGNED};
+    return (Sem){.op = OPC_CVT,
+                 .bits = (u8)type_bits(to),
+                 .from = (u8)type_bits(from),
+                 .is_signed = type_class(from) == TC_SIGNED,
+                 .to_signed = type_class(to) == TC_SIGNED};
 }
 
 static Sem arithmetic(const OpInfo *op)
@@ -31,8 +38,10 @@ static Sem arithmetic(const OpInfo *op)
     Type type = (Type)op->type[0];
     if (op->types != 1 || op->vector != 1 || (!type_is_integer(type) && type != TYPE_PRED) || type_bits(type) > 64)
         return (Sem){.op = OPC_UNKNOWN};
-    Sem sem = {.op = (u8)op->opcode, .bits = (u8)type_bits(type), .from = (u8)type_bits(type),
-        .is_signed = type_class(type) == TC_SIGNED};
+    Sem sem = {.op = (u8)op->opcode,
+               .bits = (u8)type_bits(type),
+               .from = (u8)type_bits(type),
+               .is_signed = type_class(type) == TC_SIGNED};
     sem.to_signed = sem.is_signed;
     return sem;
 }

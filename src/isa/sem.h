@@ -6,7 +6,7 @@
 #include "base/types.h"
 
 typedef struct Sem {
-    u8 op;          /* Opcode. Integers are computed modulo 2 to the power of `bits`; OPC_UNKNOWN: the opcode does something else */
+    u8 op; /* Opcode. Integers are computed modulo 2 to the power of `bits`; OPC_UNKNOWN: the opcode does something else */
     u8 bits;        /* of the result; 1: a predicate */
     u8 from;        /* of the operands, and of the factors of a product; an amount of SHL and SHR has 32 */
     bool is_signed; /* the operands are signed numbers */

@@ -4,7 +4,7 @@
 #include <string.h>
 
 static const SregInfo sregs[] = {
-#define SREG(name, components, type, uniform, changes, low, high)                                            \
+#define SREG(name, components, type, uniform, changes, low, high) \
     {(name), (components), TYPE_##type, UNI_##uniform, (changes), (low), (high)},
 #include "isa/sregs.def"
 #undef SREG

@@ -40,21 +40,33 @@ enum {
 #define SIZED ROW_SIZED
 
 _Static_assert(OPF_FUSES < 1u << ROW_SYNC_SHIFT, "the flags of a row above those of an OpInfo");
-_Static_assert(TYPE_COUNT <= UINT8_MAX && CMP_NAN <= UINT8_MAX && SPACE_TENSOR <= UINT8_MAX && SHAPE_MAX <= UINT8_MAX, "an OpInfo holds them in a byte");
+_Static_assert(TYPE_COUNT <= UINT8_MAX && CMP_NAN <= UINT8_MAX && SPACE_TENSOR <= UINT8_MAX && SHAPE_MAX <= UINT8_MAX,
+               "an OpInfo holds them in a byte");
 _Static_assert(SYNC_COUNT <= ROW_SYNC >> ROW_SYNC_SHIFT, "a Sync fits its bits of a row");
 
 const OpRow isa_ops[OPC_COUNT] = {
-    [OPC_UNKNOWN] = {
-        .text = "", .shape = "x*", .mem = MEM_READ_WRITE, .space = SPACE_GENERIC, .strength = STRENGTH_STRONG,
-        .uniformity = UNI_DIVERGENT,
-        .flags = OPF_CONVERGENT | OPF_BARRIER | OPF_SIDE_EFFECT | OPF_VOLATILE | OPF_FENCE | OPF_ASYNC | OPF_CARRY_IN |
-                 OPF_CARRY_OUT,
-    },
-#define OP(id, dotted, operands, classes, effect, where, how, uniform, bits)                                 \
-    [OPC_##id] = {                                                                                           \
-        .text = (dotted), .len = sizeof(dotted) - 1, .shape = (operands), .takes = (classes) | M_TYPE,       \
-        .mem = MEM_##effect, .space = SPACE_##where, .strength = STRENGTH_##how,                             \
-        .uniformity = UNI_##uniform, .flags = (bits),                                                        \
+    [OPC_UNKNOWN] =
+        {
+            .text = "",
+            .shape = "x*",
+            .mem = MEM_READ_WRITE,
+            .space = SPACE_GENERIC,
+            .strength = STRENGTH_STRONG,
+            .uniformity = UNI_DIVERGENT,
+            .flags = OPF_CONVERGENT | OPF_BARRIER | OPF_SIDE_EFFECT | OPF_VOLATILE | OPF_FENCE | OPF_ASYNC | OPF_CARRY_IN |
+                     OPF_CARRY_OUT,
+        },
+#define OP(id, dotted, operands, classes, effect, where, how, uniform, bits) \
+    [OPC_##id] = {                                                           \
+        .text = (dotted),                                                    \
+        .len = sizeof(dotted) - 1,                                           \
+        .shape = (operands),                                                 \
+        .takes = (classes) | M_TYPE,                                         \
+        .mem = MEM_##effect,                                                 \
+        .space = SPACE_##where,                                              \
+        .strength = STRENGTH_##how,                                          \
+        .uniformity = UNI_##uniform,                                         \
+        .flags = (bits),                                                     \
     },
 #include "isa/opcodes.def"
 #undef OP
@@ -108,24 +120,15 @@ static const struct {
     const char *name;
     u8 inverse_int, inverse_float, swapped;
 } comparisons[] = {
-    [CMP_NONE] = {"", CMP_NONE, CMP_NONE, CMP_NONE},
-    [CMP_EQ] = {"eq", CMP_NE, CMP_NEU, CMP_EQ},
-    [CMP_NE] = {"ne", CMP_EQ, CMP_EQU, CMP_NE},
-    [CMP_LT] = {"lt", CMP_GE, CMP_GEU, CMP_GT},
-    [CMP_LE] = {"le", CMP_GT, CMP_GTU, CMP_GE},
-    [CMP_GT] = {"gt", CMP_LE, CMP_LEU, CMP_LT},
-    [CMP_GE] = {"ge", CMP_LT, CMP_LTU, CMP_LE},
-    [CMP_LO] = {"lo", CMP_HS, CMP_NONE, CMP_HI},
-    [CMP_LS] = {"ls", CMP_HI, CMP_NONE, CMP_HS},
-    [CMP_HI] = {"hi", CMP_LS, CMP_NONE, CMP_LO},
-    [CMP_HS] = {"hs", CMP_LO, CMP_NONE, CMP_LS},
-    [CMP_EQU] = {"equ", CMP_NONE, CMP_NE, CMP_EQU},
-    [CMP_NEU] = {"neu", CMP_NONE, CMP_EQ, CMP_NEU},
-    [CMP_LTU] = {"ltu", CMP_NONE, CMP_GE, CMP_GTU},
-    [CMP_LEU] = {"leu", CMP_NONE, CMP_GT, CMP_GEU},
-    [CMP_GTU] = {"gtu", CMP_NONE, CMP_LE, CMP_LTU},
-    [CMP_GEU] = {"geu", CMP_NONE, CMP_LT, CMP_LEU},
-    [CMP_NUM] = {"num", CMP_NONE, CMP_NAN, CMP_NUM},
+    [CMP_NONE] = {"", CMP_NONE, CMP_NONE, CMP_NONE}, [CMP_EQ] = {"eq", CMP_NE, CMP_NEU, CMP_EQ},
+    [CMP_NE] = {"ne", CMP_EQ, CMP_EQU, CMP_NE},      [CMP_LT] = {"lt", CMP_GE, CMP_GEU, CMP_GT},
+    [CMP_LE] = {"le", CMP_GT, CMP_GTU, CMP_GE},      [CMP_GT] = {"gt", CMP_LE, CMP_LEU, CMP_LT},
+    [CMP_GE] = {"ge", CMP_LT, CMP_LTU, CMP_LE},      [CMP_LO] = {"lo", CMP_HS, CMP_NONE, CMP_HI},
+    [CMP_LS] = {"ls", CMP_HI, CMP_NONE, CMP_HS},     [CMP_HI] = {"hi", CMP_LS, CMP_NONE, CMP_LO},
+    [CMP_HS] = {"hs", CMP_LO, CMP_NONE, CMP_LS},     [CMP_EQU] = {"equ", CMP_NONE, CMP_NE, CMP_EQU},
+    [CMP_NEU] = {"neu", CMP_NONE, CMP_EQ, CMP_NEU},  [CMP_LTU] = {"ltu", CMP_NONE, CMP_GE, CMP_GTU},
+    [CMP_LEU] = {"leu", CMP_NONE, CMP_GT, CMP_GEU},  [CMP_GTU] = {"gtu", CMP_NONE, CMP_LE, CMP_LTU},
+    [CMP_GEU] = {"geu", CMP_NONE, CMP_LT, CMP_LEU},  [CMP_NUM] = {"num", CMP_NONE, CMP_NAN, CMP_NUM},
     [CMP_NAN] = {"nan", CMP_NONE, CMP_NUM, CMP_NAN},
 };
 

@@ -7,16 +7,16 @@
 /* Classes of modifiers. An opcode takes some classes; a modifier may belong to several (`.lo` is a half of a product
  * and a comparison). What a modifier's value means depends on the class that both have in common. */
 enum ModClass {
-    M_TYPE = 1u << 0,       /* value: Type; every opcode takes types */
-    M_SPACE = 1u << 1,      /* value: Space */
-    M_CMP = 1u << 2,        /* value: Cmp */
-    M_BOOL = 1u << 3,       /* value: BoolOp */
-    M_VECTOR = 1u << 4,     /* value: elements */
-    M_SEM = 1u << 5,        /* value: Strength */
-    M_CACHE = 1u << 6,      /* value: Strength */
-    M_SYNC = 1u << 7,       /* value: OpFlags */
-    M_CARRY = 1u << 8,      /* value: OpFlags */
-    M_UNI = 1u << 9,        /* value: OpFlags */
+    M_TYPE = 1u << 0,   /* value: Type; every opcode takes types */
+    M_SPACE = 1u << 1,  /* value: Space */
+    M_CMP = 1u << 2,    /* value: Cmp */
+    M_BOOL = 1u << 3,   /* value: BoolOp */
+    M_VECTOR = 1u << 4, /* value: elements */
+    M_SEM = 1u << 5,    /* value: Strength */
+    M_CACHE = 1u << 6,  /* value: Strength */
+    M_SYNC = 1u << 7,   /* value: OpFlags */
+    M_CARRY = 1u << 8,  /* value: OpFlags */
+    M_UNI = 1u << 9,    /* value: OpFlags */
     /* the others tell nothing beyond their text */
     M_SCOPE = 1u << 10,     /* .cta .gpu */
     M_ROUND = 1u << 11,     /* .rn .rzi */

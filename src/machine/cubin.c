@@ -9,27 +9,27 @@
 
 enum {
     MACHINE_CUDA = 190,
-    OS_ABI_12 = 0x33,          /* of the ELF that ptxas writes up to CUDA 12.9 */
-    NEWEST_VERSION_12 = 7,     /* of its ABI; older where the PTX is old */
-    OS_ABI_13 = 0x41,          /* since CUDA 13.0 */
+    OS_ABI_12 = 0x33,      /* of the ELF that ptxas writes up to CUDA 12.9 */
+    NEWEST_VERSION_12 = 7, /* of its ABI; older where the PTX is old */
+    OS_ABI_13 = 0x41,      /* since CUDA 13.0 */
     NEWEST_VERSION_13 = 8,
-    OTHER_ENTRY = 0x10,        /* STO_CUDA_ENTRY in st_other */
-    RESERVED_SHARED = 1024,    /* counted by the section of every kernel since sm_90 */
+    OTHER_ENTRY = 0x10,     /* STO_CUDA_ENTRY in st_other */
+    RESERVED_SHARED = 1024, /* counted by the section of every kernel since sm_90 */
 
-    FORMAT_BYTES = 0x04,       /* attribute with a size and a payload; the others take 4 bytes in all */
-    ATTR_MAX_THREADS = 0x05,   /* of .maxntid: three numbers */
+    FORMAT_BYTES = 0x04,     /* attribute with a size and a payload; the others take 4 bytes in all */
+    ATTR_MAX_THREADS = 0x05, /* of .maxntid: three numbers */
     ATTR_REQUIRED_THREADS = 0x10,
     ATTR_FRAME_SIZE = 0x11,
     ATTR_REGISTERS = 0x2f,
     ATTR_BRANCH_TARGETS = 0x34,
-    ATTR_CUDA_VERSION = 0x37,  /* 129: 12.9 */
+    ATTR_CUDA_VERSION = 0x37, /* 129: 12.9 */
     ATTR_BARRIERS = 0x4c,
     ATTR_ANNOTATIONS = 0x55,
     ANNOTATION_SPILL = 1,
 
-    BARRIERS_SHIFT = 20,       /* in the flags of a section of code, up to CUDA 12.9 */
+    BARRIERS_SHIFT = 20, /* in the flags of a section of code, up to CUDA 12.9 */
     BARRIERS_MASK = 0x7f,
-    FIRST_WITH_SPILLS = 129,   /* ptxas that is known to note its spills: 11.8 to 12.5 do not */
+    FIRST_WITH_SPILLS = 129, /* ptxas that is known to note its spills: 11.8 to 12.5 do not */
 };
 
 typedef struct Bytes {
@@ -39,7 +39,7 @@ typedef struct Bytes {
 
 typedef struct Attribute {
     unsigned format, code;
-    unsigned value;  /* the two bytes of a short attribute, the size of a long one */
+    unsigned value; /* the two bytes of a short attribute, the size of a long one */
     Bytes payload;
 } Attribute;
 
@@ -84,8 +84,8 @@ size_t cubin_spills(const CubinFunction *function, uint32_t *offsets)
     return count;
 }
 
-void cubin_branch_targets(const CubinFunction *function, uint32_t branch,
-                          void (*visit)(void *context, uint32_t target), void *context)
+void cubin_branch_targets(const CubinFunction *function, uint32_t branch, void (*visit)(void *context, uint32_t target),
+                          void *context)
 {
     Bytes info = {function->info, function->info_bytes};
     Attribute attribute;
@@ -123,15 +123,12 @@ typedef struct Reader {
     Section *sections;
     size_t count;
     Bytes symbols;
-    Bytes names;         /* of the symbols */
-    SymbolInfo *info;    /* by symbol */
-    const char *fault;   /* what is wrong with the file; NULL: nothing yet */
+    Bytes names;       /* of the symbols */
+    SymbolInfo *info;  /* by symbol */
+    const char *fault; /* what is wrong with the file; NULL: nothing yet */
 } Reader;
 
-static bool inside(Bytes file, uint64_t offset, uint64_t size)
-{
-    return offset <= file.size && size <= file.size - offset;
-}
+static bool inside(Bytes file, uint64_t offset, uint64_t size) { return offset <= file.size && size <= file.size - offset; }
 
 /* The string at `offset`; "" where it is not ended within the table. */
 static const char *string_at(Bytes strings, uint64_t offset)
@@ -166,7 +163,8 @@ static bool read_sections(Reader *reader, const Elf64_Ehdr *header)
     memcpy(&first, reader->file.at + header->e_shoff, sizeof first);
     uint64_t count = header->e_shnum ? header->e_shnum : first.sh_size;
     uint64_t names = header->e_shstrndx == SHN_XINDEX ? first.sh_link : header->e_shstrndx;
-    if (count > reader->file.size / sizeof first || !inside(reader->file, header->e_shoff, count * sizeof first) || names >= count)
+    if (count > reader->file.size / sizeof first || !inside(reader->file, header->e_shoff, count * sizeof first) ||
+        names >= count)
         return false;
     reader->sections = calloc(count, sizeof *reader->sections);
     if (!reader->sections) {
@@ -290,7 +288,8 @@ static bool add_function(Cubin *cubin, const Reader *reader, const Elf64_Sym *sy
     };
     function->inner = strcmp(section->name + strlen(".text."), function->name) != 0;
     if (function->kernel)
-        function->barriers = section->header.sh_flags >> BARRIERS_SHIFT & BARRIERS_MASK; /* 0 since 13.0: an attribute holds them */
+        function->barriers =
+            section->header.sh_flags >> BARRIERS_SHIFT & BARRIERS_MASK; /* 0 since 13.0: an attribute holds them */
     read_kernel_info(reader, section, cubin->sm, function);
     return true;
 }

@@ -10,10 +10,10 @@ enum { NONE = SASS_NONE, WORD_BITS = 64, MOST_SET_BYTES = 256 << 20 };
 typedef struct Graph {
     const CubinFunction *function;
     SassCode *code;
-    int *block_of;           /* by instruction */
-    size_t *sites;           /* instruction of each BSSY */
+    int *block_of; /* by instruction */
+    size_t *sites; /* instruction of each BSSY */
     size_t site_count;
-    bool failed;             /* out of memory */
+    bool failed; /* out of memory */
 } Graph;
 
 static void push(Graph *graph, SassEdges *edges, int to)
@@ -63,7 +63,7 @@ int sass_target_block(const SassCode *code, const SassInstr *instr)
 
 typedef struct TargetVisit {
     Graph *graph;
-    int from;                /* NONE: mark the targets as block starts */
+    int from; /* NONE: mark the targets as block starts */
 } TargetVisit;
 
 static void visit_target(void *context, uint32_t target)
@@ -82,8 +82,8 @@ static void visit_target(void *context, uint32_t target)
 static bool splits(const SassInstr *instr)
 {
     bool leaves = instr->class == SASS_EXIT || instr->class == SASS_RET || instr->class == SASS_KILL;
-    return leaves || sass_ends_block(instr) || instr->class == SASS_BRA || instr->class == SASS_BRX || instr->class == SASS_BSYNC ||
-           instr->class == SASS_CALL;
+    return leaves || sass_ends_block(instr) || instr->class == SASS_BRA || instr->class == SASS_BRX ||
+           instr->class == SASS_BSYNC || instr->class == SASS_CALL;
 }
 
 static void mark_starts(Graph *graph)
@@ -150,10 +150,10 @@ static void add_direct_edges(Graph *graph)
 
 /* Sets of BSSY sites. */
 typedef struct Sites {
-    uint64_t *open;          /* by block: those that may be open at its start */
-    uint64_t *barrier;       /* by barrier number: the sites that set it */
+    uint64_t *open;    /* by block: those that may be open at its start */
+    uint64_t *barrier; /* by barrier number: the sites that set it */
     uint64_t *now;
-    size_t words;            /* of one set */
+    size_t words; /* of one set */
 } Sites;
 
 static void set_add(uint64_t *set, size_t bit) { set[bit / WORD_BITS] |= (uint64_t)1 << bit % WORD_BITS; }
@@ -373,8 +373,8 @@ static bool read_flow(SassCode *code, const CubinFunction *function)
     Graph graph = {.function = function, .code = code};
     graph.block_of = calloc(code->count, sizeof *graph.block_of);
     graph.failed = !graph.block_of;
-    static void (*const steps[])(Graph *) = {find_blocks, add_direct_edges, add_barrier_edges, order_blocks,
-                                             find_dominators, count_cycles};
+    static void (*const steps[])(Graph *) = {find_blocks,  add_direct_edges, add_barrier_edges,
+                                             order_blocks, find_dominators,  count_cycles};
     for (size_t i = 0; i < sizeof steps / sizeof *steps && !graph.failed; i++)
         steps[i](&graph);
     free(graph.block_of);

@@ -18,38 +18,38 @@ typedef struct SassEdges {
 } SassEdges;
 
 typedef struct SassBlock {
-    size_t first, last;      /* instructions, inclusive */
+    size_t first, last; /* instructions, inclusive */
     SassEdges out, in;
-    int order;               /* reverse post-order number, SASS_NONE when unreachable */
-    int dominator;           /* immediate; itself for the entry */
-    int loop;                /* innermost that holds it, SASS_NONE */
-    unsigned cycles;         /* from its first issue to the end of its last: stalls, and waits for what is pending on any way */
+    int order;       /* reverse post-order number, SASS_NONE when unreachable */
+    int dominator;   /* immediate; itself for the entry */
+    int loop;        /* innermost that holds it, SASS_NONE */
+    unsigned cycles; /* from its first issue to the end of its last: stalls, and waits for what is pending on any way */
 } SassBlock;
 
 typedef struct SassLoop {
-    uint32_t header;         /* byte offset of its first instruction in the section */
-    int block;               /* that begins with it */
-    int parent;              /* loop around it, SASS_NONE */
-    unsigned latches;        /* back edges */
-    unsigned depth;          /* 1: outermost */
+    uint32_t header;  /* byte offset of its first instruction in the section */
+    int block;        /* that begins with it */
+    int parent;       /* loop around it, SASS_NONE */
+    unsigned latches; /* back edges */
+    unsigned depth;   /* 1: outermost */
     bool innermost;
-    unsigned instructions;   /* with those of the loops inside */
+    unsigned instructions; /* with those of the loops inside */
     unsigned classes[SASS_CLASS_COUNT];
-    unsigned cycles;         /* of issuing each of its blocks once, with those of the loops inside */
-    unsigned waits;          /* instructions in it that wait for a scoreboard */
+    unsigned cycles; /* of issuing each of its blocks once, with those of the loops inside */
+    unsigned waits;  /* instructions in it that wait for a scoreboard */
 } SassLoop;
 
 typedef struct SassCode {
-    SassInstr *instrs;       /* without the padding */
+    SassInstr *instrs; /* without the padding */
     size_t count;
-    size_t padding;          /* instructions behind the last one that can run: `BRA .` and NOPs */
+    size_t padding; /* instructions behind the last one that can run: `BRA .` and NOPs */
     SassBlock *blocks;
     int block_count;
-    int *by_order;           /* reachable blocks in reverse post-order */
+    int *by_order; /* reachable blocks in reverse post-order */
     int reachable;
-    SassLoop *loops;         /* by header */
+    SassLoop *loops; /* by header */
     size_t loop_count;
-    unsigned irreducible;    /* edges back to a block that does not dominate their start */
+    unsigned irreducible; /* edges back to a block that does not dominate their start */
 } SassCode;
 
 /* Everything in `code` is owned by it; false when memory is short (nothing to free then). */

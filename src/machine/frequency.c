@@ -29,11 +29,11 @@ typedef struct Walk {
     const SassCode *code;
     const bool *cold;
     int whole;
-    Node *nodes;           /* of each loop together, in reverse post-order */
-    size_t *first;         /* by loop: of its nodes; one more at the end */
-    Exits *exits;          /* by loop; weights add up to 1 */
-    double *share;         /* by block: per iteration of its innermost loop */
-    double *entered;       /* by loop: per iteration of the loop around it */
+    Node *nodes;     /* of each loop together, in reverse post-order */
+    size_t *first;   /* by loop: of its nodes; one more at the end */
+    Exits *exits;    /* by loop; weights add up to 1 */
+    double *share;   /* by block: per iteration of its innermost loop */
+    double *entered; /* by loop: per iteration of the loop around it */
     bool failed;
 } Walk;
 

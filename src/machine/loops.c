@@ -7,7 +7,7 @@ enum { NONE = SASS_NONE };
 
 typedef struct Search {
     SassCode *code;
-    int *enter, *leave;      /* numbers of a walk over the tree of dominators, by block */
+    int *enter, *leave; /* numbers of a walk over the tree of dominators, by block */
     int *stack;
 } Search;
 
@@ -87,8 +87,8 @@ static void find_loop(Search *search, int header)
         }
         if (loop == NONE) {
             loop = (int)code->loop_count++;
-            code->loops[loop] = (SassLoop){
-                .header = code->instrs[block->first].offset, .block = header, .parent = NONE, .innermost = true};
+            code->loops[loop] =
+                (SassLoop){.header = code->instrs[block->first].offset, .block = header, .parent = NONE, .innermost = true};
             code->blocks[header].loop = loop;
         }
         code->loops[loop].latches++;

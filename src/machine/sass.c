@@ -15,7 +15,7 @@ enum {
     SHARED_LATENCY = 24,
     FENCE_CYCLES = 60,
     SYNC_CYCLES = 20,
-    MODE_DIVERGE = 2     /* BRA.DIV and, above it, BRA.CONV: taken by what the warp looks like */
+    MODE_DIVERGE = 2 /* BRA.DIV and, above it, BRA.CONV: taken by what the warp looks like */
 };
 
 typedef struct Operation {
@@ -25,25 +25,22 @@ typedef struct Operation {
 
 /* Bits 0-8 of the instruction; those that are not here are SASS_OTHER. */
 static const Operation operations[] = {
-    {0x003, SASS_PRED},       {0x004, SASS_PRED},       {0x01c, SASS_PRED},       {0x09c, SASS_PRED},
-    {0x00b, SASS_SETP},       {0x00c, SASS_SETP},       {0x02a, SASS_SETP},       {0x034, SASS_SETP},
-    {0x053, SASS_SETP},       {0x08c, SASS_SETP},       {0x007, SASS_SEL},        {0x008, SASS_SEL},
-    {0x087, SASS_SEL},        {0x023, SASS_FMA},        {0x02b, SASS_FMA},        {0x031, SASS_FMA},
-    {0x049, SASS_FMA},        {0x055, SASS_FMA},        {0x035, SASS_FMA},        {0x037, SASS_MMA},
-    {0x03c, SASS_MMA},        {0x03d, SASS_MMA},        {0x03f, SASS_MMA},        {0x07a, SASS_MMA},
-    {0x07f, SASS_MMA},        {0x1ea, SASS_MMA},        {0x1f0, SASS_MMA},        {0x1f1, SASS_MMA},
-    {0x1f2, SASS_MMA},        {0x1f3, SASS_MMA},        {0x03b, SASS_LDS},        {0x044, SASS_STS},
-    {0x0b9, SASS_LDC},        {0x0bb, SASS_LDC},        {0x118, SASS_NOP},        {0x11d, SASS_BAR},
-    {0x141, SASS_BSYNC},      {0x142, SASS_BREAK},      {0x143, SASS_CALL},       {0x144, SASS_CALL},
-    {0x145, SASS_BSSY},       {0x147, SASS_BRA},        {0x148, SASS_WARPSYNC},   {0x149, SASS_BRX},
-    {0x14a, SASS_BRA},        {0x14c, SASS_BRX},        {0x14d, SASS_EXIT},       {0x150, SASS_RET},
-    {0x156, SASS_BMOV},       {0x157, SASS_BMOV},       {0x158, SASS_BRX},        {0x159, SASS_BRX},
-    {0x15b, SASS_KILL},       {0x180, SASS_LD},         {0x181, SASS_LDG},        {0x182, SASS_LDC},
-    {0x183, SASS_LDL},        {0x184, SASS_LDS},        {0x185, SASS_ST},         {0x186, SASS_STG},
-    {0x187, SASS_STL},        {0x188, SASS_STS},        {0x18a, SASS_ATOM},       {0x18b, SASS_ATOM},
-    {0x18c, SASS_ATOM},       {0x18d, SASS_ATOM},       {0x18e, SASS_ATOM},       {0x1a3, SASS_ATOM},
-    {0x1a6, SASS_ATOM},       {0x1a8, SASS_ATOM},       {0x1a9, SASS_ATOM},       {0x1ac, SASS_LDC},
-    {0x192, SASS_FENCE},      {0x1ab, SASS_FENCE},      {0x15d, SASS_SLEEP},      {0x1ae, SASS_LDGSTS},     {0x1c7, SASS_CLUSTER_BAR},
+    {0x003, SASS_PRED},   {0x004, SASS_PRED},        {0x01c, SASS_PRED},     {0x09c, SASS_PRED},  {0x00b, SASS_SETP},
+    {0x00c, SASS_SETP},   {0x02a, SASS_SETP},        {0x034, SASS_SETP},     {0x053, SASS_SETP},  {0x08c, SASS_SETP},
+    {0x007, SASS_SEL},    {0x008, SASS_SEL},         {0x087, SASS_SEL},      {0x023, SASS_FMA},   {0x02b, SASS_FMA},
+    {0x031, SASS_FMA},    {0x049, SASS_FMA},         {0x055, SASS_FMA},      {0x035, SASS_FMA},   {0x037, SASS_MMA},
+    {0x03c, SASS_MMA},    {0x03d, SASS_MMA},         {0x03f, SASS_MMA},      {0x07a, SASS_MMA},   {0x07f, SASS_MMA},
+    {0x1ea, SASS_MMA},    {0x1f0, SASS_MMA},         {0x1f1, SASS_MMA},      {0x1f2, SASS_MMA},   {0x1f3, SASS_MMA},
+    {0x03b, SASS_LDS},    {0x044, SASS_STS},         {0x0b9, SASS_LDC},      {0x0bb, SASS_LDC},   {0x118, SASS_NOP},
+    {0x11d, SASS_BAR},    {0x141, SASS_BSYNC},       {0x142, SASS_BREAK},    {0x143, SASS_CALL},  {0x144, SASS_CALL},
+    {0x145, SASS_BSSY},   {0x147, SASS_BRA},         {0x148, SASS_WARPSYNC}, {0x149, SASS_BRX},   {0x14a, SASS_BRA},
+    {0x14c, SASS_BRX},    {0x14d, SASS_EXIT},        {0x150, SASS_RET},      {0x156, SASS_BMOV},  {0x157, SASS_BMOV},
+    {0x158, SASS_BRX},    {0x159, SASS_BRX},         {0x15b, SASS_KILL},     {0x180, SASS_LD},    {0x181, SASS_LDG},
+    {0x182, SASS_LDC},    {0x183, SASS_LDL},         {0x184, SASS_LDS},      {0x185, SASS_ST},    {0x186, SASS_STG},
+    {0x187, SASS_STL},    {0x188, SASS_STS},         {0x18a, SASS_ATOM},     {0x18b, SASS_ATOM},  {0x18c, SASS_ATOM},
+    {0x18d, SASS_ATOM},   {0x18e, SASS_ATOM},        {0x1a3, SASS_ATOM},     {0x1a6, SASS_ATOM},  {0x1a8, SASS_ATOM},
+    {0x1a9, SASS_ATOM},   {0x1ac, SASS_LDC},         {0x192, SASS_FENCE},    {0x1ab, SASS_FENCE}, {0x15d, SASS_SLEEP},
+    {0x1ae, SASS_LDGSTS}, {0x1c7, SASS_CLUSTER_BAR},
 };
 
 static uint64_t word(const uint8_t *bytes)
@@ -86,8 +83,8 @@ static void decode_branch(SassInstr *instr, uint64_t low, uint64_t high, unsigne
     unsigned form = field(low, 9, 3);
     unsigned mode = field(low, 32, 2);
     instr->rare = mode >= MODE_DIVERGE;
-    instr->conditional |= field(high, 23, 4) != ALWAYS || instr->rare ||
-                          (form == FORM_UNIFORM && field(low, 24, 4) != ALWAYS);
+    instr->conditional |=
+        field(high, 23, 4) != ALWAYS || instr->rare || (form == FORM_UNIFORM && field(low, 24, 4) != ALWAYS);
     instr->has_target = true;
     instr->target = (int64_t)instr->offset + SASS_BYTES + branch_distance(low, high, sm);
 }
@@ -132,15 +129,10 @@ SassInstr sass_decode(const uint8_t *code, uint32_t offset, unsigned sm)
         instr.barrier = field(low, 16, 4);
         break;
     case SASS_BSYNC:
-    case SASS_BREAK:
-        instr.barrier = field(low, 16, 4);
-        break;
+    case SASS_BREAK: instr.barrier = field(low, 16, 4); break;
     case SASS_LDL:
-    case SASS_STL:
-        instr.width = access_width(high);
-        break;
-    default:
-        break;
+    case SASS_STL: instr.width = access_width(high); break;
+    default: break;
     }
     return instr;
 }
@@ -148,7 +140,8 @@ SassInstr sass_decode(const uint8_t *code, uint32_t offset, unsigned sm)
 unsigned sass_issue_cycles(const SassInstr *instr)
 {
     unsigned stall = instr->schedule.stall ? instr->schedule.stall : 1, least = 1;
-    if (instr->class == SASS_FENCE || instr->class == SASS_SLEEP || instr->class == SASS_BAR || instr->class == SASS_CLUSTER_BAR)
+    if (instr->class == SASS_FENCE || instr->class == SASS_SLEEP || instr->class == SASS_BAR ||
+        instr->class == SASS_CLUSTER_BAR)
         least = instr->class == SASS_FENCE ? FENCE_CYCLES : SYNC_CYCLES;
     return stall > least ? stall : least;
 }
@@ -172,12 +165,9 @@ bool sass_ends_block(const SassInstr *instr)
     case SASS_BRX:
     case SASS_RET:
     case SASS_EXIT:
-    case SASS_KILL:
-        return !instr->conditional;
-    case SASS_BSYNC: /* continues at the target of its BSSY */
-        return !instr->conditional;
-    default:
-        return false;
+    case SASS_KILL: return !instr->conditional;
+    case SASS_BSYNC: /* continues at the target of its BSSY */ return !instr->conditional;
+    default: return false;
     }
 }
 

@@ -22,22 +22,22 @@ enum { SASS_NO_BARRIER = 7 };
 
 /* What the compiler told the issue unit: bits 105-125 of the instruction. */
 typedef struct SassSchedule {
-    uint8_t stall;       /* cycles until the next instruction may issue */
-    bool yield;          /* the bit as it stands */
-    uint8_t result;      /* scoreboard (0 to 5) that is free once the result is written; SASS_NO_BARRIER: none */
-    uint8_t operands;    /* that is free once the operands are read */
-    uint8_t waits;       /* set of those that it waits for */
+    uint8_t stall;    /* cycles until the next instruction may issue */
+    bool yield;       /* the bit as it stands */
+    uint8_t result;   /* scoreboard (0 to 5) that is free once the result is written; SASS_NO_BARRIER: none */
+    uint8_t operands; /* that is free once the operands are read */
+    uint8_t waits;    /* set of those that it waits for */
 } SassSchedule;
 
 typedef struct SassInstr {
-    uint32_t offset;     /* in bytes, from the start of the section */
+    uint32_t offset; /* in bytes, from the start of the section */
     SassClass class;
-    bool conditional;    /* may fall through: guarded, or a branch with a predicate operand of its own */
-    bool rare;           /* a branch that only a warp takes whose lanes have parted: BRA.DIV, BRA.CONV */
-    bool has_target;     /* `target` is valid: direct BRA, BSSY and CALL.REL */
-    int64_t target;      /* byte offset in the section */
-    unsigned barrier;    /* convergence barrier number of BSSY, BSYNC, BREAK and BMOV */
-    unsigned width;      /* bytes moved a thread: LDL and STL only */
+    bool conditional; /* may fall through: guarded, or a branch with a predicate operand of its own */
+    bool rare;        /* a branch that only a warp takes whose lanes have parted: BRA.DIV, BRA.CONV */
+    bool has_target;  /* `target` is valid: direct BRA, BSSY and CALL.REL */
+    int64_t target;   /* byte offset in the section */
+    unsigned barrier; /* convergence barrier number of BSSY, BSYNC, BREAK and BMOV */
+    unsigned width;   /* bytes moved a thread: LDL and STL only */
     SassSchedule schedule;
 } SassInstr;
 

@@ -13,7 +13,8 @@ static void add_spill(const SassInstr *instr, unsigned long *stores, unsigned lo
         *loads += instr->width;
 }
 
-bool sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores, unsigned long *loads)
+bool sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores,
+                     unsigned long *loads)
 {
     if (!function->notes_spills) {
         for (size_t i = 0; i < code->count; i++)
@@ -78,7 +79,8 @@ bool unit_same_code(const Unit *a, const Unit *b)
         return false;
     for (size_t i = 0; i < a->count; i++) {
         const CubinFunction *x = a->parts[i], *y = b->parts[i];
-        if (x->end - x->begin != y->end - y->begin || memcmp(x->code + x->begin, y->code + y->begin, x->end - x->begin) != 0)
+        if (x->end - x->begin != y->end - y->begin ||
+            memcmp(x->code + x->begin, y->code + y->begin, x->end - x->begin) != 0)
             return false;
     }
     return true;
@@ -113,8 +115,8 @@ void iterations_free(Iterations *iterations)
 typedef struct Sum {
     const Unit *unit;
     const Iterations *iterations;
-    double *cycles;      /* by part; negative: not known yet */
-    bool *running;       /* by part: a call of it is being summed up */
+    double *cycles; /* by part; negative: not known yet */
+    bool *running;  /* by part: a call of it is being summed up */
     bool failed;
 } Sum;
 

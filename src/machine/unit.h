@@ -22,7 +22,8 @@ void unit_free(Unit *unit);
 
 /* Adds the bytes that the code spills and fills. Without ptxas's notes (before 12.9) a spill is not told from an access to an array
  * in local memory: both count. False when memory is short. */
-bool sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores, unsigned long *loads);
+bool sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores,
+                     unsigned long *loads);
 
 /* Whether the machine code is the same, byte for byte. */
 bool unit_same_code(const Unit *a, const Unit *b);

@@ -6,7 +6,7 @@
 enum { NONE = SASS_NONE, MOST_COPIES = 1024 };
 
 /* What unrolling multiplies, and what other changes seldom touch. */
-static const SassClass work_classes[] = {SASS_FMA, SASS_MMA, SASS_LD,  SASS_ST,  SASS_LDG,    SASS_STG,
+static const SassClass work_classes[] = {SASS_FMA, SASS_MMA, SASS_LD,  SASS_ST,     SASS_LDG, SASS_STG,
                                          SASS_LDS, SASS_STS, SASS_BAR, SASS_LDGSTS, SASS_ATOM};
 enum { WORK_CLASSES = sizeof work_classes / sizeof *work_classes, LOOP_OVERHEAD = 3 };
 
@@ -18,8 +18,8 @@ typedef struct Work {
 typedef struct Side {
     const SassCode *code;
     double *iterations;
-    Work *work;     /* by loop */
-    int *mate;      /* by loop: the one that does the same in the other version, NONE */
+    Work *work;       /* by loop */
+    int *mate;        /* by loop: the one that does the same in the other version, NONE */
     unsigned *copies; /* by loop: how often it was unrolled beside the other version; 0: it was not */
 } Side;
 
@@ -58,10 +58,7 @@ static void free_side(Side *side)
     free(side->copies);
 }
 
-static bool same_work(const Work *a, const Work *b)
-{
-    return a->all > 0 && memcmp(a->of, b->of, sizeof a->of) == 0;
-}
+static bool same_work(const Work *a, const Work *b) { return a->all > 0 && memcmp(a->of, b->of, sizeof a->of) == 0; }
 
 static bool alike(const Work *a, const Work *b)
 {
@@ -76,8 +73,8 @@ static void pair_loops(Side *old, Side *new, bool (*same)(const Work *a, const W
 {
     for (size_t i = 0; i < old->code->loop_count; i++)
         for (size_t k = 0; k < new->code->loop_count && old->mate[i] == NONE; k++)
-            if (new->mate[k] == NONE && old->code->loops[i].depth == new->code->loops[k].depth &&
-                same(&old->work[i], &new->work[k])) {
+            if (new->mate[k] == NONE &&
+                old->code->loops[i].depth == new->code->loops[k].depth &&same(&old->work[i], &new->work[k])) {
                 old->mate[i] = (int)k;
                 new->mate[k] = (int)i;
             }
@@ -88,8 +85,8 @@ static unsigned multiple(const Work *one, const Work *many)
 {
     if (one->all == 0) {
         unsigned body = one->instructions > LOOP_OVERHEAD ? one->instructions - LOOP_OVERHEAD : 1;
-        unsigned copies = many->all || many->instructions < LOOP_OVERHEAD
-                              ? 0 : (many->instructions - LOOP_OVERHEAD + body / 2) / body;
+        unsigned copies =
+            many->all || many->instructions < LOOP_OVERHEAD ? 0 : (many->instructions - LOOP_OVERHEAD + body / 2) / body;
         return copies >= 2 ? copies : 0;
     }
     unsigned copies = (many->all + one->all / 2) / one->all;

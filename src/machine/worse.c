@@ -70,7 +70,8 @@ static void count_warps(Moved *moved, const Unit *before, const Unit *after)
 static bool count_cycles(Moved *moved, const Unit *before, const Unit *after)
 {
     Iterations old = {0}, new = {0};
-    moved->unrolled = iterations_make(&old, before) && iterations_make(&new, after) ? unroll_match(before, after, &old, &new) : -1;
+    moved->unrolled =
+        iterations_make(&old, before) && iterations_make(&new, after) ? unroll_match(before, after, &old, &new) : -1;
     if (moved->unrolled >= 0) {
         moved->cycles[0] = unit_cycles(before, &old);
         moved->cycles[1] = unit_cycles(after, &new);

@@ -24,16 +24,16 @@ enum { WORSE_RULES = 4 };
 /* What moved: before and after. */
 typedef struct Moved {
     unsigned long instructions[2], spilled[2], registers[2], shared[2], barriers[2];
-    unsigned warps[2];   /* for the size of block that loses most of them */
-    unsigned threads;    /* of that block */
+    unsigned warps[2]; /* for the size of block that loses most of them */
+    unsigned threads;  /* of that block */
     double cycles[2];
-    int unrolled;        /* loops newly unrolled */
+    int unrolled; /* loops newly unrolled */
 } Moved;
 
 typedef struct Judgement {
-    bool changed;        /* the machine code did */
-    bool better;         /* not worse, and something of it is better */
-    unsigned worse;      /* set of WorseRule */
+    bool changed;   /* the machine code did */
+    bool better;    /* not worse, and something of it is better */
+    unsigned worse; /* set of WorseRule */
     Moved moved;
 } Judgement;
 

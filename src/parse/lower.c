@@ -305,7 +305,8 @@ void lower_table_entry(Lower *p, Span name)
     if (b && b->kind == BIND_SYM && p->module->syms.v[b->id].kind == SYM_FUNC)
         vec_push(&table->targets, b->id);
     else
-        lower_error(p, name, "'%.*s' is not a function declared before", (int)(name.end - name.beg), p->module->text.p + name.beg);
+        lower_error(p, name, "'%.*s' is not a function declared before", (int)(name.end - name.beg),
+                    p->module->text.p + name.beg);
 }
 
 void lower_table_range(Lower *p, Span stem, Val count, Span at)
@@ -484,4 +485,7 @@ static Module *parse(Arena *arena, const char *file, Str text, Diag *diag, bool 
 
 Module *parse_module(Arena *arena, const char *file, Str text, Diag *diag) { return parse(arena, file, text, diag, false); }
 
-Module *parse_module_strict(Arena *arena, const char *file, Str text, Diag *diag) { return parse(arena, file, text, diag, true); }
+Module *parse_module_strict(Arena *arena, const char *file, Str text, Diag *diag)
+{
+    return parse(arena, file, text, diag, true);
+}

@@ -48,8 +48,12 @@ static void bind_register(Lower *p, Span name)
     const Binding *b = names_bind(p, name, BIND_REG, id);
     if (!b)
         return;
-    Reg reg = {.name = b->name, .number = -1, .type = (u8)p->type,
-               .vector = (u8)p->vector, .scope = scope_now(p), .decl = decl_index(p)};
+    Reg reg = {.name = b->name,
+               .number = -1,
+               .type = (u8)p->type,
+               .vector = (u8)p->vector,
+               .scope = scope_now(p),
+               .decl = decl_index(p)};
     vec_push(&p->fn->regs, reg);
 }
 
@@ -84,14 +88,21 @@ void lower_decl_register_range(Lower *p, Span stem, Val count, Span at)
     if (!members)
         return;
     RegRange *range = arena_new(&p->names, RegRange);
-    *range = (RegRange){.count = members, .type = p->type, .vector = p->vector, .scope = scope_now(p), .decl = decl_index(p)};
+    *range =
+        (RegRange){.count = members, .type = p->type, .vector = p->vector, .scope = scope_now(p), .decl = decl_index(p)};
     names_bind_range(p, stem, range);
 }
 
 static Sym *new_sym(Lower *p, const Name *name)
 {
-    Sym sym = {.name = name, .kind = SYM_VAR, .space = (u8)p->space, .type = (u8)p->type,
-               .is_extern = p->is_extern, .align = p->align, .owner = p->fn, .scope = scope_now(p)};
+    Sym sym = {.name = name,
+               .kind = SYM_VAR,
+               .space = (u8)p->space,
+               .type = (u8)p->type,
+               .is_extern = p->is_extern,
+               .align = p->align,
+               .owner = p->fn,
+               .scope = scope_now(p)};
     u64 bits = type_bits((Type)p->type);
     sym.bytes = bits ? (i64)(bits / 8 * p->vector) : -1;
     vec_push(&p->module->syms, sym);
@@ -170,8 +181,11 @@ void lower_decl_end(Lower *p, Span at)
         p->module->syms.v[i].text = at;
     if (p->fn) {
         Scope *scope = &p->fn->scopes.v[scope_now(p)];
-        Decl decl = {.kind = p->space == SPACE_REG ? DECL_REG : DECL_VAR, .early = !vec_last(&p->scopes).any_instr, .text = at,
-                     .sym = p->first_sym, .syms = p->module->syms.n - p->first_sym};
+        Decl decl = {.kind = p->space == SPACE_REG ? DECL_REG : DECL_VAR,
+                     .early = !vec_last(&p->scopes).any_instr,
+                     .text = at,
+                     .sym = p->first_sym,
+                     .syms = p->module->syms.n - p->first_sym};
         decl.lead = lower_lead(p, at.beg);
         vec_push(&scope->decls, decl);
     }
@@ -186,7 +200,8 @@ void lower_alias(Lower *p, Span alias, Span aliasee)
     if (of && of->kind == BIND_SYM)
         p->module->syms.v[of->id].escapes = true;
     if (!of)
-        lower_error(p, aliasee, "'%.*s' is not declared", (int)(aliasee.end - aliasee.beg), p->module->text.p + aliasee.beg);
+        lower_error(p, aliasee, "'%.*s' is not declared", (int)(aliasee.end - aliasee.beg),
+                    p->module->text.p + aliasee.beg);
     else if (!known)
         lower_error(p, alias, "'%.*s' is not declared", (int)(alias.end - alias.beg), p->module->text.p + alias.beg);
 }

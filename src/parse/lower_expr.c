@@ -159,9 +159,7 @@ static Val binary_float(Lower *p, int op, double a, double b, Span at)
     case T_GE: return integer(a >= b, false);
     case T_EQ: return integer(a == b, false);
     case T_NE: return integer(a != b, false);
-    default:
-        lower_error(p, at, "this operator needs integer constants");
-        return bad;
+    default: lower_error(p, at, "this operator needs integer constants"); return bad;
     }
 }
 

@@ -52,7 +52,8 @@ void lower_function_name(Lower *p, Span name)
     if (!b)
         return;
     if (b->id == id) {
-        Sym sym = {.name = fn->name, .kind = SYM_FUNC, .is_extern = p->is_extern, .text = name, .function = fn, .bytes = -1};
+        Sym sym = {
+            .name = fn->name, .kind = SYM_FUNC, .is_extern = p->is_extern, .text = name, .function = fn, .bytes = -1};
         vec_push(&m->syms, sym);
     } else if (m->syms.v[b->id].kind != SYM_FUNC) {
         lower_error(p, name, "'%s' is already declared as a variable", fn->name->text);

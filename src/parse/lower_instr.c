@@ -75,8 +75,9 @@ void lower_aggregate_end(Lower *p)
 
 static SubReg sub_register(const char *text, u32 len)
 {
-    static const char *const names[] = {[SUB_X] = "x",   [SUB_Y] = "y",   [SUB_Z] = "z",   [SUB_W] = "w",   [SUB_B0] = "b0",
-                                        [SUB_B1] = "b1", [SUB_B2] = "b2", [SUB_B3] = "b3", [SUB_H0] = "h0", [SUB_H1] = "h1"};
+    static const char *const names[] = {
+        [SUB_X] = "x",   [SUB_Y] = "y",   [SUB_Z] = "z",   [SUB_W] = "w",   [SUB_B0] = "b0",
+        [SUB_B1] = "b1", [SUB_B2] = "b2", [SUB_B3] = "b3", [SUB_H0] = "h0", [SUB_H1] = "h1"};
     static const char colors[] = "rgba"; /* old names of x y z w */
     for (u32 i = SUB_X; i < COUNT_OF(names); i++)
         if (strlen(names[i]) == len && !memcmp(names[i], text, len))
@@ -165,7 +166,8 @@ static void set_other_name(Lower *p, const Val *v, Span at, const Binding *b, Op
     } else if (b && b->kind == BIND_LABEL) {
         lower_error(p, at, "a label is not an operand of '%s'", p->op->text->text);
     } else if (b && b->kind == BIND_TABLE) {
-        lower_error(p, at, "'%.*s' names a list, which is not an operand of '%s'", (int)text.len, text.p, p->op->text->text);
+        lower_error(p, at, "'%.*s' names a list, which is not an operand of '%s'", (int)text.len, text.p,
+                    p->op->text->text);
     } else if (!b && lower_unknown_register(p, stem)) {
         lower_unknown_in_function(p, "special register", stem);
         o->kind = OPND_NAME;

@@ -6,12 +6,12 @@
 
 /* What Name.user points to, until the module is parsed. */
 typedef struct NameInfo {
-    Binding *whole;      /* the name as written */
-    Binding *stem;       /* ranges whose stem it is */
-    LabelRef *pending;   /* youngest unresolved reference to a label of this name */
-    bool singles;        /* some name `stem + digits` was bound as a whole beside a range: ranges alone do not tell */
-    u32 function;        /* the last one that declared it, or a range of it, in any scope: its number from 1 */
-    bool mentioned;      /* debug data or an initialiser holds it */
+    Binding *whole;    /* the name as written */
+    Binding *stem;     /* ranges whose stem it is */
+    LabelRef *pending; /* youngest unresolved reference to a label of this name */
+    bool singles;      /* some name `stem + digits` was bound as a whole beside a range: ranges alone do not tell */
+    u32 function;      /* the last one that declared it, or a range of it, in any scope: its number from 1 */
+    bool mentioned;    /* debug data or an initialiser holds it */
 } NameInfo;
 
 /* Members of ranges up to this size are found without hashing, and so are those of larger ones, until as many have been
@@ -165,8 +165,12 @@ Binding *names_bind_range(Lower *p, Span stem, RegRange *range)
 
 static RegId new_member(Lower *p, const RegRange *range, u32 number)
 {
-    Reg reg = {.name = range->stem, .number = (i32)number, .type = (u8)range->type, .vector = (u8)range->vector,
-               .scope = range->scope, .decl = range->decl};
+    Reg reg = {.name = range->stem,
+               .number = (i32)number,
+               .type = (u8)range->type,
+               .vector = (u8)range->vector,
+               .scope = range->scope,
+               .decl = range->decl};
     vec_push(&p->fn->regs, reg);
     return p->fn->regs.n - 1;
 }

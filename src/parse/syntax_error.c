@@ -55,7 +55,10 @@ static const char *after_operand(const Lower *p, const SyntaxError *error)
 
 static bool in_body(const Lower *p) { return p->fn && p->fn->is_definition; }
 
-static bool begins_statement(const Lower *p, const SyntaxError *error) { return in_body(p) && !p->op && expects(error, ".loc"); }
+static bool begins_statement(const Lower *p, const SyntaxError *error)
+{
+    return in_body(p) && !p->op && expects(error, ".loc");
+}
 
 /* What to say after "expected", in `list` where it is a list; NULL when nothing helps. */
 static const char *what_is_wanted(const Lower *p, const SyntaxError *error, char *list)
@@ -111,7 +114,8 @@ static void report_end(Lower *p, const SyntaxError *error, const char *wanted)
 /* What begins a line is rarely what is wrong: something is missing at the end of the line before. */
 static bool points_before(const Lower *p, const SyntaxError *error)
 {
-    return p->before_token > 0 && (starts_line(p, error->at.beg) || (expects(error, "';'") && !strcmp(error->found, "'}'")));
+    return p->before_token > 0 &&
+           (starts_line(p, error->at.beg) || (expects(error, "';'") && !strcmp(error->found, "'}'")));
 }
 
 static void report_before(Lower *p, const SyntaxError *error, const char *wanted)
@@ -127,7 +131,8 @@ void syntax_error_report(Lower *p, const SyntaxError *error)
 {
     static const char *const body_only[] = {"a name", "a label", "an opcode", ".reg", ".loc", "'@'", "'{'", NULL};
     static const char *const module_only[] = {".version", ".target", ".address_size", ".entry", ".func", ".extern",
-        ".visible", ".weak", ".common", ".alias", ".file", ".section", NULL};
+                                              ".visible", ".weak",   ".common",       ".alias", ".file", ".section",
+                                              NULL};
     char list[MESSAGE_BYTES];
     const char *wanted = what_is_wanted(p, error, list);
     bool statement = begins_statement(p, error);

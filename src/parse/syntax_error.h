@@ -7,10 +7,10 @@
 #define EXPECTED_MAX 32
 
 typedef struct SyntaxError {
-    Span at;                /* the token that does not fit */
-    const char *found;      /* names of tokens, as grammar/ptx.y declares them */
+    Span at;           /* the token that does not fit */
+    const char *found; /* names of tokens, as grammar/ptx.y declares them */
     const char *expected[EXPECTED_MAX];
-    int count;              /* 0 when there are more than EXPECTED_MAX */
+    int count; /* 0 when there are more than EXPECTED_MAX */
 } SyntaxError;
 
 /* Silent where an error in this statement was reported before. */

@@ -11,7 +11,8 @@
 
 static const char *describe(Lower *p, const char *what, Span at)
 {
-    return arena_printf(p->module->arena, "%s '%.*s' is not known", what, (int)(at.end - at.beg), p->module->text.p + at.beg);
+    return arena_printf(p->module->arena, "%s '%.*s' is not known", what, (int)(at.end - at.beg),
+                        p->module->text.p + at.beg);
 }
 
 void lower_unknown_in_module(Lower *p, const char *what, Span at)
@@ -34,7 +35,8 @@ void lower_unknown_in_function(Lower *p, const char *what, Span at)
 bool lower_unknown_register(Lower *p, Span name)
 {
     const char *text = p->module->text.p + name.beg;
-    if (p->strict || text[0] != '%' || !p->fn || p->names_missing & MISSING_IN_FUNCTION || names_declared_in_function(p, name))
+    if (p->strict || text[0] != '%' || !p->fn || p->names_missing & MISSING_IN_FUNCTION ||
+        names_declared_in_function(p, name))
         return false;
     vec_push(&p->unknown_names, name);
     return true;
@@ -45,7 +47,8 @@ void lower_check_unknown_registers(Lower *p)
     for (u32 i = 0; i < p->unknown_names.n; i++) {
         Span name = p->unknown_names.v[i];
         if (names_declared_in_function(p, name))
-            lower_error(p, name, "register '%.*s' is not declared before this", (int)(name.end - name.beg), p->module->text.p + name.beg);
+            lower_error(p, name, "register '%.*s' is not declared before this", (int)(name.end - name.beg),
+                        p->module->text.p + name.beg);
     }
     vec_clear(&p->unknown_names);
 }
@@ -132,7 +135,10 @@ bool unknown_syntax(Lower *p, const SyntaxError *error)
     bool operand = in_body(p) && is_unknown_operand(p, error);
     if (!operand && !(is_token(error, "a modifier") && !p->op) && !goes_on(p, error))
         return false;
-    p->skip = operand ? SKIP_UNKNOWN_INSTRUCTION : in_body(p) ? SKIP_UNKNOWN_STATEMENT : p->fn ? SKIP_UNKNOWN_HEADER : SKIP_UNKNOWN_ITEM;
+    p->skip = operand      ? SKIP_UNKNOWN_INSTRUCTION
+              : in_body(p) ? SKIP_UNKNOWN_STATEMENT
+              : p->fn      ? SKIP_UNKNOWN_HEADER
+                           : SKIP_UNKNOWN_ITEM;
     p->skip_braces = 0;
     for (u32 k = 0; k < p->open_aggregates.n; k++)
         p->skip_braces += p->operands.v[p->open_aggregates.v[k]].kind == OPND_VEC;

@@ -2,15 +2,9 @@
 
 #include <stdarg.h>
 
-bool phase_may_rewrite(PhaseRun *run)
-{
-    return run->sink->may_rewrite(run->sink->user, run);
-}
+bool phase_may_rewrite(PhaseRun *run) { return run->sink->may_rewrite(run->sink->user, run); }
 
-void phase_count(PhaseRun *run, const char *what, u32 amount)
-{
-    run->sink->count(run->sink->user, run, what, amount);
-}
+void phase_count(PhaseRun *run, const char *what, u32 amount) { run->sink->count(run->sink->user, run, what, amount); }
 
 u32 phase_line(PhaseRun *run, const Instr *i)
 {

@@ -44,7 +44,7 @@ typedef struct PhaseSink {
     /* --opt-bisect-limit: whether one more rewrite may happen */
     bool (*may_rewrite)(void *user, const PhaseRun *run);
     u32 (*line_of)(void *user, u32 offset); /* of the source text, from 1 on */
-    bool wants_remarks; /* false: phases need not format any */
+    bool wants_remarks;                     /* false: phases need not format any */
 } PhaseSink;
 
 /* What a phase looked at and left alone. */
@@ -57,20 +57,20 @@ typedef struct Declined {
 struct PhaseRun {
     const char *phase;
     Function *fn;
-    Analyses *an;       /* nothing is frozen when the phase begins, nor when it has returned */
+    Analyses *an; /* nothing is frozen when the phase begins, nor when it has returned */
     const Knobs *knobs;
-    u32 level;          /* 1, 2, 3: of -O */
-    u32 round;          /* of the sequence over this function; what is declined is counted in round 0 only */
-    u32 iteration;      /* of the phase, within that round */
-    bool may_do_more;   /* set by a phase that kept to what it knew at first: another round may find more */
-    bool is_last;       /* it will not be called again, even if it answers PHASE_AGAIN */
-    Arena *arena;       /* scratch: gone when the phase returns */
-    void *state;        /* what it keeps from one iteration to the next, in `kept`; NULL in the first */
-    Arena *kept;        /* gone after the last iteration */
+    u32 level;              /* 1, 2, 3: of -O */
+    u32 round;              /* of the sequence over this function; what is declined is counted in round 0 only */
+    u32 iteration;          /* of the phase, within that round */
+    bool may_do_more;       /* set by a phase that kept to what it knew at first: another round may find more */
+    bool is_last;           /* it will not be called again, even if it answers PHASE_AGAIN */
+    Arena *arena;           /* scratch: gone when the phase returns */
+    void *state;            /* what it keeps from one iteration to the next, in `kept`; NULL in the first */
+    Arena *kept;            /* gone after the last iteration */
     VEC(Declined) declined; /* in this iteration: the runner reports them if it is the last one */
-    FnvMap said;        /* by instruction and remark: what phase_missed_once said */
-    u32 origins;        /* the last Instr.origin there was when the first iteration began */
-    u32 *spent;         /* of a budget that it has for the function, in all its rounds; the unit is its own */
+    FnvMap said;            /* by instruction and remark: what phase_missed_once said */
+    u32 origins;            /* the last Instr.origin there was when the first iteration began */
+    u32 *spent;             /* of a budget that it has for the function, in all its rounds; the unit is its own */
     PhaseSink *sink;
 };
 
@@ -89,8 +89,10 @@ u32 phase_line(PhaseRun *run, const Instr *i);
 /* For rewrites of a block's end: asks phase_may_rewrite(), and if it may, reports it in these words and counts it once. */
 bool phase_rewrite(PhaseRun *run, const char *name, const Block *at, const char *what);
 /* name: CamelCase identifier of the remark ("LatchFlipped"); at: the instruction it is about, or NULL. */
-void phase_passed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...) __attribute__((format(printf, 4, 5)));
-void phase_missed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...) __attribute__((format(printf, 4, 5)));
+void phase_passed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+void phase_missed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 /* Said once of `at` in all iterations, and not of what the phase made itself. */
 void phase_missed_once(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));

@@ -52,7 +52,10 @@ static bool starts_comment(Str text, u32 at)
     return at >= 2 && text.p[at - 1] == '/' && text.p[at - 2] == '/';
 }
 
-static bool is_word(Str word, const char *known) { return word.len == strlen(known) && memcmp(word.p, known, word.len) == 0; }
+static bool is_word(Str word, const char *known)
+{
+    return word.len == strlen(known) && memcmp(word.p, known, word.len) == 0;
+}
 
 /* False: it means nothing. */
 static bool take_word(const PipelineConfig *config, Wish *wish, Str word)
@@ -207,7 +210,8 @@ static Wish wish_for(const Choices *choices, const Function *fn)
 {
     const PipelineConfig *config = choices->config;
     Wish all = {.level = ANY_LEVEL};
-    all.off = (config->only.n > 0 && !matches_any(&config->only, fn->name->text)) || matches_any(&config->skip, fn->name->text);
+    all.off =
+        (config->only.n > 0 && !matches_any(&config->only, fn->name->text)) || matches_any(&config->skip, fn->name->text);
     for (u32 phase = 0; phase < PHASE_COUNT && choices->withheld; phase++)
         all.without[phase] = choices->withheld[fn->sym * PHASE_COUNT + phase];
     for (u32 i = 0; i < choices->wishes.n; i++) {

@@ -11,9 +11,9 @@
 
 /* What one comment, or all that hold for a function together, ask for. */
 typedef struct Wish {
-    u32 offset;       /* of the comment in the text */
+    u32 offset; /* of the comment in the text */
     bool off;
-    u32 level;        /* phases of higher levels do not run */
+    u32 level; /* phases of higher levels do not run */
     bool without[PHASE_COUNT];
 } Wish;
 

@@ -18,19 +18,20 @@ typedef struct Withheld {
 typedef VEC(Withheld) VecWithheld;
 
 typedef struct PipelineConfig {
-    const PhaseTable *table; /* no more than PHASE_COUNT phases */
-    u32 level;            /* 0 .. 3: of -O; what the phases are told is at least 1 */
-    VecU32 sequence;      /* phases to run, by index into the table; some more than once maybe */
+    const PhaseTable *table;    /* no more than PHASE_COUNT phases */
+    u32 level;                  /* 0 .. 3: of -O; what the phases are told is at least 1 */
+    VecU32 sequence;            /* phases to run, by index into the table; some more than once maybe */
     bool disabled[PHASE_COUNT]; /* these run nowhere, not even as parts of the clean-up */
-    VecGlob only, skip;   /* names of functions: if there are any in `only`, no others run; none that `skip` names */
+    VecGlob only, skip;         /* names of functions: if there are any in `only`, no others run; none that `skip` names */
     VecWithheld withheld;
     Knobs knobs;
     bool print_before[PHASE_COUNT], print_after[PHASE_COUNT];
-    i64 bisect_limit;     /* rewrites allowed, BISECT_ALL or BISECT_OFF */
-    bool verify_each;     /* builds with PTXOPT_DEBUG always do */
-    bool reprint;         /* how --print-before and --print-after print */
-    bool optimize_debug;  /* modules for debuggers, too */
-    void (*after_step)(void *user, Function *fn, const char *phase); /* called when a step changed the function; NULL: nothing */
+    i64 bisect_limit;    /* rewrites allowed, BISECT_ALL or BISECT_OFF */
+    bool verify_each;    /* builds with PTXOPT_DEBUG always do */
+    bool reprint;        /* how --print-before and --print-after print */
+    bool optimize_debug; /* modules for debuggers, too */
+    void (*after_step)(void *user, Function *fn,
+                       const char *phase); /* called when a step changed the function; NULL: nothing */
     void *user;
     const char *dump_cfg; /* directory, made if need be; NULL: none */
 } PipelineConfig;

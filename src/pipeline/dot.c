@@ -7,9 +7,9 @@
 #include "pipeline/output.h"
 
 enum {
-    LINE_LEN = 96,         /* bytes of an instruction that are shown */
-    BLOCK_LINES = 60,      /* instructions of a block that are shown */
-    FILE_STEM = 200,       /* bytes of a file name before its hash */
+    LINE_LEN = 96,    /* bytes of an instruction that are shown */
+    BLOCK_LINES = 60, /* instructions of a block that are shown */
+    FILE_STEM = 200,  /* bytes of a file name before its hash */
     LOOP_SHADES = 5
 };
 
@@ -58,8 +58,7 @@ static void put_block_text(FILE *out, Scratch *scratch, const Function *fn, cons
     }
     fputs("\\l", out);
     u32 lines = 0, left_out = 0;
-    for_each_instr(i, b)
-    {
+    for_each_instr(i, b) {
         if (lines == BLOCK_LINES && i != b->last) {
             left_out++;
             continue;
@@ -81,7 +80,8 @@ static const char *block_style(const Block *b, Analyses *an)
         return "style=\"filled,dashed\", fillcolor=\"gray92\"";
     if (!end || !instr_is(end, OPF_BRANCH))
         return "fillcolor=\"white\"";
-    return bitset_has(&an_uniform(an)->branch_warp, b->id) ? "fillcolor=\"honeydew\"" : "fillcolor=\"mistyrose\", color=\"red\"";
+    return bitset_has(&an_uniform(an)->branch_warp, b->id) ? "fillcolor=\"honeydew\""
+                                                           : "fillcolor=\"mistyrose\", color=\"red\"";
 }
 
 static void put_node(FILE *out, Scratch *scratch, const Function *fn, const Block *b, Analyses *an)
@@ -94,7 +94,7 @@ static void put_node(FILE *out, Scratch *scratch, const Function *fn, const Bloc
 /* Loops as a forest, by the id of their header. */
 typedef struct LoopTree {
     const Loop **outermost, **child, **sibling; /* child and sibling by header id */
-    Block **first, **next;                      /* blocks whose innermost loop it is: first by header id, next by block id */
+    Block **first, **next; /* blocks whose innermost loop it is: first by header id, next by block id */
 } LoopTree;
 
 static LoopTree loop_tree(Arena *arena, const Function *fn, const Loops *loops)
@@ -122,12 +122,12 @@ static LoopTree loop_tree(Arena *arena, const Function *fn, const Loops *loops)
     return tree;
 }
 
-static void open_loop(FILE *out, Scratch *scratch, const Function *fn, const Loop *loop, const LoopTree *tree,
-                      Analyses *an)
+static void open_loop(FILE *out, Scratch *scratch, const Function *fn, const Loop *loop, const LoopTree *tree, Analyses *an)
 {
     static const char *const shade[LOOP_SHADES] = {"#eef4fb", "#dce9f7", "#cadef3", "#b8d3ef", "#a6c8eb"};
     u32 header = loop->header->id;
-    fprintf(out, "  subgraph cluster_%u {\n  label=\"loop of B%u, depth %u, %u latch%s%s\"; style=filled; fillcolor=\"%s\";\n",
+    fprintf(out,
+            "  subgraph cluster_%u {\n  label=\"loop of B%u, depth %u, %u latch%s%s\"; style=filled; fillcolor=\"%s\";\n",
             header, header, loop->depth, loop->latch_count, loop->latch_count == 1 ? "" : "es",
             loop->nounroll ? ", nounroll" : "", shade[loop->depth < LOOP_SHADES ? loop->depth - 1 : LOOP_SHADES - 1]);
     for (const Block *b = tree->first[header]; b; b = tree->next[b->id])
@@ -208,13 +208,13 @@ void dot_print(FILE *out, const Function *fn, Analyses *an)
           "  edge [fontname=\"monospace\", fontsize=10];\n",
           out);
     put_loops(out, &scratch, fn, &tree, an);
-    for_each_block(b, fn)
-    {
+    for_each_block(b, fn) {
         if (!loop_of(an_loops(an), b))
             put_node(out, &scratch, fn, b, an);
     }
     u32 *seen_from = arena_array(&arena, u32, fn->blocks.n);
-    for_each_block(b, fn) put_edges(out, fn, b, seen_from);
+    for_each_block(b, fn)
+        put_edges(out, fn, b, seen_from);
     fputs("}\n", out);
     fclose(scratch.file);
     free(scratch.text);

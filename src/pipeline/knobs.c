@@ -7,16 +7,25 @@
 static const KnobInfo knob_row[] = {
 #define FLAG(member, owner, option, initial, words) \
     {.kind = KNOB_FLAG, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .number = initial},
-#define NUMBER(member, owner, option, initial, words) \
-    BOUNDED(member, owner, option, initial, INT32_MAX, words)
+#define NUMBER(member, owner, option, initial, words) BOUNDED(member, owner, option, initial, INT32_MAX, words)
 #define BOUNDED(member, owner, option, initial, largest, words) \
-    {.kind = KNOB_NUMBER, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .number = initial, \
+    {.kind = KNOB_NUMBER,                                       \
+     .phase = owner,                                            \
+     .name = option,                                            \
+     .help = words,                                             \
+     .field = offsetof(Knobs, member),                          \
+     .number = initial,                                         \
      .most = largest},
 #define LEFT_OUT(...)
 #define TEXT(member, owner, option, initial, words) \
     {.kind = KNOB_TEXT, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .text = initial},
 #define CHOICE(member, owner, option, initial, choice_words, words) \
-    {.kind = KNOB_CHOICE, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .text = initial, \
+    {.kind = KNOB_CHOICE,                                           \
+     .phase = owner,                                                \
+     .name = option,                                                \
+     .help = words,                                                 \
+     .field = offsetof(Knobs, member),                              \
+     .text = initial,                                               \
      .choices = choice_words},
 #include "phase/knobs.def"
 #undef FLAG
@@ -27,7 +36,9 @@ static const KnobInfo knob_row[] = {
 #undef LEFT_OUT
 };
 
-static const struct { const char *name, *why; } left_out_row[] = {
+static const struct {
+    const char *name, *why;
+} left_out_row[] = {
 #define FLAG(...)
 #define NUMBER(...)
 #define BOUNDED(...)
@@ -43,15 +54,9 @@ static const struct { const char *name, *why; } left_out_row[] = {
 #undef LEFT_OUT
 };
 
-u32 knob_count(void)
-{
-    return COUNT_OF(knob_row);
-}
+u32 knob_count(void) { return COUNT_OF(knob_row); }
 
-const KnobInfo *knob_info(u32 knob)
-{
-    return &knob_row[knob];
-}
+const KnobInfo *knob_info(u32 knob) { return &knob_row[knob]; }
 
 const char *knob_left_out(const char *name, size_t len)
 {
@@ -61,15 +66,9 @@ const char *knob_left_out(const char *name, size_t len)
     return NULL;
 }
 
-static void *knob_place(Knobs *knobs, const KnobInfo *knob)
-{
-    return (char *)knobs + knob->field;
-}
+static void *knob_place(Knobs *knobs, const KnobInfo *knob) { return (char *)knobs + knob->field; }
 
-void knob_set_flag(Knobs *knobs, const KnobInfo *knob, bool on)
-{
-    *(bool *)knob_place(knobs, knob) = on;
-}
+void knob_set_flag(Knobs *knobs, const KnobInfo *knob, bool on) { *(bool *)knob_place(knobs, knob) = on; }
 
 /* Which of the words it is; -1: none. */
 static i32 find_choice(const char *choices, const char *value)

@@ -48,7 +48,7 @@ typedef struct Parser {
     bool foreign; /* a word was taken for an option of nvcc or ptxas */
     VEC(struct option) known;
     ArgReader args;
-    VEC(char *) negations;    /* names of --no- options */
+    VEC(char *) negations; /* names of --no- options */
 } Parser;
 
 static void __attribute__((format(printf, 2, 3))) complain(Parser *parser, const char *format, ...)
@@ -108,9 +108,10 @@ static void help_option(FILE *out, const OptionInfo *option)
 
 static void help_knob(FILE *out, const KnobInfo *knob)
 {
-    static const char *const form[] = {
-        [KNOB_FLAG] = "  --[no-]%s", [KNOB_NUMBER] = "  --%s=N", [KNOB_TEXT] = "  --%s=TEXT",
-        [KNOB_CHOICE] = "  --%s=WORD"};
+    static const char *const form[] = {[KNOB_FLAG] = "  --[no-]%s",
+                                       [KNOB_NUMBER] = "  --%s=N",
+                                       [KNOB_TEXT] = "  --%s=TEXT",
+                                       [KNOB_CHOICE] = "  --%s=WORD"};
     Arena arena = {0};
     char *help;
     if (knob->kind == KNOB_FLAG)
@@ -204,7 +205,8 @@ static void sequence_of_list(Parser *parser, VecU32 *sequence)
     }
     const PhaseOrder *broken = phase_order_broken(&phase_table, sequence->v, sequence->n);
     if (broken)
-        complain(parser, "%s: '%s' must run before '%s': %s", parser->phases_option, broken->first, broken->then, broken->reason);
+        complain(parser, "%s: '%s' must run before '%s': %s", parser->phases_option, broken->first, broken->then,
+                 broken->reason);
 }
 
 static void cut_sequence(Parser *parser, VecU32 *sequence)
@@ -258,7 +260,8 @@ static void take_stats(Parser *parser, const char *form)
 
 static void take_proving(Parser *parser, const char *word)
 {
-    static const char *const words[] = {[PROVING_REPORT] = "report", [PROVING_REVERT] = "revert", [PROVING_STRICT] = "strict"};
+    static const char *const words[] = {
+        [PROVING_REPORT] = "report", [PROVING_REVERT] = "revert", [PROVING_STRICT] = "strict"};
     for (u32 k = PROVING_REPORT; k < COUNT_OF(words); k++)
         if (strcmp(word, words[k]) == 0) {
             parser->options->prove = (Proving)k;
@@ -420,8 +423,8 @@ static bool is_known_name(const Parser *parser, const char *name, size_t len)
 /* Long options of ptxas and nvcc that say for which target, and the two that would be taken for `-o FILE`. */
 static bool is_foreign_name(const char *name, size_t len)
 {
-    static const char *const names[] = {"arch", "gpu-name", "gpu-architecture", "gpu-code", "code", "gencode",
-        "generate-code", "machine", "output-file", "opt-level"};
+    static const char *const names[] = {"arch",    "gpu-name",      "gpu-architecture", "gpu-code",    "code",
+                                        "gencode", "generate-code", "machine",          "output-file", "opt-level"};
     for (u32 i = 0; i < COUNT_OF(names); i++)
         if (strlen(names[i]) == len && strncmp(names[i], name, len) == 0)
             return true;
@@ -450,7 +453,8 @@ static void complain_about_foreign(Parser *parser, const char *word)
     if (is_known_name(parser, name, len))
         complain(parser, "unknown option '%s'; did you mean '--%.*s'?", word, (int)len, name);
     else
-        complain(parser, "unknown option '%s'; ptxopt takes no options of nvcc or ptxas, and its target from the file", word);
+        complain(parser, "unknown option '%s'; ptxopt takes no options of nvcc or ptxas, and its target from the file",
+                 word);
     parser->foreign = true;
 }
 
@@ -557,7 +561,11 @@ static void take_operands(Parser *parser)
 
 OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, FILE *messages)
 {
-    *options = (Options){.output = "-", .guard_limit = 300, .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF}, .argc = argc, .argv = argv};
+    *options = (Options){.output = "-",
+                         .guard_limit = 300,
+                         .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF},
+                         .argc = argc,
+                         .argv = argv};
     knobs_init(&options->pipeline.knobs);
     Parser parser = {.options = options, .out = out, .messages = messages};
     collect_known(&parser);

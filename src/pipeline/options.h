@@ -16,26 +16,26 @@ typedef struct Options {
     const char *input_name;     /* what messages call the input; NULL: by its path */
     const char *remarks;        /* file, "-" for standard output; NULL: none */
     const char *shadow, *cuda;  /* folders of --install-shadow and --cuda; NULL: not given */
-    const char *guard_by;          /* the ptxas of --guard, "": the one at hand; NULL: no guard */
+    const char *guard_by;       /* the ptxas of --guard, "": the one at hand; NULL: no guard */
     const char *guard_arch;     /* NULL: the target that the text names */
     u32 guard_limit;            /* seconds that ptxas may take */
     StatsForm stats;
     Proving prove;
-    bool prove_each;            /* after every phase, too */
-    const char *solver;         /* of the prover; NULL: none */
+    bool prove_each;    /* after every phase, too */
+    const char *solver; /* of the prover; NULL: none */
     bool time;
-    bool strict;                /* unknown words are errors */
+    bool strict; /* unknown words are errors */
     PipelineConfig pipeline;
-    int argc;                   /* the command line as it was given, for reports */
+    int argc; /* the command line as it was given, for reports */
     char **argv;
-    Arena arena;                /* words of files of options */
+    Arena arena; /* words of files of options */
 } Options;
 
 typedef enum OptionsResult {
-    OPTIONS_RUN,  /* there is a module to optimize */
+    OPTIONS_RUN,    /* there is a module to optimize */
     OPTIONS_SHADOW, /* --install-shadow: nothing is read */
-    OPTIONS_DONE, /* an option asked for a text, which has been printed to `out` */
-    OPTIONS_BAD,  /* a message has been printed to `messages` */
+    OPTIONS_DONE,   /* an option asked for a text, which has been printed to `out` */
+    OPTIONS_BAD,    /* a message has been printed to `messages` */
 } OptionsResult;
 
 /* Strings of the options point into argv, or live as long as the options. */

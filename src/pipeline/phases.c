@@ -47,9 +47,13 @@ static const PhaseAlias alias_row[] = {
 
 _Static_assert(COUNT_OF(phase_row) == PHASE_COUNT, "a number for each phase");
 
-const PhaseTable phase_table = {phase_row, COUNT_OF(phase_row), order_row, COUNT_OF(order_row) - 1, alias_row, COUNT_OF(alias_row)};
+const PhaseTable phase_table = {phase_row, COUNT_OF(phase_row), order_row, COUNT_OF(order_row) - 1,
+                                alias_row, COUNT_OF(alias_row)};
 
-static bool is_name(const char *known, const char *name, size_t len) { return strlen(known) == len && memcmp(known, name, len) == 0; }
+static bool is_name(const char *known, const char *name, size_t len)
+{
+    return strlen(known) == len && memcmp(known, name, len) == 0;
+}
 
 static PhaseRange find_cstr(const PhaseTable *table, const char *name) { return phase_find(table, name, strlen(name)); }
 

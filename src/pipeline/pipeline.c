@@ -36,16 +36,16 @@ typedef struct Runner {
     RemarkWriter remarks;
     PhaseSink sink;
     Choices choices;
-    VecU32 sequence;       /* phases that run over the function */
-    VecU32 cleanup;        /* parts of the clean-up that are called where a phase asks for it */
-    bool cleans_up;        /* they are called for another phase, and have said before what they miss */
+    VecU32 sequence;            /* phases that run over the function */
+    VecU32 cleanup;             /* parts of the clean-up that are called where a phase asks for it */
+    bool cleans_up;             /* they are called for another phase, and have said before what they miss */
     const Summaries *summaries; /* of the module's functions */
-    u32 *spent;   /* of the budgets that phases have for the function that is run over */
-    u32 phase;    /* the one that runs */
-    u32 calls;    /* of phases, on the function that is run over, in this pass */
-    u32 pass;     /* over the module */
-    u32 round;    /* of the sequence, on the function that is run over; does not start again with a pass */
-    i64 rewrites; /* asked for so far, for --opt-bisect-limit */
+    u32 *spent;                 /* of the budgets that phases have for the function that is run over */
+    u32 phase;                  /* the one that runs */
+    u32 calls;                  /* of phases, on the function that is run over, in this pass */
+    u32 pass;                   /* over the module */
+    u32 round;                  /* of the sequence, on the function that is run over; does not start again with a pass */
+    i64 rewrites;               /* asked for so far, for --opt-bisect-limit */
 } Runner;
 
 /* ---- reports of the phases -------------------------------------------------------------------------------------- */
@@ -112,10 +112,7 @@ static void print_state(Runner *runner, Function *fn, const char *when, const ch
 
 /* ---- the checker: its analyses are its own, so that it does not believe what phases say they keep ---------------- */
 
-static bool checks(const Runner *runner)
-{
-    return runner->config->verify_each || ALWAYS_VERIFY;
-}
+static bool checks(const Runner *runner) { return runner->config->verify_each || ALWAYS_VERIFY; }
 
 /* What a phase must not change about fn; NULL when nothing is checked. To be freed with convergence_free. */
 static Convergence *snapshot(Runner *runner, Function *fn, Arena *arena)
@@ -132,7 +129,8 @@ static Convergence *snapshot(Runner *runner, Function *fn, Arena *arena)
 }
 
 /* NULL, or what is wrong. before, kept: of the phase that just ran, or NULL. */
-static const char *find_fault(const Runner *runner, Function *fn, const Convergence *before, const Analyses *kept, Arena *arena)
+static const char *find_fault(const Runner *runner, Function *fn, const Convergence *before, const Analyses *kept,
+                              Arena *arena)
 {
     const char *fault = verify_function(fn, arena);
     if (!fault && fn->cfg)
@@ -150,7 +148,8 @@ static const char *find_fault(const Runner *runner, Function *fn, const Converge
 }
 
 /* Whether the function is in order after `what`, a phase or parsing. */
-static bool verify(Runner *runner, Function *fn, const Convergence *before, const Analyses *kept, const char *what, Arena *arena)
+static bool verify(Runner *runner, Function *fn, const Convergence *before, const Analyses *kept, const char *what,
+                   Arena *arena)
 {
     if (!checks(runner))
         return true;
@@ -158,7 +157,8 @@ static bool verify(Runner *runner, Function *fn, const Convergence *before, cons
     const char *fault = find_fault(runner, fn, before, kept, arena);
     runner->stats->step[STEP_VERIFY] += stats_clock(runner->stats) - start;
     if (fault)
-        fprintf(runner->messages, "ptxopt: internal error: function '%s' is broken after %s: %s\n", fn->name->text, what, fault);
+        fprintf(runner->messages, "ptxopt: internal error: function '%s' is broken after %s: %s\n", fn->name->text, what,
+                fault);
     return !fault;
 }
 
@@ -174,14 +174,17 @@ typedef struct Step {
 typedef enum Outcome {
     OUTCOME_NONE,    /* nothing */
     OUTCOME_SETTLED, /* it changed it until there was nothing more to do */
-    OUTCOME_CHANGED  /* it changed it, and may do so again: instructions or blocks are no longer those that it left, or it knew too little */
+    OUTCOME_CHANGED /* it changed it, and may do so again: instructions or blocks are no longer those that it left, or it knew too little */
 } Outcome;
 
 static const PhaseInfo *phase_info(const Runner *runner, u32 phase) { return &runner->config->table->phase[phase]; }
 
 static const PhaseInfo *first_of(const Runner *runner, Step step) { return phase_info(runner, step.phase[0]); }
 
-static double seconds_but_for_analyses(const Runner *runner, const Analyses *an) { return stats_clock(runner->stats) - an->seconds; }
+static double seconds_but_for_analyses(const Runner *runner, const Analyses *an)
+{
+    return stats_clock(runner->stats) - an->seconds;
+}
 
 static PhaseRun start_run(Runner *runner, u32 phase, Function *fn, Analyses *an, Arena *kept)
 {
@@ -334,7 +337,8 @@ static Step step_at(const Runner *runner, u32 at)
 {
     const VecU32 *sequence = &runner->sequence;
     Step step = {sequence->v + at, 1};
-    while (first_of(runner, step)->after == PART && at + step.phases < sequence->n && step.phase[step.phases] > step.phase[step.phases - 1] &&
+    while (first_of(runner, step)->after == PART && at + step.phases < sequence->n &&
+           step.phase[step.phases] > step.phase[step.phases - 1] &&
            phase_info(runner, step.phase[step.phases])->after == PART)
         step.phases++;
     return step;
@@ -483,7 +487,8 @@ static void count_functions(Runner *runner, const Module *m)
     }
 }
 
-PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag, FILE *remarks, FILE *messages, Stats *stats)
+PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag, FILE *remarks, FILE *messages,
+                            Stats *stats)
 {
     if (config->dump_cfg && mkdir(config->dump_cfg, 0777) != 0 && errno != EEXIST) {
         fprintf(messages, "ptxopt: error: cannot make directory '%s': %s\n", config->dump_cfg, strerror(errno));

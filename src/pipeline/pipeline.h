@@ -16,6 +16,7 @@ typedef enum PipelineResult {
 } PipelineResult;
 
 /* remarks: where to write them, or NULL. Anything but PIPELINE_OK comes with a message in `messages`. */
-PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag, FILE *remarks, FILE *messages, Stats *stats);
+PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag, FILE *remarks, FILE *messages,
+                            Stats *stats);
 
 #endif

@@ -3,10 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-void remarks_init(RemarkWriter *writer, FILE *out, Diag *diag)
-{
-    *writer = (RemarkWriter){.out = out, .diag = diag};
-}
+void remarks_init(RemarkWriter *writer, FILE *out, Diag *diag) { *writer = (RemarkWriter){.out = out, .diag = diag}; }
 
 void remarks_free(RemarkWriter *writer)
 {
@@ -111,10 +108,7 @@ static const DebugFile *debug_file(const RemarkWriter *writer, u64 number)
 
 /* ---- YAML ------------------------------------------------------------------------------------------------------ */
 
-static bool is_control(char c)
-{
-    return (unsigned char)c < 0x20 || c == 0x7f;
-}
+static bool is_control(char c) { return (unsigned char)c < 0x20 || c == 0x7f; }
 
 /* A scalar of any text: in single quotes, where only a quote is doubled, or in double quotes if it needs escapes. */
 static void put_scalar(FILE *out, Str text)
@@ -137,10 +131,7 @@ static void put_scalar(FILE *out, Str text)
     putc(quote, out);
 }
 
-static Str str_of(const char *text)
-{
-    return (Str){text, (u32)strlen(text)};
-}
+static Str str_of(const char *text) { return (Str){text, (u32)strlen(text)}; }
 
 static void put_debug_loc(FILE *out, const char *indent, Str file, u64 line, u64 column)
 {

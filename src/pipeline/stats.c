@@ -84,8 +84,8 @@ static void print_json_phase(FILE *out, const char *name, const PhaseStats *of)
 {
     fputs("    ", out);
     print_json_string(out, name);
-    fprintf(out, ": {\n      \"functions\": %" PRIu64 ",\n      \"changed\": %" PRIu64 ",\n      \"counters\": {", of->functions,
-            of->changed);
+    fprintf(out, ": {\n      \"functions\": %" PRIu64 ",\n      \"changed\": %" PRIu64 ",\n      \"counters\": {",
+            of->functions, of->changed);
     for (u32 k = 0; k < of->counters.n; k++) {
         fputs(k ? ",\n        " : "\n        ", out);
         print_json_string(out, of->counters.v[k].what);
@@ -99,11 +99,13 @@ void stats_print_json(FILE *out, const Stats *stats)
     fprintf(out, "{\n  \"functions\": %" PRIu64 ",\n  \"changed\": %" PRIu64 ",\n  \"untouchable\": %" PRIu64 ",\n",
             stats->functions, stats->changed, stats->untouchable);
     if (stats->proves)
-        fprintf(out, "  \"proved\": %" PRIu64 ",\n  \"unknown\": %" PRIu64 ",\n  \"refuted\": %" PRIu64 ",\n  \"reverted\": %" PRIu64 ",\n",
+        fprintf(out,
+                "  \"proved\": %" PRIu64 ",\n  \"unknown\": %" PRIu64 ",\n  \"refuted\": %" PRIu64
+                ",\n  \"reverted\": %" PRIu64 ",\n",
                 stats->proof[0], stats->proof[1], stats->proof[2], stats->reverted);
     if (stats->proves_steps)
-        fprintf(out, "  \"steps\": {\"proved\": %" PRIu64 ", \"unknown\": %" PRIu64 ", \"refuted\": %" PRIu64 "},\n", stats->step_proof[0],
-                stats->step_proof[1], stats->step_proof[2]);
+        fprintf(out, "  \"steps\": {\"proved\": %" PRIu64 ", \"unknown\": %" PRIu64 ", \"refuted\": %" PRIu64 "},\n",
+                stats->step_proof[0], stats->step_proof[1], stats->step_proof[2]);
     fputs("  \"phases\": {", out);
     const char *separator = "\n";
     for (u32 i = 0; i < PHASE_COUNT; i++) {
@@ -148,7 +150,8 @@ void stats_print_times(FILE *out, const Stats *stats)
     print_title(out, "ptxopt timing report");
     fprintf(out, "  Total Execution Time: %.4f seconds wall clock\n\n   ---Wall Time---  --- Name ---\n", total);
     for (u32 i = 0; i < rows; i++)
-        fprintf(out, "  %8.4f (%5.1f%%)  %s\n", row[i].seconds, total > 0 ? 100 * row[i].seconds / total : 0.0, row[i].name);
+        fprintf(out, "  %8.4f (%5.1f%%)  %s\n", row[i].seconds, total > 0 ? 100 * row[i].seconds / total : 0.0,
+                row[i].name);
     fprintf(out, "  %8.4f (%5.1f%%)  Total\n", total, 100.0);
 }
 

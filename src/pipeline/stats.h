@@ -23,9 +23,9 @@ typedef struct PhaseStats {
 typedef enum StepTimed { STEP_READ, STEP_PARSE, STEP_ANALYSES, STEP_VERIFY, STEP_PRINT, STEP_COUNT } StepTimed;
 
 typedef struct Stats {
-    u64 functions;   /* with a body */
-    u64 changed;     /* by some phase */
-    u64 untouchable; /* left alone as a whole */
+    u64 functions;     /* with a body */
+    u64 changed;       /* by some phase */
+    u64 untouchable;   /* left alone as a whole */
     bool proves;       /* the next two are asked for */
     u64 proof[3];      /* functions by ProveAnswer: proved, unknown, refuted */
     bool proves_steps; /* the next is asked for */

@@ -19,7 +19,9 @@ enum {
 static bool is_plain_option(int option, const void *value)
 {
     bool is_set = (u32)(uintptr_t)value != 0;
-    return option == JIT_OPTIMIZATION_LEVEL ? is_set : (option != JIT_GENERATE_DEBUG_INFO && option != JIT_OVERRIDE_DIRECTIVE_VALUES) || !is_set;
+    return option == JIT_OPTIMIZATION_LEVEL
+               ? is_set
+               : (option != JIT_GENERATE_DEBUG_INFO && option != JIT_OVERRIDE_DIRECTIVE_VALUES) || !is_set;
 }
 
 /* Whether the options leave it to us what the code looks like. */
@@ -67,8 +69,8 @@ int hook_cuGetProcAddress(cuGetProcAddressFunction *real, const char *symbol, vo
     return wrap(symbol, function, version, real(symbol, function, version, flags));
 }
 
-int hook_cuGetProcAddress_v2(cuGetProcAddress_v2Function *real, const char *symbol, void **function, int version, uint64_t flags,
-                             int *status)
+int hook_cuGetProcAddress_v2(cuGetProcAddress_v2Function *real, const char *symbol, void **function, int version,
+                             uint64_t flags, int *status)
 {
     return wrap(symbol, function, version, real(symbol, function, version, flags, status));
 }
@@ -86,8 +88,8 @@ int hook_cuModuleLoadData(cuModuleLoadDataFunction *real, void **module, const v
     return status;
 }
 
-int hook_cuModuleLoadDataEx(cuModuleLoadDataExFunction *real, void **module, const void *image, unsigned count, int *options,
-                            void **values)
+int hook_cuModuleLoadDataEx(cuModuleLoadDataExFunction *real, void **module, const void *image, unsigned count,
+                            int *options, void **values)
 {
     bool ok = false;
     void **copy = copy_values(count, values, &ok);

@@ -15,7 +15,7 @@
 
 /* The type of the real function, and what stands before it: driver.c, nvrtc.c, nvjitlink.c. */
 #define HOOK(library, name, parameters, arguments) \
-    typedef int name##Function parameters; \
+    typedef int name##Function parameters;         \
     int hook_##name(name##Function *real, HOOK_REST parameters);
 #define HOOK_AS(library, function, name, parameters, arguments)
 #include "preload/hooks.def"

@@ -28,7 +28,8 @@ int hook_nvJitLinkCreate(nvJitLinkCreateFunction *real, void **handle, uint32_t 
     return status;
 }
 
-int hook_nvJitLinkAddData(nvJitLinkAddDataFunction *real, void *handle, int type, const void *data, size_t bytes, const char *name)
+int hook_nvJitLinkAddData(nvJitLinkAddDataFunction *real, void *handle, int type, const void *data, size_t bytes,
+                          const char *name)
 {
     bool wanted = text_enter() && (type == INPUT_PTX || type == INPUT_ANY) && !text_recall(handle);
     ptxopt_result *made = wanted ? text_optimize("nvJitLinkAddData", data, bytes) : NULL;

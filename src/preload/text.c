@@ -67,7 +67,10 @@ ptxopt_result *text_optimize(const char *function, const void *text, size_t limi
         return NULL;
     int saved = errno;
     double start = front_clock_ms();
-    ptxopt_request request = {.size = sizeof request, .text = text, .bytes = strnlen(text, limit), .options = wish.flags,
+    ptxopt_request request = {.size = sizeof request,
+                              .text = text,
+                              .bytes = strnlen(text, limit),
+                              .options = wish.flags,
                               .option_count = wish.flag_count};
     ptxopt_result *result;
     ptxopt_status status = ptxopt_optimize(&request, &result);

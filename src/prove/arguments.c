@@ -19,7 +19,8 @@ static const Operand *memory_operand(const Instr *i)
 bool prove_is_argument(const Machine *m, const Instr *i)
 {
     const OpInfo *op = i->op;
-    if ((op->opcode != OPC_LD && op->opcode != OPC_ST) || op->space != SPACE_PARAM || op->strength != STRENGTH_WEAK || op->types != 1)
+    if ((op->opcode != OPC_LD && op->opcode != OPC_ST) || op->space != SPACE_PARAM || op->strength != STRENGTH_WEAK ||
+        op->types != 1)
         return false;
     const Operand *mem = memory_operand(i);
     u32 bits = type_bits((Type)op->type[0]);
@@ -71,7 +72,8 @@ static void load(Prover *p, ProveSide side, const Instr *i, const Operand *mem)
         const Operand *o = element(to, k);
         Term x = o->kind == OPND_REG ? look_up(p, side, mem[1].id, (u32)mem[1].value + k * bits / 8, bits) : 0;
         if (x)
-            prove_define(m, i, o, prove_resize(&p->t, x, prove_reg_bits(m, o->id), type_class((Type)i->op->type[0]) == TC_SIGNED));
+            prove_define(m, i, o,
+                         prove_resize(&p->t, x, prove_reg_bits(m, o->id), type_class((Type)i->op->type[0]) == TC_SIGNED));
     }
 }
 
@@ -129,7 +131,8 @@ bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after
 {
     const Sym *a = variable(&p->side[0], before->id), *b = variable(&p->side[1], after->id);
     bool lost[2];
-    u32 bytes = known_bytes(p, PROVE_BEFORE, before->id, &lost[0]), other = known_bytes(p, PROVE_AFTER, after->id, &lost[1]);
+    u32 bytes = known_bytes(p, PROVE_BEFORE, before->id, &lost[0]),
+        other = known_bytes(p, PROVE_AFTER, after->id, &lost[1]);
     if (a->bytes != b->bytes || a->align != b->align || before->value || after->value)
         return false;
     if (bytes != other || ((lost[0] || lost[1]) && bytes != a->bytes))

@@ -46,13 +46,16 @@ bool prove_weaken_barrier(Prover *p, const Instr *before, const Instr *after)
 
 /* ---- accesses ------------------------------------------------------------------------------------------------------------ */
 
-static bool is_private(const OpInfo *op) { return op->space == SPACE_LOCAL || op->space == SPACE_PARAM || op->space == SPACE_CONST; }
+static bool is_private(const OpInfo *op)
+{
+    return op->space == SPACE_LOCAL || op->space == SPACE_PARAM || op->space == SPACE_CONST;
+}
 
 /* Reads and writes whose bytes are known; everything else that touches memory, or time, may do anything. */
 static bool is_plain(const OpInfo *op)
 {
     return (op->opcode == OPC_LD || op->opcode == OPC_ST || op->opcode == OPC_LDU) && op->strength == STRENGTH_WEAK &&
-        op->access_bytes > 0 && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT);
+           op->access_bytes > 0 && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT);
 }
 
 static void note_access(Prover *p, const Instr *i)
@@ -95,8 +98,8 @@ typedef VEC(const Instr *) Instrs;
 
 typedef struct Region {
     Prover *p;
-    BitSet seen;     /* blocks that were walked from their far end */
-    Instrs found;    /* what may touch memory, or time */
+    BitSet seen;  /* blocks that were walked from their far end */
+    Instrs found; /* what may touch memory, or time */
     bool backward;
 } Region;
 
@@ -296,11 +299,14 @@ static bool excludes_overlap(const Pair *q, const Access *x, const Access *y)
     u32 n = say_threads(p, said), bits = address_bits(p, x->address);
     Term a = x->address, b = in_other_thread(q, &map, y->address);
     bool comparable = bits == address_bits(p, b); /* an address in a window says nothing of a generic one */
-    bool apart = comparable && (are_two_variables(p, a, b) || are_apart(p, a, b, x->bytes > y->bytes ? x->bytes : y->bytes));
+    bool apart =
+        comparable && (are_two_variables(p, a, b) || are_apart(p, a, b, x->bytes > y->bytes ? x->bytes : y->bytes));
     if (comparable && !apart) {
         u64 most = prove_mask(prove_bits(t, a));
-        Term near = prove_in(t, prove_sub(t, a, b), prove_set_or(&t->sets, prove_set_range(&t->sets, 0, y->bytes - 1),
-            x->bytes > 1 ? prove_set_range(&t->sets, most - (x->bytes - 2), most) : prove_set_range(&t->sets, 0, 0)));
+        Term near = prove_in(t, prove_sub(t, a, b),
+                             prove_set_or(&t->sets, prove_set_range(&t->sets, 0, y->bytes - 1),
+                                          x->bytes > 1 ? prove_set_range(&t->sets, most - (x->bytes - 2), most)
+                                                       : prove_set_range(&t->sets, 0, 0)));
         said[n++] = near;
         for (u32 k = 0; k < x->facts && k < 300; k++)
             said[n++] = x->fact[k];
@@ -320,7 +326,8 @@ static bool writes(const OpInfo *op) { return op->mem != MEM_READ && op->mem != 
 
 static bool may_share_memory(const OpInfo *a, const OpInfo *b)
 {
-    u8 x = a->space == SPACE_SHARED_CLUSTER ? SPACE_SHARED : a->space, y = b->space == SPACE_SHARED_CLUSTER ? SPACE_SHARED : b->space;
+    u8 x = a->space == SPACE_SHARED_CLUSTER ? SPACE_SHARED : a->space,
+       y = b->space == SPACE_SHARED_CLUSTER ? SPACE_SHARED : b->space;
     bool named = (x == SPACE_SHARED || x == SPACE_GLOBAL) && (y == SPACE_SHARED || y == SPACE_GLOBAL);
     return !named || x == y;
 }
@@ -337,7 +344,8 @@ static bool may_conflict(const Pair *q, const Instr *a, const Instr *b)
         return true;
     for (u32 i = 0; i < p->accesses.n; i++)
         for (u32 k = 0; k < p->accesses.n; k++)
-            if (p->accesses.v[i].at == a && p->accesses.v[k].at == b && !excludes_overlap(q, &p->accesses.v[i], &p->accesses.v[k]))
+            if (p->accesses.v[i].at == a && p->accesses.v[k].at == b &&
+                !excludes_overlap(q, &p->accesses.v[i], &p->accesses.v[k]))
                 return true;
     return false;
 }
@@ -357,9 +365,9 @@ static void check_barrier(Prover *p, const Instr *barrier)
     for (u32 i = 0; i < above.found.n && !p->failed; i++)
         for (u32 k = 0; k < below.found.n && !p->failed; k++)
             if (may_conflict(&q, above.found.v[i], below.found.v[k]))
-                prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u may order `%.40s` in line %u and `%.40s` in line %u", line,
-                    above.found.v[i]->op->text->text, prove_line(g->fn, above.found.v[i]), below.found.v[k]->op->text->text,
-                    prove_line(g->fn, below.found.v[k]));
+                prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u may order `%.40s` in line %u and `%.40s` in line %u",
+                           line, above.found.v[i]->op->text->text, prove_line(g->fn, above.found.v[i]),
+                           below.found.v[k]->op->text->text, prove_line(g->fn, below.found.v[k]));
     vec_free(&above.found);
     vec_free(&below.found);
 }

@@ -15,7 +15,7 @@ typedef struct Compute {
     const OpInfo *op;
     const Operand *o[8]; /* top-level operands */
     u32 n;
-    u32 bits;            /* of the first type */
+    u32 bits; /* of the first type */
     bool is_signed;
 } Compute;
 
@@ -46,7 +46,8 @@ static void collect_sources(Compute *c, Term *kid, u32 *n)
             c->m->fault = "an instruction of too many operands";
             return;
         }
-        kid[(*n)++] = prove_operand(c->m, o, o->kind == OPND_REG || o->kind == OPND_SREG || o->kind == OPND_SYM ? 0 : width);
+        kid[(*n)++] =
+            prove_operand(c->m, o, o->kind == OPND_REG || o->kind == OPND_SREG || o->kind == OPND_SYM ? 0 : width);
     }
 }
 
@@ -168,8 +169,9 @@ static void logic3(Compute *c)
     Sets *s = &c->t->sets;
     Term some = prove_in(c->t, x, prove_set_not(s, prove_set_range(s, 0, 0), prove_mask(32)));
     Term q = c->n > 5 ? source(c, 5, 1) : prove_bool(c->t, false);
-    some = c->op->bool_op == BOOL_AND ? prove_and(c->t, some, q) : c->op->bool_op == BOOL_XOR ? prove_xor(c->t, some, q)
-                                                                                             : prove_or(c->t, some, q);
+    some = c->op->bool_op == BOOL_AND   ? prove_and(c->t, some, q)
+           : c->op->bool_op == BOOL_XOR ? prove_xor(c->t, some, q)
+                                        : prove_or(c->t, some, q);
     prove_define(c->m, c->i, to + 1, x);
     prove_define(c->m, c->i, to + 2, some);
 }
@@ -183,10 +185,14 @@ static u32 integer_relations(Cmp cmp, bool is_signed)
     switch (cmp) {
     case CMP_EQ: return equal;
     case CMP_NE: return all & ~equal;
-    case CMP_LT: case CMP_LO: return less;
-    case CMP_LE: case CMP_LS: return less | equal;
-    case CMP_GT: case CMP_HI: return all & ~(less | equal);
-    case CMP_GE: case CMP_HS: return all & ~less;
+    case CMP_LT:
+    case CMP_LO: return less;
+    case CMP_LE:
+    case CMP_LS: return less | equal;
+    case CMP_GT:
+    case CMP_HI: return all & ~(less | equal);
+    case CMP_GE:
+    case CMP_HS: return all & ~less;
     default: return 0;
     }
 }
@@ -236,8 +242,9 @@ static Term combined(Compute *c, Term x)
     if (c->op->bool_op == BOOL_NONE)
         return x;
     Term q = source(c, 3, 1);
-    return c->op->bool_op == BOOL_AND ? prove_and(c->t, x, q) : c->op->bool_op == BOOL_OR ? prove_or(c->t, x, q)
-                                                                                         : prove_xor(c->t, x, q);
+    return c->op->bool_op == BOOL_AND  ? prove_and(c->t, x, q)
+           : c->op->bool_op == BOOL_OR ? prove_or(c->t, x, q)
+                                       : prove_xor(c->t, x, q);
 }
 
 static void compare(Compute *c)
@@ -334,7 +341,7 @@ static void load_constant(Compute *c)
         const Operand *part = count > 1 || to->kind == OPND_VEC ? to + 1 + k : to;
         char text[360];
         snprintf(text, sizeof text, "%s %s+%lld", c->op->space == SPACE_CONST ? "constant" : "argument",
-            prove_sym_name(c->m, mem[1].id)->text, (long long)(mem[1].value + (i64)(k * type_bits(type) / 8)));
+                 prove_sym_name(c->m, mem[1].id)->text, (long long)(mem[1].value + (i64)(k * type_bits(type) / 8)));
         if (part->kind != OPND_REG)
             continue;
         Term x = prove_sym(c->t, PROVE_SYM_PARAM, 0, prove_name(c->t, text), 0, type_bits(type));
@@ -348,7 +355,8 @@ static void load_constant(Compute *c)
 static bool loads_constant(const Machine *m, const Instr *i)
 {
     const OpInfo *op = i->op;
-    if (op->opcode != OPC_LD || op->strength != STRENGTH_WEAK || i->slots < 3 || !type_bits((Type)op->type[0]) || op->types != 1)
+    if (op->opcode != OPC_LD || op->strength != STRENGTH_WEAK || i->slots < 3 || !type_bits((Type)op->type[0]) ||
+        op->types != 1)
         return false;
     const Operand *mem = instr_operand(i, 1);
     if (mem->kind != OPND_MEM || mem->value != 1 || mem[1].kind != OPND_SYM)
@@ -361,8 +369,8 @@ static bool loads_constant(const Machine *m, const Instr *i)
 
 bool prove_computes(const Machine *m, const Instr *i)
 {
-    const u32 impure = OPF_CONVERGENT | OPF_BARRIER | OPF_SIDE_EFFECT | OPF_TERMINATOR | OPF_CALL | OPF_VOLATILE |
-        OPF_FENCE | OPF_ASYNC;
+    const u32 impure =
+        OPF_CONVERGENT | OPF_BARRIER | OPF_SIDE_EFFECT | OPF_TERMINATOR | OPF_CALL | OPF_VOLATILE | OPF_FENCE | OPF_ASYNC;
     if (loads_constant(m, i))
         return true;
     for_each_slot(o, i)
@@ -390,8 +398,13 @@ static bool execute_integer(Compute *c)
 {
     Terms *t = c->t;
     switch (c->op->opcode) {
-    case OPC_ADD: case OPC_SUB: case OPC_ADDC: case OPC_SUBC: add(c); return true;
-    case OPC_MUL: case OPC_MAD: case OPC_MADC: multiply(c); return true;
+    case OPC_ADD:
+    case OPC_SUB:
+    case OPC_ADDC:
+    case OPC_SUBC: add(c); return true;
+    case OPC_MUL:
+    case OPC_MAD:
+    case OPC_MADC: multiply(c); return true;
     case OPC_NEG: result(c, prove_sub(t, prove_const(t, 0, c->bits), source(c, 1, c->bits))); return true;
     case OPC_AND: result(c, prove_and(t, source(c, 1, c->bits), source(c, 2, c->bits))); return true;
     case OPC_OR: result(c, prove_or(t, source(c, 1, c->bits), source(c, 2, c->bits))); return true;
@@ -399,7 +412,8 @@ static bool execute_integer(Compute *c)
     case OPC_NOT: result(c, prove_not(t, source(c, 1, c->bits))); return true;
     case OPC_LOP3: logic3(c); return true;
     case OPC_SHL: result(c, prove_shift(t, TERM_SHL, source(c, 1, c->bits), source(c, 2, 32))); return true;
-    case OPC_MIN: case OPC_MAX:
+    case OPC_MIN:
+    case OPC_MAX:
         if (c->n != 3 || op_has_modifier(c->op, ".relu"))
             return false;
         choose_extreme(c);

@@ -20,8 +20,8 @@ typedef enum Stop {
 
 typedef struct Running {
     Stop stop;
-    Term atom;         /* STOP_FORK: what would decide */
-    Term index;        /* likewise, of a table: its index, and the values that lead to one block */
+    Term atom;  /* STOP_FORK: what would decide */
+    Term index; /* likewise, of a table: its index, and the values that lead to one block */
     SetId values;
 } Running;
 
@@ -201,7 +201,8 @@ void prove_describe(const Prover *p, ProveSide side, char *text, u32 size)
 {
     const Instr *i = p->place[side].at;
     const Function *fn = p->side[side].fn;
-    snprintf(text, size, "%s:%u: `%.80s`", fn->module->file, prove_line(fn, i), i && i->kind == INSTR_OP ? i->op->text->text : "end");
+    snprintf(text, size, "%s:%u: `%.80s`", fn->module->file, prove_line(fn, i),
+             i && i->kind == INSTR_OP ? i->op->text->text : "end");
 }
 
 /* With -DPROVE_TRACE the exploration can be followed on standard error. */
@@ -223,7 +224,7 @@ static void trace_node(Prover *p, const Node *n, u32 who)
         prove_describe(p, (ProveSide)side, at[side], sizeof at[side]);
     }
     fprintf(stderr, "%s: node %u: %s%s and %s%s: %u move, %u arrivals\n", p->side[0].fn->name->text, n->id, at[0],
-        n->place[0].joins ? " joins" : "", at[1], n->place[1].joins ? " joins" : "", who, n->arrivals.n);
+            n->place[0].joins ? " joins" : "", at[1], n->place[1].joins ? " joins" : "", who, n->arrivals.n);
 }
 #else
 static void trace_fork(Prover *p, ProveSide side, Term atom) { (void)p, (void)side, (void)atom; }
@@ -289,7 +290,9 @@ static void fault(Prover *p)
     for (u32 side = 0; side < 2; side++)
         if (p->side[side].fault)
             fail_here(p, side == PROVE_AFTER, p->side[side].fault); /* what only AFTER does may be wrong */
-    prove_give_up(p, p->steps > p->step_limit ? "limit: too many steps" : is_over(p) ? "limit: too many terms" : "construct: a branch that is not modelled");
+    prove_give_up(p, p->steps > p->step_limit ? "limit: too many steps"
+                     : is_over(p)             ? "limit: too many terms"
+                                              : "construct: a branch that is not modelled");
 }
 
 static void step_over(Prover *p)
@@ -467,7 +470,8 @@ static u32 movers(const Explorer *e, const Node *n)
     const Block *b = n->place[0].block, *a = n->place[1].block;
     if (!n->place[0].joins || !n->place[1].joins)
         return n->place[0].joins ? 1 : 2;
-    const Block *of_before = counterpart(p, e->to_after, b, PROVE_AFTER), *of_after = counterpart(p, e->to_before, a, PROVE_BEFORE);
+    const Block *of_before = counterpart(p, e->to_after, b, PROVE_AFTER),
+                *of_after = counterpart(p, e->to_before, a, PROVE_BEFORE);
     if (of_before && p->side[1].g.is_join[of_before->id] < JOIN_SHARED)
         of_before = NULL;
     if (of_after && p->side[0].g.is_join[of_after->id] < JOIN_SHARED)
@@ -625,7 +629,7 @@ void prove_explore(Prover *p)
     Explorer e = {.p = p, .to_after = labels_in(p, PROVE_BEFORE), .to_before = labels_in(p, PROVE_AFTER)};
     share_joins(&e);
     u64 limit = STEPS_BASE + (u64)(p->options->limit ? p->options->limit : STEPS_EACH) *
-        (count_instructions(p->side[0].fn) + count_instructions(p->side[1].fn));
+                                 (count_instructions(p->side[0].fn) + count_instructions(p->side[1].fn));
     p->step_limit = limit > UINT32_MAX / 2 ? UINT32_MAX / 2 : (u32)limit;
     explore_all(&e);
     p->values_hold = true;

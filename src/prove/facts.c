@@ -6,11 +6,11 @@
 #include "prove/solver.h"
 
 enum {
-    DEPTH_MAX = 12,      /* of terms that are looked into for their values */
-    VALUES_TRIED = 256,  /* of one term, to see what a condition makes of each */
-    TRIED_SIZE = 200,    /* of the condition then */
-    COEF_MAX = 1 << 30,  /* of a term of a sum whose values are estimated */
-    CASES_MAX = 8        /* nested case splits of an equality */
+    DEPTH_MAX = 12,     /* of terms that are looked into for their values */
+    VALUES_TRIED = 256, /* of one term, to see what a condition makes of each */
+    TRIED_SIZE = 200,   /* of the condition then */
+    COEF_MAX = 1 << 30, /* of a term of a sum whose values are estimated */
+    CASES_MAX = 8       /* nested case splits of an equality */
 };
 
 /* ---- known values ---------------------------------------------------------------------------------------------------- */
@@ -33,7 +33,8 @@ static SetId range_of_sum(Prover *p, Term x, u32 depth)
         i64 coef = prove_signed(t->coef.v[node.kids + k], node.bits);
         if (coef > COEF_MAX || coef < -COEF_MAX)
             return anything(p, x);
-        __int128 a = (__int128)coef * (__int128)prove_set_min(&t->sets, set), b = (__int128)coef * (__int128)prove_set_max(&t->sets, set);
+        __int128 a = (__int128)coef * (__int128)prove_set_min(&t->sets, set),
+                 b = (__int128)coef * (__int128)prove_set_max(&t->sets, set);
         lo += a < b ? a : b;
         hi += a < b ? b : a;
         if (hi - lo >= most)
@@ -79,8 +80,8 @@ static SetId range_of_rel(Prover *p, Term x, u32 depth)
         return all;
     u64 mask = prove_mask(prove_bits(&p->t, a)), half = (mask >> 1) + 1;
     SetId su = prove_set_shift(s, u, half, mask), sv = prove_set_shift(s, v, half, mask);
-    bool ult = prove_set_min(s, u) < prove_set_max(s, v), ugt = prove_set_max(s, u) > prove_set_min(s, v);
-    bool slt = prove_set_min(s, su) < prove_set_max(s, sv), sgt = prove_set_max(s, su) > prove_set_min(s, sv);
+    bool ult = prove_set_min(s, u)<prove_set_max(s, v), ugt = prove_set_max(s, u)> prove_set_min(s, v);
+    bool slt = prove_set_min(s, su)<prove_set_max(s, sv), sgt = prove_set_max(s, su)> prove_set_min(s, sv);
     bool may[PROVE_RELS] = {!prove_set_disjoint(s, u, v), slt && ult, slt && ugt, sgt && ult, sgt && ugt};
     SetId set = prove_set_empty(s);
     for (u32 k = 0; k < PROVE_RELS; k++)
@@ -130,7 +131,8 @@ static SetId range_of(Prover *p, Term x, u32 depth)
         if (prove_set_is_empty(&t->sets, set))
             return set;
         node.value = prove_node(t, prove_kid(t, x, 1))->value;
-        return prove_set_range(&t->sets, prove_set_min(&t->sets, set) >> node.value, prove_set_max(&t->sets, set) >> node.value);
+        return prove_set_range(&t->sets, prove_set_min(&t->sets, set) >> node.value,
+                               prove_set_max(&t->sets, set) >> node.value);
     default: return anything(p, x);
     }
 }
@@ -328,7 +330,8 @@ static bool sum_fits(Prover *p, Term x, bool is_signed)
         if (prove_set_is_empty(&t->sets, set))
             return false;
         __int128 bias = is_signed ? half : 0, coef = prove_signed(t->coef.v[node.kids + k], node.bits);
-        __int128 a = coef * ((__int128)prove_set_min(&t->sets, set) - bias), b = coef * ((__int128)prove_set_max(&t->sets, set) - bias);
+        __int128 a = coef * ((__int128)prove_set_min(&t->sets, set) - bias),
+                 b = coef * ((__int128)prove_set_max(&t->sets, set) - bias);
         lo += a < b ? a : b;
         hi += a < b ? b : a;
     }
@@ -347,7 +350,8 @@ static bool constant_fits(Prover *p, Term x, Term rest, bool is_signed)
     if (prove_set_is_empty(&t->sets, set))
         return false;
     __int128 bias = is_signed ? half : 0, by = prove_signed(prove_node(t, x)->value, bits);
-    __int128 lo = (__int128)prove_set_min(&t->sets, set) - bias + by, hi = (__int128)prove_set_max(&t->sets, set) - bias + by;
+    __int128 lo = (__int128)prove_set_min(&t->sets, set) - bias + by,
+             hi = (__int128)prove_set_max(&t->sets, set) - bias + by;
     return is_signed ? lo >= -(__int128)half && hi < (__int128)half : lo >= 0 && hi <= (__int128)mask;
 }
 

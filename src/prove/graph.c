@@ -301,7 +301,7 @@ static bool reads_constant_memory(const Function *fn, const Instr *i)
         return false;
     const Operand *base = instr_operand(i, 1) + 1;
     return op->space == SPACE_CONST || (op->space == SPACE_PARAM && fn->is_entry && base->kind == OPND_SYM &&
-        fn->module->syms.v[base->id].kind == SYM_PARAM);
+                                        fn->module->syms.v[base->id].kind == SYM_PARAM);
 }
 
 static bool makes_difference(const Function *fn, const Instr *i)
@@ -333,7 +333,8 @@ static void look_at(Uniform *u, const Block *b)
         prove_reads(i, see, u);
         if (op_has(i->op, OPF_TERMINATOR)) {
             bool parts = block_edge_count(b) > 1 || (i->guard && op_has(i->op, OPF_NO_RETURN));
-            if (u->found && parts && !(u->g->believes && op_has(i->op, OPF_UNIFORM_HINT)) && !bitset_has(&u->g->splits, b->id))
+            if (u->found && parts && !(u->g->believes && op_has(i->op, OPF_UNIFORM_HINT)) &&
+                !bitset_has(&u->g->splits, b->id))
                 split_threads(u, b);
         } else if (u->found || makes_difference(u->g->fn, i) || bitset_has(&u->tainted, b->id)) {
             prove_writes(i, taint, u);

@@ -19,15 +19,15 @@ typedef struct Graph {
     u32 *order;       /* reverse postorder; UINT32_MAX: not reachable */
     Block **by_order; /* the reachable ones */
     u32 reachable;
-    u32 *preds;       /* in-edges from reachable blocks, counted with the ways of each */
+    u32 *preds;             /* in-edges from reachable blocks, counted with the ways of each */
     u32 *pred_start, *pred; /* the in-edges themselves, one a way */
-    u8 *is_join;      /* JoinKind: two ways into it or more; the entry is one where an edge leads to it */
-    u32 *postdom;     /* id of the immediate post-dominator; UINT32_MAX: only the end of the function is */
-    BitSet *live_in;  /* by block: registers; NULL where there is no room for them */
-    BitSet divergent; /* registers that may differ between threads of the block */
-    BitSet splits;    /* blocks whose terminator may send threads of a warp several ways */
-    BitSet **influence; /* by block, on demand */
-    BitSet loops;     /* blocks on a cycle */
+    u8 *is_join;            /* JoinKind: two ways into it or more; the entry is one where an edge leads to it */
+    u32 *postdom;           /* id of the immediate post-dominator; UINT32_MAX: only the end of the function is */
+    BitSet *live_in;        /* by block: registers; NULL where there is no room for them */
+    BitSet divergent;       /* registers that may differ between threads of the block */
+    BitSet splits;          /* blocks whose terminator may send threads of a warp several ways */
+    BitSet **influence;     /* by block, on demand */
+    BitSet loops;           /* blocks on a cycle */
 } Graph;
 
 enum { PROVE_NO_BLOCK = UINT32_MAX };

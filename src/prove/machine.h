@@ -17,10 +17,10 @@ typedef struct Machine {
     Graph g;
     Function *fn;
     ProveSide side;
-    Term *reg;          /* by RegId; PROVE_CARRY: the carry; 0: not known here */
-    const Name **sym;   /* by SymId: a name that both texts share, made on demand */
+    Term *reg;        /* by RegId; PROVE_CARRY: the carry; 0: not known here */
+    const Name **sym; /* by SymId: a name that both texts share, made on demand */
     VEC(Undo) undo;
-    const char *fault;  /* what cannot be modelled, or was met without a value */
+    const char *fault; /* what cannot be modelled, or was met without a value */
 } Machine;
 
 bool prove_machine_init(Machine *m, Function *fn, ProveSide side, Terms *t, const char **why);

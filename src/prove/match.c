@@ -50,7 +50,8 @@ static bool same_values(Prover *p, const Operand *a, const Operand *b)
 
 static bool is_value(const Operand *o)
 {
-    return o->kind == OPND_REG || o->kind == OPND_IMM || o->kind == OPND_FLOAT || o->kind == OPND_SYM || o->kind == OPND_SREG;
+    return o->kind == OPND_REG || o->kind == OPND_IMM || o->kind == OPND_FLOAT || o->kind == OPND_SYM ||
+           o->kind == OPND_SREG;
 }
 
 /* A parameter variable that a call passes, or that it returns something in: role says which. */
@@ -98,10 +99,11 @@ static bool same_operands(Prover *p, const Instr *before, const Instr *after, co
             if (!prove_equal(p, x, y))
                 return differ_in(p, why, "another address", x, y);
             k++; /* the base is in it; what else stands in brackets is compared by itself */
-        } else if (!fixed && (a->role != ROLE_DEF || a->kind == OPND_SYM || b->kind == OPND_SYM) && !same_scalar(p, before->op, a, b)) {
-            return is_value(a) && is_value(b)
-                ? differ_in(p, why, "another operand", prove_operand(&p->side[0], a, 0), prove_operand(&p->side[1], b, 0))
-                : differ(why, "another operand");
+        } else if (!fixed && (a->role != ROLE_DEF || a->kind == OPND_SYM || b->kind == OPND_SYM) &&
+                   !same_scalar(p, before->op, a, b)) {
+            return is_value(a) && is_value(b) ? differ_in(p, why, "another operand", prove_operand(&p->side[0], a, 0),
+                                                          prove_operand(&p->side[1], b, 0))
+                                              : differ(why, "another operand");
         }
     }
     return true;

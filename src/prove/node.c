@@ -4,10 +4,10 @@
 #include "prove/prover.h"
 
 enum {
-    FACTS_MAX = 256,    /* that an arrival brings */
-    RENAMED_MAX = 64,   /* that are told of the symbols of a join anew */
-    WIDEN_VISITS = 4,   /* from then on ranges of joined values do not change any more */
-    BREAK_VISITS = 12   /* from then on what changes loses its relation to others */
+    FACTS_MAX = 256,  /* that an arrival brings */
+    RENAMED_MAX = 64, /* that are told of the symbols of a join anew */
+    WIDEN_VISITS = 4, /* from then on ranges of joined values do not change any more */
+    BREAK_VISITS = 12 /* from then on what changes loses its relation to others */
 };
 
 /* ---- the queue: a heap by the order of BEFORE's blocks, then AFTER's ---------------------------------------------------- */
@@ -62,7 +62,8 @@ Node *prove_next_node(Prover *p)
 static bool is_at(const Node *n, const Place place[2])
 {
     for (u32 side = 0; side < 2; side++)
-        if (n->place[side].block != place[side].block || n->place[side].at != place[side].at || n->place[side].joins != place[side].joins)
+        if (n->place[side].block != place[side].block || n->place[side].at != place[side].at ||
+            n->place[side].joins != place[side].joins)
             return false;
     return true;
 }
@@ -237,7 +238,8 @@ static Term value_by_step(Merge *m, u32 slot)
         return 0;
     }
     for (u32 k = 1; k < m->count; k++)
-        if (prove_bits(m->t, m->value[leader]) != bits || step[k] != prove_sub(m->t, m->a[k].value[leader], m->a[0].value[leader]))
+        if (prove_bits(m->t, m->value[leader]) != bits ||
+            step[k] != prove_sub(m->t, m->a[k].value[leader], m->a[0].value[leader]))
             return 0;
     return prove_add(m->t, m->value[leader], prove_sub(m->t, m->a[0].value[slot], m->a[0].value[leader]));
 }
@@ -457,10 +459,7 @@ static Opens unite_opens(Prover *p, Opens a, Opens b)
     return (Opens){n, v};
 }
 
-static bool same_opens(Opens a, Opens b)
-{
-    return a.n == b.n && (a.n == 0 || memcmp(a.v, b.v, a.n * sizeof *a.v) == 0);
-}
+static bool same_opens(Opens a, Opens b) { return a.n == b.n && (a.n == 0 || memcmp(a.v, b.v, a.n * sizeof *a.v) == 0); }
 
 static bool same_facts(const Node *n, const FactList *list)
 {

@@ -18,8 +18,11 @@ static u64 plausible(u64 random, u32 bits)
 {
     u64 value = mix(random);
     switch (random >> 5 & 7) {
-    case 0: case 1: case 2: return value & 15;
-    case 3: case 4: return value & 255;
+    case 0:
+    case 1:
+    case 2: return value & 15;
+    case 3:
+    case 4: return value & 255;
     case 5: return 0 - (value & 15);
     default: return value & prove_mask(bits);
     }

@@ -10,8 +10,8 @@
 
 enum { REPLAYS = 12, REPLAY_EVENTS = 3000, REPLAY_STEPS = 100000 };
 
-__attribute__((format(printf, 4, 0)))
-static void fail(Prover *p, ProveAnswer answer, bool is_suspect, const char *format, va_list arguments)
+__attribute__((format(printf, 4, 0))) static void fail(Prover *p, ProveAnswer answer, bool is_suspect, const char *format,
+                                                       va_list arguments)
 {
     char text[1200];
     vsnprintf(text, sizeof text, format, arguments);
@@ -69,8 +69,8 @@ static bool same_variables(const Function *f, const Function *g)
         const Sym *a = variable(f, &i), *b = variable(g, &k);
         if (!a || !b)
             return !a && !b;
-        if (a->name->len != b->name->len || memcmp(a->name->text, b->name->text, a->name->len) != 0 || a->space != b->space ||
-            a->type != b->type || a->bytes != b->bytes || a->align != b->align ||
+        if (a->name->len != b->name->len || memcmp(a->name->text, b->name->text, a->name->len) != 0 ||
+            a->space != b->space || a->type != b->type || a->bytes != b->bytes || a->align != b->align ||
             !same_str(span_str(f->module, a->text), span_str(g->module, b->text)))
             return false;
     }
@@ -90,7 +90,8 @@ static const Instr *unknown_instruction(const Function *fn)
 
 static bool is_comparable(const Function *before, const Function *after)
 {
-    return same_head(before, after) && same_variables(before, after) && !unknown_instruction(before) && !unknown_instruction(after);
+    return same_head(before, after) && same_variables(before, after) && !unknown_instruction(before) &&
+           !unknown_instruction(after);
 }
 
 static void prove_pair(Prover *p, Function *before, Function *after)
@@ -183,9 +184,10 @@ static const char *describe_inputs(const Prover *p)
         const char *component[] = {"", ".x", ".y", ".z", ".w"};
         if (v[k] == PROVE_SYM_SREG)
             text = arena_printf(p->arena, "%s%s%s%s=%llu", text, k ? ", " : "", sreg_info(v[k + 1])->name,
-                v[k + 2] < COUNT_OF(component) ? component[v[k + 2]] : "", (unsigned long long)value);
+                                v[k + 2] < COUNT_OF(component) ? component[v[k + 2]] : "", (unsigned long long)value);
         else
-            text = arena_printf(p->arena, "%s%s%s=%llu", text, k ? ", " : "", p->t.name.v[v[k + 1]]->text, (unsigned long long)value);
+            text = arena_printf(p->arena, "%s%s%s=%llu", text, k ? ", " : "", p->t.name.v[v[k + 1]]->text,
+                                (unsigned long long)value);
     }
     return text;
 }
@@ -250,7 +252,8 @@ static Function *definition(const Module *m, const Name *name, u32 nth)
 {
     for (u32 k = 0; k < m->functions.n; k++) {
         Function *fn = m->functions.v[k];
-        if (fn->is_definition && fn->name->len == name->len && memcmp(fn->name->text, name->text, name->len) == 0 && nth-- == 0)
+        if (fn->is_definition && fn->name->len == name->len && memcmp(fn->name->text, name->text, name->len) == 0 &&
+            nth-- == 0)
             return fn;
     }
     return NULL;

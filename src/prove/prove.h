@@ -9,16 +9,16 @@
 typedef enum ProveAnswer { PROVE_PROVED, PROVE_UNKNOWN, PROVE_REFUTED } ProveAnswer;
 
 typedef struct ProveOptions {
-    const char *solver;   /* a command that reads SMT-LIB 2; NULL: none */
-    u32 solver_ms;        /* for each function */
+    const char *solver;    /* a command that reads SMT-LIB 2; NULL: none */
+    u32 solver_ms;         /* for each function */
     bool assume_in_bounds; /* no access by the address of a .shared variable goes beyond it */
-    u32 limit;            /* steps for each instruction of the function; 0: as usual */
+    u32 limit;             /* steps for each instruction of the function; 0: as usual */
 } ProveOptions;
 
 typedef struct ProveVerdict {
     ProveAnswer answer;
-    const char *why;      /* of what is not proved: one line, in the arena */
-    bool is_suspect;      /* PROVE_UNKNOWN, not for a limit or a construct, but because something was not seen to be the same */
+    const char *why; /* of what is not proved: one line, in the arena */
+    bool is_suspect; /* PROVE_UNKNOWN, not for a limit or a construct, but because something was not seen to be the same */
     u32 nodes, steps, work, queries; /* work: terms made */
 } ProveVerdict;
 

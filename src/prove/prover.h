@@ -18,8 +18,8 @@ typedef u32 GroupId; /* an interned list of block ids; 0 is the empty one */
 
 typedef struct Fact {
     Term term;
-    SetId set;       /* its value is in it */
-    u32 before;      /* the older fact about the same term, plus 1; 0: none */
+    SetId set;  /* its value is in it */
+    u32 before; /* the older fact about the same term, plus 1; 0: none */
 } Fact;
 
 /* A branch, passed and not yet joined. */
@@ -40,8 +40,8 @@ typedef struct Opens {
 /* What a path knew when it passed a branch of AFTER. */
 typedef struct Passing Passing;
 struct Passing {
-    u32 went;          /* as in Open; 0: there were too many to tell */
-    Opens before;      /* branches of BEFORE */
+    u32 went;     /* as in Open; 0: there were too many to tell */
+    Opens before; /* branches of BEFORE */
     const Passing *next;
 };
 
@@ -79,8 +79,8 @@ typedef struct Access {
 } Access;
 
 typedef struct Arrival {
-    u32 from;        /* node */
-    u32 round;       /* of that node */
+    u32 from;          /* node */
+    u32 round;         /* of that node */
     const Term *value; /* by slot of the node */
     u32 facts;
     const Fact *fact;
@@ -90,23 +90,23 @@ typedef struct Arrival {
 typedef struct Place {
     Block *block;
     Instr *at;
-    bool joins;      /* stands at the beginning of a join, and has not been there yet on this path */
+    bool joins; /* stands at the beginning of a join, and has not been there yet on this path */
 } Place;
 
 typedef struct Node {
     Place place[2];
     u32 id;
-    u32 slots[2];    /* registers of BEFORE, then of AFTER */
+    u32 slots[2]; /* registers of BEFORE, then of AFTER */
     const RegId *reg;
     VEC(Arrival) arrivals;
-    Term *value;     /* the state; NULL: not explored yet */
+    Term *value; /* the state; NULL: not explored yet */
     u32 facts;
     Fact *fact;
     Opens open[2];
     u32 round, visits, opened; /* opened: visits since the states were final */
     bool queued;
-    VecU32 next;     /* nodes it leads to: 4 * node + sides that moved */
-    BitSet broken;   /* slots that changed too often: each has a symbol of its own */
+    VecU32 next;   /* nodes it leads to: 4 * node + sides that moved */
+    BitSet broken; /* slots that changed too often: each has a symbol of its own */
 } Node;
 
 typedef struct Prover {
@@ -118,31 +118,31 @@ typedef struct Prover {
     ProveVerdict *verdict;
     Arena *verdict_arena;
     VEC(Fact) facts;
-    VecU32 fact_of;          /* by term: index of its newest fact, plus 1 */
-    VEC(Node *) nodes;       /* [0] unused */
+    VecU32 fact_of;    /* by term: index of its newest fact, plus 1 */
+    VEC(Node *) nodes; /* [0] unused */
     FnvMap node_of;
-    VecU32 queue;            /* heap of node ids */
-    Node *at;                /* that is explored */
-    Place place[2];          /* of the path */
-    const Passed *branches;  /* of BEFORE, on the path */
-    const Cell *cells[2];    /* of the path, the newest first */
-    Opens open[2];           /* of the path; only taken over, never changed */
-    VEC(VecU32) groups;      /* by GroupId */
+    VecU32 queue;           /* heap of node ids */
+    Node *at;               /* that is explored */
+    Place place[2];         /* of the path */
+    const Passed *branches; /* of BEFORE, on the path */
+    const Cell *cells[2];   /* of the path, the newest first */
+    Opens open[2];          /* of the path; only taken over, never changed */
+    VEC(VecU32) groups;     /* by GroupId */
     FnvMap group_of;
     VEC(const Passing *) passings; /* by Block.id of AFTER */
     VEC(Meeting) meetings;
-    FnvMap answers;          /* questions about passings, by group: 1 no, 2 yes */
-    u32 moved[2];            /* since the node, in steps */
-    u32 passed, pass_limit;  /* lone joins, since the node */
-    i64 solver_until;        /* milliseconds of the clock; 0: not asked yet */
+    FnvMap answers;           /* questions about passings, by group: 1 no, 2 yes */
+    u32 moved[2];             /* since the node, in steps */
+    u32 passed, pass_limit;   /* lone joins, since the node */
+    i64 solver_until;         /* milliseconds of the clock; 0: not asked yet */
     const char *solver_fails; /* why it is not asked any more */
     u32 steps, step_limit, depth;
-    BitSet skipped, stays;   /* barriers of BEFORE by origin: left out, or not; empty: none was left out */
-    BitSet weakened;         /* barriers of BEFORE, by origin, that are of the warp in AFTER */
+    BitSet skipped, stays; /* barriers of BEFORE by origin: left out, or not; empty: none was left out */
+    BitSet weakened;       /* barriers of BEFORE, by origin, that are of the warp in AFTER */
     VEC(Access) accesses;
-    bool values_hold;        /* the states are final: what is left is which threads are together */
-    bool gathers;            /* something depends on who happens to be there: activemask, elect, vote without .sync */
-    BitSet waits[2];         /* blocks of AFTER in which a thread may wait for another; [1]: see on_strong; made on demand */
+    bool values_hold; /* the states are final: what is left is which threads are together */
+    bool gathers;     /* something depends on who happens to be there: activemask, elect, vote without .sync */
+    BitSet waits[2];  /* blocks of AFTER in which a thread may wait for another; [1]: see on_strong; made on demand */
     bool failed;
 } Prover;
 

@@ -4,10 +4,7 @@
 
 #include "base/intern.h"
 
-static u32 hash_intervals(const Interval *v, u32 n)
-{
-    return fnv1a(v, n * sizeof *v);
-}
+static u32 hash_intervals(const Interval *v, u32 n) { return fnv1a(v, n * sizeof *v); }
 
 static void grow(Sets *s)
 {

@@ -41,9 +41,9 @@ SetId prove_set_negate(Sets *s, SetId a, u64 most);
 static inline const Set *prove_set(const Sets *s, SetId id) { return &s->v.v[id]; }
 static inline bool prove_set_is_empty(const Sets *s, SetId id) { return prove_set(s, id)->n == 0; }
 bool prove_set_has(const Sets *s, SetId id, u64 x);
-bool prove_set_within(const Sets *s, SetId a, SetId b);   /* a is a subset of b */
+bool prove_set_within(const Sets *s, SetId a, SetId b); /* a is a subset of b */
 bool prove_set_disjoint(const Sets *s, SetId a, SetId b);
-u64 prove_set_min(const Sets *s, SetId id);                /* of a set that is not empty */
+u64 prove_set_min(const Sets *s, SetId id); /* of a set that is not empty */
 u64 prove_set_max(const Sets *s, SetId id);
 /* How many numbers it holds; `limit` where there are more. */
 u64 prove_set_count(const Sets *s, SetId id, u64 limit);

@@ -19,7 +19,10 @@ typedef struct Script {
 
 static void tell(Script *s, Term x);
 
-static void constant(Script *s, u64 value, u32 bits) { fprintf(s->out, "(_ bv%llu %u)", (unsigned long long)(value & prove_mask(bits)), bits); }
+static void constant(Script *s, u64 value, u32 bits)
+{
+    fprintf(s->out, "(_ bv%llu %u)", (unsigned long long)(value & prove_mask(bits)), bits);
+}
 
 /* Applications of one name on the same widths are one function. */
 static u32 function_of(Script *s, Term x)
@@ -79,7 +82,8 @@ static void shift(Script *s, Term x, const char *op)
     else if (has < bits)
         fprintf(s->out, "((_ zero_extend %u) t%u))", bits - has, by);
     else
-        fprintf(s->out, "(ite (bvuge t%u (_ bv%u %u)) (_ bv%u %u) ((_ extract %u 0) t%u)))", by, bits, has, bits, bits, bits - 1, by);
+        fprintf(s->out, "(ite (bvuge t%u (_ bv%u %u)) (_ bv%u %u) ((_ extract %u 0) t%u)))", by, bits, has, bits, bits,
+                bits - 1, by);
 }
 
 static void membership(Script *s, Term x)
@@ -115,8 +119,10 @@ static void body(Script *s, Term x)
     case TERM_SAR: shift(s, x, "bvashr"); return;
     case TERM_IN: membership(s, x); return;
     case TERM_REL:
-        fprintf(s->out, "(ite (= t%u t%u) #b000 (ite (bvslt t%u t%u) (ite (bvult t%u t%u) #b001 #b010) (ite (bvult t%u t%u) #b011 #b100)))",
-            a, b, a, b, a, b, a, b);
+        fprintf(s->out,
+                "(ite (= t%u t%u) #b000 (ite (bvslt t%u t%u) (ite (bvult t%u t%u) #b001 #b010) (ite (bvult t%u t%u) #b011 "
+                "#b100)))",
+                a, b, a, b, a, b, a, b);
         return;
     case TERM_MUL:
         for (u32 k = 1; k < node.n; k++)
@@ -200,8 +206,10 @@ static u32 milliseconds_left(const Prover *p)
 /* A solver that gets a trivial question wrong is not asked any other. */
 static bool answers_right(Prover *p, const char *command)
 {
-    static const char *const question[] = {"(set-logic QF_UFBV)\n(declare-const x (_ BitVec 8))\n(assert (= x #x05))\n(check-sat)\n(exit)\n",
-        "(set-logic QF_UFBV)\n(declare-const x (_ BitVec 8))\n(assert (distinct (bvadd x x) (bvmul x #x02)))\n(check-sat)\n(exit)\n"};
+    static const char *const question[] = {
+        "(set-logic QF_UFBV)\n(declare-const x (_ BitVec 8))\n(assert (= x #x05))\n(check-sat)\n(exit)\n",
+        "(set-logic QF_UFBV)\n(declare-const x (_ BitVec 8))\n(assert (distinct (bvadd x x) (bvmul x "
+        "#x02)))\n(check-sat)\n(exit)\n"};
     static const char *const answer[] = {"sat", "unsat"};
     for (u32 k = 0; k < 2; k++) {
         char word[64];
@@ -246,8 +254,9 @@ bool prove_solver_excludes(Prover *p, const Term *conditions, u32 n)
     fclose(s.out);
     p->verdict->queries++;
     bool unsat = s.terms <= TERMS_TOLD &&
-        prove_solver_run(prove_solver_command(p->options->solver), text, (u32)len, milliseconds_left(p), word, sizeof word) &&
-        strcmp(word, "unsat") == 0;
+                 prove_solver_run(prove_solver_command(p->options->solver), text, (u32)len, milliseconds_left(p), word,
+                                  sizeof word) &&
+                 strcmp(word, "unsat") == 0;
     free(text);
     fnvmap_free(&s.told);
     fnvmap_free(&s.functions);

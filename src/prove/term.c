@@ -66,7 +66,7 @@ static bool is_same(const Terms *t, const TermNode *node, const TermNode *head, 
         node->aux != head->aux || node->value != head->value)
         return false;
     return head->n == 0 || (memcmp(t->kid.v + node->kids, kids, head->n * sizeof *kids) == 0 &&
-        (!coefs || memcmp(t->coef.v + node->kids, coefs, head->n * sizeof *coefs) == 0));
+                            (!coefs || memcmp(t->coef.v + node->kids, coefs, head->n * sizeof *coefs) == 0));
 }
 
 static void sum_up(const Terms *t, TermNode *head, const Term *kids)
@@ -129,7 +129,8 @@ Term prove_sym(Terms *t, SymKindOf kind, u32 owner, u32 detail, u32 part, u32 bi
     u64 *place = fnvmap_at(&t->sym_of, key);
     for (u32 id = (u32)*place; id; id = 0) {
         const TermSym *s = &t->syms.v[id];
-        if (s->kind == kind && s->owner == owner && s->detail == detail && s->part == part && prove_bits(t, s->term) == bits)
+        if (s->kind == kind && s->owner == owner && s->detail == detail && s->part == part &&
+            prove_bits(t, s->term) == bits)
             return s->term;
     }
     u32 id = t->syms.n; /* of two that share a key the younger is found; the older one is not asked for again as such */
@@ -257,9 +258,12 @@ Term prove_rebuild(Terms *t, Term x, const Term *kids)
     case TERM_ZEXT: return prove_zext(t, kids[0], node.bits);
     case TERM_SEXT: return prove_sext(t, kids[0], node.bits);
     case TERM_TRUNC: return prove_trunc(t, kids[0], node.bits);
-    case TERM_SHL: case TERM_SHR: case TERM_SAR: return prove_shift(t, (TermOp)node.op, kids[0], kids[1]);
+    case TERM_SHL:
+    case TERM_SHR:
+    case TERM_SAR: return prove_shift(t, (TermOp)node.op, kids[0], kids[1]);
     case TERM_IN: return prove_in(t, kids[0], node.aux);
-    case TERM_REL: case TERM_FREL: /* only below an IN, which makes it anew: see prove_in */
+    case TERM_REL:
+    case TERM_FREL: /* only below an IN, which makes it anew: see prove_in */
         return prove_make(t, (TermNode){.op = node.op, .bits = node.bits, .n = 2, .aux = node.aux}, kids, NULL);
     case TERM_APPLY: return prove_apply(t, node.aux, node.bits, kids, node.n);
     default: return x;
@@ -294,9 +298,10 @@ static void print_sym(const Terms *t, Writer *w, Term x)
 
 static void print_term(const Terms *t, Writer *w, Term x, u32 depth)
 {
-    static const char *const word[] = {[TERM_LINEAR] = "+", [TERM_LOGIC] = "logic", [TERM_MUL] = "*", [TERM_ITE] = "ite",
-        [TERM_ZEXT] = "zext", [TERM_SEXT] = "sext", [TERM_TRUNC] = "trunc", [TERM_SHL] = "shl", [TERM_SHR] = "shr",
-        [TERM_SAR] = "sar", [TERM_IN] = "in", [TERM_REL] = "rel", [TERM_FREL] = "frel", [TERM_APPLY] = "apply"};
+    static const char *const word[] = {
+        [TERM_LINEAR] = "+",  [TERM_LOGIC] = "logic", [TERM_MUL] = "*",     [TERM_ITE] = "ite",    [TERM_ZEXT] = "zext",
+        [TERM_SEXT] = "sext", [TERM_TRUNC] = "trunc", [TERM_SHL] = "shl",   [TERM_SHR] = "shr",    [TERM_SAR] = "sar",
+        [TERM_IN] = "in",     [TERM_REL] = "rel",     [TERM_FREL] = "frel", [TERM_APPLY] = "apply"};
     const TermNode *node = &t->node.v[x];
     if (node->op == TERM_CONST)
         put(w, "%lld", (long long)prove_signed(node->value, node->bits));

@@ -25,12 +25,16 @@ typedef enum TermOp {
     TERM_LOGIC,  /* value: truth table; kid k is bit k of its index */
     TERM_MUL,    /* of two kids or more */
     TERM_ITE,    /* kid 0 ? kid 1 : kid 2 */
-    TERM_ZEXT, TERM_SEXT, TERM_TRUNC,
-    TERM_SHL, TERM_SHR, TERM_SAR, /* by kid 1, clamped as PTX does */
-    TERM_IN,     /* kid 0 is in the set aux */
-    TERM_REL,    /* of two integers: PROVE_EQ ... */
-    TERM_FREL,   /* of two floats: PROVE_FEQ ...; aux: name of type and flushing */
-    TERM_APPLY,  /* aux: name of what is applied */
+    TERM_ZEXT,
+    TERM_SEXT,
+    TERM_TRUNC,
+    TERM_SHL,
+    TERM_SHR,
+    TERM_SAR,   /* by kid 1, clamped as PTX does */
+    TERM_IN,    /* kid 0 is in the set aux */
+    TERM_REL,   /* of two integers: PROVE_EQ ... */
+    TERM_FREL,  /* of two floats: PROVE_FEQ ...; aux: name of type and flushing */
+    TERM_APPLY, /* aux: name of what is applied */
 } TermOp;
 
 /* Relations of integers, signed and unsigned at once, and of floats. */
@@ -38,15 +42,15 @@ enum { PROVE_EQ, PROVE_SLT_ULT, PROVE_SLT_UGT, PROVE_SGT_ULT, PROVE_SGT_UGT, PRO
 enum { PROVE_FEQ, PROVE_FLT, PROVE_FGT, PROVE_FUN, PROVE_FRELS };
 
 typedef struct TermNode {
-    u8 op;    /* TermOp */
+    u8 op; /* TermOp */
     u8 bits;
     u16 n;    /* kids */
     u32 kids; /* index into Terms.kid and, of sums, Terms.coef */
     u32 aux;
     u32 hash;
     u64 value;
-    u64 owners; /* one bit for each owner of a symbol in it, modulo 64 */
-    u32 size;   /* of the tree below, saturated */
+    u64 owners;      /* one bit for each owner of a symbol in it, modulo 64 */
+    u32 size;        /* of the tree below, saturated */
     u32 choices : 1; /* an ITE is in it */
 } TermNode;
 
@@ -78,10 +82,10 @@ typedef struct Terms {
     Intern *names;
     VEC(const Name *) name; /* of applications */
     FnvMap name_of;
-    u32 work; /* rewriting steps done, for limits */
-    u64 seed; /* not 0: symbols are numbers made of it, and so are applications of numbers: one execution */
-    u32 moment; /* that numbers events return are made of, too */
-    bool guessed; /* an application whose value is not that of the machine was made */
+    u32 work;      /* rewriting steps done, for limits */
+    u64 seed;      /* not 0: symbols are numbers made of it, and so are applications of numbers: one execution */
+    u32 moment;    /* that numbers events return are made of, too */
+    bool guessed;  /* an application whose value is not that of the machine was made */
     VecU32 inputs; /* symbols that were asked for: parameters and special registers */
 } Terms;
 
@@ -131,7 +135,7 @@ Term prove_ite(Terms *t, Term cond, Term a, Term b);
 
 /* Conditions. */
 Term prove_in(Terms *t, Term x, SetId set);
-Term prove_rel(Terms *t, Term a, Term b, u32 relations);  /* relations: bit mask of PROVE_EQ ... */
+Term prove_rel(Terms *t, Term a, Term b, u32 relations); /* relations: bit mask of PROVE_EQ ... */
 Term prove_frel(Terms *t, u32 name, Term a, Term b, u32 relations);
 
 Term prove_apply(Terms *t, u32 name, u32 bits, const Term *kids, u32 n);
@@ -141,8 +145,8 @@ bool prove_mentions(Terms *t, Term x, u32 owner);
 
 /* Terms for terms: from 1 on the entries of both arrays belong together. Those without an entry stay. */
 typedef struct Subst {
-    FnvMap map;  /* Term to Term; also remembers what was computed */
-    u32 owner;   /* only terms that mention it are looked into; 0: all */
+    FnvMap map; /* Term to Term; also remembers what was computed */
+    u32 owner;  /* only terms that mention it are looked into; 0: all */
 } Subst;
 Term prove_subst(Terms *t, Subst *s, Term x);
 /* x made anew of other kids, in the same order. */

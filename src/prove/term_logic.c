@@ -104,7 +104,8 @@ static u32 zero_bits(const Terms *t, Term x, u32 depth)
     if (node->value)
         least = (u32)__builtin_ctzll(node->value);
     for (u32 k = 0; k < node->n; k++) {
-        u32 zeros = (u32)__builtin_ctzll(t->coef.v[node->kids + k]) + (depth ? zero_bits(t, prove_kid(t, x, k), depth - 1) : 0);
+        u32 zeros =
+            (u32)__builtin_ctzll(t->coef.v[node->kids + k]) + (depth ? zero_bits(t, prove_kid(t, x, k), depth - 1) : 0);
         least = zeros < least ? zeros : least;
     }
     return least;
@@ -340,12 +341,13 @@ static SetId set_of_rel(Terms *t, u64 number, u32 bits, u32 relations)
     u64 mask = prove_mask(bits), half = mask >> 1;
     Sets *s = &t->sets;
     SetId all = prove_set_range(s, 0, mask), set = prove_set_empty(s), equal = prove_set_range(s, number, number);
-    SetId below = number ? prove_set_range(s, 0, number - 1) : set, above = number < mask ? prove_set_range(s, number + 1, mask) : set;
+    SetId below = number ? prove_set_range(s, 0, number - 1) : set,
+          above = number < mask ? prove_set_range(s, number + 1, mask) : set;
     u64 moved = (number + half + 1) & mask; /* signed order is the unsigned one, half of the circle on */
     SetId less = moved ? prove_set_shift(s, prove_set_range(s, 0, moved - 1), half + 1, mask) : set;
     SetId more = prove_set_not(s, prove_set_or(s, less, equal), mask);
-    SetId part[PROVE_RELS] = {equal, prove_set_and(s, less, below), prove_set_and(s, less, above), prove_set_and(s, more, below),
-        prove_set_and(s, more, above)};
+    SetId part[PROVE_RELS] = {equal, prove_set_and(s, less, below), prove_set_and(s, less, above),
+                              prove_set_and(s, more, below), prove_set_and(s, more, above)};
     for (u32 k = 0; k < PROVE_RELS; k++)
         if (relations >> k & 1)
             set = prove_set_or(s, set, part[k]);
@@ -355,7 +357,7 @@ static SetId set_of_rel(Terms *t, u64 number, u32 bits, u32 relations)
 static u32 swap_relations(u32 m)
 {
     return (m & 1) | (m >> PROVE_SGT_UGT & 1) << PROVE_SLT_ULT | (m >> PROVE_SGT_ULT & 1) << PROVE_SLT_UGT |
-        (m >> PROVE_SLT_UGT & 1) << PROVE_SGT_ULT | (m >> PROVE_SLT_ULT & 1) << PROVE_SGT_UGT;
+           (m >> PROVE_SLT_UGT & 1) << PROVE_SGT_ULT | (m >> PROVE_SLT_ULT & 1) << PROVE_SGT_UGT;
 }
 
 Term prove_rel(Terms *t, Term a, Term b, u32 relations)
@@ -382,7 +384,7 @@ Term prove_frel(Terms *t, u32 name, Term a, Term b, u32 relations)
         a = b;
         b = swap;
         relations = (relations & (1u << PROVE_FEQ | 1u << PROVE_FUN)) | (relations >> PROVE_FLT & 1) << PROVE_FGT |
-            (relations >> PROVE_FGT & 1) << PROVE_FLT;
+                    (relations >> PROVE_FGT & 1) << PROVE_FLT;
     }
     Term kids[] = {a, b};
     Term rel = prove_make(t, (TermNode){.op = TERM_FREL, .bits = 2, .n = 2, .aux = name}, kids, NULL);

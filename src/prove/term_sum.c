@@ -78,10 +78,7 @@ Term prove_scale(Terms *t, Term a, u64 by)
     return by == 1 ? a : add_scaled(t, prove_const(t, 0, prove_bits(t, a)), a, by);
 }
 
-Term prove_plus(Terms *t, Term a, u64 constant)
-{
-    return prove_add(t, a, prove_const(t, constant, prove_bits(t, a)));
-}
+Term prove_plus(Terms *t, Term a, u64 constant) { return prove_add(t, a, prove_const(t, constant, prove_bits(t, a))); }
 
 /* ---- products --------------------------------------------------------------------------------------------------- */
 
@@ -167,7 +164,8 @@ static Term make_unary(Terms *t, TermOp op, Term a, u32 bits)
 /* An ITE of two constants takes the operation inside. */
 static bool chooses_constants(const Terms *t, Term x)
 {
-    return prove_node(t, x)->op == TERM_ITE && prove_is_const(t, prove_kid(t, x, 1)) && prove_is_const(t, prove_kid(t, x, 2));
+    return prove_node(t, x)->op == TERM_ITE && prove_is_const(t, prove_kid(t, x, 1)) &&
+           prove_is_const(t, prove_kid(t, x, 2));
 }
 
 Term prove_zext(Terms *t, Term a, u32 bits)
@@ -224,7 +222,8 @@ static Term truncate_logic(Terms *t, u64 table, const Term *kids, u32 n, u32 bit
     u64 used = n >= 6 ? table : table & (((u64)1 << (1u << n)) - 1);
     if (n == 0 || used == 0)
         return prove_const(t, used ? UINT64_MAX : 0, bits);
-    Term no = truncate_logic(t, used, kids, n - 1, bits), yes = truncate_logic(t, used >> (1u << (n - 1)), kids, n - 1, bits);
+    Term no = truncate_logic(t, used, kids, n - 1, bits),
+         yes = truncate_logic(t, used >> (1u << (n - 1)), kids, n - 1, bits);
     return prove_logic(t, 0xca, no, yes, kids[n - 1], 3);
 }
 
@@ -235,9 +234,11 @@ Term prove_trunc(Terms *t, Term a, u32 bits)
         return a;
     switch ((TermOp)node.op) {
     case TERM_CONST: return prove_const(t, node.value, bits);
-    case TERM_LINEAR: case TERM_MUL: return truncate_operands(t, a, bits);
+    case TERM_LINEAR:
+    case TERM_MUL: return truncate_operands(t, a, bits);
     case TERM_TRUNC: return prove_trunc(t, prove_kid(t, a, 0), bits);
-    case TERM_ZEXT: case TERM_SEXT: {
+    case TERM_ZEXT:
+    case TERM_SEXT: {
         Term x = prove_kid(t, a, 0);
         if (prove_bits(t, x) >= bits)
             return prove_trunc(t, x, bits);

@@ -288,7 +288,8 @@ static bool look_for_parted(const Prover *p, u32 block, u32 went, const GroupId 
 {
     for (const Passing *a = p->passings.v[block]; a; a = a->next)
         for (const Passing *b = p->passings.v[block]; b; b = b->next)
-            if ((went == 0 || a->went == 0 || a->went == went) && (a->went != b->went || a->went == 0) && !were_parted(p, a, b, alive))
+            if ((went == 0 || a->went == 0 || a->went == went) && (a->went != b->went || a->went == 0) &&
+                !were_parted(p, a, b, alive))
                 return false;
     return true;
 }
@@ -382,13 +383,16 @@ static void check_event(Prover *p, const Meeting *m)
     for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
         const Open *o = &m->open[PROVE_AFTER].v[k];
         if (!parts_nobody_else(p, o))
-            prove_fail(p, PROVE_UNKNOWN, "convergence: the branch in line %u of AFTER may part threads that are together at `%.60s` in line %u",
+            prove_fail(
+                p, PROVE_UNKNOWN,
+                "convergence: the branch in line %u of AFTER may part threads that are together at `%.60s` in line %u",
                 line_of_branch(p, PROVE_AFTER, o->block), m->before->op->text->text, prove_line(fn, m->before));
     }
     const Open *lost = gathers(m->before) && !p->failed ? not_represented(p, m, 0) : NULL;
     if (lost)
-        prove_fail(p, PROVE_UNKNOWN, "convergence: threads that the branch in line %u of BEFORE parts may be together at `%.60s` in line %u",
-            line_of_branch(p, PROVE_BEFORE, lost->block), m->before->op->text->text, prove_line(fn, m->before));
+        prove_fail(p, PROVE_UNKNOWN,
+                   "convergence: threads that the branch in line %u of BEFORE parts may be together at `%.60s` in line %u",
+                   line_of_branch(p, PROVE_BEFORE, lost->block), m->before->op->text->text, prove_line(fn, m->before));
 }
 
 /* Whether these went different ways at this branch of BEFORE, and at no other. */
@@ -434,8 +438,9 @@ static void check_closing(Prover *p, const Meeting *m)
     while (lost && !waits_for(p, &m->closed, lost))
         lost = not_represented(p, m, (u32)(lost - m->open[PROVE_BEFORE].v) + 1);
     if (lost)
-        prove_fail(p, PROVE_UNKNOWN, "waiting: threads that part in line %u join behind the branch in line %u of AFTER, earlier than before",
-            line_of_branch(p, PROVE_BEFORE, lost->block), line_of_branch(p, PROVE_AFTER, m->closed.block));
+        prove_fail(p, PROVE_UNKNOWN,
+                   "waiting: threads that part in line %u join behind the branch in line %u of AFTER, earlier than before",
+                   line_of_branch(p, PROVE_BEFORE, lost->block), line_of_branch(p, PROVE_AFTER, m->closed.block));
 }
 
 /* A branch of AFTER that promises not to part threads, and is not seen not to: branches of BEFORE promised it. */
@@ -444,9 +449,11 @@ static void check_promises(Prover *p)
     const Function *fn = p->side[PROVE_AFTER].fn;
     for_each_block(b, fn) {
         const Instr *end = block_terminator(b);
-        if (!p->failed && end && op_has(end->op, OPF_UNIFORM_HINT) && parts(p, PROVE_AFTER, b->id) && !look_for_parted(p, b->id, 0, NULL))
-            prove_fail(p, PROVE_UNKNOWN, "convergence: the branch in line %u of AFTER promises to be uniform, which is not seen",
-                prove_line(fn, end));
+        if (!p->failed && end && op_has(end->op, OPF_UNIFORM_HINT) && parts(p, PROVE_AFTER, b->id) &&
+            !look_for_parted(p, b->id, 0, NULL))
+            prove_fail(p, PROVE_UNKNOWN,
+                       "convergence: the branch in line %u of AFTER promises to be uniform, which is not seen",
+                       prove_line(fn, end));
     }
 }
 
@@ -457,7 +464,8 @@ static bool asks_for_threads(const Function *fn)
 {
     for_each_block(b, fn)
         for_each_instr(i, b)
-            if (i->kind == INSTR_OP && (op_has(i->op, OPF_CONVERGENT) || (op_has(i->op, OPF_BRANCH) && op_has(i->op, OPF_UNIFORM_HINT))))
+            if (i->kind == INSTR_OP &&
+                (op_has(i->op, OPF_CONVERGENT) || (op_has(i->op, OPF_BRANCH) && op_has(i->op, OPF_UNIFORM_HINT))))
                 return true;
     return false;
 }

@@ -7,8 +7,8 @@
 typedef struct Loops {
     const Graph *g;
     bool on_strong;
-    BitSet body;    /* of the loop that is looked at */
-    BitSet read;    /* registers that depend on what is read in it */
+    BitSet body; /* of the loop that is looked at */
+    BitSet read; /* registers that depend on what is read in it */
     BitSet *waits;
 } Loops;
 
@@ -58,13 +58,14 @@ static void taint(void *user, RegId reg)
 /* Memory that no other thread writes, or that nothing can be learned from. */
 static bool reads_others(const OpInfo *op, bool on_strong)
 {
-    if (on_strong && op->mem == MEM_READ && op->strength == STRENGTH_WEAK && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT | OPF_CALL))
+    if (on_strong && op->mem == MEM_READ && op->strength == STRENGTH_WEAK &&
+        !op_has(op, OPF_VOLATILE | OPF_CONVERGENT | OPF_CALL))
         return false;
     if (op_is_pure(op) || op_has(op, OPF_TERMINATOR))
         return false;
     bool own = op->space == SPACE_PARAM || op->space == SPACE_CONST || op->space == SPACE_LOCAL;
     return !(op->mem == MEM_READ && op->strength == STRENGTH_WEAK && (own || op_has_modifier(op, ".nc"))) &&
-        !(op->mem == MEM_NONE && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT | OPF_CALL));
+           !(op->mem == MEM_NONE && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT | OPF_CALL));
 }
 
 static void find_read(Loops *l)
@@ -112,7 +113,8 @@ static bool steps(const Loops *l, const Operand *o)
     if (!i || i->guard || (i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB) || i->slots != 3)
         return false;
     const Operand *a = &i->opnd[1], *b = &i->opnd[2];
-    return a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM && b->value != 0 && type_class((Type)i->op->type[0]) != TC_FLOAT;
+    return a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM && b->value != 0 &&
+           type_class((Type)i->op->type[0]) != TC_FLOAT;
 }
 
 static bool stays(const Loops *l, const Operand *o)
@@ -157,7 +159,7 @@ static bool counts(const Loops *l, u32 header, const Block *b)
         return false;
     const Operand *a = &test->opnd[1], *c = &test->opnd[2];
     return ((steps(l, a) && stays(l, c)) || (steps(l, c) && stays(l, a))) && is_in_every_round(l, header, b->id) &&
-        is_in_every_round(l, header, test->block->id);
+           is_in_every_round(l, header, test->block->id);
 }
 
 /* ---- loops that wait ------------------------------------------------------------------------------------------------------ */
@@ -192,8 +194,8 @@ static bool loop_waits(Loops *l, u32 header)
 
 static bool instruction_waits(const Instr *i)
 {
-    return i->kind == INSTR_OP && (op_has(i->op, OPF_CONVERGENT | OPF_BARRIER | OPF_CALL | OPF_ASYNC) || i->op->opcode == OPC_NANOSLEEP ||
-        !i->op->known);
+    return i->kind == INSTR_OP && (op_has(i->op, OPF_CONVERGENT | OPF_BARRIER | OPF_CALL | OPF_ASYNC) ||
+                                   i->op->opcode == OPC_NANOSLEEP || !i->op->known);
 }
 
 BitSet prove_waits(const Graph *g, bool on_strong)

@@ -18,7 +18,12 @@ typedef struct Cost {
 
 static const Cost costs[] = {
 #define COST(name, type, width, part, which, machine) \
-    {.opcode = OPC_##name, .type_class = TC_##type, .bits = (width), .source = SOURCE_##which, .cost = (machine), .modifier = (part)},
+    {.opcode = OPC_##name,                            \
+     .type_class = TC_##type,                         \
+     .bits = (width),                                 \
+     .source = SOURCE_##which,                        \
+     .cost = (machine),                               \
+     .modifier = (part)},
 #include "target/ptxas.def"
 };
 

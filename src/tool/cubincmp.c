@@ -51,8 +51,8 @@ static bool same_section(const ElfFile *a, Elf_Scn *in_a, const ElfFile *b, Elf_
     }
     if (strcmp(name, ".nv_debug_ptx_txt") == 0)
         return true;
-    bool header = x.sh_type == y.sh_type && x.sh_flags == y.sh_flags && x.sh_link == y.sh_link && x.sh_info == y.sh_info
-                  && x.sh_size == y.sh_size && x.sh_addralign == y.sh_addralign && x.sh_entsize == y.sh_entsize;
+    bool header = x.sh_type == y.sh_type && x.sh_flags == y.sh_flags && x.sh_link == y.sh_link && x.sh_info == y.sh_info &&
+                  x.sh_size == y.sh_size && x.sh_addralign == y.sh_addralign && x.sh_entsize == y.sh_entsize;
     if (header && same_contents(in_a, in_b))
         return true;
     printf("section %s differs\n", name);

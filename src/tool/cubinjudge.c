@@ -17,8 +17,10 @@ static void print_help(void)
     puts("usage: cubinjudge [options] BEFORE.cubin AFTER.cubin\n"
          "Says which kernels and functions got worse; exit status 1 if one did, 2 if they cannot be judged.\n\n"
          "  --all            also those that did not change\n"
-         "  --tsv            one line a function that changed, tab separated, under no header: name, verdict (same, better, worse),\n"
-         "                   rules, instructions, cycles, spilled bytes, registers and warps before and after, loops newly unrolled\n"
+         "  --tsv            one line a function that changed, tab separated, under no header: name, verdict (same, "
+         "better, worse),\n"
+         "                   rules, instructions, cycles, spilled bytes, registers and warps before and after, loops newly "
+         "unrolled\n"
          "  --kernel=NAME    that function only\n"
          "  --help           this text");
 }
@@ -52,7 +54,8 @@ static void print_judgement(const char *name, const Judgement *j, const Options 
     printf("%s\t%s\t", name, j->changed ? verdict : "unchanged");
     print_rules(j->worse);
     printf("\t%lu\t%lu\t%.1f\t%.1f\t%lu\t%lu\t%lu\t%lu\t%u\t%u\t%d\n", m->instructions[0], m->instructions[1], m->cycles[0],
-           m->cycles[1], m->spilled[0], m->spilled[1], m->registers[0], m->registers[1], m->warps[0], m->warps[1], m->unrolled);
+           m->cycles[1], m->spilled[0], m->spilled[1], m->registers[0], m->registers[1], m->warps[0], m->warps[1],
+           m->unrolled);
 }
 
 /* -1 where there is none of that name. */
@@ -114,8 +117,11 @@ static int judge_files(const char *old_path, const char *new_path, const Options
 int main(int argc, char **argv)
 {
     static const struct option known[] = {
-        {"all", no_argument, NULL, 'a'},  {"tsv", no_argument, NULL, 't'}, {"kernel", required_argument, NULL, 'k'},
-        {"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0},
+        {"all", no_argument, NULL, 'a'},
+        {"tsv", no_argument, NULL, 't'},
+        {"kernel", required_argument, NULL, 'k'},
+        {"help", no_argument, NULL, 'h'},
+        {NULL, 0, NULL, 0},
     };
     Options options = {0};
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {

@@ -10,24 +10,23 @@
 #include "machine/unit.h"
 
 /* COLUMN(id, name, text): the figures that are not a class of instructions; those follow COL_CLASSES. */
-#define COLUMNS_BEFORE(COLUMN)                                                                     \
-    COLUMN(INSTR, "instr", "instructions that can run: without the padding behind the last one")   \
-    COLUMN(PAD, "pad", "padding: `BRA .` and NOPs behind the last instruction")                    \
-    COLUMN(REGS, "regs", "registers a thread")                                                     \
-    COLUMN(STACK, "stack", "bytes of stack frame, spills included")                                \
+#define COLUMNS_BEFORE(COLUMN)                                                                                        \
+    COLUMN(INSTR, "instr", "instructions that can run: without the padding behind the last one")                      \
+    COLUMN(PAD, "pad", "padding: `BRA .` and NOPs behind the last instruction")                                       \
+    COLUMN(REGS, "regs", "registers a thread")                                                                        \
+    COLUMN(STACK, "stack", "bytes of stack frame, spills included")                                                   \
     COLUMN(SPILL_ST, "spill_st", "bytes stored by spills, as ptxas -v counts them; of ptxas before 12.9, by all STL") \
-    COLUMN(SPILL_LD, "spill_ld", "bytes loaded by refills, or by all LDL")                         \
-    COLUMN(SHARED, "smem", "bytes of static shared memory")                                        \
-    COLUMN(BARRIERS, "barriers", "named barriers")                                                 \
-    COLUMN(BYTES, "bytes", "code bytes, padding included")                                         \
-    COLUMN(LOOPS, "loops", "natural loops")                                                        \
-    COLUMN(LOOP_INSTR, "loop_instr", "instructions inside innermost loops") \
+    COLUMN(SPILL_LD, "spill_ld", "bytes loaded by refills, or by all LDL")                                            \
+    COLUMN(SHARED, "smem", "bytes of static shared memory")                                                           \
+    COLUMN(BARRIERS, "barriers", "named barriers")                                                                    \
+    COLUMN(BYTES, "bytes", "code bytes, padding included")                                                            \
+    COLUMN(LOOPS, "loops", "natural loops")                                                                           \
+    COLUMN(LOOP_INSTR, "loop_instr", "instructions inside innermost loops")                                           \
     COLUMN(IRREDUCIBLE, "irreducible", "back edges that enter no natural loop")
 
 typedef enum Column {
 #define COLUMN_ID(id, name, text) COL_##id,
-    COLUMNS_BEFORE(COLUMN_ID)
-    COL_CLASSES,
+    COLUMNS_BEFORE(COLUMN_ID) COL_CLASSES,
     COL_COUNT = COL_CLASSES + SASS_CLASS_COUNT
 } Column;
 
@@ -54,7 +53,16 @@ typedef struct Row {
     unsigned long values[COL_COUNT]; /* classes that share a column are summed in its first */
 } Row;
 
-typedef enum Format { FORMAT_TABLE, FORMAT_CSV, FORMAT_TSV, FORMAT_JSON, FORMAT_LOOPS, FORMAT_BLOCKS, FORMAT_TARGETS, FORMAT_SCHEDULE } Format;
+typedef enum Format {
+    FORMAT_TABLE,
+    FORMAT_CSV,
+    FORMAT_TSV,
+    FORMAT_JSON,
+    FORMAT_LOOPS,
+    FORMAT_BLOCKS,
+    FORMAT_TARGETS,
+    FORMAT_SCHEDULE
+} Format;
 
 typedef struct Options {
     Format format;
@@ -132,8 +140,8 @@ static void print_separated(const Row *rows, size_t count, char separator)
     putchar('\n');
     for (size_t i = 0; i < count; i++) {
         const Row *row = &rows[i];
-        printf("%s%c%s%c%u%c", row->function->name, separator, row->function->kernel ? "kernel" : "function",
-               separator, row->sm, separator);
+        printf("%s%c%s%c%u%c", row->function->name, separator, row->function->kernel ? "kernel" : "function", separator,
+               row->sm, separator);
         print_loop_sizes(row);
         for (int c = 0; c < COL_COUNT; c++)
             if (own_column(c))
@@ -206,8 +214,8 @@ static void print_blocks(const Row *rows, size_t count)
             for (size_t k = block->first; k <= block->last; k++)
                 waits += code->instrs[k].schedule.waits != 0;
             printf("%s\t%u\t%u\t%zu\t%u\t%u\n", rows[i].function->name, code->instrs[block->first].offset,
-                   block->loop == SASS_NONE ? 0 : code->loops[block->loop].depth, block->last - block->first + 1, block->cycles,
-                   waits);
+                   block->loop == SASS_NONE ? 0 : code->loops[block->loop].depth, block->last - block->first + 1,
+                   block->cycles, waits);
         }
     }
 }
@@ -245,7 +253,8 @@ static void print_help(void)
          "  --loops          one line a loop, tab separated; cycles are those of issuing an iteration\n"
          "  --blocks         one line a block\n"
          "  --targets        one line a BRA, BSSY or CALL.REL: where it stands and where it leads\n"
-         "  --schedule       one line an instruction: cycles to stall, yield, scoreboards that are set (7: none) and waited for\n"
+         "  --schedule       one line an instruction: cycles to stall, yield, scoreboards that are set (7: none) and "
+         "waited for\n"
          "  --kernel=NAME    that function only\n"
          "  --help           this text\n\n"
          "columns (loop_sizes: instructions of each loop in the order of their headers):");
@@ -299,10 +308,11 @@ static int report(const char *path, const Options *options)
 int main(int argc, char **argv)
 {
     static const struct option known[] = {
-        {"csv", no_argument, NULL, 'c'},   {"tsv", no_argument, NULL, 't'},         {"json", no_argument, NULL, 'j'},
-        {"loops", no_argument, NULL, 'l'}, {"targets", no_argument, NULL, 'b'},     {"blocks", no_argument, NULL, 'B'},
+        {"csv", no_argument, NULL, 'c'},      {"tsv", no_argument, NULL, 't'},
+        {"json", no_argument, NULL, 'j'},     {"loops", no_argument, NULL, 'l'},
+        {"targets", no_argument, NULL, 'b'},  {"blocks", no_argument, NULL, 'B'},
         {"schedule", no_argument, NULL, 's'}, {"kernel", required_argument, NULL, 'k'},
-        {"help", no_argument, NULL, 'h'},  {NULL, 0, NULL, 0},
+        {"help", no_argument, NULL, 'h'},     {NULL, 0, NULL, 0},
     };
     Options options = {.format = FORMAT_TABLE};
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {

@@ -36,15 +36,15 @@ typedef VEC(char *) Words;
 
 typedef struct Front {
     Arena arena;
-    const char *name;       /* its own, for messages */
-    const char *invoked;    /* argv[0] */
+    const char *name;    /* its own, for messages */
+    const char *invoked; /* argv[0] */
     bool launcher, cicc;
     Mode mode;
-    bool again;             /* the call has come through a front already */
-    Words flags;            /* options of ptxopt: of PTXOPT_FLAGS, then of the command line */
-    Words command;          /* the program and its arguments, and NULL */
+    bool again;    /* the call has come through a front already */
+    Words flags;   /* options of ptxopt: of PTXOPT_FLAGS, then of the command line */
+    Words command; /* the program and its arguments, and NULL */
     Options options;
-    const char *real;       /* path of the program */
+    const char *real; /* path of the program */
     FrontCommand asked;
     FrontLog log;
 } Front;
@@ -102,7 +102,8 @@ static bool is_option(const char *word) { return word[0] == '-' && word[1] != '\
 
 static bool asks_about_us(const char *word)
 {
-    return strcmp(word, "--help") == 0 || strcmp(word, "--version") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-V") == 0;
+    return strcmp(word, "--help") == 0 || strcmp(word, "--version") == 0 || strcmp(word, "-h") == 0 ||
+           strcmp(word, "-V") == 0;
 }
 
 /* Takes the options before `--` off the words; answers the index of the program. */
@@ -150,7 +151,8 @@ static void take_options(Front *front)
     if (result != OPTIONS_RUN)
         exit(result == OPTIONS_DONE && fflush(stdout) == 0 ? TOOL_OK : TOOL_BAD_INPUT);
     if (strcmp(front->options.output, "-") != 0)
-        fail(front, "the output is named by the options of %s: -o is none of ptxopt's here", front->cicc ? "cicc" : "ptxas");
+        fail(front, "the output is named by the options of %s: -o is none of ptxopt's here",
+             front->cicc ? "cicc" : "ptxas");
     if (!front->command.v[0])
         fail(front, "no program to run after '--'");
     if (!front->cicc && front->options.guard_by && (front->options.guard_by[0] || front->options.guard_arch))
@@ -253,7 +255,8 @@ static const char *run_optimizer(Front *front, const char *input, const char *ou
     front->options.output = output;
     int pid = child_fork();
     if (pid == 0) {
-        ToolStatus (*const optimize)(Options *options) = front->cicc && front->options.guard_by ? tool_optimize_guarded : optimize_plainly;
+        ToolStatus (*const optimize)(Options * options) =
+            front->cicc && front->options.guard_by ? tool_optimize_guarded : optimize_plainly;
         int status = dup2(messages->fd, STDERR_FILENO) < 0 ? TOOL_INTERNAL : (int)optimize(&front->options);
         fflush(stdout);
         _exit(status);
@@ -320,7 +323,8 @@ static const char *assemble(Front *front, Scratch *text)
         copy_messages(front, &out, text, stdout);
         copy_messages(front, &error, text, stderr);
         if (!good && !ending)
-            fprintf(stderr, "%s: error: %s did not assemble the optimized text (PTXOPT=strict)\n", front->name, front->real);
+            fprintf(stderr, "%s: error: %s did not assemble the optimized text (PTXOPT=strict)\n", front->name,
+                    front->real);
         child_end_as(status, ending);
     }
     scratch_close(&out);
@@ -380,7 +384,8 @@ static const char *deliver_guarded(Front *front, const char *input, GuardResult 
 static void __attribute__((noreturn)) front_guarded(Front *front, const char *input)
 {
     double start = front_clock_ms();
-    GuardCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input, front->asked.output_at};
+    GuardCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input,
+                            front->asked.output_at};
     front->options.input = input;
     GuardResult result = guard_run(&front->arena, &front->options, &command, NULL);
     front->log.run_ms = front_clock_ms() - start;

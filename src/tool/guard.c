@@ -18,10 +18,10 @@ enum { CANNOT_RUN = 127, ERROR_BYTES = 300, MOST_ROUNDS = 4, MOST_REPAIRS = 3, O
 
 /* One text, and what ptxas made of it. */
 typedef struct Trial {
-    Scratch text;        /* not open: the original */
+    Scratch text; /* not open: the original */
     Scratch out, error;
-    char *path;          /* of the cubin */
-    int status;          /* wait status of ptxas */
+    char *path; /* of the cubin */
+    int status; /* wait status of ptxas */
     bool in_time;
     Cubin cubin;
     bool read;
@@ -31,7 +31,7 @@ typedef struct Trial {
 typedef struct Suspect {
     const char *name;
     bool without[PHASE_COUNT];
-    char moved[ERROR_BYTES];  /* what got worse with all phases */
+    char moved[ERROR_BYTES]; /* what got worse with all phases */
 } Suspect;
 
 typedef struct Guard {
@@ -132,7 +132,10 @@ static int start_ptxas(Guard *guard, Trial *trial)
     return child_start(command->ptxas, argv, trial->out.fd, trial->error.fd);
 }
 
-static bool assembled(const Trial *trial) { return trial->in_time && trial->status != -1 && WIFEXITED(trial->status) && WEXITSTATUS(trial->status) == 0; }
+static bool assembled(const Trial *trial)
+{
+    return trial->in_time && trial->status != -1 && WIFEXITED(trial->status) && WEXITSTATUS(trial->status) == 0;
+}
 
 /* Assembles both texts at a time; `b` may be NULL. */
 static void assemble(Guard *guard, Trial *a, Trial *b)
@@ -151,7 +154,8 @@ static const char *read_trial(Guard *guard, Trial *trial, const char *what)
     char error[ERROR_BYTES];
     int status = trial->status;
     if (!trial->in_time)
-        return arena_printf(guard->arena, "ptxas did not end within %u seconds over the %s", guard->options->guard_limit, what);
+        return arena_printf(guard->arena, "ptxas did not end within %u seconds over the %s", guard->options->guard_limit,
+                            what);
     if (status != -1 && WIFSIGNALED(status))
         return arena_printf(guard->arena, "ptxas was ended by signal %d over the %s", WTERMSIG(status), what);
     if (status == -1 || WEXITSTATUS(status) == CANNOT_RUN)
@@ -159,8 +163,9 @@ static const char *read_trial(Guard *guard, Trial *trial, const char *what)
     if (!assembled(trial))
         return arena_printf(guard->arena, "ptxas refuses the %s", what);
     trial->read = cubin_open(&trial->cubin, trial->path, error, sizeof error);
-    return trial->read ? NULL : arena_printf(guard->arena, "what ptxas made of the %s cannot be judged: %s", what,
-                                             strrchr(error, ':') ? strrchr(error, ':') + 2 : error);
+    return trial->read ? NULL
+                       : arena_printf(guard->arena, "what ptxas made of the %s cannot be judged: %s", what,
+                                      strrchr(error, ':') ? strrchr(error, ':') + 2 : error);
 }
 
 /* ---- judging ------------------------------------------------------------------------------------------------------ */
@@ -472,7 +477,8 @@ static const char *text_target(Arena *arena, Str text)
     while (at && at < end && *at != '\n' && *at != '\r' && strncmp(at, "sm_", 3) != 0)
         at++;
     u32 len = 0;
-    while (at && at + len < end && (at[len] == '_' || (at[len] >= 'a' && at[len] <= 'z') || (at[len] >= '0' && at[len] <= '9')))
+    while (at && at + len < end &&
+           (at[len] == '_' || (at[len] >= 'a' && at[len] <= 'z') || (at[len] >= '0' && at[len] <= '9')))
         len++;
     const char *name = len ? arena_copy(arena, at, len) : "sm_0";
     return atoi(name + 3) < OLDEST_TARGET ? "sm_75" : name;
@@ -488,7 +494,8 @@ GuardCommand guard_command(Arena *arena, const Options *options, const char **wh
     else
         command.ptxas = front_find_real(arena, "ptxas", own_name, why);
     if (options->guard_by[0] && (!command.ptxas || access(command.ptxas, X_OK) != 0 || front_has_visited(command.ptxas))) {
-        *why = arena_printf(arena, "--guard names '%s', which is no program that can be run, or ptxopt itself", options->guard_by);
+        *why = arena_printf(arena, "--guard names '%s', which is no program that can be run, or ptxopt itself",
+                            options->guard_by);
         command.ptxas = NULL;
     }
     Str text = {NULL, 0};

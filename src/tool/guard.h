@@ -8,21 +8,21 @@
 /* A call of ptxas: words, of which input and output are replaced. */
 typedef struct GuardCommand {
     const char *ptxas;
-    char **argv;       /* ends with NULL */
+    char **argv; /* ends with NULL */
     int count;
     int input, output; /* indices; output 0: none is named. The word at `output` may be `--output-file=NAME`. */
 } GuardCommand;
 
 /* What is to be delivered. */
 typedef struct GuardResult {
-    const char *trouble;   /* why nothing could be judged, in words; NULL */
-    bool refused;          /* trouble: ptxas takes the original and not the optimized text */
-    bool is_original;      /* `cubin` was made of the original text */
-    u32 held_back;         /* kernels and functions that are optimized less, or not at all */
-    u32 runs;              /* of ptxas */
-    char *cubin;           /* path of the machine code that is not worse; in a folder that guard_end removes; NULL: trouble */
-    Scratch out, error;    /* what ptxas said of it */
-    char *input;           /* as which ptxas knew the text */
+    const char *trouble; /* why nothing could be judged, in words; NULL */
+    bool refused;        /* trouble: ptxas takes the original and not the optimized text */
+    bool is_original;    /* `cubin` was made of the original text */
+    u32 held_back;       /* kernels and functions that are optimized less, or not at all */
+    u32 runs;            /* of ptxas */
+    char *cubin;         /* path of the machine code that is not worse; in a folder that guard_end removes; NULL: trouble */
+    Scratch out, error;  /* what ptxas said of it */
+    char *input;         /* as which ptxas knew the text */
     char *folder;
 } GuardResult;
 

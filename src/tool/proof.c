@@ -41,10 +41,12 @@ static void begin_bug_report(Proof *p)
         return;
     }
     fprintf(stderr, "ptxopt: a wrong rewrite was found: please report it with '%s'\n", path);
-    fprintf(p->bug_report, "// ptxopt " PTXOPT_VERSION " (commit " PTXOPT_COMMIT ") made a wrong rewrite, as --prove shows.\n// Command line:");
+    fprintf(p->bug_report, "// ptxopt " PTXOPT_VERSION " (commit " PTXOPT_COMMIT
+                           ") made a wrong rewrite, as --prove shows.\n// Command line:");
     for (int k = 0; k < p->options->argc; k++)
         fprintf(p->bug_report, " '%s'", p->options->argv[k]);
-    fprintf(p->bug_report, "\n// To see it, put what stands below each line of dashes into a file: ptxopt-prove BEFORE.ptx AFTER.ptx\n");
+    fprintf(p->bug_report,
+            "\n// To see it, put what stands below each line of dashes into a file: ptxopt-prove BEFORE.ptx AFTER.ptx\n");
 }
 
 static void write_bug_report(Proof *p, const Function *fn, const ProveVerdict *v)
@@ -59,22 +61,24 @@ static void end_bug_report(Proof *p)
 {
     if (!p->bug_report)
         return;
-    fprintf(p->bug_report, "// ---- BEFORE\n%.*s\n// ---- AFTER\n%.*s\n", (int)p->m->text.len, p->m->text.p, (int)p->after_text.len,
-        p->after_text.p);
+    fprintf(p->bug_report, "// ---- BEFORE\n%.*s\n// ---- AFTER\n%.*s\n", (int)p->m->text.len, p->m->text.p,
+            (int)p->after_text.len, p->after_text.p);
     fclose(p->bug_report);
 }
 
 static void take_verdict(Proof *p, Function *fn, const ProveVerdict *v)
 {
     static const char *const word[] = {[PROVE_PROVED] = "proved", [PROVE_UNKNOWN] = "unknown", [PROVE_REFUTED] = "refuted"};
-    bool reverts = v->answer != PROVE_PROVED && (p->options->prove == PROVING_STRICT ||
-        (p->options->prove == PROVING_REVERT && (v->answer == PROVE_REFUTED || v->is_suspect)));
+    bool reverts = v->answer != PROVE_PROVED &&
+                   (p->options->prove == PROVING_STRICT ||
+                    (p->options->prove == PROVING_REVERT && (v->answer == PROVE_REFUTED || v->is_suspect)));
     char *text = arena_printf(p->m->arena, "%s%s%s", word[v->answer], v->answer == PROVE_PROVED ? "" : ": ", v->why);
     if (p->wants_remarks)
         remarks_write(&p->remarks, v->answer == PROVE_PROVED ? REMARK_PASSED : REMARK_MISSED, "prove",
-            v->answer == PROVE_PROVED ? "Proved" : "Unproved", fn, (Span){0, 0}, text);
+                      v->answer == PROVE_PROVED ? "Proved" : "Unproved", fn, (Span){0, 0}, text);
     if (v->answer != PROVE_PROVED)
-        fprintf(stderr, "ptxopt: function '%s' is not proved: %s%s\n", fn->name->text, text, reverts ? "; it stays as it was" : "");
+        fprintf(stderr, "ptxopt: function '%s' is not proved: %s%s\n", fn->name->text, text,
+                reverts ? "; it stays as it was" : "");
     p->stats->proof[v->answer]++;
     if (v->answer == PROVE_REFUTED)
         write_bug_report(p, fn, v);
@@ -89,8 +93,9 @@ static void take_verdict(Proof *p, Function *fn, const ProveVerdict *v)
  * tells more than the whole that is unknown. */
 static ProveVerdict prove_changed(const Proof *p, u32 k, const Reading *before, const Reading *after)
 {
-    ProveOptions options = {.solver = p->options->solver, .solver_ms = PROOF_SOLVER_MS,
-        .assume_in_bounds = p->options->pipeline.knobs.assume_in_bounds};
+    ProveOptions options = {.solver = p->options->solver,
+                            .solver_ms = PROOF_SOLVER_MS,
+                            .assume_in_bounds = p->options->pipeline.knobs.assume_in_bounds};
     ProveVerdict v = {.answer = PROVE_UNKNOWN, .why = "the printed text does not parse", .is_suspect = true};
     Function *f = same_function(p->m, before, k), *g = same_function(p->m, after, k);
     if (!f || !g)

@@ -9,7 +9,8 @@
 void proof_steps_init(ProofSteps *s, const Options *options, Module *m, Stats *stats)
 {
     stats->proves_steps = true;
-    *s = (ProofSteps){.options = options, .m = m, .stats = stats, .of = arena_array(m->arena, FunctionSteps, m->functions.n)};
+    *s = (ProofSteps){
+        .options = options, .m = m, .stats = stats, .of = arena_array(m->arena, FunctionSteps, m->functions.n)};
 }
 
 void proof_steps_free(ProofSteps *s)
@@ -30,8 +31,9 @@ static ProveVerdict prove_step(const ProofSteps *s, u32 k, Str before, Str after
 {
     Reading text[2];
     ProveVerdict v = {.answer = PROVE_UNKNOWN, .why = "the printed text does not parse", .is_suspect = true};
-    ProveOptions options = {.solver = s->options->solver, .solver_ms = PROOF_SOLVER_MS,
-        .assume_in_bounds = s->options->pipeline.knobs.assume_in_bounds};
+    ProveOptions options = {.solver = s->options->solver,
+                            .solver_ms = PROOF_SOLVER_MS,
+                            .assume_in_bounds = s->options->pipeline.knobs.assume_in_bounds};
     reading_init(&text[0], "before.ptx", before);
     reading_init(&text[1], "after.ptx", after);
     Function *f = same_function(s->m, &text[0], k), *g = same_function(s->m, &text[1], k);

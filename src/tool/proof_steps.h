@@ -7,7 +7,7 @@
 
 /* What is known of a function's steps so far. */
 typedef struct FunctionSteps {
-    char *text;         /* of the module after the last step of this function; NULL: as it came in */
+    char *text; /* of the module after the last step of this function; NULL: as it came in */
     u32 len;
     ProveVerdict worst; /* of all steps */
 } FunctionSteps;
@@ -16,7 +16,7 @@ typedef struct ProofSteps {
     const Options *options;
     Module *m;
     Stats *stats;
-    FunctionSteps *of;  /* by index of the function */
+    FunctionSteps *of; /* by index of the function */
 } ProofSteps;
 
 void proof_steps_init(ProofSteps *s, const Options *options, Module *m, Stats *stats);

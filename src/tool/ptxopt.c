@@ -26,10 +26,7 @@ static ToolStatus file_error(const char *what, const char *path)
     return TOOL_BAD_INPUT;
 }
 
-static void add_seconds(Stats *stats, StepTimed step, double since)
-{
-    stats->step[step] += stats_clock(stats) - since;
-}
+static void add_seconds(Stats *stats, StepTimed step, double since) { stats->step[step] += stats_clock(stats) - since; }
 
 /* Remarks are written as they come: what was remarked before an internal error helps to find it. */
 static bool close_remarks(FILE *remarks)
@@ -91,7 +88,9 @@ static void report(const Options *options, const Stats *stats)
 
 static ToolStatus optimize_text(const Options *options, Str text, Stats *stats)
 {
-    const char *file = options->input_name ? options->input_name : strcmp(options->input, "-") == 0 ? "<stdin>" : options->input;
+    const char *file = options->input_name                ? options->input_name
+                       : strcmp(options->input, "-") == 0 ? "<stdin>"
+                                                          : options->input;
     Arena arena = {0};
     Diag diag;
     diag_init(&diag, stderr, file, text);

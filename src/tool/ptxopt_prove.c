@@ -23,25 +23,24 @@ typedef struct Options {
     const char *path[2];
 } Options;
 
-static const char usage[] =
-    "usage: ptxopt-prove [options] BEFORE.ptx AFTER.ptx\n"
-    "\n"
-    "Prints for each function whose bytes differ whether AFTER does what BEFORE does:\n"
-    "proved, refuted with a counterexample, or unknown with the reason.\n"
-    "\n"
-    "  --solver=CMD       decide what is left by z3, cvc5, boolector, bitwuzla, or a\n"
-    "                     command that reads SMT-LIB 2 (default: none)\n"
-    "  --time-limit=N     milliseconds that the solver may take for a function\n"
-    "                     (default: 10000)\n"
-    "  --assume-in-bounds no access by the address of a .shared variable goes\n"
-    "                     beyond that variable\n"
-    "  --limit=N          steps for each instruction of a function (default: 400)\n"
-    "  --verbose          print how much was explored\n"
-    "  --version          print the version, and exit\n"
-    "  --help             print this help, and exit\n"
-    "\n"
-    "Exit status: 0 all are proved; 1 bad input or usage; 2 some are unknown; 3 some\n"
-    "are refuted.\n";
+static const char usage[] = "usage: ptxopt-prove [options] BEFORE.ptx AFTER.ptx\n"
+                            "\n"
+                            "Prints for each function whose bytes differ whether AFTER does what BEFORE does:\n"
+                            "proved, refuted with a counterexample, or unknown with the reason.\n"
+                            "\n"
+                            "  --solver=CMD       decide what is left by z3, cvc5, boolector, bitwuzla, or a\n"
+                            "                     command that reads SMT-LIB 2 (default: none)\n"
+                            "  --time-limit=N     milliseconds that the solver may take for a function\n"
+                            "                     (default: 10000)\n"
+                            "  --assume-in-bounds no access by the address of a .shared variable goes\n"
+                            "                     beyond that variable\n"
+                            "  --limit=N          steps for each instruction of a function (default: 400)\n"
+                            "  --verbose          print how much was explored\n"
+                            "  --version          print the version, and exit\n"
+                            "  --help             print this help, and exit\n"
+                            "\n"
+                            "Exit status: 0 all are proved; 1 bad input or usage; 2 some are unknown; 3 some\n"
+                            "are refuted.\n";
 
 static bool read_text(Text *t)
 {
@@ -71,7 +70,8 @@ static void report(void *user, const char *name, const ProveVerdict *v)
 {
     static const char *const word[] = {[PROVE_PROVED] = "proved", [PROVE_UNKNOWN] = "unknown", [PROVE_REFUTED] = "refuted"};
     const Options *options = user;
-    printf("%s: %s%s%s\n", name, word[v->answer], v->answer == PROVE_PROVED ? "" : ": ", v->answer == PROVE_PROVED ? "" : v->why);
+    printf("%s: %s%s%s\n", name, word[v->answer], v->answer == PROVE_PROVED ? "" : ": ",
+           v->answer == PROVE_PROVED ? "" : v->why);
     if (options->verbose)
         printf("  %u nodes, %u steps, %u terms, %u queries\n", v->nodes, v->steps, v->work, v->queries);
 }
@@ -107,9 +107,13 @@ int main(int argc, char **argv)
 {
     enum { SOLVER = 256, TIME_LIMIT, IN_BOUNDS, LIMIT, VERBOSE, VERSION, HELP };
     static const struct option long_options[] = {{"solver", required_argument, NULL, SOLVER},
-        {"time-limit", required_argument, NULL, TIME_LIMIT}, {"assume-in-bounds", no_argument, NULL, IN_BOUNDS}, {"limit", required_argument, NULL, LIMIT},
-        {"verbose", no_argument, NULL, VERBOSE}, {"version", no_argument, NULL, VERSION}, {"help", no_argument, NULL, HELP},
-        {0}};
+                                                 {"time-limit", required_argument, NULL, TIME_LIMIT},
+                                                 {"assume-in-bounds", no_argument, NULL, IN_BOUNDS},
+                                                 {"limit", required_argument, NULL, LIMIT},
+                                                 {"verbose", no_argument, NULL, VERBOSE},
+                                                 {"version", no_argument, NULL, VERSION},
+                                                 {"help", no_argument, NULL, HELP},
+                                                 {0}};
     Options options = {.prove = {.solver_ms = 10000}};
     mem_return_large();
     opterr = 0;

@@ -75,13 +75,14 @@ static void print_counters(const char *what, const Counters *c)
 {
     printf("%s kernel=%s issued=%" PRIu64 " threads=%" PRIu64 " branches=%" PRIu64 " divergent=%" PRIu64 " jumps=%" PRIu64
            " barriers=%" PRIu64 " accesses=%" PRIu64 " sectors=%" PRIu64 " shared=%" PRIu64 " wavefronts=%" PRIu64 "\n",
-           what, c->kernel, c->issued, c->threads, c->branches, c->divergent, c->jumps, c->barriers, c->accesses, c->sectors,
-           c->shared, c->wavefronts);
+           what, c->kernel, c->issued, c->threads, c->branches, c->divergent, c->jumps, c->barriers, c->accesses,
+           c->sectors, c->shared, c->wavefronts);
 }
 
 static void print_finding(const char *what, const Finding *f)
 {
-    printf("%s kind=%s kernel=%s subject=%s count=%" PRIu64 "\n", what, finding_name(f->kind), f->kernel, f->subject, f->count);
+    printf("%s kind=%s kernel=%s subject=%s count=%" PRIu64 "\n", what, finding_name(f->kind), f->kernel, f->subject,
+           f->count);
     for (u32 i = 0; i < COUNT_OF(f->where) && f->where[i]; i++)
         printf("    at %s\n", f->where[i]);
 }
@@ -151,7 +152,8 @@ static void print_brief(const Launch *launch, const RunResult *r)
 
 static void print_report(const Options *o, const Launch *launch, u64 seed, const RunResult *r)
 {
-    printf("run launch=%s seed=%" PRIu64 " hash=%016" PRIx64 " findings=%u\n", launch->label, seed, run_hash(r), r->findings.n);
+    printf("run launch=%s seed=%" PRIu64 " hash=%016" PRIx64 " findings=%u\n", launch->label, seed, run_hash(r),
+           r->findings.n);
     for (u32 k = 0; k < r->counters.n; k++)
         print_counters("count", &r->counters.v[k]);
     Counters total = run_total(r);
@@ -208,8 +210,8 @@ static u32 compare_outputs(const RunResult *a, const RunResult *b, const char *l
 
 static void print_costs(const char *what, const Counters *a, const Counters *b)
 {
-    printf("%s issued=%" PRIu64 "/%" PRIu64 " jumps=%" PRIu64 "/%" PRIu64 " divergent=%" PRIu64 "/%" PRIu64 " barriers=%" PRIu64
-           "/%" PRIu64 " sectors=%" PRIu64 "/%" PRIu64 " wavefronts=%" PRIu64 "/%" PRIu64 "\n",
+    printf("%s issued=%" PRIu64 "/%" PRIu64 " jumps=%" PRIu64 "/%" PRIu64 " divergent=%" PRIu64 "/%" PRIu64
+           " barriers=%" PRIu64 "/%" PRIu64 " sectors=%" PRIu64 "/%" PRIu64 " wavefronts=%" PRIu64 "/%" PRIu64 "\n",
            what, a->issued, b->issued, a->jumps, b->jumps, a->divergent, b->divergent, a->barriers, b->barriers, a->sectors,
            b->sectors, a->wavefronts, b->wavefronts);
 }

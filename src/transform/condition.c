@@ -61,7 +61,7 @@ FactValue predicate_value(const Instr *at, RegId pred)
 /* What decides a branch: register `reg`, after an odd or even number of negations. */
 typedef struct Root {
     RegId reg;
-    Instr *def;  /* gives reg its value, in the branch's block; NULL: not known */
+    Instr *def; /* gives reg its value, in the branch's block; NULL: not known */
     bool negated;
     Instr *negation[CONDITION_NOTS]; /* nearest to the branch first */
     u32 negations;
@@ -108,10 +108,7 @@ static Results results_of(Instr *setp)
 }
 
 /* A comparison whose second result is the opposite of the first. */
-static bool is_comparison(const Instr *i)
-{
-    return i->op->sem.op == OPC_SETP && i->op->bool_op == BOOL_NONE;
-}
+static bool is_comparison(const Instr *i) { return i->op->sem.op == OPC_SETP && i->op->bool_op == BOOL_NONE; }
 
 /* Half-precision comparisons have one result, unless packed. */
 static bool may_have_two_results(const Instr *setp)

@@ -66,6 +66,7 @@ int main(int argc, char **argv)
     }
     for (int k = 0; k < runs; k++)
         seconds[k] = run_once(argv + 2, &kilobytes, &status);
-    printf("%.4f %ld %d\n", middle(seconds, runs), kilobytes, WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
+    printf("%.4f %ld %d\n", middle(seconds, runs), kilobytes,
+           WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
     return 0;
 }

@@ -210,7 +210,8 @@ static void find_locals(Source *locals, const Item *kernel)
 }
 
 /* A token of the kernel, with the number of this body in names that the kernel declares: %r12 becomes %r7_12. */
-static void write_local(const Source *s, const Source *locals, const char *at, const char *end, unsigned source, unsigned body)
+static void write_local(const Source *s, const Source *locals, const char *at, const char *end, unsigned source,
+                        unsigned body)
 {
     const char *stem = end;
     while (stem > at && isdigit((unsigned char)stem[-1]))
@@ -453,14 +454,11 @@ static const Shape shapes[] = {
      "\t@%p#1 bra \t$L_skip_#;\n"
      "\tmul.lo.s32 \t%r1, %r1, 3;\n"
      "$L_skip_#:\n",
-     "",
-     "\tadd.s32 \t%r2, %r2, %r#1;\n"},
+     "", "\tadd.s32 \t%r2, %r2, %r#1;\n"},
     {"setps", 1, /* all in one block, the branches behind it */
-     "\tsetp.lt.s32 \t%p#1, %r1, #;\n", "",
-     "\t@%p#1 bra \t$L_out_#;\n\tst.global.u32 \t[%rd1+4], %r2;\n$L_out_#:\n"},
+     "\tsetp.lt.s32 \t%p#1, %r1, #;\n", "", "\t@%p#1 bra \t$L_out_#;\n\tst.global.u32 \t[%rd1+4], %r2;\n$L_out_#:\n"},
     {"setps_chain", 1, /* likewise, all to one end */
-     "\tsetp.lt.s32 \t%p#1, %r1, #;\n", "",
-     "\t@%p#1 bra \t$L_end;\n"},
+     "\tsetp.lt.s32 \t%p#1, %r1, #;\n", "", "\t@%p#1 bra \t$L_end;\n"},
     {"moves", 1, /* the second test of a switch stands behind very many of them */
      "",
      "\tsetp.eq.s32 \t%p1, %r1, 1;\n\t@%p1 bra \t$L_one;\n"
@@ -474,7 +472,8 @@ static const Shape shapes[] = {
      ""},
     {"scopes", 1, /* one in the other, with a branch in the innermost */
      "\t{\n\t.reg .b32 \t%x;\n\tmov.u32 \t%x, %r1;\n\tst.global.u32 \t[%rd1], %x;\n",
-     "\tsetp.gt.s32 \t%p1, %r1, 3;\n\t@%p1 bra \t$L_skip;\n\tst.global.u32 \t[%rd1], %r2;\n\tbra.uni \t$L_skip;\n$L_skip:\n",
+     "\tsetp.gt.s32 \t%p1, %r1, 3;\n\t@%p1 bra \t$L_skip;\n\tst.global.u32 \t[%rd1], %r2;\n\tbra.uni "
+     "\t$L_skip;\n$L_skip:\n",
      "\t}\n"},
     {"scopes_left", 2, /* a branch out of each of them: they dissolve */
      "\t{\n\t.reg .b32 \t%x_#;\n\tmov.u32 \t%x_#, %r1;\n\tsetp.gt.s32 \t%p#1, %x_#, #;\n\t@%p#1 bra \t$L_next_#;\n"
@@ -489,18 +488,16 @@ static const Shape shapes[] = {
      "\tbra.uni \t$L_after_~;\n$L_else_~:\n\tst.global.u32 \t[%rd1+8], %r#1;\n$L_after_~:\n"},
     {"large", 1, /* branches to one large block */
      "\tld.global.u32 \t%r3, [%rd1+4];\n\tsetp.lt.s32 \t%p#1, %r3, #;\n\t@%p#1 bra \t$L_large;\n",
-     "\tst.global.u32 \t[%rd1], %r2;\n$L_large:\n",
-     "<*\tadd.u32 \t%r2, %r2, ^;\n>"},
+     "\tst.global.u32 \t[%rd1], %r2;\n$L_large:\n", "<*\tadd.u32 \t%r2, %r2, ^;\n>"},
     {"inward", 2, /* loops, each in the one before */
      "\tmov.u32 \t%r#1, 0;\n$L_loop_#:\n", "\tst.global.u32 \t[%rd1+4], %r1;\n",
      "\tadd.u32 \t%r1, %r1, 1;\n\tsetp.ne.s32 \t%p#1, %r1, 7;\n\t@%p#1 bra \t$L_loop_~;\n"},
     {"waits", 0, /* arms that end in the same barriers and loads */
-     "\tld.global.u32 \t%r3, [%rd1+4];\n\tsetp.eq.s32 \t%p#1, %r3, #;\n\t@%p#1 bra \t$L_arm_#;\n",
-     "\tbra.uni \t$L_end;\n",
-     "$L_arm_#:\n\tst.global.u32 \t[%rd1+4], %r3;\n<\tbar.sync \t0;\n\tld.shared.u32 \t%r2, [%rd3+^];\n>\tbra.uni \t$L_end;\n"},
+     "\tld.global.u32 \t%r3, [%rd1+4];\n\tsetp.eq.s32 \t%p#1, %r3, #;\n\t@%p#1 bra \t$L_arm_#;\n", "\tbra.uni \t$L_end;\n",
+     "$L_arm_#:\n\tst.global.u32 \t[%rd1+4], %r3;\n<\tbar.sync \t0;\n\tld.shared.u32 \t%r2, [%rd3+^];\n>\tbra.uni "
+     "\t$L_end;\n"},
     {"permuted", 0, /* long arms that are the same up to the names of sixteen registers, which no copies can exchange */
-     "\tld.global.u32 \t%r3, [%rd1+4];\n\tsetp.eq.s32 \t%p#1, %r3, #;\n\t@%p#1 bra \t$L_arm_#;\n",
-     "\tbra.uni \t$L_end;\n",
+     "\tld.global.u32 \t%r3, [%rd1+4];\n\tsetp.eq.s32 \t%p#1, %r3, #;\n\t@%p#1 bra \t$L_arm_#;\n", "\tbra.uni \t$L_end;\n",
      "$L_arm_#:\n\tst.global.u32 \t[%rd1+4], %r3;\n<*<\tadd.s32 \t%s^%, %s^%, ^;\n>>\tbra.uni \t$L_end;\n"},
 };
 
@@ -558,7 +555,8 @@ static void write_shape(const Shape *shape, unsigned blocks)
     unsigned units = shape->blocks ? blocks / shape->blocks + 1 : square_root(blocks);
     puts(".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 s[1024];");
     puts(".visible .entry large(.param .u64 out, .param .u32 n)\n{");
-    printf("\t.reg .pred \t%%p<%u>;\n\t.reg .b32 \t%%r<%u>;\n\t.reg .b32 \t%%s<16>;\n\t.reg .b64 \t%%rd<4>;\n", 10 * units + 10, 10 * units + 10);
+    printf("\t.reg .pred \t%%p<%u>;\n\t.reg .b32 \t%%r<%u>;\n\t.reg .b32 \t%%s<16>;\n\t.reg .b64 \t%%rd<4>;\n",
+           10 * units + 10, 10 * units + 10);
     puts("\tld.param.u64 \t%rd1, [out];\n\tld.param.u32 \t%r1, [n];\n\tmov.u64 \t%rd3, s;\n\tmov.u32 \t%r2, %ctaid.x;");
     for (unsigned u = 0; u < units; u++)
         write_part(shape->part, u, units);

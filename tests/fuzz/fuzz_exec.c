@@ -140,7 +140,8 @@ static JudgeOptions judge_options(const Driver *d, u64 seed, char *work, size_t 
     case_path(d, seed, "", work, size);
     strncat(work, ".assemble", size - strlen(work) - 1);
     bool ptxas = d->has_ptxas && (d->ptxas_all || seed % 8 == 0);
-    return (JudgeOptions){.seeds = 2, .no_verify = d->no_verify, .once = d->once, .ptxas = ptxas, .ask = d->ask, .work = work};
+    return (JudgeOptions){
+        .seeds = 2, .no_verify = d->no_verify, .once = d->once, .ptxas = ptxas, .ask = d->ask, .work = work};
 }
 
 /* What a failure leaves behind: kernel, launches, output, what was said, and the flags. */
@@ -306,7 +307,8 @@ static void reduce_case(const Driver *d, const char *kernel, const char *launch,
     char command[8192], folder[512];
     snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(d->program, '/') ? strrchr(d->program, '/') - d->program : 1),
              strrchr(d->program, '/') ? d->program : ".");
-    snprintf(command, sizeof command, "'%s/ptxreduce' --seconds=%d --test=\"'%s' %s '--check=%s' --launch='%s' {}\" '%s/case.ptx' -o '%s/small.ptx'",
+    snprintf(command, sizeof command,
+             "'%s/ptxreduce' --seconds=%d --test=\"'%s' %s '--check=%s' --launch='%s' {}\" '%s/case.ptx' -o '%s/small.ptx'",
              folder, REDUCE_SECONDS, d->program, d->no_verify ? "--no-verify" : "", flags, launch, kernel, kernel);
     fflush(stdout);
     if (system(command) != 0)
@@ -412,13 +414,15 @@ static int run_many(Driver *d)
         ;
     clock_gettime(CLOCK_MONOTONIC, &end);
     const Shared *s = d->shared;
-    printf("fuzz-exec: cases %llu to %llu, %llu runs, %llu outputs that differ from their input, %llu proved, %llu assembled",
-           (unsigned long long)d->first, (unsigned long long)(d->first + d->cases - 1), (unsigned long long)s->runs,
-           (unsigned long long)s->rewritten, (unsigned long long)s->proved, (unsigned long long)s->assembled);
+    printf(
+        "fuzz-exec: cases %llu to %llu, %llu runs, %llu outputs that differ from their input, %llu proved, %llu assembled",
+        (unsigned long long)d->first, (unsigned long long)(d->first + d->cases - 1), (unsigned long long)s->runs,
+        (unsigned long long)s->rewritten, (unsigned long long)s->proved, (unsigned long long)s->assembled);
     if (s->unassembled)
         printf(" (ptxas takes %llu kernels in no form)", (unsigned long long)s->unassembled);
     printf(", %.1f s\n", (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec));
-    printf("fuzz-exec: %llu passed, %llu failed\n", (unsigned long long)(s->cases - s->failed), (unsigned long long)s->failed);
+    printf("fuzz-exec: %llu passed, %llu failed\n", (unsigned long long)(s->cases - s->failed),
+           (unsigned long long)s->failed);
     return s->failed > 0;
 }
 
@@ -448,7 +452,8 @@ static int check_one(const Driver *d, const char *flags, const char *launch_file
 
 static int usage(void)
 {
-    fputs("usage: fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] [--quick]\n"
+    fputs("usage: fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] "
+          "[--quick]\n"
           "                 [--features=LIST] [--prover=always|wrong|never]\n"
           "       fuzz-exec [--no-verify] --check=FLAGS --launch=FILE FILE.ptx\n",
           stderr);
@@ -469,9 +474,11 @@ static bool when_to_ask(const char *word, AskProver *ask)
 int main(int argc, char **argv)
 {
     enum { FIRST = 1, CONFIGS, STOP, NO_VERIFY, ONCE, QUICK, CHECK, LAUNCH, FOLDER, FEATURES, PROVER };
-    static const struct option known[] = {{"first", 1, NULL, FIRST}, {"configs", 1, NULL, CONFIGS}, {"stop", 0, NULL, STOP},
-        {"no-verify", 0, NULL, NO_VERIFY}, {"once", 0, NULL, ONCE}, {"quick", 0, NULL, QUICK}, {"check", 1, NULL, CHECK}, {"launch", 1, NULL, LAUNCH},
-        {"folder", 1, NULL, FOLDER}, {"features", 1, NULL, FEATURES}, {"prover", 1, NULL, PROVER}, {0}};
+    static const struct option known[] = {
+        {"first", 1, NULL, FIRST},         {"configs", 1, NULL, CONFIGS}, {"stop", 0, NULL, STOP},
+        {"no-verify", 0, NULL, NO_VERIFY}, {"once", 0, NULL, ONCE},       {"quick", 0, NULL, QUICK},
+        {"check", 1, NULL, CHECK},         {"launch", 1, NULL, LAUNCH},   {"folder", 1, NULL, FOLDER},
+        {"features", 1, NULL, FEATURES},   {"prover", 1, NULL, PROVER},   {0}};
     const char *check = NULL, *launch = NULL, *ptxas = getenv("PTXAS"), *all = getenv("PTXAS_CASES");
     Driver d = {.first = 1, .cases = 1000, .jobs = 2, .program = argv[0], .folder = "build/fuzz"};
     d.has_ptxas = ptxas && *ptxas;

@@ -13,8 +13,9 @@ extern char **environ;
 
 const char *verdict_name(Verdict v)
 {
-    static const char *const names[] = {"bad-input", "crashed", "hangs", "internal-error", "broken-output", "refused-by-ptxas",
-        "memory-differs", "new-finding", "unstable", "wrongly-proved", "refuted"};
+    static const char *const names[] = {"bad-input",     "crashed",          "hangs",          "internal-error",
+                                        "broken-output", "refused-by-ptxas", "memory-differs", "new-finding",
+                                        "unstable",      "wrongly-proved",   "refuted"};
     return v >= BAD_INPUT && v < VERDICTS ? names[v - BAD_INPUT] : v == CLEAN ? "clean" : "usage";
 }
 
@@ -162,8 +163,8 @@ Verdict judge_open(Judge *j, const JudgeOptions *options, const char *ptx, u32 p
     text_append(&j->ptx, ptx, ptx_len);
     text_str(&j->ptx);
     Loaded l;
-    bool ok = launch_parse(&j->arena, "case.launch", (Str){launch, launch_len}, &j->launches) &&
-              load(&l, &j->ptx, &j->message);
+    bool ok =
+        launch_parse(&j->arena, "case.launch", (Str){launch, launch_len}, &j->launches) && load(&l, &j->ptx, &j->message);
     if (!ok) {
         text_printf(&j->message, "does not parse\n");
         return BAD_INPUT;
@@ -263,7 +264,8 @@ Verdict judge_compare(Judge *j, Text *after)
 
 static Verdict verdict_of(Optimized result)
 {
-    static const Verdict verdict[] = {[OPTIMIZED] = CLEAN, [BAD_FLAGS] = USAGE, [BAD_TEXT] = BROKEN, [BROKE_FUNCTION] = INTERNAL};
+    static const Verdict verdict[] = {
+        [OPTIMIZED] = CLEAN, [BAD_FLAGS] = USAGE, [BAD_TEXT] = BROKEN, [BROKE_FUNCTION] = INTERNAL};
     return verdict[result];
 }
 
@@ -297,7 +299,8 @@ static Verdict check_stable(Judge *j, const char *flags, const Text *after)
 static Verdict with_prover(Judge *j, const Text *after, Verdict verdict)
 {
     bool is_wrong = verdict == MEMORY || (verdict == FINDING && !j->only_garbage);
-    if (j->options.ask == ASK_NEVER || (verdict != CLEAN && !is_wrong) || (verdict == CLEAN && j->options.ask == ASK_IF_WRONG))
+    if (j->options.ask == ASK_NEVER || (verdict != CLEAN && !is_wrong) ||
+        (verdict == CLEAN && j->options.ask == ASK_IF_WRONG))
         return verdict;
     ProveAnswer answer = ask_prover(&(ProveOptions){0}, &j->ptx, after, is_wrong ? NULL : &j->message);
     j->proved += answer == PROVE_PROVED;

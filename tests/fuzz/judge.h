@@ -30,10 +30,10 @@ const char *verdict_name(Verdict v);
 typedef enum AskProver { ASK_ALWAYS, ASK_IF_WRONG, ASK_NEVER } AskProver;
 
 typedef struct JudgeOptions {
-    u32 seeds;        /* schedules per launch */
-    bool no_verify;   /* leave --verify-each out: what does the interpreter see alone? */
-    bool once;        /* leave the second run out */
-    bool ptxas;       /* assemble, too */
+    u32 seeds;      /* schedules per launch */
+    bool no_verify; /* leave --verify-each out: what does the interpreter see alone? */
+    bool once;      /* leave the second run out */
+    bool ptxas;     /* assemble, too */
     AskProver ask;
     const char *work; /* prefix of temporary files for ptxas */
 } JudgeOptions;
@@ -42,16 +42,16 @@ typedef struct Judge {
     JudgeOptions options;
     Arena arena;
     Diag diag;
-    Text ptx;               /* the kernel; owned */
+    Text ptx; /* the kernel; owned */
     LaunchFile launches;
     Program *program;
-    VEC(RunResult) before;  /* launch by launch, seed by seed */
-    VEC(u64) seen;          /* hashes of outputs that were run already */
-    Text message;           /* about the last verdict that was not CLEAN */
-    bool assembles;         /* ptxas takes it */
-    bool only_garbage;      /* of FINDING: registers are read that were not written, and nothing else is new */
-    u32 runs, rewritten;    /* executions; outputs that differed from the input */
-    u32 proved;             /* of those, by the prover */
+    VEC(RunResult) before; /* launch by launch, seed by seed */
+    VEC(u64) seen;         /* hashes of outputs that were run already */
+    Text message;          /* about the last verdict that was not CLEAN */
+    bool assembles;        /* ptxas takes it */
+    bool only_garbage;     /* of FINDING: registers are read that were not written, and nothing else is new */
+    u32 runs, rewritten;   /* executions; outputs that differed from the input */
+    u32 proved;            /* of those, by the prover */
 } Judge;
 
 /* Runs the kernel as it is. Answers CLEAN or BAD_INPUT. The launches' text must stay. */

@@ -48,8 +48,10 @@ static void write_file(const char *path, const Text *t)
 int main(int argc, char **argv)
 {
     enum { SEED = 1, SIZE, FEATURES, WITHOUT, MIX, LAUNCH, HELP };
-    static const struct option known[] = {{"seed", 1, NULL, SEED}, {"size", 1, NULL, SIZE}, {"features", 1, NULL, FEATURES},
-        {"without", 1, NULL, WITHOUT}, {"mix", 0, NULL, MIX}, {"launch", 1, NULL, LAUNCH}, {"help", 0, NULL, HELP}, {0}};
+    static const struct option known[] = {{"seed", 1, NULL, SEED},         {"size", 1, NULL, SIZE},
+                                          {"features", 1, NULL, FEATURES}, {"without", 1, NULL, WITHOUT},
+                                          {"mix", 0, NULL, MIX},           {"launch", 1, NULL, LAUNCH},
+                                          {"help", 0, NULL, HELP},         {0}};
     GenOptions options = {.seed = 1, .size = 20, .features = GEN_ALL};
     const char *output = "-", *launch_file = NULL;
     for (int code; (code = getopt_long(argc, argv, "o:", known, NULL)) != -1;)

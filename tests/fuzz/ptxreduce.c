@@ -26,9 +26,9 @@ typedef VEC(Edit) Edits;
 typedef struct Reducer {
     const char *command;
     char file[64];
-    int status;     /* the failure */
+    int status; /* the failure */
     time_t deadline;
-    Text text;      /* the smallest so far */
+    Text text; /* the smallest so far */
     u32 tried, kept;
 } Reducer;
 
@@ -408,8 +408,8 @@ int main(int argc, char **argv)
     } else {
         reduce(&r);
         status = write_result(output, &r.text);
-        printf("ptxreduce: %u bytes of %u, %u candidates tried, %u kept, exit status %d\n", r.text.n, input.len, r.tried, r.kept,
-               r.status);
+        printf("ptxreduce: %u bytes of %u, %u candidates tried, %u kept, exit status %d\n", r.text.n, input.len, r.tried,
+               r.kept, r.status);
     }
     unlink(r.file);
     vec_free(&r.text);

@@ -47,7 +47,9 @@ static inline char *text_str(Text *t)
     return t->v;
 }
 
-typedef struct Random { u64 state; } Random;
+typedef struct Random {
+    u64 state;
+} Random;
 
 static inline u64 random_next(Random *r)
 {

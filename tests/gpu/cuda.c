@@ -13,14 +13,14 @@ static bool look_up(Cuda *cuda, const char **why)
         *why = "libcuda.so.1 is not at hand";
         return false;
     }
-#define CUDA_LOOK_UP(field, symbol, parameters)                                                                           \
-    {                                                                                                                     \
-        void *address = dlsym(library, symbol);                                                                           \
-        if (!address) {                                                                                                   \
-            *why = "libcuda.so.1 has no " symbol;                                                                         \
-            return false;                                                                                                 \
-        }                                                                                                                 \
-        memcpy(&cuda->field, &address, sizeof address); /* ISO C has no cast from an object to a function */              \
+#define CUDA_LOOK_UP(field, symbol, parameters)                                                              \
+    {                                                                                                        \
+        void *address = dlsym(library, symbol);                                                              \
+        if (!address) {                                                                                      \
+            *why = "libcuda.so.1 has no " symbol;                                                            \
+            return false;                                                                                    \
+        }                                                                                                    \
+        memcpy(&cuda->field, &address, sizeof address); /* ISO C has no cast from an object to a function */ \
     }
     CUDA_ENTRIES(CUDA_LOOK_UP)
 #undef CUDA_LOOK_UP

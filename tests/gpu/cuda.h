@@ -21,32 +21,32 @@ enum { CUDA_SHARED_WITHOUT_ASKING = 49152 }; /* bytes of dynamic shared memory *
 
 /* ENTRY(field, symbol, parameters) */
 #define CUDA_ENTRIES(ENTRY)                                                                                                \
-    ENTRY(init, "cuInit", (unsigned flags))                                                                               \
-    ENTRY(error_name, "cuGetErrorName", (CudaStatus status, const char **name))                                           \
-    ENTRY(device_get, "cuDeviceGet", (CudaDevice * device, int ordinal))                                                  \
-    ENTRY(device_name, "cuDeviceGetName", (char *name, int bytes, CudaDevice device))                                     \
-    ENTRY(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, CudaDevice device))                       \
-    ENTRY(context_retain, "cuDevicePrimaryCtxRetain", (CudaContext * *context, CudaDevice device))                        \
-    ENTRY(context_set, "cuCtxSetCurrent", (CudaContext * context))                                                        \
-    ENTRY(context_limit, "cuCtxSetLimit", (int limit, size_t value))                                                      \
-    ENTRY(synchronize, "cuCtxSynchronize", (void))                                                                        \
-    ENTRY(module_load, "cuModuleLoad", (CudaModule * *module, const char *path))                                          \
-    ENTRY(module_unload, "cuModuleUnload", (CudaModule * module))                                                         \
-    ENTRY(module_function, "cuModuleGetFunction", (CudaFunction * *function, CudaModule *module, const char *name))       \
-    ENTRY(module_global, "cuModuleGetGlobal_v2", (CudaPointer * address, size_t *bytes, CudaModule *module,               \
-                                                  const char *name))                                                      \
-    ENTRY(function_attribute, "cuFuncSetAttribute", (CudaFunction * function, int attribute, int value))                  \
-    ENTRY(allocate, "cuMemAlloc_v2", (CudaPointer * address, size_t bytes))                                               \
-    ENTRY(release, "cuMemFree_v2", (CudaPointer address))                                                                 \
-    ENTRY(copy_in, "cuMemcpyHtoD_v2", (CudaPointer to, const void *from, size_t bytes))                                   \
-    ENTRY(copy_out, "cuMemcpyDtoH_v2", (void *to, CudaPointer from, size_t bytes))                                        \
-    ENTRY(event_create, "cuEventCreate", (CudaEvent * *event, unsigned flags))                                            \
-    ENTRY(event_record, "cuEventRecord", (CudaEvent * event, CudaStream *stream))                                         \
-    ENTRY(event_wait, "cuEventSynchronize", (CudaEvent * event))                                                          \
-    ENTRY(event_elapsed, "cuEventElapsedTime", (float *milliseconds, CudaEvent *from, CudaEvent *to))                     \
-    ENTRY(launch, "cuLaunchKernel", (CudaFunction * function, unsigned grid_x, unsigned grid_y, unsigned grid_z,          \
-                                     unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,               \
-                                     CudaStream *stream, void **arguments, void **extra))
+    ENTRY(init, "cuInit", (unsigned flags))                                                                                \
+    ENTRY(error_name, "cuGetErrorName", (CudaStatus status, const char **name))                                            \
+    ENTRY(device_get, "cuDeviceGet", (CudaDevice * device, int ordinal))                                                   \
+    ENTRY(device_name, "cuDeviceGetName", (char *name, int bytes, CudaDevice device))                                      \
+    ENTRY(device_attribute, "cuDeviceGetAttribute", (int *value, int attribute, CudaDevice device))                        \
+    ENTRY(context_retain, "cuDevicePrimaryCtxRetain", (CudaContext * *context, CudaDevice device))                         \
+    ENTRY(context_set, "cuCtxSetCurrent", (CudaContext * context))                                                         \
+    ENTRY(context_limit, "cuCtxSetLimit", (int limit, size_t value))                                                       \
+    ENTRY(synchronize, "cuCtxSynchronize", (void))                                                                         \
+    ENTRY(module_load, "cuModuleLoad", (CudaModule * *module, const char *path))                                           \
+    ENTRY(module_unload, "cuModuleUnload", (CudaModule * module))                                                          \
+    ENTRY(module_function, "cuModuleGetFunction", (CudaFunction * *function, CudaModule * module, const char *name))       \
+    ENTRY(module_global, "cuModuleGetGlobal_v2",                                                                           \
+          (CudaPointer * address, size_t * bytes, CudaModule * module, const char *name))                                  \
+    ENTRY(function_attribute, "cuFuncSetAttribute", (CudaFunction * function, int attribute, int value))                   \
+    ENTRY(allocate, "cuMemAlloc_v2", (CudaPointer * address, size_t bytes))                                                \
+    ENTRY(release, "cuMemFree_v2", (CudaPointer address))                                                                  \
+    ENTRY(copy_in, "cuMemcpyHtoD_v2", (CudaPointer to, const void *from, size_t bytes))                                    \
+    ENTRY(copy_out, "cuMemcpyDtoH_v2", (void *to, CudaPointer from, size_t bytes))                                         \
+    ENTRY(event_create, "cuEventCreate", (CudaEvent * *event, unsigned flags))                                             \
+    ENTRY(event_record, "cuEventRecord", (CudaEvent * event, CudaStream * stream))                                         \
+    ENTRY(event_wait, "cuEventSynchronize", (CudaEvent * event))                                                           \
+    ENTRY(event_elapsed, "cuEventElapsedTime", (float *milliseconds, CudaEvent *from, CudaEvent *to))                      \
+    ENTRY(launch, "cuLaunchKernel",                                                                                        \
+          (CudaFunction * function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x, unsigned block_y, \
+           unsigned block_z, unsigned shared, CudaStream *stream, void **arguments, void **extra))
 
 typedef struct Cuda {
 #define CUDA_FIELD(field, symbol, parameters) CudaStatus(*field) parameters;
@@ -54,8 +54,8 @@ typedef struct Cuda {
 #undef CUDA_FIELD
     CudaDevice device;
     char name[128];
-    int major, minor;             /* compute capability */
-    CudaEvent *event[2];          /* before and behind what is timed */
+    int major, minor;    /* compute capability */
+    CudaEvent *event[2]; /* before and behind what is timed */
 } Cuda;
 
 /* Opens the driver and its first device (CUDA_VISIBLE_DEVICES chooses). On failure `why` points to the reason. */

@@ -36,7 +36,7 @@ typedef struct Input {
     Arena arena;
     Str module_text, launch_text;
     Diag diag;
-    Module *module;      /* before */
+    Module *module; /* before */
     LaunchFile launches;
     const char **variables;
 } Input;
@@ -273,7 +273,8 @@ int main(int argc, char **argv)
     if (!parse_options(&o, argc, argv)) {
         fputs("usage: gpu_check [--repeat=N] [--images=BEFORE,AFTER] BEFORE.ptx AFTER.ptx NAME.launch\n"
               "       gpu_check --plan FILE.ptx NAME.launch\n"
-              "       gpu_check --device\n", stderr);
+              "       gpu_check --device\n",
+              stderr);
         return EXIT_USAGE;
     }
     if (o.device)

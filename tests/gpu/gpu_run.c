@@ -49,7 +49,8 @@ static bool find_functions(GpuRun *run)
         if (!check(run, cuda->module_function(&run->function[i], run->module, k->name), "kernel", k->name))
             return false;
         if (k->shared > CUDA_SHARED_WITHOUT_ASKING &&
-            !check(run, cuda->function_attribute(run->function[i], CUDA_DYNAMIC_SHARED, (int)k->shared), "shared memory of", k->name))
+            !check(run, cuda->function_attribute(run->function[i], CUDA_DYNAMIC_SHARED, (int)k->shared), "shared memory of",
+                   k->name))
             return false;
     }
     return true;
@@ -100,8 +101,8 @@ static bool launch_kernel(GpuRun *run, u32 index)
             pointer[i] = run->memory.v[a->buffer].address + a->offset;
         argument[i] = a->buffer >= 0 ? (void *)&pointer[i] : a->value;
     }
-    CudaStatus status = run->cuda->launch(run->function[index], k->grid[0], k->grid[1], k->grid[2], k->block[0], k->block[1],
-                                          k->block[2], k->shared, NULL, argument, NULL);
+    CudaStatus status = run->cuda->launch(run->function[index], k->grid[0], k->grid[1], k->grid[2], k->block[0],
+                                          k->block[1], k->block[2], k->shared, NULL, argument, NULL);
     free(pointer);
     free(argument);
     return check(run, status, "launching", k->name);

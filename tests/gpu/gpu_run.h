@@ -10,7 +10,7 @@ typedef struct GpuMemory {
     const char *name;
     CudaPointer address;
     size_t bytes;
-    u8 *initial;       /* owned for variables */
+    u8 *initial; /* owned for variables */
     bool owned, output;
 } GpuMemory;
 
@@ -20,7 +20,7 @@ typedef struct GpuRun {
     CudaModule *module;
     CudaFunction **function; /* of each of the launch's kernels */
     VEC(GpuMemory) memory;
-    char why[256];           /* what went wrong */
+    char why[256]; /* what went wrong */
 } GpuRun;
 
 /* Loads `image` (a cubin, or PTX for the driver to compile), and makes the memory; `variables` are the names of the module's

@@ -55,7 +55,8 @@ static int same(const char *a, size_t a_bytes, const char *b, size_t b_bytes)
 
 static ptxopt_request request_for(const char *text, size_t bytes, const char *const *options, size_t count)
 {
-    ptxopt_request request = {.size = sizeof request, .text = text, .bytes = bytes, .options = options, .option_count = count};
+    ptxopt_request request = {
+        .size = sizeof request, .text = text, .bytes = bytes, .options = options, .option_count = count};
     return request;
 }
 
@@ -98,12 +99,14 @@ static ptxopt_status status_of(ptxopt_request request, char *said, size_t size)
 
 static void check_refusals(const char *text, size_t bytes)
 {
-    static const char *const command_line[] = {"-ox", "--remarks=x", "--dump-cfg=x", "--help", "--version", "--list-phases",
-                                               "--install-shadow=x", "in.ptx", "@file", "--nope", "-O9", "--disable=nope"};
+    static const char *const command_line[] = {"-ox",           "--remarks=x",        "--dump-cfg=x", "--help", "--version",
+                                               "--list-phases", "--install-shadow=x", "in.ptx",       "@file",  "--nope",
+                                               "-O9",           "--disable=nope"};
     static char said[1 << 16];
     for (size_t i = 0; i < sizeof command_line / sizeof *command_line; i++) {
         ptxopt_status status = status_of(request_for(text, bytes, &command_line[i], 1), said, sizeof said);
-        expect(status == PTXOPT_BAD_OPTION && strstr(said, "ptxopt: error: "), "an option of the command line is refused", command_line[i]);
+        expect(status == PTXOPT_BAD_OPTION && strstr(said, "ptxopt: error: "), "an option of the command line is refused",
+               command_line[i]);
     }
     static const char bad[] = "this is no PTX";
     ptxopt_status status = status_of(request_for(bad, sizeof bad - 1, NULL, 0), said, sizeof said);

@@ -30,14 +30,16 @@ static void *count(void *memory)
 }
 
 #ifdef WHOLE_PROGRAM
-extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t), *__libc_memalign(size_t, size_t);
+extern void *__libc_malloc(size_t), *__libc_calloc(size_t, size_t), *__libc_realloc(void *, size_t),
+    *__libc_memalign(size_t, size_t);
 extern void __libc_free(void *);
 #define REAL(name) __libc_##name
 #define OURS(name) name
 #define REAL_ALIGNED __libc_memalign
 enum { SEES_ALL = 1 };
 #else
-extern void *__real_malloc(size_t), *__real_calloc(size_t, size_t), *__real_realloc(void *, size_t), *__real_aligned_alloc(size_t, size_t);
+extern void *__real_malloc(size_t), *__real_calloc(size_t, size_t), *__real_realloc(void *, size_t),
+    *__real_aligned_alloc(size_t, size_t);
 extern void __real_free(void *);
 #define REAL(name) __real_##name
 #define OURS(name) __wrap_##name
@@ -53,7 +55,10 @@ void OURS(free)(void *memory);
 
 void *OURS(malloc)(size_t bytes) { return refuse() ? NULL : count(REAL(malloc)(bytes)); }
 void *OURS(calloc)(size_t n, size_t bytes) { return refuse() ? NULL : count(REAL(calloc)(n, bytes)); }
-void *OURS(aligned_alloc)(size_t alignment, size_t bytes) { return refuse() ? NULL : count(REAL_ALIGNED(alignment, bytes)); }
+void *OURS(aligned_alloc)(size_t alignment, size_t bytes)
+{
+    return refuse() ? NULL : count(REAL_ALIGNED(alignment, bytes));
+}
 
 void *OURS(realloc)(void *old, size_t bytes)
 {
@@ -110,8 +115,8 @@ int main(int argc, char **argv)
     for (; (status = starve(&request, limit, &left)) == PTXOPT_NO_MEMORY && left == 0; limit += step)
         ;
     int good = status == PTXOPT_OK && left == 0 && limit > 20;
-    printf("%s %s with less memory than it needs: every %ld. of %ld allocations failed%s\n", good ? "pass" : "fail", argv[2], step, limit,
-           good ? "" : ", and then the call did not fail, or something was left");
+    printf("%s %s with less memory than it needs: every %ld. of %ld allocations failed%s\n", good ? "pass" : "fail",
+           argv[2], step, limit, good ? "" : ", and then the call did not fail, or something was left");
     if (!good)
         printf("    status %d (%s), %ld blocks left\n", (int)status, ptxopt_status_text(status), left);
     return !good;

@@ -70,7 +70,8 @@ static void compile(const char *source, const char *output, const char *unsized)
     void *program = NULL;
     size_t bytes;
     char *text = read_file(source, &bytes);
-    CALL(nvrtcCreateProgram, (void **, const char *, const char *, int, void *, void *), &program, text, "k.cu", 0, NULL, NULL);
+    CALL(nvrtcCreateProgram, (void **, const char *, const char *, int, void *, void *), &program, text, "k.cu", 0, NULL,
+         NULL);
     CALL(nvrtcCompileProgram, (void *, int, const char **), program, 1, options);
     get_ptx(program, unsized ? (size_t)atoi(unsized) : 0, output);
     CALL(nvrtcDestroyProgram, (void **), &program);

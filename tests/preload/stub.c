@@ -85,7 +85,8 @@ int cuLinkCreate_v2(unsigned count, int *options, void **values, void **state)
     return 0;
 }
 
-int cuLinkAddData_v2(void *state, int type, void *data, size_t bytes, const char *name, unsigned count, int *options, void **values)
+int cuLinkAddData_v2(void *state, int type, void *data, size_t bytes, const char *name, unsigned count, int *options,
+                     void **values)
 {
     (void)state, (void)type, (void)name, (void)options;
     use_values(count, values);
@@ -100,9 +101,12 @@ int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64
         const char *name;
         void *function;
     } known[] = {
-        {"cuModuleLoad", (void *)cuModuleLoad},           {"cuModuleLoadData", (void *)cuModuleLoadData},
-        {"cuModuleLoadDataEx", (void *)cuModuleLoadDataEx}, {"cuLibraryLoadData", (void *)cuLibraryLoadData},
-        {"cuLinkCreate", (void *)cuLinkCreate_v2},         {"cuLinkAddData", (void *)cuLinkAddData_v2},
+        {"cuModuleLoad", (void *)cuModuleLoad},
+        {"cuModuleLoadData", (void *)cuModuleLoadData},
+        {"cuModuleLoadDataEx", (void *)cuModuleLoadDataEx},
+        {"cuLibraryLoadData", (void *)cuLibraryLoadData},
+        {"cuLinkCreate", (void *)cuLinkCreate_v2},
+        {"cuLinkAddData", (void *)cuLinkAddData_v2},
     };
     (void)flags;
     *function = NULL;

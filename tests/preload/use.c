@@ -17,7 +17,8 @@ typedef int ModuleLoadEx(void **module, const void *image, unsigned count, int *
 typedef int LibraryLoad(void **library, const void *code, int *options, void **values, unsigned count, int *library_options,
                         void **library_values, unsigned library_count);
 typedef int LinkCreate(unsigned count, int *options, void **values, void **state);
-typedef int LinkAdd(void *state, int type, void *data, size_t bytes, const char *name, unsigned count, int *options, void **values);
+typedef int LinkAdd(void *state, int type, void *data, size_t bytes, const char *name, unsigned count, int *options,
+                    void **values);
 typedef int GetProc1(const char *symbol, void **function, int version, uint64_t flags);
 typedef int GetProc2(const char *symbol, void **function, int version, uint64_t flags, int *status);
 
@@ -30,12 +31,12 @@ extern LinkAdd cuLinkAddData_v2;
 
 static void *linked(const char *name)
 {
-    return strcmp(name, "cuModuleLoadData") == 0    ? (void *)cuModuleLoadData
-           : strcmp(name, "cuModuleLoad") == 0      ? (void *)cuModuleLoad
+    return strcmp(name, "cuModuleLoadData") == 0     ? (void *)cuModuleLoadData
+           : strcmp(name, "cuModuleLoad") == 0       ? (void *)cuModuleLoad
            : strcmp(name, "cuModuleLoadDataEx") == 0 ? (void *)cuModuleLoadDataEx
-           : strcmp(name, "cuLibraryLoadData") == 0 ? (void *)cuLibraryLoadData
-           : strcmp(name, "cuLinkCreate_v2") == 0   ? (void *)cuLinkCreate_v2
-                                                    : (void *)cuLinkAddData_v2;
+           : strcmp(name, "cuLibraryLoadData") == 0  ? (void *)cuLibraryLoadData
+           : strcmp(name, "cuLinkCreate_v2") == 0    ? (void *)cuLinkCreate_v2
+                                                     : (void *)cuLinkAddData_v2;
 }
 #else
 static void *linked(const char *name) { return (void)name, NULL; }
@@ -75,7 +76,8 @@ static void *find(const char *name)
     if (strcmp(how, "linked") == 0)
         return linked(name);
     dlerror();
-    void *driver = checked(dlopen(getenv("LIBCUDA"), RTLD_NOW | (strcmp(how, "default") == 0 ? RTLD_GLOBAL : RTLD_LOCAL)), "driver");
+    void *driver =
+        checked(dlopen(getenv("LIBCUDA"), RTLD_NOW | (strcmp(how, "default") == 0 ? RTLD_GLOBAL : RTLD_LOCAL)), "driver");
     return checked(how[0] == 'p' ? by_proc(driver, name) : dlsym(how[1] == 'e' ? RTLD_DEFAULT : driver, name), name);
 }
 
@@ -90,7 +92,8 @@ static int load_library(const char *text, unsigned preserved)
 {
     void *library, *values[] = {NULL}, *library_values[] = {(void *)1};
     int options[] = {JIT_WALL_TIME}, library_options[] = {1};
-    return ((LibraryLoad *)find("cuLibraryLoadData"))(&library, text, options, values, 1, library_options, library_values, preserved);
+    return ((LibraryLoad *)find("cuLibraryLoadData"))(&library, text, options, values, 1, library_options, library_values,
+                                                      preserved);
 }
 
 static int link_text(char *text, uintptr_t debug)
@@ -99,7 +102,9 @@ static int link_text(char *text, uintptr_t debug)
     int options[] = {JIT_DEBUG};
     int status = ((LinkCreate *)find("cuLinkCreate_v2"))(1, options, values, &state);
     values[0] = NULL;
-    return status ? status : ((LinkAdd *)find("cuLinkAddData_v2"))(state, INPUT_PTX, text, strlen(text) + 1, "t", 1, options, values);
+    return status
+               ? status
+               : ((LinkAdd *)find("cuLinkAddData_v2"))(state, INPUT_PTX, text, strlen(text) + 1, "t", 1, options, values);
 }
 
 static void *load(void *text)

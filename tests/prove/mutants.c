@@ -67,8 +67,8 @@ static void try_mutant(const Driver *d, Judge *j, Text *before, const Text *good
             count(&d->counts->refuted);
         if (answer == PROVE_PROVED) {
             count(&d->counts->wrong);
-            printf("fail case %llu, mutant %u: proved, and %s; %s; %s\n", (unsigned long long)number, mutant, verdict_name(verdict),
-                text_str(&what), text_str(&j->message));
+            printf("fail case %llu, mutant %u: proved, and %s; %s; %s\n", (unsigned long long)number, mutant,
+                   verdict_name(verdict), text_str(&what), text_str(&j->message));
             write_file(d->folder, number, mutant, "before.ptx", before);
             write_file(d->folder, number, mutant, "after.ptx", &made);
         }
@@ -172,18 +172,20 @@ static int report(const Driver *d)
     const Counts *c = d->counts;
     printf("mutants: %llu tried, %llu different: %llu refuted, %llu wrongly proved; %llu not different: %llu proved; "
            "%llu of %llu outputs proved; %llu crashes\n",
-        (unsigned long long)c->mutants, (unsigned long long)c->different, (unsigned long long)c->refuted, (unsigned long long)c->wrong,
-        (unsigned long long)c->same, (unsigned long long)c->same_proved, (unsigned long long)c->originals_proved,
-        (unsigned long long)c->originals, (unsigned long long)c->crashed);
+           (unsigned long long)c->mutants, (unsigned long long)c->different, (unsigned long long)c->refuted,
+           (unsigned long long)c->wrong, (unsigned long long)c->same, (unsigned long long)c->same_proved,
+           (unsigned long long)c->originals_proved, (unsigned long long)c->originals, (unsigned long long)c->crashed);
     printf("mutants: %llu passed, %llu failed\n", (unsigned long long)(c->different - c->wrong),
-        (unsigned long long)(c->wrong + c->crashed));
+           (unsigned long long)(c->wrong + c->crashed));
     return c->wrong || c->crashed;
 }
 
 int main(int argc, char **argv)
 {
-    static const struct option long_options[] = {{"first", required_argument, NULL, 'f'}, {"folder", required_argument, NULL, 'd'},
-        {"solver", required_argument, NULL, 's'}, {0}};
+    static const struct option long_options[] = {{"first", required_argument, NULL, 'f'},
+                                                 {"folder", required_argument, NULL, 'd'},
+                                                 {"solver", required_argument, NULL, 's'},
+                                                 {0}};
     Driver d = {.first = 1, .cases = 100, .mutants = 20, .jobs = 2, .folder = ".", .prove = {.solver_ms = 2000}};
     for (int c; (c = getopt_long(argc, argv, "n:m:j:", long_options, NULL)) != -1;)
         switch (c) {

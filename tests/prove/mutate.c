@@ -12,7 +12,7 @@ typedef struct Line {
 typedef struct Mutation {
     const Line *line;
     u32 lines;
-    u32 at;             /* the line that changes */
+    u32 at; /* the line that changes */
     u64 *random;
     char made[LINE_BYTES]; /* what comes in its place */
 } Mutation;
@@ -49,7 +49,8 @@ static bool starts_register(const char *p, u32 at, u32 len)
 
 static bool starts_number(const char *p, u32 at, u32 len)
 {
-    return isdigit((unsigned char)p[at]) && at > 0 && !is_word(p[at - 1]) && p[at - 1] != '.' && p[at - 1] != '%' && at + 1 < len;
+    return isdigit((unsigned char)p[at]) && at > 0 && !is_word(p[at - 1]) && p[at - 1] != '.' && p[at - 1] != '%' &&
+           at + 1 < len;
 }
 
 static u32 token_end(const char *p, u32 at, u32 len)
@@ -136,10 +137,29 @@ static bool change_number(Mutation *m)
 
 static bool change_opcode(Mutation *m)
 {
-    static const char *const swaps[][2] = {{"add.", "sub."}, {"and.b", "or.b"}, {"or.b", "xor.b"}, {".lt.", ".le."}, {".gt.", ".ge."},
-        {".lt.", ".gt."}, {".eq.", ".ne."}, {".s32", ".u32"}, {"min.", "max."}, {"shl.b32", "shr.u32"}, {"shr.s32", "shr.u32"},
-        {".and.pred", ".or.pred"}, {"and.pred", "or.pred"}, {".lo.", ".hi."}, {".ltu.", ".lt."}, {".geu.", ".ge."}, {".neu.", ".ne."},
-        {".wide.s32", ".wide.u32"}, {"cvt.s64.s32", "cvt.u64.u32"}, {"addc", "add"}, {".cc.", "."}, {"mul.", "add."}, {".u8", ".s8"}};
+    static const char *const swaps[][2] = {{"add.", "sub."},
+                                           {"and.b", "or.b"},
+                                           {"or.b", "xor.b"},
+                                           {".lt.", ".le."},
+                                           {".gt.", ".ge."},
+                                           {".lt.", ".gt."},
+                                           {".eq.", ".ne."},
+                                           {".s32", ".u32"},
+                                           {"min.", "max."},
+                                           {"shl.b32", "shr.u32"},
+                                           {"shr.s32", "shr.u32"},
+                                           {".and.pred", ".or.pred"},
+                                           {"and.pred", "or.pred"},
+                                           {".lo.", ".hi."},
+                                           {".ltu.", ".lt."},
+                                           {".geu.", ".ge."},
+                                           {".neu.", ".ne."},
+                                           {".wide.s32", ".wide.u32"},
+                                           {"cvt.s64.s32", "cvt.u64.u32"},
+                                           {"addc", "add"},
+                                           {".cc.", "."},
+                                           {"mul.", "add."},
+                                           {".u8", ".s8"}};
     const Line *l = &m->line[m->at];
     char copy[LINE_BYTES];
     if (l->len >= sizeof copy)
@@ -150,7 +170,8 @@ static bool change_opcode(Mutation *m)
         u32 k = below(m, COUNT_OF(swaps)), way = below(m, 2);
         const char *found = strstr(copy, swaps[k][way]);
         if (found)
-            return put(m, (u32)(found - copy), (u32)(found - copy + strlen(swaps[k][way])), swaps[k][!way], (u32)strlen(swaps[k][!way]));
+            return put(m, (u32)(found - copy), (u32)(found - copy + strlen(swaps[k][way])), swaps[k][!way],
+                       (u32)strlen(swaps[k][!way]));
     }
     return false;
 }
@@ -223,9 +244,12 @@ static bool apply(Mutation *m, u32 *replaced)
 {
     *replaced = 1;
     switch (below(m, 10)) {
-    case 0: case 1: case 2: return change_register(m);
+    case 0:
+    case 1:
+    case 2: return change_register(m);
     case 3: return change_number(m);
-    case 4: case 5: return change_opcode(m);
+    case 4:
+    case 5: return change_opcode(m);
     case 6: return change_label(m);
     case 7: return change_guard(m);
     case 8: return repeat_or_remove(m);

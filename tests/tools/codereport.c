@@ -7,13 +7,12 @@
 #include "report/judge.h"
 #include "report/print.h"
 
-static const char usage[] =
-    "usage: codereport [options] FIGURES\n"
-    "  --allowed=FILE    kernels that may be worse, with reasons\n"
-    "  --check           print a line for each kernel: pass or fail\n"
-    "  --markdown=FILE   write the report\n"
-    "  --svg=FILE        write the picture\n"
-    "  --level=TEXT      what the titles say of ptxopt's options\n";
+static const char usage[] = "usage: codereport [options] FIGURES\n"
+                            "  --allowed=FILE    kernels that may be worse, with reasons\n"
+                            "  --check           print a line for each kernel: pass or fail\n"
+                            "  --markdown=FILE   write the report\n"
+                            "  --svg=FILE        write the picture\n"
+                            "  --level=TEXT      what the titles say of ptxopt's options\n";
 
 typedef struct Options {
     const char *allowed, *markdown, *svg, *level;
@@ -23,9 +22,9 @@ typedef struct Options {
 static bool parse_options(Options *options, int argc, char **argv)
 {
     static const struct option names[] = {
-        {"allowed", required_argument, NULL, 'a'}, {"check", no_argument, NULL, 'c'},
+        {"allowed", required_argument, NULL, 'a'},  {"check", no_argument, NULL, 'c'},
         {"markdown", required_argument, NULL, 'm'}, {"svg", required_argument, NULL, 's'},
-        {"level", required_argument, NULL, 'l'}, {0},
+        {"level", required_argument, NULL, 'l'},    {0},
     };
     for (int option; (option = getopt_long(argc, argv, "", names, NULL)) != -1;) {
         switch (option) {

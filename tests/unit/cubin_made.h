@@ -32,7 +32,7 @@ typedef struct MadeKernel {
     const Made *code;
     size_t count;
     unsigned registers, shared, barriers, threads;
-    size_t inner;            /* instruction at which a function inside the section begins; 0: none */
+    size_t inner; /* instruction at which a function inside the section begins; 0: none */
     const char *inner_name;
 } MadeKernel;
 
@@ -86,7 +86,8 @@ static inline MadeFile made_cubin(const MadeKernel *k)
     enum { TEXT = 1, INFO = 9, KERNEL_INFO = 18, SHARED = 29, SYMTAB = 42, STRTAB = 50 };
     char strings[128] = "\0k";
     MadeFile file = {0};
-    Elf64_Ehdr header = {.e_type = ET_EXEC, .e_machine = 190, .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 7, .e_shstrndx = 6};
+    Elf64_Ehdr header = {
+        .e_type = ET_EXEC, .e_machine = 190, .e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 7, .e_shstrndx = 6};
     memcpy(header.e_ident, ELFMAG, SELFMAG);
     header.e_ident[EI_CLASS] = ELFCLASS64;
     header.e_ident[EI_DATA] = ELFDATA2LSB;
@@ -105,7 +106,8 @@ static inline MadeFile made_cubin(const MadeKernel *k)
     section[2] = (Elf64_Shdr){.sh_name = INFO, .sh_type = SHT_LOPROC, .sh_offset = begin, .sh_size = file.size - begin};
     begin = file.size;
     made_info(&file, k);
-    section[3] = (Elf64_Shdr){.sh_name = KERNEL_INFO, .sh_type = SHT_LOPROC, .sh_offset = begin, .sh_size = file.size - begin, .sh_info = 1};
+    section[3] = (Elf64_Shdr){
+        .sh_name = KERNEL_INFO, .sh_type = SHT_LOPROC, .sh_offset = begin, .sh_size = file.size - begin, .sh_info = 1};
     section[4] = (Elf64_Shdr){.sh_name = SHARED, .sh_type = SHT_NOBITS, .sh_size = k->shared, .sh_info = 1};
     size_t length = k->inner ? strlen(k->inner_name) : 0;
     if (length)
@@ -113,10 +115,15 @@ static inline MadeFile made_cubin(const MadeKernel *k)
     Elf64_Sym symbol[3] = {
         {0},
         {.st_name = 1, .st_info = STT_FUNC, .st_other = 0x10, .st_shndx = 1, .st_size = k->count * 16},
-        {.st_name = 3, .st_info = STT_FUNC, .st_shndx = 1, .st_value = k->inner * 16, .st_size = (k->count - k->inner) * 16},
+        {.st_name = 3,
+         .st_info = STT_FUNC,
+         .st_shndx = 1,
+         .st_value = k->inner * 16,
+         .st_size = (k->count - k->inner) * 16},
     };
     begin = made_add(&file, symbol, (k->inner ? 3 : 2) * sizeof *symbol);
-    section[5] = (Elf64_Shdr){.sh_name = SYMTAB, .sh_type = SHT_SYMTAB, .sh_offset = begin, .sh_size = file.size - begin, .sh_link = 6};
+    section[5] = (Elf64_Shdr){
+        .sh_name = SYMTAB, .sh_type = SHT_SYMTAB, .sh_offset = begin, .sh_size = file.size - begin, .sh_link = 6};
     begin = made_add(&file, names, sizeof names);
     for (int i = 1; i <= 2; i++)
         symbol[i].st_name += (Elf64_Word)sizeof names;

@@ -18,7 +18,8 @@ typedef struct Fixture {
 static inline void load(Fixture *f, const char *body)
 {
     memset(f, 0, sizeof *f);
-    f->source = arena_printf(&f->arena, "%s.global .align 4 .b32 g[8];\n.func callee();\n.entry f()\n{%s}\n", PTX_HEAD, body);
+    f->source =
+        arena_printf(&f->arena, "%s.global .align 4 .b32 g[8];\n.func callee();\n.entry f()\n{%s}\n", PTX_HEAD, body);
     f->m = ptx_module(&f->arena, f->source);
     f->fn = ptx_function(f->m, "f");
     cfg_build(f->fn);
@@ -59,17 +60,15 @@ static inline void assert_body(Fixture *f, const char *expected)
     assert_string_equal(printed_body(f, false), expected);
     assert_verified(f);
     Arena arena = {0};
-    module_free(ptx_module(&arena, arena_printf(&arena, "%s.global .align 4 .b32 g[8];\n.func callee();\n.entry f()\n{%s}\n",
-        PTX_HEAD, expected)));
+    module_free(
+        ptx_module(&arena, arena_printf(&arena, "%s.global .align 4 .b32 g[8];\n.func callee();\n.entry f()\n{%s}\n",
+                                        PTX_HEAD, expected)));
     arena_free(&arena);
 }
 
 static inline Block *at(Fixture *f, const char *label) { return ptx_block(f->fn, label); }
 
-static inline const OpInfo *op(Fixture *f, const char *text)
-{
-    return isa_decode(f->m->isa, text, (u32)strlen(text));
-}
+static inline const OpInfo *op(Fixture *f, const char *text) { return isa_decode(f->m->isa, text, (u32)strlen(text)); }
 
 static inline Operand reg_operand(RegId id) { return (Operand){.kind = OPND_REG, .id = id}; }
 

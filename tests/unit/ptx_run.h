@@ -25,8 +25,9 @@ static inline char *random_predicate_instr(char *t)
     case 1: return t + sprintf(t, "and.pred %%p%u, %%p%u, %%p%u;\n", p, q, s);
     case 2: return t + sprintf(t, "or.pred %%p%u, %%p%u, %%p%u;\n", p, q, s);
     case 3: return t + sprintf(t, "mov.pred %%p%u, %%p%u;\n", p, q);
-    case 4: return t + sprintf(t, "setp.%s.%s.u32 %%p%u, %%r%u, %u, %s%%p%u;\n", cmp, random_below(2) ? "and" : "or", p, a,
-        random_below(9), random_below(2) ? "!" : "", q);
+    case 4:
+        return t + sprintf(t, "setp.%s.%s.u32 %%p%u, %%r%u, %u, %s%%p%u;\n", cmp, random_below(2) ? "and" : "or", p, a,
+                           random_below(9), random_below(2) ? "!" : "", q);
     case 5: return t + sprintf(t, "setp.%s.u32 %%p%u|%%p%u, %%r%u, %u;\n", cmp, p, (p + 1) % RUN_PREDS, a, random_below(9));
     case 6: return t + sprintf(t, "setp.%s.u32 %%p%u, %%r%u, %%r%u;\n", cmp, p, a, random_below(RUN_REGS));
     default: return t + sprintf(t, "setp.%s.u32 %%p%u, %%r%u, %u;\n", cmp, p, a, random_below(9));
@@ -55,10 +56,11 @@ static inline char *random_instr(char *t)
 static inline void random_function(char *text, u32 blocks)
 {
     char *t = text + sprintf(text, PTX_HEAD ".entry f(.param .u32 n) {\n.reg .b32 %%r<%u>; .reg .pred %%p<%u>;\n", RUN_REGS,
-        RUN_PREDS);
+                             RUN_PREDS);
     if (random_below(4)) /* nothing is garbage */
         for (u32 k = 0; k < RUN_REGS; k++)
-            t += sprintf(t, "mov.u32 %%r%u, %s; setp.eq.u32 %%p%u, %%r%u, 1;\n", k, k == 2 ? "%tid.x" : "2", k % RUN_PREDS, k);
+            t += sprintf(t, "mov.u32 %%r%u, %s; setp.eq.u32 %%p%u, %%r%u, 1;\n", k, k == 2 ? "%tid.x" : "2", k % RUN_PREDS,
+                         k);
     for (u32 b = 0; b < blocks; b++) {
         t += sprintf(t, "L%u:\n", b);
         for (u32 k = random_below(4); k > 0; k--)
@@ -111,8 +113,9 @@ static inline void run_setp(Thread *t, Instr *i)
 {
     const Operand *to = instr_operand(i, 0), *third = instr_operand(i, 3);
     u32 a = operand_value(t, instr_operand(i, 1)), b = operand_value(t, instr_operand(i, 2));
-    bool holds = compare_values((Cmp)i->op->cmp, a, b), c = third && operand_value(t, third), and = i->op->bool_op == BOOL_AND;
-    bool first = third ? (and ? holds && c : holds || c) : holds, second = third ? (and ? !holds && c : !holds || c) : !holds;
+    bool holds = compare_values((Cmp)i->op->cmp, a, b),
+         c = third && operand_value(t, third), and = i->op->bool_op == BOOL_AND;
+    bool first = third ? (and? holds && c : holds || c) : holds, second = third ? (and? !holds && c : !holds || c) : !holds;
     if (to->kind == OPND_PAIR) {
         t->r[to[1].id] = first;
         t->r[to[2].id] = second;

@@ -233,9 +233,9 @@ static void halves(void **state)
 {
     (void)state;
     static const Row known[] = {
-        {"add.f16", {0x3c00, 0x1000}, 0x3c00},          /* 1 + 2^-11: a tie, to even */
+        {"add.f16", {0x3c00, 0x1000}, 0x3c00}, /* 1 + 2^-11: a tie, to even */
         {"add.f16", {0x3c01, 0x1000}, 0x3c02},
-        {"mul.f16", {0x7bff, 0x4000}, 0x7c00},          /* 65504 * 2 */
+        {"mul.f16", {0x7bff, 0x4000}, 0x7c00},            /* 65504 * 2 */
         {"fma.rn.f16", {0x3c01, 0x3c01, 0xbc02}, 0x0010}, /* 2^-20 */
         {"fma.rn.f16", {0x7800, 0x7800, 0xfc00}, 0xfc00},
         {"fma.rn.relu.f16", {0x3c00, 0xbc00, 0}, 0},
@@ -317,23 +317,12 @@ static void comparisons(void **state)
     (void)state;
     const u64 nan = 0x7fc00000;
     const Row known[] = {
-        {"setp.lt.s32", {0xffffffff, 0}, 1},
-        {"setp.lt.u32", {0xffffffff, 0}, 0},
-        {"setp.lo.u32", {1, 2}, 1},
-        {"setp.hs.u32", {2, 2}, 1},
-        {"setp.ne.b64", {1ull << 40, 0}, 1},
-        {"setp.ge.s16", {0x8000, 0}, 0},
-        {"setp.lt.f32", {nan, F(1)}, 0},
-        {"setp.ne.f32", {nan, F(1)}, 0},
-        {"setp.neu.f32", {nan, F(1)}, 1},
-        {"setp.geu.f32", {nan, F(1)}, 1},
-        {"setp.geu.f32", {F(0), F(1)}, 0},
-        {"setp.num.f32", {F(0), F(1)}, 1},
-        {"setp.nan.f64", {D(NAN), D(1)}, 1},
-        {"setp.eq.f32", {0, 0x80000000}, 1},
-        {"setp.eq.ftz.f32", {1, 0}, 1},
-        {"setp.eq.f32", {1, 0}, 0},
-        {"setp.gt.f16", {0x4000, 0x3c00}, 1},
+        {"setp.lt.s32", {0xffffffff, 0}, 1}, {"setp.lt.u32", {0xffffffff, 0}, 0},  {"setp.lo.u32", {1, 2}, 1},
+        {"setp.hs.u32", {2, 2}, 1},          {"setp.ne.b64", {1ull << 40, 0}, 1},  {"setp.ge.s16", {0x8000, 0}, 0},
+        {"setp.lt.f32", {nan, F(1)}, 0},     {"setp.ne.f32", {nan, F(1)}, 0},      {"setp.neu.f32", {nan, F(1)}, 1},
+        {"setp.geu.f32", {nan, F(1)}, 1},    {"setp.geu.f32", {F(0), F(1)}, 0},    {"setp.num.f32", {F(0), F(1)}, 1},
+        {"setp.nan.f64", {D(NAN), D(1)}, 1}, {"setp.eq.f32", {0, 0x80000000}, 1},  {"setp.eq.ftz.f32", {1, 0}, 1},
+        {"setp.eq.f32", {1, 0}, 0},          {"setp.gt.f16", {0x4000, 0x3c00}, 1},
     };
     check_rows(known, COUNT_OF(known));
 }
@@ -391,7 +380,8 @@ static void against_host(void **state)
             assert_true(same_float(run(count, wide, 0, 0, 0), float_to_bits(counted)));
             /* the software's fused operation, which f16 rests on, in a format that the host has */
             if (!isnan(x) && !isnan(y) && !isnan(z))
-                assert_true(same_float(format_fma(format_of((ElemType){EK_FLOAT, 32, 1}), x, y, z, (Round)k), float_to_bits(fused)));
+                assert_true(same_float(format_fma(format_of((ElemType){EK_FLOAT, 32, 1}), x, y, z, (Round)k),
+                                       float_to_bits(fused)));
         }
     }
 }
@@ -420,9 +410,28 @@ static void refused(void **state)
 {
     (void)state;
     static const char *const opcodes[] = {
-        "add.s32.sat", "add.sat.u32", "add.f8", "mul.s32", "mul.wide.u64", "fma.f32", "div.approx.f64", "sqrt.f32", "and.u32",
-        "shl.u32", "bfe.b32", "setp.lo.f32", "setp.equ.s32", "cvt.f32.f64", "cvt.rzi.f32.s32", "cvt.rn.e4m3x2.f32",
-        "min.relu.u32", "add.rn.f16.foo", "popc.b16", "mov.b128", "vadd2.s32.s32.s32", "",
+        "add.s32.sat",
+        "add.sat.u32",
+        "add.f8",
+        "mul.s32",
+        "mul.wide.u64",
+        "fma.f32",
+        "div.approx.f64",
+        "sqrt.f32",
+        "and.u32",
+        "shl.u32",
+        "bfe.b32",
+        "setp.lo.f32",
+        "setp.equ.s32",
+        "cvt.f32.f64",
+        "cvt.rzi.f32.s32",
+        "cvt.rn.e4m3x2.f32",
+        "min.relu.u32",
+        "add.rn.f16.foo",
+        "popc.b16",
+        "mov.b128",
+        "vadd2.s32.s32.s32",
+        "",
     };
     for (u32 i = 0; i < COUNT_OF(opcodes); i++) {
         Op op;
@@ -436,9 +445,9 @@ static void refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers), cmocka_unit_test(bits), cmocka_unit_test(floats), cmocka_unit_test(halves),
-        cmocka_unit_test(conversions), cmocka_unit_test(comparisons), cmocka_unit_test(against_host),
-        cmocka_unit_test(round_trips), cmocka_unit_test(refused),
+        cmocka_unit_test(integers),     cmocka_unit_test(bits),        cmocka_unit_test(floats),
+        cmocka_unit_test(halves),       cmocka_unit_test(conversions), cmocka_unit_test(comparisons),
+        cmocka_unit_test(against_host), cmocka_unit_test(round_trips), cmocka_unit_test(refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

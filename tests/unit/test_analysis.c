@@ -87,8 +87,8 @@ static void naive_dominators(Matrix edges, u32 n, u32 root, Matrix over)
 
 typedef struct Naive {
     u32 blocks, nodes, exit;
-    Matrix edges, reach, dom; /* of the blocks */
-    Matrix augmented, postdom;/* with exit and virtual blocks */
+    Matrix edges, reach, dom;  /* of the blocks */
+    Matrix augmented, postdom; /* with exit and virtual blocks */
 } Naive;
 
 /* The augmented graph of dom.h, by definition: needs the order only to name the first block of an infinite region. */
@@ -106,7 +106,8 @@ static void naive_augment(Naive *n, Fixture *f)
     for (u32 a = 0; a < n->blocks; a++) {
         bool first = order_reachable(an_order(&f->an), block(f, a)) && n->reach[a][a];
         for (u32 b = 0; b < n->blocks; b++)
-            first = first && (!n->reach[a][b] || (n->reach[b][a] && an_order(&f->an)->index[a] <= an_order(&f->an)->index[b]));
+            first =
+                first && (!n->reach[a][b] || (n->reach[b][a] && an_order(&f->an)->index[a] <= an_order(&f->an)->index[b]));
         if (!first)
             continue;
         u32 round = n->nodes++;
@@ -353,12 +354,10 @@ static void preheader_is_the_only_way_in(void **state)
         const char *edges;
         i32 header, preheader; /* -1: none */
     } shape[] = {
-        {4, "0>1 1>2 2>1 2>3", 1, 0},
-        {4, "0>1 0>3 1>2 2>1 2>3", 1, -1}, /* goes elsewhere too */
-        {5, "0>1 0>2 1>3 2>3 3>3 3>4", 3, -1}, /* two ways in */
-        {5, "0>1 0>4 1>2 2>3 3>2 3>4", 2, 1},
-        {3, "0>1 1>0 0>2", 0, -1}, /* the function's start is a way in */
-        {4, "0>1 1>1 1>2 3>1", 1, 0}, /* 3 is not reachable */
+        {4, "0>1 1>2 2>1 2>3", 1, 0},          {4, "0>1 0>3 1>2 2>1 2>3", 1, -1}, /* goes elsewhere too */
+        {5, "0>1 0>2 1>3 2>3 3>3 3>4", 3, -1},                                    /* two ways in */
+        {5, "0>1 0>4 1>2 2>3 3>2 3>4", 2, 1},  {3, "0>1 1>0 0>2", 0, -1},         /* the function's start is a way in */
+        {4, "0>1 1>1 1>2 3>1", 1, 0},                                             /* 3 is not reachable */
     };
     for (u32 k = 0; k < COUNT_OF(shape); k++) {
         Fixture f;

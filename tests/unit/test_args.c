@@ -12,13 +12,16 @@
 enum { WORDS = 6, LINES = 20000 };
 
 static const struct option known[] = {
-    {"alpha", no_argument, NULL, 1000},      {"alphabet", required_argument, NULL, 1001}, {"beta", required_argument, NULL, 1002},
-    {"color", optional_argument, NULL, 1003}, {"no-alpha", no_argument, NULL, 1004},       {0},
+    {"alpha", no_argument, NULL, 1000},      {"alphabet", required_argument, NULL, 1001},
+    {"beta", required_argument, NULL, 1002}, {"color", optional_argument, NULL, 1003},
+    {"no-alpha", no_argument, NULL, 1004},   {0},
 };
 
-static char *words[] = {"--alpha", "--alph", "--alphab", "--alphabet", "--alphabet=x", "--alpha=x", "--b", "--beta=", "--beta",
-                        "--color", "--color=y", "--col", "--no-alpha", "--nope", "--nope=1", "--", "-", "-o", "-ofile", "-h", "-ho",
-                        "-hox", "-Oh", "-hV", "-q", "-hq", "-q=", "-:", "in", "out", "", "-h-", "--=", "---"};
+static char *words[] = {"--alpha",  "--alph", "--alphab", "--alphabet", "--alphabet=x", "--alpha=x",  "--b",
+                        "--beta=",  "--beta", "--color",  "--color=y",  "--col",        "--no-alpha", "--nope",
+                        "--nope=1", "--",     "-",        "-o",         "-ofile",       "-h",         "-ho",
+                        "-hox",     "-Oh",    "-hV",      "-q",         "-hq",          "-q=",        "-:",
+                        "in",       "out",    "",         "-h-",        "--=",          "---"};
 
 /* What a reader says of a line, as text. */
 typedef struct Said {

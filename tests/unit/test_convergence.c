@@ -41,19 +41,19 @@ static void check(const char *text, Edit *edit, const char *complaint)
     arena_free(&arena);
 }
 
-#define KERNEL(text) \
-    PTX_HEAD ".func sync() { bar.sync 0; ret; } .func plain() { ret; } .entry f(.param .u32 n) {\n" \
-    ".reg .b32 %r<9>; .reg .pred %p<9>; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %laneid;\n" \
-    "setp.lt.u32 %p1, %r1, 5; setp.lt.u32 %p2, %r3, 7; setp.eq.u32 %p3, %r2, 1;\n" text "\nret; }\n"
+#define KERNEL(text)                                                                                                  \
+    PTX_HEAD ".func sync() { bar.sync 0; ret; } .func plain() { ret; } .entry f(.param .u32 n) {\n"                   \
+             ".reg .b32 %r<9>; .reg .pred %p<9>; mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; mov.u32 %r3, %laneid;\n" \
+             "setp.lt.u32 %p1, %r1, 5; setp.lt.u32 %p2, %r3, 7; setp.eq.u32 %p3, %r2, 1;\n" text "\nret; }\n"
 
 /* ---- threading past a join --------------------------------------------------------------------------------------- */
 
-#define GUARD_BLOCK(predicate, operation)                       \
-    KERNEL("S: @" predicate " bra T;\n"                         \
-           "E: add.u32 %r4, %r1, 1; bra J;\n"                   \
-           "T: add.u32 %r4, %r1, 2;\n"                          \
-           "J: @%p2 bra X;\n"                                   \
-           "B: " operation "\n"                                 \
+#define GUARD_BLOCK(predicate, operation)     \
+    KERNEL("S: @" predicate " bra T;\n"       \
+           "E: add.u32 %r4, %r1, 1; bra J;\n" \
+           "T: add.u32 %r4, %r1, 2;\n"        \
+           "J: @%p2 bra X;\n"                 \
+           "B: " operation "\n"               \
            "X: st.global.u32 [0], %r4;")
 
 static void thread_past_the_join(Function *fn) { block_redirect(at(fn, "T"), at(fn, "J"), at(fn, "B")); }
@@ -78,9 +78,13 @@ static void fill_in(char *text, const char *pattern, const char *operation)
 static void the_warp_must_not_arrive_in_two_groups(void **state)
 {
     (void)state;
-    static const char *const operations[] = {"shfl.sync.bfly.b32 %r5, %r4, 1, 31, -1;", "bar.sync 0;", "activemask.b32 %r5;",
-        "vote.sync.any.pred %p5, %p1, -1;", "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r4];", "call sync;",
-        "@%p3 bar.sync 0;"};
+    static const char *const operations[] = {"shfl.sync.bfly.b32 %r5, %r4, 1, 31, -1;",
+                                             "bar.sync 0;",
+                                             "activemask.b32 %r5;",
+                                             "vote.sync.any.pred %p5, %p1, -1;",
+                                             "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r5}, [%r4];",
+                                             "call sync;",
+                                             "@%p3 bar.sync 0;"};
     for (u32 k = 0; k < COUNT_OF(operations); k++) {
         char divergent[2000], uniform[2000];
         fill_in(divergent, GUARD_BLOCK("%p1", "?"), operations[k]);
@@ -131,9 +135,9 @@ static void copies(void **state)
     check(tail, make_another, "was not there before");
     check(tail, remove_it, NULL);
     check(KERNEL("S: @%p3 bra T;\nE: bra J;\nT: add.u32 %r4, %r1, 2;\nJ: bar.sync 0; bra X;\nX:"), duplicate_the_tail,
-        "was duplicated"); /* uniform or not */
-    check(KERNEL("S: @%p1 bra T;\nE: bar.sync 0; bra J;\nT: bar.sync 0;\nJ: add.u32 %r4, %r1, 2; bra X;\nX:"), merge_the_arms,
-        NULL);
+          "was duplicated"); /* uniform or not */
+    check(KERNEL("S: @%p1 bra T;\nE: bar.sync 0; bra J;\nT: bar.sync 0;\nJ: add.u32 %r4, %r1, 2; bra X;\nX:"),
+          merge_the_arms, NULL);
 }
 
 /* ---- branches in place of others --------------------------------------------------------------------------------- */
@@ -204,8 +208,9 @@ static void branches_that_stand_for_others(void **state)
 static void half_was_not_there(void **state)
 {
     (void)state;
-    check(KERNEL("S: @%p1 bra J;\nH: add.u32 %r4, %r1, 1;\nJ: add.u32 %r4, %r1, 2;\nI: @%p2 bra X;\nB: bar.warp.sync -1;\nX:"),
-        combine_and_say_so, "now depends on the branch");
+    check(KERNEL(
+              "S: @%p1 bra J;\nH: add.u32 %r4, %r1, 1;\nJ: add.u32 %r4, %r1, 2;\nI: @%p2 bra X;\nB: bar.warp.sync -1;\nX:"),
+          combine_and_say_so, "now depends on the branch");
 }
 
 /* ---- guards ------------------------------------------------------------------------------------------------------ */
@@ -236,10 +241,7 @@ static void guards(void **state)
 
 static void enter_in_the_middle(Function *fn) { block_redirect(at(fn, "S"), at(fn, "H"), at(fn, "L")); }
 
-static void leave_early(Function *fn)
-{
-    block_set_branch(at(fn, "S"), ptx_reg(fn, "%p1"), false, at(fn, "L"), false);
-}
+static void leave_early(Function *fn) { block_set_branch(at(fn, "S"), ptx_reg(fn, "%p1"), false, at(fn, "L"), false); }
 
 static void nothing(Function *fn) { (void)fn; }
 

@@ -48,8 +48,7 @@ static void expect(const char *source, Span where, const char *expected)
 static void carets_stand_under_their_text(void **state)
 {
     (void)state;
-    expect("add.u32 a, b;\nsub.u32 c, dd;\n", (Span){25, 27},
-           "a.ptx:2:12: error: bad\nsub.u32 c, dd;\n           ^~\n");
+    expect("add.u32 a, b;\nsub.u32 c, dd;\n", (Span){25, 27}, "a.ptx:2:12: error: bad\nsub.u32 c, dd;\n           ^~\n");
     expect("x", (Span){0, 1}, "a.ptx:1:1: error: bad\nx\n^\n");
     expect("abc", (Span){1, 1}, "a.ptx:1:2: error: bad\nabc\n ^\n");
 }

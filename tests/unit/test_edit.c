@@ -18,7 +18,8 @@
 static void nothing_edited_is_nothing_changed(void **state)
 {
     (void)state;
-    static const char body[] = REGS "A:\n\t@%p1 bra B;\n\tbra.uni B;\nB:\n{ .reg .b32 t; L: mov.u32 t, 1; @%p1 bra L; }\n\tret;\n";
+    static const char body[] =
+        REGS "A:\n\t@%p1 bra B;\n\tbra.uni B;\nB:\n{ .reg .b32 t; L: mov.u32 t, 1; @%p1 bra L; }\n\tret;\n";
     Fixture f;
     load(&f, body);
     edit_layout(f.fn);
@@ -34,8 +35,10 @@ static void instructions_come_and_go(void **state)
     Fixture f;
     load(&f, REGS "A:\n\tmov.u32 %r1, 1;\n\tadd.u32 %r2, %r1, 7; // sum\n\t@%p1 ret;\n\tret;\n");
     Instr *mov = at(&f, "A")->first, *add = mov->next;
-    Operand slots[] = {reg_operand(ptx_reg(f.fn, "%r2")), reg_operand(ptx_reg(f.fn, "%r1")), {.kind = OPND_IMM, .value = 2},
-        reg_operand(ptx_reg(f.fn, "%r1"))};
+    Operand slots[] = {reg_operand(ptx_reg(f.fn, "%r2")),
+                       reg_operand(ptx_reg(f.fn, "%r1")),
+                       {.kind = OPND_IMM, .value = 2},
+                       reg_operand(ptx_reg(f.fn, "%r1"))};
     instr_insert_before(mov, instr_clone(f.fn, add));
     instr_insert_after(mov, instr_new(f.fn, op(&f, "mov.b32"), slots, 2));
     instr_set_op(add, op(&f, "mad.lo.u32"));
@@ -44,7 +47,7 @@ static void instructions_come_and_go(void **state)
     assert_ptr_equal(instr_set_operands(mov, (Operand[]){slots[0], slots[2]}, 2), mov);
     instr_set_guard(grown, ptx_reg(f.fn, "%p1"), true);
     assert_body(&f, REGS "A:\n\tadd.u32 %r2, %r1, 7; // sum\n\tmov.u32 %r2, 2;\n\tmov.b32 %r2, %r1;\n"
-        "\t@!%p1 mad.lo.u32 %r2, %r1, 2, %r1; // sum\n\t@%p1 ret;\n\tret;\n");
+                         "\t@!%p1 mad.lo.u32 %r2, %r1, 2, %r1; // sum\n\t@%p1 ret;\n\tret;\n");
     unload(&f);
 }
 
@@ -83,8 +86,9 @@ static void terminators_are_removed_and_made(void **state)
     unload(&f);
 }
 
-static const char SWITCH[] = REGS "T:\t.branchtargets X, Y, X;\nA:\n\t@%p1 bra B;\n\tbrx.idx %r1, T;\nB:\n\tbrx.idx %r2, T;\n"
-    "X:\n\tmov.u32 %r1, 1;\nY:\n\tret;\n";
+static const char SWITCH[] =
+    REGS "T:\t.branchtargets X, Y, X;\nA:\n\t@%p1 bra B;\n\tbrx.idx %r1, T;\nB:\n\tbrx.idx %r2, T;\n"
+         "X:\n\tmov.u32 %r1, 1;\nY:\n\tret;\n";
 
 static void a_shared_table_is_copied_before_it_changes(void **state)
 {
@@ -96,7 +100,9 @@ static void a_shared_table_is_copied_before_it_changes(void **state)
     assert_int_equal(cfg_succs(f.fn, b).n, 1);
     assert_int_equal(cfg_succs(f.fn, b).v[0].multiplicity, 3);
     assert_int_equal(f.fn->tables.v[0].targets.v[0], x->id);
-    assert_body(&f, REGS "A:\n\t@%p1 bra B;\nT:\t.branchtargets X, Y, X;\n\tbrx.idx %r1, T;\nB:\n\t$L__po_3_0: .branchtargets Y, Y, Y;\n"
+    assert_body(
+        &f, REGS
+        "A:\n\t@%p1 bra B;\nT:\t.branchtargets X, Y, X;\n\tbrx.idx %r1, T;\nB:\n\t$L__po_3_0: .branchtargets Y, Y, Y;\n"
         "\tbrx.idx %r2, $L__po_3_0;\nX:\n\tmov.u32 %r1, 1;\nY:\n\tret;\n");
     unload(&f);
 }
@@ -110,7 +116,7 @@ static void a_table_of_one_user_changes_in_place(void **state)
     block_remove(f.fn->entry->next);
     block_redirect(at(&f, "B"), at(&f, "Y"), at(&f, "X"));
     assert_body(&f, REGS "A:\n\t@%p1 bra B;\n\tbra.uni Y;\nB:\nT: .branchtargets X, X, X;\n\tbrx.idx %r2, T;\n"
-        "X:\n\tmov.u32 %r1, 1;\nY:\n\tret;\n");
+                         "X:\n\tmov.u32 %r1, 1;\nY:\n\tret;\n");
     unload(&f);
 }
 
@@ -141,7 +147,8 @@ static void blocks_that_others_enter_or_name_do_not_join(void **state)
 {
     (void)state;
     Fixture f;
-    load(&f, REGS "A:\n\tmov.u32 %r1, 1;\nB:\n\tmov.u32 %r2, 2;\n\t@%p1 bra B;\nC:\n { .reg .b32 t; D: mov.u32 t, 1; }\n\tret;\n");
+    load(&f, REGS
+         "A:\n\tmov.u32 %r1, 1;\nB:\n\tmov.u32 %r2, 2;\n\t@%p1 bra B;\nC:\n { .reg .b32 t; D: mov.u32 t, 1; }\n\tret;\n");
     assert_false(block_can_join(at(&f, "A"), at(&f, "B")));
     assert_true(block_can_join(at(&f, "C"), at(&f, "D"))); /* another scope: flattens */
     block_remove_terminator(at(&f, "B"));
@@ -158,7 +165,8 @@ static void moved_blocks_get_jumps_labels_and_ret(void **state)
     load(&f, REGS "\t@%p1 bra C;\n\tmov.u32 %r1, 1;\nC:\n\tmov.u32 %r2, 2;\n");
     Block *entry = f.fn->entry, *b = entry->next;
     block_move_to_end(b);
-    assert_body(&f, REGS "\t@%p1 bra C;\n\tbra.uni $L__po_3_0;\nC:\n\tmov.u32 %r2, 2;\n\tret;\n$L__po_3_0:\n\tmov.u32 %r1, 1;\n\tbra.uni C;\n");
+    assert_body(&f, REGS "\t@%p1 bra C;\n\tbra.uni $L__po_3_0;\nC:\n\tmov.u32 %r2, 2;\n\tret;\n$L__po_3_0:\n\tmov.u32 %r1, "
+                         "1;\n\tbra.uni C;\n");
     block_move_after(b, entry);
     assert_body(&f, REGS "\t@%p1 bra C;\n$L__po_3_0:\n\tmov.u32 %r1, 1;\nC:\n\tmov.u32 %r2, 2;\n\tret;\n");
     unload(&f);
@@ -175,7 +183,7 @@ static void a_clone_has_the_same_successors(void **state)
     assert_int_equal(cfg_succs(f.fn, copy).n, 2);
     assert_ptr_equal(cfg_single_pred(f.fn, copy), b);
     assert_body(&f, REGS "A:\n\t@%p1 bra C;\nB:\n\tmov.u32 %r1, 1;\n\tmov.u32 %r2, 2; // two\n\t@%p2 bra A;\n\tbra.uni D;\n"
-        "C:\n\tmov.u32 %r2, 2; // two\n\t@%p2 bra A;\nD:\n\tret;\n");
+                         "C:\n\tmov.u32 %r2, 2; // two\n\t@%p2 bra A;\nD:\n\tret;\n");
     unload(&f);
 }
 
@@ -185,10 +193,13 @@ static void blocks_keep_their_loc_when_they_move(void **state)
 {
     (void)state;
     Fixture f;
-    load(&f, REGS "\t.loc 1 10 1\n\t@%p1 bra C;\n\t.loc 1 20 1\nB:\n\tmov.u32 %r1, 1;\nC:\n\t.loc 1 30 1\n\tmov.u32 %r2, 2;\nD:\n\tret;\n");
+    load(&f, REGS "\t.loc 1 10 1\n\t@%p1 bra C;\n\t.loc 1 20 1\nB:\n\tmov.u32 %r1, 1;\nC:\n\t.loc 1 30 1\n\tmov.u32 %r2, "
+                  "2;\nD:\n\tret;\n");
     block_move_to_end(at(&f, "B"));
-    assert_body(&f, REGS "\t.loc 1 10 1\n\t@%p1 bra C;\n\t.loc 1 20 1\n\tbra.uni B;\nC:\n\t.loc 1 30 1\n\tmov.u32 %r2, 2;\nD:\n\tret;\n"
-        "B:\n\t.loc 1 20 1\n\tmov.u32 %r1, 1;\n\tbra.uni C;\n");
+    assert_body(
+        &f,
+        REGS "\t.loc 1 10 1\n\t@%p1 bra C;\n\t.loc 1 20 1\n\tbra.uni B;\nC:\n\t.loc 1 30 1\n\tmov.u32 %r2, 2;\nD:\n\tret;\n"
+             "B:\n\t.loc 1 20 1\n\tmov.u32 %r1, 1;\n\tbra.uni C;\n");
     unload(&f);
 }
 
@@ -209,12 +220,12 @@ static void inlined_positions_keep_their_parents(void **state)
     (void)state;
     Fixture f;
     load(&f, REGS "\t.loc 1 1 1\nA:\n\t@%p1 bra C;\nB:\n\t.loc 1 50 1 // outer\n\tmov.u32 %r1, 1;\n"
-        "C:\n\t.loc 1 7 1, function_name $L__s, inlined_at 1 50 1\n\tmov.u32 %r2, 2;\n\tret;\n");
+                  "C:\n\t.loc 1 7 1, function_name $L__s, inlined_at 1 50 1\n\tmov.u32 %r2, 2;\n\tret;\n");
     block_set_fall(at(&f, "A"), at(&f, "C"));
     block_remove_terminator(at(&f, "A"));
     block_remove(at(&f, "B"));
     assert_body(&f, REGS "\t.loc 1 1 1\nA:\nC:\n\t.loc 1 50 1\n\t.loc 1 7 1, function_name $L__s, inlined_at 1 50 1\n"
-        "\tmov.u32 %r2, 2;\n\tret;\n");
+                         "\tmov.u32 %r2, 2;\n\tret;\n");
     unload(&f);
 }
 
@@ -223,11 +234,14 @@ static void inlined_positions_keep_their_parents(void **state)
 static void a_scope_stays_when_its_blocks_stay_together(void **state)
 {
     (void)state;
-    static const char body[] = REGS "A:\n\t@%p1 bra D;\n{ // wait\n\t.reg .pred q;\nB:\n\tsetp.eq.u32 q, %r1, 0;\n\t@q bra B;\n}\nD:\n\tret;\n";
+    static const char body[] =
+        REGS "A:\n\t@%p1 bra D;\n{ // wait\n\t.reg .pred q;\nB:\n\tsetp.eq.u32 q, %r1, 0;\n\t@q bra B;\n}\nD:\n\tret;\n";
     Fixture f;
     load(&f, body);
     instr_set_op(at(&f, "B")->first, op(&f, "setp.eq.s32"));
-    assert_body(&f, REGS "A:\n\t@%p1 bra D;\n{ // wait\n\t.reg .pred q;\nB:\n\tsetp.eq.s32 q, %r1, 0;\n\t@q bra B;\n}\nD:\n\tret;\n");
+    assert_body(
+        &f,
+        REGS "A:\n\t@%p1 bra D;\n{ // wait\n\t.reg .pred q;\nB:\n\tsetp.eq.s32 q, %r1, 0;\n\t@q bra B;\n}\nD:\n\tret;\n");
     unload(&f);
 }
 
@@ -235,10 +249,11 @@ static void a_scope_that_would_open_twice_is_flattened(void **state)
 {
     (void)state;
     Fixture f;
-    load(&f, REGS "A:\n\t@%p1 bra D;\n{\n\t.reg .pred q;\nB:\n\tsetp.eq.u32 q, %r1, 0;\n\t@q bra B;\nC:\n\tmov.u32 %r2, 1;\n}\nD:\n\tret;\n");
+    load(&f, REGS "A:\n\t@%p1 bra D;\n{\n\t.reg .pred q;\nB:\n\tsetp.eq.u32 q, %r1, 0;\n\t@q bra B;\nC:\n\tmov.u32 %r2, "
+                  "1;\n}\nD:\n\tret;\n");
     block_move_to_end(at(&f, "B"));
     assert_body(&f, REGS "\t.reg .pred q;\nA:\n\t@%p1 bra D;\n\tbra.uni B;\nC:\n\tmov.u32 %r2, 1;\nD:\n\tret;\n"
-        "B:\n\tsetp.eq.u32 q, %r1, 0;\n\t@q bra B;\n\tbra.uni C;\n");
+                         "B:\n\tsetp.eq.u32 q, %r1, 0;\n\t@q bra B;\n\tbra.uni C;\n");
     unload(&f);
 }
 
@@ -247,10 +262,11 @@ static void what_a_dissolved_scope_declares_is_renamed_when_it_clashes(void **st
     (void)state;
     Fixture f;
     load(&f, REGS "A:\n\t@%p1 bra L;\n{\n\t.reg .pred %p<2>;\nL2:\n\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra L2;\n}\n"
-        "L:\n{\n\t.reg .b32 x;\nL2:\n\tmov.u32 x, 1;\n\t@%p1 bra L2;\n}\n\tret;\n");
+                  "L:\n{\n\t.reg .b32 x;\nL2:\n\tmov.u32 x, 1;\n\t@%p1 bra L2;\n}\n\tret;\n");
     block_redirect(at(&f, "A"), at(&f, "L"), at(&f, "L2")); /* from outside, into the first scope */
-    assert_body(&f, REGS "\t.reg .pred %po_0_<1>;\nA:\n\t@%p1 bra $L__po_3_1;\n$L__po_3_1:\n\tsetp.eq.u32 %po_0_0, %r1, 0;\n"
-        "\t@%po_0_0 bra $L__po_3_1;\nL:\n{\n\t.reg .b32 x;\nL2:\n\tmov.u32 x, 1;\n\t@%p1 bra L2;\n}\n\tret;\n");
+    assert_body(&f, REGS
+                "\t.reg .pred %po_0_<1>;\nA:\n\t@%p1 bra $L__po_3_1;\n$L__po_3_1:\n\tsetp.eq.u32 %po_0_0, %r1, 0;\n"
+                "\t@%po_0_0 bra $L__po_3_1;\nL:\n{\n\t.reg .b32 x;\nL2:\n\tmov.u32 x, 1;\n\t@%p1 bra L2;\n}\n\tret;\n");
     unload(&f);
 }
 
@@ -272,7 +288,8 @@ static void names_hidden_at_the_new_place_give_way(void **state)
     Instr *add = at(&f, "A")->first, *inner = at(&f, "B")->first->next;
     instr_remove(add);
     instr_insert_after(inner, add);
-    assert_body(&f, REGS "A:\n\tbra.uni B;\nB: { .reg .b32 %po_0_<1>; mov.u32 %po_0_0, 1;\n\tadd.u32 %r1, %r2, 3;\n }\n\tret;\n");
+    assert_body(&f, REGS
+                "A:\n\tbra.uni B;\nB: { .reg .b32 %po_0_<1>; mov.u32 %po_0_0, 1;\n\tadd.u32 %r1, %r2, 3;\n }\n\tret;\n");
     unload(&f);
 }
 
@@ -309,7 +326,7 @@ static void blocks_are_as_they_would_be_read(void **state)
     (void)state;
     Fixture f;
     load(&f, REGS "A:\n\t@%p1 bra D;\nT: .branchtargets C, D, C;\n\tbrx.idx %r1, T;\nB:\n\t@%p2 bra C;\n\tret;\n"
-        "C:\n\tmov.u32 %r1, 1;\nD:\n\tmov.u32 %r2, 1;\n\t@%p2 bra B;\nE:\n\tmov.u32 %r3, 1;\n\tret;\n");
+                  "C:\n\tmov.u32 %r1, 1;\nD:\n\tmov.u32 %r2, 1;\n\t@%p2 bra B;\nE:\n\tmov.u32 %r3, 1;\n\tret;\n");
     Block *c = at(&f, "C"), *d = at(&f, "D"), *e = at(&f, "E");
     instr_remove(c->first);
     block_remove_terminator(d);
@@ -320,7 +337,7 @@ static void blocks_are_as_they_would_be_read(void **state)
     assert_int_equal(cfg_pred_count(f.fn, d), 3);
     assert_null(cfg_verify(f.fn, &f.arena));
     assert_body(&f, REGS "A:\n\t@%p1 bra D;\nT: .branchtargets C, D, C;\n\tbrx.idx %r1, T;\nB:\n\t@%p2 bra C;\n\tret;\n"
-        "C:\nD:\n\tmov.u32 %r2, 1;\n\tmov.u32 %r3, 1;\n\tret;\n");
+                         "C:\nD:\n\tmov.u32 %r2, 1;\n\tmov.u32 %r3, 1;\n\tret;\n");
     unload(&f);
 }
 

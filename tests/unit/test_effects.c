@@ -18,7 +18,8 @@ static const char *show(Effects e)
     static char text[120];
     static const char *const spaces[] = {"-", "s", "g", "sg"};
     snprintf(text, sizeof text, "r:%s w:%s%s%s%s b%u%s%s%s", spaces[e.reads], spaces[e.writes], e.strong ? " strong" : "",
-        e.event ? " event" : "", e.times ? " times" : "", e.barrier, e.convergent ? " convergent" : "", e.may_not_return ? " ends" : "", e.known ? "" : " unknown");
+             e.event ? " event" : "", e.times ? " times" : "", e.barrier, e.convergent ? " convergent" : "",
+             e.may_not_return ? " ends" : "", e.known ? "" : " unknown");
     return text;
 }
 
@@ -73,8 +74,10 @@ static void instructions(void **state)
     for (u32 k = 0; k < COUNT_OF(cases); k++) {
         Arena arena = {0};
         char text[1000];
-        snprintf(text, sizeof text, PTX_HEAD ".const .u32 c; .entry f(.param .u32 n) { .reg .b32 %%r<9>; .reg .b64 %%rd<9>;"
-            ".reg .pred %%p<9>; %s }", cases[k].text);
+        snprintf(text, sizeof text,
+                 PTX_HEAD ".const .u32 c; .entry f(.param .u32 n) { .reg .b32 %%r<9>; .reg .b64 %%rd<9>;"
+                          ".reg .pred %%p<9>; %s }",
+                 cases[k].text);
         Module *m = ptx_module(&arena, text);
         const Instr *i = ptx_function(m, "f")->entry->first;
         assert_string_equal(show(instr_effects(i, NULL)), cases[k].effects);
@@ -87,7 +90,8 @@ static void instructions(void **state)
 static const char program[] = PTX_HEAD
     ".extern .func printer();\n"
     ".func pure() { ret; }\n"
-    ".func reader(.param .u64 p) { .reg .b32 %r<9>; .reg .b64 %rd<9>; ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; ret; }\n"
+    ".func reader(.param .u64 p) { .reg .b32 %r<9>; .reg .b64 %rd<9>; ld.param.u64 %rd1, [p]; ld.global.u32 %r1, [%rd1]; "
+    "ret; }\n"
     ".func waits() { bar.sync 0; ret; }\n"
     ".func leaves() { .reg .pred %p; @%p exit; ret; }\n"
     ".func even();\n"
@@ -110,9 +114,22 @@ static void calls(void **state)
 {
     (void)state;
     static const char anything[] = "r:sg w:sg strong event times b3 convergent ends unknown";
-    const char *expected[] = {"r:- w:- b0", "r:g w:- b0", "r:- w:- b2 convergent", "r:- w:- b0 ends", "r:- w:s b0", "r:- w:s b0",
-        anything, "r:- w:- event b0 ends", anything, anything, "r:g w:- b0", anything, anything,
-        "r:- w:- event times b0", anything, "r:- w:s b0"};
+    const char *expected[] = {"r:- w:- b0",
+                              "r:g w:- b0",
+                              "r:- w:- b2 convergent",
+                              "r:- w:- b0 ends",
+                              "r:- w:s b0",
+                              "r:- w:s b0",
+                              anything,
+                              "r:- w:- event b0 ends",
+                              anything,
+                              anything,
+                              "r:g w:- b0",
+                              anything,
+                              anything,
+                              "r:- w:- event times b0",
+                              anything,
+                              "r:- w:s b0"};
     Arena arena = {0};
     Module *m = ptx_module(&arena, program);
     Summaries *s = summaries_compute(&arena, m);

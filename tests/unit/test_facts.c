@@ -25,10 +25,12 @@ static void show_compares(Fixture *f, const char *label, const char *reg, char *
     *text = '\0';
     for (u32 k = 0; k < n; k++) {
         const Operand *side[] = {&c[k].a, &c[k].b};
-        text += sprintf(text, "%s%s%s%s", k ? "; " : "", cmp_name((Cmp)c[k].cmp), c[k].ftz ? ".ftz" : "", type_name((Type)c[k].type));
+        text += sprintf(text, "%s%s%s%s", k ? "; " : "", cmp_name((Cmp)c[k].cmp), c[k].ftz ? ".ftz" : "",
+                        type_name((Type)c[k].type));
         for (u32 o = 0; o < 2; o++) {
             const Reg *r = side[o]->kind == OPND_REG ? fn_reg(f->fn, side[o]->id) : NULL;
-            text += r ? sprintf(text, " %s%d", r->name->text, r->number) : sprintf(text, " %lld", (long long)side[o]->value);
+            text +=
+                r ? sprintf(text, " %s%d", r->name->text, r->number) : sprintf(text, " %lld", (long long)side[o]->value);
         }
     }
 }
@@ -40,7 +42,8 @@ static void check(const char *text, const char *expected)
     load(&f, text);
     char label[16], reg[16], want[200], got[1000];
     int used;
-    for (const char *e = expected; sscanf(e, " %15[^:]:%15[^=]=%199[^|]%n", label, reg, want, &used) == 3; e += used + (e[used] == '|')) {
+    for (const char *e = expected; sscanf(e, " %15[^:]:%15[^=]=%199[^|]%n", label, reg, want, &used) == 3;
+         e += used + (e[used] == '|')) {
         if (reg[1] == 'p')
             sprintf(got, "%c", "?01"[facts_at_entry(an_facts(&f.an), ptx_block(f.fn, label), ptx_reg(f.fn, reg))]);
         else
@@ -54,7 +57,8 @@ static void check(const char *text, const char *expected)
 static void branches_tell_predicates(void **state)
 {
     (void)state;
-    check(KERNEL("@%p1 bra T;\nE: mov.u32 %r1, 1; bra J;\nT: @!%p2 bra J;\nU: mov.u32 %r1, 2;\nJ: mov.u32 %r2, 1;\nX: ret;"),
+    check(
+        KERNEL("@%p1 bra T;\nE: mov.u32 %r1, 1; bra J;\nT: @!%p2 bra J;\nU: mov.u32 %r1, 2;\nJ: mov.u32 %r2, 1;\nX: ret;"),
         "E:%p1=0|T:%p1=1|T:%p2=?|U:%p1=1|U:%p2=1|J:%p1=?|J:%p2=?");
     check(KERNEL("@%p1 ret;\nA: @!%p2 exit;\nB: ret;"), "A:%p1=0|B:%p1=0|B:%p2=1");
     check(KERNEL("@%p1 bra A;\nA: ret;"), "A:%p1=?"); /* both ways */
@@ -66,13 +70,15 @@ static void comparisons_come_with_them(void **state)
     check(KERNEL("setp.lt.s32 %p1, %r1, 7; @%p1 bra T;\nE: ret;\nT: ret;"), "T:%r1=lt.s32 %r1 7|E:%r1=ge.s32 %r1 7");
     check(KERNEL("setp.lt.f32 %p1, %f1, %f2; @%p1 bra T;\nE: ret;\nT: ret;"), "T:%f1=lt.f32 %f1 %f2|E:%f2=geu.f32 %f1 %f2");
     check(KERNEL("setp.lt.ftz.f32 %p1, %f1, 0f00000000; @%p1 bra T;\nE: ret;\nT: ret;"), "T:%f1=lt.ftz.f32 %f1 0");
-    check(KERNEL("setp.eq.u32 %p1|%p2, %r1, %r2; @%p2 bra T;\nE: ret;\nT: ret;"), "T:%r1=ne.u32 %r1 %r2|E:%r2=eq.u32 %r1 %r2");
+    check(KERNEL("setp.eq.u32 %p1|%p2, %r1, %r2; @%p2 bra T;\nE: ret;\nT: ret;"),
+          "T:%r1=ne.u32 %r1 %r2|E:%r2=eq.u32 %r1 %r2");
     check(KERNEL("setp.gt.and.s32 %p1, %r1, 3, !%p3; @%p1 bra T;\nE: ret;\nT: ret;"),
-        "T:%r1=gt.s32 %r1 3|T:%p3=0|E:%r1=-|E:%p3=?");
+          "T:%r1=gt.s32 %r1 3|T:%p3=0|E:%r1=-|E:%p3=?");
     check(KERNEL("setp.gt.or.s32 %p1|%p2, %r1, 3, %p3; @%p2 bra T;\nE: ret;\nT: ret;"),
-        "T:%r1=-|T:%p3=?|E:%r1=gt.s32 %r1 3|E:%p3=0");
-    check(KERNEL("setp.gt.s32 %p1, %r1, 3; setp.lt.s32 %p2, %r1, 9; and.pred %p3, %p1, %p2; not.pred %p4, %p3; @%p4 bra T;\n"
-                 "E: ret;\nT: ret;"),
+          "T:%r1=-|T:%p3=?|E:%r1=gt.s32 %r1 3|E:%p3=0");
+    check(
+        KERNEL("setp.gt.s32 %p1, %r1, 3; setp.lt.s32 %p2, %r1, 9; and.pred %p3, %p1, %p2; not.pred %p4, %p3; @%p4 bra T;\n"
+               "E: ret;\nT: ret;"),
         "E:%p1=1|E:%p2=1|E:%r1=lt.s32 %r1 9; gt.s32 %r1 3|T:%p3=0|T:%p1=?|T:%r1=-");
     check(KERNEL("setp.gt.s32 %p1, %r1, 3; bra B;\nB: @%p1 bra T;\nE: ret;\nT: ret;"), "T:%r1=gt.s32 %r1 3");
 }
@@ -82,43 +88,50 @@ static void writes_end_facts(void **state)
     (void)state;
     check(KERNEL("setp.lt.s32 %p1, %r1, 7; mov.u32 %r1, 1; @%p1 bra T;\nE: ret;\nT: ret;"), "T:%p1=1|T:%r1=-");
     check(KERNEL("setp.lt.s32 %p1, %r1, 7; @%p1 bra T;\nE: ret;\nT: mov.u32 %r1, 2;\nU: mov.u32 %r3, 1; bra V;\nV: ret;"),
-        "T:%r1=lt.s32 %r1 7|U:%r1=-|V:%p1=1");
+          "T:%r1=lt.s32 %r1 7|U:%r1=-|V:%p1=1");
     check(KERNEL("@%p1 bra T;\nE: ret;\nT: @%p2 setp.eq.u32 %p1, %r1, 0;\nU: ret;"), "T:%p1=1|U:%p1=?");
-    check(KERNEL("@%p3 setp.lt.s32 %p1, %r1, 7; @%p1 bra T;\nE: ret;\nT: ret;"), "T:%p1=1|T:%r1=-"); /* may be the old one */
+    check(KERNEL("@%p3 setp.lt.s32 %p1, %r1, 7; @%p1 bra T;\nE: ret;\nT: ret;"),
+          "T:%p1=1|T:%r1=-"); /* may be the old one */
     check(KERNEL("setp.lt.and.s32 %p1, %r1, 7, %p1; @%p1 bra T;\nE: ret;\nT: ret;"), "T:%p1=1|T:%r1=lt.s32 %r1 7");
     /* A write on one of two ways, before they join. */
-    check(KERNEL("@%p1 bra T;\nE: ret;\nT: @%p2 bra W;\nV: bra J;\nW: setp.eq.u32 %p1, %r1, 0;\nJ: mov.u32 %r2, 1;\nX: ret;"),
+    check(
+        KERNEL("@%p1 bra T;\nE: ret;\nT: @%p2 bra W;\nV: bra J;\nW: setp.eq.u32 %p1, %r1, 0;\nJ: mov.u32 %r2, 1;\nX: ret;"),
         "T:%p1=1|W:%p1=1|J:%p1=?");
-    check(KERNEL("@%p1 bra T;\nE: ret;\nT: @%p2 bra W;\nV: bra J;\nW: mov.u32 %r1, 1;\nJ: mov.u32 %r2, 1;\nX: ret;"), "J:%p1=1");
+    check(KERNEL("@%p1 bra T;\nE: ret;\nT: @%p2 bra W;\nV: bra J;\nW: mov.u32 %r1, 1;\nJ: mov.u32 %r2, 1;\nX: ret;"),
+          "J:%p1=1");
 }
 
 static void loops_carry_writes_around(void **state)
 {
     (void)state;
     /* The write after the loop's body comes back to its top. */
-    check(KERNEL("@%p1 bra H;\nE: ret;\nH: mov.u32 %r2, 1;\nB: mov.u32 %r3, 1;\nL: setp.eq.u32 %p1, %r2, 0; @%p2 bra H;\nX: ret;"),
-        "H:%p1=?|B:%p1=?|X:%p1=?");
-    check(KERNEL("@%p1 bra H;\nE: ret;\nH: mov.u32 %r2, 1;\nB: mov.u32 %r3, 1;\nL: @%p2 bra H;\nX: setp.eq.u32 %p1, %r2, 0; ret;"),
-        "H:%p1=1|B:%p1=1|X:%p1=1");
+    check(KERNEL("@%p1 bra H;\nE: ret;\nH: mov.u32 %r2, 1;\nB: mov.u32 %r3, 1;\nL: setp.eq.u32 %p1, %r2, 0; @%p2 bra "
+                 "H;\nX: ret;"),
+          "H:%p1=?|B:%p1=?|X:%p1=?");
+    check(KERNEL("@%p1 bra H;\nE: ret;\nH: mov.u32 %r2, 1;\nB: mov.u32 %r3, 1;\nL: @%p2 bra H;\nX: setp.eq.u32 %p1, %r2, "
+                 "0; ret;"),
+          "H:%p1=1|B:%p1=1|X:%p1=1");
     /* The branch is in the loop: each round sets the fact anew. */
     check(KERNEL("H: @%p1 bra X;\nB: mov.u32 %r3, 1;\nC: mov.u32 %r4, 1;\nL: setp.eq.u32 %p1, %r2, 0; bra H;\nX: ret;"),
-        "B:%p1=0|C:%p1=0|L:%p1=0|X:%p1=1|H:%p1=?");
+          "B:%p1=0|C:%p1=0|L:%p1=0|X:%p1=1|H:%p1=?");
     /* Known at the latch, so in the next round too, where nothing writes it. */
-    check(KERNEL("H: mov.u32 %r3, 1;\nL: setp.lt.s32 %p1, %r1, 7; @%p1 bra H;\nX: ret;"), "H:%p1=?|X:%p1=0|X:%r1=ge.s32 %r1 7");
+    check(KERNEL("H: mov.u32 %r3, 1;\nL: setp.lt.s32 %p1, %r1, 7; @%p1 bra H;\nX: ret;"),
+          "H:%p1=?|X:%p1=0|X:%r1=ge.s32 %r1 7");
 }
 
 static void tables_tell_their_index(void **state)
 {
     (void)state;
     check(KERNEL("T: .branchtargets A, B, A, C;\nS: brx.idx %r1, T;\nA: ret;\nB: ret;\nC: ret;"),
-        "A:%r1=-|B:%r1=eq.u32 %r1 1|C:%r1=eq.u32 %r1 3");
+          "A:%r1=-|B:%r1=eq.u32 %r1 1|C:%r1=eq.u32 %r1 3");
 }
 
 static void edges_into_joins(void **state)
 {
     (void)state;
     Fixture f;
-    load(&f, KERNEL("setp.lt.s32 %p1, %r1, 7; @%p1 bra J;\nE: setp.eq.s32 %p2, %r2, 0; @%p2 bra J;\nF: ret;\nJ: mov.u32 %r2, 1; ret;"));
+    load(&f, KERNEL("setp.lt.s32 %p1, %r1, 7; @%p1 bra J;\nE: setp.eq.s32 %p2, %r2, 0; @%p2 bra J;\nF: ret;\nJ: mov.u32 "
+                    "%r2, 1; ret;"));
     const Facts *facts = an_facts(&f.an);
     const Block *e = ptx_block(f.fn, "E"), *j = ptx_block(f.fn, "J"), *s = f.fn->entry;
     RegId p1 = ptx_reg(f.fn, "%p1"), p2 = ptx_reg(f.fn, "%p2"), r1 = ptx_reg(f.fn, "%r1");
@@ -156,7 +169,7 @@ static void definitions(void **state)
     (void)state;
     Fixture f;
     load(&f, KERNEL("mov.u32 %r1, 1; mov.u32 %r2, 2; mov.u32 %r4, 4; @%p1 bra T;\nE: mov.u32 %r2, 3; bra J;\n"
-        "T: @%p2 mov.u32 %r4, 5; mov.u32 %r5, 5;\nJ: mov.u32 %r6, %r1; ret;"));
+                    "T: @%p2 mov.u32 %r4, 5; mov.u32 %r5, 5;\nJ: mov.u32 %r6, %r1; ret;"));
     const Facts *facts = an_facts(&f.an);
     const Block *s = f.fn->entry, *e = ptx_block(f.fn, "E"), *t = ptx_block(f.fn, "T"), *j = ptx_block(f.fn, "J");
     RegId r1 = ptx_reg(f.fn, "%r1"), r2 = ptx_reg(f.fn, "%r2"), r4 = ptx_reg(f.fn, "%r4"), r5 = ptx_reg(f.fn, "%r5");
@@ -179,14 +192,14 @@ static void irreducible_loops_are_joins(void **state)
 {
     (void)state;
     check(KERNEL("@%p1 bra B;\nA: @%p2 bra X;\nB: mov.u32 %r1, 1; @%p3 bra Y;\nC: bra A;\nX: ret;\nY: ret;"),
-        "A:%p1=?|X:%p2=1|C:%p3=0");
+          "A:%p1=?|X:%p2=1|C:%p3=0");
 }
 
 /* ---- random functions, run --------------------------------------------------------------------------------------- */
 
 typedef struct Observer {
     Fixture *f;
-    const Instr *last;       /* passed, whether it ran or its guard was false */
+    const Instr *last; /* passed, whether it ran or its guard was false */
     bool last_ran;
     const Instr *writer[32]; /* by register: the last to write it */
     FnvMap left;             /* by instruction and register: what its last run left in it */
@@ -283,7 +296,8 @@ static void what_is_known_holds(void **state)
             Observer o = {.f = &f};
             for (u32 k = 0; k < COUNT_OF(t.r); k++)
                 t.r[k] = random_below(2);
-            walk(&(Walk){.fn = f.fn, .loops = an_loops(&f.an), .user = &o, .at_block = see_block, .at_instr = see_instr}, &t, 100);
+            walk(&(Walk){.fn = f.fn, .loops = an_loops(&f.an), .user = &o, .at_block = see_block, .at_instr = see_instr},
+                 &t, 100);
             all.predicates += o.predicates;
             all.compares += o.compares;
             all.definitions += o.definitions;

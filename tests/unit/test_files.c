@@ -25,10 +25,7 @@ static int enter(void **state)
     return mkdtemp(dir) && chdir(dir) == 0 ? 0 : -1;
 }
 
-static int leave(void **state)
-{
-    return chdir("/") == 0 && rmdir(*state) == 0 ? 0 : -1;
-}
+static int leave(void **state) { return chdir("/") == 0 && rmdir(*state) == 0 ? 0 : -1; }
 
 static void put_file(const char *name, const char *text)
 {

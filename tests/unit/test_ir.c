@@ -18,8 +18,9 @@ static void a_comment_after_an_item_is_its_own(void **state)
     (void)state;
     static const struct {
         const char *text; /* `|` stands where the item's line ends; the item itself is `;` */
-    } cases[] = {{";\n|next"}, {"; \t\n|"}, {"; // x\n|\n"}, {"; /* x */ \n|"}, {";\r\n|x"}, {";\r|x"}, {";| next;"}, {";| /* a */ next"},
-        {";| /* a\n b */"}, {";| / x\n"}, {";|"}, {";|  "}, {";| // end of file"}};
+    } cases[] = {{";\n|next"}, {"; \t\n|"},  {"; // x\n|\n"},      {"; /* x */ \n|"},  {";\r\n|x"},
+                 {";\r|x"},    {";| next;"}, {";| /* a */ next"},  {";| /* a\n b */"}, {";| / x\n"},
+                 {";|"},       {";|  "},     {";| // end of file"}};
     for (u32 k = 0; k < COUNT_OF(cases); k++) {
         char text[64];
         const char *bar = strchr(cases[k].text, '|');
@@ -34,7 +35,8 @@ static void operands_are_found_and_have_roles(void **state)
     (void)state;
     Fixture f;
     load(&f, ".reg .b32 %r<9>; .reg .b64 %d<3>; .reg .pred %p<3>; .reg .v2 .u32 %v; .param .b32 a0; .param .b32 r0;\n"
-        "A: ld.global.v2.u32 {%r1, %r2}, [%d1+4];\n setp.lt.s32 %p1|%p2, %r1, %r2;\n mov.u32 %v.x, 1;\n call callee;\n ret;");
+             "A: ld.global.v2.u32 {%r1, %r2}, [%d1+4];\n setp.lt.s32 %p1|%p2, %r1, %r2;\n mov.u32 %v.x, 1;\n call "
+             "callee;\n ret;");
     Instr *i = at(&f, "A")->first;
     assert_int_equal(instr_operands(i), 2);
     assert_int_equal(instr_operand(i, 0)->kind, OPND_VEC);
@@ -65,7 +67,7 @@ static void branches_answer_where_they_go(void **state)
     (void)state;
     Fixture f;
     load(&f, ".reg .b32 %r<9>; .reg .pred %p<3>;\nT: .branchtargets B, C, B;\n"
-        "A: @%p1 bra C;\n bra.uni B;\nB: brx.idx %r1, T;\nC: ret;\n");
+             "A: @%p1 bra C;\n bra.uni B;\nB: brx.idx %r1, T;\nC: ret;\n");
     Block *a = at(&f, "A"), *b = at(&f, "B"), *c = at(&f, "C");
     assert_ptr_equal(branch_target(block_terminator(a)), c);
     assert_ptr_equal(a->fall, b);
@@ -181,8 +183,9 @@ static void new_registers_are_declared_once_per_type(void **state)
     instr_append(at(&f, "A"), instr_new(f.fn, op(&f, "not.pred"), negate, 2));
     instr_append(at(&f, "A"), instr_new(f.fn, op(&f, "mov.b32"), copy, 2));
     instr_set_guard(block_terminator(at(&f, "A"))->prev, q, true);
-    assert_body(&f, "\n\t.reg .b32 %r<2>;\n\t.reg .pred %po_0_<2>;\n\t.reg .b32 %po_1_<1>;\nA:\n\tmov.u32 %r1, %laneid;\n"
-        "\tsetp.lt.s32 %po_0_0, %r1, -3;\n\tnot.pred %po_0_1, %po_0_0;\n\t@!%po_0_1 mov.b32 %po_1_0, %r1;\n\tret;\n");
+    assert_body(
+        &f, "\n\t.reg .b32 %r<2>;\n\t.reg .pred %po_0_<2>;\n\t.reg .b32 %po_1_<1>;\nA:\n\tmov.u32 %r1, %laneid;\n"
+            "\tsetp.lt.s32 %po_0_0, %r1, -3;\n\tnot.pred %po_0_1, %po_0_0;\n\t@!%po_0_1 mov.b32 %po_1_0, %r1;\n\tret;\n");
     unload(&f);
 }
 
@@ -203,25 +206,43 @@ static void instructions_print_from_operands(void **state)
 {
     (void)state;
     static const char *const cases[][2] = {/* NULL: as written */
-        {"@%p1 add.u32 %r1, %r2, -4;", NULL}, {"@ ! %p1 mov.u32 %r1,%r2;", "@!%p1 mov.u32 %r1, %r2;"},
-        {"mov.u32 %r1, 0xff;", "mov.u32 %r1, 255;"}, {"mov.u32 %r1, 4U;", NULL}, {"mov.u32 %r1, 0xffffffffU;", "mov.u32 %r1, 0xFFFFFFFFU;"},
-        {"mov.u64 %d1, 0xffffffffffffffff;", "mov.u64 %d1, 0xFFFFFFFFFFFFFFFFU;"}, {"mov.b64 %d1, -9223372036854775807;", NULL},
-        {"mov.f32 %f1, 0f3f800000;", "mov.f32 %f1, 0f3F800000;"}, {"mov.f64 %e1, 1.5;", "mov.f64 %e1, 0d3FF8000000000000;"},
-        {"ld.global.u32 %r1, [ %d1 + -4 ];", "ld.global.u32 %r1, [%d1+-4];"}, {"ld.global.u32 %r1, [%d1+0];", "ld.global.u32 %r1, [%d1];"},
-        {"ld.global.v4.u32 {%r1, %r2, _, %r3}, [g+16];", NULL}, {"ld.global.u32 %r1, [64];", NULL},
-        {"add.u32 %r1, %r2+1, %r3+-1;", NULL}, {"mov.u64 %d1, g+4;", NULL}, {"mov.u32 %r1, %tid.x;", NULL},
-        {"mov.b32 %r1, %v.y;", NULL}, {"vadd.s32.s32.s32 %r1, %r2.b0, %r3.h1, %r1;", NULL},
-        {"setp.lt.and.s32 %p1|%p2, %r1, %r2, !%p3;", NULL}, {"shfl.sync.up.b32 %r1|%p1, %r2, 1, 0, -1;", NULL},
-        {"tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [g, {%r1, %r2}];", NULL}, {"bar.sync 0;", NULL},
-        {"call callee;", NULL}, {"call.uni (a), %d1, (a, a), P;", "call.uni (a), %d1, (a, a), P;"}, {"call (), callee, ();", "call callee;"},
-        {"atom.global.add.u32 _, [%d1], %r1;", NULL}, {"mov.b32 %r1, { %h1,%h2 };", "mov.b32 %r1, {%h1, %h2};"}};
+                                           {"@%p1 add.u32 %r1, %r2, -4;", NULL},
+                                           {"@ ! %p1 mov.u32 %r1,%r2;", "@!%p1 mov.u32 %r1, %r2;"},
+                                           {"mov.u32 %r1, 0xff;", "mov.u32 %r1, 255;"},
+                                           {"mov.u32 %r1, 4U;", NULL},
+                                           {"mov.u32 %r1, 0xffffffffU;", "mov.u32 %r1, 0xFFFFFFFFU;"},
+                                           {"mov.u64 %d1, 0xffffffffffffffff;", "mov.u64 %d1, 0xFFFFFFFFFFFFFFFFU;"},
+                                           {"mov.b64 %d1, -9223372036854775807;", NULL},
+                                           {"mov.f32 %f1, 0f3f800000;", "mov.f32 %f1, 0f3F800000;"},
+                                           {"mov.f64 %e1, 1.5;", "mov.f64 %e1, 0d3FF8000000000000;"},
+                                           {"ld.global.u32 %r1, [ %d1 + -4 ];", "ld.global.u32 %r1, [%d1+-4];"},
+                                           {"ld.global.u32 %r1, [%d1+0];", "ld.global.u32 %r1, [%d1];"},
+                                           {"ld.global.v4.u32 {%r1, %r2, _, %r3}, [g+16];", NULL},
+                                           {"ld.global.u32 %r1, [64];", NULL},
+                                           {"add.u32 %r1, %r2+1, %r3+-1;", NULL},
+                                           {"mov.u64 %d1, g+4;", NULL},
+                                           {"mov.u32 %r1, %tid.x;", NULL},
+                                           {"mov.b32 %r1, %v.y;", NULL},
+                                           {"vadd.s32.s32.s32 %r1, %r2.b0, %r3.h1, %r1;", NULL},
+                                           {"setp.lt.and.s32 %p1|%p2, %r1, %r2, !%p3;", NULL},
+                                           {"shfl.sync.up.b32 %r1|%p1, %r2, 1, 0, -1;", NULL},
+                                           {"tex.2d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [g, {%r1, %r2}];", NULL},
+                                           {"bar.sync 0;", NULL},
+                                           {"call callee;", NULL},
+                                           {"call.uni (a), %d1, (a, a), P;", "call.uni (a), %d1, (a, a), P;"},
+                                           {"call (), callee, ();", "call callee;"},
+                                           {"atom.global.add.u32 _, [%d1], %r1;", NULL},
+                                           {"mov.b32 %r1, { %h1,%h2 };", "mov.b32 %r1, {%h1, %h2};"}};
     for (u32 k = 0; k < COUNT_OF(cases); k++) {
         Fixture f;
         char body[512], *line;
         size_t len;
-        snprintf(body, sizeof body, ".reg .b32 %%r<9>; .reg .b64 %%d<3>; .reg .pred %%p<4>; .reg .f32 %%f<5>; .reg .f64 %%e<2>;"
-            ".reg .b16 %%h<3>; .reg .v2 .b32 %%v; .param .b32 a; P: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\n"
-            "A: %s\nret;\n", cases[k][0]);
+        snprintf(body, sizeof body,
+                 ".reg .b32 %%r<9>; .reg .b64 %%d<3>; .reg .pred %%p<4>; .reg .f32 %%f<5>; .reg .f64 %%e<2>;"
+                 ".reg .b16 %%h<3>; .reg .v2 .b32 %%v; .param .b32 a; P: .callprototype (.param .b32 _) _ (.param .b32 _, "
+                 ".param .b32 _);\n"
+                 "A: %s\nret;\n",
+                 cases[k][0]);
         load(&f, body);
         FILE *out = open_memstream(&line, &len);
         print_instr(out, f.fn, at(&f, "A")->first);
@@ -236,7 +257,7 @@ static void unchanged_functions_print_their_own_bytes(void **state)
 {
     (void)state;
     static const char body[] = "\r\n .reg .b32 %r<9>; /* a */ .reg .pred p;// b\n\n"
-        " { .reg .b32 t; mov.u32 t,%r1; L: bra L; } ret ;  // c\n /* d */";
+                               " { .reg .b32 t; mov.u32 t,%r1; L: bra L; } ret ;  // c\n /* d */";
     Fixture f;
     char *whole;
     size_t len;
@@ -254,12 +275,14 @@ static void comments_and_lines_stay_around_changed_instructions(void **state)
 {
     (void)state;
     Fixture f;
-    load(&f, " // head\n\t.reg .b32 %r<9>;   // registers\n\n\t// first\n\tmov.u32   %r1, 1; // one\n\t// second\n\tmov.u32   %r2, 2; // two\n"
-        "\tret;   // done\n\t// tail\n");
+    load(&f, " // head\n\t.reg .b32 %r<9>;   // registers\n\n\t// first\n\tmov.u32   %r1, 1; // one\n\t// "
+             "second\n\tmov.u32   %r2, 2; // two\n"
+             "\tret;   // done\n\t// tail\n");
     Instr *first = f.fn->entry->first;
     first->changed = true;
     instr_remove(first->next);
-    assert_body(&f, " // head\n\t.reg .b32 %r<9>;   // registers\n\n\t// first\n\tmov.u32 %r1, 1; // one\n\tret;   // done\n\t// tail\n");
+    assert_body(&f, " // head\n\t.reg .b32 %r<9>;   // registers\n\n\t// first\n\tmov.u32 %r1, 1; // one\n\tret;   // "
+                    "done\n\t// tail\n");
     unload(&f);
 }
 
@@ -276,13 +299,15 @@ static void one_line_bodies_get_line_breaks_where_items_go(void **state)
 static void tables_print_before_their_first_user(void **state)
 {
     (void)state;
-    static const char body[] = "\n\t.reg .b32 %r<3>;\nA:\n\tmov.u32 %r1, 1;\nT:\t.branchtargets B, // b\n\t\tC;\n\tbrx.idx %r1, T;\nB:\n\tbra.uni D;\n"
-        "U:\t.branchtargets C, D;\nC:\n\tmov.u32 %r2, 1;\nD:\n\tret;\n";
+    static const char body[] = "\n\t.reg .b32 %r<3>;\nA:\n\tmov.u32 %r1, 1;\nT:\t.branchtargets B, // b\n\t\tC;\n\tbrx.idx "
+                               "%r1, T;\nB:\n\tbra.uni D;\n"
+                               "U:\t.branchtargets C, D;\nC:\n\tmov.u32 %r2, 1;\nD:\n\tret;\n";
     Fixture f;
     load(&f, body);
     instr_set_op(at(&f, "A")->first, op(&f, "mov.b32"));
-    assert_body(&f, "\n\t.reg .b32 %r<3>;\nA:\n\tmov.b32 %r1, 1;\nT:\t.branchtargets B, // b\n\t\tC;\n\tbrx.idx %r1, T;\nB:\n\tbra.uni D;\n"
-        "C:\n\tmov.u32 %r2, 1;\nD:\n\tret;\n"); /* U has no user */
+    assert_body(&f, "\n\t.reg .b32 %r<3>;\nA:\n\tmov.b32 %r1, 1;\nT:\t.branchtargets B, // b\n\t\tC;\n\tbrx.idx %r1, "
+                    "T;\nB:\n\tbra.uni D;\n"
+                    "C:\n\tmov.u32 %r2, 1;\nD:\n\tret;\n"); /* U has no user */
     unload(&f);
 }
 
@@ -290,8 +315,9 @@ static void reprint_is_a_fixed_point(void **state)
 {
     (void)state;
     Fixture f, again;
-    load(&f, "\n\t.reg .b32 %r<3>; .reg .pred p;\n{ // s\n .reg .b32 %r<2>; L:mov.u32 %r1,0x10;\n .reg .b32 late; mov.u32 late, %r1; @p bra L; }\n\t"
-        "call.uni\n\tcallee\n\t;\n\tmov.u32 %r2, 0;\n\tret;\n");
+    load(&f, "\n\t.reg .b32 %r<3>; .reg .pred p;\n{ // s\n .reg .b32 %r<2>; L:mov.u32 %r1,0x10;\n .reg .b32 late; mov.u32 "
+             "late, %r1; @p bra L; }\n\t"
+             "call.uni\n\tcallee\n\t;\n\tmov.u32 %r2, 0;\n\tret;\n");
     const char *once = arena_copy(&f.arena, printed_body(&f, true), strlen(printed_body(&f, true)));
     load(&again, once);
     assert_string_equal(printed_body(&again, true), once);
@@ -302,7 +328,8 @@ static void reprint_is_a_fixed_point(void **state)
 
 /* ---- the verifier ---------------------------------------------------------------------------------------------- */
 
-static const char VERIFIED[] = "\n.reg .b32 %r<9>; .reg .pred %p<3>;\nA: mov.u32 %r1, 1;\n@%p1 bra C;\nB: { .reg .b32 t; mov.u32 t, %r1; }\n"
+static const char VERIFIED[] =
+    "\n.reg .b32 %r<9>; .reg .pred %p<3>;\nA: mov.u32 %r1, 1;\n@%p1 bra C;\nB: { .reg .b32 t; mov.u32 t, %r1; }\n"
     "mov.u32 %r2, 2;\nC: ret;\n";
 
 static void break_terminator(Fixture *f) { f->fn->entry->first->next->prev = NULL; }
@@ -328,11 +355,22 @@ static void the_verifier_finds_what_is_wrong(void **state)
     static const struct {
         void (*damage)(Fixture *);
         const char *says;
-    } cases[] = {{break_terminator, "linked in both directions"}, {break_block, "names another block"}, {break_last, "last"},
-        {break_guard, "no predicate"}, {break_reg, "out of range"}, {break_visibility, "of a scope that the instruction is not in"},
-        {break_slots, "slots"}, {break_fall, "nothing ends the block"}, {break_layout, "does not stand before"},
-        {break_ret, "after an unconditional terminator"}, {break_dead, "removed block"}, {break_label, "twice"},
-        {break_target, "without a label"}, {break_brace, "scope"}, {break_edges, "edge"}, {break_order, "layout is not linked"}};
+    } cases[] = {{break_terminator, "linked in both directions"},
+                 {break_block, "names another block"},
+                 {break_last, "last"},
+                 {break_guard, "no predicate"},
+                 {break_reg, "out of range"},
+                 {break_visibility, "of a scope that the instruction is not in"},
+                 {break_slots, "slots"},
+                 {break_fall, "nothing ends the block"},
+                 {break_layout, "does not stand before"},
+                 {break_ret, "after an unconditional terminator"},
+                 {break_dead, "removed block"},
+                 {break_label, "twice"},
+                 {break_target, "without a label"},
+                 {break_brace, "scope"},
+                 {break_edges, "edge"},
+                 {break_order, "layout is not linked"}};
     for (u32 k = 0; k < COUNT_OF(cases); k++) {
         Fixture f;
         load(&f, VERIFIED);

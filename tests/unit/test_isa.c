@@ -133,11 +133,29 @@ static void test_modifiers_are_listed_once(void **state)
 static void test_unknown_is_the_worst_case(void **state)
 {
     static const char *const unknown[] = {
-        "frob", "frob.u32", "add.frob.u32", "add.u32.", "add..u32", ".u32", "", "ADD.u32", "add.U32", "ad", "addd.u32",
-        "add.global.u32",     /* a modifier of another opcode */
-        "ld.async.u32",       /* ... that means something new here */
-        "setp.sync.eq.u32", "mov.volatile.u32", "mma.sp2.sync", "fma.oob.rn.f16", "ld.global.frob.u32", "tcgen05.frob",
-        "cp.async.frob", "shfl.sync.frob.b32", "cp.async2", "mul.wide.cc.u32",
+        "frob",
+        "frob.u32",
+        "add.frob.u32",
+        "add.u32.",
+        "add..u32",
+        ".u32",
+        "",
+        "ADD.u32",
+        "add.U32",
+        "ad",
+        "addd.u32",
+        "add.global.u32", /* a modifier of another opcode */
+        "ld.async.u32",   /* ... that means something new here */
+        "setp.sync.eq.u32",
+        "mov.volatile.u32",
+        "mma.sp2.sync",
+        "fma.oob.rn.f16",
+        "ld.global.frob.u32",
+        "tcgen05.frob",
+        "cp.async.frob",
+        "shfl.sync.frob.b32",
+        "cp.async2",
+        "mul.wide.cc.u32",
     };
     for (u32 i = 0; i < COUNT_OF(unknown); i++) {
         const OpInfo *op = get(state, unknown[i]);
@@ -420,13 +438,14 @@ static void test_carry(void **state)
 static void test_commutes(void **state)
 {
     static const char *const yes[] = {
-        "add.s64", "mul.wide.s32", "mad.lo.u32", "fma.rn.f32", "add.f32", "mul.rn.f16x2", "min.f32", "and.pred",
-        "xor.b64", "max.u16x2", "sad.u32", "setp.eq.u32", "setp.neu.f64", "setp.ne.and.s32", "setp.nan.f32",
-        "set.eq.u32.f64", "add.f32x2", "fma.rn.f32.f16", "addc.u32",
+        "add.s64",      "mul.wide.s32",   "mad.lo.u32", "fma.rn.f32",     "add.f32",     "mul.rn.f16x2", "min.f32",
+        "and.pred",     "xor.b64",        "max.u16x2",  "sad.u32",        "setp.eq.u32", "setp.neu.f64", "setp.ne.and.s32",
+        "setp.nan.f32", "set.eq.u32.f64", "add.f32x2",  "fma.rn.f32.f16", "addc.u32",
     };
     static const char *const no[] = {
-        "sub.u32", "add.f64", "mul.rn.f64", "fma.rn.f64", "min.f64", "add.f32.f16", "sub.f32.bf16", "shl.b32",
-        "div.u32", "setp.lt.u32", "setp.geu.f32", "set.gt.u32.s32", "selp.b32", "lop3.b32", "copysign.f32",
+        "sub.u32",        "add.f64",          "mul.rn.f64",   "fma.rn.f64", "min.f64",
+        "add.f32.f16",    "sub.f32.bf16",     "shl.b32",      "div.u32",    "setp.lt.u32",
+        "setp.geu.f32",   "set.gt.u32.s32",   "selp.b32",     "lop3.b32",   "copysign.f32",
         "fma.rn.oob.f16", "vadd.u32.u32.u32", "dp4a.u32.s32", "prmt.b32",
     };
     for (u32 i = 0; i < COUNT_OF(yes); i++)
@@ -438,14 +457,14 @@ static void test_commutes(void **state)
 static void test_cheap(void **state)
 {
     static const char *const yes[] = {
-        "add.s32", "mov.b64", "mov.pred", "and.pred", "setp.lt.u32", "setp.ltu.f32", "selp.f32", "mad.lo.s32",
-        "mul.wide.s32", "fma.rn.f32", "add.f16x2", "lop3.b32", "cvt.u64.u32", "cvt.s32.s8", "cvta.to.global.u64",
-        "shl.b32",
+        "add.s32",     "mov.b64",    "mov.pred",           "and.pred",   "setp.lt.u32", "setp.ltu.f32",
+        "selp.f32",    "mad.lo.s32", "mul.wide.s32",       "fma.rn.f32", "add.f16x2",   "lop3.b32",
+        "cvt.u64.u32", "cvt.s32.s8", "cvta.to.global.u64", "shl.b32",
     };
     static const char *const no[] = {
-        "div.u32", "rem.s32", "sqrt.rn.f32", "sin.approx.f32", "add.f64", "mul.lo.u64", "setp.lt.f64", "setp.eq.s64",
-        "cvt.rn.f32.s32", "cvt.rzi.s32.f32", "popc.b32", "ld.global.u32", "shfl.sync.idx.b32", "fma.rn.f64", "bfe.u32",
-        "vadd.u32.u32.u32", "tex.2d.v4.f32.f32",
+        "div.u32",           "rem.s32",     "sqrt.rn.f32",    "sin.approx.f32",   "add.f64",           "mul.lo.u64",
+        "setp.lt.f64",       "setp.eq.s64", "cvt.rn.f32.s32", "cvt.rzi.s32.f32",  "popc.b32",          "ld.global.u32",
+        "shfl.sync.idx.b32", "fma.rn.f64",  "bfe.u32",        "vadd.u32.u32.u32", "tex.2d.v4.f32.f32",
     };
     for (u32 i = 0; i < COUNT_OF(yes); i++)
         assert_flags(state, yes[i], OPF_CHEAP, 0);
@@ -456,12 +475,24 @@ static void test_cheap(void **state)
 static void test_pure(void **state)
 {
     static const char *const yes[] = {
-        "add.u32", "div.s64", "setp.eq.u32", "cvta.to.shared.u32", "mov.u32", "mapa.u64", "sqrt.rn.f64",
-        "mbarrier.pending_count.b64", "createpolicy.cvt.L2.b64", "isspacep.global",
+        "add.u32",
+        "div.s64",
+        "setp.eq.u32",
+        "cvta.to.shared.u32",
+        "mov.u32",
+        "mapa.u64",
+        "sqrt.rn.f64",
+        "mbarrier.pending_count.b64",
+        "createpolicy.cvt.L2.b64",
+        "isspacep.global",
     };
     static const char *const no[] = {
-        "ld.param.u32", "tex.2d.v4.f32.f32", "txq.width.b32", "activemask.b32", "elect.sync", "bra", "ret", "trap",
-        "nanosleep.u32", "alloca.u64", "call", "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32",
+        "ld.param.u32",  "tex.2d.v4.f32.f32",
+        "txq.width.b32", "activemask.b32",
+        "elect.sync",    "bra",
+        "ret",           "trap",
+        "nanosleep.u32", "alloca.u64",
+        "call",          "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32",
     };
     for (u32 i = 0; i < COUNT_OF(yes); i++)
         assert_true(op_is_pure(get(state, yes[i])));
@@ -474,8 +505,8 @@ static void test_pure(void **state)
 /* Roles of `operands`, a letter each: [ for an address, . for anything else. */
 static void assert_roles(void **state, const char *text, const char *operands, const char *roles)
 {
-    static const char letter[] = {[ROLE_NONE] = '-', [ROLE_DEF] = 'd', [ROLE_USE] = 's', [ROLE_DEF_USE] = 'x',
-        [ROLE_ADDRESS] = 'm', [ROLE_LABEL] = 'l', [ROLE_TABLE] = 't', [ROLE_FUNCTION] = 'f'};
+    static const char letter[] = {[ROLE_NONE] = '-',    [ROLE_DEF] = 'd',   [ROLE_USE] = 's',   [ROLE_DEF_USE] = 'x',
+                                  [ROLE_ADDRESS] = 'm', [ROLE_LABEL] = 'l', [ROLE_TABLE] = 't', [ROLE_FUNCTION] = 'f'};
     const OpInfo *op = get(state, text);
     u32 count = (u32)strlen(operands);
     char found[32] = "";
@@ -559,10 +590,14 @@ static u32 outcomes(Cmp cmp)
     switch (cmp) {
     case CMP_EQ: return EQUAL;
     case CMP_NE: return LESS | GREATER;
-    case CMP_LT: case CMP_LO: return LESS;
-    case CMP_LE: case CMP_LS: return LESS | EQUAL;
-    case CMP_GT: case CMP_HI: return GREATER;
-    case CMP_GE: case CMP_HS: return GREATER | EQUAL;
+    case CMP_LT:
+    case CMP_LO: return LESS;
+    case CMP_LE:
+    case CMP_LS: return LESS | EQUAL;
+    case CMP_GT:
+    case CMP_HI: return GREATER;
+    case CMP_GE:
+    case CMP_HS: return GREATER | EQUAL;
     case CMP_EQU: return EQUAL | UNORDERED;
     case CMP_NEU: return LESS | GREATER | UNORDERED;
     case CMP_LTU: return LESS | UNORDERED;
@@ -636,8 +671,8 @@ static void test_sreg_names(void **state)
     assert_true(sreg_info((u32)find_sreg("%clock64", &component))->is_volatile);
     assert_int_equal(sreg_info((u32)find_sreg("%is_explicit_cluster", &component))->type, TYPE_PRED);
     static const char *const none[] = {
-        "%ti", "%tidx", "%tid.", "%tid.q", "%tid.xx", "%tid.x.y", "%laneid.x", "%envreg32", "%pm8", "%r1", "%", "",
-        "tid", "%tid.x ", "WARP_SZ",
+        "%ti",  "%tidx", "%tid.", "%tid.q", "%tid.xx", "%tid.x.y", "%laneid.x", "%envreg32",
+        "%pm8", "%r1",   "%",     "",       "tid",     "%tid.x ",  "WARP_SZ",
     };
     for (u32 i = 0; i < COUNT_OF(none); i++)
         assert_int_equal(find_sreg(none[i], &component), -1);
@@ -686,8 +721,9 @@ static void test_what_arithmetic_computes(void **state)
 
 static void test_what_is_no_plain_arithmetic(void **state)
 {
-    static const char *const text[] = {"add.sat.s32", "mul.hi.u32", "add.f32", "add.u16x2", "cvt.sat.u32.s64", "cvt.rn.f32.s32",
-        "min.relu.s32", "addc.u32", "setp.eq.f16x2", "set.eq.f32.s32", "mul24.lo.s32", "add.s32.strange", "and.b128"};
+    static const char *const text[] = {"add.sat.s32",    "mul.hi.u32",      "add.f32",  "add.u16x2",     "cvt.sat.u32.s64",
+                                       "cvt.rn.f32.s32", "min.relu.s32",    "addc.u32", "setp.eq.f16x2", "set.eq.f32.s32",
+                                       "mul24.lo.s32",   "add.s32.strange", "and.b128"};
     for (u32 k = 0; k < COUNT_OF(text); k++)
         assert_sem(state, text[k], OPC_UNKNOWN, 0, 0, false);
 }

@@ -45,8 +45,10 @@ static char *write_sites(u32 sites)
     char *text;
     size_t size;
     FILE *t = open_memstream(&text, &size);
-    fprintf(t, PTX_HEAD ".entry f(.param .u64 out, .param .u32 n) {\n.reg .b32 %%r<10>, %%t<%u>; .reg .b64 %%rd<2>;\n"
-               "\t.reg .pred %%p<%u>;\n\tld.param.u64 %%rd1, [out];\n\tld.param.u32 %%r1, [n];\n\tmov.u32 %%r9, 1;\n", sites, sites);
+    fprintf(t,
+            PTX_HEAD ".entry f(.param .u64 out, .param .u32 n) {\n.reg .b32 %%r<10>, %%t<%u>; .reg .b64 %%rd<2>;\n"
+                     "\t.reg .pred %%p<%u>;\n\tld.param.u64 %%rd1, [out];\n\tld.param.u32 %%r1, [n];\n\tmov.u32 %%r9, 1;\n",
+            sites, sites);
     for (u32 n = 0; n < sites; n++)
         write_site(t, n);
     fprintf(t, "\tst.global.u32 [%%rd1], %%r9;\n\tret;\n}\n");

@@ -146,8 +146,11 @@ static void forms_are_what_they_stand_for(void **state)
                 form[n] = form_low(f, form[a]);
             for (u32 s = 0; s < 2 && form[n]; s++) {
                 u64 x = number[s][a];
-                number[s][n] = kind <= 2 ? cut(x + scale * number[s][b], bits) : kind == 3 ? cut(scale * x, bits)
-                             : bits == 64 ? cut(x, 32) : kind == 4 ? (u64)(i64)(i32)x : x;
+                number[s][n] = kind <= 2    ? cut(x + scale * number[s][b], bits)
+                               : kind == 3  ? cut(scale * x, bits)
+                               : bits == 64 ? cut(x, 32)
+                               : kind == 4  ? (u64)(i64)(i32)x
+                                            : x;
             }
             if (!form[n]) {
                 u32 which = below(NUMBERS);
@@ -159,7 +162,8 @@ static void forms_are_what_they_stand_for(void **state)
             }
             for (u32 s = 0; s < 2; s++) {
                 assert_int_equal(evaluate(f, form[n], value[s]), number[s][n]);
-                assert_int_equal(number[s][n] & ((form_zeros(f, form[n]) < 64 ? (u64)1 << form_zeros(f, form[n]) : 0) - 1), 0);
+                assert_int_equal(number[s][n] & ((form_zeros(f, form[n]) < 64 ? (u64)1 << form_zeros(f, form[n]) : 0) - 1),
+                                 0);
             }
         }
         forms_free(f);

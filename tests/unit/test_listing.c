@@ -62,10 +62,10 @@ static void ways_meet_in_phis(void **state)
     (void)state;
     Fixture f;
     load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .pred %p<9>;\n"
-        "A: mov.u32 %r1, 1; mov.u32 %r2, 2; mov.u32 %r3, 3; @%p1 bra C;\n"
-        "B: mov.u32 %r1, 4; mov.u32 %r3, 5; st.global.u32 [0], %r3; bra D;\n"
-        "C: st.global.u32 [0], %r2;\n"
-        "D: add.u32 %r4, %r1, %r2; ret; }");
+                      "A: mov.u32 %r1, 1; mov.u32 %r2, 2; mov.u32 %r3, 3; @%p1 bra C;\n"
+                      "B: mov.u32 %r1, 4; mov.u32 %r3, 5; st.global.u32 [0], %r3; bra D;\n"
+                      "C: st.global.u32 [0], %r2;\n"
+                      "D: add.u32 %r4, %r1, %r2; ret; }");
     const ListedValue *phi = &f.listing->values.v[read_in(&f, "D", "%r1")];
     assert_ptr_equal(phi->phi, ptx_block(f.fn, "D"));
     assert_int_equal(phi->args, 2);
@@ -83,9 +83,9 @@ static void loops_carry_phis(void **state)
     (void)state;
     Fixture f;
     load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .pred %p<9>;\n"
-        "A: mov.u32 %r1, 1; mov.u32 %r2, 2;\n"
-        "B: add.u32 %r1, %r1, %r2; setp.lt.u32 %p1, %r1, 9; @%p1 bra B;\n"
-        "C: st.global.u32 [0], %r1; ret; }");
+                      "A: mov.u32 %r1, 1; mov.u32 %r2, 2;\n"
+                      "B: add.u32 %r1, %r1, %r2; setp.lt.u32 %p1, %r1, 9; @%p1 bra B;\n"
+                      "C: st.global.u32 [0], %r1; ret; }");
     u32 read = read_in(&f, "B", "%r1"), left = read_in(&f, "C", "%r1");
     const ListedValue *phi = &f.listing->values.v[read];
     assert_ptr_equal(phi->phi, ptx_block(f.fn, "B"));
@@ -99,9 +99,9 @@ static void guarded_writes_read_the_old_value(void **state)
     (void)state;
     Fixture f;
     load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .pred %p<9>;\n"
-        "A: mov.u32 %r1, 1;\n"
-        "@%p1 mov.u32 %r1, 2;\n"
-        "B: st.global.u32 [0], %r1; ret; }");
+                      "A: mov.u32 %r1, 1;\n"
+                      "@%p1 mov.u32 %r1, 2;\n"
+                      "B: st.global.u32 [0], %r1; ret; }");
     const ListedValue *v = &f.listing->values.v[read_in(&f, "B", "%r1")];
     assert_false(v->whole);
     const ListedInstr *at = &f.listing->instrs.v[v->instr];
@@ -164,7 +164,8 @@ static void values_are_the_last_written(void **state)
         for (u32 steps = 0; b && steps < 60; steps++) {
             way.clock++;
             for (u32 k = 0; k < f.listing->phis[b->id] && steps; k++)
-                way.written[f.listing->values.v[f.listing->first_phi[b->id] + k].reg] = way.made[f.listing->first_phi[b->id] + k] = way.clock;
+                way.written[f.listing->values.v[f.listing->first_phi[b->id] + k].reg] =
+                    way.made[f.listing->first_phi[b->id] + k] = way.clock;
             for (RegId reg = 1; reg < f.fn->regs.n; reg++)
                 if (held[b->id * f.fn->regs.n + reg])
                     assert_int_equal(way.made[held[b->id * f.fn->regs.n + reg]], way.written[reg]);

@@ -28,9 +28,9 @@ static void guarded_definitions_do_not_kill(void **state)
     (void)state;
     Fixture f;
     load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .pred %p<9>; .reg .v2 .u32 %v;\n"
-        "A: bra B;\n"
-        "B: @%p1 mov.u32 %r1, 1; mov.u32 %r2, 2; mov.u32 %v.x, 3; bra C;\n"
-        "C: add.u32 %r3, %r1, %r2; @!%p2 mov.u32 %r3, %v.y; st.global.u32 [0], %r3; ret; }");
+                      "A: bra B;\n"
+                      "B: @%p1 mov.u32 %r1, 1; mov.u32 %r2, 2; mov.u32 %v.x, 3; bra C;\n"
+                      "C: add.u32 %r3, %r1, %r2; @!%p2 mov.u32 %r3, %v.y; st.global.u32 [0], %r3; ret; }");
     assert_true(in(&f, "A", "%r1"));
     assert_true(in(&f, "B", "%r1"));
     assert_true(in(&f, "B", "%p1"));
@@ -49,9 +49,9 @@ static void the_carry_is_a_register(void **state)
     (void)state;
     Fixture f;
     load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>;\n"
-        "A: add.cc.u32 %r1, %r2, %r3; bra B;\n"
-        "B: mov.u32 %r7, %r8; addc.cc.u32 %r4, %r5, %r6; bra C;\n"
-        "C: ret; }");
+                      "A: add.cc.u32 %r1, %r2, %r3; bra B;\n"
+                      "B: mov.u32 %r7, %r8; addc.cc.u32 %r4, %r5, %r6; bra C;\n"
+                      "C: ret; }");
     const Live *l = an_live(&f.an);
     assert_false(live_in(l, ptx_block(f.fn, "A"), CARRY_REG));
     assert_true(live_out(l, ptx_block(f.fn, "A"), CARRY_REG));
@@ -69,9 +69,9 @@ static void addresses_lists_and_pairs(void **state)
     (void)state;
     Fixture f;
     load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<9>;\n"
-        "A: ld.global.v2.u32 {%r1, %r2}, [%rd1+8]; st.global.v2.u32 [%rd2], {%r3, %r4};\n"
-        "   setp.lt.and.s32 %p1|%p2, %r5, 7, !%p3; bra B;\n"
-        "B: ret; }");
+                      "A: ld.global.v2.u32 {%r1, %r2}, [%rd1+8]; st.global.v2.u32 [%rd2], {%r3, %r4};\n"
+                      "   setp.lt.and.s32 %p1|%p2, %r5, 7, !%p3; bra B;\n"
+                      "B: ret; }");
     const Instr *ld = ptx_block(f.fn, "A")->first, *st = ld->next, *setp = st->next;
     assert_true(instr_writes(ld, ptx_reg(f.fn, "%r2")));
     assert_true(instr_reads(ld, ptx_reg(f.fn, "%rd1")));
@@ -89,8 +89,8 @@ static void results_are_live_where_control_leaves(void **state)
     (void)state;
     Fixture f;
     load(&f, PTX_HEAD ".func (.reg .b32 out) f(.reg .b32 arg) { .reg .b32 %r<9>; .reg .pred %p<9>;\n"
-        "A: mov.u32 out, 1; mov.u32 %r1, arg; @%p1 ret;\n"
-        "B: mov.u32 out, 2; mov.u32 %r1, 3; ret; }");
+                      "A: mov.u32 out, 1; mov.u32 %r1, arg; @%p1 ret;\n"
+                      "B: mov.u32 out, 2; mov.u32 %r1, 3; ret; }");
     assert_true(out(&f, "A", "out"));
     assert_true(live_after(an_live(&f.an), ptx_block(f.fn, "A")->first, ptx_reg(f.fn, "out")));
     assert_true(in(&f, "A", "arg"));
@@ -115,8 +115,8 @@ static void random_program(char *text, u32 blocks, u32 regs)
     for (u32 b = 0; b < blocks; b++) {
         t += sprintf(t, "L%u:\n", b);
         for (u32 k = random_below(4); k > 0; k--)
-            t += sprintf(t, "%s add%s.u32 %%r%u, %%r%u, %%r%u;\n", random_below(4) ? "" : "@%p1", random_below(5) ? "" : "c.cc",
-                random_below(regs), random_below(regs), random_below(regs));
+            t += sprintf(t, "%s add%s.u32 %%r%u, %%r%u, %%r%u;\n", random_below(4) ? "" : "@%p1",
+                         random_below(5) ? "" : "c.cc", random_below(regs), random_below(regs), random_below(regs));
         if (random_below(3))
             t += sprintf(t, "@%%p%u bra L%u;\n", random_below(3), random_below(blocks));
         t += random_below(5) ? sprintf(t, "bra L%u;\n", random_below(blocks)) : sprintf(t, "ret;\n");
@@ -186,7 +186,7 @@ static void many_registers(u32 blocks, u32 reach, u64 memory)
     t += sprintf(t, PTX_HEAD ".entry f() { .reg .b32 %%r<%u>, %%s; .reg .pred %%p;\n", blocks);
     for (u32 b = 0; b < blocks; b++)
         t += sprintf(t, "L%u: mov.u32 %%r%u, %u; mov.u32 %%s, %%r%u; @%%p bra L%u;\n", b, b, b, b < reach ? b : b - reach,
-            b + 1 < blocks ? b + 1 : b);
+                     b + 1 < blocks ? b + 1 : b);
     if (reach >= blocks)
         for (u32 b = 0; b < blocks; b++)
             t += sprintf(t, "st.global.u32 [0], %%r%u;\n", b);

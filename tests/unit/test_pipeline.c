@@ -111,7 +111,8 @@ static void numbers_are_whole_and_in_range(void **state)
 {
     (void)state;
     i64 n = -7;
-    static const char *const bad[] = {"", "-", "x", "3x", " 3", "3 ", "+3", "0x10", "1e3", "3.0", "--3", "9223372036854775808", "-2"};
+    static const char *const bad[] = {
+        "", "-", "x", "3x", " 3", "3 ", "+3", "0x10", "1e3", "3.0", "--3", "9223372036854775808", "-2"};
     for (u32 i = 0; i < COUNT_OF(bad); i++) {
         if (knob_parse_number(bad[i], -1, INT64_MAX, &n))
             fail_msg("'%s' is taken", bad[i]);
@@ -166,7 +167,8 @@ static void options_choose_phases(void **state)
     assert_int_equal(options.pipeline.sequence.n, 0);
     options_free(&options);
 
-    assert_int_equal(parse_line(&options, "in.ptx -O0 --passes=branch-folding,branch-folding", said, sizeof said), OPTIONS_RUN);
+    assert_int_equal(parse_line(&options, "in.ptx -O0 --passes=branch-folding,branch-folding", said, sizeof said),
+                     OPTIONS_RUN);
     assert_int_equal(options.pipeline.sequence.n, 6);
     assert_string_equal(options.pipeline.table->phase[options.pipeline.sequence.v[0]].name, "clean-up");
     assert_string_equal(options.pipeline.table->phase[options.pipeline.sequence.v[5]].name, "layout");
@@ -176,7 +178,8 @@ static void options_choose_phases(void **state)
     assert_int_equal(options.pipeline.sequence.n, 1);
     options_free(&options);
 
-    assert_int_equal(parse_line(&options, "in.ptx --passes=branch-folding --disable=branch-folding", said, sizeof said), OPTIONS_RUN);
+    assert_int_equal(parse_line(&options, "in.ptx --passes=branch-folding --disable=branch-folding", said, sizeof said),
+                     OPTIONS_RUN);
     assert_int_equal(options.pipeline.sequence.n, 0);
     options_free(&options);
 }
@@ -186,12 +189,15 @@ static void knobs_are_options(void **state)
     (void)state;
     Options options;
     char said[4096];
-    assert_int_equal(parse_line(&options, "in.ptx --disable-branch-fold --branch-fold-max-iterations=12", said, sizeof said), OPTIONS_RUN);
+    assert_int_equal(
+        parse_line(&options, "in.ptx --disable-branch-fold --branch-fold-max-iterations=12", said, sizeof said),
+        OPTIONS_RUN);
     assert_true(options.pipeline.knobs.disable_branch_fold);
     assert_int_equal(options.pipeline.knobs.branch_fold_max_iterations, 12);
     options_free(&options);
 
-    assert_int_equal(parse_line(&options, "in.ptx --disable-branch-fold --no-disable-branch-fold", said, sizeof said), OPTIONS_RUN);
+    assert_int_equal(parse_line(&options, "in.ptx --disable-branch-fold --no-disable-branch-fold", said, sizeof said),
+                     OPTIONS_RUN);
     assert_false(options.pipeline.knobs.disable_branch_fold);
     options_free(&options);
 }
@@ -328,14 +334,15 @@ static void assert_remark(const char *text, const char *at, const char *message,
     arena_free(&arena);
 }
 
-#define HEAD(line, column)                                                                                     \
-    "--- !Missed\nPass:            some-phase\nName:            SomeName\n"                                    \
+#define HEAD(line, column)                                                  \
+    "--- !Missed\nPass:            some-phase\nName:            SomeName\n" \
     "DebugLoc:        { File: 'it''s.ptx', Line: " #line ", Column: " #column " }\nFunction:        '$k'\nArgs:\n"
 
 static void remarks_are_yaml(void **state)
 {
     (void)state;
-    assert_remark("\n\n.func k { ret; }", "ret", "it's: {a}, \"b\" # c", HEAD(3, 11) "  - String: 'it''s: {a}, \"b\" # c'\n...\n");
+    assert_remark("\n\n.func k { ret; }", "ret", "it's: {a}, \"b\" # c",
+                  HEAD(3, 11) "  - String: 'it''s: {a}, \"b\" # c'\n...\n");
     assert_remark("\n\n.func k { ret; }", NULL, "whole", HEAD(3, 1) "  - String: 'whole'\n...\n");
     assert_remark("\n\n.func k { ret; }", NULL, "a\n\"\\b", HEAD(3, 1) "  - String: \"a\\x0A\\\"\\\\b\"\n...\n");
 }
@@ -343,7 +350,8 @@ static void remarks_are_yaml(void **state)
 static void remarks_name_the_source(void **state)
 {
     (void)state;
-    static const char text[] = "\n\n.file 2 \"C:\\\\it's.cu\", 1, 2\r\n.func k\r{\n.loc 2 5 1\nadd;\r\n\t.loc\t2 7 3, function_name $x\nbra;\n.loc 9 9 9\nret; }";
+    static const char text[] = "\n\n.file 2 \"C:\\\\it's.cu\", 1, 2\r\n.func k\r{\n.loc 2 5 1\nadd;\r\n\t.loc\t2 7 3, "
+                               "function_name $x\nbra;\n.loc 9 9 9\nret; }";
     assert_remark(text, "bra", "m",
                   HEAD(9, 1) "  - String: 'm'\n  - String: ' (from '\n  - Source: 'C:\\it''s.cu:7:3'\n"
                              "    DebugLoc:        { File: 'C:\\it''s.cu', Line: 7, Column: 3 }\n  - String: ')'\n...\n");

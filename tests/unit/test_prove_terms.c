@@ -132,7 +132,9 @@ static void push_arithmetic(Rig *r, u32 bits)
     case 3: push(r, prove_scale(t, a.term, by), a.number * by, bits); break;
     case 4: push(r, prove_plus(t, a.term, by), a.number + by, bits); break;
     case 5: push(r, prove_not(t, a.term), ~a.number, bits); break;
-    case 6: push(r, prove_logic(t, lut, a.term, b.term, c.term, 3), logic_of(lut, a.number, b.number, c.number, bits), bits); break;
+    case 6:
+        push(r, prove_logic(t, lut, a.term, b.term, c.term, 3), logic_of(lut, a.number, b.number, c.number, bits), bits);
+        break;
     default: push(r, prove_and(t, a.term, b.term), a.number & b.number, bits); break;
     }
 }
@@ -174,7 +176,8 @@ static void push_something(Rig *r)
     u32 bits = draw_bits(r);
     Value c, a, b;
     switch (draw(r) % 6) {
-    case 0: case 1: push_arithmetic(r, bits); break;
+    case 0:
+    case 1: push_arithmetic(r, bits); break;
     case 2: push_shift(r, bits == 1 ? 32 : bits); break;
     case 3: push_resized(r, bits); break;
     case 4: push_condition(r, bits); break;

@@ -20,7 +20,8 @@ static bool has(const Range *r, u64 v)
     return r->lo <= v && v <= r->hi && r->least <= s && s <= r->most;
 }
 
-static const Opcode opcodes[] = {OPC_ADD, OPC_SUB, OPC_MUL, OPC_MIN, OPC_MAX, OPC_AND, OPC_OR, OPC_SHL, OPC_SHR, OPC_REM, OPC_DIV};
+static const Opcode opcodes[] = {OPC_ADD, OPC_SUB, OPC_MUL, OPC_MIN, OPC_MAX, OPC_AND,
+                                 OPC_OR,  OPC_SHL, OPC_SHR, OPC_REM, OPC_DIV};
 
 /* What PTX computes; false: not defined. */
 static bool compute(Opcode opcode, bool is_signed, u32 bits, u64 a, u64 b, u64 *result)
@@ -35,9 +36,7 @@ static bool compute(Opcode opcode, bool is_signed, u32 bits, u64 a, u64 b, u64 *
     case OPC_AND: *result = a & b; break;
     case OPC_OR: *result = a | b; break;
     case OPC_SHL: *result = b >= bits ? 0 : a << b; break;
-    case OPC_SHR:
-        *result = is_signed ? (u64)(sa >> (b >= bits ? bits - 1 : b)) : b >= bits ? 0 : a >> b;
-        break;
+    case OPC_SHR: *result = is_signed ? (u64)(sa >> (b >= bits ? bits - 1 : b)) : b >= bits ? 0 : a >> b; break;
     case OPC_REM:
     case OPC_DIV:
         if (b == 0 || (is_signed && sb == -1))
@@ -70,7 +69,8 @@ static const Cmp compares[] = {CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE};
 
 static bool holds(Cmp cmp, bool is_signed, u32 bits, u64 a, u64 b)
 {
-    i64 order = is_signed ? (as_signed(a, bits) > as_signed(b, bits)) - (as_signed(a, bits) < as_signed(b, bits)) : (a > b) - (a < b);
+    i64 order = is_signed ? (as_signed(a, bits) > as_signed(b, bits)) - (as_signed(a, bits) < as_signed(b, bits))
+                          : (a > b) - (a < b);
     switch (cmp) {
     case CMP_EQ: return order == 0;
     case CMP_NE: return order != 0;
@@ -207,7 +207,7 @@ static void test_given(void **state)
     Analyses an;
     Instr *open = NULL;
     load(&f, "\n .reg .b32 %r<9>; .reg .pred %p<9>;\n mov.u32 %r1, %tid.x; setp.gt.u32 %p1, %r1, 7;\n"
-        "L: selp.b32 %r2, 4, 9, %p1; add.s32 %r3, %r2, %r4; mov.u32 %r4, %r3; @%p1 bra L; ret;\n");
+             "L: selp.b32 %r2, 4, 9, %p1; add.s32 %r3, %r2, %r4; mov.u32 %r4, %r3; @%p1 bra L; ret;\n");
     analyses_init(&an, f.fn);
     an_compute(&an, AN_FACTS);
     Block *loop = f.fn->entry->next;
@@ -234,13 +234,15 @@ static void test_given(void **state)
 static void test_registers(void **state)
 {
     (void)state;
-    check_register(REGS "mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 12; shl.b32 %r3, %r2, 2; add.s32 %r4, %r3, 1; ret;\n", "%r4", 1, 49);
+    check_register(REGS "mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 12; shl.b32 %r3, %r2, 2; add.s32 %r4, %r3, 1; ret;\n",
+                   "%r4", 1, 49);
     check_register(REGS "ld.global.u8 %h1, [g]; cvt.u32.u16 %r1, %h1; ret;\n", "%r1", 0, 255);
     check_register(REGS "selp.b32 %r1, 3, 7, %p1; ret;\n", "%r1", 3, 7);
     check_register(REGS "mov.u32 %r1, 3; @%p1 mov.u32 %r1, 9; ret;\n", "%r1", 3, 9);
     check_register(REGS "setp.lt.u32 %p1, %r1, 8;\n @%p1 bra A;\n exit;\nA: ret;\n", "%r1", 0, 7);
     check_register(REGS "setp.lt.u32 %p1, %r1, 8;\n @%p1 bra A;\n exit;\nA: add.s32 %r1, %r1, 1; ret;\n", "%r1", 1, 8);
-    check_register(REGS "setp.lt.u32 %p1, %r1, 8;\n add.s32 %r1, %r1, 1;\n @%p1 bra A;\n exit;\nA: ret;\n", "%r1", 0, UINT32_MAX);
+    check_register(REGS "setp.lt.u32 %p1, %r1, 8;\n add.s32 %r1, %r1, 1;\n @%p1 bra A;\n exit;\nA: ret;\n", "%r1", 0,
+                   UINT32_MAX);
     check_register(REGS "mov.u32 %r1, 3; @%p1 ld.global.u32 %r1, [g]; ret;\n", "%r1", 0, UINT32_MAX);
     check_register(REGS "mov.u32 %r1, 5; add.sat.s32 %r2, %r1, 1; ret;\n", "%r2", 0, UINT32_MAX);
 }
@@ -249,8 +251,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_small_widths), cmocka_unit_test(test_random_values), cmocka_unit_test(test_implied),
-        cmocka_unit_test(test_given),
-        cmocka_unit_test(test_registers),
+        cmocka_unit_test(test_given),        cmocka_unit_test(test_registers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

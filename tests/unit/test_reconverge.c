@@ -14,7 +14,7 @@
 #include "ir/edit.h"
 #include "ptx_text.h"
 
-#define KERNEL(text)                                                                                                    \
+#define KERNEL(text)                                                                                                      \
     PTX_HEAD ".extern .func unknown(); .func spin(.param .u64 a) { .reg .pred %p<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>; " \
              "ld.param.u64 %rd1, [a]; L: ld.volatile.u32 %r1, [%rd1]; setp.eq.u32 %p1, %r1, 0; @%p1 bra L; ret; }\n"      \
              ".visible .entry f(.param .u64 n) {\n.reg .pred %p<9>; .reg .b32 %r<9>; .reg .b64 %rd<9>;\n"                 \
@@ -81,9 +81,13 @@ static void loops_that_wait(void **state)
     check_loop("mbarrier.test_wait.shared.b64 %p4, [%r1], %rd1; not.pred %p3, %p4;", true);
     check_loop("call unknown; setp.eq.u32 %p3, %r5, 0;", true);
     /* the counter does not decide alone, does not move, or is written under a condition */
-    check_loop("add.u32 %r3, %r3, 1; ld.volatile.global.u32 %r5, [%rd1]; setp.lt.u32 %p4, %r3, 9; setp.eq.and.u32 %p3, %r5, 0, %p4;", true);
+    check_loop("add.u32 %r3, %r3, 1; ld.volatile.global.u32 %r5, [%rd1]; setp.lt.u32 %p4, %r3, 9; setp.eq.and.u32 %p3, "
+               "%r5, 0, %p4;",
+               true);
     check_loop("ld.volatile.global.u32 %r5, [%rd1]; setp.lt.u32 %p3, %r3, 9;", true);
-    check_loop("ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p4, %r5, 0; @%p4 add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 9;", true);
+    check_loop(
+        "ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p4, %r5, 0; @%p4 add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 9;",
+        true);
 }
 
 static void loops_that_do_not(void **state)
@@ -106,7 +110,11 @@ static void check_at(const char *branch, const char *arm, const char *tail, Reco
 {
     Fixture x;
     const char *parts[] = {branch, arm, tail};
-    open_text(&x, fill(KERNEL("@$ bra B;\nA: $\nbra T;\nB: add.u32 %r3, %r1, 1; @%p5 bra J;\nT: $\nJ: st.global.u32 [%rd1], %r1; ret;"), parts));
+    open_text(
+        &x,
+        fill(KERNEL(
+                 "@$ bra B;\nA: $\nbra T;\nB: add.u32 %r3, %r1, 1; @%p5 bra J;\nT: $\nJ: st.global.u32 [%rd1], %r1; ret;"),
+             parts));
     ReconvergeGate *gate = reconverge_new(&x.arena, &x.an);
     ReconvergeRisk risk = reconverge_at(gate, ptx_block(x.fn, "T"), ptx_block(x.fn, "J"));
     if (risk != expected)
@@ -201,8 +209,8 @@ static void combine_pairs(Function *fn)
     block_remove_terminator(c);
 }
 
-#define TESTS(first, at_m, at_n, at_j)                                                                                   \
-    KERNEL("A: @" first " bra M;\nB: @%p1 bra M;\nN: " at_n "add.u32 %r3, %r1, 1; bra J;\n"                              \
+#define TESTS(first, at_m, at_n, at_j)                                                      \
+    KERNEL("A: @" first " bra M;\nB: @%p1 bra M;\nN: " at_n "add.u32 %r3, %r1, 1; bra J;\n" \
            "M: " at_m "add.u32 %r3, %r1, 2;\nJ: " at_j "st.global.u32 [%rd1+8], %r3; ret;")
 #define SEEN "activemask.b32 %r4; "
 
@@ -213,18 +221,22 @@ static void combined_tests(void **state)
     check_edit(TESTS("%p3", "@%p4 bra O; " SEEN "O: ", "", ""), combine, "come together");
     check_edit(TESTS("%p3", "vote.any.pred %p5, %p4; ", "", ""), combine, "come together");
     check_edit(TESTS("%p3", "vote.sync.any.pred %p5, %p4, -1; ", "", ""), combine, NULL); /* names its threads */
-    check_edit(TESTS("%p2", SEEN, "", ""), combine, NULL); /* the first test parts no warp */
+    check_edit(TESTS("%p2", SEEN, "", ""), combine, NULL);                                /* the first test parts no warp */
     check_edit(TESTS("%p3", "", SEEN, ""), combine, NULL); /* one edge leads there, before and after */
     check_edit(TESTS("%p3", "", "", SEEN), combine, NULL); /* where all reconverge */
-    check_edit(KERNEL("L: \nA: @%p3 bra M;\nB: @%p4 bra M;\nN: " SEEN "add.u32 %r3, %r1, 1; bra J;\nM: add.u32 %r3, %r1, 2;\n"
-                      "J: @%p5 bra L; ret;"), combine, NULL); /* round the loop, where they have reconverged */
+    check_edit(KERNEL("L: \nA: @%p3 bra M;\nB: @%p4 bra M;\nN: " SEEN
+                      "add.u32 %r3, %r1, 1; bra J;\nM: add.u32 %r3, %r1, 2;\n"
+                      "J: @%p5 bra L; ret;"),
+               combine, NULL); /* round the loop, where they have reconverged */
     check_edit(KERNEL("A: @%p2 bra M;\nB: @%p1 bra M;\nC: @%p3 bra N;\nD: @%p4 bra M;\nN: add.u32 %r3, %r1, 1; bra J;\n"
-                      "M: " SEEN "add.u32 %r3, %r1, 2;\nJ: st.global.u32 [%rd1+8], %r3; ret;"), combine_pairs, NULL);
+                      "M: " SEEN "add.u32 %r3, %r1, 2;\nJ: st.global.u32 [%rd1+8], %r3; ret;"),
+               combine_pairs, NULL);
 }
 
-#define ARMS(branch, arm, after)                                                                                        \
-    KERNEL("@" branch " bra B;\n" arm "\nA: add.u32 %r3, %r1, 3; st.global.u32 [%rd1], %r3; setp.eq.u32 %p4, %r3, 9; @%p4 bra M; bra N;\n" \
-           "B: add.u32 %r3, %r1, 4; st.global.u32 [%rd1], %r3; setp.eq.u32 %p4, %r3, 9; @%p4 bra M; bra N;\n"            \
+#define ARMS(branch, arm, after)                                                                                \
+    KERNEL("@" branch " bra B;\n" arm                                                                           \
+           "\nA: add.u32 %r3, %r1, 3; st.global.u32 [%rd1], %r3; setp.eq.u32 %p4, %r3, 9; @%p4 bra M; bra N;\n" \
+           "B: add.u32 %r3, %r1, 4; st.global.u32 [%rd1], %r3; setp.eq.u32 %p4, %r3, 9; @%p4 bra M; bra N;\n"   \
            "M: " after "\nbra J;\nN: add.u32 %r4, %r4, 1;\nJ: st.global.u32 [%rd1+8], %r1; ret;")
 
 static void checker(void **state)
@@ -236,20 +248,21 @@ static void checker(void **state)
     check_edit(ARMS("%p1", "", "activemask.b32 %r4;"), merge, "come together");
     check_edit(ARMS("%p2", "", "activemask.b32 %r4;"), merge, NULL);
     check_edit(ARMS("%p1", "", "mov.u32 %r4, 1;"), promise, "promises");
-    check_edit(KERNEL("@%p1 bra A;\n" SPIN "\nbra C;\nA: add.u32 %r3, %r1, 4; @%p5 bra D;\nC: st.volatile.global.u32 [%rd1], 1; bra J;\n"
-                      "D: add.u32 %r3, %r1, 5;\nJ: st.global.u32 [%rd1+8], %r3; ret;"), fold_never_taken, "wait for one another");
-    check_edit(KERNEL("@%p1 bra A;\nS: add.u32 %r3, %r1, 2; bra C;\nA: add.u32 %r3, %r1, 4; @%p5 bra D;\nC: activemask.b32 %r4; bra J;\n"
-                      "D: add.u32 %r3, %r1, 5;\nJ: st.global.u32 [%rd1+8], %r3; ret;"), fold_never_taken, "come together");
+    check_edit(KERNEL("@%p1 bra A;\n" SPIN
+                      "\nbra C;\nA: add.u32 %r3, %r1, 4; @%p5 bra D;\nC: st.volatile.global.u32 [%rd1], 1; bra J;\n"
+                      "D: add.u32 %r3, %r1, 5;\nJ: st.global.u32 [%rd1+8], %r3; ret;"),
+               fold_never_taken, "wait for one another");
+    check_edit(KERNEL("@%p1 bra A;\nS: add.u32 %r3, %r1, 2; bra C;\nA: add.u32 %r3, %r1, 4; @%p5 bra D;\nC: activemask.b32 "
+                      "%r4; bra J;\n"
+                      "D: add.u32 %r3, %r1, 5;\nJ: st.global.u32 [%rd1+8], %r3; ret;"),
+               fold_never_taken, "come together");
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops_that_wait),
-        cmocka_unit_test(loops_that_do_not),
-        cmocka_unit_test(gate),
-        cmocka_unit_test(checker),
-        cmocka_unit_test(combined_tests),
+        cmocka_unit_test(loops_that_wait), cmocka_unit_test(loops_that_do_not), cmocka_unit_test(gate),
+        cmocka_unit_test(checker),         cmocka_unit_test(combined_tests),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -174,7 +174,8 @@ typedef struct Run {
 static void run_phases(Run *run, Phase *first, Phase *second, PipelineConfig config)
 {
     *run = (Run){0};
-    PhaseInfo row[2] = {{.run = first, .name = "tested", .iterations = 3}, {.run = second, .name = "other", .iterations = 1}};
+    PhaseInfo row[2] = {{.run = first, .name = "tested", .iterations = 3},
+                        {.run = second, .name = "other", .iterations = 1}};
     u32 phases = second ? 2 : 1;
     PhaseTable table = {row, phases, NULL, 0, NULL, 0};
     config.table = &table;
@@ -202,15 +203,9 @@ static void run_phases(Run *run, Phase *first, Phase *second, PipelineConfig con
     arena_free(&arena);
 }
 
-static void run_phase(Run *run, Phase *phase, PipelineConfig config)
-{
-    run_phases(run, phase, NULL, config);
-}
+static void run_phase(Run *run, Phase *phase, PipelineConfig config) { run_phases(run, phase, NULL, config); }
 
-static void run_free(Run *run)
-{
-    stats_free(&run->stats);
-}
+static void run_free(Run *run) { stats_free(&run->stats); }
 
 static u64 counted(const Run *run, const char *what)
 {
@@ -261,8 +256,9 @@ static void every_touchable_function_is_visited_once(void **state)
     assert_int_equal(counted(&run, "level"), 9);
     assert_string_equal(run.said, "");
     assert_string_equal(run.printed, source);
-    assert_non_null(strstr(run.remarks, "--- !Missed\nPass:            ptxopt\nName:            Untouchable\n"
-                                        "DebugLoc:        { File: 'in.ptx', Line: 15, Column: 1 }\nFunction:        'unknown'\n"));
+    assert_non_null(strstr(run.remarks,
+                           "--- !Missed\nPass:            ptxopt\nName:            Untouchable\n"
+                           "DebugLoc:        { File: 'in.ptx', Line: 15, Column: 1 }\nFunction:        'unknown'\n"));
     run_free(&run);
 }
 
@@ -381,7 +377,8 @@ static void faults_of_a_phase_are_internal_errors(void **state)
 
     run_phase(&run, doubles_barriers, (PipelineConfig){.bisect_limit = BISECT_OFF, .verify_each = true});
     assert_int_equal(run.result, PIPELINE_INTERNAL);
-    assert_non_null(strstr(run.said, "function 'meets' is broken after tested: block 0: the convergent instruction 'bar.sync'"));
+    assert_non_null(
+        strstr(run.said, "function 'meets' is broken after tested: block 0: the convergent instruction 'bar.sync'"));
     run_free(&run);
 }
 

@@ -55,8 +55,9 @@ static void paths_join_in_phis(void **state)
 {
     (void)state;
     Fixture f;
-    load(&f, KERNEL("A: mov.u32 %r1, 1; mov.u32 %r2, 2; @%p1 bra C;\nB: mov.u32 %r1, 4; bra D;\nC: st.global.u32 [0], %r2;\n"
-        "D: add.u32 %r4, %r1, %r2; ret;"));
+    load(&f,
+         KERNEL("A: mov.u32 %r1, 1; mov.u32 %r2, 2; @%p1 bra C;\nB: mov.u32 %r1, 4; bra D;\nC: st.global.u32 [0], %r2;\n"
+                "D: add.u32 %r4, %r1, %r2; ret;"));
     assert_true(f.ssa->values[at_entry(&f, "D", "%r1")].phi);
     assert_int_equal(at_entry(&f, "C", "%r1"), at_end(&f, "A", "%r1"));
     assert_int_not_equal(at_end(&f, "B", "%r1"), at_end(&f, "A", "%r1"));
@@ -71,7 +72,8 @@ static void loops_carry_phis(void **state)
     (void)state;
     Fixture f;
     load(&f, KERNEL("A: mov.u32 %r1, 1; mov.u32 %r2, 2;\n"
-        "B: add.u32 %r1, %r1, %r2; mov.u32 %r3, %r1; setp.lt.u32 %p1, %r1, 9; @%p1 bra B;\nC: st.global.u32 [0], %r3; ret;"));
+                    "B: add.u32 %r1, %r1, %r2; mov.u32 %r3, %r1; setp.lt.u32 %p1, %r1, 9; @%p1 bra B;\nC: st.global.u32 "
+                    "[0], %r3; ret;"));
     assert_true(f.ssa->values[at_entry(&f, "B", "%r1")].phi);
     assert_int_equal(at_entry(&f, "C", "%r1"), at_end(&f, "B", "%r1"));
     assert_int_equal(at_entry(&f, "B", "%r2"), at_end(&f, "A", "%r2"));

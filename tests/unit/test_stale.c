@@ -13,12 +13,12 @@
 #include "ir/edit.h"
 
 static const char text[] = PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .pred %p<9>;\n"
-    "A: mov.u32 %r1, %tid.x; mov.u32 %r2, 5; setp.eq.u32 %p1, %r2, 7; @%p1 bra C;\n"
-    "B: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 9; @%p2 bra B;\n"
-    "C: @%p1 bra E;\n"
-    "D: st.global.u32 [0], %r1; @%p1 bra E;\n"
-    "F: st.global.u32 [4], %r1;\n"
-    "E: ret; }";
+                                    "A: mov.u32 %r1, %tid.x; mov.u32 %r2, 5; setp.eq.u32 %p1, %r2, 7; @%p1 bra C;\n"
+                                    "B: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, 9; @%p2 bra B;\n"
+                                    "C: @%p1 bra E;\n"
+                                    "D: st.global.u32 [0], %r1; @%p1 bra E;\n"
+                                    "F: st.global.u32 [4], %r1;\n"
+                                    "E: ret; }";
 
 /* What is stale if only `bits` seem up to date, and not what they rest on, which would be seen first. */
 static const char *stale_of(Fixture *f, u32 bits)
@@ -46,7 +46,8 @@ static void an_edge_that_moved_is_seen(void **state)
 {
     (void)state;
     static const u32 bits[] = {AN_ORDER, AN_DOM, AN_POSTDOM, AN_LOOPS};
-    static const char *const names[] = {"the order of blocks", "the dominator tree", "the post-dominator tree", "the loops"};
+    static const char *const names[] = {"the order of blocks", "the dominator tree", "the post-dominator tree",
+                                        "the loops"};
     for (u32 k = 0; k < COUNT_OF(bits); k++) {
         Fixture f;
         load_with(&f, text, bits[k]);

@@ -78,7 +78,8 @@ static void operations_are_those_of_sets(void **state)
     for (u32 round = 0; round < 20000; round++) {
         ValueSet a = random_set(&arena, BITS), b = random_set(&arena, BITS);
         u32 by = random_below(1 << BITS), members = 0;
-        ValueSet both = value_set_and(&arena, a, b), either = value_set_or(&arena, a, b), none = value_set_not(&arena, a, BITS);
+        ValueSet both = value_set_and(&arena, a, b), either = value_set_or(&arena, a, b),
+                 none = value_set_not(&arena, a, BITS);
         ValueSet only = value_set_minus(&arena, a, b), shifted = value_set_shift(&arena, a, by, BITS);
         assert_well_formed(both, BITS);
         assert_well_formed(either, BITS);
@@ -129,7 +130,7 @@ typedef struct Test {
     bool is_signed, negated, second; /* @!p; the q of p|q */
     u16 offset;                      /* x - offset is compared */
     u16 constant;
-    u32 yes, no;                     /* below TESTS: a test; else a leaf */
+    u32 yes, no; /* below TESTS: a test; else a leaf */
 } Test;
 
 enum { TESTS = 24, LEAVES = 6 };
@@ -150,8 +151,9 @@ static void random_tree(void)
 {
     tests = 3 + random_below(TESTS - 3);
     for (u32 k = 0; k < tests; k++) {
-        test[k] = (Test){all_compares[random_below(COUNT_OF(all_compares))], random_below(2), random_below(2), random_below(4) == 0,
-            random_below(3) ? 0 : (u16)(random_below(9) - 4), random_constant(), random_leaf(), random_leaf()};
+        test[k] = (Test){
+            all_compares[random_below(COUNT_OF(all_compares))], random_below(2),   random_below(2), random_below(4) == 0,
+            random_below(3) ? 0 : (u16)(random_below(9) - 4),   random_constant(), random_leaf(),   random_leaf()};
         if (test[k].cmp >= CMP_LO)
             test[k].is_signed = false;
     }
@@ -254,8 +256,10 @@ static const Block *planned(const Decision *d, const SwitchPlan *p, u16 x)
             assert_true(at <= span);
             return d->leaves[plan->entry[at]].target;
         }
-        bool yes = plan->kind == PLAN_LESS ? key < plan->lo : plan->kind == PLAN_EQUAL ? key == plan->lo
-                 : plan->kind == PLAN_RANGE ? at <= span : plan->kind == PLAN_BITS && at < 32 && (plan->mask >> at & 1);
+        bool yes = plan->kind == PLAN_LESS    ? key < plan->lo
+                   : plan->kind == PLAN_EQUAL ? key == plan->lo
+                   : plan->kind == PLAN_RANGE ? at <= span
+                                              : plan->kind == PLAN_BITS && at < 32 && (plan->mask >> at & 1);
         plan = yes ? plan->yes : plan->no;
     }
     return d->leaves[plan->leaf].target;
@@ -293,7 +297,8 @@ static void decisions_are_exact(void **state)
         an_compute(&an, AN_LOOPS);
         PhaseRun run = {.phase = "test", .fn = an.fn, .an = &an, .knobs = &knobs, .arena = &scratch, .sink = &sink};
         Decision d;
-        RecoverResult result = recover_decision(recovery_new(&run, &scratch, &(BlockKinds){0}), &scratch, ptx_block(an.fn, "N0"), 1, &d);
+        RecoverResult result =
+            recover_decision(recovery_new(&run, &scratch, &(BlockKinds){0}), &scratch, ptx_block(an.fn, "N0"), 1, &d);
         assert_true(result == RECOVER_DONE);
         Decision same, none;
         result = recover_decision(recovery_new(&run, &scratch, &(BlockKinds){0}), &scratch, d.root, d.branches, &same);

@@ -35,7 +35,9 @@ typedef struct Code {
 
 static u32 component(const Code *c, u32 thread, u32 dim)
 {
-    return dim == 0 ? thread % c->shape[0] : dim == 1 ? thread / c->shape[0] % c->shape[1] : thread / c->shape[0] / c->shape[1];
+    return dim == 0   ? thread % c->shape[0]
+           : dim == 1 ? thread / c->shape[0] % c->shape[1]
+                      : thread / c->shape[0] / c->shape[1];
 }
 
 static u32 small(void) { return below(4) ? 1u << below(9) : below(2000); }
@@ -183,7 +185,7 @@ static void check_same(const Code *c, const ThreadValue *v, u32 step)
         if (v[other].function == v[step].function && c->wide[other] == c->wide[step])
             for (u32 k = 0; k < c->threads; k++)
                 assert_int_equal((c->was[other][k] - (u64)v[other].offset) & mask(c->wide[step]),
-                    (c->was[step][k] - (u64)v[step].offset) & mask(c->wide[step]));
+                                 (c->was[step][k] - (u64)v[step].offset) & mask(c->wide[step]));
 }
 
 static void check_step(const Code *c, const ThreadValue *v, u32 step, Claims *claims)
@@ -247,8 +249,10 @@ static void check(const char *shape, const char *text, const char *expected)
 {
     Arena arena = {0};
     char whole[1000], got[100];
-    sprintf(whole, PTX_HEAD ".shared .b8 s[64];\n.entry f(.param .u32 n) %s {\n.reg .b32 %%r<10>; .reg .b64 %%d<10>; .reg .pred p;\n%s\nret;\n}\n",
-        shape, text);
+    sprintf(whole,
+            PTX_HEAD ".shared .b8 s[64];\n.entry f(.param .u32 n) %s {\n.reg .b32 %%r<10>; .reg .b64 %%d<10>; .reg .pred "
+                     "p;\n%s\nret;\n}\n",
+            shape, text);
     Module *m = ptx_module(&arena, whole);
     Function *fn = ptx_function(m, "f");
     Analyses an;
@@ -280,7 +284,7 @@ static void test_chosen(void **state)
     check(".reqntid 8, 8", "mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mad.lo.u32 %r9, %r2, 8, %r1;", "3 1 63 0..63");
     check(".reqntid 8, 8", "mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mad.lo.u32 %r9, %r2, 7, %r1;", "3 0 56 0..56");
     check(".reqntid 8, 8", "mov.u32 %r1, %tid.x; mov.u32 %r2, %tid.y; mov.u32 %r3, %ntid.x; mad.lo.u32 %r9, %r2, %r3, %r1;",
-        "3 1 63 0..63");
+          "3 1 63 0..63");
     check("", "mov.u32 %r1, %tid.x; mov.u32 %r2, s; mad.lo.u32 %r9, %r1, 4, %r2;", "1 4 4092 0..4092");
     check("", "mov.u32 %r1, %tid.x; mul.lo.u32 %r9, %r1, 0x400000;", "1 4194304 4290772992 0..4290772992");
     check("", "mov.u32 %r1, %tid.x; mul.lo.u32 %r9, %r1, 0x400001;", "1 0 4290774015 0..4290774015");

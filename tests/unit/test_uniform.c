@@ -40,15 +40,18 @@ static void check(const char *text, const char *expected)
     unload(&f);
 }
 
-#define BODY(text) PTX_HEAD ".entry f(.param .u64 pp, .param .u32 n) {\n .reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .pred %p<9>;\n" text "\n}\n"
+#define BODY(text)                                                                                                      \
+    PTX_HEAD ".entry f(.param .u64 pp, .param .u32 n) {\n .reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .pred %p<9>;\n" text \
+             "\n}\n"
 
 static void sources(void **state)
 {
     (void)state;
     check(BODY("mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.y; mov.u32 %r3, %laneid; mov.u32 %r4, %clock;\n"
-        "mov.u32 %r5, 7; add.u32 %r6, %r5, %r2; add.u32 %r7, %r6, %r1; ld.param.u32 %r8, [n]; ret;"),
-        "%r1=d %r2=c %r3=d %r4=d %r5=c %r6=c %r7=d %r8=c");
-    check(".version 9.0\n.target sm_90\n.address_size 64\n.const .u32 table[4]; .shared .u32 s[4]; .global .u32 g;\n"
+               "mov.u32 %r5, 7; add.u32 %r6, %r5, %r2; add.u32 %r7, %r6, %r1; ld.param.u32 %r8, [n]; ret;"),
+          "%r1=d %r2=c %r3=d %r4=d %r5=c %r6=c %r7=d %r8=c");
+    check(
+        ".version 9.0\n.target sm_90\n.address_size 64\n.const .u32 table[4]; .shared .u32 s[4]; .global .u32 g;\n"
         ".entry f() { .reg .b32 %r<20>; .reg .b64 %rd<9>; .local .u32 l[4]; mov.u32 %r0, %tid.x;\n"
         "ld.const.u32 %r1, [table+4]; ld.shared.u32 %r2, [s]; ld.global.u32 %r3, [g]; ld.global.nc.u32 %r4, [g];\n"
         "mov.u64 %rd1, table; cvt.u64.u32 %rd2, %r0; add.u64 %rd3, %rd1, %rd2; ld.const.u32 %r5, [%rd3]; mov.u64 %rd4, l;\n"
@@ -60,11 +63,11 @@ static void warp_operations(void **state)
 {
     (void)state;
     check(BODY("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 5; vote.sync.ballot.b32 %r2, %p1, 0xffffffff;\n"
-        "vote.sync.any.pred %p2, %p1, %r1; shfl.sync.idx.b32 %r3, %r2, 0, 31, -1; setp.ne.u32 %p3, %r2, 0;\n"
-        "activemask.b32 %r4; redux.sync.add.s32 %r5, %r1, 0xffffffff; vote.ballot.b32 %r6, %p1; @%p3 bra B;\n"
-        "A: @%p1 bra B;\n"
-        "B: ret;"),
-        "%r2=w %p2=d %r3=d %p3=w %r4=d %r5=w %r6=d A=d");
+               "vote.sync.any.pred %p2, %p1, %r1; shfl.sync.idx.b32 %r3, %r2, 0, 31, -1; setp.ne.u32 %p3, %r2, 0;\n"
+               "activemask.b32 %r4; redux.sync.add.s32 %r5, %r1, 0xffffffff; vote.ballot.b32 %r6, %p1; @%p3 bra B;\n"
+               "A: @%p1 bra B;\n"
+               "B: ret;"),
+          "%r2=w %p2=d %r3=d %p3=w %r4=d %r5=w %r6=d A=d");
 }
 
 /* %r1 is divergent by its last definition; copies of the constant that it held before are not. */
@@ -72,10 +75,10 @@ static void copies_of_constants(void **state)
 {
     (void)state;
     check(BODY("mov.u32 %r1, 0; mov.u32 %r2, %r1; mov.u32 %r3, %r2; mov.u32 %r1, %tid.x; mov.u32 %r4, %r1; ret;"),
-        "%r1=d %r2=c %r3=c %r4=d");
+          "%r1=d %r2=c %r3=c %r4=d");
     check(BODY("mov.u32 %r5, %tid.x; setp.lt.u32 %p1, %r5, 5; mov.u32 %r1, 0; @%p1 mov.u32 %r1, 1; mov.u32 %r2, %r1;\n"
-        "mov.u32 %r3, 4; add.u32 %r3, %r3, %r5; mov.u32 %r4, %r3; ret;"),
-        "%r1=d %r2=d %r3=d %r4=d");
+               "mov.u32 %r3, 4; add.u32 %r3, %r3, %r5; mov.u32 %r4, %r3; ret;"),
+          "%r1=d %r2=d %r3=d %r4=d");
     check(BODY("mov.u32 %r1, 0; @%p1 bra B; mov.u32 %r1, %tid.x; B: mov.u32 %r2, %r1; ret;"), "%r1=d %r2=d");
 }
 
@@ -83,9 +86,9 @@ static void guards_and_the_carry(void **state)
 {
     (void)state;
     check(BODY("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 5; ld.param.u32 %r2, [n]; setp.eq.u32 %p2, %r2, 0;\n"
-        "mov.u32 %r3, 1; @%p1 mov.u32 %r3, 2; mov.u32 %r4, 1; @%p2 mov.u32 %r4, 2;\n"
-        "add.cc.u32 %r5, %r1, %r1; addc.u32 %r6, %r2, %r2; ret;"),
-        "%r3=d %r4=c %r5=d %r6=d");
+               "mov.u32 %r3, 1; @%p1 mov.u32 %r3, 2; mov.u32 %r4, 1; @%p2 mov.u32 %r4, 2;\n"
+               "add.cc.u32 %r5, %r1, %r1; addc.u32 %r6, %r2, %r2; ret;"),
+          "%r3=d %r4=c %r5=d %r6=d");
     check(BODY("mov.u32 %r2, 3; add.cc.u32 %r5, %r2, %r2; addc.u32 %r6, %r2, %r2; ret;"), "%r5=c %r6=c");
     check(BODY("@%p1 mov.u32 %r2, 3; add.u32 %r3, %r2, 1; ret;"), "%r2=d %r3=d %p1=d"); /* garbage */
 }
@@ -93,11 +96,12 @@ static void guards_and_the_carry(void **state)
 static void calls_and_parameters(void **state)
 {
     (void)state;
-    check(PTX_HEAD ".func (.param .b32 o) g(.param .b32 i);\n"
-        ".func (.reg .b32 %o) f(.reg .b32 %a, .param .b32 b) { .reg .b32 %r<9>; mov.u32 %r1, %a; ld.param.u32 %r2, [b];\n"
-        "{ .param .b32 o1; .param .b32 i1; st.param.b32 [i1], 3; call (o1), g, (i1); ld.param.b32 %r3, [o1]; }\n"
-        "mov.u32 %r4, 4; mov.u32 %o, 5; ret; }",
-        "%a=d %r1=d %r2=d %r3=d %r4=c %o=d");
+    check(PTX_HEAD
+          ".func (.param .b32 o) g(.param .b32 i);\n"
+          ".func (.reg .b32 %o) f(.reg .b32 %a, .param .b32 b) { .reg .b32 %r<9>; mov.u32 %r1, %a; ld.param.u32 %r2, [b];\n"
+          "{ .param .b32 o1; .param .b32 i1; st.param.b32 [i1], 3; call (o1), g, (i1); ld.param.b32 %r3, [o1]; }\n"
+          "mov.u32 %r4, 4; mov.u32 %o, 5; ret; }",
+          "%a=d %r1=d %r2=d %r3=d %r4=c %o=d");
 }
 
 /* A register written on one way is divergent where the ways meet, if it is live there. */
@@ -105,24 +109,24 @@ static void joins_of_divergent_branches(void **state)
 {
     (void)state;
     check(BODY("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 5; ld.param.u32 %r9, [n]; mov.u32 %r2, 1; mov.u32 %r4, 1;\n"
-        "@%p1 bra E;\n"
-        "T: mov.u32 %r2, 2; mov.u32 %r3, 3; add.u32 %r4, %r3, 1; bra J;\n"
-        "E: mov.u32 %r5, 1; add.u32 %r6, %r5, %r9;\n"
-        "J: add.u32 %r7, %r2, 1; mov.u32 %r8, %r9; setp.eq.u32 %p2, %r7, 0; @%p2 bra L;\n"
-        "K: mov.u32 %r9, 1;\n"
-        "L: ret;"),
-        "%r2=d %r3=c %r4=c %r5=c %r6=c %r7=d %r8=c J=d %p2=d");
+               "@%p1 bra E;\n"
+               "T: mov.u32 %r2, 2; mov.u32 %r3, 3; add.u32 %r4, %r3, 1; bra J;\n"
+               "E: mov.u32 %r5, 1; add.u32 %r6, %r5, %r9;\n"
+               "J: add.u32 %r7, %r2, 1; mov.u32 %r8, %r9; setp.eq.u32 %p2, %r7, 0; @%p2 bra L;\n"
+               "K: mov.u32 %r9, 1;\n"
+               "L: ret;"),
+          "%r2=d %r3=c %r4=c %r5=c %r6=c %r7=d %r8=c J=d %p2=d");
     /* Who has returned does not meet the others; nor are registers divergent just because few threads run. */
     check(BODY("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 5; ld.param.u32 %r9, [n]; @%p1 bra X;\n"
-        "mov.u32 %r2, 0;\n"
-        "H: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, %r9; @%p2 bra H;\n"
-        "T: add.u32 %r3, %r2, 1;\n"
-        "X: ret;"),
-        "%p1=d %r2=c H=c %r3=c");
+               "mov.u32 %r2, 0;\n"
+               "H: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, %r9; @%p2 bra H;\n"
+               "T: add.u32 %r3, %r2, 1;\n"
+               "X: ret;"),
+          "%p1=d %r2=c H=c %r3=c");
     check(BODY("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 5; mov.u32 %r2, 0; @%p1 ret;\n"
-        "B: mov.u32 %r2, 1; setp.eq.u32 %p2, %r2, 1; @%p2 bra B;\n"
-        "C: ret;"),
-        "%r2=c B=c");
+               "B: mov.u32 %r2, 1; setp.eq.u32 %p2, %r2, 1; @%p2 bra B;\n"
+               "C: ret;"),
+          "%r2=c B=c");
 }
 
 /* A loop that threads leave in different iterations. */
@@ -130,46 +134,48 @@ static void temporal_divergence(void **state)
 {
     (void)state;
     check(BODY("mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.u32 %r9, 5;\n"
-        "H: add.u32 %r2, %r2, 1; mov.u32 %r3, %r2; mov.u32 %r5, 7; mov.u32 %r6, %r5; setp.lt.u32 %p1, %r2, %r1; @%p1 bra H;\n"
-        "X: add.u32 %r4, %r3, %r9; setp.lt.u32 %p2, %r9, 3; @%p2 bra Y;\n"
-        "Z: mov.u32 %r7, 1;\n"
-        "Y: ret;"),
-        "H=d %r3=d %r4=d %r9=c X=c %r5=c %r6=c %r7=c");
+               "H: add.u32 %r2, %r2, 1; mov.u32 %r3, %r2; mov.u32 %r5, 7; mov.u32 %r6, %r5; setp.lt.u32 %p1, %r2, %r1; "
+               "@%p1 bra H;\n"
+               "X: add.u32 %r4, %r3, %r9; setp.lt.u32 %p2, %r9, 3; @%p2 bra Y;\n"
+               "Z: mov.u32 %r7, 1;\n"
+               "Y: ret;"),
+          "H=d %r3=d %r4=d %r9=c X=c %r5=c %r6=c %r7=c");
     /* The counter is read inside only: its value is the iteration's. */
     check(BODY("mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.u32 %r3, %r1;\n"
-        "H: add.u32 %r2, %r2, 1; setp.eq.u32 %p2, %r2, 4; @%p2 bra S;\n"
-        "M: add.u32 %r3, %r3, 3;\n"
-        "S: setp.lt.u32 %p1, %r3, 99; @%p1 bra H;\n"
-        "X: ret;"),
-        "S=d %r2=c H=c");
+               "H: add.u32 %r2, %r2, 1; setp.eq.u32 %p2, %r2, 4; @%p2 bra S;\n"
+               "M: add.u32 %r3, %r3, 3;\n"
+               "S: setp.lt.u32 %p1, %r3, 99; @%p1 bra H;\n"
+               "X: ret;"),
+          "S=d %r2=c H=c");
     /* Two breaks: threads that left by the first meet those that left by the second. */
     check(BODY("mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.u32 %r4, 0;\n"
-        "H: add.u32 %r2, %r2, 1; setp.eq.u32 %p1, %r2, %r1; @%p1 bra X;\n"
-        "B: setp.gt.u32 %p2, %r2, 9; @!%p2 bra H;\n"
-        "C: mov.u32 %r4, 1;\n"
-        "X: add.u32 %r5, %r4, 1; ret;"),
-        "H=d B=c %r4=d %r5=d");
+               "H: add.u32 %r2, %r2, 1; setp.eq.u32 %p1, %r2, %r1; @%p1 bra X;\n"
+               "B: setp.gt.u32 %p2, %r2, 9; @!%p2 bra H;\n"
+               "C: mov.u32 %r4, 1;\n"
+               "X: add.u32 %r5, %r4, 1; ret;"),
+          "H=d B=c %r4=d %r5=d");
 }
 
 static void hints_are_believed_for_the_warp(void **state)
 {
     (void)state;
     check(BODY("mov.u32 %r1, %tid.y; setp.lt.u32 %p1, %r1, 5; mov.u32 %r2, 1; @%p1 bra.uni J;\n"
-        "E: mov.u32 %r2, 2;\n"
-        "J: setp.lt.u32 %p2, %r2, 5; @%p2 bra L;\n"
-        "K: mov.u32 %r3, 1;\n"
-        "L: ret;"),
-        "%p1=d %r2=w J=w %p2=w");
+               "E: mov.u32 %r2, 2;\n"
+               "J: setp.lt.u32 %p2, %r2, 5; @%p2 bra L;\n"
+               "K: mov.u32 %r3, 1;\n"
+               "L: ret;"),
+          "%p1=d %r2=w J=w %p2=w");
 }
 
 static void tables(void **state)
 {
     (void)state;
-#define SWITCH(selector) BODY("mov.u32 %r1, " selector "; mov.u32 %r2, 0;\n" \
-    "T: .branchtargets A, B, A;\n" \
-    "S: brx.idx %r1, T;\n" \
-    "A: mov.u32 %r2, 1;\n" \
-    "B: add.u32 %r3, %r2, 1; ret;")
+#define SWITCH(selector)                                \
+    BODY("mov.u32 %r1, " selector "; mov.u32 %r2, 0;\n" \
+         "T: .branchtargets A, B, A;\n"                 \
+         "S: brx.idx %r1, T;\n"                         \
+         "A: mov.u32 %r2, 1;\n"                         \
+         "B: add.u32 %r3, %r2, 1; ret;")
     check(SWITCH("%tid.x"), "S=d %r2=d %r3=d");
     check(SWITCH("%ctaid.x"), "S=c %r2=c %r3=c");
 }
@@ -178,10 +184,10 @@ static void irreducible_functions_are_divergent(void **state)
 {
     (void)state;
     check(BODY("ld.param.u32 %r1, [n]; setp.eq.u32 %p1, %r1, 0; @%p1 bra B;\n"
-        "A: add.u32 %r1, %r1, 1; setp.eq.u32 %p1, %r1, 9; @%p1 bra.uni X;\n"
-        "B: add.u32 %r1, %r1, 2; bra A;\n"
-        "X: ret;"),
-        "%r1=d %p1=d A=w X=c");
+               "A: add.u32 %r1, %r1, 1; setp.eq.u32 %p1, %r1, 9; @%p1 bra.uni X;\n"
+               "B: add.u32 %r1, %r1, 2; bra A;\n"
+               "X: ret;"),
+          "%r1=d %p1=d A=w X=c");
 }
 
 /* ---- random functions, run --------------------------------------------------------------------------------------- */

@@ -9,8 +9,10 @@
 #include "cubin_made.h"
 #include "machine/worse.h"
 
-#define KERNEL(...) \
-    {.code = (const Made[]){__VA_ARGS__}, .count = sizeof(Made[]){__VA_ARGS__} / sizeof(Made), .registers = 32}
+#define KERNEL(...)                                                                                               \
+    {                                                                                                             \
+        .code = (const Made[]){__VA_ARGS__}, .count = sizeof(Made[]){__VA_ARGS__} / sizeof(Made), .registers = 32 \
+    }
 
 static Cubin open_made(const MadeKernel *kernel)
 {
@@ -150,8 +152,9 @@ static void unrolled_loop(void **state)
 {
     (void)state;
     MadeKernel before = KERNEL(LOAD(4), FFMA(4), STORE(2), ALU(4), BRANCH_IF(-4), LEAVE);
-    MadeKernel after = KERNEL(LOAD(4), FFMA(4), STORE(2), LOAD(4), FFMA(4), STORE(2), LOAD(4), FFMA(4), STORE(2), LOAD(4), FFMA(4),
-                              STORE(2), ALU(4), BRANCH_IF(-13), LOAD(4), FFMA(4), STORE(2), ALU(4), BRANCH_IF(-4), LEAVE);
+    MadeKernel after =
+        KERNEL(LOAD(4), FFMA(4), STORE(2), LOAD(4), FFMA(4), STORE(2), LOAD(4), FFMA(4), STORE(2), LOAD(4), FFMA(4),
+               STORE(2), ALU(4), BRANCH_IF(-13), LOAD(4), FFMA(4), STORE(2), ALU(4), BRANCH_IF(-4), LEAVE);
     Judgement j = judge(&before, &after);
     assert_int_equal(j.worse, 0);
     assert_int_equal(j.moved.unrolled, 1);
@@ -223,7 +226,8 @@ static void what_moved(void **state)
     char text[200], small[12];
     worse_describe(&j, text, sizeof text);
     assert_int_equal(j.worse, WORSE_WARPS);
-    assert_string_equal(text, "instructions 4 to 3, cycles 11 to 7 (-36.4 %), registers 32 to 40, warps 64 to 32 (blocks of 1024)");
+    assert_string_equal(
+        text, "instructions 4 to 3, cycles 11 to 7 (-36.4 %), registers 32 to 40, warps 64 to 32 (blocks of 1024)");
     worse_describe(&j, small, sizeof small);
     assert_string_equal(small, "instruction");
 }
@@ -311,15 +315,24 @@ static void bytes_changed(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_moved),        cmocka_unit_test(spills),
-        cmocka_unit_test(warps_by_registers),   cmocka_unit_test(warps_by_size_of_block),
-        cmocka_unit_test(warps_by_shared_memory), cmocka_unit_test(warps_by_barriers),
-        cmocka_unit_test(cycles),               cmocka_unit_test(instructions),
-        cmocka_unit_test(loops_weigh),          cmocka_unit_test(unrolled_loop),
-        cmocka_unit_test(unrolled_loop_that_costs), cmocka_unit_test(unrolled_to_the_end),
-        cmocka_unit_test(loop_through_call),    cmocka_unit_test(called_functions),
-        cmocka_unit_test(what_moved),           cmocka_unit_test(cut_short),
-        cmocka_unit_test(not_known),            cmocka_unit_test(bytes_changed),
+        cmocka_unit_test(nothing_moved),
+        cmocka_unit_test(spills),
+        cmocka_unit_test(warps_by_registers),
+        cmocka_unit_test(warps_by_size_of_block),
+        cmocka_unit_test(warps_by_shared_memory),
+        cmocka_unit_test(warps_by_barriers),
+        cmocka_unit_test(cycles),
+        cmocka_unit_test(instructions),
+        cmocka_unit_test(loops_weigh),
+        cmocka_unit_test(unrolled_loop),
+        cmocka_unit_test(unrolled_loop_that_costs),
+        cmocka_unit_test(unrolled_to_the_end),
+        cmocka_unit_test(loop_through_call),
+        cmocka_unit_test(called_functions),
+        cmocka_unit_test(what_moved),
+        cmocka_unit_test(cut_short),
+        cmocka_unit_test(not_known),
+        cmocka_unit_test(bytes_changed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

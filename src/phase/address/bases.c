@@ -4,7 +4,7 @@
 #include "ir/inspect.h"
 
 enum {
-    LEADERS = 16,     /* phis of a block that others are compared with */
+    LEADERS = 16, /* phis of a block that others are compared with */
     FACT_ROUNDS = 4,
     LIVE_STEPS = 256,
     USES_LOOKED_AT = 64
@@ -23,8 +23,7 @@ bool bases_is_slot(const Instr *i, u32 k)
 static bool is_plain_use(const Instr *i, u32 k)
 {
     const Operand *o = &i->opnd[k];
-    return operand_plain_register(o) && o->role == ROLE_USE && i->op->known &&
-           !op_has(i->op, OPF_ASYNC | OPF_CALL);
+    return operand_plain_register(o) && o->role == ROLE_USE && i->op->known && !op_has(i->op, OPF_ASYNC | OPF_CALL);
 }
 
 void bases_mark(Bases *s, BitSet *set, u32 value)
@@ -200,7 +199,8 @@ static bool find_phi_facts(Bases *s, const Block *b)
         if (!bitset_has(&s->in_address, phi) || fnvmap_find(&s->phis, key))
             continue;
         for (i64 plus = 0; k < leaders; k++)
-            if (bases_value_bits(s, leader[k]) == bases_value_bits(s, phi) && address_phi_follows(s->a, phi, leader[k], &plus)) {
+            if (bases_value_bits(s, leader[k]) == bases_value_bits(s, phi) &&
+                address_phi_follows(s->a, phi, leader[k], &plus)) {
                 *fnvmap_at(&s->phis, key) = s->phi_facts.n;
                 vec_push(&s->phi_facts, ((PhiFact){s->listing->values.v[leader[k]].reg, plus}));
                 any = true;
@@ -219,9 +219,14 @@ static void find_forms(Bases *s)
         if (s->a)
             address_forms_free(s->a);
         any = false;
-        s->a = address_forms_compute((AddressForms){.listing = s->listing, .fn = s->fn, .asked = &s->in_address,
-            .computes = &s->computes, .facts = an_facts(s->run->an), .max_depth = (u32)s->run->knobs->cbe_max_depth,
-            .phis = &s->phis, .phi_facts = s->phi_facts.v});
+        s->a = address_forms_compute((AddressForms){.listing = s->listing,
+                                                    .fn = s->fn,
+                                                    .asked = &s->in_address,
+                                                    .computes = &s->computes,
+                                                    .facts = an_facts(s->run->an),
+                                                    .max_depth = (u32)s->run->knobs->cbe_max_depth,
+                                                    .phis = &s->phis,
+                                                    .phi_facts = s->phi_facts.v});
         for (u32 pre = 1; pre <= s->listing->dom->count && round + 1 < FACT_ROUNDS; pre++)
             any |= s->listing->dom->by_pre[pre] != s->fn->entry && find_phi_facts(s, s->listing->dom->by_pre[pre]);
     }

@@ -9,22 +9,22 @@
 typedef struct Bases {
     PhaseRun *run;
     Function *fn;
-    Arena arena;               /* of what follows */
+    Arena arena; /* of what follows */
     Listing *listing;
     AddressForms *a;
-    FnvMap phis;               /* block << 32 | register -> index into phi_facts */
+    FnvMap phis; /* block << 32 | register -> index into phi_facts */
     VEC(PhiFact) phi_facts;
-    BitSet in_address;         /* by value: an address is made of it */
-    BitSet shared;             /* by value: in_address, and another value that is has the same base form */
-    BitSet computes;           /* by instruction: computes a part of an address and nothing else */
-    BitSet removable;          /* by instruction: may_go */
-    BitSet stuck;              /* by value: shared, and somebody reads it who cannot read another register */
-    Graph uses;                /* from a shared value to its uses, in their order */
-    u32 *use_instr;            /* by use */
-    u32 *readers;              /* by base form: uses of its shared values */
-    u32 *calls;                /* by instruction: calls before it */
-    u32 *place;                /* by instruction: all those of the function that come before it in the order of the walk */
-    u32 *headers;              /* by pre-order number of a block: loops that begin there or before */
+    BitSet in_address; /* by value: an address is made of it */
+    BitSet shared;     /* by value: in_address, and another value that is has the same base form */
+    BitSet computes;   /* by instruction: computes a part of an address and nothing else */
+    BitSet removable;  /* by instruction: may_go */
+    BitSet stuck;      /* by value: shared, and somebody reads it who cannot read another register */
+    Graph uses;        /* from a shared value to its uses, in their order */
+    u32 *use_instr;    /* by use */
+    u32 *readers;      /* by base form: uses of its shared values */
+    u32 *calls;        /* by instruction: calls before it */
+    u32 *place;        /* by instruction: all those of the function that come before it in the order of the walk */
+    u32 *headers;      /* by pre-order number of a block: loops that begin there or before */
     VecU32 work;
 } Bases;
 

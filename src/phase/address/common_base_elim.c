@@ -34,11 +34,11 @@ enum {
     OFFSET_LEAST = -(1 << 23),
     HOLDERS_LOOKED_AT = 16,
     FAR_ROUNDS = 4,
-    CHAIN_DEPTH = 4,             /* operands of operands that are looked at */
-    NEAR_INSTRS = 64,            /* that a register may live through for anything */
-    ONE_COST = 2,                /* what one instruction makes, of 64 bits maybe, is never worth it */
-    LOOP_COST = 12,              /* what costs no more is made anew rather than kept through a loop, */
-    CHEAP_COST = 8               /* or past NEAR_INSTRS */
+    CHAIN_DEPTH = 4,  /* operands of operands that are looked at */
+    NEAR_INSTRS = 64, /* that a register may live through for anything */
+    ONE_COST = 2,     /* what one instruction makes, of 64 bits maybe, is never worth it */
+    LOOP_COST = 12,   /* what costs no more is made anew rather than kept through a loop, */
+    CHEAP_COST = 8    /* or past NEAR_INSTRS */
 };
 
 /* A register that is to be read instead of another. */
@@ -49,21 +49,30 @@ typedef struct Swap {
     bool far;   /* the leader would have to stay live through a loop, or past NEAR_INSTRS, for it */
 } Swap;
 
-typedef enum Refusal { REFUSED_NOT, REFUSED_OFFSET, REFUSED_SCOPE, REFUSED_TYPE, REFUSED_LOOP, REFUSED_CALL, REFUSED_NEEDED, REFUSED_FOLDED } Refusal;
+typedef enum Refusal {
+    REFUSED_NOT,
+    REFUSED_OFFSET,
+    REFUSED_SCOPE,
+    REFUSED_TYPE,
+    REFUSED_LOOP,
+    REFUSED_CALL,
+    REFUSED_NEEDED,
+    REFUSED_FOLDED
+} Refusal;
 
 typedef struct Cbe {
     PhaseRun *run;
     Bases *s;
     ListingWalk walk;
     AddressHoist hoist;
-    BitSet needed;      /* by value: read by what stays */
-    Swap *swap;         /* by index into Listing.uses */
-    u8 *refused;        /* by value: Refusal */
-    u32 *last_read;     /* by value: the last instruction of the walk so far that reads it, as the swaps are */
-    BitSet reported;    /* by value */
-    u32 *head, *tail;   /* by base form: the values that have it, oldest first ... */
-    u32 *next, *prev;   /* ... by value */
-    VecU32 held;        /* all of them, in the order of the walk */
+    BitSet needed;    /* by value: read by what stays */
+    Swap *swap;       /* by index into Listing.uses */
+    u8 *refused;      /* by value: Refusal */
+    u32 *last_read;   /* by value: the last instruction of the walk so far that reads it, as the swaps are */
+    BitSet reported;  /* by value */
+    u32 *head, *tail; /* by base form: the values that have it, oldest first ... */
+    u32 *next, *prev; /* ... by value */
+    VecU32 held;      /* all of them, in the order of the walk */
 } Cbe;
 
 /* ---- who holds what --------------------------------------------------------------------------------------------- */
@@ -106,7 +115,8 @@ static bool fits_type(Type by, Type old)
 static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 plus)
 {
     const Instr *i = c->s->listing->instrs.v[n].i;
-    const Reg *reg = &c->s->fn->regs.v[c->s->listing->values.v[holder].reg], *old = &c->s->fn->regs.v[c->s->listing->values.v[value].reg];
+    const Reg *reg = &c->s->fn->regs.v[c->s->listing->values.v[holder].reg],
+              *old = &c->s->fn->regs.v[c->s->listing->values.v[value].reg];
     bool address = bases_is_slot(i, k);
     if (!address && plus != 0)
         return REFUSED_NEEDED;
@@ -142,7 +152,8 @@ static void serve(Cbe *c, u32 n, u32 use)
         return;
     for (u32 h = c->head[base_of(c->s, value)]; h && h != value && looked_at++ < HOLDERS_LOOKED_AT; h = c->next[h]) {
         i64 plus;
-        if (c->walk.now[c->s->listing->values.v[h].reg] != h || !form_difference(c->s->a->forms, c->s->a->of[h], c->s->a->of[value], &plus))
+        if (c->walk.now[c->s->listing->values.v[h].reg] != h ||
+            !form_difference(c->s->a->forms, c->s->a->of[h], c->s->a->of[value], &plus))
             continue;
         Refusal why = refusal(c, h, value, n, slot, plus);
         if (why == REFUSED_NOT) {
@@ -221,7 +232,8 @@ static void find_needed(Cbe *c)
 static bool is_scaling(const Instr *i)
 {
     const Operand *by = instr_operand(i, 2);
-    return (i->op->sem.op == OPC_SHL || (i->op->sem.op == OPC_MUL && i->op->sem.bits > i->op->sem.from)) && by->kind == OPND_IMM;
+    return (i->op->sem.op == OPC_SHL || (i->op->sem.op == OPC_MUL && i->op->sem.bits > i->op->sem.from)) &&
+           by->kind == OPND_IMM;
 }
 
 /* Whether the value is a product that is only read by one addition, which stays: it is free. */
@@ -255,7 +267,8 @@ static BitSet find_worthwhile(const Cbe *c)
 {
     BitSet bases = bitset_new(&c->s->arena, c->s->a->forms->forms.n);
     for (u32 value = 1; value < c->s->listing->values.n; value++)
-        if (bitset_has(&c->s->in_address, value) && !bitset_has(&c->needed, value) && !is_step(c, value) && !is_fused(c, value))
+        if (bitset_has(&c->s->in_address, value) && !bitset_has(&c->needed, value) && !is_step(c, value) &&
+            !is_fused(c, value))
             bitset_add(&bases, base_of(c->s, value));
     return bases;
 }
@@ -280,7 +293,8 @@ static void add_chain(const Cbe *c, u32 value, u32 depth, Chain *chain)
         if (!operand || bitset_has(&c->needed, operand))
             continue;
         Instr *i = bases_computation(c->s, operand);
-        bool far = bases_block_of(c->s, operand) != at->i->block || (def != LISTING_NONE && c->s->place[n] - c->s->place[def] > NEAR_INSTRS);
+        bool far = bases_block_of(c->s, operand) != at->i->block ||
+                   (def != LISTING_NONE && c->s->place[n] - c->s->place[def] > NEAR_INSTRS);
         if (far && !(i && i->op->opcode == OPC_CVT && loop_of(an_loops(c->run->an), i->block)))
             chain->words += bases_value_bits(c->s, operand) > 32 ? 2 : 1;
         if (!far)
@@ -304,7 +318,8 @@ static bool drop_far_swaps(Cbe *c)
     bool any = false;
     for (u32 k = 0; k < c->s->listing->uses.n; k++) {
         u32 value = c->s->listing->uses.v[k].value;
-        if (!c->swap[k].leader || !c->swap[k].far || bitset_has(&c->needed, value) || pays_from_afar(c, value, c->swap[k].leader, c->swap[k].loop))
+        if (!c->swap[k].leader || !c->swap[k].far || bitset_has(&c->needed, value) ||
+            pays_from_afar(c, value, c->swap[k].leader, c->swap[k].loop))
             continue;
         c->swap[k].leader = 0;
         c->refused[value] = REFUSED_LOOP;
@@ -330,7 +345,8 @@ static bool drop_swaps(Cbe *c)
             find_needed(c);
         return false;
     }
-    BitSet asked = bitset_new(&c->s->arena, c->s->listing->values.n), denied = bitset_new(&c->s->arena, c->s->listing->values.n);
+    BitSet asked = bitset_new(&c->s->arena, c->s->listing->values.n),
+           denied = bitset_new(&c->s->arena, c->s->listing->values.n);
     find_needed(c);
     for (u32 round = 0; round < FAR_ROUNDS && drop_far_swaps(c); round++)
         find_needed(c);
@@ -386,7 +402,8 @@ static void report_shared(Cbe *c, u32 use)
 static void swap(Cbe *c, u32 n, u32 use)
 {
     report_shared(c, use);
-    bases_set_reg(c->s, c->s->listing->instrs.v[n].i, c->s->listing->uses.v[use].slot, c->s->listing->values.v[c->swap[use].leader].reg, c->swap[use].plus);
+    bases_set_reg(c->s, c->s->listing->instrs.v[n].i, c->s->listing->uses.v[use].slot,
+                  c->s->listing->values.v[c->swap[use].leader].reg, c->swap[use].plus);
 }
 
 static void apply(Cbe *c)
@@ -421,7 +438,8 @@ static void report_missed(Cbe *c)
         [REFUSED_OFFSET] = "the offset does not fit into a memory instruction",
         [REFUSED_SCOPE] = "the register is not declared there",
         [REFUSED_TYPE] = "the registers are of different types",
-        [REFUSED_LOOP] = "the register would have to stay live through a loop, or for long, for what is made anew by few instructions",
+        [REFUSED_LOOP] =
+            "the register would have to stay live through a loop, or for long, for what is made anew by few instructions",
         [REFUSED_CALL] = "the register would have to stay live through a call",
         [REFUSED_NEEDED] = "its register is read elsewhere too, so that nothing would be saved",
         [REFUSED_FOLDED] = "ptxas folds the addition into the access by itself"};

@@ -8,13 +8,13 @@ typedef struct Def {
     AddressForms *a;
     u32 number; /* of the instruction */
     Instr *i;
-    u32 bits;   /* of the result */
-    u32 depth;  /* of the deepest operand looked at */
+    u32 bits;  /* of the result */
+    u32 depth; /* of the deepest operand looked at */
 } Def;
 
-static const char symbol_tag[] = "symbol", sreg_tag[] = "special register", param_tag[] = "parameter", product_tag[] = "product",
-                  signed_tag[] = "signed product", unsigned_tag[] = "unsigned product", generic_tag[] = "generic",
-                  window_tag[] = "window", global_tag[] = "global";
+static const char symbol_tag[] = "symbol", sreg_tag[] = "special register", param_tag[] = "parameter",
+                  product_tag[] = "product", signed_tag[] = "signed product", unsigned_tag[] = "unsigned product",
+                  generic_tag[] = "generic", window_tag[] = "window", global_tag[] = "global";
 
 static FormId extended(AddressForms *a, u32 value, bool is_signed);
 
@@ -28,7 +28,10 @@ static u32 reg_bits(const Function *fn, RegId reg)
     return r->vector == 1 && bits <= 64 ? bits : 0;
 }
 
-static u32 operand_value(const Def *d, const Operand *o) { return listing_use(d->a->listing, d->number, (u32)(o - d->i->opnd)); }
+static u32 operand_value(const Def *d, const Operand *o)
+{
+    return listing_use(d->a->listing, d->number, (u32)(o - d->i->opnd));
+}
 
 static FormId operation(Forms *f, u32 bits, const void *tag, FormId a, FormId b, FormId c, u32 zeros)
 {
@@ -111,7 +114,8 @@ static bool below_zeros(const Def *d, const Operand *small, FormId form, u32 zer
     u64 limit = zeros >= 64 ? UINT64_MAX : ((u64)1 << zeros) - 1;
     if (form_is_constant(d->a->forms, form, &constant))
         return constant <= limit;
-    return operand_plain_register(small) && value_of_register(d->a->facts, (Place){NULL, d->i->block, d->i}, small->id, d->bits).hi <= limit;
+    return operand_plain_register(small) &&
+           value_of_register(d->a->facts, (Place){NULL, d->i->block, d->i}, small->id, d->bits).hi <= limit;
 }
 
 static bool are_disjoint(const Def *d, const Operand *x, FormId fx, const Operand *y, FormId fy)
@@ -146,7 +150,8 @@ static bool is_sum_of_bits(Def *d, const Operand **x, const Operand **y)
 static FormId extended_operand(Def *d, const Operand *o, bool is_signed)
 {
     if (!operand_plain_register(o))
-        return o->kind == OPND_IMM ? form_constant(d->a->forms, 64, is_signed ? (u64)(i64)(i32)o->value : (u32)o->value) : 0;
+        return o->kind == OPND_IMM ? form_constant(d->a->forms, 64, is_signed ? (u64)(i64)(i32)o->value : (u32)o->value)
+                                   : 0;
     FormId narrow = operand_form(d, o, 32);
     return narrow ? extended(d->a, operand_value(d, o), is_signed) : 0;
 }
@@ -175,7 +180,8 @@ static FormId multiply(Def *d)
     if (sem->from == sem->bits)
         return product(d, operand_form(d, x, d->bits), operand_form(d, y, d->bits), product_tag);
     return sem->from == 32 ? product(d, extended_operand(d, x, sem->is_signed), extended_operand(d, y, sem->is_signed),
-                                     sem->is_signed ? signed_tag : unsigned_tag) : 0;
+                                     sem->is_signed ? signed_tag : unsigned_tag)
+                           : 0;
 }
 
 static FormId shifted(Def *d)
@@ -215,7 +221,8 @@ static FormId windowed(Def *d)
     if (!to_generic) {
         const Form *form = form_at(f, x);
         const LinearTerm *t = form->terms == 1 ? &f->terms.v[form->term[0].term] : NULL;
-        if (t && form->constant == 0 && form->term[0].scale == 1 && t->kind == TERM_OPERATION && t->tag == generic_tag && t->operand[1] == space)
+        if (t && form->constant == 0 && form->term[0].scale == 1 && t->kind == TERM_OPERATION && t->tag == generic_tag &&
+            t->operand[1] == space)
             return t->operand[0];
     }
     return operation(f, d->bits, to_generic ? generic_tag : window_tag, x, space, 0, 0);
@@ -280,11 +287,13 @@ static FormId parameter(Def *d)
     const Instr *i = d->i;
     const Operand *address = instr_operand(d->i, 1);
     if (i->op->opcode != OPC_LD || i->op->space != SPACE_PARAM || !d->a->fn->is_entry || i->op->strength != STRENGTH_WEAK ||
-        i->op->types != 1 || type_bits((Type)i->op->type[0]) != d->bits || address->kind != OPND_MEM || address[1].kind != OPND_SYM)
+        i->op->types != 1 || type_bits((Type)i->op->type[0]) != d->bits || address->kind != OPND_MEM ||
+        address[1].kind != OPND_SYM)
         return 0;
     u64 at = (u64)address[1].value;
     const Sym *sym = &d->a->fn->module->syms.v[address[1].id];
-    return sym->kind == SYM_PARAM ? operation(d->a->forms, d->bits, param_tag, address[1].id, (u32)at, (u32)(at >> 32), 0) : 0;
+    return sym->kind == SYM_PARAM ? operation(d->a->forms, d->bits, param_tag, address[1].id, (u32)at, (u32)(at >> 32), 0)
+                                  : 0;
 }
 
 /* ---- 32 bits to 64 --------------------------------------------------------------------------------------------- */
@@ -301,14 +310,19 @@ static FormId sum_of_extended(Def *d, bool is_signed)
     if (opcode == OPC_MOV)
         return extended_operand(d, x, is_signed);
     if (opcode == OPC_OR || opcode == OPC_XOR || opcode == OPC_LOP3)
-        return is_sum_of_bits(d, &x, &y) ? form_sum(f, extended_operand(d, x, is_signed), extended_operand(d, y, is_signed), 1) : 0;
+        return is_sum_of_bits(d, &x, &y)
+                   ? form_sum(f, extended_operand(d, x, is_signed), extended_operand(d, y, is_signed), 1)
+                   : 0;
     if (opcode != OPC_MUL && opcode != OPC_MAD && opcode != OPC_ADD && opcode != OPC_SUB && opcode != OPC_SHL)
         return 0;
     if (opcode == OPC_ADD || opcode == OPC_SUB) {
         int sign = opcode == OPC_ADD ? 1 : -1;
-        bool steps_down = opcode == OPC_ADD && y->kind == OPND_IMM && (i32)y->value < 0; /* add -1 counts down, unsigned too */
+        bool steps_down =
+            opcode == OPC_ADD && y->kind == OPND_IMM && (i32)y->value < 0; /* add -1 counts down, unsigned too */
         FormId a = extended_operand(d, x, is_signed), b = extended_operand(d, y, is_signed || steps_down);
-        if (!a || !b || !bounds_fit(bounds_sum(operand_bounds(d, x, is_signed), operand_bounds(d, y, is_signed || steps_down), sign), is_signed))
+        if (!a || !b ||
+            !bounds_fit(bounds_sum(operand_bounds(d, x, is_signed), operand_bounds(d, y, is_signed || steps_down), sign),
+                        is_signed))
             return 0;
         return form_sum(f, a, b, (u64)(i64)sign);
     }
@@ -317,7 +331,8 @@ static FormId sum_of_extended(Def *d, bool is_signed)
         k = (u64)1 << y->value;
     else if (opcode == OPC_SHL || !form_is_constant(f, operand_form(d, y, 32), &k) || k > INT32_MAX)
         return 0;
-    FormId a = extended_operand(d, x, is_signed), c = opcode == OPC_MAD ? extended_operand(d, z, is_signed) : form_constant(f, 64, 0);
+    FormId a = extended_operand(d, x, is_signed),
+           c = opcode == OPC_MAD ? extended_operand(d, z, is_signed) : form_constant(f, 64, 0);
     if (!a || !c)
         return 0;
     Bounds b = bounds_times(operand_bounds(d, x, is_signed), (i64)k);
@@ -347,8 +362,8 @@ static FormId extended(AddressForms *a, u32 value, bool is_signed)
 
 bool address_is_operation(const Instr *i)
 {
-    if (i->kind != INSTR_OP || i->guard || !i->op->known || !op_is_pure(i->op) || i->slots < 2 || i->opnd[0].kind != OPND_REG ||
-        i->opnd[0].role != ROLE_DEF || i->opnd[0].sub != SUB_NONE)
+    if (i->kind != INSTR_OP || i->guard || !i->op->known || !op_is_pure(i->op) || i->slots < 2 ||
+        i->opnd[0].kind != OPND_REG || i->opnd[0].role != ROLE_DEF || i->opnd[0].sub != SUB_NONE)
         return false;
     for (u32 k = 1; k < i->slots; k++)
         if (operand_is_aggregate(&i->opnd[k]) || i->opnd[k].role == ROLE_DEF || i->opnd[k].role == ROLE_DEF_USE ||
@@ -422,7 +437,8 @@ static void define_phi(AddressForms *a, u32 value)
     u32 other = known ? phi_of(a->listing, v->phi, known->other) : 0;
     a->of[value] = opaque(a, value);
     if (other && other < value)
-        a->of[value] = form_sum(a->forms, a->of[other], form_constant(a->forms, reg_bits(a->fn, v->reg), (u64)known->plus), 1);
+        a->of[value] =
+            form_sum(a->forms, a->of[other], form_constant(a->forms, reg_bits(a->fn, v->reg), (u64)known->plus), 1);
 }
 
 AddressForms *address_forms_compute(AddressForms setup)

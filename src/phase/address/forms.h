@@ -18,20 +18,20 @@ typedef struct PhiFact {
 } PhiFact;
 
 typedef struct AddressForms {
-    Arena arena;        /* of the forms, and of `of` */
+    Arena arena; /* of the forms, and of `of` */
     Forms *forms;
     const Listing *listing;
     const Function *fn;
     const Facts *facts;
     const BitSet *asked;    /* by value: its form is, and so are those of what it is made of */
     const BitSet *computes; /* by instruction: address_is_operation, where its value is asked for */
-    u32 max_depth;      /* operations that a form is followed through */
-    const FnvMap *phis; /* block << 32 | register -> index into phi_facts */
+    u32 max_depth;          /* operations that a form is followed through */
+    const FnvMap *phis;     /* block << 32 | register -> index into phi_facts */
     const PhiFact *phi_facts;
-    FormId *of;         /* by value; 0: not asked for */
+    FormId *of; /* by value; 0: not asked for */
     /* while forms are computed */
-    FormId *extended[2];/* by value of 32 bits: zero- and sign-extended; 0: not asked for yet */
-    u8 *depth;          /* by value */
+    FormId *extended[2]; /* by value of 32 bits: zero- and sign-extended; 0: not asked for yet */
+    u8 *depth;           /* by value */
 } AddressForms;
 
 /* listing, facts, phis and phi_facts are the caller's, and outlive it. To be freed with address_forms_free. */

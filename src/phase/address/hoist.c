@@ -31,12 +31,12 @@ AddressHoist hoist_new(Bases *s)
     return h;
 }
 
-void hoist_free(AddressHoist *h)
-{
-    vec_free(&h->congruent);
-}
+void hoist_free(AddressHoist *h) { vec_free(&h->congruent); }
 
-static const ListedInstr *source_of(const Bases *s, u32 value) { return &s->listing->instrs.v[s->listing->values.v[value].instr]; }
+static const ListedInstr *source_of(const Bases *s, u32 value)
+{
+    return &s->listing->instrs.v[s->listing->values.v[value].instr];
+}
 
 void hoist_note(AddressHoist *h, u32 n)
 {
@@ -111,7 +111,8 @@ static bool has_operands(const AddressHoist *h, u32 value, const Block *b)
         u32 operand = s->listing->uses.v[k].value;
         RegId reg = s->listing->values.v[operand].reg;
         if (!operand || bitset_has(&h->pending, reg) || bitset_has(&h->moved, operand) ||
-            !dominates(s->listing->dom, bases_block_of(s, operand), b) || !bases_scope_reaches(s->fn, s->fn->regs.v[reg].scope, b->scope))
+            !dominates(s->listing->dom, bases_block_of(s, operand), b) ||
+            !bases_scope_reaches(s->fn, s->fn->regs.v[reg].scope, b->scope))
             return false;
     }
     return true;
@@ -126,7 +127,9 @@ static bool is_crowded(const AddressHoist *h, const Block *b)
         u32 cursor = 0, words = 0;
         RegId reg;
         while (words <= LIVE_WORDS && live_in_next(an_live(h->s->run->an), block_edge_target(b, edge), &cursor, &reg))
-            words += reg == CARRY_REG || fn->regs.v[reg].type == TYPE_PRED ? 0 : type_bits((Type)fn->regs.v[reg].type) > 32 ? 2 : 1;
+            words += reg == CARRY_REG || fn->regs.v[reg].type == TYPE_PRED ? 0
+                     : type_bits((Type)fn->regs.v[reg].type) > 32          ? 2
+                                                                           : 1;
         if (words > LIVE_WORDS)
             return true;
     }
@@ -204,7 +207,8 @@ static void hoist(AddressHoist *h, const CongruentValues *t, u32 chosen)
         h->uses_left[s->listing->uses.v[k].value]++;
     Builder at = build_at_end(t->meet);
     RegId reg = build_clone(&at, source->i, bases_value_bits(s, chosen) == 64 ? TYPE_B64 : TYPE_B32);
-    phase_passed(s->run, "BaseHoisted", source->i, "computed on every path after a branch, %u times: now once, before it", t->count);
+    phase_passed(s->run, "BaseHoisted", source->i, "computed on every path after a branch, %u times: now once, before it",
+                 t->count);
     phase_count(s->run, "BaseHoisted", 1);
     for (u32 v = t->first; v; v = h->next_congruent[v])
         if (!bitset_has(&h->moved, v)) /* it went with another one, made of it, whose form is the same */

@@ -18,13 +18,13 @@ typedef struct CongruentValues {
 
 typedef struct AddressHoist {
     Bases *s;
-    u32 *congruent_to;    /* by form: index into congruent, plus 1; 0: none */
+    u32 *congruent_to; /* by form: index into congruent, plus 1; 0: none */
     VEC(CongruentValues) congruent;
-    u32 *next_congruent;   /* by value */
-    u32 *uses_left;   /* by value: uses, those by phis too; NULL: nothing has moved yet */
-    BitSet moved;     /* by value: its computation is gone */
-    BitSet pending;   /* by register: some asynchronous instruction writes it */
-    BitSet ends, seen; /* blocks, of the search that goes on */
+    u32 *next_congruent; /* by value */
+    u32 *uses_left;      /* by value: uses, those by phis too; NULL: nothing has moved yet */
+    BitSet moved;        /* by value: its computation is gone */
+    BitSet pending;      /* by register: some asynchronous instruction writes it */
+    BitSet ends, seen;   /* blocks, of the search that goes on */
 } AddressHoist;
 
 AddressHoist hoist_new(Bases *s);

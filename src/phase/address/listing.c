@@ -153,8 +153,12 @@ static void make_phis(Listing *listing, const Order *order, const Live *live, co
         listing->first_phi[b->id] = listing->values.n;
         for_each_edge(e, phis, position) {
             RegId reg = phis->to[e];
-            vec_push(&listing->values, ((ListedValue){.reg = reg, .instr = LISTING_NONE, .phi = b, .arg = listing->args.n,
-                                                      .whole = true, .is_read = live_in(live, b, reg)}));
+            vec_push(&listing->values, ((ListedValue){.reg = reg,
+                                                      .instr = LISTING_NONE,
+                                                      .phi = b,
+                                                      .arg = listing->args.n,
+                                                      .whole = true,
+                                                      .is_read = live_in(live, b, reg)}));
             listing->phis[b->id]++;
             vec_reserve(&listing->args, listing->args.n + edges);
             listing->args.n += edges;
@@ -195,7 +199,7 @@ static void find_unknown(Listing *listing, const Ssa *ssa)
 }
 
 Listing *listing_compute(Arena *arena, const Function *fn, const Order *order, const Ssa *ssa, const Live *live,
-    const BitSet *wanted)
+                         const BitSet *wanted)
 {
     Arena scratch = {0};
     Listing *listing = listing_new(arena, fn, ssa->dom, wanted);

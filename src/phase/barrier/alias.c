@@ -50,14 +50,16 @@ static void describe_symbol(AccessClass *a, const Function *fn, const ThreadValu
 static void describe_variable(AccessClass *a, const AccessClasses *c, const ThreadValue *v)
 {
     bool known = v->through && v->through != THROUGH_MANY;
-    if (c->in_bounds && known && a->space == SPACE_SHARED && c->values->fn->module->syms.v[v->through].space == SPACE_SHARED)
+    if (c->in_bounds && known && a->space == SPACE_SHARED &&
+        c->values->fn->module->syms.v[v->through].space == SPACE_SHARED)
         a->through = v->through;
 }
 
 static bool are_two_variables(const AccessClasses *c, const AccessClass *a, const AccessClass *b)
 {
     const Sym *syms = c->values->fn->module->syms.v;
-    return a->through && b->through && a->through != b->through && !(syms[a->through].is_extern && syms[b->through].is_extern);
+    return a->through && b->through && a->through != b->through &&
+           !(syms[a->through].is_extern && syms[b->through].is_extern);
 }
 
 static void describe_function(AccessClass *a, const ThreadValues *values, const ThreadValue *v, u32 bytes)
@@ -83,7 +85,8 @@ static AccessClass describe(AccessClasses *c, const Instr *i, u8 spaces)
         return a;
     bool narrow = address->kind == OPND_REG && type_bits(fn_reg(fn, address->id)->type) == 32;
     a.bits = narrow || a.space == SPACE_SHARED ? 32 : 64;
-    ThreadValue v = a.bits == 32 ? thread_value_low(c->values, i->block, i, address) : thread_value(c->values, i->block, i, address);
+    ThreadValue v =
+        a.bits == 32 ? thread_value_low(c->values, i->block, i, address) : thread_value(c->values, i->block, i, address);
     describe_symbol(&a, fn, &v, i->op->access_bytes);
     describe_function(&a, c->values, &v, i->op->access_bytes);
     describe_variable(&a, c, &v);
@@ -128,14 +131,16 @@ static bool may_conflict(const AccessClasses *c, const AccessClass *a, const Acc
 
 static bool same_class(const AccessClass *a, const AccessClass *b)
 {
-    return a->spaces == b->spaces && a->space == b->space && a->bits == b->bits && a->symbol == b->symbol && a->through == b->through &&
-        a->lo == b->lo && a->hi == b->hi && a->function == b->function && a->from == b->from && a->to == b->to;
+    return a->spaces == b->spaces && a->space == b->space && a->bits == b->bits && a->symbol == b->symbol &&
+           a->through == b->through && a->lo == b->lo && a->hi == b->hi && a->function == b->function &&
+           a->from == b->from && a->to == b->to;
 }
 
 /* Accesses to parts of what only one thread touches are one class: nothing is lost, and unrolled code has many. */
 static bool join_class(AccessClass *to, const AccessClass *a)
 {
-    if (!same_function(to, a) || to->spaces != a->spaces || to->symbol != a->symbol || to->through != a->through || !fit_between_threads(to, a))
+    if (!same_function(to, a) || to->spaces != a->spaces || to->symbol != a->symbol || to->through != a->through ||
+        !fit_between_threads(to, a))
         return false;
     to->from = least(to->from, a->from);
     to->to = most(to->to, a->to);

@@ -23,15 +23,15 @@ enum {
     CLASS_SHARED,     /* anywhere in a state space */
     CLASS_GLOBAL,
     CLASS_GENERIC,
-    CLASS_PROVEN,     /* this and later ones: an address of which something is known */
+    CLASS_PROVEN, /* this and later ones: an address of which something is known */
     CLASS_LIMIT = 64
 };
 
 typedef struct AccessClass {
-    u8 spaces;          /* EffectSpaces */
-    u8 space;           /* Space of the instructions */
-    u8 bits;            /* of the address, as the state space counts */
-    bool inside;        /* of the variable, always */
+    u8 spaces;   /* EffectSpaces */
+    u8 space;    /* Space of the instructions */
+    u8 bits;     /* of the address, as the state space counts */
+    bool inside; /* of the variable, always */
     bool ranged, uniform;
     SymId symbol;       /* 0: of no variable that is known */
     SymId through;      /* .shared variable from whose address on it counts; 0: not known, or not asked for */
@@ -46,7 +46,7 @@ typedef struct AccessClasses {
     u32 n;
     u64 conflicts[CLASS_LIMIT]; /* by class: those with which it conflicts in another thread; see alias_classes_compare */
     ThreadValues *values;
-    bool in_bounds;         /* --assume-in-bounds */
+    bool in_bounds; /* --assume-in-bounds */
 } AccessClasses;
 
 /* The register, symbol or constant in the brackets, if there is one and the extent of the access is known. */

@@ -40,9 +40,9 @@ enum {
 
 typedef struct Candidate {
     Instr *barrier;
-    u32 segment;    /* that it ends */
-    u32 depth : 29; /* of loops */
-    u32 mispaired : 1;  /* it may pair with other barriers of its number */
+    u32 segment;       /* that it ends */
+    u32 depth : 29;    /* of loops */
+    u32 mispaired : 1; /* it may pair with other barriers of its number */
     u32 removed : 1;
     u32 weakened : 1;
 } Candidate;
@@ -86,8 +86,8 @@ static bool is_excluded(const PhaseRun *run)
 {
     const Knobs *knobs = run->knobs;
     return is_listed(knobs->no_branch_dist, run->fn->name->text) ||
-        (knobs->branch_dist_block_limit >= 0 && run->fn->blocks.n > knobs->branch_dist_block_limit) ||
-        (knobs->branch_dist_func_limit >= 0 && !is_among_first(run->fn, knobs->branch_dist_func_limit));
+           (knobs->branch_dist_block_limit >= 0 && run->fn->blocks.n > knobs->branch_dist_block_limit) ||
+           (knobs->branch_dist_func_limit >= 0 && !is_among_first(run->fn, knobs->branch_dist_func_limit));
 }
 
 static bool has_barrier(const Function *fn)
@@ -115,9 +115,9 @@ static void report_removed(Elim *e, const Candidate *c)
     const AccessClasses *classes = e->flow->classes;
     AccessSet above = flow_above(e->flow, c->segment), below = flow_below(e->flow, c->segment);
     phase_passed(e->run, "BarrierRemoved", c->barrier,
-        "Removed dead synch: Read above: %s, Write above: %s, Read below: %s, Write below: %s in function %s",
-        spaces_text(classes, above.reads), spaces_text(classes, above.writes), spaces_text(classes, below.reads),
-        spaces_text(classes, below.writes), e->run->fn->name->text);
+                 "Removed dead synch: Read above: %s, Write above: %s, Read below: %s, Write below: %s in function %s",
+                 spaces_text(classes, above.reads), spaces_text(classes, above.writes), spaces_text(classes, below.reads),
+                 spaces_text(classes, below.writes), e->run->fn->name->text);
     phase_count(e->run, "BarrierRemoved", 1);
 }
 
@@ -135,14 +135,14 @@ static const char *describe_access(Elim *e, const Candidate *c, bool below, Acce
         return "something that may access any memory";
     if (!access)
         return arena_printf(e->run->arena, "what %s %s memory", does,
-            spaces_text(e->flow->classes, classes.reads | classes.writes));
+                            spaces_text(e->flow->classes, classes.reads | classes.writes));
     Str text = span_str(e->run->fn->module, access->i->text);
     if (text.len == 0)
         text = (Str){access->i->op->text->text, access->i->op->text->len};
     if (text.len && text.p[text.len - 1] == ';')
         text.len--;
     return arena_printf(e->run->arena, "'%.*s' (line %u) %s", (int)text.len, text.p, phase_line(e->run, access->i),
-        access->class_id == CLASS_STRONG ? "orders" : does);
+                        access->class_id == CLASS_STRONG ? "orders" : does);
 }
 
 /* ---- hazards ------------------------------------------------------------------------------------------------------- */
@@ -242,8 +242,9 @@ static bool try_weaken(Elim *e, Candidate *c)
     if (!lanes || !e->flow || !pairs_with_itself(e, c) || why_not_of_warp(e, c) || brings_together(e->flow, c->segment) ||
         starts_clock(e->flow, c->segment) || !phase_may_rewrite(e->run))
         return false;
-    phase_passed(e->run, "BarrierOfWarp", c->barrier, "Weakened synch: the block is one warp, the mask 0x%x names its threads, in function %s",
-        lanes, fn->name->text);
+    phase_passed(e->run, "BarrierOfWarp", c->barrier,
+                 "Weakened synch: the block is one warp, the mask 0x%x names its threads, in function %s", lanes,
+                 fn->name->text);
     phase_count(e->run, "BarrierOfWarp", 1);
     Operand mask = build_integer(lanes, 32, false);
     instr_set_op(c->barrier, isa_op(fn->module->isa, OPC_BAR_WARP_SYNC, (OpParts){.uniform = false}));
@@ -277,7 +278,7 @@ static void report_candidate(Elim *e, const Candidate *c)
         const char *pair = "";
         if (e->run->sink->wants_remarks)
             pair = arena_printf(e->run->arena, "above it %s, below it %s,", describe_access(e, c, false, h.above),
-                describe_access(e, c, true, h.below));
+                                describe_access(e, c, true, h.below));
         report_kept(e, "BarrierNeeded", c->barrier, pair);
     } else if (brings_together(e->flow, c->segment)) {
         report_kept(e, "BarrierNeeded", c->barrier, "what follows depends on which threads of a warp are together,");
@@ -333,7 +334,9 @@ static void collect(Elim *e)
         b = i->block;
         if (waits_for_all(reach, use)) {
             const Loop *loop = loop_of(an_loops(an), b);
-            Candidate c = {i, flow_segment(position, segments_end++), loop ? loop->depth : 0, (mispaired & use.ids) != 0, false, false};
+            Candidate c = {
+                i,    flow_segment(position, segments_end++), loop ? loop->depth : 0, (mispaired & use.ids) != 0, false,
+                false};
             if (!use.carries_data)
                 e->candidates[e->count++] = c;
         }

@@ -274,7 +274,7 @@ static const Access *access_in(const Flow *f, u32 segment, bool below, AccessSet
 {
     u32 from = f->segments[segment].access;
     u32 to = segment + 1 < f->count ? f->segments[segment + 1].access : f->accesses.n;
-    for (u32 k = 0; k < to - from && *steps > 0; k++, --*steps) {
+    for (u32 k = 0; k<to - from && * steps> 0; k++, --*steps) {
         const Access *a = &f->accesses.v[below ? from + k : to - 1 - k];
         if ((a->reads && classes.reads & bit(a->class_id)) || (a->writes && classes.writes & bit(a->class_id)))
             return a;

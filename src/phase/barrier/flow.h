@@ -36,14 +36,14 @@ typedef struct Flow {
     PhaseRun *run;
     const BarrierReach *reach;
     AccessClasses *classes;
-    Segment *segments;          /* block by block */
+    Segment *segments; /* block by block */
     u32 count;
-    u32 *first;                 /* by position: first segment; count + 1 entries */
-    bool *open;                 /* by segment: its barrier does not stop accesses: it went, or only some threads wait there */
-    VEC(Access) accesses;       /* where they may be searched for: for remarks */
+    u32 *first;           /* by position: first segment; count + 1 entries */
+    bool *open;           /* by segment: its barrier does not stop accesses: it went, or only some threads wait there */
+    VEC(Access) accesses; /* where they may be searched for: for remarks */
     VecU32 work;
-    bool *queued;               /* by segment */
-    u32 *seen, searches;        /* by segment: the last search that came there */
+    bool *queued;        /* by segment */
+    u32 *seen, searches; /* by segment: the last search that came there */
 } Flow;
 
 Flow *flow_compute(PhaseRun *run, const BarrierReach *reach);

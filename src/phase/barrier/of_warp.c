@@ -4,7 +4,10 @@
 
 enum { FIRST_TARGET_THAT_UNROLLS = 90 };
 
-static bool is_of_warp(const Instr *i) { return i->kind == INSTR_OP && (i->op->sync == SYNC_WARP || i->op->sync == SYNC_LANES); }
+static bool is_of_warp(const Instr *i)
+{
+    return i->kind == INSTR_OP && (i->op->sync == SYNC_WARP || i->op->sync == SYNC_LANES);
+}
 
 /* `add r, s, 1`, of integers or floats. */
 static bool steps_by_constant(const Instr *i)

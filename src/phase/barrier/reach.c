@@ -71,12 +71,12 @@ static void find_leading_to_barrier(BarrierReach *r, VecU32 *work)
         }
 }
 
-bool reach_only_leaves(const BarrierReach *r, const Block *to) { return r->run->fn->is_entry && !bitset_has(&r->leads_to_barrier, to->id); }
-
-static const Uniform *uniformity(const BarrierReach *r)
+bool reach_only_leaves(const BarrierReach *r, const Block *to)
 {
-    return an_uniform(r->run->an);
+    return r->run->fn->is_entry && !bitset_has(&r->leads_to_barrier, to->id);
 }
+
+static const Uniform *uniformity(const BarrierReach *r) { return an_uniform(r->run->an); }
 
 /* In a block of one warp, what is the same in the warp is the same in the block. */
 bool reach_branch_is_uniform(const BarrierReach *r, const Block *b)

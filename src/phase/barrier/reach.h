@@ -27,12 +27,12 @@ typedef struct BarrierUse {
 
 typedef struct BarrierReach {
     PhaseRun *run;
-    VEC(Instr *) barriers; /* and calls that may use some, as they follow one another in Order.rpo */
-    BitSet together;  /* blocks that all threads reach together, by Block.id */
-    BitSet by_all;    /* and none of them has left before */
+    VEC(Instr *) barriers;   /* and calls that may use some, as they follow one another in Order.rpo */
+    BitSet together;         /* blocks that all threads reach together, by Block.id */
+    BitSet by_all;           /* and none of them has left before */
     BitSet leads_to_barrier; /* blocks from whose start one can be reached */
-    u16 *mispaired;       /* by position in Order.rpo: numbers that are mispaired where the block starts */
-    u16 partial;      /* numbers that some instruction uses otherwise than for all threads */
+    u16 *mispaired;          /* by position in Order.rpo: numbers that are mispaired where the block starts */
+    u16 partial;             /* numbers that some instruction uses otherwise than for all threads */
 } BarrierReach;
 
 /* Needs AN_CONTROL; of a function with barriers, as it is before any of them goes. */
@@ -45,7 +45,10 @@ bool reached_together(const BarrierReach *reach, const Instr *barrier);
 /* Likewise, and none has left before. False of what a call in the function may end. */
 bool reached_by_all(const BarrierReach *reach, const Instr *barrier);
 /* Whether all threads of the CTA wait there, if they come there, and this barrier's number is not used otherwise. */
-static inline bool waits_for_all(const BarrierReach *reach, BarrierUse use) { return use.full && !(use.ids & reach->partial); }
+static inline bool waits_for_all(const BarrierReach *reach, BarrierUse use)
+{
+    return use.full && !(use.ids & reach->partial);
+}
 /* Whether b's terminator, if any, takes the same edge in all threads of the CTA. AN_UNIFORM is computed when this is first asked:
  * of most functions it never is. */
 bool reach_branch_is_uniform(const BarrierReach *reach, const Block *b);

@@ -35,11 +35,11 @@ typedef struct CleanUp {
     PhaseRun *run;
     Function *fn;
     VEC(Block *) work;
-    u8 *queued;   /* by Block.id */
-    Marks seen;   /* by Block.id: of the search that goes on */
-    Block **end;  /* by Block.id: where a chase that came by ended, NULL; true while that block is not dead */
-    BitSet decided; /* by Instr.origin: branches that always take one edge, and may be taken away in this round */
-    bool asks_gate; /* only those */
+    u8 *queued;        /* by Block.id */
+    Marks seen;        /* by Block.id: of the search that goes on */
+    Block **end;       /* by Block.id: where a chase that came by ended, NULL; true while that block is not dead */
+    BitSet decided;    /* by Instr.origin: branches that always take one edge, and may be taken away in this round */
+    bool asks_gate;    /* only those */
     bool keeps_groups; /* transform/groups.h */
     bool changed;
 } CleanUp;
@@ -72,10 +72,7 @@ static bool rewrite(CleanUp *c, const char *name, const Block *at, const char *w
 
 /* ---- blocks that do nothing ------------------------------------------------------------------------------------ */
 
-static bool only_jumps(const Block *b)
-{
-    return block_is_empty(b) && b->fall && b->fall != b && !block_is_pinned(b);
-}
+static bool only_jumps(const Block *b) { return block_is_empty(b) && b->fall && b->fall != b && !block_is_pinned(b); }
 
 /* Where control that enters b ends up, past blocks that do nothing. A cycle of such blocks is left at the block where it
  * closes: an infinite loop stays one. */
@@ -278,7 +275,8 @@ static void find_decided(CleanUp *c)
         const Block *old = decided.n > 1 ? NULL : reconvergence_point(gate, b);
         if (!c->decided.bits)
             c->decided = bitset_new(c->run->arena, c->fn->origins + 1);
-        if (!to || branch_target(block_terminator(b)) == b->fall || reconverge_decided(gate, b, to, old, false) == RECONVERGE_SAFE)
+        if (!to || branch_target(block_terminator(b)) == b->fall ||
+            reconverge_decided(gate, b, to, old, false) == RECONVERGE_SAFE)
             bitset_add(&c->decided, block_terminator(b)->origin);
     }
     if (gate)
@@ -299,7 +297,8 @@ static bool fold_constant_condition(CleanUp *c, Block *b)
     FactValue truth = known_guard(b);
     if (truth == FACT_UNKNOWN || !region_may_decide(c, end))
         return false;
-    if (!rewrite(c, "ConditionFolded", b, truth == FACT_TRUE ? "the condition is always true" : "the condition is always false"))
+    if (!rewrite(c, "ConditionFolded", b,
+                 truth == FACT_TRUE ? "the condition is always true" : "the condition is always false"))
         return false;
     bool acts = (truth == FACT_TRUE) != end->guard_not;
     enqueue_neighbours(c, b);
@@ -353,7 +352,8 @@ Phase phase_clean_up;
 PhaseResult phase_clean_up(PhaseRun *run)
 {
     const Knobs *knobs = run->knobs;
-    if (knobs->disable_branch_fold || (knobs->branch_fold_max_iterations && run->iteration >= knobs->branch_fold_max_iterations))
+    if (knobs->disable_branch_fold ||
+        (knobs->branch_fold_max_iterations && run->iteration >= knobs->branch_fold_max_iterations))
         return PHASE_UNCHANGED;
     CleanUp c = {.run = run, .fn = run->fn};
     u32 blocks = run->fn->blocks.n;

@@ -182,8 +182,8 @@ static void carry_out(PhaseRun *run, MachinePlan *plan)
     u32 edges = 0;
     for (u32 e = 0; e < plan->edge.n; e++)
         edges += plan->edge.v[e].used;
-    phase_passed(run, "StateMachineThreaded", plan->at, "%u edges of a state machine go straight to one of %u states", edges,
-                 plan->states);
+    phase_passed(run, "StateMachineThreaded", plan->at, "%u edges of a state machine go straight to one of %u states",
+                 edges, plan->states);
     phase_count(run, "StateMachineThreaded", 1);
     make_copies(run, plan);
     redirect_edges(run, plan);

@@ -162,8 +162,10 @@ bool plan_graph_reconverges_as_before(const PlanGraph *g)
     for (u32 k = 0; k < g->reached; k++) {
         u32 v = g->order[k];
         const Block *b = block_at(g, v), *point = dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
-        bool uniform = block_terminator(b) ? uniform_has(&an_uniform(an)->branch_warp, b->id) : g->run->knobs->enable_dfa_jump_thread <= 0;
-        if (!uniform && point && bitset_has(&copied, point->id) && has_successors(g, v) && !reconverges_in_one_copy(g, v, point, &seen))
+        bool uniform = block_terminator(b) ? uniform_has(&an_uniform(an)->branch_warp, b->id)
+                                           : g->run->knobs->enable_dfa_jump_thread <= 0;
+        if (!uniform && point && bitset_has(&copied, point->id) && has_successors(g, v) &&
+            !reconverges_in_one_copy(g, v, point, &seen))
             return false;
     }
     return true;

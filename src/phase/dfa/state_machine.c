@@ -78,7 +78,8 @@ u32 state_selectors(const Loop *loop, RegId *out, u32 limit)
 static void add_state_reg(Planner *p, const Operand *o)
 {
     MachinePlan *plan = p->plan;
-    if (plan->regs < STATE_REGS && operand_plain_register(o) && !has_reg(plan->reg, plan->regs, o->id) && loop_writes(p->loop, o->id))
+    if (plan->regs < STATE_REGS && operand_plain_register(o) && !has_reg(plan->reg, plan->regs, o->id) &&
+        loop_writes(p->loop, o->id))
         plan->reg[plan->regs++] = o->id;
 }
 
@@ -185,7 +186,8 @@ static bool block_may_be_copied(const Planner *p, const Block *b)
     const Instr *end = block_terminator(b);
     const Loop *header_of = loop_headed_by(an_loops(p->an), b);
     u32 n = 0;
-    if (b == p->run->fn->entry || (header_of && header_of != p->loop) || (end && !op_has(end->op, OPF_BRANCH)) || (!end && !b->fall))
+    if (b == p->run->fn->entry || (header_of && header_of != p->loop) || (end && !op_has(end->op, OPF_BRANCH)) ||
+        (!end && !b->fall))
         return false;
     if (block_is_pinned(b))
         return false;
@@ -415,7 +417,8 @@ static bool stays_unknown(const Planner *p, const PlanGraph *graph)
         const PlanEdge *edge = &p->plan->edge.v[e];
         CfgList preds = cfg_preds(p->run->fn, edge->to);
         for (u32 k = 0; edge->used && k < preds.n; k++)
-            if (loop_contains(an_loops(p->an), p->loop, preds.v[k].block) && plan_graph_has_edge(graph, preds.v[k].block, edge->to))
+            if (loop_contains(an_loops(p->an), p->loop, preds.v[k].block) &&
+                plan_graph_has_edge(graph, preds.v[k].block, edge->to))
                 return true;
     }
     return false;

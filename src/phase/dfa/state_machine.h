@@ -26,19 +26,19 @@ typedef struct PlanTarget {
 typedef struct PlanNode {
     Block *b;
     StateValues at_entry;
-    u32 first, targets;  /* in Plan.target: one if the branch is decided, else as block_edge_target() has them */
-    u32 group;        /* 0, or nodes are shared only by edges of the same group */
-    u32 depth;        /* blocks from the edge on which it was found */
-    bool decided;     /* by the state */
-    bool used;        /* it is decided, or a decided one can be reached */
-    Block *made;      /* by whoever carries out the plan */
+    u32 first, targets; /* in Plan.target: one if the branch is decided, else as block_edge_target() has them */
+    u32 group;          /* 0, or nodes are shared only by edges of the same group */
+    u32 depth;          /* blocks from the edge on which it was found */
+    bool decided;       /* by the state */
+    bool used;          /* it is decided, or a decided one can be reached */
+    Block *made;        /* by whoever carries out the plan */
 } PlanNode;
 
 /* An edge that is to lead elsewhere. With selects, which stand in `from` and give the state its value, it becomes a tree of
  * branches on their predicates. */
 typedef struct PlanEdge {
     Block *from, *to;
-    u32 first, leaves;  /* in Plan.leaf, in the order of the tree: true before false */
+    u32 first, leaves; /* in Plan.leaf, in the order of the tree: true before false */
     bool used;
 } PlanEdge;
 
@@ -56,10 +56,10 @@ typedef struct MachinePlan {
     VEC(PlanTarget) target;
     VEC(PlanEdge) edge;
     VEC(PlanLeaf) leaf;
-    u32 states;        /* edges that decided nodes take, each once */
-    u32 cost;          /* instructions of the nodes */
-    bool table;        /* the dispatch is a brx */
-    const Instr *at;   /* a branch that is decided: for remarks */
+    u32 states;      /* edges that decided nodes take, each once */
+    u32 cost;        /* instructions of the nodes */
+    bool table;      /* the dispatch is a brx */
+    const Instr *at; /* a branch that is decided: for remarks */
 } MachinePlan;
 
 /* The plan for the loop's dispatch on `selector`; false, with *why NULL if it is no state machine at all. The caller frees

@@ -55,7 +55,8 @@ static bool is_plain_integer(const Function *fn, const Instr *i)
 
 bool affine_is_step(const Function *fn, const Instr *i, RegId *of, i64 *by)
 {
-    if (i->kind != INSTR_OP || i->guard || (i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB) || !is_plain_integer(fn, i))
+    if (i->kind != INSTR_OP || i->guard || (i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB) ||
+        !is_plain_integer(fn, i))
         return false;
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
     if (i->op->opcode == OPC_ADD && a->kind == OPND_IMM) {
@@ -161,7 +162,7 @@ static bool sum_value(Search *s, const Instr *i, u32 bits, Affine *value)
 {
     Affine a, b;
     return operand_value(s, i, instr_operand(i, 1), bits, &a) && operand_value(s, i, instr_operand(i, 2), bits, &b) &&
-        add_value(value, &a, 1) && add_value(value, &b, i->op->opcode == OPC_ADD ? 1 : (u64)-1);
+           add_value(value, &a, 1) && add_value(value, &b, i->op->opcode == OPC_ADD ? 1 : (u64)-1);
 }
 
 /* A conversion's low bits are its source's, as many as both have. */
@@ -170,7 +171,8 @@ static bool converted_value(Search *s, const Instr *i, u32 bits, Affine *value)
     const Sem *sem = &i->op->sem;
     RegId from = operand_plain_register(instr_operand(i, 1)), to = operand_plain_register(instr_operand(i, 0));
     bool plain = sem->op == OPC_CVT && sem->from >= 32 && sem->bits >= 32;
-    if (!plain || !from || !to || register_bits(s->run->fn, from) != sem->from || register_bits(s->run->fn, to) != sem->bits)
+    if (!plain || !from || !to || register_bits(s->run->fn, from) != sem->from ||
+        register_bits(s->run->fn, to) != sem->bits)
         return false;
     return sem->from >= bits && value_of(s, i, from, bits, value);
 }
@@ -185,21 +187,17 @@ static bool result_value(Search *s, const Instr *i, u32 bits, Affine *value)
     if (!shift && !is_plain_integer(s->run->fn, i))
         return false;
     switch (i->op->sem.op) {
-    case OPC_MOV:
-        return operand_value(s, i, instr_operand(i, 1), bits, value);
+    case OPC_MOV: return operand_value(s, i, instr_operand(i, 1), bits, value);
     case OPC_ADD:
-    case OPC_SUB:
-        return sum_value(s, i, bits, value);
+    case OPC_SUB: return sum_value(s, i, bits, value);
     case OPC_MUL:
-    case OPC_MAD:
-        return product_value(s, i, bits, value);
+    case OPC_MAD: return product_value(s, i, bits, value);
     case OPC_SHL: {
         const Operand *by = instr_operand(i, 2);
         bool known = by->kind == OPND_IMM && by->value >= 0 && by->value < (i64)bits;
         return known && operand_value(s, i, instr_operand(i, 1), bits, &x) && add_value(value, &x, (u64)1 << by->value);
     }
-    default:
-        return false;
+    default: return false;
     }
 }
 

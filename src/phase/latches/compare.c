@@ -20,7 +20,8 @@ static bool is_step(Instr *i, RegId counter)
     if ((i->op->sem.op != OPC_ADD && i->op->sem.op != OPC_SUB) || i->guard)
         return false;
     const Operand *to = instr_operand(i, 0), *from = instr_operand(i, 1), *by = instr_operand(i, 2);
-    return i->op->sem.bits >= 32 && operand_plain_register(to) == counter && operand_plain_register(from) == counter && by->kind == OPND_IMM;
+    return i->op->sem.bits >= 32 && operand_plain_register(to) == counter && operand_plain_register(from) == counter &&
+           by->kind == OPND_IMM;
 }
 
 /* The one instruction of the loop that writes reg; *writes counts them. */
@@ -105,7 +106,8 @@ bool latch_compare_counts(PhaseRun *run, const Loop *loop, Instr *compare)
 {
     if (run->fn->blocks.n > an_loops(run->an)->blocks)
         return false; /* blocks made since: the analyses do not know them */
-    if (!loop->preheader || loop->latch_count != 1 || loop->height > LOOP_HEIGHT_WALKED || !is_counting_compare(compare) || compare->block != loop->latches[0])
+    if (!loop->preheader || loop->latch_count != 1 || loop->height > LOOP_HEIGHT_WALKED || !is_counting_compare(compare) ||
+        compare->block != loop->latches[0])
         return false;
     const Operand *counter = instr_operand(compare, 1), *bound = instr_operand(compare, 2);
     u32 writes, bound_writes = 0;

@@ -8,19 +8,22 @@
 #include "transform/condition.h"
 
 enum {
-    BLOCKS_MAX = 4, BODY_MAX = 40, ACCESSES_MAX = 12, /* of loops that ptxas was seen to unroll then, and that gained */
-    STEP_MAX = 15,                              /* towards a bound that is not met exactly: more says that others unrolled the body */
-    UNROLLED_LEAST = 512, UNROLLED_MOST = 8192, /* instructions: what ptxas unrolls to the end, and makes too much of */
-    TARGET_OF_LANES = 90                        /* before, it unrolls no loop around an operation of the warp */
+    BLOCKS_MAX = 4,
+    BODY_MAX = 40,
+    ACCESSES_MAX = 12, /* of loops that ptxas was seen to unroll then, and that gained */
+    STEP_MAX = 15,     /* towards a bound that is not met exactly: more says that others unrolled the body */
+    UNROLLED_LEAST = 512,
+    UNROLLED_MOST = 8192, /* instructions: what ptxas unrolls to the end, and makes too much of */
+    TARGET_OF_LANES = 90  /* before, it unrolls no loop around an operation of the warp */
 };
 
 typedef struct Latch {
     Instr *branch, *compare;
     const Operand *bound;
-    RegId compared;  /* the other operand of the comparison */
-    Cmp cmp;         /* compared cmp bound */
+    RegId compared; /* the other operand of the comparison */
+    Cmp cmp;        /* compared cmp bound */
     bool is_signed;
-    Affine value;    /* of what is compared */
+    Affine value; /* of what is compared */
 } Latch;
 
 /* ---- what the latch compares ---------------------------------------------------------------------------------------- */
@@ -31,7 +34,8 @@ static bool is_counted(PhaseRun *run, const Loop *loop, const Latch *l)
     const Instr *def = affine_definition(run, loop, l->compared);
     RegId of;
     i64 by;
-    if (!def || def->block != l->compare->block || !instr_precedes(def, l->compare) || !affine_is_step(run->fn, def, &of, &by))
+    if (!def || def->block != l->compare->block || !instr_precedes(def, l->compare) ||
+        !affine_is_step(run->fn, def, &of, &by))
         return false;
     if (of == l->compared)
         return true;
@@ -52,7 +56,8 @@ static bool take_operand(PhaseRun *run, const Loop *loop, Latch *l, u32 number)
     l->compared = operand_plain_register(a);
     l->bound = b;
     l->cmp = number == 1 ? (Cmp)l->compare->op->cmp : cmp_swapped((Cmp)l->compare->op->cmp);
-    return l->compared && is_bound(loop, b) && affine_value(run, loop, l->compare, l->compared, bits, &l->value) && l->value.step << (64 - bits);
+    return l->compared && is_bound(loop, b) && affine_value(run, loop, l->compare, l->compared, bits, &l->value) &&
+           l->value.step << (64 - bits);
 }
 
 /* An unguarded comparison of two integers of 32 or 64 bits, in the latch. */
@@ -63,7 +68,8 @@ static bool find_latch(PhaseRun *run, const Loop *loop, Latch *l)
     if (!l->branch || l->branch->guard_not || branch_target(l->branch) != loop->header || b->fall == loop->header)
         return false;
     Instr *i = l->compare = local_definition(l->branch, l->branch->guard);
-    if (!i || i->op->opcode != OPC_SETP || i->guard || i->op->bool_op != BOOL_NONE || i->op->types != 1 || instr_operand(i, 0)->kind != OPND_REG)
+    if (!i || i->op->opcode != OPC_SETP || i->guard || i->op->bool_op != BOOL_NONE || i->op->types != 1 ||
+        instr_operand(i, 0)->kind != OPND_REG)
         return false;
     Type type = (Type)i->op->type[0];
     TypeClass class = type_class(type);
@@ -91,9 +97,12 @@ static bool stays(const Latch *l, u64 value, u64 bound)
     switch (l->cmp) {
     case CMP_EQ: return a == b;
     case CMP_NE: return a != b;
-    case CMP_LT: case CMP_LO: return less;
-    case CMP_LE: case CMP_LS: return less || a == b;
-    case CMP_GT: case CMP_HI: return !less && a != b;
+    case CMP_LT:
+    case CMP_LO: return less;
+    case CMP_LE:
+    case CMP_LS: return less || a == b;
+    case CMP_GT:
+    case CMP_HI: return !less && a != b;
     default: return !less;
     }
 }
@@ -195,8 +204,14 @@ static bool runs_towards_bound(const Latch *l)
     bool down = (l->value.step >> (l->value.bits - 1)) & 1;
     switch (l->cmp) {
     case CMP_NE: return true;
-    case CMP_LT: case CMP_LE: case CMP_LO: case CMP_LS: return !down;
-    case CMP_GT: case CMP_GE: case CMP_HI: case CMP_HS: return down;
+    case CMP_LT:
+    case CMP_LE:
+    case CMP_LO:
+    case CMP_LS: return !down;
+    case CMP_GT:
+    case CMP_GE:
+    case CMP_HI:
+    case CMP_HS: return down;
     default: return false;
     }
 }
@@ -272,8 +287,12 @@ static Operand build_term(const Builder *at, const AffineTerm *t, u32 bits)
         return x;
     u64 size = (i64)factor < 0 ? 0 - factor : factor;
     OpParts shift = {.type = {register_type(bits)}};
-    x = size == 1 ? x : register_operand(build_binary(at, OPC_SHL, shift, register_type(bits), x, build_integer((u64)__builtin_ctzll(size), 32, false)));
-    return (i64)factor > 0 ? x : register_operand(build_binary(at, OPC_SUB, parts_of(bits), register_type(bits), build_integer(0, bits, true), x));
+    x = size == 1 ? x
+                  : register_operand(build_binary(at, OPC_SHL, shift, register_type(bits), x,
+                                                  build_integer((u64)__builtin_ctzll(size), 32, false)));
+    return (i64)factor > 0 ? x
+                           : register_operand(build_binary(at, OPC_SUB, parts_of(bits), register_type(bits),
+                                                           build_integer(0, bits, true), x));
 }
 
 /* A new register that holds the sum of the value's terms and `more`. */
@@ -298,7 +317,8 @@ static void add_counter(PhaseRun *run, const Loop *loop, const Latch *l)
 {
     Builder before = build_at_end(block_before(run, loop)), here = build_before(l->compare);
     RegId counter = build_start(&before, &l->value, l->value.start - l->value.step);
-    Operand slots[] = {register_operand(counter), register_operand(counter), build_integer(l->value.step, l->value.bits, true)};
+    Operand slots[] = {register_operand(counter), register_operand(counter),
+                       build_integer(l->value.step, l->value.bits, true)};
     build(&here, OPC_ADD, parts_of(l->value.bits), slots, 3);
     instr_rename(l->compare, l->compared, counter, true, false);
 }
@@ -316,14 +336,16 @@ bool latch_counter_add(PhaseRun *run, const Loop *loop)
         return false;
     const char *why = why_not(run, loop, &l);
     if (why) {
-        phase_missed_once(run, "LatchWithoutCounter", l.branch, "ptxas does not count this loop by what its latch compares: %s", why);
+        phase_missed_once(run, "LatchWithoutCounter", l.branch,
+                          "ptxas does not count this loop by what its latch compares: %s", why);
         return false;
     }
     if (!phase_may_rewrite(run))
         return false;
     u32 trips = trip_count(run, loop, &l, UNROLLED_MOST);
     phase_passed(run, "LatchCounter", l.branch, "ptxas unrolls a loop with a counter of its own in its latch; it runs %s",
-        trips == 0 ? "as often as is not known" : arena_printf(run->arena, trips == UNROLLED_MOST ? "%u times or more" : "%u times", trips));
+                 trips == 0 ? "as often as is not known"
+                            : arena_printf(run->arena, trips == UNROLLED_MOST ? "%u times or more" : "%u times", trips));
     phase_count(run, "LatchCounter", 1);
     add_counter(run, loop, &l);
     return true;

@@ -28,7 +28,8 @@
 /* The test of a loop stays as it is. */
 static void test_kept(PhaseRun *run, const char *name, const Instr *branch, const char *why)
 {
-    phase_missed_once(run, name, branch, "ptxas will not unroll this loop: %s, and no comparison in its block can be inverted", why);
+    phase_missed_once(run, name, branch,
+                      "ptxas will not unroll this loop: %s, and no comparison in its block can be inverted", why);
 }
 
 static bool is_uniform_branch(const Instr *branch) { return branch_target(branch) && op_has(branch->op, OPF_UNIFORM_HINT); }
@@ -51,7 +52,8 @@ static bool canonicalize_combined(PhaseRun *run, const Loop *loop, Block *b, Ins
     if (!counts && both.logic->op->opcode != OPC_OR)
         return false;
     if (!phase_rewrite(run, "CombinedTestCanonicalized", b,
-            counts ? "ptxas unrolls a counted loop whose test is an and.pred of comparisons" : "an and.pred tests sooner than an or.pred"))
+                       counts ? "ptxas unrolls a counted loop whose test is an and.pred of comparisons"
+                              : "an and.pred tests sooner than an or.pred"))
         return false;
     condition_apply_both(run->an, branch, &both);
     drop_uniform_hint(run, branch);
@@ -159,7 +161,8 @@ static bool unite_with_step(PhaseRun *run, const Loop *loop)
 {
     LoopCompare distant;
     if (!latch_compare_find(run, loop, &distant) ||
-        !phase_rewrite(run, "ComparisonMoved", distant.compare->block, "ptxas unrolls a loop whose test stands after the step of its counter"))
+        !phase_rewrite(run, "ComparisonMoved", distant.compare->block,
+                       "ptxas unrolls a loop whose test stands after the step of its counter"))
         return false;
     instr_remove(distant.compare);
     instr_insert_after(distant.step, distant.compare);

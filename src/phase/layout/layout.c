@@ -77,7 +77,8 @@ static bool relocate_exit(PhaseRun *run, Block *b)
 
 static bool remove_jump_to_next(PhaseRun *run, Block *b, bool keeps_groups)
 {
-    if (!b->jump || b->fall != b->next || (keeps_groups && block_is_empty(b) && groups_come_to(run->an, b)) || !phase_rewrite(run, "JumpRemoved", b, "a jump to the next block"))
+    if (!b->jump || b->fall != b->next || (keeps_groups && block_is_empty(b) && groups_come_to(run->an, b)) ||
+        !phase_rewrite(run, "JumpRemoved", b, "a jump to the next block"))
         return false;
     block_remove_jump(b);
     return true;

@@ -13,10 +13,11 @@ enum { INNER_LOOKED_AT = 64 /* instructions of an inner block, for a reason */ }
 /* How many in-edges of a block are looked at. */
 #define WAYS_IN 16
 
-static const struct { const char *counter, *words; } reason_row[] = {
-    {"", ""},
+static const struct {
+    const char *counter, *words;
+} reason_row[] = {{"", ""},
 #define ROW(id, counter, words) {counter, words},
-    REASONS(ROW)
+                  REASONS(ROW)
 #undef ROW
 };
 
@@ -46,7 +47,8 @@ bool nested_decides(const Nested *n, const Block *b, RegId reg)
 static Instr *equality(const Instr *at, TruthTerm t, bool *holds)
 {
     Instr *setp = t.truth->kind == TRUTH_LEAF ? truth_leaf_definition(at, t.truth) : NULL;
-    bool compares = setp && setp->op->opcode == OPC_SETP && setp->opnd[0].kind == OPND_REG && setp->op->bool_op == BOOL_NONE;
+    bool compares =
+        setp && setp->op->opcode == OPC_SETP && setp->opnd[0].kind == OPND_REG && setp->op->bool_op == BOOL_NONE;
     if (!compares || (setp->op->cmp != CMP_EQ && setp->op->cmp != CMP_NE) || setp->opnd[1].kind != OPND_REG)
         return NULL;
     *holds = (setp->op->cmp == CMP_EQ) != t.inverted;
@@ -291,7 +293,8 @@ bool site_find_chain(const Nested *n, Block *outer, u32 edge, Site *s)
 Reason site_check_chain(const Nested *n, const Site *s)
 {
     Truth leaf[2];
-    TruthTerm in = site_condition_to(n, s->outer, s->inner, &leaf[0]), on = site_condition_to(n, s->inner, s->rest, &leaf[1]);
+    TruthTerm in = site_condition_to(n, s->outer, s->inner, &leaf[0]),
+              on = site_condition_to(n, s->inner, s->rest, &leaf[1]);
     if (decides_loop(n, s))
         return REASON_LOOP;
     if (in.truth->leaves + on.truth->leaves > TRUTH_LEAVES)
@@ -358,7 +361,8 @@ Reason site_check_diamond(const Nested *n, const Site *yes, const Site *no)
 {
     Truth leaf[3];
     TruthTerm which = site_condition_to(n, yes->outer, yes->inner, &leaf[0]);
-    TruthTerm a = site_condition_to(n, yes->inner, yes->rest, &leaf[1]), b = site_condition_to(n, no->inner, yes->rest, &leaf[2]);
+    TruthTerm a = site_condition_to(n, yes->inner, yes->rest, &leaf[1]),
+              b = site_condition_to(n, no->inner, yes->rest, &leaf[2]);
     if (decides_loop(n, yes) || decides_loop(n, no))
         return REASON_LOOP;
     if (which.truth->leaves + a.truth->leaves + b.truth->leaves > TRUTH_LEAVES)
@@ -376,4 +380,3 @@ Reason site_check_diamond(const Nested *n, const Site *yes, const Site *no)
         return REASON_RECONVERGE;
     return arms_meet(n, yes->inner, no->inner) || arms_meet(n, no->inner, yes->inner) ? REASON_RELATED : REASON_NONE;
 }
-

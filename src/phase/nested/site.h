@@ -9,22 +9,23 @@
 #include "analysis/reconverge.h"
 #include "phase/nested/truth.h"
 
-#define REASONS(X) \
-    X(LOOP, "LoopTest", "one of the branches ends, leaves or continues a loop") \
-    X(PLACE, "InnerPlace", "the inner block has a pinned label, a pragma or a scope of its own") \
-    X(LOAD, "InnerLoad", "the inner block loads, which can fault") \
-    X(EFFECT, "InnerEffect", "the inner block does more than compute") \
-    X(GUARD, "InnerGuard", "an instruction of the inner block is guarded") \
-    X(COST, "InnerCost", "what the inner block computes costs more than --nested-cond-max-speculated allows") \
-    X(LIVE, "InnerLiveOut", "what the inner block computes is read where control goes without it") \
-    X(RELATED, "RelatedPredicates", "the inner block reads or changes what decides the outer branch") \
+#define REASONS(X)                                                                                                \
+    X(LOOP, "LoopTest", "one of the branches ends, leaves or continues a loop")                                   \
+    X(PLACE, "InnerPlace", "the inner block has a pinned label, a pragma or a scope of its own")                  \
+    X(LOAD, "InnerLoad", "the inner block loads, which can fault")                                                \
+    X(EFFECT, "InnerEffect", "the inner block does more than compute")                                            \
+    X(GUARD, "InnerGuard", "an instruction of the inner block is guarded")                                        \
+    X(COST, "InnerCost", "what the inner block computes costs more than --nested-cond-max-speculated allows")     \
+    X(LIVE, "InnerLiveOut", "what the inner block computes is read where control goes without it")                \
+    X(RELATED, "RelatedPredicates", "the inner block reads or changes what decides the outer branch")             \
     X(EQUAL, "EqualityKnown", "a value that the conditions imply is read after them: ptxas puts it in its place") \
-    X(DECIDED, "DecidedBefore", "some in-edge decides one of the branches, which jump threading may yet use") \
-    X(CASES, "SwitchCases", "the branches are cases of a switch, of which ptxas makes a table") \
-    X(LARGE, "TooManyPredicates", "the condition would have too many parts") \
+    X(DECIDED, "DecidedBefore", "some in-edge decides one of the branches, which jump threading may yet use")     \
+    X(CASES, "SwitchCases", "the branches are cases of a switch, of which ptxas makes a table")                   \
+    X(LARGE, "TooManyPredicates", "the condition would have too many parts")                                      \
     X(RECONVERGE, "OtherThreads", "an instruction after the branches depends on which threads reconverge")
 
-typedef enum Reason { REASON_NONE,
+typedef enum Reason {
+    REASON_NONE,
 #define ENUM(id, ...) REASON_##id,
     REASONS(ENUM)
 #undef ENUM
@@ -36,8 +37,8 @@ const char *site_reason_words(Reason why);
 typedef struct Nested {
     PhaseRun *run;
     Function *fn;
-    Arena *arena;   /* for what is gone when all conditions are written out */
-    u32 *skip;      /* by place in the order of the dominator tree, of a dead block: how many after it are dead, at least */
+    Arena *arena; /* for what is gone when all conditions are written out */
+    u32 *skip;    /* by place in the order of the dominator tree, of a dead block: how many after it are dead, at least */
     TruthTerm *combined; /* by Block.id: when its branch is taken, for one that stands for several; else no truth */
     ReconvergeGate *gate;
 } Nested;

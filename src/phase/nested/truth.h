@@ -26,11 +26,11 @@ typedef struct TruthTerm {
 } TruthTerm;
 
 struct Truth {
-    u8 kind;    /* TruthKind */
-    bool kept;  /* LEAF: what computes the predicate stays where it is */
+    u8 kind;   /* TruthKind */
+    bool kept; /* LEAF: what computes the predicate stays where it is */
     u32 leaves;
-    RegId reg;  /* LEAF */
-    TruthTerm of[];  /* AND: both; SELECT: of[0] ? of[1] : of[2] */
+    RegId reg;      /* LEAF */
+    TruthTerm of[]; /* AND: both; SELECT: of[0] ? of[1] : of[2] */
 };
 
 /* A register and whether its opposite is meant. */
@@ -44,7 +44,7 @@ TruthTerm truth_and(Arena *arena, TruthTerm a, TruthTerm b);
 TruthTerm truth_select(Arena *arena, TruthTerm which, TruthTerm yes, TruthTerm no);
 static inline TruthTerm term_not(TruthTerm t) { return (TruthTerm){t.truth, !t.inverted}; }
 
-u32 truth_parts(const Truth *t); /* how many of t->of are set */
+u32 truth_parts(const Truth *t);           /* how many of t->of are set */
 u32 truth_uses(const Truth *t, RegId reg); /* leaves that are this register */
 void truth_rename(Truth *t, RegId from, RegId to);
 

@@ -8,7 +8,7 @@ typedef struct Emit {
     PhaseRun *run;
     Function *fn;
     Block *b;
-    Instr *at;         /* the branch: everything goes in front of it */
+    Instr *at; /* the branch: everything goes in front of it */
     const Truth *root;
 } Emit;
 

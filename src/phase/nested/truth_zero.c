@@ -26,10 +26,10 @@ typedef enum ZeroForm { ZERO_PLAIN, ZERO_BITS, ZERO_EQUAL } ZeroForm; /* x, x & 
 typedef struct ZeroTest {
     ZeroForm form;
     Operand x, y;
-    u32 set;      /* ZERO_BITS: bits of the mask y that have to be set, the others clear */
-    u32 at;       /* in the list */
+    u32 set; /* ZERO_BITS: bits of the mask y that have to be set, the others clear */
+    u32 at;  /* in the list */
     Instr *setp;
-    Instr *feed;  /* the and that nobody else needs, or NULL */
+    Instr *feed; /* the and that nobody else needs, or NULL */
 } ZeroTest;
 
 typedef struct ZeroTests {
@@ -37,10 +37,7 @@ typedef struct ZeroTests {
     u32 n, of_form[3];
 } ZeroTests;
 
-static bool is_source(const Operand *o)
-{
-    return operand_plain_register(o) || o->kind == OPND_IMM;
-}
+static bool is_source(const Operand *o) { return operand_plain_register(o) || o->kind == OPND_IMM; }
 
 /* The `and` whose result the setp alone reads, if it can be done at the branch as well. */
 static Instr *private_and(const Emit *e, const Instr *setp)
@@ -52,12 +49,16 @@ static Instr *private_and(const Emit *e, const Instr *setp)
     return plain && truth_read_only_by(e, i, i->opnd[0].id, setp) && truth_operands_hold(e, i) ? i : NULL;
 }
 
-static bool is_one_bit(const Operand *o) { return o->kind == OPND_IMM && (u32)o->value && !((u32)o->value & ((u32)o->value - 1)); }
+static bool is_one_bit(const Operand *o)
+{
+    return o->kind == OPND_IMM && (u32)o->value && !((u32)o->value & ((u32)o->value - 1));
+}
 
 static bool as_zero_test(const Emit *e, TruthTerm t, bool is_or, ZeroTest *test)
 {
     Instr *setp = t.truth->kind == TRUTH_LEAF ? truth_replaceable_setp(e, t.truth) : NULL;
-    if (!setp || setp->op->sem.from != 32 || !type_is_integer((Type)setp->op->sem.compared) || (setp->op->cmp != CMP_EQ && setp->op->cmp != CMP_NE))
+    if (!setp || setp->op->sem.from != 32 || !type_is_integer((Type)setp->op->sem.compared) ||
+        (setp->op->cmp != CMP_EQ && setp->op->cmp != CMP_NE))
         return false;
     bool for_zero = ((setp->op->cmp == CMP_EQ) != t.inverted) != is_or;
     if (setp->opnd[1].kind != OPND_REG || !is_source(&setp->opnd[1]) || !is_source(&setp->opnd[2]))
@@ -125,7 +126,8 @@ static bool spells_lop3(const Emit *e)
 {
     const Module *m = e->fn->module;
     u32 knob = e->run->knobs->lop3;
-    return knob == LOP3_ALWAYS || (knob == LOP3_AUTO && (m->version_major > 8 || (m->version_major == 8 && m->version_minor >= 5)));
+    return knob == LOP3_ALWAYS ||
+           (knob == LOP3_AUTO && (m->version_major > 8 || (m->version_major == 8 && m->version_minor >= 5)));
 }
 
 /* A value that is zero where the bits of x that have to be set are, the others of its mask are not, and all (unless 0) is zero. */
@@ -138,7 +140,8 @@ static RegId add_set_bits(const Emit *e, const ZeroTest *test, RegId all)
         Operand sources[4] = {test->x, test->y, all ? register_operand(all) : (Operand){.kind = OPND_IMM}, table};
         return build_value(&at, isa_op(e->fn->module->isa, OPC_LOP3, words), TYPE_B32, sources, 4);
     }
-    RegId turned = whole ? build_unary(&at, OPC_NOT, words, TYPE_B32, test->x) : build_binary(&at, OPC_XOR, words, TYPE_B32, test->x, set);
+    RegId turned = whole ? build_unary(&at, OPC_NOT, words, TYPE_B32, test->x)
+                         : build_binary(&at, OPC_XOR, words, TYPE_B32, test->x, set);
     RegId one = build_binary(&at, OPC_AND, words, TYPE_B32, register_operand(turned), test->y);
     return all ? emit_or(e, all, one) : one;
 }
@@ -192,8 +195,8 @@ void truth_merge_zero_tests(const Emit *e, TermList *list, bool is_or)
     }
     Builder at = build_before(e->at);
     RegId all = emit_tests(e, &tests);
-    RegId result = build_binary(&at, OPC_SETP, (OpParts){.cmp = CMP_NE, .type = {TYPE_B32}}, TYPE_PRED, register_operand(all),
-                                (Operand){.kind = OPND_IMM});
+    RegId result = build_binary(&at, OPC_SETP, (OpParts){.cmp = CMP_NE, .type = {TYPE_B32}}, TYPE_PRED,
+                                register_operand(all), (Operand){.kind = OPND_IMM});
     for (u32 k = 0; k < found.n; k++) {
         if (!merged[found.v[k].at])
             continue;

@@ -11,8 +11,8 @@ typedef struct Emitter {
     const SwitchPlan *p;
     const Instr *branch; /* the root's: what the new ones stand for */
     const Instr *loc;
-    Block **leaf;        /* by leaf: where to go for it */
-    Block *last;         /* of the new blocks, in layout */
+    Block **leaf; /* by leaf: where to go for it */
+    Block *last;  /* of the new blocks, in layout */
 } Emitter;
 
 /* ---- instructions ---------------------------------------------------------------------------------------------- */
@@ -28,8 +28,8 @@ static RegId make_offset(Emitter *e, Block *b, u64 value)
     Builder at = build_at_end(b);
     if (value == 0)
         return e->d->selector;
-    return build_binary(&at, OPC_ADD, (OpParts){.type = {signed_type(bits)}}, bits_type(bits), register_operand(e->d->selector),
-                        build_integer(0 - value, bits, true));
+    return build_binary(&at, OPC_ADD, (OpParts){.type = {signed_type(bits)}}, bits_type(bits),
+                        register_operand(e->d->selector), build_integer(0 - value, bits, true));
 }
 
 /* reg, of the selector's width, as an unsigned number of 32 bits; what does not fit is cut off. */
@@ -38,7 +38,8 @@ static RegId make_word(Emitter *e, Block *b, RegId reg)
     Builder at = build_at_end(b);
     if (e->d->bits == 32)
         return reg;
-    return build_unary(&at, OPC_CVT, (OpParts){.type = {TYPE_U32, unsigned_type(e->d->bits)}}, TYPE_B32, register_operand(reg));
+    return build_unary(&at, OPC_CVT, (OpParts){.type = {TYPE_U32, unsigned_type(e->d->bits)}}, TYPE_B32,
+                       register_operand(reg));
 }
 
 /* Compares as signed numbers or not; for equality PTX does not mind. */
@@ -132,8 +133,8 @@ static RegId emit_condition(Emitter *e, const SearchPlan *plan, Block *b, bool i
         return make_test(b, CMP_LE, false, offset, bits, plan->hi - plan->lo);
     RegId word = make_word(e, b, offset); /* shifts by 32 and more give 0 */
     Builder at = build_at_end(b);
-    RegId shifted = build_binary(&at, OPC_SHR, (OpParts){.type = {TYPE_U32}}, TYPE_B32, build_integer(plan->mask, 32, false),
-                                 register_operand(word));
+    RegId shifted = build_binary(&at, OPC_SHR, (OpParts){.type = {TYPE_U32}}, TYPE_B32,
+                                 build_integer(plan->mask, 32, false), register_operand(word));
     RegId bit = build_binary(&at, OPC_AND, (OpParts){.type = {TYPE_B32}}, TYPE_B32, register_operand(shifted),
                              build_integer(1, 32, false));
     return make_test(b, CMP_EQ, true, bit, 32, 1);

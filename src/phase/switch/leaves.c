@@ -45,7 +45,8 @@ bool region_decides_nothing(const Block *b)
 bool region_does_nothing(const Recovery *r, const Block *b)
 {
     const Live *live = r->live;
-    if (!region_decides_nothing(b) || !region_only_helpers(r->kinds, b) || b->fall->id >= live->blocks) /* or it is made anew already */
+    if (!region_decides_nothing(b) || !region_only_helpers(r->kinds, b) ||
+        b->fall->id >= live->blocks) /* or it is made anew already */
         return false;
     for_each_instr(i, b)
         if (i->kind == INSTR_OP)
@@ -179,10 +180,7 @@ static void add_leaf(SwitchRegion *g, const Leaf *leaf)
     *last = d->leaf_count;
 }
 
-static bool is_loop_header(const SwitchRegion *g, const Block *b)
-{
-    return loop_headed_by(an_loops(g->r->run->an), b);
-}
+static bool is_loop_header(const SwitchRegion *g, const Block *b) { return loop_headed_by(an_loops(g->r->run->an), b); }
 
 /* Whether control that goes to b may go to where it leads instead. A loop is entered by its header; after the root nothing is
  * known of the selector, when control comes there anew. */

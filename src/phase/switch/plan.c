@@ -7,8 +7,8 @@
 enum { COST_TEST = 2, COST_OFFSET = 1, COST_WORD = 1, COST_BITS = 4, COST_TABLE = 3, COST_JUMP = 1 };
 
 enum {
-    TABLE_PIECES = 4,    /* fewer make no table of their own */
-    RANGE_VALUES = 16,   /* a longer range counts as so many cases: it needs no table */
+    TABLE_PIECES = 4,  /* fewer make no table of their own */
+    RANGE_VALUES = 16, /* a longer range counts as so many cases: it needs no table */
     BITS_PIECES = 3
 };
 
@@ -24,19 +24,19 @@ typedef struct Cluster {
 } Cluster;
 
 typedef struct Planner {
-    Arena *arena;   /* of the plan */
-    Arena scratch;  /* of everything below */
+    Arena *arena;  /* of the plan */
+    Arena scratch; /* of everything below */
     const Decision *d;
     const PlanLimits *limits;
     SwitchPlan *p;
     const Piece *piece; /* the whole domain, ascending; neighbours have different leaves unless values between cannot be */
     u32 pieces;
-    u64 lo, hi;     /* keys that can be */
-    u32 *cases;     /* indices of the pieces that do not lead to the default, ascending */
+    u64 lo, hi; /* keys that can be */
+    u32 *cases; /* indices of the pieces that do not lead to the default, ascending */
     u32 case_count;
     Cluster *clusters;
     u32 cluster_count;
-    u32 linear;     /* up to so many clusters are tested one after the other */
+    u32 linear; /* up to so many clusters are tested one after the other */
 } Planner;
 
 /* ---- pieces ---------------------------------------------------------------------------------------------------- */
@@ -102,7 +102,8 @@ static void make_pieces(Planner *q)
         n = append_keys(v, n, d->leaves[l].values, q->p->is_signed ? sem_sign(d->bits) : 0, l);
     qsort(v, n, sizeof *v, compare_pieces);
     u32 gaps = count_gaps(v, n);
-    Piece *pieces = gaps ? arena_alloc_raw(&q->scratch, sizeof(Piece) * ((size_t)n + gaps)) : v; /* in place: it can only shrink */
+    Piece *pieces =
+        gaps ? arena_alloc_raw(&q->scratch, sizeof(Piece) * ((size_t)n + gaps)) : v; /* in place: it can only shrink */
     for (u32 k = 0; k < n; k++)
         q->pieces = append_piece(pieces, q->pieces, v[k], q->p->fallback);
     q->piece = pieces;
@@ -168,14 +169,14 @@ static u64 piece_values(const Piece *piece)
 
 /* The cheapest cuts of the first c cases, for each c, while they are found. */
 typedef struct Cuts {
-    u32 *best;       /* by c: what the cheapest costs */
-    u32 *least;      /* by block: the least `best` of its BLOCK values of c */
-    u32 *from;       /* by c: its last cluster begins with this case */
-    PlanKind *kind;  /* by c: of its last cluster */
-    u64 *values;     /* by c: what these cases count in a table */
+    u32 *best;      /* by c: what the cheapest costs */
+    u32 *least;     /* by block: the least `best` of its BLOCK values of c */
+    u32 *from;      /* by c: its last cluster begins with this case */
+    PlanKind *kind; /* by c: of its last cluster */
+    u64 *values;    /* by c: what these cases count in a table */
     u32 table_cost, bits_cost;
     u32 window, bits_window; /* the first cases that a cluster with the last one may begin with, by what keys span */
-    u32 same_leaf;   /* the first of the cases from which on all lead to the last one's leaf */
+    u32 same_leaf;           /* the first of the cases from which on all lead to the last one's leaf */
 } Cuts;
 
 enum { BLOCK = 64, BITS_REACH = 32 };
@@ -258,9 +259,13 @@ static u32 find_clusters(Planner *q)
     u32 n = q->case_count, word = COST_OFFSET + word_cost(q->d) + COST_TEST;
     u64 reach = q->limits->may_table && q->limits->table > BITS_REACH ? (u64)q->limits->table : BITS_REACH;
     Arena *arena = &q->scratch;
-    Cuts c = {.best = arena_array(arena, u32, n + 1), .least = arena_array(arena, u32, n / BLOCK + 1),
-        .from = arena_array(arena, u32, n + 1), .kind = arena_array(arena, PlanKind, n + 1),
-        .values = arena_array(arena, u64, n + 1), .table_cost = COST_TABLE + word + COST_TEST, .bits_cost = COST_BITS + word};
+    Cuts c = {.best = arena_array(arena, u32, n + 1),
+              .least = arena_array(arena, u32, n / BLOCK + 1),
+              .from = arena_array(arena, u32, n + 1),
+              .kind = arena_array(arena, PlanKind, n + 1),
+              .values = arena_array(arena, u64, n + 1),
+              .table_cost = COST_TABLE + word + COST_TEST,
+              .bits_cost = COST_BITS + word};
     for (u32 end = 1; end <= n; end++) {
         const Piece *last = case_piece(q, end - 1);
         move_window(q, &c.window, end - 1, reach);

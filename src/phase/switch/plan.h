@@ -25,8 +25,8 @@ typedef struct SearchPlan {
 } SearchPlan;
 
 typedef struct PlanLimits {
-    i64 density;    /* per cent of a table that leads elsewhere than to the default */
-    i64 table;      /* entries */
+    i64 density; /* per cent of a table that leads elsewhere than to the default */
+    i64 table;   /* entries */
     bool may_table;
 } PlanLimits;
 
@@ -36,13 +36,13 @@ typedef struct PlanCost {
 } PlanCost;
 
 typedef struct SwitchPlan {
-    bool is_signed;     /* keys, in whose order is searched, are values with the sign bit turned; else the values */
-    u32 cases;          /* intervals of keys that do not lead to the default */
-    u32 fallback;       /* leaf of the default */
+    bool is_signed; /* keys, in whose order is searched, are values with the sign bit turned; else the values */
+    u32 cases;      /* intervals of keys that do not lead to the default */
+    u32 fallback;   /* leaf of the default */
     const SearchPlan *plan;
-    bool dense_search;  /* a search over values that are dense enough for a table, had there been one */
+    bool dense_search; /* a search over values that are dense enough for a table, had there been one */
     PlanCost cost;
-    u32 *edges;          /* by leaf: branches and tables that lead there */
+    u32 *edges;         /* by leaf: branches and tables that lead there */
     bool uniform;       /* none of its branches diverges, as none of the region's does */
     bool uniform_index; /* set by the caller: the lanes of a warp index its tables alike */
 } SwitchPlan;
@@ -50,6 +50,9 @@ typedef struct SwitchPlan {
 SwitchPlan switch_plan(Arena *arena, const Decision *d, const PlanLimits *limits);
 
 /* The value that a key stands for, and the other way round. */
-static inline u64 plan_value(const SwitchPlan *p, const Decision *d, u64 key) { return p->is_signed ? key ^ sem_sign(d->bits) : key; }
+static inline u64 plan_value(const SwitchPlan *p, const Decision *d, u64 key)
+{
+    return p->is_signed ? key ^ sem_sign(d->bits) : key;
+}
 
 #endif

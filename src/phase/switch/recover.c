@@ -206,7 +206,8 @@ static bool leave(SwitchRegion *g, u32 from, Block *b, const Env *env, ValueSet 
             for (next = k + 1; next < table->targets.n && table->targets.v[next] == table->targets.v[k];)
                 next++;
             ValueSet there = value_preimage(&g->scope, &index, value_set_range(arena, k, next - 1));
-            arrive(g, from, not_taken, fn_block(b->fn, table->targets.v[k]), env, value_set_and(arena, values, there), depth + 1);
+            arrive(g, from, not_taken, fn_block(b->fn, table->targets.v[k]), env, value_set_and(arena, values, there),
+                   depth + 1);
         }
         g->d->tables++;
         g->d->entries += table->targets.n;
@@ -234,7 +235,8 @@ static void add_member(SwitchRegion *g, u32 index)
 /* The block that ends what begins with b, past blocks that could be joined with it. */
 static Block *end_of_run(const SwitchRegion *g, Block *b)
 {
-    while (!block_terminator(b) && b->fall && g->r->in_edges[b->fall->id] == 1 && may_be_member(g, b->fall) && region_only_helpers(g->r->kinds, b))
+    while (!block_terminator(b) && b->fall && g->r->in_edges[b->fall->id] == 1 && may_be_member(g, b->fall) &&
+           region_only_helpers(g->r->kinds, b))
         b = b->fall;
     return b;
 }
@@ -349,8 +351,9 @@ bool region_may_decide(BlockKinds *kinds, const Block *root, u32 branches)
         return false;
     if (branch_table(end))
         return true;
-    return may_compare(end, true) && branches_ahead(kinds, branch_target(end), branches - 1) +
-                                    branches_ahead(kinds, root->fall, branches - 1) >= branches - 1;
+    return may_compare(end, true) &&
+           branches_ahead(kinds, branch_target(end), branches - 1) + branches_ahead(kinds, root->fall, branches - 1) >=
+               branches - 1;
 }
 
 /* Forgets the nodes. */

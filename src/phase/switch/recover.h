@@ -22,13 +22,13 @@ typedef struct Leaf {
     Instr **carry; /* of the region, in order; they depend on nothing else that the region writes */
     u32 carried;
     ValueSet values; /* the selectors that take it */
-    u32 value_edges;  /* edges of the region over which they do; one over which threads may come in several groups counts twice */
+    u32 value_edges; /* edges of the region over which they do; one over which threads may come in several groups counts twice */
     u32 edges;       /* of the region to the target, also those that no value takes */
-    u32 sibling;     /* one more than the index of another leaf with this target; 0 */
+    u32 sibling; /* one more than the index of another leaf with this target; 0 */
 } Leaf;
 
 typedef enum RecoverResult {
-    RECOVER_NONE,   /* the block decides nothing about a register and constants */
+    RECOVER_NONE, /* the block decides nothing about a register and constants */
     RECOVER_DONE,
     RECOVER_CARRY /* an edge out needs more than CARRY_LIMIT instructions of the region */
 } RecoverResult;
@@ -38,20 +38,20 @@ typedef struct Decision {
     Block **blocks; /* of the region, root first */
     u32 count;
     RegId selector;
-    u32 bits;         /* of the selector: 16, 32, 64 */
-    u32 ordered;      /* comparisons besides eq and ne */
-    bool is_signed;   /* the first of them is */
-    bool uniform;     /* every branch is .uni; else none is */
+    u32 bits;       /* of the selector: 16, 32, 64 */
+    u32 ordered;    /* comparisons besides eq and ne */
+    bool is_signed; /* the first of them is */
+    bool uniform;   /* every branch is .uni; else none is */
     Leaf *leaves;
     u32 leaf_count;
-    Block **targets;  /* blocks that the region's edges lead to, also those that no value takes */
+    Block **targets; /* blocks that the region's edges lead to, also those that no value takes */
     u32 target_count;
     bool has_untaken; /* there is one that no value takes */
     u32 branches;     /* of the region, tables among them */
     u32 tables;
-    u32 entries;      /* of those tables */
-    u32 helpers;      /* instructions besides comparisons and branches */
-    u32 depth;        /* branches on the longest path */
+    u32 entries; /* of those tables */
+    u32 helpers; /* instructions besides comparisons and branches */
+    u32 depth;   /* branches on the longest path */
 } Decision;
 
 /* One comparison for equality after the other: ptxas finds the dense ones. */

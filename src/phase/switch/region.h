@@ -33,7 +33,7 @@ typedef struct Node {
     u32 from;          /* blocks of the region with an edge to it */
     u32 last_from;     /* one more than the index of the last such block */
     bool member;
-    bool tried;        /* all edges to it are the region's: it is a member, or cannot be */
+    bool tried; /* all edges to it are the region's: it is a member, or cannot be */
 } Node;
 
 struct Recovery {
@@ -43,11 +43,11 @@ struct Recovery {
     const Ssa *ssa;
     const Live *live;
     const DomTree *postdom;
-    u32 *node_of; /* by Block.id: index + 1 into nodes; 0 */
-    u32 *leaf_of; /* by Block.id: index + 1 of the last leaf with that target; 0 */
-    u8 *seen;     /* by Block.id: was in a region */
+    u32 *node_of;  /* by Block.id: index + 1 into nodes; 0 */
+    u32 *leaf_of;  /* by Block.id: index + 1 of the last leaf with that target; 0 */
+    u8 *seen;      /* by Block.id: was in a region */
     u32 *in_edges; /* by Block.id: blocks that lead there, without those that nothing reaches */
-    u32 *written; /* by RegId: number of the slice that met a write to it last */
+    u32 *written;  /* by RegId: number of the slice that met a write to it last */
     u32 slices;
     u32 blocks;
 };
@@ -57,8 +57,8 @@ typedef struct Part Part; /* leaves.c */
 /* One region as it grows. */
 typedef struct SwitchRegion {
     Recovery *r;
-    Arena *arena;   /* of the decision */
-    Arena scratch;  /* of everything else */
+    Arena *arena;  /* of the decision */
+    Arena scratch; /* of everything else */
     Decision *d;
     ValueScope scope;
     const Env *env; /* where values are looked up */

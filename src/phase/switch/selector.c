@@ -128,7 +128,8 @@ static ValueSet compare_set(SwitchRegion *g, const Compare *c)
     u32 bits = g->d->bits;
     bool left = operand_plain_register(&c->a) == g->d->selector;
     const Operand *other = left ? &c->b : &c->a;
-    if (!type_is_integer((Type)c->type) || type_bits((Type)c->type) != bits || other->kind != OPND_IMM || (other->flags & OPNDF_NEG))
+    if (!type_is_integer((Type)c->type) || type_bits((Type)c->type) != bits || other->kind != OPND_IMM ||
+        (other->flags & OPNDF_NEG))
         return value_set_range(&g->scratch, 0, sem_max(bits));
     Cmp cmp = left ? (Cmp)c->cmp : cmp_swapped((Cmp)c->cmp);
     return value_set_compare(&g->scratch, cmp, class == TC_SIGNED, (u64)other->value, bits);
@@ -138,7 +139,8 @@ static ValueSet range_set(Arena *arena, const Range *r)
 {
     u64 least = (u64)r->least & sem_max(r->bits), most = (u64)r->most & sem_max(r->bits);
     ValueSet in_order = least <= most ? value_set_range(arena, least, most)
-                                      : value_set_or(arena, value_set_range(arena, least, sem_max(r->bits)), value_set_range(arena, 0, most));
+                                      : value_set_or(arena, value_set_range(arena, least, sem_max(r->bits)),
+                                                     value_set_range(arena, 0, most));
     return value_set_and(arena, in_order, value_set_range(arena, r->lo, r->hi));
 }
 

@@ -35,7 +35,7 @@ typedef struct Lowering {
     BlockKinds kinds;
     PlanLimits limits;
     InstrVec left_over;
-    bool again;         /* decisions were reported in an earlier round */
+    bool again;           /* decisions were reported in an earlier round */
     ReconvergeGate *gate; /* made when it is asked first, before anything is rewritten */
 } Lowering;
 
@@ -150,16 +150,20 @@ static Verdict judge(Lowering *w, Arena *arena, const Decision *d, const SwitchP
         return (Verdict){"SwitchKeptDense", "its values are dense, but there may be no table of them"};
     ReconvergeRisk risk = risk_of_leaves(w, arena, d, p);
     if (risk == RECONVERGE_WAIT)
-        return (Verdict){"SwitchKeptWait", "a thread that waits after it may wait for threads that would wait there for it"};
+        return (Verdict){"SwitchKeptWait",
+                         "a thread that waits after it may wait for threads that would wait there for it"};
     if (risk == RECONVERGE_ACTIVE_SET)
-        return (Verdict){"SwitchKeptConvergent", "other threads than before would arrive together at an instruction that depends on them"};
+        return (Verdict){"SwitchKeptConvergent",
+                         "other threads than before would arrive together at an instruction that depends on them"};
     if (d->tables) {
         bool better = p->cost.code + 2 <= old_code(d) && p->cost.depth <= d->depth;
         return better ? pays : (Verdict){"SwitchKeptTable", "its jump table is as good as another"};
     }
     if (decision_is_chain(d) && one_table && loop_of(an_loops(w->run->an), d->root))
         return (Verdict){"SwitchKeptChain", "ptxas makes a table of equality tests itself, and a better one in a loop"};
-    return is_smaller(d, p) || is_shorter(w, d, p) ? pays : (Verdict){"SwitchKeptNoGain", "no table is dense enough, and no search short enough"};
+    return is_smaller(d, p) || is_shorter(w, d, p)
+               ? pays
+               : (Verdict){"SwitchKeptNoGain", "no table is dense enough, and no search short enough"};
 }
 
 /* ---- one block ------------------------------------------------------------------------------------------------- */
@@ -169,7 +173,8 @@ static void keep(const Lowering *w, const Decision *d, Verdict why)
     if (w->again)
         return;
     phase_count(w->run, why.counter, 1);
-    phase_missed(w->run, "SwitchKept", block_terminator(d->root), "switch of %u branches kept: %s", d->branches, why.reason);
+    phase_missed(w->run, "SwitchKept", block_terminator(d->root), "switch of %u branches kept: %s", d->branches,
+                 why.reason);
 }
 
 static void report(const Lowering *w, const Decision *d, const SwitchPlan *p)
@@ -181,9 +186,10 @@ static void report(const Lowering *w, const Decision *d, const SwitchPlan *p)
     }
     const char *name = p->cost.tables ? "SwitchTable" : "SwitchSearch";
     phase_count(w->run, name, 1);
-    phase_passed(w->run, name, block_terminator(d->root),
-                 "%u cases in %u branches, %u on the longest path: now %u jump table%s of %u entries in all, %u on the longest path",
-                 p->cases, d->branches, d->depth, p->cost.tables, p->cost.tables == 1 ? "" : "s", p->cost.entries, p->cost.depth);
+    phase_passed(
+        w->run, name, block_terminator(d->root),
+        "%u cases in %u branches, %u on the longest path: now %u jump table%s of %u entries in all, %u on the longest path",
+        p->cases, d->branches, d->depth, p->cost.tables, p->cost.tables == 1 ? "" : "s", p->cost.entries, p->cost.depth);
 }
 
 static bool lower(Lowering *w, Arena *arena, Block *root)

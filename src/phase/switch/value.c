@@ -120,8 +120,8 @@ static Value arithmetic(const ValueScope *scope, Instr *i)
     u64 constant;
     if (a.kind == VALUE_CONSTANT && b.kind == VALUE_CONSTANT && sem_apply(i->op->sem, a.constant, b.constant, &constant))
         return constant_value(constant, width);
-    bool table_and_constant = (a.kind == VALUE_TABLE && b.kind == VALUE_CONSTANT) ||
-                              (a.kind == VALUE_CONSTANT && b.kind == VALUE_TABLE);
+    bool table_and_constant =
+        (a.kind == VALUE_TABLE && b.kind == VALUE_CONSTANT) || (a.kind == VALUE_CONSTANT && b.kind == VALUE_TABLE);
     if (table_and_constant)
         return map_table(scope, i, &a, &b, width);
     if (shifts && a.kind == VALUE_CONSTANT && b.kind == VALUE_LINEAR)
@@ -235,7 +235,11 @@ static Value predicate(const ValueScope *scope, Instr *i)
     case OPC_XOR:
         if (!operand_truth(scope, instr_operand(i, 2), &b))
             return unknown;
-        return truth_value(combine(scope, i->op->sem.op == OPC_AND ? BOOL_AND : i->op->sem.op == OPC_OR ? BOOL_OR : BOOL_XOR, a, b));
+        return truth_value(combine(scope,
+                                   i->op->sem.op == OPC_AND  ? BOOL_AND
+                                   : i->op->sem.op == OPC_OR ? BOOL_OR
+                                                             : BOOL_XOR,
+                                   a, b));
     default: return unknown;
     }
 }

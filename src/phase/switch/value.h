@@ -17,8 +17,8 @@ typedef enum ValueKind {
 } ValueKind;
 
 typedef struct Value {
-    u8 kind;  /* ValueKind */
-    u8 width; /* bits of the value itself */
+    u8 kind;         /* ValueKind */
+    u8 width;        /* bits of the value itself */
     u8 linear_width; /* LINEAR, TABLE: width of the linear part */
     u64 inner, outer, constant;
     const u64 *entry;

@@ -41,7 +41,7 @@ typedef struct TailHoist {
     u32 names;
     HoistStep step[HOIST_LIMIT];
     u32 steps;
-    const Instr *compare[2];   /* of the loop tests that end the two blocks, or NULL */
+    const Instr *compare[2]; /* of the loop tests that end the two blocks, or NULL */
     PairVisitor visitor;
 } TailHoist;
 
@@ -84,8 +84,8 @@ static bool may_have_two_names(const TailHoist *h, RegId taken, RegId other)
     const Reg *a = fn_reg(fn, taken), *b = fn_reg(fn, other);
     return a->type == b->type && a->vector == 1 && b->vector == 1 && build_can_copy((Type)a->type) && !a->is_param &&
            !b->is_param && !fn->scopes.v[a->scope].in_block && !fn->scopes.v[b->scope].in_block &&
-           !bitset_has(&h->pass->in_flight, taken) && !bitset_has(&h->pass->in_flight, other) &&
-           !pair_of_taken(h, other) && !pair_of_other(h, taken) && !live_in(an_live(h->run->an), h->other, taken);
+           !bitset_has(&h->pass->in_flight, taken) && !bitset_has(&h->pass->in_flight, other) && !pair_of_taken(h, other) &&
+           !pair_of_other(h, taken) && !live_in(an_live(h->run->an), h->other, taken);
 }
 
 static bool is_compared(const TailHoist *h, RegId reg)
@@ -140,7 +140,8 @@ static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
     bool exchanged;
     u32 names = h->names;
     if (a->kind != INSTR_OP || b->kind != INSTR_OP || instr_is(a, OPF_TERMINATOR) || a->scope != h->taken->scope ||
-        b->scope != h->other->scope || match_call_argument(a) || match_copies_may_merge(a, h->gate, h->run->an->summaries) != STOP_NONE)
+        b->scope != h->other->scope || match_call_argument(a) ||
+        match_copies_may_merge(a, h->gate, h->run->an->summaries) != STOP_NONE)
         return false;
     bool same = match_instrs_alike(&h->visitor, a, b, &exchanged) && match_visit_reads(&h->visitor, a, b, exchanged) &&
                 match_visit_writes(&h->visitor, a, b);

@@ -40,7 +40,7 @@ static const Operand *counterpart(const Instr *a, const Instr *b, u32 k, bool ex
 }
 
 static u32 rate_slots(const PairVisitor *visit, const Instr *a, const Operand *a_slot, const Instr *b,
-    const Operand *b_slot)
+                      const Operand *b_slot)
 {
     if (!slots_alike(visit, a_slot, b_slot))
         return 0;

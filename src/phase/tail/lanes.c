@@ -6,15 +6,15 @@ struct TailLanes {
     Analyses *an;
     ReconvergeGate *gate;
     bool after_known;
-    ReconvergeRegion after;        /* the end of the blocks, up to where their threads reconverged */
+    ReconvergeRegion after; /* the end of the blocks, up to where their threads reconverged */
     Block *kept, *other;
     bool between_known, divides_known;
-    u8 waits_between;              /* EffectWaits from the branch that parts the paths to the blocks */
-    bool divides;                  /* some branch there may divide a warp */
-    const Instr *first[2][KINDS];  /* of either block, by wait: the first instruction that may wait so */
-    u8 waits[2];                   /* of either block, in front of the tail */
-    u8 waits_inside, ends_inside;  /* of calls in the tail, where threads may diverge; and WaitEnds of the tail after them */
-    u8 ends;                       /* WaitEnds of the tail */
+    u8 waits_between;             /* EffectWaits from the branch that parts the paths to the blocks */
+    bool divides;                 /* some branch there may divide a warp */
+    const Instr *first[2][KINDS]; /* of either block, by wait: the first instruction that may wait so */
+    u8 waits[2];                  /* of either block, in front of the tail */
+    u8 waits_inside, ends_inside; /* of calls in the tail, where threads may diverge; and WaitEnds of the tail after them */
+    u8 ends;                      /* WaitEnds of the tail */
 };
 
 TailLanes *tail_lanes_new(PhaseRun *run)
@@ -57,8 +57,8 @@ void tail_lanes_add(TailLanes *l, const Instr *of_kept, const Instr *of_other)
     if (of_kept->kind != INSTR_OP || !reconverge_matters(l->gate))
         return;
     for (u32 k = 0; k < KINDS; k++) {
-        l->waits[0] &= l->first[0][k] == of_kept ? (u8)~(1u << k) : 0xff;
-        l->waits[1] &= l->first[1][k] == of_other ? (u8)~(1u << k) : 0xff;
+        l->waits[0] &= l->first[0][k] == of_kept ? (u8) ~(1u << k) : 0xff;
+        l->waits[1] &= l->first[1][k] == of_other ? (u8) ~(1u << k) : 0xff;
     }
     u8 inside = instr_is(of_kept, OPF_CALL) ? instr_effects(of_kept, l->an->summaries).waits : 0;
     l->waits_inside |= inside;

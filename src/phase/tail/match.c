@@ -26,7 +26,8 @@ const TailStopInfo tail_stop_info[STOP_COUNT] = {
     [STOP_CARRY] = {"DeclinedCarry", "the carry is alive where the code would be cut"},
     [STOP_CALL] = {"DeclinedCall", "the sequence around a call must stay in one block"},
     [STOP_WAIT] = {"DeclinedWait", "a thread that waits in front of it may wait for threads that would wait there for it"},
-    [STOP_ACTIVE_SET] = {"DeclinedActiveSet", "other lanes than before would come together to an instruction that sees them"},
+    [STOP_ACTIVE_SET] = {"DeclinedActiveSet",
+                         "other lanes than before would come together to an instruction that sees them"},
     [STOP_LOOP_TEST] = {"DeclinedLoopTest", "the test of a loop would be separated from its step, and ptxas not unroll it"},
 };
 
@@ -50,25 +51,25 @@ struct Matcher {
     PhaseRun *run;
     Function *fn;
     TailGate gate;
-    TailLanes *lanes;             /* NULL: not asked for yet */
-    u32 *control_class;           /* by Block.id, 0: not known yet; equal where the control dependence is; NULL: not asked for */
-    FnvMap control_classes;       /* by hash: their first blocks */
-    VecU32 control_of[2];         /* scratch */
-    u64 compared;                 /* items, in all comparisons */
-    BitSet in_flight;             /* see match_find_in_flight; without words: not asked for yet */
-    const Block *end;             /* one of the blocks that are compared: all end like it */
-    BitSet live_after;           /* registers live after them */
-    u32 epoch;                    /* of the comparison */
-    Pairing *pairing;             /* by RegId */
-    VecU32 met;                   /* registers of kept that have an entry */
-    VEC(ScopePair) scopes;        /* in-block scopes that are open */
+    TailLanes *lanes;       /* NULL: not asked for yet */
+    u32 *control_class;     /* by Block.id, 0: not known yet; equal where the control dependence is; NULL: not asked for */
+    FnvMap control_classes; /* by hash: their first blocks */
+    VecU32 control_of[2];   /* scratch */
+    u64 compared;           /* items, in all comparisons */
+    BitSet in_flight;       /* see match_find_in_flight; without words: not asked for yet */
+    const Block *end;       /* one of the blocks that are compared: all end like it */
+    BitSet live_after;      /* registers live after them */
+    u32 epoch;              /* of the comparison */
+    Pairing *pairing;       /* by RegId */
+    VecU32 met;             /* registers of kept that have an entry */
+    VEC(ScopePair) scopes;  /* in-block scopes that are open */
     VEC(Cut) cuts;
     VEC(RegPair) renamed;
     /* of the comparison */
     u32 items, weight, cost, width;
-    u32 uncopyable;               /* open pairs of two names that no mov can bring together */
+    u32 uncopyable; /* open pairs of two names that no mov can bring together */
     bool carry_open;
-    ReconvergeRisk risk;          /* why there is no place to cut, so far */
+    ReconvergeRisk risk;                /* why there is no place to cut, so far */
     const Instr *part[LOOP_TEST_PARTS]; /* of kept: the tail must hold all or none of these; none is too short for it */
     u32 parts;
     TailStop stop;
@@ -594,7 +595,8 @@ static Tail best_cut(Matcher *m, u32 limit)
     Tail best = {.stop = m->stop};
     for (u32 k = 0; k < m->cuts.n; k++) {
         const Cut *cut = &m->cuts.v[k];
-        Tail tail = {cut->items, cut->weight, cut->cost, copies_at(m, cut), cut->width, cut->kept, cut->other, m->stop, NULL};
+        Tail tail = {cut->items, cut->weight, cut->cost, copies_at(m, cut), cut->width, cut->kept,
+                     cut->other, m->stop,     NULL};
         if (limit ? cut->items == limit : !best.items || tail_gain(&tail) >= tail_gain(&best))
             best = tail;
     }

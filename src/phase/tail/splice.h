@@ -6,8 +6,8 @@
 
 typedef struct DuplicateTail {
     Block *block;
-    Instr *begin;      /* where its tail begins */
-    RegPair *renamed;  /* what lives into the tail under two names */
+    Instr *begin;     /* where its tail begins */
+    RegPair *renamed; /* what lives into the tail under two names */
     u32 n;
 } DuplicateTail;
 

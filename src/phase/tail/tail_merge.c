@@ -55,7 +55,7 @@ typedef struct Candidate {
 
 /* What is to be done to the function once all is decided. */
 typedef struct Splice {
-    u32 order;   /* in the layout, of the block that keeps its tail */
+    u32 order; /* in the layout, of the block that keeps its tail */
     Instr *begin;
     Block *tail; /* that it becomes */
     DuplicateTail *duplicates;
@@ -364,7 +364,8 @@ static void merge_set(Merge *m, u32 n, u32 items)
     for (u32 k = 0; k < n; k++)
         for (u32 g = 0; g < duplicates; g++)
             set[k]->done |= set[k]->block == duplicate[g].block;
-    vec_push(&m->splices, ((Splice){set[kept]->order, tail.kept, tail_block(an_loops(m->run->an), tail.kept), duplicate, duplicates}));
+    vec_push(&m->splices,
+             ((Splice){set[kept]->order, tail.kept, tail_block(an_loops(m->run->an), tail.kept), duplicate, duplicates}));
 }
 
 /* Every candidate in turn, with all after it that share its best tail. */
@@ -374,7 +375,8 @@ static void merge_group(Merge *m, Candidate *group, u32 n)
         if (group[first].done)
             continue;
         if (is_exhausted(m)) {
-            decline(m, "DeclinedEffort", group[first].block->last, "too many blocks end nearly alike to compare all of them");
+            decline(m, "DeclinedEffort", group[first].block->last,
+                    "too many blocks end nearly alike to compare all of them");
             return;
         }
         matcher_set_end(m->matcher, group[first].block);
@@ -441,8 +443,10 @@ static void report_short_tail(Merge *m, Block *kept, Block *other)
     matcher_set_end(m->matcher, kept);
     Tail tail = tail_match(m->matcher, kept, other, 0);
     if (tail.items && tail.weight >= SHORT_TAIL && tail.weight < m->least)
-        phase_declined(m->run, NULL, "TailKept", tail.kept, "this block ends like another one, but they share %u instructions, and "
-                       "--tail-merge-size asks for %lld", tail.weight, (long long)m->least);
+        phase_declined(m->run, NULL, "TailKept", tail.kept,
+                       "this block ends like another one, but they share %u instructions, and "
+                       "--tail-merge-size asks for %lld",
+                       tail.weight, (long long)m->least);
 }
 
 /* Blocks that share too little to be compared with one another: each with the next one like it only. */

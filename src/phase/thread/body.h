@@ -19,7 +19,7 @@ bool body_is_live_on(const PhaseRun *run, const Block *to, const Block *otherwis
  * can be looked at. */
 bool body_collect(const PhaseRun *run, const Block *b, const Block *to, const Block *otherwise, Body *body);
 
-u32 body_cost(const Body *body); /* machine instructions of one more copy */
+u32 body_cost(const Body *body);     /* machine instructions of one more copy */
 u32 body_accesses(const Body *body); /* loads and stores, of parameters too */
 bool body_steps_a_counter(const Body *body);
 bool body_writes(const Body *body, RegId reg);

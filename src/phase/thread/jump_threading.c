@@ -33,8 +33,8 @@
 #include "target/ptxas.h"
 
 enum {
-    PREDS = 64,       /* of a block that is looked at */
-    BUDGET = 512,     /* instructions cloned in a function, in all its rounds: PhaseRun.spent */
+    PREDS = 64,   /* of a block that is looked at */
+    BUDGET = 512, /* instructions cloned in a function, in all its rounds: PhaseRun.spent */
     SET_UP_BLOCKS = 4,
     SET_UP = 24,      /* machine instructions in front of a loop from which on its guard stays */
     ACCESS_SLOTS = 8, /* what it costs that parts of a warp access memory one after the other */
@@ -45,21 +45,21 @@ typedef struct Threader {
     PhaseRun *run;
     Function *fn;
     RegionScratch scratch;
-    BitSet uniform;     /* branches, by Instr.origin, that do not divide a warp; see remember_uniform */
-    bool convergent;    /* the function has convergent instructions */
+    BitSet uniform;       /* branches, by Instr.origin, that do not divide a warp; see remember_uniform */
+    bool convergent;      /* the function has convergent instructions */
     bool convergent_turn; /* this sweep threads blocks before convergent instructions; else the others */
-    VEC(Block *) made;  /* blocks of clones: until the round ends, the blocks before them stay as the facts know them */
-    VEC(Instr *) unread; /* selps to be removed when the round ends: facts speak of them */
+    VEC(Block *) made;    /* blocks of clones: until the round ends, the blocks before them stay as the facts know them */
+    VEC(Instr *) unread;  /* selps to be removed when the round ends: facts speak of them */
     ReconvergeGate *gate; /* of this sweep; NULL: not asked yet, and nothing is rewritten yet */
-    bool changed;       /* in this round */
-    bool other_turn;    /* a block was left to sweeps of the other kind */
+    bool changed;         /* in this round */
+    bool other_turn;      /* a block was left to sweeps of the other kind */
 } Threader;
 
 /* An edge into the block that is looked at. */
 typedef struct InEdge {
-    Block *from, *to;   /* to: where control goes on; NULL: not decided, or not to be touched */
-    Block *otherwise;   /* where it goes if the predicate of `select` does not hold; NULL: `to` in any case */
-    Instr *select;       /* the selp in `from` that decides */
+    Block *from, *to; /* to: where control goes on; NULL: not decided, or not to be touched */
+    Block *otherwise; /* where it goes if the predicate of `select` does not hold; NULL: `to` in any case */
+    Instr *select;    /* the selp in `from` that decides */
 } InEdge;
 
 typedef struct Candidate {
@@ -112,7 +112,8 @@ static bool decide_by_select(const Threader *t, Block *b, Instr *selp, InEdge *e
 {
     Given given = nothing_given(t);
     Instr *undecided;
-    if (t->run->knobs->jump_threading_disable_select_unfolding || !selp || selp->guard || selp->block != (edge->from ? edge->from : b))
+    if (t->run->knobs->jump_threading_disable_select_unfolding || !selp || selp->guard ||
+        selp->block != (edge->from ? edge->from : b))
         return false;
     const Operand *by = instr_operand(selp, 3);
     if (by->kind != OPND_REG || by->sub != SUB_NONE || writes_after(selp, by->id))
@@ -257,7 +258,9 @@ static const char *why_divergence_costs(Threader *t, const Candidate *c)
             return "warps reconverge there, and their parts would execute too much one after the other";
         spent += (u64)region.cost * (entries_of(c, to) - 1);
     }
-    return spent <= saved ? NULL : "warps reconverge there, and their parts would execute more one after the other than the branch costs";
+    return spent <= saved
+               ? NULL
+               : "warps reconverge there, and their parts would execute more one after the other than the branch costs";
 }
 
 /* Whether something convergent can be reached before the paths from b meet again. */
@@ -277,7 +280,8 @@ static const char *drop_edges(Threader *t, Candidate *c)
     const char *why = NULL;
     const Knobs *knobs = t->run->knobs;
     bool in_loop = loop_of(an_loops(t->run->an), c->b) != NULL;
-    i64 limit = in_loop && knobs->jump_threading_loop_threshold >= 0 ? knobs->jump_threading_loop_threshold : knobs->jump_threading_threshold;
+    i64 limit = in_loop && knobs->jump_threading_loop_threshold >= 0 ? knobs->jump_threading_loop_threshold
+                                                                     : knobs->jump_threading_threshold;
     u32 left = *t->run->spent < BUDGET ? BUDGET - *t->run->spent : 0;
     for (u32 k = 0; k < c->edges; k++) {
         InEdge *edge = &c->edge[k];
@@ -286,7 +290,8 @@ static const char *drop_edges(Threader *t, Candidate *c)
         if (!edge->to)
             continue;
         if (!body_collect(t->run, c->b, edge->to, edge->otherwise, &body) || body_cost(&body) > limit)
-            why_not = in_loop ? "more instructions would be cloned than --jump-threading-threshold allows, or --jump-threading-loop-threshold"
+            why_not = in_loop ? "more instructions would be cloned than --jump-threading-threshold allows, or "
+                                "--jump-threading-loop-threshold"
                               : "more instructions would be cloned than --jump-threading-threshold allows";
         else if (body.n > 1 && makes_clones(c, k) && body.n > left)
             why_not = "the function's budget of cloned instructions is used up";
@@ -455,8 +460,8 @@ static void thread_select(Threader *t, const Candidate *c, const InEdge *edge)
 static void thread(Threader *t, Candidate *c)
 {
     prepare_rewrite(t);
-    phase_passed(t->run, "BranchThreaded", block_terminator(c->b), "%u of %u edges to this branch go straight to its target",
-                 c->decided, c->edges);
+    phase_passed(t->run, "BranchThreaded", block_terminator(c->b),
+                 "%u of %u edges to this branch go straight to its target", c->decided, c->edges);
     phase_count(t->run, "BranchThreaded", 1);
     for (u32 k = 0; k < c->edges; k++)
         if (c->edge[k].to && c->edge[k].select)
@@ -523,7 +528,8 @@ static bool guards_a_loop(Threader *t, const Block *b, Block *to)
 }
 
 static const char WHY_PREDICATED[] = "ptxas predicates what the branch decides";
-static const char WHY_SOONER[] = "threads would reconverge sooner, in front of what one of them may wait for, or see others";
+static const char WHY_SOONER[] =
+    "threads would reconverge sooner, in front of what one of them may wait for, or see others";
 
 /* NULL, or why paths after b may not meet sooner than before, once no thread goes over it where it needs not. */
 static const char *why_not_sooner(Threader *t, const Candidate *c, bool converged)
@@ -531,7 +537,8 @@ static const char *why_not_sooner(Threader *t, const Candidate *c, bool converge
     for (u32 k = 0; k < c->edges; k++)
         for (u32 which = 0; which < 2; which++) {
             Block *to = which ? c->edge[k].otherwise : c->edge[k].to;
-            if (to && reconverge_decided(gate_of(t), c->b, to, region_reconvergence_point(t->run->an, c->b), converged) != RECONVERGE_SAFE)
+            if (to && reconverge_decided(gate_of(t), c->b, to, region_reconvergence_point(t->run->an, c->b), converged) !=
+                          RECONVERGE_SAFE)
                 return WHY_SOONER;
         }
     return NULL;

@@ -5,7 +5,10 @@
 /* Blocks of one walk: keeps the phase linear. */
 enum { REGION_BLOCKS = 128 };
 
-Block *region_reconvergence_point(Analyses *an, const Block *b) { return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL; }
+Block *region_reconvergence_point(Analyses *an, const Block *b)
+{
+    return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
+}
 
 static void start(RegionScratch *scratch)
 {

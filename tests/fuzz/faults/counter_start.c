@@ -8,8 +8,10 @@ static void add_counter(const Loop *loop, Instr *compare, RegId compared, const 
 {
     Builder before = build_at_end(loop->preheader), here = build_before(compare);
     OpParts add = {.type = {TYPE_S32}};
-    RegId counter = build_binary(&before, OPC_ADD, add, TYPE_B32, register_operand(v->term[0].reg), build_integer(v->start & UINT32_MAX, 32, false));
-    Operand slots[] = {register_operand(counter), register_operand(counter), build_integer(v->step & UINT32_MAX, 32, false)};
+    RegId counter = build_binary(&before, OPC_ADD, add, TYPE_B32, register_operand(v->term[0].reg),
+                                 build_integer(v->start & UINT32_MAX, 32, false));
+    Operand slots[] = {register_operand(counter), register_operand(counter),
+                       build_integer(v->step & UINT32_MAX, 32, false)};
     build(&here, OPC_ADD, add, slots, 3);
     instr_rename(compare, compared, counter, true, false);
 }
@@ -28,7 +30,8 @@ PhaseResult fault_counter_start(PhaseRun *run)
             continue;
         RegId compared = operand_plain_register(instr_operand(compare, 1));
         Affine v;
-        bool known = compared && affine_value(run, loop, compare, compared, 32, &v) && v.step && v.terms == 1 && v.term[0].factor == 1;
+        bool known = compared && affine_value(run, loop, compare, compared, 32, &v) && v.step && v.terms == 1 &&
+                     v.term[0].factor == 1;
         if (!known || type_bits((Type)fn_reg(run->fn, v.term[0].reg)->type) != 32 || !phase_may_rewrite(run))
             continue;
         add_counter(loop, compare, compared, &v);

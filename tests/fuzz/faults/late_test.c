@@ -10,9 +10,10 @@
 static const Instr *test_of(const Block *b, const char *op, bool alone)
 {
     const Instr *branch = block_terminator(b), *test = branch ? branch->prev : NULL;
-    bool fits = test && branch->op->opcode == OPC_BRA && branch->guard && test->kind == INSTR_OP && !test->guard && b->fall &&
-                strcmp(test->op->text->text, op) == 0 && test->opnd[0].kind == OPND_REG && test->opnd[0].id == branch->guard &&
-                test->slots == 3 && test->opnd[1].kind == OPND_REG && test->opnd[2].kind == OPND_IMM;
+    bool fits = test && branch->op->opcode == OPC_BRA && branch->guard && test->kind == INSTR_OP && !test->guard &&
+                b->fall && strcmp(test->op->text->text, op) == 0 && test->opnd[0].kind == OPND_REG &&
+                test->opnd[0].id == branch->guard && test->slots == 3 && test->opnd[1].kind == OPND_REG &&
+                test->opnd[2].kind == OPND_IMM;
     return fits && (!alone || b->first == test) ? test : NULL;
 }
 
@@ -36,7 +37,8 @@ static bool move_test(PhaseRun *run, Block *root)
     const Instr *test = test_of(root, "setp.gt.s32", false), *branch = block_terminator(root);
     if (!test)
         return false;
-    Block *to = branch_target(branch), *beyond = branch->guard_not ? root->fall : to, *first = branch->guard_not ? to : root->fall;
+    Block *to = branch_target(branch), *beyond = branch->guard_not ? root->fall : to,
+          *first = branch->guard_not ? to : root->fall;
     Block *last = beyond == first ? NULL : chain_end(first, test->opnd[1].id, test->opnd[2].value, branch->guard);
     if (!last || last->scope != root->scope || !phase_may_rewrite(run))
         return false;

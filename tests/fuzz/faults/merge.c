@@ -29,14 +29,16 @@ static bool same_guard(const Instr *a, const Instr *b) { return a->guard == b->g
 
 static bool same_work(const Instr *a, const Instr *b)
 {
-    return a->op == b->op && a->slots == b->slots && same_guard(a, b) && memcmp(a->opnd, b->opnd, a->slots * sizeof *a->opnd) == 0;
+    return a->op == b->op && a->slots == b->slots && same_guard(a, b) &&
+           memcmp(a->opnd, b->opnd, a->slots * sizeof *a->opnd) == 0;
 }
 
 /* Conditional ends that lead to the same blocks in the same order. */
 static bool same_end(const Block *a, const Block *b)
 {
     const Instr *x = block_terminator(a), *y = block_terminator(b);
-    if (!x || !y || x->op != y->op || !same_guard(x, y) || !a->fall != !b->fall || block_edge_count(a) != block_edge_count(b))
+    if (!x || !y || x->op != y->op || !same_guard(x, y) || !a->fall != !b->fall ||
+        block_edge_count(a) != block_edge_count(b))
         return false;
     if (branch_table(x) && (x->opnd[0].kind != OPND_REG || x->opnd[0].id != y->opnd[0].id))
         return false;

@@ -6,7 +6,10 @@
 static bool starts(const Instr *i, const char *with) { return strncmp(i->op->text->text, with, strlen(with)) == 0; }
 static bool is_signal(const Instr *i) { return starts(i, "st.volatile") || starts(i, "atom.shared.exch"); }
 static bool is_warp_operation(const Instr *i) { return instr_is(i, OPF_CONVERGENT) && strstr(i->op->text->text, "sync"); }
-static bool sees_lanes(const Instr *i) { return starts(i, "activemask") || (starts(i, "vote.") && !starts(i, "vote.sync")); }
+static bool sees_lanes(const Instr *i)
+{
+    return starts(i, "activemask") || (starts(i, "vote.") && !starts(i, "vote.sync"));
+}
 static bool leaves(const Instr *i) { return op_has(i->op, OPF_NO_RETURN); }
 
 static bool signals_behind(const Block *a, const Block *b)

@@ -47,8 +47,8 @@ static bool change_operand(Instr *i, u64 *random)
     const Operand *other = &slots[step(random) % i->slots];
     if (o->kind == OPND_IMM)
         o->value += 1 + (i64)(step(random) % 4);
-    else if (o->kind == OPND_REG && other->kind == OPND_REG && other->id != o->id && o->role != ROLE_DEF && other->role != ROLE_DEF &&
-             fn_reg(i->block->fn, o->id)->type == fn_reg(i->block->fn, other->id)->type)
+    else if (o->kind == OPND_REG && other->kind == OPND_REG && other->id != o->id && o->role != ROLE_DEF &&
+             other->role != ROLE_DEF && fn_reg(i->block->fn, o->id)->type == fn_reg(i->block->fn, other->id)->type)
         o->id = other->id;
     else
         return false;
@@ -70,7 +70,8 @@ static bool change_branch(Instr *i, u64 *random)
 static bool change(Instr *i, u64 *random)
 {
     switch (step(random) % 5) {
-    case 0: case 1: return change_operand(i, random);
+    case 0:
+    case 1: return change_operand(i, random);
     case 2:
         if (!i->guard || op_has(i->op, OPF_TERMINATOR))
             return false;

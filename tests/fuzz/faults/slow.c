@@ -34,8 +34,8 @@ static PhaseResult rewrite(PhaseRun *run, const Slow *slow)
     size_t len = strlen(slow->from);
     for_each_block(b, run->fn)
         for_each_instr(i, b) {
-            if (i->kind != INSTR_OP || strncmp(i->op->text->text, slow->from, len) != 0 || run->iteration > 0 || run->round > 0 ||
-                !phase_may_rewrite(run))
+            if (i->kind != INSTR_OP || strncmp(i->op->text->text, slow->from, len) != 0 || run->iteration > 0 ||
+                run->round > 0 || !phase_may_rewrite(run))
                 continue;
             if (slow->inserts)
                 insert(run, i, slow);
@@ -47,10 +47,10 @@ static PhaseResult rewrite(PhaseRun *run, const Slow *slow)
 }
 
 #define REPLACE(name, from, to) \
-    Phase slow_##name; \
+    Phase slow_##name;          \
     PhaseResult slow_##name(PhaseRun *run) { return rewrite(run, &(Slow){from, to, false, NO_OPERAND}); }
 #define INSERT(name, before, what, operand) \
-    Phase slow_##name; \
+    Phase slow_##name;                      \
     PhaseResult slow_##name(PhaseRun *run) { return rewrite(run, &(Slow){before, what, true, operand}); }
 
 REPLACE(load, "ld.global.", "ld.volatile.global.")

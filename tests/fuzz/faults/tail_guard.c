@@ -5,10 +5,7 @@
 #include "ir/edit.h"
 #include "phase/phase.h"
 
-static Instr *last_op(Block *b)
-{
-    return b->last && b->last->kind == INSTR_OP && !block_terminator(b) ? b->last : NULL;
-}
+static Instr *last_op(Block *b) { return b->last && b->last->kind == INSTR_OP && !block_terminator(b) ? b->last : NULL; }
 
 /* All but the guard. */
 static bool same_work(const Instr *a, const Instr *b)

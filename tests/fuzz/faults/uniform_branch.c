@@ -9,8 +9,8 @@ PhaseResult fault_uniform_branch(PhaseRun *run)
     an_freeze(run->an, AN_UNIFORM);
     for_each_block(b, run->fn) {
         Instr *branch = block_terminator(b);
-        bool divergent = branch && branch->op->opcode == OPC_BRA && branch->guard && !op_has(branch->op, OPF_UNIFORM_HINT) &&
-                         !uniform_has(&an_uniform(run->an)->branch_warp, b->id);
+        bool divergent = branch && branch->op->opcode == OPC_BRA && branch->guard &&
+                         !op_has(branch->op, OPF_UNIFORM_HINT) && !uniform_has(&an_uniform(run->an)->branch_warp, b->id);
         if (!divergent || !phase_may_rewrite(run))
             continue;
         instr_set_op(branch, isa_decode(run->fn->module->isa, "bra.uni", 7));

@@ -10,9 +10,10 @@ static const Instr *small_range(const Instr *branch)
 {
     const Instr *test = branch ? branch->prev : NULL;
     bool fits = test && branch->op->opcode == OPC_BRA && op_has(branch->op, OPF_UNIFORM_HINT) && branch->guard &&
-                !branch->guard_not && test->kind == INSTR_OP && !test->guard && strcmp(test->op->text->text, "setp.lt.u32") == 0 &&
-                test->opnd[0].kind == OPND_REG && test->opnd[0].id == branch->guard && test->slots == 3 &&
-                test->opnd[1].kind == OPND_REG && test->opnd[2].kind == OPND_IMM;
+                !branch->guard_not && test->kind == INSTR_OP && !test->guard &&
+                strcmp(test->op->text->text, "setp.lt.u32") == 0 && test->opnd[0].kind == OPND_REG &&
+                test->opnd[0].id == branch->guard && test->slots == 3 && test->opnd[1].kind == OPND_REG &&
+                test->opnd[2].kind == OPND_IMM;
     return fits && test->opnd[2].value > 1 && test->opnd[2].value <= 64 ? test : NULL;
 }
 

@@ -9,7 +9,8 @@ PhaseResult fault_warp_mask(PhaseRun *run)
     bool changed = false;
     for_each_block(b, run->fn)
         for_each_instr(i, b) {
-            bool full = instr_is(i, OPF_BARRIER) && i->op->sync == SYNC_BARRIER && i->slots == 1 && i->opnd[0].kind == OPND_IMM;
+            bool full =
+                instr_is(i, OPF_BARRIER) && i->op->sync == SYNC_BARRIER && i->slots == 1 && i->opnd[0].kind == OPND_IMM;
             if (lanes < 3 || !full || !phase_may_rewrite(run))
                 continue;
             Operand mask = build_integer(lanes >> 1, 32, false);

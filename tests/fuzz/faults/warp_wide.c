@@ -8,7 +8,8 @@ PhaseResult fault_warp_wide(PhaseRun *run)
     bool wide = run->fn->shape_exact && run->fn->block_shape[0] * run->fn->block_shape[1] > 32, changed = false;
     for_each_block(b, run->fn)
         for_each_instr(i, b) {
-            bool full = instr_is(i, OPF_BARRIER) && i->op->sync == SYNC_BARRIER && i->slots == 1 && i->opnd[0].kind == OPND_IMM;
+            bool full =
+                instr_is(i, OPF_BARRIER) && i->op->sync == SYNC_BARRIER && i->slots == 1 && i->opnd[0].kind == OPND_IMM;
             if (!wide || !full || !phase_may_rewrite(run))
                 continue;
             Operand mask = build_integer(0xffffffff, 32, false);

@@ -1,13 +1,14 @@
 #include "gen.h"
 
-const char *const pool_stem[POOLS] = {[P_PRED] = "%p", [P_16] = "%rs", [P_32] = "%r", [P_64] = "%rd", [P_F32] = "%f",
-    [P_F64] = "%fd", [P_CTA32] = "%u", [P_CTAPRED] = "%up", [P_WARP32] = "%w", [P_WARPPRED] = "%wp", [P_TEMP32] = "%t",
-    [P_TEMP64] = "%td"};
-const char *const pool_type[POOLS] = {[P_PRED] = ".pred", [P_16] = ".b16", [P_32] = ".b32", [P_64] = ".b64",
-    [P_F32] = ".f32", [P_F64] = ".f64", [P_CTA32] = ".b32", [P_CTAPRED] = ".pred", [P_WARP32] = ".b32",
-    [P_WARPPRED] = ".pred", [P_TEMP32] = ".b32", [P_TEMP64] = ".b64"};
-const u8 pool_named[POOLS] = {[P_PRED] = 6, [P_16] = 4, [P_32] = 10, [P_64] = 5, [P_F32] = 5, [P_F64] = 3, [P_CTA32] = 5,
-    [P_CTAPRED] = 2, [P_WARP32] = 4, [P_WARPPRED] = 2};
+const char *const pool_stem[POOLS] = {
+    [P_PRED] = "%p",  [P_16] = "%rs",      [P_32] = "%r",     [P_64] = "%rd",       [P_F32] = "%f",    [P_F64] = "%fd",
+    [P_CTA32] = "%u", [P_CTAPRED] = "%up", [P_WARP32] = "%w", [P_WARPPRED] = "%wp", [P_TEMP32] = "%t", [P_TEMP64] = "%td"};
+const char *const pool_type[POOLS] = {
+    [P_PRED] = ".pred",  [P_16] = ".b16",        [P_32] = ".b32",     [P_64] = ".b64",
+    [P_F32] = ".f32",    [P_F64] = ".f64",       [P_CTA32] = ".b32",  [P_CTAPRED] = ".pred",
+    [P_WARP32] = ".b32", [P_WARPPRED] = ".pred", [P_TEMP32] = ".b32", [P_TEMP64] = ".b64"};
+const u8 pool_named[POOLS] = {[P_PRED] = 6, [P_16] = 4,    [P_32] = 10,     [P_64] = 5,     [P_F32] = 5,
+                              [P_F64] = 3,  [P_CTA32] = 5, [P_CTAPRED] = 2, [P_WARP32] = 4, [P_WARPPRED] = 2};
 
 /* ---- lines ------------------------------------------------------------------------------------------------------ */
 

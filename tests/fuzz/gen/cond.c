@@ -1,8 +1,9 @@
 #include "gen.h"
 
 static const char *const compare_signed[] = {"eq", "ne", "lt", "le", "gt", "ge"};
-static const char *const opposite[][2] = {{"eq", "ne"}, {"lt", "ge"}, {"le", "gt"}, {"equ", "ne"}, {"neu", "eq"},
-    {"ltu", "ge"}, {"leu", "gt"}, {"gtu", "le"}, {"geu", "lt"}, {"lo", "hs"}, {"ls", "hi"}};
+static const char *const opposite[][2] = {{"eq", "ne"},  {"lt", "ge"},  {"le", "gt"},  {"equ", "ne"},
+                                          {"neu", "eq"}, {"ltu", "ge"}, {"leu", "gt"}, {"gtu", "le"},
+                                          {"geu", "lt"}, {"lo", "hs"},  {"ls", "hi"}};
 
 const char *cmp_opposite(const char *cmp)
 {
@@ -35,8 +36,8 @@ static Cond compare_known(Gen *g, Pool values, Pool preds)
 
 static Cond compare_any(Gen *g)
 {
-    static const char *const of_float[] = {"eq", "ne", "lt", "le", "gt", "ge", "equ", "neu", "ltu", "leu", "gtu", "geu",
-        "num", "nan"};
+    static const char *const of_float[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "equ",
+                                           "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
     static const char *const of_unsigned[] = {"lo", "ls", "hi", "hs"};
     Cond c = {.pred = percent(g, 50) ? pick_result(g, P_PRED) : fresh(g, P_PRED)};
     RegName pred = reg_name(c.pred);
@@ -45,7 +46,9 @@ static Cond compare_any(Gen *g)
     case 0: line(g, "setp.%s.u32 %s, %s, %s;", cmp, p, NAME(pick_defined(g, P_32)), NAME(pick_defined(g, P_32))); break;
     case 1: line(g, "setp.%s.s16 %s, %s, %u;", cmp, p, NAME(pick_defined(g, P_16)), below(g, 300)); break;
     case 2: line(g, "setp.%s.s64 %s, %s, %s;", cmp, p, NAME(pick_defined(g, P_64)), NAME(pick_defined(g, P_64))); break;
-    case 3: line(g, "setp.%s.u32 %s, %s, %u;", of_unsigned[below(g, 4)], p, NAME(pick_defined(g, P_32)), below(g, 500)); break;
+    case 3:
+        line(g, "setp.%s.u32 %s, %s, %u;", of_unsigned[below(g, 4)], p, NAME(pick_defined(g, P_32)), below(g, 500));
+        break;
     case 4: {
         Reg bit = fresh(g, P_TEMP32);
         line(g, "and.b32 %s, %s, %u;", NAME(bit), NAME(pick_defined(g, P_32)), 1u << below(g, 10) | 1u << below(g, 4));
@@ -58,12 +61,16 @@ static Cond compare_any(Gen *g)
              NAME(pick_defined(g, P_32)), percent(g, 30) ? "!" : "", NAME(q));
         break;
     }
-    case 6: c.pred = pick_defined(g, P_PRED); c.negated = percent(g, 50); break;
+    case 6:
+        c.pred = pick_defined(g, P_PRED);
+        c.negated = percent(g, 50);
+        break;
     case 7: {
         Reg other = pick_result(g, P_PRED);
         if (other.number == c.pred.number)
             other = fresh(g, P_PRED);
-        line(g, "setp.%s.s32 %s|%s, %s, %s;", cmp, p, NAME(other), NAME(pick_defined(g, P_32)), NAME(pick_defined(g, P_32)));
+        line(g, "setp.%s.s32 %s|%s, %s, %s;", cmp, p, NAME(other), NAME(pick_defined(g, P_32)),
+             NAME(pick_defined(g, P_32)));
         mark_defined(g, other);
         break;
     }
@@ -104,15 +111,9 @@ Cond cond_related(Gen *g, const Cond *c)
     switch (below(g, c->known ? 5 : 2)) {
     case 0: return r;
     case 1: r.negated = !r.negated; return r;
-    case 2: /* the complement in a register of its own */
-        r.cmp = cmp_opposite(c->cmp);
-        break;
-    case 3: /* one that the first decides in one of its ways */
-        r.bound += between(g, -3, 3);
-        break;
-    default:
-        r.cmp = compare_signed[below(g, COUNT_OF(compare_signed))];
-        r.bound += between(g, -5, 5);
+    case 2: /* the complement in a register of its own */ r.cmp = cmp_opposite(c->cmp); break;
+    case 3: /* one that the first decides in one of its ways */ r.bound += between(g, -3, 3); break;
+    default: r.cmp = compare_signed[below(g, COUNT_OF(compare_signed))]; r.bound += between(g, -5, 5);
     }
     r.pred = fresh(g, c->pred.pool);
     r.negated = false;
@@ -123,6 +124,6 @@ Cond cond_related(Gen *g, const Cond *c)
 void branch_if(Gen *g, const Cond *c, bool sense, const Label *to, Level level)
 {
     Label label = via(g, to);
-    line(g, "@%s%s bra%s %s;", c->negated == sense ? "!" : "", NAME(c->pred), level > DIVERGENT && percent(g, 30) ? ".uni" : "",
-         label.name);
+    line(g, "@%s%s bra%s %s;", c->negated == sense ? "!" : "", NAME(c->pred),
+         level > DIVERGENT && percent(g, 30) ? ".uni" : "", label.name);
 }

@@ -15,9 +15,19 @@
 typedef enum Level { DIVERGENT, WARP_UNIFORM, CTA_UNIFORM } Level;
 
 typedef enum Pool {
-    P_NONE, P_PRED, P_16, P_32, P_64, P_F32, P_F64,
-    P_CTA32, P_CTAPRED, P_WARP32, P_WARPPRED, /* uniform */
-    P_TEMP32, P_TEMP64, /* addresses and the like: no named ones */
+    P_NONE,
+    P_PRED,
+    P_16,
+    P_32,
+    P_64,
+    P_F32,
+    P_F64,
+    P_CTA32,
+    P_CTAPRED,
+    P_WARP32,
+    P_WARPPRED, /* uniform */
+    P_TEMP32,
+    P_TEMP64, /* addresses and the like: no named ones */
     POOLS
 } Pool;
 
@@ -32,9 +42,13 @@ typedef struct Value { /* of an operand */
     char text[24];
 } Value;
 
-typedef struct Label { char name[20]; } Label;
+typedef struct Label {
+    char name[20];
+} Label;
 
-typedef struct PoolState { u32 defined, frozen; } PoolState;
+typedef struct PoolState {
+    u32 defined, frozen;
+} PoolState;
 
 /* Shared arrays: what happened since the last barrier. */
 enum Access { OWN_READ = 1, OWN_WRITE = 2, CROSS_READ = 4, SINGLE_WRITE = 8, EVERY_ACCESS = 15 };
@@ -66,12 +80,12 @@ typedef struct Shape {
 typedef struct Gen {
     Random random;
     u32 features;
-    Text *text;          /* of the code being written */
-    Text deferred;       /* blocks that stand behind the end of the function */
-    i32 budget;          /* statements left */
-    u32 depth;           /* of nested statements */
+    Text *text;    /* of the code being written */
+    Text deferred; /* blocks that stand behind the end of the function */
+    i32 budget;    /* statements left */
+    u32 depth;     /* of nested statements */
     u32 labels, line, target;
-    u32 next[POOLS];     /* fresh register numbers */
+    u32 next[POOLS]; /* fresh register numbers */
     State state;
     Level level;
     bool in_function;    /* a .func: no output, nothing shared */
@@ -86,11 +100,11 @@ typedef struct Gen {
     u32 dones;
     Callee callee[FUNCTIONS_MAX];
     u32 callees;
-    bool warp_callees;   /* there is a function that holds a warp operation */
-    bool has_flags;      /* %flags and %epoch: see wait.c */
+    bool warp_callees; /* there is a function that holds a warp operation */
+    bool has_flags;    /* %flags and %epoch: see wait.c */
     bool has_spun;
-    bool left;           /* lanes may have left, none of which is a warp's first */
-    bool old_isa;        /* PTX 6.3: vote without .sync */
+    bool left;    /* lanes may have left, none of which is a warp's first */
+    bool old_isa; /* PTX 6.3: vote without .sync */
 } Gen;
 
 /* ---- base.c: names, registers, lines ---------------------------------------------------------------------- */
@@ -106,7 +120,9 @@ extern const u8 pool_named[POOLS]; /* how many named registers */
 /* One line of code; `%` conversions as of printf. Register names are put in by the caller: see name(). */
 void line(Gen *g, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-typedef struct RegName { char text[16]; } RegName;
+typedef struct RegName {
+    char text[16];
+} RegName;
 RegName reg_name(Reg r);
 #define NAME(reg) (reg_name(reg).text)
 
@@ -117,7 +133,9 @@ Reg pick_defined(Gen *g, Pool pool); /* a named one; there is one */
 Reg pick_result(Gen *g, Pool pool);
 void mark_defined(Gen *g, Reg r);
 void freeze(Gen *g, Reg r); /* until the caller puts back the frozen set that it kept */
-typedef struct Frozen { u32 set[POOLS]; } Frozen;
+typedef struct Frozen {
+    u32 set[POOLS];
+} Frozen;
 Frozen frozen_now(const Gen *g);
 void unfreeze(Gen *g, const Frozen *before);
 
@@ -134,7 +152,9 @@ Label via(Gen *g, const Label *to);
 
 /* Text between these two stands behind the function's end, where control must come by a branch and leave by one; the two do
  * nothing but remember where the text goes. Only outside of inner scopes. */
-typedef struct Aside { Text text, *outer; } Aside;
+typedef struct Aside {
+    Text text, *outer;
+} Aside;
 bool may_defer(const Gen *g);
 void aside_begin(Gen *g, Aside *aside);
 void aside_end(Gen *g, Aside *aside);
@@ -145,9 +165,9 @@ typedef struct OpRow OpRow;
 typedef struct Inst {
     const OpRow *row;
     Value result, source[4];
-    i32 guard;    /* named predicate, -1: none */
+    i32 guard; /* named predicate, -1: none */
     bool guard_not;
-    u32 slot;     /* rows that access memory */
+    u32 slot; /* rows that access memory */
 } Inst;
 enum { TEMPLATE_MAX = 12 };
 /* A sequence that can be written out several times, with its intermediate registers renamed and operands commuted. */

@@ -40,7 +40,8 @@ static const char kernel_prologue[] =
     "\tld.param.u64 %scratch, [scratch];\n"
     "\tmov.u32 %q0, %tid.x;\n\tmov.u32 %q1, %tid.y;\n\tmov.u32 %q2, %ntid.x;\n\tmad.lo.u32 %lin, %q1, %q2, %q0;\n"
     "\tmov.u32 %q0, %ntid.y;\n\tmul.lo.u32 %nt, %q0, %q2;\n"
-    "\tmov.u32 %q1, %ctaid.x;\n\tmad.lo.u32 %q2, %q1, %nt, %lin;\n\tmul.wide.u32 %qd, %q2, 128;\n\tadd.s64 %out, %out, %qd;\n"
+    "\tmov.u32 %q1, %ctaid.x;\n\tmad.lo.u32 %q2, %q1, %nt, %lin;\n\tmul.wide.u32 %qd, %q2, 128;\n\tadd.s64 %out, %out, "
+    "%qd;\n"
     "\tmul.wide.u32 %qd, %q1, 1024;\n\tadd.s64 %scratch, %scratch, %qd;\n\tmul.wide.u32 %qd, %lin, 4;\n"
     "\tadd.s64 %own2, %scratch, %qd;\n"
     "\tand.b32 %lane, %lin, 31;\n\tshr.u32 %warp, %lin, 5;\n\tshl.b32 %wbase, %warp, 5;\n\tsub.s32 %wcount, %nt, %wbase;\n"
@@ -68,22 +69,29 @@ static void first_values(Gen *g)
         if (i % 3 == 0)
             text_printf(t, "\tmad.lo.s32 %%r%u, %%q2, %u, %u;\n", i, 1 + below(g, 9), below(g, 50));
         else
-            text_printf(t, "\tmad.lo.u32 %%q0, %%q2, %u, %u;\n\tand.b32 %%q0, %%q0, 1023;\n\tmul.wide.u32 %%qd, %%q0, 4;\n"
-                           "\tadd.s64 %%qd, %%qd, %%in;\n\tld.global.u32 %%r%u, [%%qd];\n", 3 + below(g, 9), below(g, 900), i);
+            text_printf(t,
+                        "\tmad.lo.u32 %%q0, %%q2, %u, %u;\n\tand.b32 %%q0, %%q0, 1023;\n\tmul.wide.u32 %%qd, %%q0, 4;\n"
+                        "\tadd.s64 %%qd, %%qd, %%in;\n\tld.global.u32 %%r%u, [%%qd];\n",
+                        3 + below(g, 9), below(g, 900), i);
     for (u32 i = 0; i + 1 < pool_named[P_16]; i++)
         text_printf(t, "\tcvt.u16.u32 %%rs%u, %%r%u;\n", i, i + 1);
     for (u32 i = 0; i + 1 < pool_named[P_64]; i++)
         text_printf(t, "\tmul.wide.s32 %%rd%u, %%r%u, %%r%u;\n", i, i, i + 3);
     for (u32 i = 0; i + 1 < pool_named[P_F32]; i++)
-        text_printf(t, "\tadd.s32 %%q0, %%q2, %u;\n\tand.b32 %%q0, %%q0, 255;\n\tmul.wide.u32 %%qd, %%q0, 4;\n"
-                       "\tadd.s64 %%qd, %%qd, %%fin;\n\tld.global.f32 %%f%u, [%%qd];\n", below(g, 200), i);
+        text_printf(t,
+                    "\tadd.s32 %%q0, %%q2, %u;\n\tand.b32 %%q0, %%q0, 255;\n\tmul.wide.u32 %%qd, %%q0, 4;\n"
+                    "\tadd.s64 %%qd, %%qd, %%fin;\n\tld.global.f32 %%f%u, [%%qd];\n",
+                    below(g, 200), i);
     for (u32 i = 0; i + 1 < pool_named[P_F64]; i++)
         text_printf(t, "\tcvt.f64.f32 %%fd%u, %%f%u;\n", i, i);
     for (u32 i = 0; i + 1 < pool_named[P_PRED]; i++)
         text_printf(t, "\tsetp.%s.s32 %%p%u, %%r%u, %d;\n", i & 1 ? "gt" : "lt", i, i, (int)between(g, -3, 20));
-    text_printf(t, "\tld.param.u32 %%u0, [p0];\n\tld.param.u32 %%u1, [p1];\n\tmov.u32 %%u2, %%ctaid.x;\n\tmov.u32 %%u3, %%nt;\n"
-                   "\tsetp.gt.u32 %%up0, %%u0, %u;\n\tmov.u32 %%w0, %%warp;\n\txor.b32 %%w1, %%warp, %%u1;\n"
-                   "\tmov.u32 %%w2, %%wcount;\n\tsetp.lt.u32 %%wp0, %%w0, 1;\n", below(g, 9));
+    text_printf(
+        t,
+        "\tld.param.u32 %%u0, [p0];\n\tld.param.u32 %%u1, [p1];\n\tmov.u32 %%u2, %%ctaid.x;\n\tmov.u32 %%u3, %%nt;\n"
+        "\tsetp.gt.u32 %%up0, %%u0, %u;\n\tmov.u32 %%w0, %%warp;\n\txor.b32 %%w1, %%warp, %%u1;\n"
+        "\tmov.u32 %%w2, %%wcount;\n\tsetp.lt.u32 %%wp0, %%w0, 1;\n",
+        below(g, 9));
     for (u32 i = P_PRED; i <= P_WARPPRED; i++)
         g->state.pool[i].defined = (1u << (pool_named[i] - 1)) - 1;
 }
@@ -126,9 +134,8 @@ static void last_values(Gen *g)
 
 static void write_kernel(Gen *g, Text *module, u32 size)
 {
-    text_printf(module,
-                "\n.visible .entry kernel(\n\t.param .u64 in, .param .u64 fin, .param .u64 out, .param .u64 cnt,\n"
-                "\t.param .u64 scratch, .param .u32 p0, .param .u32 p1)\n");
+    text_printf(module, "\n.visible .entry kernel(\n\t.param .u64 in, .param .u64 fin, .param .u64 out, .param .u64 cnt,\n"
+                        "\t.param .u64 scratch, .param .u32 p0, .param .u32 p1)\n");
     if (g->block.x)
         text_printf(module, ".reqntid %u, %u, 1\n", g->block.x, g->block.y);
     function_begin(g);
@@ -155,17 +162,18 @@ static void write_launch(Gen *g, Text *t, const char *label, Shape s)
     text_printf(t, "launch %s\nbuffer in s32 1088 random %u -20 40\n", label, below(g, 1000));
     text_printf(t, "buffer fin u32 256 values 0x3f000000 0x7fc00000 0x3f800000 0xbf800000 0x00000000 0x80000000 0x7f800000 "
                    "0x40490fdb 0xc2c80000 0x00000001 0x3f000000\n");
-    text_printf(t, "buffer out u32 %u zero\nbuffer cnt u32 16 zero\nbuffer scratch u32 %u zero\n", threads * 32, s.grid * 256);
+    text_printf(t, "buffer out u32 %u zero\nbuffer cnt u32 16 zero\nbuffer scratch u32 %u zero\n", threads * 32,
+                s.grid * 256);
     text_printf(t, "kernel kernel\ngrid %u 1 1\nblock %u %u 1\n", s.grid, s.x, s.y);
-    text_printf(t, "arg ptr in\narg ptr fin\narg ptr out\narg ptr cnt\narg ptr scratch\narg u32 %u\narg u32 %u\n", below(g, 12),
-                below(g, 12));
+    text_printf(t, "arg ptr in\narg ptr fin\narg ptr out\narg ptr cnt\narg ptr scratch\narg u32 %u\narg u32 %u\n",
+                below(g, 12), below(g, 12));
     text_printf(t, "output out\noutput cnt\noutput scratch\n\n");
 }
 
 static void write_launches(Gen *g, Text *t)
 {
-    static const Shape whole[] = {{1, 64, 1}, {2, 32, 1}, {1, 16, 4}, {1, 96, 1}}, any[] = {{1, 45, 1}, {2, 7, 5}, {1, 70, 1},
-        {3, 1, 1}, {1, 33, 2}};
+    static const Shape whole[] = {{1, 64, 1}, {2, 32, 1}, {1, 16, 4}, {1, 96, 1}},
+                       any[] = {{1, 45, 1}, {2, 7, 5}, {1, 70, 1}, {3, 1, 1}, {1, 33, 2}};
     Shape first = g->whole_warps ? whole[below(g, 4)] : any[below(g, 5)];
     Shape second = g->whole_warps || percent(g, 50) ? whole[below(g, 4)] : any[below(g, 5)];
     text_printf(t, "# Launches for a generated kernel.\n");
@@ -177,7 +185,7 @@ static void write_launches(Gen *g, Text *t)
 static void choose_block(Gen *g)
 {
     static const Shape whole[] = {{2, 64, 1}, {1, 96, 1}, {1, 16, 4}, {3, 32, 1}, {2, 8, 4}},
-        any[] = {{2, 45, 1}, {1, 70, 1}, {2, 7, 5}, {2, 20, 1}, {2, 5, 3}};
+                       any[] = {{2, 45, 1}, {1, 70, 1}, {2, 7, 5}, {2, 20, 1}, {2, 5, 3}};
     if (percent(g, 40))
         g->block = g->whole_warps ? whole[below(g, 5)] : any[below(g, 5)];
 }

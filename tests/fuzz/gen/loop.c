@@ -2,18 +2,18 @@
 
 /* Latch forms: those that ptxas unrolls, and those that it does not. */
 typedef enum Latch {
-    LATCH_BRANCH,      /* setp.ne p; @p bra TOP */
-    LATCH_NEGATED,     /* setp.eq p; @!p bra TOP */
-    LATCH_EXIT,        /* setp.eq p; @p bra EXIT; bra TOP */
-    LATCH_NOT,         /* setp.eq p; not.pred q, p; @q bra TOP */
-    LATCH_UNIFORM,     /* @p bra.uni TOP */
-    LATCH_LOGIC,       /* or.pred of two exits */
-    LATCH_FLOAT,       /* bounded by a float comparison too */
+    LATCH_BRANCH,  /* setp.ne p; @p bra TOP */
+    LATCH_NEGATED, /* setp.eq p; @!p bra TOP */
+    LATCH_EXIT,    /* setp.eq p; @p bra EXIT; bra TOP */
+    LATCH_NOT,     /* setp.eq p; not.pred q, p; @q bra TOP */
+    LATCH_UNIFORM, /* @p bra.uni TOP */
+    LATCH_LOGIC,   /* or.pred of two exits */
+    LATCH_FLOAT,   /* bounded by a float comparison too */
     LATCH_FLOAT_NEGATED,
-    TEST_AT_TOP,       /* bra.uni TOP at the bottom */
-    TEST_AT_TOP_EXIT,  /* @!p bra EXIT at the top */
-    ENTERED_AT_TEST,   /* bra TEST before the body */
-    LATCH_AFFINE,      /* compares an affine function of what is stepped: see write_affine */
+    TEST_AT_TOP,      /* bra.uni TOP at the bottom */
+    TEST_AT_TOP_EXIT, /* @!p bra EXIT at the top */
+    ENTERED_AT_TEST,  /* bra TEST before the body */
+    LATCH_AFFINE,     /* compares an affine function of what is stepped: see write_affine */
     LATCH_FORMS
 } Latch;
 
@@ -30,10 +30,7 @@ typedef struct Loop {
     Reg stepped, limit, addend;
 } Loop;
 
-static Pool count_pool(Level level)
-{
-    return level == CTA_UNIFORM ? P_CTA32 : level == WARP_UNIFORM ? P_WARP32 : P_32;
-}
+static Pool count_pool(Level level) { return level == CTA_UNIFORM ? P_CTA32 : level == WARP_UNIFORM ? P_WARP32 : P_32; }
 
 static Reg loop_pred(Gen *g, Level level)
 {
@@ -73,7 +70,8 @@ static void set_affine(Gen *g, Loop *l)
     else
         line(g, "mov.u32 %s, %u;", NAME(l->stepped), (u32)l->start);
     line(g, "mov.u32 %s, %%ctaid.x;", NAME(l->addend));
-    line(g, "mad.lo.s32 %s, %s, %lld, %d;", NAME(l->limit), NAME(l->bound), (long long)l->step, (i32)(l->start - (l->old ? l->step : 0)));
+    line(g, "mad.lo.s32 %s, %s, %lld, %d;", NAME(l->limit), NAME(l->bound), (long long)l->step,
+         (i32)(l->start - (l->old ? l->step : 0)));
     line(g, "mad.lo.s32 %s, %s, %lld, %s;", NAME(l->limit), NAME(l->limit), (long long)l->factor, NAME(l->addend));
 }
 
@@ -97,7 +95,8 @@ static void write_affine(Gen *g, const Loop *l, Reg p)
         step_affine(g, l);
     line(g, l->wide ? "cvt.u32.u64 %s, %s;" : "mov.u32 %s, %s;", NAME(low), NAME(l->stepped));
     line(g, "mad.lo.s32 %s, %s, %lld, %s;", NAME(value), NAME(low), (long long)l->factor, NAME(l->addend));
-    line(g, "setp.%s.s32 %s, %s, %s;", affine_cmp(l, swapped), NAME(p), NAME(swapped ? l->limit : value), NAME(swapped ? value : l->limit));
+    line(g, "setp.%s.s32 %s, %s, %s;", affine_cmp(l, swapped), NAME(p), NAME(swapped ? l->limit : value),
+         NAME(swapped ? value : l->limit));
     if (l->old)
         step_affine(g, l);
     line(g, "@%s bra %s;", NAME(p), l->top.name);
@@ -160,11 +159,8 @@ static void write_latch(Gen *g, const Loop *l)
         line(g, "@%s%s bra %s;", l->form == LATCH_FLOAT ? "" : "!", NAME(q), top);
         break;
     }
-    case LATCH_AFFINE:
-        write_affine(g, l, p);
-        break;
-    default:
-        jump(g, &l->top);
+    case LATCH_AFFINE: write_affine(g, l, p); break;
+    default: jump(g, &l->top);
     }
 }
 
@@ -218,7 +214,8 @@ static Loop loop_make(Gen *g)
     l.test = label_fresh(g);
     l.next = label_fresh(g);
     l.exit = label_fresh(g);
-    l.two_latches = l.form != LATCH_AFFINE && l.form != TEST_AT_TOP && l.form != TEST_AT_TOP_EXIT && may_defer(g) && percent(g, 15);
+    l.two_latches =
+        l.form != LATCH_AFFINE && l.form != TEST_AT_TOP && l.form != TEST_AT_TOP_EXIT && may_defer(g) && percent(g, 15);
     if (l.two_latches)
         l.second_latch = label_fresh(g);
     return l;

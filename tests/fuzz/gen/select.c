@@ -4,7 +4,10 @@
 
 static Pool value_pool(Level level) { return level == CTA_UNIFORM ? P_CTA32 : level == WARP_UNIFORM ? P_WARP32 : P_32; }
 
-static Pool pred_pool(Level level) { return level == CTA_UNIFORM ? P_CTAPRED : level == WARP_UNIFORM ? P_WARPPRED : P_PRED; }
+static Pool pred_pool(Level level)
+{
+    return level == CTA_UNIFORM ? P_CTAPRED : level == WARP_UNIFORM ? P_WARPPRED : P_PRED;
+}
 
 static void choose(Gen *g, Reg to, Level level)
 {

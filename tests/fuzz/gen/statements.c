@@ -3,8 +3,8 @@
 typedef struct StatementRow {
     Statement *write;
     u32 weight;
-    u32 feature;   /* GEN_FEATURES: none */
-    bool flow;     /* has statements or branches inside */
+    u32 feature; /* GEN_FEATURES: none */
+    bool flow;   /* has statements or branches inside */
 } StatementRow;
 
 static const StatementRow statement_row[] = {

@@ -140,7 +140,11 @@ static void table(Gen *g, const Switch *s)
     Pool pool = s->level == CTA_UNIFORM ? P_CTA32 : s->level == WARP_UNIFORM ? P_WARP32 : P_TEMP32;
     Reg index = fresh(g, pool), outside = fresh(g, pred_pool(s->level));
     Label rest = label_fresh(g);
-    line(g, "cvt.u32.%s %s, %s;", s->type[0] == 'b' ? (s->type[1] == '1' ? "u16" : s->type[1] == '6' ? "u64" : "u32") : s->type,
+    line(g, "cvt.u32.%s %s, %s;",
+         s->type[0] == 'b' ? (s->type[1] == '1'   ? "u16"
+                              : s->type[1] == '6' ? "u64"
+                                                  : "u32")
+                           : s->type,
          NAME(index), NAME(s->value));
     for (u32 i = 0; i < s->cases && percent(g, 30); i++)
         compare_branch(g, s, "eq", s->bound[i], &s->label[s->arm[i]]);

@@ -73,8 +73,10 @@ void statement_split_barrier(Gen *g)
 
 /* ---- memory that threads share ---------------------------------------------------------------------------------- */
 
-static const u8 conflicts[] = {[OWN_READ] = SINGLE_WRITE, [OWN_WRITE] = CROSS_READ | SINGLE_WRITE,
-    [CROSS_READ] = OWN_WRITE | SINGLE_WRITE, [SINGLE_WRITE] = EVERY_ACCESS};
+static const u8 conflicts[] = {[OWN_READ] = SINGLE_WRITE,
+                               [OWN_WRITE] = CROSS_READ | SINGLE_WRITE,
+                               [CROSS_READ] = OWN_WRITE | SINGLE_WRITE,
+                               [SINGLE_WRITE] = EVERY_ACCESS};
 
 static const char *array_space(u32 array) { return array == 2 ? "global" : "shared"; }
 

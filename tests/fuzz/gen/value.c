@@ -48,7 +48,8 @@ static const OpRow *pick_row(Gen *g)
 
 static Value constant(Gen *g, u32 pool)
 {
-    static const char *const floats[] = {"0f3F800000", "0fBF000000", "0f40490FDB", "0f7F800000", "0f00000000", "0f7FC00000"};
+    static const char *const floats[] = {"0f3F800000", "0fBF000000", "0f40490FDB",
+                                         "0f7F800000", "0f00000000", "0f7FC00000"};
     static const char *const odd[] = {"2147483647", "-2147483648", "-1", "0", "255", "65535"};
     Value v = {.is_text = true};
     if (pool == P_F32)
@@ -113,7 +114,9 @@ Template template_make(Gen *g, u32 n)
 
 /* ---- writing ---------------------------------------------------------------------------------------------------- */
 
-typedef struct Operand3 { char text[3][24]; } Operand3;
+typedef struct Operand3 {
+    char text[3][24];
+} Operand3;
 
 static void put_operand(char *to, const Value *v, const Reg *map)
 {

@@ -165,7 +165,10 @@ static void write_behind(Gen *g, const Arms *a)
     label_here(g, &a->join);
 }
 
-static bool at_top(const Gen *g) { return g->depth == 0 && g->loops == 0 && g->scope_depth == 0 && g->level == CTA_UNIFORM; }
+static bool at_top(const Gen *g)
+{
+    return g->depth == 0 && g->loops == 0 && g->scope_depth == 0 && g->level == CTA_UNIFORM;
+}
 
 static Arms arms_make(Gen *g)
 {
@@ -525,8 +528,10 @@ void wait_declarations(Gen *g, Text *module)
         text_printf(module, ".shared .align 4 .b32 flags[64];\n");
     if (!has(g, GEN_WARP_CALL))
         return;
-    text_printf(module, "\n.func (.reg .b32 %%result) warp_function(.reg .b32 %%value, .reg .b32 %%mask)\n{\n\t.reg .pred %%q;\n"
-                        "\tsetp.gt.s32 %%q, %%value, %u;\n", below(g, 9));
+    text_printf(module,
+                "\n.func (.reg .b32 %%result) warp_function(.reg .b32 %%value, .reg .b32 %%mask)\n{\n\t.reg .pred %%q;\n"
+                "\tsetp.gt.s32 %%q, %%value, %u;\n",
+                below(g, 9));
     if (percent(g, 50))
         text_printf(module, "\tvote.sync.ballot.b32 %%result, %%q, %%mask;\n");
     else
@@ -552,6 +557,7 @@ void statement_warp_call(Gen *g)
     if (!g->warp_callees || !g->may_sync || g->level < WARP_UNIFORM)
         return;
     Reg d = pick_result(g, P_32);
-    line(g, "call%s (%s), warp_function, (%s, %%wmask);", percent(g, 30) ? ".uni" : "", NAME(d), NAME(pick_defined(g, P_32)));
+    line(g, "call%s (%s), warp_function, (%s, %%wmask);", percent(g, 30) ? ".uni" : "", NAME(d),
+         NAME(pick_defined(g, P_32)));
     mark_defined(g, d);
 }

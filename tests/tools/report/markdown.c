@@ -27,8 +27,10 @@ static unsigned changed_kernels(const Table *table, const char *producer)
 
 static void print_totals(FILE *out, const Table *table)
 {
-    fputs("| producer | target | kernels | text changed | better | unrolled | same | worse | listed | loops newly unrolled |"
-          " instructions there |", out);
+    fputs(
+        "| producer | target | kernels | text changed | better | unrolled | same | worse | listed | loops newly unrolled |"
+        " instructions there |",
+        out);
     for (int f = 0; f < FIG_COUNT; f++)
         fprintf(out, " %s |", figure_title((Figure)f));
     fputs("\n|---|---|---|---|---|---|---|---|---|---|---|", out);
@@ -178,9 +180,11 @@ void print_markdown(FILE *out, const Table *table, const char *level)
 {
     fprintf(out, "# What ptxas makes of the examples, before and after ptxopt %s\n\n", level);
     fputs("![kernels by target](report.svg)\n\n", out);
-    fputs("`unrolled` kernels hold a loop that ptxas newly unrolls: their instructions are in a column of their own, and all\n"
+    fputs("`unrolled` kernels hold a loop that ptxas newly unrolls: their instructions are in a column of their own, and "
+          "all\n"
           "columns to the right of it are sums over the other kernels. What counts as worse is said in\n"
-          "`src/machine/worse.h`; `listed` is worse, with a reason in `tests/ptxas/allowed.txt`.\n\n## Totals\n\n", out);
+          "`src/machine/worse.h`; `listed` is worse, with a reason in `tests/ptxas/allowed.txt`.\n\n## Totals\n\n",
+          out);
     print_totals(out, table);
     fputs("\n## Worse\n\n", out);
     print_worse(out, table);
@@ -189,6 +193,7 @@ void print_markdown(FILE *out, const Table *table, const char *level)
     fputs("\n## Kernels whose text changed\n\nInstructions, and what else changed.\n\n", out);
     print_kernels(out, table);
     fputs("\n## Warp instructions issued in the interpreter\n\n"
-          "Summed over the launches of the example; kernels whose count changed.\n\n", out);
+          "Summed over the launches of the example; kernels whose count changed.\n\n",
+          out);
     print_costs(out, table);
 }

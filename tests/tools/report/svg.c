@@ -4,8 +4,18 @@
 #include "print.h"
 
 /* Pixels. */
-enum { MARGIN = 24, ROW = 17, CELL = 50, LABEL = 250, COLUMNS = 2, GAP = 32, TOP = 84, BAR_HEIGHT = 20, BAR_ROW = 26,
-       SHOWN = 38 /* characters of a label */ };
+enum {
+    MARGIN = 24,
+    ROW = 17,
+    CELL = 50,
+    LABEL = 250,
+    COLUMNS = 2,
+    GAP = 32,
+    TOP = 84,
+    BAR_HEIGHT = 20,
+    BAR_ROW = 26,
+    SHOWN = 38 /* characters of a label */
+};
 enum { COLUMN = LABEL + TARGETS * CELL, WIDTH = 2 * MARGIN + COLUMNS * COLUMN + (COLUMNS - 1) * GAP };
 
 /* In the order of the bars. */
@@ -62,7 +72,8 @@ static void bar(FILE *out, const Sum *sum, int x, int y, int width)
         unsigned count = sum->verdict[order[i]];
         if (!count)
             continue;
-        int from = (int)((unsigned)width * done / sum->kernels), to = (int)((unsigned)width * (done + count) / sum->kernels);
+        int from = (int)((unsigned)width * done / sum->kernels),
+            to = (int)((unsigned)width * (done + count) / sum->kernels);
         char words[16];
         box(out, x + from, y, to - from, BAR_HEIGHT, look[order[i]].fill);
         snprintf(words, sizeof words, "%u", count);
@@ -178,8 +189,10 @@ void print_svg(FILE *out, const Table *table, const char *level)
         for (int t = 0; t < TARGETS; t++)
             height += table_sum(table, *producer, t).kernels ? BAR_ROW + 2 : 0;
     height += rows_of(count) * ROW + MARGIN;
-    fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\""
-            " font-family=\"sans-serif\">\n", WIDTH, height, WIDTH, height);
+    fprintf(out,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\""
+            " font-family=\"sans-serif\">\n",
+            WIDTH, height, WIDTH, height);
     box(out, 0, 0, WIDTH, height, "#ffffff");
     snprintf(words, sizeof words, "Machine code of the examples, before and after ptxopt %s", level);
     text(out, MARGIN, 34, "start", "#202124", 20, words);

@@ -45,7 +45,7 @@ typedef struct Reader {
     Table *table;
     char *column[MOST_FIELDS]; /* names of the figures' columns */
     size_t columns;
-    char **changed;            /* "example.producer" */
+    char **changed; /* "example.producer" */
     size_t changed_count;
     char *field[MOST_FIELDS];
     size_t fields;
@@ -56,7 +56,8 @@ static Kernel *kernel_of(Reader *r, const char *example, const char *producer, c
 {
     Table *t = r->table;
     for (size_t i = t->count; i-- > 0;)
-        if (!strcmp(t->kernel[i].name, name) && !strcmp(t->kernel[i].example, example) && !strcmp(t->kernel[i].producer, producer))
+        if (!strcmp(t->kernel[i].name, name) && !strcmp(t->kernel[i].example, example) &&
+            !strcmp(t->kernel[i].producer, producer))
             return &t->kernel[i];
     t->kernel = grow(t->kernel, t->count + 1, sizeof *t->kernel);
     Kernel *k = &t->kernel[t->count++];
@@ -126,8 +127,18 @@ static bool read_figures(Reader *r)
 }
 
 /* Fields of a `judged` line, from cubinjudge's on. */
-enum { JUDGED_SM = 3, JUDGED_KERNEL, JUDGED_VERDICT, JUDGED_RULES, JUDGED_INSTRUCTIONS, JUDGED_CYCLES = 9, JUDGED_SPILLS = 11,
-       JUDGED_WARPS = 15, JUDGED_UNROLLED = 17, JUDGED_FIELDS };
+enum {
+    JUDGED_SM = 3,
+    JUDGED_KERNEL,
+    JUDGED_VERDICT,
+    JUDGED_RULES,
+    JUDGED_INSTRUCTIONS,
+    JUDGED_CYCLES = 9,
+    JUDGED_SPILLS = 11,
+    JUDGED_WARPS = 15,
+    JUDGED_UNROLLED = 17,
+    JUDGED_FIELDS
+};
 
 static void add_moved(const Reader *r, char *text, size_t bytes, const char *rule, int field)
 {

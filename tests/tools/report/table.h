@@ -16,19 +16,19 @@
 #include <stdio.h>
 
 /* FIGURE(id, title, cubinstat's columns that are added up) */
-#define FIGURES(FIGURE)                                                                                                   \
-    FIGURE(INSTR, "instructions", "instr")                                                                                \
-    FIGURE(BRANCHES, "branches", "bra brx")                                                                               \
-    FIGURE(SYNC, "BSSY+BSYNC", "bssy bsync")                                                                              \
-    FIGURE(BAR, "BAR", "bar")                                                                                             \
-    FIGURE(REGS, "registers", "regs")                                                                                     \
+#define FIGURES(FIGURE)                      \
+    FIGURE(INSTR, "instructions", "instr")   \
+    FIGURE(BRANCHES, "branches", "bra brx")  \
+    FIGURE(SYNC, "BSSY+BSYNC", "bssy bsync") \
+    FIGURE(BAR, "BAR", "bar")                \
+    FIGURE(REGS, "registers", "regs")        \
     FIGURE(SPILLS, "spilled bytes", "spill_st spill_ld")
 
 typedef enum Figure {
 #define FIGURE_ID(id, title, columns) FIG_##id,
     FIGURES(FIGURE_ID)
 #undef FIGURE_ID
-    FIG_COUNT
+        FIG_COUNT
 } Figure;
 
 typedef struct Code {
@@ -39,17 +39,24 @@ typedef struct Code {
 enum { TARGETS = 5 };
 extern const unsigned target_sm[TARGETS];
 
-typedef enum Verdict { VERDICT_NONE, VERDICT_SAME, VERDICT_BETTER, VERDICT_UNROLLED, VERDICT_LISTED, VERDICT_WORSE } Verdict;
+typedef enum Verdict {
+    VERDICT_NONE,
+    VERDICT_SAME,
+    VERDICT_BETTER,
+    VERDICT_UNROLLED,
+    VERDICT_LISTED,
+    VERDICT_WORSE
+} Verdict;
 
 /* One kernel for one target. */
 typedef struct Result {
-    Code before, after;  /* `after` is `before` where the text did not change; unknown where ptxas refuses the module */
-    bool better;         /* what cubinjudge says, of the kernel */
-    char *rules;         /* by which it is worse: "spills+cycles"; NULL: it is not */
-    char *moved;         /* what they are about: "cycles 100.0 to 120.0" and so on, in the order of the rules */
-    unsigned unrolled;   /* loops that ptxas newly unrolls */
-    Verdict verdict;     /* from here on: judge.c */
-    char why[160];       /* of VERDICT_WORSE and VERDICT_LISTED */
+    Code before, after; /* `after` is `before` where the text did not change; unknown where ptxas refuses the module */
+    bool better;        /* what cubinjudge says, of the kernel */
+    char *rules;        /* by which it is worse: "spills+cycles"; NULL: it is not */
+    char *moved;        /* what they are about: "cycles 100.0 to 120.0" and so on, in the order of the rules */
+    unsigned unrolled;  /* loops that ptxas newly unrolls */
+    Verdict verdict;    /* from here on: judge.c */
+    char why[160];      /* of VERDICT_WORSE and VERDICT_LISTED */
 } Result;
 
 typedef struct Fired {
@@ -63,9 +70,9 @@ typedef struct Kernel {
     Result result[TARGETS];
     Fired *fired;
     size_t fired_count;
-    bool ran;                        /* the interpreter's counts are there */
+    bool ran;                          /* the interpreter's counts are there */
     unsigned long issued[2], jumps[2]; /* before, after */
-    bool cost_grew;                  /* more warp instructions that are no jumps: judge.c */
+    bool cost_grew;                    /* more warp instructions that are no jumps: judge.c */
 } Kernel;
 
 typedef struct Table {
