@@ -180,25 +180,28 @@ static bool canonicalize_latch(PhaseRun *run, const Loop *loop)
     return unite_with_step(run, loop) || any;
 }
 
-static bool ends_in_guarded_leave(const Loop *loop)
+static bool ends_in_guarded_leave(const Block *latch, const Loop *loop)
 {
-    const Instr *end = loop->latch_count == 1 ? block_terminator(loop->latches[0]) : NULL;
-    return end && end->guard && !branch_target(end) && loop->latches[0]->fall == loop->header;
+    const Instr *end = block_terminator(latch);
+    return end && end->guard && !branch_target(end) && latch->fall == loop->header;
 }
 
-/* By loop, asked before the first rewrite: a guarded ret that ends it must let threads leave without reconverging. */
+/* By loop, asked before the first rewrite: a guarded ret in a latch must let threads leave without reconverging. */
 static BitSet find_must_leave(PhaseRun *run)
 {
     const Loops *loops = an_loops(run->an);
     BitSet must_leave = bitset_new(run->arena, loops->n + 1);
     ReconvergeGate *gate = NULL;
     for (u32 l = 0; l < loops->n; l++) {
-        if (!ends_in_guarded_leave(loops->v[l]))
-            continue;
-        if (!gate)
-            gate = reconverge_new(run->arena, run->an);
-        if (reconverge_before_leaving(gate, loops->v[l]->latches[0]) != RECONVERGE_SAFE)
-            bitset_add(&must_leave, l);
+        const Loop *loop = loops->v[l];
+        for (u32 k = 0; k < loop->latch_count && !bitset_has(&must_leave, l); k++) {
+            if (!ends_in_guarded_leave(loop->latches[k], loop))
+                continue;
+            if (!gate)
+                gate = reconverge_new(run->arena, run->an);
+            if (reconverge_before_leaving(gate, loop->latches[k]) != RECONVERGE_SAFE)
+                bitset_add(&must_leave, l);
+        }
     }
     if (gate)
         reconverge_free(gate);
