@@ -88,18 +88,23 @@ static void add_events(Effects *e, const Instr *i)
     e->times |= i->op->opcode == OPC_PMEVENT;
 }
 
+static bool depends_on_active_set(const OpInfo *op)
+{
+    return !op->known || (op_has(op, OPF_CONVERGENT) && !op_has(op, OPF_NAMES_THREADS));
+}
+
 /* What one instruction does beside its callee. */
 static Effects own_effects(const Instr *i)
 {
     Effects e = nothing;
-    if (i->kind != INSTR_OP)
+    if (i->kind != INSTR_OP || (op_is_pure(i->op) && !instr_reads_volatile_register(i)))
         return e;
     if (!i->op->known)
         return anything;
     e.barrier = (u8)barrier_kind(i);
     e.waits = own_waits(i->op);
     e.convergent = op_has(i->op, OPF_CONVERGENT);
-    e.active_set = e.convergent && !op_has(i->op, OPF_NAMES_THREADS);
+    e.active_set = depends_on_active_set(i->op);
     e.may_not_return = op_has(i->op, OPF_ENDS_THREAD);
     add_events(&e, i);
     if (e.barrier == BARRIER_NONE)
@@ -349,7 +354,8 @@ static bool has_active_set(const Function *fn, const Summaries *s)
         return true; /* its instructions may not all be known */
     for (const Block *b = fn->entry; b; b = b->next)
         for_each_instr(i, b)
-            if (instr_effects(i, s).active_set)
+            if (i->kind == INSTR_OP &&
+                (instr_is(i, OPF_CALL) ? instr_effects(i, s).active_set : depends_on_active_set(i->op)))
                 return true;
     return false;
 }
@@ -373,8 +379,8 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
     for (u32 f = 0; f < m->functions.n; f++)
         scan_function(&g, f);
     summarise(&g, s, &scratch);
-    for (u32 f = 0; f < m->functions.n; f++)
-        s->active_set |= has_active_set(m->functions.v[f], s);
+    for (u32 f = 0; f < m->functions.n && !s->active_set; f++)
+        s->active_set = has_active_set(m->functions.v[f], s);
     vec_free(&g.from);
     vec_free(&g.to);
     arena_free(&scratch);

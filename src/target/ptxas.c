@@ -27,6 +27,12 @@ static const Cost costs[] = {
 #include "target/ptxas.def"
 };
 
+/* By Opcode modulo 64: some of these opcodes may have a row. */
+static const u64 may_have_row = 0
+#define COST(name, type, width, part, which, machine) | 1ull << OPC_##name % 64
+#include "target/ptxas.def"
+    ;
+
 static CostOperand second_source(const Instr *i)
 {
     const Operand *o = instr_operand(i, 2);
@@ -48,7 +54,8 @@ u32 ptxas_cost(const Instr *i)
 {
     if (i->kind != INSTR_OP)
         return 0;
-    for (u32 k = 0; k < COUNT_OF(costs); k++)
+    bool listed = may_have_row >> i->op->opcode % 64 & 1;
+    for (u32 k = 0; listed && k < COUNT_OF(costs); k++)
         if (costs[k].opcode == i->op->opcode && fits(&costs[k], i))
             return costs[k].cost;
     return 1;

@@ -10,6 +10,7 @@
 enum {
     BLOCKS_MAX = 4,
     BODY_MAX = 40,
+    BODY_COUNTED = 4 * BODY_MAX,
     ACCESSES_MAX = 12, /* of loops that ptxas was seen to unroll then, and that gained */
     STEP_MAX = 15,     /* towards a bound that is not met exactly: more says that others unrolled the body */
     UNROLLED_LEAST = 512,
@@ -153,13 +154,14 @@ static u32 trip_count(PhaseRun *run, const Loop *loop, const Latch *l, u32 most)
 
 /* ---- whether ptxas would unroll it ------------------------------------------------------------------------------------- */
 
-/* In machine instructions. */
+/* In machine instructions; counted until there are too many. */
 static u32 body_size(const Loop *loop)
 {
     u32 n = 0;
-    for (u32 k = 0; k < loop->block_count; k++)
+    for (u32 k = 0; k < loop->block_count && n <= BODY_COUNTED; k++)
         for_each_instr(i, loop->blocks[k])
-            n += i->kind == INSTR_OP ? ptxas_cost(i) : 0;
+            if ((n += ptxas_cost(i)) > BODY_COUNTED)
+                break;
     return n;
 }
 
@@ -332,7 +334,7 @@ static bool is_simple(PhaseRun *run, const Loop *loop)
 bool latch_counter_add(PhaseRun *run, const Loop *loop)
 {
     Latch l;
-    if (!is_simple(run, loop) || body_size(loop) > 4 * BODY_MAX || !find_latch(run, loop, &l))
+    if (!is_simple(run, loop) || body_size(loop) > BODY_COUNTED || !find_latch(run, loop, &l))
         return false;
     const char *why = why_not(run, loop, &l);
     if (why) {

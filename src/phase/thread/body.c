@@ -14,9 +14,9 @@ const char *body_why_not(const PhaseRun *run, const Block *b, u32 *cost)
             return "the block has a scope of its own";
         if (i->kind != INSTR_OP)
             continue;
-        *cost += ptxas_cost(i);
         if (++instrs > BODY)
             return "the block is too long";
+        *cost += ptxas_cost(i);
         if (i != end && !instr_may_be_copied(i, run->an->summaries))
             return "an instruction of the block must not be duplicated";
     }
