@@ -1,4 +1,4 @@
-/* A dotted opcode taken apart: `mad.lo.s32` is the name `mad` and the parts `lo`, `s32`. Decoders take the parts that
+/* A dotted opcode in its parts: `mad.lo.s32` is the name `mad` and the parts `lo`, `s32`. Decoders take the parts that
  * they understand; one that is left over makes the instruction unsupported, so that nothing is ever guessed.
  *
  * This does not use the optimizer's own opcode tables: what it judges must not decide what is right. */

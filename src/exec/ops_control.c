@@ -183,10 +183,10 @@ static void run_indirect_call(Warp *w, Split *s, const Code *c, u32 mask)
     }
     for_each_lane(lane, mask) group |= (u32)(address[lane] == first) << lane;
     if (group != mask) {
-        Join *behind = join_new(w, s->frame, s->pc, s->mask, s->join);
-        behind->waiting = s->mask & ~mask;
-        split_new(w, mask & ~group, s->pc - 1, s->frame, behind);
-        s->join = behind;
+        Join *after = join_new(w, s->frame, s->pc, s->mask, s->join);
+        after->waiting = s->mask & ~mask;
+        split_new(w, mask & ~group, s->pc - 1, s->frame, after);
+        s->join = after;
         s->mask = group;
     }
     split_call(w, s, c, group, p->functions.v[index]);

@@ -182,7 +182,7 @@ static void post_dominators(Graph *g)
     }
 }
 
-/* Lanes meet where two ways lead, be it to one block; where all but one lead out of the function, the rest need not wait. */
+/* Lanes reconverge where two paths lead, be it to one block; where all but one lead out of the function, the rest need not wait. */
 static bool paths_meet(const Graph *g, u32 b)
 {
     u32 first = NO_PC;
@@ -197,7 +197,7 @@ static bool paths_meet(const Graph *g, u32 b)
     return false;
 }
 
-/* Exits in turn: each answers for the blocks that reach it and none before. */
+/* Exits one by one: each answers for the blocks that reach it and none before. */
 static void solve(Graph *g, const bool *leaves, u32 *point)
 {
     bool *done = mem_zalloc(g->n + 1);

@@ -151,7 +151,7 @@ static bool value(Init *in, u64 *bits)
     return true;
 }
 
-/* `{ ... }` behind its brace; a nested list fills a whole row, the product of the inner dimensions. */
+/* `{ ... }` after its opening brace; a nested list fills a whole row, the product of the inner dimensions. */
 static bool list(Init *in, const u64 *dims)
 {
     u64 row = in->element;
@@ -177,7 +177,7 @@ static bool list(Init *in, const u64 *dims)
     return true;
 }
 
-/* Moves behind the variable's name in its declaration. */
+/* Moves past the variable's name in its declaration. */
 static bool find_declarator(Init *in, const Name *name)
 {
     for (const char *p = in->at; p + name->len <= in->end; p++) {

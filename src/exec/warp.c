@@ -367,7 +367,7 @@ static void pass_param(Warp *w, Split *s, const Code *c, const Arg *mine, Frame 
     }
 }
 
-/* The lanes of `mask` call; others of the split wait behind the call. */
+/* The lanes of `mask` call; others of the split wait after the call. */
 void split_call(Warp *w, Split *s, const Code *c, u32 mask, FnCode *callee)
 {
     const CallShape *shape = c->call;
@@ -379,9 +379,9 @@ void split_call(Warp *w, Split *s, const Code *c, u32 mask, FnCode *callee)
         return;
     }
     if (mask != s->mask) {
-        Join *behind = join_new(w, s->frame, s->pc, s->mask, s->join);
-        behind->waiting = s->mask & ~mask;
-        s->join = behind;
+        Join *after = join_new(w, s->frame, s->pc, s->mask, s->join);
+        after->waiting = s->mask & ~mask;
+        s->join = after;
         s->mask = mask;
     }
     Frame *f = frame_new(w, callee, s->frame, mask);
@@ -395,7 +395,7 @@ void split_call(Warp *w, Split *s, const Code *c, u32 mask, FnCode *callee)
     s->pc = 0;
 }
 
-/* All lanes of a call are back: they go on behind it, in the caller. */
+/* All lanes of a call are back: they go on after it, in the caller. */
 static void finish_call(Warp *w, Join *j, u32 mask)
 {
     Frame *f = j->frame;

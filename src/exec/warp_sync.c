@@ -65,14 +65,14 @@ static void wait_here(Warp *w, Split *s, const Code *c, u32 named)
     w->runnable--;
 }
 
-/* Each group of equal masks waits by itself. They, and lanes whose guard does not hold, reconverge behind the operation. */
+/* Each group of equal masks waits by itself. They, and lanes whose guard does not hold, reconverge after the operation. */
 static void park(Warp *w, Split *s, const Code *c, const u64 *named, u32 mask)
 {
     u32 left = mask, masks[LANES], groups = 0, first = sync_next_group(named, &left);
     if (first != s->mask) {
-        Join *behind = join_new(w, s->frame, s->pc, s->mask, s->join);
-        behind->waiting = s->mask & ~mask;
-        s->join = behind;
+        Join *after = join_new(w, s->frame, s->pc, s->mask, s->join);
+        after->waiting = s->mask & ~mask;
+        s->join = after;
         s->mask = first;
     }
     masks[groups++] = (u32)named[__builtin_ctz(first)];

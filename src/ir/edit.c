@@ -456,7 +456,7 @@ static void move_items(Instr *first, Block *to)
         i->block = to;
 }
 
-/* b's way on becomes that of `to`. */
+/* The exit of b, its fall-through edge and its terminator, becomes that of `to`. */
 static void move_exit(Block *b, Block *to)
 {
     to->fall = b->fall;

@@ -1,4 +1,4 @@
-/* The only ways in which a phase changes a function. Each keeps the CFG edges (fn->cfg, if built) in step, and marks
+/* The only functions by which a phase changes a function. Each keeps the CFG edges (fn->cfg, if built) in step, and marks
  * the function and what it touches as changed. None of them fixes the layout: edit_layout does, once, when a phase ends.
  *
  * An instruction that comes to stand in another scope prints from its operands there. Where a scope's blocks no longer

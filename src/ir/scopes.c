@@ -143,7 +143,7 @@ static void count_opening(Legalizer *s, u8 *opened, ScopeId scope)
     opened[scope] = 1;
 }
 
-/* Counts what opens on the way from `from` to `to`. */
+/* Counts what opens from `from` to `to`. */
 static void count_openings(Legalizer *s, u8 *opened, ScopeId from, ScopeId to)
 {
     for (to = living(s, to); !scope_encloses(s->fn, to, from); to = living(s, s->fn->scopes.v[to].parent))

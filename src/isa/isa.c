@@ -297,13 +297,6 @@ const OpInfo *isa_decode(Isa *isa, const char *text, u32 len)
 
 /* ---- questions ------------------------------------------------------------------------------------------------ */
 
-bool op_is_pure(const OpInfo *op)
-{
-    const u32 impure = OPF_CONVERGENT | OPF_BARRIER | OPF_SIDE_EFFECT | OPF_TERMINATOR | OPF_CALL | OPF_VOLATILE |
-                       OPF_FENCE | OPF_ASYNC | OPF_CARRY_IN | OPF_CARRY_OUT;
-    return op->known && op->mem == MEM_NONE && !op_has(op, impure);
-}
-
 bool op_text_has_modifier(const OpInfo *op, const char *part)
 {
     size_t len = strlen(part);

@@ -196,7 +196,12 @@ static inline bool op_has(const OpInfo *op, u32 flag) { return (op->flags & flag
 /* No memory, no side effect, not convergent, not volatile, not a terminator, no carry: may be deleted when dead,
  * and repeated or moved to where its operands hold the same values. Whether an operand is a volatile special register
  * is the caller's to see. */
-bool op_is_pure(const OpInfo *op);
+static inline bool op_is_pure(const OpInfo *op)
+{
+    const u32 impure = OPF_CONVERGENT | OPF_BARRIER | OPF_SIDE_EFFECT | OPF_TERMINATOR | OPF_CALL | OPF_VOLATILE |
+                       OPF_FENCE | OPF_ASYNC | OPF_CARRY_IN | OPF_CARRY_OUT;
+    return op->known && op->mem == MEM_NONE && !op_has(op, impure);
+}
 /* Whether the dotted part (with its dot: ".relaxed") occurs in the opcode. Mostly it does not, and its first letter tells. */
 static inline u32 modifier_initial(char c) { return 1u << ((u32)c & 31); }
 bool op_text_has_modifier(const OpInfo *op, const char *part);

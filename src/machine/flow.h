@@ -3,7 +3,7 @@
  * Loops are found by dominance, not by backward branches alone: ptxas moves blocks out of line, so a backward branch
  * may close no loop. BSYNC continues at the targets of the BSSYs that reach it; BRX at those that the cubin lists. A
  * CALL.REL into the function itself is a branch, which ptxas makes where lanes need not come together again; any other call is
- * followed by what stands behind it. */
+ * followed by what stands after it. */
 #ifndef PTXOPT_MACHINE_FLOW_H
 #define PTXOPT_MACHINE_FLOW_H
 
@@ -23,7 +23,7 @@ typedef struct SassBlock {
     int order;       /* reverse post-order number, SASS_NONE when unreachable */
     int dominator;   /* immediate; itself for the entry */
     int loop;        /* innermost that holds it, SASS_NONE */
-    unsigned cycles; /* from its first issue to the end of its last: stalls, and waits for what is pending on any way */
+    unsigned cycles; /* from its first issue to the end of its last: stalls, and waits for what is pending on any path */
 } SassBlock;
 
 typedef struct SassLoop {
@@ -42,7 +42,7 @@ typedef struct SassLoop {
 typedef struct SassCode {
     SassInstr *instrs; /* without the padding */
     size_t count;
-    size_t padding; /* instructions behind the last one that can run: `BRA .` and NOPs */
+    size_t padding; /* instructions after the last one that can run: `BRA .` and NOPs */
     SassBlock *blocks;
     int block_count;
     int *by_order; /* reachable blocks in reverse post-order */

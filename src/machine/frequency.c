@@ -6,7 +6,7 @@
 enum { NONE = SASS_NONE };
 
 #define COLD_SHARE 0.03  /* of a branch that leads to a cold block, or is rare */
-#define TABLE_SHARE 0.75 /* of each way from a branch by a table */
+#define TABLE_SHARE 0.75 /* of each edge of a branch by a table */
 
 /* An edge out of a loop, and how much of what leaves the loop takes it. */
 typedef struct Exit {

@@ -1,8 +1,8 @@
 /* How often a warp executes each block of a function, estimated: per call of the function.
  *
- * A loop runs as many iterations as it is said to, whatever its exits are; what enters a loop leaves it. The lanes of a warp part at
- * branches, so that it takes all ways, once each (three of four of a table's): tests that are made one and arms that are merged
- * change nothing but what is executed. Ways to a block that is said to be cold, and branches that are rare, are hardly ever taken.
+ * A loop runs as many iterations as the caller says, whatever its exits are; what enters a loop leaves it. The lanes of a warp
+ * diverge at branches, so that it takes every edge once (three of four edges of a table): tests that are combined and arms that
+ * are merged change only what is executed. Edges to a cold block, and branches that are rare, are hardly ever taken.
  * No block runs more often than its dominator in the same loop. */
 #ifndef PTXOPT_MACHINE_FREQUENCY_H
 #define PTXOPT_MACHINE_FREQUENCY_H

@@ -20,7 +20,7 @@ typedef enum SassClass {
 
 enum { SASS_NO_BARRIER = 7 };
 
-/* What the compiler told the issue unit: bits 105-125 of the instruction. */
+/* The schedule that the compiler wrote for the issue unit: bits 105-125 of the instruction. */
 typedef struct SassSchedule {
     uint8_t stall;    /* cycles until the next instruction may issue */
     bool yield;       /* the bit as it stands */
@@ -53,7 +53,7 @@ unsigned sass_latency(const SassInstr *instr);
 /* True where control never continues with the next instruction. */
 bool sass_ends_block(const SassInstr *instr);
 
-/* The `BRA .` that ptxas puts behind the last instruction of a section. */
+/* The `BRA .` that ptxas puts after the last instruction of a section. */
 bool sass_is_self_branch(const SassInstr *instr);
 
 #endif

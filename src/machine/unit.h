@@ -20,7 +20,7 @@ typedef struct Unit {
 bool unit_read(Unit *unit, const Cubin *cubin, size_t index);
 void unit_free(Unit *unit);
 
-/* Adds the bytes that the code spills and fills. Without ptxas's notes (before 12.9) a spill is not told from an access to an array
+/* Adds the bytes that the code spills and fills. Without ptxas's notes (before 12.9) a spill cannot be distinguished from an access to an array
  * in local memory: both count. False when memory is short. */
 bool sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores,
                      unsigned long *loads);

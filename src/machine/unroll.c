@@ -189,7 +189,7 @@ static int match_parts(const SassCode *before, const SassCode *after, double *ol
     return count;
 }
 
-/* Functions inside a section are told by their names without the kernel's and ptxas's numbers. */
+/* Functions inside a section are recognized by their names without the kernel's and ptxas's numbers. */
 static const char *part_name(const CubinFunction *function)
 {
     const char *dollar = strrchr(function->name, '$');

@@ -11,7 +11,7 @@
 #include "phase/address/listing.h"
 #include "analysis/values.h"
 
-/* The value of one phi, told by that of another of its block: `other` plus `plus`. */
+/* The value of one phi, given by that of another of its block: `other` plus `plus`. */
 typedef struct PhiFact {
     RegId other;
     i64 plus;
