@@ -80,6 +80,19 @@ static void pair_loops(Side *old, Side *new, bool (*same)(const Work *a, const W
             }
 }
 
+/* Whether the classes show that `many` is no multiple: some has less than half or more than twice its share of the copies, or less
+ * than three quarters of it in a loop that is not even half as long again, of which a part may just have gone. */
+static bool denies_copies(const Work *one, const Work *many, unsigned copies)
+{
+    bool is_short = 2 * many->instructions < 3 * one->instructions;
+    for (int c = 0; c < WORK_CLASSES; c++) {
+        unsigned share = copies * one->of[c];
+        if (2 * many->of[c] < share || many->of[c] > 2 * share || (is_short && 4 * many->of[c] < 3 * share))
+            return true;
+    }
+    return false;
+}
+
 /* How many copies of `one` make `many`; 0 where it is no multiple. */
 static unsigned multiple(const Work *one, const Work *many)
 {
@@ -90,10 +103,7 @@ static unsigned multiple(const Work *one, const Work *many)
         return copies >= 2 ? copies : 0;
     }
     unsigned copies = (many->all + one->all / 2) / one->all;
-    for (int c = 0; c < WORK_CLASSES; c++)
-        if (2 * many->of[c] < copies * one->of[c] || many->of[c] > 2 * copies * one->of[c])
-            return 0;
-    return copies >= 2 ? copies : 0;
+    return copies >= 2 && !denies_copies(one, many, copies) ? copies : 0;
 }
 
 /* Loops of `side` without a mate that are multiples of a loop of the other version, which is not unrolled itself. */

@@ -172,6 +172,21 @@ static void unrolled_loop_that_costs(void **state)
     assert_int_equal(worse(&before, &after), WORSE_CYCLES | WORSE_INSTRUCTIONS);
 }
 
+/* Half of a loop's loads and arithmetic go, as merged tails make them: it was not unrolled before. */
+static void shorter_loop(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), LOAD(4), LOAD(4), FFMA(4), FFMA(4), FFMA(4), FFMA(4), ALU(4), ALU(4), ALU(4),
+                               ALU(4), ALU(4), ALU(4), ALU(4), STORE(2), BRANCH_IF(-15), LEAVE);
+    MadeKernel after =
+        KERNEL(LOAD(4), LOAD(4), FFMA(4), FFMA(4), ALU(4), ALU(4), ALU(4), ALU(4), ALU(4), STORE(2), BRANCH_IF(-10), LEAVE);
+    Judgement j = judge(&before, &after);
+    assert_int_equal(j.worse, 0);
+    assert_true(j.better);
+    assert_true(judge(&after, &before).worse & WORSE_CYCLES);
+    assert_int_equal(judge(&after, &before).moved.unrolled, 0);
+}
+
 static void unrolled_to_the_end(void **state)
 {
     (void)state;
@@ -326,6 +341,7 @@ int main(void)
         cmocka_unit_test(loops_weigh),
         cmocka_unit_test(unrolled_loop),
         cmocka_unit_test(unrolled_loop_that_costs),
+        cmocka_unit_test(shorter_loop),
         cmocka_unit_test(unrolled_to_the_end),
         cmocka_unit_test(loop_through_call),
         cmocka_unit_test(called_functions),
