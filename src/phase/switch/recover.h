@@ -9,7 +9,7 @@
 #define PTXOPT_PHASE_SWITCH_RECOVER_H
 
 #include "phase/phase.h"
-#include "phase/switch/value_set.h"
+#include "analysis/value_set.h"
 
 enum {
     REGION_LIMIT = 1024, /* blocks of a region */

@@ -4,7 +4,7 @@
 #define PTXOPT_PHASE_SWITCH_REGION_H
 
 #include "phase/switch/recover.h"
-#include "phase/switch/value.h"
+#include "analysis/selector_value.h"
 
 enum { ENV_LIMIT = 2048 /* registers written on the path to a block: they are searched one by one */ };
 

@@ -1,7 +1,7 @@
 /* Sets of the values that a register of up to 64 bits can hold, as intervals of unsigned numbers. Exact: signed comparisons,
  * offsets that wrap and conversions to wider registers all map to intervals. Sets are immutable, in the arena. */
-#ifndef PTXOPT_PHASE_SWITCH_VALUE_SET_H
-#define PTXOPT_PHASE_SWITCH_VALUE_SET_H
+#ifndef PTXOPT_ANALYSIS_VALUE_SET_H
+#define PTXOPT_ANALYSIS_VALUE_SET_H
 
 #include "base/arena.h"
 #include "isa/isa.h"

@@ -1,4 +1,4 @@
-#include "phase/switch/value_set.h"
+#include "analysis/value_set.h"
 
 #include <assert.h>
 

@@ -1,9 +1,9 @@
 /* What registers hold as functions of one register, the selector: exactly, or not at all. */
-#ifndef PTXOPT_PHASE_SWITCH_VALUE_H
-#define PTXOPT_PHASE_SWITCH_VALUE_H
+#ifndef PTXOPT_ANALYSIS_SELECTOR_VALUE_H
+#define PTXOPT_ANALYSIS_SELECTOR_VALUE_H
 
 #include "ir/ir.h"
-#include "phase/switch/value_set.h"
+#include "analysis/value_set.h"
 
 /* A table value has one entry for each amount that shifts a 64-bit constant, and one for all that are larger. */
 enum { VALUE_ENTRIES = 65 };

@@ -1,4 +1,4 @@
-#include "phase/switch/value.h"
+#include "analysis/selector_value.h"
 #include "ir/inspect.h"
 
 static const Value unknown = {.kind = VALUE_UNKNOWN};
