@@ -72,16 +72,16 @@ case_ 'programs that load no PTX' 'hooked sh -c "echo said; exit 3" || [ $? = 3 
 
 # ---- the driver ---------------------------------------------------------------------------------------------------
 for how in linked dlsym default proc proc1; do
-    for what in module file ex library link; do
+    for what in module file ex library libraryfile link linkfile; do
         case_ "driver: $what, $how" "gets $how $what want.ptx"
     done
-    case_ "driver: options for a debugger, and a text that the driver keeps, $how" "for what in debug preserved debuglink; do gets $how \$what in.ptx; done"
-    case_ "driver: it refuses the optimized text, $how" "export STUB_REFUSE=want.ptx; for what in module file ex library link; do gets $how \$what in.ptx driver.2; cmp driver.1 want.ptx; done"
+    case_ "driver: options for a debugger, and a text that the driver keeps, $how" "for what in debug preserved preservedfile debuglink debuglinkfile; do gets $how \$what in.ptx; done"
+    case_ "driver: it refuses the optimized text, $how" "export STUB_REFUSE=want.ptx; for what in module file ex library libraryfile link linkfile; do gets $how \$what in.ptx driver.2; cmp driver.1 want.ptx; done"
     case_ "driver: it refuses both, $how" "export STUB_REFUSE=all; exits 218 load $how ex; cmp driver.1 want.ptx; cmp driver.2 in.ptx; silent"
 done
 case_ 'driver: bad PTX as it is' 'cp bad.ptx in.ptx; gets linked module bad.ptx; gets dlsym link bad.ptx; [ ! -e driver.2 ]'
-case_ 'driver: machine code as it is' 'cp cubin in.ptx; gets linked module cubin; gets proc library cubin; [ ! -e driver.2 ]'
-case_ 'driver: PTXOPT=off' 'export PTXOPT=off; gets linked module in.ptx; gets dlsym link in.ptx; gets proc ex in.ptx; gets default file in.ptx'
+case_ 'driver: machine code as it is' 'cp cubin in.ptx; gets linked module cubin; gets proc library cubin; gets proc libraryfile cubin; gets dlsym linkfile cubin; [ ! -e driver.2 ]'
+case_ 'driver: PTXOPT=off' 'export PTXOPT=off; gets linked module in.ptx; gets dlsym link in.ptx; gets proc ex in.ptx; gets default file in.ptx; gets proc libraryfile in.ptx; gets linked linkfile in.ptx'
 case_ 'driver: PTXOPT_FLAGS' 'export PTXOPT_FLAGS=" -O1  -O0"; gets linked module in.ptx; PTXOPT_FLAGS=-O2 gets linked module want.ptx'
 case_ 'driver: PTXOPT_FLAGS that are none' 'PTXOPT_FLAGS=--nope PTXOPT_LOG=log gets linked module in.ptx; grep -q "\"failed\", \"reason\": \"an option is wrong\"" log'
 case_ 'driver: PTXOPT_LOG' 'export PTXOPT_LOG=log; gets linked link want.ptx; cp want.ptx in.ptx; gets dlsym module want.ptx
@@ -131,12 +131,13 @@ if [ -n "$NVJITLINK" ]; then
     "$BUILD/ptxopt" "$WORK/input/in.ptx" -o "$WORK/input/want.ptx"
     linked() { "$PROGRAMS/compile" link "$NVJITLINK" "$@"; }
     case_ 'nvJitLink: the cubin of the optimized text' 'linked want.ptx want; linked in.ptx plain; not cmp -s plain want
-        hooked linked in.ptx o; cmp o want; silent; PTXOPT=off hooked linked in.ptx o; cmp o plain'
+        hooked linked in.ptx o; cmp o want; silent; PTXOPT=off hooked linked in.ptx o; cmp o plain
+        hooked "$PROGRAMS/compile" linkfile "$NVJITLINK" in.ptx o; cmp o want; silent; hooked "$PROGRAMS/compile" linkfile "$NVJITLINK" in.ptx o -g; not cmp -s o want'
     case_ 'nvJitLink: for a debugger' 'linked in.ptx plain -O0; linked want.ptx other -O0; not cmp -s plain other; hooked linked in.ptx o -O0; cmp o plain'
     case_ 'nvJitLink: bad PTX as without us' 's=0; linked bad.ptx plain 2>said || s=$?; [ $s -gt 0 ]; exits $s hooked linked bad.ptx o; cmp err said'
     if nm -D "$NVJITLINK" | grep -q __nvJitLinkAddData_13_0; then
         case_ 'nvJitLink: what its header calls' '${CC:-cc} -DLINKED "$TOP/tests/preload/compile.c" "$NVJITLINK" -Wl,-rpath,"${NVJITLINK%/*}" -ldl -o linked
-            linked want.ptx want; hooked ./linked link "$NVJITLINK" in.ptx o; cmp o want; silent'
+            linked want.ptx want; for how in link linkfile; do hooked ./linked $how "$NVJITLINK" in.ptx o; cmp o want; silent; done'
     fi
 else
     echo 'skip nvJitLink: it is not at hand'

@@ -1,5 +1,4 @@
 /* The driver's functions. Where it refuses the optimized text, it is given the original. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -106,14 +105,20 @@ int hook_cuModuleLoadDataEx(cuModuleLoadDataExFunction *real, void **module, con
     return status;
 }
 
+static bool is_preserved(unsigned count, const int *options)
+{
+    for (unsigned i = 0; options && i < count; i++)
+        if (options[i] == LIBRARY_BINARY_IS_PRESERVED)
+            return true;
+    return false;
+}
+
 int hook_cuLibraryLoadData(cuLibraryLoadDataFunction *real, void **library, const void *code, int *options, void **values,
                            unsigned count, int *library_options, void **library_values, unsigned library_count)
 {
-    bool ok = false, preserved = false;
+    bool ok = false;
     void **copy = copy_values(count, values, &ok);
-    for (unsigned i = 0; library_options && i < library_count; i++)
-        preserved |= library_options[i] == LIBRARY_BINARY_IS_PRESERVED;
-    bool wanted = text_enter() && ok && !preserved && are_plain(count, options, values);
+    bool wanted = text_enter() && ok && !is_preserved(library_count, library_options) && are_plain(count, options, values);
     ptxopt_result *made = wanted ? text_optimize("cuLibraryLoadData", code, SIZE_MAX) : NULL;
     const char *text = made ? ptxopt_text(made, NULL) : NULL;
     int status = made ? real(library, text, options, values, count, library_options, library_values, library_count) : 0;
@@ -127,43 +132,38 @@ int hook_cuLibraryLoadData(cuLibraryLoadDataFunction *real, void **library, cons
     return status;
 }
 
-/* What the file holds, and a NUL, in memory of the caller; NULL where that cannot be had. */
-static char *read_text(const char *path)
-{
-    char *text = NULL;
-    size_t bytes = 0, got = 0;
-    FILE *file = fopen(path, "rbe");
-    FILE *whole = file ? open_memstream(&text, &bytes) : NULL;
-    char piece[1 << 12];
-    while (whole && (got = fread(piece, 1, sizeof piece, file)) > 0)
-        fwrite(piece, 1, got, whole);
-    bool ok = whole && !ferror(file) && !ferror(whole);
-    if (whole && fclose(whole) != 0)
-        ok = false;
-    if (file)
-        fclose(file);
-    if (ok)
-        return text;
-    free(text);
-    return NULL;
-}
-
 int hook_cuModuleLoad(cuModuleLoadFunction *real, void **module, const char *path)
 {
     cuModuleLoadDataFunction *load = NULL;
-    char *text = NULL;
-    ptxopt_result *made = NULL;
-    if (text_enter() && path)
+    if (text_enter())
         load = (cuModuleLoadDataFunction *)real_beside((const void *)real, "cuModuleLoadData");
-    if (load)
-        text = read_text(path);
-    if (text)
-        made = text_optimize("cuModuleLoad", text, SIZE_MAX);
+    ptxopt_result *made = load ? text_optimize_file("cuModuleLoad", path) : NULL;
     int status = made ? load(module, ptxopt_text(made, NULL)) : 0;
     if (!made || status != 0)
         status = real(module, path);
     ptxopt_free(made);
-    free(text);
+    text_leave();
+    return status;
+}
+
+int hook_cuLibraryLoadFromFile(cuLibraryLoadFromFileFunction *real, void **library, const char *path, int *options,
+                               void **values, unsigned count, int *library_options, void **library_values,
+                               unsigned library_count)
+{
+    cuLibraryLoadDataFunction *load = NULL;
+    bool ok = false;
+    void **copy = copy_values(count, values, &ok);
+    if (text_enter() && ok && !is_preserved(library_count, library_options) && are_plain(count, options, values))
+        load = (cuLibraryLoadDataFunction *)real_beside((const void *)real, "cuLibraryLoadData");
+    ptxopt_result *made = load ? text_optimize_file("cuLibraryLoadFromFile", path) : NULL;
+    const char *text = made ? ptxopt_text(made, NULL) : NULL;
+    int status = made ? load(library, text, options, values, count, library_options, library_values, library_count) : 0;
+    if (made && status != 0)
+        restore_values(count, values, copy);
+    if (!made || status != 0)
+        status = real(library, path, options, values, count, library_options, library_values, library_count);
+    ptxopt_free(made);
+    free(copy);
     text_leave();
     return status;
 }
@@ -194,6 +194,28 @@ int hook_cuLinkAddData(cuLinkAddDataFunction *real, void *state, int type, void 
         restore_values(count, values, copy);
     if (!made || status != 0)
         status = real(state, type, data, bytes, name, count, options, values);
+    ptxopt_free(made);
+    free(copy);
+    text_leave();
+    return status;
+}
+
+int hook_cuLinkAddFile(cuLinkAddFileFunction *real, void *state, int type, const char *path, unsigned count, int *options,
+                       void **values)
+{
+    cuLinkAddDataFunction *add = NULL;
+    bool ok = false;
+    void **copy = copy_values(count, values, &ok);
+    if (text_enter() && ok && type == INPUT_PTX && !text_recall(state) && are_plain(count, options, values))
+        add = (cuLinkAddDataFunction *)real_beside((const void *)real, "cuLinkAddData_v2");
+    ptxopt_result *made = add ? text_optimize_file("cuLinkAddFile", path) : NULL;
+    size_t length = 0;
+    char *text = made ? (char *)(uintptr_t)ptxopt_text(made, &length) : NULL; /* the driver writes nothing there */
+    int status = made ? add(state, type, text, length + 1, path, count, options, values) : 0;
+    if (made && status != 0)
+        restore_values(count, values, copy);
+    if (!made || status != 0)
+        status = real(state, type, path, count, options, values);
     ptxopt_free(made);
     free(copy);
     text_leave();

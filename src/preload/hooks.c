@@ -69,11 +69,17 @@ u32 hook_find(const char *name)
     return h;
 }
 
-bool hook_is_exported(u32 h, const void *function) { return function == (const void *)hook[h].exported; }
+bool hook_is_exported(const void *function)
+{
+    for (u32 h = 0; h < HOOK_COUNT; h++)
+        if (function == (const void *)hook[h].exported)
+            return true;
+    return false;
+}
 
 void *hook_wrapper(u32 h, void *real)
 {
-    if (!text_wanted() || hook_is_exported(h, real))
+    if (!text_wanted() || hook_is_exported(real))
         return real;
     for (u32 i = 0; i < SLOTS; i++) {
         void *there = NULL;

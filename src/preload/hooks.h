@@ -31,7 +31,7 @@ enum {
 u32 hook_find(const char *name);
 /* The wrapper of hook `h` that calls `real`; `real` itself where nothing is to stand before it. */
 void *hook_wrapper(u32 h, void *real);
-/* Whether `function` is what hook `h` exports. */
-bool hook_is_exported(u32 h, const void *function);
+/* Whether `function` is what a hook exports. */
+bool hook_is_exported(const void *function);
 
 #endif

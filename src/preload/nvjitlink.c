@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "preload/hooks.h"
+#include "preload/real.h"
 #include "preload/text.h"
 
 enum { INPUT_PTX = 2, INPUT_ANY = 10 };
@@ -38,6 +39,22 @@ int hook_nvJitLinkAddData(nvJitLinkAddDataFunction *real, void *handle, int type
     int status = made ? real(handle, type, text, length + 1, name) : 0;
     if (!made || status != 0)
         status = real(handle, type, data, bytes, name);
+    ptxopt_free(made);
+    text_leave();
+    return status;
+}
+
+int hook_nvJitLinkAddFile(nvJitLinkAddFileFunction *real, void *handle, int type, const char *path)
+{
+    nvJitLinkAddDataFunction *add = NULL;
+    if (text_enter() && (type == INPUT_PTX || type == INPUT_ANY) && !text_recall(handle))
+        add = (nvJitLinkAddDataFunction *)real_beside((const void *)real, "nvJitLinkAddData");
+    ptxopt_result *made = add ? text_optimize_file("nvJitLinkAddFile", path) : NULL;
+    size_t length = 0;
+    const char *text = made ? ptxopt_text(made, &length) : NULL;
+    int status = made ? add(handle, type, text, length + 1, path) : 0;
+    if (!made || status != 0)
+        status = real(handle, type, path);
     ptxopt_free(made);
     text_leave();
     return status;

@@ -30,8 +30,7 @@ static void *in_library(const char *path, const char *name)
         return NULL;
     void *found = libc_dlsym()(handle, name);
     dlclose(handle); /* not the last one */
-    u32 h = hook_find(name);
-    return h < HOOK_COUNT && hook_is_exported(h, found) ? NULL : found;
+    return hook_is_exported(found) ? NULL : found;
 }
 
 static const char *path_of(const void *address)
@@ -75,7 +74,7 @@ void *real_for(const char *name, RealLibrary library, const void *caller)
 static void *look_up(u32 h, void *handle, const char *name, const void *caller)
 {
     void *found = handle == RTLD_DEFAULT ? NULL : libc_dlsym()(handle, name);
-    if (handle == RTLD_DEFAULT || hook_is_exported(h, found))
+    if (handle == RTLD_DEFAULT || hook_is_exported(found))
         found = seen_by(caller, name);
     forget_errors(found);
     return found ? hook_wrapper(h, found) : NULL;

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,6 +82,37 @@ ptxopt_result *text_optimize(const char *function, const void *text, size_t limi
         return result;
     ptxopt_free(result);
     return NULL;
+}
+
+/* What the file holds, and a NUL, owned by the caller; NULL where that cannot be had. */
+static char *read_text(const char *path)
+{
+    char *text = NULL;
+    size_t bytes = 0, got = 0;
+    FILE *file = fopen(path, "rbe");
+    FILE *whole = file ? open_memstream(&text, &bytes) : NULL;
+    char piece[1 << 12];
+    while (whole && (got = fread(piece, 1, sizeof piece, file)) > 0)
+        fwrite(piece, 1, got, whole);
+    bool ok = whole && !ferror(file) && !ferror(whole);
+    if (whole && fclose(whole) != 0)
+        ok = false;
+    if (file)
+        fclose(file);
+    if (ok)
+        return text;
+    free(text);
+    return NULL;
+}
+
+ptxopt_result *text_optimize_file(const char *function, const char *path)
+{
+    int saved = errno;
+    char *text = path ? read_text(path) : NULL;
+    ptxopt_result *result = text ? text_optimize(function, text, SIZE_MAX) : NULL;
+    free(text);
+    errno = saved;
+    return result;
 }
 
 /* ---- what is known of handles ----------------------------------------------------------------------------------- */

@@ -16,6 +16,9 @@ void text_leave(void);
  * what does not begin as PTX does is no PTX. `function` is who asks, for the log; NULL: no log. */
 ptxopt_result *text_optimize(const char *function, const void *text, size_t limit);
 
+/* The same of a file; NULL also where it cannot be read. */
+ptxopt_result *text_optimize_file(const char *function, const char *path);
+
 /* A number for each of some pointers; 0 where none was put. */
 void text_remember(const void *key, size_t number);
 size_t text_recall(const void *key);

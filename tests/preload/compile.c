@@ -2,6 +2,7 @@
  *   compile nvrtc LIBRARY SOURCE OUTPUT [unsized]   PTX by NVRTC; unsized: into a buffer for the original, without asking
  *   compile stub LIBRARY BYTES OUTPUT [unsized]     the same from a library that has the PTX already
  *   compile link LIBRARY INPUT OUTPUT [OPTION]      a cubin by nvJitLink
+ *   compile linkfile LIBRARY INPUT OUTPUT [OPTION]  the same, which reads the input by itself
  * The output is what was handed out, without the NUL. It ends with the status of the call that failed. LINKED: by nvJitLink's
  * functions as the program is linked with them. */
 #include <dlfcn.h>
@@ -83,9 +84,10 @@ int nvJitLinkCreate(void **handle, uint32_t count, const char **options);
 int nvJitLinkAddData(void *handle, int type, const void *data, size_t bytes, const char *name);
 int __nvJitLinkCreate_13_0(void **handle, uint32_t count, const char **options);
 int __nvJitLinkAddData_13_0(void *handle, int type, const void *data, size_t bytes, const char *name);
+int __nvJitLinkAddFile_13_0(void *handle, int type, const char *path);
 #endif
 
-static void link_input(const char *input, const char *output, const char *option)
+static void link_input(const char *input, const char *output, const char *option, int as_file)
 {
     const char *options[] = {"-arch=sm_80", option};
     void *handle = NULL;
@@ -94,10 +96,14 @@ static void link_input(const char *input, const char *output, const char *option
     uint32_t count = option ? 2 : 1;
 #ifdef LINKED
     try(__nvJitLinkCreate_13_0(&handle, count, options), "nvJitLinkCreate");
-    try(__nvJitLinkAddData_13_0(handle, 2, text, bytes + 1, "k.ptx"), "nvJitLinkAddData");
+    try(as_file ? __nvJitLinkAddFile_13_0(handle, 2, input) : __nvJitLinkAddData_13_0(handle, 2, text, bytes + 1, "k.ptx"),
+        "nvJitLinkAdd");
 #else
     CALL(nvJitLinkCreate, (void **, uint32_t, const char **), &handle, count, options);
-    CALL(nvJitLinkAddData, (void *, int, const void *, size_t, const char *), handle, 2, text, bytes + 1, "k.ptx");
+    if (as_file)
+        CALL(nvJitLinkAddFile, (void *, int, const char *), handle, 2, input);
+    else
+        CALL(nvJitLinkAddData, (void *, int, const void *, size_t, const char *), handle, 2, text, bytes + 1, "k.ptx");
 #endif
     CALL(nvJitLinkComplete, (void *), handle);
     CALL(nvJitLinkGetLinkedCubinSize, (void *, size_t *), handle, &bytes);
@@ -120,6 +126,6 @@ int main(int argc, char **argv)
     else if (strcmp(argv[1], "stub") == 0)
         get_ptx(&library, argc > 5 ? (size_t)atoi(argv[5]) : 0, argv[4]);
     else
-        link_input(argv[3], argv[4], argc > 5 ? argv[5] : NULL);
+        link_input(argv[3], argv[4], argc > 5 ? argv[5] : NULL, strcmp(argv[1], "linkfile") == 0);
     return 0;
 }

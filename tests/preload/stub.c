@@ -78,6 +78,14 @@ int cuLibraryLoadData(void **library, const void *code, int *options, void **val
     return cuModuleLoadDataEx(library, code, count, options, values);
 }
 
+int cuLibraryLoadFromFile(void **library, const char *path, int *options, void **values, unsigned count,
+                          int *library_options, void **library_values, unsigned library_count)
+{
+    (void)options, (void)library_options, (void)library_values, (void)library_count;
+    use_values(count, values);
+    return cuModuleLoad(library, path);
+}
+
 int cuLinkCreate_v2(unsigned count, int *options, void **values, void **state)
 {
     (void)count, (void)options, (void)values;
@@ -93,6 +101,13 @@ int cuLinkAddData_v2(void *state, int type, void *data, size_t bytes, const char
     return take(data, strnlen(data, bytes));
 }
 
+int cuLinkAddFile_v2(void *state, int type, const char *path, unsigned count, int *options, void **values)
+{
+    (void)type, (void)options;
+    use_values(count, values);
+    return cuModuleLoad(state, path);
+}
+
 int cuGetProcAddress(const char *symbol, void **function, int version, uint64_t flags);
 
 int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64_t flags, int *status)
@@ -105,8 +120,10 @@ int cuGetProcAddress_v2(const char *symbol, void **function, int version, uint64
         {"cuModuleLoadData", (void *)cuModuleLoadData},
         {"cuModuleLoadDataEx", (void *)cuModuleLoadDataEx},
         {"cuLibraryLoadData", (void *)cuLibraryLoadData},
+        {"cuLibraryLoadFromFile", (void *)cuLibraryLoadFromFile},
         {"cuLinkCreate", (void *)cuLinkCreate_v2},
         {"cuLinkAddData", (void *)cuLinkAddData_v2},
+        {"cuLinkAddFile", (void *)cuLinkAddFile_v2},
     };
     (void)flags;
     *function = NULL;

@@ -1,6 +1,7 @@
 /* A program that loads PTX. usage: use HOW WHAT FILE
  *   HOW: linked (as the program is linked), dlsym, default (RTLD_DEFAULT), proc or proc1 (cuGetProcAddress, in two versions)
- *   WHAT: module, file, ex, debug, library, preserved, link, debuglink, threads; cubin (FILE is given as it is)
+ *   WHAT: module, file, ex, debug, library, preserved, link, debuglink, threads, libraryfile, preservedfile, linkfile,
+ *   debuglinkfile; cubin (FILE is given as it is)
  * It ends with the status of the call. LIBCUDA names the driver for all but `linked`. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,6 +20,9 @@ typedef int LibraryLoad(void **library, const void *code, int *options, void **v
 typedef int LinkCreate(unsigned count, int *options, void **values, void **state);
 typedef int LinkAdd(void *state, int type, void *data, size_t bytes, const char *name, unsigned count, int *options,
                     void **values);
+typedef int LibraryLoadFile(void **library, const char *path, int *options, void **values, unsigned count,
+                            int *library_options, void **library_values, unsigned library_count);
+typedef int LinkAddFile(void *state, int type, const char *path, unsigned count, int *options, void **values);
 typedef int GetProc1(const char *symbol, void **function, int version, uint64_t flags);
 typedef int GetProc2(const char *symbol, void **function, int version, uint64_t flags, int *status);
 
@@ -28,15 +32,19 @@ extern ModuleLoadEx cuModuleLoadDataEx;
 extern LibraryLoad cuLibraryLoadData;
 extern LinkCreate cuLinkCreate_v2;
 extern LinkAdd cuLinkAddData_v2;
+extern LibraryLoadFile cuLibraryLoadFromFile;
+extern LinkAddFile cuLinkAddFile_v2;
 
 static void *linked(const char *name)
 {
-    return strcmp(name, "cuModuleLoadData") == 0     ? (void *)cuModuleLoadData
-           : strcmp(name, "cuModuleLoad") == 0       ? (void *)cuModuleLoad
-           : strcmp(name, "cuModuleLoadDataEx") == 0 ? (void *)cuModuleLoadDataEx
-           : strcmp(name, "cuLibraryLoadData") == 0  ? (void *)cuLibraryLoadData
-           : strcmp(name, "cuLinkCreate_v2") == 0    ? (void *)cuLinkCreate_v2
-                                                     : (void *)cuLinkAddData_v2;
+    return strcmp(name, "cuModuleLoadData") == 0        ? (void *)cuModuleLoadData
+           : strcmp(name, "cuModuleLoad") == 0          ? (void *)cuModuleLoad
+           : strcmp(name, "cuModuleLoadDataEx") == 0    ? (void *)cuModuleLoadDataEx
+           : strcmp(name, "cuLibraryLoadData") == 0     ? (void *)cuLibraryLoadData
+           : strcmp(name, "cuLibraryLoadFromFile") == 0 ? (void *)cuLibraryLoadFromFile
+           : strcmp(name, "cuLinkAddFile_v2") == 0      ? (void *)cuLinkAddFile_v2
+           : strcmp(name, "cuLinkCreate_v2") == 0       ? (void *)cuLinkCreate_v2
+                                                        : (void *)cuLinkAddData_v2;
 }
 #else
 static void *linked(const char *name) { return (void)name, NULL; }
@@ -96,15 +104,25 @@ static int load_library(const char *text, unsigned preserved)
                                                       preserved);
 }
 
-static int link_text(char *text, uintptr_t debug)
+static int load_library_file(const char *path, unsigned preserved)
+{
+    void *library, *values[] = {NULL}, *library_values[] = {(void *)1};
+    int options[] = {JIT_WALL_TIME}, library_options[] = {1};
+    return ((LibraryLoadFile *)find("cuLibraryLoadFromFile"))(&library, path, options, values, 1, library_options,
+                                                              library_values, preserved);
+}
+
+/* The text, or where that is NULL, the file. */
+static int link_input(char *text, const char *path, uintptr_t debug)
 {
     void *state, *values[] = {(void *)debug};
     int options[] = {JIT_DEBUG};
     int status = ((LinkCreate *)find("cuLinkCreate_v2"))(1, options, values, &state);
     values[0] = NULL;
-    return status
-               ? status
-               : ((LinkAdd *)find("cuLinkAddData_v2"))(state, INPUT_PTX, text, strlen(text) + 1, "t", 1, options, values);
+    if (status)
+        return status;
+    return text ? ((LinkAdd *)find("cuLinkAddData_v2"))(state, INPUT_PTX, text, strlen(text) + 1, "t", 1, options, values)
+                : ((LinkAddFile *)find("cuLinkAddFile_v2"))(state, INPUT_PTX, path, 1, options, values);
 }
 
 static void *load(void *text)
@@ -153,8 +171,16 @@ int main(int argc, char **argv)
     if (strcmp(what, "preserved") == 0)
         return load_library(text, 1);
     if (strcmp(what, "link") == 0)
-        return link_text(text, 0);
+        return link_input(text, NULL, 0);
     if (strcmp(what, "debuglink") == 0)
-        return link_text(text, 1);
+        return link_input(text, NULL, 1);
+    if (strcmp(what, "libraryfile") == 0)
+        return load_library_file(argv[3], 0);
+    if (strcmp(what, "preservedfile") == 0)
+        return load_library_file(argv[3], 1);
+    if (strcmp(what, "linkfile") == 0)
+        return link_input(NULL, argv[3], 0);
+    if (strcmp(what, "debuglinkfile") == 0)
+        return link_input(NULL, argv[3], 1);
     return strcmp(what, "threads") == 0 ? in_threads(text) : 99;
 }
