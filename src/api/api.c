@@ -62,6 +62,8 @@ static ptxopt_status read_options(Call *call, Options *options)
     }
     if (strcmp(options->output, "-") != 0 || options->remarks || options->pipeline.dump_cfg)
         return bad_option(call, "-o, --remarks and --dump-cfg write files: they are for the command line");
+    if (options->tune_by || options->tune_read)
+        return bad_option(call, "--tune and --tune-read are for the command line; --tuned applies what they decide");
     return PTXOPT_OK;
 }
 

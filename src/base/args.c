@@ -96,7 +96,7 @@ typedef struct Expansion {
 } Expansion;
 
 /* Whole contents in the arena; NULL with errno set. */
-static char *read_text(Arena *arena, const char *path)
+char *args_read_file(Arena *arena, const char *path)
 {
     FILE *file = fopen(path, "re");
     if (!file)
@@ -144,7 +144,7 @@ static void expand_file(Expansion *expansion, const char *path, u32 depth)
 {
     if (depth == MAX_DEPTH)
         expansion->fault = arena_printf(expansion->arena, "'@%s': files of options name one another too deep", path);
-    char *text = depth < MAX_DEPTH ? read_text(expansion->arena, path) : NULL;
+    char *text = depth < MAX_DEPTH ? args_read_file(expansion->arena, path) : NULL;
     if (!text && !expansion->fault)
         expansion->fault = arena_printf(expansion->arena, "cannot read '%s': %s", path, strerror(errno));
     for (char *word; text && !expansion->fault && (word = take_word(&text));)

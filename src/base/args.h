@@ -28,6 +28,8 @@ int args_next(ArgReader *reader);
  * stand between words, quotes and backslashes are the shell's, `#` begins a comment. All is in `arena`; argv ends with NULL. NULL,
  * or what is wrong with a file. */
 const char *args_expand(Arena *arena, int *argc, char ***argv);
+/* What a file holds, up to its first NUL; NULL with errno set. */
+char *args_read_file(Arena *arena, const char *path);
 void args_free(ArgReader *reader);
 
 #endif

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CANNOT_RUN = 127, SIGNALLED = 128, CHILDREN = 2, POLL_NANOSECONDS = 1000000 };
+enum { CANNOT_RUN = 127, SIGNALLED = 128, CHILDREN = CHILDREN_MOST, POLL_NANOSECONDS = 1000000 };
 
 static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 static struct sigaction before[COUNT_OF(forwarded)];
@@ -96,33 +96,70 @@ int child_wait(int pid)
     return status;
 }
 
-static double seconds_now(void)
+double child_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-bool child_wait_until(int pid, double end, int *status)
+typedef struct Slot {
+    int pid; /* 0: free */
+    u32 index;
+    double end;
+} Slot;
+
+/* Whether the child has ended, or has been killed since its time is over; `status` and `in_time` are set then. */
+static bool slot_ended(const Slot *slot, int *status, bool *in_time)
 {
-    const struct timespec pause = {0, POLL_NANOSECONDS};
-    for (int got; (got = pid > 0 ? waitpid(pid, status, WNOHANG) : -1) != pid;) {
-        if (got < 0 && errno != EINTR) {
-            *status = -1;
-            break;
-        }
-        if (seconds_now() > end) {
-            kill(pid, SIGKILL);
-            *status = child_wait(pid);
-            return false;
-        }
-        nanosleep(&pause, NULL);
+    int got = slot->pid > 0 ? waitpid(slot->pid, status, WNOHANG) : -1;
+    *in_time = true;
+    if (got == 0 && child_clock() > slot->end) {
+        kill(slot->pid, SIGKILL);
+        *status = child_wait(slot->pid);
+        *in_time = false;
+        return true;
     }
-    replace_running(pid, 0);
-    return true;
+    if (got < 0)
+        *status = -1;
+    return got != 0;
 }
 
-double child_end_after(double seconds) { return seconds_now() + seconds; }
+static Slot start_slot(const ChildCrowd *crowd, u32 index)
+{
+    double end = child_clock() + crowd->limit;
+    return (Slot){crowd->start(crowd->user, index), index, crowd->end > 0 && crowd->end < end ? crowd->end : end};
+}
+
+void child_run_all(const ChildCrowd *crowd, u32 count)
+{
+    const struct timespec pause = {0, POLL_NANOSECONDS};
+    Slot slot[CHILDREN] = {0};
+    u32 jobs = crowd->jobs < CHILDREN ? crowd->jobs : CHILDREN, next = 0, busy = 0, were_busy;
+    while (next < count || busy) {
+        bool over = caught || (crowd->end > 0 && child_clock() > crowd->end);
+        for (; over && next < count; next++)
+            crowd->ended(crowd->user, next, -1, false);
+        were_busy = busy;
+        for (u32 i = 0; i < jobs; i++) {
+            int status = -1;
+            bool in_time;
+            if (slot[i].pid && slot_ended(&slot[i], &status, &in_time)) {
+                if (slot[i].pid > 0)
+                    replace_running(slot[i].pid, 0);
+                crowd->ended(crowd->user, slot[i].index, status, in_time);
+                slot[i].pid = 0;
+                busy--;
+            }
+            if (!slot[i].pid && next < count) {
+                slot[i] = start_slot(crowd, next++);
+                busy++;
+            }
+        }
+        if (busy && busy == were_busy)
+            nanosleep(&pause, NULL);
+    }
+}
 
 int child_start(const char *path, char **argv, int out, int error)
 {

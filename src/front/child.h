@@ -16,12 +16,24 @@ int child_wait(int pid);
 /* Runs argv, found as `path`; its standard output and error go to the descriptors, where they are not -1. The wait status. */
 int child_run(const char *path, char **argv, int out, int error);
 
-/* The same without waiting: the number of the child, or -1. No more than two children run at a time. */
+/* The same without waiting: the number of the child, or -1. */
 int child_start(const char *path, char **argv, int out, int error);
 
-/* Waits until `end`, which child_end_after answered; a child that still runs then is killed, and the answer is false. */
-bool child_wait_until(int pid, double end, int *status);
-double child_end_after(double seconds);
+/* Children that run side by side. */
+enum { CHILDREN_MOST = 128 }; /* at a time */
+typedef struct ChildCrowd {
+    int (*start)(void *user, u32 index);                            /* the number of the child, or -1 */
+    void (*ended)(void *user, u32 index, int status, bool in_time); /* status: of wait, or -1 */
+    void *user;
+    u32 jobs;     /* run at a time */
+    double limit; /* seconds that each may take */
+    double end;   /* on the clock of child_clock: what runs then is killed, and no more is started; 0: never */
+} ChildCrowd;
+
+/* Starts children 0 .. count-1 in this order, and waits for all. What is not started, since time is over or a signal came, ends out
+ * of time. */
+void child_run_all(const ChildCrowd *crowd, u32 count);
+double child_clock(void); /* seconds */
 
 /* The last forwarded signal that this process got; 0: none. */
 int child_caught(void);

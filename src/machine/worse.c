@@ -115,6 +115,20 @@ bool worse_judge(Judgement *j, const Unit *before, const Unit *after)
     return true;
 }
 
+/* The first rule of a set; one after all of them where it is empty. */
+static unsigned first_rule(unsigned worse) { return worse ? worse & -worse : 1u << WORSE_RULES; }
+
+int worse_order(const Judgement *forth, const Judgement *back)
+{
+    unsigned loss = first_rule(forth->worse), gain = first_rule(back->worse);
+    const double *cycles = forth->moved.cycles;
+    if (loss != gain)
+        return gain < loss ? 1 : -1;
+    if (forth->worse || cycles[0] == cycles[1])
+        return 0;
+    return cycles[1] < CYCLES_EQUAL * cycles[0] ? 1 : cycles[0] < CYCLES_EQUAL * cycles[1] ? -1 : 0;
+}
+
 const char *worse_name(unsigned rule)
 {
     switch (rule) {

@@ -226,9 +226,8 @@ static Wish wish_for(const Choices *choices, const Function *fn)
     return all;
 }
 
-void choices_of(const Choices *choices, const Function *fn, VecU32 *sequence, VecU32 *cleanup)
+void choices_of(const Choices *choices, const PipelineConfig *config, const Function *fn, VecU32 *sequence, VecU32 *cleanup)
 {
-    const PipelineConfig *config = choices->config;
     Wish wish = wish_for(choices, fn);
     for (u32 i = 0; i < config->sequence.n && !wish.off; i++) {
         u32 phase = config->sequence.v[i];

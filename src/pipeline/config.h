@@ -17,13 +17,24 @@ typedef struct Withheld {
 } Withheld;
 typedef VEC(Withheld) VecWithheld;
 
-typedef struct PipelineConfig {
+typedef struct PipelineConfig PipelineConfig;
+
+/* A decision of --tune: the function of that name and text (pipeline/tuned.h) is run over as `config` says. */
+typedef struct Tuned {
+    const char *name;
+    u64 hash;
+    const PipelineConfig *config; /* its sequence, disabled, level and knobs count */
+} Tuned;
+typedef VEC(Tuned) VecTuned;
+
+struct PipelineConfig {
     const PhaseTable *table;    /* no more than PHASE_COUNT phases */
     u32 level;                  /* 0 .. 3: of -O; the phases see at least 1 */
     VecU32 sequence;            /* phases to run, by index into the table; some more than once maybe */
     bool disabled[PHASE_COUNT]; /* these run nowhere, not even as parts of the clean-up */
     VecGlob only, skip;         /* names of functions: if there are any in `only`, no others run; none that `skip` names */
     VecWithheld withheld;
+    VecTuned tuned; /* the last one that is about a function counts; one without any is remarked if there are some */
     Knobs knobs;
     bool print_before[PHASE_COUNT], print_after[PHASE_COUNT];
     i64 bisect_limit;    /* rewrites allowed, BISECT_ALL or BISECT_OFF */
@@ -34,6 +45,6 @@ typedef struct PipelineConfig {
                        const char *phase); /* called when a step changed the function; NULL: nothing */
     void *user;
     const char *dump_cfg; /* directory, made if need be; NULL: none */
-} PipelineConfig;
+};
 
 #endif

@@ -8,6 +8,7 @@
 #include "base/args.h"
 #include "pipeline/knobs.h"
 #include "pipeline/suggest.h"
+#include "pipeline/tuned.h"
 #include "version.h"
 
 enum OptionId {
@@ -39,25 +40,33 @@ static const OptionInfo option_row[] = {
 /* What args_next answers: OPTION_FIRST + index into option_row, or KNOB_FIRST + 2 * knob (+ 1: --no-). */
 enum { OPTION_FIRST = 0x100, KNOB_FIRST = OPTION_FIRST + COUNT_OF(option_row) };
 
+enum { COMPLAINT_BYTES = 400, MOST_SECONDS = 1000000, MOST_JOBS = 128 };
+
 typedef struct Parser {
     Options *options;
     FILE *out, *messages;
-    const char *phases, *phases_option; /* as it was spelled */
-    const char *stop_after;
     bool failed, done;
-    bool foreign; /* a word was taken for an option of nvcc or ptxas */
+    bool said_why; /* an error in a file, which the usage says nothing of */
+    bool foreign;  /* a word was taken for an option of nvcc or ptxas */
     VEC(struct option) known;
     ArgReader args;
     VEC(char *) negations; /* names of --no- options */
+    VecGlob tuned;         /* files of decisions */
+    bool varies;           /* options_vary: the first complaint is kept, and none printed */
+    char fault[COMPLAINT_BYTES];
 } Parser;
 
 static void __attribute__((format(printf, 2, 3))) complain(Parser *parser, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    fputs("ptxopt: error: ", parser->messages);
-    vfprintf(parser->messages, format, arguments);
-    putc('\n', parser->messages);
+    if (!parser->varies) {
+        fputs("ptxopt: error: ", parser->messages);
+        vfprintf(parser->messages, format, arguments);
+        putc('\n', parser->messages);
+    } else if (!parser->failed) {
+        vsnprintf(parser->fault, sizeof parser->fault, format, arguments);
+    }
     va_end(arguments);
     parser->failed = true;
 }
@@ -196,29 +205,30 @@ static void sequence_of_level(Parser *parser, VecU32 *sequence)
 static void sequence_of_list(Parser *parser, VecU32 *sequence)
 {
     const bool *disabled = parser->options->pipeline.disabled;
-    for (const char *list = parser->phases; list;) {
+    for (const char *list = parser->options->phases; list;) {
         Str name = next_name(&list);
-        PhaseRange named = known_phases(parser, parser->phases_option, name.p, name.len);
+        PhaseRange named = known_phases(parser, parser->options->phases_option, name.p, name.len);
         for (u32 k = 0; k < named.count; k++)
             if (!disabled[named.first + k])
                 vec_push(sequence, named.first + k);
     }
     const PhaseOrder *broken = phase_order_broken(&phase_table, sequence->v, sequence->n);
     if (broken)
-        complain(parser, "%s: '%s' must run before '%s': %s", parser->phases_option, broken->first, broken->then,
+        complain(parser, "%s: '%s' must run before '%s': %s", parser->options->phases_option, broken->first, broken->then,
                  broken->reason);
 }
 
 static void cut_sequence(Parser *parser, VecU32 *sequence)
 {
-    PhaseRange named = known_phases(parser, "--stop-after", parser->stop_after, strlen(parser->stop_after));
+    PhaseRange named =
+        known_phases(parser, "--stop-after", parser->options->stop_after, strlen(parser->options->stop_after));
     if (!named.count)
         return;
     u32 n = 0, last = named.first + named.count - 1;
     while (n < sequence->n && sequence->v[n] != last)
         n++;
     if (n == sequence->n)
-        complain(parser, "--stop-after: '%s' is not among the phases that run", parser->stop_after);
+        complain(parser, "--stop-after: '%s' is not among the phases that run", parser->options->stop_after);
     else
         sequence->n = n + 1;
 }
@@ -226,11 +236,11 @@ static void cut_sequence(Parser *parser, VecU32 *sequence)
 static void choose_phases(Parser *parser)
 {
     VecU32 *sequence = &parser->options->pipeline.sequence;
-    if (parser->phases)
+    if (parser->options->phases)
         sequence_of_list(parser, sequence);
     else
         sequence_of_level(parser, sequence);
-    if (parser->stop_after)
+    if (parser->options->stop_after)
         cut_sequence(parser, sequence);
 }
 
@@ -246,8 +256,8 @@ static void take_level(Parser *parser, const char *text)
 
 static void take_phases(Parser *parser, const char *option, const char *list)
 {
-    parser->phases_option = option;
-    parser->phases = list;
+    parser->options->phases_option = option;
+    parser->options->phases = list;
 }
 
 static void take_stats(Parser *parser, const char *form)
@@ -285,13 +295,13 @@ static void take_guard_arch(Parser *parser, const char *text)
         complain(parser, "--guard-arch takes a target like sm_90, not '%s'", text);
 }
 
-static void take_guard_limit(Parser *parser, const char *text)
+static void take_count(Parser *parser, const char *option, const char *what, const char *text, i64 most, u32 *place)
 {
-    i64 seconds = 0;
-    if (!knob_parse_number(text, 1, 1000000, &seconds))
-        complain(parser, "--guard-limit takes a number of seconds, not '%s'", text);
+    i64 count = 0;
+    if (!knob_parse_number(text, 1, most, &count))
+        complain(parser, "%s takes a number of %s, not '%s'", option, what, text);
     else
-        parser->options->guard_limit = (u32)seconds;
+        *place = (u32)count;
 }
 
 static void take_file(Parser *parser, const char *option, const char *name, const char **place)
@@ -322,10 +332,21 @@ static void take_option(Parser *parser, u32 id, const char *argument)
     case OPTION_OPTIMIZE_DEBUG: pipeline->optimize_debug = true; break;
     case OPTION_ONLY_FUNCTION: take_glob(parser, "--only-function", argument, &pipeline->only); break;
     case OPTION_SKIP_FUNCTION: take_glob(parser, "--skip-function", argument, &pipeline->skip); break;
-    case OPTION_STOP_AFTER: parser->stop_after = argument; break;
+    case OPTION_STOP_AFTER: parser->options->stop_after = argument; break;
     case OPTION_GUARD: options->guard_by = argument ? argument : ""; break;
     case OPTION_GUARD_ARCH: take_guard_arch(parser, argument); break;
-    case OPTION_GUARD_LIMIT: take_guard_limit(parser, argument); break;
+    case OPTION_GUARD_LIMIT:
+        take_count(parser, "--guard-limit", "seconds", argument, MOST_SECONDS, &options->guard_limit);
+        break;
+    case OPTION_TUNE: options->tune_by = argument ? argument : ""; break;
+    case OPTION_TUNE_OUT: take_file(parser, "--tune-out", argument, &options->tune_out); break;
+    case OPTION_TUNE_JOBS: take_count(parser, "--tune-jobs", "processes", argument, MOST_JOBS, &options->tune_jobs); break;
+    case OPTION_TUNE_BUDGET:
+        take_count(parser, "--tune-budget", "seconds", argument, MOST_SECONDS, &options->tune_budget);
+        break;
+    case OPTION_TUNE_NINJA: take_file(parser, "--tune-ninja", argument, &options->tune_ninja); break;
+    case OPTION_TUNE_READ: take_file(parser, "--tune-read", argument, &options->tune_read); break;
+    case OPTION_TUNED: take_glob(parser, "--tuned", argument, &parser->tuned); break;
     case OPTION_REMARKS: take_file(parser, "--remarks", argument, &options->remarks); break;
     case OPTION_STATS: take_stats(parser, argument); break;
     case OPTION_TIME: options->time = true; break;
@@ -559,6 +580,84 @@ static void take_operands(Parser *parser)
         complain(parser, "the module and its remarks cannot both go to standard output");
 }
 
+static void parser_free(Parser *parser)
+{
+    for (u32 i = 0; i < parser->negations.n; i++)
+        mem_free(parser->negations.v[i]);
+    vec_free(&parser->negations);
+    vec_free(&parser->known);
+    vec_free(&parser->tuned);
+    args_free(&parser->args);
+}
+
+/* ---- decisions of --tune ---------------------------------------------------------------------------------------- */
+
+static void check_tuning(Parser *parser)
+{
+    const Options *options = parser->options;
+    bool tunes = options->tune_by || options->tune_read;
+    if (options->tune_read && (options->tune_by || options->tune_ninja))
+        complain(parser, "--tune-read asks no ptxas: neither --tune nor --tune-ninja go with it");
+    if (options->guard_by && tunes)
+        complain(parser, "--tune and --tune-read judge what they keep: --guard is for other runs");
+    if (parser->tuned.n && tunes)
+        complain(parser, "--tuned applies what --tune has decided: one of them is enough");
+    if (options->tune_ninja && !options->tune_by)
+        complain(parser, "--tune-ninja needs --tune");
+    if (options->tune_out && !tunes)
+        complain(parser, "--tune-out needs --tune or --tune-read");
+}
+
+static void read_decisions(Parser *parser)
+{
+    for (u32 i = 0; i < parser->tuned.n && !parser->failed; i++)
+        if (!tuned_read(parser->options, parser->tuned.v[i], parser->messages))
+            parser->failed = parser->said_why = true;
+}
+
+const PipelineConfig *options_vary(Options *options, int count, char **words, int *at, const char **why)
+{
+    static char program[] = "ptxopt";
+    Options varied = *options; /* nothing is allocated in the copy's arena */
+    Parser parser = {.options = &varied, .varies = true};
+    VEC(char *) argv = {0};
+    varied.pipeline.sequence = (VecU32){0};
+    vec_push(&argv, program);
+    for (int i = 0; i < count; i++)
+        vec_push(&argv, words[i]);
+    vec_push(&argv, NULL);
+    collect_known(&parser);
+    parser.args = args_start(count + 1, argv.v, "O:", parser.known.v);
+    int code;
+    while (!parser.failed && (code = args_next(&parser.args)) != -1) {
+        *at = parser.args.at - 2;
+        bool of_phases = code == '?' || code == ':' || code == 'O' || code >= KNOB_FIRST ||
+                         (code >= OPTION_FIRST && option_row[code - OPTION_FIRST].id == OPTION_DISABLE);
+        if (of_phases)
+            take_code(&parser, code);
+        else
+            complain(&parser, "'%s' is neither -O, --disable nor a knob of a phase", parser.args.word);
+    }
+    if (!parser.failed && parser.args.operands.n) {
+        for (*at = 0; words[*at] != parser.args.operands.v[0];)
+            ++*at;
+        complain(&parser, "'%s' is no option", words[*at]);
+    }
+    if (!parser.failed)
+        choose_phases(&parser);
+    PipelineConfig *config = arena_new(&options->arena, PipelineConfig);
+    *config = varied.pipeline;
+    u32 *sequence = arena_array(&options->arena, u32, config->sequence.n);
+    memcpy(sequence, config->sequence.v, sizeof *sequence * config->sequence.n);
+    config->sequence.v = sequence;
+    if (parser.failed)
+        *why = arena_copy(&options->arena, parser.fault, strlen(parser.fault));
+    vec_free(&varied.pipeline.sequence);
+    vec_free(&argv);
+    parser_free(&parser);
+    return parser.failed ? NULL : config;
+}
+
 OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, FILE *messages)
 {
     *options = (Options){.output = "-",
@@ -580,14 +679,12 @@ OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, 
     if (!parser.done && !parser.foreign) {
         choose_phases(&parser);
         take_operands(&parser);
+        check_tuning(&parser);
+        read_decisions(&parser);
     }
-    if (parser.failed && !parser.done)
+    if (parser.failed && !parser.done && !parser.said_why)
         fputs("usage: ptxopt [options] [in.ptx] -o out.ptx    (ptxopt --help lists the options)\n", messages);
-    for (u32 i = 0; i < parser.negations.n; i++)
-        mem_free(parser.negations.v[i]);
-    vec_free(&parser.negations);
-    vec_free(&parser.known);
-    args_free(&parser.args);
+    parser_free(&parser);
     return parser.done ? OPTIONS_DONE : parser.failed ? OPTIONS_BAD : options->shadow ? OPTIONS_SHADOW : OPTIONS_RUN;
 }
 
@@ -597,5 +694,6 @@ void options_free(Options *options)
     vec_free(&options->pipeline.only);
     vec_free(&options->pipeline.skip);
     vec_free(&options->pipeline.withheld);
+    vec_free(&options->pipeline.tuned);
     arena_free(&options->arena);
 }

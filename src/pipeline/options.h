@@ -12,13 +12,19 @@ typedef enum StatsForm { STATS_NONE, STATS_TEXT, STATS_JSON } StatsForm;
 typedef enum Proving { PROVING_NOT, PROVING_REPORT, PROVING_REVERT, PROVING_STRICT } Proving;
 
 typedef struct Options {
-    const char *input, *output; /* "-": standard input, standard output */
-    const char *input_name;     /* what messages call the input; NULL: by its path */
-    const char *remarks;        /* file, "-" for standard output; NULL: none */
-    const char *shadow, *cuda;  /* folders of --install-shadow and --cuda; NULL: not given */
-    const char *guard_by;       /* the ptxas of --guard, "": the one at hand; NULL: no guard */
-    const char *guard_arch;     /* NULL: the target that the text names */
-    u32 guard_limit;            /* seconds that ptxas may take */
+    const char *input, *output;         /* "-": standard input, standard output */
+    const char *input_name;             /* what messages call the input; NULL: by its path */
+    const char *remarks;                /* file, "-" for standard output; NULL: none */
+    const char *shadow, *cuda;          /* folders of --install-shadow and --cuda; NULL: not given */
+    const char *guard_by;               /* the ptxas of --guard, "": the one at hand; NULL: no guard */
+    const char *guard_arch;             /* NULL: the target that the text names */
+    u32 guard_limit;                    /* seconds that ptxas may take */
+    const char *tune_by;                /* the ptxas of --tune, as of guard_by */
+    const char *tune_out;               /* file for its decisions; NULL: none */
+    const char *tune_ninja, *tune_read; /* folders of candidates to write, and to read results from; NULL */
+    u32 tune_jobs, tune_budget;         /* processes at a time, 0: one a core; seconds, 0: no limit */
+    const char *phases, *phases_option; /* the list of --phases, and how the option was spelled; NULL: not given */
+    const char *stop_after;             /* NULL: not given */
     StatsForm stats;
     Proving prove;
     bool prove_each;    /* after every phase, too */
@@ -41,5 +47,9 @@ typedef enum OptionsResult {
 /* Strings of the options point into argv, or live as long as the options. */
 OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, FILE *messages);
 void options_free(Options *options);
+
+/* The configuration that the words make of the options' one: -O, --disable and knobs. It lives as long as the options. NULL, and in
+ * `*why` what is wrong with words[*at]. */
+const PipelineConfig *options_vary(Options *options, int count, char **words, int *at, const char **why);
 
 #endif

@@ -11,6 +11,7 @@
 #include "pipeline/choice.h"
 #include "pipeline/dot.h"
 #include "pipeline/remarks.h"
+#include "pipeline/tuned.h"
 
 #ifdef PTXOPT_DEBUG
 #define ALWAYS_VERIFY true
@@ -36,6 +37,7 @@ typedef struct Runner {
     RemarkWriter remarks;
     PhaseSink sink;
     Choices choices;
+    const PipelineConfig *own;  /* that holds for the function that is run over: knobs, level, sequence */
     VecU32 sequence;            /* phases that run over the function */
     VecU32 cleanup;             /* parts of the clean-up that are called where a phase asks for it */
     bool cleans_up;             /* they are called for another phase, and have said before what they miss */
@@ -192,8 +194,8 @@ static PhaseRun start_run(Runner *runner, u32 phase, Function *fn, Analyses *an,
         .phase = phase_info(runner, phase)->name,
         .fn = fn,
         .an = an,
-        .knobs = &runner->config->knobs,
-        .level = runner->config->level > 0 ? runner->config->level : 1,
+        .knobs = &runner->own->knobs,
+        .level = runner->own->level > 0 ? runner->own->level : 1,
         .round = runner->round,
         .kept = kept,
         .origins = fn->origins,
@@ -411,13 +413,24 @@ static void report_not_chosen(Runner *runner, const Function *fn)
                       "an option or a comment keeps all phases away");
 }
 
+/* Chooses the configuration of a function: what --tuned has decided, or else the command line's. */
+static void choose_config(Runner *runner, const Function *fn)
+{
+    const PipelineConfig *tuned = tuned_find(runner->config, fn);
+    runner->own = tuned ? tuned : runner->config;
+    if (!tuned && runner->config->tuned.n && runner->pass == 0 && runner->sink.wants_remarks)
+        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "NotTuned", fn, (Span){0, 0},
+                      "no decision of --tuned is about this text: it is optimized as the command line says");
+}
+
 static bool run_phases(Runner *runner, Function *fn, Analyses *an)
 {
-    if (runner->config->sequence.n == 0)
+    choose_config(runner, fn);
+    if (runner->own->sequence.n == 0)
         return true;
     vec_clear(&runner->sequence);
     vec_clear(&runner->cleanup);
-    choices_of(&runner->choices, fn, &runner->sequence, &runner->cleanup);
+    choices_of(&runner->choices, runner->own, fn, &runner->sequence, &runner->cleanup);
     if (runner->sequence.n == 0) {
         report_not_chosen(runner, fn);
         return true;
@@ -464,7 +477,7 @@ static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bo
     const Summaries *before = runner->summaries;
     PipelineResult result = PIPELINE_OK;
     *more = false;
-    if (runner->config->sequence.n > 0) {
+    if (runner->config->sequence.n > 0 || runner->config->tuned.n > 0) {
         double start = stats_clock(runner->stats);
         runner->summaries = summaries_compute(arena, m);
         runner->stats->step[STEP_ANALYSES] += stats_clock(runner->stats) - start;

@@ -153,6 +153,8 @@ static void take_options(Front *front)
     if (strcmp(front->options.output, "-") != 0)
         fail(front, "the output is named by the options of %s: -o is none of ptxopt's here",
              front->cicc ? "cicc" : "ptxas");
+    if (front->options.tune_by || front->options.tune_read)
+        fail(front, "--tune and --tune-read are for ptxopt; --tuned applies here what they have decided");
     if (!front->command.v[0])
         fail(front, "no program to run after '--'");
     if (!front->cicc && front->options.guard_by && (front->options.guard_by[0] || front->options.guard_arch))
@@ -384,8 +386,8 @@ static const char *deliver_guarded(Front *front, const char *input, GuardResult 
 static void __attribute__((noreturn)) front_guarded(Front *front, const char *input)
 {
     double start = front_clock_ms();
-    GuardCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input,
-                            front->asked.output_at};
+    AssembleCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input,
+                               front->asked.output_at};
     front->options.input = input;
     GuardResult result = guard_run(&front->arena, &front->options, &command, NULL);
     front->log.run_ms = front_clock_ms() - start;

@@ -127,16 +127,6 @@ ToolStatus tool_optimize(const Options *options)
 
 /* ---- --guard ----------------------------------------------------------------------------------------------------- */
 
-static bool copy_input(const char *path, Scratch *copy)
-{
-    Str text;
-    if (!source_read(path, &text))
-        return false;
-    bool good = scratch_open(copy) && write(copy->fd, text.p, text.len) == (ssize_t)text.len;
-    source_free(&text);
-    return good;
-}
-
 /* What ptxas is asked about is decided first; then the text is made as without a guard. The input is read more than once, and may be
  * overwritten by the output: a copy is used. */
 ToolStatus tool_optimize_guarded(Options *options)
@@ -144,12 +134,13 @@ ToolStatus tool_optimize_guarded(Options *options)
     Arena arena = {0};
     Scratch copy = {.fd = -1};
     const char *why = NULL;
-    if (!copy_input(options->input, &copy))
+    if (!input_copy(options->input, &copy))
         return file_error("read", options->input);
     options->input_name = strcmp(options->input, "-") == 0 ? "<stdin>" : options->input;
     options->input = copy.path;
     child_forward_signals();
-    GuardCommand command = guard_command(&arena, options, &why);
+    AssembleCommand command =
+        assemble_command(&arena, "--guard", options->guard_by, options->guard_arch, options->input, &why);
     ToolStatus status = TOOL_BAD_INPUT;
     if (!command.ptxas) {
         fprintf(stderr, "ptxopt: error: %s\n", why);
@@ -197,7 +188,11 @@ int main(int argc, char **argv)
     Options options;
     ToolStatus status = TOOL_BAD_INPUT;
     switch (options_parse(&options, argc, argv, stdout, stderr)) {
-    case OPTIONS_RUN: status = options.guard_by ? tool_optimize_guarded(&options) : tool_optimize(&options); break;
+    case OPTIONS_RUN:
+        status = options.guard_by                       ? tool_optimize_guarded(&options)
+                 : options.tune_by || options.tune_read ? tool_optimize_tuned(&options)
+                                                        : tool_optimize(&options);
+        break;
     case OPTIONS_SHADOW: status = install_shadow(&options); break;
     case OPTIONS_DONE: status = TOOL_OK; break;
     case OPTIONS_BAD: break;

@@ -12,6 +12,9 @@ ToolStatus tool_optimize(const Options *options);
 /* The same under --guard; whatever the options withhold is replaced. */
 ToolStatus tool_optimize_guarded(Options *options);
 
+/* The same under --tune or --tune-read; with --tune-ninja nothing is optimized. */
+ToolStatus tool_optimize_tuned(Options *options);
+
 /* ptxopt-ptxas, ptxopt-cicc, ptxas, ptxas-blackwell: whether `name`, without folders, is one of theirs, and the program. */
 bool tool_is_front(const char *name);
 int tool_front(int argc, char **argv);

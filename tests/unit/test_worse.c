@@ -137,6 +137,26 @@ static void instructions(void **state)
     assert_int_equal(worse(&before, &faster), 0);
 }
 
+/* Spills come before warps, warps before cycles. */
+static void order(void **state)
+{
+    (void)state;
+    MadeKernel spills = KERNEL(LOAD(4), SPILL(1), FFMA(4), STORE(2), LEAVE),
+               slow = KERNEL(LOAD(4), FFMA(15), STORE(15), LEAVE);
+    MadeKernel fast = KERNEL(LOAD(4), FFMA(4), STORE(2), LEAVE), wide = fast;
+    wide.registers = 41;
+    const MadeKernel *const best[] = {&fast, &slow, &wide, &spills};
+    for (int a = 0; a < 4; a++)
+        for (int b = 0; b < 4; b++) {
+            Judgement forth = judge(best[a], best[b]), back = judge(best[b], best[a]);
+            assert_int_equal(worse_order(&forth, &back), a == b ? 0 : a < b ? -1 : 1);
+        }
+    fast = (MadeKernel)KERNEL(ALU(15), ALU(15), ALU(15), ALU(14), LEAVE);
+    MadeKernel longer = KERNEL(ALU(15), ALU(15), ALU(15), ALU(10), ALU(4), LEAVE);
+    Judgement forth = judge(&fast, &longer), back = judge(&longer, &fast);
+    assert_int_equal(worse_order(&forth, &back), -1);
+}
+
 /* A cycle more in a loop weighs more than several fewer outside. */
 static void loops_weigh(void **state)
 {
@@ -338,6 +358,7 @@ int main(void)
         cmocka_unit_test(warps_by_barriers),
         cmocka_unit_test(cycles),
         cmocka_unit_test(instructions),
+        cmocka_unit_test(order),
         cmocka_unit_test(loops_weigh),
         cmocka_unit_test(unrolled_loop),
         cmocka_unit_test(unrolled_loop_that_costs),

@@ -1,0 +1,182 @@
+#define _GNU_SOURCE
+#include "pipeline/tuned.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/args.h"
+#include "base/diag.h"
+#include "base/fnvmap.h"
+
+/* ---- what a function says ---------------------------------------------------------------------------------------- */
+
+#define BASIS 14695981039346656037u
+#define PRIME 1099511628211u
+
+static u64 add_bytes(u64 hash, const char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ (u8)bytes[i]) * PRIME;
+    return hash;
+}
+
+static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+static bool is_word(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' || c == '%' ||
+           c == '.';
+}
+
+static bool starts(Str text, u32 at, const char *with)
+{
+    return text.len - at >= strlen(with) && memcmp(text.p + at, with, strlen(with)) == 0;
+}
+
+/* The end of the blank, comment or .loc directive at `at`; `at` itself where there is none. */
+static u32 skip_unsaid(Str text, u32 at)
+{
+    if (is_blank(text.p[at]))
+        return at + 1;
+    if (starts(text, at, "//") || (starts(text, at, ".loc") && text.len - at > 4 && is_blank(text.p[at + 4]))) {
+        while (at < text.len && text.p[at] != '\n' && text.p[at] != '\r')
+            at++;
+    } else if (starts(text, at, "/*")) {
+        const char *end = memmem(text.p + at, text.len - at, "*/", 2);
+        at = end ? (u32)(end + 2 - text.p) : text.len;
+    }
+    return at;
+}
+
+/* Labels and stack frames are numbered through a file: in their place stands the how-manieth such name of the function it is. */
+static u64 add_word(u64 hash, FnvMap *names, const char *word, u32 len)
+{
+    static const char frame[] = "__local_depot";
+    if (word[0] != '$' && (len < sizeof frame || memcmp(word, frame, sizeof frame - 1) != 0))
+        return add_bytes(hash, word, len);
+    u64 *number = fnvmap_at(names, add_bytes(BASIS, word, len));
+    if (!*number)
+        *number = names->count;
+    return add_bytes(hash, (const char *)number, sizeof *number);
+}
+
+u64 tuned_hash(const Function *fn)
+{
+    Str text = span_str(fn->module, fn->text);
+    u32 sm = fn->module->target_sm;
+    u64 hash = add_bytes(BASIS, (const char *)&sm, sizeof sm);
+    FnvMap names = {0};
+    for (u32 at = 0, end; at < text.len; at = end) {
+        end = skip_unsaid(text, at);
+        if (end > at)
+            continue;
+        while (end < text.len && is_word(text.p[end]))
+            end++;
+        end += end == at;
+        hash = add_bytes(add_word(hash, &names, text.p + at, end - at), " ", 1);
+    }
+    fnvmap_free(&names);
+    return hash;
+}
+
+const PipelineConfig *tuned_find(const PipelineConfig *config, const Function *fn)
+{
+    const VecTuned *tuned = &config->tuned;
+    u64 hash = 0;
+    bool known = false;
+    for (u32 i = tuned->n; i-- > 0;) {
+        if (strcmp(tuned->v[i].name, fn->name->text) != 0)
+            continue;
+        hash = known ? hash : tuned_hash(fn);
+        known = true;
+        if (tuned->v[i].hash == hash)
+            return tuned->v[i].config;
+    }
+    return NULL;
+}
+
+/* ---- the file ---------------------------------------------------------------------------------------------------- */
+
+enum { HASH_DIGITS = 16 };
+
+typedef struct Reader {
+    Options *options;
+    Diag diag;
+    char *text; /* words are ended in their place by NULs; the diagnostics have a copy */
+} Reader;
+
+typedef VEC(char *) Words;
+
+static Span span_of(const Reader *reader, const char *word)
+{
+    u32 at = (u32)(word - reader->text);
+    return (Span){at, at + (u32)strlen(word)};
+}
+
+/* Appends the words up to the line's end or a comment; answers where the next line begins, NULL: nowhere. */
+static char *split_line(char *line, Words *words)
+{
+    char *next = strchr(line, '\n'), *end = next ? next : line + strlen(line);
+    end = memchr(line, '#', (size_t)(end - line)) ? memchr(line, '#', (size_t)(end - line)) : end;
+    for (char *at = line; at < end;) {
+        while (at < end && is_blank(*at))
+            at++;
+        if (at == end)
+            break;
+        vec_push(words, at);
+        while (at < end && !is_blank(*at))
+            at++;
+        *at++ = '\0';
+    }
+    return next ? next + 1 : NULL;
+}
+
+static bool parse_hash(const char *word, u64 *hash)
+{
+    *hash = 0;
+    for (u32 i = 0; i < HASH_DIGITS; i++) {
+        const char *digits = "0123456789abcdef", *digit = word[i] ? strchr(digits, word[i]) : NULL;
+        if (!digit)
+            return false;
+        *hash = *hash * 16 + (u64)(digit - digits);
+    }
+    return strcmp(word + HASH_DIGITS, ":") == 0;
+}
+
+static void take_line(Reader *reader, const Words *words)
+{
+    Tuned tuned = {.name = words->v[0]};
+    const char *why = NULL;
+    int at = 0;
+    if (words->n < 2 || !parse_hash(words->v[1], &tuned.hash)) {
+        diag_at(&reader->diag, DIAG_ERROR, span_of(reader, words->v[words->n < 2 ? 0 : 1]),
+                "a decision is NAME HASH: OPTIONS, the hash 16 digits of 0 to 9 and a to f");
+        return;
+    }
+    tuned.config = options_vary(reader->options, (int)words->n - 2, words->v + 2, &at, &why);
+    if (tuned.config)
+        vec_push(&reader->options->pipeline.tuned, tuned);
+    else
+        diag_at(&reader->diag, DIAG_ERROR, span_of(reader, words->v[2 + at]), "%s", why);
+}
+
+bool tuned_read(Options *options, const char *path, FILE *messages)
+{
+    Reader reader = {.options = options, .text = args_read_file(&options->arena, path)};
+    if (!reader.text) {
+        fprintf(messages, "ptxopt: error: cannot read '%s': %s\n", path, strerror(errno));
+        return false;
+    }
+    u32 len = (u32)strlen(reader.text);
+    diag_init(&reader.diag, messages, path, (Str){arena_copy(&options->arena, reader.text, len), len});
+    Words words = {0};
+    for (char *line = reader.text; line && reader.diag.errors == 0;) {
+        vec_clear(&words);
+        line = split_line(line, &words);
+        if (words.n)
+            take_line(&reader, &words);
+    }
+    vec_free(&words);
+    diag_free(&reader.diag);
+    return reader.diag.errors == 0;
+}

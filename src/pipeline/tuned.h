@@ -1,0 +1,19 @@
+/* Decisions of --tune, as text: a line for each function,
+ *     NAME HASH: OPTIONS
+ * with options of phases: -O, --disable, knobs. `#` begins a comment. */
+#ifndef PTXOPT_PIPELINE_TUNED_H
+#define PTXOPT_PIPELINE_TUNED_H
+
+#include "pipeline/options.h"
+
+/* Of what fn says and its module's .target, but for what changes with the rest of the file: blanks, comments, .loc directives, the
+ * numbers in labels and in the names of stack frames. */
+u64 tuned_hash(const Function *fn);
+
+/* What has been decided of fn; NULL: nothing. */
+const PipelineConfig *tuned_find(const PipelineConfig *config, const Function *fn);
+
+/* Adds the decisions of a file to options->pipeline.tuned; false after a message. */
+bool tuned_read(Options *options, const char *path, FILE *messages);
+
+#endif

@@ -1,0 +1,263 @@
+#define _GNU_SOURCE
+#include "tool/trial.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "front/child.h"
+#include "front/real.h"
+#include "parse/source.h"
+
+enum { CANNOT_RUN = 127, ERROR_BYTES = 300, OLDEST_TARGET = 75, JOBS = 2 };
+
+/* ---- the call of ptxas -------------------------------------------------------------------------------------------- */
+
+/* The target that the text names: "sm_90a"; the oldest one that can be judged where it is older, or none is named. */
+static const char *text_target(Arena *arena, Str text)
+{
+    const char *at = text.len ? memmem(text.p, text.len, ".target", 7) : NULL, *end = text.p + text.len;
+    while (at && at < end && *at != '\n' && *at != '\r' && strncmp(at, "sm_", 3) != 0)
+        at++;
+    u32 len = 0;
+    while (at && at + len < end &&
+           (at[len] == '_' || (at[len] >= 'a' && at[len] <= 'z') || (at[len] >= '0' && at[len] <= '9')))
+        len++;
+    const char *name = len ? arena_copy(arena, at, len) : "sm_0";
+    return atoi(name + 3) < OLDEST_TARGET ? "sm_75" : name;
+}
+
+AssembleCommand assemble_command(Arena *arena, const char *option, const char *by, const char *arch, const char *input,
+                                 const char **why)
+{
+    static char own_name[] = "ptxopt";
+    AssembleCommand command = {.count = 3, .input = 2};
+    front_enter();
+    if (by[0])
+        command.ptxas = strchr(by, '/') ? by : front_search_path(arena, by);
+    else
+        command.ptxas = front_find_real(arena, "ptxas", own_name, why);
+    if (by[0] && (!command.ptxas || access(command.ptxas, X_OK) != 0 || front_has_visited(command.ptxas))) {
+        *why = arena_printf(arena, "%s names '%s', which is no program that can be run, or ptxopt itself", option, by);
+        command.ptxas = NULL;
+    }
+    Str text = {NULL, 0};
+    if (!arch && command.ptxas && source_read(input, &text))
+        arch = text_target(arena, text);
+    source_free(&text);
+    command.argv = arena_array(arena, char *, 4);
+    command.argv[0] = arena_printf(arena, "%s", command.ptxas ? command.ptxas : "ptxas");
+    command.argv[1] = arena_printf(arena, "-arch=%s", arch ? arch : "sm_75");
+    command.argv[2] = arena_printf(arena, "%s", input);
+    return command;
+}
+
+/* A folder of our own in $TMPDIR or /tmp; ptxas writes no files without names. */
+static char *make_folder(Arena *arena)
+{
+    const char *parent = getenv("TMPDIR");
+    char *folder = arena_printf(arena, "%s/ptxopt-XXXXXX", parent && *parent ? parent : "/tmp");
+    return mkdtemp(folder);
+}
+
+Assembler assembler_start(Arena *arena, const AssembleCommand *command, u32 limit)
+{
+    return (Assembler){arena, command, limit, JOBS, 0, make_folder(arena), 0, 0};
+}
+
+void assembler_end(Assembler *assembler)
+{
+    if (assembler->folder)
+        rmdir(assembler->folder);
+    assembler->folder = NULL;
+}
+
+/* ---- trials ------------------------------------------------------------------------------------------------------- */
+
+void trial_init(Trial *trial)
+{
+    *trial = (Trial){.text = {.fd = -1}, .out = {.fd = -1}, .error = {.fd = -1}, .status = -1};
+}
+
+void trial_end(Trial *trial)
+{
+    scratch_close(&trial->text);
+    scratch_close(&trial->out);
+    scratch_close(&trial->error);
+    if (trial->read)
+        cubin_close(&trial->cubin);
+    if (trial->path)
+        unlink(trial->path);
+    trial_init(trial);
+}
+
+Options quiet_options(const Options *options, const char *output)
+{
+    Options quiet = *options;
+    quiet.output = output;
+    quiet.remarks = NULL;
+    quiet.stats = STATS_NONE;
+    quiet.time = false;
+    quiet.guard_by = quiet.tune_by = quiet.tune_read = NULL;
+    quiet.pipeline.dump_cfg = NULL;
+    if (quiet.pipeline.bisect_limit == BISECT_ALL)
+        quiet.pipeline.bisect_limit = BISECT_OFF;
+    memset(quiet.pipeline.print_before, 0, sizeof quiet.pipeline.print_before);
+    memset(quiet.pipeline.print_after, 0, sizeof quiet.pipeline.print_after);
+    return quiet;
+}
+
+/* Trials that something is done to, side by side. */
+typedef struct Batch {
+    Assembler *assembler;
+    Trial *const *trials;
+    const Options *options;
+    void (*ended)(void *user, Trial *trial);
+    void *user;
+} Batch;
+
+static void take_end(void *user, u32 index, int status, bool in_time)
+{
+    const Batch *batch = user;
+    batch->trials[index]->status = status;
+    batch->trials[index]->in_time = in_time;
+    if (batch->ended)
+        batch->ended(batch->user, batch->trials[index]);
+}
+
+static void run_batch(Batch *batch, u32 count, int (*start)(void *user, u32 index))
+{
+    const Assembler *assembler = batch->assembler;
+    const ChildCrowd crowd = {start, take_end, batch, assembler->jobs, assembler->limit, assembler->end};
+    child_run_all(&crowd, count);
+}
+
+static bool ended_well(const Trial *trial)
+{
+    return trial->in_time && trial->status != -1 && WIFEXITED(trial->status) && WEXITSTATUS(trial->status) == 0;
+}
+
+static int start_optimizer(void *user, u32 index)
+{
+    const Batch *batch = user;
+    Trial *trial = batch->trials[index];
+    if (!scratch_open(&trial->text))
+        return -1;
+    Options quiet = quiet_options(&batch->options[index], trial->text.path);
+    fflush(NULL);
+    int pid = child_fork();
+    if (pid == 0) {
+        int silent = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (silent >= 0)
+            dup2(silent, STDERR_FILENO);
+        _exit((int)tool_optimize(&quiet));
+    }
+    return pid;
+}
+
+bool trials_optimize(Assembler *assembler, Trial *const *trials, const Options *options, u32 count)
+{
+    Batch batch = {.assembler = assembler, .trials = trials, .options = options};
+    bool all = true;
+    run_batch(&batch, count, start_optimizer);
+    for (u32 i = 0; i < count; i++)
+        all &= trials[i]->text.fd >= 0 && ended_well(trials[i]);
+    return all;
+}
+
+static int start_ptxas(void *user, u32 index)
+{
+    const Batch *batch = user;
+    Assembler *assembler = batch->assembler;
+    const AssembleCommand *command = assembler->command;
+    Trial *trial = batch->trials[index];
+    trial->path = arena_printf(assembler->arena, "%s/%u.cubin", assembler->folder, assembler->files++);
+    if (!scratch_open(&trial->out) || !scratch_open(&trial->error))
+        return -1;
+    char **argv = arena_array(assembler->arena, char *, (u32)command->count + 3);
+    int count = command->count;
+    memcpy(argv, command->argv, sizeof *argv * (u32)count);
+    if (trial->text.fd >= 0)
+        argv[command->input] = trial->text.path;
+    if (!command->output)
+        argv[count++] = arena_printf(assembler->arena, "--output-file=%s", trial->path);
+    else if (argv[command->output][0] == '-')
+        argv[command->output] = arena_printf(assembler->arena, "--output-file=%s", trial->path);
+    else
+        argv[command->output] = trial->path;
+    argv[count] = NULL;
+    assembler->runs++;
+    return child_start(command->ptxas, argv, trial->out.fd, trial->error.fd);
+}
+
+void trials_assemble(Assembler *assembler, Trial *const *trials, u32 count, void (*ended)(void *user, Trial *trial),
+                     void *user)
+{
+    Batch batch = {.assembler = assembler, .trials = trials, .ended = ended, .user = user};
+    run_batch(&batch, count, start_ptxas);
+}
+
+bool trial_assembled(const Trial *trial) { return ended_well(trial) && trial->path; }
+
+bool trial_has_text(const Trial *trial, const char *path)
+{
+    size_t bytes = 0;
+    char *made = scratch_read(&trial->text, &bytes);
+    Str text = {NULL, 0};
+    bool same = made && source_read(path, &text) && text.len == bytes && memcmp(text.p, made, bytes) == 0;
+    source_free(&text);
+    free(made);
+    return same;
+}
+
+const char *trial_read(const Assembler *assembler, Trial *trial, const char *what)
+{
+    Arena *arena = assembler->arena;
+    char error[ERROR_BYTES];
+    int status = trial->status;
+    if (!trial->in_time)
+        return arena_printf(arena, "ptxas did not end within %u seconds over the %s", assembler->limit, what);
+    if (status != -1 && WIFSIGNALED(status))
+        return arena_printf(arena, "ptxas was ended by signal %d over the %s", WTERMSIG(status), what);
+    if (status == -1 || WEXITSTATUS(status) == CANNOT_RUN)
+        return arena_printf(arena, "'%s' cannot be run", assembler->command->ptxas);
+    if (!trial_assembled(trial))
+        return arena_printf(arena, "ptxas refuses the %s", what);
+    trial->read = cubin_open(&trial->cubin, trial->path, error, sizeof error);
+    return trial->read ? NULL
+                       : arena_printf(arena, "what ptxas made of the %s cannot be judged: %s", what,
+                                      strrchr(error, ':') ? strrchr(error, ':') + 2 : error);
+}
+
+/* An empty unit where there is none of that name. */
+static Unit read_unit(const Cubin *cubin, const char *name)
+{
+    Unit unit = {0};
+    for (size_t i = 0; i < cubin->count; i++)
+        if (!cubin->functions[i].inner && strcmp(cubin->functions[i].name, name) == 0)
+            return unit_read(&unit, cubin, i) ? unit : (Unit){0};
+    return unit;
+}
+
+bool cubins_judge(Judgement *judgement, const Cubin *before, const Cubin *after, const char *name)
+{
+    Unit old = read_unit(before, name), new = read_unit(after, name);
+    bool known = old.function && new.function &&worse_judge(judgement, &old, &new);
+    unit_free(&old);
+    unit_free(&new);
+    return known;
+}
+
+bool input_copy(const char *path, Scratch *copy)
+{
+    Str text;
+    if (!source_read(path, &text))
+        return false;
+    bool good = scratch_open(copy) && write(copy->fd, text.p, text.len) == (ssize_t)text.len;
+    source_free(&text);
+    return good;
+}

@@ -1,0 +1,73 @@
+/* Texts that are made and assembled to see what ptxas makes of them: --guard, --tune and ptxopt-report. */
+#ifndef PTXOPT_TOOL_TRIAL_H
+#define PTXOPT_TOOL_TRIAL_H
+
+#include "front/scratch.h"
+#include "machine/worse.h"
+#include "tool/tool.h"
+
+/* A call of ptxas: words, of which input and output are replaced. */
+typedef struct AssembleCommand {
+    const char *ptxas;
+    char **argv; /* ends with NULL */
+    int count;
+    int input, output; /* indices; output 0: none is named. The word at `output` may be `--output-file=NAME`. */
+} AssembleCommand;
+
+/* The call for a text: `by`, a path or a name, or "" for the ptxas at hand; for the target `arch`, NULL: the text's own. NULL in
+ * `ptxas` and a reason in `*why` where there is none; `option` is what the reason names. */
+AssembleCommand assemble_command(Arena *arena, const char *option, const char *by, const char *arch, const char *input,
+                                 const char **why);
+
+/* Where trials are assembled. */
+typedef struct Assembler {
+    Arena *arena;
+    const AssembleCommand *command;
+    u32 limit;       /* seconds that ptxas may take for one text */
+    u32 jobs;        /* at a time */
+    double end;      /* as of ChildCrowd */
+    char *folder;    /* of our own, for cubins; NULL: it cannot be had */
+    u32 files, runs; /* of ptxas */
+} Assembler;
+
+Assembler assembler_start(Arena *arena, const AssembleCommand *command, u32 limit);
+void assembler_end(Assembler *assembler);
+
+/* One text, and what ptxas made of it. */
+typedef struct Trial {
+    Scratch text; /* not open: the command's input itself */
+    Scratch out, error;
+    char *path; /* of the cubin */
+    int status; /* wait status of who made the text, then of ptxas */
+    bool in_time;
+    Cubin cubin;
+    bool read;
+} Trial;
+
+void trial_init(Trial *trial);
+void trial_end(Trial *trial);
+
+/* Optimizes, in processes of their own: a fault of one is no fault of ours. `options` are one for each trial. Answers whether each
+ * has got its text. */
+bool trials_optimize(Assembler *assembler, Trial *const *trials, const Options *options, u32 count);
+
+/* Assembles their texts. `ended` is told of each, and may be NULL. */
+void trials_assemble(Assembler *assembler, Trial *const *trials, u32 count, void (*ended)(void *user, Trial *trial),
+                     void *user);
+
+bool trial_assembled(const Trial *trial);
+bool trial_has_text(const Trial *trial, const char *path);
+
+/* Reads the machine code of a trial that was assembled. NULL, or why it cannot be judged; `what` is the text's name in that. */
+const char *trial_read(const Assembler *assembler, Trial *trial, const char *what);
+
+/* The options without reports and without asking ptxas. */
+Options quiet_options(const Options *options, const char *output);
+
+/* Judges the function of that name, which has a section of its own; false where one is missing, or memory is short. */
+bool cubins_judge(Judgement *judgement, const Cubin *before, const Cubin *after, const char *name);
+
+/* A copy of the input, which is read more than once and may be overwritten by the output. False with errno set. */
+bool input_copy(const char *path, Scratch *copy);
+
+#endif

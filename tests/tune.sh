@@ -1,0 +1,139 @@
+#!/bin/sh
+# --tune, --tuned, --tune-ninja and --tune-read: before stand-ins for ptxas that fail in every way, and before ptxas itself.
+# usage: [BUILD=build] tests/tune.sh [PART-OF-A-NAME]
+# Each case runs in a folder of its own that holds in.ptx, an example of two kernels, and want.ptx, what
+# -O2 makes of it.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. tests/lib.sh
+case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
+WORK=$BUILD/work/tune
+unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS PTXOPT_GUARD CUDA_HOME CUDA_PATH
+rm -rf "$WORK"
+mkdir -p "$WORK/input" "$WORK/tmp"
+export TMPDIR="$WORK/tmp"
+cp examples/merge_sort.clang.ptx "$WORK/input/in.ptx"
+cp examples/bytecode.nvcc.ptx "$WORK/input/calls.ptx"
+"$BUILD/ptxopt" "$WORK/input/in.ptx" -o "$WORK/input/want.ptx"
+
+# How the stand-in behaves: FAKE=crash, hang, refuse, garbage, short; with `some`, only over texts but the first one.
+cat >"$WORK/input/ptxas" <<'END'
+#!/bin/sh
+out=
+for word; do case $word in --output-file=*) out=${word#*=} ;; esac; done
+echo "$*" >>calls
+case ${FAKE:-} in some-*) [ "$(wc -l <calls)" -gt 1 ] && FAKE=${FAKE#some-} ;; esac
+case ${FAKE:-} in
+crash) kill -SEGV $$ ;;
+hang) exec sleep 60 ;;
+refuse) echo "ptxas, line 3; error" >&2; exit 255 ;;
+garbage) echo 'no cubin' >"$out"; exit 0 ;;
+esac
+[ -n "${REAL:-}" ] || exit 0
+"$REAL" "$@" || exit
+if [ "${FAKE:-}" = short ]; then head -c 900 "$out" >"$out.short"; mv "$out.short" "$out"; fi
+END
+chmod +x "$WORK/input/ptxas"
+
+case_number=0 part=${1:-}
+case_()
+{
+    case $1 in *"$part"*) ;; *) return ;; esac
+    case_number=$((case_number + 1))
+    case_dir=$WORK/$case_number
+    mkdir "$case_dir"
+    cp "$WORK/input"/* "$case_dir"
+    (
+        cd "$case_dir" || exit 1
+        set -e
+        eval "$2"
+        [ -z "$(ls "$TMPDIR")" ]
+    ) >"$case_dir.log" 2>&1 </dev/null
+    if [ $? = 0 ]; then echo "pass $1"; else
+        echo "fail $1"
+        echo "    $2"
+        sed 's/^/    /' "$case_dir.log" | tail -30
+        rm -rf "$TMPDIR"/*
+    fi
+}
+ptxopt() { timeout 100 "$BUILD/ptxopt" "$@"; }
+exits()
+{
+    wanted=$1
+    shift
+    status=0
+    "$@" >out 2>said || status=$?
+    cat out said
+    [ "$status" = "$wanted" ]
+}
+says() { grep -q -e "$1" said; }
+not() { if "$@"; then return 1; fi; }
+# untuned WORDS: the output is what -O2 makes, exit status 0, and the reason holds the words.
+untuned() { exits 0 ptxopt --tune=./ptxas --guard-limit=1 in.ptx -o o; cmp o want.ptx; says "warning: in.ptx: nothing is tuned: .*$1"; }
+# bad_line LINE PLACE MESSAGE: a file of decisions with that line is refused there.
+bad_line() { { echo '# decisions'; printf '%s\n' "$1"; } >d; exits 1 ptxopt --tuned=d in.ptx -o o; says "^d:2:$2: error: $3"; says '\^'; [ ! -e o ]; }
+hash_of() { sed -n "s/^$1 \\([0-9a-f]*\\):.*/\\1/p" "$2"; }
+# not_worse OLD NEW [OPTION]: of kernels of two texts, by the definition.
+not_worse() { "$REAL" -arch=sm_75 "$1" -o old.cubin; "$REAL" -arch=sm_75 "$2" -o new.cubin; "$BUILD/cubinjudge" old.cubin new.cubin; }
+
+{
+case_ 'a ptxas that is missing is an error' 'exits 1 ptxopt --tune=./none in.ptx -o o; says "--tune names .\./none.*no program that can be run"; [ ! -e o ]'
+case_ 'so is ptxopt itself' 'ln -s "$BUILD/ptxopt" shadow; exits 1 ptxopt --tune=./shadow in.ptx -o o; says "ptxopt itself"'
+case_ 'options that contradict' 'exits 1 ptxopt --tune --guard in.ptx; says "--guard is for other runs"; exits 1 ptxopt --tune --tuned=d in.ptx; says "one of them is enough"
+    exits 1 ptxopt --tune-out=d in.ptx; says "needs --tune or --tune-read"; exits 1 ptxopt --tune-ninja=d in.ptx; says "needs --tune"
+    exits 1 ptxopt --tune --tune-read=d in.ptx; says "asks no ptxas"; exits 1 ptxopt --tune --tune-jobs=0 in.ptx; says "--tune-jobs takes a number of processes"
+    exits 1 ptxopt --tune --tune-budget=x in.ptx; says "--tune-budget takes a number of seconds"'
+case_ 'bad input is refused as ever' 'echo nonsense >bad.ptx; exits 1 ptxopt --tune=./ptxas bad.ptx -o o; says "^bad.ptx:1:1: error"; [ ! -e calls ]'
+case_ 'a ptxas that crashes' 'FAKE=crash untuned "ended by signal 11"'
+case_ 'a ptxas that hangs' 'FAKE=hang untuned "did not end within 1 seconds"'
+case_ 'a ptxas that refuses all' 'FAKE=refuse untuned "refuses the text"'
+case_ 'a ptxas that writes something else' 'FAKE=garbage untuned "cannot be judged: not a cubin"'
+case_ 'a ptxas that writes nothing' 'untuned "cannot be judged: cannot be read"'
+case_ 'what has no variants needs no ptxas' 'printf ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k() { ret; }\n" >k.ptx
+    exits 0 ptxopt --tune=./ptxas k.ptx -o o; cmp o k.ptx; [ ! -e calls ]; says "0 of 1 kernels tuned, 0 runs"'
+case_ 'a file of decisions that is missing' 'exits 1 ptxopt --tuned=none in.ptx -o o; says "cannot read .none.: No such file"; [ ! -e o ]'
+case_ 'a line without a hash' 'bad_line "kernel: -O3" 9 "a decision is NAME HASH: OPTIONS"; not says usage'
+case_ 'a line of one word' 'bad_line "kernel" 1 "a decision is NAME HASH: OPTIONS"'
+case_ 'a hash that is none' 'bad_line "kernel 123456789abcdefg: -O3" 8 "a decision is"; bad_line "kernel 123456789abcdef01: -O3" 8 "a decision is"'
+case_ 'a level that is none' 'bad_line "kernel 0123456789abcdef: --tail-merge-size=2 -O4" 46 "-O takes 0, 1, 2 or 3, not .4."'
+case_ 'an option that is none' 'bad_line "kernel 0123456789abcdef: --tail-merge-sice=2" 26 "unknown option .--tail-merge-sice.; did you mean"'
+case_ 'a value that is none' 'bad_line "kernel 0123456789abcdef: --tail-merge-size=two" 26 "--tail-merge-size takes a number"'
+case_ 'a phase that is none' 'bad_line "kernel 0123456789abcdef: --disable=tail" 26 "--disable: unknown phase .tail."'
+case_ 'options that are not about phases' 'bad_line "kernel 0123456789abcdef: -O3 --remarks=x" 30 ".--remarks=x. is neither -O, --disable nor a knob"; bad_line "kernel 0123456789abcdef: -O3 word" 30 ".word. is no option"'
+case_ 'decisions of other texts are passed over, with a remark' 'echo "scan_step 0123456789abcdef: -O0" >d; ptxopt --tuned=d --remarks=r in.ptx -o o; cmp o want.ptx; grep -q "Name: *NotTuned" r
+    ptxopt --remarks=r in.ptx -o o; not grep -q NotTuned r'
+case_ 'blank lines, comments and CR LF' 'printf "\r\n# nothing\r\n   \r\nk 0123456789abcdef: -O1 # why\r\n" >d; ptxopt --tuned=d in.ptx -o o; cmp o want.ptx'
+case_ 'front: --tuned applies, --tune is for ptxopt' 'exits 1 "$BUILD/ptxopt-ptxas" --tune -- ./ptxas -arch=sm_80 in.ptx -o o; says "are for ptxopt"; FAKE= exits 0 "$BUILD/ptxopt-ptxas" --tuned=/dev/null -- ./ptxas -arch=sm_80 in.ptx -o o; grep -q /dev/fd calls'
+if [ -z "$PTXAS" ]; then
+    skip_without_ptxas 'what --tune chooses'
+else
+    export REAL="$PTXAS"
+    (cd "$WORK/input" && "$BUILD/ptxopt" --tune="$PTXAS" --tune-jobs="$JOBS" --tune-out=best.tuned in.ptx -o best.ptx 2>best.said)
+    case_ 'some kernel is tuned, and none is worse than with -O2' 'cat best.said; grep -q "is tuned with" best.said; not cmp -s best.ptx want.ptx; not_worse want.ptx best.ptx'
+    case_ 'the decisions give the same bytes without ptxas' 'export PATH=/nonexistent; "$BUILD/ptxopt" --tuned=best.tuned in.ptx -o o; /usr/bin/cmp o best.ptx' 
+    case_ 'other jobs, the same decisions' 'ptxopt --tune=./ptxas --tune-jobs=3 --tune-out=d in.ptx -o o; cmp d best.tuned; cmp o best.ptx'
+    case_ 'they hold for a function whose file changes around it' '
+        sed "s/\\\$L__BB\\([0-9]*\\)_/\$L__BB7\\1_/g; s/^\\.address_size 64/&\n.visible .entry first() { ret; } \\/\\/ more/; s/^\\([[:space:]]*\\)ret;/\\1ret; \\/\\/ so/" in.ptx >moved.ptx
+        not cmp -s moved.ptx in.ptx; ptxopt --tuned=best.tuned --remarks=r moved.ptx -o o; grep -A9 NotTuned r | grep -q "Function: *.first"; [ "$(grep -c NotTuned r)" = 1 ]'
+    case_ 'and not for one that changes itself' 'sed "0,/mov.u32/s//mov.b32/" in.ptx >other.ptx; not cmp -s other.ptx in.ptx; ptxopt --tuned=best.tuned --remarks=r other.ptx -o o; grep -q NotTuned r'
+    case_ 'nor for another target' 'sed "s/sm_75/sm_80/" in.ptx >other.ptx; not cmp -s other.ptx in.ptx; ptxopt --tuned=best.tuned --remarks=r other.ptx -o o; [ "$(grep -c NotTuned r)" = "$(grep -c "^[^#]" best.tuned)" ]'
+    case_ 'candidates that crash ptxas are no choice' 'FAKE=some-crash exits 0 ptxopt --tune=./ptxas --tune-jobs=1 in.ptx -o o; cmp o want.ptx; says "0 of . kernels tuned"'
+    case_ 'nor those that it hangs on, refuses, or writes nonsense for' 'for FAKE in some-hang some-refuse some-garbage some-short; do export FAKE; rm -f calls; exits 0 ptxopt --tune=./ptxas --tune-jobs=1 --guard-limit=1 --tune-budget=4 in.ptx -o o; cmp o want.ptx; says "0 of . kernels tuned"; done'
+    case_ 'a cubin cut short' 'FAKE=short untuned "cannot be judged: a cubin"'
+    case_ 'the budget' 'FAKE=hang exits 0 ptxopt --tune=./ptxas --tune-budget=1 in.ptx -o o; cmp o want.ptx; says "the time of --tune-budget was over"'
+    case_ 'the input may be the output' 'cp in.ptx x.ptx; exits 0 ptxopt --tune=./ptxas x.ptx -o x.ptx; cmp x.ptx best.ptx; exits 0 ptxopt --tune=./ptxas <in.ptx; cmp out best.ptx; says "<stdin>: "'
+    case_ 'a decisions file that cannot be written' 'exits 1 ptxopt --tune=./ptxas --tune-out=none/d in.ptx -o o; says "cannot write .none/d.: No such file"; [ ! -e o ]'
+    case_ 'device functions are decided with the kernels that call them' 'ptxopt --tune=./ptxas --tune-out=d calls.ptx -o o; ptxopt calls.ptx -o two.ptx; not_worse two.ptx o
+        sed -n "s/^_Z6divide[^:]*: //p" d >callee; sed -n "s/^bytecode [^:]*: \([^#]*[^ #]\).*/\1/p" d | cmp - callee; grep -q -- --tail callee; ptxopt --tuned=d calls.ptx | cmp - o'
+    if command -v ninja >/dev/null; then
+        case_ 'Ninja makes what --tune-read reads' 'exits 0 ptxopt --tune="$REAL" --tune-ninja=n in.ptx; [ ! -s out ]; ninja --quiet -C n; ninja -C n | grep -q "no work to do"
+            exits 0 ptxopt --tune-read=n --tune-out=d in.ptx -o o; says "is tuned with"; not_worse want.ptx o; ptxopt --tuned=d in.ptx | cmp - o'
+        case_ 'what ptxas does not take of it is no choice' 'exits 0 ptxopt --tune="$PWD/ptxas" --tune-ninja=n in.ptx; FAKE=refuse ninja --quiet -C n; exits 0 ptxopt --tune-read=n in.ptx -o o; cmp o want.ptx; says "0 of . kernels tuned"'
+        case_ 'results that are missing are said' 'exits 0 ptxopt --tune="$REAL" --tune-ninja=n in.ptx; ninja --quiet -C n; rm "$(ls n/*.cubin | head -1)"; exits 0 ptxopt --tune-read=n in.ptx -o o; says "1 texts have no result in .n."'
+    else
+        echo 'skip --tune-ninja: ninja is not at hand'
+    fi
+    case_ 'a folder in which Ninja has made nothing' 'exits 0 ptxopt --tune="$REAL" --tune-ninja=n in.ptx; exits 0 ptxopt --tune-read=n in.ptx -o o; cmp o want.ptx; says "Ninja has made nothing of this text"'
+fi
+} >"$WORK/verdicts"
+tally tune "$WORK/verdicts"
