@@ -5,6 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
+. tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 WORK=$BUILD/work/cli
 rm -rf "$WORK"
@@ -56,27 +57,8 @@ echo 'this is no PTX' >"$WORK/input/bad.ptx"
 
 ptxopt() { timeout 30 "$BUILD/ptxopt" "$@"; }
 
-# case_ NAME COMMANDS: passes when all of the commands succeed. They run under `set -e`, which overlooks `! command`: use `not`.
-case_number=0
-case_()
-{
-    case_number=$((case_number + 1))
-    case_dir=$WORK/$case_number
-    mkdir "$case_dir"
-    cp "$WORK/input"/* "$case_dir"
-    (
-        cd "$case_dir" || exit 1
-        set -e
-        eval "$2"
-    ) >"$case_dir.log" 2>&1 </dev/null
-    if [ $? = 0 ]; then echo "pass $1"; else
-        echo "fail $1"
-        echo "    $2"
-        sed 's/^/    /' "$case_dir.log" | tail -30
-    fi
-}
 
-# exits STATUS COMMAND...: what it says to standard error is then in `said`.
+# As in cases.sh, but for standard output, which the cases read.
 exits()
 {
     wanted=$1
@@ -86,11 +68,9 @@ exits()
     cat said >&2
     [ "$status" = "$wanted" ]
 }
-says() { grep -q -e "$1" said; }
 silent() { [ ! -s said ]; }
 only() { [ "$(ls -A | sort | tr '\n' ' ')" = "$* " ]; } # the folder holds these files and no others
 refused() { exits 1 ptxopt "$@" -o out.ptx && [ ! -e out.ptx ]; } # no output is left
-not() { if "$@"; then return 1; fi; }
 differ() { not cmp -s "$1" "$2"; }
 
 ptxopt -O1 "$WORK/input/in.ptx" -o "$WORK/input/want.ptx" || echo 'fail -O1'

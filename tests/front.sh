@@ -6,6 +6,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
+. tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 WORK=$BUILD/work/front
 unset PTXOPT PTXOPT_GUARD PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS CUDA_HOME CUDA_PATH
@@ -54,41 +55,10 @@ while [ $# -gt 1 ]; do [ "$1" != -o ] || cp "$FAKE_PTX" "$2"; shift; done
 END
 chmod +x "$WORK/input/bin"/*
 
-# case_ NAME COMMANDS: passes when all of the commands succeed. They run under `set -e`, which overlooks `! command`: use `not`.
-case_number=0 part=${1:-}
-case_()
-{
-    case $1 in *"$part"*) ;; *) return ;; esac
-    case_number=$((case_number + 1))
-    case_dir=$WORK/$case_number
-    mkdir "$case_dir"
-    cp -r "$WORK/input"/* "$case_dir"
-    (
-        cd "$case_dir" || exit 1
-        export PATH="$case_dir/bin:$PATH" PTXOPT_LOG="$case_dir/log"
-        set -e
-        eval "$2"
-    ) >"$case_dir.log" 2>&1 </dev/null
-    if [ $? = 0 ]; then echo "pass $1"; else
-        echo "fail $1"
-        echo "    $2"
-        sed 's/^/    /' "$case_dir.log" | tail -30
-    fi
-}
+part=${1:-}
+begin_case() { export PATH="$case_dir/bin:$PATH" PTXOPT_LOG="$case_dir/log"; }
 front() { timeout 30 "$BUILD/ptxopt-ptxas" "$@"; }
 cicc() { timeout 30 "$BUILD/ptxopt-cicc" "$@"; }
-# exits STATUS COMMAND...: what it says is then in `said` (standard error) and `out`.
-exits()
-{
-    wanted=$1
-    shift
-    status=0
-    "$@" >out 2>said || status=$?
-    cat out said
-    [ "$status" = "$wanted" ]
-}
-says() { grep -q -e "$1" said; }
-not() { if "$@"; then return 1; fi; }
 logged() { grep -q "\"result\": \"$1\"" log; }
 because() { grep -q "\"reason\": \"$1" log; }
 calls() { [ "$(wc -l <calls)" = "$1" ]; } # the stand-in ran so many times

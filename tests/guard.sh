@@ -4,6 +4,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
+. tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 WORK=$BUILD/work/guard
 unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS PTXOPT_GUARD CUDA_HOME CUDA_PATH
@@ -41,42 +42,12 @@ esac
 END
 chmod +x "$WORK/input/ptxas"
 
-case_number=0 part=${1:-}
-case_()
-{
-    case $1 in *"$part"*) ;; *) return ;; esac
-    case_number=$((case_number + 1))
-    case_dir=$WORK/$case_number
-    mkdir "$case_dir"
-    cp "$WORK/input"/* "$case_dir"
-    (
-        cd "$case_dir" || exit 1
-        export PTXOPT_LOG="$case_dir/log"
-        set -e
-        eval "$2"
-        [ -z "$(ls "$TMPDIR")" ]
-    ) >"$case_dir.log" 2>&1 </dev/null
-    if [ $? = 0 ]; then echo "pass $1"; else
-        echo "fail $1"
-        echo "    $2"
-        sed 's/^/    /' "$case_dir.log" | tail -30
-        rm -rf "$TMPDIR"/*
-    fi
-}
+part=${1:-}
+begin_case() { rm -rf "${TMPDIR:?}"/*; export PTXOPT_LOG="$case_dir/log"; }
+end_case() { [ -z "$(ls "$TMPDIR")" ]; }
 ptxopt() { timeout 60 "$BUILD/ptxopt" "$@"; }
 faulty() { timeout 60 "$BUILD/ptxopt-faulty" "$@"; }
 front() { timeout 60 "$BUILD/ptxopt-ptxas" "$@"; }
-exits()
-{
-    wanted=$1
-    shift
-    status=0
-    "$@" >out 2>said || status=$?
-    cat out said
-    [ "$status" = "$wanted" ]
-}
-says() { grep -q -e "$1" said; }
-not() { if "$@"; then return 1; fi; }
 runs() { [ "$(wc -l <calls)" = "$1" ]; }
 # original WORDS: the original text is used, exit status 0, and the reason holds the words.
 original() { exits 0 ptxopt --guard=./ptxas --guard-limit=1 in.ptx -o o; cmp o in.ptx; says "warning: in.ptx: the original is used: .*$1"; }

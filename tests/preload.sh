@@ -5,6 +5,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
+. tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 TOP=$(pwd)
 WORK=$BUILD/work/preload
@@ -21,30 +22,14 @@ echo '  this is no PTX' >"$WORK/input/bad.ptx"
 printf '\177ELF and so on' >"$WORK/input/cubin"
 
 # case_ NAME COMMANDS: passes when all of the commands succeed.
-case_number=0 part=${1:-}
-case_()
-{
-    case $1 in *"$part"*) ;; *) return ;; esac
-    case_number=$((case_number + 1))
-    case_dir=$WORK/$case_number
-    cp -r "$WORK/input" "$case_dir"
-    # Not as a condition: `set -e` does nothing there.
-    (cd "$case_dir" || exit 1; export STUB_OUT="$case_dir" LIBCUDA="$PROGRAMS/libcuda.so.1"; set -e; eval "$2") >"$case_dir.log" 2>&1 </dev/null
-    if [ $? = 0 ]; then
-        echo "pass $1"
-    else
-        echo "fail $1"
-        sed 's/^/    /' "$case_dir.log" | tail -20
-    fi
-}
-not() { if "$@"; then return 1; fi; }
+part=${1:-}
+begin_case() { export STUB_OUT="$case_dir" LIBCUDA="$PROGRAMS/libcuda.so.1"; }
 # hooked COMMAND...: with the library before it; says nothing that the command does not say, and ends as it does.
 hooked() { (export LD_PRELOAD=$LIBRARY${BEHIND:+:$BEHIND}; "$@" >"$case_dir/out" 2>"$case_dir/err"); }
 silent() { [ ! -s out ] && [ ! -s err ]; }
 # gets HOW WHAT FILE [NAME.N]: what the driver gets of in.ptx is the file.
 load() { rm -f driver.*; hooked "$PROGRAMS/use-$([ "$1" = linked ] && echo linked || echo found)" "$1" "$2" in.ptx; }
 gets() { load "$@"; cmp "${4:-driver.1}" "$3"; silent; }
-exits() { exits_want=$1; shift; exits_got=0; "$@" || exits_got=$?; [ "$exits_got" = "$exits_want" ]; }
 
 (
     set -e
@@ -134,7 +119,7 @@ if [ -n "$NVJITLINK" ]; then
         hooked linked in.ptx o; cmp o want; silent; PTXOPT=off hooked linked in.ptx o; cmp o plain
         hooked "$PROGRAMS/compile" linkfile "$NVJITLINK" in.ptx o; cmp o want; silent; hooked "$PROGRAMS/compile" linkfile "$NVJITLINK" in.ptx o -g; not cmp -s o want'
     case_ 'nvJitLink: for a debugger' 'linked in.ptx plain -O0; linked want.ptx other -O0; not cmp -s plain other; hooked linked in.ptx o -O0; cmp o plain'
-    case_ 'nvJitLink: bad PTX as without us' 's=0; linked bad.ptx plain 2>said || s=$?; [ $s -gt 0 ]; exits $s hooked linked bad.ptx o; cmp err said'
+    case_ 'nvJitLink: bad PTX as without us' 's=0; linked bad.ptx plain 2>want || s=$?; [ $s -gt 0 ]; exits $s hooked linked bad.ptx o; cmp err want'
     if nm -D "$NVJITLINK" | grep -q __nvJitLinkAddData_13_0; then
         case_ 'nvJitLink: what its header calls' '${CC:-cc} -DLINKED "$TOP/tests/preload/compile.c" "$NVJITLINK" -Wl,-rpath,"${NVJITLINK%/*}" -ldl -o linked
             linked want.ptx want; for how in link linkfile; do hooked ./linked $how "$NVJITLINK" in.ptx o; cmp o want; silent; done'

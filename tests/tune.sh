@@ -6,6 +6,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
+. tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 WORK=$BUILD/work/tune
 unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS PTXOPT_GUARD CUDA_HOME CUDA_PATH
@@ -35,39 +36,10 @@ if [ "${FAKE:-}" = short ]; then head -c 900 "$out" >"$out.short"; mv "$out.shor
 END
 chmod +x "$WORK/input/ptxas"
 
-case_number=0 part=${1:-}
-case_()
-{
-    case $1 in *"$part"*) ;; *) return ;; esac
-    case_number=$((case_number + 1))
-    case_dir=$WORK/$case_number
-    mkdir "$case_dir"
-    cp "$WORK/input"/* "$case_dir"
-    (
-        cd "$case_dir" || exit 1
-        set -e
-        eval "$2"
-        [ -z "$(ls "$TMPDIR")" ]
-    ) >"$case_dir.log" 2>&1 </dev/null
-    if [ $? = 0 ]; then echo "pass $1"; else
-        echo "fail $1"
-        echo "    $2"
-        sed 's/^/    /' "$case_dir.log" | tail -30
-        rm -rf "$TMPDIR"/*
-    fi
-}
+part=${1:-}
+begin_case() { rm -rf "${TMPDIR:?}"/*; }
+end_case() { [ -z "$(ls "$TMPDIR")" ]; }
 ptxopt() { timeout 100 "$BUILD/ptxopt" "$@"; }
-exits()
-{
-    wanted=$1
-    shift
-    status=0
-    "$@" >out 2>said || status=$?
-    cat out said
-    [ "$status" = "$wanted" ]
-}
-says() { grep -q -e "$1" said; }
-not() { if "$@"; then return 1; fi; }
 # untuned WORDS: the output is what -O2 makes, exit status 0, and the reason holds the words.
 untuned() { exits 0 ptxopt --tune=./ptxas --guard-limit=1 in.ptx -o o; cmp o want.ptx; says "warning: in.ptx: nothing is tuned: .*$1"; }
 # bad_line LINE PLACE MESSAGE: a file of decisions with that line is refused there.
