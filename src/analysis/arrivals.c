@@ -27,7 +27,8 @@ struct Arrivals {
     u32 *branch;       /* Instr.origin of a branch; 0: the block does not branch */
     bool *uniform, *empty;
     u32 *at;        /* by Instr.origin: position + 1 */
-    RegId *decides; /* by Instr.origin of a branch: register that it tests */
+    u32 *same;      /* position + 1 of another block whose terminator has the same origin */
+    RegId *decides; /* register that the branch tests */
     bool *copied; /* by Instr.origin of a branch: it stands in several blocks, or in a place where it divides no threads */
 };
 
@@ -124,11 +125,12 @@ static void copy_block(Arrivals *a, Analyses *an, u32 p)
     a->idom[p] = position_of(order, an_dom(an)->idom[b->id]);
     a->point[p] = position_of(order, skip_empty(point_of(an, b)));
     a->empty[p] = is_empty(b);
+    const Instr *end = block_terminator(b);
+    a->same[p] = end ? a->at[end->origin] : 0;
     if (branches(an, b)) {
-        const Instr *end = block_terminator(b);
         a->copied[end->origin] = a->at[end->origin] != 0;
         a->branch[p] = end->origin;
-        a->decides[end->origin] = decided_by(end);
+        a->decides[p] = decided_by(end);
         a->uniform[p] = uniform_has(&an_uniform(an)->branch_warp, b->id);
     }
     for_each_instr(i, b)
@@ -151,7 +153,8 @@ Arrivals *arrivals_snapshot(Arena *arena, Analyses *an)
     a->uniform = arena_array(arena, bool, count);
     a->empty = arena_array(arena, bool, count);
     a->at = arena_array(arena, u32, a->origins + 1);
-    a->decides = arena_array(arena, RegId, a->origins + 1);
+    a->same = arena_array(arena, u32, count);
+    a->decides = arena_array(arena, RegId, count);
     a->copied = arena_array(arena, bool, a->origins + 1);
     for (u32 p = 0; p < count; p++) {
         copy_block(a, an, p);
@@ -305,9 +308,15 @@ static void check_reconverged(Checker *c, const Block *b, const Seer *seer, cons
 
 /* ---- branches that a phase made ------------------------------------------------------------------------------------ */
 
-static bool is_made(const Checker *c, const Instr *branch)
+/* Whether no block that ended in a branch of this origin tested its register. */
+static bool is_made(Checker *c, const Instr *branch)
 {
-    return branch->origin > c->before->origins || c->before->decides[branch->origin] != decided_by(branch);
+    const Arrivals *a = c->before;
+    u32 at = branch->origin <= a->origins ? a->at[branch->origin] : 0;
+    for (; at; at = a->same[at - 1])
+        if (!may_look(c) || a->decides[at - 1] == decided_by(branch))
+            return false;
+    return true;
 }
 
 static bool is_source(const Checker *c, u32 branch)

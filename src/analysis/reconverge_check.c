@@ -147,8 +147,9 @@ typedef struct Checker {
     Analyses *an;
     Arena *arena;
     Waits *waits;
-    Block **block; /* by Instr.origin: where it stands now; NULL */
-    Marks seen;    /* by position */
+    u32 *first,
+        *copy; /* by Instr.origin: it stands at the positions copy[first[origin]] .. copy[first[origin + 1] - 1] now */
+    Marks seen, stop; /* by position; stop: where a walk ends */
     VecU32 work;
     u32 budget;
     const char *wrong;
@@ -185,13 +186,13 @@ static void visit(Checker *c, u32 position)
         vec_push(&c->work, position);
 }
 
-/* EffectWaits, or WaitEnds, from the blocks that were visited to `stop`. */
-static void collect(Checker *c, const Block *stop, u8 *waits, u8 *ends)
+/* EffectWaits, or WaitEnds, from the blocks that were visited to those where the walk ends. */
+static void collect(Checker *c, u8 *waits, u8 *ends)
 {
     const Order *order = an_order(c->an);
     for (u32 k = 0; k < c->work.n; k++) {
         const Block *b = order->rpo[c->work.v[k]];
-        if (b == stop)
+        if (marks_has(&c->stop, c->work.v[k]))
             continue;
         if (k == WALK || c->budget == 0) { /* too much to say: nothing is said */
             *waits = *ends = 0;
@@ -205,30 +206,50 @@ static void collect(Checker *c, const Block *stop, u8 *waits, u8 *ends)
     }
 }
 
-static const Point *find_point(const ReconvergeSnapshot *s, u32 origin)
+/* The number of the first one of the branch, or of where it would stand. */
+static u32 find_point(const ReconvergeSnapshot *s, u32 origin)
 {
-    Point key = {.branch = origin};
-    return s->points.n ? bsearch(&key, s->points.v, s->points.n, sizeof key, compare_points) : NULL;
+    u32 low = 0, high = s->points.n;
+    while (low < high) {
+        u32 middle = low + (high - low) / 2;
+        if (s->points.v[middle].branch < origin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
-/* Where the old point is now: in front of *marker; *gone: it cannot be said, since nothing that marked it is left, or its code
- * was merged with other code. */
-static const Block *find_old(const Checker *c, const Point *point, u32 *marker, bool *gone)
+/* The instruction that the old point is in front of now, in each of its copies; 0: threads left the function there, or *gone: it
+ * cannot be said, since nothing that marked it is left, or its code was merged with other code. */
+static u32 find_marker(const Checker *c, const Point *point, bool *gone)
 {
     *gone = false;
-    *marker = 0;
     if (point->leaves)
-        return NULL;
+        return 0;
     for (u32 k = 0; k < MARKERS && point->marker[k]; k++) {
-        if (c->block[point->marker[k]]) {
-            *marker = point->marker[k];
-            return c->block[*marker];
-        }
+        if (c->first[point->marker[k]] < c->first[point->marker[k] + 1])
+            return point->marker[k];
         if (point->effects >> k & 1)
             break;
     }
     *gone = true;
-    return NULL;
+    return 0;
+}
+
+/* Whether the threads of a branch have come by the old point when they reconverge at `now`: a copy of the marker stands on the
+ * paths that were just walked from the branch, or all of them do where all threads go to `now`. */
+static bool is_after(const Checker *c, const Block *now, u32 marker)
+{
+    const Order *order = an_order(c->an);
+    bool all = marker != 0;
+    for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++) {
+        const Block *old = order->rpo[c->copy[k]];
+        if (old != now && marks_has(&c->seen, c->copy[k]))
+            return true;
+        all &= old != now && dominates(an_postdom(c->an), now, old);
+    }
+    return all;
 }
 
 /* Whether i stood behind the old point: it may have been hoisted, and the point has not moved. */
@@ -238,43 +259,66 @@ static bool was_behind(const Checker *c, const Instr *i, const Point *point)
     return pre && point->pre <= pre && pre <= point->last;
 }
 
-/* WaitEnds of what stands in b in front of the instruction that marks the old point, and did before. */
-static u8 ends_before(const Checker *c, const Block *b, u32 marker, const Point *point)
+/* WaitEnds of what stands in front of the marker, and did before, in the blocks that were walked to. */
+static u8 ends_before(const Checker *c, u32 marker, const Point *point)
 {
     u8 ends = 0;
-    for (const Instr *i = b->first; i && i->origin != marker; i = i->next)
-        if (i->kind == INSTR_OP && !was_behind(c, i, point))
-            ends |= instr_ends(i, c->an->summaries);
+    for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++) {
+        const Instr *i = marks_has(&c->seen, c->copy[k]) ? an_order(c->an)->rpo[c->copy[k]]->first : NULL;
+        for (; i && i->origin != marker; i = i->next)
+            if (i->kind == INSTR_OP && !was_behind(c, i, point))
+                ends |= instr_ends(i, c->an->summaries);
+    }
     return ends;
+}
+
+static void start_walk(Checker *c)
+{
+    marks_clear(&c->seen);
+    marks_clear(&c->stop);
+    vec_clear(&c->work);
 }
 
 static const char *check_point(Checker *c, const Block *b, const Point *point)
 {
+    const Order *order = an_order(c->an);
     const Block *now = point_of(c->an, b);
     bool gone;
-    u32 marker;
-    const Block *old = find_old(c, point, &marker, &gone);
+    u32 marker = find_marker(c, point, &gone);
+    u32 copies = c->first[marker + 1] - c->first[marker];
     u8 waits = 0, ends = 0, rest = 0;
-    if (!now || gone || (old && now != old && dominates(an_postdom(c->an), now, old)))
+    if (!now || gone || copies >= c->budget)
         return NULL;
-    const Order *order = an_order(c->an);
-    marks_clear(&c->seen);
-    vec_clear(&c->work);
+    c->budget -= copies + 1;
+    start_walk(c);
+    marks_add(&c->stop, order->index[now->id]);
     for_each_edge(e, &order->succ, order->index[b->id])
         visit(c, order->succ.to[e]);
-    collect(c, now, &waits, &rest);
-    marks_clear(&c->seen);
-    vec_clear(&c->work);
+    collect(c, &waits, &rest);
+    if (is_after(c, now, marker))
+        return NULL;
+    start_walk(c);
+    for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++)
+        marks_add(&c->stop, c->copy[k]);
     visit(c, order->index[now->id]);
-    rest = 0;
-    collect(c, old, &rest, &ends);
-    ends |= old ? ends_before(c, old, marker, point) : 0;
-    if (!wait_may_end(c->waits, waits, ends))
+    collect(c, &rest, &ends);
+    if (!wait_may_end(c->waits, waits, ends | ends_before(c, marker, point)))
         return NULL;
     return arena_printf(
         c->arena,
         "threads that part in block %u now wait for one another at block %u, in front of what one of them may wait for",
         b->id, now->id);
+}
+
+/* Of the points of a branch that stood in several blocks before, b may stand for any. */
+static const char *check_points(Checker *c, const Block *b, u32 origin)
+{
+    const ReconvergeSnapshot *s = c->before;
+    const char *wrong = NULL;
+    for (u32 k = find_point(s, origin); k < s->points.n && s->points.v[k].branch == origin; k++)
+        if (!(wrong = check_point(c, b, &s->points.v[k])))
+            return NULL;
+    return wrong;
 }
 
 static const char *check_branch(Checker *c, const Block *b)
@@ -284,21 +328,28 @@ static const char *check_branch(Checker *c, const Block *b)
     if (!branches(c->an, b) || is_uniform(c->an, b, &c->before->uniform))
         return NULL;
     origin_sources_since(c->an->fn, block_terminator(b)->origin, c->before->origins, &sources);
-    for (u32 k = 0; k < sources.n && !wrong; k++) {
-        const Point *point = find_point(c->before, sources.v[k]);
-        wrong = point ? check_point(c, b, point) : NULL;
-    }
+    for (u32 k = 0; k < sources.n && !wrong; k++)
+        wrong = check_points(c, b, sources.v[k]);
     vec_free(&sources);
     return wrong;
 }
 
-static void find_blocks(Checker *c)
+static void find_copies(Checker *c)
 {
-    c->block = arena_array(c->arena, Block *, c->an->fn->origins + 1);
-    for (u32 p = an_order(c->an)->count; p-- > 0;)
-        for_each_instr(i, an_order(c->an)->rpo[p])
+    const Order *order = an_order(c->an);
+    u32 origins = c->an->fn->origins;
+    c->first = arena_array(c->arena, u32, (size_t)origins + 3);
+    for (u32 p = 0; p < order->count; p++)
+        for_each_instr(i, order->rpo[p])
             if (i->kind == INSTR_OP)
-                c->block[i->origin] = an_order(c->an)->rpo[p];
+                c->first[i->origin + 2]++;
+    for (u32 k = 2; k <= origins + 2; k++)
+        c->first[k] += c->first[k - 1];
+    c->copy = arena_array(c->arena, u32, (size_t)c->first[origins + 2] + 1);
+    for (u32 p = 0; p < order->count; p++)
+        for_each_instr(i, order->rpo[p])
+            if (i->kind == INSTR_OP)
+                c->copy[c->first[i->origin + 1]++] = p;
 }
 
 const char *reconverge_compare(const ReconvergeSnapshot *before, Analyses *an, Arena *arena)
@@ -311,9 +362,10 @@ const char *reconverge_compare(const ReconvergeSnapshot *before, Analyses *an, A
         c.wrong = arrivals_compare(before->arrivals, an, arena);
     if (c.wrong || !before->points.n)
         return c.wrong;
-    find_blocks(&c);
+    find_copies(&c);
     c.waits = waits_compute(arena, an);
     c.seen = marks_new(arena, order->count);
+    c.stop = marks_new(arena, order->count);
     for (u32 p = 0; p < order->count && c.waits->any_wait && !c.wrong; p++)
         c.wrong = check_branch(&c, order->rpo[p]);
     vec_free(&c.work);
