@@ -3,11 +3,13 @@
 #include <stdlib.h>
 
 #include "analysis/convergence.h"
+#include "base/marks.h"
 
 enum {
     WORK = 1 << 20, /* blocks of all walks, and branches of all lists */
     EDGES = 64,     /* into a block that are looked at */
     CLIMB = 256,    /* dominators of a block likewise */
+    GONE = 16,      /* blocks of which nothing remains that are passed over */
     HOPS = 8        /* blocks after a point in which an instruction is sought that was there before */
 };
 
@@ -22,7 +24,7 @@ struct Arrivals {
     Seer *seers; /* by origin */
     u32 n, origins;
     VecU32 branches;
-    Graph pred;
+    Graph succ, pred;
     u32 *idom, *point; /* positions, of points behind empty blocks; GRAPH_NONE */
     u32 *branch;       /* Instr.origin of a branch; 0: the block does not branch */
     bool *uniform, *empty;
@@ -147,6 +149,7 @@ Arrivals *arrivals_snapshot(Arena *arena, Analyses *an)
     a->origins = an->fn->origins;
     a->seers = arena_array(arena, Seer, seers);
     a->pred = graph_reverse(arena, &an_order(an)->succ);
+    a->succ = graph_reverse(arena, &a->pred);
     a->idom = arena_array(arena, u32, count);
     a->point = arena_array(arena, u32, count);
     a->branch = arena_array(arena, u32, count);
@@ -179,6 +182,7 @@ typedef struct Checker {
     Arena *arena;
     bool *is_there;             /* by Instr.origin: a branch, or another that stands for it, is somewhere */
     bool *remains;              /* by position before: an instruction of the block is somewhere */
+    Marks old;                  /* by position before: where threads were together; a walk ends there */
     u32 *seen, *depends, stamp; /* by position now: leads to the instruction, it depends on it */
     u32 *asked;                 /* by position now: Block.id + 1 of the branch that leads there */
     u32 *came, comings;         /* by position now: found by may_reach() */
@@ -257,9 +261,15 @@ static u32 place_before(const Checker *c, const Block *to)
     return 0;
 }
 
-/* Whether paths from `to` lead to the instruction that come neither through `point` first nor through what stood at the position
- * `old` before. */
-static bool may_reach(Checker *c, const Block *to, const Block *point, u32 old, const Block *goal)
+static bool was_old(const Checker *c, const Block *b)
+{
+    u32 was = place_before(c, b);
+    return was && marks_has(&c->old, was - 1);
+}
+
+/* Whether paths from `to` lead to the instruction that come neither through `point` first nor through what stood at a position of
+ * c->old before. */
+static bool may_reach(Checker *c, const Block *to, const Block *point, const Block *goal)
 {
     const Order *order = an_order(c->an);
     vec_clear(&c->work);
@@ -267,7 +277,7 @@ static bool may_reach(Checker *c, const Block *to, const Block *point, u32 old, 
     vec_push(&c->work, order->index[to->id]);
     for (u32 k = 0; k < c->work.n && may_look(c); k++) {
         const Block *b = order->rpo[c->work.v[k]];
-        if (b == point || (old != GRAPH_NONE && place_before(c, b) == old + 1))
+        if (b == point || was_old(c, b))
             continue;
         if (b == goal)
             return true;
@@ -280,6 +290,28 @@ static bool may_reach(Checker *c, const Block *to, const Block *point, u32 old, 
     return false;
 }
 
+/* Marks the position in c->old. Where nothing of its block remains its successors stand for it, and so on: threads that were together
+ * there come to each of them together. False: they are too many to say. */
+static bool find_old(Checker *c, u32 position)
+{
+    const Graph *succ = &c->before->succ;
+    marks_clear(&c->old);
+    marks_add(&c->old, position);
+    vec_clear(&c->work);
+    vec_push(&c->work, position);
+    for (u32 k = 0; k < c->work.n; k++) {
+        u32 p = c->work.v[k];
+        if (c->remains[p])
+            continue;
+        if (k == GONE || !may_look(c))
+            return false;
+        for_each_edge(e, succ, p)
+            if (marks_add(&c->old, succ->to[e]))
+                vec_push(&c->work, succ->to[e]);
+    }
+    return true;
+}
+
 /* Whether the threads that diverge at the end of b come to the instruction only through where those of the branch s reconverged:
  * from there on they were together before. */
 static bool reconverges_as_before(Checker *c, const Block *b, u32 s, const Block *goal)
@@ -287,9 +319,7 @@ static bool reconverges_as_before(Checker *c, const Block *b, u32 s, const Block
     const Arrivals *a = c->before;
     const Block *point = point_of(c->an, b);
     u32 old = a->at[s] ? a->point[a->at[s] - 1] : GRAPH_NONE;
-    if (old != GRAPH_NONE && !c->remains[old])
-        return true; /* where that is now cannot be said */
-    return point && old != GRAPH_NONE && !may_reach(c, point, NULL, old, goal);
+    return point && old != GRAPH_NONE && (!find_old(c, old) || !may_reach(c, point, NULL, goal));
 }
 
 /* The threads that diverge at the end of b come to the instruction together. */
@@ -399,6 +429,7 @@ static void check_made(Checker *c, const Block *b, const Instr *i)
 {
     const Order *order = an_order(c->an);
     u32 origin = block_terminator(b)->origin;
+    marks_clear(&c->old);
     find_sources(c, b);
     for (u32 k = 0; k < block_edge_count(b) && may_look(c) && !c->wrong; k++) {
         const Block *to = skip_empty(block_edge_target(b, k));
@@ -408,7 +439,7 @@ static void check_made(Checker *c, const Block *b, const Instr *i)
         c->asked[position] = b->id + 1;
         find_edges_before(c, was - 1);
         u32 groups = groups_before(c, was - 1);
-        if (groups > 1 && groups > edges_now(c, to, origin) && may_reach(c, to, point_of(c->an, b), GRAPH_NONE, i->block))
+        if (groups > 1 && groups > edges_now(c, to, origin) && may_reach(c, to, point_of(c->an, b), i->block))
             c->wrong =
                 arena_printf(c->arena, "block %u: threads come together on the path to '%s', which sees who is there",
                              to->id, i->op->text->text);
@@ -469,6 +500,7 @@ const char *arrivals_compare(const Arrivals *before, Analyses *an, Arena *arena)
     c.came = arena_array(arena, u32, order->count);
     c.remains = arena_array(arena, bool, before->pred.nodes);
     c.climbed = arena_array(arena, u32, before->pred.nodes);
+    c.old = marks_new(arena, before->pred.nodes);
     for (u32 p = 0; p < order->count; p++)
         note_block(&c, order->rpo[p]);
     for (u32 p = 0; p < order->count && !c.wrong; p++)

@@ -102,19 +102,20 @@ struct Instr {
     Instr *prev, *next;
     const OpInfo *op; /* INSTR_OP only */
     Block *block;
-    Span text;      /* own text with guard and `;`; empty when made by a phase */
-    u32 lead;       /* own text with the blanks and comments before it starts here (<= text.beg) */
-    RegId guard;    /* 0: always executed */
-    ScopeId scope;  /* innermost scope, in-block scopes included; SCOPE_BEGIN/END: the scope itself */
-    u32 order;      /* see instr_precedes */
-    u32 origin;     /* number of the instruction that this one is, or stands for; clones share it */
-    u16 slots;      /* operand slots */
-    u16 def_slots;  /* as many of them, from the first on, as hold everything that is written */
-    u8 kind;        /* InstrKind */
-    bool guard_not; /* @!p */
-    bool changed;   /* print from operands, not from text */
+    Span text;          /* own text with guard and `;`; empty when made by a phase */
+    u32 lead;           /* own text with the blanks and comments before it starts here (<= text.beg) */
+    RegId guard : 31;   /* 0: always executed */
+    bool guard_not : 1; /* @!p */
+    ScopeId scope : 31; /* innermost scope, in-block scopes included; SCOPE_BEGIN/END: the scope itself */
+    bool changed : 1;   /* print from operands, not from text */
+    u32 order : 29;     /* see instr_precedes */
+    InstrKind kind : 3;
+    u32 origin;    /* number of the instruction that this one is, or stands for; clones share it */
+    u16 slots;     /* operand slots */
+    u16 def_slots; /* as many of them, from the first on, as hold everything that is written */
     Operand opnd[];
 };
+_Static_assert(sizeof(Instr) == 64, "instructions are most of what a function holds");
 
 /* ---- registers, symbols, scopes ------------------------------------------------------------------------------- */
 

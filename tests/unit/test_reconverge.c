@@ -186,6 +186,16 @@ static void merge(Function *fn)
 
 static void fold_never_taken(Function *fn) { block_remove_terminator(ptx_block(fn, "A")); }
 
+/* Nothing remains of J either. */
+static void fold_and_clear(Function *fn)
+{
+    fold_never_taken(fn);
+    while (ptx_block(fn, "J")->first)
+        instr_remove(ptx_block(fn, "J")->first);
+}
+
+static void clear(Function *fn) { instr_remove(ptx_block(fn, "J")->first); }
+
 static void promise(Function *fn)
 {
     Instr *end = block_terminator(ptx_block(fn, "A"));
@@ -258,11 +268,25 @@ static void checker(void **state)
                fold_never_taken, "come together");
 }
 
+/* Lanes that part at %p1 reconverged at J. `at_c` and `at_k`: before they get there, and after it. */
+#define GONE(at_c, at_k)                                                                       \
+    KERNEL("@%p2 bra K;\n@%p1 bra A;\nS: add.u32 %r3, %r1, 2; bra C;\n"                        \
+           "A: add.u32 %r3, %r1, 4; @%p5 bra D;\nC: " at_c "bra J;\nD: add.u32 %r3, %r1, 5;\n" \
+           "J: mov.u32 %r6, 1; mov.u32 %r7, 1;\nK: st.global.u32 [%rd1+8], %r3; @%p4 bra E; " at_k "E: ret;")
+
+static void points_that_are_gone(void **state)
+{
+    (void)state;
+    check_edit(GONE(SEEN, ""), fold_and_clear, "come together");
+    check_edit(GONE("", SEEN), fold_and_clear, NULL);
+    check_edit(GONE(SEEN, ""), clear, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_that_wait), cmocka_unit_test(loops_that_do_not), cmocka_unit_test(gate),
-        cmocka_unit_test(checker),         cmocka_unit_test(combined_tests),
+        cmocka_unit_test(checker),         cmocka_unit_test(combined_tests),    cmocka_unit_test(points_that_are_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
