@@ -11,9 +11,10 @@ typedef struct Graph {
     const CubinFunction *function;
     SassCode *code;
     int *block_of; /* by instruction */
-    size_t *sites; /* instruction of each BSSY */
+    size_t *sites; /* instruction of each BSSY and BMOV */
     size_t site_count;
-    bool failed; /* out of memory */
+    bool is_saved[SASS_REGISTERS]; /* a barrier is saved in it */
+    bool failed;                   /* out of memory */
 } Graph;
 
 static void push(Graph *graph, SassEdges *edges, int to)
@@ -99,7 +100,8 @@ static void mark_starts(Graph *graph)
             cubin_branch_targets(graph->function, instr->offset, visit_target, &marks);
         if (splits(instr) && i + 1 < code->count)
             graph->block_of[i + 1] = 1;
-        graph->site_count += instr->class == SASS_BSSY;
+        graph->site_count += instr->class == SASS_BSSY || instr->class == SASS_BMOV;
+        graph->is_saved[instr->saved] |= instr->class == SASS_BSAVE;
     }
 }
 
@@ -125,7 +127,7 @@ static void find_blocks(Graph *graph)
         graph->block_of[i] = block;
         code->blocks[block].last = i;
         code->blocks[block].loop = NONE;
-        if (code->instrs[i].class == SASS_BSSY)
+        if (code->instrs[i].class == SASS_BSSY || code->instrs[i].class == SASS_BMOV)
             graph->sites[site++] = i;
     }
 }
@@ -148,76 +150,114 @@ static void add_direct_edges(Graph *graph)
 
 /* ---- where BSYNC continues ---------------------------------------------------------------------------------------- */
 
-/* Sets of BSSY sites. */
+/* Sets of sites: BSSY, and BMOV, which sets a barrier from a register that another one was saved in. */
 typedef struct Sites {
     uint64_t *open;    /* by block: those that may be open at its start */
     uint64_t *barrier; /* by barrier number: the sites that set it */
+    uint64_t *saved;   /* by register: those of barriers that were saved in it; in the last one: in any */
     uint64_t *now;
     size_t words; /* of one set */
 } Sites;
 
 static void set_add(uint64_t *set, size_t bit) { set[bit / WORD_BITS] |= (uint64_t)1 << bit % WORD_BITS; }
 
-/* BSYNC, at the end of `block`, continues at the target of every site that may be open; true where an edge is new. */
-static bool continue_at(Graph *graph, Sites *sites, SassBlock *block, unsigned barrier)
+static bool set_has(const uint64_t *set, size_t bit) { return set[bit / WORD_BITS] >> bit % WORD_BITS & 1; }
+
+static bool set_join(uint64_t *into, const uint64_t *from, size_t words)
 {
-    const uint64_t *own = sites->barrier + barrier * sites->words;
-    size_t before = block->out.count;
+    bool more = false;
+    for (size_t w = 0; w < words; w++) {
+        more |= (from[w] & ~into[w]) != 0;
+        into[w] |= from[w];
+    }
+    return more;
+}
+
+/* What BMOV may find in its register; NULL for a BSSY. */
+static const uint64_t *restored(const Graph *graph, const Sites *sites, const SassInstr *site)
+{
+    if (site->class != SASS_BMOV)
+        return NULL;
+    return sites->saved + (graph->is_saved[site->saved] ? site->saved : SASS_NO_REGISTER) * sites->words;
+}
+
+/* BSYNC, at the end of `block`, continues at the target of every site in the set that it waits for. */
+static void continue_at(Graph *graph, const Sites *sites, SassBlock *block, const uint64_t *set, const uint64_t *of)
+{
     for (size_t w = 0; w < sites->words; w++)
-        for (uint64_t open = own[w] & sites->now[w]; open; open &= open - 1) {
+        for (uint64_t open = of ? of[w] & set[w] : set[w]; open; open &= open - 1) {
             const SassInstr *site = &graph->code->instrs[graph->sites[w * WORD_BITS + (size_t)__builtin_ctzll(open)]];
-            int target = block_at(graph, site->target);
+            const uint64_t *from = restored(graph, sites, site);
+            int target = site->class == SASS_BSSY ? block_at(graph, site->target) : NONE;
+            if (from && of)
+                continue_at(graph, sites, block, from, NULL);
             if (target != NONE)
                 push(graph, &block->out, target);
         }
-    return block->out.count != before;
+}
+
+/* BSAVE puts the open sites of its barrier into a register; what such a site restored is in there, too. */
+static bool save_sites(const Graph *graph, Sites *sites, const SassInstr *instr)
+{
+    uint64_t *any = sites->saved + SASS_NO_REGISTER * sites->words, *into = sites->saved + instr->saved * sites->words;
+    const uint64_t *own = sites->barrier + instr->barrier * sites->words;
+    bool changed = false;
+    for (size_t s = 0; s < graph->site_count && instr->saved != SASS_NO_REGISTER; s++) {
+        if (!set_has(own, s) || !set_has(sites->now, s))
+            continue;
+        const uint64_t *from = restored(graph, sites, &graph->code->instrs[graph->sites[s]]);
+        changed |= !set_has(into, s);
+        set_add(into, s);
+        if (from)
+            changed |= set_join(into, from, sites->words);
+    }
+    set_join(any, into, sites->words);
+    return changed;
 }
 
 /* Carries the open sites through a block; true when a successor learned something. */
 static bool carry_sites(Graph *graph, Sites *sites, int index, size_t *site)
 {
     SassBlock *block = &graph->code->blocks[index];
+    size_t edges = block->out.count;
     bool changed = false;
     memcpy(sites->now, sites->open + (size_t)index * sites->words, sites->words * sizeof *sites->now);
     for (size_t i = block->first; i <= block->last; i++) {
         const SassInstr *instr = &graph->code->instrs[i];
-        if (instr->class == SASS_BMOV) /* a barrier that was saved in a register comes back: any of them */
-            memset(sites->now, 0xff, sites->words * sizeof *sites->now);
+        uint64_t *own = sites->barrier + instr->barrier * sites->words;
+        bool sets = instr->class == SASS_BSSY || instr->class == SASS_BMOV;
+        if (instr->class == SASS_BSAVE)
+            changed |= save_sites(graph, sites, instr);
         if (instr->class == SASS_BSYNC)
-            changed |= continue_at(graph, sites, block, instr->barrier);
-        if (instr->class == SASS_BSSY || instr->class == SASS_BSYNC)
-            for (size_t w = 0; w < sites->words; w++)
-                sites->now[w] &= ~sites->barrier[instr->barrier * sites->words + w];
-        if (instr->class == SASS_BSSY)
+            continue_at(graph, sites, block, sites->now, own);
+        for (size_t w = 0; w < sites->words && (sets || instr->class == SASS_BSYNC); w++)
+            sites->now[w] &= ~own[w];
+        if (sets)
             set_add(sites->now, (*site)++);
     }
-    for (size_t e = 0; e < block->out.count; e++) {
-        uint64_t *into = sites->open + (size_t)block->out.to[e] * sites->words;
-        for (size_t w = 0; w < sites->words; w++) {
-            changed |= (sites->now[w] & ~into[w]) != 0;
-            into[w] |= sites->now[w];
-        }
-    }
-    return changed;
+    for (size_t e = 0; e < block->out.count; e++)
+        changed |= set_join(sites->open + (size_t)block->out.to[e] * sites->words, sites->now, sites->words);
+    return changed || block->out.count != edges;
 }
 
 static void add_barrier_edges(Graph *graph)
 {
     enum { BARRIERS = 16 };
-    size_t count = (size_t)graph->code->block_count;
+    size_t count = (size_t)graph->code->block_count, sets = count + BARRIERS + SASS_REGISTERS + 1;
     Sites sites = {.words = (graph->site_count + WORD_BITS - 1) / WORD_BITS};
     if (!sites.words)
         return;
-    graph->failed = sites.words * (count + BARRIERS + 1) > MOST_SET_BYTES / sizeof(uint64_t);
-    sites.open = graph->failed ? NULL : calloc((count + BARRIERS + 1) * sites.words, sizeof(uint64_t));
+    graph->failed = sites.words * sets > MOST_SET_BYTES / sizeof(uint64_t);
+    sites.open = graph->failed ? NULL : calloc(sets * sites.words, sizeof(uint64_t));
     if (!sites.open) {
         graph->failed = true;
         return;
     }
     sites.barrier = sites.open + count * sites.words;
-    sites.now = sites.barrier + BARRIERS * sites.words;
+    sites.saved = sites.barrier + BARRIERS * sites.words;
+    sites.now = sites.saved + SASS_REGISTERS * sites.words;
     for (size_t s = 0; s < graph->site_count; s++)
-        set_add(sites.barrier + graph->code->instrs[graph->sites[s]].barrier % BARRIERS * sites.words, s);
+        set_add(sites.barrier + graph->code->instrs[graph->sites[s]].barrier * sites.words, s);
     for (bool changed = true; changed;) {
         size_t site = 0;
         changed = false;

@@ -5,8 +5,9 @@
 enum {
     ALWAYS = 7,          /* predicate PT, not negated */
     ZERO_REGISTER = 255, /* RZ */
-    FORM_UNIFORM = 2,    /* operand form in which the first source is a uniform register or predicate */
-    FORM_IMMEDIATE = 4,  /* of CALL.REL: the distance stands in the instruction */
+    FORM_REGISTER = 1,
+    FORM_UNIFORM = 2,   /* operand form in which the first source is a uniform register or predicate */
+    FORM_IMMEDIATE = 4, /* of CALL.REL: the distance stands in the instruction */
     CALL_RELATIVE = 0x144,
     BRANCH = 0x147,
     /* Cycles. What is loaded from far away takes longer; but other warps run meanwhile. */
@@ -40,7 +41,7 @@ static const Operation operations[] = {
     {0x187, SASS_STL},    {0x188, SASS_STS},         {0x18a, SASS_ATOM},     {0x18b, SASS_ATOM},  {0x18c, SASS_ATOM},
     {0x18d, SASS_ATOM},   {0x18e, SASS_ATOM},        {0x1a3, SASS_ATOM},     {0x1a6, SASS_ATOM},  {0x1a8, SASS_ATOM},
     {0x1a9, SASS_ATOM},   {0x1ac, SASS_LDC},         {0x192, SASS_FENCE},    {0x1ab, SASS_FENCE}, {0x15d, SASS_SLEEP},
-    {0x1ae, SASS_LDGSTS}, {0x1c7, SASS_CLUSTER_BAR},
+    {0x1ae, SASS_LDGSTS}, {0x1c7, SASS_CLUSTER_BAR}, {0x155, SASS_BSAVE},
 };
 
 static uint64_t word(const uint8_t *bytes)
@@ -130,6 +131,14 @@ SassInstr sass_decode(const uint8_t *code, uint32_t offset, unsigned sm)
         break;
     case SASS_BSYNC:
     case SASS_BREAK: instr.barrier = field(low, 16, 4); break;
+    case SASS_BSAVE:
+        instr.barrier = field(low, 24, 4);
+        instr.saved = (uint8_t)field(low, 16, 8);
+        break;
+    case SASS_BMOV:
+        instr.barrier = field(low, 24, 4);
+        instr.saved = field(low, 9, 3) == FORM_REGISTER ? (uint8_t)field(low, 32, 8) : SASS_NO_REGISTER;
+        break;
     case SASS_LDL:
     case SASS_STL: instr.width = access_width(high); break;
     default: break;

@@ -18,7 +18,7 @@ typedef enum SassClass {
     SASS_CLASS_COUNT
 } SassClass;
 
-enum { SASS_NO_BARRIER = 7 };
+enum { SASS_NO_BARRIER = 7, SASS_REGISTERS = 256, SASS_NO_REGISTER = 255 };
 
 /* The schedule that the compiler wrote for the issue unit: bits 105-125 of the instruction. */
 typedef struct SassSchedule {
@@ -36,7 +36,8 @@ typedef struct SassInstr {
     bool rare;        /* a branch that only a warp takes whose lanes have parted: BRA.DIV, BRA.CONV */
     bool has_target;  /* `target` is valid: direct BRA, BSSY and CALL.REL */
     int64_t target;   /* byte offset in the section */
-    unsigned barrier; /* convergence barrier number of BSSY, BSYNC, BREAK and BMOV */
+    unsigned barrier; /* convergence barrier number of BSSY, BSYNC, BREAK, BMOV and BSAVE */
+    uint8_t saved;    /* register that BSAVE writes and BMOV reads; SASS_NO_REGISTER: none, or one that is not known */
     unsigned width;   /* bytes moved a thread: LDL and STL only */
     SassSchedule schedule;
 } SassInstr;

@@ -9,7 +9,8 @@
 
 enum { MADE_ALWAYS = 7, MADE_SM = 80, MADE_INSTRS = 256 };
 
-/* An operation without operands, as bits 0 to 11, its guard, stall count and, for a branch, distance from itself in instructions. */
+/* An operation without operands, as bits 0 to 11, its guard, stall count and, for a branch, distance from itself in instructions.
+ * Of a convergence barrier its number in place of the guard and, where one is moved, a register in place of the distance. */
 typedef struct Made {
     uint16_t code;
     uint8_t guard, stall;
@@ -25,6 +26,10 @@ typedef struct Made {
 #define BRANCH(to) ((Made){0x947, MADE_ALWAYS, 1, to})
 #define CALL_IF(to) ((Made){0x944, 0, 1, to})
 #define CALL(to) ((Made){0x944, MADE_ALWAYS, 1, to})
+#define BSSY(barrier, to) ((Made){0x945, barrier, 1, to})
+#define BSYNC(barrier) ((Made){0x941, barrier, 1, 0})
+#define SAVE(barrier, reg) ((Made){0x355, barrier, 1, reg})
+#define RESTORE(barrier, reg) ((Made){0x356, barrier, 1, reg})
 #define RETURN ((Made){0x950, MADE_ALWAYS, 1, 0})
 #define LEAVE ((Made){0x94d, MADE_ALWAYS, 1, 0})
 
@@ -59,6 +64,12 @@ static inline void made_instr(MadeFile *file, const Made *made)
         low |= (uint64_t)(uint32_t)((made->to - 1) * 16) << 32;
         high |= (uint64_t)MADE_ALWAYS << 23 | (made->to <= 0 ? 0x3ffff : 0);
     }
+    if (made->code == 0x945 || made->code == 0x941)
+        low = made->code | (uint64_t)MADE_ALWAYS << 12 | (uint64_t)made->guard << 16 |
+              (uint64_t)(uint32_t)(made->to ? (made->to - 1) * 16 : 0) << 32;
+    if (made->code == 0x355 || made->code == 0x356)
+        low = made->code | (uint64_t)MADE_ALWAYS << 12 | (uint64_t)made->guard << 24 |
+              (uint64_t)made->to << (made->code == 0x355 ? 16 : 32);
     made_add(file, &low, sizeof low);
     made_add(file, &high, sizeof high);
 }

@@ -239,6 +239,22 @@ static void loop_through_call(void **state)
     cubin_close(&cubin);
 }
 
+/* What a register keeps of a convergence barrier continues where the barrier was to continue, whatever number it gets back. */
+static void loop_through_saved_barrier(void **state)
+{
+    (void)state;
+    MadeKernel k = KERNEL(BSSY(0, 5), SAVE(0, 94), LOAD(4), RESTORE(5, 94), BSYNC(5), BRANCH_IF(-5), ALU(4), BSSY(5, 2),
+                          BSYNC(5), BRANCH_IF(-3), LEAVE);
+    Cubin cubin = open_made(&k);
+    SassCode code;
+    assert_true(sass_read(&code, &cubin.functions[0], cubin.sm));
+    assert_int_equal(code.loop_count, 2);
+    assert_int_equal(code.loops[0].instructions, 6);
+    assert_int_equal(code.loops[1].instructions, 4);
+    sass_free(&code);
+    cubin_close(&cubin);
+}
+
 /* What a loop calls runs as often as it; a slow path hardly ever. */
 static void called_functions(void **state)
 {
@@ -365,6 +381,7 @@ int main(void)
         cmocka_unit_test(shorter_loop),
         cmocka_unit_test(unrolled_to_the_end),
         cmocka_unit_test(loop_through_call),
+        cmocka_unit_test(loop_through_saved_barrier),
         cmocka_unit_test(called_functions),
         cmocka_unit_test(what_moved),
         cmocka_unit_test(cut_short),
