@@ -57,7 +57,8 @@ Range range_union(Range a, Range b)
     return r;
 }
 
-Range range_meet(Range a, Range b)
+/* What is in both. Where that is nothing (the code cannot be reached), one of the two. */
+static Range intersection(Range a, Range b)
 {
     Range r = {a.bits, a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi, a.least > b.least ? a.least : b.least,
                a.most < b.most ? a.most : b.most};
@@ -278,7 +279,7 @@ Range range_assume(Range a, Cmp cmp, bool is_signed, Range b)
     u32 set = outcomes(cmp) & (LESS | EQUAL | GREATER);
     Range r = a;
     if (set == EQUAL)
-        return range_meet(a, b);
+        return intersection(a, b);
     if (set == (LESS | GREATER))
         return without(a, b);
     bool less = (set & LESS) != 0, strict = (set & EQUAL) == 0;

@@ -380,12 +380,6 @@ static Range range_at(Query *q, Place place, RegId reg, u32 bits, u32 depth)
 
 /* ---- queries --------------------------------------------------------------------------------------------------- */
 
-FactValue value_of_predicate(const Facts *f, Place place, RegId predicate)
-{
-    Instr *open;
-    return value_of_predicate_given(f, place, predicate, &(Given){.selects = 0}, &open);
-}
-
 Range value_of_register(const Facts *f, Place place, RegId reg, u32 bits)
 {
     Instr *open;

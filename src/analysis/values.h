@@ -30,7 +30,6 @@ typedef struct Given {
     u32 compares; /* that are looked at for one register, GIVEN_COMPARES at most; 0: a few */
 } Given;
 
-FactValue value_of_predicate(const Facts *f, Place place, RegId predicate);
 /* Of the low `bits` of the register. */
 Range value_of_register(const Facts *f, Place place, RegId reg, u32 bits);
 

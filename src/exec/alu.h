@@ -61,7 +61,6 @@ typedef enum AluPick { ALU_PICKED, ALU_UNSUPPORTED, ALU_NOT_MINE } AluPick;
 AluPick alu_pick(Op *op, AluOp *alu);
 AluPick alu_pick_integer(Op *op, AluOp *alu);
 AluPick alu_pick_float(Op *op, AluOp *alu);
-AluPick alu_pick_convert(Op *op, AluOp *alu);
 
 /* Whether `a cmp b` holds for values of this type. */
 bool alu_compare(Compare cmp, ElemType type, bool ftz, u64 a, u64 b);
@@ -78,8 +77,6 @@ static inline u64 extend(ElemType t, u64 value)
 
 /* f32 and f64 without rounding modes; also for atomics and reductions. */
 float flush_float(float x);
-float alu_canonical_float(float x);
-double alu_canonical_double(double x, double a, double b);
 
 #define ALU_FN(name) static u64 name(__attribute__((unused)) const AluMode *m, const u64 *v)
 

@@ -242,7 +242,7 @@ static AluPick pick_set(Op *op, AluOp *alu)
     return ALU_PICKED;
 }
 
-AluPick alu_pick_convert(Op *op, AluOp *alu)
+static AluPick pick_convert(Op *op, AluOp *alu)
 {
     if (op_is(op, "set"))
         return pick_set(op, alu);
@@ -254,7 +254,7 @@ AluPick alu_pick_convert(Op *op, AluOp *alu)
 
 AluPick alu_pick(Op *op, AluOp *alu)
 {
-    static AluPick (*const pickers[])(Op *, AluOp *) = {alu_pick_integer, alu_pick_float, alu_pick_convert};
+    static AluPick (*const pickers[])(Op *, AluOp *) = {alu_pick_integer, alu_pick_float, pick_convert};
     AluPick answer = ALU_NOT_MINE;
     for (u32 i = 0; i < COUNT_OF(pickers); i++) {
         Op copy = *op;

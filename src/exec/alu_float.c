@@ -7,10 +7,10 @@
 #include <math.h>
 
 float flush_float(float x) { return fabsf(x) < FLT_MIN ? copysignf(0, x) : x; }
-float alu_canonical_float(float x) { return isnan(x) ? bits_to_float(0x7fffffff) : x; }
+static float canonical_float(float x) { return isnan(x) ? bits_to_float(0x7fffffff) : x; }
 
 /* A NaN operand comes through, quieted; an invalid operation makes the default NaN. */
-double alu_canonical_double(double x, double a, double b)
+static double canonical_double(double x, double a, double b)
 {
     if (!isnan(x))
         return x;
@@ -35,13 +35,13 @@ static u64 out_f(const AluMode *m, float x)
         x = 0;
     if (m->ftz)
         x = flush_float(x);
-    return float_to_bits(alu_canonical_float(x));
+    return float_to_bits(canonical_float(x));
 }
 static u64 out_d(const AluMode *m, double x, double a, double b)
 {
     if (m->sat)
         x = isnan(x) ? 0 : x < 0 ? 0 : x > 1 ? 1 : x == 0 ? 0 : x;
-    return double_to_bits(alu_canonical_double(x, a, b));
+    return double_to_bits(canonical_double(x, a, b));
 }
 
 static const int host_round[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UPWARD};
@@ -173,7 +173,7 @@ static u64 f64_choose(const AluMode *m, const u64 *v, bool want_max)
 {
     double x = bits_to_double(v[0]), y = bits_to_double(v[1]);
     u32 pick = choose(m, want_max, x, y);
-    return pick == 2 ? double_to_bits(alu_canonical_double(NAN, x, y)) : v[pick];
+    return pick == 2 ? double_to_bits(canonical_double(NAN, x, y)) : v[pick];
 }
 ALU_FN(f64_min) { return f64_choose(m, v, false); }
 ALU_FN(f64_max) { return f64_choose(m, v, true); }

@@ -8,7 +8,15 @@
 
 /* ---- operands ------------------------------------------------------------------------------------------------- */
 
-Arg decode_constant(Program *p, u64 value)
+static bool is_param(const Function *fn, SymId id)
+{
+    for (u32 i = 0; i < fn->params.n; i++)
+        if (fn->params.v[i] == id)
+            return true;
+    return false;
+}
+
+static Arg constant_arg(Program *p, u64 value)
 {
     u64 *known = fnvmap_at(&p->constant_index, value);
     if (!*known) {
@@ -46,8 +54,8 @@ static Arg decode_symbol(Decoder *d, const Operand *o)
     i64 address;
     if (sym->owner && (sym->space == SPACE_LOCAL || sym->space == SPACE_PARAM)) {
         i64 at = d->p->sym_address[o->id] + o->value;
-        bool in_bank = sym->space == SPACE_PARAM && d->f->fn->is_entry && at >= 0 && sym_is_param(d->f->fn, o->id);
-        return in_bank ? decode_constant(d->p, (u64)at) : (Arg){.kind = ARG_FRAME, .cooked = true, .add = at};
+        bool in_bank = sym->space == SPACE_PARAM && d->f->fn->is_entry && at >= 0 && is_param(d->f->fn, o->id);
+        return in_bank ? constant_arg(d->p, (u64)at) : (Arg){.kind = ARG_FRAME, .cooked = true, .add = at};
     }
     if (!variable_address(d->p, o->id, false, &address)) {
         d->bad = true;
@@ -55,7 +63,7 @@ static Arg decode_symbol(Decoder *d, const Operand *o)
     }
     if (sym->kind == SYM_FUNC)
         d->p->takes_addresses = true;
-    return decode_constant(d->p, (u64)(address + o->value));
+    return constant_arg(d->p, (u64)(address + o->value));
 }
 
 static bool special_register(const char *name, u32 component, Arg *a)
@@ -149,8 +157,8 @@ Arg decode_source(Decoder *d, const Operand *o, ElemType type)
     case OPND_IMM:
         if (elem_is_float(type))
             d->bad = true;
-        return decode_constant(d->p, type.kind == EK_PRED ? o->value != 0 : (u64)o->value);
-    case OPND_FLOAT: return decode_constant(d->p, literal_bits(d, o, type));
+        return constant_arg(d->p, type.kind == EK_PRED ? o->value != 0 : (u64)o->value);
+    case OPND_FLOAT: return constant_arg(d->p, literal_bits(d, o, type));
     case OPND_SYM: return decode_symbol(d, o);
     case OPND_SREG:
         if (!special_register(sreg_info(o->id)->name, o->sub == SUB_NONE ? 0 : (u32)(o->sub - SUB_X), &a))
@@ -217,7 +225,7 @@ bool decode_address(Decoder *d, const Operand *o, Arg *base, i64 *offset, MemSpa
     Operand first = *member[0];
     if (first.kind == OPND_SYM) {
         const Sym *sym = &d->p->module->syms.v[first.id];
-        bool bank = sym->space == SPACE_PARAM && d->f->fn->is_entry && sym_is_param(d->f->fn, first.id);
+        bool bank = sym->space == SPACE_PARAM && d->f->fn->is_entry && is_param(d->f->fn, first.id);
         if (sym->space == SPACE_PARAM && !bank)
             *space = MS_LOCAL; /* .func parameters and those of calls lie in local memory */
         else if (*space == MS_GENERIC && sym->kind != SYM_FUNC) /* a variable's name alone names its space */
@@ -314,14 +322,6 @@ static void decode_instr(Program *p, FnCode *f, const Instr *i, Code *c)
 }
 
 /* ---- functions ------------------------------------------------------------------------------------------------ */
-
-bool sym_is_param(const Function *fn, SymId id)
-{
-    for (u32 i = 0; i < fn->params.n; i++)
-        if (fn->params.v[i] == id)
-            return true;
-    return false;
-}
 
 static void number_registers(Program *p, FnCode *f)
 {

@@ -39,7 +39,6 @@ u32 decode_members(const Operand *o, const Operand **member, u32 max);
 bool decode_address(Decoder *d, const Operand *o, Arg *base, i64 *offset, MemSpace *space);
 /* .shared, .shared::cta ...: MS_GENERIC when there is none. */
 MemSpace decode_take_space(Decoder *d);
-Arg decode_constant(Program *p, u64 value);
 
 static const ElemType elem_u32 = {EK_UNSIGNED, 32, 1}, elem_b32 = {EK_BITS, 32, 1}, elem_b64 = {EK_BITS, 64, 1},
                       elem_pred = {EK_PRED, 1, 1}, elem_f32 = {EK_FLOAT, 32, 1};

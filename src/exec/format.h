@@ -14,9 +14,6 @@ typedef struct Format {
 
 const Format *format_of(ElemType type); /* of one element; NULL when the type is not floating point */
 
-/* (-1)^negative * (significand + sticky) * 2^exponent, where sticky stands for something above 0 and below 1 that was
- * cut off. A value too large becomes infinite, or the largest finite one under `saturate` or as the mode says. */
-u64 format_pack(const Format *f, bool negative, u64 significand, bool sticky, int exponent, Round round, bool saturate);
 u64 format_from_double(const Format *f, double x, Round round, bool saturate);
 u64 format_from_integer(const Format *f, bool negative, u64 magnitude, Round round);
 double format_to_double(const Format *f, u64 bits); /* exact */

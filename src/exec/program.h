@@ -175,7 +175,6 @@ void program_decode(Program *p, FnCode *entry);
 void program_free(Program *p);
 FnCode *program_function(const Program *p, const char *name); /* a definition, or NULL */
 
-bool sym_is_param(const Function *fn, SymId id);
 Handler run_return, run_exit, run_barrier;
 
 #define FUNCTION_ADDRESS(index) (0x5000000000u + 16 * (u64)(index))

@@ -64,7 +64,8 @@ void printer_source(Printer *p, u32 beg, u32 end)
     p->run = (Span){beg, end};
 }
 
-char *printer_room(Printer *p, u32 bytes)
+/* Room for `bytes` (at most PRINTER_BYTES) in buf after everything before: write there, then add to p->len. */
+static char *room_for(Printer *p, u32 bytes)
 {
     if (p->run.end > p->run.beg)
         copy_run(p);
@@ -81,7 +82,7 @@ void printer_text(Printer *p, const char *text, u32 len)
         p->last = text[len - 1];
         return;
     }
-    memcpy(printer_room(p, len), text, len);
+    memcpy(room_for(p, len), text, len);
     p->len += len;
 }
 
@@ -174,7 +175,7 @@ static void put_reg(Printer *p, const Reg *reg)
 
 void printer_unsigned(Printer *p, u64 value)
 {
-    printer_room(p, 0);
+    room_for(p, 0);
     put_decimal(p, value);
 }
 
@@ -319,7 +320,7 @@ static bool is_written(const Operand *o) { return o->kind != OPND_LIST || o->val
 
 void printer_instr(Printer *p, const Function *fn, const Instr *i)
 {
-    printer_room(p, 0); /* what is waiting goes first */
+    room_for(p, 0); /* what is waiting goes first */
     if (i->guard) {
         put_char(p, '@');
         if (i->guard_not)

@@ -24,8 +24,6 @@ void printer_flush(Printer *p);
 void printer_source(Printer *p, u32 beg, u32 end);
 void printer_text(Printer *p, const char *text, u32 len);
 bool printer_at_line_start(const Printer *p);
-/* Room for `bytes` (at most PRINTER_BYTES) in buf after everything before: write there, then add to p->len. */
-char *printer_room(Printer *p, u32 bytes);
 
 static inline void emit_name(Printer *p, const Name *name) { printer_text(p, name->text, name->len); }
 static inline void emit_cstr(Printer *p, const char *text) { printer_text(p, text, (u32)strlen(text)); }

@@ -26,14 +26,14 @@ static NameHash hash_text(const char *text, u32 len)
     return h;
 }
 
-NameHash scope_hash_name(const Name *name) { return hash_text(name->text, name->len); }
+static NameHash hash_name(const Name *name) { return hash_text(name->text, name->len); }
 
 static NameHash hash_sreg(u32 id) { return hash_text(sreg_info(id)->name, (u32)strlen(sreg_info(id)->name)); }
 
 static NameHash hash_reg(const Reg *reg)
 {
     char digits[16];
-    NameHash h = scope_hash_name(reg->name);
+    NameHash h = hash_name(reg->name);
     int n = reg->number < 0 ? 0 : snprintf(digits, sizeof digits, "%d", reg->number);
     for (int k = 0; k < n; k++)
         h.whole = fnv1a_byte(h.whole, (u8)digits[k]);
@@ -113,7 +113,7 @@ static void undeclare(Legalizer *s, ScopeId scope, u32 hash, u64 how)
     --*fnvmap_at(&s->declared, count_key(hash, how));
 }
 
-void scope_declare_name(Legalizer *s, ScopeId scope, const Name *name) { declare(s, scope, scope_hash_name(name), false); }
+void scope_declare_name(Legalizer *s, ScopeId scope, const Name *name) { declare(s, scope, hash_name(name), false); }
 
 void scope_declare_sreg(Legalizer *s, u32 id) { declare(s, MODULE_SCOPE, hash_sreg(id), false); }
 
@@ -151,10 +151,7 @@ bool scope_words_clash(const Legalizer *s, ScopeId scope, Span span)
     return false;
 }
 
-bool scope_name_clashes(const Legalizer *s, ScopeId scope, const Name *name)
-{
-    return clashes(s, scope, scope_hash_name(name));
-}
+bool scope_name_clashes(const Legalizer *s, ScopeId scope, const Name *name) { return clashes(s, scope, hash_name(name)); }
 
 /* ---- renaming -------------------------------------------------------------------------------------------------- */
 
@@ -290,15 +287,15 @@ void scope_rename_hiding(Legalizer *s, ScopeId from, RefKind kind, u32 id)
         rename_between(s, from, fn_reg(fn, id)->scope, hash_reg(fn_reg(fn, id)));
     } else if (kind == REF_SYM) {
         const Sym *sym = &fn->module->syms.v[id];
-        rename_between(s, from, sym->owner == fn ? sym->scope : MODULE_SCOPE, scope_hash_name(sym->name));
+        rename_between(s, from, sym->owner == fn ? sym->scope : MODULE_SCOPE, hash_name(sym->name));
     } else if (kind == REF_SREG) {
         rename_between(s, from, MODULE_SCOPE, hash_sreg(id));
     } else if (kind == REF_TABLE) {
-        rename_between(s, from, fn->tables.v[id].scope, scope_hash_name(fn->tables.v[id].name));
+        rename_between(s, from, fn->tables.v[id].scope, hash_name(fn->tables.v[id].name));
     } else {
         for (const Label *l = fn_block(fn, id)->labels; l; l = l->next) /* any of them may be the one that is written */
             if (scope_encloses(fn, l->scope, from))
-                rename_between(s, from, l->scope, scope_hash_name(l->name));
+                rename_between(s, from, l->scope, hash_name(l->name));
     }
 }
 

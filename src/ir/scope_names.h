@@ -30,7 +30,6 @@ typedef enum RefKind { REF_REG, REF_SREG, REF_SYM, REF_BLOCK, REF_TABLE } RefKin
 
 /* ---- what is declared ---- */
 
-NameHash scope_hash_name(const Name *name);
 void scope_declare_name(Legalizer *s, ScopeId scope, const Name *name);
 void scope_declare_sreg(Legalizer *s, u32 id);                    /* ptxas lets a declaration hide a special register */
 void scope_declare_words(Legalizer *s, ScopeId scope, Span span); /* every name in a piece of source */

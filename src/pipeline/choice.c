@@ -8,7 +8,8 @@ enum { HIGHEST_LEVEL = 3 };
 
 static const char keyword[] = "ptxopt:";
 
-bool glob_matches(const char *pattern, const char *text)
+/* Whether the whole text is what the pattern describes: `*` is any text, `?` any character. */
+static bool glob_matches(const char *pattern, const char *text)
 {
     const char *star = NULL, *resume = NULL; /* the last `*`, and where the text goes on if it takes one character more */
     while (*text) {

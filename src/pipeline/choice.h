@@ -31,7 +31,4 @@ void choices_of(const Choices *choices, const PipelineConfig *config, const Func
                 VecU32 *cleanup);
 void choices_free(Choices *choices);
 
-/* Whether the whole text is what the pattern describes: `*` is any text, `?` any character. */
-bool glob_matches(const char *pattern, const char *text);
-
 #endif

@@ -189,7 +189,7 @@ static void put_edges(FILE *out, const Function *fn, const Block *b, u32 *seen_f
         put_edge(out, b, b->fall, end ? "F" : "", end ? "color=\"gray40\"" : "");
 }
 
-void dot_print(FILE *out, const Function *fn, Analyses *an)
+static void print_graph(FILE *out, const Function *fn, Analyses *an)
 {
     Arena arena = {0};
     Scratch scratch = {0};
@@ -251,7 +251,7 @@ bool dot_write(const char *dir, const Function *fn, Analyses *an)
     Output output;
     bool ok = output_open(&output, arena_printf(&arena, "%s/%s", dir, dot_file_name(&arena, fn->name)));
     if (ok) {
-        dot_print(output.file, fn, an);
+        print_graph(output.file, fn, an);
         ok = output_commit(&output);
     }
     int error = errno;

@@ -3,11 +3,8 @@
 #ifndef PTXOPT_PIPELINE_DOT_H
 #define PTXOPT_PIPELINE_DOT_H
 
-#include <stdio.h>
 
 #include "analysis/analyses.h"
-
-void dot_print(FILE *out, const Function *fn, Analyses *an);
 
 /* Name of the file for a function: its name with everything but letters, digits, `_`, `-` and `.` as %XX, long ones cut and
  * given a hash; ends in .dot. */
