@@ -75,9 +75,9 @@ $(PTXOPT): $(TOOL) $(LIB)
 	$(call say,LINK )
 	$(Q)$(LINK) -static -o $@ $(filter %.o %.a,$^) -lm 2>/dev/null || $(LINK) -o $@ $(filter %.o %.a,$^) -lm
 
-$(PROVE): $(BUILD)/obj/tool/ptxopt_prove.o $(LIB)
+$(PROVE): $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt_prove replay replay_launch) $(EXECUTE) $(LIB)
 	$(call say,LINK )
-	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^)
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
 
 # The same program: the name decides what it is.
 $(FRONTS): $(PTXOPT)
