@@ -31,9 +31,10 @@ LIBRARY  = $(SHARED) $(BUILD)/libptxopt.so $(BUILD)/libptxopt.a $(PRELOAD)
 PTXOPT   = $(BUILD)/ptxopt
 FRONTS   = $(BUILD)/ptxopt-ptxas $(BUILD)/ptxopt-cicc
 PROVE    = $(BUILD)/ptxopt-prove
+REPORT   = $(BUILD)/ptxopt-report
 OBJECTS  = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out src/tool/% src/exec/% src/preload/%,$(wildcard src/*/*.c src/phase/*/*.c))) \
            $(BUILD)/obj/gen/parser.o $(BUILD)/obj/gen/lexer.o
-TOOL     = $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt front proof proof_steps proof_text guard parts trial tune)
+TOOL     = $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt optimize front proof proof_steps proof_text guard parts trial tune)
 MANUAL   = $(notdir $(wildcard man/*.[1-9]))
 PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out $(BUILD)/obj/front/% $(BUILD)/obj/prove/% $(BUILD)/obj/machine/%,$(OBJECTS)))
 UNIT     = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
@@ -55,11 +56,11 @@ LARGE    = $(if $(NVCC),$(patsubst examples/large/%.cu,$(BUILD)/large/%.ptx,$(wi
 
 # What `make check` runs, in this order; each is also a target of its own: `make check-data`. Those of SCRIPTS are
 # tests/NAME.sh and need the program.
-SCRIPTS  = isa cli front guard tune library preload packages clients man robust linear roundtrip exec barriers prove
+SCRIPTS  = isa cli front guard tune reports library preload packages clients man robust linear roundtrip exec barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 SUITES   = layers lint unit data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec faults fuzz debug asan
 
-all: $(PTXOPT) $(FRONTS) $(PROVE) $(LIB)
+all: $(PTXOPT) $(FRONTS) $(PROVE) $(REPORT) $(LIB)
 	@:
 
 #: make tools            build/cubinstat reads machine code, build/ptxrun runs kernels without a GPU
@@ -75,7 +76,11 @@ $(PTXOPT): $(TOOL) $(LIB)
 	$(call say,LINK )
 	$(Q)$(LINK) -static -o $@ $(filter %.o %.a,$^) -lm 2>/dev/null || $(LINK) -o $@ $(filter %.o %.a,$^) -lm
 
-$(PROVE): $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt_prove replay replay_launch) $(EXECUTE) $(LIB)
+$(PROVE): $(BUILD)/obj/tool/ptxopt_prove.o $(LIB)
+	$(call say,LINK )
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^)
+
+$(REPORT): $(patsubst src/%.c,$(BUILD)/obj/%.o,src/tool/ptxopt_report.c $(wildcard src/tool/report_*.c)) $(filter-out %/ptxopt.o,$(TOOL)) $(LIB)
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
 
@@ -232,7 +237,7 @@ check: setup
 	@$(MAKE) all tools
 	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(SUITES)
 
-#: make check-SUITE      one of: layers lint unit data isa cli front guard tune library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
+#: make check-SUITE      one of: layers lint unit data isa cli front guard tune reports library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
 check-layers: all tools
 	@sh tests/layers.sh
 
@@ -336,6 +341,7 @@ lint check-lint: $(GEN)/parser.c $(GEN)/version.h
 install: all lib $(BUILD)/ptxopt.pc $(BUILD)/ptxopt-config-version.cmake
 	install -D -s --strip-program=$(STRIP) -m 755 $(BUILD)/ptxopt $(DESTDIR)$(PREFIX)/bin/ptxopt
 	install -D -s --strip-program=$(STRIP) -m 755 $(PROVE) $(DESTDIR)$(PREFIX)/bin/ptxopt-prove
+	install -D -s --strip-program=$(STRIP) -m 755 $(REPORT) $(DESTDIR)$(PREFIX)/bin/ptxopt-report
 	ln -sf ptxopt $(DESTDIR)$(PREFIX)/bin/ptxopt-ptxas
 	ln -sf ptxopt $(DESTDIR)$(PREFIX)/bin/ptxopt-cicc
 	install -D -s --strip-program=$(STRIP) -m 755 $(SHARED) $(DESTDIR)$(PREFIX)/lib/libptxopt.so.$(ABI)
@@ -382,7 +388,7 @@ wheel: lib
 #: make uninstall        removes what install put there
 uninstall:
 	rm -rf $(DESTDIR)$(PREFIX)/lib/cmake/ptxopt
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,ptxopt ptxopt-ptxas ptxopt-cicc ptxopt-prove) \
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/bin/,ptxopt ptxopt-ptxas ptxopt-cicc ptxopt-prove ptxopt-report) \
 	    $(addprefix $(DESTDIR)$(PREFIX)/lib/,libptxopt-preload.so libptxopt.so libptxopt.so.$(ABI) libptxopt.a pkgconfig/ptxopt.pc) \
 	    $(DESTDIR)$(PREFIX)/include/ptxopt.h \
 	    $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions/ptxopt zsh/site-functions/_ptxopt fish/vendor_completions.d/ptxopt.fish) \

@@ -11,8 +11,8 @@
 
 /* COLUMN(id, name, text): the figures that are not a class of instructions; those follow COL_CLASSES. */
 #define COLUMNS_BEFORE(COLUMN)                                                                                        \
-    COLUMN(INSTR, "instr", "instructions that can run: without the padding after the last one")                      \
-    COLUMN(PAD, "pad", "padding: `BRA .` and NOPs after the last instruction")                                       \
+    COLUMN(INSTR, "instr", "instructions that can run: without the padding after the last one")                       \
+    COLUMN(PAD, "pad", "padding: `BRA .` and NOPs after the last instruction")                                        \
     COLUMN(REGS, "regs", "registers a thread")                                                                        \
     COLUMN(STACK, "stack", "bytes of stack frame, spills included")                                                   \
     COLUMN(SPILL_ST, "spill_st", "bytes stored by spills, as ptxas -v counts them; of ptxas before 12.9, by all STL") \

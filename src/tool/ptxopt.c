@@ -1,161 +1,11 @@
 /* ptxopt: reads PTX, runs the phases, writes PTX. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "base/diag.h"
-#include "front/child.h"
 #include "front/real.h"
 #include "front/shadow.h"
-#include "parse/parse.h"
-#include "parse/source.h"
-#include "pipeline/output.h"
-#include "pipeline/pipeline.h"
-#include "tool/guard.h"
-#include "tool/proof.h"
 #include "tool/tool.h"
-
-enum { ERRORS_SHOWN = 20 };
-
-static ToolStatus file_error(const char *what, const char *path)
-{
-    int error = errno;
-    fprintf(stderr, "ptxopt: error: cannot %s '%s': %s\n", what, path, strerror(error));
-    return TOOL_BAD_INPUT;
-}
-
-static void add_seconds(Stats *stats, StepTimed step, double since) { stats->step[step] += stats_clock(stats) - since; }
-
-/* Remarks are written as they come: what was remarked before an internal error helps to find it. */
-static bool close_remarks(FILE *remarks)
-{
-    bool ok = fflush(remarks) == 0 && !ferror(remarks);
-    return (remarks == stdout || fclose(remarks) == 0) && ok;
-}
-
-static ToolStatus run_pipeline(const Options *options, Module *m, Diag *diag, Stats *stats)
-{
-    static const ToolStatus status[] = {
-        [PIPELINE_OK] = TOOL_OK, [PIPELINE_FAILED] = TOOL_BAD_INPUT, [PIPELINE_INTERNAL] = TOOL_INTERNAL};
-    FILE *remarks = NULL;
-    if (options->remarks) {
-        remarks = output_stream(options->remarks);
-        if (!remarks)
-            return file_error("write", options->remarks);
-    }
-    PipelineConfig config = options->pipeline;
-    ProofSteps steps;
-    if (options->prove_each) {
-        proof_steps_init(&steps, options, m, stats);
-        config.after_step = proof_steps_take;
-        config.user = &steps;
-    }
-    PipelineResult result = pipeline_run(m, &config, diag, remarks, stderr, stats);
-    if (result == PIPELINE_OK && options->prove != PROVING_NOT)
-        tool_prove(options, m, options->prove_each ? &steps : NULL, diag, remarks, stats);
-    if (options->prove_each)
-        proof_steps_free(&steps);
-    if (remarks && !close_remarks(remarks) && result == PIPELINE_OK)
-        return file_error("write", options->remarks);
-    return status[result];
-}
-
-static ToolStatus write_module(const Options *options, Module *m, Stats *stats)
-{
-    double start = stats_clock(stats);
-    PrintOptions print = {.reprint = options->pipeline.reprint};
-    Output output;
-    if (!output_open(&output, options->output))
-        return file_error("write", options->output);
-    print_module(output.file, m, &print);
-    if (!output_commit(&output))
-        return file_error("write", options->output);
-    add_seconds(stats, STEP_PRINT, start);
-    return TOOL_OK;
-}
-
-static void report(const Options *options, const Stats *stats)
-{
-    if (options->stats == STATS_TEXT)
-        stats_print(stderr, stats);
-    if (options->stats == STATS_JSON)
-        stats_print_json(stderr, stats);
-    if (options->time)
-        stats_print_times(stderr, stats);
-}
-
-static ToolStatus optimize_text(const Options *options, Str text, Stats *stats)
-{
-    const char *file = options->input_name                ? options->input_name
-                       : strcmp(options->input, "-") == 0 ? "<stdin>"
-                                                          : options->input;
-    Arena arena = {0};
-    Diag diag;
-    diag_init(&diag, stderr, file, text);
-    diag.error_limit = ERRORS_SHOWN;
-    double start = stats_clock(stats);
-    Module *m = (options->strict ? parse_module_strict : parse_module)(&arena, file, text, &diag);
-    add_seconds(stats, STEP_PARSE, start);
-
-    ToolStatus status = diag.errors > 0 ? TOOL_BAD_INPUT : run_pipeline(options, m, &diag, stats);
-    if (status == TOOL_OK)
-        status = write_module(options, m, stats);
-    if (status == TOOL_OK)
-        report(options, stats);
-    module_free(m);
-    diag_free(&diag);
-    arena_free(&arena);
-    return status;
-}
-
-ToolStatus tool_optimize(const Options *options)
-{
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report like a full disk */
-    Stats stats = {.timed = options->time};
-    Str text;
-    double start = stats_clock(&stats);
-    if (!source_read(options->input, &text))
-        return file_error("read", options->input);
-    add_seconds(&stats, STEP_READ, start);
-    ToolStatus status = optimize_text(options, text, &stats);
-    stats_free(&stats);
-    source_free(&text);
-    return status;
-}
-
-/* ---- --guard ----------------------------------------------------------------------------------------------------- */
-
-/* What ptxas is asked about is decided first; then the text is made as without a guard. The input is read more than once, and may be
- * overwritten by the output: a copy is used. */
-ToolStatus tool_optimize_guarded(Options *options)
-{
-    Arena arena = {0};
-    Scratch copy = {.fd = -1};
-    const char *why = NULL;
-    if (!input_copy(options->input, &copy))
-        return file_error("read", options->input);
-    options->input_name = strcmp(options->input, "-") == 0 ? "<stdin>" : options->input;
-    options->input = copy.path;
-    child_forward_signals();
-    AssembleCommand command =
-        assemble_command(&arena, "--guard", options->guard_by, options->guard_arch, options->input, &why);
-    ToolStatus status = TOOL_BAD_INPUT;
-    if (!command.ptxas) {
-        fprintf(stderr, "ptxopt: error: %s\n", why);
-    } else {
-        GuardResult result = guard_run(&arena, options, &command, stderr);
-        status = tool_optimize(options);
-        if (result.trouble && status == TOOL_OK)
-            fprintf(stderr, "ptxopt: warning: %s: the original is used: %s\n", options->input_name, result.trouble);
-        guard_end(&result);
-    }
-    vec_free(&options->pipeline.withheld);
-    scratch_close(&copy);
-    arena_free(&arena);
-    return status;
-}
 
 /* The table of phases is checked once, before anything else. */
 static bool table_is_sound(void)
@@ -198,7 +48,9 @@ int main(int argc, char **argv)
     case OPTIONS_BAD: break;
     }
     options_free(&options);
-    if (fflush(stdout) != 0 && status == TOOL_OK)
-        status = file_error("write", "standard output");
+    if (fflush(stdout) != 0 && status == TOOL_OK) {
+        fprintf(stderr, "ptxopt: error: cannot write 'standard output': %s\n", strerror(errno));
+        status = TOOL_BAD_INPUT;
+    }
     return status;
 }

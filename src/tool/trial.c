@@ -31,29 +31,38 @@ static const char *text_target(Arena *arena, Str text)
     return atoi(name + 3) < OLDEST_TARGET ? "sm_75" : name;
 }
 
-AssembleCommand assemble_command(Arena *arena, const char *option, const char *by, const char *arch, const char *input,
-                                 const char **why)
+const char *assemble_find(Arena *arena, const char *option, const char *by, const char **why)
 {
     static char own_name[] = "ptxopt";
-    AssembleCommand command = {.count = 3, .input = 2};
     front_enter();
-    if (by[0])
-        command.ptxas = strchr(by, '/') ? by : front_search_path(arena, by);
-    else
-        command.ptxas = front_find_real(arena, "ptxas", own_name, why);
-    if (by[0] && (!command.ptxas || access(command.ptxas, X_OK) != 0 || front_has_visited(command.ptxas))) {
-        *why = arena_printf(arena, "%s names '%s', which is no program that can be run, or ptxopt itself", option, by);
-        command.ptxas = NULL;
-    }
+    if (!by[0])
+        return front_find_real(arena, "ptxas", own_name, why);
+    const char *path = strchr(by, '/') ? by : front_search_path(arena, by);
+    if (path && access(path, X_OK) == 0 && !front_has_visited(path))
+        return path;
+    *why = arena_printf(arena, "%s names '%s', which is no program that can be run, or ptxopt itself", option, by);
+    return NULL;
+}
+
+AssembleCommand assemble_call(Arena *arena, const char *ptxas, const char *arch, const char *input)
+{
+    AssembleCommand command = {.ptxas = ptxas, .count = 3, .input = 2};
     Str text = {NULL, 0};
-    if (!arch && command.ptxas && source_read(input, &text))
+    if (!arch && source_read(input, &text))
         arch = text_target(arena, text);
     source_free(&text);
     command.argv = arena_array(arena, char *, 4);
-    command.argv[0] = arena_printf(arena, "%s", command.ptxas ? command.ptxas : "ptxas");
+    command.argv[0] = arena_printf(arena, "%s", ptxas);
     command.argv[1] = arena_printf(arena, "-arch=%s", arch ? arch : "sm_75");
     command.argv[2] = arena_printf(arena, "%s", input);
     return command;
+}
+
+AssembleCommand assemble_command(Arena *arena, const char *option, const char *by, const char *arch, const char *input,
+                                 const char **why)
+{
+    const char *ptxas = assemble_find(arena, option, by, why);
+    return ptxas ? assemble_call(arena, ptxas, arch, input) : (AssembleCommand){0};
 }
 
 /* A folder of our own in $TMPDIR or /tmp; ptxas writes no files without names. */
@@ -173,8 +182,8 @@ static int start_ptxas(void *user, u32 index)
 {
     const Batch *batch = user;
     Assembler *assembler = batch->assembler;
-    const AssembleCommand *command = assembler->command;
     Trial *trial = batch->trials[index];
+    const AssembleCommand *command = trial->command ? trial->command : assembler->command;
     trial->path = arena_printf(assembler->arena, "%s/%u.cubin", assembler->folder, assembler->files++);
     if (!scratch_open(&trial->out) || !scratch_open(&trial->error))
         return -1;
@@ -224,7 +233,7 @@ const char *trial_read(const Assembler *assembler, Trial *trial, const char *wha
     if (status != -1 && WIFSIGNALED(status))
         return arena_printf(arena, "ptxas was ended by signal %d over the %s", WTERMSIG(status), what);
     if (status == -1 || WEXITSTATUS(status) == CANNOT_RUN)
-        return arena_printf(arena, "'%s' cannot be run", assembler->command->ptxas);
+        return arena_printf(arena, "'%s' cannot be run", (trial->command ? trial->command : assembler->command)->ptxas);
     if (!trial_assembled(trial))
         return arena_printf(arena, "ptxas refuses the %s", what);
     trial->read = cubin_open(&trial->cubin, trial->path, error, sizeof error);

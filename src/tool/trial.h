@@ -19,6 +19,10 @@ typedef struct AssembleCommand {
 AssembleCommand assemble_command(Arena *arena, const char *option, const char *by, const char *arch, const char *input,
                                  const char **why);
 
+/* The parts of it: the program, and the call of it. NULL: the text's own target. */
+const char *assemble_find(Arena *arena, const char *option, const char *by, const char **why);
+AssembleCommand assemble_call(Arena *arena, const char *ptxas, const char *arch, const char *input);
+
 /* Where trials are assembled. */
 typedef struct Assembler {
     Arena *arena;
@@ -35,7 +39,8 @@ void assembler_end(Assembler *assembler);
 
 /* One text, and what ptxas made of it. */
 typedef struct Trial {
-    Scratch text; /* not open: the command's input itself */
+    Scratch text;                   /* not open: the command's input itself */
+    const AssembleCommand *command; /* of its own; NULL: the assembler's */
     Scratch out, error;
     char *path; /* of the cubin */
     int status; /* wait status of who made the text, then of ptxas */

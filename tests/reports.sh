@@ -1,0 +1,95 @@
+#!/bin/sh
+# ptxopt-report: text, Markdown, HTML and JSON, before stand-ins for ptxas that fail, and before ptxas itself.
+# usage: [BUILD=build] tests/reports.sh [PART-OF-A-NAME]
+# Each case runs in a folder of its own that holds in.ptx, the sample of the tests, in which one kernel changes, switch.ptx, an example
+# with a switch, and slow.ptx, which -O1 makes better than -O2.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. tests/lib.sh
+. tests/cases.sh
+case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
+WORK=$BUILD/work/reports
+unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS PTXOPT_GUARD CUDA_HOME CUDA_PATH
+rm -rf "$WORK"
+mkdir -p "$WORK/input" "$WORK/tmp"
+export TMPDIR="$WORK/tmp"
+cp tests/sample.ptx "$WORK/input/in.ptx"
+cp examples/bytecode.nvcc.ptx "$WORK/input/switch.ptx"
+cp examples/hash_table.clang.ptx "$WORK/input/slow.ptx"
+cat >"$WORK/input/ptxas" <<'END'
+#!/bin/sh
+out= last=
+for word; do case $word in --output-file=*) out=${word#*=} ;; *) last=$word ;; esac; done
+case "$*" in *--version*) echo 'Cuda compilation tools, release 99.1, V99.1.2'; exit 0 ;; esac
+case ${FAKE:-} in
+crash) kill -SEGV $$ ;;
+hang) exec sleep 60 ;;
+refuse) echo "ptxas fatal: no <such> \"thing\"" >&2; exit 255 ;;
+refuse-new) case $last in /dev/fd/*) echo "ptxas $last, line 3; error" >&2; exit 255 ;; esac ;;
+garbage) echo 'no cubin' >"$out"; exit 0 ;;
+esac
+exec "$REAL" "$@"
+END
+chmod +x "$WORK/input/ptxas"
+
+part=${1:-}
+begin_case() { rm -rf "${TMPDIR:?}"/*; }
+end_case() { [ -z "$(ls "$TMPDIR")" ]; }
+report() { timeout 100 "$BUILD/ptxopt-report" "$@"; }
+# well_formed FILE: a page of which xmllint, where it is at hand, has nothing to say but that it does not know HTML 5.
+well_formed()
+{
+    ! command -v xmllint >/dev/null || [ -z "$(xmllint --html --noout "$1" 2>&1 | grep ' error ' | grep -v 'Tag [a-z]* invalid')" ]
+    [ "$(grep -o '<section' "$1" | wc -l)" = "$(grep -o '</section' "$1" | wc -l)" ]
+    ! grep -q 'src=\|href=\|<script\|@import\|url(' "$1"
+}
+# is_json FILE: by python3, where it is at hand.
+is_json() { ! command -v python3 >/dev/null || python3 -m json.tool "$1" >/dev/null; }
+# unjudged MESSAGE: exit status 1, the reason in the report, in every format, and as a warning.
+unjudged()
+{
+    for format in text markdown html json; do
+        exits 1 report --ptxas=./ptxas --limit=1 --format=$format in.ptx -o r
+        says "warning: in.ptx, ptxas 99.1 sm_80: .*$1"
+        tr -d '\\' <r | grep -q "$1"
+    done
+    is_json r
+}
+
+{
+case_ 'a ptxas that is missing' 'exits 2 report --ptxas=./none in.ptx -o r; says "names .\./none.*no program that can be run"; [ ! -e r ]'
+case_ 'one of two that is missing' 'exits 2 report --ptxas=/bin/true,./none in.ptx; says "names .\./none"'
+case_ 'bad usage' 'exits 2 report; says "no input file"; exits 2 report --format=pdf in.ptx; says "text, markdown, html or json, not .pdf."; exits 2 report --nonsense in.ptx; says "unknown option .--nonsense."
+    exits 2 report --ptxas=./ptxas --arch=80 in.ptx; says "targets like sm_90, not .80."; exits 2 report --jobs=0 in.ptx; says "not .0."; exits 2 report --ptxas; says "argument is missing"
+    exits 2 report in.ptx -- --nonsense; says "unknown option .--nonsense."; exits 2 report in.ptx -- --guard; says "not with .--guard."'
+case_ 'help and version' 'exits 0 report --help; grep -q "^usage: ptxopt-report" out; exits 0 report --version; grep -q "^ptxopt-report .*commit" out'
+case_ 'a file that is missing' 'exits 1 report --ptxas=./ptxas none.ptx; says "cannot read .none.ptx.: No such file"'
+case_ 'a file that is no PTX' 'echo nonsense >bad.ptx; exits 1 report --ptxas=./ptxas bad.ptx; says "^bad.ptx:1:1: error"'
+case_ 'a ptxas that crashes' 'FAKE=crash unjudged "ended by signal 11 over the original"'
+case_ 'a ptxas that hangs' 'FAKE=hang unjudged "did not end within 1 seconds over the original"'
+case_ 'a ptxas that writes something else' 'FAKE=garbage unjudged "cannot be judged: not a cubin"'
+case_ 'a ptxas that refuses: what it said is told, and escaped' 'FAKE=refuse unjudged "refuses the original: ptxas fatal"; FAKE=refuse report --ptxas=./ptxas --format=html in.ptx -o r || :; grep -q "no &lt;such&gt; &quot;thing&quot;" r; well_formed r'
+if [ -z "$PTXAS" ]; then
+    skip_without_ptxas 'what the reports say'
+else
+    export REAL="$PTXAS"
+    case_ 'a ptxas that refuses what ptxopt made' 'FAKE=refuse-new unjudged "refuses the optimized text"'
+    case_ 'text' 'exits 0 report --ptxas=./ptxas --arch=sm_80 switch.ptx; grep -q "^bytecode$" out; tr -s "\n " " " <out | grep -q "Switch of 21 cases at line [0-9]*: longest path 6 branches to 2, by a jump table; .*[0-9]* tails merged.*kept: "
+        grep -q "ptxas 99.1 sm_80: better: instructions" out; tail -1 out | grep -q "ptxopt -O2: 2 functions\|ptxopt -O2: 1 functions"'
+    case_ 'what did not change is left out, but for --all' 'exits 0 report --ptxas=./ptxas slow.ptx; not grep -q "^hash_remove" out; exits 0 report --ptxas=./ptxas --all slow.ptx; grep -q "^hash_remove" out; grep -q "Nothing was done" out'
+    case_ 'places of the source' 'sed "s/^\.address_size 64/&\n.file 1 \"dir\/k.cu\"/; s/^\([[:space:]]*\)brx/\1.loc 1 77 3\n&/; s/^\([[:space:]]*\)setp/\1.loc 1 77 3\n&/" switch.ptx >loc.ptx; exits 0 report --ptxas=./ptxas loc.ptx; grep -q "^bytecode (k.cu:77:3)" out; grep -q "cases at k.cu:77" out'
+    case_ 'several ptxas and targets' 'exits 0 report --ptxas=./ptxas,"$REAL" --arch=sm_80,sm_90 --format=json switch.ptx -o r; is_json r; [ "$(grep -c "\"release\"" r)" = 4 ]; [ "$(grep -c "\"run\": [0-3]," r)" = 4 ]; grep -q "\"arch\": \"sm_90\"" r'
+    case_ 'JSON' 'exits 0 report --ptxas=./ptxas --format=json switch.ptx in.ptx; is_json out; grep -q "\"verdict\": \"better\", \"changed\": true, \"worse\": \[\], \"instructions\": \[[0-9]*, [0-9]*\], \"cycles\": \[" out
+        grep -q "\"phase\": \"switch-lowering\", \"name\": \"SwitchTable\", \"source\": null, \"line\": " out; grep -q "\"story\": \"Switch of 21 cases" out'
+    case_ 'Markdown' 'exits 0 report --ptxas=./ptxas --format=markdown switch.ptx; grep -q "^### .bytecode.$" out; grep -q "^| ptxas 99.1 sm_75 | better | [0-9]* to [0-9]* |" out
+        [ "$(grep "^|" out | sed "s/\\\\\\\\|//g; s/[^|]//g" | sort -u | wc -l)" = 2 ]'
+    case_ 'HTML' 'exits 0 report --ptxas=./ptxas --format=html switch.ptx -o r; well_formed r; grep -q "prefers-color-scheme:dark" r; grep -q "name=\"viewport\"" r; [ "$(grep -c "<svg" r)" = 2 ]; grep -q "<td class=\"better\">better</td>" r; [ "$(sed -n "s/.* id=.*/x/p" r)" = "" ]'
+    case_ 'without dot the page draws by itself, and says so' 'PATH=/nonexistent "$BUILD/ptxopt-report" --ptxas="$REAL" --format=html switch.ptx -o r; well_formed r; [ "$(grep -c "<svg" r)" = 2 ]; grep -q "dot is not at hand" r'
+    case_ '--fail-if-worse' 'exits 3 report --ptxas=./ptxas --fail-if-worse slow.ptx; grep -q ": worse: " out; exits 0 report --ptxas=./ptxas slow.ptx; exits 0 report --ptxas=./ptxas --fail-if-worse switch.ptx; exits 0 report --ptxas=./ptxas --fail-if-worse slow.ptx -- -O0; grep -q "ptxopt -O0" out'
+    case_ '--allow' 'printf "# why\n\nslow:hash_insert * cycles because\nslow:hash_insert sm_75 instructions because\n" >a; exits 0 report --ptxas=./ptxas --allow=a --fail-if-worse slow.ptx; grep -q "sm_75: allowed: " out; [ ! -s said ]
+        sed -i "/cycles/d" a; exits 3 report --ptxas=./ptxas --allow=a --fail-if-worse slow.ptx; echo "slow:none * warps because" >>a; report --ptxas=./ptxas --allow=a slow.ptx 2>said; says "^a:4: warning: nothing of slow:none needs this"'
+    case_ 'an --allow that makes no sense' 'echo "slow:hash_insert * speed because" >a; exits 2 report --ptxas=./ptxas --allow=a slow.ptx; says "^a:1:1: error: an allowance is"; exits 2 report --ptxas=./ptxas --allow=none slow.ptx; says "cannot read .none."'
+    case_ 'a report that cannot be written' 'exits 1 report --ptxas=./ptxas in.ptx -o none/r; says "cannot write .none/r."'
+fi
+} >"$WORK/verdicts"
+tally reports "$WORK/verdicts"
