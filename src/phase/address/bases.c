@@ -169,6 +169,30 @@ bool bases_is_swappable(const Bases *s, u32 n, u32 use)
     return slot != LISTING_NONE && (bases_is_slot(i, slot) || is_plain_use(i, slot));
 }
 
+/* Whether it multiplies by a constant: ptxas makes one LEA or IMAD.WIDE of that and an addition. */
+static bool is_scaling(const Instr *i)
+{
+    const Operand *by = instr_operand(i, 2);
+    return (i->op->sem.op == OPC_SHL || (i->op->sem.op == OPC_MUL && i->op->sem.bits > i->op->sem.from)) &&
+           by->kind == OPND_IMM;
+}
+
+bool bases_is_fused(const Bases *s, u32 value, const BitSet *needed, u32 most)
+{
+    const Instr *i = bases_computation(s, value);
+    u32 uses = s->uses.start[value + 1] - s->uses.start[value];
+    if (!i || !is_scaling(i) || uses == 0 || uses > (bases_value_bits(s, value) > 32 ? most : 1))
+        return false;
+    for_each_edge(e, &s->uses, value) {
+        u32 n = s->use_instr[s->uses.to[e]];
+        const ListedInstr *reader = &s->listing->instrs.v[n];
+        bool goes = may_go(s, n) && !bitset_has(needed, reader->value);
+        if (goes || reader->i->op->sem.op != OPC_ADD)
+            return false;
+    }
+    return true;
+}
+
 bool bases_scope_reaches(const Function *fn, ScopeId outer, ScopeId inner)
 {
     while (fn->scopes.v[inner].depth > fn->scopes.v[outer].depth)

@@ -44,6 +44,9 @@ static inline bool may_go(const Bases *s, u32 n) { return bitset_has(&s->removab
 u32 bases_value_bits(const Bases *s, u32 value);
 const Block *bases_block_of(const Bases *s, u32 value);
 FormId base_of(const Bases *s, u32 value);
+/* Whether the value is a product that is only read by additions, which ptxas makes one instruction with it: it is free. needed: the
+ * values that are read by what stays; the additions are among them. most: of 64 bits, so many additions; of 32, one. */
+bool bases_is_fused(const Bases *s, u32 value, const BitSet *needed, u32 most);
 /* Whether what is declared in `outer` can be named in `inner`. */
 bool bases_scope_reaches(const Function *fn, ScopeId outer, ScopeId inner);
 

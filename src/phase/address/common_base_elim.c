@@ -18,8 +18,8 @@
  * removed. Guarded writes have values of their own, about which nothing is known.
  *
  * Pays (tests/ptxas/BASES.md) where ptxas does not see the equality itself. Only what becomes dead is worth it: a register stays
- * as it is if one of its readers cannot do without. A product that one addition reads, and the low half of a pair, cost ptxas
- * nothing. A base does not stay live across a call for it, nor across a loop, or past NEAR_INSTRS, for what few machine
+ * as it is if one of its readers cannot do without. A product that one addition reads, or several of 64 bits do in another block,
+ * and the low half of a pair, cost ptxas nothing. A base does not stay live across a call for it, nor across a loop, or past NEAR_INSTRS, for what few machine
  * instructions make anew (target/ptxas.h).
  *
  * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, forms deeper than --cbe-max-depth. Arrays in local
@@ -34,11 +34,12 @@ enum {
     OFFSET_LEAST = -(1 << 23),
     HOLDERS_LOOKED_AT = 16,
     FAR_ROUNDS = 4,
-    CHAIN_DEPTH = 4,  /* operands of operands that are looked at */
-    NEAR_INSTRS = 64, /* that a register may live through for anything */
-    ONE_COST = 2,     /* what one instruction makes, of 64 bits maybe, is never worth it */
-    LOOP_COST = 12,   /* what costs no more is made anew rather than kept through a loop, */
-    CHEAP_COST = 8    /* or past NEAR_INSTRS */
+    FUSED_READERS = 8, /* additions of 64 bits that ptxas makes LEA or IMAD.WIDE of, rather than to keep a product */
+    CHAIN_DEPTH = 4,   /* operands of operands that are looked at */
+    NEAR_INSTRS = 64,  /* that a register may live through for anything */
+    ONE_COST = 2,      /* what one instruction makes, of 64 bits maybe, is never worth it */
+    LOOP_COST = 12,    /* what costs no more is made anew rather than kept through a loop, */
+    CHEAP_COST = 8     /* or past NEAR_INSTRS */
 };
 
 /* A register that is to be read instead of another. */
@@ -65,10 +66,12 @@ typedef struct Cbe {
     Bases *s;
     ListingWalk walk;
     AddressHoist hoist;
-    BitSet needed;    /* by value: read by what stays */
-    Swap *swap;       /* by index into Listing.uses */
-    u8 *refused;      /* by value: Refusal */
-    u32 *last_read;   /* by value: the last instruction of the walk so far that reads it, as the swaps are */
+    BitSet needed; /* by value: read by what stays */
+    Swap *swap;    /* by index into Listing.uses */
+    u8 *refused;   /* by value: Refusal */
+    u32 *
+        last_read; /* by value: the last instruction of the walk so far that reads it, or a value of its block as the swaps are;
+                         those that read a value of another block are far unless it is live for others */
     BitSet reported;  /* by value */
     u32 *head, *tail; /* by base form: the values that have it, oldest first ... */
     u32 *next, *prev; /* ... by value */
@@ -158,7 +161,8 @@ static void serve(Cbe *c, u32 n, u32 use)
         Refusal why = refusal(c, h, value, n, slot, plus);
         if (why == REFUSED_NOT) {
             c->swap[use] = (Swap){h, plus, bases_reach(c->s, h, n) == REACH_THROUGH_LOOP, is_far(c, h, n)};
-            c->last_read[h] = n;
+            if (bases_block_of(c->s, h) == bases_block_of(c->s, value))
+                c->last_read[h] = n;
             return;
         }
         if (!c->refused[value])
@@ -228,27 +232,6 @@ static void find_needed(Cbe *c)
     }
 }
 
-/* Whether it multiplies by a constant: ptxas makes one LEA or IMAD.WIDE of that and an addition. */
-static bool is_scaling(const Instr *i)
-{
-    const Operand *by = instr_operand(i, 2);
-    return (i->op->sem.op == OPC_SHL || (i->op->sem.op == OPC_MUL && i->op->sem.bits > i->op->sem.from)) &&
-           by->kind == OPND_IMM;
-}
-
-/* Whether the value is a product that is only read by one addition, which stays: it is free. */
-static bool is_fused(const Cbe *c, u32 value)
-{
-    const Bases *s = c->s;
-    const Instr *i = bases_computation(s, value);
-    if (!i || !is_scaling(i) || s->uses.start[value + 1] - s->uses.start[value] != 1)
-        return false;
-    u32 n = s->use_instr[s->uses.to[s->uses.start[value]]];
-    const ListedInstr *reader = &s->listing->instrs.v[n];
-    bool stays = !may_go(s, n) || bitset_has(&c->needed, reader->value);
-    return stays && reader->i->op->sem.op == OPC_ADD;
-}
-
 /* Whether ptxas folds the computation into the access by itself, or it is the low half of a register pair. */
 static bool is_step(const Cbe *c, u32 value)
 {
@@ -268,7 +251,7 @@ static BitSet find_worthwhile(const Cbe *c)
     BitSet bases = bitset_new(&c->s->arena, c->s->a->forms->forms.n);
     for (u32 value = 1; value < c->s->listing->values.n; value++)
         if (bitset_has(&c->s->in_address, value) && !bitset_has(&c->needed, value) && !is_step(c, value) &&
-            !is_fused(c, value))
+            !bases_is_fused(c->s, value, &c->needed, 1))
             bitset_add(&bases, base_of(c->s, value));
     return bases;
 }
@@ -302,14 +285,16 @@ static void add_chain(const Cbe *c, u32 value, u32 depth, Chain *chain)
     }
 }
 
-/* Whether it pays to keep the leader alive from afar: what goes is dear, or held as many registers itself. */
+/* Whether it pays to keep the leader alive from afar: what goes is dear, or held as many registers itself through the loop. */
 static bool pays_from_afar(const Cbe *c, u32 value, u32 leader, bool loop)
 {
     Chain chain = {0};
     add_chain(c, value, CHAIN_DEPTH, &chain);
     if (chain.cost <= ONE_COST)
         return false;
-    return chain.cost > (loop ? LOOP_COST : CHEAP_COST) || chain.words >= (bases_value_bits(c->s, leader) > 32 ? 2u : 1u);
+    if (loop && chain.words >= (bases_value_bits(c->s, leader) > 32 ? 2u : 1u))
+        return true;
+    return chain.cost > (loop ? LOOP_COST : CHEAP_COST);
 }
 
 /* Takes back the swaps that would cost a register for long; answers whether there were any. */
@@ -355,7 +340,9 @@ static bool drop_swaps(Cbe *c)
         u32 value = c->s->listing->uses.v[k].value;
         if (!c->swap[k].leader)
             continue;
-        bool pays = bitset_has(&worthwhile, base_of(c->s, value)) && !is_fused(c, value);
+        bool near = bases_block_of(c->s, value) == bases_block_of(c->s, c->swap[k].leader);
+        bool pays = bitset_has(&worthwhile, base_of(c->s, value)) &&
+                    !bases_is_fused(c->s, value, &c->needed, near ? 1 : FUSED_READERS);
         if (!pays || bitset_has(&c->needed, value)) {
             if (!c->refused[value] || !pays)
                 c->refused[value] = pays ? REFUSED_NEEDED : REFUSED_FOLDED;

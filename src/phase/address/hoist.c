@@ -91,6 +91,15 @@ static bool all_paths_end(AddressHoist *h, const Block *meet)
     return all;
 }
 
+/* Whether all are products that only additions read which stay where they are: ptxas makes one instruction of both. */
+static bool all_fused(const AddressHoist *h, const CongruentValues *t)
+{
+    for (u32 v = t->first; v; v = h->next_congruent[v])
+        if (!bases_is_fused(h->s, v, &h->lonely, UINT32_MAX))
+            return false;
+    return true;
+}
+
 static bool all_paths_compute(AddressHoist *h, const CongruentValues *t)
 {
     for (u32 v = t->first; v; v = h->next_congruent[v])
@@ -149,7 +158,7 @@ static u32 choose(AddressHoist *h, const CongruentValues *t)
         if (!chosen && has_operands(h, v, t->meet))
             chosen = v;
     }
-    return chosen && !is_crowded(h, t->meet) && all_paths_compute(h, t) ? chosen : 0;
+    return chosen && !all_fused(h, t) && !is_crowded(h, t->meet) && all_paths_compute(h, t) ? chosen : 0;
 }
 
 /* ---- rewriting ------------------------------------------------------------------------------------------------- */
@@ -215,9 +224,20 @@ static void hoist(AddressHoist *h, const CongruentValues *t, u32 chosen)
             replace_value(h, v, reg);
 }
 
+static void find_lonely(AddressHoist *h)
+{
+    u32 values = h->s->listing->values.n;
+    h->lonely = bitset_new(&h->s->arena, values);
+    bitset_fill(&h->lonely);
+    for (u32 k = 0; k < h->congruent.n; k++)
+        for (u32 v = h->congruent.v[k].first; v && h->congruent.v[k].count > 1; v = h->next_congruent[v])
+            bitset_del(&h->lonely, v);
+}
+
 bool hoist_run(AddressHoist *h)
 {
     bool any = false;
+    find_lonely(h);
     for (u32 k = 0; k < h->congruent.n; k++) {
         u32 chosen = choose(h, &h->congruent.v[k]);
         if (!chosen || !phase_may_rewrite(h->s->run))

@@ -4,7 +4,8 @@
  *     mul.wide.s32 %rd3, %r1, 4; ...    @%p bra A;
  *  A: mul.wide.s32 %rd4, %r1, 4; ...    ...
  *
- * Only where none of them sees the result of another, no path gets longer, and no loop or call lies between. */
+ * Only where none of them sees the result of another, no path gets longer, no loop or call lies between, and ptxas does not make
+ * one instruction of each with its reader. */
 #ifndef PTXOPT_PHASE_ADDRESS_HOIST_H
 #define PTXOPT_PHASE_ADDRESS_HOIST_H
 
@@ -23,6 +24,7 @@ typedef struct AddressHoist {
     u32 *next_congruent; /* by value */
     u32 *uses_left;      /* by value: uses, those by phis too; NULL: nothing has moved yet */
     BitSet moved;        /* by value: its computation is gone */
+    BitSet lonely;       /* by value: nothing else computes the same */
     BitSet pending;      /* by register: some asynchronous instruction writes it */
     BitSet ends, seen;   /* blocks, of the search that goes on */
 } AddressHoist;
