@@ -106,6 +106,32 @@ static unsigned multiple(const Work *one, const Work *many)
     return copies >= 2 && !denies_copies(one, many, copies) ? copies : 0;
 }
 
+/* Whether `many` holds each class a whole number of times as often, or nearly. */
+static bool is_exact_multiple(const Work *one, const Work *many)
+{
+    unsigned copies = multiple(one, many);
+    for (int c = 0; c < WORK_CLASSES && copies && one->all; c++) {
+        unsigned share = copies * one->of[c], more = many->of[c] > share ? many->of[c] - share : share - many->of[c];
+        if (10 * more > share)
+            copies = 0;
+    }
+    return copies;
+}
+
+/* Where the loops of both versions are nested alike, in the same order, each goes with the one in its place, unless it is a
+ * multiple of that: what a loop does changes more often than another loop comes there. */
+static void pair_places(Side *old, Side *new)
+{
+    size_t count = old->code->loop_count;
+    bool nested_alike = count == new->code->loop_count;
+    for (size_t i = 0; i < count && nested_alike; i++)
+        nested_alike = old->code->loops[i].depth == new->code->loops[i].depth &&
+                       (old->mate[i] == NONE || old->mate[i] == (int)i) && (new->mate[i] == NONE || new->mate[i] == (int)i);
+    for (size_t i = 0; i < count && nested_alike; i++)
+        if (!is_exact_multiple(&old->work[i], &new->work[i]) && !is_exact_multiple(&new->work[i], &old->work[i]))
+            old->mate[i] = new->mate[i] = (int)i;
+}
+
 /* Loops of `side` without a mate that are multiples of a loop of the other version, which is not unrolled itself. */
 static void find_unrolled(Side *side, Side *other)
 {
@@ -184,6 +210,7 @@ static int match_parts(const SassCode *before, const SassCode *after, double *ol
         pair_loops(&old, &new, same_work_alike);
         pair_loops(&old, &new, same_work);
         pair_loops(&old, &new, alike);
+        pair_places(&old, &new);
         find_unrolled(&new, &old);
         find_unrolled(&old, &new);
         for (size_t i = 0; i < before->loop_count; i++)

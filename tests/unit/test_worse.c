@@ -207,6 +207,33 @@ static void shorter_loop(void **state)
     assert_int_equal(judge(&after, &before).moved.unrolled, 0);
 }
 
+/* Two loops with the same body, one unrolled four times, of which most stores go. */
+static void loops_in_their_places(void **state)
+{
+    (void)state;
+    enum { COPIES = 4, STORES = 11, MERGED = 5 };
+    Made code[2][MADE_INSTRS];
+    size_t count[2] = {0};
+    for (int side = 0; side < 2; side++)
+        for (int copies = 1; copies <= COPIES; copies += COPIES - 1) {
+            size_t first = count[side];
+            for (int c = 0; c < copies; c++) {
+                code[side][count[side]++] = LOAD(4);
+                for (int s = 0; s < (side ? MERGED : STORES); s++)
+                    code[side][count[side]++] = STORE(2);
+            }
+            code[side][count[side]] = BRANCH_IF((int16_t)((int)first - (int)count[side]));
+            count[side]++;
+        }
+    for (int side = 0; side < 2; side++)
+        code[side][count[side]++] = LEAVE;
+    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
+    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    assert_int_equal(judge(&before, &after).worse, 0);
+    assert_int_equal(judge(&before, &after).moved.unrolled, 0);
+    assert_int_equal(judge(&after, &before).worse, WORSE_CYCLES | WORSE_INSTRUCTIONS);
+}
+
 static void unrolled_to_the_end(void **state)
 {
     (void)state;
@@ -379,6 +406,7 @@ int main(void)
         cmocka_unit_test(unrolled_loop),
         cmocka_unit_test(unrolled_loop_that_costs),
         cmocka_unit_test(shorter_loop),
+        cmocka_unit_test(loops_in_their_places),
         cmocka_unit_test(unrolled_to_the_end),
         cmocka_unit_test(loop_through_call),
         cmocka_unit_test(loop_through_saved_barrier),

@@ -8,7 +8,7 @@
 #define HOIST_NAMES 64
 /* How many instructions are hoisted from one pair of blocks at once. */
 #define HOIST_LIMIT 64
-/* How many of these are given up in the search for a place to cut that pays. */
+/* At how many places a cut is weighed, from the last one on. */
 #define HOIST_CUTS 8
 
 typedef struct HoistStep {
@@ -156,25 +156,27 @@ static bool has_one_value(const TailHoist *h, const RegPair *pair)
     return h->pass->written[pair->kept] == 1 && h->pass->written[pair->other] == 1;
 }
 
-static i64 copies(const TailHoist *h)
+static i64 copies(const TailHoist *h, u32 from, u32 to)
 {
     i64 n = 0;
-    for (u32 k = 0; k < h->names; k++)
+    for (u32 k = from; k < to; k++)
         n += h->name[k].kept != h->name[k].other && !has_one_value(h, &h->name[k]);
     return n;
 }
 
 /* What is saved when the first n instructions go. One that its reader would have been joined with costs an instruction in
- * each of the two blocks if the reader stays after. */
+ * each of the two blocks if the reader stays after. A constant that has to be copied could as well be loaded again. */
 static i64 head_gain(const TailHoist *h, u32 n)
 {
     i64 gain = 0;
     for (u32 k = 0; k < n; k++) {
         const Instr *i = h->step[k].taken;
+        i64 own_copies = copies(h, k ? h->step[k - 1].names : 0, h->step[k].names);
         bool separate = false;
         for (RegWalk w = reg_walk(i); instr_is(i, OPF_FUSES) && next_write(&w);)
             separate |= live_after(an_live(h->run->an), h->step[n - 1].taken, w.reg);
-        gain += separate ? -1 : !match_costs_nothing(i);
+        bool saves = !match_costs_nothing(i) && !(own_copies && match_loads_constant(i));
+        gain += (separate ? -1 : saves) - own_copies;
     }
     return gain;
 }
@@ -194,20 +196,24 @@ static void walk_heads(TailHoist *h)
     }
 }
 
-/* How many instructions may go, and pay; carry chains go as a whole. */
+/* How many instructions save most when they go; carry chains go as a whole. */
 static u32 common_head(TailHoist *h)
 {
     walk_heads(h);
-    u32 cuts = 0;
+    u32 cuts = 0, best = 0;
+    i64 most = 0;
     for (u32 n = h->steps; n > 0 && cuts < HOIST_CUTS; n--) {
-        h->names = h->step[n - 1].names;
         if (!h->step[n - 1].closed)
             continue;
-        if (head_gain(h, n) > copies(h))
-            return n;
+        i64 gain = head_gain(h, n);
+        if (gain > most) {
+            most = gain;
+            best = n;
+        }
         cuts++;
     }
-    return 0;
+    h->names = best ? h->step[best - 1].names : 0;
+    return best;
 }
 
 /* ---- the change ------------------------------------------------------------------------------------------------- */

@@ -180,6 +180,12 @@ bool match_costs_nothing(const Instr *i)
     return !i->guard && (address || is_register_copy(i) || takes_low_half(i) || accesses_frame(i));
 }
 
+bool match_loads_constant(const Instr *i)
+{
+    return i->kind == INSTR_OP && i->op->opcode == OPC_MOV && i->slots == 2 && i->opnd[0].kind == OPND_REG &&
+           (i->opnd[1].kind == OPND_IMM || i->opnd[1].kind == OPND_FLOAT);
+}
+
 u32 match_reg_units(const Function *fn, RegId reg)
 {
     const Reg *r = fn_reg(fn, reg);

@@ -37,6 +37,8 @@
 #define HASHED_ITEMS 3
 /* What is left of a block that ptxas executes under a predicate in place of a branch. */
 #define SHORT_HEAD 8
+/* The same of one of three arms or more that come together. */
+#define SHORT_ARM 2
 #define DOMINATORS_LOOKED_AT 64
 /* Instructions that two blocks must share for a remark to say that they are too few. */
 #define SHORT_TAIL 2
@@ -168,12 +170,13 @@ static bool exits_of_loops(const Merge *m, Block *a, Block *b)
     return leaves_loop(m, d, a) || leaves_loop(m, d, b);
 }
 
-static bool head_is_short(const Instr *begin)
+/* Instructions in front of the tail, up to one more than the limit. */
+static u32 head_length(const Instr *begin, u32 limit)
 {
     u32 n = 0;
-    for (const Instr *i = begin->prev; i && n <= SHORT_HEAD; i = i->prev)
+    for (const Instr *i = begin->prev; i && n <= limit; i = i->prev)
         n += i->kind == INSTR_OP;
-    return n <= SHORT_HEAD;
+    return n;
 }
 
 static void decline(Merge *m, const char *counter, const Instr *at, const char *why)
@@ -327,10 +330,20 @@ static bool returns_pay(const Merge *m, const Instr *begin, const DuplicateTail 
 {
     if (cfg_succs(m->fn, begin->block).n || saved >= 2 * m->least)
         return true;
-    bool small = duplicates == 1 && head_is_short(begin);
+    bool small = duplicates == 1 && head_length(begin, SHORT_HEAD) <= SHORT_HEAD;
     for (u32 k = 0; k < duplicates; k++)
-        small &= head_is_short(duplicate[k].begin);
+        small &= head_length(duplicate[k].begin, SHORT_HEAD) <= SHORT_HEAD;
     return small;
+}
+
+/* ptxas executes the short arms of a branch under predicates where all of them come together; two of three or more that meet
+ * before the others cost branches, a BSSY and a BSYNC. */
+static bool arms_pay(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
+{
+    CfgList succs = cfg_succs(m->fn, begin->block);
+    bool part = succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n > duplicates + 1;
+    u32 kept = head_length(begin, SHORT_ARM), other = head_length(duplicate->begin, SHORT_ARM);
+    return !part || duplicates > 1 || saved > m->least || !kept || !other || kept > SHORT_ARM || other > SHORT_ARM;
 }
 
 static void merge_set(Merge *m, u32 n, u32 items)
@@ -352,6 +365,10 @@ static void merge_set(Merge *m, u32 n, u32 items)
         return;
     if (!m->always && !returns_pay(m, tail.kept, duplicate, duplicates, saved)) {
         decline(m, "DeclinedReturn", tail.kept, "blocks that leave the function would have to reconverge for too little");
+        return;
+    }
+    if (!m->always && !arms_pay(m, tail.kept, duplicate, duplicates, saved)) {
+        decline(m, "DeclinedArms", tail.kept, "ptxas would no longer execute these arms of branches under predicates");
         return;
     }
     if (!phase_may_rewrite(m->run))
