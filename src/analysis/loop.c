@@ -173,7 +173,7 @@ static bool has_nounroll(const Module *m, const Block *b)
         if (i->kind != INSTR_PRAGMA)
             continue;
         Str text = span_str(m, i->text);
-        if (memmem(text.p, text.len, quoted, sizeof quoted - 1))
+        if (text.len == 0 || memmem(text.p, text.len, quoted, sizeof quoted - 1))
             return true;
     }
     return false;

@@ -77,6 +77,17 @@ RegId build_clone(const Builder *at, const Instr *i, Type type)
     return put(at, made)->opnd[0].id;
 }
 
+void build_nounroll(Block *b)
+{
+    Instr *pragma = instr_new(b->fn, NULL, NULL, 0);
+    pragma->kind = INSTR_PRAGMA;
+    pragma->changed = false;
+    if (b->first)
+        instr_insert_before(b->first, pragma);
+    else
+        instr_append(b, pragma);
+}
+
 u32 table_new(Block *b)
 {
     Function *fn = b->fn;

@@ -31,6 +31,9 @@ Instr *build_copy(const Builder *at, RegId to, RegId from);
 /* A clone that writes a new register of this type instead of i's first operand; the register. */
 RegId build_clone(const Builder *at, const Instr *i, Type type);
 
+/* `.pragma "nounroll"` in front of all that b holds. */
+void build_nounroll(Block *b);
+
 /* A table of the blocks to which a brx of b goes, empty so far: its index, for OPND_TABLE. */
 u32 table_new(Block *b);
 void table_add(Function *fn, u32 table, const Block *to);

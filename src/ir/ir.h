@@ -93,7 +93,7 @@ static inline u32 operand_slots(const Operand *o) { return operand_is_aggregate(
 typedef enum InstrKind {
     INSTR_OP,          /* executes: op is set */
     INSTR_LOC,         /* .loc: debug position of what follows */
-    INSTR_PRAGMA,      /* .pragma: stays right before what follows */
+    INSTR_PRAGMA,      /* .pragma: stays right before what follows; without a text: "nounroll" */
     INSTR_SCOPE_BEGIN, /* { of a scope inside this block: id in `scope`; its declarations print after it */
     INSTR_SCOPE_END,   /* } */
 } InstrKind;

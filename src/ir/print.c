@@ -278,7 +278,11 @@ static void emit_item(Body *b, const Instr *i)
     if (i->kind == INSTR_LOC)
         emit_loc_parents(b, i->text);
     bool from_operands = i->kind == INSTR_OP && (i->changed || b->reprint);
-    if (!from_operands) {
+    if (i->kind == INSTR_PRAGMA && !has_text(i->text)) {
+        begin_line(b, "\t");
+        emit_cstr(b->p, ".pragma \"nounroll\";");
+        end_line(b);
+    } else if (!from_operands) {
         begin_instr(b, i);
         printer_source(b->p, i->text.beg, i->text.end);
         end_item(b, i->text.end);

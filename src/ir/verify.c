@@ -159,7 +159,7 @@ static void verify_instrs(Verify *v, const Block *b)
             return;
         check(v, i->lead <= i->text.beg && i->text.beg <= i->text.end, "an instruction's text is out of order");
         check(v, !instr_is(i, OPF_TERMINATOR) || i == b->last, "a terminator that is not last");
-        check(v, i->kind == INSTR_OP || i->text.end > i->text.beg, "a directive without text");
+        check(v, i->kind == INSTR_OP || i->kind == INSTR_PRAGMA || i->text.end > i->text.beg, "a directive without text");
         verify_operands(v, i);
         if (v->wrong)
             return;

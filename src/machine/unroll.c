@@ -146,6 +146,19 @@ static void find_unrolled(Side *side, Side *other)
     }
 }
 
+/* Loops of `side` without a mate that do the work of a loop that was unrolled beside them: ptxas and whoever split the loop
+ * leave one each for what remains. */
+static void find_rests(Side *side, const Side *other)
+{
+    for (size_t i = 0; i < side->code->loop_count; i++)
+        for (size_t k = 0; k < side->code->loop_count && side->mate[i] == NONE; k++) {
+            int from = side->copies[k] ? side->mate[k] : NONE;
+            if (from != NONE && same_work(&other->work[from], &side->work[i]) &&
+                side->code->loops[k].depth == side->code->loops[i].depth)
+                side->mate[i] = from;
+        }
+}
+
 /* The loop that was unrolled most of those made from loop `from` of the other version does its work, but for half of what one of
  * its iterations does, which those beside it do. */
 static void share_iterations(Side *side, const Side *other, int from)
@@ -213,6 +226,8 @@ static int match_parts(const SassCode *before, const SassCode *after, double *ol
         pair_places(&old, &new);
         find_unrolled(&new, &old);
         find_unrolled(&old, &new);
+        find_rests(&new, &old);
+        find_rests(&old, &new);
         for (size_t i = 0; i < before->loop_count; i++)
             share_iterations(&new, &old, (int)i);
         for (size_t i = 0; i < after->loop_count; i++)

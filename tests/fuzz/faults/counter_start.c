@@ -1,7 +1,8 @@
 /* A loop gets a counter of its own that is one step ahead. */
 #include "ir/builder.h"
 #include "ir/inspect.h"
-#include "phase/latches/affine.h"
+#include "phase/phase.h"
+#include "transform/affine.h"
 #include "transform/condition.h"
 
 static void add_counter(const Loop *loop, Instr *compare, RegId compared, const Affine *v)
@@ -30,7 +31,7 @@ PhaseResult fault_counter_start(PhaseRun *run)
             continue;
         RegId compared = operand_plain_register(instr_operand(compare, 1));
         Affine v;
-        bool known = compared && affine_value(run, loop, compare, compared, 32, &v) && v.step && v.terms == 1 &&
+        bool known = compared && affine_value(run->an, loop, compare, compared, 32, &v) && v.step && v.terms == 1 &&
                      v.term[0].factor == 1;
         if (!known || type_bits((Type)fn_reg(run->fn, v.term[0].reg)->type) != 32 || !phase_may_rewrite(run))
             continue;

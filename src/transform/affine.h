@@ -1,8 +1,9 @@
 /* What a register holds in each iteration of a loop, as far as it is affine in their number. */
-#ifndef PTXOPT_PHASE_LATCHES_AFFINE_H
-#define PTXOPT_PHASE_LATCHES_AFFINE_H
+#ifndef PTXOPT_TRANSFORM_AFFINE_H
+#define PTXOPT_TRANSFORM_AFFINE_H
 
-#include "phase/phase.h"
+#include "analysis/analyses.h"
+#include "ir/builder.h"
 
 enum { AFFINE_TERMS = 4 };
 
@@ -20,13 +21,18 @@ typedef struct Affine {
 
 /* The low `bits` of reg right before `at`, which stands in a block of the loop that every iteration passes once; false: not known.
  * The loop holds no other one, and has one latch. Uses AN_DOM; linear in the size of the loop for each of a few definitions. */
-bool affine_value(PhaseRun *run, const Loop *loop, const Instr *at, RegId reg, u32 bits, Affine *value);
+bool affine_value(Analyses *an, const Loop *loop, const Instr *at, RegId reg, u32 bits, Affine *value);
 
 /* The one instruction of the loop that writes reg, if it always executes once in an iteration; NULL: none, or several. */
-Instr *affine_definition(PhaseRun *run, const Loop *loop, RegId reg);
+Instr *affine_definition(Analyses *an, const Loop *loop, RegId reg);
 bool affine_is_invariant(const Loop *loop, RegId reg);
 
 /* Whether i is an `add` or `sub` of a plain register and a constant, of 32 or 64 bits that wrap; then which. */
 bool affine_is_step(const Function *fn, const Instr *i, RegId *of, i64 *by);
+
+/* Whether affine_build() can make it: all factors are powers of two, or their opposites. */
+bool affine_is_shifted(const Affine *v);
+/* The sum of the value's terms and `more`, where the loop is entered: a register, which may be one of the terms. */
+Operand affine_build(const Builder *at, const Affine *v, u64 more);
 
 #endif

@@ -1,4 +1,4 @@
-#include "phase/latches/affine.h"
+#include "transform/affine.h"
 
 #include "ir/inspect.h"
 
@@ -26,18 +26,18 @@ bool affine_is_invariant(const Loop *loop, RegId reg)
     return writes == 0;
 }
 
-Instr *affine_definition(PhaseRun *run, const Loop *loop, RegId reg)
+Instr *affine_definition(Analyses *an, const Loop *loop, RegId reg)
 {
     u32 writes;
     Instr *def = only_write(loop, reg, &writes);
-    bool once = writes == 1 && !def->guard && dominates(an_dom(run->an), def->block, loop->latches[0]);
+    bool once = writes == 1 && !def->guard && dominates(an_dom(an), def->block, loop->latches[0]);
     return once && operand_plain_register(instr_operand(def, 0)) == reg ? def : NULL;
 }
 
 /* Of two instructions that every iteration executes once. */
-static bool comes_before(PhaseRun *run, const Instr *a, const Instr *b)
+static bool comes_before(Analyses *an, const Instr *a, const Instr *b)
 {
-    return a->block == b->block ? instr_precedes(a, b) : dominates(an_dom(run->an), a->block, b->block);
+    return a->block == b->block ? instr_precedes(a, b) : dominates(an_dom(an), a->block, b->block);
 }
 
 /* ---- operations ---------------------------------------------------------------------------------------------------- */
@@ -77,19 +77,19 @@ static bool is_copy(const Function *fn, const Instr *i, RegId *of)
 
 /* What the loop adds to reg in an iteration, between two executions of def, its only write: a chain of steps and copies that
  * leads back to what reg held before. */
-static bool find_step(PhaseRun *run, const Loop *loop, RegId reg, const Instr *def, u64 *step)
+static bool find_step(Analyses *an, const Loop *loop, RegId reg, const Instr *def, u64 *step)
 {
     *step = 0;
     for (u32 k = 0; k < DEFINITIONS_MAX; k++) {
         RegId of;
         i64 by = 0;
-        if (!is_copy(run->fn, def, &of) && !affine_is_step(run->fn, def, &of, &by))
+        if (!is_copy(an->fn, def, &of) && !affine_is_step(an->fn, def, &of, &by))
             return false;
         *step += (u64)by;
         if (of == reg)
             return true;
-        const Instr *next = affine_definition(run, loop, of);
-        if (!next || !comes_before(run, next, def))
+        const Instr *next = affine_definition(an, loop, of);
+        if (!next || !comes_before(an, next, def))
             return false;
         def = next;
     }
@@ -125,7 +125,7 @@ static bool add_value(Affine *to, const Affine *x, u64 factor)
 /* ---- values -------------------------------------------------------------------------------------------------------- */
 
 typedef struct Search {
-    PhaseRun *run;
+    Analyses *an;
     const Loop *loop;
     u32 left; /* definitions to look at */
 } Search;
@@ -171,8 +171,7 @@ static bool converted_value(Search *s, const Instr *i, u32 bits, Affine *value)
     const Sem *sem = &i->op->sem;
     RegId from = operand_plain_register(instr_operand(i, 1)), to = operand_plain_register(instr_operand(i, 0));
     bool plain = sem->op == OPC_CVT && sem->from >= 32 && sem->bits >= 32;
-    if (!plain || !from || !to || register_bits(s->run->fn, from) != sem->from ||
-        register_bits(s->run->fn, to) != sem->bits)
+    if (!plain || !from || !to || register_bits(s->an->fn, from) != sem->from || register_bits(s->an->fn, to) != sem->bits)
         return false;
     return sem->from >= bits && value_of(s, i, from, bits, value);
 }
@@ -184,7 +183,7 @@ static bool result_value(Search *s, const Instr *i, u32 bits, Affine *value)
     if (i->op->opcode == OPC_CVT)
         return converted_value(s, i, bits, value);
     bool shift = i->op->opcode == OPC_SHL && i->op->sem.op == OPC_SHL && i->op->sem.bits >= bits;
-    if (!shift && !is_plain_integer(s->run->fn, i))
+    if (!shift && !is_plain_integer(s->an->fn, i))
         return false;
     switch (i->op->sem.op) {
     case OPC_MOV: return operand_value(s, i, instr_operand(i, 1), bits, value);
@@ -204,17 +203,17 @@ static bool result_value(Search *s, const Instr *i, u32 bits, Affine *value)
 static bool value_of(Search *s, const Instr *at, RegId reg, u32 bits, Affine *value)
 {
     *value = (Affine){.bits = bits};
-    if (register_bits(s->run->fn, reg) < bits || s->left == 0)
+    if (register_bits(s->an->fn, reg) < bits || s->left == 0)
         return false;
     s->left--;
     if (affine_is_invariant(s->loop, reg))
         return add_term(value, reg, 1);
-    const Instr *def = affine_definition(s->run, s->loop, reg);
+    const Instr *def = affine_definition(s->an, s->loop, reg);
     if (!def)
         return false;
-    bool before = comes_before(s->run, def, at);
+    bool before = comes_before(s->an, def, at);
     u64 step;
-    if (find_step(s->run, s->loop, reg, def, &step)) {
+    if (find_step(s->an, s->loop, reg, def, &step)) {
         value->step = step;
         value->start = before ? step : 0;
         return add_term(value, reg, 1);
@@ -222,8 +221,56 @@ static bool value_of(Search *s, const Instr *at, RegId reg, u32 bits, Affine *va
     return before && result_value(s, def, bits, value);
 }
 
-bool affine_value(PhaseRun *run, const Loop *loop, const Instr *at, RegId reg, u32 bits, Affine *value)
+bool affine_value(Analyses *an, const Loop *loop, const Instr *at, RegId reg, u32 bits, Affine *value)
 {
-    Search s = {run, loop, DEFINITIONS_MAX};
+    Search s = {an, loop, DEFINITIONS_MAX};
     return value_of(&s, at, reg, bits, value);
+}
+
+/* ---- building ------------------------------------------------------------------------------------------------------- */
+
+bool affine_is_shifted(const Affine *v)
+{
+    for (u32 k = 0; k < v->terms; k++) {
+        i64 factor = sem_signed(v->term[k].factor, v->bits);
+        u64 size = factor < 0 ? 0 - (u64)factor : (u64)factor;
+        if (size & (size - 1))
+            return false;
+    }
+    return true;
+}
+
+static OpParts parts_of(u32 bits) { return (OpParts){.type = {bits == 32 ? TYPE_S32 : TYPE_S64}}; }
+static Type register_type(u32 bits) { return bits == 32 ? TYPE_B32 : TYPE_B64; }
+
+/* The low bits of a term, times its factor. */
+static Operand build_term(const Builder *at, const AffineTerm *t, u32 bits)
+{
+    Operand x = register_operand(t->reg);
+    i64 factor = sem_signed(t->factor, bits);
+    if (register_bits(at->fn, t->reg) > bits)
+        x = register_operand(build_unary(at, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U64}}, TYPE_B32, x));
+    if (factor == 1)
+        return x;
+    u64 size = factor < 0 ? 0 - (u64)factor : (u64)factor;
+    OpParts shift = {.type = {register_type(bits)}};
+    x = size == 1 ? x
+                  : register_operand(build_binary(at, OPC_SHL, shift, register_type(bits), x,
+                                                  build_integer((u64)__builtin_ctzll(size), 32, false)));
+    return factor > 0 ? x
+                      : register_operand(build_binary(at, OPC_SUB, parts_of(bits), register_type(bits),
+                                                      build_integer(0, bits, true), x));
+}
+
+Operand affine_build(const Builder *at, const Affine *v, u64 more)
+{
+    Operand sum = build_integer(more, v->bits, true);
+    for (u32 k = 0; k < v->terms; k++) {
+        if (!(v->term[k].factor & sem_max(v->bits)))
+            continue;
+        Operand x = build_term(at, &v->term[k], v->bits);
+        bool nothing = sum.kind == OPND_IMM && sum.value == 0;
+        sum = nothing ? x : register_operand(build_binary(at, OPC_ADD, parts_of(v->bits), register_type(v->bits), x, sum));
+    }
+    return sum;
 }

@@ -1,0 +1,158 @@
+#include "phase/loops/checks.h"
+
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+#include "transform/condition.h"
+
+typedef struct Search {
+    PhaseRun *run;
+    const Loop *loop;
+    LoopChecks *found;
+} Search;
+
+/* ---- predicates -------------------------------------------------------------------------------------------------------- */
+
+static bool is_logic(const Instr *i, Opcode opcode)
+{
+    return i->op->opcode == opcode && i->op->sem.op == opcode && i->op->sem.bits == 1 && !i->guard;
+}
+
+static bool add_tests(Search *s, Instr *at, const Operand *predicate, bool holds, bool of_latch);
+
+static bool add_operands(Search *s, Instr *i, bool holds, bool of_latch)
+{
+    return add_tests(s, i, instr_operand(i, 1), holds, of_latch) && add_tests(s, i, instr_operand(i, 2), holds, of_latch);
+}
+
+/* The comparisons that all have to come out so that the predicate is `holds` right before `at`. */
+static bool add_tests(Search *s, Instr *at, const Operand *predicate, bool holds, bool of_latch)
+{
+    LoopChecks *f = s->found;
+    RegId reg = operand_plain_register(predicate);
+    Instr *def = reg ? local_definition(at, reg) : NULL;
+    if (!def || f->chained == LOOP_CHAIN)
+        return false;
+    if (of_latch)
+        f->chain[f->chained++] = def;
+    if (is_logic(def, OPC_NOT))
+        return add_tests(s, def, instr_operand(def, 1), !holds, of_latch);
+    if (is_logic(def, holds ? OPC_AND : OPC_OR))
+        return add_operands(s, def, holds, of_latch);
+    if (f->tests == LOOP_TESTS || !loop_test_read(s->run->an, s->loop, def, !holds, &f->test[f->tests]))
+        return false;
+    f->latch_tests += of_latch;
+    f->of_latch[f->tests++] = of_latch;
+    return true;
+}
+
+/* ---- branches ---------------------------------------------------------------------------------------------------------- */
+
+static bool is_inside(const Search *s, const Block *b) { return b && loop_contains(an_loops(s->run->an), s->loop, b); }
+
+/* A block that stops the thread, or calls what does, reached from one branch only: compilers put it there for a failed check. */
+static bool is_failure(const Search *s, const Block *b)
+{
+    if (!cfg_single_pred(s->run->fn, b))
+        return false;
+    for_each_instr(i, b)
+        if (instr_is(i, OPF_CALL) || (i->kind == INSTR_OP && i->op->opcode == OPC_TRAP))
+            return true;
+    return false;
+}
+
+/* The successor in an iteration that goes on, if the block's branch is a check; NULL. */
+static Block *passing(const Search *s, const Block *b)
+{
+    Instr *branch = block_terminator(b);
+    Block *taken = branch_target(branch), *fall = b->fall;
+    if (b == s->loop->latches[0])
+        return taken == fall ? NULL : s->loop->header;
+    if (is_inside(s, taken) != is_inside(s, fall))
+        return is_inside(s, taken) ? taken : fall;
+    if (!taken || !is_inside(s, taken) || is_failure(s, taken) == is_failure(s, fall))
+        return NULL;
+    return is_failure(s, taken) ? fall : taken;
+}
+
+static void add_check(Search *s, Block *b)
+{
+    LoopChecks *f = s->found;
+    Instr *branch = block_terminator(b);
+    if (!branch || !branch->guard || branch_table(branch))
+        return;
+    Block *pass = passing(s, b);
+    if (!pass)
+        return;
+    bool of_latch = b == s->loop->latches[0];
+    u32 tests = f->tests, latch_tests = f->latch_tests;
+    Operand guard = register_operand(branch->guard);
+    bool holds = (pass == branch_target(branch)) != branch->guard_not;
+    f->full |= f->checks == LOOP_TESTS;
+    if (f->full)
+        return;
+    if (add_tests(s, branch, &guard, holds, of_latch)) {
+        f->check[f->checks++] = (LoopCheck){b, pass};
+        return;
+    }
+    f->full |= f->tests == LOOP_TESTS || f->chained == LOOP_CHAIN;
+    f->uncounted |= of_latch;
+    f->tests = tests;
+    f->latch_tests = latch_tests;
+}
+
+static const LoopCheck *check_of(const LoopChecks *f, const Block *b)
+{
+    for (u32 k = 0; k < f->checks; k++)
+        if (f->check[k].block == b)
+            return &f->check[k];
+    return NULL;
+}
+
+static void visit(Search *s, Block *b)
+{
+    LoopChecks *f = s->found;
+    if (!is_inside(s, b)) {
+        f->has_exit = true;
+        return;
+    }
+    for (u32 k = 0; k < f->blocks; k++)
+        if (f->block[k] == b)
+            return;
+    if (f->blocks == LOOP_BLOCKS)
+        f->full = true;
+    else
+        f->block[f->blocks++] = b;
+}
+
+/* The blocks of an iteration that goes on. */
+static void find_blocks(Search *s)
+{
+    LoopChecks *f = s->found;
+    visit(s, s->loop->header);
+    for (u32 k = 0; k < f->blocks; k++) {
+        Block *b = f->block[k];
+        const LoopCheck *check = check_of(f, b);
+        if (check) {
+            visit(s, check->pass);
+            continue;
+        }
+        f->has_exit |= block_leaves_function(s->run->fn, b);
+        CfgList succs = cfg_succs(s->run->fn, b);
+        for (u32 e = 0; e < succs.n; e++)
+            visit(s, succs.v[e].block);
+    }
+}
+
+bool loop_checks_find(PhaseRun *run, const Loop *loop, LoopChecks *found)
+{
+    *found = (LoopChecks){0};
+    Search s = {run, loop, found};
+    for (u32 k = 0; k < loop->block_count; k++)
+        if (dominates(an_dom(run->an), loop->blocks[k], loop->latches[0]))
+            add_check(&s, loop->blocks[k]);
+    bool ends_at_latch = found->latch_tests || found->uncounted;
+    if (found->tests - found->latch_tests < (ends_at_latch ? 1 : 2))
+        return false;
+    find_blocks(&s);
+    return true;
+}

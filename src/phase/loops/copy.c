@@ -1,0 +1,144 @@
+#include "phase/loops/copy.h"
+
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+
+/* ---- what nobody reads -------------------------------------------------------------------------------------------------- */
+
+static bool is_among(Instr *const *v, u32 n, const Instr *i)
+{
+    for (u32 k = 0; k < n; k++)
+        if (v[k] == i)
+            return true;
+    return false;
+}
+
+bool loop_copy_lacks(const LoopDropped *d, const Instr *i)
+{
+    return is_among(d->dead, d->deads, i) || is_among(d->step, d->steps, i);
+}
+
+/* The branches of checks are not copied. */
+static bool is_check(const LoopChecks *checks, const Instr *i)
+{
+    for (u32 k = 0; k < checks->checks; k++)
+        if (block_terminator(checks->check[k].block) == i)
+            return true;
+    return false;
+}
+
+/* Whether what is left of the blocks reads reg, `but` itself not counted. */
+static bool is_read(const LoopChecks *checks, const LoopDropped *d, const Instr *but, RegId reg)
+{
+    for (u32 k = 0; k < checks->blocks; k++)
+        for_each_instr(i, checks->block[k])
+            if (i->kind == INSTR_OP && i != but && !is_check(checks, i) && !loop_copy_lacks(d, i) && instr_reads(i, reg))
+                return true;
+    return false;
+}
+
+/* Whether reg is read after the copy: in the loop that stays, or where that is left by its latch. */
+static bool is_live_after(PhaseRun *run, const Loop *loop, RegId reg)
+{
+    const Live *live = an_live(run->an);
+    const Block *latch = loop->latches[0];
+    return live_in(live, loop->header, reg) || live_out(live, latch, reg);
+}
+
+static bool is_dead(PhaseRun *run, const Loop *loop, const LoopChecks *checks, const LoopDropped *d, const Instr *i)
+{
+    if (i->kind != INSTR_OP || !op_is_pure(i->op) || op_has(i->op, OPF_CARRY_OUT) || instr_reads_volatile_register(i))
+        return false;
+    bool late = d->late && is_among(checks->chain, checks->chained, i);
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (is_read(checks, d, i, w.reg) || (!late && is_live_after(run, loop, w.reg)))
+            return false;
+    return true;
+}
+
+/* `add r, r, c`, which nobody reads but the next one. */
+static bool is_dead_step(PhaseRun *run, const Loop *loop, const LoopChecks *checks, const LoopDropped *d, Instr *i)
+{
+    RegId of;
+    i64 by;
+    if (!affine_is_step(run->fn, i, &of, &by) || affine_definition(run->an, loop, of) != i)
+        return false;
+    u64 size = by < 0 ? 0 - (u64)by : (u64)by;
+    return size && !(size & (size - 1)) && !is_read(checks, d, i, of);
+}
+
+/* Whether the latch's predicate can be computed once its block is over. */
+static bool may_be_late(const Loop *loop, const LoopChecks *checks)
+{
+    for (u32 k = 0; k < checks->chained; k++)
+        for (const Instr *i = checks->chain[k]->next; i; i = i->next)
+            for (RegWalk w = reg_walk(checks->chain[k]); next_read(&w);)
+                if (i->kind == INSTR_OP && instr_writes(i, w.reg))
+                    return false;
+    return block_terminator(loop->latches[0]) && checks->chained;
+}
+
+void loop_copy_plan(PhaseRun *run, const Loop *loop, const LoopChecks *checks, LoopDropped *d)
+{
+    *d = (LoopDropped){.late = may_be_late(loop, checks)};
+    for (bool more = true; more;) {
+        more = false;
+        for (u32 k = 0; k < checks->blocks; k++)
+            for_each_instr(i, checks->block[k]) {
+                if (loop_copy_lacks(d, i) || d->deads == LOOP_DROPPED || d->steps == LOOP_DROPPED)
+                    continue;
+                if (is_dead(run, loop, checks, d, i))
+                    d->dead[d->deads++] = i;
+                else if (is_dead_step(run, loop, checks, d, i))
+                    d->step[d->steps++] = i;
+                else
+                    continue;
+                more = true;
+            }
+    }
+}
+
+/* ---- the copy ------------------------------------------------------------------------------------------------------------- */
+
+static Block *copy_of(const LoopChecks *checks, Block *const *copy, const Block *b)
+{
+    for (u32 k = 0; k < checks->blocks; k++)
+        if (checks->block[k] == b)
+            return copy[k];
+    return NULL;
+}
+
+static Block *copy_block(Block *b, const LoopDropped *d)
+{
+    Block *copy = block_clone(b);
+    Instr *made = copy->first;
+    for_each_instr(i, b) {
+        Instr *next = made->next;
+        if (loop_copy_lacks(d, i))
+            instr_remove(made);
+        made = next;
+    }
+    return copy;
+}
+
+void loop_copy_blocks(PhaseRun *run, const Loop *loop, const LoopChecks *checks, const LoopDropped *d, Block *after,
+                      Block *rest, Block *copy[LOOP_BLOCKS])
+{
+    for (u32 k = 0; k < checks->blocks; k++) {
+        copy[k] = copy_block(checks->block[k], d);
+        block_move_after(copy[k], after);
+        after = copy[k];
+    }
+    for (u32 k = 0; k < checks->checks; k++) {
+        Block *b = copy_of(checks, copy, checks->check[k].block);
+        block_remove_terminator(b);
+        block_set_fall(b, copy_of(checks, copy, checks->check[k].pass));
+    }
+    Block *latch = copy_of(checks, copy, loop->latches[0]);
+    block_set_fall(latch, rest);
+    for (u32 k = 0; k < checks->blocks; k++)
+        for (u32 t = 0; t < checks->blocks; t++)
+            if (copy[k] != latch)
+                block_redirect(copy[k], checks->block[t], copy[t]);
+    (void)run;
+}

@@ -1,0 +1,335 @@
+/* loop-split: runs a loop without its bounds checks for as long as these pass.
+ *
+ *     LOOP: setp.ge.u32 p, i, len;                    n, the least of `end - i` and `len - i` (0 where i is beyond)
+ *           @p bra FAIL;                              @n==0 bra LOOP;
+ *           ...                                 FAST: ...
+ *           add.s32 i, i, 1;                          add.s32 n, n, -1; setp.ne.s32 q, n, 0;
+ *           setp.lt.s32 q, i, end;        to          @q bra FAST;
+ *           @q bra LOOP;                              i = i + steps; setp.lt.s32 q, i, end;
+ *                                                     @!q bra EXIT;
+ *                                               LOOP: as it was
+ *
+ * Sound: n is no more than the number of iterations, from the first on, in which each of these branches goes on: they compare what
+ * is affine in the number of the iteration, and n is computed from where it starts, its step and the bound so that no value up to
+ * there wraps past the bound. So each thread executes in FAST what it would have executed in LOOP, less branches that it would not
+ * have taken, and goes on in LOOP with the same registers, where the check decides. Registers that only the checks read get all
+ * their steps at once. FAST holds nothing but arithmetic, loads and stores, and ends after n iterations: no thread waits in it, so
+ * that threads may wait for each other after it. Where an instruction of the function sees which lanes execute it, and these
+ * branches may divide a warp, threads could come to it in other groups: that is declined.
+ *
+ * It pays where ptxas unrolls FAST: it counts its iterations, and it has one exit (tests/ptxas/LOOPS.md). LOOP gets the
+ * pragma nounroll: it runs rarely, and is not split again.
+ *
+ * Declines: loops with the pragma nounroll, with another exit, that are large, or hold what may not be copied; and those that run a
+ * constant number of times, which ptxas unrolls with their checks. */
+#include "analysis/reconverge.h"
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+#include "phase/loops/copy.h"
+#include "target/ptxas.h"
+
+enum {
+    BRANCHES_MAX = 4,
+    BODY_MAX = 40,     /* machine instructions that ptxas was seen to unroll, and ... */
+    ACCESSES_MAX = 12, /* ... loads and stores */
+    STEP_LOG_MAX = 8,
+    RUN_MOST = 1 << 30, /* iterations of the copy, the checked loop runs the rest */
+    UNROLLED_MOST = 8192
+};
+
+/* ---- whether it may, and pays ----------------------------------------------------------------------------------------------- */
+
+static u32 step_size(const LoopTest *t)
+{
+    i64 step = sem_signed(t->value.step, t->value.bits);
+    u64 size = step < 0 ? 0 - (u64)step : (u64)step;
+    return size <= 1u << STEP_LOG_MAX && !(size & (size - 1)) ? (u32)size : 0;
+}
+
+static bool is_countable(const LoopTest *t) { return step_size(t) && affine_is_shifted(&t->value) && t->cmp != CMP_EQ; }
+
+/* After how many iterations the loop ends at the latest, or `most` if these are as many, or more; 0: not known. */
+static u32 trip_count(PhaseRun *run, const Loop *loop, const LoopChecks *c, u32 most)
+{
+    u32 least = 0;
+    for (u32 k = 0; k < c->tests; k++) {
+        u32 trips = c->of_latch[k] || !c->latch_tests ? loop_test_trips(run->an, loop, &c->test[k], most) : 0;
+        least = trips && (!least || trips < least) ? trips : least;
+    }
+    return least;
+}
+
+typedef struct Size {
+    u32 body, accesses, branches;
+    bool fixed; /* holds what may not be copied */
+} Size;
+
+static Size size_of(PhaseRun *run, const LoopChecks *c, const LoopDropped *d)
+{
+    Size size = {.branches = 0};
+    for (u32 k = 0; k < c->blocks; k++)
+        for_each_instr(i, c->block[k]) {
+            if (i->kind != INSTR_OP || loop_copy_lacks(d, i))
+                continue;
+            bool ends = op_has(i->op, OPF_TERMINATOR);
+            size.branches += ends && i->guard;
+            size.body += ends ? 0 : ptxas_cost(i);
+            size.accesses += i->op->mem != MEM_NONE;
+            size.fixed |= ends ? !branch_target(i) : !instr_may_be_copied(i, run->an->summaries);
+        }
+    size.branches -= c->checks;
+    return size;
+}
+
+/* Whether the function may come to an instruction that sees which lanes execute it. */
+static bool shows_lanes(PhaseRun *run)
+{
+    return waits_compute(run->arena, run->an)->any_active_set || effects_callers_see_lanes(run->an->summaries, run->fn);
+}
+
+static bool may_divide(PhaseRun *run, const LoopChecks *c)
+{
+    for (u32 k = 0; k < c->checks; k++)
+        if (!uniform_has(&an_uniform(run->an)->branch_warp, c->check[k].block->id))
+            return true;
+    return false;
+}
+
+/* NULL, or why the loop stays as it is. */
+static const char *why_not(PhaseRun *run, const Loop *loop, const LoopChecks *c, const LoopDropped *d)
+{
+    const Block *latch = loop->latches[0];
+    const Instr *end = block_terminator(latch);
+    if (loop->header == run->fn->entry || block_is_pinned(loop->header))
+        return "nothing can stand in front of it";
+    if (c->full)
+        return "it is large";
+    if (c->uncounted)
+        return "it is not known how often it runs";
+    if (c->has_exit)
+        return "it has another exit";
+    if (end && (!branch_target(end) || !end->guard))
+        return "its latch ends the thread";
+    for (u32 k = 0; k < c->tests; k++)
+        if (!is_countable(&c->test[k]))
+            return "a check is not one that ptxas could count by";
+    Size size = size_of(run, c, d);
+    if (size.branches >= BRANCHES_MAX || size.body > BODY_MAX || size.accesses > ACCESSES_MAX)
+        return "it is large";
+    if (size.fixed)
+        return "it holds what may stand in one place only";
+    u32 most = UNROLLED_MOST / (size.body + 1) + 1, trips = trip_count(run, loop, c, most);
+    if (trips && trips < most)
+        return "it runs a constant number of times, so that ptxas unrolls it with its checks";
+    return NULL;
+}
+
+/* ---- how often all checks pass ----------------------------------------------------------------------------------------------- */
+
+static Type unsigned_type(u32 bits) { return bits == 32 ? TYPE_U32 : TYPE_U64; }
+static Type register_type(u32 bits) { return bits == 32 ? TYPE_B32 : TYPE_B64; }
+static Operand number(u64 value) { return build_integer(value, 32, false); }
+
+static RegId build_u32(const Builder *at, Opcode opcode, RegId a, Operand b)
+{
+    Type type = opcode == OPC_SHR ? TYPE_U32 : opcode == OPC_ADD ? TYPE_S32 : TYPE_U32;
+    return build_binary(at, opcode, (OpParts){.type = {type}}, TYPE_B32, register_operand(a), b);
+}
+
+static bool compares_signed(const LoopTest *t)
+{
+    return t->is_signed && t->cmp != CMP_LO && t->cmp != CMP_LS && t->cmp != CMP_HI && t->cmp != CMP_HS;
+}
+
+/* Up to where the test goes on: its bound, or where values wrap, if they go away from the bound. */
+static Operand limit(const LoopTest *t)
+{
+    u32 bits = t->value.bits;
+    if (loop_test_runs_towards_bound(t))
+        return t->bound->kind == OPND_IMM ? build_integer((u64)t->bound->value, bits, true) : *t->bound;
+    bool down = sem_signed(t->value.step, bits) < 0;
+    u64 least = compares_signed(t) ? sem_sign(bits) : 0;
+    return build_integer(down ? least : sem_max(bits) - least, bits, true);
+}
+
+static bool includes_limit(const LoopTest *t)
+{
+    return t->cmp == CMP_LE || t->cmp == CMP_GE || t->cmp == CMP_LS || t->cmp == CMP_HS || !loop_test_runs_towards_bound(t);
+}
+
+/* limit - x of what goes up, x - limit of what goes down, RUN_MOST at most. */
+static RegId build_distance(const Builder *at, const LoopTest *t, Operand x)
+{
+    u32 bits = t->value.bits;
+    Operand to = limit(t), most = build_integer(RUN_MOST, bits, false);
+    bool down = sem_signed(t->value.step, bits) < 0;
+    OpParts sub = {.type = {bits == 32 ? TYPE_S32 : TYPE_S64}}, least = {.type = {unsigned_type(bits)}};
+    if (!down || to.kind != OPND_IMM || to.value)
+        x = register_operand(build_binary(at, OPC_SUB, sub, register_type(bits), down ? x : to, down ? to : x));
+    RegId d = build_binary(at, OPC_MIN, least, register_type(bits), x, most);
+    return bits == 32 ? d
+                      : build_unary(at, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U64}}, TYPE_B32, register_operand(d));
+}
+
+/* The number of iterations, from the first on, in which the test goes on; RUN_MOST or more if there are more. */
+static RegId build_count(const Builder *at, const LoopTest *t)
+{
+    u32 size = step_size(t);
+    Operand x = affine_build(at, &t->value, t->value.start);
+    RegId n = build_distance(at, t, x);
+    bool exact = t->cmp == CMP_NE;
+    if (!exact && !includes_limit(t) && size > 1)
+        n = build_u32(at, OPC_ADD, n, number(size - 1));
+    if (size > 1)
+        n = build_u32(at, OPC_SHR, n, number((u64)__builtin_ctz(size)));
+    if (exact)
+        return n;
+    if (includes_limit(t))
+        n = build_u32(at, OPC_ADD, n, number(1));
+    OpParts compare = {.cmp = t->cmp, .type = {(Type)t->compare->op->type[0]}};
+    RegId goes_on = build_binary(at, OPC_SETP, compare, TYPE_PRED, x, *t->bound);
+    Operand select[] = {register_operand(n), number(0), register_operand(goes_on)};
+    return build_value(at, isa_op(at->fn->module->isa, OPC_SELP, (OpParts){.type = {TYPE_B32}}), TYPE_B32, select, 3);
+}
+
+/* The latch's test comes after an iteration. */
+static RegId build_counts(const Builder *at, const LoopChecks *c)
+{
+    RegId least = 0;
+    for (u32 k = 0; k < c->tests; k++) {
+        RegId n = build_count(at, &c->test[k]);
+        if (c->of_latch[k])
+            n = build_u32(at, OPC_ADD, n, number(1));
+        least = least ? build_u32(at, OPC_MIN, least, register_operand(n)) : n;
+    }
+    return least;
+}
+
+/* ---- the rewrite ---------------------------------------------------------------------------------------------------------------- */
+
+/* A branch that decides what those of the checks and the latch do. */
+static void inherit(PhaseRun *run, const LoopChecks *c, Block *b)
+{
+    Instr *branch = block_terminator(b);
+    instr_inherit_origin(run->fn, branch, block_terminator(c->check[0].block), NULL);
+    for (u32 k = 1; k < c->checks; k++)
+        instr_inherit_origin(run->fn, branch, branch, block_terminator(c->check[k].block));
+}
+
+/* What `n` iterations add to a register that is stepped. */
+static void build_steps(PhaseRun *run, const Builder *at, const Instr *step, RegId n)
+{
+    RegId reg;
+    i64 by;
+    affine_is_step(run->fn, step, &reg, &by);
+    u32 bits = step->op->sem.bits;
+    u64 size = by < 0 ? 0 - (u64)by : (u64)by;
+    OpParts wide = {.type = {TYPE_U64, TYPE_U32}}, shift = {.type = {register_type(bits)}};
+    OpParts sum = {.type = {bits == 32 ? TYPE_S32 : TYPE_S64}};
+    RegId all = bits == 32 ? n : build_unary(at, OPC_CVT, wide, TYPE_B64, register_operand(n));
+    if (size > 1)
+        all = build_binary(at, OPC_SHL, shift, register_type(bits), register_operand(all),
+                           number((u64)__builtin_ctzll(size)));
+    Operand slots[] = {register_operand(reg), register_operand(reg), register_operand(all)};
+    build(at, by < 0 ? OPC_SUB : OPC_ADD, sum, slots, 3);
+}
+
+/* After the copy: what it left out, and whether the loop goes on. */
+static void build_rest(PhaseRun *run, const Loop *loop, const LoopChecks *c, const LoopDropped *d, RegId n, Block *rest)
+{
+    Builder at = build_at_end(rest);
+    Block *latch = loop->latches[0];
+    for (u32 k = 0; k < d->steps; k++)
+        build_steps(run, &at, d->step[k], n);
+    for (Instr *i = latch->first; i && d->late; i = i->next)
+        for (u32 k = 0; k < c->chained; k++)
+            if (c->chain[k] == i)
+                instr_append(rest, instr_clone(run->fn, i));
+    const Instr *end = block_terminator(latch);
+    block_set_fall(rest, latch->fall);
+    if (!end)
+        return;
+    block_set_branch(rest, end->guard, end->guard_not, branch_target(end), false);
+    instr_inherit_origin(run->fn, block_terminator(rest), end, NULL);
+}
+
+static void split(PhaseRun *run, const Loop *loop, const LoopChecks *c, const LoopDropped *d)
+{
+    Function *fn = run->fn;
+    Block *entry = loop_entry_block(fn, loop), *header = loop->header, *copy[LOOP_BLOCKS];
+    Block *rest = block_new_like(header, header->loc);
+    Builder before = build_at_end(entry);
+    RegId n = build_counts(&before, c);
+    RegId left = build_unary(&before, OPC_MOV, (OpParts){.type = {TYPE_U32}}, TYPE_B32, register_operand(n));
+    RegId none = build_binary(&before, OPC_SETP, (OpParts){.cmp = CMP_EQ, .type = {TYPE_S32}}, TYPE_PRED,
+                              register_operand(n), number(0));
+    loop_copy_blocks(run, loop, c, d, entry, rest, copy);
+    block_set_fall(entry, copy[0]);
+    block_set_branch(entry, none, false, header, false);
+    inherit(run, c, entry);
+
+    Block *latch = header;
+    for (u32 k = 0; k < c->blocks; k++)
+        if (c->block[k] == loop->latches[0])
+            latch = copy[k];
+    Builder end = build_at_end(latch);
+    Operand slots[] = {register_operand(left), register_operand(left), build_integer((u64)-1, 32, true)};
+    build(&end, OPC_ADD, (OpParts){.type = {TYPE_S32}}, slots, 3);
+    RegId more = build_binary(&end, OPC_SETP, (OpParts){.cmp = CMP_NE, .type = {TYPE_S32}}, TYPE_PRED,
+                              register_operand(left), number(0));
+    block_set_branch(latch, more, false, copy[0], false);
+    inherit(run, c, latch);
+    block_move_after(rest, copy[c->blocks - 1]);
+    build_rest(run, loop, c, d, n, rest);
+    build_nounroll(header);
+}
+
+static bool is_simple(PhaseRun *run, const Loop *loop)
+{
+    return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(run->an)->irreducible;
+}
+
+/* *lanes: FACT_UNKNOWN until it is asked whether the function shows them. */
+static bool split_loop(PhaseRun *run, const Loop *loop, FactValue *lanes)
+{
+    LoopChecks checks;
+    LoopDropped dropped;
+    if (!is_simple(run, loop) || !loop_checks_find(run, loop, &checks))
+        return false;
+    loop_copy_plan(run, loop, &checks, &dropped);
+    const char *why = why_not(run, loop, &checks, &dropped);
+    if (!why && *lanes == FACT_UNKNOWN)
+        *lanes = shows_lanes(run) ? FACT_TRUE : FACT_FALSE;
+    if (!why && *lanes == FACT_TRUE && may_divide(run, &checks))
+        why = "threads could come in other groups to an instruction that sees which lanes execute it";
+    const Instr *at = block_terminator(checks.check[0].block);
+    if (why) {
+        phase_missed_once(run, "BoundsCheckKept", at, "this loop keeps its bounds checks: %s", why);
+        return false;
+    }
+    if (!phase_may_rewrite(run))
+        return false;
+    u32 bounds = checks.tests - checks.latch_tests, trips = trip_count(run, loop, &checks, UNROLLED_MOST);
+    phase_passed(run, "BoundsCheckSplit", at,
+                 "the loop runs without %u bounds check%s for as long as they pass, and ptxas unrolls it; it runs %s",
+                 bounds, bounds == 1 ? "" : "s",
+                 trips ? arena_printf(run->arena, "%u times or more", trips) : "as often as is not known");
+    phase_count(run, "BoundsCheckSplit", 1);
+    split(run, loop, &checks, &dropped);
+    return true;
+}
+
+Phase phase_loop_split;
+PhaseResult phase_loop_split(PhaseRun *run)
+{
+    if (!run->knobs->loop_split)
+        return PHASE_UNCHANGED;
+    an_freeze(run->an, AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM);
+    an_compute(run->an, AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM);
+    const Loops *loops = an_loops(run->an);
+    FactValue lanes = FACT_UNKNOWN;
+    bool any = false;
+    for (u32 l = 0; l < loops->n; l++)
+        any |= split_loop(run, loops->v[l], &lanes);
+    return any ? PHASE_AGAIN : PHASE_UNCHANGED;
+}

@@ -1,0 +1,146 @@
+#include "transform/loop_test.h"
+
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+
+static bool is_bound(const Loop *loop, const Operand *o)
+{
+    return o->kind == OPND_IMM || (operand_plain_register(o) && affine_is_invariant(loop, o->id));
+}
+
+/* Takes one operand as what counts; false: it does not, or the other one changes. */
+static bool take_operand(Analyses *an, const Loop *loop, LoopTest *t, Cmp cmp, u32 number)
+{
+    const Operand *a = instr_operand(t->compare, number), *b = instr_operand(t->compare, 3 - number);
+    u32 bits = type_bits((Type)t->compare->op->type[0]);
+    t->compared = operand_plain_register(a);
+    t->bound = b;
+    t->cmp = number == 1 ? cmp : cmp_swapped(cmp);
+    return t->compared && is_bound(loop, b) && affine_value(an, loop, t->compare, t->compared, bits, &t->value) &&
+           t->value.step << (64 - bits);
+}
+
+bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposite, LoopTest *test)
+{
+    *test = (LoopTest){.compare = compare};
+    if (compare->kind != INSTR_OP || compare->op->opcode != OPC_SETP || compare->guard ||
+        compare->op->bool_op != BOOL_NONE || compare->op->types != 1 || instr_operand(compare, 0)->kind != OPND_REG)
+        return false;
+    Type type = (Type)compare->op->type[0];
+    TypeClass class = type_class(type);
+    test->is_signed = class == TC_SIGNED;
+    bool integer = class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS;
+    if (!integer || (type_bits(type) != 32 && type_bits(type) != 64))
+        return false;
+    Cmp cmp = (Cmp)compare->op->cmp;
+    if (opposite)
+        cmp = cmp_inverse(cmp, class);
+    return cmp != CMP_NONE && (take_operand(an, loop, test, cmp, 1) || take_operand(an, loop, test, cmp, 2));
+}
+
+bool loop_test_runs_towards_bound(const LoopTest *test)
+{
+    bool down = sem_signed(test->value.step, test->value.bits) < 0;
+    switch (test->cmp) {
+    case CMP_NE: return true;
+    case CMP_LT:
+    case CMP_LE:
+    case CMP_LO:
+    case CMP_LS: return !down;
+    case CMP_GT:
+    case CMP_GE:
+    case CMP_HI:
+    case CMP_HS: return down;
+    default: return false;
+    }
+}
+
+/* ---- how often it runs ----------------------------------------------------------------------------------------------- */
+
+static u64 extended(u64 value, u32 bits, bool is_signed)
+{
+    return is_signed ? (u64)sem_signed(value, bits) : value & sem_max(bits);
+}
+
+static bool goes_on(const LoopTest *t, u64 value, u64 bound)
+{
+    u32 bits = t->value.bits;
+    bool is_signed = t->is_signed && t->cmp != CMP_LO && t->cmp != CMP_LS && t->cmp != CMP_HI && t->cmp != CMP_HS;
+    u64 a = extended(value, bits, is_signed), b = extended(bound, bits, is_signed);
+    bool less = is_signed ? (i64)a < (i64)b : a < b;
+    switch (t->cmp) {
+    case CMP_EQ: return a == b;
+    case CMP_NE: return a != b;
+    case CMP_LT:
+    case CMP_LO: return less;
+    case CMP_LE:
+    case CMP_LS: return less || a == b;
+    case CMP_GT:
+    case CMP_HI: return !less && a != b;
+    default: return !less;
+    }
+}
+
+/* Where the loop is entered from, if from one block only; NULL. */
+static Block *only_entry(const Function *fn, const Loop *loop)
+{
+    CfgList preds = cfg_preds(fn, loop->header);
+    Block *from = NULL;
+    for (u32 k = 0; k < preds.n; k++) {
+        if (preds.v[k].block == loop->latches[0])
+            continue;
+        if (from)
+            return NULL;
+        from = preds.v[k].block;
+    }
+    return from;
+}
+
+static bool constant_at_entry(Analyses *an, const Loop *loop, RegId reg, u64 *value)
+{
+    Block *from = only_entry(an->fn, loop);
+    if (!from || from->id >= an_loops(an)->blocks)
+        return false;
+    const Instr *def = ssa_definition(an_ssa(an), ssa_at_end(an_ssa(an), from, reg), reg);
+    if (!def || def->op->opcode != OPC_MOV || def->guard || instr_operand(def, 1)->kind != OPND_IMM)
+        return false;
+    *value = (u64)instr_operand(def, 1)->value;
+    return true;
+}
+
+u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 most)
+{
+    u64 bound = (u64)test->bound->value, value = test->value.start, entry;
+    if (test->bound->kind == OPND_REG && !constant_at_entry(an, loop, test->bound->id, &bound))
+        return 0;
+    for (u32 k = 0; k < test->value.terms; k++) {
+        if (!constant_at_entry(an, loop, test->value.term[k].reg, &entry))
+            return 0;
+        value += entry * test->value.term[k].factor;
+    }
+    u32 trips = 1;
+    for (; trips < most && goes_on(test, value, bound); trips++)
+        value += test->value.step;
+    return trips;
+}
+
+/* ---- where it is entered ----------------------------------------------------------------------------------------------- */
+
+Block *loop_entry_block(Function *fn, const Loop *loop)
+{
+    Block *header = loop->header, *from = only_entry(fn, loop);
+    if (from && !block_terminator(from) && from->fall == header)
+        return from;
+    Block *b = block_new_like(header, header->loc);
+    block_move_after(b, header->prev);
+    block_set_fall(b, header);
+    VEC(Block *) entries = {0};
+    CfgList preds = cfg_preds(fn, header);
+    for (u32 k = 0; k < preds.n; k++)
+        if (preds.v[k].block != loop->latches[0] && preds.v[k].block != b)
+            vec_push(&entries, preds.v[k].block);
+    for (u32 k = 0; k < entries.n; k++)
+        block_redirect(entries.v[k], header, b);
+    vec_free(&entries);
+    return b;
+}

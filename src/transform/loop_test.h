@@ -1,0 +1,27 @@
+/* A comparison by which a loop goes on or not: of an affine function of the number of the iteration with a bound that stays. */
+#ifndef PTXOPT_TRANSFORM_LOOP_TEST_H
+#define PTXOPT_TRANSFORM_LOOP_TEST_H
+
+#include "transform/affine.h"
+
+typedef struct LoopTest {
+    Instr *compare; /* an unguarded setp of integers of 32 or 64 bits */
+    const Operand *bound;
+    RegId compared; /* the other operand of the comparison */
+    Cmp cmp;        /* compared cmp bound, and the loop goes on */
+    bool is_signed;
+    Affine value; /* of what is compared */
+} LoopTest;
+
+/* Of a setp that every iteration executes once. opposite: the loop goes on where it is false. False: it is no such comparison. As
+ * affine_value. */
+bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposite, LoopTest *test);
+/* Whether it is a comparison by which ptxas counts: of a counter that goes up, that it is below; ... */
+bool loop_test_runs_towards_bound(const LoopTest *test);
+/* After how many iterations it ends the loop, or `most` if these are as many, or more; 0: not known. Asks for AN_SSA. */
+u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 most);
+
+/* A block that all who enter the loop come through, last; made where there is none. */
+Block *loop_entry_block(Function *fn, const Loop *loop);
+
+#endif
