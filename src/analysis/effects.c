@@ -252,6 +252,17 @@ static BitSet find_external(Arena *arena, const Module *m)
     return set;
 }
 
+/* What a function does that has no final body here. The run-time system's __assertfail prints and stops the grid: it waits for
+ * nobody, and does not see which lanes call it. */
+static Effects foreign_effects(const Module *m, SymId function)
+{
+    static const Effects asserts = {
+        .reads = EFFECT_ALL, .writes = EFFECT_ALL, .event = true, .may_not_return = true, .known = true};
+    const Sym *sym = &m->syms.v[function];
+    bool has_body = sym->function && sym->function->is_definition;
+    return sym->kind == SYM_FUNC && !has_body && sym->name && !strcmp(sym->name->text, "__assertfail") ? asserts : anything;
+}
+
 typedef struct CallGraph {
     const Module *m;
     u32 *function; /* by SymId: index of the function with a final body, plus 1; 0: none */
@@ -265,7 +276,7 @@ static void add_call(CallGraph *g, u32 caller, SymId callee)
 {
     u32 function = g->function[callee];
     if (!function) {
-        add_effects(&g->own[caller], anything);
+        add_effects(&g->own[caller], foreign_effects(g->m, callee));
         return;
     }
     vec_push(&g->from, caller);
@@ -345,7 +356,7 @@ static void summarise(CallGraph *g, Summaries *s, Arena *scratch)
         of[c].waits |= repeats && polls[c] ? WAIT_OTHERS : 0;
     }
     for (SymId id = 0; id < s->syms; id++)
-        s->of[id] = g->function[id] ? of[component[g->function[id] - 1]] : anything;
+        s->of[id] = g->function[id] ? of[component[g->function[id] - 1]] : foreign_effects(g->m, id);
 }
 
 static bool has_active_set(const Function *fn, const Summaries *s)

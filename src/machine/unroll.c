@@ -146,13 +146,13 @@ static void find_unrolled(Side *side, Side *other)
     }
 }
 
-/* Loops of `side` without a mate that do the work of a loop that was unrolled beside them: ptxas and whoever split the loop
- * leave one each for what remains. */
+/* Loops of `side` without a mate that do the work of a loop of the other version, whose mate leaves it to them: ptxas leaves a
+ * loop for what remains of an unrolled one, and a loop may have been copied. */
 static void find_rests(Side *side, const Side *other)
 {
     for (size_t i = 0; i < side->code->loop_count; i++)
         for (size_t k = 0; k < side->code->loop_count && side->mate[i] == NONE; k++) {
-            int from = side->copies[k] ? side->mate[k] : NONE;
+            int from = side->mate[k];
             if (from != NONE && same_work(&other->work[from], &side->work[i]) &&
                 side->code->loops[k].depth == side->code->loops[i].depth)
                 side->mate[i] = from;
@@ -160,7 +160,7 @@ static void find_rests(Side *side, const Side *other)
 }
 
 /* The loop that was unrolled most of those made from loop `from` of the other version does its work, but for half of what one of
- * its iterations does, which those beside it do. */
+ * its iterations does, which those beside it do. Where none was, they share it evenly. */
 static void share_iterations(Side *side, const Side *other, int from)
 {
     unsigned most = 0, loops = 0;
@@ -171,6 +171,9 @@ static void share_iterations(Side *side, const Side *other, int from)
     }
     double all = other->iterations[from], rest = loops > 1 ? (most - 1) / 2.0 : 0;
     rest = rest < all / 2 ? rest : all / 2;
+    for (size_t i = 0; i < side->code->loop_count && !most && loops > 1; i++)
+        if (side->mate[i] == from)
+            side->iterations[i] = all / loops;
     for (size_t i = 0; i < side->code->loop_count && most; i++) {
         unsigned copies = side->copies[i] ? side->copies[i] : 1;
         if (side->mate[i] == from)

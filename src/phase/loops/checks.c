@@ -24,12 +24,30 @@ static bool add_operands(Search *s, Instr *i, bool holds, bool of_latch)
     return add_tests(s, i, instr_operand(i, 1), holds, of_latch) && add_tests(s, i, instr_operand(i, 2), holds, of_latch);
 }
 
+/* What gives a predicate its value at `at` in every iteration: in its block, or in one that each iteration comes through before. */
+static Instr *definition(const Search *s, Instr *at, RegId reg, bool of_latch)
+{
+    Instr *def = local_definition(at, reg);
+    if (def || of_latch)
+        return def;
+    def = affine_definition(s->run->an, s->loop, reg);
+    return def && strictly_dominates(an_dom(s->run->an), def->block, at->block) ? def : NULL;
+}
+
+static bool is_known(const LoopChecks *f, const LoopTest *test)
+{
+    for (u32 k = 0; k < f->tests; k++)
+        if (f->test[k].compare == test->compare && f->test[k].cmp == test->cmp)
+            return true;
+    return false;
+}
+
 /* The comparisons that all have to come out so that the predicate is `holds` right before `at`. */
 static bool add_tests(Search *s, Instr *at, const Operand *predicate, bool holds, bool of_latch)
 {
     LoopChecks *f = s->found;
     RegId reg = operand_plain_register(predicate);
-    Instr *def = reg ? local_definition(at, reg) : NULL;
+    Instr *def = reg ? definition(s, at, reg, of_latch) : NULL;
     if (!def || f->chained == LOOP_CHAIN)
         return false;
     if (of_latch)
@@ -38,8 +56,12 @@ static bool add_tests(Search *s, Instr *at, const Operand *predicate, bool holds
         return add_tests(s, def, instr_operand(def, 1), !holds, of_latch);
     if (is_logic(def, holds ? OPC_AND : OPC_OR))
         return add_operands(s, def, holds, of_latch);
-    if (f->tests == LOOP_TESTS || !loop_test_read(s->run->an, s->loop, def, !holds, &f->test[f->tests]))
+    LoopTest test;
+    if (f->tests == LOOP_TESTS || !loop_test_read(s->run->an, s->loop, def, !holds, &test))
         return false;
+    if (!of_latch && is_known(f, &test))
+        return true;
+    f->test[f->tests] = test;
     f->latch_tests += of_latch;
     f->of_latch[f->tests++] = of_latch;
     return true;
@@ -87,7 +109,7 @@ static void add_check(Search *s, Block *b)
     u32 tests = f->tests, latch_tests = f->latch_tests;
     Operand guard = register_operand(branch->guard);
     bool holds = (pass == branch_target(branch)) != branch->guard_not;
-    f->full |= f->checks == LOOP_TESTS;
+    f->full |= f->checks == LOOP_CHECKS;
     if (f->full)
         return;
     if (add_tests(s, branch, &guard, holds, of_latch)) {
@@ -143,6 +165,25 @@ static void find_blocks(Search *s)
     }
 }
 
+static bool is_chained(const LoopChecks *f, const Instr *i)
+{
+    for (u32 k = 0; k < f->chained; k++)
+        if (f->chain[k] == i)
+            return true;
+    return false;
+}
+
+/* What the latch compares may be computed in its block, too. */
+static void extend_chain(LoopChecks *f)
+{
+    for (u32 k = 0; k < f->chained; k++)
+        for (RegWalk w = reg_walk(f->chain[k]); next_read(&w);) {
+            Instr *def = w.reg == CARRY_REG ? NULL : local_definition(f->chain[k], w.reg);
+            if (def && op_is_pure(def->op) && !instr_reads(def, w.reg) && !is_chained(f, def) && f->chained < LOOP_CHAIN)
+                f->chain[f->chained++] = def;
+        }
+}
+
 bool loop_checks_find(PhaseRun *run, const Loop *loop, LoopChecks *found)
 {
     *found = (LoopChecks){0};
@@ -151,8 +192,10 @@ bool loop_checks_find(PhaseRun *run, const Loop *loop, LoopChecks *found)
         if (dominates(an_dom(run->an), loop->blocks[k], loop->latches[0]))
             add_check(&s, loop->blocks[k]);
     bool ends_at_latch = found->latch_tests || found->uncounted;
-    if (found->tests - found->latch_tests < (ends_at_latch ? 1 : 2))
+    if (found->checks - (found->latch_tests > 0) < (ends_at_latch ? 1 : 2))
         return false;
+    if (found->latch_tests)
+        extend_chain(found);
     find_blocks(&s);
     return true;
 }

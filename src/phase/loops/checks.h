@@ -6,7 +6,7 @@
 #include "phase/phase.h"
 #include "transform/loop_test.h"
 
-enum { LOOP_TESTS = 12, LOOP_BLOCKS = 16, LOOP_CHAIN = 8 };
+enum { LOOP_CHECKS = 12, LOOP_TESTS = 12, LOOP_BLOCKS = 16, LOOP_CHAIN = 8 };
 
 typedef struct LoopCheck {
     Block *block;
@@ -14,11 +14,11 @@ typedef struct LoopCheck {
 } LoopCheck;
 
 typedef struct LoopChecks {
-    LoopCheck check[LOOP_TESTS];
+    LoopCheck check[LOOP_CHECKS];
     LoopTest test[LOOP_TESTS]; /* the loop goes on while all of them say so */
     bool of_latch[LOOP_TESTS];
     u32 checks, tests, latch_tests;
-    Instr *chain[LOOP_CHAIN]; /* what computes the latch's predicate, in its block */
+    Instr *chain[LOOP_CHAIN]; /* what computes the latch's predicate, in its block; steps left out */
     u32 chained;
     Block *block[LOOP_BLOCKS]; /* where an iteration comes through that goes on; the header is first */
     u32 blocks;

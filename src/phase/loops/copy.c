@@ -45,13 +45,25 @@ static bool is_live_after(PhaseRun *run, const Loop *loop, RegId reg)
     return live_in(live, loop->header, reg) || live_out(live, latch, reg);
 }
 
+/* Whether the latch's predicate is computed of reg after the copy. */
+static bool is_read_late(const LoopChecks *checks, const LoopDropped *d, RegId reg)
+{
+    for (u32 k = 0; d->late && k < checks->chained; k++)
+        if (instr_reads(checks->chain[k], reg))
+            return true;
+    return false;
+}
+
 static bool is_dead(PhaseRun *run, const Loop *loop, const LoopChecks *checks, const LoopDropped *d, const Instr *i)
 {
     if (i->kind != INSTR_OP || !op_is_pure(i->op) || op_has(i->op, OPF_CARRY_OUT) || instr_reads_volatile_register(i))
         return false;
-    bool late = d->late && is_among(checks->chain, checks->chained, i);
+    bool of_latch = is_among(checks->chain, checks->chained, i);
+    if (of_latch && !d->late)
+        return false;
     for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (is_read(checks, d, i, w.reg) || (!late && is_live_after(run, loop, w.reg)))
+        if (is_read(checks, d, i, w.reg) || (!of_latch && is_read_late(checks, d, w.reg)) ||
+            (!of_latch && is_live_after(run, loop, w.reg)))
             return false;
     return true;
 }
@@ -121,8 +133,8 @@ static Block *copy_block(Block *b, const LoopDropped *d)
     return copy;
 }
 
-void loop_copy_blocks(PhaseRun *run, const Loop *loop, const LoopChecks *checks, const LoopDropped *d, Block *after,
-                      Block *rest, Block *copy[LOOP_BLOCKS])
+void loop_copy_blocks(const Loop *loop, const LoopChecks *checks, const LoopDropped *d, Block *after, Block *rest,
+                      Block *copy[LOOP_BLOCKS])
 {
     for (u32 k = 0; k < checks->blocks; k++) {
         copy[k] = copy_block(checks->block[k], d);
@@ -140,5 +152,4 @@ void loop_copy_blocks(PhaseRun *run, const Loop *loop, const LoopChecks *checks,
         for (u32 t = 0; t < checks->blocks; t++)
             if (copy[k] != latch)
                 block_redirect(copy[k], checks->block[t], copy[t]);
-    (void)run;
 }

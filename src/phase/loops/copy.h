@@ -20,7 +20,7 @@ void loop_copy_plan(PhaseRun *run, const Loop *loop, const LoopChecks *checks, L
 bool loop_copy_lacks(const LoopDropped *dropped, const Instr *i);
 
 /* The copies, laid out after `after`, in the order of checks->block; checks always pass, and the latch falls to `rest`. */
-void loop_copy_blocks(PhaseRun *run, const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *after,
-                      Block *rest, Block *copy[LOOP_BLOCKS]);
+void loop_copy_blocks(const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *after, Block *rest,
+                      Block *copy[LOOP_BLOCKS]);
 
 #endif

@@ -30,7 +30,7 @@
 
 enum {
     BRANCHES_MAX = 4,
-    BODY_MAX = 40,     /* machine instructions that ptxas was seen to unroll, and ... */
+    BODY_MAX = 64,     /* machine instructions that ptxas was seen to unroll, and ... */
     ACCESSES_MAX = 12, /* ... loads and stores */
     STEP_LOG_MAX = 8,
     RUN_MOST = 1 << 30, /* iterations of the copy, the checked loop runs the rest */
@@ -263,7 +263,7 @@ static void split(PhaseRun *run, const Loop *loop, const LoopChecks *c, const Lo
     RegId left = build_unary(&before, OPC_MOV, (OpParts){.type = {TYPE_U32}}, TYPE_B32, register_operand(n));
     RegId none = build_binary(&before, OPC_SETP, (OpParts){.cmp = CMP_EQ, .type = {TYPE_S32}}, TYPE_PRED,
                               register_operand(n), number(0));
-    loop_copy_blocks(run, loop, c, d, entry, rest, copy);
+    loop_copy_blocks(loop, c, d, entry, rest, copy);
     block_set_fall(entry, copy[0]);
     block_set_branch(entry, none, false, header, false);
     inherit(run, c, entry);
@@ -309,11 +309,10 @@ static bool split_loop(PhaseRun *run, const Loop *loop, FactValue *lanes)
     }
     if (!phase_may_rewrite(run))
         return false;
-    u32 bounds = checks.tests - checks.latch_tests, trips = trip_count(run, loop, &checks, UNROLLED_MOST);
-    phase_passed(run, "BoundsCheckSplit", at,
-                 "the loop runs without %u bounds check%s for as long as they pass, and ptxas unrolls it; it runs %s",
-                 bounds, bounds == 1 ? "" : "s",
-                 trips ? arena_printf(run->arena, "%u times or more", trips) : "as often as is not known");
+    u32 bounds = checks.checks - 1, trips = trip_count(run, loop, &checks, UNROLLED_MOST);
+    phase_passed(
+        run, "BoundsCheckSplit", at, "the loop runs without %u bounds check%s for as long as they pass; it runs %s", bounds,
+        bounds == 1 ? "" : "s", trips ? arena_printf(run->arena, "%u times or more", trips) : "as often as is not known");
     phase_count(run, "BoundsCheckSplit", 1);
     split(run, loop, &checks, &dropped);
     return true;
