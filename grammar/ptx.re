@@ -27,7 +27,7 @@
     exponent = [eE] [+-]? [0-9]+;
     real     = [0-9]+ "." [0-9]* exponent? | "." [0-9]+ exponent? | [0-9]+ exponent;
     bits     = "0" [fF] [0-9a-fA-F]{8} | "0" [dD] [0-9a-fA-F]{16};
-    blank    = [ \t\r\n\f];
+    blank    = [ \t\r\n\f\x1a]; /* the last one ends a file of DOS, which ptxas skips, wherever it stands */
 */
 
 /* After a block comment that opens at `open`; at the end of the text when it is never closed. */
@@ -65,7 +65,7 @@ bool starts_line(const Lower *lower, u32 at)
 
 static const unsigned char *skip_blanks(const unsigned char *at)
 {
-    while (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n' || *at == '\f')
+    while (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n' || *at == '\f' || *at == '\x1a')
         at++;
     return at;
 }

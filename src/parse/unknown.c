@@ -151,7 +151,7 @@ bool unknown_syntax(Lower *p, const SyntaxError *error)
 
 /* ---- skipping -------------------------------------------------------------------------------------------------- */
 
-static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f'; }
+static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\x1a'; }
 
 /* After the comment that starts at `at`; `at` itself when none does. */
 static u32 comment_end(const Lower *p, u32 at)
