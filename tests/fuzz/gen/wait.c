@@ -408,6 +408,7 @@ void statement_seen(Gen *g)
     }
     if (percent(g, 70))
         line(g, "bra %s;", join.name);
+    g->state = start;
     label_here(g, &b);
     if (percent(g, 40))
         straight_line(g, 1);
