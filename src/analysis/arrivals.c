@@ -31,6 +31,8 @@ struct Arrivals {
     u32 *at;        /* by Instr.origin: position + 1 */
     u32 *same;      /* position + 1 of another block whose terminator has the same origin */
     RegId *decides; /* register that the branch tests */
+    u32 *entries;   /* of a block that ends in a table: where its positions begin in `targets` */
+    VecU32 targets; /* by entry */
     bool *copied; /* by Instr.origin of a branch: it stands in several blocks, or in a place where it divides no threads */
 };
 
@@ -138,6 +140,10 @@ static void copy_block(Arrivals *a, Analyses *an, u32 p)
     for_each_instr(i, b)
         if (i->kind == INSTR_OP)
             a->at[i->origin] = p + 1;
+    const Table *table = end ? branch_table(end) : NULL;
+    a->entries[p] = a->targets.n;
+    for (u32 k = 0; table && k < table->targets.n; k++)
+        vec_push(&a->targets, order->index[table->targets.v[k]]);
 }
 
 Arrivals *arrivals_snapshot(Arena *arena, Analyses *an)
@@ -157,12 +163,14 @@ Arrivals *arrivals_snapshot(Arena *arena, Analyses *an)
     a->empty = arena_array(arena, bool, count);
     a->at = arena_array(arena, u32, a->origins + 1);
     a->same = arena_array(arena, u32, count);
+    a->entries = arena_array(arena, u32, (size_t)count + 1);
     a->decides = arena_array(arena, RegId, count);
     a->copied = arena_array(arena, bool, a->origins + 1);
     for (u32 p = 0; p < count; p++) {
         copy_block(a, an, p);
         add_seers(a, an, an_order(an)->rpo[p]);
     }
+    a->entries[count] = a->targets.n;
     if (a->n)
         qsort(a->seers, a->n, sizeof *a->seers, compare_seers);
     return a;
@@ -170,8 +178,10 @@ Arrivals *arrivals_snapshot(Arena *arena, Analyses *an)
 
 void arrivals_free(Arrivals *arrivals)
 {
-    if (arrivals)
-        vec_free(&arrivals->branches);
+    if (!arrivals)
+        return;
+    vec_free(&arrivals->branches);
+    vec_free(&arrivals->targets);
 }
 
 /* ---- comparison --------------------------------------------------------------------------------------------------- */
@@ -185,6 +195,7 @@ typedef struct Checker {
     Marks old;                  /* by position before: where threads were together; a walk ends there */
     u32 *seen, *depends, stamp; /* by position now: leads to the instruction, it depends on it */
     u32 *asked;                 /* by position now: Block.id + 1 of the branch that leads there */
+    u32 *entry;                 /* by position now: where an entry of the table led, + 1; 0 */
     u32 *came, comings;         /* by position now: found by may_reach() */
     u32 *climbed, climbs;       /* by position before */
     VecU32 paths, work, edges, sources;
@@ -446,12 +457,44 @@ static void check_made(Checker *c, const Block *b, const Instr *i)
     }
 }
 
+/* ---- tables -------------------------------------------------------------------------------------------------------- */
+
+/* The threads of two entries of the table that ends b were apart, and are together on a path to the instruction. */
+static void check_table(Checker *c, const Block *b, const Instr *i)
+{
+    const Arrivals *a = c->before;
+    const Order *order = an_order(c->an);
+    const Table *table = branch_table(block_terminator(b));
+    u32 origin = block_terminator(b)->origin, at = origin <= a->origins ? a->at[origin] : 0;
+    if (!at || a->copied[origin] || a->entries[at] - a->entries[at - 1] != table->targets.n)
+        return;
+    const u32 *was = a->targets.v + a->entries[at - 1];
+    marks_clear(&c->old);
+    for (u32 k = 0; k < table->targets.n && !c->wrong; k++) {
+        const Block *to = fn_block(c->an->fn, table->targets.v[k]);
+        u32 now = order->index[to->id];
+        if (!may_look(c))
+            return;
+        if (c->entry[now] && c->entry[now] != was[k] + 1 && (to == i->block || c->seen[now] == c->stamp) &&
+            may_reach(c, to, point_of(c->an, b), i->block))
+            c->wrong = arena_printf(
+                c->arena,
+                "block %u: threads of two entries of a table come together on the path to '%s', which sees who is there",
+                to->id, i->op->text->text);
+        c->entry[now] = was[k] + 1;
+    }
+    for (u32 k = 0; k < table->targets.n; k++)
+        c->entry[order->index[table->targets.v[k]]] = 0;
+}
+
 static void check_instr(Checker *c, const Instr *i, const Seer *seer)
 {
     for (u32 k = 0; k < c->paths.n && !c->wrong; k++) {
         const Block *b = an_order(c->an)->rpo[c->paths.v[k]];
         if (!branches(c->an, b) || uniform_has(&an_uniform(c->an)->branch_warp, b->id))
             continue;
+        if (branch_table(block_terminator(b)))
+            check_table(c, b, i);
         if (c->depends[c->paths.v[k]] != c->stamp)
             check_reconverged(c, b, seer, i);
         else if (is_made(c, block_terminator(b)))
@@ -498,6 +541,7 @@ const char *arrivals_compare(const Arrivals *before, Analyses *an, Arena *arena)
     c.depends = arena_array(arena, u32, order->count);
     c.asked = arena_array(arena, u32, order->count);
     c.came = arena_array(arena, u32, order->count);
+    c.entry = arena_array(arena, u32, order->count);
     c.remains = arena_array(arena, bool, before->pred.nodes);
     c.climbed = arena_array(arena, u32, before->pred.nodes);
     c.old = marks_new(arena, before->pred.nodes);

@@ -348,6 +348,17 @@ CfgList cfg_succs(const Function *fn, const Block *b) { return list_read(list_of
 CfgList cfg_preds(const Function *fn, const Block *b) { return list_read(list_of(&fn->cfg->pred, b)); }
 u32 cfg_pred_count(const Function *fn, const Block *b) { return cfg_preds(fn, b).n; }
 
+bool cfg_table_leads_to(const Function *fn, const Block *b)
+{
+    CfgList preds = cfg_preds(fn, b);
+    for (u32 k = 0; k < preds.n; k++) {
+        const Instr *end = block_terminator(preds.v[k].block);
+        if (end && branch_table(end))
+            return true;
+    }
+    return false;
+}
+
 Block *cfg_single_pred(const Function *fn, const Block *b)
 {
     CfgList preds = cfg_preds(fn, b);

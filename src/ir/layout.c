@@ -27,13 +27,21 @@ static void end_with_ret(Block *b)
     instr_append(last, ret);
 }
 
+/* Without a jump the labels of an empty block are those of the next one: threads that a table sends to the two would be one group
+ * (transform/groups.h). */
+static bool needs_jump(const Block *b)
+{
+    return b->fall && (b->fall != b->next || (b->fn->cfg && block_is_empty(b) && cfg_table_leads_to(b->fn, b)));
+}
+
 static void make_jump(Block *b)
 {
     Function *fn = b->fn;
     bool made = b->jump && b->jump->text.end == b->jump->text.beg;
-    if (b->fall == b->next && made)
+    bool needed = needs_jump(b);
+    if (!needed && made)
         b->jump = NULL;
-    if (!b->fall || b->fall == b->next || b->jump)
+    if (!needed || b->jump)
         return;
     Operand label = {.kind = OPND_LABEL, .id = b->fall->id};
     b->jump = instr_new(fn, isa_op(fn->module->isa, OPC_BRA, (OpParts){.uniform = true}), &label, 1);

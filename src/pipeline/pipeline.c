@@ -288,8 +288,10 @@ static Outcome run_step(Runner *runner, Step step, Function *fn, Analyses *an)
     if (outcome == OUTCOME_NONE)
         return OUTCOME_NONE;
     u32 removed = edit_remove_unread(fn);
-    if (removed)
+    if (removed) {
+        edit_layout(fn); /* of blocks that are empty now */
         stats_count(runner->stats, step.phase[0], "UnreadRemoved", removed);
+    }
     return edit_places(fn) || removed ? OUTCOME_CHANGED : outcome;
 }
 

@@ -1,7 +1,6 @@
 #include "transform/groups.h"
 
 #include "analysis/reconverge.h"
-#include "ir/cfg.h"
 #include "ir/inspect.h"
 
 static bool ends_in_table(const Block *b)
@@ -10,32 +9,27 @@ static bool ends_in_table(const Block *b)
     return end && branch_table(end);
 }
 
-bool groups_matter(Arena *arena, Analyses *an)
+BitSet groups_find(Arena *arena, Analyses *an)
 {
-    const Block *table = NULL;
-    for_each_block(b, an->fn)
-        if (ends_in_table(b))
-            table = b;
-    if (!table)
-        return false;
-    ReconvergeGate *gate = reconverge_new(arena, an);
-    bool matter = reconverge_matters(gate);
-    reconverge_free(gate);
-    if (matter)
-        an_compute(an, AN_UNIFORM);
-    return matter;
+    BitSet tables = {0};
+    ReconvergeGate *gate = NULL;
+    for_each_block(b, an->fn) {
+        if (!ends_in_table(b))
+            continue;
+        gate = gate ? gate : reconverge_new(arena, an);
+        if (!reconverge_matters(gate))
+            break;
+        if (!tables.bits)
+            tables = bitset_new(arena, an->fn->origins + 1);
+        if (!uniform_has(&an_uniform(an)->branch_warp, b->id))
+            bitset_add(&tables, block_terminator(b)->origin);
+    }
+    if (gate)
+        reconverge_free(gate);
+    return tables;
 }
 
-bool groups_divided_by(Analyses *an, const Block *b)
+bool groups_divided_by(const BitSet *tables, const Block *b)
 {
-    return ends_in_table(b) && !uniform_has(&an_uniform(an)->branch_warp, b->id);
-}
-
-bool groups_come_to(Analyses *an, const Block *b)
-{
-    CfgList preds = cfg_preds(an->fn, b);
-    for (u32 k = 0; k < preds.n; k++)
-        if (groups_divided_by(an, preds.v[k].block))
-            return true;
-    return false;
+    return tables->bits && ends_in_table(b) && bitset_has(tables, block_terminator(b)->origin);
 }

@@ -5,11 +5,10 @@
 
 #include "analysis/analyses.h"
 
-/* Whether tables of the function may form groups that must not become one. Before the first rewrite: it computes AN_UNIFORM. */
-bool groups_matter(Arena *arena, Analyses *an);
-/* Whether b ends in a table that may divide a warp. */
-bool groups_divided_by(Analyses *an, const Block *b);
-/* Whether such a table leads to b. */
-bool groups_come_to(Analyses *an, const Block *b);
+/* By Instr.origin: tables that may divide a warp into groups that must not become one. Without bits where there are none. A block
+ * that ends in a table may be joined to another one: the origin stays. */
+BitSet groups_find(Arena *arena, Analyses *an);
+/* Whether b ends in one of them. */
+bool groups_divided_by(const BitSet *tables, const Block *b);
 
 #endif

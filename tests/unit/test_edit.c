@@ -320,12 +320,12 @@ static void late_declarations_come_before_their_uses(void **state)
 
 /* ---- places ---------------------------------------------------------------------------------------------------- */
 
-/* Both labels stay, as do branches as they were written, and a table; the joined block's label goes. */
+/* Both labels stay, as do branches as they were written; the joined block's label goes. */
 static void blocks_are_as_they_would_be_read(void **state)
 {
     (void)state;
     Fixture f;
-    load(&f, REGS "A:\n\t@%p1 bra D;\nT: .branchtargets C, D, C;\n\tbrx.idx %r1, T;\nB:\n\t@%p2 bra C;\n\tret;\n"
+    load(&f, REGS "A:\n\t@%p1 bra D;\n\t@%p2 bra C;\nB:\n\t@%p2 bra C;\n\tret;\n"
                   "C:\n\tmov.u32 %r1, 1;\nD:\n\tmov.u32 %r2, 1;\n\t@%p2 bra B;\nE:\n\tmov.u32 %r3, 1;\n\tret;\n");
     Block *c = at(&f, "C"), *d = at(&f, "D"), *e = at(&f, "E");
     instr_remove(c->first);
@@ -336,8 +336,25 @@ static void blocks_are_as_they_would_be_read(void **state)
     assert_true(e->dead);
     assert_int_equal(cfg_pred_count(f.fn, d), 3);
     assert_null(cfg_verify(f.fn, &f.arena));
-    assert_body(&f, REGS "A:\n\t@%p1 bra D;\nT: .branchtargets C, D, C;\n\tbrx.idx %r1, T;\nB:\n\t@%p2 bra C;\n\tret;\n"
+    assert_body(&f, REGS "A:\n\t@%p1 bra D;\n\t@%p2 bra C;\nB:\n\t@%p2 bra C;\n\tret;\n"
                          "C:\nD:\n\tmov.u32 %r2, 1;\n\tmov.u32 %r3, 1;\n\tret;\n");
+    unload(&f);
+}
+
+/* C, which comes to be empty, is a place of its own: a table leads there, and to D. */
+static void targets_of_tables_keep_their_places(void **state)
+{
+    (void)state;
+    Fixture f;
+    load(&f, REGS "A:\nT: .branchtargets C, D, C;\n\tbrx.idx %r1, T;\n"
+                  "C:\n\tmov.u32 %r1, 1;\nD:\n\tmov.u32 %r2, 1;\n\tret;\n");
+    instr_remove(at(&f, "C")->first);
+    for (u32 times = 0; times < 2; times++) {
+        edit_layout(f.fn);
+        edit_places(f.fn);
+        assert_body(&f, REGS "A:\nT: .branchtargets C, D, C;\n\tbrx.idx %r1, T;\n"
+                             "C:\n\tbra.uni D;\nD:\n\tmov.u32 %r2, 1;\n\tret;\n");
+    }
     unload(&f);
 }
 
@@ -400,6 +417,7 @@ int main(void)
         cmocka_unit_test(what_a_dissolved_scope_declares_is_renamed_when_it_clashes),
         cmocka_unit_test(cloned_and_split_inner_scopes_are_flattened),
         cmocka_unit_test(blocks_are_as_they_would_be_read),
+        cmocka_unit_test(targets_of_tables_keep_their_places),
         cmocka_unit_test(jumps_belong_to_the_branch_before),
         cmocka_unit_test(places_apart_stay_apart),
         cmocka_unit_test(names_hidden_at_the_new_place_give_way),

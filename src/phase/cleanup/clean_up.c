@@ -35,12 +35,12 @@ typedef struct CleanUp {
     PhaseRun *run;
     Function *fn;
     VEC(Block *) work;
-    u8 *queued;        /* by Block.id */
-    Marks seen;        /* by Block.id: of the search that goes on */
-    Block **end;       /* by Block.id: where a chase that came by ended, NULL; true while that block is not dead */
-    BitSet decided;    /* by Instr.origin: branches that always take one edge, and may be taken away in this round */
-    bool asks_gate;    /* only those */
-    bool keeps_groups; /* transform/groups.h */
+    u8 *queued;     /* by Block.id */
+    Marks seen;     /* by Block.id: of the search that goes on */
+    Block **end;    /* by Block.id: where a chase that came by ended, NULL; true while that block is not dead */
+    BitSet decided; /* by Instr.origin: branches that always take one edge, and may be taken away in this round */
+    bool asks_gate; /* only those */
+    BitSet groups;  /* tables that make them: transform/groups.h */
     bool changed;
 } CleanUp;
 
@@ -192,7 +192,7 @@ static bool thread_table(CleanUp *c, Block *b)
 
 static bool thread_edges(CleanUp *c, Block *b)
 {
-    bool any = false, again = !c->keeps_groups || !groups_divided_by(c->run->an, b);
+    bool any = false, again = !groups_divided_by(&c->groups, b);
     while (again && cfg_succs(c->fn, b).n > MANY_EDGES && thread_table(c, b))
         any = true;
     while (again) {
@@ -362,7 +362,7 @@ PhaseResult phase_clean_up(PhaseRun *run)
     c.end = arena_array(run->arena, Block *, blocks);
     an_freeze(run->an, AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_FACTS | AN_UNIFORM);
     an_compute(run->an, AN_LOOPS);
-    c.keeps_groups = groups_matter(run->arena, run->an);
+    c.groups = groups_find(run->arena, run->an);
     find_decided(&c);
     simplify_all(&c);
     vec_free(&c.work);

@@ -16,7 +16,6 @@
 #include "ir/inspect.h"
 #include "phase/phase.h"
 #include "transform/condition.h"
-#include "transform/groups.h"
 
 static bool is_back_edge(const Loops *loops, const Block *from, const Block *to)
 {
@@ -75,9 +74,9 @@ static bool relocate_exit(PhaseRun *run, Block *b)
     return true;
 }
 
-static bool remove_jump_to_next(PhaseRun *run, Block *b, bool keeps_groups)
+static bool remove_jump_to_next(PhaseRun *run, Block *b)
 {
-    if (!b->jump || b->fall != b->next || (keeps_groups && block_is_empty(b) && groups_come_to(run->an, b)) ||
+    if (!b->jump || b->fall != b->next || (block_is_empty(b) && cfg_table_leads_to(run->fn, b)) ||
         !phase_rewrite(run, "JumpRemoved", b, "a jump to the next block"))
         return false;
     block_remove_jump(b);
@@ -90,15 +89,14 @@ PhaseResult phase_layout(PhaseRun *run)
     bool any = false;
     if (run->knobs->disable_branch_fold)
         return PHASE_UNCHANGED;
-    an_freeze(run->an, AN_LOOPS | AN_LIVE | AN_POSTDOM | AN_UNIFORM);
+    an_freeze(run->an, AN_LOOPS | AN_LIVE);
     an_compute(run->an, AN_LOOPS);
-    bool keeps_groups = groups_matter(run->arena, run->an);
     for (Block *b = run->fn->entry, *next; b; b = next) {
         next = b->next;
         any |= invert_to_fall_through(run, b);
         any |= relocate_exit(run, b);
     }
     for_each_block(b, run->fn)
-        any |= remove_jump_to_next(run, b, keeps_groups);
+        any |= remove_jump_to_next(run, b);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

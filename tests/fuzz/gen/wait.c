@@ -436,11 +436,48 @@ static void beyond_cases(Gen *g, const char *cmp, i64 bound, Reg value, Reg resu
     label_here(g, &next);
 }
 
+/* A table, one of whose blocks does nothing, or nothing that is read, but go on to another one: who is there is seen there. */
+static void seen_table(Gen *g)
+{
+    Label seen = label_fresh(g), hop = label_fresh(g), other = label_fresh(g), join = label_fresh(g), table = label_fresh(g);
+    Reg index = lane_index(g, 3), p = fresh(g, P_PRED);
+    Level level = g->level;
+    u32 work = below(g, 3);
+    bool next = percent(g, 50);
+    text_printf(g->text, "%s:\n\t.branchtargets %s, %s, %s, %s;\n", table.name, percent(g, 50) ? join.name : other.name,
+                seen.name, other.name, hop.name);
+    line(g, "brx.idx %s, %s;", NAME(index), table.name);
+    State start = g->state;
+    g->level = DIVERGENT;
+    label_here(g, &other);
+    straight_line(g, 1 + below(g, 2));
+    g->state = start;
+    line(g, "bra %s;", join.name);
+    label_here(g, &hop);
+    if (work)
+        line(g, "setp.gt.s32 %s, %s, 3;", NAME(p), NAME(pick_defined(g, P_32)));
+    if (work == 2)
+        line(g, "@%s bra %s;", NAME(p), seen.name);
+    line(g, "bra %s;", seen.name);
+    if (!next)
+        label_here(g, &join);
+    label_here(g, &seen);
+    statement_observe(g);
+    if (next)
+        label_here(g, &join);
+    g->state = start;
+    g->level = level;
+}
+
 /* A switch over dense values; who is there is seen at its default, or in one of its arms. */
 void statement_seen_switch(Gen *g)
 {
     if (g->in_function)
         return;
+    if (has(g, GEN_TABLE) && has(g, GEN_JUMPS) && percent(g, 35)) {
+        seen_table(g);
+        return;
+    }
     enum { ARMS = 3 };
     Label arm[ARMS], otherwise = label_fresh(g), join = label_fresh(g);
     Reg value = fresh(g, P_TEMP32), result = pick_defined(g, P_32);
