@@ -332,16 +332,62 @@ static void move(Compute *c)
         result(c, x);
 }
 
+/* A load that may be of a parameter of the kernel or of constant memory, and no event. */
+static const Operand *weak_scalar_load(const Instr *i)
+{
+    const OpInfo *op = i->op;
+    if (op->opcode != OPC_LD || op->strength != STRENGTH_WEAK || i->slots < 3 || !type_bits((Type)op->type[0]) ||
+        op->types != 1)
+        return NULL;
+    const Operand *mem = instr_operand(i, 1);
+    return mem->kind == OPND_MEM && mem->value == 1 ? mem : NULL;
+}
+
+static u32 loaded_bytes(const Instr *i)
+{
+    u32 count = i->opnd[0].kind == OPND_VEC ? (u32)i->opnd[0].value : 1;
+    return count * type_bits((Type)i->op->type[0]) / 8;
+}
+
+/* The parameter of a kernel into which a register points by which i loads; 0: it does no such thing. */
+static SymId parameter_pointed_into(Machine *m, const Instr *i, i64 *offset)
+{
+    const Operand *mem = weak_scalar_load(i);
+    if (!mem || mem[1].kind != OPND_REG || i->op->space != SPACE_PARAM || !m->fn->is_entry || !m->reg[mem[1].id])
+        return 0;
+    Term address = prove_address(m, i->op, mem);
+    for (u32 k = 0; k < m->fn->params.n; k++) {
+        SymId id = m->fn->params.v[k];
+        Operand start = {.kind = OPND_SYM, .id = id};
+        Term distance = prove_sub(m->t, address, prove_operand(m, &start, prove_bits(m->t, address)));
+        i64 bytes = m->fn->module->syms.v[id].bytes;
+        if (!prove_is_const(m->t, distance) || (i64)prove_node(m->t, distance)->value < 0 ||
+            (i64)prove_node(m->t, distance)->value + loaded_bytes(i) > bytes)
+            continue;
+        *offset = (i64)prove_node(m->t, distance)->value;
+        return id;
+    }
+    return 0;
+}
+
+bool prove_loads_parameter(Machine *m, const Instr *i)
+{
+    i64 unused;
+    return parameter_pointed_into(m, i, &unused) != 0;
+}
+
 static void load_constant(Compute *c)
 {
     const Operand *mem = c->o[1], *to = c->o[0];
+    i64 offset = mem[1].value;
+    SymId sym = mem[1].kind == OPND_SYM ? mem[1].id : parameter_pointed_into(c->m, c->i, &offset);
     u32 count = to->kind == OPND_VEC ? (u32)to->value : 1;
     Type type = (Type)c->op->type[0];
     for (u32 k = 0; k < count; k++) {
         const Operand *part = count > 1 || to->kind == OPND_VEC ? to + 1 + k : to;
         char text[360];
         snprintf(text, sizeof text, "%s %s+%lld", c->op->space == SPACE_CONST ? "constant" : "argument",
-                 prove_sym_name(c->m, mem[1].id)->text, (long long)(mem[1].value + (i64)(k * type_bits(type) / 8)));
+                 prove_sym_name(c->m, sym)->text, (long long)(offset + (i64)(k * type_bits(type) / 8)));
         if (part->kind != OPND_REG)
             continue;
         Term x = prove_sym(c->t, PROVE_SYM_PARAM, 0, prove_name(c->t, text), 0, type_bits(type));
@@ -355,11 +401,8 @@ static void load_constant(Compute *c)
 static bool loads_constant(const Machine *m, const Instr *i)
 {
     const OpInfo *op = i->op;
-    if (op->opcode != OPC_LD || op->strength != STRENGTH_WEAK || i->slots < 3 || !type_bits((Type)op->type[0]) ||
-        op->types != 1)
-        return false;
-    const Operand *mem = instr_operand(i, 1);
-    if (mem->kind != OPND_MEM || mem->value != 1 || mem[1].kind != OPND_SYM)
+    const Operand *mem = weak_scalar_load(i);
+    if (!mem || mem[1].kind != OPND_SYM)
         return false;
     const Sym *s = &m->fn->module->syms.v[mem[1].id];
     if (op->space == SPACE_PARAM && s->kind == SYM_PARAM)

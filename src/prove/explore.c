@@ -146,7 +146,7 @@ static Running run(Prover *p, ProveSide side)
             Term unused;
             if (prove_is_argument(m, i)) {
                 prove_execute_argument(p, side, i);
-            } else if (!prove_computes(m, i)) {
+            } else if (!prove_computes(m, i) && !prove_loads_parameter(m, i)) {
                 if (prove_decide(p, prove_guard(m, i), &unused) != 0)
                     return (Running){.stop = STOP_EVENT};
             } else {
@@ -276,7 +276,7 @@ static void fork_path(Prover *p, ProveSide side, const Running *r)
         } else {
             possible = prove_assume(p, r->atom, value);
         }
-        if (possible)
+        if (possible && prove_is_possible(p))
             explore(p);
         restore(p, &s);
     }

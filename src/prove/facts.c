@@ -19,12 +19,26 @@ static SetId known(Prover *p, Term x, u32 depth);
 
 static SetId anything(Prover *p, Term x) { return prove_set_range(&p->t.sets, 0, prove_most(&p->t, x)); }
 
+static u32 newest_fact(const Prover *p, Term x) { return x < p->fact_of.n ? p->fact_of.v[x] : 0; }
+
+/* Of a sum with a constant: facts are about the sum without. */
+static SetId facts_of_sum(Prover *p, Term x)
+{
+    u64 constant = prove_node(&p->t, x)->value;
+    SetId set = anything(p, x);
+    for (u32 at = constant ? newest_fact(p, prove_plus(&p->t, x, 0 - constant)) : 0; at; at = p->facts.v[at - 1].before)
+        set = prove_set_and(&p->t.sets, set,
+                            prove_set_shift(&p->t.sets, p->facts.v[at - 1].set, constant, prove_most(&p->t, x)));
+    return set;
+}
+
 static SetId range_of_sum(Prover *p, Term x, u32 depth)
 {
     Terms *t = &p->t;
     TermNode node = *prove_node(t, x);
     if (node.n == 1 && t->coef.v[node.kids] == 1)
         return prove_set_shift(&t->sets, known(p, prove_kid(t, x, 0), depth), node.value, prove_mask(node.bits));
+    SetId facts = facts_of_sum(p, x);
     __int128 lo = prove_signed(node.value, node.bits), hi = lo, most = (__int128)prove_mask(node.bits);
     for (u32 k = 0; k < node.n; k++) {
         SetId set = known(p, prove_kid(t, x, k), depth);
@@ -32,16 +46,16 @@ static SetId range_of_sum(Prover *p, Term x, u32 depth)
             return set;
         i64 coef = prove_signed(t->coef.v[node.kids + k], node.bits);
         if (coef > COEF_MAX || coef < -COEF_MAX)
-            return anything(p, x);
+            return facts;
         __int128 a = (__int128)coef * (__int128)prove_set_min(&t->sets, set),
                  b = (__int128)coef * (__int128)prove_set_max(&t->sets, set);
         lo += a < b ? a : b;
         hi += a < b ? b : a;
         if (hi - lo >= most)
-            return anything(p, x);
+            return facts;
     }
     SetId set = prove_set_range(&t->sets, 0, (u64)(hi - lo));
-    return prove_set_shift(&t->sets, set, (u64)lo, prove_mask(node.bits));
+    return prove_set_and(&t->sets, facts, prove_set_shift(&t->sets, set, (u64)lo, prove_mask(node.bits)));
 }
 
 /* The values of one case of a choice, whose condition may be about them: min and max are such choices. */
@@ -109,8 +123,10 @@ static SetId range_of(Prover *p, Term x, u32 depth)
     case TERM_CONST: return prove_set_range(&t->sets, node.value, node.value);
     case TERM_SYM:
         if (prove_sym_of(t, x)->kind == PROVE_SYM_SREG) {
-            const SregInfo *info = sreg_info(prove_sym_of(t, x)->detail);
-            return prove_sym_of(t, x)->part == SUB_W ? anything(p, x) : prove_set_range(&t->sets, info->min, info->max);
+            const TermSym *sym = prove_sym_of(t, x);
+            u64 least, most;
+            prove_sreg_bounds(t, sym->detail, sym->part, &least, &most);
+            return sym->part == SUB_W ? anything(p, x) : prove_set_range(&t->sets, least, most);
         }
         return anything(p, x);
     case TERM_ZEXT: return known(p, prove_kid(t, x, 0), depth);
@@ -136,8 +152,6 @@ static SetId range_of(Prover *p, Term x, u32 depth)
     default: return anything(p, x);
     }
 }
-
-static u32 newest_fact(const Prover *p, Term x) { return x < p->fact_of.n ? p->fact_of.v[x] : 0; }
 
 static SetId known(Prover *p, Term x, u32 depth)
 {
@@ -304,6 +318,15 @@ bool prove_assume(Prover *p, Term atom, bool value)
         return prove_learn(p, atom, prove_set_range(&p->t.sets, value, value));
     Term x = prove_kid(&p->t, atom, 0);
     return prove_learn(p, x, value ? node.aux : prove_set_not(&p->t.sets, node.aux, prove_most(&p->t, x)));
+}
+
+bool prove_is_possible(Prover *p)
+{
+    for (u32 k = 0; k < p->facts.n; k++)
+        if (newest_fact(p, p->facts.v[k].term) == k + 1 &&
+            prove_set_is_empty(&p->t.sets, prove_known(p, p->facts.v[k].term)))
+            return false;
+    return true;
 }
 
 void prove_forget(Prover *p, u32 mark)

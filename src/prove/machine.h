@@ -35,6 +35,8 @@ u32 prove_reg_bits(const Machine *m, RegId reg);
 
 /* Whether the instruction only computes: no event, no terminator. */
 bool prove_computes(const Machine *m, const Instr *i);
+/* Whether it loads from a parameter of the kernel, at an address that is known here: then it only computes, too. */
+bool prove_loads_parameter(Machine *m, const Instr *i);
 /* Executes an instruction that only computes. */
 void prove_execute(Machine *m, const Instr *i);
 

@@ -219,29 +219,49 @@ static u32 leader_by_values(Merge *m, u32 slot)
     }
 }
 
-/* The value that the slot had in the first arrival plus what the leader has moved on since. */
+/* What the slot's lower bits have moved on since the first arrival. */
+static Term step_of(Merge *m, u32 slot, u32 arrival, u32 bits)
+{
+    return prove_trunc(m->t, prove_sub(m->t, m->a[arrival].value[slot], m->a[0].value[slot]), bits);
+}
+
+static u64 *leader_by_steps(Merge *m, u32 slot, u32 bits)
+{
+    u64 key = bits;
+    for (u32 k = 1; k < m->count; k++)
+        key = (key ^ step_of(m, slot, k, bits)) * 0x9e3779b97f4a7c15u;
+    return fnvmap_at(&m->by_steps, key);
+}
+
+static bool has_equal_steps(Merge *m, u32 slot, u32 leader)
+{
+    u32 bits = slot_bits(m, slot);
+    for (u32 k = 1; k < m->count; k++)
+        if (step_of(m, slot, k, bits) != step_of(m, leader, k, bits))
+            return false;
+    return true;
+}
+
+/* The value that the slot had in the first arrival plus what the leader has moved on since. A leader of 64 bits also leads slots of
+ * 32. */
 static Term value_by_step(Merge *m, u32 slot)
 {
     u32 bits = slot_bits(m, slot);
     if (bits < 16 || bits > 64 || m->count < 2 || m->count > 8 || !is_clean(m, m->a[0].value[slot]))
         return 0;
-    Term step[8];
-    u64 key = bits;
-    for (u32 k = 1; k < m->count; k++) {
-        step[k] = prove_sub(m->t, m->a[k].value[slot], m->a[0].value[slot]);
-        key = (key ^ step[k]) * 0x9e3779b97f4a7c15u;
-    }
-    u64 *found = fnvmap_at(&m->by_steps, key);
-    u32 leader = (u32)*found - 1;
+    u64 *found = leader_by_steps(m, slot, bits);
     if (!*found) {
         *found = slot + 1;
+        u64 *lower = bits == 64 ? leader_by_steps(m, slot, 32) : found;
+        if (!*lower)
+            *lower = slot + 1;
         return 0;
     }
-    for (u32 k = 1; k < m->count; k++)
-        if (prove_bits(m->t, m->value[leader]) != bits ||
-            step[k] != prove_sub(m->t, m->a[k].value[leader], m->a[0].value[leader]))
-            return 0;
-    return prove_add(m->t, m->value[leader], prove_sub(m->t, m->a[0].value[slot], m->a[0].value[leader]));
+    u32 leader = (u32)*found - 1;
+    if (prove_bits(m->t, m->value[leader]) < bits || !has_equal_steps(m, slot, leader))
+        return 0;
+    return prove_add(m->t, prove_trunc(m->t, m->value[leader], bits),
+                     prove_sub(m->t, m->a[0].value[slot], prove_trunc(m->t, m->a[0].value[leader], bits)));
 }
 
 static void merge_values(Merge *m)

@@ -47,11 +47,13 @@ Term prove_number_of(Terms *t, SymKindOf kind, u32 detail, u32 part, u32 bits)
     else if (kind == PROVE_SYM_ADDRESS)
         value = mix(random) << 12;
     else if (kind == PROVE_SYM_SREG) {
-        const SregInfo *info = sreg_info(detail);
-        u64 span = info->max - info->min, most = span > 31 ? 31 : span;
-        value = info->min + mix(random) % (most + 1);
-        if (strcmp(info->name, "%ntid") == 0) /* more than any %tid */
+        u64 least, most;
+        prove_sreg_bounds(t, detail, part, &least, &most);
+        value = least + mix(random) % ((most - least > 31 ? 31 : most - least) + 1);
+        if (strcmp(sreg_info(detail)->name, "%ntid") == 0) { /* more than any %tid */
             value = 32 * (1 + mix(random) % 4);
+            value = value > most ? most : value < least ? least : value;
+        }
     } else
         value = bits == 64 ? mix(random) & ~(u64)0xff : plausible(random, bits);
     if (kind == PROVE_SYM_PARAM || kind == PROVE_SYM_SREG)

@@ -116,6 +116,7 @@ static void prove_pair(Prover *p, Function *before, Function *after)
         prove_give_up(p, "limit: %s", why);
         return;
     }
+    p->t.fn = before;
     prove_threads_init(p);
     prove_explore(p);
     if (!p->failed)
@@ -198,6 +199,7 @@ static bool refute_by(Prover *p, Function *before, Function *after, u64 seed)
     const char *why = NULL, *unused = NULL;
     char at[2][200];
     p->t.seed = seed;
+    p->t.fn = before;
     p->step_limit = REPLAY_STEPS;
     p->pass_limit = UINT32_MAX;
     if (!prove_machine_init(&p->side[0], before, PROVE_BEFORE, &p->t, &unused) ||

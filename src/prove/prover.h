@@ -155,6 +155,8 @@ int prove_decide(Prover *p, Term cond, Term *atom);
 /* Takes it that the atom is so. False: the path cannot be. prove_forget takes back what came after facts.n was `mark`. */
 bool prove_assume(Prover *p, Term atom, bool value);
 bool prove_learn(Prover *p, Term x, SetId set);
+/* False: no values of the symbols make all that was assumed true. */
+bool prove_is_possible(Prover *p);
 void prove_forget(Prover *p, u32 mark);
 /* The term with what the path decides in it decided. */
 Term prove_simplify(Prover *p, Term x);

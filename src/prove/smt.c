@@ -147,11 +147,12 @@ static void tell_symbol(Script *s, Term x)
     fprintf(s->out, "(declare-const t%u (_ BitVec %u))\n", x, bits);
     if (sym->kind != PROVE_SYM_SREG || sym->part == SUB_W)
         return;
-    const SregInfo *info = sreg_info(sym->detail);
+    u64 least, most;
+    prove_sreg_bounds(s->t, sym->detail, sym->part, &least, &most);
     fprintf(s->out, "(assert (and (bvuge t%u ", x);
-    constant(s, info->min, bits);
+    constant(s, least, bits);
     fprintf(s->out, ") (bvule t%u ", x);
-    constant(s, info->max, bits);
+    constant(s, most, bits);
     fprintf(s->out, ")))\n");
 }
 

@@ -1,5 +1,6 @@
 #include "prove/term.h"
 
+#include "ir/inspect.h"
 #include "prove/number.h"
 
 #include <stdarg.h>
@@ -143,6 +144,14 @@ Term prove_sym(Terms *t, SymKindOf kind, u32 owner, u32 detail, u32 part, u32 bi
 }
 
 const TermSym *prove_sym_of(const Terms *t, Term x) { return &t->syms.v[t->node.v[x].aux]; }
+
+void prove_sreg_bounds(const Terms *t, u32 sreg, u32 part, u64 *least, u64 *most)
+{
+    *least = sreg_info(sreg)->min;
+    *most = sreg_info(sreg)->max;
+    if (t->fn)
+        fn_sreg_bounds(t->fn, &(Operand){.kind = OPND_SREG, .id = sreg, .sub = (u8)part}, least, most);
+}
 
 u32 prove_name(Terms *t, const char *text)
 {

@@ -82,11 +82,12 @@ typedef struct Terms {
     Intern *names;
     VEC(const Name *) name; /* of applications */
     FnvMap name_of;
-    u32 work;      /* rewriting steps done, for limits */
-    u64 seed;      /* not 0: symbols are numbers made of it, and so are applications of numbers: one execution */
-    u32 moment;    /* that numbers events return are made of, too */
-    bool guessed;  /* an application whose value is not that of the machine was made */
-    VecU32 inputs; /* symbols that were asked for: parameters and special registers */
+    u32 work;   /* rewriting steps done, for limits */
+    u64 seed;   /* not 0: symbols are numbers made of it, and so are applications of numbers: one execution */
+    u32 moment; /* that numbers events return are made of, too */
+    const struct Function *fn; /* BEFORE, whose directives bound special registers; NULL: none does */
+    bool guessed;              /* an application whose value is not that of the machine was made */
+    VecU32 inputs;             /* symbols that were asked for: parameters and special registers */
 } Terms;
 
 void prove_terms_init(Terms *t, Arena *arena, Intern *names);
@@ -111,6 +112,8 @@ Term prove_const(Terms *t, u64 value, u32 bits);
 static inline Term prove_bool(Terms *t, bool value) { return prove_const(t, value, 1); }
 Term prove_sym(Terms *t, SymKindOf kind, u32 owner, u32 detail, u32 part, u32 bits);
 const TermSym *prove_sym_of(const Terms *t, Term x); /* of a TERM_SYM */
+/* What a special register, or a component of it, can be. */
+void prove_sreg_bounds(const Terms *t, u32 sreg, u32 part, u64 *least, u64 *most);
 u32 prove_name(Terms *t, const char *text);
 
 /* Integers, at most 64 bits, of equal width. */
