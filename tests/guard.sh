@@ -25,6 +25,7 @@ for word; do
     case $word in /dev/fd/*) ours=$((${ours:-0} + 1)) ;; --output-file=*) out=${word#*=} ;; *.cubin | o) out=$word ;; esac
 done
 last=$(for word; do echo "$word"; done | grep '^/dev/fd/\|[.]ptx$' | tail -1)
+cp "$last" "seen.$$"
 made=
 cmp -s "$last" in.ptx || cmp -s "$last" slow.ptx || made=1
 case ${FAKE:-}$made in
@@ -98,6 +99,9 @@ else
     case_ 'front: a slow rewrite is not delivered' 'ln -s "$BUILD/ptxopt-faulty" ptxopt-ptxas
         timeout 60 ./ptxopt-ptxas --guard --phases=slow-root -- ./ptxas -arch=sm_80 slow.ptx -o o
         "$REAL" -arch=sm_80 slow.ptx -o plain; cmp o plain; grep -q "\"held_back\": 1" log'
+    case_ 'the phase that rewrote is to blame: no search' 'timeout 60 "$BUILD/ptxopt-faulty" --guard=./ptxas --phases=jump-threading,nested-cond,slow-root --only-function=slow slow.ptx -o o 2>said; says "ptxas made it worse"; runs 2; cmp o slow.ptx'
+    case_ 'what did not change is not assembled' 'faulty --guard=./ptxas --phases=slow-root --only-function=slow slow.ptx -o o 2>said; [ "$(grep -l "^{ ret; }" seen.* | wc -l)" = 2 ]; not grep -q "{ ret; }" o'
+    case_ 'front: but it is delivered' 'exits 0 front --guard --only-function=slow -- ./ptxas -arch=sm_80 slow.ptx -o o; "$BUILD/ptxopt" --only-function=slow slow.ptx -o two.ptx; "$REAL" -arch=sm_80 two.ptx -o plain; cmp o plain'
     case_ 'the other kernel keeps its phases' 'faulty --guard="$REAL" --phases=tail-merge,barrier-elim,slow-division,slow-load slow.ptx -o o 2>said
         says "slow. is optimized without slow-division"; faulty --phases=barrier-elim slow.ptx --only-function=quick -o quick.ptx
         sed -n "/entry quick/,\$p" o >quick; sed -n "/entry quick/,\$p" quick.ptx | cmp quick; [ "$(grep -c bar.sync quick)" -lt 2 ]'

@@ -369,14 +369,9 @@ static const char *deliver_guarded(Front *front, const char *input, GuardResult 
     report_guarded(front, input);
     Scratch as = {.fd = -1};
     snprintf(as.path, sizeof as.path, "%s", result->input);
-    for (int i = 0; i < 2; i++) {
-        if (result->is_original)
-            copy_out(i ? &result->error : &result->out, i ? stderr : stdout);
-        else
-            copy_messages(front, i ? &result->error : &result->out, &as, i ? stderr : stdout);
-    }
-    front->log.result = result->is_original ? "unchanged" : "optimized";
-    front->log.held_back = result->held_back;
+    copy_messages(front, &result->out, &as, stdout);
+    copy_messages(front, &result->error, &as, stderr);
+    front->log.result = "optimized";
     front->log.status = 0;
     front_log(&front->log);
     guard_end(result);
@@ -389,8 +384,9 @@ static void __attribute__((noreturn)) front_guarded(Front *front, const char *in
     AssembleCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input,
                                front->asked.output_at};
     front->options.input = input;
-    GuardResult result = guard_run(&front->arena, &front->options, &command, NULL);
+    GuardResult result = guard_run(&front->arena, &front->options, &command, true, NULL);
     front->log.run_ms = front_clock_ms() - start;
+    front->log.held_back = result.held_back;
     if (child_caught()) {
         guard_end(&result);
         child_end_as(-1, child_caught());

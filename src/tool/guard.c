@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "machine/worse.h"
+#include "tool/parts.h"
 
 enum { ERROR_BYTES = 300, MOST_ROUNDS = 4, MOST_REPAIRS = 3 };
 
@@ -16,6 +17,12 @@ typedef struct Suspect {
     char moved[ERROR_BYTES]; /* what got worse with all phases */
 } Suspect;
 
+/* A phase that rewrote something in a function. */
+typedef struct Rewrite {
+    u32 phase;
+    int group; /* of the function */
+} Rewrite;
+
 typedef struct Guard {
     Arena *arena;
     Options *options;
@@ -23,9 +30,101 @@ typedef struct Guard {
     GuardResult *result;
     Trial original, best;
     VEC(Suspect) suspects;
+    Parts parts; /* of the original */
+    VEC(Rewrite) rewrites;
+    bool *changed; /* by group of them; NULL: not known */
+    bool delivers; /* the machine code of all is wanted in the end */
 } Guard;
 
 static const char no_text[] = "the text could not be optimized";
+
+/* ---- what is in question -------------------------------------------------------------------------------------------- */
+
+/* The group of a function; -1. */
+static int group_of(const Guard *guard, const char *name)
+{
+    for (u32 i = 0; i < guard->parts.part.n; i++)
+        if (strcmp(guard->parts.part.v[i].name, name) == 0)
+            return (int)guard->parts.part.v[i].group;
+    return -1;
+}
+
+/* Finds the groups of functions whose text changed: the others' machine code is the same, and costs nothing. */
+static void find_changed(Guard *guard)
+{
+    Parts made = {0};
+    Parts *old = &guard->parts;
+    if (parts_read(old, guard->options->input) && parts_read(&made, guard->best.text.path) && made.part.n == old->part.n) {
+        guard->changed = arena_array(guard->arena, bool, old->groups);
+        for (u32 i = 0; i < old->part.n; i++) {
+            Str a = old->part.v[i].body, b = made.part.v[i].body;
+            guard->changed[old->part.v[i].group] |= a.len != b.len || memcmp(a.p, b.p, a.len) != 0;
+        }
+    }
+    parts_free(&made);
+}
+
+/* Takes what the optimizer said of its rewrites: lines "BISECT: running rewrite (N) PHASE on function (NAME)". */
+static void find_rewrites(Guard *guard)
+{
+    size_t bytes = 0;
+    char *said = scratch_read(&guard->best.said, &bytes), *saved = NULL;
+    const PhaseTable *table = guard->options->pipeline.table;
+    for (char *line = said ? strtok_r(said, "\n", &saved) : NULL; line; line = strtok_r(NULL, "\n", &saved)) {
+        static const char ran[] = "BISECT: running rewrite (", on[] = " on function (";
+        char *phase = strncmp(line, ran, sizeof ran - 1) == 0 ? strstr(line, ") ") : NULL;
+        char *name = phase ? strstr(phase, on) : NULL, *end = name ? strrchr(name, ')') : NULL;
+        if (!end)
+            continue;
+        *end = '\0';
+        PhaseRange range = phase_find(table, phase + 2, (size_t)(name - phase - 2));
+        Rewrite rewrite = {range.first, group_of(guard, name + sizeof on - 1)};
+        const Rewrite *last = guard->rewrites.n ? &vec_last(&guard->rewrites) : NULL;
+        if (range.count == 1 && !(last && last->phase == rewrite.phase && last->group == rewrite.group))
+            vec_push(&guard->rewrites, rewrite);
+    }
+    free(said);
+}
+
+static bool may_have_changed(const Guard *guard, const char *name)
+{
+    int group = group_of(guard, name);
+    return !guard->changed || group < 0 || guard->changed[group];
+}
+
+/* Leaves out of a trial's text what kernels of no wanted group do. */
+static void trim(const Guard *guard, Trial *trial, const bool *wanted)
+{
+    Parts parts = {0};
+    Scratch text = {.fd = -1};
+    if (guard->changed && !guard->parts.whole &&
+        parts_read(&parts, trial->text.fd >= 0 ? trial->text.path : guard->options->input) &&
+        parts.part.n == guard->parts.part.n) {
+        Str *bodies = mem_zalloc(sizeof *bodies * parts.part.n);
+        for (u32 i = 0; i < parts.part.n; i++)
+            if (!parts.part.v[i].is_entry || wanted[guard->parts.part.v[i].group])
+                bodies[i] = parts.part.v[i].body;
+        if (parts_write(&parts, bodies, &text)) {
+            scratch_close(&trial->text);
+            trial->text = text;
+        } else {
+            scratch_close(&text);
+        }
+        mem_free(bodies);
+    }
+    parts_free(&parts);
+}
+
+static void trim_to_suspects(const Guard *guard, Trial *trial)
+{
+    bool *wanted = arena_array(guard->arena, bool, guard->parts.groups);
+    for (u32 i = 0; i < guard->suspects.n; i++) {
+        int group = group_of(guard, guard->suspects.v[i].name);
+        if (group >= 0)
+            wanted[group] = true;
+    }
+    trim(guard, trial, wanted);
+}
 
 /* ---- judging ------------------------------------------------------------------------------------------------------ */
 
@@ -75,6 +174,18 @@ static void do_without_all(const Guard *guard, Suspect *suspect)
         do_without(config->tuned.v[i].config, suspect);
 }
 
+/* The phases that rewrote something in it or in what it calls; all where none is known to have, or the suspect has been without those. */
+static void do_without_those_that_rewrote(const Guard *guard, Suspect *suspect)
+{
+    u32 before = phases_without(suspect);
+    int group = group_of(guard, suspect->name);
+    for (u32 i = 0; i < guard->rewrites.n; i++)
+        if (guard->rewrites.v[i].group == group)
+            suspect->without[guard->rewrites.v[i].phase] = true;
+    if (phases_without(suspect) == before)
+        do_without_all(guard, suspect);
+}
+
 /* Adds what is worse to the suspects, and leaves it alone. Whether there was any that was not left alone before. */
 static bool add_suspects(Guard *guard, const Cubin *cubin)
 {
@@ -82,7 +193,7 @@ static bool add_suspects(Guard *guard, const Cubin *cubin)
     for (size_t i = 0; i < guard->original.cubin.count; i++) {
         const CubinFunction *function = &guard->original.cubin.functions[i];
         char moved[ERROR_BYTES] = "it cannot be judged";
-        if (function->inner || !is_worse(guard, i, cubin, moved))
+        if (function->inner || !may_have_changed(guard, function->name) || !is_worse(guard, i, cubin, moved))
             continue;
         Suspect *suspect = find_suspect(guard, function->name);
         if (!suspect) {
@@ -92,7 +203,7 @@ static bool add_suspects(Guard *guard, const Cubin *cubin)
             suspect = &guard->suspects.v[guard->suspects.n - 1];
         }
         u32 before = phases_without(suspect);
-        do_without_all(guard, suspect);
+        do_without_those_that_rewrote(guard, suspect);
         any |= phases_without(suspect) > before;
     }
     return any;
@@ -162,6 +273,11 @@ static bool learn(Guard *guard, const Trial trial[2])
 /* Tries both halves of what each suspect does without. Whether another round may find less. */
 static bool search_round(Guard *guard)
 {
+    bool open = false;
+    for (u32 i = 0; i < guard->suspects.n; i++)
+        open |= phases_without(&guard->suspects.v[i]) > 1;
+    if (!open)
+        return false;
     Trial trial[2], *const trials[2] = {&trial[0], &trial[1]};
     Options options[2] = {*guard->options, *guard->options};
     for (int half = 0; half < 2; half++) {
@@ -171,6 +287,8 @@ static bool search_round(Guard *guard)
     }
     bool made = trials_optimize(&guard->assembler, trials, options, 2);
     if (made) {
+        trim_to_suspects(guard, trials[0]);
+        trim_to_suspects(guard, trials[1]);
         trials_assemble(&guard->assembler, trials, 2, NULL, NULL);
         for (int half = 0; half < 2; half++)
             if (trial_assembled(&trial[half]))
@@ -193,6 +311,8 @@ static const char *make_best(Guard *guard, const char *what)
         return no_text;
     if (trial_has_text(best, guard->options->input))
         return NULL; /* the original: nothing to assemble */
+    if (!guard->delivers)
+        trim(guard, best, guard->changed);
     trials_assemble(&guard->assembler, &best, 1, NULL, NULL);
     return trial_read(&guard->assembler, best, what);
 }
@@ -226,18 +346,20 @@ static void leave_all_alone(Guard *guard)
 static const char *judge_texts(Guard *guard)
 {
     Trial *const both[] = {&guard->original, &guard->best};
-    if (!trials_optimize(&guard->assembler, both + 1, guard->options, 1))
+    if (!scratch_open(&guard->best.said) || !trials_optimize(&guard->assembler, both + 1, guard->options, 1))
         return no_text;
-    if (trial_has_text(&guard->best, guard->options->input)) {
-        guard->result->is_original = true;
+    if (trial_has_text(&guard->best, guard->options->input))
         return NULL;
-    }
+    find_changed(guard);
+    find_rewrites(guard);
+    trim(guard, &guard->original, guard->changed);
+    if (!guard->delivers)
+        trim(guard, &guard->best, guard->changed);
     trials_assemble(&guard->assembler, both, 2, NULL, NULL);
     const char *trouble = trial_read(&guard->assembler, &guard->original, "original");
     if (trouble)
         return trouble;
     trouble = trial_read(&guard->assembler, &guard->best, "optimized text");
-    guard->result->refused = trouble && guard->best.in_time;
     if (trouble)
         return trouble;
     return add_suspects(guard, &guard->best.cubin) ? hold_back(guard) : NULL;
@@ -248,9 +370,9 @@ static void say_held_back(const Guard *guard, FILE *notes)
     const PhaseTable *table = guard->options->pipeline.table;
     for (u32 i = 0; i < guard->suspects.n; i++) {
         const Suspect *suspect = &guard->suspects.v[i];
-        Suspect all = {0};
-        do_without_all(guard, &all);
-        bool alone = phases_without(&all) == phases_without(suspect);
+        Suspect all = {.name = suspect->name};
+        do_without_those_that_rewrote(guard, &all);
+        bool alone = phases_without(&all) <= phases_without(suspect);
         u32 said = 0;
         fprintf(notes, "ptxopt: note: '%s' is ", suspect->name);
         fputs(alone ? "left alone" : "optimized without ", notes);
@@ -261,14 +383,13 @@ static void say_held_back(const Guard *guard, FILE *notes)
     }
 }
 
-/* Hands over what is to be delivered: the best text's machine code, or the original's. */
+/* Hands over the best text's machine code; there is none where the original is the best. */
 static void deliver(Guard *guard)
 {
     GuardResult *result = guard->result;
-    Trial *trial = guard->best.read ? &guard->best : &guard->original;
-    result->is_original = trial == &guard->original;
+    Trial *trial = &guard->best;
     result->held_back = guard->suspects.n;
-    if (!trial->path)
+    if (!trial->read || !guard->delivers)
         return;
     result->cubin = trial->path;
     result->input = arena_copy(guard->arena, trial->text.path, strlen(trial->text.path));
@@ -278,10 +399,10 @@ static void deliver(Guard *guard)
     trial->out.fd = trial->error.fd = -1;
 }
 
-GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *command, FILE *notes)
+GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *command, bool delivers, FILE *notes)
 {
     GuardResult result = {.out = {.fd = -1}, .error = {.fd = -1}};
-    Guard guard = {.arena = arena, .options = options, .result = &result};
+    Guard guard = {.arena = arena, .options = options, .result = &result, .delivers = delivers};
     trial_init(&guard.original);
     trial_init(&guard.best);
     guard.assembler = assembler_start(arena, command, options->guard_limit);
@@ -289,8 +410,7 @@ GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *com
     result.assembler = guard.assembler;
     if (result.trouble) {
         leave_all_alone(&guard);
-        result.is_original = true;
-    } else if (!result.is_original) {
+    } else {
         deliver(&guard);
         if (notes)
             say_held_back(&guard, notes);
@@ -302,6 +422,8 @@ GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *com
     trial_end(&guard.original);
     trial_end(&guard.best);
     vec_free(&guard.suspects);
+    vec_free(&guard.rewrites);
+    parts_free(&guard.parts);
     return result;
 }
 

@@ -7,19 +7,19 @@
 /* What is to be delivered. */
 typedef struct GuardResult {
     const char *trouble; /* why nothing could be judged, in words; NULL */
-    bool refused;        /* trouble: ptxas takes the original and not the optimized text */
-    bool is_original;    /* `cubin` was made of the original text */
     u32 held_back;       /* kernels and functions that are optimized less, or not at all */
-    char *cubin;         /* path of the machine code that is not worse; in a folder that guard_end removes; NULL: trouble */
-    Scratch out, error;  /* what ptxas said of it */
-    char *input;         /* as which ptxas knew the text */
+    char *
+        cubin; /* path of the machine code that is not worse; in a folder that guard_end removes. NULL: trouble, the original
+                            is the best, or the machine code is not to be delivered */
+    Scratch out, error; /* what ptxas said of it */
+    char *input;        /* as which ptxas knew the text */
     Assembler assembler;
 } GuardResult;
 
 /* Optimizes options->input as the options say, has both texts assembled, two jobs at a time, and withholds phases from what got worse:
- * options->pipeline.withheld is what to optimize with. On trouble everything is withheld. Kernels that are optimized less are
- * said to `notes`, if not NULL. To be ended with guard_end. */
-GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *command, FILE *notes);
+ * options->pipeline.withheld is what to optimize with. What did not change is assembled only if the machine code is to be delivered.
+ * On trouble everything is withheld. Kernels that are optimized less are said to `notes`, if not NULL. To be ended with guard_end. */
+GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *command, bool delivers, FILE *notes);
 void guard_end(GuardResult *result);
 
 #endif

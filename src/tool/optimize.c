@@ -143,7 +143,7 @@ ToolStatus tool_optimize_guarded(Options *options)
     if (!command.ptxas) {
         fprintf(stderr, "ptxopt: error: %s\n", why);
     } else {
-        GuardResult result = guard_run(&arena, options, &command, stderr);
+        GuardResult result = guard_run(&arena, options, &command, false, stderr);
         status = tool_optimize(options);
         if (result.trouble && status == TOOL_OK)
             fprintf(stderr, "ptxopt: warning: %s: the original is used: %s\n", options->input_name, result.trouble);

@@ -89,12 +89,13 @@ void assembler_end(Assembler *assembler)
 
 void trial_init(Trial *trial)
 {
-    *trial = (Trial){.text = {.fd = -1}, .out = {.fd = -1}, .error = {.fd = -1}, .status = -1};
+    *trial = (Trial){.text = {.fd = -1}, .said = {.fd = -1}, .out = {.fd = -1}, .error = {.fd = -1}, .status = -1};
 }
 
 void trial_end(Trial *trial)
 {
     scratch_close(&trial->text);
+    scratch_close(&trial->said);
     scratch_close(&trial->out);
     scratch_close(&trial->error);
     if (trial->read)
@@ -157,12 +158,14 @@ static int start_optimizer(void *user, u32 index)
     if (!scratch_open(&trial->text))
         return -1;
     Options quiet = quiet_options(&batch->options[index], trial->text.path);
+    if (trial->said.fd >= 0 && quiet.pipeline.bisect_limit == BISECT_OFF)
+        quiet.pipeline.bisect_limit = BISECT_ALL;
     fflush(NULL);
     int pid = child_fork();
     if (pid == 0) {
-        int silent = open("/dev/null", O_WRONLY | O_CLOEXEC);
-        if (silent >= 0)
-            dup2(silent, STDERR_FILENO);
+        int messages = trial->said.fd >= 0 ? trial->said.fd : open("/dev/null", O_WRONLY | O_CLOEXEC);
+        if (messages >= 0)
+            dup2(messages, STDERR_FILENO);
         _exit((int)tool_optimize(&quiet));
     }
     return pid;

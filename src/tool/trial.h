@@ -41,6 +41,7 @@ void assembler_end(Assembler *assembler);
 typedef struct Trial {
     Scratch text;                   /* not open: the command's input itself */
     const AssembleCommand *command; /* of its own; NULL: the assembler's */
+    Scratch said;                   /* if it is open, takes the optimizer's messages, a line for each rewrite among them */
     Scratch out, error;
     char *path; /* of the cubin */
     int status; /* wait status of who made the text, then of ptxas */
