@@ -144,7 +144,7 @@ static void tell_symbol(Script *s, Term x)
 {
     const TermSym *sym = prove_sym_of(s->t, x);
     u32 bits = prove_bits(s->t, x);
-    fprintf(s->out, "(declare-const t%u (_ BitVec %u))\n", x, bits);
+    fprintf(s->out, "(declare-fun t%u () (_ BitVec %u))\n", x, bits);
     if (sym->kind != PROVE_SYM_SREG || sym->part == SUB_W)
         return;
     u64 least, most;
@@ -173,9 +173,9 @@ static void tell(Script *s, Term x)
     }
     if (node.op == TERM_APPLY || node.op == TERM_FREL)
         function_of(s, x);
-    fprintf(s->out, "(define-fun t%u () (_ BitVec %u) ", x, node.bits);
+    fprintf(s->out, "(declare-fun t%u () (_ BitVec %u))\n(assert (= t%u ", x, node.bits, x); /* old solvers define nothing */
     body(s, x);
-    fprintf(s->out, ")\n");
+    fprintf(s->out, "))\n");
 }
 
 static void tell_facts(Script *s)
@@ -208,8 +208,8 @@ static u32 milliseconds_left(const Prover *p)
 static bool answers_right(Prover *p, const char *command)
 {
     static const char *const question[] = {
-        "(set-logic QF_UFBV)\n(declare-const x (_ BitVec 8))\n(assert (= x #x05))\n(check-sat)\n(exit)\n",
-        "(set-logic QF_UFBV)\n(declare-const x (_ BitVec 8))\n(assert (distinct (bvadd x x) (bvmul x "
+        "(set-logic QF_UFBV)\n(declare-fun x () (_ BitVec 8))\n(assert (= x #x05))\n(check-sat)\n(exit)\n",
+        "(set-logic QF_UFBV)\n(declare-fun x () (_ BitVec 8))\n(assert (distinct (bvadd x x) (bvmul x "
         "#x02)))\n(check-sat)\n(exit)\n"};
     static const char *const answer[] = {"sat", "unsat"};
     for (u32 k = 0; k < 2; k++) {

@@ -15,8 +15,8 @@ const char *prove_solver_command(const char *name)
 {
     static const char *const known[][2] = {{"z3", "z3 -in -smt2"},
                                            {"cvc5", "cvc5 --lang=smt2 -"},
-                                           {"boolector", "boolector --smt2 -"},
-                                           {"bitwuzla", "bitwuzla --lang smt2 -"}};
+                                           {"boolector", "boolector --smt2"},
+                                           {"bitwuzla", "bitwuzla --lang smt2"}};
     for (u32 k = 0; k < COUNT_OF(known); k++)
         if (strcmp(name, known[k][0]) == 0)
             return known[k][1];
