@@ -76,9 +76,9 @@ $(PTXOPT): $(TOOL) $(LIB)
 	$(call say,LINK )
 	$(Q)$(LINK) -static -o $@ $(filter %.o %.a,$^) -lm 2>/dev/null || $(LINK) -o $@ $(filter %.o %.a,$^) -lm
 
-$(PROVE): $(BUILD)/obj/tool/ptxopt_prove.o $(LIB)
+$(PROVE): $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt_prove replay replay_launch) $(EXECUTE) $(LIB)
 	$(call say,LINK )
-	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^)
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
 
 $(REPORT): $(patsubst src/%.c,$(BUILD)/obj/%.o,src/tool/ptxopt_report.c $(wildcard src/tool/report_*.c)) $(filter-out %/ptxopt.o,$(TOOL)) $(LIB)
 	$(call say,LINK )

@@ -1,8 +1,8 @@
 #!/bin/sh
-# ptxopt before its real users: CMake with Ninja, ccache, sccache, clang, rustc, Triton, Numba, tinygrad, Warp, the CUTLASS DSL, XLA,
-# NVRTC, other versions of ptxas, and the line tables. What is missing is installed into build/clients (a virtual environment of
-# Python) where pip and a network are at hand, else the case is skipped; build/work/clients/table.md says what became of each client's
-# files. usage: [BUILD=build] [CLIENTS=quick] tests/clients.sh [PART-OF-A-NAME]
+# ptxopt before its real users: CMake with Ninja, Meson, Bazel, ccache, sccache, clang, rustc, Triton, Numba, tinygrad, Warp, CuPy, the
+# CUTLASS DSL, XLA, PyTorch, NVRTC, other versions of ptxas, and the line tables. What is missing is installed into build/clients (a
+# virtual environment of Python) where pip and a network are at hand, else the case is skipped; build/work/clients/table.md says what
+# became of each client's files. usage: [BUILD=build] [CLIENTS=quick] tests/clients.sh [PART-OF-A-NAME]
 #   CLIENTS=quick   within BUDGET seconds (240): samples of examples and line tables, no XLA, and nothing begun after that time
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -20,7 +20,7 @@ NVCC=$(cuda_tool nvcc)
 
 start=$(date +%s)
 quick() { [ "${CLIENTS:-}" = quick ]; }
-remaining() { if quick; then echo $((start + ${BUDGET:-240} - $(date +%s))); else echo 600; fi; } # seconds
+remaining() { if quick; then echo $((start + ${BUDGET:-240} - $(date +%s))); else echo 1800; fi; } # seconds
 late() { [ "$(remaining)" -le 0 ]; }
 
 # case_ NAME COMMANDS: passes when all of the commands succeed, in a folder of its own.
@@ -184,7 +184,7 @@ if [ -n "$PTXAS" ] && have rustc && RUSTC_BOOTSTRAP=1 rustc --target nvptx64-nvi
 else
     echo 'skip rustc: it, or ptxas, is not at hand'
 fi
-echo 'skip Julia: it is in no registry of packages that is used here'
+echo 'skip Julia: neither Debian 12 nor PyPI has it (jill, julialang and juliacall fetch it from elsewhere)'
 
 # ---- Triton ----------------------------------------------------------------------------------------------------------
 if with_module triton triton; then
@@ -288,6 +288,13 @@ else
         case_ 'cuda-python: NVRTC and nvJitLink, with the preloaded library' 'by_itself "$HERE/with_cuda_python.py"'
     fi
 fi
+if quick; then
+    echo 'skip CuPy: make check-clients runs it'
+elif [ -n "$NVCC" ] && with_module cupy cupy-cuda13x; then
+    case_ 'CuPy: CUPY_COMPILE_WITH_PTX, with the preloaded library' 'export LD_LIBRARY_PATH="${NVCC%/bin/nvcc}/lib64" CUPY_COMPILE_WITH_PTX=1 CUPY_CACHE_DIR="$PWD/cache"
+        "$VENV/bin/python" "$HERE/with_cupy.py" plain.ptx; ptxopt plain.ptx -o want.ptx; not cmp -s want.ptx plain.ptx
+        LD_PRELOAD=$PRELOAD "$VENV/bin/python" "$HERE/with_cupy.py" o.ptx; [ "$(cat o.ptx)" = "$(cat want.ptx)" ]; [ "$(logged optimized)" = 1 ]'
+fi
 NEWEST=$(ptxas_of newest nvidia-cuda-nvcc)
 if with_module warp warp-lang && [ -n "$NEWEST" ]; then
     case_ 'Warp: the PTX of compile_aot_module' 'WARP_CACHE_PATH=$PWD/cache "$VENV/bin/python" "$HERE/with_warp.py"; tr -d "\\0" <"$(echo aot/*.ptx)" >k.ptx # it is a string of C
@@ -308,7 +315,14 @@ elif with_module jax jax && { has_module jax_plugins.xla_cuda13 || install --no-
 else
     missing "XLA"
 fi
-echo 'skip PyTorch extensions: the package is too large; they run the nvcc of CUDA_HOME, as above'
+if quick; then
+    echo 'skip PyTorch extensions: make check-clients runs them (5 GB)'
+elif [ -z "$NVCC" ] || ! have ninja; then
+    echo 'skip PyTorch extensions: nvcc or Ninja is not at hand'
+elif with_module torch torch; then
+    case_ 'PyTorch extensions: the toolkit of links as CUDA_HOME' 'ptxopt --install-shadow=cuda; cp "$HERE/extension.cu" .
+        CCACHE_DISABLE=1 CUDA_HOME="$PWD/cuda" TORCH_CUDA_ARCH_LIST="8.0;9.0" MAX_JOBS=2 "$VENV/bin/python" "$HERE/with_torch.py"; [ -s extension.so ]; went_well 2; [ "$(logged optimized)" = 2 ]'
+fi
 
 } >"$WORK/log"
 tally "${NAME:-clients}" "$WORK/log"

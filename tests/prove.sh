@@ -13,12 +13,18 @@ PROVED_WANTED=${PROVED_WANTED:-90}
 rm -rf "$WORK"
 mkdir -p "$WORK"
 
+# split CASE: into before.ptx and after.ptx.
+split()
+{
+    awk '/^\/\/ AFTER$/ { after = 1 } !after && !/^\/\/ EXPECT /' "$1" >"$WORK/before.ptx"
+    awk 'after; /^\/\/ AFTER$/ { after = 1 }' "$1" >"$WORK/after.ptx"
+}
+
 # Whether what was said of the functions is what the case expects.
 judge_case()
 {
     name=$(basename "$1" .ptx)
-    awk '/^\/\/ AFTER$/ { after = 1 } !after && !/^\/\/ EXPECT /' "$1" >"$WORK/before.ptx"
-    awk 'after; /^\/\/ AFTER$/ { after = 1 }' "$1" >"$WORK/after.ptx"
+    split "$1"
     "$BUILD/ptxopt-prove" "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" 2>&1
     status=$?
     [ $status -le 3 ] || { echo "fail $name: exit status $status"; return; }
@@ -65,8 +71,7 @@ judge_product()
 # A solver that is missing, dies, hangs, answers nonsense, or says unsat to everything proves nothing.
 judge_solver()
 {
-    awk '/^\/\/ AFTER$/ { after = 1 } !after && !/^\/\/ EXPECT /' tests/prove/cases/address-sext-wraps.ptx >"$WORK/before.ptx"
-    awk 'after; /^\/\/ AFTER$/ { after = 1 }' tests/prove/cases/address-sext-wraps.ptx >"$WORK/after.ptx"
+    split tests/prove/cases/address-sext-wraps.ptx
     for solver in no-such-solver false 'sleep 100' 'yes' 'yes unsat' 'yes sat' 'kill -9 $$' 'head -c 100000 /dev/zero'; do
         timeout 60 "$BUILD/ptxopt-prove" --time-limit=500 --solver="$solver" "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" 2>&1
         status=$?
@@ -77,10 +82,38 @@ judge_solver()
     done
 }
 
+# refutes CASE: and says so, with the launch in the file `launch`.
+refutes()
+{
+    split "tests/prove/cases/$1.ptx"
+    rm -f "$WORK/launch"
+    "$BUILD/ptxopt-prove" --launch="$WORK/launch" "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" 2>&1
+    [ $? = 3 ]
+}
+
+# What a refutation says of one thread, the interpreter shows, and its launch description shows it again.
+judge_replay()
+{
+    for name in carry-split extreme-as-choice-unsigned guarded-kill load-removed loads-exchanged loop-once-less nested-combined-wrong switch-table-wrong; do
+        refutes $name || { echo "fail replay $name: not refuted"; continue; }
+        grep -q '^  replayed: thread .*before\.ptx:[0-9]*: .*after\.ptx:[0-9]*: \|^  replayed: thread .*: none; ' "$WORK/said" || { echo "fail replay $name: $(tail -1 "$WORK/said")"; continue; }
+        "$BUILD/ptxrun" --compare "$WORK/before.ptx" "$WORK/before.ptx" "$WORK/launch" >"$WORK/said" || { echo "fail replay $name: BEFORE differs from itself"; continue; }
+        case $name in load*) echo "pass replay $name"; continue ;; esac # what is read is no output
+        "$BUILD/ptxrun" --compare "$WORK/before.ptx" "$WORK/after.ptx" "$WORK/launch" >"$WORK/said"
+        [ $? = 1 ] && echo "pass replay $name" || echo "fail replay $name: the launch shows nothing"
+    done
+    # What it cannot show.
+    refutes garbage-other && grep -q '^  not replayed: none of ' "$WORK/said" && [ ! -e "$WORK/launch" ] && echo 'pass replay of garbage' || echo 'fail replay of garbage'
+    refutes function-stores-another && grep -q '^  not replayed: it is no kernel$' "$WORK/said" && echo 'pass replay of a function' || echo 'fail replay of a function'
+    split tests/prove/cases/guarded-kill.ptx
+    "$BUILD/ptxopt-prove" --launch="$WORK/no/such" "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" 2>&1
+    [ $? = 1 ] && grep -q "error: cannot write '$WORK/no/such'" "$WORK/said" && echo 'pass replay to no file' || echo 'fail replay to no file'
+}
+
 : >"$WORK/examples"
 : >"$WORK/unknown"
 named=$#
-[ $# -gt 0 ] || judge_solver >"$LOG"
+[ $# -gt 0 ] || { judge_solver; judge_replay; } >"$LOG"
 [ $# -gt 0 ] || set -- tests/prove/cases/*.ptx examples/*.ptx
 for file; do
     case $file in

@@ -178,6 +178,18 @@ struct Cta {
     Barrier barrier[BARRIERS];
 };
 
+/* An access of a thread to memory that is not a parameter or constant. `name` is the variable's, and `at` the place in it; NULL:
+ * it is at address `at`, where there is none. `data` is what is written; NULL: it is read, or an atomic operation. */
+typedef struct MemoryAccess {
+    const Code *code;
+    u32 cta, thread;
+    const char *name;
+    u64 at;
+    const u8 *data;
+    u32 bytes;
+} MemoryAccess;
+typedef void AccessWatch(void *user, const MemoryAccess *access);
+
 struct Machine {
     Arena *arena; /* of this run */
     Program *program;
@@ -204,6 +216,8 @@ struct Machine {
     VEC(Counters) counters; /* per kernel name */
     Counters *count;        /* of the running kernel */
     bool watch_races;
+    AccessWatch *watch; /* NULL: nobody */
+    void *watch_user;
 };
 
 /* ---- interfaces ----------------------------------------------------------------------------------------------- */

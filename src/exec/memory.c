@@ -153,7 +153,23 @@ static bool find_place(Warp *w, u32 lane, MemSpace space, u64 address, u32 bytes
     }
 }
 
-static bool resolve(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, Place *place)
+/* `place` has no data where there is none. */
+static void tell(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, const u8 *data,
+                 const Place *place)
+{
+    const Object *o = space == MS_GLOBAL && place->data ? find_object(w->m, address) : NULL;
+    if (space == MS_CONST || space == MS_PARAM)
+        return;
+    w->m->watch(w->m->watch_user, &(MemoryAccess){.code = c,
+                                                  .cta = w->cta->index,
+                                                  .thread = w->index * LANES + lane,
+                                                  .name = place->data ? place->name : NULL,
+                                                  .at = o ? address - o->address : address,
+                                                  .data = data,
+                                                  .bytes = bytes});
+}
+
+static bool resolve(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, const u8 *data, Place *place)
 {
     *place = (Place){0};
     if (!w->m->program->wide_addresses)
@@ -168,7 +184,10 @@ static bool resolve(Warp *w, u32 lane, const Code *c, MemSpace space, u64 addres
         finding_add(w->m, FIND_MISALIGNED, space_names[space], c, detail);
         return false;
     }
-    if (find_place(w, lane, space, address, bytes, place))
+    bool found = find_place(w, lane, space, address, bytes, place);
+    if (w->m->watch)
+        tell(w, lane, c, space, address, bytes, data, place);
+    if (found)
         return true;
     stray(w, lane, c, space, address, bytes, place->name);
     return false;
@@ -177,7 +196,7 @@ static bool resolve(Warp *w, u32 lane, const Code *c, MemSpace space, u64 addres
 const u8 *memory_read(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, bool strong)
 {
     Place place;
-    if (!resolve(w, lane, c, space, address, bytes, &place))
+    if (!resolve(w, lane, c, space, address, bytes, NULL, &place))
         return NULL;
     if (place.shadow) {
         if (strong)
@@ -190,7 +209,7 @@ const u8 *memory_read(Warp *w, u32 lane, const Code *c, MemSpace space, u64 addr
 bool memory_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, const u8 *data, u32 bytes, bool strong)
 {
     Place place;
-    if (!resolve(w, lane, c, space, address, bytes, &place))
+    if (!resolve(w, lane, c, space, address, bytes, data, &place))
         return false;
     if (place.read_only) {
         stray(w, lane, c, space, address, bytes, place.name);
@@ -208,7 +227,7 @@ bool memory_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address,
 bool memory_will_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes)
 {
     Place place;
-    if (!resolve(w, lane, c, space, address, bytes, &place) || place.read_only)
+    if (!resolve(w, lane, c, space, address, bytes, NULL, &place) || place.read_only)
         return false;
     if (place.shadow)
         race_write(w, lane, c, place.shadow, bytes, false, NULL, NULL, place.name);
@@ -218,7 +237,7 @@ bool memory_will_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 add
 u8 *memory_atomic(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes)
 {
     Place place;
-    if (!resolve(w, lane, c, space, address, bytes, &place) || place.read_only)
+    if (!resolve(w, lane, c, space, address, bytes, NULL, &place) || place.read_only)
         return NULL;
     if (place.shadow) {
         race_acquire(w, lane, place.data);

@@ -128,6 +128,8 @@ RunResult run_launch(Arena *arena, Program *p, const Launch *launch, const RunOp
     m->budget = options->limit;
     m->model = (u8)options->model;
     m->watch_races = !options->no_races;
+    m->watch = options->watch;
+    m->watch_user = options->watch_user;
     m->free_frames = mem_zalloc(sizeof(Frame *) * (p->functions.n + 1));
     u64 *address = mem_zalloc(sizeof(u64) * (launch->buffers.n + 1));
     place_memory(m, launch, address);

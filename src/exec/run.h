@@ -9,6 +9,8 @@ typedef struct RunOptions {
     u64 limit;     /* warp instructions per launch */
     bool no_races; /* do not watch */
     ReconvergeModel model;
+    AccessWatch *watch; /* is told of each access; NULL: nobody is */
+    void *watch_user;
 } RunOptions;
 
 /* What is left of a run. Names point into the module and the launch. */

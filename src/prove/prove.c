@@ -8,7 +8,7 @@
 #include "prove/barrier.h"
 #include "prove/explore.h"
 
-enum { REPLAYS = 12, REPLAY_EVENTS = 3000, REPLAY_STEPS = 100000 };
+enum { REPLAYS = 12, REPLAY_EVENTS = 3000, REPLAY_STEPS = 100000, INPUTS_DESCRIBED = 12 };
 
 __attribute__((format(printf, 4, 0))) static void fail(Prover *p, ProveAnswer answer, bool is_suspect, const char *format,
                                                        va_list arguments)
@@ -176,20 +176,30 @@ static ProveVerdict attempt(Function *before, Function *after, const ProveOption
 
 /* ---- refutation ------------------------------------------------------------------------------------------------------------ */
 
+/* Into the verdict. */
+static void list_inputs(const Prover *p)
+{
+    static const char *const component[] = {"", ".x", ".y", ".z", ".w"};
+    const u32 *v = p->t.inputs.v;
+    ProveInput *input = arena_array(p->verdict_arena, ProveInput, p->t.inputs.n / 6 + 1);
+    for (u32 k = 0; k + 5 < p->t.inputs.n; k += 6) {
+        bool is_sreg = v[k] == PROVE_SYM_SREG;
+        const char *name = is_sreg ? sreg_info(v[k + 1])->name : p->t.name.v[v[k + 1]]->text;
+        const char *part = is_sreg && v[k + 2] < COUNT_OF(component) ? component[v[k + 2]] : "";
+        input[k / 6] = (ProveInput){.name = arena_printf(p->verdict_arena, "%s%s", name, part),
+                                    .bits = v[k + 3],
+                                    .value = v[k + 4] | (u64)v[k + 5] << 32};
+    }
+    p->verdict->input = input;
+    p->verdict->inputs = p->t.inputs.n / 6;
+}
+
 static const char *describe_inputs(const Prover *p)
 {
     char *text = arena_printf(p->arena, "%s", "");
-    const u32 *v = p->t.inputs.v;
-    for (u32 k = 0; k + 5 < p->t.inputs.n && k < 6 * 12; k += 6) {
-        u64 value = v[k + 4] | (u64)v[k + 5] << 32;
-        const char *component[] = {"", ".x", ".y", ".z", ".w"};
-        if (v[k] == PROVE_SYM_SREG)
-            text = arena_printf(p->arena, "%s%s%s%s=%llu", text, k ? ", " : "", sreg_info(v[k + 1])->name,
-                                v[k + 2] < COUNT_OF(component) ? component[v[k + 2]] : "", (unsigned long long)value);
-        else
-            text = arena_printf(p->arena, "%s%s%s=%llu", text, k ? ", " : "", p->t.name.v[v[k + 1]]->text,
-                                (unsigned long long)value);
-    }
+    for (u32 k = 0; k < p->verdict->inputs && k < INPUTS_DESCRIBED; k++)
+        text = arena_printf(p->arena, "%s%s%s=%llu", text, k ? ", " : "", p->verdict->input[k].name,
+                            (unsigned long long)p->verdict->input[k].value);
     return text;
 }
 
@@ -210,6 +220,7 @@ static bool refute_by(Prover *p, Function *before, Function *after, u64 seed)
     p->verdict->is_suspect = true;
     if (p->t.guessed)
         return false;
+    list_inputs(p);
     for (u32 side = 0; side < 2; side++)
         prove_describe(p, (ProveSide)side, at[side], sizeof at[side]);
     prove_fail(p, PROVE_REFUTED, "event %u, %s: %s and %s, with %s", p->t.moment, why, at[0], at[1], describe_inputs(p));

@@ -15,11 +15,20 @@ typedef struct ProveOptions {
     u32 limit;             /* steps for each instruction of the function; 0: as usual */
 } ProveOptions;
 
+/* A special register, or a part of a parameter: `argument NAME+OFFSET`. */
+typedef struct ProveInput {
+    const char *name;
+    u32 bits;
+    u64 value;
+} ProveInput;
+
 typedef struct ProveVerdict {
     ProveAnswer answer;
     const char *why; /* of what is not proved: one line, in the arena */
     bool is_suspect; /* PROVE_UNKNOWN, not for a limit or a construct, but because something was not seen to be the same */
     u32 nodes, steps, work, queries; /* work: terms made */
+    const ProveInput *input;         /* PROVE_REFUTED: those that were read, in the arena */
+    u32 inputs;
 } ProveVerdict;
 
 /* The verdict about two functions with a body. Memory from the arena. */

@@ -7,6 +7,7 @@
 #include "parse/parse.h"
 #include "parse/source.h"
 #include "prove/prove.h"
+#include "tool/replay.h"
 
 enum ExitStatus { EXIT_PROVED = 0, EXIT_BAD_INPUT = 1, EXIT_UNKNOWN = 2, EXIT_REFUTED = 3 };
 
@@ -19,8 +20,9 @@ typedef struct Text {
 
 typedef struct Options {
     ProveOptions prove;
-    bool verbose;
-    const char *path[2];
+    bool verbose, failed;
+    const char *path[2], *launch;
+    ReplayText text[2];
 } Options;
 
 static const char usage[] = "usage: ptxopt-prove [options] BEFORE.ptx AFTER.ptx\n"
@@ -34,6 +36,8 @@ static const char usage[] = "usage: ptxopt-prove [options] BEFORE.ptx AFTER.ptx\
                             "                     (default: 10000)\n"
                             "  --assume-in-bounds no access by the address of a .shared variable goes\n"
                             "                     beyond that variable\n"
+                            "  --launch=FILE      write a launch description for ptxrun that shows a\n"
+                            "                     refutation\n"
                             "  --limit=N          steps for each instruction of a function (default: 400)\n"
                             "  --verbose          print how much was explored\n"
                             "  --version          print the version, and exit\n"
@@ -69,11 +73,15 @@ static void free_text(Text *t)
 static void report(void *user, const char *name, const ProveVerdict *v)
 {
     static const char *const word[] = {[PROVE_PROVED] = "proved", [PROVE_UNKNOWN] = "unknown", [PROVE_REFUTED] = "refuted"};
-    const Options *options = user;
+    Options *options = user;
     printf("%s: %s%s%s\n", name, word[v->answer], v->answer == PROVE_PROVED ? "" : ": ",
            v->answer == PROVE_PROVED ? "" : v->why);
     if (options->verbose)
         printf("  %u nodes, %u steps, %u terms, %u queries\n", v->nodes, v->steps, v->work, v->queries);
+    if (v->answer == PROVE_REFUTED && !replay_refutation(options->text, name, v, options->launch)) {
+        fprintf(stderr, "ptxopt-prove: error: cannot write '%s'\n", options->launch);
+        options->failed = true;
+    }
 }
 
 static enum ExitStatus prove(Options *options)
@@ -82,11 +90,14 @@ static enum ExitStatus prove(Options *options)
         [PROVE_PROVED] = EXIT_PROVED, [PROVE_UNKNOWN] = EXIT_UNKNOWN, [PROVE_REFUTED] = EXIT_REFUTED};
     Text text[2] = {{.path = options->path[0]}, {.path = options->path[1]}};
     enum ExitStatus result = EXIT_BAD_INPUT;
-    if (read_text(&text[0]) && read_text(&text[1]))
+    if (read_text(&text[0]) && read_text(&text[1])) {
+        for (u32 side = 0; side < 2; side++)
+            options->text[side] = (ReplayText){text[side].path, text[side].text};
         result = status[prove_modules(text[0].module, text[1].module, &options->prove, report, options)];
+    }
     free_text(&text[0]);
     free_text(&text[1]);
-    return result;
+    return options->failed ? EXIT_BAD_INPUT : result;
 }
 
 static bool number(const char *text, u32 *value)
@@ -105,10 +116,11 @@ static int bad_usage(void)
 
 int main(int argc, char **argv)
 {
-    enum { SOLVER = 256, TIME_LIMIT, IN_BOUNDS, LIMIT, VERBOSE, VERSION, HELP };
+    enum { SOLVER = 256, TIME_LIMIT, IN_BOUNDS, LAUNCH, LIMIT, VERBOSE, VERSION, HELP };
     static const struct option long_options[] = {{"solver", required_argument, NULL, SOLVER},
                                                  {"time-limit", required_argument, NULL, TIME_LIMIT},
                                                  {"assume-in-bounds", no_argument, NULL, IN_BOUNDS},
+                                                 {"launch", required_argument, NULL, LAUNCH},
                                                  {"limit", required_argument, NULL, LIMIT},
                                                  {"verbose", no_argument, NULL, VERBOSE},
                                                  {"version", no_argument, NULL, VERSION},
@@ -123,6 +135,7 @@ int main(int argc, char **argv)
         case SOLVER: options.prove.solver = optarg; break;
         case TIME_LIMIT: ok = number(optarg, &options.prove.solver_ms); break;
         case IN_BOUNDS: options.prove.assume_in_bounds = true; break;
+        case LAUNCH: options.launch = optarg; break;
         case LIMIT: ok = number(optarg, &options.prove.limit); break;
         case VERBOSE: options.verbose = true; break;
         case VERSION: puts("ptxopt-prove 1.0"); return 0;
