@@ -82,6 +82,20 @@ judge_solver()
     done
 }
 
+# What is not decided without a solver, each of them decides.
+judge_solvers()
+{
+    for solver in z3 cvc5 boolector bitwuzla; do
+        command -v $solver >/dev/null || { echo "skip solver $solver: it is not at hand"; continue; }
+        for case in tests/prove/solver/*.ptx; do
+            split "$case"
+            "$BUILD/ptxopt-prove" "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" && { echo "fail solver $solver: $case is decided without"; continue; }
+            "$BUILD/ptxopt-prove" --solver=$solver "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" && said=proved || said='not proved'
+            grep -q "^// EXPECT k: $said" "$case" && echo "pass solver $solver" || echo "fail solver $solver: $case is $said"
+        done
+    done
+}
+
 # refutes CASE: and says so, with the launch in the file `launch`.
 refutes()
 {
@@ -113,7 +127,7 @@ judge_replay()
 : >"$WORK/examples"
 : >"$WORK/unknown"
 named=$#
-[ $# -gt 0 ] || { judge_solver; judge_replay; } >"$LOG"
+[ $# -gt 0 ] || { judge_solver; judge_solvers; judge_replay; } >"$LOG"
 [ $# -gt 0 ] || set -- tests/prove/cases/*.ptx examples/*.ptx
 for file; do
     case $file in
