@@ -461,20 +461,34 @@ static ReconvergeRisk judge_owned(const ReconvergeGate *g, const Block *b, const
     return sees ? RECONVERGE_ACTIVE_SET : RECONVERGE_SAFE;
 }
 
+/* Adds the end of what stands at the position, and of `old`, where it leads there and `old` does nothing but leave: threads that
+ * reconverge before it leave together. */
+static void add_ends(const ReconvergeGate *g, u32 position, const Block *old, ReconvergeRegion *end)
+{
+    const Order *order = an_order(g->an);
+    add_end(g, position, end);
+    for_each_edge(e, &order->succ, position)
+        if (order->rpo[order->succ.to[e]] == old && !stop_of(old)) {
+            end->ends |= g->w->awaits_leaving ? END_LEAVE : 0;
+            end->active_set |= g->caller_sees;
+        }
+}
+
 /* What the walk has found. */
-static ReconvergeRisk judge_owners(ReconvergeGate *g, const ReconvergeLeaf *leaf, const ReconvergeLeaf *all)
+static ReconvergeRisk judge_owners(ReconvergeGate *g, const ReconvergeLeaf *leaf, const ReconvergeLeaf *all,
+                                   const Block *old)
 {
     ReconvergeRegion region = {0};
     for (u32 k = 0; k < g->work.n; k++) {
         u32 position = g->work.v[k], of = g->owner[position];
         const Block *b = an_order(g->an)->rpo[position];
         ReconvergeRegion end = {0};
-        add_end(g, position, &end);
+        add_ends(g, position, old, &end);
         region.waits |= waits_of(g, b);
         ReconvergeRisk risk = judge_owned(g, b, of == LEAF_SHARED ? all : &leaf[of - 1]);
         if (risk != RECONVERGE_SAFE || (end.active_set && (of == LEAF_SHARED || leaf[of - 1].gathers)))
             return RECONVERGE_ACTIVE_SET;
-        region.ends |= of == LEAF_SHARED ? g->w->ends[b->id] : 0;
+        region.ends |= of == LEAF_SHARED ? g->w->ends[b->id] | end.ends : 0;
     }
     return reconverge_judge(g, region.waits, &region);
 }
@@ -493,7 +507,7 @@ ReconvergeRisk reconverge_leaves(ReconvergeGate *g, const ReconvergeLeaf *leaf, 
         ReconvergeRegion region = whole_function(g);
         return all.parts && g->w->any_convergent ? RECONVERGE_ACTIVE_SET : reconverge_judge(g, region.waits, &region);
     }
-    ReconvergeRisk risk = judge_owners(g, leaf, &all);
+    ReconvergeRisk risk = judge_owners(g, leaf, &all, old);
     for (u32 l = 0; l < leaves && risk == RECONVERGE_SAFE && g->w->any_wait; l++)
         if (leaf[l].gathers)
             risk = reconverge_after_pure(g, leaf[l].target, old);

@@ -325,6 +325,9 @@ Waits *waits_compute(Arena *arena, Analyses *an)
     for (u32 p = 0; p < an_order(an)->count; p++)
         look_at_block(&f, p);
     find_loops(&f);
+    for (u32 b = 0; b < w->blocks; b++)
+        w->awaits_leaving |= w->waits[b] != 0;
+    w->awaits_leaving |= !an->fn->is_entry;
     w->polls |= !an->fn->is_entry || (w->any_wait & WAIT_OTHERS);
     arena_free(&f.arena);
     return w;
