@@ -165,7 +165,8 @@ static i64 copies(const TailHoist *h, u32 from, u32 to)
 }
 
 /* What is saved when the first n instructions go. One that its reader would have been joined with costs an instruction in
- * each of the two blocks if the reader stays after. A constant that has to be copied could as well be loaded again. */
+ * each of the two blocks if the reader stays after. A constant saves nothing: ptxas makes
+ * it where it is read, and in front of the branch it lives longer. */
 static i64 head_gain(const TailHoist *h, u32 n)
 {
     i64 gain = 0;
@@ -175,7 +176,7 @@ static i64 head_gain(const TailHoist *h, u32 n)
         bool separate = false;
         for (RegWalk w = reg_walk(i); instr_is(i, OPF_FUSES) && next_write(&w);)
             separate |= live_after(an_live(h->run->an), h->step[n - 1].taken, w.reg);
-        bool saves = !match_costs_nothing(i) && !(own_copies && match_loads_constant(i));
+        bool saves = !match_costs_nothing(i) && !match_loads_constant(i);
         gain += (separate ? -1 : saves) - own_copies;
     }
     return gain;

@@ -40,8 +40,12 @@
 /* The same of one of three arms or more that come together. */
 #define SHORT_ARM 2
 #define DOMINATORS_LOOKED_AT 64
-/* Instructions that two blocks must share for a remark to say that they are too few. */
+/* Instructions that two blocks must share for a remark to say that they are too few, or that very many must share. */
 #define SHORT_TAIL 2
+/* What merging short tails has to save at once. */
+#define SHORT_TAILS_SAVE 12
+/* Where so many blocks come together ptxas branches. */
+#define MANY_ARMS 5
 /* How many instructions are compared in all: so many for each one of the function, and a few more. What compilers write takes
  * up to six; very many blocks that are alike, and cannot be merged, would take their number times their length. */
 #define COMPARED_PER_INSTR 16
@@ -69,7 +73,8 @@ typedef struct Merge {
     Function *fn;
     Matcher *matcher;
     TailGate gate;
-    i64 least;     /* tail-merge-size */
+    i64 least;     /* tail-merge-size; less where very many tails are alike */
+    i64 together;  /* least that all of one set must save */
     u32 threshold; /* tail-merge-threshold */
     bool always;   /* enable-tail-merge=1: without the gate of gain */
     u64 effort;    /* instructions that may be compared */
@@ -181,6 +186,8 @@ static u32 head_length(const Instr *begin, u32 limit)
 
 static void decline(Merge *m, const char *counter, const Instr *at, const char *why)
 {
+    if (m->together) /* said already, of tails of any length */
+        return;
     phase_declined(m->run, counter, "TailKept", at, "this block ends like another one, but is not merged with it: %s", why);
 }
 
@@ -346,6 +353,16 @@ static bool arms_pay(const Merge *m, const Instr *begin, const DuplicateTail *du
     return !part || duplicates > 1 || saved > m->least || !kept || !other || kept > SHORT_ARM || other > SHORT_ARM;
 }
 
+/* Equal blocks among many arms: the branch out of each goes, too. */
+static bool are_many_arms(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates)
+{
+    CfgList succs = cfg_succs(m->fn, begin->block);
+    bool whole = succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n >= MANY_ARMS && splice_begins_block(begin);
+    for (u32 k = 0; k < duplicates; k++)
+        whole &= splice_begins_block(duplicate[k].begin);
+    return whole;
+}
+
 static void merge_set(Merge *m, u32 n, u32 items)
 {
     Candidate **set = m->set;
@@ -367,6 +384,8 @@ static void merge_set(Merge *m, u32 n, u32 items)
         decline(m, "DeclinedReturn", tail.kept, "blocks that leave the function would have to reconverge for too little");
         return;
     }
+    if (saved < m->together && !are_many_arms(m, tail.kept, duplicate, duplicates))
+        return;
     if (!m->always && !arms_pay(m, tail.kept, duplicate, duplicates, saved)) {
         decline(m, "DeclinedArms", tail.kept, "ptxas would no longer execute these arms of branches under predicates");
         return;
@@ -485,12 +504,11 @@ static void report_short_tails(const Merge *merge)
     vec_free(&m.candidates);
 }
 
-static void merge_tails(Merge *m)
+static void merge_alike(Merge *m)
 {
+    m->candidates.n = 0;
     collect(m);
     sort_candidates(m);
-    if (m->run->sink->wants_remarks && m->least > SHORT_TAIL)
-        report_short_tails(m);
     u32 largest = largest_group(m);
     if (largest < 2)
         return;
@@ -505,6 +523,19 @@ static void merge_tails(Merge *m)
     }
     matcher_free(m->matcher);
     splice_all(m);
+}
+
+/* Short tails only when all others are merged. */
+static void merge_tails(Merge *m)
+{
+    if (m->run->sink->wants_remarks && m->least > SHORT_TAIL)
+        report_short_tails(m);
+    merge_alike(m);
+    if (m->splices.n || m->least <= SHORT_TAIL || m->always)
+        return;
+    m->least = SHORT_TAIL;
+    m->together = SHORT_TAILS_SAVE;
+    merge_alike(m);
 }
 
 /* ---- the phase ------------------------------------------------------------------------------------------------- */
