@@ -39,7 +39,7 @@ MANUAL   = $(notdir $(wildcard man/*.[1-9]))
 PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out $(BUILD)/obj/front/% $(BUILD)/obj/prove/% $(BUILD)/obj/machine/%,$(OBJECTS)))
 UNIT     = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 CUBIN    = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/machine/*.c))
-TOOLS    = $(BUILD)/cubinstat $(BUILD)/cubinjudge $(BUILD)/cubincmp $(BUILD)/codereport
+TOOLS    = $(BUILD)/cubinstat $(BUILD)/cubinjudge $(BUILD)/cubincmp
 PTXRUN   = $(BUILD)/ptxrun
 BENCH    = $(patsubst tests/bench/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 FUZZ     = $(BUILD)/ptxgen $(BUILD)/ptxreduce $(BUILD)/fuzz-exec
@@ -182,8 +182,6 @@ $(TOOLS): $(CUBIN)
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(if $(filter %/cubincmp,$@),-lelf) -lm
 
-$(BUILD)/codereport: $(BUILD)/tests/tools/codereport.o $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/tools/report/*.c))
-
 $(BUILD)/ptxrun: $(BUILD)/obj/tool/ptxrun.o $(EXECUTE) $(LIB)
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
@@ -308,7 +306,7 @@ $(BUILD)/fuzz-text: $(BUILD)/tests/fuzz/fuzz_text.o $(BUILD)/tests/fuzz/optimize
 	$(call say,LINK )
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o %.a,$^)
 
-#: make report           build/report/report.md and .svg: the machine code of the examples, before and after
+#: make report           build/report/*.html and .md: the machine code of the examples, before and after, by ptxopt-report
 report: all tools $(LARGE)
 	@sh tests/report.sh
 

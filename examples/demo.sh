@@ -44,9 +44,8 @@ echo "Machine code of each kernel for $target, before and after (a loop that ptx
 echo
 echo "All examples, for five targets, before and after (this assembles some hundred files):"
 sh tests/report.sh
-# The totals, without the columns that a terminal has no room for.
-awk -F ' *[|] *' '
-    /^## / { totals = /^## Totals/ }
-    totals && NF > 10 && !/^[|]---/ {
-        printf "%-9s %-7s %8s %13s %7s %9s %9s %6s  %s\n", $2, $3, $4, $5, $6, $7, $8, $9, $13
-    }' "$BUILD/report/report.md"
+for producer in nvcc clang hand; do
+    echo
+    echo "$producer:"
+    awk '/^[|]/ { totals = 1; print } totals && !/^[|]/ { exit }' "$BUILD/report/$producer.md"
+done

@@ -10,7 +10,8 @@
 typedef struct Allowance {
     const char *name, *target, *rule;
     u32 line;
-    bool used; /* it was needed */
+    bool used;    /* it was needed */
+    bool in_view; /* its file is in the report */
 } Allowance;
 
 typedef VEC(Allowance) VecAllowance;
@@ -27,7 +28,7 @@ static bool take_line(Report *report, VecAllowance *list, char *text, u32 line, 
     for (unsigned rule = 1; count == COUNT_OF(word) && rule < 1u << WORSE_RULES; rule <<= 1)
         known |= strcmp(worse_name(rule), word[2]) == 0;
     if (known)
-        vec_push(list, ((Allowance){word[0], word[1], word[2], line, false}));
+        vec_push(list, ((Allowance){word[0], word[1], word[2], line, false, false}));
     else
         fprintf(messages,
                 "%s:%u:1: error: an allowance is FILE:FUNCTION TARGET RULE REASON, the rule spills, warps, cycles or "
@@ -55,6 +56,8 @@ static void allow_file(Report *report, ReportFile *file, const VecAllowance *lis
 {
     const char *base = strrchr(file->path, '/') ? strrchr(file->path, '/') + 1 : file->path;
     int stem = (int)(strstr(base, ".ptx") ? (size_t)(strstr(base, ".ptx") - base) : strlen(base));
+    for (u32 i = 0; i < list->n; i++)
+        list->v[i].in_view |= strncmp(list->v[i].name, base, (size_t)stem) == 0 && list->v[i].name[stem] == ':';
     for (u32 k = 0; k < file->kernels.n; k++) {
         ReportKernel *kernel = &file->kernels.v[k];
         const char *name = arena_printf(&report->arena, "%.*s:%s", stem, base, kernel->name);
@@ -87,7 +90,7 @@ bool report_allow(Report *report, FILE *messages)
     for (u32 f = 0; good && f < report->files.n; f++)
         allow_file(report, &report->files.v[f], &list);
     for (u32 i = 0; good && i < list.n; i++)
-        if (!list.v[i].used)
+        if (list.v[i].in_view && !list.v[i].used)
             fprintf(messages, "%s:%u: warning: nothing of %s needs this\n", report->allowed, list.v[i].line,
                     list.v[i].name);
     vec_free(&list);
