@@ -199,3 +199,10 @@ bool loop_checks_find(PhaseRun *run, const Loop *loop, LoopChecks *found)
     find_blocks(&s);
     return true;
 }
+
+void loop_checks_latch(PhaseRun *run, const Loop *loop, Instr *compare, LoopChecks *found)
+{
+    *found = (LoopChecks){.check = {{loop->latches[0], loop->header}}, .checks = 1, .chain = {compare}, .chained = 1};
+    Search s = {run, loop, found};
+    find_blocks(&s);
+}

@@ -31,4 +31,7 @@ typedef struct LoopChecks {
  * only in blocks that would stop the thread. Uses AN_LOOPS and AN_DOM. */
 bool loop_checks_find(PhaseRun *run, const Loop *loop, LoopChecks *found);
 
+/* The latch, whose predicate `compare` computes, as the only check. */
+void loop_checks_latch(PhaseRun *run, const Loop *loop, Instr *compare, LoopChecks *found);
+
 #endif

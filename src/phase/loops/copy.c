@@ -1,7 +1,9 @@
 #include "phase/loops/copy.h"
 
+#include "analysis/wait.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
+#include "target/ptxas.h"
 
 /* ---- what nobody reads -------------------------------------------------------------------------------------------------- */
 
@@ -90,7 +92,7 @@ static bool may_be_late(const Loop *loop, const LoopChecks *checks)
     return block_terminator(loop->latches[0]) && checks->chained;
 }
 
-void loop_copy_plan(PhaseRun *run, const Loop *loop, const LoopChecks *checks, LoopDropped *d)
+void loop_copy_plan(PhaseRun *run, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *d)
 {
     *d = (LoopDropped){.late = may_be_late(loop, checks)};
     for (bool more = true; more;) {
@@ -101,7 +103,7 @@ void loop_copy_plan(PhaseRun *run, const Loop *loop, const LoopChecks *checks, L
                     continue;
                 if (is_dead(run, loop, checks, d, i))
                     d->dead[d->deads++] = i;
-                else if (is_dead_step(run, loop, checks, d, i))
+                else if (steps && is_dead_step(run, loop, checks, d, i))
                     d->step[d->steps++] = i;
                 else
                     continue;
@@ -110,9 +112,54 @@ void loop_copy_plan(PhaseRun *run, const Loop *loop, const LoopChecks *checks, L
     }
 }
 
+/* ---- whether it may be made --------------------------------------------------------------------------------------------- */
+
+bool loop_copy_may(PhaseRun *run, const Loop *loop)
+{
+    return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(run->an)->irreducible;
+}
+
+LoopSize loop_copy_size(PhaseRun *run, const LoopChecks *c, const LoopDropped *d)
+{
+    LoopSize size = {.branches = 0};
+    for (u32 k = 0; k < c->blocks; k++)
+        for_each_instr(i, c->block[k]) {
+            if (i->kind != INSTR_OP || loop_copy_lacks(d, i))
+                continue;
+            bool ends = op_has(i->op, OPF_TERMINATOR);
+            size.branches += ends && i->guard;
+            size.body += ends ? 0 : ptxas_cost(i);
+            size.accesses += i->op->mem != MEM_NONE;
+            size.fixed |= ends ? !branch_target(i) : !instr_may_be_copied(i, run->an->summaries);
+        }
+    size.branches -= c->checks;
+    return size;
+}
+
+/* Whether the function may come to an instruction that sees which lanes execute it. */
+static bool shows_lanes(PhaseRun *run)
+{
+    return waits_compute(run->arena, run->an)->any_active_set || effects_callers_see_lanes(run->an->summaries, run->fn);
+}
+
+static bool may_divide(PhaseRun *run, const LoopChecks *c)
+{
+    for (u32 k = 0; k < c->checks; k++)
+        if (!uniform_has(&an_uniform(run->an)->branch_warp, c->check[k].block->id))
+            return true;
+    return false;
+}
+
+bool loop_lanes_matter(PhaseRun *run, const LoopChecks *c, LoopLanes *lanes)
+{
+    if (*lanes == LOOP_LANES_NOT_ASKED)
+        *lanes = shows_lanes(run) ? LOOP_LANES_SHOWN : LOOP_LANES_HIDDEN;
+    return *lanes == LOOP_LANES_SHOWN && may_divide(run, c);
+}
+
 /* ---- the copy ------------------------------------------------------------------------------------------------------------- */
 
-static Block *copy_of(const LoopChecks *checks, Block *const *copy, const Block *b)
+Block *loop_copy_of(const LoopChecks *checks, Block *const *copy, const Block *b)
 {
     for (u32 k = 0; k < checks->blocks; k++)
         if (checks->block[k] == b)
@@ -142,14 +189,36 @@ void loop_copy_blocks(const Loop *loop, const LoopChecks *checks, const LoopDrop
         after = copy[k];
     }
     for (u32 k = 0; k < checks->checks; k++) {
-        Block *b = copy_of(checks, copy, checks->check[k].block);
+        Block *b = loop_copy_of(checks, copy, checks->check[k].block);
         block_remove_terminator(b);
-        block_set_fall(b, copy_of(checks, copy, checks->check[k].pass));
+        block_set_fall(b, loop_copy_of(checks, copy, checks->check[k].pass));
     }
-    Block *latch = copy_of(checks, copy, loop->latches[0]);
+    Block *latch = loop_copy_of(checks, copy, loop->latches[0]);
     block_set_fall(latch, rest);
     for (u32 k = 0; k < checks->blocks; k++)
         for (u32 t = 0; t < checks->blocks; t++)
             if (copy[k] != latch)
                 block_redirect(copy[k], checks->block[t], copy[t]);
+}
+
+void loop_copy_inherit(PhaseRun *run, const LoopChecks *c, Block *b)
+{
+    Instr *branch = block_terminator(b);
+    instr_inherit_origin(run->fn, branch, block_terminator(c->check[0].block), NULL);
+    for (u32 k = 1; k < c->checks; k++)
+        instr_inherit_origin(run->fn, branch, branch, block_terminator(c->check[k].block));
+}
+
+void loop_copy_end(PhaseRun *run, const Loop *loop, const LoopChecks *c, const LoopDropped *d, Block *rest)
+{
+    Block *latch = loop->latches[0];
+    for (Instr *i = latch->first; i && d->late; i = i->next)
+        if (is_among(c->chain, c->chained, i))
+            instr_append(rest, instr_clone(run->fn, i));
+    const Instr *end = block_terminator(latch);
+    block_set_fall(rest, latch->fall);
+    if (!end)
+        return;
+    block_set_branch(rest, end->guard, end->guard_not, branch_target(end), false);
+    instr_inherit_origin(run->fn, block_terminator(rest), end, NULL);
 }

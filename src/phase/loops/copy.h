@@ -15,12 +15,37 @@ typedef struct LoopDropped {
     bool late; /* the latch's predicate is computed after the last iteration */
 } LoopDropped;
 
-/* What the copy does without if the branches of the checks are gone. Uses AN_LIVE. */
-void loop_copy_plan(PhaseRun *run, const Loop *loop, const LoopChecks *checks, LoopDropped *dropped);
+enum { LOOP_ANALYSES = AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM };
+
+/* Whether the loop is innermost, has one latch, and no pragma. Uses AN_LOOPS. */
+bool loop_copy_may(PhaseRun *run, const Loop *loop);
+
+/* Whether the function shows which lanes execute it. */
+typedef enum LoopLanes { LOOP_LANES_NOT_ASKED, LOOP_LANES_HIDDEN, LOOP_LANES_SHOWN } LoopLanes;
+#define LOOP_LANES "threads could come in other groups to an instruction that sees which lanes execute it"
+/* Whether that keeps the loop from being copied, as its checks may divide a warp. *lanes is asked for before the first rewrite. */
+bool loop_lanes_matter(PhaseRun *run, const LoopChecks *checks, LoopLanes *lanes);
+
+/* What the copy does without if the branches of the checks are gone. steps: it may leave steps out. Uses AN_LIVE. */
+void loop_copy_plan(PhaseRun *run, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *dropped);
 bool loop_copy_lacks(const LoopDropped *dropped, const Instr *i);
+
+/* Of the copy; branches: without those of the checks. */
+typedef struct LoopSize {
+    u32 body, accesses, branches;
+    bool fixed; /* holds what may not be copied */
+} LoopSize;
+LoopSize loop_copy_size(PhaseRun *run, const LoopChecks *checks, const LoopDropped *dropped);
 
 /* The copies, laid out after `after`, in the order of checks->block; checks always pass, and the latch falls to `rest`. */
 void loop_copy_blocks(const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *after, Block *rest,
                       Block *copy[LOOP_BLOCKS]);
+
+Block *loop_copy_of(const LoopChecks *checks, Block *const *copy, const Block *b);
+
+/* The branch at the end of b decides what those of the checks do. */
+void loop_copy_inherit(PhaseRun *run, const LoopChecks *checks, Block *b);
+/* The latch's test, at the end of `rest`, which comes after the copy: to the loop, or out of it. */
+void loop_copy_end(PhaseRun *run, const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *rest);
 
 #endif

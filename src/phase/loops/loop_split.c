@@ -22,11 +22,9 @@
  *
  * Declines: loops with the pragma nounroll, with another exit, that are large, or hold what may not be copied; and those that run a
  * constant number of times, which ptxas unrolls with their checks. */
-#include "analysis/reconverge.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "phase/loops/copy.h"
-#include "target/ptxas.h"
 
 enum {
     BRANCHES_MAX = 4,
@@ -59,42 +57,6 @@ static u32 trip_count(PhaseRun *run, const Loop *loop, const LoopChecks *c, u32 
     return least;
 }
 
-typedef struct Size {
-    u32 body, accesses, branches;
-    bool fixed; /* holds what may not be copied */
-} Size;
-
-static Size size_of(PhaseRun *run, const LoopChecks *c, const LoopDropped *d)
-{
-    Size size = {.branches = 0};
-    for (u32 k = 0; k < c->blocks; k++)
-        for_each_instr(i, c->block[k]) {
-            if (i->kind != INSTR_OP || loop_copy_lacks(d, i))
-                continue;
-            bool ends = op_has(i->op, OPF_TERMINATOR);
-            size.branches += ends && i->guard;
-            size.body += ends ? 0 : ptxas_cost(i);
-            size.accesses += i->op->mem != MEM_NONE;
-            size.fixed |= ends ? !branch_target(i) : !instr_may_be_copied(i, run->an->summaries);
-        }
-    size.branches -= c->checks;
-    return size;
-}
-
-/* Whether the function may come to an instruction that sees which lanes execute it. */
-static bool shows_lanes(PhaseRun *run)
-{
-    return waits_compute(run->arena, run->an)->any_active_set || effects_callers_see_lanes(run->an->summaries, run->fn);
-}
-
-static bool may_divide(PhaseRun *run, const LoopChecks *c)
-{
-    for (u32 k = 0; k < c->checks; k++)
-        if (!uniform_has(&an_uniform(run->an)->branch_warp, c->check[k].block->id))
-            return true;
-    return false;
-}
-
 /* NULL, or why the loop stays as it is. */
 static const char *why_not(PhaseRun *run, const Loop *loop, const LoopChecks *c, const LoopDropped *d)
 {
@@ -113,7 +75,7 @@ static const char *why_not(PhaseRun *run, const Loop *loop, const LoopChecks *c,
     for (u32 k = 0; k < c->tests; k++)
         if (!is_countable(&c->test[k]))
             return "a check is not one that ptxas could count by";
-    Size size = size_of(run, c, d);
+    LoopSize size = loop_copy_size(run, c, d);
     if (size.branches >= BRANCHES_MAX || size.body > BODY_MAX || size.accesses > ACCESSES_MAX)
         return "it is large";
     if (size.fixed)
@@ -207,15 +169,6 @@ static RegId build_counts(const Builder *at, const LoopChecks *c)
 
 /* ---- the rewrite ---------------------------------------------------------------------------------------------------------------- */
 
-/* A branch that decides what those of the checks and the latch do. */
-static void inherit(PhaseRun *run, const LoopChecks *c, Block *b)
-{
-    Instr *branch = block_terminator(b);
-    instr_inherit_origin(run->fn, branch, block_terminator(c->check[0].block), NULL);
-    for (u32 k = 1; k < c->checks; k++)
-        instr_inherit_origin(run->fn, branch, branch, block_terminator(c->check[k].block));
-}
-
 /* What `n` iterations add to a register that is stepped. */
 static void build_steps(PhaseRun *run, const Builder *at, const Instr *step, RegId n)
 {
@@ -234,25 +187,6 @@ static void build_steps(PhaseRun *run, const Builder *at, const Instr *step, Reg
     build(at, by < 0 ? OPC_SUB : OPC_ADD, sum, slots, 3);
 }
 
-/* After the copy: what it left out, and whether the loop goes on. */
-static void build_rest(PhaseRun *run, const Loop *loop, const LoopChecks *c, const LoopDropped *d, RegId n, Block *rest)
-{
-    Builder at = build_at_end(rest);
-    Block *latch = loop->latches[0];
-    for (u32 k = 0; k < d->steps; k++)
-        build_steps(run, &at, d->step[k], n);
-    for (Instr *i = latch->first; i && d->late; i = i->next)
-        for (u32 k = 0; k < c->chained; k++)
-            if (c->chain[k] == i)
-                instr_append(rest, instr_clone(run->fn, i));
-    const Instr *end = block_terminator(latch);
-    block_set_fall(rest, latch->fall);
-    if (!end)
-        return;
-    block_set_branch(rest, end->guard, end->guard_not, branch_target(end), false);
-    instr_inherit_origin(run->fn, block_terminator(rest), end, NULL);
-}
-
 static void split(PhaseRun *run, const Loop *loop, const LoopChecks *c, const LoopDropped *d)
 {
     Function *fn = run->fn;
@@ -266,42 +200,34 @@ static void split(PhaseRun *run, const Loop *loop, const LoopChecks *c, const Lo
     loop_copy_blocks(loop, c, d, entry, rest, copy);
     block_set_fall(entry, copy[0]);
     block_set_branch(entry, none, false, header, false);
-    inherit(run, c, entry);
+    loop_copy_inherit(run, c, entry);
 
-    Block *latch = header;
-    for (u32 k = 0; k < c->blocks; k++)
-        if (c->block[k] == loop->latches[0])
-            latch = copy[k];
+    Block *latch = loop_copy_of(c, copy, loop->latches[0]);
     Builder end = build_at_end(latch);
     Operand slots[] = {register_operand(left), register_operand(left), build_integer((u64)-1, 32, true)};
     build(&end, OPC_ADD, (OpParts){.type = {TYPE_S32}}, slots, 3);
     RegId more = build_binary(&end, OPC_SETP, (OpParts){.cmp = CMP_NE, .type = {TYPE_S32}}, TYPE_PRED,
                               register_operand(left), number(0));
     block_set_branch(latch, more, false, copy[0], false);
-    inherit(run, c, latch);
+    loop_copy_inherit(run, c, latch);
     block_move_after(rest, copy[c->blocks - 1]);
-    build_rest(run, loop, c, d, n, rest);
+    Builder at = build_at_end(rest);
+    for (u32 k = 0; k < d->steps; k++)
+        build_steps(run, &at, d->step[k], n);
+    loop_copy_end(run, loop, c, d, rest);
     build_nounroll(header);
 }
 
-static bool is_simple(PhaseRun *run, const Loop *loop)
-{
-    return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(run->an)->irreducible;
-}
-
-/* *lanes: FACT_UNKNOWN until it is asked whether the function shows them. */
-static bool split_loop(PhaseRun *run, const Loop *loop, FactValue *lanes)
+static bool split_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
 {
     LoopChecks checks;
     LoopDropped dropped;
-    if (!is_simple(run, loop) || !loop_checks_find(run, loop, &checks))
+    if (!loop_copy_may(run, loop) || !loop_checks_find(run, loop, &checks))
         return false;
-    loop_copy_plan(run, loop, &checks, &dropped);
+    loop_copy_plan(run, loop, &checks, true, &dropped);
     const char *why = why_not(run, loop, &checks, &dropped);
-    if (!why && *lanes == FACT_UNKNOWN)
-        *lanes = shows_lanes(run) ? FACT_TRUE : FACT_FALSE;
-    if (!why && *lanes == FACT_TRUE && may_divide(run, &checks))
-        why = "threads could come in other groups to an instruction that sees which lanes execute it";
+    if (!why && loop_lanes_matter(run, &checks, lanes))
+        why = LOOP_LANES;
     const Instr *at = block_terminator(checks.check[0].block);
     if (why) {
         phase_missed_once(run, "BoundsCheckKept", at, "this loop keeps its bounds checks: %s", why);
@@ -318,15 +244,25 @@ static bool split_loop(PhaseRun *run, const Loop *loop, FactValue *lanes)
     return true;
 }
 
+static bool has_candidate(PhaseRun *run)
+{
+    LoopChecks checks;
+    const Loops *loops = an_loops(run->an);
+    for (u32 l = 0; l < loops->n; l++)
+        if (loop_copy_may(run, loops->v[l]) && loop_checks_find(run, loops->v[l], &checks))
+            return true;
+    return false;
+}
+
 Phase phase_loop_split;
 PhaseResult phase_loop_split(PhaseRun *run)
 {
-    if (!run->knobs->loop_split)
+    if (!run->knobs->loop_split || !has_candidate(run))
         return PHASE_UNCHANGED;
-    an_freeze(run->an, AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM);
-    an_compute(run->an, AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM);
+    an_freeze(run->an, LOOP_ANALYSES);
+    an_compute(run->an, LOOP_ANALYSES);
     const Loops *loops = an_loops(run->an);
-    FactValue lanes = FACT_UNKNOWN;
+    LoopLanes lanes = LOOP_LANES_NOT_ASKED;
     bool any = false;
     for (u32 l = 0; l < loops->n; l++)
         any |= split_loop(run, loops->v[l], &lanes);

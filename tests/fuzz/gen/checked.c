@@ -211,3 +211,52 @@ void statement_checked_loop(Gen *g)
     g->level = level;
     unfreeze(g, &before);
 }
+
+/* A loop whose step is in a register: from 1 to much, so that three steps may wrap, or more than it has to go. No value on the
+ * way to the bound wraps. */
+void statement_strided_loop(Gen *g)
+{
+    static const u32 sizes[] = {1, 1, 3, 50, 0x10000000, 0x28000000};
+    if (g->loops == LOOPS_MAX - 1)
+        return;
+    Frozen before = frozen_now(g);
+    Level level = g->level;
+    Label top = label_fresh(g), exit = label_fresh(g);
+    bool is_signed = percent(g, 60), wide = percent(g, 30), inclusive = percent(g, 25), swapped = percent(g, 20);
+    const char *type = wide ? is_signed ? "s64" : "u64" : is_signed ? "s32" : "u32";
+    u32 size = sizes[below(g, COUNT_OF(sizes))], most = size > 50 ? 2 : 13;
+    i64 from = is_signed && percent(g, 30) ? -(i64)size * below(g, 4) : below(g, 3);
+    Reg i = fresh(g, wide ? P_TEMP64 : P_TEMP32), step = fresh(g, wide ? P_TEMP64 : P_TEMP32);
+    Reg bound = fresh(g, wide ? P_TEMP64 : P_TEMP32), narrow = fresh(g, P_TEMP32), p = fresh(g, P_PRED);
+    line(g, "and.b32 %s, %s, 1;", NAME(narrow), NAME(pick_defined(g, P_32)));
+    line(g, "mad.lo.s32 %s, %s, %u, %u;", NAME(narrow), NAME(narrow), percent(g, 50) ? 1 : size / 2, size);
+    line(g, wide ? "cvt.u64.u32 %s, %s;" : "mov.b32 %s, %s;", NAME(step), NAME(narrow));
+    line(g, "mov.b%u %s, %lld;", wide ? 64 : 32, NAME(i), (long long)from);
+    line(g, "rem.u32 %s, %s, %u;", NAME(narrow), NAME(pick_defined(g, P_32)), most * (size > 50 ? 1 : size) + 1);
+    if (size > 50)
+        line(g, "mul.lo.u32 %s, %s, %u;", NAME(narrow), NAME(narrow), size / 2 + below(g, 3));
+    line(g, wide ? "cvt.u64.u32 %s, %s;" : "mov.b32 %s, %s;", NAME(bound), NAME(narrow));
+    g->level = DIVERGENT;
+    State start = g->state;
+    label_here(g, &top);
+    g->loop[g->loops++] = (LoopFrame){exit, exit, DIVERGENT, g->scope_depth};
+    if (percent(g, 75))
+        straight_line(g, 1 + below(g, 3));
+    else
+        arm(g, DIVERGENT, 1);
+    g->loops--;
+    line(g, "add.s%u %s, %s, %s;", wide ? 64 : 32, NAME(i), NAME(i), NAME(step));
+    if (swapped)
+        line(g, "setp.%s.%s %s, %s, %s;", inclusive ? "ge" : "gt", type, NAME(p), NAME(bound), NAME(i));
+    else
+        line(g, "setp.%s.%s %s, %s, %s;", inclusive ? "le" : "lt", type, NAME(p), NAME(i), NAME(bound));
+    line(g, "@%s bra %s;", NAME(p), top.name);
+    label_here(g, &exit);
+    for (u32 k = 0; k < POOLS; k++)
+        g->state.pool[k] = start.pool[k];
+    Reg x = pick_result(g, P_32);
+    line(g, wide ? "cvt.u32.u64 %s, %s;" : "mov.b32 %s, %s;", NAME(x), NAME(i));
+    mark_defined(g, x);
+    g->level = level;
+    unfreeze(g, &before);
+}

@@ -214,7 +214,7 @@ typedef void Statement(Gen *g);
 Statement statement_if, statement_short_circuit, statement_correlated, statement_unreachable, statement_scope,
     statement_irreducible, statement_return, statement_bounds_check, statement_jump_cycle, statement_carry_blocks;
 Statement statement_switch, statement_state, statement_select;
-Statement statement_loop, statement_loop_exit, statement_checked_loop;
+Statement statement_loop, statement_loop_exit, statement_checked_loop, statement_strided_loop;
 Statement statement_barrier, statement_shared, statement_guarded_accesses, statement_split_barrier, statement_warp,
     statement_sub_warp, statement_warp_exchange;
 Statement statement_call;

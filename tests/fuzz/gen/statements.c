@@ -17,6 +17,7 @@ static const StatementRow statement_row[] = {
     {statement_loop, 10, GEN_LOOP, true},
     {statement_loop_exit, 8, GEN_LOOP, true},
     {statement_checked_loop, 7, GEN_LOOP, true},
+    {statement_strided_loop, 3, GEN_LOOP, true},
     {statement_barrier, 4, GEN_BARRIER, false},
     {statement_shared, 12, GEN_BARRIER, false},
     {statement_guarded_accesses, 3, GEN_BARRIER, false},

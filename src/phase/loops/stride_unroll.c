@@ -1,0 +1,206 @@
+/* stride-unroll: unrolls by four the loops whose step is in a register, which ptxas never unrolls. On request.
+ *
+ *     LOOP: ld.global.f32 f, [a + 4 i];         limit = n - 3 s
+ *           add.f32 sum, sum, f;                @!(0 < s < 2^32, n >= 3 s, i < limit) bra LOOP;
+ *           add.s32 i, i, s;              FOUR: four times the body, each with its step
+ *           setp.lt.s32 p, i, n;    to          setp.lt.s32 q, i, limit;
+ *           @p bra LOOP;                        @q bra FOUR;
+ *                                               setp.lt.s32 p, i, n; @!p bra EXIT;
+ *                                         LOOP: as it was
+ *
+ * Sound: where i < n - 3 s and 3 s is not more than n, i + s, i + 2 s and i + 3 s are below n, and none of them wraps: the loop would
+ * go on three times. So each thread executes the same instructions in the same order; whether it goes on after the fourth is asked as
+ * the loop asks it. The limit is computed in 64 bits. FOUR holds nothing but arithmetic, loads and stores, and its only exit
+ * leads to where threads that leave the loop wait for each other anyway. Where an instruction of the function sees which
+ * lanes execute it, and the test may divide a warp, the loop stays as it is.
+ *
+ * Four loads are in flight where there was one, for 4 to 10 registers more: whether that pays is for a GPU to show
+ * (make gpu-check), or for --tune.
+ *
+ * Declines: loops with the pragma nounroll, with another exit, that are large, or hold what may not be copied; tests but `less`. */
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+#include "phase/loops/copy.h"
+#include "transform/condition.h"
+
+enum { TIMES = 4, BODY_MAX = 40, BRANCHES_MAX = 2, ACCESSES_MAX = 8 };
+
+typedef struct Stride {
+    Instr *compare;
+    RegId counter, step;
+    Operand bound; /* counter cmp bound: the loop goes on */
+    Cmp cmp;
+    Type type;
+    LoopChecks latch; /* the only check */
+} Stride;
+
+static bool is_less(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_LE || cmp == CMP_LO || cmp == CMP_LS; }
+
+/* `add i, i, s` in front of the comparison, in its block, the only write of i. */
+static bool find_step(PhaseRun *run, const Loop *loop, Stride *s)
+{
+    const Instr *add = affine_definition(run->an, loop, s->counter);
+    if (!add || add != local_definition(s->compare, s->counter) || add->op->opcode != OPC_ADD ||
+        add->op->sem.op != OPC_ADD || add->op->sem.from != add->op->sem.bits || add->op->sem.bits != type_bits(s->type))
+        return false;
+    RegId a = operand_plain_register(instr_operand(add, 1)), b = operand_plain_register(instr_operand(add, 2));
+    s->step = a == s->counter ? b : a;
+    return (a == s->counter || b == s->counter) && s->step && s->step != s->counter && affine_is_invariant(loop, s->step);
+}
+
+/* Takes one operand of the comparison as the counter. */
+static bool take_operand(PhaseRun *run, const Loop *loop, Stride *s, u32 number)
+{
+    const Operand *bound = instr_operand(s->compare, 3 - number);
+    s->counter = operand_plain_register(instr_operand(s->compare, number));
+    s->bound = *bound;
+    s->cmp = number == 1 ? (Cmp)s->compare->op->cmp : cmp_swapped((Cmp)s->compare->op->cmp);
+    bool stays = bound->kind == OPND_IMM || (operand_plain_register(bound) && affine_is_invariant(loop, bound->id));
+    return s->counter && stays && is_less(s->cmp) && find_step(run, loop, s);
+}
+
+static bool find_stride(PhaseRun *run, const Loop *loop, Stride *s)
+{
+    Block *latch = loop->latches[0];
+    Instr *branch = block_two_way_branch(latch);
+    if (!branch || branch->guard_not || branch_target(branch) != loop->header)
+        return false;
+    Instr *i = local_definition(branch, branch->guard);
+    if (!i || i->op->opcode != OPC_SETP || i->guard || i->op->bool_op != BOOL_NONE || i->op->types != 1 ||
+        instr_operand(i, 0)->kind != OPND_REG)
+        return false;
+    *s = (Stride){.compare = i, .type = (Type)i->op->type[0]};
+    TypeClass class = type_class(s->type);
+    if ((class != TC_SIGNED && class != TC_UNSIGNED) || (type_bits(s->type) != 32 && type_bits(s->type) != 64))
+        return false;
+    return take_operand(run, loop, s, 1) || take_operand(run, loop, s, 2);
+}
+
+/* NULL, or why the loop stays as it is. */
+static const char *why_not(PhaseRun *run, const Loop *loop, const Stride *s, const LoopDropped *d)
+{
+    if (loop->header == run->fn->entry || block_is_pinned(loop->header))
+        return "nothing can stand in front of it";
+    if (s->latch.has_exit)
+        return "it has a second exit";
+    if (!d->late)
+        return "its test cannot be repeated after it";
+    LoopSize size = loop_copy_size(run, &s->latch, d);
+    if (s->latch.full || size.branches > BRANCHES_MAX || size.body > BODY_MAX || size.accesses > ACCESSES_MAX)
+        return "it is large";
+    return size.fixed ? "it holds what may stand in one place only" : NULL;
+}
+
+/* ---- the rewrite ------------------------------------------------------------------------------------------------------------ */
+
+/* The value as 64 bits. */
+static Operand widened(const Builder *at, const Stride *s, Operand x)
+{
+    if (x.kind == OPND_IMM && type_bits(s->type) == 32)
+        return build_integer((u64)(type_class(s->type) == TC_SIGNED ? sem_signed((u64)x.value, 32) : x.value & UINT32_MAX),
+                             64, true);
+    if (x.kind == OPND_IMM || type_bits(s->type) == 64)
+        return x;
+    OpParts widen = {.type = {type_class(s->type) == TC_SIGNED ? TYPE_S64 : TYPE_U64, s->type}};
+    return register_operand(build_unary(at, OPC_CVT, widen, TYPE_B64, x));
+}
+
+static Operand build_s64(const Builder *at, Opcode opcode, Operand a, Operand b)
+{
+    return register_operand(build_binary(at, opcode, (OpParts){.type = {TYPE_S64}}, TYPE_B64, a, b));
+}
+
+static Operand build_test(const Builder *at, Cmp cmp, Type type, Operand a, Operand b)
+{
+    return register_operand(build_binary(at, OPC_SETP, (OpParts){.cmp = cmp, .type = {type}}, TYPE_PRED, a, b));
+}
+
+static Operand build_both(const Builder *at, Operand a, Operand b)
+{
+    return register_operand(build_binary(at, OPC_AND, (OpParts){.type = {TYPE_PRED}}, TYPE_PRED, a, b));
+}
+
+/* What the counter must be below for four iterations; *enters: whether it is, and there is such a limit. */
+static Operand build_limit(const Builder *at, const Stride *s, Operand *enters)
+{
+    Operand step = widened(at, s, register_operand(s->step)), bound = widened(at, s, s->bound);
+    Operand three = build_s64(at, OPC_ADD, build_s64(at, OPC_ADD, step, step), step);
+    if (bound.kind == OPND_IMM)
+        bound = register_operand(build_unary(at, OPC_MOV, (OpParts){.type = {TYPE_U64}}, TYPE_B64, bound));
+    Operand limit = build_s64(at, OPC_SUB, bound, three);
+    Operand before = build_s64(at, OPC_ADD, step, build_integer((u64)-1, 64, true));
+    Operand positive = build_test(at, CMP_LT, TYPE_U64, before, build_integer(UINT32_MAX, 64, false));
+    Operand fits = build_both(at, positive, build_test(at, CMP_GE, TYPE_S64, bound, three));
+    if (type_bits(s->type) == 32)
+        limit = register_operand(build_unary(at, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U64}}, TYPE_B32, limit));
+    *enters = build_both(at, fits, build_test(at, s->cmp, s->type, register_operand(s->counter), limit));
+    return limit;
+}
+
+static void unroll(PhaseRun *run, const Loop *loop, const Stride *s, const LoopDropped *d)
+{
+    Function *fn = run->fn;
+    const LoopChecks *c = &s->latch;
+    Block *entry = loop_entry_block(fn, loop), *header = loop->header, *after = entry;
+    Block *rest = block_new_like(header, header->loc), *copy[LOOP_BLOCKS], *first = NULL, *last = NULL;
+    Builder before = build_at_end(entry);
+    Operand enters, limit = build_limit(&before, s, &enters);
+    for (u32 k = 0; k < TIMES; k++) {
+        loop_copy_blocks(loop, c, d, after, rest, copy);
+        if (last)
+            block_set_fall(last, copy[0]);
+        first = first ? first : copy[0];
+        last = loop_copy_of(c, copy, loop->latches[0]);
+        after = copy[c->blocks - 1];
+    }
+    block_set_fall(entry, first);
+    block_set_branch(entry, enters.id, true, header, false);
+    loop_copy_inherit(run, c, entry);
+    Builder end = build_at_end(last);
+    Operand more = build_test(&end, s->cmp, s->type, register_operand(s->counter), limit);
+    block_set_branch(last, more.id, false, first, false);
+    loop_copy_inherit(run, c, last);
+    block_move_after(rest, after);
+    loop_copy_end(run, loop, c, d, rest);
+    build_nounroll(header);
+}
+
+static bool unroll_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
+{
+    Stride s;
+    LoopDropped dropped;
+    if (!loop_copy_may(run, loop) || !find_stride(run, loop, &s))
+        return false;
+    loop_checks_latch(run, loop, s.compare, &s.latch);
+    loop_copy_plan(run, loop, &s.latch, false, &dropped);
+    const char *why = why_not(run, loop, &s, &dropped);
+    if (!why && loop_lanes_matter(run, &s.latch, lanes))
+        why = LOOP_LANES;
+    const Instr *at = block_terminator(loop->latches[0]);
+    if (why) {
+        phase_missed_once(run, "StrideKept", at, "this loop with its step in a register is not unrolled: %s", why);
+        return false;
+    }
+    if (!phase_may_rewrite(run))
+        return false;
+    phase_passed(run, "StrideUnrolled", at,
+                 "the loop runs four iterations at a time where four remain; it runs as often as is not known");
+    phase_count(run, "StrideUnrolled", 1);
+    unroll(run, loop, &s, &dropped);
+    return true;
+}
+
+Phase phase_stride_unroll;
+PhaseResult phase_stride_unroll(PhaseRun *run)
+{
+    if (!run->knobs->enable_stride_unroll)
+        return PHASE_UNCHANGED;
+    an_freeze(run->an, LOOP_ANALYSES);
+    an_compute(run->an, LOOP_ANALYSES);
+    const Loops *loops = an_loops(run->an);
+    LoopLanes lanes = LOOP_LANES_NOT_ASKED;
+    bool any = false;
+    for (u32 l = 0; l < loops->n; l++)
+        any |= unroll_loop(run, loops->v[l], &lanes);
+    return any ? PHASE_AGAIN : PHASE_UNCHANGED;
+}
