@@ -38,4 +38,18 @@ for shape in $("$BUILD/ptxbig" shapes); do
     echo "$verdict" >>"$LOG"
 done
 
+# says SHAPE BLOCKS PHASE TEXT: where a phase stops at a bound, a remark tells.
+says()
+{
+    "$BUILD/ptxbig" function "$1" "$2" >"$WORK/in.ptx"
+    "$BUILD/ptxopt" --phases="$3" "$WORK/in.ptx" -o "$WORK/out.ptx" --remarks="$WORK/remarks"
+    if grep -q "$4" "$WORK/remarks"; then echo "pass $1: $4"; else echo "fail $1: no remark says '$4'"; fi
+}
+
+{
+    says moves 3000 switch-lowering 'branches are more than 2048 written registers apart'
+    says cases 3000 switch-lowering 'of a switch of more than 1024 blocks'
+    says inward 100 dfa-jump-threading 'a loop with more than 32 loops in one another'
+} >>"$LOG"
+
 tally linear "$LOG"

@@ -82,6 +82,9 @@ printf '.pragma "x' | unended 'a string without an end' 1
 { repeat '{' 10000; repeat '}' 10000; } | body '10,000 scopes' 0
 { repeat '{ bra L; L:' 10000; repeat '}' 10000; } | body '10,000 scopes with branches' any
 repeat '{' 10000 | unended '10,000 scopes without an end' 1
+{ repeat '{' 100000; repeat '}' 100000; } | body '100,000 scopes' 0
+{ repeat '{' 200000; repeat '}' 200000; } | body '200,000 scopes' 1
+if grep -q 'error: this is nested too deeply' "$WORK/said"; then echo 'pass 200,000 scopes: why'; else echo 'fail 200,000 scopes: it is not said why'; fi >>"$LOG"
 joined '{' 5000000 | unended '5 million scopes without an end' 1
 joined '}' 5000000 | unended '5 million ends' 1
 { printf 'mov.b32 %%r1, '; joined '(' 100000; printf 5; joined ')' 100000; printf ';'; } | body '100,000 parentheses' any

@@ -556,7 +556,7 @@ static void write_shape(const Shape *shape, unsigned blocks)
     puts(".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 s[1024];");
     puts(".visible .entry large(.param .u64 out, .param .u32 n)\n{");
     printf("\t.reg .pred \t%%p<%u>;\n\t.reg .b32 \t%%r<%u>;\n\t.reg .b32 \t%%s<16>;\n\t.reg .b64 \t%%rd<4>;\n",
-           10 * units + 10, 10 * units + 10);
+           10 * units + 10, 11 * units + 10);
     puts("\tld.param.u64 \t%rd1, [out];\n\tld.param.u32 \t%r1, [n];\n\tmov.u64 \t%rd3, s;\n\tmov.u32 \t%r2, %ctaid.x;");
     for (unsigned u = 0; u < units; u++)
         write_part(shape->part, u, units);

@@ -209,7 +209,12 @@ static const char *why_reconverge(PhaseRun *run)
 static bool thread_loop(PhaseRun *run, const Loop *loop)
 {
     RegId selector[SELECTORS];
-    u32 n = loop->height <= LOOP_HEIGHT_WALKED ? state_selectors(loop, selector, SELECTORS) : 0;
+    bool walked = loop->height <= LOOP_HEIGHT_WALKED;
+    u32 n = walked ? state_selectors(loop, selector, SELECTORS) : 0;
+    if (!walked && block_terminator(loop->latches[0]))
+        phase_missed_once(run, "LoopNotSearched", block_terminator(loop->latches[0]),
+                          "a loop with more than %u loops in one another is not searched for a state machine",
+                          (u32)LOOP_HEIGHT_WALKED);
     if (n)
         an_compute(run->an, AN_FACTS | AN_LIVE | AN_UNIFORM | AN_POSTDOM);
     for (u32 k = 0; k < n; k++) {

@@ -88,8 +88,12 @@ static bool walk_block(SwitchRegion *g, const Block *b, const Env **env)
         const Env *before = *env;
         *env = region_write(g, before, i);
         bool is_known = *env != before && (*env)->value.kind != VALUE_UNKNOWN;
-        if (*env && (*env)->length > ENV_LIMIT)
+        if (*env && (*env)->length > ENV_LIMIT) {
+            phase_missed_once(g->r->run, "SwitchCut", i,
+                              "a switch is looked at up to here: its branches are more than %u written registers apart",
+                              (u32)ENV_LIMIT);
             return false;
+        }
         if (i->op->opcode != OPC_MOV && !is_known && (++unread > UNREAD_LIMIT || !is_unread(g, i)))
             return false;
     }
@@ -309,6 +313,9 @@ static void grow(SwitchRegion *g)
                 try_member(g, index);
         }
     }
+    if (g->members.n >= REGION_LIMIT)
+        phase_missed_once(g->r->run, "SwitchCut", block_terminator(g->nodes.v[g->members.v[0]].b),
+                          "of a switch of more than %u blocks each part is looked at by itself", (u32)REGION_LIMIT);
 }
 
 /* Whether the last write of the branch's condition, if its own block has one, may compare what a switch does: integers, with a
