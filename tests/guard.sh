@@ -12,7 +12,7 @@ rm -rf "$WORK"
 mkdir -p "$WORK/input" "$WORK/tmp"
 export TMPDIR="$WORK/tmp"
 cp tests/sample.ptx "$WORK/input/in.ptx"
-cp tests/guard/slow.ptx "$WORK/input/slow.ptx"
+cp tests/guard/slow.ptx tests/guard/loads.ptx "$WORK/input"
 "$BUILD/ptxopt" "$WORK/input/in.ptx" -o "$WORK/input/want.ptx"
 
 # How the stand-in behaves: FAKE=crash, hang, refuse (what ptxopt made), refuse-all, garbage, or, for what ptxopt made alone, short.
@@ -102,6 +102,8 @@ else
     case_ 'the phase that rewrote is to blame: no search' 'timeout 60 "$BUILD/ptxopt-faulty" --guard=./ptxas --phases=jump-threading,nested-cond,slow-root --only-function=slow slow.ptx -o o 2>said; says "ptxas made it worse"; runs 2; cmp o slow.ptx'
     case_ 'what did not change is not assembled' 'faulty --guard=./ptxas --phases=slow-root --only-function=slow slow.ptx -o o 2>said; [ "$(grep -l "^{ ret; }" seen.* | wc -l)" = 2 ]; not grep -q "{ ret; }" o'
     case_ 'front: but it is delivered' 'exits 0 front --guard --only-function=slow -- ./ptxas -arch=sm_80 slow.ptx -o o; "$BUILD/ptxopt" --only-function=slow slow.ptx -o two.ptx; "$REAL" -arch=sm_80 two.ptx -o plain; cmp o plain'
+    case_ 'rewrites before the one to blame stay' 'faulty --guard="$REAL" --phases=slow-load loads.ptx -o o 2>said; says "loads. is optimized with no more than 2 rewrites of slow-load: ptxas made it worse"
+        [ "$(grep -c ld.volatile o)" = 2 ]; "$REAL" -arch=sm_80 loads.ptx -o old.cubin; "$REAL" -arch=sm_80 o -o new.cubin; "$BUILD/cubinjudge" old.cubin new.cubin'
     case_ 'the other kernel keeps its phases' 'faulty --guard="$REAL" --phases=tail-merge,barrier-elim,slow-division,slow-load slow.ptx -o o 2>said
         says "slow. is optimized without slow-division"; faulty --phases=barrier-elim slow.ptx --only-function=quick -o quick.ptx
         sed -n "/entry quick/,\$p" o >quick; sed -n "/entry quick/,\$p" quick.ptx | cmp quick; [ "$(grep -c bar.sync quick)" -lt 2 ]'

@@ -166,7 +166,8 @@ static void find_withheld(Choices *choices, const Module *m)
         if (m->functions.v[f]->entry)
             reached.of[m->functions.v[f]->sym] = m->functions.v[f];
     for (u32 i = 0; i < withheld->n; i++)
-        withhold_from(choices, &reached, &withheld->v[i]);
+        if (withheld->v[i].limit == 0)
+            withhold_from(choices, &reached, &withheld->v[i]);
     vec_free(&reached.work);
     mem_free(reached.of);
     mem_free(reached.seen);

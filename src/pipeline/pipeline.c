@@ -48,6 +48,7 @@ typedef struct Runner {
     u32 pass;                   /* over the module */
     u32 round;                  /* of the sequence, on the function that is run over; does not start again with a pass */
     i64 rewrites;               /* asked for so far, for --opt-bisect-limit */
+    u32 *limited;               /* by place among what is withheld: rewrites that counted against its limit */
 } Runner;
 
 /* ---- reports of the phases -------------------------------------------------------------------------------------- */
@@ -67,9 +68,24 @@ static void take_count(void *user, const PhaseRun *run, const char *what, u32 am
     stats_count(runner->stats, runner->phase, what, amount);
 }
 
+/* Whether what is withheld has a limit for the phase and function that has been reached; counts the rewrite. */
+static bool reaches_limit(Runner *runner, const Function *fn)
+{
+    const VecWithheld *withheld = &runner->config->withheld;
+    bool reached = false;
+    for (u32 i = 0; i < withheld->n; i++) {
+        const Withheld *one = &withheld->v[i];
+        if (one->limit && one->phase[runner->phase] && strcmp(one->function, fn->name->text) == 0)
+            reached |= runner->limited[i]++ >= one->limit;
+    }
+    return reached;
+}
+
 static bool allow_rewrite(void *user, const PhaseRun *run)
 {
     Runner *runner = user;
+    if (reaches_limit(runner, run->fn))
+        return false;
     i64 limit = runner->config->bisect_limit;
     if (limit == BISECT_OFF)
         return true;
@@ -516,6 +532,7 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
     if (m->untouchable && remarks && config->sequence.n > 0)
         remarks_write(&runner.remarks, REMARK_MISSED, "ptxopt", "Untouchable", NULL, m->untouchable_at, m->untouchable);
     Arena arena = {0};
+    runner.limited = arena_array(&arena, u32, config->withheld.n);
     PipelineResult result = PIPELINE_OK;
     bool more = true;
     for (; result == PIPELINE_OK && more && runner.pass < MODULE_PASSES; runner.pass++)

@@ -8,18 +8,19 @@
 #include "machine/worse.h"
 #include "tool/parts.h"
 
-enum { ERROR_BYTES = 300, MOST_ROUNDS = 4, MOST_REPAIRS = 3 };
+enum { ERROR_BYTES = 300, MOST_ROUNDS = 4, REWRITE_ROUNDS = 2, MOST_REPAIRS = 3 };
 
 /* A kernel or function that got worse: the phases that it does without are known to be enough. */
 typedef struct Suspect {
     const char *name;
     bool without[PHASE_COUNT];
+    u32 good, bad;           /* with so many rewrites of these phases it is known not to be worse, and to be worse */
     char moved[ERROR_BYTES]; /* what got worse with all phases */
 } Suspect;
 
 /* A phase that rewrote something in a function. */
 typedef struct Rewrite {
-    u32 phase;
+    u32 phase, count;
     int group; /* of the function */
 } Rewrite;
 
@@ -78,9 +79,11 @@ static void find_rewrites(Guard *guard)
             continue;
         *end = '\0';
         PhaseRange range = phase_find(table, phase + 2, (size_t)(name - phase - 2));
-        Rewrite rewrite = {range.first, group_of(guard, name + sizeof on - 1)};
-        const Rewrite *last = guard->rewrites.n ? &vec_last(&guard->rewrites) : NULL;
-        if (range.count == 1 && !(last && last->phase == rewrite.phase && last->group == rewrite.group))
+        Rewrite rewrite = {range.first, 1, group_of(guard, name + sizeof on - 1)};
+        Rewrite *last = guard->rewrites.n ? &vec_last(&guard->rewrites) : NULL;
+        if (last && last->phase == rewrite.phase && last->group == rewrite.group)
+            last->count++;
+        else if (range.count == 1)
             vec_push(&guard->rewrites, rewrite);
     }
     free(said);
@@ -202,6 +205,7 @@ static bool add_suspects(Guard *guard, const Cubin *cubin)
             vec_push(&guard->suspects, new);
             suspect = &guard->suspects.v[guard->suspects.n - 1];
         }
+        suspect->good = 0;
         u32 before = phases_without(suspect);
         do_without_those_that_rewrote(guard, suspect);
         any |= phases_without(suspect) > before;
@@ -234,17 +238,28 @@ static void take_half(const Suspect *suspect, int half, bool *without)
     }
 }
 
-/* half: 0, 1; anything else: all that the suspects do without. */
-static void withhold(const Guard *guard, int half, VecWithheld *withheld)
+/* A third, or two, of the way from what is good to what is bad: how many rewrites to allow. */
+static u32 rewrites_to_try(const Suspect *suspect, int part)
+{
+    return suspect->good + (suspect->bad - suspect->good) * (u32)(part + 1) / 3;
+}
+
+/* What a text is made for: to try a half of the phases, or a part of their rewrites, or to be delivered. */
+typedef enum Try { TRY_PHASES, TRY_REWRITES, TRY_NOTHING } Try;
+
+/* part: 0 or 1. */
+static void withhold(const Guard *guard, Try try, int part, VecWithheld *withheld)
 {
     vec_clear(withheld);
     for (u32 i = 0; i < guard->suspects.n; i++) {
         const Suspect *suspect = &guard->suspects.v[i];
-        Withheld one = {.function = suspect->name};
-        if ((half == 0 || half == 1) && phases_without(suspect) > 1)
-            take_half(suspect, half, one.phase);
+        Withheld one = {.function = suspect->name, .limit = suspect->good};
+        if (try == TRY_PHASES && phases_without(suspect) > 1)
+            take_half(suspect, part, one.phase);
         else
             memcpy(one.phase, suspect->without, sizeof one.phase);
+        if (try == TRY_REWRITES && suspect->bad)
+            one.limit = rewrites_to_try(suspect, part);
         vec_push(withheld, one);
     }
 }
@@ -270,20 +285,33 @@ static bool learn(Guard *guard, const Trial trial[2])
     return any;
 }
 
-/* Tries both halves of what each suspect does without. Whether another round may find less. */
-static bool search_round(Guard *guard)
+static bool learn_limits(Guard *guard, const Trial trial[2])
 {
-    bool open = false;
-    for (u32 i = 0; i < guard->suspects.n; i++)
-        open |= phases_without(&guard->suspects.v[i]) > 1;
-    if (!open)
-        return false;
+    bool any = false;
+    for (u32 i = 0; i < guard->suspects.n; i++) {
+        Suspect *suspect = &guard->suspects.v[i];
+        u32 tried[2] = {rewrites_to_try(suspect, 0), rewrites_to_try(suspect, 1)};
+        for (int part = 0; part < 2 && suspect->bad && trial[part].read; part++) {
+            bool worse = suspect_is_worse(guard, suspect, &trial[part].cubin);
+            if (!worse && tried[part] > suspect->good)
+                suspect->good = tried[part];
+            else if (worse && tried[part] > suspect->good && tried[part] < suspect->bad)
+                suspect->bad = tried[part];
+        }
+        any |= suspect->bad > suspect->good + 1;
+    }
+    return any;
+}
+
+/* Tries two ways to do without, each for all suspects, and learns from what ptxas makes of them. Whether another round may find less. */
+static bool search_round(Guard *guard, Try try)
+{
     Trial trial[2], *const trials[2] = {&trial[0], &trial[1]};
     Options options[2] = {*guard->options, *guard->options};
     for (int half = 0; half < 2; half++) {
         trial_init(&trial[half]);
         options[half].pipeline.withheld = (VecWithheld){0};
-        withhold(guard, half, &options[half].pipeline.withheld);
+        withhold(guard, try, half, &options[half].pipeline.withheld);
     }
     bool made = trials_optimize(&guard->assembler, trials, options, 2);
     if (made) {
@@ -294,7 +322,7 @@ static bool search_round(Guard *guard)
             if (trial_assembled(&trial[half]))
                 (void)trial_read(&guard->assembler, &trial[half], "text without some phases");
     }
-    bool more = made && learn(guard, trial);
+    bool more = made && (try == TRY_PHASES ? learn : learn_limits)(guard, trial);
     for (int half = 0; half < 2; half++) {
         trial_end(&trial[half]);
         vec_free(&options[half].pipeline.withheld);
@@ -317,13 +345,45 @@ static const char *make_best(Guard *guard, const char *what)
     return trial_read(&guard->assembler, best, what);
 }
 
+static bool has_several_phases(const Guard *guard)
+{
+    bool several = false;
+    for (u32 i = 0; i < guard->suspects.n; i++)
+        several |= phases_without(&guard->suspects.v[i]) > 1;
+    return several;
+}
+
+/* Rewrites of a suspect that neither calls a function nor is called, by the phases that it does without, are searched one by one. Whether
+ * there are several of any. */
+static bool set_limits(Guard *guard)
+{
+    bool any = false;
+    for (u32 i = 0; i < guard->suspects.n; i++) {
+        Suspect *suspect = &guard->suspects.v[i];
+        int group = group_of(guard, suspect->name);
+        u32 count = 0, functions = 0;
+        for (u32 k = 0; k < guard->parts.part.n; k++)
+            functions += (int)guard->parts.part.v[k].group == group;
+        for (u32 k = 0; k < guard->rewrites.n; k++)
+            if (guard->rewrites.v[k].group == group && suspect->without[guard->rewrites.v[k].phase])
+                count += guard->rewrites.v[k].count;
+        suspect->bad = functions == 1 && count > 1 ? count : 0;
+        any |= suspect->bad > 0;
+    }
+    return any;
+}
+
 /* Phases are withheld until nothing is worse; what stays worse is left alone. */
 static const char *hold_back(Guard *guard)
 {
-    for (u32 round = 0; round < MOST_ROUNDS && search_round(guard); round++)
+    for (u32 round = 0; round < MOST_ROUNDS && has_several_phases(guard) && search_round(guard, TRY_PHASES); round++)
         ;
+    for (u32 round = 0, open = set_limits(guard); round < REWRITE_ROUNDS && open; round++)
+        open = search_round(guard, TRY_REWRITES);
+    for (u32 i = 0; i < guard->suspects.n; i++)
+        guard->suspects.v[i].bad = 0;
     for (u32 repair = 0; repair < MOST_REPAIRS; repair++) {
-        withhold(guard, -1, &guard->options->pipeline.withheld);
+        withhold(guard, TRY_NOTHING, 0, &guard->options->pipeline.withheld);
         const char *trouble = make_best(guard, "text without some phases");
         if (trouble)
             return trouble;
@@ -375,7 +435,11 @@ static void say_held_back(const Guard *guard, FILE *notes)
         bool alone = phases_without(&all) <= phases_without(suspect);
         u32 said = 0;
         fprintf(notes, "ptxopt: note: '%s' is ", suspect->name);
-        fputs(alone ? "left alone" : "optimized without ", notes);
+        alone &= !suspect->good;
+        if (suspect->good)
+            fprintf(notes, "optimized with no more than %u rewrite%s of ", suspect->good, suspect->good == 1 ? "" : "s");
+        else
+            fputs(alone ? "left alone" : "optimized without ", notes);
         for (u32 phase = 0; phase < table->phases && !alone; phase++)
             if (suspect->without[phase])
                 fprintf(notes, "%s%s", said++ ? ", " : "", table->phase[phase].name);

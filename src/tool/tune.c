@@ -42,6 +42,7 @@ static const char *const variants[] = {
     "--branch-fold-reverse=0",
     "--branch-fold-reverse=2",
     "--no-latch-counters",
+    "--enable-stride-unroll",
     "--jump-threading-threshold=2",
     "--jump-threading-threshold=16",
     "--jump-threading-across-loop-headers",
