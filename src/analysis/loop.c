@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/live.h"
+
 typedef struct LoopFinder {
     Arena *arena;
     const Order *order;
@@ -255,4 +257,17 @@ Loops *loops_compute(Arena *arena, const Function *fn, const Order *order, const
     if (has_irreducible_edge(order, dom))
         find_irreducible(arena, fn, order, dom, l);
     return l;
+}
+
+Instr *loop_last_write(const Loop *loop, RegId reg, u32 *writes)
+{
+    Instr *last = NULL;
+    *writes = 0;
+    for (u32 k = 0; k < loop->block_count; k++)
+        for_each_instr(i, loop->blocks[k])
+            if (i->kind == INSTR_OP && instr_writes(i, reg)) {
+                last = i;
+                ++*writes;
+            }
+    return last;
 }

@@ -54,6 +54,9 @@ static inline bool loop_contains(const Loops *l, const Loop *loop, const Block *
     return b->id < l->blocks && l->number[b->id] - loop->first < loop->block_count;
 }
 
+/* The last instruction of the loop, in its order of blocks, that writes reg, or NULL; *writes: how many do. Linear in the loop. */
+Instr *loop_last_write(const Loop *loop, RegId reg, u32 *writes);
+
 static inline bool edge_is_back(const DomTree *dom, const Block *from, const Block *to) { return dominates(dom, to, from); }
 
 #endif

@@ -6,30 +6,17 @@ enum { DEFINITIONS_MAX = 8 /* that a value is followed through */ };
 
 /* ---- definitions in a loop ----------------------------------------------------------------------------------------- */
 
-static Instr *only_write(const Loop *loop, RegId reg, u32 *writes)
-{
-    Instr *last = NULL;
-    *writes = 0;
-    for (u32 k = 0; k < loop->block_count; k++)
-        for_each_instr(i, loop->blocks[k])
-            if (i->kind == INSTR_OP && instr_writes(i, reg)) {
-                last = i;
-                ++*writes;
-            }
-    return last;
-}
-
 bool affine_is_invariant(const Loop *loop, RegId reg)
 {
     u32 writes;
-    only_write(loop, reg, &writes);
+    loop_last_write(loop, reg, &writes);
     return writes == 0;
 }
 
 Instr *affine_definition(Analyses *an, const Loop *loop, RegId reg)
 {
     u32 writes;
-    Instr *def = only_write(loop, reg, &writes);
+    Instr *def = loop_last_write(loop, reg, &writes);
     bool once = writes == 1 && !def->guard && dominates(an_dom(an), def->block, loop->latches[0]);
     return once && operand_plain_register(instr_operand(def, 0)) == reg ? def : NULL;
 }

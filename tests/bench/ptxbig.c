@@ -340,6 +340,15 @@ static const Shape shapes[] = {
      "\tsetp.ne.s32 \t%p#3, %r1, 1#;\n"
      "\t@%p#3 bra \t$L_outer_#;\n",
      "", ""},
+    {"exits", 1, /* a counted loop that leaves early from each of its blocks, by what it has loaded */
+     "$L_loop_#:\n"
+     "\tld.global.u32 \t%r#1, [%rd1+4];\n"
+     "\tsetp.eq.s32 \t%p#1, %r#1, #;\n"
+     "\t@%p#1 bra \t$L_end;\n",
+     "\tadd.s32 \t%r1, %r1, 1;\n"
+     "\tsetp.lt.s32 \t%p1, %r1, 1000;\n"
+     "\t@%p1 bra \t$L_loop_0;\n",
+     ""},
     {"cases", 2, /* one value compared with all constants, one after another */
      "\tsetp.eq.s32 \t%p#1, %r1, #;\n"
      "\t@%p#1 bra \t$L_case_#;\n",

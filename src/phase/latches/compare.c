@@ -24,20 +24,6 @@ static bool is_step(Instr *i, RegId counter)
            by->kind == OPND_IMM;
 }
 
-/* The one instruction of the loop that writes reg; *writes counts them. */
-static Instr *written_by(const Loop *loop, RegId reg, u32 *writes)
-{
-    Instr *last = NULL;
-    *writes = 0;
-    for (u32 k = 0; k < loop->block_count; k++)
-        for_each_instr(i, loop->blocks[k])
-            if (i->kind == INSTR_OP && instr_writes(i, reg)) {
-                last = i;
-                ++*writes;
-            }
-    return last;
-}
-
 /* Whether the loop reads the predicate after the comparison only. */
 static bool is_read_after_only(const Loop *loop, const Instr *compare, RegId pred)
 {
@@ -83,10 +69,10 @@ bool latch_compare_find(PhaseRun *run, const Loop *loop, LoopCompare *found)
         return false;
     const Operand *a = instr_operand(compare, 1), *b = instr_operand(compare, 2);
     u32 a_writes, b_writes = 0, pred_writes;
-    Instr *a_step = written_by(loop, a->id, &a_writes);
-    Instr *b_step = b->kind == OPND_REG ? written_by(loop, b->id, &b_writes) : NULL;
+    Instr *a_step = loop_last_write(loop, a->id, &a_writes);
+    Instr *b_step = b->kind == OPND_REG ? loop_last_write(loop, b->id, &b_writes) : NULL;
     Instr *step = a_step ? a_step : b_step;
-    written_by(loop, branch->guard, &pred_writes);
+    loop_last_write(loop, branch->guard, &pred_writes);
     if (a_writes + b_writes != 1 || pred_writes != 1 || !is_step(step, a_step ? a->id : b->id))
         return false;
     if (step->block == latch || step->scope != compare->scope || !dominates(an_dom(run->an), step->block, latch))
@@ -111,9 +97,9 @@ bool latch_compare_counts(PhaseRun *run, const Loop *loop, Instr *compare)
         return false;
     const Operand *counter = instr_operand(compare, 1), *bound = instr_operand(compare, 2);
     u32 writes, bound_writes = 0;
-    Instr *step = written_by(loop, counter->id, &writes);
+    Instr *step = loop_last_write(loop, counter->id, &writes);
     if (bound->kind == OPND_REG)
-        written_by(loop, bound->id, &bound_writes);
+        loop_last_write(loop, bound->id, &bound_writes);
     if (writes != 1 || bound_writes || !is_step(step, counter->id) || local_definition(compare, counter->id) != step)
         return false;
     return enters_as_constant(run, loop, counter->id) &&

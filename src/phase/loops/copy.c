@@ -114,9 +114,20 @@ void loop_copy_plan(PhaseRun *run, const Loop *loop, const LoopChecks *checks, b
 
 /* ---- whether it may be made --------------------------------------------------------------------------------------------- */
 
+/* Each question about a register walks the whole loop. */
+static bool is_short(const Loop *loop)
+{
+    u32 n = 0;
+    for (u32 k = 0; k < loop->block_count && k + n <= LOOP_WALKED; k++)
+        for (const Instr *i = loop->blocks[k]->first; i && k + n <= LOOP_WALKED; i = i->next)
+            n++;
+    return loop->block_count + n <= LOOP_WALKED;
+}
+
 bool loop_copy_may(PhaseRun *run, const Loop *loop)
 {
-    return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(run->an)->irreducible;
+    return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(run->an)->irreducible &&
+           is_short(loop);
 }
 
 LoopSize loop_copy_size(PhaseRun *run, const LoopChecks *c, const LoopDropped *d)

@@ -4,7 +4,10 @@
 
 #include "phase/loops/checks.h"
 
-enum { LOOP_DROPPED = 64 };
+enum {
+    LOOP_DROPPED = 64,
+    LOOP_WALKED = 512 /* blocks and instructions of a loop that is looked at: more are not copied anyway */
+};
 
 /* Instructions that the copy is made without. */
 typedef struct LoopDropped {
@@ -17,7 +20,7 @@ typedef struct LoopDropped {
 
 enum { LOOP_ANALYSES = AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM };
 
-/* Whether the loop is innermost, has one latch, and no pragma. Uses AN_LOOPS. */
+/* Whether the loop is innermost and short, has one latch, and no pragma. Uses AN_LOOPS. */
 bool loop_copy_may(PhaseRun *run, const Loop *loop);
 
 /* Whether the function shows which lanes execute it. */
