@@ -96,6 +96,44 @@ judge_solvers()
     done
 }
 
+# many_blocks N KIND LAST: a kernel of so many blocks; arms that join again, or branches that all leave; LAST is what it stores at the end.
+many_blocks()
+{
+    awk -v n="$1" -v kind="$2" -v last="$3" 'BEGIN {
+        print ".version 7.8\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 P, .param .u32 N)\n{"
+        print ".reg .pred %p<3>;\n.reg .b32 %r<4>;\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [P];\nld.param.u32 %r1, [N];\nmov.u32 %r2, 0;"
+        for (i = 0; i < n; i++)
+            if (kind == "arms") printf "setp.eq.u32 %%p1, %%r1, %d;\n@%%p1 bra L%d;\nst.global.u32 [%%rd1+%d], %%r1;\nL%d:\n", i, i, 4 * i, i
+            else printf "ld.global.u32 %%r2, [%%rd1+%d];\nsetp.eq.u32 %%p1, %%r2, %d;\n@%%p1 bra END;\n", 4 * i, i
+        printf "END:\nst.global.u32 [%%rd1], %s;\nret;\n}\n", last }'
+}
+
+# within_limits NAME: of BEFORE and AFTER nothing is proved, and an answer comes in time.
+within_limits()
+{
+    timeout 120 "$BUILD/ptxopt-prove" "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" 2>&1
+    status=$?
+    { [ $status = 2 ] || [ $status = 3 ]; } && ! grep -q ': proved' "$WORK/said" && echo "pass $1" || echo "fail $1: exit status $status: $(cut -c1-200 "$WORK/said")"
+}
+
+# Large functions, and texts that are no versions of one another.
+judge_limits()
+{
+    for kind in arms exits; do
+        for n in 20000 100000; do
+            many_blocks $n $kind %r1 >"$WORK/before.ptx"
+            many_blocks $n $kind %r2 >"$WORK/after.ptx"
+            within_limits "$n blocks, $kind"
+        done
+    done
+    many_blocks 3000 exits %r1 >"$WORK/before.ptx"
+    many_blocks 3000 arms %r1 >"$WORK/after.ptx"
+    within_limits 'texts that are no versions of one another, of one name'
+    cp examples/softmax.nvcc.ptx "$WORK/before.ptx"
+    cp examples/scan.nvcc.ptx "$WORK/after.ptx"
+    within_limits 'texts that are no versions of one another'
+}
+
 # refutes CASE: and says so, with the launch in the file `launch`.
 refutes()
 {
@@ -127,7 +165,7 @@ judge_replay()
 : >"$WORK/examples"
 : >"$WORK/unknown"
 named=$#
-[ $# -gt 0 ] || { judge_solver; judge_solvers; judge_replay; } >"$LOG"
+[ $# -gt 0 ] || { judge_solver; judge_solvers; judge_limits; judge_replay; } >"$LOG"
 [ $# -gt 0 ] || set -- tests/prove/cases/*.ptx examples/*.ptx
 for file; do
     case $file in

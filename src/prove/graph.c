@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { LIVE_BYTES_MAX = 512 << 20, INFLUENCE_BYTES_MAX = 256 << 20 };
+enum { LIVE_BYTES_MAX = 512 << 20, INFLUENCE_BYTES_MAX = 256 << 20, BLOCKS_REACHED_MAX = 1 << 24 };
 
 /* ---- order and joins --------------------------------------------------------------------------------------------- */
 
@@ -175,6 +175,7 @@ static BitSet *reach(Graph *g, const Block *b, u32 stop)
     vec_push(&work, b->id);
     while (work.n) {
         const Block *at = fn_block(g->fn, vec_pop(&work));
+        g->reached++;
         for (u32 way = 0; way < block_edge_count(at); way++) {
             u32 to = block_edge_target(at, way)->id;
             if (to == stop || bitset_has(set, to))
@@ -342,9 +343,9 @@ static void look_at(Uniform *u, const Block *b)
     }
 }
 
-/* Registers are taken as a whole: one that differs after one of its writes does after all of them. What was never written is
+/* False: branches lead to too many blocks. Registers are taken as a whole: one that differs after one of its writes does after all of them. What was never written is
  * garbage, which may differ; it is an input of joins only where the register is live into the entry. */
-static void find_uniform(Graph *g)
+static bool find_uniform(Graph *g)
 {
     Uniform u = {.g = g};
     u.tainted = bitset_new(g->arena, g->n);
@@ -354,9 +355,10 @@ static void find_uniform(Graph *g)
             bitset_add(&g->divergent, r);
     do {
         u.changed = false;
-        for (u32 k = 0; k < g->reachable; k++)
+        for (u32 k = 0; k < g->reachable && g->reached <= BLOCKS_REACHED_MAX; k++)
             look_at(&u, g->by_order[k]);
-    } while (u.changed);
+    } while (u.changed && g->reached <= BLOCKS_REACHED_MAX);
+    return g->reached <= BLOCKS_REACHED_MAX;
 }
 
 static void find_loops(Graph *g)
@@ -398,7 +400,10 @@ bool prove_graph_init(Graph *g, Function *fn, bool believes, Arena *arena, const
     find_joins(g);
     find_postdoms(g);
     find_live(g);
-    find_uniform(g);
+    if (!find_uniform(g)) {
+        *why = "the function has too many blocks that its branches lead to";
+        return false;
+    }
     find_loops(g);
     return true;
 }

@@ -27,6 +27,7 @@ typedef struct Graph {
     BitSet divergent;       /* registers that may differ between threads of the block */
     BitSet splits;          /* blocks whose terminator may send threads of a warp several ways */
     BitSet **influence;     /* by block, on demand */
+    u64 reached;            /* blocks that were looked at for it */
     BitSet loops;           /* blocks on a cycle */
 } Graph;
 
