@@ -44,7 +44,6 @@ ptxopt() { timeout 100 "$BUILD/ptxopt" "$@"; }
 untuned() { exits 0 ptxopt --tune=./ptxas --guard-limit=1 in.ptx -o o; cmp o want.ptx; says "warning: in.ptx: nothing is tuned: .*$1"; }
 # bad_line LINE PLACE MESSAGE: a file of decisions with that line is refused there.
 bad_line() { { echo '# decisions'; printf '%s\n' "$1"; } >d; exits 1 ptxopt --tuned=d in.ptx -o o; says "^d:2:$2: error: $3"; says '\^'; [ ! -e o ]; }
-hash_of() { sed -n "s/^$1 \\([0-9a-f]*\\):.*/\\1/p" "$2"; }
 # not_worse OLD NEW [OPTION]: of kernels of two texts, by the definition.
 not_worse() { "$REAL" -arch=sm_75 "$1" -o old.cubin; "$REAL" -arch=sm_75 "$2" -o new.cubin; "$BUILD/cubinjudge" old.cubin new.cubin; }
 

@@ -161,6 +161,15 @@ static bool is_first_of_its_name(const ReportKernel *kernel, u32 at)
     return true;
 }
 
+/* The reason without what the sentence says anyway: "Kept synch: WHY, in function NAME". */
+static char *reason_of(Story *story, const ReportRemark *remark)
+{
+    static const char kept[] = "Kept synch: ";
+    const char *from = remark->message + (strncmp(remark->message, kept, sizeof kept - 1) == 0 ? sizeof kept - 1 : 0);
+    const char *end = strstr(from, ", in function ");
+    return arena_copy(&story->report->arena, from, end ? (size_t)(end - from) : strlen(from));
+}
+
 /* "9 tails merged (a.cu:12, a.cu:40, ...)", or, of what was kept, with the first reason. */
 static void tell_name(Story *story, const ReportKernel *kernel, u32 at, const char *before)
 {
@@ -182,7 +191,7 @@ static void tell_name(Story *story, const ReportKernel *kernel, u32 at, const ch
     }
     const char *what = !known ? first->name : count == 1 ? known->one : known->many;
     tell(story, "%s%u %s (%s%s%s%s)", before, count, what, places, shown > PLACES ? ", ..." : "", first->passed ? "" : ": ",
-         first->passed ? "" : first->message);
+         first->passed ? "" : reason_of(story, first));
 }
 
 char *report_story(Report *report, const ReportKernel *kernel)
