@@ -344,13 +344,15 @@ static bool returns_pay(const Merge *m, const Instr *begin, const DuplicateTail 
 }
 
 /* ptxas executes the short arms of a branch under predicates where all of them come together; two of three or more that meet
- * before the others cost branches, a BSSY and a BSYNC. */
-static bool arms_pay(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
+ * before the others cost branches, a BSSY and a BSYNC, and moves where they bring several values. */
+static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
 {
-    CfgList succs = cfg_succs(m->fn, begin->block);
+    CfgList succs = cfg_succs(m->fn, tail->kept->block);
     bool part = succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n > duplicates + 1;
-    u32 kept = head_length(begin, SHORT_ARM), other = head_length(duplicate->begin, SHORT_ARM);
-    return !part || duplicates > 1 || saved > m->least || !kept || !other || kept > SHORT_ARM || other > SHORT_ARM;
+    u32 kept = head_length(tail->kept, SHORT_ARM), other = head_length(duplicate->begin, SHORT_ARM);
+    bool are_short = kept && other && kept <= SHORT_ARM && other <= SHORT_ARM && saved <= m->least;
+    bool bring_values = tail->width > 1 && !tail->copies && saved <= 2 * m->least;
+    return !part || duplicates > 1 || (!are_short && !bring_values);
 }
 
 /* Equal blocks among many arms: the branch out of each goes, too. */
@@ -386,7 +388,7 @@ static void merge_set(Merge *m, u32 n, u32 items)
     }
     if (saved < m->together && !are_many_arms(m, tail.kept, duplicate, duplicates))
         return;
-    if (!m->always && !arms_pay(m, tail.kept, duplicate, duplicates, saved)) {
+    if (!m->always && !arms_pay(m, &tail, duplicate, duplicates, saved)) {
         decline(m, "DeclinedArms", tail.kept, "ptxas would no longer execute these arms of branches under predicates");
         return;
     }
