@@ -56,7 +56,7 @@ LARGE    = $(if $(NVCC),$(patsubst examples/large/%.cu,$(BUILD)/large/%.ptx,$(wi
 
 # What `make check` runs, in this order; each is also a target of its own: `make check-data`. Those of SCRIPTS are
 # tests/NAME.sh and need the program.
-SCRIPTS  = isa cli front guard tune reports library preload packages clients man robust linear roundtrip exec barriers prove
+SCRIPTS  = isa prices cli front guard tune reports library preload packages clients man robust linear roundtrip exec barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 SUITES   = layers lint unit data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec faults fuzz debug asan
 
@@ -235,7 +235,7 @@ check: setup
 	@$(MAKE) all tools
 	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(SUITES)
 
-#: make check-SUITE      one of: layers lint unit data isa cli front guard tune reports library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
+#: make check-SUITE      one of: layers lint unit data isa prices cli front guard tune reports library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
 check-layers: all tools
 	@sh tests/layers.sh
 

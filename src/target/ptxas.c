@@ -3,7 +3,7 @@
 #include <string.h>
 
 /* Which second source a row is for. */
-typedef enum CostOperand { SOURCE_ELSE, SOURCE_CONSTANT, SOURCE_POWER } CostOperand;
+typedef enum CostOperand { SOURCE_ELSE, SOURCE_CONSTANT } CostOperand;
 
 enum { TC_ANY = 0xff };
 
@@ -17,36 +17,33 @@ typedef struct Cost {
 } Cost;
 
 static const Cost costs[] = {
-#define COST(name, type, width, part, which, machine) \
-    {.opcode = OPC_##name,                            \
-     .type_class = TC_##type,                         \
-     .bits = (width),                                 \
-     .source = SOURCE_##which,                        \
-     .cost = (machine),                               \
+#define COST(name, type, width, part, which, machine, least, most, sample) \
+    {.opcode = OPC_##name,                                                 \
+     .type_class = TC_##type,                                              \
+     .bits = (width),                                                      \
+     .source = SOURCE_##which,                                             \
+     .cost = (machine),                                                    \
      .modifier = (part)},
 #include "target/ptxas.def"
 };
 
 /* By Opcode modulo 64: some of these opcodes may have a row. */
 static const u64 may_have_row = 0
-#define COST(name, type, width, part, which, machine) | 1ull << OPC_##name % 64
+#define COST(name, type, width, part, which, machine, least, most, sample) | 1ull << OPC_##name % 64
 #include "target/ptxas.def"
     ;
 
-static CostOperand second_source(const Instr *i)
+static bool is_by_constant(const Instr *i)
 {
     const Operand *o = instr_operand(i, 2);
-    if (!o || o->kind != OPND_IMM)
-        return SOURCE_ELSE;
-    return o->value > 0 && (o->value & (o->value - 1)) == 0 ? SOURCE_POWER : SOURCE_CONSTANT;
+    return o && o->kind == OPND_IMM;
 }
 
 static bool fits(const Cost *c, const Instr *i)
 {
     Type type = (Type)i->op->type[0];
-    CostOperand source = c->source == SOURCE_ELSE ? SOURCE_ELSE : second_source(i);
     return c->opcode == i->op->opcode && (c->type_class == TC_ANY || c->type_class == type_class(type)) &&
-           (c->bits == 0 || c->bits == type_bits(type)) && c->source <= source &&
+           (c->bits == 0 || c->bits == type_bits(type)) && (c->source == SOURCE_ELSE || is_by_constant(i)) &&
            (c->modifier[0] == '\0' || strstr(i->op->text->text, c->modifier));
 }
 

@@ -9,7 +9,7 @@
  * Sound: every thread takes the same edges; which successor is fallen through to changes, and the order of the blocks. A
  * comparison is inverted with its unordered twin on floats, and only so that every other reader still finds its value.
  *
- * Declines: blocks that debug data names; back edges; jumps that keep the groups of a table apart (transform/groups.h);
+ * Declines: blocks that debug data names; back edges, which latches decides about; jumps that keep the groups of a table apart (transform/groups.h);
  * comparisons with a constant for equality, of which ptxas makes tables. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
@@ -49,7 +49,9 @@ static bool inversion_pays(PhaseRun *run, const Block *b, const Instr *branch)
 static bool invert_to_fall_through(PhaseRun *run, Block *b)
 {
     Instr *branch = block_conditional_branch(b);
-    if (!branch || branch_target(branch) != b->next || b->fall == b->next || is_back_edge(an_loops(run->an), b, b->next))
+    const Loops *loops = an_loops(run->an);
+    if (!branch || branch_target(branch) != b->next || b->fall == b->next || is_back_edge(loops, b, b->next) ||
+        is_back_edge(loops, b, b->fall))
         return false;
     if (!inversion_pays(run, b, branch))
         return false;
