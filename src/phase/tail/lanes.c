@@ -6,6 +6,7 @@ struct TailLanes {
     Analyses *an;
     ReconvergeGate *gate;
     bool after_known;
+    bool leave;             /* the threads of the blocks leave the function, and reconverge nowhere */
     ReconvergeRegion after; /* the end of the blocks, up to where their threads reconverged */
     Block *kept, *other;
     bool between_known, divides_known;
@@ -82,17 +83,30 @@ static bool divides(TailLanes *l)
     return l->divides;
 }
 
+static void find_after(TailLanes *l)
+{
+    const Block *point = reconvergence_point(l->gate, l->kept);
+    l->after = reconverge_after(l->gate, l->kept, point);
+    l->leave = !point || reconverge_only_leaves(point);
+    l->after_known = true;
+}
+
+/* Of several exits ptxas takes the one that most blocks lead to for the function's end, where it looks for reconvergence points:
+ * what two exits share may make another one the end, and lanes come together elsewhere. */
+static bool may_move_end(const TailLanes *l) { return l->leave && reconverge_waits(l->gate)->any_active_set; }
+
 ReconvergeRisk tail_lanes_risk(TailLanes *l)
 {
     if (!reconverge_matters(l->gate))
         return RECONVERGE_SAFE;
     if (!l->after_known)
-        l->after = reconverge_after(l->gate, l->kept, reconvergence_point(l->gate, l->kept));
-    l->after_known = true;
+        find_after(l);
     ReconvergeRegion after = l->after;
     after.waits |= l->waits_inside;
     after.later_ends |= l->waits_inside ? l->ends_inside | after.ends : 0;
     after.ends |= l->ends;
     ReconvergeRisk risk = reconverge_judge(l->gate, waits_in_front(l), &after);
+    if (risk == RECONVERGE_SAFE && may_move_end(l))
+        risk = RECONVERGE_ACTIVE_SET;
     return risk != RECONVERGE_SAFE && divides(l) ? risk : RECONVERGE_SAFE;
 }
