@@ -648,7 +648,8 @@ const PipelineConfig *options_vary(Options *options, int count, char **words, in
     PipelineConfig *config = arena_new(&options->arena, PipelineConfig);
     *config = varied.pipeline;
     u32 *sequence = arena_array(&options->arena, u32, config->sequence.n);
-    memcpy(sequence, config->sequence.v, sizeof *sequence * config->sequence.n);
+    for (u32 i = 0; i < config->sequence.n; i++)
+        sequence[i] = config->sequence.v[i];
     config->sequence.v = sequence;
     if (parser.failed)
         *why = arena_copy(&options->arena, parser.fault, strlen(parser.fault));

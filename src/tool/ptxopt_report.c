@@ -41,8 +41,7 @@ static const char usage[] = "usage: ptxopt-report [options] FILE.ptx... [-- OPTI
 typedef struct Request {
     const char *ptxas, *arch, *format, *output;
     bool fail_if_worse;
-    char **files;
-    int file_count;
+    ArgReader args; /* whose operands are the files */
 } Request;
 
 static void (*printer_of(const char *format))(FILE *out, Report *report)
@@ -115,37 +114,36 @@ static int parse_request(Report *report, Request *request, int argc, char **argv
     int own = 1;
     while (own < argc && strcmp(argv[own], "--") != 0)
         own++;
-    ArgReader args = args_start(own, argv, "o:hV", known);
+    request->args = args_start(own, argv, "o:hV", known);
+    const ArgReader *args = &request->args;
     int status = EXIT_DONE;
-    for (int code; status == EXIT_DONE && (code = args_next(&args)) != -1;) {
+    for (int code; status == EXIT_DONE && (code = args_next(&request->args)) != -1;) {
         switch (code) {
-        case 'o': request->output = args.argument; break;
-        case 'p': request->ptxas = args.argument; break;
-        case 'a': request->arch = args.argument; break;
-        case 'f': request->format = args.argument; break;
+        case 'o': request->output = args->argument; break;
+        case 'p': request->ptxas = args->argument; break;
+        case 'a': request->arch = args->argument; break;
+        case 'f': request->format = args->argument; break;
         case 'A': report->all = true; break;
-        case 'w': report->allowed = args.argument; break;
+        case 'w': report->allowed = args->argument; break;
         case 'F': request->fail_if_worse = true; break;
         case 'j':
-            status = take_number(args.argument, MOST_JOBS, &report->jobs)
+            status = take_number(args->argument, MOST_JOBS, &report->jobs)
                          ? status
-                         : complain("--jobs takes a number, not", args.argument);
+                         : complain("--jobs takes a number, not", args->argument);
             break;
         case 'l':
-            status = take_number(args.argument, MOST_SECONDS, &report->limit)
+            status = take_number(args->argument, MOST_SECONDS, &report->limit)
                          ? status
-                         : complain("--limit takes a number of seconds, not", args.argument);
+                         : complain("--limit takes a number of seconds, not", args->argument);
             break;
         case 'V': puts("ptxopt-report " PTXOPT_VERSION " (commit " PTXOPT_COMMIT ")"); exit(EXIT_DONE);
         case 'h': fputs(usage, stdout); exit(EXIT_DONE);
-        default: status = complain(code == ':' ? "an argument is missing of" : "unknown option", args.word);
+        default: status = complain(code == ':' ? "an argument is missing of" : "unknown option", args->word);
         }
     }
-    request->files = args.operands.v;
-    request->file_count = (int)args.operands.n;
     if (status == EXIT_DONE && !printer_of(request->format))
         status = complain("--format takes text, markdown, html or json, not", request->format);
-    if (status == EXIT_DONE && !request->file_count)
+    if (status == EXIT_DONE && !args->operands.n)
         status = complain("no input file: usage: ptxopt-report [options]", "FILE.ptx...");
     return status != EXIT_DONE ? status : take_words(report, argc - own - (own < argc), argv + own + (own < argc));
 }
@@ -270,8 +268,8 @@ int main(int argc, char **argv)
     if (status == EXIT_DONE)
         status = add_runs(&report, &request);
     bool all_read = true;
-    for (int i = 0; status == EXIT_DONE && i < request.file_count && !child_caught(); i++)
-        all_read &= report_gather(&report, request.files[i]);
+    for (u32 i = 0; status == EXIT_DONE && i < request.args.operands.n && !child_caught(); i++)
+        all_read &= report_gather(&report, request.args.operands.v[i]);
     if (status == EXIT_DONE && report.allowed && !report_allow(&report, stderr))
         status = EXIT_USAGE;
     if (child_caught())
@@ -281,5 +279,6 @@ int main(int argc, char **argv)
     if (status == EXIT_DONE)
         status = judge_report(&report, &request);
     free_report(&report);
+    args_free(&request.args);
     return status == EXIT_DONE && !all_read ? EXIT_TROUBLE : status;
 }
