@@ -81,7 +81,8 @@ else
     case_ 'text' 'exits 0 report --ptxas=./ptxas --arch=sm_80 switch.ptx; grep -q "^bytecode$" out; tr -s "\n " " " <out | grep -q "Switch of 21 cases at line [0-9]*: longest path 6 branches to 2, by a jump table; .*[0-9]* tails merged.*kept: "
         grep -q "ptxas 99.1 sm_80: better: instructions" out; tail -1 out | grep -q "ptxopt -O2: 2 functions\|ptxopt -O2: 1 functions"'
     case_ 'what did not change is left out, but for --all' 'exits 0 report --ptxas=./ptxas slow.ptx; not grep -q "^hash_remove" out; exits 0 report --ptxas=./ptxas --all slow.ptx; grep -q "^hash_remove" out; grep -q "Nothing was done" out'
-    case_ 'places of the source' 'sed "s/^\.address_size 64/&\n.file 1 \"dir\/k.cu\"/; s/^\([[:space:]]*\)brx/\1.loc 1 77 3\n&/; s/^\([[:space:]]*\)setp/\1.loc 1 77 3\n&/" switch.ptx >loc.ptx; exits 0 report --ptxas=./ptxas loc.ptx; grep -q "^bytecode (k.cu:77:3)" out; grep -q "cases at k.cu:77" out'
+    case_ 'places of the source' 'sed "s/^\.address_size 64/&\n.file 1 \"dir\/k.cu\"/; s/^\([[:space:]]*\)brx/\1.loc 1 77 3\n&/; s/^\([[:space:]]*\)setp/\1.loc 1 77 3\n&/" switch.ptx >loc.ptx; exits 0 report --ptxas=./ptxas loc.ptx; grep -q "^bytecode (k.cu:77:3)" out; grep -q "cases at k.cu:77" out
+        exits 0 report --ptxas=./ptxas --format=html loc.ptx; grep -q "instructions, line 77<" out'
     case_ 'several ptxas and targets' 'exits 0 report --ptxas=./ptxas,"$REAL" --arch=sm_80,sm_90 --format=json switch.ptx -o r; is_json r; [ "$(grep -c "\"release\"" r)" = 4 ]; [ "$(grep -c "\"run\": [0-3]," r)" = 4 ]; grep -q "\"arch\": \"sm_90\"" r'
     case_ 'JSON' 'exits 0 report --ptxas=./ptxas --format=json switch.ptx in.ptx; is_json out; grep -q "\"verdict\": \"better\", \"changed\": true, \"worse\": \[\], \"instructions\": \[[0-9]*, [0-9]*\], \"cycles\": \[" out
         grep -q "\"phase\": \"switch-lowering\", \"name\": \"SwitchTable\", \"source\": null, \"line\": " out; grep -q "\"story\": \"Switch of 21 cases" out'

@@ -57,9 +57,19 @@ static void add_edge(ReportBlock *block, u32 to)
     vec_push(&block->to, to);
 }
 
+/* Of the source: the second number of the .loc in force where the block starts; 0 where there is none. */
+static u32 line_of(const Function *fn, const Block *b)
+{
+    char text[64];
+    unsigned line = 0;
+    Str loc = b->loc ? span_str(fn->module, b->loc->text) : (Str){"", 0};
+    snprintf(text, sizeof text, "%.*s", (int)loc.len, loc.p);
+    return sscanf(text, ".loc %*u %u", &line) == 1 ? line : 0;
+}
+
 static ReportBlock describe_block(const Function *fn, const Block *b)
 {
-    ReportBlock block = {.line = b->loc ? (u32)b->loc->opnd[1].value : 0};
+    ReportBlock block = {.line = line_of(fn, b)};
     for_each_instr(i, b)
         block.instructions += i->kind == INSTR_OP;
     const Instr *end = block_terminator(b);

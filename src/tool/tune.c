@@ -675,10 +675,10 @@ static const char *decide(Tune *tune)
     const char *trouble = judge_base(tune);
     if (trouble)
         return trouble;
-    if (tune->texts.n && tune->options->tune_read && tune->missing == tune->texts.n)
-        return "Ninja has made nothing of this text, with these options, in the folder of --tune-read";
     if (tune->texts.n)
         tune_rounds(tune);
+    if (tune->missing && tune->missing == tune->texts.n)
+        return "Ninja has made nothing of this text, with these options, in the folder of --tune-read";
     if (!tune->apart && !child_caught())
         judge_choice(tune);
     return NULL;
