@@ -159,17 +159,49 @@ static void find_rests(Side *side, const Side *other)
         }
 }
 
+static unsigned long all_work(const SassCode *code)
+{
+    unsigned long count = 0;
+    for (size_t i = 0; i < code->count; i++)
+        for (int c = 0; c < WORK_CLASSES; c++)
+            count += code->instrs[i].class == work_classes[c];
+    return count;
+}
+
+/* Work around a loop: of its parent, or what stands in no loop. */
+static double work_around(const Side *side, int loop)
+{
+    int parent = side->code->loops[loop].parent;
+    double outside = (double)all_work(side->code);
+    if (parent != NONE)
+        return side->work[parent].all;
+    for (size_t l = 0; l < side->code->loop_count; l++)
+        outside -= side->work[l].all;
+    return outside;
+}
+
+/* How many iterations of loop `from`, from which only `loop` was made, were peeled off. */
+static double peeled(const Side *side, int loop, const Side *other, int from)
+{
+    double more = work_around(side, loop) - work_around(other, from);
+    return other->work[from].all && more > 0 ? more / other->work[from].all : 0;
+}
+
 /* The loop that was unrolled most of those made from loop `from` of the other version does its work, but for half of what one of
- * its iterations does, which those beside it do. Where none was, they share it evenly. */
+ * its iterations does, which those beside it do, and those that were peeled off. Where none was, they share it evenly. */
 static void share_iterations(Side *side, const Side *other, int from)
 {
     unsigned most = 0, loops = 0;
+    int last = NONE;
     for (size_t i = 0; i < side->code->loop_count; i++) {
         if (side->mate[i] == from && side->copies[i] > most)
             most = side->copies[i];
         loops += side->mate[i] == from;
+        last = side->mate[i] == from ? (int)i : last;
     }
-    double all = other->iterations[from], rest = loops > 1 ? (most - 1) / 2.0 : 0;
+    if (last == NONE)
+        return;
+    double all = other->iterations[from], rest = loops > 1 ? (most - 1) / 2.0 : peeled(side, last, other, from);
     rest = rest < all / 2 ? rest : all / 2;
     for (size_t i = 0; i < side->code->loop_count && !most && loops > 1; i++)
         if (side->mate[i] == from)
@@ -179,15 +211,6 @@ static void share_iterations(Side *side, const Side *other, int from)
         if (side->mate[i] == from)
             side->iterations[i] = copies == most ? (all - rest) / most : rest / copies / (loops - 1);
     }
-}
-
-static unsigned long all_work(const SassCode *code)
-{
-    unsigned long count = 0;
-    for (size_t i = 0; i < code->count; i++)
-        for (int c = 0; c < WORK_CLASSES; c++)
-            count += code->instrs[i].class == work_classes[c];
-    return count;
 }
 
 /* Loops that are gone in `other`, where the work of their iterations now stands in a row. */

@@ -252,6 +252,43 @@ static void unrolled_to_the_end(void **state)
     assert_int_equal(j.moved.unrolled, 1);
 }
 
+/* A copy of the loop without its check, unrolled, a loop for what remains of that, and the loop itself: the three share its work. */
+static void split_loop(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), ALU(4), ALU(4), ALU(4), FFMA(4), ALU(4), BRANCH_IF(-6), LEAVE);
+    MadeKernel after =
+        KERNEL(LOAD(4), FFMA(4), LOAD(4), FFMA(4), LOAD(4), FFMA(4), LOAD(4), FFMA(4), ALU(4), BRANCH_IF(-9), LOAD(4),
+               FFMA(4), ALU(4), BRANCH_IF(-3), LOAD(4), ALU(4), ALU(4), ALU(4), FFMA(4), ALU(4), BRANCH_IF(-6), LEAVE);
+    Judgement j = judge(&before, &after);
+    assert_int_equal(j.worse, 0);
+    assert_int_equal(j.moved.unrolled, 1);
+}
+
+/* Two iterations are peeled off the loop, of the others ten are one: they are not counted twice. */
+static void peeled_loop(void **state)
+{
+    (void)state;
+    enum { COPIES = 10, PEELED = 2, BODY = 9 };
+    Made code[2][MADE_INSTRS];
+    size_t count[2] = {0}, first = 0;
+    for (int side = 0; side < 2; side++) {
+        for (int c = 0; c < (side ? PEELED + COPIES : 1); c++) {
+            first = c == PEELED ? count[side] : first;
+            code[side][count[side]++] = LOAD(15);
+            for (int k = 0; k < BODY; k++)
+                code[side][count[side]++] = FFMA(15);
+        }
+        code[side][count[side]] = BRANCH_IF((int16_t)((int)(side ? first : 0) - (int)count[side]));
+        code[side][count[side] + 1] = LEAVE;
+        count[side] += 2;
+    }
+    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
+    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    assert_int_equal(judge(&before, &after).worse, 0);
+    assert_int_equal(judge(&before, &after).moved.unrolled, 1);
+}
+
 static void loop_through_call(void **state)
 {
     (void)state;
@@ -408,6 +445,8 @@ int main(void)
         cmocka_unit_test(shorter_loop),
         cmocka_unit_test(loops_in_their_places),
         cmocka_unit_test(unrolled_to_the_end),
+        cmocka_unit_test(split_loop),
+        cmocka_unit_test(peeled_loop),
         cmocka_unit_test(loop_through_call),
         cmocka_unit_test(loop_through_saved_barrier),
         cmocka_unit_test(called_functions),

@@ -73,6 +73,16 @@ static u32 accesses(const Loop *loop)
     return n;
 }
 
+/* Whether a loop of the function lies two levels deeper: what is unrolled beside it is hardly ever seen. */
+static bool runs_rarely(PhaseRun *run, const Loop *loop)
+{
+    const Loops *loops = an_loops(run->an);
+    for (u32 l = 0; l < loops->n; l++)
+        if (loops->v[l]->depth > loop->depth + 1)
+            return true;
+    return false;
+}
+
 static bool leaves_early(PhaseRun *run, const Loop *loop)
 {
     const Loops *loops = an_loops(run->an);
@@ -109,6 +119,8 @@ static const char *why_not(PhaseRun *run, const Loop *loop, const Latch *l)
     i64 step = sem_signed(l->test.value.step, l->test.value.bits);
     if (l->test.cmp != CMP_NE && (step > STEP_MAX || step < -STEP_MAX))
         return "it has a large step, so that it was unrolled before";
+    if (runs_rarely(run, loop))
+        return "it runs rarely beside deeper loops";
     if (!affine_is_shifted(&l->test.value))
         return "where it starts takes a product";
     if (leaves_early(run, loop))
