@@ -27,12 +27,6 @@ static const Cost costs[] = {
 #include "target/ptxas.def"
 };
 
-/* By Opcode modulo 64: some of these opcodes may have a row. */
-static const u64 may_have_row = 0
-#define COST(name, type, width, part, which, machine, least, most, sample) | 1ull << OPC_##name % 64
-#include "target/ptxas.def"
-    ;
-
 static bool is_by_constant(const Instr *i)
 {
     const Operand *o = instr_operand(i, 2);
@@ -42,18 +36,31 @@ static bool is_by_constant(const Instr *i)
 static bool fits(const Cost *c, const Instr *i)
 {
     Type type = (Type)i->op->type[0];
-    return c->opcode == i->op->opcode && (c->type_class == TC_ANY || c->type_class == type_class(type)) &&
-           (c->bits == 0 || c->bits == type_bits(type)) && (c->source == SOURCE_ELSE || is_by_constant(i)) &&
+    return (c->type_class == TC_ANY || c->type_class == type_class(type)) && (c->bits == 0 || c->bits == type_bits(type)) &&
+           (c->source == SOURCE_ELSE || is_by_constant(i)) &&
            (c->modifier[0] == '\0' || strstr(i->op->text->text, c->modifier));
+}
+
+/* The first row of an opcode, or where it would stand. */
+static u32 first_row(Opcode opcode)
+{
+    u32 low = 0, high = COUNT_OF(costs);
+    while (low < high) {
+        u32 middle = (low + high) / 2;
+        if (costs[middle].opcode < opcode)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
 }
 
 u32 ptxas_cost(const Instr *i)
 {
     if (i->kind != INSTR_OP)
         return 0;
-    bool listed = may_have_row >> i->op->opcode % 64 & 1;
-    for (u32 k = 0; listed && k < COUNT_OF(costs); k++)
-        if (costs[k].opcode == i->op->opcode && fits(&costs[k], i))
+    for (u32 k = first_row(i->op->opcode); k < COUNT_OF(costs) && costs[k].opcode == i->op->opcode; k++)
+        if (fits(&costs[k], i))
             return costs[k].cost;
     return 1;
 }
