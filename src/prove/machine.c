@@ -133,7 +133,9 @@ Term prove_operand(Machine *m, const Operand *o, u32 bits)
     Term x;
     switch ((OperandKind)o->kind) {
     case OPND_REG: x = register_operand(m, o); break;
-    case OPND_IMM: x = prove_const(m->t, (u64)o->value, bits && bits <= 64 ? bits : 64); break;
+    case OPND_IMM: /* as a predicate, what is not zero is true */
+        x = bits == 1 ? prove_bool(m->t, o->value != 0) : prove_const(m->t, (u64)o->value, bits && bits <= 64 ? bits : 64);
+        break;
     case OPND_FLOAT: x = float_operand(m, o, bits); break;
     case OPND_SREG: x = special_register(m, o); break;
     case OPND_SYM: x = symbol_address(m, o); break;
