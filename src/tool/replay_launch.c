@@ -149,7 +149,7 @@ static void print_buffer(FILE *out, u32 number, u32 attempt)
     static const char *const fill[][2] = {
         {"u32", "0 15"}, {"u32", "0 1"}, {"f32", "-2 2"}, {"u32", "0 4294967295"}, {"u32", "0 255"}};
     const char *const *f = fill[(attempt / 2 + attempt / 16) % COUNT_OF(fill)];
-    fprintf(out, "buffer b%u %s %u random %u %s\noutput b%u\n", number, f[0], BUFFER_WORDS, attempt * 64 + number, f[1],
+    fprintf(out, "buffer b%u %s %d random %u %s\noutput b%u\n", number, f[0], BUFFER_WORDS, attempt * 64 + number, f[1],
             number);
 }
 
@@ -169,7 +169,7 @@ char *replay_launch(const Function *kernel, const ProveVerdict *v, u32 attempt)
     print_shapes(out, kernel, v, attempt);
     for (u32 k = 0; k < kernel->params.n; k++) {
         if (k < PARAMS_TRACKED && is_pointer >> k & 1)
-            fprintf(out, "arg ptr b%u+%u\n", k, BUFFER_WORDS);
+            fprintf(out, "arg ptr b%u+%d\n", k, BUFFER_WORDS);
         else
             print_value(out, &kernel->module->syms.v[kernel->params.v[k]], v, attempt, k);
     }
