@@ -386,8 +386,8 @@ static bool only_leaves(const Graph *g, const Block *from)
         for (const Instr *i = b->first; i; i = i->next)
             ends &= i->kind != INSTR_OP || (!op_has(i->op, OPF_BARRIER | OPF_CALL) && !matters(i));
         ends &= !bitset_has(&g->loops, b->id);
-        for (u32 way = 0; way < block_edge_count(b); way++) {
-            u32 to = block_edge_target(b, way)->id;
+        for (u32 edge = 0; edge < block_edge_count(b); edge++) {
+            u32 to = block_edge_target(b, edge)->id;
             if (!bitset_has(&seen, to)) {
                 bitset_add(&seen, to);
                 vec_push(&work, to);
@@ -406,8 +406,8 @@ static bool is_reached_by_all(Graph *g, const Instr *barrier)
         if (!bitset_has(&g->splits, b->id) || !prove_influences(g, b, barrier->block))
             continue;
         u32 others = 0;
-        for (u32 way = 0; way < block_edge_count(b); way++)
-            others += !only_leaves(g, block_edge_target(b, way));
+        for (u32 edge = 0; edge < block_edge_count(b); edge++)
+            others += !only_leaves(g, block_edge_target(b, edge));
         if (others > 1)
             return false;
     }

@@ -425,8 +425,8 @@ static bool comes_silently(const Machine *m, const Block *b, const Block *to)
         vec_push(&seen, at->id);
         for (const Instr *i = at->first; i && silent; i = i->next)
             silent = i->kind != INSTR_OP || op_has(i->op, OPF_TERMINATOR) || prove_computes(m, i);
-        for (u32 way = 0; silent && way < block_edge_count(at); way++) {
-            const Block *next = block_edge_target(at, way);
+        for (u32 edge = 0; silent && edge < block_edge_count(at); edge++) {
+            const Block *next = block_edge_target(at, edge);
             found |= next == to;
             bool is_new = m->g.order[next->id] > m->g.order[at->id];
             for (u32 k = 0; k < seen.n; k++)

@@ -8,7 +8,7 @@ enum { LIVE_BYTES_MAX = 512 << 20, INFLUENCE_BYTES_MAX = 256 << 20, BLOCKS_REACH
 
 typedef struct Walk {
     Block *block;
-    u32 way;
+    u32 edge;
 } Walk;
 
 static void find_order(Graph *g)
@@ -20,12 +20,12 @@ static void find_order(Graph *g)
     seen[g->fn->entry->id] = 1;
     while (stack.n) {
         Walk *w = &vec_last(&stack);
-        if (w->way == block_edge_count(w->block)) {
+        if (w->edge == block_edge_count(w->block)) {
             post[n++] = w->block->id;
             stack.n--;
             continue;
         }
-        Block *to = block_edge_target(w->block, w->way++);
+        Block *to = block_edge_target(w->block, w->edge++);
         if (!seen[to->id]) {
             seen[to->id] = 1;
             vec_push(&stack, ((Walk){to, 0}));
@@ -45,8 +45,8 @@ static void find_joins(Graph *g)
 {
     u32 edges = 0;
     for (u32 k = 0; k < g->reachable; k++)
-        for (u32 way = 0; way < block_edge_count(g->by_order[k]); way++)
-            g->preds[block_edge_target(g->by_order[k], way)->id]++, edges++;
+        for (u32 edge = 0; edge < block_edge_count(g->by_order[k]); edge++)
+            g->preds[block_edge_target(g->by_order[k], edge)->id]++, edges++;
     g->pred_start = arena_array(g->arena, u32, g->n + 1);
     g->pred = arena_array(g->arena, u32, edges);
     for (u32 id = 0; id < g->n; id++)
@@ -54,15 +54,15 @@ static void find_joins(Graph *g)
     u32 *at = mem_alloc(sizeof *at * (g->n + 1));
     memcpy(at, g->pred_start, sizeof *at * (g->n + 1));
     for (u32 k = 0; k < g->reachable; k++)
-        for (u32 way = 0; way < block_edge_count(g->by_order[k]); way++)
-            g->pred[at[block_edge_target(g->by_order[k], way)->id]++] = g->by_order[k]->id;
+        for (u32 edge = 0; edge < block_edge_count(g->by_order[k]); edge++)
+            g->pred[at[block_edge_target(g->by_order[k], edge)->id]++] = g->by_order[k]->id;
     free(at);
     for (u32 id = 0; id < g->n; id++)
         g->is_join[id] = g->preds[id] > (id != g->fn->entry->id) ? JOIN_LONE : JOIN_NONE;
     for (u32 k = 0; k < g->reachable; k++)
-        for (u32 way = 0; way < block_edge_count(g->by_order[k]); way++)
-            if (g->order[block_edge_target(g->by_order[k], way)->id] <= k)
-                g->is_join[block_edge_target(g->by_order[k], way)->id] = JOIN_LOOP;
+        for (u32 edge = 0; edge < block_edge_count(g->by_order[k]); edge++)
+            if (g->order[block_edge_target(g->by_order[k], edge)->id] <= k)
+                g->is_join[block_edge_target(g->by_order[k], edge)->id] = JOIN_LOOP;
 }
 
 /* ---- post-dominators: Cooper, Harvey and Kennedy on the reverse graph ------------------------------------------------ */
@@ -81,7 +81,7 @@ static bool leaves(const Block *b)
     return b->falls_off || !b->fall || (end && op_has(end->op, OPF_NO_RETURN));
 }
 
-/* Whether ending the function here counts as a way: a guarded exit parts no threads that meet later. */
+/* Whether ending the function here counts as an edge: a guarded exit parts no threads that join later. */
 static bool leaves_always(const Block *b) { return block_edge_count(b) == 0; }
 
 /* Numbers the blocks from which `end` blocks can be reached, in postorder of the reverse graph; the virtual end has the
@@ -99,13 +99,13 @@ static void number_reverse(Post *p, bool (*is_end)(const Block *))
         while (stack.n) {
             Walk *w = &vec_last(&stack);
             u32 id = w->block->id;
-            if (w->way == g->preds[id]) {
+            if (w->edge == g->preds[id]) {
                 p->block[++p->n] = id;
                 p->number[id] = p->n;
                 stack.n--;
                 continue;
             }
-            u32 pred = g->pred[g->pred_start[id] + w->way++];
+            u32 pred = g->pred[g->pred_start[id] + w->edge++];
             if (!seen[pred]) {
                 seen[pred] = 1;
                 vec_push(&stack, ((Walk){fn_block(g->fn, pred), 0}));
@@ -130,8 +130,8 @@ static bool improve(Post *p, u32 number, u32 end)
 {
     const Block *b = fn_block(p->g->fn, p->block[number]);
     u32 found = leaves_always(b) ? end : 0;
-    for (u32 way = 0; way < block_edge_count(b); way++) {
-        u32 to = p->number[block_edge_target(b, way)->id];
+    for (u32 edge = 0; edge < block_edge_count(b); edge++) {
+        u32 to = p->number[block_edge_target(b, edge)->id];
         if (to && p->idom[to])
             found = found ? intersect(p, found, to) : to;
     }
@@ -176,8 +176,8 @@ static BitSet *reach(Graph *g, const Block *b, u32 stop)
     while (work.n) {
         const Block *at = fn_block(g->fn, vec_pop(&work));
         g->reached++;
-        for (u32 way = 0; way < block_edge_count(at); way++) {
-            u32 to = block_edge_target(at, way)->id;
+        for (u32 edge = 0; edge < block_edge_count(at); edge++) {
+            u32 to = block_edge_target(at, edge)->id;
             if (to == stop || bitset_has(set, to))
                 continue;
             bitset_add(set, to);
@@ -236,8 +236,8 @@ static void step_back(const Instr *i, BitSet *live)
 
 static void live_out(const Graph *g, const Block *b, BitSet *out)
 {
-    for (u32 way = 0; way < block_edge_count(b); way++)
-        bitset_or(out, &g->live_in[block_edge_target(b, way)->id]);
+    for (u32 edge = 0; edge < block_edge_count(b); edge++)
+        bitset_or(out, &g->live_in[block_edge_target(b, edge)->id]);
     for (u32 r = 1; leaves(b) && r < g->fn->regs.n; r++)
         if (fn_reg(g->fn, r)->is_param)
             bitset_add(out, r);
@@ -366,8 +366,8 @@ static void find_loops(Graph *g)
     g->loops = bitset_new(g->arena, g->n);
     for (u32 k = 0; k < g->reachable; k++) {
         Block *b = g->by_order[k];
-        for (u32 way = 0; way < block_edge_count(b); way++) {
-            u32 head = g->order[block_edge_target(b, way)->id];
+        for (u32 edge = 0; edge < block_edge_count(b); edge++) {
+            u32 head = g->order[block_edge_target(b, edge)->id];
             if (head > k)
                 continue;
             for (u32 in = head; in <= k; in++) /* a superset: blocks in between in the order */

@@ -272,7 +272,7 @@ static Function *definition(const Module *m, const Name *name, u32 nth)
     return NULL;
 }
 
-/* Where the text from `at` on, outside of functions with a body, ends; `next` is the first such function behind it. */
+/* Where the text from `at` on, outside of functions with a body, ends; `next` is the first such function after it. */
 static u32 gap_end(const Module *m, u32 at, u32 *next)
 {
     while (*next < m->functions.n && (!m->functions.v[*next]->is_definition || m->functions.v[*next]->text.beg < at))

@@ -173,7 +173,8 @@ static void tell(Script *s, Term x)
     }
     if (node.op == TERM_APPLY || node.op == TERM_FREL)
         function_of(s, x);
-    fprintf(s->out, "(declare-fun t%u () (_ BitVec %u))\n(assert (= t%u ", x, node.bits, x); /* old solvers define nothing */
+    fprintf(s->out, "(declare-fun t%u () (_ BitVec %u))\n(assert (= t%u ", x, node.bits,
+            x); /* old solvers define nothing */
     body(s, x);
     fprintf(s->out, "))\n");
 }

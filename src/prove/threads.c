@@ -1,12 +1,12 @@
 /* Which threads execute together. A branch that may part threads is open on a path until the path comes to where they join
- * again, its immediate post-dominator. Threads are together while they went the same way at every branch that is open.
+ * again, its immediate post-dominator. Threads are together while they took the same edge of every branch that is open.
  *
- * Each time a path passes a branch of AFTER it is noted which way it goes, and which way the branches of BEFORE that are open
- * then went. When all paths are known, three things are asked:
- *   at convergent events   threads that went different ways at an open branch of AFTER also did so at a branch of BEFORE that
+ * Each time a path passes a branch of AFTER it is noted which edge it takes, and which edges the branches of BEFORE that are open
+ * then took. When all paths are known, three things are asked:
+ *   at convergent events   threads that took different edges of an open branch of AFTER also did so at a branch of BEFORE that
  *                          was open all the time since: nobody is missing;
  *   at those that see who is there   the opposite, too: nobody new is there;
- *   where a branch of AFTER closes that threads may wait behind   all branches that are open in BEFORE still are in AFTER:
+ *   where a branch of AFTER closes that threads may wait after    all branches that are open in BEFORE still are in AFTER:
  *                          nobody waits earlier than before. */
 #include <stdlib.h>
 #include <string.h>
@@ -395,7 +395,7 @@ static void check_event(Prover *p, const Meeting *m)
                    line_of_branch(p, PROVE_BEFORE, lost->block), m->before->op->text->text, prove_line(fn, m->before));
 }
 
-/* Whether these went different ways at this branch of BEFORE, and at no other. */
+/* Whether these took different edges of this branch of BEFORE, and at no other. */
 static bool differ_only_at(const Passing *a, const Passing *b, u32 before)
 {
     bool differ = false;
@@ -439,7 +439,7 @@ static void check_closing(Prover *p, const Meeting *m)
         lost = not_represented(p, m, (u32)(lost - m->open[PROVE_BEFORE].v) + 1);
     if (lost)
         prove_fail(p, PROVE_UNKNOWN,
-                   "waiting: threads that part in line %u join behind the branch in line %u of AFTER, earlier than before",
+                   "waiting: threads that part in line %u join after the branch in line %u of AFTER, earlier than before",
                    line_of_branch(p, PROVE_BEFORE, lost->block), line_of_branch(p, PROVE_AFTER, m->closed.block));
 }
 

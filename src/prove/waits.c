@@ -135,8 +135,8 @@ static bool is_in_every_round(const Loops *l, u32 header, u32 block)
         vec_push(&work, header);
     while (work.n && !round) {
         const Block *b = fn_block(l->g->fn, vec_pop(&work));
-        for (u32 way = 0; way < block_edge_count(b); way++) {
-            u32 to = block_edge_target(b, way)->id;
+        for (u32 edge = 0; edge < block_edge_count(b); edge++) {
+            u32 to = block_edge_target(b, edge)->id;
             round |= to == header;
             if (to == block || !bitset_has(&l->body, to) || bitset_has(&seen, to))
                 continue;
@@ -166,8 +166,8 @@ static bool counts(const Loops *l, u32 header, const Block *b)
 
 static bool leaves(const Loops *l, const Block *b)
 {
-    for (u32 way = 0; way < block_edge_count(b); way++)
-        if (!bitset_has(&l->body, block_edge_target(b, way)->id))
+    for (u32 edge = 0; edge < block_edge_count(b); edge++)
+        if (!bitset_has(&l->body, block_edge_target(b, edge)->id))
             return true;
     const Instr *end = block_terminator(b);
     return end && op_has(end->op, OPF_NO_RETURN);
@@ -209,8 +209,8 @@ BitSet prove_waits(const Graph *g, bool on_strong)
         for_each_instr(i, b)
             if (instruction_waits(i))
                 bitset_add(&waits, b->id);
-        for (u32 way = 0; way < block_edge_count(b); way++) {
-            const Block *header = block_edge_target(b, way);
+        for (u32 edge = 0; edge < block_edge_count(b); edge++) {
+            const Block *header = block_edge_target(b, edge);
             if (g->order[header->id] > k)
                 continue;
             find_body(&l, header->id, b->id);

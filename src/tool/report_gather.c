@@ -171,7 +171,7 @@ static bool optimize_file(Report *report, ReportFile *file, Str contents, Scratc
 
 /* ---- judging ------------------------------------------------------------------------------------------------------ */
 
-/* The first line that ptxas said, behind why it has no machine code. */
+/* The first line that ptxas said, after why it has no machine code. */
 static const char *with_message(Report *report, const Trial *trial, const char *trouble)
 {
     size_t bytes = 0;
