@@ -407,6 +407,8 @@ static bool same_effects(Effects a, Effects b)
 
 bool summaries_differ(const Function *fn, const Summaries *before, const Summaries *after)
 {
+    if (effects_callers_see_lanes(before, fn) != effects_callers_see_lanes(after, fn))
+        return true;
     for (const Block *b = fn->has_calls ? fn->entry : NULL; b; b = b->next)
         for_each_instr(i, b)
             if (instr_is(i, OPF_CALL) && !same_effects(instr_effects(i, before), instr_effects(i, after)))

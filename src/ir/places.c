@@ -3,11 +3,10 @@
 #include "ir/cfg.h"
 #include "ir/edit.h"
 
-/* Whether only b's labels stand between it and the next block: one place with labels of both. */
+/* Whether at most b's labels stand between it and the next block: one place with labels of both. */
 static bool is_at_place_of_next(const Block *b)
 {
-    return b != b->fn->entry && b->labels && !b->first && !b->jump && b->fall && b->fall == b->next &&
-           b->scope == b->next->scope;
+    return b != b->fn->entry && !b->first && !b->jump && b->fall && b->fall == b->next && b->scope == b->next->scope;
 }
 
 /* Operands say which of a block's labels was written: `count` more now stand in front of them. */
@@ -56,7 +55,8 @@ static void add_labels_in_front(Block *b, Label *labels)
 static void give_to_next(Block *b)
 {
     Block *to = b->next;
-    add_labels_in_front(to, b->labels);
+    if (b->labels)
+        add_labels_in_front(to, b->labels);
     b->labels = NULL;
     for (CfgList preds = cfg_preds(b->fn, b); preds.n > 0; preds = cfg_preds(b->fn, b)) {
         Block *from = preds.v[0].block;

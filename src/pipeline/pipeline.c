@@ -489,12 +489,13 @@ static PipelineResult run_function(Runner *runner, Function *fn)
     return result;
 }
 
-/* What calls do is known anew before each pass. In later ones only functions are run over whose calls do less than before. */
+/* What calls and callers do is known anew before each pass. In later ones only functions are run over for which they do less than
+ * before. */
 static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bool *more)
 {
     const Summaries *before = runner->summaries;
     PipelineResult result = PIPELINE_OK;
-    *more = false;
+    bool changed = false, has_callees = false;
     if (runner->config->sequence.n > 0 || runner->config->tuned.n > 0) {
         double start = stats_clock(runner->stats);
         runner->summaries = summaries_compute(arena, m);
@@ -502,11 +503,13 @@ static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bo
     }
     for (u32 i = 0; i < m->functions.n && result == PIPELINE_OK; i++) {
         Function *fn = m->functions.v[i];
+        has_callees |= fn->entry && !fn->is_entry;
         if (!fn->entry || (before && !summaries_differ(fn, before, runner->summaries)))
             continue;
         result = run_function(runner, fn);
-        *more |= fn->changed && !fn->is_entry;
+        changed |= fn->changed;
     }
+    *more = changed && has_callees;
     return result;
 }
 

@@ -309,12 +309,6 @@ static Verdict with_prover(Judge *j, const Text *after, Verdict verdict)
     return answer == PROVE_REFUTED ? REFUTED : verdict;
 }
 
-/* Blocks that come to be empty are left to clean-up: several phases without it may find more to do in a second run. */
-static bool leaves_empty_blocks(const char *flags)
-{
-    return !strncmp(flags, "--passes=", 9) && strchr(flags, ',') && !strstr(flags, "clean-up");
-}
-
 Verdict judge_check(Judge *j, const char *flags, Text *after)
 {
     char all[FLAGS_BYTES + 16];
@@ -328,7 +322,7 @@ Verdict judge_check(Judge *j, const char *flags, Text *after)
         return CLEAN;
     j->rewritten++;
     verdict = with_prover(j, after, compare(j, after));
-    if (verdict == CLEAN && !j->options.once && !strstr(flags, "--opt-bisect-limit") && !leaves_empty_blocks(flags))
+    if (verdict == CLEAN && !j->options.once && !strstr(flags, "--opt-bisect-limit"))
         verdict = check_stable(j, all, after);
     if (verdict == CLEAN && j->assembles && !assembles(j, after))
         verdict = REFUSED;
