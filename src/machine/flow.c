@@ -346,7 +346,7 @@ static void find_dominators(Graph *graph)
 
 /* ---- cycles ------------------------------------------------------------------------------------------------------- */
 
-enum { SCOREBOARDS = 6, READ_LATENCY = 12, PASSES = 2 };
+enum { SCOREBOARDS = 6, READ_LATENCY = 12, PASSES = 2, LONGEST_LATENCY = 120, BLOCKS_BETWEEN = 64 };
 
 /* Cycles until each scoreboard is free, from the end of a block on. */
 typedef struct Pending {
@@ -377,6 +377,29 @@ static unsigned run_block(const SassCode *code, const SassBlock *block, Pending 
     return clock;
 }
 
+static bool is_dominated(const SassCode *code, int block, int by)
+{
+    while (code->blocks[block].order > code->blocks[by].order)
+        block = code->blocks[block].dominator;
+    return block == by;
+}
+
+/* Cycles from the end of `from` to the start of `to`: a warp that divides executes both sides of a branch, one after the other, and
+ * one that does not comes to `to` over one of them. So nobody waits in `to` for what was waited for on another path there. */
+static unsigned cycles_between(const SassCode *code, int from, int to)
+{
+    const SassBlock *end = &code->blocks[to];
+    unsigned cycles = 0;
+    int first = code->blocks[from].order + 1,
+        last = end->order - first < BLOCKS_BETWEEN ? end->order : first + BLOCKS_BETWEEN;
+    for (int i = first; i < last && cycles < LONGEST_LATENCY; i++) {
+        const SassBlock *block = &code->blocks[code->by_order[i]];
+        if (code->instrs[block->last].class != SASS_CALL && is_dominated(code, code->by_order[i], end->dominator))
+            cycles += block->cycles;
+    }
+    return cycles;
+}
+
 /* What is pending at a block's start is the most that any predecessor leaves; the second pass knows what loops carry round. */
 static void count_cycles(Graph *graph)
 {
@@ -387,9 +410,12 @@ static void count_cycles(Graph *graph)
         int index = code->by_order[step % code->reachable];
         SassBlock *block = &code->blocks[index];
         Pending ready = {{0}};
-        for (size_t e = 0; e < block->in.count; e++)
+        for (size_t e = 0; e < block->in.count; e++) {
+            unsigned passed = cycles_between(code, block->in.to[e], index);
             for (unsigned b = 0; b < SCOREBOARDS; b++)
-                begin_wait(&ready, b, end[block->in.to[e]].cycles[b]);
+                if (end[block->in.to[e]].cycles[b] > passed)
+                    begin_wait(&ready, b, end[block->in.to[e]].cycles[b] - passed);
+        }
         block->cycles = run_block(code, block, &ready);
         end[index] = ready;
     }

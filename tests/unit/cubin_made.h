@@ -15,23 +15,27 @@ typedef struct Made {
     uint16_t code;
     uint8_t guard, stall;
     int16_t to;
+    uint8_t sets, waits; /* number of a scoreboard, one more; set of them */
 } Made;
 
-#define ALU(stall) ((Made){0x210, MADE_ALWAYS, stall, 0})
-#define FFMA(stall) ((Made){0x223, MADE_ALWAYS, stall, 0})
-#define LOAD(stall) ((Made){0x981, MADE_ALWAYS, stall, 0})
-#define STORE(stall) ((Made){0x986, MADE_ALWAYS, stall, 0})
-#define SPILL(stall) ((Made){0x387, MADE_ALWAYS, stall, 0})
-#define BRANCH_IF(to) ((Made){0x947, 0, 1, to})
-#define BRANCH(to) ((Made){0x947, MADE_ALWAYS, 1, to})
-#define CALL_IF(to) ((Made){0x944, 0, 1, to})
-#define CALL(to) ((Made){0x944, MADE_ALWAYS, 1, to})
-#define BSSY(barrier, to) ((Made){0x945, barrier, 1, to})
-#define BSYNC(barrier) ((Made){0x941, barrier, 1, 0})
-#define SAVE(barrier, reg) ((Made){0x355, barrier, 1, reg})
-#define RESTORE(barrier, reg) ((Made){0x356, barrier, 1, reg})
-#define RETURN ((Made){0x950, MADE_ALWAYS, 1, 0})
-#define LEAVE ((Made){0x94d, MADE_ALWAYS, 1, 0})
+#define MADE(...) ((Made){__VA_ARGS__, 0, 0})
+#define ALU(stall) MADE(0x210, MADE_ALWAYS, stall, 0)
+#define FFMA(stall) MADE(0x223, MADE_ALWAYS, stall, 0)
+#define LOAD(stall) MADE(0x981, MADE_ALWAYS, stall, 0)
+#define LOAD_TO(board) ((Made){0x981, MADE_ALWAYS, 4, 0, (board) + 1, 0})
+#define FFMA_AFTER(board) ((Made){0x223, MADE_ALWAYS, 4, 0, 0, 1 << (board)})
+#define STORE(stall) MADE(0x986, MADE_ALWAYS, stall, 0)
+#define SPILL(stall) MADE(0x387, MADE_ALWAYS, stall, 0)
+#define BRANCH_IF(to) MADE(0x947, 0, 1, to)
+#define BRANCH(to) MADE(0x947, MADE_ALWAYS, 1, to)
+#define CALL_IF(to) MADE(0x944, 0, 1, to)
+#define CALL(to) MADE(0x944, MADE_ALWAYS, 1, to)
+#define BSSY(barrier, to) MADE(0x945, barrier, 1, to)
+#define BSYNC(barrier) MADE(0x941, barrier, 1, 0)
+#define SAVE(barrier, reg) MADE(0x355, barrier, 1, reg)
+#define RESTORE(barrier, reg) MADE(0x356, barrier, 1, reg)
+#define RETURN MADE(0x950, MADE_ALWAYS, 1, 0)
+#define LEAVE MADE(0x94d, MADE_ALWAYS, 1, 0)
 
 typedef struct MadeKernel {
     const Made *code;
@@ -59,7 +63,8 @@ static inline size_t made_add(MadeFile *file, const void *bytes, size_t size)
 static inline void made_instr(MadeFile *file, const Made *made)
 {
     uint64_t low = made->code | (uint64_t)made->guard << 12;
-    uint64_t high = (uint64_t)made->stall << 41 | (uint64_t)7 << 46 | (uint64_t)7 << 49;
+    uint64_t high = (uint64_t)made->stall << 41 | (uint64_t)(made->sets ? made->sets - 1 : 7) << 46 | (uint64_t)7 << 49 |
+                    (uint64_t)made->waits << 52;
     if (made->code == 0x947 || made->code == 0x944) {
         low |= (uint64_t)(uint32_t)((made->to - 1) * 16) << 32;
         high |= (uint64_t)MADE_ALWAYS << 23 | (made->to <= 0 ? 0x3ffff : 0);

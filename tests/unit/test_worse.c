@@ -126,6 +126,29 @@ static void cycles(void **state)
     assert_true(judge(&after, &before).better);
 }
 
+/* A load is waited for once, whether lanes part or all take one side. */
+static void waits_on_two_paths(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD_TO(0), FFMA_AFTER(0), BRANCH_IF(3), FFMA(4), FFMA(4), FFMA(4), LEAVE);
+    MadeKernel twice = KERNEL(LOAD_TO(0), BRANCH_IF(3), FFMA_AFTER(0), FFMA(4), FFMA_AFTER(0), FFMA(4), LEAVE);
+    MadeKernel after = KERNEL(LOAD_TO(0), BRANCH_IF(3), FFMA(4), FFMA(4), FFMA_AFTER(0), FFMA(4), LEAVE);
+    MadeKernel never = KERNEL(LOAD_TO(0), BRANCH_IF(3), FFMA(4), FFMA(4), FFMA(4), FFMA(4), LEAVE);
+    assert_int_equal(worse(&before, &twice), 0);
+    assert_int_equal(worse(&twice, &after), 0);
+    assert_int_equal(worse(&never, &after), WORSE_CYCLES);
+    assert_int_equal(worse(&never, &twice), WORSE_CYCLES);
+}
+
+/* The second arm ends before what was loaded in front of the branch is there. */
+static void waits_after_short_arms(void **state)
+{
+    (void)state;
+    MadeKernel late = KERNEL(BRANCH_IF(3), FFMA(4), BRANCH(3), LOAD_TO(0), FFMA(4), FFMA_AFTER(0), LEAVE);
+    MadeKernel never = KERNEL(BRANCH_IF(3), FFMA(4), BRANCH(3), LOAD_TO(0), FFMA(4), FFMA(4), LEAVE);
+    assert_int_equal(worse(&never, &late), WORSE_CYCLES);
+}
+
 static void instructions(void **state)
 {
     (void)state;
@@ -437,6 +460,8 @@ int main(void)
         cmocka_unit_test(warps_by_shared_memory),
         cmocka_unit_test(warps_by_barriers),
         cmocka_unit_test(cycles),
+        cmocka_unit_test(waits_on_two_paths),
+        cmocka_unit_test(waits_after_short_arms),
         cmocka_unit_test(instructions),
         cmocka_unit_test(order),
         cmocka_unit_test(loops_weigh),
