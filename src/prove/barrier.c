@@ -46,18 +46,6 @@ bool prove_weaken_barrier(Prover *p, const Instr *before, const Instr *after)
 
 /* ---- accesses ------------------------------------------------------------------------------------------------------------ */
 
-static bool is_private(const OpInfo *op)
-{
-    return op->space == SPACE_LOCAL || op->space == SPACE_PARAM || op->space == SPACE_CONST;
-}
-
-/* Reads and writes whose bytes are known; everything else that touches memory, or time, may do anything. */
-static bool is_plain(const OpInfo *op)
-{
-    return (op->opcode == OPC_LD || op->opcode == OPC_ST || op->opcode == OPC_LDU) && op->strength == STRENGTH_WEAK &&
-           op->access_bytes > 0 && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT);
-}
-
 static void note_access(Prover *p, const Instr *i)
 {
     u32 known = 0;
@@ -88,7 +76,7 @@ void prove_note_event(Prover *p, const Instr *i)
         return;
     if (is_full_barrier(i))
         bitset_add(&p->stays, i->origin);
-    else if (is_plain(i->op) && !is_private(i->op))
+    else if (prove_is_plain_access(i->op) && !prove_is_private_access(i->op))
         note_access(p, i);
 }
 
@@ -103,18 +91,11 @@ typedef struct Region {
     bool backward;
 } Region;
 
-static bool matters(const Instr *i)
+static bool matters(Prover *p, const Instr *i)
 {
-    if (i->kind != INSTR_OP)
-        return false;
-    for_each_slot(o, i)
-        if (o->kind == OPND_SREG && sreg_info(o->id)->is_volatile)
-            return true;
-    if (op_is_pure(i->op) || op_has(i->op, OPF_TERMINATOR | OPF_CARRY_IN | OPF_CARRY_OUT))
-        return false;
-    if (i->op->known && i->op->mem == MEM_NONE && op_has(i->op, OPF_CONVERGENT) && !op_has(i->op, OPF_CALL | OPF_VOLATILE))
-        return false; /* exchanges values within a warp, in order */
-    return !is_private(i->op) || !is_plain(i->op);
+    if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
+        return prove_callee(&p->callees, i, p->arena) & CALLEE_TOUCHES;
+    return i->kind == INSTR_OP && prove_touches_memory(i);
 }
 
 /* From the instruction on to the block's end; false: a barrier that stays is in between. */
@@ -123,7 +104,7 @@ static bool walk_block(Region *r, const Instr *from)
     for (const Instr *i = from; i; i = r->backward ? i->prev : i->next) {
         if (is_full_barrier(i) && !is_skipped(r->p, i))
             return false;
-        if (matters(i) && !is_full_barrier(i))
+        if (matters(r->p, i) && !is_full_barrier(i))
             vec_push(&r->found, i);
     }
     return true;
@@ -336,9 +317,10 @@ static bool may_share_memory(const OpInfo *a, const OpInfo *b)
 static bool may_conflict(const Pair *q, const Instr *a, const Instr *b)
 {
     Prover *p = q->p;
-    if (!is_plain(a->op) || !is_plain(b->op))
+    if (!prove_is_plain_access(a->op) || !prove_is_plain_access(b->op))
         return true;
-    if (is_private(a->op) || is_private(b->op) || !may_share_memory(a->op, b->op) || (!writes(a->op) && !writes(b->op)))
+    if (prove_is_private_access(a->op) || prove_is_private_access(b->op) || !may_share_memory(a->op, b->op) ||
+        (!writes(a->op) && !writes(b->op)))
         return false;
     if (bitset_has(&p->stays, a->origin) || bitset_has(&p->stays, b->origin))
         return true;
@@ -375,7 +357,7 @@ static void check_barrier(Prover *p, const Instr *barrier)
 /* ---- what else asks for the barrier ------------------------------------------------------------------------------------------------ */
 
 /* Whether control goes from here only out of the kernel, past no barrier, and past no access that the barrier would order. */
-static bool only_leaves(const Graph *g, const Block *from)
+static bool only_leaves(Prover *p, const Graph *g, const Block *from)
 {
     VecU32 work = {0};
     BitSet seen = bitset_new(g->arena, g->n);
@@ -384,7 +366,7 @@ static bool only_leaves(const Graph *g, const Block *from)
     while (work.n && ends) {
         const Block *b = fn_block(g->fn, vec_pop(&work));
         for (const Instr *i = b->first; i; i = i->next)
-            ends &= i->kind != INSTR_OP || (!op_has(i->op, OPF_BARRIER | OPF_CALL) && !matters(i));
+            ends &= i->kind != INSTR_OP || (!op_has(i->op, OPF_BARRIER | OPF_CALL) && !matters(p, i));
         ends &= !bitset_has(&g->loops, b->id);
         for (u32 edge = 0; edge < block_edge_count(b); edge++) {
             u32 to = block_edge_target(b, edge)->id;
@@ -399,7 +381,7 @@ static bool only_leaves(const Graph *g, const Block *from)
 }
 
 /* Whether all threads of the block come to it together, those that have left aside. */
-static bool is_reached_by_all(Graph *g, const Instr *barrier)
+static bool is_reached_by_all(Prover *p, Graph *g, const Instr *barrier)
 {
     for (u32 k = 0; k < g->reachable; k++) {
         const Block *b = g->by_order[k];
@@ -407,7 +389,7 @@ static bool is_reached_by_all(Graph *g, const Instr *barrier)
             continue;
         u32 others = 0;
         for (u32 edge = 0; edge < block_edge_count(b); edge++)
-            others += !only_leaves(g, block_edge_target(b, edge));
+            others += !only_leaves(p, g, block_edge_target(b, edge));
         if (others > 1)
             return false;
     }
@@ -417,13 +399,13 @@ static bool is_reached_by_all(Graph *g, const Instr *barrier)
 static i64 number_of(const Instr *i) { return i->slots && i->opnd[0].kind == OPND_IMM ? i->opnd[0].value : -1; }
 
 /* Whether anything in the kernel may pair with the barrier but full barriers: counts, arrivals, barriers by register. */
-static const char *asks_for_number(const Prover *p, i64 number)
+static const char *asks_for_number(Prover *p, i64 number)
 {
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b) {
             if (i->kind != INSTR_OP)
                 continue;
-            if (op_has(i->op, OPF_CALL) || !i->op->known)
+            if (!i->op->known || (op_has(i->op, OPF_CALL) && prove_callee(&p->callees, i, p->arena) & CALLEE_BARRIER))
                 return "a call, which may hold a barrier";
             if (op_has(i->op, OPF_BARRIER) && !is_full_barrier(i) && (number_of(i) < 0 || number_of(i) == number))
                 return "another kind of barrier of its number";
@@ -439,7 +421,7 @@ static void check_one(Prover *p, const Instr *i)
         why = "it stays on other paths";
     if (!why && p->gathers)
         why = "something sees which threads are together";
-    if (!why && !is_reached_by_all(g, i))
+    if (!why && !is_reached_by_all(p, g, i))
         why = "not all threads may come to it";
     if (why)
         prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u is left out: %s", prove_line(g->fn, i), why);

@@ -384,12 +384,23 @@ bool prove_replay(Prover *p, u32 events, const char **why)
     return false;
 }
 
+/* BEFORE's run, past barriers that an earlier attempt left out wherever it came to them. AFTER, which has no reason to stop
+ * there, is not ahead then. */
+static Running run_before(Prover *p)
+{
+    Running r = run(p, PROVE_BEFORE);
+    while (r.stop == STOP_EVENT && p->early.word && bitset_has(&p->early, p->place[PROVE_BEFORE].at->origin) &&
+           leaves_barrier_out(p, r.stop))
+        r = run(p, PROVE_BEFORE);
+    return r;
+}
+
 static void explore(Prover *p)
 {
     while (!p->failed) {
         Running r[2];
         for (u32 side = 0; side < 2; side++) {
-            r[side] = run(p, (ProveSide)side);
+            r[side] = side == PROVE_BEFORE ? run_before(p) : run(p, PROVE_AFTER);
             if (side == PROVE_AFTER && r[side].stop == STOP_FORK && leaves_barrier_out(p, r[PROVE_BEFORE].stop))
                 break; /* BEFORE goes on, and says where AFTER's control goes */
             if (r[side].stop == STOP_FORK)

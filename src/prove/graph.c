@@ -277,6 +277,8 @@ static void find_live(Graph *g)
 typedef struct Uniform {
     Graph *g;
     BitSet tainted; /* blocks that threads may come to apart */
+    BitSet fixed;   /* registers that hold one and the same value, in all threads and at all times, once they are written */
+    BitSet written; /* registers, so far */
     bool found;     /* in this instruction: something that differs */
     bool changed;
 } Uniform;
@@ -292,6 +294,36 @@ static void taint(void *user, RegId reg)
     Uniform *u = user;
     u->changed |= !bitset_has(&u->g->divergent, reg);
     bitset_add(&u->g->divergent, reg);
+}
+
+static void taint_unless_fixed(void *user, RegId reg)
+{
+    Uniform *u = user;
+    if (!bitset_has(&u->fixed, reg))
+        taint(user, reg);
+}
+
+static void not_fixed(void *user, RegId reg)
+{
+    Uniform *u = user;
+    u->changed |= bitset_has(&u->fixed, reg);
+    bitset_del(&u->fixed, reg);
+}
+
+static void fix_first(void *user, RegId reg)
+{
+    Uniform *u = user;
+    if (bitset_has(&u->written, reg))
+        bitset_del(&u->fixed, reg);
+    else
+        bitset_add(&u->fixed, reg);
+    bitset_add(&u->written, reg);
+}
+
+static void see_not_fixed(void *user, RegId reg)
+{
+    Uniform *u = user;
+    u->found |= !bitset_has(&u->fixed, reg);
 }
 
 /* A parameter of the kernel, or constant memory. What is behind the parameters of a function, the caller's threads know. */
@@ -337,10 +369,35 @@ static void look_at(Uniform *u, const Block *b)
             if (u->found && parts && !(u->g->believes && op_has(i->op, OPF_UNIFORM_HINT)) &&
                 !bitset_has(&u->g->splits, b->id))
                 split_threads(u, b);
-        } else if (u->found || makes_difference(u->g->fn, i) || bitset_has(&u->tainted, b->id)) {
+        } else if (u->found || makes_difference(u->g->fn, i)) {
             prove_writes(i, taint, u);
+        } else if (bitset_has(&u->tainted, b->id)) {
+            prove_writes(i, taint_unless_fixed, u);
         }
     }
+}
+
+/* Registers with one write, by an instruction that computes the same of the same, of registers that are such. A guarded write, or
+ * one of a part, also reads its register, which is not such yet. */
+static void find_fixed(Uniform *u)
+{
+    const Graph *g = u->g;
+    for (u32 k = 0; k < g->reachable; k++)
+        for_each_instr(i, g->by_order[k])
+            prove_writes(i, fix_first, u);
+    bitset_andnot(&u->fixed, &g->divergent);
+    do {
+        u->changed = false;
+        for (u32 k = 0; k < g->reachable; k++)
+            for_each_instr(i, g->by_order[k]) {
+                if (i->kind != INSTR_OP || op_has(i->op, OPF_TERMINATOR))
+                    continue;
+                u->found = i->guard || makes_difference(g->fn, i);
+                prove_reads(i, see_not_fixed, u);
+                if (u->found)
+                    prove_writes(i, not_fixed, u);
+            }
+    } while (u->changed);
 }
 
 /* False: branches lead to too many blocks. Registers are taken as a whole: one that differs after one of its writes does after all of them. What was never written is
@@ -353,6 +410,9 @@ static bool find_uniform(Graph *g)
     for (u32 r = 1; r < g->fn->regs.n; r++)
         if (fn_reg(g->fn, r)->is_param)
             bitset_add(&g->divergent, r);
+    u.fixed = bitset_new(g->arena, g->fn->regs.n);
+    u.written = bitset_new(g->arena, g->fn->regs.n);
+    find_fixed(&u);
     do {
         u.changed = false;
         for (u32 k = 0; k < g->reachable && g->reached <= BLOCKS_REACHED_MAX; k++)

@@ -154,18 +154,36 @@ static void prover_free(Prover *p)
     fnvmap_free(&p->node_of);
     fnvmap_free(&p->group_of);
     fnvmap_free(&p->answers);
+    prove_callees_free(&p->callees);
     prove_terms_free(&p->t);
     intern_free(&p->names);
 }
 
-/* One attempt, whose paths pass so many lone joins. */
-static ProveVerdict attempt(Function *before, Function *after, const ProveOptions *options, u32 pass_limit, Arena *arena)
+/* Barriers that all paths left out; none if not all paths are known. */
+static void barriers_left_out(const Prover *p, BitSet *early, Arena *arena)
+{
+    if (!p->skipped.word || !p->values_hold)
+        return;
+    *early = bitset_new(arena, p->skipped.bits);
+    bitset_or(early, &p->skipped);
+    bitset_andnot(early, &p->stays);
+}
+
+/* One attempt, whose paths pass so many lone joins. `early`: barriers to leave out; those of this attempt, for another one. */
+static ProveVerdict attempt(Function *before, Function *after, const ProveOptions *options, u32 pass_limit, BitSet *early,
+                            Arena *arena)
 {
     ProveVerdict verdict = {.answer = PROVE_PROVED, .why = ""};
     Arena own = {0};
-    Prover p = {.arena = &own, .options = options, .verdict = &verdict, .verdict_arena = arena, .pass_limit = pass_limit};
+    Prover p = {.arena = &own,
+                .options = options,
+                .verdict = &verdict,
+                .verdict_arena = arena,
+                .pass_limit = pass_limit,
+                .early = *early};
     prover_init(&p);
     prove_pair(&p, before, after);
+    barriers_left_out(&p, early, arena);
     verdict.nodes = p.nodes.n - 1;
     verdict.steps = p.steps;
     verdict.work = p.t.work;
@@ -246,12 +264,15 @@ static bool refute(Function *before, Function *after, const ProveOptions *option
 /* A path that passes many joins knows more, but there are more of them. */
 ProveVerdict prove_function(Function *before, Function *after, const ProveOptions *options, Arena *arena)
 {
-    static const u32 passes[] = {4, 0, 16};
-    ProveVerdict first = attempt(before, after, options, passes[0], arena);
+    static const u32 passes[] = {4, 4, 0, 16}; /* a second time where barriers were left out */
+    BitSet early = {0};
+    ProveVerdict first = attempt(before, after, options, passes[0], &early, arena);
     if (first.answer != PROVE_UNKNOWN || !is_comparable(before, after) || refute(before, after, options, &first, arena))
         return first;
     for (u32 k = 1; k < COUNT_OF(passes); k++) {
-        ProveVerdict next = attempt(before, after, options, passes[k], arena);
+        if (k == 1 && !early.word)
+            continue;
+        ProveVerdict next = attempt(before, after, options, passes[k], &early, arena);
         if (next.answer != PROVE_UNKNOWN)
             return next;
         first.is_suspect |= next.is_suspect;

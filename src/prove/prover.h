@@ -13,6 +13,7 @@
 
 #include "prove/machine.h"
 #include "prove/prove.h"
+#include "prove/waits.h"
 
 typedef u32 GroupId; /* an interned list of block ids; 0 is the empty one */
 
@@ -138,11 +139,13 @@ typedef struct Prover {
     const char *solver_fails; /* why it is not asked any more */
     u32 steps, step_limit, depth;
     BitSet skipped, stays; /* barriers of BEFORE by origin: left out, or not; empty: none was left out */
+    BitSet early;          /* barriers of BEFORE by origin that are left out as soon as it comes to them; empty: none */
     BitSet weakened;       /* barriers of BEFORE, by origin, that are of the warp in AFTER */
     VEC(Access) accesses;
     bool values_hold; /* the states are final: what is left is which threads are together */
     bool gathers;     /* something depends on who happens to be there: activemask, elect, vote without .sync */
-    BitSet waits[2];  /* blocks of AFTER in which a thread may wait for another; [1]: see on_strong; made on demand */
+    Callees callees;
+    Waits waits[2]; /* where a thread may wait for another one in AFTER; [1]: see on_strong; made on demand */
     bool failed;
 } Prover;
 

@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "prove/prover.h"
-#include "prove/waits.h"
 
 enum { PASSINGS_MAX = 96 /* of one branch, that differ */ };
 
@@ -199,13 +198,10 @@ static bool waits_between(Prover *p, u32 block, bool on_strong)
 {
     Graph *g = &p->side[PROVE_AFTER].g;
     const BitSet *between = prove_influence(g, fn_block(g->fn, block));
-    BitSet *waits = &p->waits[on_strong];
-    if (!waits->word)
-        *waits = prove_waits(g, on_strong);
-    for (u32 id = bitset_next(between, 0); id < between->bits; id = bitset_next(between, id + 1))
-        if (bitset_has(waits, id))
-            return true;
-    return false;
+    Waits *waits = &p->waits[on_strong];
+    if (!waits->blocks.word)
+        *waits = prove_waits(g, &p->callees, on_strong);
+    return prove_waits_in(waits, between);
 }
 
 /* The branch of BEFORE at this index: its threads have joined. */
@@ -350,16 +346,21 @@ static const Open *not_represented(Prover *p, const Meeting *m, u32 k)
 
 /* ---- convergent events -------------------------------------------------------------------------------------------------------- */
 
-/* Sees who is there. */
-static bool gathers(const Instr *i)
+/* Depends on which threads execute it together. */
+static bool is_convergent(Prover *p, const Instr *i)
 {
-    return i->kind == INSTR_OP && op_has(i->op, OPF_CONVERGENT) && !op_has(i->op, OPF_NAMES_THREADS);
+    if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
+        return prove_callee(&p->callees, i, p->arena) & CALLEE_TOGETHER;
+    return i->kind == INSTR_OP && op_has(i->op, OPF_CONVERGENT);
 }
+
+/* Sees who is there. */
+static bool gathers(Prover *p, const Instr *i) { return is_convergent(p, i) && !op_has(i->op, OPF_NAMES_THREADS); }
 
 void prove_meet(Prover *p, const Instr *before, const Instr *after)
 {
     prove_catch_up(p);
-    if (p->values_hold && (op_has(before->op, OPF_CONVERGENT) || op_has(after->op, OPF_CONVERGENT)))
+    if (p->values_hold && (is_convergent(p, before) || is_convergent(p, after)))
         vec_push(&p->meetings, ((Meeting){.before = before, .after = after, .open = {p->open[0], p->open[1]}}));
 }
 
@@ -388,7 +389,7 @@ static void check_event(Prover *p, const Meeting *m)
                 "convergence: the branch in line %u of AFTER may part threads that are together at `%.60s` in line %u",
                 line_of_branch(p, PROVE_AFTER, o->block), m->before->op->text->text, prove_line(fn, m->before));
     }
-    const Open *lost = gathers(m->before) && !p->failed ? not_represented(p, m, 0) : NULL;
+    const Open *lost = gathers(p, m->before) && !p->failed ? not_represented(p, m, 0) : NULL;
     if (lost)
         prove_fail(p, PROVE_UNKNOWN,
                    "convergence: threads that the branch in line %u of BEFORE parts may be together at `%.60s` in line %u",
@@ -460,20 +461,21 @@ static void check_promises(Prover *p)
 /* ---- the whole function ---------------------------------------------------------------------------------------------------------- */
 
 /* Promises count as well. */
-static bool asks_for_threads(const Function *fn)
+static bool asks_for_threads(Prover *p, const Function *fn)
 {
     for_each_block(b, fn)
         for_each_instr(i, b)
-            if (i->kind == INSTR_OP &&
-                (op_has(i->op, OPF_CONVERGENT) || (op_has(i->op, OPF_BRANCH) && op_has(i->op, OPF_UNIFORM_HINT))))
+            if (is_convergent(p, i) ||
+                (i->kind == INSTR_OP && op_has(i->op, OPF_BRANCH) && op_has(i->op, OPF_UNIFORM_HINT)))
                 return true;
     return false;
 }
 
 bool prove_threads_matter(Prover *p)
 {
-    BitSet waits = prove_waits(&p->side[PROVE_AFTER].g, false);
-    return asks_for_threads(p->side[0].fn) || asks_for_threads(p->side[1].fn) || bitset_count(&waits) > 0;
+    Waits waits = prove_waits(&p->side[PROVE_AFTER].g, &p->callees, false);
+    return asks_for_threads(p, p->side[0].fn) || asks_for_threads(p, p->side[1].fn) || bitset_count(&waits.blocks) > 0 ||
+           waits.loops > 0;
 }
 
 void prove_threads_init(Prover *p)
@@ -482,7 +484,7 @@ void prove_threads_init(Prover *p)
         vec_push(&p->passings, ((const Passing *)NULL));
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b)
-            p->gathers |= gathers(i);
+            p->gathers |= gathers(p, i);
 }
 
 void prove_threads_done(Prover *p)

@@ -1,27 +1,38 @@
-/* Blocks in which a thread may wait for what another one does: warp operations and barriers, calls, sleeps, and loops that
- * read memory inside and end by what they read. A loop that counts ends by itself. */
+/* Where a thread may wait for what another one does: warp operations and barriers, calls, sleeps, and loops that read memory
+ * inside and end by what they read. A loop that counts ends by itself. */
 #include "prove/waits.h"
 
 #include <stdlib.h>
 
 typedef struct Loops {
     const Graph *g;
+    Callees *callees;
     bool on_strong;
-    BitSet body; /* of the loop that is looked at */
-    BitSet read; /* registers that depend on what is read in it */
-    BitSet *waits;
+    BitSet body;   /* of the loop that is looked at */
+    BitSet read;   /* registers that depend on what is read in it */
+    bool own_read; /* so may memory of the thread's own */
+    VEC(WaitLoop) found;
 } Loops;
 
-/* ---- the blocks of a loop: those from which its back edge can be reached without its header ----------------------------- */
+/* ---- the blocks of a loop: those from which its back edges can be reached without its header ---------------------------- */
 
-static void find_body(Loops *l, u32 header, u32 latch)
+/* False: no edge leads back to the header. */
+static bool find_body(Loops *l, u32 header)
 {
+    const Graph *g = l->g;
     VecU32 work = {0};
+    bool is_loop = false;
     bitset_clear(&l->body);
     bitset_add(&l->body, header);
-    if (!bitset_has(&l->body, latch))
-        vec_push(&work, latch);
-    bitset_add(&l->body, latch);
+    for (u32 k = 0; k < g->preds[header]; k++) {
+        u32 latch = g->pred[g->pred_start[header] + k];
+        if (g->order[latch] < g->order[header])
+            continue;
+        is_loop = true;
+        if (!bitset_has(&l->body, latch))
+            vec_push(&work, latch);
+        bitset_add(&l->body, latch);
+    }
     while (work.n) {
         u32 id = vec_pop(&work);
         for (u32 k = 0; k < l->g->preds[id]; k++) {
@@ -33,6 +44,7 @@ static void find_body(Loops *l, u32 header, u32 latch)
         }
     }
     vec_free(&work);
+    return is_loop;
 }
 
 /* ---- what is read in it -------------------------------------------------------------------------------------------------- */
@@ -55,33 +67,48 @@ static void taint(void *user, RegId reg)
     bitset_add(&t->l->read, reg);
 }
 
-/* Memory that no other thread writes, or that nothing can be learned from. */
-static bool reads_others(const OpInfo *op, bool on_strong)
+/* Reads something else than memory that no other thread writes, or that nothing can be learned from. */
+static bool reads_others(const Loops *l, const Instr *i)
 {
-    if (on_strong && op->mem == MEM_READ && op->strength == STRENGTH_WEAK &&
-        !op_has(op, OPF_VOLATILE | OPF_CONVERGENT | OPF_CALL))
+    const OpInfo *op = i->op;
+    bool is_weak_read = op->mem == MEM_READ && op->strength == STRENGTH_WEAK;
+    if (op_has(op, OPF_CALL))
+        return prove_callee(l->callees, i, l->g->arena) & CALLEE_TOUCHES;
+    if (is_weak_read && l->own_read && op->space != SPACE_CONST)
+        return true;
+    if (l->on_strong && is_weak_read && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT))
         return false;
     if (op_is_pure(op) || op_has(op, OPF_TERMINATOR))
         return false;
-    bool own = op->space == SPACE_PARAM || op->space == SPACE_CONST || op->space == SPACE_LOCAL;
-    return !(op->mem == MEM_READ && op->strength == STRENGTH_WEAK && (own || op_has_modifier(op, ".nc"))) &&
-           !(op->mem == MEM_NONE && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT | OPF_CALL));
+    return !(is_weak_read && (prove_is_private_access(op) || op_has_modifier(op, ".nc"))) &&
+           !(op->mem == MEM_NONE && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT));
+}
+
+/* Writes to memory that the thread may read again. */
+static bool keeps_in_memory(const OpInfo *op)
+{
+    return op_has(op, OPF_CALL) || (op->mem != MEM_READ && op->mem != MEM_NONE);
 }
 
 static void find_read(Loops *l)
 {
     Taint t = {.l = l};
     bitset_clear(&l->read);
+    l->own_read = false;
     do {
         t.changed = false;
         for (u32 id = bitset_next(&l->body, 0); id < l->body.bits; id = bitset_next(&l->body, id + 1))
             for_each_instr(i, fn_block(l->g->fn, id)) {
                 if (i->kind != INSTR_OP)
                     continue;
-                t.found = reads_others(i->op, l->on_strong);
+                t.found = reads_others(l, i);
                 prove_reads(i, see, &t);
                 if (t.found)
                     prove_writes(i, taint, &t);
+                if (t.found && keeps_in_memory(i->op)) {
+                    t.changed |= !l->own_read;
+                    l->own_read = true;
+                }
             }
     } while (t.changed);
 }
@@ -192,32 +219,57 @@ static bool loop_waits(Loops *l, u32 header)
     return waits || !ends;
 }
 
-static bool instruction_waits(const Instr *i)
+bool prove_waits_at(Callees *callees, const Instr *i, Arena *arena)
 {
-    return i->kind == INSTR_OP && (op_has(i->op, OPF_CONVERGENT | OPF_BARRIER | OPF_CALL | OPF_ASYNC) ||
-                                   i->op->opcode == OPC_NANOSLEEP || !i->op->known);
+    if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
+        return prove_callee(callees, i, arena) & CALLEE_TOGETHER;
+    return i->kind == INSTR_OP &&
+           (op_has(i->op, OPF_CONVERGENT | OPF_BARRIER | OPF_ASYNC) || i->op->opcode == OPC_NANOSLEEP || !i->op->known);
 }
 
-BitSet prove_waits(const Graph *g, bool on_strong)
+/* The loop's edges back. */
+static void add_loop(Loops *l, u32 header)
 {
-    BitSet waits = bitset_new(g->arena, g->n);
-    Loops l = {.g = g, .waits = &waits, .on_strong = on_strong};
+    const Graph *g = l->g;
+    for (u32 k = 0; k < g->preds[header]; k++) {
+        u32 latch = g->pred[g->pred_start[header] + k];
+        if (g->order[latch] >= g->order[header])
+            vec_push(&l->found, ((WaitLoop){header, latch}));
+    }
+}
+
+Waits prove_waits(const Graph *g, Callees *callees, bool on_strong)
+{
+    Waits waits = {.blocks = bitset_new(g->arena, g->n)};
+    Loops l = {.g = g, .callees = callees, .on_strong = on_strong};
     l.body = bitset_new(g->arena, g->n);
     l.read = bitset_new(g->arena, g->fn->regs.n);
     for (u32 k = 0; k < g->reachable; k++) {
         const Block *b = g->by_order[k];
         for_each_instr(i, b)
-            if (instruction_waits(i))
-                bitset_add(&waits, b->id);
-        for (u32 edge = 0; edge < block_edge_count(b); edge++) {
-            const Block *header = block_edge_target(b, edge);
-            if (g->order[header->id] > k)
-                continue;
-            find_body(&l, header->id, b->id);
-            find_read(&l);
-            if (loop_waits(&l, header->id))
-                bitset_or(&waits, &l.body);
-        }
+            if (prove_waits_at(callees, i, g->arena))
+                bitset_add(&waits.blocks, b->id);
+        if (!find_body(&l, b->id))
+            continue;
+        find_read(&l);
+        if (loop_waits(&l, b->id))
+            add_loop(&l, b->id);
     }
+    WaitLoop *loop = arena_array(g->arena, WaitLoop, l.found.n);
+    for (; waits.loops < l.found.n; waits.loops++)
+        loop[waits.loops] = l.found.v[waits.loops];
+    waits.loop = loop;
+    vec_free(&l.found);
     return waits;
+}
+
+bool prove_waits_in(const Waits *w, const BitSet *blocks)
+{
+    for (u32 id = bitset_next(blocks, 0); id < blocks->bits; id = bitset_next(blocks, id + 1))
+        if (bitset_has(&w->blocks, id))
+            return true;
+    for (u32 k = 0; k < w->loops; k++)
+        if (bitset_has(blocks, w->loop[k].header) && bitset_has(blocks, w->loop[k].latch))
+            return true;
+    return false;
 }

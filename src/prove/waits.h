@@ -2,11 +2,25 @@
 #ifndef PTXOPT_PROVE_WAITS_H
 #define PTXOPT_PROVE_WAITS_H
 
-#include "prove/graph.h"
+#include "prove/callees.h"
 
-/* The blocks; memory from the graph's arena. */
-/* With `on_strong`, loops count only where they read what PTX orders: volatile, relaxed or atomic. One that spins on a weak read
- * need not ever end, for that may be read once. */
-BitSet prove_waits(const Graph *g, bool on_strong);
+/* A loop, by one of its edges back, that may end only after another thread has done something. */
+typedef struct WaitLoop {
+    u32 header, latch;
+} WaitLoop;
+
+typedef struct Waits {
+    BitSet blocks; /* that hold an instruction which may wait */
+    u32 loops;
+    const WaitLoop *loop;
+} Waits;
+
+/* Memory from the graph's arena. With `on_strong`, loops count only where they read what PTX orders: volatile, relaxed or atomic.
+ * One that spins on a weak read need not ever end, for that may be read once. */
+Waits prove_waits(const Graph *g, Callees *callees, bool on_strong);
+/* Whether a thread may wait at the instruction, or in what it calls. */
+bool prove_waits_at(Callees *callees, const Instr *i, Arena *arena);
+/* Whether a thread may wait in these blocks without leaving them. A path that stays in a loop takes one of its edges back. */
+bool prove_waits_in(const Waits *w, const BitSet *blocks);
 
 #endif

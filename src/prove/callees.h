@@ -1,0 +1,31 @@
+/* What a direct call of a function of the same text does, whatever it computes. Only a body is believed that no other module
+ * can replace. */
+#ifndef PTXOPT_PROVE_CALLEES_H
+#define PTXOPT_PROVE_CALLEES_H
+
+#include "base/fnvmap.h"
+#include "prove/graph.h"
+
+enum {
+    CALLEE_TOGETHER = 1, /* depends on which threads execute it together, waits for others, or may keep them waiting */
+    CALLEE_TOUCHES = 2,  /* accesses memory that other threads see, or reads time */
+    CALLEE_BARRIER = 4,  /* may hold a barrier, or end the thread */
+    CALLEE_ANYTHING = 7
+};
+
+typedef struct Callees {
+    FnvMap known; /* by Function: what it does, plus 1 */
+    u32 depth;
+} Callees;
+
+/* Memory from the arena. */
+u32 prove_callee(Callees *c, const Instr *call, Arena *arena);
+void prove_callees_free(Callees *c);
+
+/* Whether an instruction that is no call may touch memory that other threads see, or reads time. */
+bool prove_touches_memory(const Instr *i);
+/* A weak access whose bytes are known. */
+bool prove_is_plain_access(const OpInfo *op);
+bool prove_is_private_access(const OpInfo *op);
+
+#endif
