@@ -14,6 +14,7 @@
 #include "analysis/order.h"
 #include "analysis/ssa.h"
 #include "analysis/uniform.h"
+#include "analysis/wait.h"
 
 typedef enum AnalysisIndex {
 #define ANALYSIS(NAME, ...) ANALYSIS_##NAME,

@@ -74,15 +74,20 @@ static void add_memory(Effects *e, const OpInfo *op)
         e->writes = spaces;
 }
 
-/* Volatile special registers are read; the thread sleeps, or stops; all warps of a warpgroup have to synchronize between two
- * setmaxnreg. */
-static void add_events(Effects *e, const Instr *i)
+static void add_volatile_registers(Effects *e, const Instr *i)
 {
     for_each_slot(o, i)
         if (o->kind == OPND_SREG && sreg_info(o->id)->is_volatile) {
             e->event = true;
             e->times |= sreg_measures(sreg_info(o->id));
         }
+}
+
+/* Volatile special registers are read; the thread sleeps, or stops; all warps of a warpgroup have to synchronize between two
+ * setmaxnreg. */
+static void add_events(Effects *e, const Instr *i)
+{
+    add_volatile_registers(e, i);
     bool acts = i->op->mem == MEM_NONE && op_has(i->op, OPF_SIDE_EFFECT | OPF_VOLATILE) && !op_has(i->op, OPF_CONVERGENT);
     e->event |= acts || i->op->sync == SYNC_WARPGROUP;
     e->times |= i->op->opcode == OPC_PMEVENT;
@@ -101,6 +106,11 @@ static Effects own_effects(const Instr *i)
         return e;
     if (!i->op->known)
         return anything;
+    if (op_has(i->op, OPF_PLAIN_ACCESS)) {
+        add_memory(&e, i->op);
+        add_volatile_registers(&e, i);
+        return e;
+    }
     e.barrier = (u8)barrier_kind(i);
     e.waits = own_waits(i->op);
     e.convergent = op_has(i->op, OPF_CONVERGENT);

@@ -33,13 +33,13 @@ typedef struct Effects {
     u8 reads, writes; /* EffectSpaces */
     u8 barrier;       /* BarrierKind */
     u8 waits;         /* EffectWaits */
-    bool strong;
-    bool event;          /* reads a clock or another volatile register, sleeps, stops: what comes before it matters */
-    bool times;          /* some of that reads the time, or counts events: other threads' progress matters, too */
-    bool convergent;     /* depends on which threads execute it together */
-    bool active_set;     /* and does not name them: activemask, elect, votes and shuffles without .sync */
-    bool may_not_return; /* some thread may end there: exit, trap, .noreturn */
-    bool known;          /* false: may do anything, all of the above is set */
+    bool strong : 1;
+    bool event : 1;          /* reads a clock or another volatile register, sleeps, stops: what comes before it matters */
+    bool times : 1;          /* some of that reads the time, or counts events: other threads' progress matters, too */
+    bool convergent : 1;     /* depends on which threads execute it together */
+    bool active_set : 1;     /* and does not name them: activemask, elect, votes and shuffles without .sync */
+    bool may_not_return : 1; /* some thread may end there: exit, trap, .noreturn */
+    bool known : 1;          /* false: may do anything, all of the above is set */
 } Effects;
 
 /* Of every function of a module, from one walk over its text. Phases never add effects, so summaries stay safe, if not

@@ -12,7 +12,7 @@ enum {
 struct ReconvergeGate {
     Arena *arena;
     Analyses *an;
-    Waits *w;
+    const Waits *w;     /* its own: later ones are of the function as it is then */
     bool caller_sees;   /* what follows a return may depend on which lanes return together */
     Marks seen, second; /* by position in the order; second: of the other one of two walks */
     u32 *owner;         /* by position; NULL: nobody asked yet */
@@ -39,11 +39,20 @@ static bool caller_may_see(Analyses *an)
     return n > 1;
 }
 
+/* What rests on frozen bases that are out of date is nobody else's. */
+const Waits *waits_now(Arena *arena, Analyses *an)
+{
+    const Loops *loops = an_loops(an);
+    if (an->frozen & (AN_ORDER | AN_DOM | AN_LOOPS) & ~an_valid(an))
+        return waits_compute(arena, an->fn, an_order(an), an_dom(an), loops, an->summaries);
+    return waits_copy(arena, an_waits(an));
+}
+
 ReconvergeGate *reconverge_new(Arena *arena, Analyses *an)
 {
     ReconvergeGate *g = arena_new(arena, ReconvergeGate);
     g->an = an;
-    g->w = waits_compute(arena, an);
+    g->w = waits_now(arena, an);
     g->caller_sees = caller_may_see(an);
     g->arena = arena;
     g->seen = marks_new(arena, an_order(an)->count);

@@ -19,7 +19,7 @@
 #ifndef PTXOPT_ANALYSIS_RECONVERGE_H
 #define PTXOPT_ANALYSIS_RECONVERGE_H
 
-#include "analysis/wait.h"
+#include "analysis/analyses.h"
 
 typedef enum ReconvergeRisk {
     RECONVERGE_SAFE,
@@ -44,6 +44,8 @@ typedef struct ReconvergeLeaf {
     bool parts;   /* or the other way round */
 } ReconvergeLeaf;
 
+/* Who waits in the function as it is now: a copy in the arena, which stays when it is rewritten. */
+const Waits *waits_now(Arena *arena, Analyses *an);
 /* In the arena; freed with reconverge_free. It asks `an` for what a question needs when the question comes. */
 ReconvergeGate *reconverge_new(Arena *arena, Analyses *an);
 void reconverge_free(ReconvergeGate *gate);

@@ -5,7 +5,6 @@
 
 #include "analysis/arrivals.h"
 #include "analysis/reconverge.h"
-#include "analysis/wait.h"
 
 enum {
     MARKERS = 8,    /* instructions after a point by which it is found again */
@@ -146,7 +145,7 @@ typedef struct Checker {
     const ReconvergeSnapshot *before;
     Analyses *an;
     Arena *arena;
-    Waits *waits;
+    const Waits *waits;
     u32 *first,
         *copy; /* by Instr.origin: it stands at the positions copy[first[origin]] .. copy[first[origin + 1] - 1] now */
     Marks seen, stop; /* by position; stop: where a walk ends */
@@ -363,7 +362,7 @@ const char *reconverge_compare(const ReconvergeSnapshot *before, Analyses *an, A
     if (c.wrong || !before->points.n)
         return c.wrong;
     find_copies(&c);
-    c.waits = waits_compute(arena, an);
+    c.waits = waits_now(arena, an);
     c.seen = marks_new(arena, order->count);
     c.stop = marks_new(arena, order->count);
     for (u32 p = 0; p < order->count && c.waits->any_wait && !c.wrong; p++)

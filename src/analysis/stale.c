@@ -33,6 +33,18 @@ static bool loops_equal(const Order *order, const Loops *a, const Loops *b)
     return same;
 }
 
+static bool waits_equal(const Order *order, const Waits *a, const Waits *b)
+{
+    bool same = a->any_wait == b->any_wait && a->any_end == b->any_end && a->awaits_leaving == b->awaits_leaving &&
+                a->polls == b->polls;
+    for (u32 p = 0; p < order->count && same; p++) {
+        u32 id = order->rpo[p]->id;
+        same = a->waits[id] == b->waits[id] && a->ends[id] == b->ends[id] && a->convergent[id] == b->convergent[id] &&
+               a->active_set[id] == b->active_set[id] && a->loop[id] == b->loop[id];
+    }
+    return same;
+}
+
 static bool live_equal(const Order *order, const Live *a, const Live *b)
 {
     for (u32 p = 0; p < order->count; p++) {

@@ -1,6 +1,8 @@
 #include "analysis/wait.h"
 
-#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/live.h"
 
 enum {
     WRITES = 8,   /* of one register that are looked at */
@@ -12,11 +14,8 @@ enum {
 
 /* ---- instructions ----------------------------------------------------------------------------------------------- */
 
-u8 instr_ends(const Instr *i, const Summaries *summaries)
+static u8 ends_of(const Instr *i, Effects e)
 {
-    if (i->kind != INSTR_OP || (i->op->known && op_is_pure(i->op)))
-        return 0;
-    Effects e = instr_effects(i, summaries);
     u8 ends = e.may_not_return ? END_LEAVE : 0;
     if (instr_is(i, OPF_CALL) || !e.known)
         return ends | (e.writes || e.strong ? END_ACCESS : 0) | (e.convergent ? END_LANES | END_BARRIER : 0);
@@ -24,6 +23,11 @@ u8 instr_ends(const Instr *i, const Summaries *summaries)
     if (op_has(i->op, OPF_BARRIER))
         return ends | END_BARRIER;
     return ends | (e.writes && i->op->mem != MEM_READ ? END_ACCESS : 0);
+}
+
+u8 instr_ends(const Instr *i, const Summaries *summaries)
+{
+    return i->kind != INSTR_OP || op_is_pure(i->op) ? 0 : ends_of(i, instr_effects(i, summaries));
 }
 
 bool wait_may_end(const Waits *w, u8 waits, u8 ends)
@@ -38,7 +42,11 @@ bool wait_may_end(const Waits *w, u8 waits, u8 ends)
 /* ---- what a loop writes ----------------------------------------------------------------------------------------- */
 
 typedef struct Finder {
-    Analyses *an;
+    const Function *fn;
+    const Order *order;
+    const DomTree *dom;
+    const Loops *loops;
+    const Summaries *summaries;
     Waits *w;
     u32 *first; /* by RegId: its writes are write[first[reg]] .. write[first[reg + 1] - 1]; NULL: not asked for yet */
     Instr **write;
@@ -48,8 +56,8 @@ typedef struct Finder {
 
 static void find_writes(Finder *f)
 {
-    const Order *order = an_order(f->an);
-    u32 regs = f->an->fn->regs.n;
+    const Order *order = f->order;
+    u32 regs = f->fn->regs.n;
     if (f->first)
         return;
     f->first = arena_array(&f->arena, u32, (size_t)regs + 2);
@@ -73,7 +81,7 @@ static u32 writes_in(const Finder *f, const Loop *loop, RegId reg, Instr **by)
     if (to - from > WRITES)
         return 2;
     for (u32 k = from; k < to; k++)
-        if (loop_contains(an_loops(f->an), loop, f->write[k]->block)) {
+        if (loop_contains(f->loops, loop, f->write[k]->block)) {
             *by = f->write[k];
             n++;
         }
@@ -94,7 +102,7 @@ static bool is_invariant(const Finder *f, const Loop *loop, const Operand *o)
 static bool in_every_iteration(const Finder *f, const Loop *loop, const Block *b)
 {
     for (u32 k = 0; k < loop->latch_count; k++)
-        if (!dominates(an_dom(f->an), b, loop->latches[k]))
+        if (!dominates(f->dom, b, loop->latches[k]))
             return false;
     return true;
 }
@@ -154,9 +162,9 @@ static bool test_counts(const Finder *f, const Loop *loop, const Block *b)
 {
     const Instr *end = block_terminator(b);
     Instr *compare;
-    bool leaves = block_leaves_function(f->an->fn, b);
+    bool leaves = block_leaves_function(f->fn, b);
     for (u32 k = 0; k < block_edge_count(b); k++)
-        leaves |= !loop_contains(an_loops(f->an), loop, block_edge_target(b, k));
+        leaves |= !loop_contains(f->loops, loop, block_edge_target(b, k));
     if (!leaves || !end || !end->guard || branch_table(end) || writes_in(f, loop, end->guard, &compare) != 1)
         return false;
     if (compare->op->opcode != OPC_SETP || compare->guard || compare->op->bool_op != BOOL_NONE ||
@@ -171,7 +179,7 @@ static bool test_counts(const Finder *f, const Loop *loop, const Block *b)
 static bool loop_counts(const Finder *f, const Loop *loop)
 {
     const Block *b = loop->latches[0];
-    for (u32 steps = 0; b && steps < TESTS; steps++, b = an_dom(f->an)->idom[b->id]) {
+    for (u32 steps = 0; b && steps < TESTS; steps++, b = f->dom->idom[b->id]) {
         if (in_every_iteration(f, loop, b) && test_counts(f, loop, b))
             return true;
         if (b == loop->header)
@@ -200,9 +208,9 @@ static bool is_weak_load(const Instr *i)
 static u32 add_test(const Finder *f, const Loop *loop, const Block *b, RegId *slice, u32 n)
 {
     const Instr *end = block_terminator(b);
-    bool leaves = block_leaves_function(f->an->fn, b);
+    bool leaves = block_leaves_function(f->fn, b);
     for (u32 k = 0; k < block_edge_count(b); k++)
-        leaves |= !loop_contains(an_loops(f->an), loop, block_edge_target(b, k));
+        leaves |= !loop_contains(f->loops, loop, block_edge_target(b, k));
     if (leaves && end)
         for (RegWalk w = reg_walk(end); next_read(&w) && n < SLICE;)
             slice[n++] = w.reg;
@@ -235,7 +243,7 @@ static bool test_rereads(Finder *f, const Loop *loop)
             return true;
         for (u32 k = from; k < to; k++) {
             Instr *i = f->write[k];
-            if (!loop_contains(an_loops(f->an), loop, i->block))
+            if (!loop_contains(f->loops, loop, i->block))
                 continue;
             if (is_weak_load(i) && rereads(f, loop, i))
                 return true;
@@ -252,8 +260,8 @@ enum { READS_WEAKLY = 1, READS_STRONGLY = 2 };
 /* Notes the loops around i that read what another thread may write. */
 static void note_loops(Finder *f, u8 *reads, const Block *b, Instr *i)
 {
-    const Loop *loop = loop_of(an_loops(f->an), b);
-    if (loop && instr_polls(i, f->an->summaries)) {
+    const Loop *loop = loop_of(f->loops, b);
+    if (loop && instr_polls(i, f->summaries)) {
         for (; loop && !(reads[loop->header->id] & READS_STRONGLY); loop = loop->parent)
             reads[loop->header->id] |= READS_STRONGLY;
         return;
@@ -267,9 +275,9 @@ static void note_loops(Finder *f, u8 *reads, const Block *b, Instr *i)
 
 static void find_loops(Finder *f)
 {
-    const Loops *loops = an_loops(f->an);
-    const Order *order = an_order(f->an);
-    u8 *reads = arena_array(&f->arena, u8, f->an->fn->blocks.n);
+    const Loops *loops = f->loops;
+    const Order *order = f->order;
+    u8 *reads = arena_array(&f->arena, u8, f->fn->blocks.n);
     for (u32 p = 0; loops->n && p < order->count; p++)
         for_each_instr(i, order->rpo[p])
             if (i->kind == INSTR_OP && !op_is_pure(i->op))
@@ -290,19 +298,19 @@ static void find_loops(Finder *f)
 
 static void look_at_block(Finder *f, u32 position)
 {
-    const Block *b = an_order(f->an)->rpo[position];
-    const Loops *loops = an_loops(f->an);
-    const Summaries *summaries = f->an->summaries;
+    const Block *b = f->order->rpo[position];
+    const Loops *loops = f->loops;
+    const Summaries *summaries = f->summaries;
     bool irreducible = loops->irreducible && bitset_has(&loops->in_irreducible, b->id);
-    u8 waits = 0, ends = order_leaves_function(an_order(f->an), position) ? END_LEAVE : 0;
+    u8 waits = 0, ends = order_leaves_function(f->order, position) ? END_LEAVE : 0;
     for_each_instr(i, b) {
-        if (i->kind != INSTR_OP || (i->op->known && op_is_pure(i->op)))
+        if (i->kind != INSTR_OP || op_is_pure(i->op))
             continue;
         Effects e = instr_effects(i, summaries);
         waits |= e.waits | (irreducible && (instr_polls(i, summaries) || is_weak_load(i)) ? WAIT_OTHERS : 0);
         f->w->convergent[b->id] |= e.convergent;
         f->w->active_set[b->id] |= e.active_set;
-        ends |= instr_ends(i, summaries);
+        ends |= ends_of(i, e);
     }
     f->w->waits[b->id] = waits;
     f->w->ends[b->id] = ends;
@@ -312,23 +320,41 @@ static void look_at_block(Finder *f, u32 position)
     f->w->any_active_set |= f->w->active_set[b->id];
 }
 
-Waits *waits_compute(Arena *arena, Analyses *an)
+/* Its tables stand one after the other, so that a copy of them is one. */
+static void allocate(Waits *w, Arena *arena, u32 blocks)
+{
+    u8 *bytes = arena_array(arena, u8, 5 * (size_t)blocks);
+    w->blocks = blocks;
+    w->waits = bytes;
+    w->ends = bytes + blocks;
+    w->convergent = (bool *)(bytes + 2 * (size_t)blocks);
+    w->active_set = (bool *)(bytes + 3 * (size_t)blocks);
+    w->loop = (bool *)(bytes + 4 * (size_t)blocks);
+}
+
+Waits *waits_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Loops *loops,
+                     const Summaries *summaries)
 {
     Waits *w = arena_new(arena, Waits);
-    w->blocks = an->fn->blocks.n;
-    w->waits = arena_array(arena, u8, w->blocks);
-    w->ends = arena_array(arena, u8, w->blocks);
-    w->convergent = arena_array(arena, bool, w->blocks);
-    w->active_set = arena_array(arena, bool, w->blocks);
-    w->loop = arena_array(arena, bool, w->blocks);
-    Finder f = {.an = an, .w = w, .budget = 8 * an_order(an)->count};
-    for (u32 p = 0; p < an_order(an)->count; p++)
+    allocate(w, arena, fn->blocks.n);
+    Finder f = {.fn = fn, .order = order, .dom = dom, .loops = loops, .summaries = summaries, .w = w};
+    f.budget = 8 * order->count;
+    for (u32 p = 0; p < order->count; p++)
         look_at_block(&f, p);
     find_loops(&f);
     for (u32 b = 0; b < w->blocks; b++)
         w->awaits_leaving |= w->waits[b] != 0;
-    w->awaits_leaving |= !an->fn->is_entry;
-    w->polls |= !an->fn->is_entry || (w->any_wait & WAIT_OTHERS);
+    w->awaits_leaving |= !fn->is_entry;
+    w->polls |= !fn->is_entry || (w->any_wait & WAIT_OTHERS);
     arena_free(&f.arena);
+    return w;
+}
+
+Waits *waits_copy(Arena *arena, const Waits *of)
+{
+    Waits *w = arena_new(arena, Waits);
+    *w = *of;
+    allocate(w, arena, of->blocks);
+    memcpy(w->waits, of->waits, 5 * (size_t)of->blocks);
     return w;
 }

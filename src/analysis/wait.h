@@ -3,7 +3,8 @@
 #ifndef PTXOPT_ANALYSIS_WAIT_H
 #define PTXOPT_ANALYSIS_WAIT_H
 
-#include "analysis/analyses.h"
+#include "analysis/effects.h"
+#include "analysis/loop.h"
 
 /* What may end the wait of another thread. */
 enum WaitEnd {
@@ -27,8 +28,9 @@ typedef struct Waits {
     u32 blocks;          /* ids below this one are known */
 } Waits;
 
-/* In the arena. */
-Waits *waits_compute(Arena *arena, Analyses *an);
+Waits *waits_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Loops *loops,
+                     const Summaries *summaries);
+Waits *waits_copy(Arena *arena, const Waits *of);
 /* The WaitEnds of one instruction; the end of its block not included. */
 u8 instr_ends(const Instr *i, const Summaries *summaries);
 /* Whether one of these EffectWaits may be ended by one of these WaitEnds, directly or through a third thread. */

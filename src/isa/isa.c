@@ -146,6 +146,18 @@ static bool extends_word(const OpInfo *op)
     return op->types == 2 && type_bits((Type)op->type[0]) == 64 && type_bits((Type)op->type[1]) == 32;
 }
 
+/* Of a known opcode, once all else is said of it. */
+static u32 derived_flags(const OpInfo *op)
+{
+    const u32 acts = OPF_CONVERGENT | OPF_BARRIER | OPF_TERMINATOR | OPF_CALL | OPF_VOLATILE | OPF_FENCE | OPF_ASYNC;
+    bool has_memory = op->mem != MEM_NONE;
+    if (op->flags & (has_memory ? acts | OPF_ENDS_THREAD : acts | OPF_SIDE_EFFECT | OPF_CARRY_IN | OPF_CARRY_OUT))
+        return 0;
+    if (!has_memory)
+        return OPF_PURE;
+    return op->strength == STRENGTH_WEAK && op->sync == SYNC_NONE ? OPF_PLAIN_ACCESS : 0;
+}
+
 /* What follows from all parts together. */
 static void conclude(OpInfo *op, const OpRow *row)
 {
@@ -168,6 +180,7 @@ static void conclude(OpInfo *op, const OpRow *row)
         op->sync = SYNC_NONE;
     if (row->flags & ROW_SIZED && op->types == 1)
         op->access_bytes = (u8)(op->vector * type_bits((Type)op->type[0]) / 8);
+    op->flags |= derived_flags(op);
 }
 
 static OpInfo start_from(const OpRow *row, const Name *text)

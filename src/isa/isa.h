@@ -123,6 +123,9 @@ enum OpFlag {
     OPF_ENDS_THREAD = 1u << 18,  /* exit, trap: a caller may not get control back */
     OPF_FUSES = 1u << 19, /* ptxas makes one instruction of it and a reader in its block: products and shifts with the
                                     sum after them, extension with the product */
+    /* These follow from the others, and are of no row. */
+    OPF_PURE = 1u << 20,        /* see op_is_pure */
+    OPF_PLAIN_ACCESS = 1u << 21 /* accesses memory weakly, and does nothing else */
 };
 
 /* Operand roles, by position; see the legend of opcodes.def. */
@@ -196,12 +199,7 @@ static inline bool op_has(const OpInfo *op, u32 flag) { return (op->flags & flag
 /* No memory, no side effect, not convergent, not volatile, not a terminator, no carry: may be deleted when dead,
  * and repeated or moved to where its operands hold the same values. Whether an operand is a volatile special register
  * is the caller's to see. */
-static inline bool op_is_pure(const OpInfo *op)
-{
-    const u32 impure = OPF_CONVERGENT | OPF_BARRIER | OPF_SIDE_EFFECT | OPF_TERMINATOR | OPF_CALL | OPF_VOLATILE |
-                       OPF_FENCE | OPF_ASYNC | OPF_CARRY_IN | OPF_CARRY_OUT;
-    return op->known && op->mem == MEM_NONE && !op_has(op, impure);
-}
+static inline bool op_is_pure(const OpInfo *op) { return op_has(op, OPF_PURE); }
 /* Whether the dotted part (with its dot: ".relaxed") occurs in the opcode. Mostly it does not, and its first letter tells. */
 static inline u32 modifier_initial(char c) { return 1u << ((u32)c & 31); }
 bool op_text_has_modifier(const OpInfo *op, const char *part);

@@ -1,6 +1,6 @@
 #include "phase/loops/copy.h"
 
-#include "analysis/wait.h"
+#include "analysis/reconverge.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "target/ptxas.h"
@@ -150,7 +150,7 @@ LoopSize loop_copy_size(PhaseRun *run, const LoopChecks *c, const LoopDropped *d
 /* Whether the function may come to an instruction that sees which lanes execute it. */
 static bool shows_lanes(PhaseRun *run)
 {
-    return waits_compute(run->arena, run->an)->any_active_set || effects_callers_see_lanes(run->an->summaries, run->fn);
+    return waits_now(run->arena, run->an)->any_active_set || effects_callers_see_lanes(run->an->summaries, run->fn);
 }
 
 static bool may_divide(PhaseRun *run, const LoopChecks *c)
