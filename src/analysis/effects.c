@@ -57,11 +57,13 @@ static u8 own_waits(const OpInfo *op)
     return waits[op->sync] == WAIT_OTHERS && op_has(op, OPF_ALIGNED) ? WAIT_ALIGNED : waits[op->sync];
 }
 
+static u8 visible_spaces(const OpInfo *op) { return visible_space(op->space) | (op->space2 ? visible_space(op->space2) : 0); }
+
+bool op_writes_visibly(const OpInfo *op) { return op->mem != MEM_READ && visible_spaces(op); }
+
 static void add_memory(Effects *e, const OpInfo *op)
 {
-    u8 spaces = visible_space(op->space);
-    if (op->space2 != SPACE_NONE)
-        spaces |= visible_space(op->space2);
+    u8 spaces = visible_spaces(op);
     bool strong = op_has(op, OPF_FENCE | OPF_ASYNC) || (op->strength == STRENGTH_STRONG && op->mem != MEM_NONE && spaces);
     if (strong) {
         e->strong = true;
@@ -197,6 +199,8 @@ bool instr_polls(const Instr *i, const Summaries *summaries)
         return instr_effects(i, summaries).strong;
     if (i->op->opcode == OPC_NANOSLEEP || !i->op->known)
         return true;
+    if (op_has(i->op, OPF_PURE | OPF_PLAIN_ACCESS))
+        return false;
     return own_effects(i).strong && i->op->mem != MEM_WRITE && is_written(i);
 }
 
@@ -240,26 +244,30 @@ static BitSet find_replaceable(Arena *arena, const Module *m)
     return set;
 }
 
-static void add_addresses(const Module *m, const Function *fn, BitSet *external)
+/* Calls left out: which functions the text takes the address of, and whether something in it sees which lanes execute it. */
+static void scan_text(Summaries *s, const Module *m, const Function *fn)
 {
+    s->active_set |= fn->untouchable && fn->is_definition; /* its instructions may not all be known */
     for (const Block *b = fn->entry; b; b = b->next)
-        for_each_instr(i, b)
-            for (u32 k = 0; i->kind == INSTR_OP && !instr_is(i, OPF_CALL) && k < i->slots; k++)
-                if (i->opnd[k].kind == OPND_SYM && m->syms.v[i->opnd[k].id].kind == SYM_FUNC)
-                    bitset_add(external, i->opnd[k].id);
+        for_each_instr(i, b) {
+            if (i->kind != INSTR_OP || instr_is(i, OPF_CALL))
+                continue;
+            s->active_set |= depends_on_active_set(i->op);
+            for_each_slot(o, i)
+                if (o->kind == OPND_SYM && m->syms.v[o->id].kind == SYM_FUNC)
+                    bitset_add(&s->external, o->id);
+        }
 }
 
-static BitSet find_external(Arena *arena, const Module *m)
+static void scan_module(Summaries *s, const Module *m)
 {
-    BitSet set = bitset_new(arena, m->syms.n);
     for (u32 f = 0; f < m->functions.n; f++) {
         const Function *fn = m->functions.v[f];
         Str text = span_str(m, fn->text);
         if (fn->sym && (begins_with(text, ".visible") || effects_is_replaceable(text) || m->syms.v[fn->sym].escapes))
-            bitset_add(&set, fn->sym);
-        add_addresses(m, fn, &set);
+            bitset_add(&s->external, fn->sym);
+        scan_text(s, m, fn);
     }
-    return set;
 }
 
 /* What a function does that has no final body here. The run-time system's __assertfail prints and stops the grid: it waits for
@@ -319,7 +327,9 @@ static void scan_function(CallGraph *g, u32 f)
     g->loops[f] = has_loop(fn);
     for_each_block(b, fn)
         for_each_instr(i, b) {
-            if (!instr_is(i, OPF_CALL)) {
+            if (i->kind != INSTR_OP)
+                continue;
+            if (!op_has(i->op, OPF_CALL)) {
                 add_effects(&g->own[f], own_effects(i));
                 g->polls[f] |= instr_polls(i, NULL);
                 continue;
@@ -369,14 +379,11 @@ static void summarise(CallGraph *g, Summaries *s, Arena *scratch)
         s->of[id] = g->function[id] ? of[component[g->function[id] - 1]] : foreign_effects(g->m, id);
 }
 
-static bool has_active_set(const Function *fn, const Summaries *s)
+static bool calls_active_set(const Function *fn, const Summaries *s)
 {
-    if (fn->untouchable && fn->is_definition)
-        return true; /* its instructions may not all be known */
-    for (const Block *b = fn->entry; b; b = b->next)
+    for (const Block *b = fn->has_calls ? fn->entry : NULL; b; b = b->next)
         for_each_instr(i, b)
-            if (i->kind == INSTR_OP &&
-                (instr_is(i, OPF_CALL) ? instr_effects(i, s).active_set : depends_on_active_set(i->op)))
+            if (instr_is(i, OPF_CALL) && instr_effects(i, s).active_set)
                 return true;
     return false;
 }
@@ -387,7 +394,8 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
     Summaries *s = arena_new(arena, Summaries);
     s->syms = m->syms.n;
     s->of = arena_array(arena, Effects, s->syms);
-    s->external = find_external(arena, m);
+    s->external = bitset_new(arena, m->syms.n);
+    scan_module(s, m);
     CallGraph g = {.m = m};
     g.function = arena_array(&scratch, u32, m->syms.n);
     g.own = arena_array(&scratch, Effects, m->functions.n);
@@ -401,7 +409,7 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
         scan_function(&g, f);
     summarise(&g, s, &scratch);
     for (u32 f = 0; f < m->functions.n && !s->active_set; f++)
-        s->active_set = has_active_set(m->functions.v[f], s);
+        s->active_set = calls_active_set(m->functions.v[f], s);
     vec_free(&g.from);
     vec_free(&g.to);
     arena_free(&scratch);

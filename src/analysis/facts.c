@@ -26,12 +26,16 @@ typedef struct Entry {
     u32 outer; /* the entry of the same value whose edge dominates this one's most closely; ENTRY_NONE */
 } Entry;
 
+typedef struct EdgeFacts EdgeFacts;
+
 struct Facts {
     const Order *order;
     const Ssa *ssa;
     VEC(Fact) facts;
     Entry *entry; /* ascending by value */
     u32 entries;
+    u32 *start;      /* by value: its entries are entry[start[value]] .. entry[start[value + 1] - 1] */
+    EdgeFacts *last; /* of the edge that was asked about last: a question about it asks several others */
 };
 
 /* Right before an instruction of the block, or at its end (NULL). */
@@ -67,12 +71,13 @@ static const Block *in_edge(const Facts *f, const Block *b)
 
 /* ---- what an edge says ----------------------------------------------------------------------------------------- */
 
-typedef struct EdgeFacts {
+struct EdgeFacts {
     const Facts *f;
-    const Block *from; /* everything holds at its end */
+    const Block *from, *to; /* everything holds at the end of `from` */
+    u32 epoch;              /* of the code, when they were collected */
     Fact v[EDGE_FACTS];
     u32 n;
-} EdgeFacts;
+};
 
 static bool is_comparable(const Operand *o)
 {
@@ -222,6 +227,18 @@ static void collect_edge(EdgeFacts *e, const Facts *f, const Block *from, const 
     explain_all(e);
 }
 
+/* They are those of the code as it is now. */
+static const EdgeFacts *edge_facts(const Facts *f, const Block *from, const Block *to)
+{
+    EdgeFacts *e = f->last;
+    if (e->from != from || e->to != to || e->epoch != from->fn->epoch[EPOCH_CODE]) {
+        collect_edge(e, f, from, to);
+        e->to = to;
+        e->epoch = from->fn->epoch[EPOCH_CODE];
+    }
+    return e;
+}
+
 /* ---- what a fact is about -------------------------------------------------------------------------------------- */
 
 /* The operands of a setp, or the index of a brx, stand after what is written. */
@@ -297,16 +314,19 @@ static void list_entries(Facts *f, Arena *arena)
     Arena scratch = {0};
     Graph by_value = facts_by_value(f, &scratch);
     f->entry = arena_array(arena, Entry, by_value.start[by_value.nodes]);
-    for (ValueId value = 1; value < f->ssa->count; value++)
+    f->start = arena_array(arena, u32, (size_t)f->ssa->count + 1);
+    for (ValueId value = 1; value < f->ssa->count; value++) {
         for_each_edge(e, &by_value, value)
             add_entry(f, value, by_value.to[e]);
+        f->start[value + 1] = f->entries;
+    }
     arena_free(&scratch);
 }
 
 Facts *facts_compute(Arena *arena, const Order *order, const Ssa *ssa)
 {
     Facts *f = arena_new(arena, Facts);
-    *f = (Facts){.order = order, .ssa = ssa};
+    *f = (Facts){.order = order, .ssa = ssa, .last = arena_new(arena, EdgeFacts)};
     for (u32 pre = 1; pre <= ssa->dom->count; pre++)
         list_facts(f, pre);
     list_entries(f, arena);
@@ -319,24 +339,19 @@ const Ssa *facts_ssa(const Facts *f) { return f->ssa; }
 
 /* ---- queries --------------------------------------------------------------------------------------------------- */
 
-static bool comes_by(const Facts *f, const Entry *e, ValueId value, u32 pre)
-{
-    return e->value < value || (e->value == value && f->facts.v[e->fact].to <= pre);
-}
-
 /* The entry of the value whose edge dominates b most closely. */
 static u32 nearest_entry(const Facts *f, const Block *b, ValueId value)
 {
     const DomTree *dom = f->ssa->dom;
-    u32 low = 0, high = value ? f->entries : 0;
+    u32 first = f->start[value], low = first, high = value ? f->start[value + 1] : 0;
     while (low < high) {
         u32 middle = low + (high - low) / 2;
-        if (comes_by(f, &f->entry[middle], value, dom->pre[b->id]))
+        if (f->facts.v[f->entry[middle].fact].to <= dom->pre[b->id])
             low = middle + 1;
         else
             high = middle;
     }
-    u32 k = low > 0 && f->entry[low - 1].value == value ? low - 1 : ENTRY_NONE;
+    u32 k = low > first ? low - 1 : ENTRY_NONE;
     for (u32 steps = 0; k != ENTRY_NONE && !dominates(dom, block_of(f, &f->entry[k]), b); steps++)
         k = steps < CHAIN ? f->entry[k].outer : ENTRY_NONE;
     return k;
@@ -363,14 +378,11 @@ FactValue facts_at_end(const Facts *f, const Block *b, RegId predicate) { return
 
 FactValue facts_on_edge(const Facts *f, const Block *from, const Block *to, RegId predicate)
 {
-    EdgeFacts e;
     ValueId value = ssa_at_end(f->ssa, from, predicate);
-    e.n = 0;
-    if (value)
-        collect_edge(&e, f, from, to);
-    for (u32 k = 0; k < e.n; k++)
-        if (!e.v[k].by && e.v[k].about[0] == value)
-            return fact_value(e.v[k].value);
+    const EdgeFacts *e = value ? edge_facts(f, from, to) : NULL;
+    for (u32 k = 0; e && k < e->n; k++)
+        if (!e->v[k].by && e->v[k].about[0] == value)
+            return fact_value(e->v[k].value);
     return facts_at_end(f, from, predicate);
 }
 
@@ -407,13 +419,11 @@ u32 compares_at_end(const Facts *f, const Block *b, RegId reg, Compare *out, u32
 
 u32 compares_on_edge(const Facts *f, const Block *from, const Block *to, RegId reg, Compare *out, u32 limit)
 {
-    EdgeFacts e;
     ValueId value = ssa_at_end(f->ssa, from, reg);
-    u32 n = e.n = 0;
-    if (value)
-        collect_edge(&e, f, from, to);
-    for (u32 k = 0; k < e.n && n < limit; k++)
-        if (e.v[k].by && is_about(&e.v[k], value))
-            out[n++] = compare_of(&e.v[k]);
+    const EdgeFacts *e = value ? edge_facts(f, from, to) : NULL;
+    u32 n = 0;
+    for (u32 k = 0; e && k < e->n && n < limit; k++)
+        if (e->v[k].by && is_about(&e->v[k], value))
+            out[n++] = compare_of(&e->v[k]);
     return n + compares_at_end(f, from, reg, out + n, limit - n);
 }

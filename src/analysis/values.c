@@ -75,11 +75,11 @@ static FactValue compare_by_facts(Query *q, Place place, const Instr *setp, cons
 {
     Compare known[GIVEN_COMPARES];
     const Operand *reg = operand_plain_register(a) ? a : b;
-    if (!operand_plain_register(reg) || !reaches_top(q, place, a) || !reaches_top(q, place, b))
+    u32 n = operand_plain_register(reg) ? compares_of(q, place, reg->id, known) : 0;
+    if (n == 0 || !reaches_top(q, place, a) || !reaches_top(q, place, b))
         return FACT_UNKNOWN;
     Cmp cmp = (Cmp)setp->op->cmp;
     Type type = (Type)setp->op->sem.compared;
-    u32 n = compares_of(q, place, reg->id, known);
     for (u32 k = 0; k < n; k++) {
         Operand ka = known[k].a, kb = known[k].b;
         ka.role = a->role;

@@ -306,6 +306,10 @@ static void look_at_block(Finder *f, u32 position)
     for_each_instr(i, b) {
         if (i->kind != INSTR_OP || op_is_pure(i->op))
             continue;
+        if (op_has(i->op, OPF_PLAIN_ACCESS) && !irreducible) {
+            ends |= op_writes_visibly(i->op) ? END_ACCESS : 0;
+            continue;
+        }
         Effects e = instr_effects(i, summaries);
         waits |= e.waits | (irreducible && (instr_polls(i, summaries) || is_weak_load(i)) ? WAIT_OTHERS : 0);
         f->w->convergent[b->id] |= e.convergent;

@@ -151,7 +151,7 @@ void mem_return_large(void)
 {
 #ifdef __GLIBC__
     mallopt(M_MMAP_THRESHOLD, LARGE);
-    mallopt(M_TRIM_THRESHOLD, LARGE);
+    mallopt(M_TRIM_THRESHOLD, 2 << 20);
 #endif
 }
 

@@ -27,9 +27,22 @@ struct Isa {
 
 /* ---- looking up rows ------------------------------------------------------------------------------------------ */
 
+/* Eight bytes at a time: this is computed once for every instruction of the text. */
+static u32 hash_opcode(const char *text, u32 len)
+{
+    const u64 odd = 0x9e3779b97f4a7c15u;
+    u64 hash = len;
+    for (; len > 8; text += 8, len -= 8) {
+        hash = (hash ^ eight_bytes(text, 8)) * odd;
+        hash ^= hash >> 32;
+    }
+    hash = (hash ^ eight_bytes(text, len)) * odd;
+    return (u32)(hash >> 32);
+}
+
 static void index_add(Index *index, const char *text, u32 len, u32 row)
 {
-    u32 i = fnv1a(text, len) % INDEX_SLOTS;
+    u32 i = hash_opcode(text, len) % INDEX_SLOTS;
     while (index->slot[i])
         i = (i + 1) % INDEX_SLOTS;
     index->slot[i] = (u16)(row + 1);
@@ -37,7 +50,7 @@ static void index_add(Index *index, const char *text, u32 len, u32 row)
 
 static const OpRow *find_op(const Isa *isa, const char *text, u32 len)
 {
-    for (u32 i = fnv1a(text, len) % INDEX_SLOTS; isa->ops.slot[i]; i = (i + 1) % INDEX_SLOTS) {
+    for (u32 i = hash_opcode(text, len) % INDEX_SLOTS; isa->ops.slot[i]; i = (i + 1) % INDEX_SLOTS) {
         const OpRow *row = &isa_ops[isa->ops.slot[i] - 1];
         if (row->len == len && !memcmp(row->text, text, len))
             return row;
@@ -47,7 +60,7 @@ static const OpRow *find_op(const Isa *isa, const char *text, u32 len)
 
 const ModRow *isa_find_modifier(const Isa *isa, const char *text, u32 len)
 {
-    for (u32 i = fnv1a(text, len) % INDEX_SLOTS; isa->mods.slot[i]; i = (i + 1) % INDEX_SLOTS) {
+    for (u32 i = hash_opcode(text, len) % INDEX_SLOTS; isa->mods.slot[i]; i = (i + 1) % INDEX_SLOTS) {
         const ModRow *row = &isa_mods[isa->mods.slot[i] - 1];
         if (row->len == len && !memcmp(row->text, text, len))
             return row;
@@ -249,19 +262,6 @@ Isa *isa_new(Arena *arena, Intern *names)
     isa->mask = 1023;
     isa->cache = arena_array(arena, CacheSlot, isa->mask + 1);
     return isa;
-}
-
-/* Eight bytes at a time: this is computed once for every instruction of the text. */
-static u32 hash_opcode(const char *text, u32 len)
-{
-    const u64 odd = 0x9e3779b97f4a7c15u;
-    u64 hash = len;
-    for (; len > 8; text += 8, len -= 8) {
-        hash = (hash ^ eight_bytes(text, 8)) * odd;
-        hash ^= hash >> 32;
-    }
-    hash = (hash ^ eight_bytes(text, len)) * odd;
-    return (u32)(hash >> 32);
 }
 
 /* The slot that holds the text, or the free one where it belongs. */

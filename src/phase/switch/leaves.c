@@ -44,7 +44,7 @@ bool region_decides_nothing(const Block *b)
 
 bool region_does_nothing(const Recovery *r, const Block *b)
 {
-    const Live *live = r->live;
+    const Live *live = an_live(r->run->an);
     if (!region_decides_nothing(b) || !region_only_helpers(r->kinds, b) ||
         b->fall->id >= live->blocks) /* or it is made anew already */
         return false;
@@ -94,7 +94,7 @@ static bool is_needed(const SwitchRegion *g, const Env **at, const Block *target
         bool last = r->written[e->reg] != r->slices;
         r->written[e->reg] = r->slices;
         needed |= take_need(needs, e->reg);
-        needed |= last && live_in(r->live, target, e->reg);
+        needed |= last && live_in(an_live(r->run->an), target, e->reg);
     }
     return needed;
 }

@@ -73,7 +73,7 @@ static bool is_region_branch(const Block *b)
 static bool is_unread(const SwitchRegion *g, const Instr *i)
 {
     for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (live_after(g->r->live, i, w.reg))
+        if (live_after(an_live(g->r->run->an), i, w.reg))
             return false;
     return true;
 }
@@ -138,7 +138,7 @@ static bool meet(const SwitchRegion *g, const Node *node, const Env **env)
         common = common_state(common, a->env);
     for (const Arrival *a = node->arrivals; a; a = a->next)
         for (const Env *e = a->env; e != common; e = e->before)
-            if (live_in(g->r->live, node->b, e->reg))
+            if (live_in(an_live(g->r->run->an), node->b, e->reg))
                 return false;
     *env = common;
     return true;
@@ -407,7 +407,6 @@ static void require_analyses(Recovery *r)
         return;
     r->facts = an_facts(r->run->an);
     r->ssa = an_ssa(r->run->an);
-    r->live = an_live(r->run->an);
     r->postdom = an_postdom(r->run->an);
 }
 

@@ -41,7 +41,6 @@ struct Recovery {
     BlockKinds *kinds;
     const Facts *facts;
     const Ssa *ssa;
-    const Live *live;
     const DomTree *postdom;
     u32 *node_of;  /* by Block.id: index + 1 into nodes; 0 */
     u32 *leaf_of;  /* by Block.id: index + 1 of the last leaf with that target; 0 */

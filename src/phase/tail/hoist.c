@@ -333,6 +333,7 @@ static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
     u32 count = common_head(&h);
     if (!count || !phase_may_rewrite(run))
         return false;
+    an_compute(run->an, AN_LIVE);
     phase_passed(run, "CodeHoisted", h.branch, "both successors of the branch begin with the same %u instruction%s", count,
                  count == 1 ? "" : "s");
     phase_count(run, "CodeHoisted", 1);

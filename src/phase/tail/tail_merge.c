@@ -556,7 +556,7 @@ static bool merge_and_hoist(PhaseRun *run)
     m.least = knobs->tail_merge_size < 1 ? 1 : knobs->tail_merge_size;
     m.threshold = knobs->tail_merge_threshold > UINT16_MAX ? UINT16_MAX : (u32)knobs->tail_merge_threshold;
     an_freeze(run->an, AN_DOM | AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_CONTROL | AN_UNIFORM);
-    an_compute(run->an, AN_DOM | AN_LOOPS | AN_LIVE);
+    an_compute(run->an, AN_DOM | AN_LOOPS);
     if (knobs->enable_tail_merge && m.threshold > 1)
         merge_tails(&m);
     bool changed = m.splices.n > 0 || (knobs->hoist_common_code && hoist_common_code(run, m.gate));
