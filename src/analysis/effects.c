@@ -57,7 +57,10 @@ static u8 own_waits(const OpInfo *op)
     return waits[op->sync] == WAIT_OTHERS && op_has(op, OPF_ALIGNED) ? WAIT_ALIGNED : waits[op->sync];
 }
 
-static u8 visible_spaces(const OpInfo *op) { return visible_space(op->space) | (op->space2 ? visible_space(op->space2) : 0); }
+static u8 visible_spaces(const OpInfo *op)
+{
+    return visible_space(op->space) | (op->space2 ? visible_space(op->space2) : 0);
+}
 
 bool op_writes_visibly(const OpInfo *op) { return op->mem != MEM_READ && visible_spaces(op); }
 

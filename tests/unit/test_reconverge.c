@@ -64,7 +64,7 @@ static void check_loop(const char *body, bool waits)
 {
     Fixture x;
     open_text(&x, fill(KERNEL("mov.u32 %r3, 0; mov.u32 %r4, %r1; mov.u64 %rd2, %rd1;\nL: $\n@%p3 bra L;\nret;"), &body));
-    const Waits *w = waits_compute(&x.arena, &x.an);
+    const Waits *w = an_waits(&x.an);
     if (w->loop[ptx_block(x.fn, "L")->id] != waits)
         fail_msg("%s: %s", waits ? "should wait" : "should not wait", body);
     close_text(&x);
