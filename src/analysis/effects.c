@@ -62,7 +62,7 @@ static u8 visible_spaces(const OpInfo *op)
     return visible_space(op->space) | (op->space2 ? visible_space(op->space2) : 0);
 }
 
-bool op_writes_visibly(const OpInfo *op) { return op->mem != MEM_READ && visible_spaces(op); }
+bool effects_op_writes(const OpInfo *op) { return op->mem != MEM_READ && visible_spaces(op); }
 
 static void add_memory(Effects *e, const OpInfo *op)
 {

@@ -64,7 +64,7 @@ bool effects_callers_see_lanes(const Summaries *summaries, const Function *fn);
 bool summaries_differ(const Function *fn, const Summaries *before, const Summaries *after);
 
 /* Whether other threads may see what op writes, which is a plain access (OPF_PLAIN_ACCESS). */
-bool op_writes_visibly(const OpInfo *op);
+bool effects_op_writes(const OpInfo *op);
 /* summaries may be NULL: then every call does anything. */
 Effects instr_effects(const Instr *i, const Summaries *summaries);
 /* Whether copies of i may stand on several paths, each executed in its place: it only computes, or is a plain load or store. */

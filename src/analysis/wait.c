@@ -307,7 +307,7 @@ static void look_at_block(Finder *f, u32 position)
         if (i->kind != INSTR_OP || op_is_pure(i->op))
             continue;
         if (op_has(i->op, OPF_PLAIN_ACCESS) && !irreducible) {
-            ends |= op_writes_visibly(i->op) ? END_ACCESS : 0;
+            ends |= effects_op_writes(i->op) ? END_ACCESS : 0;
             continue;
         }
         Effects e = instr_effects(i, summaries);
