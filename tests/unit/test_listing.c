@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "phase/address/listing.h"
+#include "analysis/listing.h"
 #include "ptx_run.h"
 
 typedef struct Fixture {

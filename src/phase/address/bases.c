@@ -92,7 +92,7 @@ static BitSet address_registers(Bases *s)
     while (s->work.n)
         for (u32 n = c.first[vec_pop(&s->work)]; n; n = c.v.v[n].next) {
             const Instr *i = c.v.v[n].i;
-            u32 slots = address_is_operation(i) ? i->slots : 0;
+            u32 slots = linear_is_operation(i) ? i->slots : 0;
             for (u32 k = 1; k < slots; k++)
                 if (i->opnd[k].kind == OPND_REG)
                     bases_mark(s, &regs, i->opnd[k].id);
@@ -143,7 +143,7 @@ static void find_addresses(Bases *s)
         u32 value = vec_pop(&s->work), n = listing->values.v[value].instr;
         if (n == LISTING_NONE) {
             bases_mark_phi_args(s, &s->in_address, value);
-        } else if (address_is_operation(listing->instrs.v[n].i)) {
+        } else if (linear_is_operation(listing->instrs.v[n].i)) {
             bitset_add(&s->computes, n);
             if (!s->fn->regs.v[listing->values.v[value].reg].is_param)
                 bitset_add(&s->removable, n);
@@ -224,7 +224,7 @@ static bool find_phi_facts(Bases *s, const Block *b)
             continue;
         for (i64 plus = 0; k < leaders; k++)
             if (bases_value_bits(s, leader[k]) == bases_value_bits(s, phi) &&
-                address_phi_follows(s->a, phi, leader[k], &plus)) {
+                linear_phi_follows(s->a, phi, leader[k], &plus)) {
                 *fnvmap_at(&s->phis, key) = s->phi_facts.n;
                 vec_push(&s->phi_facts, ((PhiFact){s->listing->values.v[leader[k]].reg, plus}));
                 any = true;
@@ -241,9 +241,9 @@ static void find_forms(Bases *s)
     bool any = true;
     for (u32 round = 0; round < FACT_ROUNDS && any; round++) {
         if (s->a)
-            address_forms_free(s->a);
+            linear_values_free(s->a);
         any = false;
-        s->a = address_forms_compute((AddressForms){.listing = s->listing,
+        s->a = linear_values_compute((LinearValues){.listing = s->listing,
                                                     .fn = s->fn,
                                                     .asked = &s->in_address,
                                                     .computes = &s->computes,
@@ -444,7 +444,7 @@ bool bases_compute(Bases *s)
 void bases_drop(Bases *s)
 {
     if (s->a)
-        address_forms_free(s->a);
+        linear_values_free(s->a);
     if (s->listing)
         listing_free(s->listing);
     fnvmap_free(&s->phis);

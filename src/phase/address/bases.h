@@ -3,7 +3,7 @@
 #ifndef PTXOPT_PHASE_ADDRESS_BASES_H
 #define PTXOPT_PHASE_ADDRESS_BASES_H
 
-#include "phase/address/forms.h"
+#include "analysis/linear_value.h"
 #include "phase/phase.h"
 
 typedef struct Bases {
@@ -11,7 +11,7 @@ typedef struct Bases {
     Function *fn;
     Arena arena; /* of what follows */
     Listing *listing;
-    AddressForms *a;
+    LinearValues *a;
     FnvMap phis; /* block << 32 | register -> index into phi_facts */
     VEC(PhiFact) phi_facts;
     BitSet in_address; /* by value: an address is made of it */

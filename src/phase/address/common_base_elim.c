@@ -8,7 +8,7 @@
  *     add.s64 %rd7, %rd6, %rd1;
  *     st.global.u32 [%rd7+4], %r2;           st.global.u32 [%rd4+4], %r2;
  *
- * Every value that an address is made of has a normal form (phase/address/forms.h). Where another register holds a value of the
+ * Every value that an address is made of has a normal form (analysis/linear_value.h). Where another register holds a value of the
  * same form but for the constant, an access takes that register and a changed offset; where even the constant is the same, any
  * reader does. What nobody reads any more is removed. Counters that keep their distance on every round of a loop are one
  * (`phi facts`). A computation that all paths from a branch make anew moves before the branch.

@@ -1,11 +1,11 @@
-#include "phase/address/forms.h"
+#include "analysis/linear_value.h"
 #include "ir/inspect.h"
 
 #include <stdlib.h>
 
 /* What a value's definition says about it, while its form is made. */
 typedef struct Def {
-    AddressForms *a;
+    LinearValues *a;
     u32 number; /* of the instruction */
     Instr *i;
     u32 bits;  /* of the result */
@@ -16,7 +16,7 @@ static const char symbol_tag[] = "symbol", sreg_tag[] = "special register", para
                   product_tag[] = "product", signed_tag[] = "signed product", unsigned_tag[] = "unsigned product",
                   generic_tag[] = "generic", window_tag[] = "window", global_tag[] = "global";
 
-static FormId extended(AddressForms *a, u32 value, bool is_signed);
+static FormId extended(LinearValues *a, u32 value, bool is_signed);
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
@@ -94,7 +94,7 @@ static bool bounds_fit(Bounds b, bool is_signed)
     return is_signed ? b.lo >= INT32_MIN && b.hi <= INT32_MAX : b.lo >= 0 && b.hi <= UINT32_MAX;
 }
 
-static bool is_never_negative(const AddressForms *a, u32 value)
+static bool is_never_negative(const LinearValues *a, u32 value)
 {
     const ListedValue *v = &a->listing->values.v[value];
     Place place = {NULL, v->phi, v->phi ? v->phi->first : NULL};
@@ -342,7 +342,7 @@ static FormId sum_of_extended(Def *d, bool is_signed)
 }
 
 /* Operands are plain, or sum_of has refused them. The depth of what is asked for is bounded: it grows with each operand. */
-static FormId extended(AddressForms *a, u32 value, bool is_signed)
+static FormId extended(LinearValues *a, u32 value, bool is_signed)
 {
     const ListedValue *v = &a->listing->values.v[value];
     FormId *known = &a->extended[is_signed][value], form = *known;
@@ -360,7 +360,7 @@ static FormId extended(AddressForms *a, u32 value, bool is_signed)
 
 /* ---- all values ------------------------------------------------------------------------------------------------ */
 
-bool address_is_operation(const Instr *i)
+bool linear_is_operation(const Instr *i)
 {
     if (i->kind != INSTR_OP || i->guard || !i->op->known || !op_is_pure(i->op) || i->slots < 2 ||
         i->opnd[0].kind != OPND_REG || i->opnd[0].role != ROLE_DEF || i->opnd[0].sub != SUB_NONE)
@@ -372,7 +372,7 @@ bool address_is_operation(const Instr *i)
     return true;
 }
 
-static FormId opaque(AddressForms *a, u32 value)
+static FormId opaque(LinearValues *a, u32 value)
 {
     u32 bits = reg_bits(a->fn, a->listing->values.v[value].reg);
     a->depth[value] = 0;
@@ -380,7 +380,7 @@ static FormId opaque(AddressForms *a, u32 value)
 }
 
 /* 0: nothing is known of the value but that it is one. */
-static FormId defined_form(AddressForms *a, u32 number)
+static FormId defined_form(LinearValues *a, u32 number)
 {
     const ListedInstr *at = &a->listing->instrs.v[number];
     if (at->values != 1 || at->i->guard || at->i->slots < 2 || at->i->opnd[0].kind != OPND_REG)
@@ -403,7 +403,7 @@ static FormId defined_form(AddressForms *a, u32 number)
     return form;
 }
 
-static void define(AddressForms *a, u32 number)
+static void define(LinearValues *a, u32 number)
 {
     const ListedInstr *at = &a->listing->instrs.v[number];
     for (u32 value = at->value; value < at->value + at->values; value++)
@@ -429,7 +429,7 @@ static u32 phi_of(const Listing *listing, const Block *b, RegId reg)
     return 0;
 }
 
-static void define_phi(AddressForms *a, u32 value)
+static void define_phi(LinearValues *a, u32 value)
 {
     const ListedValue *v = &a->listing->values.v[value];
     const u64 *fact = fnvmap_find(a->phis, (u64)v->phi->id << 32 | v->reg);
@@ -441,9 +441,9 @@ static void define_phi(AddressForms *a, u32 value)
             form_sum(a->forms, a->of[other], form_constant(a->forms, reg_bits(a->fn, v->reg), (u64)known->plus), 1);
 }
 
-AddressForms *address_forms_compute(AddressForms setup)
+LinearValues *linear_values_compute(LinearValues setup)
 {
-    AddressForms *a = mem_zalloc(sizeof *a);
+    LinearValues *a = mem_zalloc(sizeof *a);
     *a = setup;
     const Listing *listing = a->listing;
     Arena scratch = {0};
@@ -465,7 +465,7 @@ AddressForms *address_forms_compute(AddressForms setup)
     return a;
 }
 
-void address_forms_free(AddressForms *a)
+void linear_values_free(LinearValues *a)
 {
     forms_free(a->forms);
     arena_free(&a->arena);
@@ -473,7 +473,7 @@ void address_forms_free(AddressForms *a)
 }
 
 /* How often the term that phi is occurs in the form. */
-static u64 occurrences(const AddressForms *a, FormId form, u32 phi)
+static u64 occurrences(const LinearValues *a, FormId form, u32 phi)
 {
     const Form *f = form_at(a->forms, form), *p = form_at(a->forms, a->of[phi]);
     for (u32 k = 0; k < f->terms; k++)
@@ -482,7 +482,7 @@ static u64 occurrences(const AddressForms *a, FormId form, u32 phi)
     return 0;
 }
 
-bool address_phi_follows(const AddressForms *a, u32 phi, u32 leader, i64 *plus)
+bool linear_phi_follows(const LinearValues *a, u32 phi, u32 leader, i64 *plus)
 {
     const ListedValue *p = &a->listing->values.v[leader], *q = &a->listing->values.v[phi];
     FormId apart = form_sum(a->forms, a->of[leader], a->of[phi], (u64)-1);

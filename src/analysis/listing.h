@@ -2,8 +2,8 @@
  * in the order of a walk over the dominator tree, parents first.
  *
  * A guarded write, or one of a part, makes a value of which nothing is known (`whole` is unset); it reads the old one. */
-#ifndef PTXOPT_PHASE_ADDRESS_LISTING_H
-#define PTXOPT_PHASE_ADDRESS_LISTING_H
+#ifndef PTXOPT_ANALYSIS_LISTING_H
+#define PTXOPT_ANALYSIS_LISTING_H
 
 #include "analysis/live.h"
 #include "analysis/ssa.h"

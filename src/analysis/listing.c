@@ -1,4 +1,4 @@
-#include "phase/address/listing.h"
+#include "analysis/listing.h"
 
 /* ---- instructions ----------------------------------------------------------------------------------------------- */
 

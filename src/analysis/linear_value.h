@@ -4,11 +4,11 @@
  * Addresses wrap as PTX computes them. Of a value of 32 bits, its extension to 64 is the sum of its operands' extensions only
  * where their ranges prove that no wrap is cut off. cvta to and from global memory adds a number that no thread needs to know;
  * for other spaces, whose windows an address may leave on the way, cvta.to undoes cvta, and both are operations otherwise. */
-#ifndef PTXOPT_PHASE_ADDRESS_FORMS_H
-#define PTXOPT_PHASE_ADDRESS_FORMS_H
+#ifndef PTXOPT_ANALYSIS_LINEAR_VALUE_H
+#define PTXOPT_ANALYSIS_LINEAR_VALUE_H
 
 #include "analysis/linear.h"
-#include "phase/address/listing.h"
+#include "analysis/listing.h"
 #include "analysis/values.h"
 
 /* The value of one phi, given by that of another of its block: `other` plus `plus`. */
@@ -17,14 +17,14 @@ typedef struct PhiFact {
     i64 plus;
 } PhiFact;
 
-typedef struct AddressForms {
+typedef struct LinearValues {
     Arena arena; /* of the forms, and of `of` */
     Forms *forms;
     const Listing *listing;
     const Function *fn;
     const Facts *facts;
     const BitSet *asked;    /* by value: its form is, and so are those of what it is made of */
-    const BitSet *computes; /* by instruction: address_is_operation, where its value is asked for */
+    const BitSet *computes; /* by instruction: linear_is_operation, where its value is asked for */
     u32 max_depth;          /* operations that a form is followed through */
     const FnvMap *phis;     /* block << 32 | register -> index into phi_facts */
     const PhiFact *phi_facts;
@@ -32,16 +32,16 @@ typedef struct AddressForms {
     /* while forms are computed */
     FormId *extended[2]; /* by value of 32 bits: zero- and sign-extended; 0: not asked for yet */
     u8 *depth;           /* by value */
-} AddressForms;
+} LinearValues;
 
-/* listing, facts, phis and phi_facts are the caller's, and outlive it. To be freed with address_forms_free. */
-AddressForms *address_forms_compute(AddressForms setup);
-void address_forms_free(AddressForms *a);
+/* listing, facts, phis and phi_facts are the caller's, and outlive it. To be freed with linear_values_free. */
+LinearValues *linear_values_compute(LinearValues setup);
+void linear_values_free(LinearValues *a);
 
 /* Whether i computes something that forms follow or compare, and nothing else: it may be removed when nobody reads the result,
  * and repeated where its operands hold the same values. */
-bool address_is_operation(const Instr *i);
+bool linear_is_operation(const Instr *i);
 /* A phi that is another one of its block plus a constant, on every round of its loop. */
-bool address_phi_follows(const AddressForms *a, u32 phi, u32 leader, i64 *plus);
+bool linear_phi_follows(const LinearValues *a, u32 phi, u32 leader, i64 *plus);
 
 #endif
