@@ -39,33 +39,33 @@ static bool is_read_after_only(const Loop *loop, const Instr *compare, RegId pre
 }
 
 /* No loop inside, and no edge out but at the latch. */
-static bool leaves_at_latch_only(const PhaseRun *run, const Loop *loop)
+static bool leaves_at_latch_only(Analyses *an, const Loop *loop)
 {
-    const Loops *loops = an_loops(run->an);
+    const Loops *loops = an_loops(an);
     for (u32 k = 0; k < loop->block_count; k++) {
         Block *b = loop->blocks[k];
         if (loop_of(loops, b) != loop)
             return false;
         if (b == loop->latches[0])
             continue;
-        CfgList succs = cfg_succs(run->fn, b);
+        CfgList succs = cfg_succs(an->fn, b);
         for (u32 s = 0; s < succs.n; s++)
             if (!loop_contains(loops, loop, succs.v[s].block))
                 return false;
-        if (block_leaves_function(run->fn, b))
+        if (block_leaves_function(an->fn, b))
             return false;
     }
     return true;
 }
 
-bool latch_compare_find(PhaseRun *run, const Loop *loop, LoopCompare *found)
+bool latch_compare_find(Analyses *an, const Loop *loop, LoopCompare *found)
 {
-    if (loop->latch_count != 1 || an_loops(run->an)->irreducible)
+    if (loop->latch_count != 1 || an_loops(an)->irreducible)
         return false;
     Block *latch = loop->latches[0];
     Instr *branch = block_terminator(latch);
     Instr *compare = branch && branch->guard ? local_definition(branch, branch->guard) : NULL;
-    if (latch == loop->header || !is_counting_compare(compare) || !leaves_at_latch_only(run, loop))
+    if (latch == loop->header || !is_counting_compare(compare) || !leaves_at_latch_only(an, loop))
         return false;
     const Operand *a = instr_operand(compare, 1), *b = instr_operand(compare, 2);
     u32 a_writes, b_writes = 0, pred_writes;
@@ -75,22 +75,22 @@ bool latch_compare_find(PhaseRun *run, const Loop *loop, LoopCompare *found)
     loop_last_write(loop, branch->guard, &pred_writes);
     if (a_writes + b_writes != 1 || pred_writes != 1 || !is_step(step, a_step ? a->id : b->id))
         return false;
-    if (step->block == latch || step->scope != compare->scope || !dominates(an_dom(run->an), step->block, latch))
+    if (step->block == latch || step->scope != compare->scope || !dominates(an_dom(an), step->block, latch))
         return false;
     *found = (LoopCompare){compare, step};
     return is_read_after_only(loop, compare, branch->guard);
 }
 
 /* Whether the register holds a constant where the loop is entered. */
-static bool enters_as_constant(PhaseRun *run, const Loop *loop, RegId reg)
+static bool enters_as_constant(Analyses *an, const Loop *loop, RegId reg)
 {
-    const Instr *def = ssa_definition(an_ssa(run->an), ssa_at_end(an_ssa(run->an), loop->preheader, reg), reg);
+    const Instr *def = ssa_definition(an_ssa(an), ssa_at_end(an_ssa(an), loop->preheader, reg), reg);
     return def && def->op->opcode == OPC_MOV && !def->guard && instr_operand(def, 1)->kind == OPND_IMM;
 }
 
-bool latch_compare_counts(PhaseRun *run, const Loop *loop, Instr *compare)
+bool latch_compare_counts(Analyses *an, const Loop *loop, Instr *compare)
 {
-    if (run->fn->blocks.n > an_loops(run->an)->blocks)
+    if (an->fn->blocks.n > an_loops(an)->blocks)
         return false; /* blocks made since: the analyses do not know them */
     if (!loop->preheader || loop->latch_count != 1 || loop->height > LOOP_HEIGHT_WALKED || !is_counting_compare(compare) ||
         compare->block != loop->latches[0])
@@ -102,6 +102,6 @@ bool latch_compare_counts(PhaseRun *run, const Loop *loop, Instr *compare)
         loop_last_write(loop, bound->id, &bound_writes);
     if (writes != 1 || bound_writes || !is_step(step, counter->id) || local_definition(compare, counter->id) != step)
         return false;
-    return enters_as_constant(run, loop, counter->id) &&
-           (bound->kind == OPND_IMM || enters_as_constant(run, loop, bound->id));
+    return enters_as_constant(an, loop, counter->id) &&
+           (bound->kind == OPND_IMM || enters_as_constant(an, loop, bound->id));
 }

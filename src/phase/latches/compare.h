@@ -21,10 +21,10 @@ typedef struct LoopCompare {
 /* Finds them in an innermost loop with one latch and no exit but there. Between the two places nothing may change what the
  * setp reads, and nothing may read or write what it gives: then each thread finds the same value at the branch. Uses AN_LOOPS
  * and AN_DOM; linear in the size of the loop. */
-bool latch_compare_find(PhaseRun *run, const Loop *loop, LoopCompare *found);
+bool latch_compare_find(Analyses *an, const Loop *loop, LoopCompare *found);
 
 /* Whether `compare` (in the loop's only latch, or NULL) tests a counter that starts at a constant, is stepped by a constant
  * right before in its block, and runs to a constant. False too when blocks were made since AN_LOOPS. Asks for AN_SSA. */
-bool latch_compare_counts(PhaseRun *run, const Loop *loop, Instr *compare);
+bool latch_compare_counts(Analyses *an, const Loop *loop, Instr *compare);
 
 #endif

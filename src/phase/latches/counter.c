@@ -26,29 +26,29 @@ typedef struct Latch {
 /* ---- what the latch compares ---------------------------------------------------------------------------------------- */
 
 /* Whether the register is a counter, stepped in front of the comparison, as ptxas wants it. */
-static bool is_counted(PhaseRun *run, const Loop *loop, const LoopTest *l)
+static bool is_counted(Analyses *an, const Loop *loop, const LoopTest *l)
 {
-    const Instr *def = affine_definition(run->an, loop, l->compared);
+    const Instr *def = affine_definition(an, loop, l->compared);
     RegId of;
     i64 by;
     if (!def || def->block != l->compare->block || !instr_precedes(def, l->compare) ||
-        !affine_is_step(run->fn, def, &of, &by))
+        !affine_is_step(an->fn, def, &of, &by))
         return false;
     if (of == l->compared)
         return true;
-    const Instr *copy = affine_definition(run->an, loop, of); /* t = i + 1; setp t; i = t */
+    const Instr *copy = affine_definition(an, loop, of); /* t = i + 1; setp t; i = t */
     return copy && copy->op->opcode == OPC_MOV && operand_plain_register(instr_operand(copy, 1)) == l->compared;
 }
 
 /* An unguarded comparison of two integers of 32 or 64 bits, in the latch. */
-static bool find_latch(PhaseRun *run, const Loop *loop, Latch *l)
+static bool find_latch(Analyses *an, const Loop *loop, Latch *l)
 {
     Block *b = loop->latches[0];
     *l = (Latch){.branch = block_conditional_branch(b)};
     if (!l->branch || l->branch->guard_not || branch_target(l->branch) != loop->header || b->fall == loop->header)
         return false;
     Instr *compare = local_definition(l->branch, l->branch->guard);
-    return compare && loop_test_read(run->an, loop, compare, false, &l->test) && !is_counted(run, loop, &l->test);
+    return compare && loop_test_read(an, loop, compare, false, &l->test) && !is_counted(an, loop, &l->test);
 }
 
 /* ---- whether ptxas would unroll it ------------------------------------------------------------------------------------- */
@@ -74,34 +74,34 @@ static u32 accesses(const Loop *loop)
 }
 
 /* Whether a loop of the function lies two levels deeper: what is unrolled beside it is hardly ever seen. */
-static bool runs_rarely(PhaseRun *run, const Loop *loop)
+static bool runs_rarely(Analyses *an, const Loop *loop)
 {
-    const Loops *loops = an_loops(run->an);
+    const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++)
         if (loops->v[l]->depth > loop->depth + 1)
             return true;
     return false;
 }
 
-static bool leaves_early(PhaseRun *run, const Loop *loop)
+static bool leaves_early(Analyses *an, const Loop *loop)
 {
-    const Loops *loops = an_loops(run->an);
+    const Loops *loops = an_loops(an);
     for (u32 k = 0; k < loop->block_count; k++) {
         Block *b = loop->blocks[k];
-        CfgList succs = cfg_succs(run->fn, b);
+        CfgList succs = cfg_succs(an->fn, b);
         for (u32 s = 0; s < succs.n && b != loop->latches[0]; s++)
             if (!loop_contains(loops, loop, succs.v[s].block))
                 return true;
-        if (block_leaves_function(run->fn, b))
+        if (block_leaves_function(an->fn, b))
             return true;
     }
     return false;
 }
 
 /* A call, or lanes that exchange something. */
-static bool holds_obstacle(PhaseRun *run, const Loop *loop)
+static bool holds_obstacle(Analyses *an, const Loop *loop)
 {
-    bool lanes = run->fn->module->target_sm < TARGET_OF_LANES;
+    bool lanes = an->fn->module->target_sm < TARGET_OF_LANES;
     for (u32 k = 0; k < loop->block_count; k++)
         for_each_instr(i, loop->blocks[k])
             if (instr_is(i, OPF_CALL) || (lanes && instr_is(i, OPF_CONVERGENT) && !op_has(i->op, OPF_BARRIER)))
@@ -119,13 +119,13 @@ static const char *why_not(PhaseRun *run, const Loop *loop, const Latch *l)
     i64 step = sem_signed(l->test.value.step, l->test.value.bits);
     if (l->test.cmp != CMP_NE && (step > STEP_MAX || step < -STEP_MAX))
         return "it has a large step, so that it was unrolled before";
-    if (runs_rarely(run, loop))
+    if (runs_rarely(run->an, loop))
         return "it runs rarely beside deeper loops";
     if (!affine_is_shifted(&l->test.value))
         return "where it starts takes a product";
-    if (leaves_early(run, loop))
+    if (leaves_early(run->an, loop))
         return "it has a second exit";
-    if (holds_obstacle(run, loop))
+    if (holds_obstacle(run->an, loop))
         return "it holds a call, or an operation of the warp";
     if (!loop_test_runs_towards_bound(&l->test))
         return "the counter does not run towards its bound";
@@ -150,9 +150,9 @@ static RegId build_start(const Builder *at, const Affine *v, u64 more)
     return build_unary(at, OPC_MOV, copy, v->bits == 32 ? TYPE_B32 : TYPE_B64, sum);
 }
 
-static void add_counter(PhaseRun *run, const Loop *loop, const Latch *l)
+static void add_counter(Analyses *an, const Loop *loop, const Latch *l)
 {
-    Builder before = build_at_end(loop_entry_block(run->fn, loop)), here = build_before(l->test.compare);
+    Builder before = build_at_end(loop_entry_block(an->fn, loop)), here = build_before(l->test.compare);
     RegId counter = build_start(&before, &l->test.value, l->test.value.start - l->test.value.step);
     Operand slots[] = {register_operand(counter), register_operand(counter),
                        build_integer(l->test.value.step, l->test.value.bits, true)};
@@ -160,16 +160,16 @@ static void add_counter(PhaseRun *run, const Loop *loop, const Latch *l)
     instr_rename(l->test.compare, l->test.compared, counter, true, false);
 }
 
-static bool is_simple(PhaseRun *run, const Loop *loop)
+static bool is_simple(Analyses *an, const Loop *loop)
 {
-    const Loops *loops = an_loops(run->an);
+    const Loops *loops = an_loops(an);
     return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !loops->irreducible;
 }
 
 bool latch_counter_add(PhaseRun *run, const Loop *loop)
 {
     Latch l;
-    if (!is_simple(run, loop) || body_size(loop) > BODY_COUNTED || !find_latch(run, loop, &l))
+    if (!is_simple(run->an, loop) || body_size(loop) > BODY_COUNTED || !find_latch(run->an, loop, &l))
         return false;
     const char *why = why_not(run, loop, &l);
     if (why) {
@@ -184,6 +184,6 @@ bool latch_counter_add(PhaseRun *run, const Loop *loop)
                  trips == 0 ? "as often as is not known"
                             : arena_printf(run->arena, trips == UNROLLED_MOST ? "%u times or more" : "%u times", trips));
     phase_count(run, "LatchCounter", 1);
-    add_counter(run, loop, &l);
+    add_counter(run->an, loop, &l);
     return true;
 }

@@ -37,10 +37,10 @@ static void test_kept(PhaseRun *run, const char *name, const Instr *branch, cons
 static bool is_uniform_branch(const Instr *branch) { return branch_target(branch) && op_has(branch->op, OPF_UNIFORM_HINT); }
 
 /* `.uni` on a loop's test keeps ptxas from unrolling; what it promises is not lost, ptxas finds uniform branches itself. */
-static void drop_uniform_hint(PhaseRun *run, Instr *branch)
+static void drop_uniform_hint(Analyses *an, Instr *branch)
 {
     if (is_uniform_branch(branch))
-        instr_set_op(branch, isa_without(run->fn->module->isa, branch->op, OPF_UNIFORM_HINT));
+        instr_set_op(branch, isa_without(an->fn->module->isa, branch->op, OPF_UNIFORM_HINT));
 }
 
 /* A latch that tests two conditions at once: ptxas takes an and.pred apart where the number of iterations is a constant, and
@@ -50,7 +50,8 @@ static bool canonicalize_combined(PhaseRun *run, const Loop *loop, Block *b, Ins
     Both both;
     if (!branch_target(branch) || !condition_both(run->an, branch, opposite, &both))
         return false;
-    bool counts = latch_compare_counts(run, loop, both.compare[0]) || latch_compare_counts(run, loop, both.compare[1]);
+    bool counts =
+        latch_compare_counts(run->an, loop, both.compare[0]) || latch_compare_counts(run->an, loop, both.compare[1]);
     if (!counts && both.logic->op->opcode != OPC_OR)
         return false;
     if (!phase_rewrite(run, "CombinedTestCanonicalized", b,
@@ -58,7 +59,7 @@ static bool canonicalize_combined(PhaseRun *run, const Loop *loop, Block *b, Ins
                               : "an and.pred tests sooner than an or.pred"))
         return false;
     condition_apply_both(run->an, branch, &both);
-    drop_uniform_hint(run, branch);
+    drop_uniform_hint(run->an, branch);
     if (opposite)
         block_swap_successors(b);
     return true;
@@ -89,16 +90,16 @@ static bool canonicalize_exit(PhaseRun *run, const Loop *loop, Block *b, Instr *
         return false;
     if (!plain)
         condition_apply(run->an, branch, &how);
-    drop_uniform_hint(run, branch);
+    drop_uniform_hint(run->an, branch);
     if (exchange)
         block_swap_successors(b);
     return true;
 }
 
 /* `@p ret; bra LOOP` to `@!p bra LOOP; ret`, the ret in a block of its own. */
-static void return_after(PhaseRun *run, Block *b, Instr *leave)
+static void return_after(Analyses *an, Block *b, Instr *leave)
 {
-    Function *fn = run->fn;
+    Function *fn = an->fn;
     Block *exit = block_new_like(b, instr_loc(leave)), *header = b->fall;
     RegId guard = leave->guard;
     block_move_after(exit, b);
@@ -112,7 +113,7 @@ static void return_after(PhaseRun *run, Block *b, Instr *leave)
 
 /* Whether the loop counts to equality by more than one: its compiler unrolled it, for which the counter's 32 bits tell it from one
  * that steps a pointer. ptxas would copy the copies: the corpus holds kernels of 2 and 8 copies that took 2 and 21 % more cycles. */
-static bool was_unrolled(PhaseRun *run, const Loop *loop, const Instr *branch)
+static bool was_unrolled(Analyses *an, const Loop *loop, const Instr *branch)
 {
     const Instr *compare = local_definition(branch, branch->guard);
     if (loop->latch_count != 1 || loop->height != 1 || !compare || compare->op->opcode != OPC_SETP ||
@@ -120,9 +121,9 @@ static bool was_unrolled(PhaseRun *run, const Loop *loop, const Instr *branch)
         return false;
     for (u32 k = 1; k <= 2; k++) {
         RegId reg = operand_plain_register(instr_operand(compare, k)), of;
-        const Instr *step = reg ? affine_definition(run->an, loop, reg) : NULL;
+        const Instr *step = reg ? affine_definition(an, loop, reg) : NULL;
         i64 by;
-        if (step && affine_is_step(run->fn, step, &of, &by) && of == reg && (by > 1 || by < -1))
+        if (step && affine_is_step(an->fn, step, &of, &by) && of == reg && (by > 1 || by < -1))
             return true;
     }
     return false;
@@ -136,7 +137,7 @@ static bool invert_latch(PhaseRun *run, const Loop *loop, Block *b, Instr *leave
                           "threads that leave would wait for those in the loop, where some may wait for them");
         return false;
     }
-    if (was_unrolled(run, loop, leave)) {
+    if (was_unrolled(run->an, loop, leave)) {
         phase_missed_once(run, "LatchKept", leave, "its counter steps by more than one: it was unrolled before");
         return false;
     }
@@ -151,18 +152,15 @@ static bool invert_latch(PhaseRun *run, const Loop *loop, Block *b, Instr *leave
         return false;
     condition_apply(run->an, leave, &how);
     if (!branch_target(leave)) {
-        return_after(run, b, leave);
+        return_after(run->an, b, leave);
         return true;
     }
-    drop_uniform_hint(run, leave);
+    drop_uniform_hint(run->an, leave);
     block_swap_successors(b);
     return true;
 }
 
-static bool stays(PhaseRun *run, const Loop *loop, const Block *to)
-{
-    return to && loop_contains(an_loops(run->an), loop, to);
-}
+static bool stays(Analyses *an, const Loop *loop, const Block *to) { return to && loop_contains(an_loops(an), loop, to); }
 
 /* The test that ends block b of the loop, if it ends one: one successor is in the loop, the other one is not. */
 static bool canonicalize_test(PhaseRun *run, const Loop *loop, Block *b, bool must_leave)
@@ -173,7 +171,7 @@ static bool canonicalize_test(PhaseRun *run, const Loop *loop, Block *b, bool mu
     Block *to = branch_target(end);
     if (to == loop->header)
         return canonicalize_exit(run, loop, b, end, false);
-    if (stays(run, loop, to) == stays(run, loop, b->fall))
+    if (stays(run->an, loop, to) == stays(run->an, loop, b->fall))
         return false;
     if (b->fall == loop->header)
         return invert_latch(run, loop, b, end, must_leave);
@@ -184,7 +182,7 @@ static bool canonicalize_test(PhaseRun *run, const Loop *loop, Block *b, bool mu
 static bool unite_with_step(PhaseRun *run, const Loop *loop)
 {
     LoopCompare distant;
-    if (!latch_compare_find(run, loop, &distant) ||
+    if (!latch_compare_find(run->an, loop, &distant) ||
         !phase_rewrite(run, "ComparisonMoved", distant.compare->block,
                        "ptxas unrolls a loop whose test stands after the step of its counter"))
         return false;

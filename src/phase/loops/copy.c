@@ -40,9 +40,9 @@ static bool is_read(const LoopChecks *checks, const LoopDropped *d, const Instr 
 }
 
 /* Whether reg is read after the copy: in the loop that stays, or where that is left by its latch. */
-static bool is_live_after(PhaseRun *run, const Loop *loop, RegId reg)
+static bool is_live_after(Analyses *an, const Loop *loop, RegId reg)
 {
-    const Live *live = an_live(run->an);
+    const Live *live = an_live(an);
     const Block *latch = loop->latches[0];
     return live_in(live, loop->header, reg) || live_out(live, latch, reg);
 }
@@ -56,7 +56,7 @@ static bool is_read_late(const LoopChecks *checks, const LoopDropped *d, RegId r
     return false;
 }
 
-static bool is_dead(PhaseRun *run, const Loop *loop, const LoopChecks *checks, const LoopDropped *d, const Instr *i)
+static bool is_dead(Analyses *an, const Loop *loop, const LoopChecks *checks, const LoopDropped *d, const Instr *i)
 {
     if (i->kind != INSTR_OP || !op_is_pure(i->op) || op_has(i->op, OPF_CARRY_OUT) || instr_reads_volatile_register(i))
         return false;
@@ -65,17 +65,17 @@ static bool is_dead(PhaseRun *run, const Loop *loop, const LoopChecks *checks, c
         return false;
     for (RegWalk w = reg_walk(i); next_write(&w);)
         if (is_read(checks, d, i, w.reg) || (!of_latch && is_read_late(checks, d, w.reg)) ||
-            (!of_latch && is_live_after(run, loop, w.reg)))
+            (!of_latch && is_live_after(an, loop, w.reg)))
             return false;
     return true;
 }
 
 /* `add r, r, c`, which nobody reads but the next one. */
-static bool is_dead_step(PhaseRun *run, const Loop *loop, const LoopChecks *checks, const LoopDropped *d, Instr *i)
+static bool is_dead_step(Analyses *an, const Loop *loop, const LoopChecks *checks, const LoopDropped *d, Instr *i)
 {
     RegId of;
     i64 by;
-    if (!affine_is_step(run->fn, i, &of, &by) || affine_definition(run->an, loop, of) != i)
+    if (!affine_is_step(an->fn, i, &of, &by) || affine_definition(an, loop, of) != i)
         return false;
     u64 size = by < 0 ? 0 - (u64)by : (u64)by;
     return size && !(size & (size - 1)) && !is_read(checks, d, i, of);
@@ -92,7 +92,7 @@ static bool may_be_late(const Loop *loop, const LoopChecks *checks)
     return block_terminator(loop->latches[0]) && checks->chained;
 }
 
-void loop_copy_plan(PhaseRun *run, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *d)
+void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *d)
 {
     *d = (LoopDropped){.late = may_be_late(loop, checks)};
     for (bool more = true; more;) {
@@ -101,9 +101,9 @@ void loop_copy_plan(PhaseRun *run, const Loop *loop, const LoopChecks *checks, b
             for_each_instr(i, checks->block[k]) {
                 if (loop_copy_lacks(d, i) || d->deads == LOOP_DROPPED || d->steps == LOOP_DROPPED)
                     continue;
-                if (is_dead(run, loop, checks, d, i))
+                if (is_dead(an, loop, checks, d, i))
                     d->dead[d->deads++] = i;
-                else if (steps && is_dead_step(run, loop, checks, d, i))
+                else if (steps && is_dead_step(an, loop, checks, d, i))
                     d->step[d->steps++] = i;
                 else
                     continue;
@@ -124,13 +124,12 @@ static bool is_short(const Loop *loop)
     return loop->block_count + n <= LOOP_WALKED;
 }
 
-bool loop_copy_may(PhaseRun *run, const Loop *loop)
+bool loop_copy_may(Analyses *an, const Loop *loop)
 {
-    return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(run->an)->irreducible &&
-           is_short(loop);
+    return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !an_loops(an)->irreducible && is_short(loop);
 }
 
-LoopSize loop_copy_size(PhaseRun *run, const LoopChecks *c, const LoopDropped *d)
+LoopSize loop_copy_size(Analyses *an, const LoopChecks *c, const LoopDropped *d)
 {
     LoopSize size = {.branches = 0};
     for (u32 k = 0; k < c->blocks; k++)
@@ -141,7 +140,7 @@ LoopSize loop_copy_size(PhaseRun *run, const LoopChecks *c, const LoopDropped *d
             size.branches += ends && i->guard;
             size.body += ends ? 0 : ptxas_cost(i);
             size.accesses += i->op->mem != MEM_NONE;
-            size.fixed |= ends ? !branch_target(i) : !instr_may_be_copied(i, run->an->summaries);
+            size.fixed |= ends ? !branch_target(i) : !instr_may_be_copied(i, an->summaries);
         }
     size.branches -= c->checks;
     return size;
@@ -153,10 +152,10 @@ static bool shows_lanes(PhaseRun *run)
     return waits_now(run->arena, run->an)->any_active_set || effects_callers_see_lanes(run->an->summaries, run->fn);
 }
 
-static bool may_divide(PhaseRun *run, const LoopChecks *c)
+static bool may_divide(Analyses *an, const LoopChecks *c)
 {
     for (u32 k = 0; k < c->checks; k++)
-        if (!uniform_has(&an_uniform(run->an)->branch_warp, c->check[k].block->id))
+        if (!uniform_has(&an_uniform(an)->branch_warp, c->check[k].block->id))
             return true;
     return false;
 }
@@ -165,7 +164,7 @@ bool loop_lanes_matter(PhaseRun *run, const LoopChecks *c, LoopLanes *lanes)
 {
     if (*lanes == LOOP_LANES_NOT_ASKED)
         *lanes = shows_lanes(run) ? LOOP_LANES_SHOWN : LOOP_LANES_HIDDEN;
-    return *lanes == LOOP_LANES_SHOWN && may_divide(run, c);
+    return *lanes == LOOP_LANES_SHOWN && may_divide(run->an, c);
 }
 
 /* ---- the copy ------------------------------------------------------------------------------------------------------------- */
@@ -212,24 +211,24 @@ void loop_copy_blocks(const Loop *loop, const LoopChecks *checks, const LoopDrop
                 block_redirect(copy[k], checks->block[t], copy[t]);
 }
 
-void loop_copy_inherit(PhaseRun *run, const LoopChecks *c, Block *b)
+void loop_copy_inherit(Analyses *an, const LoopChecks *c, Block *b)
 {
     Instr *branch = block_terminator(b);
-    instr_inherit_origin(run->fn, branch, block_terminator(c->check[0].block), NULL);
+    instr_inherit_origin(an->fn, branch, block_terminator(c->check[0].block), NULL);
     for (u32 k = 1; k < c->checks; k++)
-        instr_inherit_origin(run->fn, branch, branch, block_terminator(c->check[k].block));
+        instr_inherit_origin(an->fn, branch, branch, block_terminator(c->check[k].block));
 }
 
-void loop_copy_end(PhaseRun *run, const Loop *loop, const LoopChecks *c, const LoopDropped *d, Block *rest)
+void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *c, const LoopDropped *d, Block *rest)
 {
     Block *latch = loop->latches[0];
     for (Instr *i = latch->first; i && d->late; i = i->next)
         if (is_among(c->chain, c->chained, i))
-            instr_append(rest, instr_clone(run->fn, i));
+            instr_append(rest, instr_clone(an->fn, i));
     const Instr *end = block_terminator(latch);
     block_set_fall(rest, latch->fall);
     if (!end)
         return;
     block_set_branch(rest, end->guard, end->guard_not, branch_target(end), false);
-    instr_inherit_origin(run->fn, block_terminator(rest), end, NULL);
+    instr_inherit_origin(an->fn, block_terminator(rest), end, NULL);
 }

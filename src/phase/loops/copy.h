@@ -21,7 +21,7 @@ typedef struct LoopDropped {
 enum { LOOP_ANALYSES = AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM };
 
 /* Whether the loop is innermost and short, has one latch, and no pragma. Uses AN_LOOPS. */
-bool loop_copy_may(PhaseRun *run, const Loop *loop);
+bool loop_copy_may(Analyses *an, const Loop *loop);
 
 /* Whether the function shows which lanes execute it. */
 typedef enum LoopLanes { LOOP_LANES_NOT_ASKED, LOOP_LANES_HIDDEN, LOOP_LANES_SHOWN } LoopLanes;
@@ -30,7 +30,7 @@ typedef enum LoopLanes { LOOP_LANES_NOT_ASKED, LOOP_LANES_HIDDEN, LOOP_LANES_SHO
 bool loop_lanes_matter(PhaseRun *run, const LoopChecks *checks, LoopLanes *lanes);
 
 /* What the copy does without if the branches of the checks are gone. steps: it may leave steps out. Uses AN_LIVE. */
-void loop_copy_plan(PhaseRun *run, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *dropped);
+void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *dropped);
 bool loop_copy_lacks(const LoopDropped *dropped, const Instr *i);
 
 /* Of the copy; branches: without those of the checks. */
@@ -38,7 +38,7 @@ typedef struct LoopSize {
     u32 body, accesses, branches;
     bool fixed; /* holds what may not be copied */
 } LoopSize;
-LoopSize loop_copy_size(PhaseRun *run, const LoopChecks *checks, const LoopDropped *dropped);
+LoopSize loop_copy_size(Analyses *an, const LoopChecks *checks, const LoopDropped *dropped);
 
 /* The copies, laid out after `after`, in the order of checks->block; checks always pass, and the latch falls to `rest`. */
 void loop_copy_blocks(const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *after, Block *rest,
@@ -47,8 +47,8 @@ void loop_copy_blocks(const Loop *loop, const LoopChecks *checks, const LoopDrop
 Block *loop_copy_of(const LoopChecks *checks, Block *const *copy, const Block *b);
 
 /* The branch at the end of b decides what those of the checks do. */
-void loop_copy_inherit(PhaseRun *run, const LoopChecks *checks, Block *b);
+void loop_copy_inherit(Analyses *an, const LoopChecks *checks, Block *b);
 /* The latch's test, at the end of `rest`, which comes after the copy: to the loop, or out of it. */
-void loop_copy_end(PhaseRun *run, const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *rest);
+void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *rest);
 
 #endif

@@ -47,22 +47,22 @@ static u32 step_size(const LoopTest *t)
 static bool is_countable(const LoopTest *t) { return step_size(t) && affine_is_shifted(&t->value) && t->cmp != CMP_EQ; }
 
 /* After how many iterations the loop ends at the latest, or `most` if these are as many, or more; 0: not known. */
-static u32 trip_count(PhaseRun *run, const Loop *loop, const LoopChecks *c, u32 most)
+static u32 trip_count(Analyses *an, const Loop *loop, const LoopChecks *c, u32 most)
 {
     u32 least = 0;
     for (u32 k = 0; k < c->tests; k++) {
-        u32 trips = c->of_latch[k] || !c->latch_tests ? loop_test_trips(run->an, loop, &c->test[k], most) : 0;
+        u32 trips = c->of_latch[k] || !c->latch_tests ? loop_test_trips(an, loop, &c->test[k], most) : 0;
         least = trips && (!least || trips < least) ? trips : least;
     }
     return least;
 }
 
 /* NULL, or why the loop stays as it is. */
-static const char *why_not(PhaseRun *run, const Loop *loop, const LoopChecks *c, const LoopDropped *d)
+static const char *why_not(Analyses *an, const Loop *loop, const LoopChecks *c, const LoopDropped *d)
 {
     const Block *latch = loop->latches[0];
     const Instr *end = block_terminator(latch);
-    if (loop->header == run->fn->entry || block_is_pinned(loop->header))
+    if (loop->header == an->fn->entry || block_is_pinned(loop->header))
         return "nothing can stand in front of it";
     if (c->full)
         return "it is large";
@@ -75,12 +75,12 @@ static const char *why_not(PhaseRun *run, const Loop *loop, const LoopChecks *c,
     for (u32 k = 0; k < c->tests; k++)
         if (!is_countable(&c->test[k]))
             return "a check is not one that ptxas could count by";
-    LoopSize size = loop_copy_size(run, c, d);
+    LoopSize size = loop_copy_size(an, c, d);
     if (size.branches >= BRANCHES_MAX || size.body > BODY_MAX || size.accesses > ACCESSES_MAX)
         return "it is large";
     if (size.fixed)
         return "it holds what may stand in one place only";
-    u32 most = UNROLLED_MOST / (size.body + 1) + 1, trips = trip_count(run, loop, c, most);
+    u32 most = UNROLLED_MOST / (size.body + 1) + 1, trips = trip_count(an, loop, c, most);
     if (trips && trips < most)
         return "it runs a constant number of times, so that ptxas unrolls it with its checks";
     return NULL;
@@ -170,11 +170,11 @@ static RegId build_counts(const Builder *at, const LoopChecks *c)
 /* ---- the rewrite ---------------------------------------------------------------------------------------------------------------- */
 
 /* What `n` iterations add to a register that is stepped. */
-static void build_steps(PhaseRun *run, const Builder *at, const Instr *step, RegId n)
+static void build_steps(Analyses *an, const Builder *at, const Instr *step, RegId n)
 {
     RegId reg;
     i64 by;
-    affine_is_step(run->fn, step, &reg, &by);
+    affine_is_step(an->fn, step, &reg, &by);
     u32 bits = step->op->sem.bits;
     u64 size = by < 0 ? 0 - (u64)by : (u64)by;
     OpParts wide = {.type = {TYPE_U64, TYPE_U32}}, shift = {.type = {register_type(bits)}};
@@ -187,9 +187,9 @@ static void build_steps(PhaseRun *run, const Builder *at, const Instr *step, Reg
     build(at, by < 0 ? OPC_SUB : OPC_ADD, sum, slots, 3);
 }
 
-static void split(PhaseRun *run, const Loop *loop, const LoopChecks *c, const LoopDropped *d)
+static void split(Analyses *an, const Loop *loop, const LoopChecks *c, const LoopDropped *d)
 {
-    Function *fn = run->fn;
+    Function *fn = an->fn;
     Block *entry = loop_entry_block(fn, loop), *header = loop->header, *copy[LOOP_BLOCKS];
     Block *rest = block_new_like(header, header->loc);
     Builder before = build_at_end(entry);
@@ -200,7 +200,7 @@ static void split(PhaseRun *run, const Loop *loop, const LoopChecks *c, const Lo
     loop_copy_blocks(loop, c, d, entry, rest, copy);
     block_set_fall(entry, copy[0]);
     block_set_branch(entry, none, false, header, false);
-    loop_copy_inherit(run, c, entry);
+    loop_copy_inherit(an, c, entry);
 
     Block *latch = loop_copy_of(c, copy, loop->latches[0]);
     Builder end = build_at_end(latch);
@@ -209,12 +209,12 @@ static void split(PhaseRun *run, const Loop *loop, const LoopChecks *c, const Lo
     RegId more = build_binary(&end, OPC_SETP, (OpParts){.cmp = CMP_NE, .type = {TYPE_S32}}, TYPE_PRED,
                               register_operand(left), number(0));
     block_set_branch(latch, more, false, copy[0], false);
-    loop_copy_inherit(run, c, latch);
+    loop_copy_inherit(an, c, latch);
     block_move_after(rest, copy[c->blocks - 1]);
     Builder at = build_at_end(rest);
     for (u32 k = 0; k < d->steps; k++)
-        build_steps(run, &at, d->step[k], n);
-    loop_copy_end(run, loop, c, d, rest);
+        build_steps(an, &at, d->step[k], n);
+    loop_copy_end(an, loop, c, d, rest);
     build_nounroll(header);
 }
 
@@ -222,10 +222,10 @@ static bool split_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
 {
     LoopChecks checks;
     LoopDropped dropped;
-    if (!loop_copy_may(run, loop) || !loop_checks_find(run, loop, &checks))
+    if (!loop_copy_may(run->an, loop) || !loop_checks_find(run, loop, &checks))
         return false;
-    loop_copy_plan(run, loop, &checks, true, &dropped);
-    const char *why = why_not(run, loop, &checks, &dropped);
+    loop_copy_plan(run->an, loop, &checks, true, &dropped);
+    const char *why = why_not(run->an, loop, &checks, &dropped);
     if (!why && loop_lanes_matter(run, &checks, lanes))
         why = LOOP_LANES;
     const Instr *at = block_terminator(checks.check[0].block);
@@ -235,12 +235,12 @@ static bool split_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
     }
     if (!phase_may_rewrite(run))
         return false;
-    u32 bounds = checks.checks - 1, trips = trip_count(run, loop, &checks, UNROLLED_MOST);
+    u32 bounds = checks.checks - 1, trips = trip_count(run->an, loop, &checks, UNROLLED_MOST);
     phase_passed(
         run, "BoundsCheckSplit", at, "the loop runs without %u bounds check%s for as long as they pass; it runs %s", bounds,
         bounds == 1 ? "" : "s", trips ? arena_printf(run->arena, "%u times or more", trips) : "as often as is not known");
     phase_count(run, "BoundsCheckSplit", 1);
-    split(run, loop, &checks, &dropped);
+    split(run->an, loop, &checks, &dropped);
     return true;
 }
 
@@ -249,7 +249,7 @@ static bool has_candidate(PhaseRun *run)
     LoopChecks checks;
     const Loops *loops = an_loops(run->an);
     for (u32 l = 0; l < loops->n; l++)
-        if (loop_copy_may(run, loops->v[l]) && loop_checks_find(run, loops->v[l], &checks))
+        if (loop_copy_may(run->an, loops->v[l]) && loop_checks_find(run, loops->v[l], &checks))
             return true;
     return false;
 }

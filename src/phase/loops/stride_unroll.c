@@ -37,9 +37,9 @@ typedef struct Stride {
 static bool is_less(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_LE || cmp == CMP_LO || cmp == CMP_LS; }
 
 /* `add i, i, s` in front of the comparison, in its block, the only write of i. */
-static bool find_step(PhaseRun *run, const Loop *loop, Stride *s)
+static bool find_step(Analyses *an, const Loop *loop, Stride *s)
 {
-    const Instr *add = affine_definition(run->an, loop, s->counter);
+    const Instr *add = affine_definition(an, loop, s->counter);
     if (!add || add != local_definition(s->compare, s->counter) || add->op->opcode != OPC_ADD ||
         add->op->sem.op != OPC_ADD || add->op->sem.from != add->op->sem.bits || add->op->sem.bits != type_bits(s->type))
         return false;
@@ -49,17 +49,17 @@ static bool find_step(PhaseRun *run, const Loop *loop, Stride *s)
 }
 
 /* Takes one operand of the comparison as the counter. */
-static bool take_operand(PhaseRun *run, const Loop *loop, Stride *s, u32 number)
+static bool take_operand(Analyses *an, const Loop *loop, Stride *s, u32 number)
 {
     const Operand *bound = instr_operand(s->compare, 3 - number);
     s->counter = operand_plain_register(instr_operand(s->compare, number));
     s->bound = *bound;
     s->cmp = number == 1 ? (Cmp)s->compare->op->cmp : cmp_swapped((Cmp)s->compare->op->cmp);
     bool stays = bound->kind == OPND_IMM || (operand_plain_register(bound) && affine_is_invariant(loop, bound->id));
-    return s->counter && stays && is_less(s->cmp) && find_step(run, loop, s);
+    return s->counter && stays && is_less(s->cmp) && find_step(an, loop, s);
 }
 
-static bool find_stride(PhaseRun *run, const Loop *loop, Stride *s)
+static bool find_stride(Analyses *an, const Loop *loop, Stride *s)
 {
     Block *latch = loop->latches[0];
     Instr *branch = block_two_way_branch(latch);
@@ -73,19 +73,19 @@ static bool find_stride(PhaseRun *run, const Loop *loop, Stride *s)
     TypeClass class = type_class(s->type);
     if ((class != TC_SIGNED && class != TC_UNSIGNED) || (type_bits(s->type) != 32 && type_bits(s->type) != 64))
         return false;
-    return take_operand(run, loop, s, 1) || take_operand(run, loop, s, 2);
+    return take_operand(an, loop, s, 1) || take_operand(an, loop, s, 2);
 }
 
 /* NULL, or why the loop stays as it is. */
-static const char *why_not(PhaseRun *run, const Loop *loop, const Stride *s, const LoopDropped *d)
+static const char *why_not(Analyses *an, const Loop *loop, const Stride *s, const LoopDropped *d)
 {
-    if (loop->header == run->fn->entry || block_is_pinned(loop->header))
+    if (loop->header == an->fn->entry || block_is_pinned(loop->header))
         return "nothing can stand in front of it";
     if (s->latch.has_exit)
         return "it has a second exit";
     if (!d->late)
         return "its test cannot be repeated after it";
-    LoopSize size = loop_copy_size(run, &s->latch, d);
+    LoopSize size = loop_copy_size(an, &s->latch, d);
     if (s->latch.full || size.branches > BRANCHES_MAX || size.body > BODY_MAX || size.accesses > ACCESSES_MAX)
         return "it is large";
     return size.fixed ? "it holds what may stand in one place only" : NULL;
@@ -137,9 +137,9 @@ static Operand build_limit(const Builder *at, const Stride *s, Operand *enters)
     return limit;
 }
 
-static void unroll(PhaseRun *run, const Loop *loop, const Stride *s, const LoopDropped *d)
+static void unroll(Analyses *an, const Loop *loop, const Stride *s, const LoopDropped *d)
 {
-    Function *fn = run->fn;
+    Function *fn = an->fn;
     const LoopChecks *c = &s->latch;
     Block *entry = loop_entry_block(fn, loop), *header = loop->header, *after = entry;
     Block *rest = block_new_like(header, header->loc), *copy[LOOP_BLOCKS], *first = NULL, *last = NULL;
@@ -155,13 +155,13 @@ static void unroll(PhaseRun *run, const Loop *loop, const Stride *s, const LoopD
     }
     block_set_fall(entry, first);
     block_set_branch(entry, enters.id, true, header, false);
-    loop_copy_inherit(run, c, entry);
+    loop_copy_inherit(an, c, entry);
     Builder end = build_at_end(last);
     Operand more = build_test(&end, s->cmp, s->type, register_operand(s->counter), limit);
     block_set_branch(last, more.id, false, first, false);
-    loop_copy_inherit(run, c, last);
+    loop_copy_inherit(an, c, last);
     block_move_after(rest, after);
-    loop_copy_end(run, loop, c, d, rest);
+    loop_copy_end(an, loop, c, d, rest);
     build_nounroll(header);
 }
 
@@ -169,11 +169,11 @@ static bool unroll_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
 {
     Stride s;
     LoopDropped dropped;
-    if (!loop_copy_may(run, loop) || !find_stride(run, loop, &s))
+    if (!loop_copy_may(run->an, loop) || !find_stride(run->an, loop, &s))
         return false;
     loop_checks_latch(run, loop, s.compare, &s.latch);
-    loop_copy_plan(run, loop, &s.latch, false, &dropped);
-    const char *why = why_not(run, loop, &s, &dropped);
+    loop_copy_plan(run->an, loop, &s.latch, false, &dropped);
+    const char *why = why_not(run->an, loop, &s, &dropped);
     if (!why && loop_lanes_matter(run, &s.latch, lanes))
         why = LOOP_LANES;
     const Instr *at = block_terminator(loop->latches[0]);
@@ -186,7 +186,7 @@ static bool unroll_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
     phase_passed(run, "StrideUnrolled", at,
                  "the loop runs four iterations at a time where four remain; it runs as often as is not known");
     phase_count(run, "StrideUnrolled", 1);
-    unroll(run, loop, &s, &dropped);
+    unroll(run->an, loop, &s, &dropped);
     return true;
 }
 

@@ -2,7 +2,7 @@
 
 #include "target/ptxas.h"
 
-const char *body_why_not(const PhaseRun *run, const Block *b, u32 *cost)
+const char *body_why_not(Analyses *an, const Block *b, u32 *cost)
 {
     const Instr *end = block_terminator(b);
     u32 instrs = 0;
@@ -17,7 +17,7 @@ const char *body_why_not(const PhaseRun *run, const Block *b, u32 *cost)
         if (++instrs > BODY)
             return "the block is too long";
         *cost += ptxas_cost(i);
-        if (i != end && !instr_may_be_copied(i, run->an->summaries))
+        if (i != end && !instr_may_be_copied(i, an->summaries))
             return "an instruction of the block must not be duplicated";
     }
     return NULL;
@@ -36,25 +36,25 @@ static bool has_reg(const RegId *v, u32 n, RegId reg)
     return false;
 }
 
-bool body_is_live_on(const PhaseRun *run, const Block *to, const Block *otherwise, RegId reg)
+bool body_is_live_on(Analyses *an, const Block *to, const Block *otherwise, RegId reg)
 {
-    const Live *live = an_live(run->an);
+    const Live *live = an_live(an);
     return live_in(live, to, reg) || (otherwise && live_in(live, otherwise, reg));
 }
 
 /* Loads can fault: only those of a kernel's parameters may go. */
-static bool accesses_memory(const PhaseRun *run, const Instr *i)
+static bool accesses_memory(Analyses *an, const Instr *i)
 {
-    return !op_is_pure(i->op) && !(i->op->opcode == OPC_LD && i->op->space == SPACE_PARAM && run->fn->is_entry);
+    return !op_is_pure(i->op) && !(i->op->opcode == OPC_LD && i->op->space == SPACE_PARAM && an->fn->is_entry);
 }
 
-static bool is_needed(const PhaseRun *run, const Needs *needs, const Instr *i, const Block *to, const Block *otherwise)
+static bool is_needed(Analyses *an, const Needs *needs, const Instr *i, const Block *to, const Block *otherwise)
 {
-    if (accesses_memory(run, i))
+    if (accesses_memory(an, i))
         return true;
     for (RegWalk w = reg_walk(i); next_write(&w);)
         if (has_reg(needs->needed, needs->needs, w.reg) ||
-            (!has_reg(needs->killed, needs->kills, w.reg) && body_is_live_on(run, to, otherwise, w.reg)))
+            (!has_reg(needs->killed, needs->kills, w.reg) && body_is_live_on(an, to, otherwise, w.reg)))
             return true;
     return false;
 }
@@ -70,12 +70,12 @@ static void take(Needs *needs, const Instr *i)
     }
 }
 
-bool body_collect(const PhaseRun *run, const Block *b, const Block *to, const Block *otherwise, Body *body)
+bool body_collect(Analyses *an, const Block *b, const Block *to, const Block *otherwise, Body *body)
 {
     Needs needs = {.needs = 0};
     body->n = 0;
     for (Instr *i = block_terminator(b)->prev; i; i = i->prev) {
-        if (i->kind != INSTR_OP || !is_needed(run, &needs, i, to, otherwise))
+        if (i->kind != INSTR_OP || !is_needed(an, &needs, i, to, otherwise))
             continue;
         body->v[body->n++] = i;
         take(&needs, i);

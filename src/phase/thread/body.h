@@ -2,7 +2,7 @@
 #ifndef PTXOPT_PHASE_THREAD_BODY_H
 #define PTXOPT_PHASE_THREAD_BODY_H
 
-#include "phase/phase.h"
+#include "analysis/analyses.h"
 
 enum { BODY = 24 /* instructions of a block that is bypassed */ };
 
@@ -12,12 +12,12 @@ typedef struct Body {
 } Body;
 
 /* NULL, or why b must not be bypassed whatever the edge. Adds up what its instructions cost, the terminator included. */
-const char *body_why_not(const PhaseRun *run, const Block *b, u32 *cost);
+const char *body_why_not(Analyses *an, const Block *b, u32 *cost);
 /* Whether the register is read after an edge to `to`, or to one of both (otherwise: may be NULL). */
-bool body_is_live_on(const PhaseRun *run, const Block *to, const Block *otherwise, RegId reg);
+bool body_is_live_on(Analyses *an, const Block *to, const Block *otherwise, RegId reg);
 /* The instructions of b whose results are read where the edge leads, and those that access memory, in order; false: more than
  * can be looked at. */
-bool body_collect(const PhaseRun *run, const Block *b, const Block *to, const Block *otherwise, Body *body);
+bool body_collect(Analyses *an, const Block *b, const Block *to, const Block *otherwise, Body *body);
 
 u32 body_cost(const Body *body);     /* machine instructions of one more copy */
 u32 body_accesses(const Body *body); /* loads and stores, of parameters too */

@@ -246,7 +246,7 @@ static const char *why_divergence_costs(Threader *t, const Candidate *c)
         const InEdge *edge = &c->edge[k];
         if (leaves_a_loop(t, edge, c->b))
             return "threads that leave a loop at different times reconverge there";
-        body_collect(t->run, c->b, edge->to, edge->otherwise, &body);
+        body_collect(t->run->an, c->b, edge->to, edge->otherwise, &body);
         spent += body_cost(&body) + (k > 0 ? ACCESS_SLOTS * body_accesses(&body) : 0) + (edge->select ? BRANCH_SLOTS : 0);
     }
     for (u32 k = 0; k < block_edge_count(c->b); k++) {
@@ -289,7 +289,7 @@ static const char *drop_edges(Threader *t, Candidate *c)
         const char *why_not = NULL;
         if (!edge->to)
             continue;
-        if (!body_collect(t->run, c->b, edge->to, edge->otherwise, &body) || body_cost(&body) > limit)
+        if (!body_collect(t->run->an, c->b, edge->to, edge->otherwise, &body) || body_cost(&body) > limit)
             why_not = in_loop ? "more instructions would be cloned than --jump-threading-threshold allows, or "
                                 "--jump-threading-loop-threshold"
                               : "more instructions would be cloned than --jump-threading-threshold allows";
@@ -319,7 +319,7 @@ static const char *why_accesses_stay(const Threader *t, const Candidate *c)
         Body body;
         if (!edge->to || !makes_clones(c, k))
             continue;
-        body_collect(t->run, c->b, edge->to, edge->otherwise, &body);
+        body_collect(t->run->an, c->b, edge->to, edge->otherwise, &body);
         accesses += body_accesses(&body);
         cost += body_cost(&body);
     }
@@ -410,7 +410,7 @@ static void thread_to(Threader *t, Candidate *c, Block *to)
 {
     Body body;
     Block *only = NULL, *through = to;
-    body_collect(t->run, c->b, to, NULL, &body);
+    body_collect(t->run->an, c->b, to, NULL, &body);
     for (u32 k = 0; k < c->edges; k++)
         if (c->edge[k].to == to && !c->edge[k].select)
             only = c->edge[k].from;
@@ -434,7 +434,7 @@ static bool is_unread(const Threader *t, const InEdge *edge, const Body *body)
     for (u32 k = 0; k < body->n; k++)
         if (instr_reads(body->v[k], reg))
             return false;
-    return !body_is_live_on(t->run, edge->to, edge->otherwise, reg);
+    return !body_is_live_on(t->run->an, edge->to, edge->otherwise, reg);
 }
 
 /* The edge becomes a branch on the predicate of its selp: the branch of c->b, asked earlier. */
@@ -445,7 +445,7 @@ static void thread_select(Threader *t, const Candidate *c, const InEdge *edge)
     bool unread = cfg_succs(t->fn, edge->from).n == 1;
     Block *at = block_of_clones(t, c->b, place_before(c->b, edge->from, edge->to));
     Body body;
-    body_collect(t->run, c->b, edge->to, edge->otherwise, &body);
+    body_collect(t->run->an, c->b, edge->to, edge->otherwise, &body);
     unread = unread && is_unread(t, edge, &body);
     append_clones(t, &body, at);
     block_redirect(edge->from, c->b, at);
@@ -634,7 +634,7 @@ static void try_block(Threader *t, Block *b)
         fold_decided(t, b);
         return;
     }
-    const char *why = body_why_not(t->run, b, &cost);
+    const char *why = body_why_not(t->run->an, b, &cost);
     decide(t, b, why && !t->run->sink->wants_remarks, &c);
     c.cost = cost;
     Block *to = agreed_target(&c);
