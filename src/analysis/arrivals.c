@@ -25,7 +25,7 @@ struct Arrivals {
     u32 n, origins;
     VecU32 branches;
     Graph succ, pred;
-    u32 *idom, *point; /* positions, of points behind empty blocks; GRAPH_NONE */
+    u32 *idom, *point; /* positions, of points after empty blocks; GRAPH_NONE */
     u32 *branch;       /* Instr.origin of a branch; 0: the block does not branch */
     bool *uniform, *empty;
     u32 *at;        /* by Instr.origin: position + 1 */

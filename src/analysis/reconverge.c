@@ -576,14 +576,14 @@ static ReconvergeRisk decided_in_loop(ReconvergeGate *g, const Block *branch, co
     return risk;
 }
 
-ReconvergeRisk reconverge_decided(ReconvergeGate *g, const Block *branch, Block *to, const Block *old, bool come_as_one)
+ReconvergeRisk reconverge_decided(ReconvergeGate *g, const Block *branch, Block *to, const Block *old, bool converged)
 {
     if (!reconverge_matters(g))
         return RECONVERGE_SAFE;
     ReconvergeRegion after = known(g, branch) && known(g, to) ? reconverge_after(g, branch, old) : whole_function(g);
     /* the exit that most blocks lead to is the end for ptxas: without one of several it may be another one */
     bool loses_exit = known(g, branch) && g->w->any_active_set && !stop_of(old);
-    if (!come_as_one && (after.active_set || loses_exit))
+    if (!converged && (after.active_set || loses_exit))
         return RECONVERGE_ACTIVE_SET;
     if (!known(g, branch) || !known(g, to))
         return reconverge_judge(g, g->w->any_wait, &after);

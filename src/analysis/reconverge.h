@@ -86,8 +86,8 @@ ReconvergeRegion reconverge_from(ReconvergeGate *gate, const Block *b, const Blo
 
 /* Threads that come to `branch`, or some of them, only go to `to`: the other edges out are taken away, for them. No thread
  * took them, but paths that meet after the branch may now do so at a point that all paths come through. Groups of threads
- * are counted by edges, also those that no thread takes, unless they come to the branch as one. old: the branch's
+ * are counted by edges, also those that no thread takes, unless they come to the branch together. old: the branch's
  * reconvergence point; NULL where several branches are decided at once. */
-ReconvergeRisk reconverge_decided(ReconvergeGate *gate, const Block *branch, Block *to, const Block *old, bool come_as_one);
+ReconvergeRisk reconverge_decided(ReconvergeGate *gate, const Block *branch, Block *to, const Block *old, bool converged);
 
 #endif

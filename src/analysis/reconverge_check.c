@@ -251,7 +251,7 @@ static bool is_after(const Checker *c, const Block *now, u32 marker)
     return all;
 }
 
-/* Whether i stood behind the old point: it may have been hoisted, and the point has not moved. */
+/* Whether i stood after the old point: it may have been hoisted, and the point has not moved. */
 static bool was_behind(const Checker *c, const Instr *i, const Point *point)
 {
     u32 pre = i->origin <= c->before->origins ? c->before->pre[i->origin] : 0;

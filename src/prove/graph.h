@@ -39,7 +39,7 @@ typedef enum JoinKind { JOIN_NONE, JOIN_LONE, JOIN_SHARED, JOIN_LOOP } JoinKind;
 /* False: the function is too large for the prover; `why` says in what. */
 bool prove_graph_init(Graph *g, Function *fn, bool believes, Arena *arena, const char **why);
 
-/* Registers live before instruction i of block b (NULL: behind its last), added to `out`. */
+/* Registers live before instruction i of block b (NULL: after its last), added to `out`. */
 void prove_live_at(const Graph *g, const Block *b, const Instr *i, BitSet *out);
 /* Blocks that control may reach from b's terminator before it comes to b's immediate post-dominator. */
 const BitSet *prove_influence(Graph *g, const Block *b);

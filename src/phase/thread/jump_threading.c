@@ -544,7 +544,7 @@ static const char *why_not_sooner(Threader *t, const Candidate *c, bool converge
     return NULL;
 }
 
-/* Whether paths behind b may not meet sooner than before, if its branch always goes to `to`. */
+/* Whether paths after b may not meet sooner than before, if its branch always goes to `to`. */
 static bool moves_point(Threader *t, Block *b, Block *to)
 {
     const Block *old = region_reconvergence_point(t->run->an, b);
