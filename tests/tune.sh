@@ -15,6 +15,7 @@ mkdir -p "$WORK/input" "$WORK/tmp"
 export TMPDIR="$WORK/tmp"
 cp examples/merge_sort.clang.ptx "$WORK/input/in.ptx"
 cp examples/bytecode.nvcc.ptx "$WORK/input/calls.ptx"
+cp examples/bfs.nvcc.ptx "$WORK/input/rounds.ptx" # some kernel is better with two variants together
 "$BUILD/ptxopt" "$WORK/input/in.ptx" -o "$WORK/input/want.ptx"
 
 # How the stand-in behaves: FAKE=crash, hang, refuse, garbage, short; with `some`, only over texts but the first one.
@@ -24,7 +25,10 @@ out=
 for word; do case $word in --output-file=*) out=${word#*=} ;; esac; done
 echo "$*" >>calls
 case ${FAKE:-} in some-*) [ "$(wc -l <calls)" -gt 1 ] && FAKE=${FAKE#some-} ;; esac
+echo begin >>times
+trap 'echo end >>times' EXIT
 case ${FAKE:-} in
+sleep) sleep 0.3; exit 255 ;;
 crash) kill -SEGV $$ ;;
 hang) exec sleep 60 ;;
 refuse) echo "ptxas, line 3; error" >&2; exit 255 ;;
@@ -44,6 +48,8 @@ ptxopt() { timeout 100 "$BUILD/ptxopt" "$@"; }
 untuned() { exits 0 ptxopt --tune=./ptxas --guard-limit=1 in.ptx -o o; cmp o want.ptx; says "warning: in.ptx: nothing is tuned: .*$1"; }
 # bad_line LINE PLACE MESSAGE: a file of decisions with that line is refused there.
 bad_line() { { echo '# decisions'; printf '%s\n' "$1"; } >d; exits 1 ptxopt --tuned=d in.ptx -o o; says "^d:2:$2: error: $3"; says '\^'; [ ! -e o ]; }
+# most_at_once: how many stand-ins ran at a time.
+most_at_once() { awk '/begin/ { now++ } /end/ { now-- } now > most { most = now } END { print most + 0 }' times; }
 # not_worse OLD NEW [OPTION]: of kernels of two texts, by the definition.
 not_worse() { "$REAL" -arch=sm_75 "$1" -o old.cubin; "$REAL" -arch=sm_75 "$2" -o new.cubin; "$BUILD/cubinjudge" old.cubin new.cubin; }
 
@@ -92,6 +98,14 @@ else
     case_ 'nor those that it hangs on, refuses, or writes nonsense for' 'for FAKE in some-hang some-refuse some-garbage some-short; do export FAKE; rm -f calls; exits 0 ptxopt --tune=./ptxas --tune-jobs=1 --guard-limit=1 --tune-budget=4 in.ptx -o o; cmp o want.ptx; says "0 of . kernels tuned"; done'
     case_ 'a cubin cut short' 'FAKE=short untuned "cannot be judged: a cubin"'
     case_ 'the budget' 'FAKE=hang exits 0 ptxopt --tune=./ptxas --tune-budget=1 in.ptx -o o; cmp o want.ptx; says "the time of --tune-budget was over"'
+    case_ '--tune-jobs is how many of ptxas run at a time' 'FAKE=some-sleep exits 0 ptxopt --tune=./ptxas --tune-jobs=1 in.ptx -o o; [ "$(most_at_once)" = 1 ]; rm times calls
+        FAKE=some-sleep exits 0 ptxopt --tune=./ptxas --tune-jobs=2 rounds.ptx -o o; [ "$(most_at_once)" = 2 ]'
+    if command -v script >/dev/null; then
+        case_ 'a terminal is shown how far it is, and nothing else is' 'script -qec "$BUILD/ptxopt --tune=$REAL --tune-jobs=2 in.ptx -o o" /dev/null >said </dev/null; says "tuning: 2 of [0-9]* texts assembled"; cmp o best.ptx
+            exits 0 ptxopt --tune="$REAL" in.ptx -o o; not says "texts assembled"'
+    else
+        echo 'skip the progress on a terminal: script is not at hand'
+    fi
     case_ 'the input may be the output' 'cp in.ptx x.ptx; exits 0 ptxopt --tune=./ptxas x.ptx -o x.ptx; cmp x.ptx best.ptx; exits 0 ptxopt --tune=./ptxas <in.ptx; cmp out best.ptx; says "<stdin>: "'
     case_ 'a decisions file that cannot be written' 'exits 1 ptxopt --tune=./ptxas --tune-out=none/d in.ptx -o o; says "cannot write .none/d.: No such file"; [ ! -e o ]'
     case_ 'device functions are decided with the kernels that call them' 'ptxopt -O1 --tune=./ptxas --tune-out=d calls.ptx -o o; ptxopt -O1 calls.ptx -o one.ptx; not_worse one.ptx o
@@ -99,6 +113,14 @@ else
     if command -v ninja >/dev/null; then
         case_ 'Ninja makes what --tune-read reads' 'exits 0 ptxopt --tune="$REAL" --tune-ninja=n in.ptx; [ ! -s out ]; ninja --quiet -C n; ninja -C n | grep -q "no work to do"
             exits 0 ptxopt --tune-read=n --tune-out=d in.ptx -o o; says "is tuned with"; not_worse want.ptx o; ptxopt --tuned=d in.ptx | cmp - o'
+        case_ 'Ninja is asked round by round, and what is decided in the end is what --tune decides' 'ptxopt --tune="$REAL" --tune-out=want rounds.ptx -o want.ptx
+            exits 0 ptxopt --tune="$REAL" --tune-ninja=n rounds.ptx; rounds=0
+            until ninja -C n | grep -q "no work to do"; do rounds=$((rounds + 1)); exits 0 ptxopt --tune-read=n --tune-out=d rounds.ptx -o o; cat said >>all; done
+            [ "$rounds" -ge 2 ]; grep -q "[1-9][0-9]* more texts to assemble: ninja -C n" all; not says "more texts"; cmp d want; cmp o want.ptx'
+        case_ 'while a result is missing, no further round is asked for' 'exits 0 ptxopt --tune="$REAL" --tune-ninja=n rounds.ptx; ninja --quiet -C n; rm "$(ls n/*.cubin | head -1)"
+            cp n/build.ninja .; exits 0 ptxopt --tune-read=n rounds.ptx -o o; says "1 texts have no result"; not says "more texts"; cmp n/build.ninja build.ninja'
+        case_ 'a folder without its build.ninja is asked for nothing more' 'exits 0 ptxopt --tune="$REAL" --tune-ninja=n rounds.ptx; ninja --quiet -C n; rm n/build.ninja
+            exits 0 ptxopt --tune-read=n --tune-out=d rounds.ptx -o o; says "is tuned with"; says "warning: cannot ask for [0-9]* more texts in .n.: No such file"; [ ! -e n/build.ninja ]; ptxopt --tuned=d rounds.ptx | cmp - o'
         case_ 'what ptxas does not take of it is no choice' 'exits 0 ptxopt --tune="$PWD/ptxas" --tune-ninja=n in.ptx; FAKE=refuse ninja --quiet -C n; exits 0 ptxopt --tune-read=n in.ptx -o o; cmp o want.ptx; says "0 of . kernels tuned"'
         case_ 'results that are missing are said' 'exits 0 ptxopt --tune="$REAL" --tune-ninja=n in.ptx; ninja --quiet -C n; rm "$(ls n/*.cubin | head -1)"; exits 0 ptxopt --tune-read=n in.ptx -o o; says "1 texts have no result in .n."'
     else

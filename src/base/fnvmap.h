@@ -5,6 +5,16 @@
 
 #include "base/types.h"
 
+#define FNV_BASIS 14695981039346656037u
+
+/* FNV-1a of bytes after those that `hash` is of; FNV_BASIS: of none. */
+static inline u64 fnv_bytes(u64 hash, const char *bytes, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        hash = (hash ^ (u8)bytes[i]) * 1099511628211u;
+    return hash;
+}
+
 typedef struct FnvEntry {
     u64 key, value;
 } FnvEntry;

@@ -10,16 +10,6 @@
 
 /* ---- what a function says ---------------------------------------------------------------------------------------- */
 
-#define BASIS 14695981039346656037u
-#define PRIME 1099511628211u
-
-static u64 add_bytes(u64 hash, const char *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ (u8)bytes[i]) * PRIME;
-    return hash;
-}
-
 static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 static bool is_word(char c)
@@ -53,18 +43,18 @@ static u64 add_word(u64 hash, FnvMap *names, const char *word, u32 len)
 {
     static const char frame[] = "__local_depot";
     if (word[0] != '$' && (len < sizeof frame || memcmp(word, frame, sizeof frame - 1) != 0))
-        return add_bytes(hash, word, len);
-    u64 *number = fnvmap_at(names, add_bytes(BASIS, word, len));
+        return fnv_bytes(hash, word, len);
+    u64 *number = fnvmap_at(names, fnv_bytes(FNV_BASIS, word, len));
     if (!*number)
         *number = names->count;
-    return add_bytes(hash, (const char *)number, sizeof *number);
+    return fnv_bytes(hash, (const char *)number, sizeof *number);
 }
 
 u64 tuned_hash(const Function *fn)
 {
     Str text = span_str(fn->module, fn->text);
     u32 sm = fn->module->target_sm;
-    u64 hash = add_bytes(BASIS, (const char *)&sm, sizeof sm);
+    u64 hash = fnv_bytes(FNV_BASIS, (const char *)&sm, sizeof sm);
     FnvMap names = {0};
     for (u32 at = 0, end; at < text.len; at = end) {
         end = skip_unsaid(text, at);
@@ -73,7 +63,7 @@ u64 tuned_hash(const Function *fn)
         while (end < text.len && is_word(text.p[end]))
             end++;
         end += end == at;
-        hash = add_bytes(add_word(hash, &names, text.p + at, end - at), " ", 1);
+        hash = fnv_bytes(add_word(hash, &names, text.p + at, end - at), " ", 1);
     }
     fnvmap_free(&names);
     return hash;

@@ -6,17 +6,16 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fnvmap.h"
 #include "front/child.h"
-#include "pipeline/output.h"
 #include "pipeline/tuned.h"
 #include "tool/guard.h"
 #include "tool/parts.h"
+#include "tool/tune_ninja.h"
 
 enum {
     MOST_ROUNDS = 3,
@@ -78,6 +77,7 @@ typedef struct Text {
     u32 *candidate; /* by group; NONE: the group is not of interest */
     u32 groups;     /* that are */
 } Text;
+typedef VEC(Text *) VecText;
 
 #define NONE UINT32_MAX
 
@@ -87,11 +87,13 @@ typedef struct Tune {
     Assembler assembler;
     Parts original, base; /* the input, and what the command line's options make of it */
     Group *group;
-    VEC(Text *) texts; /* their cubins are kept to the end */
+    VecText texts;     /* their cubins are kept to the end */
     u32 done, planned; /* texts, for the progress */
     u32 missing;       /* texts whose result is not in the folder of --tune-read */
     u32 tuned;         /* kernels that get other options */
     bool apart;        /* each candidate in a text of its own */
+    bool asks;         /* under --tune-read, for texts that are not in its folder: those of all rounds but the first */
+    VecText asked;
 } Tune;
 
 /* ---- variants ----------------------------------------------------------------------------------------------------- */
@@ -136,21 +138,14 @@ static VecTuned plan_decisions(Tune *tune, const Plan *plan)
     return decisions;
 }
 
-static u64 hash_str(u64 hash, Str text)
-{
-    for (u32 i = 0; i < text.len; i++)
-        hash = (hash ^ (u8)text.p[i]) * 1099511628211u;
-    return hash;
-}
-
 /* Adds what `parts` holds of a group to what is to be tried, unless it has been. */
 static void add_candidate(Tune *tune, u32 number, const Parts *parts, const char *words)
 {
     Group *group = &tune->group[number];
-    Candidate new = {.words = words, .hash = 14695981039346656037u};
+    Candidate new = {.words = words, .hash = FNV_BASIS};
     for (u32 i = 0; i < parts->part.n; i++)
         if (parts->part.v[i].group == number) {
-            new.hash = hash_str(new.hash, parts->part.v[i].body);
+            new.hash = fnv_bytes(new.hash, parts->part.v[i].body.p, parts->part.v[i].body.len);
             new.price += parts->part.v[i].price;
         }
     for (u32 i = 0; i < group->tried.n; i++)
@@ -292,24 +287,23 @@ static void show_progress(void *user, Trial *trial)
         fprintf(stderr, "\rptxopt: tuning: %u of %u texts assembled ", tune->done, tune->planned);
 }
 
-/* Name of a text's files in a folder. */
-static const char *file_in(Tune *tune, const char *folder, const Text *text, const char *extension)
-{
-    size_t bytes = 0;
-    char *contents = scratch_read(&text->trial.text, &bytes);
-    u64 hash = hash_str(14695981039346656037u, (Str){contents, (u32)bytes});
-    free(contents);
-    return arena_printf(&tune->arena, "%s%s%016" PRIx64 ".%s", folder, *folder ? "/" : "", hash, extension);
-}
-
-/* What Ninja has made of the text. */
+/* What Ninja has made of the text, if it has been asked. */
 static void fetch_text(Tune *tune, Text *text)
 {
     char error[MOVED_BYTES];
-    const char *path = file_in(tune, tune->options->tune_read, text, "cubin");
-    tune->missing += access(path, R_OK) != 0;
+    const char *folder = tune->options->tune_read;
+    const char *path = ninja_name(&tune->arena, folder, &text->trial.text, "cubin");
     text->trial.read = cubin_open(&text->trial.cubin, path, error, sizeof error);
+    if (access(path, R_OK) == 0)
+        return;
+    if (tune->asks && access(ninja_name(&tune->arena, folder, &text->trial.text, "ptx"), F_OK) != 0)
+        vec_push(&tune->asked, text);
+    else
+        tune->missing++;
 }
+
+/* Whether the texts so far have results. */
+static bool has_all(const Tune *tune) { return !tune->missing && !tune->asked.n; }
 
 static void assemble_texts(Tune *tune, Text *const *texts, u32 count)
 {
@@ -344,8 +338,6 @@ static int by_price(const void *a, const void *b)
     const Candidate *x = a, *y = b;
     return x->price < y->price ? -1 : x->price > y->price;
 }
-
-typedef VEC(Text *) VecText;
 
 /* Texts of what has not been judged: the n-th one holds the n-th candidate of each group, the cheapest first. */
 static void plan_texts(Tune *tune, VecText *texts)
@@ -442,7 +434,7 @@ static void judge_choice(Tune *tune)
     if (text->groups < 2)
         return; /* it has been assembled so */
     assemble_texts(tune, &text, 1);
-    for (u32 g = 0; g < tune->original.groups; g++) {
+    for (u32 g = 0; g < tune->original.groups && has_all(tune); g++) {
         Group *group = &tune->group[g];
         int gain;
         if (group->best && !(text->trial.read && compare(tune, g, group->tried.v[0].cubin, &text->trial.cubin, &gain)))
@@ -524,77 +516,46 @@ static void apply_decisions(Tune *tune)
 
 /* ---- Ninja -------------------------------------------------------------------------------------------------------- */
 
-static bool write_file(const char *path, const char *contents, size_t bytes)
+static ToolStatus write_ninja(Tune *tune)
 {
-    Output output;
-    if (!output_open(&output, path))
-        return false;
-    fwrite(contents, 1, bytes, output.file);
-    return output_commit(&output);
-}
-
-/* Words in single quotes for the shell, with `$` as Ninja wants it. */
-static void put_quoted(FILE *out, const char *word)
-{
-    putc('\'', out);
-    for (; *word; word++)
-        fputs(*word == '\'' ? "'\\''" : *word == '$' ? "$$" : (char[]){*word, '\0'}, out);
-    putc('\'', out);
-}
-
-static void put_rule(FILE *out, const Tune *tune)
-{
-    fputs("# Written by ptxopt --tune-ninja; --tune-read reads what Ninja makes here.\nptxas = ", out);
-    put_quoted(out, tune->assembler.command->ptxas);
-    fprintf(
-        out,
-        "\nrule assemble\n  command = timeout %u $ptxas %s -o $out.new $in >$out.log 2>&1 && mv $out.new $out || : >$out\n"
-        "  description = ptxas $in\n",
-        tune->assembler.limit, tune->assembler.command->argv[1]);
-}
-
-static bool write_candidates(Tune *tune, FILE *out, u32 *count)
-{
+    const char *folder = tune->options->tune_ninja;
+    NinjaFolder ninja;
     VecText texts = {0};
-    bool good = true;
-    put_rule(out, tune);
+    bool good = ninja_open(&ninja, &tune->arena, folder, &tune->assembler);
     for (u32 g = 0; g < tune->original.groups; g++)
         tune->group[g].judged = tune->group[g].tried.n > 1 ? 0 : tune->group[g].tried.n;
     plan_texts(tune, &texts);
     for (u32 i = 0; i < texts.n && good; i++) {
-        size_t bytes = 0;
-        good = write_text(tune, texts.v[i]);
-        char *contents = good ? scratch_read(&texts.v[i]->trial.text, &bytes) : NULL;
-        good = contents && write_file(file_in(tune, tune->options->tune_ninja, texts.v[i], "ptx"), contents, bytes);
-        fprintf(out, "build %s: assemble %s\n", file_in(tune, "", texts.v[i], "cubin"),
-                file_in(tune, "", texts.v[i], "ptx"));
-        free(contents);
+        good = write_text(tune, texts.v[i]) && ninja_add(&ninja, &texts.v[i]->trial.text);
         scratch_close(&texts.v[i]->trial.text);
     }
-    *count = texts.n;
-    vec_free(&texts);
-    return good;
-}
-
-static ToolStatus write_ninja(Tune *tune)
-{
-    const char *folder = tune->options->tune_ninja, *path = arena_printf(&tune->arena, "%s/build.ninja", folder);
-    Output output;
-    u32 count = 0;
-    bool good = (mkdir(folder, 0777) == 0 || errno == EEXIST) && output_open(&output, path);
-    if (good) {
-        good = write_candidates(tune, output.file, &count);
-        if (good)
-            good = output_commit(&output);
-        else
-            output_discard(&output);
-    }
+    good = ninja_close(&ninja, good);
     if (!good)
         fprintf(stderr, "ptxopt: error: cannot write to '%s': %s\n", folder, strerror(errno));
     else
-        fprintf(stderr, "ptxopt: note: %u texts to assemble: ninja -C %s, then ptxopt --tune-read=%s\n", count, folder,
+        fprintf(stderr, "ptxopt: note: %u texts to assemble: ninja -C %s, then ptxopt --tune-read=%s\n", texts.n, folder,
                 folder);
+    vec_free(&texts);
     return good ? TOOL_OK : TOOL_BAD_INPUT;
+}
+
+/* Adds what a further round asks for to the folder. */
+static void ask_for_more(Tune *tune)
+{
+    const char *folder = tune->options->tune_read;
+    NinjaFolder ninja;
+    if (!tune->asked.n)
+        return;
+    bool good = ninja_open(&ninja, &tune->arena, folder, NULL);
+    for (u32 i = 0; i < tune->asked.n && good; i++)
+        good = ninja_add(&ninja, &tune->asked.v[i]->trial.text);
+    if (ninja_close(&ninja, good))
+        fprintf(stderr,
+                "ptxopt: note: %u more texts to assemble: ninja -C %s, then the same ptxopt --tune-read once more\n",
+                tune->asked.n, folder);
+    else
+        fprintf(stderr, "ptxopt: warning: cannot ask for %u more texts in '%s': %s\n", tune->asked.n, folder,
+                strerror(errno));
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
@@ -653,12 +614,13 @@ static void tune_rounds(Tune *tune)
             for (u32 g = 0; g < tune->original.groups; g++)
                 old_best[g] = tune->group[g].best;
             make_candidates(tune, &plans);
+            tune->asks = tune->options->tune_read;
         }
         if (round == 0 || plans.n)
             judge_round(tune);
         bool more = round == 0 || plans.n;
         vec_free(&plans);
-        if (!more || tune->apart || child_caught())
+        if (!more || !has_all(tune) || child_caught())
             return;
     }
 }
@@ -679,7 +641,8 @@ static const char *decide(Tune *tune)
         tune_rounds(tune);
     if (tune->missing && tune->missing == tune->texts.n)
         return "Ninja has made nothing of this text, with these options, in the folder of --tune-read";
-    if (!tune->apart && !child_caught())
+    tune->asks = tune->options->tune_read;
+    if (has_all(tune) && !child_caught())
         judge_choice(tune);
     return NULL;
 }
@@ -700,6 +663,7 @@ static ToolStatus tune_text(Tune *tune)
         say_decisions(tune);
     if (!trouble && tune->missing)
         fprintf(stderr, "ptxopt: warning: %u texts have no result in '%s'\n", tune->missing, options->tune_read);
+    ask_for_more(tune);
     if (!trouble)
         apply_decisions(tune);
     ToolStatus status = trouble ? TOOL_OK : write_decisions(tune);
@@ -711,6 +675,7 @@ static void tune_end(Tune *tune)
     for (u32 i = 0; i < tune->texts.n; i++)
         trial_end(&tune->texts.v[i]->trial);
     vec_free(&tune->texts);
+    vec_free(&tune->asked);
     for (u32 g = 0; tune->group && g < tune->original.groups; g++)
         vec_free(&tune->group[g].tried);
     parts_free(&tune->original);
