@@ -5,6 +5,8 @@
 #include "ir/inspect.h"
 #include "target/ptxas.h"
 
+enum { LANES_WALKED = 1 << 19 };
+
 /* ---- what nobody reads -------------------------------------------------------------------------------------------------- */
 
 static bool is_among(Instr *const *v, u32 n, const Instr *i)
@@ -152,6 +154,36 @@ static bool shows_lanes(PhaseRun *run)
     return waits_now(run->arena, run->an)->any_active_set || effects_callers_see_lanes(run->an->summaries, run->fn);
 }
 
+static void find_lanes(PhaseRun *run, LoopLanes *lanes)
+{
+    *lanes = (LoopLanes){.asked = true, .shown = shows_lanes(run), .budget = LANES_WALKED};
+    for (Block *b = run->fn->entry; b; b = b->next)
+        for_each_instr(i, b)
+            if (instr_is_convergent(i, run->an->summaries)) {
+                vec_push(&lanes->convergent, b);
+                break;
+            }
+}
+
+/* Whether the branches, on which b depends, have one of the checks among them, but not all that may divide a warp: the branch in front
+ * of the copy, which stands for all of them, is more than b depended on. */
+static bool depends_on_some(Analyses *an, const LoopChecks *c, const Block *b, LoopLanes *lanes)
+{
+    BlockVec on = {0};
+    bool within = control_closure_within(an_control(an), b, lanes->budget, &on);
+    u32 checks = 0, missing = 0;
+    for (u32 k = 0; k < c->checks; k++) {
+        bool found = false;
+        for (u32 n = 0; n < on.n && !found; n++)
+            found = on.v[n] == c->check[k].block;
+        checks += found;
+        missing += !found && !uniform_has(&an_uniform(an)->branch_warp, c->check[k].block->id);
+    }
+    lanes->budget = within && lanes->budget > on.n ? lanes->budget - on.n - 1 : 0;
+    vec_free(&on);
+    return !within || (checks && missing);
+}
+
 static bool may_divide(Analyses *an, const LoopChecks *c)
 {
     for (u32 k = 0; k < c->checks; k++)
@@ -160,11 +192,18 @@ static bool may_divide(Analyses *an, const LoopChecks *c)
     return false;
 }
 
-bool loop_lanes_matter(PhaseRun *run, const LoopChecks *c, LoopLanes *lanes)
+const char *loop_lanes_forbid(PhaseRun *run, const LoopChecks *c, LoopLanes *lanes)
 {
-    if (*lanes == LOOP_LANES_NOT_ASKED)
-        *lanes = shows_lanes(run) ? LOOP_LANES_SHOWN : LOOP_LANES_HIDDEN;
-    return *lanes == LOOP_LANES_SHOWN && may_divide(run->an, c);
+    if (!lanes->asked)
+        find_lanes(run, lanes);
+    if (!may_divide(run->an, c))
+        return NULL;
+    if (lanes->shown)
+        return "threads could come in other groups to an instruction that sees which lanes execute it";
+    for (u32 k = 0; k < lanes->convergent.n; k++)
+        if (depends_on_some(run->an, c, lanes->convergent.v[k], lanes))
+            return "threads could come in other groups to an instruction that they execute together";
+    return NULL;
 }
 
 /* ---- the copy ------------------------------------------------------------------------------------------------------------- */

@@ -18,16 +18,19 @@ typedef struct LoopDropped {
     bool late; /* the latch's predicate is computed after the last iteration */
 } LoopDropped;
 
-enum { LOOP_ANALYSES = AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM };
+enum { LOOP_ANALYSES = AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM | AN_CONTROL };
 
 /* Whether the loop is innermost and short, has one latch, and no pragma. Uses AN_LOOPS. */
 bool loop_copy_may(Analyses *an, const Loop *loop);
 
-/* Whether the function shows which lanes execute it. */
-typedef enum LoopLanes { LOOP_LANES_NOT_ASKED, LOOP_LANES_HIDDEN, LOOP_LANES_SHOWN } LoopLanes;
-#define LOOP_LANES "threads could come in other groups to an instruction that sees which lanes execute it"
-/* Whether that keeps the loop from being copied, as its checks may divide a warp. *lanes is asked for before the first rewrite. */
-bool loop_lanes_matter(PhaseRun *run, const LoopChecks *checks, LoopLanes *lanes);
+/* What of the function depends on which lanes execute it. */
+typedef struct LoopLanes {
+    bool asked, shown;   /* it shows which lanes execute it */
+    BlockVec convergent; /* blocks with a convergent instruction */
+    u32 budget;          /* branches that these may depend on, in all that is still asked */
+} LoopLanes;
+/* NULL, or why the loop is not copied, as its checks may divide a warp. *lanes is {0} before the first rewrite. */
+const char *loop_lanes_forbid(PhaseRun *run, const LoopChecks *checks, LoopLanes *lanes);
 
 /* What the copy does without if the branches of the checks are gone. steps: it may leave steps out. Uses AN_LIVE. */
 void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *dropped);

@@ -14,8 +14,9 @@
  * there wraps past the bound. So each thread executes in FAST what it would have executed in LOOP, less branches that it would not
  * have taken, and goes on in LOOP with the same registers, where the check decides. Registers that only the checks read get all
  * their steps at once. FAST holds nothing but arithmetic, loads and stores, and ends after n iterations: no thread waits in it, so
- * that threads may wait for each other after it. Where an instruction of the function sees which lanes execute it, and these
- * branches may divide a warp, threads could come to it in other groups: that is declined.
+ * that threads may wait for each other after it. Where these branches may divide a warp, threads could come in other groups to what
+ * depends on which lanes execute it: that is declined of an instruction that sees them, and of a convergent one that depends on one of
+ * the branches, but not on all that divide.
  *
  * It pays where ptxas unrolls FAST: it counts its iterations, and it has one exit (tests/ptxas/LOOPS.md). LOOP gets the
  * pragma nounroll: it runs rarely, and is not split again.
@@ -226,8 +227,8 @@ static bool split_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
         return false;
     loop_copy_plan(run->an, loop, &checks, true, &dropped);
     const char *why = why_not(run->an, loop, &checks, &dropped);
-    if (!why && loop_lanes_matter(run, &checks, lanes))
-        why = LOOP_LANES;
+    if (!why)
+        why = loop_lanes_forbid(run, &checks, lanes);
     const Instr *at = block_terminator(checks.check[0].block);
     if (why) {
         phase_missed_once(run, "BoundsCheckKept", at, "this loop keeps its bounds checks: %s", why);
@@ -262,9 +263,10 @@ PhaseResult phase_loop_split(PhaseRun *run)
     an_freeze(run->an, LOOP_ANALYSES);
     an_compute(run->an, LOOP_ANALYSES);
     const Loops *loops = an_loops(run->an);
-    LoopLanes lanes = LOOP_LANES_NOT_ASKED;
+    LoopLanes lanes = {0};
     bool any = false;
     for (u32 l = 0; l < loops->n; l++)
         any |= split_loop(run, loops->v[l], &lanes);
+    vec_free(&lanes.convergent);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

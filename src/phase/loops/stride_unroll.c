@@ -174,8 +174,8 @@ static bool unroll_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
     loop_checks_latch(run, loop, s.compare, &s.latch);
     loop_copy_plan(run->an, loop, &s.latch, false, &dropped);
     const char *why = why_not(run->an, loop, &s, &dropped);
-    if (!why && loop_lanes_matter(run, &s.latch, lanes))
-        why = LOOP_LANES;
+    if (!why)
+        why = loop_lanes_forbid(run, &s.latch, lanes);
     const Instr *at = block_terminator(loop->latches[0]);
     if (why) {
         phase_missed_once(run, "StrideKept", at, "this loop with its step in a register is not unrolled: %s", why);
@@ -198,9 +198,10 @@ PhaseResult phase_stride_unroll(PhaseRun *run)
     an_freeze(run->an, LOOP_ANALYSES);
     an_compute(run->an, LOOP_ANALYSES);
     const Loops *loops = an_loops(run->an);
-    LoopLanes lanes = LOOP_LANES_NOT_ASKED;
+    LoopLanes lanes = {0};
     bool any = false;
     for (u32 l = 0; l < loops->n; l++)
         any |= unroll_loop(run, loops->v[l], &lanes);
+    vec_free(&lanes.convergent);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }
