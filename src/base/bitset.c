@@ -28,16 +28,6 @@ bool bitset_or(BitSet *to, const BitSet *from)
     return changed != 0;
 }
 
-bool bitset_and(BitSet *to, const BitSet *from)
-{
-    u64 changed = 0;
-    for (u32 i = 0, n = bitset_words(to->bits); i < n; i++) {
-        changed |= to->word[i] & ~from->word[i];
-        to->word[i] &= from->word[i];
-    }
-    return changed != 0;
-}
-
 bool bitset_andnot(BitSet *to, const BitSet *from)
 {
     u64 changed = 0;
@@ -46,11 +36,6 @@ bool bitset_andnot(BitSet *to, const BitSet *from)
         to->word[i] &= ~from->word[i];
     }
     return changed != 0;
-}
-
-bool bitset_equal(const BitSet *a, const BitSet *b)
-{
-    return memcmp(a->word, b->word, sizeof(u64) * bitset_words(a->bits)) == 0;
 }
 
 bool bitset_subset(const BitSet *a, const BitSet *b)

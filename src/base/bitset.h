@@ -21,9 +21,7 @@ void bitset_fill(BitSet *s);
 void bitset_copy(BitSet *to, const BitSet *from);
 /* Each answers whether `to` changed. Both sets have the same size. */
 bool bitset_or(BitSet *to, const BitSet *from);
-bool bitset_and(BitSet *to, const BitSet *from);
 bool bitset_andnot(BitSet *to, const BitSet *from);
-bool bitset_equal(const BitSet *a, const BitSet *b);
 bool bitset_subset(const BitSet *a, const BitSet *b); /* a within b */
 u32 bitset_count(const BitSet *s);
 /* Smallest member >= from, or s->bits: for (u32 i = bitset_next(s, 0); i < s->bits; i = bitset_next(s, i + 1)) */

@@ -365,12 +365,6 @@ Block *cfg_single_pred(const Function *fn, const Block *b)
     return preds.n == 1 ? preds.v[0].block : NULL;
 }
 
-Block *cfg_single_succ(const Function *fn, const Block *b)
-{
-    CfgList succs = cfg_succs(fn, b);
-    return succs.n == 1 ? succs.v[0].block : NULL;
-}
-
 /* ---- verifying ------------------------------------------------------------------------------------------------- */
 
 static bool in_layout(const Block *b) { return !b->dead && (b->prev || b->fn->entry == b); }

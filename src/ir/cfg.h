@@ -49,10 +49,9 @@ void cfg_redirect_edges_of(Cfg *cfg, Block *from, Block *const *to); /* to: by p
 /* Valid until the next change of that block's edges. */
 CfgList cfg_succs(const Function *fn, const Block *b);
 CfgList cfg_preds(const Function *fn, const Block *b);
-u32 cfg_pred_count(const Function *fn, const Block *b);     /* distinct blocks */
+u32 cfg_pred_count(const Function *fn, const Block *b);      /* distinct blocks */
 bool cfg_table_leads_to(const Function *fn, const Block *b); /* an entry of the table that another block ends in names b */
-Block *cfg_single_pred(const Function *fn, const Block *b); /* NULL unless exactly one, whatever their multiplicity */
-Block *cfg_single_succ(const Function *fn, const Block *b);
+Block *cfg_single_pred(const Function *fn, const Block *b);  /* NULL unless exactly one, whatever their multiplicity */
 
 /* NULL, or what is wrong: edges that a terminator lacks or the maps lack, directions that disagree. */
 const char *cfg_verify(const Function *fn, Arena *arena);

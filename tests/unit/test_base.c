@@ -135,7 +135,7 @@ static void bitset_operations_agree_with_definition(void **state)
                 bitset_add(&b, i);
         }
         bitset_copy(&r, &a);
-        assert_true(bitset_equal(&r, &a));
+        assert_true(bitset_subset(&r, &a) && bitset_subset(&a, &r));
         assert_int_equal(bitset_or(&r, &b), bits > 5);
         assert_false(bitset_or(&r, &b));
         assert_true(bitset_subset(&a, &r) && bitset_subset(&b, &r));
@@ -143,18 +143,10 @@ static void bitset_operations_agree_with_definition(void **state)
             assert_int_equal(bitset_has(&r, i), i % 3 == 0 || i % 5 == 0);
 
         bitset_copy(&r, &a);
-        assert_int_equal(bitset_and(&r, &b), bits > 3);
-        assert_false(bitset_and(&r, &b));
-        assert_true(bitset_subset(&r, &a) && bitset_subset(&r, &b));
-        for (u32 i = 0; i < bits; i++)
-            assert_int_equal(bitset_has(&r, i), i % 15 == 0);
-
-        bitset_copy(&r, &a);
         assert_int_equal(bitset_andnot(&r, &b), bits > 0);
         assert_false(bitset_andnot(&r, &b));
         for (u32 i = 0; i < bits; i++)
             assert_int_equal(bitset_has(&r, i), i % 3 == 0 && i % 5 != 0);
-        assert_int_equal(bitset_equal(&r, &a), bits == 0);
         assert_int_equal(bitset_subset(&a, &r), bits == 0);
     }
     arena_free(&arena);

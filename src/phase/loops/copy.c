@@ -271,3 +271,21 @@ void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *c, const Lo
     block_set_branch(rest, end->guard, end->guard_not, branch_target(end), false);
     instr_inherit_origin(an->fn, block_terminator(rest), end, NULL);
 }
+
+/* ---- all loops of a function ------------------------------------------------------------------------------------- */
+
+enum { LOOP_ANALYSES = AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM | AN_CONTROL };
+
+void loop_copy_begin(PhaseRun *run) { an_compute(run->an, LOOP_ANALYSES); }
+
+PhaseResult loop_copy_each(PhaseRun *run, LoopRewrite *rewrite)
+{
+    an_freeze(run->an, LOOP_ANALYSES);
+    const Loops *loops = an_loops(run->an);
+    LoopLanes lanes = {0};
+    bool any = false;
+    for (u32 l = 0; l < loops->n; l++)
+        any |= rewrite(run, loops->v[l], &lanes);
+    vec_free(&lanes.convergent);
+    return any ? PHASE_AGAIN : PHASE_UNCHANGED;
+}

@@ -18,8 +18,6 @@ typedef struct LoopDropped {
     bool late; /* the latch's predicate is computed after the last iteration */
 } LoopDropped;
 
-enum { LOOP_ANALYSES = AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM | AN_CONTROL };
-
 /* Whether the loop is innermost and short, has one latch, and no pragma. Uses AN_LOOPS. */
 bool loop_copy_may(Analyses *an, const Loop *loop);
 
@@ -31,6 +29,12 @@ typedef struct LoopLanes {
 } LoopLanes;
 /* NULL, or why the loop is not copied, as its checks may divide a warp. *lanes is {0} before the first rewrite. */
 const char *loop_lanes_forbid(PhaseRun *run, const LoopChecks *checks, LoopLanes *lanes);
+
+/* Whether the loop was rewritten; loop_copy_begin() comes right before. */
+typedef bool LoopRewrite(PhaseRun *run, const Loop *loop, LoopLanes *lanes);
+/* Calls it for each loop of the function; all answers are of before the first rewrite. */
+PhaseResult loop_copy_each(PhaseRun *run, LoopRewrite *rewrite);
+void loop_copy_begin(PhaseRun *run);
 
 /* What the copy does without if the branches of the checks are gone. steps: it may leave steps out. Uses AN_LIVE. */
 void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *dropped);

@@ -241,6 +241,7 @@ static bool split_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
         run, "BoundsCheckSplit", at, "the loop runs without %u bounds check%s for as long as they pass; it runs %s", bounds,
         bounds == 1 ? "" : "s", trips ? arena_printf(run->arena, "%u times or more", trips) : "as often as is not known");
     phase_count(run, "BoundsCheckSplit", 1);
+    loop_copy_begin(run);
     split(run->an, loop, &checks, &dropped);
     return true;
 }
@@ -258,15 +259,5 @@ static bool has_candidate(PhaseRun *run)
 Phase phase_loop_split;
 PhaseResult phase_loop_split(PhaseRun *run)
 {
-    if (!run->knobs->loop_split || !has_candidate(run))
-        return PHASE_UNCHANGED;
-    an_freeze(run->an, LOOP_ANALYSES);
-    an_compute(run->an, LOOP_ANALYSES);
-    const Loops *loops = an_loops(run->an);
-    LoopLanes lanes = {0};
-    bool any = false;
-    for (u32 l = 0; l < loops->n; l++)
-        any |= split_loop(run, loops->v[l], &lanes);
-    vec_free(&lanes.convergent);
-    return any ? PHASE_AGAIN : PHASE_UNCHANGED;
+    return !run->knobs->loop_split || !has_candidate(run) ? PHASE_UNCHANGED : loop_copy_each(run, split_loop);
 }

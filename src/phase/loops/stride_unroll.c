@@ -186,6 +186,7 @@ static bool unroll_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
     phase_passed(run, "StrideUnrolled", at,
                  "the loop runs four iterations at a time where four remain; it runs as often as is not known");
     phase_count(run, "StrideUnrolled", 1);
+    loop_copy_begin(run);
     unroll(run->an, loop, &s, &dropped);
     return true;
 }
@@ -193,15 +194,5 @@ static bool unroll_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
 Phase phase_stride_unroll;
 PhaseResult phase_stride_unroll(PhaseRun *run)
 {
-    if (!run->knobs->enable_stride_unroll)
-        return PHASE_UNCHANGED;
-    an_freeze(run->an, LOOP_ANALYSES);
-    an_compute(run->an, LOOP_ANALYSES);
-    const Loops *loops = an_loops(run->an);
-    LoopLanes lanes = {0};
-    bool any = false;
-    for (u32 l = 0; l < loops->n; l++)
-        any |= unroll_loop(run, loops->v[l], &lanes);
-    vec_free(&lanes.convergent);
-    return any ? PHASE_AGAIN : PHASE_UNCHANGED;
+    return !run->knobs->enable_stride_unroll ? PHASE_UNCHANGED : loop_copy_each(run, unroll_loop);
 }
