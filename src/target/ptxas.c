@@ -42,7 +42,7 @@ static bool fits(const Cost *c, const Instr *i)
 }
 
 /* The first row of an opcode, or where it would stand. */
-static u32 first_row(Opcode opcode)
+static u32 find_row(Opcode opcode)
 {
     u32 low = 0, high = COUNT_OF(costs);
     while (low < high) {
@@ -53,6 +53,14 @@ static u32 first_row(Opcode opcode)
             high = middle;
     }
     return low;
+}
+
+static u32 first_row(Opcode opcode)
+{
+    static _Thread_local u16 known[OPC_COUNT]; /* plus 1 */
+    if (!known[opcode])
+        known[opcode] = (u16)(find_row(opcode) + 1);
+    return known[opcode] - 1u;
 }
 
 u32 ptxas_cost(const Instr *i)
