@@ -96,7 +96,7 @@ static Block *only_entry(const Function *fn, const Loop *loop)
     return from;
 }
 
-static bool constant_at_entry(Analyses *an, const Loop *loop, RegId reg, u64 *value)
+bool loop_entry_constant(Analyses *an, const Loop *loop, RegId reg, u64 *value)
 {
     Block *from = only_entry(an->fn, loop);
     if (!from || from->id >= an_loops(an)->blocks)
@@ -111,10 +111,10 @@ static bool constant_at_entry(Analyses *an, const Loop *loop, RegId reg, u64 *va
 u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 most)
 {
     u64 bound = (u64)test->bound->value, value = test->value.start, entry;
-    if (test->bound->kind == OPND_REG && !constant_at_entry(an, loop, test->bound->id, &bound))
+    if (test->bound->kind == OPND_REG && !loop_entry_constant(an, loop, test->bound->id, &bound))
         return 0;
     for (u32 k = 0; k < test->value.terms; k++) {
-        if (!constant_at_entry(an, loop, test->value.term[k].reg, &entry))
+        if (!loop_entry_constant(an, loop, test->value.term[k].reg, &entry))
             return 0;
         value += entry * test->value.term[k].factor;
     }

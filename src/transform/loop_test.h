@@ -21,6 +21,9 @@ bool loop_test_runs_towards_bound(const LoopTest *test);
 /* After how many iterations it ends the loop, or `most` if these are as many, or more; 0: not known. Asks for AN_SSA. */
 u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 most);
 
+/* Whether the loop is entered from one block only, where reg holds a constant, and then which. Asks for AN_SSA. */
+bool loop_entry_constant(Analyses *an, const Loop *loop, RegId reg, u64 *value);
+
 /* A block that all who enter the loop come through, last; made where there is none. */
 Block *loop_entry_block(Function *fn, const Loop *loop);
 

@@ -3,6 +3,7 @@
 #include "ir/builder.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
+#include "phase/latches/unrolled.h"
 #include "target/ptxas.h"
 #include "transform/condition.h"
 #include "transform/loop_test.h"
@@ -15,12 +16,16 @@ enum {
     STEP_MAX = 15,     /* towards a bound that is not met exactly: more says that others unrolled the body */
     UNROLLED_LEAST = 512,
     UNROLLED_MOST = 8192, /* instructions: what ptxas unrolls to the end, and makes too much of */
+    TRIPS_MOST = 1 << 14, /* that are counted */
     TARGET_OF_LANES = 90  /* before, it unrolls no loop around an operation of the warp */
 };
 
 typedef struct Latch {
     Instr *branch;
     LoopTest test;
+    u32 trips;   /* TRIPS_MOST: as many, or more; 0: not known */
+    RegId own;   /* a register that the loop counts by anyway, or 0 */
+    Operand end; /* what that holds after the last iteration, and never before */
 } Latch;
 
 /* ---- what the latch compares ---------------------------------------------------------------------------------------- */
@@ -110,7 +115,7 @@ static bool holds_obstacle(Analyses *an, const Loop *loop)
 }
 
 /* NULL, or why it is left as it is. */
-static const char *why_not(PhaseRun *run, const Loop *loop, const Latch *l)
+static const char *why_not(PhaseRun *run, const Loop *loop, Latch *l)
 {
     if (loop->header == run->fn->entry || block_is_pinned(loop->header))
         return "nothing can stand in front of it";
@@ -129,10 +134,11 @@ static const char *why_not(PhaseRun *run, const Loop *loop, const Latch *l)
         return "it holds a call, or an operation of the warp";
     if (!loop_test_runs_towards_bound(&l->test))
         return "the counter does not run towards its bound";
-    u32 body = body_size(loop) + 1, trips = loop_test_trips(run->an, loop, &l->test, UNROLLED_MOST / body + 1);
-    if (trips * body >= UNROLLED_LEAST && trips * body <= UNROLLED_MOST)
+    u32 body = body_size(loop) + 1;
+    l->trips = loop_test_trips(run->an, loop, &l->test, TRIPS_MOST);
+    if ((u64)l->trips * body >= UNROLLED_LEAST && (u64)l->trips * body <= UNROLLED_MOST)
         return "ptxas would unroll it to the end, and it runs often";
-    return NULL;
+    return latch_unrolled_before(run->an, loop, &l->test, l->trips, accesses(loop));
 }
 
 /* ---- the counter -------------------------------------------------------------------------------------------------------- */
@@ -160,6 +166,43 @@ static void add_counter(Analyses *an, const Loop *loop, const Latch *l)
     instr_rename(l->test.compare, l->test.compared, counter, true, false);
 }
 
+/* ---- a register that the loop counts by anyway -------------------------------------------------------------------------- */
+
+/* Whether reg is stepped right before the comparison from a constant on, and differs from its last value in each iteration before
+ * the last, since it goes in one direction by less than 2^31. */
+static bool ends_at(Analyses *an, const Loop *loop, const Latch *l, RegId reg, Operand *end)
+{
+    const Instr *def = affine_definition(an, loop, reg);
+    RegId of;
+    i64 by, far, last;
+    u64 start;
+    if (!def || def->block != l->test.compare->block || !instr_precedes(def, l->test.compare) ||
+        !affine_is_step(an->fn, def, &of, &by) || of != reg || !loop_entry_constant(an, loop, reg, &start))
+        return false;
+    u32 bits = def->op->sem.bits;
+    if (__builtin_mul_overflow(by, (i64)l->trips, &far) || !far || far < -(i64)INT32_MAX || far > INT32_MAX ||
+        __builtin_add_overflow(sem_signed(start, bits), far, &last) || last < INT32_MIN || last > INT32_MAX)
+        return false;
+    *end = build_integer((u64)last, bits, true);
+    return true;
+}
+
+static void find_own(Analyses *an, const Loop *loop, Latch *l)
+{
+    for (u32 k = 0; k < l->test.value.terms && l->trips && l->trips < TRIPS_MOST && !l->own; k++)
+        if (ends_at(an, loop, l, l->test.value.term[k].reg, &l->end))
+            l->own = l->test.value.term[k].reg;
+}
+
+static void compare_own(const Latch *l)
+{
+    Builder here = build_before(l->test.compare);
+    Type type = (Type)fn_reg(here.fn, l->own)->type;
+    Operand slots[] = {*instr_operand(l->test.compare, 0), register_operand(l->own), l->end};
+    build(&here, OPC_SETP, (OpParts){.cmp = CMP_NE, .type = {type_bits(type) == 64 ? TYPE_S64 : TYPE_S32}}, slots, 3);
+    instr_remove(l->test.compare);
+}
+
 static bool is_simple(Analyses *an, const Loop *loop)
 {
     const Loops *loops = an_loops(an);
@@ -179,11 +222,15 @@ bool latch_counter_add(PhaseRun *run, const Loop *loop)
     }
     if (!phase_may_rewrite(run))
         return false;
-    u32 trips = loop_test_trips(run->an, loop, &l.test, UNROLLED_MOST);
-    phase_passed(run, "LatchCounter", l.branch, "ptxas unrolls a loop with a counter of its own in its latch; it runs %s",
-                 trips == 0 ? "as often as is not known"
-                            : arena_printf(run->arena, trips == UNROLLED_MOST ? "%u times or more" : "%u times", trips));
+    find_own(run->an, loop, &l);
+    phase_passed(run, "LatchCounter", l.branch, "ptxas unrolls a loop with a counter %s in its latch; it runs %s",
+                 l.own ? "that it steps anyway" : "of its own",
+                 l.trips == 0 ? "as often as is not known"
+                              : arena_printf(run->arena, l.trips == TRIPS_MOST ? "%u times or more" : "%u times", l.trips));
     phase_count(run, "LatchCounter", 1);
-    add_counter(run->an, loop, &l);
+    if (l.own)
+        compare_own(&l);
+    else
+        add_counter(run->an, loop, &l);
     return true;
 }

@@ -8,7 +8,7 @@
  * Where a latch tests two comparisons, De Morgan makes an and.pred of its or.pred.
  *
  * From -O2 on, a latch that compares an affine function of what the loop steps gets a counter of its own
- * (phase/latches/counter.h).
+ * (phase/latches/counter.h), or is compared with the last value of a register that the loop steps anyway.
  *
  * Sound: every thread takes the same edges and executes the same instructions with the same operands in the same order; only
  * branches, and the comparisons that decide them, change or move. A comparison is inverted only with its unordered twin on
@@ -18,7 +18,8 @@
  * Declines: loops with the pragma nounroll, and those that leave for equality with a counter that steps by more than one, since
  * they were unrolled before; conditions whose comparison is guarded, combined, or in another block. A counter of
  * its own is declined in loops that ptxas would not unroll then, as far as can be foreseen: large ones, with a second exit, a call or
- * an operation of the warp, or that do not run towards their bound; and where it would unroll them too often. */
+ * an operation of the warp, or that do not run towards their bound; where it would unroll them too often; and in those that were
+ * unrolled before (phase/latches/unrolled.h). */
 #include "analysis/reconverge.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"

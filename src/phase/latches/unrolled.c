@@ -1,0 +1,94 @@
+#include "phase/latches/unrolled.h"
+
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+
+enum {
+    LOOKED_AT = 24, /* values that a start is made of */
+    ROUNDED_BITS = 24
+};
+
+/* ---- the rest of a loop that was unrolled ------------------------------------------------------------------------------- */
+
+typedef struct Search {
+    const Ssa *ssa;
+    const Function *fn;
+    u32 left; /* values to look at */
+} Search;
+
+/* A multiple of a small power of two is left: 0xfffffffc, 0x7ffffffc. */
+static bool rounds_down(const Operand *o)
+{
+    if (o->kind != OPND_IMM || !o->value)
+        return false;
+    u64 value = (u64)o->value, ones = value >> __builtin_ctzll(value);
+    return !(value & 1) && !(ones & (ones + 1)) && __builtin_popcountll(value) >= ROUNDED_BITS;
+}
+
+static bool is_rounded(Search *s, const Block *b, const Instr *before, RegId reg);
+
+static bool comes_rounded(Search *s, const Block *b, RegId reg)
+{
+    CfgList preds = cfg_preds(s->fn, b);
+    for (u32 k = 0; k < preds.n; k++)
+        if (is_rounded(s, preds.v[k].block, NULL, reg))
+            return true;
+    return false;
+}
+
+static bool result_is_rounded(Search *s, const Instr *def)
+{
+    bool carries = def->op->opcode == OPC_MOV || def->op->opcode == OPC_CVT || def->op->opcode == OPC_ADD;
+    for (u32 k = 1; carries && k < def->slots && k <= 2; k++) {
+        RegId reg = operand_plain_register(instr_operand(def, k));
+        if (reg && is_rounded(s, def->block, def, reg))
+            return true;
+    }
+    return def->op->opcode == OPC_AND && rounds_down(instr_operand(def, 2));
+}
+
+/* Whether what reg holds there may be a sum with a number that was rounded down to a multiple. */
+static bool is_rounded(Search *s, const Block *b, const Instr *before, RegId reg)
+{
+    ValueId value = s->left ? ssa_at(s->ssa, b, before, reg) : 0;
+    if (!value)
+        return false;
+    s->left--;
+    const Instr *def = ssa_definition(s->ssa, value, reg);
+    if (def)
+        return result_is_rounded(s, def);
+    const SsaValue *v = &s->ssa->values[value];
+    return v->phi && comes_rounded(s, s->ssa->dom->by_pre[v->pre], reg);
+}
+
+/* Compilers round the number of iterations down for the loop that they unroll, and start another one from there. */
+static bool is_rest(Analyses *an, const Loop *loop, const LoopTest *test)
+{
+    Search s = {an_ssa(an), an->fn, LOOKED_AT};
+    CfgList preds = cfg_preds(an->fn, loop->header);
+    for (u32 k = 0; k < preds.n; k++)
+        for (u32 t = 0; preds.v[k].block != loop->latches[0] && t < test->value.terms; t++)
+            if (is_rounded(&s, preds.v[k].block, NULL, test->value.term[t].reg))
+                return true;
+    return false;
+}
+
+/* ---- loops that were unrolled ---------------------------------------------------------------------------------------------- */
+
+/* As many accesses as it steps by. ptxas would copy the copies, and what stands around them: of nine such kernels five took more
+ * cycles, up to 55 %. */
+static bool was_unrolled(const LoopTest *test, u32 accesses)
+{
+    i64 by = sem_signed(test->value.step, test->value.bits);
+    u64 size = by < 0 ? 0 - (u64)by : (u64)by;
+    return size > 1 && accesses >= size;
+}
+
+const char *latch_unrolled_before(Analyses *an, const Loop *loop, const LoopTest *test, u32 trips, u32 accesses)
+{
+    if (is_rest(an, loop, test))
+        return "it does the rest of a loop that was unrolled before";
+    if (!trips && was_unrolled(test, accesses))
+        return "it was unrolled before, and it is not known how often it runs";
+    return NULL;
+}
