@@ -60,9 +60,14 @@ static bool holds_of_warp(const Loop *loop)
 typedef enum LoopKind { LOOP_NOT_ASKED, LOOP_STAYS, LOOP_UNROLLS, LOOP_PASSES } LoopKind;
 
 /* LOOP_STAYS: nor is a loop around it unrolled. */
-static LoopKind kind_of(PhaseRun *run, const Loop *loop)
+static LoopKind kind_of(PhaseRun *run, const Loop *loop, const Instr *barrier)
 {
-    if (loop->height > LOOP_HEIGHT_WALKED || holds_of_warp(loop))
+    bool walked = loop->height <= LOOP_HEIGHT_WALKED;
+    if (!walked)
+        phase_missed_once(run, "LoopNotSearched", barrier,
+                          "a loop with more than %u loops in one another is taken for one that ptxas does not unroll",
+                          (u32)LOOP_HEIGHT_WALKED);
+    if (!walked || holds_of_warp(loop))
         return LOOP_STAYS;
     return !loop->nounroll && may_count(run, loop) ? LOOP_UNROLLS : LOOP_PASSES;
 }
@@ -78,7 +83,7 @@ bool of_warp_stops_unrolling(OfWarp *w, const Instr *barrier)
     for (; loop; loop = loop->parent) {
         u8 *kind = &w->loop[loops->of[loop->header->id] - 1];
         if (*kind == LOOP_NOT_ASKED)
-            *kind = (u8)kind_of(w->run, loop);
+            *kind = (u8)kind_of(w->run, loop, barrier);
         if (*kind != LOOP_PASSES)
             return *kind == LOOP_UNROLLS;
     }

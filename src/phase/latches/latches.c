@@ -51,6 +51,10 @@ static bool canonicalize_combined(PhaseRun *run, const Loop *loop, Block *b, Ins
     Both both;
     if (!branch_target(branch) || !condition_both(run->an, branch, opposite, &both))
         return false;
+    if (loop->height > LOOP_HEIGHT_WALKED)
+        phase_missed_once(run, "LoopNotSearched", branch,
+                          "a loop with more than %u loops in one another is not searched for a counter",
+                          (u32)LOOP_HEIGHT_WALKED);
     bool counts =
         latch_compare_counts(run->an, loop, both.compare[0]) || latch_compare_counts(run->an, loop, both.compare[1]);
     if (!counts && both.logic->op->opcode != OPC_OR)

@@ -250,17 +250,20 @@ void loop_copy_blocks(const Loop *loop, const LoopChecks *checks, const LoopDrop
                 block_redirect(copy[k], checks->block[t], copy[t]);
 }
 
-void loop_copy_inherit(Analyses *an, const LoopChecks *c, Block *b)
+void loop_copy_branch(Analyses *an, const LoopChecks *c, Block *b, RegId guard, bool inverted, Block *to)
 {
+    block_set_branch(b, guard, inverted, to, false);
     Instr *branch = block_terminator(b);
     instr_inherit_origin(an->fn, branch, block_terminator(c->check[0].block), NULL);
     for (u32 k = 1; k < c->checks; k++)
         instr_inherit_origin(an->fn, branch, branch, block_terminator(c->check[k].block));
 }
 
-void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *c, const LoopDropped *d, Block *rest)
+void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *c, const LoopDropped *d, Block *after, Block *rest)
 {
     Block *latch = loop->latches[0];
+    block_move_after(rest, after);
+    build_nounroll(loop->header);
     for (Instr *i = latch->first; i && d->late; i = i->next)
         if (is_among(c->chain, c->chained, i))
             instr_append(rest, instr_clone(an->fn, i));

@@ -53,9 +53,11 @@ void loop_copy_blocks(const Loop *loop, const LoopChecks *checks, const LoopDrop
 
 Block *loop_copy_of(const LoopChecks *checks, Block *const *copy, const Block *b);
 
-/* The branch at the end of b decides what those of the checks do. */
-void loop_copy_inherit(Analyses *an, const LoopChecks *checks, Block *b);
-/* The latch's test, at the end of `rest`, which comes after the copy: to the loop, or out of it. */
-void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *rest);
+/* A branch at the end of b to `to`, which decides what those of the checks do. */
+void loop_copy_branch(Analyses *an, const LoopChecks *checks, Block *b, RegId guard, bool inverted, Block *to);
+/* The latch's test, at the end of `rest`, which stands after the copy's last block: to the loop, which is not unrolled any more, or out
+ * of it. */
+void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *after,
+                   Block *rest);
 
 #endif

@@ -200,8 +200,7 @@ static void split(Analyses *an, const Loop *loop, const LoopChecks *c, const Loo
                               register_operand(n), number(0));
     loop_copy_blocks(loop, c, d, entry, rest, copy);
     block_set_fall(entry, copy[0]);
-    block_set_branch(entry, none, false, header, false);
-    loop_copy_inherit(an, c, entry);
+    loop_copy_branch(an, c, entry, none, false, header);
 
     Block *latch = loop_copy_of(c, copy, loop->latches[0]);
     Builder end = build_at_end(latch);
@@ -209,14 +208,11 @@ static void split(Analyses *an, const Loop *loop, const LoopChecks *c, const Loo
     build(&end, OPC_ADD, (OpParts){.type = {TYPE_S32}}, slots, 3);
     RegId more = build_binary(&end, OPC_SETP, (OpParts){.cmp = CMP_NE, .type = {TYPE_S32}}, TYPE_PRED,
                               register_operand(left), number(0));
-    block_set_branch(latch, more, false, copy[0], false);
-    loop_copy_inherit(an, c, latch);
-    block_move_after(rest, copy[c->blocks - 1]);
+    loop_copy_branch(an, c, latch, more, false, copy[0]);
     Builder at = build_at_end(rest);
     for (u32 k = 0; k < d->steps; k++)
         build_steps(an, &at, d->step[k], n);
-    loop_copy_end(an, loop, c, d, rest);
-    build_nounroll(header);
+    loop_copy_end(an, loop, c, d, copy[c->blocks - 1], rest);
 }
 
 static bool split_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)

@@ -14,6 +14,9 @@
  * leads to where threads that leave the loop wait for each other anyway. Where an instruction of the function sees which
  * lanes execute it, and the test may divide a warp, the loop stays as it is.
  *
+ * Loads stay after the stores of the copies before them: their order is kept, as everywhere, and ptxas puts those first that it
+ * knows to be of other memory.
+ *
  * Four loads are in flight where there was one, for 4 to 10 registers more: whether that pays is for a GPU to show
  * (make gpu-check), or for --tune.
  *
@@ -154,15 +157,11 @@ static void unroll(Analyses *an, const Loop *loop, const Stride *s, const LoopDr
         after = copy[c->blocks - 1];
     }
     block_set_fall(entry, first);
-    block_set_branch(entry, enters.id, true, header, false);
-    loop_copy_inherit(an, c, entry);
+    loop_copy_branch(an, c, entry, enters.id, true, header);
     Builder end = build_at_end(last);
     Operand more = build_test(&end, s->cmp, s->type, register_operand(s->counter), limit);
-    block_set_branch(last, more.id, false, first, false);
-    loop_copy_inherit(an, c, last);
-    block_move_after(rest, after);
-    loop_copy_end(an, loop, c, d, rest);
-    build_nounroll(header);
+    loop_copy_branch(an, c, last, more.id, false, first);
+    loop_copy_end(an, loop, c, d, after, rest);
 }
 
 static bool unroll_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
