@@ -7,7 +7,7 @@
 #include "prove/arguments.h"
 #include "prove/barrier.h"
 
-enum { DEPTH_MAX = 4000, STEPS_BASE = 200000, STEPS_EACH = 400, TERMS_EACH_STEP = 8 };
+enum { JOINS_FOLLOWED = 8, DEPTH_MAX = 4000, STEPS_BASE = 200000, STEPS_EACH = 400, TERMS_EACH_STEP = 8 };
 
 typedef enum Stop {
     STOP_EVENT, /* at an instruction that must match */
@@ -34,6 +34,7 @@ static void enter(Prover *p, ProveSide side, Block *to)
     at->at = to->first;
     u8 kind = p->side[side].g.is_join[to->id];
     at->joins = kind > JOIN_LONE || (kind == JOIN_LONE && p->passed++ >= p->pass_limit);
+    p->entered[side] = (Entered){to, p->side[side].undo.n, p->cells[side]};
     prove_enter(p, side, to);
 }
 
@@ -163,6 +164,7 @@ static Running run(Prover *p, ProveSide side)
 typedef struct Saved {
     u32 facts, undo[2], moved[2], passed;
     Place place[2];
+    Entered entered[2];
     Opens open[2];
     const Cell *cells[2];
     const Passed *branches;
@@ -175,6 +177,7 @@ static Saved save(const Prover *p)
         s.undo[side] = p->side[side].undo.n;
         s.moved[side] = p->moved[side];
         s.place[side] = p->place[side];
+        s.entered[side] = p->entered[side];
         s.open[side] = p->open[side];
         s.cells[side] = p->cells[side];
     }
@@ -190,6 +193,7 @@ static void restore(Prover *p, const Saved *s)
         prove_undo(&p->side[side], s->undo[side]);
         p->moved[side] = s->moved[side];
         p->place[side] = s->place[side];
+        p->entered[side] = s->entered[side];
         p->open[side] = s->open[side];
         p->cells[side] = s->cells[side];
     }
@@ -298,6 +302,7 @@ static void fault(Prover *p)
 static void step_over(Prover *p)
 {
     for (u32 side = 0; side < 2; side++) {
+        p->entered[side].block = NULL;
         p->place[side].at = p->place[side].at->next;
         p->moved[side]++;
     }
@@ -310,8 +315,21 @@ static bool leaves_barrier_out(Prover *p, Stop before)
     if (before != STOP_EVENT || !prove_skip_barrier(p, at->at))
         return false;
     at->at = at->at->next;
+    p->entered[PROVE_BEFORE].block = NULL;
     p->moved[PROVE_BEFORE]++;
     return true;
+}
+
+/* The side stands at an event, and the other one at a join: back to the beginning of its block, whose registers have more to do
+ * with the other side's than what was made of them since. */
+static void step_back(Prover *p, ProveSide side)
+{
+    const Entered *in = &p->entered[side];
+    if (!in->block || in->block != p->place[side].block)
+        return;
+    prove_rewind(&p->side[side], in->undo);
+    p->cells[side] = in->cells;
+    p->place[side].at = in->block->first;
 }
 
 /* Whether the path goes on. */
@@ -395,6 +413,28 @@ static Running run_before(Prover *p)
     return r;
 }
 
+/* One side asks for the atom. The other one, which runs to a join or stands there, goes on past joins outside of loops if it comes
+ * to the same question without an event: then both know the answer, where a node would forget what belongs to which. */
+static void follow_to_question(Prover *p, ProveSide side, Term atom)
+{
+    Saved s = save(p);
+    bool held = p->values_hold;
+    u32 joins = 0;
+    p->values_hold = false;
+    Running r = run(p, side);
+    while (r.stop == STOP_JOIN && joins++ < JOINS_FOLLOWED &&
+           p->side[side].g.is_join[p->place[side].block->id] != JOIN_LOOP) {
+        p->place[side].joins = false;
+        r = run(p, side);
+    }
+    bool same = r.stop == STOP_FORK && r.atom == atom && joins > 0;
+    p->values_hold = held;
+    restore(p, &s);
+    p->side[side].fault = NULL; /* there was none: the path would have ended */
+    while (same && run(p, side).stop == STOP_JOIN)
+        p->place[side].joins = false;
+}
+
 static void explore(Prover *p)
 {
     while (!p->failed) {
@@ -403,8 +443,11 @@ static void explore(Prover *p)
             r[side] = side == PROVE_BEFORE ? run_before(p) : run(p, PROVE_AFTER);
             if (side == PROVE_AFTER && r[side].stop == STOP_FORK && leaves_barrier_out(p, r[PROVE_BEFORE].stop))
                 break; /* BEFORE goes on, and says where AFTER's control goes */
-            if (r[side].stop == STOP_FORK)
+            if (r[side].stop == STOP_FORK) {
+                if (p->follows && r[side].atom)
+                    follow_to_question(p, (ProveSide)!side, r[side].atom);
                 fork_path(p, (ProveSide)side, &r[side]);
+            }
             if (r[side].stop == STOP_FAULT)
                 fault(p);
             if (r[side].stop == STOP_FORK || r[side].stop == STOP_FAULT || r[side].stop == STOP_NEVER)
@@ -413,6 +456,9 @@ static void explore(Prover *p)
         if (r[1].stop == STOP_FORK)
             continue;
         if (r[0].stop == STOP_JOIN || r[1].stop == STOP_JOIN) {
+            for (u32 side = 0; side < 2; side++)
+                if (r[side].stop == STOP_EVENT)
+                    step_back(p, (ProveSide)side);
             if (!prove_arrive(p, p->place))
                 mismatch(p, "a register without a value");
             return;
@@ -504,6 +550,7 @@ static void start_at(Prover *p, Node *n)
         p->place[side] = n->place[side];
         p->open[side] = n->open[side];
         p->cells[side] = &prove_cells_lost;
+        p->entered[side].block = NULL;
         p->moved[side] = 0;
     }
     for (u32 k = 0; k < slots; k++)
@@ -622,6 +669,7 @@ static void explore_all(Explorer *e)
         Machine *m = &p->side[side];
         fill_with_garbage(m);
         p->cells[side] = NULL;
+        p->entered[side].block = NULL;
         p->open[side] = (Opens){0};
         p->place[side] = (Place){m->fn->entry, m->fn->entry->first, m->g.is_join[m->fn->entry->id] != JOIN_NONE};
     }

@@ -74,6 +74,24 @@ static SetId known_if(Prover *p, Term choice, bool taken, u32 depth)
     return prove_set_and(&t->sets, set, taken ? in : prove_set_not(&t->sets, in, prove_most(t, x)));
 }
 
+/* Of a product that does not wrap around. */
+static SetId range_of_product(Prover *p, Term x, u32 depth)
+{
+    Terms *t = &p->t;
+    TermNode node = *prove_node(t, x);
+    unsigned __int128 lo = 1, hi = 1, most = prove_mask(node.bits);
+    for (u32 k = 0; k < node.n; k++) {
+        SetId set = known(p, prove_kid(t, x, k), depth);
+        if (prove_set_is_empty(&t->sets, set))
+            return set;
+        lo *= prove_set_min(&t->sets, set);
+        hi *= prove_set_max(&t->sets, set);
+        if (hi > most)
+            return anything(p, x);
+    }
+    return prove_set_range(&t->sets, (u64)lo, (u64)hi);
+}
+
 static SetId range_of_sext(Prover *p, Term x, u32 depth)
 {
     Sets *s = &p->t.sets;
@@ -132,6 +150,7 @@ static SetId range_of(Prover *p, Term x, u32 depth)
     case TERM_ZEXT: return known(p, prove_kid(t, x, 0), depth);
     case TERM_SEXT: return range_of_sext(p, x, depth);
     case TERM_LINEAR: return range_of_sum(p, x, depth);
+    case TERM_MUL: return range_of_product(p, x, depth);
     case TERM_REL: return range_of_rel(p, x, depth);
     case TERM_LOGIC: return node.bits > 1 ? range_of_logic(p, x) : anything(p, x);
     case TERM_ITE: return prove_set_or(&t->sets, known_if(p, x, true, depth), known_if(p, x, false, depth));
@@ -417,6 +436,41 @@ static Term extend(Prover *p, Term inner, u32 bits, bool is_signed)
     return is_signed ? prove_sext(t, inner, bits) : prove_zext(t, inner, bits);
 }
 
+/* Bitwise with constants, where the only other number has no bit that they change but where it has none: its sum with the bits
+ * that they set. */
+static Term sum_of_bits(Prover *p, Term x)
+{
+    Terms *t = &p->t;
+    TermNode node = *prove_node(t, x);
+    Term number = 0;
+    u64 set = 0;
+    if (node.op != TERM_LOGIC || node.bits == 1 || node.bits > 64 || node.n > 6)
+        return x;
+    for (u32 k = 0; k < node.n; k++)
+        if (!prove_is_const(t, prove_kid(t, x, k))) {
+            if (number)
+                return x;
+            number = prove_kid(t, x, k);
+        }
+    SetId values = number ? prove_known(p, number) : 0;
+    if (!values || prove_set_is_empty(&t->sets, values))
+        return x;
+    u64 most = prove_set_max(&t->sets, values), mask = most ? UINT64_MAX >> __builtin_clzll(most) : 0;
+    for (u32 bit = 0; bit < node.bits; bit++) {
+        u32 row[2] = {0, 0};
+        for (u32 k = 0; k < node.n; k++)
+            for (u32 v = 0; v < 2; v++) {
+                Term kid = prove_kid(t, x, k);
+                row[v] |= (u32)(kid == number ? v : prove_node(t, kid)->value >> bit & 1) << k;
+            }
+        bool zero = node.value >> row[0] & 1, one = node.value >> row[1] & 1;
+        if ((mask >> bit & 1) && (zero || !one))
+            return x;
+        set |= (u64)zero << bit;
+    }
+    return prove_plus(t, number, set);
+}
+
 static Term simplify(Prover *p, FnvMap *seen, Term x, u32 depth)
 {
     Terms *t = &p->t;
@@ -441,7 +495,7 @@ static Term simplify(Prover *p, FnvMap *seen, Term x, u32 depth)
         for (u32 k = 0; k < node.n; k++)
             kids[k] = simplify(p, seen, prove_kid(t, x, k), depth - 1);
         made = node.op == TERM_SEXT || node.op == TERM_ZEXT ? extend(p, kids[0], node.bits, node.op == TERM_SEXT)
-                                                            : prove_rebuild(t, x, kids);
+                                                            : sum_of_bits(p, prove_rebuild(t, x, kids));
     }
     *fnvmap_at(seen, x) = made;
     return made;

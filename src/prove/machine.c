@@ -27,6 +27,15 @@ void prove_undo(Machine *m, u32 mark)
     }
 }
 
+void prove_rewind(Machine *m, u32 mark)
+{
+    for (u32 k = m->undo.n; k-- > mark;) {
+        Undo u = m->undo.v[k], back = {u.place, *u.place};
+        vec_push(&m->undo, back);
+        *u.place = u.old;
+    }
+}
+
 u32 prove_reg_bits(const Machine *m, RegId reg)
 {
     return reg == PROVE_CARRY ? 1 : type_bits((Type)fn_reg(m->fn, reg)->type);

@@ -29,6 +29,8 @@ void prove_machine_free(Machine *m);
 /* Gives a register a value; prove_undo takes everything back that came after `undo.n` was `mark`. */
 void prove_set_reg(Machine *m, RegId reg, Term value);
 void prove_undo(Machine *m, u32 mark);
+/* Gives the registers the values they had then, which can be taken back, too. */
+void prove_rewind(Machine *m, u32 mark);
 /* What a register holds that was never written. */
 Term prove_garbage(Machine *m, RegId reg);
 u32 prove_reg_bits(const Machine *m, RegId reg);

@@ -4,10 +4,11 @@
 #include "prove/prover.h"
 
 enum {
-    FACTS_MAX = 256,  /* that an arrival brings */
-    RENAMED_MAX = 64, /* that are told of the symbols of a join anew */
-    WIDEN_VISITS = 4, /* from then on ranges of joined values do not change any more */
-    BREAK_VISITS = 12 /* from then on what changes loses its relation to others */
+    FACTS_MAX = 256,   /* that an arrival brings */
+    RENAMED_MAX = 64,  /* that are told of the symbols of a join anew */
+    WIDEN_VISITS = 4,  /* from then on ranges of joined values do not change any more */
+    BREAK_VISITS = 12, /* from then on what changes loses its relation to others */
+    OTHERS_VISITS = 60 /* from then on ranges of what other nodes joined do not change any more: these are done before */
 };
 
 /* ---- the queue: a heap by the order of BEFORE's blocks, then AFTER's ---------------------------------------------------- */
@@ -188,6 +189,11 @@ static u32 slot_bits(const Merge *m, u32 slot)
     return prove_reg_bits(&m->p->side[slot >= m->n->slots[0]], m->n->reg[slot]);
 }
 
+static Term own_symbol(const Merge *m, u32 slot)
+{
+    return prove_sym(m->t, PROVE_SYM_JOIN, m->n->id, slot, 0, slot_bits(m, slot));
+}
+
 static bool is_same_everywhere(const Merge *m, u32 slot)
 {
     for (u32 k = 1; k < m->count; k++)
@@ -264,10 +270,55 @@ static Term value_by_step(Merge *m, u32 slot)
                      prove_sub(m->t, m->a[0].value[slot], prove_trunc(m->t, m->a[0].value[leader], bits)));
 }
 
+/* Whether in all arrivals the slot is the sum of both leaders, or the first less the second, but for a number that is the same in
+ * all of them; then that. */
+static Term value_of_two(Merge *m, u32 slot, u32 a, u32 b, bool is_sum)
+{
+    Terms *t = m->t;
+    Term rest = 0;
+    for (u32 k = 0; k < m->count; k++) {
+        const Term *v = m->a[k].value;
+        Term differ = prove_sub(t, v[slot], is_sum ? prove_add(t, v[a], v[b]) : prove_sub(t, v[a], v[b]));
+        if (k > 0 && differ != rest)
+            return 0;
+        rest = differ;
+    }
+    return is_clean(m, rest)
+               ? prove_add(t, rest,
+                           is_sum ? prove_add(t, m->value[a], m->value[b]) : prove_sub(t, m->value[a], m->value[b]))
+               : 0;
+}
+
+/* Of what two slots before this one have moved on since the first arrival: i + j and i - j, where each has a symbol of its own. */
+static Term value_by_two_steps(Merge *m, u32 slot)
+{
+    Terms *t = m->t;
+    u32 bits = slot_bits(m, slot);
+    if (!m->p->follows || bits < 32 || bits > 64 || m->count < 2 || m->count > 4)
+        return 0;
+    for (u32 a = 0; a < slot; a++) {
+        if (slot_bits(m, a) != bits || m->value[a] != own_symbol(m, a))
+            continue;
+        for (u32 is_sum = 0; is_sum < 2; is_sum++) {
+            u64 key = bits;
+            for (u32 k = 1; k < m->count; k++) {
+                Term x = step_of(m, slot, k, bits), y = step_of(m, a, k, bits);
+                key = (key ^ (is_sum ? prove_sub(t, x, y) : prove_add(t, x, y))) * 0x9e3779b97f4a7c15u;
+            }
+            const u64 *found = fnvmap_find(&m->by_steps, key);
+            u32 b = found ? (u32)*found - 1 : slot;
+            Term made = b < slot && slot_bits(m, b) == bits ? value_of_two(m, slot, b, a, is_sum) : 0;
+            if (made)
+                return made;
+        }
+    }
+    return 0;
+}
+
 static void merge_values(Merge *m)
 {
     for (u32 slot = 0; slot < m->slots; slot++) {
-        Term first = m->a[0].value[slot], own = prove_sym(m->t, PROVE_SYM_JOIN, m->n->id, slot, 0, slot_bits(m, slot));
+        Term first = m->a[0].value[slot], own = own_symbol(m, slot);
         if (bitset_has(&m->n->broken, slot)) {
             m->value[slot] = own;
         } else if (is_same_everywhere(m, slot) && is_clean(m, first)) {
@@ -275,6 +326,7 @@ static void merge_values(Merge *m)
         } else {
             u32 leader = leader_by_values(m, slot);
             Term moved = leader == slot ? value_by_step(m, slot) : m->value[leader];
+            moved = moved ? moved : value_by_two_steps(m, slot);
             m->value[slot] = moved ? moved : own;
         }
     }
@@ -410,7 +462,9 @@ static void keep_facts(Merge *m, FactList *list)
         Fact f = list->v.v[k];
         if (f.set == prove_set_range(&m->t->sets, 0, prove_most(m->t, f.term)))
             continue;
-        if (m->n->visits >= WIDEN_VISITS && old_range(m->n, f.term) != f.set)
+        SetId old = old_range(m->n, f.term);
+        u32 limit = is_clean(m, f.term) ? OTHERS_VISITS : old ? WIDEN_VISITS : BREAK_VISITS;
+        if (old != f.set && m->n->visits >= limit)
             continue;
         f.before = 0;
         list->v.v[kept++] = f;
@@ -496,9 +550,9 @@ static bool same_facts(const Node *n, const FactList *list)
 static void break_slots(Merge *m)
 {
     for (u32 slot = 0; m->n->value && slot < m->slots; slot++)
-        if (m->n->visits >= BREAK_VISITS && m->value[slot] != m->n->value[slot]) {
+        if (m->n->moves >= BREAK_VISITS && m->value[slot] != m->n->value[slot]) {
             bitset_add(&m->n->broken, slot);
-            m->value[slot] = prove_sym(m->t, PROVE_SYM_JOIN, m->n->id, slot, 0, slot_bits(m, slot));
+            m->value[slot] = own_symbol(m, slot);
         }
 }
 
@@ -556,7 +610,9 @@ static bool merge_state(Prover *p, Node *n)
     merge_values(&m);
     break_slots(&m);
     FactList list = merge_facts(&m);
-    bool same = n->value && memcmp(n->value, m.value, m.slots * sizeof *m.value) == 0 && same_facts(n, &list);
+    bool same_values = n->value && memcmp(n->value, m.value, m.slots * sizeof *m.value) == 0;
+    bool same = same_values && same_facts(n, &list);
+    n->moves += !same_values;
     if (!same) {
         n->value = m.value;
         n->facts = list.v.n;

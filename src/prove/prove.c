@@ -170,8 +170,8 @@ static void barriers_left_out(const Prover *p, BitSet *early, Arena *arena)
 }
 
 /* One attempt, whose paths pass so many lone joins. `early`: barriers to leave out; those of this attempt, for another one. */
-static ProveVerdict attempt(Function *before, Function *after, const ProveOptions *options, u32 pass_limit, BitSet *early,
-                            Arena *arena)
+static ProveVerdict attempt(Function *before, Function *after, const ProveOptions *options, u32 pass_limit, bool follows,
+                            BitSet *early, Arena *arena)
 {
     ProveVerdict verdict = {.answer = PROVE_PROVED, .why = ""};
     Arena own = {0};
@@ -180,6 +180,7 @@ static ProveVerdict attempt(Function *before, Function *after, const ProveOption
                 .verdict = &verdict,
                 .verdict_arena = arena,
                 .pass_limit = pass_limit,
+                .follows = follows,
                 .early = *early};
     prover_init(&p);
     prove_pair(&p, before, after);
@@ -264,15 +265,13 @@ static bool refute(Function *before, Function *after, const ProveOptions *option
 /* A path that passes many joins knows more, but there are more of them. */
 ProveVerdict prove_function(Function *before, Function *after, const ProveOptions *options, Arena *arena)
 {
-    static const u32 passes[] = {4, 4, 0, 16}; /* a second time where barriers were left out */
+    static const u32 passes[] = {4, 4, 0, 16};
     BitSet early = {0};
-    ProveVerdict first = attempt(before, after, options, passes[0], &early, arena);
+    ProveVerdict first = attempt(before, after, options, passes[0], false, &early, arena);
     if (first.answer != PROVE_UNKNOWN || !is_comparable(before, after) || refute(before, after, options, &first, arena))
         return first;
     for (u32 k = 1; k < COUNT_OF(passes); k++) {
-        if (k == 1 && !early.word)
-            continue;
-        ProveVerdict next = attempt(before, after, options, passes[k], &early, arena);
+        ProveVerdict next = attempt(before, after, options, passes[k], k & 1, &early, arena);
         if (next.answer != PROVE_UNKNOWN)
             return next;
         first.is_suspect |= next.is_suspect;

@@ -94,6 +94,13 @@ typedef struct Place {
     bool joins; /* stands at the beginning of a join, and has not been there yet on this path */
 } Place;
 
+/* Where a path came into the block in which it is. */
+typedef struct Entered {
+    Block *block;
+    u32 undo; /* of the machine */
+    const Cell *cells;
+} Entered;
+
 typedef struct Node {
     Place place[2];
     u32 id;
@@ -104,7 +111,7 @@ typedef struct Node {
     u32 facts;
     Fact *fact;
     Opens open[2];
-    u32 round, visits, opened; /* opened: visits since the states were final */
+    u32 round, visits, moves, opened; /* moves: visits that changed values; opened: visits since the states were final */
     bool queued;
     VecU32 next;   /* nodes it leads to: 4 * node + sides that moved */
     BitSet broken; /* slots that changed too often: each has a symbol of its own */
@@ -125,6 +132,7 @@ typedef struct Prover {
     VecU32 queue;           /* heap of node ids */
     Node *at;               /* that is explored */
     Place place[2];         /* of the path */
+    Entered entered[2];     /* of the path; no block: an event came since, or the node */
     const Passed *branches; /* of BEFORE, on the path */
     const Cell *cells[2];   /* of the path, the newest first */
     Opens open[2];          /* of the path; only taken over, never changed */
@@ -135,6 +143,7 @@ typedef struct Prover {
     FnvMap answers;           /* questions about passings, by group: 1 no, 2 yes */
     u32 moved[2];             /* since the node, in steps */
     u32 passed, pass_limit;   /* lone joins, since the node */
+    bool follows;             /* past joins to what the other side asks */
     i64 solver_until;         /* milliseconds of the clock; 0: not asked yet */
     const char *solver_fails; /* why it is not asked any more */
     u32 steps, step_limit, depth;
