@@ -212,7 +212,7 @@ static bool is_simple(Analyses *an, const Loop *loop)
 bool latch_counter_add(PhaseRun *run, const Loop *loop)
 {
     Latch l;
-    if (!is_simple(run->an, loop) || body_size(loop) > BODY_COUNTED || !find_latch(run->an, loop, &l))
+    if (!is_simple(run->an, loop) || !find_latch(run->an, loop, &l) || body_size(loop) > BODY_COUNTED)
         return false;
     const char *why = why_not(run, loop, &l);
     if (why) {

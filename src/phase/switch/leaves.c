@@ -44,9 +44,10 @@ bool region_decides_nothing(const Block *b)
 
 bool region_does_nothing(const Recovery *r, const Block *b)
 {
+    if (!region_decides_nothing(b) || !region_only_helpers(r->kinds, b))
+        return false;
     const Live *live = an_live(r->run->an);
-    if (!region_decides_nothing(b) || !region_only_helpers(r->kinds, b) ||
-        b->fall->id >= live->blocks) /* or it is made anew already */
+    if (b->fall->id >= live->blocks) /* or it is made anew already */
         return false;
     for_each_instr(i, b)
         if (i->kind == INSTR_OP)

@@ -613,8 +613,9 @@ Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit)
     while (a && b && (!limit || m->items < limit) && match_item(m, a, b)) {
         m->items++;
         m->compared++;
-        m->weight += !match_costs_nothing(a);
-        m->cost += match_costs_nothing(a) ? 0 : ptxas_cost(a);
+        bool counts = !match_costs_nothing(a);
+        m->weight += counts;
+        m->cost += counts ? ptxas_cost(a) : 0;
         parts_left -= is_part(m, a);
         last_other = b;
         tail_lanes_add(m->lanes, a, b);
