@@ -127,6 +127,18 @@ static u32 known_bytes(const Prover *p, ProveSide side, SymId sym, bool *is_lost
     return bytes;
 }
 
+/* Whether any instruction may write the variable. A call that is passed it only reads it. */
+static bool is_ever_written(const Machine *m, SymId sym)
+{
+    for_each_block(b, m->fn)
+        for_each_instr(i, b)
+            for_each_slot(o, i)
+                if (i->kind == INSTR_OP && o->kind == OPND_SYM && o->id == sym && i->op->opcode != OPC_LD &&
+                    !(op_has(i->op, OPF_CALL) && o->role != ROLE_DEF))
+                    return true;
+    return false;
+}
+
 bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after)
 {
     const Sym *a = variable(&p->side[0], before->id), *b = variable(&p->side[1], after->id);
@@ -135,6 +147,8 @@ bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after
         other = known_bytes(p, PROVE_AFTER, after->id, &lost[1]);
     if (a->bytes != b->bytes || a->align != b->align || before->value || after->value)
         return false;
+    lost[0] = lost[0] && is_ever_written(&p->side[0], before->id);
+    lost[1] = lost[1] && is_ever_written(&p->side[1], after->id);
     if (bytes != other || ((lost[0] || lost[1]) && bytes != a->bytes))
         return false;
     for (const Cell *c = p->cells[PROVE_BEFORE]; c && c != &prove_cells_lost; c = c->next) {

@@ -629,22 +629,35 @@ static bool waits_for_ever(const Prover *p, u32 side)
 
 /* ---- the whole function ------------------------------------------------------------------------------------------------------------ */
 
+static u64 label_key(Prover *p, const Label *l) { return (u64)(uintptr_t)intern(&p->names, l->name->text, l->name->len); }
+
+/* By name of a label its block, plus 1; NO_BLOCK: several scopes have such a label. */
+static FnvMap blocks_by_label(Prover *p, const Function *fn)
+{
+    FnvMap map = {0};
+    for_each_block(b, fn)
+        for (const Label *l = b->labels; l; l = l->next) {
+            u64 *at = fnvmap_at(&map, label_key(p, l));
+            *at = *at ? PROVE_NO_BLOCK : b->id + 1;
+        }
+    return map;
+}
+
 /* By Block.id of one function the block of the other that has one of its labels, plus 1. */
 static u32 *labels_in(Prover *p, ProveSide side)
 {
     Function *fn = p->side[side].fn, *other = p->side[!side].fn;
     u32 *map = arena_array(p->arena, u32, fn->blocks.n);
-    FnvMap by_name = {0};
-    for_each_block(b, other)
-        for (const Label *l = b->labels; l; l = l->next)
-            *fnvmap_at(&by_name, (u64)(uintptr_t)intern(&p->names, l->name->text, l->name->len)) = b->id + 1;
+    FnvMap own = blocks_by_label(p, fn), others = blocks_by_label(p, other);
     for_each_block(b, fn)
         for (const Label *l = b->labels; l && !map[b->id]; l = l->next) {
-            const u64 *id = fnvmap_find(&by_name, (u64)(uintptr_t)intern(&p->names, l->name->text, l->name->len));
-            map[b->id] = id ? (u32)*id : 0;
+            const u64 *id = fnvmap_find(&others, label_key(p, l));
+            if (id && *id != PROVE_NO_BLOCK && *fnvmap_at(&own, label_key(p, l)) != PROVE_NO_BLOCK)
+                map[b->id] = (u32)*id;
         }
     map[fn->entry->id] = other->entry->id + 1;
-    fnvmap_free(&by_name);
+    fnvmap_free(&own);
+    fnvmap_free(&others);
     return map;
 }
 

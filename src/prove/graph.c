@@ -326,7 +326,7 @@ static void see_not_fixed(void *user, RegId reg)
     u->found |= !bitset_has(&u->fixed, reg);
 }
 
-/* A parameter of the kernel, or constant memory. What the parameters of a function point to, the caller's threads know. */
+/* A parameter of the kernel, or constant memory. What is behind the parameters of a function, the caller's threads know. */
 static bool reads_constant_memory(const Function *fn, const Instr *i)
 {
     const OpInfo *op = i->op;
@@ -352,8 +352,6 @@ static void split_threads(Uniform *u, const Block *b)
     bitset_add(&u->g->splits, b->id);
     u->changed = true;
     bitset_or(&u->tainted, prove_influence(u->g, b));
-    if (u->g->postdom[b->id] != PROVE_NO_BLOCK)
-        bitset_add(&u->tainted, u->g->postdom[b->id]);
 }
 
 /* A branch of BEFORE that promises to be uniform is believed. */
