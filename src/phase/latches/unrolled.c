@@ -75,8 +75,8 @@ static bool is_rest(Analyses *an, const Loop *loop, const LoopTest *test)
 
 /* ---- loops that were unrolled ---------------------------------------------------------------------------------------------- */
 
-/* As many accesses as it steps by. ptxas would copy the copies, and what stands around them: of nine such kernels five took more
- * cycles, up to 55 %. */
+/* As many accesses as it steps by. ptxas would copy the copies, and what stands around them: of nine such kernels four got
+ * worse, by up to 55 % of their cycles. */
 static bool was_unrolled(const LoopTest *test, u32 accesses)
 {
     i64 by = sem_signed(test->value.step, test->value.bits);
