@@ -98,8 +98,13 @@ else
     case_ 'front: what ptxas says is said once' 'exits 0 front --guard -- ./ptxas -v -arch=sm_80 in.ptx -o o; [ "$(grep -c "Compiling entry" said)" = "$(grep -c "\.entry" in.ptx)" ]'
     case_ 'front: a slow rewrite is not delivered' 'ln -s "$BUILD/ptxopt-faulty" ptxopt-ptxas
         timeout 60 ./ptxopt-ptxas --guard --phases=slow-root -- ./ptxas -arch=sm_80 slow.ptx -o o
-        "$REAL" -arch=sm_80 slow.ptx -o plain; cmp o plain; grep -q "\"held_back\": 1" log'
+        "$REAL" -arch=sm_80 slow.ptx -o plain; cmp o plain; grep -q "\"held_back\": 1" log; grep -q "\"result\": \"unchanged\"" log; runs 3; grep -q "[.]ptx.* -o o\$" calls'
     case_ 'the phase that rewrote is to blame: no search' 'timeout 60 "$BUILD/ptxopt-faulty" --guard=./ptxas --phases=jump-threading,nested-cond,slow-root --only-function=slow slow.ptx -o o 2>said; says "ptxas made it worse"; runs 2; cmp o slow.ptx'
+    case_ 'front: the original is not assembled once more' 'sed "/entry quick/,\$d" slow.ptx >one.ptx; ln -s "$BUILD/ptxopt-faulty" ptxopt-ptxas
+        timeout 60 ./ptxopt-ptxas --guard --phases=slow-root -- ./ptxas -v -arch=sm_80 one.ptx -o o 2>said; runs 2; "$REAL" -v -arch=sm_80 one.ptx -o plain 2>plain.said; cmp o plain
+        grep -q "\"result\": \"unchanged\"" log; [ "$(grep -c "Compiling entry" said)" = 1 ]'
+    case_ 'nor is what the search has assembled' 'faulty --guard=./ptxas --phases=slow-load loads.ptx -o o 2>said; says "no more than 2 rewrites"
+        runs "$(for f in seen.*; do cksum <$f; done | sort -u | wc -l)"'
     case_ 'what did not change is not assembled' 'faulty --guard=./ptxas --phases=slow-root --only-function=slow slow.ptx -o o 2>said; [ "$(grep -l "^{ ret; }" seen.* | wc -l)" = 2 ]; not grep -q "{ ret; }" o'
     case_ 'front: but it is delivered' 'exits 0 front --guard --only-function=slow -- ./ptxas -arch=sm_80 slow.ptx -o o; "$BUILD/ptxopt" --only-function=slow slow.ptx -o two.ptx; "$REAL" -arch=sm_80 two.ptx -o plain; cmp o plain'
     case_ 'rewrites before the one to blame stay' 'faulty --guard="$REAL" --phases=slow-load loads.ptx -o o 2>said; says "loads. is optimized with no more than 2 rewrites of slow-load: ptxas made it worse"

@@ -367,11 +367,16 @@ static const char *deliver_guarded(Front *front, const char *input, GuardResult 
     if (!copy_file(result->cubin, output))
         return "the output could not be written";
     report_guarded(front, input);
-    Scratch as = {.fd = -1};
-    snprintf(as.path, sizeof as.path, "%s", result->input);
-    copy_messages(front, &result->out, &as, stdout);
-    copy_messages(front, &result->error, &as, stderr);
-    front->log.result = "optimized";
+    if (result->input) {
+        Scratch as = {.fd = -1};
+        snprintf(as.path, sizeof as.path, "%s", result->input);
+        copy_messages(front, &result->out, &as, stdout);
+        copy_messages(front, &result->error, &as, stderr);
+    } else {
+        copy_out(&result->out, stdout);
+        copy_out(&result->error, stderr);
+    }
+    front->log.result = result->input ? "optimized" : "unchanged";
     front->log.status = 0;
     front_log(&front->log);
     guard_end(result);

@@ -30,6 +30,7 @@ typedef struct Guard {
     Assembler assembler;
     GuardResult *result;
     Trial original, best;
+    VEC(Trial *) assembled; /* of the search, to be used again */
     VEC(Suspect) suspects;
     Parts parts; /* of the original */
     VEC(Rewrite) rewrites;
@@ -95,14 +96,20 @@ static bool may_have_changed(const Guard *guard, const char *name)
     return !guard->changed || group < 0 || guard->changed[group];
 }
 
+static const char *path_of(const Guard *guard, const Trial *trial)
+{
+    return trial->text.fd >= 0 ? trial->text.path : guard->options->input;
+}
+
 /* Leaves out of a trial's text what kernels of no wanted group do. */
 static void trim(const Guard *guard, Trial *trial, const bool *wanted)
 {
     Parts parts = {0};
     Scratch text = {.fd = -1};
-    if (guard->changed && !guard->parts.whole &&
-        parts_read(&parts, trial->text.fd >= 0 ? trial->text.path : guard->options->input) &&
-        parts.part.n == guard->parts.part.n) {
+    bool leaves_out = false;
+    for (u32 i = 0; i < guard->parts.part.n && guard->changed && !guard->parts.whole; i++)
+        leaves_out |= guard->parts.part.v[i].is_entry && !wanted[guard->parts.part.v[i].group];
+    if (leaves_out && parts_read(&parts, path_of(guard, trial)) && parts.part.n == guard->parts.part.n) {
         Str *bodies = mem_zalloc(sizeof *bodies * parts.part.n);
         for (u32 i = 0; i < parts.part.n; i++)
             if (!parts.part.v[i].is_entry || wanted[guard->parts.part.v[i].group])
@@ -265,7 +272,7 @@ static void withhold(const Guard *guard, Try try, int part, VecWithheld *withhel
 }
 
 /* Keeps the half without which a suspect is no longer worse. Whether any suspect learned something. */
-static bool learn(Guard *guard, const Trial trial[2])
+static bool learn(Guard *guard, Trial *const trial[2])
 {
     bool any = false;
     for (u32 i = 0; i < guard->suspects.n; i++) {
@@ -273,7 +280,7 @@ static bool learn(Guard *guard, const Trial trial[2])
         if (phases_without(suspect) < 2)
             continue;
         for (int half = 0; half < 2; half++) {
-            if (!trial[half].read || suspect_is_worse(guard, suspect, &trial[half].cubin))
+            if (!trial[half]->read || suspect_is_worse(guard, suspect, &trial[half]->cubin))
                 continue;
             bool without[PHASE_COUNT];
             take_half(suspect, half, without);
@@ -285,14 +292,14 @@ static bool learn(Guard *guard, const Trial trial[2])
     return any;
 }
 
-static bool learn_limits(Guard *guard, const Trial trial[2])
+static bool learn_limits(Guard *guard, Trial *const trial[2])
 {
     bool any = false;
     for (u32 i = 0; i < guard->suspects.n; i++) {
         Suspect *suspect = &guard->suspects.v[i];
         u32 tried[2] = {rewrites_to_try(suspect, 0), rewrites_to_try(suspect, 1)};
-        for (int part = 0; part < 2 && suspect->bad && trial[part].read; part++) {
-            bool worse = suspect_is_worse(guard, suspect, &trial[part].cubin);
+        for (int part = 0; part < 2 && suspect->bad && trial[part]->read; part++) {
+            bool worse = suspect_is_worse(guard, suspect, &trial[part]->cubin);
             if (!worse && tried[part] > suspect->good)
                 suspect->good = tried[part];
             else if (worse && tried[part] > suspect->good && tried[part] < suspect->bad)
@@ -303,30 +310,54 @@ static bool learn_limits(Guard *guard, const Trial trial[2])
     return any;
 }
 
+/* What ptxas has already made of a trial's text; NULL. */
+static Trial *find_assembled(Guard *guard, const Trial *trial)
+{
+    if (guard->original.read && trial_has_text(trial, path_of(guard, &guard->original)))
+        return &guard->original;
+    for (u32 i = 0; i < guard->assembled.n; i++)
+        if (guard->assembled.v[i]->read && trial_has_text(trial, path_of(guard, guard->assembled.v[i])))
+            return guard->assembled.v[i];
+    return NULL;
+}
+
+/* Has those texts of the search assembled that are new: the trials become those that hold their machine code. */
+static void assemble_new(Guard *guard, Trial *trial[2])
+{
+    Trial *new[2];
+    u32 count = 0;
+    for (int half = 0; half < 2; half++) {
+        trim_to_suspects(guard, trial[half]);
+        Trial *same = find_assembled(guard, trial[half]);
+        if (!same)
+            new[count++] = trial[half];
+        else
+            trial[half] = same;
+    }
+    trials_assemble(&guard->assembler, new, count, NULL, NULL);
+    for (u32 i = 0; i < count; i++)
+        if (trial_assembled(new[i]))
+            (void)trial_read(&guard->assembler, new[i], "text without some phases");
+}
+
 /* Tries two ways to do without, each for all suspects, and learns from what ptxas makes of them. Whether another round may find less. */
 static bool search_round(Guard *guard, Try try)
 {
-    Trial trial[2], *const trials[2] = {&trial[0], &trial[1]};
+    Trial *trial[2];
     Options options[2] = {*guard->options, *guard->options};
     for (int half = 0; half < 2; half++) {
-        trial_init(&trial[half]);
+        trial[half] = arena_new(guard->arena, Trial);
+        trial_init(trial[half]);
+        vec_push(&guard->assembled, trial[half]);
         options[half].pipeline.withheld = (VecWithheld){0};
         withhold(guard, try, half, &options[half].pipeline.withheld);
     }
-    bool made = trials_optimize(&guard->assembler, trials, options, 2);
-    if (made) {
-        trim_to_suspects(guard, trials[0]);
-        trim_to_suspects(guard, trials[1]);
-        trials_assemble(&guard->assembler, trials, 2, NULL, NULL);
-        for (int half = 0; half < 2; half++)
-            if (trial_assembled(&trial[half]))
-                (void)trial_read(&guard->assembler, &trial[half], "text without some phases");
-    }
+    bool made = trials_optimize(&guard->assembler, trial, options, 2);
+    if (made)
+        assemble_new(guard, trial);
     bool more = made && (try == TRY_PHASES ? learn : learn_limits)(guard, trial);
-    for (int half = 0; half < 2; half++) {
-        trial_end(&trial[half]);
+    for (int half = 0; half < 2; half++)
         vec_free(&options[half].pipeline.withheld);
-    }
     return more;
 }
 
@@ -341,6 +372,13 @@ static const char *make_best(Guard *guard, const char *what)
         return NULL; /* the original: nothing to assemble */
     if (!guard->delivers)
         trim(guard, best, guard->changed);
+    Trial *same = find_assembled(guard, best);
+    if (same && same != &guard->original) {
+        trial_end(best);
+        *best = *same;
+        trial_init(same);
+        return NULL;
+    }
     trials_assemble(&guard->assembler, &best, 1, NULL, NULL);
     return trial_read(&guard->assembler, best, what);
 }
@@ -447,16 +485,17 @@ static void say_held_back(const Guard *guard, FILE *notes)
     }
 }
 
-/* Hands over the best text's machine code; there is none where the original is the best. */
+/* Hands over the best text's machine code; the original's, if that is the best and all of it has been assembled. */
 static void deliver(Guard *guard)
 {
     GuardResult *result = guard->result;
-    Trial *trial = &guard->best;
+    Trial *trial = guard->best.read ? &guard->best : &guard->original;
     result->held_back = guard->suspects.n;
-    if (!trial->read || !guard->delivers)
+    if (!trial->read || !guard->delivers || (trial == &guard->original && trial->text.fd >= 0))
         return;
     result->cubin = trial->path;
-    result->input = arena_copy(guard->arena, trial->text.path, strlen(trial->text.path));
+    if (trial != &guard->original)
+        result->input = arena_copy(guard->arena, trial->text.path, strlen(trial->text.path));
     result->out = trial->out;
     result->error = trial->error;
     trial->path = NULL;
@@ -485,6 +524,9 @@ GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *com
     }
     trial_end(&guard.original);
     trial_end(&guard.best);
+    for (u32 i = 0; i < guard.assembled.n; i++)
+        trial_end(guard.assembled.v[i]);
+    vec_free(&guard.assembled);
     vec_free(&guard.suspects);
     vec_free(&guard.rewrites);
     parts_free(&guard.parts);

@@ -8,11 +8,10 @@
 typedef struct GuardResult {
     const char *trouble; /* why nothing could be judged, in words; NULL */
     u32 held_back;       /* kernels and functions that are optimized less, or not at all */
-    char *
-        cubin; /* path of the machine code that is not worse; in a folder that guard_end removes. NULL: trouble, the original
-                            is the best, or the machine code is not to be delivered */
+    char *cubin; /* path of the machine code that is not worse, in a folder that guard_end removes. NULL: trouble, or it
+                         * is the original's, part of which has not been assembled, or it is not to be delivered */
     Scratch out, error; /* what ptxas said of it */
-    char *input;        /* as which ptxas knew the text */
+    char *input;        /* as which ptxas knew the text; NULL: by the original's name */
     Assembler assembler;
 } GuardResult;
 
