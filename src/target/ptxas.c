@@ -14,6 +14,7 @@ typedef struct Cost {
     u8 source;     /* CostOperand */
     u16 cost;
     const char *modifier;
+    u16 reader; /* Opcode of the reader of a pair */
 } Cost;
 
 static const Cost costs[] = {
@@ -24,6 +25,20 @@ static const Cost costs[] = {
      .source = SOURCE_##which,                                             \
      .cost = (machine),                                                    \
      .modifier = (part)},
+#define PAIR(...)
+#include "target/ptxas.def"
+};
+
+static const Cost pairs[] = {
+#define COST(...)
+#define PAIR(name, type, width, part, which, second, machine, least, most, sample) \
+    {.opcode = OPC_##name,                                                         \
+     .type_class = TC_##type,                                                      \
+     .bits = (width),                                                              \
+     .source = SOURCE_##which,                                                     \
+     .cost = (machine),                                                            \
+     .modifier = (part),                                                           \
+     .reader = OPC_##second},
 #include "target/ptxas.def"
 };
 
@@ -71,4 +86,12 @@ u32 ptxas_cost(const Instr *i)
         if (fits(&costs[k], i))
             return costs[k].cost;
     return 1;
+}
+
+u32 ptxas_pair_cost(const Instr *i, const Instr *reader)
+{
+    for (u32 k = 0; k < COUNT_OF(pairs); k++)
+        if (pairs[k].opcode == i->op->opcode && pairs[k].reader == reader->op->opcode && fits(&pairs[k], i))
+            return pairs[k].cost;
+    return ptxas_cost(i) + ptxas_cost(reader);
 }

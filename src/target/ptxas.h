@@ -7,5 +7,7 @@
 
 /* Machine instructions that one more copy of i adds; at least 1 for what executes, 0 for anything else. */
 u32 ptxas_cost(const Instr *i);
+/* The same of i and of an instruction that reads what it computes, of which ptxas makes less than of both apart where it can. */
+u32 ptxas_pair_cost(const Instr *i, const Instr *reader);
 
 #endif

@@ -59,7 +59,7 @@ BEGIN {
     print "L:\n\tactivemask.b32 %t;\n\txor.b32 %a, %a, %t;\n\tsetp.ne.b32 %p, %a, %b;\n\t@%p bra L;\n\tmov.b32 %x, %a;\n\tret;\n}"
 }
 
-/^COST/ {
+/^(COST|PAIR)\(/ {
     rows++
     split($0, part, "\"")
     read_sample(part[4])

@@ -15,12 +15,13 @@ function overhead(sample,   rest, reg, count)
 }
 
 FILENAME == ARGV[1] {
-    if (!/^COST/) next
+    if (!/^(COST|PAIR)\(/) next
     split($0, part, "\"")
     sample[++rows] = part[4]
     split($0, column, ", *")
-    least[rows] = column[7]
-    most[rows] = column[8]
+    pair = /^PAIR/
+    least[rows] = column[7 + pair]
+    most[rows] = column[8 + pair]
     next
 }
 

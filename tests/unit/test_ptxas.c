@@ -16,24 +16,43 @@ static const struct {
     u32 cost, least, most;
 } cases[] = {
 #define COST(name, type, width, part, which, machine, least, most, sample) {sample ";", machine, least, most},
+#define PAIR(...)
 #include "target/ptxas.def"
     {"add.u32 rx, ra, rb;", 1, 1, 1},      {"@pa add.u32 rx, ra, rb;", 1, 1, 1},       {"mov.u32 rx, %tid.x;", 1, 1, 1},
     {"mul.wide.u32 lx, ra, rb;", 1, 1, 1}, {"mul.hi.u32 rx, ra, rb;", 1, 1, 1},        {"clz.b64 rx, la;", 6, 6, 6},
     {"div.u16 hx, ha, 10;", 21, 21, 21},   {"div.rn.ftz.f32 fx, fa, fb;", 13, 13, 13},
 };
 
+/* The same of pairs, and of what is none: what does not fuse, or stands in the wrong order. */
+static const struct {
+    const char *text;
+    u32 cost, least, most;
+} pairs[] = {
+#define COST(...)
+#define PAIR(name, type, width, part, which, reader, machine, least, most, sample) {sample ";", machine, least, most},
+#include "target/ptxas.def"
+    {"shl.b64 lx, la, ra; add.s64 lx, lx, lb;", 4, 4, 4},
+    {"add.s64 lx, la, lb; mul.wide.s32 lx, ra, rb;", 3, 3, 3},
+    {"xor.b32 rx, ra, rb; add.s32 rx, rx, rc;", 2, 2, 2},
+};
+
+static Module *parse_sample(Arena *arena, const char *sample)
+{
+    char text[600];
+    snprintf(text, sizeof text,
+             PTX_HEAD ".func (.reg .b32 x) callee(.reg .b32 a, .reg .b32 b);\n"
+                      ".entry f() { .reg .b16 hx, ha, hb; .reg .b32 rx, ra, rb, rc, rd; .reg .b64 lx, la, lb, lc;"
+                      ".reg .f32 fx, fa, fb; .reg .f64 dx, da, db; .reg .pred px, pa, pc; %s ret; }",
+             sample);
+    return ptx_module(arena, text);
+}
+
 static void costs(void **state)
 {
     (void)state;
     for (u32 k = 0; k < COUNT_OF(cases); k++) {
         Arena arena = {0};
-        char text[500];
-        snprintf(text, sizeof text,
-                 PTX_HEAD ".func (.reg .b32 x) callee(.reg .b32 a, .reg .b32 b);\n"
-                          ".entry f() { .reg .b16 hx, ha, hb; .reg .b32 rx, ra, rb, rc, rd; .reg .b64 lx, la, lb, lc;"
-                          ".reg .f32 fx, fa, fb; .reg .f64 dx, da, db; .reg .pred px, pa, pc; %s ret; }",
-                 cases[k].text);
-        Module *m = ptx_module(&arena, text);
+        Module *m = parse_sample(&arena, cases[k].text);
         assert_int_equal(ptxas_cost(ptx_function(m, "f")->entry->first), cases[k].cost);
         assert_in_range(cases[k].cost, cases[k].least, cases[k].most);
         module_free(m);
@@ -41,8 +60,22 @@ static void costs(void **state)
     }
 }
 
+static void pair_costs(void **state)
+{
+    (void)state;
+    for (u32 k = 0; k < COUNT_OF(pairs); k++) {
+        Arena arena = {0};
+        Module *m = parse_sample(&arena, pairs[k].text);
+        const Instr *first = ptx_function(m, "f")->entry->first;
+        assert_int_equal(ptxas_pair_cost(first, first->next), pairs[k].cost);
+        assert_in_range(pairs[k].cost, pairs[k].least, pairs[k].most);
+        module_free(m);
+        arena_free(&arena);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(costs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(costs), cmocka_unit_test(pair_costs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

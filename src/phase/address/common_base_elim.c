@@ -19,12 +19,15 @@
  *
  * Pays (tests/ptxas/BASES.md) where ptxas does not see the equality itself. Only what becomes dead is worth it: a register stays
  * as it is if one of its readers cannot do without. A product that one addition reads, or several of 64 bits do in another block,
- * and the low half of a pair, cost ptxas nothing. A base does not stay live across a call for it, nor across a loop, or past NEAR_INSTRS, for what few machine
- * instructions make anew (target/ptxas.h).
+ * and the low half of a pair, cost ptxas nothing. A base does not stay live across a call for it, nor across a loop, or past
+ * NEAR_INSTRS, for what few machine instructions make anew (target/ptxas.h). In shared and local memory a sum is one addition of 32
+ * bits, and local arrays whose addresses are sums ptxas knows apart. What is the same in the whole warp, and read in a loop, it keeps
+ * in uniform registers, but for products of 64 bits.
  *
  * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, forms deeper than --cbe-max-depth. Arrays in local
  * memory have no lifetimes in PTX: their address is a constant, and the document's cloning of allocas has nothing to do here.
  */
+#include "analysis/uniform.h"
 #include "ir/edit.h"
 #include "phase/address/hoist.h"
 #include "target/ptxas.h"
@@ -36,8 +39,8 @@ enum {
     FAR_ROUNDS = 4,
     FUSED_READERS = 8, /* additions of 64 bits that ptxas makes LEA or IMAD.WIDE of, rather than to keep a product */
     CHAIN_DEPTH = 4,   /* operands of operands that are looked at */
-    NEAR_INSTRS = 64,  /* that a register may live through for anything */
     ONE_COST = 2,      /* what one instruction makes, of 64 bits maybe, is never worth it */
+    NEAR_INSTRS = 64,  /* that a register may live through for anything */
     LOOP_COST = 12,    /* what costs no more is made anew rather than kept through a loop, */
     CHEAP_COST = 8     /* or past NEAR_INSTRS */
 };
@@ -58,7 +61,8 @@ typedef enum Refusal {
     REFUSED_LOOP,
     REFUSED_CALL,
     REFUSED_NEEDED,
-    REFUSED_FOLDED
+    REFUSED_FOLDED,
+    REFUSED_BETTER
 } Refusal;
 
 typedef struct Cbe {
@@ -258,19 +262,33 @@ static BitSet find_worthwhile(const Cbe *c)
 
 /* What goes with a value that nobody reads any more. */
 typedef struct Chain {
-    u32 cost;  /* machine instructions */
-    u32 words; /* 32-bit registers that lived on from afar for it */
+    u32 instrs;
+    i32 cost;    /* machine instructions */
+    u32 words;   /* 32-bit registers that lived on from afar for it */
+    bool narrow; /* it makes addresses of shared or local memory, of which the machine computes 32 bits */
+    bool sums;   /* nothing but additions */
 } Chain;
 
+/* Machine instructions that go with i, beside those of its reader, which goes as well, or NULL. */
+static i32 cost_in_chain(const Instr *i, const Instr *reader, bool narrow)
+{
+    if (narrow && type_bits((Type)i->op->type[0]) == 64)
+        return reader || i->op->opcode == OPC_CVT ? 0 : 1;
+    return reader ? (i32)ptxas_pair_cost(i, reader) - (i32)ptxas_cost(reader) : (i32)ptxas_cost(i);
+}
+
 /* Adds what goes with the value. Conversions in loops ptxas makes anew where they are read. */
-static void add_chain(const Cbe *c, u32 value, u32 depth, Chain *chain)
+static void add_chain(const Cbe *c, u32 value, const Instr *reader, u32 depth, Chain *chain)
 {
     const Listing *listing = c->s->listing;
     u32 n = listing->values.v[value].instr;
     if (n == LISTING_NONE || !may_go(c->s, n) || depth == 0)
         return;
     const ListedInstr *at = &listing->instrs.v[n];
-    chain->cost += ptxas_cost(at->i);
+    chain->instrs++;
+    chain->sums &= at->i->op->opcode == OPC_ADD || at->i->op->opcode == OPC_SUB;
+    chain->cost += cost_in_chain(at->i, reader, chain->narrow);
+    bool fused = false;
     for (u32 k = at->use; k < at->use + at->uses; k++) {
         u32 operand = listing->uses.v[k].value, def = operand ? listing->values.v[operand].instr : LISTING_NONE;
         if (!operand || bitset_has(&c->needed, operand))
@@ -280,34 +298,101 @@ static void add_chain(const Cbe *c, u32 value, u32 depth, Chain *chain)
                    (def != LISTING_NONE && c->s->place[n] - c->s->place[def] > NEAR_INSTRS);
         if (far && !(i && i->op->opcode == OPC_CVT && loop_of(an_loops(c->run->an), i->block)))
             chain->words += bases_value_bits(c->s, operand) > 32 ? 2 : 1;
-        if (!far)
-            add_chain(c, operand, depth - 1, chain);
+        if (!far) {
+            bool pair = i && !fused && ptxas_pair_cost(i, at->i) < ptxas_cost(i) + ptxas_cost(at->i);
+            fused |= pair;
+            add_chain(c, operand, pair ? at->i : NULL, depth - 1, chain);
+        }
     }
 }
 
-/* Whether it pays to keep the leader alive from afar: what goes is dear, or held as many registers itself through the loop. */
-static bool pays_from_afar(const Cbe *c, u32 value, u32 leader, bool loop)
+static bool is_narrow_access(const Cbe *c, u32 use)
 {
-    Chain chain = {0};
-    add_chain(c, value, CHAIN_DEPTH, &chain);
-    if (chain.cost <= ONE_COST)
-        return false;
-    if (loop && chain.words >= (bases_value_bits(c->s, leader) > 32 ? 2u : 1u))
-        return true;
-    return chain.cost > (loop ? LOOP_COST : CHEAP_COST);
+    const Instr *i = c->s->listing->instrs.v[c->s->use_instr[use]].i;
+    u32 slot = c->s->listing->uses.v[use].slot;
+    return slot != LISTING_NONE && bases_is_slot(i, slot) && (i->op->space == SPACE_LOCAL || i->op->space == SPACE_SHARED);
 }
 
-/* Takes back the swaps that would cost a register for long; answers whether there were any. */
-static bool drop_far_swaps(Cbe *c)
+/* What goes with the value of that use. */
+static Chain chain_of(const Cbe *c, u32 use)
+{
+    Chain chain = {.narrow = is_narrow_access(c, use), .sums = true};
+    add_chain(c, c->s->listing->uses.v[use].value, NULL, CHAIN_DEPTH, &chain);
+    return chain;
+}
+
+/* Whether it pays to keep the leader alive from afar: what goes is dear, or held as many registers itself through the loop. */
+static bool pays_from_afar(const Cbe *c, u32 use, u32 leader, bool loop)
+{
+    Chain chain = chain_of(c, use);
+    if (loop && chain.words >= (bases_value_bits(c->s, leader) > 32 ? 2u : 1u))
+        return chain.cost + (chain.instrs > 1) > ONE_COST;
+    return chain.cost > (i32)(loop ? LOOP_COST : CHEAP_COST);
+}
+
+/* Whether the value is made by a product of twice the bits of its factors. */
+static bool is_made_by_product(const Cbe *c, u32 value, u32 depth)
+{
+    const Instr *i = bases_computation(c->s, value);
+    if (!i || depth == 0)
+        return false;
+    if ((i->op->sem.op == OPC_MUL || i->op->sem.op == OPC_MAD) && i->op->sem.bits > i->op->sem.from)
+        return true;
+    const ListedInstr *at = &c->s->listing->instrs.v[c->s->listing->values.v[value].instr];
+    for (u32 k = at->use; k < at->use + at->uses; k++)
+        if (is_made_by_product(c, c->s->listing->uses.v[k].value, depth - 1))
+            return true;
+    return false;
+}
+
+/* Whether the value, or a shared one that is made of it, is read in a loop. */
+static bool is_read_in_loop(const Cbe *c, u32 value, u32 depth)
+{
+    const Bases *s = c->s;
+    for_each_edge(e, &s->uses, value) {
+        const ListedInstr *reader = &s->listing->instrs.v[s->use_instr[s->uses.to[e]]];
+        if (loop_of(an_loops(c->run->an), reader->i->block))
+            return true;
+        if (depth && reader->values == 1 && is_read_in_loop(c, reader->value, depth - 1))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the machine computes the value before a loop by its uniform instructions, in registers of their own: it has none for
+ * products of 64 bits, so that the leader would take vector registers in the loop. */
+static bool is_uniform_for_loop(const Cbe *c, u32 value, u32 leader)
+{
+    const Block *b = bases_block_of(c->s, value);
+    return bases_value_bits(c->s, value) > 32 && !loop_of(an_loops(c->run->an), b) &&
+           uniform_has(&an_uniform(c->run->an)->warp, c->s->listing->values.v[value].reg) &&
+           !is_made_by_product(c, value, CHAIN_DEPTH) && is_made_by_product(c, leader, CHAIN_DEPTH) &&
+           is_read_in_loop(c, value, CHAIN_DEPTH);
+}
+
+/* Whether ptxas makes better code of what would go than of the leader. */
+static bool is_better_as_it_is(const Cbe *c, u32 use)
+{
+    u32 value = c->s->listing->uses.v[use].value;
+    if (!bases_computation(c->s, value))
+        return false;
+    Chain chain = chain_of(c, use);
+    return (chain.narrow && chain.sums && chain.cost <= 1) || is_uniform_for_loop(c, value, c->swap[use].leader);
+}
+
+/* Takes back the swaps that would cost a register for long, or better code; answers whether there were any. */
+static bool drop_costly_swaps(Cbe *c)
 {
     bool any = false;
     for (u32 k = 0; k < c->s->listing->uses.n; k++) {
         u32 value = c->s->listing->uses.v[k].value;
-        if (!c->swap[k].leader || !c->swap[k].far || bitset_has(&c->needed, value) ||
-            pays_from_afar(c, value, c->swap[k].leader, c->swap[k].loop))
+        if (!c->swap[k].leader || bitset_has(&c->needed, value))
+            continue;
+        bool far = c->swap[k].far && !pays_from_afar(c, k, c->swap[k].leader, c->swap[k].loop);
+        if (!far && !is_better_as_it_is(c, k))
             continue;
         c->swap[k].leader = 0;
-        c->refused[value] = REFUSED_LOOP;
+        c->refused[value] = far ? REFUSED_LOOP : REFUSED_BETTER;
         any = true;
     }
     return any;
@@ -333,7 +418,7 @@ static bool drop_swaps(Cbe *c)
     BitSet asked = bitset_new(&c->s->arena, c->s->listing->values.n),
            denied = bitset_new(&c->s->arena, c->s->listing->values.n);
     find_needed(c);
-    for (u32 round = 0; round < FAR_ROUNDS && drop_far_swaps(c); round++)
+    for (u32 round = 0; round < FAR_ROUNDS && drop_costly_swaps(c); round++)
         find_needed(c);
     BitSet worthwhile = find_worthwhile(c);
     for (u32 k = 0; k < c->s->listing->uses.n; k++) {
@@ -429,7 +514,8 @@ static void report_missed(Cbe *c)
             "the register would have to stay live through a loop, or for long, for what is made anew by few instructions",
         [REFUSED_CALL] = "the register would have to stay live through a call",
         [REFUSED_NEEDED] = "its register is read elsewhere too, so that nothing would be saved",
-        [REFUSED_FOLDED] = "ptxas folds the addition into the access by itself"};
+        [REFUSED_FOLDED] = "ptxas folds the addition into the access by itself",
+        [REFUSED_BETTER] = "ptxas computes it by one addition of 32 bits, or once a warp"};
     for (u32 value = 1; value < c->s->listing->values.n; value++)
         if (c->refused[value] && bitset_has(&c->needed, value) && c->s->listing->values.v[value].instr != LISTING_NONE &&
             is_accessed(c->s, value))

@@ -100,6 +100,23 @@ static bool all_fused(const AddressHoist *h, const CongruentValues *t)
     return true;
 }
 
+/* Whether all are conversions of which nothing is made that could move with them: ptxas makes them in their readers, or where those
+ * are. */
+static bool all_conversions(const AddressHoist *h, const CongruentValues *t)
+{
+    const Bases *s = h->s;
+    for (u32 v = t->first; v; v = h->next_congruent[v]) {
+        if (source_of(s, v)->i->op->opcode != OPC_CVT)
+            return false;
+        for_each_edge(e, &s->uses, v) {
+            const ListedInstr *reader = &s->listing->instrs.v[s->use_instr[s->uses.to[e]]];
+            if (reader->values == 1 && !bitset_has(&h->lonely, reader->value))
+                return false;
+        }
+    }
+    return true;
+}
+
 static bool all_paths_compute(AddressHoist *h, const CongruentValues *t)
 {
     for (u32 v = t->first; v; v = h->next_congruent[v])
@@ -158,7 +175,9 @@ static u32 choose(AddressHoist *h, const CongruentValues *t)
         if (!chosen && has_operands(h, v, t->meet))
             chosen = v;
     }
-    return chosen && !all_fused(h, t) && !is_crowded(h, t->meet) && all_paths_compute(h, t) ? chosen : 0;
+    return chosen && !all_fused(h, t) && !all_conversions(h, t) && !is_crowded(h, t->meet) && all_paths_compute(h, t)
+               ? chosen
+               : 0;
 }
 
 /* ---- rewriting ------------------------------------------------------------------------------------------------- */

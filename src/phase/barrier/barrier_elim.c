@@ -27,7 +27,9 @@
  * Declines: barriers that carry data (.red), count threads or have their number in a register; those in functions that are
  * called, or under a condition not proven to be the same in the whole CTA. bar.warp.sync and fences are none. In blocks of one
  * warp: where a thread may have left, targets below sm_70, .maxntid, which does not say how many threads there are; before
- * sm_90, in loops that count, which ptxas would not unroll any more. */
+ * sm_90, in loops that count, which ptxas would not unroll any more. Outside of loops, a barrier between
+ * loads from global memory and stores to shared memory, at least IN_FLIGHT of each: it keeps the loads in flight together. Measured on
+ * the corpus (13.0, sm_80 and 90): of 40 such kernels 8 got worse by up to 35 %, and all together by 0.3 %. */
 #include <string.h>
 
 #include "ir/builder.h"
@@ -35,7 +37,8 @@
 #include "phase/barrier/of_warp.h"
 
 enum {
-    SEARCH_LIMIT = 1 << 20 /* steps in a function to find the accesses that remarks name */
+    SEARCH_LIMIT = 1 << 20, /* steps in a function to find the accesses that remarks name */
+    IN_FLIGHT = 4           /* loads above a barrier, and stores below, that it had better keep apart */
 };
 
 typedef struct Candidate {
@@ -190,6 +193,69 @@ static bool brings_together(const Flow *f, u32 segment) { return flow_below(f, s
 /* What is measured from there on is measured with all threads at the start of it. */
 static bool starts_clock(const Flow *f, u32 segment) { return flow_below(f, segment).reads >> CLASS_TIME & 1; }
 
+/* ---- loads in flight ----------------------------------------------------------------------------------------------- */
+
+static bool is_full_barrier(const Elim *e, const Instr *i)
+{
+    return instr_is(i, OPF_BARRIER) && waits_for_all(e->reach, barrier_use(e->run, i));
+}
+
+/* Barriers do not hold up what .nc loads. */
+static bool waits_at_barriers(const Instr *i)
+{
+    return i->kind == INSTR_OP && i->op->mem == MEM_READ && i->op->space == SPACE_GLOBAL &&
+           i->op->strength == STRENGTH_WEAK && !op_has_modifier(i->op, ".nc");
+}
+
+/* Counts loads of global memory in a block, up from its instruction `last`; whether no other barrier stands above. */
+static bool count_loads(const Elim *e, const Instr *last, u32 *loads)
+{
+    for (const Instr *i = last; i; i = i->prev) {
+        if (is_full_barrier(e, i))
+            return false;
+        *loads += waits_at_barriers(i);
+    }
+    return true;
+}
+
+/* Whether loads from global memory, outside of loops, come to the barrier, at least IN_FLIGHT of them. */
+static bool has_loads_above(const Elim *e, const Instr *barrier)
+{
+    Analyses *an = e->run->an;
+    const Order *order = an_order(an);
+    BitSet seen = bitset_new(e->run->arena, order->count);
+    VecU32 work = {0};
+    u32 loads = 0;
+    if (count_loads(e, barrier->prev, &loads))
+        vec_push(&work, order->index[barrier->block->id]);
+    for (u32 k = 0; k < work.n && loads < IN_FLIGHT; k++)
+        for_each_edge(edge, &order->pred, work.v[k]) {
+            u32 p = order->pred.to[edge];
+            if (bitset_has(&seen, p) || loop_of(an_loops(an), order->rpo[p]))
+                continue;
+            bitset_add(&seen, p);
+            if (count_loads(e, order->rpo[p]->last, &loads))
+                vec_push(&work, p);
+        }
+    vec_free(&work);
+    return loads >= IN_FLIGHT;
+}
+
+static bool has_stores_below(const Elim *e, const Instr *barrier)
+{
+    u32 stores = 0;
+    for (const Instr *i = barrier->next; i && !is_full_barrier(e, i); i = i->next)
+        stores += i->kind == INSTR_OP && i->op->mem == MEM_WRITE && i->op->space == SPACE_SHARED;
+    return stores >= IN_FLIGHT;
+}
+
+/* Whether the barrier makes ptxas issue several loads before it waits for the first one: it moves neither them nor the stores below
+ * across. Without it ptxas would save registers, and load, wait and store in turn. */
+static bool keeps_loads_in_flight(const Elim *e, const Candidate *c)
+{
+    return c->depth == 0 && has_stores_below(e, c->barrier) && has_loads_above(e, c->barrier);
+}
+
 /* ---- one barrier --------------------------------------------------------------------------------------------------- */
 
 /* As far as that does not depend on accesses. */
@@ -209,7 +275,7 @@ static bool may_go(const Elim *e, const Candidate *c)
 
 static bool try_remove(Elim *e, Candidate *c)
 {
-    if (!may_go(e, c) || !phase_may_rewrite(e->run))
+    if (!may_go(e, c) || keeps_loads_in_flight(e, c) || !phase_may_rewrite(e->run))
         return false;
     report_removed(e, c);
     instr_remove(c->barrier);
@@ -284,6 +350,9 @@ static void report_candidate(Elim *e, const Candidate *c)
         report_kept(e, "BarrierNeeded", c->barrier, "what follows depends on which threads of a warp are together,");
     } else if (starts_clock(e->flow, c->segment)) {
         report_kept(e, "BarrierNeeded", c->barrier, "what follows measures time, and starts with the threads together,");
+    } else if (keeps_loads_in_flight(e, c)) {
+        report_kept(e, "BarrierOfLoads", c->barrier,
+                    "without it ptxas would wait for the loads above one after the other,");
     }
 }
 
