@@ -135,8 +135,10 @@ static void lay_out_members(LoopFinder *f)
         l->number[b->id] = loop->first + at;
     }
     mem_free(used);
-    for (u32 k = 0; k < l->n; k++)
+    for (u32 k = 0; k < l->n; k++) {
         l->v[k]->depth = l->v[k]->parent ? l->v[k]->parent->depth + 1 : 1;
+        l->deepest = l->v[k]->depth > l->deepest ? l->v[k]->depth : l->deepest;
+    }
     for (u32 k = l->n; k-- > 0;) {
         Loop *loop = l->v[k], *up = loop->parent;
         loop->height = loop->height ? loop->height : 1;

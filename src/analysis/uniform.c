@@ -276,7 +276,7 @@ static void spread_from_branch(Solver *s, u32 b)
     if (s->gave_up || s->order->succ.start[b + 1] - s->order->succ.start[b] < 2)
         return; /* who returns does not meet the others again */
     flood_from(s, b);
-    for (const Loop *loop = loop_of(s->loops, branch); loop; loop = loop->parent)
+    for (const Loop *loop = loop_of(s->loops, branch); loop && !out_of_steps(s); loop = loop->parent)
         if (is_flooded(s, loop->header))
             join_after(s, loop);
     if (!joins_matter(s))

@@ -501,6 +501,24 @@ static const Shape shapes[] = {
     {"inward", 2, /* loops, each in the one before */
      "\tmov.u32 \t%r#1, 0;\n$L_loop_#:\n", "\tst.global.u32 \t[%rd1+4], %r1;\n",
      "\tadd.u32 \t%r1, %r1, 1;\n\tsetp.ne.s32 \t%p#1, %r1, 7;\n\t@%p#1 bra \t$L_loop_~;\n"},
+    {"inward_divergent",
+     2, /* likewise, and threads leave the innermost one, with a bounds check, in other iterations than others */
+     "\tmov.u32 \t%r#1, %tid.x;\n$L_loop_#:\n",
+     "\tmov.u32 \t%r3, %tid.x;\n$L_check:\n\tsetp.ge.u32 \t%p1, %r3, %r2;\n\t@%p1 bra \t$L_end;\n"
+     "\tst.global.u32 \t[%rd1+4], %r1;\n\tadd.u32 \t%r3, %r3, 1;\n\tsetp.lt.u32 \t%p2, %r3, %r1;\n\t@%p2 bra \t$L_check;\n",
+     "\tadd.u32 \t%r1, %r1, 1;\n\tsetp.ne.s32 \t%p#1, %r1, 7;\n\t@%p#1 bra \t$L_loop_~;\n"},
+    {"checks", 4, /* loops with a bounds check, each with a barrier after it */
+     "\tmov.u32 \t%r#1, %tid.x;\n"
+     "$L_loop_#:\n"
+     "\tsetp.ge.u32 \t%p#1, %r#1, %r2;\n"
+     "\t@%p#1 bra \t$L_out_#;\n"
+     "\tst.global.u32 \t[%rd1+4], %r#1;\n"
+     "\tadd.u32 \t%r#1, %r#1, 1;\n"
+     "\tsetp.lt.u32 \t%p#2, %r#1, %r1;\n"
+     "\t@%p#2 bra \t$L_loop_#;\n"
+     "$L_out_#:\n"
+     "\tbar.sync \t0;\n",
+     "", ""},
     {"waits", 0, /* arms that end in the same barriers and loads */
      "\tld.global.u32 \t%r3, [%rd1+4];\n\tsetp.eq.s32 \t%p#1, %r3, #;\n\t@%p#1 bra \t$L_arm_#;\n", "\tbra.uni \t$L_end;\n",
      "$L_arm_#:\n\tst.global.u32 \t[%rd1+4], %r3;\n<\tbar.sync \t0;\n\tld.shared.u32 \t%r2, [%rd3+^];\n>\tbra.uni "

@@ -79,14 +79,7 @@ static u32 accesses(const Loop *loop)
 }
 
 /* Whether a loop of the function lies two levels deeper: what is unrolled beside it is hardly ever seen. */
-static bool runs_rarely(Analyses *an, const Loop *loop)
-{
-    const Loops *loops = an_loops(an);
-    for (u32 l = 0; l < loops->n; l++)
-        if (loops->v[l]->depth > loop->depth + 1)
-            return true;
-    return false;
-}
+static bool runs_rarely(Analyses *an, const Loop *loop) { return an_loops(an)->deepest > loop->depth + 1; }
 
 static bool leaves_early(Analyses *an, const Loop *loop)
 {

@@ -5,7 +5,7 @@
 #include "ir/inspect.h"
 #include "target/ptxas.h"
 
-enum { LANES_WALKED = 1 << 19 };
+enum { DEPENDENCES_MAX = 1 << 19 /* of convergent instructions on branches */ };
 
 /* ---- what nobody reads -------------------------------------------------------------------------------------------------- */
 
@@ -154,41 +154,62 @@ static bool shows_lanes(PhaseRun *run)
     return waits_now(run->arena, run->an)->any_active_set || effects_callers_see_lanes(run->an->summaries, run->fn);
 }
 
-static void find_lanes(PhaseRun *run, LoopLanes *lanes)
+static bool holds_convergent(const Block *b, const Summaries *summaries)
 {
-    *lanes = (LoopLanes){.asked = true, .shown = shows_lanes(run), .budget = LANES_WALKED};
-    for (Block *b = run->fn->entry; b; b = b->next)
-        for_each_instr(i, b)
-            if (instr_is_convergent(i, run->an->summaries)) {
-                vec_push(&lanes->convergent, b);
-                break;
-            }
+    for_each_instr(i, b)
+        if (instr_is_convergent(i, summaries))
+            return true;
+    return false;
 }
 
-/* Whether the branches, on which b depends, have one of the checks among them, but not all that may divide a warp: the branch in front
- * of the copy, which stands for all of them, is more than b depended on. */
-static bool depends_on_some(Analyses *an, const LoopChecks *c, const Block *b, LoopLanes *lanes)
+static void find_lanes(PhaseRun *run, LoopLanes *lanes)
 {
+    Control *control = an_control(run->an);
     BlockVec on = {0};
-    bool within = control_closure_within(an_control(an), b, lanes->budget, &on);
-    u32 checks = 0, missing = 0;
-    for (u32 k = 0; k < c->checks; k++) {
-        bool found = false;
-        for (u32 n = 0; n < on.n && !found; n++)
-            found = on.v[n] == c->check[k].block;
-        checks += found;
-        missing += !found && !uniform_has(&an_uniform(an)->branch_warp, c->check[k].block->id);
+    VecU32 branch = {0}, dependent = {0};
+    *lanes = (LoopLanes){.asked = true, .shown = shows_lanes(run)};
+    for (const Block *b = run->fn->entry; b && !lanes->many; b = b->next) {
+        if (!holds_convergent(b, run->an->summaries))
+            continue;
+        vec_clear(&on);
+        lanes->many = !control_closure_within(control, b, DEPENDENCES_MAX - branch.n, &on);
+        for (u32 k = 0; k < on.n; k++) {
+            vec_push(&branch, on.v[k]->id);
+            vec_push(&dependent, b->id);
+        }
     }
-    lanes->budget = within && lanes->budget > on.n ? lanes->budget - on.n - 1 : 0;
+    lanes->dependent = graph_from_edges(run->arena, run->fn->blocks.n, branch.v, dependent.v, branch.n);
+    lanes->seen = marks_new(run->arena, run->fn->blocks.n);
     vec_free(&on);
-    return !within || (checks && missing);
+    vec_free(&branch);
+    vec_free(&dependent);
 }
+
+static bool divides(Analyses *an, const Block *check) { return !uniform_has(&an_uniform(an)->branch_warp, check->id); }
 
 static bool may_divide(Analyses *an, const LoopChecks *c)
 {
     for (u32 k = 0; k < c->checks; k++)
-        if (!uniform_has(&an_uniform(an)->branch_warp, c->check[k].block->id))
+        if (divides(an, c->check[k].block))
             return true;
+    return false;
+}
+
+/* Whether a convergent instruction depends on one of the checks, but not on all that may divide a warp: the branch in front of the copy,
+ * which stands for all of them, is more than it depended on. */
+static bool depends_on_some(Analyses *an, const LoopChecks *c, LoopLanes *lanes)
+{
+    const Graph *g = &lanes->dependent;
+    u32 all = 0;
+    marks_clear(&lanes->seen);
+    for (u32 k = 0; k < c->checks; k++)
+        for_each_edge(e, g, c->check[k].block->id)
+            all += marks_add(&lanes->seen, g->to[e]);
+    for (u32 k = 0; k < c->checks; k++) {
+        u32 id = c->check[k].block->id;
+        if (divides(an, c->check[k].block) && g->start[id + 1] - g->start[id] < all)
+            return true;
+    }
     return false;
 }
 
@@ -200,9 +221,8 @@ const char *loop_lanes_forbid(PhaseRun *run, const LoopChecks *c, LoopLanes *lan
         return NULL;
     if (lanes->shown)
         return "threads could come in other groups to an instruction that sees which lanes execute it";
-    for (u32 k = 0; k < lanes->convergent.n; k++)
-        if (depends_on_some(run->an, c, lanes->convergent.v[k], lanes))
-            return "threads could come in other groups to an instruction that they execute together";
+    if (lanes->many || depends_on_some(run->an, c, lanes))
+        return "threads could come in other groups to an instruction that they execute together";
     return NULL;
 }
 
@@ -289,6 +309,5 @@ PhaseResult loop_copy_each(PhaseRun *run, LoopRewrite *rewrite)
     bool any = false;
     for (u32 l = 0; l < loops->n; l++)
         any |= rewrite(run, loops->v[l], &lanes);
-    vec_free(&lanes.convergent);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

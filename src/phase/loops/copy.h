@@ -23,9 +23,10 @@ bool loop_copy_may(Analyses *an, const Loop *loop);
 
 /* What of the function depends on which lanes execute it. */
 typedef struct LoopLanes {
-    bool asked, shown;   /* it shows which lanes execute it */
-    BlockVec convergent; /* blocks with a convergent instruction */
-    u32 budget;          /* branches that these may depend on, in all that is still asked */
+    bool asked, shown; /* it shows which lanes execute it */
+    bool many;         /* there are more dependences than are counted */
+    Graph dependent;   /* from each branch, by Block.id, to the blocks with a convergent instruction that depend on it */
+    Marks seen;        /* scratch, likewise */
 } LoopLanes;
 /* NULL, or why the loop is not copied, as its checks may divide a warp. *lanes is {0} before the first rewrite. */
 const char *loop_lanes_forbid(PhaseRun *run, const LoopChecks *checks, LoopLanes *lanes);
