@@ -357,6 +357,53 @@ static void unite_facts(Merge *m, FactList *list, const Arrival *a)
     prove_forget(p, mark);
 }
 
+/* The least number after `from`, by whole steps, that is not in the set; 0: there is none. */
+static u64 first_missing(const Merge *m, SetId id, u64 from, u64 step, u64 most)
+{
+    const Set *set = prove_set(&m->t->sets, id);
+    u64 gap = 0;
+    for (u32 k = 0; k <= set->n; k++) {
+        u64 end = k < set->n ? set->v[k].lo : most; /* of the gap, excluded; the largest number is not looked at */
+        u64 least = gap > from ? gap : from + 1, steps = (least - from - 1) / step + 1;
+        if (least < end && steps <= (most - from) / step && from + steps * step < end)
+            return from + steps * step;
+        if (k == set->n || set->v[k].hi == most)
+            break;
+        gap = set->v[k].hi + 1;
+    }
+    return 0;
+}
+
+/* What a counter can be: it begins with a number, each way back adds a step to it, and none is taken with what it would be after
+ * so many steps. Then it does not pass that. */
+static SetId range_of_counter(Merge *m, u32 slot, SetId otherwise)
+{
+    Prover *p = m->p;
+    Terms *t = m->t;
+    Term own = m->value[slot], first = m->a[0].value[slot];
+    u64 most = prove_most(t, own), step = 0, end = 0;
+    if (m->count < 2 || !prove_is_const(t, first))
+        return otherwise;
+    u64 from = prove_node(t, first)->value;
+    for (u32 k = 1; k < m->count; k++) {
+        Term by = prove_sub(t, m->a[k].value[slot], own);
+        if (!prove_is_const(t, by) || (k > 1 && prove_node(t, by)->value != step))
+            return otherwise;
+        step = prove_node(t, by)->value;
+        u32 mark = p->facts.n;
+        load_facts(p, m->a[k].fact, m->a[k].facts);
+        SetId set = prove_known(p, m->a[k].value[slot]);
+        prove_forget(p, mark);
+        if (step == 0 || step > most / 2 || from >= most)
+            return otherwise;
+        if (k == 1)
+            end = first_missing(m, set, from, step, most);
+        if (end == 0 || prove_set_has(&t->sets, set, end))
+            return otherwise;
+    }
+    return prove_set_and(&t->sets, otherwise, prove_set_range(&t->sets, from, end - step));
+}
+
 /* The values of joined symbols: the union of what the arrivals know of theirs. */
 static void range_of_joins(Merge *m, FactList *list)
 {
@@ -377,6 +424,8 @@ static void range_of_joins(Merge *m, FactList *list)
         }
         prove_forget(p, mark);
     }
+    for (u32 i = first; i < list->v.n; i++)
+        list->v.v[i].set = range_of_counter(m, list->v.v[i].before, list->v.v[i].set);
 }
 
 /* What the first arrival knows of values that are joined here, said of the symbols that stand for them: kept if the others
@@ -454,6 +503,31 @@ static SetId old_range(const Node *n, Term x)
     return 0;
 }
 
+/* A counter's range that grows each time, up to the next number that BEFORE compares something with: a guess, which the next visits
+ * confirm or widen. 0: there is none. */
+static SetId guess_range(Merge *m, Term x, SetId set)
+{
+    Terms *t = m->t;
+    const TermNode *node = prove_node(t, x);
+    if (node->op != TERM_SYM || prove_sym_of(t, x)->owner != m->n->id || m->count < 2)
+        return 0;
+    u32 slot = prove_sym_of(t, x)->detail;
+    Term by = prove_sub(t, m->a[1].value[slot], x);
+    u64 most = prove_most(t, x), step = prove_is_const(t, by) ? prove_node(t, by)->value : 0, best = 0;
+    if (step == 0 || step > most / 2 || !prove_is_const(t, m->a[0].value[slot]) || prove_set_is_empty(&t->sets, set))
+        return 0;
+    u64 from = prove_node(t, m->a[0].value[slot])->value, to = prove_set_max(&t->sets, set);
+    for_each_block(b, m->p->side[PROVE_BEFORE].fn)
+        for_each_instr(i, b)
+            for_each_slot(o, i)
+                if (i->kind == INSTR_OP && i->op->opcode == OPC_SETP && o->kind == OPND_IMM) {
+                    u64 end = (u64)o->value & most;
+                    if (end > from && (end - from) % step == 0 && end - step >= to && (best == 0 || end < best))
+                        best = end;
+                }
+    return best ? prove_set_range(&t->sets, from, best - step) : 0;
+}
+
 /* Facts that say nothing go, and after some rounds those that still change. */
 static void keep_facts(Merge *m, FactList *list)
 {
@@ -464,8 +538,11 @@ static void keep_facts(Merge *m, FactList *list)
             continue;
         SetId old = old_range(m->n, f.term);
         u32 limit = is_clean(m, f.term) ? OTHERS_VISITS : old ? WIDEN_VISITS : BREAK_VISITS;
-        if (old != f.set && m->n->visits >= limit)
-            continue;
+        if (old != f.set && m->n->visits >= limit) {
+            f.set = m->n->visits < BREAK_VISITS ? guess_range(m, f.term, f.set) : 0;
+            if (!f.set)
+                continue;
+        }
         f.before = 0;
         list->v.v[kept++] = f;
     }
