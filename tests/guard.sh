@@ -116,6 +116,10 @@ else
         sed "/^.version/,\$!d" slow.ptx | sed "s/^.visible .entry slow(.param .u64 p, .param .u32 n)/.func slow(.param .u64 p, .param .u32 n)/; /^.visible .entry quick/,\$d" >f.ptx
         printf "%s\n" ".visible .entry calls(.param .u64 q)" "{" " .reg .b64 %rd<2>;" " ld.param.u64 %rd1, [q];" " { .param .u64 a; .param .u32 b;" " st.param.u64 [a], %rd1;" " st.param.u32 [b], 5;" " call.uni slow, (a, b); }" " ret;" "}" >>f.ptx
         faulty --guard="$REAL" --phases=slow-root f.ptx -o o 2>said; says "calls. is left alone"; cmp o f.ptx'
+    case_ 'fewer warps are worse' 'faulty --phases=slow-number slow.ptx -o o; "$REAL" -arch=sm_80 slow.ptx -o old.cubin; "$REAL" -arch=sm_80 o -o new.cubin; exits 1 "$BUILD/cubinjudge" --kernel=slow old.cubin new.cubin; cp out said; says "worse by warps.*warps 64 to 16"'
+    case_ 'what calls other modules is not linked' 'sed "s/^.visible .entry slow/.extern .func (.param .b32 r) other\n(\n.param .b32 a\n)\n;\n&/" slow.ptx >f.ptx; exits 255 "$REAL" -arch=sm_80 f.ptx -o plain || :
+        faulty --guard=./ptxas --phases=slow-root f.ptx -o o 2>said; says "slow. is left alone: ptxas made it worse"; grep -q -e "-c" calls
+        sed "s/ other\$/ vprintf/" f.ptx >g.ptx; not cmp -s f.ptx g.ptx; rm calls; faulty --guard=./ptxas --phases=slow-root g.ptx -o o 2>said; says "is left alone"; not grep -q -e " -c" calls'
     for phase in $("$BUILD/ptxopt-faulty" --list-phases | grep -o '^slow-[a-z]*'); do
         case_ "$phase is turned back" "turned_back $phase"
     done

@@ -14,7 +14,7 @@ enum {
     OS_ABI_13 = 0x41,      /* since CUDA 13.0 */
     NEWEST_VERSION_13 = 8,
     OTHER_ENTRY = 0x10,     /* STO_CUDA_ENTRY in st_other */
-    RESERVED_SHARED = 1024, /* counted by the section of every kernel since sm_90 */
+    RESERVED_SHARED = 1024, /* counted by the section of every linked kernel since sm_90 */
 
     FORMAT_BYTES = 0x04,     /* attribute with a size and a payload; the others take 4 bytes in all */
     ATTR_MAX_THREADS = 0x05, /* of .maxntid: three numbers */
@@ -156,6 +156,13 @@ static bool read_header(Reader *reader, Elf64_Ehdr *header)
     return header->e_shentsize == sizeof(Elf64_Shdr) && inside(reader->file, header->e_shoff, sizeof(Elf64_Shdr));
 }
 
+/* Of a section: without bytes in the file. In objects for the linker, uninitialized variables have types of their own. */
+static bool has_no_bytes(uint32_t type)
+{
+    enum { GLOBAL = SHT_LOPROC + 7, SHARED = SHT_LOPROC + 10 };
+    return type == SHT_NOBITS || type == SHT_NULL || type == GLOBAL || type == SHARED;
+}
+
 /* Headers and bytes of all sections. Counts that do not fit into the file's header stand in the first section. */
 static bool read_sections(Reader *reader, const Elf64_Ehdr *header)
 {
@@ -175,7 +182,7 @@ static bool read_sections(Reader *reader, const Elf64_Ehdr *header)
     for (size_t i = 0; i < count; i++) {
         Section *section = &reader->sections[i];
         memcpy(&section->header, reader->file.at + header->e_shoff + i * sizeof first, sizeof first);
-        if (section->header.sh_type == SHT_NOBITS || section->header.sh_type == SHT_NULL)
+        if (has_no_bytes(section->header.sh_type))
             continue;
         if (!inside(reader->file, section->header.sh_offset, section->header.sh_size))
             return false;
@@ -261,7 +268,8 @@ static void read_kernel_info(const Reader *reader, const Section *code, unsigned
         else if (attribute.code == ATTR_REQUIRED_THREADS || attribute.code == ATTR_MAX_THREADS)
             function->threads = threads_of(attribute.payload);
     if (function->kernel && code->shared) {
-        uint64_t reserved = sm >= 90 ? RESERVED_SHARED : 0, size = reader->sections[code->shared].header.sh_size;
+        const Elf64_Shdr *shared = &reader->sections[code->shared].header;
+        uint64_t reserved = sm >= 90 && shared->sh_type == SHT_NOBITS ? RESERVED_SHARED : 0, size = shared->sh_size;
         function->shared = size > reserved ? size - reserved : 0;
     }
 }

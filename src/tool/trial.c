@@ -44,17 +44,44 @@ const char *assemble_find(Arena *arena, const char *option, const char *by, cons
     return NULL;
 }
 
+/* Whether the text declares functions of other modules, but those that ptxas knows by itself: it links nothing then. */
+static bool needs_linking(Str text)
+{
+    static const char declares[] = ".extern .func";
+    static const char *const known[] = {"vprintf", "__assertfail", "malloc", "free"};
+    const char *end = text.p + text.len;
+    for (const char *at = text.p; at && (at = memmem(at, (size_t)(end - at), declares, sizeof declares - 1));) {
+        at += sizeof declares - 1;
+        at += strspn(at, " \t\r\n");
+        if (*at == '(')
+            at += strcspn(at, ")") + 1;
+        at += at < end ? strspn(at, " \t\r\n") : 0;
+        size_t len = at < end ? strcspn(at, " \t\r\n(;") : 0;
+        bool is_known = false;
+        for (u32 i = 0; i < COUNT_OF(known); i++)
+            is_known |= len == strlen(known[i]) && memcmp(at, known[i], len) == 0;
+        if (!is_known)
+            return true;
+        if (at >= end)
+            return false;
+    }
+    return false;
+}
+
 AssembleCommand assemble_call(Arena *arena, const char *ptxas, const char *arch, const char *input)
 {
     AssembleCommand command = {.ptxas = ptxas, .count = 3, .input = 2};
     Str text = {NULL, 0};
-    if (!arch && source_read(input, &text))
+    bool links = source_read(input, &text) && text.len && needs_linking(text);
+    if (!arch && text.len)
         arch = text_target(arena, text);
     source_free(&text);
-    command.argv = arena_array(arena, char *, 4);
+    command.argv = arena_array(arena, char *, 5);
     command.argv[0] = arena_printf(arena, "%s", ptxas);
     command.argv[1] = arena_printf(arena, "-arch=%s", arch ? arch : "sm_75");
     command.argv[2] = arena_printf(arena, "%s", input);
+    if (links)
+        command.argv[command.count++] = arena_printf(arena, "-c");
     return command;
 }
 

@@ -31,11 +31,11 @@ static void put_rule(FILE *out, const Assembler *assembler)
 {
     fputs("# Written by ptxopt --tune-ninja; --tune-read reads what Ninja makes here.\nptxas = ", out);
     put_quoted(out, assembler->command->ptxas);
-    fprintf(
-        out,
-        "\nrule assemble\n  command = timeout %u $ptxas %s -o $out.new $in >$out.log 2>&1 && mv $out.new $out || : >$out\n"
-        "  description = ptxas $in\n",
-        assembler->limit, assembler->command->argv[1]);
+    fprintf(out,
+            "\nrule assemble\n  command = timeout %u $ptxas %s%s -o $out.new $in >$out.log 2>&1 && mv $out.new $out || : "
+            ">$out\n"
+            "  description = ptxas $in\n",
+            assembler->limit, assembler->command->argv[1], assembler->command->count > 3 ? " -c" : "");
 }
 
 static bool put_file(FILE *out, const char *path)

@@ -3,6 +3,7 @@
 #define PTXOPT_TESTS_CUBIN_MADE_H
 
 #include <elf.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,7 +42,8 @@ typedef struct MadeKernel {
     const Made *code;
     size_t count;
     unsigned registers, shared, barriers, threads;
-    size_t inner; /* instruction at which a function inside the section begins; 0: none */
+    bool for_linker; /* not linked */
+    size_t inner;    /* instruction at which a function inside the section begins; 0: none */
     const char *inner_name;
 } MadeKernel;
 
@@ -124,7 +126,8 @@ static inline MadeFile made_cubin(const MadeKernel *k)
     made_info(&file, k);
     section[3] = (Elf64_Shdr){
         .sh_name = KERNEL_INFO, .sh_type = SHT_LOPROC, .sh_offset = begin, .sh_size = file.size - begin, .sh_info = 1};
-    section[4] = (Elf64_Shdr){.sh_name = SHARED, .sh_type = SHT_NOBITS, .sh_size = k->shared, .sh_info = 1};
+    section[4] = (Elf64_Shdr){
+        .sh_name = SHARED, .sh_type = k->for_linker ? SHT_LOPROC + 10 : SHT_NOBITS, .sh_size = k->shared, .sh_info = 1};
     size_t length = k->inner ? strlen(k->inner_name) : 0;
     if (length)
         memcpy(strings + 3, k->inner_name, length);

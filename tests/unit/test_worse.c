@@ -103,6 +103,18 @@ static void warps_by_shared_memory(void **state)
     assert_int_equal(worse(&before, &after), 0);
 }
 
+/* Objects for the linker hold no bytes of variables either, whatever their size. */
+static void warps_by_shared_memory_of_objects(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), LEAVE), after = before;
+    before.for_linker = after.for_linker = true;
+    before.shared = 20 * 1024;
+    after.shared = 30 * 1024;
+    assert_int_equal(worse(&before, &after), WORSE_WARPS);
+    assert_int_equal(worse(&after, &before), 0);
+}
+
 static void warps_by_barriers(void **state)
 {
     (void)state;
@@ -458,6 +470,7 @@ int main(void)
         cmocka_unit_test(warps_by_registers),
         cmocka_unit_test(warps_by_size_of_block),
         cmocka_unit_test(warps_by_shared_memory),
+        cmocka_unit_test(warps_by_shared_memory_of_objects),
         cmocka_unit_test(warps_by_barriers),
         cmocka_unit_test(cycles),
         cmocka_unit_test(waits_on_two_paths),
