@@ -116,7 +116,7 @@ static void prepare(Combiner *c)
     if (c->prepared)
         return;
     c->prepared = true;
-    an_compute(c->run->an, AN_FACTS | AN_LIVE);
+    an_compute(c->run->an, AN_LIVE);
     n->combined = arena_array(n->arena, TruthTerm, n->fn->blocks.n);
     n->skip = arena_array(n->arena, u32, an_dom(c->run->an)->count + 1);
     n->gate = reconverge_new(n->arena, c->run->an);
@@ -176,7 +176,7 @@ static void write_out(Nested *n, Block *b)
 static bool combine_all(Combiner *c)
 {
     Nested *n = &c->n;
-    an_freeze(c->run->an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
+    an_freeze(c->run->an, AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_UNIFORM);
     an_compute(c->run->an, AN_LOOPS);
     const Order *order = an_order(c->run->an);
     for (u32 k = order->count; k-- > 0;)

@@ -10,8 +10,6 @@ enum { INNER_LOOKED_AT = 64 /* instructions of an inner block, for a reason */ }
 
 /* How far the readers of a value are looked for: keeps the phase linear. */
 #define LOOK_BELOW 256
-/* How many in-edges of a block are looked at. */
-#define WAYS_IN 16
 
 static const struct {
     const char *counter, *words;
@@ -100,25 +98,6 @@ static bool tells(const Nested *n, const Block *b, TruthTerm t, const Block *to)
         return false;
     const Operand *y = &setp->opnd[2];
     return read_below(n, to, setp->opnd[1].id) || (y->kind == OPND_REG && read_below(n, to, y->id));
-}
-
-/* Whether some in-edge of the outer block tells the value of a predicate of t that block b reads and does not write: for
- * threads that come over it the branch decides nothing. */
-static bool decided_before(const Nested *n, const Block *outer, const Block *b, TruthTerm t)
-{
-    if (t.truth->kind != TRUTH_LEAF) {
-        for (u32 k = 0; k < truth_parts(t.truth); k++)
-            if (decided_before(n, outer, b, t.truth->of[k]))
-                return true;
-        return false;
-    }
-    if (truth_leaf_definition(b->last, t.truth))
-        return false;
-    CfgList preds = cfg_preds(n->fn, outer);
-    for (u32 k = 0; k < preds.n && k < WAYS_IN; k++)
-        if (facts_on_edge(an_facts(n->run->an), preds.v[k].block, outer, t.truth->reg) != FACT_UNKNOWN)
-            return true;
-    return false;
 }
 
 /* The register that a block's branch compares with a constant for equality; 0. */
@@ -306,8 +285,6 @@ Reason site_check_chain(const Nested *n, const Site *s)
     bool known = cfg_single_pred(n->fn, s->rest) == s->inner;
     if (known && (tells(n, s->outer, in, s->rest) || tells(n, s->inner, on, s->rest)))
         return REASON_EQUAL;
-    if (decided_before(n, s->outer, s->outer, in) || decided_before(n, s->outer, s->inner, on))
-        return REASON_DECIDED;
     if (joins_others(n, s, s->other))
         return REASON_RECONVERGE;
     return are_cases(n, s) ? REASON_CASES : REASON_NONE;
@@ -373,9 +350,6 @@ Reason site_check_diamond(const Nested *n, const Site *yes, const Site *no)
         return why;
     if (writes_live(n, yes) || writes_live(n, no))
         return REASON_LIVE;
-    if (decided_before(n, yes->outer, yes->outer, which) || decided_before(n, yes->outer, yes->inner, a) ||
-        decided_before(n, yes->outer, no->inner, b))
-        return REASON_DECIDED;
     if (joins_others(n, yes, yes->other) || joins_others(n, yes, yes->rest))
         return REASON_RECONVERGE;
     return arms_meet(n, yes->inner, no->inner) || arms_meet(n, no->inner, yes->inner) ? REASON_RELATED : REASON_NONE;

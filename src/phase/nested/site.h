@@ -19,7 +19,6 @@
     X(LIVE, "InnerLiveOut", "what the inner block computes is read where control goes without it")                \
     X(RELATED, "RelatedPredicates", "the inner block reads or changes what decides the outer branch")             \
     X(EQUAL, "EqualityKnown", "a value that the conditions imply is read after them: ptxas puts it in its place") \
-    X(DECIDED, "DecidedBefore", "some in-edge decides one of the branches, which jump threading may yet use")     \
     X(CASES, "SwitchCases", "the branches are cases of a switch, of which ptxas makes a table")                   \
     X(LARGE, "TooManyPredicates", "the condition would have too many parts")                                      \
     X(RECONVERGE, "OtherThreads", "an instruction after the branches depends on which threads reconverge")
