@@ -252,15 +252,12 @@ int yylex(YYSTYPE *value, Span *where, Lower *lower)
 again:
     start = cursor = skip_blanks(cursor);
     /*!re2c
-        "//" ([\x01-\x7f] \ [\r\n])* { goto again; }
-        "//" [^\r\n\x00]*       { lower_bad_comment(lower, SPAN()); goto again; }
+        "//" [^\r\n\x00]*       { goto again; }
         "/*"                    {
                                     const unsigned char *end = skip_block_comment(cursor, limit);
                                     if (!end)
                                         lower_bad_token(lower, SPAN(), "this comment is never closed");
                                     cursor = end ? end : limit;
-                                    if (end)
-                                        lower_bad_comment(lower, SPAN());
                                     goto again;
                                 }
         "#" [^\r\n\x00]*        {

@@ -59,22 +59,12 @@ void lower_bad_byte(Lower *p, Span at)
 {
     u8 byte = (u8)p->module->text.p[at.beg];
     if (byte >= 0x80)
-        lower_syntax_error(p, at, "byte 0x%02X: PTX is ASCII only, in comments too", byte);
+        lower_syntax_error(p, at, "byte 0x%02X: PTX is ASCII only, but for comments", byte);
     else if (byte < 0x20 || byte == 0x7f)
         lower_syntax_error(p, at, "control character 0x%02X is not allowed in PTX", byte);
     else
         lower_syntax_error(p, at, "'%c' has no meaning here", byte);
     p->mute = true;
-}
-
-void lower_bad_comment(Lower *p, Span at)
-{
-    bool mute = p->mute;
-    while (at.beg < at.end && (u8)p->module->text.p[at.beg] < 0x80)
-        at.beg++;
-    if (at.beg < at.end)
-        lower_bad_byte(p, (Span){at.beg, at.beg + 1});
-    p->mute = mute;
 }
 
 void lower_statement_end(Lower *p, Span at)

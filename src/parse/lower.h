@@ -138,7 +138,6 @@ void lower_syntax_error(Lower *p, Span at, const char *format, ...) __attribute_
 void lower_note(Lower *p, Span at, const char *format, ...) __attribute__((format(printf, 3, 4))); /* to the error before */
 void lower_bad_token(Lower *p, Span at, const char *message); /* of the lexer: mutes the rest of the statement */
 void lower_bad_byte(Lower *p, Span at);
-void lower_bad_comment(Lower *p, Span at); /* reports what is not ASCII in it */
 
 /* ---- literals and constant expressions (lower_expr.c) ---- */
 bool lower_read_integer(const Lower *p, Span at, Val *v); /* false, and nothing reported: it does not fit into 64 bits */

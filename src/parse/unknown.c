@@ -193,14 +193,12 @@ static u32 string_end(const Lower *p, u32 at)
     return end < p->module->text.len && text[end] == '"' ? end + 1 : at + 1;
 }
 
-/* After the token, comment or character at `at`. No PTX of any version holds bytes beyond ASCII. */
+/* After the token, comment or character at `at`. No PTX of any version holds bytes beyond ASCII but in comments. */
 static u32 next_token(Lower *p, u32 at)
 {
     u32 end = comment_end(p, at);
-    if (end > at) {
-        lower_bad_comment(p, (Span){at, end});
+    if (end > at)
         return end;
-    }
     char c = p->module->text.p[at];
     if ((u8)c >= 0x80 || ((u8)c < 0x20 && !is_blank(c)))
         lower_bad_byte(p, (Span){at, at + 1});
