@@ -34,6 +34,7 @@ static void enter(Prover *p, ProveSide side, Block *to)
     at->at = to->first;
     u8 kind = p->side[side].g.is_join[to->id];
     at->joins = kind > JOIN_LONE || (kind == JOIN_LONE && p->passed++ >= p->pass_limit);
+    p->passed_most = p->passed > p->passed_most ? p->passed : p->passed_most;
     p->entered[side] = (Entered){to, p->side[side].undo.n, p->cells[side]};
     prove_enter(p, side, to);
 }

@@ -169,9 +169,31 @@ static void barriers_left_out(const Prover *p, BitSet *early, Arena *arena)
     bitset_andnot(early, &p->stays);
 }
 
-/* One attempt, whose paths pass so many lone joins. `early`: barriers to leave out; those of this attempt, for another one. */
-static ProveVerdict attempt(Function *before, Function *after, const ProveOptions *options, u32 pass_limit, bool follows,
-                            BitSet *early, Arena *arena)
+/* How a function is tried. */
+typedef struct Attempt {
+    u32 pass_limit; /* lone joins that a path passes */
+    bool follows;
+    u32 passed_most; /* lone joins that a path came to */
+    BitSet early;    /* barriers to leave out */
+    BitSet left_out; /* likewise, for another attempt */
+} Attempt;
+
+static bool same_set(const BitSet *a, const BitSet *b)
+{
+    if (!a->word || !b->word)
+        return a->word == b->word;
+    return a->bits == b->bits && bitset_subset(a, b) && bitset_subset(b, a);
+}
+
+/* Whether the attempt takes the steps of `old`, which came to its limit of lone joins no more than this one will. */
+static bool takes_same_steps(const Attempt *a, const Attempt *old)
+{
+    u32 least = a->pass_limit < old->pass_limit ? a->pass_limit : old->pass_limit;
+    return a->follows == old->follows && same_set(&a->early, &old->early) &&
+           (a->pass_limit == old->pass_limit || old->passed_most <= least);
+}
+
+static ProveVerdict run_attempt(Function *before, Function *after, const ProveOptions *options, Attempt *a, Arena *arena)
 {
     ProveVerdict verdict = {.answer = PROVE_PROVED, .why = ""};
     Arena own = {0};
@@ -179,12 +201,14 @@ static ProveVerdict attempt(Function *before, Function *after, const ProveOption
                 .options = options,
                 .verdict = &verdict,
                 .verdict_arena = arena,
-                .pass_limit = pass_limit,
-                .follows = follows,
-                .early = *early};
+                .pass_limit = a->pass_limit,
+                .follows = a->follows,
+                .early = a->early};
     prover_init(&p);
     prove_pair(&p, before, after);
-    barriers_left_out(&p, early, arena);
+    a->left_out = a->early;
+    barriers_left_out(&p, &a->left_out, arena);
+    a->passed_most = p.passed_most;
     verdict.nodes = p.nodes.n - 1;
     verdict.steps = p.steps;
     verdict.work = p.t.work;
@@ -265,13 +289,23 @@ static bool refute(Function *before, Function *after, const ProveOptions *option
 /* A path that passes many joins knows more, but there are more of them. */
 ProveVerdict prove_function(Function *before, Function *after, const ProveOptions *options, Arena *arena)
 {
-    static const u32 passes[] = {4, 4, 0, 16};
-    BitSet early = {0};
-    ProveVerdict first = attempt(before, after, options, passes[0], false, &early, arena);
+    Attempt attempts[] = {
+        {.pass_limit = 4}, {.pass_limit = 4, .follows = true}, {.pass_limit = 0}, {.pass_limit = 16, .follows = true}};
+    ProveVerdict first = run_attempt(before, after, options, &attempts[0], arena);
     if (first.answer != PROVE_UNKNOWN || !is_comparable(before, after) || refute(before, after, options, &first, arena))
         return first;
-    for (u32 k = 1; k < COUNT_OF(passes); k++) {
-        ProveVerdict next = attempt(before, after, options, passes[k], k & 1, &early, arena);
+    for (u32 k = 1; k < COUNT_OF(attempts); k++) {
+        Attempt *a = &attempts[k];
+        u32 old = 0;
+        a->early = attempts[k - 1].left_out;
+        while (old < k && !takes_same_steps(a, &attempts[old]))
+            old++;
+        if (old < k) {
+            a->passed_most = attempts[old].passed_most;
+            a->left_out = attempts[old].left_out;
+            continue;
+        }
+        ProveVerdict next = run_attempt(before, after, options, a, arena);
         if (next.answer != PROVE_UNKNOWN)
             return next;
         first.is_suspect |= next.is_suspect;

@@ -143,6 +143,7 @@ typedef struct Prover {
     FnvMap answers;           /* questions about passings, by group: 1 no, 2 yes */
     u32 moved[2];             /* since the node, in steps */
     u32 passed, pass_limit;   /* lone joins, since the node */
+    u32 passed_most;          /* on any path */
     bool follows;             /* past joins to what the other side asks */
     i64 solver_until;         /* milliseconds of the clock; 0: not asked yet */
     const char *solver_fails; /* why it is not asked any more */

@@ -56,14 +56,34 @@ static u32 unite_leaves(const Input *in, u32 count, Term *leaf)
     return n;
 }
 
-static u32 value_of(const Input *in, const Term *leaf, u32 n, u32 assignment)
+/* By leaf: its own truth table. */
+static const u64 table_of[LEAVES] = {0xaaaaaaaaaaaaaaaau, 0xccccccccccccccccu, 0xf0f0f0f0f0f0f0f0u,
+                                     0xff00ff00ff00ff00u, 0xffff0000ffff0000u, 0xffffffff00000000u};
+
+static u64 rows_of(u32 n) { return n == LEAVES ? UINT64_MAX : ((u64)1 << (1u << n)) - 1; }
+
+/* The truth table of a function whose n arguments have these tables. */
+static u64 compose(u64 table, const u64 *argument, u32 n)
 {
-    u32 index = 0;
+    u64 made = 0;
+    for (u32 row = 0; row < 1u << n; row++) {
+        u64 all = table >> row & 1 ? UINT64_MAX : 0;
+        for (u32 k = 0; k < n && all; k++)
+            all &= row >> k & 1 ? argument[k] : ~argument[k];
+        made |= all;
+    }
+    return made;
+}
+
+/* The input's truth table over the n leaves, which its own are among. */
+static u64 table_over(const Input *in, const Term *leaf, u32 n)
+{
+    u64 argument[LEAVES];
     for (u32 k = 0; k < in->n; k++)
         for (u32 at = 0; at < n; at++)
             if (leaf[at] == in->leaf[k])
-                index |= (assignment >> at & 1) << k;
-    return in->table >> index & 1;
+                argument[k] = table_of[at];
+    return compose(in->table, argument, in->n) & rows_of(n);
 }
 
 /* Takes leaf k out of the table if the function does not depend on it. */
@@ -153,10 +173,7 @@ static Term make_masked(Terms *t, u64 table, const Term *leaf, u32 n, u32 at, u3
     memcpy(in.leaf, both, sizeof both);
     Term sorted[LEAVES];
     unite_leaves(&in, 1, sorted);
-    made = 0;
-    for (u32 a = 0; a < 1u << count; a++)
-        made |= (u64)value_of(&in, sorted, count, a) << a;
-    return make_logic(t, made, sorted, count, bits);
+    return make_logic(t, table_over(&in, sorted, count), sorted, count, bits);
 }
 
 static Term fold(Terms *t, u64 table, const Term *leaf, u32 n, u32 bits)
@@ -202,14 +219,10 @@ Term prove_logic(Terms *t, u32 lut, Term a, Term b, Term c, u32 count)
             in[k] = input_of(t, arg[k], deep);
         n = unite_leaves(in, count, leaf);
     }
-    u64 table = 0;
-    for (u32 x = 0; x < 1u << n; x++) {
-        u32 index = 0;
-        for (u32 k = 0; k < count; k++)
-            index |= value_of(&in[k], leaf, n, x) << k;
-        table |= (u64)(lut >> index & 1) << x;
-    }
-    return from_table(t, table, leaf, n, bits);
+    u64 argument[3];
+    for (u32 k = 0; k < count; k++)
+        argument[k] = table_over(&in[k], leaf, n);
+    return from_table(t, compose(lut, argument, count) & rows_of(n), leaf, n, bits);
 }
 
 Term prove_and(Terms *t, Term a, Term b) { return prove_logic(t, 0x8, a, b, 0, 2); }
