@@ -10,7 +10,8 @@ enum {
     VALUES_TRIED = 256, /* of one term, to see what a condition makes of each */
     TRIED_SIZE = 200,   /* of the condition then */
     COEF_MAX = 1 << 30, /* of a term of a sum whose values are estimated */
-    CASES_MAX = 8       /* nested case splits of an equality */
+    CASES_MAX = 8,      /* nested case splits of an equality */
+    RANGES = 2048       /* that are kept, a power of two */
 };
 
 /* ---- known values ---------------------------------------------------------------------------------------------------- */
@@ -132,7 +133,7 @@ static SetId range_of_logic(Prover *p, Term x)
     return anything(p, x);
 }
 
-static SetId range_of(Prover *p, Term x, u32 depth)
+static SetId compute_range(Prover *p, Term x, u32 depth)
 {
     Terms *t = &p->t;
     TermNode node = *prove_node(t, x);
@@ -170,6 +171,23 @@ static SetId range_of(Prover *p, Term x, u32 depth)
                                prove_set_max(&t->sets, set) >> node.value);
     default: return anything(p, x);
     }
+}
+
+/* What follows from the values of the terms below x. */
+static SetId range_of(Prover *p, Term x, u32 depth)
+{
+    if (prove_node(&p->t, x)->n == 0)
+        return compute_range(p, x, depth);
+    u32 moment = p->learned.n ? vec_last(&p->learned) : 0;
+    if (!p->ranges)
+        p->ranges = arena_array(p->arena, Range, RANGES);
+    u32 at = (x * 0x9e3779b1u ^ moment * 0x85ebca6bu) + depth * 0xc2b2ae35u;
+    Range *kept = &p->ranges[(at ^ at >> 16) % RANGES];
+    if (kept->term == x && kept->depth == depth && kept->moment == moment)
+        return kept->set;
+    SetId set = compute_range(p, x, depth);
+    *kept = (Range){x, depth, moment, set};
+    return set;
 }
 
 static SetId known(Prover *p, Term x, u32 depth)
@@ -327,6 +345,7 @@ bool prove_learn(Prover *p, Term x, SetId set)
         vec_push(&p->fact_of, 0);
     vec_push(&p->facts, ((Fact){x, set, p->fact_of.v[x]}));
     p->fact_of.v[x] = p->facts.n;
+    vec_push(&p->learned, ++p->moments);
     return !prove_set_is_empty(&p->t.sets, prove_known(p, x));
 }
 
@@ -353,6 +372,7 @@ void prove_forget(Prover *p, u32 mark)
     while (p->facts.n > mark) {
         Fact f = vec_pop(&p->facts);
         p->fact_of.v[f.term] = f.before;
+        p->learned.n--;
     }
 }
 

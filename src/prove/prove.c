@@ -146,6 +146,7 @@ static void prover_free(Prover *p)
     vec_free(&p->facts);
     vec_free(&p->accesses);
     vec_free(&p->fact_of);
+    vec_free(&p->learned);
     vec_free(&p->nodes);
     vec_free(&p->queue);
     vec_free(&p->groups);

@@ -23,6 +23,13 @@ typedef struct Fact {
     u32 before; /* the older fact about the same term, plus 1; 0: none */
 } Fact;
 
+/* The values that a term can have, by what was known at a moment. */
+typedef struct Range {
+    Term term;
+    u32 depth, moment;
+    SetId set;
+} Range;
+
 /* A branch, passed and not yet joined. */
 typedef struct Open {
     u32 block;     /* id */
@@ -126,7 +133,10 @@ typedef struct Prover {
     ProveVerdict *verdict;
     Arena *verdict_arena;
     VEC(Fact) facts;
-    VecU32 fact_of;    /* by term: index of its newest fact, plus 1 */
+    VecU32 fact_of; /* by term: index of its newest fact, plus 1 */
+    VecU32 learned; /* by index of a fact: the moment when it was learned, which stands for all facts up to it */
+    u32 moments;
+    Range *ranges;     /* by hash; NULL: none was asked for yet */
     VEC(Node *) nodes; /* [0] unused */
     FnvMap node_of;
     VecU32 queue;           /* heap of node ids */
