@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <string.h>
 
-bool prove_machine_init(Machine *m, Function *fn, ProveSide side, Terms *t, const char **why)
+void prove_machine_init(Machine *m, const Graph *g, ProveSide side, Terms *t)
 {
-    *m = (Machine){.t = t, .fn = fn, .side = side};
+    Function *fn = g->fn;
+    *m = (Machine){.t = t, .g = *g, .fn = fn, .side = side};
     m->reg = arena_array(t->arena, Term, fn->regs.n);
     m->sym = arena_array(t->arena, const Name *, fn->module->syms.n);
-    return prove_graph_init(&m->g, fn, side == PROVE_BEFORE, t->arena, why);
 }
 
 void prove_machine_free(Machine *m) { vec_free(&m->undo); }

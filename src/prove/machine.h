@@ -23,7 +23,8 @@ typedef struct Machine {
     const char *fault; /* what cannot be modelled, or was met without a value */
 } Machine;
 
-bool prove_machine_init(Machine *m, Function *fn, ProveSide side, Terms *t, const char **why);
+/* Machines of one function may share a graph, one after the other. */
+void prove_machine_init(Machine *m, const Graph *g, ProveSide side, Terms *t);
 void prove_machine_free(Machine *m);
 
 /* Gives a register a value; prove_undo takes everything back that came after `undo.n` was `mark`. */

@@ -94,9 +94,31 @@ static bool is_comparable(const Function *before, const Function *after)
            !unknown_instruction(after);
 }
 
-static void prove_pair(Prover *p, Function *before, Function *after)
+/* Two functions, and what all attempts at them share. */
+typedef struct Pair {
+    Function *before, *after;
+    Arena arena;
+    Graph graph[2]; /* made on demand */
+    bool has_graphs;
+    const char *too_large; /* NULL: they are not */
+} Pair;
+
+/* False: the functions are too large. */
+static bool init_sides(Prover *p, Pair *pair)
 {
-    const char *why = NULL;
+    if (!pair->has_graphs &&
+        prove_graph_init(&pair->graph[PROVE_BEFORE], pair->before, true, &pair->arena, &pair->too_large))
+        prove_graph_init(&pair->graph[PROVE_AFTER], pair->after, false, &pair->arena, &pair->too_large);
+    pair->has_graphs = true;
+    for (u32 side = 0; side < 2 && !pair->too_large; side++)
+        prove_machine_init(&p->side[side], &pair->graph[side], (ProveSide)side, &p->t);
+    p->t.fn = pair->before;
+    return !pair->too_large;
+}
+
+static void prove_pair(Prover *p, Pair *pair)
+{
+    Function *before = pair->before, *after = pair->after;
     if (!same_head(before, after)) {
         prove_fail(p, PROVE_UNKNOWN, "the functions are declared differently");
         return;
@@ -111,12 +133,10 @@ static void prove_pair(Prover *p, Function *before, Function *after)
         prove_give_up(p, "construct: `%.100s` is not known", unknown->op->text->text);
         return;
     }
-    if (!prove_machine_init(&p->side[0], before, PROVE_BEFORE, &p->t, &why) ||
-        !prove_machine_init(&p->side[1], after, PROVE_AFTER, &p->t, &why)) {
-        prove_give_up(p, "limit: %s", why);
+    if (!init_sides(p, pair)) {
+        prove_give_up(p, "limit: %s", pair->too_large);
         return;
     }
-    p->t.fn = before;
     prove_threads_init(p);
     prove_explore(p);
     if (!p->failed)
@@ -194,7 +214,7 @@ static bool takes_same_steps(const Attempt *a, const Attempt *old)
            (a->pass_limit == old->pass_limit || old->passed_most <= least);
 }
 
-static ProveVerdict run_attempt(Function *before, Function *after, const ProveOptions *options, Attempt *a, Arena *arena)
+static ProveVerdict run_attempt(Pair *pair, const ProveOptions *options, Attempt *a, Arena *arena)
 {
     ProveVerdict verdict = {.answer = PROVE_PROVED, .why = ""};
     Arena own = {0};
@@ -206,7 +226,7 @@ static ProveVerdict run_attempt(Function *before, Function *after, const ProveOp
                 .follows = a->follows,
                 .early = a->early};
     prover_init(&p);
-    prove_pair(&p, before, after);
+    prove_pair(&p, pair);
     a->left_out = a->early;
     barriers_left_out(&p, &a->left_out, arena);
     a->passed_most = p.passed_most;
@@ -248,18 +268,14 @@ static const char *describe_inputs(const Prover *p)
 }
 
 /* Both sides on one set of inputs; false: they did not come to differ, or what they computed was guessed: that is suspect. */
-static bool refute_by(Prover *p, Function *before, Function *after, u64 seed)
+static bool refute_by(Prover *p, Pair *pair, u64 seed)
 {
-    const char *why = NULL, *unused = NULL;
+    const char *why = NULL;
     char at[2][200];
     p->t.seed = seed;
-    p->t.fn = before;
     p->step_limit = REPLAY_STEPS;
     p->pass_limit = UINT32_MAX;
-    if (!prove_machine_init(&p->side[0], before, PROVE_BEFORE, &p->t, &unused) ||
-        !prove_machine_init(&p->side[1], after, PROVE_AFTER, &p->t, &unused))
-        return false;
-    if (!prove_replay(p, REPLAY_EVENTS, &why))
+    if (!init_sides(p, pair) || !prove_replay(p, REPLAY_EVENTS, &why))
         return false;
     p->verdict->is_suspect = true;
     if (p->t.guessed)
@@ -272,13 +288,13 @@ static bool refute_by(Prover *p, Function *before, Function *after, u64 seed)
 }
 
 /* Looks for inputs on which one thread does something else; what loads and calls return is arbitrary. */
-static bool refute(Function *before, Function *after, const ProveOptions *options, ProveVerdict *verdict, Arena *arena)
+static bool refute(Pair *pair, const ProveOptions *options, ProveVerdict *verdict, Arena *arena)
 {
     for (u64 seed = 1; seed <= REPLAYS; seed++) {
         Arena own = {0};
         Prover p = {.arena = &own, .options = options, .verdict = verdict, .verdict_arena = arena};
         prover_init(&p);
-        bool refuted = refute_by(&p, before, after, seed * 0x9e3779b97f4a7c15u);
+        bool refuted = refute_by(&p, pair, seed * 0x9e3779b97f4a7c15u);
         prover_free(&p);
         arena_free(&own);
         if (refuted)
@@ -288,12 +304,12 @@ static bool refute(Function *before, Function *after, const ProveOptions *option
 }
 
 /* A path that passes many joins knows more, but there are more of them. */
-ProveVerdict prove_function(Function *before, Function *after, const ProveOptions *options, Arena *arena)
+static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *arena)
 {
     Attempt attempts[] = {
         {.pass_limit = 4}, {.pass_limit = 4, .follows = true}, {.pass_limit = 0}, {.pass_limit = 16, .follows = true}};
-    ProveVerdict first = run_attempt(before, after, options, &attempts[0], arena);
-    if (first.answer != PROVE_UNKNOWN || !is_comparable(before, after) || refute(before, after, options, &first, arena))
+    ProveVerdict first = run_attempt(pair, options, &attempts[0], arena);
+    if (first.answer != PROVE_UNKNOWN || !is_comparable(pair->before, pair->after) || refute(pair, options, &first, arena))
         return first;
     for (u32 k = 1; k < COUNT_OF(attempts); k++) {
         Attempt *a = &attempts[k];
@@ -306,12 +322,20 @@ ProveVerdict prove_function(Function *before, Function *after, const ProveOption
             a->left_out = attempts[old].left_out;
             continue;
         }
-        ProveVerdict next = run_attempt(before, after, options, a, arena);
+        ProveVerdict next = run_attempt(pair, options, a, arena);
         if (next.answer != PROVE_UNKNOWN)
             return next;
         first.is_suspect |= next.is_suspect;
     }
     return first;
+}
+
+ProveVerdict prove_function(Function *before, Function *after, const ProveOptions *options, Arena *arena)
+{
+    Pair pair = {.before = before, .after = after};
+    ProveVerdict verdict = try_all(&pair, options, arena);
+    arena_free(&pair.arena);
+    return verdict;
 }
 
 /* ---- whole texts ------------------------------------------------------------------------------------------------------------- */

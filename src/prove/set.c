@@ -31,8 +31,7 @@ static void grow(Sets *s)
     }
 }
 
-/* The set of the n intervals at v, which need not stay. */
-static SetId intern_set(Sets *s, const Interval *v, u32 n)
+static SetId find_set(Sets *s, const Interval *v, u32 n)
 {
     if (s->v.n * 2 >= s->slot.n)
         grow(s);
@@ -48,6 +47,19 @@ static SetId intern_set(Sets *s, const Interval *v, u32 n)
     s->slot.v[at] = s->v.n;
     vec_push(&s->v, ((Set){n, hash, copy}));
     return s->v.n - 1;
+}
+
+/* The set of the n intervals at v, which need not stay. */
+static SetId intern_set(Sets *s, const Interval *v, u32 n)
+{
+    if (n != 1)
+        return find_set(s, v, n);
+    u64 hash = (v->lo ^ v->hi * 3) * 0x9e3779b97f4a7c15u;
+    SetId *range = &s->range[hash >> 32 & (PROVE_RANGES - 1)];
+    const Set *old = &s->v.v[*range];
+    if (!*range || old->v->lo != v->lo || old->v->hi != v->hi)
+        *range = find_set(s, v, n);
+    return *range;
 }
 
 /* Interns s->work, whose intervals ascend by `lo` but may touch or overlap. */

@@ -18,11 +18,14 @@ typedef struct Set {
     const Interval *v; /* ascending, with gaps in between */
 } Set;
 
+enum { PROVE_RANGES = 256 /* a power of two */ };
+
 typedef struct Sets {
     Arena *arena;
     VEC(Set) v;
     VecU32 slot; /* open addressing by hash; 0 is free */
     VEC(Interval) work;
+    SetId range[PROVE_RANGES]; /* by hash a set of one interval that was asked for; 0: none */
 } Sets;
 
 void prove_sets_init(Sets *s, Arena *arena);
