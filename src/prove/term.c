@@ -66,8 +66,10 @@ static bool is_same(const Terms *t, const TermNode *node, const TermNode *head, 
     if (node->hash != head->hash || node->op != head->op || node->bits != head->bits || node->n != head->n ||
         node->aux != head->aux || node->value != head->value)
         return false;
-    return head->n == 0 || (memcmp(t->kid.v + node->kids, kids, head->n * sizeof *kids) == 0 &&
-                            (!coefs || memcmp(t->coef.v + node->kids, coefs, head->n * sizeof *coefs) == 0));
+    for (u32 k = 0; k < head->n; k++)
+        if (t->kid.v[node->kids + k] != kids[k] || (coefs && t->coef.v[node->kids + k] != coefs[k]))
+            return false;
+    return true;
 }
 
 static void sum_up(const Terms *t, TermNode *head, const Term *kids)
