@@ -26,11 +26,8 @@ static u32 newest_fact(const Prover *p, Term x) { return x < p->fact_of.n ? p->f
 static SetId facts_of_sum(Prover *p, Term x)
 {
     u64 constant = prove_node(&p->t, x)->value;
-    SetId set = anything(p, x);
-    for (u32 at = constant ? newest_fact(p, prove_plus(&p->t, x, 0 - constant)) : 0; at; at = p->facts.v[at - 1].before)
-        set = prove_set_and(&p->t.sets, set,
-                            prove_set_shift(&p->t.sets, p->facts.v[at - 1].set, constant, prove_most(&p->t, x)));
-    return set;
+    u32 at = constant ? newest_fact(p, prove_plus(&p->t, x, 0 - constant)) : 0;
+    return at ? prove_set_shift(&p->t.sets, p->facts.v[at - 1].set, constant, prove_most(&p->t, x)) : anything(p, x);
 }
 
 static SetId range_of_sum(Prover *p, Term x, u32 depth)
@@ -195,13 +192,10 @@ static SetId known(Prover *p, Term x, u32 depth)
     if (prove_bits(&p->t, x) > 64)
         return 0;
     SetId set = depth ? range_of(p, x, depth - 1) : anything(p, x);
-    for (u32 at = newest_fact(p, x); at; at = p->facts.v[at - 1].before) {
-        Fact f = p->facts.v[at - 1];
-        if (prove_set_within(&p->t.sets, set, f.set))
-            continue;
-        set = prove_set_and(&p->t.sets, set, f.set);
-    }
-    return set;
+    u32 at = newest_fact(p, x);
+    if (!at || prove_set_within(&p->t.sets, set, p->facts.v[at - 1].set))
+        return set;
+    return prove_set_and(&p->t.sets, set, p->facts.v[at - 1].set);
 }
 
 /* Whether x is in the set: 1, 0, or -1. */
@@ -209,7 +203,7 @@ static int is_in(Prover *p, Term x, SetId asked)
 {
     Sets *s = &p->t.sets;
     SetId set = range_of(p, x, DEPTH_MAX - 1);
-    for (u32 at = newest_fact(p, x);; at = p->facts.v[at - 1].before) {
+    for (u32 at = newest_fact(p, x);; at = 0) {
         if (prove_set_within(s, set, asked) || prove_set_disjoint(s, set, asked))
             return prove_set_within(s, set, asked);
         if (!at)
@@ -343,7 +337,10 @@ bool prove_learn(Prover *p, Term x, SetId set)
         return true;
     while (p->fact_of.n <= x)
         vec_push(&p->fact_of, 0);
-    vec_push(&p->facts, ((Fact){x, set, p->fact_of.v[x]}));
+    u32 before = p->fact_of.v[x];
+    if (before)
+        set = prove_set_and(&p->t.sets, set, p->facts.v[before - 1].set);
+    vec_push(&p->facts, ((Fact){x, set, before}));
     p->fact_of.v[x] = p->facts.n;
     vec_push(&p->learned, ++p->moments);
     return !prove_set_is_empty(&p->t.sets, prove_known(p, x));

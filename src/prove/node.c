@@ -119,8 +119,6 @@ static void collect_facts(Prover *p, Arrival *a)
         Fact f = p->facts.v[k];
         if (p->fact_of.v[f.term] != k + 1)
             continue;
-        for (u32 at = f.before; at; at = p->facts.v[at - 1].before)
-            f.set = prove_set_and(&p->t.sets, f.set, p->facts.v[at - 1].set);
         fact[a->facts++] = f;
     }
     a->fact = fact;

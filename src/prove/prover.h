@@ -19,7 +19,7 @@ typedef u32 GroupId; /* an interned list of block ids; 0 is the empty one */
 
 typedef struct Fact {
     Term term;
-    SetId set;  /* its value is in it */
+    SetId set;  /* its value is in it, by this fact and the older ones */
     u32 before; /* the older fact about the same term, plus 1; 0: none */
 } Fact;
 
