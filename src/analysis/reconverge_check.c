@@ -219,21 +219,16 @@ static u32 find_point(const ReconvergeSnapshot *s, u32 origin)
     return low;
 }
 
-/* The instruction that the old point is in front of now, in each of its copies; 0: threads left the function there, or *gone: it
- * cannot be said, since nothing that marked it is left, or its code was merged with other code. */
-static u32 find_marker(const Checker *c, const Point *point, bool *gone)
+/* The first marker from the k-th on that is left, MARKERS: none, or code that it stood in was merged with other code. */
+static u32 find_marker(const Checker *c, const Point *point, u32 k)
 {
-    *gone = false;
-    if (point->leaves)
-        return 0;
-    for (u32 k = 0; k < MARKERS && point->marker[k]; k++) {
+    for (; k < MARKERS && point->marker[k]; k++) {
         if (c->first[point->marker[k]] < c->first[point->marker[k] + 1])
-            return point->marker[k];
+            return k;
         if (point->effects >> k & 1)
             break;
     }
-    *gone = true;
-    return 0;
+    return MARKERS;
 }
 
 /* Whether the threads of a branch have come by the old point when they reconverge at `now`: a copy of the marker stands on the
@@ -278,35 +273,51 @@ static void start_walk(Checker *c)
     vec_clear(&c->work);
 }
 
-static const char *check_point(Checker *c, const Block *b, const Point *point)
+/* Whether b's threads, which reconverge at `now`, wait there in front of the marker for what may stand between; *reached: whether
+ * any of them comes to a copy of it, or there is no marker. */
+static bool waits_too_early(Checker *c, const Block *b, const Block *now, const Point *point, u32 marker, bool *reached)
 {
     const Order *order = an_order(c->an);
-    const Block *now = point_of(c->an, b);
-    bool gone;
-    u32 marker = find_marker(c, point, &gone);
-    u32 copies = c->first[marker + 1] - c->first[marker];
     u8 waits = 0, ends = 0, rest = 0;
-    if (!now || gone || copies >= c->budget)
-        return NULL;
-    c->budget -= copies + 1;
     start_walk(c);
     marks_add(&c->stop, order->index[now->id]);
     for_each_edge(e, &order->succ, order->index[b->id])
         visit(c, order->succ.to[e]);
     collect(c, &waits, &rest);
+    *reached = true;
     if (is_after(c, now, marker))
-        return NULL;
+        return false;
     start_walk(c);
     for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++)
         marks_add(&c->stop, c->copy[k]);
     visit(c, order->index[now->id]);
     collect(c, &rest, &ends);
-    if (!wait_may_end(c->waits, waits, ends | ends_before(c, marker, point)))
-        return NULL;
-    return arena_printf(
-        c->arena,
-        "threads that part in block %u now wait for one another at block %u, in front of what one of them may wait for",
-        b->id, now->id);
+    *reached = marker == 0;
+    for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++)
+        *reached |= marks_has(&c->seen, c->copy[k]);
+    return wait_may_end(c->waits, waits, ends | ends_before(c, marker, point));
+}
+
+/* A marker without effects that is not reached was dead in the copy of its code that the threads come to: the next one is asked. */
+static const char *check_point(Checker *c, const Block *b, const Point *point)
+{
+    const Block *now = point_of(c->an, b);
+    for (u32 k = 0; now && (k = point->leaves ? 0 : find_marker(c, point, k)) < MARKERS; k++) {
+        u32 marker = point->leaves ? 0 : point->marker[k];
+        u32 copies = c->first[marker + 1] - c->first[marker];
+        bool reached;
+        if (copies >= c->budget)
+            return NULL;
+        c->budget -= copies + 1;
+        if (!waits_too_early(c, b, now, point, marker, &reached))
+            return NULL;
+        if (reached || point->effects >> k & 1)
+            return arena_printf(c->arena,
+                                "threads that part in block %u now wait for one another at block %u, in front of what "
+                                "one of them may wait for",
+                                b->id, now->id);
+    }
+    return NULL;
 }
 
 /* Of the points of a branch that stood in several blocks before, b may stand for any. */
