@@ -4,7 +4,17 @@
 /* ---- one result ----------------------------------------------------------------------------------------------- */
 
 /* Lanes whose result is known: all sources are, or those that are decide. */
-enum { KNOWN_BY_ALL, KNOWN_SELP, KNOWN_AND, KNOWN_OR };
+enum { KNOWN_BY_ALL, KNOWN_SELP, KNOWN_AND, KNOWN_OR, KNOWN_LEAST };
+
+static u32 zero_lanes(Warp *w, Split *s, const Arg *a)
+{
+    u64 buffer[LANES];
+    const u64 *value = arg_peek(w, s, a, buffer);
+    u32 zero = 0;
+    for (u32 lane = 0; lane < LANES; lane++)
+        zero |= (u32)(value[lane] == 0) << lane;
+    return zero;
+}
 
 static u32 known_lanes(Warp *w, Split *s, const Code *c)
 {
@@ -17,6 +27,8 @@ static u32 known_lanes(Warp *w, Split *s, const Code *c)
         u32 choice = arg_peek_pred(w, s, &c->arg[2]);
         return known[2] & ((choice & known[0]) | (~choice & known[1]));
     }
+    if (c->action == KNOWN_LEAST)
+        return all | (known[0] & zero_lanes(w, s, &c->arg[0])) | (known[1] & zero_lanes(w, s, &c->arg[1]));
     for (u32 i = 0; i < 2; i++)
         value[i] = c->action == KNOWN_OR ? arg_peek_pred(w, s, &c->arg[i]) : ~arg_peek_pred(w, s, &c->arg[i]);
     return all | (known[0] & value[0]) | (known[1] & value[1]);
@@ -79,10 +91,11 @@ bool decode_arithmetic(Decoder *d)
     if (op_is(&d->op, "mov") && d->c->result[0].kind == ARG_SLOT)
         d->c->run = run_mov;
     bool pred = alu->result.kind == EK_PRED;
-    d->c->action = op_is(&d->op, "selp")          ? KNOWN_SELP
-                   : op_is(&d->op, "and") && pred ? KNOWN_AND
-                   : op_is(&d->op, "or") && pred  ? KNOWN_OR
-                                                  : KNOWN_BY_ALL;
+    d->c->action = op_is(&d->op, "selp")                                     ? KNOWN_SELP
+                   : op_is(&d->op, "and") && pred                            ? KNOWN_AND
+                   : op_is(&d->op, "or") && pred                             ? KNOWN_OR
+                   : op_is(&d->op, "min") && alu->result.kind == EK_UNSIGNED ? KNOWN_LEAST
+                                                                             : KNOWN_BY_ALL;
     return true;
 }
 
