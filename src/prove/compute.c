@@ -318,10 +318,31 @@ static Term packed_operands(Compute *c)
     return prove_apply(c->t, prove_name(c->t, "pack"), c->bits, kid, count);
 }
 
+/* To a vector register, which stands for all its elements as one application of them: nothing looks into it, and two of them are
+ * equal where it is applied to equal elements. */
+static void move_vector(Compute *c)
+{
+    const Operand *to = c->o[0], *from = c->o[1];
+    u32 count = c->op->vector;
+    Term kid[RESULTS_MAX];
+    if (c->i->guard || to->kind != OPND_REG || to->sub || fn_reg(c->m->fn, to->id)->vector != count ||
+        from->kind != OPND_VEC || (u32)from->value != count || count > RESULTS_MAX) {
+        c->m->fault = "a move of a vector";
+        return;
+    }
+    for (u32 k = 0; k < count; k++)
+        kid[k] = prove_operand(c->m, from + 1 + k, c->bits);
+    prove_set_reg(c->m, to->id, prove_apply(c->t, prove_name(c->t, "vector"), prove_reg_bits(c->m, to->id), kid, count));
+}
+
 static void move(Compute *c)
 {
     bool packs = c->o[1]->kind == OPND_VEC, unpacks = c->o[0]->kind == OPND_VEC;
-    if (c->op->vector > 1 || (packs && (u32)c->o[1]->value > RESULTS_MAX)) {
+    if (c->op->vector > 1) {
+        move_vector(c);
+        return;
+    }
+    if (packs && (u32)c->o[1]->value > RESULTS_MAX) {
         c->m->fault = "a move of a vector";
         return;
     }

@@ -183,10 +183,26 @@ Term prove_address(Machine *m, const OpInfo *op, const Operand *mem)
     return prove_operand(m, base, bits);
 }
 
+/* One element of a vector register: its value is applied to what it was and to the element. */
+static void define_element(Machine *m, const Instr *i, const Operand *o, Term value)
+{
+    Term kid[] = {m->reg[o->id], value};
+    char text[64];
+    snprintf(text, sizeof text, "with part %u", o->sub);
+    if (i->guard || !kid[0] || o->value || o->sub == SUB_OTHER || prove_bits(m->t, value) != prove_reg_bits(m, o->id))
+        m->fault = "a part of a register is written";
+    else
+        prove_set_reg(m, o->id, prove_apply(m->t, prove_name(m->t, text), prove_reg_bits(m, o->id), kid, 2));
+}
+
 void prove_define(Machine *m, const Instr *i, const Operand *o, Term value)
 {
     if (o->kind != OPND_REG)
         return;
+    if (o->sub && fn_reg(m->fn, o->id)->vector > 1) {
+        define_element(m, i, o, value);
+        return;
+    }
     if (o->sub || o->value || fn_reg(m->fn, o->id)->vector > 1) {
         m->fault = "a part of a register is written";
         return;

@@ -372,8 +372,8 @@ static u64 first_missing(const Merge *m, SetId id, u64 from, u64 step, u64 most)
     return 0;
 }
 
-/* What a counter can be: it begins with a number, each way back adds a step to it, and none is taken with what it would be after
- * so many steps. Then it does not pass that. */
+/* What a counter can be: it begins with a number, maybe on several paths, each way back adds a step to it, and none is taken with
+ * what it would be after so many steps. Then it does not pass that. */
 static SetId range_of_counter(Merge *m, u32 slot, SetId otherwise)
 {
     Prover *p = m->p;
@@ -384,9 +384,12 @@ static SetId range_of_counter(Merge *m, u32 slot, SetId otherwise)
         return otherwise;
     u64 from = prove_node(t, first)->value;
     for (u32 k = 1; k < m->count; k++) {
+        if (m->a[k].value[slot] == first)
+            continue;
         Term by = prove_sub(t, m->a[k].value[slot], own);
-        if (!prove_is_const(t, by) || (k > 1 && prove_node(t, by)->value != step))
+        if (!prove_is_const(t, by) || (step && prove_node(t, by)->value != step))
             return otherwise;
+        bool is_new = step == 0;
         step = prove_node(t, by)->value;
         u32 mark = p->facts.n;
         load_facts(p, m->a[k].fact, m->a[k].facts);
@@ -394,12 +397,12 @@ static SetId range_of_counter(Merge *m, u32 slot, SetId otherwise)
         prove_forget(p, mark);
         if (step == 0 || step > most / 2 || from >= most)
             return otherwise;
-        if (k == 1)
+        if (is_new)
             end = first_missing(m, set, from, step, most);
         if (end == 0 || prove_set_has(&t->sets, set, end))
             return otherwise;
     }
-    return prove_set_and(&t->sets, otherwise, prove_set_range(&t->sets, from, end - step));
+    return end ? prove_set_and(&t->sets, otherwise, prove_set_range(&t->sets, from, end - step)) : otherwise;
 }
 
 /* The values of joined symbols: the union of what the arrivals know of theirs. */
@@ -509,8 +512,10 @@ static SetId guess_range(Merge *m, Term x, SetId set)
     const TermNode *node = prove_node(t, x);
     if (node->op != TERM_SYM || prove_sym_of(t, x)->owner != m->n->id || m->count < 2)
         return 0;
-    u32 slot = prove_sym_of(t, x)->detail;
-    Term by = prove_sub(t, m->a[1].value[slot], x);
+    u32 slot = prove_sym_of(t, x)->detail, back = 1;
+    while (back + 1 < m->count && m->a[back].value[slot] == m->a[0].value[slot])
+        back++;
+    Term by = prove_sub(t, m->a[back].value[slot], x);
     u64 most = prove_most(t, x), step = prove_is_const(t, by) ? prove_node(t, by)->value : 0, best = 0;
     if (step == 0 || step > most / 2 || !prove_is_const(t, m->a[0].value[slot]) || prove_set_is_empty(&t->sets, set))
         return 0;
