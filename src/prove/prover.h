@@ -48,9 +48,10 @@ typedef struct Opens {
 /* What a path knew when it passed a branch of AFTER. */
 typedef struct Passing Passing;
 struct Passing {
-    u32 went;     /* as in Open; 0: there were too many to tell */
+    u32 went;     /* as in Open, and never 0 */
+    bool of_many; /* it stands for several paths: where these differ the successor of a branch of BEFORE is 0 */
     Opens before; /* branches of BEFORE */
-    const Passing *next;
+    Passing *next;
 };
 
 /* What is open at a convergent event, or where a branch of AFTER closes. */
@@ -148,7 +149,7 @@ typedef struct Prover {
     Opens open[2];          /* of the path; only taken over, never changed */
     VEC(VecU32) groups;     /* by GroupId */
     FnvMap group_of;
-    VEC(const Passing *) passings; /* by Block.id of AFTER */
+    VEC(Passing *) passings; /* by Block.id of AFTER */
     VEC(Meeting) meetings;
     FnvMap answers;           /* questions about passings, by group: 1 no, 2 yes */
     u32 moved[2];             /* since the node, in steps */

@@ -13,7 +13,7 @@
 
 #include "prove/prover.h"
 
-enum { PASSINGS_MAX = 96 /* of one branch, that differ */ };
+enum { PASSINGS_MAX = 96 /* of one branch, that differ and are kept apart */ };
 
 /* ---- groups of blocks ------------------------------------------------------------------------------------------------------- */
 
@@ -133,16 +133,43 @@ static bool same_successors(const Opens *a, const Opens *b)
     return a->n == b->n;
 }
 
+/* What is open in one of both. Where they do not agree on the successor it is 0, which claims nothing: what is concluded from the
+ * union holds of each of them. */
+static Opens unite(Prover *p, const Opens *a, const Opens *b)
+{
+    Open *v = arena_array(p->arena, Open, a->n + b->n);
+    u32 n = 0;
+    for (u32 i = 0, k = 0; i < a->n || k < b->n; n++) {
+        bool from_a = k == b->n || (i < a->n && a->v[i].block <= b->v[k].block);
+        bool from_b = i == a->n || (k < b->n && b->v[k].block <= a->v[i].block);
+        v[n] = from_a ? a->v[i] : b->v[k];
+        if (!from_a || !from_b || a->v[i].went != b->v[k].went)
+            v[n].went = 0;
+        i += from_a;
+        k += from_b;
+    }
+    return (Opens){n, v};
+}
+
+/* Those of one branch beyond the limit are one for each successor. */
 static void note_passing(Prover *p, u32 block, u32 went)
 {
+    Passing *rest = NULL;
     u32 count = 0;
-    for (const Passing *k = p->passings.v[block]; k; k = k->next, count++)
+    for (Passing *k = p->passings.v[block]; k; k = k->next, count++) {
         if (k->went == went && same_successors(&k->before, &p->open[PROVE_BEFORE]))
             return;
+        rest = k->went == went && k->of_many ? k : rest;
+    }
+    if (rest) {
+        Opens all = unite(p, &rest->before, &p->open[PROVE_BEFORE]);
+        if (!same_successors(&all, &rest->before))
+            rest->before = all;
+        return;
+    }
     Passing *made = arena_new(p->arena, Passing);
-    *made = (Passing){count >= PASSINGS_MAX ? 0 : went, p->open[PROVE_BEFORE], p->passings.v[block]};
-    if (count <= PASSINGS_MAX)
-        p->passings.v[block] = made;
+    *made = (Passing){went, count >= PASSINGS_MAX, p->open[PROVE_BEFORE], p->passings.v[block]};
+    p->passings.v[block] = made;
 }
 
 /* A jump table that promises an equal index: one of BEFORE on the same index, which promised the same, must be there. */
@@ -284,8 +311,7 @@ static bool look_for_parted(const Prover *p, u32 block, u32 went, const GroupId 
 {
     for (const Passing *a = p->passings.v[block]; a; a = a->next)
         for (const Passing *b = p->passings.v[block]; b; b = b->next)
-            if ((went == 0 || a->went == 0 || a->went == went) && (a->went != b->went || a->went == 0) &&
-                !were_parted(p, a, b, alive))
+            if ((went == 0 || a->went == went) && a->went != b->went && !were_parted(p, a, b, alive))
                 return false;
     return true;
 }
@@ -306,9 +332,9 @@ static bool look_for_together(const Prover *p, const Open *after, u32 before)
 {
     for (const Passing *a = p->passings.v[after->block]; a; a = a->next) {
         const Open *x = find_open(&a->before, before);
-        if (a->went && after->went && a->went != after->went)
+        if (after->went && a->went != after->went)
             continue;
-        if (a->went == 0 || (x && x->went == 0))
+        if (x && x->went == 0)
             return false;
         for (const Passing *b = a->next; b && x; b = b->next) {
             const Open *y = find_open(&b->before, before);
@@ -418,7 +444,7 @@ static bool depends(const Prover *p, u32 block, u32 before)
 {
     for (const Passing *a = p->passings.v[block]; a; a = a->next)
         for (const Passing *b = a->next; b; b = b->next)
-            if ((a->went != b->went || a->went == 0) && differ_only_at(a, b, before))
+            if (a->went != b->went && (a->of_many || b->of_many || differ_only_at(a, b, before)))
                 return true;
     return false;
 }
@@ -481,7 +507,7 @@ bool prove_threads_matter(Prover *p)
 void prove_threads_init(Prover *p)
 {
     for (u32 k = 0; k < p->side[PROVE_AFTER].g.n; k++)
-        vec_push(&p->passings, ((const Passing *)NULL));
+        vec_push(&p->passings, ((Passing *)NULL));
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b)
             p->gathers |= gathers(p, i);
