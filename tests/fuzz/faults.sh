@@ -23,12 +23,13 @@ features()
     fault-merge-partner) echo --features=warp,partner ;;
     fault-merge-seen | fault-late-test) echo --features=warp,seen ;;
     fault-table-groups) echo --features=warp,seen,table,jumps ;;
+    fault-split-lanes) echo --features=barrier,loop,call ;;
     fault-uniform-table) echo --features=warp,uniform-chain ;;
     esac
 }
 
 # Faults about who waits for whom and who is there: the checker alone has to refuse them.
-is_refused() { case $1 in fault-merge-* | fault-late-test | fault-uniform-* | fault-thread-join | fault-table-groups) ;; *) false ;; esac; }
+is_refused() { case $1 in fault-merge-* | fault-late-test | fault-uniform-* | fault-thread-join | fault-table-groups | fault-split-lanes) ;; *) false ;; esac; }
 
 # first FLAGS...: the first failure of the faulty driver: `NUMBER VERDICT`, nothing if there is none.
 first()

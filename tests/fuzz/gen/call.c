@@ -1,6 +1,26 @@
 #include "gen.h"
 #include "function.h"
 
+/* The address of this function, or one of its kind, in a register whose name it answers; the prototype stands in front of the call. */
+static void write_pointer(Gen *g, const Callee *c, u32 n, char name[40])
+{
+    Reg pointer = fresh(g, P_TEMP64);
+    u32 other = below(g, g->callees);
+    bool alike = !g->callee[other].in_registers && g->callee[other].args == c->args && any_defined(g, P_PRED);
+    Text list = {0};
+    for (u32 i = 0; i < c->args; i++)
+        text_printf(&list, ".param .b32 _, ");
+    line(g, "prototype: .callprototype (.param .b32 _) _ (%s.param .b64 _);", text_str(&list));
+    vec_free(&list);
+    line(g, "mov.u64 %s, function%u;", NAME(pointer), n);
+    if (alike) {
+        Reg second = fresh(g, P_TEMP64);
+        line(g, "mov.u64 %s, function%u;", NAME(second), other);
+        line(g, "selp.b64 %s, %s, %s, %s;", NAME(pointer), NAME(pointer), NAME(second), NAME(pick_defined(g, P_PRED)));
+    }
+    snprintf(name, 40, "%s", NAME(pointer));
+}
+
 /* A call passes 32-bit values and the input buffer, and gets a 32-bit value. */
 void statement_call(Gen *g)
 {
@@ -9,8 +29,12 @@ void statement_call(Gen *g)
     u32 n = below(g, g->callees);
     const Callee *c = &g->callee[n];
     Reg result = pick_result(g, P_32);
-    const char *uniform = g->level == CTA_UNIFORM && percent(g, 40) ? ".uni" : "";
+    bool indirect = !c->in_registers && percent(g, 25), guarded = any_defined(g, P_PRED) && percent(g, 20);
+    const char *uniform = g->level == CTA_UNIFORM && !guarded && percent(g, 40) ? ".uni" : "";
+    char guard[20] = "", callee[40];
     Text list = {0};
+    if (guarded)
+        snprintf(guard, sizeof guard, "@%s%s ", percent(g, 40) ? "!" : "", NAME(pick_defined(g, P_PRED)));
     if (!c->in_registers) {
         line(g, "{");
         line(g, ".param .b32 value;");
@@ -26,13 +50,17 @@ void statement_call(Gen *g)
         text_printf(&list, "%sargument%u", i ? ", " : "", i);
     }
     if (c->in_registers) {
-        line(g, "call%s (%s), function%u, (%s);", uniform, NAME(result), n, text_str(&list));
+        line(g, "%scall%s (%s), function%u, (%s);", guard, uniform, NAME(result), n, text_str(&list));
     } else {
-        line(g, "call%s (value), function%u, (%s);", uniform, n, text_str(&list));
-        line(g, "ld.param.b32 %s, [value];", NAME(result));
+        snprintf(callee, sizeof callee, "function%u", n);
+        if (indirect)
+            write_pointer(g, c, n, callee);
+        line(g, "%scall%s (value), %s, (%s)%s;", guard, uniform, callee, text_str(&list), indirect ? ", prototype" : "");
+        line(g, "%sld.param.b32 %s, [value];", guard, NAME(result));
         line(g, "}");
     }
-    mark_defined(g, result);
+    if (!guarded)
+        mark_defined(g, result);
     vec_free(&list);
 }
 
@@ -85,6 +113,7 @@ void write_callees(Gen *g, Text *module)
     for (u32 i = 0; i < n; i++) {
         Callee c = {.in_registers = percent(g, 35), .args = 1 + below(g, 3)};
         g->in_function = true;
+        g->result_in_register = c.in_registers;
         function_begin(g);
         g->budget = 5;
         write_callee(g, &c, i, module);

@@ -212,6 +212,43 @@ void statement_checked_loop(Gen *g)
     unfreeze(g, &before);
 }
 
+/* Threads that fail the first check call a function and go on, all that fail the second one, which is uniform, leave the loop by a
+ * barrier: it depends on the second check only. */
+void statement_checked_barrier(Gen *g)
+{
+    if (g->level < CTA_UNIFORM || !g->may_sync || g->left || !g->callees || g->loops == LOOPS_MAX - 1)
+        return;
+    Frozen before = frozen_now(g);
+    Label top = label_fresh(g), inside = label_fresh(g), fail = label_fresh(g), end = label_fresh(g);
+    Reg i = fresh(g, P_TEMP32), mine = fresh(g, P_TEMP32), all = fresh(g, P_TEMP32), trips = fresh(g, P_TEMP32),
+        p = fresh(g, P_PRED);
+    line(g, "and.b32 %s, %s, 7;", NAME(mine), NAME(pick_defined(g, P_32)));
+    line(g, "and.b32 %s, %s, 7;", NAME(all), NAME(pick_defined(g, P_CTA32)));
+    line(g, "and.b32 %s, %s, 7;", NAME(trips), NAME(pick_defined(g, P_CTA32)));
+    line(g, "mov.u32 %s, 0;", NAME(i));
+    State start = g->state;
+    g->level = DIVERGENT;
+    label_here(g, &top);
+    line(g, "setp.lt.u32 %s, %s, %s;", NAME(p), NAME(i), NAME(mine));
+    line(g, "@%s bra %s;", NAME(p), inside.name);
+    statement_call(g);
+    g->state = start;
+    label_here(g, &inside);
+    line(g, "setp.ge.u32 %s, %s, %s;", NAME(p), NAME(i), NAME(all));
+    line(g, "@%s bra %s;", NAME(p), fail.name);
+    straight_line(g, 1 + below(g, 3));
+    line(g, "add.s32 %s, %s, 1;", NAME(i), NAME(i));
+    line(g, "setp.lt.s32 %s, %s, %s;", NAME(p), NAME(i), NAME(trips));
+    line(g, "@%s bra %s;", NAME(p), top.name);
+    jump(g, &end);
+    label_here(g, &fail);
+    line(g, "bar.sync 0;");
+    label_here(g, &end);
+    g->state = start;
+    g->level = CTA_UNIFORM;
+    unfreeze(g, &before);
+}
+
 /* A loop whose step is in a register: from 1 to much, so that three steps may wrap, or more than it has to go. No value on the
  * way to the bound wraps. */
 void statement_strided_loop(Gen *g)

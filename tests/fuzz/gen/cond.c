@@ -69,9 +69,21 @@ static Cond compare_any(Gen *g)
         Reg other = pick_result(g, P_PRED);
         if (other.number == c.pred.number)
             other = fresh(g, P_PRED);
-        line(g, "setp.%s.s32 %s|%s, %s, %s;", cmp, p, NAME(other), NAME(pick_defined(g, P_32)),
-             NAME(pick_defined(g, P_32)));
+        if (has(g, GEN_FLOAT) && percent(g, 30))
+            line(g, "setp.%s.f32 %s|%s, %s, %s;", of_float[below(g, 14)], p, NAME(other), NAME(pick_defined(g, P_F32)),
+                 NAME(pick_defined(g, P_F32)));
+        else if (percent(g, 40))
+            line(g, "setp.%s.%s.s32 %s|%s, %s, %s, %s%s;", cmp, percent(g, 50) ? "and" : "or", p, NAME(other),
+                 NAME(pick_defined(g, P_32)), NAME(pick_defined(g, P_32)), percent(g, 30) ? "!" : "",
+                 NAME(pick_defined(g, P_PRED)));
+        else
+            line(g, "setp.%s.s32 %s|%s, %s, %s;", cmp, p, NAME(other), NAME(pick_defined(g, P_32)),
+                 NAME(pick_defined(g, P_32)));
         mark_defined(g, other);
+        if (percent(g, 30)) {
+            mark_defined(g, c.pred);
+            c.pred = other;
+        }
         break;
     }
     default:

@@ -415,10 +415,24 @@ void statement_carry_blocks(Gen *g)
     unfreeze(g, &before);
 }
 
+/* Some threads return to the caller, or leave the kernel from where they are. */
+static void return_early(Gen *g)
+{
+    Cond c = cond_make(g, DIVERGENT);
+    if (g->may_exit && percent(g, 20)) {
+        line(g, "@%s%s exit;", c.negated ? "!" : "", NAME(c.pred));
+        return;
+    }
+    line(g, g->result_in_register ? "mov.b32 %%result, %s;" : "st.param.b32 [result], %s;", NAME(pick_defined(g, P_32)));
+    line(g, "@%s%s ret;", c.negated ? "!" : "", NAME(c.pred));
+}
+
 /* Leaves the kernel before its end: some threads where nothing synchronises, else all of a CTA. */
 void statement_return(Gen *g)
 {
     Level level = g->may_sync ? CTA_UNIFORM : DIVERGENT;
+    if (g->in_function && g->level == DIVERGENT && !g->loops)
+        return_early(g);
     if (g->level < level || g->in_function)
         return;
     Cond c = cond_make(g, level);

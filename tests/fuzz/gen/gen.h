@@ -88,11 +88,12 @@ typedef struct Gen {
     u32 next[POOLS]; /* fresh register numbers */
     State state;
     Level level;
-    bool in_function;    /* a .func: no output, nothing shared */
-    bool may_sync;       /* barriers and warp operations are allowed at all */
-    bool whole_warps;    /* every launch has only full warps */
-    bool plain_barriers; /* all have the id 0 and no count, and none carries data: any may go */
-    Shape block;         /* grid and block of every launch, from .reqntid; x is 0 where they differ */
+    bool in_function;                  /* a .func: no output, nothing shared */
+    bool result_in_register, may_exit; /* of the .func; whether the kernel's threads may leave in it */
+    bool may_sync;                     /* barriers and warp operations are allowed at all */
+    bool whole_warps;                  /* every launch has only full warps */
+    bool plain_barriers;               /* all have the id 0 and no count, and none carries data: any may go */
+    Shape block;                       /* grid and block of every launch, from .reqntid; x is 0 where they differ */
     LoopFrame loop[LOOPS_MAX];
     u32 loops;
     u32 scope_depth, scope_label[SCOPES_MAX + 1];
@@ -213,8 +214,8 @@ void statements(Gen *g, u32 n);
 typedef void Statement(Gen *g);
 Statement statement_if, statement_short_circuit, statement_correlated, statement_unreachable, statement_scope,
     statement_irreducible, statement_return, statement_bounds_check, statement_jump_cycle, statement_carry_blocks;
-Statement statement_switch, statement_state, statement_select;
-Statement statement_loop, statement_loop_exit, statement_checked_loop, statement_strided_loop;
+Statement statement_switch, statement_nested_switch, statement_state, statement_select;
+Statement statement_loop, statement_loop_exit, statement_checked_loop, statement_checked_barrier, statement_strided_loop;
 Statement statement_barrier, statement_shared, statement_guarded_accesses, statement_split_barrier, statement_warp,
     statement_sub_warp, statement_warp_exchange;
 Statement statement_call;

@@ -33,7 +33,7 @@ void function_end(Gen *g, Text *module, const char *declarations)
 static const char kernel_declarations[] =
     "\t.reg .b32 %lin, %nt, %lane, %warp, %wbase, %wcount, %wlast, %wmask, %own0, %own1, %own3, %q0, %q1, %q2;\n"
     "\t.reg .b64 %in, %fin, %out, %cnt, %scratch, %own2, %qd;\n"
-    "\t.reg .pred %first;\n\t.reg .b32 %flags, %epoch;\n";
+    "\t.reg .pred %first;\n\t.reg .b32 %flags, %epoch;\n\t.local .align 4 .b32 stack[4];\n";
 
 static const char kernel_prologue[] =
     "\tld.param.u64 %in, [in];\n\tld.param.u64 %fin, [fin];\n\tld.param.u64 %out, [out];\n\tld.param.u64 %cnt, [cnt];\n"
@@ -143,6 +143,8 @@ static void write_kernel(Gen *g, Text *module, u32 size)
     g->level = CTA_UNIFORM;
     g->budget = (i32)size;
     text_append(g->text, kernel_prologue, sizeof kernel_prologue - 1);
+    for (u32 i = 0; i < 4; i++)
+        text_printf(g->text, "\tst.local.u32 [stack+%u], %%lin;\n", i * 4);
     if (g->may_sync)
         share_arrays(g);
     wait_prologue(g);
@@ -225,6 +227,7 @@ void ptxgen(const GenOptions *options, Text *ptx, Text *launch)
     g.has_flags = may_sync && has(&g, GEN_SPIN);
     wait_declarations(&g, ptx);
     g.may_sync = false; /* in functions */
+    g.may_exit = !may_sync;
     write_callees(&g, ptx);
     g.may_sync = may_sync;
     write_kernel(&g, ptx, options->size);

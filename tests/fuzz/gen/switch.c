@@ -282,6 +282,44 @@ void statement_switch(Gen *g)
     write_arms(g, &s, plain_arm, &common);
 }
 
+/* The leaves of several switches, one for each leaf of another, are the same; they end alike now and then. */
+void statement_nested_switch(Gen *g)
+{
+    enum { INNER = 3, LEAVES = 3 };
+    Label inner[INNER], leaf[LEAVES], end = label_fresh(g);
+    Reg outer = fresh(g, P_TEMP32), value = fresh(g, P_TEMP32);
+    Template tail = template_make(g, 2 + below(g, 4));
+    Level level = g->level;
+    g->level = DIVERGENT;
+    for (u32 i = 0; i < INNER; i++)
+        inner[i] = label_fresh(g);
+    for (u32 i = 0; i < LEAVES; i++)
+        leaf[i] = label_fresh(g);
+    line(g, "and.b32 %s, %s, 3;", NAME(outer), NAME(pick_defined(g, P_32)));
+    line(g, "and.b32 %s, %s, 7;", NAME(value), NAME(pick_defined(g, P_32)));
+    State start = g->state;
+    switch_on(g, outer, 1 + below(g, 3), inner, INNER);
+    for (u32 i = 0; i < INNER; i++) {
+        g->state = start;
+        label_here(g, &inner[i]);
+        if (percent(g, 40))
+            straight_line(g, 1 + below(g, 2));
+        switch_on(g, value, 1 + below(g, 7), leaf, LEAVES);
+    }
+    for (u32 i = 0; i < LEAVES; i++) {
+        g->state = start;
+        label_here(g, &leaf[i]);
+        straight_line(g, 1 + below(g, 2));
+        if (percent(g, 70))
+            template_write(g, &tail);
+        if (i + 1 < LEAVES && percent(g, 85))
+            jump(g, &end);
+    }
+    label_here(g, &end);
+    g->state = start;
+    g->level = level;
+}
+
 /* ---- state variables -------------------------------------------------------------------------------------------- */
 
 typedef struct StateVariable {

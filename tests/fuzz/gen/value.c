@@ -2,7 +2,7 @@
 
 /* Sources that are no pools. */
 enum { SHIFT = POOLS, SMALL, NIBBLE };
-enum OpFlag { COMMUTES = 1, IMM = 2, LOAD = 4, OWN = 8, STORE = 16, COUNT = 32 };
+enum OpFlag { COMMUTES = 1, IMM = 2, LOAD = 4, OWN = 8, STORE = 16, COUNT = 32, LOCAL = 64, HALVES = 128 };
 
 struct OpRow {
     const char *text;
@@ -23,7 +23,7 @@ static bool is_float(u32 pool) { return pool == P_F32 || pool == P_F64; }
 
 static bool row_fits(const Gen *g, const OpRow *row)
 {
-    if (row->flags & (OWN | STORE) && (g->in_function || !has(g, GEN_MEMORY)))
+    if (row->flags & (OWN | STORE | LOCAL) && (g->in_function || !has(g, GEN_MEMORY)))
         return false;
     if (row->flags & COUNT && (g->in_function || !has(g, GEN_ATOMIC)))
         return false;
@@ -151,6 +151,14 @@ static void write_load(Gen *g, const char *guard, const char *what, const char *
         line(g, "%sld.const.u32 %s, [%s];", guard, result, NAME(address));
         return;
     }
+    if (strcmp(what, "pair") == 0) {
+        Reg address = element_address(g, "%in", index, 511, 8);
+        bool second = percent(g, 50);
+        RegName other = reg_name(fresh(g, P_TEMP32));
+        line(g, "%sld.global.v2.u32 {%s, %s}, [%s];", guard, second ? other.text : result, second ? result : other.text,
+             NAME(address));
+        return;
+    }
     bool is_float_load = strcmp(what, "loadf") == 0;
     u32 bytes = strcmp(what, "load16") == 0 ? 2 : strcmp(what, "load64") == 0 ? 8 : 4;
     const char *type = is_float_load ? "f32" : bytes == 2 ? "u16" : bytes == 8 ? "u64" : "u32";
@@ -163,16 +171,49 @@ static void write_load(Gen *g, const char *guard, const char *what, const char *
         line(g, "%sld.global%s.%s %s, [%s];", guard, percent(g, 20) ? ".nc" : "", type, result, NAME(address));
 }
 
+/* `stack` holds four values of the thread. */
+static void write_local(Gen *g, const char *guard, const Inst *inst, const char *result, const Operand3 *o)
+{
+    bool load = inst->row->result != P_NONE, any = strstr(inst->row->text, "any") != NULL;
+    char address[32];
+    snprintf(address, sizeof address, "stack+%u", inst->slot % 4 * 4);
+    if (any) {
+        Reg base = fresh(g, P_TEMP64);
+        line(g, "mov.u64 %s, stack;", NAME(base));
+        snprintf(address, sizeof address, "%s", NAME(element_address(g, NAME(base), o->text[load ? 0 : 1], 3, 4)));
+    }
+    if (load)
+        line(g, "%sld.local.u32 %s, [%s];", guard, result, address);
+    else
+        line(g, "%sst.local.u32 [%s], %s;", guard, address, o->text[0]);
+}
+
+static void write_halves(Gen *g, const char *guard, const Inst *inst, const char *result, const Operand3 *o)
+{
+    RegName other = reg_name(fresh(g, P_TEMP32));
+    if (inst->row->result == P_64)
+        line(g, "%smov.b64 %s, {%s, %s};", guard, result, o->text[0], o->text[1]);
+    else if (strcmp(inst->row->text, "low") == 0)
+        line(g, "%smov.b64 {%s, %s}, %s;", guard, result, other.text, o->text[0]);
+    else
+        line(g, "%smov.b64 {%s, %s}, %s;", guard, other.text, result, o->text[0]);
+}
+
 static void write_memory(Gen *g, const char *guard, const Inst *inst, const char *result, const Operand3 *o)
 {
     const char *what = inst->row->text;
-    if (inst->row->flags & LOAD) {
+    const char *strong = strstr(what, "volatile") ? ".volatile" : "";
+    if (inst->row->flags & LOCAL) {
+        write_local(g, guard, inst, result, o);
+    } else if (inst->row->flags & LOAD) {
         write_load(g, guard, what, result, o->text[0]);
     } else if (inst->row->flags & OWN) {
-        line(g, "%sld.global.u32 %s, [%%out+%u];", guard, result, inst->slot * 4);
+        line(g, "%sld%s.global.u32 %s, [%%out+%u];", guard, strong, result, inst->slot * 4);
+    } else if (strcmp(what, "exchange") == 0) {
+        line(g, "%satom.global.exch.b32 %s, [%%out+%u], %s;", guard, result, inst->slot * 4, o->text[0]);
     } else if (inst->row->flags & STORE) {
         const char *type = strcmp(what, "store16") == 0 ? "u16" : strcmp(what, "storef") == 0 ? "f32" : "u32";
-        line(g, "%sst.global.%s [%%out+%u], %s;", guard, type, inst->slot * 4, o->text[0]);
+        line(g, "%sst%s.global.%s [%%out+%u], %s;", guard, strong, type, inst->slot * 4, o->text[0]);
     } else {
         Reg address = element_address(g, "%cnt", o->text[0], 15, 4);
         if (inst->slot & 1)
@@ -193,7 +234,11 @@ static void write_inst(Gen *g, const Inst *inst, const Reg *map)
         put_operand(result, &inst->result, map);
     if (inst->guard >= 0)
         snprintf(guard, sizeof guard, "@%s%%p%d ", inst->guard_not ? "!" : "", inst->guard);
-    if (inst->row->flags & (LOAD | OWN | STORE | COUNT)) {
+    if (inst->row->flags & HALVES) {
+        write_halves(g, guard, inst, result, &o);
+        return;
+    }
+    if (inst->row->flags & (LOAD | OWN | STORE | COUNT | LOCAL)) {
         write_memory(g, guard, inst, result, &o);
         return;
     }
