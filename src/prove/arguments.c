@@ -63,7 +63,7 @@ static Term look_up(Prover *p, ProveSide side, SymId sym, u32 offset, u32 bits)
 static u32 count_elements(const Operand *o) { return o->kind == OPND_VEC ? (u32)o->value : 1; }
 static const Operand *element(const Operand *o, u32 k) { return o->kind == OPND_VEC ? o + 1 + k : o; }
 
-static void load(Prover *p, ProveSide side, const Instr *i, const Operand *mem)
+static void load(Prover *p, ProveSide side, const Instr *i, Term guard, const Operand *mem)
 {
     Machine *m = &p->side[side];
     u32 bits = type_bits((Type)i->op->type[0]);
@@ -72,7 +72,7 @@ static void load(Prover *p, ProveSide side, const Instr *i, const Operand *mem)
         const Operand *o = element(to, k);
         Term x = o->kind == OPND_REG ? look_up(p, side, mem[1].id, (u32)mem[1].value + k * bits / 8, bits) : 0;
         if (x)
-            prove_define(m, i, o,
+            prove_define(m, guard, o,
                          prove_resize(&p->t, x, prove_reg_bits(m, o->id), type_class((Type)i->op->type[0]) == TC_SIGNED));
     }
 }
@@ -97,7 +97,7 @@ void prove_execute_argument(Prover *p, ProveSide side, const Instr *i)
     if (mem[1].value < 0 || mem[1].value > 65535)
         fault(p, side, "a parameter variable of a call is read outside of it");
     else if (i->op->opcode == OPC_LD)
-        load(p, side, i, mem);
+        load(p, side, i, guard, mem);
     else if (executed < 0)
         fault(p, side, "an argument is written under a condition");
     else if (executed)
@@ -106,23 +106,29 @@ void prove_execute_argument(Prover *p, ProveSide side, const Instr *i)
 
 /* ---- calls -------------------------------------------------------------------------------------------------------------------- */
 
-/* Whether an older cell was written over. */
-static bool is_hidden(const Cell *newest, const Cell *c)
+/* How many bytes of an older cell were not written over. */
+static u32 visible_bytes(const Cell *newest, const Cell *c)
 {
-    for (const Cell *k = newest; k != c; k = k->next)
-        if (k->sym == c->sym && overlaps(k, c->offset, c->bits))
-            return true;
-    return false;
+    u32 bytes = 0;
+    for (u32 at = c->offset; at < c->offset + c->bits / 8; at++) {
+        const Cell *k = newest;
+        while (k != c && !(k->sym == c->sym && overlaps(k, at, 8)))
+            k = k->next;
+        bytes += k == c;
+    }
+    return bytes;
 }
 
-/* The bytes of the variable that are known; those of cells that are partly hidden make a fault when they are compared. */
-static u32 known_bytes(const Prover *p, ProveSide side, SymId sym, bool *is_lost)
+/* The bytes of the variable that are known; is_torn: of a cell some are visible, and some are not. */
+static u32 known_bytes(const Prover *p, ProveSide side, SymId sym, bool *is_lost, bool *is_torn)
 {
     u32 bytes = 0;
     const Cell *c = p->cells[side];
-    for (; c && c != &prove_cells_lost; c = c->next)
-        if (c->sym == sym && !is_hidden(p->cells[side], c))
-            bytes += c->bits / 8;
+    for (; c && c != &prove_cells_lost; c = c->next) {
+        u32 visible = c->sym == sym ? visible_bytes(p->cells[side], c) : 0;
+        *is_torn |= visible && visible < c->bits / 8;
+        bytes += visible;
+    }
     *is_lost = c == &prove_cells_lost;
     return bytes;
 }
@@ -142,17 +148,19 @@ static bool is_ever_written(const Machine *m, SymId sym)
 bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after)
 {
     const Sym *a = variable(&p->side[0], before->id), *b = variable(&p->side[1], after->id);
-    bool lost[2];
-    u32 bytes = known_bytes(p, PROVE_BEFORE, before->id, &lost[0]),
-        other = known_bytes(p, PROVE_AFTER, after->id, &lost[1]);
-    if (a->bytes != b->bytes || a->align != b->align || before->value || after->value)
+    bool lost[2], torn = false;
+    u32 bytes = known_bytes(p, PROVE_BEFORE, before->id, &lost[0], &torn),
+        other = known_bytes(p, PROVE_AFTER, after->id, &lost[1], &torn);
+    if (torn)
+        fault(p, PROVE_BEFORE, "an argument of a call is written over in part");
+    if (torn || a->bytes != b->bytes || a->align != b->align || before->value || after->value)
         return false;
     lost[0] = lost[0] && is_ever_written(&p->side[0], before->id);
     lost[1] = lost[1] && is_ever_written(&p->side[1], after->id);
     if (bytes != other || ((lost[0] || lost[1]) && bytes != a->bytes))
         return false;
     for (const Cell *c = p->cells[PROVE_BEFORE]; c && c != &prove_cells_lost; c = c->next) {
-        if (c->sym != before->id || is_hidden(p->cells[PROVE_BEFORE], c))
+        if (c->sym != before->id || (c->bits && !visible_bytes(p->cells[PROVE_BEFORE], c)))
             continue;
         Term x = c->bits ? look_up(p, PROVE_AFTER, after->id, c->offset, c->bits) : 0;
         if (!x || !prove_equal(p, c->term, x))

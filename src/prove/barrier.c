@@ -149,7 +149,7 @@ static bool is_shared(const Pair *q, Term x)
     if (s->kind != PROVE_SYM_JOIN)
         return false;
     const Node *n = q->p->nodes.v[s->owner];
-    if (s->detail >= n->slots[0] || bitset_has(&q->p->side[PROVE_BEFORE].g.divergent, n->reg[s->detail]))
+    if (s->detail >= n->slots[0] || bitset_has(&q->p->of_block.divergent, n->reg[s->detail]))
         return false;
     return !bitset_has(q->between, n->place[0].block->id);
 }
@@ -415,7 +415,7 @@ static const char *asks_for_number(Prover *p, i64 number)
 
 static void check_one(Prover *p, const Instr *i)
 {
-    Graph *g = &p->side[PROVE_BEFORE].g;
+    Graph *g = &p->of_block;
     const char *why = asks_for_number(p, number_of(i));
     if (!why && bitset_has(&p->stays, i->origin))
         why = "it stays on other paths";
@@ -459,6 +459,9 @@ static void check_weakened(Prover *p, const Instr *i)
 
 void prove_barriers(Prover *p)
 {
+    const char *why;
+    if (p->skipped.word && !prove_graph_init(&p->of_block, p->side[PROVE_BEFORE].fn, false, p->arena, &why))
+        prove_give_up(p, "limit: %s", why);
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b) {
             if (p->failed || i->kind != INSTR_OP)

@@ -13,6 +13,7 @@ typedef struct Compute {
     Terms *t;
     const Instr *i;
     const OpInfo *op;
+    Term guard;
     const Operand *o[8]; /* top-level operands */
     u32 n;
     u32 bits; /* of the first type */
@@ -31,7 +32,7 @@ static void result(Compute *c, Term x)
 {
     if (c->o[0]->kind != OPND_REG)
         return;
-    prove_define(c->m, c->i, c->o[0], prove_resize(c->t, x, prove_reg_bits(c->m, c->o[0]->id), c->is_signed));
+    prove_define(c->m, c->guard, c->o[0], prove_resize(c->t, x, prove_reg_bits(c->m, c->o[0]->id), c->is_signed));
 }
 
 /* ---- the general case ------------------------------------------------------------------------------------------------ */
@@ -75,7 +76,7 @@ static void apply(Compute *c)
     }
     for (u32 k = 0; k < number; k++)
         if (made[k])
-            prove_define(c->m, c->i, to[k], made[k]);
+            prove_define(c->m, c->guard, to[k], made[k]);
 }
 
 /* ---- integers ---------------------------------------------------------------------------------------------------------- */
@@ -102,11 +103,11 @@ static void carry_out(Compute *c, Term carry)
 {
     if (!op_has(c->op, OPF_CARRY_OUT))
         return;
-    Term guard = prove_guard(c->m, c->i), old = c->m->reg[PROVE_CARRY];
-    if (!old && !prove_is_const(c->t, guard))
+    Term old = c->m->reg[PROVE_CARRY];
+    if (!old && !prove_is_const(c->t, c->guard))
         c->m->fault = "the carry is written under a guard where it is not known";
     else
-        prove_set_reg(c->m, PROVE_CARRY, old ? prove_ite(c->t, guard, carry, old) : carry);
+        prove_set_reg(c->m, PROVE_CARRY, old ? prove_ite(c->t, c->guard, carry, old) : carry);
 }
 
 static void add(Compute *c)
@@ -172,8 +173,8 @@ static void logic3(Compute *c)
     some = c->op->bool_op == BOOL_AND   ? prove_and(c->t, some, q)
            : c->op->bool_op == BOOL_XOR ? prove_xor(c->t, some, q)
                                         : prove_or(c->t, some, q);
-    prove_define(c->m, c->i, to + 1, x);
-    prove_define(c->m, c->i, to + 2, some);
+    prove_define(c->m, c->guard, to + 1, x);
+    prove_define(c->m, c->guard, to + 2, some);
 }
 
 /* ---- comparisons --------------------------------------------------------------------------------------------------------- */
@@ -267,11 +268,11 @@ static void compare(Compute *c)
     }
     Term p = combined(c, x), q = combined(c, prove_not(c->t, x));
     if (to->kind != OPND_PAIR) {
-        prove_define(c->m, c->i, to, p);
+        prove_define(c->m, c->guard, to, p);
         return;
     }
-    prove_define(c->m, c->i, to + 1, p);
-    prove_define(c->m, c->i, to + 2, q);
+    prove_define(c->m, c->guard, to + 1, p);
+    prove_define(c->m, c->guard, to + 2, q);
 }
 
 /* ---- moves and conversions ---------------------------------------------------------------------------------------------- */
@@ -306,7 +307,7 @@ static void unpack(Compute *c, Term x)
             made[k] = prove_apply(c->t, prove_name(c->t, text), part, &x, 1);
     }
     for (u32 k = 0; k < count && k < RESULTS_MAX; k++)
-        prove_define(c->m, c->i, to + k, made[k]);
+        prove_define(c->m, c->guard, to + k, made[k]);
 }
 
 static Term packed_operands(Compute *c)
@@ -412,7 +413,7 @@ static void load_constant(Compute *c)
         if (part->kind != OPND_REG)
             continue;
         Term x = prove_sym(c->t, PROVE_SYM_PARAM, 0, prove_name(c->t, text), 0, type_bits(type));
-        prove_define(c->m, c->i, part, prove_resize(c->t, x, prove_reg_bits(c->m, part->id), c->is_signed));
+        prove_define(c->m, c->guard, part, prove_resize(c->t, x, prove_reg_bits(c->m, part->id), c->is_signed));
     }
 }
 
@@ -529,7 +530,7 @@ static void execute(Compute *c)
 
 void prove_execute(Machine *m, const Instr *i)
 {
-    Compute c = {.m = m, .t = m->t, .i = i, .op = i->op};
+    Compute c = {.m = m, .t = m->t, .i = i, .op = i->op, .guard = prove_guard(m, i)};
     for_each_operand(o, i)
         if (c.n < COUNT_OF(c.o))
             c.o[c.n++] = o;

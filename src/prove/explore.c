@@ -342,7 +342,6 @@ static bool match_stops(Prover *p, Stop before, Stop after)
         return false;
     if (before == STOP_EVENT && after == STOP_EVENT && prove_match(p, i, k, &why)) {
         prove_meet(p, i, k);
-        prove_note_event(p, i);
         step_over(p);
         return true;
     }
@@ -418,6 +417,8 @@ static Running run_before(Prover *p)
  * to the same question without an event: then both know the answer, where a node would forget what belongs to which. */
 static void follow_to_question(Prover *p, ProveSide side, Term atom)
 {
+    if (p->side[side].fault)
+        return;
     Saved s = save(p);
     bool held = p->values_hold;
     u32 joins = 0;
@@ -431,7 +432,7 @@ static void follow_to_question(Prover *p, ProveSide side, Term atom)
     bool same = r.stop == STOP_FORK && r.atom == atom && joins > 0;
     p->values_hold = held;
     restore(p, &s);
-    p->side[side].fault = NULL; /* there was none: the path would have ended */
+    p->side[side].fault = NULL;
     while (same && run(p, side).stop == STOP_JOIN)
         p->place[side].joins = false;
 }

@@ -184,23 +184,24 @@ Term prove_address(Machine *m, const OpInfo *op, const Operand *mem)
 }
 
 /* One element of a vector register: its value is applied to what it was and to the element. */
-static void define_element(Machine *m, const Instr *i, const Operand *o, Term value)
+static void define_element(Machine *m, Term guard, const Operand *o, Term value)
 {
     Term kid[] = {m->reg[o->id], value};
     char text[64];
     snprintf(text, sizeof text, "with part %u", o->sub);
-    if (i->guard || !kid[0] || o->value || o->sub == SUB_OTHER || prove_bits(m->t, value) != prove_reg_bits(m, o->id))
+    if (!prove_is_const(m->t, guard) || !prove_node(m->t, guard)->value || !kid[0] || o->value || o->sub == SUB_OTHER ||
+        prove_bits(m->t, value) != prove_reg_bits(m, o->id))
         m->fault = "a part of a register is written";
     else
         prove_set_reg(m, o->id, prove_apply(m->t, prove_name(m->t, text), prove_reg_bits(m, o->id), kid, 2));
 }
 
-void prove_define(Machine *m, const Instr *i, const Operand *o, Term value)
+void prove_define(Machine *m, Term guard, const Operand *o, Term value)
 {
     if (o->kind != OPND_REG)
         return;
     if (o->sub && fn_reg(m->fn, o->id)->vector > 1) {
-        define_element(m, i, o, value);
+        define_element(m, guard, o, value);
         return;
     }
     if (o->sub || o->value || fn_reg(m->fn, o->id)->vector > 1) {
@@ -212,7 +213,6 @@ void prove_define(Machine *m, const Instr *i, const Operand *o, Term value)
         m->fault = "a value of another width than its register";
         return;
     }
-    Term guard = prove_guard(m, i);
     if (prove_is_const(m->t, guard)) {
         if (prove_node(m->t, guard)->value)
             prove_set_reg(m, o->id, value);

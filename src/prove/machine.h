@@ -51,7 +51,7 @@ Term prove_operand(Machine *m, const Operand *o, u32 bits);
 Term prove_address(Machine *m, const OpInfo *op, const Operand *mem);
 /* A name for the symbol that is the same in both texts. */
 const Name *prove_sym_name(Machine *m, SymId id);
-/* Writes what slot `o` of i defines: under the guard, where there is one. */
-void prove_define(Machine *m, const Instr *i, const Operand *o, Term value);
+/* Writes what slot `o` defines, under the guard. That is what it was before the instruction, which may write its register, too. */
+void prove_define(Machine *m, Term guard, const Operand *o, Term value);
 
 #endif

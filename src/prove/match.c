@@ -126,13 +126,14 @@ static Term result_of(Prover *p, const Instr *i, const Operand *o, u32 number)
 static void define_results(Prover *p, const Instr *before, const Instr *after)
 {
     u32 number = 0;
+    Term guard[2] = {prove_guard(&p->side[PROVE_BEFORE], before), prove_guard(&p->side[PROVE_AFTER], after)};
     for (u32 k = 0; k < before->slots; k++) {
         const Operand *a = &before->opnd[k], *b = &after->opnd[k];
         if (operand_is_aggregate(a) || (!role_defines((Role)a->role) && !role_defines((Role)b->role)))
             continue;
         if (before->op->opcode == OPC_CALL && prove_is_variable_of_call(&p->side[0], a)) {
             Term unused;
-            if (prove_decide(p, prove_guard(&p->side[PROVE_BEFORE], before), &unused) != 1)
+            if (prove_decide(p, guard[PROVE_BEFORE], &unused) != 1)
                 p->side[PROVE_BEFORE].fault = "a call under a condition";
             prove_return(p, before->origin, number++, a, b);
             continue;
@@ -145,8 +146,8 @@ static void define_results(Prover *p, const Instr *before, const Instr *after)
             continue;
         }
         Term x = result_of(p, before, a, number++);
-        prove_define(&p->side[PROVE_BEFORE], before, a, x);
-        prove_define(&p->side[PROVE_AFTER], after, b, x);
+        prove_define(&p->side[PROVE_BEFORE], guard[PROVE_BEFORE], a, x);
+        prove_define(&p->side[PROVE_AFTER], guard[PROVE_AFTER], b, x);
     }
     if (op_has(before->op, OPF_CARRY_OUT))
         p->side[PROVE_BEFORE].fault = "an event that writes the carry";
@@ -173,8 +174,10 @@ bool prove_match(Prover *p, const Instr *before, const Instr *after, const char 
     }
     bool same = weakened || same_operands(p, before, after, why);
     prove_forget(p, mark);
-    if (same)
+    if (same) {
+        prove_note_event(p, before);
         define_results(p, before, after);
+    }
     return same;
 }
 

@@ -528,7 +528,8 @@ static SetId guess_range(Merge *m, Term x, SetId set)
                     if (end > from && (end - from) % step == 0 && end - step >= to && (best == 0 || end < best))
                         best = end;
                 }
-    return best ? prove_set_range(&t->sets, from, best - step) : 0;
+    SetId guess = best ? prove_set_range(&t->sets, from, best - step) : 0;
+    return guess && prove_set_within(&t->sets, set, guess) ? guess : 0;
 }
 
 /* Facts that say nothing go, and after some rounds those that still change. */

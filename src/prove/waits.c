@@ -5,11 +5,12 @@
 #include <stdlib.h>
 
 typedef struct Loops {
-    const Graph *g;
+    Graph *g;
     Callees *callees;
     bool on_strong;
     BitSet body;   /* of the loop that is looked at */
     BitSet read;   /* registers that depend on what is read in it */
+    BitSet chosen; /* blocks to which control comes by what is read strongly in it */
     bool own_read; /* so may memory of the thread's own */
     VEC(WaitLoop) found;
 } Loops;
@@ -68,7 +69,7 @@ static void taint(void *user, RegId reg)
 }
 
 /* Reads something else than memory that no other thread writes, or that nothing can be learned from. */
-static bool reads_others(const Loops *l, const Instr *i)
+static bool reads_others(const Loops *l, const Instr *i, bool on_strong)
 {
     const OpInfo *op = i->op;
     bool is_weak_read = op->mem == MEM_READ && op->strength == STRENGTH_WEAK;
@@ -76,7 +77,7 @@ static bool reads_others(const Loops *l, const Instr *i)
         return prove_callee(l->callees, i, l->g->arena) & CALLEE_TOUCHES;
     if (is_weak_read && l->own_read && op->space != SPACE_CONST)
         return true;
-    if (l->on_strong && is_weak_read && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT))
+    if (on_strong && (op->mem == MEM_WRITE || (is_weak_read && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT))))
         return false;
     if (op_is_pure(op) || op_has(op, OPF_TERMINATOR))
         return false;
@@ -90,19 +91,22 @@ static bool keeps_in_memory(const OpInfo *op)
     return op_has(op, OPF_CALL) || (op->mem != MEM_READ && op->mem != MEM_NONE);
 }
 
-static void find_read(Loops *l)
+/* Adds what depends on what is read. What is read weakly, which need not change, counts by values alone, and not by where control
+ * goes. */
+static void add_read(Loops *l, bool on_strong)
 {
     Taint t = {.l = l};
-    bitset_clear(&l->read);
-    l->own_read = false;
     do {
         t.changed = false;
         for (u32 id = bitset_next(&l->body, 0); id < l->body.bits; id = bitset_next(&l->body, id + 1))
             for_each_instr(i, fn_block(l->g->fn, id)) {
                 if (i->kind != INSTR_OP)
                     continue;
-                t.found = reads_others(l, i);
+                t.found = reads_others(l, i, on_strong);
                 prove_reads(i, see, &t);
+                if (t.found && on_strong && op_has(i->op, OPF_TERMINATOR))
+                    t.changed |= bitset_or(&l->chosen, prove_influence(l->g, i->block));
+                t.found |= bitset_has(&l->chosen, id);
                 if (t.found)
                     prove_writes(i, taint, &t);
                 if (t.found && keeps_in_memory(i->op)) {
@@ -111,6 +115,16 @@ static void find_read(Loops *l)
                 }
             }
     } while (t.changed);
+}
+
+static void find_read(Loops *l)
+{
+    bitset_clear(&l->read);
+    bitset_clear(&l->chosen);
+    l->own_read = false;
+    add_read(l, true);
+    if (!l->on_strong)
+        add_read(l, false);
 }
 
 /* ---- loops that count ---------------------------------------------------------------------------------------------------- */
@@ -238,12 +252,13 @@ static void add_loop(Loops *l, u32 header)
     }
 }
 
-Waits prove_waits(const Graph *g, Callees *callees, bool on_strong)
+Waits prove_waits(Graph *g, Callees *callees, bool on_strong)
 {
     Waits waits = {.blocks = bitset_new(g->arena, g->n)};
     Loops l = {.g = g, .callees = callees, .on_strong = on_strong};
     l.body = bitset_new(g->arena, g->n);
     l.read = bitset_new(g->arena, g->fn->regs.n);
+    l.chosen = bitset_new(g->arena, g->n);
     for (u32 k = 0; k < g->reachable; k++) {
         const Block *b = g->by_order[k];
         for_each_instr(i, b)
