@@ -147,25 +147,6 @@ static const Instr *sole_write(const Loops *l, RegId reg, u32 *count)
     return *count == 1 ? found : NULL;
 }
 
-static bool steps(const Loops *l, const Operand *o)
-{
-    u32 writes;
-    const Instr *i = o->kind == OPND_REG ? sole_write(l, o->id, &writes) : NULL;
-    if (!i || i->guard || (i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB) || i->slots != 3)
-        return false;
-    const Operand *a = &i->opnd[1], *b = &i->opnd[2];
-    return a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM && b->value != 0 &&
-           type_class((Type)i->op->type[0]) != TC_FLOAT;
-}
-
-static bool stays(const Loops *l, const Operand *o)
-{
-    u32 writes = 0;
-    if (o->kind == OPND_REG)
-        sole_write(l, o->id, &writes);
-    return writes == 0;
-}
-
 /* Whether every round passes the block. */
 static bool is_in_every_round(const Loops *l, u32 header, u32 block)
 {
@@ -190,6 +171,25 @@ static bool is_in_every_round(const Loops *l, u32 header, u32 block)
     return !round;
 }
 
+static bool steps(const Loops *l, u32 header, const Operand *o)
+{
+    u32 writes;
+    const Instr *i = o->kind == OPND_REG ? sole_write(l, o->id, &writes) : NULL;
+    if (!i || i->guard || (i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB) || i->slots != 3)
+        return false;
+    const Operand *a = &i->opnd[1], *b = &i->opnd[2];
+    return a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM && b->value != 0 &&
+           type_class((Type)i->op->type[0]) != TC_FLOAT && is_in_every_round(l, header, i->block->id);
+}
+
+static bool stays(const Loops *l, const Operand *o)
+{
+    u32 writes = 0;
+    if (o->kind == OPND_REG)
+        sole_write(l, o->id, &writes);
+    return writes == 0;
+}
+
 /* An exit by a counter that moves towards, or around to, a bound that stays. */
 static bool counts(const Loops *l, u32 header, const Block *b)
 {
@@ -199,8 +199,8 @@ static bool counts(const Loops *l, u32 header, const Block *b)
     if (!test || test->guard || test->op->opcode != OPC_SETP || test->slots != 3 || test->op->bool_op != BOOL_NONE)
         return false;
     const Operand *a = &test->opnd[1], *c = &test->opnd[2];
-    return ((steps(l, a) && stays(l, c)) || (steps(l, c) && stays(l, a))) && is_in_every_round(l, header, b->id) &&
-           is_in_every_round(l, header, test->block->id);
+    return ((steps(l, header, a) && stays(l, c)) || (steps(l, header, c) && stays(l, a))) &&
+           is_in_every_round(l, header, b->id) && is_in_every_round(l, header, test->block->id);
 }
 
 /* ---- loops that wait ------------------------------------------------------------------------------------------------------ */
@@ -214,21 +214,31 @@ static bool leaves(const Loops *l, const Block *b)
     return end && op_has(end->op, OPF_NO_RETURN);
 }
 
+/* Whether b may go back to the header, or on in the loop. */
+static bool turns_back(const Block *b, u32 header)
+{
+    bool back = false;
+    for (u32 edge = 0; edge < block_edge_count(b); edge++)
+        back |= block_edge_target(b, edge)->id == header;
+    return back && block_edge_count(b) > 1;
+}
+
 static bool loop_waits(Loops *l, u32 header)
 {
-    bool waits = false, ends = false;
+    bool waits = false, ends = false, is_chosen = bitset_next(&l->chosen, 0) < l->chosen.bits;
     for (u32 id = bitset_next(&l->body, 0); id < l->body.bits; id = bitset_next(&l->body, id + 1)) {
         const Block *b = fn_block(l->g->fn, id);
-        if (!leaves(l, b))
+        bool out = leaves(l, b);
+        if (!out && !turns_back(b, header))
             continue;
-        ends = true;
+        ends |= out;
         Taint t = {.l = l};
         const Instr *end = block_terminator(b);
         if (end)
             prove_reads(end, see, &t);
-        if (counts(l, header, b))
+        if (out && counts(l, header, b))
             return false;
-        waits |= t.found;
+        waits |= t.found || (out && is_chosen && !is_in_every_round(l, header, id));
     }
     return waits || !ends;
 }
