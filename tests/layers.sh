@@ -5,6 +5,7 @@
 # process, so that the library can survive a lack of memory.
 # What a file exports begins with a word that its room owns: the first word of the room's, its folder's or a neighbouring file's
 # name, without a plural s, or one of `own` below, what the room's functions are about.
+# No two types have one name; prove, exec and machine, which share no room's types but those of base, isa and ir, name theirs apart.
 # usage: [BUILD=build] tests/layers.sh
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -85,6 +86,23 @@ grep -n '^[[:space:]]*#[[:space:]]*include' $(find src grammar -name '*.[ch]' -o
         for (file in seen)
             print "pass " file
     }' >"$log"
+
+grep -rnE '^(} |typedef [a-z].*[ )])[A-Z][[:alnum:]]*;|^struct [A-Z][[:alnum:]]* [{]' src --include='*.[ch]' | awk '
+    { sub(/ *\/\*.*/, "") }
+    /:typedef struct [A-Za-z0-9]* [A-Za-z0-9]*;$/ { next }
+    {
+        split($0, at, ":")
+        room = at[1]
+        sub("^src/", "", room)
+        sub("/.*", "", room)
+        name = at[3]
+        sub(/ [{]$|;$/, "", name)
+        sub(/.*[ )]/, "", name)
+        apart = room ~ /^(prove|exec|machine)$/ ? room : ""
+        other = (apart, name) in where ? where[apart, name] : ("", name) in where && where["", name] ~ "^src/(base|isa|ir)/" ? where["", name] : ""
+        print other == "" ? "pass" : "fail", at[1] ": type " name (other == "" ? "" : " is also one of " other)
+        where[apart, name] = at[1]
+    }' >>"$log"
 
 # NAME of each object file whose source there still is, and what it exports; and of each header, alone.
 objects()

@@ -186,7 +186,7 @@ void arrivals_free(Arrivals *arrivals)
 
 /* ---- comparison --------------------------------------------------------------------------------------------------- */
 
-typedef struct Checker {
+typedef struct ArrivalsChecker {
     const Arrivals *before;
     Analyses *an;
     Arena *arena;
@@ -201,9 +201,9 @@ typedef struct Checker {
     VecU32 paths, work, edges, sources;
     u32 budget;
     const char *wrong;
-} Checker;
+} ArrivalsChecker;
 
-static bool may_look(Checker *c)
+static bool may_look(ArrivalsChecker *c)
 {
     if (c->budget == 0)
         return false;
@@ -211,12 +211,12 @@ static bool may_look(Checker *c)
     return true;
 }
 
-static bool depended(const Checker *c, const Seer *seer, u32 branch)
+static bool depended(const ArrivalsChecker *c, const Seer *seer, u32 branch)
 {
     return seer->n && bsearch(&branch, c->before->branches.v + seer->first, seer->n, sizeof(u32), compare_u32);
 }
 
-static void add_preds(Checker *c, u32 position)
+static void add_preds(ArrivalsChecker *c, u32 position)
 {
     const Graph *pred = &an_order(c->an)->pred;
     for_each_edge(e, pred, position)
@@ -227,7 +227,7 @@ static void add_preds(Checker *c, u32 position)
 }
 
 /* The branches that stood before and that the end of b stands for. */
-static void find_sources(Checker *c, const Block *b)
+static void find_sources(ArrivalsChecker *c, const Block *b)
 {
     vec_clear(&c->sources);
     if (block_terminator(b))
@@ -235,7 +235,7 @@ static void find_sources(Checker *c, const Block *b)
 }
 
 /* Finds the blocks that lead to b, and the branches that it depends on; false: they are too many. */
-static bool find_paths(Checker *c, const Block *b)
+static bool find_paths(ArrivalsChecker *c, const Block *b)
 {
     const Order *order = an_order(c->an);
     BlockVec on = {0};
@@ -256,14 +256,14 @@ static bool find_paths(Checker *c, const Block *b)
     return within;
 }
 
-static bool was_uniform(const Checker *c, u32 origin)
+static bool was_uniform(const ArrivalsChecker *c, u32 origin)
 {
     u32 at = c->before->at[origin];
     return at && c->before->uniform[at - 1];
 }
 
 /* Where the code of `to` stood: position + 1; 0: it is not found. */
-static u32 place_before(const Checker *c, const Block *to)
+static u32 place_before(const ArrivalsChecker *c, const Block *to)
 {
     for (u32 hops = 0; to && hops < HOPS; to = block_terminator(to) ? NULL : to->fall, hops++)
         for_each_instr(i, to)
@@ -272,7 +272,7 @@ static u32 place_before(const Checker *c, const Block *to)
     return 0;
 }
 
-static bool was_old(const Checker *c, const Block *b)
+static bool was_old(const ArrivalsChecker *c, const Block *b)
 {
     u32 was = place_before(c, b);
     return was && marks_has(&c->old, was - 1);
@@ -280,7 +280,7 @@ static bool was_old(const Checker *c, const Block *b)
 
 /* Whether paths from `to` lead to the instruction that come neither through `point` first nor through what stood at a position of
  * c->old before. */
-static bool may_reach(Checker *c, const Block *to, const Block *point, const Block *goal)
+static bool may_reach(ArrivalsChecker *c, const Block *to, const Block *point, const Block *goal)
 {
     const Order *order = an_order(c->an);
     vec_clear(&c->work);
@@ -303,7 +303,7 @@ static bool may_reach(Checker *c, const Block *to, const Block *point, const Blo
 
 /* Marks the position in c->old. Where nothing of its block remains its successors stand for it, and so on: threads that were together
  * there come to each of them together. False: they are too many to say. */
-static bool find_old(Checker *c, u32 position)
+static bool find_old(ArrivalsChecker *c, u32 position)
 {
     const Graph *succ = &c->before->succ;
     marks_clear(&c->old);
@@ -325,7 +325,7 @@ static bool find_old(Checker *c, u32 position)
 
 /* Whether the threads that diverge at the end of b come to the instruction only through where those of the branch s reconverged:
  * from there on they were together before. */
-static bool reconverges_as_before(Checker *c, const Block *b, u32 s, const Block *goal)
+static bool reconverges_as_before(ArrivalsChecker *c, const Block *b, u32 s, const Block *goal)
 {
     const Arrivals *a = c->before;
     const Block *point = point_of(c->an, b);
@@ -334,7 +334,7 @@ static bool reconverges_as_before(Checker *c, const Block *b, u32 s, const Block
 }
 
 /* The threads that diverge at the end of b come to the instruction together. */
-static void check_reconverged(Checker *c, const Block *b, const Seer *seer, const Instr *i)
+static void check_reconverged(ArrivalsChecker *c, const Block *b, const Seer *seer, const Instr *i)
 {
     find_sources(c, b);
     for (u32 k = 0; k < c->sources.n && !c->wrong; k++) {
@@ -350,7 +350,7 @@ static void check_reconverged(Checker *c, const Block *b, const Seer *seer, cons
 /* ---- branches that a phase made ------------------------------------------------------------------------------------ */
 
 /* Whether no block that ended in a branch of this origin tested its register. */
-static bool is_made(Checker *c, const Instr *branch)
+static bool is_made(ArrivalsChecker *c, const Instr *branch)
 {
     const Arrivals *a = c->before;
     u32 at = branch->origin <= a->origins ? a->at[branch->origin] : 0;
@@ -360,7 +360,7 @@ static bool is_made(Checker *c, const Instr *branch)
     return true;
 }
 
-static bool is_source(const Checker *c, u32 branch)
+static bool is_source(const ArrivalsChecker *c, u32 branch)
 {
     for (u32 k = 0; k < c->sources.n; k++)
         if (c->sources.v[k] == branch)
@@ -369,7 +369,7 @@ static bool is_source(const Checker *c, u32 branch)
 }
 
 /* Whether the block at p is a source, or of what is gone below one. */
-static bool is_below_source(Checker *c, u32 p)
+static bool is_below_source(ArrivalsChecker *c, u32 p)
 {
     const Arrivals *a = c->before;
     for (u32 n = 0; p != GRAPH_NONE && n < CLIMB && may_look(c); p = a->idom[p], n++) {
@@ -382,7 +382,7 @@ static bool is_below_source(Checker *c, u32 p)
 }
 
 /* Finds the blocks of these that branched to the one at this position, through empty ones. */
-static void find_edges_before(Checker *c, u32 position)
+static void find_edges_before(ArrivalsChecker *c, u32 position)
 {
     const Arrivals *a = c->before;
     vec_clear(&c->work);
@@ -400,7 +400,7 @@ static void find_edges_before(Checker *c, u32 position)
 }
 
 /* Of the threads that come over the edges that were found, the number of groups into which these blocks divide them. */
-static u32 groups_before(Checker *c, u32 position)
+static u32 groups_before(ArrivalsChecker *c, u32 position)
 {
     const Arrivals *a = c->before;
     u32 groups = 1;
@@ -417,7 +417,7 @@ static u32 groups_before(Checker *c, u32 position)
 }
 
 /* Blocks that branch to `to` now, through empty ones, with a branch of this origin. */
-static u32 edges_now(Checker *c, const Block *to, u32 origin)
+static u32 edges_now(ArrivalsChecker *c, const Block *to, u32 origin)
 {
     const Order *order = an_order(c->an);
     u32 n = 0;
@@ -436,7 +436,7 @@ static u32 edges_now(Checker *c, const Block *to, u32 origin)
 }
 
 /* The branch at the end of b is new, and the instruction depends on it. */
-static void check_made(Checker *c, const Block *b, const Instr *i)
+static void check_made(ArrivalsChecker *c, const Block *b, const Instr *i)
 {
     const Order *order = an_order(c->an);
     u32 origin = block_terminator(b)->origin;
@@ -460,7 +460,7 @@ static void check_made(Checker *c, const Block *b, const Instr *i)
 /* ---- tables -------------------------------------------------------------------------------------------------------- */
 
 /* The threads of two entries of the table that ends b were apart, and are together on a path to the instruction. */
-static void check_table(Checker *c, const Block *b, const Instr *i)
+static void check_table(ArrivalsChecker *c, const Block *b, const Instr *i)
 {
     const Arrivals *a = c->before;
     const Order *order = an_order(c->an);
@@ -487,7 +487,7 @@ static void check_table(Checker *c, const Block *b, const Instr *i)
         c->entry[order->index[table->targets.v[k]]] = 0;
 }
 
-static void check_instr(Checker *c, const Instr *i, const Seer *seer)
+static void check_instr(ArrivalsChecker *c, const Instr *i, const Seer *seer)
 {
     for (u32 k = 0; k < c->paths.n && !c->wrong; k++) {
         const Block *b = an_order(c->an)->rpo[c->paths.v[k]];
@@ -502,7 +502,7 @@ static void check_instr(Checker *c, const Instr *i, const Seer *seer)
     }
 }
 
-static void check_block(Checker *c, const Block *b)
+static void check_block(ArrivalsChecker *c, const Block *b)
 {
     bool asked = false;
     for_each_instr(i, b) {
@@ -518,7 +518,7 @@ static void check_block(Checker *c, const Block *b)
     }
 }
 
-static void note_block(Checker *c, const Block *b)
+static void note_block(ArrivalsChecker *c, const Block *b)
 {
     for_each_instr(i, b)
         if (i->kind == INSTR_OP && i->origin <= c->before->origins && c->before->at[i->origin])
@@ -535,7 +535,7 @@ const char *arrivals_compare(const Arrivals *before, Analyses *an, Arena *arena)
     if (!before || !before->n || an_loops(an)->irreducible)
         return NULL;
     const Order *order = an_order(an);
-    Checker c = {.before = before, .an = an, .arena = arena, .budget = WORK};
+    ArrivalsChecker c = {.before = before, .an = an, .arena = arena, .budget = WORK};
     c.is_there = arena_array(arena, bool, an->fn->origins + 1);
     c.seen = arena_array(arena, u32, order->count);
     c.depends = arena_array(arena, u32, order->count);

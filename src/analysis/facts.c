@@ -38,16 +38,10 @@ struct Facts {
     EdgeFacts *last; /* of the edge that was asked about last: a question about it asks several others */
 };
 
-/* Right before an instruction of the block, or at its end (NULL). */
-typedef struct Point {
-    const Block *b;
-    const Instr *before;
-} Point;
+static ProgramPoint entry_of(const Block *b) { return (ProgramPoint){NULL, b, b->first}; }
+static ProgramPoint end_of(const Block *b) { return (ProgramPoint){NULL, b, NULL}; }
 
-static Point entry_of(const Block *b) { return (Point){b, b->first}; }
-static Point end_of(const Block *b) { return (Point){b, NULL}; }
-
-static ValueId value_at(const Facts *f, Point p, RegId reg) { return ssa_at(f->ssa, p.b, p.before, reg); }
+static ValueId value_at(const Facts *f, ProgramPoint p, RegId reg) { return ssa_at(f->ssa, p.b, p.at, reg); }
 static const Block *block_of(const Facts *f, const Entry *e) { return f->ssa->dom->by_pre[f->facts.v[e->fact].to]; }
 
 /* The block from which control enters b for the first time, if there is only one such edge. */
@@ -359,7 +353,7 @@ static u32 nearest_entry(const Facts *f, const Block *b, ValueId value)
 
 static FactValue fact_value(bool value) { return value ? FACT_TRUE : FACT_FALSE; }
 
-static FactValue predicate_at(const Facts *f, Point p, RegId predicate)
+static FactValue predicate_at(const Facts *f, ProgramPoint p, RegId predicate)
 {
     u32 k = nearest_entry(f, p.b, value_at(f, p, predicate));
     for (u32 steps = 0; k != ENTRY_NONE && steps < CHAIN; steps++, k = f->entry[k].outer) {
@@ -387,7 +381,7 @@ FactValue facts_on_edge(const Facts *f, const Block *from, const Block *to, RegI
 }
 
 /* Whether the registers that are compared hold there what was compared. */
-static bool compare_holds(const Facts *f, const Fact *fact, Point p)
+static bool compare_holds(const Facts *f, const Fact *fact, ProgramPoint p)
 {
     const Operand *of = compared(fact->by);
     for (u32 n = 0; n < 2; n++)
@@ -396,7 +390,7 @@ static bool compare_holds(const Facts *f, const Fact *fact, Point p)
     return true;
 }
 
-static u32 compares_at(const Facts *f, Point p, RegId reg, Compare *out, u32 limit)
+static u32 compares_at(const Facts *f, ProgramPoint p, RegId reg, Compare *out, u32 limit)
 {
     u32 n = 0, k = nearest_entry(f, p.b, value_at(f, p, reg));
     for (u32 steps = 0; k != ENTRY_NONE && n < limit && steps < CHAIN; steps++, k = f->entry[k].outer) {

@@ -7,20 +7,20 @@ static u64 mix(u64 hash, u64 v) { return (hash ^ v ^ v >> 29) * 1099511628211u; 
 /* Maps take longer for longer keys; things of one hash are distinguished anyway. */
 static u32 fold(u64 hash) { return (u32)(hash ^ hash >> 32); }
 
-Forms *forms_new(Arena *arena)
+LinearExprs *linear_new(Arena *arena)
 {
-    Forms *f = arena_new(arena, Forms);
+    LinearExprs *f = arena_new(arena, LinearExprs);
     f->arena = arena;
-    vec_push(&f->forms, NULL);
+    vec_push(&f->exprs, NULL);
     vec_push(&f->terms, ((LinearTerm){.bits = 0}));
     return f;
 }
 
-void forms_free(Forms *f)
+void linear_free(LinearExprs *f)
 {
-    vec_free(&f->forms);
+    vec_free(&f->exprs);
     vec_free(&f->terms);
-    fnvmap_free(&f->form_of);
+    fnvmap_free(&f->expr_of);
     fnvmap_free(&f->term_of);
 }
 
@@ -32,7 +32,7 @@ static bool same_term(const LinearTerm *a, const LinearTerm *b)
            memcmp(a->operand, b->operand, sizeof a->operand) == 0;
 }
 
-static TermId intern_term(Forms *f, LinearTerm t)
+static TermId intern_term(LinearExprs *f, LinearTerm t)
 {
     u64 hash = mix(mix(t.kind, t.bits), (u64)(uintptr_t)t.tag);
     for (u32 k = 0; k < COUNT_OF(t.operand); k++)
@@ -47,22 +47,22 @@ static TermId intern_term(Forms *f, LinearTerm t)
     return f->terms.n - 1;
 }
 
-TermId term_value(Forms *f, u32 bits, u32 value)
+TermId term_value(LinearExprs *f, u32 bits, u32 value)
 {
     vec_push(&f->terms, ((LinearTerm){.kind = TERM_VALUE, .bits = bits, .operand = {value}}));
     return f->terms.n - 1;
 }
 
-TermId term_operation(Forms *f, u32 bits, const void *tag, const FormId operand[4], u32 zeros)
+TermId term_operation(LinearExprs *f, u32 bits, const void *tag, const LinearId operand[4], u32 zeros)
 {
     LinearTerm t = {.kind = TERM_OPERATION, .bits = bits, .zeros = zeros, .tag = tag};
     memcpy(t.operand, operand, sizeof t.operand);
     return intern_term(f, t);
 }
 
-/* ---- forms ----------------------------------------------------------------------------------------------------- */
+/* ---- expressions ----------------------------------------------------------------------------------------------------- */
 
-static bool same_form(const Form *a, u32 bits, const Scaled *term, u32 terms, u64 constant)
+static bool same_expr(const LinearExpr *a, u32 bits, const Scaled *term, u32 terms, u64 constant)
 {
     if (a->bits != bits || a->terms != terms || a->constant != constant)
         return false;
@@ -72,51 +72,51 @@ static bool same_form(const Form *a, u32 bits, const Scaled *term, u32 terms, u6
     return true;
 }
 
-static FormId form_new(Forms *f, u32 bits, const Scaled *term, u32 terms, u64 constant, FormId base)
+static LinearId expr_new(LinearExprs *f, u32 bits, const Scaled *term, u32 terms, u64 constant, LinearId base)
 {
-    Form *form = arena_alloc_raw(f->arena, sizeof *form + terms * sizeof *term);
-    *form = (Form){.bits = bits, .terms = terms, .constant = constant, .base = base ? base : f->forms.n};
+    LinearExpr *expr = arena_alloc_raw(f->arena, sizeof *expr + terms * sizeof *term);
+    *expr = (LinearExpr){.bits = bits, .terms = terms, .constant = constant, .base = base ? base : f->exprs.n};
     if (terms)
-        memcpy(form->term, term, terms * sizeof *term);
-    vec_push(&f->forms, form);
-    return f->forms.n - 1;
+        memcpy(expr->term, term, terms * sizeof *term);
+    vec_push(&f->exprs, expr);
+    return f->exprs.n - 1;
 }
 
-FormId form_term(Forms *f, TermId id)
+LinearId linear_term(LinearExprs *f, TermId id)
 {
     if (!f->terms.v[id].alone)
-        f->terms.v[id].alone = form_new(f, f->terms.v[id].bits, &(Scaled){id, 1}, 1, 0, 0);
+        f->terms.v[id].alone = expr_new(f, f->terms.v[id].bits, &(Scaled){id, 1}, 1, 0, 0);
     return f->terms.v[id].alone;
 }
 
 /* Terms are in order, scales cut to the width and not 0. */
-static FormId intern_form(Forms *f, u32 bits, const Scaled *term, u32 terms, u64 constant)
+static LinearId intern_expr(LinearExprs *f, u32 bits, const Scaled *term, u32 terms, u64 constant)
 {
     constant = low_bits(constant, bits);
     if (constant == 0 && terms == 1 && term[0].scale == 1)
-        return form_term(f, term[0].term);
-    FormId base = constant ? intern_form(f, bits, term, terms, 0) : 0;
+        return linear_term(f, term[0].term);
+    LinearId base = constant ? intern_expr(f, bits, term, terms, 0) : 0;
     u64 hash = mix(mix(bits, terms), constant);
     for (u32 k = 0; k < terms; k++)
         hash = mix(mix(hash, term[k].term), term[k].scale);
-    u64 *first = fnvmap_at(&f->form_of, fold(hash));
-    for (FormId id = (FormId)*first; id; id = form_at(f, id)->next)
-        if (same_form(form_at(f, id), bits, term, terms, constant))
+    u64 *first = fnvmap_at(&f->expr_of, fold(hash));
+    for (LinearId id = (LinearId)*first; id; id = linear_at(f, id)->next)
+        if (same_expr(linear_at(f, id), bits, term, terms, constant))
             return id;
-    FormId made = form_new(f, bits, term, terms, constant, base);
-    f->forms.v[made]->next = (FormId)*first;
+    LinearId made = expr_new(f, bits, term, terms, constant, base);
+    f->exprs.v[made]->next = (LinearId)*first;
     *first = made;
     return made;
 }
 
-FormId form_constant(Forms *f, u32 bits, u64 constant) { return intern_form(f, bits, NULL, 0, constant); }
+LinearId linear_constant(LinearExprs *f, u32 bits, u64 constant) { return intern_expr(f, bits, NULL, 0, constant); }
 
-FormId form_sum(Forms *f, FormId a, FormId b, u64 scale)
+LinearId linear_sum(LinearExprs *f, LinearId a, LinearId b, u64 scale)
 {
     if (!a || !b)
         return 0;
-    const Form *x = form_at(f, a), *y = form_at(f, b);
-    Scaled sum[2 * FORM_TERMS];
+    const LinearExpr *x = linear_at(f, a), *y = linear_at(f, b);
+    Scaled sum[2 * LINEAR_TERMS];
     u32 n = 0, j = 0, k = 0;
     while (j < x->terms || k < y->terms) {
         bool left = j < x->terms && (k == y->terms || x->term[j].term <= y->term[k].term);
@@ -128,56 +128,56 @@ FormId form_sum(Forms *f, FormId a, FormId b, u64 scale)
         if (s.scale)
             sum[n++] = s;
     }
-    return n <= FORM_TERMS ? intern_form(f, x->bits, sum, n, x->constant + scale * y->constant) : 0;
+    return n <= LINEAR_TERMS ? intern_expr(f, x->bits, sum, n, x->constant + scale * y->constant) : 0;
 }
 
-FormId form_scale(Forms *f, FormId a, u64 scale)
+LinearId linear_scale(LinearExprs *f, LinearId a, u64 scale)
 {
     if (!a)
         return 0;
-    const Form *x = form_at(f, a);
-    Scaled product[FORM_TERMS];
+    const LinearExpr *x = linear_at(f, a);
+    Scaled product[LINEAR_TERMS];
     u32 n = 0;
     for (u32 k = 0; k < x->terms; k++) {
         product[n] = (Scaled){x->term[k].term, low_bits(scale * x->term[k].scale, x->bits)};
         n += product[n].scale != 0;
     }
-    return intern_form(f, x->bits, product, n, scale * x->constant);
+    return intern_expr(f, x->bits, product, n, scale * x->constant);
 }
 
-FormId form_extend(Forms *f, FormId a, bool is_signed)
+LinearId linear_extend(LinearExprs *f, LinearId a, bool is_signed)
 {
-    const Form *x = form_at(f, a);
+    const LinearExpr *x = linear_at(f, a);
     if (x->terms == 0)
-        return form_constant(f, 64, is_signed ? (u64)(i64)(i32)x->constant : x->constant);
+        return linear_constant(f, 64, is_signed ? (u64)(i64)(i32)x->constant : x->constant);
     LinearTerm t = {.kind = is_signed ? TERM_SIGNED : TERM_UNSIGNED, .bits = 64, .operand = {a}};
-    t.zeros = form_zeros(f, a);
-    return form_term(f, intern_term(f, t));
+    t.zeros = linear_zeros(f, a);
+    return linear_term(f, intern_term(f, t));
 }
 
 /* The low 32 bits of a term of 64. */
-static FormId low_of_term(Forms *f, TermId id)
+static LinearId low_of_term(LinearExprs *f, TermId id)
 {
     LinearTerm t = f->terms.v[id];
     if (t.kind == TERM_SIGNED || t.kind == TERM_UNSIGNED)
         return t.operand[0];
-    return form_term(
+    return linear_term(
         f,
         intern_term(f, (LinearTerm){.kind = TERM_LOW, .bits = 32, .zeros = t.zeros < 32 ? t.zeros : 32, .operand = {id}}));
 }
 
-FormId form_low(Forms *f, FormId a)
+LinearId linear_low(LinearExprs *f, LinearId a)
 {
-    const Form *x = form_at(f, a);
-    FormId sum = form_constant(f, 32, x->constant);
+    const LinearExpr *x = linear_at(f, a);
+    LinearId sum = linear_constant(f, 32, x->constant);
     for (u32 k = 0; k < x->terms && sum; k++)
-        sum = form_sum(f, sum, low_of_term(f, x->term[k].term), x->term[k].scale);
+        sum = linear_sum(f, sum, low_of_term(f, x->term[k].term), x->term[k].scale);
     return sum;
 }
 
-u32 form_zeros(const Forms *f, FormId a)
+u32 linear_zeros(const LinearExprs *f, LinearId a)
 {
-    const Form *x = form_at(f, a);
+    const LinearExpr *x = linear_at(f, a);
     u32 zeros = x->constant ? (u32)__builtin_ctzll(x->constant) : x->bits;
     for (u32 k = 0; k < x->terms; k++) {
         u32 own = (u32)__builtin_ctzll(x->term[k].scale) + f->terms.v[x->term[k].term].zeros;
@@ -186,11 +186,11 @@ u32 form_zeros(const Forms *f, FormId a)
     return zeros < x->bits ? zeros : x->bits;
 }
 
-bool form_difference(const Forms *f, FormId a, FormId b, i64 *difference)
+bool linear_difference(const LinearExprs *f, LinearId a, LinearId b, i64 *difference)
 {
-    if (!a || !b || form_at(f, a)->base != form_at(f, b)->base)
+    if (!a || !b || linear_at(f, a)->base != linear_at(f, b)->base)
         return false;
-    u64 d = form_at(f, b)->constant - form_at(f, a)->constant;
-    *difference = form_at(f, a)->bits == 32 ? (i64)(i32)d : (i64)d;
+    u64 d = linear_at(f, b)->constant - linear_at(f, a)->constant;
+    *difference = linear_at(f, a)->bits == 32 ? (i64)(i32)d : (i64)d;
     return true;
 }

@@ -1,4 +1,4 @@
-/* What the values of a function's registers are, in normal form (analysis/linear.h): through add sub mul mad shl mov cvt cvta,
+/* What the values of a function's registers are, as linear expressions (analysis/linear.h): through add sub mul mad shl mov cvt cvta,
  * mul.wide and mad.wide, and or/lop3 of operands without common bits; other pure operations on equal operands are equal terms.
  *
  * Addresses wrap as PTX computes them. Of a value of 32 bits, its extension to 64 is the sum of its operands' extensions only
@@ -18,27 +18,27 @@ typedef struct PhiFact {
 } PhiFact;
 
 typedef struct LinearValues {
-    Arena arena; /* of the forms, and of `of` */
-    Forms *forms;
+    Arena arena; /* of the expressions, and of `of` */
+    LinearExprs *exprs;
     const Listing *listing;
     const Function *fn;
     const Facts *facts;
-    const BitSet *asked;    /* by value: its form is, and so are those of what it is made of */
+    const BitSet *asked;    /* by value: its expression is, and so are those of what it is made of */
     const BitSet *computes; /* by instruction: linear_is_operation, where its value is asked for */
-    u32 max_depth;          /* operations that a form is followed through */
+    u32 max_depth;          /* operations that a expression is followed through */
     const FnvMap *phis;     /* block << 32 | register -> index into phi_facts */
     const PhiFact *phi_facts;
-    FormId *of; /* by value; 0: not asked for */
-    /* while forms are computed */
-    FormId *extended[2]; /* by value of 32 bits: zero- and sign-extended; 0: not asked for yet */
-    u8 *depth;           /* by value */
+    LinearId *of; /* by value; 0: not asked for */
+    /* while expressions are computed */
+    LinearId *extended[2]; /* by value of 32 bits: zero- and sign-extended; 0: not asked for yet */
+    u8 *depth;             /* by value */
 } LinearValues;
 
 /* listing, facts, phis and phi_facts are the caller's, and outlive it. To be freed with linear_values_free. */
 LinearValues *linear_values_compute(LinearValues setup);
 void linear_values_free(LinearValues *a);
 
-/* Whether i computes something that forms follow or compare, and nothing else: it may be removed when nobody reads the result,
+/* Whether i computes something that expressions follow or compare, and nothing else: it may be removed when nobody reads the result,
  * and repeated where its operands hold the same values. */
 bool linear_is_operation(const Instr *i);
 /* A phi that is another one of its block plus a constant, on every round of its loop. */

@@ -47,10 +47,10 @@ void live_step_back(BitSet *live, const Instr *i)
 /* ---- computation ----------------------------------------------------------------------------------------------- */
 
 /* A block of one register's list. */
-typedef struct Place {
+typedef struct ListedBlock {
     u32 position;
     u32 next; /* index into places, plus 1; 0: none */
-} Place;
+} ListedBlock;
 
 /* What is live into a block, of up to GROUP registers: bit k is the one that is listed as number k of the group. */
 typedef struct Found {
@@ -62,8 +62,8 @@ enum { GROUP = 32 };
 typedef struct LiveFinder {
     const Function *fn;
     const Order *order;
-    VEC(Place) places;
-    u32 *exposed;     /* by register: the list of the blocks that read it before they kill it, like Place.next */
+    VEC(ListedBlock) places;
+    u32 *exposed;     /* by register: the list of the blocks that read it before they kill it, like ListedBlock.next */
     u32 *killed;      /* likewise: those after which its old value is gone */
     VecU32 listed;    /* registers that are live into some block, ascending */
     VEC(Found) found; /* group after group */
@@ -81,7 +81,7 @@ typedef struct LiveFinder {
 
 static inline void add_place(LiveFinder *f, u32 *list, u32 p)
 {
-    vec_push(&f->places, ((Place){p, *list}));
+    vec_push(&f->places, ((ListedBlock){p, *list}));
     *list = f->places.n;
 }
 

@@ -5,14 +5,14 @@ typedef struct Visit {
     const CfgEdge *next, *end; /* edges to successors that are left */
 } Visit;
 
-typedef struct Search {
+typedef struct DepthFirst {
     const Function *fn;
     u32 *index;
     VEC(Visit) path;
     u32 edges; /* out of the blocks that were reached */
-} Search;
+} DepthFirst;
 
-static void reach(Search *s, Block *b)
+static void reach(DepthFirst *s, Block *b)
 {
     CfgList succs = cfg_succs(s->fn, b);
     s->index[b->id] = 0;
@@ -21,7 +21,7 @@ static void reach(Search *s, Block *b)
 }
 
 /* Blocks in post-order, into `out`; answers their number. */
-static u32 post_order(Search *s, Block **out)
+static u32 post_order(DepthFirst *s, Block **out)
 {
     u32 count = 0;
     reach(s, s->fn->entry);
@@ -61,7 +61,7 @@ Order *order_compute(Arena *arena, const Function *fn)
     for (u32 id = 0; id < o->blocks; id++)
         o->index[id] = ORDER_UNREACHABLE;
     o->rpo = arena_array(arena, Block *, o->blocks);
-    Search search = {.fn = fn, .index = o->index};
+    DepthFirst search = {.fn = fn, .index = o->index};
     o->count = post_order(&search, o->rpo);
     for (u32 i = 0, k = o->count - 1; i < k; i++, k--) {
         Block *swapped = o->rpo[i];

@@ -12,18 +12,18 @@ enum {
     WALKS = 1 << 20 /* of all walks of one comparison */
 };
 
-typedef struct Point {
+typedef struct ReconvergencePoint {
     u32 branch;          /* Instr.origin */
     u32 marker[MARKERS]; /* origins of what is executed first where its threads reconverge; 0: no more */
     u32 pre, last;       /* of the block where they do: in the dominator tree's numbering (analysis/dom.h) */
     bool leaves;         /* they leave the function first */
     u8 effects;          /* 1 << k: marker[k] does something; no phase removes it but one that merges it with a copy */
-} Point;
+} ReconvergencePoint;
 _Static_assert(MARKERS <= 8, "a bit for each marker");
 
 struct ReconvergeSnapshot {
-    VEC(Point) points; /* by branch; without those that are proven uniform */
-    u32 origins;       /* Function.origins then */
+    VEC(ReconvergencePoint) points; /* by branch; without those that are proven uniform */
+    u32 origins;                    /* Function.origins then */
     Arrivals *arrivals;
     u32 *pre;                         /* by Instr.origin: number of its block in the dominator tree; NULL: nobody waits */
     VecU32 branch_hints, table_hints; /* origins of bra.uni and brx.idx.uni, sorted */
@@ -65,9 +65,9 @@ static Block *point_of(Analyses *an, const Block *b)
 
 /* ---- snapshot ----------------------------------------------------------------------------------------------------- */
 
-static Point make_point(Analyses *an, const Block *b)
+static ReconvergencePoint make_point(Analyses *an, const Block *b)
 {
-    Point point = {.branch = block_terminator(b)->origin};
+    ReconvergencePoint point = {.branch = block_terminator(b)->origin};
     const Block *at = point_of(an, b);
     u32 n = 0;
     point.leaves = !at;
@@ -84,7 +84,7 @@ static Point make_point(Analyses *an, const Block *b)
 
 static int compare_points(const void *a, const void *b)
 {
-    return compare_u32(&((const Point *)a)->branch, &((const Point *)b)->branch);
+    return compare_u32(&((const ReconvergencePoint *)a)->branch, &((const ReconvergencePoint *)b)->branch);
 }
 
 static void add_hint(ReconvergeSnapshot *s, const Instr *end)
@@ -141,7 +141,7 @@ void reconverge_snapshot_free(ReconvergeSnapshot *s)
 
 /* ---- comparison: .uni ---------------------------------------------------------------------------------------------- */
 
-typedef struct Checker {
+typedef struct PointsChecker {
     const ReconvergeSnapshot *before;
     Analyses *an;
     Arena *arena;
@@ -152,9 +152,9 @@ typedef struct Checker {
     VecU32 work;
     u32 budget;
     const char *wrong;
-} Checker;
+} PointsChecker;
 
-static const char *check_hint(Checker *c, const Block *b)
+static const char *check_hint(PointsChecker *c, const Block *b)
 {
     const Instr *end = block_terminator(b);
     VecU32 sources = {0};
@@ -179,14 +179,14 @@ static const char *check_hint(Checker *c, const Block *b)
 
 /* ---- comparison: points -------------------------------------------------------------------------------------------- */
 
-static void visit(Checker *c, u32 position)
+static void visit(PointsChecker *c, u32 position)
 {
     if (marks_add(&c->seen, position))
         vec_push(&c->work, position);
 }
 
 /* EffectWaits, or WaitEnds, from the blocks that were visited to those where the walk ends. */
-static void collect(Checker *c, u8 *waits, u8 *ends)
+static void collect(PointsChecker *c, u8 *waits, u8 *ends)
 {
     const Order *order = an_order(c->an);
     for (u32 k = 0; k < c->work.n; k++) {
@@ -220,7 +220,7 @@ static u32 find_point(const ReconvergeSnapshot *s, u32 origin)
 }
 
 /* The first marker from the k-th on that is left, MARKERS: none, or code that it stood in was merged with other code. */
-static u32 find_marker(const Checker *c, const Point *point, u32 k)
+static u32 find_marker(const PointsChecker *c, const ReconvergencePoint *point, u32 k)
 {
     for (; k < MARKERS && point->marker[k]; k++) {
         if (c->first[point->marker[k]] < c->first[point->marker[k] + 1])
@@ -233,7 +233,7 @@ static u32 find_marker(const Checker *c, const Point *point, u32 k)
 
 /* Whether the threads of a branch have come by the old point when they reconverge at `now`: a copy of the marker stands on the
  * paths that were just walked from the branch, or all of them do where all threads go to `now`. */
-static bool is_after(const Checker *c, const Block *now, u32 marker)
+static bool is_after(const PointsChecker *c, const Block *now, u32 marker)
 {
     const Order *order = an_order(c->an);
     bool all = marker != 0;
@@ -247,14 +247,14 @@ static bool is_after(const Checker *c, const Block *now, u32 marker)
 }
 
 /* Whether i stood after the old point: it may have been hoisted, and the point has not moved. */
-static bool was_behind(const Checker *c, const Instr *i, const Point *point)
+static bool was_behind(const PointsChecker *c, const Instr *i, const ReconvergencePoint *point)
 {
     u32 pre = i->origin <= c->before->origins ? c->before->pre[i->origin] : 0;
     return pre && point->pre <= pre && pre <= point->last;
 }
 
 /* WaitEnds of what stands in front of the marker, and did before, in the blocks that were walked to. */
-static u8 ends_before(const Checker *c, u32 marker, const Point *point)
+static u8 ends_before(const PointsChecker *c, u32 marker, const ReconvergencePoint *point)
 {
     u8 ends = 0;
     for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++) {
@@ -266,7 +266,7 @@ static u8 ends_before(const Checker *c, u32 marker, const Point *point)
     return ends;
 }
 
-static void start_walk(Checker *c)
+static void start_walk(PointsChecker *c)
 {
     marks_clear(&c->seen);
     marks_clear(&c->stop);
@@ -275,7 +275,8 @@ static void start_walk(Checker *c)
 
 /* Whether b's threads, which reconverge at `now`, wait there in front of the marker for what may stand between; *reached: whether
  * any of them comes to a copy of it, or there is no marker. */
-static bool waits_too_early(Checker *c, const Block *b, const Block *now, const Point *point, u32 marker, bool *reached)
+static bool waits_too_early(PointsChecker *c, const Block *b, const Block *now, const ReconvergencePoint *point, u32 marker,
+                            bool *reached)
 {
     const Order *order = an_order(c->an);
     u8 waits = 0, ends = 0, rest = 0;
@@ -299,7 +300,7 @@ static bool waits_too_early(Checker *c, const Block *b, const Block *now, const 
 }
 
 /* A marker without effects that is not reached was dead in the copy of its code that the threads come to: the next one is asked. */
-static const char *check_point(Checker *c, const Block *b, const Point *point)
+static const char *check_point(PointsChecker *c, const Block *b, const ReconvergencePoint *point)
 {
     const Block *now = point_of(c->an, b);
     for (u32 k = 0; now && (k = point->leaves ? 0 : find_marker(c, point, k)) < MARKERS; k++) {
@@ -321,7 +322,7 @@ static const char *check_point(Checker *c, const Block *b, const Point *point)
 }
 
 /* Of the points of a branch that stood in several blocks before, b may stand for any. */
-static const char *check_points(Checker *c, const Block *b, u32 origin)
+static const char *check_points(PointsChecker *c, const Block *b, u32 origin)
 {
     const ReconvergeSnapshot *s = c->before;
     const char *wrong = NULL;
@@ -331,7 +332,7 @@ static const char *check_points(Checker *c, const Block *b, u32 origin)
     return wrong;
 }
 
-static const char *check_branch(Checker *c, const Block *b)
+static const char *check_branch(PointsChecker *c, const Block *b)
 {
     VecU32 sources = {0};
     const char *wrong = NULL;
@@ -344,7 +345,7 @@ static const char *check_branch(Checker *c, const Block *b)
     return wrong;
 }
 
-static void find_copies(Checker *c)
+static void find_copies(PointsChecker *c)
 {
     const Order *order = an_order(c->an);
     u32 origins = c->an->fn->origins;
@@ -364,7 +365,7 @@ static void find_copies(Checker *c)
 
 const char *reconverge_compare(const ReconvergeSnapshot *before, Analyses *an, Arena *arena)
 {
-    Checker c = {.before = before, .an = an, .arena = arena, .budget = WALKS};
+    PointsChecker c = {.before = before, .an = an, .arena = arena, .budget = WALKS};
     const Order *order = an_order(an);
     for (u32 p = 0; p < order->count && !c.wrong; p++)
         c.wrong = check_hint(&c, order->rpo[p]);

@@ -30,6 +30,12 @@ typedef struct Ssa {
     u32 count, regs;
 } Ssa;
 
+/* Right before `at` in block b, or at its end (NULL). from: the predecessor of b over whose edge control came, or NULL: any. */
+typedef struct ProgramPoint {
+    const Block *from, *b;
+    const Instr *at;
+} ProgramPoint;
+
 Ssa *ssa_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom);
 
 /* What reg holds right before `before`, an instruction of b (NULL: at its end). 0 too in blocks made since, and where an

@@ -11,39 +11,39 @@ typedef struct Query {
     const Facts *f;
     const Ssa *ssa;
     const Given *given;
-    Instr *open; /* the first selp asked that neither facts nor `given` decide */
+    Instr *undecided; /* the first selp asked that neither facts nor `given` decide */
     u32 steps;
-    bool moved; /* the question left the place for a definition elsewhere, perhaps of an earlier iteration */
+    bool moved; /* the question left the point for a definition elsewhere, perhaps of an earlier iteration */
 } Query;
 
-static FactValue predicate_at(Query *q, Place place, RegId predicate, u32 depth);
-static Range range_at(Query *q, Place place, RegId reg, u32 bits, u32 depth);
+static FactValue predicate_at(Query *q, ProgramPoint point, RegId predicate, u32 depth);
+static Range range_at(Query *q, ProgramPoint point, RegId reg, u32 bits, u32 depth);
 
 static FactValue opposite(FactValue v) { return v == FACT_UNKNOWN ? v : v == FACT_TRUE ? FACT_FALSE : FACT_TRUE; }
 
 /* ---- where values come from -------------------------------------------------------------------------------------- */
 
-static Place before(Place place, const Instr *i) { return (Place){place.from, place.b, i}; }
+static ProgramPoint before(ProgramPoint point, const Instr *i) { return (ProgramPoint){point.from, point.b, i}; }
 
-/* What reg holds at the place; NULL: no value that has a name, of which nothing is known. */
-static const SsaValue *held(const Query *q, Place place, RegId reg)
+/* What reg holds at the point; NULL: no value that has a name, of which nothing is known. */
+static const SsaValue *value_at(const Query *q, ProgramPoint point, RegId reg)
 {
-    const SsaValue *v = &q->ssa->values[ssa_at(q->ssa, place.b, place.at, reg)];
+    const SsaValue *v = &q->ssa->values[ssa_at(q->ssa, point.b, point.at, reg)];
     return v == q->ssa->values || (v->instr && !instr_writes(v->instr, reg)) ? NULL : v;
 }
 
-/* Whether the place's block itself writes it. */
-static bool is_written_here(const Query *q, Place place, const SsaValue *v)
+/* Whether the point's block itself writes it. */
+static bool is_written_here(const Query *q, ProgramPoint point, const SsaValue *v)
 {
-    return v->instr && v->pre == q->ssa->dom->pre[place.b->id];
+    return v->instr && v->pre == q->ssa->dom->pre[point.b->id];
 }
 
-/* The instruction above the place's block whose result the value is, and the place where it stands. */
-static Instr *find_definition(const Query *q, const SsaValue *v, RegId reg, Place *there)
+/* The instruction above the point's block whose result the value is, and the point where it stands. */
+static Instr *find_definition(const Query *q, const SsaValue *v, RegId reg, ProgramPoint *there)
 {
     Instr *write = ssa_definition(q->ssa, (ValueId)(v - q->ssa->values), reg);
     if (write)
-        *there = (Place){NULL, write->block, write};
+        *there = (ProgramPoint){NULL, write->block, write};
     return write;
 }
 
@@ -54,29 +54,29 @@ static bool same_operand(const Operand *a, const Operand *b)
     return a->kind == b->kind && a->id == b->id && a->value == b->value && a->sub == b->sub && a->flags == b->flags;
 }
 
-/* Whether it is what it was where the place's block begins. */
-static bool reaches_top(const Query *q, Place place, const Operand *o)
+/* Whether it is what it was where the point's block begins. */
+static bool reaches_top(const Query *q, ProgramPoint point, const Operand *o)
 {
-    ValueId value = o->kind == OPND_REG ? ssa_at_entry(q->ssa, place.b, o->id) : 0;
-    return o->kind != OPND_REG || (value && value == ssa_at(q->ssa, place.b, place.at, o->id));
+    ValueId value = o->kind == OPND_REG ? ssa_at_entry(q->ssa, point.b, o->id) : 0;
+    return o->kind != OPND_REG || (value && value == ssa_at(q->ssa, point.b, point.at, o->id));
 }
 
-static u32 compares_of(const Query *q, Place place, RegId reg, Compare *out)
+static u32 compares_of(const Query *q, ProgramPoint point, RegId reg, Compare *out)
 {
     u32 limit = q->given->compares ? q->given->compares : COMPARES;
     if (limit == GIVEN_NO_COMPARES)
         return 0;
-    return place.from ? compares_on_edge(q->f, place.from, place.b, reg, out, limit)
-                      : compares_at_entry(q->f, place.b, reg, out, limit);
+    return point.from ? compares_on_edge(q->f, point.from, point.b, reg, out, limit)
+                      : compares_at_entry(q->f, point.b, reg, out, limit);
 }
 
 /* The comparison of the same two operands may be known already. */
-static FactValue compare_by_facts(Query *q, Place place, const Instr *setp, const Operand *a, const Operand *b)
+static FactValue compare_by_facts(Query *q, ProgramPoint point, const Instr *setp, const Operand *a, const Operand *b)
 {
     Compare known[GIVEN_COMPARES];
     const Operand *reg = operand_plain_register(a) ? a : b;
-    u32 n = operand_plain_register(reg) ? compares_of(q, place, reg->id, known) : 0;
-    if (n == 0 || !reaches_top(q, place, a) || !reaches_top(q, place, b))
+    u32 n = operand_plain_register(reg) ? compares_of(q, point, reg->id, known) : 0;
+    if (n == 0 || !reaches_top(q, point, a) || !reaches_top(q, point, b))
         return FACT_UNKNOWN;
     Cmp cmp = (Cmp)setp->op->cmp;
     Type type = (Type)setp->op->sem.compared;
@@ -97,7 +97,7 @@ static FactValue compare_by_facts(Query *q, Place place, const Instr *setp, cons
     return FACT_UNKNOWN;
 }
 
-static Range operand_range(Query *q, Place place, const Operand *o, u32 bits, u32 depth)
+static Range operand_range(Query *q, ProgramPoint point, const Operand *o, u32 bits, u32 depth)
 {
     if (o && o->kind == OPND_IMM && !(o->flags & (OPNDF_NOT | OPNDF_NEG)))
         return range_constant(bits, (u64)o->value);
@@ -105,34 +105,34 @@ static Range operand_range(Query *q, Place place, const Operand *o, u32 bits, u3
         const SregInfo *sreg = sreg_info(o->id);
         if (type_bits((Type)sreg->type) <= bits && (o->sub != SUB_NONE || sreg->components == 0)) {
             u64 least, most;
-            fn_sreg_bounds(place.b->fn, o, &least, &most);
+            fn_sreg_bounds(point.b->fn, o, &least, &most);
             return range_unsigned(bits, least, most);
         }
     }
-    return operand_plain_register(o) ? range_at(q, place, o->id, bits, depth) : range_full(bits);
+    return operand_plain_register(o) ? range_at(q, point, o->id, bits, depth) : range_full(bits);
 }
 
 /* a cmp b of a setp or set, before the third predicate. */
-static FactValue compare_value(Query *q, Place place, Instr *setp, u32 depth)
+static FactValue compare_value(Query *q, ProgramPoint point, Instr *setp, u32 depth)
 {
     Type type = (Type)setp->op->sem.compared;
     const Operand *a = instr_operand(setp, 1), *b = instr_operand(setp, 2);
     if (type == TYPE_NONE || !a || !b)
         return FACT_UNKNOWN;
-    FactValue v = compare_by_facts(q, place, setp, a, b);
+    FactValue v = compare_by_facts(q, point, setp, a, b);
     if (v != FACT_UNKNOWN || !type_is_integer(type))
         return v;
     Cmp cmp = (Cmp)setp->op->cmp;
     if (operand_plain_register(a) && operand_plain_register(b) && a->id == b->id)
         return compare_implies(CMP_EQ, type, cmp, type);
     u32 bits = type_bits(type);
-    Range x = operand_range(q, place, a, bits, depth), y = operand_range(q, place, b, bits, depth);
+    Range x = operand_range(q, point, a, bits, depth), y = operand_range(q, point, b, bits, depth);
     return range_compare(cmp, compare_is_signed(cmp, type), x, y);
 }
 
 /* ---- predicates ------------------------------------------------------------------------------------------------ */
 
-static FactValue predicate_operand(Query *q, Place place, const Operand *o, u32 depth)
+static FactValue predicate_operand(Query *q, ProgramPoint point, const Operand *o, u32 depth)
 {
     FactValue v = FACT_UNKNOWN;
     if (!o)
@@ -140,7 +140,7 @@ static FactValue predicate_operand(Query *q, Place place, const Operand *o, u32 
     if (o->kind == OPND_IMM)
         v = o->value ? FACT_TRUE : FACT_FALSE;
     else if (operand_register(o))
-        v = predicate_at(q, place, o->id, depth);
+        v = predicate_at(q, point, o->id, depth);
     return o->flags & OPNDF_NOT ? opposite(v) : v;
 }
 
@@ -156,10 +156,10 @@ static FactValue combined(Opcode opcode, FactValue a, FactValue b)
     return opposite(strong);
 }
 
-static FactValue setp_value(Query *q, Place place, Instr *setp, RegId predicate, u32 depth)
+static FactValue setp_value(Query *q, ProgramPoint point, Instr *setp, RegId predicate, u32 depth)
 {
     const Operand *to = instr_operand(setp, 0);
-    FactValue v = compare_value(q, place, setp, depth);
+    FactValue v = compare_value(q, point, setp, depth);
     if (to->kind == OPND_PAIR) {
         bool first = to[1].kind == OPND_REG && to[1].id == predicate,
              second = to[2].kind == OPND_REG && to[2].id == predicate;
@@ -169,7 +169,7 @@ static FactValue setp_value(Query *q, Place place, Instr *setp, RegId predicate,
     }
     if (setp->op->bool_op == BOOL_NONE)
         return v;
-    FactValue third = predicate_operand(q, place, instr_operand(setp, 3), depth);
+    FactValue third = predicate_operand(q, point, instr_operand(setp, 3), depth);
     switch ((BoolOp)setp->op->bool_op) {
     case BOOL_AND: return combined(OPC_AND, v, third);
     case BOOL_OR: return combined(OPC_OR, v, third);
@@ -177,53 +177,54 @@ static FactValue setp_value(Query *q, Place place, Instr *setp, RegId predicate,
     }
 }
 
-/* What i, which stands at the place, gives to the predicate. */
-static FactValue predicate_given(Query *q, Place place, Instr *i, RegId predicate, u32 depth)
+/* What i, which stands at the point, gives to the predicate. */
+static FactValue predicate_given(Query *q, ProgramPoint point, Instr *i, RegId predicate, u32 depth)
 {
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
     switch (i->op->sem.bits == 1 ? i->op->sem.op : OPC_UNKNOWN) {
-    case OPC_SETP: return setp_value(q, place, i, predicate, depth);
-    case OPC_MOV: return predicate_operand(q, place, a, depth);
-    case OPC_NOT: return opposite(predicate_operand(q, place, a, depth));
+    case OPC_SETP: return setp_value(q, point, i, predicate, depth);
+    case OPC_MOV: return predicate_operand(q, point, a, depth);
+    case OPC_NOT: return opposite(predicate_operand(q, point, a, depth));
     case OPC_AND:
     case OPC_OR:
     case OPC_XOR:
-        return combined(i->op->opcode, predicate_operand(q, place, a, depth), predicate_operand(q, place, b, depth));
+        return combined(i->op->opcode, predicate_operand(q, point, a, depth), predicate_operand(q, point, b, depth));
     default: return FACT_UNKNOWN;
     }
 }
 
-static FactValue guard_value(Query *q, Place place, const Instr *i, u32 depth)
+static FactValue guard_value(Query *q, ProgramPoint point, const Instr *i, u32 depth)
 {
-    FactValue v = predicate_at(q, place, i->guard, depth);
+    FactValue v = predicate_at(q, point, i->guard, depth);
     return i->guard_not ? opposite(v) : v;
 }
 
-/* The place's block writes it, perhaps under a guard. */
-static FactValue predicate_written(Query *q, Place place, const SsaValue *v, RegId predicate, u32 depth)
+/* The point's block writes it, perhaps under a guard. */
+static FactValue predicate_written(Query *q, ProgramPoint point, const SsaValue *v, RegId predicate, u32 depth)
 {
-    Place there = before(place, v->instr);
+    ProgramPoint there = before(point, v->instr);
     FactValue runs = v->whole ? FACT_TRUE : v->instr->guard ? guard_value(q, there, v->instr, depth) : FACT_UNKNOWN;
     if (runs == FACT_TRUE)
         return predicate_given(q, there, v->instr, predicate, depth);
     return runs == FACT_FALSE ? predicate_at(q, there, predicate, depth) : FACT_UNKNOWN;
 }
 
-static FactValue predicate_at(Query *q, Place place, RegId predicate, u32 depth)
+static FactValue predicate_at(Query *q, ProgramPoint point, RegId predicate, u32 depth)
 {
     if (depth == 0 || ++q->steps > STEPS)
         return FACT_UNKNOWN;
-    const SsaValue *v = held(q, place, predicate);
+    const SsaValue *v = value_at(q, point, predicate);
     if (!v)
         return FACT_UNKNOWN;
-    if (is_written_here(q, place, v))
-        return predicate_written(q, place, v, predicate, depth - 1);
-    if (place.from) {
-        FactValue on_edge = facts_on_edge(q->f, place.from, place.b, predicate);
-        return on_edge != FACT_UNKNOWN ? on_edge : predicate_at(q, (Place){NULL, place.from, NULL}, predicate, depth - 1);
+    if (is_written_here(q, point, v))
+        return predicate_written(q, point, v, predicate, depth - 1);
+    if (point.from) {
+        FactValue on_edge = facts_on_edge(q->f, point.from, point.b, predicate);
+        return on_edge != FACT_UNKNOWN ? on_edge
+                                       : predicate_at(q, (ProgramPoint){NULL, point.from, NULL}, predicate, depth - 1);
     }
-    Place there;
-    FactValue known = facts_at_entry(q->f, place.b, predicate);
+    ProgramPoint there;
+    FactValue known = facts_at_entry(q->f, point.b, predicate);
     Instr *write = known == FACT_UNKNOWN ? find_definition(q, v, predicate, &there) : NULL;
     if (write) {
         bool moved = q->moved;
@@ -236,12 +237,12 @@ static FactValue predicate_at(Query *q, Place place, RegId predicate, u32 depth)
 
 /* ---- integers -------------------------------------------------------------------------------------------------- */
 
-static Range conversion(Query *q, Place place, const Instr *i, const Operand *a, u32 bits, u32 depth)
+static Range conversion(Query *q, ProgramPoint point, const Instr *i, const Operand *a, u32 bits, u32 depth)
 {
     const Sem *sem = &i->op->sem;
     if (sem->bits > bits)
         return range_full(bits);
-    Range r = operand_range(q, place, a, sem->from, depth);
+    Range r = operand_range(q, point, a, sem->from, depth);
     r = sem->from > sem->bits ? range_truncate(r, sem->bits) : range_extend(r, sem->bits, sem->is_signed);
     return range_extend(r, bits, sem->to_signed);
 }
@@ -260,33 +261,33 @@ static FactValue select_given(Query *q, Instr *selp)
     for (u32 k = 0; k < q->given->selects && !q->moved; k++)
         if (q->given->select[k].selp == selp)
             return q->given->select[k].first ? FACT_TRUE : FACT_FALSE;
-    if (!q->moved && !q->open)
-        q->open = selp;
+    if (!q->moved && !q->undecided)
+        q->undecided = selp;
     return FACT_UNKNOWN;
 }
 
-static Range selected(Query *q, Place place, Instr *i, u32 bits, u32 depth)
+static Range selected(Query *q, ProgramPoint point, Instr *i, u32 bits, u32 depth)
 {
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
-    FactValue which = predicate_operand(q, place, instr_operand(i, 3), depth);
+    FactValue which = predicate_operand(q, point, instr_operand(i, 3), depth);
     if (which == FACT_UNKNOWN)
         which = select_given(q, i);
     if (which != FACT_UNKNOWN)
-        return operand_range(q, place, which == FACT_TRUE ? a : b, bits, depth);
-    return range_union(operand_range(q, place, a, bits, depth), operand_range(q, place, b, bits, depth));
+        return operand_range(q, point, which == FACT_TRUE ? a : b, bits, depth);
+    return range_union(operand_range(q, point, a, bits, depth), operand_range(q, point, b, bits, depth));
 }
 
 /* All ones or zero; of packed types each half for itself. */
-static Range set_range(Query *q, Place place, Instr *set, u32 bits, u32 depth)
+static Range set_range(Query *q, ProgramPoint point, Instr *set, u32 bits, u32 depth)
 {
     if (set->op->sem.bits != bits || set->op->bool_op != BOOL_NONE)
         return range_full(bits);
-    FactValue v = compare_value(q, place, set, depth);
+    FactValue v = compare_value(q, point, set, depth);
     return v == FACT_UNKNOWN ? range_signed(bits, -1, 0) : range_constant(bits, v == FACT_TRUE ? UINT64_MAX : 0);
 }
 
-/* What i, which stands at the place, gives to the `bits` wide register that it writes. */
-static Range range_given(Query *q, Place place, Instr *i, u32 bits, u32 depth)
+/* What i, which stands at the point, gives to the `bits` wide register that it writes. */
+static Range range_given(Query *q, ProgramPoint point, Instr *i, u32 bits, u32 depth)
 {
     const Operand *to = instr_operand(i, 0), *a = instr_operand(i, 1), *b = instr_operand(i, 2);
     const Sem *sem = &i->op->sem;
@@ -295,29 +296,29 @@ static Range range_given(Query *q, Place place, Instr *i, u32 bits, u32 depth)
     if (i->op->opcode == OPC_LD)
         return loaded(i, bits);
     if (sem->op == OPC_CVT)
-        return conversion(q, place, i, a, bits, depth);
+        return conversion(q, point, i, a, bits, depth);
     if (sem->op == OPC_POPC || sem->op == OPC_CLZ)
         return range_unsigned(bits, 0, sem->from);
     if (sem->op == OPC_SET)
-        return set_range(q, place, i, bits, depth);
+        return set_range(q, point, i, bits, depth);
     if (sem->bits != bits || sem->from != bits)
         return range_full(bits);
     if (sem->op == OPC_MOV)
-        return operand_range(q, place, a, bits, depth);
+        return operand_range(q, point, a, bits, depth);
     if (sem->op == OPC_SELP)
-        return selected(q, place, i, bits, depth);
+        return selected(q, point, i, bits, depth);
     if (instr_operands(i) != 3)
         return range_full(bits);
     u32 b_bits = sem->op == OPC_SHL || sem->op == OPC_SHR ? 32 : bits;
-    return range_binary((Opcode)sem->op, sem->is_signed, operand_range(q, place, a, bits, depth),
-                        operand_range(q, place, b, b_bits, depth));
+    return range_binary((Opcode)sem->op, sem->is_signed, operand_range(q, point, a, bits, depth),
+                        operand_range(q, point, b, b_bits, depth));
 }
 
 /* What the comparisons known where the block begins say of reg; nothing has written it since. */
-static Range narrowed(const Query *q, Place place, RegId reg, Range r)
+static Range narrowed(const Query *q, ProgramPoint point, RegId reg, Range r)
 {
     Compare known[GIVEN_COMPARES];
-    u32 n = range_is_constant(&r) ? 0 : compares_of(q, place, reg, known);
+    u32 n = range_is_constant(&r) ? 0 : compares_of(q, point, reg, known);
     for (u32 k = 0; k < n; k++) {
         const Compare *c = &known[k];
         Type type = (Type)c->type;
@@ -342,10 +343,10 @@ static bool given_at_top(const Query *q, const Block *b, RegId reg, u32 bits, Ra
     return false;
 }
 
-/* The place's block writes it, perhaps under a guard. */
-static Range range_written(Query *q, Place place, const SsaValue *v, RegId reg, u32 bits, u32 depth)
+/* The point's block writes it, perhaps under a guard. */
+static Range range_written(Query *q, ProgramPoint point, const SsaValue *v, RegId reg, u32 bits, u32 depth)
 {
-    Place there = before(place, v->instr);
+    ProgramPoint there = before(point, v->instr);
     if (v->whole)
         return range_given(q, there, v->instr, bits, depth);
     if (!v->instr->guard || instr_operand(v->instr, 0)->kind != OPND_REG)
@@ -353,21 +354,21 @@ static Range range_written(Query *q, Place place, const SsaValue *v, RegId reg, 
     return range_union(range_given(q, there, v->instr, bits, depth), range_at(q, there, reg, bits, depth));
 }
 
-static Range range_at(Query *q, Place place, RegId reg, u32 bits, u32 depth)
+static Range range_at(Query *q, ProgramPoint point, RegId reg, u32 bits, u32 depth)
 {
     Range r = range_full(bits);
     if (depth == 0 || ++q->steps > STEPS || bits == 0)
         return r;
-    const SsaValue *v = held(q, place, reg);
+    const SsaValue *v = value_at(q, point, reg);
     if (!v)
         return r;
-    if (is_written_here(q, place, v))
-        return range_written(q, place, v, reg, bits, depth - 1);
-    Place there;
+    if (is_written_here(q, point, v))
+        return range_written(q, point, v, reg, bits, depth - 1);
+    ProgramPoint there;
     Instr *write;
-    if (place.from) {
-        r = range_at(q, (Place){NULL, place.from, NULL}, reg, bits, depth - 1);
-    } else if (given_at_top(q, place.b, reg, bits, &r)) {
+    if (point.from) {
+        r = range_at(q, (ProgramPoint){NULL, point.from, NULL}, reg, bits, depth - 1);
+    } else if (given_at_top(q, point.b, reg, bits, &r)) {
         return r;
     } else if ((write = find_definition(q, v, reg, &there)) != NULL) {
         bool moved = q->moved;
@@ -375,29 +376,31 @@ static Range range_at(Query *q, Place place, RegId reg, u32 bits, u32 depth)
         r = range_given(q, there, write, bits, depth - 1);
         q->moved = moved;
     }
-    return narrowed(q, place, reg, r);
+    return narrowed(q, point, reg, r);
 }
 
 /* ---- queries --------------------------------------------------------------------------------------------------- */
 
-Range value_of_register(const Facts *f, Place place, RegId reg, u32 bits)
+Range value_of_register(const Facts *f, ProgramPoint point, RegId reg, u32 bits)
 {
-    Instr *open;
-    return value_of_register_given(f, place, reg, bits, &(Given){.selects = 0}, &open);
+    Instr *undecided;
+    return value_of_register_given(f, point, reg, bits, &(Given){.selects = 0}, &undecided);
 }
 
-FactValue value_of_predicate_given(const Facts *f, Place place, RegId predicate, const Given *given, Instr **open)
+FactValue value_of_predicate_given(const Facts *f, ProgramPoint point, RegId predicate, const Given *given,
+                                   Instr **undecided)
 {
     Query q = {.f = f, .ssa = facts_ssa(f), .given = given};
-    FactValue v = predicate_at(&q, place, predicate, DEPTH);
-    *open = q.open;
+    FactValue v = predicate_at(&q, point, predicate, DEPTH);
+    *undecided = q.undecided;
     return v;
 }
 
-Range value_of_register_given(const Facts *f, Place place, RegId reg, u32 bits, const Given *given, Instr **open)
+Range value_of_register_given(const Facts *f, ProgramPoint point, RegId reg, u32 bits, const Given *given,
+                              Instr **undecided)
 {
     Query q = {.f = f, .ssa = facts_ssa(f), .given = given};
-    Range r = range_at(&q, place, reg, bits, DEPTH);
-    *open = q.open;
+    Range r = range_at(&q, point, reg, bits, DEPTH);
+    *undecided = q.undecided;
     return r;
 }

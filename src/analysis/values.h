@@ -7,12 +7,6 @@
 
 #include "analysis/ranges.h"
 
-/* Right before `at` in block b (at its end if NULL). If `from` is given, control came to b over the edge from there. */
-typedef struct Place {
-    const Block *from, *b;
-    const Instr *at;
-} Place;
-
 /* What a query may take for granted beside the facts. */
 enum { GIVEN_SELECTS = 6, GIVEN_REGS = 4, GIVEN_COMPARES = 16, GIVEN_NO_COMPARES = UINT32_MAX };
 typedef struct Given {
@@ -31,10 +25,12 @@ typedef struct Given {
 } Given;
 
 /* Of the low `bits` of the register. */
-Range value_of_register(const Facts *f, Place place, RegId reg, u32 bits);
+Range value_of_register(const Facts *f, ProgramPoint point, RegId reg, u32 bits);
 
-/* *open: the first selp on the path, in the place's block or the one before, whose predicate is not known; NULL: none. */
-FactValue value_of_predicate_given(const Facts *f, Place place, RegId predicate, const Given *given, Instr **open);
-Range value_of_register_given(const Facts *f, Place place, RegId reg, u32 bits, const Given *given, Instr **open);
+/* *undecided: the first selp on the path, in the point's block or the one before, whose predicate is not known; NULL: none. */
+FactValue value_of_predicate_given(const Facts *f, ProgramPoint point, RegId predicate, const Given *given,
+                                   Instr **undecided);
+Range value_of_register_given(const Facts *f, ProgramPoint point, RegId reg, u32 bits, const Given *given,
+                              Instr **undecided);
 
 #endif

@@ -44,7 +44,7 @@ static ptxopt_status read_options(Call *call, Options *options)
 {
     static char program[] = "ptxopt", end[] = "--", unnamed[] = "<memory>";
     const ptxopt_request *request = call->request;
-    VEC(char *) words = {0};
+    Words words = {0};
     vec_push(&words, program);
     for (size_t i = 0; i < request->option_count; i++) {
         if (request->options[i][0] == '@')

@@ -90,7 +90,7 @@ int args_next(ArgReader *reader)
 
 typedef struct Expansion {
     Arena *arena;
-    VEC(char *) words;
+    Words words;
     const char *fault;
     bool ended; /* `--` stood before */
 } Expansion;

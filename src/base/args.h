@@ -16,7 +16,7 @@ typedef struct ArgReader {
     /* Of the option that was read last: */
     const char *word, *argument; /* as it stands on the command line; NULL: it has no argument */
     char letter;                 /* '\0': a long one */
-    VEC(char *) operands;        /* all words so far that are no options; owned */
+    Words operands;              /* all words so far that are no options; owned */
 } ArgReader;
 
 /* argv[0] is the program. */

@@ -12,6 +12,7 @@
     }
 
 typedef VEC(u32) VecU32;
+typedef VEC(char *) Words; /* of a command line */
 
 #define vec_reserve(vec, count)                                                                                 \
     do {                                                                                                        \

@@ -280,9 +280,9 @@ static void run_goto(Warp *w, Split *s, const Code *c, u32 mask)
 
 static DecodeFn *find_row(const Op *op)
 {
-    static const OpRow *const tables[] = {rows_alu, rows_memory, rows_lanes, rows_control, rows_matrix};
+    static const DecodeRow *const tables[] = {rows_alu, rows_memory, rows_lanes, rows_control, rows_matrix};
     for (u32 t = 0; t < COUNT_OF(tables); t++)
-        for (const OpRow *row = tables[t]; row->name; row++)
+        for (const DecodeRow *row = tables[t]; row->name; row++)
             if (op_is(op, row->name))
                 return row->decode;
     return NULL;

@@ -19,14 +19,15 @@ typedef struct Decoder {
 /* Fills in d->c. False: unsupported; also when parts of d->op are left or d->bad is set. */
 typedef bool DecodeFn(Decoder *d);
 
-typedef struct OpRow {
+typedef struct DecodeRow {
     const char *name;
     DecodeFn *decode;
-} OpRow;
+} DecodeRow;
 
-extern const OpRow rows_alu[], rows_memory[], rows_lanes[], rows_control[], rows_matrix[]; /* each ends with a NULL name */
-DecodeFn decode_warp_sync;                                                                 /* bar.warp.sync */
-DecodeFn decode_arithmetic;                                                                /* whatever alu_pick() knows */
+extern const DecodeRow rows_alu[], rows_memory[], rows_lanes[], rows_control[],
+    rows_matrix[];          /* each ends with a NULL name */
+DecodeFn decode_warp_sync;  /* bar.warp.sync */
+DecodeFn decode_arithmetic; /* whatever alu_pick() knows */
 
 /* A source of that type: register, constant, address, special register. Floating-point literals become its bits. */
 Arg decode_source(Decoder *d, const Operand *o, ElemType type);

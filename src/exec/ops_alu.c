@@ -408,7 +408,7 @@ static bool decode_cvta(Decoder *d)
     return !is_space || d->c->result[0].kind == ARG_PRED;
 }
 
-const OpRow rows_alu[] = {
+const DecodeRow rows_alu[] = {
     {"setp", decode_setp}, {"lop3", decode_lop3},  {"add", decode_carry},     {"addc", decode_carry},
     {"sub", decode_carry}, {"subc", decode_carry}, {"mad", decode_carry},     {"madc", decode_carry},
     {"mov", decode_mov},   {"cvta", decode_cvta},  {"isspacep", decode_cvta}, {NULL, NULL},

@@ -308,7 +308,7 @@ static bool decode_nothing(Decoder *d)
     return true;
 }
 
-const OpRow rows_control[] = {
+const DecodeRow rows_control[] = {
     {"bra", decode_branch},
     {"brx", decode_table_branch},
     {"ret", decode_ret},

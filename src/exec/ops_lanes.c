@@ -294,7 +294,7 @@ bool decode_warp_sync(Decoder *d)
     return true;
 }
 
-const OpRow rows_lanes[] = {
+const DecodeRow rows_lanes[] = {
     {"shfl", decode_shfl},
     {"vote", decode_vote},
     {"match", decode_match},

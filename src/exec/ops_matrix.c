@@ -456,7 +456,7 @@ static bool decode_wmma(Decoder *d)
            wmma_registers(d, d->opnd[2], &x->b, false) && wmma_registers(d, d->opnd[3], &x->c, false);
 }
 
-const OpRow rows_matrix[] = {
+const DecodeRow rows_matrix[] = {
     {"mma", decode_mma}, {"ldmatrix", decode_matrix_memory}, {"stmatrix", decode_matrix_memory}, {"wmma", decode_wmma},
     {NULL, NULL},
 };

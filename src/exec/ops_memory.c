@@ -425,7 +425,7 @@ static bool decode_copy(Decoder *d)
     return c->vector == 4 || c->vector == 8 || c->vector == 16;
 }
 
-const OpRow rows_memory[] = {
+const DecodeRow rows_memory[] = {
     {"ld", decode_load},        {"ldu", decode_load},
     {"st", decode_store},       {"atom", decode_atomic},
     {"red", decode_atomic},     {"membar", decode_fence},

@@ -9,7 +9,7 @@ enum { NOWHERE = UINT32_MAX };
 /* Where a table prints. */
 enum Place { PLACE_NONE, PLACE_SCOPE_START, PLACE_BEFORE_USER, PLACE_DONE };
 
-typedef struct Body {
+typedef struct BodyPrinter {
     Printer *p;
     Function *fn;
     bool reprint;
@@ -21,14 +21,14 @@ typedef struct Body {
     u8 *place;            /* by table */
     u32 tables_at_starts; /* with PLACE_SCOPE_START, and not printed yet */
     u32 *next_decl;       /* by open scope: declarations before this one are printed */
-} Body;
+} BodyPrinter;
 
 /* ---- items ----------------------------------------------------------------------------------------------------- */
 
 static bool has_text(Span s) { return s.end > s.beg; }
 
 /* What comes after other things than in the source starts a line. */
-static void begin_item(Body *b, u32 lead, u32 beg)
+static void begin_item(BodyPrinter *b, u32 lead, u32 beg)
 {
     if (b->at != lead && !printer_at_line_start(b->p))
         printer_text(b->p, "\n", 1);
@@ -36,7 +36,7 @@ static void begin_item(Body *b, u32 lead, u32 beg)
 }
 
 /* The same for instructions, which are indented even where their own blanks stay after. */
-static void begin_instr(Body *b, const Instr *i)
+static void begin_instr(BodyPrinter *b, const Instr *i)
 {
     bool bare = b->at != i->lead && i->lead == i->text.beg;
     if (bare && !printer_at_line_start(b->p))
@@ -48,13 +48,13 @@ static void begin_instr(Body *b, const Instr *i)
 }
 
 /* The rest of the line when only a comment is on it. */
-static void end_item(Body *b, u32 end)
+static void end_item(BodyPrinter *b, u32 end)
 {
     b->at = text_item_end(b->p->text, end);
     printer_source(b->p, end, b->at);
 }
 
-static void emit_own_text(Body *b, u32 lead, Span text)
+static void emit_own_text(BodyPrinter *b, u32 lead, Span text)
 {
     begin_item(b, lead, text.beg);
     printer_source(b->p, text.beg, text.end);
@@ -62,7 +62,7 @@ static void emit_own_text(Body *b, u32 lead, Span text)
 }
 
 /* Where --reprint puts on one line what was on several, what follows keeps its line number: ptxas makes names from it. */
-static void keep_lines(Body *b, Span text)
+static void keep_lines(BodyPrinter *b, Span text)
 {
     const char *at = b->p->text.p + text.beg, *end = b->p->text.p + text.end;
     while (b->reprint && (at = memchr(at, '\n', (size_t)(end - at))) != NULL) {
@@ -72,14 +72,14 @@ static void keep_lines(Body *b, Span text)
 }
 
 /* A line of our own: begin, emit, end. */
-static void begin_line(Body *b, const char *indent)
+static void begin_line(BodyPrinter *b, const char *indent)
 {
     if (!printer_at_line_start(b->p))
         printer_text(b->p, "\n", 1);
     emit_cstr(b->p, indent);
 }
 
-static void end_line(Body *b)
+static void end_line(BodyPrinter *b)
 {
     printer_text(b->p, "\n", 1);
     b->at = NOWHERE;
@@ -87,7 +87,7 @@ static void end_line(Body *b)
 
 /* ---- declarations and tables ----------------------------------------------------------------------------------- */
 
-static void emit_made_registers(Body *b, const Decl *d)
+static void emit_made_registers(BodyPrinter *b, const Decl *d)
 {
     const Reg *first = fn_reg(b->fn, d->first_reg);
     begin_line(b, "\t.reg ");
@@ -100,7 +100,7 @@ static void emit_made_registers(Body *b, const Decl *d)
     end_line(b);
 }
 
-static void emit_decl(Body *b, const Decl *d)
+static void emit_decl(BodyPrinter *b, const Decl *d)
 {
     if (!has_text(d->text)) {
         emit_made_registers(b, d);
@@ -113,7 +113,7 @@ static void emit_decl(Body *b, const Decl *d)
     }
 }
 
-static void emit_targets(Body *b, const Table *t)
+static void emit_targets(BodyPrinter *b, const Table *t)
 {
     const char *separator = t->kind == TABLE_BRANCH ? ": .branchtargets " : ": .calltargets ";
     emit_name(b->p, t->name);
@@ -127,7 +127,7 @@ static void emit_targets(Body *b, const Table *t)
     printer_text(b->p, ";", 1);
 }
 
-static void emit_table(Body *b, u32 index)
+static void emit_table(BodyPrinter *b, u32 index)
 {
     const Table *t = &b->fn->tables.v[index];
     bool from_targets = t->changed || (b->reprint && t->kind != TABLE_PROTO);
@@ -154,7 +154,7 @@ static void emit_table(Body *b, u32 index)
 
 /* A table prints right before its first user, or where its scope starts when that stands in an inner scope. What no
  * instruction uses is not printed. */
-static void place_tables(Body *b)
+static void place_tables(BodyPrinter *b)
 {
     b->place = mem_zalloc(b->fn->tables.n);
     if (!b->fn->tables.n)
@@ -172,7 +172,7 @@ static void place_tables(Body *b)
         }
 }
 
-static void emit_tables_before(Body *b, const Instr *user)
+static void emit_tables_before(BodyPrinter *b, const Instr *user)
 {
     if (!b->fn->tables.n || user->kind != INSTR_OP)
         return;
@@ -183,7 +183,7 @@ static void emit_tables_before(Body *b, const Instr *user)
 
 /* A declaration in mid-body prints where it stood: before the first item that comes from after it. What a phase made or
  * changed may use any of them: it comes after all. */
-static void emit_decls(Body *b, ScopeId id, u32 before)
+static void emit_decls(BodyPrinter *b, ScopeId id, u32 before)
 {
     const Scope *scope = &b->fn->scopes.v[id];
     for (u32 *d = &b->next_decl[id]; *d < scope->decls.n; ++*d) {
@@ -196,7 +196,7 @@ static void emit_decls(Body *b, ScopeId id, u32 before)
     }
 }
 
-static void emit_decls_for(Body *b, ScopeId scope, const Instr *i)
+static void emit_decls_for(BodyPrinter *b, ScopeId scope, const Instr *i)
 {
     bool anywhere = i->kind == INSTR_OP && (i->changed || !has_text(i->text));
     if (b->next_decl[scope] < b->fn->scopes.v[scope].decls.n)
@@ -205,7 +205,7 @@ static void emit_decls_for(Body *b, ScopeId scope, const Instr *i)
 
 /* ---- scopes ---------------------------------------------------------------------------------------------------- */
 
-static void emit_scope_contents(Body *b, ScopeId id)
+static void emit_scope_contents(BodyPrinter *b, ScopeId id)
 {
     const Scope *scope = &b->fn->scopes.v[id];
     b->next_decl[id] = scope->decls.n;
@@ -222,7 +222,7 @@ static void emit_scope_contents(Body *b, ScopeId id)
         }
 }
 
-static void close_scope(Body *b)
+static void close_scope(BodyPrinter *b)
 {
     const Scope *scope = &b->fn->scopes.v[b->scope];
     emit_decls(b, b->scope, NOWHERE);
@@ -230,7 +230,7 @@ static void close_scope(Body *b)
     b->scope = scope->parent;
 }
 
-static void open_scope(Body *b, ScopeId inner)
+static void open_scope(BodyPrinter *b, ScopeId inner)
 {
     const Scope *scope = &b->fn->scopes.v[inner];
     emit_decls(b, b->scope, b->fn->changed ? NOWHERE : scope->open.beg);
@@ -240,7 +240,7 @@ static void open_scope(Body *b, ScopeId inner)
 }
 
 /* Closes and opens braces until `to` is the innermost open scope. */
-static void enter_scope(Body *b, ScopeId to)
+static void enter_scope(BodyPrinter *b, ScopeId to)
 {
     if (b->scope == to)
         return;
@@ -255,7 +255,7 @@ static void enter_scope(Body *b, ScopeId to)
 
 /* ---- blocks ---------------------------------------------------------------------------------------------------- */
 
-static void emit_loc_parents(Body *b, Span loc)
+static void emit_loc_parents(BodyPrinter *b, Span loc)
 {
     Span parent;
     if (!locs_parent_missing(&b->locs, b->p->text, loc, &parent))
@@ -266,7 +266,7 @@ static void emit_loc_parents(Body *b, Span loc)
     end_line(b);
 }
 
-static void emit_item(Body *b, const Instr *i)
+static void emit_item(BodyPrinter *b, const Instr *i)
 {
     if (i->kind == INSTR_SCOPE_BEGIN)
         emit_decls(b, b->fn->scopes.v[i->scope].parent, b->fn->changed ? NOWHERE : i->text.beg);
@@ -302,7 +302,7 @@ static void emit_item(Body *b, const Instr *i)
         b->loc = i;
 }
 
-static void emit_label(Body *b, const Label *l)
+static void emit_label(BodyPrinter *b, const Label *l)
 {
     if (!has_text(l->text)) {
         begin_line(b, "");
@@ -322,7 +322,7 @@ static void emit_label(Body *b, const Label *l)
 static bool same_loc(const Instr *a, const Instr *b) { return a == b || (a && b && a->text.beg == b->text.beg); }
 
 /* The block's code belongs to the .loc that was in force where it stood in the source. */
-static void restore_loc(Body *b, const Block *block)
+static void restore_loc(BodyPrinter *b, const Block *block)
 {
     const Instr *first = block->first ? block->first : block->jump;
     if (!first || first->kind == INSTR_LOC || !block->loc || same_loc(block->loc, b->loc))
@@ -334,7 +334,7 @@ static void restore_loc(Body *b, const Block *block)
     b->loc = block->loc;
 }
 
-static void emit_block(Body *b, const Block *block)
+static void emit_block(BodyPrinter *b, const Block *block)
 {
     enter_scope(b, block->scope);
     for (const Label *l = block->labels; l; l = l->next) {
@@ -352,7 +352,7 @@ static void emit_block(Body *b, const Block *block)
 
 static void emit_body(Printer *p, Function *fn, bool reprint)
 {
-    Body b = {.p = p, .fn = fn, .reprint = reprint};
+    BodyPrinter b = {.p = p, .fn = fn, .reprint = reprint};
     scopes_legalize(fn);
     place_tables(&b);
     locs_begin(&b.locs, fn);

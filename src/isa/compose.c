@@ -48,21 +48,21 @@ const OpInfo *isa_op(Isa *isa, Opcode opcode, OpParts parts)
 /* ---- an opcode with other parts --------------------------------------------------------------------------------- */
 
 /* The modifiers of an opcode, one after the other. */
-typedef struct Parts {
+typedef struct PartWalk {
     const char *at, *end; /* the dot of the next one */
     const char *text;     /* of this one, with its dot */
     u32 len;
     const ModRow *mod; /* NULL: unknown */
     u32 classes;       /* ModClass of it that the opcode takes */
-} Parts;
+} PartWalk;
 
-static Parts parts_of(const OpInfo *op)
+static PartWalk part_walk(const OpInfo *op)
 {
     const char *text = op->text->text;
-    return (Parts){.at = text + isa_ops[op->opcode].len, .end = text + op->text->len};
+    return (PartWalk){.at = text + isa_ops[op->opcode].len, .end = text + op->text->len};
 }
 
-static bool next_part(const Isa *isa, const OpInfo *op, Parts *p)
+static bool next_part(const Isa *isa, const OpInfo *op, PartWalk *p)
 {
     if (p->at >= p->end)
         return false;
@@ -89,7 +89,7 @@ static const OpInfo *with_comparison(Isa *isa, const OpInfo *op, Cmp cmp, BoolOp
     if (op->cmp == CMP_NONE || cmp == CMP_NONE)
         return NULL;
     put(&to, op->text->text, isa_ops[op->opcode].len);
-    for (Parts p = parts_of(op); next_part(isa, op, &p);) {
+    for (PartWalk p = part_walk(op); next_part(isa, op, &p);) {
         if (!(p.classes & M_CMP)) {
             put(&to, p.text, p.len);
             continue;
@@ -113,7 +113,7 @@ const OpInfo *isa_without(Isa *isa, const OpInfo *op, u32 flags)
     OpText to = {.len = 0};
     bool any = false;
     put(&to, op->text->text, isa_ops[op->opcode].len);
-    for (Parts p = parts_of(op); next_part(isa, op, &p);) {
+    for (PartWalk p = part_walk(op); next_part(isa, op, &p);) {
         if (p.classes & M_FLAGS && p.mod->value & flags)
             any = true;
         else

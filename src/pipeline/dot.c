@@ -33,14 +33,14 @@ static void put_cut(FILE *out, const char *text, size_t len)
     fputs(cut ? "...\\l" : "\\l", out);
 }
 
-/* Scratch text: what one instruction prints as. */
-typedef struct Scratch {
+/* DotScratch text: what one instruction prints as. */
+typedef struct DotScratch {
     FILE *file;
     char *text;
     size_t len;
-} Scratch;
+} DotScratch;
 
-static void put_instr(FILE *out, Scratch *scratch, const Function *fn, const Instr *i)
+static void put_instr(FILE *out, DotScratch *scratch, const Function *fn, const Instr *i)
 {
     fseek(scratch->file, 0, SEEK_SET);
     print_instr(scratch->file, fn, i);
@@ -49,7 +49,7 @@ static void put_instr(FILE *out, Scratch *scratch, const Function *fn, const Ins
     put_cut(out, scratch->text, scratch->len);
 }
 
-static void put_block_text(FILE *out, Scratch *scratch, const Function *fn, const Block *b)
+static void put_block_text(FILE *out, DotScratch *scratch, const Function *fn, const Block *b)
 {
     fprintf(out, "B%u:", b->id);
     for (const Label *label = b->labels; label; label = label->next) {
@@ -84,7 +84,7 @@ static const char *block_style(const Block *b, Analyses *an)
                                                            : "fillcolor=\"mistyrose\", color=\"red\"";
 }
 
-static void put_node(FILE *out, Scratch *scratch, const Function *fn, const Block *b, Analyses *an)
+static void put_node(FILE *out, DotScratch *scratch, const Function *fn, const Block *b, Analyses *an)
 {
     fprintf(out, "  b%u [%s, label=\"", b->id, block_style(b, an));
     put_block_text(out, scratch, fn, b);
@@ -122,7 +122,8 @@ static LoopTree loop_tree(Arena *arena, const Function *fn, const Loops *loops)
     return tree;
 }
 
-static void open_loop(FILE *out, Scratch *scratch, const Function *fn, const Loop *loop, const LoopTree *tree, Analyses *an)
+static void open_loop(FILE *out, DotScratch *scratch, const Function *fn, const Loop *loop, const LoopTree *tree,
+                      Analyses *an)
 {
     static const char *const shade[LOOP_SHADES] = {"#eef4fb", "#dce9f7", "#cadef3", "#b8d3ef", "#a6c8eb"};
     u32 header = loop->header->id;
@@ -135,7 +136,7 @@ static void open_loop(FILE *out, Scratch *scratch, const Function *fn, const Loo
 }
 
 /* Every loop as a box inside that of its parent. Without recursion: loops may be nested as deep as the input likes. */
-static void put_loops(FILE *out, Scratch *scratch, const Function *fn, const LoopTree *tree, Analyses *an)
+static void put_loops(FILE *out, DotScratch *scratch, const Function *fn, const LoopTree *tree, Analyses *an)
 {
     for (const Loop *loop = *tree->outermost; loop;) {
         open_loop(out, scratch, fn, loop, tree, an);
@@ -192,7 +193,7 @@ static void put_edges(FILE *out, const Function *fn, const Block *b, u32 *seen_f
 static void print_graph(FILE *out, const Function *fn, Analyses *an)
 {
     Arena arena = {0};
-    Scratch scratch = {0};
+    DotScratch scratch = {0};
     scratch.file = open_memstream(&scratch.text, &scratch.len);
     if (!scratch.file)
         return;

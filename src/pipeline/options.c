@@ -50,9 +50,9 @@ typedef struct Parser {
     bool foreign;  /* a word was taken for an option of nvcc or ptxas */
     VEC(struct option) known;
     ArgReader args;
-    VEC(char *) negations; /* names of --no- options */
-    VecGlob tuned;         /* files of decisions */
-    bool varies;           /* options_vary: the first complaint is kept, and none printed */
+    Words negations; /* names of --no- options */
+    VecGlob tuned;   /* files of decisions */
+    bool varies;     /* options_vary: the first complaint is kept, and none printed */
     char fault[COMPLAINT_BYTES];
 } Parser;
 
@@ -620,7 +620,7 @@ const PipelineConfig *options_vary(Options *options, int count, char **words, in
     static char program[] = "ptxopt";
     Options varied = *options; /* nothing is allocated in the copy's arena */
     Parser parser = {.options = &varied, .varies = true};
-    VEC(char *) argv = {0};
+    Words argv = {0};
     varied.pipeline.sequence = (VecU32){0};
     vec_push(&argv, program);
     for (int i = 0; i < count; i++)

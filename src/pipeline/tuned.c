@@ -95,8 +95,6 @@ typedef struct Reader {
     char *text; /* words are ended in their place by NULs; the diagnostics have a copy */
 } Reader;
 
-typedef VEC(char *) Words;
-
 static Span span_of(const Reader *reader, const char *word)
 {
     u32 at = (u32)(word - reader->text);

@@ -133,13 +133,13 @@ static void walk(Region *r, const Instr *barrier)
 
 /* ---- two threads -------------------------------------------------------------------------------------------------------------- */
 
-typedef struct Pair {
+typedef struct AccessPair {
     Prover *p;
     const BitSet *between; /* blocks that a thread may enter on its way from one access to the other */
-} Pair;
+} AccessPair;
 
 /* Whether both threads see the same value of the symbol, at both accesses. */
-static bool is_shared(const Pair *q, Term x)
+static bool is_shared(const AccessPair *q, Term x)
 {
     const TermSym *s = prove_sym_of(&q->p->t, x);
     if (s->kind == PROVE_SYM_ADDRESS || s->kind == PROVE_SYM_PARAM)
@@ -155,7 +155,7 @@ static bool is_shared(const Pair *q, Term x)
 }
 
 /* The term as the other thread has it. */
-static Term in_other_thread(const Pair *q, FnvMap *map, Term x)
+static Term in_other_thread(const AccessPair *q, FnvMap *map, Term x)
 {
     Terms *t = &q->p->t;
     TermNode node = *prove_node(t, x);
@@ -271,7 +271,7 @@ static bool are_apart(Prover *p, Term a, Term b, u32 bytes)
     return both && ((step[0] + step[1]) & mask) == 0 && least >= bytes && least <= mask / 4096;
 }
 
-static bool excludes_overlap(const Pair *q, const Access *x, const Access *y)
+static bool excludes_overlap(const AccessPair *q, const Access *x, const Access *y)
 {
     Prover *p = q->p;
     Terms *t = &p->t;
@@ -314,7 +314,7 @@ static bool may_share_memory(const OpInfo *a, const OpInfo *b)
 }
 
 /* Whether, of all that is known of both, some two threads may touch the same bytes. */
-static bool may_conflict(const Pair *q, const Instr *a, const Instr *b)
+static bool may_conflict(const AccessPair *q, const Instr *a, const Instr *b)
 {
     Prover *p = q->p;
     if (!prove_is_plain_access(a->op) || !prove_is_plain_access(b->op))
@@ -339,7 +339,7 @@ static void check_barrier(Prover *p, const Instr *barrier)
     Region below = {.p = p, .seen = bitset_new(p->arena, g->n)};
     walk(&above, barrier);
     walk(&below, barrier);
-    Pair q = {.p = p, .between = &above.seen};
+    AccessPair q = {.p = p, .between = &above.seen};
     bitset_or(&above.seen, &below.seen);
     u32 line = prove_line(g->fn, barrier);
     if ((u64)above.found.n * below.found.n > PAIRS_MAX)

@@ -7,10 +7,10 @@
 
 enum { EXIT_WORSE = 1, EXIT_TROUBLE = 2, TEXT_BYTES = 512 };
 
-typedef struct Options {
+typedef struct JudgeOptions {
     const char *kernel;
     bool tsv, all;
-} Options;
+} JudgeOptions;
 
 static void print_help(void)
 {
@@ -34,7 +34,7 @@ static void print_rules(unsigned worse)
             printf("%s%s", any++ ? "+" : "", worse_name(rule));
 }
 
-static void print_judgement(const char *name, const Judgement *j, const Options *options)
+static void print_judgement(const char *name, const Judgement *j, const JudgeOptions *options)
 {
     const char *verdict = j->worse ? "worse" : j->better ? "better" : "same";
     const Moved *m = &j->moved;
@@ -67,7 +67,7 @@ static int find_unit(const Cubin *cubin, const char *name)
     return -1;
 }
 
-static int judge_pair(const Cubin *before, size_t index, const Cubin *after, const Options *options)
+static int judge_pair(const Cubin *before, size_t index, const Cubin *after, const JudgeOptions *options)
 {
     const char *name = before->functions[index].name;
     int other = find_unit(after, name), status = EXIT_TROUBLE;
@@ -88,7 +88,7 @@ static int judge_pair(const Cubin *before, size_t index, const Cubin *after, con
     return status;
 }
 
-static int judge_files(const char *old_path, const char *new_path, const Options *options)
+static int judge_files(const char *old_path, const char *new_path, const JudgeOptions *options)
 {
     Cubin before, after;
     char error[TEXT_BYTES];
@@ -123,7 +123,7 @@ int main(int argc, char **argv)
         {"help", no_argument, NULL, 'h'},
         {NULL, 0, NULL, 0},
     };
-    Options options = {0};
+    JudgeOptions options = {0};
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (option) {
         case 'a': options.all = true; break;

@@ -53,7 +53,7 @@ typedef struct Row {
     unsigned long values[COL_COUNT]; /* classes that share a column are summed in its first */
 } Row;
 
-typedef enum Format {
+typedef enum StatFormat {
     FORMAT_TABLE,
     FORMAT_CSV,
     FORMAT_TSV,
@@ -62,12 +62,12 @@ typedef enum Format {
     FORMAT_BLOCKS,
     FORMAT_TARGETS,
     FORMAT_SCHEDULE
-} Format;
+} StatFormat;
 
-typedef struct Options {
-    Format format;
+typedef struct StatOptions {
+    StatFormat format;
     const char *kernel;
-} Options;
+} StatOptions;
 
 /* A class without a column, or whose column an earlier class has opened, has none of its own. */
 static bool own_column(int column)
@@ -263,7 +263,7 @@ static void print_help(void)
             printf("  %-12s %s\n", own_column(c) ? column_names[c] : "", column_texts[c]);
 }
 
-static void print_rows(const Row *rows, size_t count, Format format)
+static void print_rows(const Row *rows, size_t count, StatFormat format)
 {
     switch (format) {
     case FORMAT_TABLE: print_table(rows, count); break;
@@ -277,7 +277,7 @@ static void print_rows(const Row *rows, size_t count, Format format)
     }
 }
 
-static int report(const char *path, const Options *options)
+static int report(const char *path, const StatOptions *options)
 {
     Cubin cubin;
     char error[512];
@@ -314,7 +314,7 @@ int main(int argc, char **argv)
         {"schedule", no_argument, NULL, 's'}, {"kernel", required_argument, NULL, 'k'},
         {"help", no_argument, NULL, 'h'},     {NULL, 0, NULL, 0},
     };
-    Options options = {.format = FORMAT_TABLE};
+    StatOptions options = {.format = FORMAT_TABLE};
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (option) {
         case 'c': options.format = FORMAT_CSV; break;

@@ -32,8 +32,6 @@ enum { CANNOT_RUN = 127 };
 
 typedef enum Mode { MODE_OFF, MODE_ON, MODE_STRICT } Mode;
 
-typedef VEC(char *) Words;
-
 typedef struct Front {
     Arena arena;
     const char *name;    /* its own, for messages */

@@ -11,19 +11,19 @@
 
 enum ExitStatus { EXIT_PROVED = 0, EXIT_BAD_INPUT = 1, EXIT_UNKNOWN = 2, EXIT_REFUTED = 3 };
 
-typedef struct Text {
+typedef struct TextFile {
     const char *path;
     Str text;
     Arena arena;
     Module *module;
-} Text;
+} TextFile;
 
-typedef struct Options {
+typedef struct ProveCommand {
     ProveOptions prove;
     bool verbose, failed;
     const char *path[2], *launch;
     ReplayText text[2];
-} Options;
+} ProveCommand;
 
 static const char usage[] = "usage: ptxopt-prove [options] BEFORE.ptx AFTER.ptx\n"
                             "\n"
@@ -46,7 +46,7 @@ static const char usage[] = "usage: ptxopt-prove [options] BEFORE.ptx AFTER.ptx\
                             "Exit status: 0 all are proved; 1 bad input or usage; 2 some are unknown; 3 some\n"
                             "are refuted.\n";
 
-static bool read_text(Text *t)
+static bool read_text(TextFile *t)
 {
     if (!source_read(t->path, &t->text)) {
         fprintf(stderr, "ptxopt-prove: error: cannot read '%s'\n", t->path);
@@ -61,7 +61,7 @@ static bool read_text(Text *t)
     return ok;
 }
 
-static void free_text(Text *t)
+static void free_text(TextFile *t)
 {
     if (t->module)
         module_free(t->module);
@@ -73,7 +73,7 @@ static void free_text(Text *t)
 static void report(void *user, const char *name, const ProveVerdict *v)
 {
     static const char *const word[] = {[PROVE_PROVED] = "proved", [PROVE_UNKNOWN] = "unknown", [PROVE_REFUTED] = "refuted"};
-    Options *options = user;
+    ProveCommand *options = user;
     printf("%s: %s%s%s\n", name, word[v->answer], v->answer == PROVE_PROVED ? "" : ": ",
            v->answer == PROVE_PROVED ? "" : v->why);
     if (options->verbose)
@@ -84,11 +84,11 @@ static void report(void *user, const char *name, const ProveVerdict *v)
     }
 }
 
-static enum ExitStatus prove(Options *options)
+static enum ExitStatus prove(ProveCommand *options)
 {
     static const enum ExitStatus status[] = {
         [PROVE_PROVED] = EXIT_PROVED, [PROVE_UNKNOWN] = EXIT_UNKNOWN, [PROVE_REFUTED] = EXIT_REFUTED};
-    Text text[2] = {{.path = options->path[0]}, {.path = options->path[1]}};
+    TextFile text[2] = {{.path = options->path[0]}, {.path = options->path[1]}};
     enum ExitStatus result = EXIT_BAD_INPUT;
     if (read_text(&text[0]) && read_text(&text[1])) {
         for (u32 side = 0; side < 2; side++)
@@ -126,7 +126,7 @@ int main(int argc, char **argv)
                                                  {"version", no_argument, NULL, VERSION},
                                                  {"help", no_argument, NULL, HELP},
                                                  {0}};
-    Options options = {.prove = {.solver_ms = 10000}};
+    ProveCommand options = {.prove = {.solver_ms = 10000}};
     mem_return_large();
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {

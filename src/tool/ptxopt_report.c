@@ -77,7 +77,7 @@ static bool take_number(const char *text, i64 most, u32 *place)
 static int take_words(Report *report, int count, char **words)
 {
     static char program[] = "ptxopt", end[] = "--", input[] = "input";
-    VEC(char *) argv = {0};
+    Words argv = {0};
     vec_push(&argv, program);
     report->words = count ? "" : "-O2";
     for (int i = 0; i < count; i++) {

@@ -22,14 +22,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Options {
+typedef struct RunCommand {
     u64 seed, seeds;
     RunOptions run;
     const char *only, *dump;
     bool compare, coverage, brief, unreached, one_model;
     const char *file[256];
     u32 files;
-} Options;
+} RunCommand;
 
 enum { EXIT_HANGS_BEFORE = -1, EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_UNSUPPORTED };
 
@@ -150,7 +150,7 @@ static void print_brief(const Launch *launch, const RunResult *r)
             print_values(&launch->buffers.v[i], &r->outputs.v[n++]);
 }
 
-static void print_report(const Options *o, const Launch *launch, u64 seed, const RunResult *r)
+static void print_report(const RunCommand *o, const Launch *launch, u64 seed, const RunResult *r)
 {
     printf("run launch=%s seed=%" PRIu64 " hash=%016" PRIx64 " findings=%u\n", launch->label, seed, run_hash(r),
            r->findings.n);
@@ -164,7 +164,7 @@ static void print_report(const Options *o, const Launch *launch, u64 seed, const
         dump_outputs(o->dump, launch->label, seed, r);
 }
 
-static int run_and_report(const Options *o, Input *in, const char *file, const Launch *launch)
+static int run_and_report(const RunCommand *o, Input *in, const char *file, const Launch *launch)
 {
     int status, worst = EXIT_CLEAN;
     for (u64 i = 0; i < o->seeds && worst < EXIT_USAGE; i++) {
@@ -226,7 +226,7 @@ static void compare_costs(const Launch *launch, u64 seed, const RunResult *a, co
 }
 
 /* One schedule under one model. A kernel that hangs as it is judges nothing. */
-static int compare_run(const Options *o, Input *a, Input *b, const Launch *launch, RunOptions run, Counters total[2])
+static int compare_run(const RunCommand *o, Input *a, Input *b, const Launch *launch, RunOptions run, Counters total[2])
 {
     Arena arena = {0};
     u64 seed = run.seed;
@@ -266,7 +266,7 @@ static int compare_run(const Options *o, Input *a, Input *b, const Launch *launc
     return status;
 }
 
-static int compare(const Options *o, Input *a, Input *b, const Launch *launch)
+static int compare(const RunCommand *o, Input *a, Input *b, const Launch *launch)
 {
     int worst = EXIT_CLEAN;
     Counters total[2] = {{0}, {0}};
@@ -291,7 +291,7 @@ static int compare(const Options *o, Input *a, Input *b, const Launch *launch)
 
 /* ---- the command line ----------------------------------------------------------------------------------------- */
 
-static int coverage(const Options *o)
+static int coverage(const RunCommand *o)
 {
     int status = EXIT_CLEAN;
     for (u32 i = 0; i < o->files; i++) {
@@ -324,9 +324,9 @@ static bool option_value(const char *arg, const char *name, const char **value)
     return true;
 }
 
-static bool parse_options(int argc, char **argv, Options *o)
+static bool parse_options(int argc, char **argv, RunCommand *o)
 {
-    *o = (Options){.seed = 1, .seeds = 1, .run = {.limit = 20000000}};
+    *o = (RunCommand){.seed = 1, .seeds = 1, .run = {.limit = 20000000}};
     for (int i = 1; i < argc; i++) {
         const char *v;
         if (!strcmp(argv[i], "--compare"))
@@ -380,7 +380,7 @@ static void print_unreached(const Program *p)
     printf("reached file=%s instructions=%u of=%u\n", p->file, reached, total);
 }
 
-static int run_all(const Options *o, Input *in, Arena *arena)
+static int run_all(const RunCommand *o, Input *in, Arena *arena)
 {
     const char *path = o->file[o->files - 1];
     Str text;
@@ -408,7 +408,7 @@ static int run_all(const Options *o, Input *in, Arena *arena)
 
 int main(int argc, char **argv)
 {
-    Options o;
+    RunCommand o;
     Input in[2];
     Arena arena = {0};
     if (!parse_options(argc, argv, &o)) {

@@ -13,13 +13,13 @@
 enum { ERRORS_SHOWN = 20, ERROR_BYTES = 300 };
 
 /* A text as a module. */
-typedef struct Text {
+typedef struct ReportText {
     Arena arena;
     Diag diag;
     Module *module;
-} Text;
+} ReportText;
 
-static bool text_parse(Text *text, const char *path, Str contents)
+static bool text_parse(ReportText *text, const char *path, Str contents)
 {
     diag_init(&text->diag, stderr, path, contents);
     text->diag.error_limit = ERRORS_SHOWN;
@@ -27,7 +27,7 @@ static bool text_parse(Text *text, const char *path, Str contents)
     return text->diag.errors == 0;
 }
 
-static void text_free(Text *text)
+static void text_free(ReportText *text)
 {
     if (!text->module)
         return;
@@ -108,7 +108,7 @@ static void remark_start(RemarkWriter *writer, const Module *m, const Function *
 }
 
 /* The optimized text; NULL after a message. Remarks go to `remarks`. */
-static bool optimize(Report *report, Text *text, FILE *remarks, FILE *out)
+static bool optimize(Report *report, ReportText *text, FILE *remarks, FILE *out)
 {
     Stats stats = {0};
     RemarkWriter writer;
@@ -126,7 +126,7 @@ static bool optimize(Report *report, Text *text, FILE *remarks, FILE *out)
     return true;
 }
 
-static void take_functions(Report *report, ReportFile *file, const Text *before, const Text *after)
+static void take_functions(Report *report, ReportFile *file, const ReportText *before, const ReportText *after)
 {
     for (u32 f = 0; f < before->module->functions.n; f++) {
         const Function *old = before->module->functions.v[f], *new = after->module->functions.v[f];
@@ -149,7 +149,7 @@ static void take_functions(Report *report, ReportFile *file, const Text *before,
 /* Sets the file's functions and remarks, and writes the optimized text. */
 static bool optimize_file(Report *report, ReportFile *file, Str contents, Scratch *made)
 {
-    Text before = {0}, after = {0};
+    ReportText before = {0}, after = {0};
     char *yaml = NULL, *text = NULL;
     size_t yaml_bytes = 0, text_bytes = 0;
     bool good = text_parse(&before, file->path, contents) && text_parse(&after, file->path, contents);

@@ -83,17 +83,17 @@ void report_take_remarks(Report *report, ReportFile *file, const char *yaml)
 
 /* ---- a paragraph -------------------------------------------------------------------------------------------------- */
 
-typedef struct Words {
+typedef struct RemarkWords {
     const char *name, *one, *many;
-} Words;
+} RemarkWords;
 
-static const Words words[] = {
+static const RemarkWords words[] = {
 #define WORDS(name, one, many) {name, one, many},
 #include "tool/report_words.def"
 #undef WORDS
 };
 
-static const Words *words_of(const char *name)
+static const RemarkWords *words_of(const char *name)
 {
     for (u32 i = 0; i < COUNT_OF(words); i++)
         if (strcmp(words[i].name, name) == 0)
@@ -175,7 +175,7 @@ static void tell_name(Story *story, const ReportKernel *kernel, u32 at, const ch
 {
     enum { PLACES = 3 };
     const ReportRemark *first = &kernel->remarks.v[at];
-    const Words *known = words_of(first->name);
+    const RemarkWords *known = words_of(first->name);
     const char *places = "", *last = "";
     u32 count = 0, shown = 0;
     for (u32 i = at; i < kernel->remarks.n; i++) {

@@ -64,28 +64,28 @@ static const char *const variants[] = {
 };
 
 /* Bodies of a group of functions. */
-typedef struct Candidate {
+typedef struct TuneCandidate {
     const char *words; /* the options that make it; "": the command line's */
     Str *bodies;       /* by part; only those of the group count */
     u64 hash;          /* of the bodies */
     u64 price;
     const Cubin *cubin; /* NULL: ptxas has made none */
     bool better;        /* than what the command line's options make */
-} Candidate;
+} TuneCandidate;
 
 typedef struct Group {
-    VEC(Candidate) tried; /* the first: what the command line's options make */
-    u32 judged;           /* of them */
+    VEC(TuneCandidate) tried; /* the first: what the command line's options make */
+    u32 judged;               /* of them */
     u32 best;
 } Group;
 
 /* A text to assemble: of some groups one candidate each. */
-typedef struct Text {
+typedef struct TrialText {
     Trial trial;
     u32 *candidate; /* by group; NONE: the group is not of interest */
     u32 groups;     /* that are */
-} Text;
-typedef VEC(Text *) VecText;
+} TrialText;
+typedef VEC(TrialText *) VecText;
 
 #define NONE UINT32_MAX
 
@@ -116,7 +116,7 @@ typedef VEC(Plan) VecPlan;
 static const PipelineConfig *config_of(Tune *tune, const char *words)
 {
     char *copy = arena_printf(&tune->arena, "%s", words), *saved = NULL;
-    VEC(char *) split = {0};
+    Words split = {0};
     for (char *word = strtok_r(copy, " ", &saved); word; word = strtok_r(NULL, " ", &saved))
         vec_push(&split, word);
     const char *why = NULL;
@@ -150,7 +150,7 @@ static VecTuned plan_decisions(Tune *tune, const Plan *plan)
 static void add_candidate(Tune *tune, u32 number, const Parts *parts, const char *words)
 {
     Group *group = &tune->group[number];
-    Candidate new = {.words = words, .hash = FNV_BASIS};
+    TuneCandidate new = {.words = words, .hash = FNV_BASIS};
     for (u32 i = 0; i < parts->part.n; i++)
         if (parts->part.v[i].group == number) {
             new.hash = fnv_bytes(new.hash, parts->part.v[i].body.p, parts->part.v[i].body.len);
@@ -230,7 +230,7 @@ static u32 combine(Tune *tune, const Group *group, u32 from, const char **words)
     const char *best = group->tried.v[group->best].words;
     u32 count = 0;
     for (u32 i = 1; i < from && count < COMBINED && group->best; i++) {
-        const Candidate *other = &group->tried.v[i];
+        const TuneCandidate *other = &group->tried.v[i];
         if (other->better && i != group->best && strcmp(best, "-O0") != 0 && strcmp(other->words, "-O0") != 0 &&
             !strchr(other->words, ' ') && !contradict(best, other->words))
             words[count++] = arena_printf(&tune->arena, "%s %s", best, other->words);
@@ -253,9 +253,9 @@ static void plan_next_round(Tune *tune, VecPlan *plans, const u32 *old_best)
 
 /* ---- texts that are assembled ------------------------------------------------------------------------------------- */
 
-static Text *new_text(Tune *tune)
+static TrialText *new_text(Tune *tune)
 {
-    Text *text = arena_new(&tune->arena, Text);
+    TrialText *text = arena_new(&tune->arena, TrialText);
     trial_init(&text->trial);
     text->candidate = arena_array(&tune->arena, u32, tune->original.groups);
     for (u32 g = 0; g < tune->original.groups; g++)
@@ -263,13 +263,13 @@ static Text *new_text(Tune *tune)
     return text;
 }
 
-static void set_candidate(Text *text, u32 group, u32 candidate)
+static void set_candidate(TrialText *text, u32 group, u32 candidate)
 {
     text->candidate[group] = candidate;
     text->groups++;
 }
 
-static bool write_text(const Tune *tune, Text *text)
+static bool write_text(const Tune *tune, TrialText *text)
 {
     const Parts *base = &tune->base;
     Str *bodies = mem_zalloc(sizeof *bodies * base->part.n);
@@ -296,7 +296,7 @@ static void show_progress(void *user, Trial *trial)
 }
 
 /* What Ninja has made of the text, if it has been asked. */
-static void fetch_text(Tune *tune, Text *text)
+static void fetch_text(Tune *tune, TrialText *text)
 {
     char error[MOVED_BYTES];
     const char *folder = tune->options->tune_read;
@@ -313,7 +313,7 @@ static void fetch_text(Tune *tune, Text *text)
 /* Whether the texts so far have results. */
 static bool has_all(const Tune *tune) { return !tune->missing && !tune->asked.n; }
 
-static void assemble_texts(Tune *tune, Text *const *texts, u32 count)
+static void assemble_texts(Tune *tune, TrialText *const *texts, u32 count)
 {
     Trial **trials = arena_array(&tune->arena, Trial *, count);
     u32 ready = 0;
@@ -334,7 +334,7 @@ static void assemble_texts(Tune *tune, Text *const *texts, u32 count)
             (void)trial_read(&tune->assembler, trials[i], "text");
 }
 
-static void take_cubins(Tune *tune, const Text *text)
+static void take_cubins(Tune *tune, const TrialText *text)
 {
     for (u32 g = 0; g < tune->original.groups; g++)
         if (text->candidate[g] != NONE && text->trial.read)
@@ -343,7 +343,7 @@ static void take_cubins(Tune *tune, const Text *text)
 
 static int by_price(const void *a, const void *b)
 {
-    const Candidate *x = a, *y = b;
+    const TuneCandidate *x = a, *y = b;
     return x->price < y->price ? -1 : x->price > y->price;
 }
 
@@ -406,7 +406,7 @@ static void judge_group(Tune *tune, u32 number)
     Group *group = &tune->group[number];
     const Cubin *base = group->tried.v[0].cubin;
     for (u32 i = group->judged; i < group->tried.n && base; i++) {
-        Candidate *candidate = &group->tried.v[i];
+        TuneCandidate *candidate = &group->tried.v[i];
         int gain = 0;
         candidate->better = candidate->cubin && compare(tune, number, base, candidate->cubin, &gain) && gain > 0;
         if (!candidate->better)
@@ -435,7 +435,7 @@ static void judge_round(Tune *tune)
 /* What is chosen is assembled in one text, as it will be: a group that is worse there is left as the command line says. */
 static void judge_choice(Tune *tune)
 {
-    Text *text = new_text(tune);
+    TrialText *text = new_text(tune);
     for (u32 g = 0; g < tune->original.groups; g++)
         if (tune->group[g].best)
             set_candidate(text, g, tune->group[g].best);

@@ -111,15 +111,15 @@ static bool add_value(Affine *to, const Affine *x, u64 factor)
 
 /* ---- values -------------------------------------------------------------------------------------------------------- */
 
-typedef struct Search {
+typedef struct AffineSearch {
     Analyses *an;
     const Loop *loop;
     u32 left; /* definitions to look at */
-} Search;
+} AffineSearch;
 
-static bool value_of(Search *s, const Instr *at, RegId reg, u32 bits, Affine *value);
+static bool value_of(AffineSearch *s, const Instr *at, RegId reg, u32 bits, Affine *value);
 
-static bool operand_value(Search *s, const Instr *at, const Operand *o, u32 bits, Affine *value)
+static bool operand_value(AffineSearch *s, const Instr *at, const Operand *o, u32 bits, Affine *value)
 {
     *value = (Affine){.bits = bits};
     if (o && o->kind == OPND_IMM) {
@@ -131,7 +131,7 @@ static bool operand_value(Search *s, const Instr *at, const Operand *o, u32 bits
 }
 
 /* a * b + c, of which a or b is a constant. */
-static bool product_value(Search *s, const Instr *i, u32 bits, Affine *value)
+static bool product_value(AffineSearch *s, const Instr *i, u32 bits, Affine *value)
 {
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
     if (a->kind == OPND_IMM) {
@@ -145,7 +145,7 @@ static bool product_value(Search *s, const Instr *i, u32 bits, Affine *value)
     return i->op->opcode == OPC_MUL || (operand_value(s, i, instr_operand(i, 3), bits, &x) && add_value(value, &x, 1));
 }
 
-static bool sum_value(Search *s, const Instr *i, u32 bits, Affine *value)
+static bool sum_value(AffineSearch *s, const Instr *i, u32 bits, Affine *value)
 {
     Affine a, b;
     return operand_value(s, i, instr_operand(i, 1), bits, &a) && operand_value(s, i, instr_operand(i, 2), bits, &b) &&
@@ -153,7 +153,7 @@ static bool sum_value(Search *s, const Instr *i, u32 bits, Affine *value)
 }
 
 /* A conversion's low bits are its source's, as many as both have. */
-static bool converted_value(Search *s, const Instr *i, u32 bits, Affine *value)
+static bool converted_value(AffineSearch *s, const Instr *i, u32 bits, Affine *value)
 {
     const Sem *sem = &i->op->sem;
     RegId from = operand_plain_register(instr_operand(i, 1)), to = operand_plain_register(instr_operand(i, 0));
@@ -163,7 +163,7 @@ static bool converted_value(Search *s, const Instr *i, u32 bits, Affine *value)
     return sem->from >= bits && value_of(s, i, from, bits, value);
 }
 
-static bool result_value(Search *s, const Instr *i, u32 bits, Affine *value)
+static bool result_value(AffineSearch *s, const Instr *i, u32 bits, Affine *value)
 {
     Affine x;
     *value = (Affine){.bits = bits};
@@ -187,7 +187,7 @@ static bool result_value(Search *s, const Instr *i, u32 bits, Affine *value)
     }
 }
 
-static bool value_of(Search *s, const Instr *at, RegId reg, u32 bits, Affine *value)
+static bool value_of(AffineSearch *s, const Instr *at, RegId reg, u32 bits, Affine *value)
 {
     *value = (Affine){.bits = bits};
     if (register_bits(s->an->fn, reg) < bits || s->left == 0)
@@ -210,7 +210,7 @@ static bool value_of(Search *s, const Instr *at, RegId reg, u32 bits, Affine *va
 
 bool affine_value(Analyses *an, const Loop *loop, const Instr *at, RegId reg, u32 bits, Affine *value)
 {
-    Search s = {an, loop, DEFINITIONS_MAX};
+    AffineSearch s = {an, loop, DEFINITIONS_MAX};
     return value_of(&s, at, reg, bits, value);
 }
 

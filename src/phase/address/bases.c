@@ -152,7 +152,7 @@ static void find_addresses(Bases *s)
     }
 }
 
-u32 bases_value_bits(const Bases *s, u32 value) { return form_at(s->a->forms, s->a->of[value])->bits; }
+u32 bases_value_bits(const Bases *s, u32 value) { return linear_at(s->a->exprs, s->a->of[value])->bits; }
 
 const Block *bases_block_of(const Bases *s, u32 value)
 {
@@ -160,7 +160,7 @@ const Block *bases_block_of(const Bases *s, u32 value)
     return v->phi ? v->phi : s->listing->instrs.v[v->instr].i->block;
 }
 
-FormId base_of(const Bases *s, u32 value) { return form_at(s->a->forms, s->a->of[value])->base; }
+LinearId base_of(const Bases *s, u32 value) { return linear_at(s->a->exprs, s->a->of[value])->base; }
 
 bool bases_is_swappable(const Bases *s, u32 n, u32 use)
 {
@@ -236,7 +236,7 @@ static bool find_phi_facts(Bases *s, const Block *b)
     return any;
 }
 
-static void find_forms(Bases *s)
+static void find_expressions(Bases *s)
 {
     bool any = true;
     for (u32 round = 0; round < FACT_ROUNDS && any; round++) {
@@ -262,7 +262,7 @@ static void find_forms(Bases *s)
 static bool find_shared(Bases *s)
 {
     u32 values = s->listing->values.n;
-    u8 *known = arena_array(&s->arena, u8, s->a->forms->forms.n); /* by base form: how many values have it, up to 2 */
+    u8 *known = arena_array(&s->arena, u8, s->a->exprs->exprs.n); /* by base: how many values have it, up to 2 */
     bool any = false;
     s->shared = bitset_new(&s->arena, values);
     for (u32 v = bitset_next(&s->in_address, 1); v < values; v = bitset_next(&s->in_address, v + 1)) {
@@ -302,7 +302,7 @@ static void find_readers(Bases *s)
     const Listing *listing = s->listing;
     Readers r = {0};
     s->use_instr = arena_array(&s->arena, u32, listing->uses.n);
-    s->readers = arena_array(&s->arena, u32, s->a->forms->forms.n);
+    s->readers = arena_array(&s->arena, u32, s->a->exprs->exprs.n);
     s->stuck = bitset_new(&s->arena, listing->values.n);
     for (u32 n = 0; n < listing->instrs.n; n++)
         find_readers_of(s, &r, n);
@@ -430,8 +430,8 @@ bool bases_compute(Bases *s)
     an_freeze(an, AN_FACTS | AN_LIVE | AN_DOM | AN_LOOPS);
     s->listing = listing_compute(&s->arena, s->fn, an_order(an), an_ssa(an), an_live(an), &wanted);
     find_addresses(s);
-    find_forms(s);
-    an_thaw(an, AN_FACTS); /* what they said of ranges is in the forms now */
+    find_expressions(s);
+    an_thaw(an, AN_FACTS); /* what they said of ranges is in the expressions now */
     an_freeze(an, AN_LIVE | AN_DOM | AN_LOOPS);
     if (!find_shared(s))
         return false;

@@ -1,4 +1,4 @@
-/* What a function's addresses are made of, for the phase that lets them share base registers: values and their forms, who reads
+/* What a function's addresses are made of, for the phase that lets them share base registers: values and their expressions, who reads
  * them, and what lies between two instructions. Instructions and uses go by their numbers in `listing`. */
 #ifndef PTXOPT_PHASE_ADDRESS_BASES_H
 #define PTXOPT_PHASE_ADDRESS_BASES_H
@@ -15,20 +15,20 @@ typedef struct Bases {
     FnvMap phis; /* block << 32 | register -> index into phi_facts */
     VEC(PhiFact) phi_facts;
     BitSet in_address; /* by value: an address is made of it */
-    BitSet shared;     /* by value: in_address, and another value that is has the same base form */
+    BitSet shared;     /* by value: in_address, and another value that is has the same base */
     BitSet computes;   /* by instruction: computes a part of an address and nothing else */
     BitSet removable;  /* by instruction: may_go */
     BitSet stuck;      /* by value: shared, and somebody reads it who cannot read another register */
     Graph uses;        /* from a shared value to its uses, in their order */
     u32 *use_instr;    /* by use */
-    u32 *readers;      /* by base form: uses of its shared values */
+    u32 *readers;      /* by base: uses of its shared values */
     u32 *calls;        /* by instruction: calls before it */
     u32 *place;        /* by instruction: all those of the function that come before it in the order of the walk */
     u32 *headers;      /* by pre-order number of a block: loops that begin there or before */
     VecU32 work;
 } Bases;
 
-/* Whether two values share a base form: then everything is known. `run` and `fn` are set, everything else is 0; bases_drop makes
+/* Whether two values share a base: then everything is known. `run` and `fn` are set, everything else is 0; bases_drop makes
  * it so again, whatever was found. */
 bool bases_compute(Bases *s);
 void bases_drop(Bases *s);
@@ -43,7 +43,7 @@ Instr *bases_computation(const Bases *s, u32 value);
 static inline bool may_go(const Bases *s, u32 n) { return bitset_has(&s->removable, n); }
 u32 bases_value_bits(const Bases *s, u32 value);
 const Block *bases_block_of(const Bases *s, u32 value);
-FormId base_of(const Bases *s, u32 value);
+LinearId base_of(const Bases *s, u32 value);
 /* Whether the value is a product that is only read by additions, which ptxas makes one instruction with it: it is free. needed: the
  * values that are read by what stays; the additions are among them. most: of 64 bits, so many additions; of 32, one. */
 bool bases_is_fused(const Bases *s, u32 value, const BitSet *needed, u32 most);

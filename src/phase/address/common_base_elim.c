@@ -8,8 +8,8 @@
  *     add.s64 %rd7, %rd6, %rd1;
  *     st.global.u32 [%rd7+4], %r2;           st.global.u32 [%rd4+4], %r2;
  *
- * Every value that an address is made of has a normal form (analysis/linear_value.h). Where another register holds a value of the
- * same form but for the constant, an access takes that register and a changed offset; where even the constant is the same, any
+ * Every value that an address is made of has a linear expression (analysis/linear_value.h). Where another register holds a value of the
+ * same expression but for the constant, an access takes that register and a changed offset; where even the constant is the same, any
  * reader does. What nobody reads any more is removed. Counters that keep their distance on every round of a loop are one
  * (`phi facts`). A computation that all paths from a branch make anew moves before the branch.
  *
@@ -24,7 +24,7 @@
  * bits, and local arrays whose addresses are sums ptxas knows apart. What is the same in the whole warp, and read in a loop, it keeps
  * in uniform registers, but for products of 64 bits.
  *
- * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, forms deeper than --cbe-max-depth. Arrays in local
+ * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, expressions deeper than --cbe-max-depth. Arrays in local
  * memory have no lifetimes in PTX: their address is a constant, and the document's cloning of allocas has nothing to do here.
  */
 #include "analysis/uniform.h"
@@ -77,7 +77,7 @@ typedef struct Cbe {
         last_read; /* by value: the last instruction of the walk so far that reads it, or a value of its block as the swaps are;
                          those that read a value of another block are far unless it is live for others */
     BitSet reported;  /* by value */
-    u32 *head, *tail; /* by base form: the values that have it, oldest first ... */
+    u32 *head, *tail; /* by base: the values that have it, oldest first ... */
     u32 *next, *prev; /* ... by value */
     VecU32 held;      /* all of them, in the order of the walk */
 } Cbe;
@@ -91,8 +91,8 @@ static void hold(Cbe *c, u32 value)
     TypeClass class = type_class((Type)reg->type);
     if (!bitset_has(&c->s->shared, value) || !v->whole || class == TC_FLOAT || class == TC_PRED || reg->vector != 1)
         return;
-    FormId base = base_of(c->s, value);
-    if (form_at(c->s->a->forms, base)->terms == 0)
+    LinearId base = base_of(c->s, value);
+    if (linear_at(c->s->a->exprs, base)->terms == 0)
         return;
     c->next[value] = 0;
     c->prev[value] = c->tail[base];
@@ -106,7 +106,7 @@ static void release(Cbe *c, const Block *b)
 {
     while (c->held.n && !dominates(c->s->listing->dom, bases_block_of(c->s, vec_last(&c->held)), b)) {
         u32 value = vec_pop(&c->held);
-        FormId base = base_of(c->s, value);
+        LinearId base = base_of(c->s, value);
         c->tail[base] = c->prev[value];
         *(c->tail[base] ? &c->next[c->tail[base]] : &c->head[base]) = 0;
     }
@@ -160,7 +160,7 @@ static void serve(Cbe *c, u32 n, u32 use)
     for (u32 h = c->head[base_of(c->s, value)]; h && h != value && looked_at++ < HOLDERS_LOOKED_AT; h = c->next[h]) {
         i64 plus;
         if (c->walk.now[c->s->listing->values.v[h].reg] != h ||
-            !form_difference(c->s->a->forms, c->s->a->of[h], c->s->a->of[value], &plus))
+            !linear_difference(c->s->a->exprs, c->s->a->of[h], c->s->a->of[value], &plus))
             continue;
         Refusal why = refusal(c, h, value, n, slot, plus);
         if (why == REFUSED_NOT) {
@@ -249,10 +249,10 @@ static bool is_step(const Cbe *c, u32 value)
     return sem->op == OPC_MOV || ((sem->op == OPC_ADD || sem->op == OPC_SUB) && by->kind == OPND_IMM);
 }
 
-/* The base forms of which a computation goes that ptxas would not have seen through. */
+/* The bases of which a computation goes that ptxas would not have seen through. */
 static BitSet find_worthwhile(const Cbe *c)
 {
-    BitSet bases = bitset_new(&c->s->arena, c->s->a->forms->forms.n);
+    BitSet bases = bitset_new(&c->s->arena, c->s->a->exprs->exprs.n);
     for (u32 value = 1; value < c->s->listing->values.n; value++)
         if (bitset_has(&c->s->in_address, value) && !bitset_has(&c->needed, value) && !is_step(c, value) &&
             !bases_is_fused(c->s, value, &c->needed, 1))
@@ -527,12 +527,12 @@ static void report_missed(Cbe *c)
 static bool share_bases(Cbe *c)
 {
     Arena *arena = &c->s->arena;
-    u32 values = c->s->listing->values.n, forms = c->s->a->forms->forms.n;
+    u32 values = c->s->listing->values.n, exprs = c->s->a->exprs->exprs.n;
     c->swap = arena_array(arena, Swap, c->s->listing->uses.n);
     c->refused = arena_array(arena, u8, values);
     c->last_read = arena_array(arena, u32, values);
-    c->head = arena_array(arena, u32, 2 * forms);
-    c->tail = c->head + forms;
+    c->head = arena_array(arena, u32, 2 * exprs);
+    c->tail = c->head + exprs;
     c->next = arena_array(arena, u32, 2 * values);
     c->prev = c->next + values;
     c->needed = bitset_new(arena, values);

@@ -22,7 +22,7 @@ static BitSet pending_registers(Bases *s)
 AddressHoist hoist_new(Bases *s)
 {
     AddressHoist h = {.s = s};
-    h.congruent_to = arena_array(&s->arena, u32, s->a->forms->forms.n);
+    h.congruent_to = arena_array(&s->arena, u32, s->a->exprs->exprs.n);
     h.next_congruent = arena_array(&s->arena, u32, s->listing->values.n);
     h.moved = bitset_new(&s->arena, s->listing->values.n);
     h.seen = bitset_new(&s->arena, s->fn->blocks.n);
@@ -239,7 +239,7 @@ static void hoist(AddressHoist *h, const CongruentValues *t, u32 chosen)
                  t->count);
     phase_count(s->run, "BaseHoisted", 1);
     for (u32 v = t->first; v; v = h->next_congruent[v])
-        if (!bitset_has(&h->moved, v)) /* it went with another one, made of it, whose form is the same */
+        if (!bitset_has(&h->moved, v)) /* it went with another one, made of it, whose expression is the same */
             replace_value(h, v, reg);
 }
 

@@ -19,7 +19,7 @@ typedef struct CongruentValues {
 
 typedef struct AddressHoist {
     Bases *s;
-    u32 *congruent_to; /* by form: index into congruent, plus 1; 0: none */
+    u32 *congruent_to; /* by expression: index into congruent, plus 1; 0: none */
     VEC(CongruentValues) congruent;
     u32 *next_congruent; /* by value */
     u32 *uses_left;      /* by value: uses, those by phis too; NULL: nothing has moved yet */

@@ -41,20 +41,20 @@ enum {
     IN_FLIGHT = 4           /* loads above a barrier, and stores below, that it had better keep apart */
 };
 
-typedef struct Candidate {
+typedef struct BarrierCandidate {
     Instr *barrier;
     u32 segment;       /* that it ends */
     u32 depth : 29;    /* of loops */
     u32 mispaired : 1; /* it may pair with other barriers of its number */
     u32 removed : 1;
     u32 weakened : 1;
-} Candidate;
+} BarrierCandidate;
 
 typedef struct Elim {
     PhaseRun *run;
     BarrierReach *reach;
     Flow *flow; /* NULL: whatever is accessed, no barrier may go */
-    Candidate *candidates;
+    BarrierCandidate *candidates;
     u32 count;
     u32 steps;
     OfWarp of_warp;
@@ -113,7 +113,7 @@ static const char *spaces_text(const AccessClasses *classes, u64 set)
     return set >> CLASS_STRONG & 1 ? "everything" : name[spaces];
 }
 
-static void report_removed(Elim *e, const Candidate *c)
+static void report_removed(Elim *e, const BarrierCandidate *c)
 {
     const AccessClasses *classes = e->flow->classes;
     AccessSet above = flow_above(e->flow, c->segment), below = flow_below(e->flow, c->segment);
@@ -130,7 +130,7 @@ static void report_kept(Elim *e, const char *name, const Instr *barrier, const c
     phase_count(e->run, name, 1);
 }
 
-static const char *describe_access(Elim *e, const Candidate *c, bool below, AccessSet classes)
+static const char *describe_access(Elim *e, const BarrierCandidate *c, bool below, AccessSet classes)
 {
     const Access *access = flow_find(e->flow, c->segment, below, classes, &e->steps);
     const char *does = classes.writes ? "writes" : "reads";
@@ -251,7 +251,7 @@ static bool has_stores_below(const Elim *e, const Instr *barrier)
 
 /* Whether the barrier makes ptxas issue several loads before it waits for the first one: it moves neither them nor the stores below
  * across. Without it ptxas would save registers, and load, wait and store in turn. */
-static bool keeps_loads_in_flight(const Elim *e, const Candidate *c)
+static bool keeps_loads_in_flight(const Elim *e, const BarrierCandidate *c)
 {
     return c->depth == 0 && has_stores_below(e, c->barrier) && has_loads_above(e, c->barrier);
 }
@@ -259,12 +259,12 @@ static bool keeps_loads_in_flight(const Elim *e, const Candidate *c)
 /* ---- one barrier --------------------------------------------------------------------------------------------------- */
 
 /* As far as that does not depend on accesses. */
-static bool pairs_with_itself(const Elim *e, const Candidate *c)
+static bool pairs_with_itself(const Elim *e, const BarrierCandidate *c)
 {
     return (!c->mispaired || function_has_one_thread(e->run->fn)) && reached_together(e->reach, c->barrier);
 }
 
-static bool may_go(const Elim *e, const Candidate *c)
+static bool may_go(const Elim *e, const BarrierCandidate *c)
 {
     Hazard hazard;
     if (!pairs_with_itself(e, c) || find_hazard(e->flow, c->segment, &hazard))
@@ -273,7 +273,7 @@ static bool may_go(const Elim *e, const Candidate *c)
     return !stays || function_has_one_thread(e->run->fn);
 }
 
-static bool try_remove(Elim *e, Candidate *c)
+static bool try_remove(Elim *e, BarrierCandidate *c)
 {
     if (!may_go(e, c) || keeps_loads_in_flight(e, c) || !phase_may_rewrite(e->run))
         return false;
@@ -290,7 +290,7 @@ static bool try_remove(Elim *e, Candidate *c)
 static bool has_warp_barriers(const Module *m) { return m->target_sm >= 70 && m->version_major >= 6; }
 
 /* Why a barrier in a block of one warp stays one of the block. */
-static const char *why_not_of_warp(Elim *e, const Candidate *c)
+static const char *why_not_of_warp(Elim *e, const BarrierCandidate *c)
 {
     if (!has_warp_barriers(e->run->fn->module))
         return "the target has no bar.warp.sync for threads that come one after the other,";
@@ -301,7 +301,7 @@ static const char *why_not_of_warp(Elim *e, const Candidate *c)
     return NULL;
 }
 
-static bool try_weaken(Elim *e, Candidate *c)
+static bool try_weaken(Elim *e, BarrierCandidate *c)
 {
     Function *fn = e->run->fn;
     u32 lanes = function_warp_lanes(fn);
@@ -330,7 +330,7 @@ static bool weaken_candidates(Elim *e)
 
 /* ---- what stays ---------------------------------------------------------------------------------------------------- */
 
-static void report_candidate(Elim *e, const Candidate *c)
+static void report_candidate(Elim *e, const BarrierCandidate *c)
 {
     Hazard h;
     const char *why = function_warp_lanes(e->run->fn) ? why_not_of_warp(e, c) : NULL;
@@ -394,7 +394,7 @@ static void collect(Elim *e)
     const Block *b = NULL;
     u32 segments_end = 0;
     u16 mispaired = 0;
-    e->candidates = arena_array(e->run->arena, Candidate, reach->barriers.n);
+    e->candidates = arena_array(e->run->arena, BarrierCandidate, reach->barriers.n);
     for (u32 k = 0; k < reach->barriers.n; k++) {
         Instr *i = reach->barriers.v[k];
         BarrierUse use = barrier_use(e->run, i);
@@ -403,7 +403,7 @@ static void collect(Elim *e)
         b = i->block;
         if (waits_for_all(reach, use)) {
             const Loop *loop = loop_of(an_loops(an), b);
-            Candidate c = {
+            BarrierCandidate c = {
                 i,    flow_segment(position, segments_end++), loop ? loop->depth : 0, (mispaired & use.ids) != 0, false,
                 false};
             if (!use.carries_data)
@@ -415,7 +415,7 @@ static void collect(Elim *e)
 
 static int by_depth(const void *a, const void *b)
 {
-    const Candidate *x = a, *y = b;
+    const BarrierCandidate *x = a, *y = b;
     if (x->depth != y->depth)
         return x->depth > y->depth ? -1 : 1;
     return x->segment < y->segment ? -1 : x->segment > y->segment;

@@ -6,7 +6,7 @@
 
 enum { SELECTORS_ASKED = 64 /* of one loop */ };
 
-typedef struct Planner {
+typedef struct MachineFinder {
     PhaseRun *run;
     Analyses *an;
     const Loop *loop;
@@ -15,7 +15,7 @@ typedef struct Planner {
     u32 group;     /* of the edge whose copies are made, if separate */
     bool too_many; /* paths */
     bool too_long; /* one of them */
-} Planner;
+} MachineFinder;
 
 /* ---- state registers -------------------------------------------------------------------------------------------- */
 
@@ -75,7 +75,7 @@ u32 state_selectors(const Loop *loop, RegId *out, u32 limit)
     return n;
 }
 
-static void add_state_reg(Planner *p, const Operand *o)
+static void add_state_reg(MachineFinder *p, const Operand *o)
 {
     MachinePlan *plan = p->plan;
     if (plan->regs < STATE_REGS && operand_plain_register(o) && !has_reg(plan->reg, plan->regs, o->id) &&
@@ -84,7 +84,7 @@ static void add_state_reg(Planner *p, const Operand *o)
 }
 
 /* The selector, and what the loop copies into it; false: one of them counts. */
-static bool find_state_regs(Planner *p, RegId selector)
+static bool find_state_regs(MachineFinder *p, RegId selector)
 {
     p->plan->reg[p->plan->regs++] = selector;
     for (u32 r = 0; r < p->plan->regs; r++)
@@ -104,9 +104,9 @@ static bool find_state_regs(Planner *p, RegId selector)
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
-static u32 bits_of(const Planner *p, u32 r) { return type_bits((Type)fn_reg(p->run->fn, p->plan->reg[r])->type); }
+static u32 bits_of(const MachineFinder *p, u32 r) { return type_bits((Type)fn_reg(p->run->fn, p->plan->reg[r])->type); }
 
-static Given given_state(const Planner *p, const Block *b, const StateValues *s)
+static Given given_state(const MachineFinder *p, const Block *b, const StateValues *s)
 {
     Given g = {.top = b};
     for (u32 r = 0; r < p->plan->regs; r++)
@@ -118,7 +118,7 @@ static Given given_state(const Planner *p, const Block *b, const StateValues *s)
 }
 
 /* What the state registers hold at the place; *undecided: a selp that leaves one of them unknown. */
-static StateValues state_at(const Planner *p, Place place, const Given *given, Instr **undecided)
+static StateValues state_at(const MachineFinder *p, ProgramPoint place, const Given *given, Instr **undecided)
 {
     StateValues s = {.known = 0};
     *undecided = NULL;
@@ -136,20 +136,20 @@ static StateValues state_at(const Planner *p, Place place, const Given *given, I
 }
 
 /* Only what is read from b on, and is not known there anyway. */
-static void prune_state(const Planner *p, StateValues *s, const Block *b)
+static void prune_state(const MachineFinder *p, StateValues *s, const Block *b)
 {
     Instr *undecided;
-    StateValues anyway = state_at(p, (Place){NULL, b, b->first}, &(Given){.selects = 0}, &undecided);
+    StateValues anyway = state_at(p, (ProgramPoint){NULL, b, b->first}, &(Given){.selects = 0}, &undecided);
     for (u32 r = 0; r < p->plan->regs; r++)
         if (!live_in(an_live(p->an), b, p->plan->reg[r]) || anyway.known >> r & 1)
             s->known &= ~(1u << r);
 }
 
 /* What is known on the edge from b, whose end has `out`, to `to`. */
-static StateValues state_on_edge(const Planner *p, const Block *b, const StateValues *out, const Block *to)
+static StateValues state_on_edge(const MachineFinder *p, const Block *b, const StateValues *out, const Block *to)
 {
     Instr *undecided;
-    StateValues s = state_at(p, (Place){b, to, to->first}, &(Given){.selects = 0}, &undecided);
+    StateValues s = state_at(p, (ProgramPoint){b, to, to->first}, &(Given){.selects = 0}, &undecided);
     for (u32 r = 0; r < p->plan->regs; r++)
         if (out->known >> r & 1) {
             s.known |= 1u << r;
@@ -160,11 +160,11 @@ static StateValues state_on_edge(const Planner *p, const Block *b, const StateVa
 }
 
 /* The successor that the branch of b takes, NULL if that is not known. */
-static Block *decided_successor(const Planner *p, Block *b, const Given *given)
+static Block *decided_successor(const MachineFinder *p, Block *b, const Given *given)
 {
     Instr *end = block_terminator(b);
     Instr *undecided;
-    Place place = {NULL, b, end};
+    ProgramPoint place = {NULL, b, end};
     const Table *table = branch_table(end);
     if (table) {
         const Operand *index = instr_operand(end, 0);
@@ -181,7 +181,7 @@ static Block *decided_successor(const Planner *p, Block *b, const Given *given)
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
-static bool block_may_be_copied(const Planner *p, const Block *b)
+static bool block_may_be_copied(const MachineFinder *p, const Block *b)
 {
     const Instr *end = block_terminator(b);
     const Loop *header_of = loop_headed_by(an_loops(p->an), b);
@@ -198,7 +198,7 @@ static bool block_may_be_copied(const Planner *p, const Block *b)
 }
 
 /* The node for b with this state; NO_NODE: b as it is. */
-static i32 find_node(Planner *p, Block *b, const StateValues *s, u32 depth)
+static i32 find_node(MachineFinder *p, Block *b, const StateValues *s, u32 depth)
 {
     MachinePlan *plan = p->plan;
     const Knobs *knobs = p->run->knobs;
@@ -224,7 +224,7 @@ static i32 find_node(Planner *p, Block *b, const StateValues *s, u32 depth)
     return (i32)plan->node.n - 1;
 }
 
-static void add_way(Planner *p, u32 k, Block *to, const StateValues *out)
+static void add_way(MachineFinder *p, u32 k, Block *to, const StateValues *out)
 {
     Block *b = p->plan->node.v[k].b;
     StateValues s = state_on_edge(p, b, out, to);
@@ -233,13 +233,13 @@ static void add_way(Planner *p, u32 k, Block *to, const StateValues *out)
     p->plan->node.v[k].targets++;
 }
 
-static void expand_node(Planner *p, u32 k)
+static void expand_node(MachineFinder *p, u32 k)
 {
     Block *b = p->plan->node.v[k].b, *to = b->fall;
     Instr *end = block_terminator(b);
     Given given = given_state(p, b, &p->plan->node.v[k].at_entry);
     Instr *undecided;
-    StateValues out = state_at(p, (Place){NULL, b, NULL}, &given, &undecided);
+    StateValues out = state_at(p, (ProgramPoint){NULL, b, NULL}, &given, &undecided);
     p->group = p->plan->node.v[k].group;
     p->plan->node.v[k].first = p->plan->target.n;
     if (end) {
@@ -267,7 +267,7 @@ static bool written_after(const Instr *at, RegId reg)
 }
 
 /* Whether the end of `from` may branch on the predicate of the selp, and a warp does not divide there unless that is asked for. */
-static bool may_branch_on(const Planner *p, const Instr *selp, const Block *from)
+static bool may_branch_on(const MachineFinder *p, const Instr *selp, const Block *from)
 {
     const Operand *by = instr_operand(selp, 3);
     if (selp->block != from || selp->guard || by->kind != OPND_REG || by->sub != SUB_NONE || written_after(selp, by->id))
@@ -276,11 +276,11 @@ static bool may_branch_on(const Planner *p, const Instr *selp, const Block *from
 }
 
 /* Appends the leaves under the selps given so far; false: no state is known in one of them. */
-static bool add_leaves(Planner *p, const Block *from, Block *to, Given *given)
+static bool add_leaves(MachineFinder *p, const Block *from, Block *to, Given *given)
 {
     Instr *undecided;
     PlanLeaf leaf = {.selects = given->selects};
-    StateValues s = state_at(p, (Place){NULL, from, NULL}, given, &undecided);
+    StateValues s = state_at(p, (ProgramPoint){NULL, from, NULL}, given, &undecided);
     if (undecided && given->selects < STATE_SELECTS && !block_terminator(from) && may_branch_on(p, undecided, from)) {
         const Operand *by = instr_operand(undecided, 3);
         u32 k = given->selects++;
@@ -303,7 +303,7 @@ static bool add_leaves(Planner *p, const Block *from, Block *to, Given *given)
     return leaf.target.node != NO_NODE;
 }
 
-static void add_edges_into(Planner *p, Block *b)
+static void add_edges_into(MachineFinder *p, Block *b)
 {
     CfgList preds = cfg_preds(p->run->fn, b);
     for (u32 k = 0; k < preds.n; k++) {
@@ -363,7 +363,7 @@ static void reach(BitSet *seen, VecU32 *work, i32 node)
     vec_push(work, (u32)node);
 }
 
-static void drop_unreached(Planner *p)
+static void drop_unreached(MachineFinder *p)
 {
     MachinePlan *plan = p->plan;
     BitSet seen = bitset_new(p->run->arena, plan->node.n);
@@ -382,7 +382,7 @@ static void drop_unreached(Planner *p)
 }
 
 /* Counts states and instructions. */
-static void weigh(Planner *p)
+static void weigh(MachineFinder *p)
 {
     MachinePlan *plan = p->plan;
     BitSet reached = bitset_new(p->run->arena, p->run->fn->blocks.n);
@@ -411,7 +411,7 @@ static u32 log2_ceil(u32 n)
 }
 
 /* Whether an edge of the loop, reachable once the plan is carried out, goes to a dispatch that other edges bypass. */
-static bool stays_unknown(const Planner *p, const PlanGraph *graph)
+static bool stays_unknown(const MachineFinder *p, const PlanGraph *graph)
 {
     for (u32 e = 0; e < p->plan->edge.n; e++) {
         const PlanEdge *edge = &p->plan->edge.v[e];
@@ -425,7 +425,7 @@ static bool stays_unknown(const Planner *p, const PlanGraph *graph)
 }
 
 /* Whether the branches that would be decided do not divide a warp. */
-static bool dispatch_is_uniform(const Planner *p)
+static bool dispatch_is_uniform(const MachineFinder *p)
 {
     for (u32 k = 0; k < p->plan->node.n; k++) {
         const PlanNode *node = &p->plan->node.v[k];
@@ -438,7 +438,7 @@ static bool dispatch_is_uniform(const Planner *p)
 static const char reducible_no_more[] = "a loop would get a second entry";
 static const char too_many_blocks[] = "more blocks would be copied than --dfa-max-num-paths allows";
 
-static const char *why_not(Planner *p)
+static const char *why_not(MachineFinder *p)
 {
     MachinePlan *plan = p->plan;
     const Knobs *knobs = p->run->knobs;
@@ -470,7 +470,7 @@ static const Instr *dispatch_on(const Loop *loop, RegId selector)
 }
 
 /* NULL, or which limit was met before any branch was decided. */
-static const char *why_stopped(const Planner *p)
+static const char *why_stopped(const MachineFinder *p)
 {
     if (p->too_many)
         return too_many_blocks;
@@ -479,7 +479,7 @@ static const char *why_stopped(const Planner *p)
 
 static bool make_plan(PhaseRun *run, const Loop *loop, RegId selector, bool separate, MachinePlan *plan, const char **why)
 {
-    Planner p = {.run = run, .an = run->an, .loop = loop, .plan = plan, .separate = separate};
+    MachineFinder p = {.run = run, .an = run->an, .loop = loop, .plan = plan, .separate = separate};
     *plan = (MachinePlan){.regs = 0};
     *why = NULL;
     if (!find_state_regs(&p, selector))

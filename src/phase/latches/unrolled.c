@@ -10,11 +10,11 @@ enum {
 
 /* ---- the rest of a loop that was unrolled ------------------------------------------------------------------------------- */
 
-typedef struct Search {
+typedef struct UnrolledSearch {
     const Ssa *ssa;
     const Function *fn;
     u32 left; /* values to look at */
-} Search;
+} UnrolledSearch;
 
 /* A multiple of a small power of two is left: 0xfffffffc, 0x7ffffffc. */
 static bool rounds_down(const Operand *o)
@@ -25,9 +25,9 @@ static bool rounds_down(const Operand *o)
     return !(value & 1) && !(ones & (ones + 1)) && __builtin_popcountll(value) >= ROUNDED_BITS;
 }
 
-static bool is_rounded(Search *s, const Block *b, const Instr *before, RegId reg);
+static bool is_rounded(UnrolledSearch *s, const Block *b, const Instr *before, RegId reg);
 
-static bool comes_rounded(Search *s, const Block *b, RegId reg)
+static bool comes_rounded(UnrolledSearch *s, const Block *b, RegId reg)
 {
     CfgList preds = cfg_preds(s->fn, b);
     for (u32 k = 0; k < preds.n; k++)
@@ -36,7 +36,7 @@ static bool comes_rounded(Search *s, const Block *b, RegId reg)
     return false;
 }
 
-static bool result_is_rounded(Search *s, const Instr *def)
+static bool result_is_rounded(UnrolledSearch *s, const Instr *def)
 {
     bool carries = def->op->opcode == OPC_MOV || def->op->opcode == OPC_CVT || def->op->opcode == OPC_ADD;
     for (u32 k = 1; carries && k < def->slots && k <= 2; k++) {
@@ -48,7 +48,7 @@ static bool result_is_rounded(Search *s, const Instr *def)
 }
 
 /* Whether what reg holds there may be a sum with a number that was rounded down to a multiple. */
-static bool is_rounded(Search *s, const Block *b, const Instr *before, RegId reg)
+static bool is_rounded(UnrolledSearch *s, const Block *b, const Instr *before, RegId reg)
 {
     ValueId value = s->left ? ssa_at(s->ssa, b, before, reg) : 0;
     if (!value)
@@ -64,7 +64,7 @@ static bool is_rounded(Search *s, const Block *b, const Instr *before, RegId reg
 /* Compilers round the number of iterations down for the loop that they unroll, and start another one from there. */
 static bool is_rest(Analyses *an, const Loop *loop, const LoopTest *test)
 {
-    Search s = {an_ssa(an), an->fn, LOOKED_AT};
+    UnrolledSearch s = {an_ssa(an), an->fn, LOOKED_AT};
     CfgList preds = cfg_preds(an->fn, loop->header);
     for (u32 k = 0; k < preds.n; k++)
         for (u32 t = 0; preds.v[k].block != loop->latches[0] && t < test->value.terms; t++)

@@ -4,11 +4,11 @@
 #include "ir/inspect.h"
 #include "transform/condition.h"
 
-typedef struct Search {
+typedef struct CheckSearch {
     PhaseRun *run;
     const Loop *loop;
     LoopChecks *found;
-} Search;
+} CheckSearch;
 
 /* ---- predicates -------------------------------------------------------------------------------------------------------- */
 
@@ -17,15 +17,15 @@ static bool is_logic(const Instr *i, Opcode opcode)
     return i->op->opcode == opcode && i->op->sem.op == opcode && i->op->sem.bits == 1 && !i->guard;
 }
 
-static bool add_tests(Search *s, Instr *at, const Operand *predicate, bool holds, bool of_latch);
+static bool add_tests(CheckSearch *s, Instr *at, const Operand *predicate, bool holds, bool of_latch);
 
-static bool add_operands(Search *s, Instr *i, bool holds, bool of_latch)
+static bool add_operands(CheckSearch *s, Instr *i, bool holds, bool of_latch)
 {
     return add_tests(s, i, instr_operand(i, 1), holds, of_latch) && add_tests(s, i, instr_operand(i, 2), holds, of_latch);
 }
 
 /* What gives a predicate its value at `at` in every iteration: in its block, or in one that each iteration comes through before. */
-static Instr *definition(const Search *s, Instr *at, RegId reg, bool of_latch)
+static Instr *definition(const CheckSearch *s, Instr *at, RegId reg, bool of_latch)
 {
     Instr *def = local_definition(at, reg);
     if (def || of_latch)
@@ -43,7 +43,7 @@ static bool is_known(const LoopChecks *f, const LoopTest *test)
 }
 
 /* The comparisons that all have to come out so that the predicate is `holds` right before `at`. */
-static bool add_tests(Search *s, Instr *at, const Operand *predicate, bool holds, bool of_latch)
+static bool add_tests(CheckSearch *s, Instr *at, const Operand *predicate, bool holds, bool of_latch)
 {
     LoopChecks *f = s->found;
     RegId reg = operand_plain_register(predicate);
@@ -69,10 +69,10 @@ static bool add_tests(Search *s, Instr *at, const Operand *predicate, bool holds
 
 /* ---- branches ---------------------------------------------------------------------------------------------------------- */
 
-static bool is_inside(const Search *s, const Block *b) { return b && loop_contains(an_loops(s->run->an), s->loop, b); }
+static bool is_inside(const CheckSearch *s, const Block *b) { return b && loop_contains(an_loops(s->run->an), s->loop, b); }
 
 /* A block that stops the thread, or calls what does, reached from one branch only: compilers put it there for a failed check. */
-static bool is_failure(const Search *s, const Block *b)
+static bool is_failure(const CheckSearch *s, const Block *b)
 {
     if (!cfg_single_pred(s->run->fn, b))
         return false;
@@ -83,7 +83,7 @@ static bool is_failure(const Search *s, const Block *b)
 }
 
 /* The successor in an iteration that goes on, if the block's branch is a check; NULL. */
-static Block *passing(const Search *s, const Block *b)
+static Block *passing(const CheckSearch *s, const Block *b)
 {
     Instr *branch = block_terminator(b);
     Block *taken = branch_target(branch), *fall = b->fall;
@@ -96,7 +96,7 @@ static Block *passing(const Search *s, const Block *b)
     return is_failure(s, taken) ? fall : taken;
 }
 
-static void add_check(Search *s, Block *b)
+static void add_check(CheckSearch *s, Block *b)
 {
     LoopChecks *f = s->found;
     Instr *branch = block_terminator(b);
@@ -130,7 +130,7 @@ static const LoopCheck *check_of(const LoopChecks *f, const Block *b)
     return NULL;
 }
 
-static void visit(Search *s, Block *b)
+static void visit(CheckSearch *s, Block *b)
 {
     LoopChecks *f = s->found;
     if (!is_inside(s, b)) {
@@ -147,7 +147,7 @@ static void visit(Search *s, Block *b)
 }
 
 /* The blocks of an iteration that goes on. */
-static void find_blocks(Search *s)
+static void find_blocks(CheckSearch *s)
 {
     LoopChecks *f = s->found;
     visit(s, s->loop->header);
@@ -187,7 +187,7 @@ static void extend_chain(LoopChecks *f)
 bool loop_checks_find(PhaseRun *run, const Loop *loop, LoopChecks *found)
 {
     *found = (LoopChecks){0};
-    Search s = {run, loop, found};
+    CheckSearch s = {run, loop, found};
     for (u32 k = 0; k < loop->block_count; k++)
         if (dominates(an_dom(run->an), loop->blocks[k], loop->latches[0]))
             add_check(&s, loop->blocks[k]);
@@ -203,6 +203,6 @@ bool loop_checks_find(PhaseRun *run, const Loop *loop, LoopChecks *found)
 void loop_checks_latch(PhaseRun *run, const Loop *loop, Instr *compare, LoopChecks *found)
 {
     *found = (LoopChecks){.check = {{loop->latches[0], loop->header}}, .checks = 1, .chain = {compare}, .chained = 1};
-    Search s = {run, loop, found};
+    CheckSearch s = {run, loop, found};
     find_blocks(&s);
 }

@@ -60,12 +60,12 @@ bool region_does_nothing(const Recovery *r, const Block *b)
 /* ---- what an edge out takes along ------------------------------------------------------------------------------- */
 
 /* Registers that are read further down on a path. */
-typedef struct Needs {
+typedef struct LeafNeeds {
     RegId reg[CARRY_LIMIT * 4];
     u32 n;
-} Needs;
+} LeafNeeds;
 
-static bool take_need(Needs *needs, RegId reg)
+static bool take_need(LeafNeeds *needs, RegId reg)
 {
     u32 kept = 0, before = needs->n;
     for (u32 k = 0; k < needs->n; k++)
@@ -75,7 +75,7 @@ static bool take_need(Needs *needs, RegId reg)
     return kept < before;
 }
 
-static bool add_needs(Needs *needs, const Instr *i)
+static bool add_needs(LeafNeeds *needs, const Instr *i)
 {
     for (RegWalk w = reg_walk(i); next_read(&w);) {
         if (needs->n == COUNT_OF(needs->reg))
@@ -86,7 +86,7 @@ static bool add_needs(Needs *needs, const Instr *i)
 }
 
 /* Whether what follows on the path needs a result of the instruction that wrote *at; goes on to the one before it. */
-static bool is_needed(const SwitchRegion *g, const Env **at, const Block *target, Needs *needs)
+static bool is_needed(const SwitchRegion *g, const Env **at, const Block *target, LeafNeeds *needs)
 {
     Recovery *r = g->r;
     const Instr *i = (*at)->instr;
@@ -103,7 +103,7 @@ static bool is_needed(const SwitchRegion *g, const Env **at, const Block *target
 /* What of the region's instructions on the path `target` needs, backwards from it. */
 static bool slice(const SwitchRegion *g, const Env *env, const Block *target, Leaf *leaf)
 {
-    Needs needs = {.n = 0};
+    LeafNeeds needs = {.n = 0};
     Instr *kept[CARRY_LIMIT];
     u32 n = 0;
     g->r->slices++;
@@ -140,15 +140,15 @@ static bool same_leaf(const Leaf *a, const Leaf *b)
 }
 
 /* Values that one edge brings to a leaf. */
-struct Part {
-    Part *next;
+struct LeafPart {
+    LeafPart *next;
     ValueSet values;
 };
 
 static void add_values(SwitchRegion *g, u32 leaf, ValueSet values)
 {
-    Part *part = arena_new(&g->scratch, Part);
-    *part = (Part){g->parts[leaf], values};
+    LeafPart *part = arena_new(&g->scratch, LeafPart);
+    *part = (LeafPart){g->parts[leaf], values};
     g->parts[leaf] = part;
 }
 
@@ -156,11 +156,11 @@ static void add_values(SwitchRegion *g, u32 leaf, ValueSet values)
 static ValueSet unite_parts(SwitchRegion *g, u32 leaf)
 {
     u32 n = 0;
-    for (const Part *part = g->parts[leaf]; part; part = part->next)
+    for (const LeafPart *part = g->parts[leaf]; part; part = part->next)
         n++;
     ValueSet *sets = arena_array(&g->scratch, ValueSet, n);
     n = 0;
-    for (const Part *part = g->parts[leaf]; part; part = part->next)
+    for (const LeafPart *part = g->parts[leaf]; part; part = part->next)
         sets[n++] = part->values;
     return value_set_copy(g->arena, value_set_union(&g->scratch, sets, n));
 }
@@ -244,7 +244,7 @@ bool region_collect_leaves(SwitchRegion *g)
         for (const Arrival *a = g->nodes.v[n].arrivals; a && is_exit(g, &g->nodes.v[n]); a = a->next)
             edges++;
     d->leaves = arena_array(g->arena, Leaf, edges + 1);
-    g->parts = arena_array(&g->scratch, Part *, edges + 1);
+    g->parts = arena_array(&g->scratch, LeafPart *, edges + 1);
     d->targets = arena_array(g->arena, Block *, g->nodes.n);
     bool done = true;
     for (u32 n = 0; n < g->nodes.n && done; n++)

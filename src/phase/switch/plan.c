@@ -23,7 +23,7 @@ typedef struct Cluster {
     PlanKind kind;
 } Cluster;
 
-typedef struct Planner {
+typedef struct SwitchPlanner {
     Arena *arena;  /* of the plan */
     Arena scratch; /* of everything below */
     const Decision *d;
@@ -37,7 +37,7 @@ typedef struct Planner {
     Cluster *clusters;
     u32 cluster_count;
     u32 linear; /* up to so many clusters are tested one after the other */
-} Planner;
+} SwitchPlanner;
 
 /* ---- pieces ---------------------------------------------------------------------------------------------------- */
 
@@ -91,7 +91,7 @@ static u32 count_gaps(const Piece *v, u32 n)
 }
 
 /* The map as intervals of keys, from the smallest key to the largest that can be. */
-static void make_pieces(Planner *q)
+static void make_pieces(SwitchPlanner *q)
 {
     const Decision *d = q->d;
     u32 room = 1, n = 0; /* at most one interval holds the smallest and the largest key */
@@ -111,7 +111,7 @@ static void make_pieces(Planner *q)
     q->hi = pieces[q->pieces - 1].hi;
 }
 
-static void list_cases(Planner *q)
+static void list_cases(SwitchPlanner *q)
 {
     q->cases = arena_alloc_raw(&q->scratch, q->pieces * sizeof *q->cases);
     for (u32 k = 0; k < q->pieces; k++)
@@ -134,19 +134,19 @@ static u32 find_fallback(const Decision *d)
 
 /* ---- clusters -------------------------------------------------------------------------------------------------- */
 
-static const Piece *case_piece(const Planner *q, u32 c) { return &q->piece[q->cases[c]]; }
+static const Piece *case_piece(const SwitchPlanner *q, u32 c) { return &q->piece[q->cases[c]]; }
 
 /* Of making the selector, or its distance from something, a number of 32 bits. */
 static u32 word_cost(const Decision *d) { return d->bits == 32 ? 0 : COST_WORD; }
 
-static u32 single_cost(const Planner *q, const Piece *piece)
+static u32 single_cost(const SwitchPlanner *q, const Piece *piece)
 {
     bool touches_end = piece->lo == q->lo || piece->hi == q->hi;
     return piece->lo == piece->hi || touches_end ? COST_TEST : COST_TEST + COST_OFFSET;
 }
 
 /* Whether cases first .. last, which hold `values` values, may be a table. */
-static bool may_be_table(const Planner *q, u32 first, u32 last, u64 values)
+static bool may_be_table(const SwitchPlanner *q, u32 first, u32 last, u64 values)
 {
     u64 span = case_piece(q, last)->hi - case_piece(q, first)->lo;
     if (!q->limits->may_table || last - first + 1 < TABLE_PIECES || span >= (u64)q->limits->table)
@@ -154,7 +154,7 @@ static bool may_be_table(const Planner *q, u32 first, u32 last, u64 values)
     return values * 100 >= (span + 1) * (u64)q->limits->density;
 }
 
-static bool may_be_bits(const Planner *q, u32 first, u32 last, bool one_leaf)
+static bool may_be_bits(const SwitchPlanner *q, u32 first, u32 last, bool one_leaf)
 {
     u64 span = case_piece(q, last)->hi - case_piece(q, first)->lo;
     return one_leaf && last - first + 1 >= BITS_PIECES && span < 32 && q->d->bits <= 32;
@@ -183,7 +183,7 @@ enum { BLOCK = 64, BITS_REACH = 32 };
 
 /* The kind of the cheapest cluster of cases first .. end - 1 by which the first `end` cases cost less than *cost, which is
  * set; PLAN_RANGE: there is none. */
-static PlanKind cheaper_cluster(const Planner *q, const Cuts *c, u32 first, u32 end, u32 *cost)
+static PlanKind cheaper_cluster(const SwitchPlanner *q, const Cuts *c, u32 first, u32 end, u32 *cost)
 {
     u32 bits = c->best[first] + c->bits_cost, table = c->best[first] + c->table_cost;
     if (bits < *cost && may_be_bits(q, first, end - 1, first >= c->same_leaf)) {
@@ -206,7 +206,7 @@ static bool is_dear(const Cuts *c, u32 block, u32 cost)
 
 /* The cheapest cut of the first `end` cases; of equally cheap ones, that with the shortest last cluster, and one case before
  * all. A look from the far end on finds what the cheapest costs, with few blocks that are not dear after the first ones. */
-static void cut_before(const Planner *q, Cuts *c, u32 end)
+static void cut_before(const SwitchPlanner *q, Cuts *c, u32 end)
 {
     u32 one = c->best[end - 1] + single_cost(q, case_piece(q, end - 1)) + COST_TEST, cost = one;
     for (u32 first = c->window; first < end; first++) {
@@ -233,7 +233,7 @@ static void cut_before(const Planner *q, Cuts *c, u32 end)
     *least = end % BLOCK == 0 || cost < *least ? cost : *least;
 }
 
-static void list_clusters(Planner *q, const Cuts *c)
+static void list_clusters(SwitchPlanner *q, const Cuts *c)
 {
     u32 n = q->case_count;
     q->clusters = arena_array(&q->scratch, Cluster, n + 1);
@@ -247,14 +247,14 @@ static void list_clusters(Planner *q, const Cuts *c)
 }
 
 /* Moves *first on to the first case from which on to case `last` keys span less than `reach`; after it, if there is none. */
-static void move_window(const Planner *q, u32 *first, u32 last, u64 reach)
+static void move_window(const SwitchPlanner *q, u32 *first, u32 last, u64 reach)
 {
     while (*first <= last && case_piece(q, last)->hi - case_piece(q, *first)->lo >= reach)
         ++*first;
 }
 
 /* The cheapest cut of the cases into clusters, and what it costs. */
-static u32 find_clusters(Planner *q)
+static u32 find_clusters(SwitchPlanner *q)
 {
     u32 n = q->case_count, word = COST_OFFSET + word_cost(q->d) + COST_TEST;
     u64 reach = q->limits->may_table && q->limits->table > BITS_REACH ? (u64)q->limits->table : BITS_REACH;
@@ -281,7 +281,7 @@ static u32 find_clusters(Planner *q)
 
 /* ---- the tree -------------------------------------------------------------------------------------------------- */
 
-static SearchPlan *new_plan(Planner *q, PlanKind kind, u64 lo, u64 hi)
+static SearchPlan *new_plan(SwitchPlanner *q, PlanKind kind, u64 lo, u64 hi)
 {
     SearchPlan *plan = arena_new(q->arena, SearchPlan);
     plan->kind = kind;
@@ -290,14 +290,14 @@ static SearchPlan *new_plan(Planner *q, PlanKind kind, u64 lo, u64 hi)
     return plan;
 }
 
-static const SearchPlan *go(Planner *q, u32 leaf)
+static const SearchPlan *go(SwitchPlanner *q, u32 leaf)
 {
     SearchPlan *plan = new_plan(q, PLAN_GO, 0, 0);
     plan->leaf = leaf;
     return plan;
 }
 
-static const u32 *table_entries(Planner *q, const Cluster *c, u64 lo, u64 hi)
+static const u32 *table_entries(SwitchPlanner *q, const Cluster *c, u64 lo, u64 hi)
 {
     u32 *entry = arena_array(q->arena, u32, hi - lo + 1);
     for (u64 k = 0; k <= hi - lo; k++)
@@ -310,7 +310,7 @@ static const u32 *table_entries(Planner *q, const Cluster *c, u64 lo, u64 hi)
     return entry;
 }
 
-static u64 bit_mask(const Planner *q, const Cluster *c)
+static u64 bit_mask(const SwitchPlanner *q, const Cluster *c)
 {
     u64 mask = 0, lo = q->piece[c->first].lo;
     for (u32 k = c->first; k <= c->last; k++) {
@@ -321,10 +321,10 @@ static u64 bit_mask(const Planner *q, const Cluster *c)
     return mask;
 }
 
-static const SearchPlan *build(Planner *q, u32 first, u32 count, u64 lo, u64 hi);
+static const SearchPlan *build(SwitchPlanner *q, u32 first, u32 count, u64 lo, u64 hi);
 
 /* The lowest cluster, then the rest; keys are in lo .. hi. */
-static const SearchPlan *build_next(Planner *q, u32 first, u32 count, u64 lo, u64 hi)
+static const SearchPlan *build_next(SwitchPlanner *q, u32 first, u32 count, u64 lo, u64 hi)
 {
     const Cluster *c = &q->clusters[first];
     u64 from = q->piece[c->first].lo, to = q->piece[c->last].hi;
@@ -362,7 +362,7 @@ static const SearchPlan *build_next(Planner *q, u32 first, u32 count, u64 lo, u6
     return test;
 }
 
-static const SearchPlan *build(Planner *q, u32 first, u32 count, u64 lo, u64 hi)
+static const SearchPlan *build(SwitchPlanner *q, u32 first, u32 count, u64 lo, u64 hi)
 {
     if (count == 0)
         return go(q, q->p->fallback);
@@ -427,7 +427,7 @@ static bool is_uniform(const Decision *d, const u32 *edges)
     return d->uniform;
 }
 
-static u64 case_values(const Planner *q)
+static u64 case_values(const SwitchPlanner *q)
 {
     u64 values = 0;
     for (u32 c = 0; c < q->case_count; c++)
@@ -436,13 +436,13 @@ static u64 case_values(const Planner *q)
 }
 
 /* Whether the cases are dense among the keys lo .. hi. */
-static bool is_dense(const Planner *q, u64 lo, u64 hi)
+static bool is_dense(const SwitchPlanner *q, u64 lo, u64 hi)
 {
     return hi - lo < (u64)q->limits->table && case_values(q) * 100 >= (hi - lo + 1) * (u64)q->limits->density;
 }
 
 /* One table for everything that can be, without a bound to check, where it is cheaper than what was found. */
-static void consider_whole_table(Planner *q, u32 found)
+static void consider_whole_table(SwitchPlanner *q, u32 found)
 {
     u32 cost = COST_TABLE + (q->lo ? COST_OFFSET : 0) + word_cost(q->d);
     if (q->limits->may_table && q->pieces >= TABLE_PIECES && cost < found && is_dense(q, q->lo, q->hi)) {
@@ -452,7 +452,7 @@ static void consider_whole_table(Planner *q, u32 found)
 }
 
 /* Dense, but there may be no table: ptxas finds several in the chains of a search, which are worse than one. */
-static bool is_dense_search(const Planner *q)
+static bool is_dense_search(const SwitchPlanner *q)
 {
     if (q->cluster_count <= q->linear || q->p->cost.tables)
         return false;
@@ -471,7 +471,7 @@ static u32 carry_cost(const Leaf *leaf)
 
 /* The longest path that is wanted. A search takes the place of a chain for the sake of the path alone: log2 of the clusters,
  * and the test for equality at its end. */
-static u32 wanted_depth(const Planner *q)
+static u32 wanted_depth(const SwitchPlanner *q)
 {
     if (!decision_is_chain(q->d))
         return q->d->depth;
@@ -484,7 +484,7 @@ static u32 wanted_depth(const Planner *q)
 static SwitchPlan plan_in_order(Arena *arena, const Decision *d, const PlanLimits *limits, bool is_signed, u32 fallback)
 {
     SwitchPlan p = {.is_signed = is_signed, .fallback = fallback};
-    Planner q = {.arena = arena, .d = d, .limits = limits, .p = &p};
+    SwitchPlanner q = {.arena = arena, .d = d, .limits = limits, .p = &p};
     make_pieces(&q);
     list_cases(&q);
     u32 found = find_clusters(&q);

@@ -51,7 +51,7 @@ struct Recovery {
     u32 blocks;
 };
 
-typedef struct Part Part; /* leaves.c */
+typedef struct LeafPart LeafPart; /* leaves.c */
 
 /* One region as it grows. */
 typedef struct SwitchRegion {
@@ -60,9 +60,9 @@ typedef struct SwitchRegion {
     Arena scratch; /* of everything else */
     Decision *d;
     ValueScope scope;
-    const Env *env; /* where values are looked up */
-    u32 depth;      /* of the resolution that is under way */
-    Part **parts;   /* by leaf, while they are collected */
+    const Env *env;   /* where values are looked up */
+    u32 depth;        /* of the resolution that is under way */
+    LeafPart **parts; /* by leaf, while they are collected */
     VEC(Node) nodes;
     VEC(u32) members; /* indices of nodes, in an order in which predecessors come first */
 } SwitchRegion;

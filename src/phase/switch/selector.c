@@ -148,7 +148,7 @@ ValueSet region_domain(SwitchRegion *g)
 {
     Compare compares[DOMAIN_COMPARES];
     const Decision *d = g->d;
-    Range range = value_of_register(g->r->facts, (Place){NULL, d->root, NULL}, d->selector, d->bits);
+    Range range = value_of_register(g->r->facts, (ProgramPoint){NULL, d->root, NULL}, d->selector, d->bits);
     ValueSet domain = range_set(&g->scratch, &range);
     u32 n = compares_at_end(g->r->facts, d->root, d->selector, compares, DOMAIN_COMPARES);
     for (u32 k = 0; k < n; k++)

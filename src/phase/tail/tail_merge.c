@@ -51,13 +51,13 @@
 #define COMPARED_PER_INSTR 16
 #define COMPARED_AT_LEAST 4096
 
-typedef struct Candidate {
+typedef struct TailCandidate {
     Block *block;
     u64 key;
     u32 order;   /* in the layout */
     u8 priority; /* 0: leaves the function, 1: jumps or falls, 2: branches */
     bool done;   /* gives up its tail, or keeps it for others */
-} Candidate;
+} TailCandidate;
 
 /* What is to be done to the function once all is decided. */
 typedef struct Splice {
@@ -78,9 +78,9 @@ typedef struct Merge {
     u32 threshold; /* tail-merge-threshold */
     bool always;   /* enable-tail-merge=1: without the gate of gain */
     u64 effort;    /* instructions that may be compared */
-    VEC(Candidate) candidates;
-    Candidate **set; /* of the group that is looked at: those that are merged */
-    Tail *tail;      /* and the tail of each with the one that the others are compared with */
+    VEC(TailCandidate) candidates;
+    TailCandidate **set; /* of the group that is looked at: those that are merged */
+    Tail *tail;          /* and the tail of each with the one that the others are compared with */
     VEC(Splice) splices;
 } Merge;
 
@@ -125,13 +125,13 @@ static void collect(Merge *m)
             key = tail_key(m, b, key);
         u32 edges = block_edge_count(b);
         if (key)
-            vec_push(&m->candidates, ((Candidate){b, key, order, (u8)(edges > 2 ? 2 : edges), false}));
+            vec_push(&m->candidates, ((TailCandidate){b, key, order, (u8)(edges > 2 ? 2 : edges), false}));
     }
 }
 
 static int compare_candidates(const void *a, const void *b)
 {
-    const Candidate *one = a, *two = b;
+    const TailCandidate *one = a, *two = b;
     if (one->priority != two->priority)
         return one->priority < two->priority ? -1 : 1;
     if (one->key != two->key)
@@ -213,14 +213,14 @@ static void limit_effort(Merge *m)
 }
 
 /* Compares the candidate with those after it. */
-static void compare_group(Merge *m, const Candidate *group, u32 n, u32 first)
+static void compare_group(Merge *m, const TailCandidate *group, u32 n, u32 first)
 {
-    const Candidate *kept = &group[first];
+    const TailCandidate *kept = &group[first];
     const Instr *at = NULL;
     const char *counter = NULL, *why = NULL;
     bool any = false;
     for (u32 k = first + 1; k < n; k++) {
-        const Candidate *c = &group[k];
+        const TailCandidate *c = &group[k];
         Tail *tail = &m->tail[k];
         *tail = (Tail){0};
         if (c->done || !match_ends_alike(m->fn, kept->block, c->block) || kept->block->scope != c->block->scope)
@@ -254,7 +254,7 @@ static bool siblings(const Merge *m, const Block *a, const Block *b)
 }
 
 /* Whether the k-th candidate can give up so many items to the first one. */
-static bool takes_part(Merge *m, const Candidate *group, u32 first, u32 k, u32 items, Tail *tail)
+static bool takes_part(Merge *m, const TailCandidate *group, u32 first, u32 k, u32 items, Tail *tail)
 {
     if (group[k].done || m->tail[k].items < items)
         return false;
@@ -263,7 +263,7 @@ static bool takes_part(Merge *m, const Candidate *group, u32 first, u32 k, u32 i
 }
 
 /* What is saved when all that can give up so many items do. */
-static i64 gain_of_length(Merge *m, const Candidate *group, u32 n, u32 first, u32 items)
+static i64 gain_of_length(Merge *m, const TailCandidate *group, u32 n, u32 first, u32 items)
 {
     i64 sum = 0;
     Tail tail;
@@ -276,7 +276,7 @@ static i64 gain_of_length(Merge *m, const Candidate *group, u32 n, u32 first, u3
 /* The number of items that saves most: many short tails in one block are better than few long ones, which cost a jump more
  * each. Of equal ones that of the arms of one branch: there the threads of a warp come together that would have executed
  * the tail one group after the other. */
-static u32 best_length(Merge *m, const Candidate *group, u32 n, u32 first)
+static u32 best_length(Merge *m, const TailCandidate *group, u32 n, u32 first)
 {
     u32 best = 0;
     i64 most = INT64_MIN;
@@ -304,7 +304,7 @@ static u32 rank_kept(const Block *b, const Tail *tail)
     return !b->falls_off && (!b->fall || b->fall == b->next) ? 2 : 1;
 }
 
-static u32 choose_kept(Merge *m, Candidate **set, u32 n, u32 items)
+static u32 choose_kept(Merge *m, TailCandidate **set, u32 n, u32 items)
 {
     u32 best = 0, most = 0;
     for (u32 k = 0; k < n; k++) {
@@ -367,7 +367,7 @@ static bool are_many_arms(const Merge *m, const Instr *begin, const DuplicateTai
 
 static void merge_set(Merge *m, u32 n, u32 items)
 {
-    Candidate **set = m->set;
+    TailCandidate **set = m->set;
     u32 kept = choose_kept(m, set, n, items), duplicates = 0;
     DuplicateTail *duplicate = arena_array(m->run->arena, DuplicateTail, n);
     Tail tail = {0};
@@ -407,7 +407,7 @@ static void merge_set(Merge *m, u32 n, u32 items)
 }
 
 /* Every candidate in turn, with all after it that share its best tail. */
-static void merge_group(Merge *m, Candidate *group, u32 n)
+static void merge_group(Merge *m, TailCandidate *group, u32 n)
 {
     for (u32 first = 0; first + 1 < n; first++) {
         if (group[first].done)
@@ -433,7 +433,7 @@ static void merge_group(Merge *m, Candidate *group, u32 n)
 /* After the last candidate that is compared with the one at `from`: of more than `threshold` so many at a time. */
 static u32 group_end(const Merge *m, u32 from)
 {
-    const Candidate *first = &m->candidates.v[from];
+    const TailCandidate *first = &m->candidates.v[from];
     u32 to = from + 1;
     while (to < m->candidates.n && to - from < m->threshold && m->candidates.v[to].key == first->key &&
            m->candidates.v[to].priority == first->priority)
@@ -471,7 +471,7 @@ static void splice_all(Merge *m)
 static void sort_candidates(Merge *m)
 {
     if (m->candidates.n)
-        qsort(m->candidates.v, m->candidates.n, sizeof(Candidate), compare_candidates);
+        qsort(m->candidates.v, m->candidates.n, sizeof(TailCandidate), compare_candidates);
 }
 
 static void report_short_tail(Merge *m, Block *kept, Block *other)
@@ -516,7 +516,7 @@ static void merge_alike(Merge *m)
         return;
     m->matcher = matcher_new(m->run, m->gate);
     limit_effort(m);
-    m->set = arena_array(m->run->arena, Candidate *, largest);
+    m->set = arena_array(m->run->arena, TailCandidate *, largest);
     m->tail = arena_array(m->run->arena, Tail, largest);
     for (u32 from = 0, to; from < m->candidates.n; from = to) {
         to = group_end(m, from);

@@ -76,7 +76,7 @@ static Block *decided_target(const Threader *t, const Block *from, Block *b, con
 {
     const Facts *facts = an_facts(t->run->an);
     Instr *end = block_terminator(b);
-    Place place = {from, b, end};
+    ProgramPoint place = {from, b, end};
     *undecided = NULL;
     const Table *table = branch_table(end);
     if (table) {
