@@ -91,13 +91,13 @@ void *analysis_compute(Analyses *an, AnalysisIndex k)
     AnalysisSlot *slot = &an->slot[k];
     bool timed = an->clock && !an->computing;
     double start = timed ? an->clock() : 0;
-    /* Of a frozen base and the function as it is now nothing is computed that does not say which of the two it is of. */
+    /* A result that is not frozen itself must not mix a frozen base, which is out of date, with the function as it is now. */
     assert(an->frozen >> k & 1 || !(an->frozen & with_bases(row[k].rests) & ~an_valid(an)));
     forget(an, 1u << k);
     an->computing |= timed;
     cfg_build(an->fn);
     slot->result = row[k].compute(an, &slot->arena);
-    /* What rests on a frozen base that is out of date is so, too: it must not outlive that base. */
+    /* A result that rests on an outdated frozen base is outdated too: it must not outlive that base. */
     bool is_late = an->frozen & with_bases(row[k].rests) & ~an_valid(an);
     slot->epoch = an->fn->epoch[row[k].epoch] - is_late;
     if (timed) {

@@ -59,7 +59,7 @@ void an_freeze(Analyses *an, u32 bits);
 void an_thaw(Analyses *an, u32 bits);
 /* Computes those of `bits` that are neither up to date nor frozen, before an edit that they are not to see. */
 void an_compute(Analyses *an, u32 bits);
-/* Of all that is computed: what is still true of the function. */
+/* The computed analyses that are still true of the function, as bits. */
 u32 an_valid(const Analyses *an);
 
 /* For the checker: what the first of the valid analyses is called that is not what would be computed now; NULL if all are. */

@@ -13,7 +13,7 @@ enum {
     HOPS = 8        /* blocks after a point in which an instruction is sought that was there before */
 };
 
-/* An instruction that sees who is there. */
+/* An instruction that depends on which lanes execute it, and does not name them. */
 typedef struct Seer {
     u32 origin;
     u32 first, n; /* origins of the branches that it depends on: Arrivals.branches, sorted */
@@ -226,7 +226,7 @@ static void add_preds(ArrivalsChecker *c, u32 position)
         }
 }
 
-/* The branches that stood before and that the end of b stands for. */
+/* Finds the branches of before the phase that the end of b stands for. */
 static void find_sources(ArrivalsChecker *c, const Block *b)
 {
     vec_clear(&c->sources);
@@ -333,7 +333,7 @@ static bool reconverges_as_before(ArrivalsChecker *c, const Block *b, u32 s, con
     return point && old != GRAPH_NONE && (!find_old(c, old) || !may_reach(c, point, NULL, goal));
 }
 
-/* The threads that diverge at the end of b come to the instruction together. */
+/* Complains if threads that diverge at the end of b now come to the instruction together, and did not before. */
 static void check_reconverged(ArrivalsChecker *c, const Block *b, const Seer *seer, const Instr *i)
 {
     find_sources(c, b);
@@ -407,7 +407,7 @@ static u32 groups_before(ArrivalsChecker *c, u32 position)
     c->climbs++;
     for (u32 k = 0; k < c->edges.n; k++)
         for (u32 p = c->edges.v[k], n = 0; p != GRAPH_NONE && n < CLIMB && may_look(c); p = a->idom[p], n++) {
-            if (c->climbed[p] == c->climbs) { /* it parts what comes over this edge and an earlier one */
+            if (c->climbed[p] == c->climbs) { /* it divides what comes over this edge and an earlier one */
                 groups += a->branch[p] && !a->uniform[p] && a->point[p] != position && is_below_source(c, p);
                 break;
             }
@@ -435,7 +435,7 @@ static u32 edges_now(ArrivalsChecker *c, const Block *to, u32 origin)
     return c->work.n > EDGES ? UINT32_MAX : n;
 }
 
-/* The branch at the end of b is new, and the instruction depends on it. */
+/* Likewise, of a branch at the end of b that is new, and that the instruction depends on. */
 static void check_made(ArrivalsChecker *c, const Block *b, const Instr *i)
 {
     const Order *order = an_order(c->an);
@@ -459,7 +459,8 @@ static void check_made(ArrivalsChecker *c, const Block *b, const Instr *i)
 
 /* ---- tables -------------------------------------------------------------------------------------------------------- */
 
-/* The threads of two entries of the table that ends b were apart, and are together on a path to the instruction. */
+/* Complains if threads of two entries of the table that ends b were in two groups before, and are in one on a path to the
+ * instruction. */
 static void check_table(ArrivalsChecker *c, const Block *b, const Instr *i)
 {
     const Arrivals *a = c->before;

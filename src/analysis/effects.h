@@ -43,7 +43,7 @@ typedef struct Effects {
 } Effects;
 
 /* Of every function of a module, from one walk over its text. Phases never add effects, so summaries stay safe, if not
- * sharp, while phases run. Recursion is fine; infinite loops are not may_not_return. */
+ * exact, while phases run. Recursion is fine; infinite loops are not may_not_return. */
 typedef struct Summaries {
     Effects *of; /* by SymId */
     u32 syms;

@@ -206,7 +206,7 @@ static LinearId converted(Def *d)
     return wide ? linear_low(d->a->exprs, wide) : 0;
 }
 
-/* Global memory is one stretch of the generic addresses: a term tells how far they are apart. */
+/* Global memory is one stretch of the generic addresses: a term stands for the distance between the two. */
 static LinearId windowed(Def *d)
 {
     const Instr *i = d->i;

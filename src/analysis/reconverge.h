@@ -79,13 +79,13 @@ ReconvergeRisk reconverge_after_pure(ReconvergeGate *gate, Block *at, const Bloc
 ReconvergeRisk reconverge_before_leaving(ReconvergeGate *gate, const Block *b);
 
 /* A decision whose threads reconverge at `old` is to be taken by other branches: threads that take different edges may now
- * reconverge wherever their paths meet. */
+ * reconverge wherever their paths join. */
 ReconvergeRisk reconverge_leaves(ReconvergeGate *gate, const ReconvergeLeaf *leaf, u32 leaves, const Block *old);
 /* From the beginning of b to `old`. */
 ReconvergeRegion reconverge_from(ReconvergeGate *gate, const Block *b, const Block *old);
 
 /* Threads that come to `branch`, or some of them, only go to `to`: the other edges out are taken away, for them. No thread
- * took them, but paths that meet after the branch may now do so at a point that all paths come through. Groups of threads
+ * took them, but paths that join after the branch may now do so at a point that all paths come through. Groups of threads
  * are counted by edges, also those that no thread takes, unless they come to the branch together. old: the branch's
  * reconvergence point; NULL where several branches are decided at once. */
 ReconvergeRisk reconverge_decided(ReconvergeGate *gate, const Block *branch, Block *to, const Block *old, bool converged);

@@ -25,7 +25,7 @@ typedef struct Solver {
     u32 *written_mark; /* by register: written in the flooded region */
     BitSet pending;
     VecU32 region, joins;
-    const Block *stop; /* NULL: the paths may never all meet */
+    const Block *stop; /* NULL: the paths may never all join */
     u32 cursor;
     u64 steps, step_limit;
     bool gave_up;
@@ -142,7 +142,7 @@ static void make_divergent(Solver *s, RegId reg)
     vec_push(&s->work, reg);
 }
 
-/* ---- where the paths from a branch meet ------------------------------------------------------------------------ */
+/* ---- where the paths from a branch join ------------------------------------------------------------------------ */
 
 static void add_join(Solver *s, u32 p)
 {
@@ -179,8 +179,8 @@ static void arrive(Solver *s, u32 p, u32 label)
 
 static bool is_flooded(const Solver *s, const Block *b) { return s->mark[s->order->index[b->id]] == s->flood; }
 
-/* Where the paths from a branch have all met: its immediate post-dominator. If some of them got there through the header of
- * a loop around both, threads are there in different iterations, and meet only after the loop. */
+/* Where the paths from a branch have all joined: its immediate post-dominator. If some of them got there through the header of
+ * a loop around both, threads are there in different iterations, and join only after the loop. */
 static const Block *find_stop(const Solver *s, const Block *branch)
 {
     const Block *stop = s->postdom->idom[branch->id];
@@ -209,7 +209,7 @@ static void spread_pending(Solver *s, u32 b)
     }
 }
 
-/* From the branch at b to where its paths have all met, and back to b itself if it is in a loop. */
+/* From the branch at b to where its paths have all joined, and back to b itself if it is in a loop. */
 static void flood_from(Solver *s, u32 b)
 {
     const Graph *succ = &s->order->succ;
@@ -255,7 +255,7 @@ static void mark_written(Solver *s, const Block *b)
     }
 }
 
-/* Whether something that is uniform so far is live where the paths meet. */
+/* Whether something that is uniform so far is live where the paths join. */
 static bool joins_matter(Solver *s)
 {
     const Live *l = s->live;
@@ -268,13 +268,13 @@ static bool joins_matter(Solver *s)
     return false;
 }
 
-/* What is written on a path and live where the paths meet is divergent there. */
+/* What is written on a path and live where the paths join is divergent there. */
 static void spread_from_branch(Solver *s, u32 b)
 {
     const Block *branch = s->order->rpo[b];
     const Live *l = s->live;
     if (s->gave_up || s->order->succ.start[b + 1] - s->order->succ.start[b] < 2)
-        return; /* who returns does not meet the others again */
+        return; /* threads that return do not join the others again */
     flood_from(s, b);
     for (const Loop *loop = loop_of(s->loops, branch); loop && !out_of_steps(s); loop = loop->parent)
         if (is_flooded(s, loop->header))
@@ -292,7 +292,7 @@ static void spread_from_branch(Solver *s, u32 b)
     }
 }
 
-/* The floods got too long: every register that lives beyond a block may have met another value of itself. */
+/* The floods got too long: every register that lives beyond a block may join another value of itself. */
 static void give_up(Solver *s)
 {
     const Live *l = s->live;

@@ -6,7 +6,7 @@
  * all threads get there. `.uni` is believed for the warp.
  *
  * All registers start uniform, and divergence spreads to a fixed point: through operands and guards (under a divergent
- * guard some threads keep the old value), and through control: where the edges out of a divergent branch meet again, what
+ * guard some threads keep the old value), and through control: where the edges out of a divergent branch join, what
  * was written on the path and is still live differs; and so does, after a loop that threads leave in different iterations,
  * what the loop wrote. Joins are found by labels, after Rosemann, Moll, Hack, "An Abstract Interpretation for SPMD
  * Divergence on Reducible Control Flow Graphs", POPL 2021. Divergent from the start are registers that may be read before

@@ -13,7 +13,7 @@ typedef struct Given {
     struct {
         const Instr *selp;
         bool first;
-    } select[GIVEN_SELECTS]; /* which operand it takes; for those met on the path */
+    } select[GIVEN_SELECTS]; /* which operand it takes; for those on the path */
     u32 selects;
     const Block *top; /* where it begins, ... */
     struct {

@@ -9,7 +9,7 @@ typedef struct RunOptions {
     u64 limit;     /* warp instructions per launch */
     bool no_races; /* do not watch */
     ReconvergeModel model;
-    AccessWatch *watch; /* is told of each access; NULL: nobody is */
+    AccessWatch *watch; /* called for each access; NULL: nobody */
     void *watch_user;
 } RunOptions;
 

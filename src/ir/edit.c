@@ -560,6 +560,18 @@ void block_remove(Block *b)
     touch(b);
 }
 
+void block_append_clones(Block *b, Instr *const *v, u32 count)
+{
+    const Instr *loc = b->last && b->last->kind == INSTR_LOC ? b->last : b->last ? instr_loc(b->last) : b->loc;
+    for (u32 k = 0; k < count; k++) {
+        const Instr *own = instr_loc(v[k]);
+        if (own && own != loc)
+            instr_append(b, instr_clone(b->fn, own));
+        loc = own;
+        instr_append(b, instr_clone(b->fn, v[k]));
+    }
+}
+
 Block *block_clone(Block *b)
 {
     Function *fn = b->fn;

@@ -50,6 +50,8 @@ void block_remove(Block *b);                   /* unreachable; its labels must n
 void block_move_after(Block *b, Block *after); /* layout only */
 void block_move_to_end(Block *b);
 Block *block_clone(Block *b); /* body and terminator, same successors; not in the layout, no labels */
+/* Clones of the `count` instructions go to the end of b, each after the .loc that was in force at its original. */
+void block_append_clones(Block *b, Instr *const *v, u32 count);
 
 /* Before the first phase: blocks after labels that nothing names become one with the block before; no text changes. */
 void edit_absorb_unused_labels(Function *fn);

@@ -1,13 +1,13 @@
 /* Modules and functions to text. What no phase changed is copied; a changed function is walked in layout order, and each
  * item prints [lead, end of its line) of its own text unless it was changed. Scopes have been legalized before, so that a
- * walk over the blocks meets each brace once. */
+ * walk over the blocks comes to each brace once. */
 #include "ir/printer.h"
 #include "ir/scopes.h"
 
 enum { NOWHERE = UINT32_MAX };
 
 /* Where a table prints. */
-enum Place { PLACE_NONE, PLACE_SCOPE_START, PLACE_BEFORE_USER, PLACE_DONE };
+enum TablePlace { PLACE_NONE, PLACE_SCOPE_START, PLACE_BEFORE_USER, PLACE_DONE };
 
 typedef struct BodyPrinter {
     Printer *p;

@@ -1,4 +1,4 @@
-/* Settles the scopes of a function before it is printed. Three things break the `{ }` of the source:
+/* Legalizes the scopes of a function before it is printed. Three things break the `{ }` of the source:
  *
  *     the layout      a scope whose blocks no longer stand together would be opened twice
  *     a reference     a branch into a scope; a register used by an instruction that was moved out of its scope

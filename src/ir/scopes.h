@@ -4,7 +4,7 @@
 
 #include "ir/ir.h"
 
-/* Dissolves every scope that the layout or a reference no longer respects, and renames what a name would now mistake.
+/* Flattens every scope that the layout or a reference no longer respects, and renames what a name would now mistake.
  * Afterwards each scope is open once, and each name means at its use what the IR says. A second call does nothing. */
 void scopes_legalize(Function *fn);
 

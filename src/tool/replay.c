@@ -192,7 +192,7 @@ static bool depends_on_order(const Run *r)
     return several && is_atomic;
 }
 
-/* True: a difference was printed. `unsupported` is what the interpreter cannot run, where it met that. */
+/* True: a difference was printed. `unsupported` is what the interpreter cannot run, where it came to that. */
 static bool try_launch(FILE *out, const Side side[2], const Launch *launch, const char **unsupported)
 {
     Arena arena = {0};

@@ -57,7 +57,7 @@ void trial_end(Trial *trial);
  * has got its text. */
 bool trials_optimize(Assembler *assembler, Trial *const *trials, const Options *options, u32 count);
 
-/* Assembles their texts. `ended` is told of each, and may be NULL. */
+/* Assembles their texts. `ended` is called for each, and may be NULL. */
 void trials_assemble(Assembler *assembler, Trial *const *trials, u32 count, void (*ended)(void *user, Trial *trial),
                      void *user);
 

@@ -190,7 +190,7 @@ static void check_register(const char *body, const char *reg, u64 lo, u64 hi)
     analyses_init(&an, f.fn);
     an_compute(&an, AN_FACTS);
     Block *last = f.fn->layout_last;
-    Range r = value_of_register(an_facts(&an), (Place){NULL, last, last->last}, ptx_reg(f.fn, reg), 32);
+    Range r = value_of_register(an_facts(&an), (ProgramPoint){NULL, last, last->last}, ptx_reg(f.fn, reg), 32);
     assert_int_equal(r.lo, lo);
     assert_int_equal(r.hi, hi);
     analyses_free(&an);
@@ -211,7 +211,7 @@ static void test_given(void **state)
     analyses_init(&an, f.fn);
     an_compute(&an, AN_FACTS);
     Block *loop = f.fn->entry->next;
-    Place end = {NULL, loop, NULL};
+    ProgramPoint end = {NULL, loop, NULL};
     Given given = {.top = loop, .regs = 1};
     given.reg[0].reg = ptx_reg(f.fn, "%r4");
     given.reg[0].value = 100;

@@ -79,7 +79,7 @@ typedef struct Cbe {
     BitSet reported;  /* by value */
     u32 *head, *tail; /* by base: the values that have it, oldest first ... */
     u32 *next, *prev; /* ... by value */
-    VecU32 held;      /* all of them, in the order of the walk */
+    VecU32 available; /* all of them, in the order of the walk */
 } Cbe;
 
 /* ---- who holds what --------------------------------------------------------------------------------------------- */
@@ -98,14 +98,14 @@ static void hold(Cbe *c, u32 value)
     c->prev[value] = c->tail[base];
     *(c->tail[base] ? &c->next[c->tail[base]] : &c->head[base]) = value;
     c->tail[base] = value;
-    vec_push(&c->held, value);
+    vec_push(&c->available, value);
 }
 
-/* Forgets what is held in blocks that do not dominate b. */
+/* Forgets the values that are available in blocks that do not dominate b. */
 static void release(Cbe *c, const Block *b)
 {
-    while (c->held.n && !dominates(c->s->listing->dom, bases_block_of(c->s, vec_last(&c->held)), b)) {
-        u32 value = vec_pop(&c->held);
+    while (c->available.n && !dominates(c->s->listing->dom, bases_block_of(c->s, vec_last(&c->available)), b)) {
+        u32 value = vec_pop(&c->available);
         LinearId base = base_of(c->s, value);
         c->tail[base] = c->prev[value];
         *(c->tail[base] ? &c->next[c->tail[base]] : &c->head[base]) = 0;
@@ -175,7 +175,7 @@ static void serve(Cbe *c, u32 n, u32 use)
 }
 
 /* Whether some register holds what the instruction is about to compute. */
-static bool is_held(const Cbe *c, u32 value)
+static bool is_available(const Cbe *c, u32 value)
 {
     u32 looked_at = 0;
     for (u32 h = c->head[base_of(c->s, value)]; h && looked_at++ < HOLDERS_LOOKED_AT; h = c->next[h])
@@ -201,7 +201,7 @@ static void find_swaps(Cbe *c)
                 if (!c->swap[k].leader)
                     c->last_read[listing->uses.v[k].value] = n;
             }
-            if (at->values == 1 && bitset_has(&c->s->shared, at->value) && !is_held(c, at->value))
+            if (at->values == 1 && bitset_has(&c->s->shared, at->value) && !is_available(c, at->value))
                 hoist_note(&c->hoist, n);
             listing_step(&c->walk, n);
             for (u32 k = 0; k < at->values; k++)
@@ -321,7 +321,7 @@ static Chain chain_of(const Cbe *c, u32 use)
     return chain;
 }
 
-/* Whether it pays to keep the leader alive from afar: what goes is dear, or held as many registers itself through the loop. */
+/* Whether it pays to keep the leader alive from afar: what goes is dear, or available as many registers itself through the loop. */
 static bool pays_from_afar(const Cbe *c, u32 use, u32 leader, bool loop)
 {
     Chain chain = chain_of(c, use);
@@ -538,7 +538,7 @@ static bool share_bases(Cbe *c)
     c->needed = bitset_new(arena, values);
     c->reported = bitset_new(arena, values);
     c->hoist = hoist_new(c->s);
-    vec_clear(&c->held);
+    vec_clear(&c->available);
     find_swaps(c);
     bool swaps = drop_swaps(c);
     if (swaps)
@@ -565,6 +565,6 @@ PhaseResult phase_common_base_elim(PhaseRun *run)
     if (!run->knobs->cbe_enable || run->iteration >= run->knobs->cbe_max_iter)
         return PHASE_UNCHANGED;
     bool changed = run_round(&c);
-    vec_free(&c.held);
+    vec_free(&c.available);
     return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

@@ -47,11 +47,11 @@ void hoist_note(AddressHoist *h, u32 n)
         return;
     u32 *at = &h->congruent_to[s->a->of[value]];
     if (!*at) {
-        vec_push(&h->congruent, ((CongruentValues){.meet = i->block}));
+        vec_push(&h->congruent, ((CongruentValues){.dominator = i->block}));
         *at = h->congruent.n;
     }
     CongruentValues *t = &h->congruent.v[*at - 1];
-    t->meet = dom_nearest_common(s->listing->dom, t->meet, i->block);
+    t->dominator = dom_nearest_common(s->listing->dom, t->dominator, i->block);
     h->next_congruent[value] = t->first;
     t->first = value;
     t->count++;
@@ -59,27 +59,27 @@ void hoist_note(AddressHoist *h, u32 n)
 
 /* ---- whether it pays ------------------------------------------------------------------------------------------- */
 
-/* Whether the path from `meet` on may lead through b: nothing there that a register had better not live through. */
-static bool may_pass(const Bases *s, const Block *meet, const Block *b)
+/* Whether the path from `dominator` on may lead through b: nothing there that a register had better not live through. */
+static bool may_pass(const Bases *s, const Block *dominator, const Block *b)
 {
     const Loops *loops = an_loops(s->run->an);
-    return b != meet && loop_of(loops, b) == loop_of(loops, meet) && dominates(s->listing->dom, meet, b) &&
+    return b != dominator && loop_of(loops, b) == loop_of(loops, dominator) && dominates(s->listing->dom, dominator, b) &&
            s->calls[s->listing->end[b->id]] == s->calls[s->listing->first[b->id]];
 }
 
-/* Whether every path from `meet` on comes to one of the blocks in `ends`. */
-static bool all_paths_end(AddressHoist *h, const Block *meet)
+/* Whether every path from `dominator` on comes to one of the blocks in `ends`. */
+static bool all_paths_end(AddressHoist *h, const Block *dominator)
 {
     Bases *s = h->s;
     const Order *order = an_order(s->run->an);
-    bool all = !block_leaves_function(s->fn, meet);
+    bool all = !block_leaves_function(s->fn, dominator);
     vec_clear(&s->work);
-    vec_push(&s->work, order->index[meet->id]);
+    vec_push(&s->work, order->index[dominator->id]);
     for (u32 k = 0; k < s->work.n && all; k++)
         for_each_edge(e, &order->succ, s->work.v[k]) {
             const Block *to = order->rpo[order->succ.to[e]];
             bool ends = bitset_has(&h->ends, to->id);
-            all &= may_pass(s, meet, to) && (ends || !block_leaves_function(s->fn, to)) && s->work.n < REGION_BLOCKS;
+            all &= may_pass(s, dominator, to) && (ends || !block_leaves_function(s->fn, to)) && s->work.n < REGION_BLOCKS;
             if (ends || bitset_has(&h->seen, to->id))
                 continue;
             bitset_add(&h->seen, to->id);
@@ -121,7 +121,7 @@ static bool all_paths_compute(AddressHoist *h, const CongruentValues *t)
 {
     for (u32 v = t->first; v; v = h->next_congruent[v])
         bitset_add(&h->ends, source_of(h->s, v)->i->block->id);
-    bool all = all_paths_end(h, t->meet);
+    bool all = all_paths_end(h, t->dominator);
     for (u32 v = t->first; v; v = h->next_congruent[v])
         bitset_del(&h->ends, source_of(h->s, v)->i->block->id);
     return all;
@@ -165,17 +165,17 @@ static bool is_crowded(const AddressHoist *h, const Block *b)
 /* The one of the congruent values whose copy moves; 0: none can. */
 static u32 choose(AddressHoist *h, const CongruentValues *t)
 {
-    const Instr *end = block_terminator(t->meet), *before = end ? end->prev : t->meet->last;
+    const Instr *end = block_terminator(t->dominator), *before = end ? end->prev : t->dominator->last;
     u32 chosen = 0;
     if (t->count < 2 || (before && before->kind == INSTR_PRAGMA))
         return 0;
     for (u32 v = t->first; v; v = h->next_congruent[v]) {
-        if (bitset_has(&h->moved, v) || bases_block_of(h->s, v) == t->meet)
+        if (bitset_has(&h->moved, v) || bases_block_of(h->s, v) == t->dominator)
             return 0;
-        if (!chosen && has_operands(h, v, t->meet))
+        if (!chosen && has_operands(h, v, t->dominator))
             chosen = v;
     }
-    return chosen && !all_fused(h, t) && !all_conversions(h, t) && !is_crowded(h, t->meet) && all_paths_compute(h, t)
+    return chosen && !all_fused(h, t) && !all_conversions(h, t) && !is_crowded(h, t->dominator) && all_paths_compute(h, t)
                ? chosen
                : 0;
 }
@@ -233,7 +233,7 @@ static void hoist(AddressHoist *h, const CongruentValues *t, u32 chosen)
         count_uses(h);
     for (u32 k = source->use; k < source->use + source->uses; k++)
         h->uses_left[s->listing->uses.v[k].value]++;
-    Builder at = build_at_end(t->meet);
+    Builder at = build_at_end(t->dominator);
     RegId reg = build_clone(&at, source->i, bases_value_bits(s, chosen) == 64 ? TYPE_B64 : TYPE_B32);
     phase_passed(s->run, "BaseHoisted", source->i, "computed on every path after a branch, %u times: now once, before it",
                  t->count);

@@ -13,8 +13,8 @@
 
 /* Computations of one linear expression. */
 typedef struct CongruentValues {
-    u32 first, count; /* values, chained by Hoist.next_congruent */
-    Block *meet;      /* their nearest common dominator */
+    u32 first, count; /* values, chained by AddressHoist.next_congruent */
+    Block *dominator; /* their nearest common dominator */
 } CongruentValues;
 
 typedef struct AddressHoist {

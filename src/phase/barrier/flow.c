@@ -10,7 +10,7 @@ static u64 bit(u32 class_id) { return (u64)1 << class_id; }
 static void add_access(Flow *f, const Instr *i, u32 class_id, bool reads, bool writes)
 {
     Access access = {i, class_id, reads, writes};
-    AccessSet *own = &f->segments[f->count - 1].up;
+    AccessSet *own = &f->segments[f->count - 1].above;
     if (f->run->sink->wants_remarks)
         vec_push(&f->accesses, access);
     own->reads |= reads ? bit(class_id) : 0;
@@ -18,7 +18,7 @@ static void add_access(Flow *f, const Instr *i, u32 class_id, bool reads, bool w
 }
 
 /* activemask and the like, but not what names its threads. */
-static bool depends_on_company(const Instr *i, const Effects *e)
+static bool depends_on_lanes(const Instr *i, const Effects *e)
 {
     return e->convergent && (op_has(i->op, OPF_CALL) || !op_has(i->op, OPF_NAMES_THREADS));
 }
@@ -32,7 +32,7 @@ static void add_accesses(Flow *f, const Instr *i)
     bool call = op_has(i->op, OPF_CALL);
     if (call && !e.known && knobs->ignore_call_safety)
         return;
-    if (e.barrier != BARRIER_WARP && depends_on_company(i, &e))
+    if (e.barrier != BARRIER_WARP && depends_on_lanes(i, &e))
         add_access(f, i, CLASS_CONVERGENT, true, false);
     if (e.times)
         add_access(f, i, CLASS_TIME, true, false);
@@ -76,7 +76,7 @@ static void cut_block(Flow *f, u32 p)
         }
     }
     for (u32 s = f->first[p]; s < f->count; s++)
-        f->segments[s].down = f->segments[s].up;
+        f->segments[s].below = f->segments[s].above;
 }
 
 /* What is known of the registers in addresses. */
@@ -125,13 +125,13 @@ static bool merge(AccessSet *to, AccessSet from)
 
 static void add_above(Flow *f, u32 segment, AccessSet set)
 {
-    if (merge(&f->segments[segment].up, set))
+    if (merge(&f->segments[segment].above, set))
         enqueue(f, segment);
 }
 
 static void add_below(Flow *f, u32 segment, AccessSet set)
 {
-    if (merge(&f->segments[segment].down, set))
+    if (merge(&f->segments[segment].below, set))
         enqueue(f, segment);
 }
 
@@ -160,10 +160,10 @@ static void spread_down(Flow *f)
         const Segment *segment = &f->segments[s];
         if (!is_last(f, s)) {
             if (f->open[s])
-                add_above(f, s + 1, segment->up);
+                add_above(f, s + 1, segment->above);
         } else if (!is_local(f)) {
             for_each_edge(e, succ, segment->block)
-                add_above(f, f->first[succ->to[e]], segment->up);
+                add_above(f, f->first[succ->to[e]], segment->above);
         }
     }
 }
@@ -176,10 +176,10 @@ static void spread_up(Flow *f)
         const Segment *segment = &f->segments[s];
         if (!is_first(f, s)) {
             if (f->open[s - 1])
-                add_below(f, s - 1, segment->down);
+                add_below(f, s - 1, segment->below);
         } else if (!is_local(f)) {
             for_each_edge(e, pred, segment->block)
-                add_below(f, f->first[pred->to[e] + 1] - 1, segment->down);
+                add_below(f, f->first[pred->to[e] + 1] - 1, segment->below);
         }
     }
 }
@@ -191,7 +191,7 @@ static void start_below(Flow *f)
         Segment *segment = &f->segments[s];
         bool ends_called = !f->run->fn->is_entry && block_leaves_function(f->run->fn, order->rpo[segment->block]);
         if (is_last(f, s) && (is_local(f) || ends_called))
-            merge(&segment->down, everything);
+            merge(&segment->below, everything);
         enqueue(f, s);
     }
 }
@@ -202,7 +202,7 @@ static void start_above(Flow *f)
         Segment *segment = &f->segments[s];
         bool starts_called = !f->run->fn->is_entry && segment->block == 0;
         if (is_first(f, s) && (is_local(f) || starts_called))
-            merge(&segment->up, everything);
+            merge(&segment->above, everything);
         enqueue(f, s);
     }
 }
@@ -217,7 +217,7 @@ static void add_leavers(Flow *f)
         for_each_edge(e, &order->succ, p) {
             u32 to = order->succ.to[e];
             if (reach_only_leaves(f->reach, order->rpo[to]))
-                merge(&left, f->segments[f->first[to]].down);
+                merge(&left, f->segments[f->first[to]].below);
             else
                 some_stay = true;
         }

@@ -2,8 +2,8 @@
  * threads of the CTA wait at is crossed.
  *
  * Blocks are cut into segments at the full barriers that always execute. A barrier between two segments is a gate: closed
- * while it stays, opened when it goes. Sets of accesses flow down (`up`: what can lie above the segment's end) and up
- * (`down`: what can lie below its start) through all edges and open gates, to the least fixed point. Opening a gate only
+ * while it stays, opened when it goes. Sets of accesses flow forwards (`above`: what can lie above the segment's end) and
+ * backwards (`below`: what can lie below its start) through all edges and open gates, to the least fixed point. Opening a gate only
  * adds, so the fixed point is continued and not computed again: all removals of a function together cost no more than the
  * sets can grow.
  *
@@ -27,7 +27,7 @@ typedef struct Access {
 } Access;
 
 typedef struct Segment {
-    AccessSet up, down;
+    AccessSet above, below;
     u32 block;  /* position in Order.rpo */
     u32 access; /* its accesses: Flow.accesses[access] up to the next segment's */
 } Segment;
@@ -53,8 +53,8 @@ static inline u32 flow_segment(u32 position, u32 n) { return position + n; }
 void flow_free(Flow *flow); /* what is not in the arena */
 
 /* What lies above and below the barrier that ends the segment. */
-static inline AccessSet flow_above(const Flow *f, u32 segment) { return f->segments[segment].up; }
-static inline AccessSet flow_below(const Flow *f, u32 segment) { return f->segments[segment + 1].down; }
+static inline AccessSet flow_above(const Flow *f, u32 segment) { return f->segments[segment].above; }
+static inline AccessSet flow_below(const Flow *f, u32 segment) { return f->segments[segment + 1].below; }
 
 /* The barrier that ends the segment is gone. */
 void flow_open(Flow *flow, u32 segment);

@@ -10,12 +10,12 @@
  * LLVM's DFAJumpThreading, with its limits; what it calls a path is here a block that is copied for a state.
  *
  * Sound: every thread executes the same instructions in the same order but for pure ones whose results nobody reads. Only
- * pure instructions and plain loads and stores are copied. Threads that a branch parts meet where they met, which keeps the
+ * pure instructions and plain loads and stores are copied. Threads that a branch divides reconverge where they did, which keeps the
  * control dependence of convergent instructions (phase/dfa/plan_graph.h), or the function has none. Loops stay reducible: the
  * graph is tested before anything is changed.
  *
  * Pays where all threads of a warp are in one state: each step saves the dispatch. Where they are in several, the warp would
- * run from state to state in parts that no longer meet at the dispatch, so the dispatch must be uniform
+ * run from state to state in parts that no longer reconverge at the dispatch, so the dispatch must be uniform
  * (tests/ptxas/THREADING.md). --enable-dfa-jump-thread=1 does without that.
  *
  * Declines: states that do not come from constants on every path, blocks with pragmas, scopes, calls, atomics, convergent
@@ -40,17 +40,18 @@ static Block *final_block(const MachinePlan *plan, const PlanTarget *target)
     return target->to;
 }
 
-/* Where b goes to the block of the target it now goes to the copy, and in a second turn past copies in which nothing is left to
- * do. Not at once: what these lead to may be a block that b goes to as well, and leaves for another copy. */
-static void redirect_to(const MachinePlan *plan, Block *b, const PlanTarget *target, u32 turn)
+/* Where b goes to the block of the target it goes to the target's copy from now on; past_idle: where it goes to that, it goes past
+ * copies in which nothing is left to do. These are two steps: what such copies lead to may be a block that b goes to as well,
+ * and leaves for another copy. */
+static void redirect_to(const MachinePlan *plan, Block *b, const PlanTarget *target, bool past_idle)
 {
     if (target->node == NO_NODE)
         return;
     Block *made = plan->node.v[target->node].made;
-    if (turn == 0)
-        block_redirect(b, target->to, made);
-    else
+    if (past_idle)
         block_redirect(b, made, final_block(plan, target));
+    else
+        block_redirect(b, target->to, made);
 }
 
 static bool is_read(const BitSet *live, const Instr *i)
@@ -63,8 +64,8 @@ static bool is_read(const BitSet *live, const Instr *i)
     return false;
 }
 
-/* Marks, by position from the end, what of the node's block is executed for a reason. Answers the number of instructions. */
-static u32 mark_read(PhaseRun *run, const MachinePlan *plan, const PlanNode *node, BitSet *wanted)
+/* What of the node's block is executed for a reason, in order; its branch is there unless the node decides it. */
+static u32 collect_read(PhaseRun *run, const MachinePlan *plan, const PlanNode *node, Instr *read[NODE_ITEMS])
 {
     BitSet live = bitset_new(run->arena, run->fn->regs.n);
     const Instr *end = block_terminator(node->b);
@@ -74,34 +75,23 @@ static u32 mark_read(PhaseRun *run, const MachinePlan *plan, const PlanNode *nod
         for (u32 k = 0; live_in_next(an_live(run->an), plan->target.v[w].to, &k, &reg);)
             bitset_add(&live, reg);
     }
-    for (const Instr *i = node->b->last; i; i = i->prev, n++) {
+    for (Instr *i = node->b->last; i; i = i->prev) {
         if (i->kind != INSTR_OP || (i == end && node->decided) || (i != end && !is_read(&live, i)))
             continue;
-        bitset_add(wanted, n);
+        read[NODE_ITEMS - ++n] = i;
         live_step_back(&live, i);
     }
+    memmove(read, read + NODE_ITEMS - n, n * sizeof *read);
     return n;
 }
 
 static void fill_copy(PhaseRun *run, const MachinePlan *plan, const PlanNode *node)
 {
-    BitSet wanted = bitset_new(run->arena, NODE_ITEMS);
-    const Instr *end = block_terminator(node->b), *loc = node->made->loc;
-    u32 n = mark_read(run, plan, node, &wanted);
-    for_each_instr(i, node->b) {
-        const Instr *own = instr_loc(i);
-        if (!bitset_has(&wanted, --n))
-            continue;
-        if (own && own != loc)
-            instr_append(node->made, instr_clone(run->fn, own));
-        loc = own;
-        if (i != end)
-            instr_append(node->made, instr_clone(run->fn, i));
-        phase_count(run, "InstructionsCloned", 1);
-    }
+    Instr *read[NODE_ITEMS];
+    u32 n = collect_read(run, plan, node, read);
     block_set_fall(node->made, node->decided ? plan->target.v[node->first].to : node->b->fall);
-    if (end && !node->decided)
-        instr_append(node->made, instr_clone(run->fn, end));
+    block_append_clones(node->made, read, n);
+    phase_count(run, "InstructionsCloned", n);
 }
 
 static void make_copies(PhaseRun *run, MachinePlan *plan)
@@ -119,7 +109,7 @@ static void make_copies(PhaseRun *run, MachinePlan *plan)
     for (u32 k = 0; k < 2 * plan->node.n; k++) {
         const PlanNode *node = &plan->node.v[k % plan->node.n];
         for (u32 w = node->first; node->used && w < node->first + node->targets; w++)
-            redirect_to(plan, node->made, &plan->target.v[w], k / plan->node.n);
+            redirect_to(plan, node->made, &plan->target.v[w], k >= plan->node.n);
     }
 }
 
@@ -156,12 +146,12 @@ static void redirect_edges(PhaseRun *run, const MachinePlan *plan)
 {
     for (u32 e = 0; e < 2 * plan->edge.n; e++) {
         const PlanEdge *edge = &plan->edge.v[e % plan->edge.n];
-        u32 turn = e / plan->edge.n;
+        bool past_idle = e >= plan->edge.n;
         if (!edge->used)
             continue;
         if (edge->leaves == 1)
-            redirect_to(plan, edge->from, &plan->leaf.v[edge->first].target, turn);
-        else if (turn == 0)
+            redirect_to(plan, edge->from, &plan->leaf.v[edge->first].target, past_idle);
+        else if (!past_idle)
             branch_to_leaves(run, plan, edge->from, edge->first, edge->leaves, 0);
     }
 }
@@ -193,7 +183,7 @@ static void carry_out(PhaseRun *run, MachinePlan *plan)
 /* ---- the phase -------------------------------------------------------------------------------------------------- */
 
 /* NULL, or why the points where threads reconverge must stay. They do where a branch divides a warp, but copies of what is
- * between the arms and the dispatch may meet sooner, and be more than their originals: which lanes come to them together is
+ * between the arms and the dispatch may join sooner, and be more than their originals: which lanes come to them together is
  * not asked of the plan. */
 static const char *why_reconverge(PhaseRun *run)
 {

@@ -1,4 +1,4 @@
-/* The control flow that a plan (phase/dfa/state_machine.h) would leave: asked before anything is changed. */
+/* The control-flow graph that a plan (phase/dfa/state_machine.h) would make, to be asked before anything is changed. */
 #ifndef PTXOPT_PHASE_DFA_PLAN_GRAPH_H
 #define PTXOPT_PHASE_DFA_PLAN_GRAPH_H
 

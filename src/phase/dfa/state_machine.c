@@ -469,7 +469,7 @@ static const Instr *dispatch_on(const Loop *loop, RegId selector)
     return NULL;
 }
 
-/* NULL, or which limit was met before any branch was decided. */
+/* NULL, or which limit was reached before any branch was decided. */
 static const char *why_stopped(const MachineFinder *p)
 {
     if (p->too_many)

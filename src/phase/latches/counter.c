@@ -13,7 +13,7 @@ enum {
     BODY_MAX = 40,
     BODY_COUNTED = 4 * BODY_MAX,
     ACCESSES_MAX = 12, /* of loops that ptxas was seen to unroll then, and that gained */
-    STEP_MAX = 15,     /* towards a bound that is not met exactly: more says that others unrolled the body */
+    STEP_MAX = 15, /* towards a bound that need not be reached exactly: a larger one says that others unrolled the body */
     UNROLLED_LEAST = 512,
     UNROLLED_MOST = 8192, /* instructions: what ptxas unrolls to the end, and makes too much of */
     TRIPS_MOST = 1 << 14, /* that are counted */

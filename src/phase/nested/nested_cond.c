@@ -54,7 +54,7 @@ static void separate(Nested *n, const Site *s)
 static bool is_uniform(const Instr *branch) { return op_has(branch->op, OPF_UNIFORM_HINT); }
 
 /* `branch` now does the work of `old` too. */
-static void stand_for(Nested *n, Instr *branch, const Instr *old)
+static void inherit_origin(Nested *n, Instr *branch, const Instr *old)
 {
     bool uniform = is_uniform(branch) && is_uniform(old);
     instr_inherit_origin(n->fn, branch, old, branch);
@@ -63,7 +63,7 @@ static void stand_for(Nested *n, Instr *branch, const Instr *old)
 }
 
 /* Control only goes from `to` to `next`, whose instructions it takes over. */
-static void take_in(Block *to, Block *next)
+static void append_block(Block *to, Block *next)
 {
     block_remove_terminator(to);
     block_set_fall(to, next);
@@ -83,11 +83,11 @@ static void combine_chain(Nested *n, const Site *s)
     TruthTerm through = truth_and(n->arena, part(n, outer, s->inner), part(n, s->inner, s->rest));
     bool falls_to_other = outer->fall == s->other;
     Instr *old = block_terminator(outer);
-    take_in(outer, s->inner);
+    append_block(outer, s->inner);
     if (falls_to_other && outer->fall != s->other)
         block_swap_successors(outer);
     Instr *branch = block_terminator(outer);
-    stand_for(n, branch, old);
+    inherit_origin(n, branch, old);
     n->combined[outer->id] = branch_target(branch) == s->rest ? through : term_not(through);
 }
 
@@ -99,11 +99,11 @@ static void combine_diamond(Nested *n, const Site *yes, const Site *no)
     TruthTerm which = part(n, outer, yes->inner), a = part(n, yes->inner, yes->rest), b = part(n, no->inner, yes->rest);
     TruthTerm whole = truth_select(n->arena, which, a, b);
     Instr *old = block_terminator(outer), *arm = block_terminator(yes->inner);
-    take_in(outer, yes->inner);
-    take_in(outer, no->inner);
+    append_block(outer, yes->inner);
+    append_block(outer, no->inner);
     Instr *branch = block_terminator(outer);
-    stand_for(n, branch, arm);
-    stand_for(n, branch, old);
+    inherit_origin(n, branch, arm);
+    inherit_origin(n, branch, old);
     n->combined[outer->id] = branch_target(branch) == yes->rest ? whole : term_not(whole);
 }
 

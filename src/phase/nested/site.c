@@ -324,7 +324,7 @@ static bool touches(const Nested *n, const Block *b, RegId reg)
 }
 
 /* Whether one arm writes what the other reads or writes: then they cannot be done one after the other. */
-static bool arms_meet(const Nested *n, const Block *one, const Block *two)
+static bool arms_conflict(const Nested *n, const Block *one, const Block *two)
 {
     for_each_instr(i, one)
         if (i->kind == INSTR_OP)
@@ -352,5 +352,6 @@ Reason site_check_diamond(const Nested *n, const Site *yes, const Site *no)
         return REASON_LIVE;
     if (joins_others(n, yes, yes->other) || joins_others(n, yes, yes->rest))
         return REASON_RECONVERGE;
-    return arms_meet(n, yes->inner, no->inner) || arms_meet(n, no->inner, yes->inner) ? REASON_RELATED : REASON_NONE;
+    return arms_conflict(n, yes->inner, no->inner) || arms_conflict(n, no->inner, yes->inner) ? REASON_RELATED
+                                                                                              : REASON_NONE;
 }

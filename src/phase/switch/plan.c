@@ -68,15 +68,15 @@ static u32 append_piece(Piece *v, u32 n, Piece next, u32 fallback)
     return n + 1;
 }
 
-/* Appends the keys of a leaf's values; turn: the sign bit, or 0. */
-static u32 append_keys(Piece *v, u32 n, ValueSet values, u64 turn, u32 leaf)
+/* Appends the keys of a leaf's values; sign: the sign bit, or 0. */
+static u32 append_keys(Piece *v, u32 n, ValueSet values, u64 sign, u32 leaf)
 {
     for (u32 k = 0; k < values.n; k++) {
         Interval one = values.v[k];
-        bool crosses = one.lo < turn && one.hi >= turn; /* smaller ones become larger */
-        v[n++] = (Piece){one.lo ^ turn, crosses ? 2 * turn - 1 : one.hi ^ turn, leaf};
+        bool crosses = one.lo < sign && one.hi >= sign; /* smaller ones become larger */
+        v[n++] = (Piece){one.lo ^ sign, crosses ? 2 * sign - 1 : one.hi ^ sign, leaf};
         if (crosses)
-            v[n++] = (Piece){0, one.hi ^ turn, leaf};
+            v[n++] = (Piece){0, one.hi ^ sign, leaf};
     }
     return n;
 }

@@ -36,7 +36,7 @@ typedef struct PlanCost {
 } PlanCost;
 
 typedef struct SwitchPlan {
-    bool is_signed; /* keys, in whose order is searched, are values with the sign bit turned; else the values */
+    bool is_signed; /* keys, in whose order is searched, are values with the sign bit inverted; else the values */
     u32 cases;      /* intervals of keys that do not lead to the default */
     u32 fallback;   /* leaf of the default */
     const SearchPlan *plan;
@@ -49,7 +49,7 @@ typedef struct SwitchPlan {
 
 SwitchPlan switch_plan(Arena *arena, const Decision *d, const PlanLimits *limits);
 
-/* The value that a key stands for, and the other way round. */
+/* The value that a key stands for, and the key of a value. */
 static inline u64 plan_value(const SwitchPlan *p, const Decision *d, u64 key)
 {
     return p->is_signed ? key ^ sem_sign(d->bits) : key;

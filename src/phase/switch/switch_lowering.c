@@ -70,8 +70,8 @@ static bool reconverged_sooner(Lowering *w, const Decision *d, const Block *old)
     return false;
 }
 
-/* Edges that no value takes hold points apart where threads reconverge that parted before the root: they count, also where the
- * selector is uniform. */
+/* An edge that no value takes can keep the reconvergence points apart of threads that diverged before the root: it counts, also
+ * where the selector is uniform. */
 static ReconvergeRisk risk_of_untaken(Lowering *w, const Decision *d, const Block *old)
 {
     if (!d->has_untaken)

@@ -14,7 +14,7 @@ typedef struct PairVisitor {
     bool (*symbol)(void *user, SymId a, SymId b); /* two different ones; NULL: never */
 } PairVisitor;
 
-/* Everything but registers; `exchanged` tells whether b has its first two sources the other way round. */
+/* Everything but registers; `exchanged` says whether b has its first two sources in the opposite order. */
 bool match_instrs_alike(const PairVisitor *visit, const Instr *a, const Instr *b, bool *exchanged);
 /* The registers, of instructions that are alike: false as soon as the visitor says so. CARRY_REG goes with itself. */
 bool match_visit_reads(const PairVisitor *visit, const Instr *a, const Instr *b, bool exchanged);

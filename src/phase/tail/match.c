@@ -61,7 +61,7 @@ struct Matcher {
     BitSet live_after;      /* registers live after them */
     u32 epoch;              /* of the comparison */
     Pairing *pairing;       /* by RegId */
-    VecU32 met;             /* registers of kept that have an entry */
+    VecU32 paired;          /* registers of kept that have an entry */
     VEC(ScopePair) scopes;  /* in-block scopes that are open */
     VEC(Cut) cuts;
     VEC(RegPair) renamed;
@@ -115,7 +115,7 @@ static void count_pair(Matcher *m, RegId kept, RegId other, u32 by)
 static void set_partners(Matcher *m, RegId kept, RegId other, bool paired)
 {
     if (m->pairing[kept].kept_epoch != m->epoch)
-        vec_push(&m->met, kept);
+        vec_push(&m->paired, kept);
     m->pairing[kept].kept_epoch = m->pairing[other].other_epoch = m->epoch;
     m->pairing[kept].to_other = paired ? other : UNPAIRED;
     m->pairing[other].to_kept = paired ? kept : UNPAIRED;
@@ -219,7 +219,7 @@ void matcher_free(Matcher *m)
 {
     if (m->lanes)
         tail_lanes_free(m->lanes);
-    vec_free(&m->met);
+    vec_free(&m->paired);
     vec_free(&m->scopes);
     vec_free(&m->cuts);
     vec_free(&m->renamed);
@@ -503,7 +503,7 @@ static void add_part(Matcher *m, const Instr *i)
 static void begin(Matcher *m, Block *kept, Block *other)
 {
     m->epoch++;
-    vec_clear(&m->met);
+    vec_clear(&m->paired);
     vec_clear(&m->scopes);
     vec_clear(&m->cuts);
     vec_clear(&m->renamed);
@@ -567,8 +567,8 @@ static bool may_cut(Matcher *m, const Instr *a, const Instr *b, u32 parts_left)
 /* Registers that live into the longest tail under two names; a copy costs something if the value is of another block. */
 static void find_renamed(Matcher *m, const Instr *other_begins)
 {
-    for (u32 k = 0; k < m->met.n; k++) {
-        RegId kept = m->met.v[k], other = m->pairing[kept].to_other;
+    for (u32 k = 0; k < m->paired.n; k++) {
+        RegId kept = m->paired.v[k], other = m->pairing[kept].to_other;
         if (other == UNPAIRED || other == kept)
             continue;
         u32 costs_from = local_definition(other_begins, other) ? 0 : m->pairing[kept].opened;

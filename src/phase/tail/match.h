@@ -44,7 +44,7 @@ typedef struct Tail {
     u32 weight;          /* instructions that cost something, without ret */
     u32 cost;            /* machine instructions that these are */
     u32 copies;          /* registers that the other block has to copy */
-    u32 width;           /* 32-bit registers that live into the tails under two names: all alive where the blocks meet */
+    u32 width;           /* 32-bit registers that live into the tails under two names: all alive where the blocks join */
     Instr *kept, *other; /* where the tails begin, in either block */
     TailStop stop;       /* why it is not longer */
     const Instr *at;     /* what stopped it, in the block to be kept, or NULL */

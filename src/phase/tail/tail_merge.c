@@ -165,7 +165,7 @@ static bool leaves_loop(const Merge *m, const Block *d, const Block *b)
     return b != d || loop_of(loops, b);
 }
 
-/* Blocks that leave the function never meet; merged, they do, and where they come from different exits of loops ptxas
+/* Threads that leave the function in different blocks never reconverge; in a merged block they do, and where they come from different exits of loops ptxas
  * makes the loops pay for that (BSSY before them, BREAK inside). */
 static bool exits_of_loops(const Merge *m, Block *a, Block *b)
 {
@@ -332,7 +332,7 @@ static bool plan_duplicate(Merge *m, Block *kept, Block *other, u32 items, Tail 
     return splice_copies_order(duplicate->renamed, n);
 }
 
-/* Where ptxas branches, blocks that leave the function cost a BSSY and a BSYNC once they meet. */
+/* Where ptxas branches, blocks that leave the function cost a BSSY and a BSYNC once they are one. */
 static bool returns_pay(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
 {
     if (cfg_succs(m->fn, begin->block).n || saved >= 2 * m->least)
@@ -343,7 +343,7 @@ static bool returns_pay(const Merge *m, const Instr *begin, const DuplicateTail 
     return small;
 }
 
-/* ptxas executes the short arms of a branch under predicates where all of them come together; two of three or more that meet
+/* ptxas executes the short arms of a branch under predicates where all of them come together; two of three or more that join
  * before the others cost branches, a BSSY and a BSYNC, and moves where they bring several values. */
 static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
 {

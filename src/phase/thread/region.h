@@ -1,5 +1,5 @@
 /* The surroundings of a block whose branch may be threaded (phase/thread/jump_threading.c): what lies between the branch and the
- * place where its edges meet again, and whether threads can come to the block in several groups. All of the function as it
+ * program point where the paths from it join, and whether threads can come to the block in several groups. All of the function as it
  * was when the analyses were computed. */
 #ifndef PTXOPT_PHASE_THREAD_REGION_H
 #define PTXOPT_PHASE_THREAD_REGION_H
@@ -25,7 +25,7 @@ typedef struct RegionScratch {
     VEC(const Block *) work;
 } RegionScratch;
 
-/* Where all paths from b meet again, or NULL. */
+/* Where all paths from b join, or NULL. */
 Block *region_reconvergence_point(Analyses *an, const Block *b);
 /* What control can pass from `edge`, a successor of b, before it comes to the reconvergence point of b. */
 ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge);

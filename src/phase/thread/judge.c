@@ -1,0 +1,289 @@
+#include "phase/thread/judge.h"
+
+#include "ir/cfg.h"
+#include "phase/thread/body.h"
+#include "target/ptxas.h"
+
+enum {
+    SET_UP_BLOCKS = 4,
+    SET_UP = 24,      /* machine instructions in front of a loop from which on its guard stays */
+    ACCESS_SLOTS = 8, /* what it costs that parts of a warp access memory one after the other */
+    BRANCH_SLOTS = 3  /* what a branch that divides a warp costs: BSSY, BRA, BSYNC */
+};
+
+const char judge_predicated[] = "ptxas predicates what the branch decides";
+static const char WHY_SOONER[] =
+    "threads would reconverge sooner, in front of what one of them may wait for, or see others";
+
+/* ---- of the function as the round began with it ------------------------------------------------------------------ */
+
+/* Where there are convergent instructions, what is uniform when the phase begins counts (analysis/convergence.h), else in each
+ * round anew. */
+static void remember_uniform(ThreadJudge *j)
+{
+    if (j->uniform.bits)
+        return;
+    const BitSet *uniform = &an_uniform(j->an)->branch_warp;
+    j->uniform = bitset_new(j->kept, j->an->fn->origins + 1);
+    for_each_block(b, j->an->fn)
+        if (block_terminator(b) && uniform_has(uniform, b->id))
+            bitset_add(&j->uniform, block_terminator(b)->origin);
+    for_each_block(b, j->an->fn) /* a branch with several copies is uniform if all of them are */
+        if (block_terminator(b) && !uniform_has(uniform, b->id))
+            bitset_del(&j->uniform, block_terminator(b)->origin);
+}
+
+static ReconvergeGate *gate_of(ThreadJudge *j)
+{
+    if (!j->gate) {
+        j->gate = reconverge_new(j->arena, j->an);
+        reconverge_prepare(j->gate);
+    }
+    return j->gate;
+}
+
+void judge_prepare(ThreadJudge *j)
+{
+    gate_of(j);
+    an_compute(j->an, AN_LIVE | AN_POSTDOM);
+    remember_uniform(j);
+}
+
+void judge_end(ThreadJudge *j)
+{
+    if (j->gate)
+        reconverge_free(j->gate);
+    j->gate = NULL;
+    vec_free(&j->scratch.work);
+}
+
+/* ---- what is cloned, and loops ----------------------------------------------------------------------------------- */
+
+/* NULL, or what would become of a loop if an edge went past b to `to`. */
+static const char *why_loops_change(const ThreadJudge *j, const Block *b, const Block *to, const Body *body)
+{
+    const Loops *loops = an_loops(j->an);
+    const Loop *loop = loop_of(loops, b);
+    if (j->knobs->jump_threading_across_loop_headers)
+        return NULL;
+    if (loop_headed_by(an_loops(j->an), to))
+        return "a loop would get another latch or entry";
+    if (loop && !loop_contains(loops, loop, to))
+        return "a loop would get another exit";
+    if (loop && body_steps_a_counter(body))
+        return "a loop's counter would be stepped in two places";
+    return NULL;
+}
+
+/* Takes back the decisions that cannot be used; answers the reason for one of them. left: instructions that may be cloned. */
+static const char *drop_edges(const ThreadJudge *j, Candidate *c, u32 left)
+{
+    const char *why = NULL;
+    const Knobs *knobs = j->knobs;
+    bool in_loop = loop_of(an_loops(j->an), c->b) != NULL;
+    i64 limit = in_loop && knobs->jump_threading_loop_threshold >= 0 ? knobs->jump_threading_loop_threshold
+                                                                     : knobs->jump_threading_threshold;
+    for (u32 k = 0; k < c->edges; k++) {
+        InEdge *edge = &c->edge[k];
+        Body body;
+        const char *why_not = NULL;
+        if (!edge->to)
+            continue;
+        if (!body_collect(j->an, c->b, edge->to, edge->otherwise, &body) || body_cost(&body) > limit)
+            why_not = in_loop ? "more instructions would be cloned than --jump-threading-threshold allows, or "
+                                "--jump-threading-loop-threshold"
+                              : "more instructions would be cloned than --jump-threading-threshold allows";
+        else if (body.n > 1 && decide_makes_clones(c, k) && body.n > left)
+            why_not = "the function's budget of cloned instructions is used up";
+        else if (edge->select && body_writes(&body, instr_operand(edge->select, 3)->id))
+            why_not = "the block writes the predicate that selects";
+        else if (!(why_not = why_loops_change(j, c->b, edge->to, &body)) && edge->otherwise)
+            why_not = why_loops_change(j, c->b, edge->otherwise, &body);
+        if (!why_not) {
+            left -= !decide_makes_clones(c, k) ? 0 : body.n < left ? body.n : left;
+            continue;
+        }
+        why = why_not;
+        edge->to = NULL;
+        c->decided--;
+    }
+    return why;
+}
+
+/* NULL, or why what the block loads or stores stays in one place: the clones of it must not be more than all that goes. */
+static const char *why_accesses_stay(const ThreadJudge *j, const Candidate *c)
+{
+    u32 cost = 0, accesses = 0;
+    for (u32 k = 0; k < c->edges; k++) {
+        const InEdge *edge = &c->edge[k];
+        Body body;
+        if (!edge->to || !decide_makes_clones(c, k))
+            continue;
+        body_collect(j->an, c->b, edge->to, edge->otherwise, &body);
+        accesses += body_accesses(&body);
+        cost += body_cost(&body);
+    }
+    bool pays = c->decided == c->edges && cost <= c->cost;
+    return accesses && !pays ? "what it loads and stores would stand in more places for too little" : NULL;
+}
+
+/* ---- where threads reconverge ------------------------------------------------------------------------------------- */
+
+/* Edges that may lead to `to`. */
+static u32 entries_of(const Candidate *c, const Block *to)
+{
+    u32 n = 0;
+    for (u32 k = 0; k < c->edges; k++)
+        n += c->edge[k].to == to || (c->edge[k].to && c->edge[k].otherwise == to);
+    return n;
+}
+
+static bool leaves_a_loop(const ThreadJudge *j, const InEdge *edge, const Block *b)
+{
+    const Loops *loops = an_loops(j->an);
+    const Loop *loop = loop_of(loops, edge->from);
+    return loop && !loop_contains(loops, loop, b);
+}
+
+bool judge_is_predicated(ThreadJudge *j, const Block *b)
+{
+    if (branch_table(block_terminator(b)))
+        return false;
+    for (u32 k = 0; k < block_edge_count(b); k++) {
+        ThreadRegion region = region_after(j->an, &j->scratch, b, block_edge_target(b, k));
+        if (!region.whole || region.heavy)
+            return false;
+    }
+    return true;
+}
+
+/* NULL, or why warps that come to b divided must go on to reconverge there: what their parts execute one after the other is more than
+ * the branch. */
+static const char *why_divergence_costs(ThreadJudge *j, const Candidate *c)
+{
+    Block *stop = region_reconvergence_point(j->an, c->b);
+    u64 saved = c->cost - 1 + BRANCH_SLOTS, spent = 0;
+    bool table = branch_table(block_terminator(c->b)) != NULL;
+    if (c->decided < c->edges)
+        return "warps reconverge there, and other edges still need the branch";
+    if (!table && !region_heavy_before(j->an, &j->scratch, c->b))
+        return "ptxas predicates what lies before, and the branch costs nothing more than the one that would be left";
+    for (u32 k = 0; k < c->edges; k++) {
+        Body body;
+        const InEdge *edge = &c->edge[k];
+        if (leaves_a_loop(j, edge, c->b))
+            return "threads that leave a loop at different times reconverge there";
+        body_collect(j->an, c->b, edge->to, edge->otherwise, &body);
+        spent += body_cost(&body) + (k > 0 ? ACCESS_SLOTS * body_accesses(&body) : 0) + (edge->select ? BRANCH_SLOTS : 0);
+    }
+    for (u32 k = 0; k < block_edge_count(c->b); k++) {
+        Block *to = block_edge_target(c->b, k);
+        if (to == stop || entries_of(c, to) <= 1)
+            continue;
+        ThreadRegion region = region_after(j->an, &j->scratch, c->b, to);
+        if (!region.whole || region.loops)
+            return "warps reconverge there, and their parts would execute too much one after the other";
+        spent += (u64)region.cost * (entries_of(c, to) - 1);
+    }
+    return spent <= saved
+               ? NULL
+               : "warps reconverge there, and their parts would execute more one after the other than the branch costs";
+}
+
+/* Whether something convergent can be reached before the paths from b join. */
+static bool convergent_after(ThreadJudge *j, const Block *b)
+{
+    for (u32 k = 0; j->convergent && k < block_edge_count(b); k++) {
+        ThreadRegion region = region_after(j->an, &j->scratch, b, block_edge_target(b, k));
+        if (!region.whole || region.convergent)
+            return true;
+    }
+    return false;
+}
+
+/* NULL, or why threads may not reconverge sooner after c->b than before, once those on decided edges no longer come to it. */
+static const char *why_not_sooner(ThreadJudge *j, const Candidate *c, bool converged)
+{
+    for (u32 k = 0; k < c->edges; k++)
+        for (u32 which = 0; which < 2; which++) {
+            Block *to = which ? c->edge[k].otherwise : c->edge[k].to;
+            if (to && reconverge_decided(gate_of(j), c->b, to, region_reconvergence_point(j->an, c->b), converged) !=
+                          RECONVERGE_SAFE)
+                return WHY_SOONER;
+        }
+    return NULL;
+}
+
+/* NULL, or why the threads that come to c->b must go on to reconverge there. */
+static const char *why_they_reconverge(ThreadJudge *j, const Candidate *c, bool *after_convergent)
+{
+    const char *predicated = judge_is_predicated(j, c->b) ? judge_predicated : NULL;
+    bool convergent = convergent_after(j, c->b);
+    if (predicated && !convergent)
+        return predicated; /* without asking what is uniform */
+    remember_uniform(j);
+    bool converged = region_is_reached_convergently(j->an, &j->scratch, c->b, &j->uniform);
+    if (convergent && !converged)
+        return "threads of a warp reconverge there, and a convergent instruction follows";
+    *after_convergent = convergent;
+    const char *sooner = predicated ? NULL : why_not_sooner(j, c, converged);
+    return predicated || converged || sooner ? (predicated ? predicated : sooner) : why_divergence_costs(j, c);
+}
+
+const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_convergent)
+{
+    an_compute(j->an, AN_LIVE | AN_POSTDOM);
+    const char *why = drop_edges(j, c, budget), *stays = why_accesses_stay(j, c);
+    if (c->decided)
+        why = stays ? stays : why_they_reconverge(j, c, after_convergent);
+    return why;
+}
+
+/* ---- branches that always take one edge ------------------------------------------------------------------------------ */
+
+/* Of the blocks from b on, up to a loop, as far as there is one successor. */
+static u32 set_up_cost(const ThreadJudge *j, const Block *b)
+{
+    u32 cost = 0;
+    for (u32 k = 0; b && k < SET_UP_BLOCKS && !loop_headed_by(an_loops(j->an), b) && !block_terminator(b); k++, b = b->fall)
+        for_each_instr(i, b)
+            cost += ptxas_cost(i);
+    return cost;
+}
+
+/* Whether the branch can only skip a loop and much that sets it up. It costs one instruction a thread. Without it ptxas makes one
+ * block of the set-up and of what comes before, and orders that for latency: more values are live at a time. Measured, see
+ * tests/ptxas/THREADING.md: `loop_guard`. */
+static bool guards_a_loop(ThreadJudge *j, const Block *b, Block *to)
+{
+    if (branch_table(block_terminator(b)))
+        return false;
+    an_compute(j->an, AN_POSTDOM);
+    const Block *stop = region_reconvergence_point(j->an, b);
+    Block *other = to == b->fall ? branch_target(block_terminator(b)) : b->fall;
+    if (other != stop)
+        return false;
+    ThreadRegion region = region_after(j->an, &j->scratch, b, to);
+    /* the set-up of a loop that begins the function is one block with all of it */
+    return region.loops && (b == j->an->fn->entry ? region.set_up : set_up_cost(j, to)) >= SET_UP;
+}
+
+/* Whether threads might reconverge sooner after b than they may, if its branch always goes to `to`. */
+static bool moves_point(ThreadJudge *j, const Block *b, Block *to)
+{
+    const Block *old = region_reconvergence_point(j->an, b);
+    ReconvergeRisk risk = reconverge_decided(gate_of(j), b, to, old, false);
+    if (risk != RECONVERGE_ACTIVE_SET)
+        return risk != RECONVERGE_SAFE;
+    remember_uniform(j);
+    return !region_is_reached_convergently(j->an, &j->scratch, b, &j->uniform) ||
+           reconverge_decided(gate_of(j), b, to, old, true) != RECONVERGE_SAFE;
+}
+
+const char *judge_why_branch_stays(ThreadJudge *j, const Block *b, Block *to)
+{
+    if (guards_a_loop(j, b, to))
+        return "the branch is always decided, but ptxas needs fewer registers with a loop's set-up after it";
+    an_compute(j->an, AN_POSTDOM);
+    return moves_point(j, b, to) ? WHY_SOONER : NULL;
+}

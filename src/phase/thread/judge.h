@@ -1,0 +1,37 @@
+/* Whether edges may go past a block whose branch is decided on them, and whether that pays: what becomes of loops, of the points where
+ * threads reconverge, of convergent instructions, and of what ptxas makes of the branch. All answers are about the function as
+ * it was when the analyses were frozen. */
+#ifndef PTXOPT_PHASE_THREAD_JUDGE_H
+#define PTXOPT_PHASE_THREAD_JUDGE_H
+
+#include "analysis/reconverge.h"
+#include "phase/thread/decide.h"
+#include "phase/thread/region.h"
+
+extern const char judge_predicated[]; /* the reason that judge_is_predicated() is */
+
+typedef struct ThreadJudge {
+    Analyses *an;
+    const Knobs *knobs;
+    Arena *arena; /* of the gate */
+    Arena *kept;  /* of `uniform` */
+    RegionScratch scratch;
+    BitSet uniform;       /* branches, by Instr.origin, that do not divide a warp; see judge_remember_uniform */
+    bool convergent;      /* the function has convergent instructions */
+    ReconvergeGate *gate; /* NULL: not asked yet, and nothing is rewritten yet */
+} ThreadJudge;
+
+/* NULL, or why the edges of c that are decided stay as they are; edges that cannot be used are decided no longer. budget:
+ * instructions that may still be cloned. *after_convergent: c may be threaded, and a convergent instruction follows. */
+const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_convergent);
+/* NULL, or why the branch of b stays, although it always goes to `to`. */
+const char *judge_why_branch_stays(ThreadJudge *j, const Block *b, Block *to);
+/* What is short after a branch ptxas predicates: then there is no branch to be saved. */
+bool judge_is_predicated(ThreadJudge *j, const Block *b);
+
+/* Before the first rewrite: computes what any question needs, of the function as it is. */
+void judge_prepare(ThreadJudge *j);
+/* Frees the gate and what is outside the arenas. */
+void judge_end(ThreadJudge *j);
+
+#endif
