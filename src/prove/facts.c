@@ -130,6 +130,25 @@ static SetId range_of_logic(Prover *p, Term x)
     return anything(p, x);
 }
 
+/* An arithmetic shift keeps the order of signed numbers: it leads the least and the greatest one to the least and the greatest. */
+static SetId range_of_sar(Prover *p, Term x, u32 depth)
+{
+    Sets *s = &p->t.sets;
+    Term number = prove_kid(&p->t, x, 0), by = prove_kid(&p->t, x, 1);
+    u32 bits = prove_bits(&p->t, x);
+    u64 mask = prove_mask(bits), half = (mask >> 1) + 1;
+    if (!prove_is_const(&p->t, by) || bits > 64)
+        return anything(p, x);
+    SetId set = known(p, number, depth);
+    if (prove_set_is_empty(s, set))
+        return set;
+    set = prove_set_shift(s, set, half, mask);
+    u64 amount = prove_node(&p->t, by)->value < bits ? prove_node(&p->t, by)->value : bits - 1;
+    u64 least = (u64)(prove_signed(prove_set_min(s, set) ^ half, bits) >> amount);
+    u64 most = (u64)(prove_signed(prove_set_max(s, set) ^ half, bits) >> amount);
+    return prove_set_shift(s, prove_set_range(s, 0, most - least), least & mask, mask);
+}
+
 static SetId compute_range(Prover *p, Term x, u32 depth)
 {
     Terms *t = &p->t;
@@ -151,6 +170,7 @@ static SetId compute_range(Prover *p, Term x, u32 depth)
     case TERM_MUL: return range_of_product(p, x, depth);
     case TERM_REL: return range_of_rel(p, x, depth);
     case TERM_LOGIC: return node.bits > 1 ? range_of_logic(p, x) : anything(p, x);
+    case TERM_SAR: return range_of_sar(p, x, depth);
     case TERM_ITE: return prove_set_or(&t->sets, known_if(p, x, true, depth), known_if(p, x, false, depth));
     case TERM_TRUNC:
         if (prove_bits(t, prove_kid(t, x, 0)) > 64)
