@@ -324,6 +324,57 @@ static Term in_sum(Terms *t, Term x, SetId set)
     return prove_in(t, rest, set);
 }
 
+/* What the leaves of a bitwise function must be for one of its bits to be 0: which of them must be 1, and which 0. False: that is
+ * not to be said of each leaf by itself. */
+static bool zeros_of_bit(Terms *t, const TermNode *node, u32 bit, u32 *ones, u32 *zeros)
+{
+    u32 all = (1u << node->n) - 1, numbers = 0, values = 0, count = 0, any = 0, least = all;
+    for (u32 k = 0; k < node->n; k++) {
+        const TermNode *leaf = prove_node(t, t->kid.v[node->kids + k]);
+        numbers |= (u32)(leaf->op == TERM_CONST) << k;
+        values |= (u32)(leaf->op == TERM_CONST && (leaf->value >> bit & 1)) << k;
+    }
+    for (u32 row = 0; row <= all; row++) {
+        if ((row & numbers) != values || (node->value >> row & 1))
+            continue;
+        count++;
+        any |= row;
+        least &= row;
+    }
+    *ones = least & ~numbers;
+    *zeros = all & ~any & ~numbers;
+    return count == 1u << __builtin_popcount(all & ~numbers & ~*ones & ~*zeros);
+}
+
+/* A bitwise function of two or more terms is 0 where each of its bits is: where that asks for certain bits of each of them, whatever
+ * the others are, it is 0 exactly if all of them have these. 0: it is no such function. */
+static Term is_zero(Terms *t, Term x)
+{
+    TermNode node = *prove_node(t, x);
+    u64 ones[6] = {0}, zeros[6] = {0};
+    u32 terms = 0;
+    for (u32 k = 0; k < node.n && node.n <= COUNT_OF(ones); k++)
+        terms += !prove_is_const(t, prove_kid(t, x, k));
+    if (node.op != TERM_LOGIC || node.bits > 64 || terms < 2)
+        return 0;
+    for (u32 bit = 0; bit < node.bits; bit++) {
+        u32 one, zero;
+        if (!zeros_of_bit(t, &node, bit, &one, &zero))
+            return 0;
+        for (u32 k = 0; k < node.n; k++) {
+            ones[k] |= (u64)(one >> k & 1) << bit;
+            zeros[k] |= (u64)(zero >> k & 1) << bit;
+        }
+    }
+    Term all = prove_bool(t, true);
+    for (u32 k = 0; k < node.n; k++) {
+        Term leaf = prove_kid(t, x, k), bits = prove_and(t, leaf, prove_const(t, ones[k] | zeros[k], node.bits));
+        if (!prove_is_const(t, leaf))
+            all = prove_and(t, all, prove_in(t, bits, prove_set_range(&t->sets, ones[k], ones[k])));
+    }
+    return all;
+}
+
 Term prove_in(Terms *t, Term x, SetId set)
 {
     TermNode node = *prove_node(t, x);
@@ -345,7 +396,10 @@ Term prove_in(Terms *t, Term x, SetId set)
         Term yes = prove_in(t, prove_kid(t, x, 1), set), no = prove_in(t, prove_kid(t, x, 2), set);
         return prove_ite(t, prove_kid(t, x, 0), yes, no);
     }
-    return make_in(t, x, set);
+    SetId zero = prove_set_range(&t->sets, 0, 0);
+    bool is = set == zero, is_not = !is && set == prove_set_not(&t->sets, zero, prove_mask(node.bits));
+    Term cond = is || is_not ? is_zero(t, x) : 0;
+    return !cond ? make_in(t, x, set) : is ? cond : prove_not(t, cond);
 }
 
 /* The numbers that stand in one of these relations to `number`. */
