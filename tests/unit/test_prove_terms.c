@@ -230,16 +230,53 @@ static void free_rig(Rig *r)
     arena_free(&r->arena);
 }
 
+static void init_rig(Rig *r, u32 round)
+{
+    r->random = 0x2545f4914f6cdd1du + round;
+    r->p.arena = &r->arena;
+    r->p.options = &r->options;
+    intern_init(&r->p.names, &r->arena);
+    prove_terms_init(&r->p.t, &r->arena, &r->p.names);
+    push_symbols(r);
+}
+
+/* Of a bitwise function, less a number that it can be: whether it is 0, for the symbols as they are, and with one bit changed. */
+static void test_zero_of_bitwise_functions(void **state)
+{
+    (void)state;
+    u32 zeros = 0;
+    for (u32 round = 0; round < ROUNDS; round++) {
+        Rig r = {0};
+        init_rig(&r, round);
+        Terms *t = &r.p.t;
+        u32 bits = r.v[round % 4].bits, lut = draw(&r) & 0xff, other = draw(&r) & 0xff;
+        Value *v[] = {&r.v[round % 4], &r.v[round % 4 + 4], &r.v[round % 4 + 8]};
+        u64 mask = draw_number(&r, bits);
+        Term inner = prove_logic(t, lut, v[0]->term, v[1]->term, draw(&r) % 2 ? prove_const(t, mask, bits) : v[2]->term, 3);
+        Term x = prove_logic(t, other, inner, v[draw(&r) % 3]->term, prove_const(t, draw_number(&r, bits), bits), 3);
+        x = prove_xor(t, x, prove_const(t, number_of(&r, x), bits));
+        Term is_zero = prove_in(t, x, prove_set_range(&t->sets, 0, 0));
+        Term is_not = prove_in(t, x, prove_set_range(&t->sets, 1, prove_mask(bits)));
+        assert_true(number_of(&r, is_zero) == 1 && number_of(&r, is_not) == 0);
+        for (u32 k = 0; k < 3 * bits; k++) {
+            v[k % 3]->number ^= (u64)1 << k / 3;
+            assert_true(number_of(&r, is_zero) == (number_of(&r, x) == 0));
+            assert_true(number_of(&r, is_not) == (number_of(&r, x) != 0));
+            zeros += number_of(&r, x) == 0;
+            if (draw(&r) % 2)
+                v[k % 3]->number ^= (u64)1 << k / 3;
+        }
+        free_rig(&r);
+    }
+    assert_true(zeros > ROUNDS);
+}
+
 static void test_values_of_random_expressions(void **state)
 {
     (void)state;
     for (u32 round = 0; round < ROUNDS; round++) {
-        Rig r = {.random = 0x2545f4914f6cdd1du + round};
-        r.p.arena = &r.arena;
-        r.p.options = &r.options;
-        intern_init(&r.p.names, &r.arena);
-        prove_terms_init(&r.p.t, &r.arena, &r.p.names);
-        push_symbols(&r);
+        Rig r = {0};
+        init_rig(&r, round);
         for (u32 k = draw(&r) % 8; k > 0; k--)
             learn_something(&r);
         while (r.n < EXPRESSIONS) {
@@ -256,6 +293,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_values_of_random_expressions),
+        cmocka_unit_test(test_zero_of_bitwise_functions),
     };
     return cmocka_run_group_tests_name("prove_terms", tests, NULL, NULL);
 }
