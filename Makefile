@@ -4,7 +4,7 @@
 
 BUILD    = build
 CC       = cc
-CFLAGS   = -O2 -g -fno-pie
+CFLAGS   = -O3 -g -fno-pie
 LDFLAGS  = -no-pie
 WARNINGS = -Wall -Wextra -Wcast-qual -Wmissing-prototypes -Wstrict-prototypes -Wshadow -Wenum-conversion $(if $(WERROR),-Werror)
 STRIP    = strip

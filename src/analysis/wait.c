@@ -78,6 +78,7 @@ static void find_writes(Finder *f)
 static u32 writes_in(const Finder *f, const Loop *loop, RegId reg, Instr **by)
 {
     u32 from = f->first[reg], to = f->first[reg + 1], n = 0;
+    *by = NULL;
     if (to - from > WRITES)
         return 2;
     for (u32 k = from; k < to; k++)

@@ -30,6 +30,15 @@ typedef VEC(char *) Words; /* of a command line */
         (vec)->v[(vec)->n++] = (item);    \
     } while (0)
 
+/* Gives back what grew in vain. */
+#define vec_shrink(vec)                                                              \
+    do {                                                                             \
+        if ((vec)->n < (vec)->cap) {                                                 \
+            (vec)->cap = (vec)->n;                                                   \
+            (vec)->v = mem_realloc((vec)->v, (size_t)(vec)->cap * sizeof *(vec)->v); \
+        }                                                                            \
+    } while (0)
+
 #define vec_pop(vec) ((vec)->v[--(vec)->n])
 #define vec_last(vec) ((vec)->v[(vec)->n - 1])
 #define vec_clear(vec) ((vec)->n = 0)

@@ -20,6 +20,8 @@
  *
  * Declines: states that do not come from constants on every path, blocks with pragmas, scopes, calls, atomics, convergent
  * instructions between the arms and the dispatch, and loops that would get a second entry. */
+#include <assert.h>
+
 #include "analysis/reconverge.h"
 #include "ir/edit.h"
 #include "phase/dfa/state_machine.h"
@@ -124,6 +126,7 @@ static void branch_to_leaves(PhaseRun *run, const MachinePlan *plan, Block *b, u
         block_set_fall(b, final_block(plan, &leaf->target));
         return;
     }
+    assert(depth < COUNT_OF(leaf->select)); /* leaves differ in one of them */
     while (holding < n && plan->leaf.v[first + holding].holds[depth])
         holding++;
     Block *rest = block_new_like(b, b->loc), *then;
