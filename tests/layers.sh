@@ -151,4 +151,12 @@ if command -v nm >/dev/null; then
 else
     echo "skip what files export: nm is not at hand" >>"$log"
 fi
+# The example in src/README.md of what a phase takes.
+length=$(wc -l <src/phase/layout/layout.c)
+others=$(grep -rlE 'phase_layout|phase/layout' src --include='*.[ch]' --include='*.def' | grep -v '^src/phase/layout/\|^src/pipeline/pipeline.def$')
+if [ "$length" -le 100 ] && [ -z "$others" ]; then
+    echo "pass the example phase fits 100 lines, and nothing names it but its row"
+else
+    echo "fail the example phase: $length lines; named by $others"
+fi >>"$log"
 tally layers "$log"

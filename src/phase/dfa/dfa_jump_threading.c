@@ -213,7 +213,7 @@ static bool thread_loop(PhaseRun *run, const Loop *loop)
     for (u32 k = 0; k < n; k++) {
         MachinePlan plan;
         const char *why;
-        bool threads = plan_make(run, loop, selector[k], &plan, &why);
+        bool threads = plan_make(run->an, run->knobs, run->arena, loop, selector[k], &plan, &why);
         if (threads && (why = why_reconverge(run)))
             threads = false;
         threads = threads && phase_may_rewrite(run);

@@ -4,11 +4,11 @@ typedef struct Edges {
     VecU32 from, to;
 } Edges;
 
-static u32 index_of(const PlanGraph *g, const Block *b) { return an_order(g->run->an)->index[b->id]; }
+static u32 index_of(const PlanGraph *g, const Block *b) { return an_order(g->an)->index[b->id]; }
 
 static u32 index_of_target(const PlanGraph *g, const PlanTarget *target)
 {
-    return target->node == NO_NODE ? index_of(g, target->to) : an_order(g->run->an)->count + (u32)target->node;
+    return target->node == NO_NODE ? index_of(g, target->to) : an_order(g->an)->count + (u32)target->node;
 }
 
 static void add_edge(Edges *edges, u32 from, u32 to)
@@ -27,13 +27,13 @@ static const PlanEdge *planned_edge(const MachinePlan *plan, const Block *from, 
 
 static Block *block_at(const PlanGraph *g, u32 v)
 {
-    const Order *order = an_order(g->run->an);
+    const Order *order = an_order(g->an);
     return v < order->count ? order->rpo[v] : g->plan->node.v[v - order->count].b;
 }
 
 static void add_block_edges(const PlanGraph *g, Edges *edges, const BitSet *leaving, u32 p)
 {
-    const Order *order = an_order(g->run->an);
+    const Order *order = an_order(g->an);
     const MachinePlan *plan = g->plan;
     for_each_edge(e, &order->succ, p) {
         const Block *to = order->rpo[order->succ.to[e]];
@@ -45,14 +45,14 @@ static void add_block_edges(const PlanGraph *g, Edges *edges, const BitSet *leav
     }
 }
 
-PlanGraph *plan_graph_make(PhaseRun *run, const MachinePlan *plan)
+PlanGraph *plan_graph_make(Analyses *an, const Knobs *knobs, Arena *arena, const MachinePlan *plan)
 {
-    PlanGraph *g = arena_new(run->arena, PlanGraph);
-    const Order *order = an_order(run->an);
+    PlanGraph *g = arena_new(arena, PlanGraph);
+    const Order *order = an_order(an);
     u32 nodes = order->count + plan->node.n;
     Edges edges = {.from = {0}};
-    BitSet leaving = bitset_new(run->arena, order->count);
-    *g = (PlanGraph){.run = run, .plan = plan};
+    BitSet leaving = bitset_new(arena, order->count);
+    *g = (PlanGraph){.an = an, .knobs = knobs, .arena = arena, .plan = plan};
     for (u32 e = 0; e < plan->edge.n; e++)
         bitset_add(&leaving, index_of(g, plan->edge.v[e].from));
     for (u32 p = 0; p < order->count; p++)
@@ -62,12 +62,12 @@ PlanGraph *plan_graph_make(PhaseRun *run, const MachinePlan *plan)
         for (u32 w = node->first; node->used && w < node->first + node->targets; w++)
             add_edge(&edges, order->count + k, index_of_target(g, &plan->target.v[w]));
     }
-    g->succ = graph_from_edges(run->arena, nodes, edges.from.v, edges.to.v, edges.from.n);
-    g->pred = graph_reverse(run->arena, &g->succ);
-    g->idom = arena_array(run->arena, u32, nodes);
-    g->depth = arena_array(run->arena, u32, nodes);
-    g->order = arena_array(run->arena, u32, nodes);
-    g->reached = graph_dominators(&g->succ, &g->pred, index_of(g, run->fn->entry), g->idom, g->order);
+    g->succ = graph_from_edges(arena, nodes, edges.from.v, edges.to.v, edges.from.n);
+    g->pred = graph_reverse(arena, &g->succ);
+    g->idom = arena_array(arena, u32, nodes);
+    g->depth = arena_array(arena, u32, nodes);
+    g->order = arena_array(arena, u32, nodes);
+    g->reached = graph_dominators(&g->succ, &g->pred, index_of(g, an->fn->entry), g->idom, g->order);
     for (u32 k = 0; k < g->reached; k++) {
         u32 v = g->order[k];
         g->depth[v] = g->idom[v] == GRAPH_NONE ? 1 : g->depth[g->idom[v]] + 1;
@@ -79,7 +79,7 @@ PlanGraph *plan_graph_make(PhaseRun *run, const MachinePlan *plan)
 
 bool plan_graph_has_edge(const PlanGraph *g, const Block *from, const Block *to)
 {
-    if (!order_reachable(an_order(g->run->an), from))
+    if (!order_reachable(an_order(g->an), from))
         return false;
     u32 p = index_of(g, from);
     for_each_edge(e, &g->succ, p)
@@ -98,7 +98,7 @@ static bool dominates_in(const PlanGraph *g, u32 a, u32 b)
 /* Without its back edges, the edges to dominators, the graph has no cycle: all of it can be ordered (Kahn). */
 bool plan_graph_is_reducible(const PlanGraph *g)
 {
-    u32 *waiting = arena_array(g->run->arena, u32, g->succ.nodes), ordered = 0;
+    u32 *waiting = arena_array(g->arena, u32, g->succ.nodes), ordered = 0;
     VecU32 work = {0};
     for (u32 k = 0; k < g->reached; k++) {
         u32 v = g->order[k];
@@ -154,16 +154,16 @@ static bool has_successors(const PlanGraph *g, u32 v)
 
 bool plan_graph_reconverges_as_before(const PlanGraph *g)
 {
-    Analyses *an = g->run->an;
-    BitSet copied = bitset_new(g->run->arena, g->run->fn->blocks.n), seen = bitset_new(g->run->arena, g->succ.nodes);
+    Analyses *an = g->an;
+    BitSet copied = bitset_new(g->arena, g->an->fn->blocks.n), seen = bitset_new(g->arena, g->succ.nodes);
     for (u32 k = 0; k < g->plan->node.n; k++)
         if (g->plan->node.v[k].used)
             bitset_add(&copied, g->plan->node.v[k].b->id);
     for (u32 k = 0; k < g->reached; k++) {
         u32 v = g->order[k];
         const Block *b = block_at(g, v), *point = dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
-        bool uniform = block_terminator(b) ? uniform_has(&an_uniform(an)->branch_warp, b->id)
-                                           : g->run->knobs->enable_dfa_jump_thread <= 0;
+        bool uniform =
+            block_terminator(b) ? uniform_has(&an_uniform(an)->branch_warp, b->id) : g->knobs->enable_dfa_jump_thread <= 0;
         if (!uniform && point && bitset_has(&copied, point->id) && has_successors(g, v) &&
             !reconverges_in_one_copy(g, v, point, &seen))
             return false;
@@ -173,7 +173,7 @@ bool plan_graph_reconverges_as_before(const PlanGraph *g)
 
 bool plan_graph_convergent(const PlanGraph *g)
 {
-    Analyses *an = g->run->an;
+    Analyses *an = g->an;
     for (u32 p = 0; p < an_order(an)->count; p++)
         for_each_instr(i, an_order(an)->rpo[p])
             if (instr_is_convergent(i, an->summaries))

@@ -7,7 +7,8 @@
 enum { SELECTORS_ASKED = 64 /* of one loop */ };
 
 typedef struct MachineFinder {
-    PhaseRun *run;
+    const Knobs *knobs;
+    Arena *arena;
     Analyses *an;
     const Loop *loop;
     MachinePlan *plan;
@@ -104,7 +105,7 @@ static bool find_state_regs(MachineFinder *p, RegId selector)
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
-static u32 bits_of(const MachineFinder *p, u32 r) { return type_bits((Type)fn_reg(p->run->fn, p->plan->reg[r])->type); }
+static u32 bits_of(const MachineFinder *p, u32 r) { return type_bits((Type)fn_reg(p->an->fn, p->plan->reg[r])->type); }
 
 static Given given_state(const MachineFinder *p, const Block *b, const StateValues *s)
 {
@@ -171,7 +172,7 @@ static Block *decided_successor(const MachineFinder *p, Block *b, const Given *g
         if (end->guard || !operand_plain_register(index))
             return NULL;
         Range r = value_of_register_given(an_facts(p->an), place, index->id, 32, given, &undecided);
-        return range_is_constant(&r) && r.lo < table->targets.n ? fn_block(p->run->fn, table->targets.v[r.lo]) : NULL;
+        return range_is_constant(&r) && r.lo < table->targets.n ? fn_block(p->an->fn, table->targets.v[r.lo]) : NULL;
     }
     FactValue v = value_of_predicate_given(an_facts(p->an), place, end->guard, given, &undecided);
     if (v == FACT_UNKNOWN)
@@ -186,7 +187,7 @@ static bool block_may_be_copied(const MachineFinder *p, const Block *b)
     const Instr *end = block_terminator(b);
     const Loop *header_of = loop_headed_by(an_loops(p->an), b);
     u32 n = 0;
-    if (b == p->run->fn->entry || (header_of && header_of != p->loop) || (end && !op_has(end->op, OPF_BRANCH)) ||
+    if (b == p->an->fn->entry || (header_of && header_of != p->loop) || (end && !op_has(end->op, OPF_BRANCH)) ||
         (!end && !b->fall))
         return false;
     if (block_is_pinned(b))
@@ -201,7 +202,7 @@ static bool block_may_be_copied(const MachineFinder *p, const Block *b)
 static i32 find_node(MachineFinder *p, Block *b, const StateValues *s, u32 depth)
 {
     MachinePlan *plan = p->plan;
-    const Knobs *knobs = p->run->knobs;
+    const Knobs *knobs = p->knobs;
     if (!s->known || !loop_contains(an_loops(p->an), p->loop, b) || !block_may_be_copied(p, b))
         return NO_NODE;
     if (depth > (u32)knobs->dfa_max_path_length) {
@@ -272,7 +273,7 @@ static bool may_branch_on(const MachineFinder *p, const Instr *selp, const Block
     const Operand *by = instr_operand(selp, 3);
     if (selp->block != from || selp->guard || by->kind != OPND_REG || by->sub != SUB_NONE || written_after(selp, by->id))
         return false;
-    return p->run->knobs->enable_dfa_jump_thread > 0 || uniform_has(&an_uniform(p->an)->warp, by->id);
+    return p->knobs->enable_dfa_jump_thread > 0 || uniform_has(&an_uniform(p->an)->warp, by->id);
 }
 
 /* Appends the leaves under the selps given so far; false: no state is known in one of them. */
@@ -305,7 +306,7 @@ static bool add_leaves(MachineFinder *p, const Block *from, Block *to, Given *gi
 
 static void add_edges_into(MachineFinder *p, Block *b)
 {
-    CfgList preds = cfg_preds(p->run->fn, b);
+    CfgList preds = cfg_preds(p->an->fn, b);
     for (u32 k = 0; k < preds.n; k++) {
         Block *from = preds.v[k].block;
         if (!order_reachable(an_order(p->an), from))
@@ -366,7 +367,7 @@ static void reach(BitSet *seen, VecU32 *work, i32 node)
 static void drop_unreached(MachineFinder *p)
 {
     MachinePlan *plan = p->plan;
-    BitSet seen = bitset_new(p->run->arena, plan->node.n);
+    BitSet seen = bitset_new(p->arena, plan->node.n);
     VecU32 work = {0};
     for (u32 e = 0; e < plan->edge.n; e++)
         for (u32 k = 0; plan->edge.v[e].used && k < plan->edge.v[e].leaves; k++)
@@ -385,7 +386,7 @@ static void drop_unreached(MachineFinder *p)
 static void weigh(MachineFinder *p)
 {
     MachinePlan *plan = p->plan;
-    BitSet reached = bitset_new(p->run->arena, p->run->fn->blocks.n);
+    BitSet reached = bitset_new(p->arena, p->an->fn->blocks.n);
     for (u32 k = 0; k < plan->node.n; k++) {
         const PlanNode *node = &plan->node.v[k];
         const Instr *end = block_terminator(node->b);
@@ -415,7 +416,7 @@ static bool stays_unknown(const MachineFinder *p, const PlanGraph *graph)
 {
     for (u32 e = 0; e < p->plan->edge.n; e++) {
         const PlanEdge *edge = &p->plan->edge.v[e];
-        CfgList preds = cfg_preds(p->run->fn, edge->to);
+        CfgList preds = cfg_preds(p->an->fn, edge->to);
         for (u32 k = 0; edge->used && k < preds.n; k++)
             if (loop_contains(an_loops(p->an), p->loop, preds.v[k].block) &&
                 plan_graph_has_edge(graph, preds.v[k].block, edge->to))
@@ -441,7 +442,7 @@ static const char too_many_blocks[] = "more blocks would be copied than --dfa-ma
 static const char *why_not(MachineFinder *p)
 {
     MachinePlan *plan = p->plan;
-    const Knobs *knobs = p->run->knobs;
+    const Knobs *knobs = p->knobs;
     bool asked_for = knobs->enable_dfa_jump_thread > 0;
     u32 shared = plan->table ? plan->states : log2_ceil(plan->states);
     if (!asked_for && !dispatch_is_uniform(p))
@@ -450,7 +451,7 @@ static const char *why_not(MachineFinder *p)
         return too_many_blocks;
     if (plan->cost > (u64)knobs->dfa_cost_threshold * shared)
         return "more instructions would be copied than --dfa-cost-threshold allows";
-    PlanGraph *graph = plan_graph_make(p->run, plan);
+    PlanGraph *graph = plan_graph_make(p->an, p->knobs, p->arena, plan);
     if (knobs->dfa_early_exit_heuristic && stays_unknown(p, graph))
         return "the next state is not known everywhere";
     if (!plan_graph_is_reducible(graph))
@@ -477,9 +478,10 @@ static const char *why_stopped(const MachineFinder *p)
     return p->too_long ? "the next state is decided farther away than --dfa-max-path-length allows, if at all" : NULL;
 }
 
-static bool make_plan(PhaseRun *run, const Loop *loop, RegId selector, bool separate, MachinePlan *plan, const char **why)
+static bool make_plan(MachineFinder p, RegId selector, const char **why)
 {
-    MachineFinder p = {.run = run, .an = run->an, .loop = loop, .plan = plan, .separate = separate};
+    MachinePlan *plan = p.plan;
+    const Loop *loop = p.loop;
     *plan = (MachinePlan){.regs = 0};
     *why = NULL;
     if (!find_state_regs(&p, selector))
@@ -500,19 +502,22 @@ static bool make_plan(PhaseRun *run, const Loop *loop, RegId selector, bool sepa
     return !*why;
 }
 
-bool plan_make(PhaseRun *run, const Loop *loop, RegId selector, MachinePlan *plan, const char **why)
+bool plan_make(Analyses *an, const Knobs *knobs, Arena *arena, const Loop *loop, RegId selector, MachinePlan *plan,
+               const char **why)
 {
-    const Reg *reg = fn_reg(run->fn, selector);
+    MachineFinder p = {.an = an, .knobs = knobs, .arena = arena, .loop = loop, .plan = plan};
+    const Reg *reg = fn_reg(an->fn, selector);
     *plan = (MachinePlan){.regs = 0};
     *why = NULL;
     if (type_class((Type)reg->type) == TC_PRED || reg->vector > 1)
         return false;
-    if (make_plan(run, loop, selector, false, plan, why) || *why != reducible_no_more)
+    if (make_plan(p, selector, why) || *why != reducible_no_more)
         return *why == NULL && plan->at;
     /* A state that one arm falls into and others enter through the copies is a loop with two entries, unless those within
      * have copies of their own. */
     plan_free(plan);
-    return make_plan(run, loop, selector, true, plan, why);
+    p.separate = true;
+    return make_plan(p, selector, why);
 }
 
 void plan_free(MachinePlan *plan)

@@ -9,8 +9,8 @@
  * Sound: every thread takes the same edges; which successor is fallen through to changes, and the order of the blocks. A
  * comparison is inverted with its unordered twin on floats, and only so that every other reader still finds its value.
  *
- * Declines: blocks that debug data names; back edges, which latches decides about; jumps that keep the groups of a table apart (transform/groups.h);
- * comparisons with a constant for equality, of which ptxas makes tables. */
+ * Declines: blocks that debug data names; back edges, which latches decides about; jumps that keep the groups of a table apart
+ * (transform/groups.h); comparisons with a constant for equality, of which ptxas makes tables. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
@@ -27,10 +27,8 @@ static bool is_back_edge(const Loops *loops, const Block *from, const Block *to)
 static bool is_case_test(const Instr *branch)
 {
     Instr *def = local_definition(branch, branch->guard);
-    if (!def || def->op->opcode != OPC_SETP || (def->op->cmp != CMP_EQ && def->op->cmp != CMP_NE))
-        return false;
-    const Operand *with = instr_operand(def, 2);
-    return with && with->kind == OPND_IMM;
+    const Operand *with = def && def->op->opcode == OPC_SETP ? instr_operand(def, 2) : NULL;
+    return with && with->kind == OPND_IMM && (def->op->cmp == CMP_EQ || def->op->cmp == CMP_NE);
 }
 
 /* ptxas lays out blocks as it likes, but which successor of a branch is taken decides what it predicates and in which order it
@@ -51,9 +49,7 @@ static bool invert_to_fall_through(PhaseRun *run, Block *b)
     Instr *branch = block_conditional_branch(b);
     const Loops *loops = an_loops(run->an);
     if (!branch || branch_target(branch) != b->next || b->fall == b->next || is_back_edge(loops, b, b->next) ||
-        is_back_edge(loops, b, b->fall))
-        return false;
-    if (!inversion_pays(run, b, branch))
+        is_back_edge(loops, b, b->fall) || !inversion_pays(run, b, branch))
         return false;
     Plain how = condition_plain(run->an, branch, true);
     if (how.kind == PLAIN_NONE || how.kind == PLAIN_PAIR ||
@@ -68,9 +64,8 @@ static bool invert_to_fall_through(PhaseRun *run, Block *b)
 static bool relocate_exit(PhaseRun *run, Block *b)
 {
     Block *before = b->prev, *after = b->next;
-    if (!before || !after || before->fall != after || cfg_succs(run->fn, b).n || b->falls_off || block_is_pinned(b))
-        return false;
-    if (!phase_rewrite(run, "ExitMoved", b, "the block before it now falls through"))
+    if (!before || !after || before->fall != after || cfg_succs(run->fn, b).n || b->falls_off || block_is_pinned(b) ||
+        !phase_rewrite(run, "ExitMoved", b, "the block before it now falls through"))
         return false;
     block_move_to_end(b);
     return true;

@@ -5,7 +5,7 @@
 #include "transform/condition.h"
 
 typedef struct CheckSearch {
-    PhaseRun *run;
+    Analyses *an;
     const Loop *loop;
     LoopChecks *found;
 } CheckSearch;
@@ -30,8 +30,8 @@ static Instr *definition(const CheckSearch *s, Instr *at, RegId reg, bool of_lat
     Instr *def = local_definition(at, reg);
     if (def || of_latch)
         return def;
-    def = affine_definition(s->run->an, s->loop, reg);
-    return def && strictly_dominates(an_dom(s->run->an), def->block, at->block) ? def : NULL;
+    def = affine_definition(s->an, s->loop, reg);
+    return def && strictly_dominates(an_dom(s->an), def->block, at->block) ? def : NULL;
 }
 
 static bool is_known(const LoopChecks *f, const LoopTest *test)
@@ -57,7 +57,7 @@ static bool add_tests(CheckSearch *s, Instr *at, const Operand *predicate, bool 
     if (is_logic(def, holds ? OPC_AND : OPC_OR))
         return add_operands(s, def, holds, of_latch);
     LoopTest test;
-    if (f->tests == LOOP_TESTS || !loop_test_read(s->run->an, s->loop, def, !holds, &test))
+    if (f->tests == LOOP_TESTS || !loop_test_read(s->an, s->loop, def, !holds, &test))
         return false;
     if (!of_latch && is_known(f, &test))
         return true;
@@ -69,12 +69,12 @@ static bool add_tests(CheckSearch *s, Instr *at, const Operand *predicate, bool 
 
 /* ---- branches ---------------------------------------------------------------------------------------------------------- */
 
-static bool is_inside(const CheckSearch *s, const Block *b) { return b && loop_contains(an_loops(s->run->an), s->loop, b); }
+static bool is_inside(const CheckSearch *s, const Block *b) { return b && loop_contains(an_loops(s->an), s->loop, b); }
 
 /* A block that stops the thread, or calls what does, reached from one branch only: compilers put it there for a failed check. */
 static bool is_failure(const CheckSearch *s, const Block *b)
 {
-    if (!cfg_single_pred(s->run->fn, b))
+    if (!cfg_single_pred(s->an->fn, b))
         return false;
     for_each_instr(i, b)
         if (instr_is(i, OPF_CALL) || (i->kind == INSTR_OP && i->op->opcode == OPC_TRAP))
@@ -158,8 +158,8 @@ static void find_blocks(CheckSearch *s)
             visit(s, check->pass);
             continue;
         }
-        f->has_exit |= block_leaves_function(s->run->fn, b);
-        CfgList succs = cfg_succs(s->run->fn, b);
+        f->has_exit |= block_leaves_function(s->an->fn, b);
+        CfgList succs = cfg_succs(s->an->fn, b);
         for (u32 e = 0; e < succs.n; e++)
             visit(s, succs.v[e].block);
     }
@@ -184,12 +184,12 @@ static void extend_chain(LoopChecks *f)
         }
 }
 
-bool loop_checks_find(PhaseRun *run, const Loop *loop, LoopChecks *found)
+bool loop_checks_find(Analyses *an, const Loop *loop, LoopChecks *found)
 {
     *found = (LoopChecks){0};
-    CheckSearch s = {run, loop, found};
+    CheckSearch s = {an, loop, found};
     for (u32 k = 0; k < loop->block_count; k++)
-        if (dominates(an_dom(run->an), loop->blocks[k], loop->latches[0]))
+        if (dominates(an_dom(an), loop->blocks[k], loop->latches[0]))
             add_check(&s, loop->blocks[k]);
     bool ends_at_latch = found->latch_tests || found->uncounted;
     if (found->checks - (found->latch_tests > 0) < (ends_at_latch ? 1 : 2))
@@ -200,9 +200,9 @@ bool loop_checks_find(PhaseRun *run, const Loop *loop, LoopChecks *found)
     return true;
 }
 
-void loop_checks_latch(PhaseRun *run, const Loop *loop, Instr *compare, LoopChecks *found)
+void loop_checks_latch(Analyses *an, const Loop *loop, Instr *compare, LoopChecks *found)
 {
     *found = (LoopChecks){.check = {{loop->latches[0], loop->header}}, .checks = 1, .chain = {compare}, .chained = 1};
-    CheckSearch s = {run, loop, found};
+    CheckSearch s = {an, loop, found};
     find_blocks(&s);
 }

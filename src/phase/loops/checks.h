@@ -29,9 +29,9 @@ typedef struct LoopChecks {
 
 /* Whether the loop, which is innermost and has one latch, has bounds checks: such a branch beside the one that ends the loop, if
  * only in blocks that would stop the thread. Uses AN_LOOPS and AN_DOM. */
-bool loop_checks_find(PhaseRun *run, const Loop *loop, LoopChecks *found);
+bool loop_checks_find(Analyses *an, const Loop *loop, LoopChecks *found);
 
 /* The latch, whose predicate `compare` computes, as the only check. */
-void loop_checks_latch(PhaseRun *run, const Loop *loop, Instr *compare, LoopChecks *found);
+void loop_checks_latch(Analyses *an, const Loop *loop, Instr *compare, LoopChecks *found);
 
 #endif

@@ -149,9 +149,9 @@ LoopSize loop_copy_size(Analyses *an, const LoopChecks *c, const LoopDropped *d)
 }
 
 /* Whether the function may come to an instruction that sees which lanes execute it. */
-static bool shows_lanes(PhaseRun *run)
+static bool shows_lanes(Analyses *an, Arena *arena)
 {
-    return waits_now(run->arena, run->an)->any_active_set || effects_callers_see_lanes(run->an->summaries, run->fn);
+    return waits_now(arena, an)->any_active_set || effects_callers_see_lanes(an->summaries, an->fn);
 }
 
 static bool holds_convergent(const Block *b, const Summaries *summaries)
@@ -162,14 +162,14 @@ static bool holds_convergent(const Block *b, const Summaries *summaries)
     return false;
 }
 
-static void find_lanes(PhaseRun *run, LoopLanes *lanes)
+static void find_lanes(Analyses *an, Arena *arena, LoopLanes *lanes)
 {
-    Control *control = an_control(run->an);
+    Control *control = an_control(an);
     BlockVec on = {0};
     VecU32 branch = {0}, dependent = {0};
-    *lanes = (LoopLanes){.asked = true, .shown = shows_lanes(run)};
-    for (const Block *b = run->fn->entry; b && !lanes->many; b = b->next) {
-        if (!holds_convergent(b, run->an->summaries))
+    *lanes = (LoopLanes){.asked = true, .shown = shows_lanes(an, arena)};
+    for (const Block *b = an->fn->entry; b && !lanes->many; b = b->next) {
+        if (!holds_convergent(b, an->summaries))
             continue;
         vec_clear(&on);
         lanes->many = !control_closure_within(control, b, DEPENDENCES_MAX - branch.n, &on);
@@ -178,8 +178,8 @@ static void find_lanes(PhaseRun *run, LoopLanes *lanes)
             vec_push(&dependent, b->id);
         }
     }
-    lanes->dependent = graph_from_edges(run->arena, run->fn->blocks.n, branch.v, dependent.v, branch.n);
-    lanes->seen = marks_new(run->arena, run->fn->blocks.n);
+    lanes->dependent = graph_from_edges(arena, an->fn->blocks.n, branch.v, dependent.v, branch.n);
+    lanes->seen = marks_new(arena, an->fn->blocks.n);
     vec_free(&on);
     vec_free(&branch);
     vec_free(&dependent);
@@ -213,15 +213,15 @@ static bool depends_on_some(Analyses *an, const LoopChecks *c, LoopLanes *lanes)
     return false;
 }
 
-const char *loop_lanes_forbid(PhaseRun *run, const LoopChecks *c, LoopLanes *lanes)
+const char *loop_lanes_forbid(Analyses *an, Arena *arena, const LoopChecks *c, LoopLanes *lanes)
 {
     if (!lanes->asked)
-        find_lanes(run, lanes);
-    if (!may_divide(run->an, c))
+        find_lanes(an, arena, lanes);
+    if (!may_divide(an, c))
         return NULL;
     if (lanes->shown)
         return "threads could come in other groups to an instruction that sees which lanes execute it";
-    if (lanes->many || depends_on_some(run->an, c, lanes))
+    if (lanes->many || depends_on_some(an, c, lanes))
         return "threads could come in other groups to an instruction that they execute together";
     return NULL;
 }
@@ -299,7 +299,7 @@ void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *c, const Lo
 
 enum { LOOP_ANALYSES = AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM | AN_CONTROL };
 
-void loop_copy_begin(PhaseRun *run) { an_compute(run->an, LOOP_ANALYSES); }
+void loop_copy_begin(Analyses *an) { an_compute(an, LOOP_ANALYSES); }
 
 PhaseResult loop_copy_each(PhaseRun *run, LoopRewrite *rewrite)
 {

@@ -28,14 +28,14 @@ typedef struct LoopLanes {
     Graph dependent;   /* from each branch, by Block.id, to the blocks with a convergent instruction that depend on it */
     Marks seen;        /* scratch, likewise */
 } LoopLanes;
-/* NULL, or why the loop is not copied, as its checks may divide a warp. *lanes is {0} before the first rewrite. */
-const char *loop_lanes_forbid(PhaseRun *run, const LoopChecks *checks, LoopLanes *lanes);
+/* NULL, or why the loop is not copied, as its checks may divide a warp. *lanes is {0} before the first rewrite, and in the arena. */
+const char *loop_lanes_forbid(Analyses *an, Arena *arena, const LoopChecks *checks, LoopLanes *lanes);
 
 /* Whether the loop was rewritten; loop_copy_begin() comes right before. */
 typedef bool LoopRewrite(PhaseRun *run, const Loop *loop, LoopLanes *lanes);
 /* Calls it for each loop of the function; all answers are of before the first rewrite. */
 PhaseResult loop_copy_each(PhaseRun *run, LoopRewrite *rewrite);
-void loop_copy_begin(PhaseRun *run);
+void loop_copy_begin(Analyses *an);
 
 /* What the copy does without if the branches of the checks are gone. steps: it may leave steps out. Uses AN_LIVE. */
 void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *dropped);

@@ -219,12 +219,12 @@ static bool split_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
 {
     LoopChecks checks;
     LoopDropped dropped;
-    if (!loop_copy_may(run->an, loop) || !loop_checks_find(run, loop, &checks))
+    if (!loop_copy_may(run->an, loop) || !loop_checks_find(run->an, loop, &checks))
         return false;
     loop_copy_plan(run->an, loop, &checks, true, &dropped);
     const char *why = why_not(run->an, loop, &checks, &dropped);
     if (!why)
-        why = loop_lanes_forbid(run, &checks, lanes);
+        why = loop_lanes_forbid(run->an, run->arena, &checks, lanes);
     const Instr *at = block_terminator(checks.check[0].block);
     if (why) {
         phase_missed_once(run, "BoundsCheckKept", at, "this loop keeps its bounds checks: %s", why);
@@ -237,7 +237,7 @@ static bool split_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
         run, "BoundsCheckSplit", at, "the loop runs without %u bounds check%s for as long as they pass; it runs %s", bounds,
         bounds == 1 ? "" : "s", trips ? arena_printf(run->arena, "%u times or more", trips) : "as often as is not known");
     phase_count(run, "BoundsCheckSplit", 1);
-    loop_copy_begin(run);
+    loop_copy_begin(run->an);
     split(run->an, loop, &checks, &dropped);
     return true;
 }
@@ -247,7 +247,7 @@ static bool has_candidate(PhaseRun *run)
     LoopChecks checks;
     const Loops *loops = an_loops(run->an);
     for (u32 l = 0; l < loops->n; l++)
-        if (loop_copy_may(run->an, loops->v[l]) && loop_checks_find(run, loops->v[l], &checks))
+        if (loop_copy_may(run->an, loops->v[l]) && loop_checks_find(run->an, loops->v[l], &checks))
             return true;
     return false;
 }

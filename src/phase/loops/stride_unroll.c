@@ -170,11 +170,11 @@ static bool unroll_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
     LoopDropped dropped;
     if (!loop_copy_may(run->an, loop) || !find_stride(run->an, loop, &s))
         return false;
-    loop_checks_latch(run, loop, s.compare, &s.latch);
+    loop_checks_latch(run->an, loop, s.compare, &s.latch);
     loop_copy_plan(run->an, loop, &s.latch, false, &dropped);
     const char *why = why_not(run->an, loop, &s, &dropped);
     if (!why)
-        why = loop_lanes_forbid(run, &s.latch, lanes);
+        why = loop_lanes_forbid(run->an, run->arena, &s.latch, lanes);
     const Instr *at = block_terminator(loop->latches[0]);
     if (why) {
         phase_missed_once(run, "StrideKept", at, "this loop with its step in a register is not unrolled: %s", why);
@@ -185,7 +185,7 @@ static bool unroll_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
     phase_passed(run, "StrideUnrolled", at,
                  "the loop runs four iterations at a time where four remain; it runs as often as is not known");
     phase_count(run, "StrideUnrolled", 1);
-    loop_copy_begin(run);
+    loop_copy_begin(run->an);
     unroll(run->an, loop, &s, &dropped);
     return true;
 }

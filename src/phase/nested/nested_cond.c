@@ -158,8 +158,9 @@ static bool combine_once(Combiner *c, Block *outer)
     return true;
 }
 
-static void write_out(Nested *n, Block *b)
+static void write_out(Combiner *c, Block *b)
 {
+    Nested *n = &c->n;
     TruthTerm taken = n->combined[b->id];
     if (b->dead || !taken.truth)
         return;
@@ -168,7 +169,7 @@ static void write_out(Nested *n, Block *b)
         block_swap_successors(b);
         taken = term_not(taken);
     }
-    Literal guard = truth_emit(n->run, b, taken);
+    Literal guard = truth_emit(c->run, b, taken);
     instr_set_guard(block_terminator(b), guard.reg, guard.inverted);
 }
 
@@ -185,7 +186,7 @@ static bool combine_all(Combiner *c)
     if (c->changed) {
         an_thaw(c->run->an, AN_ALL & ~AN_LIVE); /* nobody asks the others any more */
         for (u32 k = 0; k < order->count; k++)
-            write_out(n, order->rpo[k]);
+            write_out(c, order->rpo[k]);
     }
     if (n->gate)
         reconverge_free(n->gate);
@@ -206,7 +207,7 @@ PhaseResult phase_nested_cond(PhaseRun *run)
 {
     if (run->knobs->disable_nested_cond)
         return PHASE_UNCHANGED;
-    Combiner c = {.run = run, .n = {.run = run, .fn = run->fn, .arena = run->arena}};
+    Combiner c = {.run = run, .n = {.an = run->an, .knobs = run->knobs, .fn = run->fn, .arena = run->arena}};
     bool changed = combine_all(&c);
     if (changed)
         remove_jumps_to_next(run->fn);

@@ -71,8 +71,8 @@ static u32 living_place(const Nested *n, const DomTree *dom, u32 place)
 /* Whether reg is read in a block that `top` dominates; after LOOK_BELOW instructions, whether it is live there. */
 static bool read_below(const Nested *n, const Block *top, RegId reg)
 {
-    const DomTree *dom = an_dom(n->run->an);
-    if (!live_in(an_live(n->run->an), top, reg))
+    const DomTree *dom = an_dom(n->an);
+    if (!live_in(an_live(n->an), top, reg))
         return false;
     u32 last = dom->last[top->id], seen = 0;
     for (u32 k = living_place(n, dom, dom->pre[top->id]); k <= last; k = living_place(n, dom, k + 1))
@@ -143,7 +143,7 @@ static bool reads_special_register(const Instr *i)
 /* Whether b alone computes and reads reg: it writes all of it before it reads it, and nobody after does. */
 static bool is_private(const Nested *n, const Site *s, RegId reg)
 {
-    if (live_in(an_live(n->run->an), s->rest, reg) || fn_reg(n->fn, reg)->vector != 1)
+    if (live_in(an_live(n->an), s->rest, reg) || fn_reg(n->fn, reg)->vector != 1)
         return false;
     for_each_instr(i, s->inner) {
         if (i->kind != INSTR_OP || (!instr_reads(i, reg) && !instr_writes(i, reg)))
@@ -156,7 +156,7 @@ static bool is_private(const Nested *n, const Site *s, RegId reg)
 static Reason check_writes(const Nested *n, const Site *s, const Instr *i)
 {
     for (RegWalk w = reg_walk(i); next_write(&w);) {
-        if (live_in(an_live(n->run->an), s->other, w.reg) || !w.kills)
+        if (live_in(an_live(n->an), s->other, w.reg) || !w.kills)
             return REASON_LIVE;
         if (nested_decides(n, s->outer, w.reg) && !is_private(n, s, w.reg))
             return REASON_RELATED;
@@ -203,7 +203,7 @@ static Reason why_too_much(const Block *b)
 
 static Reason check_inner(const Nested *n, const Site *s)
 {
-    i64 limit = n->run->knobs->nested_cond_max_speculated, cost = 0;
+    i64 limit = n->knobs->nested_cond_max_speculated, cost = 0;
     if (block_is_pinned(s->inner) || s->inner->scope != s->outer->scope)
         return REASON_PLACE;
     for_each_instr(i, s->inner) {
@@ -224,7 +224,7 @@ static bool joins_others(const Nested *n, const Site *s, Block *to)
 {
     if (!reconverge_matters(n->gate))
         return false;
-    const BitSet *uniform = &an_uniform(n->run->an)->branch_warp;
+    const BitSet *uniform = &an_uniform(n->an)->branch_warp;
     if (!n->combined[s->outer->id].truth && uniform_has(uniform, s->outer->id))
         return false; /* all lanes of a warp take one edge there */
     return reconverge_after_pure(n->gate, to, reconvergence_point(n->gate, s->outer)) != RECONVERGE_SAFE;
@@ -235,14 +235,14 @@ static bool joins_others(const Nested *n, const Site *s, Block *to)
 /* Whether `to` is in the same loop, and does not begin its next round. */
 static bool stays_inside(const Nested *n, const Block *b, const Block *to)
 {
-    const Loops *loops = an_loops(n->run->an);
+    const Loops *loops = an_loops(n->an);
     const Loop *loop = loop_of(loops, b);
     return !loop || (to != loop->header && loop_contains(loops, loop, to));
 }
 
 static bool decides_loop(const Nested *n, const Site *s)
 {
-    const Loops *loops = an_loops(n->run->an);
+    const Loops *loops = an_loops(n->an);
     bool irreducible = loops->irreducible && bitset_has(&loops->in_irreducible, s->outer->id);
     return irreducible || loop_of(loops, s->inner) != loop_of(loops, s->outer) || !stays_inside(n, s->outer, s->other) ||
            !stays_inside(n, s->outer, s->rest) || s->rest == s->outer || s->other == s->outer;
@@ -310,7 +310,7 @@ static bool writes_live(const Nested *n, const Site *s)
     for_each_instr(i, s->inner)
         if (i->kind == INSTR_OP)
             for (RegWalk w = reg_walk(i); next_write(&w);)
-                if (live_in(an_live(n->run->an), s->rest, w.reg))
+                if (live_in(an_live(n->an), s->rest, w.reg))
                     return true;
     return false;
 }

@@ -34,7 +34,8 @@ const char *site_reason_counter(Reason why);
 const char *site_reason_words(Reason why);
 
 typedef struct Nested {
-    PhaseRun *run;
+    Analyses *an;
+    const Knobs *knobs;
     Function *fn;
     Arena *arena; /* for what is gone when all conditions are written out */
     u32 *skip;    /* by place in the order of the dominator tree, of a dead block: how many after it are dead, at least */

@@ -18,11 +18,11 @@ struct TailLanes {
     u8 ends;                      /* WaitEnds of the tail */
 };
 
-TailLanes *tail_lanes_new(PhaseRun *run)
+TailLanes *tail_lanes_new(Analyses *an, Arena *arena)
 {
-    TailLanes *l = arena_new(run->arena, TailLanes);
-    l->an = run->an;
-    l->gate = reconverge_new(run->arena, run->an);
+    TailLanes *l = arena_new(arena, TailLanes);
+    l->an = an;
+    l->gate = reconverge_new(arena, an);
     return l;
 }
 

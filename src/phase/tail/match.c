@@ -48,7 +48,8 @@ typedef struct Pairing {
 } Pairing;
 
 struct Matcher {
-    PhaseRun *run;
+    Analyses *an;
+    Arena *arena;
     Function *fn;
     TailGate gate;
     TailLanes *lanes;       /* NULL: not asked for yet */
@@ -124,7 +125,7 @@ static void set_partners(Matcher *m, RegId kept, RegId other, bool paired)
 static bool is_in_flight(Matcher *m, RegId reg)
 {
     if (!m->in_flight.word) {
-        m->in_flight = bitset_new(m->run->arena, m->fn->regs.n);
+        m->in_flight = bitset_new(m->arena, m->fn->regs.n);
         match_find_in_flight(m->fn, &m->in_flight);
     }
     return bitset_has(&m->in_flight, reg);
@@ -201,13 +202,13 @@ static bool symbol_pair(void *user, SymId kept, SymId other)
 
 /* ---- the matcher ----------------------------------------------------------------------------------------------- */
 
-Matcher *matcher_new(PhaseRun *run, TailGate gate)
+Matcher *matcher_new(Analyses *an, Arena *arena, TailGate gate)
 {
-    Arena *arena = run->arena;
-    u32 regs = run->fn->regs.n;
+    u32 regs = an->fn->regs.n;
     Matcher *m = arena_new(arena, Matcher);
-    m->run = run;
-    m->fn = run->fn;
+    m->an = an;
+    m->arena = arena;
+    m->fn = an->fn;
     m->gate = gate;
     m->live_after = bitset_new(arena, regs);
     m->pairing = arena_array(arena, Pairing, regs);
@@ -231,8 +232,8 @@ void matcher_free(Matcher *m)
 void matcher_set_end(Matcher *m, const Block *any)
 {
     if (m->end)
-        live_out_put(an_live(m->run->an), m->end, &m->live_after, false);
-    live_out_put(an_live(m->run->an), any, &m->live_after, true);
+        live_out_put(an_live(m->an), m->end, &m->live_after, false);
+    live_out_put(an_live(m->an), any, &m->live_after, true);
     m->end = any;
     if (m->lanes)
         tail_lanes_set_end(m->lanes);
@@ -363,9 +364,9 @@ static bool divergent_control(const Matcher *m, const Block *b, VecU32 *ids)
 {
     BlockVec blocks = {0};
     vec_clear(ids);
-    bool all = control_closure_within(an_control(m->run->an), b, CONTROL_LIMIT, &blocks);
+    bool all = control_closure_within(an_control(m->an), b, CONTROL_LIMIT, &blocks);
     for (u32 k = 0; k < blocks.n; k++)
-        if (!uniform_has(&an_uniform(m->run->an)->branch_warp, blocks.v[k]->id))
+        if (!uniform_has(&an_uniform(m->an)->branch_warp, blocks.v[k]->id))
             vec_push(ids, blocks.v[k]->id);
     vec_free(&blocks);
     if (ids->n)
@@ -398,7 +399,7 @@ static u32 find_control_class(Matcher *m, const Block *b)
 static u32 control_class(Matcher *m, const Block *b)
 {
     if (!m->control_class)
-        m->control_class = arena_array(m->run->arena, u32, m->fn->blocks.n);
+        m->control_class = arena_array(m->arena, u32, m->fn->blocks.n);
     if (!m->control_class[b->id])
         m->control_class[b->id] = find_control_class(m, b);
     return m->control_class[b->id];
@@ -417,7 +418,7 @@ static bool parts_call(const Function *fn, const Instr *i)
 
 static TailStop may_match(Matcher *m, const Instr *a, const Instr *b)
 {
-    const Summaries *summaries = m->run->an->summaries;
+    const Summaries *summaries = m->an->summaries;
     TailStop stop = match_copies_may_merge(a, m->gate, summaries);
     if (stop != STOP_NONE)
         return stop;
@@ -512,10 +513,10 @@ static void begin(Matcher *m, Block *kept, Block *other)
     m->risk = RECONVERGE_SAFE;
     m->stop = STOP_NONE;
     if (!m->lanes)
-        m->lanes = tail_lanes_new(m->run);
+        m->lanes = tail_lanes_new(m->an, m->arena);
     tail_lanes_begin(m->lanes, kept, other);
     const Instr *compare;
-    if (!match_loop_test(an_loops(m->run->an), kept, &compare) || !compare)
+    if (!match_loop_test(an_loops(m->an), kept, &compare) || !compare)
         return;
     add_part(m, compare);
     for (RegWalk w = reg_walk(compare); next_read(&w);)

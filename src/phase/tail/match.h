@@ -56,7 +56,7 @@ i64 tail_gain(const Tail *tail);
 typedef struct Matcher Matcher;
 
 /* For the function as it is now, with AN_LOOPS and AN_LIVE; it must not change meanwhile. */
-Matcher *matcher_new(PhaseRun *run, TailGate gate);
+Matcher *matcher_new(Analyses *an, Arena *arena, TailGate gate);
 void matcher_free(Matcher *m);
 
 /* Whether the two blocks hand on control alike, so that one end can stand for both; then their keys are equal. */

@@ -497,7 +497,7 @@ static void report_short_tails(const Merge *merge)
     collect(&m);
     sort_candidates(&m);
     m.least = merge->least;
-    m.matcher = matcher_new(m.run, m.gate);
+    m.matcher = matcher_new(m.run->an, m.run->arena, m.gate);
     limit_effort(&m);
     for (u32 k = 0; k + 1 < m.candidates.n && !is_exhausted(&m); k++)
         if (m.candidates.v[k].key == m.candidates.v[k + 1].key)
@@ -514,7 +514,7 @@ static void merge_alike(Merge *m)
     u32 largest = largest_group(m);
     if (largest < 2)
         return;
-    m->matcher = matcher_new(m->run, m->gate);
+    m->matcher = matcher_new(m->run->an, m->run->arena, m->gate);
     limit_effort(m);
     m->set = arena_array(m->run->arena, TailCandidate *, largest);
     m->tail = arena_array(m->run->arena, Tail, largest);
