@@ -2,6 +2,8 @@
 
 #include "ir/cfg.h"
 #include "ir/builder.h"
+#include "ir/inspect.h"
+#include "target/ptxas.h"
 #include "transform/condition.h"
 
 /* Registers that are written by what is hoisted from one pair of blocks at once. */
@@ -10,6 +12,8 @@
 #define HOIST_LIMIT 64
 /* At how many places a cut is weighed, from the last one on. */
 #define HOIST_CUTS 8
+/* Machine instructions of an arm that ptxas executes under a predicate, where addresses and logic are among them. */
+#define HOIST_SHORT_ARM 16
 
 typedef struct HoistStep {
     Instr *taken; /* the instruction, as the taken edge has it */
@@ -182,6 +186,33 @@ static i64 head_gain(const TailHoist *h, u32 n)
     return gain;
 }
 
+static bool is_short_arm(const Block *b)
+{
+    u32 cost = 0;
+    for_each_instr(i, b)
+        cost += ptxas_cost(i);
+    return cost <= HOIST_SHORT_ARM && b->fall && !block_two_way_branch(b);
+}
+
+static bool computes_address(const Function *fn, const Instr *i)
+{
+    const Operand *to = instr_operand(i, 0);
+    if (!op_is_pure(i->op) || to->kind != OPND_REG)
+        return false;
+    Type type = (Type)fn_reg(fn, to->id)->type;
+    return type_bits(type) == 64 && type_class(type) != TC_FLOAT;
+}
+
+/* Whether the first n instructions compute addresses, and ptxas executes both arms under predicates: it computes these once itself.
+ * The accesses stay in the arms, and ptxas copies what both load alike. */
+static bool is_lone_address(const TailHoist *h, u32 n)
+{
+    for (u32 k = 0; k < n; k++)
+        if (!computes_address(h->run->fn, h->step[k].taken))
+            return false;
+    return h->taken->fall == h->other->fall && is_short_arm(h->taken) && is_short_arm(h->other);
+}
+
 /* As far as both blocks are the same. A pragma in front of an instruction keeps it. */
 static void walk_heads(TailHoist *h)
 {
@@ -207,7 +238,7 @@ static u32 common_head(TailHoist *h)
         if (!h->step[n - 1].closed)
             continue;
         i64 gain = head_gain(h, n);
-        if (gain > most) {
+        if (gain > most && !is_lone_address(h, n)) {
             most = gain;
             best = n;
         }
