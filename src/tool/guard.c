@@ -391,6 +391,19 @@ static bool has_several_phases(const Guard *guard)
     return several;
 }
 
+/* What the clean-up did is searched only where nothing else was rewritten: it is to blame least often. */
+static void trust_cleanup(Guard *guard)
+{
+    const PhaseTable *table = guard->options->pipeline.table;
+    for (u32 i = 0; i < guard->suspects.n; i++) {
+        Suspect *suspect = &guard->suspects.v[i], others = *suspect;
+        for (u32 phase = 0; phase < table->phases; phase++)
+            others.without[phase] &= table->phase[phase].after != PART;
+        if (phases_without(&others))
+            *suspect = others;
+    }
+}
+
 /* Rewrites of a suspect that neither calls a function nor is called, by the phases that it does without, are searched one by one. Whether
  * there are several of any. */
 static bool set_limits(Guard *guard)
@@ -414,6 +427,7 @@ static bool set_limits(Guard *guard)
 /* Phases are withheld until nothing is worse; what stays worse is left alone. */
 static const char *hold_back(Guard *guard)
 {
+    trust_cleanup(guard);
     for (u32 round = 0; round < MOST_ROUNDS && has_several_phases(guard) && search_round(guard, TRY_PHASES); round++)
         ;
     for (u32 round = 0, open = set_limits(guard); round < REWRITE_ROUNDS && open; round++)
