@@ -4,6 +4,8 @@
 
 #define NO_PATH UINT32_MAX /* in the segment tree: no edge, or one that is taken out */
 
+enum { PART_STEPS = 8 /* of part_paths(), per edge and block */ };
+
 /* ---- construction ---------------------------------------------------------------------------------------------- */
 
 /* Whether a block decides something: it has more than one successor, leaving the function included. */
@@ -14,8 +16,8 @@ static bool is_branch(const Order *order, u32 p)
 }
 
 /* Visits every edge of a branch that makes blocks dependent: `to` lies below the branch's immediate post-dominator.
- * With `fill` unset it only counts, into first[pre + 1]. */
-static void visit_edges(Control *c, const Order *order, bool fill)
+ * With `fill` unset it only counts, into first[pre + 1]; else to_of[edge] becomes `to`. */
+static void visit_edges(Control *c, const Order *order, bool fill, const Block **to_of)
 {
     const DomTree *t = c->postdom;
     for (u32 p = 0; p < order->count; p++) {
@@ -31,12 +33,30 @@ static void visit_edges(Control *c, const Order *order, bool fill)
             if (fill) {
                 u32 at = c->first[pre]++;
                 c->branch[at] = a;
+                to_of[at] = to;
                 c->top[c->leaves + at] = top;
             } else {
                 c->first[pre + 1]++;
                 c->edges++;
             }
         }
+    }
+}
+
+/* Paths of one branch that join: the later one ends there, so that a block below is on one of them, however many entries a jump
+ * table has. Beyond so many steps they stay as they are, which says the same. */
+static void part_paths(Control *c, const Block **to_of, const Block **last)
+{
+    const DomTree *t = c->postdom;
+    u64 steps = PART_STEPS * ((u64)c->edges + t->count);
+    for (u32 e = 0; e < c->edges && steps > 0; e++) {
+        u32 *top = &c->top[c->leaves + e], id = c->branch[e]->id;
+        const Block *joint = last[id];
+        for (; joint && steps > 0 && !dominates(t, joint, to_of[e]); steps--)
+            joint = t->depth[joint->id] > *top + 1 ? t->idom[joint->id] : NULL;
+        if (joint && steps > 0)
+            *top = t->depth[joint->id];
+        last[id] = to_of[e];
     }
 }
 
@@ -54,7 +74,7 @@ Control *control_compute(Arena *arena, const Function *fn, const Order *order, c
     c->postdom = postdom;
     c->first = arena_array(arena, u32, (size_t)postdom->count + 3);
     c->seen = marks_new(arena, fn->blocks.n);
-    visit_edges(c, order, false);
+    visit_edges(c, order, false, NULL);
     for (u32 pre = 0; pre <= postdom->count; pre++)
         c->first[pre + 1] += c->first[pre];
 
@@ -62,7 +82,10 @@ Control *control_compute(Arena *arena, const Function *fn, const Order *order, c
         continue;
     c->branch = arena_array(arena, Block *, c->edges);
     c->top = arena_array(arena, u32, 2 * (size_t)c->leaves);
-    visit_edges(c, order, true);
+    const Block **to_of = mem_zalloc(sizeof *to_of * ((size_t)c->edges + fn->blocks.n)), **last = to_of + c->edges;
+    visit_edges(c, order, true, to_of);
+    part_paths(c, to_of, last);
+    mem_free(to_of);
     /* Filling moved first[pre] to the end of its edges; shifting by one puts it back. */
     for (u32 pre = postdom->count + 1; pre > 0; pre--)
         c->first[pre] = c->first[pre - 1];
@@ -112,6 +135,7 @@ static void take_edges(Control *c, const Block *b, BlockVec *out)
     u32 end = c->first[t->last[b->id] + 1], depth = t->depth[b->id];
     for (u32 e = next_edge(c, c->first[t->pre[b->id]], end, depth); e < end; e = next_edge(c, e + 1, end, depth)) {
         Block *a = c->branch[e];
+        vec_push(&c->taken, c->top[c->leaves + e]);
         vec_push(&c->taken, e);
         set_top(c, e, NO_PATH);
         if (marks_add(&c->seen, a->id))
@@ -123,7 +147,7 @@ static void put_back(Control *c)
 {
     while (c->taken.n > 0) {
         u32 e = vec_pop(&c->taken);
-        set_top(c, e, c->postdom->depth[c->branch[e]->id] - 1);
+        set_top(c, e, vec_pop(&c->taken));
     }
 }
 

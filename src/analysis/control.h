@@ -4,7 +4,8 @@
  * The lists of all blocks together can be quadratic (nested loops), so they are not stored: an edge a -> s makes the
  * blocks on the post-dominator tree's path from s up to below idom(a) dependent on a. Edges are sorted by s, so those
  * that matter to b lie in b's subtree, and among them the ones whose path ends above b are found in logarithmic time
- * each (Pingali and Bilardi, "Optimal Control Dependence Computation", 1997, in a simpler form). */
+ * each (Pingali and Bilardi, "Optimal Control Dependence Computation", 1997, in a simpler form). Of the paths of one branch that
+ * share blocks one holds these. */
 #ifndef PTXOPT_ANALYSIS_CONTROL_H
 #define PTXOPT_ANALYSIS_CONTROL_H
 
@@ -21,7 +22,7 @@ typedef struct Control {
     u32 *top;       /* segment tree over the edges: smallest depth of the blocks where the paths end, exclusively */
     u32 leaves;     /* of the segment tree: a power of two */
     Marks seen;     /* by Block.id: scratch of the queries */
-    VecU32 taken;   /* scratch: edges out of the segment tree during a query */
+    VecU32 taken;   /* scratch: tops and edges out of the segment tree during a query */
 } Control;
 
 Control *control_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *postdom);

@@ -491,6 +491,9 @@ static const Shape shapes[] = {
     {"table", 1, /* whose entries only jump */
      "", "$L_table: .branchtargets $L_end<, $L_entry_^>;\n\tbrx.idx \t%r1, $L_table;\n",
      "$L_entry_#:\n\tbra.uni \t$L_end;\n"},
+    {"table_barriers", 1, /* each entry runs into the next one, over a barrier */
+     "", "$L_table: .branchtargets $L_end<, $L_entry_^>;\n\tbrx.idx \t%r1, $L_table;\n",
+     "\tbar.sync \t0;\n$L_entry_#:\n"},
     {"jumps", 1, /* of the arms of nested branches: a chain that each of them enters */
      "\tld.global.u32 \t%r#1, [%rd1+4];\n\tsetp.gt.s32 \t%p#1, %r#1, #;\n\t@%p#1 bra \t$L_else_#;\n",
      "\tst.global.u32 \t[%rd1+4], %r1;\n",

@@ -92,13 +92,23 @@ static bool guard_is_uniform(const BarrierReach *r, const Instr *i)
 }
 
 /* Whether those threads that stay in the kernel all take one edge at b's end. */
-static bool keeps_together(const BarrierReach *r, const Block *b)
+static bool find_whether_kept(const BarrierReach *r, const Block *b)
 {
     u32 edges = r->run->fn->is_entry ? 0 : 2;
     CfgList succs = cfg_succs(r->run->fn, b);
     for (u32 k = 0; k < succs.n; k++)
         edges += !reach_only_leaves(r, succs.v[k].block);
     return edges <= 1 || reach_branch_is_uniform(r, b);
+}
+
+/* Asked once for each block: a jump table has many edges. */
+static bool keeps_together(const BarrierReach *r, const Block *b)
+{
+    enum { NOT_ASKED, KEPT, DIVIDED };
+    u8 *known = &r->kept[b->id];
+    if (*known == NOT_ASKED)
+        *known = find_whether_kept(r, b) ? KEPT : DIVIDED;
+    return *known == KEPT;
 }
 
 static bool depends_on_divergence(const BarrierReach *r, const BlockVec *branches, u32 from)
@@ -205,6 +215,7 @@ BarrierReach *reach_compute(PhaseRun *run)
     r->together = bitset_new(run->arena, run->fn->blocks.n);
     r->by_all = bitset_new(run->arena, run->fn->blocks.n);
     r->leads_to_barrier = bitset_new(run->arena, run->fn->blocks.n);
+    r->kept = arena_array(run->arena, u8, run->fn->blocks.n);
     r->mispaired = arena_array(run->arena, u16, an_order(run->an)->count);
     find_barriers(r);
     find_leading_to_barrier(r, &work);

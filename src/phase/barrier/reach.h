@@ -31,6 +31,7 @@ typedef struct BarrierReach {
     BitSet together;         /* blocks that all threads reach together, by Block.id */
     BitSet by_all;           /* and none of them has left before */
     BitSet leads_to_barrier; /* blocks from whose start one can be reached */
+    u8 *kept;                /* by Block.id: whether a branch keeps together who stays, where that was asked */
     u16 *mispaired;          /* by position in Order.rpo: numbers that are mispaired where the block starts */
     u16 partial;             /* numbers that some instruction uses otherwise than for all threads */
 } BarrierReach;
