@@ -172,15 +172,6 @@ static void place_tables(BodyPrinter *b)
         }
 }
 
-static void emit_tables_before(BodyPrinter *b, const Instr *user)
-{
-    if (!b->fn->tables.n || user->kind != INSTR_OP)
-        return;
-    for_each_slot(o, user)
-        if (o->kind == OPND_TABLE && b->place[o->id] == PLACE_BEFORE_USER)
-            emit_table(b, o->id);
-}
-
 /* A declaration in mid-body prints where it stood: before the first item that comes from after it. What a phase made or
  * changed may use any of them: it comes after all. */
 static void emit_decls(BodyPrinter *b, ScopeId id, u32 before)
@@ -193,6 +184,20 @@ static void emit_decls(BodyPrinter *b, ScopeId id, u32 before)
         if (decl->text.beg >= before)
             return;
         emit_decl(b, decl);
+    }
+}
+
+/* Declarations that stood in front of a table come before it. */
+static void emit_tables_before(BodyPrinter *b, const Instr *user)
+{
+    if (!b->fn->tables.n || user->kind != INSTR_OP)
+        return;
+    for_each_slot(o, user) {
+        if (o->kind != OPND_TABLE || b->place[o->id] != PLACE_BEFORE_USER)
+            continue;
+        const Table *t = &b->fn->tables.v[o->id];
+        emit_decls(b, t->scope, t->text.beg);
+        emit_table(b, o->id);
     }
 }
 
@@ -268,13 +273,13 @@ static void emit_loc_parents(BodyPrinter *b, Span loc)
 
 static void emit_item(BodyPrinter *b, const Instr *i)
 {
+    emit_tables_before(b, i);
     if (i->kind == INSTR_SCOPE_BEGIN)
         emit_decls(b, b->fn->scopes.v[i->scope].parent, b->fn->changed ? NOWHERE : i->text.beg);
     else
         emit_decls_for(b, i->scope, i);
     if (i->kind == INSTR_SCOPE_END)
         emit_decls(b, i->scope, NOWHERE);
-    emit_tables_before(b, i);
     if (i->kind == INSTR_LOC)
         emit_loc_parents(b, i->text);
     bool from_operands = i->kind == INSTR_OP && (i->changed || b->reprint);
