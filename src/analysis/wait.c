@@ -5,11 +5,12 @@
 #include "analysis/live.h"
 
 enum {
-    WRITES = 8,   /* of one register that are looked at */
-    HOPS = 8,     /* from a loop's test to the step of its counter */
-    TESTS = 32,   /* blocks on the dominator tree's path from a latch to its header that are looked at */
-    PARENTS = 16, /* loops around a weak load that are looked at */
-    SLICE = 32    /* registers that decide whether a loop is left */
+    WRITES = 8,           /* of one register that are looked at */
+    HOPS = 8,             /* from a loop's test to the step of its counter */
+    TESTS = 32,           /* blocks on the dominator tree's path from a latch to its header that are looked at */
+    PARENTS = 16,         /* loops around a weak load that are looked at */
+    SLICE = 32,           /* registers that decide whether a loop is left */
+    SHIFTED_MAX = 1 << 30 /* no power of two is beyond it before one is it, nor the sign bit */
 };
 
 /* ---- instructions ----------------------------------------------------------------------------------------------- */
@@ -108,11 +109,37 @@ static bool in_every_iteration(const Finder *f, const Loop *loop, const Block *b
     return true;
 }
 
-typedef enum StepKind { STEP_NONE, STEP_COPY, STEP_COUNT } StepKind;
+typedef enum StepKind {
+    STEP_NONE,
+    STEP_COPY,
+    STEP_OTHER, /* a function of it, but none that makes a counter of what goes around through it */
+    STEP_ADD,   /* *by is added, or a number that is not known, 0 */
+    STEP_SHIFT
+} StepKind;
 
-/* Whether i computes a register of the loop from one other, *from, and invariant operands, so that a value that goes around
- * through it comes to its end. */
-static StepKind step_kind(const Finder *f, const Loop *loop, Instr *i, RegId *from)
+/* first: what varies is the first operand. */
+static StepKind step_of(const Instr *i, bool first, i64 *by)
+{
+    const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2), *step = first ? b : a;
+    Sem sem = i->op->sem;
+    *by = step && step->kind == OPND_IMM ? step->value : 0;
+    if (i->op->opcode == OPC_MOV && !a->value)
+        return STEP_COPY;
+    if (sem.op != i->op->opcode)
+        return STEP_NONE;
+    switch (sem.op) {
+    case OPC_MOV: return STEP_OTHER;
+    case OPC_CVT: return sem.bits == sem.from ? STEP_COPY : STEP_OTHER;
+    case OPC_ADD: return *by || step->kind != OPND_IMM ? STEP_ADD : STEP_COPY;
+    case OPC_SUB: return !first ? STEP_OTHER : *by || step->kind != OPND_IMM ? STEP_ADD : STEP_COPY;
+    case OPC_SHL:
+    case OPC_SHR: return first && (*by || step->kind != OPND_IMM) ? STEP_SHIFT : STEP_OTHER;
+    default: return STEP_NONE;
+    }
+}
+
+/* How i computes a register of the loop from one other, *from, and invariant operands, in every iteration. */
+static StepKind step_kind(const Finder *f, const Loop *loop, Instr *i, RegId *from, i64 *by)
 {
     const Operand *varying = NULL;
     for (Operand *o = instr_operand(i, 1); o && o < i->opnd + i->slots; o += operand_slots(o)) {
@@ -125,37 +152,62 @@ static StepKind step_kind(const Finder *f, const Loop *loop, Instr *i, RegId *fr
     if (!varying || i->guard || !in_every_iteration(f, loop, i->block))
         return STEP_NONE;
     *from = varying->id;
-    switch (i->op->opcode) {
-    case OPC_MOV:
-    case OPC_CVT: return varying->value ? STEP_COUNT : STEP_COPY;
-    case OPC_ADD:
-    case OPC_SUB:
-    case OPC_SHL:
-    case OPC_SHR: return STEP_COUNT;
-    default: return STEP_NONE;
-    }
+    return step_of(i, varying == instr_operand(i, 1), by);
 }
 
-/* Whether reg goes through the same registers in each iteration, and is stepped there. */
-static bool is_counter(const Finder *f, const Loop *loop, RegId reg)
+typedef enum Counter {
+    COUNTER_NONE,
+    COUNTER_PASSES, /* it comes beyond every number, or around to it */
+    COUNTER_MEETS,  /* it comes to every number */
+    COUNTER_SHIFTED /* it comes to 0, or what is nearest to it */
+} Counter;
+
+/* Of registers that a value goes around through. */
+static Counter cycle_kind(const StepKind *step, const i64 *by, u32 n)
+{
+    u32 sums = 0, shifts = 0;
+    i64 sum = 0;
+    for (u32 k = 0; k < n; k++) {
+        if (step[k] == STEP_OTHER)
+            return COUNTER_NONE;
+        sums += step[k] == STEP_ADD;
+        shifts += step[k] == STEP_SHIFT;
+        sum += by[k];
+    }
+    if (sums + shifts != 1)
+        return COUNTER_NONE;
+    return shifts ? COUNTER_SHIFTED : sum & 1 ? COUNTER_MEETS : COUNTER_PASSES;
+}
+
+/* Where reg goes through the same registers in each iteration, and is stepped there. */
+static Counter counter_of(const Finder *f, const Loop *loop, RegId reg)
 {
     RegId seen[HOPS] = {0};
     StepKind step[HOPS];
-    Instr *by;
+    i64 by[HOPS];
+    Instr *write;
     for (u32 n = 0; n < HOPS; n++) {
         for (u32 k = 0; k < n; k++)
-            if (seen[k] == reg) { /* the registers from here on are the cycle */
-                for (; k < n; k++)
-                    if (step[k] == STEP_COUNT)
-                        return true;
-                return false;
-            }
+            if (seen[k] == reg)
+                return cycle_kind(step + k, by + k, n - k);
         seen[n] = reg;
-        step[n] = writes_in(f, loop, reg, &by) == 1 ? step_kind(f, loop, by, &reg) : STEP_NONE;
+        by[n] = 0;
+        step[n] = writes_in(f, loop, reg, &write) == 1 ? step_kind(f, loop, write, &reg, &by[n]) : STEP_NONE;
         if (step[n] == STEP_NONE)
-            return false;
+            return COUNTER_NONE;
     }
-    return false;
+    return COUNTER_NONE;
+}
+
+/* Whether a comparison of the counter with what stays comes out either way. */
+static bool comparison_counts(Counter counter, Cmp cmp, const Operand *bound)
+{
+    bool equality = cmp == CMP_EQ || cmp == CMP_NE;
+    if (counter != COUNTER_SHIFTED)
+        return counter == COUNTER_MEETS || (counter == COUNTER_PASSES && !equality);
+    if (bound->kind == OPND_IMM)
+        return bound->value == 0 || (!equality && bound->value > 0 && bound->value <= SHIFTED_MAX);
+    return !equality;
 }
 
 /* Whether control leaves the loop at the end of b, sooner or later, whatever other threads do. */
@@ -172,9 +224,9 @@ static bool test_counts(const Finder *f, const Loop *loop, const Block *b)
         !in_every_iteration(f, loop, compare->block))
         return false;
     const Operand *a = instr_operand(compare, 1), *c = instr_operand(compare, 2);
-    if (is_invariant(f, loop, a))
-        return c->kind == OPND_REG && is_counter(f, loop, c->id);
-    return a->kind == OPND_REG && is_invariant(f, loop, c) && is_counter(f, loop, a->id);
+    const Operand *value = is_invariant(f, loop, a) ? c : a, *bound = value == a ? c : a;
+    return value->kind == OPND_REG && is_invariant(f, loop, bound) &&
+           comparison_counts(counter_of(f, loop, value->id), (Cmp)compare->op->cmp, bound);
 }
 
 static bool loop_counts(const Finder *f, const Loop *loop)

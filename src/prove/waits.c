@@ -171,15 +171,16 @@ static bool is_in_every_round(const Loops *l, u32 header, u32 block)
     return !round;
 }
 
-static bool steps(const Loops *l, u32 header, const Operand *o)
+/* By a number that is not zero: it comes beyond every bound, and to an equal one if the number is odd. */
+static bool steps(const Loops *l, u32 header, const Operand *o, bool equality)
 {
     u32 writes;
     const Instr *i = o->kind == OPND_REG ? sole_write(l, o->id, &writes) : NULL;
-    if (!i || i->guard || (i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB) || i->slots != 3)
+    if (!i || i->guard || (i->op->sem.op != OPC_ADD && i->op->sem.op != OPC_SUB) || i->slots != 3)
         return false;
     const Operand *a = &i->opnd[1], *b = &i->opnd[2];
     return a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM && b->value != 0 &&
-           type_class((Type)i->op->type[0]) != TC_FLOAT && is_in_every_round(l, header, i->block->id);
+           (!equality || b->value & 1) && is_in_every_round(l, header, i->block->id);
 }
 
 static bool stays(const Loops *l, const Operand *o)
@@ -199,7 +200,8 @@ static bool counts(const Loops *l, u32 header, const Block *b)
     if (!test || test->guard || test->op->opcode != OPC_SETP || test->slots != 3 || test->op->bool_op != BOOL_NONE)
         return false;
     const Operand *a = &test->opnd[1], *c = &test->opnd[2];
-    return ((steps(l, header, a) && stays(l, c)) || (steps(l, header, c) && stays(l, a))) &&
+    bool equality = test->op->cmp == CMP_EQ || test->op->cmp == CMP_NE;
+    return ((steps(l, header, a, equality) && stays(l, c)) || (steps(l, header, c, equality) && stays(l, a))) &&
            is_in_every_round(l, header, b->id) && is_in_every_round(l, header, test->block->id);
 }
 
