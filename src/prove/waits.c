@@ -179,8 +179,8 @@ static bool steps(const Loops *l, u32 header, const Operand *o, bool equality)
     if (!i || i->guard || (i->op->sem.op != OPC_ADD && i->op->sem.op != OPC_SUB) || i->slots != 3)
         return false;
     const Operand *a = &i->opnd[1], *b = &i->opnd[2];
-    return a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM && b->value != 0 &&
-           (!equality || b->value & 1) && is_in_every_round(l, header, i->block->id);
+    return a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM && b->value != 0 && (!equality || b->value & 1) &&
+           is_in_every_round(l, header, i->block->id);
 }
 
 static bool stays(const Loops *l, const Operand *o)
