@@ -155,15 +155,15 @@ static StepKind step_kind(const Finder *f, const Loop *loop, Instr *i, RegId *fr
     return step_of(i, varying == instr_operand(i, 1), by);
 }
 
-typedef enum Counter {
+typedef enum CounterKind {
     COUNTER_NONE,
     COUNTER_PASSES, /* it comes beyond every number, or around to it */
     COUNTER_MEETS,  /* it comes to every number */
     COUNTER_SHIFTED /* it comes to 0, or what is nearest to it */
-} Counter;
+} CounterKind;
 
 /* Of registers that a value goes around through. */
-static Counter cycle_kind(const StepKind *step, const i64 *by, u32 n)
+static CounterKind cycle_kind(const StepKind *step, const i64 *by, u32 n)
 {
     u32 sums = 0, shifts = 0;
     i64 sum = 0;
@@ -180,7 +180,7 @@ static Counter cycle_kind(const StepKind *step, const i64 *by, u32 n)
 }
 
 /* Where reg goes through the same registers in each iteration, and is stepped there. */
-static Counter counter_of(const Finder *f, const Loop *loop, RegId reg)
+static CounterKind counter_of(const Finder *f, const Loop *loop, RegId reg)
 {
     RegId seen[HOPS] = {0};
     StepKind step[HOPS];
@@ -200,7 +200,7 @@ static Counter counter_of(const Finder *f, const Loop *loop, RegId reg)
 }
 
 /* Whether a comparison of the counter with what stays comes out either way. */
-static bool comparison_counts(Counter counter, Cmp cmp, const Operand *bound)
+static bool comparison_counts(CounterKind counter, Cmp cmp, const Operand *bound)
 {
     bool equality = cmp == CMP_EQ || cmp == CMP_NE;
     if (counter != COUNTER_SHIFTED)
