@@ -7,7 +7,14 @@
 #include "prove/arguments.h"
 #include "prove/barrier.h"
 
-enum { JOINS_FOLLOWED = 8, DEPTH_MAX = 4000, STEPS_BASE = 200000, STEPS_EACH = 400, TERMS_EACH_STEP = 8 };
+enum {
+    JOINS_FOLLOWED = 8,
+    DEPTH_MAX = 4000,
+    VISITS_IN_DOUBT = 4,
+    STEPS_BASE = 200000,
+    STEPS_EACH = 400,
+    TERMS_EACH_STEP = 8
+};
 
 typedef enum Stop {
     STOP_EVENT, /* at an instruction that must match */
@@ -247,7 +254,14 @@ static void fail_here(Prover *p, bool is_suspect, const char *why)
         prove_give_up(p, "construct: %s: %s and %s", why, before, after);
 }
 
-static void mismatch(Prover *p, const char *why) { fail_here(p, true, why); }
+/* Before it is known what a loop counts its states may be such that nothing can be shown of it: then it is looked at again. */
+static void mismatch(Prover *p, const char *why)
+{
+    if (p->counts && !p->values_hold && p->at->id && p->at->visits <= VISITS_IN_DOUBT)
+        p->at->in_doubt = true;
+    else
+        fail_here(p, true, why);
+}
 
 static bool is_garbage(const Terms *t, Term x, u32 depth)
 {
@@ -572,7 +586,9 @@ static void explore_node(Explorer *e, Node *n)
     u32 who = movers(e, n);
     trace_node(p, n, who);
     n->round++;
-    n->next.n = 0;
+    n->in_doubt = false;
+    VecU32 old = n->next;
+    n->next = (VecU32){0};
     p->at = n;
     p->depth = p->passed = 0;
     p->branches = NULL;
@@ -582,6 +598,8 @@ static void explore_node(Explorer *e, Node *n)
             p->place[side].joins = false;
     explore(p);
     restore(p, &s);
+    prove_outdate(p, n, &old);
+    vec_free(&old);
 }
 
 /* ---- progress ------------------------------------------------------------------------------------------------------------------- */
@@ -696,6 +714,9 @@ static void explore_all(Explorer *e)
     for (Node *n; !p->failed && (n = prove_next_node(p));)
         if (prove_merge(p, n))
             explore_node(e, n);
+    for (u32 k = 1; k < p->nodes.n && !p->failed; k++)
+        if (p->nodes.v[k]->in_doubt)
+            prove_fail(p, PROVE_UNKNOWN, "in its last state a loop's rounds are not the same");
 }
 
 void prove_explore(Prover *p)

@@ -366,13 +366,48 @@ bool prove_learn(Prover *p, Term x, SetId set)
     return !prove_set_is_empty(&p->t.sets, prove_known(p, x));
 }
 
-bool prove_assume(Prover *p, Term atom, bool value)
+static bool assume(Prover *p, Term atom, bool value)
 {
     TermNode node = *prove_node(&p->t, atom);
     if (node.op != TERM_IN)
         return prove_learn(p, atom, prove_set_range(&p->t.sets, value, value));
     Term x = prove_kid(&p->t, atom, 0);
     return prove_learn(p, x, value ? node.aux : prove_set_not(&p->t.sets, node.aux, prove_most(&p->t, x)));
+}
+
+/* The symbol is a number now: what is known of sums with it is said of them without. */
+static bool restate_facts(Prover *p, Term x, u64 number)
+{
+    Terms *t = &p->t;
+    Subst s = {.owner = prove_sym_of(t, x)->owner};
+    bool possible = true;
+    *fnvmap_at(&s.map, x) = prove_const(t, number, prove_bits(t, x));
+    for (u32 k = 0, n = p->facts.n; k < n && possible; k++) {
+        Fact f = p->facts.v[k];
+        if (newest_fact(p, f.term) != k + 1 || prove_node(t, f.term)->op != TERM_LINEAR ||
+            !prove_mentions(t, f.term, s.owner))
+            continue;
+        Term said = prove_subst(t, &s, prove_in(t, f.term, f.set));
+        bool is_not = prove_node(t, said)->op == TERM_LOGIC && prove_node(t, said)->n == 1;
+        said = is_not ? prove_kid(t, said, 0) : said;
+        if (prove_is_const(t, said))
+            possible = prove_node(t, said)->value != is_not;
+        else if (prove_node(t, said)->op == TERM_IN)
+            possible = assume(p, said, !is_not);
+    }
+    fnvmap_free(&s.map);
+    return possible;
+}
+
+bool prove_assume(Prover *p, Term atom, bool value)
+{
+    if (!assume(p, atom, value))
+        return false;
+    Term x = p->counts ? p->facts.v[p->facts.n - 1].term : 0;
+    if (!x || prove_node(&p->t, x)->op != TERM_SYM || prove_sym_of(&p->t, x)->kind != PROVE_SYM_JOIN)
+        return true;
+    SetId set = prove_known(p, x);
+    return prove_set_count(&p->t.sets, set, 2) != 1 || restate_facts(p, x, prove_set_min(&p->t.sets, set));
 }
 
 bool prove_is_possible(Prover *p)

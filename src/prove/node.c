@@ -1,7 +1,7 @@
 /* Product nodes: what arrives in them, and the state that all arrivals have in common. */
 #include <string.h>
 
-#include "prove/prover.h"
+#include "prove/merge.h"
 
 enum {
     FACTS_MAX = 256,   /* that an arrival brings */
@@ -143,20 +143,40 @@ static void note_edge(Prover *p, const Node *to)
     vec_push(&p->at->next, edge);
 }
 
+/* The symbols that are numbers on the path. */
+static Subst known_numbers(Prover *p)
+{
+    Subst numbers = {0};
+    for (u32 k = 0; k < p->facts.n; k++) {
+        Fact f = p->facts.v[k];
+        if (p->fact_of.v[f.term] == k + 1 && prove_node(&p->t, f.term)->op == TERM_SYM &&
+            prove_set_count(&p->t.sets, f.set, 2) == 1)
+            *fnvmap_at(&numbers.map, f.term) =
+                prove_const(&p->t, prove_set_min(&p->t.sets, f.set), prove_bits(&p->t, f.term));
+    }
+    return numbers;
+}
+
 bool prove_arrive(Prover *p, const Place place[2])
 {
     Node *n = node_of(p, place);
     Arrival a = {.from = p->at->id, .round = p->at->round, .open = {p->open[0], p->open[1]}};
     u32 slots = n->slots[0] + n->slots[1];
     Term *value = arena_array(p->arena, Term, slots);
+    Subst numbers = p->counts ? known_numbers(p) : (Subst){0};
     for (u32 k = 0; k < slots; k++) {
         const Machine *m = &p->side[k >= n->slots[0]];
         value[k] = m->reg[n->reg[k]];
-        if (!value[k])
+        if (!value[k]) {
+            fnvmap_free(&numbers.map);
             return false;
-        if (prove_node(&p->t, value[k])->choices)
+        }
+        if (p->counts)
+            value[k] = prove_subst(&p->t, &numbers, value[k]);
+        else if (prove_node(&p->t, value[k])->choices)
             value[k] = prove_simplify(p, value[k]);
     }
+    fnvmap_free(&numbers.map);
     a.value = value;
     collect_facts(p, &a);
     drop_old(p, n);
@@ -168,28 +188,16 @@ bool prove_arrive(Prover *p, const Place place[2])
 
 /* ---- merging: values ------------------------------------------------------------------------------------------------------ */
 
-typedef struct Merge {
-    Prover *p;
-    Terms *t;
-    Node *n;
-    u32 slots;
-    const Arrival *a; /* the arrivals */
-    u32 count;
-    Term *value;      /* what they have in common */
-    FnvMap by_values; /* hash of the values of all arrivals -> slot + 1 */
-    FnvMap by_steps;  /* hash of the differences to the first arrival -> slot + 1 */
-} Merge;
-
 static bool is_clean(Merge *m, Term x) { return !prove_mentions(m->t, x, m->n->id); }
 
-static u32 slot_bits(const Merge *m, u32 slot)
+u32 prove_merge_bits(const Merge *m, u32 slot)
 {
     return prove_reg_bits(&m->p->side[slot >= m->n->slots[0]], m->n->reg[slot]);
 }
 
-static Term own_symbol(const Merge *m, u32 slot)
+Term prove_merge_symbol(const Merge *m, u32 slot)
 {
-    return prove_sym(m->t, PROVE_SYM_JOIN, m->n->id, slot, 0, slot_bits(m, slot));
+    return prove_sym(m->t, PROVE_SYM_JOIN, m->n->id, slot, 0, prove_merge_bits(m, slot));
 }
 
 static bool is_same_everywhere(const Merge *m, u32 slot)
@@ -205,13 +213,13 @@ static bool has_equal_values(const Merge *m, u32 a, u32 b)
     for (u32 k = 0; k < m->count; k++)
         if (m->a[k].value[a] != m->a[k].value[b])
             return false;
-    return slot_bits(m, a) == slot_bits(m, b);
+    return prove_merge_bits(m, a) == prove_merge_bits(m, b);
 }
 
 /* A slot before this one that has the same values in all arrivals, or this one itself. */
 static u32 leader_by_values(Merge *m, u32 slot)
 {
-    u64 key = slot_bits(m, slot);
+    u64 key = prove_merge_bits(m, slot);
     for (u32 k = 0; k < m->count; k++)
         key = (key ^ m->a[k].value[slot]) * 0x9e3779b97f4a7c15u;
     for (u64 *found;; key++) {
@@ -239,7 +247,7 @@ static u64 *leader_by_steps(Merge *m, u32 slot, u32 bits)
 
 static bool has_equal_steps(Merge *m, u32 slot, u32 leader)
 {
-    u32 bits = slot_bits(m, slot);
+    u32 bits = prove_merge_bits(m, slot);
     for (u32 k = 1; k < m->count; k++)
         if (step_of(m, slot, k, bits) != step_of(m, leader, k, bits))
             return false;
@@ -250,7 +258,7 @@ static bool has_equal_steps(Merge *m, u32 slot, u32 leader)
  * 32. */
 static Term value_by_step(Merge *m, u32 slot)
 {
-    u32 bits = slot_bits(m, slot);
+    u32 bits = prove_merge_bits(m, slot);
     if (bits < 16 || bits > 64 || m->count < 2 || m->count > 8 || !is_clean(m, m->a[0].value[slot]))
         return 0;
     u64 *found = leader_by_steps(m, slot, bits);
@@ -291,11 +299,11 @@ static Term value_of_two(Merge *m, u32 slot, u32 a, u32 b, bool is_sum)
 static Term value_by_two_steps(Merge *m, u32 slot)
 {
     Terms *t = m->t;
-    u32 bits = slot_bits(m, slot);
+    u32 bits = prove_merge_bits(m, slot);
     if (!m->p->follows || bits < 32 || bits > 64 || m->count < 2 || m->count > 4)
         return 0;
     for (u32 a = 0; a < slot; a++) {
-        if (slot_bits(m, a) != bits || m->value[a] != own_symbol(m, a))
+        if (prove_merge_bits(m, a) != bits || m->value[a] != prove_merge_symbol(m, a))
             continue;
         for (u32 is_sum = 0; is_sum < 2; is_sum++) {
             u64 key = bits;
@@ -305,7 +313,7 @@ static Term value_by_two_steps(Merge *m, u32 slot)
             }
             const u64 *found = fnvmap_find(&m->by_steps, key);
             u32 b = found ? (u32)*found - 1 : slot;
-            Term made = b < slot && slot_bits(m, b) == bits ? value_of_two(m, slot, b, a, is_sum) : 0;
+            Term made = b < slot && prove_merge_bits(m, b) == bits ? value_of_two(m, slot, b, a, is_sum) : 0;
             if (made)
                 return made;
         }
@@ -315,15 +323,20 @@ static Term value_by_two_steps(Merge *m, u32 slot)
 
 static void merge_values(Merge *m)
 {
+    m->countdown = m->p->counts ? prove_countdown(m) : 0;
     for (u32 slot = 0; slot < m->slots; slot++) {
-        Term first = m->a[0].value[slot], own = own_symbol(m, slot);
+        Term first = m->a[0].value[slot], own = prove_merge_symbol(m, slot), moved;
         if (bitset_has(&m->n->broken, slot)) {
             m->value[slot] = own;
         } else if (is_same_everywhere(m, slot) && is_clean(m, first)) {
             m->value[slot] = first;
+        } else if (m->countdown == slot + 1) {
+            m->value[slot] = own;
+        } else if (m->countdown && (moved = prove_countdown_value(m, slot))) {
+            m->value[slot] = moved;
         } else {
             u32 leader = leader_by_values(m, slot);
-            Term moved = leader == slot ? value_by_step(m, slot) : m->value[leader];
+            moved = leader == slot ? value_by_step(m, slot) : m->value[leader];
             moved = moved ? moved : value_by_two_steps(m, slot);
             m->value[slot] = moved ? moved : own;
         }
@@ -332,11 +345,7 @@ static void merge_values(Merge *m)
 
 /* ---- merging: facts --------------------------------------------------------------------------------------------------------- */
 
-typedef struct FactList {
-    VEC(Fact) v;
-} FactList;
-
-static void load_facts(Prover *p, const Fact *fact, u32 n)
+void prove_merge_load(Prover *p, const Fact *fact, u32 n)
 {
     for (u32 k = n; k-- > 0;)
         prove_learn(p, fact[k].term, fact[k].set);
@@ -347,7 +356,7 @@ static void unite_facts(Merge *m, FactList *list, const Arrival *a)
 {
     Prover *p = m->p;
     u32 mark = p->facts.n;
-    load_facts(p, a->fact, a->facts);
+    prove_merge_load(p, a->fact, a->facts);
     for (u32 k = 0; k < list->v.n; k++) {
         Fact *f = &list->v.v[k];
         f->set = prove_set_or(&m->t->sets, f->set, prove_known(p, f->term));
@@ -392,7 +401,7 @@ static SetId range_of_counter(Merge *m, u32 slot, SetId otherwise)
         bool is_new = step == 0;
         step = prove_node(t, by)->value;
         u32 mark = p->facts.n;
-        load_facts(p, m->a[k].fact, m->a[k].facts);
+        prove_merge_load(p, m->a[k].fact, m->a[k].facts);
         SetId set = prove_known(p, m->a[k].value[slot]);
         prove_forget(p, mark);
         if (step == 0 || step > most / 2 || from >= most)
@@ -418,7 +427,7 @@ static void range_of_joins(Merge *m, FactList *list)
     }
     for (u32 k = 0; k < m->count; k++) {
         u32 mark = p->facts.n;
-        load_facts(p, m->a[k].fact, m->a[k].facts);
+        prove_merge_load(p, m->a[k].fact, m->a[k].facts);
         for (u32 i = first; i < list->v.n; i++) {
             Fact *f = &list->v.v[i];
             f->set = prove_set_or(&m->t->sets, f->set, prove_known(p, m->a[k].value[f->before]));
@@ -450,14 +459,14 @@ static bool holds_in(Merge *m, Term said, const Arrival *a)
     }
     u32 mark = p->facts.n;
     Term unused;
-    load_facts(p, a->fact, a->facts);
+    prove_merge_load(p, a->fact, a->facts);
     bool holds = prove_decide(p, prove_subst(m->t, &from, said), &unused) == 1;
     prove_forget(p, mark);
     fnvmap_free(&from.map);
     return holds;
 }
 
-static void add_atom(Merge *m, FactList *list, Term said)
+void prove_merge_add(Merge *m, FactList *list, Term said)
 {
     TermNode node = *prove_node(m->t, said);
     bool value = true;
@@ -491,7 +500,7 @@ static void rename_facts(Merge *m, FactList *list)
             if (!holds_in(m, said, &m->a[i]))
                 said = 0;
         if (said)
-            add_atom(m, list, said);
+            prove_merge_add(m, list, said);
     }
     fnvmap_free(&to_joins.map);
 }
@@ -562,6 +571,8 @@ static FactList merge_facts(Merge *m)
     for (u32 k = 1; k < m->count; k++)
         unite_facts(m, &list, &m->a[k]);
     range_of_joins(m, &list);
+    if (m->countdown)
+        prove_countdown_facts(m, &list);
     if (m->count <= 8)
         rename_facts(m, &list);
     keep_facts(m, &list);
@@ -633,7 +644,7 @@ static void break_slots(Merge *m)
     for (u32 slot = 0; m->n->value && slot < m->slots; slot++)
         if (m->n->moves >= BREAK_VISITS && m->value[slot] != m->n->value[slot]) {
             bitset_add(&m->n->broken, slot);
-            m->value[slot] = own_symbol(m, slot);
+            m->value[slot] = prove_merge_symbol(m, slot);
         }
 }
 
@@ -708,4 +719,46 @@ static bool merge_state(Prover *p, Node *n)
     return !same;
 }
 
-bool prove_merge(Prover *p, Node *n) { return p->values_hold ? merge_threads(p, n) : merge_state(p, n); }
+/* What came from states that other nodes had, and have no more, or not so. */
+static void drop_outdated(Prover *p, Node *n)
+{
+    u32 kept = 0;
+    for (u32 k = 0; k < n->arrivals.n; k++) {
+        u32 from = n->arrivals.v[k].from;
+        if (!from || p->nodes.v[from]->round == n->arrivals.v[k].round)
+            n->arrivals.v[kept++] = n->arrivals.v[k];
+    }
+    n->arrivals.n = kept;
+}
+
+void prove_outdate(Prover *p, const Node *n, const VecU32 *edges)
+{
+    for (u32 k = 0; k < edges->n && p->counts && !p->values_hold; k++) {
+        Node *to = p->nodes.v[edges->v[k] >> 2];
+        for (u32 i = 0; i < to->arrivals.n; i++)
+            if (to->arrivals.v[i].from == n->id && to->arrivals.v[i].round != n->round)
+                enqueue(p, to);
+    }
+}
+
+/* No path comes to the node any more, nor from it. */
+static void give_up_node(Prover *p, Node *n)
+{
+    n->round++;
+    n->value = NULL;
+    n->in_doubt = false;
+    prove_outdate(p, n, &n->next);
+    n->next.n = 0;
+}
+
+bool prove_merge(Prover *p, Node *n)
+{
+    if (p->values_hold)
+        return merge_threads(p, n);
+    if (p->counts)
+        drop_outdated(p, n);
+    if (n->arrivals.n)
+        return merge_state(p, n);
+    give_up_node(p, n);
+    return false;
+}

@@ -193,7 +193,7 @@ static void barriers_left_out(const Prover *p, BitSet *early, Arena *arena)
 /* How a function is tried. */
 typedef struct Attempt {
     u32 pass_limit; /* lone joins that a path passes */
-    bool follows;
+    bool follows, counts;
     u32 passed_most; /* lone joins that a path came to */
     BitSet early;    /* barriers to leave out */
     BitSet left_out; /* likewise, for another attempt */
@@ -210,7 +210,7 @@ static bool same_set(const BitSet *a, const BitSet *b)
 static bool takes_same_steps(const Attempt *a, const Attempt *old)
 {
     u32 least = a->pass_limit < old->pass_limit ? a->pass_limit : old->pass_limit;
-    return a->follows == old->follows && same_set(&a->early, &old->early) &&
+    return a->follows == old->follows && a->counts == old->counts && same_set(&a->early, &old->early) &&
            (a->pass_limit == old->pass_limit || old->passed_most <= least);
 }
 
@@ -224,6 +224,7 @@ static ProveVerdict run_attempt(Pair *pair, const ProveOptions *options, Attempt
                 .verdict_arena = arena,
                 .pass_limit = a->pass_limit,
                 .follows = a->follows,
+                .counts = a->counts,
                 .early = a->early};
     prover_init(&p);
     prove_pair(&p, pair);
@@ -306,8 +307,11 @@ static bool refute(Pair *pair, const ProveOptions *options, ProveVerdict *verdic
 /* A path that passes many joins knows more, but there are more of them. */
 static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *arena)
 {
-    Attempt attempts[] = {
-        {.pass_limit = 4}, {.pass_limit = 4, .follows = true}, {.pass_limit = 0}, {.pass_limit = 16, .follows = true}};
+    Attempt attempts[] = {{.pass_limit = 4},
+                          {.pass_limit = 4, .follows = true},
+                          {.pass_limit = 0},
+                          {.pass_limit = 16, .follows = true},
+                          {.pass_limit = 4, .counts = true}};
     ProveVerdict first = run_attempt(pair, options, &attempts[0], arena);
     if (first.answer != PROVE_UNKNOWN || !is_comparable(pair->before, pair->after) || refute(pair, options, &first, arena))
         return first;

@@ -121,6 +121,7 @@ typedef struct Node {
     Opens open[2];
     u32 round, visits, moves, opened; /* moves: visits that changed values; opened: visits since the states were final */
     bool queued;
+    bool in_doubt; /* on a path from its state, as it is now, the sides differed */
     VecU32 next;   /* nodes it leads to: 4 * node + sides that moved */
     BitSet broken; /* slots that changed too often: each has a symbol of its own */
 } Node;
@@ -156,6 +157,7 @@ typedef struct Prover {
     u32 passed, pass_limit;   /* lone joins, since the node */
     u32 passed_most;          /* on any path */
     bool follows;             /* past joins to what the other side asks */
+    bool counts;              /* looks for counters of AFTER that BEFORE has not; values keep their choices */
     i64 solver_until;         /* milliseconds of the clock; 0: not asked yet */
     const char *solver_fails; /* why it is not asked any more */
     u32 steps, step_limit, depth;
@@ -194,6 +196,8 @@ bool prove_arrive(Prover *p, const Place place[2]);
 /* The state of a node from its arrivals; false: as it was. */
 bool prove_merge(Prover *p, Node *n);
 Node *prove_next_node(Prover *p); /* NULL: none is left */
+/* Nodes that these edges led to from earlier states of n, and that n does not come to now, are merged again. */
+void prove_outdate(Prover *p, const Node *n, const VecU32 *edges);
 
 /* ---- events (match.c) ---- */
 
