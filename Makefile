@@ -68,7 +68,7 @@ tools: $(TOOLS) $(PTXRUN) $(BUILD)/gpu_check
 	@:
 
 help:
-	@sed -n 's/^#: *//p' Makefile
+	@sed -n 's/^#: *//p' Makefile | sed 's/$$(PROBES)/$(PROBES)/'
 
 # Static where that can be had (not with sanitizers), and at a fixed address: nothing is loaded or relocated at the start,
 # which takes a third off a small file's time and a megabyte off what is held.

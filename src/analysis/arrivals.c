@@ -4,6 +4,7 @@
 
 #include "analysis/convergence.h"
 #include "base/marks.h"
+#include "base/sorted.h"
 
 enum {
     WORK = 1 << 20, /* blocks of all walks, and branches of all lists */
@@ -36,26 +37,14 @@ struct Arrivals {
     bool *copied; /* by Instr.origin of a branch: it stands in several blocks, or in a place where it divides no threads */
 };
 
-static int compare_u32(const void *a, const void *b)
-{
-    u32 x = *(const u32 *)a, y = *(const u32 *)b;
-    return x < y ? -1 : x > y;
-}
-
 static int compare_seers(const void *a, const void *b)
 {
-    return compare_u32(&((const Seer *)a)->origin, &((const Seer *)b)->origin);
+    return sorted_compare(&((const Seer *)a)->origin, &((const Seer *)b)->origin);
 }
 
 static bool sees(const Analyses *an, const Instr *i)
 {
     return i->kind == INSTR_OP && !(i->op->known && op_is_pure(i->op)) && instr_effects(i, an->summaries).active_set;
-}
-
-static bool branches(const Analyses *an, const Block *b)
-{
-    return block_terminator(b) &&
-           (block_edge_count(b) > 1 || (block_edge_count(b) == 1 && block_leaves_function(an->fn, b)));
 }
 
 static Block *point_of(Analyses *an, const Block *b)
@@ -101,7 +90,7 @@ static bool add_branches(Analyses *an, const Block *b, VecU32 *out)
         if (block_terminator(on.v[k]))
             vec_push(out, block_terminator(on.v[k])->origin);
     if (out->n > from)
-        qsort(out->v + from, out->n - from, sizeof(u32), compare_u32);
+        qsort(out->v + from, out->n - from, sizeof(u32), sorted_compare);
     vec_free(&on);
     return within;
 }
@@ -131,7 +120,7 @@ static void copy_block(Arrivals *a, Analyses *an, u32 p)
     a->empty[p] = is_empty(b);
     const Instr *end = block_terminator(b);
     a->same[p] = end ? a->at[end->origin] : 0;
-    if (branches(an, b)) {
+    if (block_branches(an->fn, b)) {
         a->copied[end->origin] = a->at[end->origin] != 0;
         a->branch[p] = end->origin;
         a->decides[p] = decided_by(end);
@@ -213,7 +202,7 @@ static bool may_look(ArrivalsChecker *c)
 
 static bool depended(const ArrivalsChecker *c, const Seer *seer, u32 branch)
 {
-    return seer->n && bsearch(&branch, c->before->branches.v + seer->first, seer->n, sizeof(u32), compare_u32);
+    return sorted_has(c->before->branches.v + seer->first, seer->n, branch);
 }
 
 static void add_preds(ArrivalsChecker *c, u32 position)
@@ -492,7 +481,7 @@ static void check_instr(ArrivalsChecker *c, const Instr *i, const Seer *seer)
 {
     for (u32 k = 0; k < c->paths.n && !c->wrong; k++) {
         const Block *b = an_order(c->an)->rpo[c->paths.v[k]];
-        if (!branches(c->an, b) || uniform_has(&an_uniform(c->an)->branch_warp, b->id))
+        if (!block_branches(c->an->fn, b) || uniform_has(&an_uniform(c->an)->branch_warp, b->id))
             continue;
         if (branch_table(block_terminator(b)))
             check_table(c, b, i);
@@ -524,7 +513,7 @@ static void note_block(ArrivalsChecker *c, const Block *b)
     for_each_instr(i, b)
         if (i->kind == INSTR_OP && i->origin <= c->before->origins && c->before->at[i->origin])
             c->remains[c->before->at[i->origin] - 1] = true;
-    if (!branches(c->an, b))
+    if (!block_branches(c->an->fn, b))
         return;
     find_sources(c, b);
     for (u32 k = 0; k < c->sources.n; k++)

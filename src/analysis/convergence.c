@@ -1,29 +1,6 @@
 #include "analysis/convergence.h"
 
-#include <stdlib.h>
-
-/* ---- sorted sets of origins ------------------------------------------------------------------------------------ */
-
-static int compare_u32(const void *a, const void *b)
-{
-    u32 x = *(const u32 *)a, y = *(const u32 *)b;
-    return x < y ? -1 : x > y;
-}
-
-/* Sorts v[from .. n-1] and drops what is there twice. */
-static void make_set(VecU32 *v, u32 from)
-{
-    if (v->n == from)
-        return;
-    qsort(v->v + from, v->n - from, sizeof(u32), compare_u32);
-    u32 kept = from + 1;
-    for (u32 k = from + 1; k < v->n; k++)
-        if (v->v[k] != v->v[kept - 1])
-            v->v[kept++] = v->v[k];
-    v->n = kept;
-}
-
-static bool set_has(const u32 *v, u32 n, u32 x) { return n && bsearch(&x, v, n, sizeof(u32), compare_u32); }
+#include "base/sorted.h"
 
 /* ---- snapshot -------------------------------------------------------------------------------------------------- */
 
@@ -51,7 +28,7 @@ static bool add_branches(Analyses *an, const Block *b, VecU32 *out, u32 *budget)
         if (end)
             origin_sources(an->fn, end->origin, out);
     }
-    make_set(out, from);
+    sorted_make(out, from);
     vec_free(&on);
     return within;
 }
@@ -65,11 +42,11 @@ static void snapshot_uniform(Convergence *c, Analyses *an)
         if (end)
             vec_push(bitset_has(&an_uniform(an)->branch_warp, b->id) ? &c->uniform : &divergent, end->origin);
     }
-    make_set(&c->uniform, 0);
-    make_set(&divergent, 0);
+    sorted_make(&c->uniform, 0);
+    sorted_make(&divergent, 0);
     u32 kept = 0; /* a branch with several copies is uniform if all of them are */
     for (u32 k = 0; k < c->uniform.n; k++)
-        if (!set_has(divergent.v, divergent.n, c->uniform.v[k]))
+        if (!sorted_has(divergent.v, divergent.n, c->uniform.v[k]))
             c->uniform.v[kept++] = c->uniform.v[k];
     c->uniform.n = kept;
     vec_free(&divergent);
@@ -77,7 +54,7 @@ static void snapshot_uniform(Convergence *c, Analyses *an)
 
 static int compare_origins(const void *a, const void *b)
 {
-    return compare_u32(&((const ConvergentInstr *)a)->origin, &((const ConvergentInstr *)b)->origin);
+    return sorted_compare(&((const ConvergentInstr *)a)->origin, &((const ConvergentInstr *)b)->origin);
 }
 
 /* Copies of one instruction become one entry: their branches together. */
@@ -96,7 +73,7 @@ static void merge_instances(Convergence *c)
             u32 origin = c->branches.v[e < last->n ? last->first + e : c->v[k].first + e - last->n];
             vec_push(&c->branches, origin);
         }
-        make_set(&c->branches, first);
+        sorted_make(&c->branches, first);
         *last = (ConvergentInstr){last->origin,
                                   last->instances + 1,
                                   first,
@@ -179,16 +156,16 @@ static u32 forbidden_origin(Comparison *c, const ConvergentInstr *before, const 
 {
     const Convergence *b = c->before;
     const Instr *end = block_terminator(branch);
-    bool was_uniform = end && set_has(b->uniform.v, b->uniform.n, end->origin); /* as a whole, if it stands for others */
+    bool was_uniform = end && sorted_has(b->uniform.v, b->uniform.n, end->origin); /* as a whole, if it stands for others */
     VecU32 origins = {0};
     u32 forbidden = 0;
     if (end)
         origin_sources(c->an->fn, end->origin, &origins);
     for (u32 k = 0; k < origins.n && !forbidden; k++) {
         u32 origin = origins.v[k];
-        if (set_has(b->branches.v + before->first, before->n, origin))
+        if (sorted_has(b->branches.v + before->first, before->n, origin))
             ++*counted;
-        else if (!was_uniform && !set_has(b->uniform.v, b->uniform.n, origin) && !is_new_and_uniform(c, branch, origin))
+        else if (!was_uniform && !sorted_has(b->uniform.v, b->uniform.n, origin) && !is_new_and_uniform(c, branch, origin))
             forbidden = origin;
     }
     vec_free(&origins);

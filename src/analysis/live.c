@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/sorted.h"
+
 /* Live-in entries of a whole function (4 bytes each): this many, and some for each block. */
 enum { LIVE_LIMIT = 1 << 20, LIVE_LIMIT_PER_BLOCK = 32 };
 
@@ -257,22 +259,6 @@ Live *live_compute(Arena *arena, const Function *fn, const Order *order)
 }
 
 /* ---- queries --------------------------------------------------------------------------------------------------- */
-
-static bool sorted_has(const RegId *v, u32 n, RegId reg)
-{
-    while (n > 0) {
-        u32 half = n / 2;
-        if (v[half] == reg)
-            return true;
-        if (v[half] < reg) {
-            v += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    return false;
-}
 
 bool live_in(const Live *l, const Block *b, RegId reg)
 {

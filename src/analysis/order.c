@@ -80,6 +80,12 @@ bool block_leaves_function(const Function *fn, const Block *b)
     return b->falls_off || (end && op_has(end->op, OPF_NO_RETURN)) || cfg_succs(fn, b).n == 0;
 }
 
+bool block_branches(const Function *fn, const Block *b)
+{
+    u32 edges = block_terminator(b) ? block_edge_count(b) : 0;
+    return edges > 1 || (edges == 1 && block_leaves_function(fn, b));
+}
+
 bool order_leaves_function(const Order *o, u32 p)
 {
     const Instr *end = block_terminator(o->rpo[p]);

@@ -1,10 +1,11 @@
 #include "analysis/reconverge_check.h"
-#include "base/marks.h"
 
 #include <stdlib.h>
 
 #include "analysis/arrivals.h"
 #include "analysis/reconverge.h"
+#include "base/marks.h"
+#include "base/sorted.h"
 
 enum {
     MARKERS = 8,    /* instructions after a point by which it is found again */
@@ -30,30 +31,12 @@ struct ReconvergeSnapshot {
     VecU32 uniform;                   /* origins of branches that are proven uniform, sorted */
 };
 
-static int compare_u32(const void *a, const void *b)
-{
-    u32 x = *(const u32 *)a, y = *(const u32 *)b;
-    return x < y ? -1 : x > y;
-}
-
-static bool has(const VecU32 *v, u32 x) { return v->n && bsearch(&x, v->v, v->n, sizeof x, compare_u32); }
-
-static void sort(VecU32 *v)
-{
-    if (v->n)
-        qsort(v->v, v->n, sizeof(u32), compare_u32);
-}
-
-static bool branches(const Analyses *an, const Block *b)
-{
-    return block_terminator(b) &&
-           (block_edge_count(b) > 1 || (block_edge_count(b) == 1 && block_leaves_function(an->fn, b)));
-}
+static bool has_origin(const VecU32 *set, u32 origin) { return sorted_has(set->v, set->n, origin); }
 
 /* was: origins of branches that were proven uniform before a phase. */
 static bool is_uniform(Analyses *an, const Block *b, const VecU32 *was)
 {
-    return uniform_has(&an_uniform(an)->branch_warp, b->id) || has(was, block_terminator(b)->origin);
+    return uniform_has(&an_uniform(an)->branch_warp, b->id) || has_origin(was, block_terminator(b)->origin);
 }
 
 /* NULL: threads leave the function without waiting for one another. */
@@ -84,7 +67,7 @@ static ReconvergencePoint make_point(Analyses *an, const Block *b)
 
 static int compare_points(const void *a, const void *b)
 {
-    return compare_u32(&((const ReconvergencePoint *)a)->branch, &((const ReconvergencePoint *)b)->branch);
+    return sorted_compare(&((const ReconvergencePoint *)a)->branch, &((const ReconvergencePoint *)b)->branch);
 }
 
 static void add_hint(ReconvergeSnapshot *s, const Instr *end)
@@ -114,7 +97,7 @@ ReconvergeSnapshot *reconverge_snapshot(Arena *arena, Analyses *an)
         for_each_instr(i, b)
             if (waits && i->kind == INSTR_OP)
                 s->pre[i->origin] = an_dom(an)->pre[b->id];
-        if (!branches(an, b) || !waits)
+        if (!block_branches(an->fn, b) || !waits)
             continue;
         if (uniform_has(&an_uniform(an)->branch_warp, b->id))
             vec_push(&s->uniform, block_terminator(b)->origin);
@@ -123,9 +106,9 @@ ReconvergeSnapshot *reconverge_snapshot(Arena *arena, Analyses *an)
     }
     if (s->points.n)
         qsort(s->points.v, s->points.n, sizeof *s->points.v, compare_points);
-    sort(&s->branch_hints);
-    sort(&s->table_hints);
-    sort(&s->uniform);
+    sorted_make(&s->branch_hints, 0);
+    sorted_make(&s->table_hints, 0);
+    sorted_make(&s->uniform, 0);
     s->arrivals = arrivals_snapshot(arena, an);
     return s;
 }
@@ -166,11 +149,12 @@ static const char *check_hint(PointsChecker *c, const Block *b)
     if ((end->guard || table) && uniform_has(&an_uniform(c->an)->warp, reg))
         return NULL;
     /* One that stood for others before still does. */
-    if (has(&c->before->table_hints, end->origin) || (!table && has(&c->before->branch_hints, end->origin)))
+    if (has_origin(&c->before->table_hints, end->origin) || (!table && has_origin(&c->before->branch_hints, end->origin)))
         return NULL;
     origin_sources_since(c->an->fn, end->origin, c->before->origins, &sources);
     for (u32 k = 0; k < sources.n; k++)
-        kept &= has(&c->before->table_hints, sources.v[k]) || (!table && has(&c->before->branch_hints, sources.v[k]));
+        kept &= has_origin(&c->before->table_hints, sources.v[k]) ||
+                (!table && has_origin(&c->before->branch_hints, sources.v[k]));
     vec_free(&sources);
     return kept ? NULL
                 : arena_printf(c->arena, "block %u: '%s' promises what no branch promised before", b->id,
@@ -336,7 +320,7 @@ static const char *check_branch(PointsChecker *c, const Block *b)
 {
     VecU32 sources = {0};
     const char *wrong = NULL;
-    if (!branches(c->an, b) || is_uniform(c->an, b, &c->before->uniform))
+    if (!block_branches(c->an->fn, b) || is_uniform(c->an, b, &c->before->uniform))
         return NULL;
     origin_sources_since(c->an->fn, block_terminator(b)->origin, c->before->origins, &sources);
     for (u32 k = 0; k < sources.n && !wrong; k++)

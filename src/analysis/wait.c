@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/live.h"
+#include "ir/inspect.h"
 
 enum {
     WRITES = 8,           /* of one register that are looked at */
@@ -270,14 +271,6 @@ static u32 add_test(const Finder *f, const Loop *loop, const Block *b, RegId *sl
     return n;
 }
 
-static bool has_reg(const RegId *v, u32 n, RegId reg)
-{
-    for (u32 k = 0; k < n; k++)
-        if (v[k] == reg)
-            return true;
-    return false;
-}
-
 /* Whether a weak load that rereads memory may decide, without a branch in between, that the loop is left. A program that
  * waits so has a data race, which compilers do not keep. */
 static bool test_rereads(Finder *f, const Loop *loop)
@@ -301,7 +294,7 @@ static bool test_rereads(Finder *f, const Loop *loop)
             if (is_weak_load(i) && rereads(f, loop, i))
                 return true;
             for (RegWalk w = reg_walk(i); next_read(&w) && n < SLICE;)
-                if (!has_reg(slice, n, w.reg))
+                if (!regs_have(slice, n, w.reg))
                     slice[n++] = w.reg;
         }
     }

@@ -60,6 +60,18 @@ void scratch_close(Scratch *scratch)
     scratch->fd = -1;
 }
 
+bool scratch_write(Scratch *scratch, const char *bytes, size_t count)
+{
+    while (count) {
+        ssize_t done = write(scratch->fd, bytes, count);
+        if (done < 0 && errno != EINTR)
+            return false;
+        bytes += done > 0 ? done : 0;
+        count -= done > 0 ? (size_t)done : 0;
+    }
+    return true;
+}
+
 char *scratch_read(const Scratch *scratch, size_t *bytes)
 {
     struct stat st;

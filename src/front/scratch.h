@@ -13,6 +13,8 @@ typedef struct Scratch {
 bool scratch_open(Scratch *scratch);
 void scratch_close(Scratch *scratch);
 
+/* At the end of what has been written. False with errno set. */
+bool scratch_write(Scratch *scratch, const char *bytes, size_t count);
 /* Whole contents, owned by the caller (free), NUL-terminated; NULL on failure. */
 char *scratch_read(const Scratch *scratch, size_t *bytes);
 

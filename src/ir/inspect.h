@@ -40,6 +40,14 @@ static inline u64 block_extent(const Function *fn, u32 d)
  * and .maxntid leave them. */
 void fn_sreg_bounds(const Function *fn, const Operand *o, u64 *least, u64 *most);
 
+static inline bool regs_have(const RegId *v, u32 n, RegId reg)
+{
+    u32 k = 0;
+    while (k < n && v[k] != reg)
+        k++;
+    return k < n;
+}
+
 /* Whether something that the IR does not know names one of b's labels: the block must stay where it is. */
 static inline bool block_is_pinned(const Block *b)
 {

@@ -127,18 +127,6 @@ void parts_free(Parts *parts)
 
 /* ---- texts -------------------------------------------------------------------------------------------------------- */
 
-static bool put(Scratch *to, const char *bytes, size_t count)
-{
-    while (count) {
-        ssize_t done = write(to->fd, bytes, count);
-        if (done < 0 && errno != EINTR)
-            return false;
-        bytes += done > 0 ? done : 0;
-        count -= done > 0 ? (size_t)done : 0;
-    }
-    return true;
-}
-
 bool parts_write(const Parts *parts, const Str *bodies, Scratch *to)
 {
     static const char nothing[] = "{ ret; }";
@@ -146,8 +134,8 @@ bool parts_write(const Parts *parts, const Str *bodies, Scratch *to)
     bool good = scratch_open(to);
     for (u32 i = 0; i < parts->part.n && good; i++) {
         Str body = bodies[i].p ? bodies[i] : (Str){nothing, sizeof nothing - 1}, old = parts->part.v[i].body;
-        good = put(to, from, (size_t)(old.p - from)) && put(to, body.p, body.len);
+        good = scratch_write(to, from, (size_t)(old.p - from)) && scratch_write(to, body.p, body.len);
         from = old.p + old.len;
     }
-    return good && put(to, from, (size_t)(parts->text.p + parts->text.len - from));
+    return good && scratch_write(to, from, (size_t)(parts->text.p + parts->text.len - from));
 }

@@ -160,7 +160,7 @@ static bool optimize_file(Report *report, ReportFile *file, Str contents, Scratc
     if (good) {
         take_functions(report, file, &before, &after);
         report_take_remarks(report, file, yaml);
-        good = scratch_open(made) && write(made->fd, text, text_bytes) == (ssize_t)text_bytes;
+        good = scratch_open(made) && scratch_write(made, text, text_bytes);
     }
     free(yaml);
     free(text);

@@ -296,7 +296,7 @@ bool input_copy(const char *path, Scratch *copy)
     Str text;
     if (!source_read(path, &text))
         return false;
-    bool good = scratch_open(copy) && write(copy->fd, text.p, text.len) == (ssize_t)text.len;
+    bool good = scratch_open(copy) && scratch_write(copy, text.p, text.len);
     source_free(&text);
     return good;
 }

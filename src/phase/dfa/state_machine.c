@@ -20,14 +20,6 @@ typedef struct MachineFinder {
 
 /* ---- state registers -------------------------------------------------------------------------------------------- */
 
-static bool has_reg(const RegId *v, u32 n, RegId reg)
-{
-    for (u32 k = 0; k < n; k++)
-        if (v[k] == reg)
-            return true;
-    return false;
-}
-
 static bool loop_writes(const Loop *loop, RegId reg)
 {
     for (u32 k = 0; k < loop->block_count; k++)
@@ -67,7 +59,7 @@ u32 state_selectors(const Loop *loop, RegId *out, u32 limit)
     u32 n = 0, asked = 0;
     for (u32 k = 0; k < loop->block_count && n < limit && asked < SELECTORS_ASKED; k++) {
         RegId reg = selector_of(loop->blocks[k]);
-        if (!reg || has_reg(out, n, reg))
+        if (!reg || regs_have(out, n, reg))
             continue;
         asked++;
         if (loop_sets(loop, reg))
@@ -79,7 +71,7 @@ u32 state_selectors(const Loop *loop, RegId *out, u32 limit)
 static void add_state_reg(MachineFinder *p, const Operand *o)
 {
     MachinePlan *plan = p->plan;
-    if (plan->regs < STATE_REGS && operand_plain_register(o) && !has_reg(plan->reg, plan->regs, o->id) &&
+    if (plan->regs < STATE_REGS && operand_plain_register(o) && !regs_have(plan->reg, plan->regs, o->id) &&
         loop_writes(p->loop, o->id))
         plan->reg[plan->regs++] = o->id;
 }

@@ -1,9 +1,9 @@
 #include "phase/tail/match.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fnvmap.h"
+#include "base/sorted.h"
 #include "ir/builder.h"
 #include "ir/inspect.h"
 #include "transform/condition.h"
@@ -354,11 +354,6 @@ TailStop match_copies_may_merge(const Instr *i, TailGate gate, const Summaries *
     return reads_reserved(i, gate) ? STOP_RESERVED : STOP_NONE;
 }
 
-static int compare_u32(const void *a, const void *b)
-{
-    return *(const u32 *)a < *(const u32 *)b ? -1 : *(const u32 *)a > *(const u32 *)b;
-}
-
 /* Blocks whose branches b transitively depends on and that are not proven uniform, sorted; false: too many. */
 static bool divergent_control(const Matcher *m, const Block *b, VecU32 *ids)
 {
@@ -369,8 +364,7 @@ static bool divergent_control(const Matcher *m, const Block *b, VecU32 *ids)
         if (!uniform_has(&an_uniform(m->an)->branch_warp, blocks.v[k]->id))
             vec_push(ids, blocks.v[k]->id);
     vec_free(&blocks);
-    if (ids->n)
-        qsort(ids->v, ids->n, sizeof(u32), compare_u32);
+    sorted_make(ids, 0);
     return all;
 }
 

@@ -1,5 +1,6 @@
 #include "phase/thread/body.h"
 
+#include "ir/inspect.h"
 #include "target/ptxas.h"
 
 const char *body_why_not(Analyses *an, const Block *b, u32 *cost)
@@ -28,14 +29,6 @@ typedef struct Needs {
     u32 needs, kills;
 } Needs;
 
-static bool has_reg(const RegId *v, u32 n, RegId reg)
-{
-    for (u32 k = 0; k < n; k++)
-        if (v[k] == reg)
-            return true;
-    return false;
-}
-
 bool body_is_live_on(Analyses *an, const Block *to, const Block *otherwise, RegId reg)
 {
     const Live *live = an_live(an);
@@ -53,8 +46,8 @@ static bool is_needed(Analyses *an, const Needs *needs, const Instr *i, const Bl
     if (accesses_memory(an, i))
         return true;
     for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (has_reg(needs->needed, needs->needs, w.reg) ||
-            (!has_reg(needs->killed, needs->kills, w.reg) && body_is_live_on(an, to, otherwise, w.reg)))
+        if (regs_have(needs->needed, needs->needs, w.reg) ||
+            (!regs_have(needs->killed, needs->kills, w.reg) && body_is_live_on(an, to, otherwise, w.reg)))
             return true;
     return false;
 }

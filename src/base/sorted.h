@@ -1,0 +1,43 @@
+/* Sets of u32 as ascending arrays. */
+#ifndef PTXOPT_BASE_SORTED_H
+#define PTXOPT_BASE_SORTED_H
+
+#include "base/vec.h"
+
+/* For qsort and bsearch. */
+static inline int sorted_compare(const void *a, const void *b)
+{
+    u32 x = *(const u32 *)a, y = *(const u32 *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Makes a set of v[from .. n-1]: sorts them, and drops what is there twice. */
+static inline void sorted_make(VecU32 *v, u32 from)
+{
+    if (v->n == from)
+        return;
+    qsort(v->v + from, v->n - from, sizeof(u32), sorted_compare);
+    u32 kept = from + 1;
+    for (u32 k = from + 1; k < v->n; k++)
+        if (v->v[k] != v->v[kept - 1])
+            v->v[kept++] = v->v[k];
+    v->n = kept;
+}
+
+static inline bool sorted_has(const u32 *v, u32 n, u32 x)
+{
+    while (n > 0) {
+        u32 half = n / 2;
+        if (v[half] == x)
+            return true;
+        if (v[half] < x) {
+            v += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return false;
+}
+
+#endif
