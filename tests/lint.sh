@@ -16,6 +16,10 @@ for check in easily-swappable-parameters sizeof-expression reserved-identifier m
     branch-clone implicit-widening-of-multiplication-result misplaced-widening-cast suspicious-string-compare; do
     checks="$checks,-bugprone-$check"
 done
+for check in inconsistent-declaration-parameter-name misleading-indentation redundant-control-flow redundant-declaration duplicate-include; do
+    checks="$checks,readability-$check"
+done
+checks="$checks,misc-redundant-expression,misc-unused-parameters,misc-misplaced-const"
 
 if [ "${1:-}" = --case ]; then
     shift

@@ -56,7 +56,7 @@ static inline const LinearExpr *linear_at(const LinearExprs *f, LinearId id) { r
 TermId term_value(LinearExprs *f, u32 bits, u32 value); /* to be asked for once for each value */
 TermId term_operation(LinearExprs *f, u32 bits, const void *tag, const LinearId operand[4], u32 zeros);
 LinearId linear_constant(LinearExprs *f, u32 bits, u64 constant);
-LinearId linear_term(LinearExprs *f, TermId term);
+LinearId linear_term(LinearExprs *f, TermId id);
 LinearId linear_sum(LinearExprs *f, LinearId a, LinearId b, u64 scale); /* a + scale * b, of one width; 0: too many terms */
 LinearId linear_scale(LinearExprs *f, LinearId a, u64 scale);
 /* 32 bits to 64: a term, unless a is a constant. */

@@ -81,8 +81,8 @@ ReconvergeRisk reconverge_before_leaving(ReconvergeGate *gate, const Block *b);
 /* A decision whose threads reconverge at `old` is to be taken by other branches: threads that take different edges may now
  * reconverge wherever their paths join. */
 ReconvergeRisk reconverge_leaves(ReconvergeGate *gate, const ReconvergeLeaf *leaf, u32 leaves, const Block *old);
-/* From the beginning of b to `old`. */
-ReconvergeRegion reconverge_from(ReconvergeGate *gate, const Block *b, const Block *old);
+/* From the beginning of `at` to `old`. */
+ReconvergeRegion reconverge_from(ReconvergeGate *gate, const Block *at, const Block *old);
 
 /* Threads that come to `branch`, or some of them, only go to `to`: the other edges out are taken away, for them. No thread
  * took them, but paths that join after the branch may now do so at a point that all paths come through. Groups of threads

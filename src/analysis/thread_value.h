@@ -47,16 +47,16 @@ typedef struct ThreadValues {
 /* asked: the registers that questions will be about; those that their values are made of are added. */
 ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *order, const Ssa *ssa, BitSet *asked,
                                 bool assume_1d_blocks);
-void thread_values_free(ThreadValues *values); /* what is not in the arena */
+void thread_values_free(ThreadValues *t); /* what is not in the arena */
 
 /* Of an operand (a register, constant, symbol or special register; also as the only member of an address) right before
  * `before`, an instruction of b (NULL: at its end). */
-ThreadValue thread_value(ThreadValues *values, const Block *b, const Instr *before, const Operand *o);
+ThreadValue thread_value(ThreadValues *t, const Block *b, const Instr *before, const Operand *o);
 
 /* The same of its low 32 bits, signed. */
-ThreadValue thread_value_low(ThreadValues *values, const Block *b, const Instr *before, const Operand *o);
+ThreadValue thread_value_low(ThreadValues *t, const Block *b, const Instr *before, const Operand *o);
 
 /* Components of %tid that together distinguish the threads of a CTA. */
-u8 thread_dims(const ThreadValues *values);
+u8 thread_dims(const ThreadValues *t);
 
 #endif

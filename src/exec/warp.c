@@ -21,7 +21,7 @@ static u64 sreg_value(Warp *w, u32 sreg, u32 lane)
     switch ((SregId)sreg) {
     case SREG_LANEID: return lane;
     case SREG_WARPID: return w->index;
-    case SREG_NWARPID: return LANES;
+    case SREG_NWARPID:
     case SREG_WARP_SIZE: return LANES;
     case SREG_NSMID: return 1;
     case SREG_CLOCK: return w->clock;

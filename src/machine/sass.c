@@ -174,7 +174,7 @@ bool sass_ends_block(const SassInstr *instr)
     case SASS_BRX:
     case SASS_RET:
     case SASS_EXIT:
-    case SASS_KILL: return !instr->conditional;
+    case SASS_KILL:
     case SASS_BSYNC: /* continues at the target of its BSSY */ return !instr->conditional;
     default: return false;
     }

@@ -290,16 +290,16 @@ struct LabelRef {
 Binding *names_bind(Lower *p, Span at, BindingKind kind, u32 id);
 Binding *names_bind_range(Lower *p, Span stem, RegRange *range);
 Binding *names_bind_numbered(Lower *p, Span stem, u32 number, Span at, BindingKind kind, u32 id); /* stem0, stem1... */
-/* Innermost meaning of the text, NULL if it has none. A register of a range is made on first use: *reg is set. */
-Binding *names_find(Lower *p, Span name, RegId *reg);
+/* Innermost meaning of the text at `at`, NULL if it has none. A register of a range is made on first use: *reg is set. */
+Binding *names_find(Lower *p, Span at, RegId *reg);
 bool names_declared_in_function(Lower *p,
                                 Span name); /* somewhere in the open one, in whatever scope; or its stem, as a range */
 void names_open_scope(Lower *p, ScopeId id);
 void names_close_scope(Lower *p); /* resolves the references to its labels */
-void names_refer(Lower *p, Span name, LabelRef ref);
+void names_refer(Lower *p, Span at, LabelRef ref);
 void names_refer_numbered(Lower *p, Span stem, u32 number, LabelRef ref);
 void names_report_unresolved(Lower *p); /* at the end of a function */
-void names_mention(Lower *p, Span name);
+void names_mention(Lower *p, Span at);
 void names_pin_mentioned(Lower *p); /* at the end of the module */
 
 static inline u32 scope_now(const Lower *p) { return p->scopes.n ? p->scopes.v[p->scopes.n - 1].id : 0; }

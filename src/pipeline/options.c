@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/args.h"
+#include "pipeline/help.h"
 #include "pipeline/knobs.h"
 #include "pipeline/suggest.h"
 #include "pipeline/tuned.h"
@@ -21,23 +22,20 @@ enum OptionId {
 };
 
 typedef struct OptionInfo {
-    const char *heading; /* a row that is one; else: */
-    u32 id;
     char letter;
     const char *name;
     int argument_kind;
-    const char *argument, *help;
 } OptionInfo;
 
 static const OptionInfo option_row[] = {
-#define HEADING(text) {.heading = text},
-#define OPTION(id, letter, name, kind, argument, help) {NULL, OPTION_##id, letter, name, kind, argument, help},
+#define HEADING(text)
+#define OPTION(id, letter, name, kind, ...) {letter, name, kind},
 #include "pipeline/options.def"
 #undef HEADING
 #undef OPTION
 };
 
-/* What args_next answers: OPTION_FIRST + index into option_row, or KNOB_FIRST + 2 * knob (+ 1: --no-). */
+/* What args_next answers: OPTION_FIRST + OptionId, or KNOB_FIRST + 2 * knob (+ 1: --no-). */
 enum { OPTION_FIRST = 0x100, KNOB_FIRST = OPTION_FIRST + COUNT_OF(option_row) };
 
 enum { COMPLAINT_BYTES = 400, MOST_SECONDS = 1000000, MOST_JOBS = 128 };
@@ -69,91 +67,6 @@ static void __attribute__((format(printf, 2, 3))) complain(Parser *parser, const
     }
     va_end(arguments);
     parser->failed = true;
-}
-
-/* ---- --help and --version --------------------------------------------------------------------------------------- */
-
-enum { HELP_COLUMN = 28, HELP_WIDTH = 80 };
-
-/* `column` characters of the line are written; the text follows from HELP_COLUMN on. */
-static void put_wrapped(FILE *out, int column, const char *text)
-{
-    if (column + 2 > HELP_COLUMN) {
-        putc('\n', out);
-        column = 0;
-    }
-    fprintf(out, "%*s", HELP_COLUMN - column, "");
-    column = HELP_COLUMN;
-    for (const char *word = text; *word;) {
-        int len = (int)strcspn(word, " ");
-        if (word > text && column + 1 + len > HELP_WIDTH) {
-            fprintf(out, "\n%*s", HELP_COLUMN, "");
-            column = HELP_COLUMN;
-        } else if (word > text) {
-            putc(' ', out);
-            column++;
-        }
-        fprintf(out, "%.*s", len, word);
-        column += len;
-        word += len;
-        word += *word == ' ';
-    }
-    putc('\n', out);
-}
-
-static void help_option(FILE *out, const OptionInfo *option)
-{
-    int column;
-    if (option->letter && *option->name)
-        column = fprintf(out, "  -%c, --%s", option->letter, option->name);
-    else if (option->letter)
-        column = fprintf(out, "  -%c %s", option->letter, option->argument);
-    else if (option->argument_kind == optional_argument)
-        column = fprintf(out, "  --%s[=%s]", option->name, option->argument);
-    else
-        column = fprintf(out, "  --%s%s%s", option->name, *option->argument ? "=" : "", option->argument);
-    put_wrapped(out, column, option->help);
-}
-
-static void help_knob(FILE *out, const KnobInfo *knob)
-{
-    static const char *const form[] = {[KNOB_FLAG] = "  --[no-]%s",
-                                       [KNOB_NUMBER] = "  --%s=N",
-                                       [KNOB_TEXT] = "  --%s=TEXT",
-                                       [KNOB_CHOICE] = "  --%s=WORD"};
-    Arena arena = {0};
-    char *help;
-    if (knob->kind == KNOB_FLAG)
-        help = arena_printf(&arena, "%s: %s (default: %s)", knob->phase, knob->help, knob->number ? "yes" : "no");
-    else if (knob->kind == KNOB_NUMBER)
-        help = arena_printf(&arena, "%s: %s (default: %lld)", knob->phase, knob->help, (long long)knob->number);
-    else
-        help = arena_printf(&arena, "%s: %s (default: %s)", knob->phase, knob->help, knob->text[0] ? knob->text : "none");
-    put_wrapped(out, fprintf(out, form[knob->kind], knob->name), help);
-    arena_free(&arena);
-}
-
-static void print_help(FILE *out)
-{
-    fputs("usage: ptxopt [options] [in.ptx] -o out.ptx\n\n"
-          "Optimizes PTX into PTX for ptxas. `-` is standard input or output; a pipe on\n"
-          "standard input is read where no file is named. The target is the file's own.\n",
-          out);
-    for (const OptionInfo *option = option_row; option < option_row + COUNT_OF(option_row); option++) {
-        if (option->heading)
-            fprintf(out, "\n%s:\n", option->heading);
-        else if (*option->help)
-            help_option(out, option);
-    }
-    fputs("\nKnobs of the phases:\n", out);
-    for (u32 i = 0; i < knob_count(); i++)
-        help_knob(out, knob_info(i));
-    fputs("\nA LIST is names of phases with commas between them; a GLOB is a function's name\n"
-          "as the PTX has it, `*` any text, `?` any character. `@FILE` stands for the\n"
-          "options that FILE holds.\n"
-          "Exit status: 0 done; 1 bad input or usage; 70 internal error. No output is\n"
-          "written but with 0.\n",
-          out);
 }
 
 /* ---- phases by name --------------------------------------------------------------------------------------------- */
@@ -372,7 +285,7 @@ static void take_option(Parser *parser, u32 id, const char *argument)
         parser->done = true;
         break;
     case OPTION_HELP:
-        print_help(parser->out);
+        help_print(parser->out);
         parser->done = true;
         break;
     }
@@ -401,7 +314,7 @@ static void add_known(Parser *parser, const char *name, int argument_kind, u32 c
 static void collect_known(Parser *parser)
 {
     for (u32 i = 0; i < COUNT_OF(option_row); i++)
-        if (!option_row[i].heading && *option_row[i].name)
+        if (*option_row[i].name)
             add_known(parser, option_row[i].name, option_row[i].argument_kind, OPTION_FIRST + i);
     for (u32 i = 0; i < knob_count(); i++) {
         const KnobInfo *knob = knob_info(i);
@@ -539,11 +452,11 @@ static void take_code(Parser *parser, int code)
     else if (code >= KNOB_FIRST)
         take_knob(parser, (u32)(code - KNOB_FIRST), args->argument);
     else if (code >= OPTION_FIRST)
-        take_option(parser, option_row[code - OPTION_FIRST].id, args->argument);
+        take_option(parser, (u32)(code - OPTION_FIRST), args->argument);
     else
-        for (const OptionInfo *option = option_row; option < option_row + COUNT_OF(option_row); option++)
-            if (option->letter == code)
-                take_option(parser, option->id, args->argument);
+        for (u32 id = 0; id < COUNT_OF(option_row); id++)
+            if (option_row[id].letter == code)
+                take_option(parser, id, args->argument);
 }
 
 static bool is_standard_output(const char *name) { return strcmp(name, "-") == 0 || strcmp(name, "/dev/stdout") == 0; }
@@ -632,7 +545,7 @@ const PipelineConfig *options_vary(Options *options, int count, char **words, in
     while (!parser.failed && (code = args_next(&parser.args)) != -1) {
         *at = parser.args.at - 2;
         bool of_phases = code == '?' || code == ':' || code == 'O' || code >= KNOB_FIRST ||
-                         (code >= OPTION_FIRST && option_row[code - OPTION_FIRST].id == OPTION_DISABLE);
+                         (code >= OPTION_FIRST && (u32)(code - OPTION_FIRST) == OPTION_DISABLE);
         if (of_phases)
             take_code(&parser, code);
         else

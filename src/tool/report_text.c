@@ -1,6 +1,7 @@
 /* Reports as plain text and as Markdown. */
 #include <string.h>
 
+#include "pipeline/help.h"
 #include "tool/report.h"
 
 enum { LINE = 78, MOVED_BYTES = 300 };
@@ -23,33 +24,12 @@ static char *sum_up(Report *report, u32 run)
                         report_change(report, sum.instructions[0], sum.instructions[1]), sum.cycles);
 }
 
-/* Breaks lines at blanks. */
-static void put_wrapped(FILE *out, const char *indent, const char *text)
-{
-    size_t column = strlen(indent);
-    fputs(indent, out);
-    for (const char *word = text; *word;) {
-        size_t len = strcspn(word, " ");
-        if (word > text && column + 1 + len > LINE) {
-            fprintf(out, "\n%s", indent);
-            column = strlen(indent);
-        } else if (word > text) {
-            putc(' ', out);
-            column++;
-        }
-        fprintf(out, "%.*s", (int)len, word);
-        column += len;
-        word += len + (word[len] == ' ');
-    }
-    putc('\n', out);
-}
-
 static void text_kernel(FILE *out, Report *report, const ReportFile *file, const ReportKernel *kernel)
 {
     char moved[MOVED_BYTES];
     fprintf(out, "\n%s%s%s%s\n", kernel->name, kernel->source ? " (" : "", kernel->source ? kernel->source : "",
             kernel->source ? ")" : "");
-    put_wrapped(out, "    ", report_story(report, kernel));
+    help_put_wrapped(out, 0, 4, LINE, report_story(report, kernel));
     for (u32 r = 0; r < report->runs.n; r++) {
         if (file->trouble[r])
             continue;

@@ -1,0 +1,13 @@
+/* --help: the options of options.def and the knobs of the phases, in words. */
+#ifndef PTXOPT_PIPELINE_HELP_H
+#define PTXOPT_PIPELINE_HELP_H
+
+#include <stdio.h>
+
+void help_print(FILE *out);
+
+/* Breaks the text at blanks. `column` characters of the line are written already; each line of the text begins at `indent`, and
+ * ends before column `width` where it has a blank. */
+void help_put_wrapped(FILE *out, int column, int indent, int width, const char *text);
+
+#endif
