@@ -12,8 +12,7 @@
 
 #include "analysis/order.h"
 #include "base/bitset.h"
-
-#define CARRY_REG 0u /* RegId 0 names no register, so it is free for the carry */
+#include "ir/reg_walk.h"
 
 typedef struct Live {
     const Function *fn;
@@ -37,92 +36,5 @@ bool live_in_next(const Live *l, const Block *b, u32 *cursor, RegId *reg);
 void live_out_put(const Live *l, const Block *b, BitSet *set, bool in);
 /* Turns the set of registers live after i into the set live before it. */
 void live_step_back(BitSet *live, const Instr *i);
-
-/* ---- what one instruction reads and writes ---------------------------------------------------------------------- */
-
-/* for (RegWalk w = reg_walk(i); next_read(&w);) ... w.reg: guard, carry and operands; a register may come twice.
- * next_write() likewise: w.kills tells whether nothing of the old value is left. */
-typedef struct RegWalk {
-    const Instr *i;
-    u32 at;
-    RegId reg;
-    bool kills;
-} RegWalk;
-
-/* Place 0 is the guard, 1 the carry, the operand slots follow. */
-static inline RegWalk reg_walk(const Instr *i) { return (RegWalk){.i = i}; }
-
-static inline bool next_read(RegWalk *walk)
-{
-    const Instr *i = walk->i;
-    if (walk->at == 0) {
-        walk->at = 1;
-        if (i->guard) {
-            walk->reg = i->guard;
-            return true;
-        }
-    }
-    if (walk->at == 1) {
-        walk->at = 2;
-        if (instr_is(i, OPF_CARRY_IN)) {
-            walk->reg = CARRY_REG;
-            return true;
-        }
-    }
-    while (walk->at < i->slots + 2u) {
-        const Operand *o = &i->opnd[walk->at++ - 2];
-        if (slot_is_use(o)) {
-            walk->reg = o->id;
-            return true;
-        }
-    }
-    return false;
-}
-
-/* Whether nothing is left of what the register held that slot o of i writes. */
-static inline bool slot_kills(const Instr *i, const Operand *o)
-{
-    return !i->guard && o->role == ROLE_DEF && o->sub == SUB_NONE;
-}
-
-static inline bool next_write(RegWalk *walk)
-{
-    const Instr *i = walk->i;
-    if (walk->at < 2) {
-        walk->at = 2;
-        if (instr_is(i, OPF_CARRY_OUT)) {
-            walk->reg = CARRY_REG;
-            walk->kills = !i->guard;
-            return true;
-        }
-    }
-    while (walk->at < i->def_slots + 2u) {
-        const Operand *o = &i->opnd[walk->at++ - 2];
-        if (slot_is_def(o)) {
-            walk->reg = o->id;
-            walk->kills = slot_kills(i, o);
-            return true;
-        }
-    }
-    return false;
-}
-
-bool instr_reads(const Instr *i, RegId reg);
-/* Whether i writes reg so that nothing of the old value is left. */
-bool instr_kills(const Instr *i, RegId reg);
-/* The last write of reg before `at`, in its block as it is now; NULL: none of the 256 instructions before it. What reaches `at`
- * from other blocks is analysis/ssa.h's to say. */
-Instr *instr_last_write(const Instr *at, RegId reg);
-
-/* Unconditionally or not. */
-static inline bool instr_writes(const Instr *i, RegId reg)
-{
-    if (reg == CARRY_REG)
-        return instr_is(i, OPF_CARRY_OUT);
-    for (u32 k = 0; k < i->def_slots; k++)
-        if (i->opnd[k].id == reg && slot_is_def(&i->opnd[k]))
-            return true;
-    return false;
-}
 
 #endif

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "ir/inspect.h"
+
 /* Which second source a row is for. */
 typedef enum CostOperand { SOURCE_ELSE, SOURCE_CONSTANT } CostOperand;
 
@@ -94,4 +96,48 @@ u32 ptxas_pair_cost(const Instr *i, const Instr *reader)
         if (pairs[k].opcode == i->op->opcode && pairs[k].reader == reader->op->opcode && fits(&pairs[k], i))
             return pairs[k].cost;
     return ptxas_cost(i) + ptxas_cost(reader);
+}
+
+static bool is_register_copy(const Instr *i)
+{
+    if (i->op->opcode != OPC_MOV || i->slots != 2)
+        return false;
+    const Operand *to = &i->opnd[0], *from = &i->opnd[1];
+    return to->kind == OPND_REG && !to->sub && operand_plain_register(from);
+}
+
+static bool takes_low_half(const Instr *i)
+{
+    return i->op->sem.op == OPC_CVT && i->op->sem.bits == 32 && i->op->sem.from == 64;
+}
+
+/* A load or store at a constant place of the frame: compilers that do not optimize keep variables there, and ptxas gives
+ * them registers. The frame is known by the names that compilers give its address. */
+static bool accesses_frame(const Instr *i)
+{
+    const Function *fn = i->block->fn;
+    if (i->op->opcode != OPC_LD && i->op->opcode != OPC_ST)
+        return false;
+    for_each_operand(o, i) {
+        if (o->kind != OPND_MEM || o[1].kind != OPND_REG)
+            continue;
+        const Reg *base = fn_reg(fn, o[1].id);
+        if (base->number < 0 && (!strcmp(base->name->text, "%SP") || !strcmp(base->name->text, "%SPL")))
+            return true;
+    }
+    return false;
+}
+
+bool ptxas_costs_nothing(const Instr *i)
+{
+    if (i->kind != INSTR_OP)
+        return true;
+    bool address = i->op->opcode == OPC_CVTA || i->op->opcode == OPC_CVTA_TO;
+    return !i->guard && (address || is_register_copy(i) || takes_low_half(i) || accesses_frame(i));
+}
+
+u32 ptxas_registers(const Function *fn, RegId reg)
+{
+    const Reg *r = fn_reg(fn, reg);
+    return (type_bits((Type)r->type) * r->vector + 31) / 32;
 }

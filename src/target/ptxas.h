@@ -9,5 +9,9 @@
 u32 ptxas_cost(const Instr *i);
 /* The same of i and of an instruction that reads what it computes, of which ptxas makes less than of both apart where it can. */
 u32 ptxas_pair_cost(const Instr *i, const Instr *reader);
+/* Whether ptxas makes nothing of i, as a rule: copies of registers, the low half of one, cvta, slots of the stack frame. */
+bool ptxas_costs_nothing(const Instr *i);
+/* How many 32-bit registers reg takes; a predicate counts as one. */
+u32 ptxas_registers(const Function *fn, RegId reg);
 
 #endif

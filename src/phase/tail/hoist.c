@@ -180,7 +180,7 @@ static i64 head_gain(const TailHoist *h, u32 n)
         bool separate = false;
         for (RegWalk w = reg_walk(i); instr_is(i, OPF_FUSES) && next_write(&w);)
             separate |= live_after(an_live(h->run->an), h->step[n - 1].taken, w.reg);
-        bool saves = !match_costs_nothing(i) && !match_loads_constant(i);
+        bool saves = !ptxas_costs_nothing(i) && !match_loads_constant(i);
         gain += (separate ? -1 : saves) - own_copies;
     }
     return gain;

@@ -142,54 +142,10 @@ DefinitionsAlike match_definitions_alike(const Instr *a, RegId a_reg, const Inst
     return a_def->op == b_def->op && distance(a_def, a) == distance(b_def, b) ? DEFINED_ALIKE : DEFINED_DIFFERENTLY;
 }
 
-static bool is_register_copy(const Instr *i)
-{
-    if (i->op->opcode != OPC_MOV || i->slots != 2)
-        return false;
-    const Operand *to = &i->opnd[0], *from = &i->opnd[1];
-    return to->kind == OPND_REG && !to->sub && operand_plain_register(from);
-}
-
-static bool takes_low_half(const Instr *i)
-{
-    return i->op->sem.op == OPC_CVT && i->op->sem.bits == 32 && i->op->sem.from == 64;
-}
-
-/* A load or store at a constant place of the frame: compilers that do not optimize keep variables there, and ptxas gives
- * them registers. The frame is known by the names that compilers give its address. */
-static bool accesses_frame(const Instr *i)
-{
-    const Function *fn = i->block->fn;
-    if (i->op->opcode != OPC_LD && i->op->opcode != OPC_ST)
-        return false;
-    for_each_operand(o, i) {
-        if (o->kind != OPND_MEM || o[1].kind != OPND_REG)
-            continue;
-        const Reg *base = fn_reg(fn, o[1].id);
-        if (base->number < 0 && (!strcmp(base->name->text, "%SP") || !strcmp(base->name->text, "%SPL")))
-            return true;
-    }
-    return false;
-}
-
-bool match_costs_nothing(const Instr *i)
-{
-    if (i->kind != INSTR_OP)
-        return true;
-    bool address = i->op->opcode == OPC_CVTA || i->op->opcode == OPC_CVTA_TO;
-    return !i->guard && (address || is_register_copy(i) || takes_low_half(i) || accesses_frame(i));
-}
-
 bool match_loads_constant(const Instr *i)
 {
     return i->kind == INSTR_OP && i->op->opcode == OPC_MOV && i->slots == 2 && i->opnd[0].kind == OPND_REG &&
            (i->opnd[1].kind == OPND_IMM || i->opnd[1].kind == OPND_FLOAT);
-}
-
-u32 match_reg_units(const Function *fn, RegId reg)
-{
-    const Reg *r = fn_reg(fn, reg);
-    return (type_bits((Type)r->type) * r->vector + 31) / 32;
 }
 
 Instr *match_item_before(const Instr *i)

@@ -38,12 +38,8 @@ SymId match_call_argument(const Instr *i);
 /* Adds the registers that wgmma and tcgen05 may read or write behind the thread's back, until they are waited for: no value
  * that had another name may come into one of them. */
 void match_find_in_flight(const Function *fn, BitSet *registers);
-/* Whether ptxas makes nothing of i, as a rule: copies of registers, the low half of one, cvta, slots of the stack frame. */
-bool match_costs_nothing(const Instr *i);
 /* mov of an immediate. */
 bool match_loads_constant(const Instr *i);
-/* How many 32-bit registers it takes; a predicate counts as one. */
-u32 match_reg_units(const Function *fn, RegId reg);
 /* The item of the block's text in front of i, but for .loc; NULL at the block's start. */
 Instr *match_item_before(const Instr *i);
 

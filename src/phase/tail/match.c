@@ -108,7 +108,7 @@ static bool pair_is_uncopyable(const Matcher *m, RegId kept, RegId other)
 static void count_pair(Matcher *m, RegId kept, RegId other, u32 by)
 {
     m->uncopyable += pair_is_uncopyable(m, kept, other) ? by : 0;
-    m->width += kept != other ? by * match_reg_units(m->fn, kept) : 0;
+    m->width += kept != other ? by * ptxas_registers(m->fn, kept) : 0;
     if (kept == CARRY_REG)
         m->carry_open = by == 1;
 }
@@ -608,7 +608,7 @@ Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit)
     while (a && b && (!limit || m->items < limit) && match_item(m, a, b)) {
         m->items++;
         m->compared++;
-        bool counts = !match_costs_nothing(a);
+        bool counts = !ptxas_costs_nothing(a);
         m->weight += counts;
         m->cost += counts ? ptxas_cost(a) : 0;
         parts_left -= is_part(m, a);

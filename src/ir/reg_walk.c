@@ -1,0 +1,29 @@
+#include "ir/reg_walk.h"
+
+bool instr_kills(const Instr *i, RegId reg)
+{
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (w.reg == reg && w.kills)
+            return true;
+    return false;
+}
+
+Instr *instr_last_write(const Instr *at, RegId reg)
+{
+    enum { LIMIT = 256 }; /* keeps the phases linear */
+    u32 steps = 0;
+    for (Instr *i = at->prev; i && steps < LIMIT; i = i->prev) {
+        if (i->kind == INSTR_OP && instr_writes(i, reg))
+            return i;
+        steps += i->kind == INSTR_OP;
+    }
+    return NULL;
+}
+
+bool instr_reads(const Instr *i, RegId reg)
+{
+    for (RegWalk w = reg_walk(i); next_read(&w);)
+        if (w.reg == reg)
+            return true;
+    return false;
+}
