@@ -45,21 +45,20 @@ static bool waits_equal(const Order *order, const Waits *a, const Waits *b)
     return same;
 }
 
+static bool same_registers(const RegId *a, u32 of_a, const RegId *b, u32 of_b)
+{
+    return of_a == of_b && (of_a == 0 || !memcmp(a, b, of_a * sizeof *a));
+}
+
 static bool live_equal(const Order *order, const Live *a, const Live *b)
 {
-    for (u32 p = 0; p < order->count; p++) {
-        const Block *block = order->rpo[p];
-        RegId of_a = 0, of_b = 0;
-        bool more;
-        for (u32 i = 0, k = 0;;) {
-            more = live_in_next(a, block, &i, &of_a);
-            if (more != live_in_next(b, block, &k, &of_b) || (more && of_a != of_b))
-                return false;
-            if (!more)
-                break;
-        }
+    bool same =
+        a->blocks == b->blocks && same_registers(a->everywhere, a->everywhere_count, b->everywhere, b->everywhere_count);
+    for (u32 p = 0; p < order->count && same; p++) {
+        const u32 *in_a = &a->start[order->rpo[p]->id], *in_b = &b->start[order->rpo[p]->id];
+        same = same_registers(a->regs + in_a[0], in_a[1] - in_a[0], b->regs + in_b[0], in_b[1] - in_b[0]);
     }
-    return true;
+    return same;
 }
 
 static bool uniform_equal(const Function *fn, const Order *order, const Uniform *a, const Uniform *b)
