@@ -593,11 +593,11 @@ static Opens forget_conditions(Prover *p, const Node *n, Opens from)
     return (Opens){from.n, v};
 }
 
-/* A branch that is open in one arrival only may be open, and nobody knows where its threads went. */
+/* A branch that is open, or has not joined, in one arrival only may be open, and nobody knows where its threads went. */
 static Open unite_open(Prover *p, const Open *a, const Open *b)
 {
     Open o = a ? *a : *b; /* cppcheck-suppress nullPointerRedundantCheck ; one of the two is there */
-    if (!a || !b || a->went != b->went)
+    if (!a || !b || a->went != b->went || a->joined != b->joined)
         o.went = 0;
     if (!a || !b || a->cond != b->cond)
         o.cond = 0;

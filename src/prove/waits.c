@@ -171,16 +171,17 @@ static bool is_in_every_round(const Loops *l, u32 header, u32 block)
     return !round;
 }
 
-/* By a number that is not zero: it comes beyond every bound, and to an equal one if the number is odd. */
-static bool steps(const Loops *l, u32 header, const Operand *o, bool equality)
+/* By how much each round steps what the operand holds; 0: it is no such counter. */
+static u64 step_of(const Loops *l, u32 header, const Operand *o)
 {
     u32 writes;
     const Instr *i = o->kind == OPND_REG ? sole_write(l, o->id, &writes) : NULL;
     if (!i || i->guard || (i->op->sem.op != OPC_ADD && i->op->sem.op != OPC_SUB) || i->slots != 3)
-        return false;
+        return 0;
     const Operand *a = &i->opnd[1], *b = &i->opnd[2];
-    return a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM && b->value != 0 && (!equality || b->value & 1) &&
-           is_in_every_round(l, header, i->block->id);
+    bool is_step =
+        a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM && is_in_every_round(l, header, i->block->id);
+    return is_step ? (u64)b->value : 0;
 }
 
 static bool stays(const Loops *l, const Operand *o)
@@ -191,7 +192,51 @@ static bool stays(const Loops *l, const Operand *o)
     return writes == 0;
 }
 
-/* An exit by a counter that moves towards, or around to, a bound that stays. */
+/* The comparison by which the loop goes on at the end of b, of the counter with its bound; CMP_NONE: another one. */
+static Cmp compares_to_stay(const Loops *l, const Block *b, const Instr *test, bool swapped)
+{
+    static const Cmp inverse[] = {
+        [CMP_EQ] = CMP_NE, [CMP_NE] = CMP_EQ, [CMP_LT] = CMP_GE, [CMP_LE] = CMP_GT, [CMP_GT] = CMP_LE,
+        [CMP_GE] = CMP_LT, [CMP_LO] = CMP_HS, [CMP_LS] = CMP_HI, [CMP_HI] = CMP_LS, [CMP_HS] = CMP_LO};
+    static const Cmp swap[] = {
+        [CMP_EQ] = CMP_EQ, [CMP_NE] = CMP_NE, [CMP_LT] = CMP_GT, [CMP_LE] = CMP_GE, [CMP_GT] = CMP_LT,
+        [CMP_GE] = CMP_LE, [CMP_LO] = CMP_HI, [CMP_LS] = CMP_HS, [CMP_HI] = CMP_LO, [CMP_HS] = CMP_LS};
+    const Instr *end = block_terminator(b);
+    Cmp cmp = (Cmp)test->op->cmp;
+    if (cmp < CMP_EQ || cmp > CMP_HS || end->op->opcode == OPC_BRX_IDX)
+        return CMP_NONE;
+    bool stays_if_taken = end->op->opcode == OPC_BRA && bitset_has(&l->body, branch_target(end)->id);
+    bool holds = stays_if_taken != (bool)end->guard_not;
+    cmp = swapped ? swap[cmp] : cmp;
+    return holds ? cmp : inverse[cmp];
+}
+
+/* Whether a number that is stepped, modulo 2^bits, comes to one for which the comparison with the bound does not hold: there are
+ * so many in a row, counted around, as the step leaves out. Of a bound in a register nothing is known. */
+static bool comes_to_end(Cmp stay, const Operand *bound, u64 step, u32 bits)
+{
+    u64 most = UINT64_MAX >> (64 - bits), apart = step & (0 - step), beyond = 0;
+    if (!(step & most))
+        return false;
+    if (stay == CMP_EQ)
+        return true;
+    if (stay == CMP_NE || bound->kind != OPND_IMM)
+        return apart == 1 && (stay == CMP_NE || stay == CMP_LT || stay == CMP_GT || stay == CMP_LO || stay == CMP_HI);
+    bool is_signed = stay >= CMP_LT && stay <= CMP_GE;
+    u64 number = ((u64)bound->value ^ (is_signed ? most / 2 + 1 : 0)) & most;
+    switch (stay) {
+    case CMP_LT:
+    case CMP_LO: beyond = most - number; break; /* and one more */
+    case CMP_GT:
+    case CMP_HI: beyond = number; break; /* likewise */
+    case CMP_LE:
+    case CMP_LS: return number < most && most - number >= apart;
+    default: return number >= apart;
+    }
+    return beyond >= apart - 1;
+}
+
+/* An exit by a counter that comes to where its bound, which stays, is not compared as before. */
 static bool counts(const Loops *l, u32 header, const Block *b)
 {
     const Instr *end = block_terminator(b);
@@ -199,10 +244,23 @@ static bool counts(const Loops *l, u32 header, const Block *b)
     const Instr *test = end && end->guard ? sole_write(l, end->guard, &writes) : NULL;
     if (!test || test->guard || test->op->opcode != OPC_SETP || test->slots != 3 || test->op->bool_op != BOOL_NONE)
         return false;
-    const Operand *a = &test->opnd[1], *c = &test->opnd[2];
-    bool equality = test->op->cmp == CMP_EQ || test->op->cmp == CMP_NE;
-    return ((steps(l, header, a, equality) && stays(l, c)) || (steps(l, header, c, equality) && stays(l, a))) &&
-           is_in_every_round(l, header, b->id) && is_in_every_round(l, header, test->block->id);
+    Type type = (Type)test->op->type[0];
+    if (!type_is_integer(type) || type_bits(type) > 64)
+        return false;
+    for (u32 swapped = 0; swapped < 2; swapped++) {
+        const Operand *counter = &test->opnd[1 + swapped], *bound = &test->opnd[2 - swapped];
+        u64 step = stays(l, bound) ? step_of(l, header, counter) : 0;
+        Cmp stay = step ? compares_to_stay(l, b, test, swapped) : CMP_NONE;
+        if (type_class(type) == TC_UNSIGNED || type_class(type) == TC_BITS)
+            stay = stay == CMP_LT   ? CMP_LO
+                   : stay == CMP_LE ? CMP_LS
+                   : stay == CMP_GT ? CMP_HI
+                   : stay == CMP_GE ? CMP_HS
+                                    : stay;
+        if (stay != CMP_NONE && comes_to_end(stay, bound, step, type_bits(type)))
+            return is_in_every_round(l, header, b->id) && is_in_every_round(l, header, test->block->id);
+    }
+    return false;
 }
 
 /* ---- loops that wait ------------------------------------------------------------------------------------------------------ */

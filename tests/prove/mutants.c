@@ -1,10 +1,10 @@
 /* mutants: whether the prover ever proves a wrong rewrite.
  *
- *     mutants [-n CASES] [--first=SEED] [-m MUTANTS] [-j JOBS] [--folder=DIR] [--solver=CMD]
+ *     mutants [-n CASES] [--first=SEED] [-m MUTANTS] [-j JOBS] [--folder=DIR] [--solver=CMD] [--flags=FLAGS]
  *     mutants [options] FILE.ptx FILE.launch
  *
- * Random kernels, or one file, are optimized; in each output one thing is changed, MUTANTS times. Those that the interpreter
- * sees as different from the input must not be proved. A case is one process. */
+ * Random kernels, or one file, are optimized, with these flags or at one of three levels; in each output one thing is changed,
+ * MUTANTS times. Those that the interpreter sees as different from the input must not be proved. A case is one process. */
 #include <getopt.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -28,7 +28,7 @@ typedef struct Counts { /* shared by all processes */
 typedef struct Driver {
     u64 first, cases;
     u32 mutants, jobs;
-    const char *folder;
+    const char *folder, *flags; /* flags: NULL: the levels in turn */
     ProveOptions prove;
     Counts *counts;
 } Driver;
@@ -86,7 +86,7 @@ static void run_case(const Driver *d, u64 number, Text *ptx, Text *launch)
     Judge j;
     Text good = {0}, messages = {0};
     if (judge_open(&j, &options, ptx->v, ptx->n, text_str(launch), launch->n) == CLEAN &&
-        optimize_text(levels[number % 3], ptx->v, ptx->n, &good, &messages) == OPTIMIZED) {
+        optimize_text(d->flags ? d->flags : levels[number % 3], ptx->v, ptx->n, &good, &messages) == OPTIMIZED) {
         text_str(&good);
         count(&d->counts->originals);
         if (ask_prover(&d->prove, ptx, &good, NULL) == PROVE_PROVED)
@@ -185,6 +185,7 @@ int main(int argc, char **argv)
     static const struct option long_options[] = {{"first", required_argument, NULL, 'f'},
                                                  {"folder", required_argument, NULL, 'd'},
                                                  {"solver", required_argument, NULL, 's'},
+                                                 {"flags", required_argument, NULL, 'o'},
                                                  {0}};
     Driver d = {.first = 1, .cases = 100, .mutants = 20, .jobs = 2, .folder = ".", .prove = {.solver_ms = 2000}};
     for (int c; (c = getopt_long(argc, argv, "n:m:j:", long_options, NULL)) != -1;)
@@ -195,6 +196,7 @@ int main(int argc, char **argv)
         case 'f': d.first = strtoull(optarg, NULL, 10); break;
         case 'd': d.folder = optarg; break;
         case 's': d.prove.solver = optarg; break;
+        case 'o': d.flags = optarg; break;
         default: return 2;
         }
     d.counts = mmap(NULL, sizeof *d.counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
