@@ -1,9 +1,16 @@
-/* What things cost in the machine code that ptxas makes: one table (target/ptxas.def), asked by every phase that weighs a
- * rewrite. */
+/* What things cost in the machine code that ptxas makes: prices of instructions (target/ptxas.def) and the limits
+ * at which it decides otherwise (target/limits.def). Every phase that weighs a rewrite asks here. */
 #ifndef PTXOPT_TARGET_PTXAS_H
 #define PTXOPT_TARGET_PTXAS_H
 
 #include "ir/ir.h"
+
+/* PTXAS_NAME: the rows of target/limits.def. */
+enum PtxasLimit {
+#define LIMIT(name, value, ...) PTXAS_##name = value,
+#include "target/limits.def"
+#undef LIMIT
+};
 
 /* Machine instructions that one more copy of i adds; at least 1 for what executes, 0 for anything else. */
 u32 ptxas_cost(const Instr *i);

@@ -1,8 +1,7 @@
 #include "phase/barrier/of_warp.h"
 
 #include "ir/inspect.h"
-
-enum { FIRST_TARGET_THAT_UNROLLS = 90 };
+#include "target/ptxas.h"
 
 static bool is_of_warp(const Instr *i)
 {
@@ -78,7 +77,7 @@ bool of_warp_stops_unrolling(OfWarp *w, const Instr *barrier)
 {
     const Loops *loops = an_loops(w->run->an);
     const Loop *loop = loop_of(loops, barrier->block);
-    if (w->run->fn->module->target_sm >= FIRST_TARGET_THAT_UNROLLS)
+    if (w->run->fn->module->target_sm >= PTXAS_UNROLLS_LANES_FROM)
         return false;
     for (; loop; loop = loop->parent) {
         u8 *kind = &w->loop[loops->of[loop->header->id] - 1];

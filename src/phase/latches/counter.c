@@ -12,12 +12,9 @@ enum {
     BLOCKS_MAX = 4,
     BODY_MAX = 40,
     BODY_COUNTED = 4 * BODY_MAX,
-    ACCESSES_MAX = 12, /* of loops that ptxas was seen to unroll then, and that gained */
     STEP_MAX = 15, /* towards a bound that need not be reached exactly: a larger one says that others unrolled the body */
     UNROLLED_LEAST = 512,
-    UNROLLED_MOST = 8192, /* instructions: what ptxas unrolls to the end, and makes too much of */
-    TRIPS_MOST = 1 << 14, /* that are counted */
-    TARGET_OF_LANES = 90  /* before, it unrolls no loop around an operation of the warp */
+    TRIPS_MOST = 1 << 14 /* that are counted */
 };
 
 typedef struct Latch {
@@ -99,7 +96,7 @@ static bool leaves_early(Analyses *an, const Loop *loop)
 /* A call, or lanes that exchange something. */
 static bool holds_obstacle(Analyses *an, const Loop *loop)
 {
-    bool lanes = an->fn->module->target_sm < TARGET_OF_LANES;
+    bool lanes = an->fn->module->target_sm < PTXAS_UNROLLS_LANES_FROM;
     for (u32 k = 0; k < loop->block_count; k++)
         for_each_instr(i, loop->blocks[k])
             if (instr_is(i, OPF_CALL) || (lanes && instr_is(i, OPF_CONVERGENT) && !op_has(i->op, OPF_BARRIER)))
@@ -112,7 +109,7 @@ static const char *why_not(PhaseRun *run, const Loop *loop, Latch *l)
 {
     if (loop->header == run->fn->entry || block_is_pinned(loop->header))
         return "nothing can stand in front of it";
-    if (loop->block_count > BLOCKS_MAX || body_size(loop) > BODY_MAX || accesses(loop) > ACCESSES_MAX)
+    if (loop->block_count > BLOCKS_MAX || body_size(loop) > BODY_MAX || accesses(loop) > PTXAS_UNROLLED_ACCESSES)
         return "it is large";
     i64 step = sem_signed(l->test.value.step, l->test.value.bits);
     if (l->test.cmp != CMP_NE && (step > STEP_MAX || step < -STEP_MAX))
@@ -129,7 +126,7 @@ static const char *why_not(PhaseRun *run, const Loop *loop, Latch *l)
         return "the counter does not run towards its bound";
     u32 body = body_size(loop) + 1;
     l->trips = loop_test_trips(run->an, loop, &l->test, TRIPS_MOST);
-    if ((u64)l->trips * body >= UNROLLED_LEAST && (u64)l->trips * body <= UNROLLED_MOST)
+    if ((u64)l->trips * body >= UNROLLED_LEAST && (u64)l->trips * body <= PTXAS_UNROLLED_WHOLE)
         return "ptxas would unroll it to the end, and it runs often";
     return latch_unrolled_before(run->an, loop, &l->test, l->trips, accesses(loop));
 }

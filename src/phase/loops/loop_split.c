@@ -26,14 +26,13 @@
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "phase/loops/copy.h"
+#include "target/ptxas.h"
 
 enum {
     BRANCHES_MAX = 4,
-    BODY_MAX = 64,     /* machine instructions that ptxas was seen to unroll, and ... */
-    ACCESSES_MAX = 12, /* ... loads and stores */
+    BODY_MAX = 64, /* machine instructions that ptxas was seen to unroll */
     STEP_LOG_MAX = 8,
-    RUN_MOST = 1 << 30, /* iterations of the copy, the checked loop runs the rest */
-    UNROLLED_MOST = 8192
+    RUN_MOST = 1 << 30 /* iterations of the copy, the checked loop runs the rest */
 };
 
 /* ---- whether it may, and pays ----------------------------------------------------------------------------------------------- */
@@ -77,11 +76,11 @@ static const char *why_not(Analyses *an, const Loop *loop, const LoopChecks *c, 
         if (!is_countable(&c->test[k]))
             return "a check is not one that ptxas could count by";
     LoopSize size = loop_copy_size(an, c, d);
-    if (size.branches >= BRANCHES_MAX || size.body > BODY_MAX || size.accesses > ACCESSES_MAX)
+    if (size.branches >= BRANCHES_MAX || size.body > BODY_MAX || size.accesses > PTXAS_UNROLLED_ACCESSES)
         return "it is large";
     if (size.fixed)
         return "it holds what may stand in one place only";
-    u32 most = UNROLLED_MOST / (size.body + 1) + 1, trips = trip_count(an, loop, c, most);
+    u32 most = PTXAS_UNROLLED_WHOLE / (size.body + 1) + 1, trips = trip_count(an, loop, c, most);
     if (trips && trips < most)
         return "it runs a constant number of times, so that ptxas unrolls it with its checks";
     return NULL;
@@ -232,7 +231,7 @@ static bool split_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
     }
     if (!phase_may_rewrite(run))
         return false;
-    u32 bounds = checks.checks - 1, trips = trip_count(run->an, loop, &checks, UNROLLED_MOST);
+    u32 bounds = checks.checks - 1, trips = trip_count(run->an, loop, &checks, PTXAS_UNROLLED_WHOLE);
     phase_passed(
         run, "BoundsCheckSplit", at, "the loop runs without %u bounds check%s for as long as they pass; it runs %s", bounds,
         bounds == 1 ? "" : "s", trips ? arena_printf(run->arena, "%u times or more", trips) : "as often as is not known");

@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-/* Estimated machine instructions, from what ptxas makes of each (ISETP BRA; IADD ISETP BRA; shift, LDC, BRX), and such that
- * a plan costs what Decision says of it when it is read again: else a second run would find the first one's work too dear. */
-enum { COST_TEST = 2, COST_OFFSET = 1, COST_WORD = 1, COST_BITS = 4, COST_TABLE = 3, COST_JUMP = 1 };
+#include "target/ptxas.h"
 
+/* Costs are those of target/limits.def, such that a plan costs what Decision says of it when it is read again: else a second run
+ * would find the first one's work too dear. */
 enum {
     TABLE_PIECES = 4,  /* fewer make no table of their own */
     RANGE_VALUES = 16, /* a longer range counts as so many cases: it needs no table */
@@ -137,12 +137,12 @@ static u32 find_fallback(const Decision *d)
 static const Piece *case_piece(const SwitchPlanner *q, u32 c) { return &q->piece[q->cases[c]]; }
 
 /* Of making the selector, or its distance from something, a number of 32 bits. */
-static u32 word_cost(const Decision *d) { return d->bits == 32 ? 0 : COST_WORD; }
+static u32 word_cost(const Decision *d) { return d->bits == 32 ? 0 : PTXAS_SWITCH_WORD; }
 
 static u32 single_cost(const SwitchPlanner *q, const Piece *piece)
 {
     bool touches_end = piece->lo == q->lo || piece->hi == q->hi;
-    return piece->lo == piece->hi || touches_end ? COST_TEST : COST_TEST + COST_OFFSET;
+    return piece->lo == piece->hi || touches_end ? PTXAS_SWITCH_TEST : PTXAS_SWITCH_TEST + PTXAS_SWITCH_OFFSET;
 }
 
 /* Whether cases first .. last, which hold `values` values, may be a table. */
@@ -208,7 +208,7 @@ static bool is_dear(const Cuts *c, u32 block, u32 cost)
  * all. A look from the far end on finds what the cheapest costs, with few blocks that are not dear after the first ones. */
 static void cut_before(const SwitchPlanner *q, Cuts *c, u32 end)
 {
-    u32 one = c->best[end - 1] + single_cost(q, case_piece(q, end - 1)) + COST_TEST, cost = one;
+    u32 one = c->best[end - 1] + single_cost(q, case_piece(q, end - 1)) + PTXAS_SWITCH_TEST, cost = one;
     for (u32 first = c->window; first < end; first++) {
         if (first % BLOCK == 0 && first + BLOCK <= end && is_dear(c, first / BLOCK, cost))
             first += BLOCK - 1;
@@ -256,7 +256,7 @@ static void move_window(const SwitchPlanner *q, u32 *first, u32 last, u64 reach)
 /* The cheapest cut of the cases into clusters, and what it costs. */
 static u32 find_clusters(SwitchPlanner *q)
 {
-    u32 n = q->case_count, word = COST_OFFSET + word_cost(q->d) + COST_TEST;
+    u32 n = q->case_count, word = PTXAS_SWITCH_OFFSET + word_cost(q->d) + PTXAS_SWITCH_TEST;
     u64 reach = q->limits->may_table && q->limits->table > BITS_REACH ? (u64)q->limits->table : BITS_REACH;
     Arena *arena = &q->scratch;
     Cuts c = {.best = arena_array(arena, u32, n + 1),
@@ -264,8 +264,8 @@ static u32 find_clusters(SwitchPlanner *q)
               .from = arena_array(arena, u32, n + 1),
               .kind = arena_array(arena, PlanKind, n + 1),
               .values = arena_array(arena, u64, n + 1),
-              .table_cost = COST_TABLE + word + COST_TEST,
-              .bits_cost = COST_BITS + word};
+              .table_cost = PTXAS_SWITCH_TABLE + word + PTXAS_SWITCH_TEST,
+              .bits_cost = PTXAS_SWITCH_BITS + word};
     for (u32 end = 1; end <= n; end++) {
         const Piece *last = case_piece(q, end - 1);
         move_window(q, &c.window, end - 1, reach);
@@ -391,12 +391,13 @@ static PlanCost cost_of(const Decision *d, const SearchPlan *plan)
     switch (plan->kind) {
     case PLAN_TABLE:
         cost.entries += (u32)(plan->hi - plan->lo + 1);
-        cost.code += COST_TABLE + (plan->lo ? COST_OFFSET : 0) + word_cost(d) + (plan->no ? COST_TEST : 0);
+        cost.code +=
+            PTXAS_SWITCH_TABLE + (plan->lo ? PTXAS_SWITCH_OFFSET : 0) + word_cost(d) + (plan->no ? PTXAS_SWITCH_TEST : 0);
         cost.depth = larger(cost.depth, plan->no ? 2 : 1);
         break;
-    case PLAN_BITS: cost.code += COST_BITS + (plan->lo ? COST_OFFSET : 0) + word_cost(d); break;
-    case PLAN_RANGE: cost.code += COST_TEST + COST_OFFSET; break;
-    default: cost.code += COST_TEST; break;
+    case PLAN_BITS: cost.code += PTXAS_SWITCH_BITS + (plan->lo ? PTXAS_SWITCH_OFFSET : 0) + word_cost(d); break;
+    case PLAN_RANGE: cost.code += PTXAS_SWITCH_TEST + PTXAS_SWITCH_OFFSET; break;
+    default: cost.code += PTXAS_SWITCH_TEST; break;
     }
     return cost;
 }
@@ -444,7 +445,7 @@ static bool is_dense(const SwitchPlanner *q, u64 lo, u64 hi)
 /* One table for everything that can be, without a bound to check, where it is cheaper than what was found. */
 static void consider_whole_table(SwitchPlanner *q, u32 found)
 {
-    u32 cost = COST_TABLE + (q->lo ? COST_OFFSET : 0) + word_cost(q->d);
+    u32 cost = PTXAS_SWITCH_TABLE + (q->lo ? PTXAS_SWITCH_OFFSET : 0) + word_cost(q->d);
     if (q->limits->may_table && q->pieces >= TABLE_PIECES && cost < found && is_dense(q, q->lo, q->hi)) {
         q->clusters[0] = (Cluster){0, q->pieces - 1, PLAN_TABLE};
         q->cluster_count = 1;
@@ -466,7 +467,7 @@ static u32 carry_cost(const Leaf *leaf)
     u32 cost = 0;
     for (u32 k = 0; k < leaf->carried; k++)
         cost += leaf->carry[k]->op->opcode != OPC_MOV;
-    return cost ? cost + COST_JUMP : 0;
+    return cost ? cost + PTXAS_SWITCH_JUMP : 0;
 }
 
 /* The longest path that is wanted. A search takes the place of a chain for the sake of the path alone: log2 of the clusters,

@@ -12,8 +12,6 @@
 #define HOIST_LIMIT 64
 /* At how many places a cut is weighed, from the last one on. */
 #define HOIST_CUTS 8
-/* Machine instructions of an arm that ptxas executes under a predicate, where addresses and logic are among them. */
-#define HOIST_SHORT_ARM 16
 
 typedef struct HoistStep {
     Instr *taken; /* the instruction, as the taken edge has it */
@@ -191,7 +189,7 @@ static bool is_short_arm(const Block *b)
     u32 cost = 0;
     for_each_instr(i, b)
         cost += ptxas_cost(i);
-    return cost <= HOIST_SHORT_ARM && b->fall && !block_two_way_branch(b);
+    return cost <= PTXAS_PLAIN_ARM && b->fall && !block_two_way_branch(b);
 }
 
 static bool computes_address(const Function *fn, const Instr *i)

@@ -32,20 +32,15 @@
 #include "ir/cfg.h"
 #include "phase/tail/hoist.h"
 #include "phase/tail/splice.h"
+#include "target/ptxas.h"
 
 /* Instructions that candidates must share before they are compared. */
 #define HASHED_ITEMS 3
-/* What is left of a block that ptxas executes under a predicate in place of a branch. */
-#define SHORT_HEAD 8
-/* The same of one of three arms or more that come together. */
-#define SHORT_ARM 2
 #define DOMINATORS_LOOKED_AT 64
 /* Instructions that two blocks must share for a remark to say that they are too few, or that very many must share. */
 #define SHORT_TAIL 2
 /* What merging short tails has to save at once. */
 #define SHORT_TAILS_SAVE 12
-/* Where so many blocks come together ptxas branches. */
-#define MANY_ARMS 5
 /* How many instructions are compared in all: so many for each one of the function, and a few more. What compilers write takes
  * up to six; very many blocks that are alike, and cannot be merged, would take their number times their length. */
 #define COMPARED_PER_INSTR 16
@@ -337,9 +332,9 @@ static bool returns_pay(const Merge *m, const Instr *begin, const DuplicateTail 
 {
     if (cfg_succs(m->fn, begin->block).n || saved >= 2 * m->least)
         return true;
-    bool small = duplicates == 1 && head_length(begin, SHORT_HEAD) <= SHORT_HEAD;
+    bool small = duplicates == 1 && head_length(begin, PTXAS_SHORT_HEAD) <= PTXAS_SHORT_HEAD;
     for (u32 k = 0; k < duplicates; k++)
-        small &= head_length(duplicate[k].begin, SHORT_HEAD) <= SHORT_HEAD;
+        small &= head_length(duplicate[k].begin, PTXAS_SHORT_HEAD) <= PTXAS_SHORT_HEAD;
     return small;
 }
 
@@ -349,8 +344,8 @@ static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *dupl
 {
     CfgList succs = cfg_succs(m->fn, tail->kept->block);
     bool part = succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n > duplicates + 1;
-    u32 kept = head_length(tail->kept, SHORT_ARM), other = head_length(duplicate->begin, SHORT_ARM);
-    bool are_short = kept && other && kept <= SHORT_ARM && other <= SHORT_ARM && saved <= m->least;
+    u32 kept = head_length(tail->kept, PTXAS_SHORT_ARM), other = head_length(duplicate->begin, PTXAS_SHORT_ARM);
+    bool are_short = kept && other && kept <= PTXAS_SHORT_ARM && other <= PTXAS_SHORT_ARM && saved <= m->least;
     bool bring_values = tail->width > 1 && !tail->copies && saved <= 2 * m->least;
     return !part || duplicates > 1 || (!are_short && !bring_values);
 }
@@ -359,7 +354,7 @@ static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *dupl
 static bool are_many_arms(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates)
 {
     CfgList succs = cfg_succs(m->fn, begin->block);
-    bool whole = succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n >= MANY_ARMS && splice_begins_block(begin);
+    bool whole = succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n >= PTXAS_MANY_ARMS && splice_begins_block(begin);
     for (u32 k = 0; k < duplicates; k++)
         whole &= splice_begins_block(duplicate[k].begin);
     return whole;

@@ -6,9 +6,8 @@
 
 enum {
     SET_UP_BLOCKS = 4,
-    SET_UP = 24,      /* machine instructions in front of a loop from which on its guard stays */
-    ACCESS_SLOTS = 8, /* what it costs that parts of a warp access memory one after the other */
-    BRANCH_SLOTS = 3  /* what a branch that divides a warp costs: BSSY, BRA, BSYNC */
+    SET_UP = 24,     /* machine instructions in front of a loop from which on its guard stays */
+    ACCESS_SLOTS = 8 /* what it costs that parts of a warp access memory one after the other */
 };
 
 const char judge_predicated[] = "ptxas predicates what the branch decides";
@@ -162,7 +161,7 @@ bool judge_is_predicated(ThreadJudge *j, const Block *b)
 static const char *why_divergence_costs(ThreadJudge *j, const Candidate *c)
 {
     Block *stop = region_reconvergence_point(j->an, c->b);
-    u64 saved = c->cost - 1 + BRANCH_SLOTS, spent = 0;
+    u64 saved = c->cost - 1 + PTXAS_DIVERGENT_BRANCH, spent = 0;
     bool table = branch_table(block_terminator(c->b)) != NULL;
     if (c->decided < c->edges)
         return "warps reconverge there, and other edges still need the branch";
@@ -174,7 +173,8 @@ static const char *why_divergence_costs(ThreadJudge *j, const Candidate *c)
         if (leaves_a_loop(j, edge, c->b))
             return "threads that leave a loop at different times reconverge there";
         body_collect(j->an, c->b, edge->to, edge->otherwise, &body);
-        spent += body_cost(&body) + (k > 0 ? ACCESS_SLOTS * body_accesses(&body) : 0) + (edge->select ? BRANCH_SLOTS : 0);
+        spent += body_cost(&body) + (k > 0 ? ACCESS_SLOTS * body_accesses(&body) : 0) +
+                 (edge->select ? PTXAS_DIVERGENT_BRANCH : 0);
     }
     for (u32 k = 0; k < block_edge_count(c->b); k++) {
         Block *to = block_edge_target(c->b, k);

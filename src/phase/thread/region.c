@@ -34,7 +34,7 @@ static void add_block(Analyses *an, ThreadRegion *region, const Block *b)
             region->convergent |= instr_is_convergent(i, an->summaries);
             region->heavy |= op_has(i->op, OPF_CALL);
         }
-    region->heavy |= region->loops || cost >= THREAD_HEAVY || (end && branch_table(end));
+    region->heavy |= region->loops || cost >= PTXAS_PREDICATED || (end && branch_table(end));
 }
 
 ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge)

@@ -13,12 +13,8 @@ typedef struct ThreadRegion {
     bool convergent; /* some instruction depends on which threads execute it together */
     bool whole;      /* false: there is too much to say; the rest is not set */
     bool loops;      /* holds a loop's header */
-    bool heavy;      /* ptxas will not predicate all of it: a loop, a call, or a block that costs THREAD_HEAVY */
+    bool heavy;      /* ptxas will not predicate all of it: a loop, a call, or a block that costs PTXAS_PREDICATED */
 } ThreadRegion;
-
-/* tests/ptxas/THREADING.md: ptxas predicates arms of 7 machine instructions, and gives those of 8 a branch and a convergence
- * barrier. PTX has more instructions than the machine code where ptxas fuses addresses and conversions. */
-enum { THREAD_HEAVY = 12 };
 
 typedef struct RegionScratch {
     Marks seen; /* by Block.id */
