@@ -151,6 +151,10 @@ if command -v nm >/dev/null; then
 else
     echo "skip what files export: nm is not at hand" >>"$log"
 fi
+# No file includes itself through others. tsort names those of a circle.
+circle=$(grep -rn '^[[:space:]]*#[[:space:]]*include[[:space:]]*"' src grammar --include='*.[chy]' --include='*.re' --include='*.def' |
+    sed 's|:.*"\([^"]*\)".*| src/\1|' | awk '$1 != $2' | sort -u | tsort 2>&1 >"$log.order")
+if [ -z "$circle" ]; then echo "pass no circle of includes"; else echo "fail a circle of includes: $circle"; fi >>"$log"
 # The example in src/README.md of what a phase takes.
 length=$(wc -l <src/phase/layout/layout.c)
 others=$(grep -rlE 'phase_layout|phase/layout' src --include='*.[ch]' --include='*.def' | grep -v '^src/phase/layout/\|^src/pipeline/pipeline.def$')

@@ -258,7 +258,7 @@ void warp_run(Warp *w, Split *s, u32 budget);
 void warp_start(Warp *w, FnCode *entry);
 Split *split_new(Warp *w, u32 mask, u32 pc, Frame *frame, Join *join);
 Join *join_new(Warp *w, Frame *frame, u32 pc, u32 expected, Join *parent);
-void split_go(Warp *w, Split *s, u32 pc);     /* to a block: reconverges if it is where the lanes meet */
+void split_go(Warp *w, Split *s, u32 pc);     /* to a block: reconverges if it is where the lanes do */
 void split_exit(Warp *w, Split *s, u32 mask); /* these lanes end */
 void split_call(Warp *w, Split *s, const Code *c, u32 mask, FnCode *callee);
 void split_return(Warp *w, Split *s, u32 mask);

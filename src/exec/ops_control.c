@@ -5,7 +5,7 @@
 
 /* ---- branches ------------------------------------------------------------------------------------------------- */
 
-/* The lanes of s are about to part: they meet again at c->join, unless they do so already. */
+/* The lanes of s are about to diverge: they reconverge at c->join, unless they do so already. */
 static void push_join(Warp *w, Split *s, const Code *c)
 {
     u32 join = c->join[w->m->model];

@@ -1,4 +1,4 @@
-/* Where the lanes that a branch parts meet again. */
+/* Where the lanes that a branch divides reconverge. */
 #ifndef PTXRUN_RECONVERGE_H
 #define PTXRUN_RECONVERGE_H
 

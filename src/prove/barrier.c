@@ -117,8 +117,8 @@ static void walk(Region *r, const Instr *barrier)
     if (walk_block(r, r->backward ? barrier->prev : barrier->next))
         vec_push(&work, barrier->block->id);
     while (work.n) {
-        u32 id = vec_pop(&work), ways = r->backward ? g->preds[id] : block_edge_count(fn_block(g->fn, id));
-        for (u32 k = 0; k < ways; k++) {
+        u32 id = vec_pop(&work), edges = r->backward ? g->preds[id] : block_edge_count(fn_block(g->fn, id));
+        for (u32 k = 0; k < edges; k++) {
             u32 to = r->backward ? g->pred[g->pred_start[id] + k] : block_edge_target(fn_block(g->fn, id), k)->id;
             if (bitset_has(&r->seen, to))
                 continue;

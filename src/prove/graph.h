@@ -19,13 +19,13 @@ typedef struct Graph {
     u32 *order;       /* reverse postorder; UINT32_MAX: not reachable */
     Block **by_order; /* the reachable ones */
     u32 reachable;
-    u32 *preds;             /* in-edges from reachable blocks, counted with the ways of each */
-    u32 *pred_start, *pred; /* the in-edges themselves, one a way */
-    u8 *is_join;            /* JoinKind: two ways into it or more; the entry is one where an edge leads to it */
+    u32 *preds;             /* in-edges from reachable blocks, each as often as its multiplicity */
+    u32 *pred_start, *pred; /* where each of these comes from */
+    u8 *is_join;            /* JoinKind: two in-edges or more; the entry is one where an edge leads to it */
     u32 *postdom;           /* id of the immediate post-dominator; UINT32_MAX: only the end of the function is */
     BitSet *live_in;        /* by block: registers; NULL where there is no room for them */
     BitSet divergent;       /* registers that may differ between threads of the block */
-    BitSet splits;          /* blocks whose terminator may send threads of a warp several ways */
+    BitSet splits;          /* blocks whose terminator may divide a warp */
     BitSet **influence;     /* by block, on demand */
     u64 reached;            /* blocks that were looked at for it */
     BitSet loops;           /* blocks on a cycle */
@@ -33,7 +33,7 @@ typedef struct Graph {
 
 enum { PROVE_NO_BLOCK = UINT32_MAX };
 
-/* Where a path stops. A lone join, which the other side lacks and which is in no way back, it may pass. */
+/* Where a path stops. A lone join, which the other side lacks and which is on no cycle, it may pass. */
 typedef enum JoinKind { JOIN_NONE, JOIN_LONE, JOIN_SHARED, JOIN_LOOP } JoinKind;
 
 /* False: the function is too large for the prover; `why` says in what. */
