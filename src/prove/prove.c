@@ -304,6 +304,18 @@ static bool refute(Pair *pair, const ProveOptions *options, ProveVerdict *verdic
     return false;
 }
 
+/* How many registers of 32 bits count down by 1. */
+static u32 countdowns(const Function *fn)
+{
+    u32 count = 0;
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            count += i->kind == INSTR_OP && i->op->opcode == OPC_ADD && i->slots == 3 && i->opnd[0].kind == OPND_REG &&
+                     i->opnd[1].kind == OPND_REG && i->opnd[0].id == i->opnd[1].id && i->opnd[2].kind == OPND_IMM &&
+                     (u32)i->opnd[2].value == UINT32_MAX && type_bits((Type)i->op->type[0]) == 32;
+    return count;
+}
+
 /* A path that passes many joins knows more, but there are more of them. */
 static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *arena)
 {
@@ -318,6 +330,8 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
     for (u32 k = 1; k < COUNT_OF(attempts); k++) {
         Attempt *a = &attempts[k];
         u32 old = 0;
+        if (a->counts && countdowns(pair->after) <= countdowns(pair->before))
+            continue;
         a->early = attempts[k - 1].left_out;
         while (old < k && !takes_same_steps(a, &attempts[old]))
             old++;
