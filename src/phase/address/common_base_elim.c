@@ -18,11 +18,11 @@
  * removed. Guarded writes have values of their own, about which nothing is known.
  *
  * Pays (tests/ptxas/BASES.md) where ptxas does not see the equality itself. Only what becomes dead is worth it: a register stays
- * as it is if one of its readers cannot do without. A product that one addition reads, or several of 64 bits do in another block,
- * and the low half of a pair, cost ptxas nothing. A base does not stay live across a call for it, nor across a loop, or past
- * NEAR_INSTRS, for what few machine instructions make anew (target/ptxas.h). In shared and local memory a sum is one addition of 32
- * bits, and local arrays whose addresses are sums ptxas knows apart. What is the same in the whole warp, and read in a loop, it keeps
- * in uniform registers, but for products of 64 bits.
+ * as it is if one of its readers cannot do without. A product that additions read, a shift that one addition reads, or several in
+ * another block, and the low half of a pair, cost ptxas nothing. A base does not stay live across a call for it, nor across a loop,
+ * or past NEAR_INSTRS, for what few machine instructions make anew (target/ptxas.h). In shared and local memory a sum is one
+ * addition of 32 bits, and local arrays whose addresses are sums ptxas knows apart. What is the same in the whole warp, and read in
+ * a loop, it keeps in uniform registers, but for products of 64 bits.
  *
  * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, expressions deeper than --cbe-max-depth. Arrays in local
  * memory have no lifetimes in PTX: their address is a constant, and the document's cloning of allocas has nothing to do here.
@@ -425,9 +425,10 @@ static bool drop_swaps(Cbe *c)
         u32 value = c->s->listing->uses.v[k].value;
         if (!c->swap[k].leader)
             continue;
-        bool near = bases_block_of(c->s, value) == bases_block_of(c->s, c->swap[k].leader);
+        bool near_shift =
+            bases_block_of(c->s, value) == bases_block_of(c->s, c->swap[k].leader) && !is_made_by_product(c, value, 1);
         bool pays = bitset_has(&worthwhile, base_of(c->s, value)) &&
-                    !bases_is_fused(c->s, value, &c->needed, near ? 1 : FUSED_READERS);
+                    !bases_is_fused(c->s, value, &c->needed, near_shift ? 1 : FUSED_READERS);
         if (!pays || bitset_has(&c->needed, value)) {
             if (!c->refused[value] || !pays)
                 c->refused[value] = pays ? REFUSED_NEEDED : REFUSED_FOLDED;
