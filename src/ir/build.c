@@ -1,78 +1,11 @@
-/* Making modules, functions, blocks, instructions and fresh names, and the small questions about instructions. */
+/* Making modules, functions, blocks, instructions and fresh names. */
 #define _GNU_SOURCE /* memmem */
 #include "ir/cfg.h"
 
 #include <stdio.h>
 #include <string.h>
 
-/* ---- reading -------------------------------------------------------------------------------------------------- */
-
-u32 instr_operands(const Instr *i)
-{
-    u32 count = 0;
-    for_each_operand(o, i)
-        count++;
-    return count;
-}
-
-static const Operand *operand_of_kind(const Instr *i, OperandKind kind)
-{
-    for_each_operand(o, i)
-        if (o->kind == kind)
-            return o;
-    return NULL;
-}
-
-SymId call_callee(const Instr *i)
-{
-    if (!instr_is(i, OPF_CALL))
-        return 0;
-    const Operand *callee = operand_of_kind(i, OPND_SYM);
-    return callee ? callee->id : 0;
-}
-
-Block *branch_target(const Instr *i)
-{
-    const Operand *label = instr_is(i, OPF_BRANCH) ? operand_of_kind(i, OPND_LABEL) : NULL;
-    return label ? fn_block(i->block->fn, label->id) : NULL;
-}
-
-Table *branch_table(const Instr *i)
-{
-    const Operand *table = instr_is(i, OPF_BRANCH) ? operand_of_kind(i, OPND_TABLE) : NULL;
-    return table ? &i->block->fn->tables.v[table->id] : NULL;
-}
-
-static void number_instrs(Block *b)
-{
-    u32 order = 0;
-    for_each_instr(i, b)
-        i->order = order++;
-    b->ordered = true;
-}
-
-bool instr_precedes(const Instr *a, const Instr *b)
-{
-    if (!a->block->ordered)
-        number_instrs(a->block);
-    return a->order < b->order;
-}
-
-bool block_is_empty(const Block *b)
-{
-    for_each_instr(i, b)
-        if (i->kind == INSTR_OP || i->kind == INSTR_PRAGMA)
-            return false;
-    return true;
-}
-
-const Instr *instr_loc(const Instr *i)
-{
-    for (const Instr *before = i->prev; before; before = before->prev)
-        if (before->kind == INSTR_LOC)
-            return before;
-    return i->block->loc;
-}
+/* ---- text -------------------------------------------------------------------------------------------------------- */
 
 static bool is_line_end(char c) { return c == '\n' || c == '\r'; }
 
@@ -289,36 +222,6 @@ void instr_inherit_origin(Function *fn, Instr *i, const Instr *a, const Instr *b
     vec_push(&fn->origin_links, ((OriginLink){made, b->origin}));
     i->origin = made;
 }
-
-/* Links lead to smaller numbers, so this ends. */
-void origin_sources_since(const Function *fn, u32 origin, u32 origins, VecU32 *out)
-{
-    u32 done = out->n;
-    vec_push(out, origin);
-    while (done < out->n) {
-        if (out->v[done] <= origins) {
-            done++;
-            continue;
-        }
-        u32 low = 0, high = fn->origin_links.n, made = out->v[done];
-        while (low < high) {
-            u32 middle = low + (high - low) / 2;
-            if (fn->origin_links.v[middle].made < made)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        bool linked = false;
-        for (; low < fn->origin_links.n && fn->origin_links.v[low].made == made; low++, linked = true)
-            vec_push(out, fn->origin_links.v[low].source);
-        if (linked)
-            out->v[done] = vec_pop(out);
-        else
-            done++;
-    }
-}
-
-void origin_sources(const Function *fn, u32 origin, VecU32 *out) { origin_sources_since(fn, origin, 0, out); }
 
 /* ---- fresh names ---------------------------------------------------------------------------------------------- */
 
