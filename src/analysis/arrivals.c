@@ -290,8 +290,8 @@ static bool may_reach(ArrivalsChecker *c, const Block *to, const Block *point, c
     return false;
 }
 
-/* Marks the position in c->old. Where nothing of its block remains its successors stand for it, and so on: threads that were together
- * there come to each of them together. False: they are too many to say. */
+/* Marks the position in c->old. Where nothing of its block remains its successors stand for it, and so on: threads that were
+ * together there come to each of them together. False: they are too many to say. */
 static bool find_old(ArrivalsChecker *c, u32 position)
 {
     const Graph *succ = &c->before->succ;

@@ -59,8 +59,8 @@ Effects effects_of_function(const Summaries *summaries, SymId function);
 /* Whether what follows a return from fn may depend on which lanes execute it together, without naming them. */
 bool effects_callers_see_lanes(const Summaries *summaries, const Function *fn);
 
-/* Whether some call in the function, or what follows a return from it, does something else by `after` than by `before`, summaries of
- * one module. */
+/* Whether some call in the function, or what follows a return from it, does something else by `after` than by `before`, summaries
+ * of one module. */
 bool summaries_differ(const Function *fn, const Summaries *before, const Summaries *after);
 
 /* Whether other threads may see what op writes, which is a plain access (OPF_PLAIN_ACCESS). */

@@ -1,5 +1,6 @@
-/* What the values of a function's registers are, as linear expressions (analysis/linear.h): through add sub mul mad shl mov cvt cvta,
- * mul.wide and mad.wide, and or/lop3 of operands without common bits; other pure operations on equal operands are equal terms.
+/* What the values of a function's registers are, as linear expressions (analysis/linear.h): through add sub mul mad shl mov cvt
+ * cvta, mul.wide and mad.wide, and or/lop3 of operands without common bits; other pure operations on equal operands are equal
+ * terms.
  *
  * Addresses wrap as PTX computes them. Of a value of 32 bits, its extension to 64 is the sum of its operands' extensions only
  * where their ranges prove that no wrap is cut off. cvta to and from global memory adds a number that no thread needs to know;
@@ -38,8 +39,8 @@ typedef struct LinearValues {
 LinearValues *linear_values_compute(LinearValues setup);
 void linear_values_free(LinearValues *a);
 
-/* Whether i computes something that expressions follow or compare, and nothing else: it may be removed when nobody reads the result,
- * and repeated where its operands hold the same values. */
+/* Whether i computes something that expressions follow or compare, and nothing else: it may be removed when nobody reads the
+ * result, and repeated where its operands hold the same values. */
 bool linear_is_operation(const Instr *i);
 /* A phi that is another one of its block plus a constant, on every round of its loop. */
 bool linear_phi_follows(const LinearValues *a, u32 phi, u32 leader, i64 *plus);

@@ -28,8 +28,9 @@ typedef struct Diag {
 void diag_init(Diag *diag, FILE *out, const char *file, Str text);
 /* A range that reaches beyond its first line is marked to that line's end; an empty one gets a single caret. */
 void diag_at(Diag *diag, DiagLevel level, Span where, const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* From hold to release diagnostics are kept back, and then printed in the order of their places in the source, each note
- * with the error or warning before it. At most a few thousand are kept. Ends with a line that tells how many errors the limit kept from view. */
+/* From hold to release diagnostics are kept back, and then printed in the order of their places in the source, each note with the
+ * error or warning before it. At most a few thousand are kept. Ends with a line that tells how many errors the limit kept from
+ * view. */
 void diag_hold(Diag *diag);
 void diag_release(Diag *diag);
 /* 1-based line and column of a byte offset; CR, LF and CRLF each end a line. */

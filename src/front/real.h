@@ -13,7 +13,8 @@ bool front_has_visited(const char *path);
 
 /* The file to run for `word`, a program's name or path, where the front itself was called as `invoked` (argv[0]): PTXOPT_PTXAS
  * (if the word is a ptxas), the word itself if it is a path, WORD.real beside the front, the next one in PATH, the CUDA
- * toolkit's; it counts as one that the call has come through from then on. NULL where there is none, with the reason in `*why`; both in `arena`. */
+ * toolkit's; it counts as one that the call has come through from then on. NULL where there is none, with the reason in `*why`;
+ * both in `arena`. */
 const char *front_find_real(Arena *arena, const char *word, const char *invoked, const char **why);
 
 /* The first program of that name in PATH; NULL. */

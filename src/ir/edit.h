@@ -60,8 +60,9 @@ void edit_absorb_unused_labels(Function *fn);
  * that only these read. Answers how many. Linear in the function; nothing else that the input has in vain is touched. */
 u32 edit_remove_unread(Function *fn);
 
-/* Ends a phase (fn->changed says whether there is anything to do): a jump for every block whose fall is not next in layout, a label for every block that is jumped to, `ret`
- * for a block that ran off the end and is not last any more. Existing jumps to the next block stay. */
+/* Ends a phase (fn->changed says whether there is anything to do): a jump for every block whose fall is not next in layout, a
+ * label for every block that is jumped to, `ret` for a block that ran off the end and is not last any more. Existing jumps to the
+ * next block stay. */
 void edit_layout(Function *fn);
 /* After that, and with fn->cfg: joins blocks that nothing parts any more, and those with at most labels in between, so
  * that the blocks are those that the printed text would be read as. Answers whether there were any. */

@@ -15,13 +15,13 @@ typedef struct Unit {
     unsigned long spilled_stores, spilled_loads; /* bytes */
 } Unit;
 
-/* `index` is that of a function of the cubin that is not inner. Everything in `unit` is owned by it but for what belongs to the cubin;
- * false when memory is short (nothing to free then). */
+/* `index` is that of a function of the cubin that is not inner. Everything in `unit` is owned by it but for what belongs to the
+ * cubin; false when memory is short (nothing to free then). */
 bool unit_read(Unit *unit, const Cubin *cubin, size_t index);
 void unit_free(Unit *unit);
 
-/* Adds the bytes that the code spills and fills. Without ptxas's notes (before 12.9) a spill cannot be distinguished from an access to an array
- * in local memory: both count. False when memory is short. */
+/* Adds the bytes that the code spills and fills. Without ptxas's notes (before 12.9) a spill cannot be distinguished from an
+ * access to an array in local memory: both count. False when memory is short. */
 bool sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores,
                      unsigned long *loads);
 

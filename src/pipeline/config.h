@@ -10,8 +10,8 @@
 
 typedef VEC(const char *) VecGlob;
 
-/* Phases that run neither over the function of that name (NULL: any) nor over one that it may call; or, with a limit, that may do so
- * many rewrites together in the function itself. */
+/* Phases that run neither over the function of that name (NULL: any) nor over one that it may call; or, with a limit, that may do
+ * so many rewrites together in the function itself. */
 typedef struct Withheld {
     const char *function;
     u32 limit; /* 0: they do not run */

@@ -15,9 +15,10 @@ typedef struct GuardResult {
     Assembler assembler;
 } GuardResult;
 
-/* Optimizes options->input as the options say, has both texts assembled, two jobs at a time, and withholds phases from what got worse:
- * options->pipeline.withheld is what to optimize with. What did not change is assembled only if the machine code is to be delivered.
- * On trouble everything is withheld. Kernels that are optimized less are said to `notes`, if not NULL. To be ended with guard_end. */
+/* Optimizes options->input as the options say, has both texts assembled, two jobs at a time, and withholds phases from what got
+ * worse: options->pipeline.withheld is what to optimize with. What did not change is assembled only if the machine code is to be
+ * delivered. On trouble everything is withheld. Kernels that are optimized less are said to `notes`, if not NULL. To be ended
+ * with guard_end. */
 GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *command, bool delivers, FILE *notes);
 void guard_end(GuardResult *result);
 

@@ -125,8 +125,8 @@ ToolStatus tool_optimize(const Options *options)
 
 /* ---- --guard ----------------------------------------------------------------------------------------------------- */
 
-/* What ptxas is asked about is decided first; then the text is made as without a guard. The input is read more than once, and may be
- * overwritten by the output: a copy is used. */
+/* What ptxas is asked about is decided first; then the text is made as without a guard. The input is read more than once, and may
+ * be overwritten by the output: a copy is used. */
 ToolStatus tool_optimize_guarded(Options *options)
 {
     Arena arena = {0};

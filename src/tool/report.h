@@ -80,7 +80,8 @@ bool report_gather(Report *report, const char *path);
 /* Takes the records that pipeline/remarks.h writes. */
 void report_take_remarks(Report *report, ReportFile *file, const char *yaml);
 
-/* What the phases did, for a person: "switch of 21 cases at bytecode.cu:163: longest path 6 branches to 2; 9 tails merged; kept: ...". */
+/* What the phases did, for a person: "switch of 21 cases at bytecode.cu:163: longest path 6 branches to 2; 9 tails merged; kept:
+ * ...". */
 char *report_story(Report *report, const ReportKernel *kernel);
 
 /* Marks what the file of allowances names. False after a message. An allowance that nothing needs is said to `messages`. */

@@ -1,8 +1,8 @@
 /* --tune: variants of the options are tried on every kernel, ptxas assembles what differs, and the best one is kept.
  *
- * A round makes the texts of all variants, takes of each group of functions that may call one another the bodies that are new, has
- * them assembled, and judges (machine/worse.h). What is worse by any rule than what the command line makes is no choice; of the others
- * the best one is. The next round combines it with other variants that were better. */
+ * A round makes the texts of all variants, takes of each group of functions that may call one another the bodies that are new,
+ * has them assembled, and judges (machine/worse.h). What is worse by any rule than what the command line makes is no choice; of
+ * the others the best one is. The next round combines it with other variants that were better. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
-/* What a function's addresses are made of, for the phase that lets them share base registers: values and their expressions, who reads
- * them, and what lies between two instructions. Instructions and uses go by their numbers in `listing`. */
+/* What a function's addresses are made of, for the phase that lets them share base registers: values and their expressions, who
+ * reads them, and what lies between two instructions. Instructions and uses go by their numbers in `listing`. */
 #ifndef PTXOPT_PHASE_ADDRESS_BASES_H
 #define PTXOPT_PHASE_ADDRESS_BASES_H
 

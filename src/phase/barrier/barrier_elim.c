@@ -26,10 +26,10 @@
  *
  * Declines: barriers that carry data (.red), count threads or have their number in a register; those in functions that are
  * called, or under a condition not proven to be the same in the whole CTA. bar.warp.sync and fences are none. In blocks of one
- * warp: where a thread may have left, targets below sm_70, .maxntid, which does not say how many threads there are; before
- * sm_90, in loops that count, which ptxas would not unroll any more. Outside of loops, a barrier between
- * loads from global memory and stores to shared memory, at least IN_FLIGHT of each: it keeps the loads in flight together. Measured on
- * the corpus (13.0, sm_80 and 90): of 40 such kernels 8 got worse by up to 35 %, and all together by 0.3 %. */
+ * warp: where a thread may have left, targets below sm_70, .maxntid, which does not say how many threads there are; before sm_90,
+ * in loops that count, which ptxas would not unroll any more. Outside of loops, a barrier between loads from global memory and
+ * stores to shared memory, at least IN_FLIGHT of each: it keeps the loads in flight together. Measured on the corpus (13.0, sm_80
+ * and 90): of 40 such kernels 8 got worse by up to 35 %, and all together by 0.3 %. */
 #include <string.h>
 
 #include "ir/builder.h"

@@ -16,9 +16,9 @@
  * the loop may wait at a ret of its own for those that stay, so no thread of the loop may wait for others to leave.
  *
  * Declines: loops with the pragma nounroll, and those that leave for equality with a counter that steps by more than one, since
- * they were unrolled before; conditions whose comparison is guarded, combined, or in another block. A counter of
- * its own is declined in loops that ptxas would not unroll then, as far as can be foreseen: large ones, with a second exit, a call or
- * an operation of the warp, or that do not run towards their bound; where it would unroll them too often; and in those that were
+ * they were unrolled before; conditions whose comparison is guarded, combined, or in another block. A counter of its own is
+ * declined in loops that ptxas would not unroll then, as far as can be foreseen: large ones, with a second exit, a call or an
+ * operation of the warp, or that do not run towards their bound; where it would unroll them too often; and in those that were
  * unrolled before (phase/latches/unrolled.h). */
 #include "analysis/reconverge.h"
 #include "ir/edit.h"

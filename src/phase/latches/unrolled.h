@@ -4,8 +4,8 @@
 
 #include "transform/loop_test.h"
 
-/* NULL, or why the loop, which tests that, and runs so often (0: not known), and loads and stores so often in an iteration, is taken for one. Asks
- * for AN_SSA. */
+/* NULL, or why the loop, which tests that, and runs so often (0: not known), and loads and stores so often in an iteration, is
+ * taken for one. Asks for AN_SSA. */
 const char *latch_unrolled_before(Analyses *an, const Loop *loop, const LoopTest *test, u32 trips, u32 accesses);
 
 #endif

@@ -195,8 +195,8 @@ static bool may_divide(Analyses *an, const LoopChecks *c)
     return false;
 }
 
-/* Whether a convergent instruction depends on one of the checks, but not on all that may divide a warp: the branch in front of the copy,
- * which stands for all of them, is more than it depended on. */
+/* Whether a convergent instruction depends on one of the checks, but not on all that may divide a warp: the branch in front of
+ * the copy, which stands for all of them, is more than it depended on. */
 static bool depends_on_some(Analyses *an, const LoopChecks *c, LoopLanes *lanes)
 {
     const Graph *g = &lanes->dependent;

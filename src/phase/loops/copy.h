@@ -56,8 +56,8 @@ Block *loop_copy_of(const LoopChecks *checks, Block *const *copy, const Block *b
 
 /* A branch at the end of b to `to`, which decides what those of the checks do. */
 void loop_copy_branch(Analyses *an, const LoopChecks *checks, Block *b, RegId guard, bool inverted, Block *to);
-/* The latch's test, at the end of `rest`, which stands after the copy's last block: to the loop, which is not unrolled any more, or out
- * of it. */
+/* The latch's test, at the end of `rest`, which stands after the copy's last block: to the loop, which is not unrolled any more,
+ * or out of it. */
 void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *after,
                    Block *rest);
 

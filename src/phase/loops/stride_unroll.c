@@ -8,11 +8,11 @@
  *                                               setp.lt.s32 p, i, n; @!p bra EXIT;
  *                                         LOOP: as it was
  *
- * Sound: where i < n - 3 s and 3 s is not more than n, i + s, i + 2 s and i + 3 s are below n, and none of them wraps: the loop would
- * go on three times. So each thread executes the same instructions in the same order; whether it goes on after the fourth is asked as
- * the loop asks it. The limit is computed in 64 bits. FOUR holds nothing but arithmetic, loads and stores, and its only exit
- * leads to where threads that leave the loop wait for each other anyway. Where an instruction of the function sees which
- * lanes execute it, and the test may divide a warp, the loop stays as it is.
+ * Sound: where i < n - 3 s and 3 s is not more than n, i + s, i + 2 s and i + 3 s are below n, and none of them wraps: the loop
+ * would go on three times. So each thread executes the same instructions in the same order; whether it goes on after the fourth
+ * is asked as the loop asks it. The limit is computed in 64 bits. FOUR holds nothing but arithmetic, loads and stores, and its
+ * only exit leads to where threads that leave the loop wait for each other anyway. Where an instruction of the function sees
+ * which lanes execute it, and the test may divide a warp, the loop stays as it is.
  *
  * Loads stay after the stores of the copies before them: their order is kept, as everywhere, and ptxas puts those first that it
  * knows to be of other memory.

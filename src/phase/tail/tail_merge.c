@@ -160,8 +160,8 @@ static bool leaves_loop(const Merge *m, const Block *d, const Block *b)
     return b != d || loop_of(loops, b);
 }
 
-/* Threads that leave the function in different blocks never reconverge; in a merged block they do, and where they come from different exits of loops ptxas
- * makes the loops pay for that (BSSY before them, BREAK inside). */
+/* Threads that leave the function in different blocks never reconverge; in a merged block they do, and where they come from
+ * different exits of loops ptxas makes the loops pay for that (BSSY before them, BREAK inside). */
 static bool exits_of_loops(const Merge *m, Block *a, Block *b)
 {
     if (m->always || !an_loops(m->run->an)->n || cfg_succs(m->fn, a).n)

@@ -156,8 +156,8 @@ bool judge_is_predicated(ThreadJudge *j, const Block *b)
     return true;
 }
 
-/* NULL, or why warps that come to b divided must go on to reconverge there: what their parts execute one after the other is more than
- * the branch. */
+/* NULL, or why warps that come to b divided must go on to reconverge there: what their parts execute one after the other is more
+ * than the branch. */
 static const char *why_divergence_costs(ThreadJudge *j, const Candidate *c)
 {
     Block *stop = region_reconvergence_point(j->an, c->b);

@@ -1,6 +1,6 @@
-/* Whether edges may go past a block whose branch is decided on them, and whether that pays: what becomes of loops, of the points where
- * threads reconverge, of convergent instructions, and of what ptxas makes of the branch. All answers are about the function as
- * it was when the analyses were frozen. */
+/* Whether edges may go past a block whose branch is decided on them, and whether that pays: what becomes of loops, of the points
+ * where threads reconverge, of convergent instructions, and of what ptxas makes of the branch. All answers are about the function
+ * as it was when the analyses were frozen. */
 #ifndef PTXOPT_PHASE_THREAD_JUDGE_H
 #define PTXOPT_PHASE_THREAD_JUDGE_H
 

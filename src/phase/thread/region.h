@@ -1,6 +1,6 @@
 /* The surroundings of a block whose branch may be threaded (phase/thread/jump_threading.c): what lies between the branch and the
- * program point where the paths from it join, and whether threads can come to the block in several groups. All of the function as it
- * was when the analyses were computed. */
+ * program point where the paths from it join, and whether threads can come to the block in several groups. All of the function as
+ * it was when the analyses were computed. */
 #ifndef PTXOPT_PHASE_THREAD_REGION_H
 #define PTXOPT_PHASE_THREAD_REGION_H
 
