@@ -7,7 +7,10 @@
 
 #include "analysis/graph.h"
 #include "base/bitset.h"
+#include "base/marks.h"
 #include "ir/cfg.h"
+
+enum { SCANNED_MAX = 1 << 16 /* instructions of the loops of a function that is called */ };
 
 static const Effects nothing = {.known = true};
 static const Effects anything = {.reads = EFFECT_ALL,
@@ -207,6 +210,11 @@ bool instr_polls(const Instr *i, const Summaries *summaries)
     return own_effects(i).strong && i->op->mem != MEM_WRITE && is_written(i);
 }
 
+bool instr_reads_weakly(const Instr *i)
+{
+    return i->kind == INSTR_OP && i->op->opcode == OPC_LD && !op_has_modifier(i->op, ".nc") && own_effects(i).reads;
+}
+
 /* ---- functions ------------------------------------------------------------------------------------------------- */
 
 static bool begins_with(Str text, const char *directive)
@@ -304,21 +312,58 @@ static void add_call(CallGraph *g, u32 caller, SymId callee)
     vec_push(&g->to, function - 1);
 }
 
-/* Every cycle of blocks has an edge to a block that stands before its source, or is it. */
-static bool has_loop(const Function *fn)
+typedef struct LoopScan {
+    const Function *fn;
+    Marks written; /* by RegId */
+    u32 budget;    /* instructions */
+    bool loops, rereads;
+} LoopScan;
+
+static bool is_read_anew(const LoopScan *scan, const Instr *i)
 {
-    u8 *seen = mem_zalloc(fn->blocks.n);
-    bool found = false;
-    for (const Block *b = fn->entry; b && !found; b = b->next) {
-        seen[b->id] = 1;
-        for (u32 k = 0; k < block_edge_count(b) && !found; k++)
-            found = seen[block_edge_target(b, k)->id];
-    }
-    mem_free(seen);
-    return found;
+    for_each_slot(o, i)
+        if (o->kind == OPND_REG && o->role != ROLE_DEF && marks_has(&scan->written, o->id))
+            return false;
+    return true;
 }
 
-static void scan_function(CallGraph *g, u32 f)
+/* Whether a weak load of the blocks, which stand one after the other, reads the same memory each time. */
+static void scan_blocks(LoopScan *scan, const Block *first, const Block *last)
+{
+    marks_clear(&scan->written);
+    for (const Block *b = first; b != last->next; b = b->next)
+        for_each_instr(i, b) {
+            if (scan->budget == 0) {
+                scan->rereads = true;
+                return;
+            }
+            scan->budget--;
+            for (u32 k = 0; i->kind == INSTR_OP && k < i->def_slots; k++)
+                if (slot_is_def(&i->opnd[k]))
+                    marks_add(&scan->written, i->opnd[k].id);
+        }
+    for (const Block *b = first; b != last->next && !scan->rereads; b = b->next)
+        for_each_instr(i, b)
+            scan->rereads |= instr_reads_weakly(i) && is_read_anew(scan, i);
+}
+
+/* Every cycle of blocks has an edge to a block that stands before its source, or is it. */
+static void scan_loops(LoopScan *scan, Arena *scratch)
+{
+    bool *seen = arena_array(scratch, bool, scan->fn->blocks.n);
+    scan->written = marks_new(scratch, scan->fn->regs.n + 1);
+    for (const Block *b = scan->fn->entry; b; b = b->next) {
+        seen[b->id] = true;
+        for (u32 k = 0; k < block_edge_count(b); k++) {
+            const Block *to = block_edge_target(b, k);
+            scan->loops |= seen[to->id];
+            if (seen[to->id] && !scan->rereads)
+                scan_blocks(scan, to, b);
+        }
+    }
+}
+
+static void scan_function(CallGraph *g, u32 f, Arena *scratch)
 {
     const Function *fn = g->m->functions.v[f];
     g->own[f] = nothing;
@@ -327,7 +372,10 @@ static void scan_function(CallGraph *g, u32 f)
         g->own[f] = anything;
         return;
     }
-    g->loops[f] = has_loop(fn);
+    LoopScan scan = {.fn = fn, .budget = SCANNED_MAX};
+    scan_loops(&scan, scratch);
+    g->loops[f] = scan.loops;
+    g->polls[f] = scan.rereads;
     for_each_block(b, fn)
         for_each_instr(i, b) {
             if (i->kind != INSTR_OP)
@@ -371,7 +419,7 @@ static void summarise(CallGraph *g, Summaries *s, Arena *scratch)
             for_each_edge(e, &calls, f) {
                 u32 callee = component[calls.to[e]];
                 repeats |= callee == c;
-                polls[c] |= polls[callee];
+                polls[c] |= polls[callee] || of[callee].reads;
                 if (callee != c)
                     add_effects(&of[c], of[callee]);
             }
@@ -409,7 +457,7 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
         if (has_final_body(m->functions.v[f], &replaceable))
             g.function[m->functions.v[f]->sym] = f + 1;
     for (u32 f = 0; f < m->functions.n; f++)
-        scan_function(&g, f);
+        scan_function(&g, f, &scratch);
     summarise(&g, s, &scratch);
     for (u32 f = 0; f < m->functions.n && !s->active_set; f++)
         s->active_set = calls_active_set(m->functions.v[f], s);

@@ -253,9 +253,20 @@ static bool rereads(const Finder *f, const Loop *loop, Instr *i)
     return true;
 }
 
-static bool is_weak_load(const Instr *i)
+/* Whether i is a call that reads what another thread may write, ... */
+static bool calls_reader(const Finder *f, const Instr *i)
 {
-    return i->kind == INSTR_OP && i->op->opcode == OPC_LD && !op_has_modifier(i->op, ".nc") && instr_effects(i, NULL).reads;
+    return instr_is(i, OPF_CALL) && instr_effects(i, f->summaries).reads;
+}
+
+/* ... or loads what a call returns. */
+static bool loads_result(const Finder *f, const Instr *i)
+{
+    bool param = i->op->opcode == OPC_LD && i->op->space == SPACE_PARAM;
+    for_each_slot(o, i)
+        if (param && o->kind == OPND_SYM && f->fn->module->syms.v[o->id].kind == SYM_VAR)
+            return true;
+    return false;
 }
 
 /* Adds what decides whether control leaves the loop at the end of b. */
@@ -271,8 +282,8 @@ static u32 add_test(const Finder *f, const Loop *loop, const Block *b, RegId *sl
     return n;
 }
 
-/* Whether a weak load that rereads memory may decide, without a branch in between, that the loop is left. A program that
- * waits so has a data race, which compilers do not keep. */
+/* Whether a weak load that rereads memory, or what a callee read, may decide, without a branch in between, that the loop is left. A
+ * program that waits so has a data race, which compilers do not keep. */
 static bool test_rereads(Finder *f, const Loop *loop)
 {
     RegId slice[SLICE];
@@ -291,7 +302,7 @@ static bool test_rereads(Finder *f, const Loop *loop)
             Instr *i = f->write[k];
             if (!loop_contains(f->loops, loop, i->block))
                 continue;
-            if (is_weak_load(i) && rereads(f, loop, i))
+            if ((instr_reads_weakly(i) && rereads(f, loop, i)) || calls_reader(f, i) || loads_result(f, i))
                 return true;
             for (RegWalk w = reg_walk(i); next_read(&w) && n < SLICE;)
                 if (!regs_have(slice, n, w.reg))
@@ -312,10 +323,11 @@ static void note_loops(Finder *f, u8 *reads, const Block *b, Instr *i)
             reads[loop->header->id] |= READS_STRONGLY;
         return;
     }
-    if (!loop || reads[loop->header->id] || !is_weak_load(i))
+    bool by_call = loop && calls_reader(f, i);
+    if (!loop || reads[loop->header->id] || (!by_call && !instr_reads_weakly(i)))
         return;
     find_writes(f);
-    for (u32 k = 0; loop && k < PARENTS && rereads(f, loop, i); k++, loop = loop->parent)
+    for (u32 k = 0; loop && k < PARENTS && (by_call || rereads(f, loop, i)); k++, loop = loop->parent)
         reads[loop->header->id] |= READS_WEAKLY;
 }
 
@@ -357,7 +369,9 @@ static void look_at_block(Finder *f, u32 position)
             continue;
         }
         Effects e = instr_effects(i, summaries);
-        waits |= e.waits | (irreducible && (instr_polls(i, summaries) || is_weak_load(i)) ? WAIT_OTHERS : 0);
+        waits |=
+            e.waits |
+            (irreducible && (instr_polls(i, summaries) || instr_reads_weakly(i) || calls_reader(f, i)) ? WAIT_OTHERS : 0);
         f->w->convergent[b->id] |= e.convergent;
         f->w->active_set[b->id] |= e.active_set;
         ends |= ends_of(i, e);
