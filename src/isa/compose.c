@@ -40,6 +40,8 @@ const OpInfo *isa_op(Isa *isa, Opcode opcode, OpParts parts)
         put_part(&to, bool_op_name(parts.bool_op));
     if (parts.uniform)
         put_part(&to, "uni");
+    if (parts.wide)
+        put_part(&to, "wide");
     for (u32 k = 0; k < COUNT_OF(parts.type); k++)
         put(&to, type_name(parts.type[k]), strlen(type_name(parts.type[k])));
     return isa_decode(isa, to.text, to.len);

@@ -172,6 +172,7 @@ typedef struct OpParts {
     Cmp cmp;
     BoolOp bool_op;
     bool uniform; /* .uni */
+    bool wide;    /* .wide */
     Type type[2];
 } OpParts;
 

@@ -14,6 +14,8 @@
 typedef enum ReservedChoice { RESERVED_STRICT, RESERVED_VOLATILE, RESERVED_OFF } ReservedChoice;
 #define LOP3_WORDS "auto|always|never"
 typedef enum Lop3Choice { LOP3_AUTO, LOP3_ALWAYS, LOP3_NEVER } Lop3Choice;
+#define WIDE_WORDS "auto|always|never"
+typedef enum WideChoice { WIDE_AUTO, WIDE_ALWAYS, WIDE_NEVER } WideChoice;
 
 typedef struct Knobs {
 #define FLAG(field, ...) bool field;

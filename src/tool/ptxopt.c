@@ -48,7 +48,7 @@ int main(int argc, char **argv)
     case OPTIONS_BAD: break;
     }
     options_free(&options);
-    if (fflush(stdout) != 0 && status == TOOL_OK) {
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == TOOL_OK) {
         fprintf(stderr, "ptxopt: error: cannot write 'standard output': %s\n", strerror(errno));
         status = TOOL_BAD_INPUT;
     }

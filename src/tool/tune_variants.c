@@ -46,6 +46,8 @@ static const char *const variants[] = {
     "--cbe-min-uses=3",
     "--cbe-min-uses=6",
     "--cbe-max-depth=2",
+    "--cbe-wide=always",
+    "--cbe-wide=never",
 };
 
 /* The configuration that the words make. */

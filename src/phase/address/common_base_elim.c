@@ -11,7 +11,8 @@
  * Every value that an address is made of has a linear expression (analysis/linear_value.h). Where another register holds a value of the
  * same expression but for the constant, an access takes that register and a changed offset; where even the constant is the same, any
  * reader does. What nobody reads any more is removed. Counters that keep their distance on every round of a loop are one
- * (`phi facts`). A computation that all paths from a branch make anew moves before the branch.
+ * (`phi facts`). A computation that all paths from a branch make anew moves before the branch. Then products of widened indices
+ * become mul.wide (wide.c).
  *
  * Sound: a register is read instead of another only where it holds that value on every path (analysis/ssa.h). Accesses keep
  * their number, order and effective address, and so their alignment; volatile ones too. Only pure instructions are added or
@@ -30,6 +31,7 @@
 #include "analysis/uniform.h"
 #include "ir/edit.h"
 #include "phase/address/hoist.h"
+#include "phase/address/wide.h"
 #include "target/ptxas.h"
 
 enum {
@@ -567,5 +569,7 @@ PhaseResult phase_common_base_elim(PhaseRun *run)
         return PHASE_UNCHANGED;
     bool changed = run_round(&c);
     vec_free(&c.available);
+    if (!changed && wide_run(run))
+        return PHASE_CHANGED;
     return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
 }
