@@ -179,8 +179,9 @@ static u64 step_of(const Loops *l, u32 header, const Operand *o)
     if (!i || i->guard || (i->op->sem.op != OPC_ADD && i->op->sem.op != OPC_SUB) || i->slots != 3)
         return 0;
     const Operand *a = &i->opnd[1], *b = &i->opnd[2];
-    bool is_step =
-        a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM && is_in_every_round(l, header, i->block->id);
+    bool is_step = a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM &&
+                   is_in_every_round(l, header, i->block->id) &&
+                   is_in_every_round(l, i->block->id, header); /* and once only: no round around it is without the header */
     return is_step ? (u64)b->value : 0;
 }
 
