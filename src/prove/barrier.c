@@ -460,7 +460,7 @@ static void check_weakened(Prover *p, const Instr *i)
 void prove_barriers(Prover *p)
 {
     const char *why;
-    if (p->skipped.word && !prove_graph_init(&p->of_block, p->side[PROVE_BEFORE].fn, false, p->arena, &why))
+    if (p->skipped.word && !prove_graph_init(&p->of_block, p->side[PROVE_BEFORE].fn, false, false, p->arena, &why))
         prove_give_up(p, "limit: %s", why);
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b) {

@@ -81,18 +81,22 @@ static bool leaves(const Block *b)
     return b->falls_off || !b->fall || (end && op_has(end->op, OPF_NO_RETURN));
 }
 
-/* Whether ending the function here counts as an edge: a guarded exit parts no threads that join later. */
-static bool leaves_always(const Block *b) { return block_edge_count(b) == 0; }
+/* Whether ending the function here counts as an edge. */
+static bool ends(const Graph *g, const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    return block_edge_count(b) == 0 || (g->exits_part && end && op_has(end->op, OPF_NO_RETURN));
+}
 
 /* Numbers the blocks from which `end` blocks can be reached, in postorder of the reverse graph; the virtual end has the
  * highest number. */
-static void number_reverse(Post *p, bool (*is_end)(const Block *))
+static void number_reverse(Post *p)
 {
     Graph *g = p->g;
     VEC(Walk) stack = {0};
     u8 *seen = mem_zalloc(g->n);
     for (u32 k = 0; k < g->reachable; k++) {
-        if (!is_end(g->by_order[k]) || seen[g->by_order[k]->id])
+        if (!ends(g, g->by_order[k]) || seen[g->by_order[k]->id])
             continue;
         seen[g->by_order[k]->id] = 1;
         vec_push(&stack, ((Walk){g->by_order[k], 0}));
@@ -129,7 +133,7 @@ static u32 intersect(const Post *p, u32 a, u32 b)
 static bool improve(Post *p, u32 number, u32 end)
 {
     const Block *b = fn_block(p->g->fn, p->block[number]);
-    u32 found = leaves_always(b) ? end : 0;
+    u32 found = ends(p->g, b) ? end : 0;
     for (u32 edge = 0; edge < block_edge_count(b); edge++) {
         u32 to = p->number[block_edge_target(b, edge)->id];
         if (to && p->idom[to])
@@ -148,7 +152,7 @@ static void find_postdoms(Graph *g)
     p.number = mem_zalloc(sizeof(u32) * g->n);
     p.block = mem_zalloc(sizeof(u32) * (g->n + 2));
     p.idom = mem_zalloc(sizeof(u32) * (g->n + 2));
-    number_reverse(&p, leaves_always);
+    number_reverse(&p);
     u32 end = p.n + 1;
     p.idom[end] = end;
     for (bool again = true; again;) {
@@ -434,9 +438,9 @@ static void find_loops(Graph *g)
     }
 }
 
-bool prove_graph_init(Graph *g, Function *fn, bool believes, Arena *arena, const char **why)
+bool prove_graph_init(Graph *g, Function *fn, bool believes, bool exits_part, Arena *arena, const char **why)
 {
-    *g = (Graph){.arena = arena, .fn = fn, .n = fn->blocks.n, .believes = believes};
+    *g = (Graph){.arena = arena, .fn = fn, .n = fn->blocks.n, .believes = believes, .exits_part = exits_part};
     g->order = arena_array(arena, u32, g->n);
     memset(g->order, 0xff, sizeof *g->order * g->n);
     g->by_order = arena_array(arena, Block *, g->n);

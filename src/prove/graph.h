@@ -15,6 +15,7 @@ typedef struct Graph {
     Arena *arena;
     Function *fn;
     bool believes;    /* promises of `.uni` are taken for true */
+    bool exits_part;  /* a guarded exit leads to the end of the function, where nobody reconverges */
     u32 n;            /* blocks, by Block.id */
     u32 *order;       /* reverse postorder; UINT32_MAX: not reachable */
     Block **by_order; /* the reachable ones */
@@ -37,7 +38,7 @@ enum { PROVE_NO_BLOCK = UINT32_MAX };
 typedef enum JoinKind { JOIN_NONE, JOIN_LONE, JOIN_SHARED, JOIN_LOOP } JoinKind;
 
 /* False: the function is too large for the prover; `why` says in what. */
-bool prove_graph_init(Graph *g, Function *fn, bool believes, Arena *arena, const char **why);
+bool prove_graph_init(Graph *g, Function *fn, bool believes, bool exits_part, Arena *arena, const char **why);
 
 /* Registers live before instruction i of block b (NULL: after its last), added to `out`. */
 void prove_live_at(const Graph *g, const Block *b, const Instr *i, BitSet *out);

@@ -99,6 +99,7 @@ typedef struct Pair {
     Function *before, *after;
     Arena arena;
     Graph graph[2]; /* made on demand */
+    bool exits_part;
     bool has_graphs;
     const char *too_large; /* NULL: they are not */
 } Pair;
@@ -107,8 +108,8 @@ typedef struct Pair {
 static bool init_sides(Prover *p, Pair *pair)
 {
     if (!pair->has_graphs &&
-        prove_graph_init(&pair->graph[PROVE_BEFORE], pair->before, true, &pair->arena, &pair->too_large))
-        prove_graph_init(&pair->graph[PROVE_AFTER], pair->after, false, &pair->arena, &pair->too_large);
+        prove_graph_init(&pair->graph[PROVE_BEFORE], pair->before, true, pair->exits_part, &pair->arena, &pair->too_large))
+        prove_graph_init(&pair->graph[PROVE_AFTER], pair->after, false, pair->exits_part, &pair->arena, &pair->too_large);
     pair->has_graphs = true;
     for (u32 side = 0; side < 2 && !pair->too_large; side++)
         prove_machine_init(&p->side[side], &pair->graph[side], (ProveSide)side, &p->t);
@@ -348,11 +349,37 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
     return first;
 }
 
+/* Whether something sees who is there, or calls what may. */
+static bool sees_threads(const Function *fn)
+{
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            if (i->kind == INSTR_OP && op_has(i->op, OPF_CONVERGENT) && !op_has(i->op, OPF_NAMES_THREADS))
+                return true;
+    return false;
+}
+
+static bool has_guarded_exit(const Function *fn)
+{
+    for_each_block(b, fn) {
+        const Instr *end = block_terminator(b);
+        if (end && end->guard && op_has(end->op, OPF_NO_RETURN))
+            return true;
+    }
+    return false;
+}
+
+/* Threads of which some leave under a guard may reconverge, or not: who sees which are there must see the same both times. */
 ProveVerdict prove_function(Function *before, Function *after, const ProveOptions *options, Arena *arena)
 {
     Pair pair = {.before = before, .after = after};
     ProveVerdict verdict = try_all(&pair, options, arena);
     arena_free(&pair.arena);
+    if (verdict.answer == PROVE_PROVED && sees_threads(before) && (has_guarded_exit(before) || has_guarded_exit(after))) {
+        Pair strict = {.before = before, .after = after, .exits_part = true};
+        verdict = try_all(&strict, options, arena);
+        arena_free(&strict.arena);
+    }
     return verdict;
 }
 
