@@ -95,14 +95,14 @@ judge_solvers()
     done
 }
 
-# many_blocks N KIND LAST: a kernel of so many blocks; arms that join again, or branches that all leave; LAST is what it stores at the end.
+# many_blocks N KIND LAST: a kernel of so many blocks; arms that join again, with barriers or without, or branches that all leave; LAST is what it stores at the end.
 many_blocks()
 {
     awk -v n="$1" -v kind="$2" -v last="$3" 'BEGIN {
         print ".version 7.8\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 P, .param .u32 N)\n{"
         print ".reg .pred %p<3>;\n.reg .b32 %r<4>;\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [P];\nld.param.u32 %r1, [N];\nmov.u32 %r2, 0;"
         for (i = 0; i < n; i++)
-            if (kind == "arms") printf "setp.eq.u32 %%p1, %%r1, %d;\n@%%p1 bra L%d;\nst.global.u32 [%%rd1+%d], %%r1;\nL%d:\n", i, i, 4 * i, i
+            if (kind == "arms" || kind == "barriers") printf "setp.eq.u32 %%p1, %%r1, %d;\n@%%p1 bra L%d;\n%sst.global.u32 [%%rd1+%d], %%r1;\nL%d:\n", i, i, kind == "arms" ? "" : "bar.sync 0;\n", 4 * i, i
             else printf "ld.global.u32 %%r2, [%%rd1+%d];\nsetp.eq.u32 %%p1, %%r2, %d;\n@%%p1 bra END;\n", 4 * i, i
         printf "END:\nst.global.u32 [%%rd1], %s;\nret;\n}\n", last }'
 }
@@ -125,6 +125,9 @@ judge_limits()
             within_limits "$n blocks, $kind"
         done
     done
+    many_blocks 20000 barriers %r1 >"$WORK/before.ptx"
+    sed '/bar.sync/d' "$WORK/before.ptx" >"$WORK/after.ptx"
+    within_limits '20000 barriers removed'
     many_blocks 3000 exits %r1 >"$WORK/before.ptx"
     many_blocks 3000 arms %r1 >"$WORK/after.ptx"
     within_limits 'texts that are no versions of one another, of one name'

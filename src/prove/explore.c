@@ -133,7 +133,7 @@ static Running run(Prover *p, ProveSide side)
     for (;;) {
         if (at->joins)
             return (Running){.stop = STOP_JOIN};
-        if (++p->steps > p->step_limit || is_over(p) || m->fault)
+        if (++p->steps > p->step_limit || is_over(p) || prove_is_large(p->arena) || m->fault)
             return (Running){.stop = STOP_FAULT};
         Instr *i = at->at;
         if (!i) {
@@ -309,9 +309,10 @@ static void fault(Prover *p)
     for (u32 side = 0; side < 2; side++)
         if (p->side[side].fault)
             fail_here(p, side == PROVE_AFTER, p->side[side].fault); /* what only AFTER does may be wrong */
-    prove_give_up(p, p->steps > p->step_limit ? "limit: too many steps"
-                     : is_over(p)             ? "limit: too many terms"
-                                              : "construct: a branch that is not modelled");
+    prove_give_up(p, p->steps > p->step_limit   ? "limit: too many steps"
+                     : is_over(p)               ? "limit: too many terms"
+                     : prove_is_large(p->arena) ? "limit: too much memory"
+                                                : "construct: a branch that is not modelled");
 }
 
 static void step_over(Prover *p)

@@ -198,6 +198,7 @@ typedef struct Attempt {
     u32 passed_most; /* lone joins that a path came to */
     BitSet early;    /* barriers to leave out */
     BitSet left_out; /* likewise, for another attempt */
+    bool was_large;  /* it came to the limit of memory */
 } Attempt;
 
 static bool same_set(const BitSet *a, const BitSet *b)
@@ -232,6 +233,7 @@ static ProveVerdict run_attempt(Pair *pair, const ProveOptions *options, Attempt
     a->left_out = a->early;
     barriers_left_out(&p, &a->left_out, arena);
     a->passed_most = p.passed_most;
+    a->was_large = prove_is_large(&own);
     verdict.nodes = p.nodes.n - 1;
     verdict.steps = p.steps;
     verdict.work = p.t.work;
@@ -326,7 +328,8 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
                           {.pass_limit = 16, .follows = true},
                           {.pass_limit = 4, .counts = true}};
     ProveVerdict first = run_attempt(pair, options, &attempts[0], arena);
-    if (first.answer != PROVE_UNKNOWN || !is_comparable(pair->before, pair->after) || refute(pair, options, &first, arena))
+    if (first.answer != PROVE_UNKNOWN || attempts[0].was_large || !is_comparable(pair->before, pair->after) ||
+        refute(pair, options, &first, arena))
         return first;
     for (u32 k = 1; k < COUNT_OF(attempts); k++) {
         Attempt *a = &attempts[k];
@@ -345,6 +348,8 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
         if (next.answer != PROVE_UNKNOWN)
             return next;
         first.is_suspect |= next.is_suspect;
+        if (a->was_large)
+            return first;
     }
     return first;
 }
