@@ -63,7 +63,7 @@ static Term look_up(Prover *p, ProveSide side, SymId sym, u32 offset, u32 bits)
 static u32 count_elements(const Operand *o) { return o->kind == OPND_VEC ? (u32)o->value : 1; }
 static const Operand *element(const Operand *o, u32 k) { return o->kind == OPND_VEC ? o + 1 + k : o; }
 
-static void load(Prover *p, ProveSide side, const Instr *i, Term guard, const Operand *mem)
+static void load(Prover *p, ProveSide side, const Instr *i, const Operand *mem)
 {
     Machine *m = &p->side[side];
     u32 bits = type_bits((Type)i->op->type[0]);
@@ -72,7 +72,7 @@ static void load(Prover *p, ProveSide side, const Instr *i, Term guard, const Op
         const Operand *o = element(to, k);
         Term x = o->kind == OPND_REG ? look_up(p, side, mem[1].id, (u32)mem[1].value + k * bits / 8, bits) : 0;
         if (x)
-            prove_define(m, guard, o,
+            prove_define(m, prove_guard(m, i), o,
                          prove_resize(&p->t, x, prove_reg_bits(m, o->id), type_class((Type)i->op->type[0]) == TC_SIGNED));
     }
 }
@@ -92,15 +92,11 @@ static void store(Prover *p, ProveSide side, const Instr *i, const Operand *mem)
 void prove_execute_argument(Prover *p, ProveSide side, const Instr *i)
 {
     const Operand *mem = memory_operand(i);
-    Term guard = prove_guard(&p->side[side], i), unused;
-    int executed = prove_decide(p, guard, &unused);
     if (mem[1].value < 0 || mem[1].value > 65535)
         fault(p, side, "a parameter variable of a call is read outside of it");
     else if (i->op->opcode == OPC_LD)
-        load(p, side, i, guard, mem);
-    else if (executed < 0)
-        fault(p, side, "an argument is written under a condition");
-    else if (executed)
+        load(p, side, i, mem);
+    else
         store(p, side, i, mem);
 }
 

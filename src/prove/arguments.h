@@ -7,6 +7,7 @@
 
 /* Whether the instruction reads or writes such a variable. */
 bool prove_is_argument(const Machine *m, const Instr *i);
+/* One whose guard holds on this path. */
 void prove_execute_argument(Prover *p, ProveSide side, const Instr *i);
 
 bool prove_is_variable_of_call(const Machine *m, const Operand *o);

@@ -152,14 +152,18 @@ static Running run(Prover *p, ProveSide side)
             continue;
         }
         if (i->kind == INSTR_OP) {
-            Term unused;
-            if (prove_is_argument(m, i)) {
-                prove_execute_argument(p, side, i);
-            } else if (!prove_computes(m, i) && !prove_loads_parameter(m, i)) {
-                if (prove_decide(p, prove_guard(m, i), &unused) != 0)
-                    return (Running){.stop = STOP_EVENT};
-            } else {
+            bool is_argument = prove_is_argument(m, i);
+            if (!is_argument && (prove_computes(m, i) || prove_loads_parameter(m, i))) {
                 prove_execute(m, i);
+            } else {
+                Running r = {.stop = STOP_FORK};
+                int executes = prove_decide(p, prove_guard(m, i), &r.atom);
+                if (executes < 0 && (is_argument || op_has(i->op, OPF_CALL)))
+                    return r;
+                if (executes && !is_argument)
+                    return (Running){.stop = STOP_EVENT};
+                if (executes)
+                    prove_execute_argument(p, side, i);
             }
         }
         p->moved[side]++;
@@ -243,15 +247,12 @@ static void trace_fork(Prover *p, ProveSide side, Term atom) { (void)p, (void)si
 static void trace_node(Prover *p, const Node *n, u32 who) { (void)p, (void)n, (void)who; }
 #endif
 
-static void fail_here(Prover *p, bool is_suspect, const char *why)
+static void fail_here(Prover *p, const char *kind, const char *why)
 {
     char before[200], after[200];
     prove_describe(p, PROVE_BEFORE, before, sizeof before);
     prove_describe(p, PROVE_AFTER, after, sizeof after);
-    if (is_suspect)
-        prove_fail(p, PROVE_UNKNOWN, "%s: %s and %s", why, before, after);
-    else
-        prove_give_up(p, "construct: %s: %s and %s", why, before, after);
+    prove_fail(p, PROVE_UNKNOWN, "%s%s: %s and %s", kind, why, before, after);
 }
 
 /* Before it is known what a loop counts its states may be such that nothing can be shown of it: then it is looked at again. */
@@ -260,7 +261,7 @@ static void mismatch(Prover *p, const char *why)
     if (p->counts && !p->values_hold && p->at->id && p->at->visits <= VISITS_IN_DOUBT)
         p->at->in_doubt = true;
     else
-        fail_here(p, true, why);
+        fail_here(p, "", why);
 }
 
 static bool is_garbage(const Terms *t, Term x, u32 depth)
@@ -284,7 +285,7 @@ static void fork_path(Prover *p, ProveSide side, const Running *r)
     if (p->failed)
         return;
     if (++p->depth > DEPTH_MAX) {
-        prove_give_up(p, "limit: too many branches on one path");
+        prove_fail(p, PROVE_UNKNOWN, "limit: too many branches on one path");
         return;
     }
     for (u32 value = 2; value-- > 0 && !p->failed;) {
@@ -308,7 +309,7 @@ static void fault(Prover *p)
 {
     for (u32 side = 0; side < 2; side++)
         if (p->side[side].fault)
-            fail_here(p, side == PROVE_AFTER, p->side[side].fault); /* what only AFTER does may be wrong */
+            fail_here(p, "construct: ", p->side[side].fault);
     prove_give_up(p, p->steps > p->step_limit   ? "limit: too many steps"
                      : is_over(p)               ? "limit: too many terms"
                      : prove_is_large(p->arena) ? "limit: too much memory"

@@ -132,9 +132,6 @@ static void define_results(Prover *p, const Instr *before, const Instr *after)
         if (operand_is_aggregate(a) || (!role_defines((Role)a->role) && !role_defines((Role)b->role)))
             continue;
         if (before->op->opcode == OPC_CALL && prove_is_variable_of_call(&p->side[0], a)) {
-            Term unused;
-            if (prove_decide(p, guard[PROVE_BEFORE], &unused) != 1)
-                p->side[PROVE_BEFORE].fault = "a call under a condition";
             prove_return(p, before->origin, number++, a, b);
             continue;
         }
