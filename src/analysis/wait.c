@@ -3,15 +3,16 @@
 #include <string.h>
 
 #include "analysis/live.h"
+#include "analysis/ranges.h"
+#include "analysis/value_set.h"
 #include "ir/inspect.h"
 
 enum {
-    WRITES = 8,           /* of one register that are looked at */
-    HOPS = 8,             /* from a loop's test to the step of its counter */
-    TESTS = 32,           /* blocks on the dominator tree's path from a latch to its header that are looked at */
-    PARENTS = 16,         /* loops around a weak load that are looked at */
-    SLICE = 32,           /* registers that decide whether a loop is left */
-    SHIFTED_MAX = 1 << 30 /* no power of two is beyond it before one is it, nor the sign bit */
+    WRITES = 8,   /* of one register that are looked at */
+    HOPS = 8,     /* from a loop's test to the step of its counter */
+    TESTS = 32,   /* blocks on the dominator tree's path from a latch to its header that are looked at */
+    PARENTS = 16, /* loops around a weak load that are looked at */
+    SLICE = 32    /* registers that decide whether a loop is left */
 };
 
 /* ---- instructions ----------------------------------------------------------------------------------------------- */
@@ -110,6 +111,13 @@ static bool in_every_iteration(const Finder *f, const Loop *loop, const Block *b
     return true;
 }
 
+static bool once_in_every_iteration(const Finder *f, const Loop *loop, const Block *b)
+{
+    const Loops *loops = f->loops;
+    return loop_of(loops, b) == loop && !(loops->irreducible && bitset_has(&loops->in_irreducible, b->id)) &&
+           in_every_iteration(f, loop, b);
+}
+
 typedef enum StepKind {
     STEP_NONE,
     STEP_COPY,
@@ -139,7 +147,7 @@ static StepKind step_of(const Instr *i, bool first, i64 *by)
     }
 }
 
-/* How i computes a register of the loop from one other, *from, and invariant operands, in every iteration. */
+/* How i computes a register of the loop from one other, *from, and invariant operands, once in every iteration. */
 static StepKind step_kind(const Finder *f, const Loop *loop, Instr *i, RegId *from, i64 *by)
 {
     const Operand *varying = NULL;
@@ -150,96 +158,156 @@ static StepKind step_kind(const Finder *f, const Loop *loop, Instr *i, RegId *fr
             return STEP_NONE;
         varying = o;
     }
-    if (!varying || i->guard || !in_every_iteration(f, loop, i->block))
+    if (!varying || i->guard || !once_in_every_iteration(f, loop, i->block))
         return STEP_NONE;
     *from = varying->id;
     return step_of(i, varying == instr_operand(i, 1), by);
 }
 
-typedef enum CounterKind {
-    COUNTER_NONE,
-    COUNTER_PASSES, /* it comes beyond every number, or around to it */
-    COUNTER_MEETS,  /* it comes to every number */
-    COUNTER_SHIFTED /* it comes to 0, or what is nearest to it */
-} CounterKind;
+typedef struct LoopCounter {
+    StepKind kind; /* STEP_ADD, STEP_SHIFT; or STEP_NONE: it is none */
+    u64 by;        /* 0: not known, or what is compared is not the counter, or the counter and a number that stays */
+    u32 bits;      /* 0: of several widths */
+    bool is_signed;
+} LoopCounter;
 
 /* Of registers that a value goes around through. */
-static CounterKind cycle_kind(const StepKind *step, const i64 *by, u32 n)
+static LoopCounter cycle_of(const StepKind *step, const i64 *by, const Sem *sem, u32 n)
 {
-    u32 sums = 0, shifts = 0;
-    i64 sum = 0;
+    LoopCounter c = {0};
+    u32 steps = 0;
     for (u32 k = 0; k < n; k++) {
         if (step[k] == STEP_OTHER)
-            return COUNTER_NONE;
-        sums += step[k] == STEP_ADD;
-        shifts += step[k] == STEP_SHIFT;
-        sum += by[k];
+            return (LoopCounter){0};
+        if (step[k] == STEP_COPY)
+            continue;
+        steps++;
+        c = (LoopCounter){step[k], (u64)by[k], sem[k].bits, sem[k].is_signed};
     }
-    if (sums + shifts != 1)
-        return COUNTER_NONE;
-    return shifts ? COUNTER_SHIFTED : sum & 1 ? COUNTER_MEETS : COUNTER_PASSES;
+    return steps == 1 ? c : (LoopCounter){0};
 }
 
 /* Where reg goes through the same registers in each iteration, and is stepped there. */
-static CounterKind counter_of(const Finder *f, const Loop *loop, RegId reg)
+static LoopCounter counter_of(const Finder *f, const Loop *loop, RegId reg)
 {
     RegId seen[HOPS] = {0};
     StepKind step[HOPS];
+    Sem sem[HOPS];
     i64 by[HOPS];
     Instr *write;
     for (u32 n = 0; n < HOPS; n++) {
-        for (u32 k = 0; k < n; k++)
-            if (seen[k] == reg)
-                return cycle_kind(step + k, by + k, n - k);
+        for (u32 k = 0; k < n; k++) {
+            if (seen[k] != reg)
+                continue;
+            LoopCounter c = cycle_of(step + k, by + k, sem + k, n - k);
+            for (u32 h = 0; h < n; h++) {
+                c.bits = sem[h].bits == c.bits ? c.bits : 0;
+                c.by = h >= k || step[h] == STEP_COPY || (step[h] == STEP_ADD && c.kind == STEP_ADD) ? c.by : 0;
+            }
+            return c;
+        }
         seen[n] = reg;
         by[n] = 0;
         step[n] = writes_in(f, loop, reg, &write) == 1 ? step_kind(f, loop, write, &reg, &by[n]) : STEP_NONE;
         if (step[n] == STEP_NONE)
-            return COUNTER_NONE;
+            break;
+        sem[n] = write->op->sem;
     }
-    return COUNTER_NONE;
+    return (LoopCounter){0};
 }
 
-/* Whether a comparison of the counter with what stays comes out either way. */
-static bool comparison_counts(CounterKind counter, Cmp cmp, const Operand *bound)
-{
-    bool equality = cmp == CMP_EQ || cmp == CMP_NE;
-    if (counter != COUNTER_SHIFTED)
-        return counter == COUNTER_MEETS || (counter == COUNTER_PASSES && !equality);
-    if (bound->kind == OPND_IMM)
-        return bound->value == 0 || (!equality && bound->value > 0 && bound->value <= SHIFTED_MAX);
-    return !equality;
-}
+/* How control leaves a loop by a counter. */
+typedef struct CountedExit {
+    LoopCounter counter;
+    Cmp leave; /* of the counter with the bound */
+    Type type;
+    const Operand *bound;
+} CountedExit;
 
-/* Whether control leaves the loop at the end of b, sooner or later, whatever other threads do. */
-static bool test_counts(const Finder *f, const Loop *loop, const Block *b)
+static bool leaves_loop(const Finder *f, const Loop *loop, const Block *b)
 {
-    const Instr *end = block_terminator(b);
-    Instr *compare;
     bool leaves = block_leaves_function(f->fn, b);
     for (u32 k = 0; k < block_edge_count(b); k++)
         leaves |= !loop_contains(f->loops, loop, block_edge_target(b, k));
-    if (!leaves || !end || !end->guard || branch_table(end) || writes_in(f, loop, end->guard, &compare) != 1)
+    return leaves;
+}
+
+/* Whether a counter alone decides if control leaves the loop at the end of b, which is in every iteration. */
+static bool exit_of(const Finder *f, const Loop *loop, const Block *b, CountedExit *exit)
+{
+    const Instr *end = block_terminator(b);
+    Instr *compare;
+    if (!in_every_iteration(f, loop, b) || !leaves_loop(f, loop, b) || !end || !end->guard || branch_table(end) ||
+        writes_in(f, loop, end->guard, &compare) != 1)
         return false;
-    if (compare->op->opcode != OPC_SETP || compare->guard || compare->op->bool_op != BOOL_NONE ||
+    if (compare->op->opcode != OPC_SETP || compare->guard || compare->op->bool_op != BOOL_NONE || compare->slots != 3 ||
         !in_every_iteration(f, loop, compare->block))
         return false;
     const Operand *a = instr_operand(compare, 1), *c = instr_operand(compare, 2);
     const Operand *value = is_invariant(f, loop, a) ? c : a, *bound = value == a ? c : a;
-    return value->kind == OPND_REG && is_invariant(f, loop, bound) &&
-           comparison_counts(counter_of(f, loop, value->id), (Cmp)compare->op->cmp, bound);
+    if (value->kind != OPND_REG || !is_invariant(f, loop, bound))
+        return false;
+    const Block *target = branch_target(end);
+    bool leaves_if_taken = !target || !loop_contains(f->loops, loop, target);
+    Type type = (Type)compare->op->type[0];
+    Cmp cmp = (Cmp)compare->op->cmp;
+    cmp = value == a ? cmp : cmp_swapped(cmp);
+    cmp = leaves_if_taken != (bool)end->guard_not ? cmp : cmp_inverse(cmp, type_class(type));
+    *exit = (CountedExit){counter_of(f, loop, value->id), cmp, type, bound};
+    return exit->counter.kind != STEP_NONE;
 }
 
-static bool loop_counts(const Finder *f, const Loop *loop)
+/* Whether the counter comes to a number for which the comparison holds: one of so many in a row, counted around, as its step leaves
+ * out. What is shifted comes to 0, or to -1. Of a bound that is no immediate nothing is known. */
+static bool exit_is_sure(Finder *f, const CountedExit *exit)
+{
+    const LoopCounter *c = &exit->counter;
+    u32 bits = type_bits(exit->type);
+    Cmp leave = exit->leave;
+    if (!type_is_integer(exit->type) || bits != c->bits || !(c->by & sem_max(bits)))
+        return false;
+    u64 apart = c->by & (0 - c->by);
+    bool holds_for_equal = leave == CMP_EQ || leave == CMP_LE || leave == CMP_GE || leave == CMP_LS || leave == CMP_HS;
+    if (exit->bound->kind != OPND_IMM)
+        return c->kind == STEP_ADD && (leave == CMP_NE || (holds_for_equal && apart == 1));
+    ValueSet leaving =
+        value_set_compare(&f->arena, leave, compare_is_signed(leave, exit->type), (u64)exit->bound->value, bits);
+    if (c->kind == STEP_SHIFT)
+        return value_set_has(leaving, 0) && (!c->is_signed || value_set_has(leaving, sem_max(bits)));
+    return value_set_size(leaving) >= apart;
+}
+
+/* Whether nothing but counters decides when control leaves the loop. */
+static bool leaves_by_counters(Finder *f, const Loop *loop)
+{
+    bool leaves = false;
+    CountedExit exit;
+    for (u32 k = 0; k < loop->block_count; k++) {
+        const Block *b = loop->blocks[k];
+        if (f->budget == 0 || f->w->ends[b->id] & END_LEAVE)
+            return false;
+        f->budget--;
+        if (!leaves_loop(f, loop, b))
+            continue;
+        if (!exit_of(f, loop, b, &exit))
+            return false;
+        leaves = true;
+    }
+    return leaves;
+}
+
+/* Whether control leaves the loop sooner or later, whatever other threads do, or never, whatever they do. */
+static bool loop_counts(Finder *f, const Loop *loop)
 {
     const Block *b = loop->latches[0];
+    CountedExit exit;
     for (u32 steps = 0; b && steps < TESTS; steps++, b = f->dom->idom[b->id]) {
-        if (in_every_iteration(f, loop, b) && test_counts(f, loop, b))
+        if (exit_of(f, loop, b, &exit) && exit_is_sure(f, &exit))
             return true;
         if (b == loop->header)
-            return false;
+            break;
     }
-    return false;
+    return leaves_by_counters(f, loop);
 }
 
 /* ---- loops that wait --------------------------------------------------------------------------------------------- */
@@ -273,10 +341,7 @@ static bool loads_result(const Finder *f, const Instr *i)
 static u32 add_test(const Finder *f, const Loop *loop, const Block *b, RegId *slice, u32 n)
 {
     const Instr *end = block_terminator(b);
-    bool leaves = block_leaves_function(f->fn, b);
-    for (u32 k = 0; k < block_edge_count(b); k++)
-        leaves |= !loop_contains(f->loops, loop, block_edge_target(b, k));
-    if (leaves && end)
+    if (leaves_loop(f, loop, b) && end)
         for (RegWalk w = reg_walk(end); next_read(&w) && n < SLICE;)
             slice[n++] = w.reg;
     return n;
