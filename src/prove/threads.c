@@ -422,21 +422,11 @@ static void check_event(Prover *p, const Meeting *m)
                    line_of_branch(p, PROVE_BEFORE, lost->block), m->before->op->text->text, prove_line(fn, m->before));
 }
 
-/* Whether these took different edges of this branch of BEFORE, and at no other. */
-static bool differ_only_at(const Passing *a, const Passing *b, u32 before)
+/* Whether these took different edges of this branch of BEFORE: at others, too, it may be either that AFTER parts them by. */
+static bool differ_at(const Passing *a, const Passing *b, u32 before)
 {
-    bool differ = false;
-    for (u32 i = 0, k = 0; i < a->before.n && k < b->before.n;) {
-        const Open *x = &a->before.v[i], *y = &b->before.v[k];
-        if (x->block == y->block && x->went != y->went) {
-            if (x->block != before)
-                return false;
-            differ = true;
-        }
-        i += x->block <= y->block;
-        k += y->block <= x->block;
-    }
-    return differ;
+    const Open *x = find_open(&a->before, before), *y = find_open(&b->before, before);
+    return x && y && x->went != y->went;
 }
 
 /* Whether where threads went at the branch of AFTER has to do with that of BEFORE. */
@@ -444,7 +434,7 @@ static bool depends(const Prover *p, u32 block, u32 before)
 {
     for (const Passing *a = p->passings.v[block]; a; a = a->next)
         for (const Passing *b = a->next; b; b = b->next)
-            if (a->went != b->went && (a->of_many || b->of_many || differ_only_at(a, b, before)))
+            if (a->went != b->went && (a->of_many || b->of_many || differ_at(a, b, before)))
                 return true;
     return false;
 }
