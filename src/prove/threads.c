@@ -273,6 +273,27 @@ static bool any_parts(const Prover *p, ProveSide side)
     return false;
 }
 
+u32 prove_line(const Function *fn, const Instr *i)
+{
+    u32 line = 1, at = i && i->text.beg < i->text.end ? i->text.beg : fn->text.end;
+    for (u32 k = 0; k < at && k < fn->module->text.len; k++)
+        line += fn->module->text.p[k] == '\n';
+    return line;
+}
+
+static u32 line_of_branch(const Prover *p, ProveSide side, u32 block)
+{
+    const Function *fn = p->side[side].fn;
+    return prove_line(fn, block_terminator(fn_block(fn, block)));
+}
+
+/* BEFORE stands at a join that AFTER has not: branches that AFTER has passed may be ahead of it. */
+static bool is_behind(const Prover *p)
+{
+    const Place *at = &p->place[PROVE_BEFORE];
+    return at->joins && p->side[PROVE_BEFORE].g.is_join[at->block->id] == JOIN_LONE;
+}
+
 void prove_enter(Prover *p, ProveSide side, const Block *to)
 {
     for (u32 k = p->open[side].n; k-- > 0;) {
@@ -285,6 +306,10 @@ void prove_enter(Prover *p, ProveSide side, const Block *to)
         }
         Open closed = p->open[side].v[k];
         p->open[side] = without(p, p->open[side], k);
+        if (is_behind(p) && waits_between(p, block, false))
+            prove_fail(p, PROVE_UNKNOWN,
+                       "waiting: threads join after the branch in line %u of AFTER, where BEFORE may have yet to part them",
+                       line_of_branch(p, PROVE_AFTER, block));
         if (any_parts(p, PROVE_BEFORE) && waits_between(p, block, false))
             vec_push(&p->meetings, ((Meeting){.closed = closed, .open = {p->open[0], p->open[1]}}));
     }
@@ -388,20 +413,6 @@ void prove_meet(Prover *p, const Instr *before, const Instr *after)
     prove_catch_up(p);
     if (p->values_hold && (is_convergent(p, before) || is_convergent(p, after)))
         vec_push(&p->meetings, ((Meeting){.before = before, .after = after, .open = {p->open[0], p->open[1]}}));
-}
-
-u32 prove_line(const Function *fn, const Instr *i)
-{
-    u32 line = 1, at = i && i->text.beg < i->text.end ? i->text.beg : fn->text.end;
-    for (u32 k = 0; k < at && k < fn->module->text.len; k++)
-        line += fn->module->text.p[k] == '\n';
-    return line;
-}
-
-static u32 line_of_branch(const Prover *p, ProveSide side, u32 block)
-{
-    const Function *fn = p->side[side].fn;
-    return prove_line(fn, block_terminator(fn_block(fn, block)));
 }
 
 static void check_event(Prover *p, const Meeting *m)
