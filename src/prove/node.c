@@ -603,6 +603,7 @@ static Open unite_open(Prover *p, const Open *a, const Open *b)
         o.cond = 0;
     if (a && b) {
         o.alive = prove_group_and(p, a->alive, b->alive);
+        o.late = prove_group_and(p, a->late, b->late);
         o.joined = a->joined && b->joined;
         o.is_new = a->is_new && b->is_new;
     }

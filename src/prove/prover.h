@@ -35,6 +35,7 @@ typedef struct Open {
     u32 block;     /* id */
     u32 went;      /* id of the block that control went to, plus 1; 0: not the same on all paths */
     GroupId alive; /* of AFTER's: branches of BEFORE that were open when it was passed, and have been since */
+    GroupId late;  /* of AFTER's: these, and those of them whose threads have joined since the last event */
     Term cond;     /* of BEFORE's: the condition, or the index of a table; 0: none that all paths share */
     u32 is_new;    /* of BEFORE's: open since the last event only; AFTER may still come to its branch */
     u32 joined;    /* of BEFORE's: its threads have joined since the last event, likewise */
@@ -58,6 +59,7 @@ struct Passing {
 typedef struct Meeting {
     const Instr *before, *after; /* the event; NULL: a branch closes */
     Open closed;                 /* that branch */
+    bool is_behind;              /* likewise: BEFORE is at a join */
     Opens open[2];
 } Meeting;
 

@@ -76,11 +76,11 @@ static GroupId group_without(Prover *p, GroupId a, u32 block)
     return made;
 }
 
-static GroupId group_of_open(Prover *p, const Opens *o)
+static GroupId group_of_open(Prover *p, const Opens *o, bool also_joined)
 {
     VecU32 block = {0};
     for (u32 k = 0; k < o->n; k++)
-        if (!o->v[k].joined)
+        if (!o->v[k].joined || also_joined)
             vec_push(&block, o->v[k].block);
     GroupId made = group(p, block.v, block.n);
     vec_free(&block);
@@ -113,8 +113,10 @@ static Opens with(Prover *p, Opens to, Open o)
     for (; n < to.n && to.v[n].block < o.block; n++)
         v[n] = to.v[n];
     bool again = n < to.n && to.v[n].block == o.block;
-    if (again)
+    if (again) {
         o.alive = prove_group_and(p, o.alive, to.v[n].alive);
+        o.late = prove_group_and(p, o.late, to.v[n].late);
+    }
     v[n] = o;
     for (u32 k = n + again; k < to.n; k++)
         v[++n] = to.v[k];
@@ -214,8 +216,11 @@ void prove_part(Prover *p, ProveSide side, Term cond, const Block *to)
     note_passing(p, b->id, to->id + 1);
     if (op_has(end->op, OPF_UNIFORM_HINT) && end->op->opcode == OPC_BRX_IDX && !is_promised_index(p, cond))
         prove_fail(p, PROVE_UNKNOWN, "convergence: a jump table promises an equal index, which is not seen");
-    GroupId alive = group_of_open(p, &p->open[PROVE_BEFORE]);
-    p->open[side] = with(p, p->open[side], (Open){.block = b->id, .went = to->id + 1, .alive = alive});
+    const Opens *before = &p->open[PROVE_BEFORE];
+    Open o = {.block = b->id, .went = to->id + 1};
+    o.alive = group_of_open(p, before, false);
+    o.late = group_of_open(p, before, true);
+    p->open[side] = with(p, p->open[side], o);
 }
 
 /* ---- closing a branch ------------------------------------------------------------------------------------------------------- */
@@ -263,6 +268,13 @@ void prove_catch_up(Prover *p)
             v[n++].is_new = false;
         }
     p->open[PROVE_BEFORE] = (Opens){n, v};
+    Opens after = p->open[PROVE_AFTER];
+    Open *a = arena_array(p->arena, Open, after.n);
+    for (u32 k = 0; k < after.n; k++) {
+        a[k] = after.v[k];
+        a[k].late = a[k].alive;
+    }
+    p->open[PROVE_AFTER] = (Opens){after.n, a};
 }
 
 static bool any_parts(const Prover *p, ProveSide side)
@@ -287,13 +299,6 @@ static u32 line_of_branch(const Prover *p, ProveSide side, u32 block)
     return prove_line(fn, block_terminator(fn_block(fn, block)));
 }
 
-/* BEFORE stands at a join that AFTER has not: branches that AFTER has passed may be ahead of it. */
-static bool is_behind(const Prover *p)
-{
-    const Place *at = &p->place[PROVE_BEFORE];
-    return at->joins && p->side[PROVE_BEFORE].g.is_join[at->block->id] == JOIN_LONE;
-}
-
 void prove_enter(Prover *p, ProveSide side, const Block *to)
 {
     for (u32 k = p->open[side].n; k-- > 0;) {
@@ -306,12 +311,9 @@ void prove_enter(Prover *p, ProveSide side, const Block *to)
         }
         Open closed = p->open[side].v[k];
         p->open[side] = without(p, p->open[side], k);
-        if (is_behind(p) && waits_between(p, block, false))
-            prove_fail(p, PROVE_UNKNOWN,
-                       "waiting: threads join after the branch in line %u of AFTER, where BEFORE may have yet to part them",
-                       line_of_branch(p, PROVE_AFTER, block));
-        if (any_parts(p, PROVE_BEFORE) && waits_between(p, block, false))
-            vec_push(&p->meetings, ((Meeting){.closed = closed, .open = {p->open[0], p->open[1]}}));
+        bool is_behind = p->place[PROVE_BEFORE].joins;
+        if ((is_behind || any_parts(p, PROVE_BEFORE)) && waits_between(p, block, false))
+            vec_push(&p->meetings, ((Meeting){.closed = closed, .open = {p->open[0], p->open[1]}, .is_behind = is_behind}));
     }
 }
 
@@ -440,30 +442,49 @@ static bool differ_at(const Passing *a, const Passing *b, u32 before)
     return x && y && x->went != y->went;
 }
 
-/* Whether where threads went at the branch of AFTER has to do with that of BEFORE. */
-static bool depends(const Prover *p, u32 block, u32 before)
+/* Whether a branch that is still open in AFTER parts them: it stands for another one of BEFORE at which they differ. */
+static bool still_apart(Prover *p, const Meeting *m, const Passing *a, const Passing *b)
 {
-    for (const Passing *a = p->passings.v[block]; a; a = a->next)
+    for (u32 k = 0; k < a->before.n; k++) {
+        const Open *x = &a->before.v[k], *y = find_open(&b->before, x->block);
+        if (!y || !x->went || !y->went || x->went == y->went)
+            continue;
+        for (u32 i = 0; i < m->open[PROVE_AFTER].n; i++)
+            if (stands_for(p, &m->open[PROVE_AFTER].v[i], x->block))
+                return true;
+    }
+    return false;
+}
+
+/* Whether where threads went at the branch of AFTER that closes has to do with that of BEFORE. */
+static bool depends(Prover *p, const Meeting *m, u32 before)
+{
+    for (const Passing *a = p->passings.v[m->closed.block]; a; a = a->next)
         for (const Passing *b = a->next; b; b = b->next)
-            if (a->went != b->went && (a->of_many || b->of_many || differ_at(a, b, before)))
+            if (a->went != b->went && (a->of_many || b->of_many || (differ_at(a, b, before) && !still_apart(p, m, a, b))))
                 return true;
     return false;
 }
 
 /* Whether threads that part at this branch of BEFORE may wait for one another where that of AFTER closes. BEFORE may have passed
  * a branch that AFTER is not at yet: it counts if it was open when that of AFTER was passed. */
-static bool waits_for(Prover *p, const Open *closed, const Open *before)
+static bool waits_for(Prover *p, const Meeting *m, const Open *before)
 {
-    if (before->is_new && !is_in_group(p, closed->alive, before->block))
+    if (before->is_new && !is_in_group(p, m->closed.alive, before->block))
         return false;
-    return depends(p, closed->block, before->block) || (!before->is_new && waits_between(p, closed->block, true));
+    return depends(p, m, before->block) || (!before->is_new && waits_between(p, m->closed.block, true));
 }
 
-/* Whoever waits earlier may wait for somebody who now waits for it. */
+/* Whoever waits earlier may wait for somebody who now waits for it. Where BEFORE is at a join it may have yet to part the threads
+ * that join here: they must be those that it parted before, and that have stayed so up to now. */
 static void check_closing(Prover *p, const Meeting *m)
 {
+    if (m->is_behind && !look_for_parted(p, m->closed.block, m->closed.went, &m->closed.late))
+        prove_fail(p, PROVE_UNKNOWN,
+                   "waiting: threads join after the branch in line %u of AFTER, where BEFORE may have yet to part them",
+                   line_of_branch(p, PROVE_AFTER, m->closed.block));
     const Open *lost = not_represented(p, m, 0);
-    while (lost && !waits_for(p, &m->closed, lost))
+    while (lost && !waits_for(p, m, lost))
         lost = not_represented(p, m, (u32)(lost - m->open[PROVE_BEFORE].v) + 1);
     if (lost)
         prove_fail(p, PROVE_UNKNOWN,
