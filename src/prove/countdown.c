@@ -190,24 +190,11 @@ static bool holds_at_entry(Prover *p, Term cond, Term counter)
     return at_most_if(p, is_atom ? atom : 0, atom != cond, counter, prove_const(&p->t, 0, 32), CHOICES_MAX);
 }
 
-/* Whether that is so wherever control comes into the loop. */
-static bool holds_at_entries(const Merge *m, Term cond)
-{
-    Prover *p = m->p;
-    bool holds = true;
-    for (u32 k = 0; k < m->count && holds; k++) {
-        u32 mark = p->facts.n;
-        if (!is_entry(m, &m->a[k], m->countdown - 1))
-            continue;
-        prove_merge_load(p, m->a[k].fact, m->a[k].facts);
-        holds = holds_at_entry(p, cond, m->a[k].value[m->countdown - 1]);
-        prove_forget(p, mark);
-    }
-    return holds;
-}
+/* Whether the counter is at most `most` in the arrival, whose facts are loaded. */
+static bool begins_at_most(Prover *p, Term most, Term counter) { return at_most(p, counter, most, CHOICES_MAX); }
 
-/* Whether the counter begins with at most `most` wherever control comes into the loop. */
-static bool begins_at_most(const Merge *m, Term most)
+/* Whether that is so of the term and the counter wherever control comes into the loop. */
+static bool at_all_entries(const Merge *m, bool is_so(Prover *p, Term x, Term counter), Term x)
 {
     Prover *p = m->p;
     bool holds = true;
@@ -216,7 +203,7 @@ static bool begins_at_most(const Merge *m, Term most)
         if (!is_entry(m, &m->a[k], m->countdown - 1))
             continue;
         prove_merge_load(p, m->a[k].fact, m->a[k].facts);
-        holds = at_most(p, m->a[k].value[m->countdown - 1], most, CHOICES_MAX);
+        holds = is_so(p, x, m->a[k].value[m->countdown - 1]);
         prove_forget(p, mark);
     }
     return holds;
@@ -228,12 +215,12 @@ static void add_bound(Merge *m, FactList *list, u32 slot, bool is_up, Term bound
     Terms *t = m->t;
     Term first = m->a[0].value[slot], distance = is_up ? prove_sub(t, bound, first) : prove_sub(t, first, bound);
     u32 all = (1u << PROVE_RELS) - 1, left = all;
-    if (begins_at_most(m, distance))
+    if (at_all_entries(m, begins_at_most, distance))
         left &= ~(u32)EQUAL;
-    if (is_up ? left != all : begins_at_most(m, prove_plus(t, distance, 1))) {
+    if (is_up ? left != all : at_all_entries(m, begins_at_most, prove_plus(t, distance, 1))) {
         u32 side[2] = {is_up ? LESS : MORE | EQUAL, is_up ? SIGNED_LESS : SIGNED_MORE | EQUAL};
         for (u32 k = 0; k < COUNT_OF(side); k++)
-            if (holds_at_entries(m, prove_rel(t, first, bound, side[k])))
+            if (at_all_entries(m, holds_at_entry, prove_rel(t, first, bound, side[k])))
                 left &= side[k];
     }
     if (left != all)
@@ -279,7 +266,7 @@ void prove_countdown_facts(Merge *m, FactList *list)
     for (u32 slot = 0; slot < m->n->slots[0]; slot++) {
         u32 bits = prove_merge_bits(m, slot);
         u64 step = bits >= 32 ? step_of(m, slot) : 0;
-        if (step == prove_mask(bits) && begins_at_most(m, m->a[0].value[slot]))
+        if (step == prove_mask(bits) && at_all_entries(m, begins_at_most, m->a[0].value[slot]))
             prove_merge_add(m, list, prove_rel(t, prove_resize(t, own, bits, false), m->value[slot], LESS | EQUAL));
         if (step == 1 || step == prove_mask(bits))
             add_bounds(m, list, slot, step == 1);
