@@ -442,26 +442,12 @@ static bool differ_at(const Passing *a, const Passing *b, u32 before)
     return x && y && x->went != y->went;
 }
 
-/* Whether a branch that is still open in AFTER parts them: it stands for another one of BEFORE at which they differ. */
-static bool still_apart(Prover *p, const Meeting *m, const Passing *a, const Passing *b)
-{
-    for (u32 k = 0; k < a->before.n; k++) {
-        const Open *x = &a->before.v[k], *y = find_open(&b->before, x->block);
-        if (!y || !x->went || !y->went || x->went == y->went)
-            continue;
-        for (u32 i = 0; i < m->open[PROVE_AFTER].n; i++)
-            if (stands_for(p, &m->open[PROVE_AFTER].v[i], x->block))
-                return true;
-    }
-    return false;
-}
-
 /* Whether where threads went at the branch of AFTER that closes has to do with that of BEFORE. */
-static bool depends(Prover *p, const Meeting *m, u32 before)
+static bool depends(const Prover *p, const Meeting *m, u32 before)
 {
     for (const Passing *a = p->passings.v[m->closed.block]; a; a = a->next)
         for (const Passing *b = a->next; b; b = b->next)
-            if (a->went != b->went && (a->of_many || b->of_many || (differ_at(a, b, before) && !still_apart(p, m, a, b))))
+            if (a->went != b->went && (a->of_many || b->of_many || differ_at(a, b, before)))
                 return true;
     return false;
 }
