@@ -1,12 +1,13 @@
 #!/bin/sh
 # A phase that changes one random thing in each function (tests/fuzz/faults/random_change.c), behind --prove=revert: of
-# generated kernels none may come out that the interpreter sees as different. usage: [N=120] tests/prove-random.sh
+# generated kernels none may come out that the interpreter sees as different. usage: [N=120] [FIRST=1] tests/prove-random.sh
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
 WORK=$BUILD/work/prove-random
 LOG=$WORK/log
 N=${N:-120}
+FIRST=${FIRST:-1}
 rm -rf "$WORK"
 mkdir -p "$WORK"
 
@@ -48,6 +49,18 @@ judge_each()
     echo 'pass each'
 }
 
+# A proof of a caller counts with the callee that comes out: where that goes back, so does who no longer waits for it.
+judge_callee()
+{
+    for options in '' --prove-each; do
+        "$BUILD/ptxopt-faulty" --passes=fault-poll-once,tail-merge --prove=revert $options tests/phase/tail-merge/spin_in_call_keep.ptx \
+            -o "$WORK/callee.ptx" 2>"$WORK/callee.messages" || { echo 'fail callee: ptxopt fails'; return; }
+        cmp -s tests/phase/tail-merge/spin_in_call_keep.ptx "$WORK/callee.ptx" || { echo "fail callee: the caller stays changed $options"; return; }
+    done
+    grep -q "function 'await' is not proved: refuted: " "$WORK/callee.messages" || { echo 'fail callee: it is not refuted'; return; }
+    echo 'pass callee'
+}
+
 # try SEED: changed or not, and whether it matters.
 try()
 {
@@ -68,7 +81,7 @@ try()
 
 share()
 {
-    for seed in $(seq "$1" "$JOBS" "$N"); do try "$seed"; done >"$WORK/share.$1"
+    for seed in $(seq $((FIRST + $1 - 1)) "$JOBS" $((FIRST + N - 1))); do try "$seed"; done >"$WORK/share.$1"
 }
 
 for k in $(seq "$JOBS"); do share "$k" & done
@@ -78,6 +91,7 @@ wrong=$(cat "$WORK"/share.* | grep -c '^wrong ')
 kept=$(cat "$WORK"/share.* | grep -c '^kept ')
 judge_report >>"$LOG"
 judge_each >>"$LOG"
+judge_callee >>"$LOG"
 [ $((wrong * 4)) -ge "$N" ] || echo "fail phase: only $wrong of $N kernels are made wrong" >>"$LOG"
 echo "prove-random: $wrong of $N kernels were made wrong, $kept outputs still differ from their input"
 tally prove-random "$LOG"

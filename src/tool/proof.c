@@ -3,9 +3,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/graph.h"
+#include "base/bitset.h"
 #include "pipeline/remarks.h"
 #include "tool/proof_text.h"
 #include "version.h"
+
+enum { ROUNDS_MAX = 4 /* of asking again because callees went back */ };
+
+static const ProveVerdict unread = {.answer = PROVE_UNKNOWN, .why = "the printed text does not parse", .is_suspect = true};
 
 typedef struct Proof {
     const Options *options;
@@ -14,8 +20,13 @@ typedef struct Proof {
     const ProofSteps *steps; /* NULL: only input and output are compared */
     RemarkWriter remarks;
     bool wants_remarks;
-    Str after_text;
     FILE *bug_report; /* of refutations; NULL: none yet */
+    char *after;      /* the text with everything that changed */
+    u32 after_len;
+    Graph callers;         /* by SymId */
+    BitSet asked;          /* by index of the function: those that changed */
+    BitSet calls_changed;  /* by SymId: who calls one of those, through others or not */
+    ProveVerdict *verdict; /* by index of the function */
 } Proof;
 
 /* ---- what is said of a function -------------------------------------------------------------------------------------------- */
@@ -62,75 +73,184 @@ static void end_bug_report(Proof *p)
     if (!p->bug_report)
         return;
     fprintf(p->bug_report, "// ---- BEFORE\n%.*s\n// ---- AFTER\n%.*s\n", (int)p->m->text.len, p->m->text.p,
-            (int)p->after_text.len, p->after_text.p);
+            (int)p->after_len, p->after);
     fclose(p->bug_report);
 }
 
-static void take_verdict(Proof *p, Function *fn, const ProveVerdict *v)
+static bool goes_back(const Proof *p, const ProveVerdict *v)
+{
+    if (p->options->prove == PROVING_STRICT)
+        return v->answer != PROVE_PROVED;
+    return p->options->prove == PROVING_REVERT && (v->answer == PROVE_REFUTED || v->is_suspect);
+}
+
+static void say_verdict(Proof *p, Function *fn, const ProveVerdict *v)
 {
     static const char *const word[] = {[PROVE_PROVED] = "proved", [PROVE_UNKNOWN] = "unknown", [PROVE_REFUTED] = "refuted"};
-    bool reverts = v->answer != PROVE_PROVED &&
-                   (p->options->prove == PROVING_STRICT ||
-                    (p->options->prove == PROVING_REVERT && (v->answer == PROVE_REFUTED || v->is_suspect)));
     char *text = arena_printf(p->m->arena, "%s%s%s", word[v->answer], v->answer == PROVE_PROVED ? "" : ": ", v->why);
     if (p->wants_remarks)
         remarks_write(&p->remarks, v->answer == PROVE_PROVED ? REMARK_PASSED : REMARK_MISSED, "prove",
                       v->answer == PROVE_PROVED ? "Proved" : "Unproved", fn, (Span){0, 0}, text);
     if (v->answer != PROVE_PROVED)
         fprintf(stderr, "ptxopt: function '%s' is not proved: %s%s\n", fn->name->text, text,
-                reverts ? "; it stays as it was" : "");
+                goes_back(p, v) ? "; it stays as it was" : "");
     p->stats->proof[v->answer]++;
     if (v->answer == PROVE_REFUTED)
         write_bug_report(p, fn, v);
-    if (reverts) {
-        fn->changed = false;
-        p->stats->changed--;
-        p->stats->reverted++;
-    }
 }
 
-/* From the first text to the last one. Where that is not proved, the steps may be: then all of it is, and one that is refuted
- * tells more than the whole that is unknown. */
+/* ---- who calls whom ---------------------------------------------------------------------------------------------------------- */
+
+static Graph find_callers(const Module *m)
+{
+    VecU32 from = {0}, to = {0};
+    for (u32 k = 0; k < m->functions.n; k++)
+        for_each_block(b, m->functions.v[k])
+            for_each_instr(i, b)
+                if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL) && call_callee(i)) {
+                    vec_push(&from, call_callee(i));
+                    vec_push(&to, m->functions.v[k]->sym);
+                }
+    Graph callers = graph_from_edges(m->arena, m->syms.n, from.v, to.v, from.n);
+    vec_free(&from);
+    vec_free(&to);
+    return callers;
+}
+
+/* Adds whoever calls one of the set, through others or not, to the set. */
+static void add_callers(const Graph *callers, BitSet *of)
+{
+    VecU32 work = {0};
+    for (u32 sym = bitset_next(of, 0); sym < of->bits; sym = bitset_next(of, sym + 1))
+        vec_push(&work, sym);
+    while (work.n) {
+        u32 sym = vec_pop(&work);
+        for_each_edge(e, callers, sym) {
+            if (bitset_has(of, callers->to[e]))
+                continue;
+            bitset_add(of, callers->to[e]);
+            vec_push(&work, callers->to[e]);
+        }
+    }
+    vec_free(&work);
+}
+
+/* ---- proofs --------------------------------------------------------------------------------------------------------------------- */
+
+/* From the first text to the last one. Where that is not proved, the steps may be: then all of it is, unless they were proved with
+ * what callees did at that time. One that is refuted tells more than the whole that is unknown. */
 static ProveVerdict prove_changed(const Proof *p, u32 k, const Reading *before, const Reading *after)
 {
     ProveOptions options = {.solver = p->options->solver,
                             .solver_ms = PROOF_SOLVER_MS,
                             .assume_in_bounds = p->options->pipeline.knobs.assume_in_bounds};
-    ProveVerdict v = {.answer = PROVE_UNKNOWN, .why = "the printed text does not parse", .is_suspect = true};
     Function *f = same_function(p->m, before, k), *g = same_function(p->m, after, k);
     if (!f || !g)
-        return v;
-    v = prove_function(f, g, &options, p->m->arena);
+        return unread;
+    ProveVerdict v = prove_function(f, g, &options, p->m->arena);
     const ProveVerdict *steps = p->steps && v.answer == PROVE_UNKNOWN ? proof_steps_verdict(p->steps, k, g) : NULL;
-    return steps && steps->answer != PROVE_UNKNOWN ? *steps : v;
+    bool counts = steps && (steps->answer == PROVE_REFUTED ||
+                            (steps->answer == PROVE_PROVED && !bitset_has(&p->calls_changed, p->m->functions.v[k]->sym)));
+    return counts ? *steps : v;
 }
 
-static void prove_functions(Proof *p, const Reading *before, const Reading *after)
+/* Those of the set of SymIds that are still changed. The text is kept where none was kept before. */
+static void prove_functions(Proof *p, const Reading *before, const BitSet *of)
 {
-    for (u32 k = 0; k < p->m->functions.n; k++) {
-        Function *fn = p->m->functions.v[k];
-        if (!fn->changed || !fn->is_definition)
-            continue;
-        ProveVerdict v = prove_changed(p, k, before, after);
-        take_verdict(p, fn, &v);
+    Reading after;
+    Str text;
+    char *made = print_text(p->options, p->m, &text);
+    if (!made)
+        return;
+    reading_init(&after, "after.ptx", text);
+    for (u32 k = 0; k < p->m->functions.n; k++)
+        if (bitset_has(&p->asked, k) && p->m->functions.v[k]->changed && bitset_has(of, p->m->functions.v[k]->sym))
+            p->verdict[k] = prove_changed(p, k, before, &after);
+    reading_free(&after);
+    if (p->after) {
+        free(made);
+    } else {
+        p->after = made;
+        p->after_len = text.len;
     }
+}
+
+/* The set becomes that of the functions that go back now, by SymId; false: there are none. */
+static bool send_back(Proof *p, BitSet *back)
+{
+    bool any = false;
+    bitset_clear(back);
+    for (u32 k = bitset_next(&p->asked, 0); k < p->asked.bits; k = bitset_next(&p->asked, k + 1)) {
+        Function *fn = p->m->functions.v[k];
+        if (!fn->changed || !goes_back(p, &p->verdict[k]))
+            continue;
+        any = true;
+        fn->changed = false;
+        bitset_add(back, fn->sym);
+        p->stats->changed--;
+        p->stats->reverted++;
+    }
+    return any;
+}
+
+/* Until they are asked about again. */
+static void doubt(Proof *p, const BitSet *of)
+{
+    for (u32 k = bitset_next(&p->asked, 0); k < p->asked.bits; k = bitset_next(&p->asked, k + 1))
+        if (p->m->functions.v[k]->changed && bitset_has(of, p->m->functions.v[k]->sym))
+            p->verdict[k] = (ProveVerdict){
+                .answer = PROVE_UNKNOWN, .why = "a function that it calls stays as it was", .is_suspect = true};
+}
+
+/* A proof takes a callee as AFTER has it. Where that goes back, its callers are asked about again, and go back as well if that does
+ * not come to an end. */
+static void prove_until_settled(Proof *p, const Reading *before, BitSet *changed)
+{
+    prove_functions(p, before, changed);
+    for (u32 round = 0; send_back(p, changed); round++) {
+        add_callers(&p->callers, changed);
+        doubt(p, changed);
+        if (round < ROUNDS_MAX)
+            prove_functions(p, before, changed);
+    }
+}
+
+/* The functions that changed, by SymId. */
+static BitSet find_changed(Proof *p)
+{
+    const Module *m = p->m;
+    BitSet changed = bitset_new(m->arena, m->syms.n), above = bitset_new(m->arena, m->syms.n);
+    p->callers = find_callers(m);
+    p->calls_changed = bitset_new(m->arena, m->syms.n);
+    p->asked = bitset_new(m->arena, m->functions.n);
+    p->verdict = arena_array(m->arena, ProveVerdict, m->functions.n);
+    for (u32 k = 0; k < m->functions.n; k++)
+        if (m->functions.v[k]->changed && m->functions.v[k]->is_definition) {
+            bitset_add(&p->asked, k);
+            bitset_add(&changed, m->functions.v[k]->sym);
+            p->verdict[k] = unread;
+        }
+    bitset_copy(&above, &changed);
+    add_callers(&p->callers, &above);
+    for (u32 sym = bitset_next(&above, 0); sym < above.bits; sym = bitset_next(&above, sym + 1))
+        for_each_edge(e, &p->callers, sym)
+            bitset_add(&p->calls_changed, p->callers.to[e]);
+    return changed;
 }
 
 void tool_prove(const Options *options, Module *m, const ProofSteps *steps, Diag *diag, FILE *remarks, Stats *stats)
 {
     Proof p = {.options = options, .m = m, .stats = stats, .steps = steps, .wants_remarks = remarks != NULL};
-    Reading before, after;
-    char *text = print_text(options, m, &p.after_text);
+    Reading before;
+    BitSet changed = find_changed(&p);
     stats->proves = true;
-    if (!text)
-        return;
     remarks_init(&p.remarks, remarks, diag);
     reading_init(&before, "before.ptx", m->text);
-    reading_init(&after, "after.ptx", p.after_text);
-    prove_functions(&p, &before, &after);
+    prove_until_settled(&p, &before, &changed);
+    for (u32 k = bitset_next(&p.asked, 0); k < p.asked.bits; k = bitset_next(&p.asked, k + 1))
+        say_verdict(&p, m->functions.v[k], &p.verdict[k]);
     end_bug_report(&p);
     reading_free(&before);
-    reading_free(&after);
     remarks_free(&p.remarks);
-    free(text);
+    free(p.after);
 }
