@@ -204,12 +204,11 @@ static double seconds_but_for_analyses(const Runner *runner, const Analyses *an)
     return stats_clock(runner->stats) - an->seconds;
 }
 
-static PhaseRun start_run(Runner *runner, u32 phase, Function *fn, Analyses *an, Arena *kept)
+static PhaseRun start_run(Runner *runner, u32 phase, const Function *fn, Arena *kept)
 {
     return (PhaseRun){
         .phase = phase_info(runner, phase)->name,
         .fn = fn,
-        .an = an,
         .knobs = &runner->own->knobs,
         .level = runner->own->level > 0 ? runner->own->level : 1,
         .round = runner->round,
@@ -227,27 +226,27 @@ static void end_run(PhaseRun *run)
 }
 
 /* Each call has an arena of its own: in a large function the next one needs the room. */
-static PhaseResult call_phase(Runner *runner, u32 phase, PhaseRun *run, u32 iteration)
+static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun *run, u32 iteration)
 {
     const PhaseInfo *info = phase_info(runner, phase);
     PhaseStats *stats = &runner->stats->phase[phase];
-    double start = seconds_but_for_analyses(runner, run->an);
+    double start = seconds_but_for_analyses(runner, an);
     Arena scratch = {0};
     runner->phase = phase;
     runner->calls++;
     run->arena = &scratch;
     run->iteration = iteration;
     run->is_last = iteration + 1 == info->iterations;
-    PhaseResult result = info->run(run);
+    PhaseResult result = info->run(an, run);
     phase_report_declined(run, result != PHASE_AGAIN || run->is_last);
-    an_thaw(run->an, AN_ALL);
+    an_thaw(an, AN_ALL);
     arena_free(&scratch);
     run->arena = NULL;
     if (result != PHASE_UNCHANGED && stats->last_changed != run->fn) {
         stats->changed++;
         stats->last_changed = run->fn;
     }
-    stats->seconds += seconds_but_for_analyses(runner, run->an) - start;
+    stats->seconds += seconds_but_for_analyses(runner, an) - start;
     return result;
 }
 
@@ -261,11 +260,11 @@ static Outcome iterate(Runner *runner, Step step, Function *fn, Analyses *an)
     Arena kept = {0};
     bool changed = false, settled = true, again = true, laid_out = true;
     for (u32 k = 0; k < step.phases; k++)
-        run[k] = start_run(runner, step.phase[k], fn, an, &kept);
+        run[k] = start_run(runner, step.phase[k], fn, &kept);
     for (u32 iteration = 0; again && iteration < first->iterations && runner->calls < CALLS; iteration++) {
         again = false;
         for (u32 k = 0; k < step.phases; k++) {
-            PhaseResult result = call_phase(runner, step.phase[k], &run[k], iteration);
+            PhaseResult result = call_phase(runner, step.phase[k], an, &run[k], iteration);
             changed |= result != PHASE_UNCHANGED;
             again |= result == PHASE_AGAIN;
             laid_out &= result == PHASE_UNCHANGED;

@@ -22,29 +22,29 @@ static const char source[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
 /* ---- phases ----------------------------------------------------------------------------------------------------- */
 
-static PhaseResult counts_functions(PhaseRun *run)
+static PhaseResult counts_functions(Analyses *an, PhaseRun *run)
 {
-    assert_string_not_equal(run->fn->name->text, "unknown");
-    assert_string_not_equal(run->fn->name->text, "proto");
+    assert_string_not_equal(an->fn->name->text, "unknown");
+    assert_string_not_equal(an->fn->name->text, "proto");
     phase_count(run, "functions", 1);
     phase_count(run, "level", run->level);
     return PHASE_UNCHANGED;
 }
 
 /* Takes every instruction but terminators and barriers out, one rewrite each. */
-static PhaseResult removes_instructions(PhaseRun *run)
+static PhaseResult removes_instructions(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    for_each_block(b, run->fn)
+    for_each_block(b, an->fn)
         for (Instr *i = b->first, *next; i; i = next) {
             next = i->next;
             if (instr_is(i, OPF_TERMINATOR | OPF_BARRIER))
                 continue;
             if (!phase_may_rewrite(run)) {
-                phase_missed(run, "Kept", i, "instruction of %s", run->fn->name->text);
+                phase_missed(run, "Kept", i, "instruction of %s", an->fn->name->text);
                 continue;
             }
-            phase_passed(run, "Removed", i, "instruction of %s", run->fn->name->text);
+            phase_passed(run, "Removed", i, "instruction of %s", an->fn->name->text);
             instr_remove(i);
             changed = true;
         }
@@ -52,10 +52,10 @@ static PhaseResult removes_instructions(PhaseRun *run)
 }
 
 /* Takes the first instruction out of a block that has no other one in front of its terminator. */
-static PhaseResult removes_alone(PhaseRun *run)
+static PhaseResult removes_alone(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    for_each_block(b, run->fn) {
+    for_each_block(b, an->fn) {
         Instr *i = b->first;
         if (!i || instr_is(i, OPF_TERMINATOR | OPF_BARRIER) || (i->next && !instr_is(i->next, OPF_TERMINATOR)))
             continue;
@@ -67,10 +67,11 @@ static PhaseResult removes_alone(PhaseRun *run)
 }
 
 /* Takes the second instruction out, if it is no terminator. */
-static PhaseResult removes_second(PhaseRun *run)
+static PhaseResult removes_second(Analyses *an, PhaseRun *run)
 {
+    (void)run;
     bool changed = false;
-    for_each_block(b, run->fn) {
+    for_each_block(b, an->fn) {
         Instr *i = b->first ? b->first->next : NULL;
         if (!i || instr_is(i, OPF_TERMINATOR))
             continue;
@@ -81,27 +82,29 @@ static PhaseResult removes_second(PhaseRun *run)
 }
 
 /* No block comes to be empty by it: what the others write is still read. */
-static PhaseResult asks_and_removes_first(PhaseRun *run)
+static PhaseResult asks_and_removes_first(Analyses *an, PhaseRun *run)
 {
-    an_freeze(run->an, AN_LOOPS | AN_LIVE);
-    an_compute(run->an, AN_LOOPS | AN_LIVE);
-    Instr *i = run->fn->entry->first;
+    (void)run;
+    an_freeze(an, AN_LOOPS | AN_LIVE);
+    an_compute(an, AN_LOOPS | AN_LIVE);
+    Instr *i = an->fn->entry->first;
     if (instr_is(i, OPF_TERMINATOR | OPF_BARRIER) || instr_is(i->next, OPF_TERMINATOR))
         return PHASE_UNCHANGED;
     instr_remove(i);
     return PHASE_CHANGED;
 }
 
-static PhaseResult sees_what_was_kept(PhaseRun *run)
+static PhaseResult sees_what_was_kept(Analyses *an, PhaseRun *run)
 {
+    (void)run;
     u32 graph = AN_ORDER | AN_DOM | AN_LOOPS;
-    assert_int_equal(run->an->frozen, AN_NONE);
-    assert_int_equal(an_valid(run->an), run->fn->changed ? graph : graph | AN_LIVE);
+    assert_int_equal(an->frozen, AN_NONE);
+    assert_int_equal(an_valid(an), an->fn->changed ? graph : graph | AN_LIVE);
     return PHASE_UNCHANGED;
 }
 
 /* Takes one instruction out at each call. */
-static PhaseResult removes_one(PhaseRun *run)
+static PhaseResult removes_one(Analyses *an, PhaseRun *run)
 {
     u32 *calls = run->state;
     assert_int_equal(run->iteration == 0, calls == NULL);
@@ -109,9 +112,9 @@ static PhaseResult removes_one(PhaseRun *run)
         calls = run->state = arena_new(run->kept, u32);
     assert_int_equal(run->iteration, (*calls)++);
     assert_int_equal(run->is_last, run->iteration == 2);
-    assert_int_equal(run->an->frozen, AN_NONE);
-    an_freeze(run->an, AN_LOOPS);
-    Instr *i = run->fn->entry->first;
+    assert_int_equal(an->frozen, AN_NONE);
+    an_freeze(an, AN_LOOPS);
+    Instr *i = an->fn->entry->first;
     phase_count(run, "calls", 1);
     if (!i || instr_is(i, OPF_TERMINATOR))
         return PHASE_UNCHANGED;
@@ -121,10 +124,10 @@ static PhaseResult removes_one(PhaseRun *run)
 }
 
 /* Declines the first and the last instruction of each block, and takes the first one out, one block at each call. */
-static PhaseResult declines_again_and_again(PhaseRun *run)
+static PhaseResult declines_again_and_again(Analyses *an, PhaseRun *run)
 {
     PhaseResult result = PHASE_UNCHANGED;
-    for_each_block(b, run->fn) {
+    for_each_block(b, an->fn) {
         if (!b->first)
             continue;
         phase_declined(run, "Declined", "FirstKept", b->first, "first of block %u", b->id);
@@ -137,31 +140,33 @@ static PhaseResult declines_again_and_again(PhaseRun *run)
     return result;
 }
 
-static PhaseResult denies_its_changes(PhaseRun *run)
+static PhaseResult denies_its_changes(Analyses *an, PhaseRun *run)
 {
-    removes_instructions(run);
+    removes_instructions(an, run);
     return PHASE_UNCHANGED;
 }
 
 /* Lets control run to a block past the edge maps. */
-static PhaseResult breaks_edges(PhaseRun *run)
+static PhaseResult breaks_edges(Analyses *an, PhaseRun *run)
 {
-    if (!run->fn->entry->next)
+    (void)run;
+    if (!an->fn->entry->next)
         return PHASE_UNCHANGED;
-    run->fn->entry->fall = run->fn->entry;
-    run->fn->changed = true;
+    an->fn->entry->fall = an->fn->entry;
+    an->fn->changed = true;
     return PHASE_CHANGED;
 }
 
-static PhaseResult doubles_barriers(PhaseRun *run)
+static PhaseResult doubles_barriers(Analyses *an, PhaseRun *run)
 {
+    (void)run;
     bool changed = false;
-    for_each_block(b, run->fn)
+    for_each_block(b, an->fn)
         for (Instr *i = b->first, *next; i; i = next) {
             next = i->next;
             if (!instr_is(i, OPF_BARRIER))
                 continue;
-            instr_insert_after(i, instr_clone(run->fn, i));
+            instr_insert_after(i, instr_clone(an->fn, i));
             changed = true;
         }
     return changed ? PHASE_CHANGED : PHASE_UNCHANGED;

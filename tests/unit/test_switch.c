@@ -295,15 +295,16 @@ static void decisions_are_exact(void **state)
         Analyses an;
         analyses_init(&an, ptx_function(m, "f"));
         an_compute(&an, AN_LOOPS);
-        PhaseRun run = {.phase = "test", .fn = an.fn, .an = &an, .knobs = &knobs, .arena = &scratch, .sink = &sink};
+        PhaseRun run = {.phase = "test", .fn = an.fn, .knobs = &knobs, .arena = &scratch, .sink = &sink};
         Decision d;
         RecoverResult result =
-            recover_decision(recovery_new(&run, &scratch, &(BlockKinds){0}), &scratch, ptx_block(an.fn, "N0"), 1, &d);
+            recover_decision(recovery_new(&an, &run, &scratch, &(BlockKinds){0}), &scratch, ptx_block(an.fn, "N0"), 1, &d);
         assert_true(result == RECOVER_DONE);
         Decision same, none;
-        result = recover_decision(recovery_new(&run, &scratch, &(BlockKinds){0}), &scratch, d.root, d.branches, &same);
+        result = recover_decision(recovery_new(&an, &run, &scratch, &(BlockKinds){0}), &scratch, d.root, d.branches, &same);
         assert_true(result == RECOVER_DONE && same.count == d.count && same.leaf_count == d.leaf_count);
-        result = recover_decision(recovery_new(&run, &scratch, &(BlockKinds){0}), &scratch, d.root, d.branches + 1, &none);
+        result =
+            recover_decision(recovery_new(&an, &run, &scratch, &(BlockKinds){0}), &scratch, d.root, d.branches + 1, &none);
         assert_true(result == RECOVER_NONE);
         check_decision(&d, &scratch);
         bool only_leaves = true;

@@ -247,8 +247,8 @@ static void find_expressions(Bases *s)
                                                     .fn = s->fn,
                                                     .asked = &s->in_address,
                                                     .computes = &s->computes,
-                                                    .facts = an_facts(s->run->an),
-                                                    .max_depth = (u32)s->run->knobs->cbe_max_depth,
+                                                    .facts = an_facts(s->an),
+                                                    .max_depth = s->max_depth,
                                                     .phis = &s->phis,
                                                     .phi_facts = s->phi_facts.v});
         for (u32 pre = 1; pre <= s->listing->dom->count && round + 1 < FACT_ROUNDS; pre++)
@@ -325,7 +325,7 @@ static void count_obstacles(Bases *s)
     s->headers = arena_array(&s->arena, u32, listing->dom->count + 1);
     for (u32 pre = 1; pre <= listing->dom->count; pre++) {
         const Block *b = listing->dom->by_pre[pre];
-        s->headers[pre] = headers += loop_headed_by(an_loops(s->run->an), b) != NULL;
+        s->headers[pre] = headers += loop_headed_by(an_loops(s->an), b) != NULL;
     }
     for (u32 n = 0; n < listing->instrs.n; n++)
         s->calls[n + 1] = calls += op_has(listing->instrs.v[n].i->op, OPF_CALL);
@@ -374,7 +374,7 @@ static u32 next_reader(const Bases *s, u32 value, u32 n)
  * whole loop. */
 static bool is_used_in_loop(const Bases *s, u32 value, const Block *b)
 {
-    const Loops *loops = an_loops(s->run->an);
+    const Loops *loops = an_loops(s->an);
     const Loop *loop = loop_of(loops, b);
     if (!loop || loop_contains(loops, loop, bases_block_of(s, value)))
         return true;
@@ -394,7 +394,7 @@ static bool is_live_after(const Bases *s, u32 value, u32 n)
         return true;
     if (!is_used_in_loop(s, value, i->block))
         return false;
-    if (end - n > LIVE_STEPS || !live_out(an_live(s->run->an), i->block, v->reg))
+    if (end - n > LIVE_STEPS || !live_out(an_live(s->an), i->block, v->reg))
         return false;
     for (; n < end; n++)
         if (instr_writes(s->listing->instrs.v[n].i, v->reg))
@@ -414,7 +414,7 @@ BaseReach bases_reach(const Bases *s, u32 value, u32 n)
         return s->calls[n] == s->calls[def] ? REACH_NEAR : REACH_THROUGH_CALL;
     if (s->calls[end_of_subtree(s, from)] - s->calls[def] != s->calls[end_of_subtree(s, to)] - s->calls[n])
         return REACH_THROUGH_CALL;
-    if (loop_of(an_loops(s->run->an), from) == loop_of(an_loops(s->run->an), to) &&
+    if (loop_of(an_loops(s->an), from) == loop_of(an_loops(s->an), to) &&
         s->headers[dom->last[from->id]] - s->headers[dom->pre[from->id]] ==
             s->headers[dom->last[to->id]] - s->headers[dom->pre[to->id]])
         return REACH_NEAR;
@@ -423,7 +423,7 @@ BaseReach bases_reach(const Bases *s, u32 value, u32 n)
 
 bool bases_compute(Bases *s)
 {
-    Analyses *an = s->run->an;
+    Analyses *an = s->an;
     BitSet wanted = address_registers(s);
     if (!are_written_twice(s->fn, &wanted))
         return false;
@@ -451,5 +451,5 @@ void bases_drop(Bases *s)
     vec_free(&s->phi_facts);
     vec_free(&s->work);
     arena_free(&s->arena);
-    *s = (Bases){.run = s->run, .fn = s->fn};
+    *s = (Bases){.an = s->an, .fn = s->fn, .max_depth = s->max_depth};
 }

@@ -7,9 +7,10 @@
 #include "phase/phase.h"
 
 typedef struct Bases {
-    PhaseRun *run;
+    Analyses *an;
     Function *fn;
-    Arena arena; /* of what follows */
+    u32 max_depth; /* of an address: --cbe-max-depth */
+    Arena arena;   /* of what follows */
     Listing *listing;
     LinearValues *a;
     FnvMap phis; /* block << 32 | register -> index into phi_facts */
@@ -28,8 +29,8 @@ typedef struct Bases {
     VecU32 work;
 } Bases;
 
-/* Whether two values share a base: then everything is known. `run` and `fn` are set, everything else is 0; bases_drop makes
- * it so again, whatever was found. */
+/* Whether two values share a base: then everything is known. `an`, `fn` and `max_depth` are set, everything else is 0; bases_drop
+ * makes it so again, whatever was found. */
 bool bases_compute(Bases *s);
 void bases_drop(Bases *s);
 

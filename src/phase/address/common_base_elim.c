@@ -69,6 +69,7 @@ typedef enum Refusal {
 
 typedef struct Cbe {
     PhaseRun *run;
+    Analyses *an;
     Bases *s;
     ListingWalk walk;
     AddressHoist hoist;
@@ -298,7 +299,7 @@ static void add_chain(const Cbe *c, u32 value, const Instr *reader, u32 depth, C
         Instr *i = bases_computation(c->s, operand);
         bool far = bases_block_of(c->s, operand) != at->i->block ||
                    (def != LISTING_NONE && c->s->place[n] - c->s->place[def] > NEAR_INSTRS);
-        if (far && !(i && i->op->opcode == OPC_CVT && loop_of(an_loops(c->run->an), i->block)))
+        if (far && !(i && i->op->opcode == OPC_CVT && loop_of(an_loops(c->an), i->block)))
             chain->words += bases_value_bits(c->s, operand) > 32 ? 2 : 1;
         if (!far) {
             bool pair = i && !fused && ptxas_pair_cost(i, at->i) < ptxas_cost(i) + ptxas_cost(at->i);
@@ -353,7 +354,7 @@ static bool is_read_in_loop(const Cbe *c, u32 value, u32 depth)
     const Bases *s = c->s;
     for_each_edge(e, &s->uses, value) {
         const ListedInstr *reader = &s->listing->instrs.v[s->use_instr[s->uses.to[e]]];
-        if (loop_of(an_loops(c->run->an), reader->i->block))
+        if (loop_of(an_loops(c->an), reader->i->block))
             return true;
         if (depth && reader->values == 1 && is_read_in_loop(c, reader->value, depth - 1))
             return true;
@@ -366,8 +367,8 @@ static bool is_read_in_loop(const Cbe *c, u32 value, u32 depth)
 static bool is_uniform_for_loop(const Cbe *c, u32 value, u32 leader)
 {
     const Block *b = bases_block_of(c->s, value);
-    return bases_value_bits(c->s, value) > 32 && !loop_of(an_loops(c->run->an), b) &&
-           uniform_has(&an_uniform(c->run->an)->warp, c->s->listing->values.v[value].reg) &&
+    return bases_value_bits(c->s, value) > 32 && !loop_of(an_loops(c->an), b) &&
+           uniform_has(&an_uniform(c->an)->warp, c->s->listing->values.v[value].reg) &&
            !is_made_by_product(c, value, CHAIN_DEPTH) && is_made_by_product(c, leader, CHAIN_DEPTH) &&
            is_read_in_loop(c, value, CHAIN_DEPTH);
 }
@@ -546,7 +547,7 @@ static bool share_bases(Cbe *c)
     bool swaps = drop_swaps(c);
     if (swaps)
         apply(c);
-    bool changed = swaps || hoist_run(&c->hoist);
+    bool changed = swaps || hoist_run(&c->hoist, c->run);
     if (!changed)
         report_missed(c);
     hoist_free(&c->hoist);
@@ -561,15 +562,15 @@ static bool run_round(Cbe *c)
 }
 
 Phase phase_common_base_elim;
-PhaseResult phase_common_base_elim(PhaseRun *run)
+PhaseResult phase_common_base_elim(Analyses *an, PhaseRun *run)
 {
-    Bases bases = {.run = run, .fn = run->fn};
-    Cbe c = {.run = run, .s = &bases};
+    Bases bases = {.an = an, .fn = an->fn, .max_depth = (u32)run->knobs->cbe_max_depth};
+    Cbe c = {.run = run, .an = an, .s = &bases};
     if (!run->knobs->cbe_enable || run->iteration >= run->knobs->cbe_max_iter)
         return PHASE_UNCHANGED;
     bool changed = run_round(&c);
     vec_free(&c.available);
-    if (!changed && wide_run(run))
+    if (!changed && wide_run(an, run))
         return PHASE_CHANGED;
     return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

@@ -62,7 +62,7 @@ void hoist_note(AddressHoist *h, u32 n)
 /* Whether the path from `dominator` on may lead through b: nothing there that a register had better not live through. */
 static bool may_pass(const Bases *s, const Block *dominator, const Block *b)
 {
-    const Loops *loops = an_loops(s->run->an);
+    const Loops *loops = an_loops(s->an);
     return b != dominator && loop_of(loops, b) == loop_of(loops, dominator) && dominates(s->listing->dom, dominator, b) &&
            s->calls[s->listing->end[b->id]] == s->calls[s->listing->first[b->id]];
 }
@@ -71,7 +71,7 @@ static bool may_pass(const Bases *s, const Block *dominator, const Block *b)
 static bool all_paths_end(AddressHoist *h, const Block *dominator)
 {
     Bases *s = h->s;
-    const Order *order = an_order(s->run->an);
+    const Order *order = an_order(s->an);
     bool all = !block_leaves_function(s->fn, dominator);
     vec_clear(&s->work);
     vec_push(&s->work, order->index[dominator->id]);
@@ -152,7 +152,7 @@ static bool is_crowded(const AddressHoist *h, const Block *b)
     for (u32 edge = 0; edge < block_edge_count(b); edge++) {
         u32 cursor = 0, words = 0;
         RegId reg;
-        while (words <= LIVE_WORDS && live_in_next(an_live(h->s->run->an), block_edge_target(b, edge), &cursor, &reg))
+        while (words <= LIVE_WORDS && live_in_next(an_live(h->s->an), block_edge_target(b, edge), &cursor, &reg))
             words += reg == CARRY_REG || fn->regs.v[reg].type == TYPE_PRED ? 0
                      : type_bits((Type)fn->regs.v[reg].type) > 32          ? 2
                                                                            : 1;
@@ -225,7 +225,7 @@ static void replace_value(AddressHoist *h, u32 value, RegId reg)
     remove_computation(h, value);
 }
 
-static void hoist(AddressHoist *h, const CongruentValues *t, u32 chosen)
+static void hoist(AddressHoist *h, PhaseRun *run, const CongruentValues *t, u32 chosen)
 {
     Bases *s = h->s;
     const ListedInstr *source = source_of(s, chosen);
@@ -235,9 +235,9 @@ static void hoist(AddressHoist *h, const CongruentValues *t, u32 chosen)
         h->uses_left[s->listing->uses.v[k].value]++;
     Builder at = build_at_end(t->dominator);
     RegId reg = build_clone(&at, source->i, bases_value_bits(s, chosen) == 64 ? TYPE_B64 : TYPE_B32);
-    phase_passed(s->run, "BaseHoisted", source->i, "computed on every path after a branch, %u times: now once, before it",
+    phase_passed(run, "BaseHoisted", source->i, "computed on every path after a branch, %u times: now once, before it",
                  t->count);
-    phase_count(s->run, "BaseHoisted", 1);
+    phase_count(run, "BaseHoisted", 1);
     for (u32 v = t->first; v; v = h->next_congruent[v])
         if (!bitset_has(&h->moved, v)) /* it went with another one, made of it, whose expression is the same */
             replace_value(h, v, reg);
@@ -253,15 +253,15 @@ static void find_lonely(AddressHoist *h)
             bitset_del(&h->lonely, v);
 }
 
-bool hoist_run(AddressHoist *h)
+bool hoist_run(AddressHoist *h, PhaseRun *run)
 {
     bool any = false;
     find_lonely(h);
     for (u32 k = 0; k < h->congruent.n; k++) {
         u32 chosen = choose(h, &h->congruent.v[k]);
-        if (!chosen || !phase_may_rewrite(h->s->run))
+        if (!chosen || !phase_may_rewrite(run))
             continue;
-        hoist(h, &h->congruent.v[k], chosen);
+        hoist(h, run, &h->congruent.v[k], chosen);
         any = true;
     }
     return any;

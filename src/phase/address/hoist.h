@@ -34,6 +34,6 @@ void hoist_free(AddressHoist *h);
 /* Notes the computation of instruction n, whose result is shared, and no register holds there. In the order of the walk. */
 void hoist_note(AddressHoist *h, u32 n);
 /* Moves what was noted; whether there was anything. Values of `s` are out of date then. */
-bool hoist_run(AddressHoist *h);
+bool hoist_run(AddressHoist *h, PhaseRun *run);
 
 #endif

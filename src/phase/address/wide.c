@@ -112,27 +112,26 @@ static bool is_offset_of_parameter(Analyses *an, const WideProduct *p)
     return a && b && is_parameter(an, reader, a == product ? b : a);
 }
 
-static bool pays(PhaseRun *run, const WideProduct *p)
+static bool pays(Analyses *an, const WideProduct *p)
 {
-    return run->knobs->cbe_wide == WIDE_ALWAYS || (p->i->op->sem.op == OPC_SHL && is_offset_of_parameter(run->an, p) &&
-                                                   !uniform_has(&an_uniform(run->an)->warp, p->index));
+    return p->i->op->sem.op == OPC_SHL && is_offset_of_parameter(an, p) && !uniform_has(&an_uniform(an)->warp, p->index);
 }
 
-static void widen(PhaseRun *run, const WideProduct *p)
+static void widen(Analyses *an, PhaseRun *run, const WideProduct *p)
 {
     OpParts parts = {.wide = true, .type = {p->is_signed ? TYPE_S32 : TYPE_U32}};
     Operand slots[3] = {p->i->opnd[0], register_operand(p->index), build_integer(p->factor, 32, p->is_signed)};
     phase_passed(run, "ProductWidened", p->i, "computed from the number of 32 bits, which ptxas fuses with an addition");
     phase_count(run, "ProductsWidened", 1);
-    instr_set_op(p->i, isa_op(run->fn->module->isa, OPC_MUL, parts));
+    instr_set_op(p->i, isa_op(an->fn->module->isa, OPC_MUL, parts));
     instr_set_operands(p->i, slots, 3);
 }
 
 /* Leaves those products whose conversions go, since nothing else reads their registers; none where they are sparse. */
-static void keep_dense(PhaseRun *run, WideProducts *products)
+static void keep_dense(const Function *fn, Arena *arena, WideProducts *products)
 {
-    u32 *reads = arena_array(run->arena, u32, run->fn->regs.n), instrs = 0, kept = 0;
-    for_each_block(b, run->fn)
+    u32 *reads = arena_array(arena, u32, fn->regs.n), instrs = 0, kept = 0;
+    for_each_block(b, fn)
         for_each_instr(i, b) {
             instrs += i->kind == INSTR_OP;
             for (RegWalk w = reg_walk(i); next_read(&w);)
@@ -146,22 +145,22 @@ static void keep_dense(PhaseRun *run, WideProducts *products)
     products->n = (u64)kept * SPARSE > instrs ? kept : 0;
 }
 
-bool wide_run(PhaseRun *run)
+bool wide_run(Analyses *an, PhaseRun *run)
 {
     WideProducts products = {0};
     WideProduct p;
     bool any = false, always = run->knobs->cbe_wide == WIDE_ALWAYS;
-    if (run->knobs->cbe_wide == WIDE_NEVER || (!always && !an_loops(run->an)->n))
+    if (run->knobs->cbe_wide == WIDE_NEVER || (!always && !an_loops(an)->n))
         return false;
-    for_each_block(b, run->fn)
+    for_each_block(b, an->fn)
         for_each_instr(i, b)
-            if (factor_of(i) && read_product(run->an, i, &p) && pays(run, &p))
+            if (factor_of(i) && read_product(an, i, &p) && (always || pays(an, &p)))
                 vec_push(&products, p);
     if (products.n && !always)
-        keep_dense(run, &products);
+        keep_dense(an->fn, run->arena, &products);
     for (u32 k = 0; k < products.n; k++)
         if (phase_may_rewrite(run)) {
-            widen(run, &products.v[k]);
+            widen(an, run, &products.v[k]);
             any = true;
         }
     vec_free(&products);

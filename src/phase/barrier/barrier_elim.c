@@ -52,6 +52,7 @@ typedef struct BarrierCandidate {
 
 typedef struct Elim {
     PhaseRun *run;
+    Analyses *an;
     BarrierReach *reach;
     Flow *flow; /* NULL: whatever is accessed, no barrier may go */
     BarrierCandidate *candidates;
@@ -85,12 +86,12 @@ static bool is_among_first(const Function *fn, i64 limit)
     return false;
 }
 
-static bool is_excluded(const PhaseRun *run)
+static bool is_excluded(Analyses *an, const PhaseRun *run)
 {
     const Knobs *knobs = run->knobs;
-    return is_listed(knobs->no_branch_dist, run->fn->name->text) ||
-           (knobs->branch_dist_block_limit >= 0 && run->fn->blocks.n > knobs->branch_dist_block_limit) ||
-           (knobs->branch_dist_func_limit >= 0 && !is_among_first(run->fn, knobs->branch_dist_func_limit));
+    return is_listed(knobs->no_branch_dist, an->fn->name->text) ||
+           (knobs->branch_dist_block_limit >= 0 && an->fn->blocks.n > knobs->branch_dist_block_limit) ||
+           (knobs->branch_dist_func_limit >= 0 && !is_among_first(an->fn, knobs->branch_dist_func_limit));
 }
 
 static bool has_barrier(const Function *fn)
@@ -120,13 +121,13 @@ static void report_removed(Elim *e, const BarrierCandidate *c)
     phase_passed(e->run, "BarrierRemoved", c->barrier,
                  "Removed dead synch: Read above: %s, Write above: %s, Read below: %s, Write below: %s in function %s",
                  spaces_text(classes, above.reads), spaces_text(classes, above.writes), spaces_text(classes, below.reads),
-                 spaces_text(classes, below.writes), e->run->fn->name->text);
+                 spaces_text(classes, below.writes), e->an->fn->name->text);
     phase_count(e->run, "BarrierRemoved", 1);
 }
 
 static void report_kept(Elim *e, const char *name, const Instr *barrier, const char *why)
 {
-    phase_missed(e->run, name, barrier, "Kept synch: %s in function %s", why, e->run->fn->name->text);
+    phase_missed(e->run, name, barrier, "Kept synch: %s in function %s", why, e->an->fn->name->text);
     phase_count(e->run, name, 1);
 }
 
@@ -139,7 +140,7 @@ static const char *describe_access(Elim *e, const BarrierCandidate *c, bool belo
     if (!access)
         return arena_printf(e->run->arena, "what %s %s memory", does,
                             spaces_text(e->flow->classes, classes.reads | classes.writes));
-    Str text = span_str(e->run->fn->module, access->i->text);
+    Str text = span_str(e->an->fn->module, access->i->text);
     if (text.len == 0)
         text = (Str){access->i->op->text->text, access->i->op->text->len};
     if (text.len && text.p[text.len - 1] == ';')
@@ -197,7 +198,7 @@ static bool starts_clock(const Flow *f, u32 segment) { return flow_below(f, segm
 
 static bool is_full_barrier(const Elim *e, const Instr *i)
 {
-    return instr_is(i, OPF_BARRIER) && waits_for_all(e->reach, barrier_use(e->run, i));
+    return instr_is(i, OPF_BARRIER) && waits_for_all(e->reach, barrier_use(e->reach, i));
 }
 
 /* Barriers do not hold up what .nc loads. */
@@ -221,7 +222,7 @@ static bool count_loads(const Elim *e, const Instr *last, u32 *loads)
 /* Whether loads from global memory, outside of loops, come to the barrier, at least IN_FLIGHT of them. */
 static bool has_loads_above(const Elim *e, const Instr *barrier)
 {
-    Analyses *an = e->run->an;
+    Analyses *an = e->an;
     const Order *order = an_order(an);
     BitSet seen = bitset_new(e->run->arena, order->count);
     VecU32 work = {0};
@@ -261,7 +262,7 @@ static bool keeps_loads_in_flight(const Elim *e, const BarrierCandidate *c)
 /* As far as that does not depend on accesses. */
 static bool pairs_with_itself(const Elim *e, const BarrierCandidate *c)
 {
-    return (!c->mispaired || function_has_one_thread(e->run->fn)) && reached_together(e->reach, c->barrier);
+    return (!c->mispaired || function_has_one_thread(e->an->fn)) && reached_together(e->reach, c->barrier);
 }
 
 static bool may_go(const Elim *e, const BarrierCandidate *c)
@@ -270,7 +271,7 @@ static bool may_go(const Elim *e, const BarrierCandidate *c)
     if (!pairs_with_itself(e, c) || find_hazard(e->flow, c->segment, &hazard))
         return false;
     bool stays = brings_together(e->flow, c->segment) || starts_clock(e->flow, c->segment);
-    return !stays || function_has_one_thread(e->run->fn);
+    return !stays || function_has_one_thread(e->an->fn);
 }
 
 static bool try_remove(Elim *e, BarrierCandidate *c)
@@ -292,7 +293,7 @@ static bool has_warp_barriers(const Module *m) { return m->target_sm >= 70 && m-
 /* Why a barrier in a block of one warp stays one of the block. */
 static const char *why_not_of_warp(Elim *e, const BarrierCandidate *c)
 {
-    if (!has_warp_barriers(e->run->fn->module))
+    if (!has_warp_barriers(e->an->fn->module))
         return "the target has no bar.warp.sync for threads that come one after the other,";
     if (!reached_by_all(e->reach, c->barrier))
         return "a thread of the only warp may have left before,";
@@ -303,7 +304,7 @@ static const char *why_not_of_warp(Elim *e, const BarrierCandidate *c)
 
 static bool try_weaken(Elim *e, BarrierCandidate *c)
 {
-    Function *fn = e->run->fn;
+    Function *fn = e->an->fn;
     u32 lanes = function_warp_lanes(fn);
     if (!lanes || !e->flow || !pairs_with_itself(e, c) || why_not_of_warp(e, c) || brings_together(e->flow, c->segment) ||
         starts_clock(e->flow, c->segment) || !phase_may_rewrite(e->run))
@@ -333,7 +334,7 @@ static bool weaken_candidates(Elim *e)
 static void report_candidate(Elim *e, const BarrierCandidate *c)
 {
     Hazard h;
-    const char *why = function_warp_lanes(e->run->fn) ? why_not_of_warp(e, c) : NULL;
+    const char *why = function_warp_lanes(e->an->fn) ? why_not_of_warp(e, c) : NULL;
     if (!reached_together(e->reach, c->barrier)) {
         report_kept(e, "BarrierNotUniform", c->barrier, "not proven that all threads of the CTA reach it together,");
     } else if (c->mispaired) {
@@ -360,7 +361,7 @@ static void report_candidate(Elim *e, const BarrierCandidate *c)
 static const char *why_partial(const Elim *e, u16 ids)
 {
     for (u32 k = 0; k < e->reach->barriers.n; k++) {
-        BarrierUse use = barrier_use(e->run, e->reach->barriers.v[k]);
+        BarrierUse use = barrier_use(e->reach, e->reach->barriers.v[k]);
         if (!use.called && !use.full && use.ids & ids)
             return "its number is also used to arrive, to count threads, or from a register,";
     }
@@ -375,7 +376,7 @@ static void report_all_kept(Elim *e)
             report_candidate(e, &e->candidates[k]);
     for (u32 k = 0; k < e->reach->barriers.n; k++) {
         const Instr *i = e->reach->barriers.v[k];
-        BarrierUse use = barrier_use(e->run, i);
+        BarrierUse use = barrier_use(e->reach, i);
         if (use.carries_data)
             report_kept(e, "BarrierCarriesData", i, "its result is data,");
         else if (use.full && !waits_for_all(e->reach, use))
@@ -389,7 +390,7 @@ static void report_all_kept(Elim *e)
 
 static void collect(Elim *e)
 {
-    Analyses *an = e->run->an;
+    Analyses *an = e->an;
     const BarrierReach *reach = e->reach;
     const Block *b = NULL;
     u32 segments_end = 0;
@@ -397,7 +398,7 @@ static void collect(Elim *e)
     e->candidates = arena_array(e->run->arena, BarrierCandidate, reach->barriers.n);
     for (u32 k = 0; k < reach->barriers.n; k++) {
         Instr *i = reach->barriers.v[k];
-        BarrierUse use = barrier_use(e->run, i);
+        BarrierUse use = barrier_use(e->reach, i);
         u32 position = an_order(an)->index[i->block->id];
         mispaired = i->block == b ? mispaired : reach->mispaired[position];
         b = i->block;
@@ -450,17 +451,17 @@ static PhaseResult remove_candidates(Elim *e)
     return result;
 }
 
-static PhaseResult remove_barriers(PhaseRun *run)
+static PhaseResult remove_barriers(Analyses *an, PhaseRun *run)
 {
-    an_freeze(run->an, AN_DOM | AN_LOOPS | AN_CONTROL | AN_UNIFORM);
-    an_compute(run->an, AN_DOM | AN_LOOPS | AN_CONTROL);
-    Elim e = {.run = run, .steps = SEARCH_LIMIT};
-    e.reach = reach_compute(run);
-    e.of_warp = of_warp_new(run);
+    an_freeze(an, AN_DOM | AN_LOOPS | AN_CONTROL | AN_UNIFORM);
+    an_compute(an, AN_DOM | AN_LOOPS | AN_CONTROL);
+    Elim e = {.run = run, .an = an, .steps = SEARCH_LIMIT};
+    e.reach = reach_compute(an, run->knobs, run->arena);
+    e.of_warp = of_warp_new(an, run);
     collect(&e);
     sort_candidates(&e);
     if (some_pair_with_themselves(&e))
-        e.flow = flow_compute(run, e.reach);
+        e.flow = flow_compute(e.reach, run->arena, run->sink->wants_remarks);
     PhaseResult result = remove_candidates(&e);
     if (run->is_last || result != PHASE_AGAIN) {
         if (weaken_candidates(&e))
@@ -475,7 +476,7 @@ static PhaseResult remove_barriers(PhaseRun *run)
 
 /* What a block without its barrier leaves behind is cleaned up; where that joins blocks, more may be known of their addresses. */
 Phase phase_barrier_elim;
-PhaseResult phase_barrier_elim(PhaseRun *run)
+PhaseResult phase_barrier_elim(Analyses *an, PhaseRun *run)
 {
-    return is_excluded(run) || !has_barrier(run->fn) ? PHASE_UNCHANGED : remove_barriers(run);
+    return is_excluded(an, run) || !has_barrier(an->fn) ? PHASE_UNCHANGED : remove_barriers(an, run);
 }

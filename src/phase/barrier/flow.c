@@ -11,7 +11,7 @@ static void add_access(Flow *f, const Instr *i, u32 class_id, bool reads, bool w
 {
     Access access = {i, class_id, reads, writes};
     AccessSet *own = &f->segments[f->count - 1].above;
-    if (f->run->sink->wants_remarks)
+    if (f->lists)
         vec_push(&f->accesses, access);
     own->reads |= reads ? bit(class_id) : 0;
     own->writes |= writes ? bit(class_id) : 0;
@@ -25,10 +25,10 @@ static bool depends_on_lanes(const Instr *i, const Effects *e)
 
 static void add_accesses(Flow *f, const Instr *i)
 {
-    const Knobs *knobs = f->run->knobs;
+    const Knobs *knobs = f->knobs;
     if (i->kind != INSTR_OP)
         return;
-    Effects e = instr_effects(i, f->run->an->summaries);
+    Effects e = instr_effects(i, f->an->summaries);
     bool call = op_has(i->op, OPF_CALL);
     if (call && !e.known && knobs->ignore_call_safety)
         return;
@@ -59,12 +59,12 @@ static void begin_segment(Flow *f, u32 block)
 
 static bool ends_segment(const Flow *f, const Instr *i)
 {
-    return instr_is(i, OPF_BARRIER) && waits_for_all(f->reach, barrier_use(f->run, i));
+    return instr_is(i, OPF_BARRIER) && waits_for_all(f->reach, barrier_use(f->reach, i));
 }
 
 static void cut_block(Flow *f, u32 p)
 {
-    Block *b = an_order(f->run->an)->rpo[p];
+    Block *b = an_order(f->an)->rpo[p];
     f->first[p] = f->count;
     begin_segment(f, p);
     for_each_instr(i, b) {
@@ -80,24 +80,24 @@ static void cut_block(Flow *f, u32 p)
 }
 
 /* What is known of the registers in addresses. */
-static ThreadValues *values_of_addresses(const PhaseRun *run)
+static ThreadValues *values_of_addresses(const Flow *f)
 {
-    const Order *order = an_order(run->an);
-    BitSet asked = bitset_new(run->arena, run->fn->regs.n);
+    const Order *order = an_order(f->an);
+    BitSet asked = bitset_new(f->arena, f->an->fn->regs.n);
     for (u32 p = 0; p < order->count; p++)
         for_each_instr(i, order->rpo[p]) {
             const Operand *address = alias_address(i);
             if (address && address->kind == OPND_REG)
                 bitset_add(&asked, address->id);
         }
-    return thread_values_new(run->arena, run->fn, order, an_ssa(run->an), &asked, run->knobs->assume_1d_blocks);
+    return thread_values_new(f->arena, f->an->fn, order, an_ssa(f->an), &asked, f->knobs->assume_1d_blocks);
 }
 
 static void cut_blocks(Flow *f)
 {
-    const Order *order = an_order(f->run->an);
-    ThreadValues *values = values_of_addresses(f->run);
-    f->classes = alias_classes_new(f->run->arena, values, f->run->knobs->assume_in_bounds);
+    const Order *order = an_order(f->an);
+    ThreadValues *values = values_of_addresses(f);
+    f->classes = alias_classes_new(f->arena, values, f->knobs->assume_in_bounds);
     for (u32 p = 0; p < order->count; p++)
         cut_block(f, p);
     f->first[order->count] = f->count;
@@ -135,7 +135,7 @@ static void add_below(Flow *f, u32 segment, AccessSet set)
         enqueue(f, segment);
 }
 
-static bool is_local(const Flow *f) { return f->run->knobs->disable_complex_branch_dist; }
+static bool is_local(const Flow *f) { return f->knobs->disable_complex_branch_dist; }
 static bool is_first(const Flow *f, u32 segment) { return segment == f->first[f->segments[segment].block]; }
 /* Whether it ends with its block, and not with a barrier. */
 static bool is_last(const Flow *f, u32 segment) { return segment + 1 == f->first[f->segments[segment].block + 1]; }
@@ -154,7 +154,7 @@ static bool next_segment(Flow *f, u32 *cursor, u32 *segment)
 
 static void spread_down(Flow *f)
 {
-    const Graph *succ = &an_order(f->run->an)->succ;
+    const Graph *succ = &an_order(f->an)->succ;
     u32 s;
     for (u32 cursor = 0; next_segment(f, &cursor, &s);) {
         const Segment *segment = &f->segments[s];
@@ -170,7 +170,7 @@ static void spread_down(Flow *f)
 
 static void spread_up(Flow *f)
 {
-    const Graph *pred = &an_order(f->run->an)->pred;
+    const Graph *pred = &an_order(f->an)->pred;
     u32 s;
     for (u32 cursor = 0; next_segment(f, &cursor, &s);) {
         const Segment *segment = &f->segments[s];
@@ -186,10 +186,10 @@ static void spread_up(Flow *f)
 
 static void start_below(Flow *f)
 {
-    const Order *order = an_order(f->run->an);
+    const Order *order = an_order(f->an);
     for (u32 s = f->count; s-- > 0;) {
         Segment *segment = &f->segments[s];
-        bool ends_called = !f->run->fn->is_entry && block_leaves_function(f->run->fn, order->rpo[segment->block]);
+        bool ends_called = !f->an->fn->is_entry && block_leaves_function(f->an->fn, order->rpo[segment->block]);
         if (is_last(f, s) && (is_local(f) || ends_called))
             merge(&segment->below, everything);
         enqueue(f, s);
@@ -200,7 +200,7 @@ static void start_above(Flow *f)
 {
     for (u32 s = 0; s < f->count; s++) {
         Segment *segment = &f->segments[s];
-        bool starts_called = !f->run->fn->is_entry && segment->block == 0;
+        bool starts_called = !f->an->fn->is_entry && segment->block == 0;
         if (is_first(f, s) && (is_local(f) || starts_called))
             merge(&segment->above, everything);
         enqueue(f, s);
@@ -210,7 +210,7 @@ static void start_above(Flow *f)
 /* Needs the sets below. */
 static void add_leavers(Flow *f)
 {
-    const Order *order = an_order(f->run->an);
+    const Order *order = an_order(f->an);
     for (u32 p = 0; p < order->count; p++) {
         AccessSet left = {0, 0};
         bool some_stay = false;
@@ -228,22 +228,25 @@ static void add_leavers(Flow *f)
 
 static u32 count_segments(const BarrierReach *reach)
 {
-    u32 n = an_order(reach->run->an)->count;
+    u32 n = an_order(reach->an)->count;
     for (u32 k = 0; k < reach->barriers.n; k++)
-        n += waits_for_all(reach, barrier_use(reach->run, reach->barriers.v[k]));
+        n += waits_for_all(reach, barrier_use(reach, reach->barriers.v[k]));
     return n;
 }
 
-Flow *flow_compute(PhaseRun *run, const BarrierReach *reach)
+Flow *flow_compute(const BarrierReach *reach, Arena *arena, bool lists)
 {
-    Flow *f = arena_new(run->arena, Flow);
-    f->run = run;
+    Flow *f = arena_new(arena, Flow);
+    f->an = reach->an;
+    f->knobs = reach->knobs;
+    f->arena = arena;
+    f->lists = lists;
     f->reach = reach;
     u32 segments = count_segments(reach);
-    f->segments = arena_alloc_raw(run->arena, segments * sizeof *f->segments);
-    f->first = arena_array(run->arena, u32, (size_t)an_order(run->an)->count + 1);
-    f->open = arena_array(run->arena, bool, segments);
-    f->queued = arena_array(run->arena, bool, segments);
+    f->segments = arena_alloc_raw(arena, segments * sizeof *f->segments);
+    f->first = arena_array(arena, u32, (size_t)an_order(reach->an)->count + 1);
+    f->open = arena_array(arena, bool, segments);
+    f->queued = arena_array(arena, bool, segments);
     cut_blocks(f);
     start_below(f);
     spread_up(f);
@@ -294,7 +297,7 @@ static void visit(Flow *f, u32 segment)
 static void visit_next(Flow *f, u32 s, bool below)
 {
     const Segment *segment = &f->segments[s];
-    const Order *order = an_order(f->run->an);
+    const Order *order = an_order(f->an);
     if (below ? !is_last(f, s) : !is_first(f, s)) {
         if (f->open[below ? s : s - 1])
             visit(f, below ? s + 1 : s - 1);
@@ -313,7 +316,7 @@ const Access *flow_find(Flow *f, u32 segment, bool below, AccessSet classes, u32
 {
     const Access *found = NULL;
     if (!f->seen)
-        f->seen = arena_array(f->run->arena, u32, f->count);
+        f->seen = arena_array(f->arena, u32, f->count);
     f->searches++;
     visit(f, below ? segment + 1 : segment);
     for (u32 next = 0; next < f->work.n && !found && *steps > 0; next++, --*steps) {

@@ -33,20 +33,24 @@ typedef struct Segment {
 } Segment;
 
 typedef struct Flow {
-    PhaseRun *run;
+    Analyses *an;
+    const Knobs *knobs;
+    Arena *arena;
     const BarrierReach *reach;
     AccessClasses *classes;
     Segment *segments; /* block by block */
     u32 count;
     u32 *first;           /* by position: first segment; count + 1 entries */
     bool *open;           /* by segment: its barrier does not stop accesses: it went, or only some threads wait there */
-    VEC(Access) accesses; /* where they may be searched for: for remarks */
+    bool lists;           /* somebody wants to know which accesses they are */
+    VEC(Access) accesses; /* then all of them, segment by segment */
     VecU32 work;
     bool *queued;        /* by segment */
     u32 *seen, searches; /* by segment: the last search that came there */
 } Flow;
 
-Flow *flow_compute(PhaseRun *run, const BarrierReach *reach);
+/* lists: flow_find() will be asked. */
+Flow *flow_compute(const BarrierReach *reach, Arena *arena, bool lists);
 /* The number of the segment that the n-th barrier for all threads ends, from 0 on in the order of Order.rpo, in the block at
  * this position. */
 static inline u32 flow_segment(u32 position, u32 n) { return position + n; }

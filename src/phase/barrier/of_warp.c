@@ -18,9 +18,9 @@ static bool steps_by_constant(const Instr *i)
 }
 
 /* Registers that a comparison in the loop reads. */
-static BitSet compared_in(PhaseRun *run, const Loop *loop)
+static BitSet compared_in(Analyses *an, Arena *arena, const Loop *loop)
 {
-    BitSet compared = bitset_new(run->arena, run->fn->regs.n);
+    BitSet compared = bitset_new(arena, an->fn->regs.n);
     for (u32 k = 0; k < loop->block_count; k++)
         for_each_instr(i, loop->blocks[k])
             if (i->kind == INSTR_OP && i->op->opcode == OPC_SETP)
@@ -30,9 +30,9 @@ static BitSet compared_in(PhaseRun *run, const Loop *loop)
 }
 
 /* A step may stand before what is compared, or be of it: `t = i + 1; setp t; i = t`. */
-static bool may_count(PhaseRun *run, const Loop *loop)
+static bool may_count(Analyses *an, Arena *arena, const Loop *loop)
 {
-    BitSet compared = compared_in(run, loop);
+    BitSet compared = compared_in(an, arena, loop);
     for (u32 k = 0; k < loop->block_count; k++)
         for_each_instr(i, loop->blocks[k]) {
             if (!steps_by_constant(i))
@@ -59,7 +59,7 @@ static bool holds_of_warp(const Loop *loop)
 typedef enum LoopKind { LOOP_NOT_ASKED, LOOP_STAYS, LOOP_UNROLLS, LOOP_PASSES } LoopKind;
 
 /* LOOP_STAYS: nor is a loop around it unrolled. */
-static LoopKind kind_of(PhaseRun *run, const Loop *loop, const Instr *barrier)
+static LoopKind kind_of(Analyses *an, PhaseRun *run, const Loop *loop, const Instr *barrier)
 {
     bool walked = loop->height <= LOOP_HEIGHT_WALKED;
     if (!walked)
@@ -68,21 +68,21 @@ static LoopKind kind_of(PhaseRun *run, const Loop *loop, const Instr *barrier)
                           (u32)LOOP_HEIGHT_WALKED);
     if (!walked || holds_of_warp(loop))
         return LOOP_STAYS;
-    return !loop->nounroll && may_count(run, loop) ? LOOP_UNROLLS : LOOP_PASSES;
+    return !loop->nounroll && may_count(an, run->arena, loop) ? LOOP_UNROLLS : LOOP_PASSES;
 }
 
-OfWarp of_warp_new(PhaseRun *run) { return (OfWarp){run, arena_array(run->arena, u8, an_loops(run->an)->n)}; }
+OfWarp of_warp_new(Analyses *an, PhaseRun *run) { return (OfWarp){run, an, arena_array(run->arena, u8, an_loops(an)->n)}; }
 
 bool of_warp_stops_unrolling(OfWarp *w, const Instr *barrier)
 {
-    const Loops *loops = an_loops(w->run->an);
+    const Loops *loops = an_loops(w->an);
     const Loop *loop = loop_of(loops, barrier->block);
-    if (w->run->fn->module->target_sm >= PTXAS_UNROLLS_LANES_FROM)
+    if (w->an->fn->module->target_sm >= PTXAS_UNROLLS_LANES_FROM)
         return false;
     for (; loop; loop = loop->parent) {
         u8 *kind = &w->loop[loops->of[loop->header->id] - 1];
         if (*kind == LOOP_NOT_ASKED)
-            *kind = (u8)kind_of(w->run, loop, barrier);
+            *kind = (u8)kind_of(w->an, w->run, loop, barrier);
         if (*kind != LOOP_PASSES)
             return *kind == LOOP_UNROLLS;
     }

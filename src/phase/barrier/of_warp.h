@@ -6,11 +6,12 @@
 
 typedef struct OfWarp {
     PhaseRun *run;
+    Analyses *an;
     u8 *loop; /* by place in Loops.v: what is known of the loop */
 } OfWarp;
 
 /* Before any barrier is changed. */
-OfWarp of_warp_new(PhaseRun *run);
+OfWarp of_warp_new(Analyses *an, PhaseRun *run);
 
 /* Before sm_90 ptxas unrolls loops around bar.sync, and none around bar.warp.sync or another operation of the warp
  * (tests/ptxas/LOOPS.md). Whether it may unroll the loop around the barrier as it is, so far as counting goes. */

@@ -6,19 +6,19 @@ enum { CLOSURE_LIMIT = 64 };
 
 /* ---- barriers ---------------------------------------------------------------------------------------------------- */
 
-static BarrierUse use_in_callee(const PhaseRun *run, const Instr *call)
+static BarrierUse use_in_callee(const BarrierReach *r, const Instr *call)
 {
-    Effects e = instr_effects(call, run->an->summaries);
+    Effects e = instr_effects(call, r->an->summaries);
     bool barrier = e.barrier != BARRIER_NONE && e.barrier != BARRIER_WARP;
-    if (!barrier || (!e.known && run->knobs->ignore_call_safety))
+    if (!barrier || (!e.known && r->knobs->ignore_call_safety))
         return (BarrierUse){.ids = 0};
     return (BarrierUse){.ids = ALL_BARRIERS, .called = true};
 }
 
-BarrierUse barrier_use(const PhaseRun *run, const Instr *i)
+BarrierUse barrier_use(const BarrierReach *r, const Instr *i)
 {
     if (instr_is(i, OPF_CALL))
-        return use_in_callee(run, i);
+        return use_in_callee(r, i);
     if (!instr_is(i, OPF_BARRIER))
         return (BarrierUse){.ids = 0};
     if (i->op->sync == SYNC_CLUSTER || i->op->sync == SYNC_CLUSTER_ARRIVE)
@@ -36,10 +36,10 @@ BarrierUse barrier_use(const PhaseRun *run, const Instr *i)
 
 static void find_barriers(BarrierReach *r)
 {
-    const Order *order = an_order(r->run->an);
+    const Order *order = an_order(r->an);
     for (u32 p = 0; p < order->count; p++)
         for_each_instr(i, order->rpo[p])
-            if (instr_is(i, OPF_BARRIER) || (instr_is(i, OPF_CALL) && barrier_use(r->run, i).ids))
+            if (instr_is(i, OPF_BARRIER) || (instr_is(i, OPF_CALL) && barrier_use(r, i).ids))
                 vec_push(&r->barriers, i);
 }
 
@@ -54,7 +54,7 @@ static bool is_first_in_block(const BarrierReach *r, u32 k)
 /* From blocks with a barrier backwards. */
 static void find_leading_to_barrier(BarrierReach *r, VecU32 *work)
 {
-    const Order *order = an_order(r->run->an);
+    const Order *order = an_order(r->an);
     for (u32 k = 0; k < r->barriers.n; k++)
         if (is_first_in_block(r, k)) {
             const Block *b = r->barriers.v[k]->block;
@@ -73,29 +73,29 @@ static void find_leading_to_barrier(BarrierReach *r, VecU32 *work)
 
 bool reach_only_leaves(const BarrierReach *r, const Block *to)
 {
-    return r->run->fn->is_entry && !bitset_has(&r->leads_to_barrier, to->id);
+    return r->an->fn->is_entry && !bitset_has(&r->leads_to_barrier, to->id);
 }
 
-static const Uniform *uniformity(const BarrierReach *r) { return an_uniform(r->run->an); }
+static const Uniform *uniformity(const BarrierReach *r) { return an_uniform(r->an); }
 
 /* In a block of one warp, what is the same in the warp is the same in the block. */
 bool reach_branch_is_uniform(const BarrierReach *r, const Block *b)
 {
     const Uniform *u = uniformity(r);
-    return uniform_has(function_warp_lanes(r->run->fn) ? &u->branch_warp : &u->branch_cta, b->id);
+    return uniform_has(function_warp_lanes(r->an->fn) ? &u->branch_warp : &u->branch_cta, b->id);
 }
 
 static bool guard_is_uniform(const BarrierReach *r, const Instr *i)
 {
     const Uniform *u = uniformity(r);
-    return !i->guard || uniform_has(function_warp_lanes(r->run->fn) ? &u->warp : &u->cta, i->guard);
+    return !i->guard || uniform_has(function_warp_lanes(r->an->fn) ? &u->warp : &u->cta, i->guard);
 }
 
 /* Whether those threads that stay in the kernel all take one edge at b's end. */
 static bool find_whether_kept(const BarrierReach *r, const Block *b)
 {
-    u32 edges = r->run->fn->is_entry ? 0 : 2;
-    CfgList succs = cfg_succs(r->run->fn, b);
+    u32 edges = r->an->fn->is_entry ? 0 : 2;
+    CfgList succs = cfg_succs(r->an->fn, b);
     for (u32 k = 0; k < succs.n; k++)
         edges += !reach_only_leaves(r, succs.v[k].block);
     return edges <= 1 || reach_branch_is_uniform(r, b);
@@ -130,25 +130,25 @@ static bool depends_on_leaving(const BarrierReach *r, const BlockVec *branches, 
 /* Whether a call may end a thread. */
 static bool some_call_ends(const BarrierReach *r)
 {
-    const Order *order = an_order(r->run->an);
+    const Order *order = an_order(r->an);
     for (u32 p = 0; p < order->count; p++)
         for_each_instr(i, order->rpo[p])
-            if (instr_is(i, OPF_CALL) && instr_effects(i, r->run->an->summaries).may_not_return)
+            if (instr_is(i, OPF_CALL) && instr_effects(i, r->an->summaries).may_not_return)
                 return true;
     return false;
 }
 
 static void find_together(BarrierReach *r)
 {
-    u32 limit = CLOSURE_LIMIT * an_order(r->run->an)->count;
-    bool asks_all = function_warp_lanes(r->run->fn) && !some_call_ends(r);
+    u32 limit = CLOSURE_LIMIT * an_order(r->an)->count;
+    bool asks_all = function_warp_lanes(r->an->fn) && !some_call_ends(r);
     BlockVec branches = {0};
-    for (u32 k = 0; k < r->barriers.n && r->run->fn->is_entry; k++) {
+    for (u32 k = 0; k < r->barriers.n && r->an->fn->is_entry; k++) {
         const Block *b = r->barriers.v[k]->block;
         if (!is_first_in_block(r, k) || branches.n > limit)
             continue;
         u32 from = branches.n;
-        control_closure(an_control(r->run->an), b, &branches);
+        control_closure(an_control(r->an), b, &branches);
         if (!depends_on_divergence(r, &branches, from))
             bitset_add(&r->together, b->id);
         if (asks_all && !depends_on_leaving(r, &branches, from))
@@ -159,7 +159,7 @@ static void find_together(BarrierReach *r)
 
 bool reached_together(const BarrierReach *r, const Instr *barrier)
 {
-    if (r->run->knobs->ignore_variance_cond || function_has_one_thread(r->run->fn))
+    if (r->knobs->ignore_variance_cond || function_has_one_thread(r->an->fn))
         return true;
     return bitset_has(&r->together, barrier->block->id) && guard_is_uniform(r, barrier);
 }
@@ -173,20 +173,20 @@ bool reached_by_all(const BarrierReach *r, const Instr *barrier)
 
 u16 reach_mispaired_by(const BarrierReach *r, const Instr *i)
 {
-    BarrierUse use = barrier_use(r->run, i);
+    BarrierUse use = barrier_use(r, i);
     return use.full && reached_together(r, i) ? 0 : use.ids;
 }
 
 static void find_mispaired(BarrierReach *r, Arena *arena, VecU32 *work)
 {
-    const Order *order = an_order(r->run->an);
+    const Order *order = an_order(r->an);
     u16 *gen = arena_array(arena, u16, order->count);
     vec_clear(work);
     for (u32 k = r->barriers.n; k-- > 0;) {
         const Instr *i = r->barriers.v[k];
         u32 p = order->index[i->block->id];
-        BarrierUse use = barrier_use(r->run, i);
-        Effects callee = use.called ? instr_effects(i, r->run->an->summaries) : (Effects){.barrier = BARRIER_CTA};
+        BarrierUse use = barrier_use(r, i);
+        Effects callee = use.called ? instr_effects(i, r->an->summaries) : (Effects){.barrier = BARRIER_CTA};
         u16 mispaired = reach_mispaired_by(r, i);
         if (mispaired && !gen[p])
             vec_push(work, p);
@@ -207,20 +207,21 @@ static void find_mispaired(BarrierReach *r, Arena *arena, VecU32 *work)
     }
 }
 
-BarrierReach *reach_compute(PhaseRun *run)
+BarrierReach *reach_compute(Analyses *an, const Knobs *knobs, Arena *arena)
 {
-    BarrierReach *r = arena_new(run->arena, BarrierReach);
+    BarrierReach *r = arena_new(arena, BarrierReach);
     VecU32 work = {0};
-    r->run = run;
-    r->together = bitset_new(run->arena, run->fn->blocks.n);
-    r->by_all = bitset_new(run->arena, run->fn->blocks.n);
-    r->leads_to_barrier = bitset_new(run->arena, run->fn->blocks.n);
-    r->kept = arena_array(run->arena, u8, run->fn->blocks.n);
-    r->mispaired = arena_array(run->arena, u16, an_order(run->an)->count);
+    r->an = an;
+    r->knobs = knobs;
+    r->together = bitset_new(arena, an->fn->blocks.n);
+    r->by_all = bitset_new(arena, an->fn->blocks.n);
+    r->leads_to_barrier = bitset_new(arena, an->fn->blocks.n);
+    r->kept = arena_array(arena, u8, an->fn->blocks.n);
+    r->mispaired = arena_array(arena, u16, an_order(an)->count);
     find_barriers(r);
     find_leading_to_barrier(r, &work);
     find_together(r);
-    find_mispaired(r, run->arena, &work);
+    find_mispaired(r, arena, &work);
     vec_free(&work);
     return r;
 }

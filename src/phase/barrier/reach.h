@@ -26,7 +26,8 @@ typedef struct BarrierUse {
 } BarrierUse;
 
 typedef struct BarrierReach {
-    PhaseRun *run;
+    Analyses *an;
+    const Knobs *knobs;
     VEC(Instr *) barriers;   /* and calls that may use some, as they follow one another in Order.rpo */
     BitSet together;         /* blocks that all threads reach together, by Block.id */
     BitSet by_all;           /* and none of them has left before */
@@ -37,10 +38,10 @@ typedef struct BarrierReach {
 } BarrierReach;
 
 /* Needs AN_CONTROL; of a function with barriers, as it is before any of them goes. */
-BarrierReach *reach_compute(PhaseRun *run);
+BarrierReach *reach_compute(Analyses *an, const Knobs *knobs, Arena *arena);
 void reach_free(BarrierReach *reach); /* what is not in the arena */
 
-BarrierUse barrier_use(const PhaseRun *run, const Instr *i);
+BarrierUse barrier_use(const BarrierReach *reach, const Instr *i);
 /* Whether all threads execute a barrier together, its block and guard considered. */
 bool reached_together(const BarrierReach *reach, const Instr *barrier);
 /* Likewise, and none has left before. False of what a call in the function may end. */

@@ -33,6 +33,7 @@ enum { MANY_EDGES = 16 };
 
 typedef struct CleanUp {
     PhaseRun *run;
+    Analyses *an;
     Function *fn;
     VEC(Block *) work;
     u8 *queued;     /* by Block.id */
@@ -143,7 +144,7 @@ static bool bypass_keeps_loops(const CleanUp *c, const Block *hop, const Block *
 {
     if (cfg_pred_count(c->fn, hop) < 2)
         return true;
-    return !loop_headed_by(an_loops(c->run->an), end);
+    return !loop_headed_by(an_loops(c->an), end);
 }
 
 /* The last block that does nothing on the path from b to end. */
@@ -263,12 +264,12 @@ static Block *decided_successor(const Block *b, FactValue truth)
 static void find_decided(CleanUp *c)
 {
     VEC(Block *) decided = {0};
-    const Order *order = an_order(c->run->an);
+    const Order *order = an_order(c->an);
     c->decided = (BitSet){0};
     for (u32 p = 0; p < order->count; p++)
         if (known_guard(order->rpo[p]) != FACT_UNKNOWN)
             vec_push(&decided, order->rpo[p]);
-    ReconvergeGate *gate = decided.n ? reconverge_new(c->run->arena, c->run->an) : NULL;
+    ReconvergeGate *gate = decided.n ? reconverge_new(c->run->arena, c->an) : NULL;
     c->asks_gate = !gate || reconverge_matters(gate);
     for (u32 k = 0; gate && c->asks_gate && k < decided.n; k++) {
         Block *b = decided.v[k], *to = decided_successor(b, known_guard(b));
@@ -349,20 +350,20 @@ static void simplify_all(CleanUp *c)
 /* ---- the phase ------------------------------------------------------------------------------------------------- */
 
 Phase phase_clean_up;
-PhaseResult phase_clean_up(PhaseRun *run)
+PhaseResult phase_clean_up(Analyses *an, PhaseRun *run)
 {
     const Knobs *knobs = run->knobs;
     if (knobs->disable_branch_fold ||
         (knobs->branch_fold_max_iterations && run->iteration >= knobs->branch_fold_max_iterations))
         return PHASE_UNCHANGED;
-    CleanUp c = {.run = run, .fn = run->fn};
-    u32 blocks = run->fn->blocks.n;
+    CleanUp c = {.run = run, .an = an, .fn = an->fn};
+    u32 blocks = an->fn->blocks.n;
     c.queued = arena_array(run->arena, u8, blocks);
     c.seen = marks_new(run->arena, blocks);
     c.end = arena_array(run->arena, Block *, blocks);
-    an_freeze(run->an, AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_FACTS | AN_UNIFORM);
-    an_compute(run->an, AN_LOOPS);
-    c.groups = groups_find(run->arena, run->an);
+    an_freeze(an, AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_FACTS | AN_UNIFORM);
+    an_compute(an, AN_LOOPS);
+    c.groups = groups_find(run->arena, an);
     find_decided(&c);
     simplify_all(&c);
     vec_free(&c.work);

@@ -67,14 +67,14 @@ static bool is_read(const BitSet *live, const Instr *i)
 }
 
 /* What of the node's block is executed for a reason, in order; its branch is there unless the node decides it. */
-static u32 collect_read(PhaseRun *run, const MachinePlan *plan, const PlanNode *node, Instr *read[NODE_ITEMS])
+static u32 collect_read(Analyses *an, PhaseRun *run, const MachinePlan *plan, const PlanNode *node, Instr *read[NODE_ITEMS])
 {
-    BitSet live = bitset_new(run->arena, run->fn->regs.n);
+    BitSet live = bitset_new(run->arena, an->fn->regs.n);
     const Instr *end = block_terminator(node->b);
     u32 n = 0;
     for (u32 w = node->first; w < node->first + node->targets; w++) {
         RegId reg;
-        for (u32 k = 0; live_in_next(an_live(run->an), plan->target.v[w].to, &k, &reg);)
+        for (u32 k = 0; live_in_next(an_live(an), plan->target.v[w].to, &k, &reg);)
             bitset_add(&live, reg);
     }
     for (Instr *i = node->b->last; i; i = i->prev) {
@@ -87,16 +87,16 @@ static u32 collect_read(PhaseRun *run, const MachinePlan *plan, const PlanNode *
     return n;
 }
 
-static void fill_copy(PhaseRun *run, const MachinePlan *plan, const PlanNode *node)
+static void fill_copy(Analyses *an, PhaseRun *run, const MachinePlan *plan, const PlanNode *node)
 {
     Instr *read[NODE_ITEMS];
-    u32 n = collect_read(run, plan, node, read);
+    u32 n = collect_read(an, run, plan, node, read);
     block_set_fall(node->made, node->decided ? plan->target.v[node->first].to : node->b->fall);
     block_append_clones(node->made, read, n);
     phase_count(run, "InstructionsCloned", n);
 }
 
-static void make_copies(PhaseRun *run, MachinePlan *plan)
+static void make_copies(Analyses *an, PhaseRun *run, MachinePlan *plan)
 {
     for (u32 k = 0; k < plan->node.n; k++) {
         PlanNode *node = &plan->node.v[k];
@@ -107,7 +107,7 @@ static void make_copies(PhaseRun *run, MachinePlan *plan)
     }
     for (u32 k = 0; k < plan->node.n; k++)
         if (plan->node.v[k].used)
-            fill_copy(run, plan, &plan->node.v[k]);
+            fill_copy(an, run, plan, &plan->node.v[k]);
     for (u32 k = 0; k < 2 * plan->node.n; k++) {
         const PlanNode *node = &plan->node.v[k % plan->node.n];
         for (u32 w = node->first; node->used && w < node->first + node->targets; w++)
@@ -118,7 +118,7 @@ static void make_copies(PhaseRun *run, MachinePlan *plan)
 /* ---- edges ------------------------------------------------------------------------------------------------------ */
 
 /* From b, which ends without a branch, to the leaves first .. first + n - 1, which have `depth` selps in common. */
-static void branch_to_leaves(PhaseRun *run, const MachinePlan *plan, Block *b, u32 first, u32 n, u32 depth)
+static void branch_to_leaves(Analyses *an, PhaseRun *run, const MachinePlan *plan, Block *b, u32 first, u32 n, u32 depth)
 {
     const PlanLeaf *leaf = &plan->leaf.v[first];
     u32 holding = 0;
@@ -131,21 +131,21 @@ static void branch_to_leaves(PhaseRun *run, const MachinePlan *plan, Block *b, u
         holding++;
     Block *rest = block_new_like(b, b->loc), *then;
     block_move_after(rest, b);
-    branch_to_leaves(run, plan, rest, first + holding, n - holding, depth + 1);
+    branch_to_leaves(an, run, plan, rest, first + holding, n - holding, depth + 1);
     if (holding == 1) {
         then = final_block(plan, &leaf->target);
     } else {
         then = block_new_like(b, b->loc);
         block_move_after(then, rest);
-        branch_to_leaves(run, plan, then, first, holding, depth + 1);
+        branch_to_leaves(an, run, plan, then, first, holding, depth + 1);
     }
     block_set_fall(b, rest);
     block_set_branch(b, instr_operand(leaf->select[depth], 3)->id, false, then, false);
-    instr_inherit_origin(run->fn, block_terminator(b), plan->at, NULL);
+    instr_inherit_origin(an->fn, block_terminator(b), plan->at, NULL);
     phase_count(run, "SelectUnfolded", 1);
 }
 
-static void redirect_edges(PhaseRun *run, const MachinePlan *plan)
+static void redirect_edges(Analyses *an, PhaseRun *run, const MachinePlan *plan)
 {
     for (u32 e = 0; e < 2 * plan->edge.n; e++) {
         const PlanEdge *edge = &plan->edge.v[e % plan->edge.n];
@@ -155,7 +155,7 @@ static void redirect_edges(PhaseRun *run, const MachinePlan *plan)
         if (edge->leaves == 1)
             redirect_to(plan, edge->from, &plan->leaf.v[edge->first].target, past_idle);
         else if (!past_idle)
-            branch_to_leaves(run, plan, edge->from, edge->first, edge->leaves, 0);
+            branch_to_leaves(an, run, plan, edge->from, edge->first, edge->leaves, 0);
     }
 }
 
@@ -170,7 +170,7 @@ static void lay_out(const MachinePlan *plan)
     }
 }
 
-static void carry_out(PhaseRun *run, MachinePlan *plan)
+static void carry_out(Analyses *an, PhaseRun *run, MachinePlan *plan)
 {
     u32 edges = 0;
     for (u32 e = 0; e < plan->edge.n; e++)
@@ -178,8 +178,8 @@ static void carry_out(PhaseRun *run, MachinePlan *plan)
     phase_passed(run, "StateMachineThreaded", plan->at, "%u edges of a state machine go straight to one of %u states",
                  edges, plan->states);
     phase_count(run, "StateMachineThreaded", 1);
-    make_copies(run, plan);
-    redirect_edges(run, plan);
+    make_copies(an, run, plan);
+    redirect_edges(an, run, plan);
     lay_out(plan);
 }
 
@@ -188,9 +188,9 @@ static void carry_out(PhaseRun *run, MachinePlan *plan)
 /* NULL, or why the points where threads reconverge must stay. They do where a branch divides a warp, but copies of what is
  * between the arms and the dispatch may join sooner, and be more than their originals: which lanes come to them together is
  * not asked of the plan. */
-static const char *why_reconverge(PhaseRun *run)
+static const char *why_reconverge(Analyses *an, PhaseRun *run)
 {
-    ReconvergeGate *gate = reconverge_new(run->arena, run->an);
+    ReconvergeGate *gate = reconverge_new(run->arena, an);
     const Waits *waits = reconverge_waits(gate);
     bool spins = waits->any_wait & WAIT_OTHERS, sees = waits->any_active_set;
     reconverge_free(gate);
@@ -199,7 +199,7 @@ static const char *why_reconverge(PhaseRun *run)
     return spins ? "a thread may wait for others, which would reconverge elsewhere" : NULL;
 }
 
-static bool thread_loop(PhaseRun *run, const Loop *loop)
+static bool thread_loop(Analyses *an, PhaseRun *run, const Loop *loop)
 {
     RegId selector[SELECTORS];
     bool walked = loop->height <= LOOP_HEIGHT_WALKED;
@@ -209,16 +209,16 @@ static bool thread_loop(PhaseRun *run, const Loop *loop)
                           "a loop with more than %u loops in one another is not searched for a state machine",
                           (u32)LOOP_HEIGHT_WALKED);
     if (n)
-        an_compute(run->an, AN_FACTS | AN_LIVE | AN_UNIFORM | AN_POSTDOM);
+        an_compute(an, AN_FACTS | AN_LIVE | AN_UNIFORM | AN_POSTDOM);
     for (u32 k = 0; k < n; k++) {
         MachinePlan plan;
         const char *why;
-        bool threads = plan_make(run->an, run->knobs, run->arena, loop, selector[k], &plan, &why);
-        if (threads && (why = why_reconverge(run)))
+        bool threads = plan_make(an, run->knobs, run->arena, loop, selector[k], &plan, &why);
+        if (threads && (why = why_reconverge(an, run)))
             threads = false;
         threads = threads && phase_may_rewrite(run);
         if (threads)
-            carry_out(run, &plan);
+            carry_out(an, run, &plan);
         else if (why)
             phase_missed_once(run, "StateMachineNotThreaded", plan.at, "%s", why);
         plan_free(&plan);
@@ -228,20 +228,19 @@ static bool thread_loop(PhaseRun *run, const Loop *loop)
     return false;
 }
 
-static bool thread_one(PhaseRun *run)
+static bool thread_one(Analyses *an, PhaseRun *run)
 {
-    Analyses *an = run->an;
     an_freeze(an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
     for (u32 k = an_loops(an)->n; k > 0; k--) /* inner loops first */
-        if (thread_loop(run, an_loops(an)->v[k - 1]))
+        if (thread_loop(an, run, an_loops(an)->v[k - 1]))
             return true;
     return false;
 }
 
 Phase phase_dfa_jump_threading;
-PhaseResult phase_dfa_jump_threading(PhaseRun *run)
+PhaseResult phase_dfa_jump_threading(Analyses *an, PhaseRun *run)
 {
-    if (!run->knobs->enable_dfa_jump_thread || an_loops(run->an)->irreducible)
+    if (!run->knobs->enable_dfa_jump_thread || an_loops(an)->irreducible)
         return PHASE_UNCHANGED;
-    return thread_one(run) ? PHASE_AGAIN : PHASE_UNCHANGED;
+    return thread_one(an, run) ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

@@ -105,30 +105,30 @@ static bool holds_obstacle(Analyses *an, const Loop *loop)
 }
 
 /* NULL, or why it is left as it is. */
-static const char *why_not(PhaseRun *run, const Loop *loop, Latch *l)
+static const char *why_not(Analyses *an, const Loop *loop, Latch *l)
 {
-    if (loop->header == run->fn->entry || block_is_pinned(loop->header))
+    if (loop->header == an->fn->entry || block_is_pinned(loop->header))
         return "nothing can stand in front of it";
     if (loop->block_count > BLOCKS_MAX || body_size(loop) > BODY_MAX || accesses(loop) > PTXAS_UNROLLED_ACCESSES)
         return "it is large";
     i64 step = sem_signed(l->test.value.step, l->test.value.bits);
     if (l->test.cmp != CMP_NE && (step > STEP_MAX || step < -STEP_MAX))
         return "it has a large step, so that it was unrolled before";
-    if (runs_rarely(run->an, loop))
+    if (runs_rarely(an, loop))
         return "it runs rarely beside deeper loops";
     if (!affine_is_shifted(&l->test.value))
         return "where it starts takes a product";
-    if (leaves_early(run->an, loop))
+    if (leaves_early(an, loop))
         return "it has a second exit";
-    if (holds_obstacle(run->an, loop))
+    if (holds_obstacle(an, loop))
         return "it holds a call, or an operation of the warp";
     if (!loop_test_runs_towards_bound(&l->test))
         return "the counter does not run towards its bound";
     u32 body = body_size(loop) + 1;
-    l->trips = loop_test_trips(run->an, loop, &l->test, TRIPS_MOST);
+    l->trips = loop_test_trips(an, loop, &l->test, TRIPS_MOST);
     if ((u64)l->trips * body >= UNROLLED_LEAST && (u64)l->trips * body <= PTXAS_UNROLLED_WHOLE)
         return "ptxas would unroll it to the end, and it runs often";
-    return latch_unrolled_before(run->an, loop, &l->test, l->trips, accesses(loop));
+    return latch_unrolled_before(an, loop, &l->test, l->trips, accesses(loop));
 }
 
 /* ---- the counter -------------------------------------------------------------------------------------------------------- */
@@ -199,12 +199,12 @@ static bool is_simple(Analyses *an, const Loop *loop)
     return !loop->nounroll && loop->latch_count == 1 && loop->height == 1 && !loops->irreducible;
 }
 
-bool latch_counter_add(PhaseRun *run, const Loop *loop)
+bool latch_counter_add(Analyses *an, PhaseRun *run, const Loop *loop)
 {
     Latch l;
-    if (!is_simple(run->an, loop) || !find_latch(run->an, loop, &l) || body_size(loop) > BODY_COUNTED)
+    if (!is_simple(an, loop) || !find_latch(an, loop, &l) || body_size(loop) > BODY_COUNTED)
         return false;
-    const char *why = why_not(run, loop, &l);
+    const char *why = why_not(an, loop, &l);
     if (why) {
         phase_missed_once(run, "LatchWithoutCounter", l.branch,
                           "ptxas does not count this loop by what its latch compares: %s", why);
@@ -212,7 +212,7 @@ bool latch_counter_add(PhaseRun *run, const Loop *loop)
     }
     if (!phase_may_rewrite(run))
         return false;
-    find_own(run->an, loop, &l);
+    find_own(an, loop, &l);
     phase_passed(run, "LatchCounter", l.branch, "ptxas unrolls a loop with a counter %s in its latch; it runs %s",
                  l.own ? "that it steps anyway" : "of its own",
                  l.trips == 0 ? "as often as is not known"
@@ -221,6 +221,6 @@ bool latch_counter_add(PhaseRun *run, const Loop *loop)
     if (l.own)
         compare_own(&l);
     else
-        add_counter(run->an, loop, &l);
+        add_counter(an, loop, &l);
     return true;
 }

@@ -18,6 +18,6 @@
 
 /* Whether the loop was given one. Uses AN_LOOPS, AN_DOM and AN_SSA, which may be frozen: blocks that were made since are before
  * loops. Linear in the size of the loop. */
-bool latch_counter_add(PhaseRun *run, const Loop *loop);
+bool latch_counter_add(Analyses *an, PhaseRun *run, const Loop *loop);
 
 #endif

@@ -46,32 +46,31 @@ static void drop_uniform_hint(Analyses *an, Instr *branch)
 
 /* A latch that tests two conditions at once: ptxas takes an and.pred apart where the number of iterations is a constant, and
  * needs a tenth fewer cycles for it than for an or.pred elsewhere. opposite: the branch leaves the loop. */
-static bool canonicalize_combined(PhaseRun *run, const Loop *loop, Block *b, Instr *branch, bool opposite)
+static bool canonicalize_combined(Analyses *an, PhaseRun *run, const Loop *loop, Block *b, Instr *branch, bool opposite)
 {
     Both both;
-    if (!branch_target(branch) || !condition_both(run->an, branch, opposite, &both))
+    if (!branch_target(branch) || !condition_both(an, branch, opposite, &both))
         return false;
     if (loop->height > LOOP_HEIGHT_WALKED)
         phase_missed_once(run, "LoopNotSearched", branch,
                           "a loop with more than %u loops in one another is not searched for a counter",
                           (u32)LOOP_HEIGHT_WALKED);
-    bool counts =
-        latch_compare_counts(run->an, loop, both.compare[0]) || latch_compare_counts(run->an, loop, both.compare[1]);
+    bool counts = latch_compare_counts(an, loop, both.compare[0]) || latch_compare_counts(an, loop, both.compare[1]);
     if (!counts && both.logic->op->opcode != OPC_OR)
         return false;
     if (!phase_rewrite(run, "CombinedTestCanonicalized", b,
                        counts ? "ptxas unrolls a counted loop whose test is an and.pred of comparisons"
                               : "an and.pred tests sooner than an or.pred"))
         return false;
-    condition_apply_both(run->an, branch, &both);
-    drop_uniform_hint(run->an, branch);
+    condition_apply_both(an, branch, &both);
+    drop_uniform_hint(an, branch);
     if (opposite)
         block_swap_successors(b);
     return true;
 }
 
 /* The branch goes to the right block, but is spelled otherwise: `@!p bra LOOP`, `@p bra.uni LOOP`, `@!p bra EXIT`. */
-static bool canonicalize_exit(PhaseRun *run, const Loop *loop, Block *b, Instr *branch, bool may_exchange)
+static bool canonicalize_exit(Analyses *an, PhaseRun *run, const Loop *loop, Block *b, Instr *branch, bool may_exchange)
 {
     bool plain = condition_is_plain(branch);
     if (plain && !is_uniform_branch(branch))
@@ -79,14 +78,14 @@ static bool canonicalize_exit(PhaseRun *run, const Loop *loop, Block *b, Instr *
     Plain how = {.kind = PLAIN_NONE};
     bool exchange = false;
     if (!plain) {
-        how = condition_plain(run->an, branch, false);
+        how = condition_plain(an, branch, false);
         if (may_exchange && (how.kind == PLAIN_NONE || how.kind == PLAIN_PAIR)) {
-            how = condition_plain(run->an, branch, true);
+            how = condition_plain(an, branch, true);
             exchange = how.kind != PLAIN_NONE;
         }
     }
     if (!plain && how.kind == PLAIN_NONE) {
-        if (branch_target(branch) == loop->header && canonicalize_combined(run, loop, b, branch, false))
+        if (branch_target(branch) == loop->header && canonicalize_combined(an, run, loop, b, branch, false))
             return true;
         test_kept(run, "LoopTestKept", branch, "its test is negated");
         return false;
@@ -94,8 +93,8 @@ static bool canonicalize_exit(PhaseRun *run, const Loop *loop, Block *b, Instr *
     if (!phase_rewrite(run, "LoopTestCanonicalized", b, "ptxas unrolls a loop whose test is a plain '@p bra'"))
         return false;
     if (!plain)
-        condition_apply(run->an, branch, &how);
-    drop_uniform_hint(run->an, branch);
+        condition_apply(an, branch, &how);
+    drop_uniform_hint(an, branch);
     if (exchange)
         block_swap_successors(b);
     return true;
@@ -135,32 +134,32 @@ static bool was_unrolled(Analyses *an, const Loop *loop, const Instr *branch)
 }
 
 /* `@p bra EXIT; bra LOOP`: the branch goes to the exit. must_leave: threads may not reconverge after the loop before they leave. */
-static bool invert_latch(PhaseRun *run, const Loop *loop, Block *b, Instr *leave, bool must_leave)
+static bool invert_latch(Analyses *an, PhaseRun *run, const Loop *loop, Block *b, Instr *leave, bool must_leave)
 {
     if (!branch_target(leave) && must_leave) {
         phase_missed_once(run, "LatchKept", leave,
                           "threads that leave would wait for those in the loop, where some may wait for them");
         return false;
     }
-    if (was_unrolled(run->an, loop, leave)) {
+    if (was_unrolled(an, loop, leave)) {
         phase_missed_once(run, "LatchKept", leave, "its counter steps by more than one: it was unrolled before");
         return false;
     }
-    Plain how = condition_plain(run->an, leave, true);
+    Plain how = condition_plain(an, leave, true);
     if (how.kind == PLAIN_NONE) {
-        if (canonicalize_combined(run, loop, b, leave, true))
+        if (canonicalize_combined(an, run, loop, b, leave, true))
             return true;
         test_kept(run, "LatchKept", leave, "its last branch leaves it");
         return false;
     }
     if (!phase_rewrite(run, "LatchInverted", b, "ptxas unrolls a loop whose latch is '@p bra LOOP'"))
         return false;
-    condition_apply(run->an, leave, &how);
+    condition_apply(an, leave, &how);
     if (!branch_target(leave)) {
-        return_after(run->an, b, leave);
+        return_after(an, b, leave);
         return true;
     }
-    drop_uniform_hint(run->an, leave);
+    drop_uniform_hint(an, leave);
     block_swap_successors(b);
     return true;
 }
@@ -168,26 +167,26 @@ static bool invert_latch(PhaseRun *run, const Loop *loop, Block *b, Instr *leave
 static bool stays(Analyses *an, const Loop *loop, const Block *to) { return to && loop_contains(an_loops(an), loop, to); }
 
 /* The test that ends block b of the loop, if it ends one: one successor is in the loop, the other one is not. */
-static bool canonicalize_test(PhaseRun *run, const Loop *loop, Block *b, bool must_leave)
+static bool canonicalize_test(Analyses *an, PhaseRun *run, const Loop *loop, Block *b, bool must_leave)
 {
     Instr *end = block_terminator(b);
     if (!end || !end->guard || branch_table(end))
         return false;
     Block *to = branch_target(end);
     if (to == loop->header)
-        return canonicalize_exit(run, loop, b, end, false);
-    if (stays(run->an, loop, to) == stays(run->an, loop, b->fall))
+        return canonicalize_exit(an, run, loop, b, end, false);
+    if (stays(an, loop, to) == stays(an, loop, b->fall))
         return false;
     if (b->fall == loop->header)
-        return invert_latch(run, loop, b, end, must_leave);
-    return canonicalize_exit(run, loop, b, end, to != NULL);
+        return invert_latch(an, run, loop, b, end, must_leave);
+    return canonicalize_exit(an, run, loop, b, end, to != NULL);
 }
 
 /* A comparison that stands apart from the step of its counter moves up to it. */
-static bool unite_with_step(PhaseRun *run, const Loop *loop)
+static bool unite_with_step(Analyses *an, PhaseRun *run, const Loop *loop)
 {
     LoopCompare distant;
-    if (!latch_compare_find(run->an, loop, &distant) ||
+    if (!latch_compare_find(an, loop, &distant) ||
         !phase_rewrite(run, "ComparisonMoved", distant.compare->block,
                        "ptxas unrolls a loop whose test stands after the step of its counter"))
         return false;
@@ -197,14 +196,14 @@ static bool unite_with_step(PhaseRun *run, const Loop *loop)
 }
 
 /* The last test of a loop, once it is `@p bra LOOP`. */
-static bool canonicalize_latch(PhaseRun *run, const Loop *loop)
+static bool canonicalize_latch(Analyses *an, PhaseRun *run, const Loop *loop)
 {
     Block *b = loop->latches[0];
     Instr *branch = block_conditional_branch(b);
     if (!branch || branch_target(branch) != loop->header)
         return false;
-    bool any = !branch->guard_not && canonicalize_combined(run, loop, b, branch, false);
-    return unite_with_step(run, loop) || any;
+    bool any = !branch->guard_not && canonicalize_combined(an, run, loop, b, branch, false);
+    return unite_with_step(an, run, loop) || any;
 }
 
 static bool ends_in_guarded_leave(const Block *latch, const Loop *loop)
@@ -214,9 +213,9 @@ static bool ends_in_guarded_leave(const Block *latch, const Loop *loop)
 }
 
 /* By loop, asked before the first rewrite: a guarded ret in a latch must let threads leave without reconverging. */
-static BitSet find_must_leave(PhaseRun *run)
+static BitSet find_must_leave(Analyses *an, PhaseRun *run)
 {
-    const Loops *loops = an_loops(run->an);
+    const Loops *loops = an_loops(an);
     BitSet must_leave = bitset_new(run->arena, loops->n + 1);
     ReconvergeGate *gate = NULL;
     for (u32 l = 0; l < loops->n; l++) {
@@ -225,7 +224,7 @@ static BitSet find_must_leave(PhaseRun *run)
             if (!ends_in_guarded_leave(loop->latches[k], loop))
                 continue;
             if (!gate)
-                gate = reconverge_new(run->arena, run->an);
+                gate = reconverge_new(run->arena, an);
             if (reconverge_before_leaving(gate, loop->latches[k]) != RECONVERGE_SAFE)
                 bitset_add(&must_leave, l);
         }
@@ -236,34 +235,34 @@ static BitSet find_must_leave(PhaseRun *run)
 }
 
 /* Where nothing else is left to do, so that the analyses are those of the latches as they will be. */
-static bool add_counters(PhaseRun *run)
+static bool add_counters(Analyses *an, PhaseRun *run)
 {
     bool any = false;
-    an_freeze(run->an, AN_SSA);
-    const Loops *loops = an_loops(run->an);
+    an_freeze(an, AN_SSA);
+    const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++)
-        any |= latch_counter_add(run, loops->v[l]);
+        any |= latch_counter_add(an, run, loops->v[l]);
     return any;
 }
 
 Phase phase_latches;
-PhaseResult phase_latches(PhaseRun *run)
+PhaseResult phase_latches(Analyses *an, PhaseRun *run)
 {
     if (run->knobs->disable_branch_fold)
         return PHASE_UNCHANGED;
     bool any = false;
-    BitSet must_leave = find_must_leave(run);
-    an_freeze(run->an, AN_LOOPS | AN_DOM | AN_LIVE | AN_FACTS);
-    const Loops *loops = an_loops(run->an);
+    BitSet must_leave = find_must_leave(an, run);
+    an_freeze(an, AN_LOOPS | AN_DOM | AN_LIVE | AN_FACTS);
+    const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++) {
         const Loop *loop = loops->v[l];
         if (loop->nounroll)
             continue;
         for (u32 k = 0; k < loop->block_count && loop_of(loops, loop->blocks[k]) == loop; k++)
-            any |= canonicalize_test(run, loop, loop->blocks[k], bitset_has(&must_leave, l));
-        any |= canonicalize_latch(run, loop);
+            any |= canonicalize_test(an, run, loop, loop->blocks[k], bitset_has(&must_leave, l));
+        any |= canonicalize_latch(an, run, loop);
     }
     if (!any && run->level >= 2 && run->knobs->latch_counters)
-        any = add_counters(run);
+        any = add_counters(an, run);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

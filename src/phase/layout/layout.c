@@ -34,46 +34,46 @@ static bool is_case_test(const Instr *branch)
 /* ptxas lays out blocks as it likes, but which successor of a branch is taken decides what it predicates and in which order it
  * places the arms. Over the examples, inverting every branch wins 10 instructions in some kernels and loses 7 in others;
  * where the next block is a join, it only ever wins. */
-static bool inversion_pays(PhaseRun *run, const Block *b, const Instr *branch)
+static bool inversion_pays(Analyses *an, PhaseRun *run, const Block *b, const Instr *branch)
 {
     switch (run->knobs->branch_fold_reverse) {
     case 0: return false;
-    case 1: return cfg_pred_count(run->fn, b->next) > 1 && !is_case_test(branch);
+    case 1: return cfg_pred_count(an->fn, b->next) > 1 && !is_case_test(branch);
     default: return true;
     }
 }
 
 /* `@p bra NEXT; bra FAR; NEXT:` to `@!p bra FAR; NEXT:`, where the opposite costs nothing. */
-static bool invert_to_fall_through(PhaseRun *run, Block *b)
+static bool invert_to_fall_through(Analyses *an, PhaseRun *run, Block *b)
 {
     Instr *branch = block_conditional_branch(b);
-    const Loops *loops = an_loops(run->an);
+    const Loops *loops = an_loops(an);
     if (!branch || branch_target(branch) != b->next || b->fall == b->next || is_back_edge(loops, b, b->next) ||
-        is_back_edge(loops, b, b->fall) || !inversion_pays(run, b, branch))
+        is_back_edge(loops, b, b->fall) || !inversion_pays(an, run, b, branch))
         return false;
-    Plain how = condition_plain(run->an, branch, true);
+    Plain how = condition_plain(an, branch, true);
     if (how.kind == PLAIN_NONE || how.kind == PLAIN_PAIR ||
         !phase_rewrite(run, "BranchInverted", b, "the block that follows is now reached by falling through"))
         return false;
-    condition_apply(run->an, branch, &how);
+    condition_apply(an, branch, &how);
     block_swap_successors(b);
     return true;
 }
 
 /* A block that leaves the function moves to the end when the one before it can then fall through to the one after. */
-static bool relocate_exit(PhaseRun *run, Block *b)
+static bool relocate_exit(Analyses *an, PhaseRun *run, Block *b)
 {
     Block *before = b->prev, *after = b->next;
-    if (!before || !after || before->fall != after || cfg_succs(run->fn, b).n || b->falls_off || block_is_pinned(b) ||
+    if (!before || !after || before->fall != after || cfg_succs(an->fn, b).n || b->falls_off || block_is_pinned(b) ||
         !phase_rewrite(run, "ExitMoved", b, "the block before it now falls through"))
         return false;
     block_move_to_end(b);
     return true;
 }
 
-static bool remove_jump_to_next(PhaseRun *run, Block *b)
+static bool remove_jump_to_next(Analyses *an, PhaseRun *run, Block *b)
 {
-    if (!b->jump || b->fall != b->next || (block_is_empty(b) && cfg_table_leads_to(run->fn, b)) ||
+    if (!b->jump || b->fall != b->next || (block_is_empty(b) && cfg_table_leads_to(an->fn, b)) ||
         !phase_rewrite(run, "JumpRemoved", b, "a jump to the next block"))
         return false;
     block_remove_jump(b);
@@ -81,19 +81,19 @@ static bool remove_jump_to_next(PhaseRun *run, Block *b)
 }
 
 Phase phase_layout;
-PhaseResult phase_layout(PhaseRun *run)
+PhaseResult phase_layout(Analyses *an, PhaseRun *run)
 {
     bool any = false;
     if (run->knobs->disable_branch_fold)
         return PHASE_UNCHANGED;
-    an_freeze(run->an, AN_LOOPS | AN_LIVE);
-    an_compute(run->an, AN_LOOPS);
-    for (Block *b = run->fn->entry, *next; b; b = next) {
+    an_freeze(an, AN_LOOPS | AN_LIVE);
+    an_compute(an, AN_LOOPS);
+    for (Block *b = an->fn->entry, *next; b; b = next) {
         next = b->next;
-        any |= invert_to_fall_through(run, b);
-        any |= relocate_exit(run, b);
+        any |= invert_to_fall_through(an, run, b);
+        any |= relocate_exit(an, run, b);
     }
-    for_each_block(b, run->fn)
-        any |= remove_jump_to_next(run, b);
+    for_each_block(b, an->fn)
+        any |= remove_jump_to_next(an, run, b);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

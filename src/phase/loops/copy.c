@@ -301,13 +301,13 @@ enum { LOOP_ANALYSES = AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM | AN_CO
 
 void loop_copy_begin(Analyses *an) { an_compute(an, LOOP_ANALYSES); }
 
-PhaseResult loop_copy_each(PhaseRun *run, LoopRewrite *rewrite)
+PhaseResult loop_copy_each(Analyses *an, PhaseRun *run, LoopRewrite *rewrite)
 {
-    an_freeze(run->an, LOOP_ANALYSES);
-    const Loops *loops = an_loops(run->an);
+    an_freeze(an, LOOP_ANALYSES);
+    const Loops *loops = an_loops(an);
     LoopLanes lanes = {0};
     bool any = false;
     for (u32 l = 0; l < loops->n; l++)
-        any |= rewrite(run, loops->v[l], &lanes);
+        any |= rewrite(an, run, loops->v[l], &lanes);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

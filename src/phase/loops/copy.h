@@ -32,9 +32,9 @@ typedef struct LoopLanes {
 const char *loop_lanes_forbid(Analyses *an, Arena *arena, const LoopChecks *checks, LoopLanes *lanes);
 
 /* Whether the loop was rewritten; loop_copy_begin() comes right before. */
-typedef bool LoopRewrite(PhaseRun *run, const Loop *loop, LoopLanes *lanes);
+typedef bool LoopRewrite(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes);
 /* Calls it for each loop of the function; all answers are of before the first rewrite. */
-PhaseResult loop_copy_each(PhaseRun *run, LoopRewrite *rewrite);
+PhaseResult loop_copy_each(Analyses *an, PhaseRun *run, LoopRewrite *rewrite);
 void loop_copy_begin(Analyses *an);
 
 /* What the copy does without if the branches of the checks are gone. steps: it may leave steps out. Uses AN_LIVE. */

@@ -214,16 +214,16 @@ static void split(Analyses *an, const Loop *loop, const LoopChecks *c, const Loo
     loop_copy_end(an, loop, c, d, copy[c->blocks - 1], rest);
 }
 
-static bool split_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
+static bool split_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes)
 {
     LoopChecks checks;
     LoopDropped dropped;
-    if (!loop_copy_may(run->an, loop) || !loop_checks_find(run->an, loop, &checks))
+    if (!loop_copy_may(an, loop) || !loop_checks_find(an, loop, &checks))
         return false;
-    loop_copy_plan(run->an, loop, &checks, true, &dropped);
-    const char *why = why_not(run->an, loop, &checks, &dropped);
+    loop_copy_plan(an, loop, &checks, true, &dropped);
+    const char *why = why_not(an, loop, &checks, &dropped);
     if (!why)
-        why = loop_lanes_forbid(run->an, run->arena, &checks, lanes);
+        why = loop_lanes_forbid(an, run->arena, &checks, lanes);
     const Instr *at = block_terminator(checks.check[0].block);
     if (why) {
         phase_missed_once(run, "BoundsCheckKept", at, "this loop keeps its bounds checks: %s", why);
@@ -231,28 +231,28 @@ static bool split_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
     }
     if (!phase_may_rewrite(run))
         return false;
-    u32 bounds = checks.checks - 1, trips = trip_count(run->an, loop, &checks, PTXAS_UNROLLED_WHOLE);
+    u32 bounds = checks.checks - 1, trips = trip_count(an, loop, &checks, PTXAS_UNROLLED_WHOLE);
     phase_passed(
         run, "BoundsCheckSplit", at, "the loop runs without %u bounds check%s for as long as they pass; it runs %s", bounds,
         bounds == 1 ? "" : "s", trips ? arena_printf(run->arena, "%u times or more", trips) : "as often as is not known");
     phase_count(run, "BoundsCheckSplit", 1);
-    loop_copy_begin(run->an);
-    split(run->an, loop, &checks, &dropped);
+    loop_copy_begin(an);
+    split(an, loop, &checks, &dropped);
     return true;
 }
 
-static bool has_candidate(PhaseRun *run)
+static bool has_candidate(Analyses *an)
 {
     LoopChecks checks;
-    const Loops *loops = an_loops(run->an);
+    const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++)
-        if (loop_copy_may(run->an, loops->v[l]) && loop_checks_find(run->an, loops->v[l], &checks))
+        if (loop_copy_may(an, loops->v[l]) && loop_checks_find(an, loops->v[l], &checks))
             return true;
     return false;
 }
 
 Phase phase_loop_split;
-PhaseResult phase_loop_split(PhaseRun *run)
+PhaseResult phase_loop_split(Analyses *an, PhaseRun *run)
 {
-    return !run->knobs->loop_split || !has_candidate(run) ? PHASE_UNCHANGED : loop_copy_each(run, split_loop);
+    return !run->knobs->loop_split || !has_candidate(an) ? PHASE_UNCHANGED : loop_copy_each(an, run, split_loop);
 }

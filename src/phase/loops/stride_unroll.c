@@ -164,17 +164,17 @@ static void unroll(Analyses *an, const Loop *loop, const Stride *s, const LoopDr
     loop_copy_end(an, loop, c, d, after, rest);
 }
 
-static bool unroll_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
+static bool unroll_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes)
 {
     Stride s;
     LoopDropped dropped;
-    if (!loop_copy_may(run->an, loop) || !find_stride(run->an, loop, &s))
+    if (!loop_copy_may(an, loop) || !find_stride(an, loop, &s))
         return false;
-    loop_checks_latch(run->an, loop, s.compare, &s.latch);
-    loop_copy_plan(run->an, loop, &s.latch, false, &dropped);
-    const char *why = why_not(run->an, loop, &s, &dropped);
+    loop_checks_latch(an, loop, s.compare, &s.latch);
+    loop_copy_plan(an, loop, &s.latch, false, &dropped);
+    const char *why = why_not(an, loop, &s, &dropped);
     if (!why)
-        why = loop_lanes_forbid(run->an, run->arena, &s.latch, lanes);
+        why = loop_lanes_forbid(an, run->arena, &s.latch, lanes);
     const Instr *at = block_terminator(loop->latches[0]);
     if (why) {
         phase_missed_once(run, "StrideKept", at, "this loop with its step in a register is not unrolled: %s", why);
@@ -185,13 +185,13 @@ static bool unroll_loop(PhaseRun *run, const Loop *loop, LoopLanes *lanes)
     phase_passed(run, "StrideUnrolled", at,
                  "the loop runs four iterations at a time where four remain; it runs as often as is not known");
     phase_count(run, "StrideUnrolled", 1);
-    loop_copy_begin(run->an);
-    unroll(run->an, loop, &s, &dropped);
+    loop_copy_begin(an);
+    unroll(an, loop, &s, &dropped);
     return true;
 }
 
 Phase phase_stride_unroll;
-PhaseResult phase_stride_unroll(PhaseRun *run)
+PhaseResult phase_stride_unroll(Analyses *an, PhaseRun *run)
 {
-    return !run->knobs->enable_stride_unroll ? PHASE_UNCHANGED : loop_copy_each(run, unroll_loop);
+    return !run->knobs->enable_stride_unroll ? PHASE_UNCHANGED : loop_copy_each(an, run, unroll_loop);
 }

@@ -24,6 +24,7 @@
 
 typedef struct Combiner {
     PhaseRun *run;
+    Analyses *an;
     Nested n;
     bool prepared; /* there was a site */
     bool changed;
@@ -116,10 +117,10 @@ static void prepare(Combiner *c)
     if (c->prepared)
         return;
     c->prepared = true;
-    an_compute(c->run->an, AN_LIVE);
+    an_compute(c->an, AN_LIVE);
     n->combined = arena_array(n->arena, TruthTerm, n->fn->blocks.n);
-    n->skip = arena_array(n->arena, u32, an_dom(c->run->an)->count + 1);
-    n->gate = reconverge_new(n->arena, c->run->an);
+    n->skip = arena_array(n->arena, u32, an_dom(c->an)->count + 1);
+    n->gate = reconverge_new(n->arena, c->an);
     reconverge_prepare(n->gate);
 }
 
@@ -169,7 +170,7 @@ static void write_out(Combiner *c, Block *b)
         block_swap_successors(b);
         taken = term_not(taken);
     }
-    Literal guard = truth_emit(c->run, b, taken);
+    Literal guard = truth_emit(c->an, c->run, b, taken);
     instr_set_guard(block_terminator(b), guard.reg, guard.inverted);
 }
 
@@ -177,14 +178,14 @@ static void write_out(Combiner *c, Block *b)
 static bool combine_all(Combiner *c)
 {
     Nested *n = &c->n;
-    an_freeze(c->run->an, AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_UNIFORM);
-    an_compute(c->run->an, AN_LOOPS);
-    const Order *order = an_order(c->run->an);
+    an_freeze(c->an, AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_UNIFORM);
+    an_compute(c->an, AN_LOOPS);
+    const Order *order = an_order(c->an);
     for (u32 k = order->count; k-- > 0;)
         while (!order->rpo[k]->dead && combine_once(c, order->rpo[k]))
             ;
     if (c->changed) {
-        an_thaw(c->run->an, AN_ALL & ~AN_LIVE); /* nobody asks the others any more */
+        an_thaw(c->an, AN_ALL & ~AN_LIVE); /* nobody asks the others any more */
         for (u32 k = 0; k < order->count; k++)
             write_out(c, order->rpo[k]);
     }
@@ -203,13 +204,13 @@ static void remove_jumps_to_next(Function *fn)
 
 /* What one iteration wrote out can be shorter than what it had counted: then another one finds more. */
 Phase phase_nested_cond;
-PhaseResult phase_nested_cond(PhaseRun *run)
+PhaseResult phase_nested_cond(Analyses *an, PhaseRun *run)
 {
     if (run->knobs->disable_nested_cond)
         return PHASE_UNCHANGED;
-    Combiner c = {.run = run, .n = {.an = run->an, .knobs = run->knobs, .fn = run->fn, .arena = run->arena}};
+    Combiner c = {.run = run, .an = an, .n = {.an = an, .knobs = run->knobs, .fn = an->fn, .arena = run->arena}};
     bool changed = combine_all(&c);
     if (changed)
-        remove_jumps_to_next(run->fn);
+        remove_jumps_to_next(an->fn);
     return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

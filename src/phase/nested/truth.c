@@ -68,7 +68,7 @@ Instr *truth_leaf_definition(const Instr *at, const Truth *leaf) { return local_
 
 bool truth_read_only_by(const Emit *e, const Instr *i, RegId result, const Instr *reader)
 {
-    return an_is_only_reader(e->run->an, i, e->at, reader, result);
+    return an_is_only_reader(e->an, i, e->at, reader, result);
 }
 
 bool truth_operands_hold(const Emit *e, const Instr *i)
@@ -214,8 +214,8 @@ static Literal emit_term(const Emit *e, TruthTerm t, bool plain)
     return emit_list(e, &list, t.inverted, plain);
 }
 
-Literal truth_emit(PhaseRun *run, Block *b, TruthTerm t)
+Literal truth_emit(Analyses *an, PhaseRun *run, Block *b, TruthTerm t)
 {
-    Emit e = {.run = run, .fn = run->fn, .b = b, .at = block_terminator(b), .root = t.truth};
+    Emit e = {.run = run, .an = an, .fn = an->fn, .b = b, .at = block_terminator(b), .root = t.truth};
     return emit_term(&e, t, true);
 }

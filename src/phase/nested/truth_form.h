@@ -6,6 +6,7 @@
 
 typedef struct Emit {
     PhaseRun *run;
+    Analyses *an;
     Function *fn;
     Block *b;
     Instr *at; /* the branch: everything goes in front of it */

@@ -46,7 +46,7 @@ bool region_does_nothing(const Recovery *r, const Block *b)
 {
     if (!region_decides_nothing(b) || !region_only_helpers(r->kinds, b))
         return false;
-    const Live *live = an_live(r->run->an);
+    const Live *live = an_live(r->an);
     if (b->fall->id >= live->blocks) /* or it is made anew already */
         return false;
     for_each_instr(i, b)
@@ -95,7 +95,7 @@ static bool is_needed(const SwitchRegion *g, const Env **at, const Block *target
         bool last = r->written[e->reg] != r->slices;
         r->written[e->reg] = r->slices;
         needed |= take_need(needs, e->reg);
-        needed |= last && live_in(an_live(r->run->an), target, e->reg);
+        needed |= last && live_in(an_live(r->an), target, e->reg);
     }
     return needed;
 }
@@ -181,7 +181,7 @@ static void add_leaf(SwitchRegion *g, const Leaf *leaf)
     *last = d->leaf_count;
 }
 
-static bool is_loop_header(const SwitchRegion *g, const Block *b) { return loop_headed_by(an_loops(g->r->run->an), b); }
+static bool is_loop_header(const SwitchRegion *g, const Block *b) { return loop_headed_by(an_loops(g->r->an), b); }
 
 /* Whether control that goes to b may go to where it leads instead. A loop is entered by its header; after the root nothing is
  * known of the selector, when control comes there anew. */

@@ -42,18 +42,19 @@ static void count_in_edges(Recovery *r, const Function *fn)
     mem_free(reached);
 }
 
-Recovery *recovery_new(PhaseRun *run, Arena *arena, BlockKinds *kinds)
+Recovery *recovery_new(Analyses *an, PhaseRun *run, Arena *arena, BlockKinds *kinds)
 {
     Recovery *r = arena_new(arena, Recovery);
     r->run = run;
+    r->an = an;
     r->kinds = kinds;
-    r->blocks = run->fn->blocks.n;
+    r->blocks = an->fn->blocks.n;
     r->node_of = arena_array(arena, u32, r->blocks);
     r->leaf_of = arena_array(arena, u32, r->blocks);
     r->seen = arena_array(arena, u8, r->blocks);
-    r->written = arena_array(arena, u32, run->fn->regs.n);
+    r->written = arena_array(arena, u32, an->fn->regs.n);
     r->in_edges = arena_array(arena, u32, r->blocks);
-    count_in_edges(r, run->fn);
+    count_in_edges(r, an->fn);
     return r;
 }
 
@@ -73,7 +74,7 @@ static bool is_region_branch(const Block *b)
 static bool is_unread(const SwitchRegion *g, const Instr *i)
 {
     for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (live_after(an_live(g->r->run->an), i, w.reg))
+        if (live_after(an_live(g->r->an), i, w.reg))
             return false;
     return true;
 }
@@ -138,7 +139,7 @@ static bool meet(const SwitchRegion *g, const Node *node, const Env **env)
         common = common_state(common, a->env);
     for (const Arrival *a = node->arrivals; a; a = a->next)
         for (const Env *e = a->env; e != common; e = e->before)
-            if (live_in(an_live(g->r->run->an), node->b, e->reg))
+            if (live_in(an_live(g->r->an), node->b, e->reg))
                 return false;
     *env = common;
     return true;
@@ -150,7 +151,7 @@ static bool looks_like_member(const SwitchRegion *g, const Block *b)
     const Block *root = g->d->root;
     if (b->dead || b->id >= g->r->blocks || g->r->seen[b->id] || b == root || b->scope != root->scope || block_is_pinned(b))
         return false;
-    if (loop_headed_by(an_loops(g->r->run->an), b)) /* its back edge may be one that is never taken */
+    if (loop_headed_by(an_loops(g->r->an), b)) /* its back edge may be one that is never taken */
         return false;
     return is_region_branch(b);
 }
@@ -306,7 +307,7 @@ static void grow(SwitchRegion *g)
 {
     for (u32 m = 0; m < g->members.n && g->members.n < REGION_LIMIT; m++) {
         const Block *b = g->nodes.v[g->members.v[m]].b;
-        CfgList succs = cfg_succs(g->r->run->fn, b);
+        CfgList succs = cfg_succs(g->r->an->fn, b);
         for (u32 k = 0; k < succs.n; k++) {
             u32 index = g->r->node_of[succs.v[k].block->id] - 1;
             if (!g->nodes.v[index].member)
@@ -383,7 +384,7 @@ static bool may_grow(SwitchRegion *g, u32 branches)
     for (u32 m = 0; m < g->members.n && found < branches; m++) {
         const Block *b = g->nodes.v[g->members.v[m]].b, *not_taken = successor_not_taken(b);
         const Instr *end = block_terminator(b);
-        CfgList succs = cfg_succs(r->run->fn, b);
+        CfgList succs = cfg_succs(r->an->fn, b);
         found += !end ? 0 : branch_table(end) ? branches : 1;
         for (u32 k = 0; k < succs.n; k++) {
             Node *node = node_of(g, succs.v[k].block);
@@ -405,9 +406,9 @@ static void require_analyses(Recovery *r)
 {
     if (r->facts)
         return;
-    r->facts = an_facts(r->run->an);
-    r->ssa = an_ssa(r->run->an);
-    r->postdom = an_postdom(r->run->an);
+    r->facts = an_facts(r->an);
+    r->ssa = an_ssa(r->an);
+    r->postdom = an_postdom(r->an);
 }
 
 static RecoverResult recover(SwitchRegion *g, Instr *branch, u32 branches)
@@ -440,7 +441,7 @@ RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, u32 branc
     SwitchRegion g = {.r = r, .arena = arena, .d = decision};
     Instr *end = block_terminator(root);
     *decision = (Decision){.root = root};
-    g.scope = (ValueScope){&g.scratch, r->run->fn, 0, region_value, &g};
+    g.scope = (ValueScope){&g.scratch, r->an->fn, 0, region_value, &g};
     if (!end || root->id >= r->blocks || r->seen[root->id] || !is_region_branch(root))
         return RECOVER_NONE;
     RecoverResult result = RECOVER_NONE;

@@ -67,7 +67,7 @@ typedef struct Recovery Recovery;
 
 /* One recovery serves for all blocks of a function; each is looked at as a root and as a member at most once. In the arena.
  * Needs AN_LOOPS. */
-Recovery *recovery_new(PhaseRun *run, Arena *arena, BlockKinds *kinds);
+Recovery *recovery_new(Analyses *an, PhaseRun *run, Arena *arena, BlockKinds *kinds);
 /* Whether the root's region may have a jump table or at least `branches` branches: a look at what is near, for which nothing
  * need be known of the function. */
 bool region_may_decide(BlockKinds *kinds, const Block *root, u32 branches);

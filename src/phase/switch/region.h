@@ -38,6 +38,7 @@ typedef struct Node {
 
 struct Recovery {
     PhaseRun *run;
+    Analyses *an;
     BlockKinds *kinds;
     const Facts *facts;
     const Ssa *ssa;

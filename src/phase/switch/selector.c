@@ -64,7 +64,7 @@ static RegId base_register(const SwitchRegion *g, RegId reg)
 {
     for (u32 step = 0; step < RESOLVE_DEPTH; step++) {
         Instr *def = definition_at_root(g, reg);
-        RegId source = def ? value_offset_source(g->r->run->fn, def) : 0;
+        RegId source = def ? value_offset_source(g->r->an->fn, def) : 0;
         if (!source)
             return reg;
         reg = source;
@@ -114,7 +114,7 @@ static RegId condition_register(const SwitchRegion *g, RegId pred)
 bool region_find_selector(SwitchRegion *g, Instr *branch)
 {
     RegId reg = branch_table(branch) ? operand_plain_register(branch->opnd) : condition_register(g, branch->guard);
-    const Function *fn = g->r->run->fn;
+    const Function *fn = g->r->an->fn;
     if (!reg)
         return false;
     g->d->selector = base_register(g, reg);

@@ -30,6 +30,7 @@
 
 typedef struct Lowering {
     PhaseRun *run;
+    Analyses *an;
     Arena arena;        /* of the recovery */
     Recovery *recovery; /* made when a block first looks like the root of a region */
     BlockKinds kinds;
@@ -39,9 +40,9 @@ typedef struct Lowering {
     ReconvergeGate *gate; /* made when it is asked first, before anything is rewritten */
 } Lowering;
 
-static PlanLimits limits_of(const PhaseRun *run)
+static PlanLimits limits_of(Analyses *an, const PhaseRun *run)
 {
-    const Module *m = run->fn->module;
+    const Module *m = an->fn->module;
     bool has_brx = m->version_major >= 6 && (m->target_sm == 0 || m->target_sm >= 30);
     return (PlanLimits){run->knobs->switch_density, run->knobs->switch_max_table, has_brx};
 }
@@ -55,7 +56,7 @@ static bool selector_is_uniform(const Lowering *w, const Decision *d)
     const Instr *end = block_terminator(d->root);
     bool indexes = branch_table(end) && op_has(end->op, OPF_UNIFORM_HINT) && end->opnd[0].kind == OPND_REG &&
                    end->opnd[0].sub == SUB_NONE && end->opnd[0].id == d->selector;
-    return indexes || uniform_has(&an_uniform(w->run->an)->warp, d->selector);
+    return indexes || uniform_has(&an_uniform(w->an)->warp, d->selector);
 }
 
 /* Whether threads that the root's branch divides reconverged, after another branch of the region, before a convergent instruction,
@@ -83,7 +84,7 @@ static ReconvergeRisk risk_of_untaken(Lowering *w, const Decision *d, const Bloc
 /* Threads come to a leaf in other groups than before where several branches led to it, or now do. */
 static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *d, const SwitchPlan *p)
 {
-    Analyses *an = w->run->an;
+    Analyses *an = w->an;
     if (!w->gate)
         w->gate = reconverge_new(w->run->arena, an);
     if (!reconverge_matters(w->gate) && !reconverge_waits(w->gate)->any_convergent)
@@ -159,7 +160,7 @@ static Verdict judge(Lowering *w, Arena *arena, const Decision *d, const SwitchP
         bool better = p->cost.code + 2 <= old_code(d) && p->cost.depth <= d->depth;
         return better ? pays : (Verdict){"SwitchKeptTable", "its jump table is as good as another"};
     }
-    if (decision_is_chain(d) && one_table && loop_of(an_loops(w->run->an), d->root))
+    if (decision_is_chain(d) && one_table && loop_of(an_loops(w->an), d->root))
         return (Verdict){"SwitchKeptChain", "ptxas makes a table of equality tests itself, and a better one in a loop"};
     return is_smaller(d, p) || is_shorter(w, d, p)
                ? pays
@@ -195,12 +196,12 @@ static void report(const Lowering *w, const Decision *d, const SwitchPlan *p)
 static bool lower(Lowering *w, Arena *arena, Block *root)
 {
     enum { SITE = 3 }; /* branches that are more than an if and its else */
-    const Function *fn = w->run->fn;
+    const Function *fn = w->an->fn;
     Decision d;
     if (!region_may_decide(&w->kinds, root, SITE) || (root != fn->entry && cfg_pred_count(fn, root) == 0))
         return false;
     if (!w->recovery)
-        w->recovery = recovery_new(w->run, &w->arena, &w->kinds);
+        w->recovery = recovery_new(w->an, w->run, &w->arena, &w->kinds);
     RecoverResult result = recover_decision(w->recovery, arena, root, SITE, &d);
     if (result == RECOVER_NONE)
         return false;
@@ -217,19 +218,19 @@ static bool lower(Lowering *w, Arena *arena, Block *root)
         return false;
     report(w, &d, &p);
     p.uniform_index = p.uniform && p.cost.tables && selector_is_uniform(w, &d);
-    switch_emit(w->run->fn, an_live(w->run->an), &d, &p, &w->left_over);
+    switch_emit(w->an->fn, an_live(w->an), &d, &p, &w->left_over);
     w->kinds.bits[root->id] = 0;
     return true;
 }
 
-static bool lower_all(PhaseRun *run)
+static bool lower_all(Analyses *an, PhaseRun *run)
 {
-    an_freeze(run->an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
-    an_compute(run->an, AN_LOOPS);
-    Lowering w = {.run = run, .limits = limits_of(run), .again = run->iteration > 0};
-    const Order *order = an_order(run->an);
+    an_freeze(an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
+    an_compute(an, AN_LOOPS);
+    Lowering w = {.run = run, .an = an, .limits = limits_of(an, run), .again = run->iteration > 0};
+    const Order *order = an_order(an);
     bool changed = false;
-    w.kinds = (BlockKinds){arena_array(&w.arena, u8, run->fn->blocks.n), run->fn->blocks.n};
+    w.kinds = (BlockKinds){arena_array(&w.arena, u8, an->fn->blocks.n), an->fn->blocks.n};
     for (u32 p = 0; p < order->count; p++) {
         Arena arena = {0};
         changed |= lower(&w, &arena, order->rpo[p]);
@@ -246,7 +247,7 @@ static bool lower_all(PhaseRun *run)
 
 /* What a table says of its selector is less, or more, than what the compares said: the decisions after it are judged again. */
 Phase phase_switch_lowering;
-PhaseResult phase_switch_lowering(PhaseRun *run)
+PhaseResult phase_switch_lowering(Analyses *an, PhaseRun *run)
 {
-    return !run->knobs->disable_switch && lower_all(run) ? PHASE_AGAIN : PHASE_UNCHANGED;
+    return !run->knobs->disable_switch && lower_all(an, run) ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

@@ -28,6 +28,7 @@ typedef struct SecondName {
 
 typedef struct HoistPass {
     PhaseRun *run;
+    Analyses *an;
     u8 *written;      /* by RegId: in how many places, at most 2 */
     BitSet in_flight; /* see match_find_in_flight */
     VEC(SecondName) second;
@@ -36,6 +37,7 @@ typedef struct HoistPass {
 typedef struct TailHoist {
     HoistPass *pass;
     PhaseRun *run;
+    Analyses *an;
     TailGate gate;
     Instr *branch;
     Block *taken, *other;
@@ -82,12 +84,12 @@ static u32 rate_same(void *user, const Instr *a, RegId taken, const Instr *b, Re
 /* The value gets the taken edge's name, and the other one may have to copy it. */
 static bool may_have_two_names(const TailHoist *h, RegId taken, RegId other)
 {
-    const Function *fn = h->run->fn;
+    const Function *fn = h->an->fn;
     const Reg *a = fn_reg(fn, taken), *b = fn_reg(fn, other);
     return a->type == b->type && a->vector == 1 && b->vector == 1 && build_can_copy((Type)a->type) && !a->is_param &&
            !b->is_param && !fn->scopes.v[a->scope].in_block && !fn->scopes.v[b->scope].in_block &&
            !bitset_has(&h->pass->in_flight, taken) && !bitset_has(&h->pass->in_flight, other) && !pair_of_taken(h, other) &&
-           !pair_of_other(h, taken) && !live_in(an_live(h->run->an), h->other, taken);
+           !pair_of_other(h, taken) && !live_in(an_live(h->an), h->other, taken);
 }
 
 static bool is_compared(const TailHoist *h, RegId reg)
@@ -143,7 +145,7 @@ static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
     u32 names = h->names;
     if (a->kind != INSTR_OP || b->kind != INSTR_OP || instr_is(a, OPF_TERMINATOR) || a->scope != h->taken->scope ||
         b->scope != h->other->scope || match_call_argument(a) ||
-        match_copies_may_merge(a, h->gate, h->run->an->summaries) != STOP_NONE)
+        match_copies_may_merge(a, h->gate, h->an->summaries) != STOP_NONE)
         return false;
     bool same = match_instrs_alike(&h->visitor, a, b, &exchanged) && match_visit_reads(&h->visitor, a, b, exchanged) &&
                 match_visit_writes(&h->visitor, a, b);
@@ -177,7 +179,7 @@ static i64 head_gain(const TailHoist *h, u32 n)
         i64 own_copies = copies(h, k ? h->step[k - 1].names : 0, h->step[k].names);
         bool separate = false;
         for (RegWalk w = reg_walk(i); instr_is(i, OPF_FUSES) && next_write(&w);)
-            separate |= live_after(an_live(h->run->an), h->step[n - 1].taken, w.reg);
+            separate |= live_after(an_live(h->an), h->step[n - 1].taken, w.reg);
         bool saves = !ptxas_costs_nothing(i) && !match_loads_constant(i);
         gain += (separate ? -1 : saves) - own_copies;
     }
@@ -206,7 +208,7 @@ static bool computes_address(const Function *fn, const Instr *i)
 static bool is_lone_address(const TailHoist *h, u32 n)
 {
     for (u32 k = 0; k < n; k++)
-        if (!computes_address(h->run->fn, h->step[k].taken))
+        if (!computes_address(h->an->fn, h->step[k].taken))
             return false;
     return h->taken->fall == h->other->fall && is_short_arm(h->taken) && is_short_arm(h->other);
 }
@@ -214,7 +216,7 @@ static bool is_lone_address(const TailHoist *h, u32 n)
 /* As far as both blocks are the same. A pragma in front of an instruction keeps it. */
 static void walk_heads(TailHoist *h)
 {
-    const Live *live = an_live(h->run->an);
+    const Live *live = an_live(h->an);
     bool carry = false;
     Instr *a = first_item(h->taken), *b = first_item(h->other);
     while (a && b && h->steps < HOIST_LIMIT && same_instruction(h, a, b)) {
@@ -255,7 +257,7 @@ static void move_head(TailHoist *h, u32 count)
         last = item_after(last);
     for (u32 k = 0; k < h->names; k++) {
         const RegPair *pair = &h->name[k];
-        if (pair->kept != pair->other && live_after(an_live(h->run->an), last, pair->other))
+        if (pair->kept != pair->other && live_after(an_live(h->an), last, pair->other))
             vec_push(&h->pass->second, ((SecondName){pair->kept, pair->other, h->other, has_one_value(h, pair)}));
     }
     for (u32 k = 0; k < count; k++) {
@@ -271,18 +273,18 @@ static void move_head(TailHoist *h, u32 count)
 /* A reader that the block does not dominate may mean a value of an earlier round of a loop. */
 static void check_readers(HoistPass *pass, const u32 *second_of)
 {
-    for_each_block(b, pass->run->fn)
+    for_each_block(b, pass->an->fn)
         for_each_instr(i, b)
             for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_read(&w);) {
                 SecondName *s = second_of[w.reg] ? &pass->second.v[second_of[w.reg] - 1] : NULL;
-                if (s && !dominates(an_dom(pass->run->an), s->block, b))
+                if (s && !dominates(an_dom(pass->an), s->block, b))
                     s->rename = false;
             }
 }
 
 static void rename_readers(HoistPass *pass, const u32 *second_of)
 {
-    for_each_block(b, pass->run->fn)
+    for_each_block(b, pass->an->fn)
         for_each_instr(i, b)
             for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_read(&w);) {
                 const SecondName *s = second_of[w.reg] ? &pass->second.v[second_of[w.reg] - 1] : NULL;
@@ -301,7 +303,7 @@ static void assign_names(HoistPass *pass)
 {
     if (!pass->second.n)
         return;
-    u32 *second_of = arena_array(pass->run->arena, u32, pass->run->fn->regs.n);
+    u32 *second_of = arena_array(pass->run->arena, u32, pass->an->fn->regs.n);
     for (u32 k = 0; k < pass->second.n; k++)
         if (pass->second.v[k].rename)
             second_of[pass->second.v[k].other] = k + 1;
@@ -323,8 +325,8 @@ static bool only_from(const Function *fn, const Block *b, const Block *from)
 
 static bool find_branch(TailHoist *h, Block *b)
 {
-    const Function *fn = h->run->fn;
-    const Loops *loops = an_loops(h->run->an);
+    const Function *fn = h->an->fn;
+    const Loops *loops = an_loops(h->an);
     h->branch = block_terminator(b);
     h->taken = h->branch && h->branch->guard ? branch_target(h->branch) : NULL;
     h->other = b->fall;
@@ -338,7 +340,7 @@ static bool find_branch(TailHoist *h, Block *b)
 /* Before anything is hoisted, and only when something may be: most functions have nothing. */
 static void look_at_function(HoistPass *pass)
 {
-    const Function *fn = pass->run->fn;
+    const Function *fn = pass->an->fn;
     pass->written = arena_array(pass->run->arena, u8, fn->regs.n);
     pass->in_flight = bitset_new(pass->run->arena, fn->regs.n);
     match_find_in_flight(fn, &pass->in_flight);
@@ -351,18 +353,19 @@ static void look_at_function(HoistPass *pass)
 static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
 {
     PhaseRun *run = pass->run;
-    TailHoist h = {.pass = pass, .run = run, .gate = gate};
+    Analyses *an = pass->an;
+    TailHoist h = {.pass = pass, .run = run, .an = an, .gate = gate};
     h.visitor = (PairVisitor){&h, rate_same, read_same, write_same, NULL};
     if (!find_branch(&h, b))
         return false;
     if (!pass->written)
         look_at_function(pass);
-    match_loop_test(an_loops(run->an), h.taken, &h.compare[0]);
-    match_loop_test(an_loops(run->an), h.other, &h.compare[1]);
+    match_loop_test(an_loops(an), h.taken, &h.compare[0]);
+    match_loop_test(an_loops(an), h.other, &h.compare[1]);
     u32 count = common_head(&h);
     if (!count || !phase_may_rewrite(run))
         return false;
-    an_compute(run->an, AN_LIVE);
+    an_compute(an, AN_LIVE);
     phase_passed(run, "CodeHoisted", h.branch, "both successors of the branch begin with the same %u instruction%s", count,
                  count == 1 ? "" : "s");
     phase_count(run, "CodeHoisted", 1);
@@ -372,12 +375,12 @@ static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
 }
 
 /* Blocks of which something was hoisted are left alone for the rest of the pass: their liveness has changed. */
-bool hoist_common_code(PhaseRun *run, TailGate gate)
+bool hoist_common_code(Analyses *an, PhaseRun *run, TailGate gate)
 {
-    HoistPass pass = {.run = run};
-    u8 *touched = arena_array(run->arena, u8, run->fn->blocks.n);
+    HoistPass pass = {.run = run, .an = an};
+    u8 *touched = arena_array(run->arena, u8, an->fn->blocks.n);
     bool any = false;
-    for_each_block(b, run->fn) {
+    for_each_block(b, an->fn) {
         const Instr *end = block_terminator(b);
         const Block *taken = end && end->guard ? branch_target(end) : NULL;
         if (!taken || !b->fall || !begin_alike(taken, b->fall))

@@ -65,6 +65,7 @@ typedef struct Splice {
 
 typedef struct Merge {
     PhaseRun *run;
+    Analyses *an;
     Function *fn;
     Matcher *matcher;
     TailGate gate;
@@ -113,7 +114,7 @@ static void collect(Merge *m)
     u32 order = 0;
     for_each_block(b, m->fn) {
         order++;
-        if (!order_reachable(an_order(m->run->an), b) || !has_rivals(an_order(m->run->an), b))
+        if (!order_reachable(an_order(m->an), b) || !has_rivals(an_order(m->an), b))
             continue;
         u64 key = match_end_key(m->fn, b);
         if (key)
@@ -143,7 +144,7 @@ static bool pays(const Merge *m, const Tail *tail)
 
 static bool same_loop(const Merge *m, const Block *a, const Block *b)
 {
-    const Loops *loops = an_loops(m->run->an);
+    const Loops *loops = an_loops(m->an);
     if (loops->irreducible && (bitset_has(&loops->in_irreducible, a->id) || bitset_has(&loops->in_irreducible, b->id)))
         return false;
     return loop_of(loops, a) == loop_of(loops, b);
@@ -152,8 +153,8 @@ static bool same_loop(const Merge *m, const Block *a, const Block *b)
 /* Whether a loop is left on the path from d to b: then d or a block that dominates b is in it. */
 static bool leaves_loop(const Merge *m, const Block *d, const Block *b)
 {
-    const DomTree *dom = an_dom(m->run->an);
-    const Loops *loops = an_loops(m->run->an);
+    const DomTree *dom = an_dom(m->an);
+    const Loops *loops = an_loops(m->an);
     u32 steps = 0;
     while (b && b != d && steps++ < DOMINATORS_LOOKED_AT && !loop_of(loops, b))
         b = dom->idom[b->id];
@@ -164,9 +165,9 @@ static bool leaves_loop(const Merge *m, const Block *d, const Block *b)
  * different exits of loops ptxas makes the loops pay for that (BSSY before them, BREAK inside). */
 static bool exits_of_loops(const Merge *m, Block *a, Block *b)
 {
-    if (m->always || !an_loops(m->run->an)->n || cfg_succs(m->fn, a).n)
+    if (m->always || !an_loops(m->an)->n || cfg_succs(m->fn, a).n)
         return false;
-    const Block *d = dom_nearest_common(an_dom(m->run->an), a, b);
+    const Block *d = dom_nearest_common(an_dom(m->an), a, b);
     return leaves_loop(m, d, a) || leaves_loop(m, d, b);
 }
 
@@ -244,7 +245,7 @@ static void compare_group(Merge *m, const TailCandidate *group, u32 n, u32 first
 
 static bool siblings(const Merge *m, const Block *a, const Block *b)
 {
-    const DomTree *dom = an_dom(m->run->an);
+    const DomTree *dom = an_dom(m->an);
     return dom->idom[a->id] && dom->idom[a->id] == dom->idom[b->id];
 }
 
@@ -398,7 +399,7 @@ static void merge_set(Merge *m, u32 n, u32 items)
         for (u32 g = 0; g < duplicates; g++)
             set[k]->done |= set[k]->block == duplicate[g].block;
     vec_push(&m->splices,
-             ((Splice){set[kept]->order, tail.kept, tail_block(an_loops(m->run->an), tail.kept), duplicate, duplicates}));
+             ((Splice){set[kept]->order, tail.kept, tail_block(an_loops(m->an), tail.kept), duplicate, duplicates}));
 }
 
 /* Every candidate in turn, with all after it that share its best tail. */
@@ -492,7 +493,7 @@ static void report_short_tails(const Merge *merge)
     collect(&m);
     sort_candidates(&m);
     m.least = merge->least;
-    m.matcher = matcher_new(m.run->an, m.run->arena, m.gate);
+    m.matcher = matcher_new(m.an, m.run->arena, m.gate);
     limit_effort(&m);
     for (u32 k = 0; k + 1 < m.candidates.n && !is_exhausted(&m); k++)
         if (m.candidates.v[k].key == m.candidates.v[k + 1].key)
@@ -509,7 +510,7 @@ static void merge_alike(Merge *m)
     u32 largest = largest_group(m);
     if (largest < 2)
         return;
-    m->matcher = matcher_new(m->run->an, m->run->arena, m->gate);
+    m->matcher = matcher_new(m->an, m->run->arena, m->gate);
     limit_effort(m);
     m->set = arena_array(m->run->arena, TailCandidate *, largest);
     m->tail = arena_array(m->run->arena, Tail, largest);
@@ -544,21 +545,24 @@ static TailGate chosen_gate(const Knobs *knobs)
     return gate[knobs->tail_merge_reserved];
 }
 
-static bool merge_and_hoist(PhaseRun *run)
+static bool merge_and_hoist(Analyses *an, PhaseRun *run)
 {
     const Knobs *knobs = run->knobs;
-    Merge m = {.run = run, .fn = run->fn, .gate = chosen_gate(knobs), .always = knobs->enable_tail_merge > 0};
+    Merge m = {.run = run, .an = an, .fn = an->fn, .gate = chosen_gate(knobs), .always = knobs->enable_tail_merge > 0};
     m.least = knobs->tail_merge_size < 1 ? 1 : knobs->tail_merge_size;
     m.threshold = knobs->tail_merge_threshold > UINT16_MAX ? UINT16_MAX : (u32)knobs->tail_merge_threshold;
-    an_freeze(run->an, AN_DOM | AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_CONTROL | AN_UNIFORM);
-    an_compute(run->an, AN_DOM | AN_LOOPS);
+    an_freeze(an, AN_DOM | AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_CONTROL | AN_UNIFORM);
+    an_compute(an, AN_DOM | AN_LOOPS);
     if (knobs->enable_tail_merge && m.threshold > 1)
         merge_tails(&m);
-    bool changed = m.splices.n > 0 || (knobs->hoist_common_code && hoist_common_code(run, m.gate));
+    bool changed = m.splices.n > 0 || (knobs->hoist_common_code && hoist_common_code(an, run, m.gate));
     vec_free(&m.candidates);
     vec_free(&m.splices);
     return changed;
 }
 
 Phase phase_tail_merge;
-PhaseResult phase_tail_merge(PhaseRun *run) { return merge_and_hoist(run) ? PHASE_AGAIN : PHASE_UNCHANGED; }
+PhaseResult phase_tail_merge(Analyses *an, PhaseRun *run)
+{
+    return merge_and_hoist(an, run) ? PHASE_AGAIN : PHASE_UNCHANGED;
+}

@@ -16,20 +16,45 @@ static const char WHY_SOONER[] =
 
 /* ---- of the function as the round began with it ------------------------------------------------------------------ */
 
+static bool has_convergent(const Function *fn, const Summaries *summaries)
+{
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            if (instr_is_convergent(i, summaries))
+                return true;
+    return false;
+}
+
+JudgeMemory judge_memory(const Analyses *an, Arena *arena)
+{
+    return (JudgeMemory){.arena = arena, .convergent = has_convergent(an->fn, an->summaries)};
+}
+
 /* Where there are convergent instructions, what is uniform when the phase begins counts (analysis/convergence.h), else in each
- * round anew. */
+ * iteration anew. */
+ThreadJudge judge_new(Analyses *an, const Knobs *knobs, Arena *arena, JudgeMemory *memory)
+{
+    if (!memory->convergent)
+        memory->uniform.bits = 0;
+    return (ThreadJudge){.an = an,
+                         .knobs = knobs,
+                         .arena = arena,
+                         .scratch = {.seen = marks_new(arena, an->fn->blocks.n)},
+                         .memory = memory};
+}
+
 static void remember_uniform(ThreadJudge *j)
 {
-    if (j->uniform.bits)
+    if (j->memory->uniform.bits)
         return;
     const BitSet *uniform = &an_uniform(j->an)->branch_warp;
-    j->uniform = bitset_new(j->kept, j->an->fn->origins + 1);
+    j->memory->uniform = bitset_new(j->memory->arena, j->an->fn->origins + 1);
     for_each_block(b, j->an->fn)
         if (block_terminator(b) && uniform_has(uniform, b->id))
-            bitset_add(&j->uniform, block_terminator(b)->origin);
+            bitset_add(&j->memory->uniform, block_terminator(b)->origin);
     for_each_block(b, j->an->fn) /* a branch with several copies is uniform if all of them are */
         if (block_terminator(b) && !uniform_has(uniform, b->id))
-            bitset_del(&j->uniform, block_terminator(b)->origin);
+            bitset_del(&j->memory->uniform, block_terminator(b)->origin);
 }
 
 static ReconvergeGate *gate_of(ThreadJudge *j)
@@ -193,7 +218,7 @@ static const char *why_divergence_costs(ThreadJudge *j, const Candidate *c)
 /* Whether something convergent can be reached before the paths from b join. */
 static bool convergent_after(ThreadJudge *j, const Block *b)
 {
-    for (u32 k = 0; j->convergent && k < block_edge_count(b); k++) {
+    for (u32 k = 0; j->memory->convergent && k < block_edge_count(b); k++) {
         ThreadRegion region = region_after(j->an, &j->scratch, b, block_edge_target(b, k));
         if (!region.whole || region.convergent)
             return true;
@@ -222,7 +247,7 @@ static const char *why_they_reconverge(ThreadJudge *j, const Candidate *c, bool 
     if (predicated && !convergent)
         return predicated; /* without asking what is uniform */
     remember_uniform(j);
-    bool converged = region_is_reached_convergently(j->an, &j->scratch, c->b, &j->uniform);
+    bool converged = region_is_reached_convergently(j->an, &j->scratch, c->b, &j->memory->uniform);
     if (convergent && !converged)
         return "threads of a warp reconverge there, and a convergent instruction follows";
     *after_convergent = convergent;
@@ -276,7 +301,7 @@ static bool moves_point(ThreadJudge *j, const Block *b, Block *to)
     if (risk != RECONVERGE_ACTIVE_SET)
         return risk != RECONVERGE_SAFE;
     remember_uniform(j);
-    return !region_is_reached_convergently(j->an, &j->scratch, b, &j->uniform) ||
+    return !region_is_reached_convergently(j->an, &j->scratch, b, &j->memory->uniform) ||
            reconverge_decided(gate_of(j), b, to, old, true) != RECONVERGE_SAFE;
 }
 

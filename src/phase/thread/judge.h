@@ -10,14 +10,19 @@
 
 extern const char judge_predicated[]; /* the reason that judge_is_predicated() is */
 
+/* What it knows from one iteration of the phase to the next. */
+typedef struct JudgeMemory {
+    Arena *arena;    /* of `uniform` */
+    BitSet uniform;  /* branches, by Instr.origin, that do not divide a warp; empty: not asked yet */
+    bool convergent; /* the function has convergent instructions */
+} JudgeMemory;
+
 typedef struct ThreadJudge {
     Analyses *an;
     const Knobs *knobs;
-    Arena *arena; /* of the gate */
-    Arena *kept;  /* of `uniform` */
+    Arena *arena; /* of the gate, and of `scratch` */
     RegionScratch scratch;
-    BitSet uniform;       /* branches, by Instr.origin, that do not divide a warp; see judge_remember_uniform */
-    bool convergent;      /* the function has convergent instructions */
+    JudgeMemory *memory;
     ReconvergeGate *gate; /* NULL: not asked yet, and nothing is rewritten yet */
 } ThreadJudge;
 
@@ -29,6 +34,10 @@ const char *judge_why_branch_stays(ThreadJudge *j, const Block *b, Block *to);
 /* What is short after a branch ptxas predicates: then there is no branch to be saved. */
 bool judge_is_predicated(ThreadJudge *j, const Block *b);
 
+/* Before the first iteration of the phase; arena: of all its iterations. */
+JudgeMemory judge_memory(const Analyses *an, Arena *arena);
+/* arena: of this iteration. */
+ThreadJudge judge_new(Analyses *an, const Knobs *knobs, Arena *arena, JudgeMemory *memory);
 /* Before the first rewrite: computes what any question needs, of the function as it is. */
 void judge_prepare(ThreadJudge *j);
 /* Frees the gate and what is outside the arenas. */

@@ -38,7 +38,8 @@ enum { BUDGET = 512 /* instructions cloned in a function, in all its rounds: Pha
 /* It threads blocks before convergent instructions, or all others, in a sweep; a sweep of one kind follows where one of the other
  * kind found nothing but blocks that it left to it. */
 typedef struct Threader {
-    PhaseRun *run;
+    Analyses *an;
+    const Knobs *knobs;
     ThreadJudge judge;
     bool convergent_sweep; /* this sweep threads blocks before convergent instructions; else the others */
     bool deferred;         /* a block was left to sweeps of the other kind */
@@ -48,13 +49,6 @@ typedef struct Threader {
 } Threader;
 
 /* ---- rewriting ------------------------------------------------------------------------------------------------- */
-
-static void append_clones(Threader *t, const Body *body, Block *at)
-{
-    block_append_clones(at, body->v, body->n);
-    *t->run->spent += body->n;
-    phase_count(t->run, "InstructionsCloned", body->n);
-}
 
 /* The block after which a clone of b, from `from` to `to`, costs the fewest jumps. */
 static Block *place_before(Block *b, Block *from, const Block *to)
@@ -77,29 +71,31 @@ static Block *block_of_clones(Threader *t, Block *b, Block *after)
 static void join_made(Threader *t)
 {
     while (t->made.n) {
-        Block *made = vec_pop(&t->made), *from = cfg_single_pred(t->run->fn, made);
+        Block *made = vec_pop(&t->made), *from = cfg_single_pred(t->an->fn, made);
         if (from && block_can_join(from, made))
             block_join(from, made);
     }
 }
 
-/* All edges of c that lead to `to`, whatever a selp says, go there, through one clone of what is needed. */
-static void thread_to(Threader *t, Candidate *c, Block *to)
+/* All edges of c that lead to `to`, whatever a selp says, go there, through one clone of what is needed. Answers the number of
+ * instructions cloned. */
+static u32 thread_to(Threader *t, Candidate *c, Block *to)
 {
     Body body;
     Block *only = NULL, *through = to;
-    body_collect(t->run->an, c->b, to, NULL, &body);
+    body_collect(t->an, c->b, to, NULL, &body);
     for (u32 k = 0; k < c->edges; k++)
         if (c->edge[k].to == to && !c->edge[k].select)
             only = c->edge[k].from;
     if (body.n) {
         through = block_of_clones(t, c->b, place_before(c->b, only, to));
-        append_clones(t, &body, through);
+        block_append_clones(through, body.v, body.n);
         block_set_fall(through, to);
     }
     for (u32 k = 0; k < c->edges; k++)
         if (c->edge[k].to == to && !c->edge[k].select)
             block_redirect(c->edge[k].from, c->b, through);
+    return body.n;
 }
 
 /* Whether nobody reads what the selp gives once its edge is threaded. */
@@ -112,40 +108,48 @@ static bool is_unread(const Threader *t, const InEdge *edge, const Body *body)
     for (u32 k = 0; k < body->n; k++)
         if (instr_reads(body->v[k], reg))
             return false;
-    return !body_is_live_on(t->run->an, edge->to, edge->otherwise, reg);
+    return !body_is_live_on(t->an, edge->to, edge->otherwise, reg);
 }
 
-/* The edge becomes a branch on the predicate of its selp: the branch of c->b, asked earlier. */
-static void thread_select(Threader *t, const Candidate *c, const InEdge *edge)
+/* The edge becomes a branch on the predicate of its selp: the branch of c->b, asked earlier. Answers likewise. */
+static u32 thread_select(Threader *t, const Candidate *c, const InEdge *edge)
 {
     Instr *end = block_terminator(c->b);
     const Operand *by = instr_operand(edge->select, 3);
-    bool unread = cfg_succs(t->run->fn, edge->from).n == 1;
+    bool unread = cfg_succs(t->an->fn, edge->from).n == 1;
     Block *at = block_of_clones(t, c->b, place_before(c->b, edge->from, edge->to));
     Body body;
-    body_collect(t->run->an, c->b, edge->to, edge->otherwise, &body);
+    body_collect(t->an, c->b, edge->to, edge->otherwise, &body);
     unread = unread && is_unread(t, edge, &body);
-    append_clones(t, &body, at);
+    block_append_clones(at, body.v, body.n);
     block_redirect(edge->from, c->b, at);
     block_set_fall(at, edge->otherwise);
     block_set_branch(at, by->id, false, edge->to, op_has_modifier(end->op, ".uni"));
-    instr_inherit_origin(t->run->fn, block_terminator(at), end, NULL);
+    instr_inherit_origin(t->an->fn, block_terminator(at), end, NULL);
     if (unread)
         vec_push(&t->unread, edge->select);
-    phase_count(t->run, "SelectUnfolded", 1);
+    return body.n;
 }
 
-static void thread(Threader *t, Candidate *c)
+static void thread(PhaseRun *run, Threader *t, Candidate *c)
 {
+    u32 cloned = 0, unfolded = 0;
     judge_prepare(&t->judge);
-    phase_passed(t->run, "BranchThreaded", block_terminator(c->b),
-                 "%u of %u edges to this branch go straight to its target", c->decided, c->edges);
-    phase_count(t->run, "BranchThreaded", 1);
+    phase_passed(run, "BranchThreaded", block_terminator(c->b), "%u of %u edges to this branch go straight to its target",
+                 c->decided, c->edges);
+    phase_count(run, "BranchThreaded", 1);
     for (u32 k = 0; k < c->edges; k++)
-        if (c->edge[k].to && c->edge[k].select)
-            thread_select(t, c, &c->edge[k]);
-        else if (decide_is_first(c, k))
-            thread_to(t, c, c->edge[k].to);
+        if (c->edge[k].to && c->edge[k].select) {
+            cloned += thread_select(t, c, &c->edge[k]);
+            unfolded++;
+        } else if (decide_is_first(c, k)) {
+            cloned += thread_to(t, c, c->edge[k].to);
+        }
+    *run->spent += cloned;
+    if (cloned)
+        phase_count(run, "InstructionsCloned", cloned);
+    if (unfolded)
+        phase_count(run, "SelectUnfolded", unfolded);
     t->changed = true;
 }
 
@@ -158,36 +162,35 @@ static bool has_select(const Block *b)
 }
 
 /* A selp of constants in b itself decides the branch: it asks the selp's predicate instead. */
-static bool branch_on_predicate(Threader *t, Block *b)
+static bool branch_on_predicate(PhaseRun *run, Threader *t, Block *b)
 {
     InEdge edge;
     Instr *end = block_terminator(b);
-    if (branch_table(end) || !has_select(b) || !decide_by_own_select(t->run->an, t->run->knobs, b, &edge) ||
-        !phase_may_rewrite(t->run))
+    if (branch_table(end) || !has_select(b) || !decide_by_own_select(t->an, t->knobs, b, &edge) || !phase_may_rewrite(run))
         return false;
     RegId by = instr_operand(edge.select, 3)->id;
     judge_prepare(&t->judge);
-    phase_passed(t->run, "SelectUnfolded", end, "the branch asks the predicate that a selp of constants stands for");
-    phase_count(t->run, "SelectUnfolded", 1);
+    phase_passed(run, "SelectUnfolded", end, "the branch asks the predicate that a selp of constants stands for");
+    phase_count(run, "SelectUnfolded", 1);
     instr_set_guard(end, by, edge.to != branch_target(end));
     t->changed = true;
     return true;
 }
 
 /* The branch of b always goes to `to`: it decides nothing. */
-static bool fold(Threader *t, Block *b, Block *to)
+static bool fold(PhaseRun *run, Threader *t, Block *b, Block *to)
 {
     Instr *end = block_terminator(b);
     const char *why = judge_why_branch_stays(&t->judge, b, to);
     if (why) {
-        phase_missed_once(t->run, "BranchNotThreaded", end, "%s", why);
+        phase_missed_once(run, "BranchNotThreaded", end, "%s", why);
         return false;
     }
-    if (!phase_may_rewrite(t->run))
+    if (!phase_may_rewrite(run))
         return false;
     judge_prepare(&t->judge);
-    phase_passed(t->run, "BranchDecided", end, "the branch is decided alike on every path to it");
-    phase_count(t->run, "BranchDecided", 1);
+    phase_passed(run, "BranchDecided", end, "the branch is decided alike on every path to it");
+    phase_count(run, "BranchDecided", 1);
     block_remove_terminator(b);
     block_set_fall(b, to);
     t->changed = true;
@@ -204,105 +207,99 @@ static Block *agreed_target(const Candidate *c)
 }
 
 /* Headers and the entry block are not bypassed, but their branches go as well. */
-static void fold_decided(Threader *t, Block *b)
+static void fold_decided(PhaseRun *run, Threader *t, Block *b)
 {
-    Analyses *an = t->run->an;
-    Block *to = decide_branch(an, t->run->knobs, b);
+    Analyses *an = t->an;
+    Block *to = decide_branch(an, t->knobs, b);
     if (!to || to == b || !order_reachable(an_order(an), to))
         return;
     if (loop_headed_by(an_loops(an), b) && judge_is_predicated(&t->judge, b))
-        phase_missed_once(t->run, "BranchNotThreaded", block_terminator(b), "%s", judge_predicated);
+        phase_missed_once(run, "BranchNotThreaded", block_terminator(b), "%s", judge_predicated);
     else
-        fold(t, b, to);
+        fold(run, t, b, to);
 }
 
-static void try_block(Threader *t, Block *b)
+static void try_block(PhaseRun *run, Threader *t, Block *b)
 {
-    Analyses *an = t->run->an;
+    Analyses *an = t->an;
     Candidate c;
     bool after_convergent = false;
     u32 cost;
     if (!decide_ends(an, b))
         return;
     an_compute(an, AN_FACTS);
-    if (branch_on_predicate(t, b))
+    if (branch_on_predicate(run, t, b))
         return;
-    if (b == t->run->fn->entry || loop_headed_by(an_loops(an), b)) {
-        fold_decided(t, b);
+    if (b == t->an->fn->entry || loop_headed_by(an_loops(an), b)) {
+        fold_decided(run, t, b);
         return;
     }
     const char *why = body_why_not(an, b, &cost);
-    decide_edges(an, t->run->knobs, b, why && !t->run->sink->wants_remarks, &c);
+    decide_edges(an, t->knobs, b, why && !run->sink->wants_remarks, &c);
     c.cost = cost;
     Block *to = agreed_target(&c);
-    if (!c.decided || (to && fold(t, b, to)))
+    if (!c.decided || (to && fold(run, t, b, to)))
         return;
     if (!why)
-        why = judge_why_not(&t->judge, &c, *t->run->spent < BUDGET ? BUDGET - *t->run->spent : 0, &after_convergent);
+        why = judge_why_not(&t->judge, &c, *run->spent < BUDGET ? BUDGET - *run->spent : 0, &after_convergent);
     bool is_of_sweep = after_convergent == t->convergent_sweep;
     t->deferred |= !why && !is_of_sweep;
     if (why)
-        phase_missed_once(t->run, "BranchNotThreaded", block_terminator(b), "%s", why);
-    else if (is_of_sweep && phase_may_rewrite(t->run))
-        thread(t, &c);
+        phase_missed_once(run, "BranchNotThreaded", block_terminator(b), "%s", why);
+    else if (is_of_sweep && phase_may_rewrite(run))
+        thread(run, t, &c);
 }
 
 /* ---- the phase ------------------------------------------------------------------------------------------------- */
 
-static bool has_convergent(const Function *fn, const Summaries *summaries)
-{
-    for_each_block(b, fn)
-        for_each_instr(i, b)
-            if (instr_is_convergent(i, summaries))
-                return true;
-    return false;
-}
-
 /* Whether anything changed. */
-static bool thread_sweep(Threader *t)
+static bool thread_sweep(PhaseRun *run, Threader *t)
 {
-    const Order *order = an_order(t->run->an);
+    const Order *order = an_order(t->an);
     t->deferred = false;
     for (u32 p = 0; p < order->count; p++)
-        try_block(t, order->rpo[p]);
+        try_block(run, t, order->rpo[p]);
     while (t->unread.n)
         instr_remove(vec_pop(&t->unread));
     join_made(t);
     return t->changed;
 }
 
-static Threader *threader_of(PhaseRun *run)
+/* What is known from one iteration to the next. */
+typedef struct ThreadMemory {
+    JudgeMemory judge;
+    bool convergent_sweep; /* of the last sweep */
+} ThreadMemory;
+
+static ThreadMemory *memory_of(const Analyses *an, PhaseRun *run)
 {
-    Threader *t = run->state;
-    if (!t) {
-        t = run->state = arena_new(run->kept, Threader);
-        *t = (Threader){.run = run, .judge = {.an = run->an, .knobs = run->knobs, .kept = run->kept}};
-        t->judge.convergent = has_convergent(run->fn, run->an->summaries);
+    ThreadMemory *m = run->state;
+    if (!m) {
+        m = run->state = arena_new(run->kept, ThreadMemory);
+        m->judge = judge_memory(an, run->kept);
     }
-    if (!t->judge.convergent)
-        t->judge.uniform.bits = 0;
-    t->judge.arena = run->arena;
-    t->judge.scratch = (RegionScratch){.seen = marks_new(run->arena, run->fn->blocks.n)};
-    t->changed = false;
-    return t;
+    return m;
 }
 
 Phase phase_jump_threading;
-PhaseResult phase_jump_threading(PhaseRun *run)
+PhaseResult phase_jump_threading(Analyses *an, PhaseRun *run)
 {
-    an_freeze(run->an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
-    if (run->knobs->disable_jump_threading_pass || an_loops(run->an)->irreducible)
+    an_freeze(an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
+    if (run->knobs->disable_jump_threading_pass || an_loops(an)->irreducible)
         return PHASE_UNCHANGED;
-    Threader *t = threader_of(run);
-    bool changed = thread_sweep(t);
-    if (!changed && t->deferred) {
-        t->convergent_sweep = !t->convergent_sweep;
-        changed = thread_sweep(t);
+    ThreadMemory *memory = memory_of(an, run);
+    Threader t = {.an = an, .knobs = run->knobs, .convergent_sweep = memory->convergent_sweep};
+    t.judge = judge_new(an, run->knobs, run->arena, &memory->judge);
+    bool changed = thread_sweep(run, &t);
+    if (!changed && t.deferred) {
+        t.convergent_sweep = !t.convergent_sweep;
+        changed = thread_sweep(run, &t);
     }
-    judge_end(&t->judge);
-    vec_free(&t->unread);
-    vec_free(&t->made);
+    memory->convergent_sweep = t.convergent_sweep;
+    judge_end(&t.judge);
+    vec_free(&t.unread);
+    vec_free(&t.made);
     run->may_do_more |=
-        changed && t->judge.convergent; /* what is uniform was asked of the function before its first rewrite */
+        changed && memory->judge.convergent; /* what is uniform was asked of the function before its first rewrite */
     return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

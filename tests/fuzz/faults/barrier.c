@@ -3,10 +3,10 @@
 #include "phase/phase.h"
 
 Phase fault_barrier;
-PhaseResult fault_barrier(PhaseRun *run)
+PhaseResult fault_barrier(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    for_each_block(b, run->fn)
+    for_each_block(b, an->fn)
         for (Instr *i = b->first, *next; i; i = next) {
             next = i->next;
             if (!instr_is(i, OPF_BARRIER) || op_has_modifier(i->op, ".red") || !phase_may_rewrite(run))

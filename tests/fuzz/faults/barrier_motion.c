@@ -27,10 +27,10 @@ static Instr *load_behind(Instr *barrier)
 }
 
 Phase fault_barrier_motion;
-PhaseResult fault_barrier_motion(PhaseRun *run)
+PhaseResult fault_barrier_motion(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    for_each_block(b, run->fn)
+    for_each_block(b, an->fn)
         for_each_instr(i, b) {
             Instr *load = instr_is(i, OPF_BARRIER) ? load_behind(i) : NULL;
             if (!load || !phase_may_rewrite(run))

@@ -25,7 +25,7 @@ static RegId outer_of_same_name(const Function *fn, RegId inner)
     return 0;
 }
 
-static bool capture(PhaseRun *run, Instr *i)
+static bool capture(Analyses *an, PhaseRun *run, Instr *i)
 {
     Operand slots[16];
     bool found = false;
@@ -33,7 +33,7 @@ static bool capture(PhaseRun *run, Instr *i)
         return false;
     memcpy(slots, i->opnd, i->slots * sizeof *slots);
     for (u32 k = 0; k < i->slots; k++) {
-        RegId outer = slots[k].kind == OPND_REG && slots[k].role == ROLE_USE ? outer_of_same_name(run->fn, slots[k].id) : 0;
+        RegId outer = slots[k].kind == OPND_REG && slots[k].role == ROLE_USE ? outer_of_same_name(an->fn, slots[k].id) : 0;
         if (outer) {
             slots[k].id = outer;
             found = true;
@@ -46,13 +46,13 @@ static bool capture(PhaseRun *run, Instr *i)
 }
 
 Phase fault_captured_name;
-PhaseResult fault_captured_name(PhaseRun *run)
+PhaseResult fault_captured_name(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    for_each_block(b, run->fn)
+    for_each_block(b, an->fn)
         for (Instr *i = b->first, *next; i; i = next) {
             next = i->next;
-            changed |= capture(run, i);
+            changed |= capture(an, run, i);
         }
     return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

@@ -18,11 +18,11 @@ static void add_counter(const Loop *loop, Instr *compare, RegId compared, const 
 }
 
 Phase fault_counter_start;
-PhaseResult fault_counter_start(PhaseRun *run)
+PhaseResult fault_counter_start(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    an_freeze(run->an, AN_LOOPS | AN_DOM);
-    const Loops *loops = an_loops(run->an);
+    an_freeze(an, AN_LOOPS | AN_DOM);
+    const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++) {
         const Loop *loop = loops->v[l];
         Instr *branch = loop->latch_count == 1 ? block_conditional_branch(loop->latches[0]) : NULL;
@@ -31,9 +31,9 @@ PhaseResult fault_counter_start(PhaseRun *run)
             continue;
         RegId compared = operand_plain_register(instr_operand(compare, 1));
         Affine v;
-        bool known = compared && affine_value(run->an, loop, compare, compared, 32, &v) && v.step && v.terms == 1 &&
+        bool known = compared && affine_value(an, loop, compare, compared, 32, &v) && v.step && v.terms == 1 &&
                      v.term[0].factor == 1;
-        if (!known || type_bits((Type)fn_reg(run->fn, v.term[0].reg)->type) != 32 || !phase_may_rewrite(run))
+        if (!known || type_bits((Type)fn_reg(an->fn, v.term[0].reg)->type) != 32 || !phase_may_rewrite(run))
             continue;
         add_counter(loop, compare, compared, &v);
         changed = true;

@@ -20,9 +20,9 @@ static const OpInfo *ordered_inverse(const Function *fn, const OpInfo *op)
 }
 
 Phase fault_float_inverse;
-PhaseResult fault_float_inverse(PhaseRun *run)
+PhaseResult fault_float_inverse(Analyses *an, PhaseRun *run)
 {
-    Function *fn = run->fn;
+    Function *fn = an->fn;
     bool changed = false;
     if (run->round > 0) /* once more would undo it */
         return false;

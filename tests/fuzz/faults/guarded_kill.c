@@ -28,10 +28,10 @@ static bool guarded_write_follows(const Instr *i, RegId reg)
 }
 
 Phase fault_guarded_kill;
-PhaseResult fault_guarded_kill(PhaseRun *run)
+PhaseResult fault_guarded_kill(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    for_each_block(b, run->fn)
+    for_each_block(b, an->fn)
         for (Instr *i = b->first, *next; i; i = next) {
             next = i->next;
             if (i->kind != INSTR_OP || !i->slots || !op_is_pure(i->op) || i->opnd[0].kind != OPND_REG ||

@@ -13,18 +13,18 @@ static Instr *last_store(const Block *b)
 }
 
 Phase fault_late_store;
-PhaseResult fault_late_store(PhaseRun *run)
+PhaseResult fault_late_store(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    an_freeze(run->an, AN_LOOPS);
-    const Loops *loops = an_loops(run->an);
-    for_each_block(b, run->fn) {
+    an_freeze(an, AN_LOOPS);
+    const Loops *loops = an_loops(an);
+    for_each_block(b, an->fn) {
         const Loop *loop = loop_of(loops, b);
         Instr *branch = loop ? block_two_way_branch(b) : NULL;
         Instr *store = branch ? last_store(b) : NULL;
         Block *on = b->fall;
         if (!store || !on->first || loop_contains(loops, loop, branch_target(branch)) || !loop_contains(loops, loop, on) ||
-            cfg_single_pred(run->fn, on) != b || !phase_may_rewrite(run))
+            cfg_single_pred(an->fn, on) != b || !phase_may_rewrite(run))
             continue;
         instr_remove(store);
         instr_insert_before(on->first, store);

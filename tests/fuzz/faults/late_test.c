@@ -32,7 +32,7 @@ static Block *chain_end(Block *b, RegId value, i64 bound, RegId kept)
 }
 
 /* Answers whether root's branch was moved to the end of the chain that it falls or branches to. */
-static bool move_test(PhaseRun *run, Block *root)
+static bool move_test(Analyses *an, PhaseRun *run, Block *root)
 {
     const Instr *test = test_of(root, "setp.gt.s32", false), *branch = block_terminator(root);
     if (!test)
@@ -43,8 +43,8 @@ static bool move_test(PhaseRun *run, Block *root)
     if (!last || last->scope != root->scope || !phase_may_rewrite(run))
         return false;
     RegId guard = branch->guard;
-    Block *late = block_new(run->fn, root->scope);
-    block_append_layout(run->fn, late);
+    Block *late = block_new(an->fn, root->scope);
+    block_append_layout(an->fn, late);
     block_set_fall(late, last->fall);
     block_set_branch(late, guard, false, beyond, false);
     block_set_fall(last, late);
@@ -54,12 +54,12 @@ static bool move_test(PhaseRun *run, Block *root)
 }
 
 Phase fault_late_test;
-PhaseResult fault_late_test(PhaseRun *run)
+PhaseResult fault_late_test(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    cfg_build(run->fn);
-    Block *last = run->fn->layout_last;
-    for (Block *b = run->fn->entry; b; b = b == last ? NULL : b->next)
-        changed |= move_test(run, b);
+    cfg_build(an->fn);
+    Block *last = an->fn->layout_last;
+    for (Block *b = an->fn->entry; b; b = b == last ? NULL : b->next)
+        changed |= move_test(an, run, b);
     return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

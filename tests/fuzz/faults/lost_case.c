@@ -3,9 +3,9 @@
 #include "phase/phase.h"
 
 Phase fault_lost_case;
-PhaseResult fault_lost_case(PhaseRun *run)
+PhaseResult fault_lost_case(Analyses *an, PhaseRun *run)
 {
-    Function *fn = run->fn;
+    Function *fn = an->fn;
     bool changed = false;
     for_each_block(b, fn) {
         const Instr *end = block_terminator(b);

@@ -71,9 +71,9 @@ static void merge(Block *a, Block *b)
     block_set_fall(b, end);
 }
 
-PhaseResult merge_ends(PhaseRun *run, MergeSite *site)
+PhaseResult merge_ends(Analyses *an, PhaseRun *run, MergeSite *site)
 {
-    Function *fn = run->fn;
+    Function *fn = an->fn;
     Block *last = fn->layout_last;
     bool changed = false;
     for (Block *a = fn->entry; a; a = a == last ? NULL : a->next)

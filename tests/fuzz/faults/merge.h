@@ -7,7 +7,7 @@
 /* Whether a fault is about the ends of these two blocks, which are alike. */
 typedef bool MergeSite(const Block *a, const Block *b);
 
-PhaseResult merge_ends(PhaseRun *run, MergeSite *site);
+PhaseResult merge_ends(Analyses *an, PhaseRun *run, MergeSite *site);
 /* Whether the terminator leads, within a few blocks, to an instruction of that kind. */
 bool leads_to(const Block *b, bool (*kind)(const Instr *i));
 bool block_holds(const Block *b, bool (*kind)(const Instr *i));

@@ -42,12 +42,12 @@ static bool seen_behind(const Block *a, const Block *b)
 }
 
 Phase fault_merge_signal;
-PhaseResult fault_merge_signal(PhaseRun *run) { return merge_ends(run, signals_behind); }
+PhaseResult fault_merge_signal(Analyses *an, PhaseRun *run) { return merge_ends(an, run, signals_behind); }
 Phase fault_merge_signal_table;
-PhaseResult fault_merge_signal_table(PhaseRun *run) { return merge_ends(run, signals_behind_table); }
+PhaseResult fault_merge_signal_table(Analyses *an, PhaseRun *run) { return merge_ends(an, run, signals_behind_table); }
 Phase fault_merge_exit;
-PhaseResult fault_merge_exit(PhaseRun *run) { return merge_ends(run, one_waits_for_lanes); }
+PhaseResult fault_merge_exit(Analyses *an, PhaseRun *run) { return merge_ends(an, run, one_waits_for_lanes); }
 Phase fault_merge_partner;
-PhaseResult fault_merge_partner(PhaseRun *run) { return merge_ends(run, partner_behind); }
+PhaseResult fault_merge_partner(Analyses *an, PhaseRun *run) { return merge_ends(an, run, partner_behind); }
 Phase fault_merge_seen;
-PhaseResult fault_merge_seen(PhaseRun *run) { return merge_ends(run, seen_behind); }
+PhaseResult fault_merge_seen(Analyses *an, PhaseRun *run) { return merge_ends(an, run, seen_behind); }

@@ -3,12 +3,12 @@
 #include "phase/phase.h"
 
 Phase fault_opposite_sense;
-PhaseResult fault_opposite_sense(PhaseRun *run)
+PhaseResult fault_opposite_sense(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
     if (run->round > 0) /* once more would undo it */
         return false;
-    for_each_block(b, run->fn) {
+    for_each_block(b, an->fn) {
         Instr *branch = block_terminator(b);
         Block *target = branch && branch->guard && branch->op->opcode == OPC_BRA ? branch_target(branch) : NULL;
         if (!target || !b->fall || target == b->fall || !phase_may_rewrite(run))

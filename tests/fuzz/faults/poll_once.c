@@ -12,10 +12,10 @@ static bool polls(const Block *b)
 }
 
 Phase fault_poll_once;
-PhaseResult fault_poll_once(PhaseRun *run)
+PhaseResult fault_poll_once(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    for_each_block(b, run->fn) {
+    for_each_block(b, an->fn) {
         Instr *end = block_two_way_branch(b);
         if (!end || branch_target(end) != b || !polls(b) || !phase_may_rewrite(run))
             continue;

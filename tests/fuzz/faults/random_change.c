@@ -87,13 +87,13 @@ static bool change(Instr *i, u64 *random)
 }
 
 Phase fault_random_change;
-PhaseResult fault_random_change(PhaseRun *run)
+PhaseResult fault_random_change(Analyses *an, PhaseRun *run)
 {
-    u64 random = seed_of(run->fn);
+    u64 random = seed_of(an->fn);
     if (run->round > 0 || run->iteration > 0)
         return PHASE_UNCHANGED;
     for (u32 k = 0; k < TRIES; k++) {
-        Instr *i = pick(run->fn, &random);
+        Instr *i = pick(an->fn, &random);
         if (i && phase_may_rewrite(run) && change(i, &random))
             return PHASE_CHANGED;
     }

@@ -15,32 +15,32 @@ typedef struct Slow {
     i64 operand;
 } Slow;
 
-static const OpInfo *decode(const PhaseRun *run, const char *text)
+static const OpInfo *decode(const Analyses *an, const char *text)
 {
-    return isa_decode(run->fn->module->isa, text, (u32)strlen(text));
+    return isa_decode(an->fn->module->isa, text, (u32)strlen(text));
 }
 
-static void insert(const PhaseRun *run, Instr *before, const Slow *slow)
+static void insert(const Analyses *an, Instr *before, const Slow *slow)
 {
     Builder at = build_before(before);
     Operand number = build_integer((u64)slow->operand, 32, false);
     Instr *new = build(&at, OPC_RET, (OpParts){0}, &number, slow->operand != NO_OPERAND);
-    instr_set_op(new, decode(run, slow->to));
+    instr_set_op(new, decode(an, slow->to));
 }
 
-static PhaseResult rewrite(PhaseRun *run, const Slow *slow)
+static PhaseResult rewrite(Analyses *an, PhaseRun *run, const Slow *slow)
 {
     bool changed = false;
     size_t len = strlen(slow->from);
-    for_each_block(b, run->fn)
+    for_each_block(b, an->fn)
         for_each_instr(i, b) {
             if (i->kind != INSTR_OP || strncmp(i->op->text->text, slow->from, len) != 0 || run->iteration > 0 ||
                 run->round > 0 || !phase_may_rewrite(run))
                 continue;
             if (slow->inserts)
-                insert(run, i, slow);
+                insert(an, i, slow);
             else
-                instr_set_op(i, decode(run, arena_printf(run->arena, "%s%s", slow->to, i->op->text->text + len)));
+                instr_set_op(i, decode(an, arena_printf(run->arena, "%s%s", slow->to, i->op->text->text + len)));
             changed = true;
         }
     return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
@@ -48,10 +48,10 @@ static PhaseResult rewrite(PhaseRun *run, const Slow *slow)
 
 #define REPLACE(name, from, to) \
     Phase slow_##name;          \
-    PhaseResult slow_##name(PhaseRun *run) { return rewrite(run, &(Slow){from, to, false, NO_OPERAND}); }
+    PhaseResult slow_##name(Analyses *an, PhaseRun *run) { return rewrite(an, run, &(Slow){from, to, false, NO_OPERAND}); }
 #define INSERT(name, before, what, operand) \
     Phase slow_##name;                      \
-    PhaseResult slow_##name(PhaseRun *run) { return rewrite(run, &(Slow){before, what, true, operand}); }
+    PhaseResult slow_##name(Analyses *an, PhaseRun *run) { return rewrite(an, run, &(Slow){before, what, true, operand}); }
 
 REPLACE(load, "ld.global.", "ld.volatile.global.")
 REPLACE(shared, "ld.shared.", "ld.volatile.shared.")

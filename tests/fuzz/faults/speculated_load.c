@@ -13,12 +13,12 @@ static Instr *leading_load(Block *b)
 }
 
 Phase fault_speculated_load;
-PhaseResult fault_speculated_load(PhaseRun *run)
+PhaseResult fault_speculated_load(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    cfg_build(run->fn);
-    for_each_block(b, run->fn) {
-        Block *before = cfg_single_pred(run->fn, b);
+    cfg_build(an->fn);
+    for_each_block(b, an->fn) {
+        Block *before = cfg_single_pred(an->fn, b);
         Instr *load = leading_load(b), *branch = before ? block_terminator(before) : NULL;
         if (!load || !branch || !branch->guard || before->scope != b->scope || !phase_may_rewrite(run))
             continue;

@@ -3,9 +3,9 @@
 #include "phase/phase.h"
 
 Phase fault_split_carry;
-PhaseResult fault_split_carry(PhaseRun *run)
+PhaseResult fault_split_carry(Analyses *an, PhaseRun *run)
 {
-    Function *fn = run->fn;
+    Function *fn = an->fn;
     bool changed = false;
     for_each_block(b, fn)
         for_each_instr(i, b) {

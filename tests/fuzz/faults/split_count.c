@@ -32,11 +32,11 @@ static bool drop_guard(Instr *i)
     return true;
 }
 
-static PhaseResult split_wrongly(PhaseRun *run, bool (*change)(Instr *i))
+static PhaseResult split_wrongly(Analyses *an, PhaseRun *run, bool (*change)(Instr *i))
 {
-    if (phase_loop_split(run) == PHASE_UNCHANGED)
+    if (phase_loop_split(an, run) == PHASE_UNCHANGED)
         return PHASE_UNCHANGED;
-    for_each_block(b, run->fn)
+    for_each_block(b, an->fn)
         for (Instr *i = b->first, *next; i; i = next) {
             next = i->next;
             change(i);
@@ -45,5 +45,5 @@ static PhaseResult split_wrongly(PhaseRun *run, bool (*change)(Instr *i))
 }
 
 Phase fault_split_count, fault_split_guard;
-PhaseResult fault_split_count(PhaseRun *run) { return split_wrongly(run, count_more); }
-PhaseResult fault_split_guard(PhaseRun *run) { return split_wrongly(run, drop_guard); }
+PhaseResult fault_split_count(Analyses *an, PhaseRun *run) { return split_wrongly(an, run, count_more); }
+PhaseResult fault_split_guard(Analyses *an, PhaseRun *run) { return split_wrongly(an, run, drop_guard); }

@@ -29,17 +29,17 @@ static void drop_guard(Instr *i)
         *instr_operand(i, 2) = *instr_operand(i, 1);
 }
 
-static PhaseResult unroll_wrongly(PhaseRun *run, void (*change)(Instr *i))
+static PhaseResult unroll_wrongly(Analyses *an, PhaseRun *run, void (*change)(Instr *i))
 {
     Knobs knobs = *run->knobs;
     const Knobs *own = run->knobs;
     knobs.enable_stride_unroll = 1;
     run->knobs = &knobs;
-    PhaseResult result = phase_stride_unroll(run);
+    PhaseResult result = phase_stride_unroll(an, run);
     run->knobs = own;
     if (result == PHASE_UNCHANGED)
         return PHASE_UNCHANGED;
-    for_each_block(b, run->fn)
+    for_each_block(b, an->fn)
         for (Instr *i = b->first, *next; i; i = next) {
             next = i->next;
             change(i);
@@ -48,5 +48,5 @@ static PhaseResult unroll_wrongly(PhaseRun *run, void (*change)(Instr *i))
 }
 
 Phase fault_stride_limit, fault_stride_guard;
-PhaseResult fault_stride_limit(PhaseRun *run) { return unroll_wrongly(run, raise_limit); }
-PhaseResult fault_stride_guard(PhaseRun *run) { return unroll_wrongly(run, drop_guard); }
+PhaseResult fault_stride_limit(Analyses *an, PhaseRun *run) { return unroll_wrongly(an, run, raise_limit); }
+PhaseResult fault_stride_guard(Analyses *an, PhaseRun *run) { return unroll_wrongly(an, run, drop_guard); }

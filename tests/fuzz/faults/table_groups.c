@@ -13,9 +13,9 @@ static bool other_entries_lead_to(const Block *b, const Block *to)
     return false;
 }
 
-static bool pass_over(PhaseRun *run, Block *b)
+static bool pass_over(Analyses *an, PhaseRun *run, Block *b)
 {
-    CfgList succs = cfg_succs(run->fn, b);
+    CfgList succs = cfg_succs(an->fn, b);
     for (u32 k = 0; k < succs.n; k++) {
         Block *hop = succs.v[k].block;
         if (!block_is_empty(hop) || !hop->fall || hop->fall == hop || !other_entries_lead_to(b, hop->fall))
@@ -29,12 +29,12 @@ static bool pass_over(PhaseRun *run, Block *b)
 }
 
 Phase fault_table_groups;
-PhaseResult fault_table_groups(PhaseRun *run)
+PhaseResult fault_table_groups(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    cfg_build(run->fn);
-    for_each_block(b, run->fn)
-        while (block_terminator(b) && branch_table(block_terminator(b)) && pass_over(run, b))
+    cfg_build(an->fn);
+    for_each_block(b, an->fn)
+        while (block_terminator(b) && branch_table(block_terminator(b)) && pass_over(an, run, b))
             changed = true;
     return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

@@ -13,15 +13,15 @@ static bool same_work(const Instr *a, const Instr *b)
     return a->op == b->op && a->slots == b->slots && memcmp(a->opnd, b->opnd, a->slots * sizeof *a->opnd) == 0;
 }
 
-static bool merge(PhaseRun *run, Block *join)
+static bool merge(Analyses *an, PhaseRun *run, Block *join)
 {
-    CfgList preds = cfg_preds(run->fn, join);
+    CfgList preds = cfg_preds(an->fn, join);
     if (preds.n != 2 || preds.v[0].multiplicity != 1 || preds.v[1].multiplicity != 1)
         return false;
     Instr *a = last_op(preds.v[0].block), *b = last_op(preds.v[1].block);
     if (!a || !b || a->scope != b->scope || a->guard == b->guard || !same_work(a, b) || !phase_may_rewrite(run))
         return false;
-    Instr *merged = instr_clone(run->fn, a);
+    Instr *merged = instr_clone(an->fn, a);
     instr_remove(a);
     instr_remove(b);
     if (join->first)
@@ -32,12 +32,12 @@ static bool merge(PhaseRun *run, Block *join)
 }
 
 Phase fault_tail_guard;
-PhaseResult fault_tail_guard(PhaseRun *run)
+PhaseResult fault_tail_guard(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    cfg_build(run->fn);
-    for_each_block(b, run->fn)
-        if (b != run->fn->entry)
-            changed |= merge(run, b);
+    cfg_build(an->fn);
+    for_each_block(b, an->fn)
+        if (b != an->fn->entry)
+            changed |= merge(an, run, b);
     return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }

@@ -20,17 +20,17 @@ static bool holds_scope(Block *b)
 }
 
 Phase fault_thread_join;
-PhaseResult fault_thread_join(PhaseRun *run)
+PhaseResult fault_thread_join(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    cfg_build(run->fn);
-    Block *last = run->fn->layout_last;
-    for (Block *b = run->fn->entry; b; b = b == last ? NULL : b->next) {
-        if (!holds_warp_operation(b) || holds_scope(b) || cfg_pred_count(run->fn, b) < 2 || !phase_may_rewrite(run))
+    cfg_build(an->fn);
+    Block *last = an->fn->layout_last;
+    for (Block *b = an->fn->entry; b; b = b == last ? NULL : b->next) {
+        if (!holds_warp_operation(b) || holds_scope(b) || cfg_pred_count(an->fn, b) < 2 || !phase_may_rewrite(run))
             continue;
-        Block *from = cfg_preds(run->fn, b).v[0].block;
+        Block *from = cfg_preds(an->fn, b).v[0].block;
         Block *copy = block_clone(b);
-        block_append_layout(run->fn, copy);
+        block_append_layout(an->fn, copy);
         block_redirect(from, b, copy);
         changed = true;
     }

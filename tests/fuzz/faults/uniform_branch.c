@@ -3,17 +3,17 @@
 #include "phase/phase.h"
 
 Phase fault_uniform_branch;
-PhaseResult fault_uniform_branch(PhaseRun *run)
+PhaseResult fault_uniform_branch(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    an_freeze(run->an, AN_UNIFORM);
-    for_each_block(b, run->fn) {
+    an_freeze(an, AN_UNIFORM);
+    for_each_block(b, an->fn) {
         Instr *branch = block_terminator(b);
         bool divergent = branch && branch->op->opcode == OPC_BRA && branch->guard &&
-                         !op_has(branch->op, OPF_UNIFORM_HINT) && !uniform_has(&an_uniform(run->an)->branch_warp, b->id);
+                         !op_has(branch->op, OPF_UNIFORM_HINT) && !uniform_has(&an_uniform(an)->branch_warp, b->id);
         if (!divergent || !phase_may_rewrite(run))
             continue;
-        instr_set_op(branch, isa_decode(run->fn->module->isa, "bra.uni", 7));
+        instr_set_op(branch, isa_decode(an->fn->module->isa, "bra.uni", 7));
         changed = true;
     }
     return changed ? PHASE_CHANGED : PHASE_UNCHANGED;

@@ -33,10 +33,10 @@ static void make_table(Block *b, Instr *branch, const Instr *test)
 }
 
 Phase fault_uniform_table;
-PhaseResult fault_uniform_table(PhaseRun *run)
+PhaseResult fault_uniform_table(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
-    for_each_block(b, run->fn) {
+    for_each_block(b, an->fn) {
         Instr *branch = block_terminator(b);
         const Instr *test = small_range(branch);
         if (!test || !phase_may_rewrite(run))

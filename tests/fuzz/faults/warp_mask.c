@@ -3,18 +3,18 @@
 #include "phase/phase.h"
 
 Phase fault_warp_mask;
-PhaseResult fault_warp_mask(PhaseRun *run)
+PhaseResult fault_warp_mask(Analyses *an, PhaseRun *run)
 {
-    u32 lanes = function_warp_lanes(run->fn);
+    u32 lanes = function_warp_lanes(an->fn);
     bool changed = false;
-    for_each_block(b, run->fn)
+    for_each_block(b, an->fn)
         for_each_instr(i, b) {
             bool full =
                 instr_is(i, OPF_BARRIER) && i->op->sync == SYNC_BARRIER && i->slots == 1 && i->opnd[0].kind == OPND_IMM;
             if (lanes < 3 || !full || !phase_may_rewrite(run))
                 continue;
             Operand mask = build_integer(lanes >> 1, 32, false);
-            instr_set_op(i, isa_op(run->fn->module->isa, OPC_BAR_WARP_SYNC, (OpParts){.uniform = false}));
+            instr_set_op(i, isa_op(an->fn->module->isa, OPC_BAR_WARP_SYNC, (OpParts){.uniform = false}));
             i = instr_set_operands(i, &mask, 1);
             changed = true;
         }

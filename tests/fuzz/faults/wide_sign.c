@@ -8,11 +8,11 @@ static bool is_named(const Instr *i, const char *op)
 }
 
 Phase fault_wide_sign;
-PhaseResult fault_wide_sign(PhaseRun *run)
+PhaseResult fault_wide_sign(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
     const char *product = "mul.wide.u32";
-    for_each_block(b, run->fn)
+    for_each_block(b, an->fn)
         for_each_instr(i, b) {
             const Instr *extended = i->prev;
             if (!is_named(i, "shl.b64") || !is_named(extended, "cvt.s64.s32") || instr_operand(i, 2)->kind != OPND_IMM ||
@@ -20,7 +20,7 @@ PhaseResult fault_wide_sign(PhaseRun *run)
                 continue;
             Operand slots[3] = {i->opnd[0], extended->opnd[1], i->opnd[2]};
             slots[2].value = (i64)1 << slots[2].value;
-            instr_set_op(i, isa_decode(run->fn->module->isa, product, (u32)strlen(product)));
+            instr_set_op(i, isa_decode(an->fn->module->isa, product, (u32)strlen(product)));
             instr_set_operands(i, slots, 3);
             changed = true;
         }

@@ -14,11 +14,11 @@ static Instr *sum_before(Instr *product)
 }
 
 Phase fault_wrapped_base;
-PhaseResult fault_wrapped_base(PhaseRun *run)
+PhaseResult fault_wrapped_base(Analyses *an, PhaseRun *run)
 {
     bool changed = false;
     const char *add = "add.s64";
-    for_each_block(b, run->fn)
+    for_each_block(b, an->fn)
         for_each_instr(i, b) {
             if (i->kind != INSTR_OP || i->guard || strcmp(i->op->text->text, "mul.wide.s32") != 0)
                 continue;
@@ -29,7 +29,7 @@ PhaseResult fault_wrapped_base(PhaseRun *run)
             Operand plus[3] = {i->opnd[0], i->opnd[0], i->opnd[2]};
             plus[2].value *= sum->opnd[2].value;
             instr_set_operands(i, slots, 3);
-            instr_insert_after(i, instr_new(run->fn, isa_decode(run->fn->module->isa, add, (u32)strlen(add)), plus, 3));
+            instr_insert_after(i, instr_new(an->fn, isa_decode(an->fn->module->isa, add, (u32)strlen(add)), plus, 3));
             changed = true;
         }
     return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
