@@ -21,7 +21,7 @@
  * Pays (tests/ptxas/BASES.md) where ptxas does not see the equality itself. Only what becomes dead is worth it: a register stays
  * as it is if one of its readers cannot do without. A product that additions read, a shift that one addition reads, or several in
  * another block, and the low half of a pair, cost ptxas nothing. A base does not stay live across a call for it, nor across a loop,
- * or past NEAR_INSTRS, for what few machine instructions make anew (target/ptxas.h). In shared and local memory a sum is one
+ * or past PTXAS_BASE_NEAR, for what few machine instructions make anew (target/ptxas.h). In shared and local memory a sum is one
  * addition of 32 bits, and local arrays whose addresses are sums ptxas knows apart. What is the same in the whole warp, and read in
  * a loop, it keeps in uniform registers, but for products of 64 bits.
  *
@@ -35,16 +35,9 @@
 #include "target/ptxas.h"
 
 enum {
-    OFFSET_MOST = (1 << 23) - 1, /* what a memory instruction of the machine holds */
-    OFFSET_LEAST = -(1 << 23),
     HOLDERS_LOOKED_AT = 16,
     FAR_ROUNDS = 4,
-    FUSED_READERS = 8, /* additions of 64 bits that ptxas makes LEA or IMAD.WIDE of, rather than to keep a product */
-    CHAIN_DEPTH = 4,   /* operands of operands that are looked at */
-    ONE_COST = 2,      /* what one instruction makes, of 64 bits maybe, is never worth it */
-    NEAR_INSTRS = 64,  /* that a register may live through for anything */
-    LOOP_COST = 12,    /* what costs no more is made anew rather than kept through a loop, */
-    CHEAP_COST = 8     /* or past NEAR_INSTRS */
+    CHAIN_DEPTH = 4 /* operands of operands that are looked at */
 };
 
 /* A register that is to be read instead of another. */
@@ -52,7 +45,7 @@ typedef struct Swap {
     u32 leader; /* value; 0: none */
     i64 plus;   /* what is read minus the leader */
     bool loop;  /* the leader would have to stay live through a loop for it */
-    bool far;   /* the leader would have to stay live through a loop, or past NEAR_INSTRS, for it */
+    bool far;   /* the leader would have to stay live through a loop, or past PTXAS_BASE_NEAR, for it */
 } Swap;
 
 typedef enum Refusal {
@@ -130,7 +123,7 @@ static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 pl
     bool address = bases_is_slot(i, k);
     if (!address && plus != 0)
         return REFUSED_NEEDED;
-    if (address && (i->opnd[k].value + plus > OFFSET_MOST || i->opnd[k].value + plus < OFFSET_LEAST))
+    if (address && (i->opnd[k].value + plus > PTXAS_OFFSET_MOST || i->opnd[k].value + plus < -PTXAS_OFFSET_MOST - 1))
         return REFUSED_OFFSET;
     if (!address && !fits_type((Type)reg->type, (Type)old->type))
         return REFUSED_TYPE;
@@ -147,7 +140,7 @@ static bool is_far(const Cbe *c, u32 holder, u32 n)
     u32 since = c->last_read[holder] ? c->last_read[holder] : v->phi ? c->s->listing->first[v->phi->id] : v->instr;
     switch (bases_reach(c->s, holder, n)) {
     case REACH_LIVE:
-    case REACH_NEAR: return c->s->place[n] - c->s->place[since] > NEAR_INSTRS;
+    case REACH_NEAR: return c->s->place[n] - c->s->place[since] > PTXAS_BASE_NEAR;
     default: return true;
     }
 }
@@ -298,7 +291,7 @@ static void add_chain(const Cbe *c, u32 value, const Instr *reader, u32 depth, C
             continue;
         Instr *i = bases_computation(c->s, operand);
         bool far = bases_block_of(c->s, operand) != at->i->block ||
-                   (def != LISTING_NONE && c->s->place[n] - c->s->place[def] > NEAR_INSTRS);
+                   (def != LISTING_NONE && c->s->place[n] - c->s->place[def] > PTXAS_BASE_NEAR);
         if (far && !(i && i->op->opcode == OPC_CVT && loop_of(an_loops(c->an), i->block)))
             chain->words += bases_value_bits(c->s, operand) > 32 ? 2 : 1;
         if (!far) {
@@ -329,8 +322,8 @@ static bool pays_from_afar(const Cbe *c, u32 use, u32 leader, bool loop)
 {
     Chain chain = chain_of(c, use);
     if (loop && chain.words >= (bases_value_bits(c->s, leader) > 32 ? 2u : 1u))
-        return chain.cost + (chain.instrs > 1) > ONE_COST;
-    return chain.cost > (i32)(loop ? LOOP_COST : CHEAP_COST);
+        return chain.cost + (chain.instrs > 1) > PTXAS_BASE_ONE;
+    return chain.cost > (i32)(loop ? PTXAS_BASE_LOOP : PTXAS_BASE_FAR);
 }
 
 /* Whether the value is made by a product of twice the bits of its factors. */
@@ -431,7 +424,7 @@ static bool drop_swaps(Cbe *c)
         bool near_shift =
             bases_block_of(c->s, value) == bases_block_of(c->s, c->swap[k].leader) && !is_made_by_product(c, value, 1);
         bool pays = bitset_has(&worthwhile, base_of(c->s, value)) &&
-                    !bases_is_fused(c->s, value, &c->needed, near_shift ? 1 : FUSED_READERS);
+                    !bases_is_fused(c->s, value, &c->needed, near_shift ? 1 : PTXAS_FUSED_READERS);
         if (!pays || bitset_has(&c->needed, value)) {
             if (!c->refused[value] || !pays)
                 c->refused[value] = pays ? REFUSED_NEEDED : REFUSED_FOLDED;
@@ -566,7 +559,7 @@ PhaseResult phase_common_base_elim(Analyses *an, PhaseRun *run)
 {
     Bases bases = {.an = an, .fn = an->fn, .max_depth = (u32)run->knobs->cbe_max_depth};
     Cbe c = {.run = run, .an = an, .s = &bases};
-    if (!run->knobs->cbe_enable || run->iteration >= run->knobs->cbe_max_iter)
+    if (run->iteration >= run->knobs->cbe_max_iter)
         return PHASE_UNCHANGED;
     bool changed = run_round(&c);
     vec_free(&c.available);

@@ -1,10 +1,10 @@
 #include "phase/address/hoist.h"
 
 #include "ir/builder.h"
+#include "target/ptxas.h"
 
 enum {
-    REGION_BLOCKS = 64, /* of one search */
-    LIVE_WORDS = 14     /* where more live on after the branch, the value would be one too many */
+    REGION_BLOCKS = 64 /* of one search */
 };
 
 /* Registers that asynchronous instructions write (tcgen05.ld, wgmma): they may not be read before a wait, wherever it stands. */
@@ -144,19 +144,18 @@ static bool has_operands(const AddressHoist *h, u32 value, const Block *b)
     return true;
 }
 
-/* Whether one of the successors of b has many registers live already. Measured on the kernels of cuBLAS and cuSPARSE for sm_120:
- * without the limit sums of addresses saved half a per cent of the instructions, for eight registers in one kernel of fifteen. */
+/* Whether one of the successors of b has many registers live already. */
 static bool is_crowded(const AddressHoist *h, const Block *b)
 {
     const Function *fn = h->s->fn;
     for (u32 edge = 0; edge < block_edge_count(b); edge++) {
         u32 cursor = 0, words = 0;
         RegId reg;
-        while (words <= LIVE_WORDS && live_in_next(an_live(h->s->an), block_edge_target(b, edge), &cursor, &reg))
+        while (words <= PTXAS_HOISTED_WORDS && live_in_next(an_live(h->s->an), block_edge_target(b, edge), &cursor, &reg))
             words += reg == CARRY_REG || fn->regs.v[reg].type == TYPE_PRED ? 0
                      : type_bits((Type)fn->regs.v[reg].type) > 32          ? 2
                                                                            : 1;
-        if (words > LIVE_WORDS)
+        if (words > PTXAS_HOISTED_WORDS)
             return true;
     }
     return false;

@@ -18,11 +18,11 @@
 #include "ir/builder.h"
 #include "ir/inspect.h"
 #include "phase/address/bases.h"
+#include "target/ptxas.h"
 
 enum {
     FACTOR_MOST = INT32_MAX,
-    COPIES = 4,  /* between a base and the parameter that it is */
-    SPARSE = 120 /* instructions, and more, for one product */
+    COPIES = 4 /* between a base and the parameter that it is */
 };
 
 typedef struct WideProduct {
@@ -142,7 +142,7 @@ static void keep_dense(const Function *fn, Arena *arena, WideProducts *products)
     for (u32 k = 0; k < products->n; k++)
         if (reads[products->v[k].wide] == 0)
             products->v[kept++] = products->v[k];
-    products->n = (u64)kept * SPARSE > instrs ? kept : 0;
+    products->n = (u64)kept * PTXAS_SPARSE_PRODUCTS > instrs ? kept : 0;
 }
 
 bool wide_run(Analyses *an, PhaseRun *run)

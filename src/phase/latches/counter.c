@@ -9,9 +9,7 @@
 #include "transform/loop_test.h"
 
 enum {
-    BLOCKS_MAX = 4,
-    BODY_MAX = 40,
-    BODY_COUNTED = 4 * BODY_MAX,
+    BODY_COUNTED = 4 * PTXAS_UNROLLED_BODY,
     STEP_MAX = 15, /* towards a bound that need not be reached exactly: a larger one says that others unrolled the body */
     UNROLLED_LEAST = 512,
     TRIPS_MOST = 1 << 14 /* that are counted */
@@ -109,7 +107,8 @@ static const char *why_not(Analyses *an, const Loop *loop, Latch *l)
 {
     if (loop->header == an->fn->entry || block_is_pinned(loop->header))
         return "nothing can stand in front of it";
-    if (loop->block_count > BLOCKS_MAX || body_size(loop) > BODY_MAX || accesses(loop) > PTXAS_UNROLLED_ACCESSES)
+    if (loop->block_count > PTXAS_UNROLLED_BLOCKS || body_size(loop) > PTXAS_UNROLLED_BODY ||
+        accesses(loop) > PTXAS_UNROLLED_ACCESSES)
         return "it is large";
     i64 step = sem_signed(l->test.value.step, l->test.value.bits);
     if (l->test.cmp != CMP_NE && (step > STEP_MAX || step < -STEP_MAX))

@@ -29,8 +29,6 @@
 #include "target/ptxas.h"
 
 enum {
-    BRANCHES_MAX = 4,
-    BODY_MAX = 64, /* machine instructions that ptxas was seen to unroll */
     STEP_LOG_MAX = 8,
     RUN_MOST = 1 << 30 /* iterations of the copy, the checked loop runs the rest */
 };
@@ -76,7 +74,8 @@ static const char *why_not(Analyses *an, const Loop *loop, const LoopChecks *c, 
         if (!is_countable(&c->test[k]))
             return "a check is not one that ptxas could count by";
     LoopSize size = loop_copy_size(an, c, d);
-    if (size.branches >= BRANCHES_MAX || size.body > BODY_MAX || size.accesses > PTXAS_UNROLLED_ACCESSES)
+    if (size.branches >= PTXAS_UNROLLED_BLOCKS || size.body > PTXAS_UNROLLED_MOST ||
+        size.accesses > PTXAS_UNROLLED_ACCESSES)
         return "it is large";
     if (size.fixed)
         return "it holds what may stand in one place only";
@@ -254,5 +253,5 @@ static bool has_candidate(Analyses *an)
 Phase phase_loop_split;
 PhaseResult phase_loop_split(Analyses *an, PhaseRun *run)
 {
-    return !run->knobs->loop_split || !has_candidate(an) ? PHASE_UNCHANGED : loop_copy_each(an, run, split_loop);
+    return !has_candidate(an) ? PHASE_UNCHANGED : loop_copy_each(an, run, split_loop);
 }

@@ -24,9 +24,10 @@
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "phase/loops/copy.h"
+#include "target/ptxas.h"
 #include "transform/condition.h"
 
-enum { TIMES = 4, BODY_MAX = 40, BRANCHES_MAX = 2, ACCESSES_MAX = 8 };
+enum { TIMES = 4, BRANCHES_MAX = 2, ACCESSES_MAX = 8 };
 
 typedef struct Stride {
     Instr *compare;
@@ -89,7 +90,7 @@ static const char *why_not(Analyses *an, const Loop *loop, const Stride *s, cons
     if (!d->late)
         return "its test cannot be repeated after it";
     LoopSize size = loop_copy_size(an, &s->latch, d);
-    if (s->latch.full || size.branches > BRANCHES_MAX || size.body > BODY_MAX || size.accesses > ACCESSES_MAX)
+    if (s->latch.full || size.branches > BRANCHES_MAX || size.body > PTXAS_UNROLLED_BODY || size.accesses > ACCESSES_MAX)
         return "it is large";
     return size.fixed ? "it holds what may stand in one place only" : NULL;
 }
@@ -191,7 +192,4 @@ static bool unroll_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes
 }
 
 Phase phase_stride_unroll;
-PhaseResult phase_stride_unroll(Analyses *an, PhaseRun *run)
-{
-    return !run->knobs->enable_stride_unroll ? PHASE_UNCHANGED : loop_copy_each(an, run, unroll_loop);
-}
+PhaseResult phase_stride_unroll(Analyses *an, PhaseRun *run) { return loop_copy_each(an, run, unroll_loop); }

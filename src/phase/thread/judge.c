@@ -6,7 +6,6 @@
 
 enum {
     SET_UP_BLOCKS = 4,
-    SET_UP = 24,     /* machine instructions in front of a loop from which on its guard stays */
     ACCESS_SLOTS = 8 /* what it costs that parts of a warp access memory one after the other */
 };
 
@@ -290,7 +289,7 @@ static bool guards_a_loop(ThreadJudge *j, const Block *b, Block *to)
         return false;
     ThreadRegion region = region_after(j->an, &j->scratch, b, to);
     /* the set-up of a loop that begins the function is one block with all of it */
-    return region.loops && (b == j->an->fn->entry ? region.set_up : set_up_cost(j, to)) >= SET_UP;
+    return region.loops && (b == j->an->fn->entry ? region.set_up : set_up_cost(j, to)) >= PTXAS_SET_UP;
 }
 
 /* Whether threads might reconverge sooner after b than they may, if its branch always goes to `to`. */
