@@ -12,9 +12,23 @@
 #undef BEFORE
 #undef ALIAS
 
+/* phase_x_runs(), by the column `when`. */
+#define ALWAYS (knobs != NULL)
+#define IF(knob) (knobs->knob != 0)
+#define UNLESS(knob) (knobs->knob == 0)
+#define PHASE(function, name, level, rounds, after, when, ...) \
+    static bool function##_runs(const Knobs *knobs) { return when; }
+#define BEFORE(...)
+#define ALIAS(...)
+#include "pipeline/pipeline.def"
+#undef PHASE
+#undef BEFORE
+#undef ALIAS
+
 static const PhaseInfo phase_row[] = {
 #define ROUNDS(n) n
-#define PHASE(function, name, level, rounds, after, purpose, place) {function, name, level, rounds, after, purpose, place},
+#define PHASE(function, name, level, rounds, after, when, purpose, place) \
+    {function, function##_runs, name, level, rounds, after, purpose, place},
 #define BEFORE(...)
 #define ALIAS(...)
 #include "pipeline/pipeline.def"

@@ -14,6 +14,7 @@ typedef enum PhaseAfter { NOTHING, CLEANUP, PART } PhaseAfter;
 
 typedef struct PhaseInfo {
     Phase *run;
+    bool (*runs)(const Knobs *knobs); /* whether the knobs let it run; NULL: always */
     const char *name;
     u32 level;        /* lowest -O at which it runs */
     u32 iterations;   /* that it may ask for with PHASE_AGAIN, the first included */

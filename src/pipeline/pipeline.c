@@ -229,6 +229,8 @@ static void end_run(PhaseRun *run)
 static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun *run, u32 iteration)
 {
     const PhaseInfo *info = phase_info(runner, phase);
+    if (info->runs && !info->runs(run->knobs))
+        return PHASE_UNCHANGED;
     PhaseStats *stats = &runner->stats->phase[phase];
     double start = seconds_but_for_analyses(runner, an);
     Arena scratch = {0};

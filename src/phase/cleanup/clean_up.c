@@ -353,8 +353,7 @@ Phase phase_clean_up;
 PhaseResult phase_clean_up(Analyses *an, PhaseRun *run)
 {
     const Knobs *knobs = run->knobs;
-    if (knobs->disable_branch_fold ||
-        (knobs->branch_fold_max_iterations && run->iteration >= knobs->branch_fold_max_iterations))
+    if (knobs->branch_fold_max_iterations && run->iteration >= knobs->branch_fold_max_iterations)
         return PHASE_UNCHANGED;
     CleanUp c = {.run = run, .an = an, .fn = an->fn};
     u32 blocks = an->fn->blocks.n;

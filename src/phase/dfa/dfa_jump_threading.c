@@ -240,7 +240,7 @@ static bool thread_one(Analyses *an, PhaseRun *run)
 Phase phase_dfa_jump_threading;
 PhaseResult phase_dfa_jump_threading(Analyses *an, PhaseRun *run)
 {
-    if (!run->knobs->enable_dfa_jump_thread || an_loops(an)->irreducible)
+    if (an_loops(an)->irreducible)
         return PHASE_UNCHANGED;
     return thread_one(an, run) ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

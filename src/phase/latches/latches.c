@@ -248,8 +248,6 @@ static bool add_counters(Analyses *an, PhaseRun *run)
 Phase phase_latches;
 PhaseResult phase_latches(Analyses *an, PhaseRun *run)
 {
-    if (run->knobs->disable_branch_fold)
-        return PHASE_UNCHANGED;
     bool any = false;
     BitSet must_leave = find_must_leave(an, run);
     an_freeze(an, AN_LOOPS | AN_DOM | AN_LIVE | AN_FACTS);

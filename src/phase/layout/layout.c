@@ -84,8 +84,6 @@ Phase phase_layout;
 PhaseResult phase_layout(Analyses *an, PhaseRun *run)
 {
     bool any = false;
-    if (run->knobs->disable_branch_fold)
-        return PHASE_UNCHANGED;
     an_freeze(an, AN_LOOPS | AN_LIVE);
     an_compute(an, AN_LOOPS);
     for (Block *b = an->fn->entry, *next; b; b = next) {

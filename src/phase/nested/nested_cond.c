@@ -206,8 +206,6 @@ static void remove_jumps_to_next(Function *fn)
 Phase phase_nested_cond;
 PhaseResult phase_nested_cond(Analyses *an, PhaseRun *run)
 {
-    if (run->knobs->disable_nested_cond)
-        return PHASE_UNCHANGED;
     Combiner c = {.run = run, .an = an, .n = {.an = an, .knobs = run->knobs, .fn = an->fn, .arena = run->arena}};
     bool changed = combine_all(&c);
     if (changed)

@@ -249,5 +249,5 @@ static bool lower_all(Analyses *an, PhaseRun *run)
 Phase phase_switch_lowering;
 PhaseResult phase_switch_lowering(Analyses *an, PhaseRun *run)
 {
-    return !run->knobs->disable_switch && lower_all(an, run) ? PHASE_AGAIN : PHASE_UNCHANGED;
+    return lower_all(an, run) ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

@@ -285,7 +285,7 @@ Phase phase_jump_threading;
 PhaseResult phase_jump_threading(Analyses *an, PhaseRun *run)
 {
     an_freeze(an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
-    if (run->knobs->disable_jump_threading_pass || an_loops(an)->irreducible)
+    if (an_loops(an)->irreducible)
         return PHASE_UNCHANGED;
     ThreadMemory *memory = memory_of(an, run);
     Threader t = {.an = an, .knobs = run->knobs, .convergent_sweep = memory->convergent_sweep};
