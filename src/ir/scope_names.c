@@ -236,9 +236,6 @@ void scope_rename_table(Legalizer *s, Table *t)
 
 /* ---- hidden names ---------------------------------------------------------------------------------------------- */
 
-/* What scope 0 declares before its first instruction hides nothing: it was there before every use. */
-static bool may_hide(ScopeId scope, const Decl *d) { return scope != 0 || !d->early; }
-
 static bool declares(const Function *fn, const Decl *d, NameHash h)
 {
     Str text = span_str(fn->module, scope_decl_words(d));
@@ -253,7 +250,7 @@ static void rename_in_scope(Legalizer *s, ScopeId scope, NameHash h)
 {
     Function *fn = s->fn;
     for (u32 d = 0; d < fn->scopes.v[scope].decls.n; d++)
-        if (may_hide(scope, &fn->scopes.v[scope].decls.v[d]) && declares(fn, &fn->scopes.v[scope].decls.v[d], h))
+        if (scope_may_hide(scope, &fn->scopes.v[scope].decls.v[d]) && declares(fn, &fn->scopes.v[scope].decls.v[d], h))
             scope_rename_decl(s, scope, d);
     for (u32 t = 0; scope != 0 && t < fn->tables.n; t++)
         if (fn->tables.v[t].scope == scope && fn->tables.v[t].name->hash == h.whole)
@@ -284,7 +281,9 @@ void scope_rename_hiding(Legalizer *s, ScopeId from, RefKind kind, u32 id)
 {
     Function *fn = s->fn;
     if (kind == REF_REG) {
-        rename_between(s, from, fn_reg(fn, id)->scope, hash_reg(fn_reg(fn, id)));
+        const Reg *reg = fn_reg(fn, id);
+        if (is_declared_elsewhere(s, reg->scope, hash_name(reg->name).stem, DECLARED_STEM))
+            rename_between(s, from, reg->scope, hash_reg(reg));
     } else if (kind == REF_SYM) {
         const Sym *sym = &fn->module->syms.v[id];
         rename_between(s, from, sym->owner == fn ? sym->scope : MODULE_SCOPE, hash_name(sym->name));

@@ -35,6 +35,8 @@ void scope_declare_sreg(Legalizer *s, u32 id);                    /* ptxas lets 
 void scope_declare_words(Legalizer *s, ScopeId scope, Span span); /* every name in a piece of source */
 /* The text whose names a declaration declares: none once it is renamed, because fresh names clash with none. */
 Span scope_decl_words(const Decl *d);
+/* What scope 0 declares before its first instruction hides nothing: it was there before every use. */
+static inline bool scope_may_hide(ScopeId scope, const Decl *d) { return scope != 0 || !d->early; }
 /* Whether a name of this stem means something in this scope or one around it. */
 bool scope_name_clashes(const Legalizer *s, ScopeId scope, const Name *name);
 bool scope_words_clash(const Legalizer *s, ScopeId scope, Span span);

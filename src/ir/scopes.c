@@ -122,18 +122,13 @@ static void flatten_unseen(Legalizer *s, ScopeId from, RefKind kind, u32 id)
     make_visible(s, labels->scope, from);
 }
 
-static void declare_outside_name(Legalizer *s, RefKind kind, u32 id)
+static void declare_outside_name(Legalizer *s, ScopeId from, RefKind kind, u32 id)
 {
+    (void)from;
     if (kind == REF_SYM && s->fn->module->syms.v[id].owner != s->fn)
         scope_declare_name(s, MODULE_SCOPE, s->fn->module->syms.v[id].name);
     else if (kind == REF_SREG)
         scope_declare_sreg(s, id);
-}
-
-static void look_at(Legalizer *s, ScopeId from, RefKind kind, u32 id)
-{
-    flatten_unseen(s, from, kind, id);
-    declare_outside_name(s, kind, id);
 }
 
 static void count_opening(Legalizer *s, u8 *opened, ScopeId scope)
@@ -183,7 +178,7 @@ static void flatten_broken(Legalizer *s)
         scope = b->scope;
         check_block_scopes(s, opened, b);
     }
-    visit_references(s, look_at);
+    visit_references(s, flatten_unseen);
 }
 
 /* ---- moving what a flattened scope declared -------------------------------------------------------------------- */
@@ -299,13 +294,15 @@ static void empty_flattened(Legalizer *s)
 static bool may_be_illegal(const Function *fn)
 {
     const Scope *body = &fn->scopes.v[0];
-    bool all_early = true;
+    if (!fn->changed || fn->scopes.n > 1)
+        return fn->changed;
     for (u32 d = 0; d < body->decls.n; d++)
-        all_early &= body->decls.v[d].early;
-    return fn->changed && (fn->scopes.n > 1 || !all_early);
+        if (!body->decls.v[d].early)
+            return true;
+    return false;
 }
 
-static void index_names(Legalizer *s)
+static void index_registers(Legalizer *s)
 {
     Function *fn = s->fn;
     s->first_reg = arena_array(&s->arena, u32, fn->scopes.n);
@@ -314,32 +311,52 @@ static void index_names(Legalizer *s)
         s->next_reg[id] = s->first_reg[fn_reg(fn, id)->scope];
         s->first_reg[fn_reg(fn, id)->scope] = id;
     }
-    scope_declare_words(s, 0, (Span){fn->text.beg, fn->open.beg});
+}
+
+/* What may hide a name, and nothing else unless `all`: what is early in scope 0, and its labels and tables, hide nothing. */
+static void index_names(Legalizer *s, bool all)
+{
+    Function *fn = s->fn;
     for (ScopeId id = 0; id < fn->scopes.n; id++)
         for (u32 d = 0; !fn->scopes.v[id].flattened && d < fn->scopes.v[id].decls.n; d++)
-            scope_declare_words(s, id, scope_decl_words(&fn->scopes.v[id].decls.v[d]));
+            if (all || scope_may_hide(id, &fn->scopes.v[id].decls.v[d]))
+                scope_declare_words(s, id, scope_decl_words(&fn->scopes.v[id].decls.v[d]));
     for (u32 t = 0; t < fn->tables.n; t++)
-        if (!fn->scopes.v[fn->tables.v[t].scope].flattened)
+        if (!fn->scopes.v[fn->tables.v[t].scope].flattened && (all || fn->tables.v[t].scope != 0))
             scope_declare_name(s, fn->tables.v[t].scope, fn->tables.v[t].name);
     for_each_block(b, fn)
         for (const Label *l = b->labels; l; l = l->next)
-            if (!fn->scopes.v[l->scope].flattened)
+            if (!fn->scopes.v[l->scope].flattened && (all || l->scope != 0))
                 scope_declare_name(s, l->scope, l->name);
+}
+
+/* What moves into a scope may mean something in each scope around it, parameters and what the module declares included. */
+static void index_all_names(Legalizer *s)
+{
+    scope_declare_words(s, 0, (Span){s->fn->text.beg, s->fn->open.beg});
+    index_names(s, true);
+    visit_references(s, declare_outside_name);
 }
 
 void scopes_legalize(Function *fn)
 {
-    if (!may_be_illegal(fn))
+    if (fn->legal_epoch == fn->epoch[EPOCH_CODE] || !may_be_illegal(fn))
         return;
     Legalizer s = {.fn = fn};
     index_living(&s);
     flatten_broken(&s);
-    index_names(&s);
-    if (s.flattened)
+    index_registers(&s);
+    if (s.flattened) {
+        index_all_names(&s);
         empty_flattened(&s);
-    visit_references(&s, scope_rename_hiding);
+    } else {
+        index_names(&s, false);
+    }
+    if (s.declared.count)
+        visit_references(&s, scope_rename_hiding);
     if (s.renamed)
         scope_mark_holders(fn);
+    fn->legal_epoch = fn->epoch[EPOCH_CODE];
     fnvmap_free(&s.declared);
     arena_free(&s.arena);
 }
