@@ -7,6 +7,12 @@ enum { FLOOD_LIMIT = 32, COPY_STEPS = 32 /* instructions looked at after a copy 
 
 typedef enum Level { LEVEL_WARP, LEVEL_CTA } Level;
 
+/* How a flood came to a block. */
+typedef struct Reach {
+    u32 flood, join; /* the last flood that came there, and the last one of which paths join there */
+    u32 label;       /* of the path that came there */
+} Reach;
+
 typedef struct Solver {
     const Function *fn;
     const Order *order;
@@ -19,12 +25,14 @@ typedef struct Solver {
     VecU32 work;              /* registers that have become divergent */
     u32 *first_reader;        /* by register: those that read it are reader[first_reader[reg]] .. */
     const Instr **reader;     /* .. reader[first_reader[reg + 1] - 1], in order */
-    /* the flood from one branch, by position; marks hold the flood's number */
+    BitSet leaving; /* positions with an edge out of their innermost loop */
+    /* the flood from one branch, by position */
     u32 flood;
-    u32 *mark, *join_mark, *label;
-    u32 *written_mark; /* by register: written in the flooded region */
+    Reach *reach;
+    u32 *written_mark; /* by register: the flood in whose region it is written */
     BitSet pending;
-    VecU32 region, joins;
+    u32 *region, region_size;
+    VecU32 joins;
     const Block *stop; /* NULL: the paths may never all join */
     u32 cursor;
     u64 steps, step_limit;
@@ -146,9 +154,9 @@ static void make_divergent(Solver *s, RegId reg)
 
 static void add_join(Solver *s, u32 p)
 {
-    if (s->join_mark[p] == s->flood)
+    if (s->reach[p].join == s->flood)
         return;
-    s->join_mark[p] = s->flood;
+    s->reach[p].join = s->flood;
     vec_push(&s->joins, p);
 }
 
@@ -160,24 +168,24 @@ static void make_pending(Solver *s, u32 p)
 }
 
 /* A path that is known by the last join on it, or by its first block, gets to p. */
-static void arrive(Solver *s, u32 p, u32 label)
+static inline void arrive(Solver *s, u32 p, u32 label)
 {
-    s->steps++;
-    if (s->mark[p] != s->flood) {
-        s->mark[p] = s->flood;
-        s->label[p] = label;
-        vec_push(&s->region, p);
+    Reach *r = &s->reach[p];
+    if (r->flood != s->flood) {
+        r->flood = s->flood;
+        r->label = label;
+        s->region[s->region_size++] = p;
         make_pending(s, p);
-    } else if (s->label[p] != label && s->join_mark[p] != s->flood) {
+    } else if (r->label != label && r->join != s->flood) {
         add_join(s, p);
-        if (s->label[p] != p) {
-            s->label[p] = p;
+        if (r->label != p) {
+            r->label = p;
             make_pending(s, p);
         }
     }
 }
 
-static bool is_flooded(const Solver *s, const Block *b) { return s->mark[s->order->index[b->id]] == s->flood; }
+static bool is_flooded(const Solver *s, const Block *b) { return s->reach[s->order->index[b->id]].flood == s->flood; }
 
 /* Where the paths from a branch have all joined: its immediate post-dominator. If some of them got there through the header of
  * a loop around both, threads are there in different iterations, and join only after the loop. */
@@ -193,34 +201,40 @@ static const Block *find_stop(const Solver *s, const Block *branch)
 
 static bool out_of_steps(const Solver *s) { return s->steps > s->step_limit; }
 
-static void spread_pending(Solver *s, u32 b)
+/* The path of this label goes on from p; each edge is a step. */
+static inline void leave(Solver *s, u32 p, u32 label)
 {
     const Graph *succ = &s->order->succ;
+    const u32 *to = succ->to + succ->start[p], *end = succ->to + succ->start[p + 1];
+    s->steps += (u64)(end - to);
+    for (; to < end; to++)
+        arrive(s, *to, label == GRAPH_NONE ? *to : label);
+}
+
+static void spread_pending(Solver *s, u32 b)
+{
+    u32 stop = s->stop ? s->order->index[s->stop->id] : s->order->count;
     while (!out_of_steps(s)) {
         u32 p = bitset_next(&s->pending, s->cursor);
         if (p >= s->order->count)
             return;
         s->cursor = p;
         bitset_del(&s->pending, p);
-        if (p == b || s->order->rpo[p] == s->stop)
-            continue;
-        for_each_edge(e, succ, p)
-            arrive(s, succ->to[e], s->label[p]);
+        if (p != b && p != stop)
+            leave(s, p, s->reach[p].label);
     }
 }
 
 /* From the branch at b to where its paths have all joined, and back to b itself if it is in a loop. */
 static void flood_from(Solver *s, u32 b)
 {
-    const Graph *succ = &s->order->succ;
     const Block *branch = s->order->rpo[b];
     s->flood++;
-    vec_clear(&s->region);
+    s->region_size = 0;
     vec_clear(&s->joins);
     s->cursor = s->order->count;
     s->stop = s->postdom->idom[branch->id];
-    for_each_edge(e, succ, b)
-        arrive(s, succ->to[e], succ->to[e]);
+    leave(s, b, GRAPH_NONE);
     for (const Block *stop = s->stop;; stop = s->stop) {
         spread_pending(s, b);
         s->stop = find_stop(s, branch);
@@ -235,10 +249,10 @@ static void flood_from(Solver *s, u32 b)
 static void join_after(Solver *s, const Loop *loop)
 {
     const Graph *succ = &s->order->succ;
-    for (u32 k = 0; k < s->region.n; k++) {
-        u32 p = s->region.v[k];
-        s->steps++;
-        if (!loop_contains(s->loops, loop, s->order->rpo[p]))
+    s->steps += s->region_size;
+    for (u32 k = 0; k < s->region_size; k++) {
+        u32 p = s->region[k];
+        if (!bitset_has(&s->leaving, p) || !loop_contains(s->loops, loop, s->order->rpo[p]))
             continue;
         for_each_edge(e, succ, p)
             if (!loop_contains(s->loops, loop, s->order->rpo[succ->to[e]]))
@@ -281,9 +295,9 @@ static void spread_from_branch(Solver *s, u32 b)
             join_after(s, loop);
     if (!joins_matter(s))
         return;
-    for (u32 k = 0; k < s->region.n && !out_of_steps(s); k++)
-        if (s->order->rpo[s->region.v[k]] != s->stop)
-            mark_written(s, s->order->rpo[s->region.v[k]]);
+    for (u32 k = 0; k < s->region_size && !out_of_steps(s); k++)
+        if (s->order->rpo[s->region[k]] != s->stop)
+            mark_written(s, s->order->rpo[s->region[k]]);
     for (u32 k = 0; k < s->joins.n && !out_of_steps(s); k++) {
         u32 id = s->order->rpo[s->joins.v[k]]->id;
         for (u32 r = l->start[id]; r < l->start[id + 1]; r++, s->steps++)
@@ -348,6 +362,18 @@ static void collect_readers(Solver *s, Arena *scratch)
     s->step_limit = FLOOD_LIMIT * ((u64)readers + s->order->count + s->order->succ.start[s->order->count]);
 }
 
+static void find_leaving(Solver *s, Arena *scratch)
+{
+    const Graph *succ = &s->order->succ;
+    s->leaving = bitset_new(scratch, s->order->count);
+    for (u32 p = 0; p < s->order->count; p++) {
+        const Loop *loop = loop_of(s->loops, s->order->rpo[p]);
+        for_each_edge(e, succ, p)
+            if (loop && !loop_contains(s->loops, loop, s->order->rpo[succ->to[e]]))
+                bitset_add(&s->leaving, p);
+    }
+}
+
 /* Of what the sets hold at first, what is uniform at the level stays. */
 static void solve(Solver *s, Level level, BitSet *uniform, BitSet *branch)
 {
@@ -407,9 +433,9 @@ Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, c
     Arena scratch = {0};
     Solver s = {.fn = fn, .order = order, .postdom = postdom, .loops = loops, .live = live};
     collect_readers(&s, &scratch);
-    s.mark = arena_array(&scratch, u32, order->count);
-    s.join_mark = arena_array(&scratch, u32, order->count);
-    s.label = arena_array(&scratch, u32, order->count);
+    find_leaving(&s, &scratch);
+    s.reach = arena_array(&scratch, Reach, order->count);
+    s.region = arena_alloc_raw(&scratch, sizeof *s.region * order->count);
     s.written_mark = arena_array(&scratch, u32, fn->regs.n);
     s.pending = bitset_new(&scratch, order->count);
     start_solving(&s, u);
@@ -418,7 +444,6 @@ Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, c
     bitset_copy(&u->branch_cta, &u->branch_warp);
     solve(&s, LEVEL_CTA, &u->cta, &u->branch_cta);
     vec_free(&s.work);
-    vec_free(&s.region);
     vec_free(&s.joins);
     arena_free(&scratch);
     return u;

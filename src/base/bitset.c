@@ -53,17 +53,3 @@ u32 bitset_count(const BitSet *s)
         count += (u32)__builtin_popcountll(s->word[i]);
     return count;
 }
-
-u32 bitset_next(const BitSet *s, u32 from)
-{
-    if (from >= s->bits)
-        return s->bits;
-    u32 i = from / 64;
-    u64 word = s->word[i] & ~(u64)0 << from % 64;
-    for (u32 n = bitset_words(s->bits); !word;) {
-        if (++i == n)
-            return s->bits;
-        word = s->word[i];
-    }
-    return i * 64 + (u32)__builtin_ctzll(word);
-}

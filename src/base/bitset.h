@@ -25,6 +25,18 @@ bool bitset_andnot(BitSet *to, const BitSet *from);
 bool bitset_subset(const BitSet *a, const BitSet *b); /* a within b */
 u32 bitset_count(const BitSet *s);
 /* Smallest member >= from, or s->bits: for (u32 i = bitset_next(s, 0); i < s->bits; i = bitset_next(s, i + 1)) */
-u32 bitset_next(const BitSet *s, u32 from);
+static inline u32 bitset_next(const BitSet *s, u32 from)
+{
+    if (from >= s->bits)
+        return s->bits;
+    u32 i = from / 64;
+    u64 word = s->word[i] & ~(u64)0 << from % 64;
+    for (u32 n = bitset_words(s->bits); !word;) {
+        if (++i == n)
+            return s->bits;
+        word = s->word[i];
+    }
+    return i * 64 + (u32)__builtin_ctzll(word);
+}
 
 #endif
