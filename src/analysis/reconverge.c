@@ -12,10 +12,13 @@ enum {
 struct ReconvergeGate {
     Arena *arena;
     Analyses *an;
-    const Waits *w;     /* its own: later ones are of the function as it is then */
-    bool caller_sees;   /* what follows a return may depend on which lanes return together */
-    Marks seen, second; /* by position in the order; second: of the other one of two walks */
-    u32 *owner;         /* by position; NULL: nobody asked yet */
+    const Waits *w;   /* its own: later ones are of the function as it is then */
+    bool caller_sees; /* what follows a return may depend on which lanes return together */
+    Marks seen;       /* by position in the order */
+    Marks above;      /* of the walk from above_of up to above_top */
+    const Block *above_of, *above_top;
+    bool above_whole; /* it was not too long */
+    u32 *owner;       /* by position; NULL: nobody asked yet */
     VecU32 work, points;
     u64 budget;
 };
@@ -56,7 +59,7 @@ ReconvergeGate *reconverge_new(Arena *arena, Analyses *an)
     g->caller_sees = caller_may_see(an);
     g->arena = arena;
     g->seen = marks_new(arena, an_order(an)->count);
-    g->second = marks_new(arena, an_order(an)->count);
+    g->above = marks_new(arena, an_order(an)->count);
     g->budget = WALKS_MIN + (u64)WALKS * an_order(an)->count;
     return g;
 }
@@ -184,6 +187,8 @@ static u8 walk_back(ReconvergeGate *g, u32 first)
         if (!may_look(g, k))
             return g->w->any_wait;
         waits |= waits_of(g, an_order(g->an)->rpo[g->work.v[k]]);
+        if (waits == g->w->any_wait)
+            return waits;
         visit_preds(g, g->work.v[k]);
     }
     return waits;
@@ -236,17 +241,26 @@ static bool walk_divides(ReconvergeGate *g, const Block *top, const Block *at, u
     return found;
 }
 
-/* Marks the blocks between `top` and b; false: they are too many. */
+/* Marks the blocks between `top` and b; false: they are too many. Of several questions in a row about one block and top, the
+ * first walks. */
 static bool walk_up(ReconvergeGate *g, const Block *top, const Block *b)
 {
+    if (g->above_top == top && g->above_of == b)
+        return g->above_whole;
+    Marks seen = g->seen;
+    g->seen = g->above;
+    g->above_top = top;
+    g->above_of = b;
+    g->above_whole = true;
     start_below(g, top);
     visit(g, an_order(g->an)->index[b->id]);
-    for (u32 k = 1; k < g->work.n; k++) {
-        if (!may_look(g, k))
-            return false;
+    for (u32 k = 1; k < g->work.n && g->above_whole; k++) {
+        g->above_whole = may_look(g, k);
         visit_preds(g, g->work.v[k]);
     }
-    return true;
+    g->above = g->seen;
+    g->seen = seen;
+    return g->above_whole;
 }
 
 bool reconverge_divides(ReconvergeGate *g, Block *a, Block *b)
@@ -256,14 +270,16 @@ bool reconverge_divides(ReconvergeGate *g, Block *a, Block *b)
         return true;
     if (divides(g, top) || !walk_up(g, top, a))
         return true;
-    Marks of_a = g->seen;
-    g->seen = g->second;
-    bool whole = walk_up(g, top, b), found = !whole;
-    for (u32 k = 1; k < g->work.n && !found; k++) /* only those that lead to both */
-        found = marks_has(&of_a, g->work.v[k]) && divides(g, an_order(g->an)->rpo[g->work.v[k]]);
-    g->second = g->seen;
-    g->seen = of_a;
-    return found;
+    start_below(g, top);
+    visit(g, an_order(g->an)->index[b->id]);
+    for (u32 k = 1; k < g->work.n; k++) {
+        u32 position = g->work.v[k];
+        /* only those that lead to both */
+        if (!may_look(g, k) || (marks_has(&g->above, position) && divides(g, an_order(g->an)->rpo[position])))
+            return true;
+        visit_preds(g, position);
+    }
+    return false;
 }
 
 /* ---- what comes after --------------------------------------------------------------------------------------------- */

@@ -382,8 +382,10 @@ static u32 find_control_class(Matcher *m, const Block *b)
     const VecU32 *ids = &m->control_of[0];
     for (u64 key = fnv1a((const char *)ids->v, ids->n * (u32)sizeof(u32));; key++) {
         u64 *first = fnvmap_at(&m->control_classes, key);
-        if (!*first)
+        if (!*first) {
             *first = b->id + 1;
+            return b->id + 1;
+        }
         divergent_control(m, fn_block(m->fn, (u32)*first - 1), &m->control_of[1]);
         if (equal_ids(ids, &m->control_of[1]))
             return (u32)*first;
