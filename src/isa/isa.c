@@ -5,10 +5,11 @@
 
 #include "isa/tables.h"
 
-/* Texts of one table by hash; open addressing. 0 is a free slot, otherwise row + 1. */
-enum { INDEX_SLOTS = 2048, LONGEST_OPCODE = 64 };
+/* The rows of one table in chains. A process that reads a small file spends a good part of its time on making these: the hash
+ * is of few bytes. */
+enum { CHAINS = 512, LONGEST_OPCODE = 64 };
 typedef struct Index {
-    u16 slot[INDEX_SLOTS];
+    u16 first[CHAINS], next[ISA_ROWS_MAX]; /* row + 1; 0 ends */
 } Index;
 
 typedef struct CacheSlot {
@@ -40,18 +41,22 @@ static u32 hash_opcode(const char *text, u32 len)
     return (u32)(hash >> 32);
 }
 
+static u32 chain_of(const char *text, u32 len)
+{
+    return ((u8)text[len / 2] * 3u + (u8)text[len - 1] * 5u + len * 37u) % CHAINS;
+}
+
 static void index_add(Index *index, const char *text, u32 len, u32 row)
 {
-    u32 i = hash_opcode(text, len) % INDEX_SLOTS;
-    while (index->slot[i])
-        i = (i + 1) % INDEX_SLOTS;
-    index->slot[i] = (u16)(row + 1);
+    u16 *first = &index->first[chain_of(text, len)];
+    index->next[row] = *first;
+    *first = (u16)(row + 1);
 }
 
 static const OpRow *find_op(const Isa *isa, const char *text, u32 len)
 {
-    for (u32 i = hash_opcode(text, len) % INDEX_SLOTS; isa->ops.slot[i]; i = (i + 1) % INDEX_SLOTS) {
-        const OpRow *row = &isa_ops[isa->ops.slot[i] - 1];
+    for (u32 i = isa->ops.first[chain_of(text, len)]; i; i = isa->ops.next[i - 1]) {
+        const OpRow *row = &isa_ops[i - 1];
         if (row->len == len && !memcmp(row->text, text, len))
             return row;
     }
@@ -60,8 +65,8 @@ static const OpRow *find_op(const Isa *isa, const char *text, u32 len)
 
 const ModRow *isa_find_modifier(const Isa *isa, const char *text, u32 len)
 {
-    for (u32 i = hash_opcode(text, len) % INDEX_SLOTS; isa->mods.slot[i]; i = (i + 1) % INDEX_SLOTS) {
-        const ModRow *row = &isa_mods[isa->mods.slot[i] - 1];
+    for (u32 i = isa->mods.first[chain_of(text, len)]; i; i = isa->mods.next[i - 1]) {
+        const ModRow *row = &isa_mods[i - 1];
         if (row->len == len && !memcmp(row->text, text, len))
             return row;
     }
@@ -259,7 +264,7 @@ Isa *isa_new(Arena *arena, Intern *names)
         index_add(&isa->ops, isa_ops[i].text, isa_ops[i].len, i);
     for (u32 i = 0; i < isa_mod_count; i++)
         index_add(&isa->mods, isa_mods[i].text, isa_mods[i].len, i);
-    isa->mask = 1023;
+    isa->mask = 255;
     isa->cache = arena_array(arena, CacheSlot, isa->mask + 1);
     return isa;
 }

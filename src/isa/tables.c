@@ -80,6 +80,7 @@ const ModRow isa_mods[] = {
 };
 
 const u32 isa_mod_count = COUNT_OF(isa_mods);
+_Static_assert((u32)OPC_COUNT <= ISA_ROWS_MAX && COUNT_OF(isa_mods) <= ISA_ROWS_MAX, "a place for each row");
 
 /* ---- types ---------------------------------------------------------------------------------------------------- */
 

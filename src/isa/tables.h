@@ -54,6 +54,8 @@ enum RowFlag {
     ROW_FLAGS = ROW_SYNC | ROW_FUSES_WIDE | ROW_CHEAP32 | ROW_CHEAP_INT | ROW_COMMUTES_ONE | ROW_COMPARES | ROW_SIZED
 };
 
+enum { ISA_ROWS_MAX = 1024 }; /* of either table */
+
 typedef struct OpRow {
     const char *text;
     const char *shape;

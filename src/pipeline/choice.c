@@ -1,4 +1,3 @@
-#define _GNU_SOURCE
 #include "pipeline/choice.h"
 
 #include <string.h>
@@ -45,12 +44,21 @@ static bool is_blank(char c) { return c == ' ' || c == '\t' || c == ','; }
 
 static bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
-/* Whether nothing but blanks stands between `//` and the keyword at `at`. */
-static bool starts_comment(Str text, u32 at)
+/* Where the keyword of the next comment that begins with it ends, at `at` or after it; NULL: there is none. */
+static const char *next_keyword(const char *at, const char *end)
 {
-    while (at > 0 && (text.p[at - 1] == ' ' || text.p[at - 1] == '\t'))
-        at--;
-    return at >= 2 && text.p[at - 1] == '/' && text.p[at - 2] == '/';
+    enum { LENGTH = sizeof keyword - 1 };
+    while ((at = memchr(at, '/', (size_t)(end - at)))) {
+        const char *slashes = at;
+        while (at < end && *at == '/')
+            at++;
+        bool is_comment = at - slashes >= 2;
+        while (is_comment && at < end && (*at == ' ' || *at == '\t'))
+            at++;
+        if (is_comment && end - at >= LENGTH && memcmp(at, keyword, LENGTH) == 0)
+            return at + LENGTH;
+    }
+    return NULL;
 }
 
 static bool is_word(Str word, const char *known)
@@ -177,12 +185,8 @@ void choices_init(Choices *choices, const PipelineConfig *config, const Module *
 {
     *choices = (Choices){.config = config};
     const char *end = m->text.p + m->text.len;
-    size_t len = sizeof keyword - 1;
-    for (const char *at = m->text.p; (at = memmem(at, (size_t)(end - at), keyword, len)); at += len) {
-        u32 offset = (u32)(at - m->text.p);
-        if (starts_comment(m->text, offset))
-            vec_push(&choices->wishes, read_wish(config, m->text, offset + (u32)len, diag));
-    }
+    for (const char *at = m->text.p; (at = next_keyword(at, end));)
+        vec_push(&choices->wishes, read_wish(config, m->text, (u32)(at - m->text.p), diag));
     find_withheld(choices, m);
 }
 
