@@ -1,6 +1,7 @@
 #include "phase/loops/copy.h"
 
 #include "analysis/reconverge.h"
+#include "base/fnvmap.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "target/ptxas.h"
@@ -31,14 +32,29 @@ static bool is_check(const LoopChecks *checks, const Instr *i)
     return false;
 }
 
-/* Whether what is left of the blocks reads reg, `but` itself not counted. */
-static bool is_read(const LoopChecks *checks, const LoopDropped *d, const Instr *but, RegId reg)
+/* What is left of the blocks, while instructions of them are found to be dead. */
+typedef struct CopyPlan {
+    Analyses *an;
+    const Loop *loop;
+    const LoopChecks *checks;
+    LoopDropped *dropped;
+    FnvMap reads; /* by register: how often it is read there */
+} CopyPlan;
+
+static void count_reads(CopyPlan *plan, const Instr *i, u64 by)
 {
-    for (u32 k = 0; k < checks->blocks; k++)
-        for_each_instr(i, checks->block[k])
-            if (i->kind == INSTR_OP && i != but && !is_check(checks, i) && !loop_copy_lacks(d, i) && instr_reads(i, reg))
-                return true;
-    return false;
+    for (RegWalk w = reg_walk(i); next_read(&w);)
+        *fnvmap_at(&plan->reads, w.reg) += by;
+}
+
+/* Whether what is left reads reg, `but` itself not counted. */
+static bool is_read(const CopyPlan *plan, const Instr *but, RegId reg)
+{
+    const u64 *reads = fnvmap_find(&plan->reads, reg);
+    u64 own = 0;
+    for (RegWalk w = reg_walk(but); next_read(&w);)
+        own += w.reg == reg;
+    return reads && *reads > own;
 }
 
 /* Whether reg is read after the copy: in the loop that stays, or where that is left by its latch. */
@@ -58,29 +74,30 @@ static bool is_read_late(const LoopChecks *checks, const LoopDropped *d, RegId r
     return false;
 }
 
-static bool is_dead(Analyses *an, const Loop *loop, const LoopChecks *checks, const LoopDropped *d, const Instr *i)
+static bool is_dead(const CopyPlan *plan, const Instr *i)
 {
+    const LoopChecks *checks = plan->checks;
     if (i->kind != INSTR_OP || !op_is_pure(i->op) || op_has(i->op, OPF_CARRY_OUT) || instr_reads_volatile_register(i))
         return false;
     bool of_latch = is_among(checks->chain, checks->chained, i);
-    if (of_latch && !d->late)
+    if (of_latch && !plan->dropped->late)
         return false;
     for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (is_read(checks, d, i, w.reg) || (!of_latch && is_read_late(checks, d, w.reg)) ||
-            (!of_latch && is_live_after(an, loop, w.reg)))
+        if (is_read(plan, i, w.reg) || (!of_latch && is_read_late(checks, plan->dropped, w.reg)) ||
+            (!of_latch && is_live_after(plan->an, plan->loop, w.reg)))
             return false;
     return true;
 }
 
 /* `add r, r, c`, which nobody reads but the next one. */
-static bool is_dead_step(Analyses *an, const Loop *loop, const LoopChecks *checks, const LoopDropped *d, Instr *i)
+static bool is_dead_step(const CopyPlan *plan, Instr *i)
 {
     RegId of;
     i64 by;
-    if (!affine_is_step(an->fn, i, &of, &by) || affine_definition(an, loop, of) != i)
+    if (!affine_is_step(plan->an->fn, i, &of, &by) || affine_definition(plan->an, plan->loop, of) != i)
         return false;
     u64 size = by < 0 ? 0 - (u64)by : (u64)by;
-    return size && !(size & (size - 1)) && !is_read(checks, d, i, of);
+    return size && !(size & (size - 1)) && !is_read(plan, i, of);
 }
 
 /* Whether the latch's predicate can be computed once its block is over. */
@@ -94,24 +111,37 @@ static bool may_be_late(const Loop *loop, const LoopChecks *checks)
     return block_terminator(loop->latches[0]) && checks->chained;
 }
 
+/* Whether the instruction goes now. */
+static bool drop(CopyPlan *plan, Instr *i, bool steps)
+{
+    LoopDropped *d = plan->dropped;
+    if (loop_copy_lacks(d, i) || d->deads == LOOP_DROPPED || d->steps == LOOP_DROPPED)
+        return false;
+    if (is_dead(plan, i))
+        d->dead[d->deads++] = i;
+    else if (steps && is_dead_step(plan, i))
+        d->step[d->steps++] = i;
+    else
+        return false;
+    count_reads(plan, i, (u64)-1);
+    return true;
+}
+
 void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *d)
 {
+    CopyPlan plan = {.an = an, .loop = loop, .checks = checks, .dropped = d};
     *d = (LoopDropped){.late = may_be_late(loop, checks)};
+    for (u32 k = 0; k < checks->blocks; k++)
+        for_each_instr(i, checks->block[k])
+            if (i->kind == INSTR_OP && !is_check(checks, i))
+                count_reads(&plan, i, 1);
     for (bool more = true; more;) {
         more = false;
         for (u32 k = 0; k < checks->blocks; k++)
-            for_each_instr(i, checks->block[k]) {
-                if (loop_copy_lacks(d, i) || d->deads == LOOP_DROPPED || d->steps == LOOP_DROPPED)
-                    continue;
-                if (is_dead(an, loop, checks, d, i))
-                    d->dead[d->deads++] = i;
-                else if (steps && is_dead_step(an, loop, checks, d, i))
-                    d->step[d->steps++] = i;
-                else
-                    continue;
-                more = true;
-            }
+            for_each_instr(i, checks->block[k])
+                more |= drop(&plan, i, steps);
     }
+    fnvmap_free(&plan.reads);
 }
 
 /* ---- whether it may be made --------------------------------------------------------------------------------------------- */
