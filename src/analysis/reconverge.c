@@ -9,6 +9,12 @@ enum {
     WALKS_MIN = 1 << 16 /* and these */
 };
 
+/* Whether a block only leaves the function, as its code was in an epoch; 0: not known. */
+typedef struct LeavesKnown {
+    u32 epoch;
+    bool leaves;
+} LeavesKnown;
+
 struct ReconvergeGate {
     Arena *arena;
     Analyses *an;
@@ -19,6 +25,12 @@ struct ReconvergeGate {
     const Block *above_of, *above_top;
     bool above_whole; /* it was not too long */
     u32 *owner;       /* by position; NULL: nobody asked yet */
+    LeavesKnown *leaves; /* by Block.id, below `blocks`; NULL: nobody asked yet */
+    u32 blocks;
+    /* the last answer of reconverge_after(): a branch is asked about for each of its in-edges */
+    const Block *after_of, *after_old;
+    u32 after_epoch;
+    ReconvergeRegion after;
     VecU32 work, points;
     u64 budget;
 };
@@ -117,8 +129,22 @@ bool reconverge_only_leaves(const Block *b)
     return only_leaves(b, &hops);
 }
 
+static bool leaves(ReconvergeGate *g, const Block *b)
+{
+    u32 epoch = g->an->fn->epoch[EPOCH_CODE];
+    if (!g->leaves) {
+        g->blocks = g->an->fn->blocks.n;
+        g->leaves = arena_array(g->arena, LeavesKnown, g->blocks);
+    }
+    if (b->id >= g->blocks)
+        return reconverge_only_leaves(b);
+    if (g->leaves[b->id].epoch != epoch)
+        g->leaves[b->id] = (LeavesKnown){epoch, reconverge_only_leaves(b)};
+    return g->leaves[b->id].leaves;
+}
+
 /* Up to where a region goes that ends at `old`; NULL: up to where threads leave. */
-static const Block *stop_of(const Block *old) { return old && !reconverge_only_leaves(old) ? old : NULL; }
+static const Block *stop_of(ReconvergeGate *g, const Block *old) { return old && !leaves(g, old) ? old : NULL; }
 
 /* ---- walks ------------------------------------------------------------------------------------------------------- */
 
@@ -320,7 +346,7 @@ static void add_point(ReconvergeGate *g, u32 position, const Block *old)
     if (g->w->waits[b->id] & WAIT_OTHERS)
         vec_push(&g->points, position);
     bool before_old = block_edge_count(b) > 1 && point && point != old && marks_has(&g->seen, order->index[point->id]);
-    if (before_old && !reconverge_only_leaves(point))
+    if (before_old && !leaves(g, point))
         vec_push(&g->points, order->index[point->id]);
 }
 
@@ -368,11 +394,9 @@ static ReconvergeRegion find_region(ReconvergeGate *g, const Block *from, const 
     return region;
 }
 
-ReconvergeRegion reconverge_after(ReconvergeGate *g, const Block *b, const Block *old)
+static ReconvergeRegion find_after(ReconvergeGate *g, const Block *b, const Block *old)
 {
-    if (!known(g, b))
-        return whole_function(g);
-    old = stop_of(old);
+    old = stop_of(g, old);
     const Order *order = an_order(g->an);
     u32 position = order->index[b->id];
     start(g);
@@ -382,6 +406,19 @@ ReconvergeRegion reconverge_after(ReconvergeGate *g, const Block *b, const Block
     ReconvergeRegion region = find_region(g, b, old);
     add_end(g, position, &region);
     return region;
+}
+
+ReconvergeRegion reconverge_after(ReconvergeGate *g, const Block *b, const Block *old)
+{
+    u32 epoch = g->an->fn->epoch[EPOCH_CODE];
+    if (!known(g, b))
+        return whole_function(g);
+    if (g->after_of != b || g->after_old != old || g->after_epoch != epoch)
+        g->after = find_after(g, b, old);
+    g->after_of = b;
+    g->after_old = old;
+    g->after_epoch = epoch;
+    return g->after;
 }
 
 /* ---- answers ------------------------------------------------------------------------------------------------------ */
@@ -400,7 +437,7 @@ ReconvergeRegion reconverge_from(ReconvergeGate *g, const Block *at, const Block
         return whole_function(g);
     if (at == old)
         return (ReconvergeRegion){0};
-    old = stop_of(old);
+    old = stop_of(g, old);
     start(g);
     visit(g, an_order(g->an)->index[at->id]);
     return find_region(g, at, old);
@@ -488,12 +525,12 @@ static ReconvergeRisk judge_owned(const ReconvergeGate *g, const Block *b, const
 
 /* Adds the end of what stands at the position, and of `old`, where it leads there and `old` does nothing but leave: threads that
  * reconverge before it leave together. */
-static void add_ends(const ReconvergeGate *g, u32 position, const Block *old, ReconvergeRegion *end)
+static void add_ends(ReconvergeGate *g, u32 position, const Block *old, ReconvergeRegion *end)
 {
     const Order *order = an_order(g->an);
     add_end(g, position, end);
     for_each_edge(e, &order->succ, position)
-        if (order->rpo[order->succ.to[e]] == old && !stop_of(old)) {
+        if (order->rpo[order->succ.to[e]] == old && !stop_of(g, old)) {
             end->ends |= g->w->awaits_leaving ? END_LEAVE : 0;
             end->active_set |= g->caller_sees;
         }
@@ -598,7 +635,7 @@ ReconvergeRisk reconverge_decided(ReconvergeGate *g, const Block *branch, Block 
         return RECONVERGE_SAFE;
     ReconvergeRegion after = known(g, branch) && known(g, to) ? reconverge_after(g, branch, old) : whole_function(g);
     /* the exit that most blocks lead to is the end for ptxas: without one of several it may be another one */
-    bool loses_exit = known(g, branch) && g->w->any_active_set && !stop_of(old);
+    bool loses_exit = known(g, branch) && g->w->any_active_set && !stop_of(g, old);
     if (!converged && (after.active_set || loses_exit))
         return RECONVERGE_ACTIVE_SET;
     if (!known(g, branch) || !known(g, to))

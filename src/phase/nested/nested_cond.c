@@ -121,7 +121,6 @@ static void prepare(Combiner *c)
     n->combined = arena_array(n->arena, TruthTerm, n->fn->blocks.n);
     n->skip = arena_array(n->arena, u32, an_dom(c->an)->count + 1);
     n->gate = reconverge_new(n->arena, c->an);
-    reconverge_prepare(n->gate);
 }
 
 /* Whether a site, about which `why` is known, is to be rewritten. */
@@ -132,6 +131,8 @@ static bool may_rewrite(Combiner *c, const Site *s, Reason why)
         phase_declined(c->run, site_reason_counter(why), "NestedKept", branch, "%s", site_reason_words(why));
     if (why || !phase_may_rewrite(c->run))
         return false;
+    if (!c->changed)
+        reconverge_prepare(c->n.gate); /* of the function as it still is */
     phase_passed(c->run, "NestedCombined", branch, "decided together with the branch before it");
     phase_count(c->run, "NestedCombined", 1);
     c->changed = true;

@@ -29,8 +29,9 @@ static void add_block(Analyses *an, ThreadRegion *region, const Block *b)
     region->loops |= loop_headed_by(an_loops(an), b) != NULL;
     for_each_instr(i, b)
         if (i->kind == INSTR_OP) {
-            cost += i != end ? ptxas_cost(i) : 0;
-            region->cost += ptxas_cost(i);
+            u32 own = ptxas_cost(i);
+            cost += i != end ? own : 0;
+            region->cost += own;
             region->convergent |= instr_is_convergent(i, an->summaries);
             region->heavy |= op_has(i->op, OPF_CALL);
         }
