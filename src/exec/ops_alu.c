@@ -127,10 +127,11 @@ static void run_setp(Warp *w, Split *s, const Code *c, u32 mask)
         p = m->combine == COMBINE_AND ? p & third : m->combine == COMBINE_OR ? p | third : p ^ third;
         q = m->combine == COMBINE_AND ? q & third : m->combine == COMBINE_OR ? q | third : q ^ third;
     }
-    arg_store_pred(s, &c->result[0], p, mask);
+    /* The first counts where both are one register, as in ptxas. */
     arg_store_pred(s, &c->result[1], q, mask);
-    arg_forget(s, &c->result[0], mask & ~known_p);
     arg_forget(s, &c->result[1], mask & ~known_q);
+    arg_store_pred(s, &c->result[0], p, mask);
+    arg_forget(s, &c->result[0], mask & ~known_p);
 }
 
 static bool pred_result(Decoder *d, const Operand *o, Arg *result)

@@ -1,5 +1,6 @@
 #include "exec/reconverge.h"
 #include "exec/program.h"
+#include "ir/cfg.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -36,11 +37,34 @@ static void add_edge(Graph *g, u32 from, u32 to)
     vec_push(&g->pred[to], from);
 }
 
+/* By Block.id: ptxas removes blocks that nothing leads to. The caller frees it. */
+static u8 *find_reached(const Function *fn)
+{
+    u8 *reached = mem_zalloc(fn->blocks.n + 1);
+    VecU32 work = {0};
+    vec_push(&work, fn->entry->id);
+    reached[fn->entry->id] = 1;
+    for (u32 k = 0; k < work.n; k++) {
+        const Block *b = fn_block(fn, work.v[k]);
+        for (u32 e = 0; e < block_edge_count(b); e++) {
+            u32 to = block_edge_target(b, e)->id;
+            if (!reached[to])
+                vec_push(&work, to);
+            reached[to] = 1;
+        }
+    }
+    vec_free(&work);
+    return reached;
+}
+
 /* Edges between blocks; those into a block that only leaves are left out, and noted in `leaves`. A guarded return leaves
  * too, where that counts (`strict`). */
 static void build(Graph *g, bool *leaves, bool strict)
 {
+    u8 *reached = find_reached(g->fn);
     for_each_block(b, g->fn) {
+        if (!reached[b->id])
+            continue;
         const Instr *t = block_terminator(b);
         u32 begin = g->succ[b->id].n;
         Block *target = t && op_has(t->op, OPF_BRANCH) && !branch_table(t) ? branch_target(t) : NULL;
@@ -64,6 +88,7 @@ static void build(Graph *g, bool *leaves, bool strict)
         }
         g->succ[b->id].n = kept;
     }
+    free(reached);
 }
 
 /* How many blocks without an answer reach `end`. */
