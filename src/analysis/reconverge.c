@@ -32,6 +32,9 @@ struct ReconvergeGate {
     u32 after_epoch;
     ReconvergeRegion after;
     VecU32 work, points;
+    Marks spare;  /* of the other one of two walks */
+    VecU32 exits; /* positions of blocks that leave the function */
+    bool exits_known;
     u64 budget;
 };
 
@@ -80,6 +83,7 @@ void reconverge_free(ReconvergeGate *gate)
 {
     vec_free(&gate->work);
     vec_free(&gate->points);
+    vec_free(&gate->exits);
 }
 
 bool reconverge_matters(const ReconvergeGate *g) { return g->w->any_wait || g->w->any_active_set || g->caller_sees; }
@@ -220,6 +224,70 @@ static u8 walk_back(ReconvergeGate *g, u32 first)
     return waits;
 }
 
+/* At most as many as a walk looks at. */
+static const VecU32 *exits_of(ReconvergeGate *g)
+{
+    const Order *order = an_order(g->an);
+    for (u32 p = 0; p < order->count && !g->exits_known && g->exits.n <= WALK; p++)
+        if (order_leaves_function(order, p))
+            vec_push(&g->exits, p);
+    g->exits_known = true;
+    return &g->exits;
+}
+
+/* Whether all threads that come to what `top` dominates have executed x, in one go. */
+static bool is_of_all(ReconvergeGate *g, const Block *x, const Block *top)
+{
+    return dominates(an_dom(g->an), x, top) && !loop_of(an_loops(g->an), x);
+}
+
+/* Marks the blocks that lead out of the function otherwise than by a or b; false: they are too many. */
+static bool walk_exits(ReconvergeGate *g, const Block *a, const Block *b)
+{
+    const Order *order = an_order(g->an);
+    start(g);
+    marks_add(&g->seen, order->index[a->id]);
+    marks_add(&g->seen, order->index[b->id]);
+    for (u32 k = 0; k < exits_of(g)->n; k++)
+        visit(g, g->exits.v[k]);
+    for (u32 k = 0; k < g->work.n; k++) {
+        if (!may_look(g, k))
+            return false;
+        visit_preds(g, g->work.v[k]);
+    }
+    return true;
+}
+
+/* EffectWaits of what stands on paths that leave the function otherwise than by a or b, and part from these at `top` or above: of
+ * several exits ptxas takes one for the function's end, and threads that wait for one another on the way there also wait for those
+ * that leave by the others. */
+static u8 waits_of_other_exits(ReconvergeGate *g, const Block *top, const Block *a, const Block *b)
+{
+    const Order *order = an_order(g->an);
+    u8 waits = 0;
+    if (stop_of(g, reconvergence_point(g, top)))
+        return 0;
+    if (!walk_exits(g, a, b))
+        return g->w->any_wait;
+    Marks leads_out = g->seen;
+    if (!g->spare.of)
+        g->spare = marks_new(g->arena, order->count);
+    g->seen = g->spare;
+    start(g);
+    visit(g, 0);
+    for (u32 k = 0; k < g->work.n; k++) {
+        const Block *x = order->rpo[g->work.v[k]];
+        if (x == a || x == b || !marks_has(&leads_out, g->work.v[k]))
+            continue;
+        waits |= is_of_all(g, x, top) ? 0 : waits_of(g, x);
+        for_each_edge(e, &order->succ, g->work.v[k])
+            visit(g, order->succ.to[e]);
+    }
+    g->spare = g->seen;
+    g->seen = leads_out;
+    return waits;
+}
+
 u8 reconverge_waits_before(ReconvergeGate *g, Block *a, Block *b)
 {
     if (!g->w->any_wait)
@@ -234,7 +302,8 @@ u8 reconverge_waits_before(ReconvergeGate *g, Block *a, Block *b)
     u32 ends = g->work.n;
     for (u32 k = 1; k < ends; k++)
         visit_preds(g, g->work.v[k]);
-    return waits_around(g, top, a) | waits_around(g, a, b) | waits_around(g, b, a) | walk_back(g, ends);
+    u8 waits = waits_around(g, top, a) | waits_around(g, a, b) | waits_around(g, b, a) | walk_back(g, ends);
+    return waits == g->w->any_wait ? waits : waits | waits_of_other_exits(g, top, a, b);
 }
 
 static bool divides(const ReconvergeGate *g, const Block *b)
@@ -462,6 +531,7 @@ ReconvergeRisk reconverge_at(ReconvergeGate *g, Block *at, const Block *old)
         start_below(g, top);
         visit_preds(g, an_order(g->an)->index[at->id]);
         waits = waits_around(g, top, at) | walk_back(g, 1);
+        waits |= waits == g->w->any_wait ? 0 : waits_of_other_exits(g, top, at, at);
     }
     ReconvergeRisk risk = reconverge_judge(g, waits, &after);
     if (risk == RECONVERGE_SAFE || !top || an_loops(g->an)->irreducible)
@@ -536,10 +606,29 @@ static void add_ends(ReconvergeGate *g, u32 position, const Block *old, Reconver
         }
 }
 
+typedef struct LeafRegion {
+    u8 waits, ends; /* of the blocks that it alone leads to */
+} LeafRegion;
+
+/* Whether threads that come to a leaf over several edges may wait there for those of other leaves, until these leave. */
+static ReconvergeRisk judge_joins(const ReconvergeGate *g, const ReconvergeLeaf *leaf, u32 leaves, const LeafRegion *of)
+{
+    u8 once = 0, twice = 0;
+    for (u32 l = 0; l < leaves; l++) {
+        twice |= once & of[l].waits;
+        once |= of[l].waits;
+    }
+    for (u32 l = 0; l < leaves; l++)
+        if (leaf[l].joins && wait_may_end(g->w, (u8)(once & ~of[l].waits) | twice, of[l].ends))
+            return RECONVERGE_WAIT;
+    return RECONVERGE_SAFE;
+}
+
 /* What the walk has found. */
-static ReconvergeRisk judge_owners(ReconvergeGate *g, const ReconvergeLeaf *leaf, const ReconvergeLeaf *all,
+static ReconvergeRisk judge_owners(ReconvergeGate *g, const ReconvergeLeaf *leaf, u32 leaves, const ReconvergeLeaf *all,
                                    const Block *old)
 {
+    LeafRegion *alone = arena_array(g->arena, LeafRegion, leaves);
     ReconvergeRegion region = {0};
     for (u32 k = 0; k < g->work.n; k++) {
         u32 position = g->work.v[k], of = g->owner[position];
@@ -550,9 +639,15 @@ static ReconvergeRisk judge_owners(ReconvergeGate *g, const ReconvergeLeaf *leaf
         ReconvergeRisk risk = judge_owned(g, b, of == LEAF_SHARED ? all : &leaf[of - 1]);
         if (risk != RECONVERGE_SAFE || (end.active_set && (of == LEAF_SHARED || leaf[of - 1].gathers)))
             return RECONVERGE_ACTIVE_SET;
-        region.ends |= of == LEAF_SHARED ? g->w->ends[b->id] | end.ends : 0;
+        if (of == LEAF_SHARED) {
+            region.ends |= g->w->ends[b->id] | end.ends;
+        } else {
+            alone[of - 1].waits |= waits_of(g, b);
+            alone[of - 1].ends |= g->w->ends[b->id] | end.ends;
+        }
     }
-    return reconverge_judge(g, region.waits, &region);
+    ReconvergeRisk risk = reconverge_judge(g, region.waits, &region);
+    return risk == RECONVERGE_SAFE && !stop_of(g, old) ? judge_joins(g, leaf, leaves, alone) : risk;
 }
 
 ReconvergeRisk reconverge_leaves(ReconvergeGate *g, const ReconvergeLeaf *leaf, u32 leaves, const Block *old)
@@ -569,7 +664,7 @@ ReconvergeRisk reconverge_leaves(ReconvergeGate *g, const ReconvergeLeaf *leaf, 
         ReconvergeRegion region = whole_function(g);
         return all.parts && g->w->any_convergent ? RECONVERGE_ACTIVE_SET : reconverge_judge(g, region.waits, &region);
     }
-    ReconvergeRisk risk = judge_owners(g, leaf, &all, old);
+    ReconvergeRisk risk = judge_owners(g, leaf, leaves, &all, old);
     for (u32 l = 0; l < leaves && risk == RECONVERGE_SAFE && g->w->any_wait; l++)
         if (leaf[l].gathers)
             risk = reconverge_after_pure(g, leaf[l].target, old);
@@ -591,18 +686,21 @@ static bool comes_round(ReconvergeGate *g, const Block *branch, const Block *to,
     return !*whole || marks_has(&g->seen, an_order(g->an)->index[branch->id]);
 }
 
-/* Whether all paths from `to` come through b before they come to `old` or leave, once `branch` only goes to `to`. */
-static bool must_pass(ReconvergeGate *g, const Block *b, const Block *branch, const Block *to, const Block *old)
+/* Whether all paths from `to` come through b before they come to `old` or leave, once `branch` only goes to `to`. *around: whether
+ * one of them comes to the branch again first. */
+static bool must_pass(ReconvergeGate *g, const Block *b, const Block *branch, const Block *to, const Block *old, bool *around)
 {
     const Order *order = an_order(g->an);
+    *around = false;
     start(g);
     visit(g, order->index[to->id]);
     for (u32 k = 0; k < g->work.n; k++) {
         const Block *at = order->rpo[g->work.v[k]];
+        *around |= at == branch && at != b;
         if (at == b || at == branch)
             continue;
         if (!may_look(g, k))
-            return true;
+            return *around = true;
         if (order_leaves_function(order, g->work.v[k]))
             return false;
         for_each_edge(e, &order->succ, g->work.v[k]) {
@@ -614,6 +712,18 @@ static bool must_pass(ReconvergeGate *g, const Block *b, const Block *branch, co
     return true;
 }
 
+/* Threads may come to b, which the branch dominates, after more iterations than others, for which they now wait there. between: the
+ * blocks of the loop, and after it. */
+static ReconvergeRisk joins_around(ReconvergeGate *g, Block *b, const Block *old, const VecU32 *between)
+{
+    ReconvergeRegion after = reconverge_from(g, b, old);
+    ReconvergeRisk risk = reconverge_judge(g, g->w->any_wait, &after);
+    for (u32 k = 0; risk != RECONVERGE_SAFE && k < between->n; k++)
+        if (divides(g, an_order(g->an)->rpo[between->v[k]]))
+            return risk;
+    return RECONVERGE_SAFE;
+}
+
 /* A loop leads from `to` back to the branch: the post-dominators are others once its other edges are gone. */
 static ReconvergeRisk decided_in_loop(ReconvergeGate *g, const Block *branch, const Block *to, const Block *old)
 {
@@ -622,8 +732,13 @@ static ReconvergeRisk decided_in_loop(ReconvergeGate *g, const Block *branch, co
     g->points = (VecU32){0};
     for (u32 k = 0; k < between.n && risk == RECONVERGE_SAFE; k++) {
         Block *b = an_order(g->an)->rpo[between.v[k]];
-        if (!strictly_dominates(an_dom(g->an), branch, b) && must_pass(g, b, branch, to, old))
+        bool around, dominated = strictly_dominates(an_dom(g->an), branch, b);
+        if (!must_pass(g, b, branch, to, old, &around))
+            continue;
+        if (!dominated)
             risk = reconverge_at(g, b, old);
+        else if (around)
+            risk = joins_around(g, b, old, &between);
     }
     vec_free(&between);
     return risk;

@@ -42,6 +42,7 @@ typedef struct ReconvergeLeaf {
     Block *target;
     bool gathers; /* threads may come to it in one group that came in several */
     bool parts;   /* or the other way round */
+    bool joins;   /* the new branches lead to it over several edges */
 } ReconvergeLeaf;
 
 /* Who waits in the function as it is now: a copy in the arena, which stays when it is rewritten. */

@@ -81,6 +81,13 @@ static ReconvergeRisk risk_of_untaken(Lowering *w, const Decision *d, const Bloc
     return reconverge_judge(w->gate, reconverge_waits(w->gate)->any_wait, &after);
 }
 
+/* Where the leaves are exits, ptxas takes the one that most blocks lead to for the function's end: without the tests it may be another
+ * one, and threads come together elsewhere. */
+static bool may_move_end(const Lowering *w, const Block *old)
+{
+    return (!old || reconverge_only_leaves(old)) && reconverge_waits(w->gate)->any_active_set;
+}
+
 /* Threads come to a leaf in other groups than before where several branches led to it, or now do. */
 static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *d, const SwitchPlan *p)
 {
@@ -100,12 +107,15 @@ static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *
         to->target = d->leaves[l].target;
         to->gathers |= sibling || d->leaves[l].value_edges > 1 || d->leaves[l].edges > 1 || p->edges[l] > 1;
         to->parts |= p->edges[l] > 1;
+        to->joins |= sibling || p->edges[l] > 1;
     }
     ReconvergeRisk risk = reconverge_leaves(w->gate, leaf, n, old);
     if (risk == RECONVERGE_SAFE && reconverged_sooner(w, d, old))
         risk = RECONVERGE_ACTIVE_SET;
     if (risk != RECONVERGE_SAFE && selector_is_uniform(w, d))
         risk = RECONVERGE_SAFE;
+    if (risk == RECONVERGE_SAFE && may_move_end(w, old))
+        risk = RECONVERGE_ACTIVE_SET;
     return risk == RECONVERGE_SAFE ? risk_of_untaken(w, d, old) : risk;
 }
 
