@@ -40,7 +40,7 @@
 /* Instructions that two blocks must share for a remark to say that they are too few, or that very many must share. */
 #define SHORT_TAIL 2
 /* What merging short tails has to save at once. */
-#define SHORT_TAILS_SAVE 12
+#define SHORT_TAILS_SAVE 8
 /* How many instructions are compared in all: so many for each one of the function, and a few more. What compilers write takes
  * up to six; very many blocks that are alike, and cannot be merged, would take their number times their length. */
 #define COMPARED_PER_INSTR 16
