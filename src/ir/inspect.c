@@ -99,6 +99,20 @@ void origin_sources_since(const Function *fn, u32 origin, u32 origins, VecU32 *o
 
 void origin_sources(const Function *fn, u32 origin, VecU32 *out) { origin_sources_since(fn, origin, 0, out); }
 
+bool instr_loads_parameter(const Instr *i)
+{
+    const Function *fn = i->block->fn;
+    if (i->kind != INSTR_OP || i->op->opcode != OPC_LD || i->op->space != SPACE_PARAM || i->op->strength != STRENGTH_WEAK ||
+        op_has(i->op, OPF_VOLATILE) || !fn->is_entry || i->op->types != 1 || i->opnd[0].kind != OPND_REG)
+        return false;
+    const Operand *address = &i->opnd[1];
+    if (address->kind != OPND_MEM || address->value != 1 || address[1].kind != OPND_SYM)
+        return false;
+    const Sym *sym = &fn->module->syms.v[address[1].id];
+    i64 at = address[1].value;
+    return sym->kind == SYM_PARAM && sym->owner == fn && at >= 0 && at + type_bits((Type)i->op->type[0]) / 8 <= sym->bytes;
+}
+
 void fn_sreg_bounds(const Function *fn, const Operand *o, u64 *least, u64 *most)
 {
     const SregInfo *sreg = sreg_info(o->id);

@@ -25,6 +25,10 @@ static inline bool instr_reads_volatile_register(const Instr *i)
     return false;
 }
 
+/* Whether i does nothing but load one number from a parameter of its kernel, at a constant place inside it. Parameters are never
+ * written, so it cannot fault, nobody sees it, and it reads the same everywhere. */
+bool instr_loads_parameter(const Instr *i);
+
 /* How many threads a block of the kernel has at most in dimension d; 0: not known. What .maxntid bounds is their number in all
  * dimensions together, which no single one exceeds. */
 static inline u64 block_extent(const Function *fn, u32 d)

@@ -13,10 +13,11 @@
  * both: what depended on it depended on them. A comparison is never inverted, so a NaN goes where it went. `.uni` stays
  * where both branches had it.
  *
- * Declines: loads (they can fault), anything with an effect, convergent, volatile, carried or guarded; more cheap
- * instructions than the knob allows; related predicates; branches that end, leave or continue a loop (tests/ptxas/LOOPS.md);
- * equalities that ptxas propagates into the block after them; cases of a switch; pinned labels, pragmas, scopes; blocks that
- * threads reach over both branches now and would reach together then, if an instruction there sees who is there. */
+ * Declines: loads but of the kernel's parameters (they can fault), anything with an effect, convergent, volatile, carried or
+ * guarded; more cheap instructions than the knob allows; related predicates; branches that end, leave or continue a loop
+ * (tests/ptxas/LOOPS.md); equalities that ptxas propagates into the block after them; cases of a switch; pinned labels,
+ * pragmas, scopes; blocks that threads reach over both branches now and would reach together then, if an instruction there sees
+ * who is there. */
 #include "phase/nested/site.h"
 
 #include "ir/cfg.h"

@@ -124,9 +124,11 @@ static bool are_cases(const Nested *n, const Site *s)
 
 /* ---- the inner block -------------------------------------------------------------------------------------------- */
 
-/* Machine instructions, or more than any limit. Comparisons of doubles are slow on most GPUs. */
+/* Machine instructions, or more than any limit. A parameter is a constant operand; comparisons of doubles are slow on most GPUs. */
 static u32 cost_of(const Instr *i)
 {
+    if (instr_loads_parameter(i))
+        return 0;
     const Sem *sem = &i->op->sem;
     bool wide_compare = sem->op == OPC_SETP && sem->from == 64 && type_class((Type)sem->compared) != TC_FLOAT;
     return op_has(i->op, OPF_CHEAP) || wide_compare ? ptxas_cost(i) : UINT32_MAX / 2;
@@ -180,9 +182,10 @@ static Reason check_instr(const Nested *n, const Site *s, const Instr *i)
     if (i->kind != INSTR_OP)
         return REASON_PLACE;
     if (i != s->inner->last) {
-        if (i->op->mem == MEM_READ)
+        bool parameter = instr_loads_parameter(i);
+        if (i->op->mem == MEM_READ && !parameter)
             return REASON_LOAD;
-        if (!op_is_pure(i->op) || reads_special_register(i))
+        if ((!op_is_pure(i->op) && !parameter) || reads_special_register(i))
             return REASON_EFFECT;
         if (i->guard)
             return REASON_GUARD;
@@ -196,7 +199,7 @@ static Reason why_too_much(const Block *b)
 {
     u32 looked_at = 0;
     for (const Instr *i = b->first; i && looked_at < INNER_LOOKED_AT; i = i->next, looked_at++)
-        if (i->kind == INSTR_OP && i->op->mem == MEM_READ)
+        if (i->kind == INSTR_OP && i->op->mem == MEM_READ && !instr_loads_parameter(i))
             return REASON_LOAD;
     return REASON_COST;
 }
