@@ -25,6 +25,7 @@
 #include "analysis/reconverge.h"
 #include "ir/edit.h"
 #include "phase/dfa/state_machine.h"
+#include "transform/slice.h"
 
 enum { SELECTORS = 8 /* of a loop */ };
 
@@ -56,32 +57,37 @@ static void redirect_to(const MachinePlan *plan, Block *b, const PlanTarget *tar
         block_redirect(b, target->to, made);
 }
 
-static bool is_read(const BitSet *live, const Instr *i)
+/* Registers that the instructions of b name. */
+static u32 count_names(const Block *b)
 {
-    if (!op_is_pure(i->op))
-        return true;
-    for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (bitset_has(live, w.reg))
-            return true;
-    return false;
+    u32 n = 0;
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP) {
+            for (RegWalk w = reg_walk(i); next_read(&w);)
+                n++;
+            for (RegWalk w = reg_walk(i); next_write(&w);)
+                n++;
+        }
+    return n;
 }
 
 /* What of the node's block is executed for a reason, in order; its branch is there unless the node decides it. */
-static u32 collect_read(Analyses *an, PhaseRun *run, const MachinePlan *plan, const PlanNode *node, Instr *read[NODE_ITEMS])
+static u32 collect_read(Analyses *an, Arena *arena, const MachinePlan *plan, const PlanNode *node, Instr *read[NODE_ITEMS])
 {
-    BitSet live = bitset_new(run->arena, an->fn->regs.n);
+    u32 room = count_names(node->b), n = 0;
     const Instr *end = block_terminator(node->b);
-    u32 n = 0;
-    for (u32 w = node->first; w < node->first + node->targets; w++) {
-        RegId reg;
-        for (u32 k = 0; live_in_next(an_live(an), plan->target.v[w].to, &k, &reg);)
-            bitset_add(&live, reg);
-    }
+    const Block **to = arena_array(arena, const Block *, node->targets);
+    for (u32 k = 0; k < node->targets; k++)
+        to[k] = plan->target.v[node->first + k].to;
+    Slice slice = {.live = an_live(an), .to = to, .targets = node->targets, .room = room};
+    slice.needed = arena_array(arena, RegId, room);
+    slice.killed = arena_array(arena, RegId, room);
     for (Instr *i = node->b->last; i; i = i->prev) {
-        if (i->kind != INSTR_OP || (i == end && node->decided) || (i != end && !is_read(&live, i)))
+        if (i->kind != INSTR_OP || (i == end && node->decided) ||
+            (i != end && op_is_pure(i->op) && !slice_reads_result(&slice, i)))
             continue;
         read[NODE_ITEMS - ++n] = i;
-        live_step_back(&live, i);
+        slice_take(&slice, i);
     }
     memmove(read, read + NODE_ITEMS - n, n * sizeof *read);
     return n;
@@ -90,7 +96,7 @@ static u32 collect_read(Analyses *an, PhaseRun *run, const MachinePlan *plan, co
 static void fill_copy(Analyses *an, PhaseRun *run, const MachinePlan *plan, const PlanNode *node)
 {
     Instr *read[NODE_ITEMS];
-    u32 n = collect_read(an, run, plan, node, read);
+    u32 n = collect_read(an, run->arena, plan, node, read);
     block_set_fall(node->made, node->decided ? plan->target.v[node->first].to : node->b->fall);
     block_append_clones(node->made, read, n);
     phase_count(run, "InstructionsCloned", n);

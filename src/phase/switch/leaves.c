@@ -1,6 +1,7 @@
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "phase/switch/region.h"
+#include "transform/slice.h"
 
 enum { HOPS = 16 }; /* blocks that do nothing, one after the other */
 
@@ -59,59 +60,20 @@ bool region_does_nothing(const Recovery *r, const Block *b)
 
 /* ---- what an edge out takes along ------------------------------------------------------------------------------- */
 
-/* Registers that are read further down on a path. */
-typedef struct LeafNeeds {
-    RegId reg[CARRY_LIMIT * 4];
-    u32 n;
-} LeafNeeds;
-
-static bool take_need(LeafNeeds *needs, RegId reg)
-{
-    u32 kept = 0, before = needs->n;
-    for (u32 k = 0; k < needs->n; k++)
-        if (needs->reg[k] != reg)
-            needs->reg[kept++] = needs->reg[k];
-    needs->n = kept;
-    return kept < before;
-}
-
-static bool add_needs(LeafNeeds *needs, const Instr *i)
-{
-    for (RegWalk w = reg_walk(i); next_read(&w);) {
-        if (needs->n == COUNT_OF(needs->reg))
-            return false;
-        needs->reg[needs->n++] = w.reg;
-    }
-    return true;
-}
-
-/* Whether what follows on the path needs a result of the instruction that wrote *at; goes on to the one before it. */
-static bool is_needed(const SwitchRegion *g, const Env **at, const Block *target, LeafNeeds *needs)
-{
-    Recovery *r = g->r;
-    const Instr *i = (*at)->instr;
-    bool needed = false;
-    for (const Env *e = *at; e && e->instr == i; *at = e = e->before) {
-        bool last = r->written[e->reg] != r->slices;
-        r->written[e->reg] = r->slices;
-        needed |= take_need(needs, e->reg);
-        needed |= last && live_in(an_live(r->an), target, e->reg);
-    }
-    return needed;
-}
-
 /* What of the region's instructions on the path `target` needs, backwards from it. */
-static bool slice(const SwitchRegion *g, const Env *env, const Block *target, Leaf *leaf)
+static bool collect_needed(const SwitchRegion *g, const Env *env, const Block *target, Leaf *leaf)
 {
-    LeafNeeds needs = {.n = 0};
+    RegId needed[CARRY_LIMIT * 4], killed[CARRY_LIMIT * 4];
     Instr *kept[CARRY_LIMIT];
+    Slice slice = {an_live(g->r->an), &target, 1, needed, killed, COUNT_OF(needed), 0, 0};
     u32 n = 0;
-    g->r->slices++;
     while (env) {
         Instr *i = env->instr;
-        if (!is_needed(g, &env, target, &needs))
+        while (env && env->instr == i) /* it may write several registers */
+            env = env->before;
+        if (!slice_reads_result(&slice, i))
             continue;
-        if (n == CARRY_LIMIT || !add_needs(&needs, i))
+        if (n == CARRY_LIMIT || !slice_take(&slice, i))
             return false;
         kept[n++] = i;
     }
@@ -217,7 +179,7 @@ static bool collect_successors(SwitchRegion *g, const Node *node)
         d->depth = a->depth > d->depth ? a->depth : d->depth;
         if (!a->values.n)
             continue;
-        if (!slice(g, a->env, target, &leaf))
+        if (!collect_needed(g, a->env, target, &leaf))
             return false;
         add_leaf(g, &leaf);
     }

@@ -52,7 +52,6 @@ Recovery *recovery_new(Analyses *an, PhaseRun *run, Arena *arena, BlockKinds *ki
     r->node_of = arena_array(arena, u32, r->blocks);
     r->leaf_of = arena_array(arena, u32, r->blocks);
     r->seen = arena_array(arena, u8, r->blocks);
-    r->written = arena_array(arena, u32, an->fn->regs.n);
     r->in_edges = arena_array(arena, u32, r->blocks);
     count_in_edges(r, an->fn);
     return r;

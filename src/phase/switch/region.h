@@ -47,8 +47,6 @@ struct Recovery {
     u32 *leaf_of;  /* by Block.id: index + 1 of the last leaf with that target; 0 */
     u8 *seen;      /* by Block.id: was in a region */
     u32 *in_edges; /* by Block.id: blocks that lead there, without those that nothing reaches */
-    u32 *written;  /* by RegId: number of the last slice that came to a write of it */
-    u32 slices;
     u32 blocks;
 };
 

@@ -2,6 +2,7 @@
 
 #include "ir/inspect.h"
 #include "target/ptxas.h"
+#include "transform/slice.h"
 
 const char *body_why_not(Analyses *an, const Block *b, u32 *cost)
 {
@@ -24,11 +25,6 @@ const char *body_why_not(Analyses *an, const Block *b, u32 *cost)
     return NULL;
 }
 
-typedef struct Needs {
-    RegId needed[4 * BODY], killed[4 * BODY];
-    u32 needs, kills;
-} Needs;
-
 bool body_is_live_on(Analyses *an, const Block *to, const Block *otherwise, RegId reg)
 {
     const Live *live = an_live(an);
@@ -41,42 +37,18 @@ static bool accesses_memory(Analyses *an, const Instr *i)
     return !op_is_pure(i->op) && !(i->op->opcode == OPC_LD && i->op->space == SPACE_PARAM && an->fn->is_entry);
 }
 
-static bool is_needed(Analyses *an, const Needs *needs, const Instr *i, const Block *to, const Block *otherwise)
-{
-    if (accesses_memory(an, i))
-        return true;
-    for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (regs_have(needs->needed, needs->needs, w.reg) ||
-            (!regs_have(needs->killed, needs->kills, w.reg) && body_is_live_on(an, to, otherwise, w.reg)))
-            return true;
-    return false;
-}
-
-static void take(Needs *needs, const Instr *i)
-{
-    for (RegWalk w = reg_walk(i); next_write(&w);) {
-        if (w.kills && needs->kills < COUNT_OF(needs->killed))
-            needs->killed[needs->kills++] = w.reg;
-        for (u32 k = 0; w.kills && k < needs->needs; k++)
-            if (needs->needed[k] == w.reg)
-                needs->needed[k--] = needs->needed[--needs->needs];
-    }
-}
-
 bool body_collect(Analyses *an, const Block *b, const Block *to, const Block *otherwise, Body *body)
 {
-    Needs needs = {.needs = 0};
+    RegId needed[4 * BODY], killed[4 * BODY];
+    const Block *targets[2] = {to, otherwise};
+    Slice slice = {an_live(an), targets, otherwise ? 2 : 1, needed, killed, COUNT_OF(needed), 0, 0};
     body->n = 0;
     for (Instr *i = block_terminator(b)->prev; i; i = i->prev) {
-        if (i->kind != INSTR_OP || !is_needed(an, &needs, i, to, otherwise))
+        if (i->kind != INSTR_OP || (!accesses_memory(an, i) && !slice_reads_result(&slice, i)))
             continue;
         body->v[body->n++] = i;
-        take(&needs, i);
-        for (RegWalk w = reg_walk(i); next_read(&w);) {
-            if (needs.needs == COUNT_OF(needs.needed))
-                return false;
-            needs.needed[needs.needs++] = w.reg;
-        }
+        if (!slice_take(&slice, i))
+            return false;
     }
     for (u32 k = 0; k < body->n / 2; k++) {
         Instr *other = body->v[k];
