@@ -129,7 +129,7 @@ static bool facts_equal(const Order *order, const Facts *a, const Facts *b)
 
 static bool ssa_equal(const Ssa *a, const Ssa *b)
 {
-    if (a->count != b->count || a->regs != b->regs || memcmp(a->start, b->start, (a->regs + 1) * sizeof *a->start))
+    if (a->count != b->count || a->regs != b->regs || memcmp(a->start, b->start, (a->regs + 1) * sizeof *a->start) != 0)
         return false;
     for (ValueId v = 1; v < a->count; v++) {
         const SsaValue *of_a = &a->values[v], *of_b = &b->values[v];

@@ -181,7 +181,7 @@ static bool list(Init *in, const u64 *dims)
 static bool find_declarator(Init *in, const Name *name)
 {
     for (const char *p = in->at; p + name->len <= in->end; p++) {
-        if (memcmp(p, name->text, name->len) || (p > in->at && (is_name_char(p[-1]) || p[-1] == '.')))
+        if (memcmp(p, name->text, name->len) != 0 || (p > in->at && (is_name_char(p[-1]) || p[-1] == '.')))
             continue;
         if (p + name->len < in->end && is_name_char(p[name->len]))
             continue;

@@ -88,7 +88,11 @@ void printer_text(Printer *p, const char *text, u32 len)
 
 bool printer_at_line_start(const Printer *p)
 {
-    char last = p->run.end > p->run.beg ? p->text.p[p->run.end - 1] : p->len ? p->buf[p->len - 1] : p->last;
+    char last = p->last;
+    if (p->run.end > p->run.beg)
+        last = p->text.p[p->run.end - 1];
+    else if (p->len)
+        last = p->buf[p->len - 1];
     return last == '\n' || last == '\r';
 }
 

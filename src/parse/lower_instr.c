@@ -382,7 +382,7 @@ static void take_unknown(Lower *p)
     char *lower_case = arena_copy(p->module->arena, text.p, text.len);
     for (char *c = lower_case; *c; c++)
         *c = (char)(*c >= 'A' && *c <= 'Z' ? *c + ('a' - 'A') : *c);
-    if (memcmp(lower_case, text.p, text.len) && isa_decode(p->module->isa, lower_case, text.len)->known)
+    if (memcmp(lower_case, text.p, text.len) != 0 && isa_decode(p->module->isa, lower_case, text.len)->known)
         lower_error(p, p->op_at, "case matters in PTX: write '%s'", lower_case);
     lower_leave_alone(p, "an instruction is not in the tables", p->op_at);
 }

@@ -225,7 +225,9 @@ static bool is_one_of(char c, const char *set) { return c && strchr(set, c); }
 static bool continues(const Lower *p, u32 at, bool *ends)
 {
     u32 next = skip_space(p, at);
-    char c = next < p->module->text.len ? p->module->text.p[next] : '\0';
+    char c = '\0';
+    if (next < p->module->text.len)
+        c = p->module->text.p[next];
     *ends = c == ';';
     return is_one_of(c, ";{,)");
 }

@@ -408,8 +408,9 @@ static void load_constant(Compute *c)
     for (u32 k = 0; k < count; k++) {
         const Operand *part = count > 1 || to->kind == OPND_VEC ? to + 1 + k : to;
         char text[360];
+        long long at = offset + (i64)k * type_bits(type) / 8;
         snprintf(text, sizeof text, "%s %s+%lld", c->op->space == SPACE_CONST ? "constant" : "argument",
-                 prove_sym_name(c->m, sym)->text, (long long)(offset + (i64)(k * type_bits(type) / 8)));
+                 prove_sym_name(c->m, sym)->text, at);
         if (part->kind != OPND_REG)
             continue;
         Term x = prove_sym(c->t, PROVE_SYM_PARAM, 0, prove_name(c->t, text), 0, type_bits(type));

@@ -108,7 +108,7 @@ static bool read_row(Row *row, const CubinFunction *function, unsigned sm)
         if (row->code.loops[i].innermost)
             values[COL_LOOP_INSTR] += row->code.loops[i].instructions;
     for (size_t i = 0; i < row->code.count; i++)
-        values[shared_column(COL_CLASSES + row->code.instrs[i].class)]++;
+        values[shared_column(COL_CLASSES + (int)row->code.instrs[i].class)]++;
     return sass_add_spills(&row->code, function, sm, &values[COL_SPILL_ST], &values[COL_SPILL_LD]);
 }
 

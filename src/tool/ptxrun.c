@@ -318,7 +318,7 @@ static int coverage(const RunCommand *o)
 static bool option_value(const char *arg, const char *name, const char **value)
 {
     size_t len = strlen(name);
-    if (strncmp(arg, name, len) || arg[len] != '=')
+    if (strncmp(arg, name, len) != 0 || arg[len] != '=')
         return false;
     *value = arg + len + 1;
     return true;
@@ -347,7 +347,7 @@ static bool parse_options(int argc, char **argv, RunCommand *o)
             o->run.limit = strtoull(v, NULL, 0);
         else if (option_value(argv[i], "--model", &v)) {
             o->one_model = true;
-            while (strcmp(v, model_name[o->run.model]))
+            while (strcmp(v, model_name[o->run.model]) != 0)
                 if (++o->run.model == RECONVERGE_MODELS)
                     return false;
         } else if (option_value(argv[i], "--only", &v))
@@ -394,7 +394,7 @@ static int run_all(const RunCommand *o, Input *in, Arena *arena)
         worst = EXIT_USAGE;
     for (u32 i = 0; i < launches.launches.n && worst < EXIT_USAGE; i++) {
         const Launch *launch = &launches.launches.v[i];
-        if (o->only && strcmp(o->only, launch->label))
+        if (o->only && strcmp(o->only, launch->label) != 0)
             continue;
         int status = o->compare ? compare(o, &in[0], &in[1], launch) : run_and_report(o, &in[0], o->file[0], launch);
         worst = status > worst ? status : worst;
