@@ -1,4 +1,4 @@
-/* A load behind a barrier is done before it. */
+/* A load after a barrier is done before it. */
 #include "ir/edit.h"
 #include "phase/phase.h"
 
@@ -11,8 +11,8 @@ static bool writes_address(const Instr *writer, const Instr *load)
     return false;
 }
 
-/* The first load of shared memory behind the barrier, in the same block, whose address is known before it. */
-static Instr *load_behind(Instr *barrier)
+/* The first load of shared memory after the barrier, in the same block, whose address is known before it. */
+static Instr *load_after(Instr *barrier)
 {
     for (Instr *i = barrier->next; i; i = i->next) {
         if (i->kind != INSTR_OP || i->op->opcode != OPC_LD || i->op->space != SPACE_SHARED || i->guard)
@@ -32,7 +32,7 @@ PhaseResult fault_barrier_motion(Analyses *an, PhaseRun *run)
     bool changed = false;
     for_each_block(b, an->fn)
         for_each_instr(i, b) {
-            Instr *load = instr_is(i, OPF_BARRIER) ? load_behind(i) : NULL;
+            Instr *load = instr_is(i, OPF_BARRIER) ? load_after(i) : NULL;
             if (!load || !phase_may_rewrite(run))
                 continue;
             instr_remove(load);

@@ -1,5 +1,5 @@
 /* In front of a chain of equality tests a range test leads some values to a leaf of their own; they match none of the
- * constants, so the test moves behind the chain. Its lanes now come to what both leaves lead to together with the others. */
+ * constants, so the test moves after the chain. Its lanes now come to what both leaves lead to together with the others. */
 #include <string.h>
 
 #include "ir/cfg.h"

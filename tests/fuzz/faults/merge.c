@@ -15,8 +15,8 @@ bool block_holds(const Block *b, bool (*kind)(const Instr *i))
 
 static bool search(const Block *b, bool (*kind)(const Instr *i), u32 steps)
 {
-    for (u32 way = 0; way < block_edge_count(b); way++) {
-        const Block *next = block_edge_target(b, way);
+    for (u32 edge = 0; edge < block_edge_count(b); edge++) {
+        const Block *next = block_edge_target(b, edge);
         if (block_holds(next, kind) || (steps > 1 && search(next, kind, steps - 1)))
             return true;
     }
@@ -42,8 +42,8 @@ static bool same_end(const Block *a, const Block *b)
         return false;
     if (branch_table(x) && (x->opnd[0].kind != OPND_REG || x->opnd[0].id != y->opnd[0].id))
         return false;
-    for (u32 way = 0; way < block_edge_count(a); way++)
-        if (block_edge_target(a, way) != block_edge_target(b, way))
+    for (u32 edge = 0; edge < block_edge_count(a); edge++)
+        if (block_edge_target(a, edge) != block_edge_target(b, edge))
             return false;
     return true;
 }

@@ -12,13 +12,13 @@ static bool sees_lanes(const Instr *i)
 }
 static bool leaves(const Instr *i) { return op_has(i->op, OPF_NO_RETURN); }
 
-static bool signals_behind(const Block *a, const Block *b)
+static bool signals_after(const Block *a, const Block *b)
 {
     (void)b;
     return block_edge_count(a) > 1 && !branch_table(block_terminator(a)) && leads_to(a, is_signal);
 }
 
-static bool signals_behind_table(const Block *a, const Block *b)
+static bool signals_after_table(const Block *a, const Block *b)
 {
     (void)b;
     return branch_table(block_terminator(a)) && leads_to(a, is_signal);
@@ -29,25 +29,25 @@ static bool one_waits_for_lanes(const Block *a, const Block *b)
     return leaves(block_terminator(a)) && block_holds(a, is_warp_operation) != block_holds(b, is_warp_operation);
 }
 
-static bool partner_behind(const Block *a, const Block *b)
+static bool partner_after(const Block *a, const Block *b)
 {
     return block_edge_count(a) > 1 && !leaves(block_terminator(a)) &&
            block_holds(a, is_warp_operation) != block_holds(b, is_warp_operation) && leads_to(a, is_warp_operation);
 }
 
-static bool seen_behind(const Block *a, const Block *b)
+static bool seen_after(const Block *a, const Block *b)
 {
     (void)b;
     return block_edge_count(a) > 1 && leads_to(a, sees_lanes);
 }
 
 Phase fault_merge_signal;
-PhaseResult fault_merge_signal(Analyses *an, PhaseRun *run) { return merge_ends(an, run, signals_behind); }
+PhaseResult fault_merge_signal(Analyses *an, PhaseRun *run) { return merge_ends(an, run, signals_after); }
 Phase fault_merge_signal_table;
-PhaseResult fault_merge_signal_table(Analyses *an, PhaseRun *run) { return merge_ends(an, run, signals_behind_table); }
+PhaseResult fault_merge_signal_table(Analyses *an, PhaseRun *run) { return merge_ends(an, run, signals_after_table); }
 Phase fault_merge_exit;
 PhaseResult fault_merge_exit(Analyses *an, PhaseRun *run) { return merge_ends(an, run, one_waits_for_lanes); }
 Phase fault_merge_partner;
-PhaseResult fault_merge_partner(Analyses *an, PhaseRun *run) { return merge_ends(an, run, partner_behind); }
+PhaseResult fault_merge_partner(Analyses *an, PhaseRun *run) { return merge_ends(an, run, partner_after); }
 Phase fault_merge_seen;
-PhaseResult fault_merge_seen(Analyses *an, PhaseRun *run) { return merge_ends(an, run, seen_behind); }
+PhaseResult fault_merge_seen(Analyses *an, PhaseRun *run) { return merge_ends(an, run, seen_after); }

@@ -1,4 +1,4 @@
-/* The two ways out of a branch are exchanged, its guard stays. */
+/* The two successors of a branch are exchanged, its guard stays. */
 #include "ir/edit.h"
 #include "phase/phase.h"
 

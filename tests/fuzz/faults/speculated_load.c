@@ -1,4 +1,4 @@
-/* A load moves up before the branch behind which it stands: its address may be out of bounds when the branch goes elsewhere. */
+/* A load moves up before the branch after which it stands: its address may be out of bounds when the branch goes elsewhere. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "phase/phase.h"

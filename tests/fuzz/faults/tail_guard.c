@@ -1,4 +1,4 @@
-/* Two arms end alike but for a guard; the common end stands behind the join, with the guard of one of them. */
+/* Two arms end alike but for a guard; the common end stands after the join, with the guard of one of them. */
 #include <string.h>
 
 #include "ir/cfg.h"

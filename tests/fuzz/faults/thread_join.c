@@ -1,4 +1,4 @@
-/* One of the ways into a join that holds a warp operation gets a copy of the join: the warp arrives in two groups. */
+/* One of the edges into a join that holds a warp operation gets a copy of the join: the warp arrives in two groups. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "phase/phase.h"
