@@ -81,7 +81,7 @@ large_function()
 }
 
 # each SCRIPT <LIST: runs `SCRIPT --case FILE` for every line, JOBS at once. A case prints `pass FILE`, `skip FILE: why`,
-# or `fail FILE: why` with details on the lines behind it, in one write.
+# or `fail FILE: why` with details on the lines after it, in one write.
 each()
 {
     xargs -P "$JOBS" -n 8 sh "$1" --case

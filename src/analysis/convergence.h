@@ -1,4 +1,4 @@
-/* What a phase must not change about convergent instructions (SOUNDNESS: convergence): a snapshot before it, a
+/* What a phase must not change about convergent instructions (man/ptxopt-soundness.7): a snapshot before it, a
  * comparison after it.
  *
  *   - The branches that a convergent instruction transitively depends on are a subset of those before. Branches that were

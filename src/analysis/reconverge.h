@@ -9,7 +9,7 @@
  *     stand still before they get there;
  *   - if from the new point to the old one an instruction depends on which lanes execute it, and does not name them.
  *
- * Where the point only leaves the function no thread waits: ptxas gives each way there an exit of its own.
+ * Where the point only leaves the function no thread waits: ptxas gives each path there an exit of its own.
  *
  * Where threads leave the function before they reconverge `old` is NULL, leaving counts as something to wait for, and of a
  * .func that another one may call the caller goes on from there. Branches that are proven uniform divide no warp.

@@ -231,7 +231,7 @@ static bool is_after(const PointsChecker *c, const Block *now, u32 marker)
 }
 
 /* Whether i stood after the old point: it may have been hoisted, and the point has not moved. */
-static bool was_behind(const PointsChecker *c, const Instr *i, const ReconvergencePoint *point)
+static bool was_after(const PointsChecker *c, const Instr *i, const ReconvergencePoint *point)
 {
     u32 pre = i->origin <= c->before->origins ? c->before->pre[i->origin] : 0;
     return pre && point->pre <= pre && pre <= point->last;
@@ -244,7 +244,7 @@ static u8 ends_before(const PointsChecker *c, u32 marker, const ReconvergencePoi
     for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++) {
         const Instr *i = marks_has(&c->seen, c->copy[k]) ? an_order(c->an)->rpo[c->copy[k]]->first : NULL;
         for (; i && i->origin != marker; i = i->next)
-            if (i->kind == INSTR_OP && !was_behind(c, i, point))
+            if (i->kind == INSTR_OP && !was_after(c, i, point))
                 ends |= instr_ends(i, c->an->summaries);
     }
     return ends;

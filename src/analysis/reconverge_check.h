@@ -1,4 +1,4 @@
-/* Whether a phase has moved reconvergence points, or brought other threads together, in a way that SOUNDNESS rules out: a
+/* Whether a phase has moved reconvergence points, or brought other threads together, against man/ptxopt-soundness.7: a
  * snapshot before it, a comparison after it. Computed from both programs, and by Instr.origin, without the gate that phases
  * ask (analysis/reconverge.h), so that a mistake there is seen here.
  *

@@ -51,7 +51,7 @@ static char *read_file(const char *path)
 static bool is_name_start(char c) { return isalpha((unsigned char)c) || c == '_' || c == '$' || c == '%'; }
 static bool is_name(char c) { return isalnum((unsigned char)c) || c == '_' || c == '$'; }
 
-/* Behind the token, comment or blank that starts here. */
+/* After the token, comment or blank that starts here. */
 static const char *token_end(const char *at)
 {
     const char *end = at + 1;
@@ -121,7 +121,7 @@ static void load(Source *s, const char *path, bool parameters)
     }
 }
 
-/* A text with this number behind the names that the source declares. */
+/* A text with this number after the names that the source declares. */
 static size_t write_names(const Source *s, const char *from, const char *to, unsigned number)
 {
     size_t written = 0;
@@ -172,7 +172,7 @@ typedef struct Item {
     const char *parameters, *body; /* of a kernel: where its parentheses and braces open; else NULL */
 } Item;
 
-/* The item that starts at or behind `at`; false when there is none. */
+/* The item that starts at or after `at`; false when there is none. */
 static bool next_item(const char *at, Item *item)
 {
     bool entry = false;
@@ -371,7 +371,7 @@ static const Shape shapes[] = {
      "$L_d_#:\n\tst.global.u32 \t[%rd1+16], %r1;\n"
      "$L_e_#:\n\tld.global.u32 \t%r1, [%rd1+20];\n\tld.global.u32 \t%r2, [%rd1+24];\n",
      "", ""},
-    {"tails", 4, /* both ways end alike */
+    {"tails", 4, /* both arms end alike */
      "\tsetp.gt.s32 \t%p#1, %r1, #;\n"
      "\t@%p#1 bra \t$L_else_#;\n"
      "\tsub.s32 \t%r#1, %r1, %r2;\n"
@@ -389,7 +389,7 @@ static const Shape shapes[] = {
      "$L_join_#:\n"
      "\tld.global.u32 \t%r1, [%rd1];\n",
      "", ""},
-    {"returns", 2, /* all ways end alike */
+    {"returns", 2, /* all arms end alike */
      "\tld.global.u32 \t%r#1, [%rd1+4];\n"
      "\tsetp.gt.s32 \t%p#1, %r#1, #;\n"
      "\t@%p#1 bra \t$L_out_#;\n",
@@ -464,11 +464,11 @@ static const Shape shapes[] = {
      "\tmul.lo.s32 \t%r1, %r1, 3;\n"
      "$L_skip_#:\n",
      "", "\tadd.s32 \t%r2, %r2, %r#1;\n"},
-    {"setps", 1, /* all in one block, the branches behind it */
+    {"setps", 1, /* all in one block, the branches after it */
      "\tsetp.lt.s32 \t%p#1, %r1, #;\n", "", "\t@%p#1 bra \t$L_out_#;\n\tst.global.u32 \t[%rd1+4], %r2;\n$L_out_#:\n"},
     {"setps_chain", 1, /* likewise, all to one end */
      "\tsetp.lt.s32 \t%p#1, %r1, #;\n", "", "\t@%p#1 bra \t$L_end;\n"},
-    {"moves", 1, /* the second test of a switch stands behind very many of them */
+    {"moves", 1, /* the second test of a switch stands after very many of them */
      "",
      "\tsetp.eq.s32 \t%p1, %r1, 1;\n\t@%p1 bra \t$L_one;\n"
      "<\tmov.u32 \t%r1^, %r2;\n>"
@@ -484,7 +484,7 @@ static const Shape shapes[] = {
      "\tsetp.gt.s32 \t%p1, %r1, 3;\n\t@%p1 bra \t$L_skip;\n\tst.global.u32 \t[%rd1], %r2;\n\tbra.uni "
      "\t$L_skip;\n$L_skip:\n",
      "\t}\n"},
-    {"scopes_left", 2, /* a branch out of each of them: they dissolve */
+    {"scopes_left", 2, /* a branch out of each of them: they are flattened */
      "\t{\n\t.reg .b32 \t%x_#;\n\tmov.u32 \t%x_#, %r1;\n\tsetp.gt.s32 \t%p#1, %x_#, #;\n\t@%p#1 bra \t$L_next_#;\n"
      "\tst.global.u32 \t[%rd1], %x_#;\n\tbra.uni \t$L_next_#;\n$L_next_#:\n",
      "", "\t}\n"},
@@ -533,7 +533,7 @@ static const Shape shapes[] = {
 
 static const char *write_repeated(const char *part, unsigned u, unsigned units);
 
-/* A number, and behind `#` or `^` what says which one; answers the last character that belongs to it. */
+/* A number, and after `#` or `^` what says which one; answers the last character that belongs to it. */
 static const char *write_number(const char *part, unsigned u, unsigned units, unsigned repetition)
 {
     unsigned number = *part == '~' ? units - 1 - u : *part == '^' ? repetition : u;

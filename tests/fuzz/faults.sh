@@ -1,6 +1,6 @@
 #!/bin/sh
 # Plants faults, and sees whether they are found. Each phase of tests/fuzz/faults/ is run alone on generated kernels until
-# one fails: once with the checker behind it (--verify-each), once without, so that the interpreter has to see it. The
+# one fails: once with the checker after it (--verify-each), once without, so that the interpreter has to see it. The
 # kernel that failed must pass with the product's own phases, and the product must hold no fault. Faults about lanes that wait
 # for one another get kernels that are full of such lanes. The prover must not prove what the interpreter finds wrong: it is
 # asked about each such output of PROVER_CASES kernels.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Mutates texts with libFuzzer, from the examples, the tests and generated kernels. What fails is left in
-# $BUILD/fuzz/crash-*; run `$BUILD/libfuzzer/fuzz-text FILE` to see it again, and keep it as a test once it is mended.
+# $BUILD/fuzz/crash-*; run `$BUILD/libfuzzer/fuzz-text FILE` to see it again, and keep it as a test once it is fixed.
 # usage: [BUILD=build] [JOBS=2] tests/fuzz/fuzz.sh [SECONDS]
 #   without SECONDS   each of JOBS processes goes RUNS texts far from its own number as seed: the same texts every time, as
 #                     long as sources, tests, compiler and the name of BUILD are the same

@@ -11,7 +11,7 @@ typedef enum Optimized { OPTIMIZED, BAD_FLAGS, BAD_TEXT, BROKE_FUNCTION } Optimi
 /* Text in, text out, with flags of the command line; what is said on the way goes to `messages`. ptx[len] is NUL. */
 Optimized optimize_text(const char *flags, const char *ptx, u32 len, Text *out, Text *messages);
 
-/* The phases that some -O runs, in their order; NULL behind the last one. */
+/* The phases that some -O runs, in their order; NULL after the last one. */
 const char *optimize_phase(u32 n);
 
 #endif

@@ -209,7 +209,7 @@ static void offer_guards(Module *m, Edits *edits)
     }
 }
 
-/* Registers behind an instruction's first comma: sources, in nearly all instructions. */
+/* Registers after an instruction's first comma: sources, in nearly all instructions. */
 static void offer_constants(Module *m, Edits *edits, const char *constant)
 {
     for (u32 i = 0; i < m->functions.n; i++) {

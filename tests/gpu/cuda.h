@@ -55,7 +55,7 @@ typedef struct Cuda {
     CudaDevice device;
     char name[128];
     int major, minor;    /* compute capability */
-    CudaEvent *event[2]; /* before and behind what is timed */
+    CudaEvent *event[2]; /* before and after what is timed */
 } Cuda;
 
 /* Opens the driver and its first device (CUDA_VISIBLE_DEVICES chooses). On failure `why` points to the reason. */

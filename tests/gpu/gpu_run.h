@@ -24,7 +24,7 @@ typedef struct GpuRun {
 } GpuRun;
 
 /* Loads `image` (a cubin, or PTX for the driver to compile), and makes the memory; `variables` are the names of the module's
- * .global variables, NULL behind the last. False on failure, with the reason in `why`; gpu_close is due in any case. */
+ * .global variables, NULL after the last. False on failure, with the reason in `why`; gpu_close is due in any case. */
 bool gpu_open(GpuRun *run, const Cuda *cuda, const Launch *launch, const char *image, const char *const *variables);
 /* Gives the memory its first contents, runs all kernels of the launch, and answers their time. */
 bool gpu_run(GpuRun *run, float *milliseconds);

@@ -57,7 +57,7 @@ static void get_ptx(void *program, size_t room, const char *output)
     size_t bytes = room;
     if (!room)
         CALL(nvrtcGetPTXSize, (void *, size_t *), program, &bytes);
-    char *text = malloc(bytes); /* to the byte: sanitizers and valgrind see what is written behind it */
+    char *text = malloc(bytes); /* to the byte: sanitizers and valgrind see what is written after it */
     CALL(nvrtcGetPTX, (void *, char *), program, text);
     if (strlen(text) + 1 != bytes)
         try(98, "the size is not that of the text");

@@ -39,7 +39,7 @@ static bool is_word(char c) { return isalnum((unsigned char)c) || c == '_' || c 
 
 /* ---- tokens ------------------------------------------------------------------------------------------------------- */
 
-/* The n-th token of a kind in the text: a register, a number, a label behind a bra. */
+/* The n-th token of a kind in the text: a register, a number, a label after a bra. */
 typedef bool StartsToken(const char *p, u32 at, u32 len);
 
 static bool starts_register(const char *p, u32 at, u32 len)

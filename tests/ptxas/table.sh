@@ -1,6 +1,6 @@
 # Measured documents: a row `| NAME | form | five cells | ... |` of DOCUMENT says what ptxas makes of the probe
-# tests/ptxas/FOLDER/NAME.ptx for each of TARGETS. To be sourced, behind tests/lib.sh, by a script that sets FOLDER, defines
-#   measure FILE        prints the five cells, each behind ` | `; or says why it cannot, with status 1
+# tests/ptxas/FOLDER/NAME.ptx for each of TARGETS. To be sourced, after tests/lib.sh, by a script that sets FOLDER, defines
+#   measure FILE        prints the five cells, each after ` | `; or says why it cannot, with status 1
 #   judge FILE CELLS    says what else is wrong with a probe whose cells are those of its row; there may be none
 # and ends in `tables SCRIPT "$@"`, which takes
 #   --bless         writes what is measured into the rows, and compares then
@@ -21,7 +21,7 @@ count()
         }'
 }
 
-# columns NAME FIRST LAST: of the row NAME, each behind ` | `. Columns stand between ` | `, so that `p\|q` is no boundary.
+# columns NAME FIRST LAST: of the row NAME, each after ` | `. Columns stand between ` | `, so that `p\|q` is no boundary.
 columns()
 {
     awk -F' [|] ' -v name="| \`$1\`" -v first="$2" -v last="$3" '

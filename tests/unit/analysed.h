@@ -1,4 +1,4 @@
-/* A function with analyses of it: from PTX text, where it is named f, or put together by the test. Include behind cmocka.h. */
+/* A function with analyses of it: from PTX text, where it is named f, or put together by the test. Include after cmocka.h. */
 #ifndef PTXOPT_TESTS_ANALYSED_H
 #define PTXOPT_TESTS_ANALYSED_H
 

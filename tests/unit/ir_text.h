@@ -1,4 +1,4 @@
-/* Functions of one module, edited and printed, for unit tests. Include behind cmocka.h. */
+/* Functions of one module, edited and printed, for unit tests. Include after cmocka.h. */
 #ifndef PTXOPT_TESTS_IR_TEXT_H
 #define PTXOPT_TESTS_IR_TEXT_H
 

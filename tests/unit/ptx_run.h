@@ -1,5 +1,5 @@
 /* Random functions of few registers, and threads that run them one after the other: what the analyses claim can be held
- * against what happens. Include behind cmocka.h. */
+ * against what happens. Include after cmocka.h. */
 #ifndef PTXOPT_TESTS_PTX_RUN_H
 #define PTXOPT_TESTS_PTX_RUN_H
 

@@ -1,4 +1,4 @@
-/* Modules from PTX text, for unit tests. Include behind cmocka.h. */
+/* Modules from PTX text, for unit tests. Include after cmocka.h. */
 #ifndef PTXOPT_TESTS_PTX_TEXT_H
 #define PTXOPT_TESTS_PTX_TEXT_H
 

@@ -294,7 +294,7 @@ static void random_graph(Fixture *f, u32 blocks, u32 chaos)
 {
     make_blocks(f, blocks);
     for (u32 a = 0; a < blocks; a++)
-        for (u32 ways = random_below(10) < 9 ? 1 + random_below(3) / 2 + random_below(8) / 7 : 0; ways > 0; ways--) {
+        for (u32 edges = random_below(10) < 9 ? 1 + random_below(3) / 2 + random_below(8) / 7 : 0; edges > 0; edges--) {
             u32 to = random_below(100) < chaos ? random_below(blocks) : a + 1 + random_below(3);
             if (to < blocks)
                 edge(f, a, to);
@@ -325,7 +325,7 @@ static void chosen_graphs_agree_with_the_definitions(void **state)
     } shape[] = {
         {1, "", "one block"},
         {1, "0>0", "one infinite block"},
-        {2, "0>1 0>1", "two ways to one block"},
+        {2, "0>1 0>1", "two edges to one block"},
         {3, "0>1 2>1", "an unreachable predecessor"},
         {4, "0>1 1>2 2>1 2>2 1>3", "a loop in a loop of one block"},
         {4, "0>1 1>0 2>3 3>2", "a loop at the entry, an unreachable one"},
@@ -355,8 +355,8 @@ static void preheader_is_the_only_way_in(void **state)
         i32 header, preheader; /* -1: none */
     } shape[] = {
         {4, "0>1 1>2 2>1 2>3", 1, 0},          {4, "0>1 0>3 1>2 2>1 2>3", 1, -1}, /* goes elsewhere too */
-        {5, "0>1 0>2 1>3 2>3 3>3 3>4", 3, -1},                                    /* two ways in */
-        {5, "0>1 0>4 1>2 2>3 3>2 3>4", 2, 1},  {3, "0>1 1>0 0>2", 0, -1},         /* the function's start is a way in */
+        {5, "0>1 0>2 1>3 2>3 3>3 3>4", 3, -1},                                    /* two edges in */
+        {5, "0>1 0>4 1>2 2>3 3>2 3>4", 2, 1},  {3, "0>1 1>0 0>2", 0, -1},         /* the function's start is an edge in */
         {4, "0>1 1>1 1>2 3>1", 1, 0},                                             /* 3 is not reachable */
     };
     for (u32 k = 0; k < COUNT_OF(shape); k++) {
@@ -525,7 +525,7 @@ static void nest_of_loops(void **state)
     unload(&f);
 }
 
-/* One block with very many ways, each arm on to one join. */
+/* One block with very many successors, each arm on to one join. */
 static void fan(void **state)
 {
     (void)state;

@@ -249,10 +249,10 @@ static void loops(void **state)
 {
     (void)state;
     static const char loop[] = KERNEL("S: add.u32 %r4, %r1, 1; bra H;\nH: add.u32 %r4, %r4, 1; bra L;\nL: @%p1 bra H;\nX:");
-    check(loop, enter_in_the_middle, NULL); /* one way in: another loop, but a loop */
+    check(loop, enter_in_the_middle, NULL); /* one edge in: another loop, but a loop */
     check(loop, leave_early, "irreducible regions");
     check(KERNEL("S: @%p1 bra L;\nH: add.u32 %r4, %r4, 1;\nL: @%p2 bra H;\nB: bar.sync 0;\nX:"), nothing, NULL);
-    /* Endless, with a barrier in every round. */
+    /* Infinite, with a barrier in every round. */
     check(KERNEL("H: @%p1 bra T;\nE: bra J;\nT: add.u32 %r4, %r1, 2;\nJ: bar.sync 0; bra H;\nX:"), nothing, NULL);
 }
 

@@ -380,7 +380,7 @@ static void jumps_belong_to_the_branch_before(void **state)
     unload(&f);
 }
 
-/* Nothing is joined that is reached in another way too, or that debug data names. */
+/* Nothing is joined that is reached over another edge too, or that debug data names. */
 static void places_apart_stay_apart(void **state)
 {
     (void)state;

@@ -61,7 +61,7 @@ static void branches_tell_predicates(void **state)
         KERNEL("@%p1 bra T;\nE: mov.u32 %r1, 1; bra J;\nT: @!%p2 bra J;\nU: mov.u32 %r1, 2;\nJ: mov.u32 %r2, 1;\nX: ret;"),
         "E:%p1=0|T:%p1=1|T:%p2=?|U:%p1=1|U:%p2=1|J:%p1=?|J:%p2=?");
     check(KERNEL("@%p1 ret;\nA: @!%p2 exit;\nB: ret;"), "A:%p1=0|B:%p1=0|B:%p2=1");
-    check(KERNEL("@%p1 bra A;\nA: ret;"), "A:%p1=?"); /* both ways */
+    check(KERNEL("@%p1 bra A;\nA: ret;"), "A:%p1=?"); /* on both edges */
 }
 
 static void comparisons_come_with_them(void **state)
@@ -93,7 +93,7 @@ static void writes_end_facts(void **state)
     check(KERNEL("@%p3 setp.lt.s32 %p1, %r1, 7; @%p1 bra T;\nE: ret;\nT: ret;"),
           "T:%p1=1|T:%r1=-"); /* may be the old one */
     check(KERNEL("setp.lt.and.s32 %p1, %r1, 7, %p1; @%p1 bra T;\nE: ret;\nT: ret;"), "T:%p1=1|T:%r1=lt.s32 %r1 7");
-    /* A write on one of two ways, before they join. */
+    /* A write on one of two paths, before they join. */
     check(
         KERNEL("@%p1 bra T;\nE: ret;\nT: @%p2 bra W;\nV: bra J;\nW: setp.eq.u32 %p1, %r1, 0;\nJ: mov.u32 %r2, 1;\nX: ret;"),
         "T:%p1=1|W:%p1=1|J:%p1=?");

@@ -91,20 +91,20 @@ static void branches_answer_where_they_go(void **state)
 
 enum { NODES = 9, STEPS = 20000 };
 
-static void assert_lists(const Function *fn, u32 ways[NODES][NODES])
+static void assert_lists(const Function *fn, u32 edges[NODES][NODES])
 {
     for (u32 a = 0; a < NODES; a++) {
         CfgList succs = cfg_succs(fn, fn_block(fn, a)), preds = cfg_preds(fn, fn_block(fn, a));
         u32 out = 0, in = 0;
         for (u32 b = 0; b < NODES; b++) {
-            out += ways[a][b] > 0;
-            in += ways[b][a] > 0;
+            out += edges[a][b] > 0;
+            in += edges[b][a] > 0;
         }
         assert_int_equal(succs.n, out);
         assert_int_equal(preds.n, in);
         for (u32 k = 0; k < succs.n; k++) {
             CfgEdge edge = succs.v[k], back = cfg_preds(fn, edge.block).v[edge.twin];
-            assert_int_equal(edge.multiplicity, ways[a][edge.block->id]);
+            assert_int_equal(edge.multiplicity, edges[a][edge.block->id]);
             assert_int_equal(back.multiplicity, edge.multiplicity);
             assert_int_equal(back.block->id, a);
             assert_int_equal(back.twin, k);
@@ -118,26 +118,26 @@ static void both_edge_maps_agree_after_any_change(void **state)
     Arena arena = {0};
     Module *m = module_new(&arena, "test.ptx", (Str){"", 0});
     Function *fn = function_new(m, intern_cstr(&m->names, "f"));
-    u32 ways[NODES][NODES] = {0}, random = 12345;
+    u32 edges[NODES][NODES] = {0}, random = 12345;
     for (u32 k = 0; k < NODES; k++)
         block_append_layout(fn, block_new(fn, 0));
     cfg_build(fn);
     for (u32 step = 0; step < STEPS; step++) {
         random = random * 1664525 + 1013904223;
         u32 what = random >> 30, a = (random >> 20) % NODES, b = (random >> 12) % NODES, c = (random >> 4) % NODES;
-        if (what == 0 || !ways[a][b]) {
+        if (what == 0 || !edges[a][b]) {
             cfg_add_edge(fn->cfg, fn_block(fn, a), fn_block(fn, b));
-            ways[a][b]++;
+            edges[a][b]++;
         } else if (what == 1) {
             cfg_redirect(fn->cfg, fn_block(fn, a), fn_block(fn, b), fn_block(fn, c));
-            u32 moved = ways[a][b];
-            ways[a][b] = 0;
-            ways[a][c] += moved;
+            u32 moved = edges[a][b];
+            edges[a][b] = 0;
+            edges[a][c] += moved;
         } else {
             cfg_remove_edge(fn->cfg, fn_block(fn, a), fn_block(fn, b));
-            ways[a][b]--;
+            edges[a][b]--;
         }
-        assert_lists(fn, ways);
+        assert_lists(fn, edges);
     }
     module_free(m);
     arena_free(&arena);

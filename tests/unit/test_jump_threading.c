@@ -15,7 +15,7 @@
 #include "pipeline/pipeline.h"
 #include "ptx_text.h"
 
-enum { CLONED = 4 /* a site: instructions between its two branches, which both ways get */ };
+enum { CLONED = 4 /* a site: instructions between its two branches, which both edges get */ };
 
 static void write_arm(FILE *t)
 {

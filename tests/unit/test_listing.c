@@ -128,27 +128,27 @@ static u32 *held_at_starts(Fixture *f)
     return held;
 }
 
-/* A way through the program, and when each register was written and each value made on it. */
-typedef struct Way {
+/* A path through the program, and when each register was written and each value made on it. */
+typedef struct Path {
     u64 clock, *written, *made;
-} Way;
+} Path;
 
-static void step_block(const Fixture *f, Way *way, const Block *b)
+static void step_block(const Fixture *f, Path *path, const Block *b)
 {
     for (u32 n = f->listing->first[b->id]; n < f->listing->end[b->id]; n++) {
         const ListedInstr *at = &f->listing->instrs.v[n];
         for (u32 k = at->use; k < at->use + at->uses; k++) {
             u32 value = f->listing->uses.v[k].value;
             if (value && f->listing->uses.v[k].slot != LISTING_NONE) /* an old value that nobody reads may have no phi */
-                assert_int_equal(way->made[value], way->written[f->listing->values.v[value].reg]);
+                assert_int_equal(path->made[value], path->written[f->listing->values.v[value].reg]);
         }
-        way->clock++;
+        path->clock++;
         for (u32 k = 0; k < at->values; k++)
-            way->written[f->listing->values.v[at->value + k].reg] = way->made[at->value + k] = way->clock;
+            path->written[f->listing->values.v[at->value + k].reg] = path->made[at->value + k] = path->clock;
     }
 }
 
-/* On random ways through random programs, the value that a register is said to hold is the last one that was made. */
+/* On random paths through random programs, the value that a register is said to hold is the last one that was made. */
 static void values_are_the_last_written(void **state)
 {
     (void)state;
@@ -159,23 +159,23 @@ static void values_are_the_last_written(void **state)
         random_function(text, 2 + random_below(14));
         load(&f, text);
         u32 *held = held_at_starts(&f);
-        Way way = {0, mem_zalloc(sizeof(u64) * f.fn->regs.n), mem_zalloc(sizeof(u64) * f.listing->values.n)};
+        Path path = {0, mem_zalloc(sizeof(u64) * f.fn->regs.n), mem_zalloc(sizeof(u64) * f.listing->values.n)};
         const Block *b = f.fn->entry;
         for (u32 steps = 0; b && steps < 60; steps++) {
-            way.clock++;
+            path.clock++;
             for (u32 k = 0; k < f.listing->phis[b->id] && steps; k++)
-                way.written[f.listing->values.v[f.listing->first_phi[b->id] + k].reg] =
-                    way.made[f.listing->first_phi[b->id] + k] = way.clock;
+                path.written[f.listing->values.v[f.listing->first_phi[b->id] + k].reg] =
+                    path.made[f.listing->first_phi[b->id] + k] = path.clock;
             for (RegId reg = 1; reg < f.fn->regs.n; reg++)
                 if (held[b->id * f.fn->regs.n + reg])
-                    assert_int_equal(way.made[held[b->id * f.fn->regs.n + reg]], way.written[reg]);
-            step_block(&f, &way, b);
+                    assert_int_equal(path.made[held[b->id * f.fn->regs.n + reg]], path.written[reg]);
+            step_block(&f, &path, b);
             CfgList next = cfg_succs(f.fn, b);
             b = next.n ? next.v[random_below(next.n)].block : NULL;
         }
         free(held);
-        free(way.written);
-        free(way.made);
+        free(path.written);
+        free(path.made);
         unload(&f);
     }
 }

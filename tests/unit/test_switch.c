@@ -146,7 +146,7 @@ static u16 random_constant(void)
 
 static u32 random_leaf(void) { return TESTS + random_below(LEAVES); }
 
-/* A tree; now and then two ways lead to one test. */
+/* A tree; now and then two edges lead to one test. */
 static void random_tree(void)
 {
     tests = 3 + random_below(TESTS - 3);
@@ -211,7 +211,7 @@ static bool block_has_label(const Block *b, const char *label)
     return false;
 }
 
-/* Whether x comes to the block on its way through the tree: a leaf, or a test that the region did not take in. */
+/* Whether x comes to the block on its path through the tree: a leaf, or a test that the region did not take in. */
 static bool comes_to(u16 x, const Block *b)
 {
     char label[16];

@@ -104,7 +104,7 @@ static void calls_and_parameters(void **state)
           "%a=d %r1=d %r2=d %r3=d %r4=c %o=d");
 }
 
-/* A register written on one way is divergent where the ways meet, if it is live there. */
+/* A register written on one path is divergent where the paths join, if it is live there. */
 static void joins_of_divergent_branches(void **state)
 {
     (void)state;

@@ -418,8 +418,8 @@ static void count_edges(const SearchPlan *plan, u32 *edges, const SearchPlan **s
         count_edges(plan->no, edges, seen);
 }
 
-/* The threads of a warp take one edge out of a region whose branches are .uni, but their selectors differ: a test that has this
- * way on both sides may divide them. */
+/* The threads of a warp take one edge out of a region whose branches are .uni, but their selectors differ: a test with this
+ * edge on both sides may divide them. */
 static bool is_uniform(const Decision *d, const u32 *edges)
 {
     for (u32 l = 0; l < d->leaf_count; l++)

@@ -21,7 +21,7 @@
  *
  * Declines: few cases; branches that differ from the root's in .uni; equality chains in loops, which ptxas makes tables of
  * itself; edges out that need much of what the region computes; a convergent instruction in front of which threads that took one
- * way, whose selectors may differ, would be divided, or one that does not name its threads and would get others; a wait that
+ * path, whose selectors may differ, would be divided, or one that does not name its threads and would get others; a wait that
  * one of these might end. */
 #include "analysis/reconverge.h"
 #include "ir/cfg.h"

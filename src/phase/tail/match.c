@@ -443,7 +443,7 @@ static bool equal_declarations(const Function *fn, const Scope *a, const Scope *
     for (u32 k = 0; k < a->decls.n; k++) {
         Str one = span_str(fn->module, a->decls.v[k].text), two = span_str(fn->module, b->decls.v[k].text);
         bool renamed = a->decls.v[k].renamed.p || b->decls.v[k].renamed.p;
-        if (renamed || !one.len || one.len != two.len || memcmp(one.p, two.p, one.len))
+        if (renamed || !one.len || one.len != two.len || memcmp(one.p, two.p, one.len) != 0)
             return false;
     }
     return true;

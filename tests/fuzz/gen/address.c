@@ -39,7 +39,7 @@ static void load(Gen *g, Reg address, u32 offset)
     mark_defined(g, a);
 }
 
-/* i + 1, next to i: added before the extension or behind it, or put in as a bit that is free. */
+/* i + 1, next to i: added before the extension or after it, or put in as a bit that is free. */
 static void neighbours(Gen *g)
 {
     const char *sign = pick_sign(g);
@@ -78,8 +78,8 @@ static void wrapping(Gen *g)
     }
 }
 
-/* The register gets another address on one way, where that is the last that is read of it. */
-static void reuse_on_one_way(Gen *g, Reg address)
+/* The register gets another address on one path, where that is the last that is read of it. */
+static void reuse_on_one_path(Gen *g, Reg address)
 {
     Level level = pick_level(g);
     Cond c = cond_make(g, level);
@@ -100,7 +100,7 @@ static void rewritten(Gen *g)
     char guard[24] = "";
     load(g, kept, 0);
     if (percent(g, 40)) {
-        reuse_on_one_way(g, kept);
+        reuse_on_one_path(g, kept);
         load(g, element(g, "%in", i, sign), 4);
         return;
     }

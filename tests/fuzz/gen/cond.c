@@ -124,7 +124,7 @@ Cond cond_related(Gen *g, const Cond *c)
     case 0: return r;
     case 1: r.negated = !r.negated; return r;
     case 2: /* the complement in a register of its own */ r.cmp = cmp_opposite(c->cmp); break;
-    case 3: /* one that the first decides in one of its ways */ r.bound += between(g, -3, 3); break;
+    case 3: /* one that the first decides on one of its edges */ r.bound += between(g, -3, 3); break;
     default: r.cmp = compare_signed[below(g, COUNT_OF(compare_signed))]; r.bound += between(g, -5, 5);
     }
     r.pred = fresh(g, c->pred.pool);

@@ -5,7 +5,7 @@
 #include "gen.h"
 
 void function_begin(Gen *g);
-/* Braces, `declarations`, registers and the code, behind the header that the module ends with. */
+/* Braces, `declarations`, registers and the code, after the header that the module ends with. */
 void function_end(Gen *g, Text *module, const char *declarations);
 
 #endif

@@ -81,7 +81,7 @@ typedef struct Gen {
     Random random;
     u32 features;
     Text *text;    /* of the code being written */
-    Text deferred; /* blocks that stand behind the end of the function */
+    Text deferred; /* blocks that stand after the end of the function */
     i32 budget;    /* statements left */
     u32 depth;     /* of nested statements */
     u32 labels, line, target;
@@ -140,7 +140,7 @@ typedef struct Frozen {
 Frozen frozen_now(const Gen *g);
 void unfreeze(Gen *g, const Frozen *before);
 
-/* What is known where two ways meet. */
+/* What is known where two paths join. */
 void state_meet(State *a, const State *b);
 
 Label label_fresh(Gen *g);
@@ -151,7 +151,7 @@ void jump(Gen *g, const Label *to);
 /* A label that leads to it. */
 Label via(Gen *g, const Label *to);
 
-/* Text between these two stands behind the function's end, where control must come by a branch and leave by one; the two do
+/* Text between these two stands after the function's end, where control must come by a branch and leave by one; the two do
  * nothing but remember where the text goes. Only outside of inner scopes. */
 typedef struct Aside {
     Text text, *outer;

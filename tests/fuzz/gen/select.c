@@ -1,6 +1,6 @@
 #include "gen.h"
 
-/* Branches that a selp, a set, or a constant decides, each on one of the ways to them. */
+/* Branches that a selp, a set, or a constant decides, each on one of the edges to them. */
 
 static Pool value_pool(Level level) { return level == CTA_UNIFORM ? P_CTA32 : level == WARP_UNIFORM ? P_WARP32 : P_32; }
 
@@ -66,7 +66,7 @@ static void both_ways(Gen *g, const Cond *c, Reg chosen, Level level, Body *body
     State first = g->state;
     for (u32 k = 0; k < POOLS; k++)
         g->state.pool[k] = start.pool[k];
-    for (u32 k = 0; k < ARRAYS; k++) /* a barrier of the first way is none of the second */
+    for (u32 k = 0; k < ARRAYS; k++) /* a barrier of the first arm is none of the second */
         g->state.pending[k] |= start.pending[k];
     label_here(g, &otherwise);
     body(g, chosen, level);

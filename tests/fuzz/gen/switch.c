@@ -45,7 +45,7 @@ static void pick_cases(Gen *g, Switch *s, u32 range)
 {
     u32 style = below(g, 5), most = percent(g, 85) ? 16 : CASES_MAX;
     i64 base = between(g, -3, 4);
-    bool one_way = percent(g, 20); /* as few cases lead elsewhere as make a bit test */
+    bool few_cases = percent(g, 20); /* as few cases lead elsewhere as make a bit test */
     s->cases = 3 + below(g, most - 3);
     for (u32 i = 0; i < s->cases; i++) {
         if (style <= 1)
@@ -58,7 +58,7 @@ static void pick_cases(Gen *g, Switch *s, u32 range)
             s->bound[i] = percent(g, 70) ? (i64)i * i : between(g, 0, 30000);
         if (strcmp(s->type, "u16") == 0 || strcmp(s->type, "b16") == 0 || s->type[0] == 'u')
             s->bound[i] = llabs(s->bound[i]);
-        s->arm[i] = one_way && percent(g, 85) ? 0 : below(g, s->arms);
+        s->arm[i] = few_cases && percent(g, 85) ? 0 : below(g, s->arms);
     }
 }
 
@@ -132,7 +132,7 @@ static void write_table(Gen *g, const Switch *s, u32 entries, Reg index)
     line(g, "brx.idx%s %s, %s;", s->level > DIVERGENT && percent(g, 40) ? ".uni" : "", NAME(index), name.name);
 }
 
-/* A table, behind the check of its bounds or a mask that makes one needless; compares in front and behind. */
+/* A table, after the check of its bounds or a mask that makes one needless; compares in front and after. */
 static void table(Gen *g, const Switch *s)
 {
     bool masked = percent(g, 30), more = percent(g, 35);
@@ -230,7 +230,7 @@ static void dispatch_and_forget(Gen *g, Switch *s)
 {
     State start = g->state;
     dispatch(g, s);
-    for (u32 i = 0; i < POOLS; i++) /* what only some ways through the comparisons write */
+    for (u32 i = 0; i < POOLS; i++) /* what only some paths through the comparisons write */
         g->state.pool[i].defined = start.pool[i].defined;
 }
 

@@ -45,7 +45,7 @@ void statement_barrier(Gen *g)
     }
 }
 
-/* A barrier in both arms of a divergent branch: each thread meets one of the two. */
+/* A barrier in both arms of a divergent branch: each thread comes to one of the two. */
 void statement_split_barrier(Gen *g)
 {
     if (!barriers_allowed(g))
@@ -137,7 +137,7 @@ static void access_single(Gen *g, u32 array)
     }
 }
 
-/* One access to a shared array, behind a barrier where it needs one. Nothing happens where no barrier may stand. */
+/* One access to a shared array, after a barrier where it needs one. Nothing happens where no barrier may stand. */
 void statement_shared(Gen *g)
 {
     if (!g->may_sync)
@@ -160,7 +160,7 @@ void statement_shared(Gen *g)
     g->state.pending[array] |= access;
 }
 
-/* Accesses with a barrier behind each, where few are needed: own elements only, or nothing but reads, or the next barrier
+/* Accesses with a barrier after each, where few are needed: own elements only, or nothing but reads, or the next barrier
  * does it as well. */
 void statement_guarded_accesses(Gen *g)
 {
@@ -218,7 +218,7 @@ void statement_warp(Gen *g)
 {
     if (!warp_allowed(g) || !any_defined(g, P_PRED))
         return;
-    if (percent(g, 45)) { /* right behind a join */
+    if (percent(g, 45)) { /* right after a join */
         Level level = g->level;
         g->level = DIVERGENT;
         statement_if(g);

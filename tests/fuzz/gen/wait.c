@@ -132,8 +132,8 @@ static void write_arm(Gen *g, const Arms *a, bool waits)
     write_end(g, a);
 }
 
-/* What the ends lead to: one block sets the flag, maybe behind another branch. */
-static void write_behind(Gen *g, const Arms *a)
+/* What the ends lead to: one block sets the flag, maybe after another branch. */
+static void write_after(Gen *g, const Arms *a)
 {
     State start = g->state;
     label_here(g, &a->set);
@@ -212,7 +212,7 @@ static void spin_arms(Gen *g)
     label_here(g, &other);
     write_arm(g, &a, !waits_first);
     state_meet(&g->state, &first);
-    write_behind(g, &a);
+    write_after(g, &a);
 }
 
 /* The same with the leaves of a switch: the first lane's leaf does not wait. */
@@ -237,7 +237,7 @@ static void spin_leaves(Gen *g)
         state_meet(&met, &g->state);
     }
     g->state = met;
-    write_behind(g, &a);
+    write_after(g, &a);
 }
 
 void statement_spin(Gen *g)
@@ -314,7 +314,7 @@ void statement_leave(Gen *g)
     g->left = true;
 }
 
-/* A warp operation in one arm, whose partner stands behind what ends both arms. */
+/* A warp operation in one arm, whose partner stands after what ends both arms. */
 void statement_partner(Gen *g)
 {
     if (!g->may_sync || g->level < WARP_UNIFORM || g->left || !any_defined(g, P_PRED))
