@@ -3,6 +3,7 @@
 #include "ir/cfg.h"
 #include "ir/builder.h"
 #include "ir/inspect.h"
+#include "phase/tail/ends.h"
 #include "target/ptxas.h"
 #include "transform/condition.h"
 
@@ -360,8 +361,8 @@ static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
         return false;
     if (!pass->written)
         look_at_function(pass);
-    match_loop_test(an_loops(an), h.taken, &h.compare[0]);
-    match_loop_test(an_loops(an), h.other, &h.compare[1]);
+    ends_loop_test(an_loops(an), h.taken, &h.compare[0]);
+    ends_loop_test(an_loops(an), h.other, &h.compare[1]);
     u32 count = common_head(&h);
     if (!count || !phase_may_rewrite(run))
         return false;

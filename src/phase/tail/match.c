@@ -2,19 +2,17 @@
 
 #include <string.h>
 
-#include "base/fnvmap.h"
-#include "base/sorted.h"
 #include "ir/builder.h"
 #include "ir/inspect.h"
-#include "transform/condition.h"
+#include "phase/tail/dependence.h"
+#include "phase/tail/ends.h"
 #include "phase/tail/lanes.h"
 #include "target/ptxas.h"
+#include "transform/condition.h"
 
 #define UNPAIRED UINT32_MAX
 /* The comparison that ends a loop, and what gives its operands their values. */
 #define LOOP_TEST_PARTS 8
-/* Blocks that depend on more branches are alike to no other. */
-#define CONTROL_LIMIT 1024
 
 const TailStopInfo tail_stop_info[STOP_COUNT] = {
     [STOP_NONE] = {"DeclinedShort", "what they have in common saves too little"},
@@ -52,18 +50,16 @@ struct Matcher {
     Arena *arena;
     Function *fn;
     TailGate gate;
-    TailLanes *lanes;       /* NULL: not asked for yet */
-    u32 *control_class;     /* by Block.id, 0: not known yet; equal where the control dependence is; NULL: not asked for */
-    FnvMap control_classes; /* by hash: their first blocks */
-    VecU32 control_of[2];   /* scratch */
-    u64 compared;           /* items, in all comparisons */
-    BitSet in_flight;       /* see match_find_in_flight; without words: not asked for yet */
-    const Block *end;       /* one of the blocks that are compared: all end like it */
-    BitSet live_after;      /* registers live after them */
-    u32 epoch;              /* of the comparison */
-    Pairing *pairing;       /* by RegId */
-    VecU32 paired;          /* registers of kept that have an entry */
-    VEC(ScopePair) scopes;  /* in-block scopes that are open */
+    TailLanes *lanes; /* NULL: not asked for yet */
+    Dependence dependence;
+    u64 compared;          /* items, in all comparisons */
+    BitSet in_flight;      /* see match_find_in_flight; without words: not asked for yet */
+    const Block *end;      /* one of the blocks that are compared: all end like it */
+    BitSet live_after;     /* registers live after them */
+    u32 epoch;             /* of the comparison */
+    Pairing *pairing;      /* by RegId */
+    VecU32 paired;         /* registers of kept that have an entry */
+    VEC(ScopePair) scopes; /* in-block scopes that are open */
     VEC(Cut) cuts;
     VEC(RegPair) renamed;
     /* of the comparison */
@@ -210,6 +206,7 @@ Matcher *matcher_new(Analyses *an, Arena *arena, TailGate gate)
     m->arena = arena;
     m->fn = an->fn;
     m->gate = gate;
+    m->dependence = (Dependence){.an = an, .arena = arena};
     m->live_after = bitset_new(arena, regs);
     m->pairing = arena_array(arena, Pairing, regs);
     m->visitor = (PairVisitor){m, rate_pair, read_pair, write_pair, symbol_pair};
@@ -224,9 +221,7 @@ void matcher_free(Matcher *m)
     vec_free(&m->scopes);
     vec_free(&m->cuts);
     vec_free(&m->renamed);
-    vec_free(&m->control_of[0]);
-    vec_free(&m->control_of[1]);
-    fnvmap_free(&m->control_classes);
+    dependence_free(&m->dependence);
 }
 
 void matcher_set_end(Matcher *m, const Block *any)
@@ -245,86 +240,6 @@ const RegPair *matcher_renamed(const Matcher *m, u32 *count)
 {
     *count = m->renamed.n;
     return m->renamed.v;
-}
-
-/* ---- ends of blocks -------------------------------------------------------------------------------------------- */
-
-typedef enum EndKind { END_NONE, END_RETURN, END_EXIT, END_JUMP, END_BRANCH, END_TABLE, END_GUARDED_LEAVE } EndKind;
-
-static EndKind end_kind(const Function *fn, const Block *b)
-{
-    const Instr *end = block_terminator(b);
-    if (!end)
-        return b->fall ? END_JUMP : b->falls_off ? END_RETURN : END_NONE;
-    if (branch_table(end))
-        return END_TABLE;
-    if (branch_target(end))
-        return END_BRANCH;
-    if (end->guard)
-        return b->fall ? END_GUARDED_LEAVE : END_NONE;
-    return op_has(end->op, OPF_ENDS_THREAD) && !fn->is_entry ? END_EXIT : END_RETURN;
-}
-
-/* The same successors, or the two exchanged under the opposite guard. */
-static bool branches_alike(const Block *a, const Block *b)
-{
-    const Instr *of_a = block_terminator(a), *of_b = block_terminator(b);
-    const Block *to_a = branch_target(of_a), *to_b = branch_target(of_b);
-    if (of_a->guard_not == of_b->guard_not)
-        return to_a == to_b && a->fall == b->fall;
-    return to_a == b->fall && a->fall == to_b;
-}
-
-static bool tables_alike(const Block *a, const Block *b)
-{
-    const Instr *of_a = block_terminator(a), *of_b = block_terminator(b);
-    const Table *one = branch_table(of_a), *two = branch_table(of_b);
-    if (of_a->op != of_b->op || of_a->guard_not != of_b->guard_not || !of_a->guard != !of_b->guard || a->fall != b->fall)
-        return false;
-    const Operand *x = of_a->opnd, *y = of_b->opnd;
-    if (x->kind != OPND_REG || y->kind != OPND_REG || x->sub != y->sub || x->value != y->value)
-        return false;
-    return one->targets.n == two->targets.n && !memcmp(one->targets.v, two->targets.v, one->targets.n * sizeof(u32));
-}
-
-bool match_ends_alike(const Function *fn, const Block *a, const Block *b)
-{
-    EndKind kind = end_kind(fn, a);
-    if (kind == END_NONE || kind != end_kind(fn, b))
-        return false;
-    switch (kind) {
-    case END_JUMP: return a->fall == b->fall;
-    case END_BRANCH: return branches_alike(a, b);
-    case END_TABLE: return tables_alike(a, b);
-    case END_GUARDED_LEAVE:
-        return a->fall == b->fall && block_terminator(a)->op->opcode == block_terminator(b)->op->opcode &&
-               block_terminator(a)->guard_not == block_terminator(b)->guard_not;
-    default: return true;
-    }
-}
-
-u64 match_end_key(const Function *fn, const Block *b)
-{
-    EndKind kind = end_kind(fn, b);
-    u64 key = kind;
-    for (u32 k = 0; k < block_edge_count(b); k++)
-        key += (u64)(block_edge_target(b, k)->id + 1) * 0x9e3779b97f4a7c15u; /* a sum: the order does not matter */
-    return kind == END_NONE ? 0 : key | 1;
-}
-
-bool match_loop_test(const Loops *loops, const Block *b, const Instr **compare)
-{
-    const Instr *end = block_terminator(b);
-    const Loop *loop = loop_of(loops, b);
-    *compare = NULL;
-    if (!loop || !end || !end->guard || branch_table(end))
-        return false;
-    const Block *to = branch_target(end);
-    bool stays = to && loop_contains(loops, loop, to), falls = b->fall && loop_contains(loops, loop, b->fall);
-    if (stays == falls && to != loop->header && b->fall != loop->header)
-        return false;
-    *compare = local_definition(end, end->guard);
-    return true;
 }
 
 /* ---- what may be merged ---------------------------------------------------------------------------------------- */
@@ -354,55 +269,6 @@ TailStop match_copies_may_merge(const Instr *i, TailGate gate, const Summaries *
     return reads_reserved(i, gate) ? STOP_RESERVED : STOP_NONE;
 }
 
-/* Blocks whose branches b transitively depends on and that are not proven uniform, sorted; false: too many. */
-static bool divergent_control(const Matcher *m, const Block *b, VecU32 *ids)
-{
-    BlockVec blocks = {0};
-    vec_clear(ids);
-    bool all = control_closure_within(an_control(m->an), b, CONTROL_LIMIT, &blocks);
-    for (u32 k = 0; k < blocks.n; k++)
-        if (!uniform_has(&an_uniform(m->an)->branch_warp, blocks.v[k]->id))
-            vec_push(ids, blocks.v[k]->id);
-    vec_free(&blocks);
-    sorted_make(ids, 0);
-    return all;
-}
-
-static bool equal_ids(const VecU32 *a, const VecU32 *b)
-{
-    return a->n == b->n && (a->n == 0 || !memcmp(a->v, b->v, a->n * sizeof(u32)));
-}
-
-/* One more than the id of the first block that was found to depend on the same branches as b; of one that depends on too
- * many, its own. */
-static u32 find_control_class(Matcher *m, const Block *b)
-{
-    if (!divergent_control(m, b, &m->control_of[0]))
-        return b->id + 1;
-    const VecU32 *ids = &m->control_of[0];
-    for (u64 key = fnv1a((const char *)ids->v, ids->n * (u32)sizeof(u32));; key++) {
-        u64 *first = fnvmap_at(&m->control_classes, key);
-        if (!*first) {
-            *first = b->id + 1;
-            return b->id + 1;
-        }
-        divergent_control(m, fn_block(m->fn, (u32)*first - 1), &m->control_of[1]);
-        if (equal_ids(ids, &m->control_of[1]))
-            return (u32)*first;
-    }
-}
-
-static u32 control_class(Matcher *m, const Block *b)
-{
-    if (!m->control_class)
-        m->control_class = arena_array(m->arena, u32, m->fn->blocks.n);
-    if (!m->control_class[b->id])
-        m->control_class[b->id] = find_control_class(m, b);
-    return m->control_class[b->id];
-}
-
-static bool control_alike(Matcher *m, const Block *a, const Block *b) { return control_class(m, a) == control_class(m, b); }
-
 /* ---- items ----------------------------------------------------------------------------------------------------- */
 
 /* Declared in an in-block scope, the arguments of a call stay with it: no cut is inside the scope. */
@@ -418,7 +284,7 @@ static TailStop may_match(Matcher *m, const Instr *a, const Instr *b)
     TailStop stop = match_copies_may_merge(a, m->gate, summaries);
     if (stop != STOP_NONE)
         return stop;
-    if (instr_is_convergent(a, summaries) && !control_alike(m, a->block, b->block))
+    if (instr_is_convergent(a, summaries) && !dependence_alike(&m->dependence, a->block, b->block))
         return STOP_CONTROL;
     return parts_call(m->fn, a) ? STOP_CALL : STOP_NONE;
 }
@@ -512,7 +378,7 @@ static void begin(Matcher *m, Block *kept, Block *other)
         m->lanes = tail_lanes_new(m->an, m->arena);
     tail_lanes_begin(m->lanes, kept, other);
     const Instr *compare;
-    if (!match_loop_test(an_loops(m->an), kept, &compare) || !compare)
+    if (!ends_loop_test(an_loops(m->an), kept, &compare) || !compare)
         return;
     add_part(m, compare);
     for (RegWalk w = reg_walk(compare); next_read(&w);)

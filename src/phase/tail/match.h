@@ -59,10 +59,6 @@ typedef struct Matcher Matcher;
 Matcher *matcher_new(Analyses *an, Arena *arena, TailGate gate);
 void matcher_free(Matcher *m);
 
-/* Whether the two blocks hand on control alike, so that one end can stand for both; then their keys are equal. */
-bool match_ends_alike(const Function *fn, const Block *a, const Block *b);
-u64 match_end_key(const Function *fn, const Block *b);
-
 /* To be called before blocks are compared, with one of them: they all end alike. */
 void matcher_set_end(Matcher *m, const Block *any);
 /* The tail that saves most; at most `limit` items if that is not 0, and then exactly as many. */
@@ -74,9 +70,5 @@ const RegPair *matcher_renamed(const Matcher *m, u32 *count);
 
 /* Whether two copies of i may become one: STOP_NONE, if so. The control dependence of the copies is not looked at. */
 TailStop match_copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries);
-
-/* The comparison after the guarded branch that decides whether b's innermost loop goes on, and whether there is one.
- * The comparison may be NULL: not in the block. */
-bool match_loop_test(const Loops *loops, const Block *b, const Instr **compare);
 
 #endif

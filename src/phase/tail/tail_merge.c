@@ -30,6 +30,7 @@
 #include <string.h>
 
 #include "ir/cfg.h"
+#include "phase/tail/ends.h"
 #include "phase/tail/hoist.h"
 #include "phase/tail/splice.h"
 #include "target/ptxas.h"
@@ -116,7 +117,7 @@ static void collect(Merge *m)
         order++;
         if (!order_reachable(an_order(m->an), b) || !has_rivals(an_order(m->an), b))
             continue;
-        u64 key = match_end_key(m->fn, b);
+        u64 key = ends_key(m->fn, b);
         if (key)
             key = tail_key(m, b, key);
         u32 edges = block_edge_count(b);
@@ -219,7 +220,7 @@ static void compare_group(Merge *m, const TailCandidate *group, u32 n, u32 first
         const TailCandidate *c = &group[k];
         Tail *tail = &m->tail[k];
         *tail = (Tail){0};
-        if (c->done || !match_ends_alike(m->fn, kept->block, c->block) || kept->block->scope != c->block->scope)
+        if (c->done || !ends_alike(m->fn, kept->block, c->block) || kept->block->scope != c->block->scope)
             continue;
         const char *far = are_far_apart(m, kept->block, c->block);
         if (far) {
@@ -472,7 +473,7 @@ static void sort_candidates(Merge *m)
 
 static void report_short_tail(Merge *m, Block *kept, Block *other)
 {
-    if (!match_ends_alike(m->fn, kept, other) || kept->scope != other->scope || are_far_apart(m, kept, other))
+    if (!ends_alike(m->fn, kept, other) || kept->scope != other->scope || are_far_apart(m, kept, other))
         return;
     matcher_set_end(m->matcher, kept);
     Tail tail = tail_match(m->matcher, kept, other, 0);

@@ -1,0 +1,21 @@
+/* Which blocks depend on the same branches, but for those that are proven uniform: convergent instructions that name their threads may
+ * be merged there. */
+#ifndef PTXOPT_PHASE_TAIL_DEPENDENCE_H
+#define PTXOPT_PHASE_TAIL_DEPENDENCE_H
+
+#include "analysis/analyses.h"
+#include "base/fnvmap.h"
+
+/* Begins as {an, arena}. Uses AN_CONTROL and AN_UNIFORM. */
+typedef struct Dependence {
+    Analyses *an;
+    Arena *arena;
+    u32 *class;     /* by Block.id, 0: not known yet; equal where the control dependence is; NULL: not asked for */
+    FnvMap classes; /* by hash: their first blocks */
+    VecU32 of[2];   /* scratch */
+} Dependence;
+
+bool dependence_alike(Dependence *d, const Block *a, const Block *b);
+void dependence_free(Dependence *d); /* what is not in the arena */
+
+#endif
