@@ -25,8 +25,8 @@ typedef enum BarrierKind {
 enum EffectWait {
     WAIT_LANES = 1 << 0,   /* lanes of its warp that a mask names */
     WAIT_ALIGNED = 1 << 1, /* the threads of its block or cluster; the lanes of its warp all wait with it, or have left */
-    WAIT_OTHERS =
-        1 << 2 /* anything that another thread does: a value in memory, a barrier that a part of a warp comes to */
+    /* anything that another thread does: a value in memory, a barrier that a part of a warp comes to */
+    WAIT_OTHERS = 1 << 2
 };
 
 typedef struct Effects {

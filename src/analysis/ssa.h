@@ -24,9 +24,8 @@ typedef struct SsaValue {
 
 typedef struct Ssa {
     const DomTree *dom;
-    SsaValue
-        *values; /* [0]: unused; those of a register stand together, in the order of the dominator tree's pre-numbers */
-    u32 *start;  /* by register: its values are start[reg] .. start[reg + 1] - 1 */
+    SsaValue *values; /* [0]: unused; those of a register stand together, by the pre-numbers of their blocks in `dom` */
+    u32 *start;       /* by register: its values are start[reg] .. start[reg + 1] - 1 */
     u32 count, regs;
 } Ssa;
 

@@ -69,9 +69,9 @@ typedef struct Cbe {
     BitSet needed; /* by value: read by what stays */
     Swap *swap;    /* by index into Listing.uses */
     u8 *refused;   /* by value: Refusal */
-    u32 *
-        last_read; /* by value: the last instruction of the walk so far that reads it, or a value of its block as the swaps are;
-                         those that read a value of another block are far unless it is live for others */
+    /* By value: the last instruction of the walk so far that reads it, or a value of its block as the swaps are. Those that read
+     * a value of another block are far unless it is live for others. */
+    u32 *last_read;
     BitSet reported;  /* by value */
     u32 *head, *tail; /* by base: the values that have it, oldest first ... */
     u32 *next, *prev; /* ... by value */

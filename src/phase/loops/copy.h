@@ -12,8 +12,7 @@ enum {
 /* Instructions that the copy is made without. */
 typedef struct LoopDropped {
     Instr *dead[LOOP_DROPPED]; /* nobody reads what it computes */
-    Instr *step
-        [LOOP_DROPPED]; /* it steps a register by a power of two, or its opposite, which is done for all iterations after them */
+    Instr *step[LOOP_DROPPED]; /* steps a register by a power of two, or its opposite: all its steps are made at once */
     u32 deads, steps;
     bool late; /* the latch's predicate is computed after the last iteration */
 } LoopDropped;
