@@ -52,7 +52,7 @@ judge_each()
 # A proof of a caller counts with the callee that comes out: where that goes back, so does who no longer waits for it.
 judge_callee()
 {
-    for options in '' --prove-each; do
+    for options in '' --prove-each --reprint; do
         "$BUILD/ptxopt-faulty" --passes=fault-poll-once,tail-merge --prove=revert $options tests/phase/tail-merge/spin_in_call_keep.ptx \
             -o "$WORK/callee.ptx" 2>"$WORK/callee.messages" || { echo 'fail callee: ptxopt fails'; return; }
         cmp -s tests/phase/tail-merge/spin_in_call_keep.ptx "$WORK/callee.ptx" || { echo "fail callee: the caller stays changed $options"; return; }

@@ -243,7 +243,7 @@ struct Function {
     SymId sym;
     bool is_entry, is_definition, has_noreturn;
     bool has_calls;          /* instructions that call were made in it */
-    bool verbatim;           /* the IR does not hold all of it: prints as its own text, always */
+    bool verbatim;           /* the IR does not hold all of it, or is not proved: prints as its own text, always */
     bool changed;            /* some phase rewrote something: print from the IR */
     const char *untouchable; /* why no phase may touch it; NULL: they may */
     Span untouchable_at;
@@ -413,6 +413,8 @@ const Name *reg_fresh_stem(Function *fn);
 typedef struct PrintOptions {
     bool reprint; /* print every function from its operands, whether changed or not */
 } PrintOptions;
+/* Whether the function is printed from the IR, and not as its own text. */
+bool print_is_anew(const Function *fn, const PrintOptions *options);
 void print_module(FILE *out, Module *m, const PrintOptions *options);
 void print_function(FILE *out, Function *fn, const PrintOptions *options);
 void print_instr(FILE *out, const Function *fn, const Instr *i); /* from its operands, with guard and `;`, no newline */

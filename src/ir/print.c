@@ -377,14 +377,14 @@ static void emit_body(Printer *p, Function *fn, bool reprint)
     mem_free(b.next_decl);
 }
 
-static bool prints_from_ir(const Function *fn, const PrintOptions *options)
+bool print_is_anew(const Function *fn, const PrintOptions *options)
 {
     return fn->is_definition && !fn->verbatim && (fn->changed || options->reprint);
 }
 
 static void emit_function(Printer *p, Function *fn, const PrintOptions *options)
 {
-    if (prints_from_ir(fn, options))
+    if (print_is_anew(fn, options))
         emit_body(p, fn, options->reprint);
     else
         printer_source(p, fn->text.beg, fn->text.end);

@@ -409,8 +409,7 @@ static u32 gap_end(const Module *m, u32 at, u32 *next)
     return *next < m->functions.n ? m->functions.v[*next]->text.beg : m->text.len;
 }
 
-/* Everything outside of functions with a body must be the same, byte by byte, and the functions in the same order. */
-static const char *differs_outside(const Module *before, const Module *after)
+const char *prove_differs_outside(const Module *before, const Module *after)
 {
     u32 at = 0, to = 0, i = 0, k = 0;
     for (;;) {
@@ -430,7 +429,7 @@ static const char *differs_outside(const Module *before, const Module *after)
 ProveAnswer prove_modules(Module *before, Module *after, const ProveOptions *options, ProveReport *report, void *user)
 {
     ProveAnswer worst = PROVE_PROVED;
-    const char *outside = differs_outside(before, after);
+    const char *outside = prove_differs_outside(before, after);
     Arena arena = {0};
     if (outside) {
         ProveVerdict v = {.answer = PROVE_UNKNOWN, .why = outside};

@@ -24,7 +24,7 @@ typedef struct Proof {
     char *after;      /* the text with everything that changed */
     u32 after_len;
     Graph callers;         /* by SymId */
-    BitSet asked;          /* by index of the function: those that changed */
+    BitSet asked;          /* by index of the function: those that are printed anew */
     BitSet calls_changed;  /* by SymId: who calls one of those, through others or not */
     ProveVerdict *verdict; /* by index of the function */
 } Proof;
@@ -75,6 +75,12 @@ static void end_bug_report(Proof *p)
     fprintf(p->bug_report, "// ---- BEFORE\n%.*s\n// ---- AFTER\n%.*s\n", (int)p->m->text.len, p->m->text.p,
             (int)p->after_len, p->after);
     fclose(p->bug_report);
+}
+
+/* Its bytes may be others than those that came in. */
+static bool prints_anew(const Proof *p, const Function *fn)
+{
+    return print_is_anew(fn, &(PrintOptions){.reprint = p->options->pipeline.reprint});
 }
 
 static bool goes_back(const Proof *p, const ProveVerdict *v)
@@ -154,7 +160,7 @@ static ProveVerdict prove_changed(const Proof *p, u32 k, const Reading *before, 
     return counts ? *steps : v;
 }
 
-/* Those of the set of SymIds that are still changed. The text is kept where none was kept before. */
+/* Those of the set of SymIds that are still printed anew. The text is kept where none was kept before. */
 static void prove_functions(Proof *p, const Reading *before, const BitSet *of)
 {
     Reading after;
@@ -163,9 +169,11 @@ static void prove_functions(Proof *p, const Reading *before, const BitSet *of)
     if (!made)
         return;
     reading_init(&after, "after.ptx", text);
+    const char *outside = after.diag.errors ? NULL : prove_differs_outside(before->module, after.module);
     for (u32 k = 0; k < p->m->functions.n; k++)
-        if (bitset_has(&p->asked, k) && p->m->functions.v[k]->changed && bitset_has(of, p->m->functions.v[k]->sym))
-            p->verdict[k] = prove_changed(p, k, before, &after);
+        if (prints_anew(p, p->m->functions.v[k]) && bitset_has(of, p->m->functions.v[k]->sym))
+            p->verdict[k] = outside ? (ProveVerdict){.answer = PROVE_UNKNOWN, .why = outside, .is_suspect = true}
+                                    : prove_changed(p, k, before, &after);
     reading_free(&after);
     if (p->after) {
         free(made);
@@ -182,13 +190,14 @@ static bool send_back(Proof *p, BitSet *back)
     bitset_clear(back);
     for (u32 k = bitset_next(&p->asked, 0); k < p->asked.bits; k = bitset_next(&p->asked, k + 1)) {
         Function *fn = p->m->functions.v[k];
-        if (!fn->changed || !goes_back(p, &p->verdict[k]))
+        if (!prints_anew(p, fn) || !goes_back(p, &p->verdict[k]))
             continue;
         any = true;
-        fn->changed = false;
-        bitset_add(back, fn->sym);
-        p->stats->changed--;
+        p->stats->changed -= fn->changed;
         p->stats->reverted++;
+        fn->changed = false;
+        fn->verbatim = true; /* with --reprint, too */
+        bitset_add(back, fn->sym);
     }
     return any;
 }
@@ -197,7 +206,7 @@ static bool send_back(Proof *p, BitSet *back)
 static void doubt(Proof *p, const BitSet *of)
 {
     for (u32 k = bitset_next(&p->asked, 0); k < p->asked.bits; k = bitset_next(&p->asked, k + 1))
-        if (p->m->functions.v[k]->changed && bitset_has(of, p->m->functions.v[k]->sym))
+        if (prints_anew(p, p->m->functions.v[k]) && bitset_has(of, p->m->functions.v[k]->sym))
             p->verdict[k] = (ProveVerdict){
                 .answer = PROVE_UNKNOWN, .why = "a function that it calls stays as it was", .is_suspect = true};
 }
@@ -215,7 +224,7 @@ static void prove_until_settled(Proof *p, const Reading *before, BitSet *changed
     }
 }
 
-/* The functions that changed, by SymId. */
+/* The functions that are printed anew, by SymId. */
 static BitSet find_changed(Proof *p)
 {
     const Module *m = p->m;
@@ -225,7 +234,7 @@ static BitSet find_changed(Proof *p)
     p->asked = bitset_new(m->arena, m->functions.n);
     p->verdict = arena_array(m->arena, ProveVerdict, m->functions.n);
     for (u32 k = 0; k < m->functions.n; k++)
-        if (m->functions.v[k]->changed && m->functions.v[k]->is_definition) {
+        if (prints_anew(p, m->functions.v[k])) {
             bitset_add(&p->asked, k);
             bitset_add(&changed, m->functions.v[k]->sym);
             p->verdict[k] = unread;
