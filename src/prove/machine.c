@@ -41,18 +41,22 @@ u32 prove_reg_bits(const Machine *m, RegId reg)
     return reg == PROVE_CARRY ? 1 : type_bits((Type)fn_reg(m->fn, reg)->type);
 }
 
-/* Registers of one name hold the same garbage in both texts; what only AFTER has is another one. */
+/* Registers of one name hold the same garbage in both texts; what only AFTER has is another one. Those of the function's parameters
+ * hold what the caller gave them. */
 Term prove_garbage(Machine *m, RegId reg)
 {
     const Reg *r = fn_reg(m->fn, reg);
+    bool is_argument = reg && r->is_param;
+    const char *what = is_argument ? "argument" : "garbage";
     char text[300];
     if (reg == PROVE_CARRY)
-        snprintf(text, sizeof text, "garbage carry");
+        snprintf(text, sizeof text, "%s carry", what);
     else if (r->number >= 0)
-        snprintf(text, sizeof text, "garbage %.200s%d", r->name->text, (int)r->number);
+        snprintf(text, sizeof text, "%s %.200s%d", what, r->name->text, (int)r->number);
     else
-        snprintf(text, sizeof text, "garbage %.200s", r->name->text);
-    return prove_sym(m->t, PROVE_SYM_GARBAGE, 0, prove_name(m->t, text), reg ? r->scope : 0, prove_reg_bits(m, reg));
+        snprintf(text, sizeof text, "%s %.200s", what, r->name->text);
+    return prove_sym(m->t, is_argument ? PROVE_SYM_PARAM : PROVE_SYM_GARBAGE, 0, prove_name(m->t, text), reg ? r->scope : 0,
+                     prove_reg_bits(m, reg));
 }
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
