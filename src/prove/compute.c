@@ -491,15 +491,14 @@ static bool execute_integer(Compute *c)
     }
 }
 
-/* To a state space and back: NULL where it is no such thing. */
+/* To generic addresses and back; 0 where it is no such thing. Of a shared or local one the upper half may get lost: only what is
+ * made of the lower one sees that it is the same, see prove_trunc. */
 static Term undone_conversion(Compute *c)
 {
     Term x = source(c, 1, c->bits);
-    const TermNode *node = prove_node(c->t, x);
     const char *to = strstr(c->op->text->text, ".to.");
-    if (!to || node->op != TERM_APPLY || node->n != 1 || strncmp(c->t->name.v[node->aux]->text, "cvta.", 5) != 0)
-        return 0;
-    return strcmp(c->t->name.v[node->aux]->text + 5, to + 4) == 0 ? prove_kid(c->t, x, 0) : 0;
+    bool is_narrow = to && c->bits > 32 && (strncmp(to, ".to.shared", 10) == 0 || strncmp(to, ".to.local", 9) == 0);
+    return to && !is_narrow ? prove_undone_window(c->t, to + 4, x) : 0;
 }
 
 static void convert_address(Compute *c)

@@ -176,6 +176,15 @@ Term prove_apply(Terms *t, u32 name, u32 bits, const Term *kids, u32 n)
     return prove_make(t, (TermNode){.op = TERM_APPLY, .bits = (u8)bits, .aux = name, .n = (u16)n}, kids, NULL);
 }
 
+Term prove_undone_window(const Terms *t, const char *space, Term x)
+{
+    const TermNode *node = prove_node(t, x);
+    if (node->op != TERM_APPLY || node->n != 1)
+        return 0;
+    const char *name = t->name.v[node->aux]->text;
+    return strncmp(name, "cvta.", 5) == 0 && strcmp(name + 5, space) == 0 ? prove_kid(t, x, 0) : 0;
+}
+
 /* ---- looking into terms ------------------------------------------------------------------------------------------ */
 
 static bool mentions(Terms *t, FnvMap *seen, Term x, u32 owner)

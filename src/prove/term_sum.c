@@ -1,4 +1,6 @@
 /* Sums, products, shifts, extensions: integers of at most 64 bits, modulo 2^bits. */
+#include <string.h>
+
 #include "prove/term.h"
 
 enum {
@@ -227,6 +229,17 @@ static Term truncate_logic(Terms *t, u64 table, const Term *kids, u32 n, u32 bit
     return prove_logic(t, 0xca, no, yes, kids[n - 1], 3);
 }
 
+/* The low half of an address that became a generic one, and came back; 0: it is something else. */
+static Term truncate_address(Terms *t, Term a, u32 bits)
+{
+    const TermNode *node = prove_node(t, a);
+    const char *name = t->name.v[node->aux]->text;
+    if (bits > 32 || node->n != 1 || strncmp(name, "cvta.to.", 8) != 0)
+        return 0;
+    Term x = prove_undone_window(t, name + 8, prove_kid(t, a, 0));
+    return x ? prove_trunc(t, x, bits) : 0;
+}
+
 Term prove_trunc(Terms *t, Term a, u32 bits)
 {
     TermNode node = *prove_node(t, a);
@@ -253,6 +266,10 @@ Term prove_trunc(Terms *t, Term a, u32 bits)
         for (u32 k = 0; k < node.n; k++)
             kids[k] = prove_trunc(t, prove_kid(t, a, k), bits);
         return truncate_logic(t, node.value, kids, node.n, bits);
+    }
+    case TERM_APPLY: {
+        Term x = truncate_address(t, a, bits);
+        return x ? x : make_unary(t, TERM_TRUNC, a, bits);
     }
     default: return make_unary(t, TERM_TRUNC, a, bits);
     }
