@@ -180,11 +180,12 @@ typedef struct Saved {
     Opens open[2];
     const Cell *cells[2];
     const Passed *branches;
+    u64 trail;
 } Saved;
 
 static Saved save(const Prover *p)
 {
-    Saved s = {.facts = p->facts.n, .passed = p->passed, .branches = p->branches};
+    Saved s = {.facts = p->facts.n, .passed = p->passed, .branches = p->branches, .trail = p->trail};
     for (u32 side = 0; side < 2; side++) {
         s.undo[side] = p->side[side].undo.n;
         s.moved[side] = p->moved[side];
@@ -201,6 +202,7 @@ static void restore(Prover *p, const Saved *s)
     prove_forget(p, s->facts);
     p->passed = s->passed;
     p->branches = s->branches;
+    p->trail = s->trail;
     for (u32 side = 0; side < 2; side++) {
         prove_undo(&p->side[side], s->undo[side]);
         p->moved[side] = s->moved[side];
@@ -354,8 +356,10 @@ static bool match_stops(Prover *p, Stop before, Stop after)
 {
     const char *why = "one goes on where the other leaves";
     Instr *i = p->place[PROVE_BEFORE].at, *k = p->place[PROVE_AFTER].at;
-    if (before == STOP_END && after == STOP_END && prove_match_end(p, i, k, &why))
+    if (before == STOP_END && after == STOP_END && prove_match_end(p, i, k, &why)) {
+        prove_meet(p, NULL, NULL);
         return false;
+    }
     if (before == STOP_EVENT && after == STOP_EVENT && prove_match(p, i, k, &why)) {
         prove_meet(p, i, k);
         step_over(p);
@@ -594,6 +598,7 @@ static void explore_node(Explorer *e, Node *n)
     p->at = n;
     p->depth = p->passed = 0;
     p->branches = NULL;
+    p->trail = n->id;
     start_at(p, n);
     for (u32 side = 0; side < 2; side++)
         if (who >> side & 1)
@@ -699,6 +704,7 @@ static void explore_all(Explorer *e)
     Node start = {0};
     p->at = &start;
     p->branches = NULL;
+    p->trail = 0;
     p->depth = p->passed = 0;
     for (u32 side = 0; side < 2; side++) {
         Machine *m = &p->side[side];

@@ -423,18 +423,26 @@ static bool find_uniform(Graph *g)
     return g->reached <= BLOCKS_REACHED_MAX;
 }
 
+/* A back edge makes all blocks between its ends in the order, a superset of its loop, one region: control that leaves it goes on to
+ * later ones only, and never comes back. */
 static void find_loops(Graph *g)
 {
+    u32 *last = arena_array(g->arena, u32, g->n), end = 0, region = 0; /* by order, where back edges to it come from, plus 1 */
     g->loops = bitset_new(g->arena, g->n);
-    for (u32 k = 0; k < g->reachable; k++) {
-        Block *b = g->by_order[k];
-        for (u32 edge = 0; edge < block_edge_count(b); edge++) {
-            u32 head = g->order[block_edge_target(b, edge)->id];
-            if (head > k)
-                continue;
-            for (u32 in = head; in <= k; in++) /* a superset: blocks in between in the order */
-                bitset_add(&g->loops, g->by_order[in]->id);
+    g->region = arena_array(g->arena, u32, g->n);
+    for (u32 k = 0; k < g->reachable; k++)
+        for (u32 edge = 0; edge < block_edge_count(g->by_order[k]); edge++) {
+            u32 head = g->order[block_edge_target(g->by_order[k], edge)->id];
+            if (head <= k && last[head] < k + 1)
+                last[head] = k + 1;
         }
+    for (u32 k = 0; k < g->reachable; k++) {
+        region += last[k] && k >= end;
+        end = last[k] > end ? last[k] : end;
+        if (k >= end)
+            continue;
+        bitset_add(&g->loops, g->by_order[k]->id);
+        g->region[g->by_order[k]->id] = region;
     }
 }
 

@@ -593,41 +593,6 @@ static Opens forget_conditions(Prover *p, const Node *n, Opens from)
     return (Opens){from.n, v};
 }
 
-/* A branch that is open, or has not joined, in one arrival only may be open, and nobody knows where its threads went. */
-static Open unite_open(Prover *p, const Open *a, const Open *b)
-{
-    Open o = a ? *a : *b; /* cppcheck-suppress nullPointerRedundantCheck ; one of the two is there */
-    if (!a || !b || a->went != b->went || a->joined != b->joined)
-        o.went = 0;
-    if (!a || !b || a->cond != b->cond)
-        o.cond = 0;
-    if (a && b) {
-        o.alive = prove_group_and(p, a->alive, b->alive);
-        o.late = prove_group_and(p, a->late, b->late);
-        o.joined = a->joined && b->joined;
-        o.is_new = a->is_new && b->is_new;
-    }
-    return o;
-}
-
-static Opens unite_opens(Prover *p, Opens a, Opens b)
-{
-    if (a.n == b.n && a.v == b.v)
-        return a;
-    Open *v = arena_array(p->arena, Open, a.n + b.n);
-    u32 n = 0;
-    for (u32 i = 0, k = 0; i < a.n || k < b.n; n++) {
-        bool from_a = k == b.n || (i < a.n && a.v[i].block <= b.v[k].block);
-        bool from_b = i == a.n || (k < b.n && b.v[k].block <= a.v[i].block);
-        v[n] = unite_open(p, from_a ? &a.v[i] : NULL, from_b ? &b.v[k] : NULL);
-        i += from_a;
-        k += from_b;
-    }
-    return (Opens){n, v};
-}
-
-static bool same_opens(Opens a, Opens b) { return a.n == b.n && (a.n == 0 || memcmp(a.v, b.v, a.n * sizeof *a.v) == 0); }
-
 static bool same_facts(const Node *n, const FactList *list)
 {
     if (n->facts != list->v.n)
@@ -649,22 +614,15 @@ static void break_slots(Merge *m)
         }
 }
 
-static void merge_opens(Prover *p, const Node *n, Opens open[2])
-{
-    for (u32 side = 0; side < 2; side++) {
-        open[side] = n->opened ? n->open[side] : n->arrivals.v[0].open[side];
-        for (u32 k = 0; k < n->arrivals.n; k++)
-            open[side] = unite_opens(p, open[side], n->arrivals.v[k].open[side]);
-        open[side] = forget_conditions(p, n, open[side]);
-    }
-}
-
 /* The second time round: branches that are open only ever become more. */
 static bool merge_threads(Prover *p, Node *n)
 {
-    Opens open[2];
-    merge_opens(p, n, open);
-    bool same = n->opened && same_opens(open[0], n->open[0]) && same_opens(open[1], n->open[1]);
+    const Arrival *first = &n->arrivals.v[0];
+    Opens open[2] = {n->opened ? n->open[0] : first->open[0], n->opened ? n->open[1] : first->open[1]};
+    for (u32 k = 0; k < n->arrivals.n; k++)
+        prove_unite_opens(p, open, n->arrivals.v[k].open);
+    open[0] = forget_conditions(p, n, open[0]);
+    bool same = n->opened && prove_same_opens(&open[0], &n->open[0]) && prove_same_opens(&open[1], &n->open[1]);
     n->open[0] = open[0];
     n->open[1] = open[1];
     n->opened++;

@@ -173,6 +173,12 @@ static void prover_free(Prover *p)
     vec_free(&p->groups);
     vec_free(&p->meetings);
     vec_free(&p->passings);
+    vec_free(&p->newest_passing);
+    fnvmap_free(&p->meeting_of);
+    fnvmap_free(&p->passing_of);
+    for (u32 k = 0; k < p->waiting.n; k++)
+        vec_free(&p->waiting.v[k]);
+    vec_free(&p->waiting);
     fnvmap_free(&p->node_of);
     fnvmap_free(&p->group_of);
     fnvmap_free(&p->answers);

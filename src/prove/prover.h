@@ -30,15 +30,26 @@ typedef struct Range {
     SetId set;
 } Range;
 
-/* A branch, passed and not yet joined. */
+/* Whether a branch of BEFORE was passed since the last event: surely, once only, and in this round of its loops, if that is said. */
+enum { PROVE_NOT_MOVED, PROVE_MAY_HAVE_MOVED, PROVE_MOVED };
+
+/* A branch, passed and not yet joined, or joined since the last event. */
 typedef struct Open {
-    u32 block;     /* id */
-    u32 went;      /* id of the block that control went to, plus 1; 0: not the same on all paths */
-    GroupId alive; /* of AFTER's: branches of BEFORE that were open when it was passed, and have been since */
-    GroupId late;  /* of AFTER's: these, and those of them whose threads have joined since the last event */
-    Term cond;     /* of BEFORE's: the condition, or the index of a table; 0: none that all paths share */
-    u32 is_new;    /* of BEFORE's: open since the last event only; AFTER may still come to its branch */
-    u32 joined;    /* of BEFORE's: its threads have joined since the last event, likewise */
+    u32 block;  /* id */
+    u32 went;   /* id of the block that control went to, plus 1; 0: not the same on all paths */
+    u32 joined; /* its threads have joined since the last event */
+    /* of BEFORE's */
+    Term cond;    /* the condition, or the index of a table; 0: none that all paths share */
+    u32 moved;    /* PROVE_..MOVED */
+    u32 ahead;    /* BEFORE may have begun a round of a loop that AFTER has not */
+    GroupId past; /* branches whose threads had joined since the last event, each time that it was passed since */
+    /* of AFTER's */
+    u32 closes;     /* its threads may have joined since the last event; they may have parted again */
+    GroupId passed; /* passings of it that the path may have come by */
+    GroupId newer;  /* branches of BEFORE that may have been passed since */
+    GroupId shut;   /* branches of BEFORE whose threads may have joined since, or, if after the last event, before */
+    GroupId early;  /* those of them whose threads may have joined before the last event */
+    GroupId covers; /* branches of BEFORE of which is known: if they are open, it was last passed since they were */
 } Open;
 
 typedef struct Opens {
@@ -47,19 +58,17 @@ typedef struct Opens {
 } Opens;
 
 /* What a path knew when it passed a branch of AFTER. */
-typedef struct Passing Passing;
-struct Passing {
-    u32 went;     /* as in Open, and never 0 */
-    bool of_many; /* it stands for several paths: where these differ the successor of a branch of BEFORE is 0 */
-    Opens before; /* branches of BEFORE */
-    Passing *next;
-};
+typedef struct Passing {
+    u32 block, went; /* as in Open, and went is never 0 */
+    bool is_known; /* else nothing is known of `open` yet */
+    bool of_many;  /* it stands for several paths */
+    Opens open[2]; /* without what only an open branch needs */
+    u32 older;     /* of this branch; 0: none */
+} Passing;
 
-/* What is open at a convergent event, or where a branch of AFTER closes. */
+/* What is open at an event. */
 typedef struct Meeting {
-    const Instr *before, *after; /* the event; NULL: a branch closes */
-    Open closed;                 /* that branch */
-    bool is_behind;              /* likewise: BEFORE is at a join */
+    const Instr *before, *after; /* NULL: the end */
     Opens open[2];
 } Meeting;
 
@@ -152,8 +161,11 @@ typedef struct Prover {
     Opens open[2];          /* of the path; only taken over, never changed */
     VEC(VecU32) groups;     /* by GroupId */
     FnvMap group_of;
-    VEC(Passing *) passings; /* by Block.id of AFTER */
+    VEC(Passing) passings;   /* [0] unused */
+    VecU32 newest_passing;   /* by Block.id of AFTER */
     VEC(Meeting) meetings;
+    FnvMap passing_of, meeting_of; /* by trail */
+    u64 trail; /* hash of the path: the node, and what it has passed since */
     FnvMap answers;           /* questions about passings, by group: 1 no, 2 yes */
     u32 moved[2];             /* since the node, in steps */
     u32 passed, pass_limit;   /* lone joins, since the node */
@@ -171,7 +183,9 @@ typedef struct Prover {
     bool values_hold; /* the states are final: what is left is which threads are together */
     bool gathers;     /* something depends on who happens to be there: activemask, elect, vote without .sync */
     Callees callees;
-    Waits waits[2]; /* where a thread may wait for another one in AFTER; [1]: see on_strong; made on demand */
+    Waits waits[2];      /* where a thread may wait for another one in AFTER; [1]: see on_strong */
+    VEC(VecU32) waiting; /* by Block.id of AFTER what waits when it has passed that: Open.passed, Open.shut, and so on */
+    BitSet unaligned;    /* regions of BEFORE; see threads.c */
     bool failed;
 } Prover;
 
@@ -209,16 +223,27 @@ bool prove_match(Prover *p, const Instr *before, const Instr *after, const char 
 /* Whether both leave the function alike: with these terminators, NULL where control runs off its end. */
 bool prove_match_end(Prover *p, const Instr *before, const Instr *after, const char **why);
 
-/* ---- threads (threads.c) ---- */
+/* ---- branches that are open (open.c) ---- */
 
-/* The side passes the terminator of its block on the way to `to`, or enters a block. */
-void prove_part(Prover *p, ProveSide side, Term cond, const Block *to);
+GroupId prove_group(Prover *p, const u32 *v, u32 n);
+bool prove_group_has(const Prover *p, GroupId id, u32 member);
+const Open *prove_find_open(const Opens *o, u32 block); /* NULL: it is not there */
+/* What both lists of BEFORE and AFTER have in common is known in `to`. */
+void prove_unite_opens(Prover *p, Opens to[2], const Opens from[2]);
+bool prove_same_opens(const Opens *a, const Opens *b);
+void prove_pass_before(Prover *p, u32 block, u32 went, Term cond);
+void prove_pass_after(Prover *p, u32 block, u32 went);
+/* The side enters a block. */
 void prove_enter(Prover *p, ProveSide side, const Block *to);
-/* Both sides stand at a matched event. */
-void prove_meet(Prover *p, const Instr *before, const Instr *after);
 /* Both sides have come to the same event: branches whose threads have joined are open no more. */
 void prove_catch_up(Prover *p);
-GroupId prove_group_and(Prover *p, GroupId a, GroupId b);
+
+/* ---- threads (threads.c) ---- */
+
+/* The side passes the terminator of its block on the way to `to`. */
+void prove_part(Prover *p, ProveSide side, Term cond, const Block *to);
+/* Both sides stand at a matched event; NULL: at the end of the thread. */
+void prove_meet(Prover *p, const Instr *before, const Instr *after);
 u32 prove_line(const Function *fn, const Instr *i); /* in its text; of NULL, where the function ends */
 /* Whether anything in the functions depends on other threads. */
 bool prove_threads_matter(Prover *p);

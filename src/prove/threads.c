@@ -1,178 +1,41 @@
-/* Which threads execute together. A branch that may part threads is open on a path until the path comes to where they join
- * again, its immediate post-dominator. Threads are together while they took the same edge of every branch that is open.
+/* Which threads execute together, and who waits for whom.
  *
- * Each time a path passes a branch of AFTER it is noted which edge it takes, and which edges the branches of BEFORE that are open
- * then took. When all paths are known, three things are asked:
- *   at convergent events   threads that took different edges of an open branch of AFTER also did so at a branch of BEFORE that
- *                          was open all the time since: nobody is missing;
- *   at those that see who is there   the opposite, too: nobody new is there;
- *   where a branch of AFTER closes that threads may wait after    all branches that are open in BEFORE still are in AFTER:
- *                          nobody waits earlier than before. */
+ * A branch that may part threads is open on a path until the path comes to where they join again, its immediate post-dominator.
+ * Threads are together while they took the same edge of every branch that is open; who comes to the join first waits there.
+ *
+ * Each time a path passes a branch of AFTER it is noted what is open in both texts: a passing. Threads that part there, T and U,
+ * are a pair of passings that went different ways; they were together, so that both took the same edges of what is open in AFTER.
+ * At each event, where both texts are at the same place, it is noted what is open, and what closed since the last event. When all
+ * paths are known, this is asked:
+ *   at convergent events   threads that part at an open branch of AFTER also did so at a branch of BEFORE that has been open all
+ *                          the time since: nobody is missing;
+ *   at those that see who is there   the opposite, too: an open branch of BEFORE is covered by one of AFTER, that is: threads that
+ *                          took the same edge of this one did so at that one;
+ *   at the event after a branch A of AFTER has closed   T has waited there for each U that is still between A and the join, and
+ *                          has not executed the event. If U may wait for another thread there, T waits for U in BEFORE, too.
+ *
+ * The last one holds if BEFORE has no branch open at T's event that parted T and U (is_harmless). It has not, if
+ *   - all that are open then were passed before A, and T and U took the same edge of each; or
+ *   - T and U were parted by a branch D of BEFORE that T has joined by its event and U, wherever it may wait, has not: T comes past
+ *     the join of D only when U does. A branch that T passed after that parts T from U only when U has come, too.
+ *
+ * What two passings say of a branch of BEFORE counts if it is said of one and the same time that both threads came to it. A branch
+ * on no cycle is passed once. Of others it is so if who is together in AFTER is in the same round of the loops of BEFORE: their
+ * region is aligned. Then two threads that passed the branch once since the last event, and since AFTER's last round began, did so
+ * in the same round. A region is aligned if at all events
+ *   - its branches that are open in BEFORE are covered: whom they have parted AFTER has parted, too;
+ *   - and in it, threads that a branch of AFTER has joined since the last event were parted in BEFORE up to that event, and are not
+ *     any more: nobody comes together with those of another round;
+ *   - and who is at one place of AFTER is in the same region of BEFORE, or in none.
+ * This is taken for granted and refuted: the first time that it is not so one of the three fails. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "prove/prover.h"
 
-enum { PASSINGS_MAX = 96 /* of one branch, that differ and are kept apart */ };
-
-/* ---- groups of blocks ------------------------------------------------------------------------------------------------------- */
-
-/* The list, which is copied. */
-static GroupId group(Prover *p, const u32 *v, u32 n)
-{
-    u64 hash = 0xcbf29ce484222325u;
-    if (n == 0)
-        return 0;
-    for (u32 k = 0; k < n; k++)
-        hash = (hash ^ v[k]) * 0x100000001b3u;
-    for (u64 *found; (found = fnvmap_at(&p->group_of, hash)); hash++) {
-        const VecU32 *old = &p->groups.v[*found];
-        if (*found && old->n == n && memcmp(old->v, v, n * sizeof *v) == 0)
-            return (GroupId)*found;
-        if (*found)
-            continue;
-        VecU32 made = {0};
-        for (u32 k = 0; k < n; k++)
-            vec_push(&made, v[k]);
-        *found = p->groups.n;
-        vec_push(&p->groups, made);
-        break;
-    }
-    return p->groups.n - 1;
-}
-
-static bool is_in_group(const Prover *p, GroupId id, u32 block)
-{
-    const VecU32 *g = &p->groups.v[id];
-    for (u32 k = 0; k < g->n; k++)
-        if (g->v[k] == block)
-            return true;
-    return false;
-}
-
-GroupId prove_group_and(Prover *p, GroupId a, GroupId b)
-{
-    VecU32 both = {0};
-    if (a == b)
-        return a;
-    for (u32 k = 0; k < p->groups.v[a].n; k++)
-        if (is_in_group(p, b, p->groups.v[a].v[k]))
-            vec_push(&both, p->groups.v[a].v[k]);
-    GroupId made = group(p, both.v, both.n);
-    vec_free(&both);
-    return made;
-}
-
-static GroupId group_without(Prover *p, GroupId a, u32 block)
-{
-    VecU32 kept = {0};
-    if (!is_in_group(p, a, block))
-        return a;
-    for (u32 k = 0; k < p->groups.v[a].n; k++)
-        if (p->groups.v[a].v[k] != block)
-            vec_push(&kept, p->groups.v[a].v[k]);
-    GroupId made = group(p, kept.v, kept.n);
-    vec_free(&kept);
-    return made;
-}
-
-static GroupId group_of_open(Prover *p, const Opens *o, bool also_joined)
-{
-    VecU32 block = {0};
-    for (u32 k = 0; k < o->n; k++)
-        if (!o->v[k].joined || also_joined)
-            vec_push(&block, o->v[k].block);
-    GroupId made = group(p, block.v, block.n);
-    vec_free(&block);
-    return made;
-}
-
-/* ---- open branches ---------------------------------------------------------------------------------------------------------- */
-
-static const Open *find_open(const Opens *o, u32 block)
-{
-    for (u32 k = 0; k < o->n; k++)
-        if (o->v[k].block == block)
-            return &o->v[k];
-    return NULL;
-}
-
-static Opens without(Prover *p, Opens from, u32 at)
-{
-    Open *v = arena_array(p->arena, Open, from.n);
-    for (u32 k = 0; k + 1 < from.n; k++)
-        v[k] = from.v[k + (k >= at)];
-    return (Opens){from.n - 1, v};
-}
-
-/* Once more, in a loop: threads that part now may have parted the times before. */
-static Opens with(Prover *p, Opens to, Open o)
-{
-    Open *v = arena_array(p->arena, Open, to.n + 1);
-    u32 n = 0;
-    for (; n < to.n && to.v[n].block < o.block; n++)
-        v[n] = to.v[n];
-    bool again = n < to.n && to.v[n].block == o.block;
-    if (again) {
-        o.alive = prove_group_and(p, o.alive, to.v[n].alive);
-        o.late = prove_group_and(p, o.late, to.v[n].late);
-    }
-    v[n] = o;
-    for (u32 k = n + again; k < to.n; k++)
-        v[++n] = to.v[k];
-    return (Opens){n + 1, v};
-}
+/* ---- paths -------------------------------------------------------------------------------------------------------------------- */
 
 static bool parts(const Prover *p, ProveSide side, u32 block) { return bitset_has(&p->side[side].g.splits, block); }
-
-/* ---- passing a branch ------------------------------------------------------------------------------------------------------- */
-
-static bool same_successors(const Opens *a, const Opens *b)
-{
-    for (u32 k = 0; k < a->n && a->n == b->n; k++)
-        if (a->v[k].block != b->v[k].block || a->v[k].went != b->v[k].went)
-            return false;
-    return a->n == b->n;
-}
-
-/* What is open in one of both. Where they do not agree on the successor it is 0, which claims nothing: what is concluded from the
- * union holds of each of them. */
-static Opens unite(Prover *p, const Opens *a, const Opens *b)
-{
-    Open *v = arena_array(p->arena, Open, a->n + b->n);
-    u32 n = 0;
-    for (u32 i = 0, k = 0; i < a->n || k < b->n; n++) {
-        bool from_a = k == b->n || (i < a->n && a->v[i].block <= b->v[k].block);
-        bool from_b = i == a->n || (k < b->n && b->v[k].block <= a->v[i].block);
-        v[n] = from_a ? a->v[i] : b->v[k];
-        if (!from_a || !from_b || a->v[i].went != b->v[k].went)
-            v[n].went = 0;
-        i += from_a;
-        k += from_b;
-    }
-    return (Opens){n, v};
-}
-
-/* Those of one branch beyond the limit are one for each successor. */
-static void note_passing(Prover *p, u32 block, u32 went)
-{
-    Passing *rest = NULL;
-    u32 count = 0;
-    for (Passing *k = p->passings.v[block]; k; k = k->next, count++) {
-        if (k->went == went && same_successors(&k->before, &p->open[PROVE_BEFORE]))
-            return;
-        rest = k->went == went && k->of_many ? k : rest;
-    }
-    if (rest) {
-        Opens all = unite(p, &rest->before, &p->open[PROVE_BEFORE]);
-        if (!same_successors(&all, &rest->before))
-            rest->before = all;
-        return;
-    }
-    Passing *made = arena_new(p->arena, Passing);
-    *made = (Passing){went, count >= PASSINGS_MAX, p->open[PROVE_BEFORE], p->passings.v[block]};
-    p->passings.v[block] = made;
-}
 
 /* A jump table that promises an equal index: one of BEFORE on the same index, which promised the same, must be there. */
 static bool is_promised_index(const Prover *p, Term index)
@@ -191,15 +54,7 @@ static bool is_promised_index(const Prover *p, Term index)
     return false;
 }
 
-static void pass_before(Prover *p, const Block *b, Term cond, const Block *to)
-{
-    Passed *made = arena_new(p->arena, Passed);
-    *made = (Passed){b->id, cond, p->branches};
-    p->branches = made;
-    const Open *old = find_open(&p->open[PROVE_BEFORE], b->id);
-    Open o = {.block = b->id, .went = to->id + 1, .cond = cond, .is_new = !old || old->is_new || old->joined};
-    p->open[PROVE_BEFORE] = with(p, p->open[PROVE_BEFORE], o);
-}
+static void follow_trail(Prover *p, u64 step) { p->trail = (p->trail ^ step) * 0x9e3779b97f4a7c15u; }
 
 void prove_part(Prover *p, ProveSide side, Term cond, const Block *to)
 {
@@ -207,82 +62,56 @@ void prove_part(Prover *p, ProveSide side, Term cond, const Block *to)
     const Instr *end = block_terminator(b);
     if (!p->values_hold)
         return;
+    follow_trail(p, ((u64)b->id << 32 | to->id) * 2 + side);
     if (side == PROVE_BEFORE) {
-        pass_before(p, b, cond, to);
+        Passed *made = arena_new(p->arena, Passed);
+        *made = (Passed){b->id, cond, p->branches};
+        p->branches = made;
+        prove_pass_before(p, b->id, to->id + 1, cond);
         return;
     }
     if (!parts(p, side, b->id))
         return;
-    note_passing(p, b->id, to->id + 1);
     if (op_has(end->op, OPF_UNIFORM_HINT) && end->op->opcode == OPC_BRX_IDX && !is_promised_index(p, cond))
         prove_fail(p, PROVE_UNKNOWN, "convergence: a jump table promises an equal index, which is not seen");
-    const Opens *before = &p->open[PROVE_BEFORE];
-    Open o = {.block = b->id, .went = to->id + 1};
-    o.alive = group_of_open(p, before, false);
-    o.late = group_of_open(p, before, true);
-    p->open[side] = with(p, p->open[side], o);
+    prove_pass_after(p, b->id, to->id + 1);
 }
 
-/* ---- closing a branch ------------------------------------------------------------------------------------------------------- */
-
-/* Whether a thread may wait for another one between the branch and where its threads now join. */
-static bool waits_between(Prover *p, u32 block, bool on_strong)
+/* Depends on which threads execute it together. */
+static bool is_convergent(Prover *p, const Instr *i)
 {
-    Graph *g = &p->side[PROVE_AFTER].g;
-    const BitSet *between = prove_influence(g, fn_block(g->fn, block));
-    Waits *waits = &p->waits[on_strong];
-    if (!waits->blocks.word)
-        *waits = prove_waits(g, &p->callees, on_strong);
-    return prove_waits_in(waits, between);
+    if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
+        return prove_callee(&p->callees, i, p->arena) & CALLEE_TOGETHER;
+    return i->kind == INSTR_OP && op_has(i->op, OPF_CONVERGENT);
 }
 
-/* The branch of BEFORE at this index: its threads have joined. */
-static void join_before(Prover *p, u32 at)
+/* Sees who is there. */
+static bool gathers(Prover *p, const Instr *i) { return is_convergent(p, i) && !op_has(i->op, OPF_NAMES_THREADS); }
+
+/* A path that is taken again, with less that is known, comes to the event as before. */
+static void note_meeting(Prover *p, const Meeting *m)
 {
-    Opens before = p->open[PROVE_BEFORE], after = p->open[PROVE_AFTER];
-    Open *b = arena_array(p->arena, Open, before.n), *a = arena_array(p->arena, Open, after.n);
-    for (u32 k = 0; k < before.n; k++)
-        b[k] = before.v[k];
-    b[at].joined = true;
-    for (u32 k = 0; k < after.n; k++) {
-        a[k] = after.v[k];
-        a[k].alive = group_without(p, a[k].alive, b[at].block);
+    u64 key = p->trail, *found;
+    for (; *(found = fnvmap_at(&p->meeting_of, key)); key++)
+        if (p->meetings.v[*found - 1].before == m->before && p->meetings.v[*found - 1].after == m->after)
+            break;
+    if (!*found) {
+        vec_push(&p->meetings, *m);
+        *found = p->meetings.n;
     }
-    p->open[PROVE_BEFORE] = (Opens){before.n, b};
-    p->open[PROVE_AFTER] = (Opens){after.n, a};
+    Meeting *old = &p->meetings.v[*found - 1];
+    if (!prove_same_opens(&old->open[0], &m->open[0]) || !prove_same_opens(&old->open[1], &m->open[1]))
+        prove_unite_opens(p, old->open, m->open);
 }
 
-void prove_catch_up(Prover *p)
+void prove_meet(Prover *p, const Instr *before, const Instr *after)
 {
-    Opens from = p->open[PROVE_BEFORE];
-    bool any = false;
-    for (u32 k = 0; k < from.n; k++)
-        any |= from.v[k].joined || from.v[k].is_new;
-    if (!any)
+    Opens closing = p->open[PROVE_AFTER];
+    prove_catch_up(p);
+    if (!p->values_hold)
         return;
-    Open *v = arena_array(p->arena, Open, from.n);
-    u32 n = 0;
-    for (u32 k = 0; k < from.n; k++)
-        if (!from.v[k].joined) {
-            v[n] = from.v[k];
-            v[n++].is_new = false;
-        }
-    p->open[PROVE_BEFORE] = (Opens){n, v};
-    Opens after = p->open[PROVE_AFTER];
-    Open *a = arena_array(p->arena, Open, after.n);
-    for (u32 k = 0; k < after.n; k++) {
-        a[k] = after.v[k];
-        a[k].late = a[k].alive;
-    }
-    p->open[PROVE_AFTER] = (Opens){after.n, a};
-}
-
-static bool any_parts(const Prover *p, ProveSide side)
-{
-    for (u32 k = 0; k < p->open[side].n; k++)
-        if (!p->open[side].v[k].joined && parts(p, side, p->open[side].v[k].block))
-            return true;
-    return false;
+    follow_trail(p, before ? (u64)(uintptr_t)before : 1);
+    note_meeting(p, &(Meeting){before, after, {p->open[PROVE_BEFORE], closing}});
 }
 
 u32 prove_line(const Function *fn, const Instr *i)
@@ -299,122 +128,222 @@ static u32 line_of_branch(const Prover *p, ProveSide side, u32 block)
     return prove_line(fn, block_terminator(fn_block(fn, block)));
 }
 
-void prove_enter(Prover *p, ProveSide side, const Block *to)
+/* ---- two passings of one branch ------------------------------------------------------------------------------------------------- */
+
+/* Whether threads can be together at the branch and have passed so: they took the same edges of what is open in AFTER. */
+static bool can_meet(const Passing *a, const Passing *b)
 {
-    for (u32 k = p->open[side].n; k-- > 0;) {
-        u32 block = p->open[side].v[k].block;
-        if (p->side[side].g.postdom[block] != to->id || p->open[side].v[k].joined)
-            continue;
-        if (side == PROVE_BEFORE) {
-            join_before(p, k);
-            continue;
+    for (u32 from = 0; from < 2; from++) {
+        const Opens *x = &(from ? b : a)->open[PROVE_AFTER], *y = &(from ? a : b)->open[PROVE_AFTER];
+        for (u32 k = 0; k < x->n; k++) {
+            const Open *other = prove_find_open(y, x->v[k].block);
+            if (x->v[k].went && !x->v[k].joined && (!other || other->joined || (other->went && other->went != x->v[k].went)))
+                return false;
         }
-        Open closed = p->open[side].v[k];
-        p->open[side] = without(p, p->open[side], k);
-        bool is_behind = p->place[PROVE_BEFORE].joins;
-        if ((is_behind || any_parts(p, PROVE_BEFORE)) && waits_between(p, block, false))
-            vec_push(&p->meetings, ((Meeting){.closed = closed, .open = {p->open[0], p->open[1]}, .is_behind = is_behind}));
     }
+    return true;
 }
 
-/* ---- what branches say of one another ------------------------------------------------------------------------------------------ */
-
-/* Whether threads that passed so differently were parted by a branch of BEFORE: one of `alive`, or, without it, a uniform one. */
-static bool were_parted(const Prover *p, const Passing *a, const Passing *b, const GroupId *alive)
+/* Whether those who are together in AFTER are in the same round of the loops that the block of BEFORE is in. */
+static bool is_aligned(const Prover *p, u32 block)
 {
-    for (u32 i = 0, k = 0; i < a->before.n && k < b->before.n;) {
-        const Open *x = &a->before.v[i], *y = &b->before.v[k];
-        if (x->block == y->block && x->went && y->went && x->went != y->went &&
-            (alive ? is_in_group(p, *alive, x->block) : !parts(p, PROVE_BEFORE, x->block)))
-            return true;
-        i += x->block <= y->block;
-        k += y->block <= x->block;
+    u32 region = p->side[PROVE_BEFORE].g.region[block];
+    return region && !bitset_has(&p->unaligned, region);
+}
+
+/* Whether the passings tell of one and the same time that their threads came to this branch of BEFORE: it is on no cycle, or both
+ * came there since their last event. */
+static bool is_same_time(const Prover *p, const Open *x, const Open *y)
+{
+    return !p->side[PROVE_BEFORE].g.region[x->block] ||
+           (is_aligned(p, x->block) && x->moved == PROVE_MOVED && y->moved == PROVE_MOVED);
+}
+
+static bool were_parted_at(const Prover *p, const Open *x, const Open *y)
+{
+    return x->went && y->went && x->went != y->went && is_same_time(p, x, y);
+}
+
+/* Whether the branch of BEFORE, open for the threads of `a`, has not parted them from those of `b`. Those that are together at the
+ * last event of texts that are aligned were not parted before it. */
+static bool went_together(const Prover *p, const Passing *a, const Passing *b, u32 before)
+{
+    const Open *x = prove_find_open(&a->open[PROVE_BEFORE], before), *y = prove_find_open(&b->open[PROVE_BEFORE], before);
+    if (is_aligned(p, before) && !x->moved && (!y || !y->moved))
+        return true;
+    return y && x->went && x->went == y->went && is_same_time(p, x, y);
+}
+
+typedef bool PairTest(Prover *p, const Meeting *m, const Open *open, u32 a, u32 b);
+
+/* Whether it is so of all threads that parted at the branch, the path's and others. */
+static bool all_pairs(Prover *p, const Meeting *m, const Open *open, PairTest *test)
+{
+    for (u32 i = 0; i < p->groups.v[open->passed].n; i++) {
+        u32 a = p->groups.v[open->passed].v[i];
+        for (u32 b = p->newest_passing.v[open->block]; b; b = p->passings.v[b].older)
+            if (p->passings.v[a].went != p->passings.v[b].went && can_meet(&p->passings.v[a], &p->passings.v[b]) &&
+                !test(p, m, open, a, b))
+                return false;
     }
+    return true;
+}
+
+/* ---- branches that cover others ----------------------------------------------------------------------------------------------- */
+
+static bool look_for_together(Prover *p, const Open *after, u32 before)
+{
+    for (u32 i = 0; i < p->groups.v[after->passed].n; i++) {
+        const Passing *a = &p->passings.v[p->groups.v[after->passed].v[i]];
+        const Open *x = prove_find_open(&a->open[PROVE_BEFORE], before);
+        if (!x || x->joined || (after->went && a->went != after->went))
+            continue;
+        for (u32 id = p->newest_passing.v[after->block]; id; id = p->passings.v[id].older) {
+            const Passing *b = &p->passings.v[id];
+            if (a->went == b->went && can_meet(a, b) && !went_together(p, a, b, before))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Whether threads that are together since they passed the branch of AFTER were not parted at that of BEFORE. */
+static bool covers(Prover *p, const Open *after, u32 before)
+{
+    u32 question[] = {after->block, after->went, after->passed, before};
+    if (after->joined || !prove_group_has(p, after->covers, before))
+        return false;
+    u32 key = prove_group(p, question, COUNT_OF(question));
+    if (!*fnvmap_at(&p->answers, key)) {
+        u64 answer = 1 + look_for_together(p, after, before);
+        *fnvmap_at(&p->answers, key) = answer;
+    }
+    return *fnvmap_at(&p->answers, key) == 2;
+}
+
+static bool is_covered(Prover *p, const Opens *after, u32 before)
+{
+    for (u32 k = 0; k < after->n; k++)
+        if (covers(p, &after->v[k], before))
+            return true;
     return false;
 }
 
-/* Whether all threads that part at the branch of AFTER, some of them on `went` unless that is 0, were parted in BEFORE. */
-static bool look_for_parted(const Prover *p, u32 block, u32 went, const GroupId *alive)
+/* The first branch that is open in BEFORE and that none open in AFTER covers; NULL: all are. */
+static const Open *not_covered(Prover *p, const Meeting *m)
 {
-    for (const Passing *a = p->passings.v[block]; a; a = a->next)
-        for (const Passing *b = p->passings.v[block]; b; b = b->next)
-            if ((went == 0 || a->went == went) && a->went != b->went && !were_parted(p, a, b, alive))
-                return false;
-    return true;
-}
-
-/* Many events ask the same. */
-static bool parts_nobody_else(Prover *p, const Open *after)
-{
-    u32 question[] = {after->block, after->went, after->alive};
-    u64 *answer = fnvmap_at(&p->answers, group(p, question, COUNT_OF(question)));
-    if (!*answer)
-        *answer = 1 + look_for_parted(p, after->block, after->went, &after->alive);
-    return *answer == 2;
-}
-
-/* Whether threads that go together at the branch of AFTER did so at that of BEFORE. Those that never came to it were parted
- * from the others by another one, which is open as long. */
-static bool look_for_together(const Prover *p, const Open *after, u32 before)
-{
-    for (const Passing *a = p->passings.v[after->block]; a; a = a->next) {
-        const Open *x = find_open(&a->before, before);
-        if (after->went && a->went != after->went)
-            continue;
-        if (x && x->went == 0)
-            return false;
-        for (const Passing *b = a->next; b && x; b = b->next) {
-            const Open *y = find_open(&b->before, before);
-            if (y && a->went == b->went && x->went != y->went)
-                return false;
-        }
-    }
-    return true;
-}
-
-static bool stands_for(Prover *p, const Open *after, u32 before)
-{
-    u32 question[] = {after->block, after->went, after->alive, before};
-    if (!is_in_group(p, after->alive, before))
-        return false;
-    u64 *answer = fnvmap_at(&p->answers, group(p, question, COUNT_OF(question)));
-    if (!*answer)
-        *answer = 1 + look_for_together(p, after, before);
-    return *answer == 2;
-}
-
-/* The first branch from `k` on that is open in BEFORE and that none open in AFTER stands for; NULL: all have one. */
-static const Open *not_represented(Prover *p, const Meeting *m, u32 k)
-{
-    for (; k < m->open[PROVE_BEFORE].n; k++) {
+    for (u32 k = 0; k < m->open[PROVE_BEFORE].n; k++) {
         const Open *o = &m->open[PROVE_BEFORE].v[k];
-        bool found = o->joined || !parts(p, PROVE_BEFORE, o->block);
-        for (u32 i = 0; i < m->open[PROVE_AFTER].n && !found; i++)
-            found = stands_for(p, &m->open[PROVE_AFTER].v[i], o->block);
-        if (!found)
+        if (parts(p, PROVE_BEFORE, o->block) && !is_covered(p, &m->open[PROVE_AFTER], o->block))
             return o;
     }
     return NULL;
 }
 
-/* ---- convergent events -------------------------------------------------------------------------------------------------------- */
+/* ---- texts that are aligned ----------------------------------------------------------------------------------------------------- */
 
-/* Depends on which threads execute it together. */
-static bool is_convergent(Prover *p, const Instr *i)
+/* Whether threads that parted so were parted in BEFORE at their last event, and are not any more. */
+static bool join_in_both(Prover *p, const Meeting *m, const Open *closed, u32 a, u32 b)
 {
-    if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
-        return prove_callee(&p->callees, i, p->arena) & CALLEE_TOGETHER;
-    return i->kind == INSTR_OP && op_has(i->op, OPF_CONVERGENT);
+    const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
+    for (u32 k = 0; k < x->n; k++) {
+        const Open *other = prove_find_open(y, x->v[k].block);
+        if (other && were_parted_at(p, &x->v[k], other) && !prove_group_has(p, closed->early, other->block) &&
+            !prove_find_open(&m->open[PROVE_BEFORE], other->block))
+            return true;
+    }
+    return false;
 }
 
-/* Sees who is there. */
-static bool gathers(Prover *p, const Instr *i) { return is_convergent(p, i) && !op_has(i->op, OPF_NAMES_THREADS); }
-
-void prove_meet(Prover *p, const Instr *before, const Instr *after)
+/* The branch of AFTER is open at some event. */
+static BitSet open_at_events(Prover *p)
 {
-    prove_catch_up(p);
-    if (p->values_hold && (is_convergent(p, before) || is_convergent(p, after)))
-        vec_push(&p->meetings, ((Meeting){.before = before, .after = after, .open = {p->open[0], p->open[1]}}));
+    BitSet found = bitset_new(p->arena, p->side[PROVE_AFTER].g.n);
+    for (u32 i = 0; i < p->meetings.n; i++) {
+        const Opens *o = &p->meetings.v[i].open[PROVE_AFTER];
+        for (u32 k = 0; k < o->n; k++)
+            if (!o->v[k].joined)
+                bitset_add(&found, o->v[k].block);
+    }
+    return found;
+}
+
+static u32 region_of(const Prover *p, ProveSide side, const Instr *at) { return at ? p->side[side].g.region[at->block->id] : 0; }
+
+/* Who is at one place of AFTER is in the same loops of BEFORE, or in none. */
+static void compare_regions(Prover *p)
+{
+    u32 *before = arena_array(p->arena, u32, p->side[PROVE_AFTER].g.n + 1); /* by region of AFTER that of BEFORE, plus 1 */
+    before[0] = 1;
+    for (u32 again = 0; again < 2; again++)
+        for (u32 i = 0; i < p->meetings.n; i++) {
+            const Meeting *m = &p->meetings.v[i];
+            u32 region = region_of(p, PROVE_BEFORE, m->before), *other = &before[region_of(p, PROVE_AFTER, m->after)];
+            if (!*other)
+                *other = region + 1;
+            if (*other == region + 1)
+                continue;
+            *other = UINT32_MAX;
+            bitset_add(&p->unaligned, region);
+        }
+}
+
+/* What closes without an event in between makes nobody be ahead. False: nothing new was found. */
+static bool find_unaligned(Prover *p, const BitSet *lasting)
+{
+    u32 count = bitset_count(&p->unaligned);
+    fnvmap_clear(&p->answers);
+    for (u32 i = 0; i < p->meetings.n; i++) {
+        const Meeting *m = &p->meetings.v[i];
+        const Opens *before = &m->open[PROVE_BEFORE], *after = &m->open[PROVE_AFTER];
+        u32 region = region_of(p, PROVE_BEFORE, m->before);
+        for (u32 k = 0; k < before->n; k++)
+            if (is_aligned(p, before->v[k].block) && parts(p, PROVE_BEFORE, before->v[k].block) &&
+                !is_covered(p, after, before->v[k].block))
+                bitset_add(&p->unaligned, p->side[PROVE_BEFORE].g.region[before->v[k].block]);
+        for (u32 k = 0; k < after->n; k++)
+            if (after->v[k].closes && bitset_has(lasting, after->v[k].block) && !bitset_has(&p->unaligned, region) &&
+                !all_pairs(p, m, &after->v[k], join_in_both))
+                bitset_add(&p->unaligned, region);
+    }
+    return bitset_count(&p->unaligned) > count;
+}
+
+static void align(Prover *p)
+{
+    BitSet lasting = open_at_events(p);
+    p->unaligned = bitset_new(p->arena, p->side[PROVE_BEFORE].g.n + 1);
+    bitset_add(&p->unaligned, 0);
+    compare_regions(p);
+    while (find_unaligned(p, &lasting)) {
+    }
+    fnvmap_clear(&p->answers);
+}
+
+/* ---- convergent events -------------------------------------------------------------------------------------------------------- */
+
+static bool stay_apart(Prover *p, const Meeting *m, const Open *open, u32 a, u32 b)
+{
+    (void)m;
+    const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
+    for (u32 k = 0; k < x->n; k++) {
+        const Open *other = prove_find_open(y, x->v[k].block);
+        if (other && were_parted_at(p, &x->v[k], other) && !prove_group_has(p, open->shut, other->block))
+            return true;
+    }
+    return false;
+}
+
+/* Many events ask the same. */
+static bool parts_nobody_else(Prover *p, const Meeting *m, const Open *open)
+{
+    u32 question[] = {open->block, open->passed, open->shut, 0};
+    u32 key = prove_group(p, question, COUNT_OF(question));
+    if (!*fnvmap_at(&p->answers, key)) {
+        u64 answer = 1 + all_pairs(p, m, open, stay_apart);
+        *fnvmap_at(&p->answers, key) = answer;
+    }
+    return *fnvmap_at(&p->answers, key) == 2;
 }
 
 static void check_event(Prover *p, const Meeting *m)
@@ -422,60 +351,131 @@ static void check_event(Prover *p, const Meeting *m)
     const Function *fn = p->side[PROVE_BEFORE].fn;
     for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
         const Open *o = &m->open[PROVE_AFTER].v[k];
-        if (!parts_nobody_else(p, o))
+        if (!o->joined && !parts_nobody_else(p, m, o))
             prove_fail(
                 p, PROVE_UNKNOWN,
                 "convergence: the branch in line %u of AFTER may part threads that are together at `%.60s` in line %u",
                 line_of_branch(p, PROVE_AFTER, o->block), m->before->op->text->text, prove_line(fn, m->before));
     }
-    const Open *lost = gathers(p, m->before) && !p->failed ? not_represented(p, m, 0) : NULL;
+    const Open *lost = gathers(p, m->before) && !p->failed ? not_covered(p, m) : NULL;
     if (lost)
         prove_fail(p, PROVE_UNKNOWN,
                    "convergence: threads that the branch in line %u of BEFORE parts may be together at `%.60s` in line %u",
                    line_of_branch(p, PROVE_BEFORE, lost->block), m->before->op->text->text, prove_line(fn, m->before));
 }
 
-/* Whether these took different edges of this branch of BEFORE: at others, too, it may be either that AFTER parts them by. */
-static bool differ_at(const Passing *a, const Passing *b, u32 before)
+/* ---- branches that have closed ------------------------------------------------------------------------------------------------- */
+
+/* Whether a thread may wait for another one between the branch and where its threads join. */
+static bool waits_between(Prover *p, u32 block, bool on_strong)
 {
-    const Open *x = find_open(&a->before, before), *y = find_open(&b->before, before);
-    return x && y && x->went != y->went;
+    Graph *g = &p->side[PROVE_AFTER].g;
+    return prove_waits_in(&p->waits[on_strong], prove_influence(g, fn_block(g->fn, block)));
 }
 
-/* Whether where threads went at the branch of AFTER that closes has to do with that of BEFORE. */
-static bool depends(const Prover *p, const Meeting *m, u32 before)
+/* Where threads may wait that have passed a branch of AFTER, by that. */
+static void find_waiting(Prover *p)
 {
-    for (const Passing *a = p->passings.v[m->closed.block]; a; a = a->next)
-        for (const Passing *b = a->next; b; b = b->next)
-            if (a->went != b->went && (a->of_many || b->of_many || differ_at(a, b, before)))
-                return true;
+    const Graph *g = &p->side[PROVE_AFTER].g;
+    for (u32 k = 0; k < g->n; k++)
+        vec_push(&p->waiting, ((VecU32){0}));
+    for (u32 i = 0; i < p->meetings.n; i++) {
+        const Meeting *m = &p->meetings.v[i];
+        if (!m->after || (!bitset_has(&p->waits[0].blocks, m->after->block->id) && !g->region[m->after->block->id]))
+            continue;
+        for (u32 k = 0; k < m->open[PROVE_AFTER].n; k++) {
+            const Open *o = &m->open[PROVE_AFTER].v[k];
+            VecU32 *list = &p->waiting.v[o->block];
+            bool is_new = !o->joined;
+            for (u32 n = 0; n < list->n && is_new; n += 2)
+                is_new = list->v[n] != o->passed || list->v[n + 1] != o->shut;
+            if (is_new) {
+                vec_push(list, o->passed);
+                vec_push(list, o->shut);
+            }
+        }
+    }
+}
+
+/* Of threads that part so, which those of `b` may wait for where they have not joined this branch of BEFORE. `waits`: whether they
+ * wait at all. */
+static bool is_open_where_waits(const Prover *p, u32 block, u32 b, u32 before, bool *waits)
+{
+    const VecU32 *list = &p->waiting.v[block];
+    bool open = true;
+    for (u32 n = 0; n < list->n; n += 2)
+        if (prove_group_has(p, list->v[n], b)) {
+            *waits = true;
+            open &= !prove_group_has(p, list->v[n + 1], before);
+        }
+    return open;
+}
+
+/* Whether a branch of BEFORE parted those of `a` from those of `b`, and the first ones have joined it while the others wait; `among`
+ * these, unless that is NULL. */
+static bool have_joined(const Prover *p, const Meeting *m, const Open *closed, u32 a, u32 b, const GroupId *among)
+{
+    const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
+    for (u32 k = 0; k < x->n; k++) {
+        u32 block = x->v[k].block;
+        const Open *other = prove_find_open(y, block);
+        bool waits;
+        if (other && were_parted_at(p, &x->v[k], other) && !prove_find_open(&m->open[PROVE_BEFORE], block) &&
+            (!among || prove_group_has(p, *among, block)) && is_open_where_waits(p, closed->block, b, block, &waits))
+            return true;
+    }
     return false;
 }
 
-/* Whether threads that part at this branch of BEFORE may wait for one another where that of AFTER closes. BEFORE may have passed
- * a branch that AFTER is not at yet: it counts if it was open when that of AFTER was passed. */
-static bool waits_for(Prover *p, const Meeting *m, const Open *before)
+/* Whether no branch that is open at the event of those of `a`, which have waited for those of `b`, has parted them. Who waits by weak
+ * reads alone need not ever see what it waits for: there only a branch counts that has to do with where they went now. */
+static bool is_harmless(Prover *p, const Meeting *m, const Open *closed, u32 a, u32 b)
 {
-    if (before->is_new && !is_in_group(p, m->closed.alive, before->block))
-        return false;
-    return depends(p, m, before->block) || (!before->is_new && waits_between(p, m->closed.block, true));
+    const Opens *before = &m->open[PROVE_BEFORE];
+    bool waits = false;
+    is_open_where_waits(p, closed->block, b, 0, &waits);
+    for (u32 k = 0; waits && k < before->n; k++) {
+        u32 block = before->v[k].block;
+        const Passing *pa = &p->passings.v[a], *pb = &p->passings.v[b];
+        const Open *x = prove_find_open(&pa->open[PROVE_BEFORE], block), *y = prove_find_open(&pb->open[PROVE_BEFORE], block);
+        if (!parts(p, PROVE_BEFORE, block))
+            continue;
+        bool is_new = !x || x->joined || prove_group_has(p, closed->newer, block);
+        if (is_new && !have_joined(p, m, closed, a, b, NULL))
+            return false;
+        if (x && y && x->went == y->went && !waits_between(p, closed->block, true))
+            continue;
+        if (x && !x->joined && !went_together(p, pa, pb, block) && !is_covered(p, &pa->open[PROVE_AFTER], block) &&
+            !((!y || (is_aligned(p, block) && !y->moved)) && have_joined(p, m, closed, a, b, &x->past)))
+            return false;
+    }
+    return true;
 }
 
-/* Whoever waits earlier may wait for somebody who now waits for it. Where BEFORE is at a join it may have yet to part the threads
- * that join here: they must be those that it parted before, and that have stayed so up to now. */
-static void check_closing(Prover *p, const Meeting *m)
+static void check_closed(Prover *p, const Meeting *m)
 {
-    if (m->is_behind && !look_for_parted(p, m->closed.block, m->closed.went, &m->closed.late))
-        prove_fail(p, PROVE_UNKNOWN,
-                   "waiting: threads join after the branch in line %u of AFTER, where BEFORE may have yet to part them",
-                   line_of_branch(p, PROVE_AFTER, m->closed.block));
-    const Open *lost = not_represented(p, m, 0);
-    while (lost && !waits_for(p, m, lost))
-        lost = not_represented(p, m, (u32)(lost - m->open[PROVE_BEFORE].v) + 1);
-    if (lost)
-        prove_fail(p, PROVE_UNKNOWN,
-                   "waiting: threads that part in line %u join after the branch in line %u of AFTER, earlier than before",
-                   line_of_branch(p, PROVE_BEFORE, lost->block), line_of_branch(p, PROVE_AFTER, m->closed.block));
+    for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
+        const Open *o = &m->open[PROVE_AFTER].v[k];
+        if (o->closes && waits_between(p, o->block, false) && !all_pairs(p, m, o, is_harmless))
+            prove_fail(p, PROVE_UNKNOWN,
+                       "waiting: threads that part in line %u of AFTER wait for one another before line %u, where they may not in BEFORE",
+                       line_of_branch(p, PROVE_AFTER, o->block), prove_line(p->side[PROVE_AFTER].fn, m->after));
+    }
+}
+
+/* ---- promises ------------------------------------------------------------------------------------------------------------------- */
+
+/* Whether a branch of BEFORE promised that there are no two such threads. */
+static bool is_promised(Prover *p, const Meeting *m, const Open *open, u32 a, u32 b)
+{
+    (void)m, (void)open;
+    const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
+    for (u32 k = 0; k < x->n; k++) {
+        const Open *other = prove_find_open(y, x->v[k].block);
+        if (other && were_parted_at(p, &x->v[k], other) && !parts(p, PROVE_BEFORE, other->block))
+            return true;
+    }
+    return false;
 }
 
 /* A branch of AFTER that promises not to part threads, and is not seen not to: branches of BEFORE promised it. */
@@ -484,8 +484,14 @@ static void check_promises(Prover *p)
     const Function *fn = p->side[PROVE_AFTER].fn;
     for_each_block(b, fn) {
         const Instr *end = block_terminator(b);
-        if (!p->failed && end && op_has(end->op, OPF_UNIFORM_HINT) && parts(p, PROVE_AFTER, b->id) &&
-            !look_for_parted(p, b->id, 0, NULL))
+        if (p->failed || !end || !op_has(end->op, OPF_UNIFORM_HINT) || !parts(p, PROVE_AFTER, b->id))
+            continue;
+        VecU32 all = {0};
+        for (u32 id = p->newest_passing.v[b->id]; id; id = p->passings.v[id].older)
+            vec_push(&all, id);
+        Open any = {.block = b->id, .passed = prove_group(p, all.v, all.n)};
+        vec_free(&all);
+        if (!all_pairs(p, NULL, &any, is_promised))
             prove_fail(p, PROVE_UNKNOWN,
                        "convergence: the branch in line %u of AFTER promises to be uniform, which is not seen",
                        prove_line(fn, end));
@@ -507,28 +513,38 @@ static bool asks_for_threads(Prover *p, const Function *fn)
 
 bool prove_threads_matter(Prover *p)
 {
-    Waits waits = prove_waits(&p->side[PROVE_AFTER].g, &p->callees, false);
-    return asks_for_threads(p, p->side[0].fn) || asks_for_threads(p, p->side[1].fn) || bitset_count(&waits.blocks) > 0 ||
-           waits.loops > 0;
+    return asks_for_threads(p, p->side[0].fn) || asks_for_threads(p, p->side[1].fn) || bitset_count(&p->waits[0].blocks) > 0 ||
+           p->waits[0].loops > 0;
 }
 
 void prove_threads_init(Prover *p)
 {
+    vec_push(&p->passings, ((Passing){0}));
     for (u32 k = 0; k < p->side[PROVE_AFTER].g.n; k++)
-        vec_push(&p->passings, ((Passing *)NULL));
+        vec_push(&p->newest_passing, 0);
+    for (u32 strong = 0; strong < 2; strong++)
+        p->waits[strong] = prove_waits(&p->side[PROVE_AFTER].g, &p->callees, strong);
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b)
             p->gathers |= gathers(p, i);
 }
 
-void prove_threads_done(Prover *p)
+static void check_all(Prover *p)
 {
     for (u32 k = 0; k < p->meetings.n && !p->failed; k++) {
         const Meeting *m = &p->meetings.v[k];
-        if (m->before)
+        if (m->before && (is_convergent(p, m->before) || is_convergent(p, m->after)))
             check_event(p, m);
-        else
-            check_closing(p, m);
+        check_closed(p, m);
     }
     check_promises(p);
+}
+
+void prove_threads_done(Prover *p)
+{
+    if (!p->meetings.n)
+        return;
+    find_waiting(p);
+    align(p);
+    check_all(p);
 }
