@@ -272,6 +272,18 @@ bool live_in_next(const Live *l, const Block *b, u32 *cursor, RegId *reg)
     return true;
 }
 
+u32 live_words(const Live *l, const Block *b, u32 most)
+{
+    u32 words = 0;
+    RegId reg;
+    for (u32 k = 0; words < most && live_in_next(l, b, &k, &reg);) {
+        const Reg *r = &l->fn->regs.v[reg];
+        if (reg != CARRY_REG && r->type != TYPE_PRED)
+            words += (type_bits((Type)r->type) * r->vector + 31) / 32;
+    }
+    return words < most ? words : most;
+}
+
 void live_out_put(const Live *l, const Block *b, BitSet *set, bool in)
 {
     void (*put)(BitSet *, u32) = in ? bitset_add : bitset_del;

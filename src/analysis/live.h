@@ -31,6 +31,8 @@ bool live_out(const Live *l, const Block *b, RegId reg);
 bool live_after(const Live *l, const Instr *i, RegId reg);
 /* for (u32 k = 0; live_in_next(l, b, &k, &reg);) visits the registers live into b, each once. */
 bool live_in_next(const Live *l, const Block *b, u32 *cursor, RegId *reg);
+/* 32-bit registers that are live into b, predicates and the carry left out; `most` where they are more. */
+u32 live_words(const Live *l, const Block *b, u32 most);
 /* Puts the registers live out of b into `set` (fn->regs.n bits), or takes them out again: where registers are very many that
  * costs less than to clear the set. */
 void live_out_put(const Live *l, const Block *b, BitSet *set, bool in);

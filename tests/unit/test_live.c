@@ -64,6 +64,21 @@ static void the_carry_is_a_register(void **state)
     unload(&f);
 }
 
+static void words_are_counted_up_to_a_bound(void **state)
+{
+    (void)state;
+    Fixture f;
+    load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<9>; .reg .v4 .b32 %v;\n"
+                      "A: bra B;\n"
+                      "B: st.global.v2.u32 [%rd2], {%r3, %r4}; st.global.v4.u32 [%rd2], %v; @%p1 st.global.u32 [%rd1], %r3;\n"
+                      "   addc.u32 %r5, %r3, %r3; ret; }");
+    const Block *b = ptx_block(f.fn, "B");
+    assert_int_equal(live_words(an_live(&f.an), b, 100), 2 + 2 * 2 + 4);
+    assert_int_equal(live_words(an_live(&f.an), b, 5), 5);
+    assert_int_equal(live_words(an_live(&f.an), b, 0), 0);
+    unload(&f);
+}
+
 static void addresses_lists_and_pairs(void **state)
 {
     (void)state;
@@ -229,6 +244,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guarded_definitions_do_not_kill),
         cmocka_unit_test(the_carry_is_a_register),
+        cmocka_unit_test(words_are_counted_up_to_a_bound),
         cmocka_unit_test(addresses_lists_and_pairs),
         cmocka_unit_test(results_are_live_where_control_leaves),
         cmocka_unit_test(random_programs_agree_with_the_equations),

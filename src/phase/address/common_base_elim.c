@@ -21,9 +21,9 @@
  * Pays (tests/ptxas/BASES.md) where ptxas does not see the equality itself. Only what becomes dead is worth it: a register stays
  * as it is if one of its readers cannot do without. A product that additions read, a shift that one addition reads, or several in
  * another block, and the low half of a pair, cost ptxas nothing. A base does not stay live across a call for it, nor across a loop,
- * or past PTXAS_BASE_NEAR, for what few machine instructions make anew (target/ptxas.h). In shared and local memory a sum is one
- * addition of 32 bits, and local arrays whose addresses are sums ptxas knows apart. What is the same in the whole warp, and read in
- * a loop, it keeps in uniform registers, but for products of 64 bits.
+ * or past PTXAS_BASE_NEAR, for what few machine instructions make anew (target/ptxas.h), nor into another block for equal values
+ * that two make. In shared and local memory a sum is one addition of 32 bits, and local arrays whose addresses are sums ptxas knows
+ * apart. What is the same in the whole warp, and read in a loop, it keeps in uniform registers, but for products of 64 bits.
  *
  * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, expressions deeper than --cbe-max-depth. Arrays in local
  * memory have no lifetimes in PTX: their address is a constant, and the document's cloning of allocas has nothing to do here.
@@ -366,6 +366,16 @@ static bool is_uniform_for_loop(const Cbe *c, u32 value, u32 leader)
            is_read_in_loop(c, value, CHAIN_DEPTH);
 }
 
+/* Whether the leader would live on into another block for an equal value, which ptxas knows to be equal, and keeps or makes anew as
+ * its registers allow. */
+static bool is_made_anew(const Cbe *c, u32 use, const Chain *chain)
+{
+    const Swap *swap = &c->swap[use];
+    const Block *b = c->s->listing->instrs.v[c->s->use_instr[use]].i->block;
+    return swap->plus == 0 && chain->cost <= PTXAS_BASE_ONE && bases_block_of(c->s, swap->leader) != b &&
+           !live_in(an_live(c->an), b, c->s->listing->values.v[swap->leader].reg);
+}
+
 /* Whether ptxas makes better code of what would go than of the leader. */
 static bool is_better_as_it_is(const Cbe *c, u32 use)
 {
@@ -373,7 +383,8 @@ static bool is_better_as_it_is(const Cbe *c, u32 use)
     if (!bases_computation(c->s, value))
         return false;
     Chain chain = chain_of(c, use);
-    return (chain.narrow && chain.sums && chain.cost <= 1) || is_uniform_for_loop(c, value, c->swap[use].leader);
+    return (chain.narrow && chain.sums && chain.cost <= 1) || is_made_anew(c, use, &chain) ||
+           is_uniform_for_loop(c, value, c->swap[use].leader);
 }
 
 /* Takes back the swaps that would cost a register for long, or better code; answers whether there were any. */
@@ -512,7 +523,7 @@ static void report_missed(Cbe *c)
         [REFUSED_CALL] = "the register would have to stay live through a call",
         [REFUSED_NEEDED] = "its register is read elsewhere too, so that nothing would be saved",
         [REFUSED_FOLDED] = "ptxas folds the addition into the access by itself",
-        [REFUSED_BETTER] = "ptxas computes it by one addition of 32 bits, or once a warp"};
+        [REFUSED_BETTER] = "ptxas computes it by few instructions, or once a warp"};
     for (u32 value = 1; value < c->s->listing->values.n; value++)
         if (c->refused[value] && bitset_has(&c->needed, value) && c->s->listing->values.v[value].instr != LISTING_NONE &&
             is_accessed(c->s, value))

@@ -147,17 +147,9 @@ static bool has_operands(const AddressHoist *h, u32 value, const Block *b)
 /* Whether one of the successors of b has many registers live already. */
 static bool is_crowded(const AddressHoist *h, const Block *b)
 {
-    const Function *fn = h->s->fn;
-    for (u32 edge = 0; edge < block_edge_count(b); edge++) {
-        u32 cursor = 0, words = 0;
-        RegId reg;
-        while (words <= PTXAS_HOISTED_WORDS && live_in_next(an_live(h->s->an), block_edge_target(b, edge), &cursor, &reg))
-            words += reg == CARRY_REG || fn->regs.v[reg].type == TYPE_PRED ? 0
-                     : type_bits((Type)fn->regs.v[reg].type) > 32          ? 2
-                                                                           : 1;
-        if (words > PTXAS_HOISTED_WORDS)
+    for (u32 edge = 0; edge < block_edge_count(b); edge++)
+        if (live_words(an_live(h->s->an), block_edge_target(b, edge), PTXAS_HOISTED_WORDS + 1) > PTXAS_HOISTED_WORDS)
             return true;
-    }
     return false;
 }
 

@@ -12,7 +12,7 @@
  * got slower as often as one in four did, and kernels with few of them one in eight. Where the conversion stays, little is saved.
  *
  * Declines: indices that are the same in the whole warp, which ptxas extends and shifts in uniform registers; conversions
- * outside of a loop that the product is in. */
+ * outside of a loop that the product is in; blocks into which many registers are live. */
 #include "phase/address/wide.h"
 
 #include "ir/builder.h"
@@ -97,6 +97,12 @@ static bool is_parameter(Analyses *an, const Instr *at, RegId reg)
     return false;
 }
 
+/* IMAD.WIDE wants pairs of registers. */
+static bool is_crowded(Analyses *an, const Block *b)
+{
+    return live_words(an_live(an), b, PTXAS_CROWDED + 1) > PTXAS_CROWDED;
+}
+
 /* Whether one instruction alone reads the product: an addition, in the same block, to a parameter. */
 static bool is_offset_of_parameter(Analyses *an, const WideProduct *p)
 {
@@ -114,7 +120,8 @@ static bool is_offset_of_parameter(Analyses *an, const WideProduct *p)
 
 static bool pays(Analyses *an, const WideProduct *p)
 {
-    return p->i->op->sem.op == OPC_SHL && is_offset_of_parameter(an, p) && !uniform_has(&an_uniform(an)->warp, p->index);
+    return p->i->op->sem.op == OPC_SHL && is_offset_of_parameter(an, p) && !uniform_has(&an_uniform(an)->warp, p->index) &&
+           !is_crowded(an, p->i->block);
 }
 
 static void widen(Analyses *an, PhaseRun *run, const WideProduct *p)
