@@ -169,6 +169,17 @@ static i64 copies(const TailHoist *h, u32 from, u32 to)
     return n;
 }
 
+/* Whether i computes a predicate that is read after one of the blocks. ptxas compares anew there, rather than to keep one of seven. */
+static bool is_lasting_predicate(const TailHoist *h, const Instr *i)
+{
+    const Live *live = an_live(h->an);
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        if (fn_reg(h->an->fn, w.reg)->type == TYPE_PRED &&
+            (live_out(live, h->taken, w.reg) || live_out(live, h->other, pair_of_taken(h, w.reg)->other)))
+            return true;
+    return false;
+}
+
 /* What is saved when the first n instructions go. One that its reader would have been joined with costs an instruction in
  * each of the two blocks if the reader stays after. A constant saves nothing: ptxas makes
  * it where it is read, and in front of the branch it lives longer. */
@@ -181,7 +192,7 @@ static i64 head_gain(const TailHoist *h, u32 n)
         bool separate = false;
         for (RegWalk w = reg_walk(i); instr_is(i, OPF_FUSES) && next_write(&w);)
             separate |= live_after(an_live(h->an), h->step[n - 1].taken, w.reg);
-        bool saves = !ptxas_costs_nothing(i) && !match_loads_constant(i);
+        bool saves = !ptxas_costs_nothing(i) && !match_loads_constant(i) && !is_lasting_predicate(h, i);
         gain += (separate ? -1 : saves) - own_copies;
     }
     return gain;
