@@ -97,6 +97,16 @@ Function *function_new(Module *m, const Name *name)
     return fn;
 }
 
+void function_shrink(Function *fn)
+{
+    cfg_free(fn);
+    vec_shrink(&fn->regs);
+    vec_shrink(&fn->blocks);
+    vec_shrink(&fn->scopes.v[0].decls);
+    if (!fn->lost_readers.n)
+        vec_free(&fn->lost_readers);
+}
+
 Block *block_new(Function *fn, ScopeId scope)
 {
     Block *b = arena_new(fn->module->arena, Block);

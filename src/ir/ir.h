@@ -388,6 +388,8 @@ u32 text_item_end(Str text, u32 end);
 Module *module_new(Arena *arena, const char *file, Str text);
 void module_free(Module *m); /* vectors and tables outside the arena; the arena is the caller's */
 Function *function_new(Module *m, const Name *name);
+/* Gives back what only work on the function needs: its edges, and room for more of what it holds. */
+void function_shrink(Function *fn);
 Block *block_new(Function *fn, ScopeId scope); /* not yet in the layout */
 void block_append_layout(Function *fn, Block *b);
 /* An instruction with copies of the operand slots; not yet in a block. Roles are filled in from the opcode's shape. */

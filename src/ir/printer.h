@@ -7,7 +7,7 @@
 #include "base/fnvmap.h"
 #include "ir/ir.h"
 
-enum { PRINTER_BYTES = 1 << 16 };
+enum { PRINTER_BYTES = 1 << 15 };
 
 typedef struct Printer {
     FILE *out;

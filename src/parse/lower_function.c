@@ -142,9 +142,7 @@ void lower_body_end(Lower *p, Span brace)
     p->fn->close = brace;
     p->fn->scopes.v[0].close = brace;
     p->fn->scopes.v[0].lead_close = lower_lead(p, brace.beg);
-    vec_shrink(&p->fn->regs);
-    vec_shrink(&p->fn->blocks);
-    vec_shrink(&p->fn->scopes.v[0].decls);
+    function_shrink(p->fn);
     function_end(p, brace);
 }
 

@@ -486,7 +486,7 @@ static PipelineResult run_function(Runner *runner, Function *fn)
         result = PIPELINE_FAILED;
     runner->stats->step[STEP_ANALYSES] += an.seconds;
     analyses_free(&an);
-    cfg_free(fn);
+    function_shrink(fn);
     return result;
 }
 
