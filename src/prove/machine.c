@@ -3,12 +3,30 @@
 #include <stdio.h>
 #include <string.h>
 
+/* The registers in braces of wgmma.mma_async, tcgen05.ld and the like. */
+static void find_in_use(Machine *m)
+{
+    for_each_block(b, m->fn)
+        for_each_instr(i, b) {
+            if (i->kind != INSTR_OP || !op_has(i->op, OPF_ASYNC) || !op_has(i->op, OPF_CONVERGENT))
+                continue;
+            for_each_operand(o, i)
+                for (u32 k = 1; o->kind == OPND_VEC && k <= (u32)o->value; k++) {
+                    if (!m->in_use.word)
+                        m->in_use = bitset_new(m->t->arena, m->fn->regs.n);
+                    if (o[k].kind == OPND_REG)
+                        bitset_add(&m->in_use, o[k].id);
+                }
+        }
+}
+
 void prove_machine_init(Machine *m, const Graph *g, ProveSide side, Terms *t)
 {
     Function *fn = g->fn;
     *m = (Machine){.t = t, .g = *g, .fn = fn, .side = side};
     m->reg = arena_array(t->arena, Term, fn->regs.n);
     m->sym = arena_array(t->arena, const Name *, fn->module->syms.n);
+    find_in_use(m);
 }
 
 void prove_machine_free(Machine *m) { vec_free(&m->undo); }
@@ -57,6 +75,19 @@ Term prove_garbage(Machine *m, RegId reg)
         snprintf(text, sizeof text, "%s %.200s", what, r->name->text);
     return prove_sym(m->t, is_argument ? PROVE_SYM_PARAM : PROVE_SYM_GARBAGE, 0, prove_name(m->t, text), reg ? r->scope : 0,
                      prove_reg_bits(m, reg));
+}
+
+void prove_await_registers(Machine *m, const Instr *i)
+{
+    Opcode op = i->op->opcode;
+    bool hands_over =
+        op == OPC_WGMMA_FENCE || op == OPC_WGMMA_WAIT_GROUP || op == OPC_TCGEN05_WAIT_LD || op == OPC_TCGEN05_WAIT_ST;
+    if (!m->in_use.word || !hands_over)
+        return;
+    u32 name = prove_name(m->t, i->op->text->text);
+    for (u32 r = bitset_next(&m->in_use, 0); r < m->in_use.bits; r = bitset_next(&m->in_use, r + 1))
+        if (m->reg[r])
+            prove_set_reg(m, r, prove_apply(m->t, name, prove_reg_bits(m, r), &m->reg[r], 1));
 }
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@ typedef struct Machine {
     const Name **sym; /* by SymId: a name that both texts share, made on demand */
     VEC(Undo) undo;
     const char *fault; /* what cannot be modelled, or was met without a value */
+    BitSet in_use;     /* registers that an asynchronous operation may use until a wait; no word: there are none */
 } Machine;
 
 /* Machines of one function may share a graph, one after the other. */
@@ -42,6 +43,9 @@ bool prove_computes(const Machine *m, const Instr *i);
 bool prove_loads_parameter(Machine *m, const Instr *i);
 /* Executes an instruction that only computes. */
 void prove_execute(Machine *m, const Instr *i);
+
+/* At an instruction that waits for what uses registers, or hands them over: what is in one before is another value after it. */
+void prove_await_registers(Machine *m, const Instr *i);
 
 /* 1-bit terms: whether the instruction is executed. */
 Term prove_guard(Machine *m, const Instr *i);

@@ -174,6 +174,8 @@ bool prove_match(Prover *p, const Instr *before, const Instr *after, const char 
     if (same) {
         prove_note_event(p, before);
         define_results(p, before, after);
+        for (u32 side = 0; side < 2; side++)
+            prove_await_registers(&p->side[side], side ? after : before);
     }
     return same;
 }
