@@ -255,16 +255,30 @@ static bool join_in_both(Prover *p, const Meeting *m, const Open *closed, u32 a,
     return false;
 }
 
-/* The branch of AFTER is open at some event. */
-static BitSet open_at_events(Prover *p)
+/* Whether a round of a loop may begin before the threads that part there join again. */
+static bool is_around_a_loop(Graph *g, u32 block)
 {
-    BitSet found = bitset_new(p->arena, p->side[PROVE_AFTER].g.n);
+    const BitSet *between = prove_influence(g, fn_block(g->fn, block));
+    for (u32 id = bitset_next(between, 0); id < between->bits; id = bitset_next(between, id + 1))
+        if (g->is_join[id] == JOIN_LOOP)
+            return true;
+    return false;
+}
+
+/* Branches of AFTER that are open at some event, or while a round begins: others make nobody be ahead. */
+static BitSet lasting_branches(Prover *p)
+{
+    Graph *g = &p->side[PROVE_AFTER].g;
+    BitSet found = bitset_new(p->arena, g->n);
     for (u32 i = 0; i < p->meetings.n; i++) {
         const Opens *o = &p->meetings.v[i].open[PROVE_AFTER];
         for (u32 k = 0; k < o->n; k++)
             if (!o->v[k].joined)
                 bitset_add(&found, o->v[k].block);
     }
+    for (u32 id = 0; id < g->n; id++)
+        if (p->newest_passing.v[id] && is_around_a_loop(g, id))
+            bitset_add(&found, id);
     return found;
 }
 
@@ -288,7 +302,7 @@ static void compare_regions(Prover *p)
         }
 }
 
-/* What closes without an event in between makes nobody be ahead. False: nothing new was found. */
+/* False: nothing new was found. */
 static bool find_unaligned(Prover *p, const BitSet *lasting)
 {
     u32 count = bitset_count(&p->unaligned);
@@ -311,7 +325,7 @@ static bool find_unaligned(Prover *p, const BitSet *lasting)
 
 static void align(Prover *p)
 {
-    BitSet lasting = open_at_events(p);
+    BitSet lasting = lasting_branches(p);
     p->unaligned = bitset_new(p->arena, p->side[PROVE_BEFORE].g.n + 1);
     bitset_add(&p->unaligned, 0);
     compare_regions(p);
