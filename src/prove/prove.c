@@ -380,11 +380,68 @@ static bool has_guarded_exit(const Function *fn)
     return false;
 }
 
+/* Whether b ends the function and does nothing else. */
+static bool only_leaves(const Block *b)
+{
+    const Instr *first = b->first;
+    while (first && first->kind != INSTR_OP)
+        first = first->next;
+    return block_edge_count(b) == 0 && (!first || (!first->guard && op_has(first->op, OPF_NO_RETURN)));
+}
+
+/* Whether a thread may wait for others in b, callees left out: at a convergent instruction, or in a loop that reads what others
+ * write. */
+static bool may_wait(const Graph *g, const Block *b)
+{
+    for_each_instr(i, b) {
+        if (i->kind != INSTR_OP || op_has(i->op, OPF_CALL))
+            continue;
+        bool reads = op_has(i->op, OPF_VOLATILE) && i->op->mem != MEM_WRITE;
+        if (op_has(i->op, OPF_CONVERGENT) || (reads && bitset_has(&g->loops, b->id)))
+            return true;
+    }
+    return false;
+}
+
+static bool some_wait(const Graph *g)
+{
+    for (u32 k = 0; k < g->reachable; k++)
+        if (may_wait(g, g->by_order[k]))
+            return true;
+    return false;
+}
+
+/* In how many places threads end the function; blocks that do nothing else are part of each edge that leads to them. */
+static u32 count_exits(const Graph *g)
+{
+    u32 exits = 0;
+    for (u32 k = 0; k < g->reachable; k++) {
+        const Block *b = g->by_order[k];
+        bool leaves = block_edge_count(b) == 0 && !only_leaves(b);
+        for (u32 e = 0; e < block_edge_count(b); e++)
+            leaves |= only_leaves(block_edge_target(b, e));
+        exits += leaves;
+    }
+    return exits;
+}
+
+/* Of several exits ptxas takes the one that most blocks lead to for the end: threads on the way there wait for one another, also
+ * for those that leave by the others. Where AFTER has fewer they may wait elsewhere. */
+static bool joins_exits(const Pair *pair)
+{
+    const Graph *before = &pair->graph[PROVE_BEFORE], *after = &pair->graph[PROVE_AFTER];
+    return count_exits(after) < count_exits(before) && count_exits(before) > 2 && some_wait(before);
+}
+
 /* Threads of which some leave under a guard may reconverge, or not: who sees which are there must see the same both times. */
 ProveVerdict prove_function(Function *before, Function *after, const ProveOptions *options, Arena *arena)
 {
     Pair pair = {.before = before, .after = after};
     ProveVerdict verdict = try_all(&pair, options, arena);
+    if (verdict.answer == PROVE_PROVED && joins_exits(&pair)) {
+        verdict.answer = PROVE_UNKNOWN;
+        verdict.why = "waiting: threads leave the function in fewer places, and may wait there for others";
+    }
     arena_free(&pair.arena);
     if (verdict.answer == PROVE_PROVED && sees_threads(before) && (has_guarded_exit(before) || has_guarded_exit(after))) {
         Pair strict = {.before = before, .after = after, .exits_part = true};
