@@ -6,13 +6,13 @@
 
 #include "prove/solver.h"
 
-enum { FACTS_TOLD = 300, TERMS_TOLD = 4000 };
+enum { FACTS_MOST = 300, TERMS_MOST = 4000 };
 
 typedef struct Script {
     Prover *p;
     Terms *t;
     FILE *out;
-    FnvMap told;      /* terms */
+    FnvMap printed;   /* terms */
     FnvMap functions; /* by what is applied, and on what widths */
     u32 terms;
 } Script;
@@ -159,10 +159,10 @@ static void tell_symbol(Script *s, Term x)
 /* Defines x, and first what is in it. */
 static void tell(Script *s, Term x)
 {
-    u64 *told = fnvmap_at(&s->told, x);
-    if (*told || s->terms > TERMS_TOLD)
+    u64 *printed = fnvmap_at(&s->printed, x);
+    if (*printed || s->terms > TERMS_MOST)
         return;
-    *told = 1;
+    *printed = 1;
     s->terms++;
     TermNode node = *prove_node(s->t, x);
     for (u32 k = 0; k < node.n; k++)
@@ -182,7 +182,7 @@ static void tell(Script *s, Term x)
 static void tell_facts(Script *s)
 {
     u32 said = 0;
-    for (u32 k = s->p->facts.n; k-- > 0 && said < FACTS_TOLD; said++) {
+    for (u32 k = s->p->facts.n; k-- > 0 && said < FACTS_MOST; said++) {
         Fact f = s->p->facts.v[k];
         Term is = prove_node(s->t, f.term)->bits > 64 ? 0 : prove_in(s->t, f.term, f.set);
         if (!is)
@@ -255,12 +255,12 @@ bool prove_solver_excludes(Prover *p, const Term *conditions, u32 n)
     fprintf(s.out, "(check-sat)\n(exit)\n");
     fclose(s.out);
     p->verdict->queries++;
-    bool unsat = s.terms <= TERMS_TOLD &&
+    bool unsat = s.terms <= TERMS_MOST &&
                  prove_solver_run(prove_solver_command(p->options->solver), text, (u32)len, milliseconds_left(p), word,
                                   sizeof word) &&
                  strcmp(word, "unsat") == 0;
     free(text);
-    fnvmap_free(&s.told);
+    fnvmap_free(&s.printed);
     fnvmap_free(&s.functions);
     return unsat;
 }

@@ -16,7 +16,7 @@ typedef struct LoopTest {
 /* Of a setp that every iteration executes once. opposite: the loop goes on where it is false. False: it is no such comparison. As
  * affine_value. */
 bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposite, LoopTest *test);
-/* Whether it is a comparison by which ptxas counts: of a counter that goes up, that it is below; ... */
+/* Whether ptxas counts by it: a counter that goes up is compared to be below, one that goes down to be above, either to be unequal. */
 bool loop_test_runs_towards_bound(const LoopTest *test);
 /* After how many iterations it ends the loop, or `most` if these are as many, or more; 0: not known. Asks for AN_SSA. */
 u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 most);
