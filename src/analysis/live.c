@@ -7,15 +7,6 @@
 /* Live-in entries of a whole function (4 bytes each): this many, and some for each block. */
 enum { LIVE_LIMIT = 1 << 20, LIVE_LIMIT_PER_BLOCK = 32 };
 
-void live_step_back(BitSet *live, const Instr *i)
-{
-    for (RegWalk w = reg_walk(i); next_write(&w);)
-        if (w.kills)
-            bitset_del(live, w.reg);
-    for (RegWalk w = reg_walk(i); next_read(&w);)
-        bitset_add(live, w.reg);
-}
-
 /* ---- computation ----------------------------------------------------------------------------------------------- */
 
 /* A block of one register's list. */

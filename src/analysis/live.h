@@ -36,7 +36,5 @@ u32 live_words(const Live *l, const Block *b, u32 most);
 /* Puts the registers live out of b into `set` (fn->regs.n bits), or takes them out again: where registers are very many that
  * costs less than to clear the set. */
 void live_out_put(const Live *l, const Block *b, BitSet *set, bool in);
-/* Turns the set of registers live after i into the set live before it. */
-void live_step_back(BitSet *live, const Instr *i);
 
 #endif

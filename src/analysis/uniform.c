@@ -19,13 +19,12 @@ typedef struct Solver {
     const DomTree *postdom;
     const Loops *loops;
     const Live *live;
-    const Uniform *result;
     Level level;
     BitSet *uniform, *branch; /* of the result, at this level */
     VecU32 work;              /* registers that have become divergent */
     u32 *first_reader;        /* by register: those that read it are reader[first_reader[reg]] .. */
     const Instr **reader;     /* .. reader[first_reader[reg + 1] - 1], in order */
-    BitSet leaving; /* positions with an edge out of their innermost loop */
+    BitSet leaving;           /* positions with an edge out of their innermost loop */
     /* the flood from one branch, by position */
     u32 flood;
     Reach *reach;

@@ -15,7 +15,6 @@ typedef struct Init {
     u64 bytes, filled;
     u32 element; /* bytes */
     ElemType type;
-    const char *problem;
 } Init;
 
 static void skip_blanks(Init *in)

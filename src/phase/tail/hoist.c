@@ -37,7 +37,6 @@ typedef struct HoistPass {
 
 typedef struct TailHoist {
     HoistPass *pass;
-    PhaseRun *run;
     Analyses *an;
     TailGate gate;
     Instr *branch;
@@ -366,7 +365,7 @@ static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
 {
     PhaseRun *run = pass->run;
     Analyses *an = pass->an;
-    TailHoist h = {.pass = pass, .run = run, .an = an, .gate = gate};
+    TailHoist h = {.pass = pass, .an = an, .gate = gate};
     h.visitor = (PairVisitor){&h, rate_same, read_same, write_same, NULL};
     if (!find_branch(&h, b))
         return false;
