@@ -124,10 +124,13 @@ static void list_cases(SwitchPlanner *q)
 static u32 find_fallback(const Decision *d)
 {
     u32 best = 0;
+    u64 best_size = value_set_size(d->leaves[0].values);
     for (u32 l = 1; l < d->leaf_count; l++) {
-        u64 size = value_set_size(d->leaves[l].values), best_size = value_set_size(d->leaves[best].values);
-        if (size > best_size || (size == best_size && d->leaves[l].values.v[0].lo > d->leaves[best].values.v[0].lo))
+        u64 size = value_set_size(d->leaves[l].values);
+        if (size > best_size || (size == best_size && d->leaves[l].values.v[0].lo > d->leaves[best].values.v[0].lo)) {
             best = l;
+            best_size = size;
+        }
     }
     return best;
 }
