@@ -102,7 +102,7 @@ static void add_name(Source *s, const char *at, size_t len, const char *path)
     s->name[s->names++].len = len;
 }
 
-/* Names are those outside of braces; of parameters, if these are wanted. */
+/* Names are those outside of braces; of parameters, if these are wanted. What another module defines keeps its name. */
 static void load(Source *s, const char *path, bool parameters)
 {
     s->text = read_file(path);
@@ -111,12 +111,15 @@ static void load(Source *s, const char *path, bool parameters)
     drop_line(s->text, ".target");
     drop_line(s->text, ".address_size");
     int braces = 0, lists = 0;
+    bool is_extern = false, is_function = false;
     for (const char *at = s->text, *end; *at; at = end) {
         end = token_end(at);
         braces += (*at == '{') - (*at == '}');
         lists += (*at == '(') - (*at == ')');
+        is_extern = (is_extern || is_word(at, end, ".extern")) && *at != ';';
+        is_function = (is_function || is_word(at, end, ".func")) && *at != ';' && *at != '}';
         size_t len = (size_t)(end - at);
-        if (braces == 0 && (lists == 0 || parameters) && is_name_start(*at) && !declares(s, at, len))
+        if (braces == 0 && !(is_extern && is_function && lists == 0) && (lists == 0 || parameters) && is_name_start(*at) && !declares(s, at, len))
             add_name(s, at, len, path);
     }
 }
@@ -219,7 +222,7 @@ static void write_local(const Source *s, const Source *locals, const char *at, c
     bool range = *end == '<' || stem < end; /* `%r<10>`, or one of it */
     if (*at == '%' && range && declares(locals, at, (size_t)(stem - at)))
         printf("%.*s%u_%.*s", (int)(stem - at), at, body, (int)(end - stem), stem);
-    else if (*at == '$' || declares(locals, at, (size_t)(end - at)))
+    else if ((*at == '$' && !declares(s, at, (size_t)(end - at))) || declares(locals, at, (size_t)(end - at)))
         printf("%.*s_%u", (int)(end - at), at, body);
     else
         write_names(s, at, end, source);
