@@ -148,13 +148,21 @@ static u32 single_cost(const SwitchPlanner *q, const Piece *piece)
     return piece->lo == piece->hi || touches_end ? PTXAS_SWITCH_TEST : PTXAS_SWITCH_TEST + PTXAS_SWITCH_OFFSET;
 }
 
+/* Whether `pieces` cases, which hold `values` of the keys lo .. hi, may be a table. */
+static bool is_dense(const SwitchPlanner *q, u32 pieces, u64 values, u64 lo, u64 hi)
+{
+    u64 span = hi - lo;
+    if (span >= (u64)q->limits->table || values * 100 < (span + 1) * (u64)q->limits->density)
+        return false;
+    return pieces >= PTXAS_SWITCH_SPARSE || values * 100 >= (span + 1) * PTXAS_SWITCH_DENSE;
+}
+
 /* Whether cases first .. last, which hold `values` values, may be a table. */
 static bool may_be_table(const SwitchPlanner *q, u32 first, u32 last, u64 values)
 {
-    u64 span = case_piece(q, last)->hi - case_piece(q, first)->lo;
-    if (!q->limits->may_table || last - first + 1 < TABLE_PIECES || span >= (u64)q->limits->table)
-        return false;
-    return values * 100 >= (span + 1) * (u64)q->limits->density;
+    u32 pieces = last - first + 1;
+    return q->limits->may_table && pieces >= TABLE_PIECES &&
+           is_dense(q, pieces, values, case_piece(q, first)->lo, case_piece(q, last)->hi);
 }
 
 static bool may_be_bits(const SwitchPlanner *q, u32 first, u32 last, bool one_leaf)
@@ -439,17 +447,12 @@ static u64 case_values(const SwitchPlanner *q)
     return values;
 }
 
-/* Whether the cases are dense among the keys lo .. hi. */
-static bool is_dense(const SwitchPlanner *q, u64 lo, u64 hi)
-{
-    return hi - lo < (u64)q->limits->table && case_values(q) * 100 >= (hi - lo + 1) * (u64)q->limits->density;
-}
-
 /* One table for everything that can be, without a bound to check, where it is cheaper than what was found. */
 static void consider_whole_table(SwitchPlanner *q, u32 found)
 {
     u32 cost = PTXAS_SWITCH_TABLE + (q->lo ? PTXAS_SWITCH_OFFSET : 0) + word_cost(q->d);
-    if (q->limits->may_table && q->pieces >= TABLE_PIECES && cost < found && is_dense(q, q->lo, q->hi)) {
+    if (q->limits->may_table && q->pieces >= TABLE_PIECES && cost < found &&
+        is_dense(q, q->case_count, case_values(q), q->lo, q->hi)) {
         q->clusters[0] = (Cluster){0, q->pieces - 1, PLAN_TABLE};
         q->cluster_count = 1;
     }
