@@ -102,31 +102,42 @@ void prove_execute_argument(Prover *p, ProveSide side, const Instr *i)
 
 /* ---- calls -------------------------------------------------------------------------------------------------------------------- */
 
+/* What is known of a variable. */
+typedef struct Known {
+    VEC(const Cell *) cells; /* that were not written over wholly, the newest first */
+    u32 bytes;
+    bool is_lost; /* more was written before, and is not known */
+    bool is_torn; /* of a cell some bytes were written over, and some were not */
+} Known;
+
 /* How many bytes of an older cell were not written over. */
-static u32 visible_bytes(const Cell *newest, const Cell *c)
+static u32 visible_bytes(const Known *newer, const Cell *c)
 {
     u32 bytes = 0;
     for (u32 at = c->offset; at < c->offset + c->bits / 8; at++) {
-        const Cell *k = newest;
-        while (k != c && !(k->sym == c->sym && overlaps(k, at, 8)))
-            k = k->next;
-        bytes += k == c;
+        u32 k = 0;
+        while (k < newer->cells.n && !overlaps(newer->cells.v[k], at, 8))
+            k++;
+        bytes += k == newer->cells.n;
     }
     return bytes;
 }
 
-/* The bytes of the variable that are known; is_torn: of a cell some are visible, and some are not. */
-static u32 known_bytes(const Prover *p, ProveSide side, SymId sym, bool *is_lost, bool *is_torn)
+static Known find_known(const Prover *p, ProveSide side, SymId sym)
 {
-    u32 bytes = 0;
+    Known known = {0};
     const Cell *c = p->cells[side];
     for (; c && c != &prove_cells_lost; c = c->next) {
-        u32 visible = c->sym == sym ? visible_bytes(p->cells[side], c) : 0;
-        *is_torn |= visible && visible < c->bits / 8;
-        bytes += visible;
+        if (c->sym != sym)
+            continue;
+        u32 visible = visible_bytes(&known, c);
+        known.is_torn |= visible && visible < c->bits / 8;
+        known.bytes += visible;
+        if (visible || c->bits == 0)
+            vec_push(&known.cells, c);
     }
-    *is_lost = c == &prove_cells_lost;
-    return bytes;
+    known.is_lost = c == &prove_cells_lost;
+    return known;
 }
 
 /* Whether any instruction may write the variable. A call that is passed it only reads it. */
@@ -141,28 +152,37 @@ static bool is_ever_written(const Machine *m, SymId sym)
     return false;
 }
 
-bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after)
+static bool same_cells(Prover *p, const Known *before, SymId after)
 {
-    const Sym *a = variable(&p->side[0], before->id), *b = variable(&p->side[1], after->id);
-    bool lost[2], torn = false;
-    u32 bytes = known_bytes(p, PROVE_BEFORE, before->id, &lost[0], &torn),
-        other = known_bytes(p, PROVE_AFTER, after->id, &lost[1], &torn);
-    if (torn)
-        fault(p, PROVE_BEFORE, "an argument of a call is written over in part");
-    if (torn || a->bytes != b->bytes || a->align != b->align || before->value || after->value)
-        return false;
-    lost[0] = lost[0] && is_ever_written(&p->side[0], before->id);
-    lost[1] = lost[1] && is_ever_written(&p->side[1], after->id);
-    if (bytes != other || ((lost[0] || lost[1]) && bytes != a->bytes))
-        return false;
-    for (const Cell *c = p->cells[PROVE_BEFORE]; c && c != &prove_cells_lost; c = c->next) {
-        if (c->sym != before->id || (c->bits && !visible_bytes(p->cells[PROVE_BEFORE], c)))
-            continue;
-        Term x = c->bits ? look_up(p, PROVE_AFTER, after->id, c->offset, c->bits) : 0;
+    for (u32 k = 0; k < before->cells.n; k++) {
+        const Cell *c = before->cells.v[k];
+        Term x = c->bits ? look_up(p, PROVE_AFTER, after, c->offset, c->bits) : 0;
         if (!x || !prove_equal(p, c->term, x))
             return false;
     }
     return true;
+}
+
+static bool same_known(Prover *p, const Known known[2], const Operand *before, const Operand *after)
+{
+    const Sym *a = variable(&p->side[0], before->id), *b = variable(&p->side[1], after->id);
+    bool is_torn = known[0].is_torn || known[1].is_torn;
+    if (is_torn)
+        fault(p, PROVE_BEFORE, "an argument of a call is written over in part");
+    if (is_torn || a->bytes != b->bytes || a->align != b->align || before->value || after->value)
+        return false;
+    bool is_lost = (known[0].is_lost && is_ever_written(&p->side[0], before->id)) ||
+                   (known[1].is_lost && is_ever_written(&p->side[1], after->id));
+    return known[0].bytes == known[1].bytes && (!is_lost || known[0].bytes == a->bytes) && same_cells(p, &known[0], after->id);
+}
+
+bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after)
+{
+    Known known[2] = {find_known(p, PROVE_BEFORE, before->id), find_known(p, PROVE_AFTER, after->id)};
+    bool same = same_known(p, known, before, after);
+    vec_free(&known[0].cells);
+    vec_free(&known[1].cells);
+    return same;
 }
 
 void prove_return(Prover *p, u32 call, u32 n, const Operand *before, const Operand *after)
