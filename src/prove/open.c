@@ -8,6 +8,8 @@
 
 enum { PASSINGS_MAX = 96 /* of one branch, that differ and are kept apart */ };
 
+typedef enum GroupOp { GROUP_AND, GROUP_OR, GROUP_LESS, GROUP_OPS } GroupOp;
+
 /* ---- groups of numbers: blocks, or passings --------------------------------------------------------------------------------- */
 
 /* The list, which is copied. */
@@ -50,42 +52,46 @@ static GroupId group_of(Prover *p, VecU32 *list)
     return made;
 }
 
-static GroupId group_and(Prover *p, GroupId a, GroupId b)
+/* All are ascending. */
+static GroupId compute(Prover *p, GroupOp op, GroupId a, GroupId b)
 {
-    VecU32 both = {0};
-    if (a == b)
-        return a;
-    for (u32 k = 0; k < p->groups.v[a].n; k++)
-        if (prove_group_has(p, b, p->groups.v[a].v[k]))
-            vec_push(&both, p->groups.v[a].v[k]);
-    return group_of(p, &both);
-}
-
-/* Ascending, as both are. */
-static GroupId group_or(Prover *p, GroupId a, GroupId b)
-{
-    VecU32 all = {0};
-    if (a == b || b == 0)
-        return a;
+    VecU32 made = {0};
     const VecU32 *x = &p->groups.v[a], *y = &p->groups.v[b];
     for (u32 i = 0, k = 0; i < x->n || k < y->n;) {
-        u32 least = i == x->n || (k < y->n && y->v[k] < x->v[i]) ? y->v[k] : x->v[i];
-        i += i < x->n && x->v[i] == least;
-        k += k < y->n && y->v[k] == least;
-        vec_push(&all, least);
+        bool from_x = k == y->n || (i < x->n && x->v[i] <= y->v[k]), from_y = i == x->n || (k < y->n && y->v[k] <= x->v[i]);
+        u32 least = from_x ? x->v[i] : y->v[k];
+        if (op == GROUP_OR || (from_x && from_y == (op == GROUP_AND)))
+            vec_push(&made, least);
+        i += from_x;
+        k += from_y;
     }
-    return group_of(p, &all);
+    return group_of(p, &made);
 }
 
-static GroupId group_without(Prover *p, GroupId a, u32 member)
+/* The same are asked for again and again. */
+static GroupId combine(Prover *p, GroupOp op, GroupId a, GroupId b)
 {
-    VecU32 kept = {0};
-    if (!prove_group_has(p, a, member))
-        return a;
-    for (u32 k = 0; k < p->groups.v[a].n; k++)
-        if (p->groups.v[a].v[k] != member)
-            vec_push(&kept, p->groups.v[a].v[k]);
-    return group_of(p, &kept);
+    u64 key = ((u64)a << 32 | b) * GROUP_OPS + op, *found = fnvmap_at(&p->group_ops, key);
+    if (!*found) {
+        u64 made = 1 + compute(p, op, a, b);
+        *found = made;
+    }
+    return (GroupId)(*found - 1);
+}
+
+static GroupId group_and(Prover *p, GroupId a, GroupId b)
+{
+    return a == b ? a : a == 0 || b == 0 ? 0 : combine(p, GROUP_AND, a, b);
+}
+
+static GroupId group_or(Prover *p, GroupId a, GroupId b)
+{
+    return a == b || b == 0 ? a : a == 0 ? b : combine(p, GROUP_OR, a, b);
+}
+
+static GroupId group_less(Prover *p, GroupId a, GroupId b)
+{
+    return a == b || a == 0 ? 0 : b == 0 ? a : combine(p, GROUP_LESS, a, b);
 }
 
 static GroupId group_of_open(Prover *p, const Opens *o, bool joined)
@@ -101,16 +107,15 @@ static GroupId group_of_open(Prover *p, const Opens *o, bool joined)
 
 const Open *prove_find_open(const Opens *o, u32 block)
 {
-    for (u32 k = 0; k < o->n; k++)
-        if (o->v[k].block == block)
-            return &o->v[k];
-    return NULL;
-}
-
-static bool is_open(const Opens *o, u32 block)
-{
-    const Open *found = prove_find_open(o, block);
-    return found && !found->joined;
+    u32 from = 0, to = o->n;
+    while (from < to) {
+        u32 at = (from + to) / 2;
+        if (o->v[at].block < block)
+            from = at + 1;
+        else
+            to = at;
+    }
+    return from < o->n && o->v[from].block == block ? &o->v[from] : NULL;
 }
 
 static Open *copy(Prover *p, const Opens *from)
@@ -160,41 +165,40 @@ static Open unite_open(Prover *p, const Open *a, const Open *b)
 }
 
 /* A branch of BEFORE is covered if it is on each side where it is open. */
-static GroupId unite_covers(Prover *p, const Open *a, const Open *b, const Opens *before_a, const Opens *before_b)
+static GroupId unite_covers(Prover *p, const Open *a, const Open *b, const GroupId open[2])
 {
-    VecU32 block = {0};
-    GroupId x = a ? a->covers : 0, y = b ? b->covers : 0, all = group_or(p, x, y);
-    for (u32 k = 0; k < p->groups.v[all].n; k++) {
-        u32 id = p->groups.v[all].v[k];
-        if ((prove_group_has(p, x, id) || !is_open(before_a, id)) && (prove_group_has(p, y, id) || !is_open(before_b, id)))
-            vec_push(&block, id);
-    }
-    return group_of(p, &block);
+    GroupId x = a ? a->covers : 0, y = b ? b->covers : 0;
+    return x == y ? x : group_or(p, group_and(p, x, y), group_or(p, group_less(p, x, open[1]), group_less(p, y, open[0])));
 }
 
-static Opens unite_side(Prover *p, const Opens *a, const Opens *b, const Opens *before_a, const Opens *before_b)
+/* `open`: branches that are so in BEFORE, in `a` and in `b`. */
+static Opens unite_side(Prover *p, const Opens *a, const Opens *b, const GroupId open[2])
 {
-    Open *v = arena_array(p->arena, Open, a->n + b->n);
-    u32 n = 0;
-    for (u32 i = 0, k = 0; i < a->n || k < b->n; n++) {
+    VEC(Open) all = {0};
+    for (u32 i = 0, k = 0; i < a->n || k < b->n;) {
         bool from_a = k == b->n || (i < a->n && a->v[i].block <= b->v[k].block);
         bool from_b = i == a->n || (k < b->n && b->v[k].block <= a->v[i].block);
         const Open *x = from_a ? &a->v[i] : NULL, *y = from_b ? &b->v[k] : NULL;
-        v[n] = unite_open(p, x, y);
-        v[n].covers = unite_covers(p, x, y, before_a, before_b);
+        Open o = x && y && memcmp(x, y, sizeof *x) == 0 ? *x : unite_open(p, x, y);
+        o.covers = unite_covers(p, x, y, open);
+        vec_push(&all, o);
         i += from_a;
         k += from_b;
     }
-    return (Opens){n, v};
+    Opens made = {all.n, all.v};
+    made = prove_same_opens(&made, a) ? *a : (Opens){all.n, copy(p, &made)};
+    vec_free(&all);
+    return made;
 }
 
 void prove_unite_opens(Prover *p, Opens to[2], const Opens from[2])
 {
     Opens old[2] = {to[0], to[1]};
-    if (old[0].v == from[0].v && old[1].v == from[1].v && old[0].n == from[0].n && old[1].n == from[1].n)
+    if (prove_same_opens(&old[0], &from[0]) && prove_same_opens(&old[1], &from[1]))
         return;
+    GroupId open[2] = {group_of_open(p, &old[PROVE_BEFORE], false), group_of_open(p, &from[PROVE_BEFORE], false)};
     for (u32 side = 0; side < 2; side++)
-        to[side] = unite_side(p, &old[side], &from[side], &old[PROVE_BEFORE], &from[PROVE_BEFORE]);
+        to[side] = unite_side(p, &old[side], &from[side], open);
 }
 
 bool prove_same_opens(const Opens *a, const Opens *b)
@@ -204,15 +208,31 @@ bool prove_same_opens(const Opens *a, const Opens *b)
 
 /* ---- passing a branch ------------------------------------------------------------------------------------------------------- */
 
-/* What the questions of threads.c need of a list. */
+/* What the questions of threads.c need. */
+static Open essence_of(const Open *from)
+{
+    Open o = *from;
+    o.cond = 0;
+    o.closes = o.newer = o.shut = o.early = 0;
+    return o;
+}
+
 static Opens essence(Prover *p, const Opens *from)
 {
-    Open *v = copy(p, from);
-    for (u32 k = 0; k < from->n; k++) {
-        v[k].cond = 0;
-        v[k].closes = v[k].newer = v[k].shut = v[k].early = 0;
-    }
+    Open *v = arena_array(p->arena, Open, from->n);
+    for (u32 k = 0; k < from->n; k++)
+        v[k] = essence_of(&from->v[k]);
     return (Opens){from->n, v};
+}
+
+static bool is_essence(const Opens *known, const Opens *from)
+{
+    bool same = known->n == from->n;
+    for (u32 k = 0; same && k < from->n; k++) {
+        Open o = essence_of(&from->v[k]);
+        same = memcmp(&known->v[k], &o, sizeof o) == 0;
+    }
+    return same;
 }
 
 /* Another of the branch, or, beyond the limit, the one that stands for many on the way to the successor. */
@@ -239,13 +259,13 @@ static u32 note_passing(Prover *p, u32 block, u32 went)
         *found = new_passing(p, block, went);
     u32 id = (u32)*found;
     Passing *made = &p->passings.v[id];
-    Opens open[2];
-    for (u32 side = 0; side < 2; side++)
-        open[side] = essence(p, &p->open[side]);
-    if (!made->is_known)
-        memcpy(made->open, open, sizeof open);
-    else if (!prove_same_opens(&made->open[0], &open[0]) || !prove_same_opens(&made->open[1], &open[1]))
+    if (made->is_known && is_essence(&made->open[0], &p->open[0]) && is_essence(&made->open[1], &p->open[1]))
+        return id;
+    Opens open[2] = {essence(p, &p->open[0]), essence(p, &p->open[1])};
+    if (made->is_known)
         prove_unite_opens(p, made->open, open);
+    else
+        memcpy(made->open, open, sizeof open);
     made->is_known = true;
     return id;
 }
@@ -257,8 +277,8 @@ static void forget_older(Prover *p, u32 block)
     for (u32 side = 0; side < 2; side++) {
         Open *v = copy(p, &p->open[side]);
         for (u32 k = 0; k < p->open[side].n; k++) {
-            v[k].past = group_without(p, v[k].past, block);
-            v[k].covers = group_without(p, v[k].covers, block);
+            v[k].past = group_less(p, v[k].past, own);
+            v[k].covers = group_less(p, v[k].covers, own);
             if (side == PROVE_AFTER)
                 v[k].newer = group_or(p, v[k].newer, own);
         }
@@ -284,7 +304,7 @@ void prove_pass_before(Prover *p, u32 block, u32 went, Term cond)
     if ((old && old->moved) || is_ahead(&p->open[PROVE_BEFORE]))
         o.moved = PROVE_MAY_HAVE_MOVED;
     forget_older(p, block);
-    o.past = group_without(p, o.past, block);
+    o.past = group_less(p, o.past, prove_group(p, &block, 1));
     p->open[PROVE_BEFORE] = with(p, p->open[PROVE_BEFORE], o);
 }
 
@@ -318,9 +338,10 @@ static void join(Prover *p, ProveSide side, u32 at)
     if (side == PROVE_AFTER)
         return;
     a = copy(p, &p->open[PROVE_AFTER]);
+    GroupId own = prove_group(p, &v[at].block, 1);
     for (u32 k = 0; k < p->open[PROVE_AFTER].n; k++) {
-        a[k].shut = group_or(p, a[k].shut, prove_group(p, &v[at].block, 1));
-        a[k].covers = group_without(p, a[k].covers, v[at].block);
+        a[k].shut = group_or(p, a[k].shut, own);
+        a[k].covers = group_less(p, a[k].covers, own);
     }
     p->open[PROVE_AFTER].v = a;
 }

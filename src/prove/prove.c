@@ -181,6 +181,7 @@ static void prover_free(Prover *p)
     vec_free(&p->waiting);
     fnvmap_free(&p->node_of);
     fnvmap_free(&p->group_of);
+    fnvmap_free(&p->group_ops);
     fnvmap_free(&p->answers);
     prove_callees_free(&p->callees);
     prove_terms_free(&p->t);

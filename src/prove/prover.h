@@ -160,7 +160,7 @@ typedef struct Prover {
     const Cell *cells[2];   /* of the path, the newest first */
     Opens open[2];          /* of the path; only taken over, never changed */
     VEC(VecU32) groups;     /* by GroupId */
-    FnvMap group_of;
+    FnvMap group_of, group_ops;
     VEC(Passing) passings;   /* [0] unused */
     VecU32 newest_passing;   /* by Block.id of AFTER */
     VEC(Meeting) meetings;
