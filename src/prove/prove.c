@@ -140,8 +140,10 @@ static void prove_pair(Prover *p, Pair *pair)
     }
     prove_threads_init(p);
     prove_explore(p);
-    if (!p->failed)
-        prove_threads_done(p);
+    if (p->failed)
+        return;
+    prove_threads_done(p);
+    p->only_threads = p->failed;
     if (!p->failed)
         prove_barriers(p);
 }
@@ -202,10 +204,11 @@ static void barriers_left_out(const Prover *p, BitSet *early, Arena *arena)
 typedef struct Attempt {
     u32 pass_limit; /* lone joins that a path passes */
     bool follows, counts;
-    u32 passed_most; /* lone joins that a path came to */
-    BitSet early;    /* barriers to leave out */
-    BitSet left_out; /* likewise, for another attempt */
-    bool was_large;  /* it came to the limit of memory */
+    u32 passed_most;   /* lone joins that a path came to */
+    BitSet early;      /* barriers to leave out */
+    BitSet left_out;   /* likewise, for another attempt */
+    bool was_large;    /* it came to the limit of memory */
+    bool only_threads; /* why it failed; see Prover */
 } Attempt;
 
 static bool same_set(const BitSet *a, const BitSet *b)
@@ -241,6 +244,7 @@ static ProveVerdict run_attempt(Pair *pair, const ProveOptions *options, Attempt
     barriers_left_out(&p, &a->left_out, arena);
     a->passed_most = p.passed_most;
     a->was_large = prove_is_large(&own);
+    a->only_threads = p.only_threads;
     verdict.nodes = p.nodes.n - 1;
     verdict.steps = p.steps;
     verdict.work = p.t.work;
@@ -326,7 +330,8 @@ static u32 countdowns(const Function *fn)
     return count;
 }
 
-/* A path that passes many joins knows more, but there are more of them. */
+/* A path that passes many joins knows more, but there are more of them. Where it is only the threads that fail there are no inputs to
+ * find. */
 static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *arena)
 {
     Attempt attempts[] = {{.pass_limit = 4},
@@ -336,7 +341,7 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
                           {.pass_limit = 4, .counts = true}};
     ProveVerdict first = run_attempt(pair, options, &attempts[0], arena);
     if (first.answer != PROVE_UNKNOWN || attempts[0].was_large || !is_comparable(pair->before, pair->after) ||
-        refute(pair, options, &first, arena))
+        (!attempts[0].only_threads && refute(pair, options, &first, arena)))
         return first;
     for (u32 k = 1; k < COUNT_OF(attempts); k++) {
         Attempt *a = &attempts[k];

@@ -180,8 +180,9 @@ typedef struct Prover {
     BitSet weakened;       /* barriers of BEFORE, by origin, that are of the warp in AFTER */
     Graph of_block;        /* of BEFORE, without the promises of .uni, which are a warp's; made for prove_barriers */
     VEC(Access) accesses;
-    bool values_hold; /* the states are final: what is left is which threads are together */
-    bool gathers;     /* something depends on who happens to be there: activemask, elect, vote without .sync */
+    bool values_hold;    /* the states are final: what is left is which threads are together */
+    bool only_threads;   /* each thread does the same in both texts, but not with the same others */
+    bool gathers;        /* something depends on who happens to be there: activemask, elect, vote without .sync */
     Callees callees;
     Waits waits[2];      /* where a thread may wait for another one in AFTER; [1]: see on_strong */
     VEC(VecU32) waiting; /* by Block.id of AFTER what waits when it has passed that: Open.passed, Open.shut, and so on */
