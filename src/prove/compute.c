@@ -271,8 +271,9 @@ static void compare(Compute *c)
         prove_define(c->m, c->guard, to, p);
         return;
     }
-    prove_define(c->m, c->guard, to + 1, p);
+    /* The first counts where both are one register, as in ptxas. */
     prove_define(c->m, c->guard, to + 2, q);
+    prove_define(c->m, c->guard, to + 1, p);
 }
 
 /* ---- moves and conversions ---------------------------------------------------------------------------------------------- */
