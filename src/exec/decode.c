@@ -30,6 +30,10 @@ static Arg constant_arg(Program *p, u64 value)
 static u64 literal_bits(Decoder *d, const Operand *o, ElemType type)
 {
     bool single = o->flags & OPNDF_SINGLE;
+    if (single && elem_is_float(type) && type.bits == 64) { /* ptxas extends the bits, it does not convert */
+        d->bad |= type.count != 1 || (o->flags & OPNDF_NEG);
+        return (u64)o->value & mask_bits(32);
+    }
     double x = single ? bits_to_float((u64)o->value) : bits_to_double((u64)o->value);
     if (o->flags & OPNDF_NEG)
         x = -x;
