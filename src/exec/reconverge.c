@@ -207,15 +207,23 @@ static void post_dominators(Graph *g)
     }
 }
 
+/* A jump table sends all lanes of a target there at once, whatever their entries. */
+static bool only_jumps_by_table(const Block *b)
+{
+    const Instr *t = block_terminator(b);
+    return t && op_has(t->op, OPF_BRANCH) && branch_table(t) && !b->fall;
+}
+
 /* Lanes reconverge where two paths lead, be it to one block; where all but one lead out of the function, the rest need not wait. */
 static bool paths_meet(const Graph *g, u32 b)
 {
     u32 first = NO_PC;
+    bool by_target = only_jumps_by_table(fn_block(g->fn, b));
     for (u32 i = 0; i < g->succ[b].n; i++) {
         u32 to = g->succ[b].v[i];
         if (g->number[to] == NO_PC)
             continue;
-        if (first != NO_PC)
+        if (first != NO_PC && !(by_target && to == first))
             return true;
         first = to;
     }
