@@ -43,6 +43,7 @@ struct PipelineConfig {
     bool verify_each;    /* builds with PTXOPT_DEBUG always do */
     bool reprint;        /* how --print-before and --print-after print */
     bool optimize_debug; /* modules for debuggers, too */
+    bool ignore_exits;   /* also where the exit that ptxas takes for the end decides who waits for whom */
     void (*after_step)(void *user, Function *fn,
                        const char *phase); /* called when a step changed the function; NULL: nothing */
     void *user;

@@ -243,6 +243,7 @@ static void take_option(Parser *parser, u32 id, const char *argument)
     case OPTION_PASSES: take_phases(parser, "--passes", argument); break;
     case OPTION_DISABLE: mark_phases(parser, "--disable", argument, false, pipeline->disabled); break;
     case OPTION_OPTIMIZE_DEBUG: pipeline->optimize_debug = true; break;
+    case OPTION_IGNORE_EXITS: pipeline->ignore_exits = true; break;
     case OPTION_ONLY_FUNCTION: take_glob(parser, "--only-function", argument, &pipeline->only); break;
     case OPTION_SKIP_FUNCTION: take_glob(parser, "--skip-function", argument, &pipeline->skip); break;
     case OPTION_STOP_AFTER: parser->options->stop_after = argument; break;

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "analysis/convergence.h"
+#include "analysis/exits.h"
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "pipeline/choice.h"
@@ -442,6 +443,23 @@ static void choose_config(Runner *runner, const Function *fn)
                       "no decision of --tuned is about this text: it is optimized as the command line says");
 }
 
+/* Any change to the number of blocks may change which exit ptxas takes for the function's end, and threads then wait for others
+ * that wait for them to leave. */
+static bool hangs_on_exits(Analyses *an)
+{
+    Arena scratch = {0};
+    bool hangs = exits_decide_reconvergence(&scratch, an);
+    arena_free(&scratch);
+    return hangs;
+}
+
+static void report_exits(Runner *runner, const Function *fn)
+{
+    if (runner->pass == 0 && runner->sink.wants_remarks)
+        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "ExitsDecide", fn, (Span){0, 0},
+                      "where threads reconverge depends on which exit ptxas takes for the function's end, and some wait for others");
+}
+
 static bool run_phases(Runner *runner, Function *fn, Analyses *an)
 {
     choose_config(runner, fn);
@@ -461,6 +479,10 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
     edit_absorb_unused_labels(fn);
     if (!verify_parsed(runner, fn))
         return false;
+    if (!runner->config->ignore_exits && hangs_on_exits(an)) {
+        report_exits(runner, fn);
+        return true;
+    }
     return run_to_fixed_point(runner, fn, an);
 }
 
