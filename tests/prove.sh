@@ -2,8 +2,8 @@
 # Proofs. usage: [BUILD=build] tests/prove.sh [CASE.ptx]...
 #
 # A case of tests/prove/cases is one file: lines `// EXPECT NAME: VERDICT` (proved, not proved, refuted, unknown), a text, a
-# line `// AFTER`, and the text that is to be a rewrite of it. Then what ptxopt makes of every example at -O1, -O2 and -O3:
-# nothing may be refuted, and so many of a hundred changed functions must be proved.
+# line `// AFTER`, and the text that is to be a rewrite of it; options stand in a line `// FLAGS`. Then what ptxopt makes of every
+# example at -O1, -O2 and -O3: nothing may be refuted, and so many of a hundred changed functions must be proved.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
@@ -16,7 +16,7 @@ mkdir -p "$WORK"
 # split CASE: into before.ptx and after.ptx.
 split()
 {
-    awk '/^\/\/ AFTER$/ { after = 1 } !after && !/^\/\/ EXPECT /' "$1" >"$WORK/before.ptx"
+    awk '/^\/\/ AFTER$/ { after = 1 } !after && !/^\/\/ (EXPECT|FLAGS) /' "$1" >"$WORK/before.ptx"
     awk 'after; /^\/\/ AFTER$/ { after = 1 }' "$1" >"$WORK/after.ptx"
 }
 
@@ -25,7 +25,8 @@ judge_case()
 {
     name=$(basename "$1" .ptx)
     split "$1"
-    "$BUILD/ptxopt-prove" "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" 2>&1
+    # shellcheck disable=SC2046 # words of their own
+    "$BUILD/ptxopt-prove" $(sed -n 's,^// FLAGS ,,p' "$1") "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" 2>&1
     status=$?
     [ $status -le 3 ] || { echo "fail $name: exit status $status"; return; }
     grep '^// EXPECT ' "$1" | while read -r _ _ function wanted; do

@@ -8,20 +8,44 @@ enum { CONTEXTS_MAX = 8 /* of one access */, PAIRS_MAX = 4000, OTHER_THREAD = 1 
 
 /* ---- barriers ---------------------------------------------------------------------------------------------------------- */
 
-static bool is_full_barrier(const Instr *i)
+/* The operand that is a barrier's number. A reduction has its result before it. */
+static const Operand *number_operand(const Instr *i)
 {
-    if (i->kind != INSTR_OP || i->guard || i->slots != 1 || i->opnd[0].kind != OPND_IMM)
+    Opcode op = i->op->opcode;
+    bool reduces = op == OPC_BAR_RED || op == OPC_BARRIER_RED || op == OPC_BAR_CTA_RED || op == OPC_BARRIER_CTA_RED;
+    return i->slots > reduces ? &i->opnd[reduces] : NULL;
+}
+
+/* -1: it is not known, or it is no such barrier. */
+static i64 number_of(const Instr *i)
+{
+    const Operand *o = number_operand(i);
+    return o && o->kind == OPND_IMM ? o->value : -1;
+}
+
+/* Whether it waits for the block, which has a number for it, and for no count of threads; a guard left aside. */
+static bool is_of_block(const Instr *i, bool may_reduce)
+{
+    if (i->kind != INSTR_OP || number_of(i) < 0)
         return false;
     Opcode op = i->op->opcode;
-    return op == OPC_BAR_SYNC || op == OPC_BARRIER_SYNC || op == OPC_BAR_CTA_SYNC || op == OPC_BARRIER_CTA_SYNC;
+    bool syncs = op == OPC_BAR_SYNC || op == OPC_BARRIER_SYNC || op == OPC_BAR_CTA_SYNC || op == OPC_BARRIER_CTA_SYNC;
+    bool reduces = number_operand(i) != i->opnd;
+    return syncs ? i->slots == 1 : may_reduce && reduces && i->slots == 3;
 }
+
+static bool is_full_barrier(const Instr *i) { return is_of_block(i, false) && !i->guard; }
+
+/* Likewise, or one that also reduces a value. */
+static bool waits_for_all(const Instr *i) { return is_of_block(i, true) && !i->guard; }
 
 static bool is_skipped(const Prover *p, const Instr *i) { return p->skipped.word && bitset_has(&p->skipped, i->origin); }
 
 bool prove_skip_barrier(Prover *p, const Instr *i)
 {
     const Function *fn = p->side[PROVE_BEFORE].fn;
-    if (!is_full_barrier(i) || !fn->is_entry)
+    bool of_one = function_has_one_thread(fn) && is_of_block(i, false);
+    if (!of_one && (!is_full_barrier(i) || !fn->is_entry))
         return false;
     if (!p->skipped.word) {
         p->skipped = bitset_new(p->arena, fn->origins + 1);
@@ -36,7 +60,7 @@ bool prove_weaken_barrier(Prover *p, const Instr *before, const Instr *after)
     const Function *fn = p->side[PROVE_BEFORE].fn;
     u32 lanes = function_warp_lanes(fn);
     bool of_warp = after->op->opcode == OPC_BAR_WARP_SYNC && after->opnd[0].kind == OPND_IMM;
-    if (!lanes || !is_full_barrier(before) || !of_warp || after->guard || (u32)after->opnd[0].value != lanes)
+    if (!lanes || !is_of_block(before, false) || !of_warp || (u32)after->opnd[0].value != lanes)
         return false;
     if (!p->weakened.word)
         p->weakened = bitset_new(p->arena, fn->origins + 1);
@@ -91,8 +115,11 @@ typedef struct Region {
     bool backward;
 } Region;
 
+/* A barrier of the warp joins threads that all come to the barrier of the block, too: their accesses are looked at themselves. */
 static bool matters(Prover *p, const Instr *i)
 {
+    if (i->kind == INSTR_OP && i->op->opcode == OPC_BAR_WARP_SYNC)
+        return false;
     if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
         return prove_callee(&p->callees, i, p->arena) & CALLEE_TOUCHES;
     return i->kind == INSTR_OP && prove_touches_memory(i);
@@ -102,9 +129,9 @@ static bool matters(Prover *p, const Instr *i)
 static bool walk_block(Region *r, const Instr *from)
 {
     for (const Instr *i = from; i; i = r->backward ? i->prev : i->next) {
-        if (is_full_barrier(i) && !is_skipped(r->p, i))
+        if (waits_for_all(i) && !is_skipped(r->p, i))
             return false;
-        if (matters(r->p, i) && !is_full_barrier(i))
+        if (matters(r->p, i) && !waits_for_all(i))
             vec_push(&r->found, i);
     }
     return true;
@@ -214,37 +241,58 @@ static u32 say_threads(Prover *p, Term *said)
 
 static u32 address_bits(const Prover *p, Term a) { return prove_bits(&p->t, a); }
 
-static SymId variable_of(const Prover *p, Term a, const Sym **sym)
+/* The variable whose address is added to something; NULL: none. `base` is the address in the sum. */
+static const Sym *variable_of(const Prover *p, Term a, Term *base)
 {
     const Terms *t = &p->t;
     const TermNode *node = prove_node(t, a);
     const Module *m = p->side[PROVE_BEFORE].fn->module;
-    *sym = NULL;
     for (u32 k = 0; k < (node->n ? node->n : 1); k++) {
         Term x = node->op == TERM_LINEAR ? prove_kid(t, a, k) : a;
         if (node->op == TERM_LINEAR && t->coef.v[node->kids + k] != 1)
             continue;
+        *base = x;
         if (prove_node(t, x)->op == TERM_TRUNC)
             x = prove_kid(t, x, 0);
         if (prove_node(t, x)->op != TERM_SYM || prove_sym_of(t, x)->kind != PROVE_SYM_ADDRESS)
             continue;
         for (u32 id = 1; id < m->syms.n; id++)
-            if (p->side[PROVE_BEFORE].sym[id] == t->name.v[prove_sym_of(t, x)->detail]) {
-                *sym = &m->syms.v[id];
-                return id;
-            }
+            if (p->side[PROVE_BEFORE].sym[id] == t->name.v[prove_sym_of(t, x)->detail])
+                return &m->syms.v[id];
     }
-    return 0;
+    return NULL;
 }
 
-/* Accesses of two variables do not meet if none goes beyond its own. Those of no known size share memory. */
-static bool are_two_variables(const Prover *p, Term a, Term b)
+/* Whether the access by an address in the variable goes nowhere else, by what is known of the distance from its beginning. */
+static bool stays_inside(Prover *p, const Access *x, const Sym *variable, Term base)
 {
-    const Sym *x, *y;
-    if (!p->options->assume_in_bounds)
+    Terms *t = &p->t;
+    u32 mark = p->facts.n;
+    if (p->options->assume_in_bounds && variable->space == SPACE_SHARED)
+        return true;
+    if (variable->bytes < (i64)x->bytes)
         return false;
-    SymId i = variable_of(p, a, &x), k = variable_of(p, b, &y);
-    return i && k && i != k && x->bytes > 0 && y->bytes > 0 && !x->is_extern && !y->is_extern;
+    for (u32 k = 0; k < x->facts; k++)
+        if (prove_node(t, x->fact[k])->op == TERM_IN)
+            prove_assume(p, x->fact[k], true);
+    SetId far = prove_known(p, prove_sub(t, x->address, base));
+    bool inside = prove_set_within(&t->sets, far, prove_set_range(&t->sets, 0, (u64)variable->bytes - x->bytes));
+    prove_forget(p, mark);
+    return inside;
+}
+
+/* Accesses of two variables do not overlap if none goes beyond its own. What the launch adds, of no known size, lies apart from
+ * others, but all such variables begin in one place. */
+static bool are_two_variables(Prover *p, const Access *x, const Access *y)
+{
+    Term base, other;
+    const Sym *a = variable_of(p, x->address, &base), *b = variable_of(p, y->address, &other);
+    if (!a || !b || a == b || a->space != x->at->op->space || b->space != y->at->op->space ||
+        (a->is_extern && b->is_extern))
+        return false;
+    bool sized = a->bytes > 0 && b->bytes > 0 && !a->is_extern && !b->is_extern;
+    bool added = p->options->assume_in_bounds && a->space == SPACE_SHARED && b->space == SPACE_SHARED;
+    return (sized || added) && stays_inside(p, x, a, base) && stays_inside(p, y, b, other);
 }
 
 /* Addresses that differ by a multiple of the thread's index, in blocks of one dimension. */
@@ -281,7 +329,7 @@ static bool excludes_overlap(const AccessPair *q, const Access *x, const Access 
     Term a = x->address, b = in_other_thread(q, &map, y->address);
     bool comparable = bits == address_bits(p, b); /* an address in a window says nothing of a generic one */
     bool apart =
-        comparable && (are_two_variables(p, a, b) || are_apart(p, a, b, x->bytes > y->bytes ? x->bytes : y->bytes));
+        comparable && (are_two_variables(p, x, y) || are_apart(p, a, b, x->bytes > y->bytes ? x->bytes : y->bytes));
     if (comparable && !apart) {
         u64 most = prove_mask(prove_bits(t, a));
         Term near = prove_in(t, prove_sub(t, a, b),
@@ -332,7 +380,24 @@ static bool may_conflict(const AccessPair *q, const Instr *a, const Instr *b)
     return false;
 }
 
-static void check_barrier(Prover *p, const Instr *barrier)
+static void check_pairs(const AccessPair *q, const Instr *barrier, const Instrs *above, const Instrs *below)
+{
+    Prover *p = q->p;
+    const Function *fn = p->side[PROVE_BEFORE].fn;
+    u32 line = prove_line(fn, barrier);
+    if ((u64)above->n * below->n > PAIRS_MAX)
+        prove_give_up(p, "limit: too many accesses around the barrier in line %u", line);
+    for (u32 i = 0; i < above->n && !p->failed; i++)
+        for (u32 k = 0; k < below->n && !p->failed; k++)
+            if (may_conflict(q, above->v[i], below->v[k]))
+                prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u may order `%.40s` in line %u and `%.40s` in line %u",
+                           line, above->v[i]->op->text->text, prove_line(fn, above->v[i]), below->v[k]->op->text->text,
+                           prove_line(fn, below->v[k]));
+}
+
+/* `left`: accesses of threads that leave instead of coming to the barrier, which waits for them until they have. They may have left
+ * in any round of a loop. */
+static void check_barrier(Prover *p, const Instr *barrier, const Instrs *left)
 {
     const Graph *g = &p->side[PROVE_BEFORE].g;
     Region above = {.p = p, .backward = true, .seen = bitset_new(p->arena, g->n)};
@@ -341,32 +406,32 @@ static void check_barrier(Prover *p, const Instr *barrier)
     walk(&below, barrier);
     AccessPair q = {.p = p, .between = &above.seen};
     bitset_or(&above.seen, &below.seen);
-    u32 line = prove_line(g->fn, barrier);
-    if ((u64)above.found.n * below.found.n > PAIRS_MAX)
-        prove_give_up(p, "limit: too many accesses around the barrier in line %u", line);
-    for (u32 i = 0; i < above.found.n && !p->failed; i++)
-        for (u32 k = 0; k < below.found.n && !p->failed; k++)
-            if (may_conflict(&q, above.found.v[i], below.found.v[k]))
-                prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u may order `%.40s` in line %u and `%.40s` in line %u",
-                           line, above.found.v[i]->op->text->text, prove_line(g->fn, above.found.v[i]),
-                           below.found.v[k]->op->text->text, prove_line(g->fn, below.found.v[k]));
+    check_pairs(&q, barrier, &above.found, &below.found);
+    BitSet anywhere = bitset_new(p->arena, g->n);
+    for (u32 id = 0; id < g->n; id++)
+        bitset_add(&anywhere, id);
+    check_pairs(&(AccessPair){p, &anywhere}, barrier, left, &below.found);
     vec_free(&above.found);
     vec_free(&below.found);
 }
 
 /* ---- what else asks for the barrier ------------------------------------------------------------------------------------------------ */
 
-/* Whether control goes from here only out of the kernel, past no barrier, and past no access that the barrier would order. */
-static bool only_leaves(Prover *p, const Graph *g, const Block *from)
+/* Whether control goes from here only out of the kernel, past no barrier; what matters on the way is put into `left`. */
+static bool only_leaves(Prover *p, const Graph *g, const Block *from, Instrs *left)
 {
     VecU32 work = {0};
     BitSet seen = bitset_new(g->arena, g->n);
+    u32 found = left->n;
     bool ends = true;
     vec_push(&work, from->id);
     while (work.n && ends) {
         const Block *b = fn_block(g->fn, vec_pop(&work));
-        for (const Instr *i = b->first; i; i = i->next)
-            ends &= i->kind != INSTR_OP || (!op_has(i->op, OPF_BARRIER | OPF_CALL) && !matters(p, i));
+        for (const Instr *i = b->first; i; i = i->next) {
+            ends &= i->kind != INSTR_OP || !op_has(i->op, OPF_BARRIER | OPF_CALL);
+            if (matters(p, i))
+                vec_push(left, i);
+        }
         ends &= !bitset_has(&g->loops, b->id);
         for (u32 edge = 0; edge < block_edge_count(b); edge++) {
             u32 to = block_edge_target(b, edge)->id;
@@ -377,56 +442,93 @@ static bool only_leaves(Prover *p, const Graph *g, const Block *from)
         }
     }
     vec_free(&work);
+    left->n = ends ? left->n : found;
     return ends;
 }
 
 /* Whether all threads of the block come to it together, those that have left aside. */
-static bool is_reached_by_all(Prover *p, Graph *g, const Instr *barrier)
+static bool is_reached_by_all(Prover *p, Graph *g, const Instr *barrier, Instrs *left)
 {
+    if (barrier->guard && bitset_has(&g->divergent, barrier->guard))
+        return false;
     for (u32 k = 0; k < g->reachable; k++) {
         const Block *b = g->by_order[k];
         if (!bitset_has(&g->splits, b->id) || !prove_influences(g, b, barrier->block))
             continue;
         u32 others = 0;
         for (u32 edge = 0; edge < block_edge_count(b); edge++)
-            others += !only_leaves(p, g, block_edge_target(b, edge));
+            others += !only_leaves(p, g, block_edge_target(b, edge), left);
         if (others > 1)
             return false;
     }
     return true;
 }
 
-static i64 number_of(const Instr *i) { return i->slots && i->opnd[0].kind == OPND_IMM ? i->opnd[0].value : -1; }
-
-/* Whether anything in the kernel may pair with the barrier but full barriers: counts, arrivals, barriers by register. */
-static const char *asks_for_number(Prover *p, i64 number)
+/* Whether control may come from one instruction to the other. */
+static bool comes_before(const Graph *g, const Instr *first, const Instr *second)
 {
+    VecU32 work = {0};
+    BitSet seen = bitset_new(g->arena, g->n);
+    bool found = false;
+    for (const Instr *i = first; i; i = i->next)
+        found |= i == second;
+    vec_push(&work, first->block->id);
+    while (work.n && !found) {
+        const Block *b = fn_block(g->fn, vec_pop(&work));
+        for (u32 edge = 0; edge < block_edge_count(b); edge++) {
+            const Block *to = block_edge_target(b, edge);
+            found |= to == second->block;
+            if (!bitset_has(&seen, to->id)) {
+                bitset_add(&seen, to->id);
+                vec_push(&work, to->id);
+            }
+        }
+    }
+    vec_free(&work);
+    return found;
+}
+
+/* Whether anything in the kernel may pair with the barrier but barriers of the block: counts, arrivals, barriers by register. One to
+ * which only some threads come makes them pair with others later: those threads are one barrier ahead. */
+static const char *asks_for_number(Prover *p, Graph *g, const Instr *barrier)
+{
+    Instrs unused = {0};
+    const char *why = NULL;
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b) {
-            if (i->kind != INSTR_OP)
+            if (i->kind != INSTR_OP || why)
                 continue;
             if (!i->op->known || (op_has(i->op, OPF_CALL) && prove_callee(&p->callees, i, p->arena) & CALLEE_BARRIER))
-                return "a call, which may hold a barrier";
-            if (op_has(i->op, OPF_BARRIER) && !is_full_barrier(i) && (number_of(i) < 0 || number_of(i) == number))
-                return "another kind of barrier of its number";
+                why = "a call, which may hold a barrier";
+            else if (!op_has(i->op, OPF_BARRIER) || (number_of(i) >= 0 && number_of(i) != number_of(barrier)))
+                continue;
+            else if (!is_of_block(i, true))
+                why = "another kind of barrier of its number";
+            else if (g->order[b->id] != UINT32_MAX && comes_before(g, i, barrier) && !is_reached_by_all(p, g, i, &unused))
+                why = "not all threads may come to one of its number before it";
         }
-    return NULL;
+    vec_free(&unused);
+    return why;
 }
 
 static void check_one(Prover *p, const Instr *i)
 {
     Graph *g = &p->of_block;
-    const char *why = asks_for_number(p, number_of(i));
+    Instrs left = {0};
+    const char *why = asks_for_number(p, g, i);
     if (!why && bitset_has(&p->stays, i->origin))
         why = "it stays on other paths";
     if (!why && p->gathers)
         why = "something sees which threads are together";
-    if (!why && !is_reached_by_all(p, g, i))
+    if (!why && !is_reached_by_all(p, g, i, &left))
         why = "not all threads may come to it";
-    if (why)
+    if (function_has_one_thread(g->fn))
+        why = NULL;
+    else if (why)
         prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u is left out: %s", prove_line(g->fn, i), why);
     else
-        check_barrier(p, i);
+        check_barrier(p, i, &left);
+    vec_free(&left);
 }
 
 /* Whether b ends in `@p exit` or `@p ret`. */
@@ -450,8 +552,8 @@ static bool may_miss_threads(Graph *g, const Instr *barrier)
 static void check_weakened(Prover *p, const Instr *i)
 {
     Graph *g = &p->side[PROVE_BEFORE].g;
-    const char *why = asks_for_number(p, number_of(i));
-    if (!why && may_miss_threads(g, i))
+    const char *why = asks_for_number(p, g, i);
+    if (!why && (may_miss_threads(g, i) || (i->guard && bitset_has(&g->divergent, i->guard))))
         why = "not all threads may come to it";
     if (why)
         prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u is one of the warp now: %s", prove_line(g->fn, i), why);

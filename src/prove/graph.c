@@ -351,6 +351,15 @@ static bool makes_difference(const Function *fn, const Instr *i)
     return i->op->uniformity != UNI_OPERANDS;
 }
 
+/* What votes of all lanes return is the same in a block of one warp. */
+static bool is_same_in_warp(const Function *fn, const Instr *i)
+{
+    u32 lanes = function_warp_lanes(fn);
+    const Operand *mask = i->slots ? &i->opnd[i->slots - 1] : NULL;
+    return lanes && i->op->uniformity == UNI_MEMBERS && !i->guard && mask && mask->kind == OPND_IMM &&
+           ((u32)mask->value & lanes) == lanes;
+}
+
 static void split_threads(Uniform *u, const Block *b)
 {
     bitset_add(&u->g->splits, b->id);
@@ -371,7 +380,7 @@ static void look_at(Uniform *u, const Block *b)
             if (u->found && parts && !(u->g->believes && op_has(i->op, OPF_UNIFORM_HINT)) &&
                 !bitset_has(&u->g->splits, b->id))
                 split_threads(u, b);
-        } else if (u->found || makes_difference(u->g->fn, i)) {
+        } else if ((u->found || makes_difference(u->g->fn, i)) && !is_same_in_warp(u->g->fn, i)) {
             prove_writes(i, taint, u);
         } else if (bitset_has(&u->tainted, b->id)) {
             prove_writes(i, taint_unless_fixed, u);
