@@ -42,7 +42,7 @@ static void enter(Prover *p, ProveSide side, Block *to)
     u8 kind = p->side[side].g.is_join[to->id];
     at->joins = kind > JOIN_LONE || (kind == JOIN_LONE && p->passed++ >= p->pass_limit);
     p->passed_most = p->passed > p->passed_most ? p->passed : p->passed_most;
-    p->entered[side] = (Entered){to, p->side[side].undo.n, p->cells[side]};
+    p->entered[side] = (Entered){to, p->side[side].undo.n, p->cells[side], p->side[side].written};
     prove_enter(p, side, to);
 }
 
@@ -155,6 +155,7 @@ static Running run(Prover *p, ProveSide side)
             bool is_argument = prove_is_argument(m, i);
             if (!is_argument && (prove_computes(m, i) || prove_loads_parameter(m, i))) {
                 prove_execute(m, i);
+                prove_note_written(m, i);
             } else {
                 Running r = {.stop = STOP_FORK};
                 int executes = prove_decide(p, prove_guard(m, i), &r.atom);
@@ -164,6 +165,7 @@ static Running run(Prover *p, ProveSide side)
                     return (Running){.stop = STOP_EVENT};
                 if (executes)
                     prove_execute_argument(p, side, i);
+                prove_note_written(m, i);
             }
         }
         p->moved[side]++;
@@ -179,6 +181,7 @@ typedef struct Saved {
     Entered entered[2];
     Opens open[2];
     const Cell *cells[2];
+    Term written[2];
     const Passed *branches;
     u64 trail;
 } Saved;
@@ -193,6 +196,7 @@ static Saved save(const Prover *p)
         s.entered[side] = p->entered[side];
         s.open[side] = p->open[side];
         s.cells[side] = p->cells[side];
+        s.written[side] = p->side[side].written;
     }
     return s;
 }
@@ -210,6 +214,7 @@ static void restore(Prover *p, const Saved *s)
         p->entered[side] = s->entered[side];
         p->open[side] = s->open[side];
         p->cells[side] = s->cells[side];
+        p->side[side].written = s->written[side];
     }
 }
 
@@ -348,6 +353,7 @@ static void step_back(Prover *p, ProveSide side)
         return;
     prove_rewind(&p->side[side], in->undo);
     p->cells[side] = in->cells;
+    p->side[side].written = in->written;
     p->place[side].at = in->block->first;
 }
 
@@ -481,7 +487,9 @@ static void explore(Prover *p)
             for (u32 side = 0; side < 2; side++)
                 if (r[side].stop == STOP_EVENT)
                     step_back(p, (ProveSide)side);
-            if (!prove_arrive(p, p->place))
+            if (p->side[0].written != p->side[1].written)
+                mismatch(p, "a register is written that may be in use");
+            else if (!prove_arrive(p, p->place))
                 mismatch(p, "a register without a value");
             return;
         }
@@ -572,6 +580,7 @@ static void start_at(Prover *p, Node *n)
         p->place[side] = n->place[side];
         p->open[side] = n->open[side];
         p->cells[side] = &prove_cells_lost;
+        p->side[side].written = 0;
         p->entered[side].block = NULL;
         p->moved[side] = 0;
     }

@@ -3,12 +3,36 @@
 #include <stdio.h>
 #include <string.h>
 
+/* What may be under way: products, loads from tensor memory, stores to it. */
+enum { WGMMA_UNDER_WAY = 1, LOAD_UNDER_WAY = 2, STORE_UNDER_WAY = 4 };
+
+/* What is under way after the instruction where that is before it. */
+static u32 under_way_after(const Instr *i, u32 before)
+{
+    if (i->kind != INSTR_OP)
+        return before;
+    switch (i->op->opcode) {
+    case OPC_WGMMA_MMA_ASYNC:
+    case OPC_WGMMA_MMA_ASYNC_SP: return before | WGMMA_UNDER_WAY;
+    case OPC_TCGEN05_LD:
+    case OPC_TCGEN05_LD_RED:
+    case OPC_TCGEN05_LD_SPCOMPRESS:
+    case OPC_TCGEN05_LD_RED_SPCOMPRESS: return before | LOAD_UNDER_WAY;
+    case OPC_TCGEN05_ST: return before | STORE_UNDER_WAY;
+    case OPC_WGMMA_WAIT_GROUP:
+        return i->opnd[0].kind == OPND_IMM && i->opnd[0].value == 0 ? before & ~(u32)WGMMA_UNDER_WAY : before;
+    case OPC_TCGEN05_WAIT_LD: return before & ~(u32)LOAD_UNDER_WAY;
+    case OPC_TCGEN05_WAIT_ST: return before & ~(u32)STORE_UNDER_WAY;
+    default: return before;
+    }
+}
+
 /* The registers in braces of wgmma.mma_async, tcgen05.ld and the like. */
 static void find_in_use(Machine *m)
 {
     for_each_block(b, m->fn)
         for_each_instr(i, b) {
-            if (i->kind != INSTR_OP || !op_has(i->op, OPF_ASYNC) || !op_has(i->op, OPF_CONVERGENT))
+            if (under_way_after(i, 0) == 0)
                 continue;
             for_each_operand(o, i)
                 for (u32 k = 1; o->kind == OPND_VEC && k <= (u32)o->value; k++) {
@@ -20,6 +44,44 @@ static void find_in_use(Machine *m)
         }
 }
 
+typedef struct Written {
+    const Machine *m;
+    bool found;
+} Written;
+
+static void see_in_use(void *user, RegId reg)
+{
+    Written *w = user;
+    w->found |= bitset_has(&w->m->in_use, reg);
+}
+
+/* Instructions that write such a register while something may be under way. */
+static void find_early_writes(Machine *m)
+{
+    const Graph *g = &m->g;
+    u32 *before = arena_array(m->t->arena, u32, g->n);
+    m->early_writes = bitset_new(m->t->arena, m->fn->origins + 1);
+    for (bool again = true; again;) {
+        again = false;
+        for (u32 k = 0; k < g->reachable; k++) {
+            const Block *b = g->by_order[k];
+            u32 now = before[b->id];
+            for_each_instr(i, b) {
+                Written w = {m, false};
+                prove_writes(i, see_in_use, &w);
+                if (now && w.found)
+                    bitset_add(&m->early_writes, i->origin);
+                now = under_way_after(i, now);
+            }
+            for (u32 edge = 0; edge < block_edge_count(b); edge++) {
+                u32 *to = &before[block_edge_target(b, edge)->id];
+                again |= (*to | now) != *to;
+                *to |= now;
+            }
+        }
+    }
+}
+
 void prove_machine_init(Machine *m, const Graph *g, ProveSide side, Terms *t)
 {
     Function *fn = g->fn;
@@ -27,6 +89,8 @@ void prove_machine_init(Machine *m, const Graph *g, ProveSide side, Terms *t)
     m->reg = arena_array(t->arena, Term, fn->regs.n);
     m->sym = arena_array(t->arena, const Name *, fn->module->syms.n);
     find_in_use(m);
+    if (m->in_use.word)
+        find_early_writes(m);
 }
 
 void prove_machine_free(Machine *m) { vec_free(&m->undo); }
@@ -88,6 +152,20 @@ void prove_await_registers(Machine *m, const Instr *i)
     for (u32 r = bitset_next(&m->in_use, 0); r < m->in_use.bits; r = bitset_next(&m->in_use, r + 1))
         if (m->reg[r])
             prove_set_reg(m, r, prove_apply(m->t, name, prove_reg_bits(m, r), &m->reg[r], 1));
+}
+
+static void note_written(void *user, RegId reg)
+{
+    Machine *m = user;
+    Term kid[] = {m->written ? m->written : prove_bool(m->t, false), prove_garbage(m, reg), m->reg[reg]};
+    if (bitset_has(&m->in_use, reg) && kid[2])
+        m->written = prove_apply(m->t, prove_name(m->t, "written"), 1, kid, COUNT_OF(kid));
+}
+
+void prove_note_written(Machine *m, const Instr *i)
+{
+    if (m->early_writes.word && bitset_has(&m->early_writes, i->origin))
+        prove_writes(i, note_written, m);
 }
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */

@@ -20,8 +20,10 @@ typedef struct Machine {
     Term *reg;        /* by RegId; PROVE_CARRY: the carry; 0: not known here */
     const Name **sym; /* by SymId: a name that both texts share, made on demand */
     VEC(Undo) undo;
-    const char *fault; /* what cannot be modelled, or was met without a value */
-    BitSet in_use;     /* registers that an asynchronous operation may use until a wait; no word: there are none */
+    const char *fault;   /* what cannot be modelled, or was met without a value */
+    BitSet in_use;       /* registers that an asynchronous operation may use until a wait; no word: there are none */
+    BitSet early_writes; /* by origin: instructions that write one of them where such an operation may be under way */
+    Term written;        /* what they wrote since the last such operation, wait, or node, in order; 0: nothing */
 } Machine;
 
 /* Machines of one function may share a graph, one after the other. */
@@ -44,6 +46,8 @@ bool prove_loads_parameter(Machine *m, const Instr *i);
 /* Executes an instruction that only computes. */
 void prove_execute(Machine *m, const Instr *i);
 
+/* The instruction was executed: if it is an early write, so that is known of it. */
+void prove_note_written(Machine *m, const Instr *i);
 /* At an instruction that waits for what uses registers, or hands them over: what is in one before is another value after it. */
 void prove_await_registers(Machine *m, const Instr *i);
 

@@ -150,6 +150,13 @@ static void define_results(Prover *p, const Instr *before, const Instr *after)
         p->side[PROVE_BEFORE].fault = "an event that writes the carry";
 }
 
+/* Whether the event begins an asynchronous operation on registers, or waits for one, or hands them over. In between both sides write
+ * such registers alike: elsewhere they may be in use. */
+static bool uses_registers(const Prover *p, const Instr *i)
+{
+    return op_has(i->op, OPF_ASYNC) && op_has(i->op, OPF_CONVERGENT) && !p->t.seed;
+}
+
 /* ---- events -------------------------------------------------------------------------------------------------------------- */
 
 bool prove_match(Prover *p, const Instr *before, const Instr *after, const char **why)
@@ -169,13 +176,18 @@ bool prove_match(Prover *p, const Instr *before, const Instr *after, const char 
         else if (atom == prove_not(&p->t, guard))
             prove_assume(p, atom, false);
     }
+    if (uses_registers(p, before) && p->side[0].written != p->side[1].written)
+        return differ(why, "a register is written that may be in use");
     bool same = weakened || same_operands(p, before, after, why);
     prove_forget(p, mark);
     if (same) {
         prove_note_event(p, before);
         define_results(p, before, after);
-        for (u32 side = 0; side < 2; side++)
+        for (u32 side = 0; side < 2; side++) {
+            if (uses_registers(p, before))
+                p->side[side].written = 0;
             prove_await_registers(&p->side[side], side ? after : before);
+        }
     }
     return same;
 }

@@ -118,6 +118,7 @@ typedef struct Entered {
     Block *block;
     u32 undo; /* of the machine */
     const Cell *cells;
+    Term written;
 } Entered;
 
 typedef struct Node {
