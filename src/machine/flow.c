@@ -368,8 +368,10 @@ static unsigned run_block(const SassCode *code, const SassBlock *block, Pending 
         for (unsigned b = 0; b < SCOREBOARDS; b++)
             if (instr->schedule.waits >> b & 1 && ready->cycles[b] > clock)
                 clock = ready->cycles[b];
-        begin_wait(ready, instr->schedule.result, clock + sass_latency(instr));
-        begin_wait(ready, instr->schedule.operands, clock + READ_LATENCY);
+        if (instr->class != SASS_NOP) {
+            begin_wait(ready, instr->schedule.result, clock + sass_latency(instr));
+            begin_wait(ready, instr->schedule.operands, clock + READ_LATENCY);
+        }
         clock += sass_issue_cycles(instr);
     }
     for (unsigned b = 0; b < SCOREBOARDS; b++)

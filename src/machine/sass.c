@@ -4,6 +4,7 @@
 
 enum {
     ALWAYS = 7,          /* predicate PT, not negated */
+    NEVER = 15,          /* PT, negated */
     ZERO_REGISTER = 255, /* RZ */
     FORM_REGISTER = 1,
     FORM_UNIFORM = 2,   /* operand form in which the first source is a uniform register or predicate */
@@ -83,9 +84,13 @@ static void decode_branch(SassInstr *instr, uint64_t low, uint64_t high, unsigne
 {
     unsigned form = field(low, 9, 3);
     unsigned mode = field(low, 32, 2);
+    unsigned operand = field(high, 23, 4), uniform = form == FORM_UNIFORM ? field(low, 24, 4) : ALWAYS;
+    if (operand == NEVER || uniform == NEVER) {
+        instr->class = SASS_NOP;
+        return;
+    }
     instr->rare = mode >= MODE_DIVERGE;
-    instr->conditional |=
-        field(high, 23, 4) != ALWAYS || instr->rare || (form == FORM_UNIFORM && field(low, 24, 4) != ALWAYS);
+    instr->conditional |= operand != ALWAYS || instr->rare || uniform != ALWAYS;
     instr->has_target = true;
     instr->target = (int64_t)instr->offset + SASS_BYTES + branch_distance(low, high, sm);
 }
@@ -113,7 +118,7 @@ SassInstr sass_decode(const uint8_t *code, uint32_t offset, unsigned sm)
     SassInstr instr = {.offset = offset, .conditional = field(low, 12, 4) != ALWAYS, .schedule = decode_schedule(high)};
     unsigned operation = field(low, 0, 9);
 
-    instr.class = classify(operation, low, sm);
+    instr.class = field(low, 12, 4) == NEVER ? SASS_NOP : classify(operation, low, sm);
     switch (instr.class) {
     case SASS_BRA:
         if (operation == BRANCH)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MADE_ALWAYS = 7, MADE_SM = 80, MADE_INSTRS = 256 };
+enum { MADE_ALWAYS = 7, MADE_NEVER = 15, MADE_SM = 80, MADE_INSTRS = 256 };
 
 /* An operation without operands, as bits 0 to 11, its guard, stall count and, for a branch, distance from itself in instructions.
  * Of a convergence barrier its number in place of the guard and, where one is moved, a register in place of the distance. */
@@ -17,17 +17,20 @@ typedef struct Made {
     uint8_t guard, stall;
     int16_t to;
     uint8_t sets, waits; /* number of a scoreboard, one more; set of them */
+    uint8_t operand;     /* of a branch: the predicate besides its guard; 0: PT */
 } Made;
 
-#define MADE(...) ((Made){__VA_ARGS__, 0, 0})
+#define MADE(...) ((Made){__VA_ARGS__, 0, 0, 0})
 #define ALU(stall) MADE(0x210, MADE_ALWAYS, stall, 0)
 #define FFMA(stall) MADE(0x223, MADE_ALWAYS, stall, 0)
 #define LOAD(stall) MADE(0x981, MADE_ALWAYS, stall, 0)
-#define LOAD_TO(board) ((Made){0x981, MADE_ALWAYS, 4, 0, (board) + 1, 0})
-#define FFMA_AFTER(board) ((Made){0x223, MADE_ALWAYS, 4, 0, 0, 1 << (board)})
+#define LOAD_TO(board) ((Made){0x981, MADE_ALWAYS, 4, 0, (board) + 1, 0, 0})
+#define FFMA_AFTER(board) ((Made){0x223, MADE_ALWAYS, 4, 0, 0, 1 << (board), 0})
 #define STORE(stall) MADE(0x986, MADE_ALWAYS, stall, 0)
 #define SPILL(stall) MADE(0x387, MADE_ALWAYS, stall, 0)
 #define BRANCH_IF(to) MADE(0x947, 0, 1, to)
+#define BRANCH_ON(guard, operand, to) ((Made){0x947, guard, 1, to, 0, 0, operand})
+#define BRANCH_UNIFORM(operand, to) ((Made){0x547, MADE_ALWAYS, 1, to, 0, 0, operand})
 #define BRANCH(to) MADE(0x947, MADE_ALWAYS, 1, to)
 #define CALL_IF(to) MADE(0x944, 0, 1, to)
 #define CALL(to) MADE(0x944, MADE_ALWAYS, 1, to)
@@ -67,9 +70,10 @@ static inline void made_instr(MadeFile *file, const Made *made)
     uint64_t low = made->code | (uint64_t)made->guard << 12;
     uint64_t high = (uint64_t)made->stall << 41 | (uint64_t)(made->sets ? made->sets - 1 : 7) << 46 | (uint64_t)7 << 49 |
                     (uint64_t)made->waits << 52;
-    if (made->code == 0x947 || made->code == 0x944) {
-        low |= (uint64_t)(uint32_t)((made->to - 1) * 16) << 32;
-        high |= (uint64_t)MADE_ALWAYS << 23 | (made->to <= 0 ? 0x3ffff : 0);
+    if (made->code == 0x947 || made->code == 0x944 || made->code == 0x547) {
+        uint64_t operand = made->operand ? made->operand : MADE_ALWAYS;
+        low |= (uint64_t)(uint32_t)((made->to - 1) * 16) << 32 | (made->code == 0x547 ? operand << 24 : 0);
+        high |= (made->code == 0x547 ? MADE_ALWAYS : operand) << 23 | (made->to <= 0 ? 0x3ffff : 0);
     }
     if (made->code == 0x945 || made->code == 0x941)
         low = made->code | (uint64_t)MADE_ALWAYS << 12 | (uint64_t)made->guard << 16 |

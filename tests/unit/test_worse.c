@@ -324,6 +324,48 @@ static void peeled_loop(void **state)
     assert_int_equal(judge(&before, &after).moved.unrolled, 1);
 }
 
+static size_t loops_of(Made branch)
+{
+    MadeKernel k = KERNEL(LOAD(4), FFMA(4), branch, FFMA(4), LEAVE);
+    Cubin cubin = open_made(&k);
+    SassCode code;
+    assert_true(sass_read(&code, &cubin.functions[0], cubin.sm));
+    size_t loops = code.loop_count;
+    assert_int_equal(code.block_count, loops ? 2 : 1);
+    sass_free(&code);
+    cubin_close(&cubin);
+    return loops;
+}
+
+/* A branch whose guard, or predicate operand, is !PT ends no block. */
+static void branch_never_taken(void **state)
+{
+    enum { P0 = 0, NOT_P0 = 8 };
+    (void)state;
+    assert_int_equal(loops_of(BRANCH_IF(-2)), 1);
+    assert_int_equal(loops_of(BRANCH_ON(NOT_P0, MADE_ALWAYS, -2)), 1);
+    assert_int_equal(loops_of(BRANCH_ON(MADE_ALWAYS, NOT_P0, -2)), 1);
+    assert_int_equal(loops_of(BRANCH_UNIFORM(NOT_P0, -2)), 1);
+    assert_int_equal(loops_of(BRANCH_ON(MADE_NEVER, MADE_ALWAYS, -2)), 0);
+    assert_int_equal(loops_of(BRANCH_ON(P0, MADE_NEVER, -2)), 0);
+    assert_int_equal(loops_of(BRANCH_ON(MADE_ALWAYS, MADE_NEVER, -2)), 0);
+    assert_int_equal(loops_of(BRANCH_UNIFORM(MADE_NEVER, -2)), 0);
+}
+
+/* Nobody waits for a load that nobody executes, and it leaves nothing; its cycles of issue stay. */
+static void executed_by_nobody(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD_TO(0), FFMA_AFTER(0), FFMA(4), LEAVE);
+    MadeKernel after = KERNEL(((Made){0x981, MADE_NEVER, 4, 0, 1, 0, 0}), FFMA_AFTER(0), FFMA(4), LEAVE);
+    MadeKernel plain = KERNEL(ALU(4), FFMA_AFTER(0), FFMA(4), LEAVE);
+    MadeKernel leaves = KERNEL(FFMA(4), MADE(0x94d, MADE_NEVER, 1, 0), FFMA(4), FFMA(4), LEAVE);
+    assert_int_equal(worse(&after, &before), WORSE_CYCLES);
+    assert_int_equal(worse(&plain, &after), 0);
+    assert_false(judge(&plain, &after).better);
+    assert_int_equal((int)judge(&leaves, &leaves).moved.cycles[0], 14);
+}
+
 static void loop_through_call(void **state)
 {
     (void)state;
@@ -485,6 +527,8 @@ int main(void)
         cmocka_unit_test(unrolled_to_the_end),
         cmocka_unit_test(split_loop),
         cmocka_unit_test(peeled_loop),
+        cmocka_unit_test(branch_never_taken),
+        cmocka_unit_test(executed_by_nobody),
         cmocka_unit_test(loop_through_call),
         cmocka_unit_test(loop_through_saved_barrier),
         cmocka_unit_test(called_functions),
