@@ -235,9 +235,10 @@ void lower_label(Lower *p, Span name, Span at)
         fall_through(p);
         b = begin_block(p);
     }
-    const Binding *binding = names_bind(p, name, BIND_LABEL, b->id);
+    names_bind(p, name, BIND_LABEL, b->id); /* one that is declared twice has its name all the same */
+    Str text = span_str(p->module, name);
     Label *label = arena_new(p->module->arena, Label);
-    *label = (Label){.name = binding ? binding->name : NULL, .scope = scope_now(p), .text = at};
+    *label = (Label){.name = intern(&p->module->names, text.p, text.len), .scope = scope_now(p), .text = at};
     label->lead = lower_lead(p, at.beg);
     if (b->labels)
         vec_last(&p->labels)->next = label;

@@ -340,5 +340,5 @@ void names_pin_mentioned(Lower *p)
     for (u32 f = 0; f < p->module->functions.n; f++)
         for_each_block(b, p->module->functions.v[f])
             for (Label *l = b->labels; l; l = l->next)
-                l->pinned |= l->name && l->name->user && ((NameInfo *)l->name->user)->mentioned;
+                l->pinned |= l->name->user && ((NameInfo *)l->name->user)->mentioned;
 }
