@@ -415,8 +415,26 @@ static void check_unknown_register(Lower *p, const Instr *i)
     p->unknown_names.n = kept;
 }
 
+/* A list of branches is one of blocks, and a list of calls one of functions: their numbers mean nothing to one another. */
+static bool names_list(const Lower *p, u32 slot, TableKind kind)
+{
+    const Operand *o = &p->operands.v[slot];
+    return o->kind == OPND_TABLE && o->value == 0 && p->fn->tables.v[o->id].kind == kind;
+}
+
+static void check_lists(Lower *p, u32 end)
+{
+    if (op_has(p->op, OPF_BRANCH) && !takes_label(p->op) && (p->operands.n != 2 || !names_list(p, 1, TABLE_BRANCH)))
+        lower_error(p, (Span){p->start, end}, "'%s' takes an index and a list of .branchtargets", p->op->text->text);
+    for (u32 slot = 0; slot < p->operands.n && op_has(p->op, OPF_CALL); slot++)
+        if (names_list(p, slot, TABLE_BRANCH))
+            lower_error(p, (Span){p->start, end}, "a call takes no list of .branchtargets");
+}
+
 static void check_instr(Lower *p, u32 end)
 {
+    if (p->op->known)
+        check_lists(p, end);
     if (takes_label(p->op) && !p->operands.n && p->op->known)
         lower_error(p, (Span){p->start, end}, "a branch goes to a label");
     if (takes_label(p->op) && p->operands.n > 1 && p->op->known)
