@@ -44,6 +44,7 @@ typedef struct Analyses {
     double (*clock)(void);      /* seconds; NULL: nobody wants to know them */
     double seconds;             /* spent on computing, by that clock */
     u32 frozen;                 /* AnalysisBits */
+    Arena *scratch;             /* for what the phase that runs finds out itself; gone when it returns */
     bool computing;             /* the clock runs */
     AnalysisSlot slot[ANALYSES];
 } Analyses;

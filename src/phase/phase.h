@@ -41,7 +41,7 @@ typedef struct PhaseRun PhaseRun;
 /* Where the runner takes reports; the runner fills it in. */
 typedef struct PhaseSink {
     void *user;
-    /* at: source text the remark is about (empty: the function). message is in the run's arena. */
+    /* at: source text the remark is about (empty: the function). message: in the memory of the run. */
     void (*remark)(void *user, const PhaseRun *run, RemarkKind kind, const char *name, Span at, const char *message);
     void (*count)(void *user, const PhaseRun *run, const char *what, u32 amount);
     /* --opt-bisect-limit: whether one more rewrite may happen */
@@ -67,7 +67,7 @@ struct PhaseRun {
     u32 iteration;          /* of the phase, within that round */
     bool may_do_more;       /* set by a phase that kept to what it knew at first: another round may find more */
     bool is_last;           /* it will not be called again, even if it answers PHASE_AGAIN */
-    Arena *arena;           /* scratch: gone when the phase returns */
+    Arena *arena;           /* for messages; gone when the phase returns */
     void *state;            /* what it keeps from one iteration to the next, in `kept`; NULL in the first */
     Arena *kept;            /* gone after the last iteration */
     VEC(Declined) declined; /* in this iteration: the runner reports them if it is the last one */

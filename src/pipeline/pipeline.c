@@ -237,14 +237,14 @@ static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun 
     Arena scratch = {0};
     runner->phase = phase;
     runner->calls++;
-    run->arena = &scratch;
+    an->scratch = run->arena = &scratch;
     run->iteration = iteration;
     run->is_last = iteration + 1 == info->iterations;
     PhaseResult result = info->run(an, run);
     phase_report_declined(run, result != PHASE_AGAIN || run->is_last);
     an_thaw(an, AN_ALL);
     arena_free(&scratch);
-    run->arena = NULL;
+    an->scratch = run->arena = NULL;
     if (result != PHASE_UNCHANGED && stats->last_changed != run->fn) {
         stats->changed++;
         stats->last_changed = run->fn;

@@ -9,18 +9,18 @@ static bool ends_in_table(const Block *b)
     return end && branch_table(end);
 }
 
-BitSet groups_find(Arena *arena, Analyses *an)
+BitSet groups_find(Analyses *an)
 {
     BitSet tables = {0};
     ReconvergeGate *gate = NULL;
     for_each_block(b, an->fn) {
         if (!ends_in_table(b))
             continue;
-        gate = gate ? gate : reconverge_new(arena, an);
+        gate = gate ? gate : reconverge_new(an->scratch, an);
         if (!reconverge_matters(gate))
             break;
         if (!tables.bits)
-            tables = bitset_new(arena, an->fn->origins + 1);
+            tables = bitset_new(an->scratch, an->fn->origins + 1);
         if (!uniform_has(&an_uniform(an)->branch_warp, b->id))
             bitset_add(&tables, block_terminator(b)->origin);
     }

@@ -7,7 +7,7 @@
 
 /* By Instr.origin: tables that may divide a warp into groups that must not become one. Without bits where there are none. A block
  * that ends in a table may be joined to another one: the origin stays. */
-BitSet groups_find(Arena *arena, Analyses *an);
+BitSet groups_find(Analyses *an);
 /* Whether b ends in one of them. */
 bool groups_divided_by(const BitSet *tables, const Block *b);
 

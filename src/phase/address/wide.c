@@ -135,10 +135,10 @@ static void widen(Analyses *an, PhaseRun *run, const WideProduct *p)
 }
 
 /* Leaves those products whose conversions go, since nothing else reads their registers; none where they are sparse. */
-static void keep_dense(const Function *fn, Arena *arena, WideProducts *products)
+static void keep_dense(const Analyses *an, WideProducts *products)
 {
-    u32 *reads = arena_array(arena, u32, fn->regs.n), instrs = 0, kept = 0;
-    for_each_block(b, fn)
+    u32 *reads = arena_array(an->scratch, u32, an->fn->regs.n), instrs = 0, kept = 0;
+    for_each_block(b, an->fn)
         for_each_instr(i, b) {
             instrs += i->kind == INSTR_OP;
             for (RegWalk w = reg_walk(i); next_read(&w);)
@@ -164,7 +164,7 @@ bool wide_run(Analyses *an, PhaseRun *run)
             if (factor_of(i) && read_product(an, i, &p) && (always || pays(an, &p)))
                 vec_push(&products, p);
     if (products.n && !always)
-        keep_dense(an->fn, run->arena, &products);
+        keep_dense(an, &products);
     for (u32 k = 0; k < products.n; k++)
         if (phase_may_rewrite(run)) {
             widen(an, run, &products.v[k]);

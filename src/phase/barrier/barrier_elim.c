@@ -224,7 +224,7 @@ static bool has_loads_above(const Elim *e, const Instr *barrier)
 {
     Analyses *an = e->an;
     const Order *order = an_order(an);
-    BitSet seen = bitset_new(e->run->arena, order->count);
+    BitSet seen = bitset_new(an->scratch, order->count);
     VecU32 work = {0};
     u32 loads = 0;
     if (count_loads(e, barrier->prev, &loads))
@@ -395,7 +395,7 @@ static void collect(Elim *e)
     const Block *b = NULL;
     u32 segments_end = 0;
     u16 mispaired = 0;
-    e->candidates = arena_array(e->run->arena, BarrierCandidate, reach->barriers.n);
+    e->candidates = arena_array(an->scratch, BarrierCandidate, reach->barriers.n);
     for (u32 k = 0; k < reach->barriers.n; k++) {
         Instr *i = reach->barriers.v[k];
         BarrierUse use = barrier_use(e->reach, i);
@@ -456,12 +456,12 @@ static PhaseResult remove_barriers(Analyses *an, PhaseRun *run)
     an_freeze(an, AN_DOM | AN_LOOPS | AN_CONTROL | AN_UNIFORM);
     an_compute(an, AN_DOM | AN_LOOPS | AN_CONTROL);
     Elim e = {.run = run, .an = an, .steps = SEARCH_LIMIT};
-    e.reach = reach_compute(an, run->knobs, run->arena);
+    e.reach = reach_compute(an, run->knobs);
     e.of_warp = of_warp_new(an, run);
     collect(&e);
     sort_candidates(&e);
     if (some_pair_with_themselves(&e))
-        e.flow = flow_compute(e.reach, run->arena, run->sink->wants_remarks);
+        e.flow = flow_compute(e.reach, run->sink->wants_remarks);
     PhaseResult result = remove_candidates(&e);
     if (run->is_last || result != PHASE_AGAIN) {
         if (weaken_candidates(&e))

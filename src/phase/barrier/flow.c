@@ -83,21 +83,21 @@ static void cut_block(Flow *f, u32 p)
 static ThreadValues *values_of_addresses(const Flow *f)
 {
     const Order *order = an_order(f->an);
-    BitSet asked = bitset_new(f->arena, f->an->fn->regs.n);
+    BitSet asked = bitset_new(f->an->scratch, f->an->fn->regs.n);
     for (u32 p = 0; p < order->count; p++)
         for_each_instr(i, order->rpo[p]) {
             const Operand *address = alias_address(i);
             if (address && address->kind == OPND_REG)
                 bitset_add(&asked, address->id);
         }
-    return thread_values_new(f->arena, f->an->fn, order, an_ssa(f->an), &asked, f->knobs->assume_1d_blocks);
+    return thread_values_new(f->an->scratch, f->an->fn, order, an_ssa(f->an), &asked, f->knobs->assume_1d_blocks);
 }
 
 static void cut_blocks(Flow *f)
 {
     const Order *order = an_order(f->an);
     ThreadValues *values = values_of_addresses(f);
-    f->classes = alias_classes_new(f->arena, values, f->knobs->assume_in_bounds);
+    f->classes = alias_classes_new(f->an->scratch, values, f->knobs->assume_in_bounds);
     for (u32 p = 0; p < order->count; p++)
         cut_block(f, p);
     f->first[order->count] = f->count;
@@ -234,19 +234,18 @@ static u32 count_segments(const BarrierReach *reach)
     return n;
 }
 
-Flow *flow_compute(const BarrierReach *reach, Arena *arena, bool lists)
+Flow *flow_compute(const BarrierReach *reach, bool lists)
 {
-    Flow *f = arena_new(arena, Flow);
+    Flow *f = arena_new(reach->an->scratch, Flow);
     f->an = reach->an;
     f->knobs = reach->knobs;
-    f->arena = arena;
     f->lists = lists;
     f->reach = reach;
     u32 segments = count_segments(reach);
-    f->segments = arena_alloc_raw(arena, segments * sizeof *f->segments);
-    f->first = arena_array(arena, u32, (size_t)an_order(reach->an)->count + 1);
-    f->open = arena_array(arena, bool, segments);
-    f->queued = arena_array(arena, bool, segments);
+    f->segments = arena_alloc_raw(f->an->scratch, segments * sizeof *f->segments);
+    f->first = arena_array(f->an->scratch, u32, (size_t)an_order(reach->an)->count + 1);
+    f->open = arena_array(f->an->scratch, bool, segments);
+    f->queued = arena_array(f->an->scratch, bool, segments);
     cut_blocks(f);
     start_below(f);
     spread_up(f);
@@ -316,7 +315,7 @@ const Access *flow_find(Flow *f, u32 segment, bool below, AccessSet classes, u32
 {
     const Access *found = NULL;
     if (!f->seen)
-        f->seen = arena_array(f->arena, u32, f->count);
+        f->seen = arena_array(f->an->scratch, u32, f->count);
     f->searches++;
     visit(f, below ? segment + 1 : segment);
     for (u32 next = 0; next < f->work.n && !found && *steps > 0; next++, --*steps) {

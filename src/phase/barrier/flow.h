@@ -35,7 +35,6 @@ typedef struct Segment {
 typedef struct Flow {
     Analyses *an;
     const Knobs *knobs;
-    Arena *arena;
     const BarrierReach *reach;
     AccessClasses *classes;
     Segment *segments; /* block by block */
@@ -50,11 +49,11 @@ typedef struct Flow {
 } Flow;
 
 /* lists: flow_find() will be asked. */
-Flow *flow_compute(const BarrierReach *reach, Arena *arena, bool lists);
+Flow *flow_compute(const BarrierReach *reach, bool lists);
 /* The number of the segment that the n-th barrier for all threads ends, from 0 on in the order of Order.rpo, in the block at
  * this position. */
 static inline u32 flow_segment(u32 position, u32 n) { return position + n; }
-void flow_free(Flow *flow); /* what is not in the arena */
+void flow_free(Flow *flow); /* what is not in the scratch memory */
 
 /* What lies above and below the barrier that ends the segment. */
 static inline AccessSet flow_above(const Flow *f, u32 segment) { return f->segments[segment].above; }

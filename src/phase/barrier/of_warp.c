@@ -18,9 +18,9 @@ static bool steps_by_constant(const Instr *i)
 }
 
 /* Registers that a comparison in the loop reads. */
-static BitSet compared_in(Analyses *an, Arena *arena, const Loop *loop)
+static BitSet compared_in(Analyses *an, const Loop *loop)
 {
-    BitSet compared = bitset_new(arena, an->fn->regs.n);
+    BitSet compared = bitset_new(an->scratch, an->fn->regs.n);
     for (u32 k = 0; k < loop->block_count; k++)
         for_each_instr(i, loop->blocks[k])
             if (i->kind == INSTR_OP && i->op->opcode == OPC_SETP)
@@ -30,9 +30,9 @@ static BitSet compared_in(Analyses *an, Arena *arena, const Loop *loop)
 }
 
 /* A step may stand before what is compared, or be of it: `t = i + 1; setp t; i = t`. */
-static bool may_count(Analyses *an, Arena *arena, const Loop *loop)
+static bool may_count(Analyses *an, const Loop *loop)
 {
-    BitSet compared = compared_in(an, arena, loop);
+    BitSet compared = compared_in(an, loop);
     for (u32 k = 0; k < loop->block_count; k++)
         for_each_instr(i, loop->blocks[k]) {
             if (!steps_by_constant(i))
@@ -68,10 +68,10 @@ static LoopKind kind_of(Analyses *an, PhaseRun *run, const Loop *loop, const Ins
                           (u32)LOOP_HEIGHT_WALKED);
     if (!walked || holds_of_warp(loop))
         return LOOP_STAYS;
-    return !loop->nounroll && may_count(an, run->arena, loop) ? LOOP_UNROLLS : LOOP_PASSES;
+    return !loop->nounroll && may_count(an, loop) ? LOOP_UNROLLS : LOOP_PASSES;
 }
 
-OfWarp of_warp_new(Analyses *an, PhaseRun *run) { return (OfWarp){run, an, arena_array(run->arena, u8, an_loops(an)->n)}; }
+OfWarp of_warp_new(Analyses *an, PhaseRun *run) { return (OfWarp){run, an, arena_array(an->scratch, u8, an_loops(an)->n)}; }
 
 bool of_warp_stops_unrolling(OfWarp *w, const Instr *barrier)
 {

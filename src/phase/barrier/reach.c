@@ -177,10 +177,10 @@ u16 reach_mispaired_by(const BarrierReach *r, const Instr *i)
     return use.full && reached_together(r, i) ? 0 : use.ids;
 }
 
-static void find_mispaired(BarrierReach *r, Arena *arena, VecU32 *work)
+static void find_mispaired(BarrierReach *r, VecU32 *work)
 {
     const Order *order = an_order(r->an);
-    u16 *gen = arena_array(arena, u16, order->count);
+    u16 *gen = arena_array(r->an->scratch, u16, order->count);
     vec_clear(work);
     for (u32 k = r->barriers.n; k-- > 0;) {
         const Instr *i = r->barriers.v[k];
@@ -207,21 +207,21 @@ static void find_mispaired(BarrierReach *r, Arena *arena, VecU32 *work)
     }
 }
 
-BarrierReach *reach_compute(Analyses *an, const Knobs *knobs, Arena *arena)
+BarrierReach *reach_compute(Analyses *an, const Knobs *knobs)
 {
-    BarrierReach *r = arena_new(arena, BarrierReach);
+    BarrierReach *r = arena_new(an->scratch, BarrierReach);
     VecU32 work = {0};
     r->an = an;
     r->knobs = knobs;
-    r->together = bitset_new(arena, an->fn->blocks.n);
-    r->by_all = bitset_new(arena, an->fn->blocks.n);
-    r->leads_to_barrier = bitset_new(arena, an->fn->blocks.n);
-    r->kept = arena_array(arena, u8, an->fn->blocks.n);
-    r->mispaired = arena_array(arena, u16, an_order(an)->count);
+    r->together = bitset_new(an->scratch, an->fn->blocks.n);
+    r->by_all = bitset_new(an->scratch, an->fn->blocks.n);
+    r->leads_to_barrier = bitset_new(an->scratch, an->fn->blocks.n);
+    r->kept = arena_array(an->scratch, u8, an->fn->blocks.n);
+    r->mispaired = arena_array(an->scratch, u16, an_order(an)->count);
     find_barriers(r);
     find_leading_to_barrier(r, &work);
     find_together(r);
-    find_mispaired(r, arena, &work);
+    find_mispaired(r, &work);
     vec_free(&work);
     return r;
 }

@@ -38,8 +38,8 @@ typedef struct BarrierReach {
 } BarrierReach;
 
 /* Needs AN_CONTROL; of a function with barriers, as it is before any of them goes. */
-BarrierReach *reach_compute(Analyses *an, const Knobs *knobs, Arena *arena);
-void reach_free(BarrierReach *reach); /* what is not in the arena */
+BarrierReach *reach_compute(Analyses *an, const Knobs *knobs);
+void reach_free(BarrierReach *reach); /* what is not in the scratch memory */
 
 BarrierUse barrier_use(const BarrierReach *reach, const Instr *i);
 /* Whether all threads execute a barrier together, its block and guard considered. */

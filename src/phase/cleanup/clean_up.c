@@ -269,13 +269,13 @@ static void find_decided(CleanUp *c)
     for (u32 p = 0; p < order->count; p++)
         if (known_guard(order->rpo[p]) != FACT_UNKNOWN)
             vec_push(&decided, order->rpo[p]);
-    ReconvergeGate *gate = decided.n ? reconverge_new(c->run->arena, c->an) : NULL;
+    ReconvergeGate *gate = decided.n ? reconverge_new(c->an->scratch, c->an) : NULL;
     c->asks_gate = !gate || reconverge_matters(gate);
     for (u32 k = 0; gate && c->asks_gate && k < decided.n; k++) {
         Block *b = decided.v[k], *to = decided_successor(b, known_guard(b));
         const Block *old = decided.n > 1 ? NULL : reconvergence_point(gate, b);
         if (!c->decided.bits)
-            c->decided = bitset_new(c->run->arena, c->fn->origins + 1);
+            c->decided = bitset_new(c->an->scratch, c->fn->origins + 1);
         if (!to || branch_target(block_terminator(b)) == b->fall ||
             reconverge_decided(gate, b, to, old, false) == RECONVERGE_SAFE)
             bitset_add(&c->decided, block_terminator(b)->origin);
@@ -357,12 +357,12 @@ PhaseResult phase_clean_up(Analyses *an, PhaseRun *run)
         return PHASE_UNCHANGED;
     CleanUp c = {.run = run, .an = an, .fn = an->fn};
     u32 blocks = an->fn->blocks.n;
-    c.queued = arena_array(run->arena, u8, blocks);
-    c.seen = marks_new(run->arena, blocks);
-    c.end = arena_array(run->arena, Block *, blocks);
+    c.queued = arena_array(an->scratch, u8, blocks);
+    c.seen = marks_new(an->scratch, blocks);
+    c.end = arena_array(an->scratch, Block *, blocks);
     an_freeze(an, AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_FACTS | AN_UNIFORM);
     an_compute(an, AN_LOOPS);
-    c.groups = groups_find(run->arena, an);
+    c.groups = groups_find(an);
     find_decided(&c);
     simplify_all(&c);
     vec_free(&c.work);

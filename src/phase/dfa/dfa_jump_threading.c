@@ -72,16 +72,16 @@ static u32 count_names(const Block *b)
 }
 
 /* What of the node's block is executed for a reason, in order; its branch is there unless the node decides it. */
-static u32 collect_read(Analyses *an, Arena *arena, const MachinePlan *plan, const PlanNode *node, Instr *read[NODE_ITEMS])
+static u32 collect_read(Analyses *an, const MachinePlan *plan, const PlanNode *node, Instr *read[NODE_ITEMS])
 {
     u32 room = count_names(node->b), n = 0;
     const Instr *end = block_terminator(node->b);
-    const Block **to = arena_array(arena, const Block *, node->targets);
+    const Block **to = arena_array(an->scratch, const Block *, node->targets);
     for (u32 k = 0; k < node->targets; k++)
         to[k] = plan->target.v[node->first + k].to;
     Slice slice = {.live = an_live(an), .to = to, .targets = node->targets, .room = room};
-    slice.needed = arena_array(arena, RegId, room);
-    slice.killed = arena_array(arena, RegId, room);
+    slice.needed = arena_array(an->scratch, RegId, room);
+    slice.killed = arena_array(an->scratch, RegId, room);
     for (Instr *i = node->b->last; i; i = i->prev) {
         if (i->kind != INSTR_OP || (i == end && node->decided) ||
             (i != end && op_is_pure(i->op) && !slice_reads_result(&slice, i)))
@@ -96,7 +96,7 @@ static u32 collect_read(Analyses *an, Arena *arena, const MachinePlan *plan, con
 static void fill_copy(Analyses *an, PhaseRun *run, const MachinePlan *plan, const PlanNode *node)
 {
     Instr *read[NODE_ITEMS];
-    u32 n = collect_read(an, run->arena, plan, node, read);
+    u32 n = collect_read(an, plan, node, read);
     block_set_fall(node->made, node->decided ? plan->target.v[node->first].to : node->b->fall);
     block_append_clones(node->made, read, n);
     phase_count(run, "InstructionsCloned", n);
@@ -194,9 +194,9 @@ static void carry_out(Analyses *an, PhaseRun *run, MachinePlan *plan)
 /* NULL, or why the points where threads reconverge must stay. They do where a branch divides a warp, but copies of what is
  * between the arms and the dispatch may join sooner, and be more than their originals: which lanes come to them together is
  * not asked of the plan. */
-static const char *why_reconverge(Analyses *an, PhaseRun *run)
+static const char *why_reconverge(Analyses *an)
 {
-    ReconvergeGate *gate = reconverge_new(run->arena, an);
+    ReconvergeGate *gate = reconverge_new(an->scratch, an);
     const Waits *waits = reconverge_waits(gate);
     bool spins = waits->any_wait & WAIT_OTHERS, sees = waits->any_active_set;
     reconverge_free(gate);
@@ -219,8 +219,8 @@ static bool thread_loop(Analyses *an, PhaseRun *run, const Loop *loop)
     for (u32 k = 0; k < n; k++) {
         MachinePlan plan;
         const char *why;
-        bool threads = plan_make(an, run->knobs, run->arena, loop, selector[k], &plan, &why);
-        if (threads && (why = why_reconverge(an, run)))
+        bool threads = plan_make(an, run->knobs, loop, selector[k], &plan, &why);
+        if (threads && (why = why_reconverge(an)))
             threads = false;
         threads = threads && phase_may_rewrite(run);
         if (threads)

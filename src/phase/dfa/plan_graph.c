@@ -45,14 +45,14 @@ static void add_block_edges(const PlanGraph *g, Edges *edges, const BitSet *leav
     }
 }
 
-PlanGraph *plan_graph_make(Analyses *an, const Knobs *knobs, Arena *arena, const MachinePlan *plan)
+PlanGraph *plan_graph_make(Analyses *an, const Knobs *knobs, const MachinePlan *plan)
 {
-    PlanGraph *g = arena_new(arena, PlanGraph);
+    PlanGraph *g = arena_new(an->scratch, PlanGraph);
     const Order *order = an_order(an);
     u32 nodes = order->count + plan->node.n;
     Edges edges = {.from = {0}};
-    BitSet leaving = bitset_new(arena, order->count);
-    *g = (PlanGraph){.an = an, .knobs = knobs, .arena = arena, .plan = plan};
+    BitSet leaving = bitset_new(an->scratch, order->count);
+    *g = (PlanGraph){.an = an, .knobs = knobs, .plan = plan};
     for (u32 e = 0; e < plan->edge.n; e++)
         bitset_add(&leaving, index_of(g, plan->edge.v[e].from));
     for (u32 p = 0; p < order->count; p++)
@@ -62,11 +62,11 @@ PlanGraph *plan_graph_make(Analyses *an, const Knobs *knobs, Arena *arena, const
         for (u32 w = node->first; node->used && w < node->first + node->targets; w++)
             add_edge(&edges, order->count + k, index_of_target(g, &plan->target.v[w]));
     }
-    g->succ = graph_from_edges(arena, nodes, edges.from.v, edges.to.v, edges.from.n);
-    g->pred = graph_reverse(arena, &g->succ);
-    g->idom = arena_array(arena, u32, nodes);
-    g->depth = arena_array(arena, u32, nodes);
-    g->order = arena_array(arena, u32, nodes);
+    g->succ = graph_from_edges(an->scratch, nodes, edges.from.v, edges.to.v, edges.from.n);
+    g->pred = graph_reverse(an->scratch, &g->succ);
+    g->idom = arena_array(an->scratch, u32, nodes);
+    g->depth = arena_array(an->scratch, u32, nodes);
+    g->order = arena_array(an->scratch, u32, nodes);
     g->reached = graph_dominators(&g->succ, &g->pred, index_of(g, an->fn->entry), g->idom, g->order);
     for (u32 k = 0; k < g->reached; k++) {
         u32 v = g->order[k];
@@ -98,7 +98,7 @@ static bool dominates_in(const PlanGraph *g, u32 a, u32 b)
 /* Without its back edges, the edges to dominators, the graph has no cycle: all of it can be ordered (Kahn). */
 bool plan_graph_is_reducible(const PlanGraph *g)
 {
-    u32 *waiting = arena_array(g->arena, u32, g->succ.nodes), ordered = 0;
+    u32 *waiting = arena_array(g->an->scratch, u32, g->succ.nodes), ordered = 0;
     VecU32 work = {0};
     for (u32 k = 0; k < g->reached; k++) {
         u32 v = g->order[k];
@@ -155,7 +155,7 @@ static bool has_successors(const PlanGraph *g, u32 v)
 bool plan_graph_reconverges_as_before(const PlanGraph *g)
 {
     Analyses *an = g->an;
-    BitSet copied = bitset_new(g->arena, g->an->fn->blocks.n), seen = bitset_new(g->arena, g->succ.nodes);
+    BitSet copied = bitset_new(g->an->scratch, g->an->fn->blocks.n), seen = bitset_new(g->an->scratch, g->succ.nodes);
     for (u32 k = 0; k < g->plan->node.n; k++)
         if (g->plan->node.v[k].used)
             bitset_add(&copied, g->plan->node.v[k].b->id);

@@ -7,14 +7,13 @@
 typedef struct PlanGraph {
     Analyses *an;
     const Knobs *knobs;
-    Arena *arena;
     const MachinePlan *plan;
     Graph succ, pred;  /* nodes: positions in Order.rpo, then those of the plan */
     u32 *idom, *depth; /* GRAPH_NONE and 0 where nothing leads to */
     u32 *order, reached;
 } PlanGraph;
 
-PlanGraph *plan_graph_make(Analyses *an, const Knobs *knobs, Arena *arena, const MachinePlan *plan); /* in the arena */
+PlanGraph *plan_graph_make(Analyses *an, const Knobs *knobs, const MachinePlan *plan); /* in scratch memory */
 /* Whether `from` can still be reached, and still goes to `to` as it is. */
 bool plan_graph_has_edge(const PlanGraph *g, const Block *from, const Block *to);
 bool plan_graph_is_reducible(const PlanGraph *g);

@@ -8,7 +8,6 @@ enum { SELECTORS_ASKED = 64 /* of one loop */ };
 
 typedef struct MachineFinder {
     const Knobs *knobs;
-    Arena *arena;
     Analyses *an;
     const Loop *loop;
     MachinePlan *plan;
@@ -359,7 +358,7 @@ static void reach(BitSet *seen, VecU32 *work, i32 node)
 static void drop_unreached(MachineFinder *p)
 {
     MachinePlan *plan = p->plan;
-    BitSet seen = bitset_new(p->arena, plan->node.n);
+    BitSet seen = bitset_new(p->an->scratch, plan->node.n);
     VecU32 work = {0};
     for (u32 e = 0; e < plan->edge.n; e++)
         for (u32 k = 0; plan->edge.v[e].used && k < plan->edge.v[e].leaves; k++)
@@ -378,7 +377,7 @@ static void drop_unreached(MachineFinder *p)
 static void weigh(MachineFinder *p)
 {
     MachinePlan *plan = p->plan;
-    BitSet reached = bitset_new(p->arena, p->an->fn->blocks.n);
+    BitSet reached = bitset_new(p->an->scratch, p->an->fn->blocks.n);
     for (u32 k = 0; k < plan->node.n; k++) {
         const PlanNode *node = &plan->node.v[k];
         const Instr *end = block_terminator(node->b);
@@ -443,7 +442,7 @@ static const char *why_not(MachineFinder *p)
         return too_many_blocks;
     if (plan->cost > (u64)knobs->dfa_cost_threshold * shared)
         return "more instructions would be copied than --dfa-cost-threshold allows";
-    PlanGraph *graph = plan_graph_make(p->an, p->knobs, p->arena, plan);
+    PlanGraph *graph = plan_graph_make(p->an, p->knobs, plan);
     if (knobs->dfa_early_exit_heuristic && stays_unknown(p, graph))
         return "the next state is not known everywhere";
     if (!plan_graph_is_reducible(graph))
@@ -494,10 +493,9 @@ static bool make_plan(MachineFinder p, RegId selector, const char **why)
     return !*why;
 }
 
-bool plan_make(Analyses *an, const Knobs *knobs, Arena *arena, const Loop *loop, RegId selector, MachinePlan *plan,
-               const char **why)
+bool plan_make(Analyses *an, const Knobs *knobs, const Loop *loop, RegId selector, MachinePlan *plan, const char **why)
 {
-    MachineFinder p = {.an = an, .knobs = knobs, .arena = arena, .loop = loop, .plan = plan};
+    MachineFinder p = {.an = an, .knobs = knobs, .loop = loop, .plan = plan};
     const Reg *reg = fn_reg(an->fn, selector);
     *plan = (MachinePlan){.regs = 0};
     *why = NULL;

@@ -64,8 +64,7 @@ typedef struct MachinePlan {
 
 /* The plan for the loop's dispatch on `selector`; false, with *why NULL if it is no state machine at all. The caller frees
  * the plan with plan_free in any case. */
-bool plan_make(Analyses *an, const Knobs *knobs, Arena *arena, const Loop *loop, RegId selector, MachinePlan *plan,
-               const char **why);
+bool plan_make(Analyses *an, const Knobs *knobs, const Loop *loop, RegId selector, MachinePlan *plan, const char **why);
 void plan_free(MachinePlan *plan);
 
 /* The registers that branches of the loop compare with constants, and tables are indexed with, each once, if the loop writes

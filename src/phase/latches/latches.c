@@ -213,10 +213,10 @@ static bool ends_in_guarded_leave(const Block *latch, const Loop *loop)
 }
 
 /* By loop, asked before the first rewrite: a guarded ret in a latch must let threads leave without reconverging. */
-static BitSet find_must_leave(Analyses *an, PhaseRun *run)
+static BitSet find_must_leave(Analyses *an)
 {
     const Loops *loops = an_loops(an);
-    BitSet must_leave = bitset_new(run->arena, loops->n + 1);
+    BitSet must_leave = bitset_new(an->scratch, loops->n + 1);
     ReconvergeGate *gate = NULL;
     for (u32 l = 0; l < loops->n; l++) {
         const Loop *loop = loops->v[l];
@@ -224,7 +224,7 @@ static BitSet find_must_leave(Analyses *an, PhaseRun *run)
             if (!ends_in_guarded_leave(loop->latches[k], loop))
                 continue;
             if (!gate)
-                gate = reconverge_new(run->arena, an);
+                gate = reconverge_new(an->scratch, an);
             if (reconverge_before_leaving(gate, loop->latches[k]) != RECONVERGE_SAFE)
                 bitset_add(&must_leave, l);
         }
@@ -249,7 +249,7 @@ Phase phase_latches;
 PhaseResult phase_latches(Analyses *an, PhaseRun *run)
 {
     bool any = false;
-    BitSet must_leave = find_must_leave(an, run);
+    BitSet must_leave = find_must_leave(an);
     an_freeze(an, AN_LOOPS | AN_DOM | AN_LIVE | AN_FACTS);
     const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++) {

@@ -179,9 +179,9 @@ LoopSize loop_copy_size(Analyses *an, const LoopChecks *c, const LoopDropped *d)
 }
 
 /* Whether the function may come to an instruction that sees which lanes execute it. */
-static bool shows_lanes(Analyses *an, Arena *arena)
+static bool shows_lanes(Analyses *an)
 {
-    return waits_now(arena, an)->any_active_set || effects_callers_see_lanes(an->summaries, an->fn);
+    return waits_now(an->scratch, an)->any_active_set || effects_callers_see_lanes(an->summaries, an->fn);
 }
 
 static bool holds_convergent(const Block *b, const Summaries *summaries)
@@ -192,12 +192,12 @@ static bool holds_convergent(const Block *b, const Summaries *summaries)
     return false;
 }
 
-static void find_lanes(Analyses *an, Arena *arena, LoopLanes *lanes)
+static void find_lanes(Analyses *an, LoopLanes *lanes)
 {
     Control *control = an_control(an);
     BlockVec on = {0};
     VecU32 branch = {0}, dependent = {0};
-    *lanes = (LoopLanes){.asked = true, .shown = shows_lanes(an, arena)};
+    *lanes = (LoopLanes){.asked = true, .shown = shows_lanes(an)};
     for (const Block *b = an->fn->entry; b && !lanes->many; b = b->next) {
         if (!holds_convergent(b, an->summaries))
             continue;
@@ -208,8 +208,8 @@ static void find_lanes(Analyses *an, Arena *arena, LoopLanes *lanes)
             vec_push(&dependent, b->id);
         }
     }
-    lanes->dependent = graph_from_edges(arena, an->fn->blocks.n, branch.v, dependent.v, branch.n);
-    lanes->seen = marks_new(arena, an->fn->blocks.n);
+    lanes->dependent = graph_from_edges(an->scratch, an->fn->blocks.n, branch.v, dependent.v, branch.n);
+    lanes->seen = marks_new(an->scratch, an->fn->blocks.n);
     vec_free(&on);
     vec_free(&branch);
     vec_free(&dependent);
@@ -243,10 +243,10 @@ static bool depends_on_some(Analyses *an, const LoopChecks *c, LoopLanes *lanes)
     return false;
 }
 
-const char *loop_lanes_forbid(Analyses *an, Arena *arena, const LoopChecks *c, LoopLanes *lanes)
+const char *loop_lanes_forbid(Analyses *an, const LoopChecks *c, LoopLanes *lanes)
 {
     if (!lanes->asked)
-        find_lanes(an, arena, lanes);
+        find_lanes(an, lanes);
     if (!may_divide(an, c))
         return NULL;
     if (lanes->shown)

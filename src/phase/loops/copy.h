@@ -28,7 +28,7 @@ typedef struct LoopLanes {
     Marks seen;        /* scratch, likewise */
 } LoopLanes;
 /* NULL, or why the loop is not copied, as its checks may divide a warp. *lanes is {0} before the first rewrite, and in the arena. */
-const char *loop_lanes_forbid(Analyses *an, Arena *arena, const LoopChecks *checks, LoopLanes *lanes);
+const char *loop_lanes_forbid(Analyses *an, const LoopChecks *checks, LoopLanes *lanes);
 
 /* Whether the loop was rewritten; loop_copy_begin() comes right before. */
 typedef bool LoopRewrite(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes);

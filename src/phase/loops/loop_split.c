@@ -222,7 +222,7 @@ static bool split_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes 
     loop_copy_plan(an, loop, &checks, true, &dropped);
     const char *why = why_not(an, loop, &checks, &dropped);
     if (!why)
-        why = loop_lanes_forbid(an, run->arena, &checks, lanes);
+        why = loop_lanes_forbid(an, &checks, lanes);
     const Instr *at = block_terminator(checks.check[0].block);
     if (why) {
         phase_missed_once(run, "BoundsCheckKept", at, "this loop keeps its bounds checks: %s", why);

@@ -175,7 +175,7 @@ static bool unroll_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes
     loop_copy_plan(an, loop, &s.latch, false, &dropped);
     const char *why = why_not(an, loop, &s, &dropped);
     if (!why)
-        why = loop_lanes_forbid(an, run->arena, &s.latch, lanes);
+        why = loop_lanes_forbid(an, &s.latch, lanes);
     const Instr *at = block_terminator(loop->latches[0]);
     if (why) {
         phase_missed_once(run, "StrideKept", at, "this loop with its step in a register is not unrolled: %s", why);

@@ -75,14 +75,14 @@ static void append_block(Block *to, Block *next)
 /* When b goes to `to`, to become a part of a term that stays. */
 static TruthTerm part(const Nested *n, const Block *b, const Block *to)
 {
-    return site_condition_to(n, b, to, n->combined[b->id].truth ? NULL : arena_new(n->arena, Truth));
+    return site_condition_to(n, b, to, n->combined[b->id].truth ? NULL : arena_new(n->an->scratch, Truth));
 }
 
 static void combine_chain(Nested *n, const Site *s)
 {
     Block *outer = s->outer;
     separate(n, s);
-    TruthTerm through = truth_and(n->arena, part(n, outer, s->inner), part(n, s->inner, s->rest));
+    TruthTerm through = truth_and(n->an->scratch, part(n, outer, s->inner), part(n, s->inner, s->rest));
     bool falls_to_other = outer->fall == s->other;
     Instr *old = block_terminator(outer);
     append_block(outer, s->inner);
@@ -99,7 +99,7 @@ static void combine_diamond(Nested *n, const Site *yes, const Site *no)
     separate(n, yes);
     separate(n, no);
     TruthTerm which = part(n, outer, yes->inner), a = part(n, yes->inner, yes->rest), b = part(n, no->inner, yes->rest);
-    TruthTerm whole = truth_select(n->arena, which, a, b);
+    TruthTerm whole = truth_select(n->an->scratch, which, a, b);
     Instr *old = block_terminator(outer), *arm = block_terminator(yes->inner);
     append_block(outer, yes->inner);
     append_block(outer, no->inner);
@@ -119,9 +119,9 @@ static void prepare(Combiner *c)
         return;
     c->prepared = true;
     an_compute(c->an, AN_LIVE);
-    n->combined = arena_array(n->arena, TruthTerm, n->fn->blocks.n);
-    n->skip = arena_array(n->arena, u32, an_dom(c->an)->count + 1);
-    n->gate = reconverge_new(n->arena, c->an);
+    n->combined = arena_array(n->an->scratch, TruthTerm, n->fn->blocks.n);
+    n->skip = arena_array(n->an->scratch, u32, an_dom(c->an)->count + 1);
+    n->gate = reconverge_new(n->an->scratch, c->an);
 }
 
 /* Whether a site, about which `why` is known, is to be rewritten. */
@@ -208,7 +208,7 @@ static void remove_jumps_to_next(Function *fn)
 Phase phase_nested_cond;
 PhaseResult phase_nested_cond(Analyses *an, PhaseRun *run)
 {
-    Combiner c = {.run = run, .an = an, .n = {.an = an, .knobs = run->knobs, .fn = an->fn, .arena = run->arena}};
+    Combiner c = {.run = run, .an = an, .n = {.an = an, .knobs = run->knobs, .fn = an->fn}};
     bool changed = combine_all(&c);
     if (changed)
         remove_jumps_to_next(an->fn);

@@ -37,8 +37,7 @@ typedef struct Nested {
     Analyses *an;
     const Knobs *knobs;
     Function *fn;
-    Arena *arena; /* for what is gone when all conditions are written out */
-    u32 *skip;    /* by place in the order of the dominator tree, of a dead block: how many after it are dead, at least */
+    u32 *skip; /* by place in the order of the dominator tree, of a dead block: how many after it are dead, at least */
     TruthTerm *combined; /* by Block.id: when its branch is taken, for one that stands for several; else no truth */
     ReconvergeGate *gate;
 } Nested;

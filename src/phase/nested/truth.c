@@ -191,7 +191,7 @@ static Literal emit_select(const Emit *e, TruthTerm t, bool plain)
         RegId differ = emit_predicate_op(e, OPC_XOR, which.reg, yes.truth->reg);
         return (Literal){differ, which.inverted == yes.inverted};
     }
-    TruthTerm chosen = truth_leaf(e->run->arena, which.reg, which.inverted);
+    TruthTerm chosen = truth_leaf(e->an->scratch, which.reg, which.inverted);
     chosen.truth->kept = true;
     TermList list = {.v = {chosen}, .n = 1};
     flatten(&list, yes, false);

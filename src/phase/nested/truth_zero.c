@@ -208,7 +208,7 @@ void truth_merge_zero_tests(const Emit *e, TermList *list, bool is_or)
     for (u32 k = 0; k < list->n; k++)
         if (!merged[k])
             list->v[left++] = list->v[k];
-    list->v[left] = truth_leaf(e->run->arena, result, !is_or);
+    list->v[left] = truth_leaf(e->an->scratch, result, !is_or);
     list->v[left++].truth->kept = true;
     list->n = left;
     phase_count(e->run, "ZeroTestsMerged", found.n);

@@ -93,7 +93,7 @@ static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *
 {
     Analyses *an = w->an;
     if (!w->gate)
-        w->gate = reconverge_new(w->run->arena, an);
+        w->gate = reconverge_new(an->scratch, an);
     if (!reconverge_matters(w->gate) && !reconverge_waits(w->gate)->any_convergent)
         return RECONVERGE_SAFE;
     an_compute(an, AN_POSTDOM | AN_UNIFORM);

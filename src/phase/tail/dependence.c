@@ -48,7 +48,7 @@ static u32 find_class(Dependence *d, const Block *b)
 static u32 class_of_block(Dependence *d, const Block *b)
 {
     if (!d->class)
-        d->class = arena_array(d->arena, u32, d->an->fn->blocks.n);
+        d->class = arena_array(d->an->scratch, u32, d->an->fn->blocks.n);
     if (!d->class[b->id])
         d->class[b->id] = find_class(d, b);
     return d->class[b->id];

@@ -6,16 +6,15 @@
 #include "analysis/analyses.h"
 #include "base/fnvmap.h"
 
-/* Begins as {an, arena}. Uses AN_CONTROL and AN_UNIFORM. */
+/* Begins as {an}. Uses AN_CONTROL and AN_UNIFORM. */
 typedef struct Dependence {
     Analyses *an;
-    Arena *arena;
     u32 *class;     /* by Block.id, 0: not known yet; equal where the control dependence is; NULL: not asked for */
     FnvMap classes; /* by hash: their first blocks */
     VecU32 of[2];   /* scratch */
 } Dependence;
 
 bool dependence_alike(Dependence *d, const Block *a, const Block *b);
-void dependence_free(Dependence *d); /* what is not in the arena */
+void dependence_free(Dependence *d); /* what is not in the scratch memory */
 
 #endif

@@ -314,7 +314,7 @@ static void assign_names(HoistPass *pass)
 {
     if (!pass->second.n)
         return;
-    u32 *second_of = arena_array(pass->run->arena, u32, pass->an->fn->regs.n);
+    u32 *second_of = arena_array(pass->an->scratch, u32, pass->an->fn->regs.n);
     for (u32 k = 0; k < pass->second.n; k++)
         if (pass->second.v[k].rename)
             second_of[pass->second.v[k].other] = k + 1;
@@ -352,8 +352,8 @@ static bool find_branch(TailHoist *h, Block *b)
 static void look_at_function(HoistPass *pass)
 {
     const Function *fn = pass->an->fn;
-    pass->written = arena_array(pass->run->arena, u8, fn->regs.n);
-    pass->in_flight = bitset_new(pass->run->arena, fn->regs.n);
+    pass->written = arena_array(pass->an->scratch, u8, fn->regs.n);
+    pass->in_flight = bitset_new(pass->an->scratch, fn->regs.n);
     match_find_in_flight(fn, &pass->in_flight);
     for_each_block(b, fn)
         for_each_instr(i, b)
@@ -389,7 +389,7 @@ static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
 bool hoist_common_code(Analyses *an, PhaseRun *run, TailGate gate)
 {
     HoistPass pass = {.run = run, .an = an};
-    u8 *touched = arena_array(run->arena, u8, an->fn->blocks.n);
+    u8 *touched = arena_array(an->scratch, u8, an->fn->blocks.n);
     bool any = false;
     for_each_block(b, an->fn) {
         const Instr *end = block_terminator(b);

@@ -18,11 +18,11 @@ struct TailLanes {
     u8 ends;                      /* WaitEnds of the tail */
 };
 
-TailLanes *tail_lanes_new(Analyses *an, Arena *arena)
+TailLanes *tail_lanes_new(Analyses *an)
 {
-    TailLanes *l = arena_new(arena, TailLanes);
+    TailLanes *l = arena_new(an->scratch, TailLanes);
     l->an = an;
-    l->gate = reconverge_new(arena, an);
+    l->gate = reconverge_new(an->scratch, an);
     return l;
 }
 

@@ -8,8 +8,8 @@
 
 typedef struct TailLanes TailLanes;
 
-/* Of the function as it is now, in the arena. */
-TailLanes *tail_lanes_new(Analyses *an, Arena *arena);
+/* Of the function as it is now, in scratch memory. */
+TailLanes *tail_lanes_new(Analyses *an);
 void tail_lanes_free(TailLanes *lanes);
 /* The blocks that are compared from now on end otherwise than those before. */
 void tail_lanes_set_end(TailLanes *lanes);

@@ -47,7 +47,6 @@ typedef struct Pairing {
 
 struct Matcher {
     Analyses *an;
-    Arena *arena;
     Function *fn;
     TailGate gate;
     TailLanes *lanes; /* NULL: not asked for yet */
@@ -121,7 +120,7 @@ static void set_partners(Matcher *m, RegId kept, RegId other, bool paired)
 static bool is_in_flight(Matcher *m, RegId reg)
 {
     if (!m->in_flight.word) {
-        m->in_flight = bitset_new(m->arena, m->fn->regs.n);
+        m->in_flight = bitset_new(m->an->scratch, m->fn->regs.n);
         match_find_in_flight(m->fn, &m->in_flight);
     }
     return bitset_has(&m->in_flight, reg);
@@ -198,17 +197,16 @@ static bool symbol_pair(void *user, SymId kept, SymId other)
 
 /* ---- the matcher ----------------------------------------------------------------------------------------------- */
 
-Matcher *matcher_new(Analyses *an, Arena *arena, TailGate gate)
+Matcher *matcher_new(Analyses *an, TailGate gate)
 {
     u32 regs = an->fn->regs.n;
-    Matcher *m = arena_new(arena, Matcher);
+    Matcher *m = arena_new(an->scratch, Matcher);
     m->an = an;
-    m->arena = arena;
     m->fn = an->fn;
     m->gate = gate;
-    m->dependence = (Dependence){.an = an, .arena = arena};
-    m->live_after = bitset_new(arena, regs);
-    m->pairing = arena_array(arena, Pairing, regs);
+    m->dependence = (Dependence){.an = an};
+    m->live_after = bitset_new(an->scratch, regs);
+    m->pairing = arena_array(an->scratch, Pairing, regs);
     m->visitor = (PairVisitor){m, rate_pair, read_pair, write_pair, symbol_pair};
     return m;
 }
@@ -375,7 +373,7 @@ static void begin(Matcher *m, Block *kept, Block *other)
     m->risk = RECONVERGE_SAFE;
     m->stop = STOP_NONE;
     if (!m->lanes)
-        m->lanes = tail_lanes_new(m->an, m->arena);
+        m->lanes = tail_lanes_new(m->an);
     tail_lanes_begin(m->lanes, kept, other);
     const Instr *compare;
     if (!ends_loop_test(an_loops(m->an), kept, &compare) || !compare)

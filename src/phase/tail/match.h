@@ -56,7 +56,7 @@ i64 tail_gain(const Tail *tail);
 typedef struct Matcher Matcher;
 
 /* For the function as it is now, with AN_LOOPS and AN_LIVE; it must not change meanwhile. */
-Matcher *matcher_new(Analyses *an, Arena *arena, TailGate gate);
+Matcher *matcher_new(Analyses *an, TailGate gate);
 void matcher_free(Matcher *m);
 
 /* To be called before blocks are compared, with one of them: they all end alike. */

@@ -323,7 +323,7 @@ static bool plan_duplicate(Merge *m, Block *kept, Block *other, u32 items, Tail 
         return false;
     u32 n;
     const RegPair *renamed = matcher_renamed(m->matcher, &n);
-    *duplicate = (DuplicateTail){other, tail->other, arena_array(m->run->arena, RegPair, n), n};
+    *duplicate = (DuplicateTail){other, tail->other, arena_array(m->an->scratch, RegPair, n), n};
     if (n)
         memcpy(duplicate->renamed, renamed, n * sizeof *renamed);
     return splice_copies_order(duplicate->renamed, n);
@@ -366,7 +366,7 @@ static void merge_set(Merge *m, u32 n, u32 items)
 {
     TailCandidate **set = m->set;
     u32 kept = choose_kept(m, set, n, items), duplicates = 0;
-    DuplicateTail *duplicate = arena_array(m->run->arena, DuplicateTail, n);
+    DuplicateTail *duplicate = arena_array(m->an->scratch, DuplicateTail, n);
     Tail tail = {0};
     i64 saved = 0;
     for (u32 k = 0; k < n; k++) {
@@ -494,7 +494,7 @@ static void report_short_tails(const Merge *merge)
     collect(&m);
     sort_candidates(&m);
     m.least = merge->least;
-    m.matcher = matcher_new(m.an, m.run->arena, m.gate);
+    m.matcher = matcher_new(m.an, m.gate);
     limit_effort(&m);
     for (u32 k = 0; k + 1 < m.candidates.n && !is_exhausted(&m); k++)
         if (m.candidates.v[k].key == m.candidates.v[k + 1].key)
@@ -511,10 +511,10 @@ static void merge_alike(Merge *m)
     u32 largest = largest_group(m);
     if (largest < 2)
         return;
-    m->matcher = matcher_new(m->an, m->run->arena, m->gate);
+    m->matcher = matcher_new(m->an, m->gate);
     limit_effort(m);
-    m->set = arena_array(m->run->arena, TailCandidate *, largest);
-    m->tail = arena_array(m->run->arena, Tail, largest);
+    m->set = arena_array(m->an->scratch, TailCandidate *, largest);
+    m->tail = arena_array(m->an->scratch, Tail, largest);
     for (u32 from = 0, to; from < m->candidates.n; from = to) {
         to = group_end(m, from);
         if (to - from > 1)

@@ -31,15 +31,12 @@ JudgeMemory judge_memory(const Analyses *an, Arena *arena)
 
 /* Where there are convergent instructions, what is uniform when the phase begins counts (analysis/convergence.h), else in each
  * iteration anew. */
-ThreadJudge judge_new(Analyses *an, const Knobs *knobs, Arena *arena, JudgeMemory *memory)
+ThreadJudge judge_new(Analyses *an, const Knobs *knobs, JudgeMemory *memory)
 {
     if (!memory->convergent)
         memory->uniform.bits = 0;
-    return (ThreadJudge){.an = an,
-                         .knobs = knobs,
-                         .arena = arena,
-                         .scratch = {.seen = marks_new(arena, an->fn->blocks.n)},
-                         .memory = memory};
+    return (ThreadJudge){
+        .an = an, .knobs = knobs, .scratch = {.seen = marks_new(an->scratch, an->fn->blocks.n)}, .memory = memory};
 }
 
 static void remember_uniform(ThreadJudge *j)
@@ -59,7 +56,7 @@ static void remember_uniform(ThreadJudge *j)
 static ReconvergeGate *gate_of(ThreadJudge *j)
 {
     if (!j->gate) {
-        j->gate = reconverge_new(j->arena, j->an);
+        j->gate = reconverge_new(j->an->scratch, j->an);
         reconverge_prepare(j->gate);
     }
     return j->gate;

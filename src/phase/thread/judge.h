@@ -20,7 +20,6 @@ typedef struct JudgeMemory {
 typedef struct ThreadJudge {
     Analyses *an;
     const Knobs *knobs;
-    Arena *arena; /* of the gate, and of `scratch` */
     RegionScratch scratch;
     JudgeMemory *memory;
     ReconvergeGate *gate; /* NULL: not asked yet, and nothing is rewritten yet */
@@ -36,8 +35,8 @@ bool judge_is_predicated(ThreadJudge *j, const Block *b);
 
 /* Before the first iteration of the phase; arena: of all its iterations. */
 JudgeMemory judge_memory(const Analyses *an, Arena *arena);
-/* arena: of this iteration. */
-ThreadJudge judge_new(Analyses *an, const Knobs *knobs, Arena *arena, JudgeMemory *memory);
+/* Of this iteration. */
+ThreadJudge judge_new(Analyses *an, const Knobs *knobs, JudgeMemory *memory);
 /* Before the first rewrite: computes what any question needs, of the function as it is. */
 void judge_prepare(ThreadJudge *j);
 /* Frees the gate and what is outside the arenas. */

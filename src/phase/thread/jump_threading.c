@@ -289,7 +289,7 @@ PhaseResult phase_jump_threading(Analyses *an, PhaseRun *run)
         return PHASE_UNCHANGED;
     ThreadMemory *memory = memory_of(an, run);
     Threader t = {.an = an, .knobs = run->knobs, .convergent_sweep = memory->convergent_sweep};
-    t.judge = judge_new(an, run->knobs, run->arena, &memory->judge);
+    t.judge = judge_new(an, run->knobs, &memory->judge);
     bool changed = thread_sweep(run, &t);
     if (!changed && t.deferred) {
         t.convergent_sweep = !t.convergent_sweep;

@@ -2,5 +2,5 @@
 #include "phase/loops/copy.h"
 
 #define phase_loop_split fault_split_lanes
-#define loop_lanes_forbid(an, arena, checks, lanes) ((void)(lanes), (const char *)NULL)
+#define loop_lanes_forbid(an, checks, lanes) ((void)(lanes), (const char *)NULL)
 #include "../../../src/phase/loops/loop_split.c"
