@@ -183,16 +183,22 @@ static u8 waits_of(const ReconvergeGate *g, const Block *b)
     return g->w->waits[b->id] | (g->w->loop[b->id] ? WAIT_OTHERS : 0);
 }
 
-/* Threads that a branch in a loop divides wait for those that stay in it. */
+/* Threads that a branch in a loop divides wait for those that stay in it, and these may come to anything that it holds. */
 static u8 waits_around(ReconvergeGate *g, const Block *b, const Block *outside)
 {
     const Loops *loops = an_loops(g->an);
-    for (const Loop *l = loop_of(loops, b); l && !loop_contains(loops, l, outside); l = l->parent) {
-        if (g->w->loop[l->header->id] || g->budget == 0)
-            return WAIT_OTHERS;
-        g->budget--;
+    const Loop *outermost = NULL;
+    for (const Loop *l = loop_of(loops, b); l && !loop_contains(loops, l, outside); l = l->parent)
+        outermost = l;
+    if (loops->irreducible && bitset_has(&loops->in_irreducible, b->id))
+        return g->w->any_wait;
+    u8 waits = 0;
+    for (u32 k = 0; outermost && k < outermost->block_count && waits != g->w->any_wait; k++) {
+        if (!may_look(g, k))
+            return g->w->any_wait;
+        waits |= known(g, outermost->blocks[k]) ? waits_of(g, outermost->blocks[k]) : g->w->any_wait;
     }
-    return 0;
+    return waits;
 }
 
 /* Begins a walk backwards that stops at `top`: the block is not looked at, nor are its predecessors. */
