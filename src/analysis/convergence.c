@@ -95,14 +95,16 @@ Convergence *convergence_snapshot(Arena *arena, Analyses *an)
         return c;
     snapshot_uniform(c, an);
     c->v = arena_array(arena, ConvergentInstr, convergent);
+    const bool *tangled = an_postdom(an)->tangled;
     for (u32 p = 0; p < an_order(an)->count; p++) {
+        const Block *b = an_order(an)->rpo[p];
         u32 first = c->branches.n, n = UINT32_MAX; /* of this block, once known */
         bool within = true;
-        for_each_instr(i, an_order(an)->rpo[p]) {
+        for_each_instr(i, b) {
             if (!instr_is_convergent(i, an->summaries))
                 continue;
             if (n == UINT32_MAX) {
-                within = add_branches(an, an_order(an)->rpo[p], &c->branches, &budget);
+                within = add_branches(an, b, &c->branches, &budget) && !(tangled && tangled[b->id]);
                 n = c->branches.n - first;
             }
             c->v[c->n++] = (ConvergentInstr){i->origin, 1, first, n, i->guard != 0, !within};

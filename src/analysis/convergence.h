@@ -11,7 +11,8 @@
  * Instructions and branches are identified by Instr.origin, so a clone counts as its original, and a branch that stands for
  * others (instr_inherit_origin) as these; a branch that a phase made without saying so is new. Unreachable code does not count.
  * Functions without convergent instructions cost next to nothing. Sets are found one convergent block at a time, in time
- * proportional to their sizes; what exceeds CONVERGENCE_LIMIT in all is left unchecked (and counted). */
+ * proportional to their sizes; what exceeds CONVERGENCE_LIMIT in all is left unchecked (and counted). So is what infinite loops
+ * with several entries hold: where threads that enter them apart meet is not defined. */
 #ifndef PTXOPT_ANALYSIS_CONVERGENCE_H
 #define PTXOPT_ANALYSIS_CONVERGENCE_H
 
@@ -24,7 +25,7 @@ typedef struct ConvergentInstr {
     u32 instances; /* reachable ones */
     u32 first, n;  /* its branches: Convergence.branches, sorted; those of all instances if there are more */
     bool guarded;
-    bool unchecked; /* the limit was reached */
+    bool unchecked; /* the limit was reached, or it is in an infinite loop with several entries */
 } ConvergentInstr;
 
 typedef struct Convergence {

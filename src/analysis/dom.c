@@ -197,6 +197,20 @@ static Block **infinite_loops(Arena *arena, const Function *fn, const ExitGraph 
     return infinite;
 }
 
+static bool *tangled_loops(Arena *arena, const Function *fn, const ExitGraph *x)
+{
+    const Graph *succ = &x->order->succ;
+    bool *tangled = arena_array(arena, bool, fn->blocks.n), *several = arena_array(x->arena, bool, x->components);
+    for (u32 p = 0; p < x->order->count; p++)
+        for_each_edge(e, succ, p) {
+            u32 to = succ->to[e], c = x->component[to];
+            several[c] = several[c] || (x->component[p] != c && to != x->header[c]);
+        }
+    for (u32 p = 0; p < x->order->count; p++)
+        tangled[x->order->rpo[p]->id] = several[x->component[p]] && x->virtual_node[x->component[p]] != GRAPH_NONE;
+    return tangled;
+}
+
 /* Most functions have no infinite loops: from the exit, everything is reached backwards. */
 DomTree *postdom_compute(Arena *arena, const Function *fn, const Order *order)
 {
@@ -211,8 +225,10 @@ DomTree *postdom_compute(Arena *arena, const Function *fn, const Order *order)
     }
     node_tree_number(&nt);
     DomTree *t = dom_tree_of(arena, fn, order, &nt, true);
-    if (infinite)
+    if (infinite) {
         t->infinite = infinite_loops(arena, fn, &x);
+        t->tangled = tangled_loops(arena, fn, &x);
+    }
     node_tree_free(&nt);
     arena_free(&scratch);
     return t;

@@ -4,7 +4,7 @@
  * `exit` leads there and to its fall-through. Code that cannot leave (a strongly connected set of blocks without an edge
  * out) gets a virtual block on the edges back to its first block, with a second edge to the exit: so it is post-dominated
  * by what lies on every round of the infinite loop, no branch of the program gains an edge, and nothing depends on the order
- * in which the graph was searched. */
+ * in which the graph was searched but, of loops with several entries, which of these is the first block. */
 #ifndef PTXOPT_ANALYSIS_DOM_H
 #define PTXOPT_ANALYSIS_DOM_H
 
@@ -21,6 +21,7 @@ typedef struct DomTree {
     /* of post-dominators only, by Block.id */
     u32 *depth;       /* the virtual exit's is 1 */
     Block **infinite; /* first block of the infinite loops around it, NULL; NULL where there is none */
+    bool *tangled;    /* the infinite loops around it have several entries; NULL where there are no infinite loops */
     u32 blocks;       /* ids below this one are known; queries about later blocks answer false */
 } DomTree;
 
