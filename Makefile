@@ -149,6 +149,9 @@ $(BUILD)/obj/gen/%.o: $(GEN)/%.c $(BUILD)/flags | $(GEN)/parser.c $(GEN)/version
 $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 	$(compile)
 
+# Phases that are made for a test leave the options alone.
+$(BUILD)/faulty/tests/% $(BUILD)/tests/unit/test_runner.o: OWN = -Wno-unused-parameter
+
 # The interpreter's arithmetic sets rounding modes, and rounds every operation.
 $(BUILD)/obj/exec/%.o: OWN = -frounding-math -ffp-contract=off
 

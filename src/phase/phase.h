@@ -1,9 +1,9 @@
 /* What a phase gets and what it may report. A phase is one file with one exported function of type Phase, which it declares as
  * one (`Phase phase_x;`) above the definition, and one row in pipeline/pipeline.def. It asks phase_may_rewrite() before each
  * rewrite, changes the function through ir/edit.h, reports with phase_passed() / phase_missed(), counts with phase_count(), and
- * answers what it did. What it works on, Analyses, comes apart from whom it reports to, PhaseRun: most of its code needs only the
- * first. The runner calls it again if it says so, up to the bound in its row, and thaws the analyses, frees the arena and cleans
- * the graph up between two calls. */
+ * answers what it did. What it works on, Analyses, and its options, Knobs, come apart from whom it reports to, PhaseRun: most of
+ * its code needs only the first. The runner calls it again if it says so, up to the bound in its row, and thaws the analyses,
+ * frees their scratch memory and cleans the graph up between two calls. */
 #ifndef PTXOPT_PHASE_PHASE_H
 #define PTXOPT_PHASE_PHASE_H
 
@@ -57,11 +57,10 @@ typedef struct Declined {
     const char *message; /* NULL: nobody wants remarks */
 } Declined;
 
-/* One call of a phase, but for what it works on: its options, its memory, and where it reports. */
+/* A phase's calls, from one iteration to the next: where it reports, and what it keeps. */
 struct PhaseRun {
     const char *phase;
-    const Function *fn; /* what is reported is about it */
-    const Knobs *knobs;
+    const Function *fn;     /* what is reported is about it */
     u32 level;              /* 1, 2, 3: of -O */
     u32 round;              /* of the sequence over this function; what is declined is counted in round 0 only */
     u32 iteration;          /* of the phase, within that round */
@@ -83,8 +82,9 @@ typedef enum PhaseResult {
     PHASE_AGAIN      /* something was, and what it left may be work for another iteration */
 } PhaseResult;
 
-/* an: the function to be rewritten, and what is known about it. Nothing is frozen when the phase begins, nor when it has returned. */
-typedef PhaseResult Phase(Analyses *an, PhaseRun *run);
+/* an: the function to be rewritten, and what is known about it; nothing is frozen when the phase begins, nor when it has returned.
+ * knobs: the options that hold for the function. run: whom it asks and reports to. */
+typedef PhaseResult Phase(Analyses *an, const Knobs *knobs, PhaseRun *run);
 
 bool phase_may_rewrite(PhaseRun *run);
 void phase_count(PhaseRun *run, const char *what, u32 amount);

@@ -210,7 +210,6 @@ static PhaseRun start_run(Runner *runner, u32 phase, const Function *fn, Arena *
     return (PhaseRun){
         .phase = phase_info(runner, phase)->name,
         .fn = fn,
-        .knobs = &runner->own->knobs,
         .level = runner->own->level > 0 ? runner->own->level : 1,
         .round = runner->round,
         .kept = kept,
@@ -230,7 +229,8 @@ static void end_run(PhaseRun *run)
 static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun *run, u32 iteration)
 {
     const PhaseInfo *info = phase_info(runner, phase);
-    if (info->runs && !info->runs(run->knobs))
+    const Knobs *knobs = &runner->own->knobs;
+    if (info->runs && !info->runs(knobs))
         return PHASE_UNCHANGED;
     PhaseStats *stats = &runner->stats->phase[phase];
     double start = seconds_but_for_analyses(runner, an);
@@ -240,7 +240,7 @@ static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun 
     an->scratch = run->arena = &scratch;
     run->iteration = iteration;
     run->is_last = iteration + 1 == info->iterations;
-    PhaseResult result = info->run(an, run);
+    PhaseResult result = info->run(an, knobs, run);
     phase_report_declined(run, result != PHASE_AGAIN || run->is_last);
     an_thaw(an, AN_ALL);
     arena_free(&scratch);

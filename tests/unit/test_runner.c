@@ -22,7 +22,7 @@ static const char source[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
 
 /* ---- phases ----------------------------------------------------------------------------------------------------- */
 
-static PhaseResult counts_functions(Analyses *an, PhaseRun *run)
+static PhaseResult counts_functions(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     assert_string_not_equal(an->fn->name->text, "unknown");
     assert_string_not_equal(an->fn->name->text, "proto");
@@ -32,7 +32,7 @@ static PhaseResult counts_functions(Analyses *an, PhaseRun *run)
 }
 
 /* Takes every instruction but terminators and barriers out, one rewrite each. */
-static PhaseResult removes_instructions(Analyses *an, PhaseRun *run)
+static PhaseResult removes_instructions(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, an->fn)
@@ -52,7 +52,7 @@ static PhaseResult removes_instructions(Analyses *an, PhaseRun *run)
 }
 
 /* Takes the first instruction out of a block that has no other one in front of its terminator. */
-static PhaseResult removes_alone(Analyses *an, PhaseRun *run)
+static PhaseResult removes_alone(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, an->fn) {
@@ -67,7 +67,7 @@ static PhaseResult removes_alone(Analyses *an, PhaseRun *run)
 }
 
 /* Takes the second instruction out, if it is no terminator. */
-static PhaseResult removes_second(Analyses *an, PhaseRun *run)
+static PhaseResult removes_second(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     (void)run;
     bool changed = false;
@@ -82,7 +82,7 @@ static PhaseResult removes_second(Analyses *an, PhaseRun *run)
 }
 
 /* No block comes to be empty by it: what the others write is still read. */
-static PhaseResult asks_and_removes_first(Analyses *an, PhaseRun *run)
+static PhaseResult asks_and_removes_first(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     (void)run;
     an_freeze(an, AN_LOOPS | AN_LIVE);
@@ -94,7 +94,7 @@ static PhaseResult asks_and_removes_first(Analyses *an, PhaseRun *run)
     return PHASE_CHANGED;
 }
 
-static PhaseResult sees_what_was_kept(Analyses *an, PhaseRun *run)
+static PhaseResult sees_what_was_kept(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     (void)run;
     u32 graph = AN_ORDER | AN_DOM | AN_LOOPS;
@@ -104,7 +104,7 @@ static PhaseResult sees_what_was_kept(Analyses *an, PhaseRun *run)
 }
 
 /* Takes one instruction out at each call. */
-static PhaseResult removes_one(Analyses *an, PhaseRun *run)
+static PhaseResult removes_one(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     u32 *calls = run->state;
     assert_int_equal(run->iteration == 0, calls == NULL);
@@ -124,7 +124,7 @@ static PhaseResult removes_one(Analyses *an, PhaseRun *run)
 }
 
 /* Declines the first and the last instruction of each block, and takes the first one out, one block at each call. */
-static PhaseResult declines_again_and_again(Analyses *an, PhaseRun *run)
+static PhaseResult declines_again_and_again(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     PhaseResult result = PHASE_UNCHANGED;
     for_each_block(b, an->fn) {
@@ -140,14 +140,14 @@ static PhaseResult declines_again_and_again(Analyses *an, PhaseRun *run)
     return result;
 }
 
-static PhaseResult denies_its_changes(Analyses *an, PhaseRun *run)
+static PhaseResult denies_its_changes(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    removes_instructions(an, run);
+    removes_instructions(an, knobs, run);
     return PHASE_UNCHANGED;
 }
 
 /* Lets control run to a block past the edge maps. */
-static PhaseResult breaks_edges(Analyses *an, PhaseRun *run)
+static PhaseResult breaks_edges(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     (void)run;
     if (!an->fn->entry->next)
@@ -157,7 +157,7 @@ static PhaseResult breaks_edges(Analyses *an, PhaseRun *run)
     return PHASE_CHANGED;
 }
 
-static PhaseResult doubles_barriers(Analyses *an, PhaseRun *run)
+static PhaseResult doubles_barriers(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     (void)run;
     bool changed = false;

@@ -284,7 +284,6 @@ static void decisions_are_exact(void **state)
     (void)state;
     static char text[1 << 16];
     PhaseSink sink = {.remark = take_remark};
-    Knobs knobs = {0};
     u32 whole = 0;
     for (u32 round = 0; round < 150; round++) {
         random_state = round + 1;
@@ -295,7 +294,7 @@ static void decisions_are_exact(void **state)
         Analyses an;
         analyses_init(&an, ptx_function(m, "f"));
         an_compute(&an, AN_LOOPS);
-        PhaseRun run = {.phase = "test", .fn = an.fn, .knobs = &knobs, .arena = &scratch, .sink = &sink};
+        PhaseRun run = {.phase = "test", .fn = an.fn, .arena = &scratch, .sink = &sink};
         Decision d;
         RecoverResult result =
             recover_decision(recovery_new(&an, &run, &scratch, &(BlockKinds){0}), &scratch, ptx_block(an.fn, "N0"), 1, &d);

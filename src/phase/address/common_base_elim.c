@@ -62,6 +62,7 @@ typedef enum Refusal {
 
 typedef struct Cbe {
     PhaseRun *run;
+    const Knobs *knobs;
     Analyses *an;
     Bases *s;
     ListingWalk walk;
@@ -151,7 +152,7 @@ static void serve(Cbe *c, u32 n, u32 use)
     u32 slot = c->s->listing->uses.v[use].slot, value = c->s->listing->uses.v[use].value, looked_at = 0;
     if (!bitset_has(&c->s->shared, value) || !bases_is_swappable(c->s, n, use))
         return;
-    if (c->s->readers[base_of(c->s, value)] < c->run->knobs->cbe_min_uses)
+    if (c->s->readers[base_of(c->s, value)] < c->knobs->cbe_min_uses)
         return;
     for (u32 h = c->head[base_of(c->s, value)]; h && h != value && looked_at++ < HOLDERS_LOOKED_AT; h = c->next[h]) {
         i64 plus;
@@ -566,15 +567,15 @@ static bool run_round(Cbe *c)
 }
 
 Phase phase_common_base_elim;
-PhaseResult phase_common_base_elim(Analyses *an, PhaseRun *run)
+PhaseResult phase_common_base_elim(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    Bases bases = {.an = an, .fn = an->fn, .max_depth = (u32)run->knobs->cbe_max_depth};
-    Cbe c = {.run = run, .an = an, .s = &bases};
-    if (run->iteration >= run->knobs->cbe_max_iter)
+    Bases bases = {.an = an, .fn = an->fn, .max_depth = (u32)knobs->cbe_max_depth};
+    Cbe c = {.run = run, .knobs = knobs, .an = an, .s = &bases};
+    if (run->iteration >= knobs->cbe_max_iter)
         return PHASE_UNCHANGED;
     bool changed = run_round(&c);
     vec_free(&c.available);
-    if (!changed && wide_run(an, run))
+    if (!changed && wide_run(an, knobs, run))
         return PHASE_CHANGED;
     return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

@@ -152,12 +152,12 @@ static void keep_dense(const Analyses *an, WideProducts *products)
     products->n = (u64)kept * PTXAS_SPARSE_PRODUCTS > instrs ? kept : 0;
 }
 
-bool wide_run(Analyses *an, PhaseRun *run)
+bool wide_run(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     WideProducts products = {0};
     WideProduct p;
-    bool any = false, always = run->knobs->cbe_wide == WIDE_ALWAYS;
-    if (run->knobs->cbe_wide == WIDE_NEVER || (!always && !an_loops(an)->n))
+    bool any = false, always = knobs->cbe_wide == WIDE_ALWAYS;
+    if (knobs->cbe_wide == WIDE_NEVER || (!always && !an_loops(an)->n))
         return false;
     for_each_block(b, an->fn)
         for_each_instr(i, b)

@@ -5,6 +5,6 @@
 #include "phase/phase.h"
 
 /* Whether it changed anything; then it finds nothing when it is asked again. */
-bool wide_run(Analyses *an, PhaseRun *run);
+bool wide_run(Analyses *an, const Knobs *knobs, PhaseRun *run);
 
 #endif

@@ -86,9 +86,8 @@ static bool is_among_first(const Function *fn, i64 limit)
     return false;
 }
 
-static bool is_excluded(Analyses *an, const PhaseRun *run)
+static bool is_excluded(const Analyses *an, const Knobs *knobs)
 {
-    const Knobs *knobs = run->knobs;
     return is_listed(knobs->no_branch_dist, an->fn->name->text) ||
            (knobs->branch_dist_block_limit >= 0 && an->fn->blocks.n > knobs->branch_dist_block_limit) ||
            (knobs->branch_dist_func_limit >= 0 && !is_among_first(an->fn, knobs->branch_dist_func_limit));
@@ -451,12 +450,12 @@ static PhaseResult remove_candidates(Elim *e)
     return result;
 }
 
-static PhaseResult remove_barriers(Analyses *an, PhaseRun *run)
+static PhaseResult remove_barriers(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     an_freeze(an, AN_DOM | AN_LOOPS | AN_CONTROL | AN_UNIFORM);
     an_compute(an, AN_DOM | AN_LOOPS | AN_CONTROL);
     Elim e = {.run = run, .an = an, .steps = SEARCH_LIMIT};
-    e.reach = reach_compute(an, run->knobs);
+    e.reach = reach_compute(an, knobs);
     e.of_warp = of_warp_new(an, run);
     collect(&e);
     sort_candidates(&e);
@@ -476,7 +475,7 @@ static PhaseResult remove_barriers(Analyses *an, PhaseRun *run)
 
 /* What a block without its barrier leaves behind is cleaned up; where that joins blocks, more may be known of their addresses. */
 Phase phase_barrier_elim;
-PhaseResult phase_barrier_elim(Analyses *an, PhaseRun *run)
+PhaseResult phase_barrier_elim(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    return is_excluded(an, run) || !has_barrier(an->fn) ? PHASE_UNCHANGED : remove_barriers(an, run);
+    return is_excluded(an, knobs) || !has_barrier(an->fn) ? PHASE_UNCHANGED : remove_barriers(an, knobs, run);
 }

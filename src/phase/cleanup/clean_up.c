@@ -350,9 +350,8 @@ static void simplify_all(CleanUp *c)
 /* ---- the phase ------------------------------------------------------------------------------------------------- */
 
 Phase phase_clean_up;
-PhaseResult phase_clean_up(Analyses *an, PhaseRun *run)
+PhaseResult phase_clean_up(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    const Knobs *knobs = run->knobs;
     if (knobs->branch_fold_max_iterations && run->iteration >= knobs->branch_fold_max_iterations)
         return PHASE_UNCHANGED;
     CleanUp c = {.run = run, .an = an, .fn = an->fn};

@@ -205,7 +205,7 @@ static const char *why_reconverge(Analyses *an)
     return spins ? "a thread may wait for others, which would reconverge elsewhere" : NULL;
 }
 
-static bool thread_loop(Analyses *an, PhaseRun *run, const Loop *loop)
+static bool thread_loop(Analyses *an, const Knobs *knobs, PhaseRun *run, const Loop *loop)
 {
     RegId selector[SELECTORS];
     bool walked = loop->height <= LOOP_HEIGHT_WALKED;
@@ -219,7 +219,7 @@ static bool thread_loop(Analyses *an, PhaseRun *run, const Loop *loop)
     for (u32 k = 0; k < n; k++) {
         MachinePlan plan;
         const char *why;
-        bool threads = plan_make(an, run->knobs, loop, selector[k], &plan, &why);
+        bool threads = plan_make(an, knobs, loop, selector[k], &plan, &why);
         if (threads && (why = why_reconverge(an)))
             threads = false;
         threads = threads && phase_may_rewrite(run);
@@ -234,19 +234,19 @@ static bool thread_loop(Analyses *an, PhaseRun *run, const Loop *loop)
     return false;
 }
 
-static bool thread_one(Analyses *an, PhaseRun *run)
+static bool thread_one(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     an_freeze(an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
     for (u32 k = an_loops(an)->n; k > 0; k--) /* inner loops first */
-        if (thread_loop(an, run, an_loops(an)->v[k - 1]))
+        if (thread_loop(an, knobs, run, an_loops(an)->v[k - 1]))
             return true;
     return false;
 }
 
 Phase phase_dfa_jump_threading;
-PhaseResult phase_dfa_jump_threading(Analyses *an, PhaseRun *run)
+PhaseResult phase_dfa_jump_threading(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     if (an_loops(an)->irreducible)
         return PHASE_UNCHANGED;
-    return thread_one(an, run) ? PHASE_AGAIN : PHASE_UNCHANGED;
+    return thread_one(an, knobs, run) ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

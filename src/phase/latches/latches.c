@@ -246,7 +246,7 @@ static bool add_counters(Analyses *an, PhaseRun *run)
 }
 
 Phase phase_latches;
-PhaseResult phase_latches(Analyses *an, PhaseRun *run)
+PhaseResult phase_latches(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool any = false;
     BitSet must_leave = find_must_leave(an);
@@ -260,7 +260,7 @@ PhaseResult phase_latches(Analyses *an, PhaseRun *run)
             any |= canonicalize_test(an, run, loop, loop->blocks[k], bitset_has(&must_leave, l));
         any |= canonicalize_latch(an, run, loop);
     }
-    if (!any && run->level >= 2 && run->knobs->latch_counters)
+    if (!any && run->level >= 2 && knobs->latch_counters)
         any = add_counters(an, run);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

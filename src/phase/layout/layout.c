@@ -34,9 +34,9 @@ static bool is_case_test(const Instr *branch)
 /* ptxas lays out blocks as it likes, but which successor of a branch is taken decides what it predicates and in which order it
  * places the arms. Over the examples, inverting every branch wins 10 instructions in some kernels and loses 7 in others;
  * where the next block is a join, it only ever wins. */
-static bool inversion_pays(Analyses *an, PhaseRun *run, const Block *b, const Instr *branch)
+static bool inversion_pays(Analyses *an, const Knobs *knobs, const Block *b, const Instr *branch)
 {
-    switch (run->knobs->branch_fold_reverse) {
+    switch (knobs->branch_fold_reverse) {
     case 0: return false;
     case 1: return cfg_pred_count(an->fn, b->next) > 1 && !is_case_test(branch);
     default: return true;
@@ -44,12 +44,12 @@ static bool inversion_pays(Analyses *an, PhaseRun *run, const Block *b, const In
 }
 
 /* `@p bra NEXT; bra FAR; NEXT:` to `@!p bra FAR; NEXT:`, where the opposite costs nothing. */
-static bool invert_to_fall_through(Analyses *an, PhaseRun *run, Block *b)
+static bool invert_to_fall_through(Analyses *an, const Knobs *knobs, PhaseRun *run, Block *b)
 {
     Instr *branch = block_conditional_branch(b);
     const Loops *loops = an_loops(an);
     if (!branch || branch_target(branch) != b->next || b->fall == b->next || is_back_edge(loops, b, b->next) ||
-        is_back_edge(loops, b, b->fall) || !inversion_pays(an, run, b, branch))
+        is_back_edge(loops, b, b->fall) || !inversion_pays(an, knobs, b, branch))
         return false;
     Plain how = condition_plain(an, branch, true);
     if (how.kind == PLAIN_NONE || how.kind == PLAIN_PAIR ||
@@ -81,14 +81,14 @@ static bool remove_jump_to_next(Analyses *an, PhaseRun *run, Block *b)
 }
 
 Phase phase_layout;
-PhaseResult phase_layout(Analyses *an, PhaseRun *run)
+PhaseResult phase_layout(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool any = false;
     an_freeze(an, AN_LOOPS | AN_LIVE);
     an_compute(an, AN_LOOPS);
     for (Block *b = an->fn->entry, *next; b; b = next) {
         next = b->next;
-        any |= invert_to_fall_through(an, run, b);
+        any |= invert_to_fall_through(an, knobs, run, b);
         any |= relocate_exit(an, run, b);
     }
     for_each_block(b, an->fn)

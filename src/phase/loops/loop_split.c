@@ -251,7 +251,8 @@ static bool has_candidate(Analyses *an)
 }
 
 Phase phase_loop_split;
-PhaseResult phase_loop_split(Analyses *an, PhaseRun *run)
+PhaseResult phase_loop_split(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
+    (void)knobs;
     return !has_candidate(an) ? PHASE_UNCHANGED : loop_copy_each(an, run, split_loop);
 }

@@ -192,4 +192,8 @@ static bool unroll_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes
 }
 
 Phase phase_stride_unroll;
-PhaseResult phase_stride_unroll(Analyses *an, PhaseRun *run) { return loop_copy_each(an, run, unroll_loop); }
+PhaseResult phase_stride_unroll(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    (void)knobs;
+    return loop_copy_each(an, run, unroll_loop);
+}

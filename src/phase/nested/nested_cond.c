@@ -172,7 +172,7 @@ static void write_out(Combiner *c, Block *b)
         block_swap_successors(b);
         taken = term_not(taken);
     }
-    Literal guard = truth_emit(c->an, c->run, b, taken);
+    Literal guard = truth_emit(c->an, n->knobs, c->run, b, taken);
     instr_set_guard(block_terminator(b), guard.reg, guard.inverted);
 }
 
@@ -206,9 +206,9 @@ static void remove_jumps_to_next(Function *fn)
 
 /* What one iteration wrote out can be shorter than what it had counted: then another one finds more. */
 Phase phase_nested_cond;
-PhaseResult phase_nested_cond(Analyses *an, PhaseRun *run)
+PhaseResult phase_nested_cond(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    Combiner c = {.run = run, .an = an, .n = {.an = an, .knobs = run->knobs, .fn = an->fn}};
+    Combiner c = {.run = run, .an = an, .n = {.an = an, .knobs = knobs, .fn = an->fn}};
     bool changed = combine_all(&c);
     if (changed)
         remove_jumps_to_next(an->fn);

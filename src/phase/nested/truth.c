@@ -214,8 +214,8 @@ static Literal emit_term(const Emit *e, TruthTerm t, bool plain)
     return emit_list(e, &list, t.inverted, plain);
 }
 
-Literal truth_emit(Analyses *an, PhaseRun *run, Block *b, TruthTerm t)
+Literal truth_emit(Analyses *an, const Knobs *knobs, PhaseRun *run, Block *b, TruthTerm t)
 {
-    Emit e = {.run = run, .an = an, .fn = an->fn, .b = b, .at = block_terminator(b), .root = t.truth};
+    Emit e = {.run = run, .knobs = knobs, .an = an, .fn = an->fn, .b = b, .at = block_terminator(b), .root = t.truth};
     return emit_term(&e, t, true);
 }

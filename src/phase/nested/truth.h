@@ -54,6 +54,6 @@ Instr *truth_leaf_definition(const Instr *at, const Truth *leaf);
 /* Puts code in front of b's branch, whose guard is to be the answer. Every leaf holds its value there, and the guard that
  * the branch has is not read any more. Comparisons that only t reads move. Asks for AN_LIVE, which stays true for registers
  * that were there before. */
-Literal truth_emit(Analyses *an, PhaseRun *run, Block *b, TruthTerm t);
+Literal truth_emit(Analyses *an, const Knobs *knobs, PhaseRun *run, Block *b, TruthTerm t);
 
 #endif

@@ -6,6 +6,7 @@
 
 typedef struct Emit {
     PhaseRun *run;
+    const Knobs *knobs;
     Analyses *an;
     Function *fn;
     Block *b;

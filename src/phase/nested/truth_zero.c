@@ -104,7 +104,7 @@ static bool widen_mask(ZeroTests *tests, const ZeroTest *test)
 /* An equality of two values costs as much in a lop3 as in a setp. It only pays beside a plain test, which is then free. */
 static bool worth_it(const Emit *e, const ZeroTests *tests, bool *equalities)
 {
-    u32 knob = e->run->knobs->lop3;
+    u32 knob = e->knobs->lop3;
     const Module *m = e->fn->module;
     bool always = knob == LOP3_ALWAYS;
     *equalities = always || tests->of_form[ZERO_PLAIN];
@@ -125,7 +125,7 @@ static RegId emit_or(const Emit *e, RegId a, RegId b)
 static bool spells_lop3(const Emit *e)
 {
     const Module *m = e->fn->module;
-    u32 knob = e->run->knobs->lop3;
+    u32 knob = e->knobs->lop3;
     return knob == LOP3_ALWAYS ||
            (knob == LOP3_AUTO && (m->version_major > 8 || (m->version_major == 8 && m->version_minor >= 5)));
 }

@@ -31,6 +31,7 @@
 typedef struct Lowering {
     PhaseRun *run;
     Analyses *an;
+    const Knobs *knobs;
     Arena arena;        /* of the recovery */
     Recovery *recovery; /* made when a block first looks like the root of a region */
     BlockKinds kinds;
@@ -40,11 +41,11 @@ typedef struct Lowering {
     ReconvergeGate *gate; /* made when it is asked first, before anything is rewritten */
 } Lowering;
 
-static PlanLimits limits_of(Analyses *an, const PhaseRun *run)
+static PlanLimits limits_of(const Analyses *an, const Knobs *knobs)
 {
     const Module *m = an->fn->module;
     bool has_brx = m->version_major >= 6 && (m->target_sm == 0 || m->target_sm >= 30);
-    return (PlanLimits){run->knobs->switch_density, run->knobs->switch_max_table, has_brx};
+    return (PlanLimits){knobs->switch_density, knobs->switch_max_table, has_brx};
 }
 
 /* ---- threads that stay together -------------------------------------------------------------------------------- */
@@ -149,13 +150,13 @@ static bool is_smaller(const Decision *d, const SwitchPlan *p)
 /* A search of many cases at half the length or less. */
 static bool is_shorter(const Lowering *w, const Decision *d, const SwitchPlan *p)
 {
-    return p->cases >= w->run->knobs->switch_search_threshold && p->cost.depth * 2 <= d->depth;
+    return p->cases >= w->knobs->switch_search_threshold && p->cost.depth * 2 <= d->depth;
 }
 
 static Verdict judge(Lowering *w, Arena *arena, const Decision *d, const SwitchPlan *p)
 {
     bool one_table = p->cost.tables == 1 && p->cost.depth <= 2;
-    if (p->cases <= w->run->knobs->switch_case_threshold && d->tables == 0)
+    if (p->cases <= w->knobs->switch_case_threshold && d->tables == 0)
         return (Verdict){"SwitchKeptSmall", "it has few cases"};
     if (p->dense_search)
         return (Verdict){"SwitchKeptDense", "its values are dense, but there may be no table of them"};
@@ -233,11 +234,11 @@ static bool lower(Lowering *w, Arena *arena, Block *root)
     return true;
 }
 
-static bool lower_all(Analyses *an, PhaseRun *run)
+static bool lower_all(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     an_freeze(an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
     an_compute(an, AN_LOOPS);
-    Lowering w = {.run = run, .an = an, .limits = limits_of(an, run), .again = run->iteration > 0};
+    Lowering w = {.run = run, .an = an, .knobs = knobs, .limits = limits_of(an, knobs), .again = run->iteration > 0};
     const Order *order = an_order(an);
     bool changed = false;
     w.kinds = (BlockKinds){arena_array(&w.arena, u8, an->fn->blocks.n), an->fn->blocks.n};
@@ -257,7 +258,7 @@ static bool lower_all(Analyses *an, PhaseRun *run)
 
 /* What a table says of its selector is less, or more, than what the compares said: the decisions after it are judged again. */
 Phase phase_switch_lowering;
-PhaseResult phase_switch_lowering(Analyses *an, PhaseRun *run)
+PhaseResult phase_switch_lowering(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    return lower_all(an, run) ? PHASE_AGAIN : PHASE_UNCHANGED;
+    return lower_all(an, knobs, run) ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

@@ -546,9 +546,8 @@ static TailGate chosen_gate(const Knobs *knobs)
     return gate[knobs->tail_merge_reserved];
 }
 
-static bool merge_and_hoist(Analyses *an, PhaseRun *run)
+static bool merge_and_hoist(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    const Knobs *knobs = run->knobs;
     Merge m = {.run = run, .an = an, .fn = an->fn, .gate = chosen_gate(knobs), .always = knobs->enable_tail_merge > 0};
     m.least = knobs->tail_merge_size < 1 ? 1 : knobs->tail_merge_size;
     m.threshold = knobs->tail_merge_threshold > UINT16_MAX ? UINT16_MAX : (u32)knobs->tail_merge_threshold;
@@ -563,7 +562,7 @@ static bool merge_and_hoist(Analyses *an, PhaseRun *run)
 }
 
 Phase phase_tail_merge;
-PhaseResult phase_tail_merge(Analyses *an, PhaseRun *run)
+PhaseResult phase_tail_merge(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    return merge_and_hoist(an, run) ? PHASE_AGAIN : PHASE_UNCHANGED;
+    return merge_and_hoist(an, knobs, run) ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

@@ -282,14 +282,14 @@ static ThreadMemory *memory_of(const Analyses *an, PhaseRun *run)
 }
 
 Phase phase_jump_threading;
-PhaseResult phase_jump_threading(Analyses *an, PhaseRun *run)
+PhaseResult phase_jump_threading(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     an_freeze(an, AN_LOOPS | AN_POSTDOM | AN_FACTS | AN_LIVE | AN_UNIFORM);
     if (an_loops(an)->irreducible)
         return PHASE_UNCHANGED;
     ThreadMemory *memory = memory_of(an, run);
-    Threader t = {.an = an, .knobs = run->knobs, .convergent_sweep = memory->convergent_sweep};
-    t.judge = judge_new(an, run->knobs, &memory->judge);
+    Threader t = {.an = an, .knobs = knobs, .convergent_sweep = memory->convergent_sweep};
+    t.judge = judge_new(an, knobs, &memory->judge);
     bool changed = thread_sweep(run, &t);
     if (!changed && t.deferred) {
         t.convergent_sweep = !t.convergent_sweep;

@@ -3,7 +3,7 @@
 #include "phase/phase.h"
 
 Phase fault_barrier;
-PhaseResult fault_barrier(Analyses *an, PhaseRun *run)
+PhaseResult fault_barrier(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, an->fn)

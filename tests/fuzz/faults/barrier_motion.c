@@ -27,7 +27,7 @@ static Instr *load_after(Instr *barrier)
 }
 
 Phase fault_barrier_motion;
-PhaseResult fault_barrier_motion(Analyses *an, PhaseRun *run)
+PhaseResult fault_barrier_motion(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, an->fn)

@@ -46,7 +46,7 @@ static bool capture(Analyses *an, PhaseRun *run, Instr *i)
 }
 
 Phase fault_captured_name;
-PhaseResult fault_captured_name(Analyses *an, PhaseRun *run)
+PhaseResult fault_captured_name(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, an->fn)

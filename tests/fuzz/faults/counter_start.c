@@ -18,7 +18,7 @@ static void add_counter(const Loop *loop, Instr *compare, RegId compared, const 
 }
 
 Phase fault_counter_start;
-PhaseResult fault_counter_start(Analyses *an, PhaseRun *run)
+PhaseResult fault_counter_start(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     an_freeze(an, AN_LOOPS | AN_DOM);

@@ -20,7 +20,7 @@ static const OpInfo *ordered_inverse(const Function *fn, const OpInfo *op)
 }
 
 Phase fault_float_inverse;
-PhaseResult fault_float_inverse(Analyses *an, PhaseRun *run)
+PhaseResult fault_float_inverse(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     Function *fn = an->fn;
     bool changed = false;

@@ -28,7 +28,7 @@ static bool guarded_write_follows(const Instr *i, RegId reg)
 }
 
 Phase fault_guarded_kill;
-PhaseResult fault_guarded_kill(Analyses *an, PhaseRun *run)
+PhaseResult fault_guarded_kill(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, an->fn)

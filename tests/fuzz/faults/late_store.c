@@ -13,7 +13,7 @@ static Instr *last_store(const Block *b)
 }
 
 Phase fault_late_store;
-PhaseResult fault_late_store(Analyses *an, PhaseRun *run)
+PhaseResult fault_late_store(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     an_freeze(an, AN_LOOPS);

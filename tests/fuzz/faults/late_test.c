@@ -54,7 +54,7 @@ static bool move_test(Analyses *an, PhaseRun *run, Block *root)
 }
 
 Phase fault_late_test;
-PhaseResult fault_late_test(Analyses *an, PhaseRun *run)
+PhaseResult fault_late_test(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     cfg_build(an->fn);

@@ -3,7 +3,7 @@
 #include "phase/phase.h"
 
 Phase fault_lost_case;
-PhaseResult fault_lost_case(Analyses *an, PhaseRun *run)
+PhaseResult fault_lost_case(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     Function *fn = an->fn;
     bool changed = false;

@@ -5,9 +5,9 @@ bool made_is(const Instr *i, Opcode opcode)
     return i && i->kind == INSTR_OP && i->text.end == i->text.beg && i->op->opcode == opcode;
 }
 
-PhaseResult made_wrongly(Phase *phase, Analyses *an, PhaseRun *run, void (*spoil)(Instr *i))
+PhaseResult made_wrongly(Phase *phase, Analyses *an, const Knobs *knobs, PhaseRun *run, void (*spoil)(Instr *i))
 {
-    if (phase(an, run) == PHASE_UNCHANGED)
+    if (phase(an, knobs, run) == PHASE_UNCHANGED)
         return PHASE_UNCHANGED;
     for_each_block(b, an->fn)
         for (Instr *i = b->first, *next; i; i = next) {

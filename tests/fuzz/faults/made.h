@@ -9,7 +9,7 @@
 /* Whether a phase made i, with this opcode. */
 bool made_is(const Instr *i, Opcode opcode);
 /* Calls the phase, and then `spoil` for each instruction of what it changed. */
-PhaseResult made_wrongly(Phase *phase, Analyses *an, PhaseRun *run, void (*spoil)(Instr *i));
+PhaseResult made_wrongly(Phase *phase, Analyses *an, const Knobs *knobs, PhaseRun *run, void (*spoil)(Instr *i));
 
 /* A copy of the first source takes the place of i. */
 void made_copies(Instr *i);

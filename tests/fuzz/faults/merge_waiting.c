@@ -42,12 +42,24 @@ static bool seen_after(const Block *a, const Block *b)
 }
 
 Phase fault_merge_signal;
-PhaseResult fault_merge_signal(Analyses *an, PhaseRun *run) { return merge_ends(an, run, signals_after); }
+PhaseResult fault_merge_signal(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return merge_ends(an, run, signals_after);
+}
 Phase fault_merge_signal_table;
-PhaseResult fault_merge_signal_table(Analyses *an, PhaseRun *run) { return merge_ends(an, run, signals_after_table); }
+PhaseResult fault_merge_signal_table(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return merge_ends(an, run, signals_after_table);
+}
 Phase fault_merge_exit;
-PhaseResult fault_merge_exit(Analyses *an, PhaseRun *run) { return merge_ends(an, run, one_waits_for_lanes); }
+PhaseResult fault_merge_exit(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return merge_ends(an, run, one_waits_for_lanes);
+}
 Phase fault_merge_partner;
-PhaseResult fault_merge_partner(Analyses *an, PhaseRun *run) { return merge_ends(an, run, partner_after); }
+PhaseResult fault_merge_partner(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return merge_ends(an, run, partner_after);
+}
 Phase fault_merge_seen;
-PhaseResult fault_merge_seen(Analyses *an, PhaseRun *run) { return merge_ends(an, run, seen_after); }
+PhaseResult fault_merge_seen(Analyses *an, const Knobs *knobs, PhaseRun *run) { return merge_ends(an, run, seen_after); }

@@ -3,7 +3,7 @@
 #include "phase/phase.h"
 
 Phase fault_opposite_sense;
-PhaseResult fault_opposite_sense(Analyses *an, PhaseRun *run)
+PhaseResult fault_opposite_sense(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     if (run->round > 0) /* once more would undo it */

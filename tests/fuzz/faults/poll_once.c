@@ -12,7 +12,7 @@ static bool polls(const Block *b)
 }
 
 Phase fault_poll_once;
-PhaseResult fault_poll_once(Analyses *an, PhaseRun *run)
+PhaseResult fault_poll_once(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, an->fn) {

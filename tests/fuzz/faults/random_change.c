@@ -87,7 +87,7 @@ static bool change(Instr *i, u64 *random)
 }
 
 Phase fault_random_change;
-PhaseResult fault_random_change(Analyses *an, PhaseRun *run)
+PhaseResult fault_random_change(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     u64 random = seed_of(an->fn);
     if (run->round > 0 || run->iteration > 0)

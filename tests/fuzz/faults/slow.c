@@ -40,18 +40,24 @@ static PhaseResult rewrite(Analyses *an, PhaseRun *run, const Slow *slow)
             if (slow->inserts)
                 insert(an, i, slow);
             else
-                instr_set_op(i, decode(an, arena_printf(run->arena, "%s%s", slow->to, i->op->text->text + len)));
+                instr_set_op(i, decode(an, arena_printf(an->scratch, "%s%s", slow->to, i->op->text->text + len)));
             changed = true;
         }
     return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }
 
-#define REPLACE(name, from, to) \
-    Phase slow_##name;          \
-    PhaseResult slow_##name(Analyses *an, PhaseRun *run) { return rewrite(an, run, &(Slow){from, to, false, NO_OPERAND}); }
-#define INSERT(name, before, what, operand) \
-    Phase slow_##name;                      \
-    PhaseResult slow_##name(Analyses *an, PhaseRun *run) { return rewrite(an, run, &(Slow){before, what, true, operand}); }
+#define REPLACE(name, from, to)                                              \
+    Phase slow_##name;                                                       \
+    PhaseResult slow_##name(Analyses *an, const Knobs *knobs, PhaseRun *run) \
+    {                                                                        \
+        return rewrite(an, run, &(Slow){from, to, false, NO_OPERAND});       \
+    }
+#define INSERT(name, before, what, operand)                                  \
+    Phase slow_##name;                                                       \
+    PhaseResult slow_##name(Analyses *an, const Knobs *knobs, PhaseRun *run) \
+    {                                                                        \
+        return rewrite(an, run, &(Slow){before, what, true, operand});       \
+    }
 
 REPLACE(load, "ld.global.", "ld.volatile.global.")
 REPLACE(shared, "ld.shared.", "ld.volatile.shared.")

@@ -13,7 +13,7 @@ static Instr *leading_load(Block *b)
 }
 
 Phase fault_speculated_load;
-PhaseResult fault_speculated_load(Analyses *an, PhaseRun *run)
+PhaseResult fault_speculated_load(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     cfg_build(an->fn);

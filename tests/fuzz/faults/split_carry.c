@@ -3,7 +3,7 @@
 #include "phase/phase.h"
 
 Phase fault_split_carry;
-PhaseResult fault_split_carry(Analyses *an, PhaseRun *run)
+PhaseResult fault_split_carry(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     Function *fn = an->fn;
     bool changed = false;

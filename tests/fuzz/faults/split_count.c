@@ -20,5 +20,11 @@ static void drop_guard(Instr *i)
 
 extern Phase phase_loop_split;
 Phase fault_split_count, fault_split_guard;
-PhaseResult fault_split_count(Analyses *an, PhaseRun *run) { return made_wrongly(phase_loop_split, an, run, count_more); }
-PhaseResult fault_split_guard(Analyses *an, PhaseRun *run) { return made_wrongly(phase_loop_split, an, run, drop_guard); }
+PhaseResult fault_split_count(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return made_wrongly(phase_loop_split, an, knobs, run, count_more);
+}
+PhaseResult fault_split_guard(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return made_wrongly(phase_loop_split, an, knobs, run, drop_guard);
+}

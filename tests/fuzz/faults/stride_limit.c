@@ -19,11 +19,11 @@ static void drop_guard(Instr *i)
 
 extern Phase phase_stride_unroll;
 Phase fault_stride_limit, fault_stride_guard;
-PhaseResult fault_stride_limit(Analyses *an, PhaseRun *run)
+PhaseResult fault_stride_limit(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    return made_wrongly(phase_stride_unroll, an, run, raise_limit);
+    return made_wrongly(phase_stride_unroll, an, knobs, run, raise_limit);
 }
-PhaseResult fault_stride_guard(Analyses *an, PhaseRun *run)
+PhaseResult fault_stride_guard(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    return made_wrongly(phase_stride_unroll, an, run, drop_guard);
+    return made_wrongly(phase_stride_unroll, an, knobs, run, drop_guard);
 }

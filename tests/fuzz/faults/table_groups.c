@@ -29,7 +29,7 @@ static bool pass_over(Analyses *an, PhaseRun *run, Block *b)
 }
 
 Phase fault_table_groups;
-PhaseResult fault_table_groups(Analyses *an, PhaseRun *run)
+PhaseResult fault_table_groups(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     cfg_build(an->fn);

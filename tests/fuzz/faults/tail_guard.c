@@ -32,7 +32,7 @@ static bool merge(Analyses *an, PhaseRun *run, Block *join)
 }
 
 Phase fault_tail_guard;
-PhaseResult fault_tail_guard(Analyses *an, PhaseRun *run)
+PhaseResult fault_tail_guard(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     cfg_build(an->fn);

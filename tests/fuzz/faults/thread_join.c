@@ -20,7 +20,7 @@ static bool holds_scope(Block *b)
 }
 
 Phase fault_thread_join;
-PhaseResult fault_thread_join(Analyses *an, PhaseRun *run)
+PhaseResult fault_thread_join(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     cfg_build(an->fn);

@@ -3,7 +3,7 @@
 #include "phase/phase.h"
 
 Phase fault_uniform_branch;
-PhaseResult fault_uniform_branch(Analyses *an, PhaseRun *run)
+PhaseResult fault_uniform_branch(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     an_freeze(an, AN_UNIFORM);

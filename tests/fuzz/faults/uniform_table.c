@@ -33,7 +33,7 @@ static void make_table(Block *b, Instr *branch, const Instr *test)
 }
 
 Phase fault_uniform_table;
-PhaseResult fault_uniform_table(Analyses *an, PhaseRun *run)
+PhaseResult fault_uniform_table(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     for_each_block(b, an->fn) {

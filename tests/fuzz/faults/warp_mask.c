@@ -3,7 +3,7 @@
 #include "phase/phase.h"
 
 Phase fault_warp_mask;
-PhaseResult fault_warp_mask(Analyses *an, PhaseRun *run)
+PhaseResult fault_warp_mask(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     u32 lanes = function_warp_lanes(an->fn);
     bool changed = false;

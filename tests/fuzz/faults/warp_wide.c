@@ -3,7 +3,7 @@
 #include "phase/phase.h"
 
 Phase fault_warp_wide;
-PhaseResult fault_warp_wide(Analyses *an, PhaseRun *run)
+PhaseResult fault_warp_wide(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool wide = an->fn->shape_exact && an->fn->block_shape[0] * an->fn->block_shape[1] > 32, changed = false;
     for_each_block(b, an->fn)

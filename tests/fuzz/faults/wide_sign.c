@@ -8,7 +8,7 @@ static bool is_named(const Instr *i, const char *op)
 }
 
 Phase fault_wide_sign;
-PhaseResult fault_wide_sign(Analyses *an, PhaseRun *run)
+PhaseResult fault_wide_sign(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     const char *product = "mul.wide.u32";

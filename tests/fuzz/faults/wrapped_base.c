@@ -14,7 +14,7 @@ static Instr *sum_before(Instr *product)
 }
 
 Phase fault_wrapped_base;
-PhaseResult fault_wrapped_base(Analyses *an, PhaseRun *run)
+PhaseResult fault_wrapped_base(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
     const char *add = "add.s64";
