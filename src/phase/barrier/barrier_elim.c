@@ -28,18 +28,16 @@
  * called, or under a condition not proven to be the same in the whole CTA. bar.warp.sync and fences are none. In blocks of one
  * warp: where a thread may have left, targets below sm_70, .maxntid, which does not say how many threads there are; before sm_90,
  * in loops that count, which ptxas would not unroll any more. Outside of loops, a barrier between loads from global memory and
- * stores to shared memory, at least IN_FLIGHT of each: it keeps the loads in flight together. Measured on the corpus (13.0, sm_80
- * and 90): of 40 such kernels 8 got worse by up to 35 %, and all together by 0.3 %. */
+ * stores to shared memory, at least PTXAS_IN_FLIGHT of each: it keeps the loads in flight together. Measured on the corpus
+ * (13.0, sm_80 and 90): of 40 such kernels 8 got worse by up to 35 %, and all together by 0.3 %. */
 #include <string.h>
 
 #include "ir/builder.h"
 #include "phase/barrier/flow.h"
 #include "phase/barrier/of_warp.h"
+#include "target/ptxas.h"
 
-enum {
-    SEARCH_LIMIT = 1 << 20, /* steps in a function to find the accesses that remarks name */
-    IN_FLIGHT = 4           /* loads above a barrier, and stores below, that it had better keep apart */
-};
+enum { SEARCH_LIMIT = 1 << 20 /* steps in a function to find the accesses that remarks name */ };
 
 typedef struct BarrierCandidate {
     Instr *barrier;
@@ -218,7 +216,7 @@ static bool count_loads(const Elim *e, const Instr *last, u32 *loads)
     return true;
 }
 
-/* Whether loads from global memory, outside of loops, come to the barrier, at least IN_FLIGHT of them. */
+/* Whether loads from global memory, outside of loops, come to the barrier, at least PTXAS_IN_FLIGHT of them. */
 static bool has_loads_above(const Elim *e, const Instr *barrier)
 {
     Analyses *an = e->an;
@@ -228,7 +226,7 @@ static bool has_loads_above(const Elim *e, const Instr *barrier)
     u32 loads = 0;
     if (count_loads(e, barrier->prev, &loads))
         vec_push(&work, order->index[barrier->block->id]);
-    for (u32 k = 0; k < work.n && loads < IN_FLIGHT; k++)
+    for (u32 k = 0; k < work.n && loads < PTXAS_IN_FLIGHT; k++)
         for_each_edge(edge, &order->pred, work.v[k]) {
             u32 p = order->pred.to[edge];
             if (bitset_has(&seen, p) || loop_of(an_loops(an), order->rpo[p]))
@@ -238,7 +236,7 @@ static bool has_loads_above(const Elim *e, const Instr *barrier)
                 vec_push(&work, p);
         }
     vec_free(&work);
-    return loads >= IN_FLIGHT;
+    return loads >= PTXAS_IN_FLIGHT;
 }
 
 static bool has_stores_below(const Elim *e, const Instr *barrier)
@@ -246,7 +244,7 @@ static bool has_stores_below(const Elim *e, const Instr *barrier)
     u32 stores = 0;
     for (const Instr *i = barrier->next; i && !is_full_barrier(e, i); i = i->next)
         stores += i->kind == INSTR_OP && i->op->mem == MEM_WRITE && i->op->space == SPACE_SHARED;
-    return stores >= IN_FLIGHT;
+    return stores >= PTXAS_IN_FLIGHT;
 }
 
 /* Whether the barrier makes ptxas issue several loads before it waits for the first one: it moves neither them nor the stores below

@@ -140,9 +140,9 @@ static RegId add_set_bits(const Emit *e, const ZeroTest *test, RegId all)
         Operand sources[4] = {test->x, test->y, all ? register_operand(all) : (Operand){.kind = OPND_IMM}, table};
         return build_value(&at, isa_op(e->fn->module->isa, OPC_LOP3, words), TYPE_B32, sources, 4);
     }
-    RegId turned = whole ? build_unary(&at, OPC_NOT, words, TYPE_B32, test->x)
-                         : build_binary(&at, OPC_XOR, words, TYPE_B32, test->x, set);
-    RegId one = build_binary(&at, OPC_AND, words, TYPE_B32, register_operand(turned), test->y);
+    RegId inverted = whole ? build_unary(&at, OPC_NOT, words, TYPE_B32, test->x)
+                           : build_binary(&at, OPC_XOR, words, TYPE_B32, test->x, set);
+    RegId one = build_binary(&at, OPC_AND, words, TYPE_B32, register_operand(inverted), test->y);
     return all ? emit_or(e, all, one) : one;
 }
 

@@ -40,8 +40,6 @@
 #define DOMINATORS_LOOKED_AT 64
 /* Instructions that two blocks must share for a remark to say that they are too few, or that very many must share. */
 #define SHORT_TAIL 2
-/* What merging short tails has to save at once. */
-#define SHORT_TAILS_SAVE 8
 /* How many instructions are compared in all: so many for each one of the function, and a few more. What compilers write takes
  * up to six; very many blocks that are alike, and cannot be merged, would take their number times their length. */
 #define COMPARED_PER_INSTR 16
@@ -533,7 +531,7 @@ static void merge_tails(Merge *m)
     if (m->splices.n || m->least <= SHORT_TAIL || m->always)
         return;
     m->least = SHORT_TAIL;
-    m->together = SHORT_TAILS_SAVE;
+    m->together = PTXAS_SHORT_TAILS;
     merge_alike(m);
 }
 

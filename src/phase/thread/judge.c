@@ -4,10 +4,7 @@
 #include "phase/thread/body.h"
 #include "target/ptxas.h"
 
-enum {
-    SET_UP_BLOCKS = 4,
-    ACCESS_SLOTS = 8 /* what it costs that parts of a warp access memory one after the other */
-};
+enum { SET_UP_BLOCKS = 4 /* that are looked at */ };
 
 const char judge_predicated[] = "ptxas predicates what the branch decides";
 static const char WHY_SOONER[] =
@@ -194,7 +191,7 @@ static const char *why_divergence_costs(ThreadJudge *j, const Candidate *c)
         if (leaves_a_loop(j, edge, c->b))
             return "threads that leave a loop at different times reconverge there";
         body_collect(j->an, c->b, edge->to, edge->otherwise, &body);
-        spent += body_cost(&body) + (k > 0 ? ACCESS_SLOTS * body_accesses(&body) : 0) +
+        spent += body_cost(&body) + (k > 0 ? PTXAS_ACCESS_SLOTS * body_accesses(&body) : 0) +
                  (edge->select ? PTXAS_DIVERGENT_BRANCH : 0);
     }
     for (u32 k = 0; k < block_edge_count(c->b); k++) {
