@@ -33,6 +33,7 @@ typedef struct SassLoop {
     unsigned latches; /* back edges */
     unsigned depth;   /* 1: outermost */
     bool innermost;
+    bool gathers; /* waits for lanes of its warp to catch up, as ptxas does at latches on sm_75: it runs once, or little more */
     unsigned instructions; /* with those of the loops inside */
     unsigned classes[SASS_CLASS_COUNT];
     unsigned cycles; /* of issuing each of its blocks once, with those of the loops inside */

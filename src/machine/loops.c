@@ -107,6 +107,16 @@ static void add_block(SassCode *code, const SassBlock *block)
     }
 }
 
+/* Whether the loop gives way to other lanes and does nothing by which it could end but to ask who is there. */
+static bool gathers(const SassLoop *loop)
+{
+    static const SassClass idle[] = {SASS_OTHER, SASS_NOP, SASS_BRA, SASS_PRED, SASS_SETP, SASS_YIELD};
+    unsigned count = 0;
+    for (size_t c = 0; c < sizeof idle / sizeof *idle; c++)
+        count += loop->classes[idle[c]];
+    return loop->innermost && loop->classes[SASS_YIELD] && count == loop->instructions;
+}
+
 /* Loops stand before those around them. */
 static void sum_up(SassCode *code)
 {
@@ -128,6 +138,7 @@ static void sum_up(SassCode *code)
     for (size_t i = code->loop_count; i-- > 0;) {
         int parent = code->loops[i].parent;
         code->loops[i].depth = parent == NONE ? 1 : code->loops[parent].depth + 1;
+        code->loops[i].gathers = gathers(&code->loops[i]);
     }
 }
 

@@ -42,7 +42,7 @@ static const Operation operations[] = {
     {0x187, SASS_STL},    {0x188, SASS_STS},         {0x18a, SASS_ATOM},     {0x18b, SASS_ATOM},  {0x18c, SASS_ATOM},
     {0x18d, SASS_ATOM},   {0x18e, SASS_ATOM},        {0x1a3, SASS_ATOM},     {0x1a6, SASS_ATOM},  {0x1a8, SASS_ATOM},
     {0x1a9, SASS_ATOM},   {0x1ac, SASS_LDC},         {0x192, SASS_FENCE},    {0x1ab, SASS_FENCE}, {0x15d, SASS_SLEEP},
-    {0x1ae, SASS_LDGSTS}, {0x1c7, SASS_CLUSTER_BAR}, {0x155, SASS_BSAVE},
+    {0x1ae, SASS_LDGSTS}, {0x1c7, SASS_CLUSTER_BAR}, {0x155, SASS_BSAVE},    {0x146, SASS_YIELD},
 };
 
 static uint64_t word(const uint8_t *bytes)

@@ -97,7 +97,7 @@ bool iterations_make(Iterations *iterations, const Unit *unit)
             return false;
         }
         for (size_t l = 0; l < loops; l++)
-            iterations->of[p][l] = LOOP_ITERATIONS;
+            iterations->of[p][l] = unit->code[p].loops[l].gathers ? 1 : LOOP_ITERATIONS;
     }
     return iterations->of;
 }

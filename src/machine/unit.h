@@ -28,7 +28,7 @@ bool sass_add_spills(const SassCode *code, const CubinFunction *function, unsign
 /* Whether the machine code is the same, byte for byte. */
 bool unit_same_code(const Unit *a, const Unit *b);
 
-/* Iterations that each loop of each part is thought to run. False when memory is short. */
+/* Iterations that each loop of each part is thought to run: one of those that wait for lanes. False when memory is short. */
 typedef struct Iterations {
     double **of; /* by part, then loop */
     size_t count;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = SASS_NONE, MOST_COPIES = 1024 };
+enum { NONE = SASS_NONE, ALONE = -2, MOST_COPIES = 1024 };
 
 /* What unrolling multiplies, and what other changes seldom touch. */
 static const SassClass work_classes[] = {SASS_FMA, SASS_MMA, SASS_LD,  SASS_ST,     SASS_LDG, SASS_STG,
@@ -18,8 +18,8 @@ typedef struct Work {
 typedef struct Side {
     const SassCode *code;
     double *iterations;
-    Work *work;       /* by loop */
-    int *mate;        /* by loop: the one that does the same in the other version, NONE */
+    Work *work; /* by loop */
+    int *mate; /* by loop: the one that does the same in the other version, NONE; ALONE: it waits for lanes, and has none */
     unsigned *copies; /* by loop: how often it was unrolled beside the other version; 0: it was not */
 } Side;
 
@@ -43,7 +43,7 @@ static bool make_side(Side *side, const SassCode *code, double *iterations)
     if (!side->work || !side->mate || !side->copies)
         return false;
     for (size_t l = 0; l < code->loop_count; l++) {
-        side->mate[l] = NONE;
+        side->mate[l] = code->loops[l].gathers ? ALONE : NONE;
         add_work(&side->work[l], &code->loops[l], 1);
         if (code->loops[l].parent != NONE)
             add_work(&side->work[code->loops[l].parent], &code->loops[l], -1);
@@ -118,6 +118,12 @@ static bool is_exact_multiple(const Work *one, const Work *many)
     return copies;
 }
 
+/* A loop that holds the work of another several times is no twin of it, however short both are. */
+static bool alike_once(const Work *a, const Work *b)
+{
+    return alike(a, b) && (!a->all || !b->all || (!is_exact_multiple(a, b) && !is_exact_multiple(b, a)));
+}
+
 /* Where the loops of both versions are nested alike, in the same order, each goes with the one in its place, unless it is a
  * multiple of that: what a loop does changes more often than another loop comes there. */
 static void pair_places(Side *old, Side *new)
@@ -126,9 +132,11 @@ static void pair_places(Side *old, Side *new)
     bool nested_alike = count == new->code->loop_count;
     for (size_t i = 0; i < count && nested_alike; i++)
         nested_alike = old->code->loops[i].depth == new->code->loops[i].depth &&
-                       (old->mate[i] == NONE || old->mate[i] == (int)i) && (new->mate[i] == NONE || new->mate[i] == (int)i);
+                       (old->mate[i] == ALONE) == (new->mate[i] == ALONE) && (old->mate[i] < 0 || old->mate[i] == (int)i) &&
+                       (new->mate[i] < 0 || new->mate[i] == (int)i);
     for (size_t i = 0; i < count && nested_alike; i++)
-        if (!is_exact_multiple(&old->work[i], &new->work[i]) && !is_exact_multiple(&new->work[i], &old->work[i]))
+        if (old->mate[i] != ALONE && !is_exact_multiple(&old->work[i], &new->work[i]) &&
+            !is_exact_multiple(&new->work[i], &old->work[i]))
             old->mate[i] = new->mate[i] = (int)i;
 }
 
@@ -138,7 +146,8 @@ static void find_unrolled(Side *side, Side *other)
     for (size_t i = 0; i < side->code->loop_count; i++) {
         for (size_t k = 0; k < other->code->loop_count && side->mate[i] == NONE && !side->copies[i]; k++) {
             unsigned copies = multiple(&other->work[k], &side->work[i]);
-            if (!copies || other->code->loops[k].depth != side->code->loops[i].depth || other->copies[k])
+            if (!copies || other->code->loops[k].depth != side->code->loops[i].depth || other->copies[k] ||
+                other->mate[k] == ALONE)
                 continue;
             side->copies[i] = copies;
             side->mate[i] = (int)k;
@@ -153,7 +162,7 @@ static void find_rests(Side *side, const Side *other)
     for (size_t i = 0; i < side->code->loop_count; i++)
         for (size_t k = 0; k < side->code->loop_count && side->mate[i] == NONE; k++) {
             int from = side->mate[k];
-            if (from != NONE && same_work(&other->work[from], &side->work[i]) &&
+            if (from >= 0 && same_work(&other->work[from], &side->work[i]) &&
                 side->code->loops[k].depth == side->code->loops[i].depth)
                 side->mate[i] = from;
         }
@@ -248,7 +257,7 @@ static int match_parts(const SassCode *before, const SassCode *after, double *ol
     if (make_side(&old, before, old_iterations) && make_side(&new, after, new_iterations)) {
         pair_loops(&old, &new, same_work_alike);
         pair_loops(&old, &new, same_work);
-        pair_loops(&old, &new, alike);
+        pair_loops(&old, &new, alike_once);
         pair_places(&old, &new);
         find_unrolled(&new, &old);
         find_unrolled(&old, &new);

@@ -39,6 +39,7 @@ typedef struct Made {
 #define SAVE(barrier, reg) MADE(0x355, barrier, 1, reg)
 #define RESTORE(barrier, reg) MADE(0x356, barrier, 1, reg)
 #define RETURN MADE(0x950, MADE_ALWAYS, 1, 0)
+#define YIELD MADE(0x946, MADE_ALWAYS, 1, 0)
 #define LEAVE MADE(0x94d, MADE_ALWAYS, 1, 0)
 
 typedef struct MadeKernel {

@@ -324,6 +324,44 @@ static void peeled_loop(void **state)
     assert_int_equal(judge(&before, &after).moved.unrolled, 1);
 }
 
+/* Three times the work of a loop so short that its copies make it but few instructions longer. */
+static void unrolled_short_loop(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), ALU(4), ALU(4), ALU(4), BRANCH_IF(-4), LEAVE);
+    MadeKernel after = KERNEL(LOAD(4), LOAD(4), LOAD(4), ALU(4), ALU(4), ALU(4), ALU(4), BRANCH_IF(-7), LEAVE);
+    assert_int_equal(judge(&before, &after).moved.unrolled, 1);
+    assert_int_equal(judge(&before, &after).worse, 0);
+    assert_true(judge(&after, &before).worse & WORSE_CYCLES);
+    MadeKernel longer = KERNEL(LOAD(4), ALU(4), ALU(4), ALU(4), ALU(4), ALU(4), ALU(4), BRANCH_IF(-7), LEAVE);
+    assert_int_equal(judge(&before, &longer).moved.unrolled, 0);
+    assert_int_equal(judge(&before, &longer).worse, WORSE_CYCLES | WORSE_INSTRUCTIONS);
+}
+
+/* What waits at a latch for the other lanes of the warp is no loop of 64 iterations inside the one of the latch, which does not
+ * end here. */
+static void loop_that_gathers_lanes(void **state)
+{
+    (void)state;
+    MadeKernel plain = KERNEL(LOAD(4), FFMA(4), FFMA(4), FFMA(4), BRANCH_IF(-4), LEAVE);
+    MadeKernel gathers =
+        KERNEL(LOAD(4), FFMA(4), FFMA(4), FFMA(4), ALU(1), YIELD, ALU(1), BRANCH_IF(-7), BRANCH(-4), LEAVE);
+    MadeKernel reads = KERNEL(LOAD(4), FFMA(4), FFMA(4), FFMA(4), LOAD(1), YIELD, ALU(1), BRANCH_IF(-7), BRANCH(-4), LEAVE);
+    MadeKernel counts =
+        KERNEL(LOAD(4), FFMA(4), FFMA(4), FFMA(4), ALU(1), ALU(1), ALU(1), BRANCH_IF(-7), BRANCH(-4), LEAVE);
+    enum { EACH = 5 }; /* cycles of a round */
+    Judgement j = judge(&plain, &gathers);
+    assert_int_equal((int)j.moved.cycles[0], LOOP_ITERATIONS * 17 + 1);
+    assert_int_equal((int)j.moved.cycles[1], LOOP_ITERATIONS * (16 + EACH));
+    assert_int_equal(j.moved.unrolled, 0);
+    assert_int_equal((int)judge(&plain, &counts).moved.cycles[1], LOOP_ITERATIONS * (16 + LOOP_ITERATIONS * EACH));
+    assert_int_equal((int)judge(&plain, &reads).moved.cycles[1], LOOP_ITERATIONS * (16 + LOOP_ITERATIONS * EACH));
+    assert_int_equal(judge(&gathers, &gathers).moved.unrolled, 0);
+    assert_int_equal(judge(&gathers, &gathers).worse, 0);
+    assert_true(judge(&gathers, &plain).better);
+    assert_int_equal(judge(&gathers, &plain).moved.unrolled, 0);
+}
+
 static size_t loops_of(Made branch)
 {
     MadeKernel k = KERNEL(LOAD(4), FFMA(4), branch, FFMA(4), LEAVE);
@@ -527,6 +565,8 @@ int main(void)
         cmocka_unit_test(unrolled_to_the_end),
         cmocka_unit_test(split_loop),
         cmocka_unit_test(peeled_loop),
+        cmocka_unit_test(unrolled_short_loop),
+        cmocka_unit_test(loop_that_gathers_lanes),
         cmocka_unit_test(branch_never_taken),
         cmocka_unit_test(executed_by_nobody),
         cmocka_unit_test(loop_through_call),
