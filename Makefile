@@ -1,6 +1,6 @@
 # ptxopt: `make` builds build/ptxopt, `make check` tests it, `make demo` shows it, `make help` lists the rest.
 # Variables: CC, CFLAGS, WERROR=1, V=1 (shows the commands), BUILD (the output folder), PREFIX, DESTDIR, JOBS,
-# N (cases of fuzz-exec), FUZZ_SECONDS (of fuzz).
+# N (cases of fuzz-exec and fuzz-mutate), FIRST (of fuzz-mutate), FUZZ_SECONDS (of fuzz).
 
 BUILD    = build
 CC       = cc
@@ -45,11 +45,12 @@ BENCH    = $(patsubst tests/bench/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 FUZZ     = $(BUILD)/ptxgen $(BUILD)/ptxreduce $(BUILD)/fuzz-exec
 GENERATE = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/gen/*.c))
 EXECUTE  = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/exec/*.c))
-JUDGE    = $(BUILD)/tests/fuzz/fuzz_exec.o $(BUILD)/tests/fuzz/judge.o $(BUILD)/tests/fuzz/ask.o $(GENERATE) $(EXECUTE)
+JUDGE    = $(BUILD)/tests/fuzz/fuzz_exec.o $(BUILD)/tests/fuzz/mutate.o $(BUILD)/tests/fuzz/judge.o $(BUILD)/tests/fuzz/ask.o $(GENERATE) $(EXECUTE)
 # The faulty binaries are compiled anew where the table of phases counts.
 FAULTY   = $(patsubst src/%.c,$(BUILD)/faulty/%.o,$(wildcard src/pipeline/*.c)) \
            $(patsubst %.c,$(BUILD)/faulty/%.o,$(wildcard tests/fuzz/faults/*.c))
 N        = 1000
+FIRST    = 1
 FUZZ_SECONDS = 60
 NVCC    := $(shell . tests/lib.sh && cuda_tool nvcc)
 LARGE    = $(if $(NVCC),$(patsubst examples/large/%.cu,$(BUILD)/large/%.ptx,$(wildcard examples/large/*.cu)))
@@ -58,7 +59,7 @@ LARGE    = $(if $(NVCC),$(patsubst examples/large/%.cu,$(BUILD)/large/%.ptx,$(wi
 # tests/NAME.sh and need the program.
 SCRIPTS  = isa prices cli front guard tune reports library preload packages clients man robust linear roundtrip exec barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
-SUITES   = layers lint unit data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec faults fuzz debug asan
+SUITES   = layers lint unit data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug asan
 
 all: $(PTXOPT) $(FRONTS) $(PROVE) $(REPORT) $(LIB)
 	@:
@@ -194,7 +195,7 @@ $(BENCH): $(BUILD)/%: $(BUILD)/tests/bench/%.o
 $(BUILD)/ptxgen: $(BUILD)/tests/fuzz/ptxgen.o $(GENERATE) $(LIB)
 $(BUILD)/ptxreduce: $(BUILD)/tests/fuzz/ptxreduce.o $(LIB)
 $(BUILD)/fuzz-exec: $(JUDGE) $(BUILD)/tests/fuzz/optimize.o $(LIB)
-$(BUILD)/mutants: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/prove/*.c)) $(filter-out %/fuzz_exec.o,$(JUDGE)) $(BUILD)/tests/fuzz/optimize.o $(LIB)
+$(BUILD)/mutants: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/prove/*.c)) $(filter-out %/fuzz_exec.o %/fuzz/mutate.o,$(JUDGE)) $(BUILD)/tests/fuzz/optimize.o $(LIB)
 $(FUZZ) $(BUILD)/mutants:
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
@@ -281,6 +282,10 @@ check-asan:
 #: make fuzz-exec N=1000 random kernels, run before and after in every way to optimize; failures are bisected and reduced
 fuzz-exec check-fuzz-exec: $(FUZZ)
 	@. tests/lib.sh && $(BUILD)/fuzz-exec --folder=$(BUILD)/fuzz -n $(N) -j $(JOBS)
+
+#: make fuzz-mutate N=1000 FIRST=1  texts of the tests, and random kernels, changed at random: no crash or alarm, and what can run does the same
+fuzz-mutate check-fuzz-mutate: $(FUZZ)
+	@FIRST=$(FIRST) N=$(N) sh tests/fuzz/mutate.sh
 
 #: make check-mutants N=1000 outputs with one thing changed: those that the interpreter sees as different must not be proved
 check-mutants: $(BUILD)/mutants
@@ -400,5 +405,5 @@ clean:
 export BUILD JOBS
 MAKEFLAGS += --no-print-directory
 FORCE:
-.PHONY: all lib dist deb wheel tools help bench corpus fuzz fuzz-exec debug setup check $(SUITES:%=check-%) bless report gpu-check docs demo lint install uninstall clean FORCE
+.PHONY: all lib dist deb wheel tools help bench corpus fuzz fuzz-exec fuzz-mutate debug setup check $(SUITES:%=check-%) bless report gpu-check docs demo lint install uninstall clean FORCE
 .DELETE_ON_ERROR:

@@ -2,14 +2,18 @@
  *
  *     fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] [--quick]
  *               [--features=LIST] [--prover=always|wrong|never]
- *     fuzz-exec --check=FLAGS --launch=FILE FILE.ptx
+ *     fuzz-exec --mutate=LIST [as above]
+ *     fuzz-exec --check=FLAGS [--launch=FILE] FILE.ptx
  *
  * --stop: at the first failure; --no-verify: without --verify-each; --once: ptxopt runs once, not twice; --quick: failures
  * are only named; --features=LIST: with these features of ptxgen only; --prover: whether the prover is asked about each output,
  * about those that the interpreter finds wrong, or about none. What is wrong must not be proved, nor what is right refuted.
  *
+ * --mutate: texts to begin with, `FILE.ptx` or `FILE.ptx FILE.launch` in each line; these, or a generated kernel, are changed at
+ * random (mutate.h). What can run is judged as a kernel is, anything else must be refused, or taken and left alone by a second run.
+ *
  * The first form prints every failure with the guilty rewrite (a binary search with --opt-bisect-limit), a reduced kernel,
- * and the command that shows it, which is of the second form: its exit status is the Verdict. With $PTXAS one case in eight
+ * and the command that shows it, which is of the last form: its exit status is the Verdict. With $PTXAS one case in eight
  * is assembled before and after, all with PTXAS_CASES=all. A case is one process: whatever happens to it is one failure. */
 #include <errno.h>
 #include <getopt.h>
@@ -22,17 +26,26 @@
 #include <unistd.h>
 
 #include "judge.h"
+#include "mutate.h"
 #include "optimize.h"
 #include "parse/source.h"
 #include "ptxgen.h"
 
-enum { CASE_SECONDS = 30, JOBS_MAX = 64, SHOWN_MAX = 20, INVESTIGATED_MAX = 3, REDUCE_SECONDS = 90 };
+enum {
+    CASE_SECONDS = 30,
+    JOBS_MAX = 64,
+    SHOWN_MAX = 20,
+    INVESTIGATED_MAX = 3,
+    REDUCE_SECONDS = 90,
+    MUTANT_INSTRUCTIONS = 300000
+};
 
 /* Shared by all processes. */
 typedef struct Shared {
     u64 next, cases, failed, runs, rewritten, proved, assembled, unassembled;
     bool stop;
     char flags[JOBS_MAX][FLAGS_BYTES]; /* what the worker's case is at */
+    bool is_text[JOBS_MAX];            /* and that it cannot run */
 } Shared;
 
 typedef struct Driver {
@@ -42,6 +55,7 @@ typedef struct Driver {
     const char *program, *folder;
     bool stop_first, no_verify, once, quick, ptxas_all, has_ptxas;
     AskProver ask;
+    Words sources; /* to be mutated */
     Shared *shared;
 } Driver;
 
@@ -96,7 +110,9 @@ static Configs configs_of(const Driver *d, u64 seed)
     add_config(&c, "-O2");
     add_config(&c, "-O1");
     add_config(&c, "-O3");
-    add_config(&c, "-O3 --enable-dfa-jump-thread=1 --dfa-cost-threshold=1000 --no-dfa-early-exit-heuristic --enable-stride-unroll");
+    add_config(
+        &c,
+        "-O3 --enable-dfa-jump-thread=1 --dfa-cost-threshold=1000 --no-dfa-early-exit-heuristic --enable-stride-unroll");
     for (u32 i = 0; (name = optimize_phase(i)); i++)
         add_config(&c, "--passes=%s", name);
     add_subset(&c, &random, 30);
@@ -135,13 +151,55 @@ static void generate(u64 seed, Text *ptx, Text *launch)
     text_str(launch);
 }
 
+/* One of the lines of --mutate. False: a file cannot be read. */
+static bool read_source(const char *line, Text *ptx, Text *launch)
+{
+    char path[2][512] = {"", ""};
+    Text *const to[] = {ptx, launch};
+    sscanf(line, "%511s %511s", path[0], path[1]);
+    for (u32 k = 0; k < 2 && *path[k]; k++) {
+        Str text;
+        if (!source_read(path[k], &text))
+            return false;
+        text_append(to[k], text.p, text.len);
+        source_free(&text);
+    }
+    return true;
+}
+
+static void make_case(const Driver *d, u64 seed, Text *ptx, Text *launch)
+{
+    static const u32 most[] = {2, 2, 5, 5, 5, 25}; /* changes */
+    Random random = {seed ^ 0x6d757461};
+    Text original = {0};
+    if (!d->sources.n) {
+        generate(seed, ptx, launch);
+        return;
+    }
+    if (random_percent(&random, 30))
+        generate(seed, &original, launch);
+    else if (!read_source(d->sources.v[random_below(&random, d->sources.n)], &original, launch))
+        _exit(USAGE);
+    text_str(&original);
+    if (!launch->n)
+        mutate_launch(&random, &original, launch);
+    mutate_ptx(&random, &original, 1 + random_below(&random, most[random_below(&random, COUNT_OF(most))]), ptx);
+    text_str(launch);
+    vec_free(&original);
+}
+
 static JudgeOptions judge_options(const Driver *d, u64 seed, char *work, size_t size)
 {
     case_path(d, seed, "", work, size);
     strncat(work, ".assemble", size - strlen(work) - 1);
     bool ptxas = d->has_ptxas && (d->ptxas_all || seed % 8 == 0);
-    return (JudgeOptions){
-        .seeds = 2, .no_verify = d->no_verify, .once = d->once, .ptxas = ptxas, .ask = d->ask, .work = work};
+    return (JudgeOptions){.seeds = 2,
+                          .no_verify = d->no_verify,
+                          .once = d->once,
+                          .ptxas = ptxas,
+                          .ask = d->ask,
+                          .limit = d->sources.n ? MUTANT_INSTRUCTIONS : 0,
+                          .work = work};
 }
 
 /* What a failure leaves behind: kernel, launches, output, what was said, and the flags. */
@@ -169,20 +227,26 @@ static void count_case(Shared *s, const Judge *j)
         __atomic_add_fetch(j->assembles ? &s->assembled : &s->unassembled, 1, __ATOMIC_RELAXED);
 }
 
-static Verdict run_case(const Driver *d, u64 seed, char *current)
+static Verdict run_case(const Driver *d, u64 seed, char *current, bool *is_text)
 {
     char work[512];
     Text ptx = {0}, launch = {0}, after = {0};
     Judge j;
     JudgeOptions options = judge_options(d, seed, work, sizeof work);
-    generate(seed, &ptx, &launch);
+    make_case(d, seed, &ptx, &launch);
     snprintf(current, FLAGS_BYTES, "(before)");
     Verdict verdict = judge_open(&j, &options, ptx.v, ptx.n, launch.v, launch.n);
+    bool runs = !d->sources.n || (verdict == CLEAN && launch.n);
+    if (!runs) {
+        vec_clear(&launch);
+        *is_text = true;
+        verdict = CLEAN;
+    }
     Configs c = configs_of(d, seed);
     for (u32 i = 0; verdict == CLEAN && i < c.n; i++) {
         snprintf(current, FLAGS_BYTES, "%s", c.flags[i]);
         vec_clear(&after);
-        verdict = judge_check(&j, c.flags[i], &after);
+        verdict = runs ? judge_check(&j, c.flags[i], &after) : judge_text(&j, c.flags[i], &after);
     }
     if (verdict != CLEAN)
         leave_case(d, seed, &ptx, &launch, &after, &j.message, current);
@@ -217,12 +281,13 @@ typedef struct CaseJob {
     const Driver *driver;
     u64 seed;
     char *current;
+    bool *is_text; /* shared: it cannot run */
 } CaseJob;
 
 static Verdict case_job(void *user)
 {
     CaseJob *job = user;
-    return run_case(job->driver, job->seed, job->current);
+    return run_case(job->driver, job->seed, job->current, job->is_text);
 }
 
 /* ---- finding the guilty rewrite --------------------------------------------------------------------------------- */
@@ -242,7 +307,9 @@ static Verdict check_job(void *user)
     char work[512];
     JudgeOptions options = judge_options(job->driver, 0, work, sizeof work);
     Verdict verdict = judge_open(&j, &options, job->ptx->v, job->ptx->n, job->launch->v, job->launch->n);
-    if (verdict == CLEAN)
+    if (!job->launch->n)
+        verdict = judge_text(&j, job->flags, &after);
+    else if (verdict == CLEAN)
         verdict = judge_check(&j, job->flags, &after);
     if (job->print && verdict != CLEAN) {
         fwrite(j.message.v, 1, j.message.n, stdout);
@@ -349,11 +416,13 @@ typedef struct Failure {
 } Failure;
 
 /* A case that crashed could not leave anything itself. */
-static void leave_crash(const Driver *d, u64 seed, const char *flags)
+static void leave_crash(const CaseJob *job)
 {
     Text ptx = {0}, launch = {0};
-    generate(seed, &ptx, &launch);
-    leave_case(d, seed, &ptx, &launch, NULL, NULL, flags);
+    make_case(job->driver, job->seed, &ptx, &launch);
+    if (*job->is_text)
+        vec_clear(&launch);
+    leave_case(job->driver, job->seed, &ptx, &launch, NULL, NULL, job->current);
     vec_free(&ptx);
     vec_free(&launch);
 }
@@ -364,13 +433,14 @@ static void work(const Driver *d, u32 worker, int report)
 {
     Shared *s = d->shared;
     for (u64 n; !s->stop && (n = __atomic_fetch_add(&s->next, 1, __ATOMIC_RELAXED)) < d->cases;) {
-        CaseJob job = {d, d->first + n, s->flags[worker]};
+        s->is_text[worker] = false;
+        CaseJob job = {d, d->first + n, s->flags[worker], &s->is_text[worker]};
         Failure failure = {job.seed, isolate(case_job, &job)};
         __atomic_add_fetch(&s->cases, 1, __ATOMIC_RELAXED);
         if (failure.verdict == CLEAN)
             continue;
         if (failure.verdict == CRASHED || failure.verdict == HANGS)
-            leave_crash(d, job.seed, job.current);
+            leave_crash(&job);
         __atomic_add_fetch(&s->failed, 1, __ATOMIC_RELAXED);
         s->stop |= d->stop_first;
         if (write(report, &failure, sizeof failure) != sizeof failure)
@@ -413,7 +483,11 @@ static int run_many(Driver *d)
     while (wait(NULL) > 0)
         ;
     clock_gettime(CLOCK_MONOTONIC, &end);
-    const Shared *s = d->shared;
+    Shared *s = d->shared;
+    if (s->cases < d->cases && !s->stop) {
+        printf("fail: a worker ended early\n");
+        s->failed++;
+    }
     printf(
         "fuzz-exec: cases %llu to %llu, %llu runs, %llu outputs that differ from their input, %llu proved, %llu assembled",
         (unsigned long long)d->first, (unsigned long long)(d->first + d->cases - 1), (unsigned long long)s->runs,
@@ -421,7 +495,7 @@ static int run_many(Driver *d)
     if (s->unassembled)
         printf(" (ptxas takes %llu kernels in no form)", (unsigned long long)s->unassembled);
     printf(", %.1f s\n", (double)(end.tv_sec - begin.tv_sec) + 1e-9 * (double)(end.tv_nsec - begin.tv_nsec));
-    printf("fuzz-exec: %llu passed, %llu failed\n", (unsigned long long)(s->cases - s->failed),
+    printf("fuzz-exec: %llu passed, %llu failed\n", (unsigned long long)(s->cases > s->failed ? s->cases - s->failed : 0),
            (unsigned long long)s->failed);
     return s->failed > 0;
 }
@@ -430,8 +504,8 @@ static int run_many(Driver *d)
 
 static int check_one(const Driver *d, const char *flags, const char *launch_file, const char *file)
 {
-    Str ptx, launch;
-    if (!launch_file || !source_read(file, &ptx) || !source_read(launch_file, &launch)) {
+    Str ptx, launch = {0};
+    if (!source_read(file, &ptx) || (launch_file && !source_read(launch_file, &launch))) {
         fprintf(stderr, "fuzz-exec: %s: %s\n", file, strerror(errno));
         return USAGE;
     }
@@ -446,7 +520,8 @@ static int check_one(const Driver *d, const char *flags, const char *launch_file
     vec_free(&ptx_text);
     vec_free(&launch_text);
     source_free(&ptx);
-    source_free(&launch);
+    if (launch_file)
+        source_free(&launch);
     return (int)verdict;
 }
 
@@ -455,9 +530,24 @@ static int usage(void)
     fputs("usage: fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] "
           "[--quick]\n"
           "                 [--features=LIST] [--prover=always|wrong|never]\n"
-          "       fuzz-exec [--no-verify] --check=FLAGS --launch=FILE FILE.ptx\n",
+          "       fuzz-exec --mutate=LIST [as above]\n"
+          "       fuzz-exec [--no-verify] --check=FLAGS [--launch=FILE] FILE.ptx\n",
           stderr);
     return USAGE;
+}
+
+static bool read_list(const char *file, Words *lines)
+{
+    Str text; /* stays */
+    if (!source_read(file, &text))
+        return false;
+    for (u32 at = 0; at < text.len;) {
+        u32 len = (u32)strcspn(text.p + at, "\n");
+        if (len)
+            vec_push(lines, strndup(text.p + at, len));
+        at += len + 1;
+    }
+    return lines->n > 0;
 }
 
 static bool when_to_ask(const char *word, AskProver *ask)
@@ -473,12 +563,20 @@ static bool when_to_ask(const char *word, AskProver *ask)
 
 int main(int argc, char **argv)
 {
-    enum { FIRST = 1, CONFIGS, STOP, NO_VERIFY, ONCE, QUICK, CHECK, LAUNCH, FOLDER, FEATURES, PROVER };
-    static const struct option known[] = {
-        {"first", 1, NULL, FIRST},         {"configs", 1, NULL, CONFIGS}, {"stop", 0, NULL, STOP},
-        {"no-verify", 0, NULL, NO_VERIFY}, {"once", 0, NULL, ONCE},       {"quick", 0, NULL, QUICK},
-        {"check", 1, NULL, CHECK},         {"launch", 1, NULL, LAUNCH},   {"folder", 1, NULL, FOLDER},
-        {"features", 1, NULL, FEATURES},   {"prover", 1, NULL, PROVER},   {0}};
+    enum { FIRST = 1, CONFIGS, STOP, NO_VERIFY, ONCE, QUICK, CHECK, LAUNCH, FOLDER, FEATURES, PROVER, MUTATE };
+    static const struct option known[] = {{"first", 1, NULL, FIRST},
+                                          {"configs", 1, NULL, CONFIGS},
+                                          {"stop", 0, NULL, STOP},
+                                          {"no-verify", 0, NULL, NO_VERIFY},
+                                          {"once", 0, NULL, ONCE},
+                                          {"quick", 0, NULL, QUICK},
+                                          {"check", 1, NULL, CHECK},
+                                          {"launch", 1, NULL, LAUNCH},
+                                          {"folder", 1, NULL, FOLDER},
+                                          {"features", 1, NULL, FEATURES},
+                                          {"prover", 1, NULL, PROVER},
+                                          {"mutate", 1, NULL, MUTATE},
+                                          {0}};
     const char *check = NULL, *launch = NULL, *ptxas = getenv("PTXAS"), *all = getenv("PTXAS_CASES");
     Driver d = {.first = 1, .cases = 1000, .jobs = 2, .program = argv[0], .folder = "build/fuzz"};
     d.has_ptxas = ptxas && *ptxas;
@@ -498,6 +596,10 @@ int main(int argc, char **argv)
         case FOLDER: d.folder = optarg; break;
         case PROVER:
             if (!when_to_ask(optarg, &d.ask))
+                return usage();
+            break;
+        case MUTATE:
+            if (!read_list(optarg, &d.sources))
                 return usage();
             break;
         case FEATURES:

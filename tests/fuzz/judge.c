@@ -70,7 +70,9 @@ static bool assembles(Judge *j, const Text *ptx)
 
 /* ---- running ---------------------------------------------------------------------------------------------------- */
 
-enum { INSTRUCTIONS_MAX = 3000000 }; /* warp instructions per launch */
+enum { INSTRUCTIONS_MAX = 3000000 };
+
+static u64 run_limit(const Judge *j) { return j->options.limit ? j->options.limit : INSTRUCTIONS_MAX; }
 
 typedef struct Loaded {
     Arena arena;
@@ -170,7 +172,7 @@ Verdict judge_open(Judge *j, const JudgeOptions *options, const char *ptx, u32 p
         return BAD_INPUT;
     }
     for (u32 run = 0; ok && run < j->launches.launches.n * j->options.seeds; run++) {
-        vec_push(&j->before, run_once(j, &l.arena, l.program, run, INSTRUCTIONS_MAX));
+        vec_push(&j->before, run_once(j, &l.arena, l.program, run, run_limit(j)));
         ok = run_is_clean(j, &vec_last(&j->before), run);
     }
     keep_findings(j);
@@ -218,7 +220,7 @@ static Verdict compare_run(Judge *j, Loaded *l, u32 run)
 {
     const RunResult *before = &j->before.v[run];
     u64 limit = run_limit_after(before);
-    RunResult after = run_once(j, &l->arena, l->program, run, limit < INSTRUCTIONS_MAX ? limit : INSTRUCTIONS_MAX);
+    RunResult after = run_once(j, &l->arena, l->program, run, limit < run_limit(j) ? limit : run_limit(j));
     Verdict verdict = CLEAN;
     u32 faults = after.stopped;
     j->only_garbage = !after.stopped;
@@ -309,12 +311,36 @@ static Verdict with_prover(Judge *j, const Text *after, Verdict verdict)
     return answer == PROVE_REFUTED ? REFUTED : verdict;
 }
 
+enum { ALL_FLAGS_BYTES = FLAGS_BYTES + 16 };
+
+static Verdict optimize(Judge *j, const char *flags, char all[ALL_FLAGS_BYTES], Text *after)
+{
+    vec_clear(&j->message);
+    snprintf(all, ALL_FLAGS_BYTES, "%s%s", j->options.no_verify ? "" : "--verify-each ", flags);
+    return verdict_of(optimize_text(all, j->ptx.v, j->ptx.n, after, &j->message));
+}
+
+Verdict judge_text(Judge *j, const char *flags, Text *after)
+{
+    char all[ALL_FLAGS_BYTES];
+    Verdict verdict = optimize(j, flags, all, after);
+    if (verdict == BROKEN)
+        return after->n ? BROKEN : CLEAN;
+    if (verdict != CLEAN || same_text(&j->ptx, after))
+        return verdict;
+    text_str(after);
+    if (run_before(j, after))
+        return CLEAN;
+    j->rewritten++;
+    if (j->options.ask == ASK_ALWAYS && ask_prover(&(ProveOptions){0}, &j->ptx, after, &j->message) == PROVE_REFUTED)
+        return REFUTED;
+    return j->options.once ? CLEAN : check_stable(j, all, after);
+}
+
 Verdict judge_check(Judge *j, const char *flags, Text *after)
 {
-    char all[FLAGS_BYTES + 16];
-    vec_clear(&j->message);
-    snprintf(all, sizeof all, "%s%s", j->options.no_verify ? "" : "--verify-each ", flags);
-    Verdict verdict = verdict_of(optimize_text(all, j->ptx.v, j->ptx.n, after, &j->message));
+    char all[ALL_FLAGS_BYTES];
+    Verdict verdict = optimize(j, flags, all, after);
     if (verdict != CLEAN || same_text(&j->ptx, after))
         return verdict;
     text_str(after);

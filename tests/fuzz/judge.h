@@ -35,6 +35,7 @@ typedef struct JudgeOptions {
     bool once;      /* leave the second run out */
     bool ptxas;     /* assemble, too */
     AskProver ask;
+    u64 limit;        /* warp instructions of a launch, 0: 3 million */
     const char *work; /* prefix of temporary files for ptxas */
 } JudgeOptions;
 
@@ -58,6 +59,9 @@ typedef struct Judge {
 Verdict judge_open(Judge *j, const JudgeOptions *options, const char *ptx, u32 ptx_len, const char *launch, u32 launch_len);
 /* Optimizes with these flags of ptxopt's command line, and compares. `after` gets the output, if there is one. */
 Verdict judge_check(Judge *j, const char *flags, Text *after);
+/* Optimizes what cannot run, and does not compare: whether the output is accepted, and a second run leaves it alone. A text that
+ * is refused is CLEAN. Needs no judge_open(), but the text. */
+Verdict judge_text(Judge *j, const char *flags, Text *after);
 /* Compares with this output, whoever made it: CLEAN, BROKEN, MEMORY or FINDING. */
 Verdict judge_compare(Judge *j, Text *after);
 void judge_close(Judge *j);
