@@ -13,29 +13,30 @@ enum {
 typedef struct Search {
     Analyses *an;
     const Order *order;
-    u64 *sets; /* by position: the exits that the block leads to, and WAITS */
+    bool *leaves; /* by position: the block does nothing but leave */
+    u64 *sets;    /* by position: the exits that the block leads to, and WAITS */
     u32 exits;
     u64 passed[PASSED]; /* of the blocks that are passed by, each once, without WAITS */
     u32 passed_count;
 } Search;
-
-static bool only_leaves(const Search *s, u32 position) { return reconverge_only_leaves(s->order->rpo[position]); }
 
 static u64 exits_of(const Search *s, u32 position) { return s->sets[position] & ~WAITS; }
 
 /* A path that does nothing but leave gets an exit of its own from ptxas, which no block stands in front of. */
 static bool is_exit(const Search *s, u32 position)
 {
-    if (only_leaves(s, position))
+    if (s->leaves[position])
         return false;
     for_each_edge(e, &s->order->succ, position)
-        if (!only_leaves(s, s->order->succ.to[e]))
+        if (!s->leaves[s->order->succ.to[e]])
             return false;
     return true;
 }
 
 static void find_exits(Search *s)
 {
+    for (u32 p = 0; p < s->order->count; p++)
+        s->leaves[p] = reconverge_only_leaves(s->order->rpo[p]);
     for (u32 p = 0; p < s->order->count && s->exits <= EXITS; p++)
         if (is_exit(s, p) && s->exits++ < EXITS)
             s->sets[p] = 1ull << (s->exits - 1);
@@ -70,7 +71,7 @@ static bool is_passed_by(const Search *s, u32 position)
     u32 edges = 0;
     for_each_edge(e, &s->order->pred, position)
         edges += exits_of(s, s->order->pred.to[e]) != exits_of(s, position);
-    return edges > 1 && !only_leaves(s, position);
+    return edges > 1 && !s->leaves[position];
 }
 
 static void add_passed(Search *s, u64 set)
@@ -96,7 +97,7 @@ static void find_passed(Search *s)
 static bool divides_until_exit(const Search *s, const Block *b)
 {
     const Block *point = dom_has(an_postdom(s->an), b) ? an_postdom(s->an)->idom[b->id] : NULL;
-    return !uniform_has(&an_uniform(s->an)->branch_warp, b->id) && (!point || reconverge_only_leaves(point));
+    return !uniform_has(&an_uniform(s->an)->branch_warp, b->id) && (!point || s->leaves[s->order->index[point->id]]);
 }
 
 /* Whether a branch leads to a block that is passed by, past it to another exit, and to one where some thread waits. */
@@ -114,7 +115,9 @@ static bool some_branch_decides(const Search *s)
 bool exits_decide_reconvergence(Arena *arena, Analyses *an)
 {
     const Order *order = an_order(an);
-    Search s = {.an = an, .order = order, .sets = arena_array(arena, u64, order->count)};
+    Search s = {.an = an, .order = order};
+    s.leaves = arena_array(arena, bool, order->count);
+    s.sets = arena_array(arena, u64, order->count);
     find_exits(&s);
     if (s.exits < 2 || (!an_waits(an)->any_wait && !an_waits(an)->any_active_set))
         return false;
