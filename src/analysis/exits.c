@@ -22,6 +22,17 @@ typedef struct Search {
 
 static u64 exits_of(const Search *s, u32 position) { return s->sets[position] & ~WAITS; }
 
+/* From the last block on: a loop does not leave. */
+static void find_leaves(Search *s)
+{
+    for (u32 p = s->order->count; p-- > 0;) {
+        bool leaves = reconverge_does_nothing(s->order->rpo[p]);
+        for_each_edge(e, &s->order->succ, p)
+            leaves = leaves && s->leaves[s->order->succ.to[e]];
+        s->leaves[p] = leaves;
+    }
+}
+
 /* A path that does nothing but leave gets an exit of its own from ptxas, which no block stands in front of. */
 static bool is_exit(const Search *s, u32 position)
 {
@@ -35,8 +46,6 @@ static bool is_exit(const Search *s, u32 position)
 
 static void find_exits(Search *s)
 {
-    for (u32 p = 0; p < s->order->count; p++)
-        s->leaves[p] = reconverge_only_leaves(s->order->rpo[p]);
     for (u32 p = 0; p < s->order->count && s->exits <= EXITS; p++)
         if (is_exit(s, p) && s->exits++ < EXITS)
             s->sets[p] = 1ull << (s->exits - 1);
@@ -118,6 +127,7 @@ bool exits_decide_reconvergence(Arena *arena, Analyses *an)
     Search s = {.an = an, .order = order};
     s.leaves = arena_array(arena, bool, order->count);
     s.sets = arena_array(arena, u64, order->count);
+    find_leaves(&s);
     find_exits(&s);
     if (s.exits < 2 || (!an_waits(an)->any_wait && !an_waits(an)->any_active_set))
         return false;

@@ -110,15 +110,22 @@ static bool does_nothing(const Instr *i)
     return i->op->opcode == OPC_LD && e.reads && !e.strong && !e.writes;
 }
 
+bool reconverge_does_nothing(const Block *b)
+{
+    for_each_instr(i, b)
+        if (!does_nothing(i))
+            return false;
+    return true;
+}
+
 /* hops: blocks that are looked at yet. */
 static bool only_leaves(const Block *b, u32 *hops)
 {
     for (; b && *hops; b = b->fall) {
         const Instr *end = block_terminator(b);
         --*hops;
-        for_each_instr(i, b)
-            if (!does_nothing(i))
-                return false;
+        if (!reconverge_does_nothing(b))
+            return false;
         if (b->falls_off || (end && !end->guard && op_has(end->op, OPF_NO_RETURN)))
             return true;
         if (end && !op_has(end->op, OPF_NO_RETURN) && !(branch_target(end) && only_leaves(branch_target(end), hops)))

@@ -58,7 +58,9 @@ const Waits *reconverge_waits(const ReconvergeGate *gate);
 
 /* The immediate post-dominator; NULL: threads leave the function first. */
 Block *reconvergence_point(ReconvergeGate *gate, const Block *branch);
-/* Whether threads at b leave the function and do nothing else. */
+/* Whether nothing in b but its terminator has an effect. */
+bool reconverge_does_nothing(const Block *b);
+/* Whether threads at b leave the function and do nothing else, within a bound of blocks. */
 bool reconverge_only_leaves(const Block *b);
 /* Whether some branch between the one that parts the paths to a and b, and these two, may divide a warp. */
 bool reconverge_divides(ReconvergeGate *gate, Block *a, Block *b);
