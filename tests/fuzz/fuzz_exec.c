@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -37,7 +38,8 @@ enum {
     SHOWN_MAX = 20,
     INVESTIGATED_MAX = 3,
     REDUCE_SECONDS = 90,
-    MUTANT_INSTRUCTIONS = 300000
+    MUTANT_INSTRUCTIONS = 100000,
+    MUTANT_DOUBTS = 24
 };
 
 /* Shared by all processes. */
@@ -53,7 +55,7 @@ typedef struct Driver {
     u32 jobs;
     const char *configs; /* NULL: all */
     const char *program, *folder;
-    bool stop_first, no_verify, once, quick, ptxas_all, has_ptxas;
+    bool stop_first, no_verify, once, quick, ptxas_all, has_ptxas, is_check;
     AskProver ask;
     Words sources; /* to be mutated */
     Shared *shared;
@@ -199,6 +201,7 @@ static JudgeOptions judge_options(const Driver *d, u64 seed, char *work, size_t 
                           .ptxas = ptxas,
                           .ask = d->ask,
                           .limit = d->sources.n ? MUTANT_INSTRUCTIONS : 0,
+                          .doubts = d->sources.n || d->is_check ? MUTANT_DOUBTS : 0,
                           .work = work};
 }
 
@@ -264,7 +267,7 @@ static Verdict isolate(Verdict (*work)(void *), void *user)
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
-        alarm(CASE_SECONDS);
+        setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {CASE_SECONDS, 0}}, NULL); /* other work does not count */
         Verdict verdict = work(user);
         fflush(NULL);
         _exit((int)verdict);
@@ -274,7 +277,7 @@ static Verdict isolate(Verdict (*work)(void *), void *user)
         return USAGE;
     if (WIFEXITED(status))
         return (Verdict)WEXITSTATUS(status) < VERDICTS ? (Verdict)WEXITSTATUS(status) : CRASHED;
-    return WTERMSIG(status) == SIGALRM ? HANGS : CRASHED;
+    return WTERMSIG(status) == SIGPROF ? HANGS : CRASHED;
 }
 
 typedef struct CaseJob {
@@ -610,6 +613,7 @@ int main(int argc, char **argv)
         }
     if (d.jobs < 1 || d.jobs > JOBS_MAX || optind + (check != NULL) != argc)
         return usage();
+    d.is_check = check != NULL;
     if (check)
         return check_one(&d, check, launch, argv[optind]);
     mkdir(d.folder, 0777);

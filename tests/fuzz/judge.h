@@ -36,6 +36,7 @@ typedef struct JudgeOptions {
     bool ptxas;     /* assemble, too */
     AskProver ask;
     u64 limit;        /* warp instructions of a launch, 0: 3 million */
+    u32 doubts;       /* so many more schedules of the kernel before, where something differs after */
     const char *work; /* prefix of temporary files for ptxas */
 } JudgeOptions;
 
