@@ -328,6 +328,11 @@ static Verdict with_prover(Judge *j, const Text *after, Verdict verdict)
     return answer == PROVE_REFUTED ? REFUTED : verdict;
 }
 
+static Verdict check_assembles(Judge *j, const Text *after)
+{
+    return j->assembles && !assembles(j, after) ? REFUSED : CLEAN;
+}
+
 enum { ALL_FLAGS_BYTES = FLAGS_BYTES + 16 };
 
 static Verdict optimize(Judge *j, const char *flags, char all[ALL_FLAGS_BYTES], Text *after)
@@ -351,7 +356,12 @@ Verdict judge_text(Judge *j, const char *flags, Text *after)
     j->rewritten++;
     if (j->options.ask == ASK_ALWAYS && ask_prover(&(ProveOptions){0}, &j->ptx, after, &j->message) == PROVE_REFUTED)
         return REFUTED;
-    return j->options.once ? CLEAN : check_stable(j, all, after);
+    verdict = j->options.once ? CLEAN : check_stable(j, all, after);
+    if (verdict != CLEAN || !j->options.ptxas)
+        return verdict;
+    j->assembles = j->assembles || assembles(j, &j->ptx);
+    vec_clear(&j->message);
+    return check_assembles(j, after);
 }
 
 Verdict judge_check(Judge *j, const char *flags, Text *after)
@@ -370,7 +380,5 @@ Verdict judge_check(Judge *j, const char *flags, Text *after)
     verdict = with_prover(j, after, verdict);
     if (verdict == CLEAN && !j->options.once && !strstr(flags, "--opt-bisect-limit"))
         verdict = check_stable(j, all, after);
-    if (verdict == CLEAN && j->assembles && !assembles(j, after))
-        verdict = REFUSED;
-    return verdict;
+    return verdict == CLEAN ? check_assembles(j, after) : verdict;
 }
