@@ -1,6 +1,7 @@
 #include "analysis/facts.h"
 
 #include "analysis/loop.h"
+#include "base/search.h"
 #include "ir/inspect.h"
 
 enum {
@@ -337,15 +338,9 @@ const Ssa *facts_ssa(const Facts *f) { return f->ssa; }
 static u32 nearest_entry(const Facts *f, const Block *b, ValueId value)
 {
     const DomTree *dom = f->ssa->dom;
-    u32 first = f->start[value], low = first, high = value ? f->start[value + 1] : 0;
-    while (low < high) {
-        u32 middle = low + (high - low) / 2;
-        if (f->facts.v[f->entry[middle].fact].to <= dom->pre[b->id])
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    u32 k = low > first ? low - 1 : ENTRY_NONE;
+    u32 first = f->start[value], pre = dom->pre[b->id];
+    u32 after = partition_point(e, first, value ? f->start[value + 1] : first, f->facts.v[f->entry[e].fact].to <= pre);
+    u32 k = after > first ? after - 1 : ENTRY_NONE;
     for (u32 steps = 0; k != ENTRY_NONE && !dominates(dom, block_of(f, &f->entry[k]), b); steps++)
         k = steps < CHAIN ? f->entry[k].outer : ENTRY_NONE;
     return k;

@@ -1,4 +1,5 @@
 #include "analysis/linear_value.h"
+#include "base/search.h"
 #include "ir/inspect.h"
 
 #include <stdlib.h>
@@ -416,17 +417,9 @@ static void define(LinearValues *a, u32 number)
 /* The value of a register's phi in b; 0: it has none. */
 static u32 phi_of(const Listing *listing, const Block *b, RegId reg)
 {
-    u32 lo = listing->first_phi[b->id], hi = lo + listing->phis[b->id];
-    while (lo < hi) {
-        u32 middle = lo + (hi - lo) / 2;
-        if (listing->values.v[middle].reg == reg)
-            return middle;
-        if (listing->values.v[middle].reg < reg)
-            lo = middle + 1;
-        else
-            hi = middle;
-    }
-    return 0;
+    u32 first = listing->first_phi[b->id], end = first + listing->phis[b->id];
+    u32 phi = partition_point(k, first, end, listing->values.v[k].reg < reg);
+    return phi < end && listing->values.v[phi].reg == reg ? phi : 0;
 }
 
 static void define_phi(LinearValues *a, u32 value)

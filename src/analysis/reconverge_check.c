@@ -5,6 +5,7 @@
 #include "analysis/arrivals.h"
 #include "analysis/reconverge.h"
 #include "base/marks.h"
+#include "base/search.h"
 #include "base/sorted.h"
 
 enum {
@@ -192,15 +193,7 @@ static void collect(PointsChecker *c, u8 *waits, u8 *ends)
 /* The number of the first one of the branch, or of where it would stand. */
 static u32 find_point(const ReconvergeSnapshot *s, u32 origin)
 {
-    u32 low = 0, high = s->points.n;
-    while (low < high) {
-        u32 middle = low + (high - low) / 2;
-        if (s->points.v[middle].branch < origin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return partition_point(k, 0, s->points.n, s->points.v[k].branch < origin);
 }
 
 /* The first marker from the k-th on that is left, MARKERS: none, or code that it stood in was merged with other code. */

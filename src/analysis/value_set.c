@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "base/search.h"
+
 static Interval *intervals(Arena *arena, size_t n) { return arena_alloc_raw(arena, n * sizeof(Interval)); }
 
 /* The first n of `room` intervals, after which nothing was allocated. */
@@ -156,15 +158,8 @@ ValueSet value_set_shift(Arena *arena, ValueSet a, u64 by, u32 bits)
 
 bool value_set_has(ValueSet a, u64 value)
 {
-    u32 low = 0, high = a.n;
-    while (low < high) {
-        u32 middle = low + (high - low) / 2;
-        if (a.v[middle].hi < value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < a.n && a.v[low].lo <= value;
+    u32 at = partition_point(k, 0, a.n, a.v[k].hi < value);
+    return at < a.n && a.v[at].lo <= value;
 }
 
 u64 value_set_size(ValueSet a)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "base/vec.h"
 
 /* A line longer than this is cut to CUT_LEFT bytes before the caret and what fits after it. */
@@ -50,15 +51,7 @@ static u32 line_of(Diag *diag, u32 offset)
 {
     if (!diag->line_start)
         find_lines(diag);
-    u32 low = 0, high = diag->lines;
-    while (high - low > 1) {
-        u32 middle = low + (high - low) / 2;
-        if (diag->line_start[middle] <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return partition_point(k, 1, diag->lines, diag->line_start[k] <= offset) - 1;
 }
 
 void diag_position(Diag *diag, u32 offset, u32 *line, u32 *column)

@@ -2,6 +2,7 @@
 #ifndef PTXOPT_BASE_SORTED_H
 #define PTXOPT_BASE_SORTED_H
 
+#include "base/search.h"
 #include "base/vec.h"
 
 /* For qsort and bsearch. */
@@ -26,18 +27,8 @@ static inline void sorted_make(VecU32 *v, u32 from)
 
 static inline bool sorted_has(const u32 *v, u32 n, u32 x)
 {
-    while (n > 0) {
-        u32 half = n / 2;
-        if (v[half] == x)
-            return true;
-        if (v[half] < x) {
-            v += half + 1;
-            n -= half + 1;
-        } else {
-            n = half;
-        }
-    }
-    return false;
+    u32 at = partition_point(k, 0, n, v[k] < x);
+    return at < n && v[at] == x;
 }
 
 #endif

@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/search.h"
+
 #define VARIABLE_GAP 32u  /* between variables of a layout */
 #define FIRST_ADDRESS 64u /* of a layout: 0 is nothing's address */
 
@@ -58,18 +60,11 @@ static Object *find_object(Machine *m, u64 address)
     Object *o = &m->objects.v[m->last_object];
     if (address - o->address < o->bytes)
         return o;
-    u32 low = 0, high = m->objects.n;
-    while (high - low > 1) {
-        u32 middle = (low + high) / 2;
-        if (m->objects.v[middle].address <= address)
-            low = middle;
-        else
-            high = middle;
-    }
-    o = &m->objects.v[low];
+    u32 at = partition_point(k, 1, m->objects.n, m->objects.v[k].address <= address) - 1;
+    o = &m->objects.v[at];
     if (address - o->address >= o->bytes)
         return NULL;
-    m->last_object = low;
+    m->last_object = at;
     return o;
 }
 

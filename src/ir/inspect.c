@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 u32 instr_operands(const Instr *i)
 {
     u32 count = 0;
@@ -79,17 +81,10 @@ void origin_sources_since(const Function *fn, u32 origin, u32 origins, VecU32 *o
             done++;
             continue;
         }
-        u32 low = 0, high = fn->origin_links.n, made = out->v[done];
-        while (low < high) {
-            u32 middle = low + (high - low) / 2;
-            if (fn->origin_links.v[middle].made < made)
-                low = middle + 1;
-            else
-                high = middle;
-        }
+        u32 made = out->v[done], at = partition_point(k, 0, fn->origin_links.n, fn->origin_links.v[k].made < made);
         bool linked = false;
-        for (; low < fn->origin_links.n && fn->origin_links.v[low].made == made; low++, linked = true)
-            vec_push(out, fn->origin_links.v[low].source);
+        for (; at < fn->origin_links.n && fn->origin_links.v[at].made == made; at++, linked = true)
+            vec_push(out, fn->origin_links.v[at].source);
         if (linked)
             out->v[done] = vec_pop(out);
         else

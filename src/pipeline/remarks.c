@@ -3,6 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/search.h"
+
 void remarks_init(RemarkWriter *writer, FILE *out, Diag *diag) { *writer = (RemarkWriter){.out = out, .diag = diag}; }
 
 void remarks_free(RemarkWriter *writer)
@@ -86,15 +88,8 @@ static const DebugLoc *loc_in_force(RemarkWriter *writer, const Function *fn, u3
 {
     if (!writer->scanned)
         scan_text(writer);
-    u32 low = 0, high = writer->locs.n; /* locs below low stand before offset, those from high on do not */
-    while (low < high) {
-        u32 middle = low + (high - low) / 2;
-        if (writer->locs.v[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    const DebugLoc *loc = low > 0 ? &writer->locs.v[low - 1] : NULL;
+    u32 after = partition_point(k, 0, writer->locs.n, writer->locs.v[k].offset < offset);
+    const DebugLoc *loc = after > 0 ? &writer->locs.v[after - 1] : NULL;
     return loc && loc->offset >= fn->open.beg ? loc : NULL;
 }
 

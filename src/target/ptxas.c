@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/search.h"
 #include "ir/inspect.h"
 
 /* Which second source a row is for. */
@@ -59,18 +60,7 @@ static bool fits(const Cost *c, const Instr *i)
 }
 
 /* The first row of an opcode, or where it would stand. */
-static u32 find_row(Opcode opcode)
-{
-    u32 low = 0, high = COUNT_OF(costs);
-    while (low < high) {
-        u32 middle = (low + high) / 2;
-        if (costs[middle].opcode < opcode)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
+static u32 find_row(Opcode opcode) { return partition_point(k, 0, COUNT_OF(costs), costs[k].opcode < opcode); }
 
 static u32 first_row(Opcode opcode)
 {

@@ -1,5 +1,6 @@
 #include "phase/address/bases.h"
 
+#include "base/search.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
 
@@ -359,15 +360,9 @@ static u32 end_of_subtree(const Bases *s, const Block *b)
 /* The first instruction after n that reads the value, in the order of the walk; LISTING_NONE. */
 static u32 next_reader(const Bases *s, u32 value, u32 n)
 {
-    u32 lo = s->uses.start[value], hi = s->uses.start[value + 1], end = hi;
-    while (lo < hi) {
-        u32 middle = lo + (hi - lo) / 2;
-        if (s->use_instr[s->uses.to[middle]] > n)
-            hi = middle;
-        else
-            lo = middle + 1;
-    }
-    return lo < end ? s->use_instr[s->uses.to[lo]] : LISTING_NONE;
+    u32 end = s->uses.start[value + 1];
+    u32 next = partition_point(k, s->uses.start[value], end, s->use_instr[s->uses.to[k]] <= n);
+    return next < end ? s->use_instr[s->uses.to[next]] : LISTING_NONE;
 }
 
 /* Whether the value is made or read in the innermost loop around b. If not, but live there, ptxas can spill it around the
