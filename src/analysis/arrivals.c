@@ -331,7 +331,7 @@ static void check_reconverged(ArrivalsChecker *c, const Block *b, const Seer *se
         if (depended(c, seer, s) && !was_uniform(c, s) && !c->before->copied[s] &&
             !reconverges_as_before(c, b, s, i->block))
             c->wrong = arena_printf(
-                c->arena, "block %u: threads that part in block %u now come together to '%s', which sees who is there",
+                c->arena, "block %u: threads that diverge in block %u now come together to '%s', which sees who is there",
                 i->block->id, b->id, i->op->text->text);
     }
 }

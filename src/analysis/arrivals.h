@@ -1,7 +1,7 @@
 /* Whether a phase has brought threads together at an instruction that depends on which lanes execute it and does not name them:
  * a snapshot before it, a comparison after it.
  *
- *   - A branch that parts threads which come to the instruction in groups of their own, since it stands between the branch and
+ *   - A branch that divides threads which come to the instruction in groups of their own, since it stands between the branch and
  *     its reconvergence point (the instruction depends on the branch), goes on to do so as long as it leads there.
  *   - Where a branch that the phase made takes the place of others, threads come to a block that leads to the instruction over
  *     as many edges as from the branches that it stands for and those below them that are gone. Edges that no thread takes

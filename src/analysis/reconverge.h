@@ -1,10 +1,10 @@
 /* Whether the threads of a warp may reconverge at another point than before.
  *
- * Threads that part at a branch wait for one another at its reconvergence point, the branch's immediate post-dominator.
+ * Threads that diverge at a branch wait for one another at its reconvergence point, the branch's immediate post-dominator.
  * A rewrite that moves this point up, from `old` to a point before it, lets threads come together there that went from there
  * to `old` in groups of their own. It is refused
  *
- *   - if a thread may wait where the groups come from (the branch that parts them, up to the new point), or on some paths
+ *   - if a thread may wait where the groups come from (the branch that divides them, up to the new point), or on some paths
  *     between the two points, and what stands from the new point to the old one may be what it waits for: the others would
  *     stand still before they get there;
  *   - if from the new point to the old one an instruction depends on which lanes execute it, and does not name them.
@@ -62,10 +62,10 @@ Block *reconvergence_point(ReconvergeGate *gate, const Block *branch);
 bool reconverge_does_nothing(const Block *b);
 /* Whether threads at b leave the function and do nothing else, within a bound of blocks. */
 bool reconverge_only_leaves(const Block *b);
-/* Whether some branch between the one that parts the paths to a and b, and these two, may divide a warp. */
+/* Whether some branch between the one that divides the paths to a and b, and these two, may divide a warp. */
 bool reconverge_divides(ReconvergeGate *gate, Block *a, Block *b);
 
-/* EffectWaits of what stands between the branch that parts the paths to a and b, and these two blocks, themselves not
+/* EffectWaits of what stands between the branch that divides the paths to a and b, and these two blocks, themselves not
  * included. */
 u8 reconverge_waits_before(ReconvergeGate *gate, Block *a, Block *b);
 /* From the end of b, its terminator included, to `old`. */
@@ -75,7 +75,7 @@ ReconvergeRisk reconverge_judge(const ReconvergeGate *gate, u8 waits, const Reco
 
 /* Threads that come to `at` over different edges, and reconverged at `old`, now reconverge at `at`. */
 ReconvergeRisk reconverge_at(ReconvergeGate *gate, Block *at, const Block *old);
-/* Likewise, where nothing that is executed between the branch that parts them and `at` may wait. */
+/* Likewise, where nothing that is executed between the branch that divides them and `at` may wait. */
 ReconvergeRisk reconverge_after_pure(ReconvergeGate *gate, Block *at, const Block *old);
 
 /* Threads that a guarded ret or exit at the end of b takes out of the function, each at once, are to reconverge first. */

@@ -291,7 +291,7 @@ static const char *check_point(PointsChecker *c, const Block *b, const Reconverg
             return NULL;
         if (reached || point->effects >> k & 1)
             return arena_printf(c->arena,
-                                "threads that part in block %u now wait for one another at block %u, in front of what "
+                                "threads that diverge in block %u now wait for one another at block %u, in front of what "
                                 "one of them may wait for",
                                 b->id, now->id);
     }

@@ -64,7 +64,7 @@ u32 edit_remove_unread(Function *fn);
  * label for every block that is jumped to, `ret` for a block that ran off the end and is not last any more. Existing jumps to the
  * next block stay. */
 void edit_layout(Function *fn);
-/* After that, and with fn->cfg: joins blocks that nothing parts any more, and those with at most labels in between, so
+/* After that, and with fn->cfg: joins blocks that nothing keeps apart any more, and those with at most labels in between, so
  * that the blocks are those that the printed text would be read as. Answers whether there were any. */
 bool edit_places(Function *fn);
 

@@ -33,7 +33,7 @@ typedef struct SassInstr {
     uint32_t offset; /* in bytes, from the start of the section */
     SassClass class;
     bool conditional; /* may fall through: guarded, or a branch with a predicate operand of its own */
-    bool rare;        /* a branch that only a warp takes whose lanes have parted: BRA.DIV, BRA.CONV */
+    bool rare;        /* a branch that only a warp takes whose lanes have diverged: BRA.DIV, BRA.CONV */
     bool has_target;  /* `target` is valid: direct BRA, BSSY and CALL.REL */
     int64_t target;   /* byte offset in the section */
     unsigned barrier; /* convergence barrier number of BSSY, BSYNC, BREAK, BMOV and BSAVE */

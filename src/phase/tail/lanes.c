@@ -10,7 +10,7 @@ struct TailLanes {
     ReconvergeRegion after; /* the end of the blocks, up to where their threads reconverged */
     Block *kept, *other;
     bool between_known, divides_known;
-    u8 waits_between;             /* EffectWaits from the branch that parts the paths to the blocks */
+    u8 waits_between;             /* EffectWaits from the branch that divides the paths to the blocks */
     bool divides;                 /* some branch there may divide a warp */
     const Instr *first[2][KINDS]; /* of either block, by wait: the first instruction that may wait so */
     u8 waits[2];                  /* of either block, in front of the tail */
