@@ -34,8 +34,8 @@ typedef struct LinearTerm {
     u32 kind;
     u32 bits;
     u32 zeros; /* so many low bits are known to be zero */
-    u32 operand
-        [4]; /* VALUE: any number; OPERATION: LinearIds; SIGNED, UNSIGNED: the LinearId extended; LOW: the TermId cut */
+    /* VALUE: any number; OPERATION: LinearIds; SIGNED, UNSIGNED: the LinearId extended; LOW: the TermId cut */
+    u32 operand[4];
     const void *tag; /* OPERATION: what it does */
     TermId next;
     LinearId alone; /* the expression that is this term and nothing else; 0: not made yet */

@@ -26,7 +26,7 @@ typedef struct LinearValues {
     const Facts *facts;
     const BitSet *asked;    /* by value: its expression is, and so are those of what it is made of */
     const BitSet *computes; /* by instruction: linear_is_operation, where its value is asked for */
-    u32 max_depth;          /* operations that a expression is followed through */
+    u32 max_depth;          /* operations that an expression is followed through */
     const FnvMap *phis;     /* block << 32 | register -> index into phi_facts */
     const PhiFact *phi_facts;
     LinearId *of; /* by value; 0: not asked for */
@@ -42,7 +42,7 @@ void linear_values_free(LinearValues *a);
 /* Whether i computes something that expressions follow or compare, and nothing else: it may be removed when nobody reads the
  * result, and repeated where its operands hold the same values. */
 bool linear_is_operation(const Instr *i);
-/* A phi that is another one of its block plus a constant, on every round of its loop. */
+/* A phi that is another one of its block plus a constant, in every iteration of its loop. */
 bool linear_phi_follows(const LinearValues *a, u32 phi, u32 leader, i64 *plus);
 
 #endif

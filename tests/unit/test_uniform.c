@@ -116,7 +116,7 @@ static void joins_of_divergent_branches(void **state)
                "K: mov.u32 %r9, 1;\n"
                "L: ret;"),
           "%r2=d %r3=c %r4=c %r5=c %r6=c %r7=d %r8=c J=d %p2=d");
-    /* Who has returned does not meet the others; nor are registers divergent just because few threads run. */
+    /* Who has returned does not reconverge with the others; nor are registers divergent just because few threads run. */
     check(BODY("mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 5; ld.param.u32 %r9, [n]; @%p1 bra X;\n"
                "mov.u32 %r2, 0;\n"
                "H: add.u32 %r2, %r2, 1; setp.lt.u32 %p2, %r2, %r9; @%p2 bra H;\n"
@@ -147,7 +147,7 @@ static void temporal_divergence(void **state)
                "S: setp.lt.u32 %p1, %r3, 99; @%p1 bra H;\n"
                "X: ret;"),
           "S=d %r2=c H=c");
-    /* Two breaks: threads that left by the first meet those that left by the second. */
+    /* Two breaks: threads that left by the first reconverge with those that left by the second. */
     check(BODY("mov.u32 %r1, %tid.x; mov.u32 %r2, 0; mov.u32 %r4, 0;\n"
                "H: add.u32 %r2, %r2, 1; setp.eq.u32 %p1, %r2, %r1; @%p1 bra X;\n"
                "B: setp.gt.u32 %p2, %r2, 9; @!%p2 bra H;\n"

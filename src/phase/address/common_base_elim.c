@@ -10,7 +10,7 @@
  *
  * Every value that an address is made of has a linear expression (analysis/linear_value.h). Where another register holds a value of the
  * same expression but for the constant, an access takes that register and a changed offset; where even the constant is the same, any
- * reader does. What nobody reads any more is removed. Counters that keep their distance on every round of a loop are one
+ * reader does. What nobody reads any more is removed. Counters that keep their distance in every iteration of a loop are one
  * (`phi facts`). A computation that all paths from a branch make anew moves before the branch. Then products of widened indices
  * become mul.wide (wide.c).
  *

@@ -258,7 +258,7 @@ static Block *decided_successor(const Block *b, FactValue truth)
     return (truth == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
 }
 
-/* Before the first rewrite of a round: finds the branches that must stay although they are decided. The paths that no thread
+/* Before the first rewrite of an iteration: finds the branches that must stay although they are decided. The paths that no thread
  * takes hold the points apart where the others reconverge (analysis/reconverge.h). A branch that comes to be decided later in
  * the round is looked at in the next one. */
 static void find_decided(CleanUp *c)

@@ -235,7 +235,7 @@ static bool joins_others(const Nested *n, const Site *s, Block *to)
 
 /* ---- chains ----------------------------------------------------------------------------------------------------- */
 
-/* Whether `to` is in the same loop, and does not begin its next round. */
+/* Whether `to` is in the same loop, and does not begin its next iteration. */
 static bool stays_inside(const Nested *n, const Block *b, const Block *to)
 {
     const Loops *loops = an_loops(n->an);

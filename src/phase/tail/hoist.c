@@ -281,7 +281,7 @@ static void move_head(TailHoist *h, u32 count)
 
 /* ---- second names, when all is hoisted -------------------------------------------------------------------------- */
 
-/* A reader that the block does not dominate may mean a value of an earlier round of a loop. */
+/* A reader that the block does not dominate may mean a value of an earlier iteration of a loop. */
 static void check_readers(HoistPass *pass, const u32 *second_of)
 {
     for_each_block(b, pass->an->fn)

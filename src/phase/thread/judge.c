@@ -10,7 +10,7 @@ const char judge_predicated[] = "ptxas predicates what the branch decides";
 static const char WHY_SOONER[] =
     "threads would reconverge sooner, in front of what one of them may wait for, or see others";
 
-/* ---- of the function as the round began with it ------------------------------------------------------------------ */
+/* ---- of the function as the iteration began with it ------------------------------------------------------------- */
 
 static bool has_convergent(const Function *fn, const Summaries *summaries)
 {

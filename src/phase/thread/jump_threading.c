@@ -43,9 +43,9 @@ typedef struct Threader {
     ThreadJudge judge;
     bool convergent_sweep; /* this sweep threads blocks before convergent instructions; else the others */
     bool deferred;         /* a block was left to sweeps of the other kind */
-    bool changed;          /* in this round */
-    VEC(Block *) made;     /* blocks of clones: until the round ends, the blocks before them stay as the facts know them */
-    VEC(Instr *) unread;   /* selps to be removed when the round ends: facts speak of them */
+    bool changed;          /* in this iteration of the phase */
+    VEC(Block *) made;     /* blocks of clones: until the sweep ends, the blocks before them stay as the facts know them */
+    VEC(Instr *) unread;   /* selps to be removed when the sweep ends: facts speak of them */
 } Threader;
 
 /* ---- rewriting ------------------------------------------------------------------------------------------------- */

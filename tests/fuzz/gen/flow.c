@@ -177,7 +177,7 @@ void statement_correlated(Gen *g)
 
 /* ---- and, or ---------------------------------------------------------------------------------------------------- */
 
-/* Control goes to `yes` or `no`; one of them may stand next, and is then told by `next`. */
+/* Control goes to `yes` or `no`; one of them may stand next, which `next` says. */
 static void condition_tree(Gen *g, u32 conditions, const Label *yes, const Label *no, Level level, bool yes_next)
 {
     if (conditions <= 1) {
