@@ -106,11 +106,16 @@ static bool depends_on_active_set(const OpInfo *op)
     return !op->known || (op_has(op, OPF_CONVERGENT) && !op_has(op, OPF_NAMES_THREADS));
 }
 
+static bool only_computes(const Instr *i)
+{
+    return i->kind != INSTR_OP || (op_is_pure(i->op) && !instr_reads_volatile_register(i));
+}
+
 /* What one instruction does beside its callee. */
 static Effects own_effects(const Instr *i)
 {
     Effects e = nothing;
-    if (i->kind != INSTR_OP || (op_is_pure(i->op) && !instr_reads_volatile_register(i)))
+    if (only_computes(i))
         return e;
     if (!i->op->known)
         return anything;
@@ -270,6 +275,15 @@ static void scan_text(Summaries *s, const Module *m, const Function *fn)
         }
 }
 
+/* Whether the module holds functions that something may call: nothing else is asked for its callers. */
+static bool has_callees(const Module *m)
+{
+    for (u32 f = 0; f < m->functions.n; f++)
+        if (m->functions.v[f]->is_definition && !m->functions.v[f]->is_entry)
+            return true;
+    return false;
+}
+
 static void scan_module(Summaries *s, const Module *m)
 {
     for (u32 f = 0; f < m->functions.n; f++) {
@@ -294,7 +308,7 @@ static Effects foreign_effects(const Module *m, SymId function)
 
 typedef struct CallGraph {
     const Module *m;
-    u32 *function; /* by SymId: index of the function with a final body, plus 1; 0: none */
+    u32 *function; /* by SymId: index of the function with a final body that something here calls, plus 1; 0: none */
     Effects *own;  /* by function, calls left out; calls that can do anything included */
     bool *loops;   /* by function: control goes backwards in its text */
     bool *polls;   /* by function: holds an instruction that does, calls left out */
@@ -368,7 +382,7 @@ static void scan_function(CallGraph *g, u32 f, Arena *scratch)
     const Function *fn = g->m->functions.v[f];
     g->own[f] = nothing;
     g->own[f].may_not_return = fn->has_noreturn;
-    if (fn->untouchable || fn->is_entry) { /* nothing calls an entry, and so nothing asks */
+    if (fn->untouchable || g->function[fn->sym] != f + 1) { /* nothing calls it, and so nothing asks */
         g->own[f] = anything;
         return;
     }
@@ -378,7 +392,7 @@ static void scan_function(CallGraph *g, u32 f, Arena *scratch)
     g->polls[f] = scan.rereads;
     for_each_block(b, fn)
         for_each_instr(i, b) {
-            if (i->kind != INSTR_OP)
+            if (only_computes(i))
                 continue;
             if (!op_has(i->op, OPF_CALL)) {
                 add_effects(&g->own[f], own_effects(i));
@@ -394,6 +408,23 @@ static void scan_function(CallGraph *g, u32 f, Arena *scratch)
             for (u32 k = 0; targets && k < targets->targets.n; k++)
                 add_call(g, f, targets->targets.v[k]);
         }
+}
+
+/* By SymId: what the text calls by name, or by a list of targets. */
+static BitSet find_called(Arena *arena, const Module *m)
+{
+    BitSet set = bitset_new(arena, m->syms.n);
+    for (u32 f = 0; f < m->functions.n; f++) {
+        const Function *fn = m->functions.v[f];
+        for (const Block *b = fn->has_calls ? fn->entry : NULL; b; b = b->next)
+            for_each_instr(i, b) {
+                const Table *targets = instr_is(i, OPF_CALL) ? call_targets(i) : NULL;
+                bitset_add(&set, call_callee(i));
+                for (u32 k = 0; targets && k < targets->targets.n; k++)
+                    bitset_add(&set, targets->targets.v[k]);
+            }
+    }
+    return set;
 }
 
 /* Callees before callers; functions that call one another share one summary. */
@@ -446,20 +477,22 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
     s->syms = m->syms.n;
     s->of = arena_array(arena, Effects, s->syms);
     s->external = bitset_new(arena, m->syms.n);
-    scan_module(s, m);
+    bool asked_for_callers = has_callees(m);
+    if (asked_for_callers)
+        scan_module(s, m);
     CallGraph g = {.m = m};
     g.function = arena_array(&scratch, u32, m->syms.n);
     g.own = arena_array(&scratch, Effects, m->functions.n);
     g.loops = arena_array(&scratch, bool, m->functions.n);
     g.polls = arena_array(&scratch, bool, m->functions.n);
-    BitSet replaceable = find_replaceable(&scratch, m);
+    BitSet replaceable = find_replaceable(&scratch, m), called = find_called(&scratch, m);
     for (u32 f = 0; f < m->functions.n; f++)
-        if (has_final_body(m->functions.v[f], &replaceable))
+        if (has_final_body(m->functions.v[f], &replaceable) && bitset_has(&called, m->functions.v[f]->sym))
             g.function[m->functions.v[f]->sym] = f + 1;
     for (u32 f = 0; f < m->functions.n; f++)
         scan_function(&g, f, &scratch);
     summarise(&g, s, &scratch);
-    for (u32 f = 0; f < m->functions.n && !s->active_set; f++)
+    for (u32 f = 0; asked_for_callers && f < m->functions.n && !s->active_set; f++)
         s->active_set = calls_active_set(m->functions.v[f], s);
     vec_free(&g.from);
     vec_free(&g.to);

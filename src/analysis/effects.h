@@ -45,8 +45,9 @@ typedef struct Effects {
 /* Of every function of a module, from one walk over its text. Phases never add effects, so summaries stay safe, if not
  * exact, while phases run. Recursion is fine; infinite loops are not may_not_return. */
 typedef struct Summaries {
-    Effects *of; /* by SymId */
+    Effects *of; /* by SymId: of what the module calls; any other function may do anything */
     u32 syms;
+    /* Known where the module defines functions other than entries: */
     bool active_set; /* some instruction of the module, entries included, sets it, or an unknown one or a call may */
     BitSet external; /* by SymId: functions that another module may call: by name, by an alias, or by an address */
 } Summaries;

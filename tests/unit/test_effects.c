@@ -160,7 +160,7 @@ static void deep_calls(void **state)
     Arena arena = {0};
     Module *m = ptx_module(&arena, text);
     Summaries *s = summaries_compute(&arena, m);
-    assert_string_equal(show(effects_of_function(s, ptx_function(m, "f0")->sym)), "r:- w:- b0 convergent");
+    assert_string_equal(show(effects_of_function(s, ptx_function(m, "f1")->sym)), "r:- w:- b0 convergent");
     module_free(m);
     arena_free(&arena);
     free(text);
