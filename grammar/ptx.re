@@ -213,6 +213,37 @@ static bool is_plain_instruction(Lower *lower, Span word)
     return false;
 }
 
+/* ---- debug data -------------------------------------------------------------------------------------------------- */
+
+/* Inside of a section, and not inside of one of its items. */
+static bool may_begin_debug_data(const Lower *lower)
+{
+    int token = lower->last_token;
+    return lower->in_section && (token == '{' || token == ':' || token == T_INTEGER || token == T_NAME || token == T_DOT_WORD);
+}
+
+/* Whether what stands here is whole: a blank follows, and then what no constant expression goes on with. */
+static bool ends_debug_data(const unsigned char *at)
+{
+    const unsigned char *next = skip_blanks(at);
+    return next != at && *next && strchr(".}_$%", *next);
+}
+
+/* Nearly all that sections hold is plain numbers, of which the grammar makes nothing: after the statements `.b8 12` and `.b8 1,2,3`
+ * that stand here one after the other; `start` where none does. */
+static const unsigned char *skip_debug_data(const unsigned char *start)
+{
+    for (const unsigned char *end = start, *cursor, *marker;; end = cursor) {
+        cursor = skip_blanks(end);
+        /*!re2c
+            number = "0" | [1-9][0-9]{0,17};
+            ".b" ("8" | "16" | "32" | "64") blank+ number (blank* "," blank* number)*
+                { if (ends_debug_data(cursor)) continue; return end; }
+            *   { return end; }
+        */
+    }
+}
+
 /* ---- tokens ----------------------------------------------------------------------------------------------------- */
 
 int yylex(YYSTYPE *value, Span *where, Lower *lower)
@@ -224,6 +255,13 @@ int yylex(YYSTYPE *value, Span *where, Lower *lower)
     const unsigned char *cursor = (const unsigned char *)text + lower->cursor;
     const unsigned char *const limit = (const unsigned char *)text + lower->module->text.len;
     const unsigned char *marker = cursor, *start;
+    if (may_begin_debug_data(lower)) {
+        const unsigned char *end = skip_debug_data(cursor);
+        if (end != cursor)
+            lower->last_token = T_INTEGER;
+        marker = cursor = end;
+        lower->cursor = SPAN_OF(end, end).end;
+    }
     lower->before_token = lower->cursor;
     int token = may_begin_operand(lower) ? scan_run(where, lower) : 0;
     if (token)

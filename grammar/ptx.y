@@ -85,7 +85,7 @@ module_item: T_TARGET target_words
     | T_LOC T_INTEGER T_INTEGER T_INTEGER loc_attributes
     | T_PRAGMA strings ';'
     | T_ALIAS T_NAME ',' T_NAME ';' { lower_alias(p, @2, @4); }
-    | T_SECTION section_name '{' section_items '}'
+    | T_SECTION section_name '{' { p->in_section = true; } section_items '}' { p->in_section = false; }
     | linkage variable ';'          { lower_decl_end(p, @$); }
     | variable ';'                  { lower_decl_end(p, @$); }
     | function

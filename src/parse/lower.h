@@ -104,6 +104,7 @@ typedef struct Lower {
     bool bad;              /* an operand is wrong: reported; the instruction is dropped */
     bool mute;             /* the rest of the statement is given up: more errors in it would say nothing new */
     bool declaring;        /* inside a declaration */
+    bool in_section;       /* inside the braces of a debug section */
     u8 names_missing;      /* declarations that could not be read, and so undeclared names that are no news: MISSING_* */
     u32 operand_count;     /* top-level operands so far */
     VEC(Operand) operands; /* scratch */

@@ -27,6 +27,7 @@ void recover(Lower *p, Span at)
     for (u32 k = 0; k < p->open_aggregates.n; k++)
         p->skip_braces += p->operands.v[p->open_aggregates.v[k]].kind == OPND_VEC;
     lower_instr_reset(p); /* the lexer sees no operands in what is skipped */
+    p->in_section = false;
     p->mute = true;
     p->recovering = p->skip != SKIP_NOTHING;
 }
