@@ -50,12 +50,15 @@ static NameInfo *stem_find(Lower *p, const char *text, u32 len)
  * Leading zeros do not count: ptxas takes %r01 for %r1. */
 static bool split_number(const char *text, u32 len, u32 *stem_len, u32 *number)
 {
+    enum { TOO_LARGE = 10 }; /* a number of more digits, but for leading zeros */
+    u64 value = 0, scale = 1;
     u32 stem = len;
-    u64 value = 0;
-    while (stem > 0 && (u32)(text[stem - 1] - '0') <= 9)
-        stem--;
-    for (u32 i = stem; i < len && value <= INT32_MAX; i++)
-        value = value * 10 + (u32)(text[i] - '0');
+    for (u32 digit; stem > 0 && (digit = (u32)(text[stem - 1] - '0')) <= 9; stem--) {
+        if (value <= INT32_MAX)
+            value += digit * scale;
+        if (len - stem < TOO_LARGE)
+            scale *= 10;
+    }
     *stem_len = stem;
     *number = (u32)value;
     return stem > 0 && stem < len && value <= INT32_MAX;
