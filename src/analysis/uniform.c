@@ -20,11 +20,13 @@ typedef struct Solver {
     const Loops *loops;
     const Live *live;
     Level level;
-    BitSet *uniform, *branch; /* of the result, at this level */
-    VecU32 work;              /* registers that have become divergent */
-    u32 *first_reader;        /* by register: those that read it are reader[first_reader[reg]] .. */
-    const Instr **reader;     /* .. reader[first_reader[reg + 1] - 1], in order */
-    BitSet leaving;           /* positions with an edge out of their innermost loop */
+    bool asks_level;                /* what was visited last may be uniform within a warp only */
+    VEC(const Instr *) within_warp; /* what asked for the level when it was visited first */
+    BitSet *uniform, *branch;       /* of the result, at this level */
+    VecU32 work;                    /* registers that have become divergent */
+    u32 *first_reader;              /* by register: those that read it are reader[first_reader[reg]] .. */
+    const Instr **reader;           /* .. reader[first_reader[reg + 1] - 1], in order */
+    BitSet leaving;                 /* positions with an edge out of their innermost loop */
     /* the flood from one branch, by position */
     u32 flood;
     Reach *reach;
@@ -67,13 +69,19 @@ static bool loads_constant_memory(const Function *fn, const Instr *i)
     return false;
 }
 
-static bool operand_is_uniform(const Solver *s, const Operand *o)
+static bool is_warp_level(Solver *s)
+{
+    s->asks_level = true;
+    return s->level == LEVEL_WARP;
+}
+
+static bool operand_is_uniform(Solver *s, const Operand *o)
 {
     if (o->kind == OPND_REG)
         return o->role == ROLE_DEF || bitset_has(s->uniform, o->id);
     if (o->kind == OPND_SREG) {
         const SregInfo *sreg = sreg_info(o->id);
-        bool same = sreg->uniformity == UNI_CTA || (sreg->uniformity == UNI_WARP && s->level == LEVEL_WARP);
+        bool same = sreg->uniformity == UNI_CTA || (sreg->uniformity == UNI_WARP && is_warp_level(s));
         return same && !sreg->is_volatile;
     }
     if (o->kind == OPND_SYM) {
@@ -83,7 +91,7 @@ static bool operand_is_uniform(const Solver *s, const Operand *o)
     return o->kind != OPND_NAME;
 }
 
-static bool operands_are_uniform(const Solver *s, const Instr *i)
+static bool operands_are_uniform(Solver *s, const Instr *i)
 {
     if ((i->guard && !bitset_has(s->uniform, i->guard)) ||
         (op_has(i->op, OPF_CARRY_IN) && !bitset_has(s->uniform, CARRY_REG)))
@@ -125,16 +133,16 @@ static bool copies_constant(const Instr *i)
     return false;
 }
 
-static bool results_are_uniform(const Solver *s, const Instr *i)
+static bool results_are_uniform(Solver *s, const Instr *i)
 {
     if (!i->op->known || op_has(i->op, OPF_CALL) || (i->guard && !bitset_has(s->uniform, i->guard)))
         return false;
-    if (i->op->opcode == OPC_MOV && copies_constant(i))
-        return true;
     switch ((Uniformity)i->op->uniformity) {
-    case UNI_OPERANDS: return operands_are_uniform(s, i) && (i->op->mem == MEM_NONE || loads_constant_memory(s->fn, i));
-    case UNI_WARP: return s->level == LEVEL_WARP;
-    case UNI_MEMBERS: return s->level == LEVEL_WARP && mask_is_uniform(s, i);
+    case UNI_OPERANDS:
+        return (operands_are_uniform(s, i) && (i->op->mem == MEM_NONE || loads_constant_memory(s->fn, i))) ||
+               (i->op->opcode == OPC_MOV && copies_constant(i));
+    case UNI_WARP: return is_warp_level(s);
+    case UNI_MEMBERS: return is_warp_level(s) && mask_is_uniform(s, i);
     case UNI_CTA: return true;
     case UNI_DIVERGENT: break;
     }
@@ -330,7 +338,7 @@ static void diverge_branch(Solver *s, const Block *b)
 static void visit(Solver *s, const Instr *i)
 {
     if (instr_is(i, OPF_TERMINATOR)) {
-        bool hinted = s->level == LEVEL_WARP && op_has(i->op, OPF_UNIFORM_HINT);
+        bool hinted = op_has(i->op, OPF_UNIFORM_HINT) && is_warp_level(s);
         if (!hinted && !(i->op->known && operands_are_uniform(s, i)))
             diverge_branch(s, i->block);
         return;
@@ -373,16 +381,28 @@ static void find_leaving(Solver *s, Arena *scratch)
     }
 }
 
-/* Of what the sets hold at first, what is uniform at the level stays. */
-static void solve(Solver *s, Level level, BitSet *uniform, BitSet *branch)
+static void start_level(Solver *s, Level level, BitSet *uniform, BitSet *branch)
 {
     s->level = level;
     s->uniform = uniform;
     s->branch = branch;
     s->steps = 0;
+}
+
+static void visit_all(Solver *s)
+{
     for (u32 p = 0; p < s->order->count; p++)
-        for_each_instr(i, s->order->rpo[p])
+        for_each_instr(i, s->order->rpo[p]) {
+            s->asks_level = false;
             visit(s, i);
+            if (s->asks_level)
+                vec_push(&s->within_warp, i);
+        }
+}
+
+/* Of what the sets hold at first, what is uniform at the level stays. */
+static void spread(Solver *s)
+{
     while (s->work.n > 0) {
         RegId next = vec_pop(&s->work);
         for (u32 k = s->first_reader[next]; k < s->first_reader[next + 1]; k++)
@@ -395,7 +415,6 @@ static void solve(Solver *s, Level level, BitSet *uniform, BitSet *branch)
 static void start_solving(Solver *s, Uniform *u)
 {
     RegId reg;
-    s->uniform = &u->warp;
     bitset_fill(&u->warp);
     bitset_fill(&u->branch_warp);
     for (u32 c = 0; live_in_next(s->live, s->fn->entry, &c, &reg);)
@@ -437,11 +456,17 @@ Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, c
     s.region = arena_alloc_raw(&scratch, sizeof *s.region * order->count);
     s.written_mark = arena_array(&scratch, u32, fn->regs.n);
     s.pending = bitset_new(&scratch, order->count);
+    start_level(&s, LEVEL_WARP, &u->warp, &u->branch_warp);
     start_solving(&s, u);
-    solve(&s, LEVEL_WARP, &u->warp, &u->branch_warp);
+    visit_all(&s);
+    spread(&s);
     bitset_copy(&u->cta, &u->warp); /* what differs within a warp differs within the CTA, and has spread already */
     bitset_copy(&u->branch_cta, &u->branch_warp);
-    solve(&s, LEVEL_CTA, &u->cta, &u->branch_cta);
+    start_level(&s, LEVEL_CTA, &u->cta, &u->branch_cta);
+    for (u32 k = 0; k < s.within_warp.n; k++)
+        visit(&s, s.within_warp.v[k]);
+    spread(&s);
+    vec_free(&s.within_warp);
     vec_free(&s.work);
     vec_free(&s.joins);
     arena_free(&scratch);
