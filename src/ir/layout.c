@@ -71,6 +71,5 @@ void edit_layout(Function *fn)
     }
     for_each_block(b, fn)
         label_targets(b);
-    if (fn->changed)
-        scopes_legalize(fn);
+    scopes_flatten(fn);
 }

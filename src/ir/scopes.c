@@ -1,4 +1,4 @@
-/* Legalizes the scopes of a function before it is printed. Three things break the `{ }` of the source:
+/* Legalizes the scopes of a function: names before it is printed, the rest after each phase. Three things break the `{ }` of the source:
  *
  *     the layout      a scope whose blocks no longer stand together would be opened twice
  *     a reference     a branch into a scope; a register used by an instruction that was moved out of its scope
@@ -99,7 +99,7 @@ static void index_living(Legalizer *s)
 static void make_visible(Legalizer *s, ScopeId declared_in, ScopeId from)
 {
     ScopeId scope;
-    while (!scope_encloses(s->fn, scope = living(s, declared_in), from))
+    while (declared_in != 0 && !scope_encloses(s->fn, scope = living(s, declared_in), from))
         flatten(s, scope);
 }
 
@@ -338,25 +338,45 @@ static void index_all_names(Legalizer *s)
     visit_references(s, declare_outside_name);
 }
 
-void scopes_legalize(Function *fn)
+/* Gives names back their meaning, where scopes were flattened too. */
+static void settle_names(Legalizer *s)
 {
-    if (fn->legal_epoch == fn->epoch[EPOCH_CODE] || !may_be_illegal(fn))
-        return;
-    Legalizer s = {.fn = fn};
-    index_living(&s);
-    flatten_broken(&s);
-    index_registers(&s);
-    if (s.flattened) {
-        index_all_names(&s);
-        empty_flattened(&s);
+    Function *fn = s->fn;
+    index_registers(s);
+    if (s->flattened) {
+        index_all_names(s);
+        empty_flattened(s);
     } else {
-        index_names(&s, false);
+        index_names(s, false);
     }
-    if (s.declared.count)
-        visit_references(&s, scope_rename_hiding);
-    if (s.renamed)
+    if (s->declared.count)
+        visit_references(s, scope_rename_hiding);
+    if (s->renamed)
         scope_mark_holders(fn);
     fn->legal_epoch = fn->epoch[EPOCH_CODE];
-    fnvmap_free(&s.declared);
+    fnvmap_free(&s->declared);
+}
+
+static void settle(Function *fn, bool names)
+{
+    Legalizer s = {.fn = fn};
+    index_living(&s);
+    if (fn->flat_epoch != fn->epoch[EPOCH_CODE])
+        flatten_broken(&s);
+    fn->flat_epoch = fn->epoch[EPOCH_CODE];
+    if (names || s.flattened)
+        settle_names(&s);
     arena_free(&s.arena);
+}
+
+void scopes_flatten(Function *fn)
+{
+    if (fn->flat_epoch != fn->epoch[EPOCH_CODE] && fn->changed && fn->scopes.n > 1)
+        settle(fn, false);
+}
+
+void scopes_legalize(Function *fn)
+{
+    if (fn->legal_epoch != fn->epoch[EPOCH_CODE] && may_be_illegal(fn))
+        settle(fn, true);
 }

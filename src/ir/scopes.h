@@ -4,8 +4,9 @@
 
 #include "ir/ir.h"
 
-/* Flattens every scope that the layout or a reference no longer respects, and renames what a name would now mistake.
- * Afterwards each scope is open once, and each name means at its use what the IR says. A second call does nothing. */
+/* Flattens every scope that the layout or a reference no longer respects, so that each is open once. */
+void scopes_flatten(Function *fn);
+/* The same, and renames what a name would now mistake: each name means at its use what the IR says. A second call does nothing. */
 void scopes_legalize(Function *fn);
 
 /* Every parent is set here, that of an outer scope before those of the scopes inside. */
