@@ -265,7 +265,7 @@ static void fail_here(Prover *p, const char *kind, const char *why)
 /* Before it is known what a loop counts its states may be such that nothing can be shown of it: then it is looked at again. */
 static void mismatch(Prover *p, const char *why)
 {
-    if (p->counts && !p->values_hold && p->at->id && p->at->visits <= VISITS_IN_DOUBT)
+    if ((p->counts || p->restores) && !p->values_hold && p->at->id && p->at->visits <= VISITS_IN_DOUBT)
         p->at->in_doubt = true;
     else
         fail_here(p, "", why);

@@ -188,7 +188,7 @@ bool prove_arrive(Prover *p, const Place place[2])
 
 /* ---- merging: values ------------------------------------------------------------------------------------------------------ */
 
-static bool is_clean(Merge *m, Term x) { return !prove_mentions(m->t, x, m->n->id); }
+static bool is_clean(const Merge *m, Term x) { return !prove_mentions(m->t, x, m->n->id); }
 
 u32 prove_merge_bits(const Merge *m, u32 slot)
 {
@@ -200,12 +200,22 @@ Term prove_merge_symbol(const Merge *m, u32 slot)
     return prove_sym(m->t, PROVE_SYM_JOIN, m->n->id, slot, 0, prove_merge_bits(m, slot));
 }
 
-static bool is_same_everywhere(const Merge *m, u32 slot)
+/* The value that all arrivals bring, if it is none of this node's; 0: there is no such value. Where values are looked for again, one
+ * that brings what the state has, of the node's symbols, left the slot as it was: whether it still does so from the value of the
+ * others, its next round says. */
+static Term sole_value(const Merge *m, u32 slot)
 {
-    for (u32 k = 1; k < m->count; k++)
-        if (m->a[k].value[slot] != m->a[0].value[slot])
-            return false;
-    return true;
+    Term was = m->n->value ? m->n->value[slot] : 0, sole = 0;
+    bool was_joined = m->p->restores && was && !is_clean(m, was);
+    for (u32 k = 0; k < m->count; k++) {
+        Term value = m->a[k].value[slot];
+        if (was_joined && value == was)
+            continue;
+        if (sole && value != sole)
+            return 0;
+        sole = value;
+    }
+    return sole && is_clean(m, sole) ? sole : 0;
 }
 
 static bool has_equal_values(const Merge *m, u32 a, u32 b)
@@ -325,11 +335,11 @@ static void merge_values(Merge *m)
 {
     m->countdown = m->p->counts ? prove_countdown(m) : 0;
     for (u32 slot = 0; slot < m->slots; slot++) {
-        Term first = m->a[0].value[slot], own = prove_merge_symbol(m, slot), moved;
+        Term sole = sole_value(m, slot), own = prove_merge_symbol(m, slot), moved;
         if (bitset_has(&m->n->broken, slot)) {
             m->value[slot] = own;
-        } else if (is_same_everywhere(m, slot) && is_clean(m, first)) {
-            m->value[slot] = first;
+        } else if (sole) {
+            m->value[slot] = sole;
         } else if (m->countdown == slot + 1) {
             m->value[slot] = own;
         } else if (m->countdown && (moved = prove_countdown_value(m, slot))) {
@@ -414,28 +424,41 @@ static SetId range_of_counter(Merge *m, u32 slot, SetId otherwise)
     return end ? prove_set_and(&t->sets, otherwise, prove_set_range(&t->sets, from, end - step)) : otherwise;
 }
 
-/* The values of joined symbols: the union of what the arrivals know of theirs. */
+/* Whether values of the slot are asked for: it has the node's symbol, or one that others also have with something added. */
+static bool is_joined(const Merge *m, u32 slot)
+{
+    const TermNode *node = prove_node(m->t, m->value[slot]);
+    if (node->bits > 64 || is_clean(m, m->value[slot]))
+        return false;
+    return node->op == TERM_SYM ? prove_sym_of(m->t, m->value[slot])->detail == slot
+                                : node->op == TERM_LINEAR && node->n > 1;
+}
+
+/* The values of joined slots: the union of what the arrivals know of theirs. Of a sum with a number the rest is said. */
 static void range_of_joins(Merge *m, FactList *list)
 {
     Prover *p = m->p;
+    Terms *t = m->t;
     u32 first = list->v.n;
-    for (u32 slot = 0; slot < m->slots; slot++) {
-        const TermNode *node = prove_node(m->t, m->value[slot]);
-        if (node->op == TERM_SYM && prove_sym_of(m->t, m->value[slot])->owner == m->n->id && node->bits <= 64 &&
-            prove_sym_of(m->t, m->value[slot])->detail == slot)
-            vec_push(&list->v, ((Fact){m->value[slot], prove_set_empty(&m->t->sets), slot}));
-    }
+    for (u32 slot = 0; slot < m->slots; slot++)
+        if (is_joined(m, slot))
+            vec_push(&list->v, ((Fact){m->value[slot], prove_set_empty(&t->sets), slot}));
     for (u32 k = 0; k < m->count; k++) {
         u32 mark = p->facts.n;
         prove_merge_load(p, m->a[k].fact, m->a[k].facts);
         for (u32 i = first; i < list->v.n; i++) {
             Fact *f = &list->v.v[i];
-            f->set = prove_set_or(&m->t->sets, f->set, prove_known(p, m->a[k].value[f->before]));
+            f->set = prove_set_or(&t->sets, f->set, prove_known(p, m->a[k].value[f->before]));
         }
         prove_forget(p, mark);
     }
-    for (u32 i = first; i < list->v.n; i++)
-        list->v.v[i].set = range_of_counter(m, list->v.v[i].before, list->v.v[i].set);
+    for (u32 i = first; i < list->v.n; i++) {
+        Fact *f = &list->v.v[i];
+        f->set = range_of_counter(m, f->before, f->set);
+        u64 more = prove_node(t, f->term)->op == TERM_LINEAR ? prove_node(t, f->term)->value : 0;
+        f->set = prove_set_shift(&t->sets, f->set, 0 - more, prove_most(t, f->term));
+        f->term = more ? prove_plus(t, f->term, 0 - more) : f->term;
+    }
 }
 
 /* What the first arrival knows of values that are joined here, said of the symbols that stand for them: kept if the others

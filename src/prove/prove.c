@@ -203,7 +203,7 @@ static void barriers_left_out(const Prover *p, BitSet *early, Arena *arena)
 /* How a function is tried. */
 typedef struct Attempt {
     u32 pass_limit; /* lone joins that a path passes */
-    bool follows, counts;
+    bool follows, counts, restores;
     u32 passed_most;   /* lone joins that a path came to */
     BitSet early;      /* barriers to leave out */
     BitSet left_out;   /* likewise, for another attempt */
@@ -222,8 +222,8 @@ static bool same_set(const BitSet *a, const BitSet *b)
 static bool takes_same_steps(const Attempt *a, const Attempt *old)
 {
     u32 least = a->pass_limit < old->pass_limit ? a->pass_limit : old->pass_limit;
-    return a->follows == old->follows && a->counts == old->counts && same_set(&a->early, &old->early) &&
-           (a->pass_limit == old->pass_limit || old->passed_most <= least);
+    return a->follows == old->follows && a->counts == old->counts && a->restores == old->restores &&
+           same_set(&a->early, &old->early) && (a->pass_limit == old->pass_limit || old->passed_most <= least);
 }
 
 static ProveVerdict run_attempt(Pair *pair, const ProveOptions *options, Attempt *a, Arena *arena)
@@ -237,6 +237,7 @@ static ProveVerdict run_attempt(Pair *pair, const ProveOptions *options, Attempt
                 .pass_limit = a->pass_limit,
                 .follows = a->follows,
                 .counts = a->counts,
+                .restores = a->restores,
                 .early = a->early};
     prover_init(&p);
     prove_pair(&p, pair);
@@ -338,7 +339,8 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
                           {.pass_limit = 4, .follows = true},
                           {.pass_limit = 0},
                           {.pass_limit = 16, .follows = true},
-                          {.pass_limit = 4, .counts = true}};
+                          {.pass_limit = 4, .counts = true},
+                          {.pass_limit = 4, .restores = true}};
     ProveVerdict first = run_attempt(pair, options, &attempts[0], arena);
     if (first.answer != PROVE_UNKNOWN || attempts[0].was_large || !is_comparable(pair->before, pair->after) ||
         (!attempts[0].only_threads && refute(pair, options, &first, arena)))
@@ -346,7 +348,7 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
     for (u32 k = 1; k < COUNT_OF(attempts); k++) {
         Attempt *a = &attempts[k];
         u32 old = 0;
-        if (a->counts && countdowns(pair->after) <= countdowns(pair->before))
+        if ((a->counts && countdowns(pair->after) <= countdowns(pair->before)) || (a->restores && attempts[0].only_threads))
             continue;
         a->early = attempts[k - 1].left_out;
         while (old < k && !takes_same_steps(a, &attempts[old]))

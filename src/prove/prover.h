@@ -172,6 +172,7 @@ typedef struct Prover {
     u32 passed, pass_limit;   /* lone joins, since the node */
     u32 passed_most;          /* on any path */
     bool follows;             /* past joins to what the other side asks */
+    bool restores;            /* looks again for the values of slots that changed in between */
     bool counts;              /* looks for counters of AFTER that BEFORE has not; values keep their choices */
     i64 solver_until;         /* milliseconds of the clock; 0: not asked yet */
     const char *solver_fails; /* why it is not asked any more */
