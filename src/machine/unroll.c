@@ -156,14 +156,16 @@ static void find_unrolled(Side *side, Side *other)
 }
 
 /* Loops of `side` without a mate that do the work of a loop of the other version, whose mate leaves it to them: ptxas leaves a
- * loop for what remains of an unrolled one, and a loop may have been copied. */
-static void find_rests(Side *side, const Side *other)
+ * loop for what remains of an unrolled one, and a loop may have been copied. `beside`: only those beside that mate, which is asked
+ * first: a copy of a loop that was unrolled in both versions is a multiple of the loops for what remains. */
+static void find_rests(Side *side, const Side *other, bool beside)
 {
+    const SassLoop *loops = side->code->loops;
     for (size_t i = 0; i < side->code->loop_count; i++)
         for (size_t k = 0; k < side->code->loop_count && side->mate[i] == NONE; k++) {
             int from = side->mate[k];
-            if (from >= 0 && same_work(&other->work[from], &side->work[i]) &&
-                side->code->loops[k].depth == side->code->loops[i].depth)
+            bool near = beside ? loops[k].parent == loops[i].parent : loops[k].depth == loops[i].depth;
+            if (from >= 0 && near && same_work(&other->work[from], &side->work[i]))
                 side->mate[i] = from;
         }
 }
@@ -259,10 +261,12 @@ static int match_parts(const SassCode *before, const SassCode *after, double *ol
         pair_loops(&old, &new, same_work);
         pair_loops(&old, &new, alike_once);
         pair_places(&old, &new);
+        find_rests(&new, &old, true);
+        find_rests(&old, &new, true);
         find_unrolled(&new, &old);
         find_unrolled(&old, &new);
-        find_rests(&new, &old);
-        find_rests(&old, &new);
+        find_rests(&new, &old, false);
+        find_rests(&old, &new, false);
         for (size_t i = 0; i < before->loop_count; i++)
             share_iterations(&new, &old, (int)i);
         for (size_t i = 0; i < after->loop_count; i++)

@@ -202,6 +202,35 @@ static void loops_weigh(void **state)
     assert_int_equal(worse(&after, &before), 0);
 }
 
+/* An unrolled loop and the one for what remains of it, of both of which the first version has two copies: the copies share the
+ * iterations with each other, and the longer one is not the shorter one unrolled. */
+static void copies_of_unrolled_loop(void **state)
+{
+    (void)state;
+    enum { UNROLLED = 4, BODY = 3 };
+    Made code[2][MADE_INSTRS];
+    size_t count[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        for (int loop = 0; loop < (side ? 2 : 4); loop++) {
+            size_t first = count[side];
+            for (int k = 0; k < BODY * (loop % 2 ? 1 : UNROLLED); k++)
+                code[side][count[side]++] = k % BODY ? ALU(4) : LOAD(4);
+            code[side][count[side]] = BRANCH_IF((int16_t)((int)first - (int)count[side]));
+            count[side]++;
+        }
+        code[side][count[side]++] = LEAVE;
+    }
+    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
+    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    Judgement forth = judge(&before, &after), back = judge(&after, &before);
+    assert_int_equal((int)forth.moved.cycles[0], LOOP_ITERATIONS * (4 * BODY * (UNROLLED + 1) + 2) + 1);
+    assert_int_equal((int)forth.moved.cycles[1], (int)forth.moved.cycles[0]);
+    assert_int_equal((int)back.moved.cycles[0], (int)back.moved.cycles[1]);
+    assert_int_equal(forth.worse, 0);
+    assert_int_equal(back.worse, WORSE_INSTRUCTIONS);
+    assert_int_equal(forth.moved.unrolled + back.moved.unrolled, 0);
+}
+
 /* Copies of one iteration in a row, then a loop for what remains. */
 static void unrolled_loop(void **state)
 {
@@ -558,6 +587,7 @@ int main(void)
         cmocka_unit_test(instructions),
         cmocka_unit_test(order),
         cmocka_unit_test(loops_weigh),
+        cmocka_unit_test(copies_of_unrolled_loop),
         cmocka_unit_test(unrolled_loop),
         cmocka_unit_test(unrolled_loop_that_costs),
         cmocka_unit_test(shorter_loop),
