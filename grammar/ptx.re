@@ -63,9 +63,9 @@ bool starts_line(const Lower *lower, u32 at)
     return at == 0 || text[at - 1] == '\n' || text[at - 1] == '\r';
 }
 
-static const unsigned char *skip_blanks(const unsigned char *at)
+static inline const unsigned char *skip_blanks(const unsigned char *at)
 {
-    while (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n' || *at == '\f' || *at == '\x1a')
+    while (*at <= ' ' && (*at == ' ' || *at == '\t' || *at == '\r' || *at == '\n' || *at == '\f' || *at == '\x1a'))
         at++;
     return at;
 }

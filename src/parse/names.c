@@ -31,34 +31,36 @@ static NameInfo *info_find(Lower *p, const char *text, u32 len)
     return name ? name->user : NULL;
 }
 
-static NameInfo *stem_find(Lower *p, const char *text, u32 len)
+static NameInfo *stem_fill(Lower *p, StemSlot *slot, u64 bytes, const char *text, u32 len)
+{
+    NameInfo *info = info_find(p, text, len);
+    if (info)
+        *slot = (StemSlot){bytes, len, info};
+    return info;
+}
+
+static inline NameInfo *stem_find(Lower *p, const char *text, u32 len)
 {
     if (len > 8)
         return info_find(p, text, len);
     u64 bytes = eight_bytes(text, len);
     StemSlot *slot = &p->stems[(bytes + len) * 0x9e3779b97f4a7c15u >> (64 - STEM_BITS)];
-    if (slot->bytes != bytes || slot->len != len) {
-        NameInfo *info = info_find(p, text, len);
-        if (!info)
-            return NULL;
-        *slot = (StemSlot){bytes, len, info};
-    }
-    return slot->info;
+    return slot->bytes == bytes && slot->len == len ? slot->info : stem_fill(p, slot, bytes, text, len);
 }
+
+static inline bool is_digit(char c) { return (u32)(c - '0') <= 9; }
 
 /* Splits `%r12` into the length of its stem and 12. False when the text does not end in a number that a range can have.
  * Leading zeros do not count: ptxas takes %r01 for %r1. */
-static bool split_number(const char *text, u32 len, u32 *stem_len, u32 *number)
+static inline bool split_number(const char *text, u32 len, u32 *stem_len, u32 *number)
 {
-    enum { TOO_LARGE = 10 }; /* a number of more digits, but for leading zeros */
+    enum { DIGITS = 10 }; /* of which the value is added up; another one before them makes it too large */
+    u32 first = len > DIGITS ? len - DIGITS : 0, stem = len;
     u64 value = 0, scale = 1;
-    u32 stem = len;
-    for (u32 digit; stem > 0 && (digit = (u32)(text[stem - 1] - '0')) <= 9; stem--) {
-        if (value <= INT32_MAX)
-            value += digit * scale;
-        if (len - stem < TOO_LARGE)
-            scale *= 10;
-    }
+    for (; stem > first && is_digit(text[stem - 1]); stem--, scale *= 10)
+        value += (u32)(text[stem - 1] - '0') * scale;
+    for (; stem > 0 && is_digit(text[stem - 1]); stem--)
+        value |= text[stem - 1] == '0' ? 0 : (u64)1 << 32;
     *stem_len = stem;
     *number = (u32)value;
     return stem > 0 && stem < len && value <= INT32_MAX;
