@@ -362,9 +362,9 @@ static bool is_uniform_for_loop(const Cbe *c, u32 value, u32 leader)
 {
     const Block *b = bases_block_of(c->s, value);
     return bases_value_bits(c->s, value) > 32 && !loop_of(an_loops(c->an), b) &&
-           uniform_has(&an_uniform(c->an)->warp, c->s->listing->values.v[value].reg) &&
            !is_made_by_product(c, value, CHAIN_DEPTH) && is_made_by_product(c, leader, CHAIN_DEPTH) &&
-           is_read_in_loop(c, value, CHAIN_DEPTH);
+           is_read_in_loop(c, value, CHAIN_DEPTH) &&
+           uniform_has(&an_uniform(c->an)->warp, c->s->listing->values.v[value].reg);
 }
 
 /* Whether the leader would live on into another block for an equal value, which ptxas knows to be equal, and keeps or makes anew as

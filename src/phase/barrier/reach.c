@@ -87,8 +87,10 @@ bool reach_branch_is_uniform(const BarrierReach *r, const Block *b)
 
 static bool guard_is_uniform(const BarrierReach *r, const Instr *i)
 {
+    if (!i->guard)
+        return true;
     const Uniform *u = uniformity(r);
-    return !i->guard || uniform_has(function_warp_lanes(r->an->fn) ? &u->warp : &u->cta, i->guard);
+    return uniform_has(function_warp_lanes(r->an->fn) ? &u->warp : &u->cta, i->guard);
 }
 
 /* Whether those threads that stay in the kernel all take one edge at b's end. */
