@@ -271,7 +271,7 @@ static Verdict verdict_of(Optimized result)
     return verdict[result];
 }
 
-/* Whether the kernel, not optimized, does something else under some more schedules: it says nothing then. */
+/* Whether the kernel, not optimized, does something else under some more schedules, of all models: it says nothing then. */
 static bool depends_on_schedule(Judge *j)
 {
     Loaded l;
@@ -279,7 +279,7 @@ static bool depends_on_schedule(Judge *j)
     for (u32 k = 0; k < j->launches.launches.n && !differs; k++)
         for (u32 doubt = 0; doubt < j->options.doubts && !differs; doubt++) {
             RunOptions options = {.seed = 1 + j->options.seeds + doubt, .limit = run_limit(j)};
-            options.model = (ReconvergeModel)(k % RECONVERGE_MODELS);
+            options.model = (ReconvergeModel)(doubt % RECONVERGE_MODELS);
             RunResult r = run_launch(&l.arena, l.program, &j->launches.launches.v[k], &options);
             differs = r.stopped || run_hash(&r) != run_hash(&j->before.v[k * j->options.seeds]);
             run_result_free(&r);

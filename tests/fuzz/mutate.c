@@ -737,9 +737,9 @@ void mutate_launch(Random *random, const Text *ptx, Text *launch)
     u32 beg = skip_blanks(header, 0), end = after_name(header, beg), shape[3] = {threads, 1, 1};
     if (end == beg)
         return;
-    const char *required = strstr(header.p, ".reqntid");
-    if (required && required < header.p + header.len)
-        sscanf(required + 8, "%u , %u , %u", &shape[0], &shape[1], &shape[2]);
+    const char *ntid = strstr(header.p, "ntid "); /* .reqntid, .maxntid */
+    if (ntid && ntid < header.p + header.len)
+        sscanf(ntid + 5, "%u , %u , %u", &shape[0], &shape[1], &shape[2]);
     for (u32 k = 0; k < 3; k++)
         shape[k] = shape[k] < 1 || shape[k] > 1024 ? 1 : shape[k];
     text_printf(launch, "launch guessed\n");
