@@ -155,10 +155,25 @@ static Block *last_hop(Block *b, const Block *end)
     return b;
 }
 
+/* Whether b is the header of a loop, and a table whose edges stay leads there: what goes past it would enter the loop elsewhere. */
+static bool stays_header(const CleanUp *c, const Block *b)
+{
+    CfgList preds = cfg_preds(c->fn, b);
+    bool stays = false;
+    for (u32 k = 0; loop_headed_by(an_loops(c->an), b) && k < preds.n && !stays; k++)
+        stays = groups_divided_by(&c->groups, preds.v[k].block);
+    return stays;
+}
+
 /* Where an edge from b to `to` may go instead, past blocks that do nothing; `to` itself if nowhere. */
 static Block *threaded(CleanUp *c, Block *to)
 {
     Block *end = only_jumps(to) ? destination(c, to) : to;
+    for (Block *hop = to; c->groups.bits && hop != end; hop = hop->fall)
+        if (stays_header(c, hop)) {
+            end = hop;
+            break;
+        }
     if (end != to && !bypass_keeps_loops(c, to, end))
         end = last_hop(to, end);
     return end != to && bypass_keeps_loops(c, to, end) ? end : to;
