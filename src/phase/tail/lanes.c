@@ -28,6 +28,8 @@ TailLanes *tail_lanes_new(Analyses *an)
 
 void tail_lanes_free(TailLanes *lanes) { reconverge_free(lanes->gate); }
 
+bool tail_lanes_matter(const TailLanes *lanes) { return reconverge_matters(lanes->gate); }
+
 void tail_lanes_set_end(TailLanes *lanes) { lanes->after_known = false; }
 
 /* Finds the first instruction of b with each of the waits that it has. */

@@ -11,6 +11,8 @@ typedef struct TailLanes TailLanes;
 /* Of the function as it is now, in scratch memory. */
 TailLanes *tail_lanes_new(Analyses *an);
 void tail_lanes_free(TailLanes *lanes);
+/* Whether any two tails can be refused. */
+bool tail_lanes_matter(const TailLanes *lanes);
 /* The blocks that are compared from now on end otherwise than those before. */
 void tail_lanes_set_end(TailLanes *lanes);
 /* The tail of these two is empty, but for their ends. */

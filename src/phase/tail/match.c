@@ -498,3 +498,18 @@ Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit)
         tail.stop = m->risk == RECONVERGE_WAIT ? STOP_WAIT : STOP_ACTIVE_SET;
     return tail;
 }
+
+bool tails_may_join(Matcher *m, Instr *a_begins, Instr *b_begins)
+{
+    Instr *a = last_item(a_begins->block), *b = last_item(b_begins->block);
+    if (!tail_lanes_matter(m->lanes))
+        return true;
+    tail_lanes_begin(m->lanes, a_begins->block, b_begins->block);
+    for (;;) {
+        tail_lanes_add(m->lanes, a, b);
+        if (a == a_begins || b == b_begins)
+            return tail_lanes_risk(m->lanes) == RECONVERGE_SAFE;
+        a = match_item_before(a);
+        b = match_item_before(b);
+    }
+}

@@ -71,4 +71,7 @@ const RegPair *matcher_renamed(const Matcher *m, u32 *count);
 /* Whether two copies of i may become one: STOP_NONE, if so. The control dependence of the copies is not looked at. */
 TailStop match_copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries);
 
+/* Of tails that were matched with the same third one, and begin here: whether the threads of their blocks may reconverge there. */
+bool tails_may_join(Matcher *m, Instr *a_begins, Instr *b_begins);
+
 #endif

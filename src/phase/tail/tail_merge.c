@@ -327,6 +327,16 @@ static bool plan_duplicate(Merge *m, Block *kept, Block *other, u32 items, Tail 
     return splice_copies_order(duplicate->renamed, n);
 }
 
+/* The blocks that give up their tails come together, too, not only each with the one that keeps it. */
+static bool may_join(Merge *m, const DuplicateTail *duplicate, u32 duplicates)
+{
+    const DuplicateTail *last = &duplicate[duplicates];
+    for (u32 k = 0; k < duplicates; k++)
+        if (!tails_may_join(m->matcher, duplicate[k].begin, last->begin))
+            return false;
+    return true;
+}
+
 /* Where ptxas branches, blocks that leave the function cost a BSSY and a BSYNC once they are one. */
 static bool returns_pay(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
 {
@@ -369,7 +379,8 @@ static void merge_set(Merge *m, u32 n, u32 items)
     i64 saved = 0;
     for (u32 k = 0; k < n; k++) {
         Tail one;
-        if (k == kept || !plan_duplicate(m, set[kept]->block, set[k]->block, items, &one, &duplicate[duplicates]))
+        if (k == kept || !plan_duplicate(m, set[kept]->block, set[k]->block, items, &one, &duplicate[duplicates]) ||
+            !may_join(m, duplicate, duplicates))
             continue;
         tail = one;
         saved += tail_gain(&one);
