@@ -73,6 +73,7 @@ typedef struct Post {
     u32 *block;  /* by number */
     u32 *idom;   /* by number */
     u32 n;
+    u32 exit; /* the only block that ends the function; PROVE_NO_BLOCK: all do that end it */
 } Post;
 
 static bool leaves(const Block *b)
@@ -82,9 +83,11 @@ static bool leaves(const Block *b)
 }
 
 /* Whether ending the function here counts as an edge. */
-static bool ends(const Graph *g, const Block *b)
+static bool ends(const Graph *g, const Block *b, u32 exit)
 {
     const Instr *end = block_terminator(b);
+    if (exit != PROVE_NO_BLOCK)
+        return b->id == exit;
     return block_edge_count(b) == 0 || (g->exits_part && end && op_has(end->op, OPF_NO_RETURN));
 }
 
@@ -96,7 +99,7 @@ static void number_reverse(Post *p)
     VEC(Walk) stack = {0};
     u8 *seen = mem_zalloc(g->n);
     for (u32 k = 0; k < g->reachable; k++) {
-        if (!ends(g, g->by_order[k]) || seen[g->by_order[k]->id])
+        if (!ends(g, g->by_order[k], p->exit) || seen[g->by_order[k]->id])
             continue;
         seen[g->by_order[k]->id] = 1;
         vec_push(&stack, ((Walk){g->by_order[k], 0}));
@@ -133,7 +136,7 @@ static u32 intersect(const Post *p, u32 a, u32 b)
 static bool improve(Post *p, u32 number, u32 end)
 {
     const Block *b = fn_block(p->g->fn, p->block[number]);
-    u32 found = ends(p->g, b) ? end : 0;
+    u32 found = ends(p->g, b, p->exit) ? end : 0;
     for (u32 edge = 0; edge < block_edge_count(b); edge++) {
         u32 to = p->number[block_edge_target(b, edge)->id];
         if (to && p->idom[to])
@@ -146,9 +149,9 @@ static bool improve(Post *p, u32 number, u32 end)
 }
 
 /* Blocks that cannot reach the end of the function have no reconvergence point: threads that part there need not meet. */
-static void find_postdoms(Graph *g)
+void prove_find_postdoms(Graph *g, u32 exit)
 {
-    Post p = {.g = g};
+    Post p = {.g = g, .exit = exit};
     p.number = mem_zalloc(sizeof(u32) * g->n);
     p.block = mem_zalloc(sizeof(u32) * (g->n + 2));
     p.idom = mem_zalloc(sizeof(u32) * (g->n + 2));
@@ -477,7 +480,7 @@ bool prove_graph_init(Graph *g, Function *fn, bool believes, bool exits_part, Ar
         return false;
     }
     find_joins(g);
-    find_postdoms(g);
+    prove_find_postdoms(g, PROVE_NO_BLOCK);
     find_live(g);
     if (!find_uniform(g)) {
         *why = "the function has too many blocks that its branches lead to";

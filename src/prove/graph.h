@@ -40,6 +40,8 @@ typedef enum JoinKind { JOIN_NONE, JOIN_LONE, JOIN_SHARED, JOIN_LOOP } JoinKind;
 
 /* False: the function is too large for the prover; `why` says in what. */
 bool prove_graph_init(Graph *g, Function *fn, bool believes, bool exits_part, Arena *arena, const char **why);
+/* Into g->postdom. With `exit` that block alone counts as one that ends the function; PROVE_NO_BLOCK: all that do. */
+void prove_find_postdoms(Graph *g, u32 exit);
 
 /* Registers live before instruction i of block b (NULL: after its last), added to `out`. */
 void prove_live_at(const Graph *g, const Block *b, const Instr *i, BitSet *out);

@@ -161,6 +161,7 @@ static Open unite_open(Prover *p, const Open *a, const Open *b)
     o.newer = group_or(p, a->newer, b->newer);
     o.shut = group_or(p, a->shut, b->shut);
     o.early = group_or(p, a->early, b->early);
+    o.late = a->late || b->late;
     return o;
 }
 
@@ -213,7 +214,7 @@ static Open essence_of(const Open *from)
 {
     Open o = *from;
     o.cond = 0;
-    o.closes = o.newer = o.shut = o.early = 0;
+    o.closes = o.newer = o.shut = o.early = o.late = 0;
     return o;
 }
 
@@ -323,6 +324,7 @@ void prove_pass_after(Prover *p, u32 block, u32 went)
         o.newer = old->newer;
         o.shut = group_or(p, o.shut, old->shut);
         o.early = old->early;
+        o.late = old->late;
     }
     p->open[PROVE_AFTER] = with(p, p->open[PROVE_AFTER], o);
 }
@@ -368,16 +370,26 @@ void prove_enter(Prover *p, ProveSide side, const Block *to)
             join(p, side, k);
 }
 
-void prove_catch_up(Prover *p)
+bool prove_is_late(const Prover *p, const Instr *after, u32 block)
+{
+    for (u32 k = 0; k < p->lates; k++)
+        if (p->late[k].after == after && p->late[k].block == block)
+            return true;
+    return false;
+}
+
+void prove_catch_up(Prover *p, const Instr *after)
 {
     for (u32 side = 0; side < 2; side++) {
         Opens from = p->open[side];
         Open *v = arena_array(p->arena, Open, from.n);
         u32 n = 0;
         for (u32 k = 0; k < from.n; k++) {
-            if (from.v[k].joined)
+            u32 late = after && (from.v[k].late || (from.v[k].closes && prove_is_late(p, after, from.v[k].block)));
+            if (from.v[k].joined && !late)
                 continue;
             v[n] = from.v[k];
+            v[n].late = late;
             v[n].moved = v[n].ahead = v[n].past = v[n].closes = 0;
             v[n].early = v[n].shut;
             n++;

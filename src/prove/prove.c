@@ -6,9 +6,18 @@
 #include <string.h>
 
 #include "prove/barrier.h"
+#include "prove/exits.h"
 #include "prove/explore.h"
+#include "prove/shape.h"
 
-enum { REPLAYS = 12, REPLAY_EVENTS = 3000, REPLAY_STEPS = 100000, INPUTS_DESCRIBED = 12 };
+enum {
+    REPLAYS = 12,
+    REPLAY_EVENTS = 3000,
+    REPLAY_STEPS = 100000,
+    INPUTS_DESCRIBED = 12,
+    LATE_ROUNDS = 3,
+    ENDS_BLOCKS_MAX = 1 << 22
+};
 
 __attribute__((format(printf, 4, 0))) static void fail(Prover *p, ProveAnswer answer, bool is_suspect, const char *format,
                                                        va_list arguments)
@@ -94,6 +103,19 @@ static bool is_comparable(const Function *before, const Function *after)
            !unknown_instruction(after);
 }
 
+/* How a function is tried. */
+typedef struct Attempt {
+    u32 pass_limit; /* lone joins that a path passes */
+    bool follows, counts, restores;
+    u32 passed_most;       /* lone joins that a path came to */
+    BitSet early;          /* barriers to leave out */
+    BitSet left_out;       /* likewise, for another attempt */
+    bool was_large;        /* it came to the limit of memory */
+    bool only_threads;     /* why it failed; see Prover */
+    const ProveLate *late; /* see there */
+    u32 lates;
+} Attempt;
+
 /* Two functions, and what all attempts at them share. */
 typedef struct Pair {
     Function *before, *after;
@@ -102,6 +124,9 @@ typedef struct Pair {
     bool exits_part;
     bool has_graphs;
     const char *too_large; /* NULL: they are not */
+    Attempt proved_by;
+    VEC(ProveMet) met; /* by the attempt that proved it, as is the next one */
+    bool same_shape;
 } Pair;
 
 /* False: the functions are too large. */
@@ -181,6 +206,8 @@ static void prover_free(Prover *p)
     for (u32 k = 0; k < p->waiting.n; k++)
         vec_free(&p->waiting.v[k]);
     vec_free(&p->waiting);
+    vec_free(&p->more_late);
+    vec_free(&p->met);
     fnvmap_free(&p->node_of);
     fnvmap_free(&p->group_of);
     fnvmap_free(&p->group_ops);
@@ -200,17 +227,6 @@ static void barriers_left_out(const Prover *p, BitSet *early, Arena *arena)
     bitset_andnot(early, &p->stays);
 }
 
-/* How a function is tried. */
-typedef struct Attempt {
-    u32 pass_limit; /* lone joins that a path passes */
-    bool follows, counts, restores;
-    u32 passed_most;   /* lone joins that a path came to */
-    BitSet early;      /* barriers to leave out */
-    BitSet left_out;   /* likewise, for another attempt */
-    bool was_large;    /* it came to the limit of memory */
-    bool only_threads; /* why it failed; see Prover */
-} Attempt;
-
 static bool same_set(const BitSet *a, const BitSet *b)
 {
     if (!a->word || !b->word)
@@ -226,7 +242,19 @@ static bool takes_same_steps(const Attempt *a, const Attempt *old)
            same_set(&a->early, &old->early) && (a->pass_limit == old->pass_limit || old->passed_most <= least);
 }
 
-static ProveVerdict run_attempt(Pair *pair, const ProveOptions *options, Attempt *a, Arena *arena)
+/* What the next attempt asks later. */
+static void add_late(Attempt *a, const Prover *p, Arena *arena)
+{
+    ProveLate *all = arena_array(arena, ProveLate, a->lates + p->more_late.n);
+    for (u32 k = 0; k < a->lates; k++)
+        all[k] = a->late[k];
+    for (u32 k = 0; k < p->more_late.n; k++)
+        all[a->lates + k] = p->more_late.v[k];
+    a->late = all;
+    a->lates += p->more_late.n;
+}
+
+static ProveVerdict run_once(Pair *pair, const ProveOptions *options, Attempt *a, Arena *arena)
 {
     ProveVerdict verdict = {.answer = PROVE_PROVED, .why = ""};
     Arena own = {0};
@@ -238,7 +266,9 @@ static ProveVerdict run_attempt(Pair *pair, const ProveOptions *options, Attempt
                 .follows = a->follows,
                 .counts = a->counts,
                 .restores = a->restores,
-                .early = a->early};
+                .early = a->early,
+                .late = a->late,
+                .lates = a->lates};
     prover_init(&p);
     prove_pair(&p, pair);
     a->left_out = a->early;
@@ -246,11 +276,28 @@ static ProveVerdict run_attempt(Pair *pair, const ProveOptions *options, Attempt
     a->passed_most = p.passed_most;
     a->was_large = prove_is_large(&own);
     a->only_threads = p.only_threads;
+    add_late(a, &p, arena);
+    vec_clear(&pair->met);
+    for (u32 k = 0; k < p.met.n; k++)
+        vec_push(&pair->met, p.met.v[k]);
+    pair->same_shape = p.same_shape;
     verdict.nodes = p.nodes.n - 1;
     verdict.steps = p.steps;
     verdict.work = p.t.work;
     prover_free(&p);
     arena_free(&own);
+    return verdict;
+}
+
+/* Once more where threads wait too early only before events that nobody sees. */
+static ProveVerdict run_attempt(Pair *pair, const ProveOptions *options, Attempt *a, Arena *arena)
+{
+    u32 lates = a->lates;
+    ProveVerdict verdict = run_once(pair, options, a, arena);
+    for (u32 k = 0; k < LATE_ROUNDS && verdict.answer == PROVE_UNKNOWN && a->lates > lates; k++) {
+        lates = a->lates;
+        verdict = run_once(pair, options, a, arena);
+    }
     return verdict;
 }
 
@@ -342,6 +389,7 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
                           {.pass_limit = 4, .counts = true},
                           {.pass_limit = 4, .restores = true}};
     ProveVerdict first = run_attempt(pair, options, &attempts[0], arena);
+    pair->proved_by = attempts[0];
     if (first.answer != PROVE_UNKNOWN || attempts[0].was_large || !is_comparable(pair->before, pair->after) ||
         (!attempts[0].only_threads && refute(pair, options, &first, arena)))
         return first;
@@ -359,6 +407,7 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
             continue;
         }
         ProveVerdict next = run_attempt(pair, options, a, arena);
+        pair->proved_by = *a;
         if (next.answer != PROVE_UNKNOWN)
             return next;
         first.is_suspect |= next.is_suspect;
@@ -388,57 +437,66 @@ static bool has_guarded_exit(const Function *fn)
     return false;
 }
 
-/* Whether b ends the function and does nothing else. */
-static bool only_leaves(const Block *b)
+/* The exits of both texts, and where threads wait. */
+typedef struct Ends {
+    VecU32 exits[2];
+    Waits waits[2];
+    Callees callees;
+    u64 reached; /* blocks that were looked at */
+    bool paired; /* the exits of both correspond */
+} Ends;
+
+/* Whether it is another thing if exit k of the text is the end, than if all are. */
+static bool matters(Pair *pair, ProveSide side, Pair *ended, Ends *ends, u32 k)
 {
-    const Instr *first = b->first;
-    while (first && first->kind != INSTR_OP)
-        first = first->next;
-    return block_edge_count(b) == 0 && (!first || (!first->guard && op_has(first->op, OPF_NO_RETURN)));
+    Graph *all = &pair->graph[side], *one = &ended->graph[side];
+    *one = prove_end_at(all, ends->exits[side].v[k], &ended->arena);
+    u64 reached = all->reached + one->reached;
+    bool joins = prove_joins_earlier(all, one, &ends->waits[side], side == PROVE_AFTER);
+    ends->reached += all->reached + one->reached - reached + all->n;
+    return joins || ends->reached > ENDS_BLOCKS_MAX;
 }
 
-/* Whether a thread may wait for others in b, callees left out: at a convergent instruction, or in a loop that reads what others
- * write. */
-static bool may_wait(const Graph *g, const Block *b)
+/* Whether AFTER is proved also if exit k is the end of both texts. Those that do not correspond must not matter. */
+static bool holds_at_end(Pair *pair, const ProveOptions *options, Ends *ends, u32 k, Arena *arena)
 {
-    for_each_instr(i, b) {
-        if (i->kind != INSTR_OP || op_has(i->op, OPF_CALL))
-            continue;
-        bool reads = op_has(i->op, OPF_VOLATILE) && i->op->mem != MEM_WRITE;
-        if (op_has(i->op, OPF_CONVERGENT) || (reads && bitset_has(&g->loops, b->id)))
-            return true;
-    }
-    return false;
+    Pair ended = {.before = pair->before, .after = pair->after, .has_graphs = true};
+    bool asks = false;
+    for (u32 side = 0; side < 2; side++)
+        asks |= k < ends->exits[side].n && matters(pair, (ProveSide)side, &ended, ends, k);
+    Attempt again = pair->proved_by;
+    bool holds = !asks || (ends->paired && ends->reached <= ENDS_BLOCKS_MAX &&
+                           run_attempt(&ended, options, &again, arena).answer == PROVE_PROVED);
+    vec_free(&ended.met);
+    arena_free(&ended.arena);
+    return holds;
 }
 
-static bool some_wait(const Graph *g)
+static bool holds_at_each_end(Pair *pair, const ProveOptions *options, Ends *ends, Arena *arena)
 {
-    for (u32 k = 0; k < g->reachable; k++)
-        if (may_wait(g, g->by_order[k]))
-            return true;
-    return false;
+    Graph *before = &pair->graph[PROVE_BEFORE], *after = &pair->graph[PROVE_AFTER];
+    bool holds = true;
+    ends->waits[PROVE_BEFORE] = prove_waits(before, &ends->callees, false);
+    ends->waits[PROVE_AFTER] = prove_waits(after, &ends->callees, false);
+    ends->paired =
+        prove_pair_exits(before, &ends->exits[PROVE_BEFORE], after, &ends->exits[PROVE_AFTER], pair->met.v, pair->met.n);
+    for (u32 k = 0; (k < ends->exits[PROVE_BEFORE].n || k < ends->exits[PROVE_AFTER].n) && holds; k++)
+        holds = holds_at_end(pair, options, ends, k, arena);
+    return holds;
 }
 
-/* In how many places threads end the function; blocks that do nothing else are part of each edge that leads to them. */
-static u32 count_exits(const Graph *g)
+/* What is proved if all paths lead to one end: whether it holds whichever exit ptxas takes for that. */
+static bool holds_at_ends(Pair *pair, const ProveOptions *options, Arena *arena)
 {
-    u32 exits = 0;
-    for (u32 k = 0; k < g->reachable; k++) {
-        const Block *b = g->by_order[k];
-        bool leaves = block_edge_count(b) == 0 && !only_leaves(b);
-        for (u32 e = 0; e < block_edge_count(b); e++)
-            leaves |= only_leaves(block_edge_target(b, e));
-        exits += leaves;
-    }
-    return exits;
-}
-
-/* Of several exits ptxas takes the one that most blocks lead to for the end: threads on the way there wait for one another, also
- * for those that leave by the others. Where AFTER has fewer they may wait elsewhere. */
-static bool joins_exits(const Pair *pair)
-{
-    const Graph *before = &pair->graph[PROVE_BEFORE], *after = &pair->graph[PROVE_AFTER];
-    return count_exits(after) < count_exits(before) && count_exits(before) > 2 && some_wait(before);
+    Ends ends = {0};
+    for (u32 side = 0; side < 2; side++)
+        prove_exits(&pair->graph[side], &ends.exits[side]);
+    bool asks = pair->met.n > 0 && !pair->same_shape && (ends.exits[PROVE_BEFORE].n > 1 || ends.exits[PROVE_AFTER].n > 1);
+    bool holds = !asks || holds_at_each_end(pair, options, &ends, arena);
+    prove_callees_free(&ends.callees);
+    for (u32 side = 0; side < 2; side++)
+        vec_free(&ends.exits[side]);
+    return holds;
 }
 
 /* Threads of which some leave under a guard may reconverge, or not: who sees which are there must see the same both times. */
@@ -446,14 +504,17 @@ ProveVerdict prove_function(Function *before, Function *after, const ProveOption
 {
     Pair pair = {.before = before, .after = after};
     ProveVerdict verdict = try_all(&pair, options, arena);
-    if (verdict.answer == PROVE_PROVED && joins_exits(&pair)) {
+    if (verdict.answer == PROVE_PROVED && !holds_at_ends(&pair, options, arena)) {
         verdict.answer = PROVE_UNKNOWN;
-        verdict.why = "waiting: threads leave the function in fewer places, and may wait there for others";
+        verdict.why =
+            "waiting: threads that part may wait for one another in front of an exit, where they may not in BEFORE";
     }
+    vec_free(&pair.met);
     arena_free(&pair.arena);
     if (verdict.answer == PROVE_PROVED && sees_threads(before) && (has_guarded_exit(before) || has_guarded_exit(after))) {
         Pair strict = {.before = before, .after = after, .exits_part = true};
         verdict = try_all(&strict, options, arena);
+        vec_free(&strict.met);
         arena_free(&strict.arena);
     }
     return verdict;

@@ -13,6 +13,7 @@
 
 #include "prove/machine.h"
 #include "prove/prove.h"
+#include "prove/shape.h"
 #include "prove/waits.h"
 
 typedef u32 GroupId; /* an interned list of block ids; 0 is the empty one */
@@ -50,7 +51,15 @@ typedef struct Open {
     GroupId shut;   /* branches of BEFORE whose threads may have joined since, or, if after the last event, before */
     GroupId early;  /* those of them whose threads may have joined before the last event */
     GroupId covers; /* branches of BEFORE of which is known: if they are open, it was last passed since they were */
+    u32 late; /* its threads may have joined before an event that is asked about later, and nobody has been asked since */
 } Open;
+
+/* Threads that part at a branch of AFTER wait for one another before an event that no other thread sees, and may not in BEFORE:
+ * what they wait for does not depend on it, and it is asked again at the next event that others see. */
+typedef struct ProveLate {
+    const Instr *after;
+    u32 block;
+} ProveLate;
 
 typedef struct Opens {
     u32 n;
@@ -60,10 +69,10 @@ typedef struct Opens {
 /* What a path knew when it passed a branch of AFTER. */
 typedef struct Passing {
     u32 block, went; /* as in Open, and went is never 0 */
-    bool is_known; /* else nothing is known of `open` yet */
-    bool of_many;  /* it stands for several paths */
-    Opens open[2]; /* without what only an open branch needs */
-    u32 older;     /* of this branch; 0: none */
+    bool is_known;   /* else nothing is known of `open` yet */
+    bool of_many;    /* it stands for several paths */
+    Opens open[2];   /* without what only an open branch needs */
+    u32 older;       /* of this branch; 0: none */
 } Passing;
 
 /* What is open at an event. */
@@ -138,7 +147,7 @@ typedef struct Node {
     BitSet broken; /* slots that changed too often: each has a symbol of its own */
 } Node;
 
-typedef struct Prover {
+struct Prover {
     Arena *arena;
     Intern names;
     Terms t;
@@ -162,35 +171,40 @@ typedef struct Prover {
     Opens open[2];          /* of the path; only taken over, never changed */
     VEC(VecU32) groups;     /* by GroupId */
     FnvMap group_of, group_ops;
-    VEC(Passing) passings;   /* [0] unused */
-    VecU32 newest_passing;   /* by Block.id of AFTER */
+    VEC(Passing) passings; /* [0] unused */
+    VecU32 newest_passing; /* by Block.id of AFTER */
     VEC(Meeting) meetings;
     FnvMap passing_of, meeting_of; /* by trail */
-    u64 trail; /* hash of the path: the node, and what it has passed since */
-    FnvMap answers;           /* questions about passings, by group: 1 no, 2 yes */
-    u32 moved[2];             /* since the node, in steps */
-    u32 passed, pass_limit;   /* lone joins, since the node */
-    u32 passed_most;          /* on any path */
-    bool follows;             /* past joins to what the other side asks */
-    bool restores;            /* looks again for the values of slots that changed in between */
-    bool counts;              /* looks for counters of AFTER that BEFORE has not; values keep their choices */
-    i64 solver_until;         /* milliseconds of the clock; 0: not asked yet */
-    const char *solver_fails; /* why it is not asked any more */
+    u64 trail;                     /* hash of the path: the node, and what it has passed since */
+    FnvMap answers;                /* questions about passings, by group: 1 no, 2 yes */
+    u32 moved[2];                  /* since the node, in steps */
+    u32 passed, pass_limit;        /* lone joins, since the node */
+    u32 passed_most;               /* on any path */
+    bool follows;                  /* past joins to what the other side asks */
+    bool restores;                 /* looks again for the values of slots that changed in between */
+    bool counts;                   /* looks for counters of AFTER that BEFORE has not; values keep their choices */
+    i64 solver_until;              /* milliseconds of the clock; 0: not asked yet */
+    const char *solver_fails;      /* why it is not asked any more */
     u32 steps, step_limit, depth;
     BitSet skipped, stays; /* barriers of BEFORE by origin: left out, or not; empty: none was left out */
     BitSet early;          /* barriers of BEFORE by origin that are left out as soon as it comes to them; empty: none */
     BitSet weakened;       /* barriers of BEFORE, by origin, that are of the warp in AFTER */
     Graph of_block;        /* of BEFORE, without the promises of .uni, which are a warp's; made for prove_barriers */
     VEC(Access) accesses;
-    bool values_hold;    /* the states are final: what is left is which threads are together */
-    bool only_threads;   /* each thread does the same in both texts, but not with the same others */
-    bool gathers;        /* something depends on who happens to be there: activemask, elect, vote without .sync */
+    bool values_hold;  /* the states are final: what is left is which threads are together */
+    bool only_threads; /* each thread does the same in both texts, but not with the same others */
+    bool gathers;      /* something depends on who happens to be there: activemask, elect, vote without .sync */
     Callees callees;
-    Waits waits[2];      /* where a thread may wait for another one in AFTER; [1]: see on_strong */
-    VEC(VecU32) waiting; /* by Block.id of AFTER what waits when it has passed that: Open.passed, Open.shut, and so on */
-    BitSet unaligned;    /* regions of BEFORE; see threads.c */
+    Waits waits[2];        /* where a thread may wait for another one in AFTER; [1]: see on_strong */
+    VEC(VecU32) waiting;   /* by Block.id of AFTER what waits when it has passed that: Open.passed, Open.shut, and so on */
+    BitSet unaligned;      /* regions of BEFORE; see threads.c */
+    const ProveLate *late; /* found by an earlier attempt */
+    u32 lates;
+    VEC(ProveLate) more_late;
+    bool same_shape; /* of both texts; see prove_same_shape */
+    VEC(ProveMet) met;
     bool failed;
-} Prover;
+};
 
 /* ---- facts (facts.c) ---- */
 
@@ -238,8 +252,9 @@ void prove_pass_before(Prover *p, u32 block, u32 went, Term cond);
 void prove_pass_after(Prover *p, u32 block, u32 went);
 /* The side enters a block. */
 void prove_enter(Prover *p, ProveSide side, const Block *to);
-/* Both sides have come to the same event: branches whose threads have joined are open no more. */
-void prove_catch_up(Prover *p);
+/* Both sides have come to the same event, `after` where others do not see it: branches whose threads have joined are open no more. */
+void prove_catch_up(Prover *p, const Instr *after);
+bool prove_is_late(const Prover *p, const Instr *after, u32 block);
 
 /* ---- threads (threads.c) ---- */
 

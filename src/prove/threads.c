@@ -104,10 +104,17 @@ static void note_meeting(Prover *p, const Meeting *m)
         prove_unite_opens(p, old->open, m->open);
 }
 
+/* Whether no other thread sees that it is executed, and when: it reads weakly, or accesses memory of the thread's own. */
+static bool is_unseen(const Instr *i)
+{
+    return i && i->kind == INSTR_OP && prove_is_plain_access(i->op) &&
+           (i->op->mem == MEM_READ || prove_is_private_access(i->op));
+}
+
 void prove_meet(Prover *p, const Instr *before, const Instr *after)
 {
     Opens closing = p->open[PROVE_AFTER];
-    prove_catch_up(p);
+    prove_catch_up(p, is_unseen(before) && is_unseen(after) ? after : NULL);
     if (!p->values_hold)
         return;
     follow_trail(p, before ? (u64)(uintptr_t)before : 1);
@@ -137,7 +144,8 @@ static bool can_meet(const Passing *a, const Passing *b)
         const Opens *x = &(from ? b : a)->open[PROVE_AFTER], *y = &(from ? a : b)->open[PROVE_AFTER];
         for (u32 k = 0; k < x->n; k++) {
             const Open *other = prove_find_open(y, x->v[k].block);
-            if (x->v[k].went && !x->v[k].joined && (!other || other->joined || (other->went && other->went != x->v[k].went)))
+            if (x->v[k].went && !x->v[k].joined &&
+                (!other || other->joined || (other->went && other->went != x->v[k].went)))
                 return false;
         }
     }
@@ -282,7 +290,10 @@ static BitSet lasting_branches(Prover *p)
     return found;
 }
 
-static u32 region_of(const Prover *p, ProveSide side, const Instr *at) { return at ? p->side[side].g.region[at->block->id] : 0; }
+static u32 region_of(const Prover *p, ProveSide side, const Instr *at)
+{
+    return at ? p->side[side].g.region[at->block->id] : 0;
+}
 
 /* Who is at one place of AFTER is in the same loops of BEFORE, or in none. */
 static void compare_regions(Prover *p)
@@ -451,7 +462,8 @@ static bool is_harmless(Prover *p, const Meeting *m, const Open *closed, u32 a, 
     for (u32 k = 0; waits && k < before->n; k++) {
         u32 block = before->v[k].block;
         const Passing *pa = &p->passings.v[a], *pb = &p->passings.v[b];
-        const Open *x = prove_find_open(&pa->open[PROVE_BEFORE], block), *y = prove_find_open(&pb->open[PROVE_BEFORE], block);
+        const Open *x = prove_find_open(&pa->open[PROVE_BEFORE], block),
+                   *y = prove_find_open(&pb->open[PROVE_BEFORE], block);
         if (!parts(p, PROVE_BEFORE, block))
             continue;
         bool is_new = !x || x->joined || prove_group_has(p, closed->newer, block);
@@ -466,14 +478,35 @@ static bool is_harmless(Prover *p, const Meeting *m, const Open *closed, u32 a, 
     return true;
 }
 
+static void note_late(Prover *p, const Instr *after, u32 block)
+{
+    bool is_new = true;
+    for (u32 k = 0; k < p->more_late.n; k++)
+        is_new &= p->more_late.v[k].after != after || p->more_late.v[k].block != block;
+    if (is_new)
+        vec_push(&p->more_late, ((ProveLate){after, block}));
+}
+
+static void fail_to_wait(Prover *p, const Instr *after, u32 block)
+{
+    prove_fail(
+        p, PROVE_UNKNOWN,
+        "waiting: threads that part in line %u of AFTER wait for one another before line %u, where they may not in BEFORE",
+        line_of_branch(p, PROVE_AFTER, block), prove_line(p->side[PROVE_AFTER].fn, after));
+}
+
 static void check_closed(Prover *p, const Meeting *m)
 {
+    bool unseen = is_unseen(m->before) && is_unseen(m->after);
     for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
         const Open *o = &m->open[PROVE_AFTER].v[k];
-        if (o->closes && waits_between(p, o->block, false) && !all_pairs(p, m, o, is_harmless))
-            prove_fail(p, PROVE_UNKNOWN,
-                       "waiting: threads that part in line %u of AFTER wait for one another before line %u, where they may not in BEFORE",
-                       line_of_branch(p, PROVE_AFTER, o->block), prove_line(p->side[PROVE_AFTER].fn, m->after));
+        bool asks = unseen ? o->closes && !prove_is_late(p, m->after, o->block) : o->closes || o->late;
+        if (!asks || !waits_between(p, o->block, false) || all_pairs(p, m, o, is_harmless))
+            continue;
+        if (unseen)
+            note_late(p, m->after, o->block);
+        else
+            fail_to_wait(p, m->after, o->block);
     }
 }
 
@@ -527,8 +560,8 @@ static bool asks_for_threads(Prover *p, const Function *fn)
 
 bool prove_threads_matter(Prover *p)
 {
-    return asks_for_threads(p, p->side[0].fn) || asks_for_threads(p, p->side[1].fn) || bitset_count(&p->waits[0].blocks) > 0 ||
-           p->waits[0].loops > 0;
+    return asks_for_threads(p, p->side[0].fn) || asks_for_threads(p, p->side[1].fn) ||
+           bitset_count(&p->waits[0].blocks) > 0 || p->waits[0].loops > 0;
 }
 
 void prove_threads_init(Prover *p)
@@ -551,14 +584,22 @@ static void check_all(Prover *p)
             check_event(p, m);
         check_closed(p, m);
     }
-    check_promises(p);
+    if (p->more_late.n)
+        fail_to_wait(p, p->more_late.v[0].after, p->more_late.v[0].block);
 }
 
 void prove_threads_done(Prover *p)
 {
     if (!p->meetings.n)
         return;
+    for (u32 k = 0; k < p->meetings.n; k++) {
+        const Meeting *m = &p->meetings.v[k];
+        vec_push(&p->met, ((ProveMet){m->before, m->after, is_unseen(m->before) && is_unseen(m->after)}));
+    }
+    p->same_shape = prove_same_shape(p);
     find_waiting(p);
     align(p);
-    check_all(p);
+    if (!p->same_shape)
+        check_all(p);
+    check_promises(p);
 }

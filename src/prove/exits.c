@@ -1,0 +1,214 @@
+#include "prove/exits.h"
+
+#include <stdlib.h>
+
+#include "base/fnvmap.h"
+
+enum { EXITS_MAX = 64 };
+
+/* Whether b ends the function and does nothing else. */
+static bool only_leaves(const Block *b)
+{
+    const Instr *first = b->first;
+    while (first && first->kind != INSTR_OP)
+        first = first->next;
+    return block_edge_count(b) == 0 && (!first || (!first->guard && op_has(first->op, OPF_NO_RETURN)));
+}
+
+static bool is_exit(const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    bool leaves = block_edge_count(b) == 0 ? !only_leaves(b) : end && op_has(end->op, OPF_NO_RETURN);
+    for (u32 edge = 0; edge < block_edge_count(b); edge++)
+        leaves |= only_leaves(block_edge_target(b, edge));
+    return leaves;
+}
+
+void prove_exits(const Graph *g, VecU32 *exits)
+{
+    for (u32 k = 0; k < g->reachable; k++)
+        if (is_exit(g->by_order[k]))
+            vec_push(exits, g->by_order[k]->id);
+}
+
+/* A branch from which control does not come to the end, or by no block that all its paths share, keeps its reconvergence point. */
+Graph prove_end_at(const Graph *g, u32 exit, Arena *arena)
+{
+    Graph ended = *g;
+    ended.arena = arena;
+    ended.postdom = arena_array(arena, u32, g->n);
+    ended.influence = arena_array(arena, BitSet *, g->n);
+    prove_find_postdoms(&ended, exit);
+    for (u32 id = 0; id < g->n; id++)
+        if (ended.postdom[id] == PROVE_NO_BLOCK)
+            ended.postdom[id] = g->postdom[id];
+    return ended;
+}
+
+/* Whether two edges from between the branch and the block lead there. Where only one does, ptxas lets nobody wait: no threads come
+ * together there. */
+static bool joins(const Graph *g, const BitSet *between, u32 branch, u32 at)
+{
+    u32 edges = 0;
+    for (u32 k = 0; k < g->preds[at]; k++) {
+        u32 from = g->pred[g->pred_start[at] + k];
+        edges += from == branch || bitset_has(between, from);
+    }
+    return edges > 1;
+}
+
+/* Whether threads execute something together behind that point, up to where the branch's paths all join. */
+static bool is_convergent_behind(Graph *g, const BitSet *between, u32 branch, const Waits *w)
+{
+    const BitSet *all = prove_influence(g, fn_block(g->fn, branch));
+    for (u32 id = bitset_next(all, 0); id < all->bits; id = bitset_next(all, id + 1))
+        if (!bitset_has(between, id) && bitset_has(&w->blocks, id))
+            return true;
+    return false;
+}
+
+bool prove_joins_earlier(Graph *g, Graph *ended, const Waits *w, bool waits)
+{
+    for (u32 id = 0; id < g->n; id++) {
+        u32 at = ended->postdom[id];
+        if (!bitset_has(&g->splits, id) || at == g->postdom[id] || g->preds[at] < 2)
+            continue;
+        const BitSet *between = prove_influence(ended, fn_block(g->fn, id));
+        if (joins(g, between, id, at) && ((waits && prove_waits_in(w, between)) || is_convergent_behind(g, between, id, w)))
+            return true;
+    }
+    return false;
+}
+
+/* ---- exits that correspond ---------------------------------------------------------------------------------------------------- */
+
+/* Events by what they are: those that met, also by way of others, are one. */
+typedef struct Events {
+    FnvMap index; /* by instruction, plus 1 */
+    VecU32 same;  /* by index another one that is the same; the last one's is itself */
+} Events;
+
+static u32 last_same(const Events *e, u32 k)
+{
+    while (e->same.v[k] != k)
+        k = e->same.v[k];
+    return k;
+}
+
+static u32 index_of(Events *e, const Instr *i)
+{
+    u64 *at = fnvmap_at(&e->index, (u64)(uintptr_t)i);
+    if (!*at) {
+        u32 own = e->same.n;
+        vec_push(&e->same, own);
+        *at = own + 1;
+    }
+    return last_same(e, (u32)*at - 1);
+}
+
+static Events events_that_met(const ProveMet *met, u32 n)
+{
+    Events e = {0};
+    for (u32 k = 0; k < n; k++)
+        if (met[k].before) {
+            u32 x = index_of(&e, met[k].before), y = index_of(&e, met[k].after);
+            e.same.v[x] = y;
+        }
+    return e;
+}
+
+/* The last event in the block; NULL: there is none. */
+static const Instr *last_event(const Block *b, const Events *e)
+{
+    const Instr *i = b->last;
+    while (i && !fnvmap_find(&e->index, (u64)(uintptr_t)i))
+        i = i->prev;
+    return i;
+}
+
+/* The blocks from which control comes to the exit; with `events`, without one of them on the way. */
+static VecU32 blocks_to(const Graph *g, u32 exit, const Events *events)
+{
+    VecU32 found = {0};
+    BitSet seen = {.word = mem_zalloc(bitset_words(g->n) * sizeof(u64)), .bits = g->n};
+    vec_push(&found, exit);
+    bitset_add(&seen, exit);
+    for (u32 at = 0; at < found.n; at++) {
+        u32 id = found.v[at];
+        bool ends = events && last_event(fn_block(g->fn, id), events);
+        for (u32 k = 0; k < g->preds[id] && !ends; k++) {
+            u32 pred = g->pred[g->pred_start[id] + k];
+            if (!bitset_has(&seen, pred))
+                vec_push(&found, pred);
+            bitset_add(&seen, pred);
+        }
+    }
+    free(seen.word);
+    return found;
+}
+
+/* A number for the set of events after which a thread may come to the exit without another one. */
+static u64 signature(const Graph *g, u32 exit, Events *e)
+{
+    VecU32 blocks = blocks_to(g, exit, e);
+    FnvMap counted = {0};
+    u64 sum = 0;
+    for (u32 k = 0; k < blocks.n; k++) {
+        const Instr *i = last_event(fn_block(g->fn, blocks.v[k]), e);
+        u64 *at = i ? fnvmap_at(&counted, index_of(e, i) + 1) : NULL;
+        if (at && !*at)
+            sum += (index_of(e, i) + 1) * 0x9e3779b97f4a7c15u >> 7;
+        if (at)
+            *at = 1;
+    }
+    fnvmap_free(&counted);
+    vec_free(&blocks);
+    return sum;
+}
+
+/* How many blocks lead to the exit that do something, or part threads. */
+static u32 size_of(const Graph *g, u32 exit)
+{
+    VecU32 blocks = blocks_to(g, exit, NULL);
+    u32 count = 0;
+    for (u32 k = 0; k < blocks.n; k++) {
+        const Block *b = fn_block(g->fn, blocks.v[k]);
+        count += block_edge_count(b) != 1 || (b->first && b->first != block_terminator(b));
+    }
+    vec_free(&blocks);
+    return count;
+}
+
+/* Moves to place k the exit of BEFORE that the same events lead to; false: there is none. */
+static bool find_exit(const Graph *before, VecU32 *exits, u32 k, u64 wanted, Events *e)
+{
+    u32 i = k;
+    while (i < exits->n && signature(before, exits->v[i], e) != wanted)
+        i++;
+    if (i == exits->n)
+        return false;
+    u32 other = exits->v[k];
+    exits->v[k] = exits->v[i];
+    exits->v[i] = other;
+    return true;
+}
+
+bool prove_pair_exits(const Graph *before, VecU32 *exits, const Graph *after, const VecU32 *others, const ProveMet *met,
+                      u32 n)
+{
+    Events e = events_that_met(met, n);
+    VecU32 sizes = {0};
+    bool paired = exits->n == others->n && others->n <= EXITS_MAX;
+    for (u32 k = 0; k < others->n && paired; k++) {
+        paired = find_exit(before, exits, k, signature(after, others->v[k], &e), &e);
+        u32 x = size_of(before, exits->v[k]), y = size_of(after, others->v[k]);
+        for (u32 i = 0; i < k; i++)
+            paired &= (x > sizes.v[2 * i]) == (y > sizes.v[2 * i + 1]) && (x < sizes.v[2 * i]) == (y < sizes.v[2 * i + 1]);
+        vec_push(&sizes, x);
+        vec_push(&sizes, y);
+    }
+    vec_free(&sizes);
+    vec_free(&e.same);
+    fnvmap_free(&e.index);
+    return paired;
+}
