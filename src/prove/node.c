@@ -424,14 +424,15 @@ static SetId range_of_counter(Merge *m, u32 slot, SetId otherwise)
     return end ? prove_set_and(&t->sets, otherwise, prove_set_range(&t->sets, from, end - step)) : otherwise;
 }
 
-/* Whether values of the slot are asked for: it has the node's symbol, or one that others also have with something added. */
+/* Whether values of the slot are asked for: it has the node's symbol, or one that others also have with something added. What goes
+ * with a countdown is told of that. */
 static bool is_joined(const Merge *m, u32 slot)
 {
     const TermNode *node = prove_node(m->t, m->value[slot]);
     if (node->bits > 64 || is_clean(m, m->value[slot]))
         return false;
     return node->op == TERM_SYM ? prove_sym_of(m->t, m->value[slot])->detail == slot
-                                : node->op == TERM_LINEAR && node->n > 1;
+                                : node->op == TERM_LINEAR && node->n > 1 && !m->p->counts;
 }
 
 /* The values of joined slots: the union of what the arrivals know of theirs. Of a sum with a number the rest is said. */
