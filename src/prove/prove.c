@@ -379,7 +379,7 @@ static u32 countdowns(const Function *fn)
 }
 
 /* A path that passes many joins knows more, but there are more of them. Where it is only the threads that fail there are no inputs to
- * find. */
+ * find; that says more than why others failed, and the last attempt, which is about values, is not made. */
 static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *arena)
 {
     Attempt attempts[] = {{.pass_limit = 4},
@@ -393,12 +393,13 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
     if (first.answer != PROVE_UNKNOWN || attempts[0].was_large || !is_comparable(pair->before, pair->after) ||
         (!attempts[0].only_threads && refute(pair, options, &first, arena)))
         return first;
+    bool only_threads = attempts[0].only_threads;
     for (u32 k = 1; k < COUNT_OF(attempts); k++) {
         Attempt *a = &attempts[k];
         u32 old = 0;
-        if ((a->counts && countdowns(pair->after) <= countdowns(pair->before)) || (a->restores && attempts[0].only_threads))
+        a->early = a->left_out = attempts[k - 1].left_out;
+        if ((a->counts && countdowns(pair->after) <= countdowns(pair->before)) || (a->restores && only_threads))
             continue;
-        a->early = attempts[k - 1].left_out;
         while (old < k && !takes_same_steps(a, &attempts[old]))
             old++;
         if (old < k) {
@@ -410,7 +411,11 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
         pair->proved_by = *a;
         if (next.answer != PROVE_UNKNOWN)
             return next;
-        first.is_suspect |= next.is_suspect;
+        next.is_suspect |= first.is_suspect;
+        first.is_suspect = next.is_suspect;
+        if (a->only_threads && !only_threads)
+            first = next;
+        only_threads |= a->only_threads;
         if (a->was_large)
             return first;
     }
