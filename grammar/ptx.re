@@ -226,7 +226,7 @@ static bool may_begin_debug_data(const Lower *lower)
 static bool ends_debug_data(const unsigned char *at)
 {
     const unsigned char *next = skip_blanks(at);
-    return next != at && *next && strchr(".}_$%", *next);
+    return next != at && *next && strchr(".}_$", *next);
 }
 
 /* Nearly all that sections hold is plain numbers, of which the grammar makes nothing: after the statements `.b8 12` and `.b8 1,2,3`
