@@ -757,6 +757,25 @@ static ReconvergeRisk decided_in_loop(ReconvergeGate *g, const Block *branch, co
     return risk;
 }
 
+/* Whether nothing leads out of the function from `to`, once `branch` only goes there: threads would meet elsewhere in a loop that
+ * ends for none of them. */
+static bool never_leaves(ReconvergeGate *g, const Block *branch, const Block *to)
+{
+    const Order *order = an_order(g->an);
+    start(g);
+    marks_add(&g->seen, order->index[branch->id]);
+    visit(g, order->index[to->id]);
+    for (u32 k = 0; k < g->work.n; k++) {
+        if (!may_look(g, k))
+            return true;
+        if (order_leaves_function(order, g->work.v[k]))
+            return false;
+        for_each_edge(e, &order->succ, g->work.v[k])
+            visit(g, order->succ.to[e]);
+    }
+    return true;
+}
+
 ReconvergeRisk reconverge_decided(ReconvergeGate *g, const Block *branch, Block *to, const Block *old, bool converged)
 {
     if (!reconverge_matters(g))
@@ -771,7 +790,10 @@ ReconvergeRisk reconverge_decided(ReconvergeGate *g, const Block *branch, Block 
     if (to == old)
         return RECONVERGE_SAFE;
     bool whole;
-    if (comes_round(g, branch, to, old, &whole))
+    bool round = comes_round(g, branch, to, old, &whole);
+    if (round && whole && never_leaves(g, branch, to))
+        return RECONVERGE_WAIT;
+    if (round)
         return whole ? decided_in_loop(g, branch, to, old) : reconverge_judge(g, g->w->any_wait, &after);
     u32 steps = 0;
     for (Block *b = to; b && b != old; b = reconvergence_point(g, b)) {
