@@ -490,14 +490,29 @@ static bool holds_at_each_end(Pair *pair, const ProveOptions *options, Ends *end
     return holds;
 }
 
+/* Texts of one shape are alike whichever exit is the end; but with other blocks between the same events ptxas may take another one. */
+static bool keeps_end(Pair *pair, Ends *ends)
+{
+    Pair ended = {.before = pair->before, .after = pair->after};
+    bool asks = false;
+    for (u32 side = 0; side < 2; side++) {
+        ends->waits[side] = prove_waits(&pair->graph[side], &ends->callees, false);
+        for (u32 k = 0; k < ends->exits[side].n && !asks; k++)
+            asks = matters(pair, (ProveSide)side, &ended, ends, k);
+    }
+    arena_free(&ended.arena);
+    return !asks || prove_pair_exits(&pair->graph[PROVE_BEFORE], &ends->exits[PROVE_BEFORE], &pair->graph[PROVE_AFTER],
+                                     &ends->exits[PROVE_AFTER], pair->met.v, pair->met.n);
+}
+
 /* What is proved if all paths lead to one end: whether it holds whichever exit ptxas takes for that. */
 static bool holds_at_ends(Pair *pair, const ProveOptions *options, Arena *arena)
 {
     Ends ends = {0};
     for (u32 side = 0; side < 2; side++)
         prove_exits(&pair->graph[side], &ends.exits[side]);
-    bool asks = pair->met.n > 0 && !pair->same_shape && (ends.exits[PROVE_BEFORE].n > 1 || ends.exits[PROVE_AFTER].n > 1);
-    bool holds = !asks || holds_at_each_end(pair, options, &ends, arena);
+    bool asks = pair->met.n > 0 && (ends.exits[PROVE_BEFORE].n > 1 || ends.exits[PROVE_AFTER].n > 1);
+    bool holds = !asks || (pair->same_shape ? keeps_end(pair, &ends) : holds_at_each_end(pair, options, &ends, arena));
     prove_callees_free(&ends.callees);
     for (u32 side = 0; side < 2; side++)
         vec_free(&ends.exits[side]);
