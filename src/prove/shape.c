@@ -192,8 +192,9 @@ static bool match(Shape *s, const Block *b, const Block *a)
 
 /* ---- which edge of a branch a thread takes ------------------------------------------------------------------------------------- */
 
-/* Follows the edge up to the first events, in the region unless that is NULL. False: another edge led to one of these, or also, out of the
- * region, to an exit; or control comes back to the branch. `reached`: by block the edge that led there, plus 1; the last one is of exits. */
+/* Follows the edge up to the first events, in the region unless that is NULL. False: another edge led to one of these in the region, or
+ * also, out of it, to an exit; or control comes back to the branch. `reached`: by block the edge that led there in the region, plus 1; the
+ * last one is of exits. */
 static bool find_first(Shape *s, const BitSet *region, const Block *branch, u32 edge, u32 *reached)
 {
     Graph *g = s->g[1];
@@ -207,8 +208,9 @@ static bool find_first(Shape *s, const BitSet *region, const Block *branch, u32 
             continue;
         bitset_add(&seen, b->id);
         if (event_from(s, 1, b->first)) {
-            distinct = !region || !reached[b->id] || reached[b->id] == edge + 1;
-            reached[b->id] = edge + 1;
+            distinct = !reached[b->id] || reached[b->id] == edge + 1;
+            if (region)
+                reached[b->id] = edge + 1;
             continue;
         }
         const Instr *end = block_terminator(b);
@@ -232,11 +234,12 @@ static bool tells_edges(Shape *s, const Block *b)
     bool any = false, tells = true;
     for (u32 id = bitset_next(region, 0); id < region->bits && !any; id = bitset_next(region, id + 1))
         any = event_from(s, 1, fn_block(s->g[1]->fn, id)->first);
-    for (u32 edge = 0; edge < block_edge_count(b) && any && tells; edge++) {
+    for (u32 k = 0; k < 2 * block_edge_count(b) && any && tells; k++) { /* all edges in the region, then without it */
+        u32 edge = k % block_edge_count(b);
         bool is_first = true; /* to that block */
-        for (u32 k = 0; k < edge; k++)
-            is_first &= block_edge_target(b, k) != block_edge_target(b, edge);
-        tells = !is_first || (find_first(s, region, b, edge, reached) && find_first(s, NULL, b, edge, reached));
+        for (u32 i = 0; i < edge; i++)
+            is_first &= block_edge_target(b, i) != block_edge_target(b, edge);
+        tells = !is_first || find_first(s, k < block_edge_count(b) ? region : NULL, b, edge, reached);
     }
     free(reached);
     return tells;
