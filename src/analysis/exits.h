@@ -9,7 +9,7 @@
 
 #include "analysis/analyses.h"
 
-/* Whether threads of a warp reconverge at some block by one choice of the exit, and not by another one, and some of them may wait
+/* Whether threads of a warp may reconverge at some block by one choice of the exit, and not by another one, and some of them may wait
  * for others on the way, or see who is with them: branches that lead to more exits than the block does come to it over several
  * edges. True also where the exits, the blocks, or the loops are too many to tell. The arena holds 9 bytes for a block. */
 bool exits_decide_reconvergence(Arena *arena, Analyses *an);

@@ -445,19 +445,20 @@ static void choose_config(Runner *runner, const Function *fn)
 
 /* Any change to the number of blocks may change which exit ptxas takes for the function's end, and threads then wait for others
  * that wait for them to leave. */
-static bool hangs_on_exits(Analyses *an)
+static bool depends_on_exit(Analyses *an)
 {
     Arena scratch = {0};
-    bool hangs = exits_decide_reconvergence(&scratch, an);
+    bool depends = exits_decide_reconvergence(&scratch, an);
     arena_free(&scratch);
-    return hangs;
+    return depends;
 }
 
 static void report_exits(Runner *runner, const Function *fn)
 {
     if (runner->pass == 0 && runner->sink.wants_remarks)
-        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "ExitsDecide", fn, (Span){0, 0},
-                      "where threads reconverge depends on which exit ptxas takes for the function's end, and some wait for others");
+        remarks_write(
+            &runner->remarks, REMARK_MISSED, "ptxopt", "ExitsDecide", fn, (Span){0, 0},
+            "where threads reconverge depends on which exit ptxas takes for the function's end, and some wait for others");
 }
 
 static bool run_phases(Runner *runner, Function *fn, Analyses *an)
@@ -479,7 +480,7 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
     edit_absorb_unused_labels(fn);
     if (!verify_parsed(runner, fn))
         return false;
-    if (!runner->config->ignore_exits && hangs_on_exits(an)) {
+    if (!runner->config->ignore_exits && depends_on_exit(an)) {
         report_exits(runner, fn);
         return true;
     }
