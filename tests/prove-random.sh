@@ -61,6 +61,24 @@ judge_callee()
     echo 'pass callee'
 }
 
+# What ends in a limit was not seen to be the same, and goes back: here a function of 100,000 blocks.
+judge_limit()
+{
+    awk 'BEGIN {
+        print ".version 7.8\n.target sm_70\n.address_size 64\n.visible .entry k(.param .u64 P, .param .u32 N)\n{"
+        print ".reg .pred %p;\n.reg .b32 %r;\n.reg .b64 %rd;\nld.param.u64 %rd, [P];\nld.param.u32 %r, [N];"
+        for (i = 0; i < 100000; i++)
+            printf "setp.eq.u32 %%p, %%r, %d;\n@%%p bra L%d;\nst.global.u32 [%%rd+%d], %%r;\nL%d:\n", i, i, 4 * i, i
+        print "ret;\n}" }' >"$WORK/blocks.ptx"
+    for word in report revert; do
+        "$BUILD/ptxopt-faulty" --passes=fault-random-change --prove=$word "$WORK/blocks.ptx" -o "$WORK/blocks.$word.ptx" 2>"$WORK/blocks.messages"
+        grep -q ': unknown: limit: ' "$WORK/blocks.messages" || { echo "fail limit: $(head -1 "$WORK/blocks.messages")"; return; }
+    done
+    cmp -s "$WORK/blocks.ptx" "$WORK/blocks.report.ptx" && { echo 'fail limit: nothing is changed'; return; }
+    cmp -s "$WORK/blocks.ptx" "$WORK/blocks.revert.ptx" || { echo 'fail limit: it stays changed'; return; }
+    echo 'pass limit'
+}
+
 # try SEED: changed or not, and whether it matters.
 try()
 {
@@ -92,6 +110,7 @@ kept=$(cat "$WORK"/share.* | grep -c '^kept ')
 judge_report >>"$LOG"
 judge_each >>"$LOG"
 judge_callee >>"$LOG"
+judge_limit >>"$LOG"
 [ $((wrong * 4)) -ge "$N" ] || echo "fail phase: only $wrong of $N kernels are made wrong" >>"$LOG"
 echo "prove-random: $wrong of $N kernels were made wrong, $kept outputs still differ from their input"
 tally prove-random "$LOG"

@@ -386,7 +386,7 @@ static void check_pairs(const AccessPair *q, const Instr *barrier, const Instrs 
     const Function *fn = p->side[PROVE_BEFORE].fn;
     u32 line = prove_line(fn, barrier);
     if ((u64)above->n * below->n > PAIRS_MAX)
-        prove_give_up(p, "limit: too many accesses around the barrier in line %u", line);
+        prove_fail(p, PROVE_UNKNOWN, "limit: too many accesses around the barrier in line %u", line);
     for (u32 i = 0; i < above->n && !p->failed; i++)
         for (u32 k = 0; k < below->n && !p->failed; k++)
             if (may_conflict(q, above->v[i], below->v[k]))
@@ -563,7 +563,7 @@ void prove_barriers(Prover *p)
 {
     const char *why;
     if (p->skipped.word && !prove_graph_init(&p->of_block, p->side[PROVE_BEFORE].fn, false, false, p->arena, &why))
-        prove_give_up(p, "limit: %s", why);
+        prove_fail(p, PROVE_UNKNOWN, "limit: %s", why);
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b) {
             if (p->failed || i->kind != INSTR_OP)

@@ -317,10 +317,11 @@ static void fault(Prover *p)
     for (u32 side = 0; side < 2; side++)
         if (p->side[side].fault)
             fail_here(p, "construct: ", p->side[side].fault);
-    prove_give_up(p, p->steps > p->step_limit   ? "limit: too many steps"
-                     : is_over(p)               ? "limit: too many terms"
-                     : prove_is_large(p->arena) ? "limit: too much memory"
-                                                : "construct: a branch that is not modelled");
+    prove_fail(p, PROVE_UNKNOWN,
+               p->steps > p->step_limit   ? "limit: too many steps"
+               : is_over(p)               ? "limit: too many terms"
+               : prove_is_large(p->arena) ? "limit: too much memory"
+                                          : "construct: a branch that is not modelled");
 }
 
 static void step_over(Prover *p)
@@ -594,7 +595,7 @@ static void explore_node(Explorer *e, Node *n)
 {
     Prover *p = e->p;
     if (!n->value) { /* the second time round takes the paths of the first one: this is only met if it does not */
-        prove_give_up(p, "limit: a node without a state");
+        prove_fail(p, PROVE_UNKNOWN, "limit: a node without a state");
         return;
     }
     Saved s = save(p);

@@ -19,33 +19,19 @@ enum {
     ENDS_BLOCKS_MAX = 1 << 22
 };
 
-__attribute__((format(printf, 4, 0))) static void fail(Prover *p, ProveAnswer answer, bool is_suspect, const char *format,
-                                                       va_list arguments)
-{
-    char text[1200];
-    vsnprintf(text, sizeof text, format, arguments);
-    p->failed = true;
-    p->verdict->answer = answer;
-    p->verdict->is_suspect = is_suspect;
-    p->verdict->why = arena_copy(p->verdict_arena, text, strlen(text));
-}
-
 void prove_fail(Prover *p, ProveAnswer answer, const char *format, ...)
 {
+    char text[1200];
     va_list arguments;
+    if (p->failed)
+        return;
     va_start(arguments, format);
-    if (!p->failed)
-        fail(p, answer, answer == PROVE_UNKNOWN, format, arguments);
+    vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-}
-
-void prove_give_up(Prover *p, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    if (!p->failed)
-        fail(p, PROVE_UNKNOWN, false, format, arguments);
-    va_end(arguments);
+    p->failed = true;
+    p->verdict->answer = answer;
+    p->verdict->is_suspect = answer == PROVE_UNKNOWN;
+    p->verdict->why = arena_copy(p->verdict_arena, text, strlen(text));
 }
 
 /* ---- what is declared ---------------------------------------------------------------------------------------------------- */
@@ -153,14 +139,14 @@ static void prove_pair(Prover *p, Pair *pair)
         prove_fail(p, PROVE_UNKNOWN, "the functions declare other variables");
         return;
     }
-    const Instr *unknown = unknown_instruction(before);
-    unknown = unknown ? unknown : unknown_instruction(after);
+    const Instr *old = unknown_instruction(before), *unknown = old ? old : unknown_instruction(after);
     if (unknown) {
-        prove_give_up(p, "construct: `%.100s` is not known", unknown->op->text->text);
+        prove_fail(p, PROVE_UNKNOWN, "construct: `%.100s` is not known", unknown->op->text->text);
+        p->verdict->is_suspect = !old;
         return;
     }
     if (!init_sides(p, pair)) {
-        prove_give_up(p, "limit: %s", pair->too_large);
+        prove_fail(p, PROVE_UNKNOWN, "limit: %s", pair->too_large);
         return;
     }
     prove_threads_init(p);

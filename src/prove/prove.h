@@ -25,7 +25,7 @@ typedef struct ProveInput {
 typedef struct ProveVerdict {
     ProveAnswer answer;
     const char *why; /* of what is not proved: one line, in the arena */
-    bool is_suspect; /* PROVE_UNKNOWN, and not for the size of the functions or an opcode that is not known */
+    bool is_suspect; /* PROVE_UNKNOWN, and not because an opcode of BEFORE is not known */
     u32 nodes, steps, work, queries; /* work: terms made */
     const ProveInput *input;         /* PROVE_REFUTED: those that were read, in the arena */
     u32 inputs;

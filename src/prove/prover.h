@@ -271,8 +271,7 @@ void prove_threads_done(Prover *p);
 
 /* Whether an attempt holds more memory than one may. */
 static inline bool prove_is_large(const Arena *arena) { return arena->reserved > (u64)1 << 30; }
-/* Ends the proof. The first one counts. To give up says nothing about the rewrite: too large, or an unknown opcode. */
-void prove_give_up(Prover *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Ends the proof. The first one counts. */
 void prove_fail(Prover *p, ProveAnswer answer, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 #endif
