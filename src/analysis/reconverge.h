@@ -40,8 +40,8 @@ typedef struct ReconvergeRegion {
 /* Where a decision over several branches leads, which is to be taken by other branches; each block once. */
 typedef struct ReconvergeLeaf {
     Block *target;
-    bool gathers; /* threads may come to it in one group that came in several */
-    bool parts;   /* or the other way round */
+    bool gathers; /* threads that came to it in several groups may come in one */
+    bool splits;  /* threads that came to it in one group may come in several */
     bool joins;   /* the new branches lead to it over several edges */
 } ReconvergeLeaf;
 

@@ -107,7 +107,7 @@ static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *
         ReconvergeLeaf *to = &leaf[at[l]];
         to->target = d->leaves[l].target;
         to->gathers |= sibling || d->leaves[l].value_edges > 1 || d->leaves[l].edges > 1 || p->edges[l] > 1;
-        to->parts |= p->edges[l] > 1;
+        to->splits |= p->edges[l] > 1;
         to->joins |= sibling || p->edges[l] > 1;
     }
     ReconvergeRisk risk = reconverge_leaves(w->gate, leaf, n, old);

@@ -1,0 +1,125 @@
+/* What stands from a block to the point where its threads reconverged: walks forwards. */
+#include "analysis/reconverge_gate.h"
+
+ReconvergeRegion reconverge_whole_function(const ReconvergeGate *g)
+{
+    u8 ends = g->w->any_end | END_LEAVE;
+    return (ReconvergeRegion){ends, g->w->any_wait, ends, g->w->any_convergent, g->w->any_active_set || g->caller_sees};
+}
+
+void reconverge_add_end(const ReconvergeGate *g, u32 position, ReconvergeRegion *region)
+{
+    if (!order_leaves_function(an_order(g->an), position))
+        return;
+    region->ends |= END_LEAVE;
+    region->active_set |= g->caller_sees && reconverge_returns(an_order(g->an), position);
+}
+
+/* Adds the block at this position. Where every path from `from` passes the block, all threads from there wait in it together, so
+ * that its waits count only if one of them may last until another thread acts. */
+static void add_block(const ReconvergeGate *g, u32 position, const Block *from, ReconvergeRegion *region)
+{
+    const Block *b = an_order(g->an)->rpo[position];
+    u8 waits = gate_waits(g, b);
+    if (!(waits & WAIT_OTHERS) && dominates(an_postdom(g->an), b, from))
+        waits = 0;
+    region->waits |= waits;
+    region->ends |= g->w->ends[b->id];
+    region->convergent |= g->w->convergent[b->id];
+    region->active_set |= g->w->active_set[b->id];
+    reconverge_add_end(g, position, region);
+}
+
+/* Adds to g->points where threads that diverge at the end of the block, or in a loop or a call of it, reconverge before `old`. */
+static void add_point(ReconvergeGate *g, u32 position, const Block *old)
+{
+    const Order *order = an_order(g->an);
+    const Block *b = order->rpo[position], *point = dom_has(an_postdom(g->an), b) ? an_postdom(g->an)->idom[b->id] : NULL;
+    if (g->w->waits[b->id] & WAIT_OTHERS)
+        vec_push(&g->points, position);
+    bool before_old = block_edge_count(b) > 1 && point && point != old && marks_has(&g->seen, order->index[point->id]);
+    if (before_old && reconverge_stop(g, point))
+        vec_push(&g->points, order->index[point->id]);
+}
+
+bool reconverge_walk_on(ReconvergeGate *g, const Block *old)
+{
+    const Order *order = an_order(g->an);
+    for (u32 k = 0; k < g->work.n; k++) {
+        u32 position = g->work.v[k];
+        if (!gate_may_look(g, k))
+            return false;
+        for_each_edge(e, &order->succ, position)
+            if (order->rpo[order->succ.to[e]] != old)
+                gate_visit(g, order->succ.to[e]);
+    }
+    return true;
+}
+
+/* WaitEnds of the blocks on paths from g->points to `old`. */
+static u8 ends_after_points(ReconvergeGate *g, const Block *old)
+{
+    u8 ends = 0;
+    gate_start(g);
+    for (u32 k = 0; k < g->points.n; k++)
+        gate_visit(g, g->points.v[k]);
+    if (!reconverge_walk_on(g, old))
+        return g->w->any_end | END_LEAVE;
+    for (u32 k = 0; k < g->work.n; k++)
+        ends |= g->w->ends[an_order(g->an)->rpo[g->work.v[k]]->id];
+    return ends;
+}
+
+/* The region of all blocks on paths from those that the walk has visited to `old`. All of them are reached from `from`. */
+static ReconvergeRegion find_region(ReconvergeGate *g, const Block *from, const Block *old)
+{
+    ReconvergeRegion region = {0};
+    if (!reconverge_walk_on(g, old))
+        return reconverge_whole_function(g);
+    for (u32 k = 0; k < g->work.n; k++)
+        add_block(g, g->work.v[k], from, &region);
+    vec_clear(&g->points);
+    for (u32 k = 0; region.waits && k < g->work.n; k++)
+        add_point(g, g->work.v[k], old);
+    region.later_ends = g->points.n ? ends_after_points(g, old) : 0;
+    return region;
+}
+
+static ReconvergeRegion find_after(ReconvergeGate *g, const Block *b, const Block *old)
+{
+    old = reconverge_stop(g, old);
+    const Order *order = an_order(g->an);
+    u32 position = order->index[b->id];
+    gate_start(g);
+    for_each_edge(e, &order->succ, position)
+        if (order->rpo[order->succ.to[e]] != old)
+            gate_visit(g, order->succ.to[e]);
+    ReconvergeRegion region = find_region(g, b, old);
+    reconverge_add_end(g, position, &region);
+    return region;
+}
+
+ReconvergeRegion reconverge_after(ReconvergeGate *g, const Block *b, const Block *old)
+{
+    u32 epoch = g->an->fn->epoch[EPOCH_CODE];
+    if (!gate_knows(g, b))
+        return reconverge_whole_function(g);
+    if (g->after_of != b || g->after_old != old || g->after_epoch != epoch)
+        g->after = find_after(g, b, old);
+    g->after_of = b;
+    g->after_old = old;
+    g->after_epoch = epoch;
+    return g->after;
+}
+
+ReconvergeRegion reconverge_from(ReconvergeGate *g, const Block *at, const Block *old)
+{
+    if (!gate_knows(g, at))
+        return reconverge_whole_function(g);
+    if (at == old)
+        return (ReconvergeRegion){0};
+    old = reconverge_stop(g, old);
+    gate_start(g);
+    gate_visit(g, an_order(g->an)->index[at->id]);
+    return find_region(g, at, old);
+}
