@@ -80,7 +80,7 @@ static u32 count_seers(Analyses *an)
     return n;
 }
 
-/* Appends what b depends on; false: that is too much. */
+/* Appends the branches that b depends on; false: they are too many. */
 static bool add_branches(Analyses *an, const Block *b, VecU32 *out)
 {
     BlockVec on = {0};
@@ -251,7 +251,7 @@ static bool was_uniform(const ArrivalsChecker *c, u32 origin)
     return at && c->before->uniform[at - 1];
 }
 
-/* Where the code of `to` stood: position + 1; 0: it is not found. */
+/* The position + 1 that the code of `to` had before the phase; 0: it is not found. */
 static u32 place_before(const ArrivalsChecker *c, const Block *to)
 {
     for (u32 hops = 0; to && hops < HOPS; to = block_terminator(to) ? NULL : to->fall, hops++)
@@ -267,8 +267,8 @@ static bool was_old(const ArrivalsChecker *c, const Block *b)
     return was && marks_has(&c->old, was - 1);
 }
 
-/* Whether paths from `to` lead to the instruction that come neither through `point` first nor through what stood at a position of
- * c->old before. */
+/* Whether some path from `to` leads to the instruction and passes neither `point` nor a block whose code stood at a position in c->old
+ * before the phase. */
 static bool may_reach(ArrivalsChecker *c, const Block *to, const Block *point, const Block *goal)
 {
     const Order *order = an_order(c->an);
@@ -290,8 +290,8 @@ static bool may_reach(ArrivalsChecker *c, const Block *to, const Block *point, c
     return false;
 }
 
-/* Marks the position in c->old. Where nothing of its block remains its successors stand for it, and so on: threads that were
- * together there come to each of them together. False: they are too many to say. */
+/* Marks the position in c->old, or, where nothing of its block remains, those of its successors, and so on: threads that were together
+ * there come to each of them together. False: there are too many. */
 static bool find_old(ArrivalsChecker *c, u32 position)
 {
     const Graph *succ = &c->before->succ;
@@ -312,8 +312,8 @@ static bool find_old(ArrivalsChecker *c, u32 position)
     return true;
 }
 
-/* Whether the threads that diverge at the end of b come to the instruction only through where those of the branch s reconverged:
- * from there on they were together before. */
+/* Whether every path from b to the instruction passes the point where the threads of the branch s reconverged before the phase: from
+ * there on they were together. */
 static bool reconverges_as_before(ArrivalsChecker *c, const Block *b, u32 s, const Block *goal)
 {
     const Arrivals *a = c->before;
@@ -357,7 +357,7 @@ static bool is_source(const ArrivalsChecker *c, u32 branch)
     return false;
 }
 
-/* Whether the block at p is a source, or of what is gone below one. */
+/* Whether the block at p is a source, or is gone and dominated by one. */
 static bool is_below_source(ArrivalsChecker *c, u32 p)
 {
     const Arrivals *a = c->before;
@@ -370,7 +370,7 @@ static bool is_below_source(ArrivalsChecker *c, u32 p)
     return false;
 }
 
-/* Finds the blocks of these that branched to the one at this position, through empty ones. */
+/* Finds the sources, and the blocks that are gone below them, from which an edge led to this position, perhaps past empty blocks. */
 static void find_edges_before(ArrivalsChecker *c, u32 position)
 {
     const Arrivals *a = c->before;
@@ -388,7 +388,7 @@ static void find_edges_before(ArrivalsChecker *c, u32 position)
     }
 }
 
-/* Of the threads that come over the edges that were found, the number of groups into which these blocks divide them. */
+/* The number of groups in which threads came over the edges that find_edges_before() found. */
 static u32 groups_before(ArrivalsChecker *c, u32 position)
 {
     const Arrivals *a = c->before;
@@ -405,7 +405,7 @@ static u32 groups_before(ArrivalsChecker *c, u32 position)
     return groups;
 }
 
-/* Blocks that branch to `to` now, through empty ones, with a branch of this origin. */
+/* The number of edges that now lead to `to`, perhaps past empty blocks, from branches of this origin. */
 static u32 edges_now(ArrivalsChecker *c, const Block *to, u32 origin)
 {
     const Order *order = an_order(c->an);
@@ -424,7 +424,7 @@ static u32 edges_now(ArrivalsChecker *c, const Block *to, u32 origin)
     return c->work.n > EDGES ? UINT32_MAX : n;
 }
 
-/* Likewise, of a branch at the end of b that is new, and that the instruction depends on. */
+/* Complains if threads that a new branch at the end of b divides come to the instruction in fewer groups than before the phase. */
 static void check_made(ArrivalsChecker *c, const Block *b, const Instr *i)
 {
     const Order *order = an_order(c->an);

@@ -8,7 +8,7 @@ enum { PART_STEPS = 8 /* of part_paths(), per edge and block */ };
 
 /* ---- construction ---------------------------------------------------------------------------------------------- */
 
-/* Whether a block decides something: it has more than one successor, leaving the function included. */
+/* Whether the block has more than one successor; leaving the function counts as one. */
 static bool is_branch(const Order *order, u32 p)
 {
     u32 edges = order->succ.start[p + 1] - order->succ.start[p];
@@ -43,8 +43,8 @@ static void visit_edges(Control *c, const Order *order, bool fill, const Block *
     }
 }
 
-/* Paths of one branch that join: the later one ends there, so that a block below is on one of them, however many entries a jump
- * table has. Beyond so many steps they stay as they are, which says the same. */
+/* Where two paths of one branch join, the second one ends there: a block below is on one path then, however many entries a jump
+ * table has. After PART_STEPS the rest of the paths stay whole, which costs time and changes no answer. */
 static void part_paths(Control *c, const Block **to_of, const Block **last)
 {
     const DomTree *t = c->postdom;
@@ -126,7 +126,7 @@ static u32 next_edge(const Control *c, u32 from, u32 to, u32 depth)
     return k - c->leaves < to ? k - c->leaves : to;
 }
 
-/* Takes the edges that make b dependent out of the segment tree, and appends their branches if not seen before. */
+/* Takes the edges that make b dependent out of the segment tree, and appends those of their branches that are not in c->seen. */
 static void take_edges(Control *c, const Block *b, BlockVec *out)
 {
     const DomTree *t = c->postdom;

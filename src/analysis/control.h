@@ -30,9 +30,10 @@ void control_free(Control *control); /* what is not in the arena */
 
 /* Appends the blocks whose branch b directly depends on, each once. Costs their number times a logarithm. */
 void control_direct(Control *control, const Block *b, BlockVec *out);
-/* Appends those that b transitively depends on, each once; b itself may be among them. Cost likewise. */
+/* Appends the blocks whose branches b transitively depends on, each once, b itself perhaps among them. Costs their number times a
+ * logarithm. */
 void control_closure(Control *control, const Block *b, BlockVec *out);
-/* The same, but false, and some of them only, when there are more than `limit`. */
+/* As control_closure; false where there are more than `limit` blocks, of which only some are appended. */
 bool control_closure_within(Control *control, const Block *b, u32 limit, BlockVec *out);
 
 #endif

@@ -14,7 +14,7 @@ static u32 count_convergent(Analyses *an)
     return n;
 }
 
-/* Appends the branches that b depends on; answers whether they were within the limit, of which it takes its share. */
+/* Appends the branches that b depends on, and takes their number from the budget; false: there are more than that. */
 static bool add_branches(Analyses *an, const Block *b, VecU32 *out, u32 *budget)
 {
     BlockVec on = {0};
@@ -57,7 +57,7 @@ static int compare_origins(const void *a, const void *b)
     return sorted_compare(&((const ConvergentInstr *)a)->origin, &((const ConvergentInstr *)b)->origin);
 }
 
-/* Copies of one instruction become one entry: their branches together. */
+/* Makes one entry of all copies of one instruction: it depends on the branches of any copy. */
 static void merge_instances(Convergence *c)
 {
     u32 kept = 0;
@@ -98,7 +98,7 @@ Convergence *convergence_snapshot(Arena *arena, Analyses *an)
     const bool *tangled = an_postdom(an)->tangled;
     for (u32 p = 0; p < an_order(an)->count; p++) {
         const Block *b = an_order(an)->rpo[p];
-        u32 first = c->branches.n, n = UINT32_MAX; /* of this block, once known */
+        u32 first = c->branches.n, n = UINT32_MAX; /* where the block's branches begin, and their number once it is known */
         bool within = true;
         for_each_instr(i, b) {
             if (!instr_is_convergent(i, an->summaries))
@@ -129,7 +129,7 @@ typedef struct Comparison {
     const Convergence *before;
     Analyses *an;
     Arena *arena;
-    u32 *instances; /* now, by entry of before */
+    u32 *instances; /* number of copies after the phase, by entry of the snapshot */
     u32 budget;
     const char *wrong;
 } Comparison;
@@ -153,7 +153,7 @@ static bool is_new_and_uniform(Comparison *c, const Block *branch, u32 origin)
     return bitset_has(&an_uniform(c->an)->branch_warp, branch->id);
 }
 
-/* The first original branch after the terminator of `branch` that i must not depend on; 0: none. */
+/* The first origin of the branch that ends the block `branch` on which the instruction did not depend before; 0: none. */
 static u32 forbidden_origin(Comparison *c, const ConvergentInstr *before, const Block *branch, u32 *counted)
 {
     const Convergence *b = c->before;

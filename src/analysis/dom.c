@@ -69,7 +69,7 @@ static DomTree *dom_tree_of(Arena *arena, const Function *fn, const Order *order
     return t;
 }
 
-/* Not numbered yet. */
+/* The tree, which node_tree_number() has still to number. */
 static NodeTree node_tree_compute(const Graph *succ, const Graph *pred, u32 root)
 {
     u32 *memory = mem_alloc(sizeof(u32) * 2 * (size_t)succ->nodes);
@@ -123,7 +123,7 @@ typedef struct ExitGraph {
     VecU32 from, to;
 } ExitGraph;
 
-/* Components from which no edge leads and no block leaves the function. */
+/* Finds the components that control cannot leave: no edge leads out of them, and no block of them leaves the function. */
 static void find_infinite_loops(ExitGraph *x)
 {
     const Graph *succ = &x->order->succ;

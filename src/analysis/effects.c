@@ -91,8 +91,8 @@ static void add_volatile_registers(Effects *e, const Instr *i)
         }
 }
 
-/* Volatile special registers are read; the thread sleeps, or stops; all warps of a warpgroup have to synchronize between two
- * setmaxnreg. */
+/* Adds that i reads a volatile special register, sleeps, or stops its thread. setmaxnreg counts too: all warps of a warpgroup have to
+ * synchronize between two of them. */
 static void add_events(Effects *e, const Instr *i)
 {
     add_volatile_registers(e, i);
@@ -111,7 +111,7 @@ static bool only_computes(const Instr *i)
     return i->kind != INSTR_OP || (op_is_pure(i->op) && !instr_reads_volatile_register(i));
 }
 
-/* What one instruction does beside its callee. */
+/* What the instruction does itself; what its callee does is added by instr_effects(). */
 static Effects own_effects(const Instr *i)
 {
     Effects e = nothing;
@@ -248,7 +248,7 @@ static bool has_final_body(const Function *fn, const BitSet *replaceable)
     return fn->is_definition && fn->sym && (fn->is_entry || !bitset_has(replaceable, fn->sym));
 }
 
-/* By SymId, prototypes considered. */
+/* The functions, by SymId, that another module may replace, by any of their declarations and prototypes. */
 static BitSet find_replaceable(Arena *arena, const Module *m)
 {
     BitSet set = bitset_new(arena, m->syms.n);
@@ -260,7 +260,7 @@ static BitSet find_replaceable(Arena *arena, const Module *m)
     return set;
 }
 
-/* Calls left out: which functions the text takes the address of, and whether something in it sees which lanes execute it. */
+/* Notes the functions whose address fn takes, and whether an instruction of fn, calls left out, sees which lanes execute it. */
 static void scan_text(Summaries *s, const Module *m, const Function *fn)
 {
     s->active_set |= fn->untouchable && fn->is_definition; /* its instructions may not all be known */
@@ -275,7 +275,7 @@ static void scan_text(Summaries *s, const Module *m, const Function *fn)
         }
 }
 
-/* Whether the module holds functions that something may call: nothing else is asked for its callers. */
+/* Whether the module defines a function that something may call: only of these the callers are looked at. */
 static bool has_callees(const Module *m)
 {
     for (u32 f = 0; f < m->functions.n; f++)
@@ -295,8 +295,8 @@ static void scan_module(Summaries *s, const Module *m)
     }
 }
 
-/* What a function does that has no final body here. The run-time system's __assertfail prints and stops the grid: it waits for
- * nobody, and does not see which lanes call it. */
+/* The effects of a function without a final body here: anything. __assertfail of the run-time system prints and stops the grid; it
+ * waits for nobody, and does not see which lanes call it. */
 static Effects foreign_effects(const Module *m, SymId function)
 {
     static const Effects asserts = {
@@ -361,7 +361,7 @@ static void scan_blocks(LoopScan *scan, const Block *first, const Block *last)
             scan->rereads |= instr_reads_weakly(i) && is_read_anew(scan, i);
 }
 
-/* Every cycle of blocks has an edge to a block that stands before its source, or is it. */
+/* Scans the blocks from the target of each edge that leads back in the text to its source: every cycle has such an edge. */
 static void scan_loops(LoopScan *scan, Arena *scratch)
 {
     bool *seen = arena_array(scratch, bool, scan->fn->blocks.n);
@@ -410,7 +410,7 @@ static void scan_function(CallGraph *g, u32 f, Arena *scratch)
         }
 }
 
-/* By SymId: what the text calls by name, or by a list of targets. */
+/* The functions, by SymId, that the module's text calls by name or by a list of targets. */
 static BitSet find_called(Arena *arena, const Module *m)
 {
     BitSet set = bitset_new(arena, m->syms.n);
@@ -427,7 +427,7 @@ static BitSet find_called(Arena *arena, const Module *m)
     return set;
 }
 
-/* Callees before callers; functions that call one another share one summary. */
+/* Summarizes callees before their callers. Functions that call one another share one summary. */
 static void summarise(CallGraph *g, Summaries *s, Arena *scratch)
 {
     u32 n = g->m->functions.n;

@@ -42,13 +42,13 @@ typedef struct Effects {
     bool known : 1;          /* false: may do anything, all of the above is set */
 } Effects;
 
-/* Of every function of a module, from one walk over its text. Phases never add effects, so summaries stay safe, if not
- * exact, while phases run. Recursion is fine; infinite loops are not may_not_return. */
+/* The effects of every function of a module, from one walk over its text. Phases never add effects, so that summaries stay safe, if
+ * not exact, while phases run; an infinite loop does not count as may_not_return. */
 typedef struct Summaries {
     Effects *of; /* by SymId: of what the module calls; any other function may do anything */
     u32 syms;
     /* Known where the module defines functions other than entries: */
-    bool active_set; /* some instruction of the module, entries included, sets it, or an unknown one or a call may */
+    bool active_set; /* some function of the module, entries included, has the effect of this name, or may have it */
     BitSet external; /* by SymId: functions that another module may call: by name, by an alias, or by an address */
 } Summaries;
 
@@ -60,15 +60,15 @@ Effects effects_of_function(const Summaries *summaries, SymId function);
 /* Whether what follows a return from fn may depend on which lanes execute it together, without naming them. */
 bool effects_callers_see_lanes(const Summaries *summaries, const Function *fn);
 
-/* Whether some call in the function, or what follows a return from it, does something else by `after` than by `before`, summaries
- * of one module. */
+/* Whether two summaries of one module, `before` and `after` a change, differ in what a call in fn does, or in what may follow a
+ * return from fn. */
 bool summaries_differ(const Function *fn, const Summaries *before, const Summaries *after);
 
 /* Whether other threads may see what op writes, which is a plain access (OPF_PLAIN_ACCESS). */
 bool effects_op_writes(const OpInfo *op);
 /* summaries may be NULL: then every call does anything. */
 Effects instr_effects(const Instr *i, const Summaries *summaries);
-/* Whether copies of i may stand on several paths, each executed in its place: it only computes, or is a plain load or store. */
+/* Whether i may be copied so that each path to it has a copy of its own: it only computes, or is a plain load or store. */
 bool instr_may_be_copied(const Instr *i, const Summaries *summaries);
 bool instr_is_convergent(const Instr *i, const Summaries *summaries);
 /* Whether i reads what another thread may write, and reads it anew each time: a loop around it may be one that waits. */

@@ -22,7 +22,7 @@ typedef struct Search {
 
 static u64 exits_of(const Search *s, u32 position) { return s->sets[position] & ~WAITS; }
 
-/* From the last block on: a loop does not leave. */
+/* Finds the blocks that do nothing but leave, from the last block to the first; an edge back counts as one that does not leave. */
 static void find_leaves(Search *s)
 {
     for (u32 p = s->order->count; p-- > 0;) {
@@ -33,7 +33,7 @@ static void find_leaves(Search *s)
     }
 }
 
-/* A path that does nothing but leave gets an exit of its own from ptxas, which no block stands in front of. */
+/* Whether the block is an exit that several paths may share. ptxas gives a path that does nothing but leave an exit of its own. */
 static bool is_exit(const Search *s, u32 position)
 {
     if (s->leaves[position])
@@ -61,7 +61,7 @@ static void find_waits(Search *s)
     }
 }
 
-/* Answers whether some set grew. */
+/* Adds to each block's set those of its successors, once for each block; whether some set grew. */
 static bool sweep(Search *s)
 {
     bool grew = false;
@@ -101,15 +101,15 @@ static void find_passed(Search *s)
             add_passed(s, exits_of(s, p));
 }
 
-/* Whether threads that the branch divides go on apart until they leave. Those of another branch reconverge before any block that is
- * passed by, whatever the exit. */
+/* Whether the threads that the branch divides do not reconverge before they leave. Threads that do reconverge do so before any block
+ * that others pass by, whichever exit is taken for the end. */
 static bool divides_until_exit(const Search *s, const Block *b)
 {
     const Block *point = dom_has(an_postdom(s->an), b) ? an_postdom(s->an)->idom[b->id] : NULL;
     return !uniform_has(&an_uniform(s->an)->branch_warp, b->id) && (!point || s->leaves[s->order->index[point->id]]);
 }
 
-/* Whether a branch leads to a block that is passed by, past it to another exit, and to one where some thread waits. */
+/* Whether some branch leads to a block in front of an exit, past this block to another exit, and to a block where a thread waits. */
 static bool some_branch_decides(const Search *s)
 {
     for (u32 p = 0; p < s->order->count; p++) {

@@ -9,8 +9,8 @@ enum {
     CHAIN = 64      /* dominating facts of one value that a query looks at */
 };
 
-/* What holds from an edge on: the truth of a predicate value, that the comparison of a setp is true or false, or that the index
- * of a brx is this one. It is about one value or two. */
+/* What holds on an edge, and in the blocks that its target dominates: that a predicate is true or false, that the comparison of a
+ * setp is, or that the index of a brx is this number. A fact is about one value or two. */
 typedef struct Fact {
     const Instr *by;        /* setp or brx; NULL: a predicate's value */
     u32 id;                 /* the predicate's register; the index of the brx */
@@ -83,7 +83,7 @@ static bool is_comparable(const Operand *o)
     return operand_register(o) || o->kind == OPND_IMM || o->kind == OPND_FLOAT;
 }
 
-/* The value of the register that i reads, if it is there at the edge: else nobody asks. */
+/* The value of the register that operand o of i reads, if the register still holds it on the edge; else 0, since nobody asks for it. */
 static ValueId still_held(const EdgeFacts *e, const Instr *i, const Operand *o)
 {
     ValueId value = ssa_at(e->f->ssa, i->block, i, o->id);
@@ -147,7 +147,7 @@ static void explain_setp(EdgeFacts *e, Instr *setp, RegId predicate, bool value)
     }
 }
 
-/* What made the predicate have this value. */
+/* Adds what else holds because i gave the predicate this value. */
 static void explain(EdgeFacts *e, Instr *i, RegId predicate, bool value)
 {
     Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
@@ -164,7 +164,7 @@ static void explain(EdgeFacts *e, Instr *i, RegId predicate, bool value)
     }
 }
 
-/* Every predicate that is known is explained by the instruction that computed it. */
+/* Explains every predicate that is known by the instruction that computed it; what is found is explained in turn. */
 static void explain_all(EdgeFacts *e)
 {
     for (u32 k = 0; k < e->n; k++) {
@@ -222,7 +222,7 @@ static void collect_edge(EdgeFacts *e, const Facts *f, const Block *from, const 
     explain_all(e);
 }
 
-/* They are those of the code as it is now. */
+/* The facts of the edge in the code as it is now; the last answer is kept. */
 static const EdgeFacts *edge_facts(const Facts *f, const Block *from, const Block *to)
 {
     EdgeFacts *e = f->last;
@@ -236,10 +236,10 @@ static const EdgeFacts *edge_facts(const Facts *f, const Block *from, const Bloc
 
 /* ---- what a fact is about -------------------------------------------------------------------------------------- */
 
-/* The operands of a setp, or the index of a brx, stand after what is written. */
+/* The first operand that is compared: of a setp, after the predicates that it writes; of a brx, the index. */
 static const Operand *compared(const Instr *by) { return &by->opnd[by->def_slots]; }
 
-/* Of a fact that is not a predicate's value. */
+/* The comparison that a fact states; it is not a fact about a predicate. */
 static Compare compare_of(const Fact *fact)
 {
     const Operand *a = compared(fact->by), *b = a + 1;

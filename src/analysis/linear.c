@@ -4,7 +4,7 @@ static u64 low_bits(u64 v, u32 bits) { return bits == 64 ? v : v & (((u64)1 << b
 
 static u64 mix(u64 hash, u64 v) { return (hash ^ v ^ v >> 29) * 1099511628211u; }
 
-/* Maps take longer for longer keys; things of one hash are distinguished anyway. */
+/* A shorter hash, since maps take longer for longer keys; entries of one hash are compared anyway. */
 static u32 fold(u64 hash) { return (u32)(hash ^ hash >> 32); }
 
 LinearExprs *linear_new(Arena *arena)
@@ -89,7 +89,7 @@ LinearId linear_term(LinearExprs *f, TermId id)
     return f->terms.v[id].alone;
 }
 
-/* Terms are in order, scales cut to the width and not 0. */
+/* The expression of these parts. The terms are in order; their scales are cut to the width, and none is 0. */
 static LinearId intern_expr(LinearExprs *f, u32 bits, const Scaled *term, u32 terms, u64 constant)
 {
     constant = low_bits(constant, bits);

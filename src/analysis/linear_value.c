@@ -106,7 +106,7 @@ static bool is_never_negative(const LinearValues *a, u32 value)
     return value_of_register(a->facts, place, v->reg, 32).least >= 0;
 }
 
-/* No bit is set in both: one is a multiple of a power of two that the other stays below. */
+/* Whether no bit is set in both operands, because one is a multiple of a power of two that the other stays below. */
 static bool below_zeros(const Def *d, const Operand *small, LinearId expr, u32 zeros)
 {
     u64 constant;
@@ -207,7 +207,7 @@ static LinearId converted(Def *d)
     return wide ? linear_low(d->a->exprs, wide) : 0;
 }
 
-/* Global memory is one stretch of the generic addresses: a term stands for the distance between the two. */
+/* The address after cvta or cvta.to. Global memory is one window of the generic addresses: a term stands for where it begins. */
 static LinearId windowed(Def *d)
 {
     const Instr *i = d->i;
@@ -255,7 +255,7 @@ static LinearId sum_of(Def *d)
     }
 }
 
-/* Equal operations on equal operands are equal. */
+/* The term of the operation that the instruction computes: equal operations on equal operands are one term. */
 static LinearId as_operation(Def *d)
 {
     Instr *i = d->i;
@@ -282,7 +282,7 @@ static LinearId as_operation(Def *d)
     return linear_term(f, term_operation(f, d->bits, i->op, operand, zeros < d->bits ? zeros : d->bits));
 }
 
-/* Parameters of kernels never change. */
+/* The term of a load from a kernel's parameters, which nobody writes: equal addresses are one term. */
 static LinearId parameter(Def *d)
 {
     const Instr *i = d->i;
@@ -342,7 +342,8 @@ static LinearId sum_of_extended(Def *d, bool is_signed)
     return bounds_fit(b, is_signed) ? linear_sum(f, c, a, k) : 0;
 }
 
-/* Operands are plain, or sum_of has refused them. The depth of what is asked for is bounded: it grows with each operand. */
+/* The expression of the value extended to 64 bits. Its operands are plain, since sum_of() refuses others, and the depth bounds the
+ * recursion. */
 static LinearId extended(LinearValues *a, u32 value, bool is_signed)
 {
     const ListedValue *v = &a->listing->values.v[value];

@@ -48,7 +48,7 @@ static void write_now(ListingWalk *w, u32 value)
     w->now[reg] = value;
 }
 
-/* Takes back what was written in blocks that do not dominate b. */
+/* Gives registers back the values that they had before blocks that do not dominate b wrote them. */
 static void leave_others(ListingWalk *w, const Block *b)
 {
     u32 pre = w->listing->dom->pre[b->id], keep = w->undo.n;

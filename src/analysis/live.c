@@ -38,7 +38,7 @@ typedef struct LiveFinder {
     u32 cursor;     /* none is pending below this one */
 } LiveFinder;
 
-/* What is known of a register in the block at p: marks below EXPOSED(p) are from other blocks. */
+/* Marks of scan_block() for a register in the block at p; a smaller mark is of another block. */
 #define EXPOSED(p) (2 * (p) + 1)
 #define KILLED(p) (2 * (p) + 2)
 
@@ -64,7 +64,7 @@ static void kill(LiveFinder *f, u32 *mark, RegId reg, u32 p)
     add_place(f, &f->killed[reg], p);
 }
 
-/* Forwards through the block; `mark` is by register. */
+/* Walks forwards through the block at p, and lists the registers that it reads before it kills them, and those that it kills. */
 static void scan_block(LiveFinder *f, u32 p, u32 *mark)
 {
     const Block *b = f->order->rpo[p];
@@ -103,7 +103,7 @@ static inline void make_live(LiveFinder *f, u32 p, u32 set)
         f->cursor = backwards;
 }
 
-/* Backwards from where registers are exposed, up to where they are killed. Mostly a block comes after those that follow it. */
+/* Spreads liveness backwards from the blocks that read registers first to those that kill them, from the last block to the first. */
 static void spread_pending(LiveFinder *f)
 {
     const Graph *pred = &f->order->pred;
@@ -143,8 +143,8 @@ static void explore(LiveFinder *f, u32 first, u32 regs)
     vec_push(&f->found_end, f->found.n);
 }
 
-/* The result has become too large with the last group, whose entries begin here: takes out the register with which it did and
- * those that follow. Answers how many registers of the group are left. */
+/* Takes out of the last group, whose entries begin at `begin`, the register by which the result became too large, and those after it;
+ * the number of registers of the group that are left. */
 static u32 cut_group(LiveFinder *f, u32 begin, u64 limit)
 {
     u32 count[GROUP] = {0}, regs = GROUP;
@@ -158,7 +158,7 @@ static u32 cut_group(LiveFinder *f, u32 begin, u64 limit)
     return regs;
 }
 
-/* Answers how many of the listed registers have been looked at; the others count as live everywhere. */
+/* Finds where the listed registers are live, and answers for how many it did; the others count as live everywhere. */
 static u32 explore_all(LiveFinder *f)
 {
     u64 limit = LIVE_LIMIT + (u64)LIVE_LIMIT_PER_BLOCK * f->order->count;
@@ -172,7 +172,7 @@ static u32 explore_all(LiveFinder *f)
     return f->listed.n;
 }
 
-/* To lists by block. Groups come in order, so these are sorted. */
+/* Makes of the groups, which come in order, sorted lists by block. */
 static void list_by_block(const LiveFinder *f, Arena *arena, Live *l)
 {
     Block **rpo = f->order->rpo;

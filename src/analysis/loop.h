@@ -22,7 +22,7 @@ typedef struct Loop {
 } Loop;
 
 typedef struct Loops {
-    Loop **v; /* outer loops before inner ones */
+    Loop **v;              /* outer loops before inner ones */
     u32 n, deepest;        /* deepest: the greatest depth */
     u32 *of;               /* by Block.id: the innermost loop's place in v, plus 1; 0: none */
     u32 *number;           /* by Block.id, for loop_contains; UINT32_MAX outside of loops */

@@ -20,7 +20,7 @@ static void reach(DepthFirst *s, Block *b)
     vec_push(&s->path, ((Visit){b, succs.v, succs.v + succs.n}));
 }
 
-/* Blocks in post-order, into `out`; answers their number. */
+/* Writes the blocks in post-order to `out`; their number. */
 static u32 post_order(DepthFirst *s, Block **out)
 {
     u32 count = 0;

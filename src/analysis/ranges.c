@@ -9,8 +9,8 @@ Range range_full(u32 bits) { return (Range){bits, 0, sem_max(bits), least_of(bit
 
 static bool is_empty(const Range *r) { return r->lo > r->hi || r->least > r->most; }
 
-/* Each reading bounds the other where it stays on one side of the sign. False: nothing is left, which comes only from code that
- * cannot be reached; any other range is as good then. */
+/* Bounds the unsigned and the signed interval by each other where one stays on one side of the sign. False: no value is left, which
+ * happens only in unreachable code, where any range will do. */
 static bool tighten(Range *r)
 {
     u64 sign = (u64)1 << (r->bits - 1);
@@ -57,7 +57,7 @@ Range range_union(Range a, Range b)
     return r;
 }
 
-/* What is in both. Where that is nothing (the code cannot be reached), one of the two. */
+/* The values that are in both ranges; one of the two where that is none, since the code cannot be reached. */
 static Range intersection(Range a, Range b)
 {
     Range r = {a.bits, a.lo > b.lo ? a.lo : b.lo, a.hi < b.hi ? a.hi : b.hi, a.least > b.least ? a.least : b.least,
@@ -147,7 +147,7 @@ static Range least_or_greatest(Opcode opcode, bool is_signed, Range a, Range b)
     return range_unsigned(a.bits, (a.lo < b.lo) == is_min ? a.lo : b.lo, (a.hi < b.hi) == is_min ? a.hi : b.hi);
 }
 
-/* By a constant amount; amounts of the width and more count as the width. */
+/* The range of a shifted by a constant; amounts of the width and more count as the width. */
 static Range shifted(Opcode opcode, bool is_signed, Range a, Range b)
 {
     if (opcode == OPC_SHR && !is_signed)
@@ -165,7 +165,7 @@ static Range shifted(Opcode opcode, bool is_signed, Range a, Range b)
     return a.hi > sem_max(a.bits) >> by ? range_full(a.bits) : range_unsigned(a.bits, a.lo << by, a.hi << by);
 }
 
-/* By a positive constant. */
+/* The range of a quotient or remainder by a positive constant; any other divisor: full. */
 static Range divided(Opcode opcode, bool is_signed, Range a, Range b)
 {
     if (!range_is_constant(&b) || b.lo == 0 || (is_signed && b.least < 0))
@@ -261,7 +261,7 @@ FactValue range_compare(Cmp cmp, bool is_signed, Range a, Range b)
     return decided(possible | (apart ? 0 : EQUAL), outcomes(cmp));
 }
 
-/* Where a is not b: one end less, if b is that end. */
+/* The range a without the constant b: one less at the end that b is. */
 static Range without(Range a, Range b)
 {
     if (!range_is_constant(&b) || range_is_constant(&a))

@@ -40,7 +40,7 @@ static bool is_uniform(Analyses *an, const Block *b, const VecU32 *was)
     return uniform_has(&an_uniform(an)->branch_warp, b->id) || has_origin(was, block_terminator(b)->origin);
 }
 
-/* NULL: threads leave the function without waiting for one another. */
+/* The reconvergence point of b's branch; NULL: threads leave the function without waiting for one another. */
 static Block *point_of(Analyses *an, const Block *b)
 {
     Block *point = dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
@@ -170,7 +170,7 @@ static void visit(PointsChecker *c, u32 position)
         vec_push(&c->work, position);
 }
 
-/* EffectWaits, or WaitEnds, from the blocks that were visited to those where the walk ends. */
+/* Adds the EffectWaits and WaitEnds of the blocks on paths from those that were visited to those where the walk ends. */
 static void collect(PointsChecker *c, u8 *waits, u8 *ends)
 {
     const Order *order = an_order(c->an);
@@ -190,7 +190,7 @@ static void collect(PointsChecker *c, u8 *waits, u8 *ends)
     }
 }
 
-/* The number of the first one of the branch, or of where it would stand. */
+/* The index of the branch's first point, or where it would stand. */
 static u32 find_point(const ReconvergeSnapshot *s, u32 origin)
 {
     return partition_point(k, 0, s->points.n, s->points.v[k].branch < origin);
@@ -208,8 +208,8 @@ static u32 find_marker(const PointsChecker *c, const ReconvergencePoint *point, 
     return MARKERS;
 }
 
-/* Whether the threads of a branch have come by the old point when they reconverge at `now`: a copy of the marker stands on the
- * paths that were just walked from the branch, or all of them do where all threads go to `now`. */
+/* Whether the threads of a branch have passed the old point when they reconverge at `now`: a copy of the marker stands on a path that
+ * was just walked from the branch, or, where all threads go to `now`, all copies do. */
 static bool is_after(const PointsChecker *c, const Block *now, u32 marker)
 {
     const Order *order = an_order(c->an);
@@ -230,7 +230,7 @@ static bool was_after(const PointsChecker *c, const Instr *i, const Reconvergenc
     return pre && point->pre <= pre && pre <= point->last;
 }
 
-/* WaitEnds of what stands in front of the marker, and did before, in the blocks that were walked to. */
+/* WaitEnds of the instructions in the walked blocks that stand in front of the marker now, and did before the phase. */
 static u8 ends_before(const PointsChecker *c, u32 marker, const ReconvergencePoint *point)
 {
     u8 ends = 0;
@@ -250,8 +250,8 @@ static void start_walk(PointsChecker *c)
     vec_clear(&c->work);
 }
 
-/* Whether b's threads, which reconverge at `now`, wait there in front of the marker for what may stand between; *reached: whether
- * any of them comes to a copy of it, or there is no marker. */
+/* Whether threads of b, which reconverge at `now`, may wait there for others that an instruction between `now` and the marker would
+ * release. *reached: whether some path from `now` leads to a copy of the marker, or there is no marker. */
 static bool waits_too_early(PointsChecker *c, const Block *b, const Block *now, const ReconvergencePoint *point, u32 marker,
                             bool *reached)
 {
@@ -276,7 +276,8 @@ static bool waits_too_early(PointsChecker *c, const Block *b, const Block *now, 
     return wait_may_end(c->waits, waits, ends | ends_before(c, marker, point));
 }
 
-/* A marker without effects that is not reached was dead in the copy of its code that the threads come to: the next one is asked. */
+/* Judges one point of the branch by its markers in turn: one without effects that no path reaches was removed as dead, and the next
+ * one is asked. */
 static const char *check_point(PointsChecker *c, const Block *b, const ReconvergencePoint *point)
 {
     const Block *now = point_of(c->an, b);
@@ -298,7 +299,7 @@ static const char *check_point(PointsChecker *c, const Block *b, const Reconverg
     return NULL;
 }
 
-/* Of the points of a branch that stood in several blocks before, b may stand for any. */
+/* NULL if some point of the branch of this origin is kept: b may be a copy of any block that ended in it. */
 static const char *check_points(PointsChecker *c, const Block *b, u32 origin)
 {
     const ReconvergeSnapshot *s = c->before;

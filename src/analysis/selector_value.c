@@ -29,7 +29,7 @@ static Value constant_value(u64 constant, u32 width)
     return (Value){.kind = VALUE_CONSTANT, .width = (u8)width, .constant = constant & sem_max(width)};
 }
 
-/* An operand of `width` bits; of 1: a predicate. NULL: the text has too few operands. */
+/* The value of an operand of `width` bits, 1 for a predicate; o is NULL where the text has too few operands. */
 static Value operand_value(const ValueScope *scope, const Operand *o, u32 width)
 {
     if (!o)
@@ -133,7 +133,7 @@ static Value arithmetic(const ValueScope *scope, Instr *i)
     return unknown;
 }
 
-/* To a wider register: the number of a selector of few bits does not change, but for its sign. */
+/* The value of a cvt to a wider register. A signed source is counted from its smallest number on, which makes it linear too. */
 static Value widen(const ValueScope *scope, Instr *i)
 {
     const Sem *sem = &i->op->sem;

@@ -41,7 +41,7 @@ typedef struct Maker {
 
 static inline bool pre_dominates(const DomTree *dom, u32 a, u32 b) { return a <= b && b <= dom->last[dom->by_pre[a]->id]; }
 
-/* A write that dominates the read comes before it in the walk. */
+/* Notes a read in the block of this pre-number. The walk has come to all writes that dominate it. */
 static inline void read_register(Maker *m, RegId reg, u32 pre)
 {
     u32 writer = m->writer[reg];
@@ -211,7 +211,7 @@ static void add_value(Maker *m, RegId reg, SsaValue v)
     ssa->values[ssa->count++] = v;
 }
 
-/* Phis come before the writes of their block. */
+/* Makes the values of one register, by the pre-numbers of their blocks, a block's phi before its writes. */
 static void make_values_of(Maker *m, RegId reg)
 {
     u32 phi = m->phis.start[reg], phis = m->phis.start[reg + 1];

@@ -106,7 +106,7 @@ static bool same_compares(const Block *b, const Facts *f, const Facts *g, RegId 
     return same;
 }
 
-/* What is known of the guards of branches, and of what is compared: where the questions are. */
+/* Whether both answer alike what phases ask: about the guards of branches, and about registers that are compared. */
 static bool facts_equal(const Order *order, const Facts *a, const Facts *b)
 {
     for (u32 p = 0; p < order->count; p++) {

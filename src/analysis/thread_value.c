@@ -71,7 +71,7 @@ static void set_range(ThreadValue *v, i64 lo, i64 hi)
     v->hi = hi;
 }
 
-/* Differences of threads, as numbers of this many bits, may wrap round to less than `spread`: then nothing is known. */
+/* Forgets the spread where the difference of two threads may wrap, in this many bits, to less than it. */
 static void check_wrap(ThreadValue *v, u32 bits)
 {
     if (bits == 32 && (v->extent > (u64)1 << 32 || v->spread > ((u64)1 << 32) - v->extent))
@@ -130,7 +130,7 @@ static ThreadValue variable(ThreadValues *t, const Operand *o)
 
 /* ---- arithmetic -------------------------------------------------------------------------------------------------- */
 
-/* Of a sum or difference: how far apart its threads are. */
+/* Sets how far apart two threads' values of a sum or difference are. */
 static void add_distances(ThreadValue *sum, const ThreadValue *a, const ThreadValue *b)
 {
     const ThreadValue *fine = a->extent <= b->extent ? a : b, *coarse = fine == a ? b : a;
@@ -215,7 +215,7 @@ static ThreadValue multiply(ThreadValues *t, const ThreadValue *a, const ThreadV
                          .dims = a->dims | b->dims};
 }
 
-/* 32 bits to 64. */
+/* A value of 32 bits extended to 64. */
 static ThreadValue extended(ThreadValues *t, const ThreadValue *a, bool is_signed)
 {
     i64 least = is_signed ? INT32_MIN : 0, most = is_signed ? INT32_MAX : UINT32_MAX;
@@ -249,7 +249,7 @@ static ThreadValue narrow_sum(ThreadValues *t, const ThreadValue *a, i64 constan
     return v;
 }
 
-/* 64 bits to 32. */
+/* The low 32 bits of a value of 64. */
 static ThreadValue cut(ThreadValues *t, const ThreadValue *a)
 {
     ThreadValue v = *a;
@@ -272,7 +272,7 @@ typedef struct Source {
     u32 n;
 } Source;
 
-/* Any pure instruction: a function of what it reads. */
+/* The result of any pure instruction: some function of what it reads. */
 static ThreadValue applied(ThreadValues *t, const Instr *i, const Source *s)
 {
     ThreadValue v = {.dims = 0};
@@ -288,7 +288,7 @@ static ThreadValue applied(ThreadValues *t, const Instr *i, const Source *s)
     return v;
 }
 
-/* x & mask, x >> n, x % n: their ranges. */
+/* Bounds the range of x & mask, x >> n or x % n. */
 static void bound(const Instr *i, ThreadValue *v, const ThreadValue *x, const ThreadValue *by)
 {
     bool natural = x->ranged && !x->symbol && x->lo >= 0 && x->hi <= UINT32_MAX;
@@ -385,7 +385,7 @@ static ThreadValue loaded(ThreadValues *t, const Instr *i)
     return (ThreadValue){.function = pair_long(t, pair(t, term, address[1].id), (u64)address[1].value)};
 }
 
-/* What else is computed with an address is no number to add to another one. */
+/* The result, which counts as made of an address (`through`) if one of its operands is: it is then no plain number to add. */
 static ThreadValue result_through(ThreadValues *t, const Instr *i, const Source *s)
 {
     ThreadValue v = result(t, i, s);
@@ -417,8 +417,8 @@ static ThreadValue evaluate(ThreadValues *t, const Instr *i)
 
 /* ---- all values -------------------------------------------------------------------------------------------------- */
 
-/* Adds to `asked` what the values are made of. A value rests on writes that come before it in the order, so once through all
- * instructions in the opposite direction is enough. */
+/* Adds to `asked` the registers that the values are made of. A value rests on writes that stand before it in the order, so that one
+ * walk over all instructions from the last to the first finds them. */
 static void look_back(const Order *order, BitSet *asked)
 {
     for (u32 p = order->count; p-- > 0;)

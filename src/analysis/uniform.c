@@ -174,7 +174,7 @@ static void make_pending(Solver *s, u32 p)
         s->cursor = p;
 }
 
-/* A path that is known by the last join on it, or by its first block, gets to p. */
+/* Brings a path to p. Its label is the last join on the path, or its first block: paths of two labels join at p. */
 static inline void arrive(Solver *s, u32 p, u32 label)
 {
     Reach *r = &s->reach[p];
@@ -208,7 +208,7 @@ static const Block *find_stop(const Solver *s, const Block *branch)
 
 static bool out_of_steps(const Solver *s) { return s->steps > s->step_limit; }
 
-/* The path of this label goes on from p; each edge is a step. */
+/* Brings the path of this label from p to its successors; each edge counts as a step. */
 static inline void leave(Solver *s, u32 p, u32 label)
 {
     const Graph *succ = &s->order->succ;
@@ -232,7 +232,7 @@ static void spread_pending(Solver *s, u32 b)
     }
 }
 
-/* From the branch at b to where its paths have all joined, and back to b itself if it is in a loop. */
+/* Follows the paths from the branch at b to the block where all of them have joined, and back to b itself if it is in a loop. */
 static void flood_from(Solver *s, u32 b)
 {
     const Block *branch = s->order->rpo[b];
@@ -313,7 +313,7 @@ static void spread_from_branch(Solver *s, u32 b)
     }
 }
 
-/* The floods got too long: every register that lives beyond a block may join another value of itself. */
+/* What holds when the floods got too long: every register that lives beyond a block is divergent, as if values of it joined there. */
 static void give_up(Solver *s)
 {
     const Live *l = s->live;
@@ -400,7 +400,7 @@ static void visit_all(Solver *s)
         }
 }
 
-/* Of what the sets hold at first, what is uniform at the level stays. */
+/* Takes registers and branches out of the sets until only what is uniform at this level is left. */
 static void spread(Solver *s)
 {
     while (s->work.n > 0) {
@@ -410,8 +410,8 @@ static void spread(Solver *s)
     }
 }
 
-/* Everything that nobody reads at the entry: that is garbage, or a parameter of a function, or live everywhere for lack of a
- * precise answer. */
+/* Begins with all registers uniform but those that are live at the entry: these are garbage, parameters of a function, or live
+ * everywhere for lack of a precise answer. */
 static void start_solving(Solver *s, Uniform *u)
 {
     RegId reg;

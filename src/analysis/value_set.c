@@ -6,7 +6,7 @@
 
 static Interval *intervals(Arena *arena, size_t n) { return arena_alloc_raw(arena, n * sizeof(Interval)); }
 
-/* The first n of `room` intervals, after which nothing was allocated. */
+/* The set of the first n of `room` intervals, the last thing that was allocated in the arena. */
 static ValueSet set_of(Arena *arena, Interval *v, u32 n, size_t room)
 {
     assert(n <= room);

@@ -25,7 +25,7 @@ static FactValue opposite(FactValue v) { return v == FACT_UNKNOWN ? v : v == FAC
 
 static ProgramPoint before(ProgramPoint point, const Instr *i) { return (ProgramPoint){point.from, point.b, i}; }
 
-/* What reg holds at the point; NULL: no value that has a name, of which nothing is known. */
+/* The value that reg holds at the point; NULL: it has no name, and nothing is known of it. */
 static const SsaValue *value_at(const Query *q, ProgramPoint point, RegId reg)
 {
     const SsaValue *v = &q->ssa->values[ssa_at(q->ssa, point.b, point.at, reg)];
@@ -54,7 +54,7 @@ static bool same_operand(const Operand *a, const Operand *b)
     return a->kind == b->kind && a->id == b->id && a->value == b->value && a->sub == b->sub && a->flags == b->flags;
 }
 
-/* Whether it is what it was where the point's block begins. */
+/* Whether the operand holds at the point what it held at the beginning of the point's block. */
 static bool reaches_top(const Query *q, ProgramPoint point, const Operand *o)
 {
     ValueId value = o->kind == OPND_REG ? ssa_at_entry(q->ssa, point.b, o->id) : 0;
@@ -70,7 +70,7 @@ static u32 compares_of(const Query *q, ProgramPoint point, RegId reg, Compare *o
                       : compares_at_entry(q->f, point.b, reg, out, limit);
 }
 
-/* The comparison of the same two operands may be known already. */
+/* The answer that a known comparison of the same two operands gives. */
 static FactValue compare_by_facts(Query *q, ProgramPoint point, const Instr *setp, const Operand *a, const Operand *b)
 {
     Compare known[GIVEN_COMPARES];
@@ -199,7 +199,7 @@ static FactValue guard_value(Query *q, ProgramPoint point, const Instr *i, u32 d
     return i->guard_not ? opposite(v) : v;
 }
 
-/* The point's block writes it, perhaps under a guard. */
+/* The predicate that v gives to the register, which the point's block writes, perhaps under a guard. */
 static FactValue predicate_written(Query *q, ProgramPoint point, const SsaValue *v, RegId predicate, u32 depth)
 {
     ProgramPoint there = before(point, v->instr);
@@ -277,7 +277,7 @@ static Range selected(Query *q, ProgramPoint point, Instr *i, u32 bits, u32 dept
     return range_union(operand_range(q, point, a, bits, depth), operand_range(q, point, b, bits, depth));
 }
 
-/* All ones or zero; of packed types each half for itself. */
+/* The range of a set's result: all ones or zero, and for packed types each half for itself. */
 static Range set_range(Query *q, ProgramPoint point, Instr *set, u32 bits, u32 depth)
 {
     if (set->op->sem.bits != bits || set->op->bool_op != BOOL_NONE)
@@ -314,7 +314,7 @@ static Range range_given(Query *q, ProgramPoint point, Instr *i, u32 bits, u32 d
                         operand_range(q, point, b, b_bits, depth));
 }
 
-/* What the comparisons known where the block begins say of reg; nothing has written it since. */
+/* The part of r that the comparisons known at the beginning of the block allow; nothing has written reg since. */
 static Range narrowed(const Query *q, ProgramPoint point, RegId reg, Range r)
 {
     Compare known[GIVEN_COMPARES];
@@ -343,7 +343,7 @@ static bool given_at_top(const Query *q, const Block *b, RegId reg, u32 bits, Ra
     return false;
 }
 
-/* The point's block writes it, perhaps under a guard. */
+/* The range of the value v, which the point's block writes, perhaps under a guard. */
 static Range range_written(Query *q, ProgramPoint point, const SsaValue *v, RegId reg, u32 bits, u32 depth)
 {
     ProgramPoint there = before(point, v->instr);

@@ -121,12 +121,12 @@ static bool once_in_every_iteration(const Finder *f, const Loop *loop, const Blo
 typedef enum StepKind {
     STEP_NONE,
     STEP_COPY,
-    STEP_OTHER, /* a function of it, but none that makes a counter of what goes around through it */
-    STEP_ADD,   /* *by is added, or a number that is not known, 0 */
+    STEP_OTHER, /* another function of the register, which makes no counter */
+    STEP_ADD,   /* *by is added; 0: a number that is not known */
     STEP_SHIFT
 } StepKind;
 
-/* first: what varies is the first operand. */
+/* The kind of step that i is, and by how much. first: the register that varies is its first operand, else its second one. */
 static StepKind step_of(const Instr *i, bool first, i64 *by)
 {
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2), *step = first ? b : a;
@@ -166,12 +166,12 @@ static StepKind step_kind(const Finder *f, const Loop *loop, Instr *i, RegId *fr
 
 typedef struct LoopCounter {
     StepKind kind; /* STEP_ADD, STEP_SHIFT; or STEP_NONE: it is none */
-    u64 by;        /* 0: not known, or what is compared is not the counter, or the counter and a number that stays */
+    u64 by;        /* 0: not known, or the register is not the counter itself, or one plus an invariant number */
     u32 bits;      /* 0: of several widths */
     bool is_signed;
 } LoopCounter;
 
-/* Of registers that a value goes around through. */
+/* The counter that n registers are, through which one value passes in each iteration. */
 static LoopCounter cycle_of(const StepKind *step, const i64 *by, const Sem *sem, u32 n)
 {
     LoopCounter c = {0};
@@ -187,7 +187,7 @@ static LoopCounter cycle_of(const StepKind *step, const i64 *by, const Sem *sem,
     return steps == 1 ? c : (LoopCounter){0};
 }
 
-/* Where reg goes through the same registers in each iteration, and is stepped there. */
+/* The counter that reg is: its value passes the same registers in each iteration, and is stepped there. */
 static LoopCounter counter_of(const Finder *f, const Loop *loop, RegId reg)
 {
     RegId seen[HOPS] = {0};
@@ -257,8 +257,8 @@ static bool exit_of(const Finder *f, const Loop *loop, const Block *b, CountedEx
     return exit->counter.kind != STEP_NONE;
 }
 
-/* Whether the counter comes to a number for which the comparison holds: one of so many in a row, counted around, as its step leaves
- * out. What is shifted comes to 0, or to -1. Of a bound that is no immediate nothing is known. */
+/* Whether the counter is sure to come to a number for which the comparison holds. One that is stepped passes one of any `apart` numbers
+ * in a row, modulo 2^bits, whatever the bound is; one that is shifted ends at 0 or -1. */
 static bool exit_is_sure(Finder *f, const CountedExit *exit)
 {
     const LoopCounter *c = &exit->counter;
@@ -337,7 +337,7 @@ static bool loads_result(const Finder *f, const Instr *i)
     return false;
 }
 
-/* Adds what decides whether control leaves the loop at the end of b. */
+/* Adds the registers that decide whether control leaves the loop at the end of b. */
 static u32 add_test(const Finder *f, const Loop *loop, const Block *b, RegId *slice, u32 n)
 {
     const Instr *end = block_terminator(b);
@@ -449,7 +449,7 @@ static void look_at_block(Finder *f, u32 position)
     f->w->any_active_set |= f->w->active_set[b->id];
 }
 
-/* Its tables stand one after the other, so that a copy of them is one. */
+/* Allocates the tables one after the other, so that one copy copies all. */
 static void allocate(Waits *w, Arena *arena, u32 blocks)
 {
     u8 *bytes = arena_array(arena, u8, 5 * (size_t)blocks);
