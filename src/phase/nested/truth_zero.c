@@ -1,5 +1,5 @@
-/* Tests of 32-bit values for zero, several in one: the logic instruction of the machine has three inputs and makes a
- * predicate of its result.
+/* Several tests of 32-bit values for zero become one: the logic instruction of the machine has three inputs, and makes a predicate
+ * that says whether its result is zero. All terms of a conjunction hold where one value, the `or` of what they test, is zero:
  *
  *     x == 0 & (y & m) == 0         t = y & m; u = x | t           !(u != 0)
  *     x == 0 & y == z               t = y ^ z; u = x | t           !(u != 0)
@@ -8,9 +8,11 @@
  *     (x & 4) != 0 & (y & m) == 0   t = ~x & 4; u = y & m; v = t | u       !(v != 0)
  *     (x & 4) != 0 & (x & 3) == 0   t = x ^ 4; u = t & 7                   !(u != 0)
  *
- * A disjunction of the opposite tests likewise. A test for not zero is merged with tests for zero only if its mask is one bit.
- * From 12.5 on ptxas makes the same of lop3 as of two instructions; older ones make less of it. ptxas 12.5 to 13.5 crash on a
- * branch on `setp.eq` of a lop3's result with zero: nothing here or in transform/condition.c writes that. */
+ * By De Morgan a disjunction is rewritten if its terms test for not zero. A term of the opposite sense joins them only if it tests
+ * one bit of a value.
+ *
+ * ptxas 12.5 and later make the same of lop3 as of two instructions; older ones make worse code of lop3. ptxas 12.5 to 13.5
+ * crash on a branch on `setp.eq` of a lop3's result with zero: neither this file nor transform/condition.c writes that. */
 #include <string.h>
 
 #include "ir/builder.h"
@@ -18,18 +20,19 @@
 #include "transform/condition.h"
 #include "phase/nested/truth_form.h"
 
-/* Truth tables of lop3: inputs a, b, c are 0xF0, 0xCC, 0xAA. */
+/* Truth tables for lop3 of `a & b | c`, `~a & b | c` and `a ^ b | c`: its inputs a, b and c are 0xF0, 0xCC and 0xAA. */
 enum { LUT_AND_OR = ((0xF0 & 0xCC) | 0xAA), LUT_WITHOUT_OR = ((0x0F & 0xCC) | 0xAA), LUT_XOR_OR = ((0xF0 ^ 0xCC) | 0xAA) };
 
-typedef enum ZeroForm { ZERO_PLAIN, ZERO_BITS, ZERO_EQUAL } ZeroForm; /* x, x & y, x ^ y */
+/* Which value is tested for zero: x, x & y, or x ^ y. */
+typedef enum ZeroForm { ZERO_PLAIN, ZERO_BITS, ZERO_EQUAL } ZeroForm;
 
 typedef struct ZeroTest {
     ZeroForm form;
     Operand x, y;
-    u32 set; /* ZERO_BITS: bits of the mask y that have to be set, the others clear */
-    u32 at;  /* in the list */
+    u32 set; /* ZERO_BITS: bits of the mask y that have to be set in x; the others have to be clear */
+    u32 at;  /* index of the term in the list */
     Instr *setp;
-    Instr *feed; /* the and that nobody else needs, or NULL */
+    Instr *feed; /* the `and` that only the setp reads, or NULL */
 } ZeroTest;
 
 typedef struct ZeroTests {
@@ -83,8 +86,8 @@ static void take(ZeroTests *tests, ZeroTest test)
     tests->v[tests->n++] = test;
 }
 
-/* `(x & 6) == 0 & (x & 9) == 0` is `(x & 15) == 0`, and `(x & 4) != 0 & (x & 3) == 0` is `(x & 7) == 4`: whether the mask went
- * into an earlier test. */
+/* Joins the mask with that of an earlier test of the same value; whether there is one. `(x & 6) == 0 & (x & 9) == 0` is
+ * `(x & 15) == 0`, and `(x & 4) != 0 & (x & 3) == 0` is `(x & 7) == 4`. */
 static bool widen_mask(ZeroTests *tests, const ZeroTest *test)
 {
     for (u32 k = 0; k < tests->n; k++) {
@@ -93,7 +96,7 @@ static bool widen_mask(ZeroTests *tests, const ZeroTest *test)
         if (!same || test->x.kind != OPND_REG || old->y.kind != OPND_IMM || test->y.kind != OPND_IMM)
             continue;
         if ((old->set ^ test->set) & (u32)old->y.value & (u32)test->y.value)
-            continue; /* a bit that has to be set and clear */
+            continue; /* one test wants a bit to be set, the other one wants it to be clear */
         old->y.value |= test->y.value;
         old->set |= test->set;
         return true;
@@ -101,7 +104,8 @@ static bool widen_mask(ZeroTests *tests, const ZeroTest *test)
     return false;
 }
 
-/* An equality of two values costs as much in a lop3 as in a setp. It only pays beside a plain test, which is then free. */
+/* Whether merging pays; *equalities: whether tests for equality are merged too. An equality costs as much in a lop3 as in a setp, so
+ * that it only pays beside a plain test, which then costs nothing. */
 static bool worth_it(const Emit *e, const ZeroTests *tests, bool *equalities)
 {
     u32 knob = e->knobs->lop3;
@@ -121,7 +125,7 @@ static RegId emit_or(const Emit *e, RegId a, RegId b)
     return build_binary(&at, OPC_OR, words, TYPE_B32, register_operand(a), register_operand(b));
 }
 
-/* .version 8.5 is of CUDA 12.5. */
+/* Whether lop3 is written. .version 8.5, which CUDA 12.5 brought, stands for a ptxas that makes good code of it. */
 static bool spells_lop3(const Emit *e)
 {
     const Module *m = e->fn->module;
@@ -130,7 +134,7 @@ static bool spells_lop3(const Emit *e)
            (knob == LOP3_AUTO && (m->version_major > 8 || (m->version_major == 8 && m->version_minor >= 5)));
 }
 
-/* A value that is zero where the bits of x that have to be set are, the others of its mask are not, and all (unless 0) is zero. */
+/* A register that is zero where the test holds, one with bits that have to be set, and where `all` is zero if it is a register. */
 static RegId add_set_bits(const Emit *e, const ZeroTest *test, RegId all)
 {
     bool whole = test->set == (u32)test->y.value;
@@ -146,7 +150,7 @@ static RegId add_set_bits(const Emit *e, const ZeroTest *test, RegId all)
     return all ? emit_or(e, all, one) : one;
 }
 
-/* A value that is zero where x & y (x ^ y) is and all (unless 0) is. */
+/* A register that is zero where the test holds, and where `all` is zero if it is a register. */
 static RegId add_logic(const Emit *e, const ZeroTest *test, RegId all)
 {
     bool bits = test->form == ZERO_BITS;

@@ -4,11 +4,13 @@
 #include "transform/condition.h"
 #include "phase/switch/region.h"
 
-enum { UNREAD_LIMIT = 8 /* instructions of a block that are tried: each costs a look at the rest of it */ };
+enum {
+    UNREAD_LIMIT = 8 /* instructions of a block whose readers are looked for: each costs a look at the rest of the block */
+};
 
-/* ---- edges that count ------------------------------------------------------------------------------------------ */
+/* ---- edges that may be taken ----------------------------------------------------------------------------------- */
 
-/* The edge out of b that its own instructions say is never taken; NULL. */
+/* The successor of b that control never goes to, since b itself gives the guard of its branch a constant; NULL: there is none. */
 static const Block *successor_not_taken(const Block *b)
 {
     const Instr *end = block_terminator(b);
@@ -69,7 +71,7 @@ static bool is_region_branch(const Block *b)
     return end->op->opcode == OPC_BRA && end->guard && b->fall;
 }
 
-/* Whether nobody reads what i, which is pure, gives. */
+/* Whether nobody reads the result of i, which is pure. */
 static bool is_unread(const SwitchRegion *g, const Instr *i)
 {
     for (RegWalk w = reg_walk(i); next_write(&w);)
@@ -78,7 +80,7 @@ static bool is_unread(const SwitchRegion *g, const Instr *i)
     return true;
 }
 
-/* Goes through the block's instructions; false: one of them is neither a copy nor known, and its result is read. */
+/* Adds what the block's instructions write to the state *env. False: the result of one is read and not known, and it is no copy. */
 static bool walk_block(SwitchRegion *g, const Block *b, const Env **env)
 {
     u32 unread = 0;
@@ -130,8 +132,9 @@ static const Env *common_state(const Env *a, const Env *b)
     return a;
 }
 
-/* The state in which control comes to a block: of several in-edges, what they have in common, if nothing else is read. */
-static bool meet(const SwitchRegion *g, const Node *node, const Env **env)
+/* The state that all in-edges of the node have in common; false: its block reads a register that was written on some of the paths
+ * after that state. */
+static bool join_states(const SwitchRegion *g, const Node *node, const Env **env)
 {
     const Env *common = node->arrivals->env;
     for (const Arrival *a = node->arrivals->next; a; a = a->next)
@@ -144,7 +147,7 @@ static bool meet(const SwitchRegion *g, const Node *node, const Env **env)
     return true;
 }
 
-/* Whether the block can be looked through, apart from where control goes after it; every edge to it is from the region. */
+/* Whether b may belong to the region, as far as its header, scope and branch say; every edge to it comes from the region. */
 static bool looks_like_member(const SwitchRegion *g, const Block *b)
 {
     const Block *root = g->d->root;
@@ -155,7 +158,7 @@ static bool looks_like_member(const SwitchRegion *g, const Block *b)
     return is_region_branch(b);
 }
 
-/* A block that post-dominates the root is executed whatever the root's branch decides: it is no member. */
+/* Whether b may be a member. A block that post-dominates the root is executed whatever the root's branch decides, and is none. */
 static bool may_be_member(const SwitchRegion *g, const Block *b)
 {
     return looks_like_member(g, b) && !dominates(g->r->postdom, b, g->d->root);
@@ -173,7 +176,7 @@ static Node *node_of(SwitchRegion *g, Block *b)
     return &g->nodes.v[*at - 1];
 }
 
-/* from: index of a member; not_taken: the edge out of it that is none. */
+/* Adds values that come to `to` from the member of index `from`. not_taken: the successor that control never goes to, or NULL. */
 static void arrive(SwitchRegion *g, u32 from, const Block *not_taken, Block *to, const Env *env, ValueSet values, u32 depth)
 {
     Node *node = node_of(g, to);
@@ -187,7 +190,7 @@ static void arrive(SwitchRegion *g, u32 from, const Block *not_taken, Block *to,
     node->arrivals = a;
 }
 
-/* The edges out of a member, or of the root; false: its branch says nothing about the selector. */
+/* Follows the edges out of b, a member or the root; false: its branch is not about the selector. */
 static bool leave(SwitchRegion *g, u32 from, Block *b, const Env *env, ValueSet values, u32 depth)
 {
     Instr *end = block_terminator(b);
@@ -236,7 +239,7 @@ static void add_member(SwitchRegion *g, u32 index)
             region_count(g->d, i);
 }
 
-/* The block that ends what begins with b, past blocks that could be joined with it. */
+/* The last block of the run that begins with b: each block of it falls through to the next one, whose only predecessor it is. */
 static Block *end_of_run(const SwitchRegion *g, Block *b)
 {
     while (!block_terminator(b) && b->fall && g->r->in_edges[b->fall->id] == 1 && may_be_member(g, b->fall) &&
@@ -278,7 +281,8 @@ static ValueSet arrived_values(SwitchRegion *g, const Node *node)
     return value_set_union(&g->scratch, sets, n);
 }
 
-/* Takes the block in, with those that only continue it, if all paths to it are from the region and it holds nothing else. */
+/* Makes the node's block a member, with the rest of its run, if all in-edges come from the region, and the run holds nothing but copies,
+ * values that are known, and a branch on the selector. */
 static void try_member(SwitchRegion *g, u32 index)
 {
     Node *node = &g->nodes.v[index];
@@ -286,9 +290,9 @@ static void try_member(SwitchRegion *g, u32 index)
     const Env *env;
     u32 depth = 0;
     bool whole = !node->tried && b->id < g->r->blocks && node->from == g->r->in_edges[b->id] && may_be_member(g, b);
-    node->tried |= whole; /* nothing more can arrive */
+    node->tried |= whole; /* no other edge leads to it */
     Block *last = whole ? end_of_run(g, b) : b;
-    if (!whole || !run_is_plain(g, b, last) || !meet(g, node, &env) || !walk_run(g, b, last, &env))
+    if (!whole || !run_is_plain(g, b, last) || !join_states(g, node, &env) || !walk_run(g, b, last, &env))
         return;
     for (const Arrival *a = node->arrivals; a; a = a->next)
         depth = a->depth > depth ? a->depth : depth;
@@ -301,7 +305,7 @@ static void try_member(SwitchRegion *g, u32 index)
     }
 }
 
-/* Nodes after those that were there before are new, or have got one in-edge more. */
+/* Lets the region grow until no successor of a member can become one. */
 static void grow(SwitchRegion *g)
 {
     for (u32 m = 0; m < g->members.n && g->members.n < REGION_LIMIT; m++) {
@@ -318,8 +322,8 @@ static void grow(SwitchRegion *g)
                           "of a switch of more than %u blocks each part is looked at by itself", (u32)REGION_LIMIT);
 }
 
-/* Whether the last write of the branch's condition, if its own block has one, may compare what a switch does: integers, with a
- * constant operand where the selector is to be found. */
+/* Whether the branch may test what a switch tests: the setp that writes its guard in its own block compares integers, one of them a
+ * constant if with_constant, or another block writes the guard. */
 static bool may_compare(const Instr *branch, bool with_constant)
 {
     Instr *i = instr_last_write(branch, branch->guard);
@@ -332,7 +336,7 @@ static bool may_compare(const Instr *branch, bool with_constant)
 
 static bool ends_in_compare(const Block *b) { return may_compare(block_terminator(b), false); }
 
-/* At most `wanted` of the branches in blocks that could be members, from b on; a table counts for all. */
+/* The number of branches in blocks from b on that could be members, `wanted` at most; a table counts as `wanted`. */
 static u32 branches_ahead(BlockKinds *kinds, const Block *b, u32 wanted)
 {
     enum { STEPS = 16 };
@@ -363,7 +367,7 @@ bool region_may_decide(BlockKinds *kinds, const Block *root, u32 branches)
                branches - 1;
 }
 
-/* Forgets the nodes. */
+/* Forgets the region's nodes, so that another region can begin. */
 static void clear_region(SwitchRegion *g)
 {
     for (u32 n = 0; n < g->nodes.n; n++)
@@ -372,8 +376,8 @@ static void clear_region(SwitchRegion *g)
     vec_clear(&g->members);
 }
 
-/* Whether a region could get so many branches, or a jump table, whatever its blocks compare: all that can be said before it
- * is known what registers hold. */
+/* Whether the region could get so many branches, or a jump table, whatever its blocks compare. This is asked before the function's
+ * values are computed. */
 static bool may_grow(SwitchRegion *g, u32 branches)
 {
     const Recovery *r = g->r;
@@ -430,7 +434,7 @@ static RecoverResult recover(SwitchRegion *g, Instr *branch, u32 branches)
         d->blocks[k] = g->nodes.v[g->members.v[k]].b;
     if (!region_collect_leaves(g))
         return RECOVER_CARRY;
-    if (!d->leaf_count) /* contradictory: control never comes here */
+    if (!d->leaf_count) /* no value is possible: control never comes here */
         return RECOVER_NONE;
     return RECOVER_DONE;
 }

@@ -7,30 +7,30 @@
 #include "target/ptxas.h"
 #include "transform/condition.h"
 
-/* Registers that are written by what is hoisted from one pair of blocks at once. */
+/* At most so many registers are written by what is hoisted from one pair of blocks. */
 #define HOIST_NAMES 64
-/* How many instructions are hoisted from one pair of blocks at once. */
+/* At most so many instructions are hoisted from one pair of blocks. */
 #define HOIST_LIMIT 64
-/* At how many places a cut is weighed, from the last one on. */
+/* At most so many numbers of instructions to hoist are weighed, from the largest down. */
 #define HOIST_CUTS 8
 
 typedef struct HoistStep {
-    Instr *taken; /* the instruction, as the taken edge has it */
-    u32 names;    /* up to here */
-    bool closed;  /* the carry is not alive after it */
+    Instr *taken; /* the instruction, as it stands where the taken edge leads */
+    u32 names;    /* entries of TailHoist.name after it */
+    bool closed;  /* no carry chain goes on after it */
 } HoistStep;
 
-/* A value that a block reads under another name than the one it now has. */
+/* A hoisted value that a block, and those that it dominates, read under another name than the one it now has. */
 typedef struct SecondName {
     RegId kept, other;
-    Block *block; /* reads `other`, as do blocks that it dominates */
-    bool rename;  /* all readers can read `kept` */
+    Block *block; /* the successor that reads `other` */
+    bool rename;  /* all readers of `other` can read `kept` instead: no copy is needed */
 } SecondName;
 
 typedef struct HoistPass {
     PhaseRun *run;
     Analyses *an;
-    u8 *written;      /* by RegId: in how many places, at most 2 */
+    u8 *written;      /* by RegId: number of instructions that write it, at most 2 */
     BitSet in_flight; /* see match_find_in_flight */
     VEC(SecondName) second;
 } HoistPass;
@@ -49,7 +49,7 @@ typedef struct TailHoist {
     PairVisitor visitor;
 } TailHoist;
 
-/* ---- names: forwards, a write makes a pair ---------------------------------------------------------------------- */
+/* ---- names: a pair is made by a write, and holds for what is read after it ---------------------------------------- */
 
 static const RegPair *pair_of_taken(const TailHoist *h, RegId reg)
 {
@@ -81,7 +81,7 @@ static u32 rate_same(void *user, const Instr *a, RegId taken, const Instr *b, Re
     return read_same(user, taken, other);
 }
 
-/* The value gets the taken edge's name, and the other one may have to copy it. */
+/* Whether a value that both blocks write under two names may be hoisted under `taken`: the other block can copy it to `other`. */
 static bool may_have_two_names(const TailHoist *h, RegId taken, RegId other)
 {
     const Function *fn = h->an->fn;
@@ -132,7 +132,7 @@ static Instr *item_after(Instr *i)
     return i;
 }
 
-/* Whether the first instructions have the same opcode. Mostly they have not, and nothing else needs to be compared. */
+/* Whether the first instructions of both blocks have the same opcode: mostly they do not, and nothing else needs to be compared. */
 static bool begin_alike(const Block *a, const Block *b)
 {
     const Instr *of_a = first_item(a), *of_b = first_item(b);
@@ -154,7 +154,7 @@ static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
     return same;
 }
 
-/* A value that is written in one place under either name needs no copy: whoever reads it can read the other name. */
+/* Whether each of the two names is written by one instruction only: all readers of one name can read the other one then. */
 static bool has_one_value(const TailHoist *h, const RegPair *pair)
 {
     return h->pass->written[pair->kept] == 1 && h->pass->written[pair->other] == 1;
@@ -179,9 +179,8 @@ static bool is_lasting_predicate(const TailHoist *h, const Instr *i)
     return false;
 }
 
-/* What is saved when the first n instructions go. One that its reader would have been joined with costs an instruction in
- * each of the two blocks if the reader stays after. A constant saves nothing: ptxas makes
- * it where it is read, and in front of the branch it lives longer. */
+/* Machine instructions saved when the first n instructions are hoisted. One that ptxas fuses with its reader costs one if the reader
+ * stays in the blocks; a constant saves none, since ptxas makes it where it is read. */
 static i64 head_gain(const TailHoist *h, u32 n)
 {
     i64 gain = 0;
@@ -214,8 +213,8 @@ static bool computes_address(const Function *fn, const Instr *i)
     return type_bits(type) == 64 && type_class(type) != TC_FLOAT;
 }
 
-/* Whether the first n instructions compute addresses, and ptxas executes both arms under predicates: it computes these once itself.
- * The accesses stay in the arms, and ptxas copies what both load alike. */
+/* Whether the first n instructions only compute addresses, and both arms are so short that ptxas executes them under predicates: it
+ * then computes equal addresses once by itself. */
 static bool is_lone_address(const TailHoist *h, u32 n)
 {
     for (u32 k = 0; k < n; k++)
@@ -224,7 +223,7 @@ static bool is_lone_address(const TailHoist *h, u32 n)
     return h->taken->fall == h->other->fall && is_short_arm(h->taken) && is_short_arm(h->other);
 }
 
-/* As far as both blocks are the same. A pragma in front of an instruction keeps it. */
+/* Lists the instructions with which both blocks begin alike, up to the first difference or pragma. */
 static void walk_heads(TailHoist *h)
 {
     const Live *live = an_live(h->an);
@@ -239,7 +238,7 @@ static void walk_heads(TailHoist *h)
     }
 }
 
-/* How many instructions save most when they go; carry chains go as a whole. */
+/* The number of instructions whose hoisting saves most; a carry chain is hoisted as a whole. */
 static u32 common_head(TailHoist *h)
 {
     walk_heads(h);
@@ -281,7 +280,7 @@ static void move_head(TailHoist *h, u32 count)
 
 /* ---- second names, when all is hoisted -------------------------------------------------------------------------- */
 
-/* A reader that the block does not dominate may mean a value of an earlier iteration of a loop. */
+/* Finds the second names whose readers the block does not all dominate: such a reader may read a value of an earlier iteration. */
 static void check_readers(HoistPass *pass, const u32 *second_of)
 {
     for_each_block(b, pass->an->fn)
@@ -348,7 +347,7 @@ static bool find_branch(TailHoist *h, Block *b)
     return h->taken != b && h->other != b && h->taken->scope == b->scope && h->other->scope == b->scope;
 }
 
-/* Before anything is hoisted, and only when something may be: most functions have nothing. */
+/* Counts writes and finds registers in flight, before the first rewrite; most functions have nothing to hoist and never ask. */
 static void look_at_function(HoistPass *pass)
 {
     const Function *fn = pass->an->fn;
@@ -385,7 +384,7 @@ static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
     return true;
 }
 
-/* Blocks of which something was hoisted are left alone for the rest of the pass: their liveness has changed. */
+/* Blocks from which something was hoisted are left alone until the phase is called again: their liveness has changed. */
 bool hoist_common_code(Analyses *an, PhaseRun *run, TailGate gate)
 {
     HoistPass pass = {.run = run, .an = an};
