@@ -20,7 +20,8 @@ bool bases_is_slot(const Instr *i, u32 k)
            op_has(i->op, OPF_OFFSET);
 }
 
-/* Asynchronous instructions may read their registers later; those of calls have the types that the callee says. */
+/* Whether the register in slot k may be exchanged for another one. Those of asynchronous instructions may be read later, and those of
+ * calls have the types that the callee says. */
 static bool is_plain_use(const Instr *i, u32 k)
 {
     const Operand *o = &i->opnd[k];
@@ -170,7 +171,7 @@ bool bases_is_swappable(const Bases *s, u32 n, u32 use)
     return slot != LISTING_NONE && (bases_is_slot(i, slot) || is_plain_use(i, slot));
 }
 
-/* Whether it multiplies by a constant: ptxas makes one LEA or IMAD.WIDE of that and an addition. */
+/* Whether i multiplies by a constant: ptxas makes one LEA or IMAD.WIDE of it and an addition. */
 static bool is_scaling(const Instr *i)
 {
     const Operand *by = instr_operand(i, 2);
@@ -213,7 +214,7 @@ void bases_set_reg(Bases *s, Instr *i, u32 slot, RegId reg, i64 plus)
 
 /* ---- counters --------------------------------------------------------------------------------------------------- */
 
-/* Counters that stay apart by the same number. */
+/* Finds the phis of b that differ from another phi of b by the same number in every iteration; whether there are any. */
 static bool find_phi_facts(Bases *s, const Block *b)
 {
     u32 leader[LEADERS], leaders = 0, first = s->listing->first_phi[b->id];
@@ -259,7 +260,7 @@ static void find_expressions(Bases *s)
 
 /* ---- who shares, and who reads it ------------------------------------------------------------------------------- */
 
-/* Answers whether there are any. */
+/* Finds the values of addresses that have a base in common with another one; whether there are any. */
 static bool find_shared(Bases *s)
 {
     u32 values = s->listing->values.n;
@@ -277,7 +278,7 @@ static bool find_shared(Bases *s)
     return any;
 }
 
-/* Uses of values that share. */
+/* The uses of shared values. */
 typedef struct Readers {
     VecU32 value, use;
 } Readers;
@@ -317,7 +318,7 @@ static void find_readers(Bases *s)
 
 /* ---- what lies between ------------------------------------------------------------------------------------------ */
 
-/* Calls and loops, counted in the order of the walk, in which the blocks that one dominates are a stretch. */
+/* Counts calls and loops in the order of the walk, in which the blocks that one dominates follow one another. */
 static void count_obstacles(Bases *s)
 {
     const Listing *listing = s->listing;
@@ -332,7 +333,7 @@ static void count_obstacles(Bases *s)
         s->calls[n + 1] = calls += op_has(listing->instrs.v[n].i->op, OPF_CALL);
 }
 
-/* Also of instructions that have no values here. */
+/* Counts all instructions in the order of the walk, those that are not listed too. */
 static void count_places(Bases *s)
 {
     const Listing *listing = s->listing;
@@ -350,7 +351,7 @@ static void count_places(Bases *s)
     s->place[listing->instrs.n] = place;
 }
 
-/* One after the last instruction of the blocks that b dominates. */
+/* The number after that of the last instruction in the blocks that b dominates. */
 static u32 end_of_subtree(const Bases *s, const Block *b)
 {
     const DomTree *dom = s->listing->dom;
@@ -365,8 +366,7 @@ static u32 next_reader(const Bases *s, u32 value, u32 n)
     return next < end ? s->use_instr[s->uses.to[next]] : LISTING_NONE;
 }
 
-/* Whether the value is made or read in the innermost loop around b. If not, but live there, ptxas can spill it around the
- * whole loop. */
+/* Whether the value is made or read in the innermost loop around b. A value that is only live there can be spilled around the loop. */
 static bool is_used_in_loop(const Bases *s, u32 value, const Block *b)
 {
     const Loops *loops = an_loops(s->an);
@@ -379,7 +379,7 @@ static bool is_used_in_loop(const Bases *s, u32 value, const Block *b)
     return false;
 }
 
-/* Whether somebody reads the value after instruction n, as far as one can see from there. */
+/* Whether the value is read after instruction n in the same block, or is live at the block's end in a loop that makes or reads it. */
 static bool is_live_after(const Bases *s, u32 value, u32 n)
 {
     const ListedValue *v = &s->listing->values.v[value];

@@ -29,24 +29,24 @@ typedef struct Bases {
     VecU32 work;
 } Bases;
 
-/* Whether two values share a base: then everything is known. `an`, `fn` and `max_depth` are set, everything else is 0; bases_drop
- * makes it so again, whatever was found. */
+/* Computes everything if two values share a base; whether they do. Before, `an`, `fn` and `max_depth` are set and all else is 0;
+ * bases_drop() makes it so again. */
 bool bases_compute(Bases *s);
 void bases_drop(Bases *s);
 
 /* Whether slot k is the register of an address `[reg+offset]` that may get another offset. */
 bool bases_is_slot(const Instr *i, u32 k);
-/* Whether that use may be one of another register with the same value. */
+/* Whether this use may read another register with the same value. */
 bool bases_is_swappable(const Bases *s, u32 n, u32 use);
 /* Instruction that computes the value, which is in an address, and nothing else; NULL. */
 Instr *bases_computation(const Bases *s, u32 value);
-/* Whether instruction n goes when nobody reads what it computes. */
+/* Whether instruction n is removed when nobody reads what it computes. */
 static inline bool may_go(const Bases *s, u32 n) { return bitset_has(&s->removable, n); }
 u32 bases_value_bits(const Bases *s, u32 value);
 const Block *bases_block_of(const Bases *s, u32 value);
 LinearId base_of(const Bases *s, u32 value);
-/* Whether the value is a product that is only read by additions, which ptxas makes one instruction with it: it is free. needed: the
- * values that are read by what stays; the additions are among them. most: of 64 bits, so many additions; of 32, one. */
+/* Whether the value is a product that only additions read, each of which ptxas makes one instruction with it: it costs nothing.
+ * needed: the values that are read by what stays. most: additions that may read one of 64 bits; one of 32 bits: one. */
 bool bases_is_fused(const Bases *s, u32 value, const BitSet *needed, u32 most);
 /* Whether what is declared in `outer` can be named in `inner`. */
 bool bases_scope_reaches(const Function *fn, ScopeId outer, ScopeId inner);

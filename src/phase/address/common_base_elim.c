@@ -68,9 +68,9 @@ typedef struct Cbe {
     ListingWalk walk;
     AddressHoist hoist;
     BitSet needed; /* by value: read by what stays */
-    Swap *swap;    /* by index into Listing.uses */
+    Swap *swap;    /* by index into Listing.uses: what is read instead */
     u8 *refused;   /* by value: Refusal */
-    /* By value: the last instruction of the walk so far that reads it, or a value of its block as the swaps are. Those that read
+    /* By value: the last instruction of the walk so far that reads it, with the swaps as they are. Those that read
      * a value of another block are far unless it is live for others. */
     u32 *last_read;
     BitSet reported;  /* by value */
@@ -98,7 +98,7 @@ static void hold(Cbe *c, u32 value)
     vec_push(&c->available, value);
 }
 
-/* Forgets the values that are available in blocks that do not dominate b. */
+/* Forgets the values that only blocks made available which do not dominate b. */
 static void release(Cbe *c, const Block *b)
 {
     while (c->available.n && !dominates(c->s->listing->dom, bases_block_of(c->s, vec_last(&c->available)), b)) {
@@ -133,8 +133,8 @@ static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 pl
     return bases_reach(c->s, holder, n) == REACH_THROUGH_CALL ? REFUSED_CALL : REFUSED_NOT;
 }
 
-/* Whether it would cost the machine a register for long to keep the holder for instruction n. Instructions are counted in the
- * order of the walk, so that those of blocks beside the path count as well. */
+/* Whether the register of the holder would have to live on for long to be read in instruction n. Instructions are counted in the order
+ * of the walk, so that those of blocks beside the path count as well. */
 static bool is_far(const Cbe *c, u32 holder, u32 n)
 {
     const ListedValue *v = &c->s->listing->values.v[holder];
@@ -217,7 +217,7 @@ static void need_uses(Cbe *c, u32 n)
         bases_mark(c->s, &c->needed, c->swap[k].leader ? c->swap[k].leader : c->s->listing->uses.v[k].value);
 }
 
-/* What is read, with the swaps as they are, by instructions that do not go. */
+/* Finds the values that instructions which stay read, with the swaps as they are. */
 static void find_needed(Cbe *c)
 {
     bitset_clear(&c->needed);
@@ -257,7 +257,7 @@ static BitSet find_worthwhile(const Cbe *c)
     return bases;
 }
 
-/* What goes with a value that nobody reads any more. */
+/* The computations that are removed with a value that nobody reads any more. */
 typedef struct Chain {
     u32 instrs;
     i32 cost;    /* machine instructions */
@@ -266,7 +266,7 @@ typedef struct Chain {
     bool sums;   /* nothing but additions */
 } Chain;
 
-/* Machine instructions that go with i, beside those of its reader, which goes as well, or NULL. */
+/* Machine instructions saved when i is removed; its reader is removed as well and counted already, or NULL. */
 static i32 cost_in_chain(const Instr *i, const Instr *reader, bool narrow)
 {
     if (narrow && type_bits((Type)i->op->type[0]) == 64)
@@ -274,7 +274,7 @@ static i32 cost_in_chain(const Instr *i, const Instr *reader, bool narrow)
     return reader ? (i32)ptxas_pair_cost(i, reader) - (i32)ptxas_cost(reader) : (i32)ptxas_cost(i);
 }
 
-/* Adds what goes with the value. Conversions in loops ptxas makes anew where they are read. */
+/* Adds what is removed with the value. ptxas makes conversions in loops anew where they are read. */
 static void add_chain(const Cbe *c, u32 value, const Instr *reader, u32 depth, Chain *chain)
 {
     const Listing *listing = c->s->listing;
@@ -310,7 +310,7 @@ static bool is_narrow_access(const Cbe *c, u32 use)
     return slot != LISTING_NONE && bases_is_slot(i, slot) && (i->op->space == SPACE_LOCAL || i->op->space == SPACE_SHARED);
 }
 
-/* What goes with the value of that use. */
+/* The computations that are removed if this use no longer reads its value. */
 static Chain chain_of(const Cbe *c, u32 use)
 {
     Chain chain = {.narrow = is_narrow_access(c, use), .sums = true};
@@ -318,7 +318,7 @@ static Chain chain_of(const Cbe *c, u32 use)
     return chain;
 }
 
-/* Whether it pays to keep the leader alive from afar: what goes is dear, or available as many registers itself through the loop. */
+/* Whether it pays to keep the leader alive from afar: what is removed costs much, or itself keeps as many registers alive. */
 static bool pays_from_afar(const Cbe *c, u32 use, u32 leader, bool loop)
 {
     Chain chain = chain_of(c, use);
@@ -388,7 +388,7 @@ static bool is_better_as_it_is(const Cbe *c, u32 use)
            is_uniform_for_loop(c, value, c->swap[use].leader);
 }
 
-/* Takes back the swaps that would cost a register for long, or better code; answers whether there were any. */
+/* Takes back the swaps that would keep a register alive for long, or make ptxas write worse code; whether there were any. */
 static bool drop_costly_swaps(Cbe *c)
 {
     bool any = false;
@@ -414,7 +414,7 @@ static bool has_swaps(const Cbe *c)
     return false;
 }
 
-/* A swap is worth it only if the value that was read goes. Answers whether any are left. */
+/* Takes back the swaps after which the value that was read is still needed; whether any swap is left. */
 static bool drop_swaps(Cbe *c)
 {
     bool left = false, dropped = false;
@@ -464,7 +464,7 @@ static const char *reg_text(const Cbe *c, RegId id)
     return r->number < 0 ? r->name->text : arena_printf(&c->s->arena, "%s%d", r->name->text, r->number);
 }
 
-/* Once for each value whose readers read another register. */
+/* Reports, once for each value, that its readers now read another register. */
 static void report_shared(Cbe *c, u32 use)
 {
     const Listing *listing = c->s->listing;
@@ -532,7 +532,7 @@ static void report_missed(Cbe *c)
                          "the address differs from another one by a constant, but %s", why[c->refused[value]]);
 }
 
-/* Answers whether it changed something: then the analyses that look at instructions are dropped. */
+/* Lets values share registers; whether anything changed. */
 static bool share_bases(Cbe *c)
 {
     Arena *arena = &c->s->arena;

@@ -59,7 +59,7 @@ void hoist_note(AddressHoist *h, u32 n)
 
 /* ---- whether it pays ------------------------------------------------------------------------------------------- */
 
-/* Whether the path from `dominator` on may lead through b: nothing there that a register had better not live through. */
+/* Whether a register may live through b on a path from `dominator`: b holds no call, and is in no loop that `dominator` is not in. */
 static bool may_pass(const Bases *s, const Block *dominator, const Block *b)
 {
     const Loops *loops = an_loops(s->an);
@@ -91,7 +91,7 @@ static bool all_paths_end(AddressHoist *h, const Block *dominator)
     return all;
 }
 
-/* Whether all are products that only additions read which stay where they are: ptxas makes one instruction of both. */
+/* Whether all congruent values are products that only additions read which stay: ptxas makes one instruction of both. */
 static bool all_fused(const AddressHoist *h, const CongruentValues *t)
 {
     for (u32 v = t->first; v; v = h->next_congruent[v])
@@ -100,8 +100,7 @@ static bool all_fused(const AddressHoist *h, const CongruentValues *t)
     return true;
 }
 
-/* Whether all are conversions of which nothing is made that could move with them: ptxas makes them in their readers, or where those
- * are. */
+/* Whether all congruent values are conversions, and no value made of one could move with it: ptxas makes them where they are read. */
 static bool all_conversions(const AddressHoist *h, const CongruentValues *t)
 {
     const Bases *s = h->s;
@@ -127,8 +126,8 @@ static bool all_paths_compute(AddressHoist *h, const CongruentValues *t)
     return all;
 }
 
-/* Whether the registers that the value is made of hold at the end of b what they hold where it is made: they do if that was
- * written in b or above, since a later write above would reach the value too. */
+/* Whether the registers that the value is made of hold at the end of b what they hold where it is made. They do if they were written
+ * in b or in a block that dominates it, since a later write above would reach the value too. */
 static bool has_operands(const AddressHoist *h, u32 value, const Block *b)
 {
     const Bases *s = h->s;
@@ -153,7 +152,7 @@ static bool is_crowded(const AddressHoist *h, const Block *b)
     return false;
 }
 
-/* The one of the congruent values whose copy moves; 0: none can. */
+/* The congruent value whose computation moves; 0: none can. */
 static u32 choose(AddressHoist *h, const CongruentValues *t)
 {
     const Instr *end = block_terminator(t->dominator), *before = end ? end->prev : t->dominator->last;
@@ -203,7 +202,7 @@ static void remove_computation(AddressHoist *h, u32 value)
     }
 }
 
-/* Whoever reads the value reads reg; its computation goes. */
+/* Lets all readers of the value read reg, and removes its computation. */
 static void replace_value(AddressHoist *h, u32 value, RegId reg)
 {
     Bases *s = h->s;

@@ -31,9 +31,10 @@ typedef struct AddressHoist {
 
 AddressHoist hoist_new(Bases *s);
 void hoist_free(AddressHoist *h);
-/* Notes the computation of instruction n, whose result is shared, and no register holds there. In the order of the walk. */
+/* Notes the computation of instruction n, whose result is shared and held by no register there; to be called in the order of the
+ * walk. */
 void hoist_note(AddressHoist *h, u32 n);
-/* Moves what was noted; whether there was anything. Values of `s` are out of date then. */
+/* Moves what was noted; whether there was anything. The values of AddressHoist.s are out of date then. */
 bool hoist_run(AddressHoist *h, PhaseRun *run);
 
 #endif

@@ -48,7 +48,7 @@ static bool is_integer_of(const Function *fn, RegId reg, u32 bits)
     return reg && r->vector == 1 && class != TC_FLOAT && class != TC_PRED && type_bits((Type)r->type) == bits;
 }
 
-/* By what i multiplies its first source, a number of 64 bits; 0: it does something else. */
+/* The constant by which i multiplies its first source, of 64 bits; 0: it does something else. */
 static u64 factor_of(const Instr *i)
 {
     if (i->kind != INSTR_OP || i->guard || i->op->sem.bits != 64 || instr_operands(i) != 3)
@@ -61,7 +61,7 @@ static u64 factor_of(const Instr *i)
     return i->op->sem.op == OPC_MUL && i->op->sem.from == 64 && by->value <= FACTOR_MOST ? (u64)by->value : 0;
 }
 
-/* Whether i multiplies a widened index that can be read there too. */
+/* Whether i multiplies a widened index, and the register of the index still holds it at i. */
 static bool read_product(Analyses *an, Instr *i, WideProduct *p)
 {
     const Function *fn = an->fn;
@@ -97,7 +97,7 @@ static bool is_parameter(Analyses *an, const Instr *at, RegId reg)
     return false;
 }
 
-/* IMAD.WIDE wants pairs of registers. */
+/* Whether many registers are live into b: IMAD.WIDE needs pairs of them. */
 static bool is_crowded(Analyses *an, const Block *b)
 {
     return live_words(an_live(an), b, PTXAS_CROWDED + 1) > PTXAS_CROWDED;
@@ -134,7 +134,7 @@ static void widen(Analyses *an, PhaseRun *run, const WideProduct *p)
     instr_set_operands(p->i, slots, 3);
 }
 
-/* Leaves those products whose conversions go, since nothing else reads their registers; none where they are sparse. */
+/* Keeps in the list the products whose conversions nobody else reads, so that these are removed; none if there are few. */
 static void keep_dense(const Analyses *an, WideProducts *products)
 {
     u32 *reads = arena_array(an->scratch, u32, an->fn->regs.n), instrs = 0, kept = 0;

@@ -46,7 +46,7 @@ static void describe_symbol(AccessClass *a, const Function *fn, const ThreadValu
     a->inside = final && a->lo >= 0 && a->hi <= s->bytes;
 }
 
-/* Generic addresses are not looked through, and all that is extern shares one place. */
+/* Sets the .shared variable from which the address counts, where the user says that none goes beyond its own. */
 static void describe_variable(AccessClass *a, const AccessClasses *c, const ThreadValue *v)
 {
     bool known = v->through && v->through != THROUGH_MANY;
@@ -55,6 +55,7 @@ static void describe_variable(AccessClass *a, const AccessClasses *c, const Thre
         a->through = v->through;
 }
 
+/* Whether the accesses are to two variables; all extern ones share one place. */
 static bool are_two_variables(const AccessClasses *c, const AccessClass *a, const AccessClass *b)
 {
     const Sym *syms = c->values->fn->module->syms.v;
@@ -103,7 +104,7 @@ static bool same_function(const AccessClass *a, const AccessClass *b)
 static i64 least(i64 a, i64 b) { return a < b ? a : b; }
 static i64 most(i64 a, i64 b) { return a > b ? a : b; }
 
-/* Whether all that either touches beside its function's value fits between two threads. */
+/* Whether the bytes that either access touches around its function's value fit between the values of two threads. */
 static bool fit_between_threads(const AccessClass *a, const AccessClass *b)
 {
     u64 bytes = (u64)(most(a->to, b->to) - least(a->from, b->from));
@@ -136,7 +137,7 @@ static bool same_class(const AccessClass *a, const AccessClass *b)
            a->from == b->from && a->to == b->to;
 }
 
-/* Accesses to parts of what only one thread touches are one class: nothing is lost, and unrolled code has many. */
+/* Joins an access with a class of the same function if no other thread touches what both access: unrolled code has many of these. */
 static bool join_class(AccessClass *to, const AccessClass *a)
 {
     if (!same_function(to, a) || to->spaces != a->spaces || to->symbol != a->symbol || to->through != a->through ||

@@ -61,7 +61,7 @@ u32 alias_class_of(AccessClasses *classes, const Instr *i, u8 spaces);
 /* The class of all of these spaces. */
 u32 alias_class_anywhere(u8 spaces);
 
-/* Fills `conflicts`, when all classes are there. */
+/* Fills `conflicts` in; to be called when all classes are known. */
 void alias_classes_compare(AccessClasses *classes);
 
 #endif

@@ -185,10 +185,10 @@ static bool find_hazard(const Flow *f, u32 segment, Hazard *h)
     return true;
 }
 
-/* Threads of a warp that come together at a barrier may still be together at what asks who is. */
+/* Whether an activemask or the like may follow the barrier: the barrier brings the threads of a warp together for it. */
 static bool brings_together(const Flow *f, u32 segment) { return flow_below(f, segment).reads >> CLASS_CONVERGENT & 1; }
 
-/* What is measured from there on is measured with all threads at the start of it. */
+/* Whether a clock is read after the barrier: the measurement begins with all threads at the barrier. */
 static bool starts_clock(const Flow *f, u32 segment) { return flow_below(f, segment).reads >> CLASS_TIME & 1; }
 
 /* ---- loads in flight ----------------------------------------------------------------------------------------------- */
@@ -198,7 +198,7 @@ static bool is_full_barrier(const Elim *e, const Instr *i)
     return instr_is(i, OPF_BARRIER) && waits_for_all(e->reach, barrier_use(e->reach, i));
 }
 
-/* Barriers do not hold up what .nc loads. */
+/* Whether ptxas keeps the load in front of a barrier; loads with .nc move across. */
 static bool waits_at_barriers(const Instr *i)
 {
     return i->kind == INSTR_OP && i->op->mem == MEM_READ && i->op->space == SPACE_GLOBAL &&
@@ -247,8 +247,8 @@ static bool has_stores_below(const Elim *e, const Instr *barrier)
     return stores >= PTXAS_IN_FLIGHT;
 }
 
-/* Whether the barrier makes ptxas issue several loads before it waits for the first one: it moves neither them nor the stores below
- * across. Without it ptxas would save registers, and load, wait and store in turn. */
+/* Whether the barrier keeps several loads in flight: ptxas moves neither the loads above nor the stores below across it. Without it
+ * ptxas would save registers, and load, wait and store in turn. */
 static bool keeps_loads_in_flight(const Elim *e, const BarrierCandidate *c)
 {
     return c->depth == 0 && has_stores_below(e, c->barrier) && has_loads_above(e, c->barrier);
@@ -256,7 +256,7 @@ static bool keeps_loads_in_flight(const Elim *e, const BarrierCandidate *c)
 
 /* ---- one barrier --------------------------------------------------------------------------------------------------- */
 
-/* As far as that does not depend on accesses. */
+/* Whether the barrier pairs with itself in all threads, so that it may go as far as accesses allow. */
 static bool pairs_with_itself(const Elim *e, const BarrierCandidate *c)
 {
     return (!c->mispaired || function_has_one_thread(e->an->fn)) && reached_together(e->reach, c->barrier);
@@ -354,7 +354,7 @@ static void report_candidate(Elim *e, const BarrierCandidate *c)
     }
 }
 
-/* A barrier of the numbers `ids`, of which some may be used otherwise: by an instruction of the function, or in a call. */
+/* Why a barrier of these numbers stays: an instruction of the function, or of a callee, may use one of them otherwise. */
 static const char *why_partial(const Elim *e, u16 ids)
 {
     for (u32 k = 0; k < e->reach->barriers.n; k++) {
@@ -365,7 +365,7 @@ static const char *why_partial(const Elim *e, u16 ids)
     return "a call may execute barriers, of which nothing is known,";
 }
 
-/* Those that never were candidates, too. */
+/* Reports all barriers that stay, those that never were candidates too. */
 static void report_all_kept(Elim *e)
 {
     for (u32 k = 0; k < e->count; k++)
@@ -471,7 +471,7 @@ static PhaseResult remove_barriers(Analyses *an, const Knobs *knobs, PhaseRun *r
     return result;
 }
 
-/* What a block without its barrier leaves behind is cleaned up; where that joins blocks, more may be known of their addresses. */
+/* Answers PHASE_AGAIN where a block was emptied: clean-up may join blocks then, and more may be known of their addresses. */
 Phase phase_barrier_elim;
 PhaseResult phase_barrier_elim(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {

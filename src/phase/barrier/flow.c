@@ -17,7 +17,7 @@ static void add_access(Flow *f, const Instr *i, u32 class_id, bool reads, bool w
     own->writes |= writes ? bit(class_id) : 0;
 }
 
-/* activemask and the like, but not what names its threads. */
+/* Whether i depends on which lanes execute it, and does not name them: activemask and the like. */
 static bool depends_on_lanes(const Instr *i, const Effects *e)
 {
     return e->convergent && (op_has(i->op, OPF_CALL) || !op_has(i->op, OPF_NAMES_THREADS));
@@ -137,7 +137,7 @@ static void add_below(Flow *f, u32 segment, AccessSet set)
 
 static bool is_local(const Flow *f) { return f->knobs->disable_complex_branch_dist; }
 static bool is_first(const Flow *f, u32 segment) { return segment == f->first[f->segments[segment].block]; }
-/* Whether it ends with its block, and not with a barrier. */
+/* Whether the segment ends with its block, and not with a barrier. */
 static bool is_last(const Flow *f, u32 segment) { return segment + 1 == f->first[f->segments[segment].block + 1]; }
 
 /* Takes the segments out of the work list in turn, also those that are put there meanwhile. */
@@ -207,7 +207,7 @@ static void start_above(Flow *f)
     }
 }
 
-/* Needs the sets below. */
+/* Adds the accesses of threads that leave the kernel without coming to a barrier. Needs the sets below. */
 static void add_leavers(Flow *f)
 {
     const Order *order = an_order(f->an);

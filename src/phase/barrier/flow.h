@@ -55,11 +55,11 @@ Flow *flow_compute(const BarrierReach *reach, bool lists);
 static inline u32 flow_segment(u32 position, u32 n) { return position + n; }
 void flow_free(Flow *flow); /* what is not in the scratch memory */
 
-/* What lies above and below the barrier that ends the segment. */
+/* The accesses that can lie above, or below, the barrier that ends the segment. */
 static inline AccessSet flow_above(const Flow *f, u32 segment) { return f->segments[segment].above; }
 static inline AccessSet flow_below(const Flow *f, u32 segment) { return f->segments[segment + 1].below; }
 
-/* The barrier that ends the segment is gone. */
+/* Lets accesses flow through the barrier that ends the segment: it is gone. */
 void flow_open(Flow *flow, u32 segment);
 
 /* The access of these classes that is the nearest above (below) the barrier that ends the segment. NULL if there is none on

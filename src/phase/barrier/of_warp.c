@@ -29,7 +29,7 @@ static BitSet compared_in(Analyses *an, const Loop *loop)
     return compared;
 }
 
-/* A step may stand before what is compared, or be of it: `t = i + 1; setp t; i = t`. */
+/* Whether some register of the loop may be a counter: it is stepped by a constant, and it, or what is stepped, is compared. */
 static bool may_count(Analyses *an, const Loop *loop)
 {
     BitSet compared = compared_in(an, loop);

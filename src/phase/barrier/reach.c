@@ -51,7 +51,7 @@ static bool is_first_in_block(const BarrierReach *r, u32 k)
 
 /* ---- reached together -------------------------------------------------------------------------------------------- */
 
-/* From blocks with a barrier backwards. */
+/* Finds the blocks from which a barrier can be reached, backwards from those that hold one. */
 static void find_leading_to_barrier(BarrierReach *r, VecU32 *work)
 {
     const Order *order = an_order(r->an);
@@ -78,7 +78,7 @@ bool reach_only_leaves(const BarrierReach *r, const Block *to)
 
 static const Uniform *uniformity(const BarrierReach *r) { return an_uniform(r->an); }
 
-/* In a block of one warp, what is the same in the warp is the same in the block. */
+/* In a block of one warp a branch that is uniform in the warp is uniform in the block. */
 bool reach_branch_is_uniform(const BarrierReach *r, const Block *b)
 {
     const Uniform *u = uniformity(r);
@@ -103,7 +103,7 @@ static bool find_whether_kept(const BarrierReach *r, const Block *b)
     return edges <= 1 || reach_branch_is_uniform(r, b);
 }
 
-/* Asked once for each block: a jump table has many edges. */
+/* find_whether_kept(), asked once for each block: a jump table has many edges. */
 static bool keeps_together(const BarrierReach *r, const Block *b)
 {
     enum { NOT_ASKED, KEPT, DIVIDED };

@@ -16,12 +16,12 @@
 
 enum { ALL_BARRIERS = 0xffff };
 
-/* What an instruction does to the 16 barriers of its CTA. */
+/* How an instruction uses the 16 barriers of its CTA. */
 typedef struct BarrierUse {
     u16 ids;           /* bit n: may use barrier n */
     bool full;         /* waits for all threads of the CTA, at the one barrier `ids` */
     bool carries_data; /* .red */
-    bool arrives;      /* and does not wait */
+    bool arrives;      /* it arrives, and does not wait */
     bool called;       /* by a function that is called here */
 } BarrierUse;
 
@@ -30,11 +30,11 @@ typedef struct BarrierReach {
     const Knobs *knobs;
     VEC(Instr *) barriers;   /* and calls that may use some, as they follow one another in Order.rpo */
     BitSet together;         /* blocks that all threads reach together, by Block.id */
-    BitSet by_all;           /* and none of them has left before */
+    BitSet by_all;           /* those of them before which no thread has left */
     BitSet leads_to_barrier; /* blocks from whose start one can be reached */
     u8 *kept;                /* by Block.id: whether a branch keeps together who stays, where that was asked */
     u16 *mispaired;          /* by position in Order.rpo: numbers that are mispaired where the block starts */
-    u16 partial;             /* numbers that some instruction uses otherwise than for all threads */
+    u16 partial;             /* numbers of barriers that some instruction uses for a part of the threads */
 } BarrierReach;
 
 /* Needs AN_CONTROL; of a function with barriers, as it is before any of them goes. */
@@ -44,9 +44,9 @@ void reach_free(BarrierReach *reach); /* what is not in the scratch memory */
 BarrierUse barrier_use(const BarrierReach *reach, const Instr *i);
 /* Whether all threads execute a barrier together, its block and guard considered. */
 bool reached_together(const BarrierReach *reach, const Instr *barrier);
-/* Likewise, and none has left before. False of what a call in the function may end. */
+/* Whether all threads execute the barrier together, and none has left before; false where a call in the function may end a thread. */
 bool reached_by_all(const BarrierReach *reach, const Instr *barrier);
-/* Whether all threads of the CTA wait there, if they come there, and this barrier's number is not used otherwise. */
+/* Whether the barrier waits for all threads of the CTA, and its number is used for nothing else. */
 static inline bool waits_for_all(const BarrierReach *reach, BarrierUse use)
 {
     return use.full && !(use.ids & reach->partial);
@@ -54,9 +54,9 @@ static inline bool waits_for_all(const BarrierReach *reach, BarrierUse use)
 /* Whether b's terminator, if any, takes the same edge in all threads of the CTA. AN_UNIFORM is computed when this is first asked:
  * of most functions it never is. */
 bool reach_branch_is_uniform(const BarrierReach *reach, const Block *b);
-/* Numbers that i mixes for what comes after it. */
+/* The barrier numbers that i leaves mispaired: a later barrier of such a number may pair with another one than itself. */
 u16 reach_mispaired_by(const BarrierReach *reach, const Instr *i);
-/* Whether a thread that ends in b's successor `to` and not in another one leaves without coming to a barrier. */
+/* Whether threads that go to `to` leave the kernel without coming to a barrier. */
 bool reach_only_leaves(const BarrierReach *reach, const Block *to);
 
 #endif

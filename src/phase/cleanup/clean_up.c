@@ -28,7 +28,7 @@
 #include "transform/condition.h"
 #include "transform/groups.h"
 
-/* More edges out of a block are followed at once, not one after the other. */
+/* A block with more edges has all of them redirected at once, not one after the other. */
 enum { MANY_EDGES = 16 };
 
 typedef struct CleanUp {
@@ -37,8 +37,8 @@ typedef struct CleanUp {
     Function *fn;
     VEC(Block *) work;
     u8 *queued;     /* by Block.id */
-    Marks seen;     /* by Block.id: of the search that goes on */
-    Block **end;    /* by Block.id: where a chase that came by ended, NULL; true while that block is not dead */
+    Marks seen;     /* by Block.id: blocks of the search under way */
+    Block **end;    /* by Block.id: the last known destination() of the block, valid while that block is not dead; NULL */
     BitSet decided; /* by Instr.origin: branches that always take one edge, and may be taken away in this round */
     bool asks_gate; /* only those */
     BitSet groups;  /* tables that make them: transform/groups.h */
@@ -87,7 +87,7 @@ static Block *destination(CleanUp *c, Block *from)
     }
     if (only_jumps(b))
         return b;
-    for (Block *next; from != b; from = next) { /* the way back is as long as the way there */
+    for (Block *next; from != b; from = next) { /* the same path once more */
         Block *known = c->end[from->id];
         next = known && !known->dead ? known : from->fall;
         c->end[from->id] = b;
@@ -112,7 +112,7 @@ static void mark_reached(CleanUp *c, Block *b)
         vec_push(&c->work, b);
 }
 
-/* Blocks that only lead to one another, and that nothing outside leads to, go together: one rewrite. */
+/* Removes blocks that only lead to one another, and that no other block leads to, in one rewrite. */
 static void remove_unreachable_cycles(CleanUp *c)
 {
     marks_clear(&c->seen);
@@ -165,7 +165,7 @@ static bool stays_header(const CleanUp *c, const Block *b)
     return stays;
 }
 
-/* Where an edge from b to `to` may go instead, past blocks that do nothing; `to` itself if nowhere. */
+/* The block to which an edge to `to` may be redirected, past blocks that do nothing; `to` itself if there is none. */
 static Block *threaded(CleanUp *c, Block *to)
 {
     Block *end = only_jumps(to) ? destination(c, to) : to;
@@ -188,7 +188,7 @@ static bool may_thread(CleanUp *c, Block *b, Block *to, Block *end)
     return true;
 }
 
-/* All edges of a table at once. */
+/* Redirects all edges of the table that ends b at once. */
 static bool thread_table(CleanUp *c, Block *b)
 {
     CfgList succs = cfg_succs(c->fn, b);
@@ -273,9 +273,8 @@ static Block *decided_successor(const Block *b, FactValue truth)
     return (truth == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
 }
 
-/* Before the first rewrite of an iteration: finds the branches that must stay although they are decided. The paths that no thread
- * takes hold the points apart where the others reconverge (analysis/reconverge.h). A branch that comes to be decided later in
- * the round is looked at in the next one. */
+/* Finds, before the first rewrite of an iteration, the decided branches that may go: paths that no thread takes may keep the
+ * reconvergence points of others apart (analysis/reconverge.h). A branch that is decided later waits for the next iteration. */
 static void find_decided(CleanUp *c)
 {
     VEC(Block *) decided = {0};
@@ -300,13 +299,13 @@ static void find_decided(CleanUp *c)
     vec_free(&decided);
 }
 
-/* The gate is made where a branch is decided when a round begins; one that comes to be decided meanwhile waits for the next. */
+/* Whether the decided branch may go, by what find_decided() found; one that was not decided then waits for the next iteration. */
 static bool region_may_decide(const CleanUp *c, const Instr *end)
 {
     return !c->asks_gate || (end->origin < c->decided.bits && bitset_has(&c->decided, end->origin));
 }
 
-/* A guarded terminator whose guard the block itself tells: it always acts, or never. */
+/* Folds a guarded terminator to whose guard the block itself gives a constant: it is always executed, or never. */
 static bool fold_constant_condition(CleanUp *c, Block *b)
 {
     Instr *end = block_terminator(b);

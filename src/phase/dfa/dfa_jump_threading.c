@@ -31,7 +31,8 @@ enum { SELECTORS = 8 /* of a loop */ };
 
 /* ---- copies ----------------------------------------------------------------------------------------------------- */
 
-/* Copies in which nothing is left to do are passed: an empty latch would not be distinguished from the header that follows it. */
+/* The block to which an edge to the target leads in the end. Copies in which nothing is left to do are passed: an empty latch would
+ * not be distinguished from the header that follows it. */
 static Block *final_block(const MachinePlan *plan, const PlanTarget *target)
 {
     for (u32 steps = 0; target->node != NO_NODE; steps++) {
@@ -43,9 +44,8 @@ static Block *final_block(const MachinePlan *plan, const PlanTarget *target)
     return target->to;
 }
 
-/* Where b goes to the block of the target it goes to the target's copy from now on; past_idle: where it goes to that, it goes past
- * copies in which nothing is left to do. These are two steps: what such copies lead to may be a block that b goes to as well,
- * and leaves for another copy. */
+/* Redirects edges of b from the target's block to its copy; past_idle: those to the copy go on past copies in which nothing is left to
+ * do. These are two steps, since b may also lead to the block behind such copies, and leave that for a copy of its own. */
 static void redirect_to(const MachinePlan *plan, Block *b, const PlanTarget *target, bool past_idle)
 {
     if (target->node == NO_NODE)
@@ -57,7 +57,7 @@ static void redirect_to(const MachinePlan *plan, Block *b, const PlanTarget *tar
         block_redirect(b, target->to, made);
 }
 
-/* Registers that the instructions of b name. */
+/* The number of register operands in b. */
 static u32 count_names(const Block *b)
 {
     u32 n = 0;
@@ -71,7 +71,7 @@ static u32 count_names(const Block *b)
     return n;
 }
 
-/* What of the node's block is executed for a reason, in order; its branch is there unless the node decides it. */
+/* Lists the instructions of the node's block that have an effect or are read, in order; with its branch unless the node decides it. */
 static u32 collect_read(Analyses *an, const MachinePlan *plan, const PlanNode *node, Instr *read[NODE_ITEMS])
 {
     u32 room = count_names(node->b), n = 0;
@@ -123,7 +123,7 @@ static void make_copies(Analyses *an, PhaseRun *run, MachinePlan *plan)
 
 /* ---- edges ------------------------------------------------------------------------------------------------------ */
 
-/* From b, which ends without a branch, to the leaves first .. first + n - 1, which have `depth` selps in common. */
+/* Builds the branches from b, which has none, to the leaves first .. first + n - 1, which have their first `depth` selps in common. */
 static void branch_to_leaves(Analyses *an, PhaseRun *run, const MachinePlan *plan, Block *b, u32 first, u32 n, u32 depth)
 {
     const PlanLeaf *leaf = &plan->leaf.v[first];
@@ -165,7 +165,7 @@ static void redirect_edges(Analyses *an, PhaseRun *run, const MachinePlan *plan)
     }
 }
 
-/* Puts a copy where control falls into it: after a block that only goes there and is not followed by another such copy. */
+/* Lays each copy out so that control falls into it: after a block that only leads there, one copy after each block. */
 static void lay_out(const MachinePlan *plan)
 {
     for (u32 k = 0; k < plan->node.n; k++) {
@@ -191,9 +191,8 @@ static void carry_out(Analyses *an, PhaseRun *run, MachinePlan *plan)
 
 /* ---- the phase -------------------------------------------------------------------------------------------------- */
 
-/* NULL, or why the points where threads reconverge must stay. They do where a branch divides a warp, but copies of what is
- * between the arms and the dispatch may join sooner, and be more than their originals: which lanes come to them together is
- * not asked of the plan. */
+/* NULL, or why the loop stays as it is for the sake of threads that reconverge. Copies of blocks may join sooner than these did, and
+ * be more of them; which lanes come to a copy together is not asked of the plan. */
 static const char *why_reconverge(Analyses *an)
 {
     ReconvergeGate *gate = reconverge_new(an->scratch, an);

@@ -9,7 +9,7 @@ typedef struct PlanGraph {
     const Knobs *knobs;
     const MachinePlan *plan;
     Graph succ, pred;  /* nodes: positions in Order.rpo, then those of the plan */
-    u32 *idom, *depth; /* GRAPH_NONE and 0 where nothing leads to */
+    u32 *idom, *depth; /* GRAPH_NONE and 0 of nodes that nothing leads to */
     u32 *order, reached;
 } PlanGraph;
 

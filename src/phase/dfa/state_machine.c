@@ -11,10 +11,10 @@ typedef struct MachineFinder {
     Analyses *an;
     const Loop *loop;
     MachinePlan *plan;
-    bool separate; /* edges do not share copies */
-    u32 group;     /* of the edge whose copies are made, if separate */
-    bool too_many; /* paths */
-    bool too_long; /* one of them */
+    bool separate; /* each edge into the machine gets copies of its own */
+    u32 group;     /* number of the edge whose copies are made, if separate */
+    bool too_many; /* there are more paths than the limit */
+    bool too_long; /* some path is longer than the limit */
 } MachineFinder;
 
 /* ---- state registers -------------------------------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ static void add_state_reg(MachineFinder *p, const Operand *o)
         plan->reg[plan->regs++] = o->id;
 }
 
-/* The selector, and what the loop copies into it; false: one of them counts. */
+/* Finds the state registers: the selector, and the registers that the loop copies into it. False: one of them is a counter. */
 static bool find_state_regs(MachineFinder *p, RegId selector)
 {
     p->plan->reg[p->plan->regs++] = selector;
@@ -109,7 +109,7 @@ static Given given_state(const MachineFinder *p, const Block *b, const StateValu
     return g;
 }
 
-/* What the state registers hold at the place; *undecided: a selp that leaves one of them unknown. */
+/* What the state registers hold at the point; *undecided: a selp that leaves one of them unknown. */
 static StateValues state_at(const MachineFinder *p, ProgramPoint place, const Given *given, Instr **undecided)
 {
     StateValues s = {.known = 0};
@@ -127,7 +127,7 @@ static StateValues state_at(const MachineFinder *p, ProgramPoint place, const Gi
     return s;
 }
 
-/* Only what is read from b on, and is not known there anyway. */
+/* Forgets what nobody reads from b on, and what is known there on every path. */
 static void prune_state(const MachineFinder *p, StateValues *s, const Block *b)
 {
     Instr *undecided;
@@ -267,7 +267,7 @@ static bool may_branch_on(const MachineFinder *p, const Instr *selp, const Block
     return p->knobs->enable_dfa_jump_thread > 0 || uniform_has(&an_uniform(p->an)->warp, by->id);
 }
 
-/* Appends the leaves under the selps given so far; false: no state is known in one of them. */
+/* Appends a leaf for each outcome of the selps that are not given yet; false: the state is not known in one of them. */
 static bool add_leaves(MachineFinder *p, const Block *from, Block *to, Given *given)
 {
     Instr *undecided;
@@ -373,7 +373,7 @@ static void drop_unreached(MachineFinder *p)
     vec_free(&work);
 }
 
-/* Counts states and instructions. */
+/* Counts the states and instructions of the plan. */
 static void weigh(MachineFinder *p)
 {
     MachinePlan *plan = p->plan;
@@ -461,7 +461,7 @@ static const Instr *dispatch_on(const Loop *loop, RegId selector)
     return NULL;
 }
 
-/* NULL, or which limit was reached before any branch was decided. */
+/* NULL, or the limit that was reached before any branch was decided. */
 static const char *why_stopped(const MachineFinder *p)
 {
     if (p->too_many)

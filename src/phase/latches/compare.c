@@ -38,7 +38,7 @@ static bool is_read_after_only(const Loop *loop, const Instr *compare, RegId pre
     return true;
 }
 
-/* No loop inside, and no edge out but at the latch. */
+/* Whether the loop is innermost, and no edge leads out of it but at the latch. */
 static bool leaves_at_latch_only(Analyses *an, const Loop *loop)
 {
     const Loops *loops = an_loops(an);

@@ -10,7 +10,8 @@
 
 enum {
     BODY_COUNTED = 4 * PTXAS_UNROLLED_BODY,
-    STEP_MAX = 15, /* towards a bound that need not be reached exactly: a larger one says that others unrolled the body */
+    STEP_MAX =
+        15, /* of a loop that need not meet its bound exactly: a larger step says that the compiler unrolled the body */
     UNROLLED_LEAST = 512,
     TRIPS_MOST = 1 << 14 /* that are counted */
 };
@@ -53,7 +54,7 @@ static bool find_latch(Analyses *an, const Loop *loop, Latch *l)
 
 /* ---- whether ptxas would unroll it ------------------------------------------------------------------------------------- */
 
-/* In machine instructions; counted until there are too many. */
+/* Machine instructions of the loop's body, or more than the limit. */
 static u32 body_size(const Loop *loop)
 {
     u32 n = 0;
@@ -73,7 +74,7 @@ static u32 accesses(const Loop *loop)
     return n;
 }
 
-/* Whether a loop of the function lies two levels deeper: what is unrolled beside it is hardly ever seen. */
+/* Whether some loop of the function is nested two levels deeper: this one runs rarely then, and its unrolling does not show. */
 static bool runs_rarely(Analyses *an, const Loop *loop) { return an_loops(an)->deepest > loop->depth + 1; }
 
 static bool leaves_early(Analyses *an, const Loop *loop)
@@ -91,7 +92,7 @@ static bool leaves_early(Analyses *an, const Loop *loop)
     return false;
 }
 
-/* A call, or lanes that exchange something. */
+/* Whether the loop holds a call, or an operation by which lanes exchange values. */
 static bool holds_obstacle(Analyses *an, const Loop *loop)
 {
     bool lanes = an->fn->module->target_sm < PTXAS_UNROLLS_LANES_FROM;
@@ -102,7 +103,7 @@ static bool holds_obstacle(Analyses *an, const Loop *loop)
     return false;
 }
 
-/* NULL, or why it is left as it is. */
+/* NULL, or why the loop gets no counter. */
 static const char *why_not(Analyses *an, const Loop *loop, Latch *l)
 {
     if (loop->header == an->fn->entry || block_is_pinned(loop->header))

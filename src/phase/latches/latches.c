@@ -28,7 +28,7 @@
 #include "transform/affine.h"
 #include "transform/condition.h"
 
-/* The test of a loop stays as it is. */
+/* Reports that the test of a loop stays as it is. */
 static void test_kept(PhaseRun *run, const char *name, const Instr *branch, const char *why)
 {
     phase_missed_once(run, name, branch,
@@ -69,7 +69,7 @@ static bool canonicalize_combined(Analyses *an, PhaseRun *run, const Loop *loop,
     return true;
 }
 
-/* The branch goes to the right block, but is spelled otherwise: `@!p bra LOOP`, `@p bra.uni LOOP`, `@!p bra EXIT`. */
+/* Canonicalizes a test that branches to the right block, but is spelled `@!p bra LOOP`, `@p bra.uni LOOP` or `@!p bra EXIT`. */
 static bool canonicalize_exit(Analyses *an, PhaseRun *run, const Loop *loop, Block *b, Instr *branch, bool may_exchange)
 {
     bool plain = condition_is_plain(branch);
@@ -100,7 +100,7 @@ static bool canonicalize_exit(Analyses *an, PhaseRun *run, const Loop *loop, Blo
     return true;
 }
 
-/* `@p ret; bra LOOP` to `@!p bra LOOP; ret`, the ret in a block of its own. */
+/* Rewrites `@p ret; bra LOOP` to `@!p bra LOOP; ret`, with the ret in a block of its own. */
 static void return_after(Analyses *an, Block *b, Instr *leave)
 {
     Function *fn = an->fn;
@@ -133,7 +133,7 @@ static bool was_unrolled(Analyses *an, const Loop *loop, const Instr *branch)
     return false;
 }
 
-/* `@p bra EXIT; bra LOOP`: the branch goes to the exit. must_leave: threads may not reconverge after the loop before they leave. */
+/* Inverts the branch of `@p bra EXIT; bra LOOP`. must_leave: threads may not reconverge after the loop before they leave. */
 static bool invert_latch(Analyses *an, PhaseRun *run, const Loop *loop, Block *b, Instr *leave, bool must_leave)
 {
     if (!branch_target(leave) && must_leave) {
@@ -166,7 +166,7 @@ static bool invert_latch(Analyses *an, PhaseRun *run, const Loop *loop, Block *b
 
 static bool stays(Analyses *an, const Loop *loop, const Block *to) { return to && loop_contains(an_loops(an), loop, to); }
 
-/* The test that ends block b of the loop, if it ends one: one successor is in the loop, the other one is not. */
+/* Canonicalizes the test at the end of b, if there is one: one successor is in the loop, the other one is not. */
 static bool canonicalize_test(Analyses *an, PhaseRun *run, const Loop *loop, Block *b, bool must_leave)
 {
     Instr *end = block_terminator(b);
@@ -182,7 +182,7 @@ static bool canonicalize_test(Analyses *an, PhaseRun *run, const Loop *loop, Blo
     return canonicalize_exit(an, run, loop, b, end, to != NULL);
 }
 
-/* A comparison that stands apart from the step of its counter moves up to it. */
+/* Moves a comparison that stands apart from the step of its counter up to it. */
 static bool unite_with_step(Analyses *an, PhaseRun *run, const Loop *loop)
 {
     LoopCompare distant;
@@ -195,7 +195,7 @@ static bool unite_with_step(Analyses *an, PhaseRun *run, const Loop *loop)
     return true;
 }
 
-/* The last test of a loop, once it is `@p bra LOOP`. */
+/* Rewrites what the last test of a loop computes, once the test is `@p bra LOOP`. */
 static bool canonicalize_latch(Analyses *an, PhaseRun *run, const Loop *loop)
 {
     Block *b = loop->latches[0];
@@ -212,7 +212,7 @@ static bool ends_in_guarded_leave(const Block *latch, const Loop *loop)
     return end && end->guard && !branch_target(end) && latch->fall == loop->header;
 }
 
-/* By loop, asked before the first rewrite: a guarded ret in a latch must let threads leave without reconverging. */
+/* The loops, found before the first rewrite, whose latch holds a guarded ret that must let threads leave without reconverging. */
 static BitSet find_must_leave(Analyses *an)
 {
     const Loops *loops = an_loops(an);
@@ -234,7 +234,7 @@ static BitSet find_must_leave(Analyses *an)
     return must_leave;
 }
 
-/* Where nothing else is left to do, so that the analyses are those of the latches as they will be. */
+/* Adds counters once nothing else is left to do: the analyses then see the latches as they will be. */
 static bool add_counters(Analyses *an, PhaseRun *run)
 {
     bool any = false;

@@ -8,7 +8,7 @@ enum {
     ROUNDED_BITS = 24
 };
 
-/* ---- the rest of a loop that was unrolled ------------------------------------------------------------------------------- */
+/* ---- the remainder loop of one that was unrolled -------------------------------------------------------------------------- */
 
 typedef struct UnrolledSearch {
     const Ssa *ssa;
@@ -16,7 +16,7 @@ typedef struct UnrolledSearch {
     u32 left; /* values to look at */
 } UnrolledSearch;
 
-/* A multiple of a small power of two is left: 0xfffffffc, 0x7ffffffc. */
+/* Whether the mask rounds down to a multiple of a small power of two: 0xfffffffc, 0x7ffffffc. */
 static bool rounds_down(const Operand *o)
 {
     if (o->kind != OPND_IMM || !o->value)
@@ -61,7 +61,8 @@ static bool is_rounded(UnrolledSearch *s, const Block *b, const Instr *before, R
     return v->phi && comes_rounded(s, s->ssa->dom->by_pre[v->pre], reg);
 }
 
-/* Compilers round the number of iterations down for the loop that they unroll, and start another one from there. */
+/* Whether the loop begins at a number that was rounded down: compilers round the number of iterations down for the loop that they
+ * unroll, and begin a remainder loop there. */
 static bool is_rest(Analyses *an, const Loop *loop, const LoopTest *test)
 {
     UnrolledSearch s = {an_ssa(an), an->fn, LOOKED_AT};
@@ -75,8 +76,8 @@ static bool is_rest(Analyses *an, const Loop *loop, const LoopTest *test)
 
 /* ---- loops that were unrolled ---------------------------------------------------------------------------------------------- */
 
-/* As many accesses as it steps by. ptxas would copy the copies, and what stands around them: of nine such kernels four got
- * worse, by up to 55 % of their cycles. */
+/* Whether the loop has as many accesses as it steps by. ptxas would copy the copies: of nine such kernels four got worse, by up to
+ * 55 % of their cycles. */
 static bool was_unrolled(const LoopTest *test, u32 accesses)
 {
     i64 by = sem_signed(test->value.step, test->value.bits);

@@ -23,7 +23,7 @@ static bool is_back_edge(const Loops *loops, const Block *from, const Block *to)
     return loop && loop_contains(loops, loop, from);
 }
 
-/* An integer compared with a constant for equality: ptxas finds the chains of these that it makes tables of. */
+/* Whether the branch tests an integer for equality with a constant: ptxas makes tables of chains of these. */
 static bool is_case_test(const Instr *branch)
 {
     Instr *def = local_definition(branch, branch->guard);
@@ -43,7 +43,7 @@ static bool inversion_pays(Analyses *an, const Knobs *knobs, const Block *b, con
     }
 }
 
-/* `@p bra NEXT; bra FAR; NEXT:` to `@!p bra FAR; NEXT:`, where the opposite costs nothing. */
+/* Rewrites `@p bra NEXT; bra FAR; NEXT:` to `@!p bra FAR; NEXT:`, where the inverted guard costs nothing. */
 static bool invert_to_fall_through(Analyses *an, const Knobs *knobs, PhaseRun *run, Block *b)
 {
     Instr *branch = block_conditional_branch(b);
@@ -60,7 +60,7 @@ static bool invert_to_fall_through(Analyses *an, const Knobs *knobs, PhaseRun *r
     return true;
 }
 
-/* A block that leaves the function moves to the end when the one before it can then fall through to the one after. */
+/* Moves a block that leaves the function to the end, if the one before it can then fall through to the one after it. */
 static bool relocate_exit(Analyses *an, PhaseRun *run, Block *b)
 {
     Block *before = b->prev, *after = b->next;

@@ -24,7 +24,8 @@ static bool add_operands(CheckSearch *s, Instr *i, bool holds, bool of_latch)
     return add_tests(s, i, instr_operand(i, 1), holds, of_latch) && add_tests(s, i, instr_operand(i, 2), holds, of_latch);
 }
 
-/* What gives a predicate its value at `at` in every iteration: in its block, or in one that each iteration comes through before. */
+/* The instruction that gives the predicate its value at `at` in every iteration; it stands in the same block, or in one that dominates
+ * it in the loop. NULL: there is none. */
 static Instr *definition(const CheckSearch *s, Instr *at, RegId reg, bool of_latch)
 {
     Instr *def = local_definition(at, reg);
@@ -42,7 +43,7 @@ static bool is_known(const LoopChecks *f, const LoopTest *test)
     return false;
 }
 
-/* The comparisons that all have to come out so that the predicate is `holds` right before `at`. */
+/* Adds the comparisons whose outcomes together make the predicate equal to `holds` right before `at`; false: they are not found. */
 static bool add_tests(CheckSearch *s, Instr *at, const Operand *predicate, bool holds, bool of_latch)
 {
     LoopChecks *f = s->found;
@@ -71,7 +72,7 @@ static bool add_tests(CheckSearch *s, Instr *at, const Operand *predicate, bool 
 
 static bool is_inside(const CheckSearch *s, const Block *b) { return b && loop_contains(an_loops(s->an), s->loop, b); }
 
-/* A block that stops the thread, or calls what does, reached from one branch only: compilers put it there for a failed check. */
+/* Whether b stops the thread, or calls what does, and one branch alone leads to it: compilers write that for a failed check. */
 static bool is_failure(const CheckSearch *s, const Block *b)
 {
     if (!cfg_single_pred(s->an->fn, b))
@@ -82,7 +83,7 @@ static bool is_failure(const CheckSearch *s, const Block *b)
     return false;
 }
 
-/* The successor in an iteration that goes on, if the block's branch is a check; NULL. */
+/* The successor that an iteration which goes on takes, if the branch of b is a check; NULL if it is none. */
 static Block *passing(const CheckSearch *s, const Block *b)
 {
     Instr *branch = block_terminator(b);
@@ -146,7 +147,7 @@ static void visit(CheckSearch *s, Block *b)
         f->block[f->blocks++] = b;
 }
 
-/* The blocks of an iteration that goes on. */
+/* Finds the blocks that an iteration which goes on comes through. */
 static void find_blocks(CheckSearch *s)
 {
     LoopChecks *f = s->found;
@@ -173,7 +174,7 @@ static bool is_chained(const LoopChecks *f, const Instr *i)
     return false;
 }
 
-/* What the latch compares may be computed in its block, too. */
+/* Adds the instructions of the latch's block that compute what the latch compares. */
 static void extend_chain(LoopChecks *f)
 {
     for (u32 k = 0; k < f->chained; k++)

@@ -10,17 +10,17 @@ enum { LOOP_CHECKS = 12, LOOP_TESTS = 12, LOOP_BLOCKS = 16, LOOP_CHAIN = 8 };
 
 typedef struct LoopCheck {
     Block *block;
-    Block *pass; /* where it leads in an iteration that goes on; the header, of the latch */
+    Block *pass; /* where it leads in an iteration that goes on; for the latch, the header */
 } LoopCheck;
 
 typedef struct LoopChecks {
     LoopCheck check[LOOP_CHECKS];
-    LoopTest test[LOOP_TESTS]; /* the loop goes on while all of them say so */
+    LoopTest test[LOOP_TESTS]; /* the loop goes on while all of them hold */
     bool of_latch[LOOP_TESTS];
     u32 checks, tests, latch_tests;
     Instr *chain[LOOP_CHAIN]; /* what computes the latch's predicate, in its block; steps left out */
     u32 chained;
-    Block *block[LOOP_BLOCKS]; /* where an iteration comes through that goes on; the header is first */
+    Block *block[LOOP_BLOCKS]; /* blocks that an iteration which goes on comes through, the header first */
     u32 blocks;
     bool full;      /* there is more than fits */
     bool has_exit;  /* some of these blocks has another edge out of the loop */
@@ -31,7 +31,7 @@ typedef struct LoopChecks {
  * only in blocks that would stop the thread. Uses AN_LOOPS and AN_DOM. */
 bool loop_checks_find(Analyses *an, const Loop *loop, LoopChecks *found);
 
-/* The latch, whose predicate `compare` computes, as the only check. */
+/* Describes the latch, whose predicate `compare` computes, as the only check. */
 void loop_checks_latch(Analyses *an, const Loop *loop, Instr *compare, LoopChecks *found);
 
 #endif

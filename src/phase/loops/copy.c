@@ -23,7 +23,7 @@ bool loop_copy_lacks(const LoopDropped *d, const Instr *i)
     return is_among(d->dead, d->deads, i) || is_among(d->step, d->steps, i);
 }
 
-/* The branches of checks are not copied. */
+/* Whether i is the branch of a check, which is not copied. */
 static bool is_check(const LoopChecks *checks, const Instr *i)
 {
     for (u32 k = 0; k < checks->checks; k++)
@@ -32,7 +32,7 @@ static bool is_check(const LoopChecks *checks, const Instr *i)
     return false;
 }
 
-/* What is left of the blocks, while instructions of them are found to be dead. */
+/* The blocks to be copied, while instructions of them are found to be dead. */
 typedef struct CopyPlan {
     Analyses *an;
     const Loop *loop;
@@ -47,7 +47,7 @@ static void count_reads(CopyPlan *plan, const Instr *i, u64 by)
         *fnvmap_at(&plan->reads, w.reg) += by;
 }
 
-/* Whether what is left reads reg, `but` itself not counted. */
+/* Whether an instruction of the copy other than `but` reads reg. */
 static bool is_read(const CopyPlan *plan, const Instr *but, RegId reg)
 {
     const u64 *reads = fnvmap_find(&plan->reads, reg);
@@ -89,7 +89,7 @@ static bool is_dead(const CopyPlan *plan, const Instr *i)
     return true;
 }
 
-/* `add r, r, c`, which nobody reads but the next one. */
+/* Whether i is `add r, r, c`, and nothing but i itself reads r in the copy. */
 static bool is_dead_step(const CopyPlan *plan, Instr *i)
 {
     RegId of;
@@ -100,7 +100,7 @@ static bool is_dead_step(const CopyPlan *plan, Instr *i)
     return size && !(size & (size - 1)) && !is_read(plan, i, of);
 }
 
-/* Whether the latch's predicate can be computed once its block is over. */
+/* Whether the latch's predicate can be computed at the end of its block. */
 static bool may_be_late(const Loop *loop, const LoopChecks *checks)
 {
     for (u32 k = 0; k < checks->chained; k++)
@@ -111,7 +111,7 @@ static bool may_be_late(const Loop *loop, const LoopChecks *checks)
     return block_terminator(loop->latches[0]) && checks->chained;
 }
 
-/* Whether the instruction goes now. */
+/* Leaves the instruction out of the copy if nobody reads it there; whether it did. */
 static bool drop(CopyPlan *plan, Instr *i, bool steps)
 {
     LoopDropped *d = plan->dropped;
@@ -146,7 +146,7 @@ void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bo
 
 /* ---- whether it may be made --------------------------------------------------------------------------------------------- */
 
-/* Each question about a register walks the whole loop. */
+/* Whether the loop is short enough for questions about a register, each of which walks all of it. */
 static bool is_short(const Loop *loop)
 {
     u32 n = 0;
@@ -225,8 +225,8 @@ static bool may_divide(Analyses *an, const LoopChecks *c)
     return false;
 }
 
-/* Whether a convergent instruction depends on one of the checks, but not on all that may divide a warp: the branch in front of
- * the copy, which stands for all of them, is more than it depended on. */
+/* Whether a convergent instruction depends on some of the checks, but not on all that may divide a warp. It would then depend on more
+ * than before, as the branch in front of the copy stands for all of them. */
 static bool depends_on_some(Analyses *an, const LoopChecks *c, LoopLanes *lanes)
 {
     const Graph *g = &lanes->dependent;

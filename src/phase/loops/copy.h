@@ -22,10 +22,10 @@ bool loop_copy_may(Analyses *an, const Loop *loop);
 
 /* What of the function depends on which lanes execute it. */
 typedef struct LoopLanes {
-    bool asked, shown; /* it shows which lanes execute it */
+    bool asked, shown; /* whether an instruction sees which lanes execute it, once that was asked */
     bool many;         /* there are more dependences than are counted */
     Graph dependent;   /* from each branch, by Block.id, to the blocks with a convergent instruction that depend on it */
-    Marks seen;        /* scratch, likewise */
+    Marks seen;        /* by Block.id: scratch */
 } LoopLanes;
 /* NULL, or why the loop is not copied, as its checks may divide a warp. *lanes is {0} before the first rewrite, and in the arena. */
 const char *loop_lanes_forbid(Analyses *an, const LoopChecks *checks, LoopLanes *lanes);
@@ -36,11 +36,11 @@ typedef bool LoopRewrite(Analyses *an, PhaseRun *run, const Loop *loop, LoopLane
 PhaseResult loop_copy_each(Analyses *an, PhaseRun *run, LoopRewrite *rewrite);
 void loop_copy_begin(Analyses *an);
 
-/* What the copy does without if the branches of the checks are gone. steps: it may leave steps out. Uses AN_LIVE. */
+/* Finds what the copy need not hold once the branches of the checks are gone. steps: it may leave steps out. Uses AN_LIVE. */
 void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *dropped);
 bool loop_copy_lacks(const LoopDropped *dropped, const Instr *i);
 
-/* Of the copy; branches: without those of the checks. */
+/* The size of the copy; branches: without those of the checks. */
 typedef struct LoopSize {
     u32 body, accesses, branches;
     bool fixed; /* holds what may not be copied */
@@ -53,9 +53,9 @@ void loop_copy_blocks(const Loop *loop, const LoopChecks *checks, const LoopDrop
 
 Block *loop_copy_of(const LoopChecks *checks, Block *const *copy, const Block *b);
 
-/* A branch at the end of b to `to`, which decides what those of the checks do. */
+/* Adds a branch to `to` at the end of b, which decides what the checks' branches decided. */
 void loop_copy_branch(Analyses *an, const LoopChecks *checks, Block *b, RegId guard, bool inverted, Block *to);
-/* The latch's test, at the end of `rest`, which stands after the copy's last block: to the loop, which is not unrolled any more,
+/* Ends `rest`, the block after the copy's last one, with the latch's test: control goes to the loop, which ptxas is told not to unroll,
  * or out of it. */
 void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *after,
                    Block *rest);

@@ -102,7 +102,7 @@ static bool compares_signed(const LoopTest *t)
     return t->is_signed && t->cmp != CMP_LO && t->cmp != CMP_LS && t->cmp != CMP_HI && t->cmp != CMP_HS;
 }
 
-/* Up to where the test goes on: its bound, or where values wrap, if they go away from the bound. */
+/* The number up to which the test holds: its bound, or where values wrap if they move away from the bound. */
 static Operand limit(const LoopTest *t)
 {
     u32 bits = t->value.bits;
@@ -118,7 +118,7 @@ static bool includes_limit(const LoopTest *t)
     return t->cmp == CMP_LE || t->cmp == CMP_GE || t->cmp == CMP_LS || t->cmp == CMP_HS || !loop_test_runs_towards_bound(t);
 }
 
-/* limit - x of what goes up, x - limit of what goes down, RUN_MOST at most. */
+/* The distance from x to the limit, in the direction in which the value moves, RUN_MOST at most. */
 static RegId build_distance(const Builder *at, const LoopTest *t, Operand x)
 {
     u32 bits = t->value.bits;
@@ -132,7 +132,7 @@ static RegId build_distance(const Builder *at, const LoopTest *t, Operand x)
                       : build_unary(at, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U64}}, TYPE_B32, register_operand(d));
 }
 
-/* The number of iterations, from the first on, in which the test goes on; RUN_MOST or more if there are more. */
+/* The number of iterations, from the first on, in which the test holds; RUN_MOST or more where they are more. */
 static RegId build_count(const Builder *at, const LoopTest *t)
 {
     u32 size = step_size(t);
@@ -153,7 +153,7 @@ static RegId build_count(const Builder *at, const LoopTest *t)
     return build_value(at, isa_op(at->fn->module->isa, OPC_SELP, (OpParts){.type = {TYPE_B32}}), TYPE_B32, select, 3);
 }
 
-/* The latch's test comes after an iteration. */
+/* The smallest of the checks' numbers of iterations; the latch's test counts one more, since it comes after an iteration. */
 static RegId build_counts(const Builder *at, const LoopChecks *c)
 {
     RegId least = 0;
@@ -168,7 +168,7 @@ static RegId build_counts(const Builder *at, const LoopChecks *c)
 
 /* ---- the rewrite ---------------------------------------------------------------------------------------------------------------- */
 
-/* What `n` iterations add to a register that is stepped. */
+/* Adds to a register all that `step` would add to it in n iterations. */
 static void build_steps(Analyses *an, const Builder *at, const Instr *step, RegId n)
 {
     RegId reg;

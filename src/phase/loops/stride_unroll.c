@@ -40,7 +40,7 @@ typedef struct Stride {
 
 static bool is_less(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_LE || cmp == CMP_LO || cmp == CMP_LS; }
 
-/* `add i, i, s` in front of the comparison, in its block, the only write of i. */
+/* Finds `add i, i, s` in the comparison's block and in front of it, the only write of i. */
 static bool find_step(Analyses *an, const Loop *loop, Stride *s)
 {
     const Instr *add = affine_definition(an, loop, s->counter);
@@ -97,7 +97,7 @@ static const char *why_not(Analyses *an, const Loop *loop, const Stride *s, cons
 
 /* ---- the rewrite ------------------------------------------------------------------------------------------------------------ */
 
-/* The value as 64 bits. */
+/* The value extended to 64 bits. */
 static Operand widened(const Builder *at, const Stride *s, Operand x)
 {
     if (x.kind == OPND_IMM && type_bits(s->type) == 32)
@@ -124,7 +124,7 @@ static Operand build_both(const Builder *at, Operand a, Operand b)
     return register_operand(build_binary(at, OPC_AND, (OpParts){.type = {TYPE_PRED}}, TYPE_PRED, a, b));
 }
 
-/* What the counter must be below for four iterations; *enters: whether it is, and there is such a limit. */
+/* The limit that the counter must be below for four iterations to follow; *enters: whether there is such a limit, and it is. */
 static Operand build_limit(const Builder *at, const Stride *s, Operand *enters)
 {
     Operand step = widened(at, s, register_operand(s->step)), bound = widened(at, s, s->bound);

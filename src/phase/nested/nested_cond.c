@@ -27,13 +27,13 @@ typedef struct Combiner {
     PhaseRun *run;
     Analyses *an;
     Nested n;
-    bool prepared; /* there was a site */
+    bool prepared; /* prepare() was called: some site was found */
     bool changed;
 } Combiner;
 
 /* ---- the rewrite ------------------------------------------------------------------------------------------------ */
 
-/* The inner block's own `reg` gets a name of its own, because the outer branch still needs the old value. */
+/* Renames `reg` in the inner block, which writes it while the outer branch still needs the old value. */
 static void rename_private(Nested *n, Block *inner, RegId reg)
 {
     RegId to = reg_new(n->fn, (Type)fn_reg(n->fn, reg)->type);
@@ -55,7 +55,7 @@ static void separate(Nested *n, const Site *s)
 
 static bool is_uniform(const Instr *branch) { return op_has(branch->op, OPF_UNIFORM_HINT); }
 
-/* `branch` now does the work of `old` too. */
+/* Lets `branch` stand for `old` too. */
 static void inherit_origin(Nested *n, Instr *branch, const Instr *old)
 {
     bool uniform = is_uniform(branch) && is_uniform(old);
@@ -64,7 +64,7 @@ static void inherit_origin(Nested *n, Instr *branch, const Instr *old)
         instr_set_op(branch, isa_without(n->fn->module->isa, branch->op, OPF_UNIFORM_HINT));
 }
 
-/* Control only goes from `to` to `next`, whose instructions it takes over. */
+/* Appends the instructions of `next` to `to`, its only predecessor. */
 static void append_block(Block *to, Block *next)
 {
     block_remove_terminator(to);
@@ -72,8 +72,8 @@ static void append_block(Block *to, Block *next)
     block_join(to, next);
 }
 
-/* When b goes to `to`, to become a part of a term that stays. */
-static TruthTerm part(const Nested *n, const Block *b, const Block *to)
+/* The condition under which b goes to `to`, as a term of scratch memory. */
+static TruthTerm condition_term(const Nested *n, const Block *b, const Block *to)
 {
     return site_condition_to(n, b, to, n->combined[b->id].truth ? NULL : arena_new(n->an->scratch, Truth));
 }
@@ -82,7 +82,7 @@ static void combine_chain(Nested *n, const Site *s)
 {
     Block *outer = s->outer;
     separate(n, s);
-    TruthTerm through = truth_and(n->an->scratch, part(n, outer, s->inner), part(n, s->inner, s->rest));
+    TruthTerm through = truth_and(n->an->scratch, condition_term(n, outer, s->inner), condition_term(n, s->inner, s->rest));
     bool falls_to_other = outer->fall == s->other;
     Instr *old = block_terminator(outer);
     append_block(outer, s->inner);
@@ -98,7 +98,8 @@ static void combine_diamond(Nested *n, const Site *yes, const Site *no)
     Block *outer = yes->outer;
     separate(n, yes);
     separate(n, no);
-    TruthTerm which = part(n, outer, yes->inner), a = part(n, yes->inner, yes->rest), b = part(n, no->inner, yes->rest);
+    TruthTerm which = condition_term(n, outer, yes->inner), a = condition_term(n, yes->inner, yes->rest),
+              b = condition_term(n, no->inner, yes->rest);
     TruthTerm whole = truth_select(n->an->scratch, which, a, b);
     Instr *old = block_terminator(outer), *arm = block_terminator(yes->inner);
     append_block(outer, yes->inner);
@@ -111,7 +112,7 @@ static void combine_diamond(Nested *n, const Site *yes, const Site *no)
 
 /* ---- the phase -------------------------------------------------------------------------------------------------- */
 
-/* What is asked about sites, and about the function as it is before the first of them is rewritten. */
+/* Computes what is asked about sites, of the function as it is before the first rewrite. */
 static void prepare(Combiner *c)
 {
     Nested *n = &c->n;
@@ -133,7 +134,7 @@ static bool may_rewrite(Combiner *c, const Site *s, Reason why)
     if (why || !phase_may_rewrite(c->run))
         return false;
     if (!c->changed)
-        reconverge_prepare(c->n.gate); /* of the function as it still is */
+        reconverge_prepare(c->n.gate); /* before the first rewrite */
     phase_passed(c->run, "NestedCombined", branch, "decided together with the branch before it");
     phase_count(c->run, "NestedCombined", 1);
     c->changed = true;
@@ -167,7 +168,7 @@ static void write_out(Combiner *c, Block *b)
     TruthTerm taken = n->combined[b->id];
     if (b->dead || !taken.truth)
         return;
-    /* Where layout would invert it. */
+    /* Layout would invert this branch. */
     if (branch_target(block_terminator(b)) == b->next && cfg_pred_count(n->fn, b->next) > 1) {
         block_swap_successors(b);
         taken = term_not(taken);
@@ -176,7 +177,7 @@ static void write_out(Combiner *c, Block *b)
     instr_set_guard(block_terminator(b), guard.reg, guard.inverted);
 }
 
-/* Inner blocks come first. */
+/* Combines all sites, inner ones first; whether anything changed. */
 static bool combine_all(Combiner *c)
 {
     Nested *n = &c->n;
@@ -196,7 +197,7 @@ static bool combine_all(Combiner *c)
     return c->changed;
 }
 
-/* The block that stood between may be gone. An empty block keeps its jump, and so stays a block of its own. */
+/* Removes jumps to the next block, where the block that stood between is gone. An empty block keeps its jump, and so stays a block. */
 static void remove_jumps_to_next(Function *fn)
 {
     for_each_block(b, fn)
@@ -204,7 +205,7 @@ static void remove_jumps_to_next(Function *fn)
             block_remove_jump(b);
 }
 
-/* What one iteration wrote out can be shorter than what it had counted: then another one finds more. */
+/* Answers PHASE_AGAIN after a change: the condition may cost less than was counted, so that another site comes within the limits. */
 Phase phase_nested_cond;
 PhaseResult phase_nested_cond(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {

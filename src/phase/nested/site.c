@@ -6,9 +6,9 @@
 #include "transform/condition.h"
 #include "target/ptxas.h"
 
-enum { INNER_LOOKED_AT = 64 /* instructions of an inner block, for a reason */ };
+enum { INNER_LOOKED_AT = 64 /* instructions of an inner block that are looked at for the reason of a remark */ };
 
-/* How far the readers of a value are looked for: keeps the phase linear. */
+/* Instructions among which the readers of a value are looked for: the phase stays linear. */
 #define LOOK_BELOW 256
 
 static const struct {
@@ -41,7 +41,7 @@ bool nested_decides(const Nested *n, const Block *b, RegId reg)
     return t ? truth_uses(t, reg) != 0 : block_terminator(b)->guard == reg;
 }
 
-/* The comparison of a register for equality after a term, or NULL. holds: the term says that they are equal. */
+/* The comparison for equality that decides the term, or NULL; *holds: the term says that the two are equal. */
 static Instr *equality(const Instr *at, TruthTerm t, bool *holds)
 {
     Instr *setp = t.truth->kind == TRUTH_LEAF ? truth_leaf_definition(at, t.truth) : NULL;
@@ -55,8 +55,8 @@ static Instr *equality(const Instr *at, TruthTerm t, bool *holds)
 
 static bool is_dead(const DomTree *dom, u32 place) { return place <= dom->count && dom->by_pre[place]->dead; }
 
-/* The first place of the dominator tree's order, from this one on, whose block is not dead, or one after the last. Halves
- * the paths that it walks: whole chains die. */
+/* The first place from this one on, in the order of the dominator tree, whose block is not dead, or one after the last. Paths that are
+ * walked are halved, since whole chains die. */
 static u32 living_place(const Nested *n, const DomTree *dom, u32 place)
 {
     u32 *skip = n->skip;
@@ -112,7 +112,7 @@ static RegId case_selector(const Nested *n, const Block *b)
     return setp && setp->opnd[2].kind == OPND_IMM ? setp->opnd[1].id : 0;
 }
 
-/* Two cases and a third one around them. Where there are only two, they are no switch. */
+/* Whether the site's two branches test cases of a switch, with a third case around them: two alone are no switch. */
 static bool are_cases(const Nested *n, const Site *s)
 {
     RegId selector = case_selector(n, s->outer);
@@ -124,7 +124,8 @@ static bool are_cases(const Nested *n, const Site *s)
 
 /* ---- the inner block -------------------------------------------------------------------------------------------- */
 
-/* Machine instructions, or more than any limit. A parameter is a constant operand; comparisons of doubles are slow on most GPUs. */
+/* The machine instructions that i costs, or more than any limit. A load of a parameter costs none, as ptxas makes a constant operand
+ * of it; comparisons of doubles are slow on most GPUs. */
 static u32 cost_of(const Instr *i)
 {
     if (instr_loads_parameter(i))
@@ -142,7 +143,7 @@ static bool reads_special_register(const Instr *i)
     return false;
 }
 
-/* Whether b alone computes and reads reg: it writes all of it before it reads it, and nobody after does. */
+/* Whether only the inner block uses what it writes to reg: it writes all of reg before it reads it, and nobody reads it after. */
 static bool is_private(const Nested *n, const Site *s, RegId reg)
 {
     if (live_in(an_live(n->an), s->rest, reg) || fn_reg(n->fn, reg)->vector != 1)
@@ -166,7 +167,7 @@ static Reason check_writes(const Nested *n, const Site *s, const Instr *i)
     return REASON_NONE;
 }
 
-/* Reads of what decides the outer branch, unless the block has written it by then. */
+/* Why i may not be executed in front of the outer branch: it reads what decides that, and the block has not written it before i. */
 static Reason check_reads(const Nested *n, const Site *s, const Instr *i)
 {
     for (RegWalk w = reg_walk(i); next_read(&w);)
@@ -194,7 +195,7 @@ static Reason check_instr(const Nested *n, const Site *s, const Instr *i)
     return why ? why : check_writes(n, s, i);
 }
 
-/* Of a block that computes too much. That it loads is the better reason, whatever the limit is. */
+/* Why a block that computes too much is declined: if it holds a load, that is the reason, whatever the limit is. */
 static Reason why_too_much(const Block *b)
 {
     u32 looked_at = 0;
@@ -251,7 +252,7 @@ static bool decides_loop(const Nested *n, const Site *s)
            !stays_inside(n, s->outer, s->rest) || s->rest == s->outer || s->other == s->outer;
 }
 
-/* Whether `inner` hangs on `outer` alone and ends in a branch; fills in the site except for `other` and `rest`. */
+/* Whether `outer` is the only predecessor of `inner`, which ends in a branch; fills the site in except for `other` and `rest`. */
 static bool is_inner(const Nested *n, Block *outer, Block *inner, Site *s)
 {
     *s = (Site){.outer = outer, .inner = inner};
@@ -284,7 +285,7 @@ Reason site_check_chain(const Nested *n, const Site *s)
     Reason why = check_inner(n, s);
     if (why)
         return why;
-    /* Where other blocks lead there too, nothing is known for certain. */
+    /* Only where no other block leads to it, the condition is known there. */
     bool known = cfg_single_pred(n->fn, s->rest) == s->inner;
     if (known && (tells(n, s->outer, in, s->rest) || tells(n, s->inner, on, s->rest)))
         return REASON_EQUAL;

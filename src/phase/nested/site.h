@@ -1,6 +1,6 @@
 /* Where nested branches can become one, and why not: what nested_cond.c asks before it rewrites.
  *
- * A site is a block `outer` whose branch leads to `inner`, and an inner block that hangs on it alone and ends in a branch too.
+ * A site is a block `outer` whose branch leads to `inner`, a block without other predecessors that ends in a branch too.
  * In a chain both lead to `other`, and inner alone to `rest`; in a diamond outer leads to two inner blocks, and both of these
  * to the same two blocks. */
 #ifndef PTXOPT_PHASE_NESTED_SITE_H
@@ -38,7 +38,8 @@ typedef struct Nested {
     const Knobs *knobs;
     Function *fn;
     u32 *skip; /* by place in the order of the dominator tree, of a dead block: how many after it are dead, at least */
-    TruthTerm *combined; /* by Block.id: when its branch is taken, for one that stands for several; else no truth */
+    TruthTerm
+        *combined; /* by Block.id: the condition of a branch that stands for several; no truth: it stands for itself */
     ReconvergeGate *gate;
 } Nested;
 
@@ -46,7 +47,7 @@ typedef struct Site {
     Block *outer, *inner, *other, *rest;
 } Site;
 
-/* When b goes to `to`. leaf: room for the term of a branch that stands for no other. */
+/* The condition under which b goes to `to`. leaf: room for the term of a branch that stands for no other. */
 TruthTerm site_condition_to(const Nested *n, const Block *b, const Block *to, Truth *leaf);
 /* Whether b's branch depends on reg. */
 bool nested_decides(const Nested *n, const Block *b, RegId reg);

@@ -112,7 +112,7 @@ static RegId emit_predicate_op(const Emit *e, Opcode opcode, RegId a, RegId b)
 
 static RegId without_not(const Emit *e, Literal a) { return a.inverted ? emit_predicate_op(e, OPC_NOT, a.reg, 0) : a.reg; }
 
-/* a & b, or a | b. plain: the answer has to be the register's own value. */
+/* A literal that is a & b, or a | b. plain: the result has to be the register's own value, not its opposite. */
 static Literal join_literals(const Emit *e, Literal a, Literal b, bool is_or, bool plain)
 {
     bool both_not = a.inverted && b.inverted && !plain;
@@ -120,8 +120,8 @@ static Literal join_literals(const Emit *e, Literal a, Literal b, bool is_or, bo
     return (Literal){emit_predicate_op(e, is_or != both_not ? OPC_OR : OPC_AND, x, y), both_not};
 }
 
-/* The comparison takes `rest` as its third predicate. Where its opposite is wanted, De Morgan's law says how: no comparison
- * is ever inverted, so a NaN goes where it went. */
+/* Gives the comparison `rest` as its third predicate. Where its opposite is wanted De Morgan's law is used: no comparison is ever
+ * inverted, so that a NaN takes the edge that it took. */
 static Literal fold_comparison(const Emit *e, Instr *setp, bool inverted, Literal rest, bool is_or)
 {
     const OpInfo *op = isa_with_bool_op(e->fn->module->isa, setp->op, is_or != inverted ? BOOL_OR : BOOL_AND);
@@ -138,7 +138,7 @@ static Literal fold_comparison(const Emit *e, Instr *setp, bool inverted, Litera
 
 static Literal emit_term(const Emit *e, TruthTerm t, bool plain);
 
-/* The members of a tree of one operation: `and` under an even number of negations, `or` under an odd one. */
+/* Lists the members of a tree of one operation: `and` under an even number of negations, `or` under an odd one. */
 static void flatten(TermList *list, TruthTerm t, bool is_or)
 {
     if (t.truth->kind != TRUTH_AND || t.inverted != is_or || list->n + t.truth->leaves > TRUTH_LEAVES) {
@@ -155,7 +155,7 @@ static Instr *foldable(const Emit *e, TruthTerm t)
     return setp && !is_bit_test(setp) ? setp : NULL;
 }
 
-/* First what is no comparison, then the comparisons, each with all before as its third predicate. */
+/* Writes first the members that are no comparisons, then the comparisons, each with all members before it as its third predicate. */
 static Literal emit_list(const Emit *e, TermList *list, bool is_or, bool plain)
 {
     Literal all = {0, false};
@@ -201,8 +201,8 @@ static Literal emit_select(const Emit *e, TruthTerm t, bool plain)
     return join_literals(e, first, emit_list(e, &list, false, false), true, plain);
 }
 
-/* plain: rather the register's own value than its opposite, where that costs nothing on the machine: ptxas folds a
- * negation into what the last operation reads, but not into a branch after it. */
+/* Writes a term. plain: the register's own value is preferred to its opposite where that costs nothing, since ptxas folds a negation
+ * into what the last operation reads, but not into a branch. */
 static Literal emit_term(const Emit *e, TruthTerm t, bool plain)
 {
     if (t.truth->kind == TRUTH_LEAF)

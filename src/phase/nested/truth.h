@@ -27,7 +27,7 @@ typedef struct TruthTerm {
 
 struct Truth {
     u8 kind;   /* TruthKind */
-    bool kept; /* LEAF: what computes the predicate stays where it is */
+    bool kept; /* LEAF: the instruction that computes the predicate stays where it is */
     u32 leaves;
     RegId reg;      /* LEAF */
     TruthTerm of[]; /* AND: both; SELECT: of[0] ? of[1] : of[2] */
@@ -51,9 +51,8 @@ void truth_rename(Truth *t, RegId from, RegId to);
 /* The leaf's comparison or other definition in the block that `at` ends, or NULL. */
 Instr *truth_leaf_definition(const Instr *at, const Truth *leaf);
 
-/* Puts code in front of b's branch, whose guard is to be the answer. Every leaf holds its value there, and the guard that
- * the branch has is not read any more. Comparisons that only t reads move. Asks for AN_LIVE, which stays true for registers
- * that were there before. */
+/* Writes t in front of b's branch, whose guard is to be the result; comparisons that only t reads move there. Every leaf holds its
+ * value at the branch, and its old guard is read no more; asks for AN_LIVE, which stays true for registers that were there before. */
 Literal truth_emit(Analyses *an, const Knobs *knobs, PhaseRun *run, Block *b, TruthTerm t);
 
 #endif

@@ -28,7 +28,7 @@ bool truth_read_only_by(const Emit *e, const Instr *i, RegId result, const Instr
 /* Whether what i reads still has the same value at the branch. */
 bool truth_operands_hold(const Emit *e, const Instr *i);
 
-/* truth_zero.c: tests of several values for zero, which a list of `and` (`or`) terms has, become one. */
+/* truth_zero.c: makes one test of the tests for zero among the terms of a conjunction (is_or: a disjunction). */
 void truth_merge_zero_tests(const Emit *e, TermList *list, bool is_or);
 
 #endif
