@@ -60,19 +60,20 @@ typedef struct Declined {
 /* A phase's calls, from one iteration to the next: where it reports, and what it keeps. */
 struct PhaseRun {
     const char *phase;
-    const Function *fn;     /* what is reported is about it */
-    u32 level;              /* 1, 2, 3: of -O */
-    u32 round;              /* of the sequence over this function; what is declined is counted in round 0 only */
-    u32 iteration;          /* of the phase, within that round */
-    bool may_do_more;       /* set by a phase that kept to what it knew at first: another round may find more */
+    const Function *fn; /* what is reported is about it */
+    u32 level;          /* 1, 2, 3: of -O */
+    u32 round;          /* of the sequence over this function; what is declined is counted in round 0 only */
+    u32 iteration;      /* of the phase, within that round */
+    bool
+        may_do_more; /* set by a phase that did less than it might, by what it knew at its start: another round may find more */
     bool is_last;           /* it will not be called again, even if it answers PHASE_AGAIN */
     Arena *arena;           /* for messages; gone when the phase returns */
     void *state;            /* what it keeps from one iteration to the next, in `kept`; NULL in the first */
     Arena *kept;            /* gone after the last iteration */
     VEC(Declined) declined; /* in this iteration: the runner reports them if it is the last one */
-    FnvMap said;            /* by instruction and remark: what phase_missed_once said */
+    FnvMap said;            /* by instruction and remark: what phase_missed_once() has said */
     u32 origins;            /* the last Instr.origin there was when the first iteration began */
-    u32 *spent;             /* of a budget that it has for the function, in all its rounds; the unit is its own */
+    u32 *spent; /* what the phase has spent of its budget for the function, in all rounds, in a unit of its own */
     PhaseSink *sink;
 };
 
@@ -97,11 +98,11 @@ void phase_passed(PhaseRun *run, const char *name, const Instr *at, const char *
     __attribute__((format(printf, 4, 5)));
 void phase_missed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Said once of `at` in all iterations, and not of what the phase made itself. */
+/* Says it once of `at` in all iterations, and never of an instruction that the phase made itself. */
 void phase_missed_once(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Said if no iteration follows, and then counted too (counter: not NULL), in the first round of the sequence: what one iteration
- * declines may be rewritten in the next. */
+/* Says it if no iteration follows, since what one iteration declines may be rewritten in the next one. In the first round of the
+ * sequence it is counted too, if counter is not NULL. */
 void phase_declined(PhaseRun *run, const char *counter, const char *name, const Instr *at, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 /* For the runner, after an iteration: reports what was declined in it, or forgets it. */

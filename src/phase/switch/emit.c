@@ -9,10 +9,10 @@ typedef struct Emitter {
     Function *fn;
     const Decision *d;
     const SwitchPlan *p;
-    const Instr *branch; /* the root's: what the new ones stand for */
+    const Instr *branch; /* the root's, for which the new branches stand */
     const Instr *loc;
-    Block **leaf; /* by leaf: where to go for it */
-    Block *last;  /* of the new blocks, in layout */
+    Block **leaf; /* by leaf: the block to branch to */
+    Block *last;  /* the last new block in the layout */
 } Emitter;
 
 /* ---- instructions ---------------------------------------------------------------------------------------------- */
@@ -42,7 +42,7 @@ static RegId make_word(Emitter *e, Block *b, RegId reg)
                        register_operand(reg));
 }
 
-/* Compares as signed numbers or not; for equality PTX does not mind. */
+/* A predicate: reg compared with the constant; for equality PTX does not ask for the sign. */
 static RegId make_test(Block *b, Cmp cmp, bool is_signed, RegId reg, u32 bits, u64 constant)
 {
     Builder at = build_at_end(b);
@@ -61,7 +61,7 @@ static Block *make_block(Emitter *e)
     return b;
 }
 
-/* The leaf's own block, or one in front of it for what the region computed on the path. */
+/* The leaf's target, or a new block in front of it that computes what the region computed on the path. */
 static Block *leaf_block(Emitter *e, u32 index)
 {
     const Leaf *leaf = &e->d->leaves[index];
@@ -119,7 +119,7 @@ static void emit_table(Emitter *e, const SearchPlan *plan, Block *b)
     end_with_table(e, b, plan, index);
 }
 
-/* The predicate that is true on plan's `yes`. */
+/* The predicate that is true where the plan goes to `yes`; inverse: where it goes to `no`, for PLAN_LESS alone. */
 static RegId emit_condition(Emitter *e, const SearchPlan *plan, Block *b, bool inverse)
 {
     u64 value = plan_value(e->p, e->d, plan->lo);
@@ -150,7 +150,7 @@ static void emit(Emitter *e, const SearchPlan *plan, Block *b)
         emit_table(e, plan, b);
         return;
     }
-    /* The branch goes to a leaf, the search goes on after it. */
+    /* The branch goes to a leaf, and the search is continued in the block after it. */
     bool inverse = plan->kind == PLAN_LESS && plan->yes->kind != PLAN_GO && plan->no->kind == PLAN_GO;
     RegId predicate = emit_condition(e, plan, b, inverse);
     Block *fall = emit_at(e, inverse ? plan->yes : plan->no);
@@ -169,7 +169,7 @@ static Block *emit_at(Emitter *e, const SearchPlan *plan)
 
 /* ---- what is left over ----------------------------------------------------------------------------------------- */
 
-/* Apart from the last `removed` of left_over, which are of this root. */
+/* Whether an instruction of the block after i reads reg, other than the last `removed` of left_over, which are of this root. */
 static bool reads_after(const Instr *i, RegId reg, const InstrVec *left_over, u32 removed)
 {
     for (const Instr *k = i->next; k; k = k->next) {
@@ -182,7 +182,7 @@ static bool reads_after(const Instr *i, RegId reg, const InstrVec *left_over, u3
     return false;
 }
 
-/* Whether what pure i of the root writes is read nowhere any more. */
+/* Whether nobody reads what i, a pure instruction of the root, writes. */
 static bool is_left_over(const Emitter *e, const Live *live, const Instr *i, const InstrVec *left_over, u32 removed)
 {
     for (RegWalk w = reg_walk(i); next_write(&w);) {
@@ -199,7 +199,7 @@ static bool is_left_over(const Emitter *e, const Live *live, const Instr *i, con
     return true;
 }
 
-/* The root's instructions that computed the condition and nothing else, from the branch backwards. */
+/* Appends to left_over the root's instructions that only computed the condition, from the branch backwards. */
 static void sweep_root(Emitter *e, const Live *live, Instr *last, InstrVec *left_over)
 {
     RegId wanted[8];

@@ -7,7 +7,7 @@ enum { HOPS = 16 }; /* blocks that do nothing, one after the other */
 
 /* ---- blocks that may be passed --------------------------------------------------------------------------------- */
 
-/* A copy, or what computes a condition: pure, and unguarded. */
+/* Whether i is a copy or computes a condition: it is pure and unguarded. */
 static bool is_helper(Instr *i)
 {
     if (!i->op->known || !op_is_pure(i->op) || i->guard)
@@ -48,7 +48,7 @@ bool region_does_nothing(const Recovery *r, const Block *b)
     if (!region_decides_nothing(b) || !region_only_helpers(r->kinds, b))
         return false;
     const Live *live = an_live(r->an);
-    if (b->fall->id >= live->blocks) /* or it is made anew already */
+    if (b->fall->id >= live->blocks) /* an earlier rewrite made the block */
         return false;
     for_each_instr(i, b)
         if (i->kind == INSTR_OP)
@@ -58,9 +58,9 @@ bool region_does_nothing(const Recovery *r, const Block *b)
     return true;
 }
 
-/* ---- what an edge out takes along ------------------------------------------------------------------------------- */
+/* ---- instructions that an edge out carries ---------------------------------------------------------------------- */
 
-/* What of the region's instructions on the path `target` needs, backwards from it. */
+/* Lists the region's instructions on the path whose results `target` reads, from the last to the first. */
 static bool collect_needed(const SwitchRegion *g, const Env *env, const Block *target, Leaf *leaf)
 {
     RegId needed[CARRY_LIMIT * 4], killed[CARRY_LIMIT * 4];
@@ -69,7 +69,7 @@ static bool collect_needed(const SwitchRegion *g, const Env *env, const Block *t
     u32 n = 0;
     while (env) {
         Instr *i = env->instr;
-        while (env && env->instr == i) /* it may write several registers */
+        while (env && env->instr == i) /* one instruction may write several registers */
             env = env->before;
         if (!slice_reads_result(&slice, i))
             continue;
@@ -101,7 +101,7 @@ static bool same_leaf(const Leaf *a, const Leaf *b)
     return true;
 }
 
-/* Values that one edge brings to a leaf. */
+/* The values for which one edge leads to a leaf. */
 struct LeafPart {
     LeafPart *next;
     ValueSet values;
@@ -114,7 +114,7 @@ static void add_values(SwitchRegion *g, u32 leaf, ValueSet values)
     g->parts[leaf] = part;
 }
 
-/* All values of a leaf, in the decision's memory. */
+/* All values that lead to a leaf, in the decision's memory. */
 static ValueSet unite_parts(SwitchRegion *g, u32 leaf)
 {
     u32 n = 0;
@@ -145,8 +145,8 @@ static void add_leaf(SwitchRegion *g, const Leaf *leaf)
 
 static bool is_loop_header(const SwitchRegion *g, const Block *b) { return loop_headed_by(an_loops(g->r->an), b); }
 
-/* Whether control that goes to b may go to where it leads instead. A loop is entered by its header; after the root nothing is
- * known of the selector, when control comes there anew. */
+/* Whether an edge to b may be redirected to b's successor. A loop is entered by its header, and the root is not passed: when control
+ * comes there again nothing is known of the selector. */
 static bool may_pass(const SwitchRegion *g, const Block *b)
 {
     return b != g->d->root && region_does_nothing(g->r, b) && !block_is_pinned(b) && !is_loop_header(g, b);
@@ -162,7 +162,7 @@ static Block *destination(const SwitchRegion *g, Block *b)
     return end != b && is_loop_header(g, end) && cfg_pred_count(b->fn, b) > 1 ? b : end;
 }
 
-/* The region does not go on there: not its block, or its root once more. */
+/* Whether the node's block is no member of the region, or its root, to which a path leads back. */
 static bool is_exit(const SwitchRegion *g, const Node *node)
 {
     return node->arrivals && (!node->member || node->b == g->d->root);
@@ -186,7 +186,7 @@ static bool collect_successors(SwitchRegion *g, const Node *node)
     return true;
 }
 
-/* Of all leaves that were found, the edges to their targets. */
+/* Counts the edges from the region to the target of each leaf. */
 static void count_edges(SwitchRegion *g)
 {
     for (u32 n = 0; n < g->nodes.n; n++) {

@@ -4,15 +4,15 @@
 
 #include "target/ptxas.h"
 
-/* Costs are those of target/limits.def, such that a plan costs what Decision says of it when it is read again: else a second run
- * would find the first one's work too dear. */
+/* Costs are those of target/limits.def. They are such that a plan costs what Decision counts when the new code is recovered again:
+ * otherwise a second run would change what the first one wrote. */
 enum {
-    TABLE_PIECES = 4,  /* fewer make no table of their own */
-    RANGE_VALUES = 16, /* a longer range counts as so many cases: it needs no table */
+    TABLE_PIECES = 4,  /* fewer pieces make no table */
+    RANGE_VALUES = 16, /* a longer range counts as so many cases of a table, as it needs none */
     BITS_PIECES = 3
 };
 
-/* Keys that lead to one leaf. */
+/* An interval of keys that lead to one leaf. */
 typedef struct Piece {
     u64 lo, hi;
     u32 leaf;
@@ -47,8 +47,8 @@ static int compare_pieces(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Appends a piece after the last one. Keys between the two cannot be: they go to a neighbour that is no single value, or
- * with the default. */
+/* Appends a piece after the last one. Keys between the two are impossible, and are added to a neighbour of several values, or to one
+ * that leads to the default. */
 static u32 append_piece(Piece *v, u32 n, Piece next, u32 fallback)
 {
     Piece *last = n ? &v[n - 1] : NULL;
@@ -73,7 +73,7 @@ static u32 append_keys(Piece *v, u32 n, ValueSet values, u64 sign, u32 leaf)
 {
     for (u32 k = 0; k < values.n; k++) {
         Interval one = values.v[k];
-        bool crosses = one.lo < sign && one.hi >= sign; /* smaller ones become larger */
+        bool crosses = one.lo < sign && one.hi >= sign; /* inverting the sign bit makes two intervals of it */
         v[n++] = (Piece){one.lo ^ sign, crosses ? 2 * sign - 1 : one.hi ^ sign, leaf};
         if (crosses)
             v[n++] = (Piece){0, one.hi ^ sign, leaf};
@@ -81,7 +81,7 @@ static u32 append_keys(Piece *v, u32 n, ValueSet values, u64 sign, u32 leaf)
     return n;
 }
 
-/* Places where keys are missing, each of which may make a piece more. */
+/* The number of places where keys are missing, each of which may need a piece more. */
 static u32 count_gaps(const Piece *v, u32 n)
 {
     u32 gaps = 0;
@@ -90,7 +90,7 @@ static u32 count_gaps(const Piece *v, u32 n)
     return gaps;
 }
 
-/* The map as intervals of keys, from the smallest key to the largest that can be. */
+/* Makes pieces of the decision's map, from the smallest possible key to the largest one. */
 static void make_pieces(SwitchPlanner *q)
 {
     const Decision *d = q->d;
@@ -120,7 +120,7 @@ static void list_cases(SwitchPlanner *q)
     q->p->cases = q->case_count;
 }
 
-/* Where most values go; of several such leaves, the one whose values begin last, in whatever order they were found. */
+/* The leaf to which most values lead; of several such leaves, the one whose values begin last. */
 static u32 find_fallback(const Decision *d)
 {
     u32 best = 0;
@@ -139,7 +139,7 @@ static u32 find_fallback(const Decision *d)
 
 static const Piece *case_piece(const SwitchPlanner *q, u32 c) { return &q->piece[q->cases[c]]; }
 
-/* Of making the selector, or its distance from something, a number of 32 bits. */
+/* The cost of making the selector, or its distance from a constant, a number of 32 bits. */
 static u32 word_cost(const Decision *d) { return d->bits == 32 ? 0 : PTXAS_SWITCH_WORD; }
 
 static u32 single_cost(const SwitchPlanner *q, const Piece *piece)
@@ -171,7 +171,7 @@ static bool may_be_bits(const SwitchPlanner *q, u32 first, u32 last, bool one_le
     return one_leaf && last - first + 1 >= BITS_PIECES && span < 32 && q->d->bits <= 32;
 }
 
-/* What a piece counts in a table. */
+/* The number of cases for which a piece counts in a table. */
 static u64 piece_values(const Piece *piece)
 {
     u64 span = piece->hi - piece->lo;
@@ -180,11 +180,11 @@ static u64 piece_values(const Piece *piece)
 
 /* The cheapest cuts of the first c cases, for each c, while they are found. */
 typedef struct Cuts {
-    u32 *best;      /* by c: what the cheapest costs */
+    u32 *best;      /* by c: the cost of the cheapest cut */
     u32 *least;     /* by block: the least `best` of its BLOCK values of c */
     u32 *from;      /* by c: its last cluster begins with this case */
     PlanKind *kind; /* by c: of its last cluster */
-    u64 *values;    /* by c: what these cases count in a table */
+    u64 *values;    /* by c: piece_values() of these cases together */
     u32 table_cost, bits_cost;
     u32 window, bits_window; /* the first cases that a cluster with the last one may begin with, by what keys span */
     u32 same_leaf;           /* the first of the cases from which on all lead to the last one's leaf */
@@ -192,8 +192,8 @@ typedef struct Cuts {
 
 enum { BLOCK = 64, BITS_REACH = 32 };
 
-/* The kind of the cheapest cluster of cases first .. end - 1 by which the first `end` cases cost less than *cost, which is
- * set; PLAN_RANGE: there is none. */
+/* The kind of the cheapest cluster of cases first .. end - 1 with which the first `end` cases cost less than *cost, which becomes that
+ * cost; PLAN_RANGE: there is none. */
 static PlanKind cheaper_cluster(const SwitchPlanner *q, const Cuts *c, u32 first, u32 end, u32 *cost)
 {
     u32 bits = c->best[first] + c->bits_cost, table = c->best[first] + c->table_cost;
@@ -215,8 +215,8 @@ static bool is_dear(const Cuts *c, u32 block, u32 cost)
     return c->least[block] + (may_be_bits ? c->bits_cost : c->table_cost) >= cost;
 }
 
-/* The cheapest cut of the first `end` cases; of equally cheap ones, that with the shortest last cluster, and one case before
- * all. A look from the far end on finds what the cheapest costs, with few blocks that are not dear after the first ones. */
+/* Finds the cheapest cut of the first `end` cases; of equally cheap ones, a last cluster of one case, else the shortest one. The search
+ * begins with the longest clusters: their cost rules most blocks of shorter ones out. */
 static void cut_before(const SwitchPlanner *q, Cuts *c, u32 end)
 {
     u32 one = c->best[end - 1] + single_cost(q, case_piece(q, end - 1)) + PTXAS_SWITCH_TEST, cost = one;
@@ -257,7 +257,7 @@ static void list_clusters(SwitchPlanner *q, const Cuts *c)
     }
 }
 
-/* Moves *first on to the first case from which on to case `last` keys span less than `reach`; after it, if there is none. */
+/* Moves *first on to the first case from which the keys up to case `last` span less than `reach`; to last + 1, if there is none. */
 static void move_window(const SwitchPlanner *q, u32 *first, u32 last, u64 reach)
 {
     while (*first <= last && case_piece(q, last)->hi - case_piece(q, *first)->lo >= reach)
@@ -334,7 +334,7 @@ static u64 bit_mask(const SwitchPlanner *q, const Cluster *c)
 
 static const SearchPlan *build(SwitchPlanner *q, u32 first, u32 count, u64 lo, u64 hi);
 
-/* The lowest cluster, then the rest; keys are in lo .. hi. */
+/* A plan that tests the lowest cluster, then the others in turn; keys are in lo .. hi. */
 static const SearchPlan *build_next(SwitchPlanner *q, u32 first, u32 count, u64 lo, u64 hi)
 {
     const Cluster *c = &q->clusters[first];
@@ -429,8 +429,8 @@ static void count_edges(const SearchPlan *plan, u32 *edges, const SearchPlan **s
         count_edges(plan->no, edges, seen);
 }
 
-/* The threads of a warp take one edge out of a region whose branches are .uni, but their selectors differ: a test with this
- * edge on both sides may divide them. */
+/* Whether no test of the plan divides a warp. Where the region's branches are .uni, all threads of a warp take one edge out of it, but
+ * their selectors may differ, so that a test with this edge on both sides may divide them. */
 static bool is_uniform(const Decision *d, const u32 *edges)
 {
     for (u32 l = 0; l < d->leaf_count; l++)
@@ -447,7 +447,7 @@ static u64 case_values(const SwitchPlanner *q)
     return values;
 }
 
-/* One table for everything that can be, without a bound to check, where it is cheaper than what was found. */
+/* Plans one table for all possible keys, which needs no check of bounds, if that is cheaper than what was found. */
 static void consider_whole_table(SwitchPlanner *q, u32 found)
 {
     u32 cost = PTXAS_SWITCH_TABLE + (q->lo ? PTXAS_SWITCH_OFFSET : 0) + word_cost(q->d);
@@ -458,7 +458,7 @@ static void consider_whole_table(SwitchPlanner *q, u32 found)
     }
 }
 
-/* Dense, but there may be no table: ptxas finds several in the chains of a search, which are worse than one. */
+/* Whether the cases would make a table, but there may be none: ptxas makes several tables of the chains of a search, which are worse. */
 static bool is_dense_search(const SwitchPlanner *q)
 {
     if (q->cluster_count <= q->linear || q->p->cost.tables)
@@ -467,7 +467,7 @@ static bool is_dense_search(const SwitchPlanner *q)
     return hi - lo < UINT32_MAX && case_values(q) * 100 >= (hi - lo + 1) * (u64)q->limits->density;
 }
 
-/* Copies on the path into a block cost nothing where ptxas gives both ends one register; it mostly does. */
+/* The cost of what a leaf carries. Copies count nothing: ptxas mostly gives both ends one register. */
 static u32 carry_cost(const Leaf *leaf)
 {
     u32 cost = 0;
@@ -476,8 +476,7 @@ static u32 carry_cost(const Leaf *leaf)
     return cost ? cost + PTXAS_SWITCH_JUMP : 0;
 }
 
-/* The longest path that is wanted. A search takes the place of a chain for the sake of the path alone: log2 of the clusters,
- * and the test for equality at its end. */
+/* The longest path that pays. A search replaces a chain for its shorter path alone: log2 of the clusters, and a test for equality. */
 static u32 wanted_depth(const SwitchPlanner *q)
 {
     if (!decision_is_chain(q->d))
@@ -496,7 +495,7 @@ static SwitchPlan plan_in_order(Arena *arena, const Decision *d, const PlanLimit
     list_cases(&q);
     u32 found = find_clusters(&q);
     consider_whole_table(&q, found);
-    for (q.linear = 4; q.linear >= 3; q.linear--) { /* fewer make the path shorter, and the code larger */
+    for (q.linear = 4; q.linear >= 3; q.linear--) { /* fewer tests in a row: a shorter path, and larger code */
         p.plan = build(&q, 0, q.cluster_count, q.lo, q.hi);
         p.cost = cost_of(d, p.plan);
         if (p.cost.depth <= wanted_depth(&q))

@@ -36,7 +36,7 @@ typedef struct PlanCost {
 } PlanCost;
 
 typedef struct SwitchPlan {
-    bool is_signed; /* keys, in whose order is searched, are values with the sign bit inverted; else the values */
+    bool is_signed; /* the search is in the order of keys: values with the sign bit inverted, or, if not set, the values */
     u32 cases;      /* intervals of keys that do not lead to the default */
     u32 fallback;   /* leaf of the default */
     const SearchPlan *plan;

@@ -16,7 +16,7 @@ enum {
     CARRY_LIMIT = 8      /* instructions on an edge out */
 };
 
-/* One edge out of the region: what the region computes for it and it reads, then its block. */
+/* One edge out of the region: instructions of the region that it carries to its target. */
 typedef struct Leaf {
     Block *target;
     Instr **carry; /* of the region, in order; they depend on nothing else that the region writes */
@@ -57,7 +57,7 @@ typedef struct Decision {
 /* One comparison for equality after the other: ptxas finds the dense ones. */
 static inline bool decision_is_chain(const Decision *d) { return d->ordered == 0 && d->tables == 0 && d->helpers == 0; }
 
-/* What was found out about blocks, because very many may lead to one: see block_is. Zeroed: nothing. */
+/* What was found out about blocks (block_is()), as very many blocks may lead to one. Zeroed: nothing yet. */
 typedef struct BlockKinds {
     u8 *bits;   /* by Block.id */
     u32 blocks; /* ids below this one have bits */
@@ -71,9 +71,8 @@ Recovery *recovery_new(Analyses *an, PhaseRun *run, Arena *arena, BlockKinds *ki
 /* Whether the root's region may have a jump table or at least `branches` branches: a look at what is near, for which nothing
  * need be known of the function. */
 bool region_may_decide(BlockKinds *kinds, const Block *root, u32 branches);
-/* RECOVER_NONE too for a region without a jump table and of fewer than `branches` branches. Memory of the decision is in the
- * arena. Asks for AN_FACTS, AN_LIVE and AN_POSTDOM, to be frozen, at the first region that may be larger; they stay true
- * while decisions are rewritten: the blocks of one are those of no other. */
+/* The decision of the region with this root, in the arena; RECOVER_NONE too where the region has no jump table and fewer than `branches`
+ * branches. Asks for AN_FACTS, AN_LIVE and AN_POSTDOM, to be frozen: they stay true for other regions when one is rewritten. */
 RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, u32 branches, Decision *decision);
 
 #endif

@@ -17,13 +17,13 @@ typedef struct Env {
     Value value;
 } Env;
 
-/* Values on their path to a block. */
+/* The values that come to a block over one edge. */
 typedef struct Arrival {
     struct Arrival *next;
     const Env *env;
     ValueSet values;
     u32 depth;
-    bool several; /* threads may come in several groups, over different edges to the block that the edge is of */
+    bool several; /* threads may come over this edge in several groups: several edges lead to the block where it begins */
 } Arrival;
 
 /* What is known of a block that the region leads to. */
@@ -79,7 +79,7 @@ const Env *region_write(SwitchRegion *g, const Env *env, Instr *i);
 /* Takes i, of a member or the root's comparison, into account for what the decision costs. */
 void region_count(Decision *d, const Instr *i);
 
-/* The answer of a question about a block, asked at most once. */
+/* The answer to a question about b, which is asked once for each block. */
 static inline bool block_is(BlockKinds *kinds, const Block *b, u8 known, bool (*ask)(const Block *b))
 {
     u8 none = 0, *bits = b->id < kinds->blocks ? &kinds->bits[b->id] : &none, yes = (u8)(known << 1);
@@ -88,7 +88,7 @@ static inline bool block_is(BlockKinds *kinds, const Block *b, u8 known, bool (*
     return *bits & yes;
 }
 
-/* What is known of a block, each with a second bit for the answer. */
+/* Bits of BlockKinds: that a question was asked; the next bit is its answer. */
 enum { KNOWN_HELPERS = 1 << 0, KNOWN_COMPARE = 1 << 2 };
 
 /* ---- leaves.c ------------------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ enum { KNOWN_HELPERS = 1 << 0, KNOWN_COMPARE = 1 << 2 };
 bool region_only_helpers(BlockKinds *kinds, const Block *b);
 /* Whether both edges out of b, or the only one, lead to one block. */
 bool region_decides_nothing(const Block *b);
-/* Control only passes here: both edges out, if there are two, lead to one block, and what it computes is read nowhere. */
+/* Whether b does nothing: all its edges lead to one block, and nobody reads what it computes. */
 bool region_does_nothing(const Recovery *r, const Block *b);
 /* Fills in the decision's leaves, targets and depth; false: one needs more than CARRY_LIMIT instructions. */
 bool region_collect_leaves(SwitchRegion *g);

@@ -16,7 +16,7 @@ static Instr *definition_at_root(const SwitchRegion *g, RegId reg)
     return def && ssa_sources_hold(g->r->ssa, def, g->d->root) ? def : NULL;
 }
 
-/* As a function of what the selector holds at the end of the root. */
+/* The value of reg at the end of the root, as a function of the selector there. */
 static Value value_at_root(SwitchRegion *g, RegId reg)
 {
     Value value = {.kind = VALUE_UNKNOWN};
@@ -50,7 +50,7 @@ const Env *region_write(SwitchRegion *g, const Env *env, Instr *i)
     const Env *before = env;
     for (RegWalk w = reg_walk(i); next_write(&w);) {
         Env *e = arena_new(&g->scratch, Env);
-        g->env = before; /* what i reads is from before it, also for the second result */
+        g->env = before; /* i reads the state before it, for a second result too */
         *e = (Env){env, env ? env->length + 1 : 1, w.reg, i, value_of_result(&g->scope, i, w.reg)};
         env = e;
     }
@@ -59,7 +59,7 @@ const Env *region_write(SwitchRegion *g, const Env *env, Instr *i)
 
 /* ---- the selector ---------------------------------------------------------------------------------------------- */
 
-/* The register after moves and offsets that `reg` was made of, right before `at`. */
+/* The register from which `reg` was made by moves and offsets only, as the root ends. */
 static RegId base_register(const SwitchRegion *g, RegId reg)
 {
     for (u32 step = 0; step < RESOLVE_DEPTH; step++) {
@@ -92,7 +92,7 @@ void region_count(Decision *d, const Instr *i)
         d->is_signed = i->op->sem.is_signed;
 }
 
-/* What the condition `pred` at the end of the root compares. */
+/* The register that the condition `pred` at the end of the root compares. */
 static RegId condition_register(const SwitchRegion *g, RegId pred)
 {
     for (u32 step = 0; step < RESOLVE_DEPTH; step++) {

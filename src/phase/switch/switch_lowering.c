@@ -60,8 +60,8 @@ static bool selector_is_uniform(const Lowering *w, const Decision *d)
     return indexes || uniform_has(&an_uniform(w->an)->warp, d->selector);
 }
 
-/* Whether threads that the root's branch divides reconverged, after another branch of the region, before a convergent instruction,
- * and would now reconverge only after all leaves. */
+/* Whether threads that a branch of the region other than the root's divides reconverge in front of a convergent instruction: in the new
+ * dispatch they may reconverge only after all leaves. */
 static bool reconverged_sooner(Lowering *w, const Decision *d, const Block *old)
 {
     for (u32 k = 1; k < d->count; k++) {
@@ -82,14 +82,14 @@ static ReconvergeRisk risk_of_untaken(Lowering *w, const Decision *d, const Bloc
     return reconverge_judge(w->gate, reconverge_waits(w->gate)->any_wait, &after);
 }
 
-/* Where the leaves are exits, ptxas takes the one that most blocks lead to for the function's end: without the tests it may be another
- * one, and threads come together elsewhere. */
+/* Whether the leaves may be exits in a function where lanes are seen. ptxas takes the exit that most blocks lead to for the function's
+ * end: without the tests it may be another exit, and threads reconverge elsewhere. */
 static bool may_move_end(const Lowering *w, const Block *old)
 {
     return (!old || reconverge_only_leaves(old)) && reconverge_waits(w->gate)->any_active_set;
 }
 
-/* Threads come to a leaf in other groups than before where several branches led to it, or now do. */
+/* The risk for threads that come to a leaf in other groups than before, as several branches led to it, or do now. */
 static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *d, const SwitchPlan *p)
 {
     Analyses *an = w->an;
@@ -147,7 +147,7 @@ static bool is_smaller(const Decision *d, const SwitchPlan *p)
     return clearly && p->cost.depth <= d->depth;
 }
 
-/* A search of many cases at half the length or less. */
+/* Whether the plan is a search of many cases whose longest path is half as long as the region's, or less. */
 static bool is_shorter(const Lowering *w, const Decision *d, const SwitchPlan *p)
 {
     return p->cases >= w->knobs->switch_search_threshold && p->cost.depth * 2 <= d->depth;
@@ -256,7 +256,8 @@ static bool lower_all(Analyses *an, const Knobs *knobs, PhaseRun *run)
     return changed;
 }
 
-/* What a table says of its selector is less, or more, than what the compares said: the decisions after it are judged again. */
+/* Answers PHASE_AGAIN after a change: a table says less, or more, of its selector than compares did, and later decisions are judged
+ * again. */
 Phase phase_switch_lowering;
 PhaseResult phase_switch_lowering(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {

@@ -4,10 +4,10 @@
 
 #include "base/sorted.h"
 
-/* Blocks that depend on more branches are alike to no other. */
+/* A block that depends on more branches counts as unlike any other one. */
 enum { BRANCHES_MAX = 1024 };
 
-/* Blocks whose branches b transitively depends on and that are not proven uniform, sorted; false: too many. */
+/* Lists, sorted, the blocks with branches not proven uniform on which b transitively depends; false: they are too many. */
 static bool divergent_control(Analyses *an, const Block *b, VecU32 *ids)
 {
     BlockVec blocks = {0};
@@ -26,8 +26,8 @@ static bool equal_ids(const VecU32 *a, const VecU32 *b)
     return a->n == b->n && (a->n == 0 || !memcmp(a->v, b->v, a->n * sizeof(u32)));
 }
 
-/* One more than the id of the first block that was found to depend on the same branches as b; of one that depends on too
- * many, its own. */
+/* The class of b: 1 + the id of the first block that was found to depend on the same branches; 1 + its own id where they are too
+ * many. */
 static u32 find_class(Dependence *d, const Block *b)
 {
     const VecU32 *ids = &d->of[0];

@@ -6,10 +6,10 @@
 #include "analysis/analyses.h"
 #include "base/fnvmap.h"
 
-/* Begins as {an}. Uses AN_CONTROL and AN_UNIFORM. */
+/* To be initialized as {an}. Uses AN_CONTROL and AN_UNIFORM. */
 typedef struct Dependence {
     Analyses *an;
-    u32 *class;     /* by Block.id, 0: not known yet; equal where the control dependence is; NULL: not asked for */
+    u32 *class;     /* by Block.id: equal for blocks of equal control dependence; 0: not known yet; NULL: nobody asked */
     FnvMap classes; /* by hash: their first blocks */
     VecU32 of[2];   /* scratch */
 } Dependence;

@@ -28,7 +28,7 @@ static u32 first_commuting_slot(const Instr *i)
     return operand_is_aggregate(&i->opnd[first]) || operand_is_aggregate(&i->opnd[first + 1]) ? 0 : first;
 }
 
-/* The slot of b that goes with slot k of a. */
+/* The operand of b that corresponds to slot k of a. */
 static const Operand *counterpart(const Instr *a, const Instr *b, u32 k, bool exchanged)
 {
     u32 first = exchanged ? first_commuting_slot(a) : 0;

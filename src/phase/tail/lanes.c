@@ -7,15 +7,16 @@ struct TailLanes {
     ReconvergeGate *gate;
     bool after_known;
     bool leave;             /* the threads of the blocks leave the function, and reconverge nowhere */
-    ReconvergeRegion after; /* the end of the blocks, up to where their threads reconverged */
+    ReconvergeRegion after; /* what stands from the end of the blocks to where their threads reconverged */
     Block *kept, *other;
     bool between_known, divides_known;
-    u8 waits_between;             /* EffectWaits from the branch that divides the paths to the blocks */
+    u8 waits_between;             /* EffectWaits between the branch that divides the paths to the blocks, and these */
     bool divides;                 /* some branch there may divide a warp */
-    const Instr *first[2][KINDS]; /* of either block, by wait: the first instruction that may wait so */
-    u8 waits[2];                  /* of either block, in front of the tail */
-    u8 waits_inside, ends_inside; /* of calls in the tail, where threads may diverge; and WaitEnds of the tail after them */
-    u8 ends;                      /* WaitEnds of the tail */
+    const Instr *first[2][KINDS]; /* by block and EffectWait: the block's first instruction with that wait */
+    u8 waits[2];                  /* by block: EffectWaits in front of the tail */
+    u8 waits_inside,
+        ends_inside; /* EffectWaits of calls in the tail, where threads may diverge; WaitEnds of the tail after them */
+    u8 ends;         /* WaitEnds of the tail */
 };
 
 TailLanes *tail_lanes_new(Analyses *an)
@@ -93,8 +94,8 @@ static void find_after(TailLanes *l)
     l->after_known = true;
 }
 
-/* Of several exits ptxas takes the one that most blocks lead to for the function's end, where it looks for reconvergence points:
- * what two exits share may make another one the end, and lanes come together elsewhere. */
+/* Whether merging may make ptxas take another exit for the function's end, which it chooses by the number of blocks that lead to it,
+ * while some instruction sees which lanes come together. */
 static bool may_move_end(const TailLanes *l) { return l->leave && reconverge_waits(l->gate)->any_active_set; }
 
 ReconvergeRisk tail_lanes_risk(TailLanes *l)

@@ -13,12 +13,12 @@ TailLanes *tail_lanes_new(Analyses *an);
 void tail_lanes_free(TailLanes *lanes);
 /* Whether any two tails can be refused. */
 bool tail_lanes_matter(const TailLanes *lanes);
-/* The blocks that are compared from now on end otherwise than those before. */
+/* To be called before blocks are compared that end otherwise than the last ones. */
 void tail_lanes_set_end(TailLanes *lanes);
-/* The tail of these two is empty, but for their ends. */
+/* Begins with an empty tail of these two blocks, but for their ends. */
 void tail_lanes_begin(TailLanes *lanes, Block *kept, Block *other);
 void tail_lanes_add(TailLanes *lanes, const Instr *of_kept, const Instr *of_other);
-/* Of a tail that begins with the pair that was added last. */
+/* The risk of a tail that begins with the pair that was added last. */
 ReconvergeRisk tail_lanes_risk(TailLanes *lanes);
 
 #endif

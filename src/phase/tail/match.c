@@ -11,7 +11,7 @@
 #include "transform/condition.h"
 
 #define UNPAIRED UINT32_MAX
-/* The comparison that ends a loop, and what gives its operands their values. */
+/* Instructions of a loop's test: the comparison, and those that write its operands. */
 #define LOOP_TEST_PARTS 8
 
 const TailStopInfo tail_stop_info[STOP_COUNT] = {
@@ -40,9 +40,9 @@ typedef struct ScopePair {
 } ScopePair;
 
 typedef struct Pairing {
-    u32 kept_epoch, other_epoch; /* the comparison that the partners are of; else they start from `after` */
-    RegId to_other, to_kept;     /* the partner, UNPAIRED */
-    u32 opened;                  /* of kept: items of the tail when the pair was made */
+    u32 kept_epoch, other_epoch; /* comparison in which each partner was set; in another one live_after decides */
+    RegId to_other, to_kept;     /* the partner in the other block, or UNPAIRED */
+    u32 opened;                  /* for a register of kept: items of the tail when the pair was made */
 } Pairing;
 
 struct Matcher {
@@ -53,20 +53,20 @@ struct Matcher {
     Dependence dependence;
     u64 compared;          /* items, in all comparisons */
     BitSet in_flight;      /* see match_find_in_flight; without words: not asked for yet */
-    const Block *end;      /* one of the blocks that are compared: all end like it */
-    BitSet live_after;     /* registers live after them */
-    u32 epoch;             /* of the comparison */
+    const Block *end;      /* one of the blocks that are compared; all of them end like it */
+    BitSet live_after;     /* registers that are live after the blocks */
+    u32 epoch;             /* number of the comparison under way */
     Pairing *pairing;      /* by RegId */
     VecU32 paired;         /* registers of kept that have an entry */
     VEC(ScopePair) scopes; /* in-block scopes that are open */
     VEC(Cut) cuts;
     VEC(RegPair) renamed;
-    /* of the comparison */
+    /* the comparison under way */
     u32 items, weight, cost, width;
-    u32 uncopyable; /* open pairs of two names that no mov can bring together */
+    u32 uncopyable; /* open pairs of two names for which there is no mov */
     bool carry_open;
     ReconvergeRisk risk;                /* why there is no place to cut, so far */
-    const Instr *part[LOOP_TEST_PARTS]; /* of kept: the tail must hold all or none of these; none is too short for it */
+    const Instr *part[LOOP_TEST_PARTS]; /* instructions of kept of which the tail must hold all or none */
     u32 parts;
     TailStop stop;
     PairVisitor visitor;
@@ -99,7 +99,7 @@ static bool pair_is_uncopyable(const Matcher *m, RegId kept, RegId other)
     return kept != other && !(is_copyable(m, kept) && is_copyable(m, other));
 }
 
-/* The counts of open pairs, when one is made or ends. */
+/* Counts an open pair (by: 1), or takes it out of the counts again (by: -1). */
 static void count_pair(Matcher *m, RegId kept, RegId other, u32 by)
 {
     m->uncopyable += pair_is_uncopyable(m, kept, other) ? by : 0;
@@ -152,7 +152,7 @@ static bool read_pair(void *user, RegId kept, RegId other)
     return true;
 }
 
-/* Backwards, a write ends the pairing: before it the registers may hold anything. */
+/* Ends a pair at the write of both registers: before it, as the walk goes backwards, they may hold anything. */
 static bool write_pair(void *user, RegId kept, RegId other, bool kills)
 {
     Matcher *m = user;
@@ -167,7 +167,7 @@ static bool write_pair(void *user, RegId kept, RegId other, bool kills)
     return true;
 }
 
-/* Exact answers for registers that have partners; else what was computed alike, or elsewhere under one name, is best. */
+/* Rates a pair of registers: partners best, others by whether their blocks compute them alike, or other blocks under one name. */
 static u32 rate_pair(void *user, const Instr *a, RegId kept, const Instr *b, RegId other)
 {
     Matcher *m = user;
@@ -183,8 +183,8 @@ static u32 rate_pair(void *user, const Instr *a, RegId kept, const Instr *b, Reg
     }
 }
 
-/* Arguments of calls, in in-block scopes that are declared alike, go together by name. Not so other variables: those are
- * memory of their own, and two threads, or one thread in turn, may use both. */
+/* Whether two variables are arguments of calls that scopes in the blocks declare alike, under one name. Any other variable is memory
+ * of its own, and two threads, or one thread in turn, may use both. */
 static bool symbol_pair(void *user, SymId kept, SymId other)
 {
     Matcher *m = user;
@@ -252,7 +252,8 @@ static bool reads_reserved(const Instr *i, TailGate gate)
     return false;
 }
 
-/* What a guarded or indirect call.uni, and ldu, promise about the threads that execute one copy, need not hold for all. */
+/* Whether i promises something of the threads that execute it, which need not hold for those of both copies: guarded or indirect
+ * call.uni, and ldu. */
 static bool promises_uniform(const Instr *i)
 {
     bool decides = i->guard || (instr_is(i, OPF_CALL) && !call_callee(i));
@@ -269,8 +270,9 @@ TailStop match_copies_may_merge(const Instr *i, TailGate gate, const Summaries *
 
 /* ---- items ----------------------------------------------------------------------------------------------------- */
 
-/* Declared in an in-block scope, the arguments of a call stay with it: no cut is inside the scope. */
-static bool parts_call(const Function *fn, const Instr *i)
+/* Whether a cut in front of i would separate a call from its arguments; those that a scope in the block declares stay with it, since no
+ * cut is inside such a scope. */
+static bool separates_call(const Function *fn, const Instr *i)
 {
     SymId argument = match_call_argument(i);
     return argument && !fn->scopes.v[fn->module->syms.v[argument].scope].in_block;
@@ -284,7 +286,7 @@ static TailStop may_match(Matcher *m, const Instr *a, const Instr *b)
         return stop;
     if (instr_is_convergent(a, summaries) && !dependence_alike(&m->dependence, a->block, b->block))
         return STOP_CONTROL;
-    return parts_call(m->fn, a) ? STOP_CALL : STOP_NONE;
+    return separates_call(m->fn, a) ? STOP_CALL : STOP_NONE;
 }
 
 static bool match_instr(Matcher *m, const Instr *a, const Instr *b)
@@ -383,7 +385,7 @@ static void begin(Matcher *m, Block *kept, Block *other)
         add_part(m, local_definition(compare, w.reg));
 }
 
-/* The last in front of the terminator. */
+/* The last item in front of the block's terminator. */
 static Instr *last_item(const Block *b)
 {
     Instr *end = block_terminator(b);
@@ -392,7 +394,8 @@ static Instr *last_item(const Block *b)
     return b->last;
 }
 
-/* Guarded ends and table branches are part of the tail; a `ret` without guard is not. Answers the item before. */
+/* Matches the ends of both blocks; *a and *b become the items in front of them. A guarded end or a table's branch is an item of the
+ * tail, a `ret` without guard is none. */
 static bool match_end(Matcher *m, const Block *kept, const Block *other, Instr **a, Instr **b)
 {
     Instr *of_kept = block_terminator(kept), *of_other = block_terminator(other);
@@ -425,7 +428,7 @@ static bool may_cut(Matcher *m, const Instr *a, const Instr *b, u32 parts_left)
     return risk == RECONVERGE_SAFE;
 }
 
-/* Registers that live into the longest tail under two names; a copy costs something if the value is of another block. */
+/* Lists the registers that live into the longest tail under two names. A copy costs something if another block computes the value. */
 static void find_renamed(Matcher *m, const Instr *other_begins)
 {
     for (u32 k = 0; k < m->paired.n; k++) {

@@ -36,13 +36,13 @@ extern const TailStopInfo tail_stop_info[STOP_COUNT];
 
 typedef struct RegPair {
     RegId kept, other;
-    u32 weight; /* of the tail from the last instruction on that reads them */
+    u32 weight; /* Tail.weight from the last instruction that reads them on */
 } RegPair;
 
 typedef struct Tail {
-    u32 items;           /* of the block's text, but for .loc; 0: there is no tail */
-    u32 weight;          /* instructions that cost something, without ret */
-    u32 cost;            /* machine instructions that these are */
+    u32 items;           /* instructions, pragmas and the like of the tail, but for .loc; 0: there is no tail */
+    u32 weight;          /* instructions of the tail that cost something, without ret */
+    u32 cost;            /* machine instructions that ptxas makes of these */
     u32 copies;          /* registers that the other block has to copy */
     u32 width;           /* 32-bit registers that live into the tails under two names: all alive where the blocks join */
     Instr *kept, *other; /* where the tails begin, in either block */
@@ -50,28 +50,29 @@ typedef struct Tail {
     const Instr *at;     /* what stopped it, in the block to be kept, or NULL */
 } Tail;
 
-/* What one block saves. A register that is alive longer may cost one; the first one never did. */
+/* Machine instructions saved by each block that gives its tail up. A register that lives longer may cost one; the first one never
+ * did. */
 i64 tail_gain(const Tail *tail);
 
 typedef struct Matcher Matcher;
 
-/* For the function as it is now, with AN_LOOPS and AN_LIVE; it must not change meanwhile. */
+/* A matcher for the function as it is now, which must not change while it is used. Uses AN_LOOPS and AN_LIVE. */
 Matcher *matcher_new(Analyses *an, TailGate gate);
 void matcher_free(Matcher *m);
 
 /* To be called before blocks are compared, with one of them: they all end alike. */
 void matcher_set_end(Matcher *m, const Block *any);
-/* The tail that saves most; at most `limit` items if that is not 0, and then exactly as many. */
+/* The tail of both blocks that saves most; if limit is not 0, the tail of exactly that many items, or none. */
 Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit);
 /* Items that were found alike, in all comparisons. */
 u64 matcher_compared(const Matcher *m);
-/* What lives under two names into the tail that was found last; valid until the next comparison. */
+/* The registers that live under two names into the tail that was found last; valid until the next comparison. */
 const RegPair *matcher_renamed(const Matcher *m, u32 *count);
 
 /* Whether two copies of i may become one: STOP_NONE, if so. The control dependence of the copies is not looked at. */
 TailStop match_copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries);
 
-/* Of tails that were matched with the same third one, and begin here: whether the threads of their blocks may reconverge there. */
+/* Whether the threads of two blocks may reconverge where their tails begin. Both tails were matched with that of the same third block. */
 bool tails_may_join(Matcher *m, Instr *a_begins, Instr *b_begins);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "ir/builder.h"
 
-/* How far back in a block the write of a value is looked for. */
+/* Instructions of a block among which the write of a value is looked for. */
 #define RENAME_LIMIT 256
 
 /* ---- values under other names ---------------------------------------------------------------------------------- */
@@ -30,8 +30,8 @@ bool splice_copies_order(RegPair *renamed, u32 n)
     return true;
 }
 
-/* The write of `from` in front of `end`, if from can have the name `to` from there on: all of it is written there, and `to`
- * does not occur in between. */
+/* The write of `from` in front of `end`, if `from` can be called `to` from there to `end`: it is written whole, and `to` is not named in
+ * between. NULL: it cannot. */
 static Instr *renamable_from(const Instr *end, RegId from, RegId to)
 {
     u32 steps = 0;
@@ -64,7 +64,7 @@ static void copy_before(Instr *end, RegId from, RegId to)
     build_copy(&at, to, from);
 }
 
-/* Where the block itself computes a value, it does so under the name that the tail knows. */
+/* Brings the values that the tail reads under the kept block's names: by renaming, where the block itself computes them, else by copies. */
 static void bring_values(const DuplicateTail *duplicate)
 {
     for (u32 k = 0; k < duplicate->n; k++) {
@@ -106,8 +106,8 @@ static void remove_from(Instr *begin)
     }
 }
 
-/* The tail's branch stands for that of the block that gives its own up. Threads of both blocks now come to it together:
- * those of either may take the same edge, and yet not all of them, so it does not keep `.uni`. */
+/* Lets the tail's branch stand for that of a block that gives its tail up. It loses `.uni`: threads of both blocks now execute it
+ * together, and those of one block may take another edge than those of the other one. */
 static void share_branch(Function *fn, Instr *branch, const Instr *other)
 {
     if (!branch || !other || !(branch->guard || branch_table(branch)))

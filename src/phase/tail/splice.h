@@ -1,4 +1,4 @@
-/* The surgery of tail-merge: the duplicates of a tail go, and their blocks go to the one that is kept. */
+/* The rewrite of tail-merge: duplicates of a tail are removed, and their blocks branch to the one that is kept. */
 #ifndef PTXOPT_PHASE_TAIL_SPLICE_H
 #define PTXOPT_PHASE_TAIL_SPLICE_H
 

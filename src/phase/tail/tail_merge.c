@@ -38,26 +38,26 @@
 /* Instructions that candidates must share before they are compared. */
 #define HASHED_ITEMS 3
 #define DOMINATORS_LOOKED_AT 64
-/* Instructions that two blocks must share for a remark to say that they are too few, or that very many must share. */
+/* A tail of so many instructions is reported as too short where it is not merged, and is merged where very many blocks have it. */
 #define SHORT_TAIL 2
-/* How many instructions are compared in all: so many for each one of the function, and a few more. What compilers write takes
- * up to six; very many blocks that are alike, and cannot be merged, would take their number times their length. */
+/* At most so many instructions are compared for each instruction of the function, and a few more. Code of compilers takes up to six;
+ * very many alike blocks that cannot be merged would take their number times their length. */
 #define COMPARED_PER_INSTR 16
 #define COMPARED_AT_LEAST 4096
 
 typedef struct TailCandidate {
     Block *block;
     u64 key;
-    u32 order;   /* in the layout */
+    u32 order;   /* of the block in the layout */
     u8 priority; /* 0: leaves the function, 1: jumps or falls, 2: branches */
-    bool done;   /* gives up its tail, or keeps it for others */
+    bool done;   /* the block gives its tail up, or keeps it for others */
 } TailCandidate;
 
-/* What is to be done to the function once all is decided. */
+/* A merge to be carried out when all merges are decided. */
 typedef struct Splice {
-    u32 order; /* in the layout, of the block that keeps its tail */
+    u32 order; /* of the block that keeps its tail, in the layout */
     Instr *begin;
-    Block *tail; /* that it becomes */
+    Block *tail; /* the block that the tail becomes */
     DuplicateTail *duplicates;
     u32 n;
 } Splice;
@@ -69,19 +69,19 @@ typedef struct Merge {
     Matcher *matcher;
     TailGate gate;
     i64 least;     /* tail-merge-size; less where very many tails are alike */
-    i64 together;  /* least that all of one set must save */
+    i64 together;  /* least that all blocks of one merge must save */
     u32 threshold; /* tail-merge-threshold */
     bool always;   /* enable-tail-merge=1: without the gate of gain */
-    u64 effort;    /* instructions that may be compared */
+    u64 effort;    /* instructions that may still be compared */
     VEC(TailCandidate) candidates;
-    TailCandidate **set; /* of the group that is looked at: those that are merged */
-    Tail *tail;          /* and the tail of each with the one that the others are compared with */
+    TailCandidate **set; /* candidates of the group under way that are merged */
+    Tail *tail;          /* by candidate: its tail with the one that the others are compared with */
     VEC(Splice) splices;
 } Merge;
 
 /* ---- candidates ------------------------------------------------------------------------------------------------ */
 
-/* Of the last instructions before the end: equal for tails that are the same up to names and exchanged operands. */
+/* A hash of the last instructions before the end: equal for tails that are the same up to names and exchanged operands. */
 static u64 tail_key(const Merge *m, const Block *b, u64 key)
 {
     u32 wanted = m->least < HASHED_ITEMS ? (u32)m->least : HASHED_ITEMS, found = 0;
@@ -160,8 +160,8 @@ static bool leaves_loop(const Merge *m, const Block *d, const Block *b)
     return b != d || loop_of(loops, b);
 }
 
-/* Threads that leave the function in different blocks never reconverge; in a merged block they do, and where they come from
- * different exits of loops ptxas makes the loops pay for that (BSSY before them, BREAK inside). */
+/* Whether the blocks leave the function from different exits of loops. Their threads never reconverge; in a merged block they would,
+ * and ptxas makes the loops pay for that (BSSY before them, BREAK inside). */
 static bool exits_of_loops(const Merge *m, Block *a, Block *b)
 {
     if (m->always || !an_loops(m->an)->n || cfg_succs(m->fn, a).n)
@@ -170,7 +170,7 @@ static bool exits_of_loops(const Merge *m, Block *a, Block *b)
     return leaves_loop(m, d, a) || leaves_loop(m, d, b);
 }
 
-/* Instructions in front of the tail, up to one more than the limit. */
+/* The number of instructions in front of the tail, up to one more than the limit. */
 static u32 head_length(const Instr *begin, u32 limit)
 {
     u32 n = 0;
@@ -181,7 +181,7 @@ static u32 head_length(const Instr *begin, u32 limit)
 
 static void decline(Merge *m, const char *counter, const Instr *at, const char *why)
 {
-    if (m->together) /* said already, of tails of any length */
+    if (m->together) /* the pass over longer tails has said it */
         return;
     phase_declined(m->run, counter, "TailKept", at, "this block ends like another one, but is not merged with it: %s", why);
 }
@@ -207,7 +207,7 @@ static void limit_effort(Merge *m)
     m->effort = COMPARED_PER_INSTR * instrs + COMPARED_AT_LEAST;
 }
 
-/* Compares the candidate with those after it. */
+/* Compares the first candidate of the group with those after it. */
 static void compare_group(Merge *m, const TailCandidate *group, u32 n, u32 first)
 {
     const TailCandidate *kept = &group[first];
@@ -248,8 +248,8 @@ static bool siblings(const Merge *m, const Block *a, const Block *b)
     return dom->idom[a->id] && dom->idom[a->id] == dom->idom[b->id];
 }
 
-/* Whether the k-th candidate can give up so many items to the first one. */
-static bool takes_part(Merge *m, const TailCandidate *group, u32 first, u32 k, u32 items, Tail *tail)
+/* Whether the k-th candidate can give up a tail of so many items to the first one. */
+static bool may_give_up(Merge *m, const TailCandidate *group, u32 first, u32 k, u32 items, Tail *tail)
 {
     if (group[k].done || m->tail[k].items < items)
         return false;
@@ -257,20 +257,19 @@ static bool takes_part(Merge *m, const TailCandidate *group, u32 first, u32 k, u
     return pays(m, tail);
 }
 
-/* What is saved when all that can give up so many items do. */
+/* What is saved when all candidates that can give up so many items do. */
 static i64 gain_of_length(Merge *m, const TailCandidate *group, u32 n, u32 first, u32 items)
 {
     i64 sum = 0;
     Tail tail;
     for (u32 k = first + 1; k < n; k++)
-        if (takes_part(m, group, first, k, items, &tail))
+        if (may_give_up(m, group, first, k, items, &tail))
             sum += 2 * tail_gain(&tail) + siblings(m, group[first].block, group[k].block);
     return sum;
 }
 
-/* The number of items that saves most: many short tails in one block are better than few long ones, which cost a jump more
- * each. Of equal ones that of the arms of one branch: there the threads of a warp come together that would have executed
- * the tail one group after the other. */
+/* The number of items that saves most: each merged tail costs a jump, so that many short ones may be better than few long ones. Of equal
+ * numbers the one that the arms of one branch share, since threads of a warp then execute the tail together. */
 static u32 best_length(Merge *m, const TailCandidate *group, u32 n, u32 first)
 {
     u32 best = 0;
@@ -291,7 +290,7 @@ static u32 best_length(Merge *m, const TailCandidate *group, u32 n, u32 first)
 
 /* ---- merging --------------------------------------------------------------------------------------------------- */
 
-/* How well a block suits to keep its tail: best if it is nothing else, well if nothing has to be jumped to after it. */
+/* How well the block suits to keep its tail: best if it is nothing but the tail, well if the tail is followed by no jump. */
 static u32 rank_kept(const Block *b, const Tail *tail)
 {
     if (splice_begins_block(tail->kept))
@@ -313,7 +312,7 @@ static u32 choose_kept(Merge *m, TailCandidate **set, u32 n, u32 items)
     return best;
 }
 
-/* What `other` has to do to give up its tail; false: it cannot. */
+/* Plans how `other` gives its tail up; false: it cannot. */
 static bool plan_duplicate(Merge *m, Block *kept, Block *other, u32 items, Tail *tail, DuplicateTail *duplicate)
 {
     *tail = tail_match(m->matcher, kept, other, items);
@@ -327,7 +326,7 @@ static bool plan_duplicate(Merge *m, Block *kept, Block *other, u32 items, Tail 
     return splice_copies_order(duplicate->renamed, n);
 }
 
-/* The blocks that give up their tails come together, too, not only each with the one that keeps it. */
+/* Whether the threads of any two blocks that give their tails up may reconverge, not only those of each with the one that keeps it. */
 static bool may_join(Merge *m, const DuplicateTail *duplicate, u32 duplicates)
 {
     const DuplicateTail *last = &duplicate[duplicates];
@@ -337,7 +336,7 @@ static bool may_join(Merge *m, const DuplicateTail *duplicate, u32 duplicates)
     return true;
 }
 
-/* Where ptxas branches, blocks that leave the function cost a BSSY and a BSYNC once they are one. */
+/* Whether merging blocks that leave the function pays: where ptxas branches, one block costs a BSSY and a BSYNC. */
 static bool returns_pay(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
 {
     if (cfg_succs(m->fn, begin->block).n || saved >= 2 * m->least)
@@ -348,8 +347,8 @@ static bool returns_pay(const Merge *m, const Instr *begin, const DuplicateTail 
     return small;
 }
 
-/* ptxas executes the short arms of a branch under predicates where all of them come together; two of three or more that join
- * before the others cost branches, a BSSY and a BSYNC, and moves where they bring several values. */
+/* Whether merging arms of a branch pays. ptxas executes short arms under predicates if all of them join at one block; two of three or
+ * more that join before cost branches, a BSSY and a BSYNC, and moves where they bring several values. */
 static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
 {
     CfgList succs = cfg_succs(m->fn, tail->kept->block);
@@ -360,7 +359,7 @@ static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *dupl
     return !part || duplicates > 1 || (!are_short && !bring_values);
 }
 
-/* Equal blocks among many arms: the branch out of each goes, too. */
+/* Whether these are equal blocks among many arms: then the branch out of each is saved, too. */
 static bool are_many_arms(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates)
 {
     CfgList succs = cfg_succs(m->fn, begin->block);
@@ -412,7 +411,7 @@ static void merge_set(Merge *m, u32 n, u32 items)
              ((Splice){set[kept]->order, tail.kept, tail_block(an_loops(m->an), tail.kept), duplicate, duplicates}));
 }
 
-/* Every candidate in turn, with all after it that share its best tail. */
+/* Merges each candidate in turn with all candidates after it that share its best tail. */
 static void merge_group(Merge *m, TailCandidate *group, u32 n)
 {
     for (u32 first = 0; first + 1 < n; first++) {
@@ -429,14 +428,14 @@ static void merge_group(Merge *m, TailCandidate *group, u32 n)
         Tail tail;
         m->set[0] = &group[first];
         for (u32 k = first + 1; items && k < n; k++)
-            if (takes_part(m, group, first, k, items, &tail))
+            if (may_give_up(m, group, first, k, items, &tail))
                 m->set[members++] = &group[k];
         if (members > 1)
             merge_set(m, members, items);
     }
 }
 
-/* After the last candidate that is compared with the one at `from`: of more than `threshold` so many at a time. */
+/* The end of the group that begins at `from`: candidates of one key, `threshold` at most. */
 static u32 group_end(const Merge *m, u32 from)
 {
     const TailCandidate *first = &m->candidates.v[from];
@@ -463,7 +462,7 @@ static int compare_splices(const void *a, const void *b)
     return one->order < two->order ? -1 : one->order > two->order;
 }
 
-/* In the order of the layout: the edges of blocks that follow one another are close together then, too. */
+/* Carries all merges out in the order of the layout, so that the edges of blocks that follow one another stay close together. */
 static void splice_all(Merge *m)
 {
     if (m->splices.n)
@@ -493,7 +492,7 @@ static void report_short_tail(Merge *m, Block *kept, Block *other)
                        tail.weight, (long long)m->least);
 }
 
-/* Blocks that share too little to be compared with one another: each with the next one like it only. */
+/* Reports blocks that share too short a tail to be compared: each with the next one like it only. */
 static void report_short_tails(const Merge *merge)
 {
     Merge m = *merge;
@@ -533,7 +532,7 @@ static void merge_alike(Merge *m)
     splice_all(m);
 }
 
-/* Short tails only when all others are merged. */
+/* Merges tails, and, when there are no more, short ones. */
 static void merge_tails(Merge *m)
 {
     if (m->run->sink->wants_remarks && m->least > SHORT_TAIL)

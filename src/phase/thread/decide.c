@@ -4,7 +4,8 @@
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 
-/* given, *undecided: see analysis/values.h. from: NULL if it does not matter how control came to b. */
+/* The successor of b where control goes that came from `from`, or from anywhere if it is NULL; NULL: not known. given, *undecided: see
+ * analysis/values.h. */
 static Block *decided_target(Analyses *an, const Block *from, Block *b, const Given *given, Instr **undecided)
 {
     const Facts *facts = an_facts(an);
@@ -39,8 +40,8 @@ static Given nothing_given(const Knobs *knobs)
     return (Given){.compares = compares ? (u32)compares : GIVEN_NO_COMPARES};
 }
 
-/* Unfolding: the edge from edge->from into b goes to one place if the predicate of a selp of constants holds, and to another
- * if it does not. The selp, which left that undecided (NULL: none did), stands in `from`, or in b where edge->from is NULL. */
+/* Whether a selp of constants decides the edge from edge->from into b: control goes to one block if its predicate holds, and to another
+ * one if not. The selp stands in edge->from, or in b where that is NULL; NULL: no selp left the branch undecided. */
 static bool decide_by_select(Analyses *an, const Knobs *knobs, Block *b, Instr *selp, InEdge *edge)
 {
     Given given = nothing_given(knobs);

@@ -4,13 +4,13 @@
 #include "phase/thread/body.h"
 #include "target/ptxas.h"
 
-enum { SET_UP_BLOCKS = 4 /* that are looked at */ };
+enum { SET_UP_BLOCKS = 4 /* blocks in front of a loop that are looked at */ };
 
 const char judge_predicated[] = "ptxas predicates what the branch decides";
 static const char WHY_SOONER[] =
     "threads would reconverge sooner, in front of what one of them may wait for, or see others";
 
-/* ---- of the function as the iteration began with it ------------------------------------------------------------- */
+/* ---- the function as the iteration began with it  ------------------------------------------------------------- */
 
 static bool has_convergent(const Function *fn, const Summaries *summaries)
 {
@@ -26,8 +26,8 @@ JudgeMemory judge_memory(const Analyses *an, Arena *arena)
     return (JudgeMemory){.arena = arena, .convergent = has_convergent(an->fn, an->summaries)};
 }
 
-/* Where there are convergent instructions, what is uniform when the phase begins counts (analysis/convergence.h), else in each
- * iteration anew. */
+/* In a function with convergent instructions the branches count as uniform that are when the phase begins (analysis/convergence.h), in
+ * any other one those that are when an iteration begins. */
 ThreadJudge judge_new(Analyses *an, const Knobs *knobs, JudgeMemory *memory)
 {
     if (!memory->convergent)
@@ -76,7 +76,7 @@ void judge_end(ThreadJudge *j)
 
 /* ---- what is cloned, and loops ----------------------------------------------------------------------------------- */
 
-/* NULL, or what would become of a loop if an edge went past b to `to`. */
+/* NULL, or the reason why a loop would change if an edge went past b to `to`. */
 static const char *why_loops_change(const ThreadJudge *j, const Block *b, const Block *to, const Body *body)
 {
     const Loops *loops = an_loops(j->an);
@@ -92,7 +92,8 @@ static const char *why_loops_change(const ThreadJudge *j, const Block *b, const 
     return NULL;
 }
 
-/* Takes back the decisions that cannot be used; answers the reason for one of them. left: instructions that may be cloned. */
+/* Takes back the decisions that cannot be used, and answers the reason for one of them, or NULL. left: instructions that may still be
+ * cloned. */
 static const char *drop_edges(const ThreadJudge *j, Candidate *c, u32 left)
 {
     const char *why = NULL;
@@ -146,7 +147,7 @@ static const char *why_accesses_stay(const ThreadJudge *j, const Candidate *c)
 
 /* ---- where threads reconverge ------------------------------------------------------------------------------------- */
 
-/* Edges that may lead to `to`. */
+/* The number of edges of c that may lead to `to`. */
 static u32 entries_of(const Candidate *c, const Block *to)
 {
     u32 n = 0;
@@ -174,8 +175,8 @@ bool judge_is_predicated(ThreadJudge *j, const Block *b)
     return true;
 }
 
-/* NULL, or why warps that come to b divided must go on to reconverge there: what their parts execute one after the other is more
- * than the branch. */
+/* NULL, or why warps that come to the block in several groups must go on to reconverge there: what the groups then execute one after
+ * the other costs more than the branch. */
 static const char *why_divergence_costs(ThreadJudge *j, const Candidate *c)
 {
     Block *stop = region_reconvergence_point(j->an, c->b);
@@ -259,7 +260,7 @@ const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_
 
 /* ---- branches that always take one edge ------------------------------------------------------------------------------ */
 
-/* Of the blocks from b on, up to a loop, as far as there is one successor. */
+/* Machine instructions of the blocks from b on up to a loop, as long as each has one successor. */
 static u32 set_up_cost(const ThreadJudge *j, const Block *b)
 {
     u32 cost = 0;

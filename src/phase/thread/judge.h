@@ -25,17 +25,17 @@ typedef struct ThreadJudge {
     ReconvergeGate *gate; /* NULL: not asked yet, and nothing is rewritten yet */
 } ThreadJudge;
 
-/* NULL, or why the edges of c that are decided stay as they are; edges that cannot be used are decided no longer. budget:
- * instructions that may still be cloned. *after_convergent: c may be threaded, and a convergent instruction follows. */
+/* NULL, or why the decided edges of c stay as they are; edges that cannot be used become undecided. budget: instructions that may still
+ * be cloned. *after_convergent: whether c may be threaded, and a convergent instruction follows. */
 const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_convergent);
 /* NULL, or why the branch of b stays, although it always goes to `to`. */
 const char *judge_why_branch_stays(ThreadJudge *j, const Block *b, Block *to);
-/* What is short after a branch ptxas predicates: then there is no branch to be saved. */
+/* Whether ptxas predicates what b's branch decides, since it is short: then there is no branch to be saved. */
 bool judge_is_predicated(ThreadJudge *j, const Block *b);
 
-/* Before the first iteration of the phase; arena: of all its iterations. */
+/* The memory of a judge before the first iteration of the phase. The arena outlives all its iterations. */
 JudgeMemory judge_memory(const Analyses *an, Arena *arena);
-/* Of this iteration. */
+/* The judge of one iteration. */
 ThreadJudge judge_new(Analyses *an, const Knobs *knobs, JudgeMemory *memory);
 /* Before the first rewrite: computes what any question needs, of the function as it is. */
 void judge_prepare(ThreadJudge *j);

@@ -17,9 +17,9 @@
  * one. New paths are old paths, so a loop's header keeps
  * dominating it as long as headers are not bypassed: reducible stays reducible.
  *
- * Pays (tests/ptxas/THREADING.md) where ptxas does not predicate what J's branch decides. Where a warp may come to J in parts,
- * they no longer run together after it: then nothing before J may be predicated either, all edges into J must be decided, so
- * that its branch vanishes, and what is now executed once a part must not outweigh it. Edges out of loops never qualify.
+ * Pays (tests/ptxas/THREADING.md) where ptxas does not predicate what J's branch decides. Where a warp may come to J in several
+ * groups, they no longer run together after it: then nothing before J may be predicated either, all edges into J must be decided, so
+ * that its branch vanishes, and what is now executed once a group must not outweigh it. Edges out of loops never qualify.
  *
  * Declines: headers, and whatever makes a latch, an entry or an exit of a loop; clones of `i = i + 1` in loops (ptxas no
  * longer counts them); blocks with pragmas, inner scopes, or labels that debug data names. No PHIs, so no threshold
@@ -35,15 +35,15 @@
 
 enum { BUDGET = 512 /* instructions cloned in a function, in all its rounds: PhaseRun.spent */ };
 
-/* It threads blocks before convergent instructions, or all others, in a sweep; a sweep of one kind follows where one of the other
- * kind found nothing but blocks that it left to it. */
+/* A sweep threads either blocks before convergent instructions, or all others. A sweep of one kind follows where one of the other kind
+ * found only blocks that it had to leave. */
 typedef struct Threader {
     Analyses *an;
     const Knobs *knobs;
     ThreadJudge judge;
     bool convergent_sweep; /* this sweep threads blocks before convergent instructions; else the others */
     bool deferred;         /* a block was left to sweeps of the other kind */
-    bool changed;          /* in this iteration of the phase */
+    bool changed;          /* something was changed in this iteration of the phase */
     VEC(Block *) made;     /* blocks of clones: until the sweep ends, the blocks before them stay as the facts know them */
     VEC(Instr *) unread;   /* selps to be removed when the sweep ends: facts speak of them */
 } Threader;
@@ -67,7 +67,7 @@ static Block *block_of_clones(Threader *t, Block *b, Block *after)
     return made;
 }
 
-/* Once nobody asks for facts any more: the clones become the end of the one block that goes to them, where there is one. */
+/* Appends each block of clones to its only predecessor, where there is one, once nobody asks for facts any more. */
 static void join_made(Threader *t)
 {
     while (t->made.n) {
@@ -77,8 +77,7 @@ static void join_made(Threader *t)
     }
 }
 
-/* All edges of c that lead to `to`, whatever a selp says, go there, through one clone of what is needed. Answers the number of
- * instructions cloned. */
+/* Redirects all edges of c that lead to `to`, whatever a selp says, through one block of clones; the number of instructions cloned. */
 static u32 thread_to(Threader *t, Candidate *c, Block *to)
 {
     Body body;
@@ -111,7 +110,8 @@ static bool is_unread(const Threader *t, const InEdge *edge, const Body *body)
     return !body_is_live_on(t->an, edge->to, edge->otherwise, reg);
 }
 
-/* The edge becomes a branch on the predicate of its selp: the branch of c->b, asked earlier. Answers likewise. */
+/* Replaces the edge by a branch on the predicate of its selp, which decides the branch of c->b earlier; the number of instructions
+ * cloned. */
 static u32 thread_select(Threader *t, const Candidate *c, const InEdge *edge)
 {
     Instr *end = block_terminator(c->b);
@@ -161,7 +161,7 @@ static bool has_select(const Block *b)
     return false;
 }
 
-/* A selp of constants in b itself decides the branch: it asks the selp's predicate instead. */
+/* Lets the branch of b test the predicate of a selp of constants in b that decides it; whether there is one. */
 static bool branch_on_predicate(PhaseRun *run, Threader *t, Block *b)
 {
     InEdge edge;
@@ -177,7 +177,7 @@ static bool branch_on_predicate(PhaseRun *run, Threader *t, Block *b)
     return true;
 }
 
-/* The branch of b always goes to `to`: it decides nothing. */
+/* Removes the branch of b, which always goes to `to`. */
 static bool fold(PhaseRun *run, Threader *t, Block *b, Block *to)
 {
     Instr *end = block_terminator(b);
@@ -197,7 +197,7 @@ static bool fold(PhaseRun *run, Threader *t, Block *b, Block *to)
     return true;
 }
 
-/* Where all edges into c->b lead, if they agree. */
+/* The block to which all edges into c->b lead, or NULL. */
 static Block *agreed_target(const Candidate *c)
 {
     for (u32 k = 0; k < c->edges; k++)
@@ -206,7 +206,7 @@ static Block *agreed_target(const Candidate *c)
     return c->edges ? c->edge[0].to : NULL;
 }
 
-/* Headers and the entry block are not bypassed, but their branches go as well. */
+/* Removes the branch of a header or of the entry block, which are not bypassed, if all edges decide it alike. */
 static void fold_decided(PhaseRun *run, Threader *t, Block *b)
 {
     Analyses *an = t->an;
@@ -265,7 +265,7 @@ static bool thread_sweep(PhaseRun *run, Threader *t)
     return t->changed;
 }
 
-/* What is known from one iteration to the next. */
+/* What the phase keeps from one iteration to the next. */
 typedef struct ThreadMemory {
     JudgeMemory judge;
     bool convergent_sweep; /* of the last sweep */
@@ -300,6 +300,6 @@ PhaseResult phase_jump_threading(Analyses *an, const Knobs *knobs, PhaseRun *run
     vec_free(&t.unread);
     vec_free(&t.made);
     run->may_do_more |=
-        changed && memory->judge.convergent; /* what is uniform was asked of the function before its first rewrite */
+        changed && memory->judge.convergent; /* uniformity was asked of the function before its first rewrite */
     return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

@@ -2,7 +2,7 @@
 
 #include "target/ptxas.h"
 
-/* Blocks of one walk: keeps the phase linear. */
+/* At most so many blocks are walked at once: the phase stays linear. */
 enum { REGION_BLOCKS = 128 };
 
 Block *region_reconvergence_point(Analyses *an, const Block *b)

@@ -1,6 +1,6 @@
 /* The surroundings of a block whose branch may be threaded (phase/thread/jump_threading.c): what lies between the branch and the
- * program point where the paths from it join, and whether threads can come to the block in several groups. All of the function as
- * it was when the analyses were computed. */
+ * program point where the paths from it join, and whether threads can come to the block in several groups. The answers are about the
+ * function as it was when the analyses were computed. */
 #ifndef PTXOPT_PHASE_THREAD_REGION_H
 #define PTXOPT_PHASE_THREAD_REGION_H
 
@@ -9,9 +9,9 @@
 
 typedef struct ThreadRegion {
     u32 cost;        /* machine instructions */
-    u32 set_up;      /* of those, what is in the same loop as b, or in none as b */
+    u32 set_up;      /* those of them in the same loop as b, or in none if b is in none */
     bool convergent; /* some instruction depends on which threads execute it together */
-    bool whole;      /* false: there is too much to say; the rest is not set */
+    bool whole;      /* false: the region is too large, and nothing else is set */
     bool loops;      /* holds a loop's header */
     bool heavy;      /* ptxas will not predicate all of it: a loop, a call, or a block that costs PTXAS_PREDICATED */
 } ThreadRegion;
@@ -21,9 +21,9 @@ typedef struct RegionScratch {
     VEC(const Block *) work;
 } RegionScratch;
 
-/* Where all paths from b join, or NULL. */
+/* The block at which all paths from b join, or NULL. */
 Block *region_reconvergence_point(Analyses *an, const Block *b);
-/* What control can pass from `edge`, a successor of b, before it comes to the reconvergence point of b. */
+/* The blocks that paths from `edge`, a successor of b, pass before the reconvergence point of b. */
 ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge);
 /* Whether no branch between the immediate dominator of b and b, that one included, divides a warp: the threads that come
  * to b together came there on one edge. uniform: branches that do not, by Instr.origin. */
