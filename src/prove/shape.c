@@ -112,6 +112,35 @@ static void push(Shape *s, const Block *b, const Block *a)
     vec_push(&s->work, a->id);
 }
 
+/* Those that a jump table sends to different blocks stay apart, also where these only jump: the edges of both tables share blocks alike. */
+static bool group_alike(Shape *s, const Block *b, const Block *a)
+{
+    u32 n = block_edge_count(b);
+    for (u32 k = 1; k < n; k++)
+        for (u32 i = 0; i < k; i++)
+            if (s->steps++ >= STEPS_MAX || (block_edge_target(b, i) == block_edge_target(b, k)) !=
+                                               (block_edge_target(a, i) == block_edge_target(a, k)))
+                return false;
+    return true;
+}
+
+static bool is_table(const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    return end && end->op->opcode == OPC_BRX_IDX;
+}
+
+/* Whether the block that the branch of AFTER leads to stands for the one that the branch of BEFORE leads to. */
+static bool leads_alike(Shape *s, const Block *b, u32 to, const Block *a, u32 other)
+{
+    const Block *x = skip(s, 0, fn_block(s->g[0]->fn, to)), *y = skip(s, 1, fn_block(s->g[1]->fn, other));
+    u32 edge = 0;
+    while (is_table(b) && edge < block_edge_count(b) && block_edge_target(b, edge)->id != to)
+        edge++;
+    return s->of[0][x->id] == y->id + 1 &&
+           (!is_table(b) || (edge < block_edge_count(b) && block_edge_target(a, edge)->id == other));
+}
+
 /* Whether the branch of AFTER was only passed when that of BEFORE had been since the last event, once, to the block that stands for the
  * one that AFTER went on to: then the threads that part at one are those that part at the other, and at the same time. */
 static bool pass_alike(Shape *s, const Block *b, const Block *a)
@@ -122,9 +151,7 @@ static bool pass_alike(Shape *s, const Block *b, const Block *a)
         const Open *o = prove_find_open(&passing->open[PROVE_BEFORE], b->id);
         if (!o || o->moved != PROVE_MOVED || !o->went)
             return false;
-        const Block *x = skip(s, 0, fn_block(s->g[0]->fn, o->went - 1)),
-                    *y = skip(s, 1, fn_block(s->g[1]->fn, passing->went - 1));
-        if (s->of[0][x->id] != y->id + 1)
+        if (!leads_alike(s, b, o->went - 1, a, passing->went - 1))
             return false;
     }
     return p->newest_passing.v[a->id] != 0;
@@ -155,6 +182,8 @@ static bool match_edges(Shape *s, const Block *b, const Block *a)
     s->branch[a->id] = b->id + 1;
     bool leaves = i && op_has(i->op, OPF_NO_RETURN), same = k && op_has(k->op, OPF_NO_RETURN);
     if (x || y || n != block_edge_count(a) || (n && leaves != same))
+        return false;
+    if (n && is_table(b) && !(is_table(a) && group_alike(s, b, a)))
         return false;
     bool swaps = n == 2 && i->op->opcode == OPC_BRA && k->op->opcode == OPC_BRA;
     const Block *b0 = n ? block_edge_target(b, 0) : NULL, *a0 = n ? block_edge_target(a, 0) : NULL;
@@ -192,6 +221,12 @@ static bool match(Shape *s, const Block *b, const Block *a)
 
 /* ---- which edge of a branch a thread takes ------------------------------------------------------------------------------------- */
 
+static bool leaves(const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    return block_edge_count(b) == 0 || (end && op_has(end->op, OPF_NO_RETURN));
+}
+
 /* Follows the edge up to the first events, in the region unless that is NULL. False: another edge led to one of these in the region, or
  * also, out of it, to an exit; or control comes back to the branch. `reached`: by block the edge that led there in the region, plus 1; the
  * last one is of exits. */
@@ -207,17 +242,19 @@ static bool find_first(Shape *s, const BitSet *region, const Block *branch, u32 
         if ((region && !bitset_has(region, b->id)) || bitset_has(&seen, b->id))
             continue;
         bitset_add(&seen, b->id);
-        if (event_from(s, 1, b->first)) {
+        const Instr *event = event_from(s, 1, b->first);
+        if (event) {
             distinct = !reached[b->id] || reached[b->id] == edge + 1;
             if (region)
                 reached[b->id] = edge + 1;
-            continue;
         }
-        const Instr *end = block_terminator(b);
-        u32 *leaves = block_edge_count(b) == 0 || (end && op_has(end->op, OPF_NO_RETURN)) ? &reached[g->n] : NULL;
-        distinct = b != branch && (!leaves || !*leaves || *leaves == edge + 1);
-        if (leaves)
-            *leaves = edge + 1;
+        while (event && event->guard) /* it may be passed */
+            event = event_from(s, 1, event->next);
+        if (event)
+            continue;
+        distinct &= b != branch && (!leaves(b) || !reached[g->n] || reached[g->n] == edge + 1);
+        if (leaves(b))
+            reached[g->n] = edge + 1;
         for (u32 k = 0; k < block_edge_count(b); k++)
             vec_push(&work, block_edge_target(b, k)->id);
     }
@@ -226,14 +263,15 @@ static bool find_first(Shape *s, const BitSet *region, const Block *branch, u32 
     return distinct;
 }
 
-/* Whether the events up to where the branch's paths join say which edge a thread took, and which time; or there are none. */
+/* Whether the events up to where the branch's paths join say which edge a thread took, and which time; or there are none, and nobody
+ * leaves. */
 static bool tells_edges(Shape *s, const Block *b)
 {
     const BitSet *region = prove_influence(s->g[1], b);
     u32 *reached = mem_zalloc(sizeof(u32) * (s->g[1]->n + 1));
     bool any = false, tells = true;
     for (u32 id = bitset_next(region, 0); id < region->bits && !any; id = bitset_next(region, id + 1))
-        any = event_from(s, 1, fn_block(s->g[1]->fn, id)->first);
+        any = leaves(fn_block(s->g[1]->fn, id)) || event_from(s, 1, fn_block(s->g[1]->fn, id)->first);
     for (u32 k = 0; k < 2 * block_edge_count(b) && any && tells; k++) { /* all edges in the region, then without it */
         u32 edge = k % block_edge_count(b);
         bool is_first = true; /* to that block */
@@ -245,20 +283,27 @@ static bool tells_edges(Shape *s, const Block *b)
     return tells;
 }
 
-/* Of branches at which threads may part in one of the texts. */
+/* Whether who stays at a guarded exit does not leave without an event. */
+static bool tells_exit(Shape *s, const Block *b)
+{
+    u32 *reached = mem_zalloc(sizeof(u32) * (s->g[1]->n + 1));
+    reached[s->g[1]->n] = 2;
+    bool tells = find_first(s, NULL, b, 0, reached);
+    free(reached);
+    return tells;
+}
+
+/* Also of branches that part nobody: with another condition all threads may go another way to the same events. A guarded exit must part
+ * nobody, and an event tell who stays. */
 static bool all_tell_edges(Shape *s)
 {
     bool tell = true;
     for (u32 k = 0; k < s->g[1]->reachable && tell; k++) {
-        const Block *a = s->g[1]->by_order[k], *b;
-        if (block_edge_count(a) < 2 || sole_successor(a)) {
-            tell = block_edge_count(a) == 0 || !bitset_has(&s->g[1]->splits, a->id); /* a guarded exit is not looked at */
-            continue;
-        }
-        tell = s->branch[a->id] != 0;
-        b = tell ? fn_block(s->g[0]->fn, s->branch[a->id] - 1) : NULL;
-        if (tell && (bitset_has(&s->g[0]->splits, b->id) || bitset_has(&s->g[1]->splits, a->id)))
-            tell = tells_edges(s, a) || pass_alike(s, b, a);
+        const Block *a = s->g[1]->by_order[k];
+        if (block_edge_count(a) == 1 && !sole_successor(a))
+            tell = !bitset_has(&s->g[1]->splits, a->id) && tells_exit(s, a);
+        else if (block_edge_count(a) > 1 && !sole_successor(a))
+            tell = s->branch[a->id] && (tells_edges(s, a) || pass_alike(s, fn_block(s->g[0]->fn, s->branch[a->id] - 1), a));
     }
     return tell;
 }

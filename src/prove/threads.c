@@ -576,6 +576,36 @@ void prove_threads_init(Prover *p)
             p->gathers |= gathers(p, i);
 }
 
+/* Some threads execute it, and others that are with them may not. */
+static bool leaves_out(const Prover *p, ProveSide side, const Instr *i)
+{
+    return i->guard && bitset_has(&p->side[side].g.divergent, i->guard);
+}
+
+/* Who takes part in an event that sees who is there is who its guard holds for. So where it does not hold for all, it is one and the same
+ * instruction of the other text that they execute. */
+static void check_guarded(Prover *p)
+{
+    FnvMap partner = {0};
+    for (u32 again = 0; again < 2; again++)
+        for (u32 k = 0; k < p->met.n && !p->failed; k++) {
+            const Instr *met[2] = {p->met.v[k].before, p->met.v[k].after};
+            if (!met[0] || !gathers(p, met[0]))
+                continue;
+            bool guarded = leaves_out(p, PROVE_BEFORE, met[0]) || leaves_out(p, PROVE_AFTER, met[1]), other = false;
+            for (u32 side = 0; side < 2; side++) {
+                u64 *at = fnvmap_at(&partner, (u64)(uintptr_t)met[side]);
+                other |= *at && *at != (u64)(uintptr_t)met[!side];
+                *at = *at ? *at : (u64)(uintptr_t)met[!side];
+            }
+            if (guarded && other)
+                prove_fail(p, PROVE_UNKNOWN,
+                           "convergence: another `%.60s` under a guard in line %u of AFTER may see other threads",
+                           met[1]->op->text->text, prove_line(p->side[PROVE_AFTER].fn, met[1]));
+        }
+    fnvmap_free(&partner);
+}
+
 static void check_all(Prover *p)
 {
     for (u32 k = 0; k < p->meetings.n && !p->failed; k++) {
@@ -601,5 +631,6 @@ void prove_threads_done(Prover *p)
     align(p);
     if (!p->same_shape)
         check_all(p);
+    check_guarded(p);
     check_promises(p);
 }
