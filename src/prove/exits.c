@@ -6,29 +6,79 @@
 
 enum { EXITS_MAX = 64 };
 
-/* Whether b ends the function and does nothing else. */
-static bool only_leaves(const Block *b)
+/* By block whether it does nothing but end the function, or lead to others of the kind. */
+static BitSet only_leaving(const Graph *g, Arena *arena)
 {
-    const Instr *first = b->first;
-    while (first && first->kind != INSTR_OP)
-        first = first->next;
-    return block_edge_count(b) == 0 && (!first || (!first->guard && op_has(first->op, OPF_NO_RETURN)));
+    BitSet found = bitset_new(arena, g->n);
+    for (u32 k = g->reachable; k-- > 0;) {
+        const Block *b = g->by_order[k];
+        const Instr *first = b->first;
+        while (first && first->kind != INSTR_OP)
+            first = first->next;
+        bool leaves = !first || op_has(first->op, OPF_TERMINATOR);
+        for (u32 edge = 0; edge < block_edge_count(b); edge++)
+            leaves &= bitset_has(&found, block_edge_target(b, edge)->id);
+        if (leaves)
+            bitset_add(&found, b->id);
+    }
+    return found;
 }
 
-static bool is_exit(const Block *b)
+/* How many edges lead out of the function, a guarded exit's too, and how many stay. */
+static void count_edges(const Block *b, const BitSet *leaving, u32 *out, u32 *stay)
 {
     const Instr *end = block_terminator(b);
-    bool leaves = block_edge_count(b) == 0 ? !only_leaves(b) : end && op_has(end->op, OPF_NO_RETURN);
-    for (u32 edge = 0; edge < block_edge_count(b); edge++)
-        leaves |= only_leaves(block_edge_target(b, edge));
-    return leaves;
+    *out = block_edge_count(b) == 0 || (end && op_has(end->op, OPF_NO_RETURN));
+    *stay = 0;
+    for (u32 edge = 0; edge < block_edge_count(b); edge++) {
+        bool leaves = bitset_has(leaving, block_edge_target(b, edge)->id);
+        *out += leaves;
+        *stay += !leaves;
+    }
 }
 
-void prove_exits(const Graph *g, VecU32 *exits)
+/* To those blocks add all from which control comes to one of them. */
+static void add_predecessors(const Graph *g, BitSet *found)
 {
-    for (u32 k = 0; k < g->reachable; k++)
-        if (is_exit(g->by_order[k]))
-            vec_push(exits, g->by_order[k]->id);
+    VecU32 work = {0};
+    for (u32 id = bitset_next(found, 0); id < found->bits; id = bitset_next(found, id + 1))
+        vec_push(&work, id);
+    while (work.n) {
+        u32 id = vec_pop(&work);
+        for (u32 k = 0; k < g->preds[id]; k++) {
+            u32 pred = g->pred[g->pred_start[id] + k];
+            if (!bitset_has(found, pred))
+                vec_push(&work, pred);
+            bitset_add(found, pred);
+        }
+    }
+    vec_free(&work);
+}
+
+/* More blocks lead to an exit behind another one than to that, unless control comes back to it. */
+bool prove_exits(const Graph *g, VecU32 *exits, Arena *arena)
+{
+    BitSet leaving = only_leaving(g, arena), passed = bitset_new(arena, g->n);
+    u32 out, stay, edges = 0;
+    for (u32 k = 0; k < g->reachable; k++) {
+        const Block *b = g->by_order[k];
+        count_edges(b, &leaving, &out, &stay);
+        if (out && !stay && !bitset_has(&leaving, b->id))
+            bitset_add(&passed, b->id);
+    }
+    BitSet last = bitset_new(arena, g->n);
+    bitset_or(&last, &passed);
+    add_predecessors(g, &passed);
+    for (u32 k = 0; k < g->reachable; k++) {
+        const Block *b = g->by_order[k];
+        count_edges(b, &leaving, &out, &stay);
+        if (bitset_has(&leaving, b->id) || !out)
+            continue;
+        edges++;
+        if (bitset_has(&last, b->id) || !bitset_has(&passed, b->id))
+            vec_push(exits, b->id);
+    }
+    return edges > 1;
 }
 
 /* A branch from which control does not come to the end, or by no block that all its paths share, keeps its reconvergence point. */
@@ -166,14 +216,30 @@ static u64 signature(const Graph *g, u32 exit, Events *e)
     return sum;
 }
 
+/* The block that goes on in b, with no label in between: ptxas knows one of them only. NULL: there is none. */
+static const Block *begins_in(const Graph *g, const Block *b)
+{
+    const Block *pred = !b->labels && g->preds[b->id] == 1 ? fn_block(g->fn, g->pred[g->pred_start[b->id]]) : NULL;
+    return pred && !block_terminator(pred) ? pred : NULL;
+}
+
+static bool does_something(const Block *b)
+{
+    return block_edge_count(b) != 1 || (b->first && b->first != block_terminator(b));
+}
+
 /* How many blocks lead to the exit that do something, or part threads. */
 static u32 size_of(const Graph *g, u32 exit)
 {
     VecU32 blocks = blocks_to(g, exit, NULL);
     u32 count = 0;
     for (u32 k = 0; k < blocks.n; k++) {
-        const Block *b = fn_block(g->fn, blocks.v[k]);
-        count += block_edge_count(b) != 1 || (b->first && b->first != block_terminator(b));
+        const Block *b = fn_block(g->fn, blocks.v[k]), *from = begins_in(g, b);
+        if (!does_something(b))
+            continue;
+        while (from && !does_something(from))
+            from = begins_in(g, from);
+        count += !from;
     }
     vec_free(&blocks);
     return count;
@@ -200,7 +266,7 @@ bool prove_pair_exits(const Graph *before, VecU32 *exits, const Graph *after, co
     VecU32 sizes = {0};
     bool paired = exits->n == others->n && others->n <= EXITS_MAX;
     for (u32 k = 0; k < others->n && paired; k++) {
-        paired = find_exit(before, exits, k, signature(after, others->v[k], &e), &e);
+        paired = find_exit(before, exits, k, signature(after, others->v[k], &e), &e) || others->n == 1;
         u32 x = size_of(before, exits->v[k]), y = size_of(after, others->v[k]);
         for (u32 i = 0; i < k; i++)
             paired &= (x > sizes.v[2 * i]) == (y > sizes.v[2 * i + 1]) && (x < sizes.v[2 * i]) == (y < sizes.v[2 * i + 1]);

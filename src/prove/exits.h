@@ -6,8 +6,9 @@
 #include "prove/shape.h"
 #include "prove/waits.h"
 
-/* Blocks in which threads end the function, in reverse postorder. One that does nothing else is part of each edge that leads to it. */
-void prove_exits(const Graph *g, VecU32 *exits);
+/* Blocks in which threads end the function, that ptxas may take for the end, in reverse postorder. One that does nothing else is part of
+ * each edge that leads to it; one from which control comes to another exit is none. Answers whether threads leave in several places. */
+bool prove_exits(const Graph *g, VecU32 *exits, Arena *arena);
 /* The graph if this exit is the end. What the other one says stays where it is. */
 Graph prove_end_at(const Graph *g, u32 exit, Arena *arena);
 /* Whether threads that part reconverge earlier in `ended`, made by prove_end_at, than in the graph, and execute something together

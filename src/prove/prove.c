@@ -495,9 +495,9 @@ static bool keeps_end(Pair *pair, Ends *ends)
 static bool holds_at_ends(Pair *pair, const ProveOptions *options, Arena *arena)
 {
     Ends ends = {0};
+    bool asks = false;
     for (u32 side = 0; side < 2; side++)
-        prove_exits(&pair->graph[side], &ends.exits[side]);
-    bool asks = pair->met.n > 0 && (ends.exits[PROVE_BEFORE].n > 1 || ends.exits[PROVE_AFTER].n > 1);
+        asks |= prove_exits(&pair->graph[side], &ends.exits[side], &pair->arena) && pair->met.n > 0;
     bool holds = !asks || (pair->same_shape ? keeps_end(pair, &ends) : holds_at_each_end(pair, options, &ends, arena));
     prove_callees_free(&ends.callees);
     for (u32 side = 0; side < 2; side++)
