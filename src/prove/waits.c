@@ -68,6 +68,12 @@ static void taint(void *user, RegId reg)
     bitset_add(&t->l->read, reg);
 }
 
+/* By the texture unit or the read-only path: what is written while the kernel runs need not be seen. */
+static bool is_read_only(const OpInfo *op)
+{
+    return op->opcode == OPC_TEX || op->opcode == OPC_TLD4 || op->opcode == OPC_TXQ || op_has_modifier(op, ".nc");
+}
+
 /* Reads something else than memory that no other thread writes, or that nothing can be learned from. */
 static bool reads_others(const Loops *l, const Instr *i, bool on_strong)
 {
@@ -77,11 +83,13 @@ static bool reads_others(const Loops *l, const Instr *i, bool on_strong)
         return prove_callee(l->callees, i, l->g->arena) & CALLEE_TOUCHES;
     if (is_weak_read && l->own_read && op->space != SPACE_CONST)
         return true;
-    if (on_strong && (op->mem == MEM_WRITE || (is_weak_read && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT))))
+    bool is_plain_write = op->mem == MEM_WRITE && prove_is_plain_access(op),
+         is_plain_read = is_weak_read && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT);
+    if (is_plain_write || (on_strong && (op->mem == MEM_WRITE || is_plain_read)))
         return false;
     if (op_is_pure(op) || op_has(op, OPF_TERMINATOR))
         return false;
-    return !(is_weak_read && (prove_is_private_access(op) || op_has_modifier(op, ".nc"))) &&
+    return !(is_weak_read && (prove_is_private_access(op) || is_read_only(op))) &&
            !(op->mem == MEM_NONE && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT));
 }
 
