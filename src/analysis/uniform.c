@@ -3,7 +3,11 @@
 #include <stdlib.h>
 
 /* Steps of all floods of one function, per block, edge and reading instruction: beyond that, see give_up(). */
-enum { FLOOD_LIMIT = 32, COPY_STEPS = 32 /* instructions looked at after a copy */ };
+enum {
+    FLOOD_LIMIT = 32,
+    COPY_STEPS = 32, /* instructions looked at after a copy */
+    AROUND = 64      /* dominators of a branch that are looked at, and loops that one edge leaves */
+};
 
 typedef enum Level { LEVEL_WARP, LEVEL_CTA } Level;
 
@@ -13,10 +17,15 @@ typedef struct Reach {
     u32 label;       /* of the path that came there */
 } Reach;
 
+/* A position of a list: a list is the place of its first one in `listed`, plus 1; 0: it is empty. */
+typedef struct Listed {
+    u32 position, next;
+} Listed;
+
 typedef struct Solver {
     const Function *fn;
     const Order *order;
-    const DomTree *postdom;
+    const DomTree *dom, *postdom;
     const Loops *loops;
     const Live *live;
     Level level;
@@ -27,6 +36,11 @@ typedef struct Solver {
     u32 *first_reader;              /* by register: those that read it are reader[first_reader[reg]] .. */
     const Instr **reader;           /* .. reader[first_reader[reg + 1] - 1], in order */
     BitSet leaving;                 /* positions with an edge out of their innermost loop */
+    /* where paths may join, but for positions at which nothing uniform is live any more */
+    VEC(Listed) listed;
+    u32 *joins_below; /* by position: the list of those that it dominates immediately; at the entry, that too */
+    u32 *exits; /* by place in `loops`, plus 1: to where edges lead out of it, and of none around it; first: of many */
+    u32 *open;  /* by position: of what is live there, nothing before this index is uniform */
     /* the flood from one branch, by position */
     u32 flood;
     Reach *reach;
@@ -276,16 +290,45 @@ static void mark_written(Solver *s, const Block *b)
     }
 }
 
+/* Whether something is live at p that is uniform so far. Nothing becomes uniform again: what was passed over once stays so. */
+static bool is_open(Solver *s, u32 p)
+{
+    const Live *l = s->live;
+    u32 *open = &s->open[p], end = l->start[s->order->rpo[p]->id + 1];
+    for (; *open < end; ++*open, s->steps++)
+        if (bitset_has(s->uniform, l->regs[*open]))
+            return true;
+    return false;
+}
+
+static bool any_open(Solver *s, u32 *list)
+{
+    while (*list && !is_open(s, s->listed.v[*list - 1].position))
+        *list = s->listed.v[*list - 1].next;
+    return *list;
+}
+
+/* Whether paths from the branch at b may join where that matters: after a loop around it, or at a block whose immediate dominator
+ * dominates the branch. From any other dominator of a join the paths to it go on as one. */
+static bool may_join(Solver *s, u32 b)
+{
+    const Block *d = s->order->rpo[b];
+    bool found = loop_of(s->loops, d) && any_open(s, &s->exits[0]);
+    for (const Loop *loop = loop_of(s->loops, d); loop && !found && !out_of_steps(s); loop = loop->parent, s->steps++)
+        found = any_open(s, &s->exits[s->loops->of[loop->header->id]]);
+    for (u32 left = AROUND; d && left > 0 && !found; left--, s->steps++) {
+        found = any_open(s, &s->joins_below[s->order->index[d->id]]);
+        d = s->dom->idom[d->id];
+    }
+    return found || d;
+}
+
 /* Whether something that is uniform so far is live where the paths join. */
 static bool joins_matter(Solver *s)
 {
-    const Live *l = s->live;
-    for (u32 k = 0; k < s->joins.n && !out_of_steps(s); k++) {
-        u32 id = s->order->rpo[s->joins.v[k]]->id;
-        for (u32 r = l->start[id]; r < l->start[id + 1]; r++, s->steps++)
-            if (bitset_has(s->uniform, l->regs[r]))
-                return true;
-    }
+    for (u32 k = 0; k < s->joins.n && !out_of_steps(s); k++)
+        if (is_open(s, s->joins.v[k]))
+            return true;
     return false;
 }
 
@@ -296,6 +339,8 @@ static void spread_from_branch(Solver *s, u32 b)
     const Live *l = s->live;
     if (s->gave_up || s->order->succ.start[b + 1] - s->order->succ.start[b] < 2)
         return; /* threads that return do not join the others again */
+    if (!may_join(s, b))
+        return;
     flood_from(s, b);
     for (const Loop *loop = loop_of(s->loops, branch); loop && !out_of_steps(s); loop = loop->parent)
         if (is_flooded(s, loop->header))
@@ -306,8 +351,8 @@ static void spread_from_branch(Solver *s, u32 b)
         if (s->order->rpo[s->region[k]] != s->stop)
             mark_written(s, s->order->rpo[s->region[k]]);
     for (u32 k = 0; k < s->joins.n && !out_of_steps(s); k++) {
-        u32 id = s->order->rpo[s->joins.v[k]]->id;
-        for (u32 r = l->start[id]; r < l->start[id + 1]; r++, s->steps++)
+        u32 end = l->start[s->order->rpo[s->joins.v[k]]->id + 1];
+        for (u32 r = s->open[s->joins.v[k]]; r < end; r++, s->steps++)
             if (s->written_mark[l->regs[r]] == s->flood)
                 make_divergent(s, l->regs[r]);
     }
@@ -369,15 +414,48 @@ static void collect_readers(Solver *s, Arena *scratch)
     s->step_limit = FLOOD_LIMIT * ((u64)readers + s->order->count + s->order->succ.start[s->order->count]);
 }
 
+static void put(Solver *s, u32 *list, u32 p)
+{
+    vec_push(&s->listed, ((Listed){p, *list}));
+    *list = s->listed.n;
+}
+
+static void find_joins(Solver *s, Arena *scratch)
+{
+    const Graph *pred = &s->order->pred;
+    s->open = arena_alloc_raw(scratch, sizeof *s->open * s->order->count);
+    s->joins_below = arena_array(scratch, u32, s->order->count);
+    for (u32 p = 0; p < s->order->count; p++) {
+        const Block *b = s->order->rpo[p], *d = s->dom->idom[b->id];
+        s->open[p] = s->live->start[b->id];
+        if (pred->start[p + 1] - pred->start[p] > (d != NULL))
+            put(s, &s->joins_below[d ? s->order->index[d->id] : p], p);
+    }
+}
+
+/* From a block of the loop an edge leads to p, outside of it. */
+static void list_exit(Solver *s, const Loop *loop, u32 p)
+{
+    u32 left = AROUND;
+    while (loop->parent && left > 0 && !loop_contains(s->loops, loop->parent, s->order->rpo[p])) {
+        loop = loop->parent;
+        left--;
+    }
+    put(s, &s->exits[left ? s->loops->of[loop->header->id] : 0], p);
+}
+
 static void find_leaving(Solver *s, Arena *scratch)
 {
     const Graph *succ = &s->order->succ;
     s->leaving = bitset_new(scratch, s->order->count);
+    s->exits = arena_array(scratch, u32, s->loops->n + 1);
     for (u32 p = 0; p < s->order->count; p++) {
         const Loop *loop = loop_of(s->loops, s->order->rpo[p]);
         for_each_edge(e, succ, p)
-            if (loop && !loop_contains(s->loops, loop, s->order->rpo[succ->to[e]]))
+            if (loop && !loop_contains(s->loops, loop, s->order->rpo[succ->to[e]])) {
                 bitset_add(&s->leaving, p);
+                list_exit(s, loop, succ->to[e]);
+            }
     }
 }
 
@@ -436,8 +514,8 @@ static void solve_irreducible(const Function *fn, Uniform *u)
     }
 }
 
-Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *postdom, const Loops *loops,
-                         const Live *live)
+Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const DomTree *postdom,
+                         const Loops *loops, const Live *live)
 {
     Uniform *u = arena_new(arena, Uniform);
     u->warp = bitset_new(arena, fn->regs.n);
@@ -449,8 +527,9 @@ Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, c
         return u;
     }
     Arena scratch = {0};
-    Solver s = {.fn = fn, .order = order, .postdom = postdom, .loops = loops, .live = live};
+    Solver s = {.fn = fn, .order = order, .dom = dom, .postdom = postdom, .loops = loops, .live = live};
     collect_readers(&s, &scratch);
+    find_joins(&s, &scratch);
     find_leaving(&s, &scratch);
     s.reach = arena_array(&scratch, Reach, order->count);
     s.region = arena_alloc_raw(&scratch, sizeof *s.region * order->count);
@@ -469,6 +548,7 @@ Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, c
     vec_free(&s.within_warp);
     vec_free(&s.work);
     vec_free(&s.joins);
+    vec_free(&s.listed);
     arena_free(&scratch);
     return u;
 }

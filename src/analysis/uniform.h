@@ -24,8 +24,8 @@ typedef struct Uniform {
     BitSet branch_warp, branch_cta; /* blocks whose terminator, if any, does not diverge, by Block.id */
 } Uniform;
 
-Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *postdom, const Loops *loops,
-                         const Live *live);
+Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const DomTree *postdom,
+                         const Loops *loops, const Live *live);
 
 /* False too for what was made since. */
 static inline bool uniform_has(const BitSet *set, u32 id) { return id < set->bits && bitset_has(set, id); }
