@@ -106,17 +106,18 @@ static void find_passed(Search *s)
 static bool divides_until_exit(const Search *s, const Block *b)
 {
     const Block *point = dom_has(an_postdom(s->an), b) ? an_postdom(s->an)->idom[b->id] : NULL;
-    return !uniform_has(&an_uniform(s->an)->branch_warp, b->id) && (!point || s->leaves[s->order->index[point->id]]);
+    return (!point || s->leaves[s->order->index[point->id]]) && !uniform_has(&an_uniform(s->an)->branch_warp, b->id);
 }
 
 /* Whether some branch leads to a block in front of an exit, past this block to another exit, and to a block where a thread waits. */
 static bool some_branch_decides(const Search *s)
 {
     for (u32 p = 0; p < s->order->count; p++) {
-        bool divides = s->sets[p] & WAITS && divides_until_exit(s, s->order->rpo[p]);
-        for (u32 k = 0; divides && k < s->passed_count; k++)
-            if (exits_of(s, p) != s->passed[k] && (exits_of(s, p) & s->passed[k]) == s->passed[k])
-                return true;
+        bool past = false;
+        for (u32 k = 0; s->sets[p] & WAITS && !past && k < s->passed_count; k++)
+            past = exits_of(s, p) != s->passed[k] && (exits_of(s, p) & s->passed[k]) == s->passed[k];
+        if (past && divides_until_exit(s, s->order->rpo[p]))
+            return true;
     }
     return false;
 }

@@ -138,10 +138,10 @@ static bool walk_divides(ReconvergeGate *g, const Block *top, const Block *at, u
             return true;
         gate_visit_preds(g, g->work.v[k]);
     }
-    bool found = reconverge_branch_divides(g, top) && !comes_back(g, top, at);
+    bool found = !comes_back(g, top, at) && reconverge_branch_divides(g, top);
     for (u32 k = first; k < g->work.n && !found; k++) {
         const Block *b = an_order(g->an)->rpo[g->work.v[k]];
-        found = reconverge_branch_divides(g, b) && !comes_back(g, b, at);
+        found = !comes_back(g, b, at) && reconverge_branch_divides(g, b);
     }
     return found;
 }
