@@ -213,6 +213,28 @@ static bool is_plain_instruction(Lower *lower, Span word)
     return false;
 }
 
+/* After a plain instruction: whether another one follows. It is read, and *end is where it ends: the parser is spared a token. */
+bool lex_instruction(Lower *lower, u32 *end)
+{
+    const char *text = lower->module->text.p;
+    const unsigned char *start = skip_blanks((const unsigned char *)text + lower->cursor), *cursor = start, *marker;
+    u32 before = lower->cursor;
+    if (lower->recovering || !may_begin_instruction(lower))
+        return false;
+    /*!re2c
+        ident modifier*         { goto word; }
+        *                       { return false; }
+    */
+word:
+    if (!is_plain_instruction(lower, SPAN_OF(start, cursor))) {
+        lower->cursor = before;
+        return false;
+    }
+    lower->before_token = before;
+    *end = lower->cursor;
+    return true;
+}
+
 /* ---- debug data -------------------------------------------------------------------------------------------------- */
 
 /* Inside of a section, and not inside of one of its items. */

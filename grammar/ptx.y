@@ -22,6 +22,7 @@
 }
 %code provides {
 int yylex(YYSTYPE *value, Span *where, Lower *p);
+bool lex_instruction(Lower *p, u32 *end);
 }
 %code {
 #define YYMAXDEPTH 400000
@@ -33,6 +34,12 @@ int yylex(YYSTYPE *value, Span *where, Lower *p);
 /* Of all errors bison itself reports one: its stack is full. */
 static void yyerror(const Span *at, Lower *p, const char *message) { (void)message; lower_syntax_error(p, *at, "this is nested too deeply"); }
 static inline Span join(Span first, Span last) { return (Span){first.beg, last.end}; }
+static inline void plain_instructions(Lower *p, Span *at)
+{
+    do
+        lower_plain_instr(p, at->end);
+    while (lex_instruction(p, &at->end));
+}
 }
 
 %union {
@@ -218,8 +225,8 @@ statements: %empty
     | statements prefixes registers ';' { lower_decl_end(p, join(@2, @4)); }
     | statements variable ';'       { lower_decl_end(p, join(@2, @3)); }
     | statements T_LABEL ':'        { lower_label(p, @2, join(@2, @3)); }
-    | statements T_INSTRUCTION      { lower_plain_instr(p, @2.end); }
-    | statements guard T_INSTRUCTION { lower_plain_instr(p, @3.end); }
+    | statements T_INSTRUCTION      { plain_instructions(p, &@$); }
+    | statements guard T_INSTRUCTION { plain_instructions(p, &@$); }
     | statements opcode operands ';' { lower_instr_end(p, @4.end); }
     | statements opcode ';'         { lower_instr_end(p, @3.end); }
     | statements '{' { lower_scope_begin(p, @2); } statements '}' { lower_scope_end(p, @5); }
