@@ -13,13 +13,13 @@ typedef enum Compare {
     CC_LT,
     CC_LE,
     CC_GT,
-    CC_GE, /* ordered for floats */
+    CC_GE, /* for floats: ordered */
     CC_EQU,
     CC_NEU,
     CC_LTU,
     CC_LEU,
     CC_GTU,
-    CC_GEU, /* or unordered */
+    CC_GEU, /* holds for unordered floats too */
     CC_NUM,
     CC_NAN,
     CC_LO,
@@ -33,7 +33,7 @@ typedef enum Combine { COMBINE_NONE, COMBINE_AND, COMBINE_OR, COMBINE_XOR } Comb
 typedef struct AluMode {
     ElemType type;   /* what is computed in */
     ElemType source; /* cvt, set, slct: the other type */
-    u8 round;        /* Round */
+    u8 round;        /* Round: rounding mode */
     bool to_integer; /* cvt: the rounding was .rni .rzi .rmi .rpi */
     bool ftz, sat, relu, nan, abs, xorsign;
     bool high, wide; /* mul, mad, dp2a */
@@ -65,7 +65,7 @@ AluPick alu_pick_float(Op *op, AluOp *alu);
 /* Whether `a cmp b` holds for values of this type. */
 bool alu_compare(Compare cmp, ElemType type, bool ftz, u64 a, u64 b);
 bool alu_combine(Combine how, bool a, bool b);
-/* Takes `.CmpOp{.BoolOp}` of set and setp. */
+/* Takes `.CmpOp{.BoolOp}` of set and setp into the mode. */
 bool alu_take_compare(Op *op, AluMode *mode);
 
 /* The value as a signed 64-bit number, or zero-extended, as its type says; `bits` from 1 to 64. */

@@ -351,7 +351,7 @@ ALU_FN(half_op)
 
 /* ---- picking -------------------------------------------------------------------------------------------------- */
 
-/* What may stand before the type. */
+/* Modifiers that may stand before the type. */
 enum { NO_HALF = -1 };
 enum { OPT_ROUND = 1, OPT_NEEDS_ROUND = 2, OPT_APPROX = 4, OPT_FULL = 8, OPT_SAT = 16, OPT_NAN = 32, OPT_RELU = 64 };
 

@@ -11,7 +11,7 @@
 
 enum { BAR_SYNC, BAR_ARRIVE, BAR_RED };
 
-/* Everything that the arrived warps know, and have done until they arrived, is known to those that waited. */
+/* Orders all accesses that the arrived warps made, or knew of, before they arrived in front of what the waiting warps do next. */
 static void spread_knowledge(Cta *cta, const Barrier *b, u32 waiting_warps, bool everybody)
 {
     if (everybody) {
@@ -29,7 +29,7 @@ static void spread_knowledge(Cta *cta, const Barrier *b, u32 waiting_warps, bool
     }
     for_each_lane(x, waiting_warps) for (u32 y = 0; y < LANES; y++) if (cta->known[x][y] < merged[y]) cta->known[x][y] =
         merged[y];
-    /* A warp's lanes are ordered among themselves, too. */
+    /* The lanes of a warp are ordered among themselves, too. */
     for_each_lane(x, waiting_warps) race_warp_sync(&cta->warp[x], cta->warp[x].lanes);
 }
 
@@ -119,7 +119,7 @@ void run_barrier(Warp *w, Split *s, const Code *c, u32 mask)
     if (c->arg[2].kind)
         b->popc += (u32)__builtin_popcount(arg_fetch_pred(w, s, c, &c->arg[2], mask) & mask);
     if (c->action != BAR_ARRIVE) {
-        if (mask != s->mask) { /* the others go on by themselves */
+        if (mask != s->mask) { /* lanes whose guard does not hold go on by themselves */
             split_new(w, s->mask & ~mask, s->pc, s->frame, s->join);
             s->mask = mask;
         }
@@ -241,7 +241,7 @@ static void found_waiting(Machine *m, const Split *s)
                         "lanes wait for others of their warp");
 }
 
-/* What runs for ever, and where others wait for it. */
+/* Reports the splits that run for ever, and those that wait for them. */
 static void found_running(Machine *m, const Split *s)
 {
     if (s->state == SPLIT_RUNS)
@@ -253,7 +253,7 @@ static void found_running(Machine *m, const Split *s)
             finding_add(m, FIND_TIMEOUT, "", &j->frame->fn->code.v[j->pc], "lanes wait for others of their warp");
 }
 
-/* Nothing runs any more, or for too long. */
+/* Ends the run: no split runs any more, or one runs for too long. */
 static void stuck(Machine *m, void (*found)(Machine *m, const Split *s))
 {
     for (u32 i = 0; i < m->resident.n; i++)

@@ -1,6 +1,6 @@
 /* The state of a run: machine > CTA > warp > split.
  *
- * A split is a group of lanes of one warp that execute together. A divergent branch splits; the parts wait for each
+ * A split is a group of lanes of one warp that execute together. A divergent branch makes several of one; they wait for each
  * other at the branch's immediate post-dominator, held by a Join, and take turns before that (as since Volta), so that lanes
  * which wait for one another make progress. */
 #ifndef PTXRUN_MACHINE_H
@@ -147,7 +147,7 @@ struct Warp {
     u64 clock;
     VEC(AsyncCopy) async;
     u32 async_group[LANES];
-    u32 come; /* while a warp operation runs that lanes have waited at: all that take part; else 0 */
+    u32 come; /* while a warp operation runs at which lanes have waited: all lanes that take part; else 0 */
     u64 come_value[SYNC_ARGS][LANES]; /* their operands */
     u32 come_known[SYNC_ARGS];
 };
@@ -229,7 +229,7 @@ bool memory_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address,
 bool memory_will_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes);
 u8 *memory_atomic(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes);
 MemSpace memory_resolve(const Machine *m, u64 *address); /* generic -> space and its address */
-/* Counts what an access of these lanes costs. */
+/* Counts the sectors or wavefronts that an access of these lanes costs. */
 void memory_count(Warp *w, MemSpace space, const u64 *address, u32 mask, u32 bytes);
 void memory_add_object(Machine *m, const GlobalVar *v); /* in order of addresses */
 
@@ -253,7 +253,7 @@ u32 arg_peek_pred(Warp *w, Split *s, const Arg *a);
 void arg_store(Split *s, const Arg *a, ElemType type, const u64 *value, u32 mask);
 void arg_store_pred(Split *s, const Arg *a, u32 bits, u32 mask);
 u32 arg_known(const Split *s, const Arg *a);        /* lanes in which it was written */
-void arg_forget(Split *s, const Arg *a, u32 lanes); /* these were not, after all */
+void arg_forget(Split *s, const Arg *a, u32 lanes); /* counts it as not written in these lanes */
 void warp_run(Warp *w, Split *s, u32 budget);
 void warp_start(Warp *w, FnCode *entry);
 Split *split_new(Warp *w, u32 mask, u32 pc, Frame *frame, Join *join);

@@ -94,7 +94,7 @@ static bool in_layout(const Layout *l, u64 address, u32 bytes, const char **name
     return address + bytes <= l->owner.n && l->owner.v[address + bytes - 1] == l->owner.v[address];
 }
 
-/* In a frame of the split that runs. */
+/* Finds the place of a local address, which lies in a frame of the split that runs. */
 static bool local_place(Warp *w, u32 lane, u64 address, u32 bytes, Place *place)
 {
     for (const Frame *f = w->running->frame; f; f = f->parent)
@@ -148,9 +148,9 @@ static bool find_place(Warp *w, u32 lane, MemSpace space, u64 address, u32 bytes
     }
 }
 
-/* `place` has no data where there is none. */
-static void tell(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, const u8 *data,
-                 const Place *place)
+/* Tells the watch of an access; place->data is NULL where nothing lies at the address. */
+static void tell_watch(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes, const u8 *data,
+                       const Place *place)
 {
     const Object *o = space == MS_GLOBAL && place->data ? find_object(w->m, address) : NULL;
     if (space == MS_CONST || space == MS_PARAM)
@@ -181,7 +181,7 @@ static bool resolve(Warp *w, u32 lane, const Code *c, MemSpace space, u64 addres
     }
     bool found = find_place(w, lane, space, address, bytes, place);
     if (w->m->watch)
-        tell(w, lane, c, space, address, bytes, data, place);
+        tell_watch(w, lane, c, space, address, bytes, data, place);
     if (found)
         return true;
     stray(w, lane, c, space, address, bytes, place->name);
@@ -243,7 +243,7 @@ u8 *memory_atomic(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address,
     return place.data;
 }
 
-/* ---- what it costs -------------------------------------------------------------------------------------------- */
+/* ---- the cost of an access ------------------------------------------------------------------------------------ */
 
 /* Distinct values among n, sorted in place (n is at most a few dozen). */
 static u32 distinct(u64 *v, u32 n)

@@ -38,13 +38,13 @@ typedef struct Op {
 
 bool op_split(Op *op, const char *text); /* false: too many parts */
 bool op_is(const Op *op, const char *name);
-/* The first part that is left is this one: it is taken. */
+/* Takes the first part that is left if it is this one; whether it is. */
 bool op_take_next(Op *op, const char *part);
-/* Some part that is left is this one: it is taken. */
+/* Takes this part if it is left; whether it is. */
 bool op_take(Op *op, const char *part);
 /* Takes the first part of a NULL-terminated list; answers its index or -1. */
 int op_take_any(Op *op, const char *const *list);
-/* The first part that is left is a type: it is taken. */
+/* Takes the first part that is left if it is a type; whether it is. */
 bool op_take_type(Op *op, ElemType *type);
 /* Takes every type, in order; answers how many (at most `max`; more are left). */
 u32 op_take_types(Op *op, ElemType *types, u32 max);

@@ -164,8 +164,8 @@ static void run_call(Warp *w, Split *s, const Code *c, u32 mask)
         split_call(w, s, c, mask, c->callee);
 }
 
-/* Through a register: lanes that call the same function go together, the first group now; the others execute the call
- * again when it is back. */
+/* Runs an indirect call for the lanes that call the same function as the first one; the other lanes execute the call again when these
+ * are back. */
 static void run_indirect_call(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 buffer[LANES];

@@ -16,7 +16,7 @@ static const u64 *named_masks(Warp *w, Split *s, const Code *c, u32 index, u32 m
     return w->come ? w->come_value[index] : v;
 }
 
-/* The lanes that take part, and an operand of them: those of `mask`, or all that have come. */
+/* The lanes that take part in the operation: all that have come to it where lanes have waited, else those of `mask`. */
 static u32 taking_part(const Warp *w, u32 mask) { return w->come ? w->come : mask; }
 static const u64 *of_all(const Warp *w, u32 index, const u64 *own) { return w->come ? w->come_value[index] : own; }
 

@@ -38,7 +38,7 @@ static void race_found(Warp *w, u32 lane, const Code *c, const char *name, const
     finding_add(w->m, FIND_RACE, name, c, detail);
 }
 
-/* Two readers are kept, of different warps where possible; one that is ordered before the new one says nothing more. */
+/* Keeps the reader as one of two, of different warps where possible, in place of one that is ordered before it. */
 static void keep_reader(Warp *w, u32 lane, Shadow *s, u32 me)
 {
     u32 now = w->m->time;

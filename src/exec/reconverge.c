@@ -37,7 +37,7 @@ static void add_edge(Graph *g, u32 from, u32 to)
     vec_push(&g->pred[to], from);
 }
 
-/* By Block.id: ptxas removes blocks that nothing leads to. The caller frees it. */
+/* By Block.id whether the entry reaches the block: ptxas removes the others. The caller frees it. */
 static u8 *find_reached(const Function *fn)
 {
     u8 *reached = mem_zalloc(fn->blocks.n + 1);
@@ -91,7 +91,7 @@ static void build(Graph *g, bool *leaves, bool strict)
     free(reached);
 }
 
-/* How many blocks without an answer reach `end`. */
+/* The number of blocks that reach `end` and have no reconvergence point yet. */
 static u32 reaches(const Graph *g, u32 end, const bool *done, u8 *seen, u32 *stack)
 {
     u32 count = 0, top = 0;
@@ -120,7 +120,7 @@ static u32 block_size(const Block *b)
     return n;
 }
 
-/* The exit that most blocks without an answer reach, the longest and last one of equals; g->n when none does. */
+/* The exit that most blocks without a reconvergence point reach, of equals the longest and last one; g->n: none reaches any. */
 static u32 choose_end(const Graph *g, const bool *leaves, const bool *done)
 {
     u8 *seen = mem_zalloc(g->n + 1);
@@ -214,8 +214,8 @@ static bool only_jumps_by_table(const Block *b)
     return t && op_has(t->op, OPF_BRANCH) && branch_table(t) && !b->fall;
 }
 
-/* Lanes reconverge where two paths lead, be it to one block; where all but one lead out of the function, the rest need not wait. */
-static bool paths_meet(const Graph *g, u32 b)
+/* Whether two paths lead from b to its reconvergence point. Where all paths but one leave the function, no lane need wait. */
+static bool paths_join(const Graph *g, u32 b)
 {
     u32 first = NO_PC;
     bool by_target = only_jumps_by_table(fn_block(g->fn, b));
@@ -230,7 +230,7 @@ static bool paths_meet(const Graph *g, u32 b)
     return false;
 }
 
-/* Exits one by one: each answers for the blocks that reach it and none before. */
+/* Takes one exit after the other for the end, each for the blocks that reach it and no earlier one. */
 static void solve(Graph *g, const bool *leaves, u32 *point)
 {
     bool *done = mem_zalloc(g->n + 1);
@@ -239,7 +239,7 @@ static void solve(Graph *g, const bool *leaves, u32 *point)
         post_dominators(g);
         for (u32 b = 0; b < g->n; b++)
             if (!done[b] && g->number[b] != NO_PC) {
-                point[b] = g->idom[b] == g->n || !paths_meet(g, b) ? NO_PC : g->idom[b];
+                point[b] = g->idom[b] == g->n || !paths_join(g, b) ? NO_PC : g->idom[b];
                 done[b] = true;
             }
         g->succ[end].n--;
@@ -248,7 +248,7 @@ static void solve(Graph *g, const bool *leaves, u32 *point)
     free(done);
 }
 
-/* All exits at once. */
+/* Takes all exits for one end, at which nobody waits. */
 static void solve_strict(Graph *g, const bool *leaves, u32 *point)
 {
     for (u32 b = 0; b < g->n; b++)

@@ -188,7 +188,7 @@ static void frame_free(Machine *m, Frame *f)
 
 static void finish_call(Warp *w, Join *j, u32 mask);
 
-/* If all lanes that will come have come, they go on together. Lanes that have left for good are not expected. */
+/* Lets the lanes of a join go on together once all that are expected have come; lanes that have ended are not expected. */
 static void join_settle(Warp *w, Join *j)
 {
     u32 live = j->expected & ~w->exited;
@@ -205,8 +205,7 @@ static void join_settle(Warp *w, Join *j)
     vec_push(&w->m->free_joins, j);
 }
 
-/* Lanes that go straight to their end are gone before the others do anything: that they have left does not depend on the
- * schedule. */
+/* Whether the split does nothing but end: its lanes end before others run, so that who has left does not depend on the schedule. */
 static bool ends_at_once(const Split *s)
 {
     const Code *c = &s->frame->fn->code.v[s->pc];
@@ -231,8 +230,8 @@ void split_go(Warp *w, Split *s, u32 pc)
     join_settle(w, j);
 }
 
-/* Settles the joins from j outwards to `last`, outermost first: one that an inner one's lanes still have to reach cannot
- * settle by itself, and so none is settled (and gone) before its turn. */
+/* Settles the joins from j outwards to `last`, the outermost first. One that lanes of an inner join still have to reach does not settle,
+ * so that no join is gone before its turn. */
 static void settle_chain(Warp *w, Join *j, const Join *last)
 {
     if (!j)
@@ -318,7 +317,7 @@ static u64 load_bytes(const u8 *p, u32 bytes)
     return x;
 }
 
-/* One parameter from the caller's operand to the callee's place, or back. */
+/* Copies one parameter from the caller's operand to the callee's place, or back. */
 static void pass_param(Warp *w, Split *s, const Code *c, const Arg *mine, Frame *callee, const FnParam *p, u32 mask,
                        bool in)
 {
@@ -367,7 +366,7 @@ static void pass_param(Warp *w, Split *s, const Code *c, const Arg *mine, Frame 
     }
 }
 
-/* The lanes of `mask` call; others of the split wait after the call. */
+/* Lets the lanes of `mask` call; other lanes of the split wait after the call. */
 void split_call(Warp *w, Split *s, const Code *c, u32 mask, FnCode *callee)
 {
     const CallShape *shape = c->call;
@@ -395,7 +394,7 @@ void split_call(Warp *w, Split *s, const Code *c, u32 mask, FnCode *callee)
     s->pc = 0;
 }
 
-/* All lanes of a call are back: they go on after it, in the caller. */
+/* Lets the lanes of a call go on after it in the caller, once all are back. */
 static void finish_call(Warp *w, Join *j, u32 mask)
 {
     Frame *f = j->frame;

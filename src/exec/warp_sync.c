@@ -11,15 +11,15 @@ static bool same_operation(const Code *a, const Code *b)
     return a == b || !strcmp(a->instr->op->text->text, b->instr->op->text->text);
 }
 
-/* Lanes of the mask that are elsewhere, and have not exited. */
+/* The lanes of the mask `named` that are not here and have not exited. */
 static u32 awaited(const Warp *w, u32 here, u32 named) { return named & w->lanes & ~w->exited & ~here; }
 
-/* What the lanes of all `part`s bring: their operands, before any of them stores a result. */
-static void gather(Warp *w, Split *const *part, u32 parts)
+/* Reads the operands of the lanes of all splits, before any of them stores a result. */
+static void gather(Warp *w, Split *const *split, u32 splits)
 {
     memset(w->come_known, 0, sizeof w->come_known);
-    for (u32 i = 0; i < parts; i++) {
-        Split *s = part[i];
+    for (u32 i = 0; i < splits; i++) {
+        Split *s = split[i];
         const Code *c = s->waiting_at;
         for (u32 k = 0; k < c->args && k < SYNC_ARGS; k++) {
             u64 buffer[LANES];
@@ -33,28 +33,28 @@ static void gather(Warp *w, Split *const *part, u32 parts)
 /* Runs the operation for all that wait at it with this mask, if nobody is missing any more. */
 static void try_complete(Warp *w, const Code *c, u32 named)
 {
-    Split *part[LANES];
-    u32 parts = 0, come = 0;
+    Split *split[LANES];
+    u32 splits = 0, come = 0;
     for (u32 i = 0; i < LANES; i++) {
         Split *s = &w->split[i];
         if (s->state != SPLIT_SYNCS || s->named != named || !same_operation(s->waiting_at, c))
             continue;
-        part[parts++] = s;
+        split[splits++] = s;
         come |= s->mask;
     }
-    if (!parts || awaited(w, come, named))
+    if (!splits || awaited(w, come, named))
         return;
-    gather(w, part, parts);
+    gather(w, split, splits);
     w->come = come;
-    for (u32 i = 0; i < parts; i++)
-        part[i]->waiting_at->run(w, part[i], part[i]->waiting_at, part[i]->mask);
+    for (u32 i = 0; i < splits; i++)
+        split[i]->waiting_at->run(w, split[i], split[i]->waiting_at, split[i]->mask);
     w->come = 0;
-    for (u32 i = 0; i < parts; i++) {
-        part[i]->state = SPLIT_RUNS;
+    for (u32 i = 0; i < splits; i++) {
+        split[i]->state = SPLIT_RUNS;
         w->runnable++;
     }
-    for (u32 i = 0; i < parts; i++)
-        split_go(w, part[i], part[i]->pc);
+    for (u32 i = 0; i < splits; i++)
+        split_go(w, split[i], split[i]->pc);
 }
 
 static void wait_here(Warp *w, Split *s, const Code *c, u32 named)
@@ -65,7 +65,8 @@ static void wait_here(Warp *w, Split *s, const Code *c, u32 named)
     w->runnable--;
 }
 
-/* Each group of equal masks waits by itself. They, and lanes whose guard does not hold, reconverge after the operation. */
+/* Lets each group of lanes with equal masks wait by itself. The groups, and lanes whose guard does not hold, reconverge after the
+ * operation. */
 static void park(Warp *w, Split *s, const Code *c, const u64 *named, u32 mask)
 {
     u32 left = mask, masks[LANES], groups = 0, first = sync_next_group(named, &left);
