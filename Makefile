@@ -34,7 +34,7 @@ PROVE    = $(BUILD)/ptxopt-prove
 REPORT   = $(BUILD)/ptxopt-report
 OBJECTS  = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out src/tool/% src/exec/% src/preload/%,$(wildcard src/*/*.c src/phase/*/*.c))) \
            $(BUILD)/obj/gen/parser.o $(BUILD)/obj/gen/lexer.o
-TOOL     = $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt optimize front proof proof_steps proof_text guard parts trial tune tune_ninja tune_texts tune_variants)
+TOOL     = $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt optimize front proof proof_steps proof_text guard parts process trial tune tune_ninja tune_texts tune_variants)
 MANUAL   = $(notdir $(wildcard man/*.[1-9]))
 PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out $(BUILD)/obj/front/% $(BUILD)/obj/prove/% $(BUILD)/obj/machine/%,$(OBJECTS)))
 UNIT     = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
@@ -74,7 +74,7 @@ help:
 # Static where that can be had (not with sanitizers), and at a fixed address: nothing is loaded or relocated at the start,
 # which takes a third off a small file's time and a megabyte off what is held.
 $(PTXOPT): $(TOOL) $(LIB)
-$(PROVE): $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt_prove replay replay_launch) $(EXECUTE) $(LIB)
+$(PROVE): $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt_prove process replay replay_launch) $(EXECUTE) $(LIB)
 $(PTXOPT) $(PROVE):
 	$(call say,LINK )
 	$(Q)$(LINK) -static -o $@ $(filter %.o %.a,$^) -lm 2>/dev/null || $(LINK) -o $@ $(filter %.o %.a,$^) -lm
@@ -184,7 +184,7 @@ $(TOOLS): $(CUBIN)
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(if $(filter %/cubincmp,$@),-lelf) -lm
 
-$(BUILD)/ptxrun: $(BUILD)/obj/tool/ptxrun.o $(EXECUTE) $(LIB)
+$(BUILD)/ptxrun: $(BUILD)/obj/tool/ptxrun.o $(BUILD)/obj/tool/process.o $(EXECUTE) $(LIB)
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
 

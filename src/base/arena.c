@@ -1,5 +1,6 @@
 #include "base/arena.h"
 
+#include <assert.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -49,14 +50,19 @@ typedef struct MemScope {
 } MemScope;
 
 static _Thread_local MemScope *scope; /* NULL: there is none, and nobody to return an error to */
+static void (*end_program)(void);     /* what the program does then */
 
 static void __attribute__((noreturn)) out_of_memory(void)
 {
     if (scope)
         longjmp(scope->escape, 1);
-    fputs("ptxopt: out of memory\n", stderr);
-    exit(70);
+    if (end_program)
+        end_program();
+    assert(!"memory outside of mem_in_scope, in a program that does not say what ends it");
+    __builtin_trap();
 }
+
+void mem_on_exhaustion(void (*end)(void)) { end_program = end; }
 
 static void link_block(MemBlock *block)
 {

@@ -29,8 +29,8 @@ void arena_free(Arena *arena);
 #define arena_new(arena, T) ((T *)arena_alloc((arena), sizeof(T)))
 #define arena_array(arena, T, count) ((T *)arena_alloc((arena), sizeof(T) * (size_t)(count)))
 
-/* malloc family. What it cannot give ends the innermost mem_in_scope of the thread, or, outside of one, the program (exit 70):
- * it never returns NULL. */
+/* malloc family. What it cannot give ends the innermost mem_in_scope of the thread, or, outside of one, is what mem_on_exhaustion()
+ * was called for: it never returns NULL. */
 void *mem_alloc(size_t bytes);
 void *mem_zalloc(size_t bytes);
 void *mem_realloc(void *old, size_t bytes);
@@ -39,6 +39,8 @@ void mem_free(const void *memory); /* NULL: nothing */
  * arenas and did not free is freed either way; memory from elsewhere (open files) is not. Inside, nothing may be freed or grown
  * that was allocated outside. */
 bool mem_in_scope(void (*body)(void *data), void *data);
+/* What a program does when memory runs out outside of a scope: `end` does not return. */
+void mem_on_exhaustion(void (*end)(void));
 /* To be called first: large pieces that are freed go back to the system at once. Otherwise glibc keeps them once it has seen
  * some freed, and serves what is smaller from them, so that a program whose arrays grow and go holds twice what it uses. */
 void mem_return_large(void);

@@ -1,6 +1,7 @@
 /* CTAs: barriers, and the scheduler that interleaves warps at random. */
 #include "exec/machine.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -212,7 +213,8 @@ static Split *pick_split(Warp *w)
     for (u32 i = 0; i < LANES; i++)
         if (w->split[i].state == SPLIT_RUNS && !nth--)
             return &w->split[i];
-    abort(); /* runnable counts them */
+    assert(!"w->runnable counts the splits that run");
+    __builtin_trap();
 }
 
 static void retire(Machine *m)

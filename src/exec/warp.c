@@ -1,7 +1,7 @@
 /* Running a warp: splits, joins, frames, and the operands of an instruction. */
 #include "exec/machine.h"
 
-#include <stdlib.h>
+#include <assert.h>
 #include <string.h>
 
 /* ---- operands ------------------------------------------------------------------------------------------------- */
@@ -161,7 +161,8 @@ Split *split_new(Warp *w, u32 mask, u32 pc, Frame *frame, Join *join)
             w->runnable++;
             return &w->split[i];
         }
-    abort(); /* every split holds a lane, so there are at most LANES */
+    assert(!"every split holds a lane, so that there are at most LANES");
+    __builtin_trap();
 }
 
 static void split_free(Warp *w, Split *s)

@@ -2,9 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -192,19 +190,4 @@ int child_ended_by(int status)
     if (signalled && !is_fault(WTERMSIG(status)))
         return WTERMSIG(status);
     return signalled && caught ? caught : 0;
-}
-
-void child_end_as(int status, int ending)
-{
-    if (!ending)
-        exit(status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : CANNOT_RUN);
-    struct rlimit none = {0, 0}; /* the child's core is the one to look at */
-    setrlimit(RLIMIT_CORE, &none);
-    signal(ending, SIG_DFL);
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, ending);
-    sigprocmask(SIG_UNBLOCK, &set, NULL);
-    raise(ending);
-    exit(SIGNALLED + ending);
 }

@@ -42,7 +42,4 @@ int child_caught(void);
  * somebody wanted it (a fault of the child is none). 0: none. */
 int child_ended_by(int status);
 
-/* Ends this process as the child has ended: with its exit status, or by the signal `ending`, if not 0. Never returns. */
-void child_end_as(int status, int ending) __attribute__((noreturn));
-
 #endif

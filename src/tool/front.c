@@ -25,6 +25,7 @@
 #include "front/scratch.h"
 #include "parse/source.h"
 #include "tool/guard.h"
+#include "tool/process.h"
 #include "tool/tool.h"
 #include "version.h"
 
@@ -240,7 +241,7 @@ static void __attribute__((noreturn)) print_version(Front *front)
             printf(" %s", front->flags.v[i]);
         putchar('\n');
     }
-    child_end_as(status, ending);
+    process_end_as(status, ending);
 }
 
 /* ---- optimizing ------------------------------------------------------------------------------------------------- */
@@ -264,7 +265,7 @@ static const char *run_optimizer(Front *front, const char *input, const char *ou
     int status = child_wait(pid);
     front->log.optimize_ms = front_clock_ms() - start;
     if (child_caught())
-        child_end_as(status, child_caught());
+        process_end_as(status, child_caught());
     if (status == -1)
         return "no process for the optimizer";
     if (WIFSIGNALED(status))
@@ -325,7 +326,7 @@ static const char *assemble(Front *front, Scratch *text)
         if (!good && !ending)
             fprintf(stderr, "%s: error: %s did not assemble the optimized text (PTXOPT=strict)\n", front->name,
                     front->real);
-        child_end_as(status, ending);
+        process_end_as(status, ending);
     }
     scratch_close(&out);
     scratch_close(&error);
@@ -392,7 +393,7 @@ static void __attribute__((noreturn)) front_guarded(Front *front, const char *in
     front->log.held_back = result.held_back;
     if (child_caught()) {
         guard_end(&result);
-        child_end_as(-1, child_caught());
+        process_end_as(-1, child_caught());
     }
     const char *trouble = result.trouble;
     bool nothing = !trouble && !result.cubin;
@@ -480,7 +481,7 @@ static void __attribute__((noreturn)) front_for_cicc(Front *front)
     if (!ending && front->log.status == 0)
         optimize_output(front);
     front_log(&front->log);
-    child_end_as(status, ending);
+    process_end_as(status, ending);
 }
 
 /* ---- the program ------------------------------------------------------------------------------------------------ */

@@ -5,6 +5,7 @@
 
 #include "front/real.h"
 #include "front/shadow.h"
+#include "tool/process.h"
 #include "tool/tool.h"
 
 /* The table of phases is checked once, before anything else. */
@@ -30,7 +31,7 @@ static ToolStatus install_shadow(const Options *options)
 
 int main(int argc, char **argv)
 {
-    mem_return_large();
+    process_begin();
     if (argc > 0 && tool_is_front(front_base_name(argv[0])))
         return tool_front(argc, argv);
     if (!table_is_sound())

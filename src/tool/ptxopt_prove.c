@@ -7,6 +7,7 @@
 #include "parse/parse.h"
 #include "parse/source.h"
 #include "prove/prove.h"
+#include "tool/process.h"
 #include "tool/replay.h"
 
 enum ExitStatus { EXIT_PROVED = 0, EXIT_BAD_INPUT = 1, EXIT_UNKNOWN = 2, EXIT_REFUTED = 3 };
@@ -127,7 +128,7 @@ int main(int argc, char **argv)
                                                  {"help", no_argument, NULL, HELP},
                                                  {0}};
     ProveCommand options = {.prove = {.solver_ms = 10000}};
-    mem_return_large();
+    process_begin();
     opterr = 0;
     for (int c; (c = getopt_long(argc, argv, "", long_options, NULL)) != -1;) {
         bool ok = true;

@@ -11,6 +11,7 @@
 #include "parse/source.h"
 #include "pipeline/knobs.h"
 #include "pipeline/output.h"
+#include "tool/process.h"
 #include "tool/report.h"
 #include "version.h"
 
@@ -260,6 +261,7 @@ static void free_report(Report *report)
 
 int main(int argc, char **argv)
 {
+    process_begin();
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     Report report = {.jobs = cores > 0 ? (u32)cores : 1, .limit = DEFAULT_SECONDS};
     Request request = {.format = "text", .output = "-"};
@@ -273,7 +275,7 @@ int main(int argc, char **argv)
     if (status == EXIT_DONE && report.allowed && !report_allow(&report, stderr))
         status = EXIT_USAGE;
     if (child_caught())
-        child_end_as(-1, child_caught());
+        process_end_as(-1, child_caught());
     if (status == EXIT_DONE)
         status = write_report(&report, &request);
     if (status == EXIT_DONE)

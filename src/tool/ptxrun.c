@@ -14,6 +14,7 @@
  * Exit status: 0 clean (compare: the same outputs, nothing new found, or it hangs before); 1 findings or differences; 2
  * usage, or input that cannot be read; 3 an instruction that is not supported was reached. */
 #include "exec/run.h"
+#include "tool/process.h"
 #include "parse/parse.h"
 #include "parse/source.h"
 
@@ -411,6 +412,7 @@ int main(int argc, char **argv)
     RunCommand o;
     Input in[2];
     Arena arena = {0};
+    process_begin();
     if (!parse_options(argc, argv, &o)) {
         fprintf(stderr, "usage: ptxrun [options] FILE.ptx NAME.launch\n"
                         "       ptxrun [options] --compare BEFORE.ptx AFTER.ptx NAME.launch\n"

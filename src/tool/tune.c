@@ -13,6 +13,7 @@
 #include "front/child.h"
 #include "pipeline/tuned.h"
 #include "tool/guard.h"
+#include "tool/process.h"
 #include "tool/tune.h"
 #include "tool/tune_ninja.h"
 
@@ -359,6 +360,6 @@ ToolStatus tool_optimize_tuned(Options *options)
     tune_end(&tune);
     scratch_close(&copy);
     if (child_caught())
-        child_end_as(-1, child_caught());
+        process_end_as(-1, child_caught());
     return status;
 }
