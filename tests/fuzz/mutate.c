@@ -383,38 +383,9 @@ static bool change_guard(Mutation *m, u32 i)
 /* ---- changes of opcodes -------------------------------------------------------------------------------------------- */
 
 static const char *const words[][2] = {
-    {"add.", "sub."},
-    {"and.b", "or.b"},
-    {"or.b", "xor.b"},
-    {".lt.", ".le."},
-    {".gt.", ".ge."},
-    {".lt.", ".gt."},
-    {".eq.", ".ne."},
-    {".s32", ".u32"},
-    {".s64", ".u64"},
-    {"min.", "max."},
-    {"shl.b", "shr.b"},
-    {"and.pred", "or.pred"},
-    {"bra", "bra.uni"},
-    {"brx.idx", "brx.idx.uni"},
-    {".geu.", ".ge."},
-    {".neu.", ".ne."},
-    {".lo.", ".hi."},
-    {".sync.aligned", ".sync"},
-    {"ld.", "ld.volatile."},
-    {"st.", "st.volatile."},
-    {"bar.sync", "barrier.sync"},
-    {".any.", ".all."},
-    {"ret", "exit"},
-    {"addc.", "add."},
-    {".cc", ""},
-    {".ftz", ""},
-    {".rn", ".rz"},
-    {".global", ".shared"},
-    {".global", ""},
-    {"vote.sync", "vote"},
-    {".idx.b32", ".bfly.b32"},
-    {"atom.", "atom.relaxed.gpu."},
+#define SWAP(a, b) {a, b},
+#define TEXT(a, b) {a, b},
+#include "swaps.def"
 };
 
 static bool change_word(Mutation *m, u32 i)

@@ -137,29 +137,11 @@ static bool change_number(Mutation *m)
 
 static bool change_opcode(Mutation *m)
 {
-    static const char *const swaps[][2] = {{"add.", "sub."},
-                                           {"and.b", "or.b"},
-                                           {"or.b", "xor.b"},
-                                           {".lt.", ".le."},
-                                           {".gt.", ".ge."},
-                                           {".lt.", ".gt."},
-                                           {".eq.", ".ne."},
-                                           {".s32", ".u32"},
-                                           {"min.", "max."},
-                                           {"shl.b32", "shr.u32"},
-                                           {"shr.s32", "shr.u32"},
-                                           {".and.pred", ".or.pred"},
-                                           {"and.pred", "or.pred"},
-                                           {".lo.", ".hi."},
-                                           {".ltu.", ".lt."},
-                                           {".geu.", ".ge."},
-                                           {".neu.", ".ne."},
-                                           {".wide.s32", ".wide.u32"},
-                                           {"cvt.s64.s32", "cvt.u64.u32"},
-                                           {"addc", "add"},
-                                           {".cc.", "."},
-                                           {"mul.", "add."},
-                                           {".u8", ".s8"}};
+    static const char *const swaps[][2] = {
+#define SWAP(a, b) {a, b},
+#define PROOF(a, b) {a, b},
+#include "../fuzz/swaps.def"
+    };
     const Line *l = &m->line[m->at];
     char copy[LINE_BYTES];
     if (l->len >= sizeof copy)
@@ -167,11 +149,11 @@ static bool change_opcode(Mutation *m)
     memcpy(copy, l->p, l->len);
     copy[l->len] = '\0';
     for (u32 tries = 0; tries < TRIES; tries++) {
-        u32 k = below(m, COUNT_OF(swaps)), way = below(m, 2);
-        const char *found = strstr(copy, swaps[k][way]);
+        u32 k = below(m, COUNT_OF(swaps)), side = below(m, 2);
+        const char *found = strstr(copy, swaps[k][side]);
         if (found)
-            return put(m, (u32)(found - copy), (u32)(found - copy + strlen(swaps[k][way])), swaps[k][!way],
-                       (u32)strlen(swaps[k][!way]));
+            return put(m, (u32)(found - copy), (u32)(found - copy + strlen(swaps[k][side])), swaps[k][!side],
+                       (u32)strlen(swaps[k][!side]));
     }
     return false;
 }
