@@ -12,7 +12,7 @@
  * others (instr_inherit_origin) as these; a branch that a phase made without saying so is new. Unreachable code does not count.
  * Functions without convergent instructions cost next to nothing. Sets are found one convergent block at a time, in time
  * proportional to their sizes; what exceeds CONVERGENCE_LIMIT in all is left unchecked (and counted). So is what infinite loops
- * with several entries hold: where threads that enter them apart meet is not defined. */
+ * with several entries hold: where threads that enter them by different entries reconverge is not defined. */
 #ifndef PTXOPT_ANALYSIS_CONVERGENCE_H
 #define PTXOPT_ANALYSIS_CONVERGENCE_H
 

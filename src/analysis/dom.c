@@ -160,10 +160,10 @@ static void add_edges(ExitGraph *x)
 {
     const Graph *succ = &x->order->succ;
     for (u32 p = 0; p < x->order->count; p++) {
-        u32 c = x->components ? x->component[p] : 0, round = x->components ? x->virtual_node[c] : GRAPH_NONE;
+        u32 c = x->components ? x->component[p] : 0, around = x->components ? x->virtual_node[c] : GRAPH_NONE;
         for_each_edge(e, succ, p) {
             u32 to = succ->to[e];
-            add_edge(x, p, round != GRAPH_NONE && to == x->header[c] ? round : to);
+            add_edge(x, p, around != GRAPH_NONE && to == x->header[c] ? around : to);
         }
         if (order_leaves_function(x->order, p))
             add_edge(x, p, x->exit);

@@ -174,7 +174,7 @@ static void visit(Graph *g, u32 root)
     free(postorder);
 }
 
-static u32 meet(const Graph *g, u32 a, u32 b)
+static u32 nearest_common(const Graph *g, u32 a, u32 b)
 {
     while (a != b) {
         while (g->number[a] > g->number[b])
@@ -199,7 +199,7 @@ static void post_dominators(Graph *g)
             for (u32 k = 0; k < g->succ[b].n; k++) {
                 u32 s = g->succ[b].v[k];
                 if (g->number[s] != NO_PC && g->idom[s] != NO_PC)
-                    best = best == NO_PC ? s : meet(g, best, s);
+                    best = best == NO_PC ? s : nearest_common(g, best, s);
             }
             changed |= best != g->idom[b];
             g->idom[b] = best;

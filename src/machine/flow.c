@@ -402,7 +402,7 @@ static unsigned cycles_between(const SassCode *code, int from, int to)
     return cycles;
 }
 
-/* What is pending at a block's start is the most that any predecessor leaves; the second pass knows what loops carry round. */
+/* What is pending at a block's start is the most that any predecessor leaves; the second pass knows what is pending at the end of a loop. */
 static void count_cycles(Graph *graph)
 {
     SassCode *code = graph->code;

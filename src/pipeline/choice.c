@@ -241,6 +241,6 @@ void choices_of(const Choices *choices, const PipelineConfig *config, const Func
             vec_push(sequence, phase);
     }
     for (u32 phase = 0; phase < config->table->phases && !wish.off; phase++)
-        if (config->table->phase[phase].after == PART && !config->disabled[phase] && !wish.without[phase])
+        if (config->table->phase[phase].after == OF_CLEANUP && !config->disabled[phase] && !wish.without[phase])
             vec_push(cleanup, phase);
 }

@@ -25,7 +25,7 @@ typedef struct Choices {
 
 /* A word after `ptxopt:` that means nothing is a warning in `diag`. */
 void choices_init(Choices *choices, const PipelineConfig *config, const Module *m, Diag *diag);
-/* Appends the phases of `config` that run over fn, in order, to `sequence`, and those parts of the clean-up to `cleanup` that
+/* Appends the phases of `config` that run over fn, in order, to `sequence`, and those phases of the clean-up to `cleanup` that
  * nobody disabled. */
 void choices_of(const Choices *choices, const PipelineConfig *config, const Function *fn, VecU32 *sequence,
                 VecU32 *cleanup);

@@ -16,7 +16,7 @@
 #define ALWAYS (knobs != NULL)
 #define IF(knob) (knobs->knob != 0)
 #define UNLESS(knob) (knobs->knob == 0)
-#define PHASE(function, name, level, rounds, after, when, ...) \
+#define PHASE(function, name, level, iterations, after, when, ...) \
     static bool function##_runs(const Knobs *knobs) { return when; }
 #define BEFORE(...)
 #define ALIAS(...)
@@ -26,9 +26,9 @@
 #undef ALIAS
 
 static const PhaseInfo phase_row[] = {
-#define ROUNDS(n) n
-#define PHASE(function, name, level, rounds, after, when, purpose, place) \
-    {function, function##_runs, name, level, rounds, after, purpose, place},
+#define ITERATIONS(n) n
+#define PHASE(function, name, level, iterations, after, when, purpose, place) \
+    {function, function##_runs, name, level, iterations, after, purpose, place},
 #define BEFORE(...)
 #define ALIAS(...)
 #include "pipeline/pipeline.def"

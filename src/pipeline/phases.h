@@ -8,9 +8,9 @@
 #include "phase/phase.h"
 
 /* Bound of the clean-up, which comes to its end by itself: each of its rewrites makes the graph simpler. */
-enum { CLEANUP_ROUNDS = 64 };
+enum { CLEANUP_ITERATIONS = 64 };
 
-typedef enum PhaseAfter { NOTHING, CLEANUP, PART } PhaseAfter;
+typedef enum PhaseAfter { NOTHING, CLEANUP, OF_CLEANUP } PhaseAfter;
 
 typedef struct PhaseInfo {
     Phase *run;

@@ -40,7 +40,7 @@ typedef struct Runner {
     Choices choices;
     const PipelineConfig *own;  /* that holds for the function that is run over: knobs, level, sequence */
     VecU32 sequence;            /* phases that run over the function */
-    VecU32 cleanup;             /* parts of the clean-up that are called where a phase asks for it */
+    VecU32 cleanup;             /* phases of the clean-up that are called where a phase asks for it */
     bool cleans_up;             /* they are called for another phase, and have said before what they miss */
     const Summaries *summaries; /* of the module's functions */
     u32 *spent;                 /* of the budgets that phases have for the function that is run over */
@@ -181,7 +181,7 @@ static bool verify(Runner *runner, Function *fn, const Convergence *before, cons
     return !fault;
 }
 
-/* ---- one step on one function: a phase, or the parts of the clean-up --------------------------------------------- */
+/* ---- one step on one function: a phase, or the phases of the clean-up --------------------------------------------- */
 
 /* Phases that are called in turn, by index into the table. */
 typedef struct Step {
@@ -354,14 +354,14 @@ static bool verify_parsed(Runner *runner, Function *fn)
 
 /* ---- functions -------------------------------------------------------------------------------------------------- */
 
-/* The one that begins at `at` in the sequence: a phase, or parts of the clean-up in the order of the table. */
+/* The one that begins at `at` in the sequence: a phase, or phases of the clean-up in the order of the table. */
 static Step step_at(const Runner *runner, u32 at)
 {
     const VecU32 *sequence = &runner->sequence;
     Step step = {sequence->v + at, 1};
-    while (first_of(runner, step)->after == PART && at + step.phases < sequence->n &&
+    while (first_of(runner, step)->after == OF_CLEANUP && at + step.phases < sequence->n &&
            step.phase[step.phases] > step.phase[step.phases - 1] &&
-           phase_info(runner, step.phase[step.phases])->after == PART)
+           phase_info(runner, step.phase[step.phases])->after == OF_CLEANUP)
         step.phases++;
     return step;
 }

@@ -173,7 +173,7 @@ static void do_without(const PipelineConfig *config, Suspect *suspect)
         cleans_up |= config->table->phase[config->sequence.v[i]].after == CLEANUP;
     }
     for (u32 phase = 0; phase < config->table->phases && cleans_up; phase++)
-        suspect->without[phase] |= config->table->phase[phase].after == PART && !config->disabled[phase];
+        suspect->without[phase] |= config->table->phase[phase].after == OF_CLEANUP && !config->disabled[phase];
 }
 
 static void do_without_all(const Guard *guard, Suspect *suspect)
@@ -398,7 +398,7 @@ static void trust_cleanup(Guard *guard)
     for (u32 i = 0; i < guard->suspects.n; i++) {
         Suspect *suspect = &guard->suspects.v[i], others = *suspect;
         for (u32 phase = 0; phase < table->phases; phase++)
-            others.without[phase] &= table->phase[phase].after != PART;
+            others.without[phase] &= table->phase[phase].after != OF_CLEANUP;
         if (phases_without(&others))
             *suspect = others;
     }

@@ -252,7 +252,7 @@ static void loops(void **state)
     check(loop, enter_in_the_middle, NULL); /* one edge in: another loop, but a loop */
     check(loop, leave_early, "irreducible regions");
     check(KERNEL("S: @%p1 bra L;\nH: add.u32 %r4, %r4, 1;\nL: @%p2 bra H;\nB: bar.sync 0;\nX:"), nothing, NULL);
-    /* Infinite, with a barrier in every round. */
+    /* Infinite, with a barrier in every iteration. */
     check(KERNEL("H: @%p1 bra T;\nE: bra J;\nT: add.u32 %r4, %r1, 2;\nJ: bar.sync 0; bra H;\nX:"), nothing, NULL);
 }
 

@@ -111,10 +111,10 @@ static void loops_carry_writes_around(void **state)
     check(KERNEL("@%p1 bra H;\nE: ret;\nH: mov.u32 %r2, 1;\nB: mov.u32 %r3, 1;\nL: @%p2 bra H;\nX: setp.eq.u32 %p1, %r2, "
                  "0; ret;"),
           "H:%p1=1|B:%p1=1|X:%p1=1");
-    /* The branch is in the loop: each round sets the fact anew. */
+    /* The branch is in the loop: each iteration sets the fact anew. */
     check(KERNEL("H: @%p1 bra X;\nB: mov.u32 %r3, 1;\nC: mov.u32 %r4, 1;\nL: setp.eq.u32 %p1, %r2, 0; bra H;\nX: ret;"),
           "B:%p1=0|C:%p1=0|L:%p1=0|X:%p1=1|H:%p1=?");
-    /* Known at the latch, so in the next round too, where nothing writes it. */
+    /* Known at the latch, so in the next iteration too, where nothing writes it. */
     check(KERNEL("H: mov.u32 %r3, 1;\nL: setp.lt.s32 %p1, %r1, 7; @%p1 bra H;\nX: ret;"),
           "H:%p1=?|X:%p1=0|X:%r1=ge.s32 %r1 7");
 }

@@ -237,7 +237,7 @@ static void combined_tests(void **state)
     check_edit(KERNEL("L: \nA: @%p3 bra M;\nB: @%p4 bra M;\nN: " SEEN
                       "add.u32 %r3, %r1, 1; bra J;\nM: add.u32 %r3, %r1, 2;\n"
                       "J: @%p5 bra L; ret;"),
-               combine, NULL); /* round the loop, where they have reconverged */
+               combine, NULL); /* around the loop, where they have reconverged */
     check_edit(KERNEL("A: @%p2 bra M;\nB: @%p1 bra M;\nC: @%p3 bra N;\nD: @%p4 bra M;\nN: add.u32 %r3, %r1, 1; bra J;\n"
                       "M: " SEEN "add.u32 %r3, %r1, 2;\nJ: st.global.u32 [%rd1+8], %r3; ret;"),
                combine_pairs, NULL);

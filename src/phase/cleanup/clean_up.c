@@ -39,7 +39,7 @@ typedef struct CleanUp {
     u8 *queued;     /* by Block.id */
     Marks seen;     /* by Block.id: blocks of the search under way */
     Block **end;    /* by Block.id: the last known destination() of the block, valid while that block is not dead; NULL */
-    BitSet decided; /* by Instr.origin: branches that always take one edge, and may be taken away in this round */
+    BitSet decided; /* by Instr.origin: branches that always take one edge, and may be taken away in this iteration */
     bool asks_gate; /* only those */
     BitSet groups;  /* tables that make them: transform/groups.h */
     bool changed;
