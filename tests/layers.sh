@@ -25,8 +25,8 @@ ending=$ending$(grep -nE '(^|[^_[:alnum:].>])(exit|abort) ?\(' $(find src gramma
 # Only isa/sem.c reads the modifiers of arithmetic.
 decoding=$(grep -lE '"[.](sat|relu|ftz|hi|lo|wide)"' $(find src/ir src/analysis src/transform src/phase src/pipeline -name '*.[ch]') | tr '\n' ' ')
 # Properties of opcodes are columns of opcodes.def; those who compute what an opcode computes may switch on it.
-asking=$(grep -lE 'switch \(.*opcode' $(find src/ir src/target src/analysis src/transform src/phase src/pipeline -name '*.[ch]') |
-    grep -vE '^src/(analysis/(values|ranges|wait|thread_value)|phase/(switch/value|address/forms))\.c$' | tr '\n' ' ')
+asking=$(grep -lE 'switch \(.*opcode' $(find src/isa src/ir src/target src/analysis src/transform src/phase src/pipeline src/prove -name '*.[ch]') |
+    grep -vE '^src/(analysis/ranges|prove/compute)\.c$' | tr '\n' ' ')
 grep -n '^[[:space:]]*#[[:space:]]*include' $(find src grammar -name '*.[ch]' -o -name '*.def' -o -name 'ptx.re' -o -name 'ptx.y' 2>/dev/null) /dev/null |
     sed 's/:[[:space:]]*#[[:space:]]*include[[:space:]]*/:/' | awk -F: -v peeking="$peeking" -v ending="$ending" -v editing="$editing" -v asking="$asking" -v decoding="$decoding" '
     BEGIN {

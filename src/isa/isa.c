@@ -213,7 +213,8 @@ static OpInfo start_from(const OpRow *row, const Name *text)
         .strength = row->strength,
         .uniformity = row->uniformity,
         .sync = row->flags >> ROW_SYNC_SHIFT & (ROW_SYNC >> ROW_SYNC_SHIFT),
-        .flags = row->flags & ~(u32)ROW_FLAGS,
+        .async = row->flags >> ROW_ASYNC_SHIFT & ROW_ASYNC,
+        .flags = (u32)row->flags & ~(u32)ROW_FLAGS,
     };
 }
 
@@ -223,7 +224,8 @@ static OpInfo worst_case(const OpRow *row, const Name *text)
     const u32 structure = OPF_TERMINATOR | OPF_BRANCH | OPF_NO_RETURN | OPF_CALL | OPF_ENDS_THREAD;
     OpInfo op = start_from(&isa_ops[OPC_UNKNOWN], text);
     op.opcode = (Opcode)(row - isa_ops);
-    op.flags |= row->flags & structure;
+    op.async = row->flags >> ROW_ASYNC_SHIFT & ROW_ASYNC;
+    op.flags |= (u32)row->flags & structure;
     if (row->flags & structure)
         op.shape = row->shape;
     read_shape(&op);
@@ -306,7 +308,7 @@ const OpInfo *isa_decode(Isa *isa, const char *text, u32 len)
     *op = decode(isa, intern(isa->names, text, len));
     for (const char *dot = strchr(op->text->text, '.'); dot; dot = strchr(dot + 1, '.'))
         op->initials |= modifier_initial(dot[1]);
-    op->sem = sem_of(op);
+    op->sem = sem_of(op, (SemKind)(isa_ops[op->opcode].flags >> ROW_SEM_SHIFT & ROW_SEM));
     *slot = (CacheSlot){hash, len, op->text->text, op};
     if (++isa->cached > isa->mask / 2)
         grow(isa);

@@ -101,6 +101,19 @@ typedef enum Sync {
     SYNC_COUNT
 } Sync;
 
+/* What an opcode does with registers that asynchronous operations use: begins one, waits for all before, or hands registers over. */
+typedef enum Async {
+    ASYNC_NONE,
+    ASYNC_MULTIPLIES, /* wgmma.mma_async */
+    ASYNC_LOADS,      /* tcgen05.ld */
+    ASYNC_STORES,     /* tcgen05.st */
+    ASYNC_AWAITS_PRODUCTS,
+    ASYNC_AWAITS_LOADS,
+    ASYNC_AWAITS_STORES,
+    ASYNC_HANDS_OVER, /* wgmma.fence */
+    ASYNC_COUNT
+} Async;
+
 enum OpFlag {
     OPF_CONVERGENT = 1u << 0,    /* depends on which threads execute it together */
     OPF_NAMES_THREADS = 1u << 1, /* convergent, its threads are named (mask, .aligned, barrier): two copies may merge */
@@ -149,6 +162,7 @@ typedef struct OpInfo {
     u8 strength;        /* Strength */
     u8 uniformity;      /* Uniformity */
     u8 sync;            /* Sync */
+    u8 async;           /* Async */
     Sem sem;            /* what arithmetic computes */
     u8 access_bytes;    /* bytes that ld ldu st atom red touch at their address; 0: others, extent unknown */
     u8 role[SHAPE_MAX]; /* Role of each letter of the shape ... */

@@ -61,37 +61,15 @@ static Sem count(const OpInfo *op)
     return sem.op ? (Sem){.op = sem.op, .bits = 32, .from = sem.from} : sem;
 }
 
-Sem sem_of(const OpInfo *op)
+Sem sem_of(const OpInfo *op, SemKind kind)
 {
-    if (!op->known || op_has_modifier(op, ".sat") || op_has_modifier(op, ".relu"))
+    static Sem (*const read[SEM_COUNT])(const OpInfo *op) = {
+        [SEM_ARITHMETIC] = arithmetic, [SEM_PRODUCT] = product,       [SEM_COUNTING] = count,
+        [SEM_CONVERSION] = conversion, [SEM_COMPARISON] = comparison,
+    };
+    if (!op->known || !read[kind] || op_has_modifier(op, ".sat") || op_has_modifier(op, ".relu"))
         return (Sem){.op = OPC_UNKNOWN};
-    switch (op->opcode) {
-    case OPC_SETP:
-    case OPC_SET: return comparison(op);
-    case OPC_CVT: return conversion(op);
-    case OPC_MUL:
-    case OPC_MAD: return product(op);
-    case OPC_POPC:
-    case OPC_CLZ: return count(op);
-    case OPC_MOV:
-    case OPC_ADD:
-    case OPC_SUB:
-    case OPC_MIN:
-    case OPC_MAX:
-    case OPC_DIV:
-    case OPC_REM:
-    case OPC_AND:
-    case OPC_OR:
-    case OPC_XOR:
-    case OPC_NOT:
-    case OPC_LOP3:
-    case OPC_SHL:
-    case OPC_SHR:
-    case OPC_SELP:
-    case OPC_CVTA:
-    case OPC_CVTA_TO: return arithmetic(op);
-    default: return (Sem){.op = OPC_UNKNOWN};
-    }
+    return read[kind](op);
 }
 
 static u64 shifted_right(Sem sem, u64 a, u64 by)

@@ -36,13 +36,16 @@ enum {
     CLUSTER_ARRIVES = SYNC_CLUSTER_ARRIVE << ROW_SYNC_SHIFT,
     WARPGROUP = SYNC_WARPGROUP << ROW_SYNC_SHIFT,
 };
-#define COMPARES ROW_COMPARES
-#define SIZED ROW_SIZED
+#define COMPARES ((u64)ROW_COMPARES)
+#define SIZED ((u64)ROW_SIZED)
+#define COMPUTES(kind) ((u64)SEM_##kind << ROW_SEM_SHIFT)
+#define IN_REGISTERS(what) ((u64)ASYNC_##what << ROW_ASYNC_SHIFT)
 
 _Static_assert(OPF_FUSES < 1u << ROW_SYNC_SHIFT, "the flags of a row above those of an OpInfo");
 _Static_assert(TYPE_COUNT <= UINT8_MAX && CMP_NAN <= UINT8_MAX && SPACE_TENSOR <= UINT8_MAX && SHAPE_MAX <= UINT8_MAX,
                "an OpInfo holds them in a byte");
 _Static_assert(SYNC_COUNT <= ROW_SYNC >> ROW_SYNC_SHIFT, "a Sync fits its bits of a row");
+_Static_assert(SEM_COUNT <= ROW_SEM + 1 && ASYNC_COUNT <= ROW_ASYNC + 1, "a SemKind and an Async fit their bits of a row");
 
 const OpRow isa_ops[OPC_COUNT] = {
     [OPC_UNKNOWN] =

@@ -41,6 +41,17 @@ enum ModClass {
 /* OpRow.space: taken from the text. */
 enum { SPACE_MODIFIER = 255 };
 
+/* How an opcode computes, which says how its Sem is read from types and modifiers. */
+typedef enum SemKind {
+    SEM_NONE,
+    SEM_ARITHMETIC,
+    SEM_PRODUCT,
+    SEM_COUNTING,
+    SEM_CONVERSION,
+    SEM_COMPARISON,
+    SEM_COUNT
+} SemKind;
+
 /* Bits of OpRow.flags above those of OpFlag: for the decoder, not in OpInfo.flags. */
 enum RowFlag {
     ROW_SYNC_SHIFT = 20, /* Sync */
@@ -51,7 +62,11 @@ enum RowFlag {
     ROW_COMMUTES_ONE = 1u << 28,
     ROW_COMPARES = 1u << 29,
     ROW_SIZED = 1u << 30,
-    ROW_FLAGS = ROW_SYNC | ROW_FUSES_WIDE | ROW_CHEAP32 | ROW_CHEAP_INT | ROW_COMMUTES_ONE | ROW_COMPARES | ROW_SIZED
+    ROW_FLAGS = ROW_SYNC | ROW_FUSES_WIDE | ROW_CHEAP32 | ROW_CHEAP_INT | ROW_COMMUTES_ONE | ROW_COMPARES | ROW_SIZED,
+    ROW_SEM_SHIFT = 32, /* SemKind */
+    ROW_SEM = 7u,
+    ROW_ASYNC_SHIFT = 35, /* Async */
+    ROW_ASYNC = 7u
 };
 
 enum { ISA_ROWS_MAX = 1024 }; /* of either table */
@@ -60,7 +75,7 @@ typedef struct OpRow {
     const char *text;
     const char *shape;
     u32 takes; /* ModClass */
-    u32 flags; /* OpFlag, RowFlag */
+    u64 flags; /* OpFlag, RowFlag, SemKind, Async */
     u8 len;
     u8 mem, space, strength, uniformity;
 } OpRow;
@@ -72,8 +87,8 @@ typedef struct ModRow {
     u32 len;
 } ModRow;
 
-/* Of an opcode that is decoded but for its Sem. */
-Sem sem_of(const OpInfo *op);
+/* The Sem of an opcode that is decoded but for it. */
+Sem sem_of(const OpInfo *op, SemKind kind);
 
 /* The row of a modifier, with its dot; NULL: there is none. */
 const ModRow *isa_find_modifier(const Isa *isa, const char *text, u32 len);

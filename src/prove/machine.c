@@ -3,26 +3,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What may be under way: products, loads from tensor memory, stores to it. */
-enum { WGMMA_UNDER_WAY = 1, LOAD_UNDER_WAY = 2, STORE_UNDER_WAY = 4 };
+/* Asynchronous operations on registers that may not be complete: products, loads from tensor memory, stores to it. */
+enum { PRODUCTS = 1, LOADS = 2, STORES = 4 };
 
-/* What is under way after the instruction where that is before it. */
+/* The operations that may not be complete after the instruction, where `before` may not be complete in front of it. */
 static u32 under_way_after(const Instr *i, u32 before)
 {
     if (i->kind != INSTR_OP)
         return before;
-    switch (i->op->opcode) {
-    case OPC_WGMMA_MMA_ASYNC:
-    case OPC_WGMMA_MMA_ASYNC_SP: return before | WGMMA_UNDER_WAY;
-    case OPC_TCGEN05_LD:
-    case OPC_TCGEN05_LD_RED:
-    case OPC_TCGEN05_LD_SPCOMPRESS:
-    case OPC_TCGEN05_LD_RED_SPCOMPRESS: return before | LOAD_UNDER_WAY;
-    case OPC_TCGEN05_ST: return before | STORE_UNDER_WAY;
-    case OPC_WGMMA_WAIT_GROUP:
-        return i->opnd[0].kind == OPND_IMM && i->opnd[0].value == 0 ? before & ~(u32)WGMMA_UNDER_WAY : before;
-    case OPC_TCGEN05_WAIT_LD: return before & ~(u32)LOAD_UNDER_WAY;
-    case OPC_TCGEN05_WAIT_ST: return before & ~(u32)STORE_UNDER_WAY;
+    switch ((Async)i->op->async) {
+    case ASYNC_MULTIPLIES: return before | PRODUCTS;
+    case ASYNC_LOADS: return before | LOADS;
+    case ASYNC_STORES: return before | STORES;
+    case ASYNC_AWAITS_PRODUCTS: /* all groups of them, if the number of those that may go on is 0 */
+        return i->opnd[0].kind == OPND_IMM && i->opnd[0].value == 0 ? before & ~(u32)PRODUCTS : before;
+    case ASYNC_AWAITS_LOADS: return before & ~(u32)LOADS;
+    case ASYNC_AWAITS_STORES: return before & ~(u32)STORES;
     default: return before;
     }
 }
@@ -143,10 +139,7 @@ Term prove_garbage(Machine *m, RegId reg)
 
 void prove_await_registers(Machine *m, const Instr *i)
 {
-    Opcode op = i->op->opcode;
-    bool hands_over =
-        op == OPC_WGMMA_FENCE || op == OPC_WGMMA_WAIT_GROUP || op == OPC_TCGEN05_WAIT_LD || op == OPC_TCGEN05_WAIT_ST;
-    if (!m->in_use.word || !hands_over)
+    if (!m->in_use.word || i->op->async < ASYNC_AWAITS_PRODUCTS)
         return;
     u32 name = prove_name(m->t, i->op->text->text);
     for (u32 r = bitset_next(&m->in_use, 0); r < m->in_use.bits; r = bitset_next(&m->in_use, r + 1))
