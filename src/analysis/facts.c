@@ -106,7 +106,7 @@ static void add_source(EdgeFacts *e, const Instr *i, const Operand *o, bool valu
 
 static Cmp setp_says(const OpInfo *op, bool value)
 {
-    return value ? (Cmp)op->cmp : cmp_inverse((Cmp)op->cmp, type_class((Type)op->sem.compared));
+    return value ? op->cmp : cmp_inverse(op->cmp, type_class(op->sem.compared));
 }
 
 static void add_compare(EdgeFacts *e, const Instr *setp, const Operand *a, const Operand *b, bool value)
@@ -134,7 +134,7 @@ static void explain_setp(EdgeFacts *e, Instr *setp, RegId predicate, bool value)
         if (second && to[1].kind == OPND_REG && to[1].id == predicate)
             return;
     }
-    switch ((BoolOp)setp->op->bool_op) {
+    switch (setp->op->bool_op) {
     case BOOL_NONE: add_compare(e, setp, a, b, value != second); return;
     case BOOL_AND:
     case BOOL_OR:

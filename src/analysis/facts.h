@@ -18,8 +18,8 @@ typedef enum FactValue { FACT_UNKNOWN, FACT_FALSE, FACT_TRUE } FactValue;
 
 /* `a cmp b` holds, compared as `type`. Operands are plain registers, special registers or constants. */
 typedef struct Compare {
-    u8 cmp;   /* Cmp: not CMP_NONE */
-    u8 type;  /* Type */
+    Cmp cmp; /* not CMP_NONE */
+    Type type;
     bool ftz; /* subnormal operands count as zero */
     Operand a, b;
     const Instr *by; /* the setp or brx that it comes from */

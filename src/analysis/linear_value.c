@@ -25,7 +25,7 @@ static LinearId extended(LinearValues *a, u32 value, bool is_signed);
 static u32 reg_bits(const Function *fn, RegId reg)
 {
     const Reg *r = &fn->regs.v[reg];
-    u32 bits = type_bits((Type)r->type);
+    u32 bits = type_bits(r->type);
     return r->vector == 1 && bits <= 64 ? bits : 0;
 }
 
@@ -288,7 +288,7 @@ static LinearId parameter(Def *d)
     const Instr *i = d->i;
     const Operand *address = instr_operand(d->i, 1);
     if (i->op->opcode != OPC_LD || i->op->space != SPACE_PARAM || !d->a->fn->is_entry || i->op->strength != STRENGTH_WEAK ||
-        i->op->types != 1 || type_bits((Type)i->op->type[0]) != d->bits || address->kind != OPND_MEM ||
+        i->op->types != 1 || type_bits(i->op->type[0]) != d->bits || address->kind != OPND_MEM ||
         address[1].kind != OPND_SYM)
         return 0;
     u64 at = (u64)address[1].value;
@@ -388,7 +388,7 @@ static LinearId defined_expr(LinearValues *a, u32 number)
     if (at->values != 1 || at->i->guard || at->i->slots < 2 || at->i->opnd[0].kind != OPND_REG)
         return 0;
     Def d = {.a = a, .number = number, .i = at->i, .bits = reg_bits(a->fn, at->i->opnd[0].id)};
-    TypeClass class = type_class((Type)a->fn->regs.v[at->i->opnd[0].id].type);
+    TypeClass class = type_class(a->fn->regs.v[at->i->opnd[0].id].type);
     if ((d.bits != 32 && d.bits != 64) || class == TC_FLOAT)
         return 0;
     LinearId expr = 0;

@@ -270,7 +270,7 @@ u32 live_words(const Live *l, const Block *b, u32 most)
     for (u32 k = 0; words < most && live_in_next(l, b, &k, &reg);) {
         const Reg *r = &l->fn->regs.v[reg];
         if (reg != CARRY_REG && r->type != TYPE_PRED)
-            words += (type_bits((Type)r->type) * r->vector + 31) / 32;
+            words += (type_bits(r->type) * r->vector + 31) / 32;
     }
     return words < most ? words : most;
 }

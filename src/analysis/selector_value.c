@@ -13,13 +13,13 @@ static u32 integer_bits(Type type)
 static u32 register_bits(const Function *fn, RegId reg)
 {
     const Reg *r = fn_reg(fn, reg);
-    return r->vector == 1 ? type_bits((Type)r->type) : 0;
+    return r->vector == 1 ? type_bits(r->type) : 0;
 }
 
 u32 value_integer_register(const Function *fn, RegId reg)
 {
     const Reg *r = fn_reg(fn, reg);
-    return r->vector == 1 ? integer_bits((Type)r->type) : 0;
+    return r->vector == 1 ? integer_bits(r->type) : 0;
 }
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
@@ -168,12 +168,12 @@ static ValueSet table_compare(const ValueScope *scope, const Value *table, Cmp c
 /* `a cmp b` as a set of selectors; false: not known. */
 static bool compare_truth(const ValueScope *scope, Instr *setp, ValueSet *truth)
 {
-    Type type = (Type)setp->op->sem.compared;
+    Type type = setp->op->sem.compared;
     u32 width = integer_bits(type);
     if (!width)
         return false;
     Value a = operand_value(scope, instr_operand(setp, 1), width), b = operand_value(scope, instr_operand(setp, 2), width);
-    Cmp cmp = (Cmp)setp->op->cmp;
+    Cmp cmp = setp->op->cmp;
     bool is_signed = type_class(type) == TC_SIGNED;
     if (a.kind == VALUE_CONSTANT && b.kind != VALUE_CONSTANT) {
         Value swap = a;
@@ -217,7 +217,7 @@ static Value comparison(const ValueScope *scope, Instr *setp, RegId reg)
     if (setp->op->bool_op != BOOL_NONE) {
         if (!third || !operand_truth(scope, third, &with))
             return unknown;
-        truth = combine(scope, (BoolOp)setp->op->bool_op, truth, with);
+        truth = combine(scope, setp->op->bool_op, truth, with);
     }
     return truth_value(truth);
 }

@@ -151,7 +151,7 @@ static bool results_are_uniform(Solver *s, const Instr *i)
 {
     if (!i->op->known || op_has(i->op, OPF_CALL) || (i->guard && !bitset_has(s->uniform, i->guard)))
         return false;
-    switch ((Uniformity)i->op->uniformity) {
+    switch (i->op->uniformity) {
     case UNI_OPERANDS:
         return (operands_are_uniform(s, i) && (i->op->mem == MEM_NONE || loads_constant_memory(s->fn, i))) ||
                (i->op->opcode == OPC_MOV && copies_constant(i));

@@ -78,8 +78,8 @@ static FactValue compare_by_facts(Query *q, ProgramPoint point, const Instr *set
     u32 n = operand_plain_register(reg) ? compares_of(q, point, reg->id, known) : 0;
     if (n == 0 || !reaches_top(q, point, a) || !reaches_top(q, point, b))
         return FACT_UNKNOWN;
-    Cmp cmp = (Cmp)setp->op->cmp;
-    Type type = (Type)setp->op->sem.compared;
+    Cmp cmp = setp->op->cmp;
+    Type type = setp->op->sem.compared;
     for (u32 k = 0; k < n; k++) {
         Operand ka = known[k].a, kb = known[k].b;
         ka.role = a->role;
@@ -88,9 +88,9 @@ static FactValue compare_by_facts(Query *q, ProgramPoint point, const Instr *set
             continue;
         FactValue v = FACT_UNKNOWN;
         if (same_operand(&ka, a) && same_operand(&kb, b))
-            v = compare_implies((Cmp)known[k].cmp, (Type)known[k].type, cmp, type);
+            v = compare_implies(known[k].cmp, known[k].type, cmp, type);
         else if (same_operand(&ka, b) && same_operand(&kb, a))
-            v = compare_implies(cmp_swapped((Cmp)known[k].cmp), (Type)known[k].type, cmp, type);
+            v = compare_implies(cmp_swapped(known[k].cmp), known[k].type, cmp, type);
         if (v != FACT_UNKNOWN)
             return v;
     }
@@ -103,7 +103,7 @@ static Range operand_range(Query *q, ProgramPoint point, const Operand *o, u32 b
         return range_constant(bits, (u64)o->value);
     if (o && o->kind == OPND_SREG && !o->flags && o->sub <= SUB_Z) {
         const SregInfo *sreg = sreg_info(o->id);
-        if (type_bits((Type)sreg->type) <= bits && (o->sub != SUB_NONE || sreg->components == 0)) {
+        if (type_bits(sreg->type) <= bits && (o->sub != SUB_NONE || sreg->components == 0)) {
             u64 least, most;
             fn_sreg_bounds(point.b->fn, o, &least, &most);
             return range_unsigned(bits, least, most);
@@ -115,14 +115,14 @@ static Range operand_range(Query *q, ProgramPoint point, const Operand *o, u32 b
 /* a cmp b of a setp or set, before the third predicate. */
 static FactValue compare_value(Query *q, ProgramPoint point, Instr *setp, u32 depth)
 {
-    Type type = (Type)setp->op->sem.compared;
+    Type type = setp->op->sem.compared;
     const Operand *a = instr_operand(setp, 1), *b = instr_operand(setp, 2);
     if (type == TYPE_NONE || !a || !b)
         return FACT_UNKNOWN;
     FactValue v = compare_by_facts(q, point, setp, a, b);
     if (v != FACT_UNKNOWN || !type_is_integer(type))
         return v;
-    Cmp cmp = (Cmp)setp->op->cmp;
+    Cmp cmp = setp->op->cmp;
     if (operand_plain_register(a) && operand_plain_register(b) && a->id == b->id)
         return compare_implies(CMP_EQ, type, cmp, type);
     u32 bits = type_bits(type);
@@ -170,7 +170,7 @@ static FactValue setp_value(Query *q, ProgramPoint point, Instr *setp, RegId pre
     if (setp->op->bool_op == BOOL_NONE)
         return v;
     FactValue third = predicate_operand(q, point, instr_operand(setp, 3), depth);
-    switch ((BoolOp)setp->op->bool_op) {
+    switch (setp->op->bool_op) {
     case BOOL_AND: return combined(OPC_AND, v, third);
     case BOOL_OR: return combined(OPC_OR, v, third);
     default: return combined(OPC_XOR, v, third);
@@ -249,7 +249,7 @@ static Range conversion(Query *q, ProgramPoint point, const Instr *i, const Oper
 
 static Range loaded(const Instr *i, u32 bits)
 {
-    Type type = (Type)i->op->type[0]; /* of memory */
+    Type type = i->op->type[0]; /* of memory */
     if (i->op->vector > 1 || i->op->types != 1 || !type_is_integer(type) || type_bits(type) >= bits)
         return range_full(bits);
     return range_extend(range_full(type_bits(type)), bits, type_class(type) == TC_SIGNED);
@@ -321,12 +321,12 @@ static Range narrowed(const Query *q, ProgramPoint point, RegId reg, Range r)
     u32 n = range_is_constant(&r) ? 0 : compares_of(q, point, reg, known);
     for (u32 k = 0; k < n; k++) {
         const Compare *c = &known[k];
-        Type type = (Type)c->type;
+        Type type = c->type;
         bool first = c->a.kind == OPND_REG && c->a.id == reg;
         const Operand *with = first ? &c->b : &c->a;
         if (!type_is_integer(type) || type_bits(type) != r.bits || with->kind != OPND_IMM)
             continue;
-        Cmp cmp = first ? (Cmp)c->cmp : cmp_swapped((Cmp)c->cmp);
+        Cmp cmp = first ? c->cmp : cmp_swapped(c->cmp);
         r = range_assume(r, cmp, compare_is_signed(cmp, type), range_constant(r.bits, (u64)with->value));
     }
     return r;

@@ -249,8 +249,8 @@ static bool exit_of(const Finder *f, const Loop *loop, const Block *b, CountedEx
         return false;
     const Block *target = branch_target(end);
     bool leaves_if_taken = !target || !loop_contains(f->loops, loop, target);
-    Type type = (Type)compare->op->type[0];
-    Cmp cmp = (Cmp)compare->op->cmp;
+    Type type = compare->op->type[0];
+    Cmp cmp = compare->op->cmp;
     cmp = value == a ? cmp : cmp_swapped(cmp);
     cmp = leaves_if_taken != (bool)end->guard_not ? cmp : cmp_inverse(cmp, type_class(type));
     *exit = (CountedExit){counter_of(f, loop, value->id), cmp, type, bound};

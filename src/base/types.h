@@ -24,6 +24,9 @@ typedef struct Span {
     u32 beg, end;
 } Span;
 
+/* An enum that takes a byte, so that tables and packed structs can hold it as itself. */
+#define ONE_BYTE __attribute__((packed))
+
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 #endif

@@ -333,8 +333,8 @@ static void number_registers(Program *p, FnCode *f)
     f->reg = arena_array(p->arena, Arg, fn->regs.n + 1);
     for (RegId r = 1; r < fn->regs.n; r++) {
         const Reg *reg = fn_reg(fn, r);
-        u32 bits = type_bits((Type)reg->type);
-        if (type_class((Type)reg->type) == TC_PRED) {
+        u32 bits = type_bits(reg->type);
+        if (type_class(reg->type) == TC_PRED) {
             f->reg[r] = (Arg){.kind = ARG_PRED, .bits = 1, .index = f->preds++};
             continue;
         }
@@ -346,7 +346,7 @@ static void number_registers(Program *p, FnCode *f)
 
 static u32 sym_align(const Sym *sym)
 {
-    u32 natural = type_bits((Type)sym->type) / 8;
+    u32 natural = type_bits(sym->type) / 8;
     return sym->align ? sym->align : natural ? natural : 8;
 }
 

@@ -197,7 +197,7 @@ static const char *initialise(Program *p, const Sym *sym, u8 **data)
     Init in = {.p = p, .at = text.p, .end = text.p + text.len, .bytes = (u64)sym->bytes};
     u64 dims[16] = {0};
     *data = NULL;
-    const char *type = type_name((Type)sym->type);
+    const char *type = type_name(sym->type);
     if (!find_declarator(&in, sym->name) || !elem_type_parse((Str){type + 1, (u32)strlen(type) - 1}, &in.type))
         return NULL; /* opaque or a member of a range: no initialiser */
     in.element = elem_total_bits(in.type) / 8;

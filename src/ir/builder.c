@@ -64,7 +64,7 @@ bool build_can_copy(Type type) { return copy_type(type) != TYPE_NONE; }
 
 Instr *build_copy(const Builder *at, RegId to, RegId from)
 {
-    Type type = copy_type((Type)fn_reg(at->fn, from)->type);
+    Type type = copy_type(fn_reg(at->fn, from)->type);
     assert(type != TYPE_NONE);
     return build(at, OPC_MOV, (OpParts){.type = {type}}, (Operand[]){register_operand(to), register_operand(from)}, 2);
 }

@@ -105,7 +105,7 @@ bool instr_loads_parameter(const Instr *i)
         return false;
     const Sym *sym = &fn->module->syms.v[address[1].id];
     i64 at = address[1].value;
-    return sym->kind == SYM_PARAM && sym->owner == fn && at >= 0 && at + type_bits((Type)i->op->type[0]) / 8 <= sym->bytes;
+    return sym->kind == SYM_PARAM && sym->owner == fn && at >= 0 && at + type_bits(i->op->type[0]) / 8 <= sym->bytes;
 }
 
 void fn_sreg_bounds(const Function *fn, const Operand *o, u64 *least, u64 *most)

@@ -122,10 +122,10 @@ _Static_assert(sizeof(Instr) == 64, "instructions are most of what a function ho
 typedef struct Reg {
     const Name *name; /* as printed; for a member of `%r<10>` the name's stem, and `number` */
     i32 number;       /* -1: the name is whole */
-    u8 type;          /* Type */
-    u8 vector;        /* 1, or 2, 4 for `.reg .v2` */
-    bool renamed;     /* name differs from the source's: instructions that hold it print from operands */
-    bool is_param;    /* `.reg` parameter or result of a .func: the caller writes or reads it */
+    Type type;
+    u8 vector;     /* 1, or 2, 4 for `.reg .v2` */
+    bool renamed;  /* name differs from the source's: instructions that hold it print from operands */
+    bool is_param; /* `.reg` parameter or result of a .func: the caller writes or reads it */
     ScopeId scope;
     u32 decl; /* index into Scope.decls */
 } Reg;
@@ -139,9 +139,9 @@ typedef enum SymKind {
 
 typedef struct Sym {
     const Name *name;
-    u8 kind;  /* SymKind */
-    u8 space; /* Space */
-    u8 type;  /* Type of an element */
+    u8 kind;   /* SymKind */
+    u8 space;  /* Space */
+    Type type; /* of an element */
     bool renamed;
     bool is_extern;
     bool escapes; /* an alias or an initialiser names it */

@@ -91,7 +91,7 @@ static void emit_made_registers(BodyPrinter *b, const Decl *d)
 {
     const Reg *first = fn_reg(b->fn, d->first_reg);
     begin_line(b, "\t.reg ");
-    emit_cstr(b->p, type_name((Type)first->type));
+    emit_cstr(b->p, type_name(first->type));
     printer_text(b->p, " ", 1);
     emit_name(b->p, first->name);
     printer_text(b->p, "<", 1);

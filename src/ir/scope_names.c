@@ -173,10 +173,10 @@ static void rename_registers(Legalizer *s, ScopeId scope, u32 index, Decl *d)
     }
     char *text = "";
     if (first && first->vector > 1)
-        text = arena_printf(s->fn->module->arena, ".reg .v%u %s %s<%d>;", first->vector, type_name((Type)first->type),
-                            stem->text, count);
+        text = arena_printf(s->fn->module->arena, ".reg .v%u %s %s<%d>;", first->vector, type_name(first->type), stem->text,
+                            count);
     else if (first)
-        text = arena_printf(s->fn->module->arena, ".reg %s %s<%d>;", type_name((Type)first->type), stem->text, count);
+        text = arena_printf(s->fn->module->arena, ".reg %s %s<%d>;", type_name(first->type), stem->text, count);
     d->renamed = (Str){text, (u32)strlen(text)};
 }
 

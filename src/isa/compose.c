@@ -107,7 +107,7 @@ const OpInfo *isa_with_cmp(Isa *isa, const OpInfo *op, Cmp cmp) { return with_co
 
 const OpInfo *isa_with_bool_op(Isa *isa, const OpInfo *op, BoolOp bool_op)
 {
-    return op->bool_op == BOOL_NONE ? with_comparison(isa, op, (Cmp)op->cmp, bool_op) : NULL;
+    return op->bool_op == BOOL_NONE ? with_comparison(isa, op, op->cmp, bool_op) : NULL;
 }
 
 const OpInfo *isa_without(Isa *isa, const OpInfo *op, u32 flags)

@@ -138,7 +138,7 @@ static void read_shape(OpInfo *op)
 static bool has_type(const OpInfo *op, bool (*test)(Type))
 {
     for (u32 i = 0; i < op->types; i++)
-        if (test((Type)op->type[i]))
+        if (test(op->type[i]))
             return true;
     return false;
 }
@@ -161,7 +161,7 @@ static bool commutes(const OpInfo *op, const OpRow *row)
 /* 32 bits to 64. */
 static bool extends_word(const OpInfo *op)
 {
-    return op->types == 2 && type_bits((Type)op->type[0]) == 64 && type_bits((Type)op->type[1]) == 32;
+    return op->types == 2 && type_bits(op->type[0]) == 64 && type_bits(op->type[1]) == 32;
 }
 
 /* Of a known opcode, once all else is said of it. */
@@ -197,7 +197,7 @@ static void conclude(OpInfo *op, const OpRow *row)
     if (op->sync == SYNC_LANES && row->takes & M_SYNC && !(op->flags & OPF_NAMES_THREADS))
         op->sync = SYNC_NONE;
     if (row->flags & ROW_SIZED && op->types == 1)
-        op->access_bytes = (u8)(op->vector * type_bits((Type)op->type[0]) / 8);
+        op->access_bytes = (u8)(op->vector * type_bits(op->type[0]) / 8);
     op->flags |= derived_flags(op);
 }
 

@@ -23,17 +23,7 @@ typedef enum Opcode {
     OPC_COUNT
 } Opcode;
 
-typedef enum Type { /* name, bits per element and class are in modifiers.def: TYPE rows */
-                    TYPE_NONE,
-#define TYPE(id, ...) TYPE_##id,
-#include "isa/modifiers.def"
-#undef TYPE
-                    TYPE_COUNT
-} Type;
-
-typedef enum TypeClass { TC_NONE, TC_PRED, TC_BITS, TC_UNSIGNED, TC_SIGNED, TC_FLOAT, TC_PACKED, TC_OPAQUE } TypeClass;
-
-typedef enum Cmp {
+typedef enum ONE_BYTE Cmp {
     CMP_NONE,
     CMP_EQ,
     CMP_NE,
@@ -55,7 +45,7 @@ typedef enum Cmp {
     CMP_NAN
 } Cmp;
 
-typedef enum BoolOp { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR } BoolOp;
+typedef enum ONE_BYTE BoolOp { BOOL_NONE, BOOL_AND, BOOL_OR, BOOL_XOR } BoolOp;
 
 typedef enum Space {
     SPACE_NONE,
@@ -74,21 +64,22 @@ typedef enum Space {
     SPACE_TENSOR /* tcgen05: its operands and descriptors name shared memory too */
 } Space;
 
-typedef enum MemEffect { MEM_NONE, MEM_READ, MEM_WRITE, MEM_READ_WRITE } MemEffect;
+typedef enum ONE_BYTE MemEffect { MEM_NONE, MEM_READ, MEM_WRITE, MEM_READ_WRITE } MemEffect;
 
 /* How strongly a memory operation orders others; everything above WEAK counts as read and write of all memory. */
-typedef enum Strength { STRENGTH_WEAK, STRENGTH_STRONG } Strength;
+typedef enum ONE_BYTE Strength { STRENGTH_WEAK, STRENGTH_STRONG } Strength;
 
-typedef enum Uniformity {                /* of the results, within a warp */
-                          UNI_OPERANDS,  /* as uniform as its operands (and memory, for loads: see the analysis) */
-                          UNI_DIVERGENT, /* may differ between threads whatever the operands are */
-                          UNI_WARP,      /* the same in all threads that execute it together (bar.red) */
-                          UNI_CTA,       /* the same in all threads of the CTA (special registers) */
-                          UNI_MEMBERS /* vote.sync, redux.sync: UNI_WARP if the last operand, the mask, is warp-uniform; else divergent */
-} Uniformity;
+typedef enum ONE_BYTE
+    Uniformity {                /* of the results, within a warp */
+                 UNI_OPERANDS,  /* as uniform as its operands (and memory, for loads: see the analysis) */
+                 UNI_DIVERGENT, /* may differ between threads whatever the operands are */
+                 UNI_WARP,      /* the same in all threads that execute it together (bar.red) */
+                 UNI_CTA,       /* the same in all threads of the CTA (special registers) */
+                 UNI_MEMBERS /* vote.sync, redux.sync: UNI_WARP if the last operand, the mask, is warp-uniform; else divergent */
+    } Uniformity;
 
 /* Which threads an opcode synchronizes, and whether it waits for them. */
-typedef enum Sync {
+typedef enum ONE_BYTE Sync {
     SYNC_NONE,
     SYNC_LANES,          /* exchanges values with the lanes that it names: shfl.sync, redux.sync */
     SYNC_WARP,           /* bar.warp.sync */
@@ -102,7 +93,7 @@ typedef enum Sync {
 } Sync;
 
 /* What an opcode does with registers that asynchronous operations use: begins one, waits for all before, or hands registers over. */
-typedef enum Async {
+typedef enum ONE_BYTE Async {
     ASYNC_NONE,
     ASYNC_MULTIPLIES, /* wgmma.mma_async */
     ASYNC_LOADS,      /* tcgen05.ld */
@@ -151,18 +142,18 @@ typedef struct OpInfo {
     Opcode opcode;
     bool known;        /* opcode and every modifier are in the tables */
     const char *shape; /* operand roles: see op_role */
-    u8 type[3];        /* Type of each type modifier, in textual order; TYPE_NONE where there are fewer */
+    Type type[3];      /* of each type modifier, in textual order; TYPE_NONE where there are fewer */
     u8 types;
-    u8 cmp;             /* Cmp: setp, set, slct has none */
-    u8 bool_op;         /* BoolOp: setp/set combining with a third predicate */
-    u8 vector;          /* elements: 1, or from .v2 .v4 .v8 (ld, st, tex...) */
-    u8 space;           /* Space of the memory operand: from the modifier, generic if it has none */
-    u8 space2;          /* second space of copies and cvta-like opcodes (cp.async.bulk .dst.src), else SPACE_NONE */
-    u8 mem;             /* MemEffect */
-    u8 strength;        /* Strength */
-    u8 uniformity;      /* Uniformity */
-    u8 sync;            /* Sync */
-    u8 async;           /* Async */
+    Cmp cmp;        /* setp, set, slct has none */
+    BoolOp bool_op; /* setp/set combining with a third predicate */
+    u8 vector;      /* elements: 1, or from .v2 .v4 .v8 (ld, st, tex...) */
+    u8 space;       /* Space of the memory operand: from the modifier, generic if it has none */
+    u8 space2;      /* second space of copies and cvta-like opcodes (cp.async.bulk .dst.src), else SPACE_NONE */
+    MemEffect mem;
+    Strength strength;
+    Uniformity uniformity;
+    Sync sync;
+    Async async;
     Sem sem;            /* what arithmetic computes */
     u8 access_bytes;    /* bytes that ld ldu st atom red touch at their address; 0: others, extent unknown */
     u8 role[SHAPE_MAX]; /* Role of each letter of the shape ... */
@@ -223,12 +214,6 @@ static inline bool op_has_modifier(const OpInfo *op, const char *part)
     return (op->initials & modifier_initial(part[1])) && op_text_has_modifier(op, part);
 }
 
-u32 type_bits(Type type); /* of one element; 1 for .pred, 0 for opaque types */
-TypeClass type_class(Type type);
-bool type_is_integer(Type type);                /* one number; or bits, which are read as one */
-const char *type_name(Type type);               /* ".u32" */
-Type type_from_text(const char *text, u32 len); /* ".u32" -> TYPE_U32; TYPE_NONE when unknown */
-
 /* The comparison that holds exactly when `cmp` does not, on values of this class (floats: the unordered twin);
  * CMP_NONE when the class has none. */
 Cmp cmp_inverse(Cmp cmp, TypeClass type);
@@ -241,10 +226,10 @@ const char *bool_op_name(BoolOp bool_op); /* "and" */
 typedef struct SregInfo {
     const char *name; /* "%tid" */
     u8 components;    /* 0: scalar; 4: .x .y .z .w; also usable as a vector */
-    u8 type;          /* Type */
-    u8 uniformity;    /* Uniformity: UNI_DIVERGENT, UNI_WARP or UNI_CTA (grid-wide values are UNI_CTA) */
-    bool is_volatile; /* reads may differ from one another: clocks, timers, %warpid, %smid, perf counters */
-    u64 min, max;     /* bounds that always hold (of .x .y .z; .w is not used) */
+    Type type;
+    Uniformity uniformity; /* UNI_DIVERGENT, UNI_WARP or UNI_CTA (grid-wide values are UNI_CTA) */
+    bool is_volatile;      /* reads may differ from one another: clocks, timers, %warpid, %smid, perf counters */
+    u64 min, max;          /* bounds that always hold (of .x .y .z; .w is not used) */
 } SregInfo;
 
 /* Whether it counts time, or events in the machine. */

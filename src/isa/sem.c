@@ -9,13 +9,13 @@ static bool is_packed(Type type) { return type == TYPE_F16X2 || type == TYPE_BF1
 static Sem comparison(const OpInfo *op)
 {
     u32 own = op->opcode == OPC_SET ? 1 : 0;
-    Type type = (Type)op->type[own], to = own ? (Type)op->type[0] : TYPE_PRED;
+    Type type = op->type[own], to = own ? op->type[0] : TYPE_PRED;
     if (op->types != own + 1 || is_packed(type) || type_bits(type) > 64 || (own && !type_is_integer(to)))
         return (Sem){.op = OPC_UNKNOWN};
     return (Sem){.op = (u8)op->opcode,
                  .bits = (u8)type_bits(to),
                  .from = (u8)type_bits(type),
-                 .compared = (u8)type,
+                 .compared = type,
                  .is_signed = type_class(type) == TC_SIGNED,
                  .to_signed = type_class(to) == TC_SIGNED,
                  .ftz = op_has_modifier(op, ".ftz")};
@@ -23,7 +23,7 @@ static Sem comparison(const OpInfo *op)
 
 static Sem conversion(const OpInfo *op)
 {
-    Type to = (Type)op->type[0], from = (Type)op->type[1];
+    Type to = op->type[0], from = op->type[1];
     if (op->types != 2 || !type_is_integer(to) || !type_is_integer(from) || type_bits(to) > 64 || type_bits(from) > 64)
         return (Sem){.op = OPC_UNKNOWN};
     return (Sem){.op = OPC_CVT,
@@ -35,7 +35,7 @@ static Sem conversion(const OpInfo *op)
 
 static Sem arithmetic(const OpInfo *op)
 {
-    Type type = (Type)op->type[0];
+    Type type = op->type[0];
     if (op->types != 1 || op->vector != 1 || (!type_is_integer(type) && type != TYPE_PRED) || type_bits(type) > 64)
         return (Sem){.op = OPC_UNKNOWN};
     Sem sem = {.op = (u8)op->opcode,

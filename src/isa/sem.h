@@ -3,7 +3,7 @@
 #ifndef PTXOPT_ISA_SEM_H
 #define PTXOPT_ISA_SEM_H
 
-#include "base/types.h"
+#include "isa/type.h"
 
 typedef struct Sem {
     u8 op; /* Opcode. Integers are computed modulo 2 to the power of `bits`; OPC_UNKNOWN: the opcode does something else */
@@ -12,7 +12,7 @@ typedef struct Sem {
     bool is_signed; /* the operands are signed numbers */
     bool to_signed; /* so is the result: may differ from is_signed for CVT only */
     bool ftz;       /* SETP, SET: subnormal operands count as zero */
-    u8 compared;    /* Type of what SETP and SET compare: a number, floats included */
+    Type compared;  /* of what SETP and SET compare: a number, floats included */
 } Sem;
 
 /* The largest number of `bits` bits (1 to 64), and the one that has their highest bit alone. */

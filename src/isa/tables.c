@@ -122,7 +122,7 @@ Type type_from_text(const char *text, u32 len)
 /* CMP_NONE: no such comparison of that class. */
 static const struct {
     const char *name;
-    u8 inverse_int, inverse_float, swapped;
+    Cmp inverse_int, inverse_float, swapped;
 } comparisons[] = {
     [CMP_NONE] = {"", CMP_NONE, CMP_NONE, CMP_NONE}, [CMP_EQ] = {"eq", CMP_NE, CMP_NEU, CMP_EQ},
     [CMP_NE] = {"ne", CMP_EQ, CMP_EQU, CMP_NE},      [CMP_LT] = {"lt", CMP_GE, CMP_GEU, CMP_GT},
@@ -138,10 +138,10 @@ static const struct {
 
 Cmp cmp_inverse(Cmp cmp, TypeClass type)
 {
-    return (Cmp)(type == TC_FLOAT ? comparisons[cmp].inverse_float : comparisons[cmp].inverse_int);
+    return type == TC_FLOAT ? comparisons[cmp].inverse_float : comparisons[cmp].inverse_int;
 }
 
-Cmp cmp_swapped(Cmp cmp) { return (Cmp)comparisons[cmp].swapped; }
+Cmp cmp_swapped(Cmp cmp) { return comparisons[cmp].swapped; }
 
 const char *cmp_name(Cmp cmp) { return comparisons[cmp].name; }
 

@@ -103,7 +103,7 @@ static Sym *new_sym(Lower *p, const Name *name)
                .align = p->align,
                .owner = p->fn,
                .scope = scope_now(p)};
-    u64 bits = type_bits((Type)p->type);
+    u64 bits = type_bits(p->type);
     sym.bytes = bits ? (i64)(bits / 8 * p->vector) : -1;
     vec_push(&p->module->syms, sym);
     return &vec_last(&p->module->syms);

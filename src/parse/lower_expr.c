@@ -248,7 +248,7 @@ Val lower_cast(Lower *p, u32 type, Val a)
 {
     (void)p;
     if (a.kind == VAL_INT)
-        return integer(a.i, type_class((Type)type) == TC_UNSIGNED);
+        return integer(a.i, type_class(type) == TC_UNSIGNED);
     return a;
 }
 

@@ -23,7 +23,7 @@ bool prove_is_argument(const Machine *m, const Instr *i)
         op->types != 1)
         return false;
     const Operand *mem = memory_operand(i);
-    u32 bits = type_bits((Type)op->type[0]);
+    u32 bits = type_bits(op->type[0]);
     return mem && prove_is_variable_of_call(m, mem + 1) && bits >= 8;
 }
 
@@ -66,21 +66,21 @@ static const Operand *element(const Operand *o, u32 k) { return o->kind == OPND_
 static void load(Prover *p, ProveSide side, const Instr *i, const Operand *mem)
 {
     Machine *m = &p->side[side];
-    u32 bits = type_bits((Type)i->op->type[0]);
+    u32 bits = type_bits(i->op->type[0]);
     const Operand *to = instr_operand(i, 0);
     for (u32 k = 0; k < count_elements(to); k++) {
         const Operand *o = element(to, k);
         Term x = o->kind == OPND_REG ? look_up(p, side, mem[1].id, (u32)mem[1].value + k * bits / 8, bits) : 0;
         if (x)
             prove_define(m, prove_guard(m, i), o,
-                         prove_resize(&p->t, x, prove_reg_bits(m, o->id), type_class((Type)i->op->type[0]) == TC_SIGNED));
+                         prove_resize(&p->t, x, prove_reg_bits(m, o->id), type_class(i->op->type[0]) == TC_SIGNED));
     }
 }
 
 static void store(Prover *p, ProveSide side, const Instr *i, const Operand *mem)
 {
     Machine *m = &p->side[side];
-    u32 bits = type_bits((Type)i->op->type[0]);
+    u32 bits = type_bits(i->op->type[0]);
     const Operand *from = instr_operand(i, 1);
     for (u32 k = 0; k < count_elements(from); k++) {
         Cell c = {.sym = mem[1].id, .offset = (u32)mem[1].value + k * bits / 8, .bits = bits};
@@ -173,7 +173,8 @@ static bool same_known(Prover *p, const Known known[2], const Operand *before, c
         return false;
     bool is_lost = (known[0].is_lost && is_ever_written(&p->side[0], before->id)) ||
                    (known[1].is_lost && is_ever_written(&p->side[1], after->id));
-    return known[0].bytes == known[1].bytes && (!is_lost || known[0].bytes == a->bytes) && same_cells(p, &known[0], after->id);
+    return known[0].bytes == known[1].bytes && (!is_lost || known[0].bytes == a->bytes) &&
+           same_cells(p, &known[0], after->id);
 }
 
 bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after)

@@ -223,14 +223,14 @@ static u32 float_relations(Cmp cmp)
 /* The comparison of the first two sources; 0: it is not modelled. */
 static Term compared(Compute *c)
 {
-    Type type = (Type)c->op->type[c->op->types - 1];
+    Type type = c->op->type[c->op->types - 1];
     u32 bits = type_bits(type);
     if (is_integer(type)) {
         bool low_high = c->op->cmp == CMP_LO || c->op->cmp == CMP_LS || c->op->cmp == CMP_HI || c->op->cmp == CMP_HS;
-        u32 relations = integer_relations((Cmp)c->op->cmp, type_class(type) == TC_SIGNED && !low_high);
+        u32 relations = integer_relations(c->op->cmp, type_class(type) == TC_SIGNED && !low_high);
         return relations ? prove_rel(c->t, source(c, 1, bits), source(c, 2, bits), relations) : 0;
     }
-    u32 relations = float_relations((Cmp)c->op->cmp);
+    u32 relations = float_relations(c->op->cmp);
     if (!relations || (type != TYPE_F32 && type != TYPE_F64 && type != TYPE_F16 && type != TYPE_BF16))
         return 0;
     char text[32];
@@ -257,7 +257,7 @@ static void compare(Compute *c)
     }
     const Operand *to = c->o[0];
     if (c->op->opcode == OPC_SET) {
-        Type type = (Type)c->op->type[0];
+        Type type = c->op->type[0];
         if (!is_integer(type) && type != TYPE_F32) {
             apply(c);
             return;
@@ -280,7 +280,7 @@ static void compare(Compute *c)
 
 static void convert(Compute *c)
 {
-    Type to = (Type)c->op->type[0], from = (Type)c->op->type[1];
+    Type to = c->op->type[0], from = c->op->type[1];
     if (c->op->types != 2 || !is_integer(to) || !is_integer(from) || op_has_modifier(c->op, ".sat") || c->n != 2) {
         apply(c);
         return;
@@ -359,8 +359,7 @@ static void move(Compute *c)
 static const Operand *weak_scalar_load(const Instr *i)
 {
     const OpInfo *op = i->op;
-    if (op->opcode != OPC_LD || op->strength != STRENGTH_WEAK || i->slots < 3 || !type_bits((Type)op->type[0]) ||
-        op->types != 1)
+    if (op->opcode != OPC_LD || op->strength != STRENGTH_WEAK || i->slots < 3 || !type_bits(op->type[0]) || op->types != 1)
         return NULL;
     const Operand *mem = instr_operand(i, 1);
     return mem->kind == OPND_MEM && mem->value == 1 ? mem : NULL;
@@ -369,7 +368,7 @@ static const Operand *weak_scalar_load(const Instr *i)
 static u32 loaded_bytes(const Instr *i)
 {
     u32 count = i->opnd[0].kind == OPND_VEC ? (u32)i->opnd[0].value : 1;
-    return count * type_bits((Type)i->op->type[0]) / 8;
+    return count * type_bits(i->op->type[0]) / 8;
 }
 
 /* The parameter of a kernel into which a register points by which i loads; 0: it does no such thing. */
@@ -405,7 +404,7 @@ static void load_constant(Compute *c)
     i64 offset = mem[1].value;
     SymId sym = mem[1].kind == OPND_SYM ? mem[1].id : parameter_pointed_into(c->m, c->i, &offset);
     u32 count = to->kind == OPND_VEC ? (u32)to->value : 1;
-    Type type = (Type)c->op->type[0];
+    Type type = c->op->type[0];
     for (u32 k = 0; k < count; k++) {
         const Operand *part = count > 1 || to->kind == OPND_VEC ? to + 1 + k : to;
         char text[360];
@@ -449,7 +448,7 @@ bool prove_computes(const Machine *m, const Instr *i)
 /* Integer arithmetic in one width, and nothing that saturates. */
 static bool computes_integers(const Compute *c)
 {
-    return c->op->types >= 1 && is_integer((Type)c->op->type[0]) && !op_has_modifier(c->op, ".sat");
+    return c->op->types >= 1 && is_integer(c->op->type[0]) && !op_has_modifier(c->op, ".sat");
 }
 
 /* The smaller or larger one of two. */
@@ -535,8 +534,8 @@ void prove_execute(Machine *m, const Instr *i)
     for_each_operand(o, i)
         if (c.n < COUNT_OF(c.o))
             c.o[c.n++] = o;
-    c.bits = i->op->types ? type_bits((Type)i->op->type[0]) : 0;
-    c.is_signed = i->op->types && type_class((Type)i->op->type[0]) == TC_SIGNED;
+    c.bits = i->op->types ? type_bits(i->op->type[0]) : 0;
+    c.is_signed = i->op->types && type_class(i->op->type[0]) == TC_SIGNED;
     if (c.n < 2)
         m->fault = "an instruction of fewer than two operands";
     else

@@ -243,8 +243,8 @@ static void add_bounds(Merge *m, FactList *list, u32 slot, bool is_up)
     u32 bits = prove_merge_bits(m, slot);
     for_each_block(b, m->p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b) {
-            if (i->kind != INSTR_OP || i->op->opcode != OPC_SETP || i->slots != 3 ||
-                type_bits((Type)i->op->type[0]) != bits || type_class((Type)i->op->type[0]) == TC_FLOAT)
+            if (i->kind != INSTR_OP || i->op->opcode != OPC_SETP || i->slots != 3 || type_bits(i->op->type[0]) != bits ||
+                type_class(i->op->type[0]) == TC_FLOAT)
                 continue;
             for (u32 k = 1; k < 3; k++) {
                 const Operand *o = &i->opnd[k];

@@ -11,7 +11,7 @@ static u32 under_way_after(const Instr *i, u32 before)
 {
     if (i->kind != INSTR_OP)
         return before;
-    switch ((Async)i->op->async) {
+    switch (i->op->async) {
     case ASYNC_MULTIPLIES: return before | PRODUCTS;
     case ASYNC_LOADS: return before | LOADS;
     case ASYNC_STORES: return before | STORES;
@@ -114,10 +114,7 @@ void prove_rewind(Machine *m, u32 mark)
     }
 }
 
-u32 prove_reg_bits(const Machine *m, RegId reg)
-{
-    return reg == PROVE_CARRY ? 1 : type_bits((Type)fn_reg(m->fn, reg)->type);
-}
+u32 prove_reg_bits(const Machine *m, RegId reg) { return reg == PROVE_CARRY ? 1 : type_bits(fn_reg(m->fn, reg)->type); }
 
 /* Registers of one name hold the same garbage in both texts; what only AFTER has is another one. Those of the function's parameters
  * hold what the caller gave them. */
@@ -220,8 +217,8 @@ static Term special_register(Machine *m, const Operand *o)
 {
     const SregInfo *info = sreg_info(o->id);
     if (info->is_volatile || (info->components && o->sub == SUB_NONE))
-        return fault(m, "a special register that may change is read in an operand", type_bits((Type)info->type));
-    return prove_sym(m->t, PROVE_SYM_SREG, 0, o->id, o->sub, type_bits((Type)info->type));
+        return fault(m, "a special register that may change is read in an operand", type_bits(info->type));
+    return prove_sym(m->t, PROVE_SYM_SREG, 0, o->id, o->sub, type_bits(info->type));
 }
 
 static Term part_of_register(Machine *m, const Operand *o, Term x)

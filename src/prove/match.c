@@ -79,7 +79,7 @@ static bool same_scalar(Prover *p, const OpInfo *op, const Operand *a, const Ope
     if (!is_value(a) || !is_value(b))
         return a->kind == b->kind && a->kind == OPND_SINK;
     if (op->opcode == OPC_ST && op->types == 1 && a->role != ROLE_ADDRESS) {
-        u32 bits = type_bits((Type)op->type[0]);
+        u32 bits = type_bits(op->type[0]);
         return prove_equal(p, prove_operand(&m[0], a, bits), prove_operand(&m[1], b, bits));
     }
     return same_values(p, a, b);
@@ -116,10 +116,10 @@ static Term result_of(Prover *p, const Instr *i, const Operand *o, u32 number)
 {
     u32 bits = prove_reg_bits(&p->side[PROVE_BEFORE], o->id), element = bits;
     bool is_load = i->op->opcode == OPC_LD || i->op->opcode == OPC_LDU;
-    if (is_load && i->op->types == 1 && type_bits((Type)i->op->type[0]) && type_bits((Type)i->op->type[0]) < bits)
-        element = type_bits((Type)i->op->type[0]);
+    if (is_load && i->op->types == 1 && type_bits(i->op->type[0]) && type_bits(i->op->type[0]) < bits)
+        element = type_bits(i->op->type[0]);
     Term x = prove_sym(&p->t, PROVE_SYM_EVENT, p->at->id, i->origin, number, element);
-    return prove_resize(&p->t, x, bits, type_class((Type)i->op->type[0]) == TC_SIGNED);
+    return prove_resize(&p->t, x, bits, type_class(i->op->type[0]) == TC_SIGNED);
 }
 
 /* Both sides' destinations get the same unknown. */

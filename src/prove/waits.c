@@ -211,7 +211,7 @@ static Cmp compares_to_stay(const Loops *l, const Block *b, const Instr *test, b
         [CMP_EQ] = CMP_EQ, [CMP_NE] = CMP_NE, [CMP_LT] = CMP_GT, [CMP_LE] = CMP_GE, [CMP_GT] = CMP_LT,
         [CMP_GE] = CMP_LE, [CMP_LO] = CMP_HI, [CMP_LS] = CMP_HS, [CMP_HI] = CMP_LO, [CMP_HS] = CMP_LS};
     const Instr *end = block_terminator(b);
-    Cmp cmp = (Cmp)test->op->cmp;
+    Cmp cmp = test->op->cmp;
     if (cmp < CMP_EQ || cmp > CMP_HS || end->op->opcode == OPC_BRX_IDX)
         return CMP_NONE;
     bool stays_if_taken = end->op->opcode == OPC_BRA && bitset_has(&l->body, branch_target(end)->id);
@@ -253,7 +253,7 @@ static bool counts(const Loops *l, u32 header, const Block *b)
     const Instr *test = end && end->guard ? sole_write(l, end->guard, &writes) : NULL;
     if (!test || test->guard || test->op->opcode != OPC_SETP || test->slots != 3 || test->op->bool_op != BOOL_NONE)
         return false;
-    Type type = (Type)test->op->type[0];
+    Type type = test->op->type[0];
     if (!type_is_integer(type) || type_bits(type) > 64)
         return false;
     for (u32 swapped = 0; swapped < 2; swapped++) {

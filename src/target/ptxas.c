@@ -53,7 +53,7 @@ static bool is_by_constant(const Instr *i)
 
 static bool fits(const Cost *c, const Instr *i)
 {
-    Type type = (Type)i->op->type[0];
+    Type type = i->op->type[0];
     return (c->type_class == TC_ANY || c->type_class == type_class(type)) && (c->bits == 0 || c->bits == type_bits(type)) &&
            (c->source == SOURCE_ELSE || is_by_constant(i)) &&
            (c->modifier[0] == '\0' || strstr(i->op->text->text, c->modifier));
@@ -129,5 +129,5 @@ bool ptxas_costs_nothing(const Instr *i)
 u32 ptxas_registers(const Function *fn, RegId reg)
 {
     const Reg *r = fn_reg(fn, reg);
-    return (type_bits((Type)r->type) * r->vector + 31) / 32;
+    return (type_bits(r->type) * r->vector + 31) / 32;
 }

@@ -29,7 +29,7 @@ static bool comes_before(Analyses *an, const Instr *a, const Instr *b)
 
 /* ---- operations ---------------------------------------------------------------------------------------------------- */
 
-static u32 register_bits(const Function *fn, RegId reg) { return type_bits((Type)fn_reg(fn, reg)->type); }
+static u32 register_bits(const Function *fn, RegId reg) { return type_bits(fn_reg(fn, reg)->type); }
 
 /* Integers of 32 or 64 bits, as wide as the register that they go to. */
 static bool is_plain_integer(const Function *fn, const Instr *i)

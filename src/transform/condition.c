@@ -22,11 +22,11 @@ static bool same_register(const Operand *a, const Operand *b)
 static FactValue compare_value(Instr *setp)
 {
     const Sem *sem = &setp->op->sem;
-    Type type = (Type)sem->compared;
+    Type type = sem->compared;
     const Operand *a = instr_operand(setp, 1), *b = instr_operand(setp, 2);
     if (setp->op->bool_op != BOOL_NONE || !type_is_integer(type) || !a || !b)
         return FACT_UNKNOWN;
-    Cmp cmp = (Cmp)setp->op->cmp;
+    Cmp cmp = setp->op->cmp;
     if (same_register(a, b))
         return compare_implies(CMP_EQ, type, cmp, type);
     if (a->kind != OPND_IMM || b->kind != OPND_IMM)
@@ -113,7 +113,7 @@ static bool is_comparison(const Instr *i) { return i->op->sem.op == OPC_SETP && 
 /* Half-precision comparisons have one result, unless packed. */
 static bool may_have_two_results(const Instr *setp)
 {
-    Type type = (Type)setp->op->sem.compared;
+    Type type = setp->op->sem.compared;
     return type != TYPE_F16 && type != TYPE_BF16;
 }
 
@@ -136,7 +136,7 @@ static bool tests_lop3(const Instr *setp)
 /* The same opcode with the inverse comparison, or NULL. */
 static const OpInfo *inverse_opcode(const Function *fn, const Instr *setp)
 {
-    Cmp inverse = cmp_inverse((Cmp)setp->op->cmp, type_class((Type)setp->op->sem.compared));
+    Cmp inverse = cmp_inverse(setp->op->cmp, type_class(setp->op->sem.compared));
     if (inverse == CMP_EQ && tests_lop3(setp))
         return NULL;
     return isa_with_cmp(fn->module->isa, setp->op, inverse);

@@ -12,7 +12,7 @@ static bool is_bound(const Loop *loop, const Operand *o)
 static bool take_operand(Analyses *an, const Loop *loop, LoopTest *t, Cmp cmp, u32 number)
 {
     const Operand *a = instr_operand(t->compare, number), *b = instr_operand(t->compare, 3 - number);
-    u32 bits = type_bits((Type)t->compare->op->type[0]);
+    u32 bits = type_bits(t->compare->op->type[0]);
     t->compared = operand_plain_register(a);
     t->bound = b;
     t->cmp = number == 1 ? cmp : cmp_swapped(cmp);
@@ -26,13 +26,13 @@ bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposit
     if (compare->kind != INSTR_OP || compare->op->opcode != OPC_SETP || compare->guard ||
         compare->op->bool_op != BOOL_NONE || compare->op->types != 1 || instr_operand(compare, 0)->kind != OPND_REG)
         return false;
-    Type type = (Type)compare->op->type[0];
+    Type type = compare->op->type[0];
     TypeClass class = type_class(type);
     test->is_signed = class == TC_SIGNED;
     bool integer = class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS;
     if (!integer || (type_bits(type) != 32 && type_bits(type) != 64))
         return false;
-    Cmp cmp = (Cmp)compare->op->cmp;
+    Cmp cmp = compare->op->cmp;
     if (opposite)
         cmp = cmp_inverse(cmp, class);
     return cmp != CMP_NONE && (take_operand(an, loop, test, cmp, 1) || take_operand(an, loop, test, cmp, 2));

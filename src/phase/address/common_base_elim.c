@@ -85,7 +85,7 @@ static void hold(Cbe *c, u32 value)
 {
     const ListedValue *v = &c->s->listing->values.v[value];
     const Reg *reg = &c->s->fn->regs.v[v->reg];
-    TypeClass class = type_class((Type)reg->type);
+    TypeClass class = type_class(reg->type);
     if (!bitset_has(&c->s->shared, value) || !v->whole || class == TC_FLOAT || class == TC_PRED || reg->vector != 1)
         return;
     LinearId base = base_of(c->s, value);
@@ -126,7 +126,7 @@ static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 pl
         return REFUSED_NEEDED;
     if (address && (i->opnd[k].value + plus > PTXAS_OFFSET_MOST || i->opnd[k].value + plus < -PTXAS_OFFSET_MOST - 1))
         return REFUSED_OFFSET;
-    if (!address && !fits_type((Type)reg->type, (Type)old->type))
+    if (!address && !fits_type(reg->type, old->type))
         return REFUSED_TYPE;
     if (!bases_scope_reaches(c->s->fn, reg->scope, i->scope))
         return REFUSED_SCOPE;
@@ -269,7 +269,7 @@ typedef struct Chain {
 /* Machine instructions saved when i is removed; its reader is removed as well and counted already, or NULL. */
 static i32 cost_in_chain(const Instr *i, const Instr *reader, bool narrow)
 {
-    if (narrow && type_bits((Type)i->op->type[0]) == 64)
+    if (narrow && type_bits(i->op->type[0]) == 64)
         return reader || i->op->opcode == OPC_CVT ? 0 : 1;
     return reader ? (i32)ptxas_pair_cost(i, reader) - (i32)ptxas_cost(reader) : (i32)ptxas_cost(i);
 }

@@ -44,8 +44,8 @@ static Instr *definition(Analyses *an, const Instr *at, RegId reg)
 static bool is_integer_of(const Function *fn, RegId reg, u32 bits)
 {
     const Reg *r = &fn->regs.v[reg];
-    TypeClass class = type_class((Type)r->type);
-    return reg && r->vector == 1 && class != TC_FLOAT && class != TC_PRED && type_bits((Type)r->type) == bits;
+    TypeClass class = type_class(r->type);
+    return reg && r->vector == 1 && class != TC_FLOAT && class != TC_PRED && type_bits(r->type) == bits;
 }
 
 /* The constant by which i multiplies its first source, of 64 bits; 0: it does something else. */

@@ -96,7 +96,7 @@ static bool find_state_regs(MachineFinder *p, RegId selector)
 
 /* ---- values ----------------------------------------------------------------------------------------------------- */
 
-static u32 bits_of(const MachineFinder *p, u32 r) { return type_bits((Type)fn_reg(p->an->fn, p->plan->reg[r])->type); }
+static u32 bits_of(const MachineFinder *p, u32 r) { return type_bits(fn_reg(p->an->fn, p->plan->reg[r])->type); }
 
 static Given given_state(const MachineFinder *p, const Block *b, const StateValues *s)
 {
@@ -499,7 +499,7 @@ bool plan_make(Analyses *an, const Knobs *knobs, const Loop *loop, RegId selecto
     const Reg *reg = fn_reg(an->fn, selector);
     *plan = (MachinePlan){.regs = 0};
     *why = NULL;
-    if (type_class((Type)reg->type) == TC_PRED || reg->vector > 1)
+    if (type_class(reg->type) == TC_PRED || reg->vector > 1)
         return false;
     if (make_plan(p, selector, why) || *why != reducible_no_more)
         return *why == NULL && plan->at;

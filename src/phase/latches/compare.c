@@ -10,8 +10,8 @@ static bool is_counting_compare(Instr *i)
     if (!i || i->kind != INSTR_OP || i->op->sem.op != OPC_SETP || i->guard || i->op->bool_op != BOOL_NONE)
         return false;
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
-    return instr_operand(i, 0)->kind == OPND_REG && type_is_integer((Type)i->op->sem.compared) &&
-           operand_plain_register(a) && (operand_plain_register(b) || b->kind == OPND_IMM);
+    return instr_operand(i, 0)->kind == OPND_REG && type_is_integer(i->op->sem.compared) && operand_plain_register(a) &&
+           (operand_plain_register(b) || b->kind == OPND_IMM);
 }
 
 /* `add c, c, 1`: what ptxas counts by. */

@@ -187,7 +187,7 @@ static void find_own(Analyses *an, const Loop *loop, Latch *l)
 static void compare_own(const Latch *l)
 {
     Builder here = build_before(l->test.compare);
-    Type type = (Type)fn_reg(here.fn, l->own)->type;
+    Type type = fn_reg(here.fn, l->own)->type;
     Operand slots[] = {*instr_operand(l->test.compare, 0), register_operand(l->own), l->end};
     build(&here, OPC_SETP, (OpParts){.cmp = CMP_NE, .type = {type_bits(type) == 64 ? TYPE_S64 : TYPE_S32}}, slots, 3);
     instr_remove(l->test.compare);

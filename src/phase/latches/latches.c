@@ -121,7 +121,7 @@ static bool was_unrolled(Analyses *an, const Loop *loop, const Instr *branch)
 {
     const Instr *compare = local_definition(branch, branch->guard);
     if (loop->latch_count != 1 || loop->height != 1 || !compare || compare->op->opcode != OPC_SETP ||
-        (compare->op->cmp != CMP_EQ && compare->op->cmp != CMP_NE) || type_bits((Type)compare->op->type[0]) != 32)
+        (compare->op->cmp != CMP_EQ && compare->op->cmp != CMP_NE) || type_bits(compare->op->type[0]) != 32)
         return false;
     for (u32 k = 1; k <= 2; k++) {
         RegId reg = operand_plain_register(instr_operand(compare, k)), of;

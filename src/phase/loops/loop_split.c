@@ -147,7 +147,7 @@ static RegId build_count(const Builder *at, const LoopTest *t)
         return n;
     if (includes_limit(t))
         n = build_u32(at, OPC_ADD, n, number(1));
-    OpParts compare = {.cmp = t->cmp, .type = {(Type)t->compare->op->type[0]}};
+    OpParts compare = {.cmp = t->cmp, .type = {t->compare->op->type[0]}};
     RegId goes_on = build_binary(at, OPC_SETP, compare, TYPE_PRED, x, *t->bound);
     Operand select[] = {register_operand(n), number(0), register_operand(goes_on)};
     return build_value(at, isa_op(at->fn->module->isa, OPC_SELP, (OpParts){.type = {TYPE_B32}}), TYPE_B32, select, 3);

@@ -58,7 +58,7 @@ static bool take_operand(Analyses *an, const Loop *loop, Stride *s, u32 number)
     const Operand *bound = instr_operand(s->compare, 3 - number);
     s->counter = operand_plain_register(instr_operand(s->compare, number));
     s->bound = *bound;
-    s->cmp = number == 1 ? (Cmp)s->compare->op->cmp : cmp_swapped((Cmp)s->compare->op->cmp);
+    s->cmp = number == 1 ? s->compare->op->cmp : cmp_swapped(s->compare->op->cmp);
     bool stays = bound->kind == OPND_IMM || (operand_plain_register(bound) && affine_is_invariant(loop, bound->id));
     return s->counter && stays && is_less(s->cmp) && find_step(an, loop, s);
 }
@@ -73,7 +73,7 @@ static bool find_stride(Analyses *an, const Loop *loop, Stride *s)
     if (!i || i->op->opcode != OPC_SETP || i->guard || i->op->bool_op != BOOL_NONE || i->op->types != 1 ||
         instr_operand(i, 0)->kind != OPND_REG)
         return false;
-    *s = (Stride){.compare = i, .type = (Type)i->op->type[0]};
+    *s = (Stride){.compare = i, .type = i->op->type[0]};
     TypeClass class = type_class(s->type);
     if ((class != TC_SIGNED && class != TC_UNSIGNED) || (type_bits(s->type) != 32 && type_bits(s->type) != 64))
         return false;

@@ -36,7 +36,7 @@ typedef struct Combiner {
 /* Renames `reg` in the inner block, which writes it while the outer branch still needs the old value. */
 static void rename_private(Nested *n, Block *inner, RegId reg)
 {
-    RegId to = reg_new(n->fn, (Type)fn_reg(n->fn, reg)->type);
+    RegId to = reg_new(n->fn, fn_reg(n->fn, reg)->type);
     for_each_instr(i, inner)
         if (i->kind == INSTR_OP)
             instr_rename(i, reg, to, true, true);

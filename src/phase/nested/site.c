@@ -94,7 +94,7 @@ static bool tells(const Nested *n, const Block *b, TruthTerm t, const Block *to)
     const Instr *setp = equality(b->last, t, &holds);
     if (read_below(n, to, t.truth->reg))
         return true;
-    if (!setp || !holds || type_class((Type)setp->op->sem.compared) == TC_FLOAT)
+    if (!setp || !holds || type_class(setp->op->sem.compared) == TC_FLOAT)
         return false;
     const Operand *y = &setp->opnd[2];
     return read_below(n, to, setp->opnd[1].id) || (y->kind == OPND_REG && read_below(n, to, y->id));
@@ -131,7 +131,7 @@ static u32 cost_of(const Instr *i)
     if (instr_loads_parameter(i))
         return 0;
     const Sem *sem = &i->op->sem;
-    bool wide_compare = sem->op == OPC_SETP && sem->from == 64 && type_class((Type)sem->compared) != TC_FLOAT;
+    bool wide_compare = sem->op == OPC_SETP && sem->from == 64 && type_class(sem->compared) != TC_FLOAT;
     return op_has(i->op, OPF_CHEAP) || wide_compare ? ptxas_cost(i) : UINT32_MAX / 2;
 }
 

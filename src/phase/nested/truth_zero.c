@@ -60,7 +60,7 @@ static bool is_one_bit(const Operand *o)
 static bool as_zero_test(const Emit *e, TruthTerm t, bool is_or, ZeroTest *test)
 {
     Instr *setp = t.truth->kind == TRUTH_LEAF ? truth_replaceable_setp(e, t.truth) : NULL;
-    if (!setp || setp->op->sem.from != 32 || !type_is_integer((Type)setp->op->sem.compared) ||
+    if (!setp || setp->op->sem.from != 32 || !type_is_integer(setp->op->sem.compared) ||
         (setp->op->cmp != CMP_EQ && setp->op->cmp != CMP_NE))
         return false;
     bool for_zero = ((setp->op->cmp == CMP_EQ) != t.inverted) != is_or;

@@ -330,8 +330,7 @@ static bool may_compare(const Instr *branch, bool with_constant)
     if (!i || i->op->opcode != OPC_SETP)
         return !i || i->op->sem.bits == 1;
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
-    return a && b && type_is_integer((Type)i->op->sem.compared) &&
-           (!with_constant || a->kind == OPND_IMM || b->kind == OPND_IMM);
+    return a && b && type_is_integer(i->op->sem.compared) && (!with_constant || a->kind == OPND_IMM || b->kind == OPND_IMM);
 }
 
 static bool ends_in_compare(const Block *b) { return may_compare(block_terminator(b), false); }

@@ -86,7 +86,7 @@ static bool may_have_two_names(const TailHoist *h, RegId taken, RegId other)
 {
     const Function *fn = h->an->fn;
     const Reg *a = fn_reg(fn, taken), *b = fn_reg(fn, other);
-    return a->type == b->type && a->vector == 1 && b->vector == 1 && build_can_copy((Type)a->type) && !a->is_param &&
+    return a->type == b->type && a->vector == 1 && b->vector == 1 && build_can_copy(a->type) && !a->is_param &&
            !b->is_param && !fn->scopes.v[a->scope].in_block && !fn->scopes.v[b->scope].in_block &&
            !bitset_has(&h->pass->in_flight, taken) && !bitset_has(&h->pass->in_flight, other) && !pair_of_taken(h, other) &&
            !pair_of_other(h, taken) && !live_in(an_live(h->an), h->other, taken);
@@ -209,7 +209,7 @@ static bool computes_address(const Function *fn, const Instr *i)
     const Operand *to = instr_operand(i, 0);
     if (!op_is_pure(i->op) || to->kind != OPND_REG)
         return false;
-    Type type = (Type)fn_reg(fn, to->id)->type;
+    Type type = fn_reg(fn, to->id)->type;
     return type_bits(type) == 64 && type_class(type) != TC_FLOAT;
 }
 

@@ -91,7 +91,7 @@ static RegId kept_of(const Matcher *m, RegId other)
 static bool is_copyable(const Matcher *m, RegId reg)
 {
     const Reg *r = fn_reg(m->fn, reg);
-    return r->vector == 1 && !m->fn->scopes.v[r->scope].in_block && build_can_copy((Type)r->type);
+    return r->vector == 1 && !m->fn->scopes.v[r->scope].in_block && build_can_copy(r->type);
 }
 
 static bool pair_is_uncopyable(const Matcher *m, RegId kept, RegId other)
