@@ -439,7 +439,8 @@ static bool find_uniform(Graph *g)
  * later ones only, and never comes back. */
 static void find_loops(Graph *g)
 {
-    u32 *last = arena_array(g->arena, u32, g->n), end = 0, region = 0; /* by order, where back edges to it come from, plus 1 */
+    u32 *last = arena_array(g->arena, u32, g->n), end = 0,
+        region = 0; /* by order, where back edges to it come from, plus 1 */
     g->loops = bitset_new(g->arena, g->n);
     g->region = arena_array(g->arena, u32, g->n);
     for (u32 k = 0; k < g->reachable; k++)
@@ -456,6 +457,35 @@ static void find_loops(Graph *g)
         bitset_add(&g->loops, g->by_order[k]->id);
         g->region[g->by_order[k]->id] = region;
     }
+}
+
+bool prove_loop_body(const Graph *g, u32 header, const BitSet *latches, BitSet *body)
+{
+    VecU32 work = {0};
+    bool is_loop = false;
+    bitset_clear(body);
+    bitset_add(body, header);
+    for (u32 k = 0; k < g->preds[header]; k++) {
+        u32 latch = g->pred[g->pred_start[header] + k];
+        if (g->order[latch] < g->order[header] || (latches && !bitset_has(latches, latch)))
+            continue;
+        is_loop = true;
+        if (!bitset_has(body, latch))
+            vec_push(&work, latch);
+        bitset_add(body, latch);
+    }
+    while (work.n) {
+        u32 id = vec_pop(&work);
+        for (u32 k = 0; k < g->preds[id]; k++) {
+            u32 pred = g->pred[g->pred_start[id] + k];
+            if (!bitset_has(body, pred)) {
+                bitset_add(body, pred);
+                vec_push(&work, pred);
+            }
+        }
+    }
+    vec_free(&work);
+    return is_loop;
 }
 
 bool prove_graph_init(Graph *g, Function *fn, bool believes, bool exits_part, Arena *arena, const char **why)

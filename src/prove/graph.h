@@ -48,6 +48,9 @@ void prove_live_at(const Graph *g, const Block *b, const Instr *i, BitSet *out);
 /* Blocks that control may reach from b's terminator before it comes to b's immediate post-dominator. */
 const BitSet *prove_influence(Graph *g, const Block *b);
 bool prove_influences(Graph *g, const Block *b, const Block *at);
+/* The header, and the blocks from which edges back to it can be reached without it; those from `latches` alone, unless that is NULL.
+ * False: there are no such edges. */
+bool prove_loop_body(const Graph *g, u32 header, const BitSet *latches, BitSet *body);
 static inline Block *prove_reconvergence(const Graph *g, const Block *b)
 {
     return g->postdom[b->id] == PROVE_NO_BLOCK ? NULL : fn_block(g->fn, g->postdom[b->id]);

@@ -15,39 +15,6 @@ typedef struct Loops {
     VEC(WaitLoop) found;
 } Loops;
 
-/* ---- the blocks of a loop: those from which its back edges can be reached without its header ---------------------------- */
-
-/* False: no edge leads back to the header. */
-static bool find_body(Loops *l, u32 header)
-{
-    const Graph *g = l->g;
-    VecU32 work = {0};
-    bool is_loop = false;
-    bitset_clear(&l->body);
-    bitset_add(&l->body, header);
-    for (u32 k = 0; k < g->preds[header]; k++) {
-        u32 latch = g->pred[g->pred_start[header] + k];
-        if (g->order[latch] < g->order[header])
-            continue;
-        is_loop = true;
-        if (!bitset_has(&l->body, latch))
-            vec_push(&work, latch);
-        bitset_add(&l->body, latch);
-    }
-    while (work.n) {
-        u32 id = vec_pop(&work);
-        for (u32 k = 0; k < l->g->preds[id]; k++) {
-            u32 pred = l->g->pred[l->g->pred_start[id] + k];
-            if (!bitset_has(&l->body, pred)) {
-                bitset_add(&l->body, pred);
-                vec_push(&work, pred);
-            }
-        }
-    }
-    vec_free(&work);
-    return is_loop;
-}
-
 /* ---- what is read in it -------------------------------------------------------------------------------------------------- */
 
 typedef struct Taint {
@@ -343,7 +310,7 @@ Waits prove_waits(Graph *g, Callees *callees, bool on_strong)
         for_each_instr(i, b)
             if (prove_waits_at(callees, i, g->arena))
                 bitset_add(&waits.blocks, b->id);
-        if (!find_body(&l, b->id))
+        if (!prove_loop_body(g, b->id, NULL, &l.body))
             continue;
         find_read(&l);
         if (loop_waits(&l, b->id))
