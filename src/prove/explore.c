@@ -37,13 +37,14 @@ typedef struct Running {
 static void enter(Prover *p, ProveSide side, Block *to)
 {
     Place *at = &p->place[side];
+    const Block *from = at->block;
     at->block = to;
     at->at = to->first;
     u8 kind = p->side[side].g.is_join[to->id];
     at->joins = kind > JOIN_LONE || (kind == JOIN_LONE && p->passed++ >= p->pass_limit);
     p->passed_most = p->passed > p->passed_most ? p->passed : p->passed_most;
     p->entered[side] = (Entered){to, p->side[side].undo.n, p->cells[side], p->side[side].written};
-    prove_enter(p, side, to);
+    prove_enter(p, side, from, to);
 }
 
 /* Control goes on to block `to`. */
@@ -180,6 +181,7 @@ typedef struct Saved {
     Place place[2];
     Entered entered[2];
     Opens open[2];
+    const Round *rounds;
     const Cell *cells[2];
     Term written[2];
     const Passed *branches;
@@ -188,7 +190,7 @@ typedef struct Saved {
 
 static Saved save(const Prover *p)
 {
-    Saved s = {.facts = p->facts.n, .passed = p->passed, .branches = p->branches, .trail = p->trail};
+    Saved s = {.facts = p->facts.n, .passed = p->passed, .branches = p->branches, .rounds = p->rounds, .trail = p->trail};
     for (u32 side = 0; side < 2; side++) {
         s.undo[side] = p->side[side].undo.n;
         s.moved[side] = p->moved[side];
@@ -206,6 +208,7 @@ static void restore(Prover *p, const Saved *s)
     prove_forget(p, s->facts);
     p->passed = s->passed;
     p->branches = s->branches;
+    p->rounds = s->rounds;
     p->trail = s->trail;
     for (u32 side = 0; side < 2; side++) {
         prove_undo(&p->side[side], s->undo[side]);
@@ -577,6 +580,7 @@ static u32 movers(const Explorer *e, const Node *n)
 static void start_at(Prover *p, Node *n)
 {
     u32 slots = n->slots[0] + n->slots[1];
+    p->rounds = n->rounds;
     for (u32 side = 0; side < 2; side++) {
         p->place[side] = n->place[side];
         p->open[side] = n->open[side];
@@ -748,8 +752,10 @@ void prove_explore(Prover *p)
     p->values_hold = true;
     for (u32 k = 1; k < p->nodes.n; k++)
         vec_clear(&p->nodes.v[k]->arrivals);
-    if (!p->failed && (p->skipped.word || prove_threads_matter(p)))
+    if (!p->failed && (p->skipped.word || prove_threads_matter(p))) {
+        prove_find_loops(p, e.to_after);
         explore_all(&e);
+    }
     for (u32 side = 0; side < 2 && !p->failed; side++)
         if (waits_for_ever(p, side))
             prove_fail(p, PROVE_UNKNOWN, "termination: a loop of one text has no counterpart in the other");

@@ -142,6 +142,11 @@ static Opens with(Prover *p, Opens to, Open o)
 
 /* ---- uniting ------------------------------------------------------------------------------------------------------------------ */
 
+static GroupId group_and_all(Prover *p, GroupId a, GroupId b)
+{
+    return a == (GroupId)PROVE_ALL ? b : b == (GroupId)PROVE_ALL ? a : group_and(p, a, b);
+}
+
 /* What both say who have it: those that do not have it say nothing of it. */
 static Open unite_open(Prover *p, const Open *a, const Open *b)
 {
@@ -150,16 +155,23 @@ static Open unite_open(Prover *p, const Open *a, const Open *b)
         o.went = 0;
     if (!a || !b || a->cond != b->cond)
         o.cond = 0;
+    if (!a || !b || a->round != b->round)
+        o.round = 0;
     if (!a || !b)
         return o;
     o.joined = a->joined && b->joined;
     o.moved = a->moved == b->moved ? a->moved : PROVE_MAY_HAVE_MOVED;
     o.ahead = a->ahead || b->ahead;
     o.past = !a->moved ? b->past : !b->moved ? a->past : group_and(p, a->past, b->past);
+    o.again = group_and_all(p, a->again, b->again);
     o.closes = a->closes || b->closes;
     o.passed = group_or(p, a->passed, b->passed);
+    o.held = group_or(p, a->held, b->held);
     o.newer = group_or(p, a->newer, b->newer);
     o.shut = group_or(p, a->shut, b->shut);
+    o.sure = !a->passed ? b->sure : !b->passed ? a->sure : group_and(p, a->sure, b->sure);
+    o.done = !a->held ? b->done : !b->held ? a->done : group_and(p, a->done, b->done);
+    o.kept = group_or(p, a->kept, b->kept);
     o.early = group_or(p, a->early, b->early);
     o.late = a->late || b->late;
     return o;
@@ -214,7 +226,7 @@ static Open essence_of(const Open *from)
 {
     Open o = *from;
     o.cond = 0;
-    o.closes = o.newer = o.shut = o.early = o.late = 0;
+    o.closes = o.passed = o.newer = o.shut = o.sure = o.kept = o.done = o.early = o.late = 0;
     return o;
 }
 
@@ -271,6 +283,17 @@ static u32 note_passing(Prover *p, u32 block, u32 went)
     return id;
 }
 
+/* Branches of AFTER that are open and were passed since that one of BEFORE was. */
+static GroupId passed_since(Prover *p, u32 block)
+{
+    const Opens *after = &p->open[PROVE_AFTER];
+    VecU32 found = {0};
+    for (u32 k = 0; k < after->n; k++)
+        if (!after->v[k].joined && prove_group_has(p, after->v[k].covers, block))
+            vec_push(&found, after->v[k].block);
+    return group_of(p, &found);
+}
+
 /* BEFORE comes to the branch: no more is it what it was to those that are open. */
 static void forget_older(Prover *p, u32 block)
 {
@@ -298,7 +321,8 @@ static bool is_ahead(const Opens *before)
 void prove_pass_before(Prover *p, u32 block, u32 went, Term cond)
 {
     const Open *old = prove_find_open(&p->open[PROVE_BEFORE], block);
-    Open o = {.block = block, .went = went, .cond = cond, .moved = PROVE_MOVED};
+    Open o = {.block = block, .went = went, .cond = cond, .moved = PROVE_MOVED, .round = prove_round_of(p, block)};
+    o.again = old && !old->joined ? group_and_all(p, old->again, passed_since(p, block)) : (GroupId)PROVE_ALL;
     o.past = group_of_open(p, &p->open[PROVE_BEFORE], true);
     if (old && old->moved)
         o.past = group_and(p, o.past, old->past);
@@ -315,14 +339,18 @@ void prove_pass_after(Prover *p, u32 block, u32 went)
     const Opens *before = &p->open[PROVE_BEFORE];
     const Open *old = prove_find_open(&p->open[PROVE_AFTER], block);
     u32 id = note_passing(p, block, went);
-    Open o = {.block = block, .went = went, .passed = prove_group(p, &id, 1)};
+    Open o = {.block = block, .went = went, .held = prove_group(p, &id, 1)};
     o.covers = group_of_open(p, before, false);
-    o.shut = group_of_open(p, before, true);
+    o.shut = o.kept = o.done = group_of_open(p, before, true);
     if (old) {
         o.closes = old->closes;
-        o.passed = group_or(p, o.passed, old->passed);
+        o.passed = old->passed;
         o.newer = old->newer;
         o.shut = group_or(p, o.shut, old->shut);
+        o.sure = old->sure;
+        o.held = group_or(p, o.held, old->held);
+        o.done = old->held ? group_and(p, o.done, old->done) : o.done;
+        o.kept = group_or(p, o.kept, old->kept);
         o.early = old->early;
         o.late = old->late;
     }
@@ -336,6 +364,9 @@ static void join(Prover *p, ProveSide side, u32 at)
     Open *v = copy(p, &p->open[side]), *a;
     v[at].joined = true;
     v[at].closes = side == PROVE_AFTER;
+    v[at].sure = v[at].passed ? group_and(p, v[at].sure, v[at].done) : v[at].done;
+    v[at].passed = group_or(p, v[at].passed, v[at].held);
+    v[at].held = v[at].kept = v[at].done = v[at].covers = 0;
     p->open[side].v = v;
     if (side == PROVE_AFTER)
         return;
@@ -343,6 +374,9 @@ static void join(Prover *p, ProveSide side, u32 at)
     GroupId own = prove_group(p, &v[at].block, 1);
     for (u32 k = 0; k < p->open[PROVE_AFTER].n; k++) {
         a[k].shut = group_or(p, a[k].shut, own);
+        a[k].sure = group_or(p, a[k].sure, own);
+        a[k].done = group_or(p, a[k].done, own);
+        a[k].kept = group_or(p, a[k].kept, own);
         a[k].covers = group_less(p, a[k].covers, own);
     }
     p->open[PROVE_AFTER].v = a;
@@ -361,8 +395,9 @@ static void begin_round(Prover *p, ProveSide side)
     p->open[PROVE_BEFORE].v = v;
 }
 
-void prove_enter(Prover *p, ProveSide side, const Block *to)
+void prove_enter(Prover *p, ProveSide side, const Block *from, const Block *to)
 {
+    prove_count_round(p, side, from, to);
     if (p->side[side].g.is_join[to->id] == JOIN_LOOP)
         begin_round(p, side);
     for (u32 k = 0; k < p->open[side].n; k++)
@@ -390,6 +425,7 @@ void prove_catch_up(Prover *p, const Instr *after)
                 continue;
             v[n] = from.v[k];
             v[n].late = late;
+            v[n].passed = late ? v[n].passed : 0;
             v[n].moved = v[n].ahead = v[n].past = v[n].closes = 0;
             v[n].early = v[n].shut;
             n++;

@@ -198,6 +198,7 @@ static void prover_free(Prover *p)
     fnvmap_free(&p->group_of);
     fnvmap_free(&p->group_ops);
     fnvmap_free(&p->answers);
+    fnvmap_free(&p->edges_told);
     prove_callees_free(&p->callees);
     prove_terms_free(&p->t);
     intern_free(&p->names);

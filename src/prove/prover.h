@@ -13,10 +13,13 @@
 
 #include "prove/machine.h"
 #include "prove/prove.h"
+#include "prove/rounds.h"
 #include "prove/shape.h"
 #include "prove/waits.h"
 
 typedef u32 GroupId; /* an interned list of block ids; 0 is the empty one */
+
+enum { PROVE_ALL = -1 }; /* a group of all */
 
 typedef struct Fact {
     Term term;
@@ -40,16 +43,22 @@ typedef struct Open {
     u32 went;   /* id of the block that control went to, plus 1; 0: not the same on all paths */
     u32 joined; /* its threads have joined since the last event */
     /* of BEFORE's */
-    Term cond;    /* the condition, or the index of a table; 0: none that all paths share */
-    u32 moved;    /* PROVE_..MOVED */
-    u32 ahead;    /* BEFORE may have begun a round of a loop that AFTER has not */
-    GroupId past; /* branches whose threads had joined since the last event, each time that it was passed since */
+    Term cond;     /* the condition, or the index of a table; 0: none that all paths share */
+    u32 moved;     /* PROVE_..MOVED */
+    u32 ahead;     /* BEFORE may have begun a round of a loop that AFTER has not */
+    u32 round;     /* of its loop in which it was passed, counted from that of AFTER: see ROUND_SAME; 0: not known */
+    GroupId again; /* branches of AFTER that are open and were passed between any two times of it; PROVE_ALL: one time */
+    GroupId past;  /* branches whose threads had joined since the last event, each time that it was passed since */
     /* of AFTER's */
     u32 closes;     /* its threads may have joined since the last event; they may have parted again */
-    GroupId passed; /* passings of it that the path may have come by */
+    GroupId held;   /* passings of it that the path may have come by, since which its threads have not joined */
+    GroupId passed; /* likewise, since which they have joined, after the last event unless it is late */
     GroupId newer;  /* branches of BEFORE that may have been passed since */
     GroupId shut;   /* branches of BEFORE whose threads may have joined since, or, if after the last event, before */
     GroupId early;  /* those of them whose threads may have joined before the last event */
+    GroupId sure;   /* those whose threads have all joined since each of `passed`, or before the last event */
+    GroupId kept;   /* as shut, but since one of `held` */
+    GroupId done;   /* as sure, but since each of `held` */
     GroupId covers; /* branches of BEFORE of which is known: if they are open, it was last passed since they were */
     u32 late; /* its threads may have joined before an event that is asked about later, and nobody has been asked since */
 } Open;
@@ -114,6 +123,7 @@ typedef struct Arrival {
     u32 facts;
     const Fact *fact;
     Opens open[2];
+    const Round *rounds;
 } Arrival;
 
 typedef struct Place {
@@ -140,6 +150,7 @@ typedef struct Node {
     u32 facts;
     Fact *fact;
     Opens open[2];
+    const Round *rounds;
     u32 round, visits, moves, opened; /* moves: visits that changed values; opened: visits since the states were final */
     bool queued;
     bool in_doubt; /* on a path from its state, as it is now, the sides differed */
@@ -169,7 +180,10 @@ struct Prover {
     const Passed *branches; /* of BEFORE, on the path */
     const Cell *cells[2];   /* of the path, the newest first */
     Opens open[2];          /* of the path; only taken over, never changed */
-    VEC(VecU32) groups;     /* by GroupId */
+    const Round *rounds;    /* likewise; NULL: none are counted */
+    CountedLoops loops[2];
+    u8 *one_way;        /* by block of BEFORE: answers of prove_returns_one_way: 1 no, 2 yes */
+    VEC(VecU32) groups; /* by GroupId */
     FnvMap group_of, group_ops;
     VEC(Passing) passings; /* [0] unused */
     VecU32 newest_passing; /* by Block.id of AFTER */
@@ -177,6 +191,7 @@ struct Prover {
     FnvMap passing_of, meeting_of; /* by trail */
     u64 trail;                     /* hash of the path: the node, and what it has passed since */
     FnvMap answers;                /* questions about passings, by group: 1 no, 2 yes */
+    FnvMap edges_told;             /* answers of tells_edge: 1 no, 2 yes */
     u32 moved[2];                  /* since the node, in steps */
     u32 passed, pass_limit;        /* lone joins, since the node */
     u32 passed_most;               /* on any path */
@@ -196,7 +211,7 @@ struct Prover {
     bool gathers;      /* something depends on who happens to be there: activemask, elect, vote without .sync */
     Callees callees;
     Waits waits[2];        /* where a thread may wait for another one in AFTER; [1]: see on_strong */
-    VEC(VecU32) waiting;   /* by Block.id of AFTER what waits when it has passed that: Open.passed, Open.shut, and so on */
+    VEC(VecU32) waiting;   /* by Block.id of AFTER what waits when it has passed that: Open.held, Open.kept, and so on */
     BitSet unaligned;      /* regions of BEFORE; see threads.c */
     const ProveLate *late; /* found by an earlier attempt */
     u32 lates;
@@ -251,7 +266,7 @@ bool prove_same_opens(const Opens *a, const Opens *b);
 void prove_pass_before(Prover *p, u32 block, u32 went, Term cond);
 void prove_pass_after(Prover *p, u32 block, u32 went);
 /* The side enters a block. */
-void prove_enter(Prover *p, ProveSide side, const Block *to);
+void prove_enter(Prover *p, ProveSide side, const Block *from, const Block *to);
 /* Both sides have come to the same event, `after` where others do not see it: branches whose threads have joined are open no more. */
 void prove_catch_up(Prover *p, const Instr *after);
 bool prove_is_late(const Prover *p, const Instr *after, u32 block);

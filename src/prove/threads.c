@@ -27,7 +27,13 @@
  *   - and in it, threads that a branch of AFTER has joined since the last event were parted in BEFORE up to that event, and are not
  *     any more: nobody comes together with those of another round;
  *   - and who is at one place of AFTER is in the same region of BEFORE, or in none.
- * This is taken for granted and refuted: the first time that it is not so one of the three fails. */
+ * This is taken for granted and refuted: the first time that it is not so one of the three fails.
+ *
+ * It is also said of one time if the passings are of one block of AFTER in the partner of the branch's loop, both say the same of the round
+ * in which BEFORE passed the branch, and all loops around are in step in both texts (rounds.h). A loop is in step if nobody joins in it
+ * who may have begun another number of its rounds since parting: then who is together in it is in the same round. Threads that parted
+ * at a branch of BEFORE in one round, together or not, are apart until both have come to its join: would they come together before,
+ * the branch where they parted then lies in front, and its join behind this one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,14 +178,59 @@ static bool were_parted_at(const Prover *p, const Open *x, const Open *y)
     return x->went && y->went && x->went != y->went && is_same_time(p, x, y);
 }
 
+/* Likewise of threads that came together to the branch of AFTER, or in one round of its loop. */
+static bool were_parted_before(Prover *p, u32 after, const Open *x, const Open *y)
+{
+    return x->went && y->went && x->went != y->went &&
+           (is_same_time(p, x, y) || prove_is_same_round(p, after, x->block, x->round, y->round));
+}
+
+/* Whether each time that a path passed the branch of AFTER that of BEFORE was open, passed in the same round, and the edge of the first one
+ * says which edge of the other one it took. */
+static bool look_for_edge(Prover *p, u32 after, u32 before, u32 round)
+{
+    for (u32 a = p->newest_passing.v[after]; a; a = p->passings.v[a].older) {
+        const Open *x = prove_find_open(&p->passings.v[a].open[PROVE_BEFORE], before);
+        if (!x || !x->went || x->round != round)
+            return false;
+        for (u32 b = p->passings.v[a].older; b; b = p->passings.v[b].older) {
+            const Open *y = prove_find_open(&p->passings.v[b].open[PROVE_BEFORE], before);
+            if (p->passings.v[a].went == p->passings.v[b].went && y && x->went != y->went)
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool tells_edge(Prover *p, u32 after, u32 before, u32 round)
+{
+    u64 *known = fnvmap_at(&p->edges_told, ((u64)after << 32 | before) * (2 * ROUND_SAME) + round);
+    if (!*known)
+        *known = 1 + look_for_edge(p, after, before, round);
+    return *known == 2;
+}
+
+/* Whether the branch of BEFORE has not parted the threads in an earlier round either. They would have parted at that of AFTER, which each
+ * of them passed in between, by other edges, and not be together there now. */
+static bool went_together_earlier(Prover *p, u32 after, const Open *x, const Open *y)
+{
+    bool is_first = x->again == (GroupId)PROVE_ALL, follows = is_first || prove_group_has(p, x->again, after);
+    follows &= y->again == (GroupId)PROVE_ALL || prove_group_has(p, y->again, after);
+    return is_first || prove_returns_one_way(p, x->block) ||
+           (follows && prove_keeps_parted(p, after, x->block) && tells_edge(p, after, x->block, x->round));
+}
+
 /* Whether the branch of BEFORE, open for the threads of `a`, has not parted them from those of `b`. Those that are together at the
  * last event of texts that are aligned were not parted before it. */
-static bool went_together(const Prover *p, const Passing *a, const Passing *b, u32 before)
+static bool went_together(Prover *p, const Passing *a, const Passing *b, u32 before)
 {
     const Open *x = prove_find_open(&a->open[PROVE_BEFORE], before), *y = prove_find_open(&b->open[PROVE_BEFORE], before);
     if (is_aligned(p, before) && !x->moved && (!y || !y->moved))
         return true;
-    return y && x->went && x->went == y->went && is_same_time(p, x, y);
+    if (!y || !x->went || x->went != y->went)
+        return false;
+    return is_same_time(p, x, y) ||
+           (prove_is_same_round(p, a->block, before, x->round, y->round) && went_together_earlier(p, a->block, x, y));
 }
 
 typedef bool PairTest(Prover *p, const Meeting *m, const Open *open, u32 a, u32 b);
@@ -201,8 +252,8 @@ static bool all_pairs(Prover *p, const Meeting *m, const Open *open, PairTest *t
 
 static bool look_for_together(Prover *p, const Open *after, u32 before)
 {
-    for (u32 i = 0; i < p->groups.v[after->passed].n; i++) {
-        const Passing *a = &p->passings.v[p->groups.v[after->passed].v[i]];
+    for (u32 i = 0; i < p->groups.v[after->held].n; i++) {
+        const Passing *a = &p->passings.v[p->groups.v[after->held].v[i]];
         const Open *x = prove_find_open(&a->open[PROVE_BEFORE], before);
         if (!x || x->joined || (after->went && a->went != after->went))
             continue;
@@ -218,7 +269,7 @@ static bool look_for_together(Prover *p, const Open *after, u32 before)
 /* Whether threads that are together since they passed the branch of AFTER were not parted at that of BEFORE. */
 static bool covers(Prover *p, const Open *after, u32 before)
 {
-    u32 question[] = {after->block, after->went, after->passed, before};
+    u32 question[] = {after->block, after->went, after->held, before, 1};
     if (after->joined || !prove_group_has(p, after->covers, before))
         return false;
     u32 key = prove_group(p, question, COUNT_OF(question));
@@ -353,7 +404,7 @@ static bool stay_apart(Prover *p, const Meeting *m, const Open *open, u32 a, u32
     const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
     for (u32 k = 0; k < x->n; k++) {
         const Open *other = prove_find_open(y, x->v[k].block);
-        if (other && were_parted_at(p, &x->v[k], other) && !prove_group_has(p, open->shut, other->block))
+        if (other && !prove_group_has(p, open->shut, other->block) && were_parted_before(p, open->block, &x->v[k], other))
             return true;
     }
     return false;
@@ -376,7 +427,10 @@ static void check_event(Prover *p, const Meeting *m)
     const Function *fn = p->side[PROVE_BEFORE].fn;
     for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
         const Open *o = &m->open[PROVE_AFTER].v[k];
-        if (!o->joined && !parts_nobody_else(p, m, o))
+        Open held = *o;
+        held.passed = o->held;
+        held.shut = o->kept;
+        if (!o->joined && !parts_nobody_else(p, m, &held))
             prove_fail(
                 p, PROVE_UNKNOWN,
                 "convergence: the branch in line %u of AFTER may part threads that are together at `%.60s` in line %u",
@@ -413,10 +467,10 @@ static void find_waiting(Prover *p)
             VecU32 *list = &p->waiting.v[o->block];
             bool is_new = !o->joined;
             for (u32 n = 0; n < list->n && is_new; n += 2)
-                is_new = list->v[n] != o->passed || list->v[n + 1] != o->shut;
+                is_new = list->v[n] != o->held || list->v[n + 1] != o->kept;
             if (is_new) {
-                vec_push(list, o->passed);
-                vec_push(list, o->shut);
+                vec_push(list, o->held);
+                vec_push(list, o->kept);
             }
         }
     }
@@ -438,14 +492,15 @@ static bool is_open_where_waits(const Prover *p, u32 block, u32 b, u32 before, b
 
 /* Whether a branch of BEFORE parted those of `a` from those of `b`, and the first ones have joined it while the others wait; `among`
  * these, unless that is NULL. */
-static bool have_joined(const Prover *p, const Meeting *m, const Open *closed, u32 a, u32 b, const GroupId *among)
+static bool have_joined(Prover *p, const Meeting *m, const Open *closed, u32 a, u32 b, const GroupId *among)
 {
     const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
     for (u32 k = 0; k < x->n; k++) {
         u32 block = x->v[k].block;
         const Open *other = prove_find_open(y, block);
         bool waits;
-        if (other && were_parted_at(p, &x->v[k], other) && !prove_find_open(&m->open[PROVE_BEFORE], block) &&
+        if (other && were_parted_before(p, closed->block, &x->v[k], other) &&
+            (!prove_find_open(&m->open[PROVE_BEFORE], block) || prove_group_has(p, closed->sure, block)) &&
             (!among || prove_group_has(p, *among, block)) && is_open_where_waits(p, closed->block, b, block, &waits))
             return true;
     }
@@ -471,7 +526,8 @@ static bool is_harmless(Prover *p, const Meeting *m, const Open *closed, u32 a, 
             return false;
         if (x && y && x->went == y->went && !waits_between(p, closed->block, true))
             continue;
-        if (x && !x->joined && !went_together(p, pa, pb, block) && !is_covered(p, &pa->open[PROVE_AFTER], block) &&
+        if (x && !x->joined && !prove_group_has(p, closed->sure, block) && !went_together(p, pa, pb, block) &&
+            !is_covered(p, &pa->open[PROVE_AFTER], block) &&
             !((!y || (is_aligned(p, block) && !y->moved)) && have_joined(p, m, closed, a, b, &x->past)))
             return false;
     }
