@@ -286,8 +286,10 @@ static bool is_in_step(Prover *p, ProveSide side, u32 loop)
 
 bool prove_is_same_round(Prover *p, u32 after, u32 block, u32 round, u32 other)
 {
-    u32 loop = p->rounds ? p->loops[PROVE_BEFORE].innermost[block] : 0,
-        partner = loop ? p->loops[PROVE_BEFORE].loop[loop - 1].partner : 0;
+    const CountedLoops *before = &p->loops[PROVE_BEFORE];
+    if (before->innermost && !before->innermost[block])
+        return true;
+    u32 loop = p->rounds ? before->innermost[block] : 0, partner = loop ? p->loops[PROVE_BEFORE].loop[loop - 1].partner : 0;
     return partner && round && round == other && bitset_has(&p->loops[PROVE_AFTER].loop[partner - 1].body, after) &&
            is_in_step(p, PROVE_BEFORE, loop) && is_in_step(p, PROVE_AFTER, partner);
 }

@@ -46,7 +46,8 @@ u32 prove_round_of(const Prover *p, u32 block);
 const Round *prove_unite_rounds(Prover *p, const Round *a, const Round *b);
 bool prove_same_rounds(const Prover *p, const Round *a, const Round *b);
 /* Whether two threads that are together at block `after` of AFTER, and of which this is known, came to that branch of BEFORE in the same
- * rounds of all loops that it is in; and whether who is together in these is in the same rounds, in both texts. */
+ * rounds of all loops that it is in; and whether who is together in these is in the same rounds, in both texts. A branch on no cycle
+ * is passed once. */
 bool prove_is_same_round(Prover *p, u32 after, u32 block, u32 round, u32 other);
 /* Whether threads that the branch of AFTER parts in one round stay apart for as long as those do that the one of BEFORE parts: both are in
  * the same loops, and in the outermost one in which the threads of BEFORE do not join, neither do those of AFTER. */
