@@ -130,6 +130,19 @@ static SetId range_of_logic(Prover *p, Term x)
     return anything(p, x);
 }
 
+/* Whether the values below are in the set: a fact about them decides it. */
+static SetId range_of_in(Prover *p, Term x, u32 depth)
+{
+    Sets *s = &p->t.sets;
+    Term below = prove_kid(&p->t, x, 0);
+    SetId set = known(p, below, depth), asked = prove_node(&p->t, x)->aux;
+    if (prove_bits(&p->t, below) > 64 || prove_set_is_empty(s, set))
+        return anything(p, x);
+    return prove_set_within(s, set, asked)     ? prove_set_range(s, 1, 1)
+           : prove_set_disjoint(s, set, asked) ? prove_set_range(s, 0, 0)
+                                               : anything(p, x);
+}
+
 /* An arithmetic shift keeps the order of signed numbers: it leads the least and the greatest one to the least and the greatest. */
 static SetId range_of_sar(Prover *p, Term x, u32 depth)
 {
@@ -169,6 +182,7 @@ static SetId compute_range(Prover *p, Term x, u32 depth)
     case TERM_LINEAR: return range_of_sum(p, x, depth);
     case TERM_MUL: return range_of_product(p, x, depth);
     case TERM_REL: return range_of_rel(p, x, depth);
+    case TERM_IN: return range_of_in(p, x, depth);
     case TERM_LOGIC: return node.bits > 1 ? range_of_logic(p, x) : anything(p, x);
     case TERM_SAR: return range_of_sar(p, x, depth);
     case TERM_ITE: return prove_set_or(&t->sets, known_if(p, x, true, depth), known_if(p, x, false, depth));
