@@ -366,7 +366,7 @@ static u32 countdowns(const Function *fn)
 }
 
 /* A path that passes many joins knows more, but there are more of them. Where it is only the threads that fail there are no inputs to
- * find; that says more than why others failed, and the last attempt, which is about values, is not made. */
+ * find; that says more than why others failed, and attempts that are about values, to follow and to restore, are not made. */
 static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *arena)
 {
     Attempt attempts[] = {{.pass_limit = 4},
@@ -385,7 +385,8 @@ static ProveVerdict try_all(Pair *pair, const ProveOptions *options, Arena *aren
         Attempt *a = &attempts[k];
         u32 old = 0;
         a->early = a->left_out = attempts[k - 1].left_out;
-        if ((a->counts && countdowns(pair->after) <= countdowns(pair->before)) || (a->restores && only_threads))
+        if ((a->counts && countdowns(pair->after) <= countdowns(pair->before)) || (a->restores && only_threads) ||
+            (a->follows && attempts[0].only_threads))
             continue;
         while (old < k && !takes_same_steps(a, &attempts[old]))
             old++;
