@@ -234,6 +234,39 @@ static bool joins_others(const Nested *n, const Site *s, Block *to)
     return reconverge_after_pure(n->gate, to, reconvergence_point(n->gate, s->outer)) != RECONVERGE_SAFE;
 }
 
+/* Whether reg holds one value while the loop runs. */
+static bool is_invariant(const Nested *n, const Loop *loop, RegId reg)
+{
+    const Block *writer = reg < n->written ? n->written_in[reg] : NULL;
+    return writer && !loop_contains(an_loops(n->an), loop, writer);
+}
+
+/* Whether the outer branch goes the same way in each iteration. */
+static bool is_decided_before_loop(const Nested *n, const Loop *loop, const Instr *branch)
+{
+    const Instr *setp = local_definition(branch, branch->guard);
+    if (!setp)
+        return is_invariant(n, loop, branch->guard);
+    if (setp->op->opcode != OPC_SETP || reads_special_register(setp))
+        return false;
+    for (RegWalk w = reg_walk(setp); next_read(&w);)
+        if (!is_invariant(n, loop, w.reg))
+            return false;
+    return true;
+}
+
+/* Whether all threads of a warp take one edge of each branch, and that of the outer one does not change in a loop: then it is one
+ * instruction that skips the inner block, or has none wait. */
+static bool is_uniform_chain(const Nested *n, const Site *s)
+{
+    const Loop *loop = loop_of(an_loops(n->an), s->outer);
+    if (!loop || n->combined[s->outer->id].truth || n->combined[s->inner->id].truth ||
+        !is_decided_before_loop(n, loop, block_terminator(s->outer)))
+        return false;
+    const BitSet *uniform = &an_uniform(n->an)->branch_warp;
+    return uniform_has(uniform, s->outer->id) && uniform_has(uniform, s->inner->id);
+}
+
 /* ---- chains ----------------------------------------------------------------------------------------------------- */
 
 /* Whether `to` is in the same loop, and does not begin its next iteration. */
@@ -291,7 +324,9 @@ Reason site_check_chain(const Nested *n, const Site *s)
         return REASON_EQUAL;
     if (joins_others(n, s, s->other))
         return REASON_RECONVERGE;
-    return are_cases(n, s) ? REASON_CASES : REASON_NONE;
+    if (are_cases(n, s))
+        return REASON_CASES;
+    return is_uniform_chain(n, s) ? REASON_UNIFORM : REASON_NONE;
 }
 
 /* ---- diamonds --------------------------------------------------------------------------------------------------- */

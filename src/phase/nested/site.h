@@ -9,18 +9,19 @@
 #include "analysis/reconverge.h"
 #include "phase/nested/truth.h"
 
-#define REASONS(X)                                                                                                \
-    X(LOOP, "LoopTest", "one of the branches ends, leaves or continues a loop")                                   \
-    X(PLACE, "InnerPlace", "the inner block has a pinned label, a pragma or a scope of its own")                  \
-    X(LOAD, "InnerLoad", "the inner block loads, which can fault")                                                \
-    X(EFFECT, "InnerEffect", "the inner block does more than compute")                                            \
-    X(GUARD, "InnerGuard", "an instruction of the inner block is guarded")                                        \
-    X(COST, "InnerCost", "what the inner block computes costs more than --nested-cond-max-speculated allows")     \
-    X(LIVE, "InnerLiveOut", "what the inner block computes is read where control goes without it")                \
-    X(RELATED, "RelatedPredicates", "the inner block reads or changes what decides the outer branch")             \
-    X(EQUAL, "EqualityKnown", "a value that the conditions imply is read after them: ptxas puts it in its place") \
-    X(CASES, "SwitchCases", "the branches are cases of a switch, of which ptxas makes a table")                   \
-    X(LARGE, "TooManyPredicates", "the condition would have too many parts")                                      \
+#define REASONS(X)                                                                                                       \
+    X(LOOP, "LoopTest", "one of the branches ends, leaves or continues a loop")                                          \
+    X(PLACE, "InnerPlace", "the inner block has a pinned label, a pragma or a scope of its own")                         \
+    X(LOAD, "InnerLoad", "the inner block loads, which can fault")                                                       \
+    X(EFFECT, "InnerEffect", "the inner block does more than compute")                                                   \
+    X(GUARD, "InnerGuard", "an instruction of the inner block is guarded")                                               \
+    X(COST, "InnerCost", "what the inner block computes costs more than --nested-cond-max-speculated allows")            \
+    X(LIVE, "InnerLiveOut", "what the inner block computes is read where control goes without it")                       \
+    X(RELATED, "RelatedPredicates", "the inner block reads or changes what decides the outer branch")                    \
+    X(EQUAL, "EqualityKnown", "a value that the conditions imply is read after them: ptxas puts it in its place")        \
+    X(CASES, "SwitchCases", "the branches are cases of a switch, of which ptxas makes a table")                          \
+    X(UNIFORM, "UniformBranches", "all threads of a warp go one way at each branch, at the outer one in each iteration") \
+    X(LARGE, "TooManyPredicates", "the condition would have too many parts")                                             \
     X(RECONVERGE, "OtherThreads", "an instruction after the branches depends on which threads reconverge")
 
 typedef enum Reason {
@@ -38,8 +39,11 @@ typedef struct Nested {
     const Knobs *knobs;
     Function *fn;
     u32 *skip; /* by place in the order of the dominator tree, of a dead block: how many after it are dead, at least */
-    TruthTerm
-        *combined; /* by Block.id: the condition of a branch that stands for several; no truth: it stands for itself */
+    /* By Block.id: the condition of a branch that stands for several; no truth: it stands for itself. */
+    TruthTerm *combined;
+    /* By RegId below `written`: the block of the only instruction that writes it, or NULL. */
+    const Block **written_in;
+    u32 written;
     ReconvergeGate *gate;
 } Nested;
 
