@@ -184,6 +184,8 @@ static const char *why_divergence_costs(ThreadJudge *j, const Candidate *c)
     bool table = branch_table(block_terminator(c->b)) != NULL;
     if (c->decided < c->edges)
         return "warps reconverge there, and other edges still need the branch";
+    if (live_words(an_live(j->an), c->b, PTXAS_THREADED_WORDS + 1) > PTXAS_THREADED_WORDS)
+        return "many registers are live there, and ptxas would need more to execute together what it executes apart";
     if (!table && !region_heavy_before(j->an, &j->scratch, c->b))
         return "ptxas predicates what lies before, and the branch costs nothing more than the one that would be left";
     for (u32 k = 0; k < c->edges; k++) {
@@ -233,20 +235,31 @@ static const char *why_not_sooner(ThreadJudge *j, const Candidate *c, bool conve
     return NULL;
 }
 
+/* NULL, or why a loop keeps its branch although warps come to it as a whole: for the edges that are left. The others save little, and
+ * ptxas knows less of blocks that they enter anew. A table costs more than a branch. */
+static const char *why_loop_keeps_branch(const ThreadJudge *j, const Candidate *c)
+{
+    bool stays = c->decided < c->edges && !branch_table(block_terminator(c->b));
+    return stays && loop_of(an_loops(j->an), c->b) ? "other edges of the loop still need the branch" : NULL;
+}
+
 /* NULL, or why the threads that come to c->b must go on to reconverge there. */
 static const char *why_they_reconverge(ThreadJudge *j, const Candidate *c, bool *after_convergent)
 {
-    const char *predicated = judge_is_predicated(j, c->b) ? judge_predicated : NULL;
+    const char *why = judge_is_predicated(j, c->b) ? judge_predicated : NULL;
     bool convergent = convergent_after(j, c->b);
-    if (predicated && !convergent)
-        return predicated; /* without asking what is uniform */
+    if (why && !convergent)
+        return why; /* without asking what is uniform */
     remember_uniform(j);
     bool converged = region_is_reached_convergently(j->an, &j->scratch, c->b, &j->memory->uniform);
     if (convergent && !converged)
         return "threads of a warp reconverge there, and a convergent instruction follows";
     *after_convergent = convergent;
-    const char *sooner = predicated ? NULL : why_not_sooner(j, c, converged);
-    return predicated || converged || sooner ? (predicated ? predicated : sooner) : why_divergence_costs(j, c);
+    if (!why)
+        why = why_not_sooner(j, c, converged);
+    if (why)
+        return why;
+    return converged ? why_loop_keeps_branch(j, c) : why_divergence_costs(j, c);
 }
 
 const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_convergent)
@@ -284,7 +297,11 @@ static bool guards_a_loop(ThreadJudge *j, const Block *b, Block *to)
         return false;
     ThreadRegion region = region_after(j->an, &j->scratch, b, to);
     /* the set-up of a loop that begins the function is one block with all of it */
-    return region.loops && (b == j->an->fn->entry ? region.set_up : set_up_cost(j, to)) >= PTXAS_SET_UP;
+    if (!region.loops)
+        return false;
+    if (loop_of(an_loops(j->an), b) && region.cost >= PTXAS_GUARDED)
+        return true;
+    return (b == j->an->fn->entry ? region.set_up : set_up_cost(j, to)) >= PTXAS_SET_UP;
 }
 
 /* Whether threads might reconverge sooner after b than they may, if its branch always goes to `to`. */

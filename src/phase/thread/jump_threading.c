@@ -19,7 +19,9 @@
  *
  * Pays (tests/ptxas/THREADING.md) where ptxas does not predicate what J's branch decides. Where a warp may come to J in several
  * groups, they no longer run together after it: then nothing before J may be predicated either, all edges into J must be decided, so
- * that its branch vanishes, and what is now executed once a group must not outweigh it. Edges out of loops never qualify.
+ * that its branch vanishes, and what is now executed once a group must not outweigh it. In loops a branch that
+ * warps come to as a whole must vanish as well; and where many registers are live ptxas has none left to execute two parts of an arm
+ * together. Edges out of loops never qualify.
  *
  * Declines: headers, and whatever makes a latch, an entry or an exit of a loop; clones of `i = i + 1` in loops (ptxas no
  * longer counts them); blocks with pragmas, inner scopes, or labels that debug data names. No PHIs, so no threshold
