@@ -115,7 +115,8 @@ bench_ptxas_module()
     figure 'optimize, of ptxas -O3, 10 MB' "$(calc %.6f "100 * $optimize_10 / $seconds")" % most 2
 }
 
-# Files of 11 KB: what starting a process takes counts most.
+# Files of 11 KB: what starting a process takes counts most. In a virtual machine glibc takes 1 ms for that, in any program, since it
+# asks for the processor's caches by instructions that the host answers.
 bench_ptxas_examples()
 {
     ours=0 theirs=0
