@@ -568,17 +568,52 @@ static void check_closed(Prover *p, const Meeting *m)
 
 /* ---- promises ------------------------------------------------------------------------------------------------------------------- */
 
-/* Whether a branch of BEFORE promised that there are no two such threads. */
+/* Whether no branch of BEFORE that is open, or was when that one was passed, has parted the threads. */
+static bool were_together_at(Prover *p, const Open *promised, u32 a, u32 b)
+{
+    const Passing *pa = &p->passings.v[a], *pb = &p->passings.v[b];
+    const Opens *x = &pa->open[PROVE_BEFORE];
+    for (u32 k = 0; k < x->n; k++) {
+        u32 block = x->v[k].block;
+        bool was_over = x->v[k].joined && promised->moved && prove_group_has(p, promised->past, block);
+        if (block != promised->block && parts(p, PROVE_BEFORE, block) && !was_over && !went_together(p, pa, pb, block) &&
+            !is_covered(p, &pa->open[PROVE_AFTER], block))
+            return false;
+    }
+    return true;
+}
+
+/* Whether a branch of BEFORE promised that there are no two such threads: it speaks of those that are together there. */
 static bool is_promised(Prover *p, const Meeting *m, const Open *open, u32 a, u32 b)
 {
     (void)m, (void)open;
     const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
     for (u32 k = 0; k < x->n; k++) {
         const Open *other = prove_find_open(y, x->v[k].block);
-        if (other && were_parted_at(p, &x->v[k], other) && !parts(p, PROVE_BEFORE, other->block))
+        if (other && were_parted_at(p, &x->v[k], other) && !parts(p, PROVE_BEFORE, other->block) &&
+            were_together_at(p, &x->v[k], a, b))
             return true;
     }
     return false;
+}
+
+/* A table's index is equal also among threads that go the same way. */
+static bool is_index_promised(Prover *p, u32 block)
+{
+    for (u32 a = p->newest_passing.v[block]; a; a = p->passings.v[a].older)
+        for (u32 b = a; b; b = p->passings.v[b].older) {
+            const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
+            bool is = !can_meet(&p->passings.v[a], &p->passings.v[b]);
+            for (u32 k = 0; k < x->n && !is; k++) {
+                const Open *other = prove_find_open(y, x->v[k].block);
+                const Instr *end = block_terminator(fn_block(p->side[PROVE_BEFORE].fn, x->v[k].block));
+                is = other && end->op->opcode == OPC_BRX_IDX && !parts(p, PROVE_BEFORE, other->block) &&
+                     is_same_time(p, &x->v[k], other) && were_together_at(p, &x->v[k], a, b);
+            }
+            if (!is)
+                return false;
+        }
+    return true;
 }
 
 /* A branch of AFTER that promises not to part threads, and is not seen not to: branches of BEFORE promised it. */
@@ -594,7 +629,7 @@ static void check_promises(Prover *p)
             vec_push(&all, id);
         Open any = {.block = b->id, .passed = prove_group(p, all.v, all.n)};
         vec_free(&all);
-        if (!all_pairs(p, NULL, &any, is_promised))
+        if (!all_pairs(p, NULL, &any, is_promised) || (end->op->opcode == OPC_BRX_IDX && !is_index_promised(p, b->id)))
             prove_fail(p, PROVE_UNKNOWN,
                        "convergence: the branch in line %u of AFTER promises to be uniform, which is not seen",
                        prove_line(fn, end));
