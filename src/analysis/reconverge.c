@@ -127,19 +127,3 @@ ReconvergeRisk reconverge_judge(const ReconvergeGate *g, u8 waits, const Reconve
     bool may_wait = wait_may_end(g->w, waits, after->ends) || wait_may_end(g->w, after->waits, after->later_ends);
     return may_wait ? RECONVERGE_WAIT : RECONVERGE_SAFE;
 }
-
-ReconvergeRisk reconverge_after_pure(ReconvergeGate *g, Block *at, const Block *old)
-{
-    if (!reconverge_matters(g) || at == old)
-        return RECONVERGE_SAFE;
-    ReconvergeRegion after = reconverge_from(g, at, old);
-    return reconverge_judge(g, 0, &after);
-}
-
-ReconvergeRisk reconverge_before_leaving(ReconvergeGate *g, const Block *b)
-{
-    if (!reconverge_matters(g) || uniform_has(&an_uniform(g->an)->branch_warp, b->id))
-        return RECONVERGE_SAFE;
-    ReconvergeRegion after = reconverge_after(g, b, NULL);
-    return reconverge_judge(g, g->w->any_wait, &after);
-}

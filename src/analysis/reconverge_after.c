@@ -123,3 +123,19 @@ ReconvergeRegion reconverge_from(ReconvergeGate *g, const Block *at, const Block
     gate_visit(g, an_order(g->an)->index[at->id]);
     return find_region(g, at, old);
 }
+
+ReconvergeRisk reconverge_after_pure(ReconvergeGate *g, Block *at, const Block *old)
+{
+    if (!reconverge_matters(g) || at == old)
+        return RECONVERGE_SAFE;
+    ReconvergeRegion after = reconverge_from(g, at, old);
+    return reconverge_judge(g, 0, &after);
+}
+
+ReconvergeRisk reconverge_before_leaving(ReconvergeGate *g, const Block *b)
+{
+    if (!reconverge_matters(g) || uniform_has(&an_uniform(g->an)->branch_warp, b->id))
+        return RECONVERGE_SAFE;
+    ReconvergeRegion after = reconverge_after(g, b, NULL);
+    return reconverge_judge(g, g->w->any_wait, &after);
+}

@@ -314,14 +314,3 @@ const OpInfo *isa_decode(Isa *isa, const char *text, u32 len)
         grow(isa);
     return op;
 }
-
-/* ---- questions ------------------------------------------------------------------------------------------------ */
-
-bool op_text_has_modifier(const OpInfo *op, const char *part)
-{
-    size_t len = strlen(part);
-    for (const char *at = strstr(op->text->text, part); at; at = strstr(at + 1, part))
-        if (at[len] == '.' || at[len] == '\0')
-            return true;
-    return false;
-}

@@ -85,6 +85,17 @@ const ModRow isa_mods[] = {
 const u32 isa_mod_count = COUNT_OF(isa_mods);
 _Static_assert((u32)OPC_COUNT <= ISA_ROWS_MAX && COUNT_OF(isa_mods) <= ISA_ROWS_MAX, "a place for each row");
 
+/* ---- modifiers -------------------------------------------------------------------------------------------------- */
+
+bool op_text_has_modifier(const OpInfo *op, const char *part)
+{
+    size_t len = strlen(part);
+    for (const char *at = strstr(op->text->text, part); at; at = strstr(at + 1, part))
+        if (at[len] == '.' || at[len] == '\0')
+            return true;
+    return false;
+}
+
 /* ---- types ---------------------------------------------------------------------------------------------------- */
 
 static const struct {
