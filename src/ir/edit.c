@@ -586,3 +586,9 @@ Block *block_clone(Block *b)
     touch(b);
     return copy;
 }
+
+void edit_revert(Function *fn)
+{
+    fn->changed = false;
+    fn->verbatim = true;
+}

@@ -68,4 +68,7 @@ void edit_layout(Function *fn);
  * that the blocks are those that the printed text would be read as. Answers whether there were any. */
 bool edit_places(Function *fn);
 
+/* The function prints as its own text, whatever phases made of it. */
+void edit_revert(Function *fn);
+
 #endif

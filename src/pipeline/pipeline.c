@@ -48,6 +48,8 @@ typedef struct Runner {
     u32 calls;                  /* of phases, on the function that is run over, in this pass */
     u32 pass;                   /* over the module */
     u32 round;                  /* of the sequence, on the function that is run over; does not start again with a pass */
+    bool went_back;             /* some function did */
+    VEC(Function *) later;      /* those that later passes ran over */
     i64 rewrites;               /* asked for so far, for --opt-bisect-limit */
     u32 *limited;               /* by place among what is withheld: rewrites that counted against its limit */
 } Runner;
@@ -443,22 +445,33 @@ static void choose_config(Runner *runner, const Function *fn)
                       "no decision of --tuned is about this text: it is optimized as the command line says");
 }
 
-/* Any change to the number of blocks may change which exit ptxas takes for the function's end, and threads then wait for others
- * that wait for them to leave. */
-static bool depends_on_exit(Analyses *an)
+static void report_exits(Runner *runner, const Function *fn, bool before)
 {
-    Arena scratch = {0};
-    bool depends = exits_decide_reconvergence(&scratch, an);
-    arena_free(&scratch);
-    return depends;
+    if (runner->sink.wants_remarks)
+        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "ExitsDecide", fn, (Span){0, 0},
+                      before
+                          ? "where threads reconverge depends on which exit ptxas takes for the function's end, and some "
+                            "wait for others"
+                          : "where threads reconverge would depend on which exit ptxas takes for the function's end: it "
+                            "stays as it was");
 }
 
-static void report_exits(Runner *runner, const Function *fn)
+/* Where phases may have made who waits for whom depend on the exit the function goes back. */
+static bool run_and_look_at_exits(Runner *runner, Function *fn, Analyses *an)
 {
-    if (runner->pass == 0 && runner->sink.wants_remarks)
-        remarks_write(
-            &runner->remarks, REMARK_MISSED, "ptxopt", "ExitsDecide", fn, (Span){0, 0},
-            "where threads reconverge depends on which exit ptxas takes for the function's end, and some wait for others");
+    if (exits_decide(an)) {
+        if (runner->pass == 0)
+            report_exits(runner, fn, true);
+        return true;
+    }
+    if (!run_to_fixed_point(runner, fn, an))
+        return false;
+    if (fn->changed && exits_decide(an)) {
+        report_exits(runner, fn, false);
+        edit_revert(fn);
+        runner->went_back = true;
+    }
+    return true;
 }
 
 static bool run_phases(Runner *runner, Function *fn, Analyses *an)
@@ -480,11 +493,7 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
     edit_absorb_unused_labels(fn);
     if (!verify_parsed(runner, fn))
         return false;
-    if (!runner->config->ignore_exits && depends_on_exit(an)) {
-        report_exits(runner, fn);
-        return true;
-    }
-    return run_to_fixed_point(runner, fn, an);
+    return runner->config->ignore_exits ? run_to_fixed_point(runner, fn, an) : run_and_look_at_exits(runner, fn, an);
 }
 
 static bool dump_cfg(Runner *runner, Function *fn, Analyses *an)
@@ -530,11 +539,21 @@ static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bo
         has_callees |= fn->entry && !fn->is_entry;
         if (!fn->entry || (before && !summaries_differ(fn, before, runner->summaries)))
             continue;
+        if (before)
+            vec_push(&runner->later, fn);
         result = run_function(runner, fn);
         changed |= fn->changed;
     }
-    *more = changed && has_callees;
+    *more = changed && has_callees && !runner->went_back;
     return result;
+}
+
+/* Later passes believe what functions did after the ones before; where one goes back then, all do that were run over. */
+static void settle_back(Runner *runner)
+{
+    for (u32 k = 0; k < runner->later.n && runner->went_back; k++)
+        edit_revert(runner->later.v[k]);
+    vec_free(&runner->later);
 }
 
 static void count_functions(Runner *runner, const Module *m)
@@ -564,6 +583,7 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
     bool more = true;
     for (; result == PIPELINE_OK && more && runner.pass < MODULE_PASSES; runner.pass++)
         result = run_pass(&runner, &arena, m, &more);
+    settle_back(&runner);
     count_functions(&runner, m);
     arena_free(&arena);
     vec_free(&runner.sequence);
