@@ -396,7 +396,7 @@ static void check_pairs(const AccessPair *q, const Instr *barrier, const Instrs 
 }
 
 /* `left`: accesses of threads that leave instead of coming to the barrier, which waits for them until they have. They may have left
- * in any round of a loop. */
+ * in any iteration of a loop. */
 static void check_barrier(Prover *p, const Instr *barrier, const Instrs *left)
 {
     const Graph *g = &p->side[PROVE_BEFORE].g;

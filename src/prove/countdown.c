@@ -1,7 +1,7 @@
 /* Loops of AFTER that count down to 0 what BEFORE asks several questions for: the first half of a loop that was split.
  *
- * Such a counter c is not 0 where it comes into the loop, with C in it; each round takes 1 from it and goes back only if what is
- * left is not 0. So it does not wrap around, and k = C - c is the number of rounds so far, less than C. What each round adds the
+ * Such a counter c is not 0 where it comes into the loop, with C in it; each iteration takes 1 from it and goes back only if what is
+ * left is not 0. So it does not wrap around, and k = C - c is the number of iterations so far, less than C. What each iteration adds the
  * number d to is then X + d * k, where it came with X into the loop. If C is at most X, a register that goes down by 1 is at
  * least c. If C is at most the distance from X to a bound, a register that goes towards it by 1 has not come to it: it is on the
  * same side of it as X was. */
@@ -70,7 +70,7 @@ u32 prove_countdown(Merge *m)
     return 0;
 }
 
-/* What each round adds to the slot; 0: not the same number, or not to the same one at first. */
+/* What each iteration adds to the slot; 0: not the same number, or not to the same one at first. */
 static u64 step_of(const Merge *m, u32 slot)
 {
     Term first = m->a[0].value[slot], step = 0;
@@ -94,9 +94,9 @@ Term prove_countdown_value(Merge *m, u32 slot)
     u64 step = step_of(m, slot);
     if (!step)
         return 0;
-    Term rounds = prove_sub(t, prove_resize(t, m->a[0].value[counter], bits, false),
-                            prove_resize(t, prove_merge_symbol(m, counter), bits, false));
-    return prove_add(t, m->a[0].value[slot], prove_scale(t, rounds, step));
+    Term iterations = prove_sub(t, prove_resize(t, m->a[0].value[counter], bits, false),
+                                prove_resize(t, prove_merge_symbol(m, counter), bits, false));
+    return prove_add(t, m->a[0].value[slot], prove_scale(t, iterations, step));
 }
 
 /* ---- at most -------------------------------------------------------------------------------------------------------------- */
@@ -177,7 +177,7 @@ static bool at_most(Prover *p, Term a, Term b, u32 depth)
     }
 }
 
-/* ---- what holds in each round ----------------------------------------------------------------------------------------------- */
+/* ---- what holds in each iteration ----------------------------------------------------------------------------------------------- */
 
 /* Whether the condition holds in the arrival, whose facts are loaded: if it did not the counter would be 0, which it is not. */
 static bool holds_at_entry(Prover *p, Term cond, Term counter)
@@ -227,7 +227,7 @@ static void add_bound(Merge *m, FactList *list, u32 slot, bool is_up, Term bound
         prove_merge_add(m, list, prove_rel(t, m->value[slot], bound, left));
 }
 
-/* The operand as it is in the node, if no round changes it; 0: it is not known. */
+/* The operand as it is in the node, if no iteration changes it; 0: it is not known. */
 static Term fixed_operand(const Merge *m, const Operand *o, u32 bits)
 {
     if (o->kind == OPND_IMM)

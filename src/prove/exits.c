@@ -132,7 +132,7 @@ bool prove_joins_earlier(Graph *g, Graph *ended, const Waits *w, bool waits)
 
 /* ---- exits that correspond ---------------------------------------------------------------------------------------------------- */
 
-/* Events by what they are: those that met, also by way of others, are one. */
+/* Events by what they are: those that matched, also by way of others, are one. */
 typedef struct Events {
     FnvMap index; /* by instruction, plus 1 */
     VecU32 same;  /* by index another one that is the same; the last one's is itself */
@@ -156,12 +156,12 @@ static u32 index_of(Events *e, const Instr *i)
     return last_same(e, (u32)*at - 1);
 }
 
-static Events events_that_met(const ProveMet *met, u32 n)
+static Events events_that_match(const ProveMatched *matched, u32 n)
 {
     Events e = {0};
     for (u32 k = 0; k < n; k++)
-        if (met[k].before) {
-            u32 x = index_of(&e, met[k].before), y = index_of(&e, met[k].after);
+        if (matched[k].before) {
+            u32 x = index_of(&e, matched[k].before), y = index_of(&e, matched[k].after);
             e.same.v[x] = y;
         }
     return e;
@@ -228,7 +228,7 @@ static bool does_something(const Block *b)
     return block_edge_count(b) != 1 || (b->first && b->first != block_terminator(b));
 }
 
-/* How many blocks lead to the exit that do something, or part threads. */
+/* How many blocks lead to the exit that do something, or divide threads. */
 static u32 size_of(const Graph *g, u32 exit)
 {
     VecU32 blocks = blocks_to(g, exit, NULL);
@@ -259,10 +259,10 @@ static bool find_exit(const Graph *before, VecU32 *exits, u32 k, u64 wanted, Eve
     return true;
 }
 
-bool prove_pair_exits(const Graph *before, VecU32 *exits, const Graph *after, const VecU32 *others, const ProveMet *met,
-                      u32 n)
+bool prove_pair_exits(const Graph *before, VecU32 *exits, const Graph *after, const VecU32 *others,
+                      const ProveMatched *matched, u32 n)
 {
-    Events e = events_that_met(met, n);
+    Events e = events_that_match(matched, n);
     VecU32 sizes = {0};
     bool paired = exits->n == others->n && others->n <= EXITS_MAX;
     for (u32 k = 0; k < others->n && paired; k++) {

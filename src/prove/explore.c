@@ -50,7 +50,7 @@ static void enter(Prover *p, ProveSide side, Block *to)
 /* Control goes on to block `to`. */
 static void leave_for(Prover *p, ProveSide side, Term cond, Block *to)
 {
-    prove_part(p, side, cond, to);
+    prove_pass_branch(p, side, cond, to);
     enter(p, side, to);
 }
 
@@ -367,11 +367,11 @@ static bool match_stops(Prover *p, Stop before, Stop after)
     const char *why = "one goes on where the other leaves";
     Instr *i = p->place[PROVE_BEFORE].at, *k = p->place[PROVE_AFTER].at;
     if (before == STOP_END && after == STOP_END && prove_match_end(p, i, k, &why)) {
-        prove_meet(p, NULL, NULL);
+        prove_at_event(p, NULL, NULL);
         return false;
     }
     if (before == STOP_EVENT && after == STOP_EVENT && prove_match(p, i, k, &why)) {
-        prove_meet(p, i, k);
+        prove_at_event(p, i, k);
         step_over(p);
         return true;
     }
@@ -598,14 +598,14 @@ static void start_at(Prover *p, Node *n)
 static void explore_node(Explorer *e, Node *n)
 {
     Prover *p = e->p;
-    if (!n->value) { /* the second time round takes the paths of the first one: this is only met if it does not */
+    if (!n->value) { /* the second exploration takes the paths of the first one: this is reached only if it does not */
         prove_fail(p, PROVE_UNKNOWN, "limit: a node without a state");
         return;
     }
     Saved s = save(p);
     u32 who = movers(e, n);
     trace_node(p, n, who);
-    n->round++;
+    n->version++;
     n->in_doubt = false;
     VecU32 old = n->next;
     n->next = (VecU32){0};
@@ -649,7 +649,7 @@ static bool follow_edge(const Prover *p, u32 side, Visits *stack, u8 *state)
     return false;
 }
 
-/* Whether there is a cycle of edges on which the side does not move: the other one could go round for ever while it waits. */
+/* Whether there is a cycle of edges on which the side does not move: the other one could go around for ever while it waits. */
 static bool waits_for_ever(const Prover *p, u32 side)
 {
     u8 *state = mem_zalloc(p->nodes.n); /* 1: on the stack, 2: done */
@@ -738,7 +738,7 @@ static void explore_all(Explorer *e)
             explore_node(e, n);
     for (u32 k = 1; k < p->nodes.n && !p->failed; k++)
         if (p->nodes.v[k]->in_doubt)
-            prove_fail(p, PROVE_UNKNOWN, "in its last state a loop's rounds are not the same");
+            prove_fail(p, PROVE_UNKNOWN, "in its last state a loop's iterations are not the same");
 }
 
 void prove_explore(Prover *p)

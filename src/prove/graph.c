@@ -148,7 +148,7 @@ static bool improve(Post *p, u32 number, u32 end)
     return changed;
 }
 
-/* Blocks that cannot reach the end of the function have no reconvergence point: threads that part there need not meet. */
+/* Blocks that cannot reach the end of the function have no reconvergence point: threads that diverge there need not reconverge. */
 void prove_find_postdoms(Graph *g, u32 exit)
 {
     Post p = {.g = g, .exit = exit};
@@ -379,8 +379,8 @@ static void look_at(Uniform *u, const Block *b)
         u->found = false;
         prove_reads(i, see, u);
         if (op_has(i->op, OPF_TERMINATOR)) {
-            bool parts = block_edge_count(b) > 1 || (i->guard && op_has(i->op, OPF_NO_RETURN));
-            if (u->found && parts && !(u->g->believes && op_has(i->op, OPF_UNIFORM_HINT)) &&
+            bool branches = block_edge_count(b) > 1 || (i->guard && op_has(i->op, OPF_NO_RETURN));
+            if (u->found && branches && !(u->g->believes && op_has(i->op, OPF_UNIFORM_HINT)) &&
                 !bitset_has(&u->g->splits, b->id))
                 split_threads(u, b);
         } else if ((u->found || makes_difference(u->g->fn, i)) && !is_same_in_warp(u->g->fn, i)) {

@@ -30,7 +30,7 @@ typedef struct Graph {
     BitSet **influence;     /* by block, on demand */
     u64 reached;            /* blocks that were looked at for it */
     BitSet loops;           /* blocks on a cycle */
-    u32 *region;            /* by block: of blocks on cycles, those that control can come back to from one another; 0: on none */
+    u32 *region; /* by block: of blocks on cycles, those that control can come back to from one another; 0: on none */
 } Graph;
 
 enum { PROVE_NO_BLOCK = UINT32_MAX };

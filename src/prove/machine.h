@@ -20,7 +20,7 @@ typedef struct Machine {
     Term *reg;        /* by RegId; PROVE_CARRY: the carry; 0: not known here */
     const Name **sym; /* by SymId: a name that both texts share, made on demand */
     VEC(Undo) undo;
-    const char *fault;   /* what cannot be modelled, or was met without a value */
+    const char *fault;   /* what cannot be modelled, or was used without a value */
     BitSet in_use;       /* registers that an asynchronous operation may use until a wait; no word: there are none */
     BitSet early_writes; /* by origin: instructions that write one of them where such an operation may be under way */
     Term written;        /* what they wrote since the last such operation, wait, or node, in order; 0: nothing */

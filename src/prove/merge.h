@@ -23,7 +23,7 @@ typedef struct FactList {
 
 /* The state before the node was merged must be there: what arrived since is of it, once nothing changes any more. */
 u32 prove_countdown(Merge *m);
-/* The value of a slot that each round of the countdown moves on by the same number; 0: it is none. */
+/* The value of a slot that each iteration of the countdown moves on by the same number; 0: it is none. */
 Term prove_countdown_value(Merge *m, u32 slot);
 void prove_countdown_facts(Merge *m, FactList *list);
 

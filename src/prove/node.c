@@ -124,12 +124,12 @@ static void collect_facts(Prover *p, Arrival *a)
     a->fact = fact;
 }
 
-/* What earlier rounds of the node that is explored brought here holds no more. */
+/* What earlier visits of the node that is explored brought here holds no more. */
 static void drop_old(Prover *p, Node *n)
 {
     u32 kept = 0;
     for (u32 k = 0; k < n->arrivals.n; k++)
-        if (n->arrivals.v[k].from != p->at->id || n->arrivals.v[k].round == p->at->round)
+        if (n->arrivals.v[k].from != p->at->id || n->arrivals.v[k].version == p->at->version)
             n->arrivals.v[kept++] = n->arrivals.v[k];
     n->arrivals.n = kept;
 }
@@ -160,7 +160,7 @@ static Subst known_numbers(Prover *p)
 bool prove_arrive(Prover *p, const Place place[2])
 {
     Node *n = node_of(p, place);
-    Arrival a = {.from = p->at->id, .round = p->at->round, .open = {p->open[0], p->open[1]}, .rounds = p->rounds};
+    Arrival a = {.from = p->at->id, .version = p->at->version, .open = {p->open[0], p->open[1]}, .rounds = p->rounds};
     u32 slots = n->slots[0] + n->slots[1];
     Term *value = arena_array(p->arena, Term, slots);
     Subst numbers = p->counts ? known_numbers(p) : (Subst){0};
@@ -202,7 +202,7 @@ Term prove_merge_symbol(const Merge *m, u32 slot)
 
 /* The value that all arrivals bring, if it is none of this node's; 0: there is no such value. Where values are looked for again, one
  * that brings what the state has, of the node's symbols, left the slot as it was: whether it still does so from the value of the
- * others, its next round says. */
+ * others, its next visit says. */
 static Term sole_value(const Merge *m, u32 slot)
 {
     Term was = m->n->value ? m->n->value[slot] : 0, sole = 0;
@@ -565,7 +565,7 @@ static SetId guess_range(Merge *m, Term x, SetId set)
     return guess && prove_set_within(&t->sets, set, guess) ? guess : 0;
 }
 
-/* Facts that say nothing go, and after some rounds those that still change. */
+/* Facts that say nothing go, and after some visits those that still change. */
 static void keep_facts(Merge *m, FactList *list)
 {
     u32 kept = 0;
@@ -638,7 +638,7 @@ static void break_slots(Merge *m)
         }
 }
 
-/* The second time round: branches that are open only ever become more. */
+/* In the second visit: branches that are open only ever become more. */
 static bool merge_threads(Prover *p, Node *n)
 {
     const Arrival *first = &n->arrivals.v[0];
@@ -713,7 +713,7 @@ static void drop_outdated(Prover *p, Node *n)
     u32 kept = 0;
     for (u32 k = 0; k < n->arrivals.n; k++) {
         u32 from = n->arrivals.v[k].from;
-        if (!from || p->nodes.v[from]->round == n->arrivals.v[k].round)
+        if (!from || p->nodes.v[from]->version == n->arrivals.v[k].version)
             n->arrivals.v[kept++] = n->arrivals.v[k];
     }
     n->arrivals.n = kept;
@@ -724,7 +724,7 @@ void prove_outdate(Prover *p, const Node *n, const VecU32 *edges)
     for (u32 k = 0; k < edges->n && p->counts && !p->values_hold; k++) {
         Node *to = p->nodes.v[edges->v[k] >> 2];
         for (u32 i = 0; i < to->arrivals.n; i++)
-            if (to->arrivals.v[i].from == n->id && to->arrivals.v[i].round != n->round)
+            if (to->arrivals.v[i].from == n->id && to->arrivals.v[i].version != n->version)
                 enqueue(p, to);
     }
 }
@@ -732,7 +732,7 @@ void prove_outdate(Prover *p, const Node *n, const VecU32 *edges)
 /* No path comes to the node any more, nor from it. */
 static void give_up_node(Prover *p, Node *n)
 {
-    n->round++;
+    n->version++;
     n->value = NULL;
     n->in_doubt = false;
     prove_outdate(p, n, &n->next);

@@ -1,5 +1,5 @@
 /* Branches that are open on a path: passed, and not yet joined. What a path passes, joins and closes goes into lists that are only
- * taken over, never changed; where paths meet in a node, or too many pass a branch, their lists are united.
+ * taken over, never changed; where paths join in a node, or too many pass a branch, their lists are united.
  *
  * A successor that is not 0 is that of all paths: each of them has the branch open, and went there. */
 #include <string.h>
@@ -155,8 +155,8 @@ static Open unite_open(Prover *p, const Open *a, const Open *b)
         o.went = 0;
     if (!a || !b || a->cond != b->cond)
         o.cond = 0;
-    if (!a || !b || a->round != b->round)
-        o.round = 0;
+    if (!a || !b || a->iteration != b->iteration)
+        o.iteration = 0;
     if (!a || !b)
         return o;
     o.joined = a->joined && b->joined;
@@ -321,7 +321,7 @@ static bool is_ahead(const Opens *before)
 void prove_pass_before(Prover *p, u32 block, u32 went, Term cond)
 {
     const Open *old = prove_find_open(&p->open[PROVE_BEFORE], block);
-    Open o = {.block = block, .went = went, .cond = cond, .moved = PROVE_MOVED, .round = prove_round_of(p, block)};
+    Open o = {.block = block, .went = went, .cond = cond, .moved = PROVE_MOVED, .iteration = prove_round_of(p, block)};
     o.again = old && !old->joined ? group_and_all(p, old->again, passed_since(p, block)) : (GroupId)PROVE_ALL;
     o.past = group_of_open(p, &p->open[PROVE_BEFORE], true);
     if (old && old->moved)
@@ -333,7 +333,7 @@ void prove_pass_before(Prover *p, u32 block, u32 went, Term cond)
     p->open[PROVE_BEFORE] = with(p, p->open[PROVE_BEFORE], o);
 }
 
-/* Once more, in a loop: threads that part now may have parted the times before. */
+/* Once more, in a loop: threads that diverge now may have diverged the times before. */
 void prove_pass_after(Prover *p, u32 block, u32 went)
 {
     const Opens *before = &p->open[PROVE_BEFORE];
@@ -382,9 +382,9 @@ static void join(Prover *p, ProveSide side, u32 at)
     p->open[PROVE_AFTER].v = a;
 }
 
-/* A loop's next round. What BEFORE passed in the round that AFTER now leaves is not of this one; what it passes ahead of AFTER may be
+/* The next iteration of a loop. What BEFORE passed in the iteration that AFTER now leaves is not of this one; what it passes ahead of AFTER may be
  * of the next one. */
-static void begin_round(Prover *p, ProveSide side)
+static void begin_iteration(Prover *p, ProveSide side)
 {
     Open *v = copy(p, &p->open[PROVE_BEFORE]);
     for (u32 k = 0; k < p->open[PROVE_BEFORE].n; k++) {
@@ -399,7 +399,7 @@ void prove_enter(Prover *p, ProveSide side, const Block *from, const Block *to)
 {
     prove_count_round(p, side, from, to);
     if (p->side[side].g.is_join[to->id] == JOIN_LOOP)
-        begin_round(p, side);
+        begin_iteration(p, side);
     for (u32 k = 0; k < p->open[side].n; k++)
         if (p->side[side].g.postdom[p->open[side].v[k].block] == to->id && !p->open[side].v[k].joined)
             join(p, side, k);

@@ -111,7 +111,7 @@ typedef struct Pair {
     bool has_graphs;
     const char *too_large; /* NULL: they are not */
     Attempt proved_by;
-    VEC(ProveMet) met; /* by the attempt that proved it, as is the next one */
+    VEC(ProveMatched) matched; /* by the attempt that proved it, as is the next one */
     bool same_shape;
 } Pair;
 
@@ -184,16 +184,16 @@ static void prover_free(Prover *p)
     vec_free(&p->nodes);
     vec_free(&p->queue);
     vec_free(&p->groups);
-    vec_free(&p->meetings);
+    vec_free(&p->at_events);
     vec_free(&p->passings);
     vec_free(&p->newest_passing);
-    fnvmap_free(&p->meeting_of);
+    fnvmap_free(&p->at_event_of);
     fnvmap_free(&p->passing_of);
     for (u32 k = 0; k < p->waiting.n; k++)
         vec_free(&p->waiting.v[k]);
     vec_free(&p->waiting);
     vec_free(&p->more_late);
-    vec_free(&p->met);
+    vec_free(&p->matched);
     fnvmap_free(&p->node_of);
     fnvmap_free(&p->group_of);
     fnvmap_free(&p->group_ops);
@@ -264,9 +264,9 @@ static ProveVerdict run_once(Pair *pair, const ProveOptions *options, Attempt *a
     a->was_large = prove_is_large(&own);
     a->only_threads = p.only_threads;
     add_late(a, &p, arena);
-    vec_clear(&pair->met);
-    for (u32 k = 0; k < p.met.n; k++)
-        vec_push(&pair->met, p.met.v[k]);
+    vec_clear(&pair->matched);
+    for (u32 k = 0; k < p.matched.n; k++)
+        vec_push(&pair->matched, p.matched.v[k]);
     pair->same_shape = p.same_shape;
     verdict.nodes = p.nodes.n - 1;
     verdict.steps = p.steps;
@@ -460,7 +460,7 @@ static bool holds_at_end(Pair *pair, const ProveOptions *options, Ends *ends, u3
     Attempt again = pair->proved_by;
     bool holds = !asks || (ends->paired && ends->reached <= ENDS_BLOCKS_MAX &&
                            run_attempt(&ended, options, &again, arena).answer == PROVE_PROVED);
-    vec_free(&ended.met);
+    vec_free(&ended.matched);
     arena_free(&ended.arena);
     return holds;
 }
@@ -471,8 +471,8 @@ static bool holds_at_each_end(Pair *pair, const ProveOptions *options, Ends *end
     bool holds = true;
     ends->waits[PROVE_BEFORE] = prove_waits(before, &ends->callees, false);
     ends->waits[PROVE_AFTER] = prove_waits(after, &ends->callees, false);
-    ends->paired =
-        prove_pair_exits(before, &ends->exits[PROVE_BEFORE], after, &ends->exits[PROVE_AFTER], pair->met.v, pair->met.n);
+    ends->paired = prove_pair_exits(before, &ends->exits[PROVE_BEFORE], after, &ends->exits[PROVE_AFTER], pair->matched.v,
+                                    pair->matched.n);
     for (u32 k = 0; (k < ends->exits[PROVE_BEFORE].n || k < ends->exits[PROVE_AFTER].n) && holds; k++)
         holds = holds_at_end(pair, options, ends, k, arena);
     return holds;
@@ -490,7 +490,7 @@ static bool keeps_end(Pair *pair, Ends *ends)
     }
     arena_free(&ended.arena);
     return !asks || prove_pair_exits(&pair->graph[PROVE_BEFORE], &ends->exits[PROVE_BEFORE], &pair->graph[PROVE_AFTER],
-                                     &ends->exits[PROVE_AFTER], pair->met.v, pair->met.n);
+                                     &ends->exits[PROVE_AFTER], pair->matched.v, pair->matched.n);
 }
 
 /* What is proved if all paths lead to one end: whether it holds whichever exit ptxas takes for that. */
@@ -499,7 +499,7 @@ static bool holds_at_ends(Pair *pair, const ProveOptions *options, Arena *arena)
     Ends ends = {0};
     bool asks = false;
     for (u32 side = 0; side < 2; side++)
-        asks |= prove_exits(&pair->graph[side], &ends.exits[side], &pair->arena) && pair->met.n > 0;
+        asks |= prove_exits(&pair->graph[side], &ends.exits[side], &pair->arena) && pair->matched.n > 0;
     bool holds = !asks || (pair->same_shape ? keeps_end(pair, &ends) : holds_at_each_end(pair, options, &ends, arena));
     prove_callees_free(&ends.callees);
     for (u32 side = 0; side < 2; side++)
@@ -515,14 +515,14 @@ ProveVerdict prove_function(Function *before, Function *after, const ProveOption
     if (verdict.answer == PROVE_PROVED && !holds_at_ends(&pair, options, arena)) {
         verdict.answer = PROVE_UNKNOWN;
         verdict.why =
-            "waiting: threads that part may wait for one another in front of an exit, where they may not in BEFORE";
+            "waiting: threads that diverge may wait for one another in front of an exit, where they may not in BEFORE";
     }
-    vec_free(&pair.met);
+    vec_free(&pair.matched);
     arena_free(&pair.arena);
     if (verdict.answer == PROVE_PROVED && sees_threads(before) && (has_guarded_exit(before) || has_guarded_exit(after))) {
         Pair strict = {.before = before, .after = after, .exits_part = true};
         verdict = try_all(&strict, options, arena);
-        vec_free(&strict.met);
+        vec_free(&strict.matched);
         arena_free(&strict.arena);
     }
     return verdict;

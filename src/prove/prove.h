@@ -24,8 +24,8 @@ typedef struct ProveInput {
 
 typedef struct ProveVerdict {
     ProveAnswer answer;
-    const char *why; /* of what is not proved: one line, in the arena */
-    bool is_suspect; /* PROVE_UNKNOWN, and not because an opcode of BEFORE is not known */
+    const char *why;                 /* of what is not proved: one line, in the arena */
+    bool is_suspect;                 /* PROVE_UNKNOWN, and not because an opcode of BEFORE is not known */
     u32 nodes, steps, work, queries; /* work: terms made */
     const ProveInput *input;         /* PROVE_REFUTED: those that were read, in the arena */
     u32 inputs;

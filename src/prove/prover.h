@@ -7,7 +7,7 @@
  * registers that have equal terms in each of them share a symbol. Nodes are explored anew until their states hold.
  *
  * What a node's state means: there are values for its symbols so that all registers hold their terms and all facts are
- * true. So the symbols of a node may not stand in its own state for what they were in an earlier round. */
+ * true. So the symbols of a node may not stand in its own state for what they were at an earlier visit. */
 #ifndef PTXOPT_PROVE_PROVER_H
 #define PTXOPT_PROVE_PROVER_H
 
@@ -34,7 +34,7 @@ typedef struct Range {
     SetId set;
 } Range;
 
-/* Whether a branch of BEFORE was passed since the last event: surely, once only, and in this round of its loops, if that is said. */
+/* Whether a branch of BEFORE was passed since the last event: surely, once only, and in this iteration of its loops, if that is said. */
 enum { PROVE_NOT_MOVED, PROVE_MAY_HAVE_MOVED, PROVE_MOVED };
 
 /* A branch, passed and not yet joined, or joined since the last event. */
@@ -45,12 +45,12 @@ typedef struct Open {
     /* of BEFORE's */
     Term cond;     /* the condition, or the index of a table; 0: none that all paths share */
     u32 moved;     /* PROVE_..MOVED */
-    u32 ahead;     /* BEFORE may have begun a round of a loop that AFTER has not */
-    u32 round;     /* of its loop in which it was passed, counted from that of AFTER: see ROUND_SAME; 0: not known */
+    u32 ahead;     /* BEFORE may have begun an iteration of a loop that AFTER has not */
+    u32 iteration; /* of its loop in which it was passed, counted from that of AFTER: see ROUND_SAME; 0: not known */
     GroupId again; /* branches of AFTER that are open and were passed between any two times of it; PROVE_ALL: one time */
     GroupId past;  /* branches whose threads had joined since the last event, each time that it was passed since */
     /* of AFTER's */
-    u32 closes;     /* its threads may have joined since the last event; they may have parted again */
+    u32 closes;     /* its threads may have joined since the last event; they may have diverged again */
     GroupId held;   /* passings of it that the path may have come by, since which its threads have not joined */
     GroupId passed; /* likewise, since which they have joined, after the last event unless it is late */
     GroupId newer;  /* branches of BEFORE that may have been passed since */
@@ -63,7 +63,7 @@ typedef struct Open {
     u32 late; /* its threads may have joined before an event that is asked about later, and nobody has been asked since */
 } Open;
 
-/* Threads that part at a branch of AFTER wait for one another before an event that no other thread sees, and may not in BEFORE:
+/* Threads that diverge at a branch of AFTER wait for one another before an event that no other thread sees, and may not in BEFORE:
  * what they wait for does not depend on it, and it is asked again at the next event that others see. */
 typedef struct ProveLate {
     const Instr *after;
@@ -85,10 +85,10 @@ typedef struct Passing {
 } Passing;
 
 /* What is open at an event. */
-typedef struct Meeting {
+typedef struct OpenAtEvent {
     const Instr *before, *after; /* NULL: the end */
     Opens open[2];
-} Meeting;
+} OpenAtEvent;
 
 /* A part of a parameter variable of a call that was written, or, without bits, all that a call returned in it. */
 typedef struct Cell Cell;
@@ -118,7 +118,7 @@ typedef struct Access {
 
 typedef struct Arrival {
     u32 from;          /* node */
-    u32 round;         /* of that node */
+    u32 version;       /* of that node's state */
     const Term *value; /* by slot of the node */
     u32 facts;
     const Fact *fact;
@@ -151,7 +151,7 @@ typedef struct Node {
     Fact *fact;
     Opens open[2];
     const Round *rounds;
-    u32 round, visits, moves, opened; /* moves: visits that changed values; opened: visits since the states were final */
+    u32 version, visits, moves, opened; /* moves: visits that changed values; opened: visits since the states were final */
     bool queued;
     bool in_doubt; /* on a path from its state, as it is now, the sides differed */
     VecU32 next;   /* nodes it leads to: 4 * node + sides that moved */
@@ -187,19 +187,19 @@ struct Prover {
     FnvMap group_of, group_ops;
     VEC(Passing) passings; /* [0] unused */
     VecU32 newest_passing; /* by Block.id of AFTER */
-    VEC(Meeting) meetings;
-    FnvMap passing_of, meeting_of; /* by trail */
-    u64 trail;                     /* hash of the path: the node, and what it has passed since */
-    FnvMap answers;                /* questions about passings, by group: 1 no, 2 yes */
-    FnvMap edges_told;             /* answers of tells_edge: 1 no, 2 yes */
-    u32 moved[2];                  /* since the node, in steps */
-    u32 passed, pass_limit;        /* lone joins, since the node */
-    u32 passed_most;               /* on any path */
-    bool follows;                  /* past joins to what the other side asks */
-    bool restores;                 /* looks again for the values of slots that changed in between */
-    bool counts;                   /* looks for counters of AFTER that BEFORE has not; values keep their choices */
-    i64 solver_until;              /* milliseconds of the clock; 0: not asked yet */
-    const char *solver_fails;      /* why it is not asked any more */
+    VEC(OpenAtEvent) at_events;
+    FnvMap passing_of, at_event_of; /* by trail */
+    u64 trail;                      /* hash of the path: the node, and what it has passed since */
+    FnvMap answers;                 /* questions about passings, by group: 1 no, 2 yes */
+    FnvMap edges_told;              /* answers of tells_edge: 1 no, 2 yes */
+    u32 moved[2];                   /* since the node, in steps */
+    u32 passed, pass_limit;         /* lone joins, since the node */
+    u32 passed_most;                /* on any path */
+    bool follows;                   /* past joins to what the other side asks */
+    bool restores;                  /* looks again for the values of slots that changed in between */
+    bool counts;                    /* looks for counters of AFTER that BEFORE has not; values keep their choices */
+    i64 solver_until;               /* milliseconds of the clock; 0: not asked yet */
+    const char *solver_fails;       /* why it is not asked any more */
     u32 steps, step_limit, depth;
     BitSet skipped, stays; /* barriers of BEFORE by origin: left out, or not; empty: none was left out */
     BitSet early;          /* barriers of BEFORE by origin that are left out as soon as it comes to them; empty: none */
@@ -217,7 +217,7 @@ struct Prover {
     u32 lates;
     VEC(ProveLate) more_late;
     bool same_shape; /* of both texts; see prove_same_shape */
-    VEC(ProveMet) met;
+    VEC(ProveMatched) matched;
     bool failed;
 };
 
@@ -274,9 +274,9 @@ bool prove_is_late(const Prover *p, const Instr *after, u32 block);
 /* ---- threads (threads.c) ---- */
 
 /* The side passes the terminator of its block on the way to `to`. */
-void prove_part(Prover *p, ProveSide side, Term cond, const Block *to);
+void prove_pass_branch(Prover *p, ProveSide side, Term cond, const Block *to);
 /* Both sides stand at a matched event; NULL: at the end of the thread. */
-void prove_meet(Prover *p, const Instr *before, const Instr *after);
+void prove_at_event(Prover *p, const Instr *before, const Instr *after);
 u32 prove_line(const Function *fn, const Instr *i); /* in its text; of NULL, where the function ends */
 /* Whether anything in the functions depends on other threads. */
 bool prove_threads_matter(Prover *p);

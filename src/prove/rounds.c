@@ -8,7 +8,7 @@ enum { LOOPS_MAX = 1024, ROUNDS_APART_MAX = 2 * ROUND_SAME - 1 };
 
 /* ---- loops ------------------------------------------------------------------------------------------------------------------- */
 
-/* Whether threads that part at the block join in the loop, after a round of it has begun. */
+/* Whether threads that diverge at the block join in the loop, after a round of it has begun. */
 static bool joins_after_round(Graph *g, const CountedLoop *loop, u32 block)
 {
     u32 at = g->postdom[block];
@@ -130,12 +130,12 @@ static void move_on(Prover *p, u32 loop, bool enters)
     const Opens from = p->open[PROVE_BEFORE];
     Open *v = NULL;
     for (u32 k = 0; k < from.n; k++)
-        if (from.v[k].round && p->loops[PROVE_BEFORE].innermost[from.v[k].block] == loop + 1) {
+        if (from.v[k].iteration && p->loops[PROVE_BEFORE].innermost[from.v[k].block] == loop + 1) {
             if (!v) {
                 v = arena_array(p->arena, Open, from.n);
                 memcpy(v, from.v, from.n * sizeof *v);
             }
-            v[k].round = enters ? 0 : v[k].round - 1;
+            v[k].iteration = enters ? 0 : v[k].iteration - 1;
         }
     if (v)
         p->open[PROVE_BEFORE].v = v;
@@ -170,7 +170,7 @@ static void enter_loop(Prover *p, ProveSide side, u32 loop, Round *v)
         move_on(p, loop, true);
 }
 
-static void begin_round(Prover *p, ProveSide side, u32 loop, Round *v)
+static void begin_iteration(Prover *p, ProveSide side, u32 loop, Round *v)
 {
     Round *r = &v[loop];
     bool is_far = side == PROVE_BEFORE ? r->ahead == ROUNDS_APART_MAX : r->ahead == 1;
@@ -199,7 +199,7 @@ void prove_count_round(Prover *p, ProveSide side, const Block *from, const Block
             continue;
         bool begins = bitset_has(&loop->latches, from->id);
         if (loop->partner && begins)
-            begin_round(p, side, index, v);
+            begin_iteration(p, side, index, v);
         else if (loop->partner && !goes_on)
             enter_loop(p, side, index, v);
         goes_on &= !begins;
@@ -243,7 +243,7 @@ static Effect effect_of(const CountedLoops *l, const CountedLoop *loop, u32 from
     return bitset_has(&loop->latches, from) ? EFFECT_COUNTS : EFFECT_BEGINS;
 }
 
-/* Whether threads that part at the block, in the same round, join in the same round. */
+/* Whether threads that diverge at the block, in the same iteration, join in the same iteration. */
 static bool join_in_step(Graph *g, const CountedLoops *l, const CountedLoop *loop, u32 block)
 {
     u32 at = g->postdom[block];
@@ -263,7 +263,7 @@ static bool join_in_step(Graph *g, const CountedLoops *l, const CountedLoop *loo
     return true;
 }
 
-/* Whether threads that are together in the loop are in the same round of it, if they are so in the loops around. */
+/* Whether threads that are together in the loop are in the same iteration of it, if they are so in the loops around. */
 static bool look_for_step(Graph *g, const CountedLoops *l, const CountedLoop *loop)
 {
     for (u32 id = bitset_next(&g->splits, 0); id < g->n; id = bitset_next(&g->splits, id + 1))

@@ -1,5 +1,5 @@
 /* Rounds of loops, counted in both texts. Each loop of BEFORE has at most one of AFTER as its partner, in the partner of the loop around
- * it. Of a path it is known how many rounds one is ahead of the other since both were entered, in the same round of the loops around. */
+ * it. Of a path it is known how many rounds one is ahead of the other since both were entered, in the same iteration of the loops around. */
 #ifndef PTXOPT_PROVE_ROUNDS_H
 #define PTXOPT_PROVE_ROUNDS_H
 
@@ -35,13 +35,13 @@ typedef struct Round {
     u8 ahead; /* ROUND_SAME, and rounds that BEFORE has begun since it entered the loop, less those of AFTER */
 } Round;
 
-enum { ROUND_SAME = 8 }; /* Open.round if BEFORE passed the branch in the round in which AFTER is */
+enum { ROUND_SAME = 8 }; /* Open.version if BEFORE passed the branch in the round in which AFTER is */
 
 /* Once the states are final, and nodes show which loops are entered together: p->rounds is NULL where no loop has a partner. */
 void prove_find_loops(Prover *p, const u32 *to_after);
 /* The side goes on from a block to another one. */
 void prove_count_round(Prover *p, ProveSide side, const Block *from, const Block *to);
-/* Open.round of a branch that BEFORE passes now; 0: it is not known. */
+/* Open.version of a branch that BEFORE passes now; 0: it is not known. */
 u32 prove_round_of(const Prover *p, u32 block);
 const Round *prove_unite_rounds(Prover *p, const Round *a, const Round *b);
 bool prove_same_rounds(const Prover *p, const Round *a, const Round *b);

@@ -142,7 +142,7 @@ static bool leads_alike(Shape *s, const Block *b, u32 to, const Block *a, u32 ot
 }
 
 /* Whether the branch of AFTER was only passed when that of BEFORE had been since the last event, once, to the block that stands for the
- * one that AFTER went on to: then the threads that part at one are those that part at the other, and at the same time. */
+ * one that AFTER went on to: then the threads that diverge at one are those that diverge at the other, and at the same time. */
 static bool pass_alike(Shape *s, const Block *b, const Block *a)
 {
     const Prover *p = s->p;
@@ -293,7 +293,7 @@ static bool tells_exit(Shape *s, const Block *b)
     return tells;
 }
 
-/* Also of branches that part nobody: with another condition all threads may go another way to the same events. A guarded exit must part
+/* Also of branches that divide nobody: with another condition all threads may go another way to the same events. A guarded exit must divide
  * nobody, and an event tell who stays. */
 static bool all_tell_edges(Shape *s)
 {
@@ -308,17 +308,18 @@ static bool all_tell_edges(Shape *s)
     return tell;
 }
 
-static bool note_all(Shape *s, const ProveMet *met, u32 n)
+static bool note_all(Shape *s, const ProveMatched *matched, u32 n)
 {
     bool same = true;
     for (u32 k = 0; k < n && same; k++) {
-        if (!met[k].before)
+        if (!matched[k].before)
             continue;
-        if (met[k].unseen) {
-            *fnvmap_at(&s->unseen, key_of(met[k].before)) = 1;
-            *fnvmap_at(&s->unseen, key_of(met[k].after)) = 1;
+        if (matched[k].unseen) {
+            *fnvmap_at(&s->unseen, key_of(matched[k].before)) = 1;
+            *fnvmap_at(&s->unseen, key_of(matched[k].after)) = 1;
         } else {
-            same = note_partner(s, 0, met[k].before, met[k].after) && note_partner(s, 1, met[k].after, met[k].before);
+            same = note_partner(s, 0, matched[k].before, matched[k].after) &&
+                   note_partner(s, 1, matched[k].after, matched[k].before);
         }
     }
     return same;
@@ -327,7 +328,7 @@ static bool note_all(Shape *s, const ProveMet *met, u32 n)
 bool prove_same_shape(Prover *p)
 {
     Shape s = {.p = p, .g = {&p->side[PROVE_BEFORE].g, &p->side[PROVE_AFTER].g}};
-    bool same = note_all(&s, p->met.v, p->met.n);
+    bool same = note_all(&s, p->matched.v, p->matched.n);
     for (u32 side = 0; side < 2; side++)
         s.of[side] = mem_zalloc(sizeof(u32) * s.g[side]->n);
     s.branch = mem_zalloc(sizeof(u32) * s.g[PROVE_AFTER]->n);

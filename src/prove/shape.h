@@ -1,4 +1,4 @@
-/* Whether two graphs are the same but for blocks that do nothing: then threads part and come together in the same places, whichever
+/* Whether two graphs are the same but for blocks that do nothing: then threads diverge and come together in the same places, whichever
  * exits and joins ptxas looks at. What other threads do not see counts for nothing. */
 #ifndef PTXOPT_PROVE_SHAPE_H
 #define PTXOPT_PROVE_SHAPE_H
@@ -6,10 +6,10 @@
 #include "prove/graph.h"
 
 /* Two events of which the proof found that they are the same. */
-typedef struct ProveMet {
+typedef struct ProveMatched {
     const Instr *before, *after;
     bool unseen; /* by other threads */
-} ProveMet;
+} ProveMatched;
 
 typedef struct Prover Prover;
 

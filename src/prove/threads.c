@@ -1,37 +1,37 @@
 /* Which threads execute together, and who waits for whom.
  *
- * A branch that may part threads is open on a path until the path comes to where they join again, its immediate post-dominator.
+ * A branch that may divide threads is open on a path until the path comes to where they join again, its immediate post-dominator.
  * Threads are together while they took the same edge of every branch that is open; who comes to the join first waits there.
  *
- * Each time a path passes a branch of AFTER it is noted what is open in both texts: a passing. Threads that part there, T and U,
- * are a pair of passings that went different ways; they were together, so that both took the same edges of what is open in AFTER.
+ * Each time a path passes a branch of AFTER it is noted what is open in both texts: a passing. Threads that diverge there, T and U,
+ * are a pair of passings that went to different successors; they were together, so that both took the same edges of what is open in AFTER.
  * At each event, where both texts are at the same place, it is noted what is open, and what closed since the last event. When all
  * paths are known, this is asked:
- *   at convergent events   threads that part at an open branch of AFTER also did so at a branch of BEFORE that has been open all
+ *   at convergent events   threads that diverge at an open branch of AFTER also did so at a branch of BEFORE that has been open all
  *                          the time since: nobody is missing;
  *   at those that see who is there   the opposite, too: an open branch of BEFORE is covered by one of AFTER, that is: threads that
  *                          took the same edge of this one did so at that one;
  *   at the event after a branch A of AFTER has closed   T has waited there for each U that is still between A and the join, and
  *                          has not executed the event. If U may wait for another thread there, T waits for U in BEFORE, too.
  *
- * The last one holds if BEFORE has no branch open at T's event that parted T and U (is_harmless). It has not, if
+ * The last one holds if BEFORE has no branch open at T's event that divided T and U (is_harmless). It has not, if
  *   - all that are open then were passed before A, and T and U took the same edge of each; or
- *   - T and U were parted by a branch D of BEFORE that T has joined by its event and U, wherever it may wait, has not: T comes past
- *     the join of D only when U does. A branch that T passed after that parts T from U only when U has come, too.
+ *   - T and U were divided by a branch D of BEFORE that T has joined by its event and U, wherever it may wait, has not: T comes past
+ *     the join of D only when U does. A branch that T passed after that divides T from U only when U has come, too.
  *
  * What two passings say of a branch of BEFORE counts if it is said of one and the same time that both threads came to it. A branch
- * on no cycle is passed once. Of others it is so if who is together in AFTER is in the same round of the loops of BEFORE: their
- * region is aligned. Then two threads that passed the branch once since the last event, and since AFTER's last round began, did so
- * in the same round. A region is aligned if at all events
- *   - its branches that are open in BEFORE are covered: whom they have parted AFTER has parted, too;
- *   - and in it, threads that a branch of AFTER has joined since the last event were parted in BEFORE up to that event, and are not
- *     any more: nobody comes together with those of another round;
+ * on no cycle is passed once. Of others it is so if who is together in AFTER is in the same iteration of the loops of BEFORE: their
+ * region is aligned. Then two threads that passed the branch once since the last event, and since AFTER's last iteration began, did so
+ * in the same iteration. A region is aligned if at all events
+ *   - its branches that are open in BEFORE are covered: whom they have divided AFTER has divided, too;
+ *   - and in it, threads that a branch of AFTER has joined since the last event were divided in BEFORE up to that event, and are not
+ *     any more: nobody comes together with those of another iteration;
  *   - and who is at one place of AFTER is in the same region of BEFORE, or in none.
  * This is taken for granted and refuted: the first time that it is not so one of the three fails.
  *
  * It is also said of one time if the passings are of one block of AFTER in the partner of the branch's loop, both say the same of the round
  * in which BEFORE passed the branch, and all loops around are in step in both texts (rounds.h). A loop is in step if nobody joins in it
- * who may have begun another number of its rounds since parting: then who is together in it is in the same round. Threads that parted
+ * who may have begun another number of its rounds since parting: then who is together in it is in the same iteration. Threads that parted
  * at a branch of BEFORE in one round, together or not, are apart until both have come to its join: would they come together before,
  * the branch where they parted then lies in front, and its join behind this one. */
 #include <stdlib.h>
@@ -41,20 +41,20 @@
 
 /* ---- paths -------------------------------------------------------------------------------------------------------------------- */
 
-static bool parts(const Prover *p, ProveSide side, u32 block) { return bitset_has(&p->side[side].g.splits, block); }
+static bool divides(const Prover *p, ProveSide side, u32 block) { return bitset_has(&p->side[side].g.splits, block); }
 
 /* A jump table that promises an equal index: one of BEFORE on the same index, which promised the same, must be there. */
 static bool is_promised_index(const Prover *p, Term index)
 {
     for (const Passed *b = p->branches; b; b = b->next) {
         const Instr *end = block_terminator(fn_block(p->side[PROVE_BEFORE].fn, b->block));
-        if (b->cond == index && end->op->opcode == OPC_BRX_IDX && !parts(p, PROVE_BEFORE, b->block))
+        if (b->cond == index && end->op->opcode == OPC_BRX_IDX && !divides(p, PROVE_BEFORE, b->block))
             return true;
     }
     for (u32 k = 0; k < p->open[PROVE_BEFORE].n; k++) {
         const Open *o = &p->open[PROVE_BEFORE].v[k];
         const Instr *end = block_terminator(fn_block(p->side[PROVE_BEFORE].fn, o->block));
-        if (o->cond == index && end->op->opcode == OPC_BRX_IDX && !parts(p, PROVE_BEFORE, o->block))
+        if (o->cond == index && end->op->opcode == OPC_BRX_IDX && !divides(p, PROVE_BEFORE, o->block))
             return true;
     }
     return false;
@@ -62,7 +62,7 @@ static bool is_promised_index(const Prover *p, Term index)
 
 static void follow_trail(Prover *p, u64 step) { p->trail = (p->trail ^ step) * 0x9e3779b97f4a7c15u; }
 
-void prove_part(Prover *p, ProveSide side, Term cond, const Block *to)
+void prove_pass_branch(Prover *p, ProveSide side, Term cond, const Block *to)
 {
     const Block *b = p->place[side].block;
     const Instr *end = block_terminator(b);
@@ -76,7 +76,7 @@ void prove_part(Prover *p, ProveSide side, Term cond, const Block *to)
         prove_pass_before(p, b->id, to->id + 1, cond);
         return;
     }
-    if (!parts(p, side, b->id))
+    if (!divides(p, side, b->id))
         return;
     if (op_has(end->op, OPF_UNIFORM_HINT) && end->op->opcode == OPC_BRX_IDX && !is_promised_index(p, cond))
         prove_fail(p, PROVE_UNKNOWN, "convergence: a jump table promises an equal index, which is not seen");
@@ -95,17 +95,17 @@ static bool is_convergent(Prover *p, const Instr *i)
 static bool gathers(Prover *p, const Instr *i) { return is_convergent(p, i) && !op_has(i->op, OPF_NAMES_THREADS); }
 
 /* A path that is taken again, with less that is known, comes to the event as before. */
-static void note_meeting(Prover *p, const Meeting *m)
+static void note_at_event(Prover *p, const OpenAtEvent *m)
 {
     u64 key = p->trail, *found;
-    for (; *(found = fnvmap_at(&p->meeting_of, key)); key++)
-        if (p->meetings.v[*found - 1].before == m->before && p->meetings.v[*found - 1].after == m->after)
+    for (; *(found = fnvmap_at(&p->at_event_of, key)); key++)
+        if (p->at_events.v[*found - 1].before == m->before && p->at_events.v[*found - 1].after == m->after)
             break;
     if (!*found) {
-        vec_push(&p->meetings, *m);
-        *found = p->meetings.n;
+        vec_push(&p->at_events, *m);
+        *found = p->at_events.n;
     }
-    Meeting *old = &p->meetings.v[*found - 1];
+    OpenAtEvent *old = &p->at_events.v[*found - 1];
     if (!prove_same_opens(&old->open[0], &m->open[0]) || !prove_same_opens(&old->open[1], &m->open[1]))
         prove_unite_opens(p, old->open, m->open);
 }
@@ -117,14 +117,14 @@ static bool is_unseen(const Instr *i)
            (i->op->mem == MEM_READ || prove_is_private_access(i->op));
 }
 
-void prove_meet(Prover *p, const Instr *before, const Instr *after)
+void prove_at_event(Prover *p, const Instr *before, const Instr *after)
 {
     Opens closing = p->open[PROVE_AFTER];
     prove_catch_up(p, is_unseen(before) && is_unseen(after) ? after : NULL);
     if (!p->values_hold)
         return;
     follow_trail(p, before ? (u64)(uintptr_t)before : 1);
-    note_meeting(p, &(Meeting){before, after, {p->open[PROVE_BEFORE], closing}});
+    note_at_event(p, &(OpenAtEvent){before, after, {p->open[PROVE_BEFORE], closing}});
 }
 
 u32 prove_line(const Function *fn, const Instr *i)
@@ -144,7 +144,7 @@ static u32 line_of_branch(const Prover *p, ProveSide side, u32 block)
 /* ---- two passings of one branch ------------------------------------------------------------------------------------------------- */
 
 /* Whether threads can be together at the branch and have passed so: they took the same edges of what is open in AFTER. */
-static bool can_meet(const Passing *a, const Passing *b)
+static bool can_be_together(const Passing *a, const Passing *b)
 {
     for (u32 from = 0; from < 2; from++) {
         const Opens *x = &(from ? b : a)->open[PROVE_AFTER], *y = &(from ? a : b)->open[PROVE_AFTER];
@@ -158,7 +158,7 @@ static bool can_meet(const Passing *a, const Passing *b)
     return true;
 }
 
-/* Whether those who are together in AFTER are in the same round of the loops that the block of BEFORE is in. */
+/* Whether those who are together in AFTER are in the same iteration of the loops that the block of BEFORE is in. */
 static bool is_aligned(const Prover *p, u32 block)
 {
     u32 region = p->side[PROVE_BEFORE].g.region[block];
@@ -173,7 +173,7 @@ static bool is_same_time(const Prover *p, const Open *x, const Open *y)
            (is_aligned(p, x->block) && x->moved == PROVE_MOVED && y->moved == PROVE_MOVED);
 }
 
-static bool were_parted_at(const Prover *p, const Open *x, const Open *y)
+static bool were_divided_at(const Prover *p, const Open *x, const Open *y)
 {
     return x->went && y->went && x->went != y->went && is_same_time(p, x, y);
 }
@@ -182,16 +182,16 @@ static bool were_parted_at(const Prover *p, const Open *x, const Open *y)
 static bool were_parted_before(Prover *p, u32 after, const Open *x, const Open *y)
 {
     return x->went && y->went && x->went != y->went &&
-           (is_same_time(p, x, y) || prove_is_same_round(p, after, x->block, x->round, y->round));
+           (is_same_time(p, x, y) || prove_is_same_round(p, after, x->block, x->iteration, y->iteration));
 }
 
-/* Whether each time that a path passed the branch of AFTER that of BEFORE was open, passed in the same round, and the edge of the first one
+/* Whether each time that a path passed the branch of AFTER that of BEFORE was open, passed in the same iteration, and the edge of the first one
  * says which edge of the other one it took. */
 static bool look_for_edge(Prover *p, u32 after, u32 before, u32 round)
 {
     for (u32 a = p->newest_passing.v[after]; a; a = p->passings.v[a].older) {
         const Open *x = prove_find_open(&p->passings.v[a].open[PROVE_BEFORE], before);
-        if (!x || !x->went || x->round != round)
+        if (!x || !x->went || x->iteration != round)
             return false;
         for (u32 b = p->passings.v[a].older; b; b = p->passings.v[b].older) {
             const Open *y = prove_find_open(&p->passings.v[b].open[PROVE_BEFORE], before);
@@ -210,18 +210,18 @@ static bool tells_edge(Prover *p, u32 after, u32 before, u32 round)
     return *known == 2;
 }
 
-/* Whether the branch of BEFORE has not parted the threads in an earlier round either. They would have parted at that of AFTER, which each
+/* Whether the branch of BEFORE has not parted the threads at an earlier visit either. They would have parted at that of AFTER, which each
  * of them passed in between, by other edges, and not be together there now. */
 static bool went_together_earlier(Prover *p, u32 after, const Open *x, const Open *y)
 {
     bool is_first = x->again == (GroupId)PROVE_ALL, follows = is_first || prove_group_has(p, x->again, after);
     follows &= y->again == (GroupId)PROVE_ALL || prove_group_has(p, y->again, after);
     return is_first || prove_returns_one_way(p, x->block) ||
-           (follows && prove_keeps_parted(p, after, x->block) && tells_edge(p, after, x->block, x->round));
+           (follows && prove_keeps_parted(p, after, x->block) && tells_edge(p, after, x->block, x->iteration));
 }
 
-/* Whether the branch of BEFORE, open for the threads of `a`, has not parted them from those of `b`. Those that are together at the
- * last event of texts that are aligned were not parted before it. */
+/* Whether the branch of BEFORE, open for the threads of `a`, has not divided them from those of `b`. Those that are together at the
+ * last event of texts that are aligned were not divided before it. */
 static bool went_together(Prover *p, const Passing *a, const Passing *b, u32 before)
 {
     const Open *x = prove_find_open(&a->open[PROVE_BEFORE], before), *y = prove_find_open(&b->open[PROVE_BEFORE], before);
@@ -229,19 +229,19 @@ static bool went_together(Prover *p, const Passing *a, const Passing *b, u32 bef
         return true;
     if (!y || !x->went || x->went != y->went)
         return false;
-    return is_same_time(p, x, y) ||
-           (prove_is_same_round(p, a->block, before, x->round, y->round) && went_together_earlier(p, a->block, x, y));
+    return is_same_time(p, x, y) || (prove_is_same_round(p, a->block, before, x->iteration, y->iteration) &&
+                                     went_together_earlier(p, a->block, x, y));
 }
 
-typedef bool PairTest(Prover *p, const Meeting *m, const Open *open, u32 a, u32 b);
+typedef bool PairTest(Prover *p, const OpenAtEvent *m, const Open *open, u32 a, u32 b);
 
-/* Whether it is so of all threads that parted at the branch, the path's and others. */
-static bool all_pairs(Prover *p, const Meeting *m, const Open *open, PairTest *test)
+/* Whether it is so of all threads that diverged at the branch, the path's and others. */
+static bool all_pairs(Prover *p, const OpenAtEvent *m, const Open *open, PairTest *test)
 {
     for (u32 i = 0; i < p->groups.v[open->passed].n; i++) {
         u32 a = p->groups.v[open->passed].v[i];
         for (u32 b = p->newest_passing.v[open->block]; b; b = p->passings.v[b].older)
-            if (p->passings.v[a].went != p->passings.v[b].went && can_meet(&p->passings.v[a], &p->passings.v[b]) &&
+            if (p->passings.v[a].went != p->passings.v[b].went && can_be_together(&p->passings.v[a], &p->passings.v[b]) &&
                 !test(p, m, open, a, b))
                 return false;
     }
@@ -259,14 +259,14 @@ static bool look_for_together(Prover *p, const Open *after, u32 before)
             continue;
         for (u32 id = p->newest_passing.v[after->block]; id; id = p->passings.v[id].older) {
             const Passing *b = &p->passings.v[id];
-            if (a->went == b->went && can_meet(a, b) && !went_together(p, a, b, before))
+            if (a->went == b->went && can_be_together(a, b) && !went_together(p, a, b, before))
                 return false;
         }
     }
     return true;
 }
 
-/* Whether threads that are together since they passed the branch of AFTER were not parted at that of BEFORE. */
+/* Whether threads that are together since they passed the branch of AFTER were not divided at that of BEFORE. */
 static bool covers(Prover *p, const Open *after, u32 before)
 {
     u32 question[] = {after->block, after->went, after->held, before, 1};
@@ -289,11 +289,11 @@ static bool is_covered(Prover *p, const Opens *after, u32 before)
 }
 
 /* The first branch that is open in BEFORE and that none open in AFTER covers; NULL: all are. */
-static const Open *not_covered(Prover *p, const Meeting *m)
+static const Open *not_covered(Prover *p, const OpenAtEvent *m)
 {
     for (u32 k = 0; k < m->open[PROVE_BEFORE].n; k++) {
         const Open *o = &m->open[PROVE_BEFORE].v[k];
-        if (parts(p, PROVE_BEFORE, o->block) && !is_covered(p, &m->open[PROVE_AFTER], o->block))
+        if (divides(p, PROVE_BEFORE, o->block) && !is_covered(p, &m->open[PROVE_AFTER], o->block))
             return o;
     }
     return NULL;
@@ -301,20 +301,20 @@ static const Open *not_covered(Prover *p, const Meeting *m)
 
 /* ---- texts that are aligned ----------------------------------------------------------------------------------------------------- */
 
-/* Whether threads that parted so were parted in BEFORE at their last event, and are not any more. */
-static bool join_in_both(Prover *p, const Meeting *m, const Open *closed, u32 a, u32 b)
+/* Whether threads that diverged so were divided in BEFORE at their last event, and are not any more. */
+static bool join_in_both(Prover *p, const OpenAtEvent *m, const Open *closed, u32 a, u32 b)
 {
     const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
     for (u32 k = 0; k < x->n; k++) {
         const Open *other = prove_find_open(y, x->v[k].block);
-        if (other && were_parted_at(p, &x->v[k], other) && !prove_group_has(p, closed->early, other->block) &&
+        if (other && were_divided_at(p, &x->v[k], other) && !prove_group_has(p, closed->early, other->block) &&
             !prove_find_open(&m->open[PROVE_BEFORE], other->block))
             return true;
     }
     return false;
 }
 
-/* Whether a round of a loop may begin before the threads that part there join again. */
+/* Whether an iteration of a loop may begin before the threads that diverge there join again. */
 static bool is_around_a_loop(Graph *g, u32 block)
 {
     const BitSet *between = prove_influence(g, fn_block(g->fn, block));
@@ -324,13 +324,13 @@ static bool is_around_a_loop(Graph *g, u32 block)
     return false;
 }
 
-/* Branches of AFTER that are open at some event, or while a round begins: others make nobody be ahead. */
+/* Branches of AFTER that are open at some event, or while an iteration begins: others make nobody be ahead. */
 static BitSet lasting_branches(Prover *p)
 {
     Graph *g = &p->side[PROVE_AFTER].g;
     BitSet found = bitset_new(p->arena, g->n);
-    for (u32 i = 0; i < p->meetings.n; i++) {
-        const Opens *o = &p->meetings.v[i].open[PROVE_AFTER];
+    for (u32 i = 0; i < p->at_events.n; i++) {
+        const Opens *o = &p->at_events.v[i].open[PROVE_AFTER];
         for (u32 k = 0; k < o->n; k++)
             if (!o->v[k].joined)
                 bitset_add(&found, o->v[k].block);
@@ -352,8 +352,8 @@ static void compare_regions(Prover *p)
     u32 *before = arena_array(p->arena, u32, p->side[PROVE_AFTER].g.n + 1); /* by region of AFTER that of BEFORE, plus 1 */
     before[0] = 1;
     for (u32 again = 0; again < 2; again++)
-        for (u32 i = 0; i < p->meetings.n; i++) {
-            const Meeting *m = &p->meetings.v[i];
+        for (u32 i = 0; i < p->at_events.n; i++) {
+            const OpenAtEvent *m = &p->at_events.v[i];
             u32 region = region_of(p, PROVE_BEFORE, m->before), *other = &before[region_of(p, PROVE_AFTER, m->after)];
             if (!*other)
                 *other = region + 1;
@@ -369,12 +369,12 @@ static bool find_unaligned(Prover *p, const BitSet *lasting)
 {
     u32 count = bitset_count(&p->unaligned);
     fnvmap_clear(&p->answers);
-    for (u32 i = 0; i < p->meetings.n; i++) {
-        const Meeting *m = &p->meetings.v[i];
+    for (u32 i = 0; i < p->at_events.n; i++) {
+        const OpenAtEvent *m = &p->at_events.v[i];
         const Opens *before = &m->open[PROVE_BEFORE], *after = &m->open[PROVE_AFTER];
         u32 region = region_of(p, PROVE_BEFORE, m->before);
         for (u32 k = 0; k < before->n; k++)
-            if (is_aligned(p, before->v[k].block) && parts(p, PROVE_BEFORE, before->v[k].block) &&
+            if (is_aligned(p, before->v[k].block) && divides(p, PROVE_BEFORE, before->v[k].block) &&
                 !is_covered(p, after, before->v[k].block))
                 bitset_add(&p->unaligned, p->side[PROVE_BEFORE].g.region[before->v[k].block]);
         for (u32 k = 0; k < after->n; k++)
@@ -398,7 +398,7 @@ static void align(Prover *p)
 
 /* ---- convergent events -------------------------------------------------------------------------------------------------------- */
 
-static bool stay_apart(Prover *p, const Meeting *m, const Open *open, u32 a, u32 b)
+static bool stay_apart(Prover *p, const OpenAtEvent *m, const Open *open, u32 a, u32 b)
 {
     (void)m;
     const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
@@ -411,7 +411,7 @@ static bool stay_apart(Prover *p, const Meeting *m, const Open *open, u32 a, u32
 }
 
 /* Many events ask the same. */
-static bool parts_nobody_else(Prover *p, const Meeting *m, const Open *open)
+static bool divides_nobody_else(Prover *p, const OpenAtEvent *m, const Open *open)
 {
     u32 question[] = {open->block, open->passed, open->shut, 0};
     u32 key = prove_group(p, question, COUNT_OF(question));
@@ -422,7 +422,7 @@ static bool parts_nobody_else(Prover *p, const Meeting *m, const Open *open)
     return *fnvmap_at(&p->answers, key) == 2;
 }
 
-static void check_event(Prover *p, const Meeting *m)
+static void check_event(Prover *p, const OpenAtEvent *m)
 {
     const Function *fn = p->side[PROVE_BEFORE].fn;
     for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
@@ -430,17 +430,18 @@ static void check_event(Prover *p, const Meeting *m)
         Open held = *o;
         held.passed = o->held;
         held.shut = o->kept;
-        if (!o->joined && !parts_nobody_else(p, m, &held))
+        if (!o->joined && !divides_nobody_else(p, m, &held))
             prove_fail(
                 p, PROVE_UNKNOWN,
-                "convergence: the branch in line %u of AFTER may part threads that are together at `%.60s` in line %u",
+                "convergence: the branch in line %u of AFTER may divide threads that are together at `%.60s` in line %u",
                 line_of_branch(p, PROVE_AFTER, o->block), m->before->op->text->text, prove_line(fn, m->before));
     }
     const Open *lost = gathers(p, m->before) && !p->failed ? not_covered(p, m) : NULL;
     if (lost)
-        prove_fail(p, PROVE_UNKNOWN,
-                   "convergence: threads that the branch in line %u of BEFORE parts may be together at `%.60s` in line %u",
-                   line_of_branch(p, PROVE_BEFORE, lost->block), m->before->op->text->text, prove_line(fn, m->before));
+        prove_fail(
+            p, PROVE_UNKNOWN,
+            "convergence: threads that the branch in line %u of BEFORE divides may be together at `%.60s` in line %u",
+            line_of_branch(p, PROVE_BEFORE, lost->block), m->before->op->text->text, prove_line(fn, m->before));
 }
 
 /* ---- branches that have closed ------------------------------------------------------------------------------------------------- */
@@ -458,8 +459,8 @@ static void find_waiting(Prover *p)
     const Graph *g = &p->side[PROVE_AFTER].g;
     for (u32 k = 0; k < g->n; k++)
         vec_push(&p->waiting, ((VecU32){0}));
-    for (u32 i = 0; i < p->meetings.n; i++) {
-        const Meeting *m = &p->meetings.v[i];
+    for (u32 i = 0; i < p->at_events.n; i++) {
+        const OpenAtEvent *m = &p->at_events.v[i];
         if (!m->after || (!bitset_has(&p->waits[0].blocks, m->after->block->id) && !g->region[m->after->block->id]))
             continue;
         for (u32 k = 0; k < m->open[PROVE_AFTER].n; k++) {
@@ -476,7 +477,7 @@ static void find_waiting(Prover *p)
     }
 }
 
-/* Of threads that part so, which those of `b` may wait for where they have not joined this branch of BEFORE. `waits`: whether they
+/* Of threads that diverge so, which those of `b` may wait for where they have not joined this branch of BEFORE. `waits`: whether they
  * wait at all. */
 static bool is_open_where_waits(const Prover *p, u32 block, u32 b, u32 before, bool *waits)
 {
@@ -490,9 +491,9 @@ static bool is_open_where_waits(const Prover *p, u32 block, u32 b, u32 before, b
     return open;
 }
 
-/* Whether a branch of BEFORE parted those of `a` from those of `b`, and the first ones have joined it while the others wait; `among`
+/* Whether a branch of BEFORE divided those of `a` from those of `b`, and the first ones have joined it while the others wait; `among`
  * these, unless that is NULL. */
-static bool have_joined(Prover *p, const Meeting *m, const Open *closed, u32 a, u32 b, const GroupId *among)
+static bool have_joined(Prover *p, const OpenAtEvent *m, const Open *closed, u32 a, u32 b, const GroupId *among)
 {
     const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
     for (u32 k = 0; k < x->n; k++) {
@@ -507,9 +508,9 @@ static bool have_joined(Prover *p, const Meeting *m, const Open *closed, u32 a, 
     return false;
 }
 
-/* Whether no branch that is open at the event of those of `a`, which have waited for those of `b`, has parted them. Who waits by weak
+/* Whether no branch that is open at the event of those of `a`, which have waited for those of `b`, has divided them. Who waits by weak
  * reads alone need not ever see what it waits for: there only a branch counts that has to do with where they went now. */
-static bool is_harmless(Prover *p, const Meeting *m, const Open *closed, u32 a, u32 b)
+static bool is_harmless(Prover *p, const OpenAtEvent *m, const Open *closed, u32 a, u32 b)
 {
     const Opens *before = &m->open[PROVE_BEFORE];
     bool waits = false;
@@ -519,7 +520,7 @@ static bool is_harmless(Prover *p, const Meeting *m, const Open *closed, u32 a, 
         const Passing *pa = &p->passings.v[a], *pb = &p->passings.v[b];
         const Open *x = prove_find_open(&pa->open[PROVE_BEFORE], block),
                    *y = prove_find_open(&pb->open[PROVE_BEFORE], block);
-        if (!parts(p, PROVE_BEFORE, block))
+        if (!divides(p, PROVE_BEFORE, block))
             continue;
         bool is_new = !x || x->joined || prove_group_has(p, closed->newer, block);
         if (is_new && !have_joined(p, m, closed, a, b, NULL))
@@ -545,13 +546,13 @@ static void note_late(Prover *p, const Instr *after, u32 block)
 
 static void fail_to_wait(Prover *p, const Instr *after, u32 block)
 {
-    prove_fail(
-        p, PROVE_UNKNOWN,
-        "waiting: threads that part in line %u of AFTER wait for one another before line %u, where they may not in BEFORE",
-        line_of_branch(p, PROVE_AFTER, block), prove_line(p->side[PROVE_AFTER].fn, after));
+    prove_fail(p, PROVE_UNKNOWN,
+               "waiting: threads that diverge in line %u of AFTER wait for one another before line %u, where they may not "
+               "in BEFORE",
+               line_of_branch(p, PROVE_AFTER, block), prove_line(p->side[PROVE_AFTER].fn, after));
 }
 
-static void check_closed(Prover *p, const Meeting *m)
+static void check_closed(Prover *p, const OpenAtEvent *m)
 {
     bool unseen = is_unseen(m->before) && is_unseen(m->after);
     for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
@@ -568,7 +569,7 @@ static void check_closed(Prover *p, const Meeting *m)
 
 /* ---- promises ------------------------------------------------------------------------------------------------------------------- */
 
-/* Whether no branch of BEFORE that is open, or was when that one was passed, has parted the threads. */
+/* Whether no branch of BEFORE that is open, or was when that one was passed, has divided the threads. */
 static bool were_together_at(Prover *p, const Open *promised, u32 a, u32 b)
 {
     const Passing *pa = &p->passings.v[a], *pb = &p->passings.v[b];
@@ -576,7 +577,7 @@ static bool were_together_at(Prover *p, const Open *promised, u32 a, u32 b)
     for (u32 k = 0; k < x->n; k++) {
         u32 block = x->v[k].block;
         bool was_over = x->v[k].joined && promised->moved && prove_group_has(p, promised->past, block);
-        if (block != promised->block && parts(p, PROVE_BEFORE, block) && !was_over && !went_together(p, pa, pb, block) &&
+        if (block != promised->block && divides(p, PROVE_BEFORE, block) && !was_over && !went_together(p, pa, pb, block) &&
             !is_covered(p, &pa->open[PROVE_AFTER], block))
             return false;
     }
@@ -584,13 +585,13 @@ static bool were_together_at(Prover *p, const Open *promised, u32 a, u32 b)
 }
 
 /* Whether a branch of BEFORE promised that there are no two such threads: it speaks of those that are together there. */
-static bool is_promised(Prover *p, const Meeting *m, const Open *open, u32 a, u32 b)
+static bool is_promised(Prover *p, const OpenAtEvent *m, const Open *open, u32 a, u32 b)
 {
     (void)m, (void)open;
     const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
     for (u32 k = 0; k < x->n; k++) {
         const Open *other = prove_find_open(y, x->v[k].block);
-        if (other && were_parted_at(p, &x->v[k], other) && !parts(p, PROVE_BEFORE, other->block) &&
+        if (other && were_divided_at(p, &x->v[k], other) && !divides(p, PROVE_BEFORE, other->block) &&
             were_together_at(p, &x->v[k], a, b))
             return true;
     }
@@ -603,11 +604,11 @@ static bool is_index_promised(Prover *p, u32 block)
     for (u32 a = p->newest_passing.v[block]; a; a = p->passings.v[a].older)
         for (u32 b = a; b; b = p->passings.v[b].older) {
             const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
-            bool is = !can_meet(&p->passings.v[a], &p->passings.v[b]);
+            bool is = !can_be_together(&p->passings.v[a], &p->passings.v[b]);
             for (u32 k = 0; k < x->n && !is; k++) {
                 const Open *other = prove_find_open(y, x->v[k].block);
                 const Instr *end = block_terminator(fn_block(p->side[PROVE_BEFORE].fn, x->v[k].block));
-                is = other && end->op->opcode == OPC_BRX_IDX && !parts(p, PROVE_BEFORE, other->block) &&
+                is = other && end->op->opcode == OPC_BRX_IDX && !divides(p, PROVE_BEFORE, other->block) &&
                      is_same_time(p, &x->v[k], other) && were_together_at(p, &x->v[k], a, b);
             }
             if (!is)
@@ -616,13 +617,13 @@ static bool is_index_promised(Prover *p, u32 block)
     return true;
 }
 
-/* A branch of AFTER that promises not to part threads, and is not seen not to: branches of BEFORE promised it. */
+/* A branch of AFTER that promises not to divide threads, and is not seen not to: branches of BEFORE promised it. */
 static void check_promises(Prover *p)
 {
     const Function *fn = p->side[PROVE_AFTER].fn;
     for_each_block(b, fn) {
         const Instr *end = block_terminator(b);
-        if (p->failed || !end || !op_has(end->op, OPF_UNIFORM_HINT) || !parts(p, PROVE_AFTER, b->id))
+        if (p->failed || !end || !op_has(end->op, OPF_UNIFORM_HINT) || !divides(p, PROVE_AFTER, b->id))
             continue;
         VecU32 all = {0};
         for (u32 id = p->newest_passing.v[b->id]; id; id = p->passings.v[id].older)
@@ -679,28 +680,28 @@ static void check_guarded(Prover *p)
 {
     FnvMap partner = {0};
     for (u32 again = 0; again < 2; again++)
-        for (u32 k = 0; k < p->met.n && !p->failed; k++) {
-            const Instr *met[2] = {p->met.v[k].before, p->met.v[k].after};
-            if (!met[0] || !gathers(p, met[0]))
+        for (u32 k = 0; k < p->matched.n && !p->failed; k++) {
+            const Instr *matched[2] = {p->matched.v[k].before, p->matched.v[k].after};
+            if (!matched[0] || !gathers(p, matched[0]))
                 continue;
-            bool guarded = leaves_out(p, PROVE_BEFORE, met[0]) || leaves_out(p, PROVE_AFTER, met[1]), other = false;
+            bool guarded = leaves_out(p, PROVE_BEFORE, matched[0]) || leaves_out(p, PROVE_AFTER, matched[1]), other = false;
             for (u32 side = 0; side < 2; side++) {
-                u64 *at = fnvmap_at(&partner, (u64)(uintptr_t)met[side]);
-                other |= *at && *at != (u64)(uintptr_t)met[!side];
-                *at = *at ? *at : (u64)(uintptr_t)met[!side];
+                u64 *at = fnvmap_at(&partner, (u64)(uintptr_t)matched[side]);
+                other |= *at && *at != (u64)(uintptr_t)matched[!side];
+                *at = *at ? *at : (u64)(uintptr_t)matched[!side];
             }
             if (guarded && other)
                 prove_fail(p, PROVE_UNKNOWN,
                            "convergence: another `%.60s` under a guard in line %u of AFTER may see other threads",
-                           met[1]->op->text->text, prove_line(p->side[PROVE_AFTER].fn, met[1]));
+                           matched[1]->op->text->text, prove_line(p->side[PROVE_AFTER].fn, matched[1]));
         }
     fnvmap_free(&partner);
 }
 
 static void check_all(Prover *p)
 {
-    for (u32 k = 0; k < p->meetings.n && !p->failed; k++) {
-        const Meeting *m = &p->meetings.v[k];
+    for (u32 k = 0; k < p->at_events.n && !p->failed; k++) {
+        const OpenAtEvent *m = &p->at_events.v[k];
         if (m->before && (is_convergent(p, m->before) || is_convergent(p, m->after)))
             check_event(p, m);
         check_closed(p, m);
@@ -711,11 +712,11 @@ static void check_all(Prover *p)
 
 void prove_threads_done(Prover *p)
 {
-    if (!p->meetings.n)
+    if (!p->at_events.n)
         return;
-    for (u32 k = 0; k < p->meetings.n; k++) {
-        const Meeting *m = &p->meetings.v[k];
-        vec_push(&p->met, ((ProveMet){m->before, m->after, is_unseen(m->before) && is_unseen(m->after)}));
+    for (u32 k = 0; k < p->at_events.n; k++) {
+        const OpenAtEvent *m = &p->at_events.v[k];
+        vec_push(&p->matched, ((ProveMatched){m->before, m->after, is_unseen(m->before) && is_unseen(m->after)}));
     }
     p->same_shape = prove_same_shape(p);
     find_waiting(p);

@@ -122,19 +122,19 @@ static const Instr *sole_write(const Loops *l, RegId reg, u32 *count)
     return *count == 1 ? found : NULL;
 }
 
-/* Whether every round passes the block. */
-static bool is_in_every_round(const Loops *l, u32 header, u32 block)
+/* Whether every iteration passes the block. */
+static bool is_in_every_iteration(const Loops *l, u32 header, u32 block)
 {
     VecU32 work = {0};
     BitSet seen = {.word = mem_zalloc(bitset_words(l->body.bits) * sizeof(u64)), .bits = l->body.bits};
-    bool round = false;
+    bool around = false;
     if (header != block)
         vec_push(&work, header);
-    while (work.n && !round) {
+    while (work.n && !around) {
         const Block *b = fn_block(l->g->fn, vec_pop(&work));
         for (u32 edge = 0; edge < block_edge_count(b); edge++) {
             u32 to = block_edge_target(b, edge)->id;
-            round |= to == header;
+            around |= to == header;
             if (to == block || !bitset_has(&l->body, to) || bitset_has(&seen, to))
                 continue;
             bitset_add(&seen, to);
@@ -143,10 +143,10 @@ static bool is_in_every_round(const Loops *l, u32 header, u32 block)
     }
     vec_free(&work);
     free(seen.word);
-    return !round;
+    return !around;
 }
 
-/* By how much each round steps what the operand holds; 0: it is no such counter. */
+/* By how much each iteration steps what the operand holds; 0: it is no such counter. */
 static u64 step_of(const Loops *l, u32 header, const Operand *o)
 {
     u32 writes;
@@ -154,9 +154,9 @@ static u64 step_of(const Loops *l, u32 header, const Operand *o)
     if (!i || i->guard || (i->op->sem.op != OPC_ADD && i->op->sem.op != OPC_SUB) || i->slots != 3)
         return 0;
     const Operand *a = &i->opnd[1], *b = &i->opnd[2];
-    bool is_step = a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM &&
-                   is_in_every_round(l, header, i->block->id) &&
-                   is_in_every_round(l, i->block->id, header); /* and once only: no round around it is without the header */
+    bool is_step =
+        a->kind == OPND_REG && a->id == o->id && b->kind == OPND_IMM && is_in_every_iteration(l, header, i->block->id) &&
+        is_in_every_iteration(l, i->block->id, header); /* and once only: no iteration around it is without the header */
     return is_step ? (u64)b->value : 0;
 }
 
@@ -234,7 +234,7 @@ static bool counts(const Loops *l, u32 header, const Block *b)
                    : stay == CMP_GE ? CMP_HS
                                     : stay;
         if (stay != CMP_NONE && comes_to_end(stay, bound, step, type_bits(type)))
-            return is_in_every_round(l, header, b->id) && is_in_every_round(l, header, test->block->id);
+            return is_in_every_iteration(l, header, b->id) && is_in_every_iteration(l, header, test->block->id);
     }
     return false;
 }
@@ -274,7 +274,7 @@ static bool loop_waits(Loops *l, u32 header)
             prove_reads(end, see, &t);
         if (out && counts(l, header, b))
             return false;
-        waits |= t.found || (out && is_chosen && !is_in_every_round(l, header, id));
+        waits |= t.found || (out && is_chosen && !is_in_every_iteration(l, header, id));
     }
     return waits || !ends;
 }
