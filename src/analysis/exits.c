@@ -8,7 +8,8 @@
  * to it, ptxas lets nobody wait. As long as none counts it does not matter which exit is the end: who waits for whom is as the points
  * of all exits say, and the phases keep that. Which one ptxas takes is not asked: its choice depends on the machine instructions that
  * lead to each exit after its own optimizations, loops counted several times, and on activemask and bar.warp.sync among them, and a
- * jump less may undo the predication that made two edges one (measured with ptxas 12.9 to 13.5 for sm_75 to sm_90). */
+ * jump less may undo the predication that made two edges one (measured with ptxas 13.0 for sm_80; some also with 12.9 and 13.5 for sm_75
+ * and sm_90). */
 #include "analysis/exits.h"
 
 #include "analysis/reconverge.h"

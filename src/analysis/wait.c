@@ -419,6 +419,12 @@ static void find_loops(Finder *f)
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
+/* A promise to go one way is kept among the threads that come to the branch together, and need not hold among more. */
+static bool promises_uniformity(const Instr *end)
+{
+    return end && op_has(end->op, OPF_UNIFORM_HINT) && (end->guard || end->op->opcode == OPC_BRX_IDX);
+}
+
 static void look_at_block(Finder *f, u32 position)
 {
     const Block *b = f->order->rpo[position];
@@ -447,6 +453,8 @@ static void look_at_block(Finder *f, u32 position)
     f->w->any_end |= ends;
     f->w->any_convergent |= f->w->convergent[b->id];
     f->w->any_active_set |= f->w->active_set[b->id];
+    if (promises_uniformity(block_terminator(b)))
+        f->w->active_set[b->id] = f->w->any_promise = true;
 }
 
 /* Allocates the tables one after the other, so that one copy copies all. */

@@ -23,6 +23,7 @@ typedef struct Waits {
     bool *loop;       /* by Block.id of the header: a thread may stay in the loop until another one acts */
     u8 any_wait, any_end;
     bool any_convergent, any_active_set;
+    bool any_promise;    /* a branch that a guard or an index decides is .uni; its block counts in active_set alone */
     bool awaits_leaving; /* some thread may wait, other than in a loop, or what comes after a return may end a wait */
     bool polls;          /* some thread of the grid may wait for an access */
     u32 blocks;          /* ids below this one are known */
