@@ -181,7 +181,7 @@ typedef struct Saved {
     Place place[2];
     Entered entered[2];
     Opens open[2];
-    const Round *rounds;
+    const Iteration *iterations;
     const Cell *cells[2];
     Term written[2];
     const Passed *branches;
@@ -190,7 +190,8 @@ typedef struct Saved {
 
 static Saved save(const Prover *p)
 {
-    Saved s = {.facts = p->facts.n, .passed = p->passed, .branches = p->branches, .rounds = p->rounds, .trail = p->trail};
+    Saved s = {
+        .facts = p->facts.n, .passed = p->passed, .branches = p->branches, .iterations = p->iterations, .trail = p->trail};
     for (u32 side = 0; side < 2; side++) {
         s.undo[side] = p->side[side].undo.n;
         s.moved[side] = p->moved[side];
@@ -208,7 +209,7 @@ static void restore(Prover *p, const Saved *s)
     prove_forget(p, s->facts);
     p->passed = s->passed;
     p->branches = s->branches;
-    p->rounds = s->rounds;
+    p->iterations = s->iterations;
     p->trail = s->trail;
     for (u32 side = 0; side < 2; side++) {
         prove_undo(&p->side[side], s->undo[side]);
@@ -580,7 +581,7 @@ static u32 movers(const Explorer *e, const Node *n)
 static void start_at(Prover *p, Node *n)
 {
     u32 slots = n->slots[0] + n->slots[1];
-    p->rounds = n->rounds;
+    p->iterations = n->iterations;
     for (u32 side = 0; side < 2; side++) {
         p->place[side] = n->place[side];
         p->open[side] = n->open[side];

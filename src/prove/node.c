@@ -160,7 +160,8 @@ static Subst known_numbers(Prover *p)
 bool prove_arrive(Prover *p, const Place place[2])
 {
     Node *n = node_of(p, place);
-    Arrival a = {.from = p->at->id, .version = p->at->version, .open = {p->open[0], p->open[1]}, .rounds = p->rounds};
+    Arrival a = {
+        .from = p->at->id, .version = p->at->version, .open = {p->open[0], p->open[1]}, .iterations = p->iterations};
     u32 slots = n->slots[0] + n->slots[1];
     Term *value = arena_array(p->arena, Term, slots);
     Subst numbers = p->counts ? known_numbers(p) : (Subst){0};
@@ -643,15 +644,15 @@ static bool merge_threads(Prover *p, Node *n)
 {
     const Arrival *first = &n->arrivals.v[0];
     Opens open[2] = {n->opened ? n->open[0] : first->open[0], n->opened ? n->open[1] : first->open[1]};
-    const Round *rounds = n->opened ? n->rounds : first->rounds;
+    const Iteration *iterations = n->opened ? n->iterations : first->iterations;
     for (u32 k = 0; k < n->arrivals.n; k++) {
         prove_unite_opens(p, open, n->arrivals.v[k].open);
-        rounds = prove_unite_rounds(p, rounds, n->arrivals.v[k].rounds);
+        iterations = prove_unite_iterations(p, iterations, n->arrivals.v[k].iterations);
     }
     open[0] = forget_conditions(p, n, open[0]);
     bool same = n->opened && prove_same_opens(&open[0], &n->open[0]) && prove_same_opens(&open[1], &n->open[1]) &&
-                prove_same_rounds(p, rounds, n->rounds);
-    n->rounds = rounds;
+                prove_same_iterations(p, iterations, n->iterations);
+    n->iterations = iterations;
     n->open[0] = open[0];
     n->open[1] = open[1];
     n->opened++;

@@ -321,7 +321,7 @@ static bool is_ahead(const Opens *before)
 void prove_pass_before(Prover *p, u32 block, u32 went, Term cond)
 {
     const Open *old = prove_find_open(&p->open[PROVE_BEFORE], block);
-    Open o = {.block = block, .went = went, .cond = cond, .moved = PROVE_MOVED, .iteration = prove_round_of(p, block)};
+    Open o = {.block = block, .went = went, .cond = cond, .moved = PROVE_MOVED, .iteration = prove_iteration_of(p, block)};
     o.again = old && !old->joined ? group_and_all(p, old->again, passed_since(p, block)) : (GroupId)PROVE_ALL;
     o.past = group_of_open(p, &p->open[PROVE_BEFORE], true);
     if (old && old->moved)
@@ -382,8 +382,8 @@ static void join(Prover *p, ProveSide side, u32 at)
     p->open[PROVE_AFTER].v = a;
 }
 
-/* The next iteration of a loop. What BEFORE passed in the iteration that AFTER now leaves is not of this one; what it passes ahead of AFTER may be
- * of the next one. */
+/* The next iteration of a loop. What BEFORE passed in the iteration that AFTER now leaves is not of this one; what it passes ahead of
+ * AFTER may be of the next one. */
 static void begin_iteration(Prover *p, ProveSide side)
 {
     Open *v = copy(p, &p->open[PROVE_BEFORE]);
@@ -397,7 +397,7 @@ static void begin_iteration(Prover *p, ProveSide side)
 
 void prove_enter(Prover *p, ProveSide side, const Block *from, const Block *to)
 {
-    prove_count_round(p, side, from, to);
+    prove_count_iteration(p, side, from, to);
     if (p->side[side].g.is_join[to->id] == JOIN_LOOP)
         begin_iteration(p, side);
     for (u32 k = 0; k < p->open[side].n; k++)

@@ -15,7 +15,7 @@ enum {
     REPLAY_EVENTS = 3000,
     REPLAY_STEPS = 100000,
     INPUTS_DESCRIBED = 12,
-    LATE_ROUNDS = 3,
+    LATE_TRIES = 3,
     ENDS_BLOCKS_MAX = 1 << 22
 };
 
@@ -281,7 +281,7 @@ static ProveVerdict run_attempt(Pair *pair, const ProveOptions *options, Attempt
 {
     u32 lates = a->lates;
     ProveVerdict verdict = run_once(pair, options, a, arena);
-    for (u32 k = 0; k < LATE_ROUNDS && verdict.answer == PROVE_UNKNOWN && a->lates > lates; k++) {
+    for (u32 k = 0; k < LATE_TRIES && verdict.answer == PROVE_UNKNOWN && a->lates > lates; k++) {
         lates = a->lates;
         verdict = run_once(pair, options, a, arena);
     }

@@ -13,7 +13,7 @@
 
 #include "prove/machine.h"
 #include "prove/prove.h"
-#include "prove/rounds.h"
+#include "prove/iterations.h"
 #include "prove/shape.h"
 #include "prove/waits.h"
 
@@ -46,7 +46,7 @@ typedef struct Open {
     Term cond;     /* the condition, or the index of a table; 0: none that all paths share */
     u32 moved;     /* PROVE_..MOVED */
     u32 ahead;     /* BEFORE may have begun an iteration of a loop that AFTER has not */
-    u32 iteration; /* of its loop in which it was passed, counted from that of AFTER: see ROUND_SAME; 0: not known */
+    u32 iteration; /* of its loop in which it was passed, counted from that of AFTER: see ITERATION_SAME; 0: not known */
     GroupId again; /* branches of AFTER that are open and were passed between any two times of it; PROVE_ALL: one time */
     GroupId past;  /* branches whose threads had joined since the last event, each time that it was passed since */
     /* of AFTER's */
@@ -123,7 +123,7 @@ typedef struct Arrival {
     u32 facts;
     const Fact *fact;
     Opens open[2];
-    const Round *rounds;
+    const Iteration *iterations;
 } Arrival;
 
 typedef struct Place {
@@ -150,7 +150,7 @@ typedef struct Node {
     u32 facts;
     Fact *fact;
     Opens open[2];
-    const Round *rounds;
+    const Iteration *iterations;
     u32 version, visits, moves, opened; /* moves: visits that changed values; opened: visits since the states were final */
     bool queued;
     bool in_doubt; /* on a path from its state, as it is now, the sides differed */
@@ -173,14 +173,14 @@ struct Prover {
     Range *ranges;     /* by hash; NULL: none was asked for yet */
     VEC(Node *) nodes; /* [0] unused */
     FnvMap node_of;
-    VecU32 queue;           /* heap of node ids */
-    Node *at;               /* that is explored */
-    Place place[2];         /* of the path */
-    Entered entered[2];     /* of the path; no block: an event came since, or the node */
-    const Passed *branches; /* of BEFORE, on the path */
-    const Cell *cells[2];   /* of the path, the newest first */
-    Opens open[2];          /* of the path; only taken over, never changed */
-    const Round *rounds;    /* likewise; NULL: none are counted */
+    VecU32 queue;                /* heap of node ids */
+    Node *at;                    /* that is explored */
+    Place place[2];              /* of the path */
+    Entered entered[2];          /* of the path; no block: an event came since, or the node */
+    const Passed *branches;      /* of BEFORE, on the path */
+    const Cell *cells[2];        /* of the path, the newest first */
+    Opens open[2];               /* of the path; only taken over, never changed */
+    const Iteration *iterations; /* likewise; NULL: none are counted */
     CountedLoops loops[2];
     u8 *one_way;        /* by block of BEFORE: answers of prove_returns_one_way: 1 no, 2 yes */
     VEC(VecU32) groups; /* by GroupId */

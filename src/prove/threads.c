@@ -29,11 +29,11 @@
  *   - and who is at one place of AFTER is in the same region of BEFORE, or in none.
  * This is taken for granted and refuted: the first time that it is not so one of the three fails.
  *
- * It is also said of one time if the passings are of one block of AFTER in the partner of the branch's loop, both say the same of the round
- * in which BEFORE passed the branch, and all loops around are in step in both texts (rounds.h). A loop is in step if nobody joins in it
- * who may have begun another number of its rounds since parting: then who is together in it is in the same iteration. Threads that parted
- * at a branch of BEFORE in one round, together or not, are apart until both have come to its join: would they come together before,
- * the branch where they parted then lies in front, and its join behind this one. */
+ * It is also said of one time if the passings are of one block of AFTER in the partner of the branch's loop, both say the same of the
+ * iteration in which BEFORE passed the branch, and all loops around are in step in both texts (iterations.h). A loop is in step if
+ * nobody joins in it who may have begun another number of its iterations since parting: then who is together in it is in the same
+ * iteration. Threads that parted at a branch of BEFORE in one iteration, together or not, are apart until both have come to its join:
+ * would they come together before, the branch where they parted then lies in front, and its join behind this one. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -178,20 +178,20 @@ static bool were_divided_at(const Prover *p, const Open *x, const Open *y)
     return x->went && y->went && x->went != y->went && is_same_time(p, x, y);
 }
 
-/* Likewise of threads that came together to the branch of AFTER, or in one round of its loop. */
+/* Likewise of threads that came together to the branch of AFTER, or in one iteration of its loop. */
 static bool were_parted_before(Prover *p, u32 after, const Open *x, const Open *y)
 {
     return x->went && y->went && x->went != y->went &&
-           (is_same_time(p, x, y) || prove_is_same_round(p, after, x->block, x->iteration, y->iteration));
+           (is_same_time(p, x, y) || prove_is_same_iteration(p, after, x->block, x->iteration, y->iteration));
 }
 
 /* Whether each time that a path passed the branch of AFTER that of BEFORE was open, passed in the same iteration, and the edge of the first one
  * says which edge of the other one it took. */
-static bool look_for_edge(Prover *p, u32 after, u32 before, u32 round)
+static bool look_for_edge(Prover *p, u32 after, u32 before, u32 iteration)
 {
     for (u32 a = p->newest_passing.v[after]; a; a = p->passings.v[a].older) {
         const Open *x = prove_find_open(&p->passings.v[a].open[PROVE_BEFORE], before);
-        if (!x || !x->went || x->iteration != round)
+        if (!x || !x->went || x->iteration != iteration)
             return false;
         for (u32 b = p->passings.v[a].older; b; b = p->passings.v[b].older) {
             const Open *y = prove_find_open(&p->passings.v[b].open[PROVE_BEFORE], before);
@@ -202,11 +202,11 @@ static bool look_for_edge(Prover *p, u32 after, u32 before, u32 round)
     return true;
 }
 
-static bool tells_edge(Prover *p, u32 after, u32 before, u32 round)
+static bool tells_edge(Prover *p, u32 after, u32 before, u32 iteration)
 {
-    u64 *known = fnvmap_at(&p->edges_told, ((u64)after << 32 | before) * (2 * ROUND_SAME) + round);
+    u64 *known = fnvmap_at(&p->edges_told, ((u64)after << 32 | before) * (2 * ITERATION_SAME) + iteration);
     if (!*known)
-        *known = 1 + look_for_edge(p, after, before, round);
+        *known = 1 + look_for_edge(p, after, before, iteration);
     return *known == 2;
 }
 
@@ -229,7 +229,7 @@ static bool went_together(Prover *p, const Passing *a, const Passing *b, u32 bef
         return true;
     if (!y || !x->went || x->went != y->went)
         return false;
-    return is_same_time(p, x, y) || (prove_is_same_round(p, a->block, before, x->iteration, y->iteration) &&
+    return is_same_time(p, x, y) || (prove_is_same_iteration(p, a->block, before, x->iteration, y->iteration) &&
                                      went_together_earlier(p, a->block, x, y));
 }
 

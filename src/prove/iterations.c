@@ -1,15 +1,15 @@
-#include "prove/rounds.h"
+#include "prove/iterations.h"
 
 #include <string.h>
 
 #include "prove/prover.h"
 
-enum { LOOPS_MAX = 1024, ROUNDS_APART_MAX = 2 * ROUND_SAME - 1 };
+enum { LOOPS_MAX = 1024, ITERATIONS_APART_MAX = 2 * ITERATION_SAME - 1 };
 
 /* ---- loops ------------------------------------------------------------------------------------------------------------------- */
 
-/* Whether threads that diverge at the block join in the loop, after a round of it has begun. */
-static bool joins_after_round(Graph *g, const CountedLoop *loop, u32 block)
+/* Whether threads that diverge at the block join in the loop, after an iteration of it has begun. */
+static bool joins_after_iteration(Graph *g, const CountedLoop *loop, u32 block)
 {
     u32 at = g->postdom[block];
     return at != PROVE_NO_BLOCK && bitset_has(&loop->body, at) &&
@@ -21,7 +21,7 @@ static BitSet inner_latches(Prover *p, Graph *g, const CountedLoop *loop)
 {
     BitSet inner = bitset_new(p->arena, g->n);
     for (u32 id = bitset_next(&g->splits, 0); id < g->n; id = bitset_next(&g->splits, id + 1)) {
-        if (!joins_after_round(g, loop, id))
+        if (!joins_after_iteration(g, loop, id))
             continue;
         const BitSet *between = prove_influence(g, fn_block(g->fn, id));
         for (u32 k = bitset_next(&loop->latches, 0); k < g->n; k = bitset_next(&loop->latches, k + 1))
@@ -118,13 +118,13 @@ void prove_find_loops(Prover *p, const u32 *to_after)
             continue;
         x->partner = (u32)(y - after->loop) + 1;
         y->partner = k + 1;
-        p->rounds = arena_array(p->arena, Round, before->n);
+        p->iterations = arena_array(p->arena, Iteration, before->n);
     }
 }
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
 
-/* Of branches that BEFORE passed in the loop: AFTER begins another round of the partner, or enters it anew. */
+/* Of branches that BEFORE passed in the loop: AFTER begins another iteration of the partner, or enters it anew. */
 static void move_on(Prover *p, u32 loop, bool enters)
 {
     const Opens from = p->open[PROVE_BEFORE];
@@ -142,10 +142,10 @@ static void move_on(Prover *p, u32 loop, bool enters)
 }
 
 /* The state in which the side alone has entered a loop. */
-static RoundState alone(ProveSide side) { return side == PROVE_BEFORE ? ROUND_OF_BEFORE : ROUND_OF_AFTER; }
+static IterationState alone(ProveSide side) { return side == PROVE_BEFORE ? ITERATION_OF_BEFORE : ITERATION_OF_AFTER; }
 
-/* The side begins a round of the loop: it is in none of those inside any more. */
-static void leave_inner(Prover *p, ProveSide side, u32 loop, Round *v)
+/* The side begins an iteration of the loop: it is in none of those inside any more. */
+static void leave_inner(Prover *p, ProveSide side, u32 loop, Iteration *v)
 {
     const CountedLoops *before = &p->loops[PROVE_BEFORE];
     for (u32 k = loop + 1; k < before->n; k++) {
@@ -153,43 +153,44 @@ static void leave_inner(Prover *p, ProveSide side, u32 loop, Round *v)
         while (around > loop + 1)
             around = before->loop[around - 1].around;
         if (around == loop + 1 && v[k].state != alone((ProveSide)!side))
-            v[k].state = ROUND_UNKNOWN;
+            v[k].state = ITERATION_UNKNOWN;
     }
 }
 
-static void enter_loop(Prover *p, ProveSide side, u32 loop, Round *v)
+static void enter_loop(Prover *p, ProveSide side, u32 loop, Iteration *v)
 {
     u32 around = p->loops[PROVE_BEFORE].loop[loop].around;
-    bool is_same = !around || (v[around - 1].state == ROUND_OF_BOTH && v[around - 1].ahead == ROUND_SAME);
+    bool is_same = !around || (v[around - 1].state == ITERATION_OF_BOTH && v[around - 1].ahead == ITERATION_SAME);
     if (is_same && v[loop].state == alone((ProveSide)!side))
-        v[loop].state = ROUND_OF_BOTH;
+        v[loop].state = ITERATION_OF_BOTH;
     else
-        v[loop] = (Round){(u8)alone(side), ROUND_SAME};
+        v[loop] = (Iteration){(u8)alone(side), ITERATION_SAME};
     leave_inner(p, side, loop, v);
     if (side == PROVE_AFTER)
         move_on(p, loop, true);
 }
 
-static void begin_iteration(Prover *p, ProveSide side, u32 loop, Round *v)
+static void begin_iteration(Prover *p, ProveSide side, u32 loop, Iteration *v)
 {
-    Round *r = &v[loop];
-    bool is_far = side == PROVE_BEFORE ? r->ahead == ROUNDS_APART_MAX : r->ahead == 1;
-    if (r->state == ROUND_OF_BOTH || r->state == alone(side))
-        *r = is_far ? (Round){ROUND_UNKNOWN, 0} : (Round){r->state, (u8)(r->ahead + (side == PROVE_BEFORE ? 1 : -1))};
+    Iteration *r = &v[loop];
+    bool is_far = side == PROVE_BEFORE ? r->ahead == ITERATIONS_APART_MAX : r->ahead == 1;
+    if (r->state == ITERATION_OF_BOTH || r->state == alone(side))
+        *r = is_far ? (Iteration){ITERATION_UNKNOWN, 0}
+                    : (Iteration){r->state, (u8)(r->ahead + (side == PROVE_BEFORE ? 1 : -1))};
     leave_inner(p, side, loop, v);
     if (side == PROVE_AFTER)
         move_on(p, loop, false);
 }
 
-void prove_count_round(Prover *p, ProveSide side, const Block *from, const Block *to)
+void prove_count_iteration(Prover *p, ProveSide side, const Block *from, const Block *to)
 {
     const CountedLoops *l = &p->loops[side];
-    if (!p->rounds || p->side[side].g.is_join[to->id] != JOIN_LOOP)
+    if (!p->iterations || p->side[side].g.is_join[to->id] != JOIN_LOOP)
         return;
     u32 n = p->loops[PROVE_BEFORE].n;
-    Round *v = arena_array(p->arena, Round, n);
+    Iteration *v = arena_array(p->arena, Iteration, n);
     bool goes_on = false; /* in a loop further out */
-    memcpy(v, p->rounds, n * sizeof *v);
+    memcpy(v, p->iterations, n * sizeof *v);
     for (u32 k = l->n; k-- > 0;)
         goes_on |= l->loop[k].header == to->id && bitset_has(&l->loop[k].latches, from->id);
     for (u32 k = 0; k < l->n; k++) {
@@ -204,26 +205,26 @@ void prove_count_round(Prover *p, ProveSide side, const Block *from, const Block
             enter_loop(p, side, index, v);
         goes_on &= !begins;
     }
-    p->rounds = v;
+    p->iterations = v;
 }
 
-u32 prove_round_of(const Prover *p, u32 block)
+u32 prove_iteration_of(const Prover *p, u32 block)
 {
-    u32 loop = p->rounds ? p->loops[PROVE_BEFORE].innermost[block] : 0;
-    return loop && p->rounds[loop - 1].state == ROUND_OF_BOTH ? p->rounds[loop - 1].ahead : 0;
+    u32 loop = p->iterations ? p->loops[PROVE_BEFORE].innermost[block] : 0;
+    return loop && p->iterations[loop - 1].state == ITERATION_OF_BOTH ? p->iterations[loop - 1].ahead : 0;
 }
 
-bool prove_same_rounds(const Prover *p, const Round *a, const Round *b)
+bool prove_same_iterations(const Prover *p, const Iteration *a, const Iteration *b)
 {
     return a == b || memcmp(a, b, p->loops[PROVE_BEFORE].n * sizeof *a) == 0;
 }
 
-const Round *prove_unite_rounds(Prover *p, const Round *a, const Round *b)
+const Iteration *prove_unite_iterations(Prover *p, const Iteration *a, const Iteration *b)
 {
-    if (prove_same_rounds(p, a, b))
+    if (prove_same_iterations(p, a, b))
         return a;
     u32 n = p->loops[PROVE_BEFORE].n;
-    Round *v = arena_array(p->arena, Round, n);
+    Iteration *v = arena_array(p->arena, Iteration, n);
     for (u32 k = 0; k < n; k++)
         if (a[k].state == b[k].state && a[k].ahead == b[k].ahead)
             v[k] = a[k];
@@ -232,7 +233,7 @@ const Round *prove_unite_rounds(Prover *p, const Round *a, const Round *b)
 
 /* ---- threads that are together ------------------------------------------------------------------------------------------------ */
 
-/* What an edge to the header of a loop makes of the number of its rounds. */
+/* What an edge to the header of a loop makes of the number of its iterations. */
 typedef enum Effect { EFFECT_NONE, EFFECT_KEEPS, EFFECT_COUNTS, EFFECT_BEGINS } Effect;
 
 static Effect effect_of(const CountedLoops *l, const CountedLoop *loop, u32 from)
@@ -284,13 +285,14 @@ static bool is_in_step(Prover *p, ProveSide side, u32 loop)
     return true;
 }
 
-bool prove_is_same_round(Prover *p, u32 after, u32 block, u32 round, u32 other)
+bool prove_is_same_iteration(Prover *p, u32 after, u32 block, u32 iteration, u32 other)
 {
     const CountedLoops *before = &p->loops[PROVE_BEFORE];
     if (before->innermost && !before->innermost[block])
         return true;
-    u32 loop = p->rounds ? before->innermost[block] : 0, partner = loop ? p->loops[PROVE_BEFORE].loop[loop - 1].partner : 0;
-    return partner && round && round == other && bitset_has(&p->loops[PROVE_AFTER].loop[partner - 1].body, after) &&
+    u32 loop = p->iterations ? before->innermost[block] : 0,
+        partner = loop ? p->loops[PROVE_BEFORE].loop[loop - 1].partner : 0;
+    return partner && iteration && iteration == other && bitset_has(&p->loops[PROVE_AFTER].loop[partner - 1].body, after) &&
            is_in_step(p, PROVE_BEFORE, loop) && is_in_step(p, PROVE_AFTER, partner);
 }
 
@@ -346,7 +348,7 @@ static bool joins_in(const Graph *g, const CountedLoop *loop, u32 block)
 bool prove_keeps_parted(const Prover *p, u32 after, u32 block)
 {
     const CountedLoops *before = &p->loops[PROVE_BEFORE];
-    u32 loop = p->rounds ? before->innermost[block] : 0, outermost = 0;
+    u32 loop = p->iterations ? before->innermost[block] : 0, outermost = 0;
     if (!loop || !before->loop[loop - 1].partner ||
         p->loops[PROVE_AFTER].innermost[after] != before->loop[loop - 1].partner)
         return false;
