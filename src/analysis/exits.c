@@ -4,12 +4,12 @@
  * that leave elsewhere.
  *
  * So these points are looked for, for each exit in turn, before the phases and after them. A point counts if the branch may divide a
- * warp and some thread may wait for others on the way there, or somebody sees who is with it; where only one edge leads from the branch
- * to it, ptxas lets nobody wait. As long as none counts it does not matter which exit is the end: who waits for whom is as the points
- * of all exits say, and the phases keep that. Which one ptxas takes is not asked: its choice depends on the machine instructions that
- * lead to each exit after its own optimizations, loops counted several times, and on activemask and bar.warp.sync among them, and a
- * jump less may undo the predication that made two edges one (measured with ptxas 13.0 for sm_80; some also with 12.9 and 13.5 for sm_75
- * and sm_90). */
+ * warp and some thread may wait for others on the way there, or if somebody in the function waits for what others do, sees who is with
+ * it, or promises to be uniform; where only one edge leads from the branch to it, ptxas lets nobody wait. As long as none counts it does
+ * not matter which exit is the end: who waits for whom is as the points of all exits say, and the phases keep that. Which one ptxas
+ * takes is not asked: its choice depends on the machine instructions that lead to each exit after its own optimizations, loops counted
+ * several times, and on activemask and bar.warp.sync among them, and a jump less may undo the predication that made two edges one
+ * (measured with ptxas 13.0 for sm_80; some also with 12.9 and 13.5 for sm_75 and sm_90). */
 #include "analysis/exits.h"
 
 #include "analysis/reconverge.h"
@@ -35,7 +35,10 @@ typedef struct ExitPaths {
     bool too_many;   /* exits, or loops, to tell */
 } ExitPaths;
 
-static bool matter(Analyses *an) { return an_waits(an)->any_wait || an_waits(an)->any_active_set; }
+static bool matter(Analyses *an)
+{
+    return an_waits(an)->any_wait || an_waits(an)->any_active_set || an_waits(an)->any_promise;
+}
 
 /* Finds the blocks that do nothing but leave, from the last block to the first; an edge back counts as one that does not leave. */
 static void find_leaves(ExitPaths *s)
@@ -151,14 +154,18 @@ static bool waits_in(const JoinFinder *f, u32 position)
     return w->waits[id] || w->loop[id];
 }
 
-/* Whether several edges lead from between the branch and the point to that, and a thread may wait for others on the way, or somebody
- * sees who is with it. True also where the way is too long. */
+/* Whether it matters, wherever that is, which threads come together: one may wait until another one has acted, sees who is with it, or
+ * promises to go where those go that are. */
+static bool group_matters(const Waits *w) { return w->any_active_set || w->any_promise || w->any_wait & WAIT_OTHERS; }
+
+/* Whether several edges lead from between the branch and the point to that, and a thread may wait for others on the way, or it matters
+ * later who came together. True also where the way is too long. */
 static bool counts(JoinFinder *f, u32 branch, u32 point)
 {
     marks_clear(&f->seen);
     vec_clear(&f->work);
     marks_add(&f->seen, branch);
-    bool waits = an_waits(f->s->an)->any_active_set || waits_in(f, branch);
+    bool waits = group_matters(an_waits(f->s->an)) || waits_in(f, branch);
     u32 edges = follow_edges(f, branch, point);
     for (u32 k = 0; k < f->work.n && !(waits && edges > 1); k++, f->budget--) {
         if (f->budget == 0)
