@@ -139,6 +139,15 @@ static bool begin_alike(const Block *a, const Block *b)
     return of_a && of_b && of_a->kind == INSTR_OP && of_b->kind == INSTR_OP && of_a->op == of_b->op;
 }
 
+/* Whether all paths from the branch come to one of its successors, some around a loop: what stands there does not depend on it, and would
+ * in front of it. */
+static bool joins_at_successor(const TailHoist *h)
+{
+    const DomTree *postdom = an_postdom(h->an);
+    const Block *b = h->branch->block;
+    return strictly_dominates(postdom, h->taken, b) || strictly_dominates(postdom, h->other, b);
+}
+
 static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
 {
     bool exchanged;
@@ -146,6 +155,8 @@ static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
     if (a->kind != INSTR_OP || b->kind != INSTR_OP || instr_is(a, OPF_TERMINATOR) || a->scope != h->taken->scope ||
         b->scope != h->other->scope || match_call_argument(a) ||
         match_copies_may_merge(a, h->gate, h->an->summaries) != STOP_NONE)
+        return false;
+    if (instr_is_convergent(a, h->an->summaries) && joins_at_successor(h))
         return false;
     bool same = match_instrs_alike(&h->visitor, a, b, &exchanged) && match_visit_reads(&h->visitor, a, b, exchanged) &&
                 match_visit_writes(&h->visitor, a, b);
