@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -18,6 +19,8 @@ typedef struct Str {
     const char *p;
     u32 len;
 } Str;
+
+static inline bool str_equal(Str a, Str b) { return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0); }
 
 /* Half-open range of byte offsets into the source text. beg == end: no text of its own. */
 typedef struct Span {

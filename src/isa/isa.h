@@ -219,6 +219,9 @@ static inline bool op_has_modifier(const OpInfo *op, const char *part)
 Cmp cmp_inverse(Cmp cmp, TypeClass type);
 /* The comparison that holds for (b, a) exactly when `cmp` holds for (a, b). */
 Cmp cmp_swapped(Cmp cmp);
+/* The outcomes for which it holds: of integers the first three, compared as signed or unsigned. */
+enum { CMP_IF_LESS = 1, CMP_IF_EQUAL = 2, CMP_IF_GREATER = 4, CMP_IF_UNORDERED = 8 };
+u32 cmp_outcomes(Cmp cmp);
 const char *cmp_name(Cmp cmp);            /* "eq" */
 const char *bool_op_name(BoolOp bool_op); /* "and" */
 

@@ -130,21 +130,33 @@ Type type_from_text(const char *text, u32 len)
 
 /* ---- comparisons ---------------------------------------------------------------------------------------------- */
 
+enum { LESS = CMP_IF_LESS, EQUAL = CMP_IF_EQUAL, GREATER = CMP_IF_GREATER, UNORDERED = CMP_IF_UNORDERED };
+
 /* CMP_NONE: no such comparison of that class. */
 static const struct {
     const char *name;
     Cmp inverse_int, inverse_float, swapped;
+    u32 outcomes;
 } comparisons[] = {
-    [CMP_NONE] = {"", CMP_NONE, CMP_NONE, CMP_NONE}, [CMP_EQ] = {"eq", CMP_NE, CMP_NEU, CMP_EQ},
-    [CMP_NE] = {"ne", CMP_EQ, CMP_EQU, CMP_NE},      [CMP_LT] = {"lt", CMP_GE, CMP_GEU, CMP_GT},
-    [CMP_LE] = {"le", CMP_GT, CMP_GTU, CMP_GE},      [CMP_GT] = {"gt", CMP_LE, CMP_LEU, CMP_LT},
-    [CMP_GE] = {"ge", CMP_LT, CMP_LTU, CMP_LE},      [CMP_LO] = {"lo", CMP_HS, CMP_NONE, CMP_HI},
-    [CMP_LS] = {"ls", CMP_HI, CMP_NONE, CMP_HS},     [CMP_HI] = {"hi", CMP_LS, CMP_NONE, CMP_LO},
-    [CMP_HS] = {"hs", CMP_LO, CMP_NONE, CMP_LS},     [CMP_EQU] = {"equ", CMP_NONE, CMP_NE, CMP_EQU},
-    [CMP_NEU] = {"neu", CMP_NONE, CMP_EQ, CMP_NEU},  [CMP_LTU] = {"ltu", CMP_NONE, CMP_GE, CMP_GTU},
-    [CMP_LEU] = {"leu", CMP_NONE, CMP_GT, CMP_GEU},  [CMP_GTU] = {"gtu", CMP_NONE, CMP_LE, CMP_LTU},
-    [CMP_GEU] = {"geu", CMP_NONE, CMP_LT, CMP_LEU},  [CMP_NUM] = {"num", CMP_NONE, CMP_NAN, CMP_NUM},
-    [CMP_NAN] = {"nan", CMP_NONE, CMP_NUM, CMP_NAN},
+    [CMP_NONE] = {"", CMP_NONE, CMP_NONE, CMP_NONE, 0},
+    [CMP_EQ] = {"eq", CMP_NE, CMP_NEU, CMP_EQ, EQUAL},
+    [CMP_NE] = {"ne", CMP_EQ, CMP_EQU, CMP_NE, LESS | GREATER},
+    [CMP_LT] = {"lt", CMP_GE, CMP_GEU, CMP_GT, LESS},
+    [CMP_LE] = {"le", CMP_GT, CMP_GTU, CMP_GE, LESS | EQUAL},
+    [CMP_GT] = {"gt", CMP_LE, CMP_LEU, CMP_LT, GREATER},
+    [CMP_GE] = {"ge", CMP_LT, CMP_LTU, CMP_LE, GREATER | EQUAL},
+    [CMP_LO] = {"lo", CMP_HS, CMP_NONE, CMP_HI, LESS},
+    [CMP_LS] = {"ls", CMP_HI, CMP_NONE, CMP_HS, LESS | EQUAL},
+    [CMP_HI] = {"hi", CMP_LS, CMP_NONE, CMP_LO, GREATER},
+    [CMP_HS] = {"hs", CMP_LO, CMP_NONE, CMP_LS, GREATER | EQUAL},
+    [CMP_EQU] = {"equ", CMP_NONE, CMP_NE, CMP_EQU, EQUAL | UNORDERED},
+    [CMP_NEU] = {"neu", CMP_NONE, CMP_EQ, CMP_NEU, LESS | GREATER | UNORDERED},
+    [CMP_LTU] = {"ltu", CMP_NONE, CMP_GE, CMP_GTU, LESS | UNORDERED},
+    [CMP_LEU] = {"leu", CMP_NONE, CMP_GT, CMP_GEU, LESS | EQUAL | UNORDERED},
+    [CMP_GTU] = {"gtu", CMP_NONE, CMP_LE, CMP_LTU, GREATER | UNORDERED},
+    [CMP_GEU] = {"geu", CMP_NONE, CMP_LT, CMP_LEU, GREATER | EQUAL | UNORDERED},
+    [CMP_NUM] = {"num", CMP_NONE, CMP_NAN, CMP_NUM, LESS | EQUAL | GREATER},
+    [CMP_NAN] = {"nan", CMP_NONE, CMP_NUM, CMP_NAN, UNORDERED},
 };
 
 Cmp cmp_inverse(Cmp cmp, TypeClass type)
@@ -153,6 +165,8 @@ Cmp cmp_inverse(Cmp cmp, TypeClass type)
 }
 
 Cmp cmp_swapped(Cmp cmp) { return comparisons[cmp].swapped; }
+
+u32 cmp_outcomes(Cmp cmp) { return comparisons[cmp].outcomes; }
 
 const char *cmp_name(Cmp cmp) { return comparisons[cmp].name; }
 
