@@ -383,9 +383,11 @@ again:
         ".maxntid" | ".reqntid" { value->n = start[1]; TOKEN(T_BLOCK_SHAPE); }
         ".noreturn"             { TOKEN(T_NORETURN); }
         ".loc_intermediate"     { TOKEN(T_LOC_INTERMEDIATE); }
-        ".minnctapersm" | ".maxnctapersm" | ".maxnreg" | ".local_maxnreg" | ".minperctamemory" | ".language" | ".explicitcluster" | ".reqnctapercluster" |
+        ".minnctapersm"         { value->n = DIRECTIVE_MINNCTAPERSM; TOKEN(T_PERFORMANCE); }
+        ".maxnreg"              { value->n = DIRECTIVE_MAXNREG; TOKEN(T_PERFORMANCE); }
+        ".maxnctapersm" | ".local_maxnreg" | ".minperctamemory" | ".language" | ".explicitcluster" | ".reqnctapercluster" |
         ".maxclusterrank" | ".blocksareclusters" | ".abi_preserve" | ".abi_preserve_control"
-                                { TOKEN(T_PERFORMANCE); }
+                                { value->n = DIRECTIVE_OTHER; TOKEN(T_PERFORMANCE); }
         ("." [a-zA-Z_] part? ("::" part)*) {
                                     value->n = type_from_text((const char *)start, (u32)(cursor - start));
                                     TOKEN(value->n != TYPE_NONE ? T_TYPE : T_DOT_WORD);

@@ -55,10 +55,10 @@ static inline void plain_instructions(Lower *p, Span *at)
 %token T_SECTION ".section" T_PRAGMA ".pragma" T_REG ".reg" <n> T_PARAM ".param"
 %token T_ALIGN ".align" T_PTR ".ptr"
 %token T_ATTRIBUTE ".attribute" T_BRANCHTARGETS ".branchtargets" T_CALLPROTOTYPE ".callprototype" T_CALLTARGETS ".calltargets"
-%token T_NORETURN ".noreturn" T_PERFORMANCE "a performance directive"
+%token T_NORETURN ".noreturn" <n> T_PERFORMANCE "a performance directive"
 %token T_SHL "<<" T_SHR ">>" T_LE "<=" T_GE ">=" T_EQ "==" T_NE "!=" T_ANDAND "&&" T_OROR "||"
 
-%type <val> expr
+%type <val> expr integers
 %type <n> data_space prefix prefixes
 
 %right '?' ':'
@@ -213,10 +213,10 @@ trait: T_NORETURN                   { lower_noreturn(p); }
     | T_BLOCK_SHAPE T_INTEGER ',' T_INTEGER ',' T_INTEGER
         { lower_block_shape(p, $1, 0, $2, @2); lower_block_shape(p, $1, 1, $4, @4); lower_block_shape(p, $1, 2, $6, @6); }
     | T_PERFORMANCE
-    | T_PERFORMANCE integers
+    | T_PERFORMANCE integers        { lower_performance(p, $1, $2); }
     | T_PERFORMANCE T_STRING
     ;
-integers: T_INTEGER | integers ',' T_INTEGER;
+integers: T_INTEGER | integers ',' T_INTEGER { $$ = $1; };
 
 /* ---- statements ---- */
 

@@ -173,10 +173,14 @@ static void fill_call_roles(Instr *i)
 
 static void fill_plain_roles(Instr *i)
 {
-    u32 count = i->op->operands_min, index = 0;
-    for_each_operand(o, i)
-        set_role(o, op_role(i->op, index++, count, o->kind == OPND_MEM));
-    if (index >= i->op->operands_min && index <= i->op->operands_max)
+    const OpInfo *op = i->op;
+    u32 count = op->operands_min, index = 0, last = op->roles ? op->roles - 1u : 0;
+    for_each_operand(o, i) {
+        Role role = (Role)op->role[index < last ? index : last];
+        set_role(o, o->kind == OPND_MEM ? ROLE_ADDRESS : op->roles ? role : ROLE_DEF_USE);
+        index++;
+    }
+    if (index >= count && index <= op->operands_max)
         return;
     for_each_operand(o, i)
         set_role(o, op_role(i->op, 0, index, o->kind == OPND_MEM));

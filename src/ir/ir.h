@@ -259,6 +259,8 @@ struct Function {
     Block *entry, *layout_last;   /* entry is first in layout */
     i32 block_shape[3];           /* .reqntid, or .maxntid; 0 unknown */
     bool shape_exact;             /* from .reqntid */
+    u32 least_ctas;               /* .minnctapersm; 0: none */
+    u32 most_registers;           /* .maxnreg; 0: none */
     u32 new_names;                /* counter after fresh labels and registers */
     u32 origins;                  /* the last Instr.origin given out; they start at 1 */
     VEC(OriginLink) origin_links; /* by `made`, ascending */
@@ -360,6 +362,11 @@ Operand *instr_operand(const Instr *i, u32 n);
 #endif
 
 static inline void fn_code_changed(Function *fn) { fn->epoch[EPOCH_CODE]++; }
+static inline void block_changed(Block *b)
+{
+    b->fn->changed = true;
+    fn_code_changed(b->fn);
+}
 static inline void fn_edges_changed(Function *fn)
 {
     fn->epoch[EPOCH_EDGES]++;

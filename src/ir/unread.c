@@ -30,6 +30,7 @@ static void count_readers(Sweep *s)
 
 static void list_writers(Sweep *s)
 {
+    vec_reserve(&s->writers, s->fn->regs.n); /* compilers write most registers once */
     for_each_block(b, s->fn)
         for_each_instr(i, b)
             for (u32 k = 0; i->kind == INSTR_OP && k < i->def_slots; k++)

@@ -97,6 +97,15 @@ void lower_block_shape(Lower *p, u32 which, u32 dimension, Val v, Span at)
     fn->shape_exact = exact;
 }
 
+void lower_performance(Lower *p, u32 directive, Val v)
+{
+    u32 n = v.i < 0 || v.i > UINT16_MAX ? UINT16_MAX : (u32)v.i;
+    if (directive == DIRECTIVE_MINNCTAPERSM)
+        p->fn->least_ctas = n;
+    else if (directive == DIRECTIVE_MAXNREG)
+        p->fn->most_registers = n;
+}
+
 void lower_noreturn(Lower *p) { p->fn->has_noreturn = true; }
 
 void lower_body_begin(Lower *p, Span brace)

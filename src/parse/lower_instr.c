@@ -466,7 +466,8 @@ void lower_instr_end(Lower *p, u32 end)
     i->changed = false;
     i->text = (Span){p->start, end};
     if (i->op->known) {
-        check_unknown_register(p, i);
+        if (p->unknown_names.n)
+            check_unknown_register(p, i);
         check_sinks(p, i);
     }
     i->lead = lower_lead(p, p->start);

@@ -31,28 +31,47 @@ static NameInfo *info_find(Lower *p, const char *text, u32 len)
     return name ? name->user : NULL;
 }
 
-static NameInfo *stem_fill(Lower *p, StemSlot *slot, u64 bytes, const char *text, u32 len)
+/* A name that ends in a number that a range can have: `%r` and 12. */
+typedef struct Numbered {
+    u64 bytes; /* of the stem, the first one lowest, if it has up to eight */
+    u32 stem_len, number;
+} Numbered;
+
+static NameInfo *stem_fill(Lower *p, StemSlot *slot, const char *text, const Numbered *name)
 {
-    NameInfo *info = info_find(p, text, len);
+    NameInfo *info = info_find(p, text, name->stem_len);
     if (info)
-        *slot = (StemSlot){bytes, len, info};
+        *slot = (StemSlot){name->bytes, name->stem_len, info};
     return info;
 }
 
-static inline NameInfo *stem_find(Lower *p, const char *text, u32 len)
+static inline NameInfo *stem_find(Lower *p, const char *text, const Numbered *name)
 {
-    if (len > 8)
-        return info_find(p, text, len);
-    u64 bytes = eight_bytes(text, len);
-    StemSlot *slot = &p->stems[(bytes + len) * 0x9e3779b97f4a7c15u >> (64 - STEM_BITS)];
-    return slot->bytes == bytes && slot->len == len ? slot->info : stem_fill(p, slot, bytes, text, len);
+    if (name->stem_len > 8)
+        return info_find(p, text, name->stem_len);
+    StemSlot *slot = &p->stems[(name->bytes + name->stem_len) * 0x9e3779b97f4a7c15u >> (64 - STEM_BITS)];
+    return slot->bytes == name->bytes && slot->len == name->stem_len ? slot->info : stem_fill(p, slot, text, name);
+}
+
+/* Up to eight bytes, the first one lowest on every machine. */
+static inline u64 low_bytes(const char *p, u32 len)
+{
+    u32 first, last;
+    if (len < 4)
+        return len ? (u64)(u8)p[0] | (u64)(u8)p[len / 2] << len / 2 * 8 | (u64)(u8)p[len - 1] << (len - 1) * 8 : 0;
+    memcpy(&first, p, 4);
+    memcpy(&last, p + len - 4, 4);
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+    first = __builtin_bswap32(first);
+    last = __builtin_bswap32(last);
+#endif
+    return (u64)last << (len - 4) * 8 | first;
 }
 
 static inline bool is_digit(char c) { return (u32)(c - '0') <= 9; }
 
-/* Splits `%r12` into the length of its stem and 12. False when the text does not end in a number that a range can have.
- * Leading zeros do not count: ptxas takes %r01 for %r1. */
-static inline bool split_number(const char *text, u32 len, u32 *stem_len, u32 *number)
+/* False when the text does not end in a number that a range can have. Leading zeros do not count: ptxas takes %r01 for %r1. */
+static bool split_long(const char *text, u32 len, Numbered *name)
 {
     enum { DIGITS = 10 }; /* of which the value is added up; another one before them makes it too large */
     u32 first = len > DIGITS ? len - DIGITS : 0, stem = len;
@@ -61,9 +80,31 @@ static inline bool split_number(const char *text, u32 len, u32 *stem_len, u32 *n
         value += (u32)(text[stem - 1] - '0') * scale;
     for (; stem > 0 && is_digit(text[stem - 1]); stem--)
         value |= text[stem - 1] == '0' ? 0 : (u64)1 << 32;
-    *stem_len = stem;
-    *number = (u32)value;
+    *name = (Numbered){stem <= 8 ? low_bytes(text, stem) : 0, stem, (u32)value};
     return stem > 0 && stem < len && value <= INT32_MAX;
+}
+
+/* Likewise, of up to eight bytes, all of which are looked at in one word whose highest byte is the last one. */
+static inline bool split_short(const char *text, u32 len, Numbered *name)
+{
+    const u64 ones = 0x0101010101010101;
+    u64 bytes = low_bytes(text, len), digit = bytes << (8 - len) % 8 * 8 ^ '0' * ones;
+    u64 others = (((digit & 0x7f * ones) + (0x80 - 10) * ones) | digit) & 0x80 * ones; /* bytes that are no digits */
+    u32 digits = others ? (u32)__builtin_clzll(others) / 8 : 8;
+    if (digits == 0 || digits >= len)
+        return false;
+    digit &= ~(u64)0 << (8 - digits) * 8;
+    /* Pairs of digits, in every other byte; then pairs of pairs, then all. */
+    digit = digit * 10 + (digit >> 8);
+    u64 high = (digit & 0xff000000ff) * (100 + ((u64)1000000 << 32)),
+        low = (digit >> 16 & 0xff000000ff) * (1 + ((u64)10000 << 32));
+    *name = (Numbered){bytes & ~(~(u64)0 << (len - digits) * 8), len - digits, (u32)((high + low) >> 32)};
+    return true;
+}
+
+static inline bool split_number(const char *text, u32 len, Numbered *name)
+{
+    return len - 1 < 8 ? split_short(text, len, name) : split_long(text, len, name);
 }
 
 static void push_binding(Lower *p, Binding **top, Binding *b)
@@ -80,14 +121,14 @@ static Binding *bind_text(Lower *p, const char *text, u32 len, Span at, BindingK
     Name *name = intern(&p->module->names, text, len);
     NameInfo *info = info_of(p, name);
     info->function = p->functions;
-    u32 stem_len, number;
-    bool numbered = split_number(text, len, &stem_len, &number);
+    Numbered numbered;
+    bool is_numbered = split_number(text, len, &numbered);
     const Binding *clash = info->whole && info->whole->depth == p->scopes.n ? info->whole : NULL;
-    NameInfo *stem = !clash && numbered ? stem_find(p, text, stem_len) : NULL;
+    NameInfo *stem = !clash && is_numbered ? stem_find(p, text, &numbered) : NULL;
     const Binding *range = stem ? stem->stem : NULL;
     if (range) {
         stem->singles = true;
-        if (range->depth == p->scopes.n && number < range->range->count)
+        if (range->depth == p->scopes.n && numbered.number < range->range->count)
             clash = range;
     }
     if (clash) {
@@ -193,15 +234,16 @@ static RegId range_member(Lower *p, RegRange *range, u32 number)
 Binding *names_find(Lower *p, Span at, RegId *reg)
 {
     const char *text = p->module->text.p + at.beg;
-    u32 len = at.end - at.beg, stem_len, number;
+    u32 len = at.end - at.beg;
+    Numbered numbered;
     Binding *range = NULL;
     *reg = 0;
-    if (split_number(text, len, &stem_len, &number)) {
-        const NameInfo *stem = stem_find(p, text, stem_len);
+    if (split_number(text, len, &numbered)) {
+        const NameInfo *stem = stem_find(p, text, &numbered);
         if (stem) {
-            range = range_with(stem->stem, number);
+            range = range_with(stem->stem, numbered.number);
             if (range && !stem->singles) {
-                *reg = range_member(p, range->range, number);
+                *reg = range_member(p, range->range, numbered.number);
                 return range;
             }
         }
@@ -209,7 +251,7 @@ Binding *names_find(Lower *p, Span at, RegId *reg)
     NameInfo *info = info_find(p, text, len);
     Binding *whole = info ? info->whole : NULL;
     if (range && (!whole || whole->depth < range->depth)) {
-        *reg = range_member(p, range->range, number);
+        *reg = range_member(p, range->range, numbered.number);
         return range;
     }
     if (whole && whole->kind == BIND_REG)
@@ -220,11 +262,12 @@ Binding *names_find(Lower *p, Span at, RegId *reg)
 bool names_declared_in_function(Lower *p, Span at)
 {
     const char *text = p->module->text.p + at.beg;
-    u32 len = at.end - at.beg, stem_len, number;
+    u32 len = at.end - at.beg;
+    Numbered numbered;
     const NameInfo *info = info_find(p, text, len);
     if (info && info->function == p->functions)
         return true;
-    info = split_number(text, len, &stem_len, &number) ? info_find(p, text, stem_len) : NULL;
+    info = split_number(text, len, &numbered) ? info_find(p, text, numbered.stem_len) : NULL;
     return info && info->function == p->functions;
 }
 
