@@ -135,6 +135,7 @@ struct Warp {
     u32 index;
     u32 lanes; /* mask of threads that exist */
     u32 exited;
+    u32 left;     /* those of them that have exited by the instruction that runs: who waits has not been asked yet */
     u32 absent;   /* lanes without which others wait at an aligned barrier: they may only leave */
     u32 runnable; /* splits in state SPLIT_RUNS */
     Split split[LANES];
@@ -157,8 +158,7 @@ typedef struct Barrier {
     u32 expected; /* 0: all threads of the CTA */
     u32 warps;    /* that arrived */
     u32 arrive_time[LANES];
-    u32 waiters;
-    u32 popc, all, any; /* bar.red */
+    u32 popc; /* of bar.red */
 } Barrier;
 
 #define BARRIERS 16
@@ -242,7 +242,7 @@ void race_release(Warp *w, u32 lane, const u8 *place, bool is_release, bool read
 void race_acquire(Warp *w, u32 lane, const u8 *place);
 void race_warp_sync(Warp *w, u32 mask);
 
-/* warp.c. An operand's values of all lanes (those outside the mask are meaningless), in place where possible, else in the
+/* operands.c. An operand's values of all lanes (those outside the mask are meaningless), in place where possible, else in the
  * buffer. `fetch` finds lanes of the mask whose register was never written; `peek` does not: what only computes with such a
  * value passes the lack on to its result (arg_known, arg_forget), so that it is found where the value decides something: an
  * address, a guard, what is stored. */
@@ -254,19 +254,22 @@ void arg_store(Split *s, const Arg *a, ElemType type, const u64 *value, u32 mask
 void arg_store_pred(Split *s, const Arg *a, u32 bits, u32 mask);
 u32 arg_known(const Split *s, const Arg *a);        /* lanes in which it was written */
 void arg_forget(Split *s, const Arg *a, u32 lanes); /* counts it as not written in these lanes */
-void warp_run(Warp *w, Split *s, u32 budget);
+
+/* splits.c */
 void warp_start(Warp *w, FnCode *entry);
 Split *split_new(Warp *w, u32 mask, u32 pc, Frame *frame, Join *join);
 Join *join_new(Warp *w, Frame *frame, u32 pc, u32 expected, Join *parent);
-void split_go(Warp *w, Split *s, u32 pc);     /* to a block: reconverges if it is where the lanes do */
-void split_exit(Warp *w, Split *s, u32 mask); /* these lanes end */
+void split_go(Warp *w, Split *s, u32 pc); /* to a block: reconverges if it is where the lanes do */
+void split_exit(Warp *w, Split *s,
+                u32 mask); /* these lanes end; lanes and threads that wait for that go on after the instruction */
 void split_call(Warp *w, Split *s, const Code *c, u32 mask, FnCode *callee);
 void split_return(Warp *w, Split *s, u32 mask);
 
-/* cta.c */
+/* barrier.c */
 void cta_lanes_exited(Cta *cta, u32 lanes);
+
+/* cta.c */
 void machine_run_kernel(Machine *m, const LaunchKernel *kernel);
-void machine_stop(Machine *m);
 
 /* warp_sync.c */
 /* A sync instruction names `named` (a mask of lanes): finds those that do not execute it now. */
@@ -277,6 +280,8 @@ u32 sync_next_group(const u64 *named, u32 *left);
  * unless they are the last: then c has been run for them and those that waited. */
 bool sync_arrive(Warp *w, Split *s, const Code *c, u32 mask, const u64 *named);
 void sync_lanes_exited(Warp *w);
+
+static inline void machine_stop(Machine *m) { m->stopped = true; }
 
 static inline u32 next_lane(u32 *mask)
 {

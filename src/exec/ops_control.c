@@ -123,7 +123,7 @@ void run_return(Warp *w, Split *s, const Code *c, u32 mask)
         split_return(w, s, mask);
 }
 
-void run_exit(Warp *w, Split *s, const Code *c, u32 mask)
+static void run_exit(Warp *w, Split *s, const Code *c, u32 mask)
 {
     (void)c;
     if (mask)
@@ -143,11 +143,13 @@ static bool decode_ret(Decoder *d)
 {
     op_take_next(&d->op, "uni");
     d->c->run = run_return;
+    d->c->ends = true;
     return true;
 }
 static bool decode_exit(Decoder *d)
 {
     d->c->run = run_exit;
+    d->c->ends = true;
     return true;
 }
 static bool decode_trap(Decoder *d)

@@ -115,6 +115,7 @@ struct Code {
     bool fall_counted; /* going to `fall` takes a jump */
     u32 *table;        /* brx: pcs */
     u32 entries;
+    bool ends;      /* returns or exits: in the kernel itself its lanes do nothing else */
     FnCode *callee; /* direct call */
     struct CallShape *call;
     const void *data; /* per handler */
@@ -175,7 +176,7 @@ void program_decode(Program *p, FnCode *entry);
 void program_free(Program *p);
 FnCode *program_function(const Program *p, const char *name); /* a definition, or NULL */
 
-Handler run_return, run_exit, run_barrier;
+Handler run_return, run_barrier;
 
 #define FUNCTION_ADDRESS(index) (0x5000000000u + 16 * (u64)(index))
 /* "file:line: text" of an instruction, in the program's arena. */
