@@ -2,10 +2,6 @@
 
 #include <string.h>
 
-#include "prove/waits.h"
-
-enum { CALLS_MAX = 16 /* one within the other */ };
-
 /* ---- one instruction ------------------------------------------------------------------------------------------------------ */
 
 bool prove_is_private_access(const OpInfo *op)
@@ -31,17 +27,10 @@ bool prove_touches_memory(const Instr *i)
     return !prove_is_private_access(i->op) || !prove_is_plain_access(i->op);
 }
 
-static u32 effects_of(Callees *c, const Instr *i, Arena *arena)
+bool prove_is_unseen(const Instr *i)
 {
-    if (i->kind != INSTR_OP)
-        return 0;
-    if (op_has(i->op, OPF_CALL))
-        return prove_callee(c, i, arena);
-    if (!i->op->known)
-        return CALLEE_ANYTHING;
-    bool leaves = op_has(i->op, OPF_ENDS_THREAD);
-    return (prove_waits_at(c, i, arena) ? CALLEE_TOGETHER : 0) | (prove_touches_memory(i) ? CALLEE_TOUCHES : 0) |
-           (leaves || op_has(i->op, OPF_BARRIER) ? CALLEE_BARRIER : 0);
+    return i && i->kind == INSTR_OP && prove_is_plain_access(i->op) &&
+           (i->op->mem == MEM_READ || prove_is_private_access(i->op));
 }
 
 /* ---- functions ------------------------------------------------------------------------------------------------------------- */
@@ -57,8 +46,7 @@ static bool is_declared(const Function *fn, const char *word)
     return false;
 }
 
-/* The function whose body runs; NULL: it is not known. */
-static Function *final_body(const Instr *call)
+Function *prove_callee_body(const Instr *call)
 {
     const Module *m = call->block->fn->module;
     SymId callee = call_callee(call);
@@ -81,36 +69,13 @@ static bool is_assertion(const Instr *call)
     return sym->kind == SYM_FUNC && !has_body && strcmp(sym->name->text, "__assertfail") == 0;
 }
 
-static u32 effects_of_body(Callees *c, Function *fn, Arena *arena)
+u32 prove_callee(const Callees *c, const Instr *call)
 {
-    u32 effects = 0;
-    for_each_block(b, fn)
-        for_each_instr(i, b)
-            effects |= effects_of(c, i, arena);
-    Graph g;
-    const char *why;
-    if (effects & CALLEE_TOGETHER)
-        return effects;
-    return prove_graph_init(&g, fn, false, false, arena, &why) && prove_waits(&g, c, false).loops == 0 ? effects
-                                                                                                       : CALLEE_ANYTHING;
-}
-
-u32 prove_callee(Callees *c, const Instr *call, Arena *arena)
-{
-    Function *fn = final_body(call);
-    u64 key = (u64)(uintptr_t)fn;
+    const Function *fn = prove_callee_body(call);
     if (!fn && is_assertion(call))
         return CALLEE_TOUCHES | CALLEE_BARRIER;
-    if (!fn || c->depth >= CALLS_MAX)
-        return CALLEE_ANYTHING;
-    if (!*fnvmap_at(&c->known, key)) {
-        *fnvmap_at(&c->known, key) = 1 + CALLEE_ANYTHING; /* what it calls may call it */
-        c->depth++;
-        u32 effects = effects_of_body(c, fn, arena);
-        c->depth--;
-        *fnvmap_at(&c->known, key) = 1 + effects;
-    }
-    return (u32)*fnvmap_at(&c->known, key) - 1;
+    const u64 *known = fn ? fnvmap_find(&c->known, (u64)(uintptr_t)fn) : NULL;
+    return known ? (u32)*known - 1 : CALLEE_ANYTHING;
 }
 
 void prove_callees_free(Callees *c) { fnvmap_free(&c->known); }

@@ -18,8 +18,10 @@ typedef struct Callees {
     u32 depth;
 } Callees;
 
-/* Memory from the arena. */
-u32 prove_callee(Callees *c, const Instr *call, Arena *arena);
+/* What the call does: CALLEE_ANYTHING where nothing was summarized. */
+u32 prove_callee(const Callees *c, const Instr *call);
+/* The function whose body runs; NULL: it is not known. */
+Function *prove_callee_body(const Instr *call);
 void prove_callees_free(Callees *c);
 
 /* Whether an instruction that is no call may touch memory that other threads see, or reads time. */
@@ -27,5 +29,7 @@ bool prove_touches_memory(const Instr *i);
 /* A weak access whose bytes are known. */
 bool prove_is_plain_access(const OpInfo *op);
 bool prove_is_private_access(const OpInfo *op);
+/* Whether no other thread sees that it is executed, and when: it reads weakly, or accesses memory of the thread's own. */
+bool prove_is_unseen(const Instr *i);
 
 #endif

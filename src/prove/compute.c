@@ -179,45 +179,21 @@ static void logic3(Compute *c)
 
 /* ---- comparisons --------------------------------------------------------------------------------------------------------- */
 
+/* 0: integers are not compared so. */
 static u32 integer_relations(Cmp cmp, bool is_signed)
 {
     const u32 less = is_signed ? 1u << PROVE_SLT_ULT | 1u << PROVE_SLT_UGT : 1u << PROVE_SLT_ULT | 1u << PROVE_SGT_ULT;
-    const u32 all = (1u << PROVE_RELS) - 1, equal = 1u << PROVE_EQ;
-    switch (cmp) {
-    case CMP_EQ: return equal;
-    case CMP_NE: return all & ~equal;
-    case CMP_LT:
-    case CMP_LO: return less;
-    case CMP_LE:
-    case CMP_LS: return less | equal;
-    case CMP_GT:
-    case CMP_HI: return all & ~(less | equal);
-    case CMP_GE:
-    case CMP_HS: return all & ~less;
-    default: return 0;
-    }
+    const u32 all = (1u << PROVE_RELS) - 1, equal = 1u << PROVE_EQ, outcomes = cmp > CMP_HS ? 0 : cmp_outcomes(cmp);
+    return (outcomes & CMP_IF_LESS ? less : 0) | (outcomes & CMP_IF_EQUAL ? equal : 0) |
+           (outcomes & CMP_IF_GREATER ? all & ~(less | equal) : 0);
 }
 
+/* 0: numbers are not compared so. */
 static u32 float_relations(Cmp cmp)
 {
-    const u32 eq = 1u << PROVE_FEQ, lt = 1u << PROVE_FLT, gt = 1u << PROVE_FGT, un = 1u << PROVE_FUN;
-    switch (cmp) {
-    case CMP_EQ: return eq;
-    case CMP_NE: return lt | gt;
-    case CMP_LT: return lt;
-    case CMP_LE: return lt | eq;
-    case CMP_GT: return gt;
-    case CMP_GE: return gt | eq;
-    case CMP_EQU: return eq | un;
-    case CMP_NEU: return lt | gt | un;
-    case CMP_LTU: return lt | un;
-    case CMP_LEU: return lt | eq | un;
-    case CMP_GTU: return gt | un;
-    case CMP_GEU: return gt | eq | un;
-    case CMP_NUM: return lt | eq | gt;
-    case CMP_NAN: return un;
-    default: return 0;
-    }
+    u32 outcomes = cmp >= CMP_LO && cmp <= CMP_HS ? 0 : cmp_outcomes(cmp);
+    return (outcomes & CMP_IF_LESS ? 1u << PROVE_FLT : 0) | (outcomes & CMP_IF_EQUAL ? 1u << PROVE_FEQ : 0) |
+           (outcomes & CMP_IF_GREATER ? 1u << PROVE_FGT : 0) | (outcomes & CMP_IF_UNORDERED ? 1u << PROVE_FUN : 0);
 }
 
 /* The comparison of the first two sources; 0: it is not modelled. */

@@ -18,8 +18,6 @@ enum {
 
 /* ---- the counter --------------------------------------------------------------------------------------------------------- */
 
-static bool is_clean(const Merge *m, Term x) { return !prove_mentions(m->t, x, m->n->id); }
-
 /* The arrival comes into the loop: with the number that the counter begins with. */
 static bool is_entry(const Merge *m, const Arrival *a, u32 counter) { return a->value[counter] == m->a[0].value[counter]; }
 
@@ -48,7 +46,7 @@ static bool is_in_before(const Merge *m, u32 slot)
 static bool counts_down(const Merge *m, u32 slot)
 {
     bool goes_back = false;
-    if (prove_merge_bits(m, slot) != 32 || bitset_has(&m->n->broken, slot) || !is_clean(m, m->a[0].value[slot]))
+    if (prove_merge_bits(m, slot) != 32 || bitset_has(&m->n->broken, slot) || !prove_merge_is_clean(m, m->a[0].value[slot]))
         return false;
     for (u32 k = 0; k < m->count; k++) {
         if (is_entry(m, &m->a[k], slot))
@@ -75,7 +73,7 @@ static u64 step_of(const Merge *m, u32 slot)
 {
     Term first = m->a[0].value[slot], step = 0;
     u32 bits = prove_merge_bits(m, slot);
-    if (bits < 16 || bits > 64 || !is_clean(m, first))
+    if (bits < 16 || bits > 64 || !prove_merge_is_clean(m, first))
         return 0;
     for (u32 k = 0; k < m->count; k++) {
         bool enters = is_entry(m, &m->a[k], m->countdown - 1);
@@ -234,7 +232,7 @@ static Term fixed_operand(const Merge *m, const Operand *o, u32 bits)
         return prove_const(m->t, (u64)o->value, bits);
     for (u32 s = 0; s < m->n->slots[0] && o->kind == OPND_REG && !o->sub && !o->value; s++)
         if (m->n->reg[s] == o->id)
-            return is_clean(m, m->value[s]) && prove_merge_bits(m, s) == bits ? m->value[s] : 0;
+            return prove_merge_is_clean(m, m->value[s]) && prove_merge_bits(m, s) == bits ? m->value[s] : 0;
     return 0;
 }
 

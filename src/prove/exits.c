@@ -37,7 +37,7 @@ static void count_edges(const Block *b, const BitSet *leaving, u32 *out, u32 *st
     }
 }
 
-/* To those blocks add all from which control comes to one of them. */
+/* Adds all blocks from which control comes to one that was found. */
 static void add_predecessors(const Graph *g, BitSet *found)
 {
     VecU32 work = {0};
@@ -55,7 +55,7 @@ static void add_predecessors(const Graph *g, BitSet *found)
     vec_free(&work);
 }
 
-/* More blocks lead to an exit behind another one than to that, unless control comes back to it. */
+/* To an exit that follows another one more blocks lead than to that one, unless control comes back to it. */
 bool prove_exits(const Graph *g, VecU32 *exits, Arena *arena)
 {
     BitSet leaving = only_leaving(g, arena), passed = bitset_new(arena, g->n);
@@ -95,8 +95,8 @@ Graph prove_end_at(const Graph *g, u32 exit, Arena *arena)
     return ended;
 }
 
-/* Whether two edges from between the branch and the block lead there. Where only one does, ptxas lets nobody wait: no threads come
- * together there. */
+/* Whether several edges from the branch, or from blocks between it and `at`, lead to `at`. Where only one does no threads come together,
+ * and ptxas lets none wait. */
 static bool joins(const Graph *g, const BitSet *between, u32 branch, u32 at)
 {
     u32 edges = 0;
@@ -107,8 +107,8 @@ static bool joins(const Graph *g, const BitSet *between, u32 branch, u32 at)
     return edges > 1;
 }
 
-/* Whether threads execute something together behind that point, up to where the branch's paths all join. */
-static bool is_convergent_behind(Graph *g, const BitSet *between, u32 branch, const Waits *w)
+/* Whether threads execute something together after the blocks `between`, before the join of all of the branch's paths. */
+static bool is_convergent_after(Graph *g, const BitSet *between, u32 branch, const Waits *w)
 {
     const BitSet *all = prove_influence(g, fn_block(g->fn, branch));
     for (u32 id = bitset_next(all, 0); id < all->bits; id = bitset_next(all, id + 1))
@@ -124,7 +124,7 @@ bool prove_joins_earlier(Graph *g, Graph *ended, const Waits *w, bool waits)
         if (!bitset_has(&g->splits, id) || at == g->postdom[id] || g->preds[at] < 2)
             continue;
         const BitSet *between = prove_influence(ended, fn_block(g->fn, id));
-        if (joins(g, between, id, at) && ((waits && prove_waits_in(w, between)) || is_convergent_behind(g, between, id, w)))
+        if (joins(g, between, id, at) && ((waits && prove_waits_in(w, between)) || is_convergent_after(g, between, id, w)))
             return true;
     }
     return false;
@@ -132,7 +132,7 @@ bool prove_joins_earlier(Graph *g, Graph *ended, const Waits *w, bool waits)
 
 /* ---- exits that correspond ---------------------------------------------------------------------------------------------------- */
 
-/* Events by what they are: those that matched, also by way of others, are one. */
+/* Classes of events: those that matched, directly or through others, are in one. */
 typedef struct Events {
     FnvMap index; /* by instruction, plus 1 */
     VecU32 same;  /* by index another one that is the same; the last one's is itself */

@@ -1,5 +1,5 @@
-/* Where threads diverge that reconverge behind an early exit. ptxas ignores exits but one, the end, when it looks for reconvergence points,
- * and which one it takes is its secret: any may be the end. Threads that are on the way to it then wait before they come there. */
+/* Functions with several exits. When ptxas looks for reconvergence points it ignores all exits but one, the end, and does not say which:
+ * any may be the end. Threads that diverge on paths to it then wait for one another before they come there. */
 #ifndef PTXOPT_PROVE_EXITS_H
 #define PTXOPT_PROVE_EXITS_H
 
@@ -11,8 +11,8 @@
 bool prove_exits(const Graph *g, VecU32 *exits, Arena *arena);
 /* The graph if this exit is the end. What the other one says stays where it is. */
 Graph prove_end_at(const Graph *g, u32 exit, Arena *arena);
-/* Whether threads that diverge reconverge earlier in `ended`, made by prove_end_at, than in the graph, and execute something together
- * behind, or, if that is asked, may wait in between. */
+/* Whether threads that diverge reconverge earlier in `ended`, made by prove_end_at, than in the graph, and execute something convergent
+ * after that; with `waits`, also whether they may wait before it. */
 bool prove_joins_earlier(Graph *g, Graph *ended, const Waits *w, bool waits);
 /* Whether each exit of AFTER has one of BEFORE that the same events lead to, and of any two the same one is larger: ptxas takes for
  * the end what more blocks lead to. Then the exits of BEFORE stand as those of AFTER do. */

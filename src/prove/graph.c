@@ -333,7 +333,7 @@ static void see_not_fixed(void *user, RegId reg)
     u->found |= !bitset_has(&u->fixed, reg);
 }
 
-/* A parameter of the kernel, or constant memory. What is behind the parameters of a function, the caller's threads know. */
+/* A parameter of the kernel, or constant memory. The parameters of a function may differ among its caller's threads. */
 static bool reads_constant_memory(const Function *fn, const Instr *i)
 {
     const OpInfo *op = i->op;

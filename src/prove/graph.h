@@ -51,10 +51,6 @@ bool prove_influences(Graph *g, const Block *b, const Block *at);
 /* The header, and the blocks from which edges back to it can be reached without it; those from `latches` alone, unless that is NULL.
  * False: there are no such edges. */
 bool prove_loop_body(const Graph *g, u32 header, const BitSet *latches, BitSet *body);
-static inline Block *prove_reconvergence(const Graph *g, const Block *b)
-{
-    return g->postdom[b->id] == PROVE_NO_BLOCK ? NULL : fn_block(g->fn, g->postdom[b->id]);
-}
 /* Registers that the instruction reads; those of a guard, of addresses and of a partial write too. */
 typedef void ProveVisit(void *user, RegId reg);
 void prove_reads(const Instr *i, ProveVisit *visit, void *user);

@@ -42,7 +42,7 @@ enum { ITERATION_SAME = 8 }; /* Open.iteration if BEFORE passed the branch in th
 void prove_find_loops(Prover *p, const u32 *to_after);
 /* The side goes on from a block to another one. */
 void prove_count_iteration(Prover *p, ProveSide side, const Block *from, const Block *to);
-/* Open.version of a branch that BEFORE passes now; 0: it is not known. */
+/* Open.iteration of a branch that BEFORE passes now; 0: it is not known. */
 u32 prove_iteration_of(const Prover *p, u32 block);
 const Iteration *prove_unite_iterations(Prover *p, const Iteration *a, const Iteration *b);
 bool prove_same_iterations(const Prover *p, const Iteration *a, const Iteration *b);

@@ -33,7 +33,7 @@ static bool same_tables(const Prover *p, u32 before, u32 after)
     if (a->kind != b->kind)
         return false;
     Str x = span_str(f->module, a->text), y = span_str(g->module, b->text);
-    return x.len == y.len && memcmp(x.p, y.p, x.len) == 0;
+    return str_equal(x, y);
 }
 
 static bool same_values(Prover *p, const Operand *a, const Operand *b)

@@ -12,7 +12,7 @@ typedef enum GroupOp { GROUP_AND, GROUP_OR, GROUP_LESS, GROUP_OPS } GroupOp;
 
 /* ---- groups of numbers: blocks, or passings --------------------------------------------------------------------------------- */
 
-/* The list, which is copied. */
+/* The id of a group of these numbers, which are copied. */
 GroupId prove_group(Prover *p, const u32 *v, u32 n)
 {
     u64 hash = 0xcbf29ce484222325u;
@@ -52,7 +52,7 @@ static GroupId group_of(Prover *p, VecU32 *list)
     return made;
 }
 
-/* All are ascending. */
+/* The groups and the result are ascending. */
 static GroupId compute(Prover *p, GroupOp op, GroupId a, GroupId b)
 {
     VecU32 made = {0};
@@ -68,7 +68,7 @@ static GroupId compute(Prover *p, GroupOp op, GroupId a, GroupId b)
     return group_of(p, &made);
 }
 
-/* The same are asked for again and again. */
+/* As compute(); results are kept. */
 static GroupId combine(Prover *p, GroupOp op, GroupId a, GroupId b)
 {
     u64 key = ((u64)a << 32 | b) * GROUP_OPS + op, *found = fnvmap_at(&p->group_ops, key);
@@ -126,7 +126,7 @@ static Open *copy(Prover *p, const Opens *from)
     return v;
 }
 
-/* With this one, instead of an older one of its block. */
+/* The list with `o` in place of an older entry of its block. */
 static Opens with(Prover *p, Opens to, Open o)
 {
     Open *v = arena_array(p->arena, Open, to.n + 1);
@@ -147,7 +147,8 @@ static GroupId group_and_all(Prover *p, GroupId a, GroupId b)
     return a == (GroupId)PROVE_ALL ? b : b == (GroupId)PROVE_ALL ? a : group_and(p, a, b);
 }
 
-/* What both say who have it: those that do not have it say nothing of it. */
+/* What is known of a branch where two paths join. Where it is open on one of them only (the other one NULL), which edge was taken, the
+ * condition and the iteration are not known. */
 static Open unite_open(Prover *p, const Open *a, const Open *b)
 {
     Open o = a ? *a : *b; /* cppcheck-suppress nullPointerRedundantCheck ; one of the two is there */
@@ -177,14 +178,14 @@ static Open unite_open(Prover *p, const Open *a, const Open *b)
     return o;
 }
 
-/* A branch of BEFORE is covered if it is on each side where it is open. */
+/* A branch of BEFORE is covered where paths join if it is on each path on which it is open. */
 static GroupId unite_covers(Prover *p, const Open *a, const Open *b, const GroupId open[2])
 {
     GroupId x = a ? a->covers : 0, y = b ? b->covers : 0;
     return x == y ? x : group_or(p, group_and(p, x, y), group_or(p, group_less(p, x, open[1]), group_less(p, y, open[0])));
 }
 
-/* `open`: branches that are so in BEFORE, in `a` and in `b`. */
+/* `open`: branches of BEFORE that are open on the path of `a`, and on that of `b`. */
 static Opens unite_side(Prover *p, const Opens *a, const Opens *b, const GroupId open[2])
 {
     VEC(Open) all = {0};
@@ -221,7 +222,7 @@ bool prove_same_opens(const Opens *a, const Opens *b)
 
 /* ---- passing a branch ------------------------------------------------------------------------------------------------------- */
 
-/* What the questions of threads.c need. */
+/* What a passing keeps of an open branch: what threads.c asks of it later. */
 static Open essence_of(const Open *from)
 {
     Open o = *from;
@@ -248,7 +249,7 @@ static bool is_essence(const Opens *known, const Opens *from)
     return same;
 }
 
-/* Another of the branch, or, beyond the limit, the one that stands for many on the way to the successor. */
+/* A new passing of the branch; beyond the limit the one that stands for all others that went to the successor. */
 static u32 new_passing(Prover *p, u32 block, u32 went)
 {
     u32 count = 0;
@@ -294,7 +295,7 @@ static GroupId passed_since(Prover *p, u32 block)
     return group_of(p, &found);
 }
 
-/* BEFORE comes to the branch: no more is it what it was to those that are open. */
+/* BEFORE passes the branch anew: what open branches knew of its older passing is forgotten, and to those of AFTER it is newer. */
 static void forget_older(Prover *p, u32 block)
 {
     GroupId own = prove_group(p, &block, 1);

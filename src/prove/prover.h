@@ -221,10 +221,17 @@ struct Prover {
     bool failed;
 };
 
-/* ---- facts (facts.c) ---- */
+/* ---- values (ranges.c) ---- */
 
 /* The values that x can have on this path: never 0. Not for more than 64 bits. */
 SetId prove_known(Prover *p, Term x);
+/* Whether x is in the set: 1, 0, or -1. */
+int prove_is_in(Prover *p, Term x, SetId asked);
+
+/* ---- facts (facts.c) ---- */
+
+/* Index of the newest fact about the term, plus 1; 0: there is none. */
+static inline u32 prove_newest_fact(const Prover *p, Term x) { return x < p->fact_of.n ? p->fact_of.v[x] : 0; }
 /* Whether the condition holds on this path: 1, 0, or -1 and an atom that would decide something. */
 int prove_decide(Prover *p, Term cond, Term *atom);
 /* Takes it that the atom is so. False: the path cannot be. prove_forget takes back what came after facts.n was `mark`. */
@@ -233,6 +240,9 @@ bool prove_learn(Prover *p, Term x, SetId set);
 /* False: no values of the symbols make all that was assumed true. */
 bool prove_is_possible(Prover *p);
 void prove_forget(Prover *p, u32 mark);
+
+/* ---- terms by what is known (simplify.c) ---- */
+
 /* The term with what the path decides in it decided. */
 Term prove_simplify(Prover *p, Term x);
 bool prove_equal(Prover *p, Term a, Term b);
@@ -241,11 +251,14 @@ bool prove_equal(Prover *p, Term a, Term b);
 
 /* Ends the path in the node of both places; false: out of bounds. */
 bool prove_arrive(Prover *p, const Place place[2]);
-/* The state of a node from its arrivals; false: as it was. */
-bool prove_merge(Prover *p, Node *n);
 Node *prove_next_node(Prover *p); /* NULL: none is left */
 /* Nodes that these edges led to from earlier states of n, and that n does not come to now, are merged again. */
 void prove_outdate(Prover *p, const Node *n, const VecU32 *edges);
+
+/* ---- states (merge.c) ---- */
+
+/* The state of a node from its arrivals; false: as it was. */
+bool prove_merge(Prover *p, Node *n);
 
 /* ---- events (match.c) ---- */
 
@@ -271,18 +284,33 @@ void prove_enter(Prover *p, ProveSide side, const Block *from, const Block *to);
 void prove_catch_up(Prover *p, const Instr *after);
 bool prove_is_late(const Prover *p, const Instr *after, u32 block);
 
-/* ---- threads (threads.c) ---- */
+/* ---- threads on a path (paths.c) ---- */
+
+/* Whether the branch may divide threads. */
+static inline bool prove_divides(const Prover *p, ProveSide side, u32 block)
+{
+    return bitset_has(&p->side[side].g.splits, block);
+}
 
 /* The side passes the terminator of its block on the way to `to`. */
 void prove_pass_branch(Prover *p, ProveSide side, Term cond, const Block *to);
 /* Both sides stand at a matched event; NULL: at the end of the thread. */
 void prove_at_event(Prover *p, const Instr *before, const Instr *after);
-u32 prove_line(const Function *fn, const Instr *i); /* in its text; of NULL, where the function ends */
+
+/* ---- threads (threads.c) ---- */
+
 /* Whether anything in the functions depends on other threads. */
 bool prove_threads_matter(Prover *p);
 void prove_threads_init(Prover *p);
 /* Whether those execute together who did, once all paths are known. */
 void prove_threads_done(Prover *p);
+
+/* ---- the verdict (verdict.c) ---- */
+
+u32 prove_line(const Function *fn, const Instr *i); /* in its text; of NULL, where the function ends */
+u32 prove_branch_line(const Prover *p, ProveSide side, u32 block);
+/* Where the side stands: file, line, opcode. */
+void prove_describe(const Prover *p, ProveSide side, char *text, u32 size);
 
 /* Whether an attempt holds more memory than one may. */
 static inline bool prove_is_large(const Arena *arena) { return arena->reserved > (u64)1 << 30; }

@@ -58,7 +58,7 @@ static const Block *sole_successor(const Block *b)
     return end && op_has(end->op, OPF_NO_RETURN) ? NULL : to;
 }
 
-/* Past blocks that do nothing. */
+/* The block that control comes to from b past blocks that do nothing. */
 static const Block *skip(Shape *s, u32 side, const Block *b)
 {
     const Block *to;
@@ -67,7 +67,7 @@ static const Block *skip(Shape *s, u32 side, const Block *b)
     return b;
 }
 
-/* Where a run of blocks, of which each one alone leads to the next, stands. */
+/* A place in a chain of blocks, each of which has one successor. */
 typedef struct Cursor {
     const Block *block;
     const Instr *event; /* NULL: no more of them */
@@ -92,7 +92,7 @@ static bool same_label(const Block *b, const Block *a)
     return false;
 }
 
-/* How much speaks for it that the block of AFTER stands for that of BEFORE: a guess, of which all is checked. */
+/* How likely it is that the block of AFTER corresponds to that of BEFORE: a guess, all of which is checked later. */
 static u32 alike(Shape *s, const Block *b, const Block *a)
 {
     Cursor x = {skip(s, 0, b), NULL}, y = {skip(s, 1, a), NULL};

@@ -6,7 +6,7 @@
 
 typedef struct Loops {
     Graph *g;
-    Callees *callees;
+    const Callees *callees;
     bool on_strong;
     BitSet body;   /* of the loop that is looked at */
     BitSet read;   /* registers that depend on what is read in it */
@@ -47,7 +47,7 @@ static bool reads_others(const Loops *l, const Instr *i, bool on_strong)
     const OpInfo *op = i->op;
     bool is_weak_read = op->mem == MEM_READ && op->strength == STRENGTH_WEAK;
     if (op_has(op, OPF_CALL))
-        return prove_callee(l->callees, i, l->g->arena) & CALLEE_TOUCHES;
+        return prove_callee(l->callees, i) & CALLEE_TOUCHES;
     if (is_weak_read && l->own_read && op->space != SPACE_CONST)
         return true;
     bool is_plain_write = op->mem == MEM_WRITE && prove_is_plain_access(op),
@@ -171,20 +171,14 @@ static bool stays(const Loops *l, const Operand *o)
 /* The comparison by which the loop goes on at the end of b, of the counter with its bound; CMP_NONE: another one. */
 static Cmp compares_to_stay(const Loops *l, const Block *b, const Instr *test, bool swapped)
 {
-    static const Cmp inverse[] = {
-        [CMP_EQ] = CMP_NE, [CMP_NE] = CMP_EQ, [CMP_LT] = CMP_GE, [CMP_LE] = CMP_GT, [CMP_GT] = CMP_LE,
-        [CMP_GE] = CMP_LT, [CMP_LO] = CMP_HS, [CMP_LS] = CMP_HI, [CMP_HI] = CMP_LS, [CMP_HS] = CMP_LO};
-    static const Cmp swap[] = {
-        [CMP_EQ] = CMP_EQ, [CMP_NE] = CMP_NE, [CMP_LT] = CMP_GT, [CMP_LE] = CMP_GE, [CMP_GT] = CMP_LT,
-        [CMP_GE] = CMP_LE, [CMP_LO] = CMP_HI, [CMP_LS] = CMP_HS, [CMP_HI] = CMP_LO, [CMP_HS] = CMP_LS};
     const Instr *end = block_terminator(b);
     Cmp cmp = test->op->cmp;
     if (cmp < CMP_EQ || cmp > CMP_HS || end->op->opcode == OPC_BRX_IDX)
         return CMP_NONE;
     bool stays_if_taken = end->op->opcode == OPC_BRA && bitset_has(&l->body, branch_target(end)->id);
     bool holds = stays_if_taken != (bool)end->guard_not;
-    cmp = swapped ? swap[cmp] : cmp;
-    return holds ? cmp : inverse[cmp];
+    cmp = swapped ? cmp_swapped(cmp) : cmp;
+    return holds ? cmp : cmp_inverse(cmp, TC_SIGNED);
 }
 
 /* Whether a number that is stepped, modulo 2^bits, comes to one for which the comparison with the bound does not hold: there are
@@ -279,10 +273,10 @@ static bool loop_waits(Loops *l, u32 header)
     return waits || !ends;
 }
 
-bool prove_waits_at(Callees *callees, const Instr *i, Arena *arena)
+bool prove_waits_at(const Callees *callees, const Instr *i)
 {
     if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
-        return prove_callee(callees, i, arena) & CALLEE_TOGETHER;
+        return prove_callee(callees, i) & CALLEE_TOGETHER;
     return i->kind == INSTR_OP &&
            (op_has(i->op, OPF_CONVERGENT | OPF_BARRIER | OPF_ASYNC) || i->op->opcode == OPC_NANOSLEEP || !i->op->known);
 }
@@ -298,7 +292,7 @@ static void add_loop(Loops *l, u32 header)
     }
 }
 
-Waits prove_waits(Graph *g, Callees *callees, bool on_strong)
+Waits prove_waits(Graph *g, const Callees *callees, bool on_strong)
 {
     Waits waits = {.blocks = bitset_new(g->arena, g->n)};
     Loops l = {.g = g, .callees = callees, .on_strong = on_strong};
@@ -308,7 +302,7 @@ Waits prove_waits(Graph *g, Callees *callees, bool on_strong)
     for (u32 k = 0; k < g->reachable; k++) {
         const Block *b = g->by_order[k];
         for_each_instr(i, b)
-            if (prove_waits_at(callees, i, g->arena))
+            if (prove_waits_at(callees, i))
                 bitset_add(&waits.blocks, b->id);
         if (!prove_loop_body(g, b->id, NULL, &l.body))
             continue;

@@ -20,5 +20,7 @@ u32 ptxas_pair_cost(const Instr *i, const Instr *reader);
 bool ptxas_costs_nothing(const Instr *i);
 /* How many 32-bit registers reg takes; a predicate counts as one. */
 u32 ptxas_registers(const Function *fn, RegId reg);
+/* How many registers of 32 bits ptxas can give a thread of the function, by what .maxntid, .reqntid, .minnctapersm and .maxnreg say. */
+u32 ptxas_thread_registers(const Function *fn);
 
 #endif
