@@ -14,7 +14,7 @@ enum {
     HOPS = 8        /* blocks after a point in which an instruction is sought that was there before */
 };
 
-/* An instruction that depends on which lanes execute it, and does not name them. */
+/* An instruction that depends on which lanes execute it, and does not name them, or a branch that promises to be uniform. */
 typedef struct Seer {
     u32 origin;
     u32 first, n; /* origins of the branches that it depends on: Arrivals.branches, sorted */
@@ -42,8 +42,19 @@ static int compare_seers(const void *a, const void *b)
     return sorted_compare(&((const Seer *)a)->origin, &((const Seer *)b)->origin);
 }
 
-static bool sees(const Analyses *an, const Instr *i)
+static RegId decided_by(const Instr *branch) { return branch->guard ? branch->guard : branch->opnd[0].id; }
+
+/* Whether i promises of those that come to it together what is not proven of all threads of the warp. */
+static bool promises(Analyses *an, const Instr *i)
 {
+    bool decides = instr_is(i, OPF_BRANCH) && op_has(i->op, OPF_UNIFORM_HINT) && (i->guard || branch_table(i));
+    return decides && !uniform_has(&an_uniform(an)->warp, decided_by(i));
+}
+
+static bool sees(Analyses *an, const Instr *i)
+{
+    if (i->kind == INSTR_OP && promises(an, i))
+        return true;
     return i->kind == INSTR_OP && !(i->op->known && op_is_pure(i->op)) && instr_effects(i, an->summaries).active_set;
 }
 
@@ -51,8 +62,6 @@ static Block *point_of(Analyses *an, const Block *b)
 {
     return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
 }
-
-static RegId decided_by(const Instr *branch) { return branch->guard ? branch->guard : branch->opnd[0].id; }
 
 static bool is_empty(const Block *b)
 {

@@ -1,5 +1,5 @@
-/* Whether a phase has brought threads together at an instruction that depends on which lanes execute it and does not name them:
- * a snapshot before it, a comparison after it.
+/* Whether a phase has brought threads together at an instruction that depends on which lanes execute it and does not name them, or
+ * at a branch that promises of those that come to it together to go one way (.uni): a snapshot before it, a comparison after it.
  *
  *   - A branch that divides threads which come to the instruction in groups of their own, since it stands between the branch and
  *     its reconvergence point (the instruction depends on the branch), goes on to do so as long as it leads there.

@@ -218,8 +218,22 @@ static bool has_joins(Arena *arena, const ExitPaths *s)
     return found;
 }
 
+/* Whether something convergent is out of reach. ptxas lets threads wait at fewer points where a function holds bar.warp.sync and the
+ * like (sm_90, sm_100, ptxas 13.0), and counts what is never executed; phases remove it. */
+static bool has_unreachable_convergent(Analyses *an)
+{
+    for_each_block(b, an->fn)
+        if (!order_reachable(an_order(an), b))
+            for_each_instr(i, b)
+                if (instr_is_convergent(i, an->summaries))
+                    return true;
+    return false;
+}
+
 bool exits_decide(Analyses *an)
 {
+    if (has_unreachable_convergent(an) && matter(an))
+        return true;
     Arena arena = {0};
     ExitPaths paths = find_paths(&arena, an);
     bool decide = paths.too_many || (paths.exits && has_joins(&arena, &paths));

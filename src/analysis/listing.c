@@ -15,9 +15,11 @@ static u32 named_slots(const BitSet *wanted, const Instr *i, u32 *writes)
     return named;
 }
 
-static void list_instrs(Listing *listing, u32 *writes)
+static void list_instrs(Listing *listing, const Function *fn, u32 *writes)
 {
     u32 slots = 0;
+    vec_reserve(&listing->instrs,
+                fn->origins); /* about as many as there are instructions: what is not used costs nothing */
     for (u32 pre = 1; pre <= listing->dom->count; pre++) {
         Block *b = listing->dom->by_pre[pre];
         listing->first[b->id] = listing->instrs.n;
@@ -205,7 +207,7 @@ Listing *listing_compute(Arena *arena, const Function *fn, const Order *order, c
     Listing *listing = listing_new(arena, fn, ssa->dom, wanted);
     u32 writes = 0;
     find_unknown(listing, ssa);
-    list_instrs(listing, &writes);
+    list_instrs(listing, fn, &writes);
     Graph phis = phis_by_position(listing, &scratch, ssa, order);
     vec_reserve(&listing->values, 1 + phis.start[phis.nodes] + writes);
     vec_push(&listing->values, ((ListedValue){.instr = LISTING_NONE}));

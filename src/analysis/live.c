@@ -69,11 +69,20 @@ static void scan_block(LiveFinder *f, u32 p, u32 *mark)
 {
     const Block *b = f->order->rpo[p];
     for_each_instr(i, b) {
-        for (RegWalk w = reg_walk(i); next_read(&w);)
-            expose(f, mark, w.reg, p);
-        for (RegWalk w = reg_walk(i); !i->guard && next_write(&w);)
-            if (w.kills)
-                kill(f, mark, w.reg, p);
+        if (i->kind != INSTR_OP)
+            continue;
+        if (i->guard)
+            expose(f, mark, i->guard, p);
+        if (op_has(i->op, OPF_CARRY_IN))
+            expose(f, mark, CARRY_REG, p);
+        for_each_slot(o, i)
+            if (slot_is_use(o))
+                expose(f, mark, o->id, p);
+        if (op_has(i->op, OPF_CARRY_OUT) && !i->guard)
+            kill(f, mark, CARRY_REG, p);
+        for (u32 k = 0; k < i->def_slots; k++)
+            if (i->opnd[k].kind == OPND_REG && slot_kills(i, &i->opnd[k]))
+                kill(f, mark, i->opnd[k].id, p);
     }
     if (!order_leaves_function(f->order, p))
         return;
@@ -84,6 +93,7 @@ static void scan_block(LiveFinder *f, u32 p, u32 *mark)
 static void scan_blocks(LiveFinder *f)
 {
     u32 *mark = mem_zalloc(sizeof(u32) * (size_t)f->fn->regs.n);
+    vec_reserve(&f->places, 2 * f->fn->regs.n); /* nearly all registers are written, and many live into a block */
     for (u32 p = 0; p < f->order->count; p++)
         scan_block(f, p, mark);
     mem_free(mark);
@@ -263,16 +273,82 @@ bool live_in_next(const Live *l, const Block *b, u32 *cursor, RegId *reg)
     return true;
 }
 
+static u32 words_of(const Live *l, RegId reg)
+{
+    const Reg *r = &l->fn->regs.v[reg];
+    return reg == CARRY_REG || r->type == TYPE_PRED ? 0 : (type_bits(r->type) * r->vector + 31) / 32;
+}
+
 u32 live_words(const Live *l, const Block *b, u32 most)
 {
     u32 words = 0;
     RegId reg;
-    for (u32 k = 0; words < most && live_in_next(l, b, &k, &reg);) {
-        const Reg *r = &l->fn->regs.v[reg];
-        if (reg != CARRY_REG && r->type != TYPE_PRED)
-            words += (type_bits(r->type) * r->vector + 31) / 32;
-    }
+    for (u32 k = 0; words < most && live_in_next(l, b, &k, &reg);)
+        words += words_of(l, reg);
     return words < most ? words : most;
+}
+
+/* The words in `set` with the register, or without it. */
+static u32 put_words(const Live *l, BitSet *set, RegId reg, bool in, u32 words)
+{
+    if (bitset_has(set, reg) == in)
+        return words;
+    (in ? bitset_add : bitset_del)(set, reg);
+    return in ? words + words_of(l, reg) : words - words_of(l, reg);
+}
+
+static u32 words_at_end(const Live *l, const Block *b, BitSet *live)
+{
+    u32 words = 0;
+    RegId reg;
+    CfgList succs = cfg_succs(l->fn, b);
+    for (u32 s = 0; s < succs.n; s++)
+        for (u32 k = 0; live_in_next(l, succs.v[s].block, &k, &reg);)
+            words = put_words(l, live, reg, true, words);
+    return words;
+}
+
+/* Takes out of the set what is live at the end of b, and what its instructions read. */
+static void empty_again(const Live *l, const Block *b, BitSet *live)
+{
+    RegId reg;
+    CfgList succs = cfg_succs(l->fn, b);
+    for (u32 s = 0; s < succs.n; s++)
+        for (u32 k = 0; live_in_next(l, succs.v[s].block, &k, &reg);)
+            bitset_del(live, reg);
+    for (const Instr *i = b->last; i; i = i->prev)
+        for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_read(&w);)
+            bitset_del(live, w.reg);
+}
+
+/* live: empty, and empty again after. */
+static u32 most_words_in(const Live *l, const Block *b, BitSet *live)
+{
+    u32 words = words_at_end(l, b, live), most = words;
+    for (const Instr *i = b->last; i; i = i->prev) {
+        if (i->kind != INSTR_OP)
+            continue;
+        for (RegWalk w = reg_walk(i); next_write(&w);)
+            words = w.kills ? put_words(l, live, w.reg, false, words) : words;
+        for (RegWalk w = reg_walk(i); next_read(&w);)
+            words = put_words(l, live, w.reg, true, words);
+        most = words > most ? words : most;
+    }
+    empty_again(l, b, live);
+    return most;
+}
+
+u32 live_most_words(const Live *l, Arena *scratch)
+{
+    BitSet live = bitset_new(scratch, l->fn->regs.n);
+    u32 most = 0;
+    if (l->everywhere_count)
+        return 0;
+    for_each_block(b, l->fn) {
+        u32 words = most_words_in(l, b, &live);
+        most = words > most ? words : most;
+    }
+    return most;
 }
 
 void live_out_put(const Live *l, const Block *b, BitSet *set, bool in)

@@ -207,33 +207,7 @@ Range range_binary(Opcode opcode, bool is_signed, Range a, Range b)
 
 /* ---- comparisons ----------------------------------------------------------------------------------------------- */
 
-/* A comparison as the set of outcomes for which it holds. */
-enum { LESS = 1, EQUAL = 2, GREATER = 4, UNORDERED = 8 };
-
-static u32 outcomes(Cmp cmp)
-{
-    switch (cmp) {
-    case CMP_EQ: return EQUAL;
-    case CMP_NE: return LESS | GREATER;
-    case CMP_LT:
-    case CMP_LO: return LESS;
-    case CMP_LE:
-    case CMP_LS: return LESS | EQUAL;
-    case CMP_GT:
-    case CMP_HI: return GREATER;
-    case CMP_GE:
-    case CMP_HS: return GREATER | EQUAL;
-    case CMP_EQU: return EQUAL | UNORDERED;
-    case CMP_NEU: return LESS | GREATER | UNORDERED;
-    case CMP_LTU: return LESS | UNORDERED;
-    case CMP_LEU: return LESS | EQUAL | UNORDERED;
-    case CMP_GTU: return GREATER | UNORDERED;
-    case CMP_GEU: return GREATER | EQUAL | UNORDERED;
-    case CMP_NUM: return LESS | EQUAL | GREATER;
-    case CMP_NAN: return UNORDERED;
-    default: return 0;
-    }
-}
+enum { LESS = CMP_IF_LESS, EQUAL = CMP_IF_EQUAL, GREATER = CMP_IF_GREATER };
 
 static FactValue decided(u32 possible, u32 asked)
 {
@@ -258,7 +232,7 @@ FactValue range_compare(Cmp cmp, bool is_signed, Range a, Range b)
         possible = (a.least < b.most ? LESS : 0) | (a.most > b.least ? GREATER : 0);
     else
         possible = (a.lo < b.hi ? LESS : 0) | (a.hi > b.lo ? GREATER : 0);
-    return decided(possible | (apart ? 0 : EQUAL), outcomes(cmp));
+    return decided(possible | (apart ? 0 : EQUAL), cmp_outcomes(cmp));
 }
 
 /* The range a without the constant b: one less at the end that b is. */
@@ -276,7 +250,7 @@ static Range without(Range a, Range b)
 
 Range range_assume(Range a, Cmp cmp, bool is_signed, Range b)
 {
-    u32 set = outcomes(cmp) & (LESS | EQUAL | GREATER);
+    u32 set = cmp_outcomes(cmp) & (LESS | EQUAL | GREATER);
     Range r = a;
     if (set == EQUAL)
         return intersection(a, b);
@@ -298,7 +272,7 @@ Range range_assume(Range a, Cmp cmp, bool is_signed, Range b)
 
 FactValue compare_implies(Cmp known, Type known_type, Cmp asked, Type asked_type)
 {
-    u32 have = outcomes(known), want = outcomes(asked);
+    u32 have = cmp_outcomes(known), want = cmp_outcomes(asked);
     if (!type_is_integer(known_type) || !type_is_integer(asked_type))
         return known_type == asked_type ? decided(have, want) : FACT_UNKNOWN;
     if (type_bits(known_type) != type_bits(asked_type))

@@ -26,15 +26,17 @@ const Waits *waits_now(Arena *arena, Analyses *an)
 {
     const Loops *loops = an_loops(an);
     if (an->frozen & (AN_ORDER | AN_DOM | AN_LOOPS) & ~an_valid(an))
-        return waits_compute(arena, an->fn, an_order(an), an_dom(an), loops, an->summaries);
+        return waits_compute(arena, an->fn, an_order(an), an_dom(an), loops, an->summaries, WAITS_ALL);
     return waits_copy(arena, an_waits(an));
 }
 
-ReconvergeGate *reconverge_new(Arena *arena, Analyses *an)
+ReconvergeGate *reconverge_new(Arena *arena, Analyses *an) { return reconverge_new_of(arena, an, waits_now(arena, an)); }
+
+ReconvergeGate *reconverge_new_of(Arena *arena, Analyses *an, const Waits *waits)
 {
     ReconvergeGate *g = arena_new(arena, ReconvergeGate);
     g->an = an;
-    g->w = waits_now(arena, an);
+    g->w = waits;
     g->caller_sees = caller_may_see(an);
     g->arena = arena;
     g->seen = marks_new(arena, an_order(an)->count);

@@ -49,6 +49,8 @@ typedef struct ReconvergeLeaf {
 const Waits *waits_now(Arena *arena, Analyses *an);
 /* In the arena; freed with reconverge_free. It asks `an` for what a question needs when the question comes. */
 ReconvergeGate *reconverge_new(Arena *arena, Analyses *an);
+/* Likewise, by these waits, which outlive it. */
+ReconvergeGate *reconverge_new_of(Arena *arena, Analyses *an, const Waits *waits);
 void reconverge_free(ReconvergeGate *gate);
 /* Before the first rewrite, by phases that go on asking after it: computes what any question needs. */
 void reconverge_prepare(ReconvergeGate *gate);
@@ -92,5 +94,10 @@ ReconvergeRegion reconverge_from(ReconvergeGate *gate, const Block *at, const Bl
  * are counted by edges, also those that no thread takes, unless they come to the branch together. old: the branch's
  * reconvergence point; NULL where several branches are decided at once. */
 ReconvergeRisk reconverge_decided(ReconvergeGate *gate, const Block *branch, Block *to, const Block *old, bool converged);
+/* The branch goes, and all threads that come to it go to `to`: two branches may each be decided, but not both, where together they
+ * are all that leaves a loop, or where paths from each of them to its reconvergence point have a block in common. */
+void reconverge_decide(ReconvergeGate *gate, const Block *branch, const Block *to);
+/* Likewise, of the threads that no longer come to the branch. */
+void reconverge_bypass(ReconvergeGate *gate, const Block *branch);
 
 #endif

@@ -98,6 +98,57 @@ static u8 waits_of_other_exits(ReconvergeGate *g, const Block *top, const Block 
     return waits;
 }
 
+/* Visits all that `top` leads to without passing a or b. Whether that leads back to `top` and out of the function nowhere: threads may
+ * then go around while those that have come to a or b wait for them. Not *whole: the walk is too long. */
+static bool goes_around(ReconvergeGate *g, const Block *top, const Block *a, const Block *b, bool *whole)
+{
+    const Order *order = an_order(g->an);
+    *whole = true;
+    if (top == a || top == b || (!loop_of(an_loops(g->an), top) && !an_loops(g->an)->irreducible))
+        return false;
+    gate_start(g);
+    gate_visit(g, order->index[top->id]);
+    bool around = false;
+    for (u32 k = 0; k < g->work.n; k++) {
+        if (order_leaves_function(order, g->work.v[k]))
+            return false;
+        if (!gate_may_look(g, k)) {
+            *whole = false;
+            return true;
+        }
+        for_each_edge(e, &order->succ, g->work.v[k]) {
+            const Block *to = order->rpo[order->succ.to[e]];
+            around |= to == top;
+            if (to != a && to != b)
+                gate_visit(g, order->succ.to[e]);
+        }
+    }
+    return around;
+}
+
+/* EffectWaits of what threads may pass that come back to `top` before they come to a or b: it need not be a loop of its own. */
+static u8 waits_of_rounds(ReconvergeGate *g, const Block *top, const Block *a, const Block *b)
+{
+    bool whole;
+    u8 waits = 0;
+    if (!goes_around(g, top, a, b, &whole))
+        return 0;
+    for (u32 k = 0; whole && k < g->work.n; k++)
+        waits |= gate_waits(g, an_order(g->an)->rpo[g->work.v[k]]);
+    return whole ? waits : g->w->any_wait;
+}
+
+/* Whether some branch that such threads pass may divide a warp. */
+static bool rounds_divide(ReconvergeGate *g, const Block *top, const Block *a, const Block *b)
+{
+    bool whole, found = false;
+    if (!goes_around(g, top, a, b, &whole))
+        return false;
+    for (u32 k = 0; k < g->work.n && !found; k++)
+        found = reconverge_branch_divides(g, an_order(g->an)->rpo[g->work.v[k]]);
+    return found || !whole;
+}
+
 u8 reconverge_waits_before(ReconvergeGate *g, Block *a, Block *b)
 {
     if (!g->w->any_wait)
@@ -113,6 +164,7 @@ u8 reconverge_waits_before(ReconvergeGate *g, Block *a, Block *b)
     for (u32 k = 1; k < ends; k++)
         gate_visit_preds(g, g->work.v[k]);
     u8 waits = waits_around(g, top, a) | waits_around(g, a, b) | waits_around(g, b, a) | walk_back(g, ends);
+    waits |= waits == g->w->any_wait ? 0 : waits_of_rounds(g, top, a, b);
     return waits == g->w->any_wait ? waits : waits | waits_of_other_exits(g, top, a, b);
 }
 
@@ -185,7 +237,7 @@ bool reconverge_divides(ReconvergeGate *g, Block *a, Block *b)
             return true;
         gate_visit_preds(g, position);
     }
-    return false;
+    return rounds_divide(g, top, a, b);
 }
 
 ReconvergeRisk reconverge_at(ReconvergeGate *g, Block *at, const Block *old)
@@ -199,6 +251,7 @@ ReconvergeRisk reconverge_at(ReconvergeGate *g, Block *at, const Block *old)
         gate_start_below(g, top);
         gate_visit_preds(g, an_order(g->an)->index[at->id]);
         waits = waits_around(g, top, at) | walk_back(g, 1);
+        waits |= waits == g->w->any_wait ? 0 : waits_of_rounds(g, top, at, at);
         waits |= waits == g->w->any_wait ? 0 : waits_of_other_exits(g, top, at, at);
     }
     ReconvergeRisk risk = reconverge_judge(g, waits, &after);

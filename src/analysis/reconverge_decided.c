@@ -78,7 +78,60 @@ static ReconvergeRisk decided_in_loop(ReconvergeGate *g, const Block *branch, co
     return risk;
 }
 
-/* Whether no path from `to` leaves the function, once `branch` only goes there: the threads would be in an infinite loop. */
+/* Puts the branch and the blocks on paths from it to its reconvergence point into g->work; false: they are too many. */
+static bool walk_from(ReconvergeGate *g, const Block *branch)
+{
+    const Block *old = reconvergence_point(g, branch);
+    gate_start(g);
+    gate_visit(g, an_order(g->an)->index[branch->id]);
+    return reconverge_walk_on(g, old);
+}
+
+/* Marks the paths from the branch to its reconvergence point. */
+static void mark_decided(ReconvergeGate *g, const Block *branch)
+{
+    if (!reconverge_matters(g))
+        return;
+    if (!g->decided.of)
+        g->decided = marks_new(g->arena, an_order(g->an)->count);
+    g->decided_all |= !walk_from(g, branch);
+    for (u32 k = 0; k < g->work.n; k++)
+        marks_add(&g->decided, g->work.v[k]);
+}
+
+void reconverge_decide(ReconvergeGate *g, const Block *branch, const Block *to)
+{
+    const Order *order = an_order(g->an);
+    if (!gate_knows(g, branch) || !gate_knows(g, to))
+        return;
+    if (!g->only)
+        g->only = arena_array(g->arena, u32, order->count);
+    g->only[order->index[branch->id]] = order->index[to->id] + 1;
+    mark_decided(g, branch);
+}
+
+void reconverge_bypass(ReconvergeGate *g, const Block *branch)
+{
+    if (gate_knows(g, branch))
+        mark_decided(g, branch);
+}
+
+/* Whether some path from the branch to its reconvergence point has a block with such a path of a branch that is decided already: the
+ * two together may make a block post-dominate that it would not without one of them. */
+static bool overlaps_decided(ReconvergeGate *g, const Block *branch)
+{
+    if (!g->decided.of)
+        return false;
+    if (g->decided_all || !walk_from(g, branch))
+        return true;
+    for (u32 k = 0; k < g->work.n; k++)
+        if (marks_has(&g->decided, g->work.v[k]))
+            return true;
+    return false;
+}
+
+/* Whether no path from `to` leaves the function, once `branch` only goes there, and the branches that are decided already only go
+ * where they lead: the threads would be in an infinite loop. */
 static bool never_leaves(ReconvergeGate *g, const Block *branch, const Block *to)
 {
     const Order *order = an_order(g->an);
@@ -88,6 +141,11 @@ static bool never_leaves(ReconvergeGate *g, const Block *branch, const Block *to
     for (u32 k = 0; k < g->work.n; k++) {
         if (!gate_may_look(g, k))
             return true;
+        u32 only = g->only ? g->only[g->work.v[k]] : 0;
+        if (only) {
+            gate_visit(g, only - 1);
+            continue;
+        }
         if (order_leaves_function(order, g->work.v[k]))
             return false;
         for_each_edge(e, &order->succ, g->work.v[k])
@@ -96,10 +154,17 @@ static bool never_leaves(ReconvergeGate *g, const Block *branch, const Block *to
     return true;
 }
 
+/* The same of a branch in a loop: elsewhere it takes nothing away from a loop. */
+static bool loops_forever(ReconvergeGate *g, const Block *branch, const Block *to)
+{
+    bool asks = gate_knows(g, branch) && gate_knows(g, to);
+    return asks && (loop_of(an_loops(g->an), branch) || an_loops(g->an)->irreducible) && never_leaves(g, branch, to);
+}
+
 ReconvergeRisk reconverge_decided(ReconvergeGate *g, const Block *branch, Block *to, const Block *old, bool converged)
 {
     if (!reconverge_matters(g))
-        return RECONVERGE_SAFE;
+        return loops_forever(g, branch, to) ? RECONVERGE_WAIT : RECONVERGE_SAFE;
     ReconvergeRegion after =
         gate_knows(g, branch) && gate_knows(g, to) ? reconverge_after(g, branch, old) : reconverge_whole_function(g);
     /* ptxas takes the exit that most blocks lead to for the function's end: without an edge it may be another exit */
@@ -108,6 +173,8 @@ ReconvergeRisk reconverge_decided(ReconvergeGate *g, const Block *branch, Block 
         return RECONVERGE_ACTIVE_SET;
     if (!gate_knows(g, branch) || !gate_knows(g, to))
         return reconverge_judge(g, g->w->any_wait, &after);
+    if (overlaps_decided(g, branch))
+        return RECONVERGE_WAIT;
     if (to == old)
         return RECONVERGE_SAFE;
     bool whole;

@@ -49,6 +49,14 @@ static inline void read_register(Maker *m, RegId reg, u32 pre)
         m->writer[reg] = writer ? PHIS : READ_FIRST;
 }
 
+static inline void list_write(Maker *m, Instr *i, RegId reg, bool kills, u32 pre)
+{
+    u32 *writer = &m->writer[reg];
+    vec_push(&m->write, ((Write){i, reg, kills}));
+    m->first[reg + 2]++;
+    *writer = *writer == 0 || *writer == pre ? pre : PHIS;
+}
+
 static void list_instr(Maker *m, Instr *i, u32 pre)
 {
     for_each_slot(o, i)
@@ -56,12 +64,11 @@ static void list_instr(Maker *m, Instr *i, u32 pre)
             read_register(m, o->id, pre);
     if (i->guard)
         read_register(m, i->guard, pre);
-    for (RegWalk w = reg_walk(i); next_write(&w);) {
-        vec_push(&m->write, ((Write){i, w.reg, w.kills}));
-        m->first[w.reg + 2]++;
-        u32 *writer = &m->writer[w.reg];
-        *writer = *writer == 0 || *writer == pre ? pre : PHIS;
-    }
+    if (op_has(i->op, OPF_CARRY_OUT))
+        list_write(m, i, CARRY_REG, !i->guard, pre);
+    for (u32 k = 0; k < i->def_slots; k++)
+        if (slot_is_def(&i->opnd[k]))
+            list_write(m, i, i->opnd[k].id, slot_kills(i, &i->opnd[k]), pre);
 }
 
 static void list_writes(Maker *m)
@@ -214,7 +221,6 @@ static void add_value(Maker *m, RegId reg, SsaValue v)
 /* Makes the values of one register, by the pre-numbers of their blocks, a block's phi before its writes. */
 static void make_values_of(Maker *m, RegId reg)
 {
-    u32 phi = m->phis.start[reg], phis = m->phis.start[reg + 1];
     Ssa *ssa = m->ssa;
     ssa->start[reg] = ssa->count;
     if (is_strict(m, reg) && m->first[reg + 1] - m->first[reg] == 1) { /* almost all of them */
@@ -224,6 +230,7 @@ static void make_values_of(Maker *m, RegId reg)
     }
     if (bitset_has(&m->unknown, reg))
         return;
+    u32 phi = m->phis.start[reg], phis = m->phis.start[reg + 1];
     if (!is_strict(m, reg))
         add_value(m, reg, (SsaValue){.pre = 1, .whole = true});
     for (u32 k = m->first[reg]; k < m->first[reg + 1]; k++) {

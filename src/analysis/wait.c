@@ -50,6 +50,7 @@ typedef struct Finder {
     const DomTree *dom;
     const Loops *loops;
     const Summaries *summaries;
+    WaitsOf of;
     Waits *w;
     u32 *first; /* by RegId: its writes are write[first[reg]] .. write[first[reg + 1] - 1]; NULL: not asked for yet */
     Instr **write;
@@ -379,6 +380,12 @@ static bool test_rereads(Finder *f, const Loop *loop)
 
 enum { READS_WEAKLY = 1, READS_STRONGLY = 2 };
 
+/* Whether i may make a thread wait, or see who is there, as far as `of` asks. */
+static bool counts(const Finder *f, const Instr *i)
+{
+    return f->of == WAITS_ALL || instr_effects(i, f->summaries).known;
+}
+
 /* Notes the loops around i that read what another thread may write. */
 static void note_loops(Finder *f, u8 *reads, const Block *b, Instr *i)
 {
@@ -388,7 +395,7 @@ static void note_loops(Finder *f, u8 *reads, const Block *b, Instr *i)
             reads[loop->header->id] |= READS_STRONGLY;
         return;
     }
-    bool by_call = loop && calls_reader(f, i);
+    bool by_call = f->of == WAITS_ALL && loop && calls_reader(f, i);
     if (!loop || reads[loop->header->id] || (!by_call && !instr_reads_weakly(i)))
         return;
     find_writes(f);
@@ -403,7 +410,7 @@ static void find_loops(Finder *f)
     u8 *reads = arena_array(&f->arena, u8, f->fn->blocks.n);
     for (u32 p = 0; loops->n && p < order->count; p++)
         for_each_instr(i, order->rpo[p])
-            if (i->kind == INSTR_OP && !op_is_pure(i->op))
+            if (i->kind == INSTR_OP && !op_is_pure(i->op) && counts(f, i))
                 note_loops(f, reads, order->rpo[p], i);
     for (u32 l = 0; l < loops->n; l++) {
         const Loop *loop = loops->v[l];
@@ -440,12 +447,14 @@ static void look_at_block(Finder *f, u32 position)
             continue;
         }
         Effects e = instr_effects(i, summaries);
+        ends |= ends_of(i, e);
+        f->w->convergent[b->id] |= e.convergent;
+        if (!counts(f, i))
+            continue;
         waits |=
             e.waits |
             (irreducible && (instr_polls(i, summaries) || instr_reads_weakly(i) || calls_reader(f, i)) ? WAIT_OTHERS : 0);
-        f->w->convergent[b->id] |= e.convergent;
         f->w->active_set[b->id] |= e.active_set;
-        ends |= ends_of(i, e);
     }
     f->w->waits[b->id] = waits;
     f->w->ends[b->id] = ends;
@@ -470,11 +479,11 @@ static void allocate(Waits *w, Arena *arena, u32 blocks)
 }
 
 Waits *waits_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Loops *loops,
-                     const Summaries *summaries)
+                     const Summaries *summaries, WaitsOf of)
 {
     Waits *w = arena_new(arena, Waits);
     allocate(w, arena, fn->blocks.n);
-    Finder f = {.fn = fn, .order = order, .dom = dom, .loops = loops, .summaries = summaries, .w = w};
+    Finder f = {.fn = fn, .order = order, .dom = dom, .loops = loops, .summaries = summaries, .of = of, .w = w};
     f.budget = 8 * order->count;
     for (u32 p = 0; p < order->count; p++)
         look_at_block(&f, p);

@@ -29,8 +29,12 @@ typedef struct Waits {
     u32 blocks;          /* ids below this one are known */
 } Waits;
 
+/* WAITS_KNOWN: without waits of instructions and callees of which nothing is known, and of loops for what a callee reads with weak loads
+ * alone. What all of these may end counts all the same. */
+typedef enum WaitsOf { WAITS_ALL, WAITS_KNOWN } WaitsOf;
+
 Waits *waits_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const Loops *loops,
-                     const Summaries *summaries);
+                     const Summaries *summaries, WaitsOf of);
 Waits *waits_copy(Arena *arena, const Waits *of);
 /* The WaitEnds of one instruction; the end of its block not included. */
 u8 instr_ends(const Instr *i, const Summaries *summaries);

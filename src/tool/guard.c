@@ -1,3 +1,4 @@
+/* The search for the phases that made machine code worse: halves of them are left out, then parts of their rewrites. */
 #define _GNU_SOURCE
 #include "tool/guard.h"
 
@@ -5,230 +6,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "machine/worse.h"
-#include "tool/parts.h"
+#include "front/child.h"
+#include "tool/guard_suspect.h"
 
-enum { ERROR_BYTES = 300, MOST_ROUNDS = 4, REWRITE_ROUNDS = 2, MOST_REPAIRS = 3 };
-
-/* A kernel or function that got worse: the phases that it does without are known to be enough. */
-typedef struct Suspect {
-    const char *name;
-    bool without[PHASE_COUNT];
-    u32 good, bad;           /* with so many rewrites of these phases it is known not to be worse, and to be worse */
-    char moved[ERROR_BYTES]; /* what got worse with all phases */
-} Suspect;
-
-/* A phase that rewrote something in a function. */
-typedef struct Rewrite {
-    u32 phase, count;
-    int group; /* of the function */
-} Rewrite;
-
-typedef struct Guard {
-    Arena *arena;
-    Options *options;
-    Assembler assembler;
-    GuardResult *result;
-    Trial original, best;
-    VEC(Trial *) assembled; /* of the search, to be used again */
-    VEC(Suspect) suspects;
-    Parts parts; /* of the original */
-    VEC(Rewrite) rewrites;
-    bool *changed; /* by group of them; NULL: not known */
-    bool delivers; /* the machine code of all is wanted in the end */
-} Guard;
+enum { MOST_ROUNDS = 4, REWRITE_ROUNDS = 2, MOST_REPAIRS = 3 };
 
 static const char no_text[] = "the text could not be optimized";
-
-/* ---- what is in question -------------------------------------------------------------------------------------------- */
-
-/* The group of a function; -1. */
-static int group_of(const Guard *guard, const char *name)
-{
-    for (u32 i = 0; i < guard->parts.part.n; i++)
-        if (strcmp(guard->parts.part.v[i].name, name) == 0)
-            return (int)guard->parts.part.v[i].group;
-    return -1;
-}
-
-/* Finds the groups of functions whose text changed: the others' machine code is the same, and costs nothing. */
-static void find_changed(Guard *guard)
-{
-    Parts made = {0};
-    Parts *old = &guard->parts;
-    if (parts_read(old, guard->options->input) && parts_read(&made, guard->best.text.path) && made.part.n == old->part.n) {
-        guard->changed = arena_array(guard->arena, bool, old->groups);
-        for (u32 i = 0; i < old->part.n; i++) {
-            Str a = old->part.v[i].body, b = made.part.v[i].body;
-            guard->changed[old->part.v[i].group] |= a.len != b.len || memcmp(a.p, b.p, a.len) != 0;
-        }
-    }
-    parts_free(&made);
-}
-
-/* Takes what the optimizer said of its rewrites: lines "BISECT: running rewrite (N) PHASE on function (NAME)". */
-static void find_rewrites(Guard *guard)
-{
-    size_t bytes = 0;
-    char *said = scratch_read(&guard->best.said, &bytes), *saved = NULL;
-    const PhaseTable *table = guard->options->pipeline.table;
-    for (char *line = said ? strtok_r(said, "\n", &saved) : NULL; line; line = strtok_r(NULL, "\n", &saved)) {
-        static const char ran[] = "BISECT: running rewrite (", on[] = " on function (";
-        char *phase = strncmp(line, ran, sizeof ran - 1) == 0 ? strstr(line, ") ") : NULL;
-        char *name = phase ? strstr(phase, on) : NULL, *end = name ? strrchr(name, ')') : NULL;
-        if (!end)
-            continue;
-        *end = '\0';
-        PhaseRange range = phase_find(table, phase + 2, (size_t)(name - phase - 2));
-        Rewrite rewrite = {range.first, 1, group_of(guard, name + sizeof on - 1)};
-        Rewrite *last = guard->rewrites.n ? &vec_last(&guard->rewrites) : NULL;
-        if (last && last->phase == rewrite.phase && last->group == rewrite.group)
-            last->count++;
-        else if (range.count == 1)
-            vec_push(&guard->rewrites, rewrite);
-    }
-    free(said);
-}
-
-static bool may_have_changed(const Guard *guard, const char *name)
-{
-    int group = group_of(guard, name);
-    return !guard->changed || group < 0 || guard->changed[group];
-}
-
-static const char *path_of(const Guard *guard, const Trial *trial)
-{
-    return trial->text.fd >= 0 ? trial->text.path : guard->options->input;
-}
-
-/* Leaves out of a trial's text what kernels of no wanted group do. */
-static void trim(const Guard *guard, Trial *trial, const bool *wanted)
-{
-    Parts parts = {0};
-    Scratch text = {.fd = -1};
-    bool leaves_out = false;
-    for (u32 i = 0; i < guard->parts.part.n && guard->changed && !guard->parts.whole; i++)
-        leaves_out |= guard->parts.part.v[i].is_entry && !wanted[guard->parts.part.v[i].group];
-    if (leaves_out && parts_read(&parts, path_of(guard, trial)) && parts.part.n == guard->parts.part.n) {
-        Str *bodies = mem_zalloc(sizeof *bodies * parts.part.n);
-        for (u32 i = 0; i < parts.part.n; i++)
-            if (!parts.part.v[i].is_entry || wanted[guard->parts.part.v[i].group])
-                bodies[i] = parts.part.v[i].body;
-        if (parts_write(&parts, bodies, &text)) {
-            scratch_close(&trial->text);
-            trial->text = text;
-        } else {
-            scratch_close(&text);
-        }
-        mem_free(bodies);
-    }
-    parts_free(&parts);
-}
-
-static void trim_to_suspects(const Guard *guard, Trial *trial)
-{
-    bool *wanted = arena_array(guard->arena, bool, guard->parts.groups);
-    for (u32 i = 0; i < guard->suspects.n; i++) {
-        int group = group_of(guard, guard->suspects.v[i].name);
-        if (group >= 0)
-            wanted[group] = true;
-    }
-    trim(guard, trial, wanted);
-}
-
-/* ---- judging ------------------------------------------------------------------------------------------------------ */
-
-static Suspect *find_suspect(Guard *guard, const char *name)
-{
-    for (u32 i = 0; i < guard->suspects.n; i++)
-        if (strcmp(guard->suspects.v[i].name, name) == 0)
-            return &guard->suspects.v[i];
-    return NULL;
-}
-
-/* Whether the function of that index in the original is worse in `cubin`; what cannot be judged is. `moved` may be NULL. */
-static bool is_worse(const Guard *guard, size_t index, const Cubin *cubin, char *moved)
-{
-    Judgement judgement = {.worse = WORSE_INSTRUCTIONS};
-    bool known = cubins_judge(&judgement, &guard->original.cubin, cubin, guard->original.cubin.functions[index].name);
-    if (moved && known)
-        worse_describe(&judgement, moved, ERROR_BYTES);
-    return !known || judgement.worse;
-}
-
-static u32 phases_without(const Suspect *suspect)
-{
-    u32 count = 0;
-    for (u32 phase = 0; phase < PHASE_COUNT; phase++)
-        count += suspect->without[phase];
-    return count;
-}
-
-/* All phases that run: those of the sequence, and the clean-up's parts where one of them asks for it. */
-static void do_without(const PipelineConfig *config, Suspect *suspect)
-{
-    bool cleans_up = false;
-    for (u32 i = 0; i < config->sequence.n; i++) {
-        suspect->without[config->sequence.v[i]] = true;
-        cleans_up |= config->table->phase[config->sequence.v[i]].after == CLEANUP;
-    }
-    for (u32 phase = 0; phase < config->table->phases && cleans_up; phase++)
-        suspect->without[phase] |= config->table->phase[phase].after == OF_CLEANUP && !config->disabled[phase];
-}
-
-static void do_without_all(const Guard *guard, Suspect *suspect)
-{
-    const PipelineConfig *config = &guard->options->pipeline;
-    do_without(config, suspect);
-    for (u32 i = 0; i < config->tuned.n; i++)
-        do_without(config->tuned.v[i].config, suspect);
-}
-
-/* The phases that rewrote something in it or in what it calls; all where none is known to have, or the suspect has been without those. */
-static void do_without_those_that_rewrote(const Guard *guard, Suspect *suspect)
-{
-    u32 before = phases_without(suspect);
-    int group = group_of(guard, suspect->name);
-    for (u32 i = 0; i < guard->rewrites.n; i++)
-        if (guard->rewrites.v[i].group == group)
-            suspect->without[guard->rewrites.v[i].phase] = true;
-    if (phases_without(suspect) == before)
-        do_without_all(guard, suspect);
-}
-
-/* Adds what is worse to the suspects, and leaves it alone. Whether there was any that was not left alone before. */
-static bool add_suspects(Guard *guard, const Cubin *cubin)
-{
-    bool any = false;
-    for (size_t i = 0; i < guard->original.cubin.count; i++) {
-        const CubinFunction *function = &guard->original.cubin.functions[i];
-        char moved[ERROR_BYTES] = "it cannot be judged";
-        if (function->inner || !may_have_changed(guard, function->name) || !is_worse(guard, i, cubin, moved))
-            continue;
-        Suspect *suspect = find_suspect(guard, function->name);
-        if (!suspect) {
-            Suspect new = {.name = function->name};
-            memcpy(new.moved, moved, sizeof moved);
-            vec_push(&guard->suspects, new);
-            suspect = &guard->suspects.v[guard->suspects.n - 1];
-        }
-        suspect->good = 0;
-        u32 before = phases_without(suspect);
-        do_without_those_that_rewrote(guard, suspect);
-        any |= phases_without(suspect) > before;
-    }
-    return any;
-}
-
-static bool suspect_is_worse(const Guard *guard, const Suspect *suspect, const Cubin *cubin)
-{
-    for (size_t i = 0; i < guard->original.cubin.count; i++) {
-        const CubinFunction *function = &guard->original.cubin.functions[i];
-        if (!function->inner && strcmp(function->name, suspect->name) == 0)
-            return is_worse(guard, i, cubin, NULL);
-    }
-    return true;
-}
 
 /* ---- the search for what is to blame -------------------------------------------------------------------------------- */
 
@@ -261,7 +44,7 @@ static void withhold(const Guard *guard, Try try, int part, VecWithheld *withhel
     for (u32 i = 0; i < guard->suspects.n; i++) {
         const Suspect *suspect = &guard->suspects.v[i];
         Withheld one = {.function = suspect->name, .limit = suspect->good};
-        if (try == TRY_PHASES && phases_without(suspect) > 1)
+        if (try == TRY_PHASES && suspect_phases(suspect) > 1)
             take_half(suspect, part, one.phase);
         else
             memcpy(one.phase, suspect->without, sizeof one.phase);
@@ -277,7 +60,7 @@ static bool learn(Guard *guard, Trial *const trial[2])
     bool any = false;
     for (u32 i = 0; i < guard->suspects.n; i++) {
         Suspect *suspect = &guard->suspects.v[i];
-        if (phases_without(suspect) < 2)
+        if (suspect_phases(suspect) < 2)
             continue;
         for (int half = 0; half < 2; half++) {
             if (!trial[half]->read || suspect_is_worse(guard, suspect, &trial[half]->cubin))
@@ -313,10 +96,10 @@ static bool learn_limits(Guard *guard, Trial *const trial[2])
 /* What ptxas has already made of a trial's text; NULL. */
 static Trial *find_assembled(Guard *guard, const Trial *trial)
 {
-    if (guard->original.read && trial_has_text(trial, path_of(guard, &guard->original)))
+    if (guard->original.read && trial_has_text(trial, guard_path_of(guard, &guard->original)))
         return &guard->original;
     for (u32 i = 0; i < guard->assembled.n; i++)
-        if (guard->assembled.v[i]->read && trial_has_text(trial, path_of(guard, guard->assembled.v[i])))
+        if (guard->assembled.v[i]->read && trial_has_text(trial, guard_path_of(guard, guard->assembled.v[i])))
             return guard->assembled.v[i];
     return NULL;
 }
@@ -327,7 +110,7 @@ static void assemble_new(Guard *guard, Trial *trial[2])
     Trial *new[2];
     u32 count = 0;
     for (int half = 0; half < 2; half++) {
-        trim_to_suspects(guard, trial[half]);
+        guard_trim_to_suspects(guard, trial[half]);
         Trial *same = find_assembled(guard, trial[half]);
         if (!same)
             new[count++] = trial[half];
@@ -371,7 +154,7 @@ static const char *make_best(Guard *guard, const char *what)
     if (trial_has_text(best, guard->options->input))
         return NULL; /* the original: nothing to assemble */
     if (!guard->delivers)
-        trim(guard, best, guard->changed);
+        guard_trim(guard, best, guard->changed);
     Trial *same = find_assembled(guard, best);
     if (same && same != &guard->original) {
         trial_end(best);
@@ -387,7 +170,7 @@ static bool has_several_phases(const Guard *guard)
 {
     bool several = false;
     for (u32 i = 0; i < guard->suspects.n; i++)
-        several |= phases_without(&guard->suspects.v[i]) > 1;
+        several |= suspect_phases(&guard->suspects.v[i]) > 1;
     return several;
 }
 
@@ -399,7 +182,7 @@ static void trust_cleanup(Guard *guard)
         Suspect *suspect = &guard->suspects.v[i], others = *suspect;
         for (u32 phase = 0; phase < table->phases; phase++)
             others.without[phase] &= table->phase[phase].after != OF_CLEANUP;
-        if (phases_without(&others))
+        if (suspect_phases(&others))
             *suspect = others;
     }
 }
@@ -411,7 +194,7 @@ static bool set_limits(Guard *guard)
     bool any = false;
     for (u32 i = 0; i < guard->suspects.n; i++) {
         Suspect *suspect = &guard->suspects.v[i];
-        int group = group_of(guard, suspect->name);
+        int group = guard_group_of(guard, suspect->name);
         u32 count = 0, functions = 0;
         for (u32 k = 0; k < guard->parts.part.n; k++)
             functions += (int)guard->parts.part.v[k].group == group;
@@ -439,7 +222,7 @@ static const char *hold_back(Guard *guard)
         const char *trouble = make_best(guard, "text without some phases");
         if (trouble)
             return trouble;
-        if (!guard->best.read || !add_suspects(guard, &guard->best.cubin))
+        if (!guard->best.read || !guard_add_suspects(guard, &guard->best.cubin))
             return NULL;
     }
     return "kernels stay worse whatever is left out";
@@ -462,11 +245,11 @@ static const char *judge_texts(Guard *guard)
         return no_text;
     if (trial_has_text(&guard->best, guard->options->input))
         return NULL;
-    find_changed(guard);
-    find_rewrites(guard);
-    trim(guard, &guard->original, guard->changed);
+    guard_find_changed(guard);
+    guard_find_rewrites(guard);
+    guard_trim(guard, &guard->original, guard->changed);
     if (!guard->delivers)
-        trim(guard, &guard->best, guard->changed);
+        guard_trim(guard, &guard->best, guard->changed);
     trials_assemble(&guard->assembler, both, 2, NULL, NULL);
     const char *trouble = trial_read(&guard->assembler, &guard->original, "original");
     if (trouble)
@@ -474,7 +257,7 @@ static const char *judge_texts(Guard *guard)
     trouble = trial_read(&guard->assembler, &guard->best, "optimized text");
     if (trouble)
         return trouble;
-    return add_suspects(guard, &guard->best.cubin) ? hold_back(guard) : NULL;
+    return guard_add_suspects(guard, &guard->best.cubin) ? hold_back(guard) : NULL;
 }
 
 static void say_held_back(const Guard *guard, FILE *notes)
@@ -483,8 +266,8 @@ static void say_held_back(const Guard *guard, FILE *notes)
     for (u32 i = 0; i < guard->suspects.n; i++) {
         const Suspect *suspect = &guard->suspects.v[i];
         Suspect all = {.name = suspect->name};
-        do_without_those_that_rewrote(guard, &all);
-        bool alone = phases_without(&all) <= phases_without(suspect);
+        suspect_do_without_those_that_rewrote(guard, &all);
+        bool alone = suspect_phases(&all) <= suspect_phases(suspect);
         u32 said = 0;
         fprintf(notes, "ptxopt: note: '%s' is ", suspect->name);
         alone &= !suspect->good;
@@ -555,4 +338,34 @@ void guard_end(GuardResult *result)
         unlink(result->cubin);
     assembler_end(&result->assembler);
     *result = (GuardResult){.out = {.fd = -1}, .error = {.fd = -1}};
+}
+
+/* What ptxas is asked about is decided first; then the text is made as without a guard. The input is read more than once, and may
+ * be overwritten by the output: a copy is used. */
+ToolStatus tool_optimize_guarded(Options *options)
+{
+    Arena arena = {0};
+    Scratch copy = {.fd = -1};
+    const char *why = NULL;
+    if (!input_copy(options->input, &copy))
+        return tool_file_error("read", options->input);
+    options->input_name = strcmp(options->input, "-") == 0 ? "<stdin>" : options->input;
+    options->input = copy.path;
+    child_forward_signals();
+    AssembleCommand command =
+        assemble_command(&arena, "--guard", options->guard_by, options->guard_arch, options->input, &why);
+    ToolStatus status = TOOL_BAD_INPUT;
+    if (!command.ptxas) {
+        fprintf(stderr, "ptxopt: error: %s\n", why);
+    } else {
+        GuardResult result = guard_run(&arena, options, &command, false, stderr);
+        status = tool_optimize(options);
+        if (result.trouble && status == TOOL_OK)
+            fprintf(stderr, "ptxopt: warning: %s: the original is used: %s\n", options->input_name, result.trouble);
+        guard_end(&result);
+    }
+    vec_free(&options->pipeline.withheld);
+    scratch_close(&copy);
+    arena_free(&arena);
+    return status;
 }

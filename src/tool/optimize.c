@@ -6,18 +6,16 @@
 #include <unistd.h>
 
 #include "base/diag.h"
-#include "front/child.h"
 #include "parse/parse.h"
 #include "parse/source.h"
 #include "pipeline/output.h"
 #include "pipeline/pipeline.h"
-#include "tool/guard.h"
 #include "tool/proof.h"
 #include "tool/tool.h"
 
 enum { ERRORS_SHOWN = 20 };
 
-static ToolStatus file_error(const char *what, const char *path)
+ToolStatus tool_file_error(const char *what, const char *path)
 {
     int error = errno;
     fprintf(stderr, "ptxopt: error: cannot %s '%s': %s\n", what, path, strerror(error));
@@ -41,7 +39,7 @@ static ToolStatus run_pipeline(const Options *options, Module *m, Diag *diag, St
     if (options->remarks) {
         remarks = output_stream(options->remarks);
         if (!remarks)
-            return file_error("write", options->remarks);
+            return tool_file_error("write", options->remarks);
     }
     PipelineConfig config = options->pipeline;
     ProofSteps steps;
@@ -56,7 +54,7 @@ static ToolStatus run_pipeline(const Options *options, Module *m, Diag *diag, St
     if (options->prove_each)
         proof_steps_free(&steps);
     if (remarks && !close_remarks(remarks) && result == PIPELINE_OK)
-        return file_error("write", options->remarks);
+        return tool_file_error("write", options->remarks);
     return status[result];
 }
 
@@ -66,10 +64,10 @@ static ToolStatus write_module(const Options *options, Module *m, Stats *stats)
     PrintOptions print = {.reprint = options->pipeline.reprint};
     Output output;
     if (!output_open(&output, options->output))
-        return file_error("write", options->output);
+        return tool_file_error("write", options->output);
     print_module(output.file, m, &print);
     if (!output_commit(&output))
-        return file_error("write", options->output);
+        return tool_file_error("write", options->output);
     add_seconds(stats, STEP_PRINT, start);
     return TOOL_OK;
 }
@@ -115,42 +113,10 @@ ToolStatus tool_optimize(const Options *options)
     Str text;
     double start = stats_clock(&stats);
     if (!source_read(options->input, &text))
-        return file_error("read", options->input);
+        return tool_file_error("read", options->input);
     add_seconds(&stats, STEP_READ, start);
     ToolStatus status = optimize_text(options, text, &stats);
     stats_free(&stats);
     source_free(&text);
-    return status;
-}
-
-/* ---- --guard ----------------------------------------------------------------------------------------------------- */
-
-/* What ptxas is asked about is decided first; then the text is made as without a guard. The input is read more than once, and may
- * be overwritten by the output: a copy is used. */
-ToolStatus tool_optimize_guarded(Options *options)
-{
-    Arena arena = {0};
-    Scratch copy = {.fd = -1};
-    const char *why = NULL;
-    if (!input_copy(options->input, &copy))
-        return file_error("read", options->input);
-    options->input_name = strcmp(options->input, "-") == 0 ? "<stdin>" : options->input;
-    options->input = copy.path;
-    child_forward_signals();
-    AssembleCommand command =
-        assemble_command(&arena, "--guard", options->guard_by, options->guard_arch, options->input, &why);
-    ToolStatus status = TOOL_BAD_INPUT;
-    if (!command.ptxas) {
-        fprintf(stderr, "ptxopt: error: %s\n", why);
-    } else {
-        GuardResult result = guard_run(&arena, options, &command, false, stderr);
-        status = tool_optimize(options);
-        if (result.trouble && status == TOOL_OK)
-            fprintf(stderr, "ptxopt: warning: %s: the original is used: %s\n", options->input_name, result.trouble);
-        guard_end(&result);
-    }
-    vec_free(&options->pipeline.withheld);
-    scratch_close(&copy);
-    arena_free(&arena);
     return status;
 }

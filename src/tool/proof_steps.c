@@ -80,7 +80,7 @@ const ProveVerdict *proof_steps_verdict(const ProofSteps *s, u32 k, const Functi
     reading_init(&last, "after.ptx", (Str){steps->text, steps->len});
     const Function *fn = same_function(s->m, &last, k);
     Str a = fn ? span_str(last.module, fn->text) : (Str){"", 0}, b = span_str(printed->module, printed->text);
-    bool same = a.len > 0 && a.len == b.len && memcmp(a.p, b.p, a.len) == 0;
+    bool same = a.len > 0 && str_equal(a, b);
     reading_free(&last);
     return same ? &steps->worst : NULL;
 }

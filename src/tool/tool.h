@@ -9,7 +9,10 @@ typedef enum ToolStatus { TOOL_OK = 0, TOOL_BAD_INPUT = 1, TOOL_INTERNAL = 70 } 
 /* Optimizes the file that the options name into the one that they name; messages go to standard error. */
 ToolStatus tool_optimize(const Options *options);
 
-/* The same under --guard; whatever the options withhold is replaced. */
+/* Says why a file cannot be read or written, by errno. */
+ToolStatus tool_file_error(const char *what, const char *path);
+
+/* As tool_optimize under --guard; whatever the options withhold is replaced. */
 ToolStatus tool_optimize_guarded(Options *options);
 
 /* The same under --tune or --tune-read; with --tune-ninja nothing is optimized. */

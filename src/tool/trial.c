@@ -132,7 +132,8 @@ void trial_end(Trial *trial)
     trial_init(trial);
 }
 
-Options quiet_options(const Options *options, const char *output)
+/* The options without reports and without asking ptxas. */
+static Options quiet_options(const Options *options, const char *output)
 {
     Options quiet = *options;
     quiet.output = output;

@@ -67,9 +67,6 @@ bool trial_has_text(const Trial *trial, const char *path);
 /* Reads the machine code of a trial that was assembled. NULL, or why it cannot be judged; `what` is the text's name in that. */
 const char *trial_read(const Assembler *assembler, Trial *trial, const char *what);
 
-/* The options without reports and without asking ptxas. */
-Options quiet_options(const Options *options, const char *output);
-
 /* Judges the function of that name, which has a section of its own; false where one is missing, or memory is short. */
 bool cubins_judge(Judgement *judgement, const Cubin *before, const Cubin *after, const char *name);
 

@@ -75,7 +75,6 @@ bool ninja_add(NinjaFolder *ninja, const Scratch *text)
     free(contents);
     fprintf(ninja->file.file, "build %s: assemble %s\n", ninja_name(ninja->arena, "", text, "cubin"),
             ninja_name(ninja->arena, "", text, "ptx"));
-    ninja->added++;
     return good;
 }
 

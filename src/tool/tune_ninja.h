@@ -9,7 +9,6 @@ typedef struct NinjaFolder {
     Arena *arena;
     const char *path;
     Output file; /* build.ninja; not open where `path` is NULL */
-    u32 added;   /* texts */
 } NinjaFolder;
 
 /* Name of a text's file there: what it says, then ".ptx" or ".cubin". */

@@ -70,6 +70,7 @@ static void add_base_registers(Bases *s, BitSet *regs, const Instr *i)
 /* Looks at every instruction: what it computes, and the addresses that it accesses. */
 static void collect_computations(Bases *s, Computations *c, BitSet *regs)
 {
+    vec_reserve(&c->v, s->fn->origins + 1);
     vec_push(&c->v, ((Computation){0}));
     for_each_block(b, s->fn)
         for_each_instr(i, b) {
@@ -306,6 +307,8 @@ static void find_readers(Bases *s)
     s->use_instr = arena_array(&s->arena, u32, listing->uses.n);
     s->readers = arena_array(&s->arena, u32, s->a->exprs->exprs.n);
     s->stuck = bitset_new(&s->arena, listing->values.n);
+    vec_reserve(&r.value, listing->uses.n);
+    vec_reserve(&r.use, listing->uses.n);
     for (u32 n = 0; n < listing->instrs.n; n++)
         find_readers_of(s, &r, n);
     for (u32 phi = 1; phi < listing->values.n && listing->values.v[phi].phi; phi++)

@@ -23,7 +23,8 @@
  * another block, and the low half of a pair, cost ptxas nothing. A base does not stay live across a call for it, nor across a loop,
  * or past PTXAS_BASE_NEAR, for what few machine instructions make anew (target/ptxas.h), nor into another block for equal values
  * that two make. In shared and local memory a sum is one addition of 32 bits, and local arrays whose addresses are sums ptxas knows
- * apart. What is the same in the whole warp, and read in a loop, it keeps in uniform registers, but for products of 64 bits.
+ * apart. What is the same in the whole warp, and read in a loop, it keeps in uniform registers, but for products of 64 bits. Where a
+ * thread's registers are full, one instruction less only makes ptxas order the others anew.
  *
  * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, expressions deeper than --cbe-max-depth. Arrays in local
  * memory have no lifetimes in PTX: their address is a constant, and the document's cloning of allocas has nothing to do here.
@@ -77,6 +78,7 @@ typedef struct Cbe {
     u32 *head, *tail; /* by base: the values that have it, oldest first ... */
     u32 *next, *prev; /* ... by value */
     VecU32 available; /* all of them, in the order of the walk */
+    u8 full;          /* is_full(): 0: not asked yet, 1: no, 2: yes */
 } Cbe;
 
 /* ---- who holds what --------------------------------------------------------------------------------------------- */
@@ -377,15 +379,24 @@ static bool is_made_anew(const Cbe *c, u32 use, const Chain *chain)
            !live_in(an_live(c->an), b, c->s->listing->values.v[swap->leader].reg);
 }
 
+/* Whether nearly all registers that ptxas can give a thread are live somewhere in the function. */
+static bool is_full(Cbe *c)
+{
+    u32 limit = ptxas_thread_registers(c->s->fn) * PTXAS_FULL / 8;
+    if (!c->full)
+        c->full = live_most_words(an_live(c->an), &c->s->arena) > limit ? 2 : 1;
+    return c->full == 2;
+}
+
 /* Whether ptxas makes better code of what would go than of the leader. */
-static bool is_better_as_it_is(const Cbe *c, u32 use)
+static bool is_better_as_it_is(Cbe *c, u32 use)
 {
     u32 value = c->s->listing->uses.v[use].value;
     if (!bases_computation(c->s, value))
         return false;
     Chain chain = chain_of(c, use);
     return (chain.narrow && chain.sums && chain.cost <= 1) || is_made_anew(c, use, &chain) ||
-           is_uniform_for_loop(c, value, c->swap[use].leader);
+           is_uniform_for_loop(c, value, c->swap[use].leader) || (chain.cost <= 1 && is_full(c));
 }
 
 /* Takes back the swaps that would keep a register alive for long, or make ptxas write worse code; whether there were any. */

@@ -284,15 +284,18 @@ static void find_decided(CleanUp *c)
         if (known_guard(order->rpo[p]) != FACT_UNKNOWN)
             vec_push(&decided, order->rpo[p]);
     ReconvergeGate *gate = decided.n ? reconverge_new(c->an->scratch, c->an) : NULL;
-    c->asks_gate = !gate || reconverge_matters(gate);
+    c->asks_gate = !gate || reconverge_matters(gate) || an_loops(c->an)->n > 0;
     for (u32 k = 0; gate && c->asks_gate && k < decided.n; k++) {
         Block *b = decided.v[k], *to = decided_successor(b, known_guard(b));
         const Block *old = decided.n > 1 ? NULL : reconvergence_point(gate, b);
         if (!c->decided.bits)
             c->decided = bitset_new(c->an->scratch, c->fn->origins + 1);
-        if (!to || branch_target(block_terminator(b)) == b->fall ||
-            reconverge_decided(gate, b, to, old, false) == RECONVERGE_SAFE)
-            bitset_add(&c->decided, block_terminator(b)->origin);
+        if (to && branch_target(block_terminator(b)) != b->fall) {
+            if (reconverge_decided(gate, b, to, old, false) != RECONVERGE_SAFE)
+                continue;
+            reconverge_decide(gate, b, to);
+        }
+        bitset_add(&c->decided, block_terminator(b)->origin);
     }
     if (gate)
         reconverge_free(gate);

@@ -18,7 +18,7 @@ static bool is_among(Instr *const *v, u32 n, const Instr *i)
     return false;
 }
 
-bool loop_copy_lacks(const LoopDropped *d, const Instr *i)
+static bool lacks(const LoopDropped *d, const Instr *i)
 {
     return is_among(d->dead, d->deads, i) || is_among(d->step, d->steps, i);
 }
@@ -115,7 +115,7 @@ static bool may_be_late(const Loop *loop, const LoopChecks *checks)
 static bool drop(CopyPlan *plan, Instr *i, bool steps)
 {
     LoopDropped *d = plan->dropped;
-    if (loop_copy_lacks(d, i) || d->deads == LOOP_DROPPED || d->steps == LOOP_DROPPED)
+    if (lacks(d, i) || d->deads == LOOP_DROPPED || d->steps == LOOP_DROPPED)
         return false;
     if (is_dead(plan, i))
         d->dead[d->deads++] = i;
@@ -166,7 +166,7 @@ LoopSize loop_copy_size(Analyses *an, const LoopChecks *c, const LoopDropped *d)
     LoopSize size = {.branches = 0};
     for (u32 k = 0; k < c->blocks; k++)
         for_each_instr(i, c->block[k]) {
-            if (i->kind != INSTR_OP || loop_copy_lacks(d, i))
+            if (i->kind != INSTR_OP || lacks(d, i))
                 continue;
             bool ends = op_has(i->op, OPF_TERMINATOR);
             size.branches += ends && i->guard;
@@ -178,10 +178,11 @@ LoopSize loop_copy_size(Analyses *an, const LoopChecks *c, const LoopDropped *d)
     return size;
 }
 
-/* Whether the function may come to an instruction that sees which lanes execute it. */
+/* Whether the function may come to an instruction that sees which lanes execute it, or to a branch that promises something of them. */
 static bool shows_lanes(Analyses *an)
 {
-    return waits_now(an->scratch, an)->any_active_set || effects_callers_see_lanes(an->summaries, an->fn);
+    const Waits *waits = waits_now(an->scratch, an);
+    return waits->any_active_set || waits->any_promise || effects_callers_see_lanes(an->summaries, an->fn);
 }
 
 static bool holds_convergent(const Block *b, const Summaries *summaries)
@@ -272,7 +273,7 @@ static Block *copy_block(Block *b, const LoopDropped *d)
     Instr *made = copy->first;
     for_each_instr(i, b) {
         Instr *next = made->next;
-        if (loop_copy_lacks(d, i))
+        if (lacks(d, i))
             instr_remove(made);
         made = next;
     }

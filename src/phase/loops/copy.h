@@ -38,7 +38,6 @@ void loop_copy_begin(Analyses *an);
 
 /* Finds what the copy need not hold once the branches of the checks are gone. steps: it may leave steps out. Uses AN_LIVE. */
 void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *dropped);
-bool loop_copy_lacks(const LoopDropped *dropped, const Instr *i);
 
 /* The size of the copy; branches: without those of the checks. */
 typedef struct LoopSize {

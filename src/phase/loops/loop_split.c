@@ -15,7 +15,7 @@
  * would not have taken, and goes on in LOOP with the same registers, where the check decides. Registers that only the checks read
  * get all their steps at once. FAST holds nothing but arithmetic, loads and stores, and ends after n iterations: no thread waits
  * in it, so that threads may wait for each other after it. Where these branches may divide a warp, threads could come in other
- * groups to what depends on which lanes execute it: that is declined of an instruction that sees them, and of a convergent one
+ * groups to what depends on which lanes execute it: that is declined of an instruction that sees them, of a `.uni`, and of a convergent one
  * that depends on one of the branches, but not on all that divide.
  *
  * It pays where ptxas unrolls FAST: it counts its iterations, and it has one exit (tests/ptxas/LOOPS.md). LOOP gets the

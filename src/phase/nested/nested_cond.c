@@ -16,8 +16,9 @@
  * Declines: loads but of the kernel's parameters (they can fault), anything with an effect, convergent, volatile, carried or
  * guarded; more cheap instructions than the knob allows; related predicates; branches that end, leave or continue a loop
  * (tests/ptxas/LOOPS.md); equalities that ptxas propagates into the block after them; cases of a switch; a branch that
- * all threads of a warp, in all iterations of its loop, take one way, before another one that divides no warp; pinned labels,
- * pragmas, scopes; blocks that threads reach over both branches now and would reach together then, if an instruction there sees
+ * all threads of a warp, in all iterations of its loop, take one way, before another one that divides no warp; in a loop, a chain of
+ * instructions in front of a short arm; a load in front that one arm alone reads; pinned labels, pragmas, scopes; blocks that threads
+ * reach over both branches now and would reach together then, if an instruction there sees
  * who is there. */
 #include "phase/nested/site.h"
 

@@ -11,6 +11,10 @@ enum { INNER_LOOKED_AT = 64 /* instructions of an inner block that are looked at
 /* Instructions among which the readers of a value are looked for: the phase stays linear. */
 #define LOOK_BELOW 256
 
+/* Where loads are looked for that an arm alone reads: how many blocks above the inner one, and how many instructions of them in all. */
+#define LOAD_ABOVE 4
+#define LOAD_LOOKED_AT 1024
+
 static const struct {
     const char *counter, *words;
 } reason_row[] = {{"", ""},
@@ -135,6 +139,8 @@ static u32 cost_of(const Instr *i)
     return op_has(i->op, OPF_CHEAP) || wide_compare ? ptxas_cost(i) : UINT32_MAX / 2;
 }
 
+static bool is_load(const Instr *i) { return i->kind == INSTR_OP && i->op->mem == MEM_READ && !instr_loads_parameter(i); }
+
 static bool reads_special_register(const Instr *i)
 {
     for_each_slot(o, i)
@@ -200,7 +206,7 @@ static Reason why_too_much(const Block *b)
 {
     u32 looked_at = 0;
     for (const Instr *i = b->first; i && looked_at < INNER_LOOKED_AT; i = i->next, looked_at++)
-        if (i->kind == INSTR_OP && i->op->mem == MEM_READ && !instr_loads_parameter(i))
+        if (is_load(i))
             return REASON_LOAD;
     return REASON_COST;
 }
@@ -267,6 +273,103 @@ static bool is_uniform_chain(const Nested *n, const Site *s)
     return uniform_has(uniform, s->outer->id) && uniform_has(uniform, s->inner->id);
 }
 
+/* ---- latency ---------------------------------------------------------------------------------------------------- */
+
+/* The most instructions of at's block, up to `most`, that compute reg one after the other. */
+static u32 chain_length(const Instr *at, RegId reg, u32 most)
+{
+    const Instr *def = most ? local_definition(at, reg) : NULL;
+    u32 longest = 0;
+    if (!def)
+        return 0;
+    for (RegWalk w = reg_walk(def); longest + 1 < most && next_read(&w);) {
+        u32 length = chain_length(def, w.reg, most - 1);
+        longest = length > longest ? length : longest;
+    }
+    return longest + !(ptxas_costs_nothing(def) || instr_loads_parameter(def));
+}
+
+static bool is_short_arm(const Block *b)
+{
+    u32 cost = 0;
+    for (const Instr *i = b->first; i && cost <= PTXAS_DELAYED_ARM; i = i->next)
+        cost += ptxas_cost(i);
+    return cost <= PTXAS_DELAYED_ARM;
+}
+
+/* Whether, in a loop, a short arm of an `if` without an `else` would wait in each iteration for a chain of instructions, which the
+ * machine now computes beside others. */
+static bool delays_arm(const Nested *n, const Site *s)
+{
+    CfgList succs = cfg_succs(n->fn, s->rest);
+    if (!loop_of(an_loops(n->an), s->outer) || succs.n != 1 || succs.v[0].block != s->other || !is_short_arm(s->rest))
+        return false;
+    const Instr *branch = block_terminator(s->inner);
+    return chain_length(branch, branch->guard, PTXAS_DELAYING_CHAIN) == PTXAS_DELAYING_CHAIN;
+}
+
+/* ---- loads for one arm ------------------------------------------------------------------------------------------ */
+
+/* Whether i, or an instruction after it in its block, reads or writes reg; true once *left instructions were looked at. */
+static bool is_touched_from(const Instr *i, RegId reg, u32 *left)
+{
+    for (; i; i = i->next, --*left)
+        if (!*left || (i->kind == INSTR_OP && (instr_reads(i, reg) || instr_writes(i, reg))))
+            return true;
+    return false;
+}
+
+/* Whether reg is read where control goes from b to another block than `to`. */
+static bool is_read_beside(const Nested *n, const Block *b, const Block *to, RegId reg)
+{
+    CfgList succs = cfg_succs(n->fn, b);
+    for (u32 k = 0; k < succs.n; k++)
+        if (succs.v[k].block != to && live_in(an_live(n->an), succs.v[k].block, reg))
+            return true;
+    return false;
+}
+
+/* Whether reg, which `load` in `from` writes, is read in the arm alone, and in what comes after it. From `from` to the outer block, each
+ * block is the only predecessor of the next one. */
+static bool is_for_arm(const Nested *n, const Site *s, const Block *from, const Instr *load, RegId reg, const Block *arm, u32 *left)
+{
+    const Live *live = an_live(n->an);
+    if (!live_in(live, arm, reg) || live_in(live, arm == s->rest ? s->other : s->rest, reg) ||
+        is_touched_from(load->next, reg, left) || is_touched_from(s->inner->first, reg, left))
+        return false;
+    for (const Block *b = s->outer, *above; b != from; b = above) {
+        above = cfg_single_pred(n->fn, b);
+        if (is_touched_from(b->first, reg, left) || is_read_beside(n, above, b, reg))
+            return false;
+    }
+    return true;
+}
+
+/* Whether all that the load writes is for the arm. */
+static bool loads_for_arm(const Nested *n, const Site *s, const Block *from, const Instr *load, const Block *arm, u32 *left)
+{
+    bool some = false;
+    for (RegWalk w = reg_walk(load); next_write(&w); some = true)
+        if (!is_for_arm(n, s, from, load, w.reg, arm, left))
+            return false;
+    return some;
+}
+
+/* Whether the branch would be the only one on the way to the arm, and what is loaded in front of it is read in that arm alone. */
+static bool sinks_load(const Nested *n, const Site *s, const Block *arm)
+{
+    CfgList preds = cfg_preds(n->fn, arm);
+    for (u32 k = 0; k < preds.n; k++)
+        if (preds.v[k].block != s->outer && preds.v[k].block != s->inner)
+            return false;
+    u32 left = LOAD_LOOKED_AT, above = 0;
+    for (const Block *b = s->outer; b && above < LOAD_ABOVE; b = cfg_single_pred(n->fn, b), above++)
+        for (const Instr *i = b->last; i && left; i = i->prev, left -= left != 0)
+            if (is_load(i) && loads_for_arm(n, s, b, i, arm, &left))
+                return true;
+    return false;
+}
+
 /* ---- chains ----------------------------------------------------------------------------------------------------- */
 
 /* Whether `to` is in the same loop, and does not begin its next iteration. */
@@ -326,7 +429,11 @@ Reason site_check_chain(const Nested *n, const Site *s)
         return REASON_RECONVERGE;
     if (are_cases(n, s))
         return REASON_CASES;
-    return is_uniform_chain(n, s) ? REASON_UNIFORM : REASON_NONE;
+    if (is_uniform_chain(n, s))
+        return REASON_UNIFORM;
+    if (sinks_load(n, s, s->rest) || sinks_load(n, s, s->other))
+        return REASON_SINKS;
+    return delays_arm(n, s) ? REASON_CHAIN : REASON_NONE;
 }
 
 /* ---- diamonds --------------------------------------------------------------------------------------------------- */

@@ -21,6 +21,8 @@
     X(EQUAL, "EqualityKnown", "a value that the conditions imply is read after them: ptxas puts it in its place")        \
     X(CASES, "SwitchCases", "the branches are cases of a switch, of which ptxas makes a table")                          \
     X(UNIFORM, "UniformBranches", "all threads of a warp go one way at each branch, at the outer one in each iteration") \
+    X(CHAIN, "ChainBeforeArm", "in a loop, what the inner block computes in a chain would delay a short arm")            \
+    X(SINKS, "LoadForArm", "one arm alone reads what is loaded in front: ptxas would load it there, and wait")           \
     X(LARGE, "TooManyPredicates", "the condition would have too many parts")                                             \
     X(RECONVERGE, "OtherThreads", "an instruction after the branches depends on which threads reconverge")
 

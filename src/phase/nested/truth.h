@@ -44,7 +44,6 @@ TruthTerm truth_and(Arena *arena, TruthTerm a, TruthTerm b);
 TruthTerm truth_select(Arena *arena, TruthTerm which, TruthTerm yes, TruthTerm no);
 static inline TruthTerm term_not(TruthTerm t) { return (TruthTerm){t.truth, !t.inverted}; }
 
-u32 truth_parts(const Truth *t);           /* how many of t->of are set */
 u32 truth_uses(const Truth *t, RegId reg); /* leaves that are this register */
 void truth_rename(Truth *t, RegId from, RegId to);
 

@@ -18,7 +18,7 @@
 #include "ir/builder.h"
 #include "ir/inspect.h"
 #include "transform/condition.h"
-#include "phase/nested/truth_form.h"
+#include "phase/nested/truth_emit.h"
 
 /* Truth tables for lop3 of `a & b | c`, `~a & b | c` and `a ^ b | c`: its inputs a, b and c are 0xF0, 0xCC and 0xAA. */
 enum { LUT_AND_OR = ((0xF0 & 0xCC) | 0xAA), LUT_WITHOUT_OR = ((0x0F & 0xCC) | 0xAA), LUT_XOR_OR = ((0xF0 ^ 0xCC) | 0xAA) };

@@ -9,7 +9,8 @@ struct TailLanes {
     bool leave;             /* the threads of the blocks leave the function, and reconverge nowhere */
     ReconvergeRegion after; /* what stands from the end of the blocks to where their threads reconverged */
     Block *kept, *other;
-    bool between_known, divides_known;
+    bool between_known, divides_known, risk_known;
+    ReconvergeRisk risk;          /* of the tail so far */
     u8 waits_between;             /* EffectWaits between the branch that divides the paths to the blocks, and these */
     bool divides;                 /* some branch there may divide a warp */
     const Instr *first[2][KINDS]; /* by block and EffectWait: the block's first instruction with that wait */
@@ -50,24 +51,36 @@ void tail_lanes_begin(TailLanes *l, Block *kept, Block *other)
 {
     l->kept = kept;
     l->other = other;
-    l->between_known = l->divides_known = false;
+    l->between_known = l->divides_known = l->risk_known = false;
     l->waits_inside = l->ends_inside = l->ends = 0;
     find_first(l, 0, kept);
     find_first(l, 1, other);
+}
+
+/* From here on the waits of the block, from its first instruction with each, no longer stand in front of the tail. */
+static void take_waits(TailLanes *l, u32 which, const Instr *first_of_tail)
+{
+    for (u32 k = 0; k < KINDS; k++)
+        if (l->waits[which] >> k & 1 && l->first[which][k] == first_of_tail) {
+            l->waits[which] &= (u8) ~(1u << k);
+            l->risk_known = false;
+        }
 }
 
 void tail_lanes_add(TailLanes *l, const Instr *of_kept, const Instr *of_other)
 {
     if (of_kept->kind != INSTR_OP || !reconverge_matters(l->gate))
         return;
-    for (u32 k = 0; k < KINDS; k++) {
-        l->waits[0] &= l->first[0][k] == of_kept ? (u8) ~(1u << k) : 0xff;
-        l->waits[1] &= l->first[1][k] == of_other ? (u8) ~(1u << k) : 0xff;
+    if (l->waits[0] | l->waits[1]) {
+        take_waits(l, 0, of_kept);
+        take_waits(l, 1, of_other);
     }
     u8 inside = instr_is(of_kept, OPF_CALL) ? instr_effects(of_kept, l->an->summaries).waits : 0;
+    u8 ends = instr_ends(of_kept, l->an->summaries);
+    l->risk_known &= !inside && !(ends & ~l->ends);
     l->waits_inside |= inside;
     l->ends_inside |= inside ? l->ends : 0;
-    l->ends |= instr_ends(of_kept, l->an->summaries);
+    l->ends |= ends;
 }
 
 static u8 waits_in_front(TailLanes *l)
@@ -98,10 +111,8 @@ static void find_after(TailLanes *l)
  * while some instruction sees which lanes come together. */
 static bool may_move_end(const TailLanes *l) { return l->leave && reconverge_waits(l->gate)->any_active_set; }
 
-ReconvergeRisk tail_lanes_risk(TailLanes *l)
+static ReconvergeRisk judge(TailLanes *l)
 {
-    if (!reconverge_matters(l->gate))
-        return RECONVERGE_SAFE;
     if (!l->after_known)
         find_after(l);
     ReconvergeRegion after = l->after;
@@ -112,4 +123,14 @@ ReconvergeRisk tail_lanes_risk(TailLanes *l)
     if (risk == RECONVERGE_SAFE && may_move_end(l))
         risk = RECONVERGE_ACTIVE_SET;
     return risk != RECONVERGE_SAFE && divides(l) ? risk : RECONVERGE_SAFE;
+}
+
+ReconvergeRisk tail_lanes_risk(TailLanes *l)
+{
+    if (!reconverge_matters(l->gate))
+        return RECONVERGE_SAFE;
+    if (!l->risk_known)
+        l->risk = judge(l);
+    l->risk_known = true;
+    return l->risk;
 }

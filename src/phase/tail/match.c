@@ -7,6 +7,7 @@
 #include "phase/tail/dependence.h"
 #include "phase/tail/ends.h"
 #include "phase/tail/lanes.h"
+#include "phase/tail/loads.h"
 #include "target/ptxas.h"
 #include "transform/condition.h"
 
@@ -26,6 +27,7 @@ const TailStopInfo tail_stop_info[STOP_COUNT] = {
     [STOP_WAIT] = {"DeclinedWait", "a thread that waits in front of it may wait for threads that would wait there for it"},
     [STOP_ACTIVE_SET] = {"DeclinedActiveSet",
                          "other lanes than before would come together to an instruction that sees them"},
+    [STOP_LOADS] = {"DeclinedLoads", "its loads would no longer be in flight together with those in front of it"},
     [STOP_LOOP_TEST] = {"DeclinedLoopTest", "the test of a loop would be separated from its step, and ptxas not unroll it"},
 };
 
@@ -52,6 +54,7 @@ struct Matcher {
     TailLanes *lanes; /* NULL: not asked for yet */
     Dependence dependence;
     u64 compared;          /* items, in all comparisons */
+    BitSet late;           /* scratch of loads_parted */
     BitSet in_flight;      /* see match_find_in_flight; without words: not asked for yet */
     const Block *end;      /* one of the blocks that are compared; all of them end like it */
     BitSet live_after;     /* registers that are live after the blocks */
@@ -69,6 +72,7 @@ struct Matcher {
     const Instr *part[LOOP_TEST_PARTS]; /* instructions of kept of which the tail must hold all or none */
     u32 parts;
     TailStop stop;
+    bool parts_loads; /* tails may part loads that would be in flight together */
     PairVisitor visitor;
 };
 
@@ -197,15 +201,17 @@ static bool symbol_pair(void *user, SymId kept, SymId other)
 
 /* ---- the matcher ----------------------------------------------------------------------------------------------- */
 
-Matcher *matcher_new(Analyses *an, TailGate gate)
+Matcher *matcher_new(Analyses *an, TailGate gate, bool parts_loads)
 {
     u32 regs = an->fn->regs.n;
     Matcher *m = arena_new(an->scratch, Matcher);
     m->an = an;
     m->fn = an->fn;
     m->gate = gate;
+    m->parts_loads = parts_loads;
     m->dependence = (Dependence){.an = an};
     m->live_after = bitset_new(an->scratch, regs);
+    m->late = bitset_new(an->scratch, regs);
     m->pairing = arena_array(an->scratch, Pairing, regs);
     m->visitor = (PairVisitor){m, rate_pair, read_pair, write_pair, symbol_pair};
     return m;
@@ -467,6 +473,16 @@ static Tail best_cut(Matcher *m, u32 limit)
     return best;
 }
 
+/* The best tail, unless its loads would no longer be in flight together with those in front of it. */
+static Tail best_tail(Matcher *m, u32 limit)
+{
+    Tail tail = best_cut(m, limit);
+    bool parts = tail.items && !m->parts_loads && (loads_parted(tail.kept, &m->late) || loads_parted(tail.other, &m->late));
+    if (parts)
+        tail = (Tail){.stop = STOP_LOADS};
+    return tail;
+}
+
 Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit)
 {
     Instr *a, *b, *last_other = NULL;
@@ -491,8 +507,10 @@ Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit)
     if (!last_other)
         return (Tail){.stop = m->stop, .at = a};
     find_renamed(m, last_other);
-    Tail tail = best_cut(m, limit);
+    Tail tail = best_tail(m, limit);
     tail.at = a;
+    if (tail.stop == STOP_LOADS)
+        return tail;
     if (!tail.items && parts_left)
         tail.stop = STOP_LOOP_TEST;
     else if (!tail.items && m->carry_open)

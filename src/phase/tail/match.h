@@ -24,6 +24,7 @@ typedef enum TailStop {
     STOP_CALL,       /* would separate a call from its arguments or results */
     STOP_WAIT,       /* threads may wait in front of it for threads that execute it, or what follows */
     STOP_ACTIVE_SET, /* what follows sees which lanes come together */
+    STOP_LOADS,      /* would part loads that are in flight together */
     STOP_LOOP_TEST,  /* would separate the test of a loop from the step of its counter */
     STOP_COUNT
 } TailStop;
@@ -56,8 +57,9 @@ i64 tail_gain(const Tail *tail);
 
 typedef struct Matcher Matcher;
 
-/* A matcher for the function as it is now, which must not change while it is used. Uses AN_LOOPS and AN_LIVE. */
-Matcher *matcher_new(Analyses *an, TailGate gate);
+/* A matcher for the function as it is now, which must not change while it is used. Uses AN_LOOPS and AN_LIVE.
+ * parts_loads: tails may hold loads that would be in flight together with loads in front of them. */
+Matcher *matcher_new(Analyses *an, TailGate gate, bool parts_loads);
 void matcher_free(Matcher *m);
 
 /* To be called before blocks are compared, with one of them: they all end alike. */

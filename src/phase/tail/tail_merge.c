@@ -23,270 +23,20 @@
  * Declines: activemask, elect, votes and shuffles without .sync, calls that may hold such, in the tail or between its end and
  * the point where its threads reconverged; tails in front of which a thread may wait for one that would wait there for it;
  * parts of the sequence around a call; unfinished carry chains; pragmas but those of a load; special registers as
- * --tail-merge-reserved says; parting the test of a loop from the step of its counter (tests/ptxas/LOOPS.md); blocks of two
- * scopes; variables of an inner scope; names of registers that wgmma or tcgen05 may still use; merges that would cost more
- * copies than they save. */
+ * --tail-merge-reserved says; parting the test of a loop from the step of its counter (tests/ptxas/LOOPS.md); a load that would
+ * no longer be in flight together with loads in front of the tail (loads.h); blocks of two scopes; variables of an inner scope;
+ * names of registers that wgmma or tcgen05 may still use; merges that would cost more copies than they save. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "ir/cfg.h"
+#include "phase/tail/candidates.h"
 #include "phase/tail/ends.h"
 #include "phase/tail/hoist.h"
-#include "phase/tail/splice.h"
 #include "target/ptxas.h"
 
-/* Instructions that candidates must share before they are compared. */
-#define HASHED_ITEMS 3
-#define DOMINATORS_LOOKED_AT 64
 /* A tail of so many instructions is reported as too short where it is not merged, and is merged where very many blocks have it. */
 #define SHORT_TAIL 2
-/* At most so many instructions are compared for each instruction of the function, and a few more. Code of compilers takes up to six;
- * very many alike blocks that cannot be merged would take their number times their length. */
-#define COMPARED_PER_INSTR 16
-#define COMPARED_AT_LEAST 4096
-
-typedef struct TailCandidate {
-    Block *block;
-    u64 key;
-    u32 order;   /* of the block in the layout */
-    u8 priority; /* 0: leaves the function, 1: jumps or falls, 2: branches */
-    bool done;   /* the block gives its tail up, or keeps it for others */
-} TailCandidate;
-
-/* A merge to be carried out when all merges are decided. */
-typedef struct Splice {
-    u32 order; /* of the block that keeps its tail, in the layout */
-    Instr *begin;
-    Block *tail; /* the block that the tail becomes */
-    DuplicateTail *duplicates;
-    u32 n;
-} Splice;
-
-typedef struct Merge {
-    PhaseRun *run;
-    Analyses *an;
-    Function *fn;
-    Matcher *matcher;
-    TailGate gate;
-    i64 least;     /* tail-merge-size; less where very many tails are alike */
-    i64 together;  /* least that all blocks of one merge must save */
-    u32 threshold; /* tail-merge-threshold */
-    bool always;   /* enable-tail-merge=1: without the gate of gain */
-    u64 effort;    /* instructions that may still be compared */
-    VEC(TailCandidate) candidates;
-    TailCandidate **set; /* candidates of the group under way that are merged */
-    Tail *tail;          /* by candidate: its tail with the one that the others are compared with */
-    VEC(Splice) splices;
-} Merge;
-
-/* ---- candidates ------------------------------------------------------------------------------------------------ */
-
-/* A hash of the last instructions before the end: equal for tails that are the same up to names and exchanged operands. */
-static u64 tail_key(const Merge *m, const Block *b, u64 key)
-{
-    u32 wanted = m->least < HASHED_ITEMS ? (u32)m->least : HASHED_ITEMS, found = 0;
-    const Instr *end = block_terminator(b);
-    if (end && (end->guard || op_has(end->op, OPF_BRANCH)))
-        found++;
-    for (const Instr *i = b->last; i && found < wanted; i = i->prev) {
-        if (i->kind != INSTR_OP || i == end)
-            continue;
-        key = (key ^ i->op->text->hash) * 0x100000001b3u;
-        found++;
-    }
-    return found < wanted ? 0 : key;
-}
-
-/* Whether another block leads wherever b does. */
-static bool has_rivals(const Order *order, const Block *b)
-{
-    for_each_edge(e, &order->succ, order->index[b->id]) {
-        u32 to = order->succ.to[e];
-        if (order->pred.start[to + 1] - order->pred.start[to] < 2)
-            return false;
-    }
-    return true;
-}
-
-static void collect(Merge *m)
-{
-    u32 order = 0;
-    for_each_block(b, m->fn) {
-        order++;
-        if (!order_reachable(an_order(m->an), b) || !has_rivals(an_order(m->an), b))
-            continue;
-        u64 key = ends_key(m->fn, b);
-        if (key)
-            key = tail_key(m, b, key);
-        u32 edges = block_edge_count(b);
-        if (key)
-            vec_push(&m->candidates, ((TailCandidate){b, key, order, (u8)(edges > 2 ? 2 : edges), false}));
-    }
-}
-
-static int compare_candidates(const void *a, const void *b)
-{
-    const TailCandidate *one = a, *two = b;
-    if (one->priority != two->priority)
-        return one->priority < two->priority ? -1 : 1;
-    if (one->key != two->key)
-        return one->key < two->key ? -1 : 1;
-    return one->order < two->order ? -1 : 1;
-}
-
-/* ---- gates ----------------------------------------------------------------------------------------------------- */
-
-static bool pays(const Merge *m, const Tail *tail)
-{
-    return tail->items && (m->always ? tail->weight : tail_gain(tail)) >= m->least;
-}
-
-static bool same_loop(const Merge *m, const Block *a, const Block *b)
-{
-    const Loops *loops = an_loops(m->an);
-    if (loops->irreducible && (bitset_has(&loops->in_irreducible, a->id) || bitset_has(&loops->in_irreducible, b->id)))
-        return false;
-    return loop_of(loops, a) == loop_of(loops, b);
-}
-
-/* Whether a loop is left on the path from d to b: then d or a block that dominates b is in it. */
-static bool leaves_loop(const Merge *m, const Block *d, const Block *b)
-{
-    const DomTree *dom = an_dom(m->an);
-    const Loops *loops = an_loops(m->an);
-    u32 steps = 0;
-    while (b && b != d && steps++ < DOMINATORS_LOOKED_AT && !loop_of(loops, b))
-        b = dom->idom[b->id];
-    return b != d || loop_of(loops, b);
-}
-
-/* Whether the blocks leave the function from different exits of loops. Their threads never reconverge; in a merged block they would,
- * and ptxas makes the loops pay for that (BSSY before them, BREAK inside). */
-static bool exits_of_loops(const Merge *m, Block *a, Block *b)
-{
-    if (m->always || !an_loops(m->an)->n || cfg_succs(m->fn, a).n)
-        return false;
-    const Block *d = dom_nearest_common(an_dom(m->an), a, b);
-    return leaves_loop(m, d, a) || leaves_loop(m, d, b);
-}
-
-/* The number of instructions in front of the tail, up to one more than the limit. */
-static u32 head_length(const Instr *begin, u32 limit)
-{
-    u32 n = 0;
-    for (const Instr *i = begin->prev; i && n <= limit; i = i->prev)
-        n += i->kind == INSTR_OP;
-    return n;
-}
-
-static void decline(Merge *m, const char *counter, const Instr *at, const char *why)
-{
-    if (m->together) /* the pass over longer tails has said it */
-        return;
-    phase_declined(m->run, counter, "TailKept", at, "this block ends like another one, but is not merged with it: %s", why);
-}
-
-/* Why two candidates cannot be merged whatever they hold; NULL: they can. */
-static const char *are_far_apart(const Merge *m, Block *a, Block *b)
-{
-    if (!same_loop(m, a, b))
-        return "they are not in the same innermost loop";
-    if (exits_of_loops(m, a, b))
-        return "they leave loops by different exits";
-    return NULL;
-}
-
-static bool is_exhausted(const Merge *m) { return matcher_compared(m->matcher) > m->effort; }
-
-static void limit_effort(Merge *m)
-{
-    u64 instrs = 0;
-    for_each_block(b, m->fn)
-        for_each_instr(i, b)
-            instrs++;
-    m->effort = COMPARED_PER_INSTR * instrs + COMPARED_AT_LEAST;
-}
-
-/* Compares the first candidate of the group with those after it. */
-static void compare_group(Merge *m, const TailCandidate *group, u32 n, u32 first)
-{
-    const TailCandidate *kept = &group[first];
-    const Instr *at = NULL;
-    const char *counter = NULL, *why = NULL;
-    bool any = false;
-    for (u32 k = first + 1; k < n; k++) {
-        const TailCandidate *c = &group[k];
-        Tail *tail = &m->tail[k];
-        *tail = (Tail){0};
-        if (c->done || !ends_alike(m->fn, kept->block, c->block) || kept->block->scope != c->block->scope)
-            continue;
-        const char *far = are_far_apart(m, kept->block, c->block);
-        if (far) {
-            counter = "DeclinedLoop";
-            why = far;
-            continue;
-        }
-        *tail = tail_match(m->matcher, kept->block, c->block, 0);
-        if (pays(m, tail)) {
-            any = true;
-        } else {
-            counter = tail_stop_info[tail->stop].counter;
-            why = tail_stop_info[tail->stop].text;
-            at = tail->at;
-            tail->items = 0;
-        }
-    }
-    if (!any && counter)
-        decline(m, counter, at ? at : kept->block->last, why);
-}
-
-/* ---- choosing what to merge ------------------------------------------------------------------------------------ */
-
-static bool siblings(const Merge *m, const Block *a, const Block *b)
-{
-    const DomTree *dom = an_dom(m->an);
-    return dom->idom[a->id] && dom->idom[a->id] == dom->idom[b->id];
-}
-
-/* Whether the k-th candidate can give up a tail of so many items to the first one. */
-static bool may_give_up(Merge *m, const TailCandidate *group, u32 first, u32 k, u32 items, Tail *tail)
-{
-    if (group[k].done || m->tail[k].items < items)
-        return false;
-    *tail = m->tail[k].items == items ? m->tail[k] : tail_match(m->matcher, group[first].block, group[k].block, items);
-    return pays(m, tail);
-}
-
-/* What is saved when all candidates that can give up so many items do. */
-static i64 gain_of_length(Merge *m, const TailCandidate *group, u32 n, u32 first, u32 items)
-{
-    i64 sum = 0;
-    Tail tail;
-    for (u32 k = first + 1; k < n; k++)
-        if (may_give_up(m, group, first, k, items, &tail))
-            sum += 2 * tail_gain(&tail) + siblings(m, group[first].block, group[k].block);
-    return sum;
-}
-
-/* The number of items that saves most: each merged tail costs a jump, so that many short ones may be better than few long ones. Of equal
- * numbers the one that the arms of one branch share, since threads of a warp then execute the tail together. */
-static u32 best_length(Merge *m, const TailCandidate *group, u32 n, u32 first)
-{
-    u32 best = 0;
-    i64 most = INT64_MIN;
-    for (u32 k = first + 1; k < n && !(best && is_exhausted(m)); k++) {
-        u32 items = m->tail[k].items;
-        bool seen = items == 0;
-        for (u32 before = first + 1; before < k && !seen; before++)
-            seen = m->tail[before].items == items;
-        i64 sum = seen ? INT64_MIN : gain_of_length(m, group, n, first, items);
-        if (sum > most) {
-            most = sum;
-            best = items;
-        }
-    }
-    return best;
-}
 
 /* ---- merging --------------------------------------------------------------------------------------------------- */
 
@@ -303,7 +53,7 @@ static u32 choose_kept(Merge *m, TailCandidate **set, u32 n, u32 items)
     u32 best = 0, most = 0;
     for (u32 k = 0; k < n; k++) {
         Tail tail = tail_match(m->matcher, set[k]->block, set[k ? 0 : 1]->block, items);
-        u32 rank = pays(m, &tail) ? rank_kept(set[k]->block, &tail) : 0;
+        u32 rank = tail_pays(m, &tail) ? rank_kept(set[k]->block, &tail) : 0;
         if (rank > most) {
             most = rank;
             best = k;
@@ -316,7 +66,7 @@ static u32 choose_kept(Merge *m, TailCandidate **set, u32 n, u32 items)
 static bool plan_duplicate(Merge *m, Block *kept, Block *other, u32 items, Tail *tail, DuplicateTail *duplicate)
 {
     *tail = tail_match(m->matcher, kept, other, items);
-    if (!pays(m, tail))
+    if (!tail_pays(m, tail))
         return false;
     u32 n;
     const RegPair *renamed = matcher_renamed(m->matcher, &n);
@@ -334,6 +84,15 @@ static bool may_join(Merge *m, const DuplicateTail *duplicate, u32 duplicates)
         if (!tails_may_join(m->matcher, duplicate[k].begin, last->begin))
             return false;
     return true;
+}
+
+/* The number of instructions in front of the tail, up to one more than the limit. */
+static u32 head_length(const Instr *begin, u32 limit)
+{
+    u32 n = 0;
+    for (const Instr *i = begin->prev; i && n <= limit; i = i->prev)
+        n += i->kind == INSTR_OP;
+    return n;
 }
 
 /* Whether merging blocks that leave the function pays: where ptxas branches, one block costs a BSSY and a BSYNC. */
@@ -388,13 +147,14 @@ static void merge_set(Merge *m, u32 n, u32 items)
     if (!duplicates)
         return;
     if (!m->always && !returns_pay(m, tail.kept, duplicate, duplicates, saved)) {
-        decline(m, "DeclinedReturn", tail.kept, "blocks that leave the function would have to reconverge for too little");
+        tail_decline(m, "DeclinedReturn", tail.kept,
+                     "blocks that leave the function would have to reconverge for too little");
         return;
     }
     if (saved < m->together && !are_many_arms(m, tail.kept, duplicate, duplicates))
         return;
     if (!m->always && !arms_pay(m, &tail, duplicate, duplicates, saved)) {
-        decline(m, "DeclinedArms", tail.kept, "ptxas would no longer execute these arms of branches under predicates");
+        tail_decline(m, "DeclinedArms", tail.kept, "ptxas would no longer execute these arms of branches under predicates");
         return;
     }
     if (!phase_may_rewrite(m->run))
@@ -417,18 +177,18 @@ static void merge_group(Merge *m, TailCandidate *group, u32 n)
     for (u32 first = 0; first + 1 < n; first++) {
         if (group[first].done)
             continue;
-        if (is_exhausted(m)) {
-            decline(m, "DeclinedEffort", group[first].block->last,
-                    "too many blocks end nearly alike to compare all of them");
+        if (candidates_exhausted(m)) {
+            tail_decline(m, "DeclinedEffort", group[first].block->last,
+                         "too many blocks end nearly alike to compare all of them");
             return;
         }
         matcher_set_end(m->matcher, group[first].block);
-        compare_group(m, group, n, first);
-        u32 items = best_length(m, group, n, first), members = 1;
+        candidates_compare(m, group, n, first);
+        u32 items = candidates_best_length(m, group, n, first), members = 1;
         Tail tail;
         m->set[0] = &group[first];
         for (u32 k = first + 1; items && k < n; k++)
-            if (may_give_up(m, group, first, k, items, &tail))
+            if (candidates_may_give_up(m, group, first, k, items, &tail))
                 m->set[members++] = &group[k];
         if (members > 1)
             merge_set(m, members, items);
@@ -473,15 +233,9 @@ static void splice_all(Merge *m)
     }
 }
 
-static void sort_candidates(Merge *m)
-{
-    if (m->candidates.n)
-        qsort(m->candidates.v, m->candidates.n, sizeof(TailCandidate), compare_candidates);
-}
-
 static void report_short_tail(Merge *m, Block *kept, Block *other)
 {
-    if (!ends_alike(m->fn, kept, other) || kept->scope != other->scope || are_far_apart(m, kept, other))
+    if (!ends_alike(m->fn, kept, other) || kept->scope != other->scope || tail_why_apart(m, kept, other))
         return;
     matcher_set_end(m->matcher, kept);
     Tail tail = tail_match(m->matcher, kept, other, 0);
@@ -499,12 +253,12 @@ static void report_short_tails(const Merge *merge)
     m.least = SHORT_TAIL;
     m.candidates.v = NULL;
     m.candidates.n = m.candidates.cap = 0;
-    collect(&m);
-    sort_candidates(&m);
+    candidates_collect(&m);
+    candidates_sort(&m);
     m.least = merge->least;
-    m.matcher = matcher_new(m.an, m.gate);
-    limit_effort(&m);
-    for (u32 k = 0; k + 1 < m.candidates.n && !is_exhausted(&m); k++)
+    m.matcher = matcher_new(m.an, m.gate, m.always);
+    candidates_limit_effort(&m);
+    for (u32 k = 0; k + 1 < m.candidates.n && !candidates_exhausted(&m); k++)
         if (m.candidates.v[k].key == m.candidates.v[k + 1].key)
             report_short_tail(&m, m.candidates.v[k].block, m.candidates.v[k + 1].block);
     matcher_free(m.matcher);
@@ -514,13 +268,13 @@ static void report_short_tails(const Merge *merge)
 static void merge_alike(Merge *m)
 {
     m->candidates.n = 0;
-    collect(m);
-    sort_candidates(m);
+    candidates_collect(m);
+    candidates_sort(m);
     u32 largest = largest_group(m);
     if (largest < 2)
         return;
-    m->matcher = matcher_new(m->an, m->gate);
-    limit_effort(m);
+    m->matcher = matcher_new(m->an, m->gate, m->always);
+    candidates_limit_effort(m);
     m->set = arena_array(m->an->scratch, TailCandidate *, largest);
     m->tail = arena_array(m->an->scratch, Tail, largest);
     for (u32 from = 0, to; from < m->candidates.n; from = to) {

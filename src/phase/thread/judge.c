@@ -323,3 +323,6 @@ const char *judge_why_branch_stays(ThreadJudge *j, const Block *b, Block *to)
     an_compute(j->an, AN_POSTDOM);
     return moves_point(j, b, to) ? WHY_SOONER : NULL;
 }
+
+void judge_branch_bypassed(ThreadJudge *j, const Block *b) { reconverge_bypass(gate_of(j), b); }
+void judge_branch_goes(ThreadJudge *j, const Block *b, const Block *to) { reconverge_decide(gate_of(j), b, to); }

@@ -30,6 +30,10 @@ typedef struct ThreadJudge {
 const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_convergent);
 /* NULL, or why the branch of b stays, although it always goes to `to`. */
 const char *judge_why_branch_stays(ThreadJudge *j, const Block *b, Block *to);
+/* The branch of b goes, which always goes to `to`. */
+void judge_branch_goes(ThreadJudge *j, const Block *b, const Block *to);
+/* Some threads no longer come to the branch of b. */
+void judge_branch_bypassed(ThreadJudge *j, const Block *b);
 /* Whether ptxas predicates what b's branch decides, since it is short: then there is no branch to be saved. */
 bool judge_is_predicated(ThreadJudge *j, const Block *b);
 

@@ -137,6 +137,7 @@ static void thread(PhaseRun *run, Threader *t, Candidate *c)
 {
     u32 cloned = 0, unfolded = 0;
     judge_prepare(&t->judge);
+    judge_branch_bypassed(&t->judge, c->b);
     phase_passed(run, "BranchThreaded", block_terminator(c->b), "%u of %u edges to this branch go straight to its target",
                  c->decided, c->edges);
     phase_count(run, "BranchThreaded", 1);
@@ -191,6 +192,7 @@ static bool fold(PhaseRun *run, Threader *t, Block *b, Block *to)
     if (!phase_may_rewrite(run))
         return false;
     judge_prepare(&t->judge);
+    judge_branch_goes(&t->judge, b, to);
     phase_passed(run, "BranchDecided", end, "the branch is decided alike on every path to it");
     phase_count(run, "BranchDecided", 1);
     block_remove_terminator(b);

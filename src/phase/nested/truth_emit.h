@@ -1,6 +1,6 @@
-/* What truth.c and truth_zero.c share while a function of predicates is being written out. */
-#ifndef PTXOPT_PHASE_NESTED_TRUTH_FORM_H
-#define PTXOPT_PHASE_NESTED_TRUTH_FORM_H
+/* What truth.c, truth_emit.c and truth_zero.c share while a function of predicates is being written out. */
+#ifndef PTXOPT_PHASE_NESTED_TRUTH_EMIT_H
+#define PTXOPT_PHASE_NESTED_TRUTH_EMIT_H
 
 #include "phase/nested/truth.h"
 
@@ -9,7 +9,6 @@ typedef struct Emit {
     const Knobs *knobs;
     Analyses *an;
     Function *fn;
-    Block *b;
     Instr *at; /* the branch: everything goes in front of it */
     const Truth *root;
 } Emit;

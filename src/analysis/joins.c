@@ -1,0 +1,203 @@
+/* Threads that diverge at a branch wait for one another at its immediate post-dominator, and before that wherever some of them come
+ * together: ptxas takes the post-dominators away and looks for others in what is left, as if some end of it were the only one. So
+ * threads wait, too,
+ *
+ *   - at a join that not all threads of the branch come to;
+ *   - at an exit of a loop with several, for those that are still in the loop: one edge is enough.
+ *
+ * Both are partial joins here. One that has no rival is a point of waiting whatever the code looks like. Of two that some branch leads
+ * to, neither of them by way of the other, one is, or none: that with more machine instructions on the paths to it and from it, after
+ * ptxas has optimized them (measured with ptxas 13.0 for sm_75 to sm_120; sm_75 chooses otherwise between exits of loops). With
+ *
+ *     LOOP: ld.volatile f, [flag]; @f bra B;          the thread that leaves by A waits for the others where B is
+ *           ld.volatile w, [work]; @!w bra LOOP;      the shorter one, and the kernel hangs; and does not where
+ *        A: st.volatile [flag], 1; ...; bra J;        B is the longer one, until its two arms are merged
+ *        B: @p bra C; ...; bra J;  C: ...
+ *        J:
+ *
+ * Phases do not know which it is. So the code that decides is to be the same after them where a thread may wait for another one on the
+ * way to a partial join with a rival, and what follows, up to the reconvergence point, may be what it waits for, or sees who is
+ * with it. */
+#include "analysis/joins.h"
+
+#include "analysis/reconverge.h"
+#include "base/fnvmap.h"
+#include "base/marks.h"
+
+enum {
+    EDGES = 32,             /* into a join that are looked at pair by pair */
+    BLOCKS_LEAST = 1 << 16, /* of all walks: so many, */
+    BLOCKS_EACH = 64        /* and these for each block of the function */
+};
+
+typedef struct PartialJoins {
+    Analyses *an;
+    const Order *order;
+    ReconvergeGate *gate;
+    Marks after, before, region; /* by position: walks from a join, back from it, and from the branch above it */
+    VecU32 work;
+    u32 *number; /* by position: place in the walk of the region, plus 1 */
+    i64 budget;  /* negative: too much was looked at */
+    u64 hash;
+} PartialJoins;
+
+/* ---- partial joins ---------------------------------------------------------------------------------------------- */
+
+/* The outermost loop that some edge to b leaves; NULL: none. */
+static const Loop *loop_left(const PartialJoins *f, const Block *b)
+{
+    const Loops *loops = an_loops(f->an);
+    for_each_edge(e, &f->order->pred, f->order->index[b->id]) {
+        const Loop *left = NULL;
+        const Loop *l = loop_of(loops, f->order->rpo[f->order->pred.to[e]]);
+        for (; l && !loop_contains(loops, l, b); l = l->parent)
+            left = l;
+        if (left)
+            return left;
+    }
+    return NULL;
+}
+
+static u32 forward_edges(const PartialJoins *f, const Block *b)
+{
+    u32 edges = 0;
+    for_each_edge(e, &f->order->pred, f->order->index[b->id])
+        edges += !edge_is_back(an_dom(f->an), f->order->rpo[f->order->pred.to[e]], b);
+    return edges;
+}
+
+/* Whether some threads of a branch may come to b over several edges, or in several iterations of a loop. */
+static bool joins(const PartialJoins *f, const Block *b)
+{
+    return (forward_edges(f, b) > 1 || loop_left(f, b)) && !reconverge_only_leaves(b);
+}
+
+/* Whether threads that come to b over these edges may have diverged at a branch of which other threads do not come there. */
+static bool edges_divide(PartialJoins *f, const Block *b, Block *from, Block *other)
+{
+    const DomTree *dom = an_dom(f->an);
+    const Block *top = dom_nearest_common(dom, from, other);
+    return !edge_is_back(dom, from, b) && !edge_is_back(dom, other, b) && !dominates(an_postdom(f->an), b, top) &&
+           reconverge_divides(f->gate, from, other);
+}
+
+static bool is_partial(PartialJoins *f, const Block *b)
+{
+    const Graph *pred = &f->order->pred;
+    u32 p = f->order->index[b->id];
+    const Loop *left = loop_left(f, b);
+    if (pred->start[p + 1] - pred->start[p] > EDGES || (left && !dominates(an_postdom(f->an), b, left->header)))
+        return true;
+    for_each_edge(e, pred, p)
+        for (u32 other = pred->start[p]; other < e; other++)
+            if (edges_divide(f, b, f->order->rpo[pred->to[e]], f->order->rpo[pred->to[other]]))
+                return true;
+    return false;
+}
+
+/* ---- rivals ------------------------------------------------------------------------------------------------------ */
+
+static void walk(PartialJoins *f, Marks *seen, const Graph *edges, const Block *from, const Block *stop)
+{
+    marks_clear(seen);
+    vec_clear(&f->work);
+    vec_push(&f->work, f->order->index[from->id]);
+    for (u32 k = 0; k < f->work.n; k++, f->budget--)
+        for_each_edge(e, edges, f->work.v[k])
+            if (f->order->rpo[edges->to[e]] != stop && marks_add(seen, edges->to[e]))
+                vec_push(&f->work, edges->to[e]);
+}
+
+/* Whether a branch that leads to b leads to z, and neither of them to the other before `old`. */
+static bool is_rival(const PartialJoins *f, const Block *z, const Block *b)
+{
+    const Block *top = an_dom(f->an)->idom[z->id];
+    u32 p = f->order->index[z->id];
+    return z != b && top && !marks_has(&f->after, p) && !marks_has(&f->before, p) &&
+           marks_has(&f->before, f->order->index[top->id]) && joins(f, z);
+}
+
+static bool has_rival(PartialJoins *f, const Block *b, const Block *old)
+{
+    walk(f, &f->after, &f->order->succ, b, old);
+    walk(f, &f->before, &f->order->pred, b, old);
+    bool found = false;
+    f->budget -= f->order->count;
+    for (u32 p = 1; p < f->order->count && !found; p++)
+        found = f->order->rpo[p] != old && is_rival(f, f->order->rpo[p], b);
+    return found;
+}
+
+/* ---- the code that decides --------------------------------------------------------------------------------------- */
+
+static void add(PartialJoins *f, u32 number) { f->hash = fnv_bytes(f->hash, (const char *)&number, sizeof number); }
+
+/* How many instructions of which opcodes and widths: not which way a comparison asks, nor of what. */
+static void add_code(PartialJoins *f, const Block *b)
+{
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP)
+            add(f, (u32)i->op->opcode << 8 | i->op->type[0]);
+}
+
+static void add_edges(PartialJoins *f, u32 position, const Block *old)
+{
+    const Graph *succ = &f->order->succ;
+    for_each_edge(e, succ, position) {
+        u32 to = succ->to[e];
+        if (f->order->rpo[to] != old && marks_add(&f->region, to)) {
+            vec_push(&f->work, to);
+            f->number[to] = f->work.n;
+        }
+        add(f, f->order->rpo[to] == old ? 0 : f->number[to]);
+    }
+}
+
+/* Adds the blocks from the end of `top` to `old`, and how they are connected. */
+static void add_region(PartialJoins *f, const Block *top, const Block *old)
+{
+    marks_clear(&f->region);
+    vec_clear(&f->work);
+    add_edges(f, f->order->index[top->id], old);
+    for (u32 k = 0; k < f->work.n; k++, f->budget--) {
+        add_code(f, f->order->rpo[f->work.v[k]]);
+        add_edges(f, f->work.v[k], old);
+    }
+}
+
+/* ---- the function ------------------------------------------------------------------------------------------------ */
+
+static void look_at(PartialJoins *f, Block *b)
+{
+    const Block *top = an_dom(f->an)->idom[b->id];
+    if (!top || !joins(f, b))
+        return;
+    const Block *old = reconvergence_point(f->gate, top);
+    if (b == old || !is_partial(f, b))
+        return;
+    f->budget -= old ? 0 : f->order->count; /* where threads leave the function the gate walks over all of it */
+    if (reconverge_at(f->gate, b, old) != RECONVERGE_SAFE && has_rival(f, b, old))
+        add_region(f, top, old);
+}
+
+u64 joins_hash(Analyses *an)
+{
+    Arena arena = {0};
+    const Order *order = an_order(an);
+    const Waits *waits = waits_compute(&arena, an->fn, order, an_dom(an), an_loops(an), an->summaries, WAITS_KNOWN);
+    PartialJoins f = {.an = an, .order = order, .gate = reconverge_new_of(&arena, an, waits), .hash = FNV_BASIS};
+    bool asks = reconverge_matters(f.gate);
+    f.budget = BLOCKS_LEAST + (i64)BLOCKS_EACH * order->count;
+    f.after = marks_new(&arena, asks ? order->count : 0);
+    f.before = marks_new(&arena, asks ? order->count : 0);
+    f.region = marks_new(&arena, asks ? order->count : 0);
+    f.number = arena_array(&arena, u32, order->count);
+    for (u32 p = 1; asks && p < order->count && f.budget >= 0; p++)
+        look_at(&f, order->rpo[p]);
+    if (f.budget < 0)
+        add_region(&f, order->rpo[0], NULL);
+    reconverge_free(f.gate);
+    vec_free(&f.work);
+    arena_free(&arena);
+    return f.hash;
+}

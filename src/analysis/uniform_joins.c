@@ -1,0 +1,300 @@
+/* Where the paths from a divergent branch join, and what differs there. */
+#include "analysis/uniform_solver.h"
+
+#include <stdlib.h>
+
+/* Steps of all floods of one function, per block, edge and reading instruction: beyond that, see give_up(). */
+enum {
+    FLOOD_LIMIT = 32,
+    AROUND = 64 /* dominators of a branch that are looked at, and loops that one edge leaves */
+};
+
+/* ---- floods ---------------------------------------------------------------------------------------------------- */
+
+static void add_join(Solver *s, u32 p)
+{
+    if (s->reach[p].join == s->flood)
+        return;
+    s->reach[p].join = s->flood;
+    vec_push(&s->joins, p);
+}
+
+static void make_pending(Solver *s, u32 p)
+{
+    bitset_add(&s->pending, p);
+    if (p < s->cursor)
+        s->cursor = p;
+}
+
+/* Brings a path to p. Its label is the last join on the path, or its first block: paths of two labels join at p. */
+static inline void arrive(Solver *s, u32 p, u32 label)
+{
+    Reach *r = &s->reach[p];
+    if (r->flood != s->flood) {
+        r->flood = s->flood;
+        r->label = label;
+        s->region[s->region_size++] = p;
+        make_pending(s, p);
+    } else if (r->label != label && r->join != s->flood) {
+        add_join(s, p);
+        if (r->label != p) {
+            r->label = p;
+            make_pending(s, p);
+        }
+    }
+}
+
+static bool is_flooded(const Solver *s, const Block *b) { return s->reach[s->order->index[b->id]].flood == s->flood; }
+
+/* Where the paths from a branch have all joined: its immediate post-dominator. If some of them got there through the header of
+ * a loop around both, threads are there in different iterations, and join only after the loop. */
+static const Block *find_stop(const Solver *s, const Block *branch)
+{
+    const Block *stop = s->postdom->idom[branch->id];
+    for (const Loop *loop = loop_of(s->loops, branch); loop; loop = loop->parent)
+        if (is_flooded(s, loop->header))
+            while (stop && stop != loop->header && loop_contains(s->loops, loop, stop))
+                stop = s->postdom->idom[stop->id];
+    return stop;
+}
+
+static bool out_of_steps(const Solver *s) { return s->steps > s->step_limit; }
+
+/* Brings the path of this label from p to its successors; each edge counts as a step. */
+static inline void leave(Solver *s, u32 p, u32 label)
+{
+    const Graph *succ = &s->order->succ;
+    const u32 *to = succ->to + succ->start[p], *end = succ->to + succ->start[p + 1];
+    s->steps += (u64)(end - to);
+    for (; to < end; to++)
+        arrive(s, *to, label == GRAPH_NONE ? *to : label);
+}
+
+static void spread_pending(Solver *s, u32 b)
+{
+    u32 stop = s->stop ? s->order->index[s->stop->id] : s->order->count;
+    while (!out_of_steps(s)) {
+        u32 p = bitset_next(&s->pending, s->cursor);
+        if (p >= s->order->count)
+            return;
+        s->cursor = p;
+        bitset_del(&s->pending, p);
+        if (p != b && p != stop)
+            leave(s, p, s->reach[p].label);
+    }
+}
+
+/* Follows the paths from the branch at b to the block where all of them have joined, and back to b itself if it is in a loop. */
+static void flood_from(Solver *s, u32 b)
+{
+    const Block *branch = s->order->rpo[b];
+    s->flood++;
+    s->region_size = 0;
+    vec_clear(&s->joins);
+    s->cursor = s->order->count;
+    s->stop = s->postdom->idom[branch->id];
+    leave(s, b, GRAPH_NONE);
+    for (const Block *stop = s->stop;; stop = s->stop) {
+        spread_pending(s, b);
+        s->stop = find_stop(s, branch);
+        if (s->stop == stop || out_of_steps(s))
+            return;
+        if (is_flooded(s, stop))
+            make_pending(s, s->order->index[stop->id]); /* the paths go on */
+    }
+}
+
+/* Some threads stay in the loop while others leave it: where they leave it, their iterations differ. */
+static void join_after(Solver *s, const Loop *loop)
+{
+    const Graph *succ = &s->order->succ;
+    s->steps += s->region_size;
+    for (u32 k = 0; k < s->region_size; k++) {
+        u32 p = s->region[k];
+        if (!bitset_has(&s->leaving, p) || !loop_contains(s->loops, loop, s->order->rpo[p]))
+            continue;
+        for_each_edge(e, succ, p)
+            if (!loop_contains(s->loops, loop, s->order->rpo[succ->to[e]]))
+                add_join(s, succ->to[e]);
+    }
+}
+
+static void list_written(Solver *s, u32 p)
+{
+    u32 first = s->writes.n, instrs = 0;
+    for_each_instr(i, s->order->rpo[p]) {
+        instrs++;
+        for (RegWalk w = reg_walk(i); next_write(&w);)
+            vec_push(&s->writes, w.reg);
+    }
+    s->written[p] = (Written){first, s->writes.n, instrs + 1};
+}
+
+static void mark_written(Solver *s, u32 p)
+{
+    if (!s->written[p].instrs)
+        list_written(s, p);
+    for (u32 k = s->written[p].first; k < s->written[p].end; k++)
+        s->written_mark[s->writes.v[k]] = s->flood;
+    s->steps += s->written[p].instrs - 1;
+}
+
+/* Whether something is live at p that is uniform so far. Nothing becomes uniform again: what was passed over once stays so. */
+static bool is_open(Solver *s, u32 p)
+{
+    const Live *l = s->live;
+    u32 *open = &s->open[p], end = l->start[s->order->rpo[p]->id + 1];
+    for (; *open < end; ++*open, s->steps++)
+        if (bitset_has(s->uniform, l->regs[*open]))
+            return true;
+    return false;
+}
+
+static bool any_open(Solver *s, u32 *list)
+{
+    while (*list && !is_open(s, s->listed.v[*list - 1].position))
+        *list = s->listed.v[*list - 1].next;
+    return *list;
+}
+
+/* Whether paths from the branch at b may join where that matters: after a loop around it, or at a block whose immediate dominator
+ * dominates the branch. From any other dominator of a join the paths to it go on as one. */
+static bool may_join(Solver *s, u32 b)
+{
+    const Block *d = s->order->rpo[b];
+    bool found = loop_of(s->loops, d) && any_open(s, &s->exits[0]);
+    for (const Loop *loop = loop_of(s->loops, d); loop && !found && !out_of_steps(s); loop = loop->parent, s->steps++)
+        found = any_open(s, &s->exits[s->loops->of[loop->header->id]]);
+    for (u32 left = AROUND; d && left > 0 && !found; left--, s->steps++) {
+        found = any_open(s, &s->joins_below[s->order->index[d->id]]);
+        d = s->dom->idom[d->id];
+    }
+    return found || d;
+}
+
+/* Whether something that is uniform so far is live where the paths join. */
+static bool joins_matter(Solver *s)
+{
+    for (u32 k = 0; k < s->joins.n && !out_of_steps(s); k++)
+        if (is_open(s, s->joins.v[k]))
+            return true;
+    return false;
+}
+
+static void limit_steps(Solver *s)
+{
+    u64 readers = 0;
+    for (u32 p = 0; p < s->order->count; p++)
+        for_each_instr(i, s->order->rpo[p]) {
+            RegWalk w = reg_walk(i);
+            readers += next_read(&w);
+        }
+    s->step_limit = FLOOD_LIMIT * (readers + s->order->count + s->order->succ.start[s->order->count]);
+}
+
+/* What is written on a path and live where the paths join is divergent there. */
+static void spread_from_branch(Solver *s, u32 b)
+{
+    const Block *branch = s->order->rpo[b];
+    const Live *l = s->live;
+    if (s->gave_up || s->order->succ.start[b + 1] - s->order->succ.start[b] < 2)
+        return; /* threads that return do not join the others again */
+    if (!s->step_limit)
+        limit_steps(s);
+    if (!may_join(s, b))
+        return;
+    flood_from(s, b);
+    for (const Loop *loop = loop_of(s->loops, branch); loop && !out_of_steps(s); loop = loop->parent)
+        if (is_flooded(s, loop->header))
+            join_after(s, loop);
+    if (!joins_matter(s))
+        return;
+    for (u32 k = 0; k < s->region_size && !out_of_steps(s); k++)
+        if (s->order->rpo[s->region[k]] != s->stop)
+            mark_written(s, s->region[k]);
+    for (u32 k = 0; k < s->joins.n && !out_of_steps(s); k++) {
+        u32 end = l->start[s->order->rpo[s->joins.v[k]]->id + 1];
+        for (u32 r = s->open[s->joins.v[k]]; r < end; r++, s->steps++)
+            if (s->written_mark[l->regs[r]] == s->flood)
+                uniform_make_divergent(s, l->regs[r]);
+    }
+}
+
+/* What holds when the floods got too long: every register that lives beyond a block is divergent, as if values of it joined there. */
+static void give_up(Solver *s)
+{
+    const Live *l = s->live;
+    s->gave_up = true;
+    bitset_clear(&s->pending);
+    for (u32 k = 0; k < l->start[l->blocks]; k++)
+        uniform_make_divergent(s, l->regs[k]);
+}
+
+void uniform_diverge_branch(Solver *s, const Block *b)
+{
+    if (!bitset_has(s->branch, b->id))
+        return;
+    bitset_del(s->branch, b->id);
+    spread_from_branch(s, s->order->index[b->id]);
+    if (out_of_steps(s) && !s->gave_up)
+        give_up(s);
+}
+
+/* ---- the state -------------------------------------------------------------------------------------------------- */
+
+static void put(Solver *s, u32 *list, u32 p)
+{
+    vec_push(&s->listed, ((Listed){p, *list}));
+    *list = s->listed.n;
+}
+
+static void find_joins(Solver *s)
+{
+    const Graph *pred = &s->order->pred;
+    s->open = arena_alloc_raw(s->scratch, sizeof *s->open * s->order->count);
+    s->joins_below = arena_array(s->scratch, u32, s->order->count);
+    for (u32 p = 0; p < s->order->count; p++) {
+        const Block *b = s->order->rpo[p], *d = s->dom->idom[b->id];
+        s->open[p] = s->live->start[b->id];
+        if (pred->start[p + 1] - pred->start[p] > (d != NULL))
+            put(s, &s->joins_below[d ? s->order->index[d->id] : p], p);
+    }
+}
+
+/* From a block of the loop an edge leads to p, outside of it. */
+static void list_exit(Solver *s, const Loop *loop, u32 p)
+{
+    u32 left = AROUND;
+    while (loop->parent && left > 0 && !loop_contains(s->loops, loop->parent, s->order->rpo[p])) {
+        loop = loop->parent;
+        left--;
+    }
+    put(s, &s->exits[left ? s->loops->of[loop->header->id] : 0], p);
+}
+
+static void find_leaving(Solver *s)
+{
+    const Graph *succ = &s->order->succ;
+    s->leaving = bitset_new(s->scratch, s->order->count);
+    s->exits = arena_array(s->scratch, u32, s->loops->n + 1);
+    for (u32 p = 0; p < s->order->count; p++) {
+        const Loop *loop = loop_of(s->loops, s->order->rpo[p]);
+        for_each_edge(e, succ, p)
+            if (loop && !loop_contains(s->loops, loop, s->order->rpo[succ->to[e]])) {
+                bitset_add(&s->leaving, p);
+                list_exit(s, loop, succ->to[e]);
+            }
+    }
+}
+
+void uniform_find_joins(Solver *s)
+{
+    u32 blocks = s->order->count;
+    find_joins(s);
+    find_leaving(s);
+    s->reach = arena_array(s->scratch, Reach, blocks);
+    s->region = arena_alloc_raw(s->scratch, sizeof *s->region * blocks);
+    s->written_mark = arena_array(s->scratch, u32, s->fn->regs.n);
+    s->written = arena_array(s->scratch, Written, blocks);
+    s->pending = bitset_new(s->scratch, blocks);
+}

@@ -1,0 +1,76 @@
+/* What the files of uniformity share (uniform.h): the state of one computation. */
+#ifndef PTXOPT_ANALYSIS_UNIFORM_SOLVER_H
+#define PTXOPT_ANALYSIS_UNIFORM_SOLVER_H
+
+#include "analysis/uniform.h"
+
+typedef enum Level { LEVEL_WARP, LEVEL_CTA } Level;
+
+/* How a flood came to a block. */
+typedef struct Reach {
+    u32 flood, join; /* the last flood that came there, and the last one of which paths join there */
+    u32 label;       /* of the path that came there */
+} Reach;
+
+/* A position of a list: a list is the place of its first one in `listed`, plus 1; 0: it is empty. */
+typedef struct Listed {
+    u32 position, next;
+} Listed;
+
+/* The registers that a block writes: Solver.writes[first .. end - 1]. */
+typedef struct Written {
+    u32 first, end;
+    u32 instrs; /* of the block, plus 1; 0: nobody asked yet */
+} Written;
+
+typedef struct Solver {
+    const Function *fn;
+    const Order *order;
+    const DomTree *dom, *postdom;
+    const Loops *loops;
+    const Live *live;
+    Level level;
+    bool asks_level;                /* what was visited last may be uniform within a warp only */
+    VEC(const Instr *) within_warp; /* what asked for the level when it was visited first */
+    BitSet *uniform, *branch;       /* of the result, at this level */
+    VecU32 work;                    /* registers that have become divergent after something that reads them was visited */
+    BitSet was_read;      /* by register: what was visited so far reads it; without words: everything was visited */
+    u32 *first_reader;    /* by register: those that read it are reader[first_reader[reg]] .. */
+    const Instr **reader; /* .. reader[first_reader[reg + 1] - 1], in order; NULL: not asked for yet */
+    BitSet leaving;       /* positions with an edge out of their innermost loop */
+    /* where paths may join, but for positions at which nothing uniform is live any more */
+    VEC(Listed) listed;
+    u32 *joins_below; /* by position: the list of those that it dominates immediately; at the entry, that too */
+    u32 *exits; /* by place in `loops`, plus 1: to where edges lead out of it, and of none around it; first: of many */
+    u32 *open;  /* by position: of what is live there, nothing before this index is uniform */
+    /* the flood from one branch, by position */
+    u32 flood;
+    Reach *reach;
+    u32 *written_mark; /* by register: the flood in whose region it is written */
+    Written *written;  /* by position */
+    VecU32 writes;     /* registers, of the blocks one after the other */
+    BitSet pending;
+    u32 *region, region_size;
+    VecU32 joins;
+    const Block *stop; /* NULL: the paths may never all join */
+    u32 cursor;
+    u64 steps, step_limit; /* the limit is 0: no flood has asked for it yet */
+    bool gave_up;
+    Arena *scratch;
+} Solver;
+
+static inline void uniform_make_divergent(Solver *s, RegId reg)
+{
+    if (!bitset_has(s->uniform, reg))
+        return;
+    bitset_del(s->uniform, reg);
+    if (!s->was_read.word || bitset_has(&s->was_read, reg))
+        vec_push(&s->work, reg);
+}
+
+/* Notes where paths may join, before the first branch diverges. */
+void uniform_find_joins(Solver *s);
+/* The branch at the end of b is divergent: so is what is written on its paths and live where they join. */
+void uniform_diverge_branch(Solver *s, const Block *b);
+
+#endif

@@ -1,0 +1,216 @@
+/* Candidates of tail-merge: blocks whose ends look alike, which of them may be merged, and by how many instructions. */
+#include "phase/tail/candidates.h"
+
+#include <stdlib.h>
+
+#include "ir/cfg.h"
+#include "phase/tail/ends.h"
+
+/* Instructions that candidates must share before they are compared. */
+#define HASHED_ITEMS 3
+#define DOMINATORS_LOOKED_AT 64
+/* At most so many instructions are compared for each instruction of the function, and a few more. Code of compilers takes up to six;
+ * very many alike blocks that cannot be merged would take their number times their length. */
+#define COMPARED_PER_INSTR 16
+#define COMPARED_AT_LEAST 4096
+
+/* ---- which blocks --------------------------------------------------------------------------------------------- */
+
+/* A hash of the last instructions before the end: equal for tails that are the same up to names and exchanged operands. */
+static u64 tail_key(const Merge *m, const Block *b, u64 key)
+{
+    u32 wanted = m->least < HASHED_ITEMS ? (u32)m->least : HASHED_ITEMS, found = 0;
+    const Instr *end = block_terminator(b);
+    if (end && (end->guard || op_has(end->op, OPF_BRANCH)))
+        found++;
+    for (const Instr *i = b->last; i && found < wanted; i = i->prev) {
+        if (i->kind != INSTR_OP || i == end)
+            continue;
+        key = (key ^ i->op->text->hash) * 0x100000001b3u;
+        found++;
+    }
+    return found < wanted ? 0 : key;
+}
+
+/* Whether another block leads wherever b does. */
+static bool has_rivals(const Order *order, const Block *b)
+{
+    for_each_edge(e, &order->succ, order->index[b->id]) {
+        u32 to = order->succ.to[e];
+        if (order->pred.start[to + 1] - order->pred.start[to] < 2)
+            return false;
+    }
+    return true;
+}
+
+void candidates_collect(Merge *m)
+{
+    u32 order = 0;
+    for_each_block(b, m->fn) {
+        order++;
+        if (!order_reachable(an_order(m->an), b) || !has_rivals(an_order(m->an), b))
+            continue;
+        u64 key = ends_key(m->fn, b);
+        if (key)
+            key = tail_key(m, b, key);
+        u32 edges = block_edge_count(b);
+        if (key)
+            vec_push(&m->candidates, ((TailCandidate){b, key, order, (u8)(edges > 2 ? 2 : edges), false}));
+    }
+}
+
+static int compare_candidates(const void *a, const void *b)
+{
+    const TailCandidate *one = a, *two = b;
+    if (one->priority != two->priority)
+        return one->priority < two->priority ? -1 : 1;
+    if (one->key != two->key)
+        return one->key < two->key ? -1 : 1;
+    return one->order < two->order ? -1 : 1;
+}
+
+void candidates_sort(Merge *m)
+{
+    if (m->candidates.n)
+        qsort(m->candidates.v, m->candidates.n, sizeof(TailCandidate), compare_candidates);
+}
+
+/* ---- gates ----------------------------------------------------------------------------------------------------- */
+
+bool tail_pays(const Merge *m, const Tail *tail)
+{
+    return tail->items && (m->always ? tail->weight : tail_gain(tail)) >= m->least;
+}
+
+static bool same_loop(const Merge *m, const Block *a, const Block *b)
+{
+    const Loops *loops = an_loops(m->an);
+    if (loops->irreducible && (bitset_has(&loops->in_irreducible, a->id) || bitset_has(&loops->in_irreducible, b->id)))
+        return false;
+    return loop_of(loops, a) == loop_of(loops, b);
+}
+
+/* Whether a loop is left on the path from d to b: then d or a block that dominates b is in it. */
+static bool leaves_loop(const Merge *m, const Block *d, const Block *b)
+{
+    const DomTree *dom = an_dom(m->an);
+    const Loops *loops = an_loops(m->an);
+    u32 steps = 0;
+    while (b && b != d && steps++ < DOMINATORS_LOOKED_AT && !loop_of(loops, b))
+        b = dom->idom[b->id];
+    return b != d || loop_of(loops, b);
+}
+
+/* Whether the blocks leave the function from different exits of loops. Their threads never reconverge; in a merged block they would,
+ * and ptxas makes the loops pay for that (BSSY before them, BREAK inside). */
+static bool exits_of_loops(const Merge *m, Block *a, Block *b)
+{
+    if (m->always || !an_loops(m->an)->n || cfg_succs(m->fn, a).n)
+        return false;
+    const Block *d = dom_nearest_common(an_dom(m->an), a, b);
+    return leaves_loop(m, d, a) || leaves_loop(m, d, b);
+}
+
+void tail_decline(Merge *m, const char *counter, const Instr *at, const char *why)
+{
+    if (m->together) /* the pass over longer tails has said it */
+        return;
+    phase_declined(m->run, counter, "TailKept", at, "this block ends like another one, but is not merged with it: %s", why);
+}
+
+const char *tail_why_apart(const Merge *m, Block *a, Block *b)
+{
+    if (!same_loop(m, a, b))
+        return "they are not in the same innermost loop";
+    if (exits_of_loops(m, a, b))
+        return "they leave loops by different exits";
+    return NULL;
+}
+
+bool candidates_exhausted(const Merge *m) { return matcher_compared(m->matcher) > m->effort; }
+
+void candidates_limit_effort(Merge *m)
+{
+    u64 instrs = 0;
+    for_each_block(b, m->fn)
+        for_each_instr(i, b)
+            instrs++;
+    m->effort = COMPARED_PER_INSTR * instrs + COMPARED_AT_LEAST;
+}
+
+void candidates_compare(Merge *m, const TailCandidate *group, u32 n, u32 first)
+{
+    const TailCandidate *kept = &group[first];
+    const Instr *at = NULL;
+    const char *counter = NULL, *why = NULL;
+    bool any = false;
+    for (u32 k = first + 1; k < n; k++) {
+        const TailCandidate *c = &group[k];
+        Tail *tail = &m->tail[k];
+        *tail = (Tail){0};
+        if (c->done || !ends_alike(m->fn, kept->block, c->block) || kept->block->scope != c->block->scope)
+            continue;
+        const char *far = tail_why_apart(m, kept->block, c->block);
+        if (far) {
+            counter = "DeclinedLoop";
+            why = far;
+            continue;
+        }
+        *tail = tail_match(m->matcher, kept->block, c->block, 0);
+        if (tail_pays(m, tail)) {
+            any = true;
+        } else {
+            counter = tail_stop_info[tail->stop].counter;
+            why = tail_stop_info[tail->stop].text;
+            at = tail->at;
+            tail->items = 0;
+        }
+    }
+    if (!any && counter)
+        tail_decline(m, counter, at ? at : kept->block->last, why);
+}
+
+/* ---- how many instructions -------------------------------------------------------------------------------------- */
+
+static bool siblings(const Merge *m, const Block *a, const Block *b)
+{
+    const DomTree *dom = an_dom(m->an);
+    return dom->idom[a->id] && dom->idom[a->id] == dom->idom[b->id];
+}
+
+bool candidates_may_give_up(Merge *m, const TailCandidate *group, u32 first, u32 k, u32 items, Tail *tail)
+{
+    if (group[k].done || m->tail[k].items < items)
+        return false;
+    *tail = m->tail[k].items == items ? m->tail[k] : tail_match(m->matcher, group[first].block, group[k].block, items);
+    return tail_pays(m, tail);
+}
+
+/* What is saved when all candidates that can give up so many items do. */
+static i64 gain_of_length(Merge *m, const TailCandidate *group, u32 n, u32 first, u32 items)
+{
+    i64 sum = 0;
+    Tail tail;
+    for (u32 k = first + 1; k < n; k++)
+        if (candidates_may_give_up(m, group, first, k, items, &tail))
+            sum += 2 * tail_gain(&tail) + siblings(m, group[first].block, group[k].block);
+    return sum;
+}
+
+u32 candidates_best_length(Merge *m, const TailCandidate *group, u32 n, u32 first)
+{
+    u32 best = 0;
+    i64 most = INT64_MIN;
+    for (u32 k = first + 1; k < n && !(best && candidates_exhausted(m)); k++) {
+        u32 items = m->tail[k].items;
+        bool seen = items == 0;
+        for (u32 before = first + 1; before < k && !seen; before++)
+            seen = m->tail[before].items == items;
+        i64 sum = seen ? INT64_MIN : gain_of_length(m, group, n, first, items);
+        if (sum > most) {
+            most = sum;
+            best = items;
+        }
+    }
+    return best;
+}

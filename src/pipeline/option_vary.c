@@ -1,0 +1,54 @@
+/* Options of phases alone, which change a configuration that stands: those of a decision of --tune. */
+#include "pipeline/option_parser.h"
+
+#include <string.h>
+
+const PipelineConfig *options_vary(Options *options, int count, char **words, int *at, const char **why)
+{
+    static char program[] = "ptxopt";
+    Options varied = *options; /* nothing is allocated in the copy's arena */
+    OptionParser parser = {.options = &varied, .varies = true};
+    Words argv = {0};
+    varied.pipeline.sequence = (VecU32){0};
+    vec_push(&argv, program);
+    for (int i = 0; i < count; i++)
+        vec_push(&argv, words[i]);
+    vec_push(&argv, NULL);
+    option_collect_known(&parser);
+    parser.args = args_start(count + 1, argv.v, "O:", parser.known.v);
+    int code;
+    while (!parser.failed && (code = args_next(&parser.args)) != -1) {
+        *at = parser.args.at - 2;
+        const char *argument = parser.args.argument;
+        if (option_take_error(&parser, code))
+            continue;
+        u32 id = code < KNOB_FIRST ? option_of(code) : OPTION_COUNT;
+        if (code >= KNOB_FIRST)
+            option_take_knob(&parser, (u32)(code - KNOB_FIRST), argument);
+        else if (id == OPTION_LEVEL)
+            option_take_level(&parser, argument);
+        else if (id == OPTION_DISABLE)
+            option_mark_phases(&parser, "--disable", argument, false, varied.pipeline.disabled);
+        else
+            option_complain(&parser, "'%s' is neither -O, --disable nor a knob of a phase", parser.args.word);
+    }
+    if (!parser.failed && parser.args.operands.n) {
+        for (*at = 0; words[*at] != parser.args.operands.v[0];)
+            ++*at;
+        option_complain(&parser, "'%s' is no option", words[*at]);
+    }
+    if (!parser.failed)
+        option_choose_phases(&parser);
+    PipelineConfig *config = arena_new(&options->arena, PipelineConfig);
+    *config = varied.pipeline;
+    u32 *sequence = arena_array(&options->arena, u32, config->sequence.n);
+    for (u32 i = 0; i < config->sequence.n; i++)
+        sequence[i] = config->sequence.v[i];
+    config->sequence.v = sequence;
+    if (parser.failed)
+        *why = arena_copy(&options->arena, parser.fault, strlen(parser.fault));
+    vec_free(&varied.pipeline.sequence);
+    vec_free(&argv);
+    option_parser_free(&parser);
+    return parser.failed ? NULL : config;
+}

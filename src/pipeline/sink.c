@@ -1,0 +1,66 @@
+/* Where reports of the phases go, and which of their rewrites are allowed. */
+#include "pipeline/runner.h"
+
+#include <string.h>
+
+static void take_remark(void *user, const PhaseRun *run, RemarkKind kind, const char *name, Span at, const char *message)
+{
+    Runner *runner = user;
+    if (kind == REMARK_MISSED && (runner->round > 0 || runner->cleans_up)) /* said in the first round */
+        return;
+    remarks_write(&runner->remarks, kind, run->phase, name, run->fn, at, message);
+}
+
+static void take_count(void *user, const PhaseRun *run, const char *what, u32 amount)
+{
+    Runner *runner = user;
+    (void)run;
+    stats_count(runner->stats, runner->phase, what, amount);
+}
+
+/* Whether what is withheld has a limit for the phase and function that has been reached; counts the rewrite. */
+static bool reaches_limit(Runner *runner, const Function *fn)
+{
+    const VecWithheld *withheld = &runner->config->withheld;
+    bool reached = false;
+    for (u32 i = 0; i < withheld->n; i++) {
+        const Withheld *one = &withheld->v[i];
+        if (one->limit && one->phase[runner->phase] && strcmp(one->function, fn->name->text) == 0)
+            reached |= runner->limited[i]++ >= one->limit;
+    }
+    return reached;
+}
+
+static bool allow_rewrite(void *user, const PhaseRun *run)
+{
+    Runner *runner = user;
+    if (reaches_limit(runner, run->fn))
+        return false;
+    i64 limit = runner->config->bisect_limit;
+    if (limit == BISECT_OFF)
+        return true;
+    runner->rewrites++;
+    bool allowed = limit == BISECT_ALL || runner->rewrites <= limit;
+    fprintf(runner->messages, "BISECT: %srunning rewrite (%lld) %s on function (%s)\n", allowed ? "" : "NOT ",
+            (long long)runner->rewrites, run->phase, run->fn->name->text);
+    return allowed;
+}
+
+static u32 line_of(void *user, u32 offset)
+{
+    Runner *runner = user;
+    u32 line, column;
+    diag_position(runner->remarks.diag, offset, &line, &column);
+    return line;
+}
+
+bool sink_bisect_is_over(const Runner *runner)
+{
+    i64 limit = runner->config->bisect_limit;
+    return limit != BISECT_OFF && limit != BISECT_ALL && runner->rewrites >= limit;
+}
+
+PhaseSink sink_of(Runner *runner, bool wants_remarks)
+{
+    return (PhaseSink){runner, take_remark, take_count, allow_rewrite, line_of, wants_remarks};
+}

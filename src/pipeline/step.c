@@ -1,0 +1,235 @@
+/* One step on one function, and what is checked after it. */
+#include "pipeline/runner.h"
+
+#include "analysis/convergence.h"
+#include "ir/cfg.h"
+#include "ir/edit.h"
+
+#ifdef PTXOPT_DEBUG
+#define ALWAYS_VERIFY true
+#else
+#define ALWAYS_VERIFY false
+#endif
+
+/* Fixed points nest: calls of a phase, the clean-up between them, rounds of the sequence, passes over the module. However they
+ * do, phases are called so often on a function in one pass at most; of 3,747 real ones none needs more than 70. */
+#define CALLS 1000
+
+void step_start_analyses(const Runner *runner, Analyses *an, Function *fn)
+{
+    analyses_init(an, fn);
+    an->summaries = runner->summaries;
+    an->clock = runner->stats->timed ? stats_now : NULL;
+}
+
+static void print_state(Runner *runner, Function *fn, const char *when, const char *phase)
+{
+    PrintOptions options = {.reprint = runner->config->reprint};
+    fprintf(runner->messages, "// *** %s %s: %s ***\n", when, phase, fn->name->text);
+    print_function(runner->messages, fn, &options);
+    putc('\n', runner->messages);
+}
+
+/* ---- the checker: its analyses are its own, so that it does not believe what phases say they keep ---------------- */
+
+static bool checks(const Runner *runner) { return runner->config->verify_each || ALWAYS_VERIFY; }
+
+/* What a phase must not change about fn; NULL when nothing is checked. To be freed with convergence_free. */
+static Convergence *snapshot(Runner *runner, Function *fn, Arena *arena)
+{
+    if (!checks(runner))
+        return NULL;
+    double start = stats_clock(runner->stats);
+    Analyses an;
+    step_start_analyses(runner, &an, fn);
+    Convergence *before = convergence_snapshot(arena, &an);
+    analyses_free(&an);
+    runner->stats->step[STEP_VERIFY] += stats_clock(runner->stats) - start;
+    return before;
+}
+
+/* NULL, or what is wrong. before, kept: of the phase that just ran, or NULL. */
+static const char *find_fault(const Runner *runner, Function *fn, const Convergence *before, const Analyses *kept,
+                              Arena *arena)
+{
+    const char *fault = verify_function(fn, arena);
+    if (!fault && fn->cfg)
+        fault = cfg_verify(fn, arena);
+    if (fault || !before)
+        return fault;
+    const char *stale = analyses_stale(kept);
+    if (stale)
+        return arena_printf(arena, "what it kept of %s is no longer true", stale);
+    Analyses an;
+    step_start_analyses(runner, &an, fn);
+    fault = convergence_compare(before, &an, arena);
+    analyses_free(&an);
+    return fault;
+}
+
+/* Whether the function is in order after `what`, a phase or parsing. */
+static bool verify(Runner *runner, Function *fn, const Convergence *before, const Analyses *kept, const char *what,
+                   Arena *arena)
+{
+    if (!checks(runner))
+        return true;
+    double start = stats_clock(runner->stats);
+    const char *fault = find_fault(runner, fn, before, kept, arena);
+    runner->stats->step[STEP_VERIFY] += stats_clock(runner->stats) - start;
+    if (fault)
+        fprintf(runner->messages, "ptxopt: internal error: function '%s' is broken after %s: %s\n", fn->name->text, what,
+                fault);
+    return !fault;
+}
+
+/* ---- calling phases ---------------------------------------------------------------------------------------------- */
+
+static double seconds_but_for_analyses(const Runner *runner, const Analyses *an)
+{
+    return stats_clock(runner->stats) - an->seconds;
+}
+
+static PhaseRun start_run(Runner *runner, u32 phase, const Function *fn, Arena *kept)
+{
+    return (PhaseRun){
+        .phase = step_phase(runner, phase)->name,
+        .fn = fn,
+        .level = runner->own->level > 0 ? runner->own->level : 1,
+        .round = runner->round,
+        .kept = kept,
+        .origins = fn->origins,
+        .spent = &runner->spent[phase],
+        .sink = &runner->sink,
+    };
+}
+
+static void end_run(PhaseRun *run)
+{
+    vec_free(&run->declined);
+    fnvmap_free(&run->said);
+}
+
+/* Each call has an arena of its own: in a large function the next one needs the room. */
+static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun *run, u32 iteration)
+{
+    const PhaseInfo *info = step_phase(runner, phase);
+    const Knobs *knobs = &runner->own->knobs;
+    if (info->runs && !info->runs(knobs))
+        return PHASE_UNCHANGED;
+    PhaseStats *stats = &runner->stats->phase[phase];
+    double start = seconds_but_for_analyses(runner, an);
+    Arena scratch = {0};
+    runner->phase = phase;
+    runner->calls++;
+    an->scratch = run->arena = &scratch;
+    run->iteration = iteration;
+    run->is_last = iteration + 1 == info->iterations;
+    PhaseResult result = info->run(an, knobs, run);
+    phase_report_declined(run, result != PHASE_AGAIN || run->is_last);
+    an_thaw(an, AN_ALL);
+    arena_free(&scratch);
+    an->scratch = run->arena = NULL;
+    if (result != PHASE_UNCHANGED && stats->last_changed != run->fn) {
+        stats->changed++;
+        stats->last_changed = run->fn;
+    }
+    stats->seconds += seconds_but_for_analyses(runner, an) - start;
+    return result;
+}
+
+static void clean_up(Runner *runner, Function *fn, Analyses *an);
+
+/* Calls the phases of a step until none of them asks for more. */
+static Outcome iterate(Runner *runner, Step step, Function *fn, Analyses *an)
+{
+    const PhaseInfo *first = step_first(runner, step);
+    PhaseRun run[PHASE_COUNT];
+    Arena kept = {0};
+    bool changed = false, settled = true, again = true, laid_out = true;
+    for (u32 k = 0; k < step.phases; k++)
+        run[k] = start_run(runner, step.phase[k], fn, &kept);
+    for (u32 iteration = 0; again && iteration < first->iterations && runner->calls < CALLS; iteration++) {
+        again = false;
+        for (u32 k = 0; k < step.phases; k++) {
+            PhaseResult result = call_phase(runner, step.phase[k], an, &run[k], iteration);
+            changed |= result != PHASE_UNCHANGED;
+            again |= result == PHASE_AGAIN;
+            laid_out &= result == PHASE_UNCHANGED;
+        }
+        if (again && first->after != NOTHING) {
+            edit_layout(fn); /* the scopes that it flattens no longer keep blocks apart when they are cleaned up */
+            laid_out = true;
+        }
+        if (again && first->after == CLEANUP)
+            clean_up(runner, fn, an);
+    }
+    if (!laid_out)
+        edit_layout(fn);
+    for (u32 k = 0; k < step.phases; k++) {
+        settled &= !run[k].may_do_more;
+        end_run(&run[k]);
+    }
+    arena_free(&kept);
+    return !changed ? OUTCOME_NONE : settled ? OUTCOME_SETTLED : OUTCOME_CHANGED;
+}
+
+static void clean_up(Runner *runner, Function *fn, Analyses *an)
+{
+    runner->cleans_up = true;
+    if (runner->cleanup.n)
+        iterate(runner, (Step){runner->cleanup.v, runner->cleanup.n}, fn, an);
+    runner->cleans_up = false;
+}
+
+static Outcome run_step(Runner *runner, Step step, Function *fn, Analyses *an)
+{
+    if (runner->round == 0)
+        for (u32 k = 0; k < step.phases; k++)
+            runner->stats->phase[step.phase[k]].functions++;
+    Outcome outcome = iterate(runner, step, fn, an);
+    if (outcome == OUTCOME_NONE)
+        return OUTCOME_NONE;
+    u32 removed = edit_remove_unread(fn);
+    if (removed) {
+        edit_layout(fn); /* of blocks that are empty now */
+        stats_count(runner->stats, step.phase[0], "UnreadRemoved", removed);
+    }
+    return edit_places(fn) || removed ? OUTCOME_CHANGED : outcome;
+}
+
+static void print_states(Runner *runner, Step step, Function *fn, const char *when, const bool *wanted)
+{
+    for (u32 k = 0; k < step.phases; k++)
+        if (wanted[step.phase[k]])
+            print_state(runner, fn, when, step_phase(runner, step.phase[k])->name);
+}
+
+bool step_run(Runner *runner, Step step, Function *fn, Analyses *an, Outcome *outcome)
+{
+    const char *name = step_first(runner, step)->name;
+    print_states(runner, step, fn, "before", runner->config->print_before);
+    Arena arena = {0};
+    Convergence *before = snapshot(runner, fn, &arena);
+    bool was_changed = fn->changed;
+    *outcome = run_step(runner, step, fn, an);
+    bool ok = *outcome != OUTCOME_NONE || fn->changed == was_changed;
+    if (!ok)
+        fprintf(runner->messages, "ptxopt: internal error: %s changed function '%s' and denies it\n", name, fn->name->text);
+    ok = ok && verify(runner, fn, before, an, name, &arena);
+    if (before)
+        convergence_free(before);
+    arena_free(&arena);
+    if (ok)
+        print_states(runner, step, fn, "after", runner->config->print_after);
+    if (ok && *outcome != OUTCOME_NONE && runner->config->after_step)
+        runner->config->after_step(runner->config->user, fn, name);
+    return ok;
+}
+
+bool step_verify_parsed(Runner *runner, Function *fn)
+{
+    Arena arena = {0};
+    bool ok = verify(runner, fn, NULL, NULL, "parsing", &arena);
+    arena_free(&arena);
+    return ok;
+}
