@@ -2,7 +2,7 @@
 # ptxopt-report: text, Markdown, HTML and JSON, before stand-ins for ptxas that fail, and before ptxas itself.
 # usage: [BUILD=build] tests/reports.sh [PART-OF-A-NAME]
 # Each case runs in a folder of its own that holds in.ptx, the sample of the tests, in which one kernel changes, switch.ptx, an example
-# with a switch, and slow.ptx, which -O1 makes better than -O2.
+# with a switch, and slow.ptx, which -O1 makes better than -O2 --ignore-exits.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
@@ -90,9 +90,9 @@ else
         [ "$(grep "^|" out | sed "s/\\\\\\\\|//g; s/[^|]//g" | sort -u | wc -l)" = 2 ]'
     case_ 'HTML' 'exits 0 report --ptxas=./ptxas --format=html switch.ptx -o r; well_formed r; grep -q "prefers-color-scheme:dark" r; grep -q "name=\"viewport\"" r; [ "$(grep -c "<svg" r)" = 2 ]; grep -q "<td class=\"better\">better</td>" r; [ "$(sed -n "s/.* id=.*/x/p" r)" = "" ]'
     case_ 'without dot the page draws by itself, and says so' 'PATH=/nonexistent "$BUILD/ptxopt-report" --ptxas="$REAL" --format=html switch.ptx -o r; well_formed r; [ "$(grep -c "<svg" r)" = 2 ]; grep -q "dot is not at hand" r'
-    case_ '--fail-if-worse' 'exits 3 report --ptxas=./ptxas --fail-if-worse slow.ptx; grep -q ": worse: " out; exits 0 report --ptxas=./ptxas slow.ptx; exits 0 report --ptxas=./ptxas --fail-if-worse switch.ptx; exits 0 report --ptxas=./ptxas --fail-if-worse slow.ptx -- -O0; grep -q "ptxopt -O0" out'
-    case_ '--allow' 'printf "# why\n\nslow:hash_insert * cycles because\nslow:hash_insert sm_75 instructions because\n" >a; exits 0 report --ptxas=./ptxas --allow=a --fail-if-worse slow.ptx; grep -q "sm_75: allowed: " out; [ ! -s said ]
-        sed -i "/cycles/d" a; exits 3 report --ptxas=./ptxas --allow=a --fail-if-worse slow.ptx; echo "slow:none * warps because" >>a; report --ptxas=./ptxas --allow=a slow.ptx 2>said; says "^a:4: warning: nothing of slow:none needs this"'
+    case_ '--fail-if-worse' 'exits 3 report --ptxas=./ptxas --fail-if-worse slow.ptx -- --ignore-exits; grep -q ": worse: " out; exits 0 report --ptxas=./ptxas slow.ptx -- --ignore-exits; exits 0 report --ptxas=./ptxas --fail-if-worse switch.ptx; exits 0 report --ptxas=./ptxas --fail-if-worse slow.ptx -- -O0; grep -q "ptxopt -O0" out'
+    case_ '--allow' 'printf "# why\n\nslow:hash_insert * cycles because\nslow:hash_insert sm_75 instructions because\n" >a; exits 0 report --ptxas=./ptxas --allow=a --fail-if-worse slow.ptx -- --ignore-exits; grep -q "sm_75: allowed: " out; [ ! -s said ]
+        sed -i "/cycles/d" a; exits 3 report --ptxas=./ptxas --allow=a --fail-if-worse slow.ptx -- --ignore-exits; echo "slow:none * warps because" >>a; report --ptxas=./ptxas --allow=a slow.ptx 2>said; says "^a:4: warning: nothing of slow:none needs this"'
     case_ 'an --allow that makes no sense' 'echo "slow:hash_insert * speed because" >a; exits 2 report --ptxas=./ptxas --allow=a slow.ptx; says "^a:1:1: error: an allowance is"; exits 2 report --ptxas=./ptxas --allow=none slow.ptx; says "cannot read .none."'
     case_ 'a report that cannot be written' 'exits 1 report --ptxas=./ptxas in.ptx -o none/r; says "cannot write .none/r."'
 fi

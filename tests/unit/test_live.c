@@ -79,6 +79,22 @@ static void words_are_counted_up_to_a_bound(void **state)
     unload(&f);
 }
 
+static void most_words_of_a_program_point(void **state)
+{
+    (void)state;
+    Fixture f;
+    Arena arena = {0};
+    load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<9>;\n"
+                      "A: mov.u64 %rd1, 1; mov.u64 %rd2, 2; @%p1 mov.u64 %rd2, 3; setp.eq.u64 %p1, %rd1, %rd2;\n"
+                      "   add.u64 %rd3, %rd1, %rd2; st.global.u64 [0], %rd1; @%p1 bra C;\n"
+                      "B: mov.u32 %r1, 1; mov.u32 %r2, 2; mov.u32 %r3, 3; mov.u32 %r4, 4; add.u32 %r1, %r1, %r2;\n"
+                      "   add.u32 %r1, %r1, %r3; add.u32 %r1, %r1, %r4; st.global.u32 [0], %r1;\n"
+                      "C: st.global.u64 [0], %rd3; ret; }");
+    assert_int_equal(live_most_words(an_live(&f.an), &arena), 2 + 4);
+    arena_free(&arena);
+    unload(&f);
+}
+
 static void addresses_lists_and_pairs(void **state)
 {
     (void)state;
@@ -255,6 +271,7 @@ int main(void)
         cmocka_unit_test(guarded_definitions_do_not_kill),
         cmocka_unit_test(the_carry_is_a_register),
         cmocka_unit_test(words_are_counted_up_to_a_bound),
+        cmocka_unit_test(most_words_of_a_program_point),
         cmocka_unit_test(addresses_lists_and_pairs),
         cmocka_unit_test(results_are_live_where_control_leaves),
         cmocka_unit_test(random_programs_agree_with_the_equations),

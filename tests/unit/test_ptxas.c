@@ -74,8 +74,35 @@ static void pair_costs(void **state)
     }
 }
 
+static void registers_of_a_thread(void **state)
+{
+    static const struct {
+        const char *directives;
+        u32 registers;
+    } row[] = {{"", 255},
+               {".maxnreg 40", 40},
+               {".maxnreg 4000000000", 255},
+               {".minnctapersm 2", 255}, /* nothing without the size of a block */
+               {".maxntid 1024", 64},
+               {".maxntid 1024, 1, 1 .minnctapersm 2", 32},
+               {".minnctapersm 2 .reqntid 16, 32", 64},
+               {".reqntid 100 .minnctapersm 5", 96}, /* 128 threads: 102, in steps of 8 */
+               {".maxntid 32 .maxnctapersm 32", 255},
+               {".maxntid 256 .minnctapersm 2 .maxnreg 96", 96},
+               {".maxntid 256 .minnctapersm 60000", 255}};
+    (void)state;
+    for (u32 k = 0; k < COUNT_OF(row); k++) {
+        Arena arena = {0};
+        Module *m = ptx_module(&arena, arena_printf(&arena, PTX_HEAD ".entry f() %s { ret; }", row[k].directives));
+        assert_int_equal(ptxas_thread_registers(ptx_function(m, "f")), row[k].registers);
+        module_free(m);
+        arena_free(&arena);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(costs), cmocka_unit_test(pair_costs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(costs), cmocka_unit_test(pair_costs),
+                                       cmocka_unit_test(registers_of_a_thread)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

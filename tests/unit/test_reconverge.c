@@ -268,6 +268,19 @@ static void checker(void **state)
                fold_never_taken, "come together");
 }
 
+/* A branch that promises to be uniform sees who comes to it together, unless all threads of the warp are proven to agree. */
+static void checker_of_promises(void **state)
+{
+    (void)state;
+    check_edit(ARMS("%p1", "", "@%p5 bra.uni N;"), merge, "come together");
+    check_edit(ARMS("%p2", "", "@%p5 bra.uni N;"), merge, NULL);
+    check_edit(ARMS("%p1", "", "@%p2 bra.uni N;"), merge, NULL);
+    check_edit(ARMS("%p1", "", "@%p5 bra N;"), merge, NULL);
+    check_edit(TESTS("%p3", "@%p5 bra.uni J;\n", "", ""), combine, "come together");
+    check_edit(TESTS("%p3", "@%p5 bra J;\n", "", ""), combine, NULL);
+    check_edit(TESTS("%p2", "@%p5 bra.uni J;\n", "", ""), combine, NULL);
+}
+
 /* Lanes that part at %p1 reconverged at J. `at_c` and `at_k`: before they get there, and after it. */
 #define GONE(at_c, at_k)                                                                       \
     KERNEL("@%p2 bra K;\n@%p1 bra A;\nS: add.u32 %r3, %r1, 2; bra C;\n"                        \
@@ -285,8 +298,13 @@ static void points_that_are_gone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(loops_that_wait), cmocka_unit_test(loops_that_do_not), cmocka_unit_test(gate),
-        cmocka_unit_test(checker),         cmocka_unit_test(combined_tests),    cmocka_unit_test(points_that_are_gone),
+        cmocka_unit_test(loops_that_wait),
+        cmocka_unit_test(loops_that_do_not),
+        cmocka_unit_test(gate),
+        cmocka_unit_test(checker),
+        cmocka_unit_test(combined_tests),
+        cmocka_unit_test(points_that_are_gone),
+        cmocka_unit_test(checker_of_promises),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

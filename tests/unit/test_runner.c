@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -174,6 +175,32 @@ static PhaseResult doubles_barriers(Analyses *an, const Knobs *knobs, PhaseRun *
 
 /* ---- running them ----------------------------------------------------------------------------------------------- */
 
+/* Sends the branch that leaves at once to the block that stores first: two edges lead there now, and some threads vote. */
+static PhaseResult leads_to_another_exit(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    (void)knobs;
+    (void)run;
+    Block *stores = NULL, *leaves = NULL;
+    for_each_block(b, an->fn) {
+        stores = b->labels && strcmp(b->labels->name->text, "STORES") == 0 ? b : stores;
+        leaves = b->labels && strcmp(b->labels->name->text, "LEAVES") == 0 ? b : leaves;
+    }
+    for_each_block(b, an->fn)
+        if (leaves && block_terminator(b) && branch_target(block_terminator(b)) == leaves) {
+            block_redirect(b, leaves, stores);
+            return PHASE_CHANGED;
+        }
+    return PHASE_UNCHANGED;
+}
+
+static const char exits[] = ".version 8.0\n.target sm_80\n.address_size 64\n"
+                            ".entry one(.param .u64 out) {\n.reg .pred %p<4>;\n.reg .b32 %r<4>;\n.reg .b64 %rd<4>;\n"
+                            "ld.param.u64 %rd1, [out];\nmov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra STORES;\n"
+                            "setp.eq.u32 %p2, %r1, 1;\n@%p2 bra LEAVES;\nvote.sync.ballot.b32 %r2, %p2, -1;\n"
+                            "st.global.u32 [%rd1], %r2;\nret;\nSTORES:\nst.global.u32 [%rd1+4], %r1;\nret;\n"
+                            "LEAVES:\nret;\n}\n";
+static Str text = {source, sizeof source - 1}; /* of the module */
+
 typedef struct Run {
     PipelineResult result;
     Stats stats;
@@ -193,7 +220,6 @@ static void run_phases(Run *run, Phase *first, Phase *second, PipelineConfig con
 
     Arena arena = {0};
     Diag diag;
-    Str text = {source, sizeof source - 1};
     diag_init(&diag, stderr, "in.ptx", text);
     Module *m = parse_module(&arena, "in.ptx", text, &diag);
     assert_int_equal(diag.errors, 0);
@@ -371,6 +397,26 @@ static void functions_are_printed_around_a_phase(void **state)
     run_free(&run);
 }
 
+static void a_function_goes_back_where_exits_came_to_decide(void **state)
+{
+    (void)state;
+    Run run;
+    text = (Str){exits, sizeof exits - 1};
+    run_phase(&run, leads_to_another_exit, (PipelineConfig){.bisect_limit = BISECT_OFF});
+    assert_int_equal(run.result, PIPELINE_OK);
+    assert_non_null(strstr(run.remarks, "ExitsDecide"));
+    assert_non_null(strstr(run.remarks, "would depend on which exit"));
+    assert_string_equal(run.printed, exits);
+    run_free(&run);
+
+    run_phase(&run, leads_to_another_exit, (PipelineConfig){.bisect_limit = BISECT_OFF, .ignore_exits = true});
+    assert_int_equal(run.result, PIPELINE_OK);
+    assert_string_equal(run.remarks, "");
+    assert_string_not_equal(run.printed, exits);
+    run_free(&run);
+    text = (Str){source, sizeof source - 1};
+}
+
 static void faults_of_a_phase_are_internal_errors(void **state)
 {
     (void)state;
@@ -415,6 +461,7 @@ int main(void)
         cmocka_unit_test(changes_are_counted_and_printed),
         cmocka_unit_test(bisection_stops_rewriting),
         cmocka_unit_test(functions_are_printed_around_a_phase),
+        cmocka_unit_test(a_function_goes_back_where_exits_came_to_decide),
         cmocka_unit_test(faults_of_a_phase_are_internal_errors),
         cmocka_unit_test(a_directory_that_cannot_be_made_is_an_error),
     };
