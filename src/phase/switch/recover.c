@@ -147,11 +147,11 @@ static bool join_states(const SwitchRegion *g, const Node *node, const Env **env
     return true;
 }
 
-/* Whether b may belong to the region, as far as its header, scope and branch say; every edge to it comes from the region. */
+/* Whether b may belong to the region, as far as its header and branch say; every edge to it comes from the region. */
 static bool looks_like_member(const SwitchRegion *g, const Block *b)
 {
     const Block *root = g->d->root;
-    if (b->dead || b->id >= g->r->blocks || g->r->seen[b->id] || b == root || b->scope != root->scope || block_is_pinned(b))
+    if (b->dead || b->id >= g->r->blocks || g->r->seen[b->id] || b == root || block_is_pinned(b))
         return false;
     if (loop_headed_by(an_loops(g->r->an), b)) /* its back edge may be one that is never taken */
         return false;
