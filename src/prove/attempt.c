@@ -139,7 +139,7 @@ void prove_free(Prover *p)
     fnvmap_free(&p->group_of);
     fnvmap_free(&p->group_ops);
     fnvmap_free(&p->answers);
-    fnvmap_free(&p->edges_told);
+    fnvmap_free(&p->edge_answers);
     prove_callees_free(&p->callees);
     prove_terms_free(&p->t);
     intern_free(&p->names);

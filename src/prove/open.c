@@ -166,13 +166,15 @@ static Open unite_open(Prover *p, const Open *a, const Open *b)
     o.past = !a->moved ? b->past : !b->moved ? a->past : group_and(p, a->past, b->past);
     o.again = group_and_all(p, a->again, b->again);
     o.closes = a->closes || b->closes;
-    o.passed = group_or(p, a->passed, b->passed);
-    o.held = group_or(p, a->held, b->held);
+    o.rejoined = group_or(p, a->rejoined, b->rejoined);
+    o.divided = group_or(p, a->divided, b->divided);
     o.newer = group_or(p, a->newer, b->newer);
-    o.shut = group_or(p, a->shut, b->shut);
-    o.sure = !a->passed ? b->sure : !b->passed ? a->sure : group_and(p, a->sure, b->sure);
-    o.done = !a->held ? b->done : !b->held ? a->done : group_and(p, a->done, b->done);
-    o.kept = group_or(p, a->kept, b->kept);
+    o.may_join = group_or(p, a->may_join, b->may_join);
+    o.all_joined = !a->rejoined ? b->all_joined : !b->rejoined ? a->all_joined : group_and(p, a->all_joined, b->all_joined);
+    o.all_joined_divided = !a->divided   ? b->all_joined_divided
+                           : !b->divided ? a->all_joined_divided
+                                         : group_and(p, a->all_joined_divided, b->all_joined_divided);
+    o.may_join_divided = group_or(p, a->may_join_divided, b->may_join_divided);
     o.early = group_or(p, a->early, b->early);
     o.late = a->late || b->late;
     return o;
@@ -227,7 +229,8 @@ static Open essence_of(const Open *from)
 {
     Open o = *from;
     o.cond = 0;
-    o.closes = o.passed = o.newer = o.shut = o.sure = o.kept = o.done = o.early = o.late = 0;
+    o.closes = o.rejoined = o.newer = o.may_join = o.all_joined = o.may_join_divided = o.all_joined_divided = o.early =
+        o.late = 0;
     return o;
 }
 
@@ -340,18 +343,19 @@ void prove_pass_after(Prover *p, u32 block, u32 went)
     const Opens *before = &p->open[PROVE_BEFORE];
     const Open *old = prove_find_open(&p->open[PROVE_AFTER], block);
     u32 id = note_passing(p, block, went);
-    Open o = {.block = block, .went = went, .held = prove_group(p, &id, 1)};
+    Open o = {.block = block, .went = went, .divided = prove_group(p, &id, 1)};
     o.covers = group_of_open(p, before, false);
-    o.shut = o.kept = o.done = group_of_open(p, before, true);
+    o.may_join = o.may_join_divided = o.all_joined_divided = group_of_open(p, before, true);
     if (old) {
         o.closes = old->closes;
-        o.passed = old->passed;
+        o.rejoined = old->rejoined;
         o.newer = old->newer;
-        o.shut = group_or(p, o.shut, old->shut);
-        o.sure = old->sure;
-        o.held = group_or(p, o.held, old->held);
-        o.done = old->held ? group_and(p, o.done, old->done) : o.done;
-        o.kept = group_or(p, o.kept, old->kept);
+        o.may_join = group_or(p, o.may_join, old->may_join);
+        o.all_joined = old->all_joined;
+        o.divided = group_or(p, o.divided, old->divided);
+        o.all_joined_divided =
+            old->divided ? group_and(p, o.all_joined_divided, old->all_joined_divided) : o.all_joined_divided;
+        o.may_join_divided = group_or(p, o.may_join_divided, old->may_join_divided);
         o.early = old->early;
         o.late = old->late;
     }
@@ -365,19 +369,19 @@ static void join(Prover *p, ProveSide side, u32 at)
     Open *v = copy(p, &p->open[side]), *a;
     v[at].joined = true;
     v[at].closes = side == PROVE_AFTER;
-    v[at].sure = v[at].passed ? group_and(p, v[at].sure, v[at].done) : v[at].done;
-    v[at].passed = group_or(p, v[at].passed, v[at].held);
-    v[at].held = v[at].kept = v[at].done = v[at].covers = 0;
+    v[at].all_joined = v[at].rejoined ? group_and(p, v[at].all_joined, v[at].all_joined_divided) : v[at].all_joined_divided;
+    v[at].rejoined = group_or(p, v[at].rejoined, v[at].divided);
+    v[at].divided = v[at].may_join_divided = v[at].all_joined_divided = v[at].covers = 0;
     p->open[side].v = v;
     if (side == PROVE_AFTER)
         return;
     a = copy(p, &p->open[PROVE_AFTER]);
     GroupId own = prove_group(p, &v[at].block, 1);
     for (u32 k = 0; k < p->open[PROVE_AFTER].n; k++) {
-        a[k].shut = group_or(p, a[k].shut, own);
-        a[k].sure = group_or(p, a[k].sure, own);
-        a[k].done = group_or(p, a[k].done, own);
-        a[k].kept = group_or(p, a[k].kept, own);
+        a[k].may_join = group_or(p, a[k].may_join, own);
+        a[k].all_joined = group_or(p, a[k].all_joined, own);
+        a[k].all_joined_divided = group_or(p, a[k].all_joined_divided, own);
+        a[k].may_join_divided = group_or(p, a[k].may_join_divided, own);
         a[k].covers = group_less(p, a[k].covers, own);
     }
     p->open[PROVE_AFTER].v = a;
@@ -426,9 +430,9 @@ void prove_catch_up(Prover *p, const Instr *after)
                 continue;
             v[n] = from.v[k];
             v[n].late = late;
-            v[n].passed = late ? v[n].passed : 0;
+            v[n].rejoined = late ? v[n].rejoined : 0;
             v[n].moved = v[n].ahead = v[n].past = v[n].closes = 0;
-            v[n].early = v[n].shut;
+            v[n].early = v[n].may_join;
             n++;
         }
         if (n != from.n || (n && memcmp(v, from.v, n * sizeof *v) != 0))

@@ -50,15 +50,15 @@ typedef struct Open {
     GroupId again; /* branches of AFTER that are open and were passed between any two times of it; PROVE_ALL: one time */
     GroupId past;  /* branches whose threads had joined since the last event, each time that it was passed since */
     /* of AFTER's */
-    u32 closes;     /* its threads may have joined since the last event; they may have diverged again */
-    GroupId held;   /* passings of it that the path may have come by, since which its threads have not joined */
-    GroupId passed; /* likewise, since which they have joined, after the last event unless it is late */
-    GroupId newer;  /* branches of BEFORE that may have been passed since */
-    GroupId shut;   /* branches of BEFORE whose threads may have joined since, or, if after the last event, before */
-    GroupId early;  /* those of them whose threads may have joined before the last event */
-    GroupId sure;   /* those whose threads have all joined since each of `passed`, or before the last event */
-    GroupId kept;   /* as shut, but since one of `held` */
-    GroupId done;   /* as sure, but since each of `held` */
+    u32 closes;         /* its threads may have joined since the last event; they may have diverged again */
+    GroupId divided;    /* passings of it that the path may have come by, since which its threads have not joined */
+    GroupId rejoined;   /* likewise, since which they have joined, after the last event unless it is late */
+    GroupId newer;      /* branches of BEFORE that may have been passed since */
+    GroupId may_join;   /* branches of BEFORE whose threads may have joined since, or, if after the last event, before */
+    GroupId early;      /* those of them whose threads may have joined before the last event */
+    GroupId all_joined; /* those whose threads have all joined since each of `rejoined`, or before the last event */
+    GroupId may_join_divided;   /* as may_join, but since one of `divided` */
+    GroupId all_joined_divided; /* as all_joined, but since each of `divided` */
     GroupId covers; /* branches of BEFORE of which is known: if they are open, it was last passed since they were */
     u32 late; /* its threads may have joined before an event that is asked about later, and nobody has been asked since */
 } Open;
@@ -191,7 +191,7 @@ struct Prover {
     FnvMap passing_of, at_event_of; /* by trail */
     u64 trail;                      /* hash of the path: the node, and what it has passed since */
     FnvMap answers;                 /* questions about passings, by group: 1 no, 2 yes */
-    FnvMap edges_told;              /* answers of tells_edge: 1 no, 2 yes */
+    FnvMap edge_answers;            /* answers of tells_edge: 1 no, 2 yes */
     u32 moved[2];                   /* since the node, in steps */
     u32 passed, pass_limit;         /* lone joins, since the node */
     u32 passed_most;                /* on any path */
@@ -210,8 +210,9 @@ struct Prover {
     bool only_threads; /* each thread does the same in both texts, but not with the same others */
     bool gathers;      /* something depends on who happens to be there: activemask, elect, vote without .sync */
     Callees callees;
-    Waits waits[2];        /* where a thread may wait for another one in AFTER; [1]: see on_strong */
-    VEC(VecU32) waiting;   /* by Block.id of AFTER what waits when it has passed that: Open.held, Open.kept, and so on */
+    Waits waits[2]; /* where a thread may wait for another one in AFTER; [1]: see on_strong */
+    VEC(VecU32)
+    waiting; /* by Block.id of AFTER what waits when it has passed that: Open.divided, Open.may_join_divided, and so on */
     BitSet unaligned;      /* regions of BEFORE; see threads.c */
     const ProveLate *late; /* found by an earlier attempt */
     u32 lates;

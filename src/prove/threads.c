@@ -60,7 +60,7 @@ static bool stay_apart(Prover *p, const OpenAtEvent *m, const Open *open, u32 a,
     const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
     for (u32 k = 0; k < x->n; k++) {
         const Open *other = prove_find_open(y, x->v[k].block);
-        if (other && !prove_group_has(p, open->shut, other->block) &&
+        if (other && !prove_group_has(p, open->may_join, other->block) &&
             prove_were_parted_before(p, open->block, &x->v[k], other))
             return true;
     }
@@ -70,7 +70,7 @@ static bool stay_apart(Prover *p, const OpenAtEvent *m, const Open *open, u32 a,
 /* As prove_all_pairs with stay_apart; the answer is kept, since many events ask the same. */
 static bool divides_nobody_else(Prover *p, const OpenAtEvent *m, const Open *open)
 {
-    u32 question[] = {open->block, open->passed, open->shut, 0};
+    u32 question[] = {open->block, open->rejoined, open->may_join, 0};
     u32 key = prove_group(p, question, COUNT_OF(question));
     if (!*fnvmap_at(&p->answers, key)) {
         u64 answer = 1 + prove_all_pairs(p, m, open, stay_apart);
@@ -84,10 +84,10 @@ static void check_event(Prover *p, const OpenAtEvent *m)
     const Function *fn = p->side[PROVE_BEFORE].fn;
     for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
         const Open *o = &m->open[PROVE_AFTER].v[k];
-        Open held = *o;
-        held.passed = o->held;
-        held.shut = o->kept;
-        if (!o->joined && !divides_nobody_else(p, m, &held))
+        Open apart = *o;
+        apart.rejoined = o->divided;
+        apart.may_join = o->may_join_divided;
+        if (!o->joined && !divides_nobody_else(p, m, &apart))
             prove_fail(
                 p, PROVE_UNKNOWN,
                 "convergence: the branch in line %u of AFTER may divide threads that are together at `%.60s` in line %u",
@@ -110,7 +110,7 @@ static bool waits_between(Prover *p, u32 block, bool on_strong)
     return prove_waits_in(&p->waits[on_strong], prove_influence(g, fn_block(g->fn, block)));
 }
 
-/* By branch of AFTER: what is open where threads that passed it may wait, as pairs of Open.held and Open.kept. */
+/* By branch of AFTER: what is open where threads that passed it may wait, as pairs of Open.divided and Open.may_join_divided. */
 static void find_waiting(Prover *p)
 {
     const Graph *g = &p->side[PROVE_AFTER].g;
@@ -125,10 +125,10 @@ static void find_waiting(Prover *p)
             VecU32 *list = &p->waiting.v[o->block];
             bool is_new = !o->joined;
             for (u32 n = 0; n < list->n && is_new; n += 2)
-                is_new = list->v[n] != o->held || list->v[n + 1] != o->kept;
+                is_new = list->v[n] != o->divided || list->v[n + 1] != o->may_join_divided;
             if (is_new) {
-                vec_push(list, o->held);
-                vec_push(list, o->kept);
+                vec_push(list, o->divided);
+                vec_push(list, o->may_join_divided);
             }
         }
     }
@@ -158,7 +158,7 @@ static bool have_joined(Prover *p, const OpenAtEvent *m, const Open *closed, u32
         const Open *other = prove_find_open(y, block);
         bool waits;
         if (other && prove_were_parted_before(p, closed->block, &x->v[k], other) &&
-            (!prove_find_open(&m->open[PROVE_BEFORE], block) || prove_group_has(p, closed->sure, block)) &&
+            (!prove_find_open(&m->open[PROVE_BEFORE], block) || prove_group_has(p, closed->all_joined, block)) &&
             (!among || prove_group_has(p, *among, block)) && is_open_where_waits(p, closed->block, b, block, &waits))
             return true;
     }
@@ -184,7 +184,7 @@ static bool is_harmless(Prover *p, const OpenAtEvent *m, const Open *closed, u32
             return false;
         if (x && y && x->went == y->went && !waits_between(p, closed->block, true))
             continue;
-        if (x && !x->joined && !prove_group_has(p, closed->sure, block) && !prove_went_together(p, pa, pb, block) &&
+        if (x && !x->joined && !prove_group_has(p, closed->all_joined, block) && !prove_went_together(p, pa, pb, block) &&
             !prove_is_covered(p, &pa->open[PROVE_AFTER], block) &&
             !((!y || (prove_is_aligned(p, block) && !y->moved)) && have_joined(p, m, closed, a, b, &x->past)))
             return false;
@@ -285,7 +285,7 @@ static void check_promises(Prover *p)
         VecU32 all = {0};
         for (u32 id = p->newest_passing.v[b->id]; id; id = p->passings.v[id].older)
             vec_push(&all, id);
-        Open any = {.block = b->id, .passed = prove_group(p, all.v, all.n)};
+        Open any = {.block = b->id, .rejoined = prove_group(p, all.v, all.n)};
         vec_free(&all);
         if (!prove_all_pairs(p, NULL, &any, is_promised) ||
             (end->op->opcode == OPC_BRX_IDX && !is_index_promised(p, b->id)))

@@ -61,7 +61,7 @@ static bool look_for_edge(Prover *p, u32 after, u32 before, u32 iteration)
 
 static bool tells_edge(Prover *p, u32 after, u32 before, u32 iteration)
 {
-    u64 *known = fnvmap_at(&p->edges_told, ((u64)after << 32 | before) * (2 * ITERATION_SAME) + iteration);
+    u64 *known = fnvmap_at(&p->edge_answers, ((u64)after << 32 | before) * (2 * ITERATION_SAME) + iteration);
     if (!*known)
         *known = 1 + look_for_edge(p, after, before, iteration);
     return *known == 2;
@@ -90,8 +90,8 @@ bool prove_went_together(Prover *p, const Passing *a, const Passing *b, u32 befo
 
 bool prove_all_pairs(Prover *p, const OpenAtEvent *m, const Open *open, PairTest *test)
 {
-    for (u32 i = 0; i < p->groups.v[open->passed].n; i++) {
-        u32 a = p->groups.v[open->passed].v[i];
+    for (u32 i = 0; i < p->groups.v[open->rejoined].n; i++) {
+        u32 a = p->groups.v[open->rejoined].v[i];
         for (u32 b = p->newest_passing.v[open->block]; b; b = p->passings.v[b].older)
             if (p->passings.v[a].went != p->passings.v[b].went &&
                 prove_can_be_together(&p->passings.v[a], &p->passings.v[b]) && !test(p, m, open, a, b))
@@ -104,8 +104,8 @@ bool prove_all_pairs(Prover *p, const OpenAtEvent *m, const Open *open, PairTest
 
 static bool look_for_together(Prover *p, const Open *after, u32 before)
 {
-    for (u32 i = 0; i < p->groups.v[after->held].n; i++) {
-        const Passing *a = &p->passings.v[p->groups.v[after->held].v[i]];
+    for (u32 i = 0; i < p->groups.v[after->divided].n; i++) {
+        const Passing *a = &p->passings.v[p->groups.v[after->divided].v[i]];
         const Open *x = prove_find_open(&a->open[PROVE_BEFORE], before);
         if (!x || x->joined || (after->went && a->went != after->went))
             continue;
@@ -121,7 +121,7 @@ static bool look_for_together(Prover *p, const Open *after, u32 before)
 /* Whether threads that are together since they passed the branch of AFTER were not divided at that of BEFORE. */
 static bool covers(Prover *p, const Open *after, u32 before)
 {
-    u32 question[] = {after->block, after->went, after->held, before, 1};
+    u32 question[] = {after->block, after->went, after->divided, before, 1};
     if (after->joined || !prove_group_has(p, after->covers, before))
         return false;
     u32 key = prove_group(p, question, COUNT_OF(question));
