@@ -3,19 +3,19 @@
 
 #include <stdlib.h>
 
-/* Steps of all floods of one function, per block, edge and reading instruction: beyond that, see give_up(). */
+/* Steps of all propagations in one function, per block, edge and reading instruction: beyond that, see give_up(). */
 enum {
-    FLOOD_LIMIT = 32,
+    PROPAGATION_LIMIT = 32,
     AROUND = 64 /* dominators of a branch that are looked at, and loops that one edge leaves */
 };
 
-/* ---- floods ---------------------------------------------------------------------------------------------------- */
+/* ---- propagation ----------------------------------------------------------------------------------------------- */
 
 static void add_join(Solver *s, u32 p)
 {
-    if (s->reach[p].join == s->flood)
+    if (s->reach[p].join == s->propagation)
         return;
-    s->reach[p].join = s->flood;
+    s->reach[p].join = s->propagation;
     vec_push(&s->joins, p);
 }
 
@@ -30,12 +30,12 @@ static void make_pending(Solver *s, u32 p)
 static inline void arrive(Solver *s, u32 p, u32 label)
 {
     Reach *r = &s->reach[p];
-    if (r->flood != s->flood) {
-        r->flood = s->flood;
+    if (r->propagation != s->propagation) {
+        r->propagation = s->propagation;
         r->label = label;
         s->region[s->region_size++] = p;
         make_pending(s, p);
-    } else if (r->label != label && r->join != s->flood) {
+    } else if (r->label != label && r->join != s->propagation) {
         add_join(s, p);
         if (r->label != p) {
             r->label = p;
@@ -44,7 +44,10 @@ static inline void arrive(Solver *s, u32 p, u32 label)
     }
 }
 
-static bool is_flooded(const Solver *s, const Block *b) { return s->reach[s->order->index[b->id]].flood == s->flood; }
+static bool is_reached(const Solver *s, const Block *b)
+{
+    return s->reach[s->order->index[b->id]].propagation == s->propagation;
+}
 
 /* Where the paths from a branch have all joined: its immediate post-dominator. If some of them got there through the header of
  * a loop around both, threads are there in different iterations, and join only after the loop. */
@@ -52,7 +55,7 @@ static const Block *find_stop(const Solver *s, const Block *branch)
 {
     const Block *stop = s->postdom->idom[branch->id];
     for (const Loop *loop = loop_of(s->loops, branch); loop; loop = loop->parent)
-        if (is_flooded(s, loop->header))
+        if (is_reached(s, loop->header))
             while (stop && stop != loop->header && loop_contains(s->loops, loop, stop))
                 stop = s->postdom->idom[stop->id];
     return stop;
@@ -85,10 +88,10 @@ static void spread_pending(Solver *s, u32 b)
 }
 
 /* Follows the paths from the branch at b to the block where all of them have joined, and back to b itself if it is in a loop. */
-static void flood_from(Solver *s, u32 b)
+static void propagate_from(Solver *s, u32 b)
 {
     const Block *branch = s->order->rpo[b];
-    s->flood++;
+    s->propagation++;
     s->region_size = 0;
     vec_clear(&s->joins);
     s->cursor = s->order->count;
@@ -99,7 +102,7 @@ static void flood_from(Solver *s, u32 b)
         s->stop = find_stop(s, branch);
         if (s->stop == stop || out_of_steps(s))
             return;
-        if (is_flooded(s, stop))
+        if (is_reached(s, stop))
             make_pending(s, s->order->index[stop->id]); /* the paths go on */
     }
 }
@@ -135,7 +138,7 @@ static void mark_written(Solver *s, u32 p)
     if (!s->written[p].instrs)
         list_written(s, p);
     for (u32 k = s->written[p].first; k < s->written[p].end; k++)
-        s->written_mark[s->writes.v[k]] = s->flood;
+        s->written_mark[s->writes.v[k]] = s->propagation;
     s->steps += s->written[p].instrs - 1;
 }
 
@@ -189,7 +192,7 @@ static void limit_steps(Solver *s)
             RegWalk w = reg_walk(i);
             readers += next_read(&w);
         }
-    s->step_limit = FLOOD_LIMIT * (readers + s->order->count + s->order->succ.start[s->order->count]);
+    s->step_limit = PROPAGATION_LIMIT * (readers + s->order->count + s->order->succ.start[s->order->count]);
 }
 
 /* What is written on a path and live where the paths join is divergent there. */
@@ -203,9 +206,9 @@ static void spread_from_branch(Solver *s, u32 b)
         limit_steps(s);
     if (!may_join(s, b))
         return;
-    flood_from(s, b);
+    propagate_from(s, b);
     for (const Loop *loop = loop_of(s->loops, branch); loop && !out_of_steps(s); loop = loop->parent)
-        if (is_flooded(s, loop->header))
+        if (is_reached(s, loop->header))
             join_after(s, loop);
     if (!joins_matter(s))
         return;
@@ -215,12 +218,13 @@ static void spread_from_branch(Solver *s, u32 b)
     for (u32 k = 0; k < s->joins.n && !out_of_steps(s); k++) {
         u32 end = l->start[s->order->rpo[s->joins.v[k]]->id + 1];
         for (u32 r = s->open[s->joins.v[k]]; r < end; r++, s->steps++)
-            if (s->written_mark[l->regs[r]] == s->flood)
+            if (s->written_mark[l->regs[r]] == s->propagation)
                 uniform_make_divergent(s, l->regs[r]);
     }
 }
 
-/* What holds when the floods got too long: every register that lives beyond a block is divergent, as if values of it joined there. */
+/* What holds when propagation took too many steps: every register that lives beyond a block is divergent, as if values of it
+ * joined there. */
 static void give_up(Solver *s)
 {
     const Live *l = s->live;

@@ -6,10 +6,10 @@
 
 typedef enum Level { LEVEL_WARP, LEVEL_CTA } Level;
 
-/* How a flood came to a block. */
+/* How the propagation from a divergent branch came to a block. */
 typedef struct Reach {
-    u32 flood, join; /* the last flood that came there, and the last one of which paths join there */
-    u32 label;       /* of the path that came there */
+    u32 propagation, join; /* the last propagation that came there, and the last one of which paths join there */
+    u32 label;             /* of the path that came there */
 } Reach;
 
 /* A position of a list: a list is the place of its first one in `listed`, plus 1; 0: it is empty. */
@@ -43,10 +43,10 @@ typedef struct Solver {
     u32 *joins_below; /* by position: the list of those that it dominates immediately; at the entry, that too */
     u32 *exits; /* by place in `loops`, plus 1: to where edges lead out of it, and of none around it; first: of many */
     u32 *open;  /* by position: of what is live there, nothing before this index is uniform */
-    /* the flood from one branch, by position */
-    u32 flood;
+    /* the propagation from one branch, by position */
+    u32 propagation;
     Reach *reach;
-    u32 *written_mark; /* by register: the flood in whose region it is written */
+    u32 *written_mark; /* by register: the propagation in whose region it is written */
     Written *written;  /* by position */
     VecU32 writes;     /* registers, of the blocks one after the other */
     BitSet pending;
@@ -54,7 +54,7 @@ typedef struct Solver {
     VecU32 joins;
     const Block *stop; /* NULL: the paths may never all join */
     u32 cursor;
-    u64 steps, step_limit; /* the limit is 0: no flood has asked for it yet */
+    u64 steps, step_limit; /* the limit is 0: no propagation has asked for it yet */
     bool gave_up;
     Arena *scratch;
 } Solver;
