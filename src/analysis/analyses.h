@@ -88,8 +88,8 @@ static inline void *analysis_result(Analyses *an, AnalysisIndex k, Epoch epoch)
 #include "analysis/analysis.def"
 #undef ANALYSIS
 
-/* Whether nobody reads what `def` writes to reg but, perhaps, `reader` (NULL: nobody at all). Between def and `end` (NULL: the
- * end of their block; else it is not asked) nothing else writes reg. Asks for AN_LIVE where the block does not tell. */
+/* Whether nobody reads what `def` writes to reg but, perhaps, `reader` (NULL: nobody at all). The caller knows that nothing else
+ * writes reg between def and `end` (NULL: the end of the block); AN_LIVE is asked for where the block does not tell. */
 bool an_is_only_reader(Analyses *an, const Instr *def, const Instr *end, const Instr *reader, RegId reg);
 
 #endif

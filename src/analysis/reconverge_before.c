@@ -98,8 +98,8 @@ static u8 waits_of_other_exits(ReconvergeGate *g, const Block *top, const Block 
     return waits;
 }
 
-/* Visits all that `top` leads to without passing a or b. Whether that leads back to `top` and out of the function nowhere: threads may
- * then go around while those that have come to a or b wait for them. Not *whole: the walk is too long. */
+/* Whether `top`, by paths that pass neither a nor b, leads back to itself and never out of the function: threads may then go around
+ * while those that have come to a or b wait for them. Not *whole: the walk is too long. */
 static bool goes_around(ReconvergeGate *g, const Block *top, const Block *a, const Block *b, bool *whole)
 {
     const Order *order = an_order(g->an);

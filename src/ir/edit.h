@@ -42,8 +42,8 @@ void block_remove_jump(Block *b); /* the text of a jump to the next block, if th
 Block *block_new_like(const Block *b, const Instr *loc);
 Block *block_split_before(Instr *at);          /* at and what follows move to a new block, laid out after */
 void block_split_into(Instr *at, Block *rest); /* likewise; `rest` is new: nothing is in it, and it in no layout */
-/* Whether b may be appended to a: a only goes there, nobody else does, no pinned label. Blocks of two scopes too: left apart,
- * they would be one block for whoever reads the output again. Needs fn->cfg. */
+/* Whether b may be appended to a: a only goes there, nobody else does, and b has no pinned label. Blocks of two scopes may be
+ * joined too, as the printed text is read so; needs fn->cfg. */
 bool block_can_join(const Block *a, const Block *b);
 void block_join(Block *a, Block *b);           /* b, whose only in-edge is a.fall, is appended to a and removed */
 void block_remove(Block *b);                   /* unreachable; its labels must not be pinned */

@@ -30,9 +30,8 @@ static Step step_at(const Runner *runner, u32 at)
     return step;
 }
 
-/* Each step goes to its own fixed point; but what one leaves may be work for another that stands before it. So the sequence
- * is run again, up to the step that changed something last: those after it have seen what it left. So has every step that
- * ran since the last change, the one that made it included. */
+/* Runs the sequence, each step to its own fixed point, again and again: what one leaves may be work for a step in front of it.
+ * It ends where every step has run since the last change, or has made it. */
 static bool run_sequence(Runner *runner, Function *fn, Analyses *an, u32 *seen)
 {
     u32 count = runner->sequence.n, end = count, state = 1; /* of the function: counts its changes */

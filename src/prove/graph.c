@@ -414,8 +414,8 @@ static void find_fixed(Uniform *u)
     } while (u->changed);
 }
 
-/* False: branches lead to too many blocks. Registers are taken as a whole: one that differs after one of its writes does after all of
- * them. What was never written is garbage, which may differ; it is an input of joins only where the register is live into the entry. */
+/* False: branches lead to too many blocks. A register that differs between threads after one of its writes is divergent everywhere;
+ * one that is live into the entry was never written, and may differ too. */
 static bool find_uniform(Graph *g)
 {
     Uniform u = {.g = g};

@@ -143,8 +143,8 @@ static void add_callers(const Graph *callers, BitSet *of)
 
 /* ---- proofs --------------------------------------------------------------------------------------------------------------------- */
 
-/* From the first text to the last one. Where that is not proved, the steps may be: then all of it is, unless they were proved with
- * what callees did at that time. One that is refuted tells more than the whole that is unknown. */
+/* The verdict on function k from the first text to the last one; where that is unknown, from its steps. Steps that were proved
+ * with what callees did at that time do not prove the whole, and a refuted step refutes it. */
 static ProveVerdict prove_changed(const Proof *p, u32 k, const Reading *before, const Reading *after)
 {
     ProveOptions options = {.solver = p->options->solver,
