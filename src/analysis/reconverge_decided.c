@@ -46,6 +46,25 @@ static bool must_pass(ReconvergeGate *g, const Block *b, const Block *branch, co
     return true;
 }
 
+/* Whether some path leads from b back to it that passes neither the branch nor `old`. */
+static bool returns_within(ReconvergeGate *g, const Block *b, const Block *branch, const Block *old)
+{
+    const Order *order = an_order(g->an);
+    gate_start(g);
+    for_each_edge(e, &order->succ, order->index[b->id])
+        gate_visit(g, order->succ.to[e]);
+    for (u32 k = 0; k < g->work.n; k++) {
+        const Block *at = order->rpo[g->work.v[k]];
+        if (at == b || !gate_may_look(g, k))
+            return true;
+        if (at == branch || at == old)
+            continue;
+        for_each_edge(e, &order->succ, g->work.v[k])
+            gate_visit(g, order->succ.to[e]);
+    }
+    return false;
+}
+
 /* The risk of b, which the branch dominates and which threads may come to in different iterations: those that come early now wait
  * there for the others. between: the blocks on paths from `to` to `old`. */
 static ReconvergeRisk waits_for_iterations(ReconvergeGate *g, Block *b, const Block *old, const VecU32 *between)
@@ -71,7 +90,7 @@ static ReconvergeRisk decided_in_loop(ReconvergeGate *g, const Block *branch, co
             continue;
         if (!dominated)
             risk = reconverge_at(g, b, old);
-        else if (around)
+        else if (around || returns_within(g, b, branch, old)) /* some threads come by the branch, others do not */
             risk = waits_for_iterations(g, b, old, &between);
     }
     vec_free(&between);
