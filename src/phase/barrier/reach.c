@@ -27,8 +27,8 @@ BarrierUse barrier_use(const BarrierReach *r, const Instr *i)
     BarrierUse use = {.carries_data = reduces, .full = reduces || i->op->sync == SYNC_BARRIER};
     u32 id_at = reduces ? 1 : 0, plain = reduces ? 3 : 1; /* operands without a count */
     use.arrives = !use.full;
-    const Operand *id = instr_operand(i, id_at);
-    bool known = id->kind == OPND_IMM && id->value >= 0 && id->value < 16;
+    const Operand *id = instr_operand(i, id_at); /* NULL: `bar.sync;`, which ptxas refuses */
+    bool known = id && id->kind == OPND_IMM && id->value >= 0 && id->value < 16;
     use.ids = known ? (u16)(1u << id->value) : ALL_BARRIERS;
     use.full &= known && instr_operands(i) == plain;
     return use;
