@@ -79,6 +79,7 @@ done
 printf '/*' | unended 'a comment without an end' 1
 printf '.pragma "x' | unended 'a string without an end' 1
 { printf '/*'; megabytes 'no end'; } | unended 'a long comment without an end' 1
+printf 'st.global.u32 [g], 1; bar.sync; bar.sync 0; bar.red.popc.u32;' | body 'barriers without operands' any
 { repeat '{' 10000; repeat '}' 10000; } | body '10,000 scopes' 0
 { repeat '{ bra L; L:' 10000; repeat '}' 10000; } | body '10,000 scopes with branches' any
 repeat '{' 10000 | unended '10,000 scopes without an end' 1
