@@ -29,7 +29,10 @@
 #include "transform/groups.h"
 
 /* A block with more edges has all of them redirected at once, not one after the other. */
-enum { MANY_EDGES = 16 };
+enum {
+    MANY_EDGES = 16,
+    HOPS = 64 /* blocks in front of a loop's header that are passed at once */
+};
 
 typedef struct CleanUp {
     PhaseRun *run;
@@ -138,21 +141,21 @@ static void remove_unreachable_cycles(CleanUp *c)
     }
 }
 
-/* Whether `from` may go to `end` without passing `hop`. Where several blocks go to the header of a loop through one latch
- * (or one preheader), each of them would become a latch (an entry) of its own. */
-static bool bypass_keeps_loops(const CleanUp *c, const Block *hop, const Block *end)
+/* The block to which control may go that enters the chain of blocks that do nothing from `to` to the loop header `end`. Where several
+ * blocks come to the header through one of these, which may be the header of a loop itself, they go on doing so: each of them would
+ * become a latch or an entry of its own, or enter that other loop past its header. */
+static Block *before_header(const CleanUp *c, Block *to, Block *end)
 {
-    if (cfg_pred_count(c->fn, hop) < 2)
-        return true;
-    return !loop_headed_by(an_loops(c->an), end);
-}
-
-/* The last block that does nothing on the path from b to end. */
-static Block *last_hop(Block *b, const Block *end)
-{
-    while (b->fall != end)
-        b = b->fall;
-    return b;
+    u32 hops = 0;
+    bool shared = false;
+    Block *last = to;
+    for (Block *hop = to; hop != end; hop = hop->fall) {
+        if (++hops > HOPS)
+            return to;
+        shared |= cfg_pred_count(c->fn, hop) > 1;
+        last = hop;
+    }
+    return shared ? last : end;
 }
 
 /* Whether b is the header of a loop, and a table whose edges stay leads there: what goes past it would enter the loop elsewhere. */
@@ -174,9 +177,13 @@ static Block *threaded(CleanUp *c, Block *to)
             end = hop;
             break;
         }
-    if (end != to && !bypass_keeps_loops(c, to, end))
-        end = last_hop(to, end);
-    return end != to && bypass_keeps_loops(c, to, end) ? end : to;
+    while (end != to && loop_headed_by(an_loops(c->an), end)) {
+        Block *before = before_header(c, to, end);
+        if (before == end)
+            break;
+        end = before;
+    }
+    return end;
 }
 
 static bool may_thread(CleanUp *c, Block *b, Block *to, Block *end)
