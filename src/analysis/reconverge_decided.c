@@ -90,7 +90,8 @@ static ReconvergeRisk decided_in_loop(ReconvergeGate *g, const Block *branch, co
             continue;
         if (!dominated)
             risk = reconverge_at(g, b, old);
-        else if (around || returns_within(g, b, branch, old)) /* some threads come by the branch, others do not */
+        /* some threads come by the branch, others do not, or come around first */
+        if (risk == RECONVERGE_SAFE && (around || (dominated && returns_within(g, b, branch, old))))
             risk = waits_for_iterations(g, b, old, &between);
     }
     vec_free(&between);
