@@ -148,6 +148,12 @@ static bool joins_at_successor(const TailHoist *h)
     return strictly_dominates(postdom, h->taken, b) || strictly_dominates(postdom, h->other, b);
 }
 
+/* Whether i is a call in which threads may diverge and wait: those of the two copies would come to it together, and reconverge in it. */
+static bool may_wait_inside(Analyses *an, const Instr *i)
+{
+    return instr_is(i, OPF_CALL) && instr_effects(i, an->summaries).waits;
+}
+
 static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
 {
     bool exchanged;
@@ -157,6 +163,8 @@ static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
         match_copies_may_merge(a, h->gate, h->an->summaries) != STOP_NONE)
         return false;
     if (instr_is_convergent(a, h->an->summaries) && joins_at_successor(h))
+        return false;
+    if (may_wait_inside(h->an, a))
         return false;
     bool same = match_instrs_alike(&h->visitor, a, b, &exchanged) && match_visit_reads(&h->visitor, a, b, exchanged) &&
                 match_visit_writes(&h->visitor, a, b);

@@ -16,7 +16,7 @@ struct TailLanes {
     const Instr *first[2][KINDS]; /* by block and EffectWait: the block's first instruction with that wait */
     u8 waits[2];                  /* by block: EffectWaits in front of the tail */
     u8 waits_inside,
-        ends_inside; /* EffectWaits of calls in the tail, where threads may diverge; WaitEnds of the tail after them */
+        ends_inside; /* EffectWaits of calls in the tail, where threads may diverge; WaitEnds of these, and of the tail after them */
     u8 ends;         /* WaitEnds of the tail */
 };
 
@@ -79,8 +79,8 @@ void tail_lanes_add(TailLanes *l, const Instr *of_kept, const Instr *of_other)
     u8 ends = instr_ends(of_kept, l->an->summaries);
     l->risk_known &= !inside && !(ends & ~l->ends);
     l->waits_inside |= inside;
-    l->ends_inside |= inside ? l->ends : 0;
     l->ends |= ends;
+    l->ends_inside |= inside ? l->ends : 0; /* also what the callee itself does, after a point in it where threads reconverge */
 }
 
 static u8 waits_in_front(TailLanes *l)
