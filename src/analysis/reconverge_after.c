@@ -15,13 +15,25 @@ void reconverge_add_end(const ReconvergeGate *g, u32 position, ReconvergeRegion 
     region->active_set |= g->caller_sees && reconverge_returns(an_order(g->an), position);
 }
 
+/* Whether of the threads that come to b together a part may wait in it for others of them: they diverge in a call, or do not all name
+ * the same lanes. */
+static bool waits_apart(const ReconvergeGate *g, const Block *b)
+{
+    u8 waits = g->w->waits[b->id];
+    for (const Instr *i = waits & WAIT_LANES ? b->first : NULL; i; i = i->next)
+        if (i->kind == INSTR_OP && instr_effects(i, g->an->summaries).waits & WAIT_LANES &&
+            (instr_is(i, OPF_CALL) || !uniform_names_lanes(an_uniform(g->an), i)))
+            return true;
+    return waits & WAIT_OTHERS;
+}
+
 /* Adds the block at this position. Where every path from `from` passes the block, all threads from there wait in it together, so
  * that its waits count only if one of them may last until another thread acts. */
 static void add_block(const ReconvergeGate *g, u32 position, const Block *from, ReconvergeRegion *region)
 {
     const Block *b = an_order(g->an)->rpo[position];
     u8 waits = gate_waits(g, b);
-    if (!(waits & WAIT_OTHERS) && dominates(an_postdom(g->an), b, from))
+    if (!(waits & WAIT_OTHERS) && dominates(an_postdom(g->an), b, from) && !waits_apart(g, b))
         waits = 0;
     region->waits |= waits;
     region->ends |= g->w->ends[b->id];
@@ -30,12 +42,13 @@ static void add_block(const ReconvergeGate *g, u32 position, const Block *from, 
     reconverge_add_end(g, position, region);
 }
 
-/* Adds to g->points where threads that diverge at the end of the block, or in a loop or a call of it, reconverge before `old`. */
+/* Adds to g->points where threads that diverge at the end of the block, or in a loop or a call of it, reconverge before `old`, and the
+ * block itself if a part of them may wait in it. */
 static void add_point(ReconvergeGate *g, u32 position, const Block *old)
 {
     const Order *order = an_order(g->an);
     const Block *b = order->rpo[position], *point = dom_has(an_postdom(g->an), b) ? an_postdom(g->an)->idom[b->id] : NULL;
-    if (g->w->waits[b->id] & WAIT_OTHERS)
+    if (waits_apart(g, b))
         vec_push(&g->points, position);
     bool before_old = block_edge_count(b) > 1 && point && point != old && marks_has(&g->seen, order->index[point->id]);
     if (before_old && reconverge_stop(g, point))

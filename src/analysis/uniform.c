@@ -67,12 +67,17 @@ static bool operands_are_uniform(Solver *s, const Instr *i)
 }
 
 /* vote.sync and redux.sync: threads with the same mask name one another, so they agree. */
-static bool mask_is_uniform(const Solver *s, const Instr *i)
+static bool mask_is_uniform(const BitSet *uniform, const Instr *i)
 {
     const Operand *mask = NULL;
     for_each_operand(o, i)
         mask = o;
-    return mask && (mask->kind == OPND_IMM || (mask->kind == OPND_REG && bitset_has(s->uniform, mask->id)));
+    return mask && (mask->kind == OPND_IMM || (mask->kind == OPND_REG && uniform_has(uniform, mask->id)));
+}
+
+bool uniform_names_lanes(const Uniform *u, const Instr *i)
+{
+    return mask_is_uniform(&u->warp, i) && (!i->guard || uniform_has(&u->warp, i->guard));
 }
 
 /* A copy of a register that got a constant right before: nvcc starts all registers of a loop that way, with copies of one
@@ -106,7 +111,7 @@ static bool results_are_uniform(Solver *s, const Instr *i)
         return (operands_are_uniform(s, i) && (i->op->mem == MEM_NONE || loads_constant_memory(s->fn, i))) ||
                (i->op->opcode == OPC_MOV && copies_constant(i));
     case UNI_WARP: return is_warp_level(s);
-    case UNI_MEMBERS: return is_warp_level(s) && mask_is_uniform(s, i);
+    case UNI_MEMBERS: return is_warp_level(s) && mask_is_uniform(s->uniform, i);
     case UNI_CTA: return true;
     case UNI_DIVERGENT: break;
     }

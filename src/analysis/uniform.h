@@ -27,6 +27,9 @@ typedef struct Uniform {
 Uniform *uniform_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom, const DomTree *postdom,
                          const Loops *loops, const Live *live);
 
+/* Whether the threads of a warp that come to i, an operation of lanes with a mask, all execute it, and name the same lanes. */
+bool uniform_names_lanes(const Uniform *u, const Instr *i);
+
 /* False too for what was made since. */
 static inline bool uniform_has(const BitSet *set, u32 id) { return id < set->bits && bitset_has(set, id); }
 
