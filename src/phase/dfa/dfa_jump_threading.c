@@ -191,17 +191,27 @@ static void carry_out(Analyses *an, PhaseRun *run, MachinePlan *plan)
 
 /* ---- the phase -------------------------------------------------------------------------------------------------- */
 
+/* Whether some branch of the function may divide a warp. */
+static bool may_divide(Analyses *an)
+{
+    for_each_block(b, an->fn)
+        if (block_branches(an->fn, b) && !uniform_has(&an_uniform(an)->branch_warp, b->id))
+            return true;
+    return false;
+}
+
 /* NULL, or why the loop stays as it is for the sake of threads that reconverge. Copies of blocks may join sooner than these did, and
  * be more of them; which lanes come to a copy together is not asked of the plan. */
 static const char *why_reconverge(Analyses *an)
 {
     ReconvergeGate *gate = reconverge_new(an->scratch, an);
     const Waits *waits = reconverge_waits(gate);
-    bool spins = waits->any_wait & WAIT_OTHERS, sees = waits->any_active_set;
+    bool may_wait = waits->any_wait & WAIT_OTHERS || (waits->any_wait & WAIT_LANES && may_divide(an)), sees = waits->any_active_set || waits->any_promise;
+    sees |= effects_callers_see_lanes(an->summaries, an->fn);
     reconverge_free(gate);
     if (sees)
-        return "an instruction of the function sees which lanes come together";
-    return spins ? "a thread may wait for others, which would reconverge elsewhere" : NULL;
+        return "an instruction of the function, or of a caller, sees which lanes come together";
+    return may_wait ? "a thread may wait for others, which would reconverge elsewhere" : NULL;
 }
 
 static bool thread_loop(Analyses *an, const Knobs *knobs, PhaseRun *run, const Loop *loop)
