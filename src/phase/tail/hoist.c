@@ -4,6 +4,7 @@
 #include "ir/builder.h"
 #include "ir/inspect.h"
 #include "phase/tail/ends.h"
+#include "phase/tail/names.h"
 #include "target/ptxas.h"
 #include "transform/condition.h"
 
@@ -32,6 +33,7 @@ typedef struct HoistPass {
     Analyses *an;
     u8 *written;      /* by RegId: number of instructions that write it, at most 2 */
     BitSet in_flight; /* see match_find_in_flight */
+    TailNames names;
     VEC(SecondName) second;
 } HoistPass;
 
@@ -166,8 +168,8 @@ static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
         return false;
     if (may_wait_inside(h->an, a))
         return false;
-    bool same = match_instrs_alike(&h->visitor, a, b, &exchanged) && match_visit_reads(&h->visitor, a, b, exchanged) &&
-                match_visit_writes(&h->visitor, a, b);
+    bool same = match_instrs_alike(&h->visitor, a, b, &exchanged) && tail_names_alike(&h->pass->names, a, b) &&
+                match_visit_reads(&h->visitor, a, b, exchanged) && match_visit_writes(&h->visitor, a, b);
     if (!same)
         h->names = names;
     return same;
@@ -400,13 +402,14 @@ static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
     phase_count(run, "CodeHoisted", 1);
     phase_count(run, "InstructionsHoisted", count);
     move_head(&h, count);
+    pass->names.edited = true;
     return true;
 }
 
 /* Blocks from which something was hoisted are left alone until the phase is called again: their liveness has changed. */
 bool hoist_common_code(Analyses *an, PhaseRun *run, TailGate gate)
 {
-    HoistPass pass = {.run = run, .an = an};
+    HoistPass pass = {.run = run, .an = an, .names = {.an = an}};
     u8 *touched = arena_array(an->scratch, u8, an->fn->blocks.n);
     bool any = false;
     for_each_block(b, an->fn) {

@@ -8,6 +8,7 @@
 #include "phase/tail/ends.h"
 #include "phase/tail/lanes.h"
 #include "phase/tail/loads.h"
+#include "phase/tail/names.h"
 #include "target/ptxas.h"
 #include "transform/condition.h"
 
@@ -19,6 +20,7 @@ const TailStopInfo tail_stop_info[STOP_COUNT] = {
     [STOP_NONE] = {"DeclinedShort", "what they have in common saves too little"},
     [STOP_CONVERGENT] = {"DeclinedConvergent", "it depends on which threads execute it together"},
     [STOP_CONTROL] = {"DeclinedControl", "its copies depend on different branches, and it needs its threads together"},
+    [STOP_NAMES] = {"DeclinedNames", "its copies may name different threads, which would wait for one another"},
     [STOP_RESERVED] = {"DeclinedReserved", "it reads a special register that is held back (--tail-merge-reserved)"},
     [STOP_PRAGMA] = {"DeclinedPragma", "a pragma must stay in its block"},
     [STOP_TYPE] = {"DeclinedType", "registers of two types, or in use by an asynchronous instruction"},
@@ -53,6 +55,7 @@ struct Matcher {
     TailGate gate;
     TailLanes *lanes; /* NULL: not asked for yet */
     Dependence dependence;
+    TailNames names;
     u64 compared;          /* items, in all comparisons */
     BitSet late;           /* scratch of loads_parted */
     BitSet in_flight;      /* see match_find_in_flight; without words: not asked for yet */
@@ -210,6 +213,7 @@ Matcher *matcher_new(Analyses *an, TailGate gate, bool parts_loads)
     m->gate = gate;
     m->parts_loads = parts_loads;
     m->dependence = (Dependence){.an = an};
+    m->names = (TailNames){.an = an};
     m->live_after = bitset_new(an->scratch, regs);
     m->late = bitset_new(an->scratch, regs);
     m->pairing = arena_array(an->scratch, Pairing, regs);
@@ -292,6 +296,8 @@ static TailStop may_match(Matcher *m, const Instr *a, const Instr *b)
         return stop;
     if (instr_is_convergent(a, summaries) && !dependence_alike(&m->dependence, a->block, b->block))
         return STOP_CONTROL;
+    if (!tail_names_alike(&m->names, a, b))
+        return STOP_NAMES;
     return separates_call(m->fn, a) ? STOP_CALL : STOP_NONE;
 }
 

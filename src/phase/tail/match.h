@@ -17,6 +17,7 @@ typedef enum TailStop {
     STOP_NONE,       /* the instructions differ, or a block is used up */
     STOP_CONVERGENT, /* depends on who executes it together */
     STOP_CONTROL,    /* names its threads, but the two copies depend on different branches */
+    STOP_NAMES,      /* names its threads, and the two copies may name different ones */
     STOP_RESERVED,   /* reads a special register that the gate holds back */
     STOP_PRAGMA,
     STOP_TYPE,       /* two types, one that mov cannot copy, or in flight */
