@@ -126,6 +126,9 @@ static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 pl
     bool address = bases_is_slot(i, k);
     if (!address && plus != 0)
         return REFUSED_NEEDED;
+    bool extends = type_bits(reg->type) == 32 && (i->op->space == SPACE_GENERIC || i->op->space == SPACE_GLOBAL);
+    if (address && extends && plus != 0) /* the register wraps, and the 64-bit sum with the offset does not */
+        return REFUSED_OFFSET;
     if (address && (i->opnd[k].value + plus > PTXAS_OFFSET_MOST || i->opnd[k].value + plus < -PTXAS_OFFSET_MOST - 1))
         return REFUSED_OFFSET;
     if (!address && !fits_type(reg->type, old->type))
