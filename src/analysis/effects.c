@@ -217,7 +217,8 @@ bool instr_polls(const Instr *i, const Summaries *summaries)
 
 bool instr_reads_weakly(const Instr *i)
 {
-    return i->kind == INSTR_OP && i->op->opcode == OPC_LD && !op_has_modifier(i->op, ".nc") && own_effects(i).reads;
+    bool loads = i->kind == INSTR_OP && (i->op->opcode == OPC_LD || i->op->opcode == OPC_LDU || i->op->opcode == OPC_SULD);
+    return loads && !op_has_modifier(i->op, ".nc") && own_effects(i).reads;
 }
 
 /* ---- functions ------------------------------------------------------------------------------------------------- */

@@ -73,7 +73,7 @@ bool instr_may_be_copied(const Instr *i, const Summaries *summaries);
 bool instr_is_convergent(const Instr *i, const Summaries *summaries);
 /* Whether i reads what another thread may write, and reads it anew each time: a loop around it may be one that waits. */
 bool instr_polls(const Instr *i, const Summaries *summaries);
-/* Whether i is a weak load of what another thread may write. */
+/* Whether i is a weak load of what another thread may write, a surface's too. */
 bool instr_reads_weakly(const Instr *i);
 
 #endif
