@@ -348,9 +348,18 @@ static u32 add_test(const Finder *f, const Loop *loop, const Block *b, RegId *sl
     return n;
 }
 
-/* Whether a weak load that rereads memory, or what a callee read, may decide, without a branch in between, that the loop is left. A
- * program that waits so has a data race, which compilers do not keep. */
-static bool test_rereads(Finder *f, const Loop *loop)
+/* Whether i reads what another thread may write: with `polls` as one that waits does, else weakly, and the same memory in each iteration, or
+ * as what a callee read. */
+static bool is_asked(const Finder *f, const Loop *loop, Instr *i, bool polls)
+{
+    if (polls)
+        return instr_polls(i, f->summaries);
+    return (instr_reads_weakly(i) && rereads(f, loop, i)) || calls_reader(f, i) || loads_result(f, i);
+}
+
+/* Whether what is read so may decide, without a branch in between, that the loop is left. A program that waits for a weak load has a
+ * data race, which compilers do not keep. */
+static bool test_asks(Finder *f, const Loop *loop, bool polls)
 {
     RegId slice[SLICE];
     u32 n = 0;
@@ -368,7 +377,7 @@ static bool test_rereads(Finder *f, const Loop *loop)
             Instr *i = f->write[k];
             if (!loop_contains(f->loops, loop, i->block))
                 continue;
-            if ((instr_reads_weakly(i) && rereads(f, loop, i)) || calls_reader(f, i) || loads_result(f, i))
+            if (is_asked(f, loop, i, polls))
                 return true;
             for (RegWalk w = reg_walk(i); next_read(&w) && n < SLICE;)
                 if (!regs_have(slice, n, w.reg))
@@ -417,7 +426,8 @@ static void find_loops(Finder *f)
         if (!reads[loop->header->id])
             continue;
         find_writes(f);
-        if (loop_counts(f, loop) || (reads[loop->header->id] == READS_WEAKLY && !test_rereads(f, loop)))
+        bool polls = reads[loop->header->id] & READS_STRONGLY;
+        if (loop_counts(f, loop) ? !(polls && test_asks(f, loop, true)) : !polls && !test_asks(f, loop, false))
             continue;
         f->w->loop[loop->header->id] = f->w->polls = true;
         f->w->any_wait |= WAIT_OTHERS;
