@@ -240,6 +240,37 @@ bool reconverge_divides(ReconvergeGate *g, Block *a, Block *b)
     return rounds_divide(g, top, a, b);
 }
 
+/* EffectWaits of what threads may pass that diverge after `at` and come back to it, in the loops around it: they may come by a block that
+ * dominates `at`. */
+static u8 waits_of_returns(ReconvergeGate *g, const Block *at, const Block *old)
+{
+    const Order *order = an_order(g->an);
+    const Loops *loops = an_loops(g->an);
+    const Loop *outermost = loop_of(loops, at);
+    u8 waits = 0;
+    while (outermost && outermost->parent)
+        outermost = outermost->parent;
+    if (loops->irreducible && bitset_has(&loops->in_irreducible, at->id))
+        return g->w->any_wait;
+    if (!outermost)
+        return 0;
+    gate_start(g);
+    marks_add(&g->seen, order->index[at->id]);
+    for_each_edge(e, &order->succ, order->index[at->id])
+        gate_visit(g, order->succ.to[e]);
+    for (u32 k = 0; k < g->work.n && waits != g->w->any_wait; k++) {
+        const Block *b = order->rpo[g->work.v[k]];
+        if (!gate_may_look(g, k))
+            return g->w->any_wait;
+        if (b == old || !loop_contains(loops, outermost, b))
+            continue;
+        waits |= gate_waits(g, b);
+        for_each_edge(e, &order->succ, g->work.v[k])
+            gate_visit(g, order->succ.to[e]);
+    }
+    return waits;
+}
+
 ReconvergeRisk reconverge_at(ReconvergeGate *g, Block *at, const Block *old)
 {
     if (!reconverge_matters(g) || at == old)
@@ -252,6 +283,7 @@ ReconvergeRisk reconverge_at(ReconvergeGate *g, Block *at, const Block *old)
         gate_visit_preds(g, an_order(g->an)->index[at->id]);
         waits = waits_around(g, top, at) | walk_back(g, 1);
         waits |= waits == g->w->any_wait ? 0 : waits_of_rounds(g, top, at, at);
+        waits |= waits == g->w->any_wait ? 0 : waits_of_returns(g, at, old);
         waits |= waits == g->w->any_wait ? 0 : waits_of_other_exits(g, top, at, at);
     }
     ReconvergeRisk risk = reconverge_judge(g, waits, &after);
