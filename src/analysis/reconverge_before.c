@@ -174,11 +174,38 @@ bool reconverge_branch_divides(const ReconvergeGate *g, const Block *b)
     return branches && !uniform_has(&an_uniform(g->an)->branch_warp, b->id);
 }
 
-/* Whether the threads that b's branch divides reconverge in a block of the walk, or at `at`. */
+/* Whether some path leads from b to `at` that does not pass `point`, or the walk is too long. */
+static bool comes_without(ReconvergeGate *g, const Block *b, const Block *at, const Block *point)
+{
+    const Order *order = an_order(g->an);
+    VecU32 work = {0};
+    bool found = false;
+    if (!g->spare.of)
+        g->spare = marks_new(g->arena, order->count);
+    marks_clear(&g->spare);
+    marks_add(&g->spare, order->index[point->id]);
+    vec_push(&work, order->index[b->id]);
+    for (u32 k = 0; k < work.n && !found; k++) {
+        found = !gate_may_look(g, k);
+        for_each_edge(e, &order->succ, work.v[k]) {
+            u32 to = order->succ.to[e];
+            found |= order->rpo[to] == at;
+            if (marks_add(&g->spare, to))
+                vec_push(&work, to);
+        }
+    }
+    vec_free(&work);
+    return found;
+}
+
+/* Whether the threads that b's branch divides reconverge at `at`, or in a block of the walk that all of them pass before. */
 static bool comes_back(ReconvergeGate *g, const Block *b, const Block *at)
 {
     const Block *point = reconvergence_point(g, b);
-    return point == at || (point && gate_knows(g, point) && marks_has(&g->seen, an_order(g->an)->index[point->id]));
+    if (point == at)
+        return true;
+    return point && gate_knows(g, point) && marks_has(&g->seen, an_order(g->an)->index[point->id]) &&
+           !comes_without(g, b, at, point);
 }
 
 /* Whether a branch between `top`, itself included, and `at` may divide a warp whose threads reconverge neither at `at` nor before.
@@ -190,10 +217,10 @@ static bool walk_divides(ReconvergeGate *g, const Block *top, const Block *at, u
             return true;
         gate_visit_preds(g, g->work.v[k]);
     }
-    bool found = !comes_back(g, top, at) && reconverge_branch_divides(g, top);
+    bool found = reconverge_branch_divides(g, top) && !comes_back(g, top, at);
     for (u32 k = first; k < g->work.n && !found; k++) {
         const Block *b = an_order(g->an)->rpo[g->work.v[k]];
-        found = !comes_back(g, b, at) && reconverge_branch_divides(g, b);
+        found = reconverge_branch_divides(g, b) && !comes_back(g, b, at);
     }
     return found;
 }
