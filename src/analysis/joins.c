@@ -180,11 +180,19 @@ static void look_at(PartialJoins *f, Block *b)
         add_region(f, top, old);
 }
 
+static const Waits *known_waits(Arena *arena, Analyses *an)
+{
+    const Waits *all = an_waits(an);
+    if (all->all_known)
+        return all;
+    return waits_compute(arena, an->fn, an_order(an), an_dom(an), an_loops(an), an->summaries, WAITS_KNOWN);
+}
+
 u64 joins_hash(Analyses *an)
 {
     Arena arena = {0};
     const Order *order = an_order(an);
-    const Waits *waits = waits_compute(&arena, an->fn, order, an_dom(an), an_loops(an), an->summaries, WAITS_KNOWN);
+    const Waits *waits = known_waits(&arena, an);
     PartialJoins f = {.an = an, .order = order, .gate = reconverge_new_of(&arena, an, waits), .hash = FNV_BASIS};
     bool asks = reconverge_matters(f.gate);
     f.budget = BLOCKS_LEAST + (i64)BLOCKS_EACH * order->count;

@@ -459,6 +459,7 @@ static void look_at_block(Finder *f, u32 position)
         Effects e = instr_effects(i, summaries);
         ends |= ends_of(i, e);
         f->w->convergent[b->id] |= e.convergent;
+        f->w->all_known &= e.known && !op_has(i->op, OPF_CALL);
         if (!counts(f, i))
             continue;
         waits |=
@@ -495,6 +496,7 @@ Waits *waits_compute(Arena *arena, const Function *fn, const Order *order, const
     allocate(w, arena, fn->blocks.n);
     Finder f = {.fn = fn, .order = order, .dom = dom, .loops = loops, .summaries = summaries, .of = of, .w = w};
     f.budget = 8 * order->count;
+    w->all_known = true;
     for (u32 p = 0; p < order->count; p++)
         look_at_block(&f, p);
     find_loops(&f);

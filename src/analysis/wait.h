@@ -26,6 +26,7 @@ typedef struct Waits {
     bool any_promise;    /* a branch that a guard or an index decides is .uni; its block counts in active_set alone */
     bool awaits_leaving; /* some thread may wait, other than in a loop, or what comes after a return may end a wait */
     bool polls;          /* some thread of the grid may wait for an access */
+    bool all_known;      /* nothing is called, and every instruction is known: WAITS_KNOWN is the same */
     u32 blocks;          /* ids below this one are known */
 } Waits;
 
