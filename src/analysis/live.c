@@ -338,17 +338,23 @@ static u32 most_words_in(const Live *l, const Block *b, BitSet *live)
     return most;
 }
 
-u32 live_most_words(const Live *l, Arena *scratch)
+/* What is live into b, and what it writes: no point of the block has more. Answers `most` where that is as many. */
+static u32 words_of_block(const Live *l, const Block *b, u32 most)
+{
+    u32 words = live_words(l, b, most);
+    for (const Instr *i = b->first; i && words < most; i = i->next)
+        for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
+            words += words_of(l, w.reg);
+    return words < most ? words : most;
+}
+
+bool live_exceeds(const Live *l, u32 limit, Arena *scratch)
 {
     BitSet live = bitset_new(scratch, l->fn->regs.n);
-    u32 most = 0;
-    if (l->everywhere_count)
-        return 0;
-    for_each_block(b, l->fn) {
-        u32 words = most_words_in(l, b, &live);
-        most = words > most ? words : most;
-    }
-    return most;
+    bool exceeds = false;
+    for (const Block *b = l->everywhere_count ? NULL : l->fn->entry; b && !exceeds; b = b->next)
+        exceeds = words_of_block(l, b, limit + 1) > limit && most_words_in(l, b, &live) > limit;
+    return exceeds;
 }
 
 void live_out_put(const Live *l, const Block *b, BitSet *set, bool in)
