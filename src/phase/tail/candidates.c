@@ -135,7 +135,7 @@ void candidates_limit_effort(Merge *m)
     for_each_block(b, m->fn)
         for_each_instr(i, b)
             instrs++;
-    m->effort = COMPARED_PER_INSTR * instrs + COMPARED_AT_LEAST;
+    m->effort = matcher_compared(m->matcher) + COMPARED_PER_INSTR * instrs + COMPARED_AT_LEAST;
 }
 
 void candidates_compare(Merge *m, const TailCandidate *group, u32 n, u32 first)

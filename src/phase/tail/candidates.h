@@ -25,7 +25,7 @@ typedef struct Merge {
     PhaseRun *run;
     Analyses *an;
     Function *fn;
-    Matcher *matcher;
+    Matcher *matcher; /* NULL: no two candidates may be alike, so far */
     TailGate gate;
     i64 least;     /* tail-merge-size; less where very many tails are alike */
     i64 together;  /* least that all blocks of one merge must save */

@@ -273,7 +273,8 @@ static void merge_alike(Merge *m)
     u32 largest = largest_group(m);
     if (largest < 2)
         return;
-    m->matcher = matcher_new(m->an, m->gate, m->always);
+    if (!m->matcher)
+        m->matcher = matcher_new(m->an, m->gate, m->always);
     candidates_limit_effort(m);
     m->set = arena_array(m->an->scratch, TailCandidate *, largest);
     m->tail = arena_array(m->an->scratch, Tail, largest);
@@ -282,7 +283,6 @@ static void merge_alike(Merge *m)
         if (to - from > 1)
             merge_group(m, &m->candidates.v[from], to - from);
     }
-    matcher_free(m->matcher);
     splice_all(m);
 }
 
@@ -292,11 +292,13 @@ static void merge_tails(Merge *m)
     if (m->run->sink->wants_remarks && m->least > SHORT_TAIL)
         report_short_tails(m);
     merge_alike(m);
-    if (m->splices.n || m->least <= SHORT_TAIL || m->always)
-        return;
-    m->least = SHORT_TAIL;
-    m->together = PTXAS_SHORT_TAILS;
-    merge_alike(m);
+    if (!m->splices.n && m->least > SHORT_TAIL && !m->always) {
+        m->least = SHORT_TAIL;
+        m->together = PTXAS_SHORT_TAILS;
+        merge_alike(m);
+    }
+    if (m->matcher)
+        matcher_free(m->matcher);
 }
 
 /* ---- the phase ------------------------------------------------------------------------------------------------- */
