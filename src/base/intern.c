@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { SLOTS_MIN = 1024 };
+enum { SLOTS_MIN = 256 };
 
 void intern_init(Intern *table, Arena *arena)
 {
