@@ -338,22 +338,24 @@ static u32 most_words_in(const Live *l, const Block *b, BitSet *live)
     return most;
 }
 
-/* What is live into b, and what it writes: no point of the block has more. Answers `most` where that is as many. */
-static u32 words_of_block(const Live *l, const Block *b, u32 most)
+/* What is live into b, and what it writes: no point of the block has more registers. */
+static u32 most_registers_in(const Live *l, const Block *b)
 {
-    u32 words = live_words(l, b, most);
-    for (const Instr *i = b->first; i && words < most; i = i->next)
-        for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
-            words += words_of(l, w.reg);
-    return words < most ? words : most;
+    u32 registers = b->id < l->blocks ? l->start[b->id + 1] - l->start[b->id] : 0;
+    for_each_instr(i, b)
+        registers += i->def_slots;
+    return registers;
 }
 
 bool live_exceeds(const Live *l, u32 limit, Arena *scratch)
 {
     BitSet live = bitset_new(scratch, l->fn->regs.n);
+    u32 widest = 0;
     bool exceeds = false;
+    for (RegId reg = 1; reg < l->fn->regs.n; reg++)
+        widest = words_of(l, reg) > widest ? words_of(l, reg) : widest;
     for (const Block *b = l->everywhere_count ? NULL : l->fn->entry; b && !exceeds; b = b->next)
-        exceeds = words_of_block(l, b, limit + 1) > limit && most_words_in(l, b, &live) > limit;
+        exceeds = (u64)most_registers_in(l, b) * widest > limit && most_words_in(l, b, &live) > limit;
     return exceeds;
 }
 
