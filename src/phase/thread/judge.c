@@ -175,37 +175,88 @@ bool judge_is_predicated(ThreadJudge *j, const Block *b)
     return true;
 }
 
+static u32 block_cost(const Block *b)
+{
+    u32 cost = 0;
+    for_each_instr(i, b)
+        cost += i->kind == INSTR_OP ? ptxas_cost(i) : 0;
+    return cost;
+}
+
+/* Edges of c that lead to `to`, or may. */
+static u32 entries_left(const Candidate *c, const Block *to) { return entries_of(c, to) + c->edges - c->decided; }
+
+/* Whether a block that ptxas does not predicate becomes one with what its edge alone then leads to: ptxas orders both together. */
+static bool joins_parts(ThreadJudge *j, const Candidate *c)
+{
+    const Block *stop = region_reconvergence_point(j->an, c->b);
+    for (u32 k = 0; k < c->edges; k++) {
+        const InEdge *edge = &c->edge[k];
+        if (edge->to && !edge->otherwise && edge->to != stop && entries_left(c, edge->to) == 1 &&
+            block_cost(edge->from) >= PTXAS_PREDICATED)
+            return true;
+    }
+    return false;
+}
+
+/* What edge k executes in place of c->b. */
+static u32 cost_of_edge(const ThreadJudge *j, const Candidate *c, u32 k)
+{
+    const InEdge *edge = &c->edge[k];
+    Body body;
+    if (!edge->to)
+        return 0;
+    body_collect(j->an, c->b, edge->to, edge->otherwise, &body);
+    return body_cost(&body) + (k > 0 ? PTXAS_ACCESS_SLOTS * body_accesses(&body) : 0) +
+           (edge->select ? PTXAS_DIVERGENT_BRANCH : 0);
+}
+
+/* What is executed once more by each group but one of the threads that come to the targets of c; false: too much. */
+static bool cost_of_parts(ThreadJudge *j, const Candidate *c, u64 *cost)
+{
+    const Block *stop = region_reconvergence_point(j->an, c->b);
+    for (u32 k = 0; k < block_edge_count(c->b); k++) {
+        Block *to = block_edge_target(c->b, k);
+        if (to == stop || entries_left(c, to) <= 1 || region_joins_at(j->an, &j->scratch, c->b, to))
+            continue;
+        ThreadRegion region = region_after(j->an, &j->scratch, c->b, to);
+        if (!region.whole || region.loops)
+            return false;
+        *cost += (u64)region.cost * (entries_left(c, to) - 1);
+    }
+    return true;
+}
+
+/* NULL, or why threads on edges that are not decided must reconverge at c->b with the others. Where there is one such edge alone,
+ * nobody reconverges there any more. Its branch stays, so that nothing may be cloned, and what lies before must not be predicated. */
+static const char *why_others_wait(ThreadJudge *j, const Candidate *c, bool table, u64 spent)
+{
+    bool one = c->edges - c->decided == 1 && !table && !spent;
+    return one && region_heavy_before(j->an, &j->scratch, c->b, PTXAS_PLAIN_ARM + 1)
+               ? NULL
+               : "warps reconverge there, and other edges still need the branch";
+}
+
 /* NULL, or why warps that come to the block in several groups must go on to reconverge there: what the groups then execute one after
  * the other costs more than the branch. */
 static const char *why_divergence_costs(ThreadJudge *j, const Candidate *c)
 {
-    Block *stop = region_reconvergence_point(j->an, c->b);
-    u64 saved = c->cost - 1 + PTXAS_DIVERGENT_BRANCH, spent = 0;
-    bool table = branch_table(block_terminator(c->b)) != NULL;
-    if (c->decided < c->edges)
-        return "warps reconverge there, and other edges still need the branch";
-    if (live_words(an_live(j->an), c->b, PTXAS_THREADED_WORDS + 1) > PTXAS_THREADED_WORDS)
-        return "many registers are live there, and ptxas would need more to execute together what it executes apart";
-    if (!table && !region_heavy_before(j->an, &j->scratch, c->b))
-        return "ptxas predicates what lies before, and the branch costs nothing more than the one that would be left";
+    bool table = branch_table(block_terminator(c->b)) != NULL, whole = c->decided == c->edges;
+    u64 saved = PTXAS_DIVERGENT_BRANCH + (whole ? c->cost - 1 : 0), spent = 0;
     for (u32 k = 0; k < c->edges; k++) {
-        Body body;
-        const InEdge *edge = &c->edge[k];
-        if (leaves_a_loop(j, edge, c->b))
+        if (leaves_a_loop(j, &c->edge[k], c->b))
             return "threads that leave a loop at different times reconverge there";
-        body_collect(j->an, c->b, edge->to, edge->otherwise, &body);
-        spent += body_cost(&body) + (k > 0 ? PTXAS_ACCESS_SLOTS * body_accesses(&body) : 0) +
-                 (edge->select ? PTXAS_DIVERGENT_BRANCH : 0);
+        spent += cost_of_edge(j, c, k);
     }
-    for (u32 k = 0; k < block_edge_count(c->b); k++) {
-        Block *to = block_edge_target(c->b, k);
-        if (to == stop || entries_of(c, to) <= 1)
-            continue;
-        ThreadRegion region = region_after(j->an, &j->scratch, c->b, to);
-        if (!region.whole || region.loops)
-            return "warps reconverge there, and their parts would execute too much one after the other";
-        spent += (u64)region.cost * (entries_of(c, to) - 1);
-    }
+    const char *why = whole ? NULL : why_others_wait(j, c, table, spent);
+    if (why)
+        return why;
+    if (joins_parts(j, c) && live_words(an_live(j->an), c->b, PTXAS_THREADED_WORDS + 1) > PTXAS_THREADED_WORDS)
+        return "many registers are live there, and ptxas would need more to execute together what it executes apart";
+    if (!table && !region_heavy_before(j->an, &j->scratch, c->b, PTXAS_PREDICATED))
+        return "ptxas predicates what lies before, and the branch costs nothing more than the one that would be left";
+    if (!cost_of_parts(j, c, &spent))
+        return "warps reconverge there, and their parts would execute too much one after the other";
     return spent <= saved
                ? NULL
                : "warps reconverge there, and their parts would execute more one after the other than the branch costs";

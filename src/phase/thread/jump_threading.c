@@ -18,8 +18,9 @@
  * dominating it as long as headers are not bypassed: reducible stays reducible.
  *
  * Pays (tests/ptxas/THREADING.md) where ptxas does not predicate what J's branch decides. Where a warp may come to J in several
- * groups, they no longer run together after it: then nothing before J may be predicated either, all edges into J must be decided, so
- * that its branch vanishes, and what is now executed once a group must not outweigh it. In loops a branch that
+ * groups, they no longer run together after it: then nothing before J may be predicated either, and what is now executed once a group
+ * must not outweigh J's branch. What all paths from J join at, but for those out of its loop, is executed once in any case. All edges
+ * into J must be decided, so that its branch vanishes, or all but one, so that nobody waits there. In loops a branch that
  * warps come to as a whole must vanish as well; and where many registers are live ptxas has none left to execute two parts of an arm
  * together. Edges out of loops never qualify.
  *

@@ -22,7 +22,7 @@ static void visit(RegionScratch *scratch, const Block *b)
         vec_push(&scratch->work, b);
 }
 
-static void add_block(Analyses *an, ThreadRegion *region, const Block *b)
+static void add_block(Analyses *an, ThreadRegion *region, const Block *b, u32 predicated)
 {
     const Instr *end = block_terminator(b);
     u32 cost = 0;
@@ -35,7 +35,7 @@ static void add_block(Analyses *an, ThreadRegion *region, const Block *b)
             region->convergent |= instr_is_convergent(i, an->summaries);
             region->heavy |= op_has(i->op, OPF_CALL);
         }
-    region->heavy |= region->loops || cost >= PTXAS_PREDICATED || (end && branch_table(end));
+    region->heavy |= region->loops || cost >= predicated || (end && branch_table(end));
 }
 
 ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge)
@@ -50,7 +50,7 @@ ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, 
         u32 before = region.cost;
         if (k == REGION_BLOCKS || !order_reachable(an_order(an), at))
             return (ThreadRegion){.whole = false};
-        add_block(an, &region, at);
+        add_block(an, &region, at, PTXAS_PREDICATED);
         if (loop_of(an_loops(an), at) == loop_of(an_loops(an), b))
             region.set_up += region.cost - before;
         u32 p = an_order(an)->index[at->id];
@@ -61,6 +61,27 @@ ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, 
         }
     }
     return region;
+}
+
+bool region_joins_at(Analyses *an, RegionScratch *scratch, const Block *b, const Block *to)
+{
+    const Loop *loop = loop_of(an_loops(an), b);
+    bool comes = false;
+    start(scratch);
+    visit(scratch, b);
+    for (u32 k = 0; k < scratch->work.n; k++) {
+        const Block *at = scratch->work.v[k];
+        u32 p = an_order(an)->index[at->id];
+        if (k == REGION_BLOCKS || (loop && k > 0 && at == loop->header))
+            return false;
+        for_each_edge(e, &an_order(an)->succ, p) {
+            const Block *next = an_order(an)->rpo[an_order(an)->succ.to[e]];
+            if (next != to && (!loop || loop_contains(an_loops(an), loop, next)))
+                visit(scratch, next);
+            comes |= next == to && at != b;
+        }
+    }
+    return comes;
 }
 
 /* Goes on to the predecessors of block k of the walk, up to `top`; false: the walk is too long. */
@@ -74,7 +95,7 @@ static bool visit_preds(Analyses *an, RegionScratch *scratch, u32 k, const Block
     return k < REGION_BLOCKS;
 }
 
-bool region_heavy_before(Analyses *an, RegionScratch *scratch, const Block *b)
+bool region_heavy_before(Analyses *an, RegionScratch *scratch, const Block *b, u32 predicated)
 {
     Block *top = an_dom(an)->idom[b->id];
     ThreadRegion region = {.whole = true};
@@ -82,7 +103,7 @@ bool region_heavy_before(Analyses *an, RegionScratch *scratch, const Block *b)
     visit(scratch, b);
     for (u32 k = 0; k < scratch->work.n && !region.heavy; k++) {
         if (scratch->work.v[k] != b && scratch->work.v[k] != top)
-            add_block(an, &region, scratch->work.v[k]);
+            add_block(an, &region, scratch->work.v[k], predicated);
         region.heavy |= !visit_preds(an, scratch, k, top);
     }
     return region.heavy;

@@ -25,10 +25,13 @@ typedef struct RegionScratch {
 Block *region_reconvergence_point(Analyses *an, const Block *b);
 /* The blocks that paths from `edge`, a successor of b, pass before the reconvergence point of b. */
 ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge);
+/* Whether all paths from the branch of b join at `to`, one of its successors, but for those that leave b's loop, or the function where b
+ * is in none: threads that stay wait for one another there. */
+bool region_joins_at(Analyses *an, RegionScratch *scratch, const Block *b, const Block *to);
 /* Whether no branch between the immediate dominator of b and b, that one included, divides a warp: the threads that come
  * to b together came there on one edge. uniform: branches that do not, by Instr.origin. */
 bool region_is_reached_convergently(Analyses *an, RegionScratch *scratch, const Block *b, const BitSet *uniform);
 /* Whether something between the immediate dominator of b and b, both not included, is heavy. */
-bool region_heavy_before(Analyses *an, RegionScratch *scratch, const Block *b);
+bool region_heavy_before(Analyses *an, RegionScratch *scratch, const Block *b, u32 predicated);
 
 #endif
