@@ -174,7 +174,7 @@ static void options_choose_phases(void **state)
     assert_string_equal(options.pipeline.table->phase[options.pipeline.sequence.v[5]].name, "layout");
     options_free(&options);
 
-    assert_int_equal(parse_line(&options, "in.ptx -O3 --stop-after=switch-lowering", said, sizeof said), OPTIONS_RUN);
+    assert_int_equal(parse_line(&options, "in.ptx -O3 --stop-after=clean-up", said, sizeof said), OPTIONS_RUN);
     assert_int_equal(options.pipeline.sequence.n, 1);
     options_free(&options);
 
