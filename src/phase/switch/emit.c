@@ -2,7 +2,6 @@
 
 #include <assert.h>
 
-#include "ir/cfg.h"
 #include "ir/builder.h"
 
 typedef struct Emitter {
@@ -229,7 +228,6 @@ void switch_emit(Function *fn, const Live *live, const Decision *d, const Switch
     emit(&e, p->plan, d->root);
     sweep_root(&e, live, last, left_over);
     for (u32 k = 1; k < d->count; k++)
-        if (cfg_pred_count(fn, d->blocks[k]) == 0) /* else code that nothing reaches leads there */
-            block_remove(d->blocks[k]);
+        block_remove(d->blocks[k]);
     mem_free(e.leaf);
 }

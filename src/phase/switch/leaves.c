@@ -3,9 +3,7 @@
 #include "phase/switch/region.h"
 #include "transform/slice.h"
 
-enum { HOPS = 16 }; /* blocks that do nothing, one after the other */
-
-/* ---- blocks that may be passed --------------------------------------------------------------------------------- */
+/* ---- blocks that may be members --------------------------------------------------------------------------------- */
 
 /* Whether i is a copy or computes a condition: it is pure and unguarded. */
 static bool is_helper(Instr *i)
@@ -28,35 +26,6 @@ static bool has_only_helpers(const Block *b)
 }
 
 bool region_only_helpers(BlockKinds *kinds, const Block *b) { return block_is(kinds, b, KNOWN_HELPERS, has_only_helpers); }
-
-static const Block *past_empty(const Block *b)
-{
-    for (u32 hop = 0; hop < HOPS && block_is_empty(b) && b->fall; hop++)
-        b = b->fall;
-    return b;
-}
-
-bool region_decides_nothing(const Block *b)
-{
-    const Instr *end = block_terminator(b);
-    const Block *taken = end ? branch_target(end) : b->fall;
-    return b->fall && taken && past_empty(taken) == past_empty(b->fall);
-}
-
-bool region_does_nothing(const Recovery *r, const Block *b)
-{
-    if (!region_decides_nothing(b) || !region_only_helpers(r->kinds, b))
-        return false;
-    const Live *live = an_live(r->an);
-    if (b->fall->id >= live->blocks) /* an earlier rewrite made the block */
-        return false;
-    for_each_instr(i, b)
-        if (i->kind == INSTR_OP)
-            for (RegWalk w = reg_walk(i); next_write(&w);)
-                if (live_in(live, b->fall, w.reg))
-                    return false;
-    return true;
-}
 
 /* ---- instructions that an edge out carries ---------------------------------------------------------------------- */
 
@@ -143,25 +112,6 @@ static void add_leaf(SwitchRegion *g, const Leaf *leaf)
     *last = d->leaf_count;
 }
 
-static bool is_loop_header(const SwitchRegion *g, const Block *b) { return loop_headed_by(an_loops(g->r->an), b); }
-
-/* Whether an edge to b may be redirected to b's successor. A loop is entered by its header, and the root is not passed: when control
- * comes there again nothing is known of the selector. */
-static bool may_pass(const SwitchRegion *g, const Block *b)
-{
-    return b != g->d->root && region_does_nothing(g->r, b) && !block_is_pinned(b) && !is_loop_header(g, b);
-}
-
-/* Where control that goes to b ends up, past blocks that do nothing. Where several blocks go to a loop's header through one
- * of these, it stays between them. */
-static Block *destination(const SwitchRegion *g, Block *b)
-{
-    Block *end = b;
-    for (u32 hop = 0; hop < HOPS && may_pass(g, end); hop++)
-        end = end->fall;
-    return end != b && is_loop_header(g, end) && cfg_pred_count(b->fn, b) > 1 ? b : end;
-}
-
 /* Whether the node's block is no member of the region, or its root, to which a path leads back. */
 static bool is_exit(const SwitchRegion *g, const Node *node)
 {
@@ -172,14 +122,13 @@ static bool is_exit(const SwitchRegion *g, const Node *node)
 static bool collect_successors(SwitchRegion *g, const Node *node)
 {
     Decision *d = g->d;
-    Block *target = destination(g, node->b);
     d->targets[d->target_count++] = node->b;
     for (const Arrival *a = node->arrivals; a; a = a->next) {
-        Leaf leaf = {.target = target, .values = a->values, .value_edges = a->several ? 2 : 1};
+        Leaf leaf = {.target = node->b, .values = a->values, .value_edges = a->several ? 2 : 1};
         d->depth = a->depth > d->depth ? a->depth : d->depth;
         if (!a->values.n)
             continue;
-        if (!collect_needed(g, a->env, target, &leaf))
+        if (!collect_needed(g, a->env, node->b, &leaf))
             return false;
         add_leaf(g, &leaf);
     }
@@ -191,7 +140,7 @@ static void count_edges(SwitchRegion *g)
 {
     for (u32 n = 0; n < g->nodes.n; n++) {
         const Node *node = &g->nodes.v[n];
-        u32 leaf = is_exit(g, node) ? g->r->leaf_of[destination(g, node->b)->id] : 0;
+        u32 leaf = is_exit(g, node) ? g->r->leaf_of[node->b->id] : 0;
         if (leaf)
             g->d->leaves[leaf - 1].edges += node->from;
         g->d->has_untaken |= is_exit(g, node) && !leaf;

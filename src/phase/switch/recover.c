@@ -1,48 +1,11 @@
 #include "analysis/ranges.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
-#include "transform/condition.h"
 #include "phase/switch/region.h"
 
 enum {
     UNREAD_LIMIT = 8 /* instructions of a block whose readers are looked for: each costs a look at the rest of the block */
 };
-
-/* ---- edges that may be taken ----------------------------------------------------------------------------------- */
-
-/* The successor of b that control never goes to, since b itself gives the guard of its branch a constant; NULL: there is none. */
-static const Block *successor_not_taken(const Block *b)
-{
-    const Instr *end = block_terminator(b);
-    const Block *taken = end && end->guard ? branch_target(end) : NULL;
-    FactValue truth = taken && taken != b->fall ? predicate_value(end, end->guard) : FACT_UNKNOWN;
-    if (truth == FACT_UNKNOWN)
-        return NULL;
-    return (truth == FACT_TRUE) != end->guard_not ? b->fall : taken;
-}
-
-static void count_in_edges(Recovery *r, const Function *fn)
-{
-    u8 *reached = mem_zalloc(r->blocks);
-    VEC(Block *) work = {0};
-    vec_push(&work, fn->entry);
-    reached[fn->entry->id] = 1;
-    while (work.n) {
-        const Block *b = vec_pop(&work), *not_taken = successor_not_taken(b);
-        CfgList succs = cfg_succs(fn, b);
-        for (u32 k = 0; k < succs.n; k++) {
-            Block *to = succs.v[k].block;
-            if (to == not_taken)
-                continue;
-            r->in_edges[to->id]++;
-            if (!reached[to->id])
-                vec_push(&work, to);
-            reached[to->id] = 1;
-        }
-    }
-    vec_free(&work);
-    mem_free(reached);
-}
 
 Recovery *recovery_new(Analyses *an, PhaseRun *run, Arena *arena, BlockKinds *kinds)
 {
@@ -55,7 +18,8 @@ Recovery *recovery_new(Analyses *an, PhaseRun *run, Arena *arena, BlockKinds *ki
     r->leaf_of = arena_array(arena, u32, r->blocks);
     r->seen = arena_array(arena, u8, r->blocks);
     r->in_edges = arena_array(arena, u32, r->blocks);
-    count_in_edges(r, an->fn);
+    for_each_block(b, an->fn)
+        r->in_edges[b->id] = cfg_pred_count(an->fn, b);
     return r;
 }
 
@@ -64,11 +28,9 @@ Recovery *recovery_new(Analyses *an, PhaseRun *run, Arena *arena, BlockKinds *ki
 static bool is_region_branch(const Block *b)
 {
     const Instr *end = block_terminator(b);
-    if (!end)
-        return b->fall != NULL;
-    if (branch_table(end))
+    if (end && branch_table(end))
         return !end->guard;
-    return end->op->opcode == OPC_BRA && end->guard && b->fall;
+    return end && end->op->opcode == OPC_BRA && end->guard && b->fall;
 }
 
 /* Whether nobody reads the result of i, which is pure. */
@@ -176,11 +138,11 @@ static Node *node_of(SwitchRegion *g, Block *b)
     return &g->nodes.v[*at - 1];
 }
 
-/* Adds values that come to `to` from the member of index `from`. not_taken: the successor that control never goes to, or NULL. */
-static void arrive(SwitchRegion *g, u32 from, const Block *not_taken, Block *to, const Env *env, ValueSet values, u32 depth)
+/* Adds values that come to `to` from the member of index `from`. */
+static void arrive(SwitchRegion *g, u32 from, Block *to, const Env *env, ValueSet values, u32 depth)
 {
     Node *node = node_of(g, to);
-    if (node->last_from != from + 1 && to != not_taken) {
+    if (node->last_from != from + 1) {
         node->last_from = from + 1;
         node->from++;
     }
@@ -194,16 +156,10 @@ static void arrive(SwitchRegion *g, u32 from, const Block *not_taken, Block *to,
 static bool leave(SwitchRegion *g, u32 from, Block *b, const Env *env, ValueSet values, u32 depth)
 {
     Instr *end = block_terminator(b);
-    const Block *not_taken = successor_not_taken(b);
     Arena *arena = &g->scratch;
     ValueSet truth;
     Value index;
-    if (!end) {
-        arrive(g, from, not_taken, b->fall, env, values, depth);
-        return true;
-    }
-    bool uniform = op_has(end->op, OPF_UNIFORM_HINT);
-    if (uniform != g->d->uniform && !(uniform && region_decides_nothing(b)))
+    if (op_has(end->op, OPF_UNIFORM_HINT) != g->d->uniform)
         return false; /* a branch that stands for both kinds could promise nothing */
     if (branch_table(end)) {
         const Table *table = branch_table(end);
@@ -213,7 +169,7 @@ static bool leave(SwitchRegion *g, u32 from, Block *b, const Env *env, ValueSet 
             for (next = k + 1; next < table->targets.n && table->targets.v[next] == table->targets.v[k];)
                 next++;
             ValueSet there = value_preimage(&g->scope, &index, value_set_range(arena, k, next - 1));
-            arrive(g, from, not_taken, fn_block(b->fn, table->targets.v[k]), env, value_set_and(arena, values, there),
+            arrive(g, from, fn_block(b->fn, table->targets.v[k]), env, value_set_and(arena, values, there),
                    depth + 1);
         }
         g->d->tables++;
@@ -221,8 +177,8 @@ static bool leave(SwitchRegion *g, u32 from, Block *b, const Env *env, ValueSet 
     } else {
         if (!branch_truth(g, end, env, &truth))
             return false;
-        arrive(g, from, not_taken, branch_target(end), env, value_set_and(arena, values, truth), depth + 1);
-        arrive(g, from, not_taken, b->fall, env, value_set_minus(arena, values, truth), depth + 1);
+        arrive(g, from, branch_target(end), env, value_set_and(arena, values, truth), depth + 1);
+        arrive(g, from, b->fall, env, value_set_minus(arena, values, truth), depth + 1);
     }
     g->d->branches++;
     return true;
@@ -239,36 +195,6 @@ static void add_member(SwitchRegion *g, u32 index)
             region_count(g->d, i);
 }
 
-/* The last block of the run that begins with b: each block of it falls through to the next one, whose only predecessor it is. */
-static Block *end_of_run(const SwitchRegion *g, Block *b)
-{
-    while (!block_terminator(b) && b->fall && g->r->in_edges[b->fall->id] == 1 && may_be_member(g, b->fall) &&
-           region_only_helpers(g->r->kinds, b))
-        b = b->fall;
-    return b;
-}
-
-static bool walk_run(SwitchRegion *g, const Block *b, const Block *last, const Env **env)
-{
-    for (;; b = b->fall) {
-        if (!region_only_helpers(g->r->kinds, b) || !walk_block(g, b, env))
-            return false;
-        if (b == last)
-            return true;
-    }
-}
-
-static bool run_is_plain(const SwitchRegion *g, const Block *b, const Block *last)
-{
-    for (const Block *k = b; !block_terminator(last); k = k->fall) {
-        if (!region_does_nothing(g->r, k))
-            return false;
-        if (k == last)
-            break;
-    }
-    return true;
-}
-
 static ValueSet arrived_values(SwitchRegion *g, const Node *node)
 {
     u32 n = 0;
@@ -281,28 +207,23 @@ static ValueSet arrived_values(SwitchRegion *g, const Node *node)
     return value_set_union(&g->scratch, sets, n);
 }
 
-/* Makes the node's block a member, with the rest of its run, if all in-edges come from the region, and the run holds nothing but copies,
- * values that are known, and a branch on the selector. */
+/* Makes the node's block a member if all in-edges come from the region, and it holds nothing but copies, values that are known, and a
+ * branch on the selector. */
 static void try_member(SwitchRegion *g, u32 index)
 {
     Node *node = &g->nodes.v[index];
     Block *b = node->b;
     const Env *env;
     u32 depth = 0;
-    bool whole = !node->tried && b->id < g->r->blocks && node->from == g->r->in_edges[b->id] && may_be_member(g, b);
-    node->tried |= whole; /* no other edge leads to it */
-    Block *last = whole ? end_of_run(g, b) : b;
-    if (!whole || !run_is_plain(g, b, last) || !join_states(g, node, &env) || !walk_run(g, b, last, &env))
+    if (node->tried || b->id >= g->r->blocks || node->from != g->r->in_edges[b->id] || !may_be_member(g, b))
+        return;
+    node->tried = true; /* no other edge leads to it */
+    if (!region_only_helpers(g->r->kinds, b) || !join_states(g, node, &env) || !walk_block(g, b, &env))
         return;
     for (const Arrival *a = node->arrivals; a; a = a->next)
         depth = a->depth > depth ? a->depth : depth;
-    if (!leave(g, index, last, env, arrived_values(g, node), depth))
-        return;
-    add_member(g, index);
-    for (; b != last; b = b->fall) {
-        node_of(g, b->fall);
-        add_member(g, g->r->node_of[b->fall->id] - 1);
-    }
+    if (leave(g, index, b, env, arrived_values(g, node), depth))
+        add_member(g, index);
 }
 
 /* Lets the region grow until no successor of a member can become one. */
@@ -338,26 +259,22 @@ static bool ends_in_compare(const Block *b) { return may_compare(block_terminato
 /* The number of branches in blocks from b on that could be members, `wanted` at most; a table counts as `wanted`. */
 static u32 branches_ahead(BlockKinds *kinds, const Block *b, u32 wanted)
 {
-    enum { STEPS = 16 };
-    for (u32 step = 0; step < STEPS && b; step++, b = b->fall) {
-        if (!region_only_helpers(kinds, b))
-            return 0;
-        const Instr *end = block_terminator(b);
-        if (!end)
-            continue;
-        if (!is_region_branch(b) || (!branch_table(end) && !block_is(kinds, b, KNOWN_COMPARE, ends_in_compare)))
-            return 0;
-        u32 found = branch_table(end) ? wanted : 1;
-        found += found < wanted ? branches_ahead(kinds, branch_target(end), wanted - found) : 0;
-        return found + (found < wanted ? branches_ahead(kinds, b->fall, wanted - found) : 0);
-    }
-    return b ? wanted : 0;
+    const Instr *end = block_terminator(b);
+    if (!is_region_branch(b) || !region_only_helpers(kinds, b))
+        return 0;
+    if (branch_table(end))
+        return wanted;
+    if (!block_is(kinds, b, KNOWN_COMPARE, ends_in_compare))
+        return 0;
+    u32 found = 1;
+    found += found < wanted ? branches_ahead(kinds, branch_target(end), wanted - found) : 0;
+    return found + (found < wanted ? branches_ahead(kinds, b->fall, wanted - found) : 0);
 }
 
 bool region_may_decide(BlockKinds *kinds, const Block *root, u32 branches)
 {
     const Instr *end = block_terminator(root);
-    if (!end || !is_region_branch(root))
+    if (!is_region_branch(root))
         return false;
     if (branch_table(end))
         return true;
@@ -384,13 +301,13 @@ static bool may_grow(SwitchRegion *g, u32 branches)
     vec_push(&g->members, 0);
     u32 found = 0;
     for (u32 m = 0; m < g->members.n && found < branches; m++) {
-        const Block *b = g->nodes.v[g->members.v[m]].b, *not_taken = successor_not_taken(b);
+        const Block *b = g->nodes.v[g->members.v[m]].b;
         const Instr *end = block_terminator(b);
         CfgList succs = cfg_succs(r->an->fn, b);
-        found += !end ? 0 : branch_table(end) ? branches : 1;
+        found += branch_table(end) ? branches : 1;
         for (u32 k = 0; k < succs.n; k++) {
             Node *node = node_of(g, succs.v[k].block);
-            node->from += node->b != not_taken;
+            node->from++;
             if (node->member || node->b->id >= r->blocks || node->from != r->in_edges[node->b->id])
                 continue;
             node->member = looks_like_member(g, node->b) && region_only_helpers(r->kinds, node->b);
@@ -444,7 +361,7 @@ RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, u32 branc
     Instr *end = block_terminator(root);
     *decision = (Decision){.root = root};
     g.scope = (ValueScope){&g.scratch, r->an->fn, 0, region_value, &g};
-    if (!end || root->id >= r->blocks || r->seen[root->id] || !is_region_branch(root))
+    if (root->id >= r->blocks || r->seen[root->id] || !is_region_branch(root))
         return RECOVER_NONE;
     RecoverResult result = RECOVER_NONE;
     if (may_grow(&g, branches)) {

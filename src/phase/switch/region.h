@@ -95,10 +95,6 @@ enum { KNOWN_HELPERS = 1 << 0, KNOWN_COMPARE = 1 << 2 };
 
 /* Whether b holds nothing but pure, unguarded instructions, apart from its terminator. */
 bool region_only_helpers(BlockKinds *kinds, const Block *b);
-/* Whether both edges out of b, or the only one, lead to one block. */
-bool region_decides_nothing(const Block *b);
-/* Whether b does nothing: all its edges lead to one block, and nobody reads what it computes. */
-bool region_does_nothing(const Recovery *r, const Block *b);
 /* Fills in the decision's leaves, targets and depth; false: one needs more than CARRY_LIMIT instructions. */
 bool region_collect_leaves(SwitchRegion *g);
 
