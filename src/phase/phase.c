@@ -81,7 +81,7 @@ void phase_declined(PhaseRun *run, const char *counter, const char *name, const 
 void phase_report_declined(PhaseRun *run, bool report)
 {
     for (const Declined *d = run->declined.v; report && d < run->declined.v + run->declined.n; d++) {
-        if (d->counter && run->round == 0)
+        if (d->counter && run->first_round)
             phase_count(run, d->counter, 1);
         if (d->message)
             run->sink->remark(run->sink->user, run, REMARK_MISSED, d->name, d->at, d->message);

@@ -62,7 +62,7 @@ struct PhaseRun {
     const char *phase;
     const Function *fn; /* what is reported is about it */
     u32 level;          /* 1, 2, 3: of -O */
-    u32 round;          /* of the sequence over this function; what is declined is counted in round 0 only */
+    bool first_round;   /* of the sequence over this function: what is declined is counted in that one only */
     u32 iteration;      /* of the phase, within that round */
     bool
         may_do_more; /* set by a phase that did less than it might, by what it knew at its start: another round may find more */

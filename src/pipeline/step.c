@@ -11,10 +11,6 @@
 #define ALWAYS_VERIFY false
 #endif
 
-/* Fixed points nest: calls of a phase, the clean-up between them, rounds of the sequence, passes over the module. However they
- * do, phases are called so often on a function in one pass at most; of 3,747 real ones none needs more than 70. */
-#define CALLS 1000
-
 void step_start_analyses(const Runner *runner, Analyses *an, Function *fn)
 {
     analyses_init(an, fn);
@@ -95,7 +91,7 @@ static PhaseRun start_run(Runner *runner, u32 phase, const Function *fn, Arena *
         .phase = step_phase(runner, phase)->name,
         .fn = fn,
         .level = runner->own->level > 0 ? runner->own->level : 1,
-        .round = runner->round,
+        .first_round = runner->first_round,
         .kept = kept,
         .origins = fn->origins,
         .spent = &runner->spent[phase],
@@ -148,7 +144,7 @@ static Outcome iterate(Runner *runner, Step step, Function *fn, Analyses *an)
     bool changed = false, settled = true, again = true, laid_out = true;
     for (u32 k = 0; k < step.phases; k++)
         run[k] = start_run(runner, step.phase[k], fn, &kept);
-    for (u32 iteration = 0; again && iteration < first->iterations && runner->calls < CALLS; iteration++) {
+    for (u32 iteration = 0; again && iteration < first->iterations && runner->calls < MOST_CALLS; iteration++) {
         again = false;
         for (u32 k = 0; k < step.phases; k++) {
             PhaseResult result = call_phase(runner, step.phase[k], an, &run[k], iteration);
@@ -183,7 +179,7 @@ static void clean_up(Runner *runner, Function *fn, Analyses *an)
 
 static Outcome run_step(Runner *runner, Step step, Function *fn, Analyses *an)
 {
-    if (runner->round == 0)
+    if (runner->first_round)
         for (u32 k = 0; k < step.phases; k++)
             runner->stats->phase[step.phase[k]].functions++;
     Outcome outcome = iterate(runner, step, fn, an);

@@ -24,7 +24,7 @@ PhaseResult fault_float_inverse(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     Function *fn = an->fn;
     bool changed = false;
-    if (run->round > 0) /* once more would undo it */
+    if (!run->first_round) /* once more would undo it */
         return false;
     for_each_block(b, fn)
         for_each_instr(i, b) {

@@ -6,7 +6,7 @@ Phase fault_opposite_sense;
 PhaseResult fault_opposite_sense(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool changed = false;
-    if (run->round > 0) /* once more would undo it */
+    if (!run->first_round) /* once more would undo it */
         return false;
     for_each_block(b, an->fn) {
         Instr *branch = block_terminator(b);

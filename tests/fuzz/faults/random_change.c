@@ -90,7 +90,7 @@ Phase fault_random_change;
 PhaseResult fault_random_change(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     u64 random = seed_of(an->fn);
-    if (run->round > 0 || run->iteration > 0)
+    if (!run->first_round || run->iteration > 0)
         return PHASE_UNCHANGED;
     for (u32 k = 0; k < TRIES; k++) {
         Instr *i = pick(an->fn, &random);

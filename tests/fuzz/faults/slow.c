@@ -35,7 +35,7 @@ static PhaseResult rewrite(Analyses *an, PhaseRun *run, const Slow *slow)
     for_each_block(b, an->fn)
         for_each_instr(i, b) {
             if (i->kind != INSTR_OP || strncmp(i->op->text->text, slow->from, len) != 0 || run->iteration > 0 ||
-                run->round > 0 || !phase_may_rewrite(run))
+                !run->first_round || !phase_may_rewrite(run))
                 continue;
             if (slow->inserts)
                 insert(an, i, slow);
