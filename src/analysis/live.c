@@ -361,7 +361,7 @@ bool live_exceeds(const Live *l, u32 limit, Arena *scratch)
 
 void live_out_put(const Live *l, const Block *b, BitSet *set, bool in)
 {
-    void (*put)(BitSet *, u32) = in ? bitset_add : bitset_del;
+    bool (*put)(BitSet *, u32) = in ? bitset_add : bitset_del;
     RegId reg;
     CfgList succs = cfg_succs(l->fn, b);
     for (u32 s = 0; s < succs.n; s++)

@@ -14,8 +14,20 @@ static inline u32 bitset_words(u32 bits) { return (bits + 63) / 64; }
 /* Empty set over 0..bits-1; memory from the arena. */
 BitSet bitset_new(Arena *arena, u32 bits);
 static inline bool bitset_has(const BitSet *s, u32 i) { return s->word[i >> 6] >> (i & 63) & 1; }
-static inline void bitset_add(BitSet *s, u32 i) { s->word[i >> 6] |= (u64)1 << (i & 63); }
-static inline void bitset_del(BitSet *s, u32 i) { s->word[i >> 6] &= ~((u64)1 << (i & 63)); }
+/* False: it was there. */
+static inline bool bitset_add(BitSet *s, u32 i)
+{
+    bool added = !bitset_has(s, i);
+    s->word[i >> 6] |= (u64)1 << (i & 63);
+    return added;
+}
+/* False: it was not there. */
+static inline bool bitset_del(BitSet *s, u32 i)
+{
+    bool deleted = bitset_has(s, i);
+    s->word[i >> 6] &= ~((u64)1 << (i & 63));
+    return deleted;
+}
 void bitset_clear(BitSet *s);
 void bitset_fill(BitSet *s);
 void bitset_copy(BitSet *to, const BitSet *from);

@@ -66,9 +66,8 @@ static u32 remove_unread(Sweep *s, BitSet *done)
     u32 removed = 0;
     for (u32 k = 0; k < lost->n; k++) {
         RegId reg = lost->v[k];
-        if (s->readers[reg] || bitset_has(done, reg))
+        if (s->readers[reg] || !bitset_add(done, reg))
             continue;
-        bitset_add(done, reg);
         for (u32 w = s->first[reg]; w; w = s->writers.v[w - 1].next) {
             Instr *i = s->writers.v[w - 1].i;
             if (!i->block || !is_unread(s, i))

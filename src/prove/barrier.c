@@ -147,9 +147,8 @@ static void walk(Region *r, const Instr *barrier)
         u32 id = vec_pop(&work), edges = r->backward ? g->preds[id] : block_edge_count(fn_block(g->fn, id));
         for (u32 k = 0; k < edges; k++) {
             u32 to = r->backward ? g->pred[g->pred_start[id] + k] : block_edge_target(fn_block(g->fn, id), k)->id;
-            if (bitset_has(&r->seen, to))
+            if (!bitset_add(&r->seen, to))
                 continue;
-            bitset_add(&r->seen, to);
             const Block *b = fn_block(g->fn, to);
             if (walk_block(r, r->backward ? b->last : b->first))
                 vec_push(&work, to);
@@ -215,10 +214,8 @@ static bool only_leaves(Prover *p, const Graph *g, const Block *from, Instrs *le
         ends &= !bitset_has(&g->loops, b->id);
         for (u32 edge = 0; edge < block_edge_count(b); edge++) {
             u32 to = block_edge_target(b, edge)->id;
-            if (!bitset_has(&seen, to)) {
-                bitset_add(&seen, to);
+            if (bitset_add(&seen, to))
                 vec_push(&work, to);
-            }
         }
     }
     vec_free(&work);
@@ -245,27 +242,12 @@ static bool is_reached_by_all(Prover *p, Graph *g, const Instr *barrier, Instrs 
 }
 
 /* Whether control may come from one instruction to the other. */
-static bool comes_before(const Graph *g, const Instr *first, const Instr *second)
+static bool comes_before(Graph *g, const Instr *first, const Instr *second)
 {
-    VecU32 work = {0};
-    BitSet seen = bitset_new(g->arena, g->n);
-    bool found = false;
     for (const Instr *i = first; i; i = i->next)
-        found |= i == second;
-    vec_push(&work, first->block->id);
-    while (work.n && !found) {
-        const Block *b = fn_block(g->fn, vec_pop(&work));
-        for (u32 edge = 0; edge < block_edge_count(b); edge++) {
-            const Block *to = block_edge_target(b, edge);
-            found |= to == second->block;
-            if (!bitset_has(&seen, to->id)) {
-                bitset_add(&seen, to->id);
-                vec_push(&work, to->id);
-            }
-        }
-    }
-    vec_free(&work);
-    return found;
+        if (i == second)
+            return true;
+    return bitset_has(prove_reach(g, first->block, PROVE_NO_BLOCK), second->block->id);
 }
 
 /* Whether anything in the kernel may pair with the barrier but barriers of the block: counts, arrivals, barriers by register. One to

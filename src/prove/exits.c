@@ -47,9 +47,8 @@ static void add_predecessors(const Graph *g, BitSet *found)
         u32 id = vec_pop(&work);
         for (u32 k = 0; k < g->preds[id]; k++) {
             u32 pred = g->pred[g->pred_start[id] + k];
-            if (!bitset_has(found, pred))
+            if (bitset_add(found, pred))
                 vec_push(&work, pred);
-            bitset_add(found, pred);
         }
     }
     vec_free(&work);
@@ -87,7 +86,7 @@ Graph prove_end_at(const Graph *g, u32 exit, Arena *arena)
     Graph ended = *g;
     ended.arena = arena;
     ended.postdom = arena_array(arena, u32, g->n);
-    ended.influence = arena_array(arena, BitSet *, g->n);
+    ended.influence = arena_array(arena, const BitSet *, g->n);
     prove_find_postdoms(&ended, exit);
     for (u32 id = 0; id < g->n; id++)
         if (ended.postdom[id] == PROVE_NO_BLOCK)
@@ -188,9 +187,8 @@ static VecU32 blocks_to(const Graph *g, u32 exit, const Events *events)
         bool ends = events && last_event(fn_block(g->fn, id), events);
         for (u32 k = 0; k < g->preds[id] && !ends; k++) {
             u32 pred = g->pred[g->pred_start[id] + k];
-            if (!bitset_has(&seen, pred))
+            if (bitset_add(&seen, pred))
                 vec_push(&found, pred);
-            bitset_add(&seen, pred);
         }
     }
     free(seen.word);

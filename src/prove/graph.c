@@ -174,7 +174,7 @@ void prove_find_postdoms(Graph *g, u32 exit)
 
 /* ---- influence --------------------------------------------------------------------------------------------------- */
 
-static BitSet *reach(Graph *g, const Block *b, u32 stop)
+const BitSet *prove_reach(Graph *g, const Block *b, u32 stop)
 {
     BitSet *set = arena_new(g->arena, BitSet);
     VecU32 work = {0};
@@ -185,10 +185,8 @@ static BitSet *reach(Graph *g, const Block *b, u32 stop)
         g->reached++;
         for (u32 edge = 0; edge < block_edge_count(at); edge++) {
             u32 to = block_edge_target(at, edge)->id;
-            if (to == stop || bitset_has(set, to))
-                continue;
-            bitset_add(set, to);
-            vec_push(&work, to);
+            if (to != stop && bitset_add(set, to))
+                vec_push(&work, to);
         }
     }
     vec_free(&work);
@@ -198,7 +196,7 @@ static BitSet *reach(Graph *g, const Block *b, u32 stop)
 const BitSet *prove_influence(Graph *g, const Block *b)
 {
     if (!g->influence[b->id])
-        g->influence[b->id] = reach(g, b, g->postdom[b->id]);
+        g->influence[b->id] = prove_reach(g, b, g->postdom[b->id]);
     return g->influence[b->id];
 }
 
@@ -470,18 +468,15 @@ bool prove_loop_body(const Graph *g, u32 header, const BitSet *latches, BitSet *
         if (g->order[latch] < g->order[header] || (latches && !bitset_has(latches, latch)))
             continue;
         is_loop = true;
-        if (!bitset_has(body, latch))
+        if (bitset_add(body, latch))
             vec_push(&work, latch);
-        bitset_add(body, latch);
     }
     while (work.n) {
         u32 id = vec_pop(&work);
         for (u32 k = 0; k < g->preds[id]; k++) {
             u32 pred = g->pred[g->pred_start[id] + k];
-            if (!bitset_has(body, pred)) {
-                bitset_add(body, pred);
+            if (bitset_add(body, pred))
                 vec_push(&work, pred);
-            }
         }
     }
     vec_free(&work);
@@ -497,7 +492,7 @@ bool prove_graph_init(Graph *g, Function *fn, bool believes, bool exits_part, Ar
     g->preds = arena_array(arena, u32, g->n);
     g->is_join = arena_array(arena, u8, g->n);
     g->postdom = arena_array(arena, u32, g->n);
-    g->influence = arena_array(arena, BitSet *, g->n);
+    g->influence = arena_array(arena, const BitSet *, g->n);
     g->divergent = bitset_new(arena, fn->regs.n);
     g->splits = bitset_new(arena, g->n);
     find_order(g);

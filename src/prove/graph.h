@@ -27,7 +27,7 @@ typedef struct Graph {
     BitSet *live_in;        /* by block: registers; NULL where there is no room for them */
     BitSet divergent;       /* registers that may differ between threads of the block */
     BitSet splits;          /* blocks whose terminator may divide a warp */
-    BitSet **influence;     /* by block, on demand */
+    const BitSet **influence;     /* by block, on demand */
     u64 reached;            /* blocks that were looked at for it */
     BitSet loops;           /* blocks on a cycle */
     u32 *region; /* by block: of blocks on cycles, those that control can come back to from one another; 0: on none */
@@ -45,7 +45,9 @@ void prove_find_postdoms(Graph *g, u32 exit);
 
 /* Registers live before instruction i of block b (NULL: after its last), added to `out`. */
 void prove_live_at(const Graph *g, const Block *b, const Instr *i, BitSet *out);
-/* Blocks that control may reach from b's terminator before it comes to b's immediate post-dominator. */
+/* Blocks that control may reach from b's terminator before it comes to `stop`; PROVE_NO_BLOCK: nothing stops it. */
+const BitSet *prove_reach(Graph *g, const Block *b, u32 stop);
+/* The same before b's immediate post-dominator. */
 const BitSet *prove_influence(Graph *g, const Block *b);
 bool prove_influences(Graph *g, const Block *b, const Block *at);
 /* The header, and the blocks from which edges back to it can be reached without it; those from `latches` alone, unless that is NULL.

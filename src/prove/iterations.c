@@ -299,23 +299,9 @@ bool prove_is_same_iteration(Prover *p, u32 after, u32 block, u32 iteration, u32
 /* ---- a branch that is passed again ------------------------------------------------------------------------------------------- */
 
 /* Whether control can come from one block to another before it comes to `stop`. */
-static bool comes_to(Graph *g, u32 from, u32 to, u32 stop)
+static bool comes_to(Graph *g, const Block *from, u32 to, u32 stop)
 {
-    BitSet seen = bitset_new(g->arena, g->n);
-    VecU32 work = {0};
-    if (from != stop)
-        vec_push(&work, from);
-    while (work.n && !bitset_has(&seen, to)) {
-        u32 id = vec_pop(&work);
-        bitset_add(&seen, id);
-        for (u32 edge = 0; edge < block_edge_count(fn_block(g->fn, id)); edge++) {
-            u32 next = block_edge_target(fn_block(g->fn, id), edge)->id;
-            if (next != stop && !bitset_has(&seen, next))
-                vec_push(&work, next);
-        }
-    }
-    vec_free(&work);
-    return bitset_has(&seen, to);
+    return from->id != stop && (from->id == to || bitset_has(prove_reach(g, from, stop), to));
 }
 
 static bool look_for_ways_back(Graph *g, u32 block)
@@ -323,7 +309,7 @@ static bool look_for_ways_back(Graph *g, u32 block)
     const Block *b = fn_block(g->fn, block), *back = NULL;
     for (u32 edge = 0; edge < block_edge_count(b); edge++) {
         const Block *to = block_edge_target(b, edge);
-        if (to == back || !comes_to(g, to->id, block, g->postdom[block]))
+        if (to == back || !comes_to(g, to, block, g->postdom[block]))
             continue;
         if (back)
             return false;

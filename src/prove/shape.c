@@ -239,9 +239,8 @@ static bool find_first(Shape *s, const BitSet *region, const Block *branch, u32 
     vec_push(&work, block_edge_target(branch, edge)->id);
     while (work.n && distinct && s->steps++ < STEPS_MAX) {
         const Block *b = fn_block(g->fn, vec_pop(&work));
-        if ((region && !bitset_has(region, b->id)) || bitset_has(&seen, b->id))
+        if ((region && !bitset_has(region, b->id)) || !bitset_add(&seen, b->id))
             continue;
-        bitset_add(&seen, b->id);
         const Instr *event = event_from(s, 1, b->first);
         if (event) {
             distinct = !reached[b->id] || reached[b->id] == edge + 1;

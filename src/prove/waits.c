@@ -135,10 +135,8 @@ static bool is_in_every_iteration(const Loops *l, u32 header, u32 block)
         for (u32 edge = 0; edge < block_edge_count(b); edge++) {
             u32 to = block_edge_target(b, edge)->id;
             around |= to == header;
-            if (to == block || !bitset_has(&l->body, to) || bitset_has(&seen, to))
-                continue;
-            bitset_add(&seen, to);
-            vec_push(&work, to);
+            if (to != block && bitset_has(&l->body, to) && bitset_add(&seen, to))
+                vec_push(&work, to);
         }
     }
     vec_free(&work);

@@ -30,10 +30,8 @@ static bool is_plain_use(const Instr *i, u32 k)
 
 void bases_mark(Bases *s, BitSet *set, u32 value)
 {
-    if (value && !bitset_has(set, value)) {
-        bitset_add(set, value);
+    if (value && bitset_add(set, value))
         vec_push(&s->work, value);
-    }
 }
 
 void bases_mark_phi_args(Bases *s, BitSet *set, u32 value)

@@ -484,9 +484,8 @@ static void report_shared(Cbe *c, u32 use)
     const Listing *listing = c->s->listing;
     const Swap *swap = &c->swap[use];
     u32 value = listing->uses.v[use].value, n = listing->values.v[value].instr;
-    if (bitset_has(&c->reported, value))
+    if (!bitset_add(&c->reported, value))
         return;
-    bitset_add(&c->reported, value);
     phase_count(c->run, "BaseShared", 1);
     if (c->run->sink->wants_remarks)
         phase_passed(c->run, "BaseShared", listing->instrs.v[n == LISTING_NONE ? c->s->use_instr[use] : n].i,

@@ -80,10 +80,8 @@ static bool all_paths_end(AddressHoist *h, const Block *dominator)
             const Block *to = order->rpo[order->succ.to[e]];
             bool ends = bitset_has(&h->ends, to->id);
             all &= may_pass(s, dominator, to) && (ends || !block_leaves_function(s->fn, to)) && s->work.n < REGION_BLOCKS;
-            if (ends || bitset_has(&h->seen, to->id))
-                continue;
-            bitset_add(&h->seen, to->id);
-            vec_push(&s->work, order->succ.to[e]);
+            if (!ends && bitset_add(&h->seen, to->id))
+                vec_push(&s->work, order->succ.to[e]);
         }
     for (u32 k = 0; k < s->work.n; k++)
         bitset_del(&h->seen, order->rpo[s->work.v[k]]->id);

@@ -64,10 +64,8 @@ static void find_leading_to_barrier(BarrierReach *r, VecU32 *work)
     for (u32 next = 0; next < work->n; next++)
         for_each_edge(e, &order->pred, work->v[next]) {
             u32 from = order->pred.to[e];
-            if (bitset_has(&r->leads_to_barrier, order->rpo[from]->id))
-                continue;
-            bitset_add(&r->leads_to_barrier, order->rpo[from]->id);
-            vec_push(work, from);
+            if (bitset_add(&r->leads_to_barrier, order->rpo[from]->id))
+                vec_push(work, from);
         }
 }
 

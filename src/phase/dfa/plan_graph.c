@@ -129,9 +129,8 @@ static bool reconverges_in_one_copy(const PlanGraph *g, u32 v, const Block *poin
         u32 at = vec_pop(&work);
         for_each_edge(e, &g->succ, at) {
             u32 to = g->succ.to[e];
-            if (bitset_has(seen, to))
+            if (!bitset_add(seen, to))
                 continue;
-            bitset_add(seen, to);
             if (block_at(g, to) != point)
                 vec_push(&work, to);
             else if (found == GRAPH_NONE)

@@ -349,10 +349,8 @@ static void keep_used(MachinePlan *plan)
 
 static void reach(BitSet *seen, VecU32 *work, i32 node)
 {
-    if (node == NO_NODE || bitset_has(seen, (u32)node))
-        return;
-    bitset_add(seen, (u32)node);
-    vec_push(work, (u32)node);
+    if (node != NO_NODE && bitset_add(seen, (u32)node))
+        vec_push(work, (u32)node);
 }
 
 static void drop_unreached(MachineFinder *p)
