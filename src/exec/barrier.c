@@ -83,8 +83,6 @@ void run_barrier(Warp *w, Split *s, const Code *c, u32 mask)
 {
     Cta *cta = w->cta;
     u32 live = w->lanes & ~w->exited;
-    if (!mask)
-        return;
     w->m->count->barriers++;
     u32 id = uniform_value(w, s, c, &c->arg[0], mask, "barrier number");
     u32 count = c->arg[1].kind ? uniform_value(w, s, c, &c->arg[1], mask, "barrier count") : 0;

@@ -166,7 +166,8 @@ static void warp_run(Warp *w, Split *s, u32 budget)
             issued++;
             threads += (u32)__builtin_popcount(mask);
         }
-        c->run(w, s, c, mask);
+        if (mask || c->branches)
+            c->run(w, s, c, mask);
         if (w->left)
             lanes_left(w);
     }

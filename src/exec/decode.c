@@ -11,8 +11,7 @@
 static void run_unsupported(Warp *w, Split *s, const Code *c, u32 mask)
 {
     (void)s;
-    if (!mask)
-        return;
+    (void)mask;
     if (!w->m->unsupported)
         w->m->unsupported = code_location(w->m->program, c);
     machine_stop(w->m);

@@ -40,8 +40,6 @@ static void run_alu(Warp *w, Split *s, const Code *c, u32 mask)
     const u64 *arg[ALU_ARGS];
     const AluOp *alu = c->alu;
     AluFn *fn = alu->fn;
-    if (!mask)
-        return;
     u32 known = known_lanes(w, s, c);
     arg[0] = arg_peek(w, s, &c->arg[0], buffer[0]);
     for (u32 i = 1; i < ALU_ARGS; i++)
@@ -64,8 +62,6 @@ static void run_mov(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 buffer[LANES];
     u32 known = arg_known(s, &c->arg[0]);
-    if (!mask)
-        return;
     arg_store(s, &c->result[0], c->type, arg_peek(w, s, &c->arg[0], buffer), mask);
     arg_forget(s, &c->result[0], mask & ~known);
 }
@@ -107,8 +103,6 @@ static void run_setp(Warp *w, Split *s, const Code *c, u32 mask)
     u64 buffer[2][LANES];
     const AluMode *m = &c->alu->mode;
     u32 holds = 0, p, q, known = arg_known(s, &c->arg[0]) & arg_known(s, &c->arg[1]), known_p = known, known_q = known;
-    if (!mask)
-        return;
     const u64 *a = arg_peek(w, s, &c->arg[0], buffer[0]), *b = arg_peek(w, s, &c->arg[1], buffer[1]);
     for_each_lane(lane, mask)
     {
@@ -160,53 +154,6 @@ static bool decode_setp(Decoder *d)
     return sources == 2 || d->c->arg[2].kind == ARG_PRED;
 }
 
-/* ---- lop3 with a predicate ------------------------------------------------------------------------------------ */
-
-/* result: d, p; arg: a, b, c, table, q. p = (d != 0) op q. */
-static void run_lop3_pred(Warp *w, Split *s, const Code *c, u32 mask)
-{
-    u64 buffer[4][LANES], result[LANES];
-    const u64 *arg[4];
-    u32 nonzero = 0;
-    if (!mask)
-        return;
-    u32 known = arg_known(s, &c->arg[4]);
-    for (u32 i = 0; i < 4; i++) {
-        known &= arg_known(s, &c->arg[i]);
-        arg[i] = arg_peek(w, s, &c->arg[i], buffer[i]);
-    }
-    u32 q = arg_peek_pred(w, s, &c->arg[4]);
-    for_each_lane(lane, mask)
-    {
-        u64 v[4] = {arg[0][lane], arg[1][lane], arg[2][lane], arg[3][lane]};
-        result[lane] = c->alu->fn(&c->alu->mode, v) & mask_bits(32);
-        nonzero |= (u32)(result[lane] != 0) << lane;
-    }
-    arg_store(s, &c->result[0], elem_b32, result, mask);
-    arg_store_pred(s, &c->result[1], c->action == COMBINE_AND ? nonzero & q : nonzero | q, mask);
-    arg_forget(s, &c->result[0], mask & ~known);
-    arg_forget(s, &c->result[1], mask & ~known);
-}
-
-static bool decode_lop3(Decoder *d)
-{
-    const Operand *member[2];
-    AluOp *alu = arena_new(d->p->arena, AluOp);
-    bool is_and = op_take_next(&d->op, "and");
-    if (!is_and && !op_take_next(&d->op, "or"))
-        return false; /* the plain form is arithmetic */
-    if (d->opnds != 6 || decode_members(d->opnd[0], member, 2) != 2 || alu_pick(&d->op, alu) != ALU_PICKED)
-        return false;
-    decode_reserve(d, 2, 5);
-    d->c->result[0] = decode_result(d, member[0]);
-    for (u32 i = 0; i < 5; i++)
-        d->c->arg[i] = decode_source(d, d->opnd[i + 1], i < 4 ? elem_b32 : elem_pred);
-    d->c->alu = alu;
-    d->c->action = is_and ? COMBINE_AND : COMBINE_OR;
-    d->c->run = run_lop3_pred;
-    return pred_result(d, member[1], &d->c->result[1]) && d->c->arg[4].kind == ARG_PRED;
-}
-
 /* ---- carry chains --------------------------------------------------------------------------------------------- */
 
 enum { CARRY_ADD, CARRY_SUB, CARRY_MAD_LOW, CARRY_MAD_HIGH };
@@ -240,8 +187,6 @@ static void run_carry(Warp *w, Split *s, const Code *c, u32 mask)
     const u64 *arg[3];
     Frame *f = s->frame;
     u32 carry = f->carry;
-    if (!mask)
-        return;
     u32 known = c->action2 & CARRY_IN ? f->carry_written : ~0u;
     arg[0] = buffer[0];
     for (u32 i = 0; i < 3; i++) {
@@ -296,8 +241,6 @@ static void run_vector_mov(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 buffer[LANES], whole[2][LANES] = {{0}};
     u32 total = elem_total_bits(c->type), in = piece_bits(total, c->args), out = piece_bits(total, c->results);
-    if (!mask)
-        return;
     u32 known[8], all = ~0u;
     for (u32 i = 0; i < c->args; i++) {
         const u64 *v = arg_peek(w, s, &c->arg[i], buffer);
@@ -373,8 +316,6 @@ enum { TO_GENERIC, FROM_GENERIC, IS_SPACE };
 static void run_cvta(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 buffer[LANES], result[LANES], base = window_base(w->m->program, c->space);
-    if (!mask)
-        return;
     const u64 *v = arg_peek(w, s, &c->arg[0], buffer);
     u32 set = 0, known = arg_known(s, &c->arg[0]);
     for_each_lane(lane, mask)
@@ -410,7 +351,7 @@ static bool decode_cvta(Decoder *d)
 }
 
 const DecodeRow rows_alu[] = {
-    {"setp", decode_setp}, {"lop3", decode_lop3},  {"add", decode_carry},     {"addc", decode_carry},
-    {"sub", decode_carry}, {"subc", decode_carry}, {"mad", decode_carry},     {"madc", decode_carry},
-    {"mov", decode_mov},   {"cvta", decode_cvta},  {"isspacep", decode_cvta}, {NULL, NULL},
+    {"setp", decode_setp},  {"add", decode_carry},     {"addc", decode_carry}, {"sub", decode_carry},
+    {"subc", decode_carry}, {"mad", decode_carry},     {"madc", decode_carry}, {"mov", decode_mov},
+    {"cvta", decode_cvta},  {"isspacep", decode_cvta}, {NULL, NULL},
 };

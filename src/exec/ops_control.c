@@ -46,6 +46,7 @@ static void run_branch(Warp *w, Split *s, const Code *c, u32 mask)
 static bool decode_branch(Decoder *d)
 {
     d->c->action = op_take_next(&d->op, "uni");
+    d->c->branches = true;
     d->c->run = run_branch;
     return d->opnds == 1;
 }
@@ -110,6 +111,7 @@ static bool decode_table_branch(Decoder *d)
     d->c->action = op_take_next(&d->op, "uni");
     decode_reserve(d, 0, 1);
     d->c->arg[0] = decode_source(d, d->opnd[0], elem_u32);
+    d->c->branches = true;
     d->c->run = run_table_branch;
     return true;
 }
@@ -119,22 +121,19 @@ static bool decode_table_branch(Decoder *d)
 void run_return(Warp *w, Split *s, const Code *c, u32 mask)
 {
     (void)c;
-    if (mask)
-        split_return(w, s, mask);
+    split_return(w, s, mask);
 }
 
 static void run_exit(Warp *w, Split *s, const Code *c, u32 mask)
 {
     (void)c;
-    if (mask)
-        split_exit(w, s, mask);
+    split_exit(w, s, mask);
 }
 
 static void run_trap(Warp *w, Split *s, const Code *c, u32 mask)
 {
     (void)s;
-    if (!mask)
-        return;
+    (void)mask;
     finding_add(w->m, FIND_TRAP, "trap", c, NULL);
     machine_stop(w->m);
 }
@@ -162,8 +161,7 @@ static bool decode_trap(Decoder *d)
 
 static void run_call(Warp *w, Split *s, const Code *c, u32 mask)
 {
-    if (mask)
-        split_call(w, s, c, mask, c->callee);
+    split_call(w, s, c, mask, c->callee);
 }
 
 /* Runs an indirect call for the lanes that call the same function as the first one; the other lanes execute the call again when these
@@ -173,8 +171,6 @@ static void run_indirect_call(Warp *w, Split *s, const Code *c, u32 mask)
     u64 buffer[LANES];
     const Program *p = w->m->program;
     u32 group = 0;
-    if (!mask)
-        return;
     const u64 *address = arg_fetch(w, s, c, &c->arg[0], mask, buffer);
     u64 first = address[__builtin_ctz(mask)], index = (first - FUNCTION_ADDRESS(0)) / 16;
     if (first < FUNCTION_ADDRESS(0) || index >= p->functions.n || (first - FUNCTION_ADDRESS(0)) % 16 ||
@@ -198,8 +194,6 @@ static void run_indirect_call(Warp *w, Split *s, const Code *c, u32 mask)
 static void run_builtin(Warp *w, Split *s, const Code *c, u32 mask)
 {
     const Arg *out = c->call->outs ? &c->call->out[0] : NULL;
-    if (!mask)
-        return;
     if (!strcmp(c->call->builtin, "__assertfail")) {
         finding_add(w->m, FIND_TRAP, "assertion", c, NULL);
         machine_stop(w->m);
@@ -298,7 +292,7 @@ static bool decode_barrier(Decoder *d)
 static void run_nothing(Warp *w, Split *s, const Code *c, u32 mask)
 {
     (void)s;
-    if (mask && c->aligned)
+    if (c->aligned)
         sync_check(w, c, mask, w->lanes & ~w->exited);
 }
 

@@ -51,7 +51,7 @@ static void run_shfl(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 buffer[4][LANES], result[LANES];
     u32 valid_lanes = 0, unknown = 0;
-    const u64 *named = mask ? named_masks(w, s, c, 3, mask, buffer[3]) : NULL;
+    const u64 *named = named_masks(w, s, c, 3, mask, buffer[3]);
     if (!named)
         return;
     u32 lanes = taking_part(w, mask), known = w->come ? w->come_known[0] : arg_known(s, &c->arg[0]);
@@ -101,7 +101,7 @@ static void run_vote(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 buffer[LANES], ballot[LANES];
     u32 holds = 0;
-    const u64 *named = mask ? named_masks(w, s, c, 1, mask, buffer) : NULL;
+    const u64 *named = named_masks(w, s, c, 1, mask, buffer);
     if (!named)
         return;
     u32 left = taking_part(w, mask), p = arg_fetch_pred(w, s, c, &c->arg[0], mask);
@@ -140,7 +140,7 @@ static void run_match(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 buffer[2][LANES], result[LANES];
     u32 all_equal = 0;
-    const u64 *named = mask ? named_masks(w, s, c, 1, mask, buffer[1]) : NULL;
+    const u64 *named = named_masks(w, s, c, 1, mask, buffer[1]);
     if (!named)
         return;
     u32 left = taking_part(w, mask);
@@ -182,7 +182,7 @@ static bool decode_match(Decoder *d)
 static void run_redux(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 buffer[2][LANES], result[LANES];
-    const u64 *named = mask ? named_masks(w, s, c, 1, mask, buffer[1]) : NULL;
+    const u64 *named = named_masks(w, s, c, 1, mask, buffer[1]);
     if (!named)
         return;
     u32 left = taking_part(w, mask);
@@ -247,7 +247,7 @@ static void run_elect(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 buffer[LANES], leader[LANES];
     u32 chosen = 0;
-    const u64 *named = mask ? named_masks(w, s, c, 0, mask, buffer) : NULL;
+    const u64 *named = named_masks(w, s, c, 0, mask, buffer);
     if (!named)
         return;
     u32 left = taking_part(w, mask);
@@ -276,7 +276,7 @@ static bool decode_elect(Decoder *d)
 static void run_warp_sync(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 buffer[LANES];
-    const u64 *named = mask ? named_masks(w, s, c, 0, mask, buffer) : NULL;
+    const u64 *named = named_masks(w, s, c, 0, mask, buffer);
     if (!named)
         return;
     u32 left = taking_part(w, mask);

@@ -16,8 +16,6 @@ static void run_load(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 address[LANES], value[8][LANES];
     u32 element = c->type.bits / 8, bytes = element * c->vector;
-    if (!mask)
-        return;
     addresses(w, s, c, &c->arg[0], c->offset, mask, address);
     memory_count(w, c->space, address, mask, bytes);
     for_each_lane(lane, mask)
@@ -40,8 +38,6 @@ static void run_store(Warp *w, Split *s, const Code *c, u32 mask)
     u64 address[LANES], buffer[8][LANES];
     const u64 *value[8];
     u32 element = c->type.bits / 8, bytes = element * c->vector;
-    if (!mask)
-        return;
     addresses(w, s, c, &c->arg[0], c->offset, mask, address);
     memory_count(w, c->space, address, mask, bytes);
     for (u32 i = 0; i < c->vector; i++)
@@ -208,8 +204,6 @@ static void run_atomic(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 address[LANES], buffer[2][LANES], old[LANES];
     u32 bytes = elem_total_bits(c->type) / 8;
-    if (!mask)
-        return;
     addresses(w, s, c, &c->arg[0], c->offset, mask, address);
     memory_count(w, c->space, address, mask, bytes);
     const u64 *b = arg_fetch(w, s, c, &c->arg[1], mask, buffer[0]);
@@ -289,8 +283,7 @@ static void run_fence(Warp *w, Split *s, const Code *c, u32 mask)
 {
     (void)s;
     (void)c;
-    if (mask)
-        race_fence(w, mask);
+    race_fence(w, mask);
 }
 
 static bool decode_fence(Decoder *d)
@@ -332,8 +325,6 @@ static void run_copy(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 to[LANES], from[LANES], buffer[LANES];
     u32 bytes = c->vector;
-    if (!mask)
-        return;
     addresses(w, s, c, &c->arg[0], c->offset, mask, to);
     addresses(w, s, c, &c->arg[1], (i64)(intptr_t)c->data, mask, from);
     memory_count(w, MS_GLOBAL, from, mask, bytes);

@@ -18,8 +18,8 @@ typedef struct Program Program;
 struct Warp;
 struct Split;
 
-/* Executes one instruction for the lanes of `mask` (those of the split whose guard holds). The split's pc already stands
- * at the next instruction. */
+/* Executes one instruction for the lanes of `mask` (those of the split whose guard holds; none only of a branch). The split's pc
+ * already stands at the next instruction. */
 typedef void Handler(struct Warp *w, struct Split *s, const Code *c, u32 mask);
 
 /* ---- operands ------------------------------------------------------------------------------------------------- */
@@ -112,6 +112,7 @@ struct Code {
     /* control */
     u32 target, fall; /* pcs; NO_PC: none */
     u32 join[RECONVERGE_MODELS];
+    bool branches;     /* goes somewhere also where no lane takes it */
     bool fall_counted; /* going to `fall` takes a jump */
     u32 *table;        /* brx: pcs */
     u32 entries;
