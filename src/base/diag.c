@@ -135,7 +135,7 @@ static bool admit(Diag *diag, DiagLevel level)
 static void print(Diag *diag, DiagLevel level, Span where, const char *message)
 {
     static const char *const level_name[] = {"note", "warning", "error"};
-    if (!admit(diag, level))
+    if (!diag->out || !admit(diag, level))
         return;
     u32 index = line_of(diag, where.beg);
     u32 column = where.beg - diag->line_start[index] + 1;
@@ -182,7 +182,7 @@ void diag_release(Diag *diag)
     }
     diag->held_count = 0;
     u32 hidden = diag->error_limit && diag->errors > diag->error_limit ? diag->errors - diag->error_limit : 0;
-    if (hidden)
+    if (hidden && diag->out)
         fprintf(diag->out, "%s: and %u more error%s\n", diag->file, hidden, hidden == 1 ? "" : "s");
 }
 

@@ -11,7 +11,7 @@
 typedef enum DiagLevel { DIAG_NOTE, DIAG_WARNING, DIAG_ERROR } DiagLevel;
 
 typedef struct Diag {
-    FILE *out;        /* where they are printed */
+    FILE *out;        /* where they are printed; NULL: nowhere */
     const char *file; /* name shown */
     Str text;         /* the whole source, for lines and carets */
     u32 errors, warnings;

@@ -5,15 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/diag.h"
-#include "parse/parse.h"
+#include "parse/reading.h"
 #include "parse/source.h"
 #include "pipeline/output.h"
 #include "pipeline/pipeline.h"
 #include "tool/proof.h"
 #include "tool/tool.h"
 
-enum { ERRORS_SHOWN = 20 };
 
 ToolStatus tool_file_error(const char *what, const char *path)
 {
@@ -87,22 +85,17 @@ static ToolStatus optimize_text(const Options *options, Str text, Stats *stats)
     const char *file = options->input_name                ? options->input_name
                        : strcmp(options->input, "-") == 0 ? "<stdin>"
                                                           : options->input;
-    Arena arena = {0};
-    Diag diag;
-    diag_init(&diag, stderr, file, text);
-    diag.error_limit = ERRORS_SHOWN;
+    Reading reading;
     double start = stats_clock(stats);
-    Module *m = (options->strict ? parse_module_strict : parse_module)(&arena, file, text, &diag);
+    bool good = reading_init(&reading, file, text, options->strict ? parse_module_strict : parse_module, stderr);
     add_seconds(stats, STEP_PARSE, start);
 
-    ToolStatus status = diag.errors > 0 ? TOOL_BAD_INPUT : run_pipeline(options, m, &diag, stats);
+    ToolStatus status = good ? run_pipeline(options, reading.module, &reading.diag, stats) : TOOL_BAD_INPUT;
     if (status == TOOL_OK)
-        status = write_module(options, m, stats);
+        status = write_module(options, reading.module, stats);
     if (status == TOOL_OK)
         report(options, stats);
-    module_free(m);
-    diag_free(&diag);
-    arena_free(&arena);
+    reading_free(&reading);
     return status;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "parse/parse.h"
+#include "parse/reading.h"
 #include "parse/source.h"
 #include "pipeline/tuned.h"
 #include "target/ptxas.h"
@@ -99,22 +99,12 @@ bool parts_read(Parts *parts, const char *path)
     *parts = (Parts){0};
     if (!source_read(path, &parts->text))
         return false;
-    Arena arena = {0};
-    Diag diag;
-    char *said = NULL;
-    size_t bytes = 0;
-    FILE *silent = open_memstream(&said, &bytes);
-    diag_init(&diag, silent, path, parts->text);
-    Module *m = parse_module(&arena, path, parts->text, &diag);
-    bool good = diag.errors == 0 && !m->untouchable;
+    Reading reading;
+    bool good = reading_init(&reading, path, parts->text, parse_module, NULL) && !reading.module->untouchable;
     if (good)
-        split(parts, m);
+        split(parts, reading.module);
     parts->whole = memmem(parts->text.p, parts->text.len, ".section", 8);
-    module_free(m);
-    diag_free(&diag);
-    arena_free(&arena);
-    fclose(silent);
-    free(said);
+    reading_free(&reading);
     return good;
 }
 

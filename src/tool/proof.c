@@ -131,12 +131,9 @@ static void add_callers(const Graph *callers, BitSet *of)
         vec_push(&work, sym);
     while (work.n) {
         u32 sym = vec_pop(&work);
-        for_each_edge(e, callers, sym) {
-            if (bitset_has(of, callers->to[e]))
-                continue;
-            bitset_add(of, callers->to[e]);
-            vec_push(&work, callers->to[e]);
-        }
+        for_each_edge(e, callers, sym)
+            if (bitset_add(of, callers->to[e]))
+                vec_push(&work, callers->to[e]);
     }
     vec_free(&work);
 }
@@ -168,7 +165,7 @@ static void prove_functions(Proof *p, const Reading *before, const BitSet *of)
     char *made = print_text(p->options, p->m, &text);
     if (!made)
         return;
-    reading_init(&after, "after.ptx", text);
+    reading_init(&after, "after.ptx", text, parse_module, NULL);
     const char *outside = after.diag.errors ? NULL : prove_differs_outside(before->module, after.module);
     for (u32 k = 0; k < p->m->functions.n; k++)
         if (prints_anew(p, p->m->functions.v[k]) && bitset_has(of, p->m->functions.v[k]->sym))
@@ -254,7 +251,7 @@ void tool_prove(const Options *options, Module *m, const ProofSteps *steps, Diag
     BitSet changed = find_changed(&p);
     stats->proves = true;
     remarks_init(&p.remarks, remarks, diag);
-    reading_init(&before, "before.ptx", m->text);
+    reading_init(&before, "before.ptx", m->text, parse_module, NULL);
     prove_until_settled(&p, &before, &changed);
     for (u32 k = bitset_next(&p.asked, 0); k < p.asked.bits; k = bitset_next(&p.asked, k + 1))
         say_verdict(&p, m->functions.v[k], &p.verdict[k]);

@@ -34,8 +34,8 @@ static ProveVerdict prove_step(const ProofSteps *s, u32 k, Str before, Str after
     ProveOptions options = {.solver = s->options->solver,
                             .solver_ms = PROOF_SOLVER_MS,
                             .assume_in_bounds = s->options->pipeline.knobs.assume_in_bounds};
-    reading_init(&text[0], "before.ptx", before);
-    reading_init(&text[1], "after.ptx", after);
+    reading_init(&text[0], "before.ptx", before, parse_module, NULL);
+    reading_init(&text[1], "after.ptx", after, parse_module, NULL);
     Function *f = same_function(s->m, &text[0], k), *g = same_function(s->m, &text[1], k);
     if (f && g)
         v = prove_function(f, g, &options, s->m->arena);
@@ -77,7 +77,7 @@ const ProveVerdict *proof_steps_verdict(const ProofSteps *s, u32 k, const Functi
     Reading last;
     if (!steps->text)
         return NULL;
-    reading_init(&last, "after.ptx", (Str){steps->text, steps->len});
+    reading_init(&last, "after.ptx", (Str){steps->text, steps->len}, parse_module, NULL);
     const Function *fn = same_function(s->m, &last, k);
     Str a = fn ? span_str(last.module, fn->text) : (Str){"", 0}, b = span_str(printed->module, printed->text);
     bool same = a.len > 0 && str_equal(a, b);

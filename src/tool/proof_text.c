@@ -3,24 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/parse.h"
-
-void reading_init(Reading *r, const char *file, Str text)
-{
-    *r = (Reading){.said = NULL};
-    r->messages = open_memstream(&r->said, &r->said_len);
-    diag_init(&r->diag, r->messages, file, text);
-    r->module = parse_module(&r->arena, file, text, &r->diag);
-}
-
-void reading_free(Reading *r)
-{
-    module_free(r->module);
-    diag_free(&r->diag);
-    fclose(r->messages);
-    free(r->said);
-    arena_free(&r->arena);
-}
 
 char *print_text(const Options *options, Module *m, Str *text)
 {

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "parse/parse.h"
+#include "parse/reading.h"
 #include "parse/source.h"
 #include "prove/prove.h"
 #include "tool/process.h"
@@ -12,17 +12,11 @@
 
 enum ExitStatus { EXIT_PROVED = 0, EXIT_BAD_INPUT = 1, EXIT_UNKNOWN = 2, EXIT_REFUTED = 3 };
 
-typedef struct TextFile {
-    const char *path;
-    Str text;
-    Arena arena;
-    Module *module;
-} TextFile;
 
 typedef struct ProveCommand {
     ProveOptions prove;
     bool verbose, failed;
-    const char *path[2], *launch;
+    const char *launch;
     ReplayText text[2];
 } ProveCommand;
 
@@ -47,28 +41,12 @@ static const char usage[] = "usage: ptxopt-prove [options] BEFORE.ptx AFTER.ptx\
                             "Exit status: 0 all are proved; 1 bad input or usage; 2 some are unknown; 3 some\n"
                             "are refuted.\n";
 
-static bool read_text(TextFile *t)
+static bool read_text(ReplayText *t, Reading *reading)
 {
-    if (!source_read(t->path, &t->text)) {
-        fprintf(stderr, "ptxopt-prove: error: cannot read '%s'\n", t->path);
-        return false;
-    }
-    Diag diag;
-    diag_init(&diag, stderr, t->path, t->text);
-    diag.error_limit = 20;
-    t->module = parse_module(&t->arena, t->path, t->text, &diag);
-    bool ok = diag.errors == 0;
-    diag_free(&diag);
-    return ok;
-}
-
-static void free_text(TextFile *t)
-{
-    if (t->module)
-        module_free(t->module);
-    if (t->text.p)
-        source_free(&t->text);
-    arena_free(&t->arena);
+    if (source_read(t->path, &t->text))
+        return reading_init(reading, t->path, t->text, parse_module, stderr);
+    fprintf(stderr, "ptxopt-prove: error: cannot read '%s'\n", t->path);
+    return false;
 }
 
 static void report(void *user, const char *name, const ProveVerdict *v)
@@ -89,15 +67,14 @@ static enum ExitStatus prove(ProveCommand *options)
 {
     static const enum ExitStatus status[] = {
         [PROVE_PROVED] = EXIT_PROVED, [PROVE_UNKNOWN] = EXIT_UNKNOWN, [PROVE_REFUTED] = EXIT_REFUTED};
-    TextFile text[2] = {{.path = options->path[0]}, {.path = options->path[1]}};
+    Reading reading[2] = {{.module = NULL}, {.module = NULL}};
     enum ExitStatus result = EXIT_BAD_INPUT;
-    if (read_text(&text[0]) && read_text(&text[1])) {
-        for (u32 side = 0; side < 2; side++)
-            options->text[side] = (ReplayText){text[side].path, text[side].text};
-        result = status[prove_modules(text[0].module, text[1].module, &options->prove, report, options)];
+    if (read_text(&options->text[0], &reading[0]) && read_text(&options->text[1], &reading[1]))
+        result = status[prove_modules(reading[0].module, reading[1].module, &options->prove, report, options)];
+    for (u32 side = 0; side < 2; side++) {
+        reading_free(&reading[side]);
+        source_free(&options->text[side].text);
     }
-    free_text(&text[0]);
-    free_text(&text[1]);
     return options->failed ? EXIT_BAD_INPUT : result;
 }
 
@@ -148,8 +125,8 @@ int main(int argc, char **argv)
     }
     if (argc - optind != 2)
         return bad_usage();
-    options.path[0] = argv[optind];
-    options.path[1] = argv[optind + 1];
+    options.text[0].path = argv[optind];
+    options.text[1].path = argv[optind + 1];
     enum ExitStatus status = prove(&options);
     if (fflush(stdout) != 0)
         return EXIT_BAD_INPUT;

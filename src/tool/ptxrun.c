@@ -15,7 +15,7 @@
  * usage, or input that cannot be read; 3 an instruction that is not supported was reached. */
 #include "exec/run.h"
 #include "tool/process.h"
-#include "parse/parse.h"
+#include "parse/reading.h"
 #include "parse/source.h"
 
 #include <inttypes.h>
@@ -37,10 +37,9 @@ enum { EXIT_HANGS_BEFORE = -1, EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_UNSUP
 static const char *const model_name[RECONVERGE_MODELS] = {"early-exits", "strict"};
 
 typedef struct Input {
-    Arena arena;
+    Reading reading;
     Str text;
     Program *program;
-    Diag diag;
 } Input;
 
 static bool open_program(Input *in, const char *file)
@@ -50,24 +49,18 @@ static bool open_program(Input *in, const char *file)
         perror(file);
         return false;
     }
-    diag_init(&in->diag, stderr, file, in->text);
-    Module *module = parse_module_strict(&in->arena, file, in->text, &in->diag);
-    if (in->diag.errors)
+    if (!reading_init(&in->reading, file, in->text, parse_module_strict, stderr))
         return false;
-    in->program = program_new(&in->arena, module, file);
+    in->program = program_new(&in->reading.arena, in->reading.module, file);
     return true;
 }
 
 static void close_program(Input *in)
 {
-    if (in->program) {
-        Module *module = in->program->module;
+    if (in->program)
         program_free(in->program);
-        module_free(module);
-    }
-    diag_free(&in->diag);
+    reading_free(&in->reading);
     source_free(&in->text);
-    arena_free(&in->arena);
 }
 
 /* ---- reports -------------------------------------------------------------------------------------------------- */

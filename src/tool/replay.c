@@ -5,15 +5,13 @@
 #include <string.h>
 
 #include "exec/run.h"
-#include "parse/parse.h"
+#include "parse/reading.h"
 #include "tool/replay_launch.h"
 
 enum { LAUNCHES = 64, EVENTS_MAX = 200000, WARP_INSTRUCTIONS = 100000 };
 
 typedef struct Side {
-    Arena arena;
-    Diag diag;
-    Module *module;
+    Reading reading;
     Program *program;
 } Side;
 
@@ -255,10 +253,8 @@ static bool try_launches(const Side side[2], const FnCode *kernel, const ProveVe
 
 static bool open_side(Side *s, const ReplayText *t)
 {
-    diag_init(&s->diag, stderr, t->path, t->text);
-    s->module = parse_module_strict(&s->arena, t->path, t->text, &s->diag);
-    if (s->diag.errors == 0)
-        s->program = program_new(&s->arena, s->module, t->path);
+    if (reading_init(&s->reading, t->path, t->text, parse_module_strict, stderr))
+        s->program = program_new(&s->reading.arena, s->reading.module, t->path);
     return s->program != NULL;
 }
 
@@ -266,15 +262,12 @@ static void close_side(Side *s)
 {
     if (s->program)
         program_free(s->program);
-    if (s->module)
-        module_free(s->module);
-    diag_free(&s->diag);
-    arena_free(&s->arena);
+    reading_free(&s->reading);
 }
 
 bool replay_refutation(const ReplayText text[2], const char *function, const ProveVerdict *v, const char *launch)
 {
-    Side side[2] = {0};
+    Side side[2] = {{.program = NULL}, {.program = NULL}};
     bool ok = true;
     if (open_side(&side[0], &text[0]) & open_side(&side[1], &text[1])) {
         FnCode *kernel = program_function(side[0].program, function);

@@ -5,36 +5,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "parse/parse.h"
+#include "parse/reading.h"
 #include "parse/source.h"
 #include "pipeline/remarks.h"
 #include "tool/report.h"
 
-enum { ERRORS_SHOWN = 20, ERROR_BYTES = 300 };
-
-/* A text as a module. */
-typedef struct ReportText {
-    Arena arena;
-    Diag diag;
-    Module *module;
-} ReportText;
-
-static bool text_parse(ReportText *text, const char *path, Str contents)
-{
-    diag_init(&text->diag, stderr, path, contents);
-    text->diag.error_limit = ERRORS_SHOWN;
-    text->module = parse_module(&text->arena, path, contents, &text->diag);
-    return text->diag.errors == 0;
-}
-
-static void text_free(ReportText *text)
-{
-    if (!text->module)
-        return;
-    module_free(text->module);
-    diag_free(&text->diag);
-    arena_free(&text->arena);
-}
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------- */
 
@@ -108,7 +83,7 @@ static void remark_start(RemarkWriter *writer, const Module *m, const Function *
 }
 
 /* The optimized text; NULL after a message. Remarks go to `remarks`. */
-static bool optimize(Report *report, ReportText *text, FILE *remarks, FILE *out)
+static bool optimize(Report *report, Reading *text, FILE *remarks, FILE *out)
 {
     Stats stats = {0};
     RemarkWriter writer;
@@ -126,7 +101,7 @@ static bool optimize(Report *report, ReportText *text, FILE *remarks, FILE *out)
     return true;
 }
 
-static void take_functions(Report *report, ReportFile *file, const ReportText *before, const ReportText *after)
+static void take_functions(Report *report, ReportFile *file, const Reading *before, const Reading *after)
 {
     for (u32 f = 0; f < before->module->functions.n; f++) {
         const Function *old = before->module->functions.v[f], *new = after->module->functions.v[f];
@@ -149,10 +124,11 @@ static void take_functions(Report *report, ReportFile *file, const ReportText *b
 /* Sets the file's functions and remarks, and writes the optimized text. */
 static bool optimize_file(Report *report, ReportFile *file, Str contents, Scratch *made)
 {
-    ReportText before = {0}, after = {0};
+    Reading before = {.module = NULL}, after = {.module = NULL};
     char *yaml = NULL, *text = NULL;
     size_t yaml_bytes = 0, text_bytes = 0;
-    bool good = text_parse(&before, file->path, contents) && text_parse(&after, file->path, contents);
+    bool good = reading_init(&before, file->path, contents, parse_module, stderr) &&
+                reading_init(&after, file->path, contents, parse_module, stderr);
     FILE *remarks = open_memstream(&yaml, &yaml_bytes), *out = open_memstream(&text, &text_bytes);
     good = good && optimize(report, &after, remarks, out);
     fclose(remarks);
@@ -164,8 +140,8 @@ static bool optimize_file(Report *report, ReportFile *file, Str contents, Scratc
     }
     free(yaml);
     free(text);
-    text_free(&before);
-    text_free(&after);
+    reading_free(&before);
+    reading_free(&after);
     return good;
 }
 
