@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/graph.h"
+#include "base/graph.h"
 #include "base/bitset.h"
 #include "base/marks.h"
 #include "ir/cfg.h"

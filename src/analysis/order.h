@@ -3,7 +3,7 @@
 #ifndef PTXOPT_ANALYSIS_ORDER_H
 #define PTXOPT_ANALYSIS_ORDER_H
 
-#include "analysis/graph.h"
+#include "base/graph.h"
 #include "ir/cfg.h"
 
 typedef struct Order {

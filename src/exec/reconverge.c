@@ -1,18 +1,17 @@
 #include "exec/reconverge.h"
+#include "base/graph.h"
 #include "exec/program.h"
 #include "ir/cfg.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Graph {
+typedef struct ReconvergeGraph {
     const Function *fn;
     u32 n; /* blocks; node n is the end */
     VecU32 *succ, *pred;
-    u32 *order, *number; /* reverse post-order of the reversed graph, from the end */
-    u32 ordered;
-    u32 *idom;
-} Graph;
+    u32 *idom; /* post-dominators; GRAPH_NONE: the end is not reached */
+} ReconvergeGraph;
 
 /* Nothing but ret or exit (unguarded), or the end of the text. */
 static bool only_leaves(const Block *b)
@@ -31,7 +30,7 @@ static bool leaves_itself(const Block *b)
     return !b->fall && (!t || op_has(t->op, OPF_NO_RETURN));
 }
 
-static void add_edge(Graph *g, u32 from, u32 to)
+static void add_edge(ReconvergeGraph *g, u32 from, u32 to)
 {
     vec_push(&g->succ[from], to);
     vec_push(&g->pred[to], from);
@@ -59,7 +58,7 @@ static u8 *find_reached(const Function *fn)
 
 /* Edges between blocks; those into a block that only leaves are left out, and noted in `leaves`. A guarded return leaves
  * too, where that counts (`strict`). */
-static void build(Graph *g, bool *leaves, bool strict)
+static void build(ReconvergeGraph *g, bool *leaves, bool strict)
 {
     u8 *reached = find_reached(g->fn);
     for_each_block(b, g->fn) {
@@ -92,7 +91,7 @@ static void build(Graph *g, bool *leaves, bool strict)
 }
 
 /* The number of blocks that reach `end` and have no reconvergence point yet. */
-static u32 reaches(const Graph *g, u32 end, const bool *done, u8 *seen, u32 *stack)
+static u32 reaches(const ReconvergeGraph *g, u32 end, const bool *done, u8 *seen, u32 *stack)
 {
     u32 count = 0, top = 0;
     memset(seen, 0, g->n);
@@ -121,7 +120,7 @@ static u32 block_size(const Block *b)
 }
 
 /* The exit that most blocks without a reconvergence point reach, of equals the longest and last one; g->n: none reaches any. */
-static u32 choose_end(const Graph *g, const bool *leaves, const bool *done)
+static u32 choose_end(const ReconvergeGraph *g, const bool *leaves, const bool *done)
 {
     u8 *seen = mem_zalloc(g->n + 1);
     u32 *stack = mem_alloc(sizeof(u32) * (g->n + 1)), best = g->n, most = 0, longest = 0, exits = 0;
@@ -143,68 +142,21 @@ static u32 choose_end(const Graph *g, const bool *leaves, const bool *done)
     return best;
 }
 
-static void visit(Graph *g, u32 root)
+static void post_dominators(ReconvergeGraph *g)
 {
-    u32 *stack = mem_alloc(sizeof(u32) * (g->n + 2)), *next = mem_zalloc(sizeof(u32) * (g->n + 2)), top = 0, post = 0;
-    u8 *seen = mem_zalloc(g->n + 2);
-    u32 *postorder = mem_alloc(sizeof(u32) * (g->n + 2));
-    stack[top++] = root;
-    seen[root] = 1;
-    while (top) {
-        u32 b = stack[top - 1];
-        if (next[b] < g->pred[b].n) {
-            u32 p = g->pred[b].v[next[b]++];
-            if (!seen[p]) {
-                seen[p] = 1;
-                stack[top++] = p;
-            }
-        } else {
-            postorder[post++] = b;
-            top--;
+    Arena scratch = {0};
+    VecU32 from = {0}, to = {0};
+    for (u32 b = 0; b < g->n; b++)
+        for (u32 i = 0; i < g->succ[b].n; i++) {
+            vec_push(&from, b);
+            vec_push(&to, g->succ[b].v[i]);
         }
-    }
-    for (u32 i = 0; i < post; i++) {
-        g->order[i] = postorder[post - 1 - i];
-        g->number[g->order[i]] = i;
-    }
-    g->ordered = post;
-    free(stack);
-    free(next);
-    free(seen);
-    free(postorder);
-}
-
-static u32 nearest_common(const Graph *g, u32 a, u32 b)
-{
-    while (a != b) {
-        while (g->number[a] > g->number[b])
-            a = g->idom[a];
-        while (g->number[b] > g->number[a])
-            b = g->idom[b];
-    }
-    return a;
-}
-
-/* Cooper, Harvey, Kennedy, on the reversed graph. */
-static void post_dominators(Graph *g)
-{
-    for (u32 i = 0; i <= g->n; i++)
-        g->number[i] = g->idom[i] = NO_PC;
-    visit(g, g->n);
-    g->idom[g->n] = g->n;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (u32 i = 1; i < g->ordered; i++) {
-            u32 b = g->order[i], best = NO_PC;
-            for (u32 k = 0; k < g->succ[b].n; k++) {
-                u32 s = g->succ[b].v[k];
-                if (g->number[s] != NO_PC && g->idom[s] != NO_PC)
-                    best = best == NO_PC ? s : nearest_common(g, best, s);
-            }
-            changed |= best != g->idom[b];
-            g->idom[b] = best;
-        }
-    }
+    Graph on = graph_from_edges(&scratch, g->n + 1, from.v, to.v, from.n),
+          back = graph_from_edges(&scratch, g->n + 1, to.v, from.v, from.n);
+    graph_dominators(&back, &on, g->n, g->idom, arena_array(&scratch, u32, g->n + 1));
+    vec_free(&from);
+    vec_free(&to);
+    arena_free(&scratch);
 }
 
 /* A jump table sends all lanes of a target there at once, whatever their entries. */
@@ -215,13 +167,13 @@ static bool only_jumps_by_table(const Block *b)
 }
 
 /* Whether two paths lead from b to its reconvergence point. Where all paths but one leave the function, no lane need wait. */
-static bool paths_join(const Graph *g, u32 b)
+static bool paths_join(const ReconvergeGraph *g, u32 b)
 {
     u32 first = NO_PC;
     bool by_target = only_jumps_by_table(fn_block(g->fn, b));
     for (u32 i = 0; i < g->succ[b].n; i++) {
         u32 to = g->succ[b].v[i];
-        if (g->number[to] == NO_PC)
+        if (to != g->n && g->idom[to] == GRAPH_NONE)
             continue;
         if (first != NO_PC && !(by_target && to == first))
             return true;
@@ -231,14 +183,14 @@ static bool paths_join(const Graph *g, u32 b)
 }
 
 /* Takes one exit after the other for the end, each for the blocks that reach it and no earlier one. */
-static void solve(Graph *g, const bool *leaves, u32 *point)
+static void solve(ReconvergeGraph *g, const bool *leaves, u32 *point)
 {
     bool *done = mem_zalloc(g->n + 1);
     for (u32 end; (end = choose_end(g, leaves, done)) < g->n;) {
         add_edge(g, end, g->n);
         post_dominators(g);
         for (u32 b = 0; b < g->n; b++)
-            if (!done[b] && g->number[b] != NO_PC) {
+            if (!done[b] && g->idom[b] != GRAPH_NONE) {
                 point[b] = g->idom[b] == g->n || !paths_join(g, b) ? NO_PC : g->idom[b];
                 done[b] = true;
             }
@@ -249,25 +201,23 @@ static void solve(Graph *g, const bool *leaves, u32 *point)
 }
 
 /* Takes all exits for one end, at which nobody waits. */
-static void solve_strict(Graph *g, const bool *leaves, u32 *point)
+static void solve_strict(ReconvergeGraph *g, const bool *leaves, u32 *point)
 {
     for (u32 b = 0; b < g->n; b++)
         if (leaves[b])
             add_edge(g, b, g->n);
     post_dominators(g);
     for (u32 b = 0; b < g->n; b++)
-        if (g->number[b] != NO_PC && g->idom[b] != g->n)
+        if (g->idom[b] != GRAPH_NONE && g->idom[b] != g->n)
             point[b] = g->idom[b];
 }
 
 u32 *reconvergence_points(const Function *fn, ReconvergeModel model)
 {
-    Graph g = {.fn = fn, .n = fn->blocks.n};
+    ReconvergeGraph g = {.fn = fn, .n = fn->blocks.n};
     u32 *point = mem_alloc(sizeof(u32) * (g.n + 1));
     g.succ = mem_zalloc(sizeof *g.succ * (g.n + 1));
     g.pred = mem_zalloc(sizeof *g.pred * (g.n + 1));
-    g.order = mem_alloc(sizeof(u32) * (g.n + 1));
-    g.number = mem_alloc(sizeof(u32) * (g.n + 1));
     g.idom = mem_alloc(sizeof(u32) * (g.n + 1));
     bool *leaves = mem_zalloc(g.n + 1);
     for (u32 i = 0; i <= g.n; i++)
@@ -283,8 +233,6 @@ u32 *reconvergence_points(const Function *fn, ReconvergeModel model)
     }
     free(g.succ);
     free(g.pred);
-    free(g.order);
-    free(g.number);
     free(g.idom);
     free(leaves);
     return point;

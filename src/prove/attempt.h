@@ -21,7 +21,7 @@ typedef struct Attempt {
 typedef struct Pair {
     Function *before, *after;
     Arena arena;
-    Graph graph[2]; /* made on demand */
+    ProveGraph graph[2]; /* made on demand */
     bool exits_part;
     bool has_graphs;
     const char *too_large; /* NULL: they are not */

@@ -139,19 +139,19 @@ static bool walk_block(Region *r, const Instr *from)
 
 static void walk(Region *r, const Instr *barrier)
 {
-    const Graph *g = &r->p->side[PROVE_BEFORE].g;
+    const ProveGraph *g = &r->p->side[PROVE_BEFORE].g;
+    const Graph *edges = r->backward ? &g->pred : &g->succ;
     VecU32 work = {0};
     if (walk_block(r, r->backward ? barrier->prev : barrier->next))
         vec_push(&work, barrier->block->id);
     while (work.n) {
-        u32 id = vec_pop(&work), edges = r->backward ? g->preds[id] : block_edge_count(fn_block(g->fn, id));
-        for (u32 k = 0; k < edges; k++) {
-            u32 to = r->backward ? g->pred[g->pred_start[id] + k] : block_edge_target(fn_block(g->fn, id), k)->id;
-            if (!bitset_add(&r->seen, to))
+        u32 id = vec_pop(&work);
+        for_each_edge(e, edges, id) {
+            if (!bitset_add(&r->seen, edges->to[e]))
                 continue;
-            const Block *b = fn_block(g->fn, to);
+            const Block *b = fn_block(g->fn, edges->to[e]);
             if (walk_block(r, r->backward ? b->last : b->first))
-                vec_push(&work, to);
+                vec_push(&work, b->id);
         }
     }
     vec_free(&work);
@@ -178,7 +178,7 @@ static void check_pairs(const AccessPair *q, const Instr *barrier, const Instrs 
  * in any iteration of a loop. */
 static void check_barrier(Prover *p, const Instr *barrier, const Instrs *left)
 {
-    const Graph *g = &p->side[PROVE_BEFORE].g;
+    const ProveGraph *g = &p->side[PROVE_BEFORE].g;
     Region above = {.p = p, .backward = true, .seen = bitset_new(p->arena, g->n)};
     Region below = {.p = p, .seen = bitset_new(p->arena, g->n)};
     walk(&above, barrier);
@@ -197,7 +197,7 @@ static void check_barrier(Prover *p, const Instr *barrier, const Instrs *left)
 /* ---- what else asks for the barrier ------------------------------------------------------------------------------------------------ */
 
 /* Whether control goes from here only out of the kernel, past no barrier; what matters on the way is put into `left`. */
-static bool only_leaves(Prover *p, const Graph *g, const Block *from, Instrs *left)
+static bool only_leaves(Prover *p, const ProveGraph *g, const Block *from, Instrs *left)
 {
     VecU32 work = {0};
     BitSet seen = bitset_new(g->arena, g->n);
@@ -212,11 +212,9 @@ static bool only_leaves(Prover *p, const Graph *g, const Block *from, Instrs *le
                 vec_push(left, i);
         }
         ends &= !bitset_has(&g->loops, b->id);
-        for (u32 edge = 0; edge < block_edge_count(b); edge++) {
-            u32 to = block_edge_target(b, edge)->id;
-            if (bitset_add(&seen, to))
-                vec_push(&work, to);
-        }
+        for_each_edge(e, &g->succ, b->id)
+            if (bitset_add(&seen, g->succ.to[e]))
+                vec_push(&work, g->succ.to[e]);
     }
     vec_free(&work);
     left->n = ends ? left->n : found;
@@ -224,7 +222,7 @@ static bool only_leaves(Prover *p, const Graph *g, const Block *from, Instrs *le
 }
 
 /* Whether all threads of the block come to it together, those that have left aside. */
-static bool is_reached_by_all(Prover *p, Graph *g, const Instr *barrier, Instrs *left)
+static bool is_reached_by_all(Prover *p, ProveGraph *g, const Instr *barrier, Instrs *left)
 {
     if (barrier->guard && bitset_has(&g->divergent, barrier->guard))
         return false;
@@ -242,7 +240,7 @@ static bool is_reached_by_all(Prover *p, Graph *g, const Instr *barrier, Instrs 
 }
 
 /* Whether control may come from one instruction to the other. */
-static bool comes_before(Graph *g, const Instr *first, const Instr *second)
+static bool comes_before(ProveGraph *g, const Instr *first, const Instr *second)
 {
     for (const Instr *i = first; i; i = i->next)
         if (i == second)
@@ -252,7 +250,7 @@ static bool comes_before(Graph *g, const Instr *first, const Instr *second)
 
 /* Whether anything in the kernel may pair with the barrier but barriers of the block: counts, arrivals, barriers by register. One to
  * which only some threads come makes them pair with others later: those threads are one barrier ahead. */
-static const char *asks_for_number(Prover *p, Graph *g, const Instr *barrier)
+static const char *asks_for_number(Prover *p, ProveGraph *g, const Instr *barrier)
 {
     Instrs unused = {0};
     const char *why = NULL;
@@ -275,7 +273,7 @@ static const char *asks_for_number(Prover *p, Graph *g, const Instr *barrier)
 
 static void check_one(Prover *p, const Instr *i)
 {
-    Graph *g = &p->of_block;
+    ProveGraph *g = &p->of_block;
     Instrs left = {0};
     const char *why = asks_for_number(p, g, i);
     if (!why && bitset_has(&p->stays, i->origin))
@@ -301,7 +299,7 @@ static bool may_leave(const Block *b)
 }
 
 /* Whether a branch that differs between threads decides which of them come to the barrier, or some leave under a guard. */
-static bool may_miss_threads(Graph *g, const Instr *barrier)
+static bool may_miss_threads(ProveGraph *g, const Instr *barrier)
 {
     for (u32 k = 0; k < g->reachable; k++) {
         const Block *b = g->by_order[k];
@@ -313,7 +311,7 @@ static bool may_miss_threads(Graph *g, const Instr *barrier)
 
 static void check_weakened(Prover *p, const Instr *i)
 {
-    Graph *g = &p->side[PROVE_BEFORE].g;
+    ProveGraph *g = &p->side[PROVE_BEFORE].g;
     const char *why = asks_for_number(p, g, i);
     if (!why && (may_miss_threads(g, i) || (i->guard && bitset_has(&g->divergent, i->guard))))
         why = "not all threads may come to it";

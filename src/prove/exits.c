@@ -7,7 +7,7 @@
 enum { EXITS_MAX = 64 };
 
 /* By block whether it does nothing but end the function, or lead to others of the kind. */
-static BitSet only_leaving(const Graph *g, Arena *arena)
+static BitSet only_leaving(const ProveGraph *g, Arena *arena)
 {
     BitSet found = bitset_new(arena, g->n);
     for (u32 k = g->reachable; k-- > 0;) {
@@ -38,24 +38,16 @@ static void count_edges(const Block *b, const BitSet *leaving, u32 *out, u32 *st
 }
 
 /* Adds all blocks from which control comes to one that was found. */
-static void add_predecessors(const Graph *g, BitSet *found)
+static void add_predecessors(const ProveGraph *g, BitSet *found)
 {
     VecU32 work = {0};
     for (u32 id = bitset_next(found, 0); id < found->bits; id = bitset_next(found, id + 1))
         vec_push(&work, id);
-    while (work.n) {
-        u32 id = vec_pop(&work);
-        for (u32 k = 0; k < g->preds[id]; k++) {
-            u32 pred = g->pred[g->pred_start[id] + k];
-            if (bitset_add(found, pred))
-                vec_push(&work, pred);
-        }
-    }
-    vec_free(&work);
+    prove_spread_back(g, &work, found);
 }
 
 /* To an exit that follows another one more blocks lead than to that one, unless control comes back to it. */
-bool prove_exits(const Graph *g, VecU32 *exits, Arena *arena)
+bool prove_exits(const ProveGraph *g, VecU32 *exits, Arena *arena)
 {
     BitSet leaving = only_leaving(g, arena), passed = bitset_new(arena, g->n);
     u32 out, stay, edges = 0;
@@ -81,9 +73,9 @@ bool prove_exits(const Graph *g, VecU32 *exits, Arena *arena)
 }
 
 /* A branch from which control does not come to the end, or by no block that all its paths share, keeps its reconvergence point. */
-Graph prove_end_at(const Graph *g, u32 exit, Arena *arena)
+ProveGraph prove_end_at(const ProveGraph *g, u32 exit, Arena *arena)
 {
-    Graph ended = *g;
+    ProveGraph ended = *g;
     ended.arena = arena;
     ended.postdom = arena_array(arena, u32, g->n);
     ended.influence = arena_array(arena, const BitSet *, g->n);
@@ -96,18 +88,18 @@ Graph prove_end_at(const Graph *g, u32 exit, Arena *arena)
 
 /* Whether several edges from the branch, or from blocks between it and `at`, lead to `at`. Where only one does no threads come together,
  * and ptxas lets none wait. */
-static bool joins(const Graph *g, const BitSet *between, u32 branch, u32 at)
+static bool joins(const ProveGraph *g, const BitSet *between, u32 branch, u32 at)
 {
     u32 edges = 0;
-    for (u32 k = 0; k < g->preds[at]; k++) {
-        u32 from = g->pred[g->pred_start[at] + k];
+    for_each_edge(e, &g->pred, at) {
+        u32 from = g->pred.to[e];
         edges += from == branch || bitset_has(between, from);
     }
     return edges > 1;
 }
 
 /* Whether threads execute something together after the blocks `between`, before the join of all of the branch's paths. */
-static bool is_convergent_after(Graph *g, const BitSet *between, u32 branch, const Waits *w)
+static bool is_convergent_after(ProveGraph *g, const BitSet *between, u32 branch, const Waits *w)
 {
     const BitSet *all = prove_influence(g, fn_block(g->fn, branch));
     for (u32 id = bitset_next(all, 0); id < all->bits; id = bitset_next(all, id + 1))
@@ -116,11 +108,11 @@ static bool is_convergent_after(Graph *g, const BitSet *between, u32 branch, con
     return false;
 }
 
-bool prove_joins_earlier(Graph *g, Graph *ended, const Waits *w, bool waits)
+bool prove_joins_earlier(ProveGraph *g, ProveGraph *ended, const Waits *w, bool waits)
 {
     for (u32 id = 0; id < g->n; id++) {
         u32 at = ended->postdom[id];
-        if (!bitset_has(&g->splits, id) || at == g->postdom[id] || g->preds[at] < 2)
+        if (!bitset_has(&g->splits, id) || at == g->postdom[id] || prove_preds(g, at) < 2)
             continue;
         const BitSet *between = prove_influence(ended, fn_block(g->fn, id));
         if (joins(g, between, id, at) && ((waits && prove_waits_in(w, between)) || is_convergent_after(g, between, id, w)))
@@ -176,7 +168,7 @@ static const Instr *last_event(const Block *b, const Events *e)
 }
 
 /* The blocks from which control comes to the exit; with `events`, without one of them on the way. */
-static VecU32 blocks_to(const Graph *g, u32 exit, const Events *events)
+static VecU32 blocks_to(const ProveGraph *g, u32 exit, const Events *events)
 {
     VecU32 found = {0};
     BitSet seen = {.word = mem_zalloc(bitset_words(g->n) * sizeof(u64)), .bits = g->n};
@@ -184,19 +176,18 @@ static VecU32 blocks_to(const Graph *g, u32 exit, const Events *events)
     bitset_add(&seen, exit);
     for (u32 at = 0; at < found.n; at++) {
         u32 id = found.v[at];
-        bool ends = events && last_event(fn_block(g->fn, id), events);
-        for (u32 k = 0; k < g->preds[id] && !ends; k++) {
-            u32 pred = g->pred[g->pred_start[id] + k];
-            if (bitset_add(&seen, pred))
-                vec_push(&found, pred);
-        }
+        if (events && last_event(fn_block(g->fn, id), events))
+            continue;
+        for_each_edge(e, &g->pred, id)
+            if (bitset_add(&seen, g->pred.to[e]))
+                vec_push(&found, g->pred.to[e]);
     }
     free(seen.word);
     return found;
 }
 
 /* A number for the set of events after which a thread may come to the exit without another one. */
-static u64 signature(const Graph *g, u32 exit, Events *e)
+static u64 signature(const ProveGraph *g, u32 exit, Events *e)
 {
     VecU32 blocks = blocks_to(g, exit, e);
     FnvMap counted = {0};
@@ -215,9 +206,9 @@ static u64 signature(const Graph *g, u32 exit, Events *e)
 }
 
 /* The block that goes on in b, with no label in between: ptxas knows one of them only. NULL: there is none. */
-static const Block *begins_in(const Graph *g, const Block *b)
+static const Block *begins_in(const ProveGraph *g, const Block *b)
 {
-    const Block *pred = !b->labels && g->preds[b->id] == 1 ? fn_block(g->fn, g->pred[g->pred_start[b->id]]) : NULL;
+    const Block *pred = !b->labels && prove_preds(g, b->id) == 1 ? fn_block(g->fn, g->pred.to[g->pred.start[b->id]]) : NULL;
     return pred && !block_terminator(pred) ? pred : NULL;
 }
 
@@ -227,7 +218,7 @@ static bool does_something(const Block *b)
 }
 
 /* How many blocks lead to the exit that do something, or divide threads. */
-static u32 size_of(const Graph *g, u32 exit)
+static u32 size_of(const ProveGraph *g, u32 exit)
 {
     VecU32 blocks = blocks_to(g, exit, NULL);
     u32 count = 0;
@@ -244,7 +235,7 @@ static u32 size_of(const Graph *g, u32 exit)
 }
 
 /* Moves to place k the exit of BEFORE that the same events lead to; false: there is none. */
-static bool find_exit(const Graph *before, VecU32 *exits, u32 k, u64 wanted, Events *e)
+static bool find_exit(const ProveGraph *before, VecU32 *exits, u32 k, u64 wanted, Events *e)
 {
     u32 i = k;
     while (i < exits->n && signature(before, exits->v[i], e) != wanted)
@@ -257,7 +248,7 @@ static bool find_exit(const Graph *before, VecU32 *exits, u32 k, u64 wanted, Eve
     return true;
 }
 
-bool prove_pair_exits(const Graph *before, VecU32 *exits, const Graph *after, const VecU32 *others,
+bool prove_pair_exits(const ProveGraph *before, VecU32 *exits, const ProveGraph *after, const VecU32 *others,
                       const ProveMatched *matched, u32 n)
 {
     Events e = events_that_match(matched, n);

@@ -8,15 +8,15 @@
 
 /* Blocks in which threads end the function, that ptxas may take for the end, in reverse postorder. One that does nothing else is part of
  * each edge that leads to it; one from which control comes to another exit is none. Answers whether threads leave in several places. */
-bool prove_exits(const Graph *g, VecU32 *exits, Arena *arena);
+bool prove_exits(const ProveGraph *g, VecU32 *exits, Arena *arena);
 /* The graph if this exit is the end. What the other one says stays where it is. */
-Graph prove_end_at(const Graph *g, u32 exit, Arena *arena);
+ProveGraph prove_end_at(const ProveGraph *g, u32 exit, Arena *arena);
 /* Whether threads that diverge reconverge earlier in `ended`, made by prove_end_at, than in the graph, and execute something convergent
  * after that; with `waits`, also whether they may wait before it. */
-bool prove_joins_earlier(Graph *g, Graph *ended, const Waits *w, bool waits);
+bool prove_joins_earlier(ProveGraph *g, ProveGraph *ended, const Waits *w, bool waits);
 /* Whether each exit of AFTER has one of BEFORE that the same events lead to, and of any two the same one is larger: ptxas takes for
  * the end what more blocks lead to. Then the exits of BEFORE stand as those of AFTER do. */
-bool prove_pair_exits(const Graph *before, VecU32 *exits, const Graph *after, const VecU32 *others,
+bool prove_pair_exits(const ProveGraph *before, VecU32 *exits, const ProveGraph *after, const VecU32 *others,
                       const ProveMatched *matched, u32 n);
 
 #endif

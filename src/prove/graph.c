@@ -11,7 +11,7 @@ typedef struct Walk {
     u32 edge;
 } Walk;
 
-static void find_order(Graph *g)
+static void find_order(ProveGraph *g)
 {
     VEC(Walk) stack = {0};
     u8 *seen = mem_zalloc(g->n);
@@ -41,40 +41,26 @@ static void find_order(Graph *g)
     free(post);
 }
 
-static void find_joins(Graph *g)
+static void find_joins(ProveGraph *g)
 {
-    u32 edges = 0;
+    VecU32 from = {0}, to = {0};
     for (u32 k = 0; k < g->reachable; k++)
-        for (u32 edge = 0; edge < block_edge_count(g->by_order[k]); edge++)
-            g->preds[block_edge_target(g->by_order[k], edge)->id]++, edges++;
-    g->pred_start = arena_array(g->arena, u32, g->n + 1);
-    g->pred = arena_array(g->arena, u32, edges);
+        for (u32 edge = 0; edge < block_edge_count(g->by_order[k]); edge++) {
+            vec_push(&from, g->by_order[k]->id);
+            vec_push(&to, block_edge_target(g->by_order[k], edge)->id);
+        }
+    g->succ = graph_from_edges(g->arena, g->n, from.v, to.v, from.n);
+    g->pred = graph_from_edges(g->arena, g->n, to.v, from.v, from.n);
     for (u32 id = 0; id < g->n; id++)
-        g->pred_start[id + 1] = g->pred_start[id] + g->preds[id];
-    u32 *at = mem_alloc(sizeof *at * (g->n + 1));
-    memcpy(at, g->pred_start, sizeof *at * (g->n + 1));
-    for (u32 k = 0; k < g->reachable; k++)
-        for (u32 edge = 0; edge < block_edge_count(g->by_order[k]); edge++)
-            g->pred[at[block_edge_target(g->by_order[k], edge)->id]++] = g->by_order[k]->id;
-    free(at);
-    for (u32 id = 0; id < g->n; id++)
-        g->is_join[id] = g->preds[id] > (id != g->fn->entry->id) ? JOIN_LONE : JOIN_NONE;
-    for (u32 k = 0; k < g->reachable; k++)
-        for (u32 edge = 0; edge < block_edge_count(g->by_order[k]); edge++)
-            if (g->order[block_edge_target(g->by_order[k], edge)->id] <= k)
-                g->is_join[block_edge_target(g->by_order[k], edge)->id] = JOIN_LOOP;
+        g->is_join[id] = prove_preds(g, id) > (id != g->fn->entry->id) ? JOIN_LONE : JOIN_NONE;
+    for (u32 k = 0; k < from.n; k++)
+        if (g->order[to.v[k]] <= g->order[from.v[k]])
+            g->is_join[to.v[k]] = JOIN_LOOP;
+    vec_free(&from);
+    vec_free(&to);
 }
 
-/* ---- post-dominators: Cooper, Harvey and Kennedy on the reverse graph ------------------------------------------------ */
-
-typedef struct Post {
-    Graph *g;
-    u32 *number; /* postorder number in the reverse graph, from the end of the function; 0: cannot reach it */
-    u32 *block;  /* by number */
-    u32 *idom;   /* by number */
-    u32 n;
-    u32 exit; /* the only block that ends the function; PROVE_NO_BLOCK: all do that end it */
-} Post;
+/* ---- post-dominators ------------------------------------------------------------------------------------------------- */
 
 static bool leaves(const Block *b)
 {
@@ -83,7 +69,7 @@ static bool leaves(const Block *b)
 }
 
 /* Whether ending the function here counts as an edge. */
-static bool ends(const Graph *g, const Block *b, u32 exit)
+static bool ends(const ProveGraph *g, const Block *b, u32 exit)
 {
     const Instr *end = block_terminator(b);
     if (exit != PROVE_NO_BLOCK)
@@ -91,90 +77,37 @@ static bool ends(const Graph *g, const Block *b, u32 exit)
     return block_edge_count(b) == 0 || (g->exits_part && end && op_has(end->op, OPF_NO_RETURN));
 }
 
-/* Numbers the blocks from which `end` blocks can be reached, in postorder of the reverse graph; the virtual end has the
- * highest number. */
-static void number_reverse(Post *p)
+/* Dominators of the graph backwards, from a node for the end of the function. Blocks that cannot reach that have no reconvergence point:
+ * threads that diverge there need not reconverge. */
+void prove_find_postdoms(ProveGraph *g, u32 exit)
 {
-    Graph *g = p->g;
-    VEC(Walk) stack = {0};
-    u8 *seen = mem_zalloc(g->n);
+    Arena scratch = {0};
+    VecU32 from = {0}, to = {0};
     for (u32 k = 0; k < g->reachable; k++) {
-        if (!ends(g, g->by_order[k], p->exit) || seen[g->by_order[k]->id])
-            continue;
-        seen[g->by_order[k]->id] = 1;
-        vec_push(&stack, ((Walk){g->by_order[k], 0}));
-        while (stack.n) {
-            Walk *w = &vec_last(&stack);
-            u32 id = w->block->id;
-            if (w->edge == g->preds[id]) {
-                p->block[++p->n] = id;
-                p->number[id] = p->n;
-                stack.n--;
-                continue;
-            }
-            u32 pred = g->pred[g->pred_start[id] + w->edge++];
-            if (!seen[pred]) {
-                seen[pred] = 1;
-                vec_push(&stack, ((Walk){fn_block(g->fn, pred), 0}));
-            }
+        const Block *b = g->by_order[k];
+        for_each_edge(e, &g->succ, b->id) {
+            vec_push(&from, b->id);
+            vec_push(&to, g->succ.to[e]);
+        }
+        if (ends(g, b, exit)) {
+            vec_push(&from, b->id);
+            vec_push(&to, g->n);
         }
     }
-    vec_free(&stack);
-    free(seen);
-}
-
-static u32 intersect(const Post *p, u32 a, u32 b)
-{
-    while (a != b)
-        if (a < b)
-            a = p->idom[a];
-        else
-            b = p->idom[b];
-    return a;
-}
-
-static bool improve(Post *p, u32 number, u32 end)
-{
-    const Block *b = fn_block(p->g->fn, p->block[number]);
-    u32 found = ends(p->g, b, p->exit) ? end : 0;
-    for (u32 edge = 0; edge < block_edge_count(b); edge++) {
-        u32 to = p->number[block_edge_target(b, edge)->id];
-        if (to && p->idom[to])
-            found = found ? intersect(p, found, to) : to;
-    }
-    bool changed = found && p->idom[number] != found;
-    if (found)
-        p->idom[number] = found;
-    return changed;
-}
-
-/* Blocks that cannot reach the end of the function have no reconvergence point: threads that diverge there need not reconverge. */
-void prove_find_postdoms(Graph *g, u32 exit)
-{
-    Post p = {.g = g, .exit = exit};
-    p.number = mem_zalloc(sizeof(u32) * g->n);
-    p.block = mem_zalloc(sizeof(u32) * (g->n + 2));
-    p.idom = mem_zalloc(sizeof(u32) * (g->n + 2));
-    number_reverse(&p);
-    u32 end = p.n + 1;
-    p.idom[end] = end;
-    for (bool again = true; again;) {
-        again = false;
-        for (u32 k = p.n; k > 0; k--)
-            again |= improve(&p, k, end);
-    }
-    for (u32 id = 0; id < g->n; id++) {
-        u32 up = p.number[id] ? p.idom[p.number[id]] : 0;
-        g->postdom[id] = up && up != end ? p.block[up] : PROVE_NO_BLOCK;
-    }
-    free(p.number);
-    free(p.block);
-    free(p.idom);
+    Graph on = graph_from_edges(&scratch, g->n + 1, from.v, to.v, from.n),
+          back = graph_from_edges(&scratch, g->n + 1, to.v, from.v, from.n);
+    u32 *above = arena_array(&scratch, u32, g->n + 1), *order = arena_array(&scratch, u32, g->n + 1);
+    graph_dominators(&back, &on, g->n, above, order);
+    for (u32 id = 0; id < g->n; id++)
+        g->postdom[id] = above[id] == g->n || above[id] == GRAPH_NONE ? PROVE_NO_BLOCK : above[id];
+    vec_free(&from);
+    vec_free(&to);
+    arena_free(&scratch);
 }
 
 /* ---- influence --------------------------------------------------------------------------------------------------- */
 
-const BitSet *prove_reach(Graph *g, const Block *b, u32 stop)
+const BitSet *prove_reach(ProveGraph *g, const Block *b, u32 stop)
 {
     BitSet *set = arena_new(g->arena, BitSet);
     VecU32 work = {0};
@@ -193,14 +126,14 @@ const BitSet *prove_reach(Graph *g, const Block *b, u32 stop)
     return set;
 }
 
-const BitSet *prove_influence(Graph *g, const Block *b)
+const BitSet *prove_influence(ProveGraph *g, const Block *b)
 {
     if (!g->influence[b->id])
         g->influence[b->id] = prove_reach(g, b, g->postdom[b->id]);
     return g->influence[b->id];
 }
 
-bool prove_influences(Graph *g, const Block *b, const Block *at) { return bitset_has(prove_influence(g, b), at->id); }
+bool prove_influences(ProveGraph *g, const Block *b, const Block *at) { return bitset_has(prove_influence(g, b), at->id); }
 
 /* ---- reads and writes ---------------------------------------------------------------------------------------------- */
 
@@ -239,7 +172,7 @@ static void step_back(const Instr *i, BitSet *live)
     prove_reads(i, add, live);
 }
 
-static void live_out(const Graph *g, const Block *b, BitSet *out)
+static void live_out(const ProveGraph *g, const Block *b, BitSet *out)
 {
     for (u32 edge = 0; edge < block_edge_count(b); edge++)
         bitset_or(out, &g->live_in[block_edge_target(b, edge)->id]);
@@ -248,7 +181,7 @@ static void live_out(const Graph *g, const Block *b, BitSet *out)
             bitset_add(out, r);
 }
 
-void prove_live_at(const Graph *g, const Block *b, const Instr *i, BitSet *out)
+void prove_live_at(const ProveGraph *g, const Block *b, const Instr *i, BitSet *out)
 {
     BitSet live = *out;
     live_out(g, b, &live);
@@ -259,7 +192,7 @@ void prove_live_at(const Graph *g, const Block *b, const Instr *i, BitSet *out)
     }
 }
 
-static void find_live(Graph *g)
+static void find_live(ProveGraph *g)
 {
     u32 regs = g->fn->regs.n;
     g->live_in = arena_array(g->arena, BitSet, g->n);
@@ -280,7 +213,7 @@ static void find_live(Graph *g)
 /* ---- uniformity: of a block's threads, by register and for the whole function ------------------------------------------ */
 
 typedef struct Uniform {
-    Graph *g;
+    ProveGraph *g;
     BitSet tainted; /* blocks that threads may come to apart */
     BitSet fixed;   /* registers that hold one and the same value, in all threads and at all times, once they are written */
     BitSet written; /* registers, so far */
@@ -393,7 +326,7 @@ static void look_at(Uniform *u, const Block *b)
  * one of a part, also reads its register, which is not such yet. */
 static void find_fixed(Uniform *u)
 {
-    const Graph *g = u->g;
+    const ProveGraph *g = u->g;
     for (u32 k = 0; k < g->reachable; k++)
         for_each_instr(i, g->by_order[k])
             prove_writes(i, fix_first, u);
@@ -414,7 +347,7 @@ static void find_fixed(Uniform *u)
 
 /* False: branches lead to too many blocks. A register that differs between threads after one of its writes is divergent everywhere;
  * one that is live into the entry was never written, and may differ too. */
-static bool find_uniform(Graph *g)
+static bool find_uniform(ProveGraph *g)
 {
     Uniform u = {.g = g};
     u.tainted = bitset_new(g->arena, g->n);
@@ -435,15 +368,15 @@ static bool find_uniform(Graph *g)
 
 /* A back edge makes all blocks between its ends in the order, a superset of its loop, one region: control that leaves it goes on to
  * later ones only, and never comes back. */
-static void find_loops(Graph *g)
+static void find_loops(ProveGraph *g)
 {
     u32 *last = arena_array(g->arena, u32, g->n), end = 0,
         region = 0; /* by order, where back edges to it come from, plus 1 */
     g->loops = bitset_new(g->arena, g->n);
     g->region = arena_array(g->arena, u32, g->n);
     for (u32 k = 0; k < g->reachable; k++)
-        for (u32 edge = 0; edge < block_edge_count(g->by_order[k]); edge++) {
-            u32 head = g->order[block_edge_target(g->by_order[k], edge)->id];
+        for_each_edge(e, &g->succ, g->by_order[k]->id) {
+            u32 head = g->order[g->succ.to[e]];
             if (head <= k && last[head] < k + 1)
                 last[head] = k + 1;
         }
@@ -457,39 +390,41 @@ static void find_loops(Graph *g)
     }
 }
 
-bool prove_loop_body(const Graph *g, u32 header, const BitSet *latches, BitSet *body)
+void prove_spread_back(const ProveGraph *g, VecU32 *work, BitSet *found)
+{
+    while (work->n) {
+        u32 id = vec_pop(work);
+        for_each_edge(e, &g->pred, id)
+            if (bitset_add(found, g->pred.to[e]))
+                vec_push(work, g->pred.to[e]);
+    }
+    vec_free(work);
+}
+
+bool prove_loop_body(const ProveGraph *g, u32 header, const BitSet *latches, BitSet *body)
 {
     VecU32 work = {0};
     bool is_loop = false;
     bitset_clear(body);
     bitset_add(body, header);
-    for (u32 k = 0; k < g->preds[header]; k++) {
-        u32 latch = g->pred[g->pred_start[header] + k];
+    for_each_edge(e, &g->pred, header) {
+        u32 latch = g->pred.to[e];
         if (g->order[latch] < g->order[header] || (latches && !bitset_has(latches, latch)))
             continue;
         is_loop = true;
         if (bitset_add(body, latch))
             vec_push(&work, latch);
     }
-    while (work.n) {
-        u32 id = vec_pop(&work);
-        for (u32 k = 0; k < g->preds[id]; k++) {
-            u32 pred = g->pred[g->pred_start[id] + k];
-            if (bitset_add(body, pred))
-                vec_push(&work, pred);
-        }
-    }
-    vec_free(&work);
+    prove_spread_back(g, &work, body);
     return is_loop;
 }
 
-bool prove_graph_init(Graph *g, Function *fn, bool believes, bool exits_part, Arena *arena, const char **why)
+bool prove_graph_init(ProveGraph *g, Function *fn, bool believes, bool exits_part, Arena *arena, const char **why)
 {
-    *g = (Graph){.arena = arena, .fn = fn, .n = fn->blocks.n, .believes = believes, .exits_part = exits_part};
+    *g = (ProveGraph){.arena = arena, .fn = fn, .n = fn->blocks.n, .believes = believes, .exits_part = exits_part};
     g->order = arena_array(arena, u32, g->n);
     memset(g->order, 0xff, sizeof *g->order * g->n);
     g->by_order = arena_array(arena, Block *, g->n);
-    g->preds = arena_array(arena, u32, g->n);
     g->is_join = arena_array(arena, u8, g->n);
     g->postdom = arena_array(arena, u32, g->n);
     g->influence = arena_array(arena, const BitSet *, g->n);

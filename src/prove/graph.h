@@ -5,13 +5,14 @@
 #define PTXOPT_PROVE_GRAPH_H
 
 #include "base/bitset.h"
+#include "base/graph.h"
 #include "base/vec.h"
 #include "ir/cfg.h"
 #include "ir/ir.h"
 
 enum { PROVE_CARRY = 0 /* the register number under which the carry is kept: no register has it */ };
 
-typedef struct Graph {
+typedef struct ProveGraph {
     Arena *arena;
     Function *fn;
     bool believes;    /* promises of `.uni` are taken for true */
@@ -20,39 +21,42 @@ typedef struct Graph {
     u32 *order;       /* reverse postorder; UINT32_MAX: not reachable */
     Block **by_order; /* the reachable ones */
     u32 reachable;
-    u32 *preds;             /* in-edges from reachable blocks, each as often as its multiplicity */
-    u32 *pred_start, *pred; /* where each of these comes from */
-    u8 *is_join;            /* JoinKind: two in-edges or more; the entry is one where an edge leads to it */
-    u32 *postdom;           /* id of the immediate post-dominator; UINT32_MAX: only the end of the function is */
-    BitSet *live_in;        /* by block: registers; NULL where there is no room for them */
-    BitSet divergent;       /* registers that may differ between threads of the block */
-    BitSet splits;          /* blocks whose terminator may divide a warp */
-    const BitSet **influence;     /* by block, on demand */
-    u64 reached;            /* blocks that were looked at for it */
-    BitSet loops;           /* blocks on a cycle */
+    Graph succ, pred;         /* by Block.id, between reachable blocks; each edge as often as its multiplicity */
+    u8 *is_join;              /* JoinKind: two in-edges or more; the entry is one where an edge leads to it */
+    u32 *postdom;             /* id of the immediate post-dominator; UINT32_MAX: only the end of the function is */
+    BitSet *live_in;          /* by block: registers; NULL where there is no room for them */
+    BitSet divergent;         /* registers that may differ between threads of the block */
+    BitSet splits;            /* blocks whose terminator may divide a warp */
+    const BitSet **influence; /* by block, on demand */
+    u64 reached;              /* blocks that were looked at for it */
+    BitSet loops;             /* blocks on a cycle */
     u32 *region; /* by block: of blocks on cycles, those that control can come back to from one another; 0: on none */
-} Graph;
+} ProveGraph;
 
 enum { PROVE_NO_BLOCK = UINT32_MAX };
+
+static inline u32 prove_preds(const ProveGraph *g, u32 id) { return g->pred.start[id + 1] - g->pred.start[id]; }
 
 /* Where a path stops. A lone join, which the other side lacks and which is on no cycle, it may pass. */
 typedef enum JoinKind { JOIN_NONE, JOIN_LONE, JOIN_SHARED, JOIN_LOOP } JoinKind;
 
 /* False: the function is too large for the prover; `why` says in what. */
-bool prove_graph_init(Graph *g, Function *fn, bool believes, bool exits_part, Arena *arena, const char **why);
+bool prove_graph_init(ProveGraph *g, Function *fn, bool believes, bool exits_part, Arena *arena, const char **why);
 /* Into g->postdom. With `exit` that block alone counts as one that ends the function; PROVE_NO_BLOCK: all that do. */
-void prove_find_postdoms(Graph *g, u32 exit);
+void prove_find_postdoms(ProveGraph *g, u32 exit);
 
 /* Registers live before instruction i of block b (NULL: after its last), added to `out`. */
-void prove_live_at(const Graph *g, const Block *b, const Instr *i, BitSet *out);
+void prove_live_at(const ProveGraph *g, const Block *b, const Instr *i, BitSet *out);
 /* Blocks that control may reach from b's terminator before it comes to `stop`; PROVE_NO_BLOCK: nothing stops it. */
-const BitSet *prove_reach(Graph *g, const Block *b, u32 stop);
+const BitSet *prove_reach(ProveGraph *g, const Block *b, u32 stop);
 /* The same before b's immediate post-dominator. */
-const BitSet *prove_influence(Graph *g, const Block *b);
-bool prove_influences(Graph *g, const Block *b, const Block *at);
+const BitSet *prove_influence(ProveGraph *g, const Block *b);
+bool prove_influences(ProveGraph *g, const Block *b, const Block *at);
 /* The header, and the blocks from which edges back to it can be reached without it; those from `latches` alone, unless that is NULL.
  * False: there are no such edges. */
-bool prove_loop_body(const Graph *g, u32 header, const BitSet *latches, BitSet *body);
+bool prove_loop_body(const ProveGraph *g, u32 header, const BitSet *latches, BitSet *body);
+/* Adds all blocks to `found` from which control comes to one of `work`, which are in it, past none that was found; frees `work`. */
+void prove_spread_back(const ProveGraph *g, VecU32 *work, BitSet *found);
 /* Registers that the instruction reads; those of a guard, of addresses and of a partial write too. */
 typedef void ProveVisit(void *user, RegId reg);
 void prove_reads(const Instr *i, ProveVisit *visit, void *user);

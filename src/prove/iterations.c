@@ -9,7 +9,7 @@ enum { LOOPS_MAX = 1024, ITERATIONS_APART_MAX = 2 * ITERATION_SAME - 1 };
 /* ---- loops ------------------------------------------------------------------------------------------------------------------- */
 
 /* Whether threads that diverge at the block join in the loop, after an iteration of it has begun. */
-static bool joins_after_iteration(Graph *g, const CountedLoop *loop, u32 block)
+static bool joins_after_iteration(ProveGraph *g, const CountedLoop *loop, u32 block)
 {
     u32 at = g->postdom[block];
     return at != PROVE_NO_BLOCK && bitset_has(&loop->body, at) &&
@@ -17,7 +17,7 @@ static bool joins_after_iteration(Graph *g, const CountedLoop *loop, u32 block)
 }
 
 /* Edges back that lie between where threads part and where they join, in the loop, are those of a loop inside, unless all are. */
-static BitSet inner_latches(Prover *p, Graph *g, const CountedLoop *loop)
+static BitSet inner_latches(Prover *p, ProveGraph *g, const CountedLoop *loop)
 {
     BitSet inner = bitset_new(p->arena, g->n);
     for (u32 id = bitset_next(&g->splits, 0); id < g->n; id = bitset_next(&g->splits, id + 1)) {
@@ -34,7 +34,7 @@ static BitSet inner_latches(Prover *p, Graph *g, const CountedLoop *loop)
 }
 
 /* All loops of the header. False: there are too many, or the loop can be entered past its header. */
-static bool add_loops(Prover *p, Graph *g, CountedLoops *l, u32 header, BitSet latches)
+static bool add_loops(Prover *p, ProveGraph *g, CountedLoops *l, u32 header, BitSet latches)
 {
     while (bitset_next(&latches, 0) < g->n) {
         if (l->n == LOOPS_MAX)
@@ -53,23 +53,23 @@ static bool add_loops(Prover *p, Graph *g, CountedLoops *l, u32 header, BitSet l
     return true;
 }
 
-static BitSet latches_of(Prover *p, const Graph *g, u32 header)
+static BitSet latches_of(Prover *p, const ProveGraph *g, u32 header)
 {
     BitSet latches = bitset_new(p->arena, g->n);
-    for (u32 k = 0; k < g->preds[header]; k++) {
-        u32 from = g->pred[g->pred_start[header] + k];
+    for_each_edge(e, &g->pred, header) {
+        u32 from = g->pred.to[e];
         if (g->order[from] >= g->order[header])
             bitset_add(&latches, from);
     }
     return latches;
 }
 
-static CountedLoops find_loops(Prover *p, Graph *g)
+static CountedLoops find_loops(Prover *p, ProveGraph *g)
 {
     CountedLoops l = {.innermost = arena_array(p->arena, u32, g->n)};
     u32 most = 0;
     for (u32 id = 0; id < g->n; id++)
-        most += g->is_join[id] == JOIN_LOOP ? g->preds[id] : 0;
+        most += g->is_join[id] == JOIN_LOOP ? prove_preds(g, id) : 0;
     l.loop = arena_array(p->arena, CountedLoop, most < LOOPS_MAX ? most : LOOPS_MAX);
     for (u32 k = 0; k < g->reachable; k++) {
         u32 header = g->by_order[k]->id;
@@ -245,15 +245,15 @@ static Effect effect_of(const CountedLoops *l, const CountedLoop *loop, u32 from
 }
 
 /* Whether threads that diverge at the block, in the same iteration, join in the same iteration. */
-static bool join_in_step(Graph *g, const CountedLoops *l, const CountedLoop *loop, u32 block)
+static bool join_in_step(ProveGraph *g, const CountedLoops *l, const CountedLoop *loop, u32 block)
 {
     u32 at = g->postdom[block];
     const BitSet *between = prove_influence(g, fn_block(g->fn, block));
     Effect all = at == loop->header ? EFFECT_NONE : EFFECT_KEEPS;
     if (at == PROVE_NO_BLOCK || !bitset_has(&loop->body, at))
         return true;
-    for (u32 k = 0; k < g->preds[loop->header]; k++) {
-        u32 from = g->pred[g->pred_start[loop->header] + k];
+    for_each_edge(e, &g->pred, loop->header) {
+        u32 from = g->pred.to[e];
         if (from != block && !bitset_has(between, from))
             continue;
         Effect one = effect_of(l, loop, from);
@@ -265,7 +265,7 @@ static bool join_in_step(Graph *g, const CountedLoops *l, const CountedLoop *loo
 }
 
 /* Whether threads that are together in the loop are in the same iteration of it, if they are so in the loops around. */
-static bool look_for_step(Graph *g, const CountedLoops *l, const CountedLoop *loop)
+static bool look_for_step(ProveGraph *g, const CountedLoops *l, const CountedLoop *loop)
 {
     for (u32 id = bitset_next(&g->splits, 0); id < g->n; id = bitset_next(&g->splits, id + 1))
         if (!join_in_step(g, l, loop, id))
@@ -299,12 +299,12 @@ bool prove_is_same_iteration(Prover *p, u32 after, u32 block, u32 iteration, u32
 /* ---- a branch that is passed again ------------------------------------------------------------------------------------------- */
 
 /* Whether control can come from one block to another before it comes to `stop`. */
-static bool comes_to(Graph *g, const Block *from, u32 to, u32 stop)
+static bool comes_to(ProveGraph *g, const Block *from, u32 to, u32 stop)
 {
     return from->id != stop && (from->id == to || bitset_has(prove_reach(g, from, stop), to));
 }
 
-static bool look_for_ways_back(Graph *g, u32 block)
+static bool look_for_ways_back(ProveGraph *g, u32 block)
 {
     const Block *b = fn_block(g->fn, block), *back = NULL;
     for (u32 edge = 0; edge < block_edge_count(b); edge++) {
@@ -326,7 +326,7 @@ bool prove_returns_one_way(Prover *p, u32 block)
     return *known == 2;
 }
 
-static bool joins_in(const Graph *g, const CountedLoop *loop, u32 block)
+static bool joins_in(const ProveGraph *g, const CountedLoop *loop, u32 block)
 {
     return g->postdom[block] != PROVE_NO_BLOCK && bitset_has(&loop->body, g->postdom[block]);
 }

@@ -54,7 +54,7 @@ static void see_in_use(void *user, RegId reg)
 /* Instructions that write such a register while something may be under way. */
 static void find_early_writes(Machine *m)
 {
-    const Graph *g = &m->g;
+    const ProveGraph *g = &m->g;
     u32 *before = arena_array(m->t->arena, u32, g->n);
     m->early_writes = bitset_new(m->t->arena, m->fn->origins + 1);
     for (bool again = true; again;) {
@@ -78,7 +78,7 @@ static void find_early_writes(Machine *m)
     }
 }
 
-void prove_machine_init(Machine *m, const Graph *g, ProveSide side, Terms *t)
+void prove_machine_init(Machine *m, const ProveGraph *g, ProveSide side, Terms *t)
 {
     Function *fn = g->fn;
     *m = (Machine){.t = t, .g = *g, .fn = fn, .side = side};

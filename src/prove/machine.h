@@ -14,7 +14,7 @@ typedef struct Undo {
 
 typedef struct Machine {
     Terms *t;
-    Graph g;
+    ProveGraph g;
     Function *fn;
     ProveSide side;
     Term *reg;        /* by RegId; PROVE_CARRY: the carry; 0: not known here */
@@ -27,7 +27,7 @@ typedef struct Machine {
 } Machine;
 
 /* Machines of one function may share a graph, one after the other. */
-void prove_machine_init(Machine *m, const Graph *g, ProveSide side, Terms *t);
+void prove_machine_init(Machine *m, const ProveGraph *g, ProveSide side, Terms *t);
 void prove_machine_free(Machine *m);
 
 /* Gives a register a value; prove_undo takes everything back that came after `undo.n` was `mark`. */

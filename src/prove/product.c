@@ -52,7 +52,7 @@ static Block *counterpart(const Prover *p, const u32 *map, const Block *b, Prove
 /* A join of one side is a place to stop in the other, too, so that both can stand there at once. */
 static void share_joins(Explorer *e)
 {
-    Graph *g = &e->p->side[PROVE_BEFORE].g, *h = &e->p->side[PROVE_AFTER].g;
+    ProveGraph *g = &e->p->side[PROVE_BEFORE].g, *h = &e->p->side[PROVE_AFTER].g;
     for (u32 k = 0; k < g->reachable; k++) {
         u32 id = g->by_order[k]->id, other = e->to_after[id];
         if (!other || h->order[other - 1] == UINT32_MAX || e->to_before[other - 1] != id + 1)

@@ -97,7 +97,7 @@ typedef struct Ends {
 /* Whether it is another thing if exit k of the text is the end, than if all are. */
 static bool matters(Pair *pair, ProveSide side, Pair *ended, Ends *ends, u32 k)
 {
-    Graph *all = &pair->graph[side], *one = &ended->graph[side];
+    ProveGraph *all = &pair->graph[side], *one = &ended->graph[side];
     *one = prove_end_at(all, ends->exits[side].v[k], &ended->arena);
     u64 reached = all->reached + one->reached;
     bool joins = prove_joins_earlier(all, one, &ends->waits[side], side == PROVE_AFTER);
@@ -122,7 +122,7 @@ static bool holds_at_end(Pair *pair, const ProveOptions *options, Ends *ends, u3
 
 static bool holds_at_each_end(Pair *pair, const ProveOptions *options, Ends *ends, Arena *arena)
 {
-    Graph *before = &pair->graph[PROVE_BEFORE], *after = &pair->graph[PROVE_AFTER];
+    ProveGraph *before = &pair->graph[PROVE_BEFORE], *after = &pair->graph[PROVE_AFTER];
     bool holds = true;
     ends->waits[PROVE_BEFORE] = prove_waits(before, &ends->callees, false);
     ends->waits[PROVE_AFTER] = prove_waits(after, &ends->callees, false);

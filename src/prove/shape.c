@@ -9,7 +9,7 @@ enum { STEPS_MAX = 1 << 22 };
 
 typedef struct Shape {
     const Prover *p;
-    Graph *g[2];
+    ProveGraph *g[2];
     FnvMap partner[2]; /* by event that others see: that of the other text */
     FnvMap unseen;     /* other events */
     u32 *of[2];        /* by block the one of the other text that stands for it, plus 1 */
@@ -77,7 +77,7 @@ static void settle(Shape *s, u32 side, Cursor *c, const Instr *from)
 {
     const Block *to;
     c->event = event_from(s, side, from);
-    while (!c->event && (to = sole_successor(c->block)) && s->g[side]->preds[to->id] == 1 && s->steps++ < STEPS_MAX) {
+    while (!c->event && (to = sole_successor(c->block)) && prove_preds(s->g[side], to->id) == 1 && s->steps++ < STEPS_MAX) {
         c->block = to;
         c->event = event_from(s, side, to->first);
     }
@@ -232,7 +232,7 @@ static bool leaves(const Block *b)
  * last one is of exits. */
 static bool find_first(Shape *s, const BitSet *region, const Block *branch, u32 edge, u32 *reached)
 {
-    Graph *g = s->g[1];
+    ProveGraph *g = s->g[1];
     VecU32 work = {0};
     BitSet seen = {.word = mem_zalloc(bitset_words(g->n) * sizeof(u64)), .bits = g->n};
     bool distinct = true;

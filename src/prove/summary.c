@@ -26,7 +26,7 @@ static u32 effects_of_body(Callees *c, Function *fn, Arena *arena)
     for_each_block(b, fn)
         for_each_instr(i, b)
             effects |= effects_of(c, i, arena);
-    Graph g;
+    ProveGraph g;
     const char *why;
     if (effects & CALLEE_TOGETHER)
         return effects;

@@ -106,14 +106,14 @@ static void check_event(Prover *p, const OpenAtEvent *m)
 /* Whether a thread may wait for another one between the branch and where its threads join. */
 static bool waits_between(Prover *p, u32 block, bool on_strong)
 {
-    Graph *g = &p->side[PROVE_AFTER].g;
+    ProveGraph *g = &p->side[PROVE_AFTER].g;
     return prove_waits_in(&p->waits[on_strong], prove_influence(g, fn_block(g->fn, block)));
 }
 
 /* By branch of AFTER: what is open where threads that passed it may wait, as pairs of Open.divided and Open.may_join_divided. */
 static void find_waiting(Prover *p)
 {
-    const Graph *g = &p->side[PROVE_AFTER].g;
+    const ProveGraph *g = &p->side[PROVE_AFTER].g;
     for (u32 k = 0; k < g->n; k++)
         vec_push(&p->waiting, ((VecU32){0}));
     for (u32 i = 0; i < p->at_events.n; i++) {

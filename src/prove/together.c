@@ -166,7 +166,7 @@ static bool join_in_both(Prover *p, const OpenAtEvent *m, const Open *closed, u3
 }
 
 /* Whether an iteration of a loop may begin before the threads that diverge there join again. */
-static bool is_around_a_loop(Graph *g, u32 block)
+static bool is_around_a_loop(ProveGraph *g, u32 block)
 {
     const BitSet *between = prove_influence(g, fn_block(g->fn, block));
     for (u32 id = bitset_next(between, 0); id < between->bits; id = bitset_next(between, id + 1))
@@ -178,7 +178,7 @@ static bool is_around_a_loop(Graph *g, u32 block)
 /* Branches of AFTER that are open at some event, or while an iteration begins: others make nobody be ahead. */
 static BitSet lasting_branches(Prover *p)
 {
-    Graph *g = &p->side[PROVE_AFTER].g;
+    ProveGraph *g = &p->side[PROVE_AFTER].g;
     BitSet found = bitset_new(p->arena, g->n);
     for (u32 i = 0; i < p->at_events.n; i++) {
         const Opens *o = &p->at_events.v[i].open[PROVE_AFTER];

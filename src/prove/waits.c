@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 typedef struct Loops {
-    Graph *g;
+    ProveGraph *g;
     const Callees *callees;
     bool on_strong;
     BitSet body;   /* of the loop that is looked at */
@@ -282,15 +282,15 @@ bool prove_waits_at(const Callees *callees, const Instr *i)
 /* The loop's edges back. */
 static void add_loop(Loops *l, u32 header)
 {
-    const Graph *g = l->g;
-    for (u32 k = 0; k < g->preds[header]; k++) {
-        u32 latch = g->pred[g->pred_start[header] + k];
+    const ProveGraph *g = l->g;
+    for_each_edge(e, &g->pred, header) {
+        u32 latch = g->pred.to[e];
         if (g->order[latch] >= g->order[header])
             vec_push(&l->found, ((WaitLoop){header, latch}));
     }
 }
 
-Waits prove_waits(Graph *g, const Callees *callees, bool on_strong)
+Waits prove_waits(ProveGraph *g, const Callees *callees, bool on_strong)
 {
     Waits waits = {.blocks = bitset_new(g->arena, g->n)};
     Loops l = {.g = g, .callees = callees, .on_strong = on_strong};

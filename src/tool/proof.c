@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analysis/graph.h"
+#include "base/graph.h"
 #include "base/bitset.h"
 #include "pipeline/remarks.h"
 #include "tool/proof_text.h"

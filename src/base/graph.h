@@ -1,7 +1,7 @@
 /* Directed graphs over 0 .. nodes-1 as adjacency arrays, and the algorithms on them that know nothing of programs.
  * Everything is iterative; scratch memory is returned before the call ends, results come from the arena. */
-#ifndef PTXOPT_ANALYSIS_GRAPH_H
-#define PTXOPT_ANALYSIS_GRAPH_H
+#ifndef PTXOPT_BASE_GRAPH_H
+#define PTXOPT_BASE_GRAPH_H
 
 #include "base/arena.h"
 

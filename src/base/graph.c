@@ -1,4 +1,4 @@
-#include "analysis/graph.h"
+#include "base/graph.h"
 
 #include <stdlib.h>
 
