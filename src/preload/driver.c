@@ -34,20 +34,63 @@ static bool are_plain(unsigned count, const int *options, void *const *values)
     return true;
 }
 
-/* The driver writes results into the values. Owned by the caller; *ok: not out of memory. */
-static void **copy_values(unsigned count, void *const *values, bool *ok)
+/* A call that may get the optimized text. */
+typedef struct Attempt {
+    bool wanted;
+    unsigned count;
+    void **values, **copy; /* of its options: the driver writes results into them */
+    ptxopt_result *made;   /* NULL: it gets the original */
+    char *text;            /* of that; the driver writes nothing there */
+    size_t bytes;          /* with the NUL */
+} Attempt;
+
+static Attempt attempt_begin(bool may, unsigned count, const int *options, void **values)
 {
-    void **copy = values && count ? malloc(count * sizeof *copy) : NULL;
-    *ok = copy || !values || count == 0;
-    if (copy)
-        memcpy(copy, values, count * sizeof *copy);
-    return copy;
+    Attempt a = {.count = count, .values = values, .copy = values && count ? malloc(count * sizeof *a.copy) : NULL};
+    if (a.copy)
+        memcpy(a.copy, values, count * sizeof *a.copy);
+    bool has_memory = a.copy || !values || count == 0;
+    a.wanted = text_enter() && may && has_memory && are_plain(count, options, values);
+    return a;
 }
 
-static void restore_values(unsigned count, void **values, void *const *copy)
+static void attempt_take(Attempt *a, ptxopt_result *made)
 {
-    if (copy)
-        memcpy(values, copy, count * sizeof *copy);
+    size_t length = 0;
+    a->made = made;
+    a->text = made ? (char *)(uintptr_t)ptxopt_text(made, &length) : NULL;
+    a->bytes = length + 1;
+}
+
+static void attempt_text(Attempt *a, const char *name, const void *text, size_t bytes)
+{
+    if (a->wanted)
+        attempt_take(a, text_optimize(name, text, bytes));
+}
+
+/* The file is read, for `load`, the driver's function of that name beside `real`, where there is one. */
+static void *attempt_file(Attempt *a, const char *name, const char *path, const void *real, const char *load)
+{
+    void *beside = a->wanted ? real_beside(real, load) : NULL;
+    if (beside)
+        attempt_take(a, text_optimize_file(name, path));
+    return beside;
+}
+
+/* Whether the original is to be loaded, after the optimized text, if there is one, was answered with `status`. */
+static bool attempt_goes_on(const Attempt *a, int status)
+{
+    if (a->made && status != 0 && a->copy)
+        memcpy(a->values, a->copy, a->count * sizeof *a->copy);
+    return !a->made || status != 0;
+}
+
+static int attempt_end(const Attempt *a, int status)
+{
+    ptxopt_free(a->made);
+    free(a->copy);
+    text_leave();
+    return status;
 }
 
 /* ---- where programs find the others ----------------------------------------------------------------------------- */
@@ -78,31 +121,23 @@ int hook_cuGetProcAddress_v2(cuGetProcAddress_v2Function *real, const char *symb
 
 int hook_cuModuleLoadData(cuModuleLoadDataFunction *real, void **module, const void *image)
 {
-    ptxopt_result *made = text_enter() ? text_optimize("cuModuleLoadData", image, SIZE_MAX) : NULL;
-    int status = made ? real(module, ptxopt_text(made, NULL)) : 0;
-    if (!made || status != 0)
+    Attempt a = attempt_begin(true, 0, NULL, NULL);
+    attempt_text(&a, "cuModuleLoadData", image, SIZE_MAX);
+    int status = a.made ? real(module, a.text) : 0;
+    if (attempt_goes_on(&a, status))
         status = real(module, image);
-    ptxopt_free(made);
-    text_leave();
-    return status;
+    return attempt_end(&a, status);
 }
 
 int hook_cuModuleLoadDataEx(cuModuleLoadDataExFunction *real, void **module, const void *image, unsigned count,
                             int *options, void **values)
 {
-    bool ok = false;
-    void **copy = copy_values(count, values, &ok);
-    bool wanted = text_enter() && ok && are_plain(count, options, values);
-    ptxopt_result *made = wanted ? text_optimize("cuModuleLoadDataEx", image, SIZE_MAX) : NULL;
-    int status = made ? real(module, ptxopt_text(made, NULL), count, options, values) : 0;
-    if (made && status != 0)
-        restore_values(count, values, copy);
-    if (!made || status != 0)
+    Attempt a = attempt_begin(true, count, options, values);
+    attempt_text(&a, "cuModuleLoadDataEx", image, SIZE_MAX);
+    int status = a.made ? real(module, a.text, count, options, values) : 0;
+    if (attempt_goes_on(&a, status))
         status = real(module, image, count, options, values);
-    ptxopt_free(made);
-    free(copy);
-    text_leave();
-    return status;
+    return attempt_end(&a, status);
 }
 
 static bool is_preserved(unsigned count, const int *options)
@@ -116,56 +151,36 @@ static bool is_preserved(unsigned count, const int *options)
 int hook_cuLibraryLoadData(cuLibraryLoadDataFunction *real, void **library, const void *code, int *options, void **values,
                            unsigned count, int *library_options, void **library_values, unsigned library_count)
 {
-    bool ok = false;
-    void **copy = copy_values(count, values, &ok);
-    bool wanted = text_enter() && ok && !is_preserved(library_count, library_options) && are_plain(count, options, values);
-    ptxopt_result *made = wanted ? text_optimize("cuLibraryLoadData", code, SIZE_MAX) : NULL;
-    const char *text = made ? ptxopt_text(made, NULL) : NULL;
-    int status = made ? real(library, text, options, values, count, library_options, library_values, library_count) : 0;
-    if (made && status != 0)
-        restore_values(count, values, copy);
-    if (!made || status != 0)
+    Attempt a = attempt_begin(!is_preserved(library_count, library_options), count, options, values);
+    attempt_text(&a, "cuLibraryLoadData", code, SIZE_MAX);
+    int status = a.made ? real(library, a.text, options, values, count, library_options, library_values, library_count) : 0;
+    if (attempt_goes_on(&a, status))
         status = real(library, code, options, values, count, library_options, library_values, library_count);
-    ptxopt_free(made);
-    free(copy);
-    text_leave();
-    return status;
+    return attempt_end(&a, status);
 }
 
 int hook_cuModuleLoad(cuModuleLoadFunction *real, void **module, const char *path)
 {
-    cuModuleLoadDataFunction *load = NULL;
-    if (text_enter())
-        load = (cuModuleLoadDataFunction *)real_beside((const void *)real, "cuModuleLoadData");
-    ptxopt_result *made = load ? text_optimize_file("cuModuleLoad", path) : NULL;
-    int status = made ? load(module, ptxopt_text(made, NULL)) : 0;
-    if (!made || status != 0)
+    Attempt a = attempt_begin(true, 0, NULL, NULL);
+    cuModuleLoadDataFunction *load =
+        (cuModuleLoadDataFunction *)attempt_file(&a, "cuModuleLoad", path, (const void *)real, "cuModuleLoadData");
+    int status = a.made ? load(module, a.text) : 0;
+    if (attempt_goes_on(&a, status))
         status = real(module, path);
-    ptxopt_free(made);
-    text_leave();
-    return status;
+    return attempt_end(&a, status);
 }
 
 int hook_cuLibraryLoadFromFile(cuLibraryLoadFromFileFunction *real, void **library, const char *path, int *options,
                                void **values, unsigned count, int *library_options, void **library_values,
                                unsigned library_count)
 {
-    cuLibraryLoadDataFunction *load = NULL;
-    bool ok = false;
-    void **copy = copy_values(count, values, &ok);
-    if (text_enter() && ok && !is_preserved(library_count, library_options) && are_plain(count, options, values))
-        load = (cuLibraryLoadDataFunction *)real_beside((const void *)real, "cuLibraryLoadData");
-    ptxopt_result *made = load ? text_optimize_file("cuLibraryLoadFromFile", path) : NULL;
-    const char *text = made ? ptxopt_text(made, NULL) : NULL;
-    int status = made ? load(library, text, options, values, count, library_options, library_values, library_count) : 0;
-    if (made && status != 0)
-        restore_values(count, values, copy);
-    if (!made || status != 0)
+    Attempt a = attempt_begin(!is_preserved(library_count, library_options), count, options, values);
+    cuLibraryLoadDataFunction *load = (cuLibraryLoadDataFunction *)attempt_file(&a, "cuLibraryLoadFromFile", path,
+                                                                                (const void *)real, "cuLibraryLoadData");
+    int status = a.made ? load(library, a.text, options, values, count, library_options, library_values, library_count) : 0;
+    if (attempt_goes_on(&a, status))
         status = real(library, path, options, values, count, library_options, library_values, library_count);
-    ptxopt_free(made);
-    free(copy);
-    text_leave();
-    return status;
+    return attempt_end(&a, status);
 }
 
 /* ---- the linker ------------------------------------------------------------------------------------------------- */
@@ -183,41 +198,22 @@ int hook_cuLinkCreate(cuLinkCreateFunction *real, unsigned count, int *options, 
 int hook_cuLinkAddData(cuLinkAddDataFunction *real, void *state, int type, void *data, size_t bytes, const char *name,
                        unsigned count, int *options, void **values)
 {
-    bool ok = false;
-    void **copy = copy_values(count, values, &ok);
-    bool wanted = text_enter() && ok && type == INPUT_PTX && !text_recall(state) && are_plain(count, options, values);
-    ptxopt_result *made = wanted ? text_optimize("cuLinkAddData", data, bytes) : NULL;
-    size_t length = 0;
-    char *text = made ? (char *)(uintptr_t)ptxopt_text(made, &length) : NULL; /* the driver writes nothing there */
-    int status = made ? real(state, type, text, length + 1, name, count, options, values) : 0;
-    if (made && status != 0)
-        restore_values(count, values, copy);
-    if (!made || status != 0)
+    Attempt a = attempt_begin(type == INPUT_PTX && !text_recall(state), count, options, values);
+    attempt_text(&a, "cuLinkAddData", data, bytes);
+    int status = a.made ? real(state, type, a.text, a.bytes, name, count, options, values) : 0;
+    if (attempt_goes_on(&a, status))
         status = real(state, type, data, bytes, name, count, options, values);
-    ptxopt_free(made);
-    free(copy);
-    text_leave();
-    return status;
+    return attempt_end(&a, status);
 }
 
 int hook_cuLinkAddFile(cuLinkAddFileFunction *real, void *state, int type, const char *path, unsigned count, int *options,
                        void **values)
 {
-    cuLinkAddDataFunction *add = NULL;
-    bool ok = false;
-    void **copy = copy_values(count, values, &ok);
-    if (text_enter() && ok && type == INPUT_PTX && !text_recall(state) && are_plain(count, options, values))
-        add = (cuLinkAddDataFunction *)real_beside((const void *)real, "cuLinkAddData_v2");
-    ptxopt_result *made = add ? text_optimize_file("cuLinkAddFile", path) : NULL;
-    size_t length = 0;
-    char *text = made ? (char *)(uintptr_t)ptxopt_text(made, &length) : NULL; /* the driver writes nothing there */
-    int status = made ? add(state, type, text, length + 1, path, count, options, values) : 0;
-    if (made && status != 0)
-        restore_values(count, values, copy);
-    if (!made || status != 0)
+    Attempt a = attempt_begin(type == INPUT_PTX && !text_recall(state), count, options, values);
+    cuLinkAddDataFunction *add =
+        (cuLinkAddDataFunction *)attempt_file(&a, "cuLinkAddFile", path, (const void *)real, "cuLinkAddData_v2");
+    int status = a.made ? add(state, type, a.text, a.bytes, path, count, options, values) : 0;
+    if (attempt_goes_on(&a, status))
         status = real(state, type, path, count, options, values);
-    ptxopt_free(made);
-    free(copy);
-    text_leave();
-    return status;
+    return attempt_end(&a, status);
 }
