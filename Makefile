@@ -38,7 +38,6 @@ TOOL     = $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt optimize front proof proof_
 MANUAL   = $(notdir $(wildcard man/*.[1-9]))
 PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out $(BUILD)/obj/front/% $(BUILD)/obj/prove/% $(BUILD)/obj/machine/%,$(OBJECTS)))
 UNIT     = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
-CUBIN    = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/machine/*.c))
 TOOLS    = $(BUILD)/cubinstat $(BUILD)/cubinjudge $(BUILD)/cubincmp
 PTXRUN   = $(BUILD)/ptxrun
 BENCH    = $(patsubst tests/bench/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
@@ -180,9 +179,9 @@ $(UNIT): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 $(BUILD)/tests/test_alu: $(patsubst %,$(BUILD)/obj/exec/%.o,alu_int alu_float alu_convert format opcode)
 
 $(BUILD)/cubinstat $(BUILD)/cubinjudge $(BUILD)/cubincmp: $(BUILD)/%: $(BUILD)/obj/tool/%.o
-$(TOOLS): $(CUBIN)
+$(TOOLS): $(LIB)
 	$(call say,LINK )
-	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) $(if $(filter %/cubincmp,$@),-lelf) -lm
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIB) $(if $(filter %/cubincmp,$@),-lelf) -lm
 
 $(BUILD)/ptxrun: $(BUILD)/obj/tool/ptxrun.o $(BUILD)/obj/tool/process.o $(EXECUTE) $(LIB)
 	$(call say,LINK )

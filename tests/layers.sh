@@ -44,7 +44,7 @@ grep -n '^[[:space:]]*#[[:space:]]*include' $(find src grammar -name '*.[ch]' -o
         may["preload"] = "base api front preload"
         may["prove"] = "base isa ir prove"
         may["exec"] = "base isa ir parse exec"
-        may["machine"] = "machine"
+        may["machine"] = "base machine"
         may["tool"] = may["pipeline"] " parse prove front exec machine tool"
     }
     function bad(why) { print "fail " $1 ":" $2 ": includes " $3 ": " why }

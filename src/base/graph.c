@@ -1,6 +1,6 @@
 #include "base/graph.h"
 
-#include <stdlib.h>
+#include "base/vec.h"
 
 Graph graph_from_edges(Arena *arena, u32 nodes, const u32 *from, const u32 *to, u32 count)
 {
@@ -29,6 +29,30 @@ Graph graph_reverse(Arena *arena, const Graph *g)
         for_each_edge(e, g, u)
             r.to[next[g->to[e]]++] = u;
     return r;
+}
+
+u32 graph_reverse_postorder(const Graph *g, u32 root, u32 *order)
+{
+    VecU32 path = {0};
+    u32 *next = mem_zalloc(sizeof *next * g->nodes), first = g->nodes; /* next: edges taken so far, plus 1 */
+    vec_push(&path, root);
+    next[root] = 1;
+    while (path.n) {
+        u32 u = vec_last(&path), e = g->start[u] + next[u] - 1;
+        if (e == g->start[u + 1]) {
+            order[--first] = vec_pop(&path);
+            continue;
+        }
+        next[u]++;
+        if (!next[g->to[e]]) {
+            next[g->to[e]] = 1;
+            vec_push(&path, g->to[e]);
+        }
+    }
+    vec_free(&path);
+    mem_free(next);
+    memmove(order, order + first, sizeof *order * (g->nodes - first));
+    return g->nodes - first;
 }
 
 /* ---- strongly connected components ----------------------------------------------------------------------------- */

@@ -19,6 +19,9 @@ typedef struct Graph {
 Graph graph_from_edges(Arena *arena, u32 nodes, const u32 *from, const u32 *to, u32 count);
 Graph graph_reverse(Arena *arena, const Graph *g);
 
+/* The nodes that root reaches, in reverse post-order of a walk that takes edges in their order; answers how many. order: nodes entries. */
+u32 graph_reverse_postorder(const Graph *g, u32 root, u32 *order);
+
 /* Strongly connected components (Tarjan, 1972): component[u] for every node, and their number. A component's number is
  * smaller than that of every component that leads to it: callees before callers. component: nodes entries. */
 u32 graph_components(const Graph *g, u32 *component);

@@ -173,11 +173,7 @@ static bool read_sections(Reader *reader, const Elf64_Ehdr *header)
     if (count > reader->file.size / sizeof first || !inside(reader->file, header->e_shoff, count * sizeof first) ||
         names >= count)
         return false;
-    reader->sections = calloc(count, sizeof *reader->sections);
-    if (!reader->sections) {
-        reader->fault = "out of memory";
-        return false;
-    }
+    reader->sections = mem_zalloc(count * sizeof *reader->sections);
     reader->count = count;
     for (size_t i = 0; i < count; i++) {
         Section *section = &reader->sections[i];
@@ -227,10 +223,7 @@ static bool read_symbols(Reader *reader)
     reader->fault = "a cubin without a symbol table";
     if (!reader->symbols.at)
         return false;
-    reader->fault = "out of memory";
-    reader->info = calloc(symbol_count(reader) + 1, sizeof *reader->info);
-    if (!reader->info)
-        return false;
+    reader->info = mem_zalloc((symbol_count(reader) + 1) * sizeof *reader->info);
     Attribute attribute;
     while (next_attribute(&info, &attribute)) {
         size_t symbol = attribute.payload.size >= 8 ? read32(attribute.payload.at) : symbol_count(reader);
@@ -314,10 +307,8 @@ static int by_place(const void *left, const void *right)
 
 static bool read_functions(Cubin *cubin, Reader *reader)
 {
-    cubin->functions = calloc(symbol_count(reader) + 1, sizeof *cubin->functions);
-    reader->fault = cubin->functions ? "a cubin whose code is not where its symbols say" : "out of memory";
-    if (!cubin->functions)
-        return false;
+    cubin->functions = mem_zalloc((symbol_count(reader) + 1) * sizeof *cubin->functions);
+    reader->fault = "a cubin whose code is not where its symbols say";
     for (size_t i = 0; i < symbol_count(reader); i++) {
         Elf64_Sym symbol;
         memcpy(&symbol, reader->symbols.at + i * sizeof symbol, sizeof symbol);
@@ -367,10 +358,7 @@ static uint8_t *read_file(const char *path, size_t *size)
     if (!file)
         return NULL;
     for (size_t room = 1 << 16, used = 0;; room *= 2) {
-        uint8_t *grown = realloc(bytes, room);
-        if (!grown)
-            break;
-        bytes = grown;
+        bytes = mem_realloc(bytes, room);
         used += fread(bytes + used, 1, room - used, file);
         *size = used;
         if (used < room && !ferror(file)) {
@@ -380,7 +368,7 @@ static uint8_t *read_file(const char *path, size_t *size)
         if (used < room)
             break;
     }
-    free(bytes);
+    mem_free(bytes);
     fclose(file);
     return NULL;
 }
@@ -390,8 +378,8 @@ bool cubin_read(Cubin *cubin, uint8_t *bytes, size_t size, const char *name, cha
     Reader reader = {.file = {bytes, size}, .fault = "cannot be read"};
     *cubin = (Cubin){.bytes = bytes};
     bool good = bytes && read_cubin(cubin, &reader);
-    free(reader.sections);
-    free(reader.info);
+    mem_free(reader.sections);
+    mem_free(reader.info);
     if (good)
         return true;
     snprintf(error, error_bytes, "%s: %s", name, reader.fault);
@@ -408,7 +396,7 @@ bool cubin_open(Cubin *cubin, const char *path, char *error, size_t error_bytes)
 
 void cubin_close(Cubin *cubin)
 {
-    free(cubin->functions);
-    free(cubin->bytes);
+    mem_free(cubin->functions);
+    mem_free(cubin->bytes);
     *cubin = (Cubin){0};
 }

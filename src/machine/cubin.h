@@ -4,9 +4,7 @@
 #ifndef PTXOPT_MACHINE_CUBIN_H
 #define PTXOPT_MACHINE_CUBIN_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "base/arena.h"
 
 typedef struct CubinFunction {
     const char *name;
@@ -35,7 +33,7 @@ typedef struct Cubin {
  * until cubin_close. */
 bool cubin_open(Cubin *cubin, const char *path, char *error, size_t error_bytes);
 
-/* The same of bytes, which are malloc's and the Cubin's from then on, also on failure; `name` is for messages. NULL: not read. */
+/* The same of bytes, which are mem_alloc's and the Cubin's from then on, also on failure; `name` is for messages. NULL: not read. */
 bool cubin_read(Cubin *cubin, uint8_t *bytes, size_t size, const char *name, char *error, size_t error_bytes);
 void cubin_close(Cubin *cubin);
 

@@ -1,38 +1,28 @@
 #include "machine/flow.h"
 
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/graph.h"
 #include "machine/loops.h"
 
 enum { NONE = SASS_NONE, WORD_BITS = 64, MOST_SET_BYTES = 256 << 20 };
 
-typedef struct Graph {
+typedef struct SassGraph {
     const CubinFunction *function;
     SassCode *code;
     int *block_of; /* by instruction */
     size_t *sites; /* instruction of each BSSY and BMOV */
     size_t site_count;
     bool is_saved[SASS_REGISTERS]; /* a barrier is saved in it */
-    bool failed;                   /* out of memory */
-} Graph;
+    Arena scratch;
+} SassGraph;
 
-static void push(Graph *graph, SassEdges *edges, int to)
+static void push(SassEdges *edges, int to)
 {
-    for (size_t i = 0; i < edges->count; i++)
-        if (edges->to[i] == to)
+    for (u32 i = 0; i < edges->n; i++)
+        if (edges->v[i] == to)
             return;
-    if (edges->count == edges->room) {
-        size_t room = edges->room ? edges->room * 2 : 2;
-        int *grown = realloc(edges->to, room * sizeof *grown);
-        if (!grown) {
-            graph->failed = true;
-            return;
-        }
-        edges->to = grown;
-        edges->room = room;
-    }
-    edges->to[edges->count++] = to;
+    vec_push(edges, to);
 }
 
 static int instr_at(const SassCode *code, int64_t offset)
@@ -41,7 +31,7 @@ static int instr_at(const SassCode *code, int64_t offset)
     return index < 0 || (size_t)index >= code->count || offset < code->instrs[0].offset ? NONE : (int)index;
 }
 
-static int block_at(const Graph *graph, int64_t offset)
+static int block_at(const SassGraph *graph, int64_t offset)
 {
     int index = instr_at(graph->code, offset); /* NONE: another function, or the padding */
     return index == NONE ? NONE : graph->block_of[index];
@@ -63,21 +53,21 @@ int sass_target_block(const SassCode *code, const SassInstr *instr)
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */
 
 typedef struct TargetVisit {
-    Graph *graph;
+    SassGraph *graph;
     int from; /* NONE: mark the targets as block starts */
 } TargetVisit;
 
 static void visit_target(void *context, uint32_t target)
 {
     TargetVisit *visit = context;
-    Graph *graph = visit->graph;
+    SassGraph *graph = visit->graph;
     int index = instr_at(graph->code, target);
     if (index == NONE)
         return;
     if (visit->from == NONE)
         graph->block_of[index] = 1;
     else
-        push(graph, &graph->code->blocks[visit->from].out, graph->block_of[index]);
+        push(&graph->code->blocks[visit->from].out, graph->block_of[index]);
 }
 
 static bool splits(const SassInstr *instr)
@@ -87,7 +77,7 @@ static bool splits(const SassInstr *instr)
            instr->class == SASS_BSYNC || instr->class == SASS_CALL;
 }
 
-static void mark_starts(Graph *graph)
+static void mark_starts(SassGraph *graph)
 {
     SassCode *code = graph->code;
     TargetVisit marks = {graph, NONE};
@@ -106,19 +96,15 @@ static void mark_starts(Graph *graph)
 }
 
 /* Marks block starts in block_of, then numbers the blocks. */
-static void find_blocks(Graph *graph)
+static void find_blocks(SassGraph *graph)
 {
     SassCode *code = graph->code;
     mark_starts(graph);
     for (size_t i = 0; i < code->count; i++)
         code->block_count += graph->block_of[i];
-    code->blocks = calloc((size_t)code->block_count, sizeof *code->blocks);
-    code->by_order = calloc((size_t)code->block_count, sizeof *code->by_order);
-    graph->sites = calloc(graph->site_count + 1, sizeof *graph->sites);
-    if (!code->blocks || !code->by_order || !graph->sites) {
-        graph->failed = true;
-        return;
-    }
+    code->blocks = arena_array(&code->arena, SassBlock, code->block_count);
+    code->by_order = arena_array(&code->arena, int, code->block_count);
+    graph->sites = arena_array(&graph->scratch, size_t, graph->site_count + 1);
     int block = NONE;
     size_t site = 0;
     for (size_t i = 0; i < code->count; i++) {
@@ -132,17 +118,17 @@ static void find_blocks(Graph *graph)
     }
 }
 
-static void add_direct_edges(Graph *graph)
+static void add_direct_edges(SassGraph *graph)
 {
     SassCode *code = graph->code;
     for (int i = 0; i < code->block_count; i++) {
         SassBlock *block = &code->blocks[i];
         const SassInstr *last = &code->instrs[block->last];
         if (!sass_ends_block(last) && i + 1 < code->block_count)
-            push(graph, &block->out, i + 1);
+            push(&block->out, i + 1);
         bool branches = last->class == SASS_BRA || last->class == SASS_CALL;
         if (branches && last->has_target && block_at(graph, last->target) != NONE)
-            push(graph, &block->out, block_at(graph, last->target));
+            push(&block->out, block_at(graph, last->target));
         if (last->class == SASS_BRX)
             cubin_branch_targets(graph->function, last->offset, visit_target, &(TargetVisit){graph, i});
     }
@@ -174,7 +160,7 @@ static bool set_join(uint64_t *into, const uint64_t *from, size_t words)
 }
 
 /* What BMOV may find in its register; NULL for a BSSY. */
-static const uint64_t *restored(const Graph *graph, const Sites *sites, const SassInstr *site)
+static const uint64_t *restored(const SassGraph *graph, const Sites *sites, const SassInstr *site)
 {
     if (site->class != SASS_BMOV)
         return NULL;
@@ -182,7 +168,7 @@ static const uint64_t *restored(const Graph *graph, const Sites *sites, const Sa
 }
 
 /* BSYNC, at the end of `block`, continues at the target of every site in the set that it waits for. */
-static void continue_at(Graph *graph, const Sites *sites, SassBlock *block, const uint64_t *set, const uint64_t *of)
+static void continue_at(SassGraph *graph, const Sites *sites, SassBlock *block, const uint64_t *set, const uint64_t *of)
 {
     for (size_t w = 0; w < sites->words; w++)
         for (uint64_t open = of ? of[w] & set[w] : set[w]; open; open &= open - 1) {
@@ -192,12 +178,12 @@ static void continue_at(Graph *graph, const Sites *sites, SassBlock *block, cons
             if (from && of)
                 continue_at(graph, sites, block, from, NULL);
             if (target != NONE)
-                push(graph, &block->out, target);
+                push(&block->out, target);
         }
 }
 
 /* BSAVE puts the open sites of its barrier into a register; what such a site restored is in there, too. */
-static bool save_sites(const Graph *graph, Sites *sites, const SassInstr *instr)
+static bool save_sites(const SassGraph *graph, Sites *sites, const SassInstr *instr)
 {
     uint64_t *any = sites->saved + SASS_NO_REGISTER * sites->words, *into = sites->saved + instr->saved * sites->words;
     const uint64_t *own = sites->barrier + instr->barrier * sites->words;
@@ -216,10 +202,10 @@ static bool save_sites(const Graph *graph, Sites *sites, const SassInstr *instr)
 }
 
 /* Carries the open sites through a block; true when a successor learned something. */
-static bool carry_sites(Graph *graph, Sites *sites, int index, size_t *site)
+static bool carry_sites(SassGraph *graph, Sites *sites, int index, size_t *site)
 {
     SassBlock *block = &graph->code->blocks[index];
-    size_t edges = block->out.count;
+    size_t edges = block->out.n;
     bool changed = false;
     memcpy(sites->now, sites->open + (size_t)index * sites->words, sites->words * sizeof *sites->now);
     for (size_t i = block->first; i <= block->last; i++) {
@@ -235,24 +221,22 @@ static bool carry_sites(Graph *graph, Sites *sites, int index, size_t *site)
         if (sets)
             set_add(sites->now, (*site)++);
     }
-    for (size_t e = 0; e < block->out.count; e++)
-        changed |= set_join(sites->open + (size_t)block->out.to[e] * sites->words, sites->now, sites->words);
-    return changed || block->out.count != edges;
+    for (size_t e = 0; e < block->out.n; e++)
+        changed |= set_join(sites->open + (size_t)block->out.v[e] * sites->words, sites->now, sites->words);
+    return changed || block->out.n != edges;
 }
 
-static void add_barrier_edges(Graph *graph)
+/* False: it would take too much memory. */
+static bool add_barrier_edges(SassGraph *graph)
 {
     enum { BARRIERS = 16 };
     size_t count = (size_t)graph->code->block_count, sets = count + BARRIERS + SASS_REGISTERS + 1;
     Sites sites = {.words = (graph->site_count + WORD_BITS - 1) / WORD_BITS};
+    if (sites.words * sets > MOST_SET_BYTES / sizeof(uint64_t))
+        return false;
     if (!sites.words)
-        return;
-    graph->failed = sites.words * sets > MOST_SET_BYTES / sizeof(uint64_t);
-    sites.open = graph->failed ? NULL : calloc(sets * sites.words, sizeof(uint64_t));
-    if (!sites.open) {
-        graph->failed = true;
-        return;
-    }
+        return true;
+    sites.open = arena_array(&graph->scratch, uint64_t, sets * sites.words);
     sites.barrier = sites.open + count * sites.words;
     sites.saved = sites.barrier + BARRIERS * sites.words;
     sites.now = sites.saved + SASS_REGISTERS * sites.words;
@@ -264,84 +248,40 @@ static void add_barrier_edges(Graph *graph)
         for (int i = 0; i < graph->code->block_count; i++)
             changed |= carry_sites(graph, &sites, i, &site);
     }
-    free(sites.open);
+    return true;
 }
 
 /* ---- order and dominators ----------------------------------------------------------------------------------------- */
 
-static void order_blocks(Graph *graph)
+static void order_blocks(SassGraph *graph)
 {
     SassCode *code = graph->code;
-    int *stack = calloc((size_t)code->block_count, sizeof *stack);
-    size_t *edge = calloc((size_t)code->block_count, sizeof *edge);
-    int depth = 0, post = 0;
-    if (!stack || !edge) {
-        graph->failed = true;
-        goto done;
-    }
-    for (int i = 0; i < code->block_count; i++)
-        code->blocks[i].order = code->blocks[i].dominator = NONE;
-    code->blocks[0].order = 0; /* on the stack; the true number follows */
-    stack[depth++] = 0;
-    while (depth) {
-        int block = stack[depth - 1];
-        SassEdges *out = &code->blocks[block].out;
-        if (edge[block] == out->count) {
-            code->by_order[post++] = block;
-            depth--;
-            continue;
+    VecU32 from = {0}, to = {0};
+    u32 count = (u32)code->block_count;
+    for (u32 b = 0; b < count; b++)
+        for (u32 e = 0; e < code->blocks[b].out.n; e++) {
+            vec_push(&from, b);
+            vec_push(&to, (u32)code->blocks[b].out.v[e]);
         }
-        int next = out->to[edge[block]++];
-        push(graph, &code->blocks[next].in, block);
-        if (code->blocks[next].order == NONE) {
-            code->blocks[next].order = 0;
-            stack[depth++] = next;
-        }
+    Graph succ = graph_from_edges(&graph->scratch, count, from.v, to.v, from.n),
+          pred = graph_from_edges(&graph->scratch, count, to.v, from.v, from.n);
+    u32 *order = arena_array(&graph->scratch, u32, count), *above = arena_array(&graph->scratch, u32, count);
+    graph_dominators(&succ, &pred, 0, above, order);
+    code->reachable = (int)graph_reverse_postorder(&succ, 0, order);
+    for (u32 b = 0; b < count; b++) {
+        code->blocks[b].order = NONE;
+        code->blocks[b].dominator = above[b] == GRAPH_NONE ? NONE : (int)above[b];
     }
-    code->reachable = post;
-    for (int i = 0; i < post / 2; i++) {
-        int block = code->by_order[i];
-        code->by_order[i] = code->by_order[post - 1 - i];
-        code->by_order[post - 1 - i] = block;
-    }
-    for (int i = 0; i < post; i++)
-        code->blocks[code->by_order[i]].order = i;
-done:
-    free(stack);
-    free(edge);
-}
-
-static int common_dominator(const SassCode *code, int a, int b)
-{
-    while (a != b) {
-        while (code->blocks[a].order > code->blocks[b].order)
-            a = code->blocks[a].dominator;
-        while (code->blocks[b].order > code->blocks[a].order)
-            b = code->blocks[b].dominator;
-    }
-    return a;
-}
-
-/* Cooper, Harvey, Kennedy: A simple, fast dominance algorithm. */
-static void find_dominators(Graph *graph)
-{
-    SassCode *code = graph->code;
     code->blocks[0].dominator = 0;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (int i = 1; i < code->reachable; i++) {
-            SassBlock *block = &code->blocks[code->by_order[i]];
-            int dominator = NONE;
-            for (size_t e = 0; e < block->in.count; e++) {
-                int from = block->in.to[e];
-                if (code->blocks[from].dominator == NONE)
-                    continue;
-                dominator = dominator == NONE ? from : common_dominator(code, dominator, from);
-            }
-            changed |= block->dominator != dominator;
-            block->dominator = dominator;
-        }
+    for (int i = 0; i < code->reachable; i++) {
+        code->by_order[i] = (int)order[i];
+        code->blocks[order[i]].order = i;
     }
+    for (int i = 0; i < code->reachable; i++)
+        for_each_edge(e, &succ, order[i])
+            vec_push(&code->blocks[succ.to[e]].in, (int)order[i]);
+    vec_free(&from);
+    vec_free(&to);
 }
 
 /* ---- cycles ------------------------------------------------------------------------------------------------------- */
@@ -379,13 +319,6 @@ static unsigned run_block(const SassCode *code, const SassBlock *block, Pending 
     return clock;
 }
 
-static bool is_dominated(const SassCode *code, int block, int by)
-{
-    while (code->blocks[block].order > code->blocks[by].order)
-        block = code->blocks[block].dominator;
-    return block == by;
-}
-
 /* Cycles from the end of `from` to the start of `to`: a warp that divides executes both sides of a branch, one after the other, and
  * one that does not comes to `to` over one of them. So nobody waits in `to` for what was waited for on another path there. */
 static unsigned cycles_between(const SassCode *code, int from, int to)
@@ -396,32 +329,30 @@ static unsigned cycles_between(const SassCode *code, int from, int to)
         last = end->order - first < BLOCKS_BETWEEN ? end->order : first + BLOCKS_BETWEEN;
     for (int i = first; i < last && cycles < LONGEST_LATENCY; i++) {
         const SassBlock *block = &code->blocks[code->by_order[i]];
-        if (code->instrs[block->last].class != SASS_CALL && is_dominated(code, code->by_order[i], end->dominator))
+        if (code->instrs[block->last].class != SASS_CALL && sass_is_dominated(code, code->by_order[i], end->dominator))
             cycles += block->cycles;
     }
     return cycles;
 }
 
 /* What is pending at a block's start is the most that any predecessor leaves; the second pass knows what is pending at the end of a loop. */
-static void count_cycles(Graph *graph)
+static void count_cycles(SassGraph *graph)
 {
     SassCode *code = graph->code;
-    Pending *end = calloc((size_t)code->block_count, sizeof *end);
-    graph->failed |= !end;
-    for (int step = 0; end && step < PASSES * code->reachable; step++) {
+    Pending *end = arena_array(&graph->scratch, Pending, code->block_count);
+    for (int step = 0; step < PASSES * code->reachable; step++) {
         int index = code->by_order[step % code->reachable];
         SassBlock *block = &code->blocks[index];
         Pending ready = {{0}};
-        for (size_t e = 0; e < block->in.count; e++) {
-            unsigned passed = cycles_between(code, block->in.to[e], index);
+        for (u32 e = 0; e < block->in.n; e++) {
+            unsigned passed = cycles_between(code, block->in.v[e], index);
             for (unsigned b = 0; b < SCOREBOARDS; b++)
-                if (end[block->in.to[e]].cycles[b] > passed)
-                    begin_wait(&ready, b, end[block->in.to[e]].cycles[b] - passed);
+                if (end[block->in.v[e]].cycles[b] > passed)
+                    begin_wait(&ready, b, end[block->in.v[e]].cycles[b] - passed);
         }
         block->cycles = run_block(code, block, &ready);
         end[index] = ready;
     }
-    free(end);
 }
 
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
@@ -438,25 +369,25 @@ static void drop_padding(SassCode *code)
 
 static bool read_flow(SassCode *code, const CubinFunction *function)
 {
-    Graph graph = {.function = function, .code = code};
-    graph.block_of = calloc(code->count, sizeof *graph.block_of);
-    graph.failed = !graph.block_of;
-    static void (*const steps[])(Graph *) = {find_blocks,  add_direct_edges, add_barrier_edges,
-                                             order_blocks, find_dominators,  count_cycles};
-    for (size_t i = 0; i < sizeof steps / sizeof *steps && !graph.failed; i++)
-        steps[i](&graph);
-    free(graph.block_of);
-    free(graph.sites);
-    return !graph.failed && sass_find_loops(code);
+    SassGraph graph = {.function = function, .code = code};
+    graph.block_of = arena_array(&graph.scratch, int, code->count);
+    find_blocks(&graph);
+    add_direct_edges(&graph);
+    bool good = add_barrier_edges(&graph);
+    if (good) {
+        order_blocks(&graph);
+        count_cycles(&graph);
+        sass_find_loops(code);
+    }
+    arena_free(&graph.scratch);
+    return good;
 }
 
 bool sass_read(SassCode *code, const CubinFunction *function, unsigned sm)
 {
-    size_t count = (function->end - function->begin) / SASS_BYTES;
-    *code = (SassCode){.instrs = calloc(count + 1, sizeof *code->instrs), .count = count};
-    if (!code->instrs)
-        return false;
-    for (size_t i = 0; i < count; i++) {
+    *code = (SassCode){.count = (function->end - function->begin) / SASS_BYTES};
+    code->instrs = arena_array(&code->arena, SassInstr, code->count);
+    for (size_t i = 0; i < code->count; i++) {
         uint32_t offset = function->begin + (uint32_t)(i * SASS_BYTES);
         code->instrs[i] = sass_decode(function->code + offset, offset, sm);
     }
@@ -469,13 +400,10 @@ bool sass_read(SassCode *code, const CubinFunction *function, unsigned sm)
 
 void sass_free(SassCode *code)
 {
-    for (int i = 0; code->blocks && i < code->block_count; i++) {
-        free(code->blocks[i].out.to);
-        free(code->blocks[i].in.to);
+    for (int i = 0; i < code->block_count; i++) {
+        vec_free(&code->blocks[i].out);
+        vec_free(&code->blocks[i].in);
     }
-    free(code->instrs);
-    free(code->blocks);
-    free(code->by_order);
-    free(code->loops);
-    *code = (SassCode){0};
+    arena_free(&code->arena);
+    *code = (SassCode){.count = 0};
 }

@@ -7,15 +7,13 @@
 #ifndef PTXOPT_MACHINE_FLOW_H
 #define PTXOPT_MACHINE_FLOW_H
 
+#include "base/vec.h"
 #include "machine/cubin.h"
 #include "machine/sass.h"
 
 enum { SASS_NONE = -1 };
 
-typedef struct SassEdges {
-    int *to;
-    size_t count, room;
-} SassEdges;
+typedef VEC(int) SassEdges; /* blocks */
 
 typedef struct SassBlock {
     size_t first, last; /* instructions, inclusive */
@@ -33,7 +31,8 @@ typedef struct SassLoop {
     unsigned latches; /* back edges */
     unsigned depth;   /* 1: outermost */
     bool innermost;
-    bool gathers; /* waits for lanes of its warp to catch up, as ptxas does at latches on sm_75: it runs once, or little more */
+    bool
+        gathers; /* waits for lanes of its warp to catch up, as ptxas does at latches on sm_75: it runs once, or little more */
     unsigned instructions; /* with those of the loops inside */
     unsigned classes[SASS_CLASS_COUNT];
     unsigned cycles; /* of issuing each of its blocks once, with those of the loops inside */
@@ -41,6 +40,7 @@ typedef struct SassLoop {
 } SassLoop;
 
 typedef struct SassCode {
+    Arena arena;       /* of all below but edges */
     SassInstr *instrs; /* without the padding */
     size_t count;
     size_t padding; /* instructions after the last one that can run: `BRA .` and NOPs */
@@ -53,9 +53,17 @@ typedef struct SassCode {
     unsigned irreducible; /* edges back to a block that does not dominate their start */
 } SassCode;
 
-/* Everything in `code` is owned by it; false when memory is short (nothing to free then). */
+/* Everything in `code` is owned by it; false where what is known of barriers would take too much memory (nothing to free then). */
 bool sass_read(SassCode *code, const CubinFunction *function, unsigned sm);
 void sass_free(SassCode *code);
+
+/* Whether all paths to the block, which can be reached, pass the block `by`. */
+static inline bool sass_is_dominated(const SassCode *code, int block, int by)
+{
+    while (code->blocks[block].order > code->blocks[by].order)
+        block = code->blocks[block].dominator;
+    return block == by;
+}
 
 /* The block that an in-function call, or the branch at the end of `block`, leads to; SASS_NONE if it leads out of the function. */
 int sass_target_block(const SassCode *code, const SassInstr *instr);

@@ -1,8 +1,5 @@
 #include "machine/frequency.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { NONE = SASS_NONE };
 
 #define COLD_SHARE 0.03  /* of a branch that leads to a cold block, or is rare */
@@ -14,10 +11,7 @@ typedef struct Exit {
     double weight;
 } Exit;
 
-typedef struct Exits {
-    Exit *v;
-    size_t count, room;
-} Exits;
+typedef VEC(Exit) Exits;
 
 /* What runs once in an iteration of a loop: a block, or a whole loop inside it. */
 typedef struct Node {
@@ -34,7 +28,6 @@ typedef struct Walk {
     Exits *exits;    /* by loop; weights add up to 1 */
     double *share;   /* by block: per iteration of its innermost loop */
     double *entered; /* by loop: per iteration of the loop around it */
-    bool failed;
 } Walk;
 
 static int loop_of(const Walk *walk, int block)
@@ -90,28 +83,12 @@ static void list_nodes(Walk *walk)
     }
 }
 
-static void add_exit(Walk *walk, int loop, int target, double weight)
-{
-    Exits *exits = &walk->exits[loop];
-    if (exits->count == exits->room) {
-        size_t room = exits->room ? exits->room * 2 : 4;
-        Exit *grown = realloc(exits->v, room * sizeof *grown);
-        if (!grown) {
-            walk->failed = true;
-            return;
-        }
-        exits->v = grown;
-        exits->room = room;
-    }
-    exits->v[exits->count++] = (Exit){target, weight};
-}
-
 /* Sends a share of an iteration of `loop` along an edge from a block of that order. */
 static void send(Walk *walk, int loop, int target, double share)
 {
     int child = inside(walk, loop, target);
     if (child == NONE)
-        add_exit(walk, loop, target, share);
+        vec_push(&walk->exits[loop], ((Exit){target, share}));
     else if (child != loop)
         walk->entered[child] += share; /* reducible: by its header */
     else if (!is_header(walk, target))
@@ -129,15 +106,15 @@ static void send_from(Walk *walk, int loop, int index)
 {
     const SassBlock *block = &walk->code->blocks[index];
     double share = walk->share[index];
-    double whole = block->out.count > 2 ? TABLE_SHARE : 1;
+    double whole = block->out.n > 2 ? TABLE_SHARE : 1;
     unsigned staying = 0, rare = 0;
-    for (size_t e = 0; e < block->out.count; e++) {
-        bool stays = inside(walk, loop, block->out.to[e]) != NONE;
+    for (u32 e = 0; e < block->out.n; e++) {
+        bool stays = inside(walk, loop, block->out.v[e]) != NONE;
         staying += stays;
-        rare += stays && is_rare_edge(walk, block, block->out.to[e]);
+        rare += stays && is_rare_edge(walk, block, block->out.v[e]);
     }
-    for (size_t e = 0; e < block->out.count; e++) {
-        int target = block->out.to[e];
+    for (u32 e = 0; e < block->out.n; e++) {
+        int target = block->out.v[e];
         if (inside(walk, loop, target) == NONE)
             send(walk, loop, target, share);
         else if (walk->code->blocks[target].order > block->order)
@@ -170,16 +147,16 @@ static void walk_loop(Walk *walk, int loop)
         }
         if (n == walk->first[loop])
             walk->entered[node->loop] = 1; /* the function begins with a loop */
-        for (size_t e = 0; e < walk->exits[node->loop].count; e++) {
+        for (u32 e = 0; e < walk->exits[node->loop].n; e++) {
             const Exit *exit = &walk->exits[node->loop].v[e];
             if (walk->code->blocks[exit->target].order > walk->code->blocks[node->block].order)
                 send(walk, loop, exit->target, walk->entered[node->loop] * exit->weight);
         }
     }
     double sum = 0;
-    for (size_t e = 0; e < walk->exits[loop].count; e++)
+    for (u32 e = 0; e < walk->exits[loop].n; e++)
         sum += walk->exits[loop].v[e].weight;
-    for (size_t e = 0; e < walk->exits[loop].count && sum > 0; e++)
+    for (u32 e = 0; e < walk->exits[loop].n && sum > 0; e++)
         walk->exits[loop].v[e].weight /= sum;
 }
 
@@ -207,26 +184,21 @@ static void walk_all(Walk *walk, const double *iterations, double *frequency)
         frequency[b] = code->blocks[b].order == NONE ? 0 : walk->share[b] * runs[loop_of(walk, b)];
 }
 
-bool sass_frequencies(const SassCode *code, const double *iterations, const bool *cold, double *frequency)
+void sass_frequencies(const SassCode *code, const double *iterations, const bool *cold, double *frequency)
 {
+    Arena arena = {0};
     size_t loops = code->loop_count + 1, blocks = (size_t)code->block_count;
     Walk walk = {.code = code, .cold = cold, .whole = (int)code->loop_count};
-    walk.nodes = calloc(blocks + loops, sizeof *walk.nodes);
-    walk.first = calloc(loops + 1, sizeof *walk.first);
-    walk.exits = calloc(loops, sizeof *walk.exits);
-    walk.share = calloc(blocks + 1, sizeof *walk.share);
-    walk.entered = calloc(loops, sizeof *walk.entered);
-    walk.failed = !walk.nodes || !walk.first || !walk.exits || !walk.share || !walk.entered;
-    if (!walk.failed && blocks) {
+    walk.nodes = arena_array(&arena, Node, blocks + loops);
+    walk.first = arena_array(&arena, size_t, loops + 1);
+    walk.exits = arena_array(&arena, Exits, loops);
+    walk.share = arena_array(&arena, double, blocks);
+    walk.entered = arena_array(&arena, double, loops);
+    if (blocks) {
         list_nodes(&walk);
         walk_all(&walk, iterations, frequency);
     }
-    for (size_t l = 0; walk.exits && l < loops; l++)
-        free(walk.exits[l].v);
-    free(walk.nodes);
-    free(walk.first);
-    free(walk.exits);
-    free(walk.share);
-    free(walk.entered);
-    return !walk.failed;
+    for (size_t l = 0; l < loops; l++)
+        vec_free(&walk.exits[l]);
+    arena_free(&arena);
 }

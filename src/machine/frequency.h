@@ -9,7 +9,7 @@
 
 #include "machine/flow.h"
 
-/* `iterations` by loop, `cold` and the answer by block; blocks that cannot be reached get 0. False when memory is short. */
-bool sass_frequencies(const SassCode *code, const double *iterations, const bool *cold, double *frequency);
+/* `iterations` by loop, `cold` and the answer by block; blocks that cannot be reached get 0. */
+void sass_frequencies(const SassCode *code, const double *iterations, const bool *cold, double *frequency);
 
 #endif

@@ -1,42 +1,13 @@
 #include "machine/loops.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { NONE = SASS_NONE };
 
 typedef struct Search {
     SassCode *code;
-    int *enter, *leave; /* numbers of a walk over the tree of dominators, by block */
-    int *stack;
+    SassEdges work; /* blocks of the loop that is gathered */
 } Search;
-
-/* Numbers the blocks so that `a` dominates `b` where a's range holds b's number. A parent comes before its children in reverse
- * post-order, so that sizes of subtrees add up in one walk, and numbers are given out in another. */
-static void number_tree(Search *search)
-{
-    SassCode *code = search->code;
-    for (int i = code->reachable - 1; i >= 0; i--) {
-        int block = code->by_order[i];
-        search->leave[block]++; /* the size of its subtree */
-        if (i)
-            search->leave[code->blocks[block].dominator] += search->leave[block];
-    }
-    int *next = search->stack; /* the number of the next child, by block */
-    for (int i = 0; i < code->reachable; i++) {
-        int block = code->by_order[i], size = search->leave[block], above = code->blocks[block].dominator;
-        search->enter[block] = i ? next[above] : 0;
-        if (i)
-            next[above] += size;
-        next[block] = search->enter[block] + 1;
-        search->leave[block] = search->enter[block] + size;
-    }
-}
-
-static bool dominates(const Search *search, int above, int below)
-{
-    return search->enter[above] <= search->enter[below] && search->enter[below] < search->leave[above];
-}
 
 static int outermost(const SassCode *code, int block)
 {
@@ -47,7 +18,7 @@ static int outermost(const SassCode *code, int block)
 }
 
 /* Puts the block, or the outermost loop around it, into the loop, and goes on from there. */
-static void add_to_loop(Search *search, int loop, int block, int *depth)
+static void add_to_loop(Search *search, int loop, int block)
 {
     SassCode *code = search->code;
     int inner = outermost(code, block), header = inner == NONE ? block : code->loops[inner].block;
@@ -57,18 +28,16 @@ static void add_to_loop(Search *search, int loop, int block, int *depth)
         code->blocks[block].loop = loop;
     else
         code->loops[inner].parent = loop;
-    search->stack[(*depth)++] = header;
+    vec_push(&search->work, header);
 }
 
 static void gather_body(Search *search, int loop, int latch)
 {
-    int depth = 0;
-    add_to_loop(search, loop, latch, &depth);
-    while (depth) {
-        const SassEdges *in = &search->code->blocks[search->stack[--depth]].in;
-        for (size_t e = 0; e < in->count; e++)
-            if (search->code->blocks[in->to[e]].order != NONE)
-                add_to_loop(search, loop, in->to[e], &depth);
+    add_to_loop(search, loop, latch);
+    while (search->work.n) {
+        const SassEdges *in = &search->code->blocks[vec_pop(&search->work)].in;
+        for (u32 e = 0; e < in->n; e++)
+            add_to_loop(search, loop, in->v[e]);
     }
 }
 
@@ -77,11 +46,11 @@ static void find_loop(Search *search, int header)
     SassCode *code = search->code;
     const SassBlock *block = &code->blocks[header];
     int loop = NONE;
-    for (size_t e = 0; e < block->in.count; e++) {
-        int from = block->in.to[e];
+    for (u32 e = 0; e < block->in.n; e++) {
+        int from = block->in.v[e];
         if (code->blocks[from].order < block->order)
             continue;
-        if (!dominates(search, header, from)) {
+        if (!sass_is_dominated(code, from, header)) {
             code->irreducible++;
             continue;
         }
@@ -149,11 +118,9 @@ static int by_header(const void *left, const void *right)
 }
 
 /* A header's block holds the number that its loop had before. */
-static bool sort_loops(SassCode *code)
+static void sort_loops(SassCode *code)
 {
-    int *renumbered = calloc(code->loop_count + 1, sizeof *renumbered);
-    if (!renumbered)
-        return false;
+    int *renumbered = mem_alloc((code->loop_count + 1) * sizeof *renumbered);
     qsort(code->loops, code->loop_count, sizeof *code->loops, by_header);
     for (size_t i = 0; i < code->loop_count; i++)
         renumbered[code->blocks[code->loops[i].block].loop] = (int)i;
@@ -163,29 +130,17 @@ static bool sort_loops(SassCode *code)
     for (int b = 0; b < code->block_count; b++)
         if (code->blocks[b].loop != NONE)
             code->blocks[b].loop = renumbered[code->blocks[b].loop];
-    free(renumbered);
-    return true;
+    mem_free(renumbered);
 }
 
 /* Headers are visited against reverse post-order, so that loops come before those around them. */
-bool sass_find_loops(SassCode *code)
+void sass_find_loops(SassCode *code)
 {
-    size_t count = (size_t)code->block_count;
     Search search = {.code = code};
-    search.enter = calloc(count, sizeof *search.enter);
-    search.leave = calloc(count, sizeof *search.leave);
-    search.stack = calloc(count + 1, sizeof *search.stack);
-    code->loops = calloc(count + 1, sizeof *code->loops);
-    bool good = search.enter && search.leave && search.stack && code->loops;
-    if (good) {
-        number_tree(&search);
-        for (int i = code->reachable - 1; i >= 0; i--)
-            find_loop(&search, code->by_order[i]);
-        sum_up(code);
-        good = sort_loops(code);
-    }
-    free(search.enter);
-    free(search.leave);
-    free(search.stack);
-    return good;
+    code->loops = arena_array(&code->arena, SassLoop, code->block_count);
+    for (int i = code->reachable - 1; i >= 0; i--)
+        find_loop(&search, code->by_order[i]);
+    sum_up(code);
+    sort_loops(code);
+    vec_free(&search.work);
 }

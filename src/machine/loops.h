@@ -4,7 +4,7 @@
 
 #include "machine/flow.h"
 
-/* Blocks, order and dominators are known; sets the loops and each block's innermost one. False when memory is short. */
-bool sass_find_loops(SassCode *code);
+/* Blocks, order and dominators are known; sets the loops and each block's innermost one. */
+void sass_find_loops(SassCode *code);
 
 #endif

@@ -1,6 +1,5 @@
 #include "machine/unit.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "machine/frequency.h"
@@ -13,18 +12,16 @@ static void add_spill(const SassInstr *instr, unsigned long *stores, unsigned lo
         *loads += instr->width;
 }
 
-bool sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores,
+void sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores,
                      unsigned long *loads)
 {
     if (!function->notes_spills) {
         for (size_t i = 0; i < code->count; i++)
             add_spill(&code->instrs[i], stores, loads);
-        return true;
+        return;
     }
     size_t count = cubin_spills(function, NULL);
-    uint32_t *offsets = calloc(count + 1, sizeof *offsets);
-    if (!offsets)
-        return false;
+    uint32_t *offsets = mem_alloc((count + 1) * sizeof *offsets);
     cubin_spills(function, offsets);
     for (size_t i = 0; i < count; i++) {
         if (offsets[i] < function->begin || offsets[i] >= function->end || offsets[i] % SASS_BYTES)
@@ -32,8 +29,7 @@ bool sass_add_spills(const SassCode *code, const CubinFunction *function, unsign
         SassInstr instr = sass_decode(function->code + offsets[i], offsets[i], sm);
         add_spill(&instr, stores, loads);
     }
-    free(offsets);
-    return true;
+    mem_free(offsets);
 }
 
 bool unit_read(Unit *unit, const Cubin *cubin, size_t index)
@@ -43,34 +39,32 @@ bool unit_read(Unit *unit, const Cubin *cubin, size_t index)
     *unit = (Unit){.function = function, .sm = cubin->sm};
     for (size_t i = 0; i < cubin->count; i++)
         parts += cubin->functions[i].inner && cubin->functions[i].code == function->code;
-    unit->parts = calloc(parts, sizeof *unit->parts);
-    unit->code = calloc(parts, sizeof *unit->code);
-    bool good = unit->parts && unit->code;
-    for (size_t i = 0; i <= cubin->count && good; i++) { /* the function itself first */
+    unit->parts = mem_zalloc(parts * sizeof *unit->parts);
+    unit->code = mem_zalloc(parts * sizeof *unit->code);
+    for (size_t i = 0; i <= cubin->count; i++) { /* the function itself first */
         const CubinFunction *part = i ? &cubin->functions[i - 1] : function;
         if (i && (!part->inner || part->code != function->code))
             continue;
         SassCode *code = &unit->code[unit->count];
         unit->parts[unit->count] = part;
-        good = sass_read(code, part, cubin->sm);
-        if (!good)
-            break;
+        if (!sass_read(code, part, cubin->sm)) {
+            unit_free(unit);
+            return false;
+        }
         unit->count++;
         unit->instructions += code->count;
-        good = sass_add_spills(code, part, cubin->sm, &unit->spilled_stores, &unit->spilled_loads);
+        sass_add_spills(code, part, cubin->sm, &unit->spilled_stores, &unit->spilled_loads);
     }
-    if (!good)
-        unit_free(unit);
-    return good;
+    return true;
 }
 
 void unit_free(Unit *unit)
 {
     for (size_t i = 0; i < unit->count; i++)
         sass_free(&unit->code[i]);
-    free(unit->parts);
-    free(unit->code);
-    *unit = (Unit){0};
+    mem_free(unit->parts);
+    mem_free(unit->code);
+    *unit = (Unit){.count = 0};
 }
 
 bool unit_same_code(const Unit *a, const Unit *b)
@@ -86,28 +80,16 @@ bool unit_same_code(const Unit *a, const Unit *b)
     return true;
 }
 
-bool iterations_make(Iterations *iterations, const Unit *unit)
+Iterations iterations_make(Arena *arena, const Unit *unit)
 {
-    *iterations = (Iterations){.of = calloc(unit->count + 1, sizeof *iterations->of), .count = unit->count};
-    for (size_t p = 0; iterations->of && p < unit->count; p++) {
+    Iterations iterations = {arena_array(arena, double *, unit->count)};
+    for (size_t p = 0; p < unit->count; p++) {
         size_t loops = unit->code[p].loop_count;
-        iterations->of[p] = calloc(loops + 1, sizeof **iterations->of);
-        if (!iterations->of[p]) {
-            iterations_free(iterations);
-            return false;
-        }
+        iterations.of[p] = arena_array(arena, double, loops);
         for (size_t l = 0; l < loops; l++)
-            iterations->of[p][l] = unit->code[p].loops[l].gathers ? 1 : LOOP_ITERATIONS;
+            iterations.of[p][l] = unit->code[p].loops[l].gathers ? 1 : LOOP_ITERATIONS;
     }
-    return iterations->of;
-}
-
-void iterations_free(Iterations *iterations)
-{
-    for (size_t p = 0; iterations->of && p < iterations->count; p++)
-        free(iterations->of[p]);
-    free(iterations->of);
-    *iterations = (Iterations){0};
+    return iterations;
 }
 
 /* ---- cycles ------------------------------------------------------------------------------------------------------- */
@@ -117,7 +99,7 @@ typedef struct Sum {
     const Iterations *iterations;
     double *cycles; /* by part; negative: not known yet */
     bool *running;  /* by part: a call of it is being summed up */
-    bool failed;
+    Arena arena;
 } Sum;
 
 /* The part that a call leads to; NULL's index, `count`, if it is none of this unit. */
@@ -147,19 +129,16 @@ static double sum_part(Sum *sum, size_t part)
 {
     const SassCode *code = &sum->unit->code[part];
     size_t blocks = (size_t)code->block_count;
-    bool *cold = calloc(blocks + 1, sizeof *cold);
-    double *frequency = calloc(blocks + 1, sizeof *frequency), cycles = 0;
-    sum->failed |= !cold || !frequency;
-    for (size_t b = 0; b < blocks && !sum->failed; b++) {
+    bool *cold = arena_array(&sum->arena, bool, blocks);
+    double *frequency = arena_array(&sum->arena, double, blocks), cycles = 0;
+    for (size_t b = 0; b < blocks; b++) {
         size_t called = called_part(sum->unit, &code->instrs[code->blocks[b].last]);
         cold[b] = called < sum->unit->count && is_slow_path(sum->unit->parts[called]);
     }
-    sum->failed = sum->failed || !sass_frequencies(code, sum->iterations->of[part], cold, frequency);
-    for (size_t b = 0; b < blocks && !sum->failed; b++)
+    sass_frequencies(code, sum->iterations->of[part], cold, frequency);
+    for (size_t b = 0; b < blocks; b++)
         if (frequency[b] > 0)
             cycles += frequency[b] * block_cycles(sum, code, &code->blocks[b]);
-    free(cold);
-    free(frequency);
     return cycles;
 }
 
@@ -176,13 +155,11 @@ static double part_cycles(Sum *sum, size_t part)
 double unit_cycles(const Unit *unit, const Iterations *iterations)
 {
     Sum sum = {.unit = unit, .iterations = iterations};
-    sum.cycles = calloc(unit->count + 1, sizeof *sum.cycles);
-    sum.running = calloc(unit->count + 1, sizeof *sum.running);
-    sum.failed = !sum.cycles || !sum.running;
-    for (size_t p = 0; p < unit->count && !sum.failed; p++)
+    sum.cycles = arena_array(&sum.arena, double, unit->count);
+    sum.running = arena_array(&sum.arena, bool, unit->count);
+    for (size_t p = 0; p < unit->count; p++)
         sum.cycles[p] = -1;
-    double cycles = sum.failed ? -1 : part_cycles(&sum, 0);
-    free(sum.cycles);
-    free(sum.running);
-    return sum.failed ? -1 : cycles;
+    double cycles = part_cycles(&sum, 0);
+    arena_free(&sum.arena);
+    return cycles;
 }

@@ -16,29 +16,26 @@ typedef struct Unit {
 } Unit;
 
 /* `index` is that of a function of the cubin that is not inner. Everything in `unit` is owned by it but for what belongs to the
- * cubin; false when memory is short (nothing to free then). */
+ * cubin; false as of sass_read (nothing to free then). */
 bool unit_read(Unit *unit, const Cubin *cubin, size_t index);
 void unit_free(Unit *unit);
 
 /* Adds the bytes that the code spills and fills. Without ptxas's notes (before 12.9) a spill cannot be distinguished from an
- * access to an array in local memory: both count. False when memory is short. */
-bool sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores,
+ * access to an array in local memory: both count. */
+void sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores,
                      unsigned long *loads);
 
 /* Whether the machine code is the same, byte for byte. */
 bool unit_same_code(const Unit *a, const Unit *b);
 
-/* Iterations that each loop of each part is thought to run: one of those that wait for lanes. False when memory is short. */
+/* Iterations that each loop of each part is thought to run: one of those that wait for lanes. */
 typedef struct Iterations {
     double **of; /* by part, then loop */
-    size_t count;
 } Iterations;
 enum { LOOP_ITERATIONS = 64 };
-bool iterations_make(Iterations *iterations, const Unit *unit);
-void iterations_free(Iterations *iterations);
+Iterations iterations_make(Arena *arena, const Unit *unit);
 
-/* Cycles that issuing the instructions of one thread's warp takes, by how often the blocks run, functions that are called included;
- * negative when memory is short. */
+/* Cycles that issuing the instructions of one thread's warp takes, by how often the blocks run, functions that are called included. */
 double unit_cycles(const Unit *unit, const Iterations *iterations);
 
 #endif

@@ -1,6 +1,5 @@
 #include "machine/unroll.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 enum { NONE = SASS_NONE, ALONE = -2, MOST_COPIES = 1024 };
@@ -33,29 +32,18 @@ static void add_work(Work *work, const SassLoop *loop, int sign)
     work->instructions += sign * (int)loop->instructions;
 }
 
-static bool make_side(Side *side, const SassCode *code, double *iterations)
+static Side make_side(Arena *arena, const SassCode *code, double *iterations)
 {
-    size_t count = code->loop_count + 1;
-    *side = (Side){.code = code, .iterations = iterations};
-    side->work = calloc(count, sizeof *side->work);
-    side->mate = calloc(count, sizeof *side->mate);
-    side->copies = calloc(count, sizeof *side->copies);
-    if (!side->work || !side->mate || !side->copies)
-        return false;
-    for (size_t l = 0; l < code->loop_count; l++) {
-        side->mate[l] = code->loops[l].gathers ? ALONE : NONE;
-        add_work(&side->work[l], &code->loops[l], 1);
+    size_t count = code->loop_count;
+    Side side = {code, iterations, arena_array(arena, Work, count), arena_array(arena, int, count),
+                 arena_array(arena, unsigned, count)};
+    for (size_t l = 0; l < count; l++) {
+        side.mate[l] = code->loops[l].gathers ? ALONE : NONE;
+        add_work(&side.work[l], &code->loops[l], 1);
         if (code->loops[l].parent != NONE)
-            add_work(&side->work[code->loops[l].parent], &code->loops[l], -1);
+            add_work(&side.work[code->loops[l].parent], &code->loops[l], -1);
     }
-    return true;
-}
-
-static void free_side(Side *side)
-{
-    free(side->work);
-    free(side->mate);
-    free(side->copies);
+    return side;
 }
 
 static bool same_work(const Work *a, const Work *b) { return a->all > 0 && memcmp(a->of, b->of, sizeof a->of) == 0; }
@@ -254,29 +242,26 @@ static int count_unrolled(const Side *old, const Side *new)
 
 static int match_parts(const SassCode *before, const SassCode *after, double *old_iterations, double *new_iterations)
 {
-    Side old = {0}, new = {0};
-    int count = -1;
-    if (make_side(&old, before, old_iterations) && make_side(&new, after, new_iterations)) {
-        pair_loops(&old, &new, same_work_alike);
-        pair_loops(&old, &new, same_work);
-        pair_loops(&old, &new, alike_once);
-        pair_places(&old, &new);
-        find_rests(&new, &old, true);
-        find_rests(&old, &new, true);
-        find_unrolled(&new, &old);
-        find_unrolled(&old, &new);
-        find_rests(&new, &old, false);
-        find_rests(&old, &new, false);
-        for (size_t i = 0; i < before->loop_count; i++)
-            share_iterations(&new, &old, (int)i);
-        for (size_t i = 0; i < after->loop_count; i++)
-            share_iterations(&old, &new, (int)i);
-        count_copies(&old, &new);
-        count_copies(&new, &old);
-        count = count_unrolled(&old, &new);
-    }
-    free_side(&old);
-    free_side(&new);
+    Arena arena = {0};
+    Side old = make_side(&arena, before, old_iterations), new = make_side(&arena, after, new_iterations);
+    pair_loops(&old, &new, same_work_alike);
+    pair_loops(&old, &new, same_work);
+    pair_loops(&old, &new, alike_once);
+    pair_places(&old, &new);
+    find_rests(&new, &old, true);
+    find_rests(&old, &new, true);
+    find_unrolled(&new, &old);
+    find_unrolled(&old, &new);
+    find_rests(&new, &old, false);
+    find_rests(&old, &new, false);
+    for (size_t i = 0; i < before->loop_count; i++)
+        share_iterations(&new, &old, (int)i);
+    for (size_t i = 0; i < after->loop_count; i++)
+        share_iterations(&old, &new, (int)i);
+    count_copies(&old, &new);
+    count_copies(&new, &old);
+    int count = count_unrolled(&old, &new);
+    arena_free(&arena);
     return count;
 }
 
@@ -300,10 +285,7 @@ int unroll_match(const Unit *before, const Unit *after, Iterations *old, Iterati
     int count = 0;
     for (size_t p = 0; p < before->count; p++) {
         size_t k = same_part(before, after, p);
-        int more = k < after->count ? match_parts(&before->code[p], &after->code[k], old->of[p], new->of[k]) : 0;
-        if (more < 0)
-            return -1;
-        count += more;
+        count += k < after->count ? match_parts(&before->code[p], &after->code[k], old->of[p], new->of[k]) : 0;
     }
     return count;
 }

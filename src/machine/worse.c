@@ -67,18 +67,14 @@ static void count_warps(Moved *moved, const Unit *before, const Unit *after)
     }
 }
 
-static bool count_cycles(Moved *moved, const Unit *before, const Unit *after)
+static void count_cycles(Moved *moved, const Unit *before, const Unit *after)
 {
-    Iterations old = {0}, new = {0};
-    moved->unrolled =
-        iterations_make(&old, before) && iterations_make(&new, after) ? unroll_match(before, after, &old, &new) : -1;
-    if (moved->unrolled >= 0) {
-        moved->cycles[0] = unit_cycles(before, &old);
-        moved->cycles[1] = unit_cycles(after, &new);
-    }
-    iterations_free(&old);
-    iterations_free(&new);
-    return moved->unrolled >= 0 && moved->cycles[0] >= 0 && moved->cycles[1] >= 0;
+    Arena arena = {0};
+    Iterations old = iterations_make(&arena, before), new = iterations_make(&arena, after);
+    moved->unrolled = unroll_match(before, after, &old, &new);
+    moved->cycles[0] = unit_cycles(before, &old);
+    moved->cycles[1] = unit_cycles(after, &new);
+    arena_free(&arena);
 }
 
 static void apply_rules(Judgement *j)
@@ -97,7 +93,7 @@ static void apply_rules(Judgement *j)
                               m->instructions[1] < m->instructions[0] || m->registers[1] < m->registers[0]);
 }
 
-bool worse_judge(Judgement *j, const Unit *before, const Unit *after)
+void worse_judge(Judgement *j, const Unit *before, const Unit *after)
 {
     const Unit *const unit[2] = {before, after};
     *j = (Judgement){.changed = !unit_same_code(before, after)};
@@ -109,10 +105,8 @@ bool worse_judge(Judgement *j, const Unit *before, const Unit *after)
         j->moved.barriers[i] = unit[i]->function->barriers;
     }
     count_warps(&j->moved, before, after);
-    if (!count_cycles(&j->moved, before, after))
-        return false;
+    count_cycles(&j->moved, before, after);
     apply_rules(j);
-    return true;
 }
 
 /* The first rule of a set; one after all of them where it is empty. */

@@ -37,8 +37,7 @@ typedef struct Judgement {
     Moved moved;
 } Judgement;
 
-/* False when memory is short. */
-bool worse_judge(Judgement *judgement, const Unit *before, const Unit *after);
+void worse_judge(Judgement *judgement, const Unit *before, const Unit *after);
 
 /* Which of two versions is to be preferred: 1: the second, -1: the first, 0: neither. `forth` judges the second beside the first,
  * `back` the first beside the second. The rule that comes first decides, and where none holds, fewer cycles. */

@@ -6,58 +6,37 @@ enum { LIVE_BYTES_MAX = 512 << 20, INFLUENCE_BYTES_MAX = 256 << 20, BLOCKS_REACH
 
 /* ---- order and joins --------------------------------------------------------------------------------------------- */
 
-typedef struct Walk {
-    Block *block;
-    u32 edge;
-} Walk;
-
-static void find_order(ProveGraph *g)
+/* The edges of all blocks, by id, and the order of those that can be reached. */
+static void find_order(ProveGraph *g, VecU32 *from, VecU32 *to)
 {
-    VEC(Walk) stack = {0};
-    u8 *seen = mem_zalloc(g->n);
-    u32 *post = mem_alloc(sizeof *post * g->n), n = 0;
-    vec_push(&stack, ((Walk){g->fn->entry, 0}));
-    seen[g->fn->entry->id] = 1;
-    while (stack.n) {
-        Walk *w = &vec_last(&stack);
-        if (w->edge == block_edge_count(w->block)) {
-            post[n++] = w->block->id;
-            stack.n--;
-            continue;
+    for_each_block(b, g->fn)
+        for (u32 edge = 0; edge < block_edge_count(b); edge++) {
+            vec_push(from, b->id);
+            vec_push(to, block_edge_target(b, edge)->id);
         }
-        Block *to = block_edge_target(w->block, w->edge++);
-        if (!seen[to->id]) {
-            seen[to->id] = 1;
-            vec_push(&stack, ((Walk){to, 0}));
-        }
+    g->succ = graph_from_edges(g->arena, g->n, from->v, to->v, from->n);
+    u32 *order = arena_array(g->arena, u32, g->n);
+    g->reachable = graph_reverse_postorder(&g->succ, g->fn->entry->id, order);
+    for (u32 k = 0; k < g->reachable; k++) {
+        g->order[order[k]] = k;
+        g->by_order[k] = fn_block(g->fn, order[k]);
     }
-    g->reachable = n;
-    for (u32 k = 0; k < n; k++) {
-        g->order[post[k]] = n - 1 - k;
-        g->by_order[n - 1 - k] = fn_block(g->fn, post[k]);
-    }
-    vec_free(&stack);
-    free(seen);
-    free(post);
 }
 
-static void find_joins(ProveGraph *g)
+static void find_joins(ProveGraph *g, VecU32 *from, VecU32 *to)
 {
-    VecU32 from = {0}, to = {0};
-    for (u32 k = 0; k < g->reachable; k++)
-        for (u32 edge = 0; edge < block_edge_count(g->by_order[k]); edge++) {
-            vec_push(&from, g->by_order[k]->id);
-            vec_push(&to, block_edge_target(g->by_order[k], edge)->id);
+    u32 n = 0;
+    for (u32 k = 0; k < from->n; k++)
+        if (g->order[from->v[k]] != UINT32_MAX) {
+            from->v[n] = from->v[k];
+            to->v[n++] = to->v[k];
         }
-    g->succ = graph_from_edges(g->arena, g->n, from.v, to.v, from.n);
-    g->pred = graph_from_edges(g->arena, g->n, to.v, from.v, from.n);
+    g->pred = graph_from_edges(g->arena, g->n, to->v, from->v, n);
     for (u32 id = 0; id < g->n; id++)
         g->is_join[id] = prove_preds(g, id) > (id != g->fn->entry->id) ? JOIN_LONE : JOIN_NONE;
-    for (u32 k = 0; k < from.n; k++)
-        if (g->order[to.v[k]] <= g->order[from.v[k]])
-            g->is_join[to.v[k]] = JOIN_LOOP;
-    vec_free(&from);
-    vec_free(&to);
+    for (u32 k = 0; k < n; k++)
+        if (g->order[to->v[k]] <= g->order[from->v[k]])
+            g->is_join[to->v[k]] = JOIN_LOOP;
 }
 
 /* ---- post-dominators ------------------------------------------------------------------------------------------------- */
@@ -430,7 +409,11 @@ bool prove_graph_init(ProveGraph *g, Function *fn, bool believes, bool exits_par
     g->influence = arena_array(arena, const BitSet *, g->n);
     g->divergent = bitset_new(arena, fn->regs.n);
     g->splits = bitset_new(arena, g->n);
-    find_order(g);
+    VecU32 from = {0}, to = {0};
+    find_order(g, &from, &to);
+    find_joins(g, &from, &to);
+    vec_free(&from);
+    vec_free(&to);
     if ((u64)g->reachable * fn->regs.n / 8 > LIVE_BYTES_MAX) {
         *why = "the function has too many blocks and registers";
         return false;
@@ -439,7 +422,6 @@ bool prove_graph_init(ProveGraph *g, Function *fn, bool believes, bool exits_par
         *why = "the function has too many blocks";
         return false;
     }
-    find_joins(g);
     prove_find_postdoms(g, PROVE_NO_BLOCK);
     find_live(g);
     if (!find_uniform(g)) {

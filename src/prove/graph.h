@@ -21,7 +21,7 @@ typedef struct ProveGraph {
     u32 *order;       /* reverse postorder; UINT32_MAX: not reachable */
     Block **by_order; /* the reachable ones */
     u32 reachable;
-    Graph succ, pred;         /* by Block.id, between reachable blocks; each edge as often as its multiplicity */
+    Graph succ, pred;         /* by Block.id, each edge as often as its multiplicity; pred: from reachable blocks */
     u8 *is_join;              /* JoinKind: two in-edges or more; the entry is one where an edge leads to it */
     u32 *postdom;             /* id of the immediate post-dominator; UINT32_MAX: only the end of the function is */
     BitSet *live_in;          /* by block: registers; NULL where there is no room for them */

@@ -77,11 +77,12 @@ static int judge_pair(const Cubin *before, size_t index, const Cubin *after, con
     }
     Unit old = {0}, new = {0};
     Judgement judgement;
-    if (unit_read(&old, before, index) && unit_read(&new, after, (size_t)other) && worse_judge(&judgement, &old, &new)) {
+    if (unit_read(&old, before, index) && unit_read(&new, after, (size_t)other)) {
+        worse_judge(&judgement, &old, &new);
         print_judgement(name, &judgement, options);
         status = judgement.worse ? EXIT_WORSE : 0;
     } else {
-        fprintf(stderr, "cubinjudge: out of memory\n");
+        fprintf(stderr, "cubinjudge: %s is too large\n", name);
     }
     unit_free(&old);
     unit_free(&new);

@@ -109,7 +109,8 @@ static bool read_row(Row *row, const CubinFunction *function, unsigned sm)
             values[COL_LOOP_INSTR] += row->code.loops[i].instructions;
     for (size_t i = 0; i < row->code.count; i++)
         values[shared_column(COL_CLASSES + (int)row->code.instrs[i].class)]++;
-    return sass_add_spills(&row->code, function, sm, &values[COL_SPILL_ST], &values[COL_SPILL_LD]);
+    sass_add_spills(&row->code, function, sm, &values[COL_SPILL_ST], &values[COL_SPILL_LD]);
+    return true;
 }
 
 static void print_quoted(const char *text)
@@ -292,7 +293,7 @@ static int report(const char *path, const StatOptions *options)
         if (!options->kernel || !strcmp(options->kernel, cubin.functions[i].name))
             good = read_row(&rows[count++], &cubin.functions[i], cubin.sm);
     if (!good)
-        fprintf(stderr, "cubinstat: out of memory\n");
+        fprintf(stderr, "cubinstat: %s: a function is too large\n", path);
     else if (options->kernel && !count)
         fprintf(stderr, "cubinstat: %s: no function %s\n", path, options->kernel);
     else

@@ -286,7 +286,9 @@ static Unit read_unit(const Cubin *cubin, const char *name)
 bool cubins_judge(Judgement *judgement, const Cubin *before, const Cubin *after, const char *name)
 {
     Unit old = read_unit(before, name), new = read_unit(after, name);
-    bool known = old.function && new.function &&worse_judge(judgement, &old, &new);
+    bool known = old.function && new.function;
+    if (known)
+        worse_judge(judgement, &old, &new);
     unit_free(&old);
     unit_free(&new);
     return known;
