@@ -7,7 +7,6 @@
     static void *compute_##name(Analyses *an, Arena *arena) { return compute; } \
     static void release_##name(void *result) { release(result); }
 #include "analysis/analysis.def"
-#undef ANALYSIS
 
 static const struct {
     u32 rests;
@@ -17,14 +16,12 @@ static const struct {
 } row[ANALYSES] = {
 #define ANALYSIS(NAME, name, Type, rests, epoch, ...) {rests, epoch, compute_##name, release_##name},
 #include "analysis/analysis.def"
-#undef ANALYSIS
 };
 
 _Static_assert(ANALYSES < 32, "a bit each of a u32");
 #define ANALYSIS(NAME, name, Type, rests, ...) \
     _Static_assert((rests) < AN_##NAME, "what an analysis rests on stands before it: " #name);
 #include "analysis/analysis.def"
-#undef ANALYSIS
 
 /* What an analysis is computed from, directly or not. */
 static u32 with_bases(u32 bits)

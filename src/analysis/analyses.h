@@ -19,14 +19,12 @@
 typedef enum AnalysisIndex {
 #define ANALYSIS(NAME, ...) ANALYSIS_##NAME,
 #include "analysis/analysis.def"
-#undef ANALYSIS
     ANALYSES
 } AnalysisIndex;
 
 enum AnalysisBit {
 #define ANALYSIS(NAME, ...) AN_##NAME = 1 << ANALYSIS_##NAME,
 #include "analysis/analysis.def"
-#undef ANALYSIS
     AN_NONE = 0,
     AN_ALL = (1 << ANALYSES) - 1
 };
@@ -86,7 +84,6 @@ static inline void *analysis_result(Analyses *an, AnalysisIndex k, Epoch epoch)
 #define ANALYSIS(NAME, name, Type, rests, epoch, ...) \
     static inline Type *an_##name(Analyses *an) { return analysis_result(an, ANALYSIS_##NAME, epoch); }
 #include "analysis/analysis.def"
-#undef ANALYSIS
 
 /* Whether nobody reads what `def` writes to reg but, perhaps, `reader` (NULL: nobody at all). The caller knows that nothing else
  * writes reg between def and `end` (NULL: the end of the block); AN_LIVE is asked for where the block does not tell. */

@@ -148,7 +148,6 @@ static bool ssa_equal(const Ssa *a, const Ssa *b)
         return equal;                                                                        \
     }
 #include "analysis/analysis.def"
-#undef ANALYSIS
 
 static const struct {
     bool (*equal)(const Function *fn, const Order *order, void *one, void *other);
@@ -156,7 +155,6 @@ static const struct {
 } row[ANALYSES] = {
 #define ANALYSIS(NAME, name, Type, rests, epoch, compute, release, equal, called) {equal_##name, called},
 #include "analysis/analysis.def"
-#undef ANALYSIS
 };
 
 const char *analyses_stale(const Analyses *an)

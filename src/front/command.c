@@ -27,7 +27,6 @@ typedef struct PtxasOption {
 static const PtxasOption ptxas_option[] = {
 #define OPTION(name, short_name, argument, effect) {name, short_name, ARGUMENT_##argument, EFFECT_##effect},
 #include "front/ptxas_options.def"
-#undef OPTION
 };
 
 /* Words that are no options. One that follows an option that nobody knows may be its argument. */

@@ -19,7 +19,6 @@ typedef enum Opcode {
     OPC_UNKNOWN,
 #define OP(id, ...) OPC_##id,
 #include "isa/opcodes.def"
-#undef OP
     OPC_COUNT
 } Opcode;
 

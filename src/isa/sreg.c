@@ -7,7 +7,6 @@ static const SregInfo sregs[] = {
 #define SREG(name, components, type, uniform, changes, low, high) \
     {(name), (components), TYPE_##type, UNI_##uniform, (changes), (low), (high)},
 #include "isa/sregs.def"
-#undef SREG
 };
 
 u32 sreg_count(void) { return COUNT_OF(sregs); }

@@ -72,7 +72,6 @@ const OpRow isa_ops[OPC_COUNT] = {
         .flags = (bits),                                                     \
     },
 #include "isa/opcodes.def"
-#undef OP
 };
 
 const ModRow isa_mods[] = {

@@ -8,7 +8,6 @@ typedef enum ONE_BYTE Type { /* name, bits per element and class are in modifier
                              TYPE_NONE,
 #define TYPE(id, ...) TYPE_##id,
 #include "isa/modifiers.def"
-#undef TYPE
                              TYPE_COUNT
 } Type;
 

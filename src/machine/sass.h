@@ -14,7 +14,6 @@ enum { SASS_BYTES = 16 };
 typedef enum SassClass {
 #define SASS_CLASS(id, column, text) SASS_##id,
 #include "machine/sass_classes.def"
-#undef SASS_CLASS
     SASS_CLASS_COUNT
 } SassClass;
 

@@ -24,14 +24,7 @@ typedef struct Knobs {
 #define BOUNDED(field, ...) i64 field;
 #define TEXT(field, ...) const char *field;
 #define CHOICE(field, ...) u32 field;
-#define LEFT_OUT(...)
 #include "phase/knobs.def"
-#undef FLAG
-#undef NUMBER
-#undef BOUNDED
-#undef LEFT_OUT
-#undef TEXT
-#undef CHOICE
 } Knobs;
 
 typedef enum RemarkKind { REMARK_PASSED, REMARK_MISSED, REMARK_ANALYSIS } RemarkKind;

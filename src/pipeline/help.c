@@ -18,8 +18,6 @@ static const OptionHelp help_row[] = {
 #define HEADING(text) {.heading = text},
 #define OPTION(id, letter, name, kind, argument, help) {NULL, letter, name, kind, argument, help},
 #include "pipeline/options.def"
-#undef HEADING
-#undef OPTION
 };
 
 enum { HELP_COLUMN = 28, HELP_WIDTH = 80 };

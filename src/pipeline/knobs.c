@@ -16,7 +16,6 @@ static const KnobInfo knob_row[] = {
      .field = offsetof(Knobs, member),                          \
      .number = initial,                                         \
      .most = largest},
-#define LEFT_OUT(...)
 #define TEXT(member, owner, option, initial, words) \
     {.kind = KNOB_TEXT, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .text = initial},
 #define CHOICE(member, owner, option, initial, choice_words, words) \
@@ -28,30 +27,13 @@ static const KnobInfo knob_row[] = {
      .text = initial,                                               \
      .choices = choice_words},
 #include "phase/knobs.def"
-#undef FLAG
-#undef NUMBER
-#undef BOUNDED
-#undef TEXT
-#undef CHOICE
-#undef LEFT_OUT
 };
 
 static const struct {
     const char *name, *why;
 } left_out_row[] = {
-#define FLAG(...)
-#define NUMBER(...)
-#define BOUNDED(...)
-#define TEXT(...)
-#define CHOICE(...)
 #define LEFT_OUT(option, reason) {option, reason},
 #include "phase/knobs.def"
-#undef FLAG
-#undef NUMBER
-#undef BOUNDED
-#undef TEXT
-#undef CHOICE
-#undef LEFT_OUT
 };
 
 u32 knob_count(void) { return COUNT_OF(knob_row); }

@@ -14,11 +14,8 @@ typedef struct OptionInfo {
 } OptionInfo;
 
 static const OptionInfo option_row[] = {
-#define HEADING(text)
 #define OPTION(id, letter, name, kind, ...) {letter, name, kind},
 #include "pipeline/options.def"
-#undef HEADING
-#undef OPTION
 };
 
 void option_complain(OptionParser *parser, const char *format, ...)

@@ -6,11 +6,8 @@
 #include "pipeline/options.h"
 
 enum OptionId {
-#define HEADING(text)
 #define OPTION(id, ...) OPTION_##id,
 #include "pipeline/options.def"
-#undef HEADING
-#undef OPTION
     OPTION_COUNT
 };
 

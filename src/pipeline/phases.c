@@ -5,12 +5,7 @@
 #include "pipeline/suggest.h"
 
 #define PHASE(function, ...) Phase function;
-#define BEFORE(...)
-#define ALIAS(...)
 #include "pipeline/pipeline.def"
-#undef PHASE
-#undef BEFORE
-#undef ALIAS
 
 /* phase_x_runs(), by the column `when`. */
 #define ALWAYS (knobs != NULL)
@@ -18,45 +13,25 @@
 #define UNLESS(knob) (knobs->knob == 0)
 #define PHASE(function, name, level, iterations, after, when, ...) \
     static bool function##_runs(const Knobs *knobs) { return when; }
-#define BEFORE(...)
-#define ALIAS(...)
 #include "pipeline/pipeline.def"
-#undef PHASE
-#undef BEFORE
-#undef ALIAS
 
 static const PhaseInfo phase_row[] = {
 #define ITERATIONS(n) n
 #define PHASE(function, name, level, iterations, after, when, purpose, place) \
     {function, function##_runs, name, level, iterations, after, purpose, place},
-#define BEFORE(...)
-#define ALIAS(...)
 #include "pipeline/pipeline.def"
-#undef PHASE
-#undef BEFORE
-#undef ALIAS
 };
 
 /* Ends with an empty row, so that a table without orders is an array too. */
 static const PhaseOrder order_row[] = {
-#define PHASE(...)
-#define ALIAS(...)
 #define BEFORE(first, then, reason) {first, then, reason},
 #include "pipeline/pipeline.def"
-#undef PHASE
-#undef BEFORE
-#undef ALIAS
     {NULL, NULL, NULL},
 };
 
 static const PhaseAlias alias_row[] = {
-#define PHASE(...)
-#define BEFORE(...)
 #define ALIAS(name, first, last) {name, first, last},
 #include "pipeline/pipeline.def"
-#undef PHASE
-#undef BEFORE
-#undef ALIAS
 };
 
 _Static_assert(COUNT_OF(phase_row) == PHASE_COUNT, "a number for each phase");

@@ -43,12 +43,7 @@ typedef struct PhaseTable {
 
 enum PhaseCount {
 #define PHASE(function, ...) PHASE_NUMBER_##function,
-#define BEFORE(...)
-#define ALIAS(...)
 #include "pipeline/pipeline.def"
-#undef PHASE
-#undef BEFORE
-#undef ALIAS
     PHASE_COUNT
 };
 

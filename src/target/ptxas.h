@@ -9,7 +9,6 @@
 enum PtxasLimit {
 #define LIMIT(name, value, ...) PTXAS_##name = value,
 #include "target/limits.def"
-#undef LIMIT
 };
 
 /* Machine instructions that one more copy of i adds; at least 1 for what executes, 0 for anything else. */

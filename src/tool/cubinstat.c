@@ -35,7 +35,6 @@ static const char *const column_names[COL_COUNT] = {
     COLUMNS_BEFORE(COLUMN_NAME)
 #define SASS_CLASS(id, column, text) [COL_CLASSES + SASS_##id] = column,
 #include "machine/sass_classes.def"
-#undef SASS_CLASS
 };
 
 static const char *const column_texts[COL_COUNT] = {
@@ -43,7 +42,6 @@ static const char *const column_texts[COL_COUNT] = {
     COLUMNS_BEFORE(COLUMN_TEXT)
 #define SASS_CLASS(id, column, text) [COL_CLASSES + SASS_##id] = text,
 #include "machine/sass_classes.def"
-#undef SASS_CLASS
 };
 
 typedef struct Row {

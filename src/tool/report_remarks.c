@@ -90,7 +90,6 @@ typedef struct RemarkWords {
 static const RemarkWords words[] = {
 #define WORDS(name, one, many) {name, one, many},
 #include "tool/report_words.def"
-#undef WORDS
 };
 
 static const RemarkWords *words_of(const char *name)
