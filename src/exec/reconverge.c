@@ -8,9 +8,11 @@
 
 typedef struct ReconvergeGraph {
     const Function *fn;
-    u32 n; /* blocks; node n is the end */
-    VecU32 *succ, *pred;
-    u32 *idom; /* post-dominators; GRAPH_NONE: the end is not reached */
+    u32 n;           /* blocks; node n is the end */
+    VecU32 from, to; /* its edges: those to the end last */
+    Arena arena;
+    Graph succ, pred; /* without the end's edges */
+    u32 *idom;        /* post-dominators; GRAPH_NONE: the end is not reached */
 } ReconvergeGraph;
 
 /* Nothing but ret or exit (unguarded), or the end of the text. */
@@ -32,8 +34,8 @@ static bool leaves_itself(const Block *b)
 
 static void add_edge(ReconvergeGraph *g, u32 from, u32 to)
 {
-    vec_push(&g->succ[from], to);
-    vec_push(&g->pred[to], from);
+    vec_push(&g->from, from);
+    vec_push(&g->to, to);
 }
 
 /* By Block.id whether the entry reaches the block: ptxas removes the others. The caller frees it. */
@@ -56,8 +58,17 @@ static u8 *find_reached(const Function *fn)
     return reached;
 }
 
-/* Edges between blocks; those into a block that only leaves are left out, and noted in `leaves`. A guarded return leaves
- * too, where that counts (`strict`). */
+/* Adds the edge, or notes in `leaves` that it leads to a block that only leaves. */
+static void add_edge_between(ReconvergeGraph *g, bool *leaves, const Block *from, const Block *to)
+{
+    if (only_leaves(to))
+        leaves[from->id] = true;
+    else
+        add_edge(g, from->id, to->id);
+}
+
+/* Edges between blocks that are reached, but for those into a block that only leaves. A guarded return leaves too, where that counts
+ * (`strict`). */
 static void build(ReconvergeGraph *g, bool *leaves, bool strict)
 {
     u8 *reached = find_reached(g->fn);
@@ -65,28 +76,18 @@ static void build(ReconvergeGraph *g, bool *leaves, bool strict)
         if (!reached[b->id])
             continue;
         const Instr *t = block_terminator(b);
-        u32 begin = g->succ[b->id].n;
-        Block *target = t && op_has(t->op, OPF_BRANCH) && !branch_table(t) ? branch_target(t) : NULL;
-        if (target)
-            add_edge(g, b->id, target->id);
-        const Table *table = t && op_has(t->op, OPF_BRANCH) ? branch_table(t) : NULL;
-        for (u32 i = 0; table && i < table->targets.n; i++)
-            add_edge(g, b->id, table->targets.v[i]);
-        if (b->fall)
-            add_edge(g, b->id, b->fall->id);
+        bool branches = t && op_has(t->op, OPF_BRANCH);
+        const Table *table = branches ? branch_table(t) : NULL;
         leaves[b->id] = leaves_itself(b) || (strict && t && op_has(t->op, OPF_NO_RETURN));
-        u32 kept = begin;
-        for (u32 i = begin; i < g->succ[b->id].n; i++) {
-            u32 to = g->succ[b->id].v[i];
-            if (only_leaves(fn_block(g->fn, to))) {
-                leaves[b->id] = true;
-                g->pred[to].n--;
-            } else {
-                g->succ[b->id].v[kept++] = to;
-            }
-        }
-        g->succ[b->id].n = kept;
+        if (branches && !table)
+            add_edge_between(g, leaves, b, branch_target(t));
+        for (u32 i = 0; table && i < table->targets.n; i++)
+            add_edge_between(g, leaves, b, fn_block(g->fn, table->targets.v[i]));
+        if (b->fall)
+            add_edge_between(g, leaves, b, b->fall);
     }
+    g->succ = graph_from_edges(&g->arena, g->n + 1, g->from.v, g->to.v, g->from.n);
+    g->pred = graph_from_edges(&g->arena, g->n + 1, g->to.v, g->from.v, g->from.n);
     free(reached);
 }
 
@@ -100,10 +101,10 @@ static u32 reaches(const ReconvergeGraph *g, u32 end, const bool *done, u8 *seen
     while (top) {
         u32 b = stack[--top];
         count += !done[b];
-        for (u32 i = 0; i < g->pred[b].n; i++)
-            if (!seen[g->pred[b].v[i]]) {
-                seen[g->pred[b].v[i]] = 1;
-                stack[top++] = g->pred[b].v[i];
+        for_each_edge(e, &g->pred, b)
+            if (!seen[g->pred.to[e]]) {
+                seen[g->pred.to[e]] = 1;
+                stack[top++] = g->pred.to[e];
             }
     }
     return count;
@@ -145,17 +146,9 @@ static u32 choose_end(const ReconvergeGraph *g, const bool *leaves, const bool *
 static void post_dominators(ReconvergeGraph *g)
 {
     Arena scratch = {0};
-    VecU32 from = {0}, to = {0};
-    for (u32 b = 0; b < g->n; b++)
-        for (u32 i = 0; i < g->succ[b].n; i++) {
-            vec_push(&from, b);
-            vec_push(&to, g->succ[b].v[i]);
-        }
-    Graph on = graph_from_edges(&scratch, g->n + 1, from.v, to.v, from.n),
-          back = graph_from_edges(&scratch, g->n + 1, to.v, from.v, from.n);
+    Graph on = graph_from_edges(&scratch, g->n + 1, g->from.v, g->to.v, g->from.n),
+          back = graph_from_edges(&scratch, g->n + 1, g->to.v, g->from.v, g->from.n);
     graph_dominators(&back, &on, g->n, g->idom, arena_array(&scratch, u32, g->n + 1));
-    vec_free(&from);
-    vec_free(&to);
     arena_free(&scratch);
 }
 
@@ -171,9 +164,9 @@ static bool paths_join(const ReconvergeGraph *g, u32 b)
 {
     u32 first = NO_PC;
     bool by_target = only_jumps_by_table(fn_block(g->fn, b));
-    for (u32 i = 0; i < g->succ[b].n; i++) {
-        u32 to = g->succ[b].v[i];
-        if (to != g->n && g->idom[to] == GRAPH_NONE)
+    for_each_edge(e, &g->succ, b) {
+        u32 to = g->succ.to[e];
+        if (g->idom[to] == GRAPH_NONE)
             continue;
         if (first != NO_PC && !(by_target && to == first))
             return true;
@@ -194,8 +187,8 @@ static void solve(ReconvergeGraph *g, const bool *leaves, u32 *point)
                 point[b] = g->idom[b] == g->n || !paths_join(g, b) ? NO_PC : g->idom[b];
                 done[b] = true;
             }
-        g->succ[end].n--;
-        g->pred[g->n].n--;
+        g->from.n--;
+        g->to.n--;
     }
     free(done);
 }
@@ -216,10 +209,8 @@ u32 *reconvergence_points(const Function *fn, ReconvergeModel model)
 {
     ReconvergeGraph g = {.fn = fn, .n = fn->blocks.n};
     u32 *point = mem_alloc(sizeof(u32) * (g.n + 1));
-    g.succ = mem_zalloc(sizeof *g.succ * (g.n + 1));
-    g.pred = mem_zalloc(sizeof *g.pred * (g.n + 1));
-    g.idom = mem_alloc(sizeof(u32) * (g.n + 1));
-    bool *leaves = mem_zalloc(g.n + 1);
+    g.idom = arena_array(&g.arena, u32, g.n + 1);
+    bool *leaves = arena_array(&g.arena, bool, g.n + 1);
     for (u32 i = 0; i <= g.n; i++)
         point[i] = NO_PC;
     build(&g, leaves, model == RECONVERGE_STRICT);
@@ -227,13 +218,8 @@ u32 *reconvergence_points(const Function *fn, ReconvergeModel model)
         solve_strict(&g, leaves, point);
     else
         solve(&g, leaves, point);
-    for (u32 i = 0; i <= g.n; i++) {
-        vec_free(&g.succ[i]);
-        vec_free(&g.pred[i]);
-    }
-    free(g.succ);
-    free(g.pred);
-    free(g.idom);
-    free(leaves);
+    vec_free(&g.from);
+    vec_free(&g.to);
+    arena_free(&g.arena);
     return point;
 }
