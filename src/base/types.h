@@ -22,6 +22,14 @@ typedef struct Str {
 
 static inline bool str_equal(Str a, Str b) { return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0); }
 
+static inline bool str_is(Str s, const char *text)
+{
+    u32 i = 0;
+    while (i < s.len && text[i] && s.p[i] == text[i])
+        i++;
+    return i == s.len && !text[i];
+}
+
 /* Half-open range of byte offsets into the source text. beg == end: no text of its own. */
 typedef struct Span {
     u32 beg, end;

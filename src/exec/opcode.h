@@ -55,12 +55,5 @@ static inline u32 elem_total_bits(ElemType t) { return (u32)t.bits * t.count; }
 static inline bool elem_is_float(ElemType t) { return t.kind >= EK_FLOAT; }
 static inline bool elem_is(ElemType t, ElemKind kind, u32 bits) { return t.kind == kind && t.bits == bits && t.count == 1; }
 static inline u64 mask_bits(u32 bits) { return bits >= 64 ? ~(u64)0 : ((u64)1 << bits) - 1; }
-static inline bool str_is(Str s, const char *text)
-{
-    u32 i = 0;
-    while (i < s.len && text[i] && s.p[i] == text[i])
-        i++;
-    return i == s.len && !text[i];
-}
 
 #endif

@@ -35,15 +35,10 @@ typedef struct Operands {
     int certain_at, doubtful_at; /* the last one's index in argv */
 } Operands;
 
-static bool is_word(const char *text, size_t len, const char *word)
-{
-    return strlen(word) == len && memcmp(text, word, len) == 0;
-}
-
 static const PtxasOption *find_option(const char *name, size_t len)
 {
     for (const PtxasOption *option = ptxas_option; option < ptxas_option + COUNT_OF(ptxas_option); option++)
-        if (is_word(name, len, option->name) || is_word(name, len, option->short_name))
+        if (str_is((Str){name, (u32)len}, option->name) || str_is((Str){name, (u32)len}, option->short_name))
             return option;
     return NULL;
 }
@@ -97,7 +92,7 @@ static int take_option(FrontCommand *command, int argc, char **argv, int at, boo
         *known |= take_joined(command, name);
         return at + 1;
     }
-    bool next = option->argument == ARGUMENT_VALUE && !value && !is_word(name, len, "O");
+    bool next = option->argument == ARGUMENT_VALUE && !value && !str_is((Str){name, (u32)len}, "O");
     if (next && at + 1 < argc)
         value = argv[++at];
     take_effect(command, option->effect, value);

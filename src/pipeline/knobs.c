@@ -43,7 +43,7 @@ const KnobInfo *knob_info(u32 knob) { return &knob_row[knob]; }
 const char *knob_left_out(const char *name, size_t len)
 {
     for (u32 k = 0; k < COUNT_OF(left_out_row); k++)
-        if (strlen(left_out_row[k].name) == len && strncmp(left_out_row[k].name, name, len) == 0)
+        if (str_is((Str){name, (u32)len}, left_out_row[k].name))
             return left_out_row[k].why;
     return NULL;
 }

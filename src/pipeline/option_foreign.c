@@ -20,7 +20,7 @@ static bool takes_next_word(const OptionParser *parser, const char *name, size_t
 static bool is_known_name(const OptionParser *parser, const char *name, size_t len)
 {
     for (u32 i = 0; i + 1 < parser->known.n; i++)
-        if (strlen(parser->known.v[i].name) == len && strncmp(parser->known.v[i].name, name, len) == 0)
+        if (str_is((Str){name, (u32)len}, parser->known.v[i].name))
             return true;
     return false;
 }
@@ -31,7 +31,7 @@ static bool is_foreign_name(const char *name, size_t len)
     static const char *const names[] = {"arch",    "gpu-name",      "gpu-architecture", "gpu-code",    "code",
                                         "gencode", "generate-code", "machine",          "output-file", "opt-level"};
     for (u32 i = 0; i < COUNT_OF(names); i++)
-        if (strlen(names[i]) == len && strncmp(names[i], name, len) == 0)
+        if (str_is((Str){name, (u32)len}, names[i]))
             return true;
     return false;
 }

@@ -39,20 +39,16 @@ _Static_assert(COUNT_OF(phase_row) == PHASE_COUNT, "a number for each phase");
 const PhaseTable phase_table = {phase_row, COUNT_OF(phase_row), order_row, COUNT_OF(order_row) - 1,
                                 alias_row, COUNT_OF(alias_row)};
 
-static bool is_name(const char *known, const char *name, size_t len)
-{
-    return strlen(known) == len && memcmp(known, name, len) == 0;
-}
-
 static PhaseRange find_cstr(const PhaseTable *table, const char *name) { return phase_find(table, name, strlen(name)); }
 
 PhaseRange phase_find(const PhaseTable *table, const char *name, size_t len)
 {
+    Str asked = {name, (u32)len};
     for (u32 i = 0; i < table->phases; i++)
-        if (is_name(table->phase[i].name, name, len))
+        if (str_is(asked, table->phase[i].name))
             return (PhaseRange){i, 1};
     for (const PhaseAlias *alias = table->alias; alias < table->alias + table->aliases; alias++)
-        if (is_name(alias->name, name, len)) {
+        if (str_is(asked, alias->name)) {
             u32 first = find_cstr(table, alias->first).first;
             return (PhaseRange){first, find_cstr(table, alias->last).first - first + 1};
         }
