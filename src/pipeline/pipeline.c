@@ -68,25 +68,25 @@ static bool is_for_debugger(const Runner *runner, const Function *fn)
     return fn->module->debug && !runner->config->optimize_debug;
 }
 
+/* Why phases leave a function alone. */
+static void remark(Runner *runner, const Function *fn, const char *name, Span at, const char *why)
+{
+    if (runner->sink.wants_remarks)
+        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", name, fn, at, why);
+}
+
+static const Span nowhere = {0, 0};
+
 static void report_left_alone(Runner *runner, const Function *fn)
 {
     if (runner->pass > 0)
         return;
     runner->stats->untouchable++;
-    if (!runner->sink.wants_remarks)
-        return;
     if (fn->untouchable)
-        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "Untouchable", fn, fn->untouchable_at, fn->untouchable);
+        remark(runner, fn, "Untouchable", fn->untouchable_at, fn->untouchable);
     else
-        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "DebugModule", fn, (Span){0, 0},
-                      "the module's .target says debug; --optimize-debug optimizes it all the same");
-}
-
-static void report_not_chosen(Runner *runner, const Function *fn)
-{
-    if (runner->pass == 0 && runner->sink.wants_remarks)
-        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "NotChosen", fn, (Span){0, 0},
-                      "an option or a comment keeps all phases away");
+        remark(runner, fn, "DebugModule", nowhere,
+               "the module's .target says debug; --optimize-debug optimizes it all the same");
 }
 
 /* Chooses the configuration of a function: what --tuned has decided, or else the command line's. */
@@ -94,28 +94,9 @@ static void choose_config(Runner *runner, const Function *fn)
 {
     const PipelineConfig *tuned = tuned_find(runner->config, fn);
     runner->own = tuned ? tuned : runner->config;
-    if (!tuned && runner->config->tuned.n && runner->pass == 0 && runner->sink.wants_remarks)
-        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "NotTuned", fn, (Span){0, 0},
-                      "no decision of --tuned is about this text: it is optimized as the command line says");
-}
-
-static void report_exits(Runner *runner, const Function *fn, bool before)
-{
-    if (runner->sink.wants_remarks)
-        remarks_write(&runner->remarks, REMARK_MISSED, "ptxopt", "ExitsDecide", fn, (Span){0, 0},
-                      before
-                          ? "where threads reconverge depends on which exit ptxas takes for the function's end, and some "
-                            "wait for others"
-                          : "where threads reconverge would depend on which exit ptxas takes for the function's end: it "
-                            "stays as it was");
-}
-
-static void report_joins(Runner *runner, const Function *fn)
-{
-    if (runner->sink.wants_remarks)
-        remarks_write(
-            &runner->remarks, REMARK_MISSED, "ptxopt", "JoinsDecide", fn, (Span){0, 0},
-            "some threads wait for others at one of several joins, and ptxas might choose another one: it stays as it was");
+    if (!tuned && runner->config->tuned.n && runner->pass == 0)
+        remark(runner, fn, "NotTuned", nowhere,
+               "no decision of --tuned is about this text: it is optimized as the command line says");
 }
 
 /* Whether phases may have made who waits for whom depend on the exit, or may have changed on which join it depends. */
@@ -124,12 +105,15 @@ static bool may_wait_otherwise(Runner *runner, Function *fn, Analyses *an, u64 j
     if (!fn->changed)
         return false;
     if (joins_hash(an) != joins) {
-        report_joins(runner, fn);
+        remark(
+            runner, fn, "JoinsDecide", nowhere,
+            "some threads wait for others at one of several joins, and ptxas might choose another one: it stays as it was");
         return true;
     }
     if (!exits_decide(an))
         return false;
-    report_exits(runner, fn, false);
+    remark(runner, fn, "ExitsDecide", nowhere,
+           "where threads reconverge would depend on which exit ptxas takes for the function's end: it stays as it was");
     return true;
 }
 
@@ -137,7 +121,9 @@ static bool run_and_look_at_exits(Runner *runner, Function *fn, Analyses *an)
 {
     if (exits_decide(an)) {
         if (runner->pass == 0)
-            report_exits(runner, fn, true);
+            remark(runner, fn, "ExitsDecide", nowhere,
+                   "where threads reconverge depends on which exit ptxas takes for the function's end, and some wait for "
+                   "others");
         return true;
     }
     u64 joins = joins_hash(an);
@@ -159,7 +145,8 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
     vec_clear(&runner->cleanup);
     choices_of(&runner->choices, runner->own, fn, &runner->sequence, &runner->cleanup);
     if (runner->sequence.n == 0) {
-        report_not_chosen(runner, fn);
+        if (runner->pass == 0)
+            remark(runner, fn, "NotChosen", nowhere, "an option or a comment keeps all phases away");
         return true;
     }
     if (fn->untouchable || is_for_debugger(runner, fn)) {
@@ -251,8 +238,8 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
     runner.sink = sink_of(&runner, remarks != NULL);
     remarks_init(&runner.remarks, remarks, diag);
     choices_init(&runner.choices, config, m, diag);
-    if (m->untouchable && remarks && config->sequence.n > 0)
-        remarks_write(&runner.remarks, REMARK_MISSED, "ptxopt", "Untouchable", NULL, m->untouchable_at, m->untouchable);
+    if (m->untouchable && config->sequence.n > 0)
+        remark(&runner, NULL, "Untouchable", m->untouchable_at, m->untouchable);
     Arena arena = {0};
     runner.limited = arena_array(&arena, u32, config->withheld.n);
     PipelineResult result = PIPELINE_OK;
