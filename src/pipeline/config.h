@@ -4,6 +4,7 @@
 
 #include "base/vec.h"
 #include "pipeline/phases.h"
+#include "pipeline/remarks.h"
 
 #define BISECT_OFF INT64_MIN /* no limit, and no report */
 #define BISECT_ALL (-1)      /* no limit, but a report */
@@ -47,6 +48,7 @@ struct PipelineConfig {
     void (*after_step)(void *user, Function *fn,
                        const char *phase); /* called when a step changed the function; NULL: nothing */
     void *user;
+    const RemarkTaker *remark_taker; /* beside the file of remarks; NULL: nobody */
     const char *dump_cfg; /* directory, made if need be; NULL: none */
 };
 

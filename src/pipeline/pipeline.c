@@ -235,8 +235,9 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
         return PIPELINE_FAILED;
     }
     Runner runner = {.config = config, .messages = messages, .stats = stats};
-    runner.sink = sink_of(&runner, remarks != NULL);
+    runner.sink = sink_of(&runner, remarks || config->remark_taker);
     remarks_init(&runner.remarks, remarks, diag);
+    runner.remarks.taker = config->remark_taker;
     choices_init(&runner.choices, config, m, diag);
     if (m->untouchable && config->sequence.n > 0)
         remark(&runner, NULL, "Untouchable", m->untouchable_at, m->untouchable);

@@ -155,39 +155,41 @@ static Str unescaped(Arena *arena, Str name)
     return (Str){plain, len};
 }
 
-static void put_source(RemarkWriter *writer, const Function *fn, Span at)
+static void put_yaml(FILE *out, const Remark *r, Str ptx, u32 column, const DebugLoc *loc, Str file)
 {
-    const DebugLoc *loc = loc_in_force(writer, fn, at.beg);
-    const DebugFile *file = loc ? debug_file(writer, loc->file) : NULL;
-    if (!file)
-        return;
-    Arena arena = {0};
-    Str name = unescaped(&arena, file->name);
-    put_argument(writer->out, "String", str_of(" (from "));
-    put_argument(writer->out, "Source",
-                 str_of(arena_printf(&arena, "%s:%" PRIu64 ":%" PRIu64, name.p, loc->line, loc->column)));
-    put_debug_loc(writer->out, "    ", name, loc->line, loc->column);
-    put_argument(writer->out, "String", str_of(")"));
-    arena_free(&arena);
+    static const char *const tag[] = {
+        [REMARK_PASSED] = "Passed", [REMARK_MISSED] = "Missed", [REMARK_ANALYSIS] = "Analysis"};
+    fprintf(out, "--- !%s\nPass:            %s\nName:            %s\n", tag[r->kind], r->pass, r->name);
+    put_debug_loc(out, "", ptx, r->line, column);
+    fputs("Function:        ", out);
+    put_scalar(out, str_of(r->function));
+    fputs("\nArgs:\n", out);
+    put_argument(out, "String", str_of(r->message));
+    if (r->source) {
+        put_argument(out, "String", str_of(" (from "));
+        put_argument(out, "Source", str_of(r->source));
+        put_debug_loc(out, "    ", file, loc->line, loc->column);
+        put_argument(out, "String", str_of(")"));
+    }
+    fputs("...\n", out);
 }
 
 void remarks_write(RemarkWriter *writer, RemarkKind kind, const char *pass, const char *name, const Function *fn, Span at,
                    const char *message)
 {
-    static const char *const tag[] = {
-        [REMARK_PASSED] = "Passed", [REMARK_MISSED] = "Missed", [REMARK_ANALYSIS] = "Analysis"};
     bool whole = at.beg == at.end;
-    u32 line, column;
-    diag_position(writer->diag, whole && fn ? fn->text.beg : at.beg, &line, &column);
-
-    FILE *out = writer->out;
-    fprintf(out, "--- !%s\nPass:            %s\nName:            %s\n", tag[kind], pass, name);
-    put_debug_loc(out, "", str_of(writer->diag->file), line, column);
-    fputs("Function:        ", out);
-    put_scalar(out, fn ? (Str){fn->name->text, fn->name->len} : str_of(""));
-    fputs("\nArgs:\n", out);
-    put_argument(out, "String", str_of(message));
-    if (!whole && fn)
-        put_source(writer, fn, at);
-    fputs("...\n", out);
+    u32 column;
+    Arena arena = {0};
+    Remark remark = {kind, pass, name, fn ? fn->name->text : "", message, NULL, 0};
+    diag_position(writer->diag, whole && fn ? fn->text.beg : at.beg, &remark.line, &column);
+    const DebugLoc *loc = !whole && fn ? loc_in_force(writer, fn, at.beg) : NULL;
+    const DebugFile *file = loc ? debug_file(writer, loc->file) : NULL;
+    Str plain = file ? unescaped(&arena, file->name) : (Str){"", 0};
+    if (file)
+        remark.source = arena_printf(&arena, "%s:%" PRIu64 ":%" PRIu64, plain.p, loc->line, loc->column);
+    if (writer->out)
+        put_yaml(writer->out, &remark, str_of(writer->diag->file), column, loc, plain);
+    if (writer->taker)
+        writer->taker->take(writer->taker->user, &remark);
+    arena_free(&arena);
 }

@@ -22,8 +22,22 @@ typedef struct DebugLoc {
     u64 file, line, column;
 } DebugLoc;
 
+/* A remark as somebody takes it; the strings are his to copy. */
+typedef struct Remark {
+    RemarkKind kind;
+    const char *pass, *name, *function, *message;
+    const char *source; /* "folders/file.cu:12:3"; NULL: no .loc says so */
+    u32 line;           /* of the PTX */
+} Remark;
+
+typedef struct RemarkTaker {
+    void (*take)(void *user, const Remark *remark);
+    void *user;
+} RemarkTaker;
+
 typedef struct RemarkWriter {
-    FILE *out;
+    FILE *out;                /* NULL: none is written */
+    const RemarkTaker *taker; /* gets each; NULL: nobody does */
     Diag *diag; /* knows lines and columns of the PTX */
     bool scanned;
     VEC(DebugFile) files;

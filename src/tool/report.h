@@ -77,8 +77,12 @@ typedef struct Report {
 /* Optimizes a file, assembles and judges it. False after a message: it cannot be read. */
 bool report_gather(Report *report, const char *path);
 
-/* Takes the records that pipeline/remarks.h writes. */
-void report_take_remarks(Report *report, ReportFile *file, const char *yaml);
+/* Takes a remark about a function of the file; of RemarkTaker. */
+typedef struct ReportTaker {
+    Report *report;
+    ReportFile *file;
+} ReportTaker;
+void report_take_remark(void *user, const Remark *remark);
 
 /* What the phases did, for a person: "switch of 21 cases at bytecode.cu:163: longest path 6 branches to 2; 9 tails merged; kept:
  * ...". */

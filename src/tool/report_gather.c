@@ -10,7 +10,6 @@
 #include "pipeline/remarks.h"
 #include "tool/report.h"
 
-
 /* ---- graphs ------------------------------------------------------------------------------------------------------- */
 
 static u32 number_of(const Function *fn, const Block *block)
@@ -82,17 +81,21 @@ static void remark_start(RemarkWriter *writer, const Module *m, const Function *
     remarks_write(writer, REMARK_ANALYSIS, "report", "Function", fn, (Span){at, at + 1}, "");
 }
 
-/* The optimized text; NULL after a message. Remarks go to `remarks`. */
-static bool optimize(Report *report, Reading *text, FILE *remarks, FILE *out)
+/* The optimized text goes to `out`. False after a message. */
+static bool optimize(Report *report, ReportFile *file, Reading *text, FILE *out)
 {
     Stats stats = {0};
     RemarkWriter writer;
-    remarks_init(&writer, remarks, &text->diag);
+    ReportTaker taker = {report, file};
+    PipelineConfig config = report->options.pipeline;
+    config.remark_taker = &(RemarkTaker){report_take_remark, &taker};
+    remarks_init(&writer, NULL, &text->diag);
+    writer.taker = config.remark_taker;
     for (u32 f = 0; f < text->module->functions.n; f++)
         if (text->module->functions.v[f]->entry)
             remark_start(&writer, text->module, text->module->functions.v[f]);
     remarks_free(&writer);
-    PipelineResult result = pipeline_run(text->module, &report->options.pipeline, &text->diag, remarks, stderr, &stats);
+    PipelineResult result = pipeline_run(text->module, &config, &text->diag, NULL, stderr, &stats);
     stats_free(&stats);
     if (result != PIPELINE_OK)
         return false;
@@ -101,23 +104,32 @@ static bool optimize(Report *report, Reading *text, FILE *remarks, FILE *out)
     return true;
 }
 
-static void take_functions(Report *report, ReportFile *file, const Reading *before, const Reading *after)
+/* The functions of the text as it came in; what became of them is not known yet. */
+static void list_functions(Report *report, ReportFile *file, const Module *m)
 {
-    for (u32 f = 0; f < before->module->functions.n; f++) {
-        const Function *old = before->module->functions.v[f], *new = after->module->functions.v[f];
+    for (u32 f = 0; f < m->functions.n; f++) {
+        const Function *fn = m->functions.v[f];
+        if (fn->entry)
+            vec_push(&file->kernels, ((ReportKernel){
+                                         .name = arena_copy(&report->arena, fn->name->text, fn->name->len),
+                                         .is_entry = fn->is_entry,
+                                         .results = arena_array(&report->arena, ReportResult, report->runs.n),
+                                     }));
+    }
+}
+
+static void compare_functions(ReportFile *file, const Module *before, const Module *after)
+{
+    for (u32 f = 0, k = 0; f < before->functions.n; f++) {
+        const Function *old = before->functions.v[f], *new = after->functions.v[f];
         if (!old->entry)
             continue;
-        ReportKernel kernel = {
-            .name = arena_copy(&report->arena, old->name->text, old->name->len),
-            .is_entry = old->is_entry,
-            .changed = new->changed,
-            .results = arena_array(&report->arena, ReportResult, report->runs.n),
-        };
+        ReportKernel *kernel = &file->kernels.v[k++];
+        kernel->changed = new->changed;
         if (new->changed) {
-            kernel.graph[0] = describe_graph(old);
-            kernel.graph[1] = describe_graph(new);
+            kernel->graph[0] = describe_graph(old);
+            kernel->graph[1] = describe_graph(new);
         }
-        vec_push(&file->kernels, kernel);
     }
 }
 
@@ -125,20 +137,19 @@ static void take_functions(Report *report, ReportFile *file, const Reading *befo
 static bool optimize_file(Report *report, ReportFile *file, Str contents, Scratch *made)
 {
     Reading before = {.module = NULL}, after = {.module = NULL};
-    char *yaml = NULL, *text = NULL;
-    size_t yaml_bytes = 0, text_bytes = 0;
+    char *text = NULL;
+    size_t bytes = 0;
+    FILE *out = open_memstream(&text, &bytes);
     bool good = reading_init(&before, file->path, contents, parse_module, stderr) &&
                 reading_init(&after, file->path, contents, parse_module, stderr);
-    FILE *remarks = open_memstream(&yaml, &yaml_bytes), *out = open_memstream(&text, &text_bytes);
-    good = good && optimize(report, &after, remarks, out);
-    fclose(remarks);
+    if (good)
+        list_functions(report, file, before.module);
+    good = good && optimize(report, file, &after, out);
     fclose(out);
     if (good) {
-        take_functions(report, file, &before, &after);
-        report_take_remarks(report, file, yaml);
-        good = scratch_open(made) && scratch_write(made, text, text_bytes);
+        compare_functions(file, before.module, after.module);
+        good = scratch_open(made) && scratch_write(made, text, bytes);
     }
-    free(yaml);
     free(text);
     reading_free(&before);
     reading_free(&after);

@@ -6,39 +6,7 @@
 
 #include "tool/report.h"
 
-/* ---- reading the records ------------------------------------------------------------------------------------------ */
-
-/* The scalar at `at`, unquoted; `*end` is after it. */
-static char *read_scalar(Report *report, const char *at, const char **end)
-{
-    char quote = *at;
-    if (quote != '\'' && quote != '"') {
-        *end = at + strcspn(at, "\n");
-        return arena_copy(&report->arena, at, (size_t)(*end - at));
-    }
-    char *text = arena_alloc(&report->arena, strlen(at) + 1 < 4096 ? strlen(at) + 1 : 4096), *to = text;
-    for (at++; *at && *at != '\n' && to < text + 4000; at++) {
-        if (*at == quote && (quote == '"' || at[1] != '\''))
-            break;
-        if (quote == '"' && *at == '\\' && at[1] == 'x') {
-            *to++ = ' '; /* a control character */
-            at += 3;
-            continue;
-        }
-        at += *at == quote || (quote == '"' && *at == '\\');
-        *to++ = *at;
-    }
-    *to = '\0';
-    *end = *at ? at + 1 : at;
-    return text;
-}
-
-/* The value of the key in a record; NULL. */
-static char *value_of(Report *report, const char *record, const char *key)
-{
-    const char *at = strstr(record, key), *end;
-    return at ? read_scalar(report, at + strlen(key), &end) : NULL;
-}
+/* ---- taking them -------------------------------------------------------------------------------------------------- */
 
 static ReportKernel *find_kernel(ReportFile *file, const char *name)
 {
@@ -48,37 +16,21 @@ static ReportKernel *find_kernel(ReportFile *file, const char *name)
     return NULL;
 }
 
-static const char *without_folders(const char *path) { return path && strrchr(path, '/') ? strrchr(path, '/') + 1 : path; }
-
-static void take_record(Report *report, ReportFile *file, const char *record)
+void report_take_remark(void *user, const Remark *remark)
 {
-    const char *function = value_of(report, record, "\nFunction:        "), *line = strstr(record, ", Line: ");
-    ReportKernel *kernel = function ? find_kernel(file, function) : NULL;
+    const ReportTaker *taker = user;
+    Arena *arena = &taker->report->arena;
+    ReportKernel *kernel = find_kernel(taker->file, remark->function);
     if (!kernel)
         return;
-    ReportRemark remark = {
-        .passed = strncmp(record, "!Passed", 7) == 0,
-        .pass = value_of(report, record, "\nPass:            "),
-        .name = value_of(report, record, "\nName:            "),
-        .message = value_of(report, record, "\n  - String: "),
-        .source = without_folders(value_of(report, record, "\n  - Source: ")),
-        .line = line ? (u32)strtoul(line + strlen(", Line: "), NULL, 10) : 0,
-    };
-    if (strncmp(record, "!Analysis", 9) == 0)
-        kernel->source = remark.source;
+    const char *slash = remark->source ? strrchr(remark->source, '/') : NULL, *source = slash ? slash + 1 : remark->source;
+    source = source ? arena_copy(arena, source, strlen(source)) : NULL;
+    if (remark->kind == REMARK_ANALYSIS)
+        kernel->source = source;
     else
-        vec_push(&kernel->remarks, remark);
-}
-
-void report_take_remarks(Report *report, ReportFile *file, const char *yaml)
-{
-    static const char mark[] = "--- ";
-    for (const char *at = yaml, *next; (at = strstr(at, mark)); at = next) {
-        at += sizeof mark - 1;
-        const char *end = strstr(at, "\n...\n");
-        next = end ? end : at + strlen(at);
-        take_record(report, file, arena_copy(&report->arena, at, (size_t)(next - at)));
-    }
+        vec_push(&kernel->remarks,
+                 ((ReportRemark){remark->kind == REMARK_PASSED, remark->pass, remark->name,
+                                 arena_copy(arena, remark->message, strlen(remark->message)), source, remark->line}));
 }
 
 /* ---- a paragraph -------------------------------------------------------------------------------------------------- */
