@@ -91,7 +91,7 @@ static Term named(Compute *c, const char *what, u32 bits, Term a, Term b, Term d
 
 static Term carry_in(Compute *c)
 {
-    Term x = op_has(c->op, OPF_CARRY_IN) ? c->m->reg[PROVE_CARRY] : prove_bool(c->t, false);
+    Term x = op_has(c->op, OPF_CARRY_IN) ? c->m->reg[CARRY_REG] : prove_bool(c->t, false);
     if (x)
         return x;
     c->m->fault = "the carry is read where it is not known";
@@ -103,11 +103,11 @@ static void carry_out(Compute *c, Term carry)
 {
     if (!op_has(c->op, OPF_CARRY_OUT))
         return;
-    Term old = c->m->reg[PROVE_CARRY];
+    Term old = c->m->reg[CARRY_REG];
     if (!old && !prove_is_const(c->t, c->guard))
         c->m->fault = "the carry is written under a guard where it is not known";
     else
-        prove_set_reg(c->m, PROVE_CARRY, old ? prove_ite(c->t, c->guard, carry, old) : carry);
+        prove_set_reg(c->m, CARRY_REG, old ? prove_ite(c->t, c->guard, carry, old) : carry);
 }
 
 static void add(Compute *c)

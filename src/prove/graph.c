@@ -116,39 +116,30 @@ bool prove_influences(ProveGraph *g, const Block *b, const Block *at) { return b
 
 /* ---- reads and writes ---------------------------------------------------------------------------------------------- */
 
-void prove_reads(const Instr *i, ProveVisit *visit, void *user)
+bool prove_reads_any(const Instr *i, const BitSet *of)
 {
-    if (i->kind != INSTR_OP)
-        return;
-    if (i->guard)
-        visit(user, i->guard);
-    if (op_has(i->op, OPF_CARRY_IN) || (i->guard && op_has(i->op, OPF_CARRY_OUT)))
-        visit(user, PROVE_CARRY);
-    for_each_slot(o, i)
-        if (slot_is_use(o) || (o->kind == OPND_REG && (i->guard || o->sub)))
-            visit(user, o->id);
+    for (ProveReads r = prove_reads(i); prove_next_read(&r);)
+        if (bitset_has(of, r.walk.reg))
+            return true;
+    return false;
 }
 
-void prove_writes(const Instr *i, ProveVisit *visit, void *user)
+bool prove_add_writes(const Instr *i, BitSet *to)
 {
-    if (i->kind != INSTR_OP)
-        return;
-    if (op_has(i->op, OPF_CARRY_OUT))
-        visit(user, PROVE_CARRY);
-    for_each_slot(o, i)
-        if (slot_is_def(o))
-            visit(user, o->id);
+    bool added = false;
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        added |= bitset_add(to, w.reg);
+    return added;
 }
 
 /* ---- liveness ------------------------------------------------------------------------------------------------------ */
 
-static void add(void *user, RegId reg) { bitset_add(user, reg); }
-static void del(void *user, RegId reg) { bitset_del(user, reg); }
-
 static void step_back(const Instr *i, BitSet *live)
 {
-    prove_writes(i, del, live);
-    prove_reads(i, add, live);
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        bitset_del(live, w.reg);
+    for (ProveReads r = prove_reads(i); prove_next_read(&r);)
+        bitset_add(live, r.walk.reg);
 }
 
 static void live_out(const ProveGraph *g, const Block *b, BitSet *out)
@@ -195,53 +186,8 @@ typedef struct Uniform {
     ProveGraph *g;
     BitSet tainted; /* blocks that threads may come to apart */
     BitSet fixed;   /* registers that hold one and the same value, in all threads and at all times, once they are written */
-    BitSet written; /* registers, so far */
-    bool found;     /* in this instruction: something that differs */
     bool changed;
 } Uniform;
-
-static void see(void *user, RegId reg)
-{
-    Uniform *u = user;
-    u->found |= bitset_has(&u->g->divergent, reg);
-}
-
-static void taint(void *user, RegId reg)
-{
-    Uniform *u = user;
-    u->changed |= !bitset_has(&u->g->divergent, reg);
-    bitset_add(&u->g->divergent, reg);
-}
-
-static void taint_unless_fixed(void *user, RegId reg)
-{
-    Uniform *u = user;
-    if (!bitset_has(&u->fixed, reg))
-        taint(user, reg);
-}
-
-static void not_fixed(void *user, RegId reg)
-{
-    Uniform *u = user;
-    u->changed |= bitset_has(&u->fixed, reg);
-    bitset_del(&u->fixed, reg);
-}
-
-static void fix_first(void *user, RegId reg)
-{
-    Uniform *u = user;
-    if (bitset_has(&u->written, reg))
-        bitset_del(&u->fixed, reg);
-    else
-        bitset_add(&u->fixed, reg);
-    bitset_add(&u->written, reg);
-}
-
-static void see_not_fixed(void *user, RegId reg)
-{
-    Uniform *u = user;
-    u->found |= !bitset_has(&u->fixed, reg);
-}
 
 /* A parameter of the kernel, or constant memory. The parameters of a function may differ among its caller's threads. */
 static bool reads_constant_memory(const Function *fn, const Instr *i)
@@ -286,17 +232,17 @@ static void look_at(Uniform *u, const Block *b)
     for_each_instr(i, b) {
         if (i->kind != INSTR_OP)
             continue;
-        u->found = false;
-        prove_reads(i, see, u);
+        bool found = prove_reads_any(i, &u->g->divergent);
         if (op_has(i->op, OPF_TERMINATOR)) {
             bool branches = block_edge_count(b) > 1 || (i->guard && op_has(i->op, OPF_NO_RETURN));
-            if (u->found && branches && !(u->g->believes && op_has(i->op, OPF_UNIFORM_HINT)) &&
+            if (found && branches && !(u->g->believes && op_has(i->op, OPF_UNIFORM_HINT)) &&
                 !bitset_has(&u->g->splits, b->id))
                 split_threads(u, b);
-        } else if ((u->found || makes_difference(u->g->fn, i)) && !is_same_in_warp(u->g->fn, i)) {
-            prove_writes(i, taint, u);
+        } else if ((found || makes_difference(u->g->fn, i)) && !is_same_in_warp(u->g->fn, i)) {
+            u->changed |= prove_add_writes(i, &u->g->divergent);
         } else if (bitset_has(&u->tainted, b->id)) {
-            prove_writes(i, taint_unless_fixed, u);
+            for (RegWalk w = reg_walk(i); next_write(&w);)
+                u->changed |= !bitset_has(&u->fixed, w.reg) && bitset_add(&u->g->divergent, w.reg);
         }
     }
 }
@@ -306,9 +252,11 @@ static void look_at(Uniform *u, const Block *b)
 static void find_fixed(Uniform *u)
 {
     const ProveGraph *g = u->g;
+    BitSet written = bitset_new(g->arena, g->fn->regs.n);
     for (u32 k = 0; k < g->reachable; k++)
         for_each_instr(i, g->by_order[k])
-            prove_writes(i, fix_first, u);
+            for (RegWalk w = reg_walk(i); next_write(&w);)
+                (bitset_add(&written, w.reg) ? bitset_add : bitset_del)(&u->fixed, w.reg);
     bitset_andnot(&u->fixed, &g->divergent);
     do {
         u->changed = false;
@@ -316,10 +264,11 @@ static void find_fixed(Uniform *u)
             for_each_instr(i, g->by_order[k]) {
                 if (i->kind != INSTR_OP || op_has(i->op, OPF_TERMINATOR))
                     continue;
-                u->found = i->guard || makes_difference(g->fn, i);
-                prove_reads(i, see_not_fixed, u);
-                if (u->found)
-                    prove_writes(i, not_fixed, u);
+                bool differs = i->guard || makes_difference(g->fn, i);
+                for (ProveReads r = prove_reads(i); prove_next_read(&r);)
+                    differs |= !bitset_has(&u->fixed, r.walk.reg);
+                for (RegWalk w = reg_walk(i); differs && next_write(&w);)
+                    u->changed |= bitset_del(&u->fixed, w.reg);
             }
     } while (u->changed);
 }
@@ -335,7 +284,6 @@ static bool find_uniform(ProveGraph *g)
         if (fn_reg(g->fn, r)->is_param)
             bitset_add(&g->divergent, r);
     u.fixed = bitset_new(g->arena, g->fn->regs.n);
-    u.written = bitset_new(g->arena, g->fn->regs.n);
     find_fixed(&u);
     do {
         u.changed = false;

@@ -8,9 +8,7 @@
 #include "base/graph.h"
 #include "base/vec.h"
 #include "ir/cfg.h"
-#include "ir/ir.h"
-
-enum { PROVE_CARRY = 0 /* the register number under which the carry is kept: no register has it */ };
+#include "ir/reg_walk.h"
 
 typedef struct ProveGraph {
     Arena *arena;
@@ -57,9 +55,28 @@ bool prove_influences(ProveGraph *g, const Block *b, const Block *at);
 bool prove_loop_body(const ProveGraph *g, u32 header, const BitSet *latches, BitSet *body);
 /* Adds all blocks to `found` from which control comes to one of `work`, which are in it, past none that was found; frees `work`. */
 void prove_spread_back(const ProveGraph *g, VecU32 *work, BitSet *found);
-/* Registers that the instruction reads; those of a guard, of addresses and of a partial write too. */
-typedef void ProveVisit(void *user, RegId reg);
-void prove_reads(const Instr *i, ProveVisit *visit, void *user);
-void prove_writes(const Instr *i, ProveVisit *visit, void *user);
+
+/* for (ProveReads r = prove_reads(i); prove_next_read(&r);) ... r.walk.reg: registers that the instruction reads, those of which a
+ * guarded or partial write leaves something too. */
+typedef struct ProveReads {
+    RegWalk walk;
+    bool writes; /* they are walked over */
+} ProveReads;
+static inline ProveReads prove_reads(const Instr *i) { return (ProveReads){reg_walk(i), i->kind != INSTR_OP}; }
+static inline bool prove_next_read(ProveReads *r)
+{
+    if (!r->writes && next_read(&r->walk))
+        return true;
+    if (!r->writes)
+        *r = (ProveReads){reg_walk(r->walk.i), true};
+    while (next_write(&r->walk))
+        if (!r->walk.kills)
+            return true;
+    return false;
+}
+/* Whether it reads a register of the set. */
+bool prove_reads_any(const Instr *i, const BitSet *of);
+/* Adds what it writes to the set; whether any is new. */
+bool prove_add_writes(const Instr *i, BitSet *to);
 
 #endif

@@ -40,17 +40,6 @@ static void find_in_use(Machine *m)
         }
 }
 
-typedef struct Written {
-    const Machine *m;
-    bool found;
-} Written;
-
-static void see_in_use(void *user, RegId reg)
-{
-    Written *w = user;
-    w->found |= bitset_has(&w->m->in_use, reg);
-}
-
 /* Instructions that write such a register while something may be under way. */
 static void find_early_writes(Machine *m)
 {
@@ -63,10 +52,9 @@ static void find_early_writes(Machine *m)
             const Block *b = g->by_order[k];
             u32 now = before[b->id];
             for_each_instr(i, b) {
-                Written w = {m, false};
-                prove_writes(i, see_in_use, &w);
-                if (now && w.found)
-                    bitset_add(&m->early_writes, i->origin);
+                for (RegWalk w = reg_walk(i); now && next_write(&w);)
+                    if (bitset_has(&m->in_use, w.reg))
+                        bitset_add(&m->early_writes, i->origin);
                 now = under_way_after(i, now);
             }
             for (u32 edge = 0; edge < block_edge_count(b); edge++) {
@@ -114,7 +102,7 @@ void prove_rewind(Machine *m, u32 mark)
     }
 }
 
-u32 prove_reg_bits(const Machine *m, RegId reg) { return reg == PROVE_CARRY ? 1 : type_bits(fn_reg(m->fn, reg)->type); }
+u32 prove_reg_bits(const Machine *m, RegId reg) { return reg == CARRY_REG ? 1 : type_bits(fn_reg(m->fn, reg)->type); }
 
 /* Registers of one name hold the same garbage in both texts; what only AFTER has is another one. Those of the function's parameters
  * hold what the caller gave them. */
@@ -124,7 +112,7 @@ Term prove_garbage(Machine *m, RegId reg)
     bool is_argument = reg && r->is_param;
     const char *what = is_argument ? "argument" : "garbage";
     char text[300];
-    if (reg == PROVE_CARRY)
+    if (reg == CARRY_REG)
         snprintf(text, sizeof text, "%s carry", what);
     else if (r->number >= 0)
         snprintf(text, sizeof text, "%s %.200s%d", what, r->name->text, (int)r->number);
@@ -144,9 +132,8 @@ void prove_await_registers(Machine *m, const Instr *i)
             prove_set_reg(m, r, prove_apply(m->t, name, prove_reg_bits(m, r), &m->reg[r], 1));
 }
 
-static void note_written(void *user, RegId reg)
+static void note_written(Machine *m, RegId reg)
 {
-    Machine *m = user;
     Term kid[] = {m->written ? m->written : prove_bool(m->t, false), prove_garbage(m, reg), m->reg[reg]};
     if (bitset_has(&m->in_use, reg) && kid[2])
         m->written = prove_apply(m->t, prove_name(m->t, "written"), 1, kid, COUNT_OF(kid));
@@ -154,8 +141,9 @@ static void note_written(void *user, RegId reg)
 
 void prove_note_written(Machine *m, const Instr *i)
 {
-    if (m->early_writes.word && bitset_has(&m->early_writes, i->origin))
-        prove_writes(i, note_written, m);
+    bool is_early = m->early_writes.word && bitset_has(&m->early_writes, i->origin);
+    for (RegWalk w = reg_walk(i); is_early && next_write(&w);)
+        note_written(m, w.reg);
 }
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */

@@ -17,7 +17,7 @@ typedef struct Machine {
     ProveGraph g;
     Function *fn;
     ProveSide side;
-    Term *reg;        /* by RegId; PROVE_CARRY: the carry; 0: not known here */
+    Term *reg;        /* by RegId; CARRY_REG: the carry; 0: not known here */
     const Name **sym; /* by SymId: a name that both texts share, made on demand */
     VEC(Undo) undo;
     const char *fault;   /* what cannot be modelled, or was used without a value */

@@ -17,24 +17,6 @@ typedef struct Loops {
 
 /* ---- what is read in it -------------------------------------------------------------------------------------------------- */
 
-typedef struct Taint {
-    Loops *l;
-    bool found, changed;
-} Taint;
-
-static void see(void *user, RegId reg)
-{
-    Taint *t = user;
-    t->found |= bitset_has(&t->l->read, reg);
-}
-
-static void taint(void *user, RegId reg)
-{
-    Taint *t = user;
-    t->changed |= !bitset_has(&t->l->read, reg);
-    bitset_add(&t->l->read, reg);
-}
-
 /* By the texture unit or the read-only path: what is written while the kernel runs need not be seen. */
 static bool is_read_only(const OpInfo *op)
 {
@@ -70,26 +52,24 @@ static bool keeps_in_memory(const OpInfo *op)
  * goes. */
 static void add_read(Loops *l, bool on_strong)
 {
-    Taint t = {.l = l};
+    bool changed;
     do {
-        t.changed = false;
+        changed = false;
         for (u32 id = bitset_next(&l->body, 0); id < l->body.bits; id = bitset_next(&l->body, id + 1))
             for_each_instr(i, fn_block(l->g->fn, id)) {
                 if (i->kind != INSTR_OP)
                     continue;
-                t.found = reads_others(l, i, on_strong);
-                prove_reads(i, see, &t);
-                if (t.found && on_strong && op_has(i->op, OPF_TERMINATOR))
-                    t.changed |= bitset_or(&l->chosen, prove_influence(l->g, i->block));
-                t.found |= bitset_has(&l->chosen, id);
-                if (t.found)
-                    prove_writes(i, taint, &t);
-                if (t.found && keeps_in_memory(i->op)) {
-                    t.changed |= !l->own_read;
+                bool found = reads_others(l, i, on_strong) || prove_reads_any(i, &l->read);
+                if (found && on_strong && op_has(i->op, OPF_TERMINATOR))
+                    changed |= bitset_or(&l->chosen, prove_influence(l->g, i->block));
+                found |= bitset_has(&l->chosen, id);
+                changed |= found && prove_add_writes(i, &l->read);
+                if (found && keeps_in_memory(i->op)) {
+                    changed |= !l->own_read;
                     l->own_read = true;
                 }
             }
-    } while (t.changed);
+    } while (changed);
 }
 
 static void find_read(Loops *l)
@@ -260,13 +240,10 @@ static bool loop_waits(Loops *l, u32 header)
         if (!out && !turns_back(b, header))
             continue;
         ends |= out;
-        Taint t = {.l = l};
         const Instr *end = block_terminator(b);
-        if (end)
-            prove_reads(end, see, &t);
         if (out && counts(l, header, b))
             return false;
-        waits |= t.found || (out && is_chosen && !is_in_every_iteration(l, header, id));
+        waits |= (end && prove_reads_any(end, &l->read)) || (out && is_chosen && !is_in_every_iteration(l, header, id));
     }
     return waits || !ends;
 }
