@@ -286,12 +286,30 @@ static const char *why_not_sooner(ThreadJudge *j, const Candidate *c, bool conve
     return NULL;
 }
 
-/* NULL, or why a loop keeps its branch although warps come to it as a whole: for the edges that are left. The others save little, and
- * ptxas knows less of blocks that they enter anew. A table costs more than a branch. */
-static const char *why_loop_keeps_branch(const ThreadJudge *j, const Candidate *c)
+/* Machine instructions of all clones of c->b. */
+static u32 clones_cost(const ThreadJudge *j, const Candidate *c)
 {
-    bool stays = c->decided < c->edges && !branch_table(block_terminator(c->b));
-    return stays && loop_of(an_loops(j->an), c->b) ? "other edges of the loop still need the branch" : NULL;
+    u32 cost = 0;
+    for (u32 k = 0; k < c->edges; k++)
+        if (decide_makes_clones(c, k)) {
+            Body body;
+            body_collect(j->an, c->b, c->edge[k].to, c->edge[k].otherwise, &body);
+            cost += body_cost(&body);
+        }
+    return cost;
+}
+
+/* NULL, or why the block stays although warps come to it as a whole. While other edges need it, an edge past it saves little: in a loop,
+ * and where there is hardly more to bypass than the branch. Outside of loops, clones that cost more than the block do not pay. */
+static const char *why_block_stays(const ThreadJudge *j, const Candidate *c)
+{
+    bool in_loop = loop_of(an_loops(j->an), c->b) != NULL, table = branch_table(block_terminator(c->b)) != NULL;
+    if (c->decided < c->edges && !table && (in_loop || c->cost <= PTXAS_BYPASSED))
+        return in_loop ? "other edges of the loop still need the branch"
+                       : "other edges still need the branch, and it is nearly all that one would bypass";
+    if (c->decided == c->edges && !in_loop && clones_cost(j, c) > c->cost)
+        return "its clones would cost more than the block, which is in no loop";
+    return NULL;
 }
 
 /* NULL, or why the threads that come to c->b must go on to reconverge there. */
@@ -310,7 +328,7 @@ static const char *why_they_reconverge(ThreadJudge *j, const Candidate *c, bool 
         why = why_not_sooner(j, c, converged);
     if (why)
         return why;
-    return converged ? why_loop_keeps_branch(j, c) : why_divergence_costs(j, c);
+    return converged ? why_block_stays(j, c) : why_divergence_costs(j, c);
 }
 
 const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_convergent)
