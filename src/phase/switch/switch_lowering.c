@@ -99,6 +99,8 @@ static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *
         return RECONVERGE_SAFE;
     an_compute(an, AN_POSTDOM | AN_UNIFORM);
     const Block *old = reconvergence_point(w->gate, d->root);
+    if (p->cases == 0 && reconverge_decided(w->gate, d->root, d->leaves[0].target, old, false) == RECONVERGE_WAIT)
+        return RECONVERGE_WAIT; /* as of any other branch that is decided: also where an infinite loop would be left */
     ReconvergeLeaf *leaf = arena_array(arena, ReconvergeLeaf, d->leaf_count);
     u32 *at = arena_array(arena, u32, d->leaf_count), n = 0;
     for (u32 l = 0; l < d->leaf_count; l++) {
@@ -228,6 +230,8 @@ static bool lower(Lowering *w, Arena *arena, Block *root)
     if (verdict.reason || !phase_may_rewrite(w->run))
         return false;
     report(w, &d, &p);
+    if (p.cases == 0)
+        reconverge_decide(w->gate, root, d.leaves[0].target);
     p.uniform_index = p.uniform && p.cost.tables && selector_is_uniform(w, &d);
     switch_emit(w->an->fn, an_live(w->an), &d, &p, &w->left_over);
     w->kinds.bits[root->id] = 0;
