@@ -206,8 +206,9 @@ static const char *why_reconverge(Analyses *an)
 {
     ReconvergeGate *gate = reconverge_new(an->scratch, an);
     const Waits *waits = reconverge_waits(gate);
-    bool may_wait = waits->any_wait & WAIT_OTHERS || (waits->any_wait & WAIT_LANES && may_divide(an)), sees = waits->any_active_set || waits->any_promise;
-    sees |= effects_callers_see_lanes(an->summaries, an->fn);
+    bool spins = waits->any_wait & WAIT_OTHERS, exchanges = waits->any_wait & WAIT_LANES;
+    bool may_wait = spins || (exchanges && may_divide(an));
+    bool sees = waits->any_active_set || waits->any_promise || effects_callers_see_lanes(an->summaries, an->fn);
     reconverge_free(gate);
     if (sees)
         return "an instruction of the function, or of a caller, sees which lanes come together";

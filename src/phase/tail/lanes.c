@@ -17,7 +17,7 @@ struct TailLanes {
     u8 waits[2];                  /* by block: EffectWaits in front of the tail */
     u8 waits_inside,
         ends_inside; /* EffectWaits of calls in the tail, where threads may diverge; WaitEnds of these, and of the tail after them */
-    u8 ends;         /* WaitEnds of the tail */
+    u8 ends; /* WaitEnds of the tail */
 };
 
 TailLanes *tail_lanes_new(Analyses *an)
@@ -80,7 +80,8 @@ void tail_lanes_add(TailLanes *l, const Instr *of_kept, const Instr *of_other)
     l->risk_known &= !inside && !(ends & ~l->ends);
     l->waits_inside |= inside;
     l->ends |= ends;
-    l->ends_inside |= inside ? l->ends : 0; /* also what the callee itself does, after a point in it where threads reconverge */
+    /* also what the callee itself does, after a point in it where threads reconverge */
+    l->ends_inside |= inside ? l->ends : 0;
 }
 
 static u8 waits_in_front(TailLanes *l)
