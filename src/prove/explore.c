@@ -52,11 +52,35 @@ static bool is_garbage(const Terms *t, Term x, u32 depth)
     return false;
 }
 
+/* Assumes that what the side does not know is `value`; whether that is possible. */
+static bool assume_case(Prover *p, const Running *r, u32 value)
+{
+    bool possible;
+    if (r->index) {
+        SetId set = value ? r->values : prove_set_not(&p->t.sets, r->values, prove_most(&p->t, r->index));
+        possible = prove_learn(p, r->index, set);
+    } else {
+        possible = prove_assume(p, r->atom, value);
+    }
+    return possible && prove_is_possible(p);
+}
+
+/* Whether AFTER decides by what no one wrote: a register that was never written is read, and both cases are possible. */
+static bool decides_by_garbage(Prover *p, const Running *r, const Saved *s)
+{
+    bool both = is_garbage(&p->t, r->index ? r->index : r->atom, 8);
+    for (u32 value = 2; value-- > 0 && both && !p->failed;) {
+        both = assume_case(p, r, value);
+        prove_restore(p, s);
+    }
+    return both;
+}
+
 /* Both cases of what the side does not know. */
 static void fork_path(Prover *p, ProveSide side, const Running *r)
 {
     Saved s = prove_save(p);
-    if (side == PROVE_AFTER && is_garbage(&p->t, r->index ? r->index : r->atom, 8))
+    if (side == PROVE_AFTER && decides_by_garbage(p, r, &s))
         mismatch(p, "garbage: AFTER decides by a register that was never written");
     trace_fork(p, side, r->atom);
     if (p->failed)
@@ -66,14 +90,7 @@ static void fork_path(Prover *p, ProveSide side, const Running *r)
         return;
     }
     for (u32 value = 2; value-- > 0 && !p->failed;) {
-        bool possible;
-        if (r->index) {
-            SetId set = value ? r->values : prove_set_not(&p->t.sets, r->values, prove_most(&p->t, r->index));
-            possible = prove_learn(p, r->index, set);
-        } else {
-            possible = prove_assume(p, r->atom, value);
-        }
-        if (possible && prove_is_possible(p))
+        if (assume_case(p, r, value))
             prove_explore_path(p);
         prove_restore(p, &s);
     }

@@ -1,7 +1,11 @@
-/* nested-cond: nested conditional branches whose inner block only computes become one branch on a combined condition.
+/* nested-cond: nested conditional branches whose inner block only computes, or loads once, become one branch on a combined condition.
  *
  *     setp.ge p, x, n; @p bra END;             setp.ge p, x, n;
  *     setp.gt q, y, m; @q bra END;             setp.gt.or r, y, m, p; @r bra END;
+ *     ...                                      ...
+ *
+ *     @p bra END;                              @!p ld r, [a];
+ *     ld r, [a]; setp.gt q, r, m; @q bra END;  setp.gt.or s, r, m, p; @s bra END;
  *     ...                                      ...
  *
  * Follows OptimizeNestedCondBranches of ptxas, and goes on from pairs to any mix of `and`, `or` and `?:`: the outermost
@@ -9,11 +13,15 @@
  * ptxas does short chains itself, and then makes the same code of both; tests/ptxas/NESTED.md has where it does not.
  *
  * Sound: what the inner block computes is pure, unguarded, and not read where control goes without it, so that threads that
- * did not execute it may. It has one in-edge and its branch shares a target with the outer one. The new branch stands for
- * both: what depended on it depended on them. A comparison is never inverted, so a NaN goes where it went. `.uni` stays
+ * did not execute it may. A plain load, and what writes a register that is read there, is guarded by the outer branch's predicate, which
+ * nothing between changes: the same threads execute it, in the same order. A comparison of what others did not load gives anything, and
+ * their predicate alone decides. The inner block has one in-edge and its branch shares a target with the outer one. The new branch stands
+ * for both: what depended on it depended on them. A comparison is never inverted, so a NaN goes where it went. `.uni` stays
  * where both branches had it.
  *
- * Declines: loads but of the kernel's parameters (they can fault), anything with an effect, convergent, volatile, carried or
+ * Declines: loads but of the kernel's parameters (they can fault), where they cannot be guarded or that was not measured to pay: more than
+ * one, before arms of several blocks, by a predicate that stands for several branches, or that is the same in a warp, beside many live
+ * registers, without a comparison that takes the predicate in; anything with an effect, convergent, volatile, carried or
  * guarded; more cheap instructions than the knob allows; related predicates; branches that end, leave or continue a loop
  * (tests/ptxas/LOOPS.md); equalities that ptxas propagates into the block after them; cases of a switch; a branch that
  * all threads of a warp, in all iterations of its loop, take one way, before another one that divides no warp; in a loop, a chain of
@@ -80,10 +88,21 @@ static TruthTerm condition_term(const Nested *n, const Block *b, const Block *to
     return site_condition_to(n, b, to, n->combined[b->id].truth ? NULL : arena_new(n->an->scratch, Truth));
 }
 
+/* Guards what only threads may execute that came to the inner block before. */
+static void guard_inner(Nested *n, const Site *s)
+{
+    Truth leaf;
+    TruthTerm in = site_condition_to(n, s->outer, s->inner, &leaf);
+    for_each_instr(i, s->inner)
+        if (site_guards(n, s, i))
+            instr_set_guard(i, in.truth->reg, in.inverted);
+}
+
 static void combine_chain(Nested *n, const Site *s)
 {
     Block *outer = s->outer;
     separate(n, s);
+    guard_inner(n, s);
     TruthTerm through = truth_and(n->an->scratch, condition_term(n, outer, s->inner), condition_term(n, s->inner, s->rest));
     bool falls_to_other = outer->fall == s->other;
     Instr *old = block_terminator(outer);

@@ -165,7 +165,9 @@ static bool is_private(const Nested *n, const Site *s, RegId reg)
 static Reason check_writes(const Nested *n, const Site *s, const Instr *i)
 {
     for (RegWalk w = reg_walk(i); next_write(&w);) {
-        if (live_in(an_live(n->an), s->other, w.reg) || !w.kills)
+        bool decides = nested_decides(n, s->outer, w.reg) || nested_decides(n, s->inner, w.reg);
+        bool guarded = s->guards && !decides;
+        if ((live_in(an_live(n->an), s->other, w.reg) && !guarded) || !w.kills)
             return REASON_LIVE;
         if (nested_decides(n, s->outer, w.reg) && !is_private(n, s, w.reg))
             return REASON_RELATED;
@@ -182,6 +184,48 @@ static Reason check_reads(const Nested *n, const Site *s, const Instr *i)
     return REASON_NONE;
 }
 
+/* Whether a comparison in b decides its branch: it has room for the predicate of another branch. */
+static bool compares(const Nested *n, const Block *b)
+{
+    const Instr *branch = block_terminator(b), *setp = local_definition(branch, branch->guard);
+    return n->combined[b->id].truth || (setp && setp->op->opcode == OPC_SETP && setp->op->bool_op == BOOL_NONE);
+}
+
+/* Loads of b, all of them plain; UINT32_MAX: there are others, or too much to look at. */
+static u32 plain_loads(const Block *b)
+{
+    u32 loads = 0, looked_at = 0;
+    for (const Instr *i = b->first; i; i = i->next) {
+        loads += is_load(i);
+        if (looked_at++ == INNER_LOOKED_AT || (is_load(i) && !op_has(i->op, OPF_PLAIN_ACCESS)))
+            return UINT32_MAX;
+    }
+    return loads;
+}
+
+/* Whether the outer branch's predicate may guard instructions of the inner block, and that pays: nobody else comes to `rest`, and where
+ * the block loads, it does so once, and threads go from `rest` to `other` at once, where only these three blocks lead. */
+static bool may_guard(const Nested *n, const Site *s)
+{
+    if (n->combined[s->outer->id].truth || cfg_single_pred(n->fn, s->rest) != s->inner || !compares(n, s->inner) ||
+        live_words(an_live(n->an), s->inner, PTXAS_GUARDED_WORDS + 1) > PTXAS_GUARDED_WORDS)
+        return false;
+    u32 loads = plain_loads(s->inner);
+    CfgList succs = cfg_succs(n->fn, s->rest);
+    bool is_arm = succs.n == 1 && succs.v[0].block == s->other && cfg_pred_count(n->fn, s->other) == 3;
+    return !loads || (loads == 1 && is_arm);
+}
+
+bool site_guards(const Nested *n, const Site *s, const Instr *i)
+{
+    bool live = false;
+    if (!s->guards || i == s->inner->last || i->kind != INSTR_OP)
+        return false;
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        live |= w.reg < n->written && live_in(an_live(n->an), s->other, w.reg);
+    return live || is_load(i);
+}
+
 static Reason check_instr(const Nested *n, const Site *s, const Instr *i)
 {
     if (i->kind == INSTR_LOC)
@@ -190,9 +234,9 @@ static Reason check_instr(const Nested *n, const Site *s, const Instr *i)
         return REASON_PLACE;
     if (i != s->inner->last) {
         bool parameter = instr_loads_parameter(i);
-        if (i->op->mem == MEM_READ && !parameter)
+        if (is_load(i) && !s->guards)
             return REASON_LOAD;
-        if ((!op_is_pure(i->op) && !parameter) || reads_special_register(i))
+        if ((!op_is_pure(i->op) && !parameter && !is_load(i)) || reads_special_register(i))
             return REASON_EFFECT;
         if (i->guard)
             return REASON_GUARD;
@@ -221,7 +265,7 @@ static Reason check_inner(const Nested *n, const Site *s)
         if (why)
             return why;
         if (i->kind == INSTR_OP && i != s->inner->last)
-            cost += cost_of(i);
+            cost += is_load(i) ? ptxas_cost(i) : cost_of(i);
         if (cost > limit)
             return why_too_much(s->inner);
     }
@@ -271,6 +315,15 @@ static bool is_uniform_chain(const Nested *n, const Site *s)
         return false;
     const BitSet *uniform = &an_uniform(n->an)->branch_warp;
     return uniform_has(uniform, s->outer->id) && uniform_has(uniform, s->inner->id);
+}
+
+/* Whether the site guards something, and no warp is divided by its outer branch, which then skips the inner block. */
+static bool guards_uniformly(const Nested *n, const Site *s)
+{
+    bool some = false;
+    for_each_instr(i, s->inner)
+        some |= site_guards(n, s, i);
+    return some && uniform_has(&an_uniform(n->an)->branch_warp, s->outer->id);
 }
 
 /* ---- latency ---------------------------------------------------------------------------------------------------- */
@@ -409,7 +462,7 @@ bool site_find_chain(const Nested *n, Block *outer, u32 edge, Site *s)
     return (taken == other || fall == other) && other != inner;
 }
 
-Reason site_check_chain(const Nested *n, const Site *s)
+Reason site_check_chain(const Nested *n, Site *s)
 {
     Truth leaf[2];
     TruthTerm in = site_condition_to(n, s->outer, s->inner, &leaf[0]),
@@ -418,6 +471,7 @@ Reason site_check_chain(const Nested *n, const Site *s)
         return REASON_LOOP;
     if (in.truth->leaves + on.truth->leaves > TRUTH_LEAVES)
         return REASON_LARGE;
+    s->guards = may_guard(n, s);
     Reason why = check_inner(n, s);
     if (why)
         return why;
@@ -429,7 +483,7 @@ Reason site_check_chain(const Nested *n, const Site *s)
         return REASON_RECONVERGE;
     if (are_cases(n, s))
         return REASON_CASES;
-    if (is_uniform_chain(n, s))
+    if (is_uniform_chain(n, s) || guards_uniformly(n, s))
         return REASON_UNIFORM;
     if (sinks_load(n, s, s->rest) || sinks_load(n, s, s->other))
         return REASON_SINKS;

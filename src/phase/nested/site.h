@@ -51,6 +51,7 @@ typedef struct Nested {
 
 typedef struct Site {
     Block *outer, *inner, *other, *rest;
+    bool guards; /* what inner loads, and what it writes that is read in `other`, is to be guarded by the outer branch's predicate */
 } Site;
 
 /* The condition under which b goes to `to`. leaf: room for the term of a branch that stands for no other. */
@@ -60,8 +61,11 @@ bool nested_decides(const Nested *n, const Block *b, RegId reg);
 
 /* A chain that begins at outer and goes on over its edge number `edge` (0: fall, 1: taken). */
 bool site_find_chain(const Nested *n, Block *outer, u32 edge, Site *s);
-/* REASON_NONE: the two may be combined. */
-Reason site_check_chain(const Nested *n, const Site *s);
+/* REASON_NONE: the two may be combined. Sets s->guards. */
+Reason site_check_chain(const Nested *n, Site *s);
+
+/* Whether i, of the inner block, is to be guarded, where the site guards. */
+bool site_guards(const Nested *n, const Site *s, const Instr *i);
 
 /* A diamond: the same two blocks are `other` and `rest` of both sites. */
 bool site_find_diamond(const Nested *n, Block *outer, Site *yes, Site *no);
