@@ -122,11 +122,19 @@ static Term result_of(Prover *p, const Instr *i, const Operand *o, u32 number)
     return prove_resize(&p->t, x, bits, type_class(i->op->type[0]) == TC_SIGNED);
 }
 
+/* Under which condition i writes, as far as the path knows it. */
+static Term known_guard(Prover *p, ProveSide side, const Instr *i)
+{
+    Term atom = 0, guard = prove_guard(&p->side[side], i);
+    int holds = prove_decide(p, guard, &atom);
+    return holds < 0 ? guard : prove_bool(&p->t, holds);
+}
+
 /* Both sides' destinations get the same unknown. */
 static void define_results(Prover *p, const Instr *before, const Instr *after)
 {
     u32 number = 0;
-    Term guard[2] = {prove_guard(&p->side[PROVE_BEFORE], before), prove_guard(&p->side[PROVE_AFTER], after)};
+    Term guard[2] = {known_guard(p, PROVE_BEFORE, before), known_guard(p, PROVE_AFTER, after)};
     for (u32 k = 0; k < before->slots; k++) {
         const Operand *a = &before->opnd[k], *b = &after->opnd[k];
         if (operand_is_aggregate(a) || (!role_defines((Role)a->role) && !role_defines((Role)b->role)))

@@ -203,8 +203,20 @@ static u32 plain_loads(const Block *b)
     return loads;
 }
 
+/* Whether b only computes and has plain accesses, and costs so little that ptxas guards a load in front of it too. */
+static bool is_light_arm(const Block *b)
+{
+    u32 cost = 0;
+    for (const Instr *i = b->first; i && cost <= PTXAS_GUARDED_ARM; i = i->next) {
+        if (i->kind == INSTR_OP && !op_is_pure(i->op) && !op_has(i->op, OPF_PLAIN_ACCESS) && i != block_terminator(b))
+            return false;
+        cost += i->kind == INSTR_OP ? ptxas_cost(i) : 0;
+    }
+    return cost <= PTXAS_GUARDED_ARM;
+}
+
 /* Whether the outer branch's predicate may guard instructions of the inner block, and that pays: nobody else comes to `rest`, and where
- * the block loads, it does so once, and threads go from `rest` to `other` at once, where only these three blocks lead. */
+ * the block loads, it does so once, and threads go from `rest`, which is light, to `other`, where only these three blocks lead. */
 static bool may_guard(const Nested *n, const Site *s)
 {
     if (n->combined[s->outer->id].truth || cfg_single_pred(n->fn, s->rest) != s->inner || !compares(n, s->inner) ||
@@ -213,7 +225,7 @@ static bool may_guard(const Nested *n, const Site *s)
     u32 loads = plain_loads(s->inner);
     CfgList succs = cfg_succs(n->fn, s->rest);
     bool is_arm = succs.n == 1 && succs.v[0].block == s->other && cfg_pred_count(n->fn, s->other) == 3;
-    return !loads || (loads == 1 && is_arm);
+    return !loads || (loads == 1 && is_arm && is_light_arm(s->rest));
 }
 
 bool site_guards(const Nested *n, const Site *s, const Instr *i)
