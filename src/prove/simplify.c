@@ -7,43 +7,46 @@
 
 enum { CASES_MAX = 8 /* nested case splits of an equality */ };
 
+/* Adds the least and the most of coef * x, read as a signed or an unsigned number. False: the path cannot be. */
+static bool add_bounds(Prover *p, Term x, __int128 coef, bool is_signed, __int128 *lo, __int128 *hi)
+{
+    Sets *sets = &p->t.sets;
+    u64 mask = prove_mask(prove_bits(&p->t, x)), half = is_signed ? (mask >> 1) + 1 : 0;
+    SetId set = prove_known(p, x);
+    if (is_signed)
+        set = prove_set_shift(sets, set, half, mask);
+    if (prove_set_is_empty(sets, set))
+        return false;
+    __int128 a = coef * ((__int128)prove_set_min(sets, set) - half), b = coef * ((__int128)prove_set_max(sets, set) - half);
+    *lo += a < b ? a : b;
+    *hi += a < b ? b : a;
+    return true;
+}
+
+static bool fits(__int128 lo, __int128 hi, u32 bits, bool is_signed)
+{
+    u64 mask = prove_mask(bits), half = (mask >> 1) + 1;
+    return is_signed ? lo >= -(__int128)half && hi < (__int128)half : lo >= 0 && hi <= (__int128)mask;
+}
+
 /* Whether the sum has one value in unbounded arithmetic, where its terms and it are read as signed or unsigned numbers. */
 static bool sum_fits(Prover *p, Term x, bool is_signed)
 {
-    Terms *t = &p->t;
+    const Terms *t = &p->t;
     TermNode node = *prove_node(t, x);
-    u64 mask = prove_mask(node.bits), half = (mask >> 1) + 1;
     __int128 lo = prove_signed(node.value, node.bits), hi = lo;
-    for (u32 k = 0; k < node.n; k++) {
-        SetId set = prove_known(p, prove_kid(t, x, k));
-        if (is_signed)
-            set = prove_set_shift(&t->sets, set, half, mask);
-        if (prove_set_is_empty(&t->sets, set))
+    for (u32 k = 0; k < node.n; k++)
+        if (!add_bounds(p, prove_kid(t, x, k), prove_signed(t->coef.v[node.kids + k], node.bits), is_signed, &lo, &hi))
             return false;
-        __int128 bias = is_signed ? half : 0, coef = prove_signed(t->coef.v[node.kids + k], node.bits);
-        __int128 a = coef * ((__int128)prove_set_min(&t->sets, set) - bias),
-                 b = coef * ((__int128)prove_set_max(&t->sets, set) - bias);
-        lo += a < b ? a : b;
-        hi += a < b ? b : a;
-    }
-    return is_signed ? lo >= -(__int128)half && hi < (__int128)half : lo >= 0 && hi <= (__int128)mask;
+    return fits(lo, hi, node.bits, is_signed);
 }
 
 /* Whether adding the sum's constant to the rest of it stays within the signed, or the unsigned, numbers. */
 static bool constant_fits(Prover *p, Term x, Term rest, bool is_signed)
 {
-    Terms *t = &p->t;
-    u32 bits = prove_bits(t, x);
-    u64 mask = prove_mask(bits), half = (mask >> 1) + 1;
-    SetId set = prove_known(p, rest);
-    if (is_signed)
-        set = prove_set_shift(&t->sets, set, half, mask);
-    if (prove_set_is_empty(&t->sets, set))
-        return false;
-    __int128 bias = is_signed ? half : 0, by = prove_signed(prove_node(t, x)->value, bits);
-    __int128 lo = (__int128)prove_set_min(&t->sets, set) - bias + by,
-             hi = (__int128)prove_set_max(&t->sets, set) - bias + by;
-    return is_signed ? lo >= -(__int128)half && hi < (__int128)half : lo >= 0 && hi <= (__int128)mask;
+    u32 bits = prove_bits(&p->t, x);
+    __int128 lo = prove_signed(prove_node(&p->t, x)->value, bits), hi = lo;
+    return add_bounds(p, rest, 1, is_signed, &lo, &hi) && fits(lo, hi, bits, is_signed);
 }
 
 /* The extension of a sum that fits is the sum of extensions. */

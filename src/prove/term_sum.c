@@ -170,37 +170,25 @@ static bool chooses_constants(const Terms *t, Term x)
            prove_is_const(t, prove_kid(t, x, 2));
 }
 
-Term prove_zext(Terms *t, Term a, u32 bits)
+/* The sign of a wider number is 0, or that of the narrow one. */
+static Term extend(Terms *t, Term a, u32 bits, bool sign)
 {
     TermNode node = *prove_node(t, a);
     if (node.bits == bits)
         return a;
     if (node.op == TERM_CONST && bits <= 64)
-        return prove_const(t, node.value, bits);
-    if (node.op == TERM_ZEXT)
-        return prove_zext(t, prove_kid(t, a, 0), bits);
+        return prove_const(t, sign ? (u64)prove_signed(node.value, node.bits) : node.value, bits);
+    if (node.op == TERM_ZEXT || (sign && node.op == TERM_SEXT))
+        return extend(t, prove_kid(t, a, 0), bits, node.op == TERM_SEXT);
     if (chooses_constants(t, a)) {
-        Term yes = prove_zext(t, prove_kid(t, a, 1), bits), no = prove_zext(t, prove_kid(t, a, 2), bits);
+        Term yes = extend(t, prove_kid(t, a, 1), bits, sign), no = extend(t, prove_kid(t, a, 2), bits, sign);
         return prove_ite(t, prove_kid(t, a, 0), yes, no);
     }
-    return make_unary(t, TERM_ZEXT, a, bits);
+    return make_unary(t, sign ? TERM_SEXT : TERM_ZEXT, a, bits);
 }
 
-Term prove_sext(Terms *t, Term a, u32 bits)
-{
-    TermNode node = *prove_node(t, a);
-    if (node.bits == bits)
-        return a;
-    if (node.op == TERM_CONST && bits <= 64)
-        return prove_const(t, (u64)prove_signed(node.value, node.bits), bits);
-    if (node.op == TERM_ZEXT || node.op == TERM_SEXT) /* the sign of a wider number is 0, or that of the narrow one */
-        return node.op == TERM_ZEXT ? prove_zext(t, prove_kid(t, a, 0), bits) : prove_sext(t, prove_kid(t, a, 0), bits);
-    if (chooses_constants(t, a)) {
-        Term yes = prove_sext(t, prove_kid(t, a, 1), bits), no = prove_sext(t, prove_kid(t, a, 2), bits);
-        return prove_ite(t, prove_kid(t, a, 0), yes, no);
-    }
-    return make_unary(t, TERM_SEXT, a, bits);
-}
+Term prove_zext(Terms *t, Term a, u32 bits) { return extend(t, a, bits, false); }
+Term prove_sext(Terms *t, Term a, u32 bits) { return extend(t, a, bits, true); }
 
 /* Of an operation whose low bits depend on those of its operands only. */
 static Term truncate_operands(Terms *t, Term a, u32 bits)
