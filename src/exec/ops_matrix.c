@@ -217,7 +217,7 @@ static bool decode_mma(Decoder *d)
 static void run_matrix_memory(Warp *w, Split *s, const Code *c, u32 mask)
 {
     u64 buffer[LANES], value[4][LANES] = {{0}}, address[LANES];
-    const u64 *stored[4];
+    const u64 *stored[4] = {NULL};
     u64 store_buffer[4][LANES];
     bool store = c->action, transposed = c->action2;
     u32 used = c->vector * 8u;

@@ -246,8 +246,6 @@ static void __attribute__((noreturn)) print_version(Front *front)
 
 /* ---- optimizing ------------------------------------------------------------------------------------------------- */
 
-static ToolStatus optimize_plainly(Options *options) { return tool_optimize(options); }
-
 /* In a process of its own; messages go to the descriptor. NULL, or why there is no output. */
 static const char *run_optimizer(Front *front, const char *input, const char *output, const Scratch *messages)
 {
@@ -256,9 +254,10 @@ static const char *run_optimizer(Front *front, const char *input, const char *ou
     front->options.output = output;
     int pid = child_fork();
     if (pid == 0) {
-        ToolStatus (*const optimize)(Options * options) =
-            front->cicc && front->options.guard_by ? tool_optimize_guarded : optimize_plainly;
-        int status = dup2(messages->fd, STDERR_FILENO) < 0 ? TOOL_INTERNAL : (int)optimize(&front->options);
+        bool guarded = front->cicc && front->options.guard_by;
+        int status = dup2(messages->fd, STDERR_FILENO) < 0 ? TOOL_INTERNAL
+                     : guarded                             ? (int)tool_optimize_guarded(&front->options)
+                                                           : (int)tool_optimize(&front->options);
         fflush(stdout);
         _exit(status);
     }
@@ -275,25 +274,6 @@ static const char *run_optimizer(Front *front, const char *input, const char *ou
     case TOOL_BAD_INPUT: return "the text was not taken";
     default: return "internal error of the optimizer";
     }
-}
-
-static bool holds(const char *path, const char *text, size_t bytes)
-{
-    Str file;
-    if (!source_read(path, &file))
-        return false;
-    bool same = file.len == bytes && memcmp(file.p, text, bytes) == 0;
-    source_free(&file);
-    return same;
-}
-
-static bool same_text(const char *path, const Scratch *scratch)
-{
-    size_t bytes = 0;
-    char *made = scratch_read(scratch, &bytes);
-    bool same = made && holds(path, made, bytes);
-    free(made);
-    return same;
 }
 
 static bool is_regular_file(const char *path)
@@ -422,7 +402,7 @@ static void __attribute__((noreturn)) front_for_ptxas(Front *front)
         give_up(front, reason, &messages);
     copy_out(&messages, stderr); /* what an option asked for: --stats */
     scratch_close(&messages);
-    if (same_text(input, &text)) {
+    if (text_equals_file(&text, input)) {
         scratch_close(&text);
         pass_on(front, "unchanged", NULL);
     }
@@ -447,15 +427,14 @@ static bool is_text(const char *path)
 /* cicc's output is replaced when it is complete: nobody reads it before cicc has ended. */
 static void optimize_output(Front *front)
 {
-    Scratch messages = {.fd = -1};
+    Scratch messages = {.fd = -1}, before = {.fd = -1};
     const char *path = front->asked.output;
     front->log.result = "bypassed";
     front->log.reason = "the output is no PTX";
     if (!is_regular_file(path) || !is_text(path))
         return;
     front->log.reason = NULL;
-    Str before = {NULL, 0};
-    if (!scratch_open(&messages) || !source_read(path, &before)) {
+    if (!scratch_open(&messages) || !input_copy(path, &before)) {
         give_up(front, "no temporary file", NULL);
         return;
     }
@@ -463,10 +442,10 @@ static void optimize_output(Front *front)
     if (reason) {
         give_up(front, reason, &messages);
     } else {
-        front->log.result = holds(path, before.p, before.len) ? "unchanged" : "optimized";
+        front->log.result = text_equals_file(&before, path) ? "unchanged" : "optimized";
         copy_out(&messages, stderr);
     }
-    source_free(&before);
+    scratch_close(&before);
     scratch_close(&messages);
 }
 

@@ -96,10 +96,10 @@ static bool learn_limits(Guard *guard, Trial *const trial[2])
 /* What ptxas has already made of a trial's text; NULL. */
 static Trial *find_assembled(Guard *guard, const Trial *trial)
 {
-    if (guard->original.read && trial_has_text(trial, guard_path_of(guard, &guard->original)))
+    if (guard->original.read && text_equals_file(&trial->text, guard_path_of(guard, &guard->original)))
         return &guard->original;
     for (u32 i = 0; i < guard->assembled.n; i++)
-        if (guard->assembled.v[i]->read && trial_has_text(trial, guard_path_of(guard, guard->assembled.v[i])))
+        if (guard->assembled.v[i]->read && text_equals_file(&trial->text, guard_path_of(guard, guard->assembled.v[i])))
             return guard->assembled.v[i];
     return NULL;
 }
@@ -151,7 +151,7 @@ static const char *make_best(Guard *guard, const char *what)
     trial_end(best);
     if (!trials_optimize(&guard->assembler, &best, guard->options, 1))
         return no_text;
-    if (trial_has_text(best, guard->options->input))
+    if (text_equals_file(&best->text, guard->options->input))
         return NULL; /* the original: nothing to assemble */
     if (!guard->delivers)
         guard_trim(guard, best, guard->changed);
@@ -243,7 +243,7 @@ static const char *judge_texts(Guard *guard)
     Trial *const both[] = {&guard->original, &guard->best};
     if (!scratch_open(&guard->best.said) || !trials_optimize(&guard->assembler, both + 1, guard->options, 1))
         return no_text;
-    if (trial_has_text(&guard->best, guard->options->input))
+    if (text_equals_file(&guard->best.text, guard->options->input))
         return NULL;
     guard_find_changed(guard);
     guard_find_rewrites(guard);

@@ -203,8 +203,7 @@ static void assemble_file(Report *report, ReportFile *file, Scratch *made)
 {
     u32 runs = report->runs.n, sides = 2, count = 0;
     Trial *trial = arena_array(&report->arena, Trial, 2 * runs), **trials = arena_array(&report->arena, Trial *, 2 * runs);
-    Trial whole = {.text = *made};
-    if (trial_has_text(&whole, file->path))
+    if (text_equals_file(made, file->path))
         sides = 1;
     AssembleCommand *command = arena_array(&report->arena, AssembleCommand, runs);
     Assembler assembler = assembler_start(&report->arena, NULL, report->limit);

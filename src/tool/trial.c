@@ -243,10 +243,10 @@ void trials_assemble(Assembler *assembler, Trial *const *trials, u32 count, void
 
 bool trial_assembled(const Trial *trial) { return ended_well(trial) && trial->path; }
 
-bool trial_has_text(const Trial *trial, const char *path)
+bool text_equals_file(const Scratch *written, const char *path)
 {
     size_t bytes = 0;
-    char *made = scratch_read(&trial->text, &bytes);
+    char *made = scratch_read(written, &bytes);
     Str text = {NULL, 0};
     bool same = made && source_read(path, &text) && text.len == bytes && memcmp(text.p, made, bytes) == 0;
     source_free(&text);

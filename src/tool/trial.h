@@ -62,13 +62,14 @@ void trials_assemble(Assembler *assembler, Trial *const *trials, u32 count, void
                      void *user);
 
 bool trial_assembled(const Trial *trial);
-bool trial_has_text(const Trial *trial, const char *path);
 
 /* Reads the machine code of a trial that was assembled. NULL, or why it cannot be judged; `what` is the text's name in that. */
 const char *trial_read(const Assembler *assembler, Trial *trial, const char *what);
 
 /* Judges the function of that name, which has a section of its own; false where one is missing, or memory is short. */
 bool cubins_judge(Judgement *judgement, const Cubin *before, const Cubin *after, const char *name);
+
+bool text_equals_file(const Scratch *written, const char *path);
 
 /* A copy of the input, which is read more than once and may be overwritten by the output. False with errno set. */
 bool input_copy(const char *path, Scratch *copy);
