@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/search.h"
+
 static const SregInfo sregs[] = {
 #define SREG(name, components, type, uniform, changes, low, high) \
     {(name), (components), TYPE_##type, UNI_##uniform, (changes), (low), (high)},
@@ -34,24 +36,15 @@ int sreg_find(const char *text, u32 len, int *component)
     static const char axes[] = "xyzwrgba"; /* the last four are old names of the others */
     const char *dot = memchr(text, '.', len);
     u32 stem = dot ? (u32)(dot - text) : len;
-    u32 low = 0, high = COUNT_OF(sregs);
-    while (low < high) {
-        u32 mid = low + (high - low) / 2;
-        int order = compare(sregs[mid].name, text, stem);
-        if (order == 0) {
-            *component = -1;
-            if (!dot)
-                return (int)mid;
-            const char *axis = len == stem + 2 ? memchr(axes, dot[1], sizeof axes - 1) : NULL;
-            if (!axis || (axis - axes) % 4 >= sregs[mid].components)
-                return -1;
-            *component = (int)((axis - axes) % 4);
-            return (int)mid;
-        }
-        if (order < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return -1;
+    u32 at = partition_point(k, 0, COUNT_OF(sregs), compare(sregs[k].name, text, stem) < 0);
+    if (at == COUNT_OF(sregs) || compare(sregs[at].name, text, stem) != 0)
+        return -1;
+    *component = -1;
+    if (!dot)
+        return (int)at;
+    const char *axis = len == stem + 2 ? memchr(axes, dot[1], sizeof axes - 1) : NULL;
+    if (!axis || (axis - axes) % 4 >= sregs[at].components)
+        return -1;
+    *component = (int)((axis - axes) % 4);
+    return (int)at;
 }

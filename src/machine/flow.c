@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/graph.h"
+#include "base/search.h"
 #include "machine/loops.h"
 
 enum { NONE = SASS_NONE, WORD_BITS = 64, MOST_SET_BYTES = 256 << 20 };
@@ -39,15 +40,10 @@ static int block_at(const SassGraph *graph, int64_t offset)
 
 int sass_target_block(const SassCode *code, const SassInstr *instr)
 {
-    int low = 0, high = code->block_count - 1, index = instr->has_target ? instr_at(code, instr->target) : NONE;
-    while (index != NONE && low < high) {
-        int middle = (low + high + 1) / 2;
-        if (code->blocks[middle].first <= (size_t)index)
-            low = middle;
-        else
-            high = middle - 1;
-    }
-    return index == NONE ? NONE : low;
+    int index = instr->has_target ? instr_at(code, instr->target) : NONE;
+    if (index == NONE)
+        return NONE;
+    return (int)partition_point(k, 1, (u32)code->block_count, code->blocks[k].first <= (size_t)index) - 1;
 }
 
 /* ---- blocks ------------------------------------------------------------------------------------------------------ */

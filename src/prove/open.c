@@ -4,6 +4,7 @@
  * A successor that is not 0 is that of all paths: each of them has the branch open, and went there. */
 #include <string.h>
 
+#include "base/search.h"
 #include "prove/prover.h"
 
 enum { PASSINGS_MAX = 96 /* of one branch, that differ and are kept apart */ };
@@ -107,15 +108,8 @@ static GroupId group_of_open(Prover *p, const Opens *o, bool joined)
 
 const Open *prove_find_open(const Opens *o, u32 block)
 {
-    u32 from = 0, to = o->n;
-    while (from < to) {
-        u32 at = (from + to) / 2;
-        if (o->v[at].block < block)
-            from = at + 1;
-        else
-            to = at;
-    }
-    return from < o->n && o->v[from].block == block ? &o->v[from] : NULL;
+    u32 at = partition_point(k, 0, o->n, o->v[k].block < block);
+    return at < o->n && o->v[at].block == block ? &o->v[at] : NULL;
 }
 
 static Open *copy(Prover *p, const Opens *from)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/fnvmap.h"
+#include "base/search.h"
 
 /* By word: by byte it would take longer than all else. */
 static u32 hash_intervals(const Interval *v, u32 n)
@@ -191,15 +192,8 @@ SetId prove_set_negate(Sets *s, SetId a, u64 most)
 bool prove_set_has(const Sets *s, SetId id, u64 x)
 {
     const Set *set = prove_set(s, id);
-    u32 lo = 0, hi = set->n;
-    while (lo < hi) {
-        u32 mid = (lo + hi) / 2;
-        if (set->v[mid].hi < x)
-            lo = mid + 1;
-        else
-            hi = mid;
-    }
-    return lo < set->n && set->v[lo].lo <= x;
+    u32 at = partition_point(k, 0, set->n, set->v[k].hi < x);
+    return at < set->n && set->v[at].lo <= x;
 }
 
 bool prove_set_within(const Sets *s, SetId a, SetId b)
