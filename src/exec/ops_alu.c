@@ -154,6 +154,51 @@ static bool decode_setp(Decoder *d)
     return sources == 2 || d->c->arg[2].kind == ARG_PRED;
 }
 
+/* ---- lop3 with a predicate ------------------------------------------------------------------------------------ */
+
+/* result: d, p; arg: a, b, c, table, q. p = (d != 0) op q. */
+static void run_lop3_pred(Warp *w, Split *s, const Code *c, u32 mask)
+{
+    u64 buffer[4][LANES], result[LANES];
+    const u64 *arg[4];
+    u32 nonzero = 0;
+    u32 known = arg_known(s, &c->arg[4]);
+    for (u32 i = 0; i < 4; i++) {
+        known &= arg_known(s, &c->arg[i]);
+        arg[i] = arg_peek(w, s, &c->arg[i], buffer[i]);
+    }
+    u32 q = arg_peek_pred(w, s, &c->arg[4]);
+    for_each_lane(lane, mask)
+    {
+        u64 v[4] = {arg[0][lane], arg[1][lane], arg[2][lane], arg[3][lane]};
+        result[lane] = c->alu->fn(&c->alu->mode, v) & mask_bits(32);
+        nonzero |= (u32)(result[lane] != 0) << lane;
+    }
+    arg_store(s, &c->result[0], elem_b32, result, mask);
+    arg_store_pred(s, &c->result[1], c->action == COMBINE_AND ? nonzero & q : nonzero | q, mask);
+    arg_forget(s, &c->result[0], mask & ~known);
+    arg_forget(s, &c->result[1], mask & ~known);
+}
+
+static bool decode_lop3(Decoder *d)
+{
+    const Operand *member[2];
+    AluOp *alu = arena_new(d->p->arena, AluOp);
+    bool is_and = op_take_next(&d->op, "and");
+    if (!is_and && !op_take_next(&d->op, "or"))
+        return false; /* the plain form is arithmetic */
+    if (d->opnds != 6 || decode_members(d->opnd[0], member, 2) != 2 || alu_pick(&d->op, alu) != ALU_PICKED)
+        return false;
+    decode_reserve(d, 2, 5);
+    d->c->result[0] = decode_result(d, member[0]);
+    for (u32 i = 0; i < 5; i++)
+        d->c->arg[i] = decode_source(d, d->opnd[i + 1], i < 4 ? elem_b32 : elem_pred);
+    d->c->alu = alu;
+    d->c->action = is_and ? COMBINE_AND : COMBINE_OR;
+    d->c->run = run_lop3_pred;
+    return pred_result(d, member[1], &d->c->result[1]) && d->c->arg[4].kind == ARG_PRED;
+}
+
 /* ---- carry chains --------------------------------------------------------------------------------------------- */
 
 enum { CARRY_ADD, CARRY_SUB, CARRY_MAD_LOW, CARRY_MAD_HIGH };
@@ -351,7 +396,7 @@ static bool decode_cvta(Decoder *d)
 }
 
 const DecodeRow rows_alu[] = {
-    {"setp", decode_setp},  {"add", decode_carry},     {"addc", decode_carry}, {"sub", decode_carry},
-    {"subc", decode_carry}, {"mad", decode_carry},     {"madc", decode_carry}, {"mov", decode_mov},
-    {"cvta", decode_cvta},  {"isspacep", decode_cvta}, {NULL, NULL},
+    {"setp", decode_setp}, {"lop3", decode_lop3},  {"add", decode_carry},     {"addc", decode_carry},
+    {"sub", decode_carry}, {"subc", decode_carry}, {"mad", decode_carry},     {"madc", decode_carry},
+    {"mov", decode_mov},   {"cvta", decode_cvta},  {"isspacep", decode_cvta}, {NULL, NULL},
 };

@@ -1,4 +1,4 @@
-/* Matrices spread over a warp: ldmatrix, stmatrix, and mma.
+/* Matrices spread over a warp: ldmatrix, stmatrix, mma, and wmma for f16.
  *
  * Sums are taken in double precision and in the order of k; the hardware's order and precision differ and are not
  * documented. What counts is that before and after are the same. Integer sums are exact. */
@@ -18,12 +18,14 @@ typedef struct Fragment {
     ElemType type;
     u8 registers;
     Arg *arg;
+    bool columns; /* wmma: stored by columns */
 } Fragment;
 
 typedef struct Matrix {
     u32 m, n, k;
     Fragment a, b, c, d;
     bool saturate;
+    u32 rows, columns; /* wmma.load, store: of this one */
 } Matrix;
 
 static u64 element_bits(const u64 *lanes[], const Fragment *f, u32 lane, u32 index)
@@ -283,9 +285,170 @@ static bool decode_matrix_memory(Decoder *d)
     return ok;
 }
 
+/* ---- wmma ----------------------------------------------------------------------------------------------------- */
+
+/* Which lane holds which element is not specified: only load, mma and store of one shape and type fit together. Here the
+ * elements go to the lanes in order; the layouts row and col are one fragment, as loading has put the elements in place.
+ * f16 fragments a and b are twice as large as needed, as PTX has it: the second half is unused. */
+static void wmma_place(const Fragment *f, u32 columns, u32 row, u32 column, u32 *lane, u32 *index)
+{
+    u32 number = row * columns + column;
+    (void)f;
+    *lane = number % LANES;
+    *index = number / LANES;
+}
+
+enum { WMMA_A, WMMA_B, WMMA_C };
+
+/* arg[0]: address; arg[1]: stride or absent. */
+static void run_wmma_memory(Warp *w, Split *s, const Code *c, u32 mask)
+{
+    const Matrix *x = c->data;
+    const Fragment *f = &x->d;
+    u32 bytes = f->type.bits / 8, per = 32 / f->type.bits;
+    u64 buffer[2][LANES], value[16][LANES] = {{0}}, load_buffer[16][LANES], where[LANES] = {0};
+    const u64 *lanes[16];
+    bool store = c->action;
+    whole_warp(w, c, mask);
+    u32 first = (u32)__builtin_ctz(mask);
+    u64 base = arg_fetch(w, s, c, &c->arg[0], mask, buffer[0])[first] + (u64)c->offset;
+    u64 stride = c->arg[1].kind ? (u32)arg_fetch(w, s, c, &c->arg[1], mask, buffer[1])[first]
+                 : f->columns   ? x->rows
+                                : x->columns;
+    for (u32 i = 0; store && i < f->registers; i++)
+        lanes[i] = arg_fetch(w, s, c, &f->arg[i], mask, load_buffer[i]);
+    for (u32 r = 0; r < x->rows; r++)
+        for (u32 k = 0; k < x->columns; k++) {
+            u32 lane, index;
+            wmma_place(f, x->columns, r, k, &lane, &index);
+            u64 address = base + (f->columns ? k * stride + r : r * stride + k) * bytes;
+            where[lane] = address;
+            if (store) {
+                u64 bits = element_bits(lanes, f, lane, index);
+                memory_write(w, lane, c, c->space, address, (const u8 *)&bits, bytes, false);
+            } else {
+                const u8 *p = memory_read(w, lane, c, c->space, address, bytes, false);
+                u64 bits = 0;
+                if (p)
+                    memcpy(&bits, p, bytes);
+                value[index / per][lane] |= bits << (index % per * f->type.bits);
+            }
+            if (lane == LANES - 1)
+                memory_count(w, c->space, where, mask, bytes);
+        }
+    for (u32 i = 0; !store && i < f->registers; i++)
+        arg_store(s, &f->arg[i], elem_b32, value[i], mask);
+}
+
+static void wmma_table(Warp *w, Split *s, const Code *c, const Fragment *f, u32 rows, u32 columns, u32 mask,
+                       u64 out[MATRIX_MAX][MATRIX_MAX])
+{
+    u64 buffer[16][LANES];
+    const u64 *lanes[16];
+    for (u32 i = 0; i < f->registers; i++)
+        lanes[i] = arg_fetch(w, s, c, &f->arg[i], mask, buffer[i]);
+    for (u32 r = 0; r < rows; r++)
+        for (u32 k = 0; k < columns; k++) {
+            u32 lane, index;
+            wmma_place(f, columns, r, k, &lane, &index);
+            out[r][k] = element_bits(lanes, f, lane, index);
+        }
+}
+
+static void run_wmma(Warp *w, Split *s, const Code *code, u32 mask)
+{
+    const Matrix *x = code->data;
+    u64 a[MATRIX_MAX][MATRIX_MAX], b[MATRIX_MAX][MATRIX_MAX], c[MATRIX_MAX][MATRIX_MAX], d[MATRIX_MAX][MATRIX_MAX];
+    u64 value[16][LANES] = {{0}};
+    u32 per = 32 / x->d.type.bits;
+    whole_warp(w, code, mask);
+    wmma_table(w, s, code, &x->a, x->m, x->k, mask, a);
+    wmma_table(w, s, code, &x->b, x->k, x->n, mask, b);
+    wmma_table(w, s, code, &x->c, x->m, x->n, mask, c);
+    multiply(x, a, b, c, d);
+    for (u32 r = 0; r < x->m; r++)
+        for (u32 k = 0; k < x->n; k++) {
+            u32 lane, index;
+            wmma_place(&x->d, x->n, r, k, &lane, &index);
+            value[index / per][lane] |= d[r][k] << (index % per * x->d.type.bits);
+        }
+    for (u32 i = 0; i < x->d.registers; i++)
+        arg_store(s, &x->d.arg[i], elem_b32, value[i], mask);
+}
+
+static bool wmma_registers(Decoder *d, const Operand *o, Fragment *f, bool is_result)
+{
+    const Operand *member[16];
+    u32 n = decode_members(o, member, 16);
+    if (n > 16)
+        return false;
+    f->registers = (u8)n;
+    f->arg = arena_array(d->p->arena, Arg, 17);
+    for (u32 i = 0; i < n; i++)
+        f->arg[i] = is_result ? decode_result(d, member[i]) : decode_source(d, member[i], elem_b32);
+    return true;
+}
+
+/* wmma.load.{a,b,c} and wmma.store.d */
+static bool decode_wmma_memory(Decoder *d, Matrix *x, bool store)
+{
+    static const char *const names[] = {"a", "b", "c", NULL};
+    Code *c = d->c;
+    int which = store ? (op_take_next(&d->op, "d") ? WMMA_C : -1) : op_take_any(&d->op, names);
+    if (which < 0 || !op_take(&d->op, "sync") || !op_take(&d->op, "aligned"))
+        return false;
+    x->d.columns = op_take(&d->op, "col");
+    if (!x->d.columns && !op_take(&d->op, "row"))
+        return false;
+    MemSpace space = decode_take_space(d);
+    if (!take_shape(&d->op, &x->m, &x->n, &x->k) || !op_take_type(&d->op, &x->d.type) || d->opnds < 2 || d->opnds > 3)
+        return false;
+    x->rows = which == WMMA_B ? x->k : x->m;
+    x->columns = which == WMMA_A ? x->k : x->n;
+    decode_reserve(d, 0, 2);
+    const Operand *registers = d->opnd[store ? 1 : 0], *address = d->opnd[store ? 0 : 1];
+    if (d->opnds == 3)
+        c->arg[1] = decode_source(d, d->opnd[2], elem_u32);
+    bool ok = wmma_registers(d, registers, &x->d, !store) && decode_address(d, address, &c->arg[0], &c->offset, &space);
+    c->space = (u8)space;
+    c->action = store;
+    c->aligned = true;
+    c->data = x;
+    c->run = run_wmma_memory;
+    return ok;
+}
+
+/* wmma.{load,store}...; wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype d, a, b, c: m16n16k16 and its kin, f16. */
+static bool decode_wmma(Decoder *d)
+{
+    Matrix *x = arena_new(d->p->arena, Matrix);
+    bool load = op_take_next(&d->op, "load"), store = !load && op_take_next(&d->op, "store");
+    ElemType t[4], half = {EK_FLOAT, 16, 1};
+    if (load || store) {
+        bool ok = decode_wmma_memory(d, x, store);
+        return ok && (elem_is(x->d.type, EK_FLOAT, 16) || elem_is(x->d.type, EK_FLOAT, 32)) && x->k == 16;
+    }
+    if (!op_take_next(&d->op, "mma") || !op_take(&d->op, "sync") || !op_take(&d->op, "aligned"))
+        return false;
+    for (u32 i = 0; i < 2; i++)
+        if (!op_take_next(&d->op, "row") && !op_take_next(&d->op, "col"))
+            return false;
+    if (!take_shape(&d->op, &x->m, &x->n, &x->k) || x->k != 16 || d->opnds != 4)
+        return false;
+    if (op_take_types(&d->op, t, 4) != 2 || t[0].kind != EK_FLOAT || t[1].kind != EK_FLOAT || t[0].bits > 32 ||
+        t[1].bits > 32)
+        return false;
+    x->a.type = x->b.type = half;
+    x->d.type = t[0];
+    x->c.type = t[1];
+    d->c->data = x;
+    d->c->aligned = true;
+    d->c->run = run_wmma;
+    return wmma_registers(d, d->opnd[0], &x->d, true) && wmma_registers(d, d->opnd[1], &x->a, false) &&
+           wmma_registers(d, d->opnd[2], &x->b, false) && wmma_registers(d, d->opnd[3], &x->c, false);
+}
+
 const DecodeRow rows_matrix[] = {
-    {"mma", decode_mma},
-    {"ldmatrix", decode_matrix_memory},
-    {"stmatrix", decode_matrix_memory},
+    {"mma", decode_mma}, {"ldmatrix", decode_matrix_memory}, {"stmatrix", decode_matrix_memory}, {"wmma", decode_wmma},
     {NULL, NULL},
 };
