@@ -77,19 +77,10 @@ static void add_hint(ReconvergeSnapshot *s, const Instr *end)
         vec_push(branch_table(end) ? &s->table_hints : &s->branch_hints, end->origin);
 }
 
-static bool may_wait(Analyses *an)
-{
-    for (u32 p = 0; p < an_order(an)->count; p++)
-        for_each_instr(i, an_order(an)->rpo[p])
-            if (i->kind == INSTR_OP && !op_is_pure(i->op) && (instr_effects(i, an->summaries).waits || an_loops(an)->n))
-                return true;
-    return false;
-}
-
 ReconvergeSnapshot *reconverge_snapshot(Arena *arena, Analyses *an)
 {
     ReconvergeSnapshot *s = arena_new(arena, ReconvergeSnapshot);
-    bool waits = may_wait(an);
+    bool waits = an_waits(an)->any_wait;
     s->origins = an->fn->origins;
     s->pre = waits ? arena_array(arena, u32, s->origins + 1) : NULL;
     for (u32 p = 0; p < an_order(an)->count; p++) {

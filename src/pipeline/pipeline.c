@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "analysis/convergence.h"
 #include "analysis/exits.h"
 #include "analysis/joins.h"
 #include "ir/edit.h"
@@ -117,6 +118,16 @@ static bool may_wait_otherwise(Runner *runner, Function *fn, Analyses *an, u64 j
     return true;
 }
 
+/* Whether the phases together broke a rule of convergence. Each of them asks before a rewrite, of the function as it then is; here
+ * the function is compared with what it was. */
+static bool breaks_convergence(Runner *runner, const Function *fn, Analyses *an, const Convergence *before, Arena *arena)
+{
+    const char *fault = fn->changed ? convergence_compare(before, an, arena) : NULL;
+    if (fault)
+        remark(runner, fn, "ConvergenceChanged", nowhere, arena_printf(arena, "%s: it stays as it was", fault));
+    return fault != NULL;
+}
+
 static bool run_and_look_at_exits(Runner *runner, Function *fn, Analyses *an)
 {
     if (exits_decide(an)) {
@@ -127,13 +138,16 @@ static bool run_and_look_at_exits(Runner *runner, Function *fn, Analyses *an)
         return true;
     }
     u64 joins = joins_hash(an);
-    if (!run_to_fixed_point(runner, fn, an))
-        return false;
-    if (may_wait_otherwise(runner, fn, an, joins)) {
+    Arena arena = {0};
+    Convergence *before = convergence_snapshot(&arena, an);
+    bool ok = run_to_fixed_point(runner, fn, an);
+    if (ok && (may_wait_otherwise(runner, fn, an, joins) || breaks_convergence(runner, fn, an, before, &arena))) {
         edit_revert(fn);
         runner->went_back = true;
     }
-    return true;
+    convergence_free(before);
+    arena_free(&arena);
+    return ok;
 }
 
 static bool run_phases(Runner *runner, Function *fn, Analyses *an)

@@ -60,6 +60,19 @@ judge()
     echo "pass $fault: case ${with% *}: ${with#* }; without the checker case ${without% *}: ${without#* }"
 }
 
+# Without the checker and without --ignore-exits a function goes back where such a fault changed it: nothing is wrong then in the kernel
+# that showed the fault, nor in those after it.
+judge_way_back()
+{
+    fault=$1
+    is_refused "$fault" || return
+    first=$(sed -n "s/^pass $fault: .* without the checker case \([0-9]*\): .*/\1/p" "$LOG" | head -1)
+    [ -n "$first" ] || return
+    wrong=$("$BUILD/fuzz-exec-faulty" --folder="$BUILD/faults" --quick --once --no-verify --prover=never -n 20 --first="$first" -j "$JOBS" \
+        $(features "$fault") "--configs=--passes=$fault" 2>&1 | sed -n 's/^fail case //p')
+    if [ -n "$wrong" ]; then echo "fail $fault does not go back: $wrong"; else echo "pass $fault: goes back"; fi
+}
+
 # The kernel that shows the fault, and those after it.
 judge_prover()
 {
@@ -119,6 +132,7 @@ judge_shapes()
 # What these two do is judged by tests/prove-random.sh.
 for fault in $("$BUILD/ptxopt-faulty" --list-phases | grep -o '^fault-[a-z-]*' | grep -v 'random-change\|poll-once'); do
     judge "$fault" >>"$LOG"
+    judge_way_back "$fault" >>"$LOG"
     judge_prover "$fault" >>"$LOG"
 done
 judge_report >>"$LOG"
