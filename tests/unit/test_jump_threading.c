@@ -19,11 +19,12 @@ enum { CLONED = 4 /* a site: instructions between its two branches, which both e
 
 static void write_arm(FILE *t)
 {
+    fprintf(t, "\tadd.s32 %%r9, %%r9, %%r5;\n");
     for (u32 k = 0; k < 12; k++)
         fprintf(t, "\tmad.lo.s32 %%r9, %%r9, %%r9, %u;\n", k);
 }
 
-/* if (p) A else B; a few instructions; if (p) C else D: p is uniform. */
+/* if (p) A else B; a few instructions; if (p) C else D: p is uniform. In a loop, where clones may cost more than what they replace. */
 static void write_site(FILE *t, u32 n)
 {
     fprintf(t, "\tmul.lo.s32 %%t%u, %%r1, %u;\n\tsetp.lt.s32 %%p%u, %%t%u, 5;\n\t@%%p%u bra A%u;\n", n, n + 3, n, n, n, n);
@@ -32,7 +33,7 @@ static void write_site(FILE *t, u32 n)
     write_arm(t);
     fprintf(t, "J%u:\n", n);
     for (u32 k = 0; k < CLONED; k++)
-        fprintf(t, "\txor.b32 %%r9, %%r9, %u;\n", k + 1);
+        fprintf(t, "\txor.b32 %%r%u, %%r%u, %u;\n", k + 2, k ? k + 1 : 9, k + 1);
     fprintf(t, "\t@%%p%u bra C%u;\n", n, n);
     write_arm(t);
     fprintf(t, "\tbra K%u;\nC%u:\n", n, n);
@@ -46,12 +47,15 @@ static char *write_sites(u32 sites)
     size_t size;
     FILE *t = open_memstream(&text, &size);
     fprintf(t,
-            PTX_HEAD ".entry f(.param .u64 out, .param .u32 n) {\n.reg .b32 %%r<10>, %%t<%u>; .reg .b64 %%rd<2>;\n"
-                     "\t.reg .pred %%p<%u>;\n\tld.param.u64 %%rd1, [out];\n\tld.param.u32 %%r1, [n];\n\tmov.u32 %%r9, 1;\n",
+            PTX_HEAD
+            ".entry f(.param .u64 out, .param .u32 n) {\n.reg .b32 %%r<10>, %%t<%u>; .reg .b64 %%rd<2>;\n"
+            "\t.reg .pred %%p<%u>, %%again;\n\tld.param.u64 %%rd1, [out];\n\tld.param.u32 %%r1, [n];\n\tmov.u32 %%r9, 1;\n\tmov.u32 %%r5, 1;\n"
+            "\tmov.u32 %%r8, 0;\nLOOP:\n",
             sites, sites);
     for (u32 n = 0; n < sites; n++)
         write_site(t, n);
-    fprintf(t, "\tst.global.u32 [%%rd1], %%r9;\n\tret;\n}\n");
+    fprintf(t, "\tst.global.u32 [%%rd1], %%r9;\n\tadd.s32 %%r8, %%r8, 1;\n\tsetp.lt.s32 %%again, %%r8, %%r1;\n\t@%%again "
+               "bra LOOP;\n\tret;\n}\n");
     fclose(t);
     return text;
 }
