@@ -52,7 +52,10 @@ void reconverge_free(ReconvergeGate *gate)
     vec_free(&gate->exits);
 }
 
-bool reconverge_matters(const ReconvergeGate *g) { return g->w->any_wait || g->w->any_active_set || g->w->any_promise || g->caller_sees; }
+bool reconverge_matters(const ReconvergeGate *g)
+{
+    return g->w->any_wait || g->w->any_active_set || g->w->any_promise || g->caller_sees;
+}
 
 void reconverge_prepare(ReconvergeGate *g)
 {

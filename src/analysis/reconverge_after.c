@@ -4,7 +4,8 @@
 ReconvergeRegion reconverge_whole_function(const ReconvergeGate *g)
 {
     u8 ends = g->w->any_end | END_LEAVE;
-    return (ReconvergeRegion){ends, g->w->any_wait, ends, g->w->any_convergent, g->w->any_active_set || g->w->any_promise || g->caller_sees};
+    return (ReconvergeRegion){ends, g->w->any_wait, ends, g->w->any_convergent,
+                              g->w->any_active_set || g->w->any_promise || g->caller_sees};
 }
 
 void reconverge_add_end(const ReconvergeGate *g, u32 position, ReconvergeRegion *region)

@@ -37,10 +37,11 @@ struct ReconvergeGate {
     Marks spare;  /* of the second one of two walks at a time */
     VecU32 exits; /* positions of blocks that leave the function */
     u32 *only;    /* by position: of the only block that the branch still leads to, plus 1; 0: not decided; NULL: none is */
-    Marks decided; /* by position: on the paths from such a branch, or one that some threads bypass, to its reconvergence point */
+    /* by position: on the paths from such a branch, or one that some threads bypass, to its reconvergence point */
+    Marks decided;
     bool exits_known;
     bool decided_all; /* one of these walks was too long */
-    u64 budget; /* blocks that all walks may still look at */
+    u64 budget;       /* blocks that all walks may still look at */
 };
 
 /* Where a region ends whose threads reconverged at `old`: there, or NULL, where `old` only leaves the function, or is NULL. */

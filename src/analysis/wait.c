@@ -390,10 +390,7 @@ static bool test_asks(Finder *f, const Loop *loop, bool polls)
 enum { READS_WEAKLY = 1, READS_STRONGLY = 2 };
 
 /* Whether i may make a thread wait, or see who is there, as far as `of` asks. */
-static bool counts(const Finder *f, const Instr *i)
-{
-    return f->of == WAITS_ALL || instr_effects(i, f->summaries).known;
-}
+static bool counts(const Finder *f, const Instr *i) { return f->of == WAITS_ALL || instr_effects(i, f->summaries).known; }
 
 /* Notes the loops around i that read what another thread may write. */
 static void note_loops(Finder *f, u8 *reads, const Block *b, Instr *i)

@@ -49,7 +49,7 @@ struct PipelineConfig {
                        const char *phase); /* called when a step changed the function; NULL: nothing */
     void *user;
     const RemarkTaker *remark_taker; /* beside the file of remarks; NULL: nobody */
-    const char *dump_cfg; /* directory, made if need be; NULL: none */
+    const char *dump_cfg;            /* directory, made if need be; NULL: none */
 };
 
 #endif

@@ -3,7 +3,6 @@
 #ifndef PTXOPT_PIPELINE_DOT_H
 #define PTXOPT_PIPELINE_DOT_H
 
-
 #include "analysis/analyses.h"
 
 /* Name of the file for a function: its name with everything but letters, digits, `_`, `-` and `.` as %XX, long ones cut and

@@ -38,7 +38,7 @@ typedef struct RemarkTaker {
 typedef struct RemarkWriter {
     FILE *out;                /* NULL: none is written */
     const RemarkTaker *taker; /* gets each; NULL: nobody does */
-    Diag *diag; /* knows lines and columns of the PTX */
+    Diag *diag;               /* knows lines and columns of the PTX */
     bool scanned;
     VEC(DebugFile) files;
     VEC(DebugLoc) locs; /* in text order */

@@ -204,7 +204,7 @@ struct Prover {
     BitSet skipped, stays; /* barriers of BEFORE by origin: left out, or not; empty: none was left out */
     BitSet early;          /* barriers of BEFORE by origin that are left out as soon as it comes to them; empty: none */
     BitSet weakened;       /* barriers of BEFORE, by origin, that are of the warp in AFTER */
-    ProveGraph of_block;        /* of BEFORE, without the promises of .uni, which are a warp's; made for prove_barriers */
+    ProveGraph of_block;   /* of BEFORE, without the promises of .uni, which are a warp's; made for prove_barriers */
     VEC(Access) accesses;
     bool values_hold;  /* the states are final: what is left is which threads are together */
     bool only_threads; /* each thread does the same in both texts, but not with the same others */

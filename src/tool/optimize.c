@@ -12,7 +12,6 @@
 #include "tool/proof.h"
 #include "tool/tool.h"
 
-
 ToolStatus tool_file_error(const char *what, const char *path)
 {
     int error = errno;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 char *print_text(const Options *options, Module *m, Str *text)
 {
     PrintOptions print = {.reprint = options->pipeline.reprint};

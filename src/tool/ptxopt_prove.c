@@ -12,7 +12,6 @@
 
 enum ExitStatus { EXIT_PROVED = 0, EXIT_BAD_INPUT = 1, EXIT_UNKNOWN = 2, EXIT_REFUTED = 3 };
 
-
 typedef struct ProveCommand {
     ProveOptions prove;
     bool verbose, failed;

@@ -119,7 +119,8 @@ static void load(Source *s, const char *path, bool parameters)
         is_extern = (is_extern || is_word(at, end, ".extern")) && *at != ';';
         is_function = (is_function || is_word(at, end, ".func")) && *at != ';' && *at != '}';
         size_t len = (size_t)(end - at);
-        if (braces == 0 && !(is_extern && is_function && lists == 0) && (lists == 0 || parameters) && is_name_start(*at) && !declares(s, at, len))
+        if (braces == 0 && !(is_extern && is_function && lists == 0) && (lists == 0 || parameters) && is_name_start(*at) &&
+            !declares(s, at, len))
             add_name(s, at, len, path);
     }
 }
@@ -495,8 +496,7 @@ static const Shape shapes[] = {
      "", "$L_table: .branchtargets $L_end<, $L_entry_^>;\n\tbrx.idx \t%r1, $L_table;\n",
      "$L_entry_#:\n\tbra.uni \t$L_end;\n"},
     {"table_barriers", 1, /* each entry runs into the next one, over a barrier */
-     "", "$L_table: .branchtargets $L_end<, $L_entry_^>;\n\tbrx.idx \t%r1, $L_table;\n",
-     "\tbar.sync \t0;\n$L_entry_#:\n"},
+     "", "$L_table: .branchtargets $L_end<, $L_entry_^>;\n\tbrx.idx \t%r1, $L_table;\n", "\tbar.sync \t0;\n$L_entry_#:\n"},
     {"jumps", 1, /* of the arms of nested branches: a chain that each of them enters */
      "\tld.global.u32 \t%r#1, [%rd1+4];\n\tsetp.gt.s32 \t%p#1, %r#1, #;\n\t@%p#1 bra \t$L_else_#;\n",
      "\tst.global.u32 \t[%rd1+4], %r1;\n",

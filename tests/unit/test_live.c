@@ -68,10 +68,11 @@ static void words_are_counted_up_to_a_bound(void **state)
 {
     (void)state;
     Fixture f;
-    load(&f, PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<9>; .reg .v4 .b32 %v;\n"
-                      "A: bra B;\n"
-                      "B: st.global.v2.u32 [%rd2], {%r3, %r4}; st.global.v4.u32 [%rd2], %v; @%p1 st.global.u32 [%rd1], %r3;\n"
-                      "   addc.u32 %r5, %r3, %r3; ret; }");
+    load(&f,
+         PTX_HEAD ".entry f() { .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .pred %p<9>; .reg .v4 .b32 %v;\n"
+                  "A: bra B;\n"
+                  "B: st.global.v2.u32 [%rd2], {%r3, %r4}; st.global.v4.u32 [%rd2], %v; @%p1 st.global.u32 [%rd1], %r3;\n"
+                  "   addc.u32 %r5, %r3, %r3; ret; }");
     const Block *b = ptx_block(f.fn, "B");
     assert_int_equal(live_words(an_live(&f.an), b, 100), 2 + 2 * 2 + 4);
     assert_int_equal(live_words(an_live(&f.an), b, 5), 5);

@@ -396,7 +396,8 @@ static bool is_read_beside(const Nested *n, const Block *b, const Block *to, Reg
 
 /* Whether reg, which `load` in `from` writes, is read in the arm alone, and in what comes after it. From `from` to the outer block, each
  * block is the only predecessor of the next one. */
-static bool is_for_arm(const Nested *n, const Site *s, const Block *from, const Instr *load, RegId reg, const Block *arm, u32 *left)
+static bool is_for_arm(const Nested *n, const Site *s, const Block *from, const Instr *load, RegId reg, const Block *arm,
+                       u32 *left)
 {
     const Live *live = an_live(n->an);
     if (!live_in(live, arm, reg) || live_in(live, arm == s->rest ? s->other : s->rest, reg) ||

@@ -51,7 +51,7 @@ typedef struct Nested {
 
 typedef struct Site {
     Block *outer, *inner, *other, *rest;
-    bool guards; /* what inner loads, and what it writes that is read in `other`, is to be guarded by the outer branch's predicate */
+    bool guards; /* the outer branch's predicate guards what inner loads, and what it writes that is read in `other` */
 } Site;
 
 /* The condition under which b goes to `to`. leaf: room for the term of a branch that stands for no other. */

@@ -169,8 +169,7 @@ static bool leave(SwitchRegion *g, u32 from, Block *b, const Env *env, ValueSet 
             for (next = k + 1; next < table->targets.n && table->targets.v[next] == table->targets.v[k];)
                 next++;
             ValueSet there = value_preimage(&g->scope, &index, value_set_range(arena, k, next - 1));
-            arrive(g, from, fn_block(b->fn, table->targets.v[k]), env, value_set_and(arena, values, there),
-                   depth + 1);
+            arrive(g, from, fn_block(b->fn, table->targets.v[k]), env, value_set_and(arena, values, there), depth + 1);
         }
         g->d->tables++;
         g->d->entries += table->targets.n;

@@ -439,7 +439,8 @@ static void beyond_cases(Gen *g, const char *cmp, i64 bound, Reg value, Reg resu
 /* A table, one of whose blocks does nothing, or nothing that is read, but go on to another one: who is there is seen there. */
 static void seen_table(Gen *g)
 {
-    Label seen = label_fresh(g), hop = label_fresh(g), other = label_fresh(g), join = label_fresh(g), table = label_fresh(g);
+    Label seen = label_fresh(g), hop = label_fresh(g), other = label_fresh(g), join = label_fresh(g),
+          table = label_fresh(g);
     Reg index = lane_index(g, 3), p = fresh(g, P_PRED);
     Level level = g->level;
     u32 work = below(g, 3);
