@@ -1,4 +1,5 @@
-/* A load moves up before the branch after which it stands: its address may be out of bounds when the branch goes elsewhere. */
+/* A load moves up before the branch after which it stands: without a guard its address may be out of bounds when the branch goes elsewhere,
+ * and with the opposite one it is executed only then. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "phase/phase.h"
@@ -12,19 +13,27 @@ static Instr *leading_load(Block *b)
     return i && i->kind == INSTR_OP && i->op->opcode == OPC_LD && i->op->space == SPACE_GLOBAL && !i->guard ? i : NULL;
 }
 
-Phase fault_speculated_load;
-PhaseResult fault_speculated_load(Analyses *an, const Knobs *knobs, PhaseRun *run)
+/* guarded: by the predicate of the branch, for the threads that do not go to the load. */
+static PhaseResult move_up(Function *fn, PhaseRun *run, bool guarded)
 {
     bool changed = false;
-    cfg_build(an->fn);
-    for_each_block(b, an->fn) {
-        Block *before = cfg_single_pred(an->fn, b);
+    cfg_build(fn);
+    for_each_block(b, fn) {
+        Block *before = cfg_single_pred(fn, b);
         Instr *load = leading_load(b), *branch = before ? block_terminator(before) : NULL;
         if (!load || !branch || !branch->guard || before->scope != b->scope || !phase_may_rewrite(run))
             continue;
         instr_remove(load);
+        if (guarded)
+            instr_set_guard(load, branch->guard, (branch_target(branch) == b) != branch->guard_not);
         instr_insert_before(branch, load);
         changed = true;
     }
     return changed ? PHASE_CHANGED : PHASE_UNCHANGED;
 }
+
+Phase fault_speculated_load;
+PhaseResult fault_speculated_load(Analyses *an, const Knobs *knobs, PhaseRun *run) { return move_up(an->fn, run, false); }
+
+Phase fault_guard_sense;
+PhaseResult fault_guard_sense(Analyses *an, const Knobs *knobs, PhaseRun *run) { return move_up(an->fn, run, true); }
