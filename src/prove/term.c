@@ -46,6 +46,7 @@ void prove_terms_free(Terms *t)
     vec_free(&t->inputs);
     fnvmap_free(&t->sym_of);
     fnvmap_free(&t->name_of);
+    fnvmap_free(&t->truncated);
 }
 
 static u32 hash_of(const TermNode *head, const Term *kids, const u64 *coefs)

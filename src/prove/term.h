@@ -82,6 +82,7 @@ typedef struct Terms {
     Intern *names;
     VEC(const Name *) name; /* of applications */
     FnvMap name_of;
+    FnvMap truncated; /* by term and bits: what prove_trunc made of it */
     u32 work;   /* rewriting steps done, for limits */
     u64 seed;   /* not 0: symbols are numbers made of it, and so are applications of numbers: one execution */
     u32 moment; /* that numbers events return are made of, too */

@@ -228,11 +228,9 @@ static Term truncate_address(Terms *t, Term a, u32 bits)
     return x ? prove_trunc(t, x, bits) : 0;
 }
 
-Term prove_trunc(Terms *t, Term a, u32 bits)
+static Term truncate_term(Terms *t, Term a, u32 bits)
 {
     TermNode node = *prove_node(t, a);
-    if (node.bits == bits)
-        return a;
     switch ((TermOp)node.op) {
     case TERM_CONST: return prove_const(t, node.value, bits);
     case TERM_LINEAR:
@@ -261,6 +259,19 @@ Term prove_trunc(Terms *t, Term a, u32 bits)
     }
     default: return make_unary(t, TERM_TRUNC, a, bits);
     }
+}
+
+/* What was made of a term is remembered: many paths may lead to it through others. */
+Term prove_trunc(Terms *t, Term a, u32 bits)
+{
+    if (prove_bits(t, a) == bits)
+        return a;
+    u64 key = (u64)a << 8 | bits, *known = fnvmap_find(&t->truncated, key);
+    if (known)
+        return (Term)*known;
+    Term low = truncate_term(t, a, bits);
+    *fnvmap_at(&t->truncated, key) = low;
+    return low;
 }
 
 Term prove_resize(Terms *t, Term a, u32 bits, bool sign)
