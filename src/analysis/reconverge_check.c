@@ -58,8 +58,8 @@ static ReconvergencePoint make_point(Analyses *an, const Block *b)
     point.pre = at ? an_dom(an)->pre[at->id] : 0;
     point.last = at ? an_dom(an)->last[at->id] : 0;
     for (u32 hops = 0; at && hops < MARKERS && n < MARKERS; at = block_terminator(at) ? NULL : at->fall, hops++)
-        for_each_instr(i, at)
-            if (i->kind == INSTR_OP && n < MARKERS) {
+        for (const Instr *i = at->first; i && n < MARKERS; i = i->next)
+            if (i->kind == INSTR_OP) {
                 point.effects |= (u8)(!op_is_pure(i->op) && !instr_is(i, OPF_TERMINATOR)) << n;
                 point.marker[n++] = i->origin;
             }
