@@ -1,5 +1,5 @@
-/* What a phase must not change about convergent instructions (man/ptxopt-soundness.7): a snapshot before it, a
- * comparison after it.
+/* What a phase, and all phases together, must not change about convergent instructions (man/ptxopt-soundness.7): a snapshot
+ * before, a comparison after.
  *
  *   - The branches that a convergent instruction transitively depends on are a subset of those before. Branches that were
  *     proven warp-uniform before do not count, nor do new ones that are proven so now.
