@@ -47,6 +47,13 @@ static Block *point_of(Analyses *an, const Block *b)
     return point && !reconverge_only_leaves(point) ? point : NULL;
 }
 
+/* Whether b is in an infinite loop with several entries: where threads that enter it by different ones reconverge is not defined. */
+static bool is_tangled(Analyses *an, const Block *b)
+{
+    const bool *tangled = an_postdom(an)->tangled;
+    return tangled && tangled[b->id];
+}
+
 /* ---- snapshot ----------------------------------------------------------------------------------------------------- */
 
 static ReconvergencePoint make_point(Analyses *an, const Block *b)
@@ -89,7 +96,7 @@ ReconvergeSnapshot *reconverge_snapshot(Arena *arena, Analyses *an)
         for_each_instr(i, b)
             if (waits && i->kind == INSTR_OP)
                 s->pre[i->origin] = an_dom(an)->pre[b->id];
-        if (!block_branches(an->fn, b) || !waits)
+        if (!block_branches(an->fn, b) || !waits || is_tangled(an, b))
             continue;
         if (uniform_has(&an_uniform(an)->branch_warp, b->id))
             vec_push(&s->uniform, block_terminator(b)->origin);
@@ -305,7 +312,7 @@ static const char *check_branch(PointsChecker *c, const Block *b)
 {
     VecU32 sources = {0};
     const char *wrong = NULL;
-    if (!block_branches(c->an->fn, b) || is_uniform(c->an, b, &c->before->uniform))
+    if (!block_branches(c->an->fn, b) || is_tangled(c->an, b) || is_uniform(c->an, b, &c->before->uniform))
         return NULL;
     origin_sources_since(c->an->fn, block_terminator(b)->origin, c->before->origins, &sources);
     for (u32 k = 0; k < sources.n && !wrong; k++)
