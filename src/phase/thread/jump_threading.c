@@ -22,7 +22,8 @@
  * must not outweigh J's branch. What all paths from J join at, but for those out of its loop, is executed once in any case. All edges
  * into J must be decided, so that its branch vanishes, or all but one, so that nobody waits there. In loops a branch that
  * warps come to as a whole must vanish as well; and where many registers are live ptxas has none left to execute two parts of an arm
- * together. Edges out of loops never qualify.
+ * together. Outside of loops clones must not cost more than J, and while other edges need J there must be more to bypass than its branch.
+ * Edges out of loops never qualify.
  *
  * Declines: headers, and whatever makes a latch, an entry or an exit of a loop; clones of `i = i + 1` in loops (ptxas no
  * longer counts them); blocks with pragmas, inner scopes, or labels that debug data names. No PHIs, so no threshold

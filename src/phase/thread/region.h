@@ -31,7 +31,8 @@ bool region_joins_at(Analyses *an, RegionScratch *scratch, const Block *b, const
 /* Whether no branch between the immediate dominator of b and b, that one included, divides a warp: the threads that come
  * to b together came there on one edge. uniform: branches that do not, by Instr.origin. */
 bool region_is_reached_convergently(Analyses *an, RegionScratch *scratch, const Block *b, const BitSet *uniform);
-/* Whether something between the immediate dominator of b and b, both not included, is heavy. */
+/* Whether something between the immediate dominator of b and b, both not included, is heavy. predicated: the cost, in machine
+ * instructions, from which a block counts as one that ptxas does not predicate. */
 bool region_heavy_before(Analyses *an, RegionScratch *scratch, const Block *b, u32 predicated);
 
 #endif
