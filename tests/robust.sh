@@ -46,6 +46,22 @@ repeat() { yes "$1" | head -n "$2"; }
 joined() { repeat "$1" "$2" | tr -d '\n'; }
 megabytes() { yes "$1" | head -c "$MEGABYTES"000000; }
 
+# operands_of_all FIRST OTHER: each opcode but branches and calls with none to six operands, in the arms of a branch and after it.
+operands_of_all()
+{
+    head_of_function | sed '/^\.visible/,$d'
+    sed -n 's/^[A-Z]*([A-Z0-9_]*, *"\([^"]*\)".*/\1/p' src/isa/opcodes.def | grep -vE '^(bra|brx|call)' | awk -v first="$1" -v other="$2" '{
+        for (n = 0; n <= 6; n++) {
+            at = $0 (/\./ ? "" : ".u32")
+            for (k = 0; k < n; k++)
+                at = at (k ? ", " other : " " first)
+            print ".visible .entry k" NR "_" n "(.param .u64 a)\n{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<4>;"
+            print "mov.u32 %r1, %tid.x;\nsetp.eq.u32 %p1, %r1, 5;\n@%p1 bra B;\n" at ";\nst.global.u32 [g], %r1;\nbra C;"
+            print "B:\n" at ";\nst.global.u32 [g], %r1;\nC:\n" at ";\nsetp.eq.u32 %p2, %r1, 5;\n@%p2 bra D;\nst.global.u32 [g], %r1;\nD:\nret;\n}"
+        }
+    }'
+}
+
 # body NAME STATUS: standard input is the body of a function.
 body() { { head_of_function; cat; printf '\nret;\n}\n'; } >"$WORK/in.ptx"; run "$1" "$2"; }
 # unended NAME STATUS: the same without its end.
@@ -80,6 +96,10 @@ printf '/*' | unended 'a comment without an end' 1
 printf '.pragma "x' | unended 'a string without an end' 1
 { printf '/*'; megabytes 'no end'; } | unended 'a long comment without an end' 1
 printf 'st.global.u32 [g], 1; bar.sync; bar.sync 0; bar.red.popc.u32;' | body 'barriers without operands' any
+for operand in %r1 %p1 '[a]' '[%rd1]' 5 '{%r1, %r2}' '%r1|%p1' g; do
+    operands_of_all "$operand" "$operand" | whole "operands of all opcodes: $operand" 0
+    operands_of_all %r1 "$operand" | whole "operands of all opcodes: %r1, $operand" 0
+done
 { repeat '{' 10000; repeat '}' 10000; } | body '10,000 scopes' 0
 { repeat '{ bra L; L:' 10000; repeat '}' 10000; } | body '10,000 scopes with branches' any
 repeat '{' 10000 | unended '10,000 scopes without an end' 1

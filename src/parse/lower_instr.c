@@ -354,14 +354,32 @@ static void append_jump(Lower *p, Instr *i)
     p->block = p->falling = p->jumpable = NULL;
 }
 
-/* An unknown modifier may change what a branch or call names: one that does not look like those that are known is an
- * instruction like any other. */
+/* An unknown modifier may change what a branch or call names. */
+static bool looks_known(const Lower *p)
+{
+    if (p->op->known || !op_has(p->op, OPF_BRANCH | OPF_CALL))
+        return true;
+    u32 wanted = takes_label(p->op) ? OPND_LABEL : op_has(p->op, OPF_BRANCH) ? OPND_TABLE : OPND_NAME;
+    return takes_label(p->op) ? p->operands.n == 1 && p->operands.v[0].kind == wanted
+                              : p->operands.n == 2 && p->operands.v[1].kind == wanted;
+}
+
+/* What ends a block, and a call, have checks of their own. */
+static bool has_its_operands(const Lower *p)
+{
+    if (!p->op->known || op_has(p->op, OPF_TERMINATOR | OPF_BRANCH | OPF_CALL))
+        return true;
+    u32 count = 0;
+    for (u32 slot = 0; slot < p->operands.n; slot += operand_slots(&p->operands.v[slot]))
+        count++;
+    return count >= p->op->operands_min && count <= p->op->operands_max;
+}
+
+/* A branch or call that does not look like those that are known, and an instruction with more or fewer operands than its
+ * opcode has: any phase may take the operands of a known one for granted. */
 static void demote_unknown(Lower *p)
 {
-    u32 wanted = takes_label(p->op) ? OPND_LABEL : op_has(p->op, OPF_BRANCH) ? OPND_TABLE : OPND_NAME;
-    bool looks_known = takes_label(p->op) ? p->operands.n == 1 && p->operands.v[0].kind == wanted
-                                          : p->operands.n == 2 && p->operands.v[1].kind == wanted;
-    if (p->op->known || !op_has(p->op, OPF_BRANCH | OPF_CALL) || looks_known)
+    if (looks_known(p) && has_its_operands(p))
         return;
     lower_unknown_in_function(p, "instruction", p->op_at);
     p->op = lower_unknown_op(p);
