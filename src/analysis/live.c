@@ -273,7 +273,7 @@ bool live_in_next(const Live *l, const Block *b, u32 *cursor, RegId *reg)
     return true;
 }
 
-static u32 words_of(const Live *l, RegId reg)
+u32 live_words_of(const Live *l, RegId reg)
 {
     const Reg *r = &l->fn->regs.v[reg];
     return reg == CARRY_REG || r->type == TYPE_PRED ? 0 : (type_bits(r->type) * r->vector + 31) / 32;
@@ -284,7 +284,7 @@ u32 live_words(const Live *l, const Block *b, u32 most)
     u32 words = 0;
     RegId reg;
     for (u32 k = 0; words < most && live_in_next(l, b, &k, &reg);)
-        words += words_of(l, reg);
+        words += live_words_of(l, reg);
     return words < most ? words : most;
 }
 
@@ -294,7 +294,7 @@ static u32 put_words(const Live *l, BitSet *set, RegId reg, bool in, u32 words)
     if (bitset_has(set, reg) == in)
         return words;
     (in ? bitset_add : bitset_del)(set, reg);
-    return in ? words + words_of(l, reg) : words - words_of(l, reg);
+    return in ? words + live_words_of(l, reg) : words - live_words_of(l, reg);
 }
 
 static u32 words_at_end(const Live *l, const Block *b, BitSet *live)
@@ -353,7 +353,7 @@ bool live_exceeds(const Live *l, u32 limit, Arena *scratch)
     u32 widest = 0;
     bool exceeds = false;
     for (RegId reg = 1; reg < l->fn->regs.n; reg++)
-        widest = words_of(l, reg) > widest ? words_of(l, reg) : widest;
+        widest = live_words_of(l, reg) > widest ? live_words_of(l, reg) : widest;
     for (const Block *b = l->everywhere_count ? NULL : l->fn->entry; b && !exceeds; b = b->next)
         exceeds = (u64)most_registers_in(l, b) * widest > limit && most_words_in(l, b, &live) > limit;
     return exceeds;

@@ -31,6 +31,8 @@ bool live_out(const Live *l, const Block *b, RegId reg);
 bool live_after(const Live *l, const Instr *i, RegId reg);
 /* for (u32 k = 0; live_in_next(l, b, &k, &reg);) visits the registers live into b, each once. */
 bool live_in_next(const Live *l, const Block *b, u32 *cursor, RegId *reg);
+/* 32-bit registers that hold reg's value: none for a predicate and the carry. */
+u32 live_words_of(const Live *l, RegId reg);
 /* 32-bit registers that are live into b, predicates and the carry left out; `most` where they are more. */
 u32 live_words(const Live *l, const Block *b, u32 most);
 /* Whether more than `limit` 32-bit registers, as above, are live together at a program point; false where that is not known. */
