@@ -1,8 +1,9 @@
 /* --tune: variants of the options are tried on every kernel, ptxas assembles what differs, and the best one is kept.
  *
  * A round makes the texts of all variants, takes of each group of functions that may call one another the bodies that are new,
- * has them assembled, and judges (machine/worse.h). What is worse by any rule than what the command line makes is no choice; of
- * the others the best one is. The next round combines it with other variants that were better. */
+ * has them assembled, and judges (machine/worse.h). What is worse by any rule than what the command line makes is no choice,
+ * nor what is worse than the untouched text where the command line's is not; of the others the best one is. The next round combines it
+ * with other variants that were better. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <inttypes.h>
@@ -41,14 +42,29 @@ static bool compare(const Tune *tune, u32 number, const Cubin *before, const Cub
     return !worse;
 }
 
+/* What ptxas makes of the untouched text; NULL where that was not tried, or is what the command line's options make. */
+static const Cubin *untouched(const Tune *tune, u32 number)
+{
+    const TuneGroup *group = &tune->group[number];
+    u64 hash = tune_hash(&tune->original, number);
+    for (u32 i = 1; i < group->tried.n; i++)
+        if (group->tried.v[i].hash == hash)
+            return group->tried.v[i].cubin;
+    return NULL;
+}
+
 static void judge_group(Tune *tune, u32 number)
 {
     TuneGroup *group = &tune->group[number];
-    const Cubin *base = group->tried.v[0].cubin;
+    const Cubin *base = group->tried.v[0].cubin, *input = untouched(tune, number);
+    int ignored;
+    if (input && base && !compare(tune, number, input, base, &ignored))
+        input = NULL; /* what the command line makes is worse itself */
     for (u32 i = group->judged; i < group->tried.n && base; i++) {
         TuneCandidate *candidate = &group->tried.v[i];
         int gain = 0;
-        candidate->better = candidate->cubin && compare(tune, number, base, candidate->cubin, &gain) && gain > 0;
+        candidate->better = candidate->cubin && compare(tune, number, base, candidate->cubin, &gain) && gain > 0 &&
+                            (!input || compare(tune, number, input, candidate->cubin, &ignored));
         if (!candidate->better)
             continue;
         (void)compare(tune, number, group->tried.v[group->best].cubin, candidate->cubin, &gain);

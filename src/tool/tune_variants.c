@@ -83,15 +83,22 @@ VecTuned tune_plan_decisions(Tune *tune, const TunePlan *plan)
     return decisions;
 }
 
+u64 tune_hash(const Parts *parts, u32 number)
+{
+    u64 hash = FNV_BASIS;
+    for (u32 i = 0; i < parts->part.n; i++)
+        if (parts->part.v[i].group == number)
+            hash = fnv_bytes(hash, parts->part.v[i].body.p, parts->part.v[i].body.len);
+    return hash;
+}
+
 void tune_add_candidate(Tune *tune, u32 number, const Parts *parts, const char *words)
 {
     TuneGroup *group = &tune->group[number];
-    TuneCandidate new = {.words = words, .hash = FNV_BASIS};
+    TuneCandidate new = {.words = words, .hash = tune_hash(parts, number)};
     for (u32 i = 0; i < parts->part.n; i++)
-        if (parts->part.v[i].group == number) {
-            new.hash = fnv_bytes(new.hash, parts->part.v[i].body.p, parts->part.v[i].body.len);
+        if (parts->part.v[i].group == number)
             new.price += parts->part.v[i].price;
-        }
     for (u32 i = 0; i < group->tried.n; i++)
         if (group->tried.v[i].hash == new.hash || new.price > MOST_PRICE *(group->tried.v[i].price + MOST_PRICE))
             return;
