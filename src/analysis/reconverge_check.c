@@ -7,6 +7,7 @@
 #include "base/marks.h"
 #include "base/search.h"
 #include "base/sorted.h"
+#include "ir/inspect.h"
 
 enum {
     MARKERS = 8,    /* instructions after a point by which it is found again */
@@ -23,6 +24,12 @@ typedef struct ReconvergencePoint {
 } ReconvergencePoint;
 _Static_assert(MARKERS <= 8, "a bit for each marker");
 
+/* An instruction in which a part of the threads that come to it together may wait for others of them: a call, or an operation of lanes. */
+typedef struct ApartWait {
+    u32 origin;
+    u32 first, n; /* origins of branches that it depends on directly: ReconvergeSnapshot.apart_on */
+} ApartWait;
+
 struct ReconvergeSnapshot {
     VEC(ReconvergencePoint) points; /* by branch; without those that are proven uniform */
     u32 origins;                    /* Function.origins then */
@@ -30,6 +37,8 @@ struct ReconvergeSnapshot {
     u32 *pre;                         /* by Instr.origin: number of its block in the dominator tree; NULL: nobody waits */
     VecU32 branch_hints, table_hints; /* origins of bra.uni and brx.idx.uni, sorted */
     VecU32 uniform;                   /* origins of branches that are proven uniform, sorted */
+    VEC(ApartWait) apart;             /* by origin */
+    VecU32 apart_on;
 };
 
 static bool has_origin(const VecU32 *set, u32 origin) { return sorted_has(set->v, set->n, origin); }
@@ -88,6 +97,40 @@ static int compare_points(const void *a, const void *b)
     return sorted_compare(&((const ReconvergencePoint *)a)->branch, &((const ReconvergencePoint *)b)->branch);
 }
 
+/* Whether i may be such an instruction; where its mask is a constant all threads that come to it wait in it. */
+static bool may_wait_apart(Analyses *an, const Instr *i)
+{
+    if (i->kind != INSTR_OP || op_is_pure(i->op))
+        return false;
+    u8 waits = instr_effects(i, an->summaries).waits;
+    const Operand *mask = i->slots ? &i->opnd[i->slots - 1] : NULL;
+    return instr_is(i, OPF_CALL) ? waits != 0 : waits & WAIT_LANES && (i->guard || !mask || mask->kind != OPND_IMM);
+}
+
+static void add_apart(ReconvergeSnapshot *s, Analyses *an, const Block *b)
+{
+    BlockVec on = {0};
+    u32 first = s->apart_on.n;
+    bool known = false;
+    for_each_instr(i, b) {
+        if (!may_wait_apart(an, i))
+            continue;
+        if (!known)
+            control_direct(an_control(an), b, &on);
+        for (u32 k = 0; k < on.n && !known; k++)
+            if (block_terminator(on.v[k]))
+                vec_push(&s->apart_on, block_terminator(on.v[k])->origin);
+        known = true;
+        vec_push(&s->apart, ((ApartWait){i->origin, first, s->apart_on.n - first}));
+    }
+    vec_free(&on);
+}
+
+static int compare_apart(const void *a, const void *b)
+{
+    return sorted_compare(&((const ApartWait *)a)->origin, &((const ApartWait *)b)->origin);
+}
+
 static void add_hint(ReconvergeSnapshot *s, const Instr *end)
 {
     if (end && op_has(end->op, OPF_UNIFORM_HINT) && op_has(end->op, OPF_BRANCH))
@@ -106,6 +149,8 @@ ReconvergeSnapshot *reconverge_snapshot(Arena *arena, Analyses *an)
         for_each_instr(i, b)
             if (waits && i->kind == INSTR_OP)
                 s->pre[i->origin] = an_dom(an)->pre[b->id];
+        if (an_waits(an)->waits[b->id])
+            add_apart(s, an, b);
         if (!block_branches(an->fn, b) || !waits || is_tangled(an, b))
             continue;
         if (uniform_has(&an_uniform(an)->branch_warp, b->id))
@@ -115,6 +160,8 @@ ReconvergeSnapshot *reconverge_snapshot(Arena *arena, Analyses *an)
     }
     if (s->points.n)
         qsort(s->points.v, s->points.n, sizeof *s->points.v, compare_points);
+    if (s->apart.n)
+        qsort(s->apart.v, s->apart.n, sizeof *s->apart.v, compare_apart);
     sorted_make(&s->branch_hints, 0);
     sorted_make(&s->table_hints, 0);
     sorted_make(&s->uniform, 0);
@@ -125,6 +172,8 @@ ReconvergeSnapshot *reconverge_snapshot(Arena *arena, Analyses *an)
 void reconverge_snapshot_free(ReconvergeSnapshot *s)
 {
     vec_free(&s->points);
+    vec_free(&s->apart);
+    vec_free(&s->apart_on);
     arrivals_free(s->arrivals);
     vec_free(&s->branch_hints);
     vec_free(&s->table_hints);
@@ -331,6 +380,140 @@ static const char *check_branch(PointsChecker *c, const Block *b)
     return wrong;
 }
 
+/* ---- comparison: waits in which threads come together --------------------------------------------------------------- */
+
+/* WaitEnds from i on, itself included if it is a call, to the marker or the end of its block. *reached: the marker is there. */
+static u8 ends_from(const PointsChecker *c, const Instr *i, u32 marker, bool *reached)
+{
+    u8 ends = instr_is(i, OPF_CALL) ? instr_ends(i, c->an->summaries) : 0;
+    for (i = i->next; i && !*reached; i = i->next) {
+        *reached = marker && i->kind == INSTR_OP && i->origin == marker;
+        ends |= *reached || i->kind != INSTR_OP ? 0 : instr_ends(i, c->an->summaries);
+    }
+    return ends;
+}
+
+/* WaitEnds from i to the copies of the marker. *reached: some path comes to one, or there is no marker. */
+static u8 ends_up_to(PointsChecker *c, const Instr *i, const ReconvergencePoint *point, u32 marker, bool *reached)
+{
+    const Order *order = an_order(c->an);
+    u32 from = order->index[i->block->id];
+    u8 rest = 0, ends = 0;
+    *reached = false;
+    ends |= ends_from(c, i, marker, reached);
+    if (*reached)
+        return ends;
+    start_walk(c);
+    for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++)
+        marks_add(&c->stop, c->copy[k]);
+    for_each_edge(e, &order->succ, from)
+        visit(c, order->succ.to[e]);
+    collect(c, &rest, &ends);
+    *reached = marker == 0;
+    for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++)
+        *reached |= marks_has(&c->seen, c->copy[k]);
+    bool leaves = order_leaves_function(order, from);
+    return ends | ends_before(c, marker, point) | (leaves ? END_LEAVE : 0);
+}
+
+/* Whether a thread that waits in i may wait for what those do later that a branch with this point led elsewhere. */
+static bool waits_for_later(PointsChecker *c, const Instr *i, const ReconvergencePoint *point)
+{
+    u8 waits = instr_effects(i, c->an->summaries).waits;
+    for (u32 k = 0; (k = point->leaves ? 0 : find_marker(c, point, k)) < MARKERS; k++) {
+        u32 marker = point->leaves ? 0 : point->marker[k];
+        bool reached;
+        u8 ends = ends_up_to(c, i, point, marker, &reached);
+        if (!wait_may_end(c->waits, waits, ends))
+            return false;
+        if (reached || point->effects >> k & 1)
+            return true;
+    }
+    return false;
+}
+
+/* Whether threads that this branch divides come to i together now, and did not before. */
+static bool comes_together(const PointsChecker *c, const Instr *i, u32 branch, const VecU32 *on)
+{
+    const Order *order = an_order(c->an);
+    if (has_origin(on, branch))
+        return false;
+    for (u32 k = c->first[branch]; k < c->first[branch + 1]; k++) {
+        const Block *b = order->rpo[c->copy[k]];
+        if (dominates(an_postdom(c->an), i->block, b) || dominates(an_dom(c->an), i->block, b))
+            return true;
+    }
+    return false;
+}
+
+/* Origins of the branches that b depends on; false: there are too many. */
+static bool find_branches_on(PointsChecker *c, const Block *b, VecU32 *on)
+{
+    BlockVec blocks = {0};
+    bool within = control_closure_within(an_control(c->an), b, WALK < c->budget ? WALK : c->budget, &blocks);
+    c->budget -= within ? blocks.n : 0;
+    for (u32 k = 0; within && k < blocks.n; k++)
+        if (block_terminator(blocks.v[k]))
+            origin_sources_since(c->an->fn, block_terminator(blocks.v[k])->origin, c->before->origins, on);
+    sorted_make(on, 0);
+    vec_free(&blocks);
+    return within;
+}
+
+/* Whether all writes of the register give it the same constant. */
+static bool is_one_constant(const Function *fn, RegId reg)
+{
+    const Operand *value = NULL;
+    for_each_block(b, fn)
+        for_each_instr(i, b) {
+            if (i->kind != INSTR_OP || !instr_writes(i, reg))
+                continue;
+            const Operand *from = i->op->opcode == OPC_MOV && !i->guard ? instr_operand(i, 1) : NULL;
+            if (!from || from->kind != OPND_IMM || (value && (u32)value->value != (u32)from->value))
+                return false;
+            value = from;
+        }
+    return value != NULL;
+}
+
+/* Whether i is an operation of lanes that all threads name by the same constant. */
+static bool names_constant(const Function *fn, const Instr *i)
+{
+    RegId mask = instr_is(i, OPF_CALL) || i->guard ? 0 : operand_plain_register(&i->opnd[i->slots - 1]);
+    return mask && is_one_constant(fn, mask);
+}
+
+static void check_apart(PointsChecker *c, const Instr *i, const ApartWait *was)
+{
+    const ReconvergeSnapshot *s = c->before;
+    VecU32 on = {0};
+    bool within = find_branches_on(c, i->block, &on), alike = false;
+    for (u32 e = 0; within && e < was->n && !alike && !c->wrong; e++) {
+        u32 branch = s->apart_on.v[was->first + e];
+        if (!comes_together(c, i, branch, &on))
+            continue;
+        alike = names_constant(c->an->fn, i);
+        for (u32 k = find_point(s, branch); !alike && k < s->points.n && s->points.v[k].branch == branch && !c->wrong; k++)
+            if (waits_for_later(c, i, &s->points.v[k]))
+                c->wrong =
+                    arena_printf(c->arena, "block %u: threads come to '%s' together, and one may wait in it for another",
+                                 i->block->id, i->op->text->text);
+    }
+    vec_free(&on);
+}
+
+static void check_apart_waits(PointsChecker *c, const Block *b)
+{
+    const ReconvergeSnapshot *s = c->before;
+    for_each_instr(i, b) {
+        if (c->wrong || !may_wait_apart(c->an, i) || (!instr_is(i, OPF_CALL) && uniform_names_lanes(an_uniform(c->an), i)))
+            continue;
+        u32 at = partition_point(k, 0, s->apart.n, s->apart.v[k].origin < i->origin);
+        if (at < s->apart.n && s->apart.v[at].origin == i->origin)
+            check_apart(c, i, &s->apart.v[at]);
+    }
+}
+
 static void find_copies(PointsChecker *c)
 {
     const Order *order = an_order(c->an);
@@ -365,6 +548,9 @@ const char *reconverge_compare(const ReconvergeSnapshot *before, Analyses *an, A
     c.stop = marks_new(arena, order->count);
     for (u32 p = 0; p < order->count && c.waits->any_wait && !c.wrong; p++)
         c.wrong = check_branch(&c, order->rpo[p]);
+    for (u32 p = 0; p < order->count && before->apart.n && !c.wrong; p++)
+        if (c.waits->waits[order->rpo[p]->id])
+            check_apart_waits(&c, order->rpo[p]);
     vec_free(&c.work);
     return c.wrong;
 }

@@ -22,6 +22,8 @@ features()
     fault-merge-signal | fault-merge-signal-table) echo --features=warp,spin,table ;;
     fault-merge-exit) echo --features=warp,leave ;;
     fault-merge-partner) echo --features=warp,partner ;;
+    fault-*-call) echo --features=warp,wait-call ;;
+    fault-*-masks) echo --features=warp,masks ;;
     fault-merge-seen | fault-late-test) echo --features=warp,seen ;;
     fault-table-groups) echo --features=warp,seen,table,jumps ;;
     fault-split-lanes) echo --features=barrier,loop,call ;;
@@ -30,7 +32,7 @@ features()
 }
 
 # Faults about who waits for whom and who is there: the checker alone has to refuse them.
-is_refused() { case $1 in fault-merge-* | fault-late-test | fault-uniform-* | fault-thread-join | fault-table-groups | fault-split-lanes) ;; *) false ;; esac; }
+is_refused() { case $1 in fault-merge-* | fault-hoist-* | fault-late-test | fault-uniform-* | fault-thread-join | fault-table-groups | fault-split-lanes) ;; *) false ;; esac; }
 
 # first FLAGS...: the first failure of the faulty driver: `NUMBER VERDICT`, nothing if there is none.
 first()
@@ -126,6 +128,8 @@ judge_shapes()
     shape partner 'bar.warp.sync %t' 'vote.sync.ballot.b32 %t'
     shape seen 'activemask' 'vote.(ballot|any)'
     shape uniform-chain 'bra.uni' 'setp.lt.u32 %wp'
+    shape wait-call 'call wait_function' 'call barrier_function' '@%p bra SPIN' 'st.volatile.shared.u32 \[%at\]'
+    shape masks 'lanemask_eq' 'bar.warp.sync %t' 'match.any.sync.b32 %t' '@%p[0-9]+ (vote|match|shfl|bar)'
     shape warp-call,leave 'call.* warp_function' 'bar.warp.sync %mask|vote.sync.*%mask'
 }
 

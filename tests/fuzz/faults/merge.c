@@ -27,7 +27,7 @@ bool leads_to(const Block *b, bool (*kind)(const Instr *i)) { return search(b, k
 
 static bool same_guard(const Instr *a, const Instr *b) { return a->guard == b->guard && a->guard_not == b->guard_not; }
 
-static bool same_work(const Instr *a, const Instr *b)
+bool merge_same_work(const Instr *a, const Instr *b)
 {
     return a->op == b->op && a->slots == b->slots && same_guard(a, b) &&
            memcmp(a->opnd, b->opnd, a->slots * sizeof *a->opnd) == 0;
@@ -52,7 +52,7 @@ static bool same_end(const Block *a, const Block *b)
 static Instr *common_end(Block *a, Block *b)
 {
     Instr *x = block_terminator(a), *y = block_terminator(b);
-    while (x->prev && y->prev && x->prev->kind == INSTR_OP && same_work(x->prev, y->prev)) {
+    while (x->prev && y->prev && x->prev->kind == INSTR_OP && merge_same_work(x->prev, y->prev)) {
         x = x->prev;
         y = y->prev;
     }

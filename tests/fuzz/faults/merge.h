@@ -10,6 +10,8 @@ typedef bool MergeSite(const Block *a, const Block *b);
 PhaseResult merge_ends(Analyses *an, PhaseRun *run, MergeSite *site);
 /* Whether the terminator leads, within a few blocks, to an instruction of that kind. */
 bool leads_to(const Block *b, bool (*kind)(const Instr *i));
+/* Whether two instructions are the same text, guards included. */
+bool merge_same_work(const Instr *a, const Instr *b);
 bool block_holds(const Block *b, bool (*kind)(const Instr *i));
 
 #endif

@@ -41,6 +41,16 @@ static bool seen_after(const Block *a, const Block *b)
     return block_edge_count(a) > 1 && leads_to(a, sees_lanes);
 }
 
+static bool is_call(const Instr *i) { return instr_is(i, OPF_CALL); }
+static bool names_lanes(const Instr *i) { return instr_is(i, OPF_CONVERGENT) && i->op->sync == SYNC_LANES; }
+
+static bool both_call(const Block *a, const Block *b) { return block_holds(a, is_call) && block_holds(b, is_call); }
+
+static bool both_name_lanes(const Block *a, const Block *b)
+{
+    return block_holds(a, names_lanes) && block_holds(b, names_lanes);
+}
+
 Phase fault_merge_signal;
 PhaseResult fault_merge_signal(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
@@ -63,3 +73,10 @@ PhaseResult fault_merge_partner(Analyses *an, const Knobs *knobs, PhaseRun *run)
 }
 Phase fault_merge_seen;
 PhaseResult fault_merge_seen(Analyses *an, const Knobs *knobs, PhaseRun *run) { return merge_ends(an, run, seen_after); }
+Phase fault_merge_call;
+PhaseResult fault_merge_call(Analyses *an, const Knobs *knobs, PhaseRun *run) { return merge_ends(an, run, both_call); }
+Phase fault_merge_masks;
+PhaseResult fault_merge_masks(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return merge_ends(an, run, both_name_lanes);
+}

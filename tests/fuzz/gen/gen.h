@@ -104,6 +104,7 @@ typedef struct Gen {
     bool warp_callees; /* there is a function that holds a warp operation */
     bool has_flags;    /* %flags and %epoch: see wait.c */
     bool has_spun;
+    bool callee_sets; /* wait_function sets the flag that it waits for */
     bool left;    /* lanes may have left, none of which is a warp's first */
     bool old_isa; /* PTX 6.3: vote without .sync */
 } Gen;
@@ -220,7 +221,7 @@ Statement statement_barrier, statement_shared, statement_guarded_accesses, state
     statement_sub_warp, statement_warp_exchange;
 Statement statement_call;
 Statement statement_spin, statement_leave, statement_partner, statement_observe, statement_seen, statement_seen_switch,
-    statement_uniform_chain, statement_warp_call;
+    statement_uniform_chain, statement_warp_call, statement_wait_call, statement_masks;
 void wait_declarations(Gen *g, Text *module);
 void wait_prologue(Gen *g);
 /* Goes to one of the leaves by the value, which is at most `most`; 0 leads to the first leaf. */

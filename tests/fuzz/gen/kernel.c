@@ -224,7 +224,7 @@ void ptxgen(const GenOptions *options, Text *ptx, Text *launch)
         text_printf(ptx, ".shared .align 4 .b32 array0[256];\n.shared .align 4 .b32 array1[256];\n"
                          ".shared .align 4 .b32 array3[256];\n");
     bool may_sync = g.may_sync;
-    g.has_flags = may_sync && has(&g, GEN_SPIN);
+    g.has_flags = may_sync && (has(&g, GEN_SPIN) || has(&g, GEN_WAIT_CALL));
     wait_declarations(&g, ptx);
     g.may_sync = false; /* in functions */
     g.may_exit = !may_sync;

@@ -43,6 +43,8 @@ static const StatementRow statement_row[] = {
     {statement_seen_switch, 4, GEN_SEEN, true},
     {statement_uniform_chain, 4, GEN_UNIFORM_CHAIN, true},
     {statement_warp_call, 3, GEN_WARP_CALL, false},
+    {statement_wait_call, 5, GEN_WAIT_CALL, true},
+    {statement_masks, 4, GEN_MASKS, true},
     {carry_chain, 4, GEN_CARRY, false},
     {address_group, 4, GEN_ADDRESS, false},
     {uniform_update, 5, GEN_FEATURES, false},

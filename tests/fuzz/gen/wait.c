@@ -9,7 +9,7 @@
 enum { FLAGS = 8 }; /* of a warp */
 
 /* Where the flag is set: by lanes that do not spin, or by all. */
-typedef enum Place { BEFORE_BRANCH, IN_ARM, IN_TAIL, BEHIND_TAIL, FURTHER_DOWN, PLACES } Place;
+typedef enum Place { BEFORE_BRANCH, IN_ARM, IN_TAIL, BEHIND_TAIL, FURTHER_DOWN, PLACES, IN_CALLEE = PLACES } Place;
 /* What ends both arms. */
 typedef enum End { END_JUMP, END_BRANCH, END_TABLE, END_RETURN, ENDS } End;
 
@@ -21,6 +21,8 @@ typedef struct Arms {
     bool sets_late;          /* the condition of the end is computed in the tail */
     Reg sets, leaves, index; /* conditions and index of the end: they hold for the first lane, for others never, 0 */
     u32 set_below;           /* lanes that set */
+    bool calls;              /* wait_function waits, and is called in all arms */
+    Reg at, spins;           /* its arguments: the flag, and whether it waits */
     Label set, other, join;
 } Arms;
 
@@ -118,14 +120,27 @@ static void write_end(Gen *g, const Arms *a)
     }
 }
 
+/* A call in which lanes wait if the arm does; its argument is maybe the same register in all arms already. */
+static void call_wait(Gen *g, const Arms *a, bool waits)
+{
+    if (percent(g, 30))
+        line(g, "mov.b32 %s, %u;", NAME(a->spins), waits);
+    line(g, "call wait_function, (%s, %%epoch, %s);", NAME(a->at), NAME(a->spins));
+}
+
 static void write_arm(Gen *g, const Arms *a, bool waits)
 {
-    if (waits)
+    bool calls_first = a->calls && percent(g, 50);
+    if (waits && !a->calls)
         spin(g, a->flag);
+    if (calls_first)
+        call_wait(g, a, waits);
     if (percent(g, 35))
         straight_line(g, 1 + below(g, 3));
     if (a->place == IN_ARM && !waits)
         set_flag(g, a->flag);
+    if (a->calls && !calls_first)
+        call_wait(g, a, waits);
     template_write(g, &a->tail);
     if (a->place == IN_TAIL)
         set_flag(g, a->flag);
@@ -170,16 +185,19 @@ static bool at_top(const Gen *g)
     return g->depth == 0 && g->loops == 0 && g->scope_depth == 0 && g->level == CTA_UNIFORM;
 }
 
-static Arms arms_make(Gen *g)
+static Arms arms_make(Gen *g, bool calls)
 {
-    Arms a = {.place = (Place)below(g, PLACES), .end = (End)below(g, ENDS), .flag = below(g, FLAGS)};
+    Arms a = {.place = (Place)below(g, PLACES), .end = (End)below(g, ENDS), .flag = below(g, FLAGS), .calls = calls};
+    if (calls && g->callee_sets)
+        a.place = IN_CALLEE;
     a.set_below = 1 + below(g, 12);
     a.set = label_fresh(g);
     a.other = label_fresh(g);
     a.join = label_fresh(g);
     if (a.end == END_RETURN && (!has(g, GEN_LEAVE) || !at_top(g)))
         a.end = END_BRANCH;
-    if ((a.end == END_TABLE && !has(g, GEN_TABLE)) || (a.end == END_JUMP && a.place >= BEHIND_TAIL))
+    if ((a.end == END_TABLE && !has(g, GEN_TABLE)) ||
+        (a.end == END_JUMP && (a.place == BEHIND_TAIL || a.place == FURTHER_DOWN)))
         a.end = END_BRANCH; /* one block that all reach would be where they reconverge */
     a.tail = template_make(g, 2 + below(g, 5));
     a.sets = fresh(g, P_PRED);
@@ -192,18 +210,25 @@ static Arms arms_make(Gen *g)
         a.leaves = not_first_lane(g);
         g->left = true;
     }
+    if (calls) {
+        a.at = fresh(g, P_TEMP32);
+        a.spins = fresh(g, P_TEMP32);
+        line(g, "add.s32 %s, %%flags, %u;", NAME(a.at), a.flag * 4);
+    }
     return a;
 }
 
 /* Two arms: the lanes of one spin until the first lane, in the other, has set the flag. */
-static void spin_arms(Gen *g)
+static void spin_arms(Gen *g, bool calls)
 {
     Reg waits = not_first_lane(g);
-    Arms a = arms_make(g);
+    Arms a = arms_make(g, calls);
     Label other = label_fresh(g);
     bool waits_first = percent(g, 50);
     if (a.place == BEFORE_BRANCH)
         set_flag(g, a.flag);
+    if (calls)
+        line(g, "selp.u32 %s, 1, 0, %s;", NAME(a.spins), NAME(waits));
     State start = g->state;
     line(g, "@%s%s bra %s;", waits_first ? "!" : "", NAME(waits), other.name);
     write_arm(g, &a, waits_first);
@@ -216,11 +241,11 @@ static void spin_arms(Gen *g)
 }
 
 /* The same with the leaves of a switch: the first lane's leaf does not wait. */
-static void spin_leaves(Gen *g)
+static void spin_leaves(Gen *g, bool calls)
 {
     enum { LEAVES = 5 };
     u32 n = 3 + below(g, LEAVES - 2);
-    Arms a = arms_make(g);
+    Arms a = arms_make(g, calls);
     Label leaf[LEAVES];
     Reg value = lane_index(g, 7);
     for (u32 i = 0; i < n; i++)
@@ -233,6 +258,8 @@ static void spin_leaves(Gen *g)
         g->state = start;
         label_here(g, &leaf[i]);
         bool waits = i > 0 && percent(g, 50);
+        if (calls)
+            line(g, "mov.b32 %s, %u;", NAME(a.spins), waits);
         write_arm(g, &a, waits);
         state_meet(&met, &g->state);
     }
@@ -240,7 +267,7 @@ static void spin_leaves(Gen *g)
     write_after(g, &a);
 }
 
-void statement_spin(Gen *g)
+static void wait_for_flag(Gen *g, bool calls)
 {
     if (!g->has_flags || g->level < WARP_UNIFORM || !any_defined(g, P_PRED))
         return;
@@ -250,11 +277,13 @@ void statement_spin(Gen *g)
     g->has_spun = true;
     line(g, "add.s32 %%epoch, %%epoch, 1;");
     if (percent(g, 65))
-        spin_arms(g);
+        spin_arms(g, calls);
     else
-        spin_leaves(g);
+        spin_leaves(g, calls);
     unfreeze(g, &before);
 }
+
+void statement_spin(Gen *g) { wait_for_flag(g, false); }
 
 /* ---- warp operations that wait ---------------------------------------------------------------------------------- */
 
@@ -350,6 +379,128 @@ void statement_partner(Gen *g)
     g->state = start;
     Reg r = pick_defined(g, P_32);
     line(g, "add.s32 %s, %s, %s;", NAME(r), NAME(r), NAME(d));
+}
+
+/* ---- both arms hold one waiting instruction ----------------------------------------------------------------------- */
+
+/* Arms that may hold it, and what the lanes of the second one come to later. */
+typedef struct Alike {
+    Reg here;         /* lanes of the first arm */
+    Reg mask;         /* of lanes that are waited for */
+    Reg takes;        /* whether the lane takes part: a predicate as a guard, 1 or 0 for a call */
+    Reg value, holds; /* sources */
+    u32 kind;
+    const char *guard;
+} Alike;
+
+enum { ALIKE_CALL = 5 };
+
+static void alike_operation(Gen *g, const Alike *a, const char *guard, const char *mask, Reg d)
+{
+    RegName value = reg_name(a->value);
+    switch (a->kind) {
+    case 0: line(g, "%svote.sync.ballot.b32 %s, %s, %s;", guard, NAME(d), NAME(a->holds), mask); break;
+    case 1: line(g, "%smatch.any.sync.b32 %s, %s, %s;", guard, NAME(d), value.text, mask); break;
+    case 2: line(g, "%sredux.sync.add.s32 %s, %s, %s;", guard, NAME(d), value.text, mask); break;
+    case 3: line(g, "%sshfl.sync.bfly.b32 %s, %s, 0, 31, %s;", guard, NAME(d), value.text, mask); break;
+    default: line(g, "%sbar.warp.sync %s;", guard, mask);
+    }
+}
+
+/* The lanes of the second arm name themselves alone, or have a guard that does not hold, or do not take part in the callee; later they
+ * come to what those of the first arm wait for. */
+static void alike_arm(Gen *g, const Alike *a, bool first, bool late, Reg own, Reg d)
+{
+    if (a->kind == ALIKE_CALL) {
+        if (late)
+            line(g, "mov.b32 %s, %u;", NAME(a->takes), first);
+        line(g, "call barrier_function, (%s, %s);", NAME(a->mask), NAME(a->takes));
+        return;
+    }
+    if (late && !a->guard[0])
+        line(g, "mov.b32 %s, %s;", NAME(a->mask), first ? "%wmask" : NAME(own));
+    alike_operation(g, a, a->guard, NAME(a->mask), d);
+}
+
+static Alike alike_make(Gen *g, bool calls)
+{
+    Alike a = {.here = not_first_lane(g), .mask = fresh(g, P_TEMP32), .guard = ""};
+    a.holds = fresh(g, P_PRED);
+    a.value = fresh(g, P_TEMP32);
+    a.kind = calls ? ALIKE_CALL : below(g, ALIKE_CALL);
+    if (a.kind == 2 && g->target < 80)
+        a.kind = 4;
+    line(g, "setp.gt.s32 %s, %s, 3;", NAME(a.holds), NAME(pick_defined(g, P_32)));
+    line(g, "mov.b32 %s, %s;", NAME(a.value), NAME(pick_defined(g, P_32)));
+    line(g, "mov.b32 %s, %%wmask;", NAME(a.mask));
+    return a;
+}
+
+static void statement_alike(Gen *g, bool calls)
+{
+    if (!g->may_sync || g->level < WARP_UNIFORM || g->left || !any_defined(g, P_PRED))
+        return;
+    Alike a = alike_make(g, calls);
+    Label other = label_fresh(g), partner = label_fresh(g), join = label_fresh(g);
+    Template tail = template_make(g, 2 + below(g, 5));
+    Reg own = fresh(g, P_TEMP32), d = fresh(g, P_TEMP32);
+    bool late = percent(g, 40), in_front = percent(g, 50), inside = percent(g, 30);
+    RegName guard_name;
+    char guard[20];
+    line(g, "mov.b32 %s, 0;", NAME(d));
+    if (percent(g, 50))
+        line(g, "vote.sync.ballot.b32 %s, !%s, %%wmask;", NAME(own), NAME(a.here));
+    else
+        line(g, "mov.u32 %s, %%lanemask_eq;", NAME(own));
+    if (calls) {
+        a.takes = fresh(g, P_TEMP32);
+        line(g, "selp.u32 %s, 1, 0, %s;", NAME(a.takes), NAME(a.here));
+    } else if (percent(g, 20)) {
+        a.takes = fresh(g, P_PRED);
+        line(g, "and.pred %s, %s, %s;", NAME(a.takes), NAME(a.here), NAME(a.here));
+        guard_name = reg_name(a.takes);
+        snprintf(guard, sizeof guard, "@%s ", guard_name.text);
+        a.guard = guard;
+    } else if (!late) {
+        line(g, "selp.b32 %s, %%wmask, %s, %s;", NAME(a.mask), NAME(own), NAME(a.here));
+    }
+    State start = g->state;
+    line(g, "@!%s bra %s;", NAME(a.here), other.name);
+    for (u32 i = 0; i < 2; i++) {
+        g->state = start;
+        if (i == 1)
+            label_here(g, &other);
+        if (in_front)
+            alike_arm(g, &a, i == 0, late, own, d);
+        if (percent(g, 30))
+            straight_line(g, 1 + below(g, 2));
+        if (!in_front)
+            alike_arm(g, &a, i == 0, late, own, d);
+        template_write(g, &tail);
+        if (i == 1 && inside)
+            alike_operation(g, &a, "", "%wmask", d);
+        if (!inside)
+            line(g, "@%s bra %s;", NAME(a.here), join.name);
+        line(g, "bra %s;", inside ? join.name : partner.name);
+    }
+    if (!inside) {
+        label_here(g, &partner);
+        alike_operation(g, &a, "", "%wmask", d);
+    }
+    label_here(g, &join);
+    g->state = start;
+    Reg r = pick_defined(g, P_32);
+    line(g, "add.s32 %s, %s, %s;", NAME(r), NAME(r), NAME(d));
+}
+
+void statement_masks(Gen *g) { statement_alike(g, false); }
+
+void statement_wait_call(Gen *g)
+{
+    if (percent(g, 40))
+        statement_alike(g, true);
+    else
+        wait_for_flag(g, true);
 }
 
 /* ---- who is there ----------------------------------------------------------------------------------------------- */
@@ -561,10 +712,27 @@ void statement_uniform_chain(Gen *g)
 
 /* ---- around kernels --------------------------------------------------------------------------------------------- */
 
+/* Functions in which a part of the lanes waits: for a flag, and for lanes of a mask. */
+static void write_wait_functions(Gen *g, Text *module)
+{
+    g->callee_sets = percent(g, 40);
+    text_printf(module,
+                "\n.func wait_function(.reg .b32 %%at, .reg .b32 %%epoch, .reg .b32 %%spins)\n{\n\t.reg .pred %%p;\n"
+                "\t.reg .b32 %%seen;\n\tsetp.eq.s32 %%p, %%spins, 0;\n\t@%%p bra DONE;\nSPIN:\n"
+                "\tld.volatile.shared.u32 %%seen, [%%at];\n\tsetp.lt.s32 %%p, %%seen, %%epoch;\n\t@%%p bra SPIN;\nDONE:\n");
+    if (g->callee_sets)
+        text_printf(module, "\tst.volatile.shared.u32 [%%at], %%epoch;\n");
+    text_printf(module, "\tret;\n}\n");
+    text_printf(module, "\n.func barrier_function(.reg .b32 %%mask, .reg .b32 %%takes)\n{\n\t.reg .pred %%p;\n"
+                        "\tsetp.eq.s32 %%p, %%takes, 0;\n\t@%%p bra DONE;\n\tbar.warp.sync %%mask;\nDONE:\n\tret;\n}\n");
+}
+
 void wait_declarations(Gen *g, Text *module)
 {
     if (g->has_flags)
         text_printf(module, ".shared .align 4 .b32 flags[64];\n");
+    if (has(g, GEN_WAIT_CALL))
+        write_wait_functions(g, module);
     if (!has(g, GEN_WARP_CALL))
         return;
     text_printf(module,
