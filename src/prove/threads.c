@@ -10,8 +10,9 @@
  * paths are known, this is asked:
  *   at convergent events   threads that diverge at an open branch of AFTER also did so at a branch of BEFORE that has been open all
  *                          the time since: nobody is missing;
- *   at those that see who is there   the opposite, too: an open branch of BEFORE is covered by one of AFTER, that is: threads that
- *                          took the same edge of this one did so at that one;
+ *   at those that see who is there, and those that need not wait for the same lanes in all threads   the opposite, too: an open
+ *                          branch of BEFORE is covered by one of AFTER, that is: threads that took the same edge of this one did so
+ *                          at that one;
  *   at the event after a branch A of AFTER has closed   T has waited there for each U that is still between A and the join, and
  *                          has not executed the event. If U may wait for another thread there, T waits for U in BEFORE, too.
  *
@@ -51,6 +52,25 @@ static bool is_convergent(Prover *p, const Instr *i)
 
 /* Whether the instruction sees which threads execute it: others may not take part, nor be missing. */
 static bool gathers(Prover *p, const Instr *i) { return is_convergent(p, i) && !op_has(i->op, OPF_NAMES_THREADS); }
+
+/* Whether the guard may hold for some threads and not for others that come to the instruction with them. */
+static bool leaves_out(const Prover *p, ProveSide side, const Instr *i)
+{
+    return i->guard && bitset_has(&p->side[side].g.divergent, i->guard);
+}
+
+/* Whether i waits for lanes and need not name the same ones in all threads that come to it together: those that it lets go on wait with
+ * the others for what they do later. */
+static bool names_apart(Prover *p, ProveSide side, const Instr *i)
+{
+    if (i->kind != INSTR_OP || op_has(i->op, OPF_CALL) || !op_has(i->op, OPF_NAMES_THREADS) || op_has(i->op, OPF_ALIGNED))
+        return false;
+    bool apart = leaves_out(p, side, i), by_mask = i->op->sync == SYNC_LANES || i->op->sync == SYNC_WARP;
+    for_each_slot(o, i)
+        apart |= o->kind == OPND_REG && o->role != ROLE_DEF && (!by_mask || o == &i->opnd[i->slots - 1]) &&
+                 bitset_has(&p->side[side].g.divergent, o->id);
+    return apart;
+}
 
 /* ---- convergent events -------------------------------------------------------------------------------------------------------- */
 
@@ -93,7 +113,8 @@ static void check_event(Prover *p, const OpenAtEvent *m)
                 "convergence: the branch in line %u of AFTER may divide threads that are together at `%.60s` in line %u",
                 prove_branch_line(p, PROVE_AFTER, o->block), m->before->op->text->text, prove_line(fn, m->before));
     }
-    const Open *lost = gathers(p, m->before) && !p->failed ? prove_not_covered(p, m) : NULL;
+    bool apart = gathers(p, m->before) || names_apart(p, PROVE_BEFORE, m->before) || names_apart(p, PROVE_AFTER, m->after);
+    const Open *lost = apart && !p->failed ? prove_not_covered(p, m) : NULL;
     if (lost)
         prove_fail(
             p, PROVE_UNKNOWN,
@@ -326,12 +347,6 @@ void prove_threads_init(Prover *p)
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b)
             p->gathers |= gathers(p, i);
-}
-
-/* Whether the guard may hold for some threads and not for others that come to the instruction with them. */
-static bool leaves_out(const Prover *p, ProveSide side, const Instr *i)
-{
-    return i->guard && bitset_has(&p->side[side].g.divergent, i->guard);
 }
 
 /* In a guarded event that sees which threads execute it those take part for which the guard holds. So where that may not be all of them,
