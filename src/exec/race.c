@@ -100,6 +100,17 @@ void race_fence(Warp *w, u32 mask)
     for_each_lane(lane, mask) w->fence_time[lane] = now;
 }
 
+/* Who knows the newest of what a thread published knows the rest: the list is no longer than there are threads. */
+static void add_release(SyncVar *var, SyncRelease r)
+{
+    for (u32 i = 0; i < var->releases.n; i++)
+        if (var->releases.v[i].thread == r.thread) {
+            var->releases.v[i].time = r.time > var->releases.v[i].time ? r.time : var->releases.v[i].time;
+            return;
+        }
+    vec_push(&var->releases, r);
+}
+
 /* A strong write after a fence (or one that releases by itself) publishes all that the thread's CTA did before. A
  * read-modify-write adds to what earlier ones published. */
 void race_release(Warp *w, u32 lane, const u8 *place, bool is_release, bool read_too)
@@ -118,9 +129,8 @@ void race_release(Warp *w, u32 lane, const u8 *place, bool is_release, bool read
     SyncVar *var = &m->sync.v[*index];
     if (!read_too)
         vec_clear(&var->releases);
-    SyncRelease r = {thread_id(w, lane), time};
     if (time)
-        vec_push(&var->releases, r);
+        add_release(var, (SyncRelease){thread_id(w, lane), time});
 }
 
 void race_acquire(Warp *w, u32 lane, const u8 *place)
