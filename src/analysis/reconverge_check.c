@@ -24,10 +24,11 @@ typedef struct ReconvergencePoint {
 } ReconvergencePoint;
 _Static_assert(MARKERS <= 8, "a bit for each marker");
 
-/* An instruction in which a part of the threads that come to it together may wait for others of them: a call, or an operation of lanes. */
+/* An instruction in which a part of the threads that come to it together may wait for others of them: a call, an operation of lanes, or the
+ * first instruction of a loop that waits. */
 typedef struct ApartWait {
     u32 origin;
-    u32 first, n; /* origins of branches that it depends on directly: ReconvergeSnapshot.apart_on */
+    u32 first, n; /* origins of branches that it depends on: ReconvergeSnapshot.apart_on */
 } ApartWait;
 
 struct ReconvergeSnapshot {
@@ -107,23 +108,39 @@ static bool may_wait_apart(Analyses *an, const Instr *i)
     return instr_is(i, OPF_CALL) ? waits != 0 : waits & WAIT_LANES && (i->guard || !mask || mask->kind != OPND_IMM);
 }
 
-static void add_apart(ReconvergeSnapshot *s, Analyses *an, const Block *b)
+static const Instr *first_instr(const Block *b)
+{
+    const Instr *i = b->first;
+    while (i && i->kind != INSTR_OP)
+        i = i->next;
+    return i;
+}
+
+/* Adds the branches that b depends on, unless they are too many. */
+static void add_apart_branches(ReconvergeSnapshot *s, Analyses *an, const Block *b)
 {
     BlockVec on = {0};
+    u32 left = s->apart_on.n < WALKS ? WALKS - s->apart_on.n : 0;
+    if (control_closure_within(an_control(an), b, left < WALK ? left : WALK, &on))
+        for (u32 k = 0; k < on.n; k++)
+            if (block_terminator(on.v[k]))
+                vec_push(&s->apart_on, block_terminator(on.v[k])->origin);
+    vec_free(&on);
+}
+
+static void add_apart(ReconvergeSnapshot *s, Analyses *an, const Block *b)
+{
+    const Instr *of_loop = an_waits(an)->loop[b->id] ? first_instr(b) : NULL;
     u32 first = s->apart_on.n;
     bool known = false;
     for_each_instr(i, b) {
-        if (!may_wait_apart(an, i))
+        if (i != of_loop && !may_wait_apart(an, i))
             continue;
         if (!known)
-            control_direct(an_control(an), b, &on);
-        for (u32 k = 0; k < on.n && !known; k++)
-            if (block_terminator(on.v[k]))
-                vec_push(&s->apart_on, block_terminator(on.v[k])->origin);
+            add_apart_branches(s, an, b);
         known = true;
         vec_push(&s->apart, ((ApartWait){i->origin, first, s->apart_on.n - first}));
     }
-    vec_free(&on);
 }
 
 static int compare_apart(const void *a, const void *b)
@@ -149,7 +166,7 @@ ReconvergeSnapshot *reconverge_snapshot(Arena *arena, Analyses *an)
         for_each_instr(i, b)
             if (waits && i->kind == INSTR_OP)
                 s->pre[i->origin] = an_dom(an)->pre[b->id];
-        if (an_waits(an)->waits[b->id])
+        if (an_waits(an)->waits[b->id] || an_waits(an)->loop[b->id])
             add_apart(s, an, b);
         if (!block_branches(an->fn, b) || !waits || is_tangled(an, b))
             continue;
@@ -382,25 +399,33 @@ static const char *check_branch(PointsChecker *c, const Block *b)
 
 /* ---- comparison: waits in which threads come together --------------------------------------------------------------- */
 
-/* WaitEnds from i on, itself included if it is a call, to the marker or the end of its block. *reached: the marker is there. */
-static u8 ends_from(const PointsChecker *c, const Instr *i, u32 marker, bool *reached)
+/* Where part of the threads may wait, and where all of them go on. */
+typedef struct ApartPlace {
+    const Block *block; /* of the wait */
+    u8 waits;
+    const Block *after; /* where they go on, from `from` on; NULL: they leave the function */
+    const Instr *from;
+} ApartPlace;
+
+/* WaitEnds from `from` on to the marker or the end of the block. *reached: the marker is there. */
+static u8 ends_from(const PointsChecker *c, const Instr *from, u32 marker, bool *reached)
 {
-    u8 ends = instr_is(i, OPF_CALL) ? instr_ends(i, c->an->summaries) : 0;
-    for (i = i->next; i && !*reached; i = i->next) {
+    u8 ends = 0;
+    for (const Instr *i = from; i && !*reached; i = i->next) {
         *reached = marker && i->kind == INSTR_OP && i->origin == marker;
         ends |= *reached || i->kind != INSTR_OP ? 0 : instr_ends(i, c->an->summaries);
     }
     return ends;
 }
 
-/* WaitEnds from i to the copies of the marker. *reached: some path comes to one, or there is no marker. */
-static u8 ends_up_to(PointsChecker *c, const Instr *i, const ReconvergencePoint *point, u32 marker, bool *reached)
+/* WaitEnds from there to the copies of the marker. *reached: some path comes to one, or there is no marker. */
+static u8 ends_up_to(PointsChecker *c, const ApartPlace *place, const ReconvergencePoint *point, u32 marker, bool *reached)
 {
     const Order *order = an_order(c->an);
-    u32 from = order->index[i->block->id];
+    u32 from = order->index[place->after->id];
     u8 rest = 0, ends = 0;
     *reached = false;
-    ends |= ends_from(c, i, marker, reached);
+    ends |= ends_from(c, place->from, marker, reached);
     if (*reached)
         return ends;
     start_walk(c);
@@ -416,15 +441,14 @@ static u8 ends_up_to(PointsChecker *c, const Instr *i, const ReconvergencePoint 
     return ends | ends_before(c, marker, point) | (leaves ? END_LEAVE : 0);
 }
 
-/* Whether a thread that waits in i may wait for what those do later that a branch with this point led elsewhere. */
-static bool waits_for_later(PointsChecker *c, const Instr *i, const ReconvergencePoint *point)
+/* Whether a thread that waits there may wait for what those do later that a branch with this point led elsewhere. */
+static bool waits_for_later(PointsChecker *c, const ApartPlace *place, const ReconvergencePoint *point)
 {
-    u8 waits = instr_effects(i, c->an->summaries).waits;
-    for (u32 k = 0; (k = point->leaves ? 0 : find_marker(c, point, k)) < MARKERS; k++) {
+    for (u32 k = 0; place->after && (k = point->leaves ? 0 : find_marker(c, point, k)) < MARKERS; k++) {
         u32 marker = point->leaves ? 0 : point->marker[k];
         bool reached;
-        u8 ends = ends_up_to(c, i, point, marker, &reached);
-        if (!wait_may_end(c->waits, waits, ends))
+        u8 ends = ends_up_to(c, place, point, marker, &reached);
+        if (!wait_may_end(c->waits, place->waits, ends))
             return false;
         if (reached || point->effects >> k & 1)
             return true;
@@ -432,15 +456,15 @@ static bool waits_for_later(PointsChecker *c, const Instr *i, const Reconvergenc
     return false;
 }
 
-/* Whether threads that this branch divides come to i together now, and did not before. */
-static bool comes_together(const PointsChecker *c, const Instr *i, u32 branch, const VecU32 *on)
+/* Whether threads that this branch divides come to b together now, and did not before. */
+static bool comes_together(const PointsChecker *c, const Block *b, u32 branch, const VecU32 *on)
 {
     const Order *order = an_order(c->an);
     if (has_origin(on, branch))
         return false;
     for (u32 k = c->first[branch]; k < c->first[branch + 1]; k++) {
-        const Block *b = order->rpo[c->copy[k]];
-        if (dominates(an_postdom(c->an), i->block, b) || dominates(an_dom(c->an), i->block, b))
+        const Block *from = order->rpo[c->copy[k]];
+        if (dominates(an_postdom(c->an), b, from) || dominates(an_dom(c->an), from, b) || dominates(an_dom(c->an), b, from))
             return true;
     }
     return false;
@@ -483,34 +507,51 @@ static bool names_constant(const Function *fn, const Instr *i)
     return mask && is_one_constant(fn, mask);
 }
 
-static void check_apart(PointsChecker *c, const Instr *i, const ApartWait *was)
+static void check_apart(PointsChecker *c, const Instr *i, const ApartPlace *place)
 {
     const ReconvergeSnapshot *s = c->before;
+    u32 at = partition_point(k, 0, s->apart.n, s->apart.v[k].origin < i->origin);
     VecU32 on = {0};
-    bool within = find_branches_on(c, i->block, &on), alike = false;
-    for (u32 e = 0; within && e < was->n && !alike && !c->wrong; e++) {
+    if (at == s->apart.n || s->apart.v[at].origin != i->origin || !find_branches_on(c, place->block, &on))
+        return;
+    const ApartWait *was = &s->apart.v[at];
+    bool alike = false;
+    for (u32 e = 0; e < was->n && !alike && !c->wrong; e++) {
         u32 branch = s->apart_on.v[was->first + e];
-        if (!comes_together(c, i, branch, &on))
+        if (!comes_together(c, place->block, branch, &on))
             continue;
-        alike = names_constant(c->an->fn, i);
+        alike = !(place->waits & WAIT_OTHERS) && names_constant(c->an->fn, i);
         for (u32 k = find_point(s, branch); !alike && k < s->points.n && s->points.v[k].branch == branch && !c->wrong; k++)
-            if (waits_for_later(c, i, &s->points.v[k]))
+            if (waits_for_later(c, place, &s->points.v[k]))
                 c->wrong =
-                    arena_printf(c->arena, "block %u: threads come to '%s' together, and one may wait in it for another",
+                    arena_printf(c->arena, "block %u: threads come to '%s' together, and one may wait there for another",
                                  i->block->id, i->op->text->text);
     }
     vec_free(&on);
 }
 
+/* Where the threads of a loop that waits go on: after it. */
+static void check_apart_loop(PointsChecker *c, const Block *b)
+{
+    const Loops *loops = an_loops(c->an);
+    const Loop *loop = loop_headed_by(loops, b) ? loop_of(loops, b) : NULL;
+    const Instr *first = first_instr(b);
+    const Block *after = b;
+    while (loop && after && loop_contains(loops, loop, after))
+        after = point_of(c->an, after);
+    if (!loop || !first || !after)
+        return;
+    check_apart(c, first, &(ApartPlace){b, WAIT_OTHERS, after, after->first});
+}
+
 static void check_apart_waits(PointsChecker *c, const Block *b)
 {
-    const ReconvergeSnapshot *s = c->before;
-    for_each_instr(i, b) {
-        if (c->wrong || !may_wait_apart(c->an, i) || (!instr_is(i, OPF_CALL) && uniform_names_lanes(an_uniform(c->an), i)))
-            continue;
-        u32 at = partition_point(k, 0, s->apart.n, s->apart.v[k].origin < i->origin);
-        if (at < s->apart.n && s->apart.v[at].origin == i->origin)
-            check_apart(c, i, &s->apart.v[at]);
+    if (c->waits->loop[b->id])
+        check_apart_loop(c, b);
+    for (const Instr *i = c->waits->waits[b->id] ? b->first : NULL; i && !c->wrong; i = i->next) {
+        bool is_call = i->kind == INSTR_OP && instr_is(i, OPF_CALL);
+        if (may_wait_apart(c->an, i) && (is_call || !uniform_names_lanes(an_uniform(c->an), i)))
+            check_apart(c, i, &(ApartPlace){b, instr_effects(i, c->an->summaries).waits, b, is_call ? i : i->next});
     }
 }
 
@@ -549,8 +590,7 @@ const char *reconverge_compare(const ReconvergeSnapshot *before, Analyses *an, A
     for (u32 p = 0; p < order->count && c.waits->any_wait && !c.wrong; p++)
         c.wrong = check_branch(&c, order->rpo[p]);
     for (u32 p = 0; p < order->count && before->apart.n && !c.wrong; p++)
-        if (c.waits->waits[order->rpo[p]->id])
-            check_apart_waits(&c, order->rpo[p]);
+        check_apart_waits(&c, order->rpo[p]);
     vec_free(&c.work);
     return c.wrong;
 }

@@ -4,8 +4,9 @@
  *
  *   - No branch that may divide a warp reconverges at a point before its old one, if between the branch and the new point a
  *     thread may wait and between the new and the old one stands what may end that wait.
- *   - To a call in which threads may wait, and to an operation of lanes that does not name the same ones in all threads, none come
- *     together that a branch divided, if between it and the branch's old point stands what may end that wait.
+ *   - To a call in which threads may wait, to an operation of lanes that does not name the same ones in all threads, and to a loop
+ *     that waits, none come together that a branch divided before, if between there and the branch's old point stands what may end
+ *     that wait.
  *   - At an instruction that depends on which lanes execute it, and does not name them, no threads come together that came
  *     apart: see analysis/arrivals.h.
  *   - A branch is .uni only if all it stands for were, and a table only if they were tables; or if it is proven uniform.

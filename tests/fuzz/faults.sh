@@ -20,6 +20,7 @@ features()
 {
     case $1 in
     fault-merge-signal | fault-merge-signal-table) echo --features=warp,spin,table ;;
+    fault-merge-poll) echo --features=warp,spin ;;
     fault-merge-exit) echo --features=warp,leave ;;
     fault-merge-partner) echo --features=warp,partner ;;
     fault-*-call) echo --features=warp,wait-call ;;

@@ -41,8 +41,14 @@ static bool seen_after(const Block *a, const Block *b)
     return block_edge_count(a) > 1 && leads_to(a, sees_lanes);
 }
 
+static bool is_poll(const Instr *i) { return starts(i, "ld.volatile.shared"); }
 static bool is_call(const Instr *i) { return instr_is(i, OPF_CALL); }
 static bool names_lanes(const Instr *i) { return instr_is(i, OPF_CONVERGENT) && i->op->sync == SYNC_LANES; }
+
+static bool polls_after(const Block *a, const Block *b)
+{
+    return block_edge_count(a) > 1 && leads_to(a, is_poll) && !block_holds(a, is_poll) && !block_holds(b, is_poll);
+}
 
 static bool both_call(const Block *a, const Block *b) { return block_holds(a, is_call) && block_holds(b, is_call); }
 
@@ -80,3 +86,5 @@ PhaseResult fault_merge_masks(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     return merge_ends(an, run, both_name_lanes);
 }
+Phase fault_merge_poll;
+PhaseResult fault_merge_poll(Analyses *an, const Knobs *knobs, PhaseRun *run) { return merge_ends(an, run, polls_after); }

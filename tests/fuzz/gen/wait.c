@@ -267,6 +267,45 @@ static void spin_leaves(Gen *g, bool calls)
     write_after(g, &a);
 }
 
+/* Arms that end alike in a branch to one loop, or past it: lanes of the first arm leave it at once, and set the flag behind it for
+ * which the others wait in it. */
+static void spin_behind(Gen *g)
+{
+    Reg waits = not_first_lane(g), skips = not_first_lane(g), until = fresh(g, P_TEMP32), seen = fresh(g, P_TEMP32),
+        again = fresh(g, P_PRED);
+    Label other = label_fresh(g), top = label_fresh(g), past = label_fresh(g), join = label_fresh(g);
+    Template tail = template_make(g, 2 + below(g, 5));
+    u32 flag = below(g, FLAGS);
+    bool in_front = percent(g, 50);
+    if (in_front)
+        line(g, "selp.b32 %s, %%epoch, 0, %s;", NAME(until), NAME(waits));
+    State start = g->state;
+    line(g, "@%s bra %s;", NAME(waits), other.name);
+    for (u32 i = 0; i < 2; i++) {
+        g->state = start;
+        if (i == 1)
+            label_here(g, &other);
+        if (percent(g, 40))
+            straight_line(g, 1 + below(g, 2));
+        if (!in_front)
+            line(g, "mov.b32 %s, %s;", NAME(until), i ? "%epoch" : "0");
+        template_write(g, &tail);
+        line(g, "@%s bra %s;", NAME(skips), past.name);
+        line(g, "bra %s;", top.name);
+    }
+    label_here(g, &top);
+    line(g, "ld.volatile.shared.u32 %s, [%%flags+%u];", NAME(seen), flag * 4);
+    line(g, "setp.lt.s32 %s, %s, %s;", NAME(again), NAME(seen), NAME(until));
+    line(g, "@%s bra %s;", NAME(again), top.name);
+    set_flag(g, flag);
+    line(g, "bra %s;", join.name);
+    label_here(g, &past);
+    g->state = start;
+    straight_line(g, 1);
+    label_here(g, &join);
+    g->state = start;
+}
+
 static void wait_for_flag(Gen *g, bool calls)
 {
     if (!g->has_flags || g->level < WARP_UNIFORM || !any_defined(g, P_PRED))
@@ -276,7 +315,9 @@ static void wait_for_flag(Gen *g, bool calls)
         line(g, "bar.warp.sync %%wmask;");
     g->has_spun = true;
     line(g, "add.s32 %%epoch, %%epoch, 1;");
-    if (percent(g, 65))
+    if (!calls && percent(g, 25))
+        spin_behind(g);
+    else if (percent(g, 65))
         spin_arms(g, calls);
     else
         spin_leaves(g, calls);
