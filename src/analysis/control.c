@@ -4,7 +4,10 @@
 
 #define NO_PATH UINT32_MAX /* in the segment tree: no edge, or one that is taken out */
 
-enum { PART_STEPS = 8 /* of part_paths(), per edge and block */ };
+enum {
+    PART_STEPS = 8, /* of part_paths(), per edge and block */
+    LISTED = 2      /* entries of all lists, per edge and block */
+};
 
 /* ---- construction ---------------------------------------------------------------------------------------------- */
 
@@ -68,6 +71,43 @@ static void build_segment_tree(Control *c)
         c->top[k] = c->top[2 * k] < c->top[2 * k + 1] ? c->top[2 * k] : c->top[2 * k + 1];
 }
 
+/* The block after b on the path of the edge; NULL: it ends. */
+static const Block *next_on_path(const Control *c, u32 edge, const Block *b)
+{
+    return c->postdom->depth[b->id] > c->top[c->leaves + edge] + 1 ? c->postdom->idom[b->id] : NULL;
+}
+
+/* Counts the edges of each block, into listed[id]; false: they are too many to list. */
+static bool count_listed(Control *c, const Block **to_of)
+{
+    u64 left = LISTED * ((u64)c->edges + c->postdom->count);
+    for (u32 e = 0; e < c->edges; e++)
+        for (const Block *b = to_of[e]; b; b = next_on_path(c, e, b)) {
+            if (left-- == 0)
+                return false;
+            c->listed[b->id]++;
+        }
+    return true;
+}
+
+/* Lists the edges of each block in ascending order. Virtual blocks of infinite loops, past which paths go, have no lists. */
+static bool list_edges(Control *c, Arena *arena, u32 blocks, const Block **to_of)
+{
+    if (c->postdom->infinite)
+        return false;
+    c->listed = arena_array(arena, u32, (size_t)blocks + 1);
+    if (!count_listed(c, to_of))
+        return false;
+    for (u32 id = 0; id < blocks; id++)
+        c->listed[id + 1] += c->listed[id];
+    c->list = arena_alloc_raw(arena, sizeof *c->list * c->listed[blocks]);
+    /* From the last edge to the first: filling moves listed[id] from where the block's edges end to where they begin. */
+    for (u32 e = c->edges; e-- > 0;)
+        for (const Block *b = to_of[e]; b; b = next_on_path(c, e, b))
+            c->list[--c->listed[b->id]] = e;
+    return true;
+}
+
 Control *control_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *postdom)
 {
     Control *c = arena_new(arena, Control);
@@ -85,12 +125,15 @@ Control *control_compute(Arena *arena, const Function *fn, const Order *order, c
     const Block **to_of = mem_zalloc(sizeof *to_of * ((size_t)c->edges + fn->blocks.n)), **last = to_of + c->edges;
     visit_edges(c, order, true, to_of);
     part_paths(c, to_of, last);
+    if (!list_edges(c, arena, fn->blocks.n, to_of))
+        c->listed = NULL;
     mem_free(to_of);
     /* Filling moved first[pre] to the end of its edges; shifting by one puts it back. */
     for (u32 pre = postdom->count + 1; pre > 0; pre--)
         c->first[pre] = c->first[pre - 1];
     c->first[0] = 0;
-    build_segment_tree(c);
+    if (!c->listed)
+        build_segment_tree(c);
     return c;
 }
 
@@ -126,21 +169,37 @@ static u32 next_edge(const Control *c, u32 from, u32 to, u32 depth)
     return k - c->leaves < to ? k - c->leaves : to;
 }
 
+static void append_branch(Control *c, u32 edge, BlockVec *out)
+{
+    Block *a = c->branch[edge];
+    if (marks_add(&c->seen, a->id))
+        vec_push(out, a);
+}
+
 /* Takes the edges that make b dependent out of the segment tree, and appends those of their branches that are not in c->seen. */
-static void take_edges(Control *c, const Block *b, BlockVec *out)
+static void take_from_tree(Control *c, const Block *b, BlockVec *out)
 {
     const DomTree *t = c->postdom;
-    if (!dom_has(t, b))
-        return;
     u32 end = c->first[t->last[b->id] + 1], depth = t->depth[b->id];
     for (u32 e = next_edge(c, c->first[t->pre[b->id]], end, depth); e < end; e = next_edge(c, e + 1, end, depth)) {
-        Block *a = c->branch[e];
         vec_push(&c->taken, c->top[c->leaves + e]);
         vec_push(&c->taken, e);
         set_top(c, e, NO_PATH);
-        if (marks_add(&c->seen, a->id))
-            vec_push(out, a);
+        append_branch(c, e, out);
     }
+}
+
+/* Appends the branches that b depends on and that are not in c->seen. */
+static void take_edges(Control *c, const Block *b, BlockVec *out)
+{
+    if (!dom_has(c->postdom, b))
+        return;
+    if (!c->listed) {
+        take_from_tree(c, b, out);
+        return;
+    }
+    for (u32 k = c->listed[b->id]; k < c->listed[b->id + 1]; k++)
+        append_branch(c, c->list[k], out);
 }
 
 static void put_back(Control *c)

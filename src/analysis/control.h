@@ -5,7 +5,7 @@
  * blocks on the post-dominator tree's path from s up to below idom(a) dependent on a. Edges are sorted by s, so those
  * that matter to b lie in b's subtree, and among them the ones whose path ends above b are found in logarithmic time
  * each (Pingali and Bilardi, "Optimal Control Dependence Computation", 1997, in a simpler form). Of the paths of one branch that
- * share blocks one holds these. */
+ * share blocks one holds these. Where all lists together are short, as in most functions, they are stored after all. */
 #ifndef PTXOPT_ANALYSIS_CONTROL_H
 #define PTXOPT_ANALYSIS_CONTROL_H
 
@@ -21,6 +21,8 @@ typedef struct Control {
     u32 *first;     /* by pre-number: first edge to it; count + 2 entries */
     u32 *top;       /* segment tree over the edges: smallest depth of the blocks where the paths end, exclusively */
     u32 leaves;     /* of the segment tree: a power of two */
+    u32 *listed;    /* by Block.id: its edges are list[listed[id]] .. list[listed[id + 1] - 1]; NULL: they are too many */
+    u32 *list;
     Marks seen;     /* by Block.id: scratch of the queries */
     VecU32 taken;   /* scratch: tops and edges out of the segment tree during a query */
 } Control;
