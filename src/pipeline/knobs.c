@@ -6,7 +6,13 @@
 
 static const KnobInfo knob_row[] = {
 #define FLAG(member, owner, option, initial, words) \
-    {.kind = KNOB_FLAG, .phase = owner, .name = option, .help = words, .field = offsetof(Knobs, member), .number = initial},
+    {.kind = KNOB_FLAG,                             \
+     .phase = owner,                                \
+     .name = option,                                \
+     .negation = "no-" option,                      \
+     .help = words,                                 \
+     .field = offsetof(Knobs, member),              \
+     .number = initial},
 #define NUMBER(member, owner, option, initial, words) BOUNDED(member, owner, option, initial, INT32_MAX, words)
 #define BOUNDED(member, owner, option, initial, largest, words) \
     {.kind = KNOB_NUMBER,                                       \

@@ -9,6 +9,7 @@ typedef enum KnobKind { KNOB_FLAG, KNOB_NUMBER, KNOB_TEXT, KNOB_CHOICE } KnobKin
 typedef struct KnobInfo {
     KnobKind kind;
     const char *phase, *name, *help;
+    const char *negation; /* of a flag: the name that unsets it */
     size_t field;        /* offset in Knobs */
     i64 number;          /* initial value of a flag or number */
     i64 most;            /* of a number: the largest */

@@ -147,19 +147,15 @@ static void add_known(OptionParser *parser, const char *name, int argument_kind,
 
 void option_collect_known(OptionParser *parser)
 {
+    vec_reserve(&parser->known, COUNT_OF(option_row) + 2 * knob_count() + 1);
     for (u32 i = 0; i < COUNT_OF(option_row); i++)
         if (*option_row[i].name)
             add_known(parser, option_row[i].name, option_row[i].argument_kind, OPTION_FIRST + i);
     for (u32 i = 0; i < knob_count(); i++) {
         const KnobInfo *knob = knob_info(i);
         add_known(parser, knob->name, knob->kind == KNOB_FLAG ? no_argument : required_argument, KNOB_FIRST + 2 * i);
-        if (knob->kind != KNOB_FLAG)
-            continue;
-        size_t size = strlen(knob->name) + sizeof "no-";
-        char *negation = mem_alloc(size);
-        snprintf(negation, size, "no-%s", knob->name);
-        vec_push(&parser->negations, negation);
-        add_known(parser, negation, no_argument, KNOB_FIRST + 2 * i + 1);
+        if (knob->negation)
+            add_known(parser, knob->negation, no_argument, KNOB_FIRST + 2 * i + 1);
     }
     vec_push(&parser->known, ((struct option){0}));
 }
@@ -195,9 +191,6 @@ static void complain_about_long(OptionParser *parser, const char *text)
 
 void option_parser_free(OptionParser *parser)
 {
-    for (u32 i = 0; i < parser->negations.n; i++)
-        mem_free(parser->negations.v[i]);
-    vec_free(&parser->negations);
     vec_free(&parser->known);
     vec_free(&parser->tuned);
     args_free(&parser->args);

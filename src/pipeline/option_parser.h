@@ -24,9 +24,8 @@ typedef struct OptionParser {
     bool foreign;  /* a word was taken for an option of nvcc or ptxas */
     VEC(struct option) known;
     ArgReader args;
-    Words negations; /* names of --no- options */
-    VecGlob tuned;   /* files of decisions */
-    bool varies;     /* options_vary: the first complaint is kept, and none printed */
+    VecGlob tuned; /* files of decisions */
+    bool varies;   /* options_vary: the first complaint is kept, and none printed */
     char fault[COMPLAINT_BYTES];
 } OptionParser;
 

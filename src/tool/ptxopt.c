@@ -8,17 +8,6 @@
 #include "tool/process.h"
 #include "tool/tool.h"
 
-/* The table of phases is checked once, before anything else. */
-static bool table_is_sound(void)
-{
-    Arena arena = {0};
-    const char *fault = phase_table_fault(&phase_table, &arena);
-    if (fault)
-        fprintf(stderr, "ptxopt: internal error: %s\n", fault);
-    arena_free(&arena);
-    return !fault;
-}
-
 static ToolStatus install_shadow(const Options *options)
 {
     Arena arena = {0};
@@ -34,8 +23,6 @@ int main(int argc, char **argv)
     process_begin();
     if (argc > 0 && tool_is_front(front_base_name(argv[0])))
         return tool_front(argc, argv);
-    if (!table_is_sound())
-        return TOOL_INTERNAL;
     Options options;
     ToolStatus status = TOOL_BAD_INPUT;
     switch (options_parse(&options, argc, argv, stdout, stderr)) {
