@@ -22,20 +22,41 @@ static void visit(RegionScratch *scratch, const Block *b)
         vec_push(&scratch->work, b);
 }
 
-static void add_block(Analyses *an, ThreadRegion *region, const Block *b, u32 predicated)
+static BlockCode read_code(const Analyses *an, const Block *b)
 {
     const Instr *end = block_terminator(b);
-    u32 cost = 0;
-    region->loops |= loop_headed_by(an_loops(an), b) != NULL;
+    BlockCode code = {.epoch = an->fn->epoch[EPOCH_CODE], .end_cost = end ? ptxas_cost(end) : 0};
     for_each_instr(i, b)
         if (i->kind == INSTR_OP) {
-            u32 own = ptxas_cost(i);
-            cost += i != end ? own : 0;
-            region->cost += own;
-            region->convergent |= instr_is_convergent(i, an->summaries);
-            region->heavy |= op_has(i->op, OPF_CALL);
+            code.cost += ptxas_cost(i);
+            code.convergent |= instr_is_convergent(i, an->summaries);
+            code.calls |= op_has(i->op, OPF_CALL);
         }
-    region->heavy |= region->loops || cost >= predicated || (end && branch_table(end));
+    return code;
+}
+
+static BlockCode code_of(Analyses *an, RegionScratch *scratch, const Block *b)
+{
+    if (!scratch->code) {
+        scratch->blocks = an->fn->blocks.n;
+        scratch->code = arena_array(an->scratch, BlockCode, scratch->blocks);
+    }
+    if (b->id >= scratch->blocks)
+        return read_code(an, b);
+    BlockCode *code = &scratch->code[b->id];
+    if (code->epoch != an->fn->epoch[EPOCH_CODE])
+        *code = read_code(an, b);
+    return *code;
+}
+
+static void add_block(Analyses *an, RegionScratch *scratch, ThreadRegion *region, const Block *b, u32 predicated)
+{
+    const Instr *end = block_terminator(b);
+    BlockCode code = code_of(an, scratch, b);
+    region->loops |= loop_headed_by(an_loops(an), b) != NULL;
+    region->cost += code.cost;
+    region->convergent |= code.convergent;
+    region->heavy |= code.calls || region->loops || code.cost - code.end_cost >= predicated || (end && branch_table(end));
 }
 
 ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge)
@@ -50,7 +71,7 @@ ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, 
         u32 before = region.cost;
         if (k == REGION_BLOCKS || !order_reachable(an_order(an), at))
             return (ThreadRegion){.whole = false};
-        add_block(an, &region, at, PTXAS_PREDICATED);
+        add_block(an, scratch, &region, at, PTXAS_PREDICATED);
         if (loop_of(an_loops(an), at) == loop_of(an_loops(an), b))
             region.set_up += region.cost - before;
         u32 p = an_order(an)->index[at->id];
@@ -103,7 +124,7 @@ bool region_heavy_before(Analyses *an, RegionScratch *scratch, const Block *b, u
     visit(scratch, b);
     for (u32 k = 0; k < scratch->work.n && !region.heavy; k++) {
         if (scratch->work.v[k] != b && scratch->work.v[k] != top)
-            add_block(an, &region, scratch->work.v[k], predicated);
+            add_block(an, scratch, &region, scratch->work.v[k], predicated);
         region.heavy |= !visit_preds(an, scratch, k, top);
     }
     return region.heavy;

@@ -16,9 +16,18 @@ typedef struct ThreadRegion {
     bool heavy;      /* ptxas will not predicate all of it: a loop, a call, or a block that costs PTXAS_PREDICATED */
 } ThreadRegion;
 
+/* What the code of a block is like, in this epoch of it; 0: nobody asked yet. */
+typedef struct BlockCode {
+    u32 epoch;
+    u32 cost, end_cost; /* machine instructions, and those of them that are of its terminator */
+    bool convergent, calls;
+} BlockCode;
+
 typedef struct RegionScratch {
     Marks seen; /* by Block.id */
     VEC(const Block *) work;
+    BlockCode *code; /* by Block.id, of those that were there when the first was asked for; NULL: none was */
+    u32 blocks;
 } RegionScratch;
 
 /* The block at which all paths from b join, or NULL. */
