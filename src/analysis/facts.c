@@ -348,9 +348,9 @@ static u32 nearest_entry(const Facts *f, const Block *b, ValueId value)
 
 static FactValue fact_value(bool value) { return value ? FACT_TRUE : FACT_FALSE; }
 
-static FactValue predicate_at(const Facts *f, ProgramPoint p, RegId predicate)
+FactValue facts_of_value(const Facts *f, const Block *b, ValueId value)
 {
-    u32 k = nearest_entry(f, p.b, value_at(f, p, predicate));
+    u32 k = nearest_entry(f, b, value);
     for (u32 steps = 0; k != ENTRY_NONE && steps < CHAIN; steps++, k = f->entry[k].outer) {
         const Fact *fact = &f->facts.v[f->entry[k].fact];
         if (!fact->by)
@@ -361,9 +361,13 @@ static FactValue predicate_at(const Facts *f, ProgramPoint p, RegId predicate)
 
 FactValue facts_at_entry(const Facts *f, const Block *b, RegId predicate)
 {
-    return predicate_at(f, entry_of(b), predicate);
+    return facts_of_value(f, b, ssa_at_entry(f->ssa, b, predicate));
 }
-FactValue facts_at_end(const Facts *f, const Block *b, RegId predicate) { return predicate_at(f, end_of(b), predicate); }
+
+FactValue facts_at_end(const Facts *f, const Block *b, RegId predicate)
+{
+    return facts_of_value(f, b, ssa_at_end(f->ssa, b, predicate));
+}
 
 FactValue facts_on_edge(const Facts *f, const Block *from, const Block *to, RegId predicate)
 {
@@ -372,7 +376,7 @@ FactValue facts_on_edge(const Facts *f, const Block *from, const Block *to, RegI
     for (u32 k = 0; e && k < e->n; k++)
         if (!e->v[k].by && e->v[k].about[0] == value)
             return fact_value(e->v[k].value);
-    return facts_at_end(f, from, predicate);
+    return facts_of_value(f, from, value);
 }
 
 /* Whether the registers that are compared hold there what was compared. */
@@ -385,9 +389,9 @@ static bool compare_holds(const Facts *f, const Fact *fact, ProgramPoint p)
     return true;
 }
 
-static u32 compares_at(const Facts *f, ProgramPoint p, RegId reg, Compare *out, u32 limit)
+static u32 compares_at(const Facts *f, ProgramPoint p, ValueId value, Compare *out, u32 limit)
 {
-    u32 n = 0, k = nearest_entry(f, p.b, value_at(f, p, reg));
+    u32 n = 0, k = nearest_entry(f, p.b, value);
     for (u32 steps = 0; k != ENTRY_NONE && n < limit && steps < CHAIN; steps++, k = f->entry[k].outer) {
         const Fact *fact = &f->facts.v[f->entry[k].fact];
         if (fact->by && compare_holds(f, fact, p))
@@ -398,12 +402,17 @@ static u32 compares_at(const Facts *f, ProgramPoint p, RegId reg, Compare *out, 
 
 u32 compares_at_entry(const Facts *f, const Block *b, RegId reg, Compare *out, u32 limit)
 {
-    return compares_at(f, entry_of(b), reg, out, limit);
+    return compares_of_value(f, b, ssa_at_entry(f->ssa, b, reg), out, limit);
+}
+
+u32 compares_of_value(const Facts *f, const Block *b, ValueId value, Compare *out, u32 limit)
+{
+    return compares_at(f, entry_of(b), value, out, limit);
 }
 
 u32 compares_at_end(const Facts *f, const Block *b, RegId reg, Compare *out, u32 limit)
 {
-    return compares_at(f, end_of(b), reg, out, limit);
+    return compares_at(f, end_of(b), ssa_at_end(f->ssa, b, reg), out, limit);
 }
 
 u32 compares_on_edge(const Facts *f, const Block *from, const Block *to, RegId reg, Compare *out, u32 limit)
@@ -414,5 +423,5 @@ u32 compares_on_edge(const Facts *f, const Block *from, const Block *to, RegId r
     for (u32 k = 0; e && k < e->n && n < limit; k++)
         if (e->v[k].by && is_about(&e->v[k], value))
             out[n++] = compare_of(&e->v[k]);
-    return n + compares_at_end(f, from, reg, out + n, limit - n);
+    return n + compares_at(f, end_of(from), value, out + n, limit - n);
 }

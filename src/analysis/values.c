@@ -32,6 +32,8 @@ static const SsaValue *value_at(const Query *q, ProgramPoint point, RegId reg)
     return v == q->ssa->values || (v->instr && !instr_writes(v->instr, reg)) ? NULL : v;
 }
 
+static ValueId value_id(const Query *q, const SsaValue *v) { return (ValueId)(v - q->ssa->values); }
+
 /* Whether the point's block itself writes it. */
 static bool is_written_here(const Query *q, ProgramPoint point, const SsaValue *v)
 {
@@ -41,7 +43,7 @@ static bool is_written_here(const Query *q, ProgramPoint point, const SsaValue *
 /* The instruction above the point's block whose result the value is, and the point where it stands. */
 static Instr *find_definition(const Query *q, const SsaValue *v, RegId reg, ProgramPoint *there)
 {
-    Instr *write = ssa_definition(q->ssa, (ValueId)(v - q->ssa->values), reg);
+    Instr *write = ssa_definition(q->ssa, value_id(q, v), reg);
     if (write)
         *there = (ProgramPoint){NULL, write->block, write};
     return write;
@@ -61,13 +63,16 @@ static bool reaches_top(const Query *q, ProgramPoint point, const Operand *o)
     return o->kind != OPND_REG || (value && value == ssa_at(q->ssa, point.b, point.at, o->id));
 }
 
-static u32 compares_of(const Query *q, ProgramPoint point, RegId reg, Compare *out)
+/* NULL: the value that reg holds at the beginning of the point's block is not known. */
+static u32 compares_of(const Query *q, ProgramPoint point, RegId reg, const SsaValue *v, Compare *out)
 {
     u32 limit = q->given->compares ? q->given->compares : COMPARES;
     if (limit == GIVEN_NO_COMPARES)
         return 0;
-    return point.from ? compares_on_edge(q->f, point.from, point.b, reg, out, limit)
-                      : compares_at_entry(q->f, point.b, reg, out, limit);
+    if (point.from)
+        return compares_on_edge(q->f, point.from, point.b, reg, out, limit);
+    return v ? compares_of_value(q->f, point.b, value_id(q, v), out, limit)
+             : compares_at_entry(q->f, point.b, reg, out, limit);
 }
 
 /* The answer that a known comparison of the same two operands gives. */
@@ -75,7 +80,7 @@ static FactValue compare_by_facts(Query *q, ProgramPoint point, const Instr *set
 {
     Compare known[GIVEN_COMPARES];
     const Operand *reg = operand_plain_register(a) ? a : b;
-    u32 n = operand_plain_register(reg) ? compares_of(q, point, reg->id, known) : 0;
+    u32 n = operand_plain_register(reg) ? compares_of(q, point, reg->id, NULL, known) : 0;
     if (n == 0 || !reaches_top(q, point, a) || !reaches_top(q, point, b))
         return FACT_UNKNOWN;
     Cmp cmp = setp->op->cmp;
@@ -224,7 +229,7 @@ static FactValue predicate_at(Query *q, ProgramPoint point, RegId predicate, u32
                                        : predicate_at(q, (ProgramPoint){NULL, point.from, NULL}, predicate, depth - 1);
     }
     ProgramPoint there;
-    FactValue known = facts_at_entry(q->f, point.b, predicate);
+    FactValue known = facts_of_value(q->f, point.b, value_id(q, v));
     Instr *write = known == FACT_UNKNOWN ? find_definition(q, v, predicate, &there) : NULL;
     if (write) {
         bool moved = q->moved;
@@ -314,11 +319,11 @@ static Range range_given(Query *q, ProgramPoint point, Instr *i, u32 bits, u32 d
                         operand_range(q, point, b, b_bits, depth));
 }
 
-/* The part of r that the comparisons known at the beginning of the block allow; nothing has written reg since. */
-static Range narrowed(const Query *q, ProgramPoint point, RegId reg, Range r)
+/* The part of r that the comparisons known at the beginning of the block allow; nothing has written reg, which holds v, since. */
+static Range narrowed(const Query *q, ProgramPoint point, RegId reg, const SsaValue *v, Range r)
 {
     Compare known[GIVEN_COMPARES];
-    u32 n = range_is_constant(&r) ? 0 : compares_of(q, point, reg, known);
+    u32 n = range_is_constant(&r) ? 0 : compares_of(q, point, reg, v, known);
     for (u32 k = 0; k < n; k++) {
         const Compare *c = &known[k];
         Type type = c->type;
@@ -376,7 +381,7 @@ static Range range_at(Query *q, ProgramPoint point, RegId reg, u32 bits, u32 dep
         r = range_given(q, there, write, bits, depth - 1);
         q->moved = moved;
     }
-    return narrowed(q, point, reg, r);
+    return narrowed(q, point, reg, v, r);
 }
 
 /* ---- queries --------------------------------------------------------------------------------------------------- */
