@@ -61,7 +61,25 @@ static const Block *find_stop(const Solver *s, const Block *branch)
     return stop;
 }
 
-static bool out_of_steps(const Solver *s) { return s->steps > s->step_limit; }
+/* The limit, of which the part of the instructions is added when the rest does not suffice: few functions come to that. */
+static void limit_steps(Solver *s)
+{
+    u64 readers = 0;
+    for (u32 p = 0; p < s->order->count; p++)
+        for_each_instr(i, s->order->rpo[p]) {
+            RegWalk w = reg_walk(i);
+            readers += next_read(&w);
+        }
+    s->step_limit += PROPAGATION_LIMIT * readers;
+    s->limit_known = true;
+}
+
+static inline bool out_of_steps(Solver *s)
+{
+    if (s->steps > s->step_limit && !s->limit_known)
+        limit_steps(s);
+    return s->steps > s->step_limit;
+}
 
 /* Brings the path of this label from p to its successors; each edge counts as a step. */
 static inline void leave(Solver *s, u32 p, u32 label)
@@ -184,17 +202,6 @@ static bool joins_matter(Solver *s)
     return false;
 }
 
-static void limit_steps(Solver *s)
-{
-    u64 readers = 0;
-    for (u32 p = 0; p < s->order->count; p++)
-        for_each_instr(i, s->order->rpo[p]) {
-            RegWalk w = reg_walk(i);
-            readers += next_read(&w);
-        }
-    s->step_limit = PROPAGATION_LIMIT * (readers + s->order->count + s->order->succ.start[s->order->count]);
-}
-
 /* What is written on a path and live where the paths join is divergent there. */
 static void spread_from_branch(Solver *s, u32 b)
 {
@@ -202,8 +209,6 @@ static void spread_from_branch(Solver *s, u32 b)
     const Live *l = s->live;
     if (s->gave_up || s->order->succ.start[b + 1] - s->order->succ.start[b] < 2)
         return; /* threads that return do not join the others again */
-    if (!s->step_limit)
-        limit_steps(s);
     if (!may_join(s, b))
         return;
     propagate_from(s, b);
@@ -301,4 +306,5 @@ void uniform_find_joins(Solver *s)
     s->written_mark = arena_array(s->scratch, u32, s->fn->regs.n);
     s->written = arena_array(s->scratch, Written, blocks);
     s->pending = bitset_new(s->scratch, blocks);
+    s->step_limit = PROPAGATION_LIMIT * ((u64)blocks + s->order->succ.start[blocks]);
 }

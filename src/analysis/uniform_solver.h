@@ -54,7 +54,8 @@ typedef struct Solver {
     VecU32 joins;
     const Block *stop; /* NULL: the paths may never all join */
     u32 cursor;
-    u64 steps, step_limit; /* the limit is 0: no propagation has asked for it yet */
+    u64 steps, step_limit;
+    bool limit_known; /* unset: the limit is that of blocks and edges alone so far */
     bool gave_up;
     Arena *scratch;
 } Solver;
