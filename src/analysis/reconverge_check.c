@@ -116,14 +116,15 @@ static const Instr *first_instr(const Block *b)
     return i;
 }
 
-/* Adds the branches that b depends on, unless they are too many. */
+/* Adds the branches that b depends on, unless they are too many. Those behind b, which decide whether a loop comes to it again, do not
+ * count. */
 static void add_apart_branches(ReconvergeSnapshot *s, Analyses *an, const Block *b)
 {
     BlockVec on = {0};
     u32 left = s->apart_on.n < WALKS ? WALKS - s->apart_on.n : 0;
     if (control_closure_within(an_control(an), b, left < WALK ? left : WALK, &on))
         for (u32 k = 0; k < on.n; k++)
-            if (block_terminator(on.v[k]))
+            if (block_terminator(on.v[k]) && !dominates(an_dom(an), b, on.v[k]))
                 vec_push(&s->apart_on, block_terminator(on.v[k])->origin);
     vec_free(&on);
 }
@@ -166,7 +167,7 @@ ReconvergeSnapshot *reconverge_snapshot(Arena *arena, Analyses *an)
         for_each_instr(i, b)
             if (waits && i->kind == INSTR_OP)
                 s->pre[i->origin] = an_dom(an)->pre[b->id];
-        if (an_waits(an)->waits[b->id] || an_waits(an)->loop[b->id])
+        if ((an_waits(an)->waits[b->id] || an_waits(an)->loop[b->id]) && !is_tangled(an, b))
             add_apart(s, an, b);
         if (!block_branches(an->fn, b) || !waits || is_tangled(an, b))
             continue;
