@@ -99,7 +99,7 @@ static bool add_branches(Analyses *an, const Block *b, VecU32 *out)
         if (block_terminator(on.v[k]))
             vec_push(out, block_terminator(on.v[k])->origin);
     if (out->n > from)
-        sorted_sort(out->v + from, out->n - from);
+        qsort(out->v + from, out->n - from, sizeof(u32), sorted_compare);
     vec_free(&on);
     return within;
 }

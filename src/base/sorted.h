@@ -12,28 +12,12 @@ static inline int sorted_compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Sorts numbers: a few by insertion over shrinking gaps (Shell), without the call for each comparison that qsort makes. */
-static inline void sorted_sort(u32 *v, u32 n)
-{
-    static const u8 gaps[] = {132, 57, 23, 10, 4, 1};
-    enum { FEW = 512 };
-    if (n > FEW)
-        qsort(v, n, sizeof *v, sorted_compare);
-    for (u32 g = 0; g < sizeof gaps && n <= FEW; g++)
-        for (u32 gap = gaps[g], k = gap; k < n; k++) {
-            u32 x = v[k], at = k;
-            for (; at >= gap && v[at - gap] > x; at -= gap)
-                v[at] = v[at - gap];
-            v[at] = x;
-        }
-}
-
 /* Makes a set of v[from .. n-1]: sorts them, and drops what is there twice. */
 static inline void sorted_make(VecU32 *v, u32 from)
 {
     if (v->n == from)
         return;
-    sorted_sort(v->v + from, v->n - from);
+    qsort(v->v + from, v->n - from, sizeof(u32), sorted_compare);
     u32 kept = from + 1;
     for (u32 k = from + 1; k < v->n; k++)
         if (v->v[k] != v->v[kept - 1])

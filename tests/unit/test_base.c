@@ -12,7 +12,6 @@
 #include "base/fnvmap.h"
 #include "base/fnvtable.h"
 #include "base/intern.h"
-#include "base/sorted.h"
 #include "base/vec.h"
 
 static void arena_keeps_addresses_and_contents(void **state)
@@ -328,21 +327,6 @@ static void fnvtable_keeps_the_slots_that_were_reserved(void **state)
     fnvtable_free(&table);
 }
 
-static void sorted_sets_hold_each_number_once(void **state)
-{
-    (void)state;
-    for (u32 n = 0; n < 1200; n += n < 40 ? 1 : 97) {
-        VecU32 set = {0};
-        for (u32 k = 0; k < n; k++)
-            vec_push(&set, (k * 7919 + 13) % (n / 2 + 1));
-        sorted_make(&set, 0);
-        assert_int_equal(set.n, n < n / 2 + 1 ? n : n / 2 + 1);
-        for (u32 k = 1; k < set.n; k++)
-            assert_true(set.v[k - 1] < set.v[k]);
-        vec_free(&set);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -361,7 +345,6 @@ int main(void)
         cmocka_unit_test(fnvmap_agrees_with_an_array),
         cmocka_unit_test(fnvtable_agrees_with_an_array),
         cmocka_unit_test(fnvtable_keeps_the_slots_that_were_reserved),
-        cmocka_unit_test(sorted_sets_hold_each_number_once),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }
