@@ -261,7 +261,7 @@ static void walk_heads(TailHoist *h)
 
 /* Whether a load among the first n instructions writes more registers than PTXAS_HOISTED_LOAD that are read after these. ptxas needs
  * them side by side, and in an arm it issues the load where they are free. */
-static bool parts_wide_load(const TailHoist *h, u32 n)
+static bool holds_wide_load(const TailHoist *h, u32 n)
 {
     const Live *live = an_live(h->an);
     for (u32 k = 0; k < n; k++) {
@@ -285,7 +285,7 @@ static u32 common_head(TailHoist *h)
         if (!h->step[n - 1].closed)
             continue;
         i64 gain = head_gain(h, n);
-        if (gain > most && !is_lone_address(h, n) && !parts_wide_load(h, n)) {
+        if (gain > most && !is_lone_address(h, n) && !holds_wide_load(h, n)) {
             most = gain;
             best = n;
         }
