@@ -56,8 +56,15 @@ void block_append_clones(Block *b, Instr *const *v, u32 count);
 /* Before the first phase: blocks after labels that nothing names become one with the block before; no text changes. */
 void edit_absorb_unused_labels(Function *fn);
 
-/* Ends a phase: removes pure instructions whose results nobody reads since edits took their last readers away, and then those
- * that only these read. Answers how many. Linear in the function; nothing else that the input has in vain is touched. */
+/* Removes pure instructions whose results nobody reads since edits took their last readers away, and then those that only these
+ * read; nothing else that the input has in vain is touched. The readers are counted once: until unread_free() no edit may add
+ * one. Each call of unread_remove() answers how many it removed, and appends the ids of the blocks that they were in to *from
+ * (NULL: nobody asks). All calls together are linear in the function. */
+typedef struct Unread Unread;
+Unread *unread_new(Arena *arena, Function *fn);
+u32 unread_remove(Unread *u, VecU32 *from);
+void unread_free(Unread *u);
+/* Ends a phase: all of this. */
 u32 edit_remove_unread(Function *fn);
 
 /* Ends a phase (fn->changed says whether there is anything to do): a jump for every block whose fall is not next in layout, a

@@ -8,101 +8,105 @@ typedef struct Writer {
     u32 next; /* one more than the index of the next; 0: none */
 } Writer;
 
-typedef struct Sweep {
+struct Unread {
     Function *fn;
-    u32 *readers; /* by RegId: operands and guards that read it; the caller counts as one */
-    u32 *first;   /* by RegId: one more than the index of its first writer; 0: none */
+    u32 *readers;    /* by RegId: operands and guards that read it; the caller counts as one */
+    u32 *first;      /* by RegId: one more than the index of its first writer; 0: none; NULL: not listed yet */
     VEC(Writer) writers;
-} Sweep;
+    BitSet done;     /* by RegId: registers without readers whose writers have been looked at */
+    Arena *arena;
+    u32 next;        /* the first among fn->lost_readers that has not been looked at */
+    u32 counted;     /* those before this one are no longer among the readers */
+};
 
-static void count_readers(Sweep *s)
+static void count_readers(Unread *u)
 {
-    for (RegId r = 1; r < s->fn->regs.n; r++)
-        s->readers[r] = s->fn->regs.v[r].is_param;
-    for_each_block(b, s->fn)
+    for (RegId r = 1; r < u->fn->regs.n; r++)
+        u->readers[r] = u->fn->regs.v[r].is_param;
+    for_each_block(b, u->fn)
         for_each_instr(i, b) {
-            s->readers[i->guard]++;
+            u->readers[i->guard]++;
             for_each_slot(o, i)
                 if (slot_is_use(o))
-                    s->readers[o->id]++;
+                    u->readers[o->id]++;
         }
 }
 
-static void list_writers(Sweep *s)
+Unread *unread_new(Arena *arena, Function *fn)
 {
-    vec_reserve(&s->writers, s->fn->regs.n); /* compilers write most registers once */
-    for_each_block(b, s->fn)
+    Unread *u = arena_new(arena, Unread);
+    *u = (Unread){.fn = fn, .arena = arena, .readers = arena_array(arena, u32, fn->regs.n), .counted = fn->lost_readers.n};
+    count_readers(u);
+    return u;
+}
+
+void unread_free(Unread *u) { vec_free(&u->writers); }
+
+static void list_writers(Unread *u)
+{
+    u->first = arena_array(u->arena, u32, u->fn->regs.n);
+    u->done = bitset_new(u->arena, u->fn->regs.n);
+    vec_reserve(&u->writers, u->fn->regs.n); /* compilers write most registers once */
+    for_each_block(b, u->fn)
         for_each_instr(i, b)
             for (u32 k = 0; i->kind == INSTR_OP && k < i->def_slots; k++)
                 if (slot_is_def(&i->opnd[k])) {
-                    vec_push(&s->writers, ((Writer){i, s->first[i->opnd[k].id]}));
-                    s->first[i->opnd[k].id] = s->writers.n;
+                    vec_push(&u->writers, ((Writer){i, u->first[i->opnd[k].id]}));
+                    u->first[i->opnd[k].id] = u->writers.n;
                 }
 }
 
-static bool is_unread(const Sweep *s, const Instr *i)
+static bool is_unread(const Unread *u, const Instr *i)
 {
     if (!i->op->known || !op_is_pure(i->op) || instr_reads_volatile_register(i))
         return false;
     for (u32 k = 0; k < i->def_slots; k++)
-        if (slot_is_def(&i->opnd[k]) && s->readers[i->opnd[k].id])
+        if (slot_is_def(&i->opnd[k]) && u->readers[i->opnd[k].id])
             return false;
     return true;
 }
 
-/* What it read is appended to fn->lost_readers. */
-static void remove_writer(Sweep *s, Instr *i)
+static u32 remove_writers(Unread *u, RegId reg, VecU32 *from)
 {
-    s->readers[i->guard]--;
-    for_each_slot(o, i)
-        if (slot_is_use(o))
-            s->readers[o->id]--;
-    instr_remove(i);
-}
-
-static u32 remove_unread(Sweep *s, BitSet *done)
-{
-    VecU32 *lost = &s->fn->lost_readers;
     u32 removed = 0;
-    for (u32 k = 0; k < lost->n; k++) {
-        RegId reg = lost->v[k];
-        if (s->readers[reg] || !bitset_add(done, reg))
+    if (!u->first)
+        list_writers(u);
+    if (!bitset_add(&u->done, reg))
+        return 0;
+    for (u32 w = u->first[reg]; w; w = u->writers.v[w - 1].next) {
+        Instr *i = u->writers.v[w - 1].i;
+        if (!i->block || !is_unread(u, i))
             continue;
-        for (u32 w = s->first[reg]; w; w = s->writers.v[w - 1].next) {
-            Instr *i = s->writers.v[w - 1].i;
-            if (!i->block || !is_unread(s, i))
-                continue;
-            remove_writer(s, i);
-            removed++;
-        }
+        if (from)
+            vec_push(from, i->block->id);
+        instr_remove(i);
+        removed++;
     }
     return removed;
 }
 
-static bool any_unread(const Sweep *s)
+u32 unread_remove(Unread *u, VecU32 *from)
 {
-    const VecU32 *lost = &s->fn->lost_readers;
-    u32 k = 0;
-    while (k < lost->n && s->readers[lost->v[k]])
-        k++;
-    return k < lost->n;
+    const VecU32 *lost = &u->fn->lost_readers;
+    u32 removed = 0;
+    for (; u->next < lost->n; u->next++) {
+        RegId reg = lost->v[u->next];
+        if (u->next >= u->counted)
+            u->readers[reg]--;
+        if (!u->readers[reg])
+            removed += remove_writers(u, reg, from);
+    }
+    return removed;
 }
 
 u32 edit_remove_unread(Function *fn)
 {
-    u32 removed = 0;
     if (!fn->lost_readers.n)
         return 0;
     Arena arena = {0};
-    Sweep s = {.fn = fn, .readers = arena_array(&arena, u32, fn->regs.n)};
-    count_readers(&s);
-    if (any_unread(&s)) {
-        BitSet done = bitset_new(&arena, fn->regs.n);
-        s.first = arena_array(&arena, u32, fn->regs.n);
-        list_writers(&s);
-        removed = remove_unread(&s, &done);
-        vec_free(&s.writers);
-    }
+    Unread *u = unread_new(&arena, fn);
+    u32 removed = unread_remove(u, NULL);
+    unread_free(u);
     vec_clear(&fn->lost_readers);
     arena_free(&arena);
     return removed;

@@ -46,6 +46,7 @@ typedef struct CleanUp {
     bool asks_gate; /* only those */
     BitSet groups;  /* tables that make them: transform/groups.h */
     bool changed;
+    Unread *unread; /* instructions; NULL: no branch was removed yet that may have been the last reader of one */
 } CleanUp;
 
 /* ---- the worklist ---------------------------------------------------------------------------------------------- */
@@ -263,8 +264,27 @@ static bool fold_equal_targets(CleanUp *c, Block *b)
         return false;
     if (!rewrite(c, "BranchRemoved", b, "both edges lead to the same block"))
         return false;
+    if (!c->unread)
+        c->unread = unread_new(c->an->scratch, c->fn);
     block_remove_terminator(b);
     return true;
+}
+
+/* What only removed branches read goes, and may leave blocks empty, to which both edges of other branches lead then. */
+static void remove_unread(CleanUp *c)
+{
+    VecU32 from = {0};
+    u32 removed = c->unread ? unread_remove(c->unread, &from) : 0;
+    if (removed)
+        phase_count(c->run, "UnreadRemoved", removed);
+    for (u32 k = 0; k < from.n; k++) {
+        Block *b = c->fn->blocks.v[from.v[k]];
+        if (b->dead || !only_jumps(b))
+            continue;
+        enqueue(c, b);
+        enqueue_neighbours(c, b);
+    }
+    vec_free(&from);
 }
 
 static FactValue known_guard(const Block *b)
@@ -361,12 +381,12 @@ static void simplify_all(CleanUp *c)
     for (u32 next = 0; next < c->work.n; next++) {
         Block *b = c->work.v[next];
         c->queued[b->id] = 0;
-        if (b->dead)
-            continue;
-        if (simplify(c, b)) {
+        if (!b->dead && simplify(c, b)) {
             enqueue(c, b);
             enqueue_neighbours(c, b);
         }
+        if (next + 1 == c->work.n)
+            remove_unread(c);
     }
     vec_clear(&c->work);
 }
@@ -389,5 +409,7 @@ PhaseResult phase_clean_up(Analyses *an, const Knobs *knobs, PhaseRun *run)
     find_decided(&c);
     simplify_all(&c);
     vec_free(&c.work);
+    if (c.unread)
+        unread_free(c.unread);
     return c.changed ? PHASE_AGAIN : PHASE_UNCHANGED;
 }
