@@ -128,6 +128,20 @@ static void pair_places(Side *old, Side *new)
             old->mate[i] = new->mate[i] = (int)i;
 }
 
+/* The loops around two that go together do so too: what stands in one beside the inner loop may have changed. */
+static void pair_parents(Side *old, Side *new)
+{
+    for (size_t i = old->code->loop_count; i-- > 0;) {
+        int k = old->mate[i];
+        int around = old->code->loops[i].parent;
+        int other = k < 0 || new->mate[k] != (int)i ? NONE : new->code->loops[k].parent;
+        if (around == NONE || other == NONE || old->mate[around] != NONE || new->mate[other] != NONE)
+            continue;
+        old->mate[around] = other;
+        new->mate[other] = around;
+    }
+}
+
 /* Loops of `side` without a mate that are multiples of a loop of the other version, which is not unrolled itself. */
 static void find_unrolled(Side *side, Side *other)
 {
@@ -252,6 +266,7 @@ static int match_parts(const SassCode *before, const SassCode *after, double *ol
     find_rests(&old, &new, true);
     find_unrolled(&new, &old);
     find_unrolled(&old, &new);
+    pair_parents(&old, &new);
     find_rests(&new, &old, false);
     find_rests(&old, &new, false);
     for (size_t i = 0; i < before->loop_count; i++)

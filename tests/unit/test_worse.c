@@ -248,6 +248,42 @@ static void unrolled_loop(void **state)
     assert_int_equal(j.moved.unrolled, 0);
 }
 
+/* An unrolled loop in another one, which grows by what sets it up, in a kernel that grows elsewhere too: the outer loop was not
+ * unrolled to its end there. */
+static void unrolled_inner_loop(void **state)
+{
+    (void)state;
+    enum { SET_UP = 30, MORE = 12, ELSEWHERE = 60 };
+    Made code[2][MADE_INSTRS];
+    size_t count[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        for (int k = 0; k < SET_UP + side * MORE; k++)
+            code[side][count[side]++] = ALU(4);
+        for (int copies = side ? 4 : 1; copies; copies = copies > 1 ? 1 : 0) {
+            size_t first = count[side];
+            for (int k = 0; k < 2 * copies; k++)
+                code[side][count[side]++] = k % 2 ? FFMA(4) : LOAD(4);
+            for (int k = 0; k < 3; k++)
+                code[side][count[side]++] = ALU(4);
+            code[side][count[side]] = BRANCH_IF((int16_t)((int)first - (int)count[side]));
+            count[side]++;
+        }
+        code[side][count[side]] = BRANCH_IF((int16_t)(-(int)count[side]));
+        count[side]++;
+        for (int k = 0; k < side * ELSEWHERE; k++)
+            code[side][count[side]++] = ALU(4);
+        code[side][count[side]++] = LEAVE;
+    }
+    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
+    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    Judgement j = judge(&before, &after);
+    assert_int_equal(j.worse, 0);
+    assert_int_equal(j.moved.unrolled, 1);
+    assert_true(j.better);
+    assert_int_equal((int)j.moved.cycles[0], (int)judge(&before, &before).moved.cycles[0]);
+    assert_true(judge(&after, &before).worse & WORSE_CYCLES);
+}
+
 static void unrolled_loop_that_costs(void **state)
 {
     (void)state;
@@ -589,6 +625,7 @@ int main(void)
         cmocka_unit_test(loops_weigh),
         cmocka_unit_test(copies_of_unrolled_loop),
         cmocka_unit_test(unrolled_loop),
+        cmocka_unit_test(unrolled_inner_loop),
         cmocka_unit_test(unrolled_loop_that_costs),
         cmocka_unit_test(shorter_loop),
         cmocka_unit_test(loops_in_their_places),
