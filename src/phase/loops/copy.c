@@ -328,7 +328,7 @@ void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *c, const Lo
 
 /* ---- all loops of a function ------------------------------------------------------------------------------------- */
 
-enum { LOOP_ANALYSES = AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM | AN_CONTROL };
+enum { LOOP_ANALYSES = AN_LOOPS | AN_DOM | AN_LIVE | AN_SSA | AN_UNIFORM | AN_CONTROL | AN_FACTS };
 
 void loop_copy_begin(Analyses *an) { an_compute(an, LOOP_ANALYSES); }
 

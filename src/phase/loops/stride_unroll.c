@@ -10,9 +10,10 @@
  *
  * Sound: where i < n - 3 s and 3 s is not more than n, i + s, i + 2 s and i + 3 s are below n, and none of them wraps: the loop
  * would go on three times. So each thread executes the same instructions in the same order; whether it goes on after the fourth
- * is asked as the loop asks it. The limit is computed in 64 bits. FOUR holds nothing but arithmetic, loads and stores, and its
- * only exit leads to where threads that leave the loop wait for each other anyway. Where an instruction of the function sees
- * which lanes execute it, and the test may divide a warp, the loop stays as it is.
+ * is asked as the loop asks it. The limit is computed in 64 bits, or, where s is known to be positive and so small that 3 s does
+ * not wrap, in the bits of i: a block's size is. FOUR holds nothing but arithmetic, loads and stores, and its only exit leads to
+ * where threads that leave the loop wait for each other anyway. Where an instruction of the function sees which lanes execute
+ * it, and the test may divide a warp, the loop stays as it is.
  *
  * Loads stay after the stores of the copies before them: their order is kept, as everywhere, and ptxas puts those first that it
  * knows to be of other memory.
@@ -21,13 +22,19 @@
  * (make gpu-check), or for --tune.
  *
  * Declines: loops with the pragma nounroll, with another exit, that are large, or hold what may not be copied; tests but `less`. */
+#include "analysis/values.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "phase/loops/copy.h"
 #include "target/ptxas.h"
 #include "transform/condition.h"
 
-enum { TIMES = 4, BRANCHES_MAX = 2, ACCESSES_MAX = 8 };
+enum {
+    TIMES = 4,
+    BRANCHES_MAX = 2,
+    ACCESSES_MAX = 8,
+    SHORT_STEP = 1 << 20 /* threads of a block, as far as the ranges of its dimensions say */
+};
 
 typedef struct Stride {
     Instr *compare;
@@ -35,6 +42,7 @@ typedef struct Stride {
     Operand bound; /* counter cmp bound: the loop goes on */
     Cmp cmp;
     Type type;
+    bool is_short;    /* the step is from 1 to SHORT_STEP */
     LoopChecks latch; /* the only check */
 } Stride;
 
@@ -80,6 +88,13 @@ static bool find_stride(Analyses *an, const Loop *loop, Stride *s)
     return take_operand(an, loop, s, 1) || take_operand(an, loop, s, 2);
 }
 
+static bool step_is_short(Analyses *an, const Loop *loop, const Stride *s)
+{
+    Range step = value_of_register(an_facts(an), (ProgramPoint){NULL, loop->header, loop->header->first}, s->step,
+                                   type_bits(s->type));
+    return step.lo >= 1 && step.hi <= SHORT_STEP;
+}
+
 /* NULL, or why the loop stays as it is. */
 static const char *why_not(Analyses *an, const Loop *loop, const Stride *s, const LoopDropped *d)
 {
@@ -97,21 +112,32 @@ static const char *why_not(Analyses *an, const Loop *loop, const Stride *s, cons
 
 /* ---- the rewrite ------------------------------------------------------------------------------------------------------------ */
 
-/* The value extended to 64 bits. */
+/* What the limit is computed in. */
+static Type limit_type(const Stride *s) { return s->is_short ? s->type : TYPE_S64; }
+
+/* The value in the bits of that type. */
 static Operand widened(const Builder *at, const Stride *s, Operand x)
 {
-    if (x.kind == OPND_IMM && type_bits(s->type) == 32)
-        return build_integer((u64)(type_class(s->type) == TC_SIGNED ? sem_signed((u64)x.value, 32) : x.value & UINT32_MAX),
-                             64, true);
-    if (x.kind == OPND_IMM || type_bits(s->type) == 64)
+    u32 bits = type_bits(limit_type(s));
+    bool is_signed = type_class(s->type) == TC_SIGNED;
+    if (x.kind == OPND_IMM) {
+        Type type = bits == 64 ? TYPE_B64 : TYPE_B32;
+        u64 value = type_bits(s->type) == 64 ? (u64)x.value
+                    : is_signed              ? (u64)sem_signed((u64)x.value, 32)
+                                             : x.value & UINT32_MAX;
+        return register_operand(
+            build_unary(at, OPC_MOV, (OpParts){.type = {type}}, type, build_integer(value, bits, is_signed)));
+    }
+    if (bits == type_bits(s->type))
         return x;
-    OpParts widen = {.type = {type_class(s->type) == TC_SIGNED ? TYPE_S64 : TYPE_U64, s->type}};
+    OpParts widen = {.type = {is_signed ? TYPE_S64 : TYPE_U64, s->type}};
     return register_operand(build_unary(at, OPC_CVT, widen, TYPE_B64, x));
 }
 
-static Operand build_s64(const Builder *at, Opcode opcode, Operand a, Operand b)
+static Operand build_sum(const Builder *at, Opcode opcode, Type type, Operand a, Operand b)
 {
-    return register_operand(build_binary(at, opcode, (OpParts){.type = {TYPE_S64}}, TYPE_B64, a, b));
+    return register_operand(
+        build_binary(at, opcode, (OpParts){.type = {type}}, type_bits(type) == 64 ? TYPE_B64 : TYPE_B32, a, b));
 }
 
 static Operand build_test(const Builder *at, Cmp cmp, Type type, Operand a, Operand b)
@@ -127,16 +153,19 @@ static Operand build_both(const Builder *at, Operand a, Operand b)
 /* The limit that the counter must be below for four iterations to follow; *enters: whether there is such a limit, and it is. */
 static Operand build_limit(const Builder *at, const Stride *s, Operand *enters)
 {
+    Type type = limit_type(s);
     Operand step = widened(at, s, register_operand(s->step)), bound = widened(at, s, s->bound);
-    Operand three = build_s64(at, OPC_ADD, build_s64(at, OPC_ADD, step, step), step);
-    if (bound.kind == OPND_IMM)
-        bound = register_operand(build_unary(at, OPC_MOV, (OpParts){.type = {TYPE_U64}}, TYPE_B64, bound));
-    Operand limit = build_s64(at, OPC_SUB, bound, three);
-    Operand before = build_s64(at, OPC_ADD, step, build_integer((u64)-1, 64, true));
-    Operand positive = build_test(at, CMP_LT, TYPE_U64, before, build_integer(UINT32_MAX, 64, false));
-    Operand fits = build_both(at, positive, build_test(at, CMP_GE, TYPE_S64, bound, three));
-    if (type_bits(s->type) == 32)
-        limit = register_operand(build_unary(at, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U64}}, TYPE_B32, limit));
+    Operand three = build_sum(at, OPC_ADD, type, build_sum(at, OPC_ADD, type, step, step), step);
+    Operand limit = build_sum(at, OPC_SUB, type, bound, three), fits;
+    if (s->is_short) {
+        fits = build_test(at, CMP_GE, type, bound, three);
+    } else {
+        Operand before = build_sum(at, OPC_ADD, type, step, build_integer((u64)-1, 64, true));
+        Operand positive = build_test(at, CMP_LT, TYPE_U64, before, build_integer(UINT32_MAX, 64, false));
+        fits = build_both(at, positive, build_test(at, CMP_GE, type, bound, three));
+        if (type_bits(s->type) == 32)
+            limit = register_operand(build_unary(at, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U64}}, TYPE_B32, limit));
+    }
     *enters = build_both(at, fits, build_test(at, s->cmp, s->type, register_operand(s->counter), limit));
     return limit;
 }
@@ -171,6 +200,7 @@ static bool unroll_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes
     LoopDropped dropped;
     if (!loop_copy_may(an, loop) || !find_stride(an, loop, &s))
         return false;
+    s.is_short = step_is_short(an, loop, &s);
     loop_checks_latch(an, loop, s.compare, &s.latch);
     loop_copy_plan(an, loop, &s.latch, false, &dropped);
     const char *why = why_not(an, loop, &s, &dropped);
