@@ -46,7 +46,16 @@ says()
     if grep -q "$4" "$WORK/remarks"; then echo "pass $1: $4"; else echo "fail $1: no remark says '$4'"; fi
 }
 
+# goes SHAPE BLOCKS TEXT: what goes one after the other goes to the last one, however many there are.
+goes()
 {
+    "$BUILD/ptxbig" function "$1" "$2" >"$WORK/in.ptx"
+    "$BUILD/ptxopt" "$WORK/in.ptx" -o "$WORK/out.ptx"
+    if grep -q "$3" "$WORK/in.ptx" && ! grep -q "$3" "$WORK/out.ptx"; then echo "pass $1: no $3"; else echo "fail $1: $3 is left"; fi
+}
+
+{
+    goes guards 3000 bra
     says moves 3000 switch-lowering 'branches are more than 2048 written registers apart'
     says cases 3000 switch-lowering 'of a switch of more than 1024 blocks'
     says inward 100 dfa-jump-threading 'a loop with more than 32 loops in one another'
