@@ -251,13 +251,21 @@ static bool is_step(const Cbe *c, u32 value)
     return sem->op == OPC_MOV || ((sem->op == OPC_ADD || sem->op == OPC_SUB) && by->kind == OPND_IMM);
 }
 
+/* Whether the instruction that writes the value stays, whoever reads it: a load of a parameter, of which ptxas makes a constant
+ * operand. */
+static bool is_written_anyway(const Cbe *c, u32 value)
+{
+    u32 n = c->s->listing->values.v[value].instr;
+    return n != LISTING_NONE && !may_go(c->s, n);
+}
+
 /* The bases of which a computation goes that ptxas would not have seen through. */
 static BitSet find_worthwhile(const Cbe *c)
 {
     BitSet bases = bitset_new(&c->s->arena, c->s->a->exprs->exprs.n);
     for (u32 value = 1; value < c->s->listing->values.n; value++)
         if (bitset_has(&c->s->in_address, value) && !bitset_has(&c->needed, value) && !is_step(c, value) &&
-            !bases_is_fused(c->s, value, &c->needed, 1))
+            !is_written_anyway(c, value) && !bases_is_fused(c->s, value, &c->needed, 1))
             bitset_add(&bases, base_of(c->s, value));
     return bases;
 }
