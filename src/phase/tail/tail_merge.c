@@ -128,6 +128,37 @@ static bool are_many_arms(const Merge *m, const Instr *begin, const DuplicateTai
     return whole;
 }
 
+/* Whether one branch leads to the block, or past it to the block that follows it. */
+static bool is_branched_past(const Function *fn, const Block *b)
+{
+    CfgList preds = cfg_preds(fn, b), succs = cfg_succs(fn, b);
+    if (preds.n != 1 || succs.n != 1)
+        return false;
+    CfgList both = cfg_succs(fn, preds.v[0].block);
+    return both.n == 2 && (both.v[0].block == succs.v[0].block || both.v[1].block == succs.v[0].block);
+}
+
+/* Machine instructions from `begin` to the block's end, but for its jump: a constant is an operand of what reads it there. */
+static u32 machine_length(const Merge *m, const Instr *begin)
+{
+    const Live *live = an_live(m->an);
+    u32 n = 0;
+    for (const Instr *i = begin; i; i = i->next) {
+        bool operand = match_loads_constant(i) && !live_out(live, begin->block, i->opnd[0].id);
+        n += operand || instr_is(i, OPF_BRANCH) ? 0 : ptxas_cost(i);
+    }
+    return n;
+}
+
+/* Whether these are whole blocks of one machine instruction, which ptxas executes under the predicate of the branch past it. */
+static bool are_guarded_alone(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates)
+{
+    bool alone = machine_length(m, begin) <= 1 && splice_begins_block(begin) && is_branched_past(m->fn, begin->block);
+    for (u32 k = 0; k < duplicates; k++)
+        alone &= splice_begins_block(duplicate[k].begin) && is_branched_past(m->fn, duplicate[k].begin->block);
+    return alone;
+}
+
 static void merge_set(Merge *m, u32 n, u32 items)
 {
     TailCandidate **set = m->set;
@@ -153,7 +184,8 @@ static void merge_set(Merge *m, u32 n, u32 items)
     }
     if (saved < m->together && !are_many_arms(m, tail.kept, duplicate, duplicates))
         return;
-    if (!m->always && !arms_pay(m, &tail, duplicate, duplicates, saved)) {
+    if (!m->always &&
+        (!arms_pay(m, &tail, duplicate, duplicates, saved) || are_guarded_alone(m, tail.kept, duplicate, duplicates))) {
         tail_decline(m, "DeclinedArms", tail.kept, "ptxas would no longer execute these arms of branches under predicates");
         return;
     }
