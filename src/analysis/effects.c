@@ -261,11 +261,38 @@ static BitSet find_replaceable(Arena *arena, const Module *m)
     return set;
 }
 
+/* The blocks, by Block.id, that control may come to. Phases remove the others, and what these hold must not count before. In text that
+ * is not known control may come to any. */
+static BitSet find_reached(Arena *arena, const Function *fn)
+{
+    BitSet set = bitset_new(arena, fn->blocks.n);
+    VEC(const Block *) work = {0};
+    for (const Block *b = fn->entry; b; b = b->next)
+        if ((b == fn->entry || fn->untouchable || block_is_pinned(b)) && bitset_add(&set, b->id))
+            vec_push(&work, b);
+    while (work.n) {
+        const Block *b = vec_pop(&work);
+        for (u32 k = 0; k < block_edge_count(b); k++)
+            if (bitset_add(&set, block_edge_target(b, k)->id))
+                vec_push(&work, block_edge_target(b, k));
+    }
+    vec_free(&work);
+    return set;
+}
+
+/* The first of them from b on in the layout, or NULL. */
+static const Block *next_reached(const Block *b, const BitSet *reached)
+{
+    while (b && !bitset_has(reached, b->id))
+        b = b->next;
+    return b;
+}
+
 /* Notes the functions whose address fn takes, and whether an instruction of fn, calls left out, sees which lanes execute it. */
-static void scan_text(Summaries *s, const Module *m, const Function *fn)
+static void scan_text(Summaries *s, const Module *m, const Function *fn, const BitSet *reached)
 {
     s->active_set |= fn->untouchable && fn->is_definition; /* its instructions may not all be known */
-    for (const Block *b = fn->entry; b; b = b->next)
+    for (const Block *b = next_reached(fn->entry, reached); b; b = next_reached(b->next, reached))
         for_each_instr(i, b) {
             if (i->kind != INSTR_OP || instr_is(i, OPF_CALL))
                 continue;
@@ -285,14 +312,14 @@ static bool has_callees(const Module *m)
     return false;
 }
 
-static void scan_module(Summaries *s, const Module *m)
+static void scan_module(Summaries *s, const Module *m, const BitSet *reached)
 {
     for (u32 f = 0; f < m->functions.n; f++) {
         const Function *fn = m->functions.v[f];
         Str text = span_str(m, fn->text);
         if (fn->sym && (begins_with(text, ".visible") || effects_is_replaceable(text) || m->syms.v[fn->sym].escapes))
             bitset_add(&s->external, fn->sym);
-        scan_text(s, m, fn);
+        scan_text(s, m, fn, &reached[f]);
     }
 }
 
@@ -309,10 +336,11 @@ static Effects foreign_effects(const Module *m, SymId function)
 
 typedef struct CallGraph {
     const Module *m;
-    u32 *function; /* by SymId: index of the function with a final body that something here calls, plus 1; 0: none */
-    Effects *own;  /* by function, calls left out; calls that can do anything included */
-    bool *loops;   /* by function: control goes backwards in its text */
-    bool *polls;   /* by function: holds an instruction that does, calls left out */
+    BitSet *reached; /* by function: its blocks that control may come to */
+    u32 *function;   /* by SymId: index of the function with a final body that something here calls, plus 1; 0: none */
+    Effects *own;    /* by function, calls left out; calls that can do anything included */
+    bool *loops;     /* by function: control goes backwards in its text */
+    bool *polls;     /* by function: holds an instruction that does, calls left out */
     VecU32 from, to;
 } CallGraph;
 
@@ -329,6 +357,7 @@ static void add_call(CallGraph *g, u32 caller, SymId callee)
 
 typedef struct LoopScan {
     const Function *fn;
+    const BitSet *reached;
     Marks written; /* by RegId */
     u32 budget;    /* instructions */
     bool loops, rereads;
@@ -347,7 +376,7 @@ static void scan_blocks(LoopScan *scan, const Block *first, const Block *last)
 {
     marks_clear(&scan->written);
     for (const Block *b = first; b != last->next; b = b->next)
-        for_each_instr(i, b) {
+        for (const Instr *i = bitset_has(scan->reached, b->id) ? b->first : NULL; i; i = i->next) {
             if (scan->budget == 0) {
                 scan->rereads = true;
                 return;
@@ -358,7 +387,7 @@ static void scan_blocks(LoopScan *scan, const Block *first, const Block *last)
                     marks_add(&scan->written, i->opnd[k].id);
         }
     for (const Block *b = first; b != last->next && !scan->rereads; b = b->next)
-        for_each_instr(i, b)
+        for (const Instr *i = bitset_has(scan->reached, b->id) ? b->first : NULL; i; i = i->next)
             scan->rereads |= instr_reads_weakly(i) && is_read_anew(scan, i);
 }
 
@@ -367,7 +396,7 @@ static void scan_loops(LoopScan *scan, Arena *scratch)
 {
     bool *seen = arena_array(scratch, bool, scan->fn->blocks.n);
     scan->written = marks_new(scratch, scan->fn->regs.n + 1);
-    for (const Block *b = scan->fn->entry; b; b = b->next) {
+    for (const Block *b = next_reached(scan->fn->entry, scan->reached); b; b = next_reached(b->next, scan->reached)) {
         seen[b->id] = true;
         for (u32 k = 0; k < block_edge_count(b); k++) {
             const Block *to = block_edge_target(b, k);
@@ -387,11 +416,11 @@ static void scan_function(CallGraph *g, u32 f, Arena *scratch)
         g->own[f] = anything;
         return;
     }
-    LoopScan scan = {.fn = fn, .budget = SCANNED_MAX};
+    LoopScan scan = {.fn = fn, .reached = &g->reached[f], .budget = SCANNED_MAX};
     scan_loops(&scan, scratch);
     g->loops[f] = scan.loops;
     g->polls[f] = scan.rereads;
-    for_each_block(b, fn)
+    for (const Block *b = next_reached(fn->entry, &g->reached[f]); b; b = next_reached(b->next, &g->reached[f]))
         for_each_instr(i, b) {
             if (only_computes(i))
                 continue;
@@ -462,9 +491,11 @@ static void summarise(CallGraph *g, Summaries *s, Arena *scratch)
         s->of[id] = g->function[id] ? of[component[g->function[id] - 1]] : foreign_effects(g->m, id);
 }
 
-static bool calls_active_set(const Function *fn, const Summaries *s)
+static bool calls_active_set(const Function *fn, const BitSet *reached, const Summaries *s)
 {
-    for (const Block *b = fn->has_calls ? fn->entry : NULL; b; b = b->next)
+    if (!fn->has_calls)
+        return false;
+    for (const Block *b = next_reached(fn->entry, reached); b; b = next_reached(b->next, reached))
         for_each_instr(i, b)
             if (instr_is(i, OPF_CALL) && instr_effects(i, s).active_set)
                 return true;
@@ -479,14 +510,17 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
     s->of = arena_array(arena, Effects, s->syms);
     s->external = bitset_new(arena, m->syms.n);
     bool asked_for_callers = has_callees(m);
+    BitSet replaceable = find_replaceable(&scratch, m), called = find_called(&scratch, m);
+    CallGraph g = {.m = m, .reached = arena_array(&scratch, BitSet, m->functions.n)};
+    for (u32 f = 0; f < m->functions.n; f++)
+        if (asked_for_callers || bitset_has(&called, m->functions.v[f]->sym))
+            g.reached[f] = find_reached(&scratch, m->functions.v[f]);
     if (asked_for_callers)
-        scan_module(s, m);
-    CallGraph g = {.m = m};
+        scan_module(s, m, g.reached);
     g.function = arena_array(&scratch, u32, m->syms.n);
     g.own = arena_array(&scratch, Effects, m->functions.n);
     g.loops = arena_array(&scratch, bool, m->functions.n);
     g.polls = arena_array(&scratch, bool, m->functions.n);
-    BitSet replaceable = find_replaceable(&scratch, m), called = find_called(&scratch, m);
     for (u32 f = 0; f < m->functions.n; f++)
         if (has_final_body(m->functions.v[f], &replaceable) && bitset_has(&called, m->functions.v[f]->sym))
             g.function[m->functions.v[f]->sym] = f + 1;
@@ -494,7 +528,7 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
         scan_function(&g, f, &scratch);
     summarise(&g, s, &scratch);
     for (u32 f = 0; asked_for_callers && f < m->functions.n && !s->active_set; f++)
-        s->active_set = calls_active_set(m->functions.v[f], s);
+        s->active_set = calls_active_set(m->functions.v[f], &g.reached[f], s);
     vec_free(&g.from);
     vec_free(&g.to);
     arena_free(&scratch);
