@@ -199,36 +199,56 @@ static PipelineResult run_function(Runner *runner, Function *fn)
     return result;
 }
 
-/* What calls and callers do is known anew before each pass. In later ones only functions are run over for which they do less than
- * before. */
-static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bool *more)
+static void summarize(Runner *runner, Arena *arena, const Module *m)
 {
-    const Summaries *before = runner->summaries;
+    if (runner->config->sequence.n == 0 && runner->config->tuned.n == 0)
+        return;
+    double start = stats_clock(runner->stats);
+    runner->summaries = summaries_compute(arena, m);
+    runner->stats->step[STEP_ANALYSES] += stats_clock(runner->stats) - start;
+}
+
+/* Runs over the entries of the module, or over its other functions. In later passes only over those for which calls and callers do less
+ * than they believed before. */
+static PipelineResult run_part(Runner *runner, const Module *m, bool entries, bool *changed)
+{
     PipelineResult result = PIPELINE_OK;
-    bool changed = false, has_callees = false;
-    if (runner->config->sequence.n > 0 || runner->config->tuned.n > 0) {
-        double start = stats_clock(runner->stats);
-        runner->summaries = summaries_compute(arena, m);
-        runner->stats->step[STEP_ANALYSES] += stats_clock(runner->stats) - start;
-    }
+    const Summaries *before = runner->believed[entries];
     for (u32 i = 0; i < m->functions.n && result == PIPELINE_OK; i++) {
         Function *fn = m->functions.v[i];
-        has_callees |= fn->entry && !fn->is_entry;
-        if (!fn->entry || (before && !summaries_differ(fn, before, runner->summaries)))
+        if (!fn->entry || fn->is_entry != entries || (before && !summaries_differ(fn, before, runner->summaries)))
             continue;
-        if (before)
+        if (before || (entries && summaries_differ(fn, runner->believed[false], runner->summaries)))
             vec_push(&runner->later, fn);
         result = run_function(runner, fn);
-        changed |= fn->changed;
+        *changed |= fn->changed;
     }
-    *more = changed && has_callees && !runner->went_back;
+    runner->believed[entries] = runner->summaries;
     return result;
 }
 
-/* Later passes believe what functions did after the ones before; where one goes back then, all do that were run over. */
+/* What calls and callers do is known anew before each pass, and in the first one before the entries, which nobody calls. */
+static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bool *more)
+{
+    bool called = false, changed = false;
+    summarize(runner, arena, m);
+    PipelineResult result = run_part(runner, m, false, &called);
+    if (runner->pass == 0 && called && !runner->went_back)
+        summarize(runner, arena, m);
+    if (result == PIPELINE_OK)
+        result = run_part(runner, m, true, &changed);
+    bool has_callees = false;
+    for (u32 i = 0; i < m->functions.n; i++)
+        has_callees |= m->functions.v[i]->entry && !m->functions.v[i]->is_entry;
+    *more = (changed || called) && has_callees && !runner->went_back;
+    return result;
+}
+
+/* Later passes, and entries in the first one, believe what functions did after they were run over; where one goes back in a later pass,
+ * all do that believed so. That an entry does so in the first pass concerns nobody. */
 static void settle_back(Runner *runner)
 {
-    for (u32 k = 0; k < runner->later.n && runner->went_back; k++)
+    for (u32 k = 0; k < runner->later.n && runner->went_back && runner->pass > 1; k++)
         edit_revert(runner->later.v[k]);
     vec_free(&runner->later);
 }

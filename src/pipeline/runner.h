@@ -18,20 +18,21 @@ typedef struct Runner {
     RemarkWriter remarks;
     PhaseSink sink;
     Choices choices;
-    const PipelineConfig *own;  /* that holds for the function that is run over: knobs, level, sequence */
-    VecU32 sequence;            /* phases that run over the function */
-    VecU32 cleanup;             /* phases of the clean-up that are called where a phase asks for it */
-    bool cleans_up;             /* they are called for another phase, and have said before what they miss */
-    const Summaries *summaries; /* of the module's functions */
-    u32 *spent;                 /* of the budgets that phases have for the function that is run over */
-    u32 phase;                  /* the one that runs */
-    u32 calls;                  /* of phases, on the function that is run over, in this pass */
-    u32 pass;                   /* over the module */
-    bool first_round;           /* of the sequence, on the function that is run over, in the first pass */
-    bool went_back;             /* some function did */
-    VEC(Function *) later;      /* those that later passes ran over */
-    i64 rewrites;               /* asked for so far, for --opt-bisect-limit */
-    u32 *limited;               /* by place among what is withheld: rewrites that counted against its limit */
+    const PipelineConfig *own;    /* that holds for the function that is run over: knobs, level, sequence */
+    VecU32 sequence;              /* phases that run over the function */
+    VecU32 cleanup;               /* phases of the clean-up that are called where a phase asks for it */
+    bool cleans_up;               /* they are called for another phase, and have said before what they miss */
+    const Summaries *summaries;   /* of the module's functions */
+    u32 *spent;                   /* of the budgets that phases have for the function that is run over */
+    u32 phase;                    /* the one that runs */
+    u32 calls;                    /* of phases, on the function that is run over, in this pass */
+    u32 pass;                     /* over the module */
+    bool first_round;             /* of the sequence, on the function that is run over, in the first pass */
+    const Summaries *believed[2]; /* of other functions, of entries: when they were run over last */
+    bool went_back;               /* some function did */
+    VEC(Function *) later;        /* those that later passes ran over */
+    i64 rewrites;                 /* asked for so far, for --opt-bisect-limit */
+    u32 *limited;                 /* by place among what is withheld: rewrites that counted against its limit */
 } Runner;
 
 /* ---- reports of the phases (sink.c) ------------------------------------------------------------------------------- */
