@@ -58,11 +58,6 @@ static bool sees(Analyses *an, const Instr *i)
     return i->kind == INSTR_OP && !(i->op->known && op_is_pure(i->op)) && instr_effects(i, an->summaries).active_set;
 }
 
-static Block *point_of(Analyses *an, const Block *b)
-{
-    return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
-}
-
 static bool is_empty(const Block *b)
 {
     const Instr *i = b->first;
@@ -125,7 +120,7 @@ static void copy_block(Arrivals *a, Analyses *an, u32 p)
     const Order *order = an_order(an);
     const Block *b = order->rpo[p];
     a->idom[p] = position_of(order, an_dom(an)->idom[b->id]);
-    a->point[p] = position_of(order, skip_empty(point_of(an, b)));
+    a->point[p] = position_of(order, skip_empty(dom_parent(an_postdom(an), b)));
     a->empty[p] = is_empty(b);
     const Instr *end = block_terminator(b);
     a->same[p] = end ? a->at[end->origin] : 0;
@@ -326,7 +321,7 @@ static bool find_old(ArrivalsChecker *c, u32 position)
 static bool reconverges_as_before(ArrivalsChecker *c, const Block *b, u32 s, const Block *goal)
 {
     const Arrivals *a = c->before;
-    const Block *point = point_of(c->an, b);
+    const Block *point = dom_parent(an_postdom(c->an), b);
     u32 old = a->at[s] ? a->point[a->at[s] - 1] : GRAPH_NONE;
     return point && old != GRAPH_NONE && (!find_old(c, old) || !may_reach(c, point, NULL, goal));
 }
@@ -448,7 +443,7 @@ static void check_made(ArrivalsChecker *c, const Block *b, const Instr *i)
         c->asked[position] = b->id + 1;
         find_edges_before(c, was - 1);
         u32 groups = groups_before(c, was - 1);
-        if (groups > 1 && groups > edges_now(c, to, origin) && may_reach(c, to, point_of(c->an, b), i->block))
+        if (groups > 1 && groups > edges_now(c, to, origin) && may_reach(c, to, dom_parent(an_postdom(c->an), b), i->block))
             c->wrong =
                 arena_printf(c->arena, "block %u: threads come together on the path to '%s', which sees who is there",
                              to->id, i->op->text->text);
@@ -475,7 +470,7 @@ static void check_table(ArrivalsChecker *c, const Block *b, const Instr *i)
         if (!may_look(c))
             return;
         if (c->entry[now] && c->entry[now] != was[k] + 1 && (to == i->block || c->seen[now] == c->stamp) &&
-            may_reach(c, to, point_of(c->an, b), i->block))
+            may_reach(c, to, dom_parent(an_postdom(c->an), b), i->block))
             c->wrong = arena_printf(
                 c->arena,
                 "block %u: threads of two entries of a table come together on the path to '%s', which sees who is there",

@@ -30,6 +30,9 @@ DomTree *postdom_compute(Arena *arena, const Function *fn, const Order *order);
 
 static inline bool dom_has(const DomTree *t, const Block *b) { return b->id < t->blocks && t->pre[b->id] != 0; }
 
+/* NULL too for the root, and where b is not in the tree. */
+static inline Block *dom_parent(const DomTree *t, const Block *b) { return dom_has(t, b) ? t->idom[b->id] : NULL; }
+
 /* Reflexive; false if either is not in the tree. */
 static inline bool dominates(const DomTree *t, const Block *a, const Block *b)
 {

@@ -178,9 +178,7 @@ static bool counts(JoinFinder *f, u32 branch, u32 point)
 
 static u32 point_if_all(const ExitPaths *s, u32 position)
 {
-    const DomTree *postdom = an_postdom(s->an);
-    const Block *b = s->order->rpo[position];
-    const Block *point = dom_has(postdom, b) ? postdom->idom[b->id] : NULL;
+    const Block *point = dom_parent(an_postdom(s->an), s->order->rpo[position]);
     return point ? s->order->index[point->id] : GRAPH_NONE;
 }
 

@@ -271,11 +271,8 @@ static LinearId as_operation(Def *d)
         if (!operand[k])
             return 0;
     }
-    if (n >= 2 && op_has(i->op, OPF_COMMUTES) && operand[0] > operand[1]) {
-        LinearId other = operand[0];
-        operand[0] = operand[1];
-        operand[1] = other;
-    }
+    if (n >= 2 && op_has(i->op, OPF_COMMUTES) && operand[0] > operand[1])
+        SWAP(operand[0], operand[1]);
     if (i->op->opcode == OPC_AND)
         for (u32 k = 0; k < 2; k++)
             zeros = linear_zeros(f, operand[k]) > zeros ? linear_zeros(f, operand[k]) : zeros;

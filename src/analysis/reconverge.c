@@ -65,10 +65,7 @@ void reconverge_prepare(ReconvergeGate *g)
 
 const Waits *reconverge_waits(const ReconvergeGate *g) { return g->w; }
 
-Block *reconvergence_point(ReconvergeGate *g, const Block *branch)
-{
-    return dom_has(an_postdom(g->an), branch) ? an_postdom(g->an)->idom[branch->id] : NULL;
-}
+Block *reconvergence_point(ReconvergeGate *g, const Block *branch) { return dom_parent(an_postdom(g->an), branch); }
 
 /* ptxas removes a weak load that nobody reads. */
 static bool does_nothing(const Instr *i)

@@ -48,7 +48,7 @@ static void add_block(const ReconvergeGate *g, u32 position, const Block *from, 
 static void add_point(ReconvergeGate *g, u32 position, const Block *old)
 {
     const Order *order = an_order(g->an);
-    const Block *b = order->rpo[position], *point = dom_has(an_postdom(g->an), b) ? an_postdom(g->an)->idom[b->id] : NULL;
+    const Block *b = order->rpo[position], *point = reconvergence_point(g, b);
     if (waits_apart(g, b))
         vec_push(&g->points, position);
     bool before_old = block_edge_count(b) > 1 && point && point != old && marks_has(&g->seen, order->index[point->id]);

@@ -53,7 +53,7 @@ static bool is_uniform(Analyses *an, const Block *b, const VecU32 *was)
 /* The reconvergence point of b's branch; NULL: threads leave the function without waiting for one another. */
 static Block *point_of(Analyses *an, const Block *b)
 {
-    Block *point = dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
+    Block *point = dom_parent(an_postdom(an), b);
     return point && !reconverge_only_leaves(point) ? point : NULL;
 }
 

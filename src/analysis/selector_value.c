@@ -176,9 +176,7 @@ static bool compare_truth(const ValueScope *scope, Instr *setp, ValueSet *truth)
     Cmp cmp = setp->op->cmp;
     bool is_signed = type_class(type) == TC_SIGNED;
     if (a.kind == VALUE_CONSTANT && b.kind != VALUE_CONSTANT) {
-        Value swap = a;
-        a = b;
-        b = swap;
+        SWAP(a, b);
         cmp = cmp_swapped(cmp);
     }
     if (b.kind != VALUE_CONSTANT)

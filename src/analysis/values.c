@@ -409,3 +409,22 @@ Range value_of_register_given(const Facts *f, ProgramPoint point, RegId reg, u32
     *undecided = q.undecided;
     return r;
 }
+
+Block *value_of_branch_given(const Facts *f, const Block *from, Block *b, const Given *given, Instr **undecided)
+{
+    Instr *end = block_terminator(b);
+    ProgramPoint place = {from, b, end};
+    *undecided = NULL;
+    const Table *table = branch_table(end);
+    if (table) {
+        const Operand *index = instr_operand(end, 0);
+        if (end->guard || !operand_register(index))
+            return NULL;
+        Range r = value_of_register_given(f, place, index->id, 32, given, undecided);
+        return range_is_constant(&r) && r.lo < table->targets.n ? fn_block(b->fn, table->targets.v[r.lo]) : NULL;
+    }
+    FactValue v = value_of_predicate_given(f, place, end->guard, given, undecided);
+    if (v == FACT_UNKNOWN)
+        return NULL;
+    return (v == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
+}

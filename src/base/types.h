@@ -38,6 +38,13 @@ typedef struct Span {
 /* An enum that takes a byte, so that tables and packed structs can hold it as itself. */
 #define ONE_BYTE __attribute__((packed))
 
+#define SWAP(a, b)               \
+    do {                         \
+        __auto_type swap_ = (a); \
+        (a) = (b);               \
+        (b) = swap_;             \
+    } while (0)
+
 #define COUNT_OF(array) (sizeof(array) / sizeof((array)[0]))
 
 #endif

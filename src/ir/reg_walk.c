@@ -8,6 +8,14 @@ bool instr_kills(const Instr *i, RegId reg)
     return false;
 }
 
+bool instr_writes_between(const Instr *from, const Instr *to, RegId reg)
+{
+    for (const Instr *i = from->next; i != to; i = i->next)
+        if (i->kind == INSTR_OP && instr_writes(i, reg))
+            return true;
+    return false;
+}
+
 Instr *instr_last_write(const Instr *at, RegId reg)
 {
     enum { LIMIT = 256 }; /* keeps the phases linear */

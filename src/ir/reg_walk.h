@@ -76,6 +76,8 @@ static inline bool next_write(RegWalk *walk)
 bool instr_reads(const Instr *i, RegId reg);
 /* Whether i writes reg so that nothing of the old value is left. */
 bool instr_kills(const Instr *i, RegId reg);
+/* Whether an instruction after `from` and before `to` (NULL: up to the end of the block) writes reg. */
+bool instr_writes_between(const Instr *from, const Instr *to, RegId reg);
 /* The last write of reg before `at`, in its block as it is now; NULL: none of the 256 instructions before it. What reaches `at`
  * from other blocks is analysis/ssa.h's to say. */
 Instr *instr_last_write(const Instr *at, RegId reg);

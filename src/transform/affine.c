@@ -46,11 +46,8 @@ bool affine_is_step(const Function *fn, const Instr *i, RegId *of, i64 *by)
         !is_plain_integer(fn, i))
         return false;
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
-    if (i->op->opcode == OPC_ADD && a->kind == OPND_IMM) {
-        const Operand *c = a;
-        a = b;
-        b = c;
-    }
+    if (i->op->opcode == OPC_ADD && a->kind == OPND_IMM)
+        SWAP(a, b);
     *of = operand_plain_register(a);
     *by = i->op->opcode == OPC_SUB ? (i64)(0 - (u64)b->value) : b->value;
     return *of && b->kind == OPND_IMM;
@@ -134,11 +131,8 @@ static bool operand_value(AffineSearch *s, const Instr *at, const Operand *o, u3
 static bool product_value(AffineSearch *s, const Instr *i, u32 bits, Affine *value)
 {
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
-    if (a->kind == OPND_IMM) {
-        const Operand *c = a;
-        a = b;
-        b = c;
-    }
+    if (a->kind == OPND_IMM)
+        SWAP(a, b);
     Affine x;
     if (b->kind != OPND_IMM || !operand_value(s, i, a, bits, &x) || !add_value(value, &x, (u64)b->value))
         return false;

@@ -67,14 +67,6 @@ typedef struct Root {
     u32 negations;
 } Root;
 
-static bool unchanged_until(const Instr *from, const Instr *to, RegId reg)
-{
-    for (const Instr *i = from->next; i != to; i = i->next)
-        if (i->kind == INSTR_OP && instr_writes(i, reg))
-            return false;
-    return true;
-}
-
 static Root find_root(const Instr *branch)
 {
     Root root = {.reg = branch->guard, .negated = branch->guard_not};
@@ -82,7 +74,7 @@ static Root find_root(const Instr *branch)
     while (root.def && root.def->op->opcode == OPC_NOT && root.negations < CONDITION_NOTS) {
         const Operand *to = instr_operand(root.def, 0), *source = instr_operand(root.def, 1);
         bool plain = source->kind == OPND_REG && !source->flags && source->id != to->id;
-        if (!plain || !unchanged_until(root.def, branch, source->id))
+        if (!plain || instr_writes_between(root.def, branch, source->id))
             break;
         root.negation[root.negations++] = root.def;
         root.negated = !root.negated;
@@ -175,7 +167,7 @@ static void plan_opposite(Analyses *an, const Instr *branch, const Root *root, P
     Results results = results_of(root->def);
     const Instr *reader = root->negations ? root->negation[root->negations - 1] : branch;
     if (results.second && results.second != results.first) {
-        how->kind = unchanged_until(root->def, branch, results.second) ? PLAIN_SWAP : PLAIN_NONE;
+        how->kind = instr_writes_between(root->def, branch, results.second) ? PLAIN_NONE : PLAIN_SWAP;
         how->reg = results.second;
     } else if (instr_operand(root->def, 0)->kind == OPND_REG && how->negations == root->negations &&
                is_only_reader(an, root->def, reader, root->reg)) {
@@ -197,7 +189,8 @@ Plain condition_plain(Analyses *an, Instr *branch, bool opposite)
     collect_dead(an, branch, &root, &how);
     if (results.second == root.reg) {
         /* p|q, and it is q that decides */
-        bool first_holds = results.first && results.first != root.reg && unchanged_until(root.def, branch, results.first);
+        bool first_holds =
+            results.first && results.first != root.reg && !instr_writes_between(root.def, branch, results.first);
         how.kind = !inverted ? PLAIN_SWAP : first_holds ? PLAIN_KEEP : PLAIN_NONE;
         how.reg = inverted ? results.first : root.reg;
     } else if (!inverted) {

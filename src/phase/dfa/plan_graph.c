@@ -160,7 +160,7 @@ bool plan_graph_reconverges_as_before(const PlanGraph *g)
             bitset_add(&copied, g->plan->node.v[k].b->id);
     for (u32 k = 0; k < g->reached; k++) {
         u32 v = g->order[k];
-        const Block *b = block_at(g, v), *point = dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
+        const Block *b = block_at(g, v), *point = dom_parent(an_postdom(an), b);
         bool uniform =
             block_terminator(b) ? uniform_has(&an_uniform(an)->branch_warp, b->id) : g->knobs->enable_dfa_jump_thread <= 0;
         if (!uniform && point && bitset_has(&copied, point->id) && has_successors(g, v) &&

@@ -3,6 +3,7 @@
 #include "ir/inspect.h"
 #include "phase/dfa/plan_graph.h"
 #include "target/ptxas.h"
+#include "transform/affine.h"
 
 enum { SELECTORS_ASKED = 64 /* of one loop */ };
 
@@ -18,15 +19,6 @@ typedef struct MachineFinder {
 } MachineFinder;
 
 /* ---- state registers -------------------------------------------------------------------------------------------- */
-
-static bool loop_writes(const Loop *loop, RegId reg)
-{
-    for (u32 k = 0; k < loop->block_count; k++)
-        for_each_instr(i, loop->blocks[k])
-            if (i->kind == INSTR_OP && instr_writes(i, reg))
-                return true;
-    return false;
-}
 
 /* Whether the loop copies or selects something into the register. */
 static bool loop_sets(const Loop *loop, RegId reg)
@@ -71,7 +63,7 @@ static void add_state_reg(MachineFinder *p, const Operand *o)
 {
     MachinePlan *plan = p->plan;
     if (plan->regs < STATE_REGS && operand_plain_register(o) && !regs_have(plan->reg, plan->regs, o->id) &&
-        loop_writes(p->loop, o->id))
+        !affine_is_invariant(p->loop, o->id))
         plan->reg[plan->regs++] = o->id;
 }
 
@@ -151,26 +143,6 @@ static StateValues state_on_edge(const MachineFinder *p, const Block *b, const S
     return s;
 }
 
-/* The successor that the branch of b takes, NULL if that is not known. */
-static Block *decided_successor(const MachineFinder *p, Block *b, const Given *given)
-{
-    Instr *end = block_terminator(b);
-    Instr *undecided;
-    ProgramPoint place = {NULL, b, end};
-    const Table *table = branch_table(end);
-    if (table) {
-        const Operand *index = instr_operand(end, 0);
-        if (end->guard || !operand_plain_register(index))
-            return NULL;
-        Range r = value_of_register_given(an_facts(p->an), place, index->id, 32, given, &undecided);
-        return range_is_constant(&r) && r.lo < table->targets.n ? fn_block(p->an->fn, table->targets.v[r.lo]) : NULL;
-    }
-    FactValue v = value_of_predicate_given(an_facts(p->an), place, end->guard, given, &undecided);
-    if (v == FACT_UNKNOWN)
-        return NULL;
-    return (v == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
-}
-
 /* ---- nodes ------------------------------------------------------------------------------------------------------ */
 
 static bool block_may_be_copied(const MachineFinder *p, const Block *b)
@@ -235,7 +207,7 @@ static void expand_node(MachineFinder *p, u32 k)
     p->group = p->plan->node.v[k].group;
     p->plan->node.v[k].first = p->plan->target.n;
     if (end) {
-        to = decided_successor(p, b, &given);
+        to = value_of_branch_given(an_facts(p->an), NULL, b, &given, &undecided);
         p->plan->node.v[k].decided = to != NULL;
         if (!to && branch_table(end))
             return; /* a table for each copy would cost more than it saves */
@@ -250,19 +222,12 @@ static void expand_node(MachineFinder *p, u32 k)
 
 /* ---- edges into the machine -------------------------------------------------------------------------------------- */
 
-static bool written_after(const Instr *at, RegId reg)
-{
-    for (const Instr *i = at->next; i; i = i->next)
-        if (i->kind == INSTR_OP && instr_writes(i, reg))
-            return true;
-    return false;
-}
-
 /* Whether the end of `from` may branch on the predicate of the selp, and a warp does not divide there unless that is asked for. */
 static bool may_branch_on(const MachineFinder *p, const Instr *selp, const Block *from)
 {
     const Operand *by = instr_operand(selp, 3);
-    if (selp->block != from || selp->guard || by->kind != OPND_REG || by->sub != SUB_NONE || written_after(selp, by->id))
+    if (selp->block != from || selp->guard || by->kind != OPND_REG || by->sub != SUB_NONE ||
+        instr_writes_between(selp, NULL, by->id))
         return false;
     return p->knobs->enable_dfa_jump_thread > 0 || uniform_has(&an_uniform(p->an)->warp, by->id);
 }

@@ -250,11 +250,8 @@ static void list_clusters(SwitchPlanner *q, const Cuts *c)
     q->clusters = arena_array(&q->scratch, Cluster, n + 1);
     for (u32 end = n; end; end = c->from[end])
         q->clusters[q->cluster_count++] = (Cluster){q->cases[c->from[end]], q->cases[end - 1], c->kind[end]};
-    for (u32 k = 0; k < q->cluster_count / 2; k++) {
-        Cluster swap = q->clusters[k];
-        q->clusters[k] = q->clusters[q->cluster_count - 1 - k];
-        q->clusters[q->cluster_count - 1 - k] = swap;
-    }
+    for (u32 k = 0; k < q->cluster_count / 2; k++)
+        SWAP(q->clusters[k], q->clusters[q->cluster_count - 1 - k]);
 }
 
 /* Moves *first on to the first case from which the keys up to case `last` span less than `reach`; to last + 1, if there is none. */

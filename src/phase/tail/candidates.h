@@ -26,7 +26,7 @@ typedef struct Merge {
     Analyses *an;
     Function *fn;
     Matcher *matcher; /* NULL: no two candidates may be alike, so far */
-    TailGate gate;
+    ReservedChoice gate;
     i64 least;     /* tail-merge-size; less where very many tails are alike */
     i64 together;  /* least that all blocks of one merge must save */
     u32 threshold; /* tail-merge-threshold */

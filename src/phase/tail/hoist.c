@@ -40,7 +40,7 @@ typedef struct HoistPass {
 typedef struct TailHoist {
     HoistPass *pass;
     Analyses *an;
-    TailGate gate;
+    ReservedChoice gate;
     Instr *branch;
     Block *taken, *other;
     RegPair name[HOIST_NAMES]; /* kept: of the taken edge; other: what the other successor calls it, maybe the same */
@@ -397,7 +397,7 @@ static void look_at_function(HoistPass *pass)
                 pass->written[w.reg] += pass->written[w.reg] < 2;
 }
 
-static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
+static bool hoist_into(HoistPass *pass, ReservedChoice gate, Block *b)
 {
     PhaseRun *run = pass->run;
     Analyses *an = pass->an;
@@ -423,7 +423,7 @@ static bool hoist_into(HoistPass *pass, TailGate gate, Block *b)
 }
 
 /* Blocks from which something was hoisted are left alone until the phase is called again: their liveness has changed. */
-bool hoist_common_code(Analyses *an, PhaseRun *run, TailGate gate)
+bool hoist_common_code(Analyses *an, PhaseRun *run, ReservedChoice gate)
 {
     HoistPass pass = {.run = run, .an = an, .names = {.an = an}};
     u8 *touched = arena_array(an->scratch, u8, an->fn->blocks.n);

@@ -18,6 +18,6 @@
 #include "phase/tail/match.h"
 
 /* Whether anything changed. Asks for AN_LOOPS, AN_DOM and AN_LIVE, which must be frozen. */
-bool hoist_common_code(Analyses *an, PhaseRun *run, TailGate gate);
+bool hoist_common_code(Analyses *an, PhaseRun *run, ReservedChoice gate);
 
 #endif

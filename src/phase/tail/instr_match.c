@@ -91,12 +91,10 @@ bool match_visit_writes(const PairVisitor *visit, const Instr *a, const Instr *b
     return true;
 }
 
-static bool equal_text(Str a, Str b) { return a.len == b.len && memcmp(a.p, b.p, a.len) == 0; }
-
 bool match_pragmas_alike(const Function *fn, const Instr *a, const Instr *b)
 {
     Str text = span_str(fn->module, a->text);
-    return memmem(text.p, text.len, "used_bytes_mask", 15) && equal_text(text, span_str(fn->module, b->text));
+    return memmem(text.p, text.len, "used_bytes_mask", 15) && str_equal(text, span_str(fn->module, b->text));
 }
 
 /* ---- operands that must stay what and where they are ------------------------------------------------------------- */

@@ -52,7 +52,7 @@ typedef struct Pairing {
 struct Matcher {
     Analyses *an;
     Function *fn;
-    TailGate gate;
+    ReservedChoice gate;
     TailLanes *lanes; /* NULL: not asked for yet */
     Dependence dependence;
     TailNames names;
@@ -204,7 +204,7 @@ static bool symbol_pair(void *user, SymId kept, SymId other)
 
 /* ---- the matcher ----------------------------------------------------------------------------------------------- */
 
-Matcher *matcher_new(Analyses *an, TailGate gate, bool parts_loads)
+Matcher *matcher_new(Analyses *an, ReservedChoice gate, bool parts_loads)
 {
     u32 regs = an->fn->regs.n;
     Matcher *m = arena_new(an->scratch, Matcher);
@@ -252,12 +252,12 @@ const RegPair *matcher_renamed(const Matcher *m, u32 *count)
 
 /* ---- what may be merged ---------------------------------------------------------------------------------------- */
 
-static bool reads_reserved(const Instr *i, TailGate gate)
+static bool reads_reserved(const Instr *i, ReservedChoice gate)
 {
-    if (gate == GATE_OFF)
+    if (gate == RESERVED_OFF)
         return false;
     for_each_slot(o, i)
-        if (o->kind == OPND_SREG && (gate == GATE_STRICT || operand_is_volatile(o)))
+        if (o->kind == OPND_SREG && (gate == RESERVED_STRICT || operand_is_volatile(o)))
             return true;
     return false;
 }
@@ -270,7 +270,7 @@ static bool promises_uniform(const Instr *i)
     return i->op->opcode == OPC_LDU || (decides && op_has(i->op, OPF_UNIFORM_HINT));
 }
 
-TailStop match_copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries)
+TailStop match_copies_may_merge(const Instr *i, ReservedChoice gate, const Summaries *summaries)
 {
     bool named = op_has(i->op, OPF_NAMES_THREADS), async = op_has(i->op, OPF_ASYNC);
     if ((instr_is_convergent(i, summaries) && (!named || async)) || promises_uniform(i))
@@ -321,7 +321,7 @@ static bool equal_declarations(const Function *fn, const Scope *a, const Scope *
     for (u32 k = 0; k < a->decls.n; k++) {
         Str one = span_str(fn->module, a->decls.v[k].text), two = span_str(fn->module, b->decls.v[k].text);
         bool renamed = a->decls.v[k].renamed.p || b->decls.v[k].renamed.p;
-        if (renamed || !one.len || one.len != two.len || memcmp(one.p, two.p, one.len) != 0)
+        if (renamed || !one.len || !str_equal(one, two))
             return false;
     }
     return true;

@@ -9,9 +9,6 @@
 
 #include "phase/tail/instr_match.h"
 
-/* The knob tail-merge-reserved: which special registers a tail must not read. */
-typedef enum TailGate { GATE_STRICT, GATE_VOLATILE, GATE_OFF } TailGate;
-
 /* Why a comparison went no further. */
 typedef enum TailStop {
     STOP_NONE,       /* the instructions differ, or a block is used up */
@@ -60,7 +57,7 @@ typedef struct Matcher Matcher;
 
 /* A matcher for the function as it is now, which must not change while it is used. Uses AN_LOOPS and AN_LIVE.
  * parts_loads: tails may hold loads that would be in flight together with loads in front of them. */
-Matcher *matcher_new(Analyses *an, TailGate gate, bool parts_loads);
+Matcher *matcher_new(Analyses *an, ReservedChoice gate, bool parts_loads);
 void matcher_free(Matcher *m);
 
 /* To be called before blocks are compared, with one of them: they all end alike. */
@@ -73,7 +70,7 @@ u64 matcher_compared(const Matcher *m);
 const RegPair *matcher_renamed(const Matcher *m, u32 *count);
 
 /* Whether two copies of i may become one: STOP_NONE, if so. The control dependence of the copies is not looked at. */
-TailStop match_copies_may_merge(const Instr *i, TailGate gate, const Summaries *summaries);
+TailStop match_copies_may_merge(const Instr *i, ReservedChoice gate, const Summaries *summaries);
 
 /* Whether the threads of two blocks may reconverge where their tails begin. Both tails were matched with that of the same third block. */
 bool tails_may_join(Matcher *m, Instr *a_begins, Instr *b_begins);

@@ -23,9 +23,7 @@ bool splice_copies_order(RegPair *renamed, u32 n)
             next++;
         if (next == n)
             return false;
-        RegPair pair = renamed[next];
-        renamed[next] = renamed[done];
-        renamed[done] = pair;
+        SWAP(renamed[next], renamed[done]);
     }
     return true;
 }

@@ -335,16 +335,13 @@ static void merge_tails(Merge *m)
 
 /* ---- the phase ------------------------------------------------------------------------------------------------- */
 
-static TailGate chosen_gate(const Knobs *knobs)
-{
-    static const TailGate gate[] = {
-        [RESERVED_STRICT] = GATE_STRICT, [RESERVED_VOLATILE] = GATE_VOLATILE, [RESERVED_OFF] = GATE_OFF};
-    return gate[knobs->tail_merge_reserved];
-}
-
 static bool merge_and_hoist(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
-    Merge m = {.run = run, .an = an, .fn = an->fn, .gate = chosen_gate(knobs), .always = knobs->enable_tail_merge > 0};
+    Merge m = {.run = run,
+               .an = an,
+               .fn = an->fn,
+               .gate = (ReservedChoice)knobs->tail_merge_reserved,
+               .always = knobs->enable_tail_merge > 0};
     m.least = knobs->tail_merge_size < 1 ? 1 : knobs->tail_merge_size;
     m.threshold = knobs->tail_merge_threshold > UINT16_MAX ? UINT16_MAX : (u32)knobs->tail_merge_threshold;
     an_freeze(an, AN_DOM | AN_LOOPS | AN_POSTDOM | AN_LIVE | AN_CONTROL | AN_UNIFORM);

@@ -50,11 +50,8 @@ bool body_collect(Analyses *an, const Block *b, const Block *to, const Block *ot
         if (!slice_take(&slice, i))
             return false;
     }
-    for (u32 k = 0; k < body->n / 2; k++) {
-        Instr *other = body->v[k];
-        body->v[k] = body->v[body->n - 1 - k];
-        body->v[body->n - 1 - k] = other;
-    }
+    for (u32 k = 0; k < body->n / 2; k++)
+        SWAP(body->v[k], body->v[body->n - 1 - k]);
     return true;
 }
 

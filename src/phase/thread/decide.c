@@ -4,36 +4,6 @@
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 
-/* The successor of b where control goes that came from `from`, or from anywhere if it is NULL; NULL: not known. given, *undecided: see
- * analysis/values.h. */
-static Block *decided_target(Analyses *an, const Block *from, Block *b, const Given *given, Instr **undecided)
-{
-    const Facts *facts = an_facts(an);
-    Instr *end = block_terminator(b);
-    ProgramPoint place = {from, b, end};
-    *undecided = NULL;
-    const Table *table = branch_table(end);
-    if (table) {
-        const Operand *index = instr_operand(end, 0);
-        if (end->guard || !operand_register(index))
-            return NULL;
-        Range r = value_of_register_given(facts, place, index->id, 32, given, undecided);
-        return range_is_constant(&r) && r.lo < table->targets.n ? fn_block(an->fn, table->targets.v[r.lo]) : NULL;
-    }
-    FactValue v = value_of_predicate_given(facts, place, end->guard, given, undecided);
-    if (v == FACT_UNKNOWN)
-        return NULL;
-    return (v == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
-}
-
-static bool writes_after(const Instr *at, RegId reg)
-{
-    for (const Instr *i = at->next; i; i = i->next)
-        if (i->kind == INSTR_OP && instr_writes(i, reg))
-            return true;
-    return false;
-}
-
 static Given nothing_given(const Knobs *knobs)
 {
     i64 compares = knobs->jump_threading_implication_search_threshold;
@@ -50,16 +20,16 @@ static bool decide_by_select(Analyses *an, const Knobs *knobs, Block *b, Instr *
         selp->block != (edge->from ? edge->from : b))
         return false;
     const Operand *by = instr_operand(selp, 3);
-    if (by->kind != OPND_REG || by->sub != SUB_NONE || writes_after(selp, by->id))
+    if (by->kind != OPND_REG || by->sub != SUB_NONE || instr_writes_between(selp, NULL, by->id))
         return false;
     given.selects = 1;
     given.select[0].selp = selp;
     given.select[0].first = !(by->flags & OPNDF_NOT);
-    Block *to = decided_target(an, edge->from, b, &given, &undecided);
+    Block *to = value_of_branch_given(an_facts(an), edge->from, b, &given, &undecided);
     if (!to || to == b)
         return false;
     given.select[0].first = !given.select[0].first;
-    Block *otherwise = decided_target(an, edge->from, b, &given, &undecided);
+    Block *otherwise = value_of_branch_given(an_facts(an), edge->from, b, &given, &undecided);
     if (!otherwise || otherwise == b)
         return false;
     *edge = (InEdge){edge->from, to, to == otherwise ? NULL : otherwise, to == otherwise ? NULL : selp};
@@ -85,7 +55,7 @@ void decide_edges(Analyses *an, const Knobs *knobs, Block *b, bool all_or_none, 
     for (u32 k = 0; k < preds.n; k++) {
         InEdge edge = {.from = preds.v[k].block};
         if (edge.from != b && order_reachable(an_order(an), edge.from)) {
-            edge.to = decided_target(an, edge.from, b, &given, &undecided);
+            edge.to = value_of_branch_given(an_facts(an), edge.from, b, &given, &undecided);
             if (!edge.to)
                 decide_by_select(an, knobs, b, undecided, &edge);
         }
@@ -114,7 +84,7 @@ Block *decide_branch(Analyses *an, const Knobs *knobs, Block *b)
 {
     Given given = nothing_given(knobs);
     Instr *undecided;
-    return decided_target(an, NULL, b, &given, &undecided);
+    return value_of_branch_given(an_facts(an), NULL, b, &given, &undecided);
 }
 
 bool decide_by_own_select(Analyses *an, const Knobs *knobs, Block *b, InEdge *edge)
@@ -122,6 +92,6 @@ bool decide_by_own_select(Analyses *an, const Knobs *knobs, Block *b, InEdge *ed
     Given given = nothing_given(knobs);
     Instr *undecided;
     *edge = (InEdge){.from = NULL};
-    decided_target(an, NULL, b, &given, &undecided);
+    value_of_branch_given(an_facts(an), NULL, b, &given, &undecided);
     return decide_by_select(an, knobs, b, undecided, edge) && edge->select;
 }

@@ -189,7 +189,7 @@ static u32 entries_left(const Candidate *c, const Block *to) { return entries_of
 /* Whether a block that ptxas does not predicate becomes one with what its edge alone then leads to: ptxas orders both together. */
 static bool joins_parts(ThreadJudge *j, const Candidate *c)
 {
-    const Block *stop = region_reconvergence_point(j->an, c->b);
+    const Block *stop = dom_parent(an_postdom(j->an), c->b);
     for (u32 k = 0; k < c->edges; k++) {
         const InEdge *edge = &c->edge[k];
         if (edge->to && !edge->otherwise && edge->to != stop && entries_left(c, edge->to) == 1 &&
@@ -214,7 +214,7 @@ static u32 cost_of_edge(const ThreadJudge *j, const Candidate *c, u32 k)
 /* What is executed once more by each group but one of the threads that come to the targets of c; false: too much. */
 static bool cost_of_parts(ThreadJudge *j, const Candidate *c, u64 *cost)
 {
-    const Block *stop = region_reconvergence_point(j->an, c->b);
+    const Block *stop = dom_parent(an_postdom(j->an), c->b);
     for (u32 k = 0; k < block_edge_count(c->b); k++) {
         Block *to = block_edge_target(c->b, k);
         if (to == stop || entries_left(c, to) <= 1 || region_joins_at(j->an, &j->scratch, c->b, to))
@@ -279,8 +279,8 @@ static const char *why_not_sooner(ThreadJudge *j, const Candidate *c, bool conve
     for (u32 k = 0; k < c->edges; k++)
         for (u32 which = 0; which < 2; which++) {
             Block *to = which ? c->edge[k].otherwise : c->edge[k].to;
-            if (to && reconverge_decided(gate_of(j), c->b, to, region_reconvergence_point(j->an, c->b), converged) !=
-                          RECONVERGE_SAFE)
+            if (to &&
+                reconverge_decided(gate_of(j), c->b, to, dom_parent(an_postdom(j->an), c->b), converged) != RECONVERGE_SAFE)
                 return WHY_SOONER;
         }
     return NULL;
@@ -360,7 +360,7 @@ static bool guards_a_loop(ThreadJudge *j, const Block *b, Block *to)
     if (branch_table(block_terminator(b)))
         return false;
     an_compute(j->an, AN_POSTDOM);
-    const Block *stop = region_reconvergence_point(j->an, b);
+    const Block *stop = dom_parent(an_postdom(j->an), b);
     Block *other = to == b->fall ? branch_target(block_terminator(b)) : b->fall;
     if (other != stop)
         return false;
@@ -376,7 +376,7 @@ static bool guards_a_loop(ThreadJudge *j, const Block *b, Block *to)
 /* Whether threads might reconverge sooner after b than they may, if its branch always goes to `to`. */
 static bool moves_point(ThreadJudge *j, const Block *b, Block *to)
 {
-    const Block *old = region_reconvergence_point(j->an, b);
+    const Block *old = dom_parent(an_postdom(j->an), b);
     ReconvergeRisk risk = reconverge_decided(gate_of(j), b, to, old, false);
     if (risk != RECONVERGE_ACTIVE_SET)
         return risk != RECONVERGE_SAFE;

@@ -5,11 +5,6 @@
 /* At most so many blocks are walked at once: the phase stays linear. */
 enum { REGION_BLOCKS = 128 };
 
-Block *region_reconvergence_point(Analyses *an, const Block *b)
-{
-    return dom_has(an_postdom(an), b) ? an_postdom(an)->idom[b->id] : NULL;
-}
-
 static void start(RegionScratch *scratch)
 {
     marks_clear(&scratch->seen);
@@ -62,7 +57,7 @@ static void add_block(Analyses *an, RegionScratch *scratch, ThreadRegion *region
 ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge)
 {
     ThreadRegion region = {.whole = true};
-    const Block *stop = region_reconvergence_point(an, b);
+    const Block *stop = dom_parent(an_postdom(an), b);
     start(scratch);
     if (edge != stop)
         visit(scratch, edge);

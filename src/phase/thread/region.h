@@ -30,8 +30,6 @@ typedef struct RegionScratch {
     u32 blocks;
 } RegionScratch;
 
-/* The block at which all paths from b join, or NULL. */
-Block *region_reconvergence_point(Analyses *an, const Block *b);
 /* The blocks that paths from `edge`, a successor of b, pass before the reconvergence point of b. */
 ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, Block *edge);
 /* Whether all paths from the branch of b join at `to`, one of its successors, but for those that leave b's loop, or the function where b
