@@ -5,6 +5,7 @@
 #include "analysis/convergence.h"
 #include "base/marks.h"
 #include "base/sorted.h"
+#include "ir/inspect.h"
 
 enum {
     WORK = 1 << 20, /* blocks of all walks, and branches of all lists */
@@ -58,13 +59,7 @@ static bool sees(Analyses *an, const Instr *i)
     return i->kind == INSTR_OP && !(i->op->known && op_is_pure(i->op)) && instr_effects(i, an->summaries).active_set;
 }
 
-static bool is_empty(const Block *b)
-{
-    const Instr *i = b->first;
-    while (i && i->kind != INSTR_OP)
-        i = i->next;
-    return !i && b->fall;
-}
+static bool is_empty(const Block *b) { return !block_first_op(b) && b->fall; }
 
 static const Block *skip_empty(const Block *b)
 {

@@ -261,6 +261,14 @@ Loops *loops_compute(Arena *arena, const Function *fn, const Order *order, const
     return l;
 }
 
+bool loop_is_left_at(const Loops *l, const Loop *loop, const Block *b)
+{
+    for (u32 k = 0; k < block_edge_count(b); k++)
+        if (!loop_contains(l, loop, block_edge_target(b, k)))
+            return true;
+    return block_leaves_function(b->fn, b);
+}
+
 Instr *loop_last_write(const Loop *loop, RegId reg, u32 *writes)
 {
     Instr *last = NULL;

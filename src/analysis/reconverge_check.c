@@ -70,9 +70,8 @@ static bool is_tangled(Analyses *an, const Block *b)
 static const Block *skip_empty(const Block *b)
 {
     for (u32 hops = 0; b && b->fall && hops < MARKERS; b = b->fall, hops++)
-        for_each_instr(i, b)
-            if (i->kind == INSTR_OP)
-                return b;
+        if (block_first_op(b))
+            return b;
     return b;
 }
 
@@ -108,14 +107,6 @@ static bool may_wait_apart(Analyses *an, const Instr *i)
     return instr_is(i, OPF_CALL) ? waits != 0 : waits & WAIT_LANES && (i->guard || !mask || mask->kind != OPND_IMM);
 }
 
-static const Instr *first_instr(const Block *b)
-{
-    const Instr *i = b->first;
-    while (i && i->kind != INSTR_OP)
-        i = i->next;
-    return i;
-}
-
 /* Adds the branches that b depends on, unless they are too many. Those behind b, which decide whether a loop comes to it again, do not
  * count. */
 static void add_apart_branches(ReconvergeSnapshot *s, Analyses *an, const Block *b)
@@ -131,7 +122,7 @@ static void add_apart_branches(ReconvergeSnapshot *s, Analyses *an, const Block 
 
 static void add_apart(ReconvergeSnapshot *s, Analyses *an, const Block *b)
 {
-    const Instr *of_loop = an_waits(an)->loop[b->id] ? first_instr(b) : NULL;
+    const Instr *of_loop = an_waits(an)->loop[b->id] ? block_first_op(b) : NULL;
     u32 first = s->apart_on.n;
     bool known = false;
     for_each_instr(i, b) {
@@ -325,13 +316,31 @@ static void start_walk(PointsChecker *c)
     vec_clear(&c->work);
 }
 
+static void start_walk_to(PointsChecker *c, u32 marker)
+{
+    start_walk(c);
+    for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++)
+        marks_add(&c->stop, c->copy[k]);
+}
+
+/* WaitEnds on the paths from what was visited to the copies of the marker. *reached: some path comes to one, or there is no marker. */
+static u8 ends_to(PointsChecker *c, const ReconvergencePoint *point, u32 marker, bool *reached)
+{
+    u8 rest = 0, ends = 0;
+    collect(c, &rest, &ends);
+    *reached = marker == 0;
+    for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++)
+        *reached |= marks_has(&c->seen, c->copy[k]);
+    return ends | ends_before(c, marker, point);
+}
+
 /* Whether threads of b, which reconverge at `now`, may wait there for others that an instruction between `now` and the marker would
  * release. *reached: whether some path from `now` leads to a copy of the marker, or there is no marker. */
 static bool waits_too_early(PointsChecker *c, const Block *b, const Block *now, const ReconvergencePoint *point, u32 marker,
                             bool *reached)
 {
     const Order *order = an_order(c->an);
-    u8 waits = 0, ends = 0, rest = 0;
+    u8 waits = 0, rest = 0;
     start_walk(c);
     marks_add(&c->stop, order->index[now->id]);
     for_each_edge(e, &order->succ, order->index[b->id])
@@ -340,15 +349,9 @@ static bool waits_too_early(PointsChecker *c, const Block *b, const Block *now, 
     *reached = true;
     if (is_after(c, now, marker))
         return false;
-    start_walk(c);
-    for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++)
-        marks_add(&c->stop, c->copy[k]);
+    start_walk_to(c, marker);
     visit(c, order->index[now->id]);
-    collect(c, &rest, &ends);
-    *reached = marker == 0;
-    for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++)
-        *reached |= marks_has(&c->seen, c->copy[k]);
-    return wait_may_end(c->waits, waits, ends | ends_before(c, marker, point));
+    return wait_may_end(c->waits, waits, ends_to(c, point, marker, reached));
 }
 
 /* Judges one point of the branch by its markers in turn: one without effects that no path reaches was removed as dead, and the next
@@ -424,22 +427,15 @@ static u8 ends_up_to(PointsChecker *c, const ApartPlace *place, const Reconverge
 {
     const Order *order = an_order(c->an);
     u32 from = order->index[place->after->id];
-    u8 rest = 0, ends = 0;
     *reached = false;
-    ends |= ends_from(c, place->from, marker, reached);
+    u8 ends = ends_from(c, place->from, marker, reached);
     if (*reached)
         return ends;
-    start_walk(c);
-    for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++)
-        marks_add(&c->stop, c->copy[k]);
+    start_walk_to(c, marker);
     for_each_edge(e, &order->succ, from)
         visit(c, order->succ.to[e]);
-    collect(c, &rest, &ends);
-    *reached = marker == 0;
-    for (u32 k = c->first[marker]; k < c->first[marker + 1]; k++)
-        *reached |= marks_has(&c->seen, c->copy[k]);
     bool leaves = order_leaves_function(order, from);
-    return ends | ends_before(c, marker, point) | (leaves ? END_LEAVE : 0);
+    return ends | ends_to(c, point, marker, reached) | (leaves ? END_LEAVE : 0);
 }
 
 /* Whether a thread that waits there may wait for what those do later that a branch with this point led elsewhere. */
@@ -536,7 +532,7 @@ static void check_apart_loop(PointsChecker *c, const Block *b)
 {
     const Loops *loops = an_loops(c->an);
     const Loop *loop = loop_headed_by(loops, b) ? loop_of(loops, b) : NULL;
-    const Instr *first = first_instr(b);
+    const Instr *first = block_first_op(b);
     const Block *after = b;
     while (loop && after && loop_contains(loops, loop, after))
         after = point_of(c->an, after);

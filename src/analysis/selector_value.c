@@ -153,10 +153,10 @@ static Value widen(const ValueScope *scope, Instr *i)
 
 /* ---- predicates ------------------------------------------------------------------------------------------------ */
 
-static ValueSet table_compare(const ValueScope *scope, const Value *table, Cmp cmp, bool is_signed, u64 constant)
+static ValueSet table_compare(const ValueScope *scope, const Value *table, Cmp cmp, Type type, u64 constant)
 {
     Arena *arena = scope->arena;
-    ValueSet holds = value_set_compare(arena, cmp, is_signed, constant, table->width), amounts = {0};
+    ValueSet holds = value_set_compare(arena, cmp, type, constant, table->width), amounts = {0};
     for (u32 k = 0; k < VALUE_ENTRIES; k++) {
         u64 last = k + 1 < VALUE_ENTRIES ? k : sem_max(table->linear_width);
         if (value_set_has(holds, table->entry[k]))
@@ -174,20 +174,19 @@ static bool compare_truth(const ValueScope *scope, Instr *setp, ValueSet *truth)
         return false;
     Value a = operand_value(scope, instr_operand(setp, 1), width), b = operand_value(scope, instr_operand(setp, 2), width);
     Cmp cmp = setp->op->cmp;
-    bool is_signed = type_class(type) == TC_SIGNED;
     if (a.kind == VALUE_CONSTANT && b.kind != VALUE_CONSTANT) {
         SWAP(a, b);
         cmp = cmp_swapped(cmp);
     }
     if (b.kind != VALUE_CONSTANT)
         return false;
-    ValueSet holds = value_set_compare(scope->arena, cmp, is_signed, b.constant, width);
+    ValueSet holds = value_set_compare(scope->arena, cmp, type, b.constant, width);
     if (a.kind == VALUE_CONSTANT)
         *truth = value_set_has(holds, a.constant) ? value_set_range(scope->arena, 0, sem_max(scope->bits)) : (ValueSet){0};
     else if (a.kind == VALUE_LINEAR)
         *truth = value_preimage(scope, &a, holds);
     else if (a.kind == VALUE_TABLE)
-        *truth = table_compare(scope, &a, cmp, is_signed, b.constant);
+        *truth = table_compare(scope, &a, cmp, type, b.constant);
     else
         return false;
     return true;

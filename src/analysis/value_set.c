@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "analysis/ranges.h"
 #include "base/search.h"
 
 static Interval *intervals(Arena *arena, size_t n) { return arena_alloc_raw(arena, n * sizeof(Interval)); }
@@ -33,22 +34,19 @@ static ValueSet less_than(Arena *arena, u64 constant, bool is_signed, u32 bits)
     return value_set_shift(arena, below(arena, (constant + sign) & sem_max(bits)), sign, bits);
 }
 
-ValueSet value_set_compare(Arena *arena, Cmp cmp, bool is_signed, u64 constant, u32 bits)
+ValueSet value_set_compare(Arena *arena, Cmp cmp, Type type, u64 constant, u32 bits)
 {
     u64 c = constant & sem_max(bits);
-    ValueSet equal = value_set_range(arena, c, c);
-    switch (cmp) {
-    case CMP_EQ: return equal;
-    case CMP_NE: return value_set_not(arena, equal, bits);
-    case CMP_LT: return less_than(arena, c, is_signed, bits);
-    case CMP_LO: return less_than(arena, c, false, bits);
-    case CMP_LE: return value_set_or(arena, less_than(arena, c, is_signed, bits), equal);
-    case CMP_LS: return value_set_or(arena, less_than(arena, c, false, bits), equal);
-    case CMP_GE: return value_set_not(arena, less_than(arena, c, is_signed, bits), bits);
-    case CMP_HS: return value_set_not(arena, less_than(arena, c, false, bits), bits);
-    case CMP_GT: return value_set_not(arena, value_set_or(arena, less_than(arena, c, is_signed, bits), equal), bits);
-    default: return value_set_not(arena, value_set_or(arena, less_than(arena, c, false, bits), equal), bits);
-    }
+    u32 outcomes = cmp_outcomes(cmp);
+    ValueSet less = less_than(arena, c, compare_is_signed(cmp, type), bits), equal = value_set_range(arena, c, c),
+             set = {0};
+    if (outcomes & CMP_IF_LESS)
+        set = less;
+    if (outcomes & CMP_IF_EQUAL)
+        set = value_set_or(arena, set, equal);
+    if (outcomes & CMP_IF_GREATER)
+        set = value_set_or(arena, set, value_set_not(arena, value_set_or(arena, less, equal), bits));
+    return set;
 }
 
 ValueSet value_set_copy(Arena *arena, ValueSet a)

@@ -17,8 +17,8 @@ typedef struct ValueSet {
 
 /* lo <= hi. */
 ValueSet value_set_range(Arena *arena, u64 lo, u64 hi);
-/* {v : v cmp constant} of `bits` bits; constant is cut to them. cmp is one of eq ne lt le gt ge lo ls hi hs. */
-ValueSet value_set_compare(Arena *arena, Cmp cmp, bool is_signed, u64 constant, u32 bits);
+/* {v : v cmp constant} of `bits` bits; constant is cut to them. they are compared as this integer type. */
+ValueSet value_set_compare(Arena *arena, Cmp cmp, Type type, u64 constant, u32 bits);
 
 /* The same set, for as long as this arena lives. */
 ValueSet value_set_copy(Arena *arena, ValueSet a);

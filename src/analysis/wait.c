@@ -225,21 +225,13 @@ typedef struct CountedExit {
     const Operand *bound;
 } CountedExit;
 
-static bool leaves_loop(const Finder *f, const Loop *loop, const Block *b)
-{
-    bool leaves = block_leaves_function(f->fn, b);
-    for (u32 k = 0; k < block_edge_count(b); k++)
-        leaves |= !loop_contains(f->loops, loop, block_edge_target(b, k));
-    return leaves;
-}
-
 /* Whether a counter alone decides if control leaves the loop at the end of b, which is in every iteration. */
 static bool exit_of(const Finder *f, const Loop *loop, const Block *b, CountedExit *exit)
 {
     const Instr *end = block_terminator(b);
     Instr *compare;
-    if (!in_every_iteration(f, loop, b) || !leaves_loop(f, loop, b) || !end || !end->guard || branch_table(end) ||
-        writes_in(f, loop, end->guard, &compare) != 1)
+    if (!in_every_iteration(f, loop, b) || !loop_is_left_at(f->loops, loop, b) || !end || !end->guard ||
+        branch_table(end) || writes_in(f, loop, end->guard, &compare) != 1)
         return false;
     if (compare->op->opcode != OPC_SETP || compare->guard || compare->op->bool_op != BOOL_NONE || compare->slots != 3 ||
         !in_every_iteration(f, loop, compare->block))
@@ -271,8 +263,7 @@ static bool exit_is_sure(Finder *f, const CountedExit *exit)
     bool holds_for_equal = leave == CMP_EQ || leave == CMP_LE || leave == CMP_GE || leave == CMP_LS || leave == CMP_HS;
     if (exit->bound->kind != OPND_IMM)
         return c->kind == STEP_ADD && (leave == CMP_NE || (holds_for_equal && apart == 1));
-    ValueSet leaving =
-        value_set_compare(&f->arena, leave, compare_is_signed(leave, exit->type), (u64)exit->bound->value, bits);
+    ValueSet leaving = value_set_compare(&f->arena, leave, exit->type, (u64)exit->bound->value, bits);
     if (c->kind == STEP_SHIFT)
         return value_set_has(leaving, 0) && (!c->is_signed || value_set_has(leaving, sem_max(bits)));
     return value_set_size(leaving) >= apart;
@@ -288,7 +279,7 @@ static bool leaves_by_counters(Finder *f, const Loop *loop)
         if (f->budget == 0 || f->w->ends[b->id] & END_LEAVE)
             return false;
         f->budget--;
-        if (!leaves_loop(f, loop, b))
+        if (!loop_is_left_at(f->loops, loop, b))
             continue;
         if (!exit_of(f, loop, b, &exit))
             return false;
@@ -342,7 +333,7 @@ static bool loads_result(const Finder *f, const Instr *i)
 static u32 add_test(const Finder *f, const Loop *loop, const Block *b, RegId *slice, u32 n)
 {
     const Instr *end = block_terminator(b);
-    if (leaves_loop(f, loop, b) && end)
+    if (loop_is_left_at(f->loops, loop, b) && end)
         for (RegWalk w = reg_walk(end); next_read(&w) && n < SLICE;)
             slice[n++] = w.reg;
     return n;

@@ -61,6 +61,15 @@ static inline bool block_is_pinned(const Block *b)
     return false;
 }
 
+/* The first instruction of b that executes, or NULL. */
+static inline const Instr *block_first_op(const Block *b)
+{
+    const Instr *i = b->first;
+    while (i && i->kind != INSTR_OP)
+        i = i->next;
+    return i;
+}
+
 /* The guarded bra at the end of b, or NULL. Both of its successors may be one block. */
 static inline Instr *block_conditional_branch(const Block *b)
 {

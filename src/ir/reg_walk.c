@@ -1,5 +1,7 @@
 #include "ir/reg_walk.h"
 
+#include "base/bitset.h"
+
 bool instr_kills(const Instr *i, RegId reg)
 {
     for (RegWalk w = reg_walk(i); next_write(&w);)
@@ -34,4 +36,18 @@ bool instr_reads(const Instr *i, RegId reg)
         if (w.reg == reg)
             return true;
     return false;
+}
+
+Instr **instr_only_writes(Arena *arena, const Function *fn)
+{
+    Instr **only = arena_array(arena, Instr *, fn->regs.n);
+    BitSet again = bitset_new(arena, fn->regs.n);
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);) {
+                if (only[w.reg])
+                    bitset_add(&again, w.reg);
+                only[w.reg] = bitset_has(&again, w.reg) ? NULL : i;
+            }
+    return only;
 }

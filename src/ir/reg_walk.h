@@ -2,6 +2,7 @@
 #ifndef PTXOPT_IR_REG_WALK_H
 #define PTXOPT_IR_REG_WALK_H
 
+#include "base/arena.h"
 #include "ir/ir.h"
 
 #define CARRY_REG 0u /* RegId 0 names no register, so it is free for the carry */
@@ -81,6 +82,9 @@ bool instr_writes_between(const Instr *from, const Instr *to, RegId reg);
 /* The last write of reg before `at`, in its block as it is now; NULL: none of the 256 instructions before it. What reaches `at`
  * from other blocks is analysis/ssa.h's to say. */
 Instr *instr_last_write(const Instr *at, RegId reg);
+
+/* By RegId: the one instruction of the function that writes the register, or NULL: none, or several. In the arena. */
+Instr **instr_only_writes(Arena *arena, const Function *fn);
 
 /* Unconditionally or not. */
 static inline bool instr_writes(const Instr *i, RegId reg)

@@ -80,6 +80,14 @@ u32 ptxas_cost(const Instr *i)
     return 1;
 }
 
+u32 ptxas_block_cost(const Block *b, u32 most)
+{
+    u32 cost = 0;
+    for (const Instr *i = b->first; i && cost <= most; i = i->next)
+        cost += ptxas_cost(i);
+    return cost;
+}
+
 u32 ptxas_pair_cost(const Instr *i, const Instr *reader)
 {
     for (u32 k = 0; k < COUNT_OF(pairs); k++)

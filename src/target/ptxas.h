@@ -13,6 +13,8 @@ enum PtxasLimit {
 
 /* Machine instructions that one more copy of i adds; at least 1 for what executes, 0 for anything else. */
 u32 ptxas_cost(const Instr *i);
+/* Of a block's instructions together, or a number above `most` where they cost more. */
+u32 ptxas_block_cost(const Block *b, u32 most);
 /* The same of i and of an instruction that reads what it computes, of which ptxas makes less than of both apart where it can. */
 u32 ptxas_pair_cost(const Instr *i, const Instr *reader);
 /* Whether ptxas makes nothing of i, as a rule: copies of registers, the low half of one, cvta, slots of the stack frame. */

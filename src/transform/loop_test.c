@@ -1,5 +1,6 @@
 #include "transform/loop_test.h"
 
+#include "analysis/ranges.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 
@@ -28,7 +29,7 @@ bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposit
         return false;
     Type type = compare->op->type[0];
     TypeClass class = type_class(type);
-    test->is_signed = class == TC_SIGNED;
+    test->type = type;
     bool integer = class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS;
     if (!integer || (type_bits(type) != 32 && type_bits(type) != 64))
         return false;
@@ -57,28 +58,11 @@ bool loop_test_runs_towards_bound(const LoopTest *test)
 
 /* ---- how often it runs ----------------------------------------------------------------------------------------------- */
 
-static u64 extended(u64 value, u32 bits, bool is_signed)
-{
-    return is_signed ? (u64)sem_signed(value, bits) : value & sem_max(bits);
-}
-
 static bool goes_on(const LoopTest *t, u64 value, u64 bound)
 {
     u32 bits = t->value.bits;
-    bool is_signed = t->is_signed && t->cmp != CMP_LO && t->cmp != CMP_LS && t->cmp != CMP_HI && t->cmp != CMP_HS;
-    u64 a = extended(value, bits, is_signed), b = extended(bound, bits, is_signed);
-    bool less = is_signed ? (i64)a < (i64)b : a < b;
-    switch (t->cmp) {
-    case CMP_EQ: return a == b;
-    case CMP_NE: return a != b;
-    case CMP_LT:
-    case CMP_LO: return less;
-    case CMP_LE:
-    case CMP_LS: return less || a == b;
-    case CMP_GT:
-    case CMP_HI: return !less && a != b;
-    default: return !less;
-    }
+    return range_compare(t->cmp, compare_is_signed(t->cmp, t->type), range_constant(bits, value),
+                         range_constant(bits, bound)) == FACT_TRUE;
 }
 
 /* Where the loop is entered from, if from one block only; NULL. */

@@ -9,8 +9,8 @@ typedef struct LoopTest {
     const Operand *bound;
     RegId compared; /* the other operand of the comparison */
     Cmp cmp;        /* compared cmp bound, and the loop goes on */
-    bool is_signed;
-    Affine value; /* of what is compared */
+    Type type;      /* that it compares as */
+    Affine value;   /* of what is compared */
 } LoopTest;
 
 /* Of a setp that every iteration executes once. opposite: the loop goes on where it is false. False: it is no such comparison. As

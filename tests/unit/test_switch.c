@@ -52,7 +52,7 @@ static void comparisons_are_exact(void **state)
         for (u32 k = 0; k < COUNT_OF(constants); k++)
             for (u32 is_signed = 0; is_signed < 2; is_signed++) {
                 u64 extended = is_signed ? (u64)(i64)(int16_t)constants[k] : constants[k];
-                ValueSet s = value_set_compare(&arena, all_compares[c], is_signed, extended, 16);
+                ValueSet s = value_set_compare(&arena, all_compares[c], is_signed ? TYPE_S16 : TYPE_U16, extended, 16);
                 assert_well_formed(s, 16);
                 for (u32 v = 0; v < 0x10000; v++)
                     assert_int_equal(value_set_has(s, v), compare_16(all_compares[c], is_signed, (u16)v, constants[k]));
@@ -107,7 +107,7 @@ static void sets_reach_the_last_of_64_bits(void **state)
 {
     (void)state;
     Arena arena = {0};
-    ValueSet all = value_set_range(&arena, 0, UINT64_MAX), low = value_set_compare(&arena, CMP_LT, true, 0, 64);
+    ValueSet all = value_set_range(&arena, 0, UINT64_MAX), low = value_set_compare(&arena, CMP_LT, TYPE_S64, 0, 64);
     assert_int_equal(value_set_not(&arena, all, 64).n, 0);
     assert_int_equal(value_set_not(&arena, (ValueSet){0}, 64).v[0].hi, UINT64_MAX);
     assert_int_equal(value_set_size(all), UINT64_MAX);

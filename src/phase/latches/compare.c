@@ -44,15 +44,7 @@ static bool leaves_at_latch_only(Analyses *an, const Loop *loop)
     const Loops *loops = an_loops(an);
     for (u32 k = 0; k < loop->block_count; k++) {
         Block *b = loop->blocks[k];
-        if (loop_of(loops, b) != loop)
-            return false;
-        if (b == loop->latches[0])
-            continue;
-        CfgList succs = cfg_succs(an->fn, b);
-        for (u32 s = 0; s < succs.n; s++)
-            if (!loop_contains(loops, loop, succs.v[s].block))
-                return false;
-        if (block_leaves_function(an->fn, b))
+        if (loop_of(loops, b) != loop || (b != loop->latches[0] && loop_is_left_at(loops, loop, b)))
             return false;
     }
     return true;

@@ -59,9 +59,7 @@ static u32 body_size(const Loop *loop)
 {
     u32 n = 0;
     for (u32 k = 0; k < loop->block_count && n <= BODY_COUNTED; k++)
-        for_each_instr(i, loop->blocks[k])
-            if ((n += ptxas_cost(i)) > BODY_COUNTED)
-                break;
+        n += ptxas_block_cost(loop->blocks[k], BODY_COUNTED - n);
     return n;
 }
 
@@ -81,12 +79,8 @@ static bool leaves_early(Analyses *an, const Loop *loop)
 {
     const Loops *loops = an_loops(an);
     for (u32 k = 0; k < loop->block_count; k++) {
-        Block *b = loop->blocks[k];
-        CfgList succs = cfg_succs(an->fn, b);
-        for (u32 s = 0; s < succs.n && b != loop->latches[0]; s++)
-            if (!loop_contains(loops, loop, succs.v[s].block))
-                return true;
-        if (block_leaves_function(an->fn, b))
+        const Block *b = loop->blocks[k];
+        if (b == loop->latches[0] ? block_leaves_function(an->fn, b) : loop_is_left_at(loops, loop, b))
             return true;
     }
     return false;

@@ -23,6 +23,7 @@
  *
  * Declines: loops with the pragma nounroll, with another exit, that are large, or hold what may not be copied; and those that run a
  * constant number of times, which ptxas unrolls with their checks. */
+#include "analysis/ranges.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "phase/loops/copy.h"
@@ -97,11 +98,6 @@ static RegId build_u32(const Builder *at, Opcode opcode, RegId a, Operand b)
     return build_binary(at, opcode, (OpParts){.type = {type}}, TYPE_B32, register_operand(a), b);
 }
 
-static bool compares_signed(const LoopTest *t)
-{
-    return t->is_signed && t->cmp != CMP_LO && t->cmp != CMP_LS && t->cmp != CMP_HI && t->cmp != CMP_HS;
-}
-
 /* The number up to which the test holds: its bound, or where values wrap if they move away from the bound. */
 static Operand limit(const LoopTest *t)
 {
@@ -109,7 +105,7 @@ static Operand limit(const LoopTest *t)
     if (loop_test_runs_towards_bound(t))
         return t->bound->kind == OPND_IMM ? build_integer((u64)t->bound->value, bits, true) : *t->bound;
     bool down = sem_signed(t->value.step, bits) < 0;
-    u64 least = compares_signed(t) ? sem_sign(bits) : 0;
+    u64 least = compare_is_signed(t->cmp, t->type) ? sem_sign(bits) : 0;
     return build_integer(down ? least : sem_max(bits) - least, bits, true);
 }
 
@@ -147,7 +143,7 @@ static RegId build_count(const Builder *at, const LoopTest *t)
         return n;
     if (includes_limit(t))
         n = build_u32(at, OPC_ADD, n, number(1));
-    OpParts compare = {.cmp = t->cmp, .type = {t->compare->op->type[0]}};
+    OpParts compare = {.cmp = t->cmp, .type = {t->type}};
     RegId goes_on = build_binary(at, OPC_SETP, compare, TYPE_PRED, x, *t->bound);
     Operand select[] = {register_operand(n), number(0), register_operand(goes_on)};
     return build_value(at, isa_op(at->fn->module->isa, OPC_SELP, (OpParts){.type = {TYPE_B32}}), TYPE_B32, select, 3);

@@ -133,21 +133,6 @@ static void combine_diamond(Nested *n, const Site *yes, const Site *no)
 
 /* ---- the phase -------------------------------------------------------------------------------------------------- */
 
-/* Which registers are written by one instruction alone, and where. */
-static void find_writers(Nested *n)
-{
-    n->written = (u32)n->fn->regs.n;
-    n->written_in = arena_array(n->an->scratch, const Block *, n->written);
-    BitSet again = bitset_new(n->an->scratch, n->written);
-    for_each_block(b, n->fn)
-        for_each_instr(i, b)
-            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);) {
-                if (n->written_in[w.reg])
-                    bitset_add(&again, w.reg);
-                n->written_in[w.reg] = bitset_has(&again, w.reg) ? NULL : b;
-            }
-}
-
 /* Computes what is asked about sites, of the function as it is before the first rewrite. */
 static void prepare(Combiner *c)
 {
@@ -159,7 +144,8 @@ static void prepare(Combiner *c)
     n->combined = arena_array(n->an->scratch, TruthTerm, n->fn->blocks.n);
     n->skip = arena_array(n->an->scratch, u32, an_dom(c->an)->count + 1);
     n->gate = reconverge_new(n->an->scratch, c->an);
-    find_writers(n);
+    n->registers = n->fn->regs.n;
+    n->only_write = instr_only_writes(n->an->scratch, n->fn);
 }
 
 /* Whether a site, about which `why` is known, is to be rewritten. */

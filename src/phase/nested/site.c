@@ -234,7 +234,7 @@ bool site_guards(const Nested *n, const Site *s, const Instr *i)
     if (!s->guards || i == s->inner->last || i->kind != INSTR_OP)
         return false;
     for (RegWalk w = reg_walk(i); next_write(&w);)
-        live |= w.reg < n->written && live_in(an_live(n->an), s->other, w.reg);
+        live |= w.reg < n->registers && live_in(an_live(n->an), s->other, w.reg);
     return live || is_load(i);
 }
 
@@ -299,8 +299,8 @@ static bool joins_others(const Nested *n, const Site *s, Block *to)
 /* Whether reg holds one value while the loop runs. */
 static bool is_invariant(const Nested *n, const Loop *loop, RegId reg)
 {
-    const Block *writer = reg < n->written ? n->written_in[reg] : NULL;
-    return writer && !loop_contains(an_loops(n->an), loop, writer);
+    const Instr *write = reg < n->registers ? n->only_write[reg] : NULL;
+    return write && !loop_contains(an_loops(n->an), loop, write->block);
 }
 
 /* Whether the outer branch goes the same way in each iteration. */
@@ -354,20 +354,13 @@ static u32 chain_length(const Instr *at, RegId reg, u32 most)
     return longest + !(ptxas_costs_nothing(def) || instr_loads_parameter(def));
 }
 
-static bool is_short_arm(const Block *b)
-{
-    u32 cost = 0;
-    for (const Instr *i = b->first; i && cost <= PTXAS_DELAYED_ARM; i = i->next)
-        cost += ptxas_cost(i);
-    return cost <= PTXAS_DELAYED_ARM;
-}
-
 /* Whether, in a loop, a short arm of an `if` without an `else` would wait in each iteration for a chain of instructions, which the
  * machine now computes beside others. */
 static bool delays_arm(const Nested *n, const Site *s)
 {
     CfgList succs = cfg_succs(n->fn, s->rest);
-    if (!loop_of(an_loops(n->an), s->outer) || succs.n != 1 || succs.v[0].block != s->other || !is_short_arm(s->rest))
+    if (!loop_of(an_loops(n->an), s->outer) || succs.n != 1 || succs.v[0].block != s->other ||
+        ptxas_block_cost(s->rest, PTXAS_DELAYED_ARM) > PTXAS_DELAYED_ARM)
         return false;
     const Instr *branch = block_terminator(s->inner);
     return chain_length(branch, branch->guard, PTXAS_DELAYING_CHAIN) == PTXAS_DELAYING_CHAIN;

@@ -43,9 +43,8 @@ typedef struct Nested {
     u32 *skip; /* by place in the order of the dominator tree, of a dead block: how many after it are dead, at least */
     /* By Block.id: the condition of a branch that stands for several; no truth: it stands for itself. */
     TruthTerm *combined;
-    /* By RegId below `written`: the block of the only instruction that writes it, or NULL. */
-    const Block **written_in;
-    u32 written;
+    Instr **only_write; /* by RegId, below `registers`: the one instruction that writes it, or NULL */
+    u32 registers;
     ReconvergeGate *gate;
 } Nested;
 

@@ -124,14 +124,13 @@ bool region_find_selector(SwitchRegion *g, Instr *branch)
 
 static ValueSet compare_set(SwitchRegion *g, const Compare *c)
 {
-    TypeClass class = type_class(c->type);
     u32 bits = g->d->bits;
     bool left = operand_plain_register(&c->a) == g->d->selector;
     const Operand *other = left ? &c->b : &c->a;
     if (!type_is_integer(c->type) || type_bits(c->type) != bits || other->kind != OPND_IMM || (other->flags & OPNDF_NEG))
         return value_set_range(&g->scratch, 0, sem_max(bits));
     Cmp cmp = left ? c->cmp : cmp_swapped(c->cmp);
-    return value_set_compare(&g->scratch, cmp, class == TC_SIGNED, (u64)other->value, bits);
+    return value_set_compare(&g->scratch, cmp, c->type, (u64)other->value, bits);
 }
 
 static ValueSet range_set(Arena *arena, const Range *r)

@@ -31,8 +31,8 @@ typedef struct SecondName {
 typedef struct HoistPass {
     PhaseRun *run;
     Analyses *an;
-    u8 *written;      /* by RegId: number of instructions that write it, at most 2 */
-    BitSet in_flight; /* see match_find_in_flight */
+    Instr **only_write; /* see instr_only_writes; NULL: not asked for yet */
+    BitSet in_flight;   /* see match_find_in_flight */
     TailNames names;
     VEC(SecondName) second;
 } HoistPass;
@@ -178,7 +178,7 @@ static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
 /* Whether each of the two names is written by one instruction only: all readers of one name can read the other one then. */
 static bool has_one_value(const TailHoist *h, const RegPair *pair)
 {
-    return h->pass->written[pair->kept] == 1 && h->pass->written[pair->other] == 1;
+    return h->pass->only_write[pair->kept] && h->pass->only_write[pair->other];
 }
 
 static i64 copies(const TailHoist *h, u32 from, u32 to)
@@ -219,10 +219,7 @@ static i64 head_gain(const TailHoist *h, u32 n)
 
 static bool is_short_arm(const Block *b)
 {
-    u32 cost = 0;
-    for_each_instr(i, b)
-        cost += ptxas_cost(i);
-    return cost <= PTXAS_PLAIN_ARM && b->fall && !block_two_way_branch(b);
+    return ptxas_block_cost(b, PTXAS_PLAIN_ARM) <= PTXAS_PLAIN_ARM && b->fall && !block_two_way_branch(b);
 }
 
 static bool computes_address(const Function *fn, const Instr *i)
@@ -384,17 +381,13 @@ static bool find_branch(TailHoist *h, Block *b)
     return h->taken != b && h->other != b && h->taken->scope == b->scope && h->other->scope == b->scope;
 }
 
-/* Counts writes and finds registers in flight, before the first rewrite; most functions have nothing to hoist and never ask. */
+/* Finds writes and registers in flight, before the first rewrite; most functions have nothing to hoist and never ask. */
 static void look_at_function(HoistPass *pass)
 {
     const Function *fn = pass->an->fn;
-    pass->written = arena_array(pass->an->scratch, u8, fn->regs.n);
+    pass->only_write = instr_only_writes(pass->an->scratch, fn);
     pass->in_flight = bitset_new(pass->an->scratch, fn->regs.n);
     match_find_in_flight(fn, &pass->in_flight);
-    for_each_block(b, fn)
-        for_each_instr(i, b)
-            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
-                pass->written[w.reg] += pass->written[w.reg] < 2;
 }
 
 static bool hoist_into(HoistPass *pass, ReservedChoice gate, Block *b)
@@ -405,7 +398,7 @@ static bool hoist_into(HoistPass *pass, ReservedChoice gate, Block *b)
     h.visitor = (PairVisitor){&h, rate_same, read_same, write_same, NULL};
     if (!find_branch(&h, b))
         return false;
-    if (!pass->written)
+    if (!pass->only_write)
         look_at_function(pass);
     ends_loop_test(an_loops(an), h.taken, &h.compare[0]);
     ends_loop_test(an_loops(an), h.other, &h.compare[1]);

@@ -3,25 +3,12 @@
 #include "ir/inspect.h"
 #include "transform/condition.h"
 
-static void find_writes(TailNames *n)
-{
-    const Function *fn = n->an->fn;
-    BitSet again = bitset_new(n->an->scratch, fn->regs.n);
-    n->regs = fn->regs.n;
-    n->write = arena_array(n->an->scratch, Instr *, n->regs);
-    for_each_block(b, fn)
-        for_each_instr(i, b)
-            for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);) {
-                if (n->write[w.reg])
-                    bitset_add(&again, w.reg);
-                n->write[w.reg] = bitset_has(&again, w.reg) ? NULL : i;
-            }
-}
-
 static const Instr *only_write(TailNames *n, RegId reg)
 {
-    if (!n->write)
-        find_writes(n);
+    if (!n->write) {
+        n->write = instr_only_writes(n->an->scratch, n->an->fn);
+        n->regs = n->an->fn->regs.n;
+    }
     return reg < n->regs ? n->write[reg] : NULL;
 }
 

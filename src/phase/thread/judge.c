@@ -175,14 +175,6 @@ bool judge_is_predicated(ThreadJudge *j, const Block *b)
     return true;
 }
 
-static u32 block_cost(const Block *b)
-{
-    u32 cost = 0;
-    for_each_instr(i, b)
-        cost += i->kind == INSTR_OP ? ptxas_cost(i) : 0;
-    return cost;
-}
-
 /* Edges of c that lead to `to`, or may. */
 static u32 entries_left(const Candidate *c, const Block *to) { return entries_of(c, to) + c->edges - c->decided; }
 
@@ -193,7 +185,7 @@ static bool joins_parts(ThreadJudge *j, const Candidate *c)
     for (u32 k = 0; k < c->edges; k++) {
         const InEdge *edge = &c->edge[k];
         if (edge->to && !edge->otherwise && edge->to != stop && entries_left(c, edge->to) == 1 &&
-            block_cost(edge->from) >= PTXAS_PREDICATED)
+            ptxas_block_cost(edge->from, PTXAS_PREDICATED) >= PTXAS_PREDICATED)
             return true;
     }
     return false;
@@ -342,13 +334,12 @@ const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_
 
 /* ---- branches that always take one edge ------------------------------------------------------------------------------ */
 
-/* Machine instructions of the blocks from b on up to a loop, as long as each has one successor. */
+/* Machine instructions of the blocks from b on up to a loop, as long as each has one successor, or more than PTXAS_SET_UP. */
 static u32 set_up_cost(const ThreadJudge *j, const Block *b)
 {
     u32 cost = 0;
     for (u32 k = 0; b && k < SET_UP_BLOCKS && !loop_headed_by(an_loops(j->an), b) && !block_terminator(b); k++, b = b->fall)
-        for_each_instr(i, b)
-            cost += ptxas_cost(i);
+        cost += ptxas_block_cost(b, PTXAS_SET_UP);
     return cost;
 }
 
