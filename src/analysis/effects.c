@@ -261,8 +261,12 @@ static BitSet find_replaceable(Arena *arena, const Module *m)
     return set;
 }
 
-/* The blocks, by Block.id, that control may come to. Phases remove the others, and what these hold must not count before. In text that
- * is not known control may come to any. */
+/* The blocks of a function, by Block.id, that control may come to; without words: not asked for yet. */
+typedef struct ReachedBlocks {
+    Arena *arena;
+    BitSet set;
+} ReachedBlocks;
+
 static BitSet find_reached(Arena *arena, const Function *fn)
 {
     BitSet set = bitset_new(arena, fn->blocks.n);
@@ -280,25 +284,26 @@ static BitSet find_reached(Arena *arena, const Function *fn)
     return set;
 }
 
-/* The first of them from b on in the layout, or NULL. */
-static const Block *next_reached(const Block *b, const BitSet *reached)
+/* Whether control may come to b. Phases remove other blocks, and what these hold must not count before; in text that is not known
+ * control may come to any. */
+static bool is_reached(ReachedBlocks *reached, const Block *b)
 {
-    while (b && !bitset_has(reached, b->id))
-        b = b->next;
-    return b;
+    if (!reached->set.word)
+        reached->set = find_reached(reached->arena, b->fn);
+    return bitset_has(&reached->set, b->id);
 }
 
 /* Notes the functions whose address fn takes, and whether an instruction of fn, calls left out, sees which lanes execute it. */
-static void scan_text(Summaries *s, const Module *m, const Function *fn, const BitSet *reached)
+static void scan_text(Summaries *s, const Module *m, const Function *fn, ReachedBlocks *reached)
 {
     s->active_set |= fn->untouchable && fn->is_definition; /* its instructions may not all be known */
-    for (const Block *b = next_reached(fn->entry, reached); b; b = next_reached(b->next, reached))
+    for (const Block *b = fn->entry; b; b = b->next)
         for_each_instr(i, b) {
             if (i->kind != INSTR_OP || instr_is(i, OPF_CALL))
                 continue;
-            s->active_set |= depends_on_active_set(i->op);
+            s->active_set |= depends_on_active_set(i->op) && is_reached(reached, b);
             for_each_slot(o, i)
-                if (o->kind == OPND_SYM && m->syms.v[o->id].kind == SYM_FUNC)
+                if (o->kind == OPND_SYM && m->syms.v[o->id].kind == SYM_FUNC && is_reached(reached, b))
                     bitset_add(&s->external, o->id);
         }
 }
@@ -312,7 +317,7 @@ static bool has_callees(const Module *m)
     return false;
 }
 
-static void scan_module(Summaries *s, const Module *m, const BitSet *reached)
+static void scan_module(Summaries *s, const Module *m, ReachedBlocks *reached)
 {
     for (u32 f = 0; f < m->functions.n; f++) {
         const Function *fn = m->functions.v[f];
@@ -336,11 +341,11 @@ static Effects foreign_effects(const Module *m, SymId function)
 
 typedef struct CallGraph {
     const Module *m;
-    BitSet *reached; /* by function: its blocks that control may come to */
-    u32 *function;   /* by SymId: index of the function with a final body that something here calls, plus 1; 0: none */
-    Effects *own;    /* by function, calls left out; calls that can do anything included */
-    bool *loops;     /* by function: control goes backwards in its text */
-    bool *polls;     /* by function: holds an instruction that does, calls left out */
+    ReachedBlocks *reached; /* by function */
+    u32 *function; /* by SymId: index of the function with a final body that something here calls, plus 1; 0: none */
+    Effects *own;  /* by function, calls left out; calls that can do anything included */
+    bool *loops;   /* by function: control goes backwards in its text */
+    bool *polls;   /* by function: holds an instruction that does, calls left out */
     VecU32 from, to;
 } CallGraph;
 
@@ -357,7 +362,7 @@ static void add_call(CallGraph *g, u32 caller, SymId callee)
 
 typedef struct LoopScan {
     const Function *fn;
-    const BitSet *reached;
+    ReachedBlocks *reached;
     Marks written; /* by RegId */
     u32 budget;    /* instructions */
     bool loops, rereads;
@@ -376,7 +381,7 @@ static void scan_blocks(LoopScan *scan, const Block *first, const Block *last)
 {
     marks_clear(&scan->written);
     for (const Block *b = first; b != last->next; b = b->next)
-        for (const Instr *i = bitset_has(scan->reached, b->id) ? b->first : NULL; i; i = i->next) {
+        for (const Instr *i = is_reached(scan->reached, b) ? b->first : NULL; i; i = i->next) {
             if (scan->budget == 0) {
                 scan->rereads = true;
                 return;
@@ -387,7 +392,7 @@ static void scan_blocks(LoopScan *scan, const Block *first, const Block *last)
                     marks_add(&scan->written, i->opnd[k].id);
         }
     for (const Block *b = first; b != last->next && !scan->rereads; b = b->next)
-        for (const Instr *i = bitset_has(scan->reached, b->id) ? b->first : NULL; i; i = i->next)
+        for (const Instr *i = is_reached(scan->reached, b) ? b->first : NULL; i; i = i->next)
             scan->rereads |= instr_reads_weakly(i) && is_read_anew(scan, i);
 }
 
@@ -396,12 +401,14 @@ static void scan_loops(LoopScan *scan, Arena *scratch)
 {
     bool *seen = arena_array(scratch, bool, scan->fn->blocks.n);
     scan->written = marks_new(scratch, scan->fn->regs.n + 1);
-    for (const Block *b = next_reached(scan->fn->entry, scan->reached); b; b = next_reached(b->next, scan->reached)) {
+    for (const Block *b = scan->fn->entry; b; b = b->next) {
         seen[b->id] = true;
         for (u32 k = 0; k < block_edge_count(b); k++) {
             const Block *to = block_edge_target(b, k);
-            scan->loops |= seen[to->id];
-            if (seen[to->id] && !scan->rereads)
+            if (!seen[to->id] || !is_reached(scan->reached, b))
+                continue;
+            scan->loops = true;
+            if (!scan->rereads)
                 scan_blocks(scan, to, b);
         }
     }
@@ -420,9 +427,9 @@ static void scan_function(CallGraph *g, u32 f, Arena *scratch)
     scan_loops(&scan, scratch);
     g->loops[f] = scan.loops;
     g->polls[f] = scan.rereads;
-    for (const Block *b = next_reached(fn->entry, &g->reached[f]); b; b = next_reached(b->next, &g->reached[f]))
+    for_each_block(b, fn)
         for_each_instr(i, b) {
-            if (only_computes(i))
+            if (only_computes(i) || !is_reached(&g->reached[f], b))
                 continue;
             if (!op_has(i->op, OPF_CALL)) {
                 add_effects(&g->own[f], own_effects(i));
@@ -491,13 +498,11 @@ static void summarise(CallGraph *g, Summaries *s, Arena *scratch)
         s->of[id] = g->function[id] ? of[component[g->function[id] - 1]] : foreign_effects(g->m, id);
 }
 
-static bool calls_active_set(const Function *fn, const BitSet *reached, const Summaries *s)
+static bool calls_active_set(const Function *fn, ReachedBlocks *reached, const Summaries *s)
 {
-    if (!fn->has_calls)
-        return false;
-    for (const Block *b = next_reached(fn->entry, reached); b; b = next_reached(b->next, reached))
+    for (const Block *b = fn->has_calls ? fn->entry : NULL; b; b = b->next)
         for_each_instr(i, b)
-            if (instr_is(i, OPF_CALL) && instr_effects(i, s).active_set)
+            if (instr_is(i, OPF_CALL) && instr_effects(i, s).active_set && is_reached(reached, b))
                 return true;
     return false;
 }
@@ -511,10 +516,9 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
     s->external = bitset_new(arena, m->syms.n);
     bool asked_for_callers = has_callees(m);
     BitSet replaceable = find_replaceable(&scratch, m), called = find_called(&scratch, m);
-    CallGraph g = {.m = m, .reached = arena_array(&scratch, BitSet, m->functions.n)};
+    CallGraph g = {.m = m, .reached = arena_array(&scratch, ReachedBlocks, m->functions.n)};
     for (u32 f = 0; f < m->functions.n; f++)
-        if (asked_for_callers || bitset_has(&called, m->functions.v[f]->sym))
-            g.reached[f] = find_reached(&scratch, m->functions.v[f]);
+        g.reached[f].arena = &scratch;
     if (asked_for_callers)
         scan_module(s, m, g.reached);
     g.function = arena_array(&scratch, u32, m->syms.n);

@@ -230,16 +230,18 @@ static PipelineResult run_part(Runner *runner, const Module *m, bool entries, bo
 /* What calls and callers do is known anew before each pass, and in the first one before the entries, which nobody calls. */
 static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bool *more)
 {
-    bool called = false, changed = false;
+    bool called = false, changed = false, has_entries = false, has_callees = false;
+    for (u32 i = 0; i < m->functions.n; i++) {
+        const Function *fn = m->functions.v[i];
+        has_entries |= fn->entry && fn->is_entry;
+        has_callees |= fn->entry && !fn->is_entry;
+    }
     summarize(runner, arena, m);
     PipelineResult result = run_part(runner, m, false, &called);
-    if (runner->pass == 0 && called && !runner->went_back)
+    if (runner->pass == 0 && has_entries && called && !runner->went_back)
         summarize(runner, arena, m);
     if (result == PIPELINE_OK)
         result = run_part(runner, m, true, &changed);
-    bool has_callees = false;
-    for (u32 i = 0; i < m->functions.n; i++)
-        has_callees |= m->functions.v[i]->entry && !m->functions.v[i]->is_entry;
     *more = (changed || called) && has_callees && !runner->went_back;
     return result;
 }
