@@ -242,9 +242,8 @@ bool live_in(const Live *l, const Block *b, RegId reg)
 
 bool live_out(const Live *l, const Block *b, RegId reg)
 {
-    CfgList succs = cfg_succs(l->fn, b);
-    for (u32 k = 0; k < succs.n; k++)
-        if (live_in(l, succs.v[k].block, reg))
+    for_each_cfg_edge(succ, cfg_succs(l->fn, b))
+        if (live_in(l, succ.v->block, reg))
             return true;
     return l->fn->regs.v[reg].is_param && block_leaves_function(l->fn, b);
 }
@@ -301,9 +300,8 @@ static u32 words_at_end(const Live *l, const Block *b, BitSet *live)
 {
     u32 words = 0;
     RegId reg;
-    CfgList succs = cfg_succs(l->fn, b);
-    for (u32 s = 0; s < succs.n; s++)
-        for (u32 k = 0; live_in_next(l, succs.v[s].block, &k, &reg);)
+    for_each_cfg_edge(succ, cfg_succs(l->fn, b))
+        for (u32 k = 0; live_in_next(l, succ.v->block, &k, &reg);)
             words = put_words(l, live, reg, true, words);
     return words;
 }
@@ -312,9 +310,8 @@ static u32 words_at_end(const Live *l, const Block *b, BitSet *live)
 static void empty_again(const Live *l, const Block *b, BitSet *live)
 {
     RegId reg;
-    CfgList succs = cfg_succs(l->fn, b);
-    for (u32 s = 0; s < succs.n; s++)
-        for (u32 k = 0; live_in_next(l, succs.v[s].block, &k, &reg);)
+    for_each_cfg_edge(succ, cfg_succs(l->fn, b))
+        for (u32 k = 0; live_in_next(l, succ.v->block, &k, &reg);)
             bitset_del(live, reg);
     for (const Instr *i = b->last; i; i = i->prev)
         for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_read(&w);)
@@ -363,9 +360,8 @@ void live_out_put(const Live *l, const Block *b, BitSet *set, bool in)
 {
     bool (*put)(BitSet *, u32) = in ? bitset_add : bitset_del;
     RegId reg;
-    CfgList succs = cfg_succs(l->fn, b);
-    for (u32 s = 0; s < succs.n; s++)
-        for (u32 k = 0; live_in_next(l, succs.v[s].block, &k, &reg);)
+    for_each_cfg_edge(succ, cfg_succs(l->fn, b))
+        for (u32 k = 0; live_in_next(l, succ.v->block, &k, &reg);)
             put(set, reg);
     if (block_leaves_function(l->fn, b))
         for (reg = 1; reg < l->fn->regs.n && l->fn->regs.v[reg].is_param; reg++)

@@ -44,9 +44,8 @@ static void copy_edges(Arena *arena, const Function *fn, Order *o, u32 edges)
 {
     u32 *to = arena_array(arena, u32, edges), *start = arena_array(arena, u32, (size_t)o->count + 1);
     for (u32 p = 0, n = 0; p < o->count; p++) {
-        CfgList succs = cfg_succs(fn, o->rpo[p]);
-        for (u32 k = 0; k < succs.n; k++)
-            to[n++] = o->index[succs.v[k].block->id];
+        for_each_cfg_edge(succ, cfg_succs(fn, o->rpo[p]))
+            to[n++] = o->index[succ.v->block->id];
         start[p + 1] = n;
     }
     o->succ = (Graph){o->count, start, to};

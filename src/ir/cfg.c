@@ -350,9 +350,8 @@ u32 cfg_pred_count(const Function *fn, const Block *b) { return cfg_preds(fn, b)
 
 bool cfg_table_leads_to(const Function *fn, const Block *b)
 {
-    CfgList preds = cfg_preds(fn, b);
-    for (u32 k = 0; k < preds.n; k++) {
-        const Instr *end = block_terminator(preds.v[k].block);
+    for_each_cfg_edge(pred, cfg_preds(fn, b)) {
+        const Instr *end = block_terminator(pred.v->block);
         if (end && branch_table(end))
             return true;
     }

@@ -49,6 +49,8 @@ void cfg_redirect_edges_of(Cfg *cfg, Block *from, Block *const *to); /* to: by p
 /* Valid until the next change of that block's edges. */
 CfgList cfg_succs(const Function *fn, const Block *b);
 CfgList cfg_preds(const Function *fn, const Block *b);
+/* for_each_cfg_edge(e, cfg_succs(fn, b)) ... e.v->block */
+#define for_each_cfg_edge(e, list) for (CfgList e = (list); e.n > 0; e.n--, e.v++)
 u32 cfg_pred_count(const Function *fn, const Block *b);      /* distinct blocks */
 bool cfg_table_leads_to(const Function *fn, const Block *b); /* an entry of the table that another block ends in names b */
 Block *cfg_single_pred(const Function *fn, const Block *b);  /* NULL unless exactly one, whatever their multiplicity */

@@ -79,9 +79,8 @@ static bool table_is_shared(const Block *b, u32 index)
                 return true;
         return false;
     }
-    CfgList users = cfg_preds(fn, fn_block(fn, table->targets.v[0]));
-    for (u32 k = 0; k < users.n; k++)
-        if (users.v[k].block != b && uses_table(users.v[k].block, index))
+    for_each_cfg_edge(users, cfg_preds(fn, fn_block(fn, table->targets.v[0])))
+        if (users.v->block != b && uses_table(users.v->block, index))
             return true;
     return false;
 }

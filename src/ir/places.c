@@ -44,10 +44,9 @@ static void add_labels_in_front(Block *b, Label *labels)
         count++;
     last->next = b->labels;
     b->labels = labels;
-    CfgList preds = cfg_preds(b->fn, b);
-    for (u32 k = 0; k < preds.n; k++) {
-        shift_label(block_terminator(preds.v[k].block), b, count);
-        shift_label(preds.v[k].block->jump, b, count);
+    for_each_cfg_edge(pred, cfg_preds(b->fn, b)) {
+        shift_label(block_terminator(pred.v->block), b, count);
+        shift_label(pred.v->block->jump, b, count);
     }
 }
 

@@ -39,13 +39,21 @@ void phase_passed(PhaseRun *run, const char *name, const Instr *at, const char *
     va_end(arguments);
 }
 
-bool phase_rewrite(PhaseRun *run, const char *name, const Block *at, const char *what)
+bool phase_rewrite_at(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
 {
     if (!phase_may_rewrite(run))
         return false;
-    phase_passed(run, name, at->jump ? at->jump : at->last, "%s", what);
+    va_list arguments;
+    va_start(arguments, format);
+    remark(run, REMARK_PASSED, name, at, format, arguments);
+    va_end(arguments);
     phase_count(run, name, 1);
     return true;
+}
+
+bool phase_rewrite(PhaseRun *run, const char *name, const Block *at, const char *what)
+{
+    return phase_rewrite_at(run, name, at->jump ? at->jump : at->last, "%s", what);
 }
 
 void phase_missed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)

@@ -84,7 +84,10 @@ bool phase_may_rewrite(PhaseRun *run);
 void phase_count(PhaseRun *run, const char *what, u32 amount);
 /* Line of the source where i stands, for remarks; 0: a phase made it. */
 u32 phase_line(PhaseRun *run, const Instr *i);
-/* For rewrites of a block's end: asks phase_may_rewrite(), and if it may, reports it in these words and counts it once. */
+/* Asks phase_may_rewrite(), and if it may, reports the rewrite as phase_passed() does, and counts it once. */
+bool phase_rewrite_at(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+/* Likewise, of a block's end. */
 bool phase_rewrite(PhaseRun *run, const char *name, const Block *at, const char *what);
 /* name: CamelCase identifier of the remark ("LatchFlipped"); at: the instruction it is about, or NULL. */
 void phase_passed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)

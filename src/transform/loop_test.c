@@ -68,14 +68,13 @@ static bool goes_on(const LoopTest *t, u64 value, u64 bound)
 /* Where the loop is entered from, if from one block only; NULL. */
 static Block *only_entry(const Function *fn, const Loop *loop)
 {
-    CfgList preds = cfg_preds(fn, loop->header);
     Block *from = NULL;
-    for (u32 k = 0; k < preds.n; k++) {
-        if (preds.v[k].block == loop->latches[0])
+    for_each_cfg_edge(pred, cfg_preds(fn, loop->header)) {
+        if (pred.v->block == loop->latches[0])
             continue;
         if (from)
             return NULL;
-        from = preds.v[k].block;
+        from = pred.v->block;
     }
     return from;
 }
@@ -119,10 +118,9 @@ Block *loop_entry_block(Function *fn, const Loop *loop)
     block_move_after(b, header->prev);
     block_set_fall(b, header);
     VEC(Block *) entries = {0};
-    CfgList preds = cfg_preds(fn, header);
-    for (u32 k = 0; k < preds.n; k++)
-        if (preds.v[k].block != loop->latches[0] && preds.v[k].block != b)
-            vec_push(&entries, preds.v[k].block);
+    for_each_cfg_edge(pred, cfg_preds(fn, header))
+        if (pred.v->block != loop->latches[0] && pred.v->block != b)
+            vec_push(&entries, pred.v->block);
     for (u32 k = 0; k < entries.n; k++)
         block_redirect(entries.v[k], header, b);
     vec_free(&entries);

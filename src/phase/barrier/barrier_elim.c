@@ -304,12 +304,11 @@ static bool try_weaken(Elim *e, BarrierCandidate *c)
     Function *fn = e->an->fn;
     u32 lanes = function_warp_lanes(fn);
     if (!lanes || !e->flow || !pairs_with_itself(e, c) || why_not_of_warp(e, c) || brings_together(e->flow, c->segment) ||
-        starts_clock(e->flow, c->segment) || !phase_may_rewrite(e->run))
+        starts_clock(e->flow, c->segment) ||
+        !phase_rewrite_at(e->run, "BarrierOfWarp", c->barrier,
+                          "Weakened synch: the block is one warp, the mask 0x%x names its threads, in function %s", lanes,
+                          fn->name->text))
         return false;
-    phase_passed(e->run, "BarrierOfWarp", c->barrier,
-                 "Weakened synch: the block is one warp, the mask 0x%x names its threads, in function %s", lanes,
-                 fn->name->text);
-    phase_count(e->run, "BarrierOfWarp", 1);
     Operand mask = build_integer(lanes, 32, false);
     instr_set_op(c->barrier, isa_op(fn->module->isa, OPC_BAR_WARP_SYNC, (OpParts){.uniform = false}));
     c->barrier = instr_set_operands(c->barrier, &mask, 1);

@@ -95,9 +95,8 @@ static bool guard_is_uniform(const BarrierReach *r, const Instr *i)
 static bool find_whether_kept(const BarrierReach *r, const Block *b)
 {
     u32 edges = r->an->fn->is_entry ? 0 : 2;
-    CfgList succs = cfg_succs(r->an->fn, b);
-    for (u32 k = 0; k < succs.n; k++)
-        edges += !reach_only_leaves(r, succs.v[k].block);
+    for_each_cfg_edge(succ, cfg_succs(r->an->fn, b))
+        edges += !reach_only_leaves(r, succ.v->block);
     return edges <= 1 || reach_branch_is_uniform(r, b);
 }
 

@@ -125,9 +125,8 @@ static void remove_unreachable_cycles(CleanUp *c)
         if (block_is_pinned(b))
             mark_reached(c, b);
     while (c->work.n) {
-        CfgList succs = cfg_succs(c->fn, vec_pop(&c->work));
-        for (u32 k = 0; k < succs.n; k++)
-            mark_reached(c, succs.v[k].block);
+        for_each_cfg_edge(succ, cfg_succs(c->fn, vec_pop(&c->work)))
+            mark_reached(c, succ.v->block);
     }
     Block *next;
     bool allowed = false;

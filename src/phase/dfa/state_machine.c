@@ -262,9 +262,8 @@ static bool add_leaves(MachineFinder *p, const Block *from, Block *to, Given *gi
 
 static void add_edges_into(MachineFinder *p, Block *b)
 {
-    CfgList preds = cfg_preds(p->an->fn, b);
-    for (u32 k = 0; k < preds.n; k++) {
-        Block *from = preds.v[k].block;
+    for_each_cfg_edge(pred, cfg_preds(p->an->fn, b)) {
+        Block *from = pred.v->block;
         if (!order_reachable(an_order(p->an), from))
             continue;
         Given given = {.selects = 0};

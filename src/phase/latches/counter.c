@@ -204,14 +204,13 @@ bool latch_counter_add(Analyses *an, PhaseRun *run, const Loop *loop)
                           "ptxas does not count this loop by what its latch compares: %s", why);
         return false;
     }
-    if (!phase_may_rewrite(run))
-        return false;
     find_own(an, loop, &l);
-    phase_passed(run, "LatchCounter", l.branch, "ptxas unrolls a loop with a counter %s in its latch; it runs %s",
-                 l.own ? "that it steps anyway" : "of its own",
-                 l.trips == 0 ? "as often as is not known"
-                              : arena_printf(run->arena, l.trips == TRIPS_MOST ? "%u times or more" : "%u times", l.trips));
-    phase_count(run, "LatchCounter", 1);
+    if (!phase_rewrite_at(run, "LatchCounter", l.branch, "ptxas unrolls a loop with a counter %s in its latch; it runs %s",
+                          l.own ? "that it steps anyway" : "of its own",
+                          l.trips == 0
+                              ? "as often as is not known"
+                              : arena_printf(run->arena, l.trips == TRIPS_MOST ? "%u times or more" : "%u times", l.trips)))
+        return false;
     if (l.own)
         compare_own(&l);
     else

@@ -29,9 +29,8 @@ static bool is_rounded(UnrolledSearch *s, const Block *b, const Instr *before, R
 
 static bool comes_rounded(UnrolledSearch *s, const Block *b, RegId reg)
 {
-    CfgList preds = cfg_preds(s->fn, b);
-    for (u32 k = 0; k < preds.n; k++)
-        if (is_rounded(s, preds.v[k].block, NULL, reg))
+    for_each_cfg_edge(pred, cfg_preds(s->fn, b))
+        if (is_rounded(s, pred.v->block, NULL, reg))
             return true;
     return false;
 }
@@ -66,10 +65,9 @@ static bool is_rounded(UnrolledSearch *s, const Block *b, const Instr *before, R
 static bool is_rest(Analyses *an, const Loop *loop, const LoopTest *test)
 {
     UnrolledSearch s = {an_ssa(an), an->fn, LOOKED_AT};
-    CfgList preds = cfg_preds(an->fn, loop->header);
-    for (u32 k = 0; k < preds.n; k++)
-        for (u32 t = 0; preds.v[k].block != loop->latches[0] && t < test->value.terms; t++)
-            if (is_rounded(&s, preds.v[k].block, NULL, test->value.term[t].reg))
+    for_each_cfg_edge(pred, cfg_preds(an->fn, loop->header))
+        for (u32 t = 0; pred.v->block != loop->latches[0] && t < test->value.terms; t++)
+            if (is_rounded(&s, pred.v->block, NULL, test->value.term[t].reg))
                 return true;
     return false;
 }

@@ -160,9 +160,8 @@ static void find_blocks(CheckSearch *s)
             continue;
         }
         f->has_exit |= block_leaves_function(s->an->fn, b);
-        CfgList succs = cfg_succs(s->an->fn, b);
-        for (u32 e = 0; e < succs.n; e++)
-            visit(s, succs.v[e].block);
+        for_each_cfg_edge(succ, cfg_succs(s->an->fn, b))
+            visit(s, succ.v->block);
     }
 }
 

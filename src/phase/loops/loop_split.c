@@ -224,13 +224,12 @@ static bool split_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes 
         phase_missed_once(run, "BoundsCheckKept", at, "this loop keeps its bounds checks: %s", why);
         return false;
     }
-    if (!phase_may_rewrite(run))
-        return false;
     u32 bounds = checks.checks - 1, trips = trip_count(an, loop, &checks, PTXAS_UNROLLED_WHOLE);
-    phase_passed(
-        run, "BoundsCheckSplit", at, "the loop runs without %u bounds check%s for as long as they pass; it runs %s", bounds,
-        bounds == 1 ? "" : "s", trips ? arena_printf(run->arena, "%u times or more", trips) : "as often as is not known");
-    phase_count(run, "BoundsCheckSplit", 1);
+    if (!phase_rewrite_at(run, "BoundsCheckSplit", at,
+                          "the loop runs without %u bounds check%s for as long as they pass; it runs %s", bounds,
+                          bounds == 1 ? "" : "s",
+                          trips ? arena_printf(run->arena, "%u times or more", trips) : "as often as is not known"))
+        return false;
     loop_copy_begin(an);
     split(an, loop, &checks, &dropped);
     return true;

@@ -211,11 +211,9 @@ static bool unroll_loop(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes
         phase_missed_once(run, "StrideKept", at, "this loop with its step in a register is not unrolled: %s", why);
         return false;
     }
-    if (!phase_may_rewrite(run))
+    if (!phase_rewrite_at(run, "StrideUnrolled", at,
+                          "the loop runs four iterations at a time where four remain; it runs as often as is not known"))
         return false;
-    phase_passed(run, "StrideUnrolled", at,
-                 "the loop runs four iterations at a time where four remain; it runs as often as is not known");
-    phase_count(run, "StrideUnrolled", 1);
     loop_copy_begin(an);
     unroll(an, loop, &s, &dropped);
     return true;

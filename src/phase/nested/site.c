@@ -380,9 +380,8 @@ static bool is_touched_from(const Instr *i, RegId reg, u32 *left)
 /* Whether reg is read where control goes from b to another block than `to`. */
 static bool is_read_beside(const Nested *n, const Block *b, const Block *to, RegId reg)
 {
-    CfgList succs = cfg_succs(n->fn, b);
-    for (u32 k = 0; k < succs.n; k++)
-        if (succs.v[k].block != to && live_in(an_live(n->an), succs.v[k].block, reg))
+    for_each_cfg_edge(succ, cfg_succs(n->fn, b))
+        if (succ.v->block != to && live_in(an_live(n->an), succ.v->block, reg))
             return true;
     return false;
 }
@@ -417,9 +416,8 @@ static bool loads_for_arm(const Nested *n, const Site *s, const Block *from, con
 /* Whether the branch would be the only one on the way to the arm, and what is loaded in front of it is read in that arm alone. */
 static bool sinks_load(const Nested *n, const Site *s, const Block *arm)
 {
-    CfgList preds = cfg_preds(n->fn, arm);
-    for (u32 k = 0; k < preds.n; k++)
-        if (preds.v[k].block != s->outer && preds.v[k].block != s->inner)
+    for_each_cfg_edge(pred, cfg_preds(n->fn, arm))
+        if (pred.v->block != s->outer && pred.v->block != s->inner)
             return false;
     u32 left = LOAD_LOOKED_AT, above = 0;
     for (const Block *b = s->outer; b && above < LOAD_ABOVE; b = cfg_single_pred(n->fn, b), above++)

@@ -230,9 +230,8 @@ static void grow(SwitchRegion *g)
 {
     for (u32 m = 0; m < g->members.n && g->members.n < REGION_LIMIT; m++) {
         const Block *b = g->nodes.v[g->members.v[m]].b;
-        CfgList succs = cfg_succs(g->r->an->fn, b);
-        for (u32 k = 0; k < succs.n; k++) {
-            u32 index = g->r->node_of[succs.v[k].block->id] - 1;
+        for_each_cfg_edge(succ, cfg_succs(g->r->an->fn, b)) {
+            u32 index = g->r->node_of[succ.v->block->id] - 1;
             if (!g->nodes.v[index].member)
                 try_member(g, index);
         }

@@ -403,12 +403,11 @@ static bool hoist_into(HoistPass *pass, ReservedChoice gate, Block *b)
     ends_loop_test(an_loops(an), h.taken, &h.compare[0]);
     ends_loop_test(an_loops(an), h.other, &h.compare[1]);
     u32 count = common_head(&h);
-    if (!count || !phase_may_rewrite(run))
+    if (!count || !phase_rewrite_at(run, "CodeHoisted", h.branch,
+                                    "both successors of the branch begin with the same %u instruction%s", count,
+                                    count == 1 ? "" : "s"))
         return false;
     an_compute(an, AN_LIVE);
-    phase_passed(run, "CodeHoisted", h.branch, "both successors of the branch begin with the same %u instruction%s", count,
-                 count == 1 ? "" : "s");
-    phase_count(run, "CodeHoisted", 1);
     phase_count(run, "InstructionsHoisted", count);
     move_head(&h, count);
     pass->names.edited = true;

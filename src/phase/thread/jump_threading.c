@@ -171,12 +171,11 @@ static bool branch_on_predicate(PhaseRun *run, Threader *t, Block *b)
 {
     InEdge edge;
     Instr *end = block_terminator(b);
-    if (branch_table(end) || !has_select(b) || !decide_by_own_select(t->an, t->knobs, b, &edge) || !phase_may_rewrite(run))
+    if (branch_table(end) || !has_select(b) || !decide_by_own_select(t->an, t->knobs, b, &edge) ||
+        !phase_rewrite_at(run, "SelectUnfolded", end, "the branch asks the predicate that a selp of constants stands for"))
         return false;
     RegId by = instr_operand(edge.select, 3)->id;
     judge_prepare(&t->judge);
-    phase_passed(run, "SelectUnfolded", end, "the branch asks the predicate that a selp of constants stands for");
-    phase_count(run, "SelectUnfolded", 1);
     instr_set_guard(end, by, edge.to != branch_target(end));
     t->changed = true;
     return true;
@@ -191,12 +190,10 @@ static bool fold(PhaseRun *run, Threader *t, Block *b, Block *to)
         phase_missed_once(run, "BranchNotThreaded", end, "%s", why);
         return false;
     }
-    if (!phase_may_rewrite(run))
+    if (!phase_rewrite_at(run, "BranchDecided", end, "the branch is decided alike on every path to it"))
         return false;
     judge_prepare(&t->judge);
     judge_branch_goes(&t->judge, b, to);
-    phase_passed(run, "BranchDecided", end, "the branch is decided alike on every path to it");
-    phase_count(run, "BranchDecided", 1);
     block_remove_terminator(b);
     block_set_fall(b, to);
     t->changed = true;
