@@ -71,40 +71,19 @@ static inline u64 low_bytes(const char *p, u32 len)
 static inline bool is_digit(char c) { return (u32)(c - '0') <= 9; }
 
 /* False when the text does not end in a number that a range can have. Leading zeros do not count: ptxas takes %r01 for %r1. */
-static bool split_long(const char *text, u32 len, Numbered *name)
+static inline bool split_number(const char *text, u32 len, Numbered *name)
 {
     enum { DIGITS = 10 }; /* of which the value is added up; another one before them makes it too large */
     u32 first = len > DIGITS ? len - DIGITS : 0, stem = len;
     u64 value = 0, scale = 1;
     for (; stem > first && is_digit(text[stem - 1]); stem--, scale *= 10)
-        value += (u32)(text[stem - 1] - '0') * scale;
+        value += (u64)(text[stem - 1] - '0') * scale;
     for (; stem > 0 && is_digit(text[stem - 1]); stem--)
         value |= text[stem - 1] == '0' ? 0 : (u64)1 << 32;
-    *name = (Numbered){stem <= 8 ? low_bytes(text, stem) : 0, stem, (u32)value};
-    return stem > 0 && stem < len && value <= INT32_MAX;
-}
-
-/* Likewise, of up to eight bytes, all of which are looked at in one word whose highest byte is the last one. */
-static inline bool split_short(const char *text, u32 len, Numbered *name)
-{
-    const u64 ones = 0x0101010101010101;
-    u64 bytes = low_bytes(text, len), digit = bytes << (8 - len) % 8 * 8 ^ '0' * ones;
-    u64 others = (((digit & 0x7f * ones) + (0x80 - 10) * ones) | digit) & 0x80 * ones; /* bytes that are no digits */
-    u32 digits = others ? (u32)__builtin_clzll(others) / 8 : 8;
-    if (digits == 0 || digits >= len)
+    if (stem == 0 || stem == len || value > INT32_MAX)
         return false;
-    digit &= ~(u64)0 << (8 - digits) * 8;
-    /* Pairs of digits, in every other byte; then pairs of pairs, then all. */
-    digit = digit * 10 + (digit >> 8);
-    u64 high = (digit & 0xff000000ff) * (100 + ((u64)1000000 << 32)),
-        low = (digit >> 16 & 0xff000000ff) * (1 + ((u64)10000 << 32));
-    *name = (Numbered){bytes & ~(~(u64)0 << (len - digits) * 8), len - digits, (u32)((high + low) >> 32)};
+    *name = (Numbered){stem <= 8 ? low_bytes(text, stem) : 0, stem, (u32)value};
     return true;
-}
-
-static inline bool split_number(const char *text, u32 len, Numbered *name)
-{
-    return len - 1 < 8 ? split_short(text, len, name) : split_long(text, len, name);
 }
 
 static void push_binding(Lower *p, Binding **top, Binding *b)
