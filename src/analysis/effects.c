@@ -249,18 +249,6 @@ static bool has_final_body(const Function *fn, const BitSet *replaceable)
     return fn->is_definition && fn->sym && (fn->is_entry || !bitset_has(replaceable, fn->sym));
 }
 
-/* The functions, by SymId, that another module may replace, by any of their declarations and prototypes. */
-static BitSet find_replaceable(Arena *arena, const Module *m)
-{
-    BitSet set = bitset_new(arena, m->syms.n);
-    for (u32 f = 0; f < m->functions.n; f++) {
-        const Function *fn = m->functions.v[f];
-        if (fn->sym && effects_is_replaceable(span_str(m, fn->text)))
-            bitset_add(&set, fn->sym);
-    }
-    return set;
-}
-
 /* The blocks of a function, by Block.id, that control may come to; without words: not asked for yet. */
 typedef struct ReachedBlocks {
     Arena *arena;
@@ -276,7 +264,7 @@ static BitSet find_reached(Arena *arena, const Function *fn)
             vec_push(&work, b);
     while (work.n) {
         const Block *b = vec_pop(&work);
-        for (u32 k = 0; k < block_edge_count(b); k++)
+        for (u32 k = block_edge_count(b); k-- > 0;)
             if (bitset_add(&set, block_edge_target(b, k)->id))
                 vec_push(&work, block_edge_target(b, k));
     }
@@ -293,39 +281,13 @@ static bool is_reached(ReachedBlocks *reached, const Block *b)
     return bitset_has(&reached->set, b->id);
 }
 
-/* Notes the functions whose address fn takes, and whether an instruction of fn, calls left out, sees which lanes execute it. */
-static void scan_text(Summaries *s, const Module *m, const Function *fn, ReachedBlocks *reached)
-{
-    s->active_set |= fn->untouchable && fn->is_definition; /* its instructions may not all be known */
-    for (const Block *b = fn->entry; b; b = b->next)
-        for_each_instr(i, b) {
-            if (i->kind != INSTR_OP || instr_is(i, OPF_CALL))
-                continue;
-            s->active_set |= depends_on_active_set(i->op) && is_reached(reached, b);
-            for_each_slot(o, i)
-                if (o->kind == OPND_SYM && m->syms.v[o->id].kind == SYM_FUNC && is_reached(reached, b))
-                    bitset_add(&s->external, o->id);
-        }
-}
-
-/* Whether the module defines a function that something may call: only of these the callers are looked at. */
+/* Whether the module defines a function that something may call: only then its text is looked at. */
 static bool has_callees(const Module *m)
 {
     for (u32 f = 0; f < m->functions.n; f++)
         if (m->functions.v[f]->is_definition && !m->functions.v[f]->is_entry)
             return true;
     return false;
-}
-
-static void scan_module(Summaries *s, const Module *m, ReachedBlocks *reached)
-{
-    for (u32 f = 0; f < m->functions.n; f++) {
-        const Function *fn = m->functions.v[f];
-        Str text = span_str(m, fn->text);
-        if (fn->sym && (begins_with(text, ".visible") || effects_is_replaceable(text) || m->syms.v[fn->sym].escapes))
-            bitset_add(&s->external, fn->sym);
-        scan_text(s, m, fn, &reached[f]);
-    }
 }
 
 /* The effects of a function without a final body here: anything. __assertfail of the run-time system prints and stops the grid; it
@@ -342,12 +304,53 @@ static Effects foreign_effects(const Module *m, SymId function)
 typedef struct CallGraph {
     const Module *m;
     ReachedBlocks *reached; /* by function */
-    u32 *function; /* by SymId: index of the function with a final body that something here calls, plus 1; 0: none */
-    Effects *own;  /* by function, calls left out; calls that can do anything included */
-    bool *loops;   /* by function: control goes backwards in its text */
-    bool *polls;   /* by function: holds an instruction that does, calls left out */
+    BitSet called;          /* by SymId: functions that the text calls by name, or by a list of targets */
+    BitSet
+        replaceable; /* by SymId: functions that another module may replace, by any of their declarations and prototypes */
+    u32 *function;   /* by SymId: index of the function with a final body that something here calls, plus 1; 0: none */
+    Effects *own;    /* by function, calls left out; calls that can do anything included */
+    bool *loops;     /* by function: control goes backwards in its text */
+    bool *polls;     /* by function: holds an instruction that does, calls left out */
     VecU32 from, to;
 } CallGraph;
+
+/* Notes the functions that fn calls, and those whose address it takes, and whether an instruction of fn, calls left out, sees which lanes
+ * execute it. */
+static void scan_text(CallGraph *g, Summaries *s, const Function *fn, ReachedBlocks *reached)
+{
+    s->active_set |= fn->untouchable && fn->is_definition; /* its instructions may not all be known */
+    for (const Block *b = fn->entry; b; b = b->next)
+        for_each_instr(i, b) {
+            if (i->kind != INSTR_OP)
+                continue;
+            if (op_has(i->op, OPF_CALL)) {
+                const Table *targets = call_targets(i);
+                bitset_add(&g->called, call_callee(i));
+                for (u32 k = 0; targets && k < targets->targets.n; k++)
+                    bitset_add(&g->called, targets->targets.v[k]);
+                continue;
+            }
+            s->active_set |= depends_on_active_set(i->op) && is_reached(reached, b);
+            for_each_slot(o, i)
+                if (o->kind == OPND_SYM && g->m->syms.v[o->id].kind == SYM_FUNC && is_reached(reached, b))
+                    bitset_add(&s->external, o->id);
+        }
+}
+
+static void scan_module(CallGraph *g, Summaries *s)
+{
+    const Module *m = g->m;
+    for (u32 f = 0; f < m->functions.n; f++) {
+        const Function *fn = m->functions.v[f];
+        Str text = span_str(m, fn->text);
+        bool replaceable = effects_is_replaceable(text);
+        if (fn->sym && replaceable)
+            bitset_add(&g->replaceable, fn->sym);
+        if (fn->sym && (begins_with(text, ".visible") || replaceable || m->syms.v[fn->sym].escapes))
+            bitset_add(&s->external, fn->sym);
+        scan_text(g, s, fn, &g->reached[f]);
+    }
+}
 
 static void add_call(CallGraph *g, u32 caller, SymId callee)
 {
@@ -447,23 +450,6 @@ static void scan_function(CallGraph *g, u32 f, Arena *scratch)
         }
 }
 
-/* The functions, by SymId, that the module's text calls by name or by a list of targets. */
-static BitSet find_called(Arena *arena, const Module *m)
-{
-    BitSet set = bitset_new(arena, m->syms.n);
-    for (u32 f = 0; f < m->functions.n; f++) {
-        const Function *fn = m->functions.v[f];
-        for (const Block *b = fn->has_calls ? fn->entry : NULL; b; b = b->next)
-            for_each_instr(i, b) {
-                const Table *targets = instr_is(i, OPF_CALL) ? call_targets(i) : NULL;
-                bitset_add(&set, call_callee(i));
-                for (u32 k = 0; targets && k < targets->targets.n; k++)
-                    bitset_add(&set, targets->targets.v[k]);
-            }
-    }
-    return set;
-}
-
 /* Summarizes callees before their callers. Functions that call one another share one summary. */
 static void summarise(CallGraph *g, Summaries *s, Arena *scratch)
 {
@@ -515,18 +501,19 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
     s->of = arena_array(arena, Effects, s->syms);
     s->external = bitset_new(arena, m->syms.n);
     bool asked_for_callers = has_callees(m);
-    BitSet replaceable = find_replaceable(&scratch, m), called = find_called(&scratch, m);
     CallGraph g = {.m = m, .reached = arena_array(&scratch, ReachedBlocks, m->functions.n)};
+    g.called = bitset_new(&scratch, m->syms.n);
+    g.replaceable = bitset_new(&scratch, m->syms.n);
     for (u32 f = 0; f < m->functions.n; f++)
         g.reached[f].arena = &scratch;
     if (asked_for_callers)
-        scan_module(s, m, g.reached);
+        scan_module(&g, s);
     g.function = arena_array(&scratch, u32, m->syms.n);
     g.own = arena_array(&scratch, Effects, m->functions.n);
     g.loops = arena_array(&scratch, bool, m->functions.n);
     g.polls = arena_array(&scratch, bool, m->functions.n);
     for (u32 f = 0; f < m->functions.n; f++)
-        if (has_final_body(m->functions.v[f], &replaceable) && bitset_has(&called, m->functions.v[f]->sym))
+        if (has_final_body(m->functions.v[f], &g.replaceable) && bitset_has(&g.called, m->functions.v[f]->sym))
             g.function[m->functions.v[f]->sym] = f + 1;
     for (u32 f = 0; f < m->functions.n; f++)
         scan_function(&g, f, &scratch);

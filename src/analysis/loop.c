@@ -263,7 +263,7 @@ Loops *loops_compute(Arena *arena, const Function *fn, const Order *order, const
 
 bool loop_is_left_at(const Loops *l, const Loop *loop, const Block *b)
 {
-    for (u32 k = 0; k < block_edge_count(b); k++)
+    for (u32 k = block_edge_count(b); k-- > 0;)
         if (!loop_contains(l, loop, block_edge_target(b, k)))
             return true;
     return block_leaves_function(b->fn, b);
