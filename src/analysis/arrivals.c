@@ -61,13 +61,6 @@ static bool sees(Analyses *an, const Instr *i)
 
 static bool is_empty(const Block *b) { return !block_first_op(b) && b->fall; }
 
-static const Block *skip_empty(const Block *b)
-{
-    for (u32 hops = 0; b && hops < HOPS && is_empty(b); hops++)
-        b = b->fall;
-    return b;
-}
-
 /* ---- snapshot ----------------------------------------------------------------------------------------------------- */
 
 static u32 count_seers(Analyses *an)
@@ -115,7 +108,7 @@ static void copy_block(Arrivals *a, Analyses *an, u32 p)
     const Order *order = an_order(an);
     const Block *b = order->rpo[p];
     a->idom[p] = position_of(order, an_dom(an)->idom[b->id]);
-    a->point[p] = position_of(order, skip_empty(dom_parent(an_postdom(an), b)));
+    a->point[p] = position_of(order, block_skip_empty(dom_parent(an_postdom(an), b), HOPS));
     a->empty[p] = is_empty(b);
     const Instr *end = block_terminator(b);
     a->same[p] = end ? a->at[end->origin] : 0;
@@ -431,7 +424,7 @@ static void check_made(ArrivalsChecker *c, const Block *b, const Instr *i)
     marks_clear(&c->old);
     find_sources(c, b);
     for (u32 k = 0; k < block_edge_count(b) && may_look(c) && !c->wrong; k++) {
-        const Block *to = skip_empty(block_edge_target(b, k));
+        const Block *to = block_skip_empty(block_edge_target(b, k), HOPS);
         u32 position = order->index[to->id], was = c->seen[position] == c->stamp ? place_before(c, to) : 0;
         if (!was || c->asked[position] == b->id + 1)
             continue;

@@ -194,6 +194,14 @@ bool instr_is_convergent(const Instr *i, const Summaries *summaries)
     return instr_is(i, OPF_CALL) ? instr_effects(i, summaries).convergent : !i->op->known || op_has(i->op, OPF_CONVERGENT);
 }
 
+bool block_is_convergent(const Block *b, const Summaries *summaries)
+{
+    for_each_instr(i, b)
+        if (instr_is_convergent(i, summaries))
+            return true;
+    return false;
+}
+
 static bool is_written(const Instr *i)
 {
     for (u32 k = 0; k < i->def_slots; k++)

@@ -71,6 +71,8 @@ Effects instr_effects(const Instr *i, const Summaries *summaries);
 /* Whether i may be copied so that each path to it has a copy of its own: it only computes, or is a plain load or store. */
 bool instr_may_be_copied(const Instr *i, const Summaries *summaries);
 bool instr_is_convergent(const Instr *i, const Summaries *summaries);
+/* Whether some instruction of b is. */
+bool block_is_convergent(const Block *b, const Summaries *summaries);
 /* Whether i reads what another thread may write, and reads it anew each time: a loop around it may be one that waits. */
 bool instr_polls(const Instr *i, const Summaries *summaries);
 /* Whether i is a weak load of what another thread may write, a surface's too. */

@@ -221,10 +221,8 @@ static bool has_joins(Arena *arena, const ExitPaths *s)
 static bool has_unreachable_convergent(Analyses *an)
 {
     for_each_block(b, an->fn)
-        if (!order_reachable(an_order(an), b))
-            for_each_instr(i, b)
-                if (instr_is_convergent(i, an->summaries))
-                    return true;
+        if (!order_reachable(an_order(an), b) && block_is_convergent(b, an->summaries))
+            return true;
     return false;
 }
 

@@ -49,6 +49,12 @@ static inline Loop *loop_headed_by(const Loops *l, const Block *b)
     return loop && loop->header == b ? loop : NULL;
 }
 
+/* Whether b is in an irreducible region. */
+static inline bool loop_is_irreducible(const Loops *l, const Block *b)
+{
+    return l->irreducible && bitset_has(&l->in_irreducible, b->id);
+}
+
 static inline bool loop_contains(const Loops *l, const Loop *loop, const Block *b)
 {
     return b->id < l->blocks && l->number[b->id] - loop->first < loop->block_count;

@@ -9,7 +9,7 @@ static u8 waits_around(ReconvergeGate *g, const Block *b, const Block *outside)
     const Loop *outermost = NULL;
     for (const Loop *l = loop_of(loops, b); l && !loop_contains(loops, l, outside); l = l->parent)
         outermost = l;
-    if (loops->irreducible && bitset_has(&loops->in_irreducible, b->id))
+    if (loop_is_irreducible(loops, b))
         return g->w->any_wait;
     u8 waits = 0;
     for (u32 k = 0; outermost && k < outermost->block_count && waits != g->w->any_wait; k++) {
@@ -277,7 +277,7 @@ static u8 waits_of_returns(ReconvergeGate *g, const Block *at, const Block *old)
     u8 waits = 0;
     while (outermost && outermost->parent)
         outermost = outermost->parent;
-    if (loops->irreducible && bitset_has(&loops->in_irreducible, at->id))
+    if (loop_is_irreducible(loops, at))
         return g->w->any_wait;
     if (!outermost)
         return 0;

@@ -66,19 +66,10 @@ static bool is_tangled(Analyses *an, const Block *b)
 
 /* ---- snapshot ----------------------------------------------------------------------------------------------------- */
 
-/* The block that threads come to after empty ones. */
-static const Block *skip_empty(const Block *b)
-{
-    for (u32 hops = 0; b && b->fall && hops < MARKERS; b = b->fall, hops++)
-        if (block_first_op(b))
-            return b;
-    return b;
-}
-
 static ReconvergencePoint make_point(Analyses *an, const Block *b)
 {
     ReconvergencePoint point = {.branch = block_terminator(b)->origin};
-    const Block *at = skip_empty(point_of(an, b));
+    const Block *at = block_skip_empty(point_of(an, b), MARKERS);
     u32 n = 0;
     point.leaves = !at;
     point.pre = at ? an_dom(an)->pre[at->id] : 0;

@@ -115,8 +115,7 @@ static bool in_every_iteration(const Finder *f, const Loop *loop, const Block *b
 static bool once_in_every_iteration(const Finder *f, const Loop *loop, const Block *b)
 {
     const Loops *loops = f->loops;
-    return loop_of(loops, b) == loop && !(loops->irreducible && bitset_has(&loops->in_irreducible, b->id)) &&
-           in_every_iteration(f, loop, b);
+    return loop_of(loops, b) == loop && !loop_is_irreducible(loops, b) && in_every_iteration(f, loop, b);
 }
 
 typedef enum StepKind {
@@ -435,7 +434,7 @@ static void look_at_block(Finder *f, u32 position)
     const Block *b = f->order->rpo[position];
     const Loops *loops = f->loops;
     const Summaries *summaries = f->summaries;
-    bool irreducible = loops->irreducible && bitset_has(&loops->in_irreducible, b->id);
+    bool irreducible = loop_is_irreducible(loops, b);
     u8 waits = 0, ends = order_leaves_function(f->order, position) ? END_LEAVE : 0;
     for_each_instr(i, b) {
         if (i->kind != INSTR_OP || op_is_pure(i->op))

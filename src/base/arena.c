@@ -214,16 +214,23 @@ char *arena_copy(Arena *arena, const char *text, size_t len)
     return copy;
 }
 
+char *arena_vprintf(Arena *arena, const char *format, va_list arguments)
+{
+    va_list again;
+    va_copy(again, arguments);
+    int len = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    char *text = arena_alloc_raw(arena, (size_t)len + 1);
+    vsnprintf(text, (size_t)len + 1, format, arguments);
+    return text;
+}
+
 char *arena_printf(Arena *arena, const char *format, ...)
 {
-    va_list args, again;
-    va_start(args, format);
-    va_copy(again, args);
-    int len = vsnprintf(NULL, 0, format, args);
-    va_end(args);
-    char *text = arena_alloc_raw(arena, (size_t)len + 1);
-    vsnprintf(text, (size_t)len + 1, format, again);
-    va_end(again);
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = arena_vprintf(arena, format, arguments);
+    va_end(arguments);
     return text;
 }
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <stdarg.h>
+
 #include "base/types.h"
 
 /* A zeroed Arena is empty and ready for use. Chunks grow with the arena, from 4 KiB to 4 MiB: at most a third is unused. */
@@ -24,6 +26,7 @@ static inline void arena_shrink(Arena *arena, void *memory, size_t bytes, size_t
 /* NUL-terminated copy of len bytes. */
 char *arena_copy(Arena *arena, const char *text, size_t len);
 char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
+char *arena_vprintf(Arena *arena, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
 void arena_free(Arena *arena);
 
 #define arena_new(arena, T) ((T *)arena_alloc((arena), sizeof(T)))

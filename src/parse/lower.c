@@ -391,7 +391,7 @@ static bool is_target_option(Str text)
 {
     static const char *const known[] = {"debug", "texmode_unified", "texmode_independent", "map_f64_to_f32"};
     for (u32 i = 0; i < COUNT_OF(known); i++)
-        if (text.len == strlen(known[i]) && !memcmp(text.p, known[i], text.len))
+        if (str_is(text, known[i]))
             return true;
     return false;
 }
@@ -403,7 +403,7 @@ void lower_target(Lower *p, Span word)
         p->module->target_sm = number_at(text.p, 3, digits_end(text.p, 3, text.len));
     else if (!is_target_option(text))
         lower_unknown_in_module(p, "target", word);
-    if (text.len == 5 && !memcmp(text.p, "debug", 5))
+    if (str_is(text, "debug"))
         p->module->debug = true;
     p->last_end = word.end;
 }

@@ -167,7 +167,7 @@ void lower_attribute(Lower *p, Span at)
     static const char *const known[] = {".managed", ".unified"};
     Str text = span_str(p->module, at);
     for (u32 i = 0; i < COUNT_OF(known); i++)
-        if (text.len == strlen(known[i]) && !memcmp(text.p, known[i], text.len))
+        if (str_is(text, known[i]))
             return;
     if (p->fn)
         lower_unknown_in_function(p, "attribute", at);

@@ -1,7 +1,5 @@
 #include "phase/phase.h"
 
-#include <stdarg.h>
-
 bool phase_may_rewrite(PhaseRun *run) { return run->sink->may_rewrite(run->sink->user, run); }
 
 void phase_count(PhaseRun *run, const char *what, u32 amount) { run->sink->count(run->sink->user, run, what, amount); }
@@ -11,24 +9,13 @@ u32 phase_line(PhaseRun *run, const Instr *i)
     return i->text.beg == i->text.end ? 0 : run->sink->line_of(run->sink->user, i->text.beg);
 }
 
-static const char *format_message(Arena *arena, const char *format, va_list arguments)
-{
-    va_list again;
-    va_copy(again, arguments);
-    int length = vsnprintf(NULL, 0, format, again);
-    va_end(again);
-    char *message = arena_alloc_raw(arena, (size_t)length + 1);
-    vsnprintf(message, (size_t)length + 1, format, arguments);
-    return message;
-}
-
 /* An instruction made by a phase has no text: the remark is about the function then. */
 static Span place_of(const Instr *at) { return at ? at->text : (Span){0, 0}; }
 
 static void remark(PhaseRun *run, RemarkKind kind, const char *name, const Instr *at, const char *format, va_list arguments)
 {
     if (run->sink->wants_remarks)
-        run->sink->remark(run->sink->user, run, kind, name, place_of(at), format_message(run->arena, format, arguments));
+        run->sink->remark(run->sink->user, run, kind, name, place_of(at), arena_vprintf(run->arena, format, arguments));
 }
 
 void phase_passed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
@@ -81,7 +68,7 @@ void phase_declined(PhaseRun *run, const char *counter, const char *name, const 
 {
     va_list arguments;
     va_start(arguments, format);
-    const char *message = run->sink->wants_remarks ? format_message(run->arena, format, arguments) : NULL;
+    const char *message = run->sink->wants_remarks ? arena_vprintf(run->arena, format, arguments) : NULL;
     va_end(arguments);
     vec_push(&run->declined, ((Declined){counter, name, place_of(at), message}));
 }

@@ -61,15 +61,10 @@ static const char *next_keyword(const char *at, const char *end)
     return NULL;
 }
 
-static bool is_word(Str word, const char *known)
-{
-    return word.len == strlen(known) && memcmp(word.p, known, word.len) == 0;
-}
-
 /* False: it means nothing. */
 static bool take_word(const PipelineConfig *config, Wish *wish, Str word)
 {
-    if (is_word(word, "off")) {
+    if (str_is(word, "off")) {
         wish->off = true;
         return true;
     }

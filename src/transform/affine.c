@@ -221,9 +221,6 @@ bool affine_is_shifted(const Affine *v)
     return true;
 }
 
-static OpParts parts_of(u32 bits) { return (OpParts){.type = {bits == 32 ? TYPE_S32 : TYPE_S64}}; }
-static Type register_type(u32 bits) { return bits == 32 ? TYPE_B32 : TYPE_B64; }
-
 /* The low bits of a term, times its factor. */
 static Operand build_term(const Builder *at, const AffineTerm *t, u32 bits)
 {
@@ -234,12 +231,12 @@ static Operand build_term(const Builder *at, const AffineTerm *t, u32 bits)
     if (factor == 1)
         return x;
     u64 size = factor < 0 ? 0 - (u64)factor : (u64)factor;
-    OpParts shift = {.type = {register_type(bits)}};
+    OpParts shift = {.type = {bits_type(bits)}};
     x = size == 1 ? x
-                  : register_operand(build_binary(at, OPC_SHL, shift, register_type(bits), x,
+                  : register_operand(build_binary(at, OPC_SHL, shift, bits_type(bits), x,
                                                   build_integer((u64)__builtin_ctzll(size), 32, false)));
     return factor > 0 ? x
-                      : register_operand(build_binary(at, OPC_SUB, parts_of(bits), register_type(bits),
+                      : register_operand(build_binary(at, OPC_SUB, (OpParts){.type = {signed_type(bits)}}, bits_type(bits),
                                                       build_integer(0, bits, true), x));
 }
 
@@ -251,7 +248,9 @@ Operand affine_build(const Builder *at, const Affine *v, u64 more)
             continue;
         Operand x = build_term(at, &v->term[k], v->bits);
         bool nothing = sum.kind == OPND_IMM && sum.value == 0;
-        sum = nothing ? x : register_operand(build_binary(at, OPC_ADD, parts_of(v->bits), register_type(v->bits), x, sum));
+        sum = nothing ? x
+                      : register_operand(build_binary(at, OPC_ADD, (OpParts){.type = {signed_type(v->bits)}},
+                                                      bits_type(v->bits), x, sum));
     }
     return sum;
 }

@@ -21,21 +21,25 @@ static bool take_operand(Analyses *an, const Loop *loop, LoopTest *t, Cmp cmp, u
            t->value.step << (64 - bits);
 }
 
+bool loop_test_is_compare(const Instr *i)
+{
+    if (i->kind != INSTR_OP || i->op->opcode != OPC_SETP || i->guard || i->op->bool_op != BOOL_NONE || i->op->types != 1 ||
+        i->opnd[0].kind != OPND_REG)
+        return false;
+    Type type = i->op->type[0];
+    TypeClass class = type_class(type);
+    bool integer = class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS;
+    return integer && (type_bits(type) == 32 || type_bits(type) == 64);
+}
+
 bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposite, LoopTest *test)
 {
-    *test = (LoopTest){.compare = compare};
-    if (compare->kind != INSTR_OP || compare->op->opcode != OPC_SETP || compare->guard ||
-        compare->op->bool_op != BOOL_NONE || compare->op->types != 1 || instr_operand(compare, 0)->kind != OPND_REG)
+    if (!loop_test_is_compare(compare))
         return false;
-    Type type = compare->op->type[0];
-    TypeClass class = type_class(type);
-    test->type = type;
-    bool integer = class == TC_SIGNED || class == TC_UNSIGNED || class == TC_BITS;
-    if (!integer || (type_bits(type) != 32 && type_bits(type) != 64))
-        return false;
+    *test = (LoopTest){.compare = compare, .type = compare->op->type[0]};
     Cmp cmp = compare->op->cmp;
     if (opposite)
-        cmp = cmp_inverse(cmp, class);
+        cmp = cmp_inverse(cmp, type_class(test->type));
     return cmp != CMP_NONE && (take_operand(an, loop, test, cmp, 1) || take_operand(an, loop, test, cmp, 2));
 }
 

@@ -13,6 +13,8 @@ typedef struct LoopTest {
     Affine value;   /* of what is compared */
 } LoopTest;
 
+/* Whether i is an unguarded comparison of two integers of 32 or 64 bits, into one predicate and nothing else. */
+bool loop_test_is_compare(const Instr *i);
 /* Of a setp that every iteration executes once. opposite: the loop goes on where it is false. False: it is no such comparison. As
  * affine_value. */
 bool loop_test_read(Analyses *an, const Loop *loop, Instr *compare, bool opposite, LoopTest *test);

@@ -174,8 +174,7 @@ bool plan_graph_convergent(const PlanGraph *g)
 {
     Analyses *an = g->an;
     for (u32 p = 0; p < an_order(an)->count; p++)
-        for_each_instr(i, an_order(an)->rpo[p])
-            if (instr_is_convergent(i, an->summaries))
-                return true;
+        if (block_is_convergent(an_order(an)->rpo[p], an->summaries))
+            return true;
     return false;
 }

@@ -127,8 +127,6 @@ static const char *why_not(Analyses *an, const Loop *loop, Latch *l)
 
 /* ---- the counter -------------------------------------------------------------------------------------------------------- */
 
-static OpParts parts_of(u32 bits) { return (OpParts){.type = {bits == 32 ? TYPE_S32 : TYPE_S64}}; }
-
 /* A new register that holds the sum of the value's terms and `more`. */
 static RegId build_start(const Builder *at, const Affine *v, u64 more)
 {
@@ -136,8 +134,8 @@ static RegId build_start(const Builder *at, const Affine *v, u64 more)
     Operand sum = affine_build(at, v, more);
     if (sum.kind == OPND_REG && sum.id >= registers)
         return sum.id;
-    OpParts copy = {.type = {v->bits == 32 ? TYPE_U32 : TYPE_U64}};
-    return build_unary(at, OPC_MOV, copy, v->bits == 32 ? TYPE_B32 : TYPE_B64, sum);
+    OpParts copy = {.type = {unsigned_type(v->bits)}};
+    return build_unary(at, OPC_MOV, copy, bits_type(v->bits), sum);
 }
 
 static void add_counter(Analyses *an, const Loop *loop, const Latch *l)
@@ -146,7 +144,7 @@ static void add_counter(Analyses *an, const Loop *loop, const Latch *l)
     RegId counter = build_start(&before, &l->test.value, l->test.value.start - l->test.value.step);
     Operand slots[] = {register_operand(counter), register_operand(counter),
                        build_integer(l->test.value.step, l->test.value.bits, true)};
-    build(&here, OPC_ADD, parts_of(l->test.value.bits), slots, 3);
+    build(&here, OPC_ADD, (OpParts){.type = {signed_type(l->test.value.bits)}}, slots, 3);
     instr_rename(l->test.compare, l->test.compared, counter, true, false);
 }
 

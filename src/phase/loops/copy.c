@@ -185,14 +185,6 @@ static bool shows_lanes(Analyses *an)
     return waits->any_active_set || waits->any_promise || effects_callers_see_lanes(an->summaries, an->fn);
 }
 
-static bool holds_convergent(const Block *b, const Summaries *summaries)
-{
-    for_each_instr(i, b)
-        if (instr_is_convergent(i, summaries))
-            return true;
-    return false;
-}
-
 static void find_lanes(Analyses *an, LoopLanes *lanes)
 {
     Control *control = an_control(an);
@@ -200,7 +192,7 @@ static void find_lanes(Analyses *an, LoopLanes *lanes)
     VecU32 branch = {0}, dependent = {0};
     *lanes = (LoopLanes){.asked = true, .shown = shows_lanes(an)};
     for (const Block *b = an->fn->entry; b && !lanes->many; b = b->next) {
-        if (!holds_convergent(b, an->summaries))
+        if (!block_is_convergent(b, an->summaries))
             continue;
         vec_clear(&on);
         lanes->many = !control_closure_within(control, b, DEPENDENCES_MAX - branch.n, &on);

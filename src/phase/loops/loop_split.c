@@ -88,8 +88,6 @@ static const char *why_not(Analyses *an, const Loop *loop, const LoopChecks *c, 
 
 /* ---- how often all checks pass ----------------------------------------------------------------------------------------------- */
 
-static Type unsigned_type(u32 bits) { return bits == 32 ? TYPE_U32 : TYPE_U64; }
-static Type register_type(u32 bits) { return bits == 32 ? TYPE_B32 : TYPE_B64; }
 static Operand number(u64 value) { return build_integer(value, 32, false); }
 
 static RegId build_u32(const Builder *at, Opcode opcode, RegId a, Operand b)
@@ -120,10 +118,10 @@ static RegId build_distance(const Builder *at, const LoopTest *t, Operand x)
     u32 bits = t->value.bits;
     Operand to = limit(t), most = build_integer(RUN_MOST, bits, false);
     bool down = sem_signed(t->value.step, bits) < 0;
-    OpParts sub = {.type = {bits == 32 ? TYPE_S32 : TYPE_S64}}, least = {.type = {unsigned_type(bits)}};
+    OpParts sub = {.type = {signed_type(bits)}}, least = {.type = {unsigned_type(bits)}};
     if (!down || to.kind != OPND_IMM || to.value)
-        x = register_operand(build_binary(at, OPC_SUB, sub, register_type(bits), down ? x : to, down ? to : x));
-    RegId d = build_binary(at, OPC_MIN, least, register_type(bits), x, most);
+        x = register_operand(build_binary(at, OPC_SUB, sub, bits_type(bits), down ? x : to, down ? to : x));
+    RegId d = build_binary(at, OPC_MIN, least, bits_type(bits), x, most);
     return bits == 32 ? d
                       : build_unary(at, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U64}}, TYPE_B32, register_operand(d));
 }
@@ -172,12 +170,11 @@ static void build_steps(Analyses *an, const Builder *at, const Instr *step, RegI
     affine_is_step(an->fn, step, &reg, &by);
     u32 bits = step->op->sem.bits;
     u64 size = by < 0 ? 0 - (u64)by : (u64)by;
-    OpParts wide = {.type = {TYPE_U64, TYPE_U32}}, shift = {.type = {register_type(bits)}};
-    OpParts sum = {.type = {bits == 32 ? TYPE_S32 : TYPE_S64}};
+    OpParts wide = {.type = {TYPE_U64, TYPE_U32}}, shift = {.type = {bits_type(bits)}};
+    OpParts sum = {.type = {signed_type(bits)}};
     RegId all = bits == 32 ? n : build_unary(at, OPC_CVT, wide, TYPE_B64, register_operand(n));
     if (size > 1)
-        all = build_binary(at, OPC_SHL, shift, register_type(bits), register_operand(all),
-                           number((u64)__builtin_ctzll(size)));
+        all = build_binary(at, OPC_SHL, shift, bits_type(bits), register_operand(all), number((u64)__builtin_ctzll(size)));
     Operand slots[] = {register_operand(reg), register_operand(reg), register_operand(all)};
     build(at, by < 0 ? OPC_SUB : OPC_ADD, sum, slots, 3);
 }

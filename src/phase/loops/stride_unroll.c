@@ -78,13 +78,9 @@ static bool find_stride(Analyses *an, const Loop *loop, Stride *s)
     if (!branch || branch->guard_not || branch_target(branch) != loop->header)
         return false;
     Instr *i = local_definition(branch, branch->guard);
-    if (!i || i->op->opcode != OPC_SETP || i->guard || i->op->bool_op != BOOL_NONE || i->op->types != 1 ||
-        instr_operand(i, 0)->kind != OPND_REG)
+    if (!i || !loop_test_is_compare(i))
         return false;
     *s = (Stride){.compare = i, .type = i->op->type[0]};
-    TypeClass class = type_class(s->type);
-    if ((class != TC_SIGNED && class != TC_UNSIGNED) || (type_bits(s->type) != 32 && type_bits(s->type) != 64))
-        return false;
     return take_operand(an, loop, s, 1) || take_operand(an, loop, s, 2);
 }
 

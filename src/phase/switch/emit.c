@@ -16,10 +16,6 @@ typedef struct Emitter {
 
 /* ---- instructions ---------------------------------------------------------------------------------------------- */
 
-static Type signed_type(u32 bits) { return bits == 16 ? TYPE_S16 : bits == 32 ? TYPE_S32 : TYPE_S64; }
-static Type unsigned_type(u32 bits) { return bits == 16 ? TYPE_U16 : bits == 32 ? TYPE_U32 : TYPE_U64; }
-static Type bits_type(u32 bits) { return bits == 16 ? TYPE_B16 : bits == 32 ? TYPE_B32 : TYPE_B64; }
-
 /* selector - value, of the selector's width. */
 static RegId make_offset(Emitter *e, Block *b, u64 value)
 {

@@ -85,9 +85,7 @@ bool tail_pays(const Merge *m, const Tail *tail)
 static bool same_loop(const Merge *m, const Block *a, const Block *b)
 {
     const Loops *loops = an_loops(m->an);
-    if (loops->irreducible && (bitset_has(&loops->in_irreducible, a->id) || bitset_has(&loops->in_irreducible, b->id)))
-        return false;
-    return loop_of(loops, a) == loop_of(loops, b);
+    return !loop_is_irreducible(loops, a) && !loop_is_irreducible(loops, b) && loop_of(loops, a) == loop_of(loops, b);
 }
 
 /* Whether a loop is left on the path from d to b: then d or a block that dominates b is in it. */

@@ -15,9 +15,8 @@ static const char WHY_SOONER[] =
 static bool has_convergent(const Function *fn, const Summaries *summaries)
 {
     for_each_block(b, fn)
-        for_each_instr(i, b)
-            if (instr_is_convergent(i, summaries))
-                return true;
+        if (block_is_convergent(b, summaries))
+            return true;
     return false;
 }
 
