@@ -13,28 +13,128 @@ static void whole_warp(Warp *w, const Code *c, u32 mask) { sync_check(w, c, mask
 
 /* ---- fragments ------------------------------------------------------------------------------------------------ */
 
-/* One operand of mma: an array of registers, each with `per` elements of `type`. */
-typedef struct Fragment {
+#define MATRIX_MAX 32 /* rows and columns */
+
+typedef u64 Elements[MATRIX_MAX][MATRIX_MAX]; /* by row and column, as raw bits */
+
+typedef struct Fragment Fragment;
+
+/* In which lane the element of a fragment is, and the index among its elements there. */
+typedef void Place(const Fragment *f, u32 row, u32 column, u32 *lane, u32 *index);
+
+/* A matrix that is an operand: its elements are spread over the lanes' registers. */
+struct Fragment {
     ElemType type;
+    u32 rows, columns;
+    Place *place;
     u8 registers;
     Arg *arg;
-    bool columns; /* wmma: stored by columns */
-} Fragment;
+    bool by_columns; /* wmma: how it lies in memory */
+};
 
 typedef struct Matrix {
-    u32 m, n, k;
     Fragment a, b, c, d;
     bool saturate;
-    u32 rows, columns; /* wmma.load, store: of this one */
 } Matrix;
 
-static u64 element_bits(const u64 *lanes[], const Fragment *f, u32 lane, u32 index)
+/* Elements in one register. */
+static u32 elements_each(const Fragment *f) { return f->type.bits == 64 ? 1 : 32 / f->type.bits; }
+
+/* Neighbours along k that a register of mma's a and b holds. */
+static u32 run_of(const Fragment *f) { return f->type.bits >= 32 ? 1 : 32 / f->type.bits; }
+
+/* The register layouts of mma.m16n8kK and mma.m8n8kK (PTX ISA, "Matrix Fragments for mma"). Lane = 4 * (row % 8) + position; row blocks
+ * of 8, then k blocks follow one another. */
+static void a_place(const Fragment *f, u32 row, u32 k, u32 *lane, u32 *index)
 {
-    u32 per = 32 / f->type.bits ? 32 / f->type.bits : 1;
-    if (f->type.bits == 64)
-        per = 1;
-    return lanes[index / per][lane] >> (index % per * f->type.bits) & mask_bits(f->type.bits);
+    u32 run = run_of(f), wide = 4 * run, row_block = row / 8, k_block = k / wide;
+    *lane = 4 * (row % 8) + k % wide / run;
+    *index = (k_block * (f->rows / 8) + row_block) * run + k % run;
 }
+static void b_place(const Fragment *f, u32 k, u32 column, u32 *lane, u32 *index)
+{
+    u32 run = run_of(f), wide = 4 * run;
+    *lane = 4 * column + k % wide / run;
+    *index = k / wide * run + k % run;
+}
+static void c_place(const Fragment *f, u32 row, u32 column, u32 *lane, u32 *index)
+{
+    (void)f;
+    *lane = 4 * (row % 8) + column / 2;
+    *index = row / 8 * 2 + column % 2;
+}
+/* Which lane holds which element of wmma is not specified: only load, mma and store of one shape and type fit together. Here the
+ * elements go to the lanes in order; the layouts row and col are one fragment, as loading has put the elements in place.
+ * f16 fragments a and b are twice as large as needed, as PTX has it: the second half is unused. */
+static void wmma_place(const Fragment *f, u32 row, u32 column, u32 *lane, u32 *index)
+{
+    u32 number = row * f->columns + column;
+    *lane = number % LANES;
+    *index = number / LANES;
+}
+
+static void gather(Warp *w, Split *s, const Code *c, const Fragment *f, u32 mask, Elements out)
+{
+    u64 buffer[16][LANES];
+    const u64 *lanes[16];
+    u32 each = elements_each(f), bits = f->type.bits;
+    for (u32 i = 0; i < f->registers; i++)
+        lanes[i] = arg_fetch(w, s, c, &f->arg[i], mask, buffer[i]);
+    for (u32 r = 0; r < f->rows; r++)
+        for (u32 k = 0; k < f->columns; k++) {
+            u32 lane, index;
+            f->place(f, r, k, &lane, &index);
+            out[r][k] = lanes[index / each][lane] >> (index % each * bits) & mask_bits(bits);
+        }
+}
+
+static void scatter(Split *s, const Fragment *f, u32 mask, Elements in)
+{
+    u64 value[16][LANES] = {{0}};
+    u32 each = elements_each(f), bits = f->type.bits;
+    for (u32 r = 0; r < f->rows; r++)
+        for (u32 k = 0; k < f->columns; k++) {
+            u32 lane, index;
+            f->place(f, r, k, &lane, &index);
+            value[index / each][lane] |= in[r][k] << (index % each * bits);
+        }
+    ElemType whole = {EK_BITS, bits == 64 ? 64 : 32, 1};
+    for (u32 i = 0; i < f->registers; i++)
+        arg_store(s, &f->arg[i], whole, value[i], mask);
+}
+
+/* Takes the registers, as many as the elements need; wmma may have more. Type, rows, columns and place are set. */
+static bool take_fragment(Decoder *d, const Operand *o, Fragment *f, bool is_result)
+{
+    const Operand *member[16];
+    u32 n = decode_members(o, member, 16), bits = f->type.bits < 32 ? 32 : f->type.bits;
+    if (n > 16 || f->rows > MATRIX_MAX || f->columns > MATRIX_MAX)
+        return false;
+    f->arg = arena_array(d->p->arena, Arg, 17);
+    f->registers = (u8)n;
+    for (u32 i = 0; i < n; i++)
+        f->arg[i] = is_result ? decode_result(d, member[i]) : decode_source(d, member[i], (ElemType){EK_BITS, (u8)bits, 1});
+    u32 holds = n * bits * LANES, needs = f->rows * f->columns * f->type.bits;
+    return f->place == wmma_place ? holds >= needs : holds == needs;
+}
+
+/* The fragments of d = a * b + c, whose types are set. */
+static bool take_fragments(Decoder *d, Matrix *x, u32 m, u32 n, u32 k, Place *const place[3])
+{
+    Fragment *const f[] = {&x->d, &x->a, &x->b, &x->c};
+    const u32 rows[] = {m, m, k, m}, columns[] = {n, k, n, n};
+    Place *const at[] = {place[2], place[0], place[1], place[2]};
+    for (u32 i = 0; i < COUNT_OF(f); i++) {
+        f[i]->rows = rows[i];
+        f[i]->columns = columns[i];
+        f[i]->place = at[i];
+        if (!take_fragment(d, d->opnd[i], f[i], i == 0))
+            return false;
+    }
+    return true;
+}
+
+/* ---- products ------------------------------------------------------------------------------------------------- */
 
 static double element_value(ElemType t, u64 bits)
 {
@@ -47,30 +147,6 @@ static double element_value(ElemType t, u64 bits)
     return t.bits == 64   ? bits_to_double(bits)
            : t.bits == 32 ? (double)bits_to_float(bits)
                           : format_to_double(format_of(t), bits);
-}
-
-/* ---- mma: where element (row, column) is ---------------------------------------------------------------------- */
-
-/* The register layouts of mma.m16n8kK and mma.m8n8kK (PTX ISA, "Matrix Fragments for mma"). A lane holds runs of `run`
- * neighbours along k; lane = 4 * (row % 8) + position; row blocks of 8, then k blocks follow one another. */
-static void a_place(const Matrix *x, u32 row, u32 k, u32 *lane, u32 *index)
-{
-    u32 run = x->a.type.bits >= 32 ? 1 : 32 / x->a.type.bits, wide = 4 * run;
-    u32 row_block = row / 8, k_block = k / wide;
-    *lane = 4 * (row % 8) + k % wide / run;
-    *index = (k_block * (x->m / 8) + row_block) * run + k % run;
-}
-static void b_place(const Matrix *x, u32 k, u32 column, u32 *lane, u32 *index)
-{
-    u32 run = x->b.type.bits >= 32 ? 1 : 32 / x->b.type.bits, wide = 4 * run;
-    *lane = 4 * column + k % wide / run;
-    *index = k / wide * run + k % run;
-}
-static void c_place(const Matrix *x, u32 row, u32 column, u32 *lane, u32 *index)
-{
-    (void)x;
-    *lane = 4 * (row % 8) + column / 2;
-    *index = row / 8 * 2 + column % 2;
 }
 
 static u64 accumulate(const Matrix *x, double sum, i64 whole, u64 carry)
@@ -86,51 +162,14 @@ static u64 accumulate(const Matrix *x, double sum, i64 whole, u64 carry)
     return format_from_double(format_of(t), sum, ROUND_NEAREST_EVEN, false);
 }
 
-#define MATRIX_MAX 32 /* m, n and k */
-
-/* In which lane the element of a fragment is, and the index among its elements there. */
-typedef void Place(const Matrix *x, u32 row, u32 column, u32 *lane, u32 *index);
-
-/* Gathers a fragment's elements into a table of raw bits. */
-static void gather(Warp *w, Split *s, const Code *c, const Matrix *x, const Fragment *f, Place *place, u32 rows,
-                   u32 columns, u32 mask, u64 out[MATRIX_MAX][MATRIX_MAX])
-{
-    u64 buffer[16][LANES];
-    const u64 *lanes[16];
-    for (u32 i = 0; i < f->registers; i++)
-        lanes[i] = arg_fetch(w, s, c, &f->arg[i], mask, buffer[i]);
-    for (u32 r = 0; r < rows; r++)
-        for (u32 k = 0; k < columns; k++) {
-            u32 lane, index;
-            place(x, r, k, &lane, &index);
-            out[r][k] = element_bits(lanes, f, lane, index);
-        }
-}
-
-static void scatter(Split *s, const Matrix *x, const Fragment *f, Place *place, u32 mask, u64 in[MATRIX_MAX][MATRIX_MAX])
-{
-    u64 value[16][LANES] = {{0}};
-    u32 per = f->type.bits == 64 ? 1 : 32 / f->type.bits;
-    for (u32 r = 0; r < x->m; r++)
-        for (u32 k = 0; k < x->n; k++) {
-            u32 lane, index;
-            place(x, r, k, &lane, &index);
-            value[index / per][lane] |= in[r][k] << (index % per * f->type.bits);
-        }
-    ElemType whole = {EK_BITS, f->type.bits == 64 ? 64 : 32, 1};
-    for (u32 i = 0; i < f->registers; i++)
-        arg_store(s, &f->arg[i], whole, value[i], mask);
-}
-
-static void multiply(const Matrix *x, u64 a[MATRIX_MAX][MATRIX_MAX], u64 b[MATRIX_MAX][MATRIX_MAX],
-                     u64 c[MATRIX_MAX][MATRIX_MAX], u64 d[MATRIX_MAX][MATRIX_MAX])
+static void multiply(const Matrix *x, Elements a, Elements b, Elements c, Elements d)
 {
     bool whole = x->d.type.kind == EK_SIGNED;
-    for (u32 r = 0; r < x->m; r++)
-        for (u32 n = 0; n < x->n; n++) {
+    for (u32 r = 0; r < x->d.rows; r++)
+        for (u32 n = 0; n < x->d.columns; n++) {
             double sum = 0;
             i64 exact = 0;
-            for (u32 k = 0; k < x->k; k++) {
+            for (u32 k = 0; k < x->a.columns; k++) {
                 double p = element_value(x->a.type, a[r][k]), q = element_value(x->b.type, b[k][n]);
                 if (whole)
                     exact += (i64)p * (i64)q;
@@ -144,24 +183,13 @@ static void multiply(const Matrix *x, u64 a[MATRIX_MAX][MATRIX_MAX], u64 b[MATRI
 static void run_mma(Warp *w, Split *s, const Code *code, u32 mask)
 {
     const Matrix *x = code->data;
-    u64 a[MATRIX_MAX][MATRIX_MAX], b[MATRIX_MAX][MATRIX_MAX], c[MATRIX_MAX][MATRIX_MAX], d[MATRIX_MAX][MATRIX_MAX];
+    Elements a, b, c, d;
     whole_warp(w, code, mask);
-    gather(w, s, code, x, &x->a, a_place, x->m, x->k, mask, a);
-    gather(w, s, code, x, &x->b, b_place, x->k, x->n, mask, b);
-    gather(w, s, code, x, &x->c, c_place, x->m, x->n, mask, c);
+    gather(w, s, code, &x->a, mask, a);
+    gather(w, s, code, &x->b, mask, b);
+    gather(w, s, code, &x->c, mask, c);
     multiply(x, a, b, c, d);
-    scatter(s, x, &x->d, c_place, mask, d);
-}
-
-static bool take_fragment(Decoder *d, const Operand *o, Fragment *f, u32 elements, bool is_result)
-{
-    const Operand *member[16];
-    u32 n = decode_members(o, member, 16), bits = f->type.bits < 32 ? 32 : f->type.bits;
-    f->arg = arena_array(d->p->arena, Arg, 17);
-    f->registers = (u8)n;
-    for (u32 i = 0; i < n && n <= 16; i++)
-        f->arg[i] = is_result ? decode_result(d, member[i]) : decode_source(d, member[i], (ElemType){EK_BITS, (u8)bits, 1});
-    return n <= 16 && n * bits == elements / LANES * f->type.bits;
+    scatter(s, &x->d, mask, d);
 }
 
 static bool take_shape(Op *op, u32 *m, u32 *n, u32 *k)
@@ -182,14 +210,16 @@ static bool take_shape(Op *op, u32 *m, u32 *n, u32 *k)
 /* mma.sync.aligned.shape.row.col{.satfinite}.dtype.atype.btype.ctype d, a, b, c */
 static bool decode_mma(Decoder *d)
 {
+    static Place *const places[] = {a_place, b_place, c_place};
     Matrix *x = arena_new(d->p->arena, Matrix);
     ElemType t[4];
-    if (!op_take(&d->op, "sync") || !op_take(&d->op, "aligned") || !take_shape(&d->op, &x->m, &x->n, &x->k))
+    u32 m, n, k;
+    if (!op_take(&d->op, "sync") || !op_take(&d->op, "aligned") || !take_shape(&d->op, &m, &n, &k))
         return false;
     if (!op_take_next(&d->op, "row") || !op_take_next(&d->op, "col"))
         return false;
     x->saturate = op_take_next(&d->op, "satfinite");
-    if (op_take_types(&d->op, t, 4) != 4 || d->opnds != 4 || x->n != 8 || (x->m != 16 && x->m != 8) || x->k > MATRIX_MAX)
+    if (op_take_types(&d->op, t, 4) != 4 || d->opnds != 4 || n != 8 || (m != 16 && m != 8) || k > MATRIX_MAX)
         return false;
     x->d.type = t[0];
     x->a.type = t[1];
@@ -197,19 +227,16 @@ static bool decode_mma(Decoder *d)
     x->c.type = t[3];
     bool integer = t[0].kind == EK_SIGNED;
     /* m8n8k4 of f16 has a layout of its own, and is not done; m16n8k4 of f64 neither. */
-    bool shape = x->k * t[1].bits >= 128 && (x->m == 16 || integer || t[1].bits == 64);
+    bool shape = k * t[1].bits >= 128 && (m == 16 || integer || t[1].bits == 64);
     for (u32 i = 1; i < 3; i++)
         if (integer ? (t[i].bits != 8 || t[i].kind == EK_BITS) : (!elem_is_float(t[i]) || t[i].kind != t[1].kind))
             return false;
-    if (!shape || t[0].kind != t[3].kind || (integer && !elem_is(t[3], EK_SIGNED, 32)) || (t[1].bits == 64 && x->m != 8))
+    if (!shape || t[0].kind != t[3].kind || (integer && !elem_is(t[3], EK_SIGNED, 32)) || (t[1].bits == 64 && m != 8))
         return false;
     d->c->data = x;
     d->c->aligned = true;
     d->c->run = run_mma;
-    return take_fragment(d, d->opnd[0], &x->d, x->m * x->n, true) &&
-           take_fragment(d, d->opnd[1], &x->a, x->m * x->k, false) &&
-           take_fragment(d, d->opnd[2], &x->b, x->n * x->k, false) &&
-           take_fragment(d, d->opnd[3], &x->c, x->m * x->n, false);
+    return take_fragments(d, x, m, n, k, places);
 }
 
 /* ---- ldmatrix, stmatrix --------------------------------------------------------------------------------------- */
@@ -287,133 +314,70 @@ static bool decode_matrix_memory(Decoder *d)
 
 /* ---- wmma ----------------------------------------------------------------------------------------------------- */
 
-/* Which lane holds which element is not specified: only load, mma and store of one shape and type fit together. Here the
- * elements go to the lanes in order; the layouts row and col are one fragment, as loading has put the elements in place.
- * f16 fragments a and b are twice as large as needed, as PTX has it: the second half is unused. */
-static void wmma_place(const Fragment *f, u32 columns, u32 row, u32 column, u32 *lane, u32 *index)
-{
-    u32 number = row * columns + column;
-    (void)f;
-    *lane = number % LANES;
-    *index = number / LANES;
-}
-
-enum { WMMA_A, WMMA_B, WMMA_C };
-
 /* arg[0]: address; arg[1]: stride or absent. */
 static void run_wmma_memory(Warp *w, Split *s, const Code *c, u32 mask)
 {
-    const Matrix *x = c->data;
-    const Fragment *f = &x->d;
-    u32 bytes = f->type.bits / 8, per = 32 / f->type.bits;
-    u64 buffer[2][LANES], value[16][LANES] = {{0}}, load_buffer[16][LANES], where[LANES] = {0};
-    const u64 *lanes[16];
+    const Fragment *f = c->data;
+    u32 bytes = f->type.bits / 8, first = (u32)__builtin_ctz(mask);
+    u64 buffer[2][LANES], where[LANES] = {0};
+    Elements element = {{0}};
     bool store = c->action;
     whole_warp(w, c, mask);
-    u32 first = (u32)__builtin_ctz(mask);
     u64 base = arg_fetch(w, s, c, &c->arg[0], mask, buffer[0])[first] + (u64)c->offset;
-    u64 stride = c->arg[1].kind ? (u32)arg_fetch(w, s, c, &c->arg[1], mask, buffer[1])[first]
-                 : f->columns   ? x->rows
-                                : x->columns;
-    for (u32 i = 0; store && i < f->registers; i++)
-        lanes[i] = arg_fetch(w, s, c, &f->arg[i], mask, load_buffer[i]);
-    for (u32 r = 0; r < x->rows; r++)
-        for (u32 k = 0; k < x->columns; k++) {
+    u64 stride = c->arg[1].kind  ? (u32)arg_fetch(w, s, c, &c->arg[1], mask, buffer[1])[first]
+                 : f->by_columns ? f->rows
+                                 : f->columns;
+    if (store)
+        gather(w, s, c, f, mask, element);
+    for (u32 r = 0; r < f->rows; r++)
+        for (u32 k = 0; k < f->columns; k++) {
             u32 lane, index;
-            wmma_place(f, x->columns, r, k, &lane, &index);
-            u64 address = base + (f->columns ? k * stride + r : r * stride + k) * bytes;
+            f->place(f, r, k, &lane, &index);
+            u64 address = base + (f->by_columns ? k * stride + r : r * stride + k) * bytes;
             where[lane] = address;
-            if (store) {
-                u64 bits = element_bits(lanes, f, lane, index);
-                memory_write(w, lane, c, c->space, address, (const u8 *)&bits, bytes, false);
-            } else {
-                const u8 *p = memory_read(w, lane, c, c->space, address, bytes, false);
-                u64 bits = 0;
-                if (p)
-                    memcpy(&bits, p, bytes);
-                value[index / per][lane] |= bits << (index % per * f->type.bits);
-            }
+            const u8 *p = store ? NULL : memory_read(w, lane, c, c->space, address, bytes, false);
+            if (store)
+                memory_write(w, lane, c, c->space, address, (const u8 *)&element[r][k], bytes, false);
+            else if (p)
+                memcpy(&element[r][k], p, bytes);
             if (lane == LANES - 1)
                 memory_count(w, c->space, where, mask, bytes);
         }
-    for (u32 i = 0; !store && i < f->registers; i++)
-        arg_store(s, &f->arg[i], elem_b32, value[i], mask);
-}
-
-static void wmma_table(Warp *w, Split *s, const Code *c, const Fragment *f, u32 rows, u32 columns, u32 mask,
-                       u64 out[MATRIX_MAX][MATRIX_MAX])
-{
-    u64 buffer[16][LANES];
-    const u64 *lanes[16];
-    for (u32 i = 0; i < f->registers; i++)
-        lanes[i] = arg_fetch(w, s, c, &f->arg[i], mask, buffer[i]);
-    for (u32 r = 0; r < rows; r++)
-        for (u32 k = 0; k < columns; k++) {
-            u32 lane, index;
-            wmma_place(f, columns, r, k, &lane, &index);
-            out[r][k] = element_bits(lanes, f, lane, index);
-        }
-}
-
-static void run_wmma(Warp *w, Split *s, const Code *code, u32 mask)
-{
-    const Matrix *x = code->data;
-    u64 a[MATRIX_MAX][MATRIX_MAX], b[MATRIX_MAX][MATRIX_MAX], c[MATRIX_MAX][MATRIX_MAX], d[MATRIX_MAX][MATRIX_MAX];
-    u64 value[16][LANES] = {{0}};
-    u32 per = 32 / x->d.type.bits;
-    whole_warp(w, code, mask);
-    wmma_table(w, s, code, &x->a, x->m, x->k, mask, a);
-    wmma_table(w, s, code, &x->b, x->k, x->n, mask, b);
-    wmma_table(w, s, code, &x->c, x->m, x->n, mask, c);
-    multiply(x, a, b, c, d);
-    for (u32 r = 0; r < x->m; r++)
-        for (u32 k = 0; k < x->n; k++) {
-            u32 lane, index;
-            wmma_place(&x->d, x->n, r, k, &lane, &index);
-            value[index / per][lane] |= d[r][k] << (index % per * x->d.type.bits);
-        }
-    for (u32 i = 0; i < x->d.registers; i++)
-        arg_store(s, &x->d.arg[i], elem_b32, value[i], mask);
-}
-
-static bool wmma_registers(Decoder *d, const Operand *o, Fragment *f, bool is_result)
-{
-    const Operand *member[16];
-    u32 n = decode_members(o, member, 16);
-    if (n > 16)
-        return false;
-    f->registers = (u8)n;
-    f->arg = arena_array(d->p->arena, Arg, 17);
-    for (u32 i = 0; i < n; i++)
-        f->arg[i] = is_result ? decode_result(d, member[i]) : decode_source(d, member[i], elem_b32);
-    return true;
+    if (!store)
+        scatter(s, f, mask, element);
 }
 
 /* wmma.load.{a,b,c} and wmma.store.d */
-static bool decode_wmma_memory(Decoder *d, Matrix *x, bool store)
+static bool decode_wmma_memory(Decoder *d, bool store)
 {
+    enum { WMMA_A, WMMA_B, WMMA_C };
     static const char *const names[] = {"a", "b", "c", NULL};
     Code *c = d->c;
+    Fragment *f = arena_new(d->p->arena, Fragment);
+    u32 m, n, k;
     int which = store ? (op_take_next(&d->op, "d") ? WMMA_C : -1) : op_take_any(&d->op, names);
     if (which < 0 || !op_take(&d->op, "sync") || !op_take(&d->op, "aligned"))
         return false;
-    x->d.columns = op_take(&d->op, "col");
-    if (!x->d.columns && !op_take(&d->op, "row"))
+    f->by_columns = op_take(&d->op, "col");
+    if (!f->by_columns && !op_take(&d->op, "row"))
         return false;
     MemSpace space = decode_take_space(d);
-    if (!take_shape(&d->op, &x->m, &x->n, &x->k) || !op_take_type(&d->op, &x->d.type) || d->opnds < 2 || d->opnds > 3)
+    if (!take_shape(&d->op, &m, &n, &k) || k != 16 || !op_take_type(&d->op, &f->type) || d->opnds < 2 || d->opnds > 3)
         return false;
-    x->rows = which == WMMA_B ? x->k : x->m;
-    x->columns = which == WMMA_A ? x->k : x->n;
+    if (!elem_is(f->type, EK_FLOAT, 16) && !elem_is(f->type, EK_FLOAT, 32))
+        return false;
+    f->rows = which == WMMA_B ? k : m;
+    f->columns = which == WMMA_A ? k : n;
+    f->place = wmma_place;
     decode_reserve(d, 0, 2);
     const Operand *registers = d->opnd[store ? 1 : 0], *address = d->opnd[store ? 0 : 1];
     if (d->opnds == 3)
         c->arg[1] = decode_source(d, d->opnd[2], elem_u32);
-    bool ok = wmma_registers(d, registers, &x->d, !store) && decode_address(d, address, &c->arg[0], &c->offset, &space);
+    bool ok = take_fragment(d, registers, f, !store) && decode_address(d, address, &c->arg[0], &c->offset, &space);
     c->space = (u8)space;
     c->action = store;
     c->aligned = true;
-    c->data = x;
+    c->data = f;
     c->run = run_wmma_memory;
     return ok;
 }
@@ -421,19 +385,19 @@ static bool decode_wmma_memory(Decoder *d, Matrix *x, bool store)
 /* wmma.{load,store}...; wmma.mma.sync.aligned.alayout.blayout.shape.dtype.ctype d, a, b, c: m16n16k16 and its kin, f16. */
 static bool decode_wmma(Decoder *d)
 {
-    Matrix *x = arena_new(d->p->arena, Matrix);
+    static Place *const places[] = {wmma_place, wmma_place, wmma_place};
     bool load = op_take_next(&d->op, "load"), store = !load && op_take_next(&d->op, "store");
+    if (load || store)
+        return decode_wmma_memory(d, store);
+    Matrix *x = arena_new(d->p->arena, Matrix);
     ElemType t[4], half = {EK_FLOAT, 16, 1};
-    if (load || store) {
-        bool ok = decode_wmma_memory(d, x, store);
-        return ok && (elem_is(x->d.type, EK_FLOAT, 16) || elem_is(x->d.type, EK_FLOAT, 32)) && x->k == 16;
-    }
+    u32 m, n, k;
     if (!op_take_next(&d->op, "mma") || !op_take(&d->op, "sync") || !op_take(&d->op, "aligned"))
         return false;
     for (u32 i = 0; i < 2; i++)
         if (!op_take_next(&d->op, "row") && !op_take_next(&d->op, "col"))
             return false;
-    if (!take_shape(&d->op, &x->m, &x->n, &x->k) || x->k != 16 || d->opnds != 4)
+    if (!take_shape(&d->op, &m, &n, &k) || k != 16 || d->opnds != 4)
         return false;
     if (op_take_types(&d->op, t, 4) != 2 || t[0].kind != EK_FLOAT || t[1].kind != EK_FLOAT || t[0].bits > 32 ||
         t[1].bits > 32)
@@ -443,9 +407,8 @@ static bool decode_wmma(Decoder *d)
     x->c.type = t[1];
     d->c->data = x;
     d->c->aligned = true;
-    d->c->run = run_wmma;
-    return wmma_registers(d, d->opnd[0], &x->d, true) && wmma_registers(d, d->opnd[1], &x->a, false) &&
-           wmma_registers(d, d->opnd[2], &x->b, false) && wmma_registers(d, d->opnd[3], &x->c, false);
+    d->c->run = run_mma;
+    return take_fragments(d, x, m, n, k, places);
 }
 
 const DecodeRow rows_matrix[] = {
