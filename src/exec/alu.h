@@ -61,6 +61,15 @@ typedef enum AluPick { ALU_PICKED, ALU_UNSUPPORTED, ALU_NOT_MINE } AluPick;
 AluPick alu_pick(Op *op, AluOp *alu);
 AluPick alu_pick_integer(Op *op, AluOp *alu);
 AluPick alu_pick_float(Op *op, AluOp *alu);
+/* The function computes in `to`, which is the type of its result, from sources of type `from`. */
+static inline void alu_set_types(AluOp *alu, ElemType to, ElemType from, u32 args)
+{
+    alu->mode.type = alu->result = to;
+    alu->mode.source = from;
+    alu->args = (u8)args;
+    for (u32 i = 0; i < args; i++)
+        alu->arg[i] = from;
+}
 
 /* Whether `a cmp b` holds for values of this type. */
 bool alu_compare(Compare cmp, ElemType type, bool ftz, u64 a, u64 b);
@@ -75,8 +84,10 @@ static inline u64 extend(ElemType t, u64 value)
     return t.kind == EK_SIGNED ? (u64)sign_extend(value, t.bits) : value & mask_bits(t.bits);
 }
 
-/* f32 and f64 without rounding modes; also for atomics and reductions. */
 float flush_float(float x);
+
+/* `.sat`: a NaN and -0 become 0. */
+static inline double clamp_to_unit(double x) { return x > 1 ? 1 : x > 0 ? x : 0; }
 
 #define ALU_FN(name) static u64 name(__attribute__((unused)) const AluMode *m, const u64 *v)
 

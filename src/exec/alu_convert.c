@@ -1,4 +1,4 @@
-/* cvt, cvt.pack, and set: what takes one type and makes another. */
+/* cvt, cvt.pack, set, setp and slct: what takes one type and makes another. */
 #include "exec/alu.h"
 
 #include <math.h>
@@ -72,7 +72,7 @@ static u64 to_format(const AluMode *m, double x)
     if (m->to_integer)
         x = round_to_integer(x, m->round);
     if (m->sat)
-        x = isnan(x) ? 0 : x < 0 ? 0 : x > 1 ? 1 : x == 0 ? 0 : x;
+        x = clamp_to_unit(x);
     if (m->relu && x <= 0)
         x = 0;
     if (m->type.kind == EK_TF32)
@@ -125,6 +125,14 @@ ALU_FN(set_value)
     return holds ? ~(u64)0 : 0;
 }
 
+ALU_FN(setp_value) { return alu_compare(m->compare, m->source, m->ftz, v[0], v[1]); }
+
+ALU_FN(slct_value)
+{
+    bool first = elem_is_float(m->source) ? float_value(m->source, m->ftz, v[2]) >= 0 : sign_extend(v[2], 32) >= 0;
+    return first ? v[0] : v[1];
+}
+
 /* cvt.pack.sat.dtype.atype d, a, b: (a, b) saturated, b in the lower half; with .b32, the rest comes from c. */
 ALU_FN(pack_pair)
 {
@@ -139,19 +147,10 @@ ALU_FN(pack_pair)
 static bool is_integer(ElemType t) { return (t.kind == EK_UNSIGNED || t.kind == EK_SIGNED) && t.count == 1; }
 static bool is_plain_float(ElemType t) { return elem_is_float(t) && t.count == 1 && t.bits >= 16 && t.kind != EK_TF32; }
 
-static void set_types(AluOp *alu, ElemType to, ElemType from, u32 args)
-{
-    alu->mode.type = alu->result = to;
-    alu->mode.source = from;
-    alu->args = (u8)args;
-    for (u32 i = 0; i < args; i++)
-        alu->arg[i] = from;
-}
-
 static AluPick pick_float_to_float(AluOp *alu, ElemType to, ElemType from, bool rounded)
 {
     const AluMode *m = &alu->mode;
-    set_types(alu, to, from, 1);
+    alu_set_types(alu, to, from, 1);
     if (elem_is(from, EK_FLOAT, 32) && to.count == 2 && rounded && !m->to_integer && m->round <= ROUND_ZERO) {
         alu->args = 2;
         alu->arg[1] = from;
@@ -194,7 +193,7 @@ static AluPick pick_cvt(Op *op, AluOp *alu)
         return pick_float_to_float(alu, to, from, round >= 0);
     if (m->relu || m->option)
         return ALU_UNSUPPORTED;
-    set_types(alu, to, from, 1);
+    alu_set_types(alu, to, from, 1);
     if (is_integer(to) && is_integer(from) && round < 0)
         alu->fn = int_to_int;
     else if (is_integer(to) && is_plain_float(from) && m->to_integer)
@@ -216,12 +215,20 @@ static AluPick pick_pack(Op *op, AluOp *alu)
         return ALU_UNSUPPORTED;
     if ((n == 3) != (t[0].bits < 16))
         return ALU_UNSUPPORTED;
-    set_types(alu, t[0], t[1], n);
+    alu_set_types(alu, t[0], t[1], n);
     alu->mode.sat = true;
     alu->mode.option = n == 3;
     alu->result = (ElemType){EK_BITS, 32, 1};
     alu->fn = pack_pair;
     return ALU_PICKED;
+}
+
+/* Whether values of the type are compared so. */
+static bool is_compared(ElemType t, u8 cmp)
+{
+    if (elem_is_float(t))
+        return is_plain_float(t) && cmp < CC_LO;
+    return t.count == 1 && t.bits >= 8 && t.bits <= 64 && (cmp <= CC_GE || cmp >= CC_LO);
 }
 
 static AluPick pick_set(Op *op, AluOp *alu)
@@ -230,20 +237,44 @@ static AluPick pick_set(Op *op, AluOp *alu)
     if (!alu_take_compare(op, &alu->mode) || op_take_types(op, t, 2) != 2 || !op_done(op))
         return ALU_UNSUPPORTED;
     bool to = elem_is(t[0], EK_UNSIGNED, 32) || elem_is(t[0], EK_SIGNED, 32) || elem_is(t[0], EK_FLOAT, 32);
-    u8 cmp = alu->mode.compare;
-    bool from_float = is_plain_float(t[1]);
-    bool meaningful = from_float ? cmp < CC_LO : cmp <= CC_GE || cmp >= CC_LO;
-    if (!to || t[1].count != 1 || t[1].bits < 16 || !meaningful || (!from_float && elem_is_float(t[1])))
+    if (!to || t[1].bits < 16 || !is_compared(t[1], alu->mode.compare))
         return ALU_UNSUPPORTED;
-    set_types(alu, t[0], t[1], 2);
+    alu_set_types(alu, t[0], t[1], 2);
     if (alu->mode.combine)
         alu->arg[alu->args++] = (ElemType){EK_PRED, 1, 1};
     alu->fn = set_value;
     return ALU_PICKED;
 }
 
+static AluPick pick_setp(Op *op, AluOp *alu)
+{
+    ElemType t;
+    if (!alu_take_compare(op, &alu->mode) || !op_take_type(op, &t) || !op_done(op) || !is_compared(t, alu->mode.compare))
+        return ALU_UNSUPPORTED;
+    alu_set_types(alu, (ElemType){EK_PRED, 1, 1}, t, 2);
+    alu->fn = setp_value;
+    return ALU_PICKED;
+}
+
+static AluPick pick_slct(Op *op, AluOp *alu)
+{
+    ElemType t[2];
+    alu->mode.ftz = op_take(op, "ftz");
+    if (op_take_types(op, t, 2) != 2 || !op_done(op) ||
+        !(elem_is(t[1], EK_FLOAT, 32) || (elem_is(t[1], EK_SIGNED, 32) && !alu->mode.ftz)))
+        return ALU_UNSUPPORTED;
+    alu_set_types(alu, t[0], t[0], 3);
+    alu->mode.source = alu->arg[2] = t[1];
+    alu->fn = slct_value;
+    return ALU_PICKED;
+}
+
 static AluPick pick_convert(Op *op, AluOp *alu)
 {
+    if (op_is(op, "setp"))
+        return pick_setp(op, alu);
+    if (op_is(op, "slct"))
+        return pick_slct(op, alu);
     if (op_is(op, "set"))
         return pick_set(op, alu);
     if (!op_is(op, "cvt"))

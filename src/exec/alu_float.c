@@ -30,7 +30,7 @@ static float in_f(const AluMode *m, u64 bits)
 static u64 out_f(const AluMode *m, float x)
 {
     if (m->sat)
-        x = isnan(x) ? 0 : x < 0 ? 0 : x > 1 ? 1 : x == 0 ? 0 : x;
+        x = (float)clamp_to_unit(x);
     if (m->relu && x < 0)
         x = 0;
     if (m->ftz)
@@ -40,7 +40,7 @@ static u64 out_f(const AluMode *m, float x)
 static u64 out_d(const AluMode *m, double x, double a, double b)
 {
     if (m->sat)
-        x = isnan(x) ? 0 : x < 0 ? 0 : x > 1 ? 1 : x == 0 ? 0 : x;
+        x = clamp_to_unit(x);
     return double_to_bits(canonical_double(x, a, b));
 }
 
@@ -193,12 +193,6 @@ static bool has_property(u32 property, int class)
 ALU_FN(f32_testp) { return has_property(m->variant, fpclassify(bits_to_float(v[0]))); }
 ALU_FN(f64_testp) { return has_property(m->variant, fpclassify(bits_to_double(v[0]))); }
 
-ALU_FN(f32_slct)
-{
-    float c = in_f(m, v[2]);
-    return c >= 0 ? v[0] : v[1];
-}
-
 /* ---- comparisons ---------------------------------------------------------------------------------------------- */
 
 static double compare_value(ElemType type, bool ftz, u64 bits)
@@ -269,8 +263,6 @@ bool alu_take_compare(Op *op, AluMode *mode)
     mode->ftz = op_take(op, "ftz");
     return true;
 }
-
-ALU_FN(float_setp) { return alu_compare(m->compare, m->type, m->ftz, v[0], v[1]); }
 
 /* ---- f16 and bf16, packed or not ------------------------------------------------------------------------------ */
 
@@ -382,7 +374,7 @@ static const struct Row {
     {"copysign", f32_copysign, f64_copysign, NO_HALF, 2, 0},
 };
 
-static const ElemType type_pred = {EK_PRED, 1, 1}, type_f32 = {EK_FLOAT, 32, 1};
+static const ElemType type_pred = {EK_PRED, 1, 1};
 
 /* Takes the modifiers; false when one that is needed is missing. */
 static bool take_options(Op *op, AluMode *m, u32 allowed)
@@ -407,14 +399,6 @@ static bool take_options(Op *op, AluMode *m, u32 allowed)
         m->abs = op_take(op, "abs");
     }
     return true;
-}
-
-static void set_all(AluOp *alu, ElemType t, u32 args)
-{
-    alu->mode.type = alu->result = t;
-    alu->args = (u8)args;
-    for (u32 i = 0; i < args; i++)
-        alu->arg[i] = t;
 }
 
 static AluPick pick_f64(const Op *op, AluOp *alu, AluFn *fn)
@@ -444,7 +428,7 @@ static AluPick pick_from_rows(Op *op, AluOp *alu)
     AluMode *m = &alu->mode;
     if (!take_options(op, m, row->options) || !op_take_type(op, &t) || !op_done(op) || !elem_is_float(t))
         return ALU_UNSUPPORTED;
-    set_all(alu, t, row->args);
+    alu_set_types(alu, t, t, row->args);
     if (elem_is(t, EK_FLOAT, 64))
         return pick_f64(op, alu, row->f64);
     if (elem_is(t, EK_FLOAT, 32)) {
@@ -458,19 +442,6 @@ static AluPick pick_from_rows(Op *op, AluOp *alu)
     return ALU_PICKED;
 }
 
-static AluPick pick_setp(Op *op, AluOp *alu)
-{
-    ElemType t;
-    if (!alu_take_compare(op, &alu->mode) || !op_take_type(op, &t) || !op_done(op) || !elem_is_float(t))
-        return ALU_UNSUPPORTED;
-    if (t.count != 1 || alu->mode.compare >= CC_LO || t.bits < 16 || t.kind == EK_TF32)
-        return ALU_UNSUPPORTED;
-    set_all(alu, t, 2);
-    alu->result = type_pred;
-    alu->fn = float_setp;
-    return ALU_PICKED;
-}
-
 static AluPick pick_testp(Op *op, AluOp *alu)
 {
     static const char *const names[] = {"finite", "infinite", "number", "notanumber", "normal", "subnormal", NULL};
@@ -478,32 +449,16 @@ static AluPick pick_testp(Op *op, AluOp *alu)
     ElemType t;
     if (property < 0 || !op_take_type(op, &t) || !op_done(op) || t.kind != EK_FLOAT || t.bits < 32 || t.count != 1)
         return ALU_UNSUPPORTED;
-    set_all(alu, t, 1);
+    alu_set_types(alu, t, t, 1);
     alu->mode.variant = (u8)property;
     alu->result = type_pred;
     alu->fn = t.bits == 32 ? f32_testp : f64_testp;
     return ALU_PICKED;
 }
 
-static AluPick pick_slct(Op *op, AluOp *alu)
-{
-    ElemType t[2];
-    alu->mode.ftz = op_take(op, "ftz");
-    if (op_take_types(op, t, 2) != 2 || !op_done(op) || !elem_is(t[1], EK_FLOAT, 32))
-        return ALU_UNSUPPORTED;
-    set_all(alu, t[0], 3);
-    alu->arg[2] = type_f32;
-    alu->fn = f32_slct;
-    return ALU_PICKED;
-}
-
 AluPick alu_pick_float(Op *op, AluOp *alu)
 {
-    if (op_is(op, "setp"))
-        return pick_setp(op, alu);
     if (op_is(op, "testp"))
         return pick_testp(op, alu);
-    if (op_is(op, "slct"))
-        return pick_slct(op, alu);
     return pick_from_rows(op, alu);
 }

@@ -242,9 +242,7 @@ ALU_FN(int_dp2a)
     return (u64)sum;
 }
 
-ALU_FN(int_setp) { return alu_compare(m->compare, m->type, false, v[0], v[1]); }
 ALU_FN(any_selp) { return v[2] & 1 ? v[0] : v[1]; }
-ALU_FN(int_slct) { return sign_extend(v[2], 32) >= 0 ? v[0] : v[1]; }
 
 /* Packed forms: the same function on each half. */
 static u64 packed2(const AluMode *m, const u64 *v, u32 args, AluFn *fn)
@@ -319,14 +317,6 @@ static u32 kind_bit(ElemType t)
 }
 static u32 width_bit(u32 bits) { return bits == 8 ? W8 : bits == 16 ? W16 : bits == 32 ? W32 : bits == 64 ? W64 : 0; }
 
-static void set_all(AluOp *alu, ElemType t, u32 args)
-{
-    alu->mode.type = alu->result = t;
-    alu->args = (u8)args;
-    for (u32 i = 0; i < args; i++)
-        alu->arg[i] = t;
-}
-
 static const ElemType type_u32 = {EK_UNSIGNED, 32, 1}, type_pred = {EK_PRED, 1, 1};
 
 /* Opcode-specific modifiers in front of the type. */
@@ -394,7 +384,7 @@ static AluPick pick_from_rows(Op *op, AluOp *alu)
     if ((alu->mode.wide && t.bits == 64) || (alu->mode.sat && !elem_is(t, EK_SIGNED, 32)) ||
         (alu->mode.relu && t.kind != EK_SIGNED))
         return ALU_UNSUPPORTED;
-    set_all(alu, t, row->args);
+    alu_set_types(alu, t, t, row->args);
     alu->fn = t.count == 2 ? row->packed : row->fn;
     fix_widths(op, alu);
     return ALU_PICKED;
@@ -412,7 +402,8 @@ static AluPick pick_dot(Op *op, AluOp *alu)
     if (op_take_types(op, t, 2) != 2 || !op_done(op))
         return ALU_UNSUPPORTED;
     bool is_signed = t[0].kind == EK_SIGNED || t[1].kind == EK_SIGNED;
-    set_all(alu, (ElemType){is_signed ? EK_SIGNED : EK_UNSIGNED, 32, 1}, 3);
+    alu_set_types(alu, (ElemType){is_signed ? EK_SIGNED : EK_UNSIGNED, 32, 1},
+                  (ElemType){is_signed ? EK_SIGNED : EK_UNSIGNED, 32, 1}, 3);
     alu->mode.type = t[0];
     alu->mode.source = t[1];
     alu->fn = two ? int_dp2a : int_dp4a;
@@ -427,7 +418,7 @@ static AluPick pick_funnel(Op *op, AluOp *alu)
     alu->mode.option = op_take_next(op, "clamp");
     if ((!alu->mode.option && !op_take_next(op, "wrap")) || !op_take_next(op, "b32") || !op_done(op))
         return ALU_UNSUPPORTED;
-    set_all(alu, type_u32, 3);
+    alu_set_types(alu, type_u32, type_u32, 3);
     alu->fn = left ? bit_shf_left : bit_shf_right;
     return ALU_PICKED;
 }
@@ -439,35 +430,10 @@ static AluPick pick_move(Op *op, AluOp *alu)
     if (!op_take_type(op, &t) || !op_done(op) || t.bits > 64 || t.bits == 8 || (t.kind == EK_PRED && op_is(op, "selp")))
         return ALU_UNSUPPORTED;
     bool select = op_is(op, "selp");
-    set_all(alu, t, select ? 3 : 1);
+    alu_set_types(alu, t, t, select ? 3 : 1);
     if (select)
         alu->arg[2] = type_pred;
     alu->fn = select ? any_selp : bit_mov;
-    return ALU_PICKED;
-}
-
-static AluPick pick_slct(Op *op, AluOp *alu)
-{
-    ElemType t[2];
-    if (op_take_types(op, t, 2) != 2 || !op_done(op) || !elem_is(t[1], EK_SIGNED, 32))
-        return ALU_UNSUPPORTED;
-    set_all(alu, t[0], 3);
-    alu->arg[2] = t[1];
-    alu->fn = int_slct;
-    return ALU_PICKED;
-}
-
-static AluPick pick_setp(Op *op, AluOp *alu)
-{
-    ElemType t;
-    if (!alu_take_compare(op, &alu->mode) || !op_take_type(op, &t) || !op_done(op) || elem_is_float(t))
-        return ALU_UNSUPPORTED;
-    if (t.count != 1 || !width_bit(t.bits) || alu->mode.compare == CC_NUM || alu->mode.compare == CC_NAN ||
-        (alu->mode.compare >= CC_EQU && alu->mode.compare <= CC_GEU))
-        return ALU_UNSUPPORTED;
-    set_all(alu, t, 2);
-    alu->result = type_pred;
-    alu->fn = int_setp;
     return ALU_PICKED;
 }
 
@@ -479,9 +445,5 @@ AluPick alu_pick_integer(Op *op, AluOp *alu)
         return pick_funnel(op, alu);
     if (op_is(op, "selp") || op_is(op, "mov"))
         return pick_move(op, alu);
-    if (op_is(op, "slct"))
-        return pick_slct(op, alu);
-    if (op_is(op, "setp"))
-        return pick_setp(op, alu);
     return pick_from_rows(op, alu);
 }

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* qsort_r */
 #include "exec/launch.h"
 
 #include <ctype.h>
@@ -93,15 +94,13 @@ static u64 parse_value(Parser *ps, ElemType type, const char *text)
 static void put(LaunchBuffer *b, u64 index, u64 bits)
 {
     u32 bytes = b->type.bits / 8;
-    for (u32 i = 0; i < bytes; i++)
-        b->fill[index * bytes + i] = (u8)(bits >> (8 * i));
+    memcpy(b->fill + index * bytes, &bits, bytes);
 }
 static u64 get(const LaunchBuffer *b, u64 index)
 {
     u32 bytes = b->type.bits / 8;
     u64 bits = 0;
-    for (u32 i = 0; i < bytes; i++)
-        bits |= (u64)b->fill[index * bytes + i] << (8 * i);
+    memcpy(&bits, b->fill + index * bytes, bytes);
     return bits;
 }
 
@@ -115,17 +114,21 @@ static bool value_less(ElemType type, u64 a, u64 b)
     return a < b;
 }
 
-static void sort_values(LaunchBuffer *b, u64 *work, u64 beg, u64 end)
+static int by_value(const void *a, const void *b, void *type)
 {
-    if (end - beg < 2)
-        return;
-    u64 middle = beg + (end - beg) / 2, i = beg, j = middle;
-    sort_values(b, work, beg, middle);
-    sort_values(b, work, middle, end);
-    for (u64 k = beg; k < end; k++)
-        work[k] = j >= end || (i < middle && !value_less(b->type, get(b, j), get(b, i))) ? get(b, i++) : get(b, j++);
-    for (u64 k = beg; k < end; k++)
-        put(b, k, work[k]);
+    u64 x = *(const u64 *)a, y = *(const u64 *)b;
+    return value_less(*(ElemType *)type, y, x) - value_less(*(ElemType *)type, x, y);
+}
+
+static void sort_values(LaunchBuffer *b)
+{
+    u64 *v = mem_alloc(sizeof *v * b->count);
+    for (u64 i = 0; i < b->count; i++)
+        v[i] = get(b, i);
+    qsort_r(v, b->count, sizeof *v, by_value, &b->type);
+    for (u64 i = 0; i < b->count; i++)
+        put(b, i, v[i]);
+    free(v);
 }
 
 static void fill_random(Parser *ps, LaunchBuffer *b)
@@ -223,9 +226,7 @@ static void parse_fill(Parser *ps, LaunchBuffer *b)
         fill_random(ps, b);
     } else if (!strcmp(how, "sorted")) {
         fill_random(ps, b);
-        u64 *work = mem_alloc(sizeof(u64) * (b->count + 1));
-        sort_values(b, work, 0, b->count);
-        free(work);
+        sort_values(b);
     } else if (!strcmp(how, "perm")) {
         fill_perm(ps, b);
     } else if (!strcmp(how, "values")) {
@@ -327,9 +328,8 @@ static void parse_arg(Parser *ps)
             return;
         u64 bits = parse_value(ps, t, text);
         a.bytes = t.bits / 8;
-        a.value = arena_alloc(ps->arena, a.bytes);
-        for (u32 i = 0; i < a.bytes; i++)
-            a.value[i] = (u8)(bits >> (8 * i));
+        a.value = arena_alloc(ps->arena, sizeof bits);
+        memcpy(a.value, &bits, sizeof bits);
     }
     vec_push(&k->args, a);
 }

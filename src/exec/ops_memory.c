@@ -269,15 +269,7 @@ static bool decode_atomic(Decoder *d)
     return ok && (space == MS_GLOBAL || space == MS_SHARED || space == MS_GENERIC);
 }
 
-/* ---- hints, fences -------------------------------------------------------------------------------------------- */
-
-static void run_nothing(Warp *w, Split *s, const Code *c, u32 mask)
-{
-    (void)w;
-    (void)s;
-    (void)c;
-    (void)mask;
-}
+/* ---- fences, hints -------------------------------------------------------------------------------------------- */
 
 static void run_fence(Warp *w, Split *s, const Code *c, u32 mask)
 {
@@ -290,13 +282,6 @@ static bool decode_fence(Decoder *d)
 {
     d->op.taken = ~0u; /* every kind of fence, of whatever scope, orders what the watch looks at */
     d->c->run = run_fence;
-    return true;
-}
-
-static bool decode_hint(Decoder *d)
-{
-    d->op.taken = ~0u;
-    d->c->run = run_nothing;
     return true;
 }
 
@@ -417,11 +402,9 @@ static bool decode_copy(Decoder *d)
 }
 
 const DecodeRow rows_memory[] = {
-    {"ld", decode_load},        {"ldu", decode_load},
-    {"st", decode_store},       {"atom", decode_atomic},
-    {"red", decode_atomic},     {"membar", decode_fence},
-    {"fence", decode_fence},    {"prefetch", decode_hint},
-    {"prefetchu", decode_hint}, {"applypriority", decode_hint},
-    {"discard", decode_hint},   {"createpolicy", decode_policy},
-    {"cp", decode_copy},        {NULL, NULL},
+    {"ld", decode_load},     {"ldu", decode_load},
+    {"st", decode_store},    {"atom", decode_atomic},
+    {"red", decode_atomic},  {"membar", decode_fence},
+    {"fence", decode_fence}, {"createpolicy", decode_policy},
+    {"cp", decode_copy},     {NULL, NULL},
 };

@@ -135,10 +135,9 @@ void run_result_free(RunResult *r)
 
 u64 run_hash(const RunResult *r)
 {
-    u64 hash = 0xcbf29ce484222325;
+    u64 hash = FNV_BASIS;
     for (u32 i = 0; i < r->outputs.n; i++)
-        for (u64 k = 0; k < r->outputs.v[i].bytes; k++)
-            hash = (hash ^ r->outputs.v[i].data[k]) * 0x100000001b3;
+        hash = fnv_bytes(hash, (const char *)r->outputs.v[i].data, r->outputs.v[i].bytes);
     return hash;
 }
 
