@@ -104,13 +104,13 @@ static void place_params(Program *p, FnCode *f)
     u32 n = 0;
     for (RegId r = 1; r < fn->regs.n; r++)
         if (fn_reg(fn, r)->is_param)
-            f->param[n++] = (FnParam){.in_register = true, .reg = f->reg[r]};
+            f->param[n++] = (FnParam){.place = f->reg[r]};
     for (u32 i = 0; i < fn->params.n; i++) {
         const Sym *sym = &p->module->syms.v[fn->params.v[i]];
         u32 bytes = sym->bytes > 0 ? (u32)sym->bytes : 0;
         u32 at = layout_add(fn->is_entry ? &f->bank : &f->local, sym->name->text, bytes, sym_align(sym));
         p->sym_address[fn->params.v[i]] = at;
-        f->param[n++] = (FnParam){.address = at, .bytes = bytes};
+        f->param[n++] = (FnParam){.place = {.kind = ARG_FRAME, .add = at}, .bytes = bytes};
     }
 }
 

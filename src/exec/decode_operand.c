@@ -73,12 +73,12 @@ static bool special_register(const char *name, u32 component, Arg *a)
         SregId id;
         u8 bits;
     } rows[] = {
-        {"%tid", 0, 32},
-        {"%ntid", 3, 32},
-        {"%ctaid", 6, 32},
-        {"%nctaid", 9, 32},
-        {"%clusterid", 6, 32},
-        {"%nclusterid", 9, 32},
+        {"%tid", SREG_TID, 32},
+        {"%ntid", SREG_NTID, 32},
+        {"%ctaid", SREG_CTAID, 32},
+        {"%nctaid", SREG_NCTAID, 32},
+        {"%clusterid", SREG_CTAID, 32},
+        {"%nclusterid", SREG_NCTAID, 32},
         {"%laneid", SREG_LANEID, 32},
         {"%warpid", SREG_WARPID, 32},
         {"%nwarpid", SREG_NWARPID, 32},
@@ -107,7 +107,7 @@ static bool special_register(const char *name, u32 component, Arg *a)
     };
     for (u32 i = 0; i < COUNT_OF(rows); i++)
         if (!strcmp(name, rows[i].name)) {
-            u32 index = (u32)rows[i].id + (rows[i].id < SREG_TID_END ? component : 0);
+            u32 index = (u32)rows[i].id + (rows[i].id < SREG_VECTORS_END ? component : 0);
             *a = (Arg){.kind = ARG_SREG, .index = index, .cooked = true, .bits = rows[i].bits};
             return component < 3;
         }
@@ -205,6 +205,34 @@ u32 decode_members(const Operand *o, const Operand **member, u32 max)
         if (n < max)
             member[n++] = m;
     return o->id > max ? max + 1 : n;
+}
+
+/* A register of 128 bits is two slots, one declared as a vector one for each member. */
+static u32 register_slots(const Decoder *d, const Operand *o)
+{
+    const Reg *r = fn_reg(d->f->fn, o->id);
+    return type_bits(r->type) > 64 ? 2 : r->vector;
+}
+
+u32 decode_pieces(Decoder *d, const Operand *o, Arg *args, bool is_result, ElemKind kind, u32 total)
+{
+    const Operand *member[DECODE_PIECES];
+    u32 slots = o->kind == OPND_REG && o->sub == SUB_NONE ? register_slots(d, o) : 1;
+    for (u32 i = 0; slots > 1 && i < slots; i++) {
+        args[i] = d->f->reg[o->id];
+        args[i].index += i;
+    }
+    if (slots > 1)
+        return slots;
+    if (operand_is_aggregate(o) && o->kind != OPND_VEC)
+        return 0;
+    u32 n = decode_members(o, member, DECODE_PIECES);
+    if (n > DECODE_PIECES || total % n)
+        return 0;
+    ElemType piece = {(u8)kind, (u8)(total / n), 1};
+    for (u32 i = 0; i < n; i++)
+        args[i] = is_result ? decode_result(d, member[i]) : decode_source(d, member[i], piece);
+    return n;
 }
 
 MemSpace decode_take_space(Decoder *d)

@@ -8,11 +8,11 @@ static u64 sreg_value(Warp *w, u32 sreg, u32 lane)
 {
     const LaunchKernel *k = w->m->kernel;
     u32 part = sreg % 3;
-    if (sreg < SREG_TID_END) {
-        switch (sreg / 3) {
-        case 0: return w->tid[part][lane];
-        case 1: return k->block[part];
-        case 2: return w->cta->ctaid[part];
+    if (sreg < SREG_VECTORS_END) {
+        switch (sreg - part) {
+        case SREG_TID: return w->tid[part][lane];
+        case SREG_NTID: return k->block[part];
+        case SREG_CTAID: return w->cta->ctaid[part];
         default: return k->grid[part];
         }
     }

@@ -300,36 +300,6 @@ static void run_vector_mov(Warp *w, Split *s, const Code *c, u32 mask)
     }
 }
 
-/* A register of 128 bits is two slots, one declared as a vector one for each member. */
-static u32 register_slots(const Decoder *d, const Operand *o, u32 total)
-{
-    u32 members = fn_reg(d->f->fn, o->id)->vector;
-    return total == 128 && members == 1 ? 2 : members;
-}
-
-/* The slots of a side: the members of a vector, or a register. */
-static u32 side(Decoder *d, const Operand *o, Arg *args, bool is_result, u32 total)
-{
-    const Operand *member[8];
-    u32 slots = o->kind == OPND_REG && o->sub == SUB_NONE ? register_slots(d, o, total) : 1;
-    if (slots > 1) {
-        for (u32 i = 0; i < slots; i++) {
-            args[i] = d->f->reg[o->id];
-            args[i].index += i;
-        }
-        return slots;
-    }
-    if (operand_is_aggregate(o) && o->kind != OPND_VEC)
-        return 0;
-    u32 n = decode_members(o, member, 8);
-    if (n > 8 || total % n)
-        return 0;
-    for (u32 i = 0; i < n; i++)
-        args[i] =
-            is_result ? decode_result(d, member[i]) : decode_source(d, member[i], (ElemType){EK_BITS, (u8)(total / n), 1});
-    return n;
-}
-
 static bool decode_mov(Decoder *d)
 {
     u32 count = op_take_next(&d->op, "v2") ? 2 : op_take_next(&d->op, "v4") ? 4 : op_take_next(&d->op, "v8") ? 8 : 1;
@@ -347,9 +317,9 @@ static bool decode_mov(Decoder *d)
     d->c->type = (ElemType){d->c->type.kind, (u8)total, 1};
     if (d->c->type.kind == EK_PRED)
         return false;
-    decode_reserve(d, 8, 8);
-    d->c->results = (u8)side(d, d->opnd[0], d->c->result, true, total);
-    d->c->args = (u8)side(d, d->opnd[1], d->c->arg, false, total);
+    decode_reserve(d, DECODE_PIECES, DECODE_PIECES);
+    d->c->results = (u8)decode_pieces(d, d->opnd[0], d->c->result, true, EK_BITS, total);
+    d->c->args = (u8)decode_pieces(d, d->opnd[1], d->c->arg, false, EK_BITS, total);
     d->c->run = run_vector_mov;
     return d->c->results && d->c->args;
 }

@@ -109,30 +109,15 @@ static bool take_access_type(Decoder *d)
 /* Registers of the value operand into args (or results). */
 static bool value_registers(Decoder *d, const Operand *o, Arg *args, bool is_result)
 {
-    const Operand *member[8];
     Code *c = d->c;
+    u32 total = c->type.bits * c->vector;
     if (c->type.bits == 128) {
         if (o->kind != OPND_REG)
             return false;
-        args[0] = args[1] = d->f->reg[o->id];
-        args[1].index++;
         c->type.bits = 64;
         c->vector = 2;
-        return true;
     }
-    if (o->kind == OPND_REG && fn_reg(d->f->fn, o->id)->vector == c->vector && c->vector > 1) {
-        for (u32 i = 0; i < c->vector; i++) { /* a register declared as a vector */
-            args[i] = d->f->reg[o->id];
-            args[i].index += i;
-        }
-        return true;
-    }
-    u32 n = decode_members(o, member, 8);
-    if (n != c->vector || (operand_is_aggregate(o) && o->kind != OPND_VEC))
-        return false;
-    for (u32 i = 0; i < n; i++)
-        args[i] = is_result ? decode_result(d, member[i]) : decode_source(d, member[i], c->type);
-    return true;
+    return decode_pieces(d, o, args, is_result, c->type.kind, total) == c->vector;
 }
 
 static bool take_policy(Decoder *d, u32 operands)

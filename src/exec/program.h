@@ -45,12 +45,12 @@ typedef struct Arg {
 } Arg;
 
 typedef enum SregId {
-    SREG_TID,
-    SREG_NTID,
-    SREG_CTAID,
-    SREG_NCTAID, /* followed by .y, .z: index + 1, + 2 */
-    SREG_TID_END = 12,
-    SREG_LANEID = SREG_TID_END,
+    SREG_TID = 0, /* followed by .y, .z: index + 1, + 2 */
+    SREG_NTID = 3,
+    SREG_CTAID = 6,
+    SREG_NCTAID = 9,
+    SREG_VECTORS_END = 12,
+    SREG_LANEID = SREG_VECTORS_END,
     SREG_WARPID,
     SREG_NWARPID,
     SREG_WARP_SIZE,
@@ -130,9 +130,8 @@ typedef struct CallShape {
 } CallShape;
 
 typedef struct FnParam {
-    bool in_register;
-    Arg reg;            /* in_register: the callee's register */
-    u32 address, bytes; /* else: in the callee's local memory */
+    Arg place; /* the callee's register; ARG_FRAME: in its local memory, or in the bank of an entry */
+    u32 bytes; /* there */
 } FnParam;
 
 #define RETURNS_AS_CALLED UINT32_MAX

@@ -37,7 +37,7 @@ static const char *fill_bank(Machine *m, const LaunchKernel *k, const u64 *addre
             return arena_printf(m->arena, "parameter %u of kernel %s has %u bytes, not %u", i, k->name, f->param[i].bytes,
                                 bytes);
         u64 pointer = a->buffer >= 0 ? address[a->buffer] + a->offset : 0;
-        memcpy(m->bank + f->param[i].address, a->buffer >= 0 ? (const u8 *)&pointer : a->value, bytes);
+        memcpy(m->bank + f->param[i].place.add, a->buffer >= 0 ? (const u8 *)&pointer : a->value, bytes);
     }
     return NULL;
 }

@@ -163,59 +163,36 @@ void warp_start(Warp *w, FnCode *entry)
     split_new(w, w->lanes, 0, f, NULL);
 }
 
-static u64 load_bytes(const u8 *p, u32 bytes)
+/* Where a place in the memory of the split's frame is for a lane. */
+static u8 *in_memory(Warp *w, u32 lane, const Split *s, const Arg *place)
 {
-    u64 x = 0;
-    memcpy(&x, p, bytes < 8 ? bytes : 8);
-    return x;
+    return w->local + (size_t)lane * w->local_bytes + s->frame->local_base + place->add;
 }
 
-/* Copies one parameter from the caller's operand to the callee's place, or back. */
-static void pass_param(Warp *w, Split *s, const Code *c, const Arg *mine, Frame *callee, const FnParam *p, u32 mask,
-                       bool in)
+/* Copies one parameter, as the callee has it, from a register or memory of one split's frame to those of another one. */
+static void pass_param(Warp *w, const Code *c, Split *from, const Arg *source, Split *to, const Arg *result,
+                       const FnParam *p, u32 mask)
 {
-    u64 buffer[LANES];
-    ElemType bits = {EK_BITS, p->in_register ? p->reg.bits : (u8)(p->bytes < 8 ? p->bytes * 8 : 64), 1};
-    Split there = {.frame = callee};
-    u8 *base = w->local;
-    size_t stride = w->local_bytes;
-    if (mine->kind == ARG_FRAME && !p->in_register) { /* memory to memory */
-        u64 from = s->frame->local_base + (u64)mine->add, to = callee->local_base + p->address;
-        for_each_lane(lane, mask)
-        {
-            u8 *lane_base = base + lane * stride;
-            memcpy(lane_base + (in ? to : from), lane_base + (in ? from : to), p->bytes);
-        }
-        return;
-    }
-    if (in) {
-        const u64 *v = arg_fetch(w, s, c, mine, mask, buffer);
-        if (p->in_register && p->reg.kind == ARG_PRED) {
-            u32 set = 0;
-            for_each_lane(lane, mask) set |= (u32)(v[lane] & 1) << lane;
-            arg_store_pred(&there, &p->reg, set, mask);
-        } else if (p->in_register) {
-            arg_store(&there, &p->reg, bits, v, mask);
-        } else {
-            for_each_lane(lane, mask)
-                memcpy(base + lane * stride + callee->local_base + p->address, &v[lane], bits.bits / 8);
-        }
-        return;
-    }
+    bool in_register = p->place.kind != ARG_FRAME;
+    u64 buffer[LANES] = {0};
+    ElemType type = {EK_BITS, in_register ? p->place.bits : (u8)(p->bytes < 8 ? p->bytes * 8 : 64), 1};
     const u64 *v = buffer;
-    if (p->in_register)
-        v = arg_fetch(w, &there, c, &p->reg, mask, buffer);
+    if (source->kind == ARG_FRAME && result->kind == ARG_FRAME) {
+        for_each_lane(lane, mask) memcpy(in_memory(w, lane, to, result), in_memory(w, lane, from, source), p->bytes);
+        return;
+    }
+    if (source->kind == ARG_FRAME)
+        for_each_lane(lane, mask) memcpy(&buffer[lane], in_memory(w, lane, from, source), type.bits / 8);
     else
-        for_each_lane(lane, mask) buffer[lane] =
-            load_bytes(base + lane * stride + callee->local_base + p->address, p->bytes);
-    if (mine->kind == ARG_FRAME) {
-        for_each_lane(lane, mask) memcpy(base + lane * stride + s->frame->local_base + mine->add, &v[lane], bits.bits / 8);
-    } else if (mine->kind == ARG_PRED) {
+        v = arg_fetch(w, from, c, source, mask, buffer);
+    if (result->kind == ARG_FRAME) {
+        for_each_lane(lane, mask) memcpy(in_memory(w, lane, to, result), &v[lane], type.bits / 8);
+    } else if (result->kind == ARG_PRED) {
         u32 set = 0;
         for_each_lane(lane, mask) set |= (u32)(v[lane] & 1) << lane;
-        arg_store_pred(s, mine, set, mask);
+        arg_store_pred(to, result, set, mask);
     } else {
-        arg_store(s, mine, bits, v, mask);
+        arg_store(to, result, type, v, mask);
     }
 }
 
@@ -239,8 +216,10 @@ void split_call(Warp *w, Split *s, const Code *c, u32 mask, FnCode *callee)
     Frame *f = frame_new(w, callee, s->frame, mask);
     f->call = c;
     f->return_pc = s->pc;
-    for (u32 i = 0; i < shape->ins; i++)
-        pass_param(w, s, c, &shape->in[i], f, &callee->param[shape->outs + i], mask, true);
+    for (u32 i = 0; i < shape->ins; i++) {
+        const FnParam *p = &callee->param[shape->outs + i];
+        pass_param(w, c, s, &shape->in[i], &(Split){.frame = f}, &p->place, p, mask);
+    }
     f->return_join = join_new(w, f, NO_PC, mask, s->join);
     s->join = f->return_join;
     s->frame = f;
@@ -255,7 +234,7 @@ static void finish_call(Warp *w, Join *j, u32 mask)
         const CallShape *shape = f->call->call;
         Split *s = split_new(w, mask, f->return_pc, f->parent, j->parent);
         for (u32 i = 0; i < shape->outs; i++)
-            pass_param(w, s, f->call, &shape->out[i], f, &f->fn->param[i], mask, false);
+            pass_param(w, f->call, &(Split){.frame = f}, &f->fn->param[i].place, s, &shape->out[i], &f->fn->param[i], mask);
         split_go(w, s, s->pc);
     }
     frame_free(w->m, f);
