@@ -38,23 +38,18 @@ static ptxopt_status bad_option(Call *call, const char *message)
     return PTXOPT_BAD_OPTION;
 }
 
-/* The words of a command line; the order of getopt, which declares them writable and writes none, is kept. The name of the
- * input cannot be taken for an option. */
+/* A command line declares its words writable, and writes none. */
 static ptxopt_status read_options(Call *call, Options *options)
 {
-    static char program[] = "ptxopt", end[] = "--", unnamed[] = "<memory>";
     const ptxopt_request *request = call->request;
     Words words = {0};
-    vec_push(&words, program);
     for (size_t i = 0; i < request->option_count; i++) {
         if (request->options[i][0] == '@')
             return bad_option(call, "a file of options is for the command line");
         vec_push(&words, (char *)(uintptr_t)request->options[i]);
     }
-    vec_push(&words, end);
-    vec_push(&words, request->name ? (char *)(uintptr_t)request->name : unnamed);
     FILE *messages = call->result->messages.file;
-    switch (options_parse(options, (int)words.n, words.v, messages, messages)) {
+    switch (options_parse_words(options, &words, messages, messages)) {
     case OPTIONS_BAD: return PTXOPT_BAD_OPTION;
     case OPTIONS_SHADOW:
     case OPTIONS_DONE: return bad_option(call, "an option that ends the program is for the command line");
@@ -64,6 +59,7 @@ static ptxopt_status read_options(Call *call, Options *options)
         return bad_option(call, "-o, --remarks and --dump-cfg write files: they are for the command line");
     if (options->tune_by || options->tune_read)
         return bad_option(call, "--tune and --tune-read are for the command line; --tuned applies what they decide");
+    options->input = request->name ? request->name : "<memory>";
     return PTXOPT_OK;
 }
 
@@ -83,17 +79,6 @@ static bool copy_text(Call *call, Str *text)
     return true;
 }
 
-static void report(const Call *call, const Options *options, const Stats *stats)
-{
-    FILE *messages = call->result->messages.file;
-    if (options->stats == STATS_TEXT)
-        stats_print(messages, stats);
-    if (options->stats == STATS_JSON)
-        stats_print_json(messages, stats);
-    if (options->time)
-        stats_print_times(messages, stats);
-}
-
 static ptxopt_status run(Call *call, const Options *options, Str text)
 {
     Arena arena = {0};
@@ -109,7 +94,7 @@ static ptxopt_status run(Call *call, const Options *options, Str text)
         return PTXOPT_INTERNAL;
     PrintOptions print = {.reprint = options->pipeline.reprint};
     print_module(call->result->text.file, m, &print);
-    report(call, options, &stats);
+    options_print_stats(options, &stats, call->result->messages.file);
     return PTXOPT_OK;
 }
 

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { CANNOT_RUN = 127, SIGNALLED = 128, CHILDREN = CHILDREN_MOST, POLL_NANOSECONDS = 1000000 };
+enum { SIGNALLED = 128, CHILDREN = CHILDREN_MOST, POLL_NANOSECONDS = 1000000 };
 
 static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
 static struct sigaction before[COUNT_OF(forwarded)];
@@ -164,14 +164,16 @@ int child_start(const char *path, char **argv, int out, int error)
     int pid = child_fork();
     if (pid == 0) {
         if ((out >= 0 && dup2(out, STDOUT_FILENO) < 0) || (error >= 0 && dup2(error, STDERR_FILENO) < 0))
-            _exit(CANNOT_RUN);
+            _exit(CHILD_CANNOT_RUN);
         execv(path, argv);
-        _exit(CANNOT_RUN);
+        _exit(CHILD_CANNOT_RUN);
     }
     return pid;
 }
 
 int child_run(const char *path, char **argv, int out, int error) { return child_wait(child_start(path, argv, out, error)); }
+
+int child_exit_status(int status) { return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : CHILD_CANNOT_RUN; }
 
 static bool is_fault(int signal)
 {

@@ -35,6 +35,10 @@ typedef struct ChildCrowd {
 void child_run_all(const ChildCrowd *crowd, u32 count);
 double child_clock(void); /* seconds */
 
+/* The status that it exited with; CHILD_CANNOT_RUN where it did not, or could not be started. `status` is of wait, or -1. */
+enum { CHILD_CANNOT_RUN = 127 };
+int child_exit_status(int status);
+
 /* The last forwarded signal that this process got; 0: none. */
 int child_caught(void);
 

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "machine/unroll.h"
 
@@ -107,6 +108,27 @@ void worse_judge(Judgement *j, const Unit *before, const Unit *after)
     count_warps(&j->moved, before, after);
     count_cycles(&j->moved, before, after);
     apply_rules(j);
+}
+
+/* An empty unit where there is none of that name. */
+static Unit read_unit(const Cubin *cubin, const char *name)
+{
+    Unit unit = {0};
+    for (size_t i = 0; i < cubin->count; i++)
+        if (!cubin->functions[i].inner && strcmp(cubin->functions[i].name, name) == 0)
+            return unit_read(&unit, cubin, i) ? unit : (Unit){0};
+    return unit;
+}
+
+bool worse_judge_function(Judgement *judgement, const Cubin *before, const Cubin *after, const char *name)
+{
+    Unit old = read_unit(before, name), new = read_unit(after, name);
+    bool known = old.function && new.function;
+    if (known)
+        worse_judge(judgement, &old, &new);
+    unit_free(&old);
+    unit_free(&new);
+    return known;
 }
 
 /* The first rule of a set; one after all of them where it is empty. */

@@ -39,6 +39,9 @@ typedef struct Judgement {
 
 void worse_judge(Judgement *judgement, const Unit *before, const Unit *after);
 
+/* Of the function of that name, which has a section of its own; false where one is missing, or is too large. */
+bool worse_judge_function(Judgement *judgement, const Cubin *before, const Cubin *after, const char *name);
+
 /* Which of two versions is to be preferred: 1: the second, -1: the first, 0: neither. `forth` judges the second beside the first,
  * `back` the first beside the second. The rule that comes first decides, and where none holds, fewer cycles. */
 int worse_order(const Judgement *forth, const Judgement *back);

@@ -215,8 +215,8 @@ OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, 
     *options = (Options){.output = "-",
                          .guard_limit = 300,
                          .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF},
-                         .argc = argc,
-                         .argv = argv};
+                         .argc = argc};
+    options->argv = memcpy(arena_array(&options->arena, char *, (u32)argc + 1), argv, sizeof *argv * (u32)argc);
     knobs_init(&options->pipeline.knobs);
     OptionParser parser = {.options = options, .out = out, .messages = messages};
     option_collect_known(&parser);
@@ -238,6 +238,30 @@ OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, 
         fputs("usage: ptxopt [options] [in.ptx] -o out.ptx    (ptxopt --help lists the options)\n", messages);
     option_parser_free(&parser);
     return parser.done ? OPTIONS_DONE : parser.failed ? OPTIONS_BAD : options->shadow ? OPTIONS_SHADOW : OPTIONS_RUN;
+}
+
+OptionsResult options_parse_words(Options *options, const Words *words, FILE *out, FILE *messages)
+{
+    static char program[] = "ptxopt", end[] = "--", input[] = "input";
+    Words argv = {0};
+    vec_push(&argv, program);
+    for (u32 i = 0; i < words->n; i++)
+        vec_push(&argv, words->v[i]);
+    vec_push(&argv, end); /* the name of an input cannot be taken for an option */
+    vec_push(&argv, input);
+    OptionsResult result = options_parse(options, (int)argv.n, argv.v, out, messages);
+    vec_free(&argv);
+    return result;
+}
+
+void options_print_stats(const Options *options, const Stats *stats, FILE *out)
+{
+    if (options->stats == STATS_TEXT)
+        stats_print(out, stats);
+    if (options->stats == STATS_JSON)
+        stats_print_json(out, stats);
+    if (options->time)
+        stats_print_times(out, stats);
 }
 
 void options_free(Options *options)

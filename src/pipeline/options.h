@@ -44,9 +44,13 @@ typedef enum OptionsResult {
     OPTIONS_BAD,    /* a message has been printed to `messages` */
 } OptionsResult;
 
-/* Strings of the options point into argv, or live as long as the options. */
+/* Strings of the options are words of argv, or live as long as the options. */
 OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, FILE *messages);
+/* The same of words that are options only; the input is for the caller to name. */
+OptionsResult options_parse_words(Options *options, const Words *words, FILE *out, FILE *messages);
 void options_free(Options *options);
+/* The statistics and times that the options ask for. */
+void options_print_stats(const Options *options, const Stats *stats, FILE *out);
 
 /* The configuration that the words make of the options' one: -O, --disable and knobs. It lives as long as the options. NULL, and in
  * `*why` what is wrong with words[*at]. */

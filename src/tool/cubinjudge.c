@@ -58,35 +58,15 @@ static void print_judgement(const char *name, const Judgement *j, const JudgeOpt
            m->unrolled);
 }
 
-/* -1 where there is none of that name. */
-static int find_unit(const Cubin *cubin, const char *name)
+static int judge_pair(const Cubin *before, const Cubin *after, const char *name, const JudgeOptions *options)
 {
-    for (size_t i = 0; i < cubin->count; i++)
-        if (!cubin->functions[i].inner && !strcmp(cubin->functions[i].name, name))
-            return (int)i;
-    return -1;
-}
-
-static int judge_pair(const Cubin *before, size_t index, const Cubin *after, const JudgeOptions *options)
-{
-    const char *name = before->functions[index].name;
-    int other = find_unit(after, name), status = EXIT_TROUBLE;
-    if (other < 0) {
-        fprintf(stderr, "cubinjudge: %s is only in the first cubin\n", name);
+    Judgement judgement;
+    if (!worse_judge_function(&judgement, before, after, name)) {
+        fprintf(stderr, "cubinjudge: %s is only in the first cubin, or too large\n", name);
         return EXIT_TROUBLE;
     }
-    Unit old = {0}, new = {0};
-    Judgement judgement;
-    if (unit_read(&old, before, index) && unit_read(&new, after, (size_t)other)) {
-        worse_judge(&judgement, &old, &new);
-        print_judgement(name, &judgement, options);
-        status = judgement.worse ? EXIT_WORSE : 0;
-    } else {
-        fprintf(stderr, "cubinjudge: %s is too large\n", name);
-    }
-    unit_free(&old);
-    unit_free(&new);
-    return status;
+    print_judgement(name, &judgement, options);
+    return judgement.worse ? EXIT_WORSE : 0;
 }
 
 static int judge_files(const char *old_path, const char *new_path, const JudgeOptions *options)
@@ -107,7 +87,7 @@ static int judge_files(const char *old_path, const char *new_path, const JudgeOp
         const CubinFunction *function = &before.functions[i];
         if (function->inner || (options->kernel && strcmp(options->kernel, function->name) != 0))
             continue;
-        int one = judge_pair(&before, i, &after, options);
+        int one = judge_pair(&before, &after, function->name, options);
         status = one > status ? one : status;
     }
     cubin_close(&before);

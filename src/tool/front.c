@@ -29,8 +29,6 @@
 #include "tool/tool.h"
 #include "version.h"
 
-enum { CANNOT_RUN = 127 };
-
 typedef enum Mode { MODE_OFF, MODE_ON, MODE_STRICT } Mode;
 
 typedef struct Front {
@@ -137,16 +135,7 @@ static void take_command(Front *front, int argc, char **argv)
 
 static void take_options(Front *front)
 {
-    static char program[] = "ptxopt", end[] = "--", input[] = "input";
-    Words words = {0};
-    vec_push(&words, program);
-    for (u32 i = 0; i < front->flags.n; i++)
-        vec_push(&words, front->flags.v[i]);
-    vec_push(&words, end);
-    vec_push(&words, input);
-    vec_push(&words, NULL);
-    OptionsResult result = options_parse(&front->options, (int)words.n - 1, words.v, stdout, stderr);
-    vec_free(&words);
+    OptionsResult result = options_parse_words(&front->options, &front->flags, stdout, stderr);
     if (result != OPTIONS_RUN)
         exit(result == OPTIONS_DONE && fflush(stdout) == 0 ? TOOL_OK : TOOL_BAD_INPUT);
     if (strcmp(front->options.output, "-") != 0)
@@ -166,7 +155,7 @@ static void find_program(Front *front)
     front->real = front_find_real(&front->arena, front->command.v[0], front->invoked, &why);
     if (!front->real) {
         fprintf(stderr, "%s: error: %s\n", front->name, why);
-        exit(CANNOT_RUN);
+        exit(CHILD_CANNOT_RUN);
     }
     front->log.real = front->real;
     if (!front->launcher)
@@ -185,25 +174,15 @@ static void __attribute__((noreturn)) pass_on(Front *front, const char *result, 
     execv(front->real, front->command.v);
     int error = errno;
     fprintf(stderr, "%s: error: cannot run '%s': %s\n", front->name, front->real, strerror(error));
-    exit(error == ENOENT ? CANNOT_RUN : CANNOT_RUN - 1);
+    exit(error == ENOENT ? CHILD_CANNOT_RUN : CHILD_CANNOT_RUN - 1);
 }
 
-static void copy_out(const Scratch *from, FILE *to)
+/* With the name of the input as the user wrote it in place of `input`; NULL: as it is. */
+static void copy_messages(const Front *front, const Scratch *from, const char *input, FILE *to)
 {
-    size_t bytes = 0;
-    char *text = scratch_read(from, &bytes);
-    if (text)
-        fwrite(text, 1, bytes, to);
-    free(text);
-    fflush(to);
-}
-
-/* As copy_out, with the name of the input as the user wrote it. */
-static void copy_messages(const Front *front, const Scratch *from, const Scratch *input, FILE *to)
-{
-    size_t bytes = 0, len = strlen(input->path);
+    size_t bytes = 0, len = input ? strlen(input) : 0;
     char *text = scratch_read(from, &bytes), *at = text, *found;
-    while (text && (found = memmem(at, bytes - (size_t)(at - text), input->path, len))) {
+    while (text && input && (found = memmem(at, bytes - (size_t)(at - text), input, len))) {
         fwrite(at, 1, (size_t)(found - at), to);
         at = found + len;
         if (*at >= '0' && *at <= '9') /* another descriptor */
@@ -217,12 +196,14 @@ static void copy_messages(const Front *front, const Scratch *from, const Scratch
     fflush(to);
 }
 
+static void copy_out(const Front *front, const Scratch *from, FILE *to) { copy_messages(front, from, NULL, to); }
+
 /* ptxopt could not do its part. Never returns, unless cicc, which has done its own, is in front of it. */
 static void give_up(Front *front, const char *reason, const Scratch *messages)
 {
     if (front->mode == MODE_STRICT) {
         if (messages)
-            copy_out(messages, stderr);
+            copy_out(front, messages, stderr);
         fail(front, "%s (PTXOPT=strict)", reason);
     }
     if (!front->cicc)
@@ -235,7 +216,7 @@ static void __attribute__((noreturn)) print_version(Front *front)
 {
     int status = child_run(front->real, front->command.v, -1, -1);
     int ending = child_ended_by(status);
-    if (!ending && status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+    if (child_exit_status(status) == 0) {
         printf("ptxopt " PTXOPT_VERSION " (commit " PTXOPT_COMMIT ")");
         for (u32 i = 0; i < front->flags.n; i++)
             printf(" %s", front->flags.v[i]);
@@ -296,13 +277,13 @@ static const char *assemble(Front *front, Scratch *text)
     front->log.run_ms = front_clock_ms() - start;
 
     int ending = child_ended_by(status);
-    bool good = status != -1 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    bool good = child_exit_status(status) == 0;
     if (good || ending || front->mode == MODE_STRICT) {
         front->log.result = good ? "optimized" : "failed";
-        front->log.status = status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : CANNOT_RUN;
+        front->log.status = child_exit_status(status);
         front_log(&front->log);
-        copy_messages(front, &out, text, stdout);
-        copy_messages(front, &error, text, stderr);
+        copy_messages(front, &out, text->path, stdout);
+        copy_messages(front, &error, text->path, stderr);
         if (!good && !ending)
             fprintf(stderr, "%s: error: %s did not assemble the optimized text (PTXOPT=strict)\n", front->name,
                     front->real);
@@ -334,7 +315,7 @@ static void report_guarded(Front *front, const char *input)
     Scratch text = {.fd = -1}, messages = {.fd = -1};
     bool asked = front->options.remarks || front->options.stats != STATS_NONE || front->options.time;
     if (asked && scratch_open(&text) && scratch_open(&messages) && !run_optimizer(front, input, text.path, &messages))
-        copy_out(&messages, stderr);
+        copy_out(front, &messages, stderr);
     scratch_close(&text);
     scratch_close(&messages);
 }
@@ -346,15 +327,8 @@ static const char *deliver_guarded(Front *front, const char *input, GuardResult 
     if (!copy_file(result->cubin, output))
         return "the output could not be written";
     report_guarded(front, input);
-    if (result->input) {
-        Scratch as = {.fd = -1};
-        snprintf(as.path, sizeof as.path, "%s", result->input);
-        copy_messages(front, &result->out, &as, stdout);
-        copy_messages(front, &result->error, &as, stderr);
-    } else {
-        copy_out(&result->out, stdout);
-        copy_out(&result->error, stderr);
-    }
+    copy_messages(front, &result->out, result->input, stdout);
+    copy_messages(front, &result->error, result->input, stderr);
     front->log.result = result->input ? "optimized" : "unchanged";
     front->log.status = 0;
     front_log(&front->log);
@@ -400,7 +374,7 @@ static void __attribute__((noreturn)) front_for_ptxas(Front *front)
     const char *reason = run_optimizer(front, input, text.path, &messages);
     if (reason)
         give_up(front, reason, &messages);
-    copy_out(&messages, stderr); /* what an option asked for: --stats */
+    copy_out(front, &messages, stderr); /* what an option asked for: --stats */
     scratch_close(&messages);
     if (text_equals_file(&text, input)) {
         scratch_close(&text);
@@ -443,7 +417,7 @@ static void optimize_output(Front *front)
         give_up(front, reason, &messages);
     } else {
         front->log.result = text_equals_file(&before, path) ? "unchanged" : "optimized";
-        copy_out(&messages, stderr);
+        copy_out(front, &messages, stderr);
     }
     scratch_close(&before);
     scratch_close(&messages);
@@ -455,7 +429,7 @@ static void __attribute__((noreturn)) front_for_cicc(Front *front)
     int status = child_run(front->real, front->command.v, -1, -1);
     front->log.run_ms = front_clock_ms() - start;
     int ending = child_ended_by(status);
-    front->log.status = status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : CANNOT_RUN;
+    front->log.status = child_exit_status(status);
     front->log.result = "failed";
     if (!ending && front->log.status == 0)
         optimize_output(front);

@@ -340,18 +340,14 @@ void guard_end(GuardResult *result)
     *result = (GuardResult){.out = {.fd = -1}, .error = {.fd = -1}};
 }
 
-/* What ptxas is asked about is decided first; then the text is made as without a guard. The input is read more than once, and may
- * be overwritten by the output: a copy is used. */
+/* What ptxas is asked about is decided first; then the text is made as without a guard. */
 ToolStatus tool_optimize_guarded(Options *options)
 {
     Arena arena = {0};
     Scratch copy = {.fd = -1};
     const char *why = NULL;
-    if (!input_copy(options->input, &copy))
-        return tool_file_error("read", options->input);
-    options->input_name = strcmp(options->input, "-") == 0 ? "<stdin>" : options->input;
-    options->input = copy.path;
-    child_forward_signals();
+    if (!input_set_aside(options, &copy))
+        return TOOL_BAD_INPUT;
     AssembleCommand command =
         assemble_command(&arena, "--guard", options->guard_by, options->guard_arch, options->input, &why);
     ToolStatus status = TOOL_BAD_INPUT;

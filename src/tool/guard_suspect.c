@@ -104,11 +104,11 @@ static Suspect *find_suspect(Guard *guard, const char *name)
     return NULL;
 }
 
-/* Whether the function of that index in the original is worse in `cubin`; what cannot be judged is. `moved` may be NULL. */
-static bool is_worse(const Guard *guard, size_t index, const Cubin *cubin, char *moved)
+/* Whether the function is worse in `cubin`; what cannot be judged is. `moved` may be NULL. */
+static bool is_worse(const Guard *guard, const char *name, const Cubin *cubin, char *moved)
 {
-    Judgement judgement = {.worse = WORSE_INSTRUCTIONS};
-    bool known = cubins_judge(&judgement, &guard->original.cubin, cubin, guard->original.cubin.functions[index].name);
+    Judgement judgement;
+    bool known = worse_judge_function(&judgement, &guard->original.cubin, cubin, name);
     if (moved && known)
         worse_describe(&judgement, moved, ERROR_BYTES);
     return !known || judgement.worse;
@@ -159,7 +159,7 @@ bool guard_add_suspects(Guard *guard, const Cubin *cubin)
     for (size_t i = 0; i < guard->original.cubin.count; i++) {
         const CubinFunction *function = &guard->original.cubin.functions[i];
         char moved[ERROR_BYTES] = "it cannot be judged";
-        if (function->inner || !may_have_changed(guard, function->name) || !is_worse(guard, i, cubin, moved))
+        if (function->inner || !may_have_changed(guard, function->name) || !is_worse(guard, function->name, cubin, moved))
             continue;
         Suspect *suspect = find_suspect(guard, function->name);
         if (!suspect) {
@@ -178,10 +178,5 @@ bool guard_add_suspects(Guard *guard, const Cubin *cubin)
 
 bool suspect_is_worse(const Guard *guard, const Suspect *suspect, const Cubin *cubin)
 {
-    for (size_t i = 0; i < guard->original.cubin.count; i++) {
-        const CubinFunction *function = &guard->original.cubin.functions[i];
-        if (!function->inner && strcmp(function->name, suspect->name) == 0)
-            return is_worse(guard, i, cubin, NULL);
-    }
-    return true;
+    return is_worse(guard, suspect->name, cubin, NULL);
 }

@@ -69,16 +69,6 @@ static ToolStatus write_module(const Options *options, Module *m, Stats *stats)
     return TOOL_OK;
 }
 
-static void report(const Options *options, const Stats *stats)
-{
-    if (options->stats == STATS_TEXT)
-        stats_print(stderr, stats);
-    if (options->stats == STATS_JSON)
-        stats_print_json(stderr, stats);
-    if (options->time)
-        stats_print_times(stderr, stats);
-}
-
 static ToolStatus optimize_text(const Options *options, Str text, Stats *stats)
 {
     const char *file = options->input_name                ? options->input_name
@@ -93,7 +83,7 @@ static ToolStatus optimize_text(const Options *options, Str text, Stats *stats)
     if (status == TOOL_OK)
         status = write_module(options, reading.module, stats);
     if (status == TOOL_OK)
-        report(options, stats);
+        options_print_stats(options, stats, stderr);
     reading_free(&reading);
     return status;
 }

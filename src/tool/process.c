@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 
 #include "base/arena.h"
+#include "front/child.h"
 
-enum { OUT_OF_MEMORY = 70, CANNOT_RUN = 127, SIGNALLED = 128 };
+enum { OUT_OF_MEMORY = 70, SIGNALLED = 128 };
 
 static void out_of_memory(void)
 {
@@ -25,7 +25,7 @@ void process_begin(void)
 void process_end_as(int status, int ending)
 {
     if (!ending)
-        exit(status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : CANNOT_RUN);
+        exit(child_exit_status(status));
     struct rlimit none = {0, 0}; /* the child's core is the one to look at */
     setrlimit(RLIMIT_CORE, &none);
     signal(ending, SIG_DFL);

@@ -77,20 +77,14 @@ static bool take_number(const char *text, i64 most, u32 *place)
 /* The words after `--` are ptxopt's. */
 static int take_words(Report *report, int count, char **words)
 {
-    static char program[] = "ptxopt", end[] = "--", input[] = "input";
-    Words argv = {0};
-    vec_push(&argv, program);
+    Words taken = {0};
     report->words = count ? "" : "-O2";
     for (int i = 0; i < count; i++) {
-        vec_push(&argv, words[i]);
+        vec_push(&taken, words[i]);
         report->words = arena_printf(&report->arena, "%s%s%s", report->words, i ? " " : "", words[i]);
     }
-    vec_push(&argv, end);
-    vec_push(&argv, input);
-    vec_push(&argv, NULL);
-    char **kept = memcpy(arena_array(&report->arena, char *, argv.n), argv.v, sizeof *argv.v * argv.n);
-    OptionsResult result = options_parse(&report->options, (int)argv.n - 1, kept, stdout, stderr);
-    vec_free(&argv);
+    OptionsResult result = options_parse_words(&report->options, &taken, stdout, stderr);
+    vec_free(&taken);
     const Options *o = &report->options;
     if (result == OPTIONS_RUN && (o->guard_by || o->tune_by || o->tune_read || o->remarks || o->pipeline.dump_cfg))
         return complain("the report assembles for itself, and writes what it is asked for: not with", report->words);

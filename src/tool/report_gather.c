@@ -175,7 +175,7 @@ static void judge_run(Report *report, ReportFile *file, u32 run, const Cubin *be
     for (u32 k = 0; k < file->kernels.n; k++) {
         ReportResult *result = &file->kernels.v[k].results[run];
         Judgement *j = &result->judgement;
-        result->known = cubins_judge(j, before, after, file->kernels.v[k].name);
+        result->known = worse_judge_function(j, before, after, file->kernels.v[k].name);
         result->verdict = !result->known      ? REPORT_SAME
                           : j->worse          ? REPORT_WORSE
                           : j->moved.unrolled ? REPORT_UNROLLED

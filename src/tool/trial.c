@@ -13,7 +13,7 @@
 #include "front/real.h"
 #include "parse/source.h"
 
-enum { CANNOT_RUN = 127, ERROR_BYTES = 300, OLDEST_TARGET = 75, JOBS = 2 };
+enum { ERROR_BYTES = 300, OLDEST_TARGET = 75, JOBS = 2 };
 
 /* ---- the call of ptxas -------------------------------------------------------------------------------------------- */
 
@@ -174,10 +174,7 @@ static void run_batch(Batch *batch, u32 count, int (*start)(void *user, u32 inde
     child_run_all(&crowd, count);
 }
 
-static bool ended_well(const Trial *trial)
-{
-    return trial->in_time && trial->status != -1 && WIFEXITED(trial->status) && WEXITSTATUS(trial->status) == 0;
-}
+static bool ended_well(const Trial *trial) { return trial->in_time && child_exit_status(trial->status) == 0; }
 
 static int start_optimizer(void *user, u32 index)
 {
@@ -263,7 +260,7 @@ const char *trial_read(const Assembler *assembler, Trial *trial, const char *wha
         return arena_printf(arena, "ptxas did not end within %u seconds over the %s", assembler->limit, what);
     if (status != -1 && WIFSIGNALED(status))
         return arena_printf(arena, "ptxas was ended by signal %d over the %s", WTERMSIG(status), what);
-    if (status == -1 || WEXITSTATUS(status) == CANNOT_RUN)
+    if (child_exit_status(status) == CHILD_CANNOT_RUN)
         return arena_printf(arena, "'%s' cannot be run", (trial->command ? trial->command : assembler->command)->ptxas);
     if (!trial_assembled(trial))
         return arena_printf(arena, "ptxas refuses the %s", what);
@@ -271,27 +268,6 @@ const char *trial_read(const Assembler *assembler, Trial *trial, const char *wha
     return trial->read ? NULL
                        : arena_printf(arena, "what ptxas made of the %s cannot be judged: %s", what,
                                       strrchr(error, ':') ? strrchr(error, ':') + 2 : error);
-}
-
-/* An empty unit where there is none of that name. */
-static Unit read_unit(const Cubin *cubin, const char *name)
-{
-    Unit unit = {0};
-    for (size_t i = 0; i < cubin->count; i++)
-        if (!cubin->functions[i].inner && strcmp(cubin->functions[i].name, name) == 0)
-            return unit_read(&unit, cubin, i) ? unit : (Unit){0};
-    return unit;
-}
-
-bool cubins_judge(Judgement *judgement, const Cubin *before, const Cubin *after, const char *name)
-{
-    Unit old = read_unit(before, name), new = read_unit(after, name);
-    bool known = old.function && new.function;
-    if (known)
-        worse_judge(judgement, &old, &new);
-    unit_free(&old);
-    unit_free(&new);
-    return known;
 }
 
 bool input_copy(const char *path, Scratch *copy)
@@ -302,4 +278,16 @@ bool input_copy(const char *path, Scratch *copy)
     bool good = scratch_open(copy) && scratch_write(copy, text.p, text.len);
     source_free(&text);
     return good;
+}
+
+bool input_set_aside(Options *options, Scratch *copy)
+{
+    if (!input_copy(options->input, copy)) {
+        tool_file_error("read", options->input);
+        return false;
+    }
+    options->input_name = strcmp(options->input, "-") == 0 ? "<stdin>" : options->input;
+    options->input = copy->path;
+    child_forward_signals();
+    return true;
 }

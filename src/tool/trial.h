@@ -66,12 +66,12 @@ bool trial_assembled(const Trial *trial);
 /* Reads the machine code of a trial that was assembled. NULL, or why it cannot be judged; `what` is the text's name in that. */
 const char *trial_read(const Assembler *assembler, Trial *trial, const char *what);
 
-/* Judges the function of that name, which has a section of its own; false where one is missing, or memory is short. */
-bool cubins_judge(Judgement *judgement, const Cubin *before, const Cubin *after, const char *name);
-
 bool text_equals_file(const Scratch *written, const char *path);
 
 /* A copy of the input, which is read more than once and may be overwritten by the output. False with errno set. */
 bool input_copy(const char *path, Scratch *copy);
+
+/* Makes such a copy what the options read, under the input's name, and begins to forward signals. False after a message. */
+bool input_set_aside(Options *options, Scratch *copy);
 
 #endif

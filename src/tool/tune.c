@@ -29,9 +29,10 @@ static bool compare(const Tune *tune, u32 number, const Cubin *before, const Cub
     for (u32 i = 0; i < tune->base.part.n; i++) {
         const Part *part = &tune->base.part.v[i];
         Judgement forth, back;
-        if (part->group != number || (!part->is_entry && !cubins_judge(&forth, before, before, part->name)))
+        if (part->group != number || (!part->is_entry && !worse_judge_function(&forth, before, before, part->name)))
             continue; /* a function inside of its callers */
-        if (!cubins_judge(&forth, before, after, part->name) || !cubins_judge(&back, after, before, part->name))
+        if (!worse_judge_function(&forth, before, after, part->name) ||
+            !worse_judge_function(&back, after, before, part->name))
             return false;
         int order = worse_order(&forth, &back);
         worse |= forth.worse != 0;
@@ -123,7 +124,8 @@ static void describe(const Tune *tune, const Part *part, char *moved)
     const TuneGroup *group = &tune->group[part->group];
     Judgement judgement;
     moved[0] = '\0';
-    if (group->best && cubins_judge(&judgement, group->tried.v[0].cubin, group->tried.v[group->best].cubin, part->name))
+    if (group->best &&
+        worse_judge_function(&judgement, group->tried.v[0].cubin, group->tried.v[group->best].cubin, part->name))
         worse_describe(&judgement, moved, TUNE_MOVED_BYTES);
 }
 
@@ -165,9 +167,7 @@ static ToolStatus write_decisions(Tune *tune)
         }
         good = output_commit(&output);
     }
-    if (!good)
-        fprintf(stderr, "ptxopt: error: cannot write '%s': %s\n", options->tune_out, strerror(errno));
-    return good ? TOOL_OK : TOOL_BAD_INPUT;
+    return good ? TOOL_OK : tool_file_error("write", options->tune_out);
 }
 
 static void apply_decisions(Tune *tune)
@@ -353,13 +353,8 @@ ToolStatus tool_optimize_tuned(Options *options)
     Tune tune = {.options = options, .apart = options->tune_ninja || options->tune_read};
     Scratch copy = {.fd = -1};
     const char *why = NULL;
-    if (!input_copy(options->input, &copy)) {
-        fprintf(stderr, "ptxopt: error: cannot read '%s': %s\n", options->input, strerror(errno));
+    if (!input_set_aside(options, &copy))
         return TOOL_BAD_INPUT;
-    }
-    options->input_name = strcmp(options->input, "-") == 0 ? "<stdin>" : options->input;
-    options->input = copy.path;
-    child_forward_signals();
     AssembleCommand command = {0};
     if (options->tune_by)
         command = assemble_command(&tune.arena, "--tune", options->tune_by, options->guard_arch, options->input, &why);

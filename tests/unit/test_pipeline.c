@@ -158,6 +158,28 @@ static void options_have_their_defaults(void **state)
     options_free(&options);
 }
 
+/* Reports of faults print it, long after the caller has freed its own. */
+static void the_command_line_is_kept(void **state)
+{
+    (void)state;
+    Options options;
+    Words words = {0};
+    vec_push(&words, (char *)(uintptr_t) "-O3");
+    assert_int_equal(options_parse_words(&options, &words, stdout, stderr), OPTIONS_RUN);
+    vec_free(&words);
+    assert_int_equal(options.argc, 4);
+    assert_string_equal(options.argv[0], "ptxopt");
+    assert_string_equal(options.argv[1], "-O3");
+    assert_int_equal(options.pipeline.level, 3);
+    options_free(&options);
+
+    char *argv[] = {"ptxopt", "in.ptx"};
+    assert_int_equal(options_parse(&options, 2, argv, stdout, stderr), OPTIONS_RUN);
+    argv[1] = NULL;
+    assert_string_equal(options.argv[1], "in.ptx");
+    options_free(&options);
+}
+
 static void options_choose_phases(void **state)
 {
     (void)state;
@@ -371,6 +393,7 @@ int main(void)
         cmocka_unit_test(nearest_name_is_suggested),
         cmocka_unit_test(numbers_are_whole_and_in_range),
         cmocka_unit_test(options_have_their_defaults),
+        cmocka_unit_test(the_command_line_is_kept),
         cmocka_unit_test(options_choose_phases),
         cmocka_unit_test(knobs_are_options),
         cmocka_unit_test(words_of_choices_are_in_the_order_of_their_enums),
