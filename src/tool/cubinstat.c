@@ -48,14 +48,12 @@ typedef struct Row {
     const CubinFunction *function;
     unsigned sm;
     SassCode code;
-    unsigned long values[COL_COUNT]; /* classes that share a column are summed in its first */
+    unsigned long values[COL_COUNT]; /* see shared_column */
 } Row;
 
 typedef enum StatFormat {
     FORMAT_TABLE,
-    FORMAT_CSV,
     FORMAT_TSV,
-    FORMAT_JSON,
     FORMAT_LOOPS,
     FORMAT_BLOCKS,
     FORMAT_TARGETS,
@@ -67,25 +65,16 @@ typedef struct StatOptions {
     const char *kernel;
 } StatOptions;
 
-/* A class without a column, or whose column an earlier class has opened, has none of its own. */
-static bool own_column(int column)
-{
-    if (!column_names[column])
-        return false;
-    for (int i = 0; i < column; i++)
-        if (column_names[i] && !strcmp(column_names[i], column_names[column]))
-            return false;
-    return true;
-}
-
+/* The first column of that name: classes that share one are counted in it. */
 static int shared_column(int column)
 {
-    if (column_names[column])
-        for (int i = 0; i < column; i++)
-            if (column_names[i] && !strcmp(column_names[i], column_names[column]))
-                return i;
+    for (int i = 0; i < column && column_names[column]; i++)
+        if (column_names[i] && !strcmp(column_names[i], column_names[column]))
+            return i;
     return column;
 }
+
+static bool own_column(int column) { return column_names[column] && shared_column(column) == column; }
 
 static bool read_row(Row *row, const CubinFunction *function, unsigned sm)
 {
@@ -111,17 +100,6 @@ static bool read_row(Row *row, const CubinFunction *function, unsigned sm)
     return true;
 }
 
-static void print_quoted(const char *text)
-{
-    putchar('"');
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            putchar('\\');
-        putchar(*text);
-    }
-    putchar('"');
-}
-
 static void print_loop_sizes(const Row *row)
 {
     for (size_t i = 0; i < row->code.loop_count; i++)
@@ -130,42 +108,22 @@ static void print_loop_sizes(const Row *row)
         putchar('-');
 }
 
-static void print_separated(const Row *rows, size_t count, char separator)
+static void print_tsv(const Row *rows, size_t count)
 {
-    printf("kernel%ckind%csm%cloop_sizes", separator, separator, separator);
+    fputs("kernel\tkind\tsm\tloop_sizes", stdout);
     for (int c = 0; c < COL_COUNT; c++)
         if (own_column(c))
-            printf("%c%s", separator, column_names[c]);
+            printf("\t%s", column_names[c]);
     putchar('\n');
     for (size_t i = 0; i < count; i++) {
         const Row *row = &rows[i];
-        printf("%s%c%s%c%u%c", row->function->name, separator, row->function->kernel ? "kernel" : "function", separator,
-               row->sm, separator);
+        printf("%s\t%s\t%u\t", row->function->name, row->function->kernel ? "kernel" : "function", row->sm);
         print_loop_sizes(row);
         for (int c = 0; c < COL_COUNT; c++)
             if (own_column(c))
-                printf("%c%lu", separator, row->values[c]);
+                printf("\t%lu", row->values[c]);
         putchar('\n');
     }
-}
-
-static void print_json(const Row *rows, size_t count)
-{
-    puts("[");
-    for (size_t i = 0; i < count; i++) {
-        const Row *row = &rows[i];
-        printf("  {\"kernel\": ");
-        print_quoted(row->function->name);
-        printf(", \"kind\": \"%s\", \"sm\": %u", row->function->kernel ? "kernel" : "function", row->sm);
-        for (int c = 0; c < COL_COUNT; c++)
-            if (own_column(c))
-                printf(", \"%s\": %lu", column_names[c], row->values[c]);
-        printf(", \"loop_sizes\": [");
-        for (size_t k = 0; k < row->code.loop_count; k++)
-            printf("%s%u", k ? ", " : "", row->code.loops[k].instructions);
-        printf("]}%s\n", i + 1 < count ? "," : "");
-    }
-    puts("]");
 }
 
 /* One function a paragraph; figures that are zero are left out. */
@@ -247,8 +205,7 @@ static void print_help(void)
 {
     puts("usage: cubinstat [options] FILE.cubin\n"
          "Counts the machine instructions of each kernel and function of a cubin, sm_75 to sm_120.\n\n"
-         "  --tsv, --csv     one line a function under a header; every column, always the same\n"
-         "  --json           the same as a list of objects\n"
+         "  --tsv            one line a function under a header, tab separated; every column, always the same\n"
          "  --loops          one line a loop, tab separated; cycles are those of issuing an iteration\n"
          "  --blocks         one line a block\n"
          "  --targets        one line a BRA, BSSY or CALL.REL: where it stands and where it leads\n"
@@ -262,19 +219,9 @@ static void print_help(void)
             printf("  %-12s %s\n", own_column(c) ? column_names[c] : "", column_texts[c]);
 }
 
-static void print_rows(const Row *rows, size_t count, StatFormat format)
-{
-    switch (format) {
-    case FORMAT_TABLE: print_table(rows, count); break;
-    case FORMAT_CSV: print_separated(rows, count, ','); break;
-    case FORMAT_TSV: print_separated(rows, count, '\t'); break;
-    case FORMAT_JSON: print_json(rows, count); break;
-    case FORMAT_LOOPS: print_loops(rows, count); break;
-    case FORMAT_BLOCKS: print_blocks(rows, count); break;
-    case FORMAT_SCHEDULE: print_schedule(rows, count); break;
-    case FORMAT_TARGETS: print_targets(rows, count); break;
-    }
-}
+static void (*const printers[])(const Row *rows, size_t count) = {
+    [FORMAT_TABLE] = print_table,   [FORMAT_TSV] = print_tsv,         [FORMAT_LOOPS] = print_loops,
+    [FORMAT_BLOCKS] = print_blocks, [FORMAT_TARGETS] = print_targets, [FORMAT_SCHEDULE] = print_schedule};
 
 static int report(const char *path, const StatOptions *options)
 {
@@ -295,7 +242,7 @@ static int report(const char *path, const StatOptions *options)
     else if (options->kernel && !count)
         fprintf(stderr, "cubinstat: %s: no function %s\n", path, options->kernel);
     else
-        print_rows(rows, count, options->format);
+        printers[options->format](rows, count);
     good = good && (count || !options->kernel);
     for (size_t i = 0; i < count; i++)
         sass_free(&rows[i].code);
@@ -306,26 +253,24 @@ static int report(const char *path, const StatOptions *options)
 
 int main(int argc, char **argv)
 {
+    enum { KERNEL = 'k', HELP = 'h' };
     static const struct option known[] = {
-        {"csv", no_argument, NULL, 'c'},      {"tsv", no_argument, NULL, 't'},
-        {"json", no_argument, NULL, 'j'},     {"loops", no_argument, NULL, 'l'},
-        {"targets", no_argument, NULL, 'b'},  {"blocks", no_argument, NULL, 'B'},
-        {"schedule", no_argument, NULL, 's'}, {"kernel", required_argument, NULL, 'k'},
-        {"help", no_argument, NULL, 'h'},     {NULL, 0, NULL, 0},
+        {"tsv", no_argument, NULL, FORMAT_TSV},
+        {"loops", no_argument, NULL, FORMAT_LOOPS},
+        {"blocks", no_argument, NULL, FORMAT_BLOCKS},
+        {"targets", no_argument, NULL, FORMAT_TARGETS},
+        {"schedule", no_argument, NULL, FORMAT_SCHEDULE},
+        {"kernel", required_argument, NULL, KERNEL},
+        {"help", no_argument, NULL, HELP},
+        {NULL, 0, NULL, 0},
     };
     StatOptions options = {.format = FORMAT_TABLE};
     for (int option; (option = getopt_long(argc, argv, "", known, NULL)) != -1;) {
         switch (option) {
-        case 'c': options.format = FORMAT_CSV; break;
-        case 't': options.format = FORMAT_TSV; break;
-        case 'j': options.format = FORMAT_JSON; break;
-        case 'l': options.format = FORMAT_LOOPS; break;
-        case 'b': options.format = FORMAT_TARGETS; break;
-        case 'B': options.format = FORMAT_BLOCKS; break;
-        case 's': options.format = FORMAT_SCHEDULE; break;
-        case 'k': options.kernel = optarg; break;
-        case 'h': print_help(); return 0;
-        default: return 2;
+        case KERNEL: options.kernel = optarg; break;
+        case HELP: print_help(); return 0;
+        case '?': return 2;
+        default: options.format = (StatFormat)option;
         }
     }
     if (optind + 1 != argc) {
