@@ -1,6 +1,4 @@
 /* Reports as one HTML file: nothing is fetched, light and dark, and no script. */
-#include <string.h>
-
 #include "tool/report.h"
 
 static const char style[] =
@@ -40,6 +38,13 @@ static void put_text(FILE *out, const char *text)
         }
 }
 
+static void put_between(FILE *out, const char *before, const char *text, const char *after)
+{
+    fputs(before, out);
+    put_text(out, text);
+    fputs(after, out);
+}
+
 static void put_verdict(FILE *out, ReportVerdict verdict)
 {
     const char *name = report_verdict_name(verdict);
@@ -65,9 +70,8 @@ static void put_totals(FILE *out, Report *report)
     for (u32 r = 0; r < report->runs.n; r++) {
         ReportSum sum = report_sum(report, r);
         const u32 *v = sum.verdict;
-        fputs("<tr><td>", out);
-        put_text(out, report_run_name(report, NULL, r));
-        fprintf(out, "</td><td>%u</td><td>%u</td>", sum.functions, sum.changed);
+        put_between(out, "<tr><td>", report_run_name(report, NULL, r), "</td>");
+        fprintf(out, "<td>%u</td><td>%u</td>", sum.functions, sum.changed);
         static const ReportVerdict order[] = {REPORT_BETTER, REPORT_UNROLLED, REPORT_SAME, REPORT_ALLOWED, REPORT_WORSE};
         for (u32 i = 0; i < COUNT_OF(order); i++)
             fprintf(out, "<td class=\"%s\">%u</td>", v[order[i]] ? report_verdict_name(order[i]) : "dim", v[order[i]]);
@@ -91,9 +95,7 @@ static void put_results(FILE *out, Report *report, const ReportFile *file, const
         const Moved *m = &result->judgement.moved;
         if (!result->known)
             continue;
-        fputs("<tr><td>", out);
-        put_text(out, report_run_name(report, file, r));
-        fputs("</td>", out);
+        put_between(out, "<tr><td>", report_run_name(report, file, r), "</td>");
         put_verdict(out, result->verdict);
         put_change(out, (double)m->instructions[0], (double)m->instructions[1], false);
         put_change(out, m->cycles[0], m->cycles[1], false);
@@ -123,17 +125,10 @@ static void put_graphs(FILE *out, Report *report, const ReportKernel *kernel)
 static void put_kernel(FILE *out, Report *report, const ReportFile *file, const ReportKernel *kernel)
 {
     bool any = false;
-    fputs("<section>\n<h3>", out);
-    put_text(out, kernel->name);
-    fputs("</h3>\n", out);
-    if (kernel->source) {
-        fputs("<p class=\"dim\">", out);
-        put_text(out, kernel->source);
-        fputs("</p>\n", out);
-    }
-    fputs("<p>", out);
-    put_text(out, report_story(report, kernel));
-    fputs("</p>\n", out);
+    put_between(out, "<section>\n<h3>", kernel->name, "</h3>\n");
+    if (kernel->source)
+        put_between(out, "<p class=\"dim\">", kernel->source, "</p>\n");
+    put_between(out, "<p>", report_story(report, kernel), "</p>\n");
     for (u32 r = 0; r < report->runs.n; r++)
         any |= kernel->results[r].known;
     if (any)
@@ -149,23 +144,17 @@ void report_print_html(FILE *out, Report *report)
         "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">\n<meta name=\"viewport\" "
         "content=\"width=device-width,initial-scale=1\">\n<title>ptxopt-report</title>\n<style>\n%s</style></head><body>\n",
         style);
-    fputs("<h1>What ptxas makes of it before and after <span class=\"nowrap\">ptxopt ", out);
-    put_text(out, report->words);
-    fputs("</span></h1>\n", out);
+    put_between(out, "<h1>What ptxas makes of it before and after <span class=\"nowrap\">ptxopt ", report->words,
+                "</span></h1>\n");
     put_totals(out, report);
     for (u32 f = 0; f < report->files.n; f++) {
         const ReportFile *file = &report->files.v[f];
-        fputs("<h2>", out);
-        put_text(out, file->path);
-        fputs("</h2>\n", out);
+        put_between(out, "<h2>", file->path, "</h2>\n");
         for (u32 r = 0; r < report->runs.n; r++) {
             if (!file->trouble[r])
                 continue;
-            fputs("<p class=\"worse\">", out);
-            put_text(out, report_run_name(report, file, r));
-            fputs(": nothing is judged: ", out);
-            put_text(out, file->trouble[r]);
-            fputs("</p>\n", out);
+            put_between(out, "<p class=\"worse\">", report_run_name(report, file, r), ": nothing is judged: ");
+            put_between(out, "", file->trouble[r], "</p>\n");
         }
         for (u32 k = 0; k < file->kernels.n; k++)
             if (report_shows(report, &file->kernels.v[k]))
