@@ -85,7 +85,8 @@ else
         exits 0 report --ptxas=./ptxas --format=html loc.ptx; grep -q "instructions, line 77<" out'
     case_ 'several ptxas and targets' 'exits 0 report --ptxas=./ptxas,"$REAL" --arch=sm_80,sm_90 --format=json switch.ptx -o r; is_json r; [ "$(grep -c "\"release\"" r)" = 4 ]; [ "$(grep -c "\"run\": [0-3]," r)" = 4 ]; grep -q "\"arch\": \"sm_90\"" r'
     case_ 'JSON' 'exits 0 report --ptxas=./ptxas --format=json switch.ptx in.ptx; is_json out; grep -q "\"verdict\": \"better\", \"changed\": true, \"worse\": \[\], \"instructions\": \[[0-9]*, [0-9]*\], \"cycles\": \[" out
-        grep -q "\"phase\": \"switch-lowering\", \"name\": \"SwitchTable\", \"source\": null, \"line\": " out; grep -q "\"story\": \"Switch of 21 cases" out'
+        grep -q "\"phase\": \"switch-lowering\", \"name\": \"SwitchTable\", \"source\": null, \"line\": " out; grep -q "\"story\": \"Switch of 21 cases" out
+        cp in.ptx ä.ptx; exits 0 report --ptxas=./ptxas --format=json ä.ptx; is_json out; grep -q "\"path\": \"ä.ptx\"" out'
     case_ 'Markdown' 'exits 0 report --ptxas=./ptxas --format=markdown switch.ptx; grep -q "^### .bytecode.$" out; grep -q "^| ptxas 99.1 sm_75 | better | [0-9]* to [0-9]* |" out
         [ "$(grep "^|" out | sed "s/\\\\\\\\|//g; s/[^|]//g" | sort -u | wc -l)" = 2 ]'
     case_ 'HTML' 'exits 0 report --ptxas=./ptxas --format=html switch.ptx -o r; well_formed r; grep -q "prefers-color-scheme:dark" r; grep -q "name=\"viewport\"" r; [ "$(grep -c "<svg" r)" = 2 ]; grep -q "<td class=\"better\">better</td>" r; [ "$(sed -n "s/.* id=.*/x/p" r)" = "" ]'

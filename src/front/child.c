@@ -7,6 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 enum { SIGNALLED = 128, CHILDREN = CHILDREN_MOST, POLL_NANOSECONDS = 1000000 };
 
 static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
@@ -94,13 +96,6 @@ int child_wait(int pid)
     return status;
 }
 
-double child_clock(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 typedef struct Slot {
     int pid; /* 0: free */
     u32 index;
@@ -112,7 +107,7 @@ static bool slot_ended(const Slot *slot, int *status, bool *in_time)
 {
     int got = slot->pid > 0 ? waitpid(slot->pid, status, WNOHANG) : -1;
     *in_time = true;
-    if (got == 0 && child_clock() > slot->end) {
+    if (got == 0 && clock_now() > slot->end) {
         kill(slot->pid, SIGKILL);
         *status = child_wait(slot->pid);
         *in_time = false;
@@ -125,7 +120,7 @@ static bool slot_ended(const Slot *slot, int *status, bool *in_time)
 
 static Slot start_slot(const ChildCrowd *crowd, u32 index)
 {
-    double end = child_clock() + crowd->limit;
+    double end = clock_now() + crowd->limit;
     return (Slot){crowd->start(crowd->user, index), index, crowd->end > 0 && crowd->end < end ? crowd->end : end};
 }
 
@@ -135,7 +130,7 @@ void child_run_all(const ChildCrowd *crowd, u32 count)
     Slot slot[CHILDREN] = {0};
     u32 jobs = crowd->jobs < CHILDREN ? crowd->jobs : CHILDREN, next = 0, busy = 0, were_busy;
     while (next < count || busy) {
-        bool over = caught || (crowd->end > 0 && child_clock() > crowd->end);
+        bool over = caught || (crowd->end > 0 && clock_now() > crowd->end);
         for (; over && next < count; next++)
             crowd->ended(crowd->user, next, -1, false);
         were_busy = busy;

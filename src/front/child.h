@@ -27,13 +27,12 @@ typedef struct ChildCrowd {
     void *user;
     u32 jobs;     /* run at a time */
     double limit; /* seconds that each may take */
-    double end;   /* on the clock of child_clock: what runs then is killed, and no more is started; 0: never */
+    double end;   /* of clock_now: what runs then is killed, and no more is started; 0: never */
 } ChildCrowd;
 
 /* Starts children 0 .. count-1 in this order, and waits for all. What is not started, since time is over or a signal came, ends out
  * of time. */
 void child_run_all(const ChildCrowd *crowd, u32 count);
-double child_clock(void); /* seconds */
 
 /* The status that it exited with; CHILD_CANNOT_RUN where it did not, or could not be started. `status` is of wait, or -1. */
 enum { CHILD_CANNOT_RUN = 127 };

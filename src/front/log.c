@@ -4,48 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-double front_clock_ms(void)
-{
-    struct timespec now = {0};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
-
-/* Bytes of the UTF-8 sequence at `p`, 0 if it is none. */
-static u32 utf8_bytes(const unsigned char *p)
-{
-    u32 bytes = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;
-    for (u32 i = 1; i < bytes; i++)
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-    return bytes;
-}
-
-static void put_string(FILE *out, const char *text)
-{
-    putc('"', out);
-    for (const unsigned char *p = (const unsigned char *)text; *p;) {
-        u32 bytes = utf8_bytes(p);
-        if (*p == '"' || *p == '\\')
-            fprintf(out, "\\%c", *p);
-        else if (*p < 0x20 || *p == 0x7f || bytes == 0)
-            fprintf(out, "\\u%04x", *p);
-        else
-            fwrite(p, 1, bytes, out);
-        p += bytes ? bytes : 1;
-    }
-    putc('"', out);
-}
+#include "base/json.h"
 
 static void put_member(FILE *out, const char *name, const char *value)
 {
     if (!value)
         return;
     fprintf(out, "%s\"%s\": ", strcmp(name, "program") == 0 ? "" : ", ", name);
-    put_string(out, value);
+    json_put_string(out, value);
 }
 
 static void write_line(FILE *out, const FrontLog *entry)

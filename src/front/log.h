@@ -16,6 +16,5 @@ typedef struct FrontLog {
 
 /* A log that cannot be written is no reason to fail: nothing is said of it. */
 void front_log(const FrontLog *entry);
-double front_clock_ms(void);
 
 #endif

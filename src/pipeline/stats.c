@@ -2,16 +2,11 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <time.h>
 
-double stats_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
+#include "base/clock.h"
+#include "base/json.h"
 
-double stats_clock(const Stats *stats) { return stats->timed ? stats_now() : 0; }
+double stats_clock(const Stats *stats) { return stats->timed ? clock_now() : 0; }
 
 void stats_count(Stats *stats, u32 phase, const char *what, u32 amount)
 {
@@ -68,27 +63,15 @@ void stats_print(FILE *out, const Stats *stats)
     }
 }
 
-/* Texts of this file and of phases: no control characters. */
-static void print_json_string(FILE *out, const char *text)
-{
-    putc('"', out);
-    for (; *text; text++) {
-        if (*text == '"' || *text == '\\')
-            putc('\\', out);
-        putc(*text, out);
-    }
-    putc('"', out);
-}
-
 static void print_json_phase(FILE *out, const char *name, const PhaseStats *of)
 {
     fputs("    ", out);
-    print_json_string(out, name);
+    json_put_string(out, name);
     fprintf(out, ": {\n      \"functions\": %" PRIu64 ",\n      \"changed\": %" PRIu64 ",\n      \"counters\": {",
             of->functions, of->changed);
     for (u32 k = 0; k < of->counters.n; k++) {
         fputs(k ? ",\n        " : "\n        ", out);
-        print_json_string(out, of->counters.v[k].what);
+        json_put_string(out, of->counters.v[k].what);
         fprintf(out, ": %" PRIu64, of->counters.v[k].amount);
     }
     fputs(of->counters.n ? "\n      }\n    }" : "}\n    }", out);

@@ -36,8 +36,7 @@ typedef struct Stats {
     double step[STEP_COUNT]; /* seconds outside the phases */
 } Stats;
 
-/* Seconds of a clock that only goes forward; stats_clock: 0 where nobody asks. */
-double stats_now(void);
+/* As clock_now; 0 where nobody asks. */
 double stats_clock(const Stats *stats);
 
 void stats_count(Stats *stats, u32 phase, const char *what, u32 amount);

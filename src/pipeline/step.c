@@ -2,6 +2,7 @@
 #include "pipeline/runner.h"
 
 #include "analysis/convergence.h"
+#include "base/clock.h"
 #include "ir/cfg.h"
 #include "ir/edit.h"
 
@@ -15,7 +16,7 @@ void step_start_analyses(const Runner *runner, Analyses *an, Function *fn)
 {
     analyses_init(an, fn);
     an->summaries = runner->summaries;
-    an->clock = runner->stats->timed ? stats_now : NULL;
+    an->clock = runner->stats->timed ? clock_now : NULL;
 }
 
 static void print_state(Runner *runner, Function *fn, const char *when, const char *phase)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "front/log.h"
 
 /* What the environment said when it was first asked. */
@@ -58,7 +59,7 @@ static void log_result(const char *function, ptxopt_status status, const ptxopt_
     FrontLog entry = {.program = program_invocation_short_name, .input = function, .status = -1};
     entry.result = status != PTXOPT_OK ? "failed" : ptxopt_changed(result) ? "optimized" : "unchanged";
     entry.reason = status != PTXOPT_OK ? ptxopt_status_text(status) : NULL;
-    entry.optimize_ms = front_clock_ms() - start;
+    entry.optimize_ms = 1e3 * (clock_now() - start);
     front_log(&entry);
 }
 
@@ -67,7 +68,7 @@ ptxopt_result *text_optimize(const char *function, const void *text, size_t limi
     if (!text || limit == 0 || !begins_as_ptx(text))
         return NULL;
     int saved = errno;
-    double start = front_clock_ms();
+    double start = clock_now();
     ptxopt_request request = {.size = sizeof request,
                               .text = text,
                               .bytes = strnlen(text, limit),

@@ -198,8 +198,8 @@ struct Prover {
     bool follows;                   /* past joins to what the other side asks */
     bool restores;                  /* looks again for the values of slots that changed in between */
     bool counts;                    /* looks for counters of AFTER that BEFORE has not; values keep their choices */
-    i64 solver_until;               /* milliseconds of the clock; 0: not asked yet */
-    const char *solver_fails;       /* why it is not asked any more */
+    double solver_until;            /* of clock_now; 0: not asked yet */
+    bool solver_fails;              /* it is not asked any more */
     u32 steps, step_limit, depth;
     BitSet skipped, stays; /* barriers of BEFORE by origin: left out, or not; empty: none was left out */
     BitSet early;          /* barriers of BEFORE by origin that are left out as soon as it comes to them; empty: none */

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "base/clock.h"
 #include "prove/solver.h"
 
 enum { FACTS_MOST = 300, TERMS_MOST = 4000 };
@@ -192,16 +192,9 @@ static void tell_facts(Script *s)
     }
 }
 
-static i64 now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (i64)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 static u32 milliseconds_left(const Prover *p)
 {
-    i64 left = p->solver_until - now_ms();
+    double left = 1e3 * (p->solver_until - clock_now());
     return left > 0 ? (u32)left : 0;
 }
 
@@ -228,12 +221,10 @@ static bool may_ask(Prover *p)
         return false;
     const char *command = prove_solver_command(p->options->solver);
     if (!p->solver_until) {
-        p->solver_until = now_ms() + p->options->solver_ms;
-        if (!answers_right(p, command))
-            p->solver_fails = "the solver does not answer";
+        p->solver_until = clock_now() + 1e-3 * p->options->solver_ms;
+        p->solver_fails = !answers_right(p, command);
     }
-    if (!p->solver_fails && milliseconds_left(p) == 0)
-        p->solver_fails = "the solver's time is over";
+    p->solver_fails |= milliseconds_left(p) == 0;
     return !p->solver_fails;
 }
 

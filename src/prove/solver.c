@@ -8,8 +8,9 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
+
+#include "base/clock.h"
 
 const char *prove_solver_command(const char *name)
 {
@@ -21,13 +22,6 @@ const char *prove_solver_command(const char *name)
         if (strcmp(name, known[k][0]) == 0)
             return known[k][1];
     return name;
-}
-
-static i64 now_ms(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (i64)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
 /* Starts the command in a process group of its own. */
@@ -60,14 +54,14 @@ static pid_t start(const char *command, int *to, int *from)
 }
 
 /* Writes and reads until there is a line, or nothing more, or no time. */
-static u32 converse(int *to, int from, const char *text, u32 len, i64 until, char *answer, u32 size)
+static u32 converse(int *to, int from, const char *text, u32 len, double until, char *answer, u32 size)
 {
     u32 written = 0, n = 0;
     fcntl(*to, F_SETFL, O_NONBLOCK);
     while (n + 1 < size) {
         struct pollfd fds[2] = {{from, POLLIN, 0}, {written < len ? *to : -1, POLLOUT, 0}};
-        i64 left = until - now_ms();
-        if (left <= 0 || poll(fds, 2, (int)left) <= 0)
+        double left = 1e3 * (until - clock_now());
+        if (left <= 0 || poll(fds, 2, 1 + (int)left) <= 0)
             break;
         if (fds[1].revents) {
             ssize_t done = write(*to, text + written, len - written);
@@ -98,7 +92,7 @@ bool prove_solver_run(const char *command, const char *text, u32 len, u32 millis
     pid_t child = start(command, &to, &from);
     if (child > 0) {
         setpgid(child, child);
-        converse(&to, from, text, len, now_ms() + milliseconds, word, size);
+        converse(&to, from, text, len, clock_now() + 1e-3 * milliseconds, word, size);
         kill(-child, SIGKILL);
         if (to >= 0)
             close(to);

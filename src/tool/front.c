@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/vec.h"
 #include "front/child.h"
 #include "front/command.h"
@@ -230,7 +231,7 @@ static void __attribute__((noreturn)) print_version(Front *front)
 /* In a process of its own; messages go to the descriptor. NULL, or why there is no output. */
 static const char *run_optimizer(Front *front, const char *input, const char *output, const Scratch *messages)
 {
-    double start = front_clock_ms();
+    double start = clock_now();
     front->options.input = input;
     front->options.output = output;
     int pid = child_fork();
@@ -243,7 +244,7 @@ static const char *run_optimizer(Front *front, const char *input, const char *ou
         _exit(status);
     }
     int status = child_wait(pid);
-    front->log.optimize_ms = front_clock_ms() - start;
+    front->log.optimize_ms = 1e3 * (clock_now() - start);
     if (child_caught())
         process_end_as(status, child_caught());
     if (status == -1)
@@ -269,12 +270,12 @@ static const char *assemble(Front *front, Scratch *text)
     Scratch out = {.fd = -1}, error = {.fd = -1};
     if (!scratch_open(&out) || !scratch_open(&error))
         return "no temporary file";
-    double start = front_clock_ms();
+    double start = clock_now();
     char *original = front->command.v[front->asked.input];
     front->command.v[front->asked.input] = text->path;
     int status = child_run(front->real, front->command.v, out.fd, error.fd);
     front->command.v[front->asked.input] = original;
-    front->log.run_ms = front_clock_ms() - start;
+    front->log.run_ms = 1e3 * (clock_now() - start);
 
     int ending = child_ended_by(status);
     bool good = child_exit_status(status) == 0;
@@ -338,12 +339,12 @@ static const char *deliver_guarded(Front *front, const char *input, GuardResult 
 
 static void __attribute__((noreturn)) front_guarded(Front *front, const char *input)
 {
-    double start = front_clock_ms();
+    double start = clock_now();
     AssembleCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input,
                                front->asked.output_at};
     front->options.input = input;
     GuardResult result = guard_run(&front->arena, &front->options, &command, true, NULL);
-    front->log.run_ms = front_clock_ms() - start;
+    front->log.run_ms = 1e3 * (clock_now() - start);
     front->log.held_back = result.held_back;
     if (child_caught()) {
         guard_end(&result);
@@ -425,9 +426,9 @@ static void optimize_output(Front *front)
 
 static void __attribute__((noreturn)) front_for_cicc(Front *front)
 {
-    double start = front_clock_ms();
+    double start = clock_now();
     int status = child_run(front->real, front->command.v, -1, -1);
-    front->log.run_ms = front_clock_ms() - start;
+    front->log.run_ms = 1e3 * (clock_now() - start);
     int ending = child_ended_by(status);
     front->log.status = child_exit_status(status);
     front->log.result = "failed";

@@ -1,32 +1,13 @@
 /* Reports as JSON; man/ptxopt-report.1 describes the members. */
-#include <string.h>
-
+#include "base/json.h"
 #include "tool/report.h"
 #include "version.h"
 
-static void put_string(FILE *out, const char *text)
+/* `before`: what stands between it and the member before. */
+static void put_member(FILE *out, const char *before, const char *name, const char *text)
 {
-    if (!text) {
-        fputs("null", out);
-        return;
-    }
-    putc('"', out);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(out, "\\%c", c);
-        else if (c < 0x20 || c >= 0x7f)
-            fprintf(out, "\\u%04x", c);
-        else
-            putc(c, out);
-    }
-    putc('"', out);
-}
-
-static void put_member(FILE *out, const char *name, const char *text)
-{
-    fprintf(out, "\"%s\": ", name);
-    put_string(out, text);
+    fprintf(out, "%s\"%s\": ", before, name);
+    json_put_string(out, text);
 }
 
 static void put_pair(FILE *out, const char *name, const unsigned long value[2])
@@ -55,26 +36,22 @@ static void put_result(FILE *out, const ReportResult *result, u32 run)
 
 static void put_remark(FILE *out, const ReportRemark *remark)
 {
-    fprintf(out, "{\"passed\": %s, ", remark->passed ? "true" : "false");
-    put_member(out, "phase", remark->pass);
-    fputs(", ", out);
-    put_member(out, "name", remark->name);
-    fputs(", ", out);
-    put_member(out, "source", remark->source);
-    fprintf(out, ", \"line\": %u, ", remark->line);
-    put_member(out, "message", remark->message);
+    fprintf(out, "{\"passed\": %s", remark->passed ? "true" : "false");
+    put_member(out, ", ", "phase", remark->pass);
+    put_member(out, ", ", "name", remark->name);
+    put_member(out, ", ", "source", remark->source);
+    fprintf(out, ", \"line\": %u", remark->line);
+    put_member(out, ", ", "message", remark->message);
     fputc('}', out);
 }
 
 static void put_kernel(FILE *out, Report *report, const ReportKernel *kernel)
 {
-    fputs("      {", out);
-    put_member(out, "name", kernel->name);
-    fprintf(out, ", \"kernel\": %s, \"text_changed\": %s, ", kernel->is_entry ? "true" : "false",
+    put_member(out, "      {", "name", kernel->name);
+    fprintf(out, ", \"kernel\": %s, \"text_changed\": %s", kernel->is_entry ? "true" : "false",
             kernel->changed ? "true" : "false");
-    put_member(out, "source", kernel->source);
-    fputs(",\n       ", out);
-    put_member(out, "story", report_story(report, kernel));
+    put_member(out, ", ", "source", kernel->source);
+    put_member(out, ",\n       ", "story", report_story(report, kernel));
     fputs(",\n       \"remarks\": [", out);
     for (u32 i = 0; i < kernel->remarks.n; i++) {
         fputs(i ? ",\n        " : "\n        ", out);
@@ -92,14 +69,11 @@ static void put_kernel(FILE *out, Report *report, const ReportKernel *kernel)
 
 static void put_file(FILE *out, Report *report, const ReportFile *file)
 {
-    fputs("    {", out);
-    put_member(out, "path", file->path);
+    put_member(out, "    {", "path", file->path);
     fputs(", \"runs\": [", out);
     for (u32 r = 0; r < report->runs.n; r++) {
-        fputs(r ? ", {" : "{", out);
-        put_member(out, "arch", file->arch[r]);
-        fputs(", ", out);
-        put_member(out, "trouble", file->trouble[r]);
+        put_member(out, r ? ", {" : "{", "arch", file->arch[r]);
+        put_member(out, ", ", "trouble", file->trouble[r]);
         fputc('}', out);
     }
     fputs("],\n     \"functions\": [\n", out);
@@ -116,12 +90,9 @@ static void put_run(FILE *out, Report *report, u32 run)
 {
     const ReportRun *r = &report->runs.v[run];
     ReportSum sum = report_sum(report, run);
-    fputs("    {", out);
-    put_member(out, "ptxas", r->ptxas);
-    fputs(", ", out);
-    put_member(out, "release", r->release);
-    fputs(", ", out);
-    put_member(out, "arch", r->arch);
+    put_member(out, "    {", "ptxas", r->ptxas);
+    put_member(out, ", ", "release", r->release);
+    put_member(out, ", ", "arch", r->arch);
     fprintf(out, ", \"functions\": %u, \"changed\": %u", sum.functions, sum.changed);
     for (u32 v = REPORT_SAME; v <= REPORT_WORSE; v++)
         fprintf(out, ", \"%s\": %u", report_verdict_name((ReportVerdict)v), sum.verdict[v]);
@@ -131,10 +102,8 @@ static void put_run(FILE *out, Report *report, u32 run)
 
 void report_print_json(FILE *out, Report *report)
 {
-    fputs("{\n  ", out);
-    put_member(out, "version", PTXOPT_VERSION);
-    fputs(", ", out);
-    put_member(out, "options", report->words);
+    put_member(out, "{\n  ", "version", PTXOPT_VERSION);
+    put_member(out, ", ", "options", report->words);
     fputs(",\n  \"runs\": [\n", out);
     for (u32 r = 0; r < report->runs.n; r++) {
         fputs(r ? ",\n" : "", out);

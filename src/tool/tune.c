@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "front/child.h"
 #include "pipeline/tuned.h"
 #include "tool/guard.h"
@@ -260,7 +261,7 @@ static const char *judge_base(Tune *tune)
     for (u32 i = 0; i < texts.n; i++) {
         tune_take_cubins(tune, texts.v[i]);
         if (!tune->apart && !texts.v[i]->trial.read)
-            trouble = child_clock() > tune->assembler.end && tune->assembler.end > 0
+            trouble = clock_now() > tune->assembler.end && tune->assembler.end > 0
                           ? "the time of --tune-budget was over"
                           : trial_read(&tune->assembler, &texts.v[i]->trial, "text");
     }
@@ -365,7 +366,7 @@ ToolStatus tool_optimize_tuned(Options *options)
         long cores = sysconf(_SC_NPROCESSORS_ONLN);
         tune.assembler = assembler_start(&tune.arena, &command, options->guard_limit);
         tune.assembler.jobs = options->tune_jobs ? options->tune_jobs : cores > 0 ? (u32)cores : 1;
-        tune.assembler.end = options->tune_budget ? child_clock() + options->tune_budget : 0;
+        tune.assembler.end = options->tune_budget ? clock_now() + options->tune_budget : 0;
         status = tune_text(&tune);
     }
     tune_end(&tune);

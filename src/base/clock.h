@@ -1,0 +1,8 @@
+/* The one clock. */
+#ifndef PTXOPT_BASE_CLOCK_H
+#define PTXOPT_BASE_CLOCK_H
+
+/* Seconds of a clock that only goes forward. */
+double clock_now(void);
+
+#endif
