@@ -19,14 +19,6 @@ typedef struct Parser {
     LaunchFile *out;
 } Parser;
 
-u64 splitmix64(u64 *state)
-{
-    u64 z = *state += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return z ^ z >> 31;
-}
-
 __attribute__((format(printf, 2, 3))) static void fail(Parser *ps, const char *format, ...)
 {
     va_list args;

@@ -3,6 +3,7 @@
 #ifndef PTXRUN_LAUNCH_H
 #define PTXRUN_LAUNCH_H
 
+#include "base/random.h"
 #include "base/vec.h"
 #include "exec/format.h"
 
@@ -41,8 +42,5 @@ typedef struct LaunchFile {
 /* Everything but the vectors is allocated in the arena. Errors are printed to stderr as `file:line: ...`; false then. */
 bool launch_parse(Arena *arena, const char *file, Str text, LaunchFile *out);
 void launch_free(LaunchFile *file);
-
-/* splitmix64 (Steele, Lea, Flood, 2014): the generator of all random fills, and of the scheduler. */
-u64 splitmix64(u64 *state);
 
 #endif

@@ -4,19 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "isa/isa.h"
-
-static u64 mix(u64 z)
-{
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
 
 /* Mostly small, as sizes and indices are; sometimes anything. */
 static u64 plausible(u64 random, u32 bits)
 {
-    u64 value = mix(random);
+    u64 value = random_mix(random);
     switch (random >> 5 & 7) {
     case 0:
     case 1:
@@ -40,22 +34,22 @@ static void note_input(Terms *t, SymKindOf kind, u32 detail, u32 part, u32 bits,
 
 Term prove_number_of(Terms *t, SymKindOf kind, u32 detail, u32 part, u32 bits)
 {
-    u64 random = mix(t->seed ^ (u64)kind << 56 ^ (u64)detail << 24 ^ part);
+    u64 random = random_mix(t->seed ^ (u64)kind << 56 ^ (u64)detail << 24 ^ part);
     u64 value;
     if (kind == PROVE_SYM_EVENT)
-        value = plausible(mix(random ^ (u64)t->moment << 32), bits);
+        value = plausible(random_mix(random ^ (u64)t->moment << 32), bits);
     else if (kind == PROVE_SYM_ADDRESS)
-        value = mix(random) << 12;
+        value = random_mix(random) << 12;
     else if (kind == PROVE_SYM_SREG) {
         u64 least, most;
         prove_sreg_bounds(t, detail, part, &least, &most);
-        value = least + mix(random) % ((most - least > 31 ? 31 : most - least) + 1);
+        value = least + random_mix(random) % ((most - least > 31 ? 31 : most - least) + 1);
         if (strcmp(sreg_info(detail)->name, "%ntid") == 0) { /* more than any %tid */
-            value = 32 * (1 + mix(random) % 4);
+            value = 32 * (1 + random_mix(random) % 4);
             value = value > most ? most : value < least ? least : value;
         }
     } else
-        value = bits == 64 ? mix(random) & ~(u64)0xff : plausible(random, bits);
+        value = bits == 64 ? random_mix(random) & ~(u64)0xff : plausible(random, bits);
     if (kind == PROVE_SYM_PARAM || kind == PROVE_SYM_SREG)
         note_input(t, kind, detail, part, bits, value & prove_mask(bits));
     return prove_const(t, value, bits);
@@ -123,7 +117,7 @@ Term prove_number_from(Terms *t, u32 name, u32 bits, const Term *kids, u32 n)
         if (!prove_is_const(t, kids[k]))
             return 0;
         value[k] = prove_node(t, kids[k])->value;
-        random = mix(random ^ value[k]) + k;
+        random = random_mix(random ^ value[k]) + k;
     }
     u64 made;
     if (!compute(t->name.v[name]->text, value, n, bits, &made)) {
@@ -149,7 +143,7 @@ u32 prove_float_relation(Terms *t, u32 name, Term a, Term b)
         v = (double)g;
     } else {
         t->guessed = true;
-        return (u32)(mix(t->seed ^ (x * 3 + y)) & 3);
+        return (u32)(random_mix(t->seed ^ (x * 3 + y)) & 3);
     }
     return isnan(u) || isnan(v) ? PROVE_FUN : u < v ? PROVE_FLT : u > v ? PROVE_FGT : PROVE_FEQ;
 }

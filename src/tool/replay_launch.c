@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/random.h"
 #include "ir/inspect.h"
 
 enum { BUFFER_WORDS = 4096, THREADS_MAX = 256, BLOCKS_MAX = 8, PARAMS_TRACKED = 64 };
@@ -116,20 +117,13 @@ static void print_shapes(FILE *out, const Function *fn, const ProveVerdict *v, u
 
 /* ---- arguments ---------------------------------------------------------------------------------------------------------------------- */
 
-static u64 mix(u64 z)
-{
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
 /* The counterexample's bytes, and small numbers for the rest; later on, of others too. */
 static void print_value(FILE *out, const Sym *s, const ProveVerdict *v, u32 attempt, u32 number)
 {
     u8 bytes[256] = {0};
     u32 n = s->bytes > 0 && s->bytes <= (i64)sizeof bytes ? (u32)s->bytes : 0;
-    u64 random = mix((u64)attempt << 32 | number);
-    bytes[0] = n ? (u8)(mix(random) & (random & 64 ? 63 : 15)) : 0;
+    u64 random = random_mix((u64)attempt << 32 | number);
+    bytes[0] = n ? (u8)(random_mix(random) & (random & 64 ? 63 : 15)) : 0;
     for (u32 k = 0; k < v->inputs && (attempt < 4 || random % 4 == 0); k++) {
         u32 which, at;
         if (sscanf(v->input[k].name, "argument parameter %u+%u", &which, &at) != 2 || which != number)

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/types.h"
+#include "base/random.h"
 #include "base/vec.h"
 
 /* Not NUL-terminated between calls; text_str() makes it so. */
@@ -51,13 +51,7 @@ typedef struct Random {
     u64 state;
 } Random;
 
-static inline u64 random_next(Random *r)
-{
-    u64 z = r->state += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
+static inline u64 random_next(Random *r) { return splitmix64(&r->state); }
 
 static inline u32 random_below(Random *r, u32 n) { return (u32)(random_next(r) >> 33) % n; }
 static inline i64 random_between(Random *r, i64 low, i64 high) { return low + (i64)random_below(r, (u32)(high - low + 1)); }

@@ -17,15 +17,7 @@ typedef struct Mutation {
     char made[LINE_BYTES]; /* what comes in its place */
 } Mutation;
 
-u64 mutate_random(u64 *random)
-{
-    u64 z = *random += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
-
-static u32 below(Mutation *m, u32 n) { return (u32)(mutate_random(m->random) % n); }
+static u32 below(Mutation *m, u32 n) { return (u32)(splitmix64(m->random) % n); }
 
 static bool is_instruction(const Line *l)
 {

@@ -6,6 +6,5 @@
 
 /* Appends the changed text to `to`, and what was changed, as a line, to `what`. False: nothing could be changed there. */
 bool mutate(const char *ptx, u32 len, u64 *random, Text *to, Text *what);
-u64 mutate_random(u64 *random); /* splitmix64 */
 
 #endif

@@ -2,17 +2,10 @@
  * one, the name and the size of the function say. What becomes of it may be right by chance. */
 #include "ir/edit.h"
 #include "ir/inspect.h"
+#include "base/random.h"
 #include "phase/phase.h"
 
 enum { TRIES = 200 };
-
-static u64 step(u64 *random)
-{
-    u64 z = *random += 0x9e3779b97f4a7c15u;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-    return z ^ z >> 31;
-}
 
 static u64 seed_of(const Function *fn)
 {
@@ -28,7 +21,7 @@ static Instr *pick(Function *fn, u64 *random)
     for_each_block(b, fn)
         for_each_instr(i, b)
             n += i->kind == INSTR_OP;
-    u32 at = n ? (u32)(step(random) % n) : 0;
+    u32 at = n ? (u32)(splitmix64(random) % n) : 0;
     for_each_block(b, fn)
         for_each_instr(i, b)
             if (i->kind == INSTR_OP && at-- == 0)
@@ -43,10 +36,10 @@ static bool change_operand(Instr *i, u64 *random)
         return false;
     for (u32 k = 0; k < i->slots; k++)
         slots[k] = i->opnd[k];
-    Operand *o = &slots[step(random) % i->slots];
-    const Operand *other = &slots[step(random) % i->slots];
+    Operand *o = &slots[splitmix64(random) % i->slots];
+    const Operand *other = &slots[splitmix64(random) % i->slots];
     if (o->kind == OPND_IMM)
-        o->value += 1 + (i64)(step(random) % 4);
+        o->value += 1 + (i64)(splitmix64(random) % 4);
     else if (o->kind == OPND_REG && other->kind == OPND_REG && other->id != o->id && o->role != ROLE_DEF &&
              other->role != ROLE_DEF && fn_reg(i->block->fn, o->id)->type == fn_reg(i->block->fn, other->id)->type)
         o->id = other->id;
@@ -60,7 +53,7 @@ static bool change_branch(Instr *i, u64 *random)
 {
     if (block_two_way_branch(i->block) != i)
         return false;
-    if (step(random) % 2)
+    if (splitmix64(random) % 2)
         block_swap_successors(i->block);
     else
         instr_set_guard(i, i->guard, !i->guard_not);
@@ -69,13 +62,13 @@ static bool change_branch(Instr *i, u64 *random)
 
 static bool change(Instr *i, u64 *random)
 {
-    switch (step(random) % 5) {
+    switch (splitmix64(random) % 5) {
     case 0:
     case 1: return change_operand(i, random);
     case 2:
         if (!i->guard || op_has(i->op, OPF_TERMINATOR))
             return false;
-        instr_set_guard(i, step(random) % 2 ? i->guard : 0, !i->guard_not);
+        instr_set_guard(i, splitmix64(random) % 2 ? i->guard : 0, !i->guard_not);
         return true;
     case 3: return change_branch(i, random);
     default:
