@@ -36,7 +36,7 @@ bool bitset_or(BitSet *to, const BitSet *from);
 bool bitset_andnot(BitSet *to, const BitSet *from);
 bool bitset_subset(const BitSet *a, const BitSet *b); /* a within b */
 u32 bitset_count(const BitSet *s);
-/* Smallest member >= from, or s->bits: for (u32 i = bitset_next(s, 0); i < s->bits; i = bitset_next(s, i + 1)) */
+/* Smallest member >= from, or s->bits. */
 static inline u32 bitset_next(const BitSet *s, u32 from)
 {
     if (from >= s->bits)
@@ -50,5 +50,6 @@ static inline u32 bitset_next(const BitSet *s, u32 from)
     }
     return i * 64 + (u32)__builtin_ctzll(word);
 }
+#define for_each_bit(i, s) for (u32 i = bitset_next(s, 0); i < (s)->bits; i = bitset_next(s, i + 1))
 
 #endif

@@ -11,18 +11,20 @@ static void spread_knowledge(Cta *cta, const Barrier *b, u32 waiting_warps, bool
         return;
     }
     u32 merged[LANES] = {0};
-    for_each_lane(x, b->warps)
-    {
+    for_each_lane(x, b->warps) {
         for (u32 y = 0; y < LANES; y++)
             if (merged[y] < cta->known[x][y])
                 merged[y] = cta->known[x][y];
         if (merged[x] < b->arrive_time[x])
             merged[x] = b->arrive_time[x];
     }
-    for_each_lane(x, waiting_warps) for (u32 y = 0; y < LANES; y++) if (cta->known[x][y] < merged[y]) cta->known[x][y] =
-        merged[y];
+    for_each_lane(x, waiting_warps)
+        for (u32 y = 0; y < LANES; y++)
+            if (cta->known[x][y] < merged[y])
+                cta->known[x][y] = merged[y];
     /* The lanes of a warp are ordered among themselves, too. */
-    for_each_lane(x, waiting_warps) race_warp_sync(&cta->warp[x], cta->warp[x].lanes);
+    for_each_lane(x, waiting_warps)
+        race_warp_sync(&cta->warp[x], cta->warp[x].lanes);
 }
 
 static void store_reduction(Split *s, const Barrier *b, u32 total)
@@ -60,7 +62,8 @@ static void barrier_try_complete(Cta *cta, u32 id)
             waiting_warps |= 1u << i;
         }
     }
-    for_each_lane(i, waiting_warps) cta->warp[i].absent = 0;
+    for_each_lane(i, waiting_warps)
+        cta->warp[i].absent = 0;
     spread_knowledge(cta, b, waiting_warps, needed >= cta->threads - cta->exited);
     *b = (Barrier){0};
 }
@@ -70,11 +73,11 @@ static u32 uniform_value(Warp *w, Split *s, const Code *c, const Arg *a, u32 mas
     u64 buffer[LANES];
     const u64 *v = arg_fetch(w, s, c, a, mask, buffer);
     u32 first = (u32)v[__builtin_ctz(mask)];
-    for_each_lane(lane, mask) if ((u32)v[lane] != first)
-    {
-        finding_add(w->m, FIND_NONUNIFORM, what, c, NULL);
-        break;
-    }
+    for_each_lane(lane, mask)
+        if ((u32)v[lane] != first) {
+            finding_add(w->m, FIND_NONUNIFORM, what, c, NULL);
+            break;
+        }
     return first;
 }
 

@@ -268,7 +268,9 @@ static u32 wavefronts(const u64 *address, u32 mask, u32 bytes)
 {
     u64 word[LANES * 4];
     u32 n = 0, in_bank[LANES] = {0}, most = 0;
-    for_each_lane(lane, mask) for (u32 b = 0; b < (bytes + 3) / 4 && b < 4; b++) word[n++] = address[lane] / 4 + b;
+    for_each_lane(lane, mask)
+        for (u32 b = 0; b < (bytes + 3) / 4 && b < 4; b++)
+            word[n++] = address[lane] / 4 + b;
     n = distinct(word, n);
     for (u32 i = 0; i < n; i++) {
         u32 uses = ++in_bank[word[i] % LANES];
@@ -284,9 +286,11 @@ void memory_count(Warp *w, MemSpace space, const u64 *address, u32 mask, u32 byt
     u32 n = 0;
     if (!mask)
         return;
-    for_each_lane(lane, mask) where[lane] = address[lane];
+    for_each_lane(lane, mask)
+        where[lane] = address[lane];
     if (space == MS_GENERIC)
-        for_each_lane(lane, mask) space = memory_resolve(w->m, &where[lane]);
+        for_each_lane(lane, mask)
+            space = memory_resolve(w->m, &where[lane]);
     if (space == MS_SHARED) {
         count->shared++;
         count->wavefronts += wavefronts(where, mask, bytes);
@@ -295,8 +299,7 @@ void memory_count(Warp *w, MemSpace space, const u64 *address, u32 mask, u32 byt
     if (space != MS_GLOBAL && space != MS_LOCAL)
         return;
     count->accesses++;
-    for_each_lane(lane, mask)
-    {
+    for_each_lane(lane, mask) {
         /* Local memory is interleaved by lanes, word by word. */
         u64 at = space == MS_LOCAL ? where[lane] / 4 * 128 + lane * 4 : where[lane];
         sector[n++] = at / 32;

@@ -138,8 +138,7 @@ void arg_store(Split *s, const Arg *a, ElemType type, const u64 *value, u32 mask
     u32 bits = elem_total_bits(type) < 64 ? elem_total_bits(type) : 64;
     u64 keep = mask_bits(bits < a->bits ? bits : a->bits), wide = mask_bits(a->bits);
     bool sign = type.kind == EK_SIGNED && type.count == 1 && bits < a->bits;
-    for_each_lane(lane, mask)
-    {
+    for_each_lane(lane, mask) {
         u64 x = value[lane];
         x = sign ? (u64)sign_extend(x, bits) & wide : x & keep;
         if (a->field_bits)

@@ -45,8 +45,7 @@ static void run_alu(Warp *w, Split *s, const Code *c, u32 mask)
     for (u32 i = 1; i < ALU_ARGS; i++)
         arg[i] = i < c->args ? arg_peek(w, s, &c->arg[i], buffer[i]) : arg[0];
     u32 set = 0;
-    for_each_lane(lane, mask)
-    {
+    for_each_lane(lane, mask) {
         u64 v[ALU_ARGS] = {arg[0][lane], arg[1][lane], arg[2][lane], arg[3][lane], arg[4][lane]};
         result[lane] = fn(&alu->mode, v);
         set |= (u32)(result[lane] & 1) << lane;
@@ -104,8 +103,7 @@ static void run_setp(Warp *w, Split *s, const Code *c, u32 mask)
     const AluMode *m = &c->alu->mode;
     u32 holds = 0, p, q, known = arg_known(s, &c->arg[0]) & arg_known(s, &c->arg[1]), known_p = known, known_q = known;
     const u64 *a = arg_peek(w, s, &c->arg[0], buffer[0]), *b = arg_peek(w, s, &c->arg[1], buffer[1]);
-    for_each_lane(lane, mask)
-    {
+    for_each_lane(lane, mask) {
         u64 v[2] = {a[lane], b[lane]};
         holds |= (u32)c->alu->fn(m, v) << lane;
     }
@@ -168,8 +166,7 @@ static void run_lop3_pred(Warp *w, Split *s, const Code *c, u32 mask)
         arg[i] = arg_peek(w, s, &c->arg[i], buffer[i]);
     }
     u32 q = arg_peek_pred(w, s, &c->arg[4]);
-    for_each_lane(lane, mask)
-    {
+    for_each_lane(lane, mask) {
         u64 v[4] = {arg[0][lane], arg[1][lane], arg[2][lane], arg[3][lane]};
         result[lane] = c->alu->fn(&c->alu->mode, v) & mask_bits(32);
         nonzero |= (u32)(result[lane] != 0) << lane;
@@ -238,8 +235,7 @@ static void run_carry(Warp *w, Split *s, const Code *c, u32 mask)
         known &= i < c->args ? arg_known(s, &c->arg[i]) : ~0u;
         arg[i] = i < c->args ? arg_peek(w, s, &c->arg[i], buffer[i]) : arg[0];
     }
-    for_each_lane(lane, mask)
-    {
+    for_each_lane(lane, mask) {
         u64 v[3] = {arg[0][lane], arg[1][lane], arg[2][lane]};
         u32 out;
         result[lane] = carry_step(c, v, c->action2 & CARRY_IN ? carry >> lane & 1 : 0, &out);
@@ -290,11 +286,13 @@ static void run_vector_mov(Warp *w, Split *s, const Code *c, u32 mask)
     for (u32 i = 0; i < c->args; i++) {
         const u64 *v = arg_peek(w, s, &c->arg[i], buffer);
         all &= known[i] = arg_known(s, &c->arg[i]);
-        for_each_lane(lane, mask) whole[i * in / 64][lane] |= (v[lane] & mask_bits(in)) << (i * in % 64);
+        for_each_lane(lane, mask)
+            whole[i * in / 64][lane] |= (v[lane] & mask_bits(in)) << (i * in % 64);
     }
     for (u32 i = 0; i < c->results; i++) {
         u64 part[LANES];
-        for_each_lane(lane, mask) part[lane] = whole[i * out / 64][lane] >> (i * out % 64) & mask_bits(out);
+        for_each_lane(lane, mask)
+            part[lane] = whole[i * out / 64][lane] >> (i * out % 64) & mask_bits(out);
         arg_store(s, &c->result[i], (ElemType){EK_BITS, (u8)(out < 64 ? out : 64), 1}, part, mask);
         arg_forget(s, &c->result[i], mask & ~(in == out ? known[i] : all));
     }
@@ -333,8 +331,7 @@ static void run_cvta(Warp *w, Split *s, const Code *c, u32 mask)
     u64 buffer[LANES], result[LANES], base = window_base(w->m->program, c->space);
     const u64 *v = arg_peek(w, s, &c->arg[0], buffer);
     u32 set = 0, known = arg_known(s, &c->arg[0]);
-    for_each_lane(lane, mask)
-    {
+    for_each_lane(lane, mask) {
         u64 address = v[lane];
         result[lane] = c->action == TO_GENERIC ? v[lane] + base : v[lane] - base;
         set |= (u32)(memory_resolve(w->m, &address) == (MemSpace)c->space) << lane;

@@ -55,11 +55,11 @@ static bool decode_branch(Decoder *d)
 static void check_uniform_index(Warp *w, const Code *c, const u64 *index, u32 mask)
 {
     u32 first = mask ? (u32)index[__builtin_ctz(mask)] : 0;
-    for_each_lane(lane, mask) if ((u32)index[lane] != first)
-    {
-        finding_add(w->m, FIND_NONUNIFORM, "brx.idx.uni", c, "the index differs between lanes");
-        return;
-    }
+    for_each_lane(lane, mask)
+        if ((u32)index[lane] != first) {
+            finding_add(w->m, FIND_NONUNIFORM, "brx.idx.uni", c, "the index differs between lanes");
+            return;
+        }
 }
 
 static void run_table_branch(Warp *w, Split *s, const Code *c, u32 mask)
@@ -81,8 +81,9 @@ static void run_table_branch(Warp *w, Split *s, const Code *c, u32 mask)
             machine_stop(w->m);
             return;
         }
-        for_each_lane(lane, left) if ((u32)index[lane] < c->entries && c->table[(u32)index[lane]] == c->table[entry])
-            group |= 1u << lane;
+        for_each_lane(lane, left)
+            if ((u32)index[lane] < c->entries && c->table[(u32)index[lane]] == c->table[entry])
+                group |= 1u << lane;
         goes[groups] = group;
         pc[groups++] = c->table[entry];
         left &= ~group;
@@ -176,7 +177,8 @@ static void run_indirect_call(Warp *w, Split *s, const Code *c, u32 mask)
         machine_stop(w->m);
         return;
     }
-    for_each_lane(lane, mask) group |= (u32)(address[lane] == first) << lane;
+    for_each_lane(lane, mask)
+        group |= (u32)(address[lane] == first) << lane;
     if (group != mask) {
         Join *after = join_new(w, s->frame, s->pc, s->mask, s->join);
         after->waiting = s->mask & ~mask;

@@ -58,8 +58,7 @@ static void run_shfl(Warp *w, Split *s, const Code *c, u32 mask)
     const u64 *value = of_all(w, 0, arg_peek(w, s, &c->arg[0], buffer[0]));
     const u64 *b = arg_fetch(w, s, c, &c->arg[1], mask, buffer[1]);
     const u64 *control = arg_fetch(w, s, c, &c->arg[2], mask, buffer[2]);
-    for_each_lane(lane, mask)
-    {
+    for_each_lane(lane, mask) {
         bool valid;
         u32 from = shfl_source(c->action, lane, (u32)b[lane], (u32)control[lane], &valid) & 31;
         bool there = lanes >> from & 1 && (u32)named[from] == (u32)named[lane];
@@ -111,7 +110,8 @@ static void run_vote(Warp *w, Split *s, const Code *c, u32 mask)
         u32 set = p & group;
         bool answer = c->action == VOTE_ALL ? set == group : c->action == VOTE_ANY ? set != 0 : set == group || !set;
         holds |= answer ? group : 0;
-        for_each_lane(lane, group) ballot[lane] = set;
+        for_each_lane(lane, group)
+            ballot[lane] = set;
     }
     if (c->action == VOTE_BALLOT)
         arg_store(s, &c->result[0], elem_b32, ballot, mask);
@@ -147,10 +147,10 @@ static void run_match(Warp *w, Split *s, const Code *c, u32 mask)
     const u64 *value = of_all(w, 0, arg_fetch(w, s, c, &c->arg[0], mask, buffer[0]));
     u64 limit = mask_bits(c->type.bits);
     for (u32 group; (group = sync_next_group(named, &left));)
-        for_each_lane(lane, group)
-        {
+        for_each_lane(lane, group) {
             u32 equal = 0;
-            for_each_lane(other, group) equal |= (u32)((value[other] & limit) == (value[lane] & limit)) << other;
+            for_each_lane(other, group)
+                equal |= (u32)((value[other] & limit) == (value[lane] & limit)) << other;
             bool all = equal == group;
             result[lane] = c->action ? (all ? group : 0) : equal;
             all_equal |= (u32)all << lane;
@@ -190,12 +190,12 @@ static void run_redux(Warp *w, Split *s, const Code *c, u32 mask)
     for (u32 group; (group = sync_next_group(named, &left));) {
         u64 total = value[__builtin_ctz(group)];
         u32 rest = group & (group - 1);
-        for_each_lane(lane, rest)
-        {
+        for_each_lane(lane, rest) {
             u64 v[2] = {total, value[lane]};
             total = c->alu->fn(&c->alu->mode, v);
         }
-        for_each_lane(lane, group) result[lane] = total;
+        for_each_lane(lane, group)
+            result[lane] = total;
     }
     arg_store(s, &c->result[0], c->type, result, mask);
 }
@@ -254,7 +254,8 @@ static void run_elect(Warp *w, Split *s, const Code *c, u32 mask)
     for (u32 group; (group = sync_next_group(named, &left));) {
         u32 first = (u32)__builtin_ctz(group);
         chosen |= 1u << first;
-        for_each_lane(lane, group) leader[lane] = first;
+        for_each_lane(lane, group)
+            leader[lane] = first;
     }
     arg_store(s, &c->result[0], elem_b32, leader, mask);
     arg_store_pred(s, &c->result[1], chosen, mask);

@@ -9,7 +9,8 @@ static void addresses(Warp *w, Split *s, const Code *c, const Arg *base, i64 off
 {
     u64 buffer[LANES];
     const u64 *v = arg_fetch(w, s, c, base, mask, buffer);
-    for_each_lane(lane, mask) address[lane] = v[lane] + (u64)offset;
+    for_each_lane(lane, mask)
+        address[lane] = v[lane] + (u64)offset;
 }
 
 static void run_load(Warp *w, Split *s, const Code *c, u32 mask)
@@ -18,8 +19,7 @@ static void run_load(Warp *w, Split *s, const Code *c, u32 mask)
     u32 element = c->type.bits / 8, bytes = element * c->vector;
     addresses(w, s, c, &c->arg[0], c->offset, mask, address);
     memory_count(w, c->space, address, mask, bytes);
-    for_each_lane(lane, mask)
-    {
+    for_each_lane(lane, mask) {
         const u8 *p = memory_read(w, lane, c, c->space, address[lane], bytes, c->strong);
         if (p && c->acquire)
             race_fence(w, 1u << lane);
@@ -43,8 +43,7 @@ static void run_store(Warp *w, Split *s, const Code *c, u32 mask)
     for (u32 i = 0; i < c->vector; i++)
         value[i] = c->space == MS_LOCAL ? arg_peek(w, s, &c->arg[i + 1], buffer[i])
                                         : arg_fetch(w, s, c, &c->arg[i + 1], mask, buffer[i]);
-    for_each_lane(lane, mask)
-    {
+    for_each_lane(lane, mask) {
         u8 data[64];
         for (u32 i = 0; i < c->vector; i++)
             memcpy(data + i * element, &value[i][lane], element);
@@ -193,8 +192,7 @@ static void run_atomic(Warp *w, Split *s, const Code *c, u32 mask)
     memory_count(w, c->space, address, mask, bytes);
     const u64 *b = arg_fetch(w, s, c, &c->arg[1], mask, buffer[0]);
     const u64 *swap = c->args > 2 ? arg_fetch(w, s, c, &c->arg[2], mask, buffer[1]) : b;
-    for_each_lane(lane, mask)
-    {
+    for_each_lane(lane, mask) {
         u8 *p = memory_atomic(w, lane, c, c->space, address[lane], bytes);
         old[lane] = 0;
         if (!p)
@@ -301,8 +299,7 @@ static void run_copy(Warp *w, Split *s, const Code *c, u32 mask)
     memory_count(w, MS_SHARED, to, mask, bytes);
     const u64 *size = c->arg[2].kind ? arg_fetch(w, s, c, &c->arg[2], mask, buffer) : NULL;
     u32 ignored = c->arg[3].kind ? arg_fetch_pred(w, s, c, &c->arg[3], mask) : 0;
-    for_each_lane(lane, mask)
-    {
+    for_each_lane(lane, mask) {
         u32 wanted = size && size[lane] < bytes ? (u32)size[lane] : bytes;
         AsyncCopy copy = {.shared = (u32)to[lane], .bytes = (u8)bytes, .lane = (u8)lane, .code = c};
         copy.group = w->async_group[lane];
@@ -323,7 +320,8 @@ static void run_copy_group(Warp *w, Split *s, const Code *c, u32 mask)
 {
     (void)s;
     if (c->action == ASYNC_COMMIT) {
-        for_each_lane(lane, mask) w->async_group[lane]++;
+        for_each_lane(lane, mask)
+            w->async_group[lane]++;
         return;
     }
     u32 kept = 0;

@@ -97,7 +97,8 @@ void race_write(Warp *w, u32 lane, const Code *c, Shadow *shadow, u32 bytes, boo
 void race_fence(Warp *w, u32 mask)
 {
     u32 now = ++w->m->time;
-    for_each_lane(lane, mask) w->fence_time[lane] = now;
+    for_each_lane(lane, mask)
+        w->fence_time[lane] = now;
 }
 
 /* Who knows the newest of what a thread published knows the rest: the list is no longer than there are threads. */
@@ -158,7 +159,13 @@ void race_acquire(Warp *w, u32 lane, const u8 *place)
 void race_warp_sync(Warp *w, u32 mask)
 {
     u32 now = ++w->m->time, all[LANES] = {0};
-    for_each_lane(a, mask) for (u32 b = 0; b < LANES; b++) if (all[b] < w->known[a][b]) all[b] = w->known[a][b];
-    for_each_lane(b, mask) all[b] = now;
-    for_each_lane(a, mask) for (u32 b = 0; b < LANES; b++) w->known[a][b] = all[b];
+    for_each_lane(a, mask)
+        for (u32 b = 0; b < LANES; b++)
+            if (all[b] < w->known[a][b])
+                all[b] = w->known[a][b];
+    for_each_lane(b, mask)
+        all[b] = now;
+    for_each_lane(a, mask)
+        for (u32 b = 0; b < LANES; b++)
+            w->known[a][b] = all[b];
 }

@@ -178,18 +178,22 @@ static void pass_param(Warp *w, const Code *c, Split *from, const Arg *source, S
     ElemType type = {EK_BITS, in_register ? p->place.bits : (u8)(p->bytes < 8 ? p->bytes * 8 : 64), 1};
     const u64 *v = buffer;
     if (source->kind == ARG_FRAME && result->kind == ARG_FRAME) {
-        for_each_lane(lane, mask) memcpy(in_memory(w, lane, to, result), in_memory(w, lane, from, source), p->bytes);
+        for_each_lane(lane, mask)
+            memcpy(in_memory(w, lane, to, result), in_memory(w, lane, from, source), p->bytes);
         return;
     }
     if (source->kind == ARG_FRAME)
-        for_each_lane(lane, mask) memcpy(&buffer[lane], in_memory(w, lane, from, source), type.bits / 8);
+        for_each_lane(lane, mask)
+            memcpy(&buffer[lane], in_memory(w, lane, from, source), type.bits / 8);
     else
         v = arg_fetch(w, from, c, source, mask, buffer);
     if (result->kind == ARG_FRAME) {
-        for_each_lane(lane, mask) memcpy(in_memory(w, lane, to, result), &v[lane], type.bits / 8);
+        for_each_lane(lane, mask)
+            memcpy(in_memory(w, lane, to, result), &v[lane], type.bits / 8);
     } else if (result->kind == ARG_PRED) {
         u32 set = 0;
-        for_each_lane(lane, mask) set |= (u32)(v[lane] & 1) << lane;
+        for_each_lane(lane, mask)
+            set |= (u32)(v[lane] & 1) << lane;
         arg_store_pred(to, result, set, mask);
     } else {
         arg_store(to, result, type, v, mask);

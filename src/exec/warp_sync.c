@@ -24,7 +24,8 @@ static void gather(Warp *w, Split *const *split, u32 splits)
         for (u32 k = 0; k < c->args && k < SYNC_ARGS; k++) {
             u64 buffer[LANES];
             const u64 *v = arg_peek(w, s, &c->arg[k], buffer);
-            for_each_lane(lane, s->mask) w->come_value[k][lane] = v[lane];
+            for_each_lane(lane, s->mask)
+                w->come_value[k][lane] = v[lane];
             w->come_known[k] |= arg_known(s, &c->arg[k]) & s->mask;
         }
     }
@@ -93,7 +94,9 @@ u32 sync_next_group(const u64 *named, u32 *left)
     if (!*left)
         return 0;
     u64 first = named[__builtin_ctz(*left)] & mask_bits(32);
-    for_each_lane(lane, *left) if ((named[lane] & mask_bits(32)) == first) group |= 1u << lane;
+    for_each_lane(lane, *left)
+        if ((named[lane] & mask_bits(32)) == first)
+            group |= 1u << lane;
     *left &= ~group;
     return group;
 }

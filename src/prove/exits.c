@@ -41,7 +41,7 @@ static void count_edges(const Block *b, const BitSet *leaving, u32 *out, u32 *st
 static void add_predecessors(const ProveGraph *g, BitSet *found)
 {
     VecU32 work = {0};
-    for (u32 id = bitset_next(found, 0); id < found->bits; id = bitset_next(found, id + 1))
+    for_each_bit(id, found)
         vec_push(&work, id);
     prove_spread_back(g, &work, found);
 }
@@ -102,7 +102,7 @@ static bool joins(const ProveGraph *g, const BitSet *between, u32 branch, u32 at
 static bool is_convergent_after(ProveGraph *g, const BitSet *between, u32 branch, const Waits *w)
 {
     const BitSet *all = prove_influence(g, fn_block(g->fn, branch));
-    for (u32 id = bitset_next(all, 0); id < all->bits; id = bitset_next(all, id + 1))
+    for_each_bit(id, all)
         if (!bitset_has(between, id) && bitset_has(&w->blocks, id))
             return true;
     return false;

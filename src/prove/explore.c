@@ -177,7 +177,7 @@ static bool match_stops(Prover *p, Stop before, Stop after)
 void prove_fill_with_garbage(Machine *m)
 {
     const BitSet *live = &m->g.live_in[m->fn->entry->id];
-    for (u32 r = bitset_next(live, 0); r < live->bits; r = bitset_next(live, r + 1))
+    for_each_bit(r, live)
         prove_set_reg(m, r, prove_garbage(m, r));
 }
 

@@ -20,11 +20,11 @@ static bool joins_after_iteration(ProveGraph *g, const CountedLoop *loop, u32 bl
 static BitSet inner_latches(Prover *p, ProveGraph *g, const CountedLoop *loop)
 {
     BitSet inner = bitset_new(p->arena, g->n);
-    for (u32 id = bitset_next(&g->splits, 0); id < g->n; id = bitset_next(&g->splits, id + 1)) {
+    for_each_bit(id, &g->splits) {
         if (!joins_after_iteration(g, loop, id))
             continue;
         const BitSet *between = prove_influence(g, fn_block(g->fn, id));
-        for (u32 k = bitset_next(&loop->latches, 0); k < g->n; k = bitset_next(&loop->latches, k + 1))
+        for_each_bit(k, &loop->latches)
             if (k == id || bitset_has(between, k))
                 bitset_add(&inner, k);
     }
@@ -45,7 +45,7 @@ static bool add_loops(Prover *p, ProveGraph *g, CountedLoops *l, u32 header, Bit
         prove_loop_body(g, header, &latches, &loop->body);
         if (bitset_has(&loop->body, g->fn->entry->id))
             return false;
-        for (u32 id = bitset_next(&loop->body, 0); id < g->n; id = bitset_next(&loop->body, id + 1))
+        for_each_bit(id, &loop->body)
             l->innermost[id] = l->n;
         latches = inner_latches(p, g, loop);
         bitset_andnot(&loop->latches, &latches);
@@ -267,7 +267,7 @@ static bool join_in_step(ProveGraph *g, const CountedLoops *l, const CountedLoop
 /* Whether threads that are together in the loop are in the same iteration of it, if they are so in the loops around. */
 static bool look_for_step(ProveGraph *g, const CountedLoops *l, const CountedLoop *loop)
 {
-    for (u32 id = bitset_next(&g->splits, 0); id < g->n; id = bitset_next(&g->splits, id + 1))
+    for_each_bit(id, &g->splits)
         if (!join_in_step(g, l, loop, id))
             return false;
     return true;

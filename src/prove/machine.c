@@ -127,7 +127,7 @@ void prove_await_registers(Machine *m, const Instr *i)
     if (!m->in_use.word || i->op->async < ASYNC_AWAITS_PRODUCTS)
         return;
     u32 name = prove_name(m->t, i->op->text->text);
-    for (u32 r = bitset_next(&m->in_use, 0); r < m->in_use.bits; r = bitset_next(&m->in_use, r + 1))
+    for_each_bit(r, &m->in_use)
         if (m->reg[r])
             prove_set_reg(m, r, prove_apply(m->t, name, prove_reg_bits(m, r), &m->reg[r], 1));
 }

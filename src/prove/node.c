@@ -70,7 +70,7 @@ static void find_slots(Prover *p, Node *n)
         const Machine *m = &p->side[side];
         BitSet live = bitset_new(p->arena, m->fn->regs.n);
         prove_live_at(&m->g, n->place[side].block, n->place[side].at, &live);
-        for (u32 r = bitset_next(&live, 0); r < live.bits; r = bitset_next(&live, r + 1)) {
+        for_each_bit(r, &live) {
             vec_push(&regs, r);
             n->slots[side]++;
         }

@@ -169,7 +169,7 @@ static bool join_in_both(Prover *p, const OpenAtEvent *m, const Open *closed, u3
 static bool is_around_a_loop(ProveGraph *g, u32 block)
 {
     const BitSet *between = prove_influence(g, fn_block(g->fn, block));
-    for (u32 id = bitset_next(between, 0); id < between->bits; id = bitset_next(between, id + 1))
+    for_each_bit(id, between)
         if (g->is_join[id] == JOIN_LOOP)
             return true;
     return false;

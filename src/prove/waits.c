@@ -55,7 +55,7 @@ static void add_read(Loops *l, bool on_strong)
     bool changed;
     do {
         changed = false;
-        for (u32 id = bitset_next(&l->body, 0); id < l->body.bits; id = bitset_next(&l->body, id + 1))
+        for_each_bit(id, &l->body)
             for_each_instr(i, fn_block(l->g->fn, id)) {
                 if (i->kind != INSTR_OP)
                     continue;
@@ -89,7 +89,7 @@ static const Instr *sole_write(const Loops *l, RegId reg, u32 *count)
 {
     const Instr *found = NULL;
     *count = 0;
-    for (u32 id = bitset_next(&l->body, 0); id < l->body.bits; id = bitset_next(&l->body, id + 1))
+    for_each_bit(id, &l->body)
         for_each_instr(i, fn_block(l->g->fn, id)) {
             if (i->kind != INSTR_OP)
                 continue;
@@ -234,7 +234,7 @@ static bool turns_back(const Block *b, u32 header)
 static bool loop_waits(Loops *l, u32 header)
 {
     bool waits = false, ends = false, is_chosen = bitset_next(&l->chosen, 0) < l->chosen.bits;
-    for (u32 id = bitset_next(&l->body, 0); id < l->body.bits; id = bitset_next(&l->body, id + 1)) {
+    for_each_bit(id, &l->body) {
         const Block *b = fn_block(l->g->fn, id);
         bool out = leaves(l, b);
         if (!out && !turns_back(b, header))
@@ -295,7 +295,7 @@ Waits prove_waits(ProveGraph *g, const Callees *callees, bool on_strong)
 
 bool prove_waits_in(const Waits *w, const BitSet *blocks)
 {
-    for (u32 id = bitset_next(blocks, 0); id < blocks->bits; id = bitset_next(blocks, id + 1))
+    for_each_bit(id, blocks)
         if (bitset_has(&w->blocks, id))
             return true;
     for (u32 k = 0; k < w->loops; k++)
