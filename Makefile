@@ -34,7 +34,7 @@ PROVE    = $(BUILD)/ptxopt-prove
 REPORT   = $(BUILD)/ptxopt-report
 OBJECTS  = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out src/tool/% src/exec/% src/preload/%,$(wildcard src/*/*.c src/phase/*/*.c))) \
            $(BUILD)/obj/gen/parser.o $(BUILD)/obj/gen/lexer.o
-TOOL     = $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt optimize front proof proof_steps proof_text guard guard_suspect parts process trial tune tune_ninja tune_texts tune_variants)
+TOOL     = $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt optimize front proof proof_steps guard guard_suspect parts process trial tune tune_ninja tune_texts tune_variants)
 MANUAL   = $(notdir $(wildcard man/*.[1-9]))
 PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out $(BUILD)/obj/front/% $(BUILD)/obj/prove/% $(BUILD)/obj/machine/%,$(OBJECTS)))
 UNIT     = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))

@@ -8,6 +8,9 @@
 
 typedef enum ProveAnswer { PROVE_PROVED, PROVE_UNKNOWN, PROVE_REFUTED } ProveAnswer;
 
+/* "proved", "unknown", "refuted". */
+const char *prove_answer_name(ProveAnswer answer);
+
 typedef struct ProveOptions {
     const char *solver;    /* a command that reads SMT-LIB 2; NULL: none */
     u32 solver_ms;         /* for each function */

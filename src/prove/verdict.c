@@ -5,6 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+const char *prove_answer_name(ProveAnswer answer)
+{
+    static const char *const name[] = {[PROVE_PROVED] = "proved", [PROVE_UNKNOWN] = "unknown", [PROVE_REFUTED] = "refuted"};
+    return name[answer];
+}
+
 void prove_fail(Prover *p, ProveAnswer answer, const char *format, ...)
 {
     char text[1200];

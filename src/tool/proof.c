@@ -6,12 +6,9 @@
 #include "base/graph.h"
 #include "base/bitset.h"
 #include "pipeline/remarks.h"
-#include "tool/proof_text.h"
 #include "version.h"
 
 enum { ROUNDS_MAX = 4 /* of asking again because callees went back */ };
-
-static const ProveVerdict unread = {.answer = PROVE_UNKNOWN, .why = "the printed text does not parse", .is_suspect = true};
 
 typedef struct Proof {
     const Options *options;
@@ -92,8 +89,8 @@ static bool goes_back(const Proof *p, const ProveVerdict *v)
 
 static void say_verdict(Proof *p, Function *fn, const ProveVerdict *v)
 {
-    static const char *const word[] = {[PROVE_PROVED] = "proved", [PROVE_UNKNOWN] = "unknown", [PROVE_REFUTED] = "refuted"};
-    char *text = arena_printf(p->m->arena, "%s%s%s", word[v->answer], v->answer == PROVE_PROVED ? "" : ": ", v->why);
+    char *text =
+        arena_printf(p->m->arena, "%s%s%s", prove_answer_name(v->answer), v->answer == PROVE_PROVED ? "" : ": ", v->why);
     if (p->wants_remarks)
         remarks_write(&p->remarks, v->answer == PROVE_PROVED ? REMARK_PASSED : REMARK_MISSED, "prove",
                       v->answer == PROVE_PROVED ? "Proved" : "Unproved", fn, (Span){0, 0}, text);
@@ -127,7 +124,7 @@ static Graph find_callers(const Module *m)
 static void add_callers(const Graph *callers, BitSet *of)
 {
     VecU32 work = {0};
-    for (u32 sym = bitset_next(of, 0); sym < of->bits; sym = bitset_next(of, sym + 1))
+    for_each_bit(sym, of)
         vec_push(&work, sym);
     while (work.n) {
         u32 sym = vec_pop(&work);
@@ -144,14 +141,8 @@ static void add_callers(const Graph *callers, BitSet *of)
  * with what callees did at that time do not prove the whole, and a refuted step refutes it. */
 static ProveVerdict prove_changed(const Proof *p, u32 k, const Reading *before, const Reading *after)
 {
-    ProveOptions options = {.solver = p->options->solver,
-                            .solver_ms = PROOF_SOLVER_MS,
-                            .assume_in_bounds = p->options->pipeline.knobs.assume_in_bounds};
-    Function *f = same_function(p->m, before, k), *g = same_function(p->m, after, k);
-    if (!f || !g)
-        return unread;
-    ProveVerdict v = prove_function(f, g, &options, p->m->arena);
-    const ProveVerdict *steps = p->steps && v.answer == PROVE_UNKNOWN ? proof_steps_verdict(p->steps, k, g) : NULL;
+    ProveVerdict v = proof_of_texts(p->options, p->m, k, before, after);
+    const ProveVerdict *steps = p->steps && v.answer == PROVE_UNKNOWN ? proof_steps_verdict(p->steps, k, after) : NULL;
     bool counts = steps && (steps->answer == PROVE_REFUTED ||
                             (steps->answer == PROVE_PROVED && !bitset_has(&p->calls_changed, p->m->functions.v[k]->sym)));
     return counts ? *steps : v;
@@ -162,7 +153,7 @@ static void prove_functions(Proof *p, const Reading *before, const BitSet *of)
 {
     Reading after;
     Str text;
-    char *made = print_text(p->options, p->m, &text);
+    char *made = proof_print(p->options, p->m, &text);
     if (!made)
         return;
     reading_init(&after, "after.ptx", text, parse_module, NULL);
@@ -185,7 +176,7 @@ static bool send_back(Proof *p, BitSet *back)
 {
     bool any = false;
     bitset_clear(back);
-    for (u32 k = bitset_next(&p->asked, 0); k < p->asked.bits; k = bitset_next(&p->asked, k + 1)) {
+    for_each_bit(k, &p->asked) {
         Function *fn = p->m->functions.v[k];
         if (!prints_anew(p, fn) || !goes_back(p, &p->verdict[k]))
             continue;
@@ -202,7 +193,7 @@ static bool send_back(Proof *p, BitSet *back)
 /* Until they are asked about again. */
 static void doubt(Proof *p, const BitSet *of)
 {
-    for (u32 k = bitset_next(&p->asked, 0); k < p->asked.bits; k = bitset_next(&p->asked, k + 1))
+    for_each_bit(k, &p->asked)
         if (prints_anew(p, p->m->functions.v[k]) && bitset_has(of, p->m->functions.v[k]->sym))
             p->verdict[k] = (ProveVerdict){
                 .answer = PROVE_UNKNOWN, .why = "a function that it calls stays as it was", .is_suspect = true};
@@ -234,11 +225,11 @@ static BitSet find_changed(Proof *p)
         if (prints_anew(p, m->functions.v[k])) {
             bitset_add(&p->asked, k);
             bitset_add(&changed, m->functions.v[k]->sym);
-            p->verdict[k] = unread;
+            p->verdict[k] = proof_unread;
         }
     bitset_copy(&above, &changed);
     add_callers(&p->callers, &above);
-    for (u32 sym = bitset_next(&above, 0); sym < above.bits; sym = bitset_next(&above, sym + 1))
+    for_each_bit(sym, &above)
         for_each_edge(e, &p->callers, sym)
             bitset_add(&p->calls_changed, p->callers.to[e]);
     return changed;
@@ -253,7 +244,7 @@ void tool_prove(const Options *options, Module *m, const ProofSteps *steps, Diag
     remarks_init(&p.remarks, remarks, diag);
     reading_init(&before, "before.ptx", m->text, parse_module, NULL);
     prove_until_settled(&p, &before, &changed);
-    for (u32 k = bitset_next(&p.asked, 0); k < p.asked.bits; k = bitset_next(&p.asked, k + 1))
+    for_each_bit(k, &p.asked)
         say_verdict(&p, m->functions.v[k], &p.verdict[k]);
     end_bug_report(&p);
     reading_free(&before);

@@ -6,8 +6,6 @@
 
 #include "tool/proof_steps.h"
 
-enum { PROOF_SOLVER_MS = 10000 }; /* for each function */
-
 /* Proves every function that changed, by the text that would be printed, and says so: in remarks (NULL: nowhere), in the
  * statistics, and for what is not proved on standard error. Functions that --prove sends back are unchanged afterwards.
  * steps: what --prove-each found, or NULL. */

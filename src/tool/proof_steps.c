@@ -3,8 +3,45 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tool/proof.h"
-#include "tool/proof_text.h"
+enum { SOLVER_MS = 10000 }; /* for each function */
+
+/* ---- texts of a module, printed and read again ------------------------------------------------------------------- */
+
+const ProveVerdict proof_unread = {.answer = PROVE_UNKNOWN, .why = "the printed text does not parse", .is_suspect = true};
+
+char *proof_print(const Options *options, Module *m, Str *text)
+{
+    PrintOptions print = {.reprint = options->pipeline.reprint};
+    char *made = NULL;
+    size_t len = 0;
+    FILE *out = open_memstream(&made, &len);
+    if (!out)
+        return NULL;
+    print_module(out, m, &print);
+    fclose(out);
+    *text = (Str){made, (u32)len};
+    return made;
+}
+
+/* The definition that stands where function k of m does, and has its name; NULL: there is none. */
+static Function *same_function(const Module *m, const Reading *other, u32 k)
+{
+    if (other->diag.errors || k >= other->module->functions.n)
+        return NULL;
+    const Function *fn = m->functions.v[k];
+    Function *found = other->module->functions.v[k];
+    return found->is_definition && fn->is_definition && strcmp(found->name->text, fn->name->text) == 0 ? found : NULL;
+}
+
+ProveVerdict proof_of_texts(const Options *options, const Module *m, u32 k, const Reading *before, const Reading *after)
+{
+    ProveOptions prove = {
+        .solver = options->solver, .solver_ms = SOLVER_MS, .assume_in_bounds = options->pipeline.knobs.assume_in_bounds};
+    Function *f = same_function(m, before, k), *g = same_function(m, after, k);
+    return f && g ? prove_function(f, g, &prove, m->arena) : proof_unread;
+}
+
+/* ---- steps -------------------------------------------------------------------------------------------------------- */
 
 void proof_steps_init(ProofSteps *s, const Options *options, Module *m, Stats *stats)
 {
@@ -30,15 +67,9 @@ static u32 index_of(const Module *m, const Function *fn)
 static ProveVerdict prove_step(const ProofSteps *s, u32 k, Str before, Str after)
 {
     Reading text[2];
-    ProveVerdict v = {.answer = PROVE_UNKNOWN, .why = "the printed text does not parse", .is_suspect = true};
-    ProveOptions options = {.solver = s->options->solver,
-                            .solver_ms = PROOF_SOLVER_MS,
-                            .assume_in_bounds = s->options->pipeline.knobs.assume_in_bounds};
     reading_init(&text[0], "before.ptx", before, parse_module, NULL);
     reading_init(&text[1], "after.ptx", after, parse_module, NULL);
-    Function *f = same_function(s->m, &text[0], k), *g = same_function(s->m, &text[1], k);
-    if (f && g)
-        v = prove_function(f, g, &options, s->m->arena);
+    ProveVerdict v = proof_of_texts(s->options, s->m, k, &text[0], &text[1]);
     reading_free(&text[0]);
     reading_free(&text[1]);
     return v;
@@ -48,7 +79,7 @@ static void say(const Function *fn, const char *phase, const ProveVerdict *v)
 {
     if (v->answer != PROVE_PROVED)
         fprintf(stderr, "ptxopt: function '%s' is not proved after %s: %s: %s\n", fn->name->text, phase,
-                v->answer == PROVE_REFUTED ? "refuted" : "unknown", v->why);
+                prove_answer_name(v->answer), v->why);
 }
 
 void proof_steps_take(void *user, Function *fn, const char *phase)
@@ -57,7 +88,7 @@ void proof_steps_take(void *user, Function *fn, const char *phase)
     Str after;
     u32 k = index_of(s->m, fn);
     FunctionSteps *steps = &s->of[k];
-    char *text = print_text(s->options, s->m, &after);
+    char *text = proof_print(s->options, s->m, &after);
     if (!text)
         return;
     ProveVerdict v = prove_step(s, k, steps->text ? (Str){steps->text, steps->len} : s->m->text, after);
@@ -71,16 +102,15 @@ void proof_steps_take(void *user, Function *fn, const char *phase)
     steps->len = after.len;
 }
 
-const ProveVerdict *proof_steps_verdict(const ProofSteps *s, u32 k, const Function *printed)
+const ProveVerdict *proof_steps_verdict(const ProofSteps *s, u32 k, const Reading *printed)
 {
     const FunctionSteps *steps = &s->of[k];
     Reading last;
     if (!steps->text)
         return NULL;
     reading_init(&last, "after.ptx", (Str){steps->text, steps->len}, parse_module, NULL);
-    const Function *fn = same_function(s->m, &last, k);
-    Str a = fn ? span_str(last.module, fn->text) : (Str){"", 0}, b = span_str(printed->module, printed->text);
-    bool same = a.len > 0 && str_equal(a, b);
+    const Function *f = same_function(s->m, &last, k), *g = same_function(s->m, printed, k);
+    bool same = f && g && str_equal(span_str(last.module, f->text), span_str(printed->module, g->text));
     reading_free(&last);
     return same ? &steps->worst : NULL;
 }

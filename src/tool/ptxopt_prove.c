@@ -50,9 +50,8 @@ static bool read_text(ReplayText *t, Reading *reading)
 
 static void report(void *user, const char *name, const ProveVerdict *v)
 {
-    static const char *const word[] = {[PROVE_PROVED] = "proved", [PROVE_UNKNOWN] = "unknown", [PROVE_REFUTED] = "refuted"};
     ProveCommand *options = user;
-    printf("%s: %s%s%s\n", name, word[v->answer], v->answer == PROVE_PROVED ? "" : ": ",
+    printf("%s: %s%s%s\n", name, prove_answer_name(v->answer), v->answer == PROVE_PROVED ? "" : ": ",
            v->answer == PROVE_PROVED ? "" : v->why);
     if (options->verbose)
         printf("  %u nodes, %u steps, %u terms, %u queries\n", v->nodes, v->steps, v->work, v->queries);
