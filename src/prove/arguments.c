@@ -27,8 +27,6 @@ bool prove_is_argument(const Machine *m, const Instr *i)
     return mem && prove_is_variable_of_call(m, mem + 1) && bits >= 8;
 }
 
-static void fault(Prover *p, ProveSide side, const char *why) { p->side[side].fault = why; }
-
 /* ---- cells ----------------------------------------------------------------------------------------------------------------- */
 
 static bool overlaps(const Cell *c, u32 offset, u32 bits)
@@ -54,7 +52,7 @@ static Term look_up(Prover *p, ProveSide side, SymId sym, u32 offset, u32 bits)
         return prove_sym(&p->t, PROVE_SYM_EVENT, c->owner, c->call, 1u << 31 | c->result << 20 | offset << 4, bits);
     if (c && c != &prove_cells_lost && c->offset == offset && c->bits == bits)
         return c->term;
-    fault(p, side, "a parameter variable of a call is read where it is not known");
+    p->side[side].fault = "a parameter variable of a call is read where it is not known";
     return 0;
 }
 
@@ -93,7 +91,7 @@ void prove_execute_argument(Prover *p, ProveSide side, const Instr *i)
 {
     const Operand *mem = memory_operand(i);
     if (mem[1].value < 0 || mem[1].value > 65535)
-        fault(p, side, "a parameter variable of a call is read outside of it");
+        p->side[side].fault = "a parameter variable of a call is read outside of it";
     else if (i->op->opcode == OPC_LD)
         load(p, side, i, mem);
     else
@@ -168,7 +166,7 @@ static bool same_known(Prover *p, const Known known[2], const Operand *before, c
     const Sym *a = variable(&p->side[0], before->id), *b = variable(&p->side[1], after->id);
     bool is_torn = known[0].is_torn || known[1].is_torn;
     if (is_torn)
-        fault(p, PROVE_BEFORE, "an argument of a call is written over in part");
+        p->side[PROVE_BEFORE].fault = "an argument of a call is written over in part";
     if (is_torn || a->bytes != b->bytes || a->align != b->align || before->value || after->value)
         return false;
     bool is_lost = (known[0].is_lost && is_ever_written(&p->side[0], before->id)) ||

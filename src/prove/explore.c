@@ -1,28 +1,12 @@
 /* Exploring paths from one node of the product to the next: both sides run from event to event, and fork where a path does not know. */
 #include "prove/explore.h"
 
-#include <stdio.h>
-
 #include "prove/barrier.h"
 #include "prove/path.h"
 
 enum { JOINS_FOLLOWED = 8, DEPTH_MAX = 4000, VISITS_IN_DOUBT = 4 };
 
 /* ---- forks ------------------------------------------------------------------------------------------------------------------ */
-
-/* With -DPROVE_TRACE the exploration can be followed on standard error. */
-#ifdef PROVE_TRACE
-static void trace_fork(Prover *p, ProveSide side, Term atom)
-{
-    char at[200], text[300] = "table";
-    prove_describe(p, side, at, sizeof at);
-    if (atom)
-        prove_print(&p->t, atom, text, sizeof text);
-    fprintf(stderr, "%s: fork %d at %s: %s\n", p->side[0].fn->name->text, side, at, text);
-}
-#else
-static void trace_fork(Prover *p, ProveSide side, Term atom) { (void)p, (void)side, (void)atom; }
-#endif
 
 static void fail_here(Prover *p, const char *kind, const char *why)
 {
@@ -82,7 +66,6 @@ static void fork_path(Prover *p, ProveSide side, const Running *r)
     Saved s = prove_save(p);
     if (side == PROVE_AFTER && decides_by_garbage(p, r, &s))
         mismatch(p, "garbage: AFTER decides by a register that was never written");
-    trace_fork(p, side, r->atom);
     if (p->failed)
         return;
     if (++p->depth > DEPTH_MAX) {

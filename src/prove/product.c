@@ -106,22 +106,6 @@ static void start_at(Prover *p, Node *n)
         prove_learn(p, n->fact[k].term, n->fact[k].set);
 }
 
-/* With -DPROVE_TRACE the exploration can be followed on standard error. */
-#ifdef PROVE_TRACE
-static void trace_node(Prover *p, const Node *n, u32 who)
-{
-    char at[2][200];
-    for (u32 side = 0; side < 2; side++) {
-        p->place[side] = n->place[side];
-        prove_describe(p, (ProveSide)side, at[side], sizeof at[side]);
-    }
-    fprintf(stderr, "%s: node %u: %s%s and %s%s: %u move, %u arrivals\n", p->side[0].fn->name->text, n->id, at[0],
-            n->place[0].joins ? " joins" : "", at[1], n->place[1].joins ? " joins" : "", who, n->arrivals.n);
-}
-#else
-static void trace_node(Prover *p, const Node *n, u32 who) { (void)p, (void)n, (void)who; }
-#endif
-
 static void explore_node(Explorer *e, Node *n)
 {
     Prover *p = e->p;
@@ -131,7 +115,6 @@ static void explore_node(Explorer *e, Node *n)
     }
     Saved s = prove_save(p);
     u32 who = movers(e, n);
-    trace_node(p, n, who);
     n->version++;
     n->in_doubt = false;
     VecU32 old = n->next;

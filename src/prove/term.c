@@ -207,11 +207,6 @@ static bool mentions(Terms *t, FnvMap *seen, Term x, u32 owner)
 
 bool prove_mentions(Terms *t, Term x, u32 owner)
 {
-    const TermNode *node = &t->node.v[x];
-    if (!(node->owners >> (owner & 63) & 1))
-        return false;
-    if (node->op == TERM_SYM)
-        return t->syms.v[node->aux].owner == owner;
     FnvMap seen = {0};
     bool found = mentions(t, &seen, x, owner);
     fnvmap_free(&seen);
@@ -249,8 +244,7 @@ static Term rebuild_linear(Terms *t, Term x, const Term *kids)
     return sum;
 }
 
-/* A function of more than three leaves, as a sum of products of its truth table: by Shannon's expansion. */
-static Term rebuild_logic(Terms *t, u64 table, const Term *kids, u32 n, u32 bits)
+Term prove_logic_of(Terms *t, u64 table, const Term *kids, u32 n, u32 bits)
 {
     u64 used = n >= 6 ? table : table & (((u64)1 << (1u << n)) - 1);
     if (used == 0)
@@ -258,8 +252,8 @@ static Term rebuild_logic(Terms *t, u64 table, const Term *kids, u32 n, u32 bits
     if (n == 0)
         return prove_const(t, UINT64_MAX, bits);
     u32 half = 1u << (n - 1);
-    Term no = rebuild_logic(t, used, kids, n - 1, bits);
-    Term yes = rebuild_logic(t, used >> half, kids, n - 1, bits);
+    Term no = prove_logic_of(t, used, kids, n - 1, bits);
+    Term yes = prove_logic_of(t, used >> half, kids, n - 1, bits);
     return prove_logic(t, 0xca /* c ? b : a */, no, yes, kids[n - 1], 3);
 }
 
@@ -269,7 +263,7 @@ Term prove_rebuild(Terms *t, Term x, const Term *kids)
     Term product;
     switch ((TermOp)node.op) {
     case TERM_LINEAR: return rebuild_linear(t, x, kids);
-    case TERM_LOGIC: return rebuild_logic(t, node.value, kids, node.n, node.bits);
+    case TERM_LOGIC: return prove_logic_of(t, node.value, kids, node.n, node.bits);
     case TERM_MUL:
         product = kids[0];
         for (u32 k = 1; k < node.n; k++)

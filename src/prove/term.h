@@ -131,6 +131,8 @@ Term prove_resize(Terms *t, Term a, u32 bits, bool sign);
 Term prove_shift(Terms *t, TermOp op, Term a, Term by); /* SHL SHR SAR; `by` of any width */
 /* The bitwise function of up to three terms: bit (a + 2b + 4c) of `lut`. Also for conditions. Of `count` < 3 the rest is 0. */
 Term prove_logic(Terms *t, u32 lut, Term a, Term b, Term c, u32 count);
+/* Of up to six terms: a sum of products of its truth table, by Shannon's expansion. */
+Term prove_logic_of(Terms *t, u64 table, const Term *kids, u32 n, u32 bits);
 Term prove_and(Terms *t, Term a, Term b);
 Term prove_or(Terms *t, Term a, Term b);
 Term prove_xor(Terms *t, Term a, Term b);

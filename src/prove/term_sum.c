@@ -206,17 +206,6 @@ static Term truncate_operands(Terms *t, Term a, u32 bits)
     return product;
 }
 
-/* The low bits of a bitwise function are the function of the low bits: the choice of each leaf is made anew. */
-static Term truncate_logic(Terms *t, u64 table, const Term *kids, u32 n, u32 bits)
-{
-    u64 used = n >= 6 ? table : table & (((u64)1 << (1u << n)) - 1);
-    if (n == 0 || used == 0)
-        return prove_const(t, used ? UINT64_MAX : 0, bits);
-    Term no = truncate_logic(t, used, kids, n - 1, bits),
-         yes = truncate_logic(t, used >> (1u << (n - 1)), kids, n - 1, bits);
-    return prove_logic(t, 0xca, no, yes, kids[n - 1], 3);
-}
-
 /* The low half of an address that became a generic one, and came back; 0: it is something else. */
 static Term truncate_address(Terms *t, Term a, u32 bits)
 {
@@ -247,11 +236,11 @@ static Term truncate_term(Terms *t, Term a, u32 bits)
         Term yes = prove_trunc(t, prove_kid(t, a, 1), bits), no = prove_trunc(t, prove_kid(t, a, 2), bits);
         return prove_ite(t, prove_kid(t, a, 0), yes, no);
     }
-    case TERM_LOGIC: {
+    case TERM_LOGIC: { /* the low bits of a bitwise function are the function of the low bits */
         Term kids[6];
         for (u32 k = 0; k < node.n; k++)
             kids[k] = prove_trunc(t, prove_kid(t, a, k), bits);
-        return truncate_logic(t, node.value, kids, node.n, bits);
+        return prove_logic_of(t, node.value, kids, node.n, bits);
     }
     case TERM_APPLY: {
         Term x = truncate_address(t, a, bits);
