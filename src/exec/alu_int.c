@@ -376,8 +376,6 @@ static AluPick pick_from_rows(Op *op, AluOp *alu)
         static const char *const modes[] = {"f4e", "b4e", "rc8", "ecl", "ecr", "rc16", NULL};
         alu->mode.variant = (u8)(op_take_any(op, modes) + 1);
     }
-    if ((op_is(op, "min") || op_is(op, "max")) && t.kind == EK_SIGNED && op_take_next(op, "relu"))
-        alu->mode.relu = true;
     bool widths = t.kind == EK_PRED || row->widths & width_bit(t.bits);
     if (!op_done(op) || !widths || (kind_bit(t) & ~row->kinds) || !kind_bit(t))
         return ALU_UNSUPPORTED;

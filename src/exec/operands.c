@@ -105,8 +105,6 @@ const u64 *arg_peek(Warp *w, Split *s, const Arg *a, u64 *buffer)
         x += (u64)a->add;
         if (a->negate)
             x = 0 - x;
-        if (a->invert)
-            x = ~x;
         buffer[i] = a->bits ? x & mask_bits(a->bits) : x;
     }
     return buffer;

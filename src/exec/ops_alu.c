@@ -57,14 +57,6 @@ static void run_alu(Warp *w, Split *s, const Code *c, u32 mask)
     arg_forget(s, &c->result[0], mask & ~known);
 }
 
-static void run_mov(Warp *w, Split *s, const Code *c, u32 mask)
-{
-    u64 buffer[LANES];
-    u32 known = arg_known(s, &c->arg[0]);
-    arg_store(s, &c->result[0], c->type, arg_peek(w, s, &c->arg[0], buffer), mask);
-    arg_forget(s, &c->result[0], mask & ~known);
-}
-
 bool decode_arithmetic(Decoder *d)
 {
     AluOp *alu = arena_new(d->p->arena, AluOp);
@@ -83,8 +75,6 @@ bool decode_arithmetic(Decoder *d)
     d->c->alu = alu;
     d->c->type = alu->result;
     d->c->run = run_alu;
-    if (op_is(&d->op, "mov") && d->c->result[0].kind == ARG_SLOT)
-        d->c->run = run_mov;
     bool pred = alu->result.kind == EK_PRED;
     d->c->action = op_is(&d->op, "selp")                                     ? KNOWN_SELP
                    : op_is(&d->op, "and") && pred                            ? KNOWN_AND

@@ -37,7 +37,7 @@ typedef struct Arg {
     u8 kind;     /* ArgKind */
     u8 bits;     /* of the register; 1 for predicates */
     bool cooked; /* one of the fields below applies */
-    bool invert; /* !p, or a bitwise not of the value */
+    bool invert; /* of a predicate */
     bool negate;
     u8 field_at, field_bits; /* .b1, .h0: part of the register; 0 bits: all of it */
     u32 index;

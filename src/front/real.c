@@ -129,7 +129,7 @@ static const char *own_path(Arena *arena, const char *invoked)
     return found ? found : "/proc/self/exe";
 }
 
-static bool is_ptxas_name(const char *name) { return strncmp(name, "ptxas", 5) == 0; }
+bool front_is_ptxas_name(const char *name) { return strncmp(name, "ptxas", 5) == 0; }
 
 static const char *find_named(Arena *arena, const char *name, const char *beside)
 {
@@ -152,7 +152,7 @@ static const char *check_chosen(Arena *arena, const char *chosen, const char **w
 static const char *chosen_program(const char *name)
 {
     const char *chosen = getenv("PTXOPT_PTXAS");
-    bool counts = chosen && *chosen && is_ptxas_name(name);
+    bool counts = chosen && *chosen && front_is_ptxas_name(name);
     return counts && (is_self(chosen) || !front_has_visited(chosen)) ? chosen : NULL;
 }
 
@@ -166,11 +166,11 @@ static const char *find_real(Arena *arena, const char *word, const char *invoked
         return word; /* what cannot be run is for the system to say */
     const char *beside = is_path ? word : own_path(arena, invoked);
     const char *found = find_named(arena, name, beside);
-    if (!found && is_ptxas_name(name) && strcmp(name, "ptxas") != 0) /* ptxas-blackwell */
+    if (!found && front_is_ptxas_name(name) && strcmp(name, "ptxas") != 0) /* ptxas-blackwell */
         found = find_named(arena, "ptxas", beside);
     if (!found)
         *why = arena_printf(arena, "there is no other %s: none beside '%s', in PATH or in a CUDA toolkit%s", name, beside,
-                            is_ptxas_name(name) ? "; PTXOPT_PTXAS=FILE names one" : "");
+                            front_is_ptxas_name(name) ? "; PTXOPT_PTXAS=FILE names one" : "");
     return found;
 }
 

@@ -20,6 +20,9 @@ const char *front_find_real(Arena *arena, const char *word, const char *invoked,
 /* The first program of that name in PATH; NULL. */
 const char *front_search_path(Arena *arena, const char *name);
 
+/* ptxas, ptxas-blackwell: the programs that a front stands for, by name. */
+bool front_is_ptxas_name(const char *name);
+
 /* The part of a path after its last slash. */
 const char *front_base_name(const char *path);
 

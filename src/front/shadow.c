@@ -58,15 +58,12 @@ static const char *find_toolkit(Arena *arena, const char *cuda)
 
 static bool is_dots(const char *name) { return strcmp(name, ".") == 0 || strcmp(name, "..") == 0; }
 
-/* The toolkit's ptxas is what the front stands for: a link of another kind is made for it. */
-static bool is_front_name(const char *name) { return strncmp(name, "ptxas", 5) == 0; }
-
 static const char *make_link(Arena *arena, const char *target, const char *link)
 {
     return symlink(target, link) == 0 ? NULL : failed(arena, "make the link", link);
 }
 
-/* Links to all that is in `from`, but for bin and ptxas, in `to`. */
+/* Links to all that is in `from` in `to`, but for bin, and ptxas, which the front stands for. */
 static const char *link_all(Arena *arena, const char *from, const char *to)
 {
     DIR *folder = opendir(from);
@@ -74,7 +71,7 @@ static const char *link_all(Arena *arena, const char *from, const char *to)
         return failed(arena, "read", from);
     const char *fault = NULL;
     for (struct dirent *entry; !fault && (entry = readdir(folder));)
-        if (!is_dots(entry->d_name) && strcmp(entry->d_name, "bin") != 0 && !is_front_name(entry->d_name))
+        if (!is_dots(entry->d_name) && strcmp(entry->d_name, "bin") != 0 && !front_is_ptxas_name(entry->d_name))
             fault = make_link(arena, join(arena, from, entry->d_name), join(arena, to, entry->d_name));
     closedir(folder);
     return fault;

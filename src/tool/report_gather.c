@@ -169,9 +169,8 @@ static const char *with_message(Report *report, const Trial *trial, const char *
     return trouble;
 }
 
-static void judge_run(Report *report, ReportFile *file, u32 run, const Cubin *before, const Cubin *after)
+static void judge_run(ReportFile *file, u32 run, const Cubin *before, const Cubin *after)
 {
-    (void)report;
     for (u32 k = 0; k < file->kernels.n; k++) {
         ReportResult *result = &file->kernels.v[k].results[run];
         Judgement *j = &result->judgement;
@@ -195,7 +194,7 @@ static void read_run(Report *report, ReportFile *file, u32 run, const Assembler 
     if (trouble)
         file->trouble[run] = with_message(report, after, trouble);
     else
-        judge_run(report, file, run, &before->cubin, after ? &after->cubin : &before->cubin);
+        judge_run(file, run, &before->cubin, after ? &after->cubin : &before->cubin);
 }
 
 /* A text that did not change is assembled once. */
