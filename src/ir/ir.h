@@ -270,7 +270,7 @@ struct Function {
     u32 flat_epoch, legal_epoch;  /* of its code, when scopes_flatten() and scopes_legalize() last had it in order */
 };
 
-typedef struct Source Source; /* parse/source.h */
+typedef struct Source Source; /* base/source.h */
 
 struct Module {
     Arena *arena;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/source.h"
 #include "machine/sass.h"
 
 enum {
@@ -257,7 +258,8 @@ static void read_kernel_info(const Reader *reader, const Section *code, unsigned
         if (attribute.code == ATTR_BARRIERS && function->kernel)
             function->barriers = attribute.value & 0xff;
         else if (attribute.code == ATTR_CUDA_VERSION && attribute.payload.size >= 4)
-            function->notes_spills = cubin_spills(function, NULL) || read32(attribute.payload.at) >= FIRST_WITH_SPILLS;
+            function->notes_spills =
+                cubin_spills(function, NULL) || read32(attribute.payload.at) >= FIRST_WITH_SPILLS;
         else if (attribute.code == ATTR_REQUIRED_THREADS || attribute.code == ATTR_MAX_THREADS)
             function->threads = threads_of(attribute.payload);
     if (function->kernel && code->shared) {
@@ -351,28 +353,6 @@ static bool read_cubin(Cubin *cubin, Reader *reader)
     return read_symbols(reader) && read_functions(cubin, reader);
 }
 
-static uint8_t *read_file(const char *path, size_t *size)
-{
-    FILE *file = fopen(path, "rbe");
-    uint8_t *bytes = NULL;
-    if (!file)
-        return NULL;
-    for (size_t room = 1 << 16, used = 0;; room *= 2) {
-        bytes = mem_realloc(bytes, room);
-        used += fread(bytes + used, 1, room - used, file);
-        *size = used;
-        if (used < room && !ferror(file)) {
-            fclose(file);
-            return bytes;
-        }
-        if (used < room)
-            break;
-    }
-    mem_free(bytes);
-    fclose(file);
-    return NULL;
-}
-
 bool cubin_read(Cubin *cubin, uint8_t *bytes, size_t size, const char *name, char *error, size_t error_bytes)
 {
     Reader reader = {.file = {bytes, size}, .fault = "cannot be read"};
@@ -389,9 +369,9 @@ bool cubin_read(Cubin *cubin, uint8_t *bytes, size_t size, const char *name, cha
 
 bool cubin_open(Cubin *cubin, const char *path, char *error, size_t error_bytes)
 {
-    size_t size = 0;
-    uint8_t *bytes = read_file(path, &size);
-    return cubin_read(cubin, bytes, size, path, error, error_bytes);
+    Str file = {NULL, 0};
+    source_read(path, &file);
+    return cubin_read(cubin, (uint8_t *)(uintptr_t)file.p, file.len, path, error, error_bytes);
 }
 
 void cubin_close(Cubin *cubin)

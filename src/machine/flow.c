@@ -1,12 +1,11 @@
 #include "machine/flow.h"
 
-#include <string.h>
-
+#include "base/bitset.h"
 #include "base/graph.h"
 #include "base/search.h"
 #include "machine/loops.h"
 
-enum { NONE = SASS_NONE, WORD_BITS = 64, MOST_SET_BYTES = 256 << 20 };
+enum { NONE = SASS_NONE, MOST_SET_BYTES = 256 << 20 };
 
 typedef struct SassGraph {
     const CubinFunction *function;
@@ -132,114 +131,102 @@ static void add_direct_edges(SassGraph *graph)
 
 /* ---- where BSYNC continues ---------------------------------------------------------------------------------------- */
 
+enum { BARRIERS = 16 };
+
 /* Sets of sites: BSSY, and BMOV, which sets a barrier from a register that another one was saved in. */
 typedef struct Sites {
-    uint64_t *open;    /* by block: those that may be open at its start */
-    uint64_t *barrier; /* by barrier number: the sites that set it */
-    uint64_t *saved;   /* by register: those of barriers that were saved in it; in the last one: in any */
-    uint64_t *now;
-    size_t words; /* of one set */
+    BitSet *open;                 /* by block: those that may be open at its start */
+    BitSet barrier[BARRIERS];     /* the sites that set it */
+    BitSet saved[SASS_REGISTERS]; /* those of barriers that were saved in it; in the last one: in any */
+    BitSet now;
 } Sites;
 
-static void set_add(uint64_t *set, size_t bit) { set[bit / WORD_BITS] |= (uint64_t)1 << bit % WORD_BITS; }
-
-static bool set_has(const uint64_t *set, size_t bit) { return set[bit / WORD_BITS] >> bit % WORD_BITS & 1; }
-
-static bool set_join(uint64_t *into, const uint64_t *from, size_t words)
-{
-    bool more = false;
-    for (size_t w = 0; w < words; w++) {
-        more |= (from[w] & ~into[w]) != 0;
-        into[w] |= from[w];
-    }
-    return more;
-}
-
 /* What BMOV may find in its register; NULL for a BSSY. */
-static const uint64_t *restored(const SassGraph *graph, const Sites *sites, const SassInstr *site)
+static const BitSet *restored(const SassGraph *graph, const Sites *sites, const SassInstr *site)
 {
     if (site->class != SASS_BMOV)
         return NULL;
-    return sites->saved + (graph->is_saved[site->saved] ? site->saved : SASS_NO_REGISTER) * sites->words;
+    return &sites->saved[graph->is_saved[site->saved] ? site->saved : SASS_NO_REGISTER];
 }
 
-/* BSYNC, at the end of `block`, continues at the target of every site in the set that it waits for. */
-static void continue_at(SassGraph *graph, const Sites *sites, SassBlock *block, const uint64_t *set, const uint64_t *of)
+/* BSYNC, at the end of `block`, continues at the target of every site in the set, of those `of` that set its barrier; NULL: of all. */
+static void continue_at(SassGraph *graph, const Sites *sites, SassBlock *block, const BitSet *set, const BitSet *of)
 {
-    for (size_t w = 0; w < sites->words; w++)
-        for (uint64_t open = of ? of[w] & set[w] : set[w]; open; open &= open - 1) {
-            const SassInstr *site = &graph->code->instrs[graph->sites[w * WORD_BITS + (size_t)__builtin_ctzll(open)]];
-            const uint64_t *from = restored(graph, sites, site);
-            int target = site->class == SASS_BSSY ? block_at(graph, site->target) : NONE;
-            if (from && of)
-                continue_at(graph, sites, block, from, NULL);
-            if (target != NONE)
-                push(&block->out, target);
-        }
+    for_each_bit(s, set) {
+        const SassInstr *site = &graph->code->instrs[graph->sites[s]];
+        const BitSet *from = restored(graph, sites, site);
+        int target = site->class == SASS_BSSY ? block_at(graph, site->target) : NONE;
+        if (of && !bitset_has(of, s))
+            continue;
+        if (from && of)
+            continue_at(graph, sites, block, from, NULL);
+        if (target != NONE)
+            push(&block->out, target);
+    }
 }
 
 /* BSAVE puts the open sites of its barrier into a register; what such a site restored is in there, too. */
 static bool save_sites(const SassGraph *graph, Sites *sites, const SassInstr *instr)
 {
-    uint64_t *any = sites->saved + SASS_NO_REGISTER * sites->words, *into = sites->saved + instr->saved * sites->words;
-    const uint64_t *own = sites->barrier + instr->barrier * sites->words;
+    BitSet *into = &sites->saved[instr->saved];
     bool changed = false;
-    for (size_t s = 0; s < graph->site_count && instr->saved != SASS_NO_REGISTER; s++) {
-        if (!set_has(own, s) || !set_has(sites->now, s))
+    for_each_bit(s, &sites->now) {
+        if (instr->saved == SASS_NO_REGISTER || !bitset_has(&sites->barrier[instr->barrier], s))
             continue;
-        const uint64_t *from = restored(graph, sites, &graph->code->instrs[graph->sites[s]]);
-        changed |= !set_has(into, s);
-        set_add(into, s);
+        const BitSet *from = restored(graph, sites, &graph->code->instrs[graph->sites[s]]);
+        changed |= bitset_add(into, s);
         if (from)
-            changed |= set_join(into, from, sites->words);
+            changed |= bitset_or(into, from);
     }
-    set_join(any, into, sites->words);
+    bitset_or(&sites->saved[SASS_NO_REGISTER], into);
     return changed;
 }
 
 /* Carries the open sites through a block; true when a successor learned something. */
-static bool carry_sites(SassGraph *graph, Sites *sites, int index, size_t *site)
+static bool carry_sites(SassGraph *graph, Sites *sites, int index, u32 *site)
 {
     SassBlock *block = &graph->code->blocks[index];
-    size_t edges = block->out.n;
+    u32 edges = block->out.n;
     bool changed = false;
-    memcpy(sites->now, sites->open + (size_t)index * sites->words, sites->words * sizeof *sites->now);
+    bitset_copy(&sites->now, &sites->open[index]);
     for (size_t i = block->first; i <= block->last; i++) {
         const SassInstr *instr = &graph->code->instrs[i];
-        uint64_t *own = sites->barrier + instr->barrier * sites->words;
+        const BitSet *own = &sites->barrier[instr->barrier];
         bool sets = instr->class == SASS_BSSY || instr->class == SASS_BMOV;
         if (instr->class == SASS_BSAVE)
             changed |= save_sites(graph, sites, instr);
         if (instr->class == SASS_BSYNC)
-            continue_at(graph, sites, block, sites->now, own);
-        for (size_t w = 0; w < sites->words && (sets || instr->class == SASS_BSYNC); w++)
-            sites->now[w] &= ~own[w];
+            continue_at(graph, sites, block, &sites->now, own);
+        if (sets || instr->class == SASS_BSYNC)
+            bitset_andnot(&sites->now, own);
         if (sets)
-            set_add(sites->now, (*site)++);
+            bitset_add(&sites->now, (*site)++);
     }
-    for (size_t e = 0; e < block->out.n; e++)
-        changed |= set_join(sites->open + (size_t)block->out.v[e] * sites->words, sites->now, sites->words);
+    for (u32 e = 0; e < block->out.n; e++)
+        changed |= bitset_or(&sites->open[block->out.v[e]], &sites->now);
     return changed || block->out.n != edges;
 }
 
 /* False: it would take too much memory. */
 static bool add_barrier_edges(SassGraph *graph)
 {
-    enum { BARRIERS = 16 };
-    size_t count = (size_t)graph->code->block_count, sets = count + BARRIERS + SASS_REGISTERS + 1;
-    Sites sites = {.words = (graph->site_count + WORD_BITS - 1) / WORD_BITS};
-    if (sites.words * sets > MOST_SET_BYTES / sizeof(uint64_t))
+    u32 count = (u32)graph->code->block_count, bits = (u32)graph->site_count;
+    Sites sites = {.open = arena_array(&graph->scratch, BitSet, count)};
+    if (bitset_words(bits) * sizeof(u64) > MOST_SET_BYTES / ((size_t)count + BARRIERS + SASS_REGISTERS + 1))
         return false;
-    if (!sites.words)
+    if (!bits)
         return true;
-    sites.open = arena_array(&graph->scratch, uint64_t, sets * sites.words);
-    sites.barrier = sites.open + count * sites.words;
-    sites.saved = sites.barrier + BARRIERS * sites.words;
-    sites.now = sites.saved + SASS_REGISTERS * sites.words;
-    for (size_t s = 0; s < graph->site_count; s++)
-        set_add(sites.barrier + graph->code->instrs[graph->sites[s]].barrier * sites.words, s);
+    for (u32 b = 0; b < count; b++)
+        sites.open[b] = bitset_new(&graph->scratch, bits);
+    for (u32 b = 0; b < BARRIERS; b++)
+        sites.barrier[b] = bitset_new(&graph->scratch, bits);
+    for (u32 r = 0; r < SASS_REGISTERS; r++)
+        sites.saved[r] = bitset_new(&graph->scratch, bits);
+    sites.now = bitset_new(&graph->scratch, bits);
+    for (u32 s = 0; s < bits; s++)
+        bitset_add(&sites.barrier[graph->code->instrs[graph->sites[s]].barrier], s);
     for (bool changed = true; changed;) {
-        size_t site = 0;
+        u32 site = 0;
         changed = false;
         for (int i = 0; i < graph->code->block_count; i++)
             changed |= carry_sites(graph, &sites, i, &site);

@@ -24,7 +24,7 @@
 #include "front/log.h"
 #include "front/real.h"
 #include "front/scratch.h"
-#include "parse/source.h"
+#include "base/source.h"
 #include "tool/guard.h"
 #include "tool/process.h"
 #include "tool/tool.h"

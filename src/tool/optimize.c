@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "parse/reading.h"
-#include "parse/source.h"
+#include "base/source.h"
 #include "pipeline/output.h"
 #include "pipeline/pipeline.h"
 #include "tool/proof.h"

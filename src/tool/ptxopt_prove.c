@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "parse/reading.h"
-#include "parse/source.h"
+#include "base/source.h"
 #include "prove/prove.h"
 #include "tool/process.h"
 #include "tool/replay.h"

@@ -8,7 +8,7 @@
 
 #include "base/args.h"
 #include "front/child.h"
-#include "parse/source.h"
+#include "base/source.h"
 #include "pipeline/knobs.h"
 #include "pipeline/output.h"
 #include "tool/process.h"

@@ -16,7 +16,7 @@
 #include "exec/run.h"
 #include "tool/process.h"
 #include "parse/reading.h"
-#include "parse/source.h"
+#include "base/source.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -11,7 +11,7 @@
 
 #include "front/child.h"
 #include "front/real.h"
-#include "parse/source.h"
+#include "base/source.h"
 
 enum { ERROR_BYTES = 300, OLDEST_TARGET = 75, JOBS = 2 };
 

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/fnvmap.h"
-#include "parse/source.h"
+#include "base/source.h"
 
 const char *ninja_name(Arena *arena, const char *folder, const Scratch *text, const char *extension)
 {

@@ -29,7 +29,7 @@
 #include "judge.h"
 #include "mutate.h"
 #include "optimize.h"
-#include "parse/source.h"
+#include "base/source.h"
 #include "ptxgen.h"
 
 enum {

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "parse/parse.h"
-#include "parse/source.h"
+#include "base/source.h"
 #include "text.h"
 
 /* Puts `text` in place of a piece of the source. */

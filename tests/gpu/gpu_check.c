@@ -17,7 +17,7 @@
 
 #include "gpu_run.h"
 #include "parse/parse.h"
-#include "parse/source.h"
+#include "base/source.h"
 
 enum { EXIT_SAME, EXIT_DIFFERENT, EXIT_USAGE, EXIT_NO_GPU = 77 };
 enum { MOST_REPEATS = 1001 };

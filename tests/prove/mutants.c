@@ -17,7 +17,7 @@
 #include "../fuzz/optimize.h"
 #include "../fuzz/ptxgen.h"
 #include "mutate.h"
-#include "parse/source.h"
+#include "base/source.h"
 
 enum { CASE_SECONDS = 60 };
 

@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "parse/source.h"
+#include "base/source.h"
 #include "pipeline/output.h"
 
 static int enter(void **state)

@@ -1,6 +1,6 @@
 /* Reading input files. */
-#ifndef PTXOPT_PARSE_SOURCE_H
-#define PTXOPT_PARSE_SOURCE_H
+#ifndef PTXOPT_BASE_SOURCE_H
+#define PTXOPT_BASE_SOURCE_H
 
 #include "base/types.h"
 
