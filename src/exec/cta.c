@@ -25,8 +25,7 @@ static Cta *cta_new(Machine *m, u32 index)
     cta->shared_bytes = m->program->dynamic_shared + k->shared;
     cta->shared = mem_alloc(cta->shared_bytes + 16);
     memset(cta->shared, (int)(m->garbage & 255), cta->shared_bytes);
-    if (m->watch_races)
-        cta->shared_shadow = mem_zalloc(sizeof(Shadow) * (cta->shared_bytes + 16));
+    cta->shared_shadow = mem_zalloc(sizeof(Shadow) * (cta->shared_bytes + 16));
     cta->warp = mem_zalloc(sizeof(Warp) * cta->warps);
     for (u32 i = 0; i < cta->warps; i++) {
         Warp *w = &cta->warp[i];

@@ -52,10 +52,6 @@ typedef struct Counters {
     u64 branches, divergent; /* conditional branches executed, and those that split a warp */
     u64 jumps;               /* unconditional ones that go anywhere (also counted in issued) */
     u64 barriers;            /* warp arrivals at CTA barriers */
-    u64 accesses;            /* warp loads, stores and atomics to global and local memory */
-    u64 sectors;             /* 32-byte sectors that they touch */
-    u64 shared;              /* warp accesses to shared memory */
-    u64 wavefronts;          /* passes that its 32 banks need for them */
 } Counters;
 
 /* Records one occurrence at c (NULL: at no instruction). `detail` may be NULL. */
@@ -215,8 +211,7 @@ struct Machine {
     VEC(Finding) findings;
     VEC(Counters) counters; /* per kernel name */
     Counters *count;        /* of the running kernel */
-    bool watch_races;
-    AccessWatch *watch; /* NULL: nobody */
+    AccessWatch *watch;     /* NULL: nobody */
     void *watch_user;
 };
 
@@ -229,9 +224,7 @@ bool memory_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address,
 bool memory_will_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes);
 u8 *memory_atomic(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes);
 MemSpace memory_resolve(const Machine *m, u64 *address); /* generic -> space and its address */
-/* Counts the sectors or wavefronts that an access of these lanes costs. */
-void memory_count(Warp *w, MemSpace space, const u64 *address, u32 mask, u32 bytes);
-void memory_add_object(Machine *m, const GlobalVar *v); /* in order of addresses */
+void memory_add_object(Machine *m, const GlobalVar *v);  /* in order of addresses */
 
 /* race.c */
 void race_read(Warp *w, u32 lane, const Code *c, Shadow *shadow, u32 bytes, bool strong, const char *name);

@@ -1,4 +1,4 @@
-/* Memory: layouts, address windows, bounds and alignment, and what an access costs. */
+/* Memory: layouts, address windows, bounds and alignment. */
 #include "exec/machine.h"
 
 #include <stdio.h>
@@ -48,8 +48,7 @@ void memory_add_object(Machine *m, const GlobalVar *v)
     Object o = {.name = v->name, .address = v->address, .bytes = v->bytes, .data = mem_zalloc(v->bytes ? v->bytes : 1)};
     if (v->initial)
         memcpy(o.data, v->initial, v->bytes);
-    if (m->watch_races)
-        o.shadow = mem_zalloc(sizeof(Shadow) * (v->bytes ? v->bytes : 1));
+    o.shadow = mem_zalloc(sizeof(Shadow) * (v->bytes ? v->bytes : 1));
     vec_push(&m->objects, o);
 }
 
@@ -116,7 +115,7 @@ static bool shared_place(Warp *w, u64 address, u32 bytes, Place *place)
     else if (!in_layout(&p->shared, address, bytes, &place->name))
         return false;
     place->data = cta->shared + address;
-    place->shadow = cta->shared_shadow ? cta->shared_shadow + address : NULL;
+    place->shadow = cta->shared_shadow + address;
     return true;
 }
 
@@ -132,7 +131,7 @@ static bool find_place(Warp *w, u32 lane, MemSpace space, u64 address, u32 bytes
         if (address + bytes > o->address + o->bytes)
             return false;
         place->data = o->data + (address - o->address);
-        place->shadow = o->shadow ? o->shadow + (address - o->address) : NULL;
+        place->shadow = o->shadow + (address - o->address);
         return true;
     }
     case MS_SHARED: return shared_place(w, address, bytes, place);
@@ -241,70 +240,4 @@ u8 *memory_atomic(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address,
         race_release(w, lane, place.data, c->release, true);
     }
     return place.data;
-}
-
-/* ---- the cost of an access ------------------------------------------------------------------------------------ */
-
-/* Distinct values among n, sorted in place (n is at most a few dozen). */
-static u32 distinct(u64 *v, u32 n)
-{
-    u32 kept = 0;
-    for (u32 i = 0; i < n; i++) {
-        u32 k = kept;
-        while (k > 0 && v[k - 1] > v[i])
-            k--;
-        if (k > 0 && v[k - 1] == v[i])
-            continue;
-        u64 x = v[i];
-        memmove(v + k + 1, v + k, (kept - k) * sizeof *v);
-        v[k] = x;
-        kept++;
-    }
-    return kept;
-}
-
-/* Passes that 32 banks of 4 bytes need: the most distinct words in one bank. */
-static u32 wavefronts(const u64 *address, u32 mask, u32 bytes)
-{
-    u64 word[LANES * 4];
-    u32 n = 0, in_bank[LANES] = {0}, most = 0;
-    for_each_lane(lane, mask)
-        for (u32 b = 0; b < (bytes + 3) / 4 && b < 4; b++)
-            word[n++] = address[lane] / 4 + b;
-    n = distinct(word, n);
-    for (u32 i = 0; i < n; i++) {
-        u32 uses = ++in_bank[word[i] % LANES];
-        most = uses > most ? uses : most;
-    }
-    return most;
-}
-
-void memory_count(Warp *w, MemSpace space, const u64 *address, u32 mask, u32 bytes)
-{
-    Counters *count = w->m->count;
-    u64 where[LANES], sector[LANES * 2];
-    u32 n = 0;
-    if (!mask)
-        return;
-    for_each_lane(lane, mask)
-        where[lane] = address[lane];
-    if (space == MS_GENERIC)
-        for_each_lane(lane, mask)
-            space = memory_resolve(w->m, &where[lane]);
-    if (space == MS_SHARED) {
-        count->shared++;
-        count->wavefronts += wavefronts(where, mask, bytes);
-        return;
-    }
-    if (space != MS_GLOBAL && space != MS_LOCAL)
-        return;
-    count->accesses++;
-    for_each_lane(lane, mask) {
-        /* Local memory is interleaved by lanes, word by word. */
-        u64 at = space == MS_LOCAL ? where[lane] / 4 * 128 + lane * 4 : where[lane];
-        sector[n++] = at / 32;
-        if (space == MS_LOCAL && bytes > 4)
-            count->sectors += bytes / 4 - 1;
-    }
-    count->sectors += distinct(sector, n);
 }

@@ -245,16 +245,12 @@ static bool decode_mma(Decoder *d)
  * 2 * (l % 4) and the next; transposed, rows and columns change places. */
 static void run_matrix_memory(Warp *w, Split *s, const Code *c, u32 mask)
 {
-    u64 buffer[LANES], value[4][LANES] = {{0}}, address[LANES];
+    u64 buffer[LANES], value[4][LANES] = {{0}};
     const u64 *stored[4] = {NULL};
     u64 store_buffer[4][LANES];
     bool store = c->action, transposed = c->action2;
-    u32 used = c->vector * 8u;
     whole_warp(w, c, mask);
     const u64 *base = arg_fetch(w, s, c, &c->arg[0], mask, buffer);
-    for (u32 i = 0; i < LANES; i++)
-        address[i] = base[i] + (u64)c->offset;
-    memory_count(w, c->space, address, used < LANES ? mask & mask_bits(used) : mask, 16);
     for (u32 i = 0; store && i < c->vector; i++)
         stored[i] = arg_fetch(w, s, c, &c->arg[1 + i], mask, store_buffer[i]);
     for (u32 i = 0; i < c->vector; i++)
@@ -267,10 +263,10 @@ static void run_matrix_memory(Warp *w, Split *s, const Code *c, u32 mask)
                 memcpy(row + 2 * k, &element, 2);
             }
             if (store) {
-                memory_write(w, from, c, c->space, address[from], row, 16, false);
+                memory_write(w, from, c, c->space, base[from] + (u64)c->offset, row, 16, false);
                 continue;
             }
-            const u8 *p = memory_read(w, from, c, c->space, address[from], 16, false);
+            const u8 *p = memory_read(w, from, c, c->space, base[from] + (u64)c->offset, 16, false);
             if (p)
                 memcpy(row, p, 16);
             for (u32 k = 0; k < 8; k++) {
@@ -319,7 +315,7 @@ static void run_wmma_memory(Warp *w, Split *s, const Code *c, u32 mask)
 {
     const Fragment *f = c->data;
     u32 bytes = f->type.bits / 8, first = (u32)__builtin_ctz(mask);
-    u64 buffer[2][LANES], where[LANES] = {0};
+    u64 buffer[2][LANES];
     Elements element = {{0}};
     bool store = c->action;
     whole_warp(w, c, mask);
@@ -334,14 +330,11 @@ static void run_wmma_memory(Warp *w, Split *s, const Code *c, u32 mask)
             u32 lane, index;
             f->place(f, r, k, &lane, &index);
             u64 address = base + (f->by_columns ? k * stride + r : r * stride + k) * bytes;
-            where[lane] = address;
             const u8 *p = store ? NULL : memory_read(w, lane, c, c->space, address, bytes, false);
             if (store)
                 memory_write(w, lane, c, c->space, address, (const u8 *)&element[r][k], bytes, false);
             else if (p)
                 memcpy(&element[r][k], p, bytes);
-            if (lane == LANES - 1)
-                memory_count(w, c->space, where, mask, bytes);
         }
     if (!store)
         scatter(s, f, mask, element);

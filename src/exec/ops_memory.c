@@ -18,7 +18,6 @@ static void run_load(Warp *w, Split *s, const Code *c, u32 mask)
     u64 address[LANES], value[8][LANES];
     u32 element = c->type.bits / 8, bytes = element * c->vector;
     addresses(w, s, c, &c->arg[0], c->offset, mask, address);
-    memory_count(w, c->space, address, mask, bytes);
     for_each_lane(lane, mask) {
         const u8 *p = memory_read(w, lane, c, c->space, address[lane], bytes, c->strong);
         if (p && c->acquire)
@@ -39,7 +38,6 @@ static void run_store(Warp *w, Split *s, const Code *c, u32 mask)
     const u64 *value[8];
     u32 element = c->type.bits / 8, bytes = element * c->vector;
     addresses(w, s, c, &c->arg[0], c->offset, mask, address);
-    memory_count(w, c->space, address, mask, bytes);
     for (u32 i = 0; i < c->vector; i++)
         value[i] = c->space == MS_LOCAL ? arg_peek(w, s, &c->arg[i + 1], buffer[i])
                                         : arg_fetch(w, s, c, &c->arg[i + 1], mask, buffer[i]);
@@ -189,7 +187,6 @@ static void run_atomic(Warp *w, Split *s, const Code *c, u32 mask)
     u64 address[LANES], buffer[2][LANES], old[LANES];
     u32 bytes = elem_total_bits(c->type) / 8;
     addresses(w, s, c, &c->arg[0], c->offset, mask, address);
-    memory_count(w, c->space, address, mask, bytes);
     const u64 *b = arg_fetch(w, s, c, &c->arg[1], mask, buffer[0]);
     const u64 *swap = c->args > 2 ? arg_fetch(w, s, c, &c->arg[2], mask, buffer[1]) : b;
     for_each_lane(lane, mask) {
@@ -295,8 +292,6 @@ static void run_copy(Warp *w, Split *s, const Code *c, u32 mask)
     u32 bytes = c->vector;
     addresses(w, s, c, &c->arg[0], c->offset, mask, to);
     addresses(w, s, c, &c->arg[1], (i64)(intptr_t)c->data, mask, from);
-    memory_count(w, MS_GLOBAL, from, mask, bytes);
-    memory_count(w, MS_SHARED, to, mask, bytes);
     const u64 *size = c->arg[2].kind ? arg_fetch(w, s, c, &c->arg[2], mask, buffer) : NULL;
     u32 ignored = c->arg[3].kind ? arg_fetch_pred(w, s, c, &c->arg[3], mask) : 0;
     for_each_lane(lane, mask) {

@@ -93,7 +93,6 @@ RunResult run_launch(Arena *arena, Program *p, const Launch *launch, const RunOp
     m->garbage = splitmix64(&seed);
     m->budget = options->limit;
     m->model = (u8)options->model;
-    m->watch_races = !options->no_races;
     m->watch = options->watch;
     m->watch_user = options->watch_user;
     m->free_frames = mem_zalloc(sizeof(Frame *) * (p->functions.n + 1));
@@ -175,10 +174,6 @@ Counters run_total(const RunResult *r)
         total.divergent += c->divergent;
         total.jumps += c->jumps;
         total.barriers += c->barriers;
-        total.accesses += c->accesses;
-        total.sectors += c->sectors;
-        total.shared += c->shared;
-        total.wavefronts += c->wavefronts;
     }
     return total;
 }

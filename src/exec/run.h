@@ -6,8 +6,7 @@
 
 typedef struct RunOptions {
     u64 seed;
-    u64 limit;     /* warp instructions per launch */
-    bool no_races; /* do not watch */
+    u64 limit; /* warp instructions per launch */
     ReconvergeModel model;
     AccessWatch *watch; /* called for each access; NULL: nobody */
     void *watch_user;

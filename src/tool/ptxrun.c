@@ -5,10 +5,9 @@
  *     ptxrun --coverage FILE.ptx...                    list the instructions that it cannot run
  *
  *     --seed=N    first seed of the schedule (default 1)     --seeds=N   how many (default 1)
- *     --only=LABEL  this launch alone                        --dump=FILE the outputs in hexadecimal
- *     --limit=N   warp instructions per launch (default 20 million)
+ *     --only=LABEL  this launch alone                        --limit=N   warp instructions per launch (default 20 million)
  *     --unreached   list, after all launches, the instructions that none has reached
- *     --no-races  do not watch for races                     --brief     findings without counts, and the outputs' values
+ *     --brief     findings without counts, and the outputs' values
  *     --model=NAME  where lanes reconverge (reconverge.h): early-exits (the default) or strict; --compare tries both
  *
  * Exit status: 0 clean (compare: the same outputs, nothing new found, or it hangs before); 1 findings or differences; 2
@@ -26,7 +25,7 @@
 typedef struct RunCommand {
     u64 seed, seeds;
     RunOptions run;
-    const char *only, *dump;
+    const char *only;
     bool compare, coverage, brief, unreached, one_model;
     const char *file[256];
     u32 files;
@@ -68,9 +67,8 @@ static void close_program(Input *in)
 static void print_counters(const char *what, const Counters *c)
 {
     printf("%s kernel=%s issued=%" PRIu64 " threads=%" PRIu64 " branches=%" PRIu64 " divergent=%" PRIu64 " jumps=%" PRIu64
-           " barriers=%" PRIu64 " accesses=%" PRIu64 " sectors=%" PRIu64 " shared=%" PRIu64 " wavefronts=%" PRIu64 "\n",
-           what, c->kernel, c->issued, c->threads, c->branches, c->divergent, c->jumps, c->barriers, c->accesses,
-           c->sectors, c->shared, c->wavefronts);
+           " barriers=%" PRIu64 "\n",
+           what, c->kernel, c->issued, c->threads, c->branches, c->divergent, c->jumps, c->barriers);
 }
 
 static void print_finding(const char *what, const Finding *f)
@@ -79,22 +77,6 @@ static void print_finding(const char *what, const Finding *f)
            f->count);
     for (u32 i = 0; i < COUNT_OF(f->where) && f->where[i]; i++)
         printf("    at %s\n", f->where[i]);
-}
-
-static void dump_outputs(const char *path, const char *label, u64 seed, const RunResult *r)
-{
-    FILE *out = fopen(path, "a");
-    if (!out) {
-        perror(path);
-        exit(EXIT_USAGE);
-    }
-    for (u32 i = 0; i < r->outputs.n; i++) {
-        const Object *o = &r->outputs.v[i];
-        fprintf(out, "launch=%s seed=%" PRIu64 " output=%s bytes=%" PRIu64 "\n", label, seed, o->name, o->bytes);
-        for (u64 k = 0; k < o->bytes; k++)
-            fprintf(out, "%02x%s", o->data[k], k % 32 == 31 || k + 1 == o->bytes ? "\n" : k % 4 == 3 ? " " : "");
-    }
-    fclose(out);
 }
 
 /* ---- running -------------------------------------------------------------------------------------------------- */
@@ -144,7 +126,7 @@ static void print_brief(const Launch *launch, const RunResult *r)
             print_values(&launch->buffers.v[i], &r->outputs.v[n++]);
 }
 
-static void print_report(const RunCommand *o, const Launch *launch, u64 seed, const RunResult *r)
+static void print_report(const Launch *launch, u64 seed, const RunResult *r)
 {
     printf("run launch=%s seed=%" PRIu64 " hash=%016" PRIx64 " findings=%u\n", launch->label, seed, run_hash(r),
            r->findings.n);
@@ -154,8 +136,6 @@ static void print_report(const RunCommand *o, const Launch *launch, u64 seed, co
     print_counters("count", &total);
     for (u32 k = 0; k < r->findings.n; k++)
         print_finding("finding", &r->findings.v[k]);
-    if (o->dump)
-        dump_outputs(o->dump, launch->label, seed, r);
 }
 
 static int run_and_report(const RunCommand *o, Input *in, const char *file, const Launch *launch)
@@ -171,7 +151,7 @@ static int run_and_report(const RunCommand *o, Input *in, const char *file, cons
         status = failed(&r, file, launch->label, o->brief);
         if (!status) {
             if (!o->brief)
-                print_report(o, launch, run.seed, &r);
+                print_report(launch, run.seed, &r);
             status = r.findings.n ? EXIT_FINDINGS : EXIT_CLEAN;
         }
         worst = status > worst ? status : worst;
@@ -205,9 +185,8 @@ static u32 compare_outputs(const RunResult *a, const RunResult *b, const char *l
 static void print_costs(const char *what, const Counters *a, const Counters *b)
 {
     printf("%s issued=%" PRIu64 "/%" PRIu64 " jumps=%" PRIu64 "/%" PRIu64 " divergent=%" PRIu64 "/%" PRIu64
-           " barriers=%" PRIu64 "/%" PRIu64 " sectors=%" PRIu64 "/%" PRIu64 " wavefronts=%" PRIu64 "/%" PRIu64 "\n",
-           what, a->issued, b->issued, a->jumps, b->jumps, a->divergent, b->divergent, a->barriers, b->barriers, a->sectors,
-           b->sectors, a->wavefronts, b->wavefronts);
+           " barriers=%" PRIu64 "/%" PRIu64 "\n",
+           what, a->issued, b->issued, a->jumps, b->jumps, a->divergent, b->divergent, a->barriers, b->barriers);
 }
 
 /* What each kernel cost, before/after. */
@@ -331,8 +310,6 @@ static bool parse_options(int argc, char **argv, RunCommand *o)
             o->brief = true;
         else if (!strcmp(argv[i], "--unreached"))
             o->unreached = true;
-        else if (!strcmp(argv[i], "--no-races"))
-            o->run.no_races = true;
         else if (option_value(argv[i], "--seed", &v))
             o->seed = strtoull(v, NULL, 0);
         else if (option_value(argv[i], "--seeds", &v))
@@ -346,8 +323,6 @@ static bool parse_options(int argc, char **argv, RunCommand *o)
                     return false;
         } else if (option_value(argv[i], "--only", &v))
             o->only = v;
-        else if (option_value(argv[i], "--dump", &v))
-            o->dump = v;
         else if (argv[i][0] == '-' || o->files == COUNT_OF(o->file))
             return false;
         else
@@ -410,7 +385,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: ptxrun [options] FILE.ptx NAME.launch\n"
                         "       ptxrun [options] --compare BEFORE.ptx AFTER.ptx NAME.launch\n"
                         "       ptxrun --coverage FILE.ptx...\n"
-                        "options: --seed=N --seeds=N --only=LABEL --dump=FILE --limit=N --no-races --brief --unreached "
+                        "options: --seed=N --seeds=N --only=LABEL --limit=N --brief --unreached "
                         "--model=early-exits|strict\n");
         return EXIT_USAGE;
     }
