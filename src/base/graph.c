@@ -1,7 +1,5 @@
 #include "base/graph.h"
 
-#include "base/vec.h"
-
 Graph graph_from_edges(Arena *arena, u32 nodes, const u32 *from, const u32 *to, u32 count)
 {
     Graph g = {nodes, arena_array(arena, u32, (size_t)nodes + 2), arena_alloc_raw(arena, sizeof(u32) * (size_t)count)};
@@ -53,6 +51,19 @@ u32 graph_reverse_postorder(const Graph *g, u32 root, u32 *order)
     mem_free(next);
     memmove(order, order + first, sizeof *order * (g->nodes - first));
     return g->nodes - first;
+}
+
+u32 graph_spread(const Graph *g, VecU32 *work, BitSet *found)
+{
+    u32 looked = 0;
+    for (; work->n; looked++) {
+        u32 u = vec_pop(work);
+        for_each_edge(e, g, u)
+            if (bitset_add(found, g->to[e]))
+                vec_push(work, g->to[e]);
+    }
+    vec_free(work);
+    return looked;
 }
 
 /* ---- strongly connected components ----------------------------------------------------------------------------- */

@@ -3,7 +3,8 @@
 #ifndef PTXOPT_BASE_GRAPH_H
 #define PTXOPT_BASE_GRAPH_H
 
-#include "base/arena.h"
+#include "base/bitset.h"
+#include "base/vec.h"
 
 typedef struct Graph {
     u32 nodes;
@@ -21,6 +22,10 @@ Graph graph_reverse(Arena *arena, const Graph *g);
 
 /* The nodes that root reaches, in reverse post-order of a walk that takes edges in their order; answers how many. order: nodes entries. */
 u32 graph_reverse_postorder(const Graph *g, u32 root, u32 *order);
+
+/* Adds the nodes to `found` that edges lead to from those of `work`, past none that is in it already. Frees `work`; answers how many
+ * nodes it looked at. */
+u32 graph_spread(const Graph *g, VecU32 *work, BitSet *found);
 
 /* Strongly connected components (Tarjan, 1972): component[u] for every node, and their number. A component's number is
  * smaller than that of every component that leads to it: callees before callers. component: nodes entries. */

@@ -92,21 +92,18 @@ static void build(ReconvergeGraph *g, bool *leaves, bool strict)
 }
 
 /* The number of blocks that reach `end` and have no reconvergence point yet. */
-static u32 reaches(const ReconvergeGraph *g, u32 end, const bool *done, u8 *seen, u32 *stack)
+static u32 reaches(const ReconvergeGraph *g, u32 end, const bool *done)
 {
-    u32 count = 0, top = 0;
-    memset(seen, 0, g->n);
-    stack[top++] = end;
-    seen[end] = 1;
-    while (top) {
-        u32 b = stack[--top];
+    Arena scratch = {0};
+    VecU32 work = {0};
+    BitSet found = bitset_new(&scratch, g->n + 1);
+    u32 count = 0;
+    bitset_add(&found, end);
+    vec_push(&work, end);
+    graph_spread(&g->pred, &work, &found);
+    for_each_bit(b, &found)
         count += !done[b];
-        for_each_edge(e, &g->pred, b)
-            if (!seen[g->pred.to[e]]) {
-                seen[g->pred.to[e]] = 1;
-                stack[top++] = g->pred.to[e];
-            }
-    }
+    arena_free(&scratch);
     return count;
 }
 
@@ -123,14 +120,13 @@ static u32 block_size(const Block *b)
 /* The exit that most blocks without a reconvergence point reach, of equals the longest and last one; g->n: none reaches any. */
 static u32 choose_end(const ReconvergeGraph *g, const bool *leaves, const bool *done)
 {
-    u8 *seen = mem_zalloc(g->n + 1);
-    u32 *stack = mem_alloc(sizeof(u32) * (g->n + 1)), best = g->n, most = 0, longest = 0, exits = 0;
+    u32 best = g->n, most = 0, longest = 0, exits = 0;
     for_each_block(b, g->fn)
         exits += leaves[b->id] && !done[b->id];
     for_each_block(b, g->fn) {
         if (!leaves[b->id] || done[b->id])
             continue;
-        u32 count = exits > EXIT_LIMIT ? 1 : reaches(g, b->id, done, seen, stack);
+        u32 count = exits > EXIT_LIMIT ? 1 : reaches(g, b->id, done);
         u32 size = block_size(b);
         if (count && (count > most || (count == most && size >= longest))) {
             most = count;
@@ -138,8 +134,6 @@ static u32 choose_end(const ReconvergeGraph *g, const bool *leaves, const bool *
             best = b->id;
         }
     }
-    free(seen);
-    free(stack);
     return best;
 }
 

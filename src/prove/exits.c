@@ -43,7 +43,7 @@ static void add_predecessors(const ProveGraph *g, BitSet *found)
     VecU32 work = {0};
     for_each_bit(id, found)
         vec_push(&work, id);
-    prove_spread_back(g, &work, found);
+    graph_spread(&g->pred, &work, found);
 }
 
 /* To an exit that follows another one more blocks lead than to that one, unless control comes back to it. */

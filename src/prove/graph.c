@@ -91,17 +91,12 @@ const BitSet *prove_reach(ProveGraph *g, const Block *b, u32 stop)
     BitSet *set = arena_new(g->arena, BitSet);
     VecU32 work = {0};
     *set = bitset_new(g->arena, g->n);
+    if (stop != PROVE_NO_BLOCK)
+        bitset_add(set, stop);
     vec_push(&work, b->id);
-    while (work.n) {
-        const Block *at = fn_block(g->fn, vec_pop(&work));
-        g->reached++;
-        for (u32 edge = 0; edge < block_edge_count(at); edge++) {
-            u32 to = block_edge_target(at, edge)->id;
-            if (to != stop && bitset_add(set, to))
-                vec_push(&work, to);
-        }
-    }
-    vec_free(&work);
+    g->reached += graph_spread(&g->succ, &work, set);
+    if (stop != PROVE_NO_BLOCK)
+        bitset_del(set, stop);
     return set;
 }
 
@@ -317,17 +312,6 @@ static void find_loops(ProveGraph *g)
     }
 }
 
-void prove_spread_back(const ProveGraph *g, VecU32 *work, BitSet *found)
-{
-    while (work->n) {
-        u32 id = vec_pop(work);
-        for_each_edge(e, &g->pred, id)
-            if (bitset_add(found, g->pred.to[e]))
-                vec_push(work, g->pred.to[e]);
-    }
-    vec_free(work);
-}
-
 bool prove_loop_body(const ProveGraph *g, u32 header, const BitSet *latches, BitSet *body)
 {
     VecU32 work = {0};
@@ -342,7 +326,7 @@ bool prove_loop_body(const ProveGraph *g, u32 header, const BitSet *latches, Bit
         if (bitset_add(body, latch))
             vec_push(&work, latch);
     }
-    prove_spread_back(g, &work, body);
+    graph_spread(&g->pred, &work, body);
     return is_loop;
 }
 

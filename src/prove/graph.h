@@ -53,8 +53,6 @@ bool prove_influences(ProveGraph *g, const Block *b, const Block *at);
 /* The header, and the blocks from which edges back to it can be reached without it; those from `latches` alone, unless that is NULL.
  * False: there are no such edges. */
 bool prove_loop_body(const ProveGraph *g, u32 header, const BitSet *latches, BitSet *body);
-/* Adds all blocks to `found` from which control comes to one of `work`, which are in it, past none that was found; frees `work`. */
-void prove_spread_back(const ProveGraph *g, VecU32 *work, BitSet *found);
 
 /* for (ProveReads r = prove_reads(i); prove_next_read(&r);) ... r.walk.reg: registers that the instruction reads, those of which a
  * guarded or partial write leaves something too. */

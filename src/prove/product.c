@@ -1,6 +1,4 @@
 /* Exploring the product of two functions: its nodes, one after the other, until no state changes any more. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "prove/arguments.h"
 #include "prove/explore.h"
@@ -135,46 +133,26 @@ static void explore_node(Explorer *e, Node *n)
 
 /* ---- progress ------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct Visit {
-    u32 node, edge;
-} Visit;
-
-typedef VEC(Visit) Visits;
-
-/* Follows the next edge from the top of the stack on which the side does not move; true: it closes a cycle. */
-static bool follow_edge(const Prover *p, u32 side, Visits *stack, u8 *state)
-{
-    Visit *top = &vec_last(stack);
-    const Node *n = p->nodes.v[top->node];
-    if (top->edge == n->next.n) {
-        state[top->node] = 2;
-        stack->n--;
-        return false;
-    }
-    u32 edge = n->next.v[top->edge++], to = edge >> 2;
-    if ((edge >> side & 1) || state[to])
-        return !(edge >> side & 1) && state[to] == 1;
-    state[to] = 1;
-    vec_push(stack, ((Visit){to, 0}));
-    return false;
-}
-
 /* Whether there is a cycle of edges on which the side does not move: the other one could go around for ever while it waits. */
 static bool waits_for_ever(const Prover *p, u32 side)
 {
-    u8 *state = mem_zalloc(p->nodes.n); /* 1: on the stack, 2: done */
-    Visits stack = {0};
+    Arena scratch = {0};
+    VecU32 from = {0}, to = {0};
     bool found = false;
-    for (u32 root = 1; root < p->nodes.n && !found; root++) {
-        if (state[root])
-            continue;
-        state[root] = 1;
-        vec_push(&stack, ((Visit){root, 0}));
-        while (stack.n && !found)
-            found = follow_edge(p, side, &stack, state);
-    }
-    vec_free(&stack);
-    free(state);
+    for (u32 k = 1; k < p->nodes.n; k++)
+        for (u32 i = 0; i < p->nodes.v[k]->next.n; i++) {
+            u32 edge = p->nodes.v[k]->next.v[i];
+            if (edge >> side & 1)
+                continue;
+            found |= edge >> 2 == k;
+            vec_push(&from, k);
+            vec_push(&to, edge >> 2);
+        }
+    Graph g = graph_from_edges(&scratch, p->nodes.n, from.v, to.v, from.n);
+    found |= graph_components(&g, arena_array(&scratch, u32, g.nodes)) < g.nodes;
+    vec_free(&from);
+    vec_free(&to);
+    arena_free(&scratch);
     return found;
 }
 

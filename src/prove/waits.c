@@ -2,8 +2,6 @@
  * inside and end by what they read. A loop that counts ends by itself. */
 #include "prove/waits.h"
 
-#include <stdlib.h>
-
 typedef struct Loops {
     ProveGraph *g;
     const Callees *callees;
@@ -102,25 +100,21 @@ static const Instr *sole_write(const Loops *l, RegId reg, u32 *count)
     return *count == 1 ? found : NULL;
 }
 
-/* Whether every iteration passes the block. */
+/* Whether every iteration passes the block: there is no way around it from the header to the header. */
 static bool is_in_every_iteration(const Loops *l, u32 header, u32 block)
 {
+    Arena scratch = {0};
     VecU32 work = {0};
-    BitSet seen = {.word = mem_zalloc(bitset_words(l->body.bits) * sizeof(u64)), .bits = l->body.bits};
-    bool around = false;
+    BitSet seen = bitset_new(&scratch, l->body.bits); /* what is out of the loop is not looked at */
+    bitset_fill(&seen);
+    bitset_andnot(&seen, &l->body);
+    bitset_add(&seen, block);
+    vec_push(&work, header);
     if (header != block)
-        vec_push(&work, header);
-    while (work.n && !around) {
-        const Block *b = fn_block(l->g->fn, vec_pop(&work));
-        for (u32 edge = 0; edge < block_edge_count(b); edge++) {
-            u32 to = block_edge_target(b, edge)->id;
-            around |= to == header;
-            if (to != block && bitset_has(&l->body, to) && bitset_add(&seen, to))
-                vec_push(&work, to);
-        }
-    }
+        graph_spread(&l->g->succ, &work, &seen);
+    bool around = header != block && bitset_has(&seen, header);
     vec_free(&work);
-    free(seen.word);
+    arena_free(&scratch);
     return !around;
 }
 

@@ -126,13 +126,7 @@ static void add_callers(const Graph *callers, BitSet *of)
     VecU32 work = {0};
     for_each_bit(sym, of)
         vec_push(&work, sym);
-    while (work.n) {
-        u32 sym = vec_pop(&work);
-        for_each_edge(e, callers, sym)
-            if (bitset_add(of, callers->to[e]))
-                vec_push(&work, callers->to[e]);
-    }
-    vec_free(&work);
+    graph_spread(callers, &work, of);
 }
 
 /* ---- proofs --------------------------------------------------------------------------------------------------------------------- */
