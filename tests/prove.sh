@@ -68,6 +68,12 @@ judge_product()
     echo "pass product"
 }
 
+# It is the version of ptxopt.
+judge_version()
+{
+    "$BUILD/ptxopt-prove" --version | grep -q '^ptxopt-prove [0-9.]* (commit ' && echo 'pass version' || echo 'fail version'
+}
+
 # A solver that is missing, dies, hangs, answers nonsense, or says unsat to everything proves nothing.
 judge_solver()
 {
@@ -168,7 +174,7 @@ judge_replay()
 : >"$WORK/examples"
 : >"$WORK/unknown"
 named=$#
-[ $# -gt 0 ] || { judge_solver; judge_solvers; judge_limits; judge_replay; } >"$LOG"
+[ $# -gt 0 ] || { judge_version; judge_solver; judge_solvers; judge_limits; judge_replay; } >"$LOG"
 [ $# -gt 0 ] || set -- tests/prove/cases/*.ptx examples/*.ptx
 for file; do
     case $file in

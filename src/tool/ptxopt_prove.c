@@ -9,6 +9,7 @@
 #include "prove/prove.h"
 #include "tool/process.h"
 #include "tool/replay.h"
+#include "version.h"
 
 enum ExitStatus { EXIT_PROVED = 0, EXIT_BAD_INPUT = 1, EXIT_UNKNOWN = 2, EXIT_REFUTED = 3 };
 
@@ -114,7 +115,7 @@ int main(int argc, char **argv)
         case LAUNCH: options.launch = optarg; break;
         case LIMIT: ok = number(optarg, &options.prove.limit); break;
         case VERBOSE: options.verbose = true; break;
-        case VERSION: puts("ptxopt-prove 1.0"); return 0;
+        case VERSION: puts("ptxopt-prove " PTXOPT_VERSION " (commit " PTXOPT_COMMIT ")"); return 0;
         case HELP: fputs(usage, stdout); return 0;
         default: ok = false;
         }
