@@ -32,6 +32,8 @@ DecodeFn decode_arithmetic; /* whatever alu_pick() knows */
 /* A source of that type: register, constant, address, special register. Floating-point literals become its bits. */
 Arg decode_source(Decoder *d, const Operand *o, ElemType type);
 Arg decode_result(Decoder *d, const Operand *o);
+/* Reserves two results and so many sources, and takes one result or two: `d`, `d|p`, `{d, p}`. Answers how many there are. */
+u32 decode_results(Decoder *d, const Operand *o, u32 args);
 /* Room for the Code's operands. */
 void decode_reserve(Decoder *d, u32 results, u32 args);
 /* The members of an aggregate, or the operand itself when it is none; answers how many. */

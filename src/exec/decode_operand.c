@@ -207,6 +207,16 @@ u32 decode_members(const Operand *o, const Operand **member, u32 max)
     return o->id > max ? max + 1 : n;
 }
 
+u32 decode_results(Decoder *d, const Operand *o, u32 args)
+{
+    const Operand *member[2];
+    u32 n = decode_members(o, member, 2);
+    decode_reserve(d, 2, args);
+    for (u32 i = 0; i < n && i < 2; i++)
+        d->c->result[i] = decode_result(d, member[i]);
+    return n;
+}
+
 /* A register of 128 bits is two slots, one declared as a vector one for each member. */
 static u32 register_slots(const Decoder *d, const Operand *o)
 {

@@ -116,25 +116,18 @@ static void run_setp(Warp *w, Split *s, const Code *c, u32 mask)
     arg_forget(s, &c->result[0], mask & ~known_p);
 }
 
-static bool pred_result(Decoder *d, const Operand *o, Arg *result)
-{
-    *result = decode_result(d, o);
-    return result->kind == ARG_PRED || result->kind == ARG_NONE;
-}
+static bool is_pred_result(const Arg *result) { return result->kind == ARG_PRED || result->kind == ARG_NONE; }
 
 static bool decode_setp(Decoder *d)
 {
     AluOp *alu = arena_new(d->p->arena, AluOp);
-    const Operand *member[2];
     if (alu_pick(&d->op, alu) != ALU_PICKED)
         return false;
-    u32 sources = alu->mode.combine ? 3 : 2, members = d->opnds ? decode_members(d->opnd[0], member, 2) : 0;
-    if (d->opnds != sources + 1 || members > 2)
+    u32 sources = alu->mode.combine ? 3 : 2;
+    if (d->opnds != sources + 1 || decode_results(d, d->opnd[0], sources) > 2)
         return false;
-    decode_reserve(d, 2, sources);
-    for (u32 i = 0; i < members; i++)
-        if (!pred_result(d, member[i], &d->c->result[i]))
-            return false;
+    if (!is_pred_result(&d->c->result[0]) || !is_pred_result(&d->c->result[1]))
+        return false;
     for (u32 i = 0; i < sources; i++)
         d->c->arg[i] = decode_source(d, d->opnd[i + 1], i < 2 ? alu->arg[i] : elem_pred);
     d->c->alu = alu;
@@ -169,21 +162,18 @@ static void run_lop3_pred(Warp *w, Split *s, const Code *c, u32 mask)
 
 static bool decode_lop3(Decoder *d)
 {
-    const Operand *member[2];
     AluOp *alu = arena_new(d->p->arena, AluOp);
     bool is_and = op_take_next(&d->op, "and");
     if (!is_and && !op_take_next(&d->op, "or"))
         return false; /* the plain form is arithmetic */
-    if (d->opnds != 6 || decode_members(d->opnd[0], member, 2) != 2 || alu_pick(&d->op, alu) != ALU_PICKED)
+    if (d->opnds != 6 || decode_results(d, d->opnd[0], 5) != 2 || alu_pick(&d->op, alu) != ALU_PICKED)
         return false;
-    decode_reserve(d, 2, 5);
-    d->c->result[0] = decode_result(d, member[0]);
     for (u32 i = 0; i < 5; i++)
         d->c->arg[i] = decode_source(d, d->opnd[i + 1], i < 4 ? elem_b32 : elem_pred);
     d->c->alu = alu;
     d->c->action = is_and ? COMBINE_AND : COMBINE_OR;
     d->c->run = run_lop3_pred;
-    return pred_result(d, member[1], &d->c->result[1]) && d->c->arg[4].kind == ARG_PRED;
+    return is_pred_result(&d->c->result[1]) && d->c->arg[4].kind == ARG_PRED;
 }
 
 /* ---- carry chains --------------------------------------------------------------------------------------------- */

@@ -74,17 +74,12 @@ static void run_shfl(Warp *w, Split *s, const Code *c, u32 mask)
 static bool decode_shfl(Decoder *d)
 {
     static const char *const modes[] = {"up", "down", "bfly", "idx", NULL};
-    const Operand *member[2];
     bool sync = op_take_next(&d->op, "sync");
     int mode = op_take_any(&d->op, modes);
     u32 sources = sync ? 4 : 3;
     if (mode < 0 || !op_take_next(&d->op, "b32") || d->opnds != sources + 1)
         return false;
-    u32 members = decode_members(d->opnd[0], member, 2);
-    decode_reserve(d, 2, sources);
-    d->c->result[0] = decode_result(d, member[0]);
-    if (members == 2)
-        d->c->result[1] = decode_result(d, member[1]);
+    u32 members = decode_results(d, d->opnd[0], sources);
     for (u32 i = 0; i < sources; i++)
         d->c->arg[i] = decode_source(d, d->opnd[i + 1], elem_b32);
     d->c->action = (u8)mode;
@@ -161,17 +156,12 @@ static void run_match(Warp *w, Split *s, const Code *c, u32 mask)
 
 static bool decode_match(Decoder *d)
 {
-    const Operand *member[2];
     bool all = op_take_next(&d->op, "all");
     if ((!all && !op_take_next(&d->op, "any")) || !op_take_next(&d->op, "sync") || !op_take_type(&d->op, &d->c->type))
         return false;
     if (d->opnds != 3 || d->c->type.kind != EK_BITS || d->c->type.bits < 32)
         return false;
-    u32 members = decode_members(d->opnd[0], member, 2);
-    decode_reserve(d, 2, 2);
-    d->c->result[0] = decode_result(d, member[0]);
-    if (members == 2)
-        d->c->result[1] = decode_result(d, member[1]);
+    u32 members = decode_results(d, d->opnd[0], 2);
     d->c->arg[0] = decode_source(d, d->opnd[1], d->c->type);
     d->c->arg[1] = decode_source(d, d->opnd[2], elem_b32);
     d->c->action = all;
@@ -263,12 +253,8 @@ static void run_elect(Warp *w, Split *s, const Code *c, u32 mask)
 
 static bool decode_elect(Decoder *d)
 {
-    const Operand *member[2];
-    if (!op_take_next(&d->op, "sync") || d->opnds != 2 || decode_members(d->opnd[0], member, 2) != 2)
+    if (!op_take_next(&d->op, "sync") || d->opnds != 2 || decode_results(d, d->opnd[0], 1) != 2)
         return false;
-    decode_reserve(d, 2, 1);
-    d->c->result[0] = decode_result(d, member[0]);
-    d->c->result[1] = decode_result(d, member[1]);
     d->c->arg[0] = decode_source(d, d->opnd[1], elem_b32);
     d->c->run = run_elect;
     return true;
