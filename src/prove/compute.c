@@ -81,11 +81,11 @@ static void apply(Compute *c)
 
 /* ---- integers ---------------------------------------------------------------------------------------------------------- */
 
-static Term named(Compute *c, const char *what, u32 bits, Term a, Term b, Term d, Term e)
+static Term named(Compute *c, const char *what, bool is_signed, u32 bits, Term a, Term b, Term d, Term e)
 {
     char text[96];
     Term kid[4] = {a, b, d, e};
-    snprintf(text, sizeof text, "%.40s %u%s", what, bits, c->is_signed ? "s" : "u");
+    snprintf(text, sizeof text, "%.40s %u%s", what, bits, is_signed ? "s" : "u");
     return prove_apply(c->t, prove_name(c->t, text), strcmp(what, "mul.hi") == 0 ? bits : 1, kid, e ? 4 : d ? 3 : 2);
 }
 
@@ -117,10 +117,7 @@ static void add(Compute *c)
     Term extra = prove_zext(c->t, in, c->bits);
     Term x = subtracts ? prove_sub(c->t, prove_sub(c->t, a, b), extra) : prove_add(c->t, prove_add(c->t, a, b), extra);
     Term first = !subtracts && a > b ? b : a, second = first == a ? b : a;
-    bool was_signed = c->is_signed;
-    c->is_signed = false; /* the carry does not depend on it */
-    Term carry = named(c, subtracts ? "borrow" : "carry", c->bits, first, second, in, 0);
-    c->is_signed = was_signed;
+    Term carry = named(c, subtracts ? "borrow" : "carry", false, c->bits, first, second, in, 0);
     result(c, x);
     carry_out(c, carry);
 }
@@ -131,7 +128,7 @@ static Term product(Compute *c, u32 *bits)
     *bits = c->bits;
     Term a = source(c, 1, c->bits), b = source(c, 2, c->bits);
     if (op_has_modifier(c->op, ".hi"))
-        return named(c, "mul.hi", c->bits, a < b ? a : b, a < b ? b : a, 0, 0);
+        return named(c, "mul.hi", c->is_signed, c->bits, a < b ? a : b, a < b ? b : a, 0, 0);
     if (op_has_modifier(c->op, ".wide")) {
         *bits = c->bits * 2;
         a = prove_resize(c->t, a, *bits, c->is_signed);
@@ -149,9 +146,18 @@ static void multiply(Compute *c)
         return;
     }
     Term d = source(c, 3, bits), in = carry_in(c);
-    Term carry = named(c, op_has_modifier(c->op, ".hi") ? "carry of mad.hi" : "carry of mad", bits, x, d, in, 0);
+    Term carry =
+        named(c, op_has_modifier(c->op, ".hi") ? "carry of mad.hi" : "carry of mad", c->is_signed, bits, x, d, in, 0);
     result(c, prove_add(c->t, prove_add(c->t, x, d), prove_zext(c->t, in, bits)));
     carry_out(c, carry);
+}
+
+/* By the modifier of setp, set and lop3. */
+static Term combine(Compute *c, Term x, Term q)
+{
+    return c->op->bool_op == BOOL_AND  ? prove_and(c->t, x, q)
+           : c->op->bool_op == BOOL_OR ? prove_or(c->t, x, q)
+                                       : prove_xor(c->t, x, q);
 }
 
 static void logic3(Compute *c)
@@ -170,11 +176,8 @@ static void logic3(Compute *c)
     Sets *s = &c->t->sets;
     Term some = prove_in(c->t, x, prove_set_not(s, prove_set_range(s, 0, 0), prove_mask(32)));
     Term q = c->n > 5 ? source(c, 5, 1) : prove_bool(c->t, false);
-    some = c->op->bool_op == BOOL_AND   ? prove_and(c->t, some, q)
-           : c->op->bool_op == BOOL_XOR ? prove_xor(c->t, some, q)
-                                        : prove_or(c->t, some, q);
     prove_define(c->m, c->guard, to + 1, x);
-    prove_define(c->m, c->guard, to + 2, some);
+    prove_define(c->m, c->guard, to + 2, combine(c, some, q));
 }
 
 /* ---- comparisons --------------------------------------------------------------------------------------------------------- */
@@ -214,15 +217,7 @@ static Term compared(Compute *c)
     return prove_frel(c->t, prove_name(c->t, text), source(c, 1, bits), source(c, 2, bits), relations);
 }
 
-static Term combined(Compute *c, Term x)
-{
-    if (c->op->bool_op == BOOL_NONE)
-        return x;
-    Term q = source(c, 3, 1);
-    return c->op->bool_op == BOOL_AND  ? prove_and(c->t, x, q)
-           : c->op->bool_op == BOOL_OR ? prove_or(c->t, x, q)
-                                       : prove_xor(c->t, x, q);
-}
+static Term combined(Compute *c, Term x) { return c->op->bool_op == BOOL_NONE ? x : combine(c, x, source(c, 3, 1)); }
 
 static void compare(Compute *c)
 {
