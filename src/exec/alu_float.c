@@ -56,6 +56,20 @@ static const int host_round[] = {FE_TONEAREST, FE_TOWARDZERO, FE_DOWNWARD, FE_UP
             fesetround(FE_TONEAREST);           \
     } while (0)
 
+#define F32_OP1(name, expression)            \
+    ALU_FN(name)                             \
+    {                                        \
+        volatile float x = in_f(m, v[0]), r; \
+        ROUNDED(m, r, expression);           \
+        return out_f(m, r);                  \
+    }
+#define F64_OP1(name, expression)                    \
+    ALU_FN(name)                                     \
+    {                                                \
+        volatile double x = bits_to_double(v[0]), r; \
+        ROUNDED(m, r, expression);                   \
+        return out_d(m, r, x, x);                    \
+    }
 #define F32_OP2(name, expression)                               \
     ALU_FN(name)                                                \
     {                                                           \
@@ -91,30 +105,10 @@ ALU_FN(f64_fma)
     ROUNDED(m, r, fma(x, y, z));
     return out_d(m, isnan(r) && isnan(z) && !isnan(x) && !isnan(y) ? z : r, x, isnan(y) ? y : z);
 }
-ALU_FN(f32_sqrt)
-{
-    volatile float x = in_f(m, v[0]), r;
-    ROUNDED(m, r, sqrtf(x));
-    return out_f(m, r);
-}
-ALU_FN(f64_sqrt)
-{
-    volatile double x = bits_to_double(v[0]), r;
-    ROUNDED(m, r, sqrt(x));
-    return out_d(m, r, x, x);
-}
-ALU_FN(f32_rcp)
-{
-    volatile float x = in_f(m, v[0]), r;
-    ROUNDED(m, r, 1.0f / x);
-    return out_f(m, r);
-}
-ALU_FN(f64_rcp)
-{
-    volatile double x = bits_to_double(v[0]), r;
-    ROUNDED(m, r, 1.0 / x);
-    return out_d(m, r, x, x);
-}
+F32_OP1(f32_sqrt, sqrtf(x))
+F64_OP1(f64_sqrt, sqrt(x))
+F32_OP1(f32_rcp, 1.0f / x)
+F64_OP1(f64_rcp, 1.0 / x)
 
 /* Approximations: a double's function, rounded. Which bits come out is the hardware's business; that they are the same
  * before and after is ours. The f64 forms keep the upper half, as the hardware's do. */
