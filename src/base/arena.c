@@ -234,6 +234,15 @@ char *arena_printf(Arena *arena, const char *format, ...)
     return text;
 }
 
+char *arena_append(Arena *arena, const char *text, const char *separator, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    const char *more = arena_vprintf(arena, format, arguments);
+    va_end(arguments);
+    return arena_printf(arena, "%s%s%s", text, *text ? separator : "", more);
+}
+
 void arena_free(Arena *arena)
 {
     for (ArenaChunk *chunk = arena->chunks, *next; chunk; chunk = next) {

@@ -27,6 +27,9 @@ static inline void arena_shrink(Arena *arena, void *memory, size_t bytes, size_t
 char *arena_copy(Arena *arena, const char *text, size_t len);
 char *arena_printf(Arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 char *arena_vprintf(Arena *arena, const char *format, va_list arguments) __attribute__((format(printf, 2, 0)));
+/* `text`, the separator if it is not empty, and what the format makes. */
+char *arena_append(Arena *arena, const char *text, const char *separator, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 void arena_free(Arena *arena);
 
 #define arena_new(arena, T) ((T *)arena_alloc((arena), sizeof(T)))

@@ -1,7 +1,6 @@
 #include "machine/cubin.h"
 
 #include <elf.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -258,8 +257,7 @@ static void read_kernel_info(const Reader *reader, const Section *code, unsigned
         if (attribute.code == ATTR_BARRIERS && function->kernel)
             function->barriers = attribute.value & 0xff;
         else if (attribute.code == ATTR_CUDA_VERSION && attribute.payload.size >= 4)
-            function->notes_spills =
-                cubin_spills(function, NULL) || read32(attribute.payload.at) >= FIRST_WITH_SPILLS;
+            function->notes_spills = cubin_spills(function, NULL) || read32(attribute.payload.at) >= FIRST_WITH_SPILLS;
         else if (attribute.code == ATTR_REQUIRED_THREADS || attribute.code == ATTR_MAX_THREADS)
             function->threads = threads_of(attribute.payload);
     if (function->kernel && code->shared) {
@@ -353,25 +351,23 @@ static bool read_cubin(Cubin *cubin, Reader *reader)
     return read_symbols(reader) && read_functions(cubin, reader);
 }
 
-bool cubin_read(Cubin *cubin, uint8_t *bytes, size_t size, const char *name, char *error, size_t error_bytes)
+const char *cubin_read(Cubin *cubin, uint8_t *bytes, size_t size)
 {
     Reader reader = {.file = {bytes, size}, .fault = "cannot be read"};
     *cubin = (Cubin){.bytes = bytes};
     bool good = bytes && read_cubin(cubin, &reader);
     mem_free(reader.sections);
     mem_free(reader.info);
-    if (good)
-        return true;
-    snprintf(error, error_bytes, "%s: %s", name, reader.fault);
-    cubin_close(cubin);
-    return false;
+    if (!good)
+        cubin_close(cubin);
+    return good ? NULL : reader.fault;
 }
 
-bool cubin_open(Cubin *cubin, const char *path, char *error, size_t error_bytes)
+const char *cubin_open(Cubin *cubin, const char *path)
 {
     Str file = {NULL, 0};
     source_read(path, &file);
-    return cubin_read(cubin, (uint8_t *)(uintptr_t)file.p, file.len, path, error, error_bytes);
+    return cubin_read(cubin, (uint8_t *)(uintptr_t)file.p, file.len);
 }
 
 void cubin_close(Cubin *cubin)

@@ -29,12 +29,11 @@ typedef struct Cubin {
     uint8_t *bytes; /* the file */
 } Cubin;
 
-/* False on failure, with a message in `error`; nothing then needs closing. Everything that a Cubin points to lives
- * until cubin_close. */
-bool cubin_open(Cubin *cubin, const char *path, char *error, size_t error_bytes);
+/* NULL, or why it cannot be used, in words: nothing then needs closing. Everything that a Cubin points to lives until cubin_close. */
+const char *cubin_open(Cubin *cubin, const char *path);
 
-/* The same of bytes, which are mem_alloc's and the Cubin's from then on, also on failure; `name` is for messages. NULL: not read. */
-bool cubin_read(Cubin *cubin, uint8_t *bytes, size_t size, const char *name, char *error, size_t error_bytes);
+/* The same of bytes, which are mem_alloc's and the Cubin's from then on, also on failure. NULL: not read. */
+const char *cubin_read(Cubin *cubin, uint8_t *bytes, size_t size);
 void cubin_close(Cubin *cubin);
 
 /* Section offsets of the spill stores and refills that ptxas noted, in ascending order of the notes; `offsets` may be

@@ -1,7 +1,5 @@
 #include "machine/worse.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "machine/unroll.h"
@@ -156,53 +154,27 @@ const char *worse_name(unsigned rule)
     }
 }
 
-typedef struct Text {
-    char *at;
-    size_t left;
-    bool any;
-} Text;
-
-static void __attribute__((format(printf, 2, 3))) add(Text *text, const char *format, ...)
+static const char *add_moved(Arena *arena, const char *text, const char *what, const unsigned long value[2])
 {
-    va_list arguments;
-    int written = text->any ? snprintf(text->at, text->left, ", ") : 0;
-    for (int part = 0; part < 2; part++) {
-        size_t step = (size_t)written < text->left ? (size_t)written : text->left ? text->left - 1 : 0;
-        text->at += step;
-        text->left -= step;
-        if (part)
-            break;
-        va_start(arguments, format);
-        written = vsnprintf(text->at, text->left, format, arguments);
-        va_end(arguments);
-    }
-    text->any = true;
+    if (value[0] == value[1])
+        return text;
+    return arena_append(arena, text, ", ", "%s %lu to %lu", what, value[0], value[1]);
 }
 
-static void add_moved(Text *text, const char *what, const unsigned long value[2])
-{
-    if (value[0] != value[1])
-        add(text, "%s %lu to %lu", what, value[0], value[1]);
-}
-
-void worse_describe(const Judgement *j, char *text, size_t bytes)
+const char *worse_describe(Arena *arena, const Judgement *j)
 {
     const Moved *m = &j->moved;
-    Text to = {text, bytes, false};
-    if (bytes)
-        text[0] = '\0';
-    add_moved(&to, "instructions", m->instructions);
+    const char *text = add_moved(arena, "", "instructions", m->instructions);
     if (m->cycles[0] != m->cycles[1])
-        add(&to, "cycles %.0f to %.0f (%+.1f %%)", m->cycles[0], m->cycles[1],
-            m->cycles[0] > 0 ? 100 * (m->cycles[1] / m->cycles[0] - 1) : 0);
-    add_moved(&to, "spilled bytes", m->spilled);
-    add_moved(&to, "registers", m->registers);
-    add_moved(&to, "shared bytes", m->shared);
-    add_moved(&to, "barriers", m->barriers);
+        text = arena_append(arena, text, ", ", "cycles %.0f to %.0f (%+.1f %%)", m->cycles[0], m->cycles[1],
+                            m->cycles[0] > 0 ? 100 * (m->cycles[1] / m->cycles[0] - 1) : 0);
+    text = add_moved(arena, text, "spilled bytes", m->spilled);
+    text = add_moved(arena, text, "registers", m->registers);
+    text = add_moved(arena, text, "shared bytes", m->shared);
+    text = add_moved(arena, text, "barriers", m->barriers);
     if (m->warps[0] != m->warps[1])
-        add(&to, "warps %u to %u (blocks of %u)", m->warps[0], m->warps[1], m->threads);
+        text = arena_append(arena, text, ", ", "warps %u to %u (blocks of %u)", m->warps[0], m->warps[1], m->threads);
     if (m->unrolled)
-        add(&to, "%d loop%s newly unrolled", m->unrolled, m->unrolled == 1 ? "" : "s");
-    if (!to.any)
-        add(&to, j->changed ? "nothing that counts" : "nothing");
+        text = arena_append(arena, text, ", ", "%d loop%s newly unrolled", m->unrolled, m->unrolled == 1 ? "" : "s");
+    return *text ? text : j->changed ? "nothing that counts" : "nothing";
 }

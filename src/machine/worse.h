@@ -49,7 +49,7 @@ int worse_order(const Judgement *forth, const Judgement *back);
 /* "spills", "warps", ...; `rule` is one of WorseRule. */
 const char *worse_name(unsigned rule);
 
-/* What moved, in words, cut off at `bytes`: "registers 32 to 40, warps 64 to 48 (blocks of 128)". */
-void worse_describe(const Judgement *judgement, char *text, size_t bytes);
+/* What moved, in words, in the arena: "registers 32 to 40, warps 64 to 48 (blocks of 128)". */
+const char *worse_describe(Arena *arena, const Judgement *judgement);
 
 #endif

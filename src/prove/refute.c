@@ -27,7 +27,7 @@ static const char *describe_inputs(const Prover *p)
 {
     char *text = arena_printf(p->arena, "%s", "");
     for (u32 k = 0; k < p->verdict->inputs && k < INPUTS_DESCRIBED; k++)
-        text = arena_printf(p->arena, "%s%s%s=%llu", text, k ? ", " : "", p->verdict->input[k].name,
+        text = arena_append(p->arena, text, ", ", "%s=%llu", p->verdict->input[k].name,
                             (unsigned long long)p->verdict->input[k].value);
     return text;
 }

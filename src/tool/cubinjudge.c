@@ -5,7 +5,7 @@
 
 #include "machine/worse.h"
 
-enum { EXIT_WORSE = 1, EXIT_TROUBLE = 2, TEXT_BYTES = 512 };
+enum { EXIT_WORSE = 1, EXIT_TROUBLE = 2 };
 
 typedef struct JudgeOptions {
     const char *kernel;
@@ -38,17 +38,17 @@ static void print_judgement(const char *name, const Judgement *j, const JudgeOpt
 {
     const char *verdict = j->worse ? "worse" : j->better ? "better" : "same";
     const Moved *m = &j->moved;
-    char text[TEXT_BYTES];
     if (!j->changed && !options->all)
         return;
     if (!options->tsv) {
-        worse_describe(j, text, sizeof text);
+        Arena arena = {0};
         printf("%s: %s", name, verdict);
         if (j->worse) {
             fputs(" by ", stdout);
             print_rules(j->worse);
         }
-        printf(": %s\n", text);
+        printf(": %s\n", worse_describe(&arena, j));
+        arena_free(&arena);
         return;
     }
     printf("%s\t%s\t", name, j->changed ? verdict : "unchanged");
@@ -69,16 +69,18 @@ static int judge_pair(const Cubin *before, const Cubin *after, const char *name,
     return judgement.worse ? EXIT_WORSE : 0;
 }
 
+static bool open_cubin(Cubin *cubin, const char *path)
+{
+    const char *fault = cubin_open(cubin, path);
+    if (fault)
+        fprintf(stderr, "cubinjudge: %s: %s\n", path, fault);
+    return !fault;
+}
+
 static int judge_files(const char *old_path, const char *new_path, const JudgeOptions *options)
 {
-    Cubin before, after;
-    char error[TEXT_BYTES];
-    if (!cubin_open(&before, old_path, error, sizeof error)) {
-        fprintf(stderr, "cubinjudge: %s\n", error);
-        return EXIT_TROUBLE;
-    }
-    if (!cubin_open(&after, new_path, error, sizeof error)) {
-        fprintf(stderr, "cubinjudge: %s\n", error);
+    Cubin before = {0}, after = {0};
+    if (!open_cubin(&before, old_path) || !open_cubin(&after, new_path)) {
         cubin_close(&before);
         return EXIT_TROUBLE;
     }

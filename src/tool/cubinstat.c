@@ -226,9 +226,9 @@ static void (*const printers[])(const Row *rows, size_t count) = {
 static int report(const char *path, const StatOptions *options)
 {
     Cubin cubin;
-    char error[512];
-    if (!cubin_open(&cubin, path, error, sizeof error)) {
-        fprintf(stderr, "cubinstat: %s\n", error);
+    const char *fault = cubin_open(&cubin, path);
+    if (fault) {
+        fprintf(stderr, "cubinstat: %s: %s\n", path, fault);
         return 1;
     }
     Row *rows = calloc(cubin.count + 1, sizeof *rows);

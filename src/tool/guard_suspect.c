@@ -104,14 +104,13 @@ static Suspect *find_suspect(Guard *guard, const char *name)
     return NULL;
 }
 
-/* Whether the function is worse in `cubin`; what cannot be judged is. `moved` may be NULL. */
-static bool is_worse(const Guard *guard, const char *name, const Cubin *cubin, char *moved)
+/* What moved in the function where it is worse in `cubin`, and where that cannot be judged; NULL: it is not worse. */
+static const char *worse_by(const Guard *guard, const char *name, const Cubin *cubin)
 {
     Judgement judgement;
-    bool known = worse_judge_function(&judgement, &guard->original.cubin, cubin, name);
-    if (moved && known)
-        worse_describe(&judgement, moved, ERROR_BYTES);
-    return !known || judgement.worse;
+    if (!worse_judge_function(&judgement, &guard->original.cubin, cubin, name))
+        return "it cannot be judged";
+    return judgement.worse ? worse_describe(guard->arena, &judgement) : NULL;
 }
 
 u32 suspect_phases(const Suspect *suspect)
@@ -158,14 +157,13 @@ bool guard_add_suspects(Guard *guard, const Cubin *cubin)
     bool any = false;
     for (size_t i = 0; i < guard->original.cubin.count; i++) {
         const CubinFunction *function = &guard->original.cubin.functions[i];
-        char moved[ERROR_BYTES] = "it cannot be judged";
-        if (function->inner || !may_have_changed(guard, function->name) || !is_worse(guard, function->name, cubin, moved))
+        const char *moved =
+            function->inner || !may_have_changed(guard, function->name) ? NULL : worse_by(guard, function->name, cubin);
+        if (!moved)
             continue;
         Suspect *suspect = find_suspect(guard, function->name);
         if (!suspect) {
-            Suspect new = {.name = function->name};
-            memcpy(new.moved, moved, sizeof moved);
-            vec_push(&guard->suspects, new);
+            vec_push(&guard->suspects, ((Suspect){.name = function->name, .moved = moved}));
             suspect = &guard->suspects.v[guard->suspects.n - 1];
         }
         suspect->good = 0;
@@ -178,5 +176,5 @@ bool guard_add_suspects(Guard *guard, const Cubin *cubin)
 
 bool suspect_is_worse(const Guard *guard, const Suspect *suspect, const Cubin *cubin)
 {
-    return is_worse(guard, suspect->name, cubin, NULL);
+    return worse_by(guard, suspect->name, cubin);
 }

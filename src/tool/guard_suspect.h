@@ -5,14 +5,12 @@
 #include "tool/guard.h"
 #include "tool/parts.h"
 
-enum { ERROR_BYTES = 300 };
-
 /* A kernel or function that got worse: the phases that it does without are known to be enough. */
 typedef struct Suspect {
     const char *name;
     bool without[PHASE_COUNT];
-    u32 good, bad;           /* with so many rewrites of these phases it is known not to be worse, and to be worse */
-    char moved[ERROR_BYTES]; /* what got worse with all phases */
+    u32 good, bad;     /* with so many rewrites of these phases it is known not to be worse, and to be worse */
+    const char *moved; /* what got worse with all phases */
 } Suspect;
 
 /* A phase that rewrote something in a function. */

@@ -1,6 +1,5 @@
 /* Remarks as the report tells them. */
 #define _GNU_SOURCE
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,23 +51,13 @@ static const RemarkWords *words_of(const char *name)
     return NULL;
 }
 
-/* A paragraph that grows. */
+/* A paragraph that grows: parts with semicolons between them. */
 typedef struct Story {
     Report *report;
     char *text;
-    bool any;
 } Story;
 
-static void __attribute__((format(printf, 2, 3))) tell(Story *story, const char *format, ...)
-{
-    va_list arguments;
-    char part[1024];
-    va_start(arguments, format);
-    vsnprintf(part, sizeof part, format, arguments);
-    va_end(arguments);
-    story->text = arena_printf(&story->report->arena, "%s%s%s", story->text, story->any ? "; " : "", part);
-    story->any = true;
-}
+#define tell(story, ...) ((story)->text = arena_append(&(story)->report->arena, (story)->text, "; ", __VA_ARGS__))
 
 /* Where it is: in the source, else in the PTX. Columns are left out. */
 static const char *place_of(Report *report, const ReportRemark *remark)
@@ -137,7 +126,7 @@ static void tell_name(Story *story, const ReportKernel *kernel, u32 at, const ch
         count += things_of(remark);
         if (strcmp(place, last) == 0 || ++shown > PLACES)
             continue;
-        places = arena_printf(&story->report->arena, "%s%s%s", places, shown > 1 ? ", " : "", place);
+        places = arena_append(&story->report->arena, places, ", ", "%s", place);
         last = place;
     }
     const char *what = !known ? first->name : count == 1 ? known->one : known->many;
@@ -147,7 +136,7 @@ static void tell_name(Story *story, const ReportKernel *kernel, u32 at, const ch
 
 char *report_story(Report *report, const ReportKernel *kernel)
 {
-    Story story = {report, arena_printf(&report->arena, "%s", ""), false};
+    Story story = {report, arena_printf(&report->arena, "%s", "")};
     const char *kept = "kept: ";
     for (u32 i = 0; i < kernel->remarks.n; i++)
         if (is_switch(&kernel->remarks.v[i]))
@@ -155,7 +144,7 @@ char *report_story(Report *report, const ReportKernel *kernel)
     for (u32 i = 0; i < kernel->remarks.n; i++)
         if (kernel->remarks.v[i].passed && !is_switch(&kernel->remarks.v[i]) && is_first_of_its_name(kernel, i))
             tell_name(&story, kernel, i, "");
-    if (!story.any)
+    if (!*story.text)
         tell(&story, "nothing was done");
     for (u32 i = 0; i < kernel->remarks.n; i++)
         if (!kernel->remarks.v[i].passed && is_first_of_its_name(kernel, i)) {

@@ -4,13 +4,11 @@
 #include "pipeline/help.h"
 #include "tool/report.h"
 
-enum { LINE = 78, MOVED_BYTES = 300 };
+enum { LINE = 78 };
 
-static void describe(const ReportResult *result, char *moved)
+static const char *describe(Report *report, const ReportResult *result)
 {
-    snprintf(moved, MOVED_BYTES, "it has no machine code of its own");
-    if (result->known)
-        worse_describe(&result->judgement, moved, MOVED_BYTES);
+    return result->known ? worse_describe(&report->arena, &result->judgement) : "it has no machine code of its own";
 }
 
 /* "3 of 10 functions' machine code changed: 2 better, ...": the same for both. */
@@ -26,16 +24,14 @@ static char *sum_up(Report *report, u32 run)
 
 static void text_kernel(FILE *out, Report *report, const ReportFile *file, const ReportKernel *kernel)
 {
-    char moved[MOVED_BYTES];
     fprintf(out, "\n%s%s%s%s\n", kernel->name, kernel->source ? " (" : "", kernel->source ? kernel->source : "",
             kernel->source ? ")" : "");
     help_put_wrapped(out, 0, 4, LINE, report_story(report, kernel));
     for (u32 r = 0; r < report->runs.n; r++) {
         if (file->trouble[r])
             continue;
-        describe(&kernel->results[r], moved);
         fprintf(out, "    %s: %s: %s\n", report_run_name(report, file, r), report_verdict_name(kernel->results[r].verdict),
-                moved);
+                describe(report, &kernel->results[r]));
     }
 }
 

@@ -13,7 +13,7 @@
 #include "front/real.h"
 #include "base/source.h"
 
-enum { ERROR_BYTES = 300, OLDEST_TARGET = 75, JOBS = 2 };
+enum { OLDEST_TARGET = 75, JOBS = 2 };
 
 /* ---- the call of ptxas -------------------------------------------------------------------------------------------- */
 
@@ -254,7 +254,6 @@ bool text_equals_file(const Scratch *written, const char *path)
 const char *trial_read(const Assembler *assembler, Trial *trial, const char *what)
 {
     Arena *arena = assembler->arena;
-    char error[ERROR_BYTES];
     int status = trial->status;
     if (!trial->in_time)
         return arena_printf(arena, "ptxas did not end within %u seconds over the %s", assembler->limit, what);
@@ -264,10 +263,9 @@ const char *trial_read(const Assembler *assembler, Trial *trial, const char *wha
         return arena_printf(arena, "'%s' cannot be run", (trial->command ? trial->command : assembler->command)->ptxas);
     if (!trial_assembled(trial))
         return arena_printf(arena, "ptxas refuses the %s", what);
-    trial->read = cubin_open(&trial->cubin, trial->path, error, sizeof error);
-    return trial->read ? NULL
-                       : arena_printf(arena, "what ptxas made of the %s cannot be judged: %s", what,
-                                      strrchr(error, ':') ? strrchr(error, ':') + 2 : error);
+    const char *fault = cubin_open(&trial->cubin, trial->path);
+    trial->read = !fault;
+    return fault ? arena_printf(arena, "what ptxas made of the %s cannot be judged: %s", what, fault) : NULL;
 }
 
 bool input_copy(const char *path, Scratch *copy)

@@ -120,20 +120,18 @@ static const char *decision_words(Tune *tune, u32 group)
 }
 
 /* What moved in a function; "" where nothing did. */
-static void describe(const Tune *tune, const Part *part, char *moved)
+static const char *describe(Tune *tune, const Part *part)
 {
     const TuneGroup *group = &tune->group[part->group];
     Judgement judgement;
-    moved[0] = '\0';
-    if (group->best &&
-        worse_judge_function(&judgement, group->tried.v[0].cubin, group->tried.v[group->best].cubin, part->name))
-        worse_describe(&judgement, moved, TUNE_MOVED_BYTES);
+    bool moved = group->best &&
+                 worse_judge_function(&judgement, group->tried.v[0].cubin, group->tried.v[group->best].cubin, part->name);
+    return moved ? worse_describe(&tune->arena, &judgement) : "";
 }
 
 static void say_decisions(Tune *tune)
 {
     u32 kernels = 0;
-    char moved[TUNE_MOVED_BYTES];
     if (isatty(STDERR_FILENO) && tune->planned)
         fputs("\r\033[K", stderr);
     for (u32 i = 0; i < tune->original.part.n; i++) {
@@ -143,8 +141,8 @@ static void say_decisions(Tune *tune)
         if (!group->best || !part->is_entry)
             continue;
         tune->tuned++;
-        describe(tune, part, moved);
-        fprintf(stderr, "ptxopt: note: '%s' is tuned with %s: %s\n", part->name, group->tried.v[group->best].words, moved);
+        fprintf(stderr, "ptxopt: note: '%s' is tuned with %s: %s\n", part->name, group->tried.v[group->best].words,
+                describe(tune, part));
     }
     fprintf(stderr, "ptxopt: note: %s: %u of %u kernels tuned, %u runs of ptxas\n", tune->options->input_name, tune->tuned,
             kernels, tune->assembler.runs);
@@ -154,7 +152,6 @@ static ToolStatus write_decisions(Tune *tune)
 {
     const Options *options = tune->options;
     Output output;
-    char moved[TUNE_MOVED_BYTES];
     if (!options->tune_out)
         return TOOL_OK;
     bool good = output_open(&output, options->tune_out);
@@ -162,7 +159,7 @@ static ToolStatus write_decisions(Tune *tune)
         fprintf(output.file, "# ptxopt --tune of %s: NAME HASH: OPTIONS\n", options->input_name);
         for (u32 i = 0; i < tune->original.part.n; i++) {
             const Part *part = &tune->original.part.v[i];
-            describe(tune, part, moved);
+            const char *moved = describe(tune, part);
             fprintf(output.file, "%s %016" PRIx64 ": %s%s%s\n", part->name, part->hash, decision_words(tune, part->group),
                     moved[0] ? " # " : "", moved);
         }

@@ -5,8 +5,6 @@
 #include "tool/parts.h"
 #include "tool/trial.h"
 
-enum { TUNE_MOVED_BYTES = 300 };
-
 /* Bodies of a group of functions. */
 typedef struct TuneCandidate {
     const char *words; /* the options that make it; "": the command line's */

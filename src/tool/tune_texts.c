@@ -50,10 +50,9 @@ static void show_progress(void *user, Trial *trial)
 /* What Ninja has made of the text, if it has been asked. */
 static void fetch_text(Tune *tune, TrialText *text)
 {
-    char error[TUNE_MOVED_BYTES];
     const char *folder = tune->options->tune_read;
     const char *path = ninja_name(&tune->arena, folder, &text->trial.text, "cubin");
-    text->trial.read = cubin_open(&text->trial.cubin, path, error, sizeof error);
+    text->trial.read = !cubin_open(&text->trial.cubin, path);
     if (access(path, R_OK) == 0)
         return;
     if (tune->asks && access(ninja_name(&tune->arena, folder, &text->trial.text, "ptx"), F_OK) != 0)
