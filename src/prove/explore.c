@@ -10,10 +10,8 @@ enum { JOINS_FOLLOWED = 8, DEPTH_MAX = 4000, VISITS_IN_DOUBT = 4 };
 
 static void fail_here(Prover *p, const char *kind, const char *why)
 {
-    char before[200], after[200];
-    prove_describe(p, PROVE_BEFORE, before, sizeof before);
-    prove_describe(p, PROVE_AFTER, after, sizeof after);
-    prove_fail(p, PROVE_UNKNOWN, "%s%s: %s and %s", kind, why, before, after);
+    prove_fail(p, PROVE_UNKNOWN, "%s%s: %s and %s", kind, why, prove_describe(p, PROVE_BEFORE),
+               prove_describe(p, PROVE_AFTER));
 }
 
 /* Before it is known what a loop counts its states may be such that nothing can be shown of it: then it is looked at again. */

@@ -311,7 +311,7 @@ void prove_threads_done(Prover *p);
 u32 prove_line(const Function *fn, const Instr *i); /* in its text; of NULL, where the function ends */
 u32 prove_branch_line(const Prover *p, ProveSide side, u32 block);
 /* Where the side stands: file, line, opcode. */
-void prove_describe(const Prover *p, ProveSide side, char *text, u32 size);
+const char *prove_describe(const Prover *p, ProveSide side);
 
 /* Whether an attempt holds more memory than one may. */
 static inline bool prove_is_large(const Arena *arena) { return arena->reserved > (u64)1 << 30; }

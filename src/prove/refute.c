@@ -36,7 +36,6 @@ static const char *describe_inputs(const Prover *p)
 static bool refute_by(Prover *p, Pair *pair, u64 seed)
 {
     const char *why = NULL;
-    char at[2][200];
     p->t.seed = seed;
     p->step_limit = REPLAY_STEPS;
     p->pass_limit = UINT32_MAX;
@@ -46,9 +45,8 @@ static bool refute_by(Prover *p, Pair *pair, u64 seed)
     if (p->t.guessed)
         return false;
     list_inputs(p);
-    for (u32 side = 0; side < 2; side++)
-        prove_describe(p, (ProveSide)side, at[side], sizeof at[side]);
-    prove_fail(p, PROVE_REFUTED, "event %u, %s: %s and %s, with %s", p->t.moment, why, at[0], at[1], describe_inputs(p));
+    prove_fail(p, PROVE_REFUTED, "event %u, %s: %s and %s, with %s", p->t.moment, why, prove_describe(p, PROVE_BEFORE),
+               prove_describe(p, PROVE_AFTER), describe_inputs(p));
     return true;
 }
 

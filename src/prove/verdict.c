@@ -40,10 +40,10 @@ u32 prove_branch_line(const Prover *p, ProveSide side, u32 block)
     return prove_line(fn, block_terminator(fn_block(fn, block)));
 }
 
-void prove_describe(const Prover *p, ProveSide side, char *text, u32 size)
+const char *prove_describe(const Prover *p, ProveSide side)
 {
     const Instr *i = p->place[side].at;
     const Function *fn = p->side[side].fn;
-    snprintf(text, size, "%s:%u: `%.80s`", fn->module->file, prove_line(fn, i),
-             i && i->kind == INSTR_OP ? i->op->text->text : "end");
+    return arena_printf(p->arena, "%s:%u: `%.80s`", fn->module->file, prove_line(fn, i),
+                        i && i->kind == INSTR_OP ? i->op->text->text : "end");
 }
