@@ -31,8 +31,7 @@ static const PtxasOption ptxas_option[] = {
 
 /* Words that are no options. One that follows an option that nobody knows may be its argument. */
 typedef struct Operands {
-    int certain, doubtful;       /* how many */
-    int certain_at, doubtful_at; /* the last one's index in argv */
+    int count, last; /* last: index in argv */
 } Operands;
 
 static const PtxasOption *find_option(const char *name, size_t len)
@@ -101,44 +100,34 @@ static int take_option(FrontCommand *command, int argc, char **argv, int at, boo
     return at + 1;
 }
 
-static void add_operand(FrontCommand *command, Operands *operands, const char *word, int at, bool after_known)
+static void choose_input(FrontCommand *command, const Operands *certain, const Operands *doubtful)
 {
-    if (strcmp(word, "-") == 0 && !command->bypass)
-        command->bypass = "standard input";
-    if (after_known) {
-        operands->certain++;
-        operands->certain_at = at;
-    } else {
-        operands->doubtful++;
-        operands->doubtful_at = at;
-    }
-}
-
-static void choose_input(FrontCommand *command, const Operands *operands)
-{
-    if (operands->certain == 1)
-        command->input = operands->certain_at;
-    else if (operands->certain == 0 && operands->doubtful == 1)
-        command->input = operands->doubtful_at;
+    if (certain->count == 1)
+        command->input = certain->last;
+    else if (certain->count == 0 && doubtful->count == 1)
+        command->input = doubtful->last;
     else if (!command->bypass)
-        command->bypass = operands->certain + operands->doubtful == 0 ? "no input" : "several inputs";
+        command->bypass = certain->count + doubtful->count == 0 ? "no input" : "several inputs";
 }
 
 FrontCommand front_ptxas_command(int argc, char **argv)
 {
     FrontCommand command = {0};
-    Operands operands = {0};
+    Operands certain = {0}, doubtful = {0};
     bool known = true;
     for (int at = 1; at < argc;) {
         const char *word = argv[at];
         if (word[0] == '-' && word[1] != '\0') {
             at = take_option(&command, argc, argv, at, &known);
         } else {
-            add_operand(&command, &operands, word, at++, known);
+            Operands *operands = known ? &certain : &doubtful;
+            if (word[0] == '-' && !command.bypass)
+                command.bypass = "standard input";
+            *operands = (Operands){operands->count + 1, at++};
             known = true;
         }
     }
-    choose_input(&command, &operands);
+    choose_input(&command, &certain, &doubtful);
     return command;
 }
 

@@ -85,22 +85,16 @@ ptxopt_result *text_optimize(const char *function, const void *text, size_t limi
     return NULL;
 }
 
-/* What the file holds, and a NUL, owned by the caller; NULL where that cannot be had. */
+/* What the file holds up to a NUL, owned by the caller; NULL where that is nothing, or cannot be had. */
 static char *read_text(const char *path)
 {
     char *text = NULL;
-    size_t bytes = 0, got = 0;
+    size_t room = 0;
     FILE *file = fopen(path, "rbe");
-    FILE *whole = file ? open_memstream(&text, &bytes) : NULL;
-    char piece[1 << 12];
-    while (whole && (got = fread(piece, 1, sizeof piece, file)) > 0)
-        fwrite(piece, 1, got, whole);
-    bool ok = whole && !ferror(file) && !ferror(whole);
-    if (whole && fclose(whole) != 0)
-        ok = false;
+    bool good = file && getdelim(&text, &room, '\0', file) > 0 && !ferror(file);
     if (file)
         fclose(file);
-    if (ok)
+    if (good)
         return text;
     free(text);
     return NULL;
