@@ -76,7 +76,7 @@ static void wmma_place(const Fragment *f, u32 row, u32 column, u32 *lane, u32 *i
 static void gather(Warp *w, Split *s, const Code *c, const Fragment *f, u32 mask, Elements out)
 {
     u64 buffer[16][LANES];
-    const u64 *lanes[16];
+    const u64 *lanes[16] = {NULL};
     u32 each = elements_each(f), bits = f->type.bits;
     for (u32 i = 0; i < f->registers; i++)
         lanes[i] = arg_fetch(w, s, c, &f->arg[i], mask, buffer[i]);
