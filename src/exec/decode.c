@@ -214,11 +214,7 @@ Program *program_new(Arena *arena, Module *module, const char *file)
     p->arena = arena;
     p->module = module;
     p->file = file;
-    static const char narrow[] = ".address_size 32";
-    p->wide_addresses = true;
-    for (u32 i = 0; i + sizeof narrow < module->text.len && i < 4096; i++)
-        if (!memcmp(module->text.p + i, narrow, sizeof narrow - 1))
-            p->wide_addresses = false;
+    p->wide_addresses = module->address_size != 32;
     for (u32 i = 0; i < module->functions.n; i++) {
         Function *fn = module->functions.v[i];
         if (!fn->is_definition)

@@ -421,6 +421,7 @@ void lower_address_size(Lower *p, Val v, Span at)
     i64 size = lower_constant(p, v, at);
     if (size != 32 && size != 64)
         lower_error(p, at, "the address size is 32 or 64");
+    p->module->address_size = (u32)size;
     p->last_end = at.end;
 }
 
