@@ -92,6 +92,8 @@ else
     case_ 'a cubin cut short' 'FAKE=short original "optimized text cannot be judged: a cubin"'
     case_ 'a cubin of an unknown version' 'FAKE=newer original "a version that is not known"'
     case_ 'another target' 'exits 0 ptxopt --guard=./ptxas --guard-arch=sm_90 in.ptx -o o; grep -q -e "-arch=sm_90" calls; not grep -q sm_80 calls'
+    case_ 'a target in a comment is none' '{ echo "// one for each .target: this is the first"; cat in.ptx; } >commented.ptx
+        target=$(sed -n "s/^[.]target \(sm_[0-9a-z]*\).*/\1/p" in.ptx); exits 0 ptxopt --guard=./ptxas commented.ptx -o o; [ -s calls ]; not grep -v -e "-arch=$target" calls'
     case_ 'front: the judged machine code is delivered' 'exits 0 front --guard -- ./ptxas -arch=sm_80 in.ptx -o o; runs 2
         "$REAL" -arch=sm_80 want.ptx -o plain; cmp o plain; grep -q "\"result\": \"optimized\"" log; [ "$(wc -l <log)" = 1 ]'
     case_ 'front: --output-file=, and no output named' 'exits 0 front --guard -- ./ptxas -arch=sm_80 --output-file=p in.ptx; "$REAL" -arch=sm_80 want.ptx -o plain; cmp p plain

@@ -17,10 +17,21 @@ enum { OLDEST_TARGET = 75, JOBS = 2 };
 
 /* ---- the call of ptxas -------------------------------------------------------------------------------------------- */
 
+/* Whether a comment to the end of its line has begun before `at`. */
+static bool is_commented_out(Str text, const char *at)
+{
+    const char *line = at;
+    while (line > text.p && line[-1] != '\n' && line[-1] != '\r')
+        line--;
+    return memmem(line, (size_t)(at - line), "//", 2) != NULL;
+}
+
 /* The target that the text names: "sm_90a"; the oldest one that can be judged where it is older, or none is named. */
 static const char *text_target(Arena *arena, Str text)
 {
-    const char *at = text.len ? memmem(text.p, text.len, ".target", 7) : NULL, *end = text.p + text.len;
+    const char *at = text.p, *end = text.p + text.len;
+    while ((at = memmem(at, (size_t)(end - at), ".target", 7)) != NULL && is_commented_out(text, at))
+        at++;
     while (at && at < end && *at != '\n' && *at != '\r' && strncmp(at, "sm_", 3) != 0)
         at++;
     u32 len = 0;
