@@ -435,7 +435,16 @@ static bool some_pair_with_themselves(const Elim *e)
     return false;
 }
 
-/* PHASE_AGAIN: a block was emptied, too. */
+/* Whether a barrier stays that is not known to be reached by all threads together. */
+static bool some_stay_apart(const Elim *e)
+{
+    for (u32 k = 0; k < e->count; k++)
+        if (!e->candidates[k].removed && !reached_together(e->reach, e->candidates[k].barrier))
+            return true;
+    return false;
+}
+
+/* PHASE_AGAIN: a block was emptied, too, or threads may have waited at a barrier that went for those that come to one that stays. */
 static PhaseResult remove_candidates(Elim *e)
 {
     PhaseResult result = PHASE_UNCHANGED;
@@ -444,7 +453,7 @@ static PhaseResult remove_candidates(Elim *e)
         if (try_remove(e, &e->candidates[k]) && result != PHASE_AGAIN)
             result = block_is_empty(b) ? PHASE_AGAIN : PHASE_CHANGED;
     }
-    return result;
+    return result == PHASE_CHANGED && some_stay_apart(e) ? PHASE_AGAIN : result;
 }
 
 static PhaseResult remove_barriers(Analyses *an, const Knobs *knobs, PhaseRun *run)
@@ -470,7 +479,8 @@ static PhaseResult remove_barriers(Analyses *an, const Knobs *knobs, PhaseRun *r
     return result;
 }
 
-/* Answers PHASE_AGAIN where a block was emptied: clean-up may join blocks then, and more may be known of their addresses. */
+/* Answers PHASE_AGAIN where a block was emptied: clean-up may join blocks then, and more may be known of their addresses; and where
+ * more threads may come to a barrier together without one that went. */
 Phase phase_barrier_elim;
 PhaseResult phase_barrier_elim(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
