@@ -64,6 +64,13 @@ static bool is_tangled(Analyses *an, const Block *b)
     return tangled && tangled[b->id];
 }
 
+/* Whether it is not defined where threads reconverge that b's branch divides: in such a loop. */
+static bool meets_tangled(Analyses *an, const Block *b)
+{
+    const Block *point = point_of(an, b);
+    return is_tangled(an, b) || (point && is_tangled(an, point));
+}
+
 /* ---- snapshot ----------------------------------------------------------------------------------------------------- */
 
 static ReconvergencePoint make_point(Analyses *an, const Block *b)
@@ -151,7 +158,7 @@ ReconvergeSnapshot *reconverge_snapshot(Arena *arena, Analyses *an)
                 s->pre[i->origin] = an_dom(an)->pre[b->id];
         if ((an_waits(an)->waits[b->id] || an_waits(an)->loop[b->id]) && !is_tangled(an, b))
             add_apart(s, an, b);
-        if (!block_branches(an->fn, b) || !waits || is_tangled(an, b))
+        if (!block_branches(an->fn, b) || !waits || meets_tangled(an, b))
             continue;
         if (uniform_has(&an_uniform(an)->branch_warp, b->id))
             vec_push(&s->uniform, block_terminator(b)->origin);
@@ -383,7 +390,7 @@ static const char *check_branch(PointsChecker *c, const Block *b)
 {
     VecU32 sources = {0};
     const char *wrong = NULL;
-    if (!block_branches(c->an->fn, b) || is_tangled(c->an, b) || is_uniform(c->an, b, &c->before->uniform))
+    if (!block_branches(c->an->fn, b) || meets_tangled(c->an, b) || is_uniform(c->an, b, &c->before->uniform))
         return NULL;
     origin_sources_since(c->an->fn, block_terminator(b)->origin, c->before->origins, &sources);
     for (u32 k = 0; k < sources.n && !wrong; k++)
