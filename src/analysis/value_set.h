@@ -17,7 +17,7 @@ typedef struct ValueSet {
 
 /* lo <= hi. */
 ValueSet value_set_range(Arena *arena, u64 lo, u64 hi);
-/* {v : v cmp constant} of `bits` bits; constant is cut to them. they are compared as this integer type. */
+/* {v : v cmp constant} of `bits` bits; constant is cut to them. The values are compared as the integer type says. */
 ValueSet value_set_compare(Arena *arena, Cmp cmp, Type type, u64 constant, u32 bits);
 
 /* The same set, for as long as this arena lives. */

@@ -16,12 +16,12 @@ static inline Builder build_at_end(Block *b) { return (Builder){.fn = b->fn, .bl
 static inline Builder build_before(Instr *at) { return (Builder){.fn = at->block->fn, .block = at->block, .before = at}; }
 
 static inline Operand register_operand(RegId reg) { return (Operand){.kind = OPND_REG, .id = reg}; }
-/* The low `bits` (1 .. 64) of a value, written as a signed or an unsigned number. */
 /* Integer types of 16, 32 or 64 bits. */
 static inline Type signed_type(u32 bits) { return bits == 16 ? TYPE_S16 : bits == 32 ? TYPE_S32 : TYPE_S64; }
 static inline Type unsigned_type(u32 bits) { return bits == 16 ? TYPE_U16 : bits == 32 ? TYPE_U32 : TYPE_U64; }
 static inline Type bits_type(u32 bits) { return bits == 16 ? TYPE_B16 : bits == 32 ? TYPE_B32 : TYPE_B64; }
 
+/* The low `bits` (1 .. 64) of a value, written as a signed or an unsigned number. */
 Operand build_integer(u64 value, u32 bits, bool is_signed);
 
 /* The opcode is `parts` of `opcode`, as in isa_op. Answers what was put there. */

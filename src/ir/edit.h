@@ -64,7 +64,7 @@ typedef struct Unread Unread;
 Unread *unread_new(Arena *arena, Function *fn);
 u32 unread_remove(Unread *u, VecU32 *from);
 void unread_free(Unread *u);
-/* Ends a phase: all of this. */
+/* Ends a phase: the same of all of fn, once. */
 u32 edit_remove_unread(Function *fn);
 
 /* Ends a phase (fn->changed says whether there is anything to do): a jump for every block whose fall is not next in layout, a
