@@ -383,7 +383,7 @@ static bool change_guard(Mutation *m, u32 i)
 /* ---- changes of opcodes -------------------------------------------------------------------------------------------- */
 
 static const char *const words[][2] = {
-#define SWAP(a, b) {a, b},
+#define EITHER(a, b) {a, b},
 #define TEXT(a, b) {a, b},
 #include "swaps.def"
 };

@@ -130,7 +130,7 @@ static bool change_number(Mutation *m)
 static bool change_opcode(Mutation *m)
 {
     static const char *const swaps[][2] = {
-#define SWAP(a, b) {a, b},
+#define EITHER(a, b) {a, b},
 #define PROOF(a, b) {a, b},
 #include "../fuzz/swaps.def"
     };
