@@ -418,7 +418,7 @@ Block *value_of_branch_given(const Facts *f, const Block *from, Block *b, const 
     const Table *table = branch_table(end);
     if (table) {
         const Operand *index = instr_operand(end, 0);
-        if (end->guard || !operand_register(index))
+        if (end->guard || !operand_plain_register(index))
             return NULL;
         Range r = value_of_register_given(f, place, index->id, 32, given, undecided);
         return range_is_constant(&r) && r.lo < table->targets.n ? fn_block(b->fn, table->targets.v[r.lo]) : NULL;

@@ -75,8 +75,8 @@ static u32 remove_writers(Unread *u, RegId reg, VecU32 *from)
         return 0;
     for (u32 w = u->first[reg]; w; w = u->writers.v[w - 1].next) {
         Instr *i = u->writers.v[w - 1].i;
-        if (!i->block || !is_unread(u, i))
-            continue;
+        if (!i->block || i->block->dead || !is_unread(u, i))
+            continue; /* gone by itself, or with its block */
         if (from)
             vec_push(from, i->block->id);
         instr_remove(i);

@@ -10,7 +10,8 @@
  *
  * Sound: every thread executes the same instructions with the same operands in the same order; only branches go. No block is
  * duplicated. An empty block that is bypassed controls nothing, so no instruction's control dependence grows, and no cycle gets a
- * second entry. `.uni` stays on a branch whose guard stays, and is never added.
+ * second entry. `.uni` stays on a branch whose guard stays, and is never added. With a branch whose edges lead to one block goes what
+ * only it read, and nothing that was unread before.
  *
  * A branch that is decided goes only where no other one comes to reconverge sooner for it (analysis/reconverge.h): the paths
  * that no thread takes are paths for ptxas.
