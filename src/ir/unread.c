@@ -10,13 +10,13 @@ typedef struct Writer {
 
 struct Unread {
     Function *fn;
-    u32 *readers;    /* by RegId: operands and guards that read it; the caller counts as one */
-    u32 *first;      /* by RegId: one more than the index of its first writer; 0: none; NULL: not listed yet */
+    u32 *readers; /* by RegId: operands and guards that read it; the caller counts as one */
+    u32 *first;   /* by RegId: one more than the index of its first writer; 0: none; NULL: not listed yet */
     VEC(Writer) writers;
-    BitSet done;     /* by RegId: registers without readers whose writers have been looked at */
+    BitSet done; /* by RegId: registers without readers whose writers have been looked at */
     Arena *arena;
-    u32 next;        /* the first among fn->lost_readers that has not been looked at */
-    u32 counted;     /* those before this one are no longer among the readers */
+    u32 next;    /* the first among fn->lost_readers that has not been looked at */
+    u32 counted; /* those before this one are no longer among the readers */
 };
 
 static void count_readers(Unread *u)
