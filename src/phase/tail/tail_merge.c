@@ -37,6 +37,8 @@
 
 /* A tail of so many instructions is reported as too short where it is not merged, and is merged where very many blocks have it. */
 #define SHORT_TAIL 2
+/* At most so many blocks are looked at between a branch and the blocks to merge. */
+#define LOOKED_AT_BETWEEN 32
 
 /* ---- merging --------------------------------------------------------------------------------------------------- */
 
@@ -159,6 +161,45 @@ static bool are_guarded_alone(const Merge *m, const Instr *begin, const Duplicat
     return alone;
 }
 
+static bool is_among(const Block *const *blocks, u32 n, const Block *b)
+{
+    for (u32 k = 0; k < n; k++)
+        if (blocks[k] == b)
+            return true;
+    return false;
+}
+
+/* Edges to other places than `end` from the blocks between the branch that divides the paths to a and b, and these; UINT32_MAX: there
+ * are too many blocks. */
+static u32 edges_beside(const Merge *m, Block *a, Block *b, const Block *end)
+{
+    const Block *top = dom_nearest_common(an_dom(m->an), a, b), *in[LOOKED_AT_BETWEEN] = {a, b};
+    u32 n = 2, edges = 0;
+    for (u32 k = 0; k < n; k++)
+        for_each_cfg_edge(pred, cfg_preds(m->fn, in[k])) {
+            if (in[k] == top || is_among(in, n, pred.v->block))
+                continue;
+            if (n == LOOKED_AT_BETWEEN)
+                return UINT32_MAX;
+            in[n++] = pred.v->block;
+        }
+    for (u32 k = 2; k < n; k++)
+        for_each_cfg_edge(succ, cfg_succs(m->fn, in[k]))
+            edges += succ.v->block != end && !is_among(in, n, succ.v->block);
+    return edges;
+}
+
+/* Whether threads would come together at one block in place of two for less than that costs: a BSSY, a BSYNC, and a BREAK on each of
+ * few edges that lead past it. */
+static bool costs_breaks(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
+{
+    CfgList succs = cfg_succs(m->fn, begin->block);
+    if (duplicates > 1 || succs.n != 1 || !splice_begins_block(begin) || !splice_begins_block(duplicate->begin))
+        return false;
+    u32 edges = edges_beside(m, begin->block, duplicate->block, succs.v[0].block);
+    return edges > 0 && edges <= PTXAS_BREAKS && saved <= 2 + edges;
+}
+
 static void merge_set(Merge *m, u32 n, u32 items)
 {
     TailCandidate **set = m->set;
@@ -187,6 +228,10 @@ static void merge_set(Merge *m, u32 n, u32 items)
     if (!m->always &&
         (!arms_pay(m, &tail, duplicate, duplicates, saved) || are_guarded_alone(m, tail.kept, duplicate, duplicates))) {
         tail_decline(m, "DeclinedArms", tail.kept, "ptxas would no longer execute these arms of branches under predicates");
+        return;
+    }
+    if (!m->always && costs_breaks(m, tail.kept, duplicate, duplicates, saved)) {
+        tail_decline(m, "DeclinedArms", tail.kept, "threads would have to come together there for too little");
         return;
     }
     if (!phase_may_rewrite(m->run))
