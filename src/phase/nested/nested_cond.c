@@ -189,8 +189,9 @@ static void write_out(Combiner *c, Block *b)
     TruthTerm taken = n->combined[b->id];
     if (b->dead || !taken.truth)
         return;
-    /* Layout would invert this branch. */
-    if (branch_target(block_terminator(b)) == b->next && cfg_pred_count(n->fn, b->next) > 1) {
+    /* The other successor then needs no jump. The opposite of a chain costs nothing. */
+    if (branch_target(block_terminator(b)) == b->next &&
+        (taken.truth->kind == TRUTH_AND || cfg_pred_count(n->fn, b->next) > 1)) {
         block_swap_successors(b);
         taken = term_not(taken);
     }
