@@ -200,8 +200,15 @@ static bool is_lasting_predicate(const TailHoist *h, const Instr *i)
     return false;
 }
 
+/* Whether ptxas makes nothing of i, or makes it where it is read, as it does constants; constant memory is an operand there, or is read
+ * in uniform registers, which hold nothing across a branch that divides the warp. */
+static bool is_made_where_read(const Instr *i)
+{
+    return ptxas_costs_nothing(i) || match_loads_constant(i) || (i->op->mem == MEM_READ && i->op->space == SPACE_CONST);
+}
+
 /* Machine instructions saved when the first n instructions are hoisted. One that ptxas fuses with its reader costs one if the reader
- * stays in the blocks; a constant saves none, since ptxas makes it where it is read. */
+ * stays in the blocks. */
 static i64 head_gain(const TailHoist *h, u32 n)
 {
     i64 gain = 0;
@@ -211,7 +218,7 @@ static i64 head_gain(const TailHoist *h, u32 n)
         bool separate = false;
         for (RegWalk w = reg_walk(i); instr_is(i, OPF_FUSES) && next_write(&w);)
             separate |= live_after(an_live(h->an), h->step[n - 1].taken, w.reg);
-        bool saves = !ptxas_costs_nothing(i) && !match_loads_constant(i) && !is_lasting_predicate(h, i);
+        bool saves = !is_made_where_read(i) && !is_lasting_predicate(h, i);
         gain += (separate ? -1 : saves) - own_copies;
     }
     return gain;
