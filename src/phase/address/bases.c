@@ -3,6 +3,7 @@
 #include "base/search.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
+#include "target/ptxas.h"
 
 enum {
     LEADERS = 16, /* phis of a block that others are compared with */
@@ -334,22 +335,36 @@ static void count_obstacles(Bases *s)
         s->calls[n + 1] = calls += op_has(listing->instrs.v[n].i->op, OPF_CALL);
 }
 
-/* Counts all instructions in the order of the walk, those that are not listed too. */
-static void count_places(Bases *s)
+/* Counts the block's instructions, those that are not listed too: place[], of the listed ones, from `before` on. */
+static u32 count_places_of(const Bases *s, const Block *b, u32 *place, u32 before)
 {
     const Listing *listing = s->listing;
-    u32 place = 0;
-    s->place = arena_array(&s->arena, u32, listing->instrs.n + 1);
-    for (u32 pre = 1; pre <= listing->dom->count; pre++) {
-        const Block *b = listing->dom->by_pre[pre];
-        u32 n = listing->first[b->id];
-        for_each_instr(i, b) {
-            place += i->kind == INSTR_OP;
-            if (n < listing->end[b->id] && listing->instrs.v[n].i == i)
-                s->place[n++] = place;
-        }
+    u32 n = listing->first[b->id];
+    for_each_instr(i, b) {
+        before += i->kind == INSTR_OP;
+        if (n < listing->end[b->id] && listing->instrs.v[n].i == i)
+            place[n++] = before;
     }
-    s->place[listing->instrs.n] = place;
+    return before;
+}
+
+static void count_places(Bases *s)
+{
+    const DomTree *dom = s->listing->dom;
+    const Order *order = an_order(s->an);
+    u32 walked = 0, ordered = 0;
+    s->walk_place = arena_array(&s->arena, u32, s->listing->instrs.n);
+    s->order_place = arena_array(&s->arena, u32, s->listing->instrs.n);
+    for (u32 pre = 1; pre <= dom->count; pre++)
+        walked = count_places_of(s, dom->by_pre[pre], s->walk_place, walked);
+    for (u32 k = 0; k < order->count; k++)
+        ordered = count_places_of(s, order->rpo[k], s->order_place, ordered);
+}
+
+bool bases_are_distant(const Bases *s, u32 from, u32 to)
+{
+    return s->walk_place[to] - s->walk_place[from] > PTXAS_BASE_NEAR ||
+           (i64)s->order_place[to] - s->order_place[from] > PTXAS_BASE_NEAR;
 }
 
 /* The number after that of the last instruction in the blocks that b dominates. */

@@ -24,7 +24,8 @@ typedef struct Bases {
     u32 *use_instr;    /* by use */
     u32 *readers;      /* by base: uses of its shared values */
     u32 *calls;        /* by instruction: calls before it */
-    u32 *place;        /* by instruction: all those of the function that come before it in the order of the walk */
+    u32 *walk_place;   /* by instruction: how many of the function come up to it in the order of the walk ... */
+    u32 *order_place;  /* ... and in reverse post-order */
     u32 *headers;      /* by pre-order number of a block: loops that begin there or before */
     VecU32 work;
 } Bases;
@@ -58,6 +59,9 @@ void bases_mark_phi_args(Bases *s, BitSet *set, u32 value);
 /* What the value would have to stay live through to be read in instruction n; LIVE: it is live there anyway. */
 typedef enum BaseReach { REACH_LIVE, REACH_NEAR, REACH_THROUGH_LOOP, REACH_THROUGH_CALL } BaseReach;
 BaseReach bases_reach(const Bases *s, u32 value, u32 n);
+/* Whether more than PTXAS_BASE_NEAR instructions stand between the two, the first of which comes first in the walk. Those of blocks beside
+ * the path count as well, which one order or the other puts between. */
+bool bases_are_distant(const Bases *s, u32 from, u32 to);
 
 /* The register in slot becomes reg, and what is added to it grows by plus. */
 void bases_set_reg(Bases *s, Instr *i, u32 slot, RegId reg, i64 plus);

@@ -138,15 +138,14 @@ static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 pl
     return bases_reach(c->s, holder, n) == REACH_THROUGH_CALL ? REFUSED_CALL : REFUSED_NOT;
 }
 
-/* Whether the register of the holder would have to live on for long to be read in instruction n. Instructions are counted in the order
- * of the walk, so that those of blocks beside the path count as well. */
+/* Whether the register of the holder would have to live on for long to be read in instruction n. */
 static bool is_far(const Cbe *c, u32 holder, u32 n)
 {
     const ListedValue *v = &c->s->listing->values.v[holder];
     u32 since = c->last_read[holder] ? c->last_read[holder] : v->phi ? c->s->listing->first[v->phi->id] : v->instr;
     switch (bases_reach(c->s, holder, n)) {
     case REACH_LIVE:
-    case REACH_NEAR: return c->s->place[n] - c->s->place[since] > PTXAS_BASE_NEAR;
+    case REACH_NEAR: return bases_are_distant(c->s, since, n);
     default: return true;
     }
 }
@@ -304,8 +303,8 @@ static void add_chain(const Cbe *c, u32 value, const Instr *reader, u32 depth, C
         if (!operand || bitset_has(&c->needed, operand))
             continue;
         Instr *i = bases_computation(c->s, operand);
-        bool far = bases_block_of(c->s, operand) != at->i->block ||
-                   (def != LISTING_NONE && c->s->place[n] - c->s->place[def] > PTXAS_BASE_NEAR);
+        bool far =
+            bases_block_of(c->s, operand) != at->i->block || (def != LISTING_NONE && bases_are_distant(c->s, def, n));
         if (far && !(i && i->op->opcode == OPC_CVT && loop_of(an_loops(c->an), i->block)))
             chain->words += bases_value_bits(c->s, operand) > 32 ? 2 : 1;
         if (!far) {
