@@ -2,7 +2,8 @@
 
 typedef struct Visit {
     Block *block;
-    const CfgEdge *next, *end; /* edges to successors that are left */
+    CfgList succs;
+    u32 next; /* of these */
 } Visit;
 
 typedef struct DepthFirst {
@@ -12,12 +13,19 @@ typedef struct DepthFirst {
     u32 edges; /* out of the blocks that were reached */
 } DepthFirst;
 
+/* The k-th successor of b: of two, the branch's target comes first, in whatever order the edges were made. */
+static Block *successor(const Block *b, CfgList succs, u32 k)
+{
+    bool exchanged = succs.n == 2 && succs.v[0].block != block_edge_target(b, 0);
+    return succs.v[exchanged ? 1 - k : k].block;
+}
+
 static void reach(DepthFirst *s, Block *b)
 {
     CfgList succs = cfg_succs(s->fn, b);
     s->index[b->id] = 0;
     s->edges += succs.n;
-    vec_push(&s->path, ((Visit){b, succs.v, succs.v + succs.n}));
+    vec_push(&s->path, ((Visit){b, succs, 0}));
 }
 
 /* Writes the blocks in post-order to `out`; their number. */
@@ -27,12 +35,12 @@ static u32 post_order(DepthFirst *s, Block **out)
     reach(s, s->fn->entry);
     while (s->path.n > 0) {
         Visit *top = &vec_last(&s->path);
-        if (top->next == top->end) {
+        if (top->next == top->succs.n) {
             out[count++] = top->block;
             s->path.n--;
             continue;
         }
-        Block *to = top->next++->block;
+        Block *to = successor(top->block, top->succs, top->next++);
         if (s->index[to->id] == ORDER_UNREACHABLE)
             reach(s, to);
     }
@@ -44,8 +52,9 @@ static void copy_edges(Arena *arena, const Function *fn, Order *o, u32 edges)
 {
     u32 *to = arena_array(arena, u32, edges), *start = arena_array(arena, u32, (size_t)o->count + 1);
     for (u32 p = 0, n = 0; p < o->count; p++) {
-        for_each_cfg_edge(succ, cfg_succs(fn, o->rpo[p]))
-            to[n++] = o->index[succ.v->block->id];
+        CfgList succs = cfg_succs(fn, o->rpo[p]);
+        for (u32 k = 0; k < succs.n; k++)
+            to[n++] = o->index[successor(o->rpo[p], succs, k)->id];
         start[p + 1] = n;
     }
     o->succ = (Graph){o->count, start, to};

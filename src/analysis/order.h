@@ -11,12 +11,12 @@ typedef struct Order {
     u32 count;
     u32 *index;       /* by Block.id; ORDER_UNREACHABLE if not reachable */
     u32 blocks;       /* ids below this one have an index */
-    Graph succ, pred; /* positions in rpo; one edge for a pair of blocks, whatever their multiplicity; succ in CFG order */
+    Graph succ, pred; /* positions in rpo; one edge for a pair of blocks, whatever their multiplicity; a branch's target first */
 } Order;
 
 #define ORDER_UNREACHABLE UINT32_MAX
 
-Order *order_compute(Arena *arena, const Function *fn); /* iterative depth-first search, successors in CFG order */
+Order *order_compute(Arena *arena, const Function *fn); /* iterative depth-first search, the target of a branch first */
 
 /* False too for a block made since. */
 static inline bool order_reachable(const Order *o, const Block *b)
