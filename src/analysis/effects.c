@@ -375,7 +375,8 @@ typedef struct LoopScan {
     const Function *fn;
     ReachedBlocks *reached;
     Marks written; /* by RegId */
-    u32 budget;    /* instructions */
+    bool *inside;  /* by block: in the loop that is scanned */
+    u32 budget;    /* instructions and blocks */
     bool loops, rereads;
 } LoopScan;
 
@@ -387,31 +388,65 @@ static bool is_read_anew(const LoopScan *scan, const Instr *i)
     return true;
 }
 
-/* Whether a weak load of the blocks, which stand one after the other, reads the same memory each time. */
-static void scan_blocks(LoopScan *scan, const Block *first, const Block *last)
+static bool leads_into(const LoopScan *scan, const Block *b)
+{
+    for (u32 k = 0; k < block_edge_count(b); k++)
+        if (scan->inside[block_edge_target(b, k)->id])
+            return true;
+    return false;
+}
+
+/* Finds the blocks, from `first` to `last` in the text, from which control comes to `last` by such blocks; false: the budget is spent. */
+static bool find_loop(LoopScan *scan, const Block *first, const Block *last)
+{
+    scan->inside[last->id] = true;
+    for (bool any = true; any;) {
+        any = false;
+        for (const Block *b = last->prev; b != first->prev; b = b->prev) {
+            if (scan->inside[b->id] || !is_reached(scan->reached, b))
+                continue;
+            if (scan->budget == 0)
+                return false;
+            scan->budget--;
+            any |= scan->inside[b->id] = leads_into(scan, b);
+        }
+    }
+    return true;
+}
+
+static bool find_writes(LoopScan *scan, const Block *first, const Block *last)
 {
     marks_clear(&scan->written);
     for (const Block *b = first; b != last->next; b = b->next)
-        for (const Instr *i = is_reached(scan->reached, b) ? b->first : NULL; i; i = i->next) {
-            if (scan->budget == 0) {
-                scan->rereads = true;
-                return;
-            }
+        for (const Instr *i = scan->inside[b->id] ? b->first : NULL; i; i = i->next) {
+            if (scan->budget == 0)
+                return false;
             scan->budget--;
             for (u32 k = 0; i->kind == INSTR_OP && k < i->def_slots; k++)
                 if (slot_is_def(&i->opnd[k]))
                     marks_add(&scan->written, i->opnd[k].id);
         }
-    for (const Block *b = first; b != last->next && !scan->rereads; b = b->next)
-        for (const Instr *i = is_reached(scan->reached, b) ? b->first : NULL; i; i = i->next)
-            scan->rereads |= instr_reads_weakly(i) && is_read_anew(scan, i);
+    return true;
 }
 
-/* Scans the blocks from the target of each edge that leads back in the text to its source: every cycle has such an edge. */
+/* Whether a weak load of the loop reads the same memory each time. */
+static void scan_loop(LoopScan *scan, const Block *first, const Block *last)
+{
+    scan->rereads = !find_loop(scan, first, last) || !find_writes(scan, first, last);
+    for (const Block *b = first; b != last->next; b = b->next) {
+        for (const Instr *i = scan->inside[b->id] ? b->first : NULL; i; i = i->next)
+            scan->rereads |= instr_reads_weakly(i) && is_read_anew(scan, i);
+        scan->inside[b->id] = false;
+    }
+}
+
+/* Scans what lies between the target of each edge that leads back in the text and its source: every cycle has such an edge, and each of its
+ * blocks lies between the ends of one. */
 static void scan_loops(LoopScan *scan, Arena *scratch)
 {
     bool *seen = arena_array(scratch, bool, scan->fn->blocks.n);
     scan->written = marks_new(scratch, scan->fn->regs.n + 1);
+    scan->inside = arena_array(scratch, bool, scan->fn->blocks.n);
     for (const Block *b = scan->fn->entry; b; b = b->next) {
         seen[b->id] = true;
         for (u32 k = 0; k < block_edge_count(b); k++) {
@@ -420,7 +455,7 @@ static void scan_loops(LoopScan *scan, Arena *scratch)
                 continue;
             scan->loops = true;
             if (!scan->rereads)
-                scan_blocks(scan, to, b);
+                scan_loop(scan, to, b);
         }
     }
 }

@@ -145,6 +145,41 @@ static void calls(void **state)
     arena_free(&arena);
 }
 
+/* A loop that reads the same memory each time may wait for another thread to write it. */
+static void loops(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        u8 waits;
+    } cases[] = {
+        {"L: ld.global.u32 %r1, [%rd1]; setp.ne.s32 %p1, %r1, 0; @%p1 bra L; ret;", WAIT_OTHERS},
+        {"L: ld.global.u32 %r1, [%rd1]; add.s64 %rd1, %rd1, 4; @%p1 bra L; ret;", 0},
+        {"L: ld.global.u32 %r1, [%rd1]; @%p1 bra N; N: add.s64 %rd1, %rd1, 4; @%p2 bra L; ret;", 0},
+        /* what writes the register stands in the text of the loop, and leaves it */
+        {"L: ld.global.u32 %r1, [%rd1]; @%p1 bra N; add.s64 %rd1, %rd1, 4; ret; N: @%p2 bra L; ret;", WAIT_OTHERS},
+        /* nothing leads there */
+        {"L: ld.global.u32 %r1, [%rd1]; bra N; add.s64 %rd1, %rd1, 4; N: @%p2 bra L; ret;", WAIT_OTHERS},
+        /* an inner loop in front of the step */
+        {"L: add.s64 %rd1, %rd1, 4; M: ld.global.u32 %r1, [%rd1]; @%p1 bra M; @%p2 bra L; ret;", WAIT_OTHERS},
+        /* the loop's middle stands behind its latch */
+        {"bra L; K: @%p1 bra M; ret; L: ld.global.u32 %r1, [%rd1]; bra K; M: add.s64 %rd1, %rd1, 4; bra L;", WAIT_OTHERS},
+    };
+    for (u32 k = 0; k < COUNT_OF(cases); k++) {
+        Arena arena = {0};
+        char text[1000];
+        snprintf(text, sizeof text,
+                 PTX_HEAD ".func f() { .reg .b32 %%r<9>; .reg .b64 %%rd<9>; .reg .pred %%p<9>; %s }\n"
+                          ".entry e() { call f; ret; }",
+                 cases[k].text);
+        Module *m = ptx_module(&arena, text);
+        Effects f = effects_of_function(summaries_compute(&arena, m), ptx_function(m, "f")->sym);
+        assert_int_equal(f.waits, cases[k].waits);
+        module_free(m);
+        arena_free(&arena);
+    }
+}
+
 /* A long chain of calls, callers first: nothing recurses. */
 static void deep_calls(void **state)
 {
@@ -171,6 +206,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(instructions),
         cmocka_unit_test(calls),
+        cmocka_unit_test(loops),
         cmocka_unit_test(deep_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
