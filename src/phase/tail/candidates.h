@@ -29,6 +29,7 @@ typedef struct Merge {
     ReservedChoice gate;
     i64 least;     /* tail-merge-size; less where very many tails are alike */
     i64 together;  /* least that all blocks of one merge must save */
+    bool all_arms; /* only tails of all blocks that lead to one */
     u32 threshold; /* tail-merge-threshold */
     bool always;   /* enable-tail-merge=1: without the gate of gain */
     u64 effort;    /* instructions that may still be compared */

@@ -35,7 +35,8 @@
 #include "phase/tail/hoist.h"
 #include "target/ptxas.h"
 
-/* A tail of so many instructions is reported as too short where it is not merged, and is merged where very many blocks have it. */
+/* A tail of so many instructions is reported as too short where it is not merged, and is merged where very many blocks have it, or all
+ * that lead to one place. */
 #define SHORT_TAIL 2
 /* At most so many blocks are looked at between a branch and the blocks to merge. */
 #define LOOKED_AT_BETWEEN 32
@@ -118,6 +119,13 @@ static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *dupl
     bool are_short = kept && other && kept <= PTXAS_SHORT_ARM && other <= PTXAS_SHORT_ARM && saved <= m->least;
     bool bring_values = tail->width > 1 && !tail->copies && saved <= 2 * m->least;
     return !part || duplicates > 1 || (!are_short && !bring_values);
+}
+
+/* Whether these are all blocks that lead to the one after them: their threads come together there anyway. */
+static bool are_all_arms(const Merge *m, const Instr *begin, u32 duplicates)
+{
+    CfgList succs = cfg_succs(m->fn, begin->block);
+    return succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n == duplicates + 1;
 }
 
 /* Whether these are equal blocks among many arms: then the branch out of each is saved, too. */
@@ -216,7 +224,7 @@ static void merge_set(Merge *m, u32 n, u32 items)
         saved += tail_gain(&one);
         duplicate[duplicates++].block = set[k]->block;
     }
-    if (!duplicates)
+    if (!duplicates || (m->all_arms && !are_all_arms(m, tail.kept, duplicates)))
         return;
     if (!m->always && !returns_pay(m, tail.kept, duplicate, duplicates, saved)) {
         tail_decline(m, "DeclinedReturn", tail.kept,
@@ -363,17 +371,26 @@ static void merge_alike(Merge *m)
     splice_all(m);
 }
 
-/* Merges tails, and, when there are no more, short ones. */
+/* Merges short tails that save so much together. */
+static void merge_short(Merge *m, i64 least, i64 together, bool all_arms)
+{
+    m->least = least;
+    m->together = together;
+    m->all_arms = all_arms;
+    merge_alike(m);
+}
+
+/* Merges tails, and, when there are no more, short ones: many alike, then those of arms that come together behind them. */
 static void merge_tails(Merge *m)
 {
+    bool and_short = m->least > SHORT_TAIL && !m->always;
     if (m->run->sink->wants_remarks && m->least > SHORT_TAIL)
         report_short_tails(m);
     merge_alike(m);
-    if (!m->splices.n && m->least > SHORT_TAIL && !m->always) {
-        m->least = SHORT_TAIL;
-        m->together = PTXAS_SHORT_TAILS;
-        merge_alike(m);
-    }
+    if (!m->splices.n && and_short)
+        merge_short(m, SHORT_TAIL, PTXAS_SHORT_TAILS, false);
+    if (!m->splices.n && and_short)
+        merge_short(m, 1, PTXAS_SHORT_ARMS, true);
     if (m->matcher)
         matcher_free(m->matcher);
 }
