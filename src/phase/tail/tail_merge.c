@@ -121,11 +121,11 @@ static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *dupl
     return !part || duplicates > 1 || (!are_short && !bring_values);
 }
 
-/* Whether these are all blocks that lead to the one after them: their threads come together there anyway. */
-static bool are_all_arms(const Merge *m, const Instr *begin, u32 duplicates)
+/* Whether so many blocks, b among them, can be all that lead to the one after them: their threads come together there anyway. */
+static bool are_all_arms(const Merge *m, const Block *b, u32 blocks)
 {
-    CfgList succs = cfg_succs(m->fn, begin->block);
-    return succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n == duplicates + 1;
+    CfgList succs = cfg_succs(m->fn, b);
+    return succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n <= blocks;
 }
 
 /* Whether these are equal blocks among many arms: then the branch out of each is saved, too. */
@@ -224,7 +224,7 @@ static void merge_set(Merge *m, u32 n, u32 items)
         saved += tail_gain(&one);
         duplicate[duplicates++].block = set[k]->block;
     }
-    if (!duplicates || (m->all_arms && !are_all_arms(m, tail.kept, duplicates)))
+    if (!duplicates || (m->all_arms && !are_all_arms(m, tail.kept->block, duplicates + 1)))
         return;
     if (!m->always && !returns_pay(m, tail.kept, duplicate, duplicates, saved)) {
         tail_decline(m, "DeclinedReturn", tail.kept,
@@ -365,7 +365,8 @@ static void merge_alike(Merge *m)
     m->tail = arena_array(m->an->scratch, Tail, largest);
     for (u32 from = 0, to; from < m->candidates.n; from = to) {
         to = group_end(m, from);
-        if (to - from > 1)
+        const Block *first = m->candidates.v[from].block;
+        if (to - from > 1 && !(m->all_arms && !are_all_arms(m, first, to - from)))
             merge_group(m, &m->candidates.v[from], to - from);
     }
     splice_all(m);
