@@ -9,8 +9,9 @@
  * Sound: every thread takes the same edges; which successor is fallen through to changes, and the order of the blocks. A
  * comparison is inverted with its unordered twin on floats, and only so that every other reader still finds its value.
  *
- * Declines: blocks that debug data names; back edges, which latches decides about; jumps that keep the groups of a table apart
- * (transform/groups.h); comparisons with a constant for equality, of which ptxas makes tables. */
+ * Declines: branches that stand as their compiler wrote them, unless asked (--branch-fold-reverse); blocks that debug data names;
+ * back edges, which latches decides about; jumps that keep the groups of a table apart (transform/groups.h); comparisons with a
+ * constant for equality, of which ptxas makes tables. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"

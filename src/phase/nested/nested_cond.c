@@ -189,7 +189,7 @@ static void write_out(Combiner *c, Block *b)
     TruthTerm taken = n->combined[b->id];
     if (b->dead || !taken.truth)
         return;
-    /* The other successor then needs no jump. The opposite of a chain costs nothing. */
+    /* The other successor then needs no jump. The opposite of a chain costs nothing; any other layout would invert in front of a join. */
     if (branch_target(block_terminator(b)) == b->next &&
         (taken.truth->kind == TRUTH_AND || cfg_pred_count(n->fn, b->next) > 1)) {
         block_swap_successors(b);

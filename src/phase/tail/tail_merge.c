@@ -25,7 +25,8 @@
  * parts of the sequence around a call; unfinished carry chains; pragmas but those of a load; special registers as
  * --tail-merge-reserved says; parting the test of a loop from the step of its counter (tests/ptxas/LOOPS.md); a load that would
  * no longer be in flight together with loads in front of the tail (loads.h); blocks of two scopes; variables of an inner scope;
- * names of registers that wgmma or tcgen05 may still use; merges that would cost more copies than they save. */
+ * names of registers that wgmma or tcgen05 may still use; merges that would cost more copies than they save, or a BREAK on each of few
+ * edges beside the blocks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,23 +110,23 @@ static bool returns_pay(const Merge *m, const Instr *begin, const DuplicateTail 
     return small;
 }
 
-/* Whether merging arms of a branch pays. ptxas executes short arms under predicates if all of them join at one block; two of three or
- * more that join before cost branches, a BSSY and a BSYNC, and moves where they bring several values. */
-static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
-{
-    CfgList succs = cfg_succs(m->fn, tail->kept->block);
-    bool part = succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n > duplicates + 1;
-    u32 kept = head_length(tail->kept, PTXAS_SHORT_ARM), other = head_length(duplicate->begin, PTXAS_SHORT_ARM);
-    bool are_short = kept && other && kept <= PTXAS_SHORT_ARM && other <= PTXAS_SHORT_ARM && saved <= m->least;
-    bool bring_values = tail->width > 1 && !tail->copies && saved <= 2 * m->least;
-    return !part || duplicates > 1 || (!are_short && !bring_values);
-}
-
 /* Whether so many blocks, b among them, can be all that lead to the one after them: their threads come together there anyway. */
 static bool are_all_arms(const Merge *m, const Block *b, u32 blocks)
 {
     CfgList succs = cfg_succs(m->fn, b);
     return succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n <= blocks;
+}
+
+/* Whether merging arms of a branch pays. ptxas executes short arms under predicates if all of them join at one block; two of three or
+ * more that join before cost branches, a BSSY and a BSYNC, and moves where they bring several values. */
+static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
+{
+    const Block *b = tail->kept->block;
+    bool part = cfg_succs(m->fn, b).n == 1 && !are_all_arms(m, b, duplicates + 1);
+    u32 kept = head_length(tail->kept, PTXAS_SHORT_ARM), other = head_length(duplicate->begin, PTXAS_SHORT_ARM);
+    bool are_short = kept && other && kept <= PTXAS_SHORT_ARM && other <= PTXAS_SHORT_ARM && saved <= m->least;
+    bool bring_values = tail->width > 1 && !tail->copies && saved <= 2 * m->least;
+    return !part || duplicates > 1 || (!are_short && !bring_values);
 }
 
 /* Whether these are equal blocks among many arms: then the branch out of each is saved, too. */
