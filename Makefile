@@ -23,7 +23,7 @@ say      = $(if $(V),@:,@echo '  $(1)' $@)
 # All but the programs' own files, for them and the tests; what is installed as the library is made of position-independent
 # objects, whose names but ptxopt_* nobody sees.
 LIB      = $(BUILD)/obj/ptxopt.a
-ABI      = $(shell sed -n 's/^#define PTXOPT_ABI //p' src/api/ptxopt.h)
+ABI      = $(shell sed -n 's/^#define PTXOPT_ABI //p' src/use/api/ptxopt.h)
 VERSION  = $(shell sh src/version.sh | sed -n 's/^.*PTXOPT_VERSION "\(.*\)"/\1/p')
 SHARED   = $(BUILD)/libptxopt.so.$(ABI)
 PRELOAD  = $(BUILD)/libptxopt-preload.so
@@ -32,21 +32,22 @@ PTXOPT   = $(BUILD)/ptxopt
 FRONTS   = $(BUILD)/ptxopt-ptxas $(BUILD)/ptxopt-cicc
 PROVE    = $(BUILD)/ptxopt-prove
 REPORT   = $(BUILD)/ptxopt-report
-OBJECTS  = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out src/tool/% src/exec/% src/preload/%,$(wildcard src/*/*.c src/phase/*/*.c))) \
+# The optimizer alone: the first group of src/README.md.
+CORE     = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(foreach room,base isa ir parse target analysis transform phase phase/* pipeline,$(wildcard src/$(room)/*.c))) \
            $(BUILD)/obj/gen/parser.o $(BUILD)/obj/gen/lexer.o
-TOOL     = $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt optimize front proof proof_steps guard guard_suspect parts process trial tune tune_ninja tune_texts tune_variants)
+OBJECTS  = $(CORE) $(patsubst src/%.c,$(BUILD)/obj/%.o,$(filter-out src/use/preload/%,$(wildcard src/check/*/*.c src/judge/*/*.c src/use/*/*.c)))
+TOOL     = $(BUILD)/obj/tool/ptxopt.o $(BUILD)/obj/tool/process.o
 MANUAL   = $(notdir $(wildcard man/*.[1-9]))
-PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out $(BUILD)/obj/front/% $(BUILD)/obj/prove/% $(BUILD)/obj/machine/%,$(OBJECTS)))
+PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out %/optimize.o,$(CORE)) $(BUILD)/obj/use/api/api.o)
 UNIT     = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 TOOLS    = $(BUILD)/cubinstat $(BUILD)/cubinjudge $(BUILD)/cubincmp
 PTXRUN   = $(BUILD)/ptxrun
 BENCH    = $(patsubst tests/bench/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 FUZZ     = $(BUILD)/ptxgen $(BUILD)/ptxreduce $(BUILD)/fuzz-exec
 GENERATE = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/gen/*.c))
-EXECUTE  = $(patsubst src/%.c,$(BUILD)/obj/%.o,$(wildcard src/exec/*.c))
-JUDGE    = $(BUILD)/tests/fuzz/fuzz_exec.o $(BUILD)/tests/fuzz/mutate.o $(BUILD)/tests/fuzz/judge.o $(BUILD)/tests/fuzz/ask.o $(GENERATE) $(EXECUTE)
+JUDGE    = $(BUILD)/tests/fuzz/fuzz_exec.o $(BUILD)/tests/fuzz/mutate.o $(BUILD)/tests/fuzz/judge.o $(BUILD)/tests/fuzz/ask.o $(GENERATE)
 # The faulty binaries are compiled anew where the table of phases counts.
-FAULTY   = $(patsubst src/%.c,$(BUILD)/faulty/%.o,$(wildcard src/pipeline/*.c)) \
+FAULTY   = $(patsubst src/%.c,$(BUILD)/faulty/%.o,$(wildcard src/pipeline/*.c src/check/proof/*.c src/judge/trial/*.c src/judge/guard/*.c src/judge/tune/*.c src/use/front/front.c)) \
            $(patsubst %.c,$(BUILD)/faulty/%.o,$(wildcard tests/fuzz/faults/*.c))
 N        = 1000
 FIRST    = 1
@@ -73,14 +74,26 @@ help:
 # Static where that can be had (not with sanitizers), and at a fixed address: nothing is loaded or relocated at the start,
 # which takes a third off a small file's time and a megabyte off what is held.
 $(PTXOPT): $(TOOL) $(LIB)
-$(PROVE): $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt_prove process replay replay_launch) $(EXECUTE) $(LIB)
+$(PROVE): $(BUILD)/obj/tool/ptxopt_prove.o $(BUILD)/obj/tool/process.o $(LIB)
 $(PTXOPT) $(PROVE):
 	$(call say,LINK )
 	$(Q)$(LINK) -static -o $@ $(filter %.o %.a,$^) -lm 2>/dev/null || $(LINK) -o $@ $(filter %.o %.a,$^) -lm
 
-$(REPORT): $(patsubst src/%.c,$(BUILD)/obj/%.o,src/tool/ptxopt_report.c $(wildcard src/tool/report_*.c)) $(filter-out %/ptxopt.o,$(TOOL)) $(LIB)
+$(REPORT): $(BUILD)/obj/tool/ptxopt_report.o $(BUILD)/obj/tool/process.o $(LIB)
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
+
+#: make ptxopt-core      build/ptxopt-core: the optimizer alone, without what checks, judges and integrates it
+$(BUILD)/obj/core.a: $(CORE)
+	$(call say,AR   )
+	$(Q)rm -f $@ && $(AR) rcsD $@ $^
+
+$(BUILD)/ptxopt-core: $(BUILD)/obj/tool/ptxopt_core.o $(BUILD)/obj/tool/process.o $(BUILD)/obj/core.a
+	$(call say,LINK )
+	$(Q)$(LINK) -o $@ $^
+
+ptxopt-core: $(BUILD)/ptxopt-core
+	@:
 
 # The same program: the name decides what it is.
 $(FRONTS): $(PTXOPT)
@@ -90,7 +103,7 @@ $(LIB): $(OBJECTS)
 	$(call say,AR   )
 	$(Q)rm -f $@ && $(AR) rcsD $@ $^
 
-#: make lib              build/libptxopt.so and .a (the header is src/api/ptxopt.h), build/libptxopt-preload.so
+#: make lib              build/libptxopt.so and .a (the header is src/use/api/ptxopt.h), build/libptxopt-preload.so
 lib: $(LIBRARY)
 	@:
 
@@ -102,17 +115,17 @@ $(BUILD)/pic/%.o: src/%.c $(BUILD)/flags | $(GEN)/parser.c $(GEN)/version.h
 $(BUILD)/pic/gen/%.o: $(GEN)/%.c $(BUILD)/flags | $(GEN)/parser.c $(GEN)/version.h
 	$(compile)
 
-$(SHARED): $(PIC) src/api/ptxopt.map
+$(SHARED): $(PIC) src/use/api/ptxopt.map
 	$(call say,LINK )
-	$(Q)$(CC) $(filter-out -fno-pie,$(CFLAGS)) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/api/ptxopt.map -Wl,-z,defs -o $@ $(PIC)
+	$(Q)$(CC) $(filter-out -fno-pie,$(CFLAGS)) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/use/api/ptxopt.map -Wl,-z,defs -o $@ $(PIC)
 
-$(PRELOAD): $(PIC) $(patsubst src/%.c,$(BUILD)/pic/%.o,src/front/log.c $(wildcard src/preload/*.c)) src/preload/preload.map
+$(PRELOAD): $(PIC) $(patsubst src/%.c,$(BUILD)/pic/%.o,src/use/front/log.c $(wildcard src/use/preload/*.c)) src/use/preload/preload.map
 	$(call say,LINK )
-	$(Q)$(CC) $(filter-out -fno-pie,$(CFLAGS)) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/preload/preload.map -Wl,-z,defs -o $@ $(filter %.o,$^) \
+	$(Q)$(CC) $(filter-out -fno-pie,$(CFLAGS)) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/use/preload/preload.map -Wl,-z,defs -o $@ $(filter %.o,$^) \
 	    -Wl,--as-needed -ldl -lpthread
 
 # Its dlsym has to end in a jump, and is called before sanitizers are ready.
-$(BUILD)/pic/preload/real.o $(BUILD)/pic/preload/hooks.o: OWN = -O2 -fno-sanitize=all
+$(BUILD)/pic/use/preload/real.o $(BUILD)/pic/use/preload/hooks.o: OWN = -O2 -fno-sanitize=all
 
 $(BUILD)/libptxopt.so: $(SHARED)
 	$(Q)ln -sf $(<F) $@
@@ -123,10 +136,10 @@ $(BUILD)/libptxopt.a: $(PIC)
 	$(Q)$(LD) -r -o $(BUILD)/pic/ptxopt.o $(PIC) && $(OBJCOPY) --localize-hidden $(BUILD)/pic/ptxopt.o
 	$(Q)rm -f $@ && $(AR) rcsD $@ $(BUILD)/pic/ptxopt.o
 
-$(BUILD)/%.pc: src/api/%.pc.in FORCE
+$(BUILD)/%.pc: src/use/api/%.pc.in FORCE
 	$(Q)sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' $< >$@
 
-$(BUILD)/%.cmake: src/api/%.cmake.in FORCE
+$(BUILD)/%.cmake: src/use/api/%.cmake.in FORCE
 	$(Q)sed 's|@VERSION@|$(VERSION)|' $< >$@
 
 # The command line of the last build: another compiler or other flags compile everything again.
@@ -153,7 +166,7 @@ $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 $(BUILD)/faulty/tests/% $(BUILD)/tests/unit/test_runner.o: OWN = -Wno-unused-parameter
 
 # The interpreter's arithmetic sets rounding modes, and rounds every operation.
-$(BUILD)/obj/exec/%.o: OWN = -frounding-math -ffp-contract=off
+$(BUILD)/obj/check/exec/%.o: OWN = -frounding-math -ffp-contract=off
 
 $(GEN)/parser.c: grammar/ptx.y
 	$(call say,BISON)
@@ -176,14 +189,12 @@ $(UNIT): $(BUILD)/tests/%: $(BUILD)/tests/unit/%.o $(LIB)
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lcmocka -lm
 
-$(BUILD)/tests/test_alu: $(patsubst %,$(BUILD)/obj/exec/%.o,alu_int alu_float alu_convert format opcode)
-
 $(BUILD)/cubinstat $(BUILD)/cubinjudge $(BUILD)/cubincmp: $(BUILD)/%: $(BUILD)/obj/tool/%.o
 $(TOOLS): $(LIB)
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIB) $(if $(filter %/cubincmp,$@),-lelf) -lm
 
-$(BUILD)/ptxrun: $(BUILD)/obj/tool/ptxrun.o $(BUILD)/obj/tool/process.o $(EXECUTE) $(LIB)
+$(BUILD)/ptxrun: $(BUILD)/obj/tool/ptxrun.o $(BUILD)/obj/tool/process.o $(LIB)
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
 
@@ -211,7 +222,7 @@ $(BUILD)/faulty/%.o: src/%.c $(BUILD)/flags | $(GEN)/parser.c $(GEN)/version.h
 $(BUILD)/faulty/tests/%.o: tests/%.c $(BUILD)/flags | $(GEN)/parser.c $(GEN)/version.h
 	$(compile)
 
-$(BUILD)/gpu_check: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/gpu/*.c)) $(patsubst %,$(BUILD)/obj/exec/%.o,launch format opcode) $(LIB)
+$(BUILD)/gpu_check: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/gpu/*.c)) $(LIB)
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm -ldl
 
@@ -237,7 +248,7 @@ check: setup
 	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(SUITES)
 
 #: make check-SUITE      one of: layers lint unit data isa prices cli front guard tune reports library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
-check-layers: all tools
+check-layers: all tools ptxopt-core
 	@sh tests/layers.sh
 
 check-unit: $(UNIT)
@@ -351,12 +362,12 @@ install: all lib $(BUILD)/ptxopt.pc $(BUILD)/ptxopt-config-version.cmake
 	ln -sf libptxopt.so.$(ABI) $(DESTDIR)$(PREFIX)/lib/libptxopt.so
 	install -D -s --strip-program=$(STRIP) -m 755 $(PRELOAD) $(DESTDIR)$(PREFIX)/lib/libptxopt-preload.so
 	install -D -m 644 $(BUILD)/libptxopt.a $(DESTDIR)$(PREFIX)/lib/libptxopt.a
-	install -D -m 644 src/api/ptxopt.h $(DESTDIR)$(PREFIX)/include/ptxopt.h
+	install -D -m 644 src/use/api/ptxopt.h $(DESTDIR)$(PREFIX)/include/ptxopt.h
 	install -D -m 644 $(BUILD)/ptxopt.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ptxopt.pc
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/cmake/ptxopt src/api/ptxopt-config.cmake $(BUILD)/ptxopt-config-version.cmake src/integration/cmake/Ptxopt.cmake
-	install -D -m 644 src/integration/completions/ptxopt.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ptxopt
-	install -D -m 644 src/integration/completions/_ptxopt $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ptxopt
-	install -D -m 644 src/integration/completions/ptxopt.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ptxopt.fish
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/lib/cmake/ptxopt src/use/api/ptxopt-config.cmake $(BUILD)/ptxopt-config-version.cmake src/use/integration/cmake/Ptxopt.cmake
+	install -D -m 644 src/use/integration/completions/ptxopt.bash $(DESTDIR)$(PREFIX)/share/bash-completion/completions/ptxopt
+	install -D -m 644 src/use/integration/completions/_ptxopt $(DESTDIR)$(PREFIX)/share/zsh/site-functions/_ptxopt
+	install -D -m 644 src/use/integration/completions/ptxopt.fish $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/ptxopt.fish
 	for page in $(MANUAL); do install -D -m 644 man/$$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$$page; done
 
 MACHINE  = $(shell uname -m)
@@ -383,7 +394,7 @@ deb: all lib
 PYTHON   = python3
 #: make wheel            build/ptxopt-VERSION-*.whl, the library for Python (PYTHON -m build)
 wheel: lib
-	@rm -rf $(BUILD)/wheel && mkdir -p $(BUILD)/wheel && cp -r src/integration/python/. $(BUILD)/wheel && cp $(SHARED) $(BUILD)/wheel/ptxopt
+	@rm -rf $(BUILD)/wheel && mkdir -p $(BUILD)/wheel && cp -r src/use/integration/python/. $(BUILD)/wheel && cp $(SHARED) $(BUILD)/wheel/ptxopt
 	@echo '$(VERSION)' >$(BUILD)/wheel/VERSION && printf '[bdist_wheel]\nplat_name = linux_$(MACHINE)\n' >$(BUILD)/wheel/setup.cfg
 	$(Q)cd $(BUILD)/wheel && $(PYTHON) -m build --wheel --outdir . >build.log 2>&1 || { tail -5 build.log; exit 1; }
 	$(Q)mv $(BUILD)/wheel/*.whl $(BUILD)
@@ -404,5 +415,5 @@ clean:
 export BUILD JOBS
 MAKEFLAGS += --no-print-directory
 FORCE:
-.PHONY: all lib dist deb wheel tools help bench corpus fuzz fuzz-exec fuzz-mutate debug setup check $(SUITES:%=check-%) bless report gpu-check docs demo lint install uninstall clean FORCE
+.PHONY: all ptxopt-core lib dist deb wheel tools help bench corpus fuzz fuzz-exec fuzz-mutate debug setup check $(SUITES:%=check-%) bless report gpu-check docs demo lint install uninstall clean FORCE
 .DELETE_ON_ERROR:

@@ -104,7 +104,7 @@ else
     generator=$(have ninja && echo Ninja || echo 'Unix Makefiles')
     export CUDACXX="$NVCC"
     # A project that is built without an installed ptxopt; project FOLDER, built FOLDER OPTION...
-    project() { mkdir "$1"; cp "$TOP"/examples/integration/app/* "$1"; sed -i "s|^find_package.*|include($TOP/src/integration/cmake/Ptxopt.cmake)|" "$1/CMakeLists.txt"; }
+    project() { mkdir "$1"; cp "$TOP"/examples/integration/app/* "$1"; sed -i "s|^find_package.*|include($TOP/src/use/integration/cmake/Ptxopt.cmake)|" "$1/CMakeLists.txt"; }
     built() { folder=$1; shift; cmake -S "$folder" -B "$folder/build" -G "$generator" "$@"; cmake --build "$folder/build" -j 2; }
     case_ "CMake ($generator): separable compilation for two architectures" 'project "a b"; built "a b"; [ -x "a b/build/app" ]; went_well 4; [ "$(logged optimized)" -ge 1 ]'
     case_ 'CMake: arguments that are wrong' 'project p; echo "ptxopt_target(nope)" >>p/CMakeLists.txt; not built p >said 2>&1; grep -q "there is no target nope" said
@@ -160,7 +160,7 @@ else
     missing "Meson"
 fi
 if have bazel; then
-    case_ 'Bazel: a rule, in its sandbox' ': >WORKSPACE; mkdir -p tools/ptxopt; cp "$TOP/src/integration/bazel/ptxopt.bzl" tools/ptxopt; cp "$BUILD/ptxopt" tools/ptxopt; cp "$TOP/tests/sample.ptx" kernel.ptx
+    case_ 'Bazel: a rule, in its sandbox' ': >WORKSPACE; mkdir -p tools/ptxopt; cp "$TOP/src/use/integration/bazel/ptxopt.bzl" tools/ptxopt; cp "$BUILD/ptxopt" tools/ptxopt; cp "$TOP/tests/sample.ptx" kernel.ptx
         echo "filegroup(name = \"program\", srcs = [\"ptxopt\"], visibility = [\"//visibility:public\"])" >tools/ptxopt/BUILD
         printf "%s\n" "load(\"//tools/ptxopt:ptxopt.bzl\", \"ptxopt\")" "ptxopt(name = \"k\", src = \"kernel.ptx\", options = [\"-O1\"])" >BUILD
         bazel --batch --output_user_root="$PWD/out" build //:k; ptxopt -O1 kernel.ptx | cmp - bazel-bin/k.ptx; chmod -R u+w out'
@@ -194,7 +194,7 @@ if with_module triton triton; then
         TRITON_CACHE_DIR=$PWD/cache TRITON_PTXAS_PATH=$PWD/bin/ptxas TRITON_PTXAS_BLACKWELL_PATH=$PWD/bin/ptxas-blackwell "$VENV/bin/python" "$HERE/with_triton.py"; went_well 3'
     case_ 'Triton: ptxopt.triton.enable(), whose options are part of the key of its cache' '
         sed "1i import ptxopt\nptxopt.triton.enable([\"-O3\"])" "$HERE/with_triton.py" >hooked.py; sed "s/-O3/-O1/" hooked.py >other.py
-        export TRITON_CACHE_DIR=$PWD/cache PTXOPT_LIBRARY="$BUILD"/libptxopt.so.1 PYTHONPATH="$TOP/src/integration/python" PYTHONDONTWRITEBYTECODE=1
+        export TRITON_CACHE_DIR=$PWD/cache PTXOPT_LIBRARY="$BUILD"/libptxopt.so.1 PYTHONPATH="$TOP/src/use/integration/python" PYTHONDONTWRITEBYTECODE=1
         "$VENV/bin/python" "$HERE/with_triton.py"; n=$(find cache -name "*.cubin" | wc -l); "$VENV/bin/python" hooked.py; m=$(find cache -name "*.cubin" | wc -l); "$VENV/bin/python" hooked.py; [ "$(find cache -name "*.cubin" | wc -l)" = "$m" ]
         "$VENV/bin/python" other.py; [ "$n $m $(find cache -name "*.cubin" | wc -l)" = "$n $((2 * n)) $((3 * n))" ]'
 else
@@ -259,7 +259,7 @@ else
 fi
 
 if with_module numba_cuda numba-cuda; then
-    case_ 'Numba: ptxopt.numba.enable()' 'export PTXOPT_LIBRARY="$BUILD"/libptxopt.so.1 PYTHONPATH="$TOP/src/integration/python" PYTHONDONTWRITEBYTECODE=1; "$VENV/bin/python" "$HERE/with_numba.py"'
+    case_ 'Numba: ptxopt.numba.enable()' 'export PTXOPT_LIBRARY="$BUILD"/libptxopt.so.1 PYTHONPATH="$TOP/src/use/integration/python" PYTHONDONTWRITEBYTECODE=1; "$VENV/bin/python" "$HERE/with_numba.py"'
 fi
 
 # What calls NVRTC and nvJitLink by itself: the preloaded library.

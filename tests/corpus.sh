@@ -1,5 +1,5 @@
 #!/bin/sh
-# What ptxas makes of a corpus before and after ptxopt: how many kernels get better and worse (src/machine/worse.h), and which
+# What ptxas makes of a corpus before and after ptxopt: how many kernels get better and worse (src/judge/machine/worse.h), and which
 # phase is to blame.
 # usage: [BUILD=build] [CORPUS=FOLDER|TARBALL] [PTXASES='FILE...'] [ARCHS='80 90'] [FLAGS=-O2] [JOBS_ASKED=N]
 #        [LIMIT=SECONDS] [NO_BLAME=1] tests/corpus.sh
@@ -119,7 +119,7 @@ awk -F'\t' -v flags="$FLAGS" '
     }
     END {
         print "# What ptxas makes of the corpus after ptxopt " flags "\n"
-        print "Worse is what src/machine/worse.h says. Instructions are without kernels that hold a newly unrolled loop; cycles are the"
+        print "Worse is what src/judge/machine/worse.h says. Instructions are without kernels that hold a newly unrolled loop; cycles are the"
         print "geometric mean over kernels whose machine code changed. The worst is by cycles, among the worse.\n"
         head = " | kernels | changed | better | worse of changed | worst | unrolled | instructions | cycles |\n|---|---|---|---|---|---|---|---|---|"
         print "| ptxas, target" head

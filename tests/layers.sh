@@ -1,8 +1,9 @@
 #!/bin/sh
-# Includes point left: base <- isa <- ir <- target, analysis <- transform <- phase <- pipeline <- tool; parse (and the grammar) may
-# look into base, isa and ir, front only into base. No phase includes stdio, or a header of another phase's folder. Only src/analysis reads an analysis past its accessor, and only
-# src/ir (and the parser) writes to the IR past ir/edit.h and ir/builder.h. Only src/base/arena.c allocates, frees and ends the
-# process, so that the library can survive a lack of memory.
+# Includes point from the bottom of src/README.md's tables to their top. The first group is the optimizer: base <- isa <- ir <- parse,
+# target, analysis <- transform <- phase <- pipeline. Of the others, src/check sees the IR, src/judge sees check's public header, and
+# src/use sees judge. No phase includes stdio, or a header of another phase's folder. Only src/analysis reads an analysis past its
+# accessor, and only src/ir (and the parser) writes to the IR past ir/edit.h and ir/builder.h. Only src/base/arena.c allocates and
+# frees in the optimizer, and only programs end the process, so that the library can survive a lack of memory.
 # What a file exports begins with a word that its room owns: the first word of the room's, its folder's or a neighbouring file's
 # name, without a plural s, or one of `own` below, what the room's functions are about.
 # No two types have one name; prove, exec and machine, which share no room's types but those of base, isa and ir, name theirs apart.
@@ -18,15 +19,16 @@ editing=$(grep -lE -e '->(fall|labels|loc|guard|guard_not|falls_off|dead|op|slot
     -e '\<o->(id|value|flags|kind|sub|role) [-+|&]?= ' -e '\<(i|b|fn|instr|block)->changed = ' -e '\<fn->[a-z.]* = ' -e 'vec_push\(&([a-z>-]*->)?fn->' \
     -e '\<(isa_decode|instr_new|cfg_add_edge|cfg_remove_edge|cfg_redirect)\(' $(find src/analysis src/transform src/phase src/pipeline -name '*.[ch]') | tr '\n' ' ')
 ending=$(grep -nE '(^|[^_[:alnum:].>])(malloc|calloc|realloc|free|strdup|asprintf) ?\(' $(find src grammar -name '*.[chy]' -o -name '*.re') |
-    grep -vE '^src/(tool|front|preload|prove|exec|machine)/|^src/base/arena|^src/api/api.c|^src/pipeline/dot.c.*free.scratch.text|:[[:space:]]*(/?\*|//)' | cut -d: -f1,2 | tr '\n' ' ')
-# Only src/tool ends the process. A child after fork ends by _exit(); what must never happen is an assertion.
+    grep -vE '^src/(tool|check|judge|use)/|^src/base/arena|^src/pipeline/dot.c.*free.scratch.text|:[[:space:]]*(/?\*|//)' | cut -d: -f1,2 | tr '\n' ' ')
+# Only src/tool ends the process, and what stands before ptxas: the front, which ends as ptxas ended. A child after fork ends by
+# _exit(); what must never happen is an assertion.
 ending=$ending$(grep -nE '(^|[^_[:alnum:].>])(exit|abort) ?\(' $(find src grammar -name '*.[chy]' -o -name '*.re') |
-    grep -vE '^src/tool/|:[[:space:]]*(/?\*|//)' | cut -d: -f1,2 | tr '\n' ' ')
+    grep -vE '^src/(tool/|use/front/front[.]c|judge/ptxas/child[.]c)|:[[:space:]]*(/?\*|//)' | cut -d: -f1,2 | tr '\n' ' ')
 # Only isa/sem.c reads the modifiers of arithmetic.
 decoding=$(grep -lE '"[.](sat|relu|ftz|hi|lo|wide)"' $(find src/ir src/analysis src/transform src/phase src/pipeline -name '*.[ch]') | tr '\n' ' ')
 # Properties of opcodes are columns of opcodes.def; those who compute what an opcode computes may switch on it.
-asking=$(grep -lE 'switch \(.*opcode' $(find src/isa src/ir src/target src/analysis src/transform src/phase src/pipeline src/prove -name '*.[ch]') |
-    grep -vE '^src/(analysis/ranges|prove/compute)\.c$' | tr '\n' ' ')
+asking=$(grep -lE 'switch \(.*opcode' $(find src/isa src/ir src/target src/analysis src/transform src/phase src/pipeline src/check/prove -name '*.[ch]') |
+    grep -vE '^src/(analysis/ranges|check/prove/compute)\.c$' | tr '\n' ' ')
 grep -n '^[[:space:]]*#[[:space:]]*include' $(find src grammar -name '*.[ch]' -o -name '*.def' -o -name 'ptx.re' -o -name 'ptx.y' 2>/dev/null) /dev/null |
     sed 's/:[[:space:]]*#[[:space:]]*include[[:space:]]*/:/' | awk -F: -v peeking="$peeking" -v ending="$ending" -v editing="$editing" -v asking="$asking" -v decoding="$decoding" '
     BEGIN {
@@ -38,21 +40,30 @@ grep -n '^[[:space:]]*#[[:space:]]*include' $(find src grammar -name '*.[ch]' -o
         may["analysis"] = "base isa ir analysis"
         may["transform"] = "base isa ir target analysis transform"
         may["phase"] = may["transform"] " phase"
-        may["pipeline"] = may["phase"] " pipeline"
-        may["api"] = may["pipeline"] " parse api"
-        may["front"] = "base front"
-        may["preload"] = "base api front preload"
-        may["prove"] = "base isa ir prove"
-        may["exec"] = "base isa ir parse exec"
-        may["machine"] = "base machine"
-        may["tool"] = may["pipeline"] " parse prove front exec machine tool"
+        may["pipeline"] = may["phase"] " parse pipeline"
+        may["check/prove"] = "base isa ir check/prove"
+        may["check/exec"] = "base isa ir parse check/exec"
+        may["check/proof"] = "base isa ir parse pipeline check/prove check/exec check/proof"
+        may["judge/machine"] = "base judge/machine"
+        may["judge/ptxas"] = "base judge/ptxas"
+        may["judge/trial"] = may["pipeline"] " parse check/proof judge/machine judge/ptxas judge/trial"
+        may["judge/guard"] = may["judge/trial"] " judge/guard"
+        may["judge/tune"] = may["judge/trial"] " judge/tune"
+        may["judge/report"] = may["judge/trial"] " judge/report"
+        may["use/api"] = may["pipeline"] " use/api"
+        may["use/front"] = "base check/proof judge/ptxas judge/guard use/front"
+        may["use/preload"] = "base use/api use/front use/preload"
+        may["tool"] = may["pipeline"] " check/prove check/exec check/proof judge/machine judge/ptxas judge/trial judge/guard judge/tune judge/report use/front tool"
+    }
+    # The room of a path below src/: a folder, and in the last three groups a folder of a folder.
+    function room_of(path, part) {
+        sub("^src/", "", path)
+        split(path, part, "/")
+        return part[1] ~ /^(check|judge|use)$/ ? part[1] "/" part[2] : part[1]
     }
     function bad(why) { print "fail " $1 ":" $2 ": includes " $3 ": " why }
     {
-        room = $1
-        sub("^grammar/.*", "parse", room)
-        sub("^src/", "", room)
-        sub("[/.].*", "", room)
+        room = $1 ~ "^grammar/" ? "parse" : room_of($1)
         split($1, at, "/")
         if (room == "phase" && $3 ~ /<stdio.h>/)
             bad("a phase reports through phase.h")
@@ -60,7 +71,7 @@ grep -n '^[[:space:]]*#[[:space:]]*include' $(find src grammar -name '*.[ch]' -o
             next
         split($3, part, /["\/]/)
         seen[$1]
-        if (index(" " may[room] " ", " " part[2] " ") == 0)
+        if (index(" " may[room] " ", " " room_of(substr($3, 2)) " ") == 0)
             bad(room " may include: " may[room])
         else if (room == "phase" && part[2] == "phase" && part[4] != "" && part[3] != at[3])
             bad("another phase")
@@ -101,7 +112,8 @@ grep -rnE '^(} |typedef [a-z].*[ )])[A-Z][[:alnum:]]*;|^struct [A-Z][[:alnum:]]*
         name = at[3]
         sub(/ [{]$|;$/, "", name)
         sub(/.*[ )]/, "", name)
-        apart = room ~ /^(prove|exec|machine)$/ ? room : ""
+        apart = at[1] ~ "^src/(check/prove|check/exec|judge/machine)/" ? at[1] : ""
+        sub("/[^/]*$", "", apart)
         other = (apart, name) in where ? where[apart, name] : ("", name) in where && where["", name] ~ "^src/(base|isa|ir)/" ? where["", name] : ""
         print other == "" ? "pass" : "fail", at[1] ": type " name (other == "" ? "" : " is also one of " other)
         where[apart, name] = at[1]
@@ -126,9 +138,12 @@ if command -v nm >/dev/null; then
         own["analysis"] = "an block instr type form term range compare value summaries postdom"
         own["transform"] = "local predicate"
         own["pipeline"] = "glob"
-        own["api"] = "ptxopt"
-        own["machine"] = "iterations"
-        own["exec"] = "arg code elem finding flush global join layout machine op program rows split splitmix64 sym sync window"
+        own["use/api"] = "ptxopt"
+        own["judge/machine"] = "iterations"
+        own["judge/trial"] = "assemble assembler input text"
+        own["judge/guard"] = "suspect"
+        own["judge/tune"] = "ninja"
+        own["check/exec"] = "arg code elem finding flush global join layout machine op program rows split splitmix64 sym sync window"
     }
     # The first word of a name, without a plural.
     function stem(name) { sub(/_.*/, "", name); sub(/ches$/, "ch", name); sub(/s$/, "", name); return name }
@@ -144,7 +159,8 @@ if command -v nm >/dev/null; then
                 continue
             folder = folder_of(part[1])
             count = split(folder, name, "/")
-            count = split(own[name[1]] " " stem(name[1]) " " stem(name[count]) words[folder], word, " ")
+            room = name[1] ~ /^(check|judge|use)$/ ? name[1] "/" name[2] : name[1]
+            count = split(own[room] " " stem(name[1]) " " stem(name[count]) words[folder], word, " ")
             good = 0
             for (k = 1; k <= count && !good; k++)
                 good = index(part[2], word[k]) == 1
@@ -164,7 +180,7 @@ if command -v nm >/dev/null; then
     circle=$(find src -name '*.c' | sed 's|^src/||; s|\.c$||' | sort | while read -r file; do
         nm -g "$BUILD/obj/$file.o" 2>/dev/null | sed "s|^[0-9a-f ]*|$file |"
     done | awk '
-    { file = $1; sub(/^parse\/.*/, "parse", file); sub(/^prove\/(term.*|number)$/, "prove/term", file) }
+    { file = $1; sub(/^parse\/.*/, "parse", file); sub(/^check\/prove\/(term.*|number)$/, "check/prove/term", file) }
     $2 == "U" { asked[file " " $3]; next }
     $3 != "main" { where[$3] = file }
     END {
@@ -183,5 +199,12 @@ if [ "$length" -le 100 ] && [ -z "$others" ]; then
     echo "pass the example phase fits 100 lines, and nothing names it but its row"
 else
     echo "fail the example phase: $length lines; named by $others"
+fi >>"$log"
+# The first group builds alone, and does what the whole program does.
+if "$BUILD/ptxopt-core" -O3 tests/sample.ptx -o "$BUILD/work/core.ptx" && "$BUILD/ptxopt" -O3 tests/sample.ptx -o "$BUILD/work/whole.ptx" &&
+    ! cmp -s tests/sample.ptx "$BUILD/work/core.ptx" && cmp -s "$BUILD/work/core.ptx" "$BUILD/work/whole.ptx"; then
+    echo "pass the optimizer builds alone, and its output is that of the whole program"
+else
+    echo "fail the optimizer alone"
 fi >>"$log"
 tally layers "$log"

@@ -11,7 +11,7 @@ CXX=${CXX:-c++}
 TOP=$(pwd)
 rm -rf "$WORK"
 mkdir -p "$WORK/include"
-ln -s "$TOP/src/api/ptxopt.h" "$WORK/include/ptxopt.h"
+ln -s "$TOP/src/use/api/ptxopt.h" "$WORK/include/ptxopt.h"
 WRAP='-Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc,--wrap=aligned_alloc,--wrap=free'
 
 # case_ NAME COMMANDS: passes when all of the commands succeed.

@@ -32,7 +32,7 @@ if command -v dpkg-deb >/dev/null; then
 else
     echo 'skip make deb: dpkg-deb is not at hand'
 fi
-case_ 'completion for bash' 'printf "%s\n" ". \"$TOP/src/integration/completions/ptxopt.bash\"" "COMP_WORDS=(\"$BUILD/ptxopt\" --skip); COMP_CWORD=1; compopt() { :; }; _ptxopt; echo \"\${COMPREPLY[*]}\"" \
+case_ 'completion for bash' 'printf "%s\n" ". \"$TOP/src/use/integration/completions/ptxopt.bash\"" "COMP_WORDS=(\"$BUILD/ptxopt\" --skip); COMP_CWORD=1; compopt() { :; }; _ptxopt; echo \"\${COMPREPLY[*]}\"" \
         "COMP_WORDS=(\"$BUILD/ptxopt\" --no-); _ptxopt; echo \"\${COMPREPLY[*]}\"" >try; bash try >said; [ "$(head -1 said)" = --skip-function= ]; grep -q "no-hoist-common-code" said'
 python=$BUILD/clients/venv/bin/python
 [ -x "$python" ] && "$python" -c 'import build' 2>/dev/null || python=python3
@@ -75,8 +75,8 @@ PY
 python=$BUILD/clients/venv/bin/python
 [ -x "$python" ] && "$python" -c 'import yaml' 2>/dev/null || python=python3
 if "$python" -c 'import yaml' 2>/dev/null && command -v bash >/dev/null; then
-    case_ 'the GitHub Action: its steps' 'mkdir run; : >path; : >env; "$python" steps.py "$TOP/src/integration/github/action.yml" >inputs; INPUT_options=-O1; . ./inputs
-        export GITHUB_ACTION_PATH="$TOP/src/integration/github" RUNNER_TEMP="$PWD/run" GITHUB_PATH="$PWD/path" GITHUB_ENV="$PWD/env" MAKEFLAGS=$(as_told)
+    case_ 'the GitHub Action: its steps' 'mkdir run; : >path; : >env; "$python" steps.py "$TOP/src/use/integration/github/action.yml" >inputs; INPUT_options=-O1; . ./inputs
+        export GITHUB_ACTION_PATH="$TOP/src/use/integration/github" RUNNER_TEMP="$PWD/run" GITHUB_PATH="$PWD/path" GITHUB_ENV="$PWD/env" MAKEFLAGS=$(as_told)
         for step in step0 step1; do bash --noprofile --norc -eo pipefail $step; done; unset MAKEFLAGS; PATH=$(cat path):$PATH; "$(cat path)/ptxopt" --version
         grep -qx "NVCC_APPEND_FLAGS=--ptxas-prefix=ptxopt-ptxas" env; grep -qx "PTXOPT=on" env; grep -qx "PTXOPT_FLAGS=-O1" env
         printf "#!/bin/sh\ncp \"\$1\" \"\$3\"\n" >fake; chmod +x fake; env $(cat env) ptxopt-ptxas ./fake "$TOP/tests/sample.ptx" -o o; "$BUILD/ptxopt" -O1 "$TOP/tests/sample.ptx" | cmp - o'
@@ -84,7 +84,7 @@ else
     echo 'skip the GitHub Action: bash, or Python with yaml, is not at hand'
 fi
 # The container file: its commands but those of apt, with another prefix and in the folder of the source.
-case_ 'the container file: its commands' 'file=$TOP/src/integration/container/Containerfile; not grep -vE "^(#|ARG|FROM|COPY|WORKDIR|RUN|ENV) |^(#.*)?$" "$file"
+case_ 'the container file: its commands' 'file=$TOP/src/use/integration/container/Containerfile; not grep -vE "^(#|ARG|FROM|COPY|WORKDIR|RUN|ENV) |^(#.*)?$" "$file"
     sed -n "s/^RUN //p" "$file" | sed "s|apt-get update && apt-get install [^&]*&& ||; s|PREFIX=/opt/ptxopt|PREFIX=$PWD/opt|" >commands; [ "$(wc -l <commands)" = 2 ]
     (cd "$TOP"; MAKEFLAGS=$(as_told) sh -e "$WORK/commands"); opt/bin/ptxopt --version; grep -q "^COPY --from=build /opt/ptxopt /usr/local$" "$file"'
 

@@ -65,7 +65,7 @@ case_ 'bad usage' 'exits 2 report; says "no input file"; exits 2 report --format
     exits 2 report --ptxas=./ptxas --arch=80 in.ptx; says "targets like sm_90, not .80."; exits 2 report --jobs=0 in.ptx; says "not .0."; exits 2 report --ptxas; says "argument is missing"
     exits 2 report in.ptx -- --nonsense; says "unknown option .--nonsense."; exits 2 report in.ptx -- --guard; says "not with .--guard."'
 case_ 'every remark has words' '{ for file in "$TOP"/examples/*.ptx; do ptxopt -O3 --enable-stride-unroll --remarks=r "$file" -o o; sed -n "s/^Name: *//p" r; done; } | sort -u | grep -v "^Switch[TS]" >names
-    [ "$(wc -l <names)" -gt 20 ]; while read -r name; do grep "^WORDS(.$name\"" "$TOP/src/tool/report_words.def" || { echo "$name has no words"; false; }; done <names'
+    [ "$(wc -l <names)" -gt 20 ]; while read -r name; do grep "^WORDS(.$name\"" "$TOP/src/judge/report/report_words.def" || { echo "$name has no words"; false; }; done <names'
 case_ 'help and version' 'exits 0 report --help; grep -q "^usage: ptxopt-report" out; exits 0 report --version; grep -q "^ptxopt-report .*commit" out'
 case_ 'a file that is missing' 'exits 1 report --ptxas=./ptxas none.ptx; says "cannot read .none.ptx.: No such file"'
 case_ 'a file that is no PTX' 'echo nonsense >bad.ptx; exits 1 report --ptxas=./ptxas bad.ptx; says "^bad.ptx:1:1: error"'

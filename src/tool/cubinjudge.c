@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "machine/worse.h"
+#include "judge/machine/worse.h"
 
 enum { EXIT_WORSE = 1, EXIT_TROUBLE = 2 };
 

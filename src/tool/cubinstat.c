@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "machine/cubin.h"
-#include "machine/flow.h"
-#include "machine/sass.h"
-#include "machine/unit.h"
+#include "judge/machine/cubin.h"
+#include "judge/machine/flow.h"
+#include "judge/machine/sass.h"
+#include "judge/machine/unit.h"
 
 /* COLUMN(id, name, text): the figures that are not a class of instructions; those follow COL_CLASSES. */
 #define COLUMNS_BEFORE(COLUMN)                                                                                        \
@@ -34,14 +34,14 @@ static const char *const column_names[COL_COUNT] = {
 #define COLUMN_NAME(id, name, text) [COL_##id] = name,
     COLUMNS_BEFORE(COLUMN_NAME)
 #define SASS_CLASS(id, column, text) [COL_CLASSES + SASS_##id] = column,
-#include "machine/sass_classes.def"
+#include "judge/machine/sass_classes.def"
 };
 
 static const char *const column_texts[COL_COUNT] = {
 #define COLUMN_TEXT(id, name, text) [COL_##id] = text,
     COLUMNS_BEFORE(COLUMN_TEXT)
 #define SASS_CLASS(id, column, text) [COL_CLASSES + SASS_##id] = text,
-#include "machine/sass_classes.def"
+#include "judge/machine/sass_classes.def"
 };
 
 typedef struct Row {

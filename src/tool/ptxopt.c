@@ -3,10 +3,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "front/real.h"
-#include "front/shadow.h"
+#include "judge/ptxas/real.h"
+#include "use/front/shadow.h"
+#include "check/proof/proof.h"
+#include "judge/guard/guard.h"
+#include "judge/ptxas/child.h"
+#include "judge/tune/tune.h"
+#include "use/front/front.h"
 #include "tool/process.h"
-#include "tool/tool.h"
 
 static ToolStatus install_shadow(const Options *options)
 {
@@ -21,21 +25,24 @@ static ToolStatus install_shadow(const Options *options)
 int main(int argc, char **argv)
 {
     process_begin();
-    if (argc > 0 && tool_is_front(front_base_name(argv[0])))
-        return tool_front(argc, argv);
+    if (argc > 0 && front_is_name(real_base_name(argv[0])))
+        return front_main(argc, argv);
     Options options;
     ToolStatus status = TOOL_BAD_INPUT;
     switch (options_parse(&options, argc, argv, stdout, stderr)) {
     case OPTIONS_RUN:
-        status = options.guard_by                       ? tool_optimize_guarded(&options)
-                 : options.tune_by || options.tune_read ? tool_optimize_tuned(&options)
-                                                        : tool_optimize(&options);
+        status = options.guard_by                       ? guard_optimize_file(&options)
+                 : options.tune_by || options.tune_read ? tune_optimize_file(&options)
+                                                        : proof_optimize_file(&options);
         break;
     case OPTIONS_SHADOW: status = install_shadow(&options); break;
     case OPTIONS_DONE: status = TOOL_OK; break;
     case OPTIONS_BAD: break;
     }
+    bool tunes = options.tune_by || options.tune_read;
     options_free(&options);
+    if (tunes && child_caught())
+        child_end_as(-1, child_caught());
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == TOOL_OK) {
         fprintf(stderr, "ptxopt: error: cannot write 'standard output': %s\n", strerror(errno));
         status = TOOL_BAD_INPUT;

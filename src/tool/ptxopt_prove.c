@@ -6,9 +6,9 @@
 
 #include "parse/reading.h"
 #include "base/source.h"
-#include "prove/prove.h"
+#include "check/prove/prove.h"
 #include "tool/process.h"
-#include "tool/replay.h"
+#include "check/proof/replay.h"
 #include "version.h"
 
 enum ExitStatus { EXIT_PROVED = 0, EXIT_BAD_INPUT = 1, EXIT_UNKNOWN = 2, EXIT_REFUTED = 3 };

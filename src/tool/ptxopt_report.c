@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include "base/args.h"
-#include "front/child.h"
+#include "judge/ptxas/child.h"
 #include "base/source.h"
 #include "pipeline/knobs.h"
 #include "pipeline/output.h"
 #include "tool/process.h"
-#include "tool/report.h"
+#include "judge/report/report.h"
 #include "version.h"
 
 enum ExitStatus { EXIT_DONE = 0, EXIT_TROUBLE = 1, EXIT_USAGE = 2, EXIT_WORSE = 3 };
@@ -269,7 +269,7 @@ int main(int argc, char **argv)
     if (status == EXIT_DONE && report.allowed && !report_allow(&report, stderr))
         status = EXIT_USAGE;
     if (child_caught())
-        process_end_as(-1, child_caught());
+        child_end_as(-1, child_caught());
     if (status == EXIT_DONE)
         status = write_report(&report, &request);
     if (status == EXIT_DONE)

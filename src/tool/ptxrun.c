@@ -12,7 +12,7 @@
  *
  * Exit status: 0 clean (compare: the same outputs, nothing new found, or it hangs before); 1 findings or differences; 2
  * usage, or input that cannot be read; 3 an instruction that is not supported was reached. */
-#include "exec/run.h"
+#include "check/exec/run.h"
 #include "tool/process.h"
 #include "parse/reading.h"
 #include "base/source.h"

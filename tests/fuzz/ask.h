@@ -2,7 +2,7 @@
 #ifndef PTXOPT_TESTS_FUZZ_ASK_H
 #define PTXOPT_TESTS_FUZZ_ASK_H
 
-#include "prove/prove.h"
+#include "check/prove/prove.h"
 #include "text.h"
 
 /* The worst verdict about all functions; PROVE_UNKNOWN where a text does not parse. `said`, unless NULL, gets a line for each

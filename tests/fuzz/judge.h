@@ -3,7 +3,7 @@
 #ifndef PTXOPT_TESTS_FUZZ_JUDGE_H
 #define PTXOPT_TESTS_FUZZ_JUDGE_H
 
-#include "exec/run.h"
+#include "check/exec/run.h"
 #include "base/diag.h"
 #include "text.h"
 

@@ -3,7 +3,7 @@
 #define PTXOPT_TESTS_GPU_RUN_H
 
 #include "cuda.h"
-#include "exec/launch.h"
+#include "check/exec/launch.h"
 
 /* Memory of the device that the launch may change: its buffers first, then the module's variables. */
 typedef struct GpuMemory {

@@ -9,7 +9,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "exec/alu.h"
+#include "check/exec/alu.h"
 
 /* The result's bits for an opcode and up to four sources. */
 static u64 run(const char *opcode, u64 a, u64 b, u64 c, u64 d)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "prove/prover.h"
+#include "check/prove/prover.h"
 
 enum { EXPRESSIONS = 60, SYMBOLS = 4, ROUNDS = 1500 };
 

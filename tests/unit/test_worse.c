@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "cubin_made.h"
-#include "machine/worse.h"
+#include "judge/machine/worse.h"
 
 #define KERNEL(...)                                                                                               \
     {                                                                                                             \

@@ -1,0 +1,191 @@
+#include "check/prove/arguments.h"
+
+const Cell prove_cells_lost = {0};
+
+static const Sym *variable(const Machine *m, SymId id)
+{
+    const Sym *s = &m->fn->module->syms.v[id];
+    return s->kind == SYM_VAR && s->space == SPACE_PARAM && s->owner == m->fn ? s : NULL;
+}
+
+bool prove_is_variable_of_call(const Machine *m, const Operand *o) { return o->kind == OPND_SYM && variable(m, o->id); }
+
+static const Operand *memory_operand(const Instr *i)
+{
+    const Operand *o = instr_operand(i, i->op->opcode == OPC_LD ? 1 : 0);
+    return o && o->kind == OPND_MEM && o->value == 1 ? o : NULL;
+}
+
+bool prove_is_argument(const Machine *m, const Instr *i)
+{
+    const OpInfo *op = i->op;
+    if ((op->opcode != OPC_LD && op->opcode != OPC_ST) || op->space != SPACE_PARAM || op->strength != STRENGTH_WEAK ||
+        op->types != 1)
+        return false;
+    const Operand *mem = memory_operand(i);
+    u32 bits = type_bits(op->type[0]);
+    return mem && prove_is_variable_of_call(m, mem + 1) && bits >= 8;
+}
+
+/* ---- cells ----------------------------------------------------------------------------------------------------------------- */
+
+static bool overlaps(const Cell *c, u32 offset, u32 bits)
+{
+    return c->bits == 0 || (c->offset < offset + bits / 8 && offset < c->offset + c->bits / 8);
+}
+
+static void push(Prover *p, ProveSide side, Cell c)
+{
+    Cell *made = arena_new(p->arena, Cell);
+    *made = c;
+    made->next = p->cells[side];
+    p->cells[side] = made;
+}
+
+/* What the variable holds there; 0, and a fault, where that is not known. */
+static Term look_up(Prover *p, ProveSide side, SymId sym, u32 offset, u32 bits)
+{
+    const Cell *c = p->cells[side];
+    while (c && c != &prove_cells_lost && !(c->sym == sym && overlaps(c, offset, bits)))
+        c = c->next;
+    if (c && c != &prove_cells_lost && c->bits == 0) /* returned by a call: each part is another unknown */
+        return prove_sym(&p->t, PROVE_SYM_EVENT, c->owner, c->call, 1u << 31 | c->result << 20 | offset << 4, bits);
+    if (c && c != &prove_cells_lost && c->offset == offset && c->bits == bits)
+        return c->term;
+    p->side[side].fault = "a parameter variable of a call is read where it is not known";
+    return 0;
+}
+
+/* ---- loads and stores ---------------------------------------------------------------------------------------------------- */
+
+static u32 count_elements(const Operand *o) { return o->kind == OPND_VEC ? (u32)o->value : 1; }
+static const Operand *element(const Operand *o, u32 k) { return o->kind == OPND_VEC ? o + 1 + k : o; }
+
+static void load(Prover *p, ProveSide side, const Instr *i, const Operand *mem)
+{
+    Machine *m = &p->side[side];
+    u32 bits = type_bits(i->op->type[0]);
+    const Operand *to = instr_operand(i, 0);
+    for (u32 k = 0; k < count_elements(to); k++) {
+        const Operand *o = element(to, k);
+        Term x = o->kind == OPND_REG ? look_up(p, side, mem[1].id, (u32)mem[1].value + k * bits / 8, bits) : 0;
+        if (x)
+            prove_define(m, prove_guard(m, i), o,
+                         prove_resize(&p->t, x, prove_reg_bits(m, o->id), type_class(i->op->type[0]) == TC_SIGNED));
+    }
+}
+
+static void store(Prover *p, ProveSide side, const Instr *i, const Operand *mem)
+{
+    Machine *m = &p->side[side];
+    u32 bits = type_bits(i->op->type[0]);
+    const Operand *from = instr_operand(i, 1);
+    for (u32 k = 0; k < count_elements(from); k++) {
+        Cell c = {.sym = mem[1].id, .offset = (u32)mem[1].value + k * bits / 8, .bits = bits};
+        c.term = prove_operand(m, element(from, k), bits);
+        push(p, side, c);
+    }
+}
+
+void prove_execute_argument(Prover *p, ProveSide side, const Instr *i)
+{
+    const Operand *mem = memory_operand(i);
+    if (mem[1].value < 0 || mem[1].value > 65535)
+        p->side[side].fault = "a parameter variable of a call is read outside of it";
+    else if (i->op->opcode == OPC_LD)
+        load(p, side, i, mem);
+    else
+        store(p, side, i, mem);
+}
+
+/* ---- calls -------------------------------------------------------------------------------------------------------------------- */
+
+/* What is known of a variable. */
+typedef struct Known {
+    VEC(const Cell *) cells; /* that were not written over wholly, the newest first */
+    u32 bytes;
+    bool is_lost; /* more was written before, and is not known */
+    bool is_torn; /* of a cell some bytes were written over, and some were not */
+} Known;
+
+/* How many bytes of an older cell were not written over. */
+static u32 visible_bytes(const Known *newer, const Cell *c)
+{
+    u32 bytes = 0;
+    for (u32 at = c->offset; at < c->offset + c->bits / 8; at++) {
+        u32 k = 0;
+        while (k < newer->cells.n && !overlaps(newer->cells.v[k], at, 8))
+            k++;
+        bytes += k == newer->cells.n;
+    }
+    return bytes;
+}
+
+static Known find_known(const Prover *p, ProveSide side, SymId sym)
+{
+    Known known = {0};
+    const Cell *c = p->cells[side];
+    for (; c && c != &prove_cells_lost; c = c->next) {
+        if (c->sym != sym)
+            continue;
+        u32 visible = visible_bytes(&known, c);
+        known.is_torn |= visible && visible < c->bits / 8;
+        known.bytes += visible;
+        if (visible || c->bits == 0)
+            vec_push(&known.cells, c);
+    }
+    known.is_lost = c == &prove_cells_lost;
+    return known;
+}
+
+/* Whether any instruction may write the variable. A call that is passed it only reads it. */
+static bool is_ever_written(const Machine *m, SymId sym)
+{
+    for_each_block(b, m->fn)
+        for_each_instr(i, b)
+            for_each_slot(o, i)
+                if (i->kind == INSTR_OP && o->kind == OPND_SYM && o->id == sym && i->op->opcode != OPC_LD &&
+                    !(op_has(i->op, OPF_CALL) && o->role != ROLE_DEF))
+                    return true;
+    return false;
+}
+
+static bool same_cells(Prover *p, const Known *before, SymId after)
+{
+    for (u32 k = 0; k < before->cells.n; k++) {
+        const Cell *c = before->cells.v[k];
+        Term x = c->bits ? look_up(p, PROVE_AFTER, after, c->offset, c->bits) : 0;
+        if (!x || !prove_equal(p, c->term, x))
+            return false;
+    }
+    return true;
+}
+
+static bool same_known(Prover *p, const Known known[2], const Operand *before, const Operand *after)
+{
+    const Sym *a = variable(&p->side[0], before->id), *b = variable(&p->side[1], after->id);
+    bool is_torn = known[0].is_torn || known[1].is_torn;
+    if (is_torn)
+        p->side[PROVE_BEFORE].fault = "an argument of a call is written over in part";
+    if (is_torn || a->bytes != b->bytes || a->align != b->align || before->value || after->value)
+        return false;
+    bool is_lost = (known[0].is_lost && is_ever_written(&p->side[0], before->id)) ||
+                   (known[1].is_lost && is_ever_written(&p->side[1], after->id));
+    return known[0].bytes == known[1].bytes && (!is_lost || known[0].bytes == a->bytes) &&
+           same_cells(p, &known[0], after->id);
+}
+
+bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after)
+{
+    Known known[2] = {find_known(p, PROVE_BEFORE, before->id), find_known(p, PROVE_AFTER, after->id)};
+    bool same = same_known(p, known, before, after);
+    vec_free(&known[0].cells);
+    vec_free(&known[1].cells);
+    return same;
+}
+
+void prove_return(Prover *p, u32 call, u32 n, const Operand *before, const Operand *after)
+{
+    push(p, PROVE_BEFORE, (Cell){.sym = before->id, .owner = p->at->id, .call = call, .result = n});
+    push(p, PROVE_AFTER, (Cell){.sym = after->id, .owner = p->at->id, .call = call, .result = n});
+}

@@ -1,0 +1,22 @@
+/* The parameter variables of calls. A thread fills them, calls, and reads what was returned; nobody else sees them. So they
+ * are values and not events: a call has equal arguments if its variables hold equal values, whatever they are named. */
+#ifndef PTXOPT_CHECK_PROVE_ARGUMENTS_H
+#define PTXOPT_CHECK_PROVE_ARGUMENTS_H
+
+#include "check/prove/prover.h"
+
+/* Whether the instruction reads or writes such a variable. */
+bool prove_is_argument(const Machine *m, const Instr *i);
+/* One whose guard holds on this path. */
+void prove_execute_argument(Prover *p, ProveSide side, const Instr *i);
+
+bool prove_is_variable_of_call(const Machine *m, const Operand *o);
+/* Whether the variables that two calls pass hold the same. */
+bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after);
+/* The calls returned the same, unknown, in their n-th results. */
+void prove_return(Prover *p, u32 call, u32 n, const Operand *before, const Operand *after);
+
+/* On the way to a product node what variables hold is lost: it is not known what they hold after it. */
+extern const Cell prove_cells_lost;
+
+#endif

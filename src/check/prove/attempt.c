@@ -1,0 +1,228 @@
+/* One attempt at the proof of two functions: the product is explored, and then asked of threads and barriers. */
+#include "check/prove/attempt.h"
+
+#include <string.h>
+
+#include "check/prove/barrier.h"
+#include "check/prove/explore.h"
+
+enum { LATE_TRIES = 3 };
+
+/* Name, parameters and directives: everything up to the brace. */
+static bool same_head(const Function *f, const Function *g)
+{
+    Span a = {f->text.beg, f->open.beg}, b = {g->text.beg, g->open.beg};
+    return str_equal(span_str(f->module, a), span_str(g->module, b));
+}
+
+/* The next variable of the function, those of its calls left out; NULL: there is none. */
+static const Sym *variable(const Function *fn, u32 *at)
+{
+    const Module *m = fn->module;
+    while (*at < m->syms.n) {
+        const Sym *s = &m->syms.v[(*at)++];
+        if (s->owner == fn && s->kind == SYM_VAR && s->space != SPACE_PARAM)
+            return s;
+    }
+    return NULL;
+}
+
+/* Variables of the function: the same ones in the same order, with the same text but for blanks in front of it. */
+static bool same_variables(const Function *f, const Function *g)
+{
+    for (u32 i = 1, k = 1;;) {
+        const Sym *a = variable(f, &i), *b = variable(g, &k);
+        if (!a || !b)
+            return !a && !b;
+        if (a->name->len != b->name->len || memcmp(a->name->text, b->name->text, a->name->len) != 0 ||
+            a->space != b->space || a->type != b->type || a->bytes != b->bytes || a->align != b->align ||
+            !str_equal(span_str(f->module, a->text), span_str(g->module, b->text)))
+            return false;
+    }
+}
+
+/* The first instruction that is not known; NULL: all are. */
+static const Instr *unknown_instruction(const Function *fn)
+{
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            if (i->kind == INSTR_OP && !i->op->known)
+                return i;
+    return NULL;
+}
+
+bool prove_is_comparable(const Function *before, const Function *after)
+{
+    return same_head(before, after) && same_variables(before, after) && !unknown_instruction(before) &&
+           !unknown_instruction(after);
+}
+
+bool prove_init_sides(Prover *p, Pair *pair)
+{
+    if (!pair->has_graphs &&
+        prove_graph_init(&pair->graph[PROVE_BEFORE], pair->before, true, pair->exits_part, &pair->arena, &pair->too_large))
+        prove_graph_init(&pair->graph[PROVE_AFTER], pair->after, false, pair->exits_part, &pair->arena, &pair->too_large);
+    pair->has_graphs = true;
+    for (u32 side = 0; side < 2 && !pair->too_large; side++)
+        prove_machine_init(&p->side[side], &pair->graph[side], (ProveSide)side, &p->t);
+    p->t.fn = pair->before;
+    return !pair->too_large;
+}
+
+static void prove_pair(Prover *p, Pair *pair)
+{
+    Function *before = pair->before, *after = pair->after;
+    if (!same_head(before, after)) {
+        prove_fail(p, PROVE_UNKNOWN, "the functions are declared differently");
+        return;
+    }
+    if (!same_variables(before, after)) {
+        prove_fail(p, PROVE_UNKNOWN, "the functions declare other variables");
+        return;
+    }
+    const Instr *old = unknown_instruction(before), *unknown = old ? old : unknown_instruction(after);
+    if (unknown) {
+        prove_fail(p, PROVE_UNKNOWN, "construct: `%.100s` is not known", unknown->op->text->text);
+        p->verdict->is_suspect = !old;
+        return;
+    }
+    if (!prove_init_sides(p, pair)) {
+        prove_fail(p, PROVE_UNKNOWN, "limit: %s", pair->too_large);
+        return;
+    }
+    prove_threads_init(p);
+    prove_explore(p);
+    if (p->failed)
+        return;
+    prove_threads_done(p);
+    p->only_threads = p->failed;
+    if (!p->failed)
+        prove_barriers(p);
+}
+
+void prove_init(Prover *p)
+{
+    intern_init(&p->names, p->arena);
+    prove_terms_init(&p->t, p->arena, &p->names);
+    vec_push(&p->nodes, ((Node *)NULL));
+    vec_push(&p->groups, ((VecU32){0}));
+}
+
+void prove_free(Prover *p)
+{
+    for (u32 side = 0; side < 2; side++)
+        prove_machine_free(&p->side[side]);
+    for (u32 k = 1; k < p->nodes.n; k++) {
+        vec_free(&p->nodes.v[k]->arrivals);
+        vec_free(&p->nodes.v[k]->next);
+    }
+    for (u32 k = 0; k < p->groups.n; k++)
+        vec_free(&p->groups.v[k]);
+    vec_free(&p->facts);
+    vec_free(&p->accesses);
+    vec_free(&p->fact_of);
+    vec_free(&p->learned);
+    vec_free(&p->nodes);
+    vec_free(&p->queue);
+    vec_free(&p->groups);
+    vec_free(&p->at_events);
+    vec_free(&p->passings);
+    vec_free(&p->newest_passing);
+    fnvmap_free(&p->at_event_of);
+    fnvmap_free(&p->passing_of);
+    for (u32 k = 0; k < p->waiting.n; k++)
+        vec_free(&p->waiting.v[k]);
+    vec_free(&p->waiting);
+    vec_free(&p->more_late);
+    vec_free(&p->matched);
+    fnvmap_free(&p->node_of);
+    fnvmap_free(&p->group_of);
+    fnvmap_free(&p->group_ops);
+    fnvmap_free(&p->answers);
+    fnvmap_free(&p->edge_answers);
+    prove_callees_free(&p->callees);
+    prove_terms_free(&p->t);
+    intern_free(&p->names);
+}
+
+/* Barriers that all paths left out; none if not all paths are known. */
+static void barriers_left_out(const Prover *p, BitSet *early, Arena *arena)
+{
+    if (!p->skipped.word || !p->values_hold)
+        return;
+    *early = bitset_new(arena, p->skipped.bits);
+    bitset_or(early, &p->skipped);
+    bitset_andnot(early, &p->stays);
+}
+
+static bool same_set(const BitSet *a, const BitSet *b)
+{
+    if (!a->word || !b->word)
+        return a->word == b->word;
+    return a->bits == b->bits && bitset_subset(a, b) && bitset_subset(b, a);
+}
+
+bool prove_takes_same_steps(const Attempt *a, const Attempt *old)
+{
+    u32 least = a->pass_limit < old->pass_limit ? a->pass_limit : old->pass_limit;
+    return a->follows == old->follows && a->counts == old->counts && a->restores == old->restores &&
+           same_set(&a->early, &old->early) && (a->pass_limit == old->pass_limit || old->passed_most <= least);
+}
+
+/* What the next attempt asks later. */
+static void add_late(Attempt *a, const Prover *p, Arena *arena)
+{
+    ProveLate *all = arena_array(arena, ProveLate, a->lates + p->more_late.n);
+    for (u32 k = 0; k < a->lates; k++)
+        all[k] = a->late[k];
+    for (u32 k = 0; k < p->more_late.n; k++)
+        all[a->lates + k] = p->more_late.v[k];
+    a->late = all;
+    a->lates += p->more_late.n;
+}
+
+static ProveVerdict run_once(Pair *pair, const ProveOptions *options, Attempt *a, Arena *arena)
+{
+    ProveVerdict verdict = {.answer = PROVE_PROVED, .why = ""};
+    Arena own = {0};
+    Prover p = {.arena = &own,
+                .options = options,
+                .verdict = &verdict,
+                .verdict_arena = arena,
+                .pass_limit = a->pass_limit,
+                .follows = a->follows,
+                .counts = a->counts,
+                .restores = a->restores,
+                .early = a->early,
+                .late = a->late,
+                .lates = a->lates};
+    prove_init(&p);
+    prove_pair(&p, pair);
+    a->left_out = a->early;
+    barriers_left_out(&p, &a->left_out, arena);
+    a->passed_most = p.passed_most;
+    a->was_large = prove_is_large(&own);
+    a->only_threads = p.only_threads;
+    add_late(a, &p, arena);
+    vec_clear(&pair->matched);
+    for (u32 k = 0; k < p.matched.n; k++)
+        vec_push(&pair->matched, p.matched.v[k]);
+    pair->same_shape = p.same_shape;
+    verdict.nodes = p.nodes.n - 1;
+    verdict.steps = p.steps;
+    verdict.work = p.t.work;
+    prove_free(&p);
+    arena_free(&own);
+    return verdict;
+}
+
+ProveVerdict prove_attempt(Pair *pair, const ProveOptions *options, Attempt *a, Arena *arena)
+{
+    u32 lates = a->lates;
+    ProveVerdict verdict = run_once(pair, options, a, arena);
+    for (u32 k = 0; k < LATE_TRIES && verdict.answer == PROVE_UNKNOWN && a->lates > lates; k++) {
+        lates = a->lates;
+        verdict = run_once(pair, options, a, arena);
+    }
+    return verdict;
+}

@@ -1,0 +1,336 @@
+#include "check/prove/barrier.h"
+
+#include <string.h>
+
+#include "check/prove/overlap.h"
+
+enum { CONTEXTS_MAX = 8 /* of one access */, PAIRS_MAX = 4000 };
+
+/* ---- barriers ---------------------------------------------------------------------------------------------------------- */
+
+/* The operand that is a barrier's number. A reduction has its result before it. */
+static const Operand *number_operand(const Instr *i)
+{
+    Opcode op = i->op->opcode;
+    bool reduces = op == OPC_BAR_RED || op == OPC_BARRIER_RED || op == OPC_BAR_CTA_RED || op == OPC_BARRIER_CTA_RED;
+    return i->slots > reduces ? &i->opnd[reduces] : NULL;
+}
+
+/* -1: it is not known, or it is no such barrier. */
+static i64 number_of(const Instr *i)
+{
+    const Operand *o = number_operand(i);
+    return o && o->kind == OPND_IMM ? o->value : -1;
+}
+
+/* Whether it waits for the block, which has a number for it, and for no count of threads; a guard left aside. */
+static bool is_of_block(const Instr *i, bool may_reduce)
+{
+    if (i->kind != INSTR_OP || number_of(i) < 0)
+        return false;
+    Opcode op = i->op->opcode;
+    bool syncs = op == OPC_BAR_SYNC || op == OPC_BARRIER_SYNC || op == OPC_BAR_CTA_SYNC || op == OPC_BARRIER_CTA_SYNC;
+    bool reduces = number_operand(i) != i->opnd;
+    return syncs ? i->slots == 1 : may_reduce && reduces && i->slots == 3;
+}
+
+static bool is_full_barrier(const Instr *i) { return is_of_block(i, false) && !i->guard; }
+
+/* Likewise, or one that also reduces a value. */
+static bool waits_for_all(const Instr *i) { return is_of_block(i, true) && !i->guard; }
+
+static bool is_skipped(const Prover *p, const Instr *i) { return p->skipped.word && bitset_has(&p->skipped, i->origin); }
+
+bool prove_skip_barrier(Prover *p, const Instr *i)
+{
+    const Function *fn = p->side[PROVE_BEFORE].fn;
+    bool of_one = function_has_one_thread(fn) && is_of_block(i, false);
+    if (!of_one && (!is_full_barrier(i) || !fn->is_entry))
+        return false;
+    if (!p->skipped.word) {
+        p->skipped = bitset_new(p->arena, fn->origins + 1);
+        p->stays = bitset_new(p->arena, fn->origins + 1);
+    }
+    bitset_add(&p->skipped, i->origin);
+    return true;
+}
+
+bool prove_weaken_barrier(Prover *p, const Instr *before, const Instr *after)
+{
+    const Function *fn = p->side[PROVE_BEFORE].fn;
+    u32 lanes = function_warp_lanes(fn);
+    bool of_warp = after->op->opcode == OPC_BAR_WARP_SYNC && after->opnd[0].kind == OPND_IMM;
+    if (!lanes || !is_of_block(before, false) || !of_warp || (u32)after->opnd[0].value != lanes)
+        return false;
+    if (!p->weakened.word)
+        p->weakened = bitset_new(p->arena, fn->origins + 1);
+    bitset_add(&p->weakened, before->origin);
+    return true;
+}
+
+/* ---- accesses ------------------------------------------------------------------------------------------------------------ */
+
+static void note_access(Prover *p, const Instr *i)
+{
+    u32 known = 0;
+    for (u32 k = 0; k < p->accesses.n; k++)
+        known += p->accesses.v[k].at == i;
+    if (known >= CONTEXTS_MAX) {
+        bitset_add(&p->stays, i->origin); /* too many to look at: see may_conflict */
+        return;
+    }
+    Access a = {.at = i, .bytes = i->op->access_bytes};
+    for_each_operand(o, i)
+        if (o->kind == OPND_MEM)
+            a.address = prove_address(&p->side[PROVE_BEFORE], i->op, o);
+    Term *fact = arena_array(p->arena, Term, p->facts.n + 1);
+    for (u32 k = 0; k < p->facts.n; k++) {
+        Fact f = p->facts.v[k];
+        if (p->fact_of.v[f.term] == k + 1)
+            fact[a.facts++] = prove_in(&p->t, f.term, f.set);
+    }
+    fact[a.facts++] = prove_guard(&p->side[PROVE_BEFORE], i);
+    a.fact = fact;
+    vec_push(&p->accesses, a);
+}
+
+void prove_note_event(Prover *p, const Instr *i)
+{
+    if (!p->skipped.word || !p->values_hold)
+        return;
+    if (is_full_barrier(i))
+        bitset_add(&p->stays, i->origin);
+    else if (prove_is_plain_access(i->op) && !prove_is_private_access(i->op))
+        note_access(p, i);
+}
+
+/* ---- above and below ------------------------------------------------------------------------------------------------------- */
+
+typedef VEC(const Instr *) Instrs;
+
+typedef struct Region {
+    Prover *p;
+    BitSet seen;  /* blocks that were walked from their far end */
+    Instrs found; /* what may touch memory, or time */
+    bool backward;
+} Region;
+
+/* A barrier of the warp joins threads that all come to the barrier of the block, too: their accesses are looked at themselves. */
+static bool matters(Prover *p, const Instr *i)
+{
+    if (i->kind == INSTR_OP && i->op->opcode == OPC_BAR_WARP_SYNC)
+        return false;
+    if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
+        return prove_callee(&p->callees, i) & CALLEE_TOUCHES;
+    return i->kind == INSTR_OP && prove_touches_memory(i);
+}
+
+/* From the instruction on to the block's end; false: a barrier that stays is in between. */
+static bool walk_block(Region *r, const Instr *from)
+{
+    for (const Instr *i = from; i; i = r->backward ? i->prev : i->next) {
+        if (waits_for_all(i) && !is_skipped(r->p, i))
+            return false;
+        if (matters(r->p, i) && !waits_for_all(i))
+            vec_push(&r->found, i);
+    }
+    return true;
+}
+
+static void walk(Region *r, const Instr *barrier)
+{
+    const ProveGraph *g = &r->p->side[PROVE_BEFORE].g;
+    const Graph *edges = r->backward ? &g->pred : &g->succ;
+    VecU32 work = {0};
+    if (walk_block(r, r->backward ? barrier->prev : barrier->next))
+        vec_push(&work, barrier->block->id);
+    while (work.n) {
+        u32 id = vec_pop(&work);
+        for_each_edge(e, edges, id) {
+            if (!bitset_add(&r->seen, edges->to[e]))
+                continue;
+            const Block *b = fn_block(g->fn, edges->to[e]);
+            if (walk_block(r, r->backward ? b->last : b->first))
+                vec_push(&work, b->id);
+        }
+    }
+    vec_free(&work);
+}
+
+/* ---- pairs ---------------------------------------------------------------------------------------------------------------------- */
+
+static void check_pairs(const AccessPair *q, const Instr *barrier, const Instrs *above, const Instrs *below)
+{
+    Prover *p = q->p;
+    const Function *fn = p->side[PROVE_BEFORE].fn;
+    u32 line = prove_line(fn, barrier);
+    if ((u64)above->n * below->n > PAIRS_MAX)
+        prove_fail(p, PROVE_UNKNOWN, "limit: too many accesses around the barrier in line %u", line);
+    for (u32 i = 0; i < above->n && !p->failed; i++)
+        for (u32 k = 0; k < below->n && !p->failed; k++)
+            if (prove_may_conflict(q, above->v[i], below->v[k]))
+                prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u may order `%.40s` in line %u and `%.40s` in line %u",
+                           line, above->v[i]->op->text->text, prove_line(fn, above->v[i]), below->v[k]->op->text->text,
+                           prove_line(fn, below->v[k]));
+}
+
+/* `left`: accesses of threads that leave instead of coming to the barrier, which waits for them until they have. They may have left
+ * in any iteration of a loop. */
+static void check_barrier(Prover *p, const Instr *barrier, const Instrs *left)
+{
+    const ProveGraph *g = &p->side[PROVE_BEFORE].g;
+    Region above = {.p = p, .backward = true, .seen = bitset_new(p->arena, g->n)};
+    Region below = {.p = p, .seen = bitset_new(p->arena, g->n)};
+    walk(&above, barrier);
+    walk(&below, barrier);
+    AccessPair q = {.p = p, .between = &above.seen};
+    bitset_or(&above.seen, &below.seen);
+    check_pairs(&q, barrier, &above.found, &below.found);
+    BitSet anywhere = bitset_new(p->arena, g->n);
+    for (u32 id = 0; id < g->n; id++)
+        bitset_add(&anywhere, id);
+    check_pairs(&(AccessPair){p, &anywhere}, barrier, left, &below.found);
+    vec_free(&above.found);
+    vec_free(&below.found);
+}
+
+/* ---- what else asks for the barrier ------------------------------------------------------------------------------------------------ */
+
+/* Whether control goes from here only out of the kernel, past no barrier; what matters on the way is put into `left`. */
+static bool only_leaves(Prover *p, const ProveGraph *g, const Block *from, Instrs *left)
+{
+    VecU32 work = {0};
+    BitSet seen = bitset_new(g->arena, g->n);
+    u32 found = left->n;
+    bool ends = true;
+    vec_push(&work, from->id);
+    while (work.n && ends) {
+        const Block *b = fn_block(g->fn, vec_pop(&work));
+        for (const Instr *i = b->first; i; i = i->next) {
+            ends &= i->kind != INSTR_OP || !op_has(i->op, OPF_BARRIER | OPF_CALL);
+            if (matters(p, i))
+                vec_push(left, i);
+        }
+        ends &= !bitset_has(&g->loops, b->id);
+        for_each_edge(e, &g->succ, b->id)
+            if (bitset_add(&seen, g->succ.to[e]))
+                vec_push(&work, g->succ.to[e]);
+    }
+    vec_free(&work);
+    left->n = ends ? left->n : found;
+    return ends;
+}
+
+/* Whether all threads of the block come to it together, those that have left aside. */
+static bool is_reached_by_all(Prover *p, ProveGraph *g, const Instr *barrier, Instrs *left)
+{
+    if (barrier->guard && bitset_has(&g->divergent, barrier->guard))
+        return false;
+    for (u32 k = 0; k < g->reachable; k++) {
+        const Block *b = g->by_order[k];
+        if (!bitset_has(&g->splits, b->id) || !prove_influences(g, b, barrier->block))
+            continue;
+        u32 others = 0;
+        for (u32 edge = 0; edge < block_edge_count(b); edge++)
+            others += !only_leaves(p, g, block_edge_target(b, edge), left);
+        if (others > 1)
+            return false;
+    }
+    return true;
+}
+
+/* Whether control may come from one instruction to the other. */
+static bool comes_before(ProveGraph *g, const Instr *first, const Instr *second)
+{
+    for (const Instr *i = first; i; i = i->next)
+        if (i == second)
+            return true;
+    return bitset_has(prove_reach(g, first->block, PROVE_NO_BLOCK), second->block->id);
+}
+
+/* Whether anything in the kernel may pair with the barrier but barriers of the block: counts, arrivals, barriers by register. One to
+ * which only some threads come makes them pair with others later: those threads are one barrier ahead. */
+static const char *asks_for_number(Prover *p, ProveGraph *g, const Instr *barrier)
+{
+    Instrs unused = {0};
+    const char *why = NULL;
+    for_each_block(b, p->side[PROVE_BEFORE].fn)
+        for_each_instr(i, b) {
+            if (i->kind != INSTR_OP || why)
+                continue;
+            if (!i->op->known || (op_has(i->op, OPF_CALL) && prove_callee(&p->callees, i) & CALLEE_BARRIER))
+                why = "a call, which may hold a barrier";
+            else if (!op_has(i->op, OPF_BARRIER) || (number_of(i) >= 0 && number_of(i) != number_of(barrier)))
+                continue;
+            else if (!is_of_block(i, true))
+                why = "another kind of barrier of its number";
+            else if (g->order[b->id] != UINT32_MAX && comes_before(g, i, barrier) && !is_reached_by_all(p, g, i, &unused))
+                why = "not all threads may come to one of its number before it";
+        }
+    vec_free(&unused);
+    return why;
+}
+
+static void check_one(Prover *p, const Instr *i)
+{
+    ProveGraph *g = &p->of_block;
+    Instrs left = {0};
+    const char *why = asks_for_number(p, g, i);
+    if (!why && bitset_has(&p->stays, i->origin))
+        why = "it stays on other paths";
+    if (!why && p->gathers)
+        why = "something sees which threads are together";
+    if (!why && !is_reached_by_all(p, g, i, &left))
+        why = "not all threads may come to it";
+    if (function_has_one_thread(g->fn))
+        why = NULL;
+    else if (why)
+        prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u is left out: %s", prove_line(g->fn, i), why);
+    else
+        check_barrier(p, i, &left);
+    vec_free(&left);
+}
+
+/* Whether b ends in `@p exit` or `@p ret`. */
+static bool may_leave(const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    return end && end->guard && op_has(end->op, OPF_NO_RETURN);
+}
+
+/* Whether a branch that differs between threads decides which of them come to the barrier, or some leave under a guard. */
+static bool may_miss_threads(ProveGraph *g, const Instr *barrier)
+{
+    for (u32 k = 0; k < g->reachable; k++) {
+        const Block *b = g->by_order[k];
+        if (may_leave(b) || (bitset_has(&g->splits, b->id) && prove_influences(g, b, barrier->block)))
+            return true;
+    }
+    return false;
+}
+
+static void check_weakened(Prover *p, const Instr *i)
+{
+    ProveGraph *g = &p->side[PROVE_BEFORE].g;
+    const char *why = asks_for_number(p, g, i);
+    if (!why && (may_miss_threads(g, i) || (i->guard && bitset_has(&g->divergent, i->guard))))
+        why = "not all threads may come to it";
+    if (why)
+        prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u is one of the warp now: %s", prove_line(g->fn, i), why);
+}
+
+void prove_barriers(Prover *p)
+{
+    const char *why;
+    if (p->skipped.word && !prove_graph_init(&p->of_block, p->side[PROVE_BEFORE].fn, false, false, p->arena, &why))
+        prove_fail(p, PROVE_UNKNOWN, "limit: %s", why);
+    for_each_block(b, p->side[PROVE_BEFORE].fn)
+        for_each_instr(i, b) {
+            if (p->failed || i->kind != INSTR_OP)
+                continue;
+            if (is_skipped(p, i))
+                check_one(p, i);
+            if (p->weakened.word && bitset_has(&p->weakened, i->origin))
+                check_weakened(p, i);
+        }
+}

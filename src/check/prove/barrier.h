@@ -1,0 +1,18 @@
+/* Barriers of the block that AFTER lacks. One may go if no two threads of a block touch a common byte, one of them writing it,
+ * with one access above the barrier, the other below, and no barrier in between that stays. Two symbolic threads stand for
+ * all (GPUVerify). */
+#ifndef PTXOPT_CHECK_PROVE_BARRIER_H
+#define PTXOPT_CHECK_PROVE_BARRIER_H
+
+#include "check/prove/prover.h"
+
+/* BEFORE stands at this event, and AFTER at another one: whether it is a barrier that may be left out, for now. */
+bool prove_skip_barrier(Prover *p, const Instr *i);
+/* Whether `after` is a bar.warp.sync of exactly the threads of a block of one warp, in place of a barrier of the block. */
+bool prove_weaken_barrier(Prover *p, const Instr *before, const Instr *after);
+/* Notes an event of BEFORE that was matched: barriers that stay, and what accesses memory under which conditions. */
+void prove_note_event(Prover *p, const Instr *i);
+/* Whether all barriers that were left out may go, and no thread is missing at those of a warp; else the proof fails. */
+void prove_barriers(Prover *p);
+
+#endif

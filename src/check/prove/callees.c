@@ -1,0 +1,81 @@
+#include "check/prove/callees.h"
+
+#include <string.h>
+
+/* ---- one instruction ------------------------------------------------------------------------------------------------------ */
+
+bool prove_is_private_access(const OpInfo *op)
+{
+    return op->space == SPACE_LOCAL || op->space == SPACE_PARAM || op->space == SPACE_CONST;
+}
+
+bool prove_is_plain_access(const OpInfo *op)
+{
+    return (op->opcode == OPC_LD || op->opcode == OPC_ST || op->opcode == OPC_LDU) && op->strength == STRENGTH_WEAK &&
+           op->access_bytes > 0 && !op_has(op, OPF_VOLATILE | OPF_CONVERGENT);
+}
+
+bool prove_touches_memory(const Instr *i)
+{
+    for_each_slot(o, i)
+        if (o->kind == OPND_SREG && sreg_info(o->id)->is_volatile)
+            return true;
+    if (op_is_pure(i->op) || op_has(i->op, OPF_TERMINATOR | OPF_CARRY_IN | OPF_CARRY_OUT))
+        return false;
+    if (i->op->known && i->op->mem == MEM_NONE && op_has(i->op, OPF_CONVERGENT) && !op_has(i->op, OPF_CALL | OPF_VOLATILE))
+        return false; /* exchanges values within a warp, in order */
+    return !prove_is_private_access(i->op) || !prove_is_plain_access(i->op);
+}
+
+bool prove_is_unseen(const Instr *i)
+{
+    return i && i->kind == INSTR_OP && prove_is_plain_access(i->op) &&
+           (i->op->mem == MEM_READ || prove_is_private_access(i->op));
+}
+
+/* ---- functions ------------------------------------------------------------------------------------------------------------- */
+
+/* Whether the word is in what stands before the parameters. */
+static bool is_declared(const Function *fn, const char *word)
+{
+    Str text = span_str(fn->module, fn->text);
+    u32 len = (u32)strlen(word);
+    for (u32 k = 0; k + len <= text.len && text.p[k] != '(' && text.p[k] != '{'; k++)
+        if (!memcmp(text.p + k, word, len))
+            return true;
+    return false;
+}
+
+Function *prove_callee_body(const Instr *call)
+{
+    const Module *m = call->block->fn->module;
+    SymId callee = call_callee(call);
+    Function *fn = callee && m->syms.v[callee].kind == SYM_FUNC ? m->syms.v[callee].function : NULL;
+    if (!fn || !fn->is_definition || fn->untouchable || fn->is_entry)
+        return NULL;
+    for (u32 k = 0; k < m->functions.n; k++) {
+        const Function *f = m->functions.v[k];
+        if (f->sym == callee && (is_declared(f, ".weak") || is_declared(f, ".extern") || is_declared(f, ".common")))
+            return NULL;
+    }
+    return fn;
+}
+
+/* The run-time system's __assertfail prints and stops the grid: it waits for nobody, and sees nobody. */
+static bool is_assertion(const Instr *call)
+{
+    const Sym *sym = &call->block->fn->module->syms.v[call_callee(call)];
+    bool has_body = sym->function && sym->function->is_definition;
+    return sym->kind == SYM_FUNC && !has_body && strcmp(sym->name->text, "__assertfail") == 0;
+}
+
+u32 prove_callee(const Callees *c, const Instr *call)
+{
+    const Function *fn = prove_callee_body(call);
+    if (!fn && is_assertion(call))
+        return CALLEE_TOUCHES | CALLEE_BARRIER;
+    const u64 *known = fn ? fnvmap_find(&c->known, (u64)(uintptr_t)fn) : NULL;
+    return known ? (u32)*known - 1 : CALLEE_ANYTHING;
+}
+
+void prove_callees_free(Callees *c) { fnvmap_free(&c->known); }

@@ -1,0 +1,35 @@
+/* What a direct call of a function of the same text does, whatever it computes. Only a body is believed that no other module
+ * can replace. */
+#ifndef PTXOPT_CHECK_PROVE_CALLEES_H
+#define PTXOPT_CHECK_PROVE_CALLEES_H
+
+#include "base/fnvmap.h"
+#include "check/prove/graph.h"
+
+enum {
+    CALLEE_TOGETHER = 1, /* depends on which threads execute it together, waits for others, or may keep them waiting */
+    CALLEE_TOUCHES = 2,  /* accesses memory that other threads see, or reads time */
+    CALLEE_BARRIER = 4,  /* may hold a barrier, or end the thread */
+    CALLEE_ANYTHING = 7
+};
+
+typedef struct Callees {
+    FnvMap known; /* by Function: what it does, plus 1 */
+    u32 depth;
+} Callees;
+
+/* What the call does: CALLEE_ANYTHING where nothing was summarized. */
+u32 prove_callee(const Callees *c, const Instr *call);
+/* The function whose body runs; NULL: it is not known. */
+Function *prove_callee_body(const Instr *call);
+void prove_callees_free(Callees *c);
+
+/* Whether an instruction that is no call may touch memory that other threads see, or reads time. */
+bool prove_touches_memory(const Instr *i);
+/* A weak access whose bytes are known. */
+bool prove_is_plain_access(const OpInfo *op);
+bool prove_is_private_access(const OpInfo *op);
+/* Whether no other thread sees that it is executed, and when: it reads weakly, or accesses memory of the thread's own. */
+bool prove_is_unseen(const Instr *i);
+
+#endif

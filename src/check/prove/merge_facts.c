@@ -1,0 +1,242 @@
+/* Merging facts: what all arrivals know of values that they share, and of those that are joined. */
+#include "check/prove/merge.h"
+
+enum {
+    RENAMED_MAX = 64,  /* that are restated of the symbols of a join */
+    WIDEN_VISITS = 4,  /* from then on ranges of joined values do not change any more */
+    OTHERS_VISITS = 60 /* from then on ranges of what other nodes joined do not change any more: these are done before */
+};
+
+/* Narrows list[k] to what arrival `a` knows too, by union. */
+static void unite_facts(Merge *m, FactList *list, const Arrival *a)
+{
+    Prover *p = m->p;
+    u32 mark = p->facts.n;
+    prove_merge_load(p, a->fact, a->facts);
+    for (u32 k = 0; k < list->v.n; k++) {
+        Fact *f = &list->v.v[k];
+        f->set = prove_set_or(&m->t->sets, f->set, prove_known(p, f->term));
+    }
+    prove_forget(p, mark);
+}
+
+/* The least number after `from`, by whole steps, that is not in the set; 0: there is none. */
+static u64 first_missing(const Merge *m, SetId id, u64 from, u64 step, u64 most)
+{
+    const Set *set = prove_set(&m->t->sets, id);
+    u64 gap = 0;
+    for (u32 k = 0; k <= set->n; k++) {
+        u64 end = k < set->n ? set->v[k].lo : most; /* of the gap, excluded; the largest number is not looked at */
+        u64 least = gap > from ? gap : from + 1, steps = (least - from - 1) / step + 1;
+        if (least < end && steps <= (most - from) / step && from + steps * step < end)
+            return from + steps * step;
+        if (k == set->n || set->v[k].hi == most)
+            break;
+        gap = set->v[k].hi + 1;
+    }
+    return 0;
+}
+
+/* What a counter can be: it begins with a number, maybe on several paths, each way back adds a step to it, and none is taken with
+ * what it would be after so many steps. Then it does not pass that. */
+static SetId range_of_counter(Merge *m, u32 slot, SetId otherwise)
+{
+    Prover *p = m->p;
+    Terms *t = m->t;
+    Term own = m->value[slot], first = m->a[0].value[slot];
+    u64 most = prove_most(t, own), step = 0, end = 0;
+    if (m->count < 2 || !prove_is_const(t, first))
+        return otherwise;
+    u64 from = prove_node(t, first)->value;
+    for (u32 k = 1; k < m->count; k++) {
+        if (m->a[k].value[slot] == first)
+            continue;
+        Term by = prove_sub(t, m->a[k].value[slot], own);
+        if (!prove_is_const(t, by) || (step && prove_node(t, by)->value != step))
+            return otherwise;
+        bool is_new = step == 0;
+        step = prove_node(t, by)->value;
+        u32 mark = p->facts.n;
+        prove_merge_load(p, m->a[k].fact, m->a[k].facts);
+        SetId set = prove_known(p, m->a[k].value[slot]);
+        prove_forget(p, mark);
+        if (step == 0 || step > most / 2 || from >= most)
+            return otherwise;
+        if (is_new)
+            end = first_missing(m, set, from, step, most);
+        if (end == 0 || prove_set_has(&t->sets, set, end))
+            return otherwise;
+    }
+    return end ? prove_set_and(&t->sets, otherwise, prove_set_range(&t->sets, from, end - step)) : otherwise;
+}
+
+/* Whether the range of the slot's values is looked for: its value is its own symbol, or a sum with symbols of the node. Where counters
+ * are looked for, countdown.c bounds such sums. */
+static bool is_joined(const Merge *m, u32 slot)
+{
+    const TermNode *node = prove_node(m->t, m->value[slot]);
+    if (node->bits > 64 || prove_merge_is_clean(m, m->value[slot]))
+        return false;
+    return node->op == TERM_SYM ? prove_sym_of(m->t, m->value[slot])->detail == slot
+                                : node->op == TERM_LINEAR && node->n > 1 && !m->p->counts;
+}
+
+/* The values of joined slots: the union of what the arrivals know of theirs. Of a sum with a number the rest is said. */
+static void range_of_joins(Merge *m, FactList *list)
+{
+    Prover *p = m->p;
+    Terms *t = m->t;
+    u32 first = list->v.n;
+    for (u32 slot = 0; slot < m->slots; slot++)
+        if (is_joined(m, slot))
+            vec_push(&list->v, ((Fact){m->value[slot], prove_set_empty(&t->sets), slot}));
+    for (u32 k = 0; k < m->count; k++) {
+        u32 mark = p->facts.n;
+        prove_merge_load(p, m->a[k].fact, m->a[k].facts);
+        for (u32 i = first; i < list->v.n; i++) {
+            Fact *f = &list->v.v[i];
+            f->set = prove_set_or(&t->sets, f->set, prove_known(p, m->a[k].value[f->before]));
+        }
+        prove_forget(p, mark);
+    }
+    for (u32 i = first; i < list->v.n; i++) {
+        Fact *f = &list->v.v[i];
+        f->set = range_of_counter(m, f->before, f->set);
+        u64 more = prove_node(t, f->term)->op == TERM_LINEAR ? prove_node(t, f->term)->value : 0;
+        f->set = prove_set_shift(&t->sets, f->set, 0 - more, prove_most(t, f->term));
+        f->term = more ? prove_plus(t, f->term, 0 - more) : f->term;
+    }
+}
+
+void prove_merge_unite(Merge *m, FactList *list)
+{
+    for (u32 k = 0; k < m->a[0].facts; k++)
+        if (prove_merge_is_clean(m, m->a[0].fact[k].term))
+            vec_push(&list->v, m->a[0].fact[k]);
+    for (u32 k = 1; k < m->count; k++)
+        unite_facts(m, list, &m->a[k]);
+    range_of_joins(m, list);
+}
+
+/* What the first arrival knows of values that are joined here, said of the symbols that stand for them: kept if the others
+ * know it of theirs. */
+static Term rename_fact(Merge *m, Subst *to_joins, const Fact *f)
+{
+    if (!prove_merge_is_clean(m, f->term))
+        return 0;
+    Term said = prove_subst(m->t, to_joins, prove_in(m->t, f->term, f->set));
+    return prove_merge_is_clean(m, said) ? 0 : said;
+}
+
+static bool holds_in(Merge *m, Term said, const Arrival *a)
+{
+    Prover *p = m->p;
+    Subst from = {.owner = m->n->id};
+    for (u32 slot = 0; slot < m->slots; slot++) {
+        const TermNode *node = prove_node(m->t, m->value[slot]);
+        if (node->op == TERM_SYM && prove_sym_of(m->t, m->value[slot])->owner == m->n->id)
+            *fnvmap_at(&from.map, m->value[slot]) = a->value[slot];
+    }
+    u32 mark = p->facts.n;
+    Term unused;
+    prove_merge_load(p, a->fact, a->facts);
+    bool holds = prove_decide(p, prove_subst(m->t, &from, said), &unused) == 1;
+    prove_forget(p, mark);
+    fnvmap_free(&from.map);
+    return holds;
+}
+
+void prove_merge_add(Merge *m, FactList *list, Term said)
+{
+    TermNode node = *prove_node(m->t, said);
+    bool value = true;
+    if (node.op == TERM_LOGIC && node.n == 1) {
+        said = prove_kid(m->t, said, 0);
+        node = *prove_node(m->t, said);
+        value = false;
+    }
+    if (node.op == TERM_LOGIC || node.op == TERM_CONST)
+        return;
+    Fact f = {said, prove_set_range(&m->t->sets, value, value), 0};
+    if (node.op == TERM_IN) {
+        f.term = prove_kid(m->t, said, 0);
+        f.set = value ? node.aux : prove_set_not(&m->t->sets, node.aux, prove_most(m->t, f.term));
+    }
+    vec_push(&list->v, f);
+}
+
+void prove_merge_rename(Merge *m, FactList *list)
+{
+    Subst to_joins = {0};
+    bool any = false;
+    for (u32 slot = 0; slot < m->slots; slot++)
+        if (!prove_merge_is_clean(m, m->value[slot]) && !prove_is_const(m->t, m->a[0].value[slot])) {
+            *fnvmap_at(&to_joins.map, m->a[0].value[slot]) = m->value[slot];
+            any = true;
+        }
+    for (u32 k = 0; any && k < m->a[0].facts && k < RENAMED_MAX; k++) {
+        Term said = rename_fact(m, &to_joins, &m->a[0].fact[k]);
+        for (u32 i = 1; said && i < m->count; i++)
+            if (!holds_in(m, said, &m->a[i]))
+                said = 0;
+        if (said)
+            prove_merge_add(m, list, said);
+    }
+    fnvmap_free(&to_joins.map);
+}
+
+static SetId old_range(const Node *n, Term x)
+{
+    for (u32 k = 0; k < n->facts; k++)
+        if (n->fact[k].term == x)
+            return n->fact[k].set;
+    return 0;
+}
+
+/* A counter's range that grows each time, up to the next number that BEFORE compares something with: a guess, which the next visits
+ * confirm or widen. 0: there is none. */
+static SetId guess_range(Merge *m, Term x, SetId set)
+{
+    Terms *t = m->t;
+    const TermNode *node = prove_node(t, x);
+    if (node->op != TERM_SYM || prove_sym_of(t, x)->owner != m->n->id || m->count < 2)
+        return 0;
+    u32 slot = prove_sym_of(t, x)->detail, back = 1;
+    while (back + 1 < m->count && m->a[back].value[slot] == m->a[0].value[slot])
+        back++;
+    Term by = prove_sub(t, m->a[back].value[slot], x);
+    u64 most = prove_most(t, x), step = prove_is_const(t, by) ? prove_node(t, by)->value : 0, best = 0;
+    if (step == 0 || step > most / 2 || !prove_is_const(t, m->a[0].value[slot]) || prove_set_is_empty(&t->sets, set))
+        return 0;
+    u64 from = prove_node(t, m->a[0].value[slot])->value, to = prove_set_max(&t->sets, set);
+    for_each_block(b, m->p->side[PROVE_BEFORE].fn)
+        for_each_instr(i, b)
+            for_each_slot(o, i)
+                if (i->kind == INSTR_OP && i->op->opcode == OPC_SETP && o->kind == OPND_IMM) {
+                    u64 end = (u64)o->value & most;
+                    if (end > from && (end - from) % step == 0 && end - step >= to && (best == 0 || end < best))
+                        best = end;
+                }
+    SetId guess = best ? prove_set_range(&t->sets, from, best - step) : 0;
+    return guess && prove_set_within(&t->sets, set, guess) ? guess : 0;
+}
+
+void prove_merge_keep(Merge *m, FactList *list)
+{
+    u32 kept = 0;
+    for (u32 k = 0; k < list->v.n; k++) {
+        Fact f = list->v.v[k];
+        if (f.set == prove_set_range(&m->t->sets, 0, prove_most(m->t, f.term)))
+            continue;
+        SetId old = old_range(m->n, f.term);
+        u32 limit = prove_merge_is_clean(m, f.term) ? OTHERS_VISITS : old ? WIDEN_VISITS : BREAK_VISITS;
+        if (old != f.set && m->n->visits >= limit) {
+            f.set = m->n->visits < BREAK_VISITS ? guess_range(m, f.term, f.set) : 0;
+            if (!f.set)
+                continue;
+        }
+        f.before = 0;
+        list->v.v[kept++] = f;
+    }
+    list->v.n = kept;
+}

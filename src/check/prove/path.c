@@ -1,0 +1,179 @@
+/* One side of a path: it runs until it stands at an event or a join, or does not know where control goes. */
+#include "check/prove/path.h"
+
+#include "check/prove/arguments.h"
+
+enum { TERMS_EACH_STEP = 8 };
+
+static void enter(Prover *p, ProveSide side, Block *to)
+{
+    Place *at = &p->place[side];
+    const Block *from = at->block;
+    at->block = to;
+    at->at = to->first;
+    u8 kind = p->side[side].g.is_join[to->id];
+    at->joins = kind > JOIN_LONE || (kind == JOIN_LONE && p->passed++ >= p->pass_limit);
+    p->passed_most = p->passed > p->passed_most ? p->passed : p->passed_most;
+    p->entered[side] = (Entered){to, p->side[side].undo.n, p->cells[side], p->side[side].written};
+    prove_enter(p, side, from, to);
+}
+
+/* Control goes on to block `to`. */
+static void leave_for(Prover *p, ProveSide side, Term cond, Block *to)
+{
+    prove_pass_branch(p, side, cond, to);
+    enter(p, side, to);
+}
+
+/* Of a table the values that lead to the same block as `value`. */
+static SetId values_for(Prover *p, const Table *table, u32 target)
+{
+    SetId set = prove_set_empty(&p->t.sets);
+    for (u32 k = 0; k < table->targets.n; k++)
+        if (table->targets.v[k] == target)
+            set = prove_set_or(&p->t.sets, set, prove_set_range(&p->t.sets, k, k));
+    return set;
+}
+
+/* An index beyond the table is undefined: BEFORE never has one, AFTER must not. */
+static Running run_table(Prover *p, ProveSide side, const Instr *i)
+{
+    Machine *m = &p->side[side];
+    const Table *table = branch_table(i);
+    Term index = prove_operand(m, &i->opnd[0], 0);
+    if (!table || table->targets.n == 0 || prove_bits(&p->t, index) > 64)
+        return (Running){.stop = STOP_FAULT};
+    SetId in_range = prove_set_range(&p->t.sets, 0, table->targets.n - 1), known = prove_known(p, index);
+    if (side == PROVE_BEFORE && !prove_set_within(&p->t.sets, known, in_range)) {
+        prove_learn(p, index, in_range);
+        known = prove_set_and(&p->t.sets, known, in_range);
+    }
+    if (prove_set_is_empty(&p->t.sets, known))
+        return (Running){.stop = STOP_NEVER};
+    if (!prove_set_within(&p->t.sets, known, in_range)) {
+        p->side[side].fault = "the index of a jump table may be beyond its end";
+        return (Running){.stop = STOP_FAULT};
+    }
+    u32 target = table->targets.v[prove_set_min(&p->t.sets, known)];
+    SetId values = values_for(p, table, target);
+    if (!prove_set_within(&p->t.sets, known, values))
+        return (Running){.stop = STOP_FORK, .index = index, .values = values};
+    leave_for(p, side, index, fn_block(m->fn, target));
+    return (Running){.stop = STOP_JOIN}; /* not looked at: the caller goes on */
+}
+
+/* At the terminator: goes on, or says why not. `moved` is set where it went on. */
+static Running run_terminator(Prover *p, ProveSide side, Instr *i, bool *moved)
+{
+    Machine *m = &p->side[side];
+    Running r = {.stop = STOP_FORK};
+    Term guard = prove_guard(m, i);
+    int taken = prove_decide(p, guard, &r.atom);
+    if (taken < 0)
+        return r;
+    *moved = true;
+    if (!taken) {
+        if (!i->block->fall) {
+            r.stop = STOP_END;
+            p->place[side].at = NULL;
+            *moved = false;
+        } else {
+            leave_for(p, side, guard, i->block->fall);
+        }
+        return r;
+    }
+    if (op_has(i->op, OPF_NO_RETURN)) {
+        *moved = false;
+        return (Running){.stop = STOP_END};
+    }
+    if (i->op->opcode == OPC_BRX_IDX) {
+        r = run_table(p, side, i);
+        *moved = r.stop == STOP_JOIN;
+        return r;
+    }
+    leave_for(p, side, guard, branch_target(i));
+    return r;
+}
+
+bool prove_is_over(const Prover *p) { return p->t.work / TERMS_EACH_STEP > p->step_limit; }
+
+Running prove_run(Prover *p, ProveSide side)
+{
+    Machine *m = &p->side[side];
+    Place *at = &p->place[side];
+    for (;;) {
+        if (at->joins)
+            return (Running){.stop = STOP_JOIN};
+        if (++p->steps > p->step_limit || prove_is_over(p) || prove_is_large(p->arena) || m->fault)
+            return (Running){.stop = STOP_FAULT};
+        Instr *i = at->at;
+        if (!i) {
+            if (!at->block->fall)
+                return (Running){.stop = STOP_END};
+            p->moved[side]++;
+            enter(p, side, at->block->fall);
+            continue;
+        }
+        if (i->kind == INSTR_OP && op_has(i->op, OPF_TERMINATOR)) {
+            bool moved = false;
+            Running r = run_terminator(p, side, i, &moved);
+            if (!moved)
+                return r;
+            p->moved[side]++;
+            continue;
+        }
+        if (i->kind == INSTR_OP) {
+            bool is_argument = prove_is_argument(m, i);
+            if (!is_argument && (prove_computes(m, i) || prove_loads_parameter(m, i))) {
+                prove_execute(m, i);
+                prove_note_written(m, i);
+            } else {
+                Running r = {.stop = STOP_FORK};
+                int executes = prove_decide(p, prove_guard(m, i), &r.atom);
+                if (executes < 0 && (is_argument || op_has(i->op, OPF_CALL)))
+                    return r;
+                if (executes && !is_argument)
+                    return (Running){.stop = STOP_EVENT};
+                if (executes)
+                    prove_execute_argument(p, side, i);
+                prove_note_written(m, i);
+            }
+        }
+        p->moved[side]++;
+        at->at = i->next;
+    }
+}
+
+Saved prove_save(const Prover *p)
+{
+    Saved s = {
+        .facts = p->facts.n, .passed = p->passed, .branches = p->branches, .iterations = p->iterations, .trail = p->trail};
+    for (u32 side = 0; side < 2; side++) {
+        s.undo[side] = p->side[side].undo.n;
+        s.moved[side] = p->moved[side];
+        s.place[side] = p->place[side];
+        s.entered[side] = p->entered[side];
+        s.open[side] = p->open[side];
+        s.cells[side] = p->cells[side];
+        s.written[side] = p->side[side].written;
+    }
+    return s;
+}
+
+void prove_restore(Prover *p, const Saved *s)
+{
+    prove_forget(p, s->facts);
+    p->passed = s->passed;
+    p->branches = s->branches;
+    p->iterations = s->iterations;
+    p->trail = s->trail;
+    for (u32 side = 0; side < 2; side++) {
+        prove_undo(&p->side[side], s->undo[side]);
+        p->moved[side] = s->moved[side];
+        p->place[side] = s->place[side];
+        p->entered[side] = s->entered[side];
+        p->open[side] = s->open[side];
+        p->cells[side] = s->cells[side];
+        p->side[side].written = s->written[side];
+    }
+}

@@ -1,0 +1,20 @@
+/* Whether two graphs are the same but for blocks that do nothing: then threads diverge and come together in the same places, whichever
+ * exits and joins ptxas looks at. What other threads do not see counts for nothing. */
+#ifndef PTXOPT_CHECK_PROVE_SHAPE_H
+#define PTXOPT_CHECK_PROVE_SHAPE_H
+
+#include "check/prove/graph.h"
+
+/* Two events of which the proof found that they are the same. */
+typedef struct ProveMatched {
+    const Instr *before, *after;
+    bool unseen; /* by other threads */
+} ProveMatched;
+
+typedef struct Prover Prover;
+
+/* Once all paths are known. Then each thread is at an event that others see where it is in the other text, if each such event has one
+ * partner only, and they stand in the same order in blocks that correspond; and it takes the same edges of branches that correspond. */
+bool prove_same_shape(Prover *p);
+
+#endif

@@ -1,0 +1,404 @@
+/* Which threads execute together, and who waits for whom. paths.c notes what is said here of paths, open.c keeps what is open, and
+ * together.c answers about pairs of passings.
+ *
+ * A branch that may divide threads is open on a path until the path comes to where they join again, its immediate post-dominator.
+ * Threads are together while they took the same edge of every branch that is open; who comes to the join first waits there.
+ *
+ * Each time a path passes a branch of AFTER it is noted what is open in both texts: a passing. Threads that diverge there, T and U,
+ * are a pair of passings that went to different successors; they were together, so that both took the same edges of what is open in AFTER.
+ * At each event, where both texts are at the same place, it is noted what is open, and what closed since the last event. When all
+ * paths are known, this is asked:
+ *   at convergent events   threads that diverge at an open branch of AFTER also did so at a branch of BEFORE that has been open all
+ *                          the time since: nobody is missing;
+ *   at those that see who is there, and those that need not wait for the same lanes in all threads   the opposite, too: an open
+ *                          branch of BEFORE is covered by one of AFTER, that is: threads that took the same edge of this one did so
+ *                          at that one;
+ *   at the event after a branch A of AFTER has closed   T has waited there for each U that is still between A and the join, and
+ *                          has not executed the event. If U may wait for another thread there, T waits for U in BEFORE, too.
+ *
+ * The last one holds if no branch of BEFORE that is open at T's event divided T and U (is_harmless). None did if
+ *   - all that are open then were passed before A, and T and U took the same edge of each; or
+ *   - T and U were divided by a branch D of BEFORE whose join T has reached by its event, and U, wherever it may wait, has not: T passes
+ *     the join of D only together with U. A branch that T passes after that divides T from U only once U has come, too.
+ *
+ * What two passings say of a branch of BEFORE counts if it is said of one and the same time that both threads came to it. A branch
+ * on no cycle is passed once. Of others it is so if who is together in AFTER is in the same iteration of the loops of BEFORE: their
+ * region is aligned. Then two threads that passed the branch once since the last event, and since AFTER's last iteration began, did so
+ * in the same iteration. A region is aligned if at all events
+ *   - its branches that are open in BEFORE are covered: whom they have divided AFTER has divided, too;
+ *   - and in it, threads that a branch of AFTER has joined since the last event were divided in BEFORE up to that event, and are not
+ *     any more: nobody comes together with those of another iteration;
+ *   - and who is at one place of AFTER is in the same region of BEFORE, or in none.
+ * All regions are assumed to be aligned until one of the three fails of one: if one is not, some event is the first that shows it.
+ *
+ * It is also said of one time if the passings are of one block of AFTER in the partner of the branch's loop, both say the same of the
+ * iteration in which BEFORE passed the branch, and all loops around are in step in both texts (iterations.h). A loop is in step if
+ * nobody joins in it who may have begun another number of its iterations since parting: then who is together in it is in the same
+ * iteration. Threads that parted at a branch of BEFORE in one iteration, together or not, are apart until both have come to its join:
+ * would they come together before, the branch where they parted then lies in front, and its join behind this one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "check/prove/summary.h"
+#include "check/prove/together.h"
+
+/* Whether what the instruction does depends on which threads execute it together. */
+static bool is_convergent(Prover *p, const Instr *i)
+{
+    if (i->kind == INSTR_OP && op_has(i->op, OPF_CALL))
+        return prove_callee(&p->callees, i) & CALLEE_TOGETHER;
+    return i->kind == INSTR_OP && op_has(i->op, OPF_CONVERGENT);
+}
+
+/* Whether the instruction sees which threads execute it: others may not take part, nor be missing. */
+static bool gathers(Prover *p, const Instr *i) { return is_convergent(p, i) && !op_has(i->op, OPF_NAMES_THREADS); }
+
+/* Whether the guard may hold for some threads and not for others that come to the instruction with them. */
+static bool leaves_out(const Prover *p, ProveSide side, const Instr *i)
+{
+    return i->guard && bitset_has(&p->side[side].g.divergent, i->guard);
+}
+
+/* Whether i waits for lanes and need not name the same ones in all threads that come to it together: those that it lets go on wait with
+ * the others for what they do later. */
+static bool names_apart(Prover *p, ProveSide side, const Instr *i)
+{
+    if (i->kind != INSTR_OP || op_has(i->op, OPF_CALL) || !op_has(i->op, OPF_NAMES_THREADS) || op_has(i->op, OPF_ALIGNED))
+        return false;
+    bool apart = leaves_out(p, side, i), by_mask = i->op->sync == SYNC_LANES || i->op->sync == SYNC_WARP;
+    for_each_slot(o, i)
+        apart |= o->kind == OPND_REG && o->role != ROLE_DEF && (!by_mask || o == &i->opnd[i->slots - 1]) &&
+                 bitset_has(&p->side[side].g.divergent, o->id);
+    return apart;
+}
+
+/* ---- convergent events -------------------------------------------------------------------------------------------------------- */
+
+static bool stay_apart(Prover *p, const OpenAtEvent *m, const Open *open, u32 a, u32 b)
+{
+    (void)m;
+    const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
+    for (u32 k = 0; k < x->n; k++) {
+        const Open *other = prove_find_open(y, x->v[k].block);
+        if (other && !prove_group_has(p, open->may_join, other->block) &&
+            prove_were_parted_before(p, open->block, &x->v[k], other))
+            return true;
+    }
+    return false;
+}
+
+/* As prove_all_pairs with stay_apart; the answer is kept, since many events ask the same. */
+static bool divides_nobody_else(Prover *p, const OpenAtEvent *m, const Open *open)
+{
+    u32 question[] = {open->block, open->rejoined, open->may_join, 0};
+    u32 key = prove_group(p, question, COUNT_OF(question));
+    if (!*fnvmap_at(&p->answers, key)) {
+        u64 answer = 1 + prove_all_pairs(p, m, open, stay_apart);
+        *fnvmap_at(&p->answers, key) = answer;
+    }
+    return *fnvmap_at(&p->answers, key) == 2;
+}
+
+static void check_event(Prover *p, const OpenAtEvent *m)
+{
+    const Function *fn = p->side[PROVE_BEFORE].fn;
+    for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
+        const Open *o = &m->open[PROVE_AFTER].v[k];
+        Open apart = *o;
+        apart.rejoined = o->divided;
+        apart.may_join = o->may_join_divided;
+        if (!o->joined && !divides_nobody_else(p, m, &apart))
+            prove_fail(
+                p, PROVE_UNKNOWN,
+                "convergence: the branch in line %u of AFTER may divide threads that are together at `%.60s` in line %u",
+                prove_branch_line(p, PROVE_AFTER, o->block), m->before->op->text->text, prove_line(fn, m->before));
+    }
+    bool apart = gathers(p, m->before) || names_apart(p, PROVE_BEFORE, m->before) || names_apart(p, PROVE_AFTER, m->after);
+    const Open *lost = apart && !p->failed ? prove_not_covered(p, m) : NULL;
+    if (lost)
+        prove_fail(
+            p, PROVE_UNKNOWN,
+            "convergence: threads that the branch in line %u of BEFORE divides may be together at `%.60s` in line %u",
+            prove_branch_line(p, PROVE_BEFORE, lost->block), m->before->op->text->text, prove_line(fn, m->before));
+}
+
+/* ---- branches that have closed ------------------------------------------------------------------------------------------------- */
+
+/* Whether a thread may wait for another one between the branch and where its threads join. */
+static bool waits_between(Prover *p, u32 block, bool on_strong)
+{
+    ProveGraph *g = &p->side[PROVE_AFTER].g;
+    return prove_waits_in(&p->waits[on_strong], prove_influence(g, fn_block(g->fn, block)));
+}
+
+/* By branch of AFTER: what is open where threads that passed it may wait, as pairs of Open.divided and Open.may_join_divided. */
+static void find_waiting(Prover *p)
+{
+    const ProveGraph *g = &p->side[PROVE_AFTER].g;
+    for (u32 k = 0; k < g->n; k++)
+        vec_push(&p->waiting, ((VecU32){0}));
+    for (u32 i = 0; i < p->at_events.n; i++) {
+        const OpenAtEvent *m = &p->at_events.v[i];
+        if (!m->after || (!bitset_has(&p->waits[0].blocks, m->after->block->id) && !g->region[m->after->block->id]))
+            continue;
+        for (u32 k = 0; k < m->open[PROVE_AFTER].n; k++) {
+            const Open *o = &m->open[PROVE_AFTER].v[k];
+            VecU32 *list = &p->waiting.v[o->block];
+            bool is_new = !o->joined;
+            for (u32 n = 0; n < list->n && is_new; n += 2)
+                is_new = list->v[n] != o->divided || list->v[n + 1] != o->may_join_divided;
+            if (is_new) {
+                vec_push(list, o->divided);
+                vec_push(list, o->may_join_divided);
+            }
+        }
+    }
+}
+
+/* Of threads that diverge so, which those of `b` may wait for where they have not joined this branch of BEFORE. `waits`: whether they
+ * wait at all. */
+static bool is_open_where_waits(const Prover *p, u32 block, u32 b, u32 before, bool *waits)
+{
+    const VecU32 *list = &p->waiting.v[block];
+    bool open = true;
+    for (u32 n = 0; n < list->n; n += 2)
+        if (prove_group_has(p, list->v[n], b)) {
+            *waits = true;
+            open &= !prove_group_has(p, list->v[n + 1], before);
+        }
+    return open;
+}
+
+/* Whether a branch of BEFORE divided those of `a` from those of `b`, and the first ones have joined it while the others wait; `among`
+ * these, unless that is NULL. */
+static bool have_joined(Prover *p, const OpenAtEvent *m, const Open *closed, u32 a, u32 b, const GroupId *among)
+{
+    const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
+    for (u32 k = 0; k < x->n; k++) {
+        u32 block = x->v[k].block;
+        const Open *other = prove_find_open(y, block);
+        bool waits;
+        if (other && prove_were_parted_before(p, closed->block, &x->v[k], other) &&
+            (!prove_find_open(&m->open[PROVE_BEFORE], block) || prove_group_has(p, closed->all_joined, block)) &&
+            (!among || prove_group_has(p, *among, block)) && is_open_where_waits(p, closed->block, b, block, &waits))
+            return true;
+    }
+    return false;
+}
+
+/* Whether no branch that is open at the event of those of `a`, which have waited for those of `b`, has divided them. Who waits by weak
+ * reads alone need not ever see what it waits for: there only a branch counts that has to do with where they went now. */
+static bool is_harmless(Prover *p, const OpenAtEvent *m, const Open *closed, u32 a, u32 b)
+{
+    const Opens *before = &m->open[PROVE_BEFORE];
+    bool waits = false;
+    is_open_where_waits(p, closed->block, b, 0, &waits);
+    for (u32 k = 0; waits && k < before->n; k++) {
+        u32 block = before->v[k].block;
+        const Passing *pa = &p->passings.v[a], *pb = &p->passings.v[b];
+        const Open *x = prove_find_open(&pa->open[PROVE_BEFORE], block),
+                   *y = prove_find_open(&pb->open[PROVE_BEFORE], block);
+        if (!prove_divides(p, PROVE_BEFORE, block))
+            continue;
+        bool is_new = !x || x->joined || prove_group_has(p, closed->newer, block);
+        if (is_new && !have_joined(p, m, closed, a, b, NULL))
+            return false;
+        if (x && y && x->went == y->went && !waits_between(p, closed->block, true))
+            continue;
+        if (x && !x->joined && !prove_group_has(p, closed->all_joined, block) && !prove_went_together(p, pa, pb, block) &&
+            !prove_is_covered(p, &pa->open[PROVE_AFTER], block) &&
+            !((!y || (prove_is_aligned(p, block) && !y->moved)) && have_joined(p, m, closed, a, b, &x->past)))
+            return false;
+    }
+    return true;
+}
+
+static void note_late(Prover *p, const Instr *after, u32 block)
+{
+    bool is_new = true;
+    for (u32 k = 0; k < p->more_late.n; k++)
+        is_new &= p->more_late.v[k].after != after || p->more_late.v[k].block != block;
+    if (is_new)
+        vec_push(&p->more_late, ((ProveLate){after, block}));
+}
+
+static void fail_to_wait(Prover *p, const Instr *after, u32 block)
+{
+    prove_fail(p, PROVE_UNKNOWN,
+               "waiting: threads that diverge in line %u of AFTER wait for one another before line %u, where they may not "
+               "in BEFORE",
+               prove_branch_line(p, PROVE_AFTER, block), prove_line(p->side[PROVE_AFTER].fn, after));
+}
+
+static void check_closed(Prover *p, const OpenAtEvent *m)
+{
+    bool unseen = prove_is_unseen(m->before) && prove_is_unseen(m->after);
+    for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
+        const Open *o = &m->open[PROVE_AFTER].v[k];
+        bool asks = unseen ? o->closes && !prove_is_late(p, m->after, o->block) : o->closes || o->late;
+        if (!asks || !waits_between(p, o->block, false) || prove_all_pairs(p, m, o, is_harmless))
+            continue;
+        if (unseen)
+            note_late(p, m->after, o->block);
+        else
+            fail_to_wait(p, m->after, o->block);
+    }
+}
+
+/* ---- promises ------------------------------------------------------------------------------------------------------------------- */
+
+/* Whether no branch of BEFORE that is open, or was when that one was passed, has divided the threads. */
+static bool were_together_at(Prover *p, const Open *promised, u32 a, u32 b)
+{
+    const Passing *pa = &p->passings.v[a], *pb = &p->passings.v[b];
+    const Opens *x = &pa->open[PROVE_BEFORE];
+    for (u32 k = 0; k < x->n; k++) {
+        u32 block = x->v[k].block;
+        bool was_over = x->v[k].joined && promised->moved && prove_group_has(p, promised->past, block);
+        if (block != promised->block && prove_divides(p, PROVE_BEFORE, block) && !was_over &&
+            !prove_went_together(p, pa, pb, block) && !prove_is_covered(p, &pa->open[PROVE_AFTER], block))
+            return false;
+    }
+    return true;
+}
+
+/* Whether a branch of BEFORE promised that there are no two such threads: it speaks of those that are together there. */
+static bool is_promised(Prover *p, const OpenAtEvent *m, const Open *open, u32 a, u32 b)
+{
+    (void)m, (void)open;
+    const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
+    for (u32 k = 0; k < x->n; k++) {
+        const Open *other = prove_find_open(y, x->v[k].block);
+        if (other && prove_were_divided_at(p, &x->v[k], other) && !prove_divides(p, PROVE_BEFORE, other->block) &&
+            were_together_at(p, &x->v[k], a, b))
+            return true;
+    }
+    return false;
+}
+
+/* Whether a branch of BEFORE promised that the index of the table is equal in all threads, also in those that take the same edge. */
+static bool is_index_promised(Prover *p, u32 block)
+{
+    for (u32 a = p->newest_passing.v[block]; a; a = p->passings.v[a].older)
+        for (u32 b = a; b; b = p->passings.v[b].older) {
+            const Opens *x = &p->passings.v[a].open[PROVE_BEFORE], *y = &p->passings.v[b].open[PROVE_BEFORE];
+            bool is = !prove_can_be_together(&p->passings.v[a], &p->passings.v[b]);
+            for (u32 k = 0; k < x->n && !is; k++) {
+                const Open *other = prove_find_open(y, x->v[k].block);
+                const Instr *end = block_terminator(fn_block(p->side[PROVE_BEFORE].fn, x->v[k].block));
+                is = other && end->op->opcode == OPC_BRX_IDX && !prove_divides(p, PROVE_BEFORE, other->block) &&
+                     prove_is_same_time(p, &x->v[k], other) && were_together_at(p, &x->v[k], a, b);
+            }
+            if (!is)
+                return false;
+        }
+    return true;
+}
+
+/* A branch of AFTER that promises not to divide threads, and is not seen not to: branches of BEFORE promised it. */
+static void check_promises(Prover *p)
+{
+    const Function *fn = p->side[PROVE_AFTER].fn;
+    for_each_block(b, fn) {
+        const Instr *end = block_terminator(b);
+        if (p->failed || !end || !op_has(end->op, OPF_UNIFORM_HINT) || !prove_divides(p, PROVE_AFTER, b->id))
+            continue;
+        VecU32 all = {0};
+        for (u32 id = p->newest_passing.v[b->id]; id; id = p->passings.v[id].older)
+            vec_push(&all, id);
+        Open any = {.block = b->id, .rejoined = prove_group(p, all.v, all.n)};
+        vec_free(&all);
+        if (!prove_all_pairs(p, NULL, &any, is_promised) ||
+            (end->op->opcode == OPC_BRX_IDX && !is_index_promised(p, b->id)))
+            prove_fail(p, PROVE_UNKNOWN,
+                       "convergence: the branch in line %u of AFTER promises to be uniform, which is not seen",
+                       prove_line(fn, end));
+    }
+}
+
+/* ---- the whole function ---------------------------------------------------------------------------------------------------------- */
+
+/* Whether the function holds a convergent instruction, or a branch that promises to be uniform. */
+static bool asks_for_threads(Prover *p, const Function *fn)
+{
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            if (is_convergent(p, i) ||
+                (i->kind == INSTR_OP && op_has(i->op, OPF_BRANCH) && op_has(i->op, OPF_UNIFORM_HINT)))
+                return true;
+    return false;
+}
+
+bool prove_threads_matter(Prover *p)
+{
+    return asks_for_threads(p, p->side[0].fn) || asks_for_threads(p, p->side[1].fn) ||
+           bitset_count(&p->waits[0].blocks) > 0 || p->waits[0].loops > 0;
+}
+
+void prove_threads_init(Prover *p)
+{
+    vec_push(&p->passings, ((Passing){0}));
+    for (u32 k = 0; k < p->side[PROVE_AFTER].g.n; k++)
+        vec_push(&p->newest_passing, 0);
+    for (u32 side = 0; side < 2; side++)
+        prove_summarize(&p->callees, p->side[side].fn, p->arena);
+    for (u32 strong = 0; strong < 2; strong++)
+        p->waits[strong] = prove_waits(&p->side[PROVE_AFTER].g, &p->callees, strong);
+    for_each_block(b, p->side[PROVE_BEFORE].fn)
+        for_each_instr(i, b)
+            p->gathers |= gathers(p, i);
+}
+
+/* In a guarded event that sees which threads execute it those take part for which the guard holds. So where that may not be all of them,
+ * they must execute one and the same instruction of the other text. */
+static void check_guarded(Prover *p)
+{
+    FnvMap partner = {0};
+    for (u32 again = 0; again < 2; again++)
+        for (u32 k = 0; k < p->matched.n && !p->failed; k++) {
+            const Instr *matched[2] = {p->matched.v[k].before, p->matched.v[k].after};
+            if (!matched[0] || !gathers(p, matched[0]))
+                continue;
+            bool guarded = leaves_out(p, PROVE_BEFORE, matched[0]) || leaves_out(p, PROVE_AFTER, matched[1]), other = false;
+            for (u32 side = 0; side < 2; side++) {
+                u64 *at = fnvmap_at(&partner, (u64)(uintptr_t)matched[side]);
+                other |= *at && *at != (u64)(uintptr_t)matched[!side];
+                *at = *at ? *at : (u64)(uintptr_t)matched[!side];
+            }
+            if (guarded && other)
+                prove_fail(p, PROVE_UNKNOWN,
+                           "convergence: another `%.60s` under a guard in line %u of AFTER may see other threads",
+                           matched[1]->op->text->text, prove_line(p->side[PROVE_AFTER].fn, matched[1]));
+        }
+    fnvmap_free(&partner);
+}
+
+static void check_all(Prover *p)
+{
+    for (u32 k = 0; k < p->at_events.n && !p->failed; k++) {
+        const OpenAtEvent *m = &p->at_events.v[k];
+        if (m->before && (is_convergent(p, m->before) || is_convergent(p, m->after)))
+            check_event(p, m);
+        check_closed(p, m);
+    }
+    if (p->more_late.n)
+        fail_to_wait(p, p->more_late.v[0].after, p->more_late.v[0].block);
+}
+
+void prove_threads_done(Prover *p)
+{
+    if (!p->at_events.n)
+        return;
+    for (u32 k = 0; k < p->at_events.n; k++) {
+        const OpenAtEvent *m = &p->at_events.v[k];
+        vec_push(&p->matched,
+                 ((ProveMatched){m->before, m->after, prove_is_unseen(m->before) && prove_is_unseen(m->after)}));
+    }
+    p->same_shape = prove_same_shape(p);
+    find_waiting(p);
+    prove_align(p);
+    if (!p->same_shape)
+        check_all(p);
+    check_guarded(p);
+    check_promises(p);
+}

@@ -1,0 +1,49 @@
+/* What a proof ends with, and what its messages say of places in the texts. */
+#include "check/prove/prover.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *prove_answer_name(ProveAnswer answer)
+{
+    static const char *const name[] = {[PROVE_PROVED] = "proved", [PROVE_UNKNOWN] = "unknown", [PROVE_REFUTED] = "refuted"};
+    return name[answer];
+}
+
+void prove_fail(Prover *p, ProveAnswer answer, const char *format, ...)
+{
+    char text[1200];
+    va_list arguments;
+    if (p->failed)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    p->failed = true;
+    p->verdict->answer = answer;
+    p->verdict->is_suspect = answer == PROVE_UNKNOWN;
+    p->verdict->why = arena_copy(p->verdict_arena, text, strlen(text));
+}
+
+u32 prove_line(const Function *fn, const Instr *i)
+{
+    u32 line = 1, at = i && i->text.beg < i->text.end ? i->text.beg : fn->text.end;
+    for (u32 k = 0; k < at && k < fn->module->text.len; k++)
+        line += fn->module->text.p[k] == '\n';
+    return line;
+}
+
+u32 prove_branch_line(const Prover *p, ProveSide side, u32 block)
+{
+    const Function *fn = p->side[side].fn;
+    return prove_line(fn, block_terminator(fn_block(fn, block)));
+}
+
+const char *prove_describe(const Prover *p, ProveSide side)
+{
+    const Instr *i = p->place[side].at;
+    const Function *fn = p->side[side].fn;
+    return arena_printf(p->arena, "%s:%u: `%.80s`", fn->module->file, prove_line(fn, i),
+                        i && i->kind == INSTR_OP ? i->op->text->text : "end");
+}

@@ -1,0 +1,41 @@
+/* A unit of machine code that is judged as a whole: a kernel, or a function with a section of its own, together with the functions
+ * that ptxas put into its section. */
+#ifndef PTXOPT_JUDGE_MACHINE_UNIT_H
+#define PTXOPT_JUDGE_MACHINE_UNIT_H
+
+#include "judge/machine/flow.h"
+
+typedef struct Unit {
+    const CubinFunction *function;
+    unsigned sm;
+    const CubinFunction **parts; /* the function itself, then those inside its section */
+    SassCode *code;              /* of each */
+    size_t count;
+    unsigned long instructions;
+    unsigned long spilled_stores, spilled_loads; /* bytes */
+} Unit;
+
+/* `index` is that of a function of the cubin that is not inner. Everything in `unit` is owned by it but for what belongs to the
+ * cubin; false as of sass_read (nothing to free then). */
+bool unit_read(Unit *unit, const Cubin *cubin, size_t index);
+void unit_free(Unit *unit);
+
+/* Adds the bytes that the code spills and fills. Without ptxas's notes (before 12.9) a spill cannot be distinguished from an
+ * access to an array in local memory: both count. */
+void sass_add_spills(const SassCode *code, const CubinFunction *function, unsigned sm, unsigned long *stores,
+                     unsigned long *loads);
+
+/* Whether the machine code is the same, byte for byte. */
+bool unit_same_code(const Unit *a, const Unit *b);
+
+/* Iterations that each loop of each part is thought to run: one of those that wait for lanes. */
+typedef struct Iterations {
+    double **of; /* by part, then loop */
+} Iterations;
+enum { LOOP_ITERATIONS = 64 };
+Iterations iterations_make(Arena *arena, const Unit *unit);
+
+/* Cycles that issuing the instructions of one thread's warp takes, by how often the blocks run, functions that are called included. */
+double unit_cycles(const Unit *unit, const Iterations *iterations);
+
+#endif

@@ -1,0 +1,306 @@
+#include "judge/machine/unroll.h"
+
+#include <string.h>
+
+enum { NONE = SASS_NONE, ALONE = -2, MOST_COPIES = 1024 };
+
+/* What unrolling multiplies, and what other changes seldom touch. */
+static const SassClass work_classes[] = {SASS_FMA, SASS_MMA, SASS_LD,  SASS_ST,     SASS_LDG, SASS_STG,
+                                         SASS_LDS, SASS_STS, SASS_BAR, SASS_LDGSTS, SASS_ATOM};
+enum { WORK_CLASSES = sizeof work_classes / sizeof *work_classes, LOOP_OVERHEAD = 3 };
+
+/* Of a loop, or of a whole part, without the loops inside. */
+typedef struct Work {
+    unsigned of[WORK_CLASSES], all, instructions;
+} Work;
+
+typedef struct Side {
+    const SassCode *code;
+    double *iterations;
+    Work *work; /* by loop */
+    int *mate; /* by loop: the one that does the same in the other version, NONE; ALONE: it waits for lanes, and has none */
+    unsigned *copies; /* by loop: how often it was unrolled beside the other version; 0: it was not */
+} Side;
+
+static void add_work(Work *work, const SassLoop *loop, int sign)
+{
+    for (int c = 0; c < WORK_CLASSES; c++) {
+        unsigned count = loop->classes[work_classes[c]];
+        work->of[c] += sign * (int)count;
+        work->all += sign * (int)count;
+    }
+    work->instructions += sign * (int)loop->instructions;
+}
+
+static Side make_side(Arena *arena, const SassCode *code, double *iterations)
+{
+    size_t count = code->loop_count;
+    Side side = {code, iterations, arena_array(arena, Work, count), arena_array(arena, int, count),
+                 arena_array(arena, unsigned, count)};
+    for (size_t l = 0; l < count; l++) {
+        side.mate[l] = code->loops[l].gathers ? ALONE : NONE;
+        add_work(&side.work[l], &code->loops[l], 1);
+        if (code->loops[l].parent != NONE)
+            add_work(&side.work[code->loops[l].parent], &code->loops[l], -1);
+    }
+    return side;
+}
+
+static bool same_work(const Work *a, const Work *b) { return a->all > 0 && memcmp(a->of, b->of, sizeof a->of) == 0; }
+
+static bool alike(const Work *a, const Work *b)
+{
+    unsigned more = a->instructions > b->instructions ? a->instructions : b->instructions;
+    unsigned less = a->instructions + b->instructions - more, slack = more / 10 > 3 ? more / 10 : 3;
+    return more - less <= slack;
+}
+
+static bool same_work_alike(const Work *a, const Work *b) { return same_work(a, b) && alike(a, b); }
+
+static void pair_loops(Side *old, Side *new, bool (*same)(const Work *a, const Work *b))
+{
+    for (size_t i = 0; i < old->code->loop_count; i++)
+        for (size_t k = 0; k < new->code->loop_count && old->mate[i] == NONE; k++)
+            if (new->mate[k] == NONE &&
+                old->code->loops[i].depth == new->code->loops[k].depth &&same(&old->work[i], &new->work[k])) {
+                old->mate[i] = (int)k;
+                new->mate[k] = (int)i;
+            }
+}
+
+/* Whether the classes show that `many` is no multiple: some has less than half or more than twice its share of the copies, or less
+ * than three quarters of it in a loop that is not even half as long again, of which a part may just have gone. */
+static bool denies_copies(const Work *one, const Work *many, unsigned copies)
+{
+    bool is_short = 2 * many->instructions < 3 * one->instructions;
+    for (int c = 0; c < WORK_CLASSES; c++) {
+        unsigned share = copies * one->of[c];
+        if (2 * many->of[c] < share || many->of[c] > 2 * share || (is_short && 4 * many->of[c] < 3 * share))
+            return true;
+    }
+    return false;
+}
+
+/* How many copies of `one` make `many`; 0 where it is no multiple. */
+static unsigned multiple(const Work *one, const Work *many)
+{
+    if (one->all == 0) {
+        unsigned body = one->instructions > LOOP_OVERHEAD ? one->instructions - LOOP_OVERHEAD : 1;
+        unsigned copies =
+            many->all || many->instructions < LOOP_OVERHEAD ? 0 : (many->instructions - LOOP_OVERHEAD + body / 2) / body;
+        return copies >= 2 ? copies : 0;
+    }
+    unsigned copies = (many->all + one->all / 2) / one->all;
+    return copies >= 2 && !denies_copies(one, many, copies) ? copies : 0;
+}
+
+/* Whether `many` holds each class a whole number of times as often, or nearly. */
+static bool is_exact_multiple(const Work *one, const Work *many)
+{
+    unsigned copies = multiple(one, many);
+    for (int c = 0; c < WORK_CLASSES && copies && one->all; c++) {
+        unsigned share = copies * one->of[c], more = many->of[c] > share ? many->of[c] - share : share - many->of[c];
+        if (10 * more > share)
+            copies = 0;
+    }
+    return copies;
+}
+
+/* A loop that holds the work of another several times is no twin of it, however short both are. */
+static bool alike_once(const Work *a, const Work *b)
+{
+    return alike(a, b) && (!a->all || !b->all || (!is_exact_multiple(a, b) && !is_exact_multiple(b, a)));
+}
+
+/* Where the loops of both versions are nested alike, in the same order, each goes with the one in its place, unless it is a
+ * multiple of that: what a loop does changes more often than another loop comes there. */
+static void pair_places(Side *old, Side *new)
+{
+    size_t count = old->code->loop_count;
+    bool nested_alike = count == new->code->loop_count;
+    for (size_t i = 0; i < count && nested_alike; i++)
+        nested_alike = old->code->loops[i].depth == new->code->loops[i].depth &&
+                       (old->mate[i] == ALONE) == (new->mate[i] == ALONE) && (old->mate[i] < 0 || old->mate[i] == (int)i) &&
+                       (new->mate[i] < 0 || new->mate[i] == (int)i);
+    for (size_t i = 0; i < count && nested_alike; i++)
+        if (old->mate[i] != ALONE && !is_exact_multiple(&old->work[i], &new->work[i]) &&
+            !is_exact_multiple(&new->work[i], &old->work[i]))
+            old->mate[i] = new->mate[i] = (int)i;
+}
+
+/* The loops around two that go together do so too: what stands in one beside the inner loop may have changed. */
+static void pair_parents(Side *old, Side *new)
+{
+    for (size_t i = old->code->loop_count; i-- > 0;) {
+        int k = old->mate[i];
+        int around = old->code->loops[i].parent;
+        int other = k < 0 || new->mate[k] != (int)i ? NONE : new->code->loops[k].parent;
+        if (around == NONE || other == NONE || old->mate[around] != NONE || new->mate[other] != NONE)
+            continue;
+        old->mate[around] = other;
+        new->mate[other] = around;
+    }
+}
+
+/* Loops of `side` without a mate that are multiples of a loop of the other version, which is not unrolled itself. */
+static void find_unrolled(Side *side, Side *other)
+{
+    for (size_t i = 0; i < side->code->loop_count; i++) {
+        for (size_t k = 0; k < other->code->loop_count && side->mate[i] == NONE && !side->copies[i]; k++) {
+            unsigned copies = multiple(&other->work[k], &side->work[i]);
+            if (!copies || other->code->loops[k].depth != side->code->loops[i].depth || other->copies[k] ||
+                other->mate[k] == ALONE)
+                continue;
+            side->copies[i] = copies;
+            side->mate[i] = (int)k;
+        }
+    }
+}
+
+/* Loops of `side` without a mate that do the work of a loop of the other version, whose mate leaves it to them: ptxas leaves a
+ * loop for what remains of an unrolled one, and a loop may have been copied. `beside`: only those beside that mate, which is asked
+ * first: a copy of a loop that was unrolled in both versions is a multiple of the loops for what remains. */
+static void find_rests(Side *side, const Side *other, bool beside)
+{
+    const SassLoop *loops = side->code->loops;
+    for (size_t i = 0; i < side->code->loop_count; i++)
+        for (size_t k = 0; k < side->code->loop_count && side->mate[i] == NONE; k++) {
+            int from = side->mate[k];
+            bool near = beside ? loops[k].parent == loops[i].parent : loops[k].depth == loops[i].depth;
+            if (from >= 0 && near && same_work(&other->work[from], &side->work[i]))
+                side->mate[i] = from;
+        }
+}
+
+static unsigned long all_work(const SassCode *code)
+{
+    unsigned long count = 0;
+    for (size_t i = 0; i < code->count; i++)
+        for (int c = 0; c < WORK_CLASSES; c++)
+            count += code->instrs[i].class == work_classes[c];
+    return count;
+}
+
+/* Work around a loop: of its parent, or what stands in no loop. */
+static double work_around(const Side *side, int loop)
+{
+    int parent = side->code->loops[loop].parent;
+    double outside = (double)all_work(side->code);
+    if (parent != NONE)
+        return side->work[parent].all;
+    for (size_t l = 0; l < side->code->loop_count; l++)
+        outside -= side->work[l].all;
+    return outside;
+}
+
+/* How many iterations of loop `from`, from which only `loop` was made, were peeled off. */
+static double peeled(const Side *side, int loop, const Side *other, int from)
+{
+    double more = work_around(side, loop) - work_around(other, from);
+    return other->work[from].all && more > 0 ? more / other->work[from].all : 0;
+}
+
+/* The loop that was unrolled most of those made from loop `from` of the other version does its work, but for half of what one of
+ * its iterations does, which those beside it do, and those that were peeled off. Where none was, they share it evenly. */
+static void share_iterations(Side *side, const Side *other, int from)
+{
+    unsigned most = 0, loops = 0;
+    int last = NONE;
+    for (size_t i = 0; i < side->code->loop_count; i++) {
+        if (side->mate[i] == from && side->copies[i] > most)
+            most = side->copies[i];
+        loops += side->mate[i] == from;
+        last = side->mate[i] == from ? (int)i : last;
+    }
+    if (last == NONE)
+        return;
+    double all = other->iterations[from], rest = loops > 1 ? (most - 1) / 2.0 : peeled(side, last, other, from);
+    rest = rest < all / 2 ? rest : all / 2;
+    for (size_t i = 0; i < side->code->loop_count && !most && loops > 1; i++)
+        if (side->mate[i] == from)
+            side->iterations[i] = all / loops;
+    for (size_t i = 0; i < side->code->loop_count && most; i++) {
+        unsigned copies = side->copies[i] ? side->copies[i] : 1;
+        if (side->mate[i] == from)
+            side->iterations[i] = copies == most ? (all - rest) / most : rest / copies / (loops - 1);
+    }
+}
+
+/* Loops that are gone in `other`, where the work of their iterations now stands in a row. */
+static void count_copies(Side *side, const Side *other)
+{
+    unsigned long own = all_work(side->code), others = all_work(other->code);
+    for (size_t i = 0; i < side->code->loop_count; i++) {
+        const Work *work = &side->work[i];
+        bool is_original = false;
+        for (size_t k = 0; k < other->code->loop_count; k++)
+            is_original |= other->mate[k] == (int)i;
+        if (side->mate[i] != NONE || is_original)
+            continue;
+        double body = work->all ? work->all : work->instructions > LOOP_OVERHEAD ? work->instructions - LOOP_OVERHEAD : 1;
+        double more = work->all ? (double)others - (double)own : (double)other->code->count - (double)side->code->count;
+        double copies = 1 + more / body;
+        side->iterations[i] = copies < 2 ? side->iterations[i] : copies > MOST_COPIES ? MOST_COPIES : copies;
+    }
+}
+
+static int count_unrolled(const Side *old, const Side *new)
+{
+    int count = 0;
+    for (size_t i = 0; i < new->code->loop_count; i++)
+        count += new->copies[i] > 0;
+    for (size_t i = 0; i < old->code->loop_count; i++)
+        count += old->iterations[i] != LOOP_ITERATIONS && !old->copies[i] && old->mate[i] == NONE;
+    return count;
+}
+
+static int match_parts(const SassCode *before, const SassCode *after, double *old_iterations, double *new_iterations)
+{
+    Arena arena = {0};
+    Side old = make_side(&arena, before, old_iterations), new = make_side(&arena, after, new_iterations);
+    pair_loops(&old, &new, same_work_alike);
+    pair_loops(&old, &new, same_work);
+    pair_loops(&old, &new, alike_once);
+    pair_places(&old, &new);
+    find_rests(&new, &old, true);
+    find_rests(&old, &new, true);
+    find_unrolled(&new, &old);
+    find_unrolled(&old, &new);
+    pair_parents(&old, &new);
+    find_rests(&new, &old, false);
+    find_rests(&old, &new, false);
+    for (size_t i = 0; i < before->loop_count; i++)
+        share_iterations(&new, &old, (int)i);
+    for (size_t i = 0; i < after->loop_count; i++)
+        share_iterations(&old, &new, (int)i);
+    count_copies(&old, &new);
+    count_copies(&new, &old);
+    int count = count_unrolled(&old, &new);
+    arena_free(&arena);
+    return count;
+}
+
+/* Functions inside a section are recognized by their names without the kernel's and ptxas's numbers. */
+static const char *part_name(const CubinFunction *function)
+{
+    const char *dollar = strrchr(function->name, '$');
+    return dollar ? dollar + 1 : function->name;
+}
+
+static size_t same_part(const Unit *unit, const Unit *other, size_t part)
+{
+    size_t k = part ? 1 : 0;
+    while (part && k < other->count && strcmp(part_name(unit->parts[part]), part_name(other->parts[k])) != 0)
+        k++;
+    return k;
+}
+
+int unroll_match(const Unit *before, const Unit *after, Iterations *old, Iterations *new)
+{
+    int count = 0;
+    for (size_t p = 0; p < before->count; p++) {
+        size_t k = same_part(before, after, p);
+        count += k < after->count ? match_parts(&before->code[p], &after->code[k], old->of[p], new->of[k]) : 0;
+    }
+    return count;
+}

@@ -1,0 +1,180 @@
+#include "judge/machine/worse.h"
+
+#include <string.h>
+
+#include "judge/machine/unroll.h"
+
+#define CYCLES_WORSE 1.01
+#define CYCLES_EQUAL 0.999
+
+/* What a multiprocessor has. All have 64 K registers, given out to a quarter of it in 256 a warp. */
+typedef struct Multiprocessor {
+    unsigned sm, warps, blocks;
+    unsigned long shared;
+} Multiprocessor;
+
+enum { KIB = 1024, WARP = 32, QUARTERS = 4, REGISTERS = 65536, REGISTER_UNIT = 8 };
+
+static const Multiprocessor multiprocessors[] = {
+    {75, 32, 16, 64 * KIB},   {80, 64, 32, 164 * KIB},  {86, 48, 16, 100 * KIB},  {87, 48, 16, 164 * KIB},
+    {88, 48, 16, 100 * KIB},  {89, 48, 24, 100 * KIB},  {90, 64, 32, 228 * KIB},  {100, 64, 32, 228 * KIB},
+    {101, 64, 32, 228 * KIB}, {103, 64, 32, 228 * KIB}, {110, 48, 24, 228 * KIB}, {120, 48, 24, 100 * KIB},
+    {121, 48, 24, 100 * KIB},
+};
+
+static const Multiprocessor *multiprocessor(unsigned sm)
+{
+    size_t i = 0;
+    while (i + 1 < sizeof multiprocessors / sizeof *multiprocessors && multiprocessors[i].sm < sm)
+        i++;
+    return &multiprocessors[i];
+}
+
+static unsigned long smaller(unsigned long a, unsigned long b) { return a < b ? a : b; }
+
+/* Warps that fit on a multiprocessor, in whole blocks. */
+static unsigned resident_warps(const CubinFunction *function, unsigned sm, unsigned threads)
+{
+    const Multiprocessor *mp = multiprocessor(sm);
+    unsigned warps = (threads + WARP - 1) / WARP;
+    unsigned long registers = (function->registers + REGISTER_UNIT - 1) / REGISTER_UNIT * REGISTER_UNIT * WARP;
+    unsigned long reserved = sm >= 80 ? KIB : 0, unit = sm >= 80 ? 128 : 256;
+    unsigned long shared = (function->shared + reserved + unit - 1) / unit * unit;
+    unsigned long fit = registers ? REGISTERS / QUARTERS / registers * QUARTERS : mp->warps;
+    unsigned long blocks = smaller(smaller(fit, mp->warps) / warps, mp->blocks);
+    if (shared)
+        blocks = smaller(blocks, mp->shared / shared);
+    if (function->barriers)
+        blocks = smaller(blocks, 2 * mp->blocks / function->barriers);
+    return (unsigned)blocks * warps;
+}
+
+/* For the size of block that loses most warps; the first one if none does. */
+static void count_warps(Moved *moved, const Unit *before, const Unit *after)
+{
+    static const unsigned sizes[] = {128, 256, 512, 1024};
+    unsigned known = before->function->threads, count = known ? 1 : sizeof sizes / sizeof *sizes;
+    for (unsigned i = 0; i < count; i++) {
+        unsigned threads = known ? known : sizes[i];
+        unsigned old = resident_warps(before->function, before->sm, threads);
+        unsigned new = resident_warps(after->function, after->sm, threads);
+        if (i && (int)(old - new) <= (int)(moved->warps[0] - moved->warps[1]))
+            continue;
+        moved->threads = threads;
+        moved->warps[0] = old;
+        moved->warps[1] = new;
+    }
+}
+
+static void count_cycles(Moved *moved, const Unit *before, const Unit *after)
+{
+    Arena arena = {0};
+    Iterations old = iterations_make(&arena, before), new = iterations_make(&arena, after);
+    moved->unrolled = unroll_match(before, after, &old, &new);
+    moved->cycles[0] = unit_cycles(before, &old);
+    moved->cycles[1] = unit_cycles(after, &new);
+    arena_free(&arena);
+}
+
+static void apply_rules(Judgement *j)
+{
+    const Moved *m = &j->moved;
+    bool fewer_cycles = m->cycles[1] < CYCLES_EQUAL * m->cycles[0];
+    if (m->spilled[1] > m->spilled[0])
+        j->worse |= WORSE_SPILLS;
+    if (m->warps[1] < m->warps[0])
+        j->worse |= WORSE_WARPS;
+    if (m->cycles[1] > CYCLES_WORSE * m->cycles[0])
+        j->worse |= WORSE_CYCLES;
+    if (!fewer_cycles && m->instructions[1] > m->instructions[0])
+        j->worse |= WORSE_INSTRUCTIONS;
+    j->better = !j->worse && (fewer_cycles || m->spilled[1] < m->spilled[0] || m->warps[1] > m->warps[0] ||
+                              m->instructions[1] < m->instructions[0] || m->registers[1] < m->registers[0]);
+}
+
+void worse_judge(Judgement *j, const Unit *before, const Unit *after)
+{
+    const Unit *const unit[2] = {before, after};
+    *j = (Judgement){.changed = !unit_same_code(before, after)};
+    for (int i = 0; i < 2; i++) {
+        j->moved.instructions[i] = unit[i]->instructions;
+        j->moved.spilled[i] = unit[i]->spilled_stores + unit[i]->spilled_loads;
+        j->moved.registers[i] = unit[i]->function->registers;
+        j->moved.shared[i] = (unsigned long)unit[i]->function->shared;
+        j->moved.barriers[i] = unit[i]->function->barriers;
+    }
+    count_warps(&j->moved, before, after);
+    count_cycles(&j->moved, before, after);
+    apply_rules(j);
+}
+
+/* An empty unit where there is none of that name. */
+static Unit read_unit(const Cubin *cubin, const char *name)
+{
+    Unit unit = {0};
+    for (size_t i = 0; i < cubin->count; i++)
+        if (!cubin->functions[i].inner && strcmp(cubin->functions[i].name, name) == 0)
+            return unit_read(&unit, cubin, i) ? unit : (Unit){0};
+    return unit;
+}
+
+bool worse_judge_function(Judgement *judgement, const Cubin *before, const Cubin *after, const char *name)
+{
+    Unit old = read_unit(before, name), new = read_unit(after, name);
+    bool known = old.function && new.function;
+    if (known)
+        worse_judge(judgement, &old, &new);
+    unit_free(&old);
+    unit_free(&new);
+    return known;
+}
+
+/* The first rule of a set; one after all of them where it is empty. */
+static unsigned first_rule(unsigned worse) { return worse ? worse & -worse : 1u << WORSE_RULES; }
+
+int worse_order(const Judgement *forth, const Judgement *back)
+{
+    unsigned loss = first_rule(forth->worse), gain = first_rule(back->worse);
+    const double *cycles = forth->moved.cycles;
+    if (loss != gain)
+        return gain < loss ? 1 : -1;
+    if (forth->worse || cycles[0] == cycles[1])
+        return 0;
+    return cycles[1] < CYCLES_EQUAL * cycles[0] ? 1 : cycles[0] < CYCLES_EQUAL * cycles[1] ? -1 : 0;
+}
+
+const char *worse_name(unsigned rule)
+{
+    switch (rule) {
+    case WORSE_SPILLS: return "spills";
+    case WORSE_WARPS: return "warps";
+    case WORSE_CYCLES: return "cycles";
+    case WORSE_INSTRUCTIONS: return "instructions";
+    default: return "nothing";
+    }
+}
+
+static const char *add_moved(Arena *arena, const char *text, const char *what, const unsigned long value[2])
+{
+    if (value[0] == value[1])
+        return text;
+    return arena_append(arena, text, ", ", "%s %lu to %lu", what, value[0], value[1]);
+}
+
+const char *worse_describe(Arena *arena, const Judgement *j)
+{
+    const Moved *m = &j->moved;
+    const char *text = add_moved(arena, "", "instructions", m->instructions);
+    if (m->cycles[0] != m->cycles[1])
+        text = arena_append(arena, text, ", ", "cycles %.0f to %.0f (%+.1f %%)", m->cycles[0], m->cycles[1],
+                            m->cycles[0] > 0 ? 100 * (m->cycles[1] / m->cycles[0] - 1) : 0);
+    text = add_moved(arena, text, "spilled bytes", m->spilled);
+    text = add_moved(arena, text, "registers", m->registers);
+    text = add_moved(arena, text, "shared bytes", m->shared);
+    text = add_moved(arena, text, "barriers", m->barriers);
+    if (m->warps[0] != m->warps[1])
+        text = arena_append(arena, text, ", ", "warps %u to %u (blocks of %u)", m->warps[0], m->warps[1], m->threads);
+    if (m->unrolled)
+        text = arena_append(arena, text, ", ", "%d loop%s newly unrolled", m->unrolled, m->unrolled == 1 ? "" : "s");
+    return *text ? text : j->changed ? "nothing that counts" : "nothing";
+}

@@ -1,0 +1,207 @@
+#include "judge/ptxas/child.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum { SIGNALLED = 128, CHILDREN = CHILDREN_MOST, POLL_NANOSECONDS = 1000000 };
+
+static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+static struct sigaction before[COUNT_OF(forwarded)];
+static volatile sig_atomic_t running[CHILDREN], caught;
+
+static void forward(int signal)
+{
+    int error = errno;
+    caught = signal;
+    for (u32 i = 0; i < CHILDREN; i++)
+        if (running[i] > 0)
+            kill(running[i], signal);
+    errno = error;
+}
+
+/* A signal that is ignored stays so: `nohup`. */
+void child_forward_signals(void)
+{
+    struct sigaction action = {.sa_handler = forward, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    for (u32 i = 0; i < COUNT_OF(forwarded); i++)
+        if (sigaction(forwarded[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
+            sigaction(forwarded[i], &action, NULL);
+}
+
+static sigset_t block_forwarded(void)
+{
+    sigset_t set, old;
+    sigemptyset(&set);
+    for (u32 i = 0; i < COUNT_OF(forwarded); i++)
+        sigaddset(&set, forwarded[i]);
+    sigprocmask(SIG_BLOCK, &set, &old);
+    return old;
+}
+
+static void restore_signals(void)
+{
+    for (u32 i = 0; i < COUNT_OF(forwarded); i++)
+        sigaction(forwarded[i], &before[i], NULL);
+}
+
+/* Writes `to` over `from` in the list of those that run. */
+static void replace_running(int from, int to)
+{
+    u32 at = 0;
+    while (at + 1 < CHILDREN && running[at] != from)
+        at++;
+    running[at] = to;
+}
+
+/* Blocked meanwhile: a signal between fork and the note of the child's number would reach nobody. */
+int child_fork(void)
+{
+    pid_t parent = getpid();
+    sigset_t old = block_forwarded();
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (u32 i = 0; i < CHILDREN; i++)
+            running[i] = 0;
+        restore_signals();
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (getppid() != parent)
+            _exit(SIGNALLED + SIGKILL);
+    } else {
+        replace_running(0, pid > 0 ? pid : 0);
+        if (pid > 0 && caught)
+            kill(pid, caught);
+    }
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    return pid;
+}
+
+int child_wait(int pid)
+{
+    int status = -1;
+    if (pid <= 0)
+        return -1;
+    while (waitpid(pid, &status, 0) < 0)
+        if (errno != EINTR) {
+            status = -1;
+            break;
+        }
+    replace_running(pid, 0);
+    return status;
+}
+
+typedef struct Slot {
+    int pid; /* 0: free */
+    u32 index;
+    double end;
+} Slot;
+
+/* Whether the child has ended, or has been killed since its time is over; `status` and `in_time` are set then. */
+static bool slot_ended(const Slot *slot, int *status, bool *in_time)
+{
+    int got = slot->pid > 0 ? waitpid(slot->pid, status, WNOHANG) : -1;
+    *in_time = true;
+    if (got == 0 && clock_now() > slot->end) {
+        kill(slot->pid, SIGKILL);
+        *status = child_wait(slot->pid);
+        *in_time = false;
+        return true;
+    }
+    if (got < 0)
+        *status = -1;
+    return got != 0;
+}
+
+static Slot start_slot(const ChildCrowd *crowd, u32 index)
+{
+    double end = clock_now() + crowd->limit;
+    return (Slot){crowd->start(crowd->user, index), index, crowd->end > 0 && crowd->end < end ? crowd->end : end};
+}
+
+void child_run_all(const ChildCrowd *crowd, u32 count)
+{
+    const struct timespec pause = {0, POLL_NANOSECONDS};
+    Slot slot[CHILDREN] = {0};
+    u32 jobs = crowd->jobs < CHILDREN ? crowd->jobs : CHILDREN, next = 0, busy = 0, were_busy;
+    while (next < count || busy) {
+        bool over = caught || (crowd->end > 0 && clock_now() > crowd->end);
+        for (; over && next < count; next++)
+            crowd->ended(crowd->user, next, -1, false);
+        were_busy = busy;
+        for (u32 i = 0; i < jobs; i++) {
+            int status = -1;
+            bool in_time;
+            if (slot[i].pid && slot_ended(&slot[i], &status, &in_time)) {
+                if (slot[i].pid > 0)
+                    replace_running(slot[i].pid, 0);
+                crowd->ended(crowd->user, slot[i].index, status, in_time);
+                slot[i].pid = 0;
+                busy--;
+            }
+            if (!slot[i].pid && next < count) {
+                slot[i] = start_slot(crowd, next++);
+                busy++;
+            }
+        }
+        if (busy && busy == were_busy)
+            nanosleep(&pause, NULL);
+    }
+}
+
+int child_start(const char *path, char **argv, int out, int error)
+{
+    int pid = child_fork();
+    if (pid == 0) {
+        if ((out >= 0 && dup2(out, STDOUT_FILENO) < 0) || (error >= 0 && dup2(error, STDERR_FILENO) < 0))
+            _exit(CHILD_CANNOT_RUN);
+        execv(path, argv);
+        _exit(CHILD_CANNOT_RUN);
+    }
+    return pid;
+}
+
+int child_run(const char *path, char **argv, int out, int error) { return child_wait(child_start(path, argv, out, error)); }
+
+int child_exit_status(int status) { return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : CHILD_CANNOT_RUN; }
+
+static bool is_fault(int signal)
+{
+    static const int faults[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGTRAP, SIGSYS};
+    for (u32 i = 0; i < COUNT_OF(faults); i++)
+        if (signal == faults[i])
+            return true;
+    return false;
+}
+
+int child_caught(void) { return caught; }
+
+int child_ended_by(int status)
+{
+    bool signalled = status != -1 && WIFSIGNALED(status);
+    if (signalled && !is_fault(WTERMSIG(status)))
+        return WTERMSIG(status);
+    return signalled && caught ? caught : 0;
+}
+
+void child_end_as(int status, int ending)
+{
+    if (!ending)
+        exit(child_exit_status(status));
+    struct rlimit none = {0, 0}; /* the child's core is the one to look at */
+    setrlimit(RLIMIT_CORE, &none);
+    signal(ending, SIG_DFL);
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, ending);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    raise(ending);
+    exit(SIGNALLED + ending);
+}

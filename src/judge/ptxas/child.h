@@ -1,0 +1,51 @@
+/* Running a program on somebody's behalf: it gets the signals that the front gets, and dies with the front. */
+#ifndef PTXOPT_JUDGE_PTXAS_CHILD_H
+#define PTXOPT_JUDGE_PTXAS_CHILD_H
+
+#include "base/types.h"
+
+/* To be called once, before the first child. */
+void child_forward_signals(void);
+
+/* As fork(): 0 in the child, where the signals are as they were before child_forward_signals. -1 on failure. */
+int child_fork(void);
+
+/* Waits for the child; its wait status, or -1. A signal that the front got meanwhile has been sent to the child too. */
+int child_wait(int pid);
+
+/* Runs argv, found as `path`; its standard output and error go to the descriptors, where they are not -1. The wait status. */
+int child_run(const char *path, char **argv, int out, int error);
+
+/* The same without waiting: the number of the child, or -1. */
+int child_start(const char *path, char **argv, int out, int error);
+
+/* Children that run side by side. */
+enum { CHILDREN_MOST = 128 }; /* at a time */
+typedef struct ChildCrowd {
+    int (*start)(void *user, u32 index);                            /* the number of the child, or -1 */
+    void (*ended)(void *user, u32 index, int status, bool in_time); /* status: of wait, or -1 */
+    void *user;
+    u32 jobs;     /* run at a time */
+    double limit; /* seconds that each may take */
+    double end;   /* of clock_now: what runs then is killed, and no more is started; 0: never */
+} ChildCrowd;
+
+/* Starts children 0 .. count-1 in this order, and waits for all. What is not started, since time is over or a signal came, ends out
+ * of time. */
+void child_run_all(const ChildCrowd *crowd, u32 count);
+
+/* The status that it exited with; CHILD_CANNOT_RUN where it did not, or could not be started. `status` is of wait, or -1. */
+enum { CHILD_CANNOT_RUN = 127 };
+int child_exit_status(int status);
+
+/* The last forwarded signal that this process got; 0: none. */
+int child_caught(void);
+
+/* The signal that has ended, or should end, the front as well: one that it got itself, or one that ended the child because
+ * somebody wanted it (a fault of the child is none). 0: none. */
+int child_ended_by(int status);
+
+/* Ends this process as the child has ended: with its exit status, or by the signal `ending`, if not 0. */
+void child_end_as(int status, int ending) __attribute__((noreturn));
+
+#endif

@@ -1,0 +1,21 @@
+/* A file without a name: nothing is left of it when the last process that has it open ends, however it ends. */
+#ifndef PTXOPT_JUDGE_PTXAS_SCRATCH_H
+#define PTXOPT_JUDGE_PTXAS_SCRATCH_H
+
+#include "base/types.h"
+
+typedef struct Scratch {
+    int fd;        /* stays open across exec; -1: not open */
+    char path[32]; /* under which this process and its children can open it anew */
+} Scratch;
+
+/* In memory; where the system has no such files, in $TMPDIR or /tmp. False if it cannot be had, or has no path. */
+bool scratch_open(Scratch *scratch);
+void scratch_close(Scratch *scratch);
+
+/* At the end of what has been written. False with errno set. */
+bool scratch_write(Scratch *scratch, const char *bytes, size_t count);
+/* Whole contents, owned by the caller (free), NUL-terminated; NULL on failure. */
+char *scratch_read(const Scratch *scratch, size_t *bytes);
+
+#endif

@@ -1,0 +1,172 @@
+/* Control-flow graphs as SVG. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "judge/ptxas/child.h"
+#include "judge/ptxas/real.h"
+#include "judge/report/report.h"
+
+enum { DOT_SECONDS = 20, DOT_MOST_BLOCKS = 400, MOST_BLOCKS = 2000 };
+
+/* Pixels of the column. */
+enum { WIDTH = 150, HEIGHT = 18, STEP = 30, MARGIN = 8, LANE = 7, LANES = 24 };
+
+bool report_has_dot(Report *report) { return real_search_path(&report->arena, "dot") != NULL; }
+
+static void put_label(FILE *out, const ReportGraph *graph, u32 b)
+{
+    const ReportBlock *block = &graph->block.v[b];
+    fprintf(out, "%u: %u instruction%s", b, block->instructions, block->instructions == 1 ? "" : "s");
+    if (block->line)
+        fprintf(out, ", line %u", block->line);
+}
+
+/* ---- by dot ------------------------------------------------------------------------------------------------------- */
+
+static void put_dot(FILE *out, const ReportGraph *graph)
+{
+    fputs("digraph { bgcolor=transparent; node [shape=box, fontname=\"sans-serif\", fontsize=10, height=0.3];\n"
+          "edge [arrowsize=0.6]; ranksep=0.25; nodesep=0.2;\n",
+          out);
+    for (u32 b = 0; b < graph->block.n; b++) {
+        fprintf(out, "b%u [label=\"", b);
+        put_label(out, graph, b);
+        fputs("\"];\n", out);
+    }
+    for (u32 b = 0; b < graph->block.n; b++)
+        for (u32 i = 0; i < graph->block.v[b].to.n; i++)
+            fprintf(out, "b%u -> b%u [class=\"%s\"];\n", b, graph->block.v[b].to.v[i],
+                    graph->block.v[b].to.v[i] <= b ? "back" : "on");
+    fputs("}\n", out);
+}
+
+/* A child that runs dot: from one file to another. */
+typedef struct DotCall {
+    const char *path;
+    char **argv;
+    int out, status;
+} DotCall;
+
+static int start_dot(void *user, u32 index)
+{
+    const DotCall *call = user;
+    (void)index;
+    return child_start(call->path, call->argv, call->out, -1);
+}
+
+static void end_dot(void *user, u32 index, int status, bool in_time)
+{
+    DotCall *call = user;
+    (void)index;
+    call->status = in_time ? status : -1;
+}
+
+/* The SVG element that dot makes; NULL. To be freed. */
+static char *run_dot(Report *report, const ReportGraph *graph)
+{
+    static char name[] = "dot", format[] = "-Tsvg";
+    Scratch in = {.fd = -1}, out = {.fd = -1};
+    const char *path = graph->block.n <= DOT_MOST_BLOCKS ? real_search_path(&report->arena, "dot") : NULL;
+    char *svg = NULL;
+    if (path && scratch_open(&in) && scratch_open(&out)) {
+        FILE *text = fopen(in.path, "we");
+        if (text) {
+            put_dot(text, graph);
+            fclose(text);
+        }
+        DotCall call = {path, (char *[]){name, format, in.path, NULL}, out.fd, -1};
+        const ChildCrowd crowd = {start_dot, end_dot, &call, 1, DOT_SECONDS, 0};
+        child_run_all(&crowd, 1);
+        size_t bytes;
+        svg = call.status == 0 ? scratch_read(&out, &bytes) : NULL;
+    }
+    scratch_close(&in);
+    scratch_close(&out);
+    return svg;
+}
+
+/* Without the ids of dot's, which would stand several times in a page. */
+static void put_without_ids(FILE *out, const char *from, const char *end)
+{
+    static const char id[] = " id=\"";
+    for (const char *at; from < end; from = at) {
+        at = memmem(from, (size_t)(end - from), id, sizeof id - 1);
+        at = at ? at : end;
+        fwrite(from, 1, (size_t)(at - from), out);
+        for (u32 quotes = 0; at < end && quotes < 2; at++)
+            quotes += *at == '"';
+    }
+}
+
+/* The element begins as the page wants it: a picture is made as small as half its size to fit. */
+static void put_start(FILE *out, int width, int height)
+{
+    fprintf(out,
+            "<svg class=\"cfg\" role=\"img\" style=\"min-width:%dpx\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\">\n",
+            width / 2, width, height, width, height);
+}
+
+static bool put_by_dot(FILE *out, Report *report, const ReportGraph *graph)
+{
+    char *svg = run_dot(report, graph), *start = svg ? strstr(svg, "<svg") : NULL;
+    char *box = start ? strstr(start, "viewBox=") : NULL, *body = box ? strchr(box, '>') : NULL;
+    double width = 0, height = 0;
+    bool good = body && sscanf(box, "viewBox=\"%*f %*f %lf %lf\"", &width, &height) == 2 && width > 0;
+    if (good) {
+        put_start(out, (int)width, (int)height);
+        put_without_ids(out, body + 1, body + strlen(body));
+    }
+    free(svg);
+    return good;
+}
+
+/* ---- blocks in a column ------------------------------------------------------------------------------------------- */
+
+static u32 lane_of(u32 from, u32 to) { return (from > to ? from - to : to - from) % LANES; }
+
+/* Edges on run to the right of the blocks, edges back to the left. */
+static void put_arc(FILE *out, u32 from, u32 to)
+{
+    bool back = to <= from;
+    int left = MARGIN + LANES * LANE, x = back ? left : left + WIDTH;
+    int reach = LANE * (int)(1 + lane_of(from, to)) * (back ? -1 : 1);
+    int y1 = MARGIN + (int)from * STEP + HEIGHT / 2 + 3, y2 = MARGIN + (int)to * STEP + HEIGHT / 2 - 3;
+    fprintf(out, "<g class=\"%s edge\"><path fill=\"none\" d=\"M%d %dC%d %d %d %d %d %d\"/>", back ? "back" : "on", x, y1,
+            x + reach, y1, x + reach, y2, x, y2);
+    fprintf(out, "<polygon points=\"%d,%d %d,%d %d,%d\"/></g>\n", x, y2, x + (back ? -5 : 5), y2 - 3, x + (back ? -5 : 5),
+            y2 + 3);
+}
+
+static void put_column(FILE *out, const ReportGraph *graph)
+{
+    int width = 2 * (MARGIN + LANES * LANE) + WIDTH, height = 2 * MARGIN + (int)graph->block.n * STEP;
+    int left = MARGIN + LANES * LANE;
+    put_start(out, width, height);
+    for (u32 b = 0; b < graph->block.n; b++) {
+        const ReportBlock *block = &graph->block.v[b];
+        int y = MARGIN + (int)b * STEP;
+        fprintf(out,
+                "<g class=\"node\"><polygon fill=\"none\" points=\"%d,%d %d,%d %d,%d %d,%d\"/><text x=\"%d\" y=\"%d\" "
+                "text-anchor=\"middle\" font-size=\"10\">",
+                left, y, left + WIDTH, y, left + WIDTH, y + HEIGHT, left, y + HEIGHT, left + WIDTH / 2, y + 13);
+        put_label(out, graph, b);
+        fputs("</text></g>\n", out);
+        for (u32 i = 0; i < block->to.n; i++) {
+            if (block->falls && i + 1 == block->to.n && block->to.v[i] == b + 1)
+                fprintf(out, "<g class=\"on edge\"><path d=\"M%d %dV%d\"/></g>\n", left + WIDTH / 2, y + HEIGHT, y + STEP);
+            else
+                put_arc(out, b, block->to.v[i]);
+        }
+    }
+    fputs("</svg>\n", out);
+}
+
+void report_put_graph(FILE *out, Report *report, const ReportGraph *graph)
+{
+    if (graph->block.n == 0 || graph->block.n > MOST_BLOCKS)
+        fprintf(out, "<p>%u blocks: no picture</p>\n", graph->block.n);
+    else if (!put_by_dot(out, report, graph))
+        put_column(out, graph);
+}

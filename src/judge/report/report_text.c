@@ -1,0 +1,132 @@
+/* Reports as plain text and as Markdown. */
+#include <string.h>
+
+#include "pipeline/help.h"
+#include "judge/report/report.h"
+
+enum { LINE = 78 };
+
+static const char *describe(Report *report, const ReportResult *result)
+{
+    return result->known ? worse_describe(&report->arena, &result->judgement) : "it has no machine code of its own";
+}
+
+/* "3 of 10 functions' machine code changed: 2 better, ...": the same for both. */
+static char *sum_up(Report *report, u32 run)
+{
+    ReportSum sum = report_sum(report, run);
+    char *text = arena_printf(&report->arena, "%u functions, machine code of %u changed:", sum.functions, sum.changed);
+    for (u32 v = REPORT_BETTER; v <= REPORT_WORSE; v++)
+        text = arena_printf(&report->arena, "%s %u %s,", text, sum.verdict[v], report_verdict_name((ReportVerdict)v));
+    return arena_printf(&report->arena, "%s instructions %s, cycles of what changed by %.3f (geometric mean)", text,
+                        report_change(report, sum.instructions[0], sum.instructions[1]), sum.cycles);
+}
+
+static void text_kernel(FILE *out, Report *report, const ReportFile *file, const ReportKernel *kernel)
+{
+    fprintf(out, "\n%s%s%s%s\n", kernel->name, kernel->source ? " (" : "", kernel->source ? kernel->source : "",
+            kernel->source ? ")" : "");
+    help_put_wrapped(out, 0, 4, LINE, report_story(report, kernel));
+    for (u32 r = 0; r < report->runs.n; r++) {
+        if (file->trouble[r])
+            continue;
+        fprintf(out, "    %s: %s: %s\n", report_run_name(report, file, r), report_verdict_name(kernel->results[r].verdict),
+                describe(report, &kernel->results[r]));
+    }
+}
+
+void report_print_text(FILE *out, Report *report)
+{
+    for (u32 f = 0; f < report->files.n; f++) {
+        const ReportFile *file = &report->files.v[f];
+        fprintf(out, "%s%s\n", f ? "\n" : "", file->path);
+        for (u32 r = 0; r < report->runs.n; r++)
+            if (file->trouble[r])
+                fprintf(out, "    %s: nothing is judged: %s\n", report_run_name(report, file, r), file->trouble[r]);
+        for (u32 k = 0; k < file->kernels.n; k++)
+            if (report_shows(report, &file->kernels.v[k]))
+                text_kernel(out, report, file, &file->kernels.v[k]);
+    }
+    putc('\n', out);
+    for (u32 r = 0; r < report->runs.n; r++)
+        fprintf(out, "%s, ptxopt %s: %s\n", report_run_name(report, NULL, r), report->words, sum_up(report, r));
+}
+
+/* ---- Markdown ----------------------------------------------------------------------------------------------------- */
+
+/* What Markdown would take for more than text. */
+static void put_escaped(FILE *out, const char *text)
+{
+    for (; *text; text++) {
+        if (strchr("\\`*_{}[]<>|#~$&", *text))
+            putc('\\', out);
+        putc(*text, out);
+    }
+}
+
+static void markdown_row(FILE *out, Report *report, const ReportFile *file, u32 run, const ReportResult *result)
+{
+    const Moved *m = &result->judgement.moved;
+    fprintf(out, "| %s | %s%s%s |", report_run_name(report, file, run), result->verdict == REPORT_WORSE ? "**" : "",
+            report_verdict_name(result->verdict), result->verdict == REPORT_WORSE ? "**" : "");
+    fprintf(out, " %s |", report_change(report, m->instructions[0], m->instructions[1]));
+    fprintf(out, m->cycles[0] == m->cycles[1] ? " %.0f |" : " %.0f to %.0f |", m->cycles[0], m->cycles[1]);
+    fprintf(out, " %s |", report_change(report, m->spilled[0], m->spilled[1]));
+    fprintf(out, " %s |", report_change(report, m->registers[0], m->registers[1]));
+    fprintf(out, " %s |", report_change(report, m->warps[0], m->warps[1]));
+    fprintf(out, " %d |\n", m->unrolled);
+}
+
+static void markdown_kernel(FILE *out, Report *report, const ReportFile *file, const ReportKernel *kernel)
+{
+    fprintf(out, "\n### `%s`%s%s\n\n", kernel->name, kernel->source ? ", " : "", kernel->source ? kernel->source : "");
+    put_escaped(out, report_story(report, kernel));
+    bool any = false;
+    for (u32 r = 0; r < report->runs.n; r++) {
+        if (!kernel->results[r].known)
+            continue;
+        if (!any)
+            fputs("\n\n| ptxas | verdict | instructions | cycles | spilled bytes | registers | warps | loops newly "
+                  "unrolled |\n"
+                  "|---|---|---|---|---|---|---|---|\n",
+                  out);
+        any = true;
+        markdown_row(out, report, file, r, &kernel->results[r]);
+    }
+    if (!any)
+        fputs("\n", out);
+}
+
+void report_print_markdown(FILE *out, Report *report)
+{
+    fputs("# What ptxas makes of it before and after ptxopt ", out);
+    put_escaped(out, report->words);
+    fputs("\n\n| ptxas | functions | machine code changed | better | unrolled | same | allowed | worse | instructions | "
+          "cycles, "
+          "geometric mean |\n|---|---|---|---|---|---|---|---|---|---|\n",
+          out);
+    for (u32 r = 0; r < report->runs.n; r++) {
+        ReportSum sum = report_sum(report, r);
+        const u32 *v = sum.verdict;
+        fprintf(out, "| %s | %u | %u | %u | %u | %u | %u | %u | %s | %.3f |\n", report_run_name(report, NULL, r),
+                sum.functions, sum.changed, v[REPORT_BETTER], v[REPORT_UNROLLED], v[REPORT_SAME], v[REPORT_ALLOWED],
+                v[REPORT_WORSE], report_change(report, sum.instructions[0], sum.instructions[1]), sum.cycles);
+    }
+    fputs("\nInstructions are those of functions without a newly unrolled loop, cycles those of changed functions.\n", out);
+    for (u32 f = 0; f < report->files.n; f++) {
+        const ReportFile *file = &report->files.v[f];
+        fputs("\n## ", out);
+        put_escaped(out, file->path);
+        fputs("\n", out);
+        for (u32 r = 0; r < report->runs.n; r++) {
+            if (!file->trouble[r])
+                continue;
+            fprintf(out, "\n%s: nothing is judged: ", report_run_name(report, file, r));
+            put_escaped(out, file->trouble[r]);
+            fputs("\n", out);
+        }
+        for (u32 k = 0; k < file->kernels.n; k++)
+            if (report_shows(report, &file->kernels.v[k]))
+                markdown_kernel(out, report, file, &file->kernels.v[k]);
+    }
+}

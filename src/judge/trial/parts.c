@@ -1,0 +1,131 @@
+#define _GNU_SOURCE
+#include "judge/trial/parts.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "parse/reading.h"
+#include "base/source.h"
+#include "pipeline/tuned.h"
+#include "target/ptxas.h"
+
+/* ---- which functions belong together ------------------------------------------------------------------------------ */
+
+/* A module's functions with bodies, joined into sets. */
+typedef struct Sets {
+    const Module *m;
+    u32 *leader; /* by SymId */
+} Sets;
+
+static u32 find_leader(const Sets *sets, u32 sym)
+{
+    while (sets->leader[sym] != sym)
+        sym = sets->leader[sym] = sets->leader[sets->leader[sym]];
+    return sym;
+}
+
+static void join(const Sets *sets, u32 a, u32 b) { sets->leader[find_leader(sets, a)] = find_leader(sets, b); }
+
+static void join_all(const Sets *sets, u32 sym)
+{
+    for (u32 f = 0; f < sets->m->functions.n; f++)
+        join(sets, sym, sets->m->functions.v[f]->sym);
+}
+
+/* An indirect call may call any function. */
+static void join_callees(const Sets *sets, const Function *fn)
+{
+    if (fn->verbatim)
+        join_all(sets, fn->sym);
+    for_each_block(b, fn)
+        for_each_instr(i, b) {
+            if (!instr_is(i, OPF_CALL))
+                continue;
+            SymId callee = call_callee(i);
+            if (callee)
+                join(sets, fn->sym, callee);
+            else
+                join_all(sets, fn->sym);
+        }
+}
+
+static u64 price_of(const Function *fn)
+{
+    u64 price = 0;
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            price += ptxas_cost(i);
+    return price;
+}
+
+static void add_part(Parts *parts, const Module *m, const Function *fn)
+{
+    Str body = span_str(m, (Span){fn->open.beg, fn->close.end});
+    vec_push(&parts->part, ((Part){
+                               .name = arena_copy(&parts->arena, fn->name->text, fn->name->len),
+                               .body = body,
+                               .hash = tuned_hash(fn),
+                               .price = price_of(fn),
+                               .is_entry = fn->is_entry,
+                           }));
+}
+
+static void split(Parts *parts, const Module *m)
+{
+    Sets sets = {m, mem_alloc(sizeof(u32) * m->syms.n)};
+    u32 *group = mem_zalloc(sizeof *group * m->syms.n), count = 0;
+    for (u32 sym = 0; sym < m->syms.n; sym++)
+        sets.leader[sym] = sym;
+    for (u32 f = 0; f < m->functions.n; f++)
+        if (m->functions.v[f]->entry)
+            join_callees(&sets, m->functions.v[f]);
+    for (u32 f = 0; f < m->functions.n; f++) {
+        const Function *fn = m->functions.v[f];
+        if (!fn->entry)
+            continue;
+        add_part(parts, m, fn);
+        u32 *number = &group[find_leader(&sets, fn->sym)];
+        *number = *number ? *number : ++count;
+        vec_last(&parts->part).group = *number - 1;
+    }
+    parts->groups = count;
+    mem_free(group);
+    mem_free(sets.leader);
+}
+
+bool parts_read(Parts *parts, const char *path)
+{
+    *parts = (Parts){0};
+    if (!source_read(path, &parts->text))
+        return false;
+    Reading reading;
+    bool good = reading_init(&reading, path, parts->text, parse_module, NULL) && !reading.module->untouchable;
+    if (good)
+        split(parts, reading.module);
+    parts->whole = memmem(parts->text.p, parts->text.len, ".section", 8);
+    reading_free(&reading);
+    return good;
+}
+
+void parts_free(Parts *parts)
+{
+    vec_free(&parts->part);
+    arena_free(&parts->arena);
+    source_free(&parts->text);
+}
+
+/* ---- texts -------------------------------------------------------------------------------------------------------- */
+
+bool parts_write(const Parts *parts, const Str *bodies, Scratch *to)
+{
+    static const char nothing[] = "{ ret; }";
+    const char *from = parts->text.p;
+    bool good = scratch_open(to);
+    for (u32 i = 0; i < parts->part.n && good; i++) {
+        Str body = bodies[i].p ? bodies[i] : (Str){nothing, sizeof nothing - 1}, old = parts->part.v[i].body;
+        good = scratch_write(to, from, (size_t)(old.p - from)) && scratch_write(to, body.p, body.len);
+        from = old.p + old.len;
+    }
+    return good && scratch_write(to, from, (size_t)(parts->text.p + parts->text.len - from));
+}

@@ -1,0 +1,32 @@
+/* A module in its functions: bodies of several versions of it are put together in one text, and what is of no interest is left out. */
+#ifndef PTXOPT_JUDGE_TRIAL_PARTS_H
+#define PTXOPT_JUDGE_TRIAL_PARTS_H
+
+#include "base/vec.h"
+#include "judge/ptxas/scratch.h"
+
+typedef struct Part {
+    const char *name;
+    Str body;  /* its braces and what is between them */
+    u64 hash;  /* tuned_hash */
+    u64 price; /* machine instructions, by the price list */
+    u32 group; /* functions that may call one another are of one group */
+    bool is_entry;
+} Part;
+
+typedef struct Parts {
+    Arena arena;
+    Str text; /* owned */
+    VEC(Part) part;
+    u32 groups;
+    bool whole; /* no body can be left out: sections of debug data point into them */
+} Parts;
+
+/* False where it cannot be read, or is no PTX: to be freed all the same. */
+bool parts_read(Parts *parts, const char *path);
+void parts_free(Parts *parts);
+
+/* Writes the text with other bodies, by part; `p` NULL: nothing but a return, as an entry's. False if it cannot be written. */
+bool parts_write(const Parts *parts, const Str *bodies, Scratch *to);
+
+#endif

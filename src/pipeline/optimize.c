@@ -1,0 +1,101 @@
+#include "pipeline/optimize.h"
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "parse/reading.h"
+#include "base/source.h"
+#include "pipeline/output.h"
+#include "pipeline/pipeline.h"
+
+ToolStatus optimize_file_error(const char *what, const char *path)
+{
+    int error = errno;
+    fprintf(stderr, "ptxopt: error: cannot %s '%s': %s\n", what, path, strerror(error));
+    return TOOL_BAD_INPUT;
+}
+
+static void add_seconds(Stats *stats, StepTimed step, double since) { stats->step[step] += stats_clock(stats) - since; }
+
+/* Remarks are written as they come: what was remarked before an internal error helps to find it. */
+static bool close_remarks(FILE *remarks)
+{
+    bool ok = fflush(remarks) == 0 && !ferror(remarks);
+    return (remarks == stdout || fclose(remarks) == 0) && ok;
+}
+
+static ToolStatus run_pipeline(const Options *options, const Validator *validator, Module *m, Diag *diag, Stats *stats)
+{
+    static const ToolStatus status[] = {
+        [PIPELINE_OK] = TOOL_OK, [PIPELINE_FAILED] = TOOL_BAD_INPUT, [PIPELINE_INTERNAL] = TOOL_INTERNAL};
+    FILE *remarks = NULL;
+    if (options->remarks) {
+        remarks = output_stream(options->remarks);
+        if (!remarks)
+            return optimize_file_error("write", options->remarks);
+    }
+    PipelineConfig config = options->pipeline;
+    void *proof = validator ? validator->begin(options, m, stats, &config) : NULL;
+    PipelineResult result = pipeline_run(m, &config, diag, remarks, stderr, stats);
+    if (validator)
+        validator->end(proof, result == PIPELINE_OK, diag, remarks);
+    if (remarks && !close_remarks(remarks) && result == PIPELINE_OK)
+        return optimize_file_error("write", options->remarks);
+    return status[result];
+}
+
+static ToolStatus write_module(const Options *options, Module *m, Stats *stats)
+{
+    double start = stats_clock(stats);
+    PrintOptions print = {.reprint = options->pipeline.reprint};
+    Output output;
+    if (!output_open(&output, options->output))
+        return optimize_file_error("write", options->output);
+    print_module(output.file, m, &print);
+    if (!output_commit(&output))
+        return optimize_file_error("write", options->output);
+    add_seconds(stats, STEP_PRINT, start);
+    return TOOL_OK;
+}
+
+static ToolStatus optimize_text(const Options *options, const Validator *validator, Str text, Stats *stats)
+{
+    const char *file = options->input_name                ? options->input_name
+                       : strcmp(options->input, "-") == 0 ? "<stdin>"
+                                                          : options->input;
+    Reading reading;
+    double start = stats_clock(stats);
+    bool good = reading_init(&reading, file, text, options->strict ? parse_module_strict : parse_module, stderr);
+    add_seconds(stats, STEP_PARSE, start);
+
+    ToolStatus status = good ? run_pipeline(options, validator, reading.module, &reading.diag, stats) : TOOL_BAD_INPUT;
+    if (status == TOOL_OK)
+        status = write_module(options, reading.module, stats);
+    if (status == TOOL_OK)
+        options_print_stats(options, stats, stderr);
+    reading_free(&reading);
+    return status;
+}
+
+ToolStatus optimize_file(const Options *options, const Validator *validator)
+{
+    if (options->prove == PROVING_NOT)
+        validator = NULL;
+    else if (!validator) {
+        fputs("ptxopt: error: this program was built without the prover: --prove is not available\n", stderr);
+        return TOOL_BAD_INPUT;
+    }
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report like a full disk */
+    Stats stats = {.timed = options->time};
+    Str text;
+    double start = stats_clock(&stats);
+    if (!source_read(options->input, &text))
+        return optimize_file_error("read", options->input);
+    add_seconds(&stats, STEP_READ, start);
+    ToolStatus status = optimize_text(options, validator, text, &stats);
+    stats_free(&stats);
+    source_free(&text);
+    return status;
+}

@@ -1,0 +1,21 @@
+/* What a command line of ptxas or cicc asks for. */
+#ifndef PTXOPT_USE_FRONT_COMMAND_H
+#define PTXOPT_USE_FRONT_COMMAND_H
+
+#include "base/types.h"
+
+typedef struct FrontCommand {
+    const char *bypass; /* why ptxas gets the call as it is, in words; NULL: it assembles argv[input] */
+    bool asks_version;
+    int input;          /* index into argv; 0: none */
+    const char *output; /* name of the output file; NULL: none is given */
+    int output_at;      /* index of the word that ends with it; 0: none */
+} FrontCommand;
+
+/* argv[0] is the program. The names point into argv. */
+FrontCommand front_ptxas_command(int argc, char **argv);
+
+/* Of cicc, `output` is the PTX that it writes. */
+FrontCommand front_cicc_command(int argc, char **argv);
+
+#endif

@@ -1,0 +1,481 @@
+/* The front: stands before ptxas or cicc and hands it optimized PTX.
+ *
+ *   ptxopt-ptxas [OPTIONS --] ptxas ARGUMENTS     as a launcher: nvcc --ptxas-prefix=ptxopt-ptxas
+ *   ptxas ARGUMENTS                               in its place, under its name; ptxas-blackwell too
+ *   ptxopt-cicc [OPTIONS --] cicc ARGUMENTS       nvcc --cicc-prefix=ptxopt-cicc
+ *
+ * Whatever ptxopt cannot do, and whatever ptxas refuses of what it made, is assembled from the original: the worst that the front
+ * does is nothing. It takes its place by exec wherever the original is to be assembled. The optimizer runs in a process of its
+ * own, so that not even a fault of it is seen. Nothing but unnamed files is written. */
+#define _GNU_SOURCE
+#include "use/front/front.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/vec.h"
+#include "judge/ptxas/child.h"
+#include "use/front/command.h"
+#include "use/front/log.h"
+#include "judge/ptxas/real.h"
+#include "judge/ptxas/scratch.h"
+#include "base/source.h"
+#include "judge/guard/guard.h"
+#include "check/proof/proof.h"
+#include "version.h"
+
+typedef enum Mode { MODE_OFF, MODE_ON, MODE_STRICT } Mode;
+
+typedef struct Front {
+    Arena arena;
+    const char *name;    /* its own, for messages */
+    const char *invoked; /* argv[0] */
+    bool launcher, cicc;
+    Mode mode;
+    bool again;    /* the call has come through a front already */
+    Words flags;   /* options of ptxopt: of PTXOPT_FLAGS, then of the command line */
+    Words command; /* the program and its arguments, and NULL */
+    Options options;
+    const char *real; /* path of the program */
+    FrontCommand asked;
+    FrontLog log;
+} Front;
+
+static void __attribute__((format(printf, 2, 3), noreturn)) fail(const Front *front, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "%s: error: ", front->name);
+    vfprintf(stderr, format, arguments);
+    putc('\n', stderr);
+    va_end(arguments);
+    exit(TOOL_BAD_INPUT);
+}
+
+/* ---- what is asked for ------------------------------------------------------------------------------------------ */
+
+static void take_mode(Front *front)
+{
+    static const char *const word[] = {[MODE_OFF] = "off", [MODE_ON] = "on", [MODE_STRICT] = "strict"};
+    const char *text = getenv("PTXOPT");
+    front->mode = MODE_ON;
+    if (!text || !*text)
+        return;
+    for (u32 i = 0; i < COUNT_OF(word); i++)
+        if (strcmp(text, word[i]) == 0) {
+            front->mode = (Mode)i;
+            return;
+        }
+    fail(front, "PTXOPT takes off, on or strict, not '%s'", text);
+}
+
+/* PTXOPT_GUARD=on stands for --guard. */
+static void take_guard(Front *front)
+{
+    static char guard[] = "--guard";
+    const char *text = getenv("PTXOPT_GUARD");
+    if (!text || !*text || strcmp(text, "off") == 0)
+        return;
+    if (strcmp(text, "on") != 0)
+        fail(front, "PTXOPT_GUARD takes on or off, not '%s'", text);
+    vec_push(&front->flags, guard);
+}
+
+/* The words of PTXOPT_FLAGS: blanks stand between them. */
+static void take_environment(Front *front)
+{
+    const char *text = getenv("PTXOPT_FLAGS");
+    char *rest = text ? arena_copy(&front->arena, text, strlen(text)) : NULL, *saved = NULL;
+    for (char *word = rest ? strtok_r(rest, " \t\n", &saved) : NULL; word; word = strtok_r(NULL, " \t\n", &saved))
+        vec_push(&front->flags, word);
+}
+
+static bool is_option(const char *word) { return word[0] == '-' && word[1] != '\0'; }
+
+static bool asks_about_us(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "--version") == 0 || strcmp(word, "-h") == 0 ||
+           strcmp(word, "-V") == 0;
+}
+
+/* Takes the options before `--` off the words; answers the index of the program. */
+static int take_launcher_options(Front *front, int argc, char **argv, int at)
+{
+    if (at == argc)
+        fail(front, "no program to run; usage: %s [OPTIONS --] %s ARGUMENTS", front->name, front->cicc ? "cicc" : "ptxas");
+    if (!is_option(argv[at]))
+        return at;
+    int end = at;
+    while (end < argc && strcmp(argv[end], "--") != 0)
+        end++;
+    if (end == argc && !asks_about_us(argv[at]))
+        fail(front, "options of ptxopt end with '--': %s %s -- %s ARGUMENTS", front->name, argv[at],
+             front->cicc ? "cicc" : "ptxas");
+    for (; at < end; at++)
+        vec_push(&front->flags, argv[at]);
+    return end + 1;
+}
+
+/* A launcher in front of a launcher is one launcher with the options of both. */
+static void take_command(Front *front, int argc, char **argv)
+{
+    int at = 0;
+    do
+        at = front->launcher ? take_launcher_options(front, argc, argv, at + 1) : 0;
+    while (front->launcher && at < argc && strcmp(real_base_name(argv[at]), front->name) == 0);
+    for (; at < argc; at++)
+        vec_push(&front->command, argv[at]);
+    vec_push(&front->command, NULL);
+}
+
+static void take_options(Front *front)
+{
+    OptionsResult result = options_parse_words(&front->options, &front->flags, stdout, stderr);
+    if (result != OPTIONS_RUN)
+        exit(result == OPTIONS_DONE && fflush(stdout) == 0 ? TOOL_OK : TOOL_BAD_INPUT);
+    if (strcmp(front->options.output, "-") != 0)
+        fail(front, "the output is named by the options of %s: -o is none of ptxopt's here",
+             front->cicc ? "cicc" : "ptxas");
+    if (front->options.tune_by || front->options.tune_read)
+        fail(front, "--tune and --tune-read are for ptxopt; --tuned applies here what they have decided");
+    if (!front->command.v[0])
+        fail(front, "no program to run after '--'");
+    if (!front->cicc && front->options.guard_by && (front->options.guard_by[0] || front->options.guard_arch))
+        fail(front, "the guard asks the ptxas that is to run, for the target of its command: --guard takes no ptxas here");
+}
+
+static void find_program(Front *front)
+{
+    const char *why = NULL;
+    front->real = real_find(&front->arena, front->command.v[0], front->invoked, &why);
+    if (!front->real) {
+        fprintf(stderr, "%s: error: %s\n", front->name, why);
+        exit(CHILD_CANNOT_RUN);
+    }
+    front->log.real = front->real;
+    if (!front->launcher)
+        front->command.v[0] = arena_copy(&front->arena, front->real, strlen(front->real));
+}
+
+/* ---- how a call ends -------------------------------------------------------------------------------------------- */
+
+/* Takes the place of this process with the original command. */
+static void __attribute__((noreturn)) pass_on(Front *front, const char *result, const char *reason)
+{
+    front->log.result = result;
+    front->log.reason = reason;
+    front->log.status = -1;
+    front_log(&front->log);
+    execv(front->real, front->command.v);
+    int error = errno;
+    fprintf(stderr, "%s: error: cannot run '%s': %s\n", front->name, front->real, strerror(error));
+    exit(error == ENOENT ? CHILD_CANNOT_RUN : CHILD_CANNOT_RUN - 1);
+}
+
+/* With the name of the input as the user wrote it in place of `input`; NULL: as it is. */
+static void copy_messages(const Front *front, const Scratch *from, const char *input, FILE *to)
+{
+    size_t bytes = 0, len = input ? strlen(input) : 0;
+    char *text = scratch_read(from, &bytes), *at = text, *found;
+    while (text && input && (found = memmem(at, bytes - (size_t)(at - text), input, len))) {
+        fwrite(at, 1, (size_t)(found - at), to);
+        at = found + len;
+        if (*at >= '0' && *at <= '9') /* another descriptor */
+            fwrite(found, 1, len, to);
+        else
+            fputs(front->log.input, to);
+    }
+    if (text)
+        fwrite(at, 1, bytes - (size_t)(at - text), to);
+    free(text);
+    fflush(to);
+}
+
+static void copy_out(const Front *front, const Scratch *from, FILE *to) { copy_messages(front, from, NULL, to); }
+
+/* ptxopt could not do its part. Never returns, unless cicc, which has done its own, is in front of it. */
+static void give_up(Front *front, const char *reason, const Scratch *messages)
+{
+    if (front->mode == MODE_STRICT) {
+        if (messages)
+            copy_out(front, messages, stderr);
+        fail(front, "%s (PTXOPT=strict)", reason);
+    }
+    if (!front->cicc)
+        pass_on(front, "failed", reason);
+    front->log.result = "failed";
+    front->log.reason = reason;
+}
+
+static void __attribute__((noreturn)) print_version(Front *front)
+{
+    int status = child_run(front->real, front->command.v, -1, -1);
+    int ending = child_ended_by(status);
+    if (child_exit_status(status) == 0) {
+        printf("ptxopt " PTXOPT_VERSION " (commit " PTXOPT_COMMIT ")");
+        for (u32 i = 0; i < front->flags.n; i++)
+            printf(" %s", front->flags.v[i]);
+        putchar('\n');
+    }
+    child_end_as(status, ending);
+}
+
+/* ---- optimizing ------------------------------------------------------------------------------------------------- */
+
+/* In a process of its own; messages go to the descriptor. NULL, or why there is no output. */
+static const char *run_optimizer(Front *front, const char *input, const char *output, const Scratch *messages)
+{
+    double start = clock_now();
+    front->options.input = input;
+    front->options.output = output;
+    int pid = child_fork();
+    if (pid == 0) {
+        bool guarded = front->cicc && front->options.guard_by;
+        int status = dup2(messages->fd, STDERR_FILENO) < 0 ? TOOL_INTERNAL
+                     : guarded                             ? (int)guard_optimize_file(&front->options)
+                                                           : (int)proof_optimize_file(&front->options);
+        fflush(stdout);
+        _exit(status);
+    }
+    int status = child_wait(pid);
+    front->log.optimize_ms = 1e3 * (clock_now() - start);
+    if (child_caught())
+        child_end_as(status, child_caught());
+    if (status == -1)
+        return "no process for the optimizer";
+    if (WIFSIGNALED(status))
+        return arena_printf(&front->arena, "the optimizer was ended by signal %d", WTERMSIG(status));
+    switch (WEXITSTATUS(status)) {
+    case TOOL_OK: return NULL;
+    case TOOL_BAD_INPUT: return "the text was not taken";
+    default: return "internal error of the optimizer";
+    }
+}
+
+static bool is_regular_file(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* Assembles the optimized text; returns only where the original is to be assembled instead. */
+static const char *assemble(Front *front, Scratch *text)
+{
+    Scratch out = {.fd = -1}, error = {.fd = -1};
+    if (!scratch_open(&out) || !scratch_open(&error))
+        return "no temporary file";
+    double start = clock_now();
+    char *original = front->command.v[front->asked.input];
+    front->command.v[front->asked.input] = text->path;
+    int status = child_run(front->real, front->command.v, out.fd, error.fd);
+    front->command.v[front->asked.input] = original;
+    front->log.run_ms = 1e3 * (clock_now() - start);
+
+    int ending = child_ended_by(status);
+    bool good = child_exit_status(status) == 0;
+    if (good || ending || front->mode == MODE_STRICT) {
+        front->log.result = good ? "optimized" : "failed";
+        front->log.status = child_exit_status(status);
+        front_log(&front->log);
+        copy_messages(front, &out, text->path, stdout);
+        copy_messages(front, &error, text->path, stderr);
+        if (!good && !ending)
+            fprintf(stderr, "%s: error: %s did not assemble the optimized text (PTXOPT=strict)\n", front->name,
+                    front->real);
+        child_end_as(status, ending);
+    }
+    scratch_close(&out);
+    scratch_close(&error);
+    return "the optimized text was not assembled";
+}
+
+/* What ptxas writes where no output is named. */
+static const char default_output[] = "elf.o";
+
+static bool copy_file(const char *from, const char *to)
+{
+    Str bytes;
+    if (!source_read(from, &bytes))
+        return false;
+    FILE *file = fopen(to, "wbe");
+    bool good = file && fwrite(bytes.p, 1, bytes.len, file) == bytes.len;
+    good = file && fclose(file) == 0 && good;
+    source_free(&bytes);
+    return good;
+}
+
+/* Reports that the options ask for, of what is done in the end. */
+static void report_guarded(Front *front, const char *input)
+{
+    Scratch text = {.fd = -1}, messages = {.fd = -1};
+    bool asked = front->options.remarks || front->options.stats != STATS_NONE || front->options.time;
+    if (asked && scratch_open(&text) && scratch_open(&messages) && !run_optimizer(front, input, text.path, &messages))
+        copy_out(front, &messages, stderr);
+    scratch_close(&text);
+    scratch_close(&messages);
+}
+
+/* The machine code that is delivered has been judged: nothing is assembled again. Returns where there is none. */
+static const char *deliver_guarded(Front *front, const char *input, GuardResult *result)
+{
+    const char *output = front->asked.output ? front->asked.output : default_output;
+    if (!copy_file(result->cubin, output))
+        return "the output could not be written";
+    report_guarded(front, input);
+    copy_messages(front, &result->out, result->input, stdout);
+    copy_messages(front, &result->error, result->input, stderr);
+    front->log.result = result->input ? "optimized" : "unchanged";
+    front->log.status = 0;
+    front_log(&front->log);
+    guard_end(result);
+    exit(TOOL_OK);
+}
+
+static void __attribute__((noreturn)) front_guarded(Front *front, const char *input)
+{
+    double start = clock_now();
+    AssembleCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input,
+                               front->asked.output_at};
+    front->options.input = input;
+    GuardResult result = guard_run(&front->arena, &front->options, &command, true, NULL);
+    front->log.run_ms = 1e3 * (clock_now() - start);
+    front->log.held_back = result.held_back;
+    if (child_caught()) {
+        guard_end(&result);
+        child_end_as(-1, child_caught());
+    }
+    const char *trouble = result.trouble;
+    bool nothing = !trouble && !result.cubin;
+    if (!trouble && !nothing)
+        trouble = deliver_guarded(front, input, &result);
+    guard_end(&result);
+    if (nothing)
+        pass_on(front, "unchanged", NULL);
+    give_up(front, trouble, NULL);
+    pass_on(front, "failed", trouble);
+}
+
+static void __attribute__((noreturn)) front_for_ptxas(Front *front)
+{
+    const char *input = front->command.v[front->asked.input];
+    front->log.input = input;
+    if (!is_regular_file(input))
+        pass_on(front, "bypassed", "the input is no file");
+    if (front->options.guard_by)
+        front_guarded(front, input);
+    Scratch text = {.fd = -1}, messages = {.fd = -1};
+    if (!scratch_open(&text) || !scratch_open(&messages))
+        give_up(front, "no temporary file", NULL);
+    const char *reason = run_optimizer(front, input, text.path, &messages);
+    if (reason)
+        give_up(front, reason, &messages);
+    copy_out(front, &messages, stderr); /* what an option asked for: --stats */
+    scratch_close(&messages);
+    if (text_equals_file(&text, input)) {
+        scratch_close(&text);
+        pass_on(front, "unchanged", NULL);
+    }
+    reason = assemble(front, &text);
+    scratch_close(&text);
+    pass_on(front, "failed", reason);
+}
+
+/* Is it text? With -dlto cicc writes bit code. */
+static bool is_text(const char *path)
+{
+    unsigned char start[4] = {0};
+    FILE *file = fopen(path, "re");
+    bool is = file && fread(start, 1, sizeof start, file) == sizeof start;
+    for (u32 i = 0; i < sizeof start; i++)
+        is = is && start[i] < 0x80 && (start[i] >= ' ' || start[i] == '\n' || start[i] == '\t' || start[i] == '\r');
+    if (file)
+        fclose(file);
+    return is;
+}
+
+/* cicc's output is replaced when it is complete: nobody reads it before cicc has ended. */
+static void optimize_output(Front *front)
+{
+    Scratch messages = {.fd = -1}, before = {.fd = -1};
+    const char *path = front->asked.output;
+    front->log.result = "bypassed";
+    front->log.reason = "the output is no PTX";
+    if (!is_regular_file(path) || !is_text(path))
+        return;
+    front->log.reason = NULL;
+    if (!scratch_open(&messages) || !input_copy(path, &before)) {
+        give_up(front, "no temporary file", NULL);
+        return;
+    }
+    const char *reason = run_optimizer(front, path, path, &messages);
+    if (reason) {
+        give_up(front, reason, &messages);
+    } else {
+        front->log.result = text_equals_file(&before, path) ? "unchanged" : "optimized";
+        copy_out(front, &messages, stderr);
+    }
+    scratch_close(&before);
+    scratch_close(&messages);
+}
+
+static void __attribute__((noreturn)) front_for_cicc(Front *front)
+{
+    double start = clock_now();
+    int status = child_run(front->real, front->command.v, -1, -1);
+    front->log.run_ms = 1e3 * (clock_now() - start);
+    int ending = child_ended_by(status);
+    front->log.status = child_exit_status(status);
+    front->log.result = "failed";
+    if (!ending && front->log.status == 0)
+        optimize_output(front);
+    front_log(&front->log);
+    child_end_as(status, ending);
+}
+
+/* ---- the program ------------------------------------------------------------------------------------------------ */
+
+static const char launcher_of_ptxas[] = "ptxopt-ptxas", launcher_of_cicc[] = "ptxopt-cicc";
+
+bool front_is_name(const char *name)
+{
+    return strcmp(name, launcher_of_ptxas) == 0 || strcmp(name, launcher_of_cicc) == 0 || strcmp(name, "ptxas") == 0 ||
+           strcmp(name, "ptxas-blackwell") == 0;
+}
+
+int front_main(int argc, char **argv)
+{
+    Front front = {.invoked = argv[0], .name = real_base_name(argv[0])};
+    front.cicc = strcmp(front.name, launcher_of_cicc) == 0;
+    front.launcher = front.cicc || strcmp(front.name, launcher_of_ptxas) == 0;
+    front.again = real_enter();
+    take_mode(&front);
+    take_guard(&front);
+    take_environment(&front);
+    take_command(&front, argc, argv);
+    take_options(&front);
+    find_program(&front);
+
+    int count = (int)front.command.n - 1;
+    front.asked = front.cicc ? front_cicc_command(count, front.command.v) : front_ptxas_command(count, front.command.v);
+    front.log.program = front.name;
+    front.log.output = front.asked.output;
+    if (front.mode == MODE_OFF)
+        pass_on(&front, "bypassed", "PTXOPT=off");
+    if (front.again)
+        pass_on(&front, "bypassed", "the call has come through a front already");
+    child_forward_signals();
+    if (front.asked.asks_version)
+        print_version(&front);
+    if (front.asked.bypass)
+        pass_on(&front, "bypassed", front.asked.bypass);
+    if (front.cicc)
+        front_for_cicc(&front);
+    front_for_ptxas(&front);
+}
