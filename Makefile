@@ -330,6 +330,14 @@ report: all tools $(LARGE)
 corpus: all tools
 	@sh tests/corpus.sh
 
+#: make worth PHASE=x     the same of one phase: machine code with it, beside machine code without it [WITH=--enable-x]
+worth: all tools
+	@PHASE='$(PHASE)' WITH='$(WITH)' sh tests/worth.sh
+
+#: make phase NAME=x      writes the skeleton of a new phase: its file, rows, two cases, a section of the manual
+phase:
+	@sh src/phase/skeleton.sh '$(NAME)'
+
 #: make bench            time, memory and how they grow, each beside its target; beside ptxas where it is at hand
 bench: all $(BENCH)
 	@sh tests/bench/bench.sh
@@ -415,5 +423,5 @@ clean:
 export BUILD JOBS
 MAKEFLAGS += --no-print-directory
 FORCE:
-.PHONY: all ptxopt-core lib dist deb wheel tools help bench corpus fuzz fuzz-exec fuzz-mutate debug setup check $(SUITES:%=check-%) bless report gpu-check docs demo lint install uninstall clean FORCE
+.PHONY: all ptxopt-core lib dist deb wheel tools help bench corpus worth phase fuzz fuzz-exec fuzz-mutate debug setup check $(SUITES:%=check-%) bless report gpu-check docs demo lint install uninstall clean FORCE
 .DELETE_ON_ERROR:

@@ -2,7 +2,8 @@
 # What ptxas makes of a corpus before and after ptxopt: how many kernels get better and worse (src/judge/machine/worse.h), and which
 # phase is to blame.
 # usage: [BUILD=build] [CORPUS=FOLDER|TARBALL] [PTXASES='FILE...'] [ARCHS='80 90'] [FLAGS=-O2] [JOBS_ASKED=N]
-#        [LIMIT=SECONDS] [NO_BLAME=1] tests/corpus.sh
+#        [LIMIT=SECONDS] [NO_BLAME=1] [BEFORE_FLAGS=FLAGS] tests/corpus.sh
+# Before is the text as it came in, or what ptxopt makes of it with BEFORE_FLAGS.
 # Ninja runs one job a core (JOBS_ASKED: so many), and only what changed since the last call. Nothing is downloaded; without a
 # corpus, ptxas or ninja nothing is measured, and that is said. Works in CORPUS_WORK, or $BUILD/corpus, and writes report.md and
 # worse.tsv there.
@@ -16,6 +17,9 @@ FLAGS=${FLAGS:--O2}
 PTXOPT=${PTXOPT:-$BUILD/ptxopt}
 WORK=${CORPUS_WORK:-$BUILD/corpus}
 TEXTS=$WORK/texts
+BEFORE_FLAGS=${BEFORE_FLAGS:-}
+before=$WORK/texts
+[ -z "$BEFORE_FLAGS" ] || before=$WORK/before
 TAB=$(printf '\t')
 
 skip() { echo "skip the corpus: $1"; exit 0; }
@@ -68,15 +72,17 @@ run_ninja() { ninja ${JOBS_ASKED:+-j$JOBS_ASKED} --quiet -k 0 -f "$1"; }
 {
     rules
     echo "flags = $FLAGS"
-    cut -d' ' -f2- "$WORK/list" | sort -u | awk -v work="$WORK" '{ print "build " work "/new/" $0 ": optimize " work "/texts/" $0 " | $ptxopt" }'
+    cut -d' ' -f2- "$WORK/list" | sort -u | awk -v work="$WORK" -v flags="$BEFORE_FLAGS" '
+        { print "build " work "/new/" $0 ": optimize " work "/texts/" $0 " | $ptxopt" }
+        flags { print "build " work "/before/" $0 ": optimize " work "/texts/" $0 " | $ptxopt\n  flags = " flags }'
     for ptxas in $PTXASES; do
         release=$(release_of "$ptxas")
         [ -n "$release" ] || { echo "corpus: $ptxas says no version" >&2; exit 1; }
-        awk -v work="$WORK" -v ptxas="$ptxas" -v release="$release" '{
+        awk -v work="$WORK" -v before="$before" -v ptxas="$ptxas" -v release="$release" '{
             base = work "/" release "/" $1 "/" $2
-            print "build " base ".old: assemble " work "/texts/" $2 "\n  arch = " $1 "\n  ptxas = " ptxas
+            print "build " base ".old: assemble " before "/" $2 "\n  arch = " $1 "\n  ptxas = " ptxas
             print "build " base ".new: assemble_new " work "/new/" $2 " | " base ".old"
-            print "  arch = " $1 "\n  ptxas = " ptxas "\n  old = " base ".old\n  old_text = " work "/texts/" $2
+            print "  arch = " $1 "\n  ptxas = " ptxas "\n  old = " base ".old\n  old_text = " before "/" $2
             print "build " base ".tsv: judge " base ".old " base ".new | $judge\n  old = " base ".old\n  new = " base ".new"
         }' "$WORK/list"
     done
@@ -92,7 +98,7 @@ for ptxas in $PTXASES; do
 done >"$WORK/judged.tsv"
 awk -F'\t' '$5 == "worse" || $4 == "refused"' "$WORK/judged.tsv" >"$WORK/worse.list"
 
-awk -F'\t' -v flags="$FLAGS" '
+awk -F'\t' -v flags="$FLAGS" -v before="${BEFORE_FLAGS:+, beside ptxopt $BEFORE_FLAGS}" '
     function add(key) {
         if ($4 == "refused") { refused[key]++; return }
         kernels[key]++
@@ -118,7 +124,7 @@ awk -F'\t' -v flags="$FLAGS" '
         add("all"); add("p" producer); add($1 SUBSEP $2)
     }
     END {
-        print "# What ptxas makes of the corpus after ptxopt " flags "\n"
+        print "# What ptxas makes of the corpus after ptxopt " flags before "\n"
         print "Worse is what src/judge/machine/worse.h says. Instructions are without kernels that hold a newly unrolled loop; cycles are the"
         print "geometric mean over kernels whose machine code changed. The worst is by cycles, among the worse.\n"
         head = " | kernels | changed | better | worse of changed | worst | unrolled | instructions | cycles |\n|---|---|---|---|---|---|---|---|---|"

@@ -88,6 +88,12 @@ case_ 'the container file: its commands' 'file=$TOP/src/use/integration/containe
     sed -n "s/^RUN //p" "$file" | sed "s|apt-get update && apt-get install [^&]*&& ||; s|PREFIX=/opt/ptxopt|PREFIX=$PWD/opt|" >commands; [ "$(wc -l <commands)" = 2 ]
     (cd "$TOP"; MAKEFLAGS=$(as_told) sh -e "$WORK/commands"); opt/bin/ptxopt --version; grep -q "^COPY --from=build /opt/ptxopt /usr/local$" "$file"'
 
+case_ 'make phase: a skeleton that compiles, and whose first case waits for the phase' 'mkdir kit; (cd "$TOP"; git ls-files -z | xargs -0 cp --parents -t "$WORK/kit"); cd kit
+    make -s phase NAME=value-sink; not make -s phase NAME=value-sink; not make -s phase NAME=Sink; make -s CFLAGS=-O0 WERROR=1 all docs
+    build/ptxopt --list-phases | grep -q "^value-sink "; not grep -L "enable-value-sink" man/ptxopt.1 man/ptxopt-phases.7 | grep .
+    build/ptxopt -O2 --enable-value-sink --verify-each tests/sample.ptx -o on.ptx; build/ptxopt -O2 tests/sample.ptx -o off.ptx; cmp on.ptx off.ptx
+    not sh tests/run.sh tests/phase/value-sink >said; grep -q "^data: 1 passed, 1 failed" said'
+
 case_ 'two builds in two folders are the same program' 'mkdir "other"; (cd "$TOP"; git ls-files -z | xargs -0 cp --parents -t "$WORK/other"); cp "$TOP/src/version.sh" v.sh
     top_make all; cd "other"; printf "#!/bin/sh\ncat \"%s\"\n" "$BUILD/gen/version.h" >src/version.sh; make -s BUILD=build CC="${CC:-cc}" build/ptxopt; cmp build/ptxopt "$BUILD/ptxopt"'
 } >"$WORK/log"

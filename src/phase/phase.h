@@ -1,5 +1,5 @@
-/* What a phase gets and what it may report. A phase is one file with one exported function of type Phase, which it declares as
- * one (`Phase phase_x;`) above the definition, and one row in pipeline/pipeline.def. It asks phase_may_rewrite() before each
+/* What a phase gets and what it may report. A phase is a folder. It exports one function of type Phase, declared as
+ * such (`Phase phase_x;`) above its definition, and has one row in pipeline/pipeline.def. It asks phase_may_rewrite() before each
  * rewrite, changes the function through ir/edit.h, reports with phase_passed() / phase_missed(), counts with phase_count(), and
  * answers what it did. What it works on, Analyses, and its options, Knobs, come apart from whom it reports to, PhaseRun: most of
  * its code needs only the first. The runner calls it again if it says so, up to the bound in its row, and thaws the analyses,
