@@ -110,7 +110,7 @@ Block *dom_nearest_common(const DomTree *t, Block *a, Block *b)
     return a;
 }
 
-/* ---- the graph after post-dominance ---------------------------------------------------------------------------- */
+/* ---- the graph of post-dominance ------------------------------------------------------------------------------- */
 
 typedef struct ExitGraph {
     const Order *order;

@@ -207,7 +207,7 @@ static LinearId converted(Def *d)
     return wide ? linear_low(d->a->exprs, wide) : 0;
 }
 
-/* The address after cvta or cvta.to. Global memory is one window of the generic addresses: a term stands for where it begins. */
+/* The address that cvta or cvta.to gives. Global memory is one window of the generic addresses: a term stands for where it begins. */
 static LinearId windowed(Def *d)
 {
     const Instr *i = d->i;

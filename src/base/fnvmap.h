@@ -7,7 +7,7 @@
 
 #define FNV_BASIS 14695981039346656037u
 
-/* FNV-1a of bytes after those that `hash` is of; FNV_BASIS: of none. */
+/* Continues the FNV-1a hash with these bytes. It begins with FNV_BASIS. */
 static inline u64 fnv_bytes(u64 hash, const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)

@@ -261,7 +261,7 @@ struct Function {
     bool shape_exact;             /* from .reqntid */
     u32 least_ctas;               /* .minnctapersm; 0: none */
     u32 most_registers;           /* .maxnreg; 0: none */
-    u32 new_names;                /* counter after fresh labels and registers */
+    u32 new_names;                /* counter for the names of fresh labels and registers */
     u32 origins;                  /* the last Instr.origin given out; they start at 1 */
     VEC(OriginLink) origin_links; /* by `made`, ascending */
     VecU32 lost_readers;          /* registers that an edit took a reader from; see edit_remove_unread */

@@ -40,7 +40,7 @@ static char *beside(const char *path, const char *name)
     return joined;
 }
 
-/* The file after symbolic links, so that not the link is replaced; it need not exist. NULL with errno set. */
+/* The file that symbolic links lead to: it is replaced, and not the link. It need not exist. NULL with errno set. */
 static char *follow_links(const char *path)
 {
     char *now = copy_text(path, strlen(path));
@@ -65,7 +65,7 @@ static bool is_open_as(int fd, const struct stat *file)
     return fstat(fd, &open) == 0 && open.st_dev == file->st_dev && open.st_ino == file->st_ino;
 }
 
-/* The descriptor that is meant by the name, or -1. Opening /dev/stderr would open the file after it once more, at its start. */
+/* The descriptor that is meant by the name, or -1. Opening /dev/stderr would open the file that it stands for anew, at its start. */
 static int descriptor_meant(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};

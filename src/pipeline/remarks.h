@@ -1,5 +1,5 @@
 /* Remarks as YAML, in LLVM's optimization-record format, so that opt-viewer, llvm-opt-report and the like read them.
- * DebugLoc is the place in the PTX; where a .loc is in force there, the place in the program after it follows as the last
+ * DebugLoc is the place in the PTX; where a .loc is in force there, the place in the source program follows as the last
  * arguments, the one named Source with a DebugLoc of its own. */
 #ifndef PTXOPT_PIPELINE_REMARKS_H
 #define PTXOPT_PIPELINE_REMARKS_H

@@ -56,7 +56,7 @@ FactValue predicate_value(const Instr *at, RegId pred)
     return first == FACT_TRUE ? FACT_FALSE : FACT_TRUE; /* the q of p|q */
 }
 
-/* ---- the comparison after a branch ---------------------------------------------------------------------------- */
+/* ---- the comparison that decides a branch ---------------------------------------------------------------------------- */
 
 /* What decides a branch: register `reg`, after an odd or even number of negations. */
 typedef struct Root {

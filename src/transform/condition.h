@@ -36,7 +36,7 @@ Plain condition_plain(Analyses *an, Instr *branch, bool opposite);
 /* Puts it under the branch. For an opposite the caller exchanges the branch's target and the block's fall. */
 void condition_apply(Analyses *an, Instr *branch, const Plain *how);
 
-/* An or.pred or and.pred after a branch, and how to have the condition or its opposite as an and.pred of comparisons:
+/* The or.pred or and.pred that decides a branch, and how to have the condition or its opposite as an and.pred of comparisons:
  *
  *     setp.ge a; setp.geu b; or.pred r, a, b; @!r bra      setp.lt a; setp.ltu b; and.pred r, a, b; @r bra */
 typedef struct Both {

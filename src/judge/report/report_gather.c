@@ -158,7 +158,7 @@ static bool optimize_contents(Report *report, ReportFile *file, Str contents, Sc
 
 /* ---- judging ------------------------------------------------------------------------------------------------------ */
 
-/* The first line that ptxas said, after why it has no machine code. */
+/* Why there is no machine code, and the first line that ptxas said about it. */
 static const char *with_message(Report *report, const Trial *trial, const char *trouble)
 {
     size_t bytes = 0;

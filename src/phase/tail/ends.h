@@ -8,8 +8,8 @@
 bool ends_alike(const Function *fn, const Block *a, const Block *b);
 u64 ends_key(const Function *fn, const Block *b);
 
-/* The comparison after the guarded branch that decides whether b's innermost loop goes on, and whether there is one.
- * The comparison may be NULL: not in the block. */
+/* Whether b ends with a guarded branch that decides whether its innermost loop goes on. *compare is the comparison that this branch
+ * tests; NULL: it is not in the block. */
 bool ends_loop_test(const Loops *loops, const Block *b, const Instr **compare);
 
 #endif
