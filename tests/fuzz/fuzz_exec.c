@@ -1,13 +1,14 @@
 /* fuzz-exec: generates kernels, optimizes them in many ways, and judges each way (judge.h).
  *
  *     fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] [--quick]
- *               [--features=LIST] [--prover=always|wrong|never]
+ *               [--features=LIST] [--prover=always|wrong|never] [--orders=N]
  *     fuzz-exec --mutate=LIST [as above]
  *     fuzz-exec --check=FLAGS [--launch=FILE] FILE.ptx
  *
  * --stop: at the first failure; --no-verify: without --verify-each; --once: ptxopt runs once, not twice; --quick: failures
  * are only named; --features=LIST: with these features of ptxgen only; --prover: whether the prover is asked about each output,
  * about those that the interpreter finds wrong, or about none. What is wrong must not be proved, nor what is right refuted.
+ * --orders=N: N random orders of phases with random knobs (3; none beside --configs).
  *
  * --mutate: texts to begin with, `FILE.ptx` or `FILE.ptx FILE.launch` in each line; these, or a generated kernel, are changed at
  * random (mutate.h). What can run is judged as a kernel is, anything else must be refused, or taken and left alone by a second run.
@@ -52,7 +53,7 @@ typedef struct Shared {
 
 typedef struct Driver {
     u64 first, cases;
-    u32 jobs;
+    u32 jobs, orders;
     const char *configs; /* NULL: all */
     const char *program, *folder;
     bool stop_first, no_verify, once, quick, ptxas_all, has_ptxas, is_check;
@@ -100,26 +101,32 @@ static void add_listed(Configs *c, const char *list)
     }
 }
 
+static void add_usual(Configs *c, Random *random, u64 seed)
+{
+    const char *name;
+    add_config(c, "-O2");
+    add_config(c, "-O1");
+    add_config(c, "-O3");
+    add_config(
+        c,
+        "-O3 --enable-dfa-jump-thread=1 --dfa-cost-threshold=1000 --no-dfa-early-exit-heuristic --enable-stride-unroll");
+    for (u32 i = 0; (name = optimize_phase(i)); i++)
+        add_config(c, "--passes=%s", name);
+    add_subset(c, random, 30);
+    add_subset(c, random, 60);
+    add_config(c, seed % 2 ? "-O2 --reprint" : "-O0 --reprint");
+}
+
 static Configs configs_of(const Driver *d, u64 seed)
 {
     Configs c = {.n = 0};
     Random random = {seed ^ 0x5bd1e995};
-    const char *name;
-    if (d->configs) {
+    if (d->configs)
         add_listed(&c, d->configs);
-        return c;
-    }
-    add_config(&c, "-O2");
-    add_config(&c, "-O1");
-    add_config(&c, "-O3");
-    add_config(
-        &c,
-        "-O3 --enable-dfa-jump-thread=1 --dfa-cost-threshold=1000 --no-dfa-early-exit-heuristic --enable-stride-unroll");
-    for (u32 i = 0; (name = optimize_phase(i)); i++)
-        add_config(&c, "--passes=%s", name);
-    add_subset(&c, &random, 30);
-    add_subset(&c, &random, 60);
-    add_config(&c, seed % 2 ? "-O2 --reprint" : "-O0 --reprint");
+    else
+        add_usual(&c, &random, seed);
+    for (u32 i = 0; i < d->orders && c.n < COUNT_OF(c.flags); i++)
+        optimize_random_flags(&random, c.flags[c.n++]);
     return c;
 }
 
@@ -532,7 +539,7 @@ static int usage(void)
 {
     fputs("usage: fuzz-exec [-n CASES] [--first=SEED] [-j JOBS] [--configs=FLAGS;FLAGS...] [--stop] [--no-verify] [--once] "
           "[--quick]\n"
-          "                 [--features=LIST] [--prover=always|wrong|never]\n"
+          "                 [--features=LIST] [--prover=always|wrong|never] [--orders=N]\n"
           "       fuzz-exec --mutate=LIST [as above]\n"
           "       fuzz-exec [--no-verify] --check=FLAGS [--launch=FILE] FILE.ptx\n",
           stderr);
@@ -566,7 +573,7 @@ static bool when_to_ask(const char *word, AskProver *ask)
 
 int main(int argc, char **argv)
 {
-    enum { FIRST = 1, CONFIGS, STOP, NO_VERIFY, ONCE, QUICK, CHECK, LAUNCH, FOLDER, FEATURES, PROVER, MUTATE };
+    enum { FIRST = 1, CONFIGS, STOP, NO_VERIFY, ONCE, QUICK, CHECK, LAUNCH, FOLDER, FEATURES, PROVER, MUTATE, ORDERS };
     static const struct option known[] = {{"first", 1, NULL, FIRST},
                                           {"configs", 1, NULL, CONFIGS},
                                           {"stop", 0, NULL, STOP},
@@ -579,7 +586,9 @@ int main(int argc, char **argv)
                                           {"features", 1, NULL, FEATURES},
                                           {"prover", 1, NULL, PROVER},
                                           {"mutate", 1, NULL, MUTATE},
+                                          {"orders", 1, NULL, ORDERS},
                                           {0}};
+    long orders = -1;
     const char *check = NULL, *launch = NULL, *ptxas = getenv("PTXAS"), *all = getenv("PTXAS_CASES");
     Driver d = {.first = 1, .cases = 1000, .jobs = 2, .program = argv[0], .folder = "build/fuzz"};
     d.has_ptxas = ptxas && *ptxas;
@@ -596,6 +605,7 @@ int main(int argc, char **argv)
         case QUICK: d.quick = true; break;
         case CHECK: check = optarg; break;
         case LAUNCH: launch = optarg; break;
+        case ORDERS: orders = atol(optarg); break;
         case FOLDER: d.folder = optarg; break;
         case PROVER:
             if (!when_to_ask(optarg, &d.ask))
@@ -614,6 +624,7 @@ int main(int argc, char **argv)
     if (d.jobs < 1 || d.jobs > JOBS_MAX || optind + (check != NULL) != argc)
         return usage();
     d.is_check = check != NULL;
+    d.orders = orders >= 0 ? (u32)orders : d.configs ? 0 : 3;
     if (check)
         return check_one(&d, check, launch, argv[optind]);
     mkdir(d.folder, 0777);

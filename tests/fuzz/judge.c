@@ -302,6 +302,12 @@ static bool run_before(Judge *j, const Text *after)
     return false;
 }
 
+/* Whether a second run is to change nothing: not after a part of the rewrites, nor after phases in an order of their own. */
+static bool comes_to_rest(const char *flags)
+{
+    return !strstr(flags, "--opt-bisect-limit") && !strstr(flags, "--phases=");
+}
+
 static Verdict check_stable(Judge *j, const char *flags, const Text *after)
 {
     Text again = {0};
@@ -356,7 +362,7 @@ Verdict judge_text(Judge *j, const char *flags, Text *after)
     j->rewritten++;
     if (j->options.ask == ASK_ALWAYS && ask_prover(&(ProveOptions){0}, &j->ptx, after, &j->message) == PROVE_REFUTED)
         return REFUTED;
-    verdict = j->options.once ? CLEAN : check_stable(j, all, after);
+    verdict = j->options.once || !comes_to_rest(flags) ? CLEAN : check_stable(j, all, after);
     if (verdict != CLEAN || !j->options.ptxas)
         return verdict;
     j->assembles = j->assembles || assembles(j, &j->ptx);
@@ -378,7 +384,7 @@ Verdict judge_check(Judge *j, const char *flags, Text *after)
     if ((verdict == MEMORY || verdict == FINDING) && j->options.doubts && depends_on_schedule(j))
         return CLEAN;
     verdict = with_prover(j, after, verdict);
-    if (verdict == CLEAN && !j->options.once && !strstr(flags, "--opt-bisect-limit"))
+    if (verdict == CLEAN && !j->options.once && comes_to_rest(flags))
         verdict = check_stable(j, all, after);
     return verdict == CLEAN ? check_assembles(j, after) : verdict;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "parse/parse.h"
+#include "pipeline/knobs.h"
 #include "pipeline/options.h"
 
 enum { WORDS_MAX = 64 };
@@ -69,4 +70,92 @@ const char *optimize_phase(u32 n)
         if (phase_table.phase[i].level <= 3 && n-- == 0)
             return phase_table.phase[i].name;
     return NULL;
+}
+
+/* ---- random orders and knobs ------------------------------------------------------------------------------------ */
+
+__attribute__((format(printf, 2, 3))) static void add_flag(char flags[FLAGS_BYTES], const char *format, ...)
+{
+    size_t len = strlen(flags);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(flags + len, FLAGS_BYTES - len, format, arguments);
+    va_end(arguments);
+}
+
+/* Whether the table wants a phase that is still to come to run before this one. */
+static bool must_wait(const bool *left, u32 phase)
+{
+    for (const PhaseOrder *order = phase_table.order; order < phase_table.order + phase_table.orders; order++)
+        if (phase_find(&phase_table, order->then, strlen(order->then)).first == phase &&
+            left[phase_find(&phase_table, order->first, strlen(order->first)).first])
+            return true;
+    return false;
+}
+
+/* Only the first run of a phase is bound to the order of the table: it may come again at any time. */
+static void add_phases(Random *random, char flags[FLAGS_BYTES])
+{
+    bool left[PHASE_COUNT] = {false};
+    u32 placed[PHASE_COUNT], n = 0, chosen = 0, chance = 20 + random_below(random, 80), again = random_below(random, 60);
+    for (u32 i = 0; i < PHASE_COUNT; i++)
+        chosen += left[i] = phase_table.phase[i].level <= 3 && random_percent(random, chance);
+    while (n < chosen) {
+        u32 next = random_below(random, PHASE_COUNT);
+        if (!left[next] || must_wait(left, next))
+            continue;
+        left[next] = false;
+        placed[n++] = next;
+        do {
+            add_flag(flags, "%s%s", *flags ? "," : "--phases=", phase_table.phase[next].name);
+            next = placed[random_below(random, n)];
+        } while (random_percent(random, again));
+    }
+}
+
+/* What a knob assumes of the kernel, no generated one promises. */
+static bool assumes(const KnobInfo *knob) { return strstr(knob->help, "unsafe") || !strncmp(knob->help, "assume", 6); }
+
+/* Small numbers, those around the initial one, and a few of all that it takes. */
+static i64 random_number(Random *random, const KnobInfo *knob)
+{
+    static const u32 bounds[] = {3, 3, 12, 100, 2000, 1u << 30};
+    i64 least = knob_least(knob), near = knob->number > 0 ? 2 * knob->number : 2;
+    u32 kind = random_below(random, COUNT_OF(bounds) + 2);
+    i64 value = least + (i64)random_below(random, kind < COUNT_OF(bounds) ? bounds[kind] : (u32)near + 1);
+    return value < knob->most ? value : knob->most;
+}
+
+static void add_choice(Random *random, const KnobInfo *knob, char flags[FLAGS_BYTES])
+{
+    const char *word = knob->choices;
+    u32 words = 1;
+    for (const char *at = word; (at = strchr(at, '|')); at++)
+        words++;
+    for (u32 skip = random_below(random, words); skip > 0; skip--)
+        word = strchr(word, '|') + 1;
+    add_flag(flags, " --%s=%.*s", knob->name, (int)strcspn(word, "|"), word);
+}
+
+static void add_knob(Random *random, const KnobInfo *knob, char flags[FLAGS_BYTES])
+{
+    if (assumes(knob) || knob->kind == KNOB_TEXT)
+        return;
+    if (knob->kind == KNOB_FLAG)
+        add_flag(flags, " --%s", random_percent(random, 50) ? knob->name : knob->negation);
+    else if (knob->kind == KNOB_NUMBER)
+        add_flag(flags, " --%s=%lld", knob->name, (long long)random_number(random, knob));
+    else
+        add_choice(random, knob, flags);
+}
+
+void optimize_random_flags(Random *random, char flags[FLAGS_BYTES])
+{
+    static const u32 chances[] = {0, 5, 10, 30};
+    u32 chance = chances[random_below(random, COUNT_OF(chances))];
+    *flags = '\0';
+    add_phases(random, flags);
+    for (u32 k = 0; k < knob_count(); k++)
+        if (random_percent(random, chance))
+            add_knob(random, knob_info(k), flags);
 }

@@ -14,4 +14,7 @@ Optimized optimize_text(const char *flags, const char *ptx, u32 len, Text *out, 
 /* The phases that some -O runs, in their order; NULL after the last one. */
 const char *optimize_phase(u32 n);
 
+/* Random phases in a random order, some of them twice, with random knobs of theirs: none that assumes something of the kernel. */
+void optimize_random_flags(Random *random, char flags[FLAGS_BYTES]);
+
 #endif
