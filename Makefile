@@ -59,7 +59,7 @@ LARGE    = $(if $(NVCC),$(patsubst examples/large/%.cu,$(BUILD)/large/%.ptx,$(wi
 # tests/NAME.sh and need the program.
 SCRIPTS  = isa prices cli front guard tune reports library preload packages clients man robust linear roundtrip exec barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
-SUITES   = layers lint unit data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug asan
+SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug asan
 
 all: $(PTXOPT) $(FRONTS) $(PROVE) $(REPORT) $(LIB)
 	@:
@@ -206,7 +206,8 @@ $(BUILD)/ptxgen: $(BUILD)/tests/fuzz/ptxgen.o $(GENERATE) $(LIB)
 $(BUILD)/ptxreduce: $(BUILD)/tests/fuzz/ptxreduce.o $(LIB)
 $(BUILD)/fuzz-exec: $(JUDGE) $(BUILD)/tests/fuzz/optimize.o $(LIB)
 $(BUILD)/mutants: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/prove/*.c)) $(filter-out %/fuzz_exec.o %/fuzz/mutate.o,$(JUDGE)) $(BUILD)/tests/fuzz/optimize.o $(LIB)
-$(FUZZ) $(BUILD)/mutants:
+$(BUILD)/opcodes: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/opcodes/*.c)) $(EXECUTE) $(LIB)
+$(FUZZ) $(BUILD)/mutants $(BUILD)/opcodes:
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
 
@@ -301,6 +302,10 @@ fuzz-mutate check-fuzz-mutate: $(FUZZ)
 check-mutants: $(BUILD)/mutants
 	@mkdir -p $(BUILD)/work/mutants
 	@$(BUILD)/mutants --folder=$(BUILD)/work/mutants -m 10 -n $(shell expr $(N) / 10) -j $(JOBS)
+
+#: make check-opcodes     what the interpreter sees each opcode do, beside what isa/ claims; wrong rows, planted, must be noticed
+check-opcodes: $(BUILD)/opcodes
+	@$(BUILD)/opcodes
 
 #: make check-prove-random  a phase that changes one random thing in each function never gets a wrong one past --prove=revert
 check-prove-random: tools $(PTXOPT) $(BUILD)/ptxgen $(BUILD)/ptxopt-faulty

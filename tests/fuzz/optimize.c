@@ -109,7 +109,7 @@ static void add_phases(Random *random, char flags[FLAGS_BYTES])
         do {
             add_flag(flags, "%s%s", *flags ? "," : "--phases=", phase_table.phase[next].name);
             next = placed[random_below(random, n)];
-        } while (random_percent(random, again));
+        } while (random_percent(random, again) && strlen(flags) < FLAGS_BYTES / 4);
     }
 }
 
@@ -151,11 +151,12 @@ static void add_knob(Random *random, const KnobInfo *knob, char flags[FLAGS_BYTE
 
 void optimize_random_flags(Random *random, char flags[FLAGS_BYTES])
 {
+    enum { LONGEST_FLAG = 100 };
     static const u32 chances[] = {0, 5, 10, 30};
     u32 chance = chances[random_below(random, COUNT_OF(chances))];
     *flags = '\0';
     add_phases(random, flags);
     for (u32 k = 0; k < knob_count(); k++)
-        if (random_percent(random, chance))
+        if (random_percent(random, chance) && strlen(flags) < FLAGS_BYTES - LONGEST_FLAG)
             add_knob(random, knob_info(k), flags);
 }
