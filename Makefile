@@ -57,7 +57,7 @@ LARGE    = $(if $(NVCC),$(patsubst examples/large/%.cu,$(BUILD)/large/%.ptx,$(wi
 
 # What `make check` runs, in this order; each is also a target of its own: `make check-data`. Those of SCRIPTS are
 # tests/NAME.sh and need the program.
-SCRIPTS  = isa prices cli front guard tune reports library preload packages clients man robust linear roundtrip exec barriers prove
+SCRIPTS  = isa prices cli front guard tune reports library starve preload packages clients man robust linear roundtrip exec barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug asan
 
@@ -227,6 +227,17 @@ $(BUILD)/gpu_check: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/gpu/*.c)) $(LIB
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm -ldl
 
+# The programs with an allocation of their own, which can fail: not static, so that it stands in for the C library's everywhere.
+$(BUILD)/starved/ptxopt: $(TOOL)
+$(BUILD)/starved/ptxopt-prove: $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt_prove process replay replay_launch) $(EXECUTE)
+$(BUILD)/starved/ptxopt-report: $(patsubst src/%.c,$(BUILD)/obj/%.o,src/tool/ptxopt_report.c $(wildcard src/tool/report_*.c)) $(filter-out %/ptxopt.o,$(TOOL))
+$(BUILD)/starved/%: $(BUILD)/tests/starve/allocate.o $(LIB)
+	$(call say,LINK )
+	@mkdir -p $(@D)
+	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIB) -lm
+$(BUILD)/starved/ptxopt-ptxas $(BUILD)/starved/ptxopt-cicc: $(BUILD)/starved/ptxopt
+	$(Q)ln -sf ptxopt $@
+
 $(BUILD)/large/%.ptx: examples/large/%.cu
 	$(call say,NVCC )
 	@mkdir -p $(@D)
@@ -261,6 +272,7 @@ check-data: all
 check-library check-preload check-packages check-clients: lib
 check-roundtrip: $(LARGE)
 check-guard: $(BUILD)/ptxopt-faulty
+check-starve: $(patsubst %,$(BUILD)/starved/ptxopt%,$(subst none,,none -prove -report -ptxas -cicc))
 check-linear: $(BENCH)
 $(SCRIPTS:%=check-%): check-%: all tools
 	@sh tests/$*.sh
