@@ -206,7 +206,7 @@ $(BUILD)/ptxgen: $(BUILD)/tests/fuzz/ptxgen.o $(GENERATE) $(LIB)
 $(BUILD)/ptxreduce: $(BUILD)/tests/fuzz/ptxreduce.o $(LIB)
 $(BUILD)/fuzz-exec: $(JUDGE) $(BUILD)/tests/fuzz/optimize.o $(LIB)
 $(BUILD)/mutants: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/prove/*.c)) $(filter-out %/fuzz_exec.o %/fuzz/mutate.o,$(JUDGE)) $(BUILD)/tests/fuzz/optimize.o $(LIB)
-$(BUILD)/opcodes: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/opcodes/*.c)) $(EXECUTE) $(LIB)
+$(BUILD)/opcodes: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/opcodes/*.c)) $(LIB)
 $(FUZZ) $(BUILD)/mutants $(BUILD)/opcodes:
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
@@ -229,8 +229,8 @@ $(BUILD)/gpu_check: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/gpu/*.c)) $(LIB
 
 # The programs with an allocation of their own, which can fail: not static, so that it stands in for the C library's everywhere.
 $(BUILD)/starved/ptxopt: $(TOOL)
-$(BUILD)/starved/ptxopt-prove: $(patsubst %,$(BUILD)/obj/tool/%.o,ptxopt_prove process replay replay_launch) $(EXECUTE)
-$(BUILD)/starved/ptxopt-report: $(patsubst src/%.c,$(BUILD)/obj/%.o,src/tool/ptxopt_report.c $(wildcard src/tool/report_*.c)) $(filter-out %/ptxopt.o,$(TOOL))
+$(BUILD)/starved/ptxopt-faulty: $(TOOL:$(BUILD)/obj/%=$(BUILD)/faulty/%) $(FAULTY)
+$(BUILD)/starved/ptxopt-prove $(BUILD)/starved/ptxopt-report: $(BUILD)/starved/ptxopt-%: $(BUILD)/obj/tool/ptxopt_%.o $(BUILD)/obj/tool/process.o
 $(BUILD)/starved/%: $(BUILD)/tests/starve/allocate.o $(LIB)
 	$(call say,LINK )
 	@mkdir -p $(@D)
@@ -272,7 +272,7 @@ check-data: all
 check-library check-preload check-packages check-clients: lib
 check-roundtrip: $(LARGE)
 check-guard: $(BUILD)/ptxopt-faulty
-check-starve: $(patsubst %,$(BUILD)/starved/ptxopt%,$(subst none,,none -prove -report -ptxas -cicc))
+check-starve: $(patsubst %,$(BUILD)/starved/ptxopt%,$(subst none,,none -prove -report -ptxas -cicc -faulty))
 check-linear: $(BENCH)
 $(SCRIPTS:%=check-%): check-%: all tools
 	@sh tests/$*.sh

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "base/diag.h"
-#include "exec/run.h"
+#include "check/exec/run.h"
 #include "parse/parse.h"
 
 enum { BASES = 2, LIMIT = 3000, LANE = 5, OTHER_WARP = LANES + 5, PLACES = VALUES_MAX + 2 };

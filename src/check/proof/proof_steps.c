@@ -18,7 +18,11 @@ char *proof_print(const Options *options, Module *m, Str *text)
     if (!out)
         return NULL;
     print_module(out, m, &print);
-    fclose(out);
+    bool whole = !ferror(out); /* memory may have run out in between */
+    if (fclose(out) != 0 || !whole) {
+        free(made);
+        return NULL;
+    }
     *text = (Str){made, (u32)len};
     return made;
 }

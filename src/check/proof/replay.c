@@ -233,7 +233,7 @@ static bool try_launches(const Side side[2], const FnCode *kernel, const ProveVe
             found = try_launch(out, side, &launches.launches.v[0], &unsupported);
         if (out)
             fclose(out);
-        if (found)
+        if (found && said)
             printf("  replayed: %s\n", said);
         if (found && path)
             ok = write_launch(path, text);

@@ -167,7 +167,8 @@ char *replay_launch(const Function *kernel, const ProveVerdict *v, u32 attempt)
         else
             print_value(out, &kernel->module->syms.v[kernel->params.v[k]], v, attempt, k);
     }
-    if (fclose(out) == 0)
+    bool whole = !ferror(out); /* memory may have run out in between */
+    if (fclose(out) == 0 && whole)
         return text;
     free(text);
     return NULL;

@@ -140,12 +140,16 @@ static bool optimize_contents(Report *report, ReportFile *file, Str contents, Sc
     char *text = NULL;
     size_t bytes = 0;
     FILE *out = open_memstream(&text, &bytes);
-    bool good = reading_init(&before, file->path, contents, parse_module, stderr) &&
+    bool good = out && reading_init(&before, file->path, contents, parse_module, stderr) &&
                 reading_init(&after, file->path, contents, parse_module, stderr);
     if (good)
         list_functions(report, file, before.module);
     good = good && optimize(report, file, &after, out);
-    fclose(out);
+    bool whole = out && !ferror(out);
+    if (!out || fclose(out) != 0 || !whole) {
+        fprintf(stderr, "ptxopt-report: error: out of memory over '%s'\n", file->path);
+        good = false;
+    }
     if (good) {
         compare_functions(file, before.module, after.module);
         good = scratch_open(made) && scratch_write(made, text, bytes);

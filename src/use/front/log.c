@@ -43,7 +43,8 @@ void front_log(const FrontLog *entry)
     FILE *out = open_memstream(&line, &bytes);
     if (out) {
         write_line(out, entry);
-        if (fclose(out) == 0 && write(fd, line, bytes) < 0) {
+        bool whole = !ferror(out); /* memory may have run out in between */
+        if (fclose(out) == 0 && whole && write(fd, line, bytes) < 0) {
             /* as said in the header */
         }
     }
