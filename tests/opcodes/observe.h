@@ -1,5 +1,5 @@
 /* What an instruction does, seen from outside: the interpreter runs it with inputs that differ in one thing, and what differs
- * afterwards depends on that. Nothing here asks the tables of isa/. */
+ * afterwards depends on that. What the tables of isa/ say of an opcode is not asked, except by the parser: where a block ends. */
 #ifndef PTXOPT_TESTS_OPCODES_OBSERVE_H
 #define PTXOPT_TESTS_OPCODES_OBSERVE_H
 
