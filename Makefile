@@ -339,16 +339,16 @@ $(BUILD)/fuzz-text: $(BUILD)/tests/fuzz/fuzz_text.o $(BUILD)/tests/fuzz/optimize
 	$(call say,LINK )
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o %.a,$^)
 
-# What is linked with it counts, wherever it was compiled; the counters of an earlier run go.
-COVERED  = unit opcodes data cli front guard tune reports library starve exec prove mutants prove-random fuzz-exec faults cubinstat
+# cli installs, which compiles everything anew: it comes last.
+COVERED  = unit opcodes data front guard tune reports library starve exec prove mutants prove-random fuzz-exec faults cubinstat cli
+COUNT    = BUILD=$(BUILD)/coverage sh tests/coverage.sh
 #: make coverage N=200   lines and branches of each room that the suites of COVERED run, by gcov; never run: build/coverage/unrun
 coverage: $(GEN)/parser.c
-	@mkdir -p $(BUILD)/coverage
-	@find $(BUILD)/coverage -name '*.gcda' -delete
+	@$(COUNT) start
 	@$(CC) -c -o $(BUILD)/coverage/exit.o tests/coverage/exit.c
 	@for suite in $(COVERED); do $(MAKE) BUILD=$(BUILD)/coverage CC='$(CC) --coverage' CFLAGS='-O0 -g -fprofile-update=atomic' \
-	    LDFLAGS='-no-pie -Wl,--wrap=_exit $(CURDIR)/$(BUILD)/coverage/exit.o' N=$(N) check-$$suite 2>&1 | grep '^fail\|^[a-z-]*: [0-9]* passed'; done
-	@BUILD=$(BUILD)/coverage sh tests/coverage.sh
+	    LDFLAGS='-no-pie -Wl,--wrap=_exit $(CURDIR)/$(BUILD)/coverage/exit.o' N=$(N) check-$$suite 2>&1 | grep '^fail\|^[a-z-]*: [0-9]* passed'; $(COUNT) add; done
+	@$(COUNT) print
 
 #: make report           build/report/*.html and .md: the machine code of the examples, before and after, by ptxopt-report
 report: all tools $(LARGE)
