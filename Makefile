@@ -339,8 +339,8 @@ $(BUILD)/fuzz-text: $(BUILD)/tests/fuzz/fuzz_text.o $(BUILD)/tests/fuzz/optimize
 	$(call say,LINK )
 	$(Q)$(LINK) -fsanitize=fuzzer -o $@ $(filter %.o %.a,$^)
 
-# cli installs, which compiles everything anew: it comes last.
-COVERED  = unit opcodes data front guard tune reports library starve exec prove mutants prove-random fuzz-exec faults cubinstat cli
+# library and cli install, which compiles everything anew: they come last.
+COVERED  = unit opcodes data front guard tune reports starve exec prove mutants prove-random fuzz-exec faults cubinstat library cli
 COUNT    = BUILD=$(BUILD)/coverage sh tests/coverage.sh
 #: make coverage N=200   lines and branches of each room that the suites of COVERED run, by gcov; never run: build/coverage/unrun
 coverage: $(GEN)/parser.c
