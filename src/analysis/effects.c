@@ -7,10 +7,7 @@
 
 #include "base/graph.h"
 #include "base/bitset.h"
-#include "base/marks.h"
 #include "ir/cfg.h"
-
-enum { SCANNED_MAX = 1 << 16 /* instructions of the loops of a function that is called */ };
 
 static const Effects nothing = {.known = true};
 static const Effects anything = {.reads = EFFECT_ALL,
@@ -225,8 +222,10 @@ bool instr_polls(const Instr *i, const Summaries *summaries)
 
 bool instr_reads_weakly(const Instr *i)
 {
-    bool loads = i->kind == INSTR_OP && (i->op->opcode == OPC_LD || i->op->opcode == OPC_LDU || i->op->opcode == OPC_SULD);
-    return loads && !op_has_modifier(i->op, ".nc") && own_effects(i).reads;
+    if (i->kind != INSTR_OP || i->op->mem != MEM_READ || i->op->strength != STRENGTH_WEAK || op_has_modifier(i->op, ".nc"))
+        return false;
+    bool by_texture_unit = i->op->space == SPACE_TEX && i->op->opcode != OPC_SULD;
+    return !by_texture_unit && own_effects(i).reads;
 }
 
 /* ---- functions ------------------------------------------------------------------------------------------------- */
@@ -318,7 +317,6 @@ typedef struct CallGraph {
     u32 *function;   /* by SymId: index of the function with a final body that something here calls, plus 1; 0: none */
     Effects *own;    /* by function, calls left out; calls that can do anything included */
     bool *loops;     /* by function: control goes backwards in its text */
-    bool *polls;     /* by function: holds an instruction that does, calls left out */
     VecU32 from, to;
 } CallGraph;
 
@@ -371,93 +369,17 @@ static void add_call(CallGraph *g, u32 caller, SymId callee)
     vec_push(&g->to, function - 1);
 }
 
-typedef struct LoopScan {
-    const Function *fn;
-    ReachedBlocks *reached;
-    Marks written; /* by RegId */
-    bool *inside;  /* by block: in the loop that is scanned */
-    u32 budget;    /* instructions and blocks */
-    bool loops, rereads;
-} LoopScan;
-
-static bool is_read_anew(const LoopScan *scan, const Instr *i)
+/* Whether control goes backwards in the text, as it does in every cycle. */
+static bool has_loops(const Function *fn, ReachedBlocks *reached, Arena *scratch)
 {
-    for_each_slot(o, i)
-        if (o->kind == OPND_REG && o->role != ROLE_DEF && marks_has(&scan->written, o->id))
-            return false;
-    return true;
-}
-
-static bool leads_into(const LoopScan *scan, const Block *b)
-{
-    for (u32 k = 0; k < block_edge_count(b); k++)
-        if (scan->inside[block_edge_target(b, k)->id])
-            return true;
-    return false;
-}
-
-/* Finds the blocks, from `first` to `last` in the text, from which control comes to `last` by such blocks; false: the budget is spent. */
-static bool find_loop(LoopScan *scan, const Block *first, const Block *last)
-{
-    scan->inside[last->id] = true;
-    for (bool any = true; any;) {
-        any = false;
-        for (const Block *b = last->prev; b != first->prev; b = b->prev) {
-            if (scan->inside[b->id] || !is_reached(scan->reached, b))
-                continue;
-            if (scan->budget == 0)
-                return false;
-            scan->budget--;
-            any |= scan->inside[b->id] = leads_into(scan, b);
-        }
-    }
-    return true;
-}
-
-static bool find_writes(LoopScan *scan, const Block *first, const Block *last)
-{
-    marks_clear(&scan->written);
-    for (const Block *b = first; b != last->next; b = b->next)
-        for (const Instr *i = scan->inside[b->id] ? b->first : NULL; i; i = i->next) {
-            if (scan->budget == 0)
-                return false;
-            scan->budget--;
-            for (u32 k = 0; i->kind == INSTR_OP && k < i->def_slots; k++)
-                if (slot_is_def(&i->opnd[k]))
-                    marks_add(&scan->written, i->opnd[k].id);
-        }
-    return true;
-}
-
-/* Whether a weak load of the loop reads the same memory each time. */
-static void scan_loop(LoopScan *scan, const Block *first, const Block *last)
-{
-    scan->rereads = !find_loop(scan, first, last) || !find_writes(scan, first, last);
-    for (const Block *b = first; b != last->next; b = b->next) {
-        for (const Instr *i = scan->inside[b->id] ? b->first : NULL; i; i = i->next)
-            scan->rereads |= instr_reads_weakly(i) && is_read_anew(scan, i);
-        scan->inside[b->id] = false;
-    }
-}
-
-/* Scans what lies between the target of each edge that leads back in the text and its source: every cycle has such an edge, and each of its
- * blocks lies between the ends of one. */
-static void scan_loops(LoopScan *scan, Arena *scratch)
-{
-    bool *seen = arena_array(scratch, bool, scan->fn->blocks.n);
-    scan->written = marks_new(scratch, scan->fn->regs.n + 1);
-    scan->inside = arena_array(scratch, bool, scan->fn->blocks.n);
-    for (const Block *b = scan->fn->entry; b; b = b->next) {
+    bool *seen = arena_array(scratch, bool, fn->blocks.n);
+    for (const Block *b = fn->entry; b; b = b->next) {
         seen[b->id] = true;
-        for (u32 k = 0; k < block_edge_count(b); k++) {
-            const Block *to = block_edge_target(b, k);
-            if (!seen[to->id] || !is_reached(scan->reached, b))
-                continue;
-            scan->loops = true;
-            if (!scan->rereads)
-                scan_loop(scan, to, b);
-        }
+        for (u32 k = 0; k < block_edge_count(b); k++)
+            if (seen[block_edge_target(b, k)->id] && is_reached(reached, b))
+                return true;
     }
+    return false;
 }
 
 static void scan_function(CallGraph *g, u32 f, Arena *scratch)
@@ -469,17 +391,13 @@ static void scan_function(CallGraph *g, u32 f, Arena *scratch)
         g->own[f] = anything;
         return;
     }
-    LoopScan scan = {.fn = fn, .reached = &g->reached[f], .budget = SCANNED_MAX};
-    scan_loops(&scan, scratch);
-    g->loops[f] = scan.loops;
-    g->polls[f] = scan.rereads;
+    g->loops[f] = has_loops(fn, &g->reached[f], scratch);
     for_each_block(b, fn)
         for_each_instr(i, b) {
             if (only_computes(i) || !is_reached(&g->reached[f], b))
                 continue;
             if (!op_has(i->op, OPF_CALL)) {
                 add_effects(&g->own[f], own_effects(i));
-                g->polls[f] |= instr_polls(i, NULL);
                 continue;
             }
             SymId callee = call_callee(i);
@@ -504,7 +422,6 @@ static void summarise(CallGraph *g, Summaries *s, Arena *scratch)
         identity[f] = f;
     Graph members = graph_from_edges(scratch, components, component, identity, n);
     Effects *of = arena_array(scratch, Effects, components);
-    bool *polls = arena_array(scratch, bool, components);
     for (u32 c = 0; c < components; c++) {
         bool repeats = false;
         of[c] = nothing;
@@ -512,16 +429,14 @@ static void summarise(CallGraph *g, Summaries *s, Arena *scratch)
             u32 f = members.to[m];
             add_effects(&of[c], g->own[f]);
             repeats |= g->loops[f];
-            polls[c] |= g->polls[f];
             for_each_edge(e, &calls, f) {
                 u32 callee = component[calls.to[e]];
                 repeats |= callee == c;
-                polls[c] |= polls[callee] || of[callee].reads;
                 if (callee != c)
                     add_effects(&of[c], of[callee]);
             }
         }
-        of[c].waits |= repeats && polls[c] ? WAIT_OTHERS : 0;
+        of[c].waits |= repeats && of[c].reads ? WAIT_OTHERS : 0; /* what it repeats may be a poll */
     }
     for (SymId id = 0; id < s->syms; id++)
         s->of[id] = g->function[id] ? of[component[g->function[id] - 1]] : foreign_effects(g->m, id);
@@ -554,7 +469,6 @@ Summaries *summaries_compute(Arena *arena, const Module *m)
     g.function = arena_array(&scratch, u32, m->syms.n);
     g.own = arena_array(&scratch, Effects, m->functions.n);
     g.loops = arena_array(&scratch, bool, m->functions.n);
-    g.polls = arena_array(&scratch, bool, m->functions.n);
     for (u32 f = 0; f < m->functions.n; f++)
         if (has_final_body(m->functions.v[f], &g.replaceable) && bitset_has(&g.called, m->functions.v[f]->sym))
             g.function[m->functions.v[f]->sym] = f + 1;

@@ -2,17 +2,15 @@
 
 #include <string.h>
 
-#include "analysis/live.h"
-#include "analysis/ranges.h"
-#include "analysis/value_set.h"
+#include "base/marks.h"
 #include "ir/inspect.h"
+#include "ir/reg_walk.h"
 
 enum {
-    WRITES = 8,   /* of one register that are looked at */
-    HOPS = 8,     /* from a loop's test to the step of its counter */
-    TESTS = 32,   /* blocks on the dominator tree's path from a latch to its header that are looked at */
-    PARENTS = 16, /* loops around a weak load that are looked at */
-    SLICE = 32    /* registers that decide whether a loop is left */
+    STEPS = 8,   /* for each block and each write of a register, in all loops together */
+    HOPS = 8,    /* from an address to what is stepped, and around */
+    WRITES = 32, /* of a register in an address */
+    PERIOD = 16
 };
 
 /* ---- instructions ----------------------------------------------------------------------------------------------- */
@@ -42,7 +40,21 @@ bool wait_may_end(const Waits *w, u8 waits, u8 ends)
     return waits & WAIT_ALIGNED && ends & (END_BARRIER | END_LEAVE);
 }
 
-/* ---- what a loop writes ----------------------------------------------------------------------------------------- */
+bool wait_polls(const Waits *w, const Loops *loops, const Instr *i, const Effects *e)
+{
+    const Block *b = i->block;
+    bool calls = instr_is(i, OPF_CALL);
+    if (calls && e->waits & WAIT_OTHERS)
+        return true;
+    if (!(calls ? e->reads : instr_reads_weakly(i)))
+        return false;
+    for (const Loop *loop = loop_of(loops, b); loop; loop = loop->parent)
+        if (w->loop[loop->header->id])
+            return true;
+    return loop_is_irreducible(loops, b);
+}
+
+/* ---- what decides that a loop is left ---------------------------------------------------------------------------- */
 
 typedef struct Finder {
     const Function *fn;
@@ -54,7 +66,10 @@ typedef struct Finder {
     Waits *w;
     u32 *first; /* by RegId: its writes are write[first[reg]] .. write[first[reg + 1] - 1]; NULL: not asked for yet */
     Instr **write;
-    u32 budget; /* blocks of loops that may still be looked at */
+    VecU32 slice;      /* registers that decide whether the loop that is looked at is left */
+    Marks in_slice;    /* by RegId */
+    bool every_branch; /* all branches of the loop are in the slice, and not only its exits */
+    u32 steps;         /* that may still be taken */
     Arena arena;
 } Finder;
 
@@ -76,345 +91,251 @@ static void find_writes(Finder *f)
         for_each_instr(i, order->rpo[p])
             for (RegWalk w = reg_walk(i); i->kind == INSTR_OP && next_write(&w);)
                 f->write[f->first[w.reg + 1]++] = i;
+    f->in_slice = marks_new(&f->arena, regs + 1);
+    f->steps = STEPS * (order->count + f->first[regs]);
 }
 
-/* How often the loop writes reg: 0, 1 (*by is the instruction), or 2 for more or more than is looked at. */
-static u32 writes_in(const Finder *f, const Loop *loop, RegId reg, Instr **by)
-{
-    u32 from = f->first[reg], to = f->first[reg + 1], n = 0;
-    *by = NULL;
-    if (to - from > WRITES)
-        return 2;
-    for (u32 k = from; k < to; k++)
-        if (loop_contains(f->loops, loop, f->write[k]->block)) {
-            *by = f->write[k];
-            n++;
-        }
-    return n > 2 ? 2 : n;
-}
+/* Whether i may make a thread wait, or see who is there, as far as `of` asks. */
+static bool counts(const Finder *f, const Instr *i) { return f->of == WAITS_ALL || instr_effects(i, f->summaries).known; }
 
-static bool is_invariant(const Finder *f, const Loop *loop, const Operand *o)
-{
-    Instr *by;
-    if (o->kind == OPND_SREG)
-        return !sreg_info(o->id)->is_volatile;
-    return o->kind == OPND_IMM || o->kind == OPND_FLOAT || o->kind == OPND_SYM ||
-           (o->kind == OPND_REG && writes_in(f, loop, o->id, &by) == 0);
-}
-
-/* ---- loops that count -------------------------------------------------------------------------------------------- */
-
-static bool in_every_iteration(const Finder *f, const Loop *loop, const Block *b)
-{
-    for (u32 k = 0; k < loop->latch_count; k++)
-        if (!dominates(f->dom, b, loop->latches[k]))
-            return false;
-    return true;
-}
-
-static bool once_in_every_iteration(const Finder *f, const Loop *loop, const Block *b)
-{
-    const Loops *loops = f->loops;
-    return loop_of(loops, b) == loop && !loop_is_irreducible(loops, b) && in_every_iteration(f, loop, b);
-}
-
-typedef enum StepKind {
-    STEP_NONE,
-    STEP_COPY,
-    STEP_OTHER, /* another function of the register, which makes no counter */
-    STEP_ADD,   /* *by is added; 0: a number that is not known */
-    STEP_SHIFT
-} StepKind;
-
-/* The kind of step that i is, and by how much. first: the register that varies is its first operand, else its second one. */
-static StepKind step_of(const Instr *i, bool first, i64 *by)
-{
-    const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2), *step = first ? b : a;
-    Sem sem = i->op->sem;
-    *by = step && step->kind == OPND_IMM ? step->value : 0;
-    if (i->op->opcode == OPC_MOV && !a->value)
-        return STEP_COPY;
-    if (sem.op != i->op->opcode)
-        return STEP_NONE;
-    switch (sem.op) {
-    case OPC_MOV: return STEP_OTHER;
-    case OPC_CVT: return sem.bits == sem.from ? STEP_COPY : STEP_OTHER;
-    case OPC_ADD: return *by || step->kind != OPND_IMM ? STEP_ADD : STEP_COPY;
-    case OPC_SUB: return !first ? STEP_OTHER : *by || step->kind != OPND_IMM ? STEP_ADD : STEP_COPY;
-    case OPC_SHL:
-    case OPC_SHR: return first && (*by || step->kind != OPND_IMM) ? STEP_SHIFT : STEP_OTHER;
-    default: return STEP_NONE;
-    }
-}
-
-/* How i computes a register of the loop from one other, *from, and invariant operands, once in every iteration. */
-static StepKind step_kind(const Finder *f, const Loop *loop, Instr *i, RegId *from, i64 *by)
-{
-    const Operand *varying = NULL;
-    for (Operand *o = instr_operand(i, 1); o && o < i->opnd + i->slots; o += operand_slots(o)) {
-        if (is_invariant(f, loop, o))
-            continue;
-        if (varying || o->kind != OPND_REG)
-            return STEP_NONE;
-        varying = o;
-    }
-    if (!varying || i->guard || !once_in_every_iteration(f, loop, i->block))
-        return STEP_NONE;
-    *from = varying->id;
-    return step_of(i, varying == instr_operand(i, 1), by);
-}
-
-typedef struct LoopCounter {
-    StepKind kind; /* STEP_ADD, STEP_SHIFT; or STEP_NONE: it is none */
-    u64 by;        /* 0: not known, or the register is not the counter itself, or one plus an invariant number */
-    u32 bits;      /* 0: of several widths */
-    bool is_signed;
-} LoopCounter;
-
-/* The counter that n registers are, through which one value passes in each iteration. */
-static LoopCounter cycle_of(const StepKind *step, const i64 *by, const Sem *sem, u32 n)
-{
-    LoopCounter c = {0};
-    u32 steps = 0;
-    for (u32 k = 0; k < n; k++) {
-        if (step[k] == STEP_OTHER)
-            return (LoopCounter){0};
-        if (step[k] == STEP_COPY)
-            continue;
-        steps++;
-        c = (LoopCounter){step[k], (u64)by[k], sem[k].bits, sem[k].is_signed};
-    }
-    return steps == 1 ? c : (LoopCounter){0};
-}
-
-/* The counter that reg is: its value passes the same registers in each iteration, and is stepped there. */
-static LoopCounter counter_of(const Finder *f, const Loop *loop, RegId reg)
-{
-    RegId seen[HOPS] = {0};
-    StepKind step[HOPS];
-    Sem sem[HOPS];
-    i64 by[HOPS];
-    Instr *write;
-    for (u32 n = 0; n < HOPS; n++) {
-        for (u32 k = 0; k < n; k++) {
-            if (seen[k] != reg)
-                continue;
-            LoopCounter c = cycle_of(step + k, by + k, sem + k, n - k);
-            for (u32 h = 0; h < n; h++) {
-                c.bits = sem[h].bits == c.bits ? c.bits : 0;
-                c.by = h >= k || step[h] == STEP_COPY || (step[h] == STEP_ADD && c.kind == STEP_ADD) ? c.by : 0;
-            }
-            return c;
-        }
-        seen[n] = reg;
-        by[n] = 0;
-        step[n] = writes_in(f, loop, reg, &write) == 1 ? step_kind(f, loop, write, &reg, &by[n]) : STEP_NONE;
-        if (step[n] == STEP_NONE)
-            break;
-        sem[n] = write->op->sem;
-    }
-    return (LoopCounter){0};
-}
-
-/* How control leaves a loop by a counter. */
-typedef struct CountedExit {
-    LoopCounter counter;
-    Cmp leave; /* of the counter with the bound */
-    Type type;
-    const Operand *bound;
-} CountedExit;
-
-/* Whether a counter alone decides if control leaves the loop at the end of b, which is in every iteration. */
-static bool exit_of(const Finder *f, const Loop *loop, const Block *b, CountedExit *exit)
-{
-    const Instr *end = block_terminator(b);
-    Instr *compare;
-    if (!in_every_iteration(f, loop, b) || !loop_is_left_at(f->loops, loop, b) || !end || !end->guard ||
-        branch_table(end) || writes_in(f, loop, end->guard, &compare) != 1)
-        return false;
-    if (compare->op->opcode != OPC_SETP || compare->guard || compare->op->bool_op != BOOL_NONE || compare->slots != 3 ||
-        !in_every_iteration(f, loop, compare->block))
-        return false;
-    const Operand *a = instr_operand(compare, 1), *c = instr_operand(compare, 2);
-    const Operand *value = is_invariant(f, loop, a) ? c : a, *bound = value == a ? c : a;
-    if (value->kind != OPND_REG || !is_invariant(f, loop, bound))
-        return false;
-    const Block *target = branch_target(end);
-    bool leaves_if_taken = !target || !loop_contains(f->loops, loop, target);
-    Type type = compare->op->type[0];
-    Cmp cmp = compare->op->cmp;
-    cmp = value == a ? cmp : cmp_swapped(cmp);
-    cmp = leaves_if_taken != (bool)end->guard_not ? cmp : cmp_inverse(cmp, type_class(type));
-    *exit = (CountedExit){counter_of(f, loop, value->id), cmp, type, bound};
-    return exit->counter.kind != STEP_NONE;
-}
-
-/* Whether the counter is sure to come to a number for which the comparison holds. One that is stepped passes one of any `apart` numbers
- * in a row, modulo 2^bits, whatever the bound is; one that is shifted ends at 0 or -1. */
-static bool exit_is_sure(Finder *f, const CountedExit *exit)
-{
-    const LoopCounter *c = &exit->counter;
-    u32 bits = type_bits(exit->type);
-    Cmp leave = exit->leave;
-    if (!type_is_integer(exit->type) || bits != c->bits || !(c->by & sem_max(bits)))
-        return false;
-    u64 apart = c->by & (0 - c->by);
-    bool holds_for_equal = leave == CMP_EQ || leave == CMP_LE || leave == CMP_GE || leave == CMP_LS || leave == CMP_HS;
-    if (exit->bound->kind != OPND_IMM)
-        return c->kind == STEP_ADD && (leave == CMP_NE || (holds_for_equal && apart == 1));
-    ValueSet leaving = value_set_compare(&f->arena, leave, exit->type, (u64)exit->bound->value, bits);
-    if (c->kind == STEP_SHIFT)
-        return value_set_has(leaving, 0) && (!c->is_signed || value_set_has(leaving, sem_max(bits)));
-    return value_set_size(leaving) >= apart;
-}
-
-/* Whether nothing but counters decides when control leaves the loop. */
-static bool leaves_by_counters(Finder *f, const Loop *loop)
-{
-    bool leaves = false;
-    CountedExit exit;
-    for (u32 k = 0; k < loop->block_count; k++) {
-        const Block *b = loop->blocks[k];
-        if (f->budget == 0 || f->w->ends[b->id] & END_LEAVE)
-            return false;
-        f->budget--;
-        if (!loop_is_left_at(f->loops, loop, b))
-            continue;
-        if (!exit_of(f, loop, b, &exit))
-            return false;
-        leaves = true;
-    }
-    return leaves;
-}
-
-/* Whether control leaves the loop sooner or later, whatever other threads do, or never, whatever they do. */
-static bool loop_counts(Finder *f, const Loop *loop)
-{
-    const Block *b = loop->latches[0];
-    CountedExit exit;
-    for (u32 steps = 0; b && steps < TESTS; steps++, b = f->dom->idom[b->id]) {
-        if (exit_of(f, loop, b, &exit) && exit_is_sure(f, &exit))
-            return true;
-        if (b == loop->header)
-            break;
-    }
-    return leaves_by_counters(f, loop);
-}
-
-/* ---- loops that wait --------------------------------------------------------------------------------------------- */
-
-/* Whether the weak load i reads the same memory, which another thread may write, in each iteration. */
-static bool rereads(const Finder *f, const Loop *loop, Instr *i)
-{
-    for_each_slot(o, i)
-        if (o->kind == OPND_REG && o->role != ROLE_DEF && !is_invariant(f, loop, o))
-            return false;
-    return true;
-}
-
-/* Whether i is a call that reads what another thread may write, ... */
+/* Whether i is a call that reads what another thread may write. */
 static bool calls_reader(const Finder *f, const Instr *i)
 {
     return instr_is(i, OPF_CALL) && instr_effects(i, f->summaries).reads;
 }
 
-/* ... or loads what a call returns. */
-static bool loads_result(const Finder *f, const Instr *i)
+/* Whether i reads what another thread may write. */
+static bool asks(const Finder *f, const Instr *i)
 {
-    bool param = i->op->opcode == OPC_LD && i->op->space == SPACE_PARAM;
+    if (i->kind != INSTR_OP || op_is_pure(i->op) || !counts(f, i))
+        return false;
+    return instr_polls(i, f->summaries) || instr_reads_weakly(i) || (f->of == WAITS_ALL && calls_reader(f, i));
+}
+
+/* Whether i reads what the thread has kept in memory of its own, or got from a callee: what the loop has read may have gone there. The
+ * parameters of a kernel do not change. */
+static bool reads_own_memory(const Finder *f, const Instr *i)
+{
+    if (i->op->mem != MEM_READ || i->op->space != SPACE_PARAM)
+        return op_has(i->op, OPF_CALL) || (i->op->mem != MEM_NONE && i->op->space == SPACE_LOCAL);
     for_each_slot(o, i)
-        if (param && o->kind == OPND_SYM && f->fn->module->syms.v[o->id].kind == SYM_VAR)
+        if (o->kind == OPND_SYM && f->fn->module->syms.v[o->id].kind == SYM_VAR)
+            return true;
+    return !f->fn->is_entry;
+}
+
+static void add_reads(Finder *f, const Instr *i)
+{
+    for (RegWalk w = reg_walk(i); next_read(&w);)
+        if (marks_add(&f->in_slice, w.reg))
+            vec_push(&f->slice, w.reg);
+}
+
+/* Adds all branches of the loop, once. */
+static void add_every_branch(Finder *f, const Loop *loop)
+{
+    for (u32 k = 0; !f->every_branch && k < loop->block_count; k++) {
+        const Instr *end = block_terminator(loop->blocks[k]);
+        f->steps -= f->steps > 0;
+        if (end)
+            add_reads(f, end);
+    }
+    f->every_branch = true;
+}
+
+/* Whether what the loop does decides if b executes in an iteration, and how often. */
+static bool is_decided(const Finder *f, const Loop *loop, const Block *b)
+{
+    if (loop_of(f->loops, b) != loop || loop_is_irreducible(f->loops, b))
+        return true;
+    for (u32 k = 0; k < loop->latch_count; k++)
+        if (!dominates(f->dom, b, loop->latches[k]))
             return true;
     return false;
 }
 
-/* Adds the registers that decide whether control leaves the loop at the end of b. */
-static u32 add_test(const Finder *f, const Loop *loop, const Block *b, RegId *slice, u32 n)
+/* ---- addresses that advance -------------------------------------------------------------------------------------- */
+
+/* The only write of reg in the loop, if it executes once in every iteration; NULL: it is none, or not the only one. */
+static const Instr *sole_write(const Finder *f, const Loop *loop, RegId reg)
+{
+    const Instr *sole = NULL;
+    if (f->first[reg + 1] - f->first[reg] > WRITES)
+        return NULL;
+    for (u32 k = f->first[reg]; k < f->first[reg + 1]; k++) {
+        const Instr *write = f->write[k];
+        if (!loop_contains(f->loops, loop, write->block))
+            continue;
+        if (sole || write->guard || is_decided(f, loop, write->block))
+            return NULL;
+        sole = write;
+    }
+    return sole;
+}
+
+static bool is_invariant(const Finder *f, const Loop *loop, const Operand *o)
+{
+    if (o->kind != OPND_REG)
+        return o->kind == OPND_IMM || o->kind == OPND_SYM;
+    if (f->first[o->id + 1] - f->first[o->id] > WRITES)
+        return false;
+    for (u32 k = f->first[o->id]; k < f->first[o->id + 1]; k++)
+        if (loop_contains(f->loops, loop, f->write[k]->block))
+            return false;
+    return true;
+}
+
+/* How a register of the loop is computed from another one: one for one, but for the highest bits. */
+typedef struct AddressStep {
+    RegId from; /* 0: otherwise */
+    bool adds;  /* it is a copy, or `by` is added */
+    u64 by;
+    u32 lost; /* highest bits of the other one that it does not depend on */
+} AddressStep;
+
+/* The step by which i computes its result from one operand that varies and others that do not. */
+static AddressStep step_of(const Finder *f, const Loop *loop, const Instr *i)
+{
+    const Operand *varying = instr_operand(i, 1), *other = instr_operand(i, 2);
+    Sem sem = i->op->sem;
+    if (sem.op != i->op->opcode || sem.from < 32 || sem.bits < sem.from)
+        return (AddressStep){0};
+    bool first = !other || is_invariant(f, loop, other);
+    if (!first) {
+        varying = other;
+        other = instr_operand(i, 1);
+    }
+    if (varying->kind != OPND_REG || varying->value || (other && !is_invariant(f, loop, other)))
+        return (AddressStep){0};
+    u64 constant = other && other->kind == OPND_IMM ? (u64)other->value : 0;
+    switch (sem.op) {
+    case OPC_MOV: return (AddressStep){varying->id, true, 0, 0};
+    case OPC_CVT: return (AddressStep){varying->id, false, 0, 0};
+    case OPC_ADD: return (AddressStep){varying->id, other->kind == OPND_IMM, constant, 0};
+    case OPC_SUB: return (AddressStep){varying->id, other->kind == OPND_IMM && first, 0 - constant, 0};
+    case OPC_MUL: return constant ? (AddressStep){varying->id, false, 0, (u32)__builtin_ctzll(constant)} : (AddressStep){0};
+    case OPC_SHL:
+        return first && constant - 1 < 31 ? (AddressStep){varying->id, false, 0, (u32)constant} : (AddressStep){0};
+    default: return (AddressStep){0};
+    }
+}
+
+/* Whether reg is computed from a number to which each iteration adds a constant: it has the same value again only after 2^PERIOD
+ * iterations at least. */
+static bool advances(const Finder *f, const Loop *loop, RegId reg)
+{
+    RegId seen[HOPS];
+    AddressStep step[HOPS];
+    u32 lost = 0;
+    for (u32 n = 0; n < HOPS; n++) {
+        u64 by = 0;
+        bool adds = true;
+        for (u32 k = n; k-- > 0;) {
+            by += step[k].by;
+            adds &= step[k].adds;
+            if (seen[k] == reg)
+                return adds && by && lost + (u32)__builtin_ctzll(by) <= 32 - PERIOD;
+        }
+        const Instr *write = sole_write(f, loop, reg);
+        seen[n] = reg;
+        step[n] = write ? step_of(f, loop, write) : (AddressStep){0};
+        if (!step[n].from)
+            break;
+        lost += step[n].lost;
+        reg = step[n].from;
+    }
+    return false;
+}
+
+/* Whether the weak load i may read the same memory again in a later iteration, and find there what another thread has written. */
+static bool rereads(const Finder *f, const Loop *loop, const Instr *i)
+{
+    for_each_slot(o, i)
+        if (o->kind == OPND_REG && o->role != ROLE_DEF && advances(f, loop, o->id))
+            return false;
+    return true;
+}
+
+/* Adds what decides that a thread leaves the loop in b. Whether an instruction of b asks by itself, and may leave. */
+static bool add_exit(Finder *f, const Loop *loop, const Block *b)
 {
     const Instr *end = block_terminator(b);
-    if (loop_is_left_at(f->loops, loop, b) && end)
-        for (RegWalk w = reg_walk(end); next_read(&w) && n < SLICE;)
-            slice[n++] = w.reg;
-    return n;
-}
-
-/* Whether i reads what another thread may write: with `polls` as one that waits does, else weakly, and the same memory in each iteration, or
- * as what a callee read. */
-static bool is_asked(const Finder *f, const Loop *loop, Instr *i, bool polls)
-{
-    if (polls)
-        return instr_polls(i, f->summaries);
-    return (instr_reads_weakly(i) && rereads(f, loop, i)) || calls_reader(f, i) || loads_result(f, i);
-}
-
-/* Whether what is read so may decide, without a branch in between, that the loop is left. A program that waits for a weak load has a
- * data race, which compilers do not keep. */
-static bool test_asks(Finder *f, const Loop *loop, bool polls)
-{
-    RegId slice[SLICE];
-    u32 n = 0;
-    for (u32 k = 0; k < loop->block_count; k++) {
-        if (n == SLICE || f->budget == 0)
+    if (end)
+        add_reads(f, end);
+    if (is_decided(f, loop, b))
+        add_every_branch(f, loop);
+    for_each_instr(i, b) {
+        if (i->kind != INSTR_OP || op_is_pure(i->op) || !instr_effects(i, f->summaries).may_not_return)
+            continue;
+        if (asks(f, i))
             return true;
-        f->budget--;
-        n = add_test(f, loop, loop->blocks[k], slice, n);
-    }
-    for (u32 done = 0; done < n; done++) {
-        u32 from = f->first[slice[done]], to = f->first[slice[done] + 1];
-        if (n == SLICE || to - from > WRITES)
-            return true;
-        for (u32 k = from; k < to; k++) {
-            Instr *i = f->write[k];
-            if (!loop_contains(f->loops, loop, i->block))
-                continue;
-            if (is_asked(f, loop, i, polls))
-                return true;
-            for (RegWalk w = reg_walk(i); next_read(&w) && n < SLICE;)
-                if (!regs_have(slice, n, w.reg))
-                    slice[n++] = w.reg;
-        }
+        add_reads(f, i);
     }
     return false;
 }
 
-enum { READS_WEAKLY = 1, READS_STRONGLY = 2 };
-
-/* Whether i may make a thread wait, or see who is there, as far as `of` asks. */
-static bool counts(const Finder *f, const Instr *i) { return f->of == WAITS_ALL || instr_effects(i, f->summaries).known; }
-
-/* Notes the loops around i that read what another thread may write. */
-static void note_loops(Finder *f, u8 *reads, const Block *b, Instr *i)
+/* Adds what decides that a thread leaves the loop. Whether something asks by itself. A loop without an exit may wait, too. */
+static bool add_exits(Finder *f, const Loop *loop)
 {
-    const Loop *loop = loop_of(f->loops, b);
-    if (loop && instr_polls(i, f->summaries)) {
-        for (; loop && !(reads[loop->header->id] & READS_STRONGLY); loop = loop->parent)
-            reads[loop->header->id] |= READS_STRONGLY;
-        return;
+    bool leaves = false;
+    vec_clear(&f->slice);
+    marks_clear(&f->in_slice);
+    f->every_branch = false;
+    for (u32 k = 0; k < loop->block_count && f->steps > 0; k++, f->steps--) {
+        const Block *b = loop->blocks[k];
+        if (!loop_is_left_at(f->loops, loop, b) && !(f->w->ends[b->id] & END_LEAVE))
+            continue;
+        leaves = true;
+        if (add_exit(f, loop, b))
+            return true;
     }
-    bool by_call = f->of == WAITS_ALL && loop && calls_reader(f, i);
-    if (!loop || reads[loop->header->id] || (!by_call && !instr_reads_weakly(i)))
-        return;
-    find_writes(f);
-    for (u32 k = 0; loop && k < PARENTS && (by_call || rereads(f, loop, i)); k++, loop = loop->parent)
-        reads[loop->header->id] |= READS_WEAKLY;
+    return !leaves;
+}
+
+/* Whether what is read of memory that other threads write may decide if a thread leaves the loop: by values, by branches that decide which
+ * values there are, by way of memory of its own or of callees. */
+static bool exit_asks(Finder *f, const Loop *loop)
+{
+    if (add_exits(f, loop))
+        return true;
+    for (u32 done = 0; done < f->slice.n; done++)
+        for (u32 k = f->first[f->slice.v[done]]; k < f->first[f->slice.v[done] + 1] && f->steps > 0; k++, f->steps--) {
+            const Instr *i = f->write[k];
+            if (!loop_contains(f->loops, loop, i->block))
+                continue;
+            bool passes_by = instr_reads_weakly(i) && !rereads(f, loop, i);
+            if ((asks(f, i) && !passes_by) || reads_own_memory(f, i))
+                return true;
+            add_reads(f, i);
+            if (is_decided(f, loop, i->block))
+                add_every_branch(f, loop);
+        }
+    return f->steps == 0;
+}
+
+/* ---- loops that wait --------------------------------------------------------------------------------------------- */
+
+/* Sets, by header, the loops in which something asks. */
+static void find_asking(const Finder *f, bool *asking)
+{
+    for (u32 p = 0; f->loops->n && p < f->order->count; p++)
+        for_each_instr(i, f->order->rpo[p])
+            if (asks(f, i))
+                for (const Loop *l = loop_of(f->loops, f->order->rpo[p]); l && !asking[l->header->id]; l = l->parent)
+                    asking[l->header->id] = true;
 }
 
 static void find_loops(Finder *f)
 {
     const Loops *loops = f->loops;
-    const Order *order = f->order;
-    u8 *reads = arena_array(&f->arena, u8, f->fn->blocks.n);
-    for (u32 p = 0; loops->n && p < order->count; p++)
-        for_each_instr(i, order->rpo[p])
-            if (i->kind == INSTR_OP && !op_is_pure(i->op) && counts(f, i))
-                note_loops(f, reads, order->rpo[p], i);
+    bool *asking = arena_array(&f->arena, bool, f->fn->blocks.n);
+    find_asking(f, asking);
     for (u32 l = 0; l < loops->n; l++) {
         const Loop *loop = loops->v[l];
-        if (!reads[loop->header->id])
+        if (!asking[loop->header->id])
             continue;
         find_writes(f);
-        bool polls = reads[loop->header->id] & READS_STRONGLY;
-        if (loop_counts(f, loop) ? !(polls && test_asks(f, loop, true)) : !polls && !test_asks(f, loop, false))
+        if (!exit_asks(f, loop))
             continue;
         f->w->loop[loop->header->id] = f->w->polls = true;
         f->w->any_wait |= WAIT_OTHERS;
@@ -482,7 +403,6 @@ Waits *waits_compute(Arena *arena, const Function *fn, const Order *order, const
     Waits *w = arena_new(arena, Waits);
     allocate(w, arena, fn->blocks.n);
     Finder f = {.fn = fn, .order = order, .dom = dom, .loops = loops, .summaries = summaries, .of = of, .w = w};
-    f.budget = 8 * order->count;
     w->all_known = true;
     for (u32 p = 0; p < order->count; p++)
         look_at_block(&f, p);
@@ -491,6 +411,7 @@ Waits *waits_compute(Arena *arena, const Function *fn, const Order *order, const
         w->awaits_leaving |= w->waits[b] != 0;
     w->awaits_leaving |= !fn->is_entry;
     w->polls |= !fn->is_entry || (w->any_wait & WAIT_OTHERS);
+    vec_free(&f.slice);
     arena_free(&f.arena);
     return w;
 }

@@ -63,7 +63,7 @@ static void close_text(Fixture *x)
 static void check_loop(const char *body, bool waits)
 {
     Fixture x;
-    open_text(&x, fill(KERNEL("mov.u32 %r3, 0; mov.u32 %r4, %r1; mov.u64 %rd2, %rd1;\nL: $\n@%p3 bra L;\nret;"), &body));
+    open_text(&x, fill(KERNEL("mov.u32 %r3, 0; mov.u32 %r4, %r1; mov.u64 %rd2, %rd1;\nL: $\n@%p3 bra L;\nE: ret;"), &body));
     const Waits *w = an_waits(&x.an);
     if (w->loop[ptx_block(x.fn, "L")->id] != waits)
         fail_msg("%s: %s", waits ? "should wait" : "should not wait", body);
@@ -80,13 +80,42 @@ static void loops_that_wait(void **state)
     check_loop("nanosleep.u32 20; ld.global.u32 %r5, [%rd1]; setp.eq.u32 %p3, %r5, 0;", true);
     check_loop("mbarrier.test_wait.shared.b64 %p4, [%r1], %rd1; not.pred %p3, %p4;", true);
     check_loop("call unknown; setp.eq.u32 %p3, %r5, 0;", true);
-    /* the counter does not decide alone, does not move, or is written under a condition */
+    /* the counter does not decide alone, or is written under a condition */
     check_loop("add.u32 %r3, %r3, 1; ld.volatile.global.u32 %r5, [%rd1]; setp.lt.u32 %p4, %r3, 9; setp.eq.and.u32 %p3, "
                "%r5, 0, %p4;",
                true);
-    check_loop("ld.volatile.global.u32 %r5, [%rd1]; setp.lt.u32 %p3, %r3, 9;", true);
     check_loop(
         "ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p4, %r5, 0; @%p4 add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 9;",
+        true);
+}
+
+/* By what leads from what is read to the exit. */
+static void loops_that_ask(void **state)
+{
+    (void)state;
+    check_loop("add.u64 %rd2, %rd1, 8; ld.global.u32 %r5, [%rd2]; setp.eq.u32 %p3, %r5, 0;", true);
+    check_loop("ld.global.u64 %rd2, [%rd2]; setp.ne.u64 %p3, %rd2, 0;", true);
+    check_loop("ld.global.u32 %r5, [%rd2]; add.u64 %rd2, %rd2, 4; and.b64 %rd2, %rd2, 63; setp.eq.u32 %p3, %r5, 0;", true);
+    check_loop("ld.global.u32 %r5, [%rd2]; xor.b64 %rd2, %rd2, 4; setp.eq.u32 %p3, %r5, 0;", true);
+    check_loop("ld.global.u32 %r5, [%rd2]; add.u64 %rd2, %rd2, %rd1; setp.eq.u32 %p3, %r5, 0;", true);
+    check_loop("ld.global.u32 %r5, [%rd2]; add.u64 %rd2, %rd2, 4; add.u64 %rd2, %rd2, -4; setp.eq.u32 %p3, %r5, 0;", true);
+    check_loop("ld.shared.u32 %r5, [%r3]; add.u32 %r3, %r3, 0x80000000; setp.eq.u32 %p3, %r5, 0;", true);
+    check_loop(
+        "ld.global.u32 %r5, [%rd1]; setp.ne.u32 %p4, %r5, 1; @%p4 bra M; mov.u32 %r3, 1; M: setp.eq.u32 %p3, %r3, 0;",
+        true);
+    check_loop("ld.global.u32 %r5, [%rd1]; setp.ne.u32 %p4, %r5, 1; selp.u32 %r3, 0, 1, %p4; setp.eq.u32 %p3, %r3, 0;",
+               true);
+    check_loop("ld.global.u32 %r5, [%rd1]; st.local.u32 [%rd3], %r5; ld.local.u32 %r6, [%rd3]; setp.eq.u32 %p3, %r6, 0;",
+               true);
+    check_loop(
+        "ld.global.u32 %r5, [%rd1]; setp.eq.u32 %p4, %r5, 1; @%p4 bra E; add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 9;",
+        true);
+    check_loop("ld.global.u32 %r5, [%rd1]; M: add.u32 %r3, %r3, 1; setp.lt.u32 %p4, %r3, %r5; @%p4 bra M; setp.lt.u32 %p3, "
+               "%r3, 9;",
+               true);
+    check_loop("ld.global.u32 %r5, [%rd1]; T: .branchtargets E, M; brx.idx %r5, T; M: setp.lt.u32 %p3, %r3, 9;", true);
+    check_loop(
+        "ld.global.u32 %r5, [%rd1]; setp.eq.u32 %p4, %r5, 1; @%p4 exit; add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 9;",
         true);
 }
 
@@ -99,7 +128,20 @@ static void loops_that_do_not(void **state)
     check_loop("shr.u32 %r4, %r4, 1; ld.volatile.global.u32 %r5, [%rd1]; setp.ne.u32 %p3, %r4, 0;", false);
     check_loop("ld.global.nc.u32 %r5, [%rd1]; setp.eq.u32 %p3, %r5, 0;", false);
     check_loop("ld.local.u32 %r5, [%rd1]; setp.eq.u32 %p3, %r5, 0;", false);
-    check_loop("ld.global.u64 %rd2, [%rd2]; setp.ne.u64 %p3, %rd2, 0;", false); /* a list, not one place */
+    check_loop("ld.volatile.global.u32 %r5, [%rd1]; setp.lt.u32 %p3, %r3, 9;", false); /* nobody ends it */
+    /* a number is looked for, at one place after the other */
+    check_loop("ld.global.u32 %r5, [%rd2]; add.u64 %rd2, %rd2, 4; setp.ne.u32 %p3, %r5, 0;", false);
+    check_loop("mul.wide.u32 %rd3, %r3, 4; add.u64 %rd4, %rd1, %rd3; ld.global.u32 %r5, [%rd4+8]; add.u32 %r6, %r3, 1; "
+               "mov.u32 %r3, %r6; setp.ne.u32 %p3, %r5, 0;",
+               false);
+    check_loop("ld.global.u32 %r5, [%rd1]; add.u32 %r6, %r6, %r5; add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 9;", false);
+    /* an inner loop counts, or a branch that what is read decides writes something else */
+    check_loop("mov.u32 %r5, 0; M: add.u32 %r5, %r5, 1; setp.lt.u32 %p4, %r5, 9; @%p4 bra M; ld.volatile.global.u32 %r6, "
+               "[%rd1]; add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 9;",
+               false);
+    check_loop("ld.volatile.global.u32 %r5, [%rd1]; setp.eq.u32 %p4, %r5, 0; @%p4 bra M; add.u32 %r6, %r6, 1; M: add.u32 "
+               "%r3, %r3, 1; setp.lt.u32 %p3, %r3, 9;",
+               false);
     check_loop("red.global.add.u32 [%rd1], 1; mul.lo.u32 %r3, %r3, 3; setp.lt.u32 %p3, %r3, 9;", false);
 }
 
@@ -299,6 +341,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(loops_that_wait),
+        cmocka_unit_test(loops_that_ask),
         cmocka_unit_test(loops_that_do_not),
         cmocka_unit_test(gate),
         cmocka_unit_test(checker),
