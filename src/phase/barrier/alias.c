@@ -19,6 +19,14 @@ u32 alias_class_anywhere(u8 spaces)
     return spaces == EFFECT_SHARED ? CLASS_SHARED : spaces == EFFECT_GLOBAL ? CLASS_GLOBAL : CLASS_GENERIC;
 }
 
+u64 alias_classes_in(const AccessClasses *c, u8 spaces)
+{
+    u64 set = 0;
+    for (u32 k = 0; k < c->n; k++)
+        set |= c->v[k].spaces & spaces ? (u64)1 << k : 0;
+    return set;
+}
+
 /* ---- one access -------------------------------------------------------------------------------------------------- */
 
 const Operand *alias_address(const Instr *i)

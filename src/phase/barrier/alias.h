@@ -61,6 +61,9 @@ u32 alias_class_of(AccessClasses *classes, const Instr *i, u8 spaces);
 /* The class of all of these spaces. */
 u32 alias_class_anywhere(u8 spaces);
 
+/* The classes that lie, or may lie, in one of these spaces. */
+u64 alias_classes_in(const AccessClasses *classes, u8 spaces);
+
 /* Fills `conflicts` in; to be called when all classes are known. */
 void alias_classes_compare(AccessClasses *classes);
 

@@ -36,7 +36,7 @@ static void add_accesses(Flow *f, const Instr *i)
         add_access(f, i, CLASS_CONVERGENT, true, false);
     if (e.times)
         add_access(f, i, CLASS_TIME, true, false);
-    if (e.strong || e.event || op_has(i->op, OPF_BARRIER)) {
+    if (e.strong || e.event || op_has(i->op, OPF_BARRIER) || wait_polls(an_waits(f->an), an_loops(f->an), i, &e)) {
         add_access(f, i, CLASS_STRONG, true, true);
     } else if (knobs->ignore_address_space_check && i->op->mem != MEM_NONE && e.barrier != BARRIER_WARP) {
         add_access(f, i, CLASS_GENERIC, i->op->mem != MEM_WRITE, i->op->mem != MEM_READ);
@@ -62,12 +62,21 @@ static bool ends_segment(const Flow *f, const Instr *i)
     return instr_is(i, OPF_BARRIER) && waits_for_all(f->reach, barrier_use(f->reach, i));
 }
 
+/* Whether blocks of a cluster may see the shared memory of one another: i, or what it calls, addresses that of another one. */
+static bool sees_cluster(const Flow *f, const Instr *i)
+{
+    if (i->kind != INSTR_OP || f->an->fn->module->target_sm < 90)
+        return false;
+    return op_has(i->op, OPF_CALL) || i->op->opcode == OPC_MAPA || i->op->space == SPACE_SHARED_CLUSTER;
+}
+
 static void cut_block(Flow *f, u32 p)
 {
     Block *b = an_order(f->an)->rpo[p];
     f->first[p] = f->count;
     begin_segment(f, p);
     for_each_instr(i, b) {
+        f->sees_clusters |= sees_cluster(f, i);
         if (ends_segment(f, i)) {
             f->open[f->count - 1] = i->guard != 0;
             begin_segment(f, p);

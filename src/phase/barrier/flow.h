@@ -41,6 +41,7 @@ typedef struct Flow {
     u32 count;
     u32 *first;           /* by position: first segment; count + 1 entries */
     bool *open;           /* by segment: its barrier does not stop accesses: it went, or only some threads wait there */
+    bool sees_clusters;   /* other blocks of the cluster may see the shared memory of this one */
     bool lists;           /* somebody wants to know which accesses they are */
     VEC(Access) accesses; /* then all of them, segment by segment */
     VecU32 work;
