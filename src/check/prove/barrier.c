@@ -159,6 +159,22 @@ static void walk(Region *r, const Instr *barrier)
 
 /* ---- pairs ---------------------------------------------------------------------------------------------------------------------- */
 
+/* Reads in a loop what a thread may wait for: who goes on relies on what came before it, and is relied on in what follows. */
+static bool polls(const Prover *p, const Instr *i)
+{
+    return i->op->mem == MEM_READ && !prove_is_private_access(i->op) && bitset_has(&p->polling, i->block->id);
+}
+
+/* Whether other blocks may see what is accessed. Those of a cluster may see its shared memory. */
+static bool is_seen_outside(const Prover *p, const Instr *i) { return i->op->space != SPACE_SHARED || p->sees_clusters; }
+
+/* Whether the barrier orders both, whatever they touch: a poll, or a store that another block may poll to see what is done. */
+static bool signals(const Prover *p, const Instr *above, const Instr *below)
+{
+    bool writes = below->op->mem != MEM_READ && below->op->mem != MEM_NONE;
+    return polls(p, above) || polls(p, below) || (writes && is_seen_outside(p, above) && is_seen_outside(p, below));
+}
+
 static void check_pairs(const AccessPair *q, const Instr *barrier, const Instrs *above, const Instrs *below)
 {
     Prover *p = q->p;
@@ -168,7 +184,7 @@ static void check_pairs(const AccessPair *q, const Instr *barrier, const Instrs 
         prove_fail(p, PROVE_UNKNOWN, "limit: too many accesses around the barrier in line %u", line);
     for (u32 i = 0; i < above->n && !p->failed; i++)
         for (u32 k = 0; k < below->n && !p->failed; k++)
-            if (prove_may_conflict(q, above->v[i], below->v[k]))
+            if (signals(p, above->v[i], below->v[k]) || prove_may_conflict(q, above->v[i], below->v[k]))
                 prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u may order `%.40s` in line %u and `%.40s` in line %u",
                            line, above->v[i]->op->text->text, prove_line(fn, above->v[i]), below->v[k]->op->text->text,
                            prove_line(fn, below->v[k]));
@@ -319,11 +335,34 @@ static void check_weakened(Prover *p, const Instr *i)
         prove_fail(p, PROVE_UNKNOWN, "barrier: that in line %u is one of the warp now: %s", prove_line(g->fn, i), why);
 }
 
+static void find_clusters(Prover *p)
+{
+    for_each_block(b, p->side[PROVE_BEFORE].fn)
+        for_each_instr(i, b)
+            p->sees_clusters |= i->kind == INSTR_OP && (i->op->opcode == OPC_MAPA || i->op->space == SPACE_SHARED_CLUSTER ||
+                                                        op_has(i->op, OPF_CALL));
+}
+
+static void find_polling(Prover *p)
+{
+    ProveGraph *g = &p->side[PROVE_BEFORE].g;
+    Waits waits = prove_waits(g, &p->callees);
+    BitSet body = bitset_new(p->arena, g->n);
+    p->polling = bitset_new(p->arena, g->n);
+    for (u32 k = 0; k < waits.loops; k++)
+        if (prove_loop_body(g, waits.loop[k].header, NULL, &body))
+            bitset_or(&p->polling, &body);
+}
+
 void prove_barriers(Prover *p)
 {
     const char *why;
     if (p->skipped.word && !prove_graph_init(&p->of_block, p->side[PROVE_BEFORE].fn, false, false, p->arena, &why))
         prove_fail(p, PROVE_UNKNOWN, "limit: %s", why);
+    if (p->skipped.word) {
+        find_polling(p);
+        find_clusters(p);
+    }
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b) {
             if (p->failed || i->kind != INSTR_OP)

@@ -124,8 +124,8 @@ static bool holds_at_each_end(Pair *pair, const ProveOptions *options, Ends *end
 {
     ProveGraph *before = &pair->graph[PROVE_BEFORE], *after = &pair->graph[PROVE_AFTER];
     bool holds = true;
-    ends->waits[PROVE_BEFORE] = prove_waits(before, &ends->callees, false);
-    ends->waits[PROVE_AFTER] = prove_waits(after, &ends->callees, false);
+    ends->waits[PROVE_BEFORE] = prove_waits(before, &ends->callees);
+    ends->waits[PROVE_AFTER] = prove_waits(after, &ends->callees);
     ends->paired = prove_pair_exits(before, &ends->exits[PROVE_BEFORE], after, &ends->exits[PROVE_AFTER], pair->matched.v,
                                     pair->matched.n);
     for (u32 k = 0; (k < ends->exits[PROVE_BEFORE].n || k < ends->exits[PROVE_AFTER].n) && holds; k++)
@@ -139,7 +139,7 @@ static bool keeps_end(Pair *pair, Ends *ends)
     Pair ended = {.before = pair->before, .after = pair->after};
     bool asks = false;
     for (u32 side = 0; side < 2; side++) {
-        ends->waits[side] = prove_waits(&pair->graph[side], &ends->callees, false);
+        ends->waits[side] = prove_waits(&pair->graph[side], &ends->callees);
         for (u32 k = 0; k < ends->exits[side].n && !asks; k++)
             asks = matters(pair, (ProveSide)side, &ended, ends, k);
     }

@@ -205,12 +205,14 @@ struct Prover {
     BitSet early;          /* barriers of BEFORE by origin that are left out as soon as it comes to them; empty: none */
     BitSet weakened;       /* barriers of BEFORE, by origin, that are of the warp in AFTER */
     ProveGraph of_block;   /* of BEFORE, without the promises of .uni, which are a warp's; made for prove_barriers */
+    BitSet polling;        /* blocks of BEFORE in loops that may wait; likewise */
+    bool sees_clusters;    /* other blocks of a cluster may see its shared memory; likewise */
     VEC(Access) accesses;
     bool values_hold;  /* the states are final: what is left is which threads are together */
     bool only_threads; /* each thread does the same in both texts, but not with the same others */
     bool gathers;      /* something depends on who happens to be there: activemask, elect, vote without .sync */
     Callees callees;
-    Waits waits[2]; /* where a thread may wait for another one in AFTER; [1]: see on_strong */
+    Waits waits; /* where a thread may wait for another one in AFTER */
     VEC(VecU32)
     waiting; /* by Block.id of AFTER what waits when it has passed that: Open.divided, Open.may_join_divided, and so on */
     BitSet unaligned;      /* regions of BEFORE; see threads.c */

@@ -30,8 +30,7 @@ static u32 effects_of_body(Callees *c, Function *fn, Arena *arena)
     const char *why;
     if (effects & CALLEE_TOGETHER)
         return effects;
-    return prove_graph_init(&g, fn, false, false, arena, &why) && prove_waits(&g, c, false).loops == 0 ? effects
-                                                                                                       : CALLEE_ANYTHING;
+    return prove_graph_init(&g, fn, false, false, arena, &why) && prove_waits(&g, c).loops == 0 ? effects : CALLEE_ANYTHING;
 }
 
 static u32 summarize(Callees *c, const Instr *call, Arena *arena)

@@ -125,10 +125,10 @@ static void check_event(Prover *p, const OpenAtEvent *m)
 /* ---- branches that have closed ------------------------------------------------------------------------------------------------- */
 
 /* Whether a thread may wait for another one between the branch and where its threads join. */
-static bool waits_between(Prover *p, u32 block, bool on_strong)
+static bool waits_between(Prover *p, u32 block)
 {
     ProveGraph *g = &p->side[PROVE_AFTER].g;
-    return prove_waits_in(&p->waits[on_strong], prove_influence(g, fn_block(g->fn, block)));
+    return prove_waits_in(&p->waits, prove_influence(g, fn_block(g->fn, block)));
 }
 
 /* By branch of AFTER: what is open where threads that passed it may wait, as pairs of Open.divided and Open.may_join_divided. */
@@ -139,7 +139,7 @@ static void find_waiting(Prover *p)
         vec_push(&p->waiting, ((VecU32){0}));
     for (u32 i = 0; i < p->at_events.n; i++) {
         const OpenAtEvent *m = &p->at_events.v[i];
-        if (!m->after || (!bitset_has(&p->waits[0].blocks, m->after->block->id) && !g->region[m->after->block->id]))
+        if (!m->after || (!bitset_has(&p->waits.blocks, m->after->block->id) && !g->region[m->after->block->id]))
             continue;
         for (u32 k = 0; k < m->open[PROVE_AFTER].n; k++) {
             const Open *o = &m->open[PROVE_AFTER].v[k];
@@ -203,7 +203,7 @@ static bool is_harmless(Prover *p, const OpenAtEvent *m, const Open *closed, u32
         bool is_new = !x || x->joined || prove_group_has(p, closed->newer, block);
         if (is_new && !have_joined(p, m, closed, a, b, NULL))
             return false;
-        if (x && y && x->went == y->went && !waits_between(p, closed->block, true))
+        if (x && y && x->went == y->went && !waits_between(p, closed->block))
             continue;
         if (x && !x->joined && !prove_group_has(p, closed->all_joined, block) && !prove_went_together(p, pa, pb, block) &&
             !prove_is_covered(p, &pa->open[PROVE_AFTER], block) &&
@@ -236,7 +236,7 @@ static void check_closed(Prover *p, const OpenAtEvent *m)
     for (u32 k = 0; k < m->open[PROVE_AFTER].n && !p->failed; k++) {
         const Open *o = &m->open[PROVE_AFTER].v[k];
         bool asks = unseen ? o->closes && !prove_is_late(p, m->after, o->block) : o->closes || o->late;
-        if (!asks || !waits_between(p, o->block, false) || prove_all_pairs(p, m, o, is_harmless))
+        if (!asks || !waits_between(p, o->block) || prove_all_pairs(p, m, o, is_harmless))
             continue;
         if (unseen)
             note_late(p, m->after, o->block);
@@ -331,8 +331,8 @@ static bool asks_for_threads(Prover *p, const Function *fn)
 
 bool prove_threads_matter(Prover *p)
 {
-    return asks_for_threads(p, p->side[0].fn) || asks_for_threads(p, p->side[1].fn) ||
-           bitset_count(&p->waits[0].blocks) > 0 || p->waits[0].loops > 0;
+    return asks_for_threads(p, p->side[0].fn) || asks_for_threads(p, p->side[1].fn) || bitset_count(&p->waits.blocks) > 0 ||
+           p->waits.loops > 0;
 }
 
 void prove_threads_init(Prover *p)
@@ -342,8 +342,7 @@ void prove_threads_init(Prover *p)
         vec_push(&p->newest_passing, 0);
     for (u32 side = 0; side < 2; side++)
         prove_summarize(&p->callees, p->side[side].fn, p->arena);
-    for (u32 strong = 0; strong < 2; strong++)
-        p->waits[strong] = prove_waits(&p->side[PROVE_AFTER].g, &p->callees, strong);
+    p->waits = prove_waits(&p->side[PROVE_AFTER].g, &p->callees);
     for_each_block(b, p->side[PROVE_BEFORE].fn)
         for_each_instr(i, b)
             p->gathers |= gathers(p, i);

@@ -15,9 +15,8 @@ typedef struct Waits {
     const WaitLoop *loop;
 } Waits;
 
-/* Memory from the graph's arena. With `on_strong`, loops count only where they read what PTX orders: volatile, relaxed or atomic.
- * One that spins on a weak read need not ever end, for that may be read once. */
-Waits prove_waits(ProveGraph *g, const Callees *callees, bool on_strong);
+/* Memory from the graph's arena. */
+Waits prove_waits(ProveGraph *g, const Callees *callees);
 /* Whether a thread may wait at the instruction, or in what it calls. */
 bool prove_waits_at(const Callees *callees, const Instr *i);
 /* Whether a thread may wait in these blocks without leaving them. A path that stays in a loop takes one of its edges back. */
