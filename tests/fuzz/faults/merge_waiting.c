@@ -57,6 +57,31 @@ static bool both_name_lanes(const Block *a, const Block *b)
     return block_holds(a, names_lanes) && block_holds(b, names_lanes);
 }
 
+/* Whether one of the few blocks before b in the text holds it: the loop that polls, in front of the end of an arm. */
+static bool comes_after(const Block *b, bool (*kind)(const Instr *i))
+{
+    for (u32 k = 0; b && k < 6; b = b->prev, k++)
+        if (block_holds(b, kind))
+            return true;
+    return false;
+}
+
+static bool one_comes_after(const Block *a, const Block *b, bool (*kind)(const Instr *i))
+{
+    return signals_after(a, b) && comes_after(a, kind) != comes_after(b, kind);
+}
+
+static bool polls_weakly(const Instr *i) { return starts(i, "ld.shared") || starts(i, "ld.weak.shared"); }
+static bool loads_kept(const Instr *i) { return starts(i, "ld.local"); }
+static bool sets_flag(const Instr *i) { return i->guard && starts(i, "mov.u32"); }
+static bool is_limit(const Instr *i) { return starts(i, "setp.lt.s32") && i->opnd[i->slots - 1].value == 20000; }
+
+static bool after_weak_poll(const Block *a, const Block *b) { return one_comes_after(a, b, polls_weakly); }
+static bool after_poll_by_call(const Block *a, const Block *b) { return one_comes_after(a, b, is_call); }
+static bool after_kept_poll(const Block *a, const Block *b) { return one_comes_after(a, b, loads_kept); }
+static bool after_flag(const Block *a, const Block *b) { return one_comes_after(a, b, sets_flag); }
+static bool after_limit(const Block *a, const Block *b) { return one_comes_after(a, b, is_limit); }
+
 Phase fault_merge_signal;
 PhaseResult fault_merge_signal(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
@@ -85,6 +110,31 @@ Phase fault_merge_masks;
 PhaseResult fault_merge_masks(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     return merge_ends(an, run, both_name_lanes);
+}
+Phase fault_merge_weak_poll;
+PhaseResult fault_merge_weak_poll(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return merge_ends(an, run, after_weak_poll);
+}
+Phase fault_merge_poll_by_call;
+PhaseResult fault_merge_poll_by_call(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return merge_ends(an, run, after_poll_by_call);
+}
+Phase fault_merge_poll_kept;
+PhaseResult fault_merge_poll_kept(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return merge_ends(an, run, after_kept_poll);
+}
+Phase fault_merge_poll_flag;
+PhaseResult fault_merge_poll_flag(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return merge_ends(an, run, after_flag);
+}
+Phase fault_merge_poll_limit;
+PhaseResult fault_merge_poll_limit(Analyses *an, const Knobs *knobs, PhaseRun *run)
+{
+    return merge_ends(an, run, after_limit);
 }
 Phase fault_merge_poll;
 PhaseResult fault_merge_poll(Analyses *an, const Knobs *knobs, PhaseRun *run) { return merge_ends(an, run, polls_after); }

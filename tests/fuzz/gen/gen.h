@@ -105,8 +105,8 @@ typedef struct Gen {
     bool has_flags;    /* %flags and %epoch: see wait.c */
     bool has_spun;
     bool callee_sets; /* wait_function sets the flag that it waits for */
-    bool left;    /* lanes may have left, none of which is a warp's first */
-    bool old_isa; /* PTX 6.3: vote without .sync */
+    bool left;        /* lanes may have left, none of which is a warp's first */
+    bool old_isa;     /* PTX 6.3: vote without .sync */
 } Gen;
 
 /* ---- base.c: names, registers, lines ---------------------------------------------------------------------- */
@@ -224,6 +224,10 @@ Statement statement_spin, statement_leave, statement_partner, statement_observe,
     statement_uniform_chain, statement_warp_call, statement_wait_call, statement_masks;
 void wait_declarations(Gen *g, Text *module);
 void wait_prologue(Gen *g);
+/* A loop that ends when the flag, so many bytes from %flags on, is %epoch or more. */
+void poll_flag(Gen *g, u32 offset);
+void poll_declarations(Text *module);
+void poll_prologue(Gen *g);
 /* Goes to one of the leaves by the value, which is at most `most`; 0 leads to the first leaf. */
 void switch_on(Gen *g, Reg value, u32 most, const Label *leaf, u32 leaves);
 void write_callees(Gen *g, Text *module);

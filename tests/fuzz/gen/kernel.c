@@ -33,7 +33,7 @@ void function_end(Gen *g, Text *module, const char *declarations)
 static const char kernel_declarations[] =
     "\t.reg .b32 %lin, %nt, %lane, %warp, %wbase, %wcount, %wlast, %wmask, %own0, %own1, %own3, %q0, %q1, %q2;\n"
     "\t.reg .b64 %in, %fin, %out, %cnt, %scratch, %own2, %qd;\n"
-    "\t.reg .pred %first;\n\t.reg .b32 %flags, %epoch;\n\t.local .align 4 .b32 stack[4];\n";
+    "\t.reg .pred %first, %other;\n\t.reg .b32 %flags, %epoch;\n\t.local .align 4 .b32 stack[4], kept[2];\n";
 
 static const char kernel_prologue[] =
     "\tld.param.u64 %in, [in];\n\tld.param.u64 %fin, [fin];\n\tld.param.u64 %out, [out];\n\tld.param.u64 %cnt, [cnt];\n"

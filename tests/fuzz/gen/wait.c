@@ -67,12 +67,18 @@ static void set_flag(Gen *g, u32 flag)
 {
     if (g->target >= 75 && percent(g, 25))
         line(g, "atom.shared.exch.b32 %s, [%%flags+%u], %%epoch;", NAME(fresh(g, P_TEMP32)), flag * 4);
+    else if (has(g, GEN_POLL) && percent(g, 25))
+        line(g, "st.shared.u32 [%%flags+%u], %%epoch;", flag * 4);
     else
         line(g, "st.volatile.shared.u32 [%%flags+%u], %%epoch;", flag * 4);
 }
 
 static void spin(Gen *g, u32 flag)
 {
+    if (has(g, GEN_POLL) && percent(g, 75)) {
+        poll_flag(g, flag * 4);
+        return;
+    }
     Label top = label_fresh(g), out = label_fresh(g);
     Reg seen = fresh(g, P_TEMP32), again = fresh(g, P_PRED);
     bool test_first = percent(g, 30);
@@ -772,6 +778,8 @@ void wait_declarations(Gen *g, Text *module)
 {
     if (g->has_flags)
         text_printf(module, ".shared .align 4 .b32 flags[64];\n");
+    if (g->has_flags && has(g, GEN_POLL))
+        poll_declarations(module);
     if (has(g, GEN_WAIT_CALL))
         write_wait_functions(g, module);
     if (!has(g, GEN_WARP_CALL))
@@ -797,6 +805,8 @@ void wait_prologue(Gen *g)
     for (u32 i = 0; i < FLAGS; i++)
         text_printf(g->text, "\tst.volatile.shared.u32 [%%flags+%u], 0;\n", i * 4);
     text_printf(g->text, "\tbar.warp.sync %%wmask;\n");
+    if (has(g, GEN_POLL))
+        poll_prologue(g);
 }
 
 /* A call of a function that holds a warp operation. */
