@@ -329,26 +329,40 @@ void names_refer_numbered(Lower *p, Span stem, u32 number, LabelRef ref)
     refer(p, intern_cstr(&p->module->names, full), stem, ref);
 }
 
+static bool is_label_of_function(const Lower *p, const Name *name)
+{
+    for (u32 l = 0; l < p->labels.n; l++)
+        if (p->labels.v[l]->name == name)
+            return true;
+    return false;
+}
+
+static void report_unresolved(Lower *p, const LabelRef *ref)
+{
+    if (is_label_of_function(p, ref->name))
+        lower_error(p, ref->at, "label '%s' is inside a scope that this branch is not in", ref->name->text);
+    else
+        lower_error(p, ref->at, "label '%s' is not defined in this function", ref->name->text);
+}
+
+/* Frees them: no name may lead to one afterwards, since a later function may have labels of the same names. */
+static void forget_references(Lower *p)
+{
+    for (u32 i = 0; i < p->refs.n; i++)
+        ((NameInfo *)p->refs.v[i]->name->user)->pending = NULL;
+    vec_clear(&p->refs);
+    arena_free(&p->uses);
+}
+
+static bool beyond_limit(const Diag *diag) { return diag->error_limit && diag->errors > diag->error_limit; }
+
 void names_report_unresolved(Lower *p)
 {
-    for (u32 i = 0; i < p->refs.n; i++) {
-        LabelRef *ref = p->refs.v[i];
-        ((NameInfo *)ref->name->user)->pending = NULL;
-        if (ref->done)
-            continue;
-        bool inside = false;
-        for (u32 l = 0; l < p->labels.n && !inside; l++)
-            inside = p->labels.v[l]->name == ref->name;
-        if (inside)
-            lower_error(p, ref->at, "label '%s' is inside a scope that this branch is not in", ref->name->text);
-        else
-            lower_error(p, ref->at, "label '%s' is not defined in this function", ref->name->text);
-        if (p->diag->error_limit && p->diag->errors > p->diag->error_limit)
-            break;
-    }
-    vec_clear(&p->refs);
+    for (u32 i = 0; i < p->refs.n && !beyond_limit(p->diag); i++)
+        if (!p->refs.v[i]->done)
+            report_unresolved(p, p->refs.v[i]);
+    forget_references(p);
     vec_clear(&p->labels);
-    arena_free(&p->uses);
 }
 
 /* ---- names that must stay ---- */
