@@ -19,7 +19,8 @@
     follow   = [a-zA-Z0-9_$];
     ident    = [a-zA-Z] follow* | [_$%] follow+;
     part     = [a-zA-Z0-9_]+;
-    modifier = "." part ("::" part)*;
+    bank     = ".const[" ([0-9] | "10") "]"; /* of PTX 1.5 to 2.1 */
+    modifier = "." part ("::" part)* | bank;
     dec      = [1-9][0-9]* "U"?;
     oct      = "0" [0-7]* "U"?;
     hex      = "0" [xX] [0-9a-fA-F]+ "U"?;
@@ -217,7 +218,7 @@ static bool is_plain_instruction(Lower *lower, Span word)
 bool lex_instruction(Lower *lower, u32 *end)
 {
     const char *text = lower->module->text.p;
-    const unsigned char *start = skip_blanks((const unsigned char *)text + lower->cursor), *cursor = start, *marker;
+    const unsigned char *start = skip_blanks((const unsigned char *)text + lower->cursor), *cursor = start, *marker = start;
     u32 before = lower->cursor;
     if (lower->recovering || !may_begin_instruction(lower))
         return false;
@@ -362,10 +363,12 @@ again:
         ".file"                 { TOKEN(T_FILE); }
         ".loc"                  { TOKEN(T_LOC); }
         ".section"              { TOKEN(T_SECTION); }
+        "@@DWARF"               { TOKEN(T_DWARF); }
+        ".4byte"                { TOKEN(T_DOT_WORD); } /* of @@DWARF */
         ".pragma"               { TOKEN(T_PRAGMA); }
         ".reg"                  { TOKEN(T_REG); }
         ".sreg"                 { value->n = SPACE_SREG; TOKEN(T_SPACE); }
-        ".const"                { value->n = SPACE_CONST; TOKEN(T_SPACE); }
+        ".const" | bank         { value->n = SPACE_CONST; TOKEN(T_SPACE); }
         ".global"               { value->n = SPACE_GLOBAL; TOKEN(T_SPACE); }
         ".local"                { value->n = SPACE_LOCAL; TOKEN(T_SPACE); }
         ".shared"               { value->n = SPACE_SHARED; TOKEN(T_SPACE); }

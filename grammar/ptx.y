@@ -52,7 +52,7 @@ static inline void plain_instructions(Lower *p, Span *at)
 %token <n> T_TYPE "a type" T_SPACE "a state space" T_VECTOR "a vector size" T_BLOCK_SHAPE "a block size directive" T_DOT_WORD "a modifier"
 %token T_VERSION ".version" T_TARGET ".target" T_ADDRESS_SIZE ".address_size" T_ENTRY ".entry" T_FUNC ".func"
 %token T_EXTERN ".extern" T_VISIBLE ".visible" T_WEAK ".weak" T_COMMON ".common" T_ALIAS ".alias" T_FILE ".file" T_LOC ".loc" T_LOC_INTERMEDIATE ".loc_intermediate"
-%token T_SECTION ".section" T_PRAGMA ".pragma" T_REG ".reg" <n> T_PARAM ".param"
+%token T_SECTION ".section" T_DWARF "@@DWARF" T_PRAGMA ".pragma" T_REG ".reg" <n> T_PARAM ".param"
 %token T_ALIGN ".align" T_PTR ".ptr"
 %token T_ATTRIBUTE ".attribute" T_BRANCHTARGETS ".branchtargets" T_CALLPROTOTYPE ".callprototype" T_CALLTARGETS ".calltargets"
 %token T_NORETURN ".noreturn" <n> T_PERFORMANCE "a performance directive"
@@ -93,6 +93,8 @@ module_item: T_TARGET target_words
     | T_PRAGMA strings ';'
     | T_ALIAS T_NAME ',' T_NAME ';' { lower_alias(p, @2, @4); }
     | T_SECTION section_name '{' { p->in_section = true; } section_items '}' { p->in_section = false; }
+    | T_DWARF T_SECTION section_name ',' T_STRING ',' '@' T_NAME /* of PTX 1.2 to 1.5 */
+    | T_DWARF dwarf_unit dwarf_values
     | linkage variable ';'          { lower_decl_end(p, @$); }
     | variable ';'                  { lower_decl_end(p, @$); }
     | function
@@ -114,6 +116,10 @@ section_items: %empty | section_items section_item;
 section_item: T_LABEL ':' | T_TYPE section_values;
 section_values: section_value | section_values ',' section_value;
 section_value: expr { lower_mention(p, $1); } | T_DOT_WORD | T_DOT_WORD '+' T_INTEGER;
+
+dwarf_unit: T_DOT_WORD | T_TYPE;
+dwarf_values: dwarf_value | dwarf_values ',' dwarf_value;
+dwarf_value: T_INTEGER | T_NAME { lower_mention(p, lower_name(p, @1, false)); } | T_DOT_WORD;
 
 /* ---- variables ---- */
 

@@ -59,6 +59,7 @@ static bool begins_item(int token)
     case T_ALIAS:
     case T_FILE:
     case T_SECTION:
+    case T_DWARF:
     case T_PRAGMA:
     case T_SPACE: return true;
     default: return begins_function(token);

@@ -130,9 +130,9 @@ static void report_before(Lower *p, const SyntaxError *error, const char *wanted
 void syntax_error_report(Lower *p, const SyntaxError *error)
 {
     static const char *const body_only[] = {"a name", "a label", "an opcode", ".reg", ".loc", "'@'", "'{'", NULL};
-    static const char *const module_only[] = {".version", ".target", ".address_size", ".entry", ".func", ".extern",
-                                              ".visible", ".weak",   ".common",       ".alias", ".file", ".section",
-                                              NULL};
+    static const char *const module_only[] = {".version", ".target",  ".address_size", ".entry",  ".func",
+                                              ".extern",  ".visible", ".weak",         ".common", ".alias",
+                                              ".file",    ".section", "@@DWARF",       NULL};
     char list[MESSAGE_BYTES];
     const char *wanted = what_is_wanted(p, error, list);
     bool statement = begins_statement(p, error);
