@@ -137,6 +137,36 @@ printf '.shared .b64 x[9223372036854775807][2];' | body 'an array larger than ev
 awk 'BEGIN { print ".version 8.0\n.target sm_80"; for (i = 0; i < 100000; i++) print ".func f" i " () { ret; }" }' | whole '100,000 functions' 0
 awk 'BEGIN { print ".version 8.0\n.target sm_80"; for (i = 0; i < 100000; i++) print ".func f (" }' | whole '100,000 broken functions' 1
 
+# functions COUNT BODY: functions with one body each, in which # is the function's number.
+functions()
+{
+    awk -v count="$1" -v body="$2" 'BEGIN {
+        print ".version 8.0\n.target sm_80\n.address_size 64"
+        for (f = 0; f < count; f++) {
+            text = body
+            gsub("#", f, text)
+            print ".visible .entry f" f "()\n{\n.reg .pred %p<4>;\n.reg .b32 %r<9>;\n" text "\nret;\n}"
+        }
+    }'
+}
+# lines COUNT LINE: a line so often, in which ~ is its number.
+lines() { awk -v count="$1" -v line="$2" 'BEGIN { for (k = 0; k < count; k++) { text = line; gsub("~", k, text); print text } }'; }
+
+# What one function refers to is forgotten before the next one, however many mistakes there were.
+missing=$(lines 40 '@%p1 bra L~;')
+defined=$(lines 40 'L~: @%p1 bra L~;')
+two() { functions "$1" "$2"; functions "$3" "$4" | sed '1,3d; s/entry f/entry g/'; }
+for count in 22 40 4000; do
+    two 1 "$(lines $count '@%p1 bra L~;')" 3 "$(lines $count 'L~: @%p1 bra L~;')" | whole "$count labels that another function has" 1
+done
+two 30 "$missing" 2 "{ $defined } $missing" | whole 'labels that a scope of another function has' 1
+functions 50 "$(lines 30 '{ bra L~; { bra M~; }')$(lines 30 'L~: }')" | whole 'labels in scopes' any
+functions 30 "$(lines 30 'T~: .branchtargets L~, M~; brx.idx %r1, T~;')" | whole 'tables of what is missing, in many functions' 1
+functions 30 "$(lines 30 'call missing~, (%r~);')" | whole 'undeclared callees and registers in many functions' 1
+functions 300 "$(lines 30 'call missing~_#;')" | whole 'undeclared callees in many functions' 0
+functions 30 "$(lines 30 'mov.b32 %r1, variable~;')" | whole 'undeclared variables in many functions' 1
+functions 30 "$(lines 30 '.reg .b32 a~; .reg .b32 a~; L: L: .shared .b32 s; .shared .b32 s;')$missing" | whole 'all declared twice in many functions' 1
+
 megabytes 'add.s32 %r1, %r2, %r3;' | unended 'long: instructions without an end' 1
 megabytes 'add.s32 %r1, %q, %r3;' | unended 'long: a mistake in every line' 1
 megabytes 'add.s32 %r1, , %r3' | unended 'long: a bad statement in every line' 1

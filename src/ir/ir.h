@@ -282,6 +282,7 @@ struct Module {
     const char *untouchable;                     /* why no phase may touch any function; NULL: they may */
     Span untouchable_at;
     bool debug;                    /* .target ..., debug */
+    bool names_undeclared;         /* functions that nobody declared: the module is not for ptxas, but for OptiX */
     u32 address_size;              /* bits; 0: not said */
     VEC(Function *) functions;     /* in text order, prototypes included */
     VEC(Sym) syms;                 /* [0] unused */

@@ -155,11 +155,43 @@ static void set_component(Lower *p, const Val *v, Span stem, Operand *o)
 /* Only branches and calls take a list; what an unknown instruction takes is not known. */
 static bool takes_table(const OpInfo *op) { return op_has(op, OPF_BRANCH | OPF_CALL) || !op->known; }
 
+/* What a call calls: its first operand, or the one after the list of what it returns. */
+static bool is_callee(const Lower *p)
+{
+    return op_has(p->op, OPF_CALL) && !p->open_aggregates.n &&
+           (p->operand_count == 1 || (p->operand_count == 2 && p->operands.v[0].kind == OPND_LIST));
+}
+
+static bool begins_with(Str text, const char *prefix)
+{
+    u32 len = (u32)strlen(prefix);
+    return text.len >= len && !memcmp(text.p, prefix, len);
+}
+
+/* ptxas takes no undeclared function. OptiX takes some, whose names it gives a meaning: `_optix_get_launch_index_x`. */
+static bool may_be_undeclared(const Lower *p, Str name)
+{
+    if (p->strict || p->names_missing || name.p[0] == '%')
+        return false;
+    return is_callee(p) || begins_with(name, "_optix_") || begins_with(name, "_rt_");
+}
+
+static void take_undeclared(Lower *p, Span name)
+{
+    Str text = span_str(p->module, name);
+    p->module->names_undeclared = true;
+    p->fn->verbatim = true;
+    lower_leave_alone(p, arena_printf(p->module->arena, "function '%.*s' is not declared", (int)text.len, text.p), name);
+    p->op = lower_unknown_op(p);
+}
+
 /* An unknown instruction may name anything, labels that come later included. */
 static void set_other_name(Lower *p, const Val *v, Span at, const Binding *b, Operand *o)
 {
     Span stem = v->dotted ? dotted_stem(p, v->name) : v->name;
     Str text = span_str(p->module, v->name);
+    if (!b && may_be_undeclared(p, text))
+        take_undeclared(p, v->name);
     if (!p->op->known && (b || text.p[0] != '%')) {
         o->kind = OPND_NAME;
         o->id = other_name(p, text.p, text.len);

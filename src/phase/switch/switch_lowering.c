@@ -19,7 +19,7 @@
  * Where threads of different cases may now reconverge, analysis/reconverge.h is asked. A table is brx.idx.uni only where the
  * selector is uniform: .uni on the branches before promised equal predicates.
  *
- * Declines: few cases; branches that differ from the root's in .uni; equality chains in loops, which ptxas makes tables of
+ * Declines: tables in modules that name undeclared functions, which are not for ptxas; few cases; branches that differ from the root's in .uni; equality chains in loops, which ptxas makes tables of
  * itself; edges out that need much of what the region computes; a convergent instruction in front of which threads that took one
  * path, whose selectors may differ, would be divided, or one that does not name its threads and would get others; a wait that
  * one of these might end. */
@@ -41,11 +41,13 @@ typedef struct Lowering {
     ReconvergeGate *gate; /* made when it is asked first, before anything is rewritten */
 } Lowering;
 
+/* Who reads a module that names undeclared functions is not ptxas, and whether it takes brx.idx is not known. */
 static PlanLimits limits_of(const Analyses *an, const Knobs *knobs)
 {
     const Module *m = an->fn->module;
     bool has_brx = m->version_major >= 6 && (m->target_sm == 0 || m->target_sm >= 30);
-    return (PlanLimits){knobs->switch_density, knobs->switch_max_table, has_brx};
+    bool takes_brx = !m->names_undeclared || knobs->switch_tables_for_optix;
+    return (PlanLimits){knobs->switch_density, knobs->switch_max_table, has_brx && takes_brx};
 }
 
 /* ---- threads that stay together -------------------------------------------------------------------------------- */
