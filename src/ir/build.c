@@ -35,7 +35,7 @@ static u32 skip_line_comment(Str text, u32 at)
     return at;
 }
 
-u32 text_item_end(Str text, u32 end)
+u32 text_line_end(Str text, u32 end)
 {
     if (end < text.len && text.p[end] == '\n') /* as nearly always */
         return end + 1;
@@ -44,6 +44,16 @@ u32 text_item_end(Str text, u32 end)
         return end;
     bool crlf = text.p[at] == '\r' && at + 1 < text.len && text.p[at + 1] == '\n';
     return at + (crlf ? 2 : 1);
+}
+
+u32 text_item_end(Str text, u32 end)
+{
+    u32 line = text_line_end(text, end), at = line;
+    while (at < text.len && (text.p[at] == '\t' || text.p[at] == ' ' || is_line_end(text.p[at])))
+        at++;
+    u32 len = (u32)strlen(TEXT_ASM_END);
+    bool ends_asm = text.len - at >= len && !memcmp(text.p + at, TEXT_ASM_END, len);
+    return ends_asm ? text_line_end(text, at + len) : line;
 }
 
 /* ---- modules, functions, blocks ------------------------------------------------------------------------------- */

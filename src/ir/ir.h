@@ -387,9 +387,13 @@ bool block_is_empty(const Block *b); /* no instruction that executes and no prag
 bool instr_precedes(const Instr *a, const Instr *b);
 /* The .loc in force at i (itself not counted), or NULL. */
 const Instr *instr_loc(const Instr *i);
-/* Where the text of an item that ends at `end` gives way to the next item's lead: after the newline when only blanks
- * and one comment follow on the line, else `end` itself. A comment after an item's `;` belongs to that item. */
+/* After the newline when only blanks and one comment follow `end` on the line, else `end` itself. */
+u32 text_line_end(Str text, u32 end);
+/* Where the text of an item that ends at `end` gives way to the next item's lead: a comment after an item's `;` belongs to that
+ * item, and so does the comment on a later line that ends inline assembly. */
 u32 text_item_end(Str text, u32 end);
+#define TEXT_ASM_BEGIN "// begin inline asm"
+#define TEXT_ASM_END "// end inline asm"
 
 /* ---- constructors (ir/build.c) -------------------------------------------------------------------------------- */
 

@@ -1,6 +1,7 @@
 /* Modules and functions to text. What no phase changed is copied; a changed function is walked in layout order, and each
  * item prints [lead, end of its line) of its own text unless it was changed. Scopes have been legalized before, so that a
  * walk over the blocks comes to each brace once. */
+#define _GNU_SOURCE /* memmem */
 #include "ir/printer.h"
 #include "ir/scopes.h"
 
@@ -16,9 +17,10 @@ typedef struct BodyPrinter {
     u32 at;           /* place in the source that the output stands for; NOWHERE after text of our own */
     const Instr *loc; /* .loc in force */
     LocsPrinted locs;
-    ScopeId scope;        /* open between blocks */
-    VecU32 opening;       /* scratch of enter_scope */
-    u8 *place;            /* by table */
+    Span assembly;  /* inline assembly in the source whose first comment is printed, and whose last one is not; or empty */
+    ScopeId scope;  /* open between blocks */
+    VecU32 opening; /* scratch of enter_scope */
+    u8 *place;      /* by table */
     u32 tables_at_starts; /* with PLACE_SCOPE_START, and not printed yet */
     u32 *next_decl;       /* by open scope: declarations before this one are printed */
 } BodyPrinter;
@@ -27,11 +29,53 @@ typedef struct BodyPrinter {
 
 static bool has_text(Span s) { return s.end > s.beg; }
 
+/* A line of our own: begin, emit, end. */
+static void begin_line(BodyPrinter *b, const char *indent)
+{
+    if (!printer_at_line_start(b->p))
+        printer_text(b->p, "\n", 1);
+    emit_cstr(b->p, indent);
+}
+
+static void end_line(BodyPrinter *b)
+{
+    printer_text(b->p, "\n", 1);
+    b->at = NOWHERE;
+}
+
+/* The comments around inline assembly come in pairs: one whose twin went with its instruction gets another, or goes. */
+static void end_assembly(BodyPrinter *b)
+{
+    if (has_text(b->assembly)) {
+        begin_line(b, "\t");
+        emit_cstr(b->p, TEXT_ASM_END);
+        end_line(b);
+    }
+    b->assembly = (Span){0};
+}
+
+/* The lead of an item that is about to be printed may hold the first comment. */
+static void begin_assembly(BodyPrinter *b, u32 lead, u32 beg)
+{
+    const u32 begin_len = (u32)strlen(TEXT_ASM_BEGIN), end_len = (u32)strlen(TEXT_ASM_END);
+    const char *text = b->p->text.p, *found = NULL;
+    if (beg - lead < begin_len)
+        return;
+    for (const char *at = text + lead; (at = memmem(at, (size_t)(text + beg - at), TEXT_ASM_BEGIN, begin_len)); at++)
+        found = at;
+    const char *end = found ? memmem(found, (size_t)(text + b->fn->text.end - found), TEXT_ASM_END, end_len) : NULL;
+    if (end && end >= text + beg)
+        b->assembly = (Span){lead, (u32)(end - text)};
+}
+
 /* What comes after other things than in the source starts a line. */
 static void begin_item(BodyPrinter *b, u32 lead, u32 beg)
 {
+    if (lead < b->assembly.beg || lead >= b->assembly.end)
+        end_assembly(b);
     if (b->at != lead && !printer_at_line_start(b->p))
         printer_text(b->p, "\n", 1);
+    begin_assembly(b, lead, beg);
     printer_source(b->p, lead, beg);
 }
 
@@ -39,6 +83,8 @@ static void begin_item(BodyPrinter *b, u32 lead, u32 beg)
 static void begin_instr(BodyPrinter *b, const Instr *i)
 {
     bool bare = b->at != i->lead && i->lead == i->text.beg;
+    if (bare && (i->lead < b->assembly.beg || i->lead >= b->assembly.end))
+        end_assembly(b);
     if (bare && !printer_at_line_start(b->p))
         printer_text(b->p, "\n", 1);
     if (bare)
@@ -47,11 +93,14 @@ static void begin_instr(BodyPrinter *b, const Instr *i)
         begin_item(b, i->lead, i->text.beg);
 }
 
-/* The rest of the line when only a comment is on it. */
+/* The rest of the line when only a comment is on it, and the comment after inline assembly. */
 static void end_item(BodyPrinter *b, u32 end)
 {
+    u32 line = text_line_end(b->p->text, end);
     b->at = text_item_end(b->p->text, end);
-    printer_source(b->p, end, b->at);
+    printer_source(b->p, end, has_text(b->assembly) ? b->at : line);
+    if (b->at != line)
+        b->assembly = (Span){0};
 }
 
 static void emit_own_text(BodyPrinter *b, u32 lead, Span text)
@@ -69,20 +118,6 @@ static void keep_lines(BodyPrinter *b, Span text)
         printer_text(b->p, "\n", 1);
         at++;
     }
-}
-
-/* A line of our own: begin, emit, end. */
-static void begin_line(BodyPrinter *b, const char *indent)
-{
-    if (!printer_at_line_start(b->p))
-        printer_text(b->p, "\n", 1);
-    emit_cstr(b->p, indent);
-}
-
-static void end_line(BodyPrinter *b)
-{
-    printer_text(b->p, "\n", 1);
-    b->at = NOWHERE;
 }
 
 /* ---- declarations and tables ----------------------------------------------------------------------------------- */
