@@ -16,7 +16,8 @@
  * the loop may wait at a ret of its own for those that stay, so no thread of the loop may wait for others to leave.
  *
  * Declines: loops with the pragma nounroll, and those that leave for equality with a counter that steps by more than one, since
- * they were unrolled before; conditions whose comparison is guarded, combined, or in another block. A counter of its own is
+ * they were unrolled before; conditions whose comparison is guarded, combined, or in another block, or reads what ptxas cannot
+ * count by; then the rewrite gains nothing. A counter of its own is
  * declined in loops that ptxas would not unroll then, as far as can be foreseen: large ones, with a second exit, a call or an
  * operation of the warp, or that do not run towards their bound; where it would unroll them too often; and in those that were
  * unrolled before (phase/latches/unrolled.h). */
@@ -164,6 +165,62 @@ static bool invert_latch(Analyses *an, PhaseRun *run, const Loop *loop, Block *b
     return true;
 }
 
+/* `add x, x, c`, with a constant, or a register that the loop does not write: there are no constants of 16 bits. */
+static bool steps_evenly(const Loop *loop, const Instr *i)
+{
+    if (i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB)
+        return false;
+    RegId by = operand_plain_register(instr_operand(i, 2));
+    u32 writes = 0;
+    if (by)
+        loop_last_write(loop, by, &writes);
+    return writes == 0;
+}
+
+static bool reads_float(const OpInfo *op)
+{
+    bool any = false;
+    for (u32 k = 0; k < op->types; k++)
+        any |= type_class(op->type[k]) == TC_FLOAT;
+    return any;
+}
+
+/* Whether the loop may step what reg is computed from by a constant: not where it comes from memory, another lane or a product of
+ * floats. */
+static bool may_be_counted(const Loop *loop, RegId reg, u32 depth)
+{
+    u32 writes;
+    const Instr *def = loop_last_write(loop, reg, &writes);
+    if (writes != 1 || !depth)
+        return writes > 0;
+    if (!op_has(def->op, OPF_PURE) || reads_float(def->op))
+        return op_has(def->op, OPF_PURE) && steps_evenly(loop, def);
+    bool any = false;
+    for_each_slot(o, def)
+        if (o->kind == OPND_REG && o->role == ROLE_USE)
+            any |= o->id == reg || may_be_counted(loop, o->id, depth - 1);
+    return any;
+}
+
+static bool may_count_by(const Loop *loop, const Instr *branch)
+{
+    enum { DEFINITIONS = 4 };
+    const Instr *compare = local_definition(branch, branch->guard);
+    if (!compare || compare->op->opcode != OPC_SETP || compare->op->bool_op != BOOL_NONE)
+        return true;
+    bool any = false;
+    for_each_slot(o, compare)
+        any |= o->kind == OPND_REG && o->role == ROLE_USE && may_be_counted(loop, o->id, DEFINITIONS);
+    return any;
+}
+
+/* Whether ptxas may count by the test at the end of b, or by the one at the end of the loop: nothing is gained where it cannot. */
+static bool may_count(const Loop *loop, const Block *b)
+{
+    const Instr *last = loop->latch_count == 1 ? block_conditional_branch(loop->latches[0]) : NULL;
+    return may_count_by(loop, block_terminator(b)) || (last && b != loop->latches[0] && may_count_by(loop, last));
+}
+
 static bool stays(Analyses *an, const Loop *loop, const Block *to) { return to && loop_contains(an_loops(an), loop, to); }
 
 /* Canonicalizes the test at the end of b, if there is one: one successor is in the loop, the other one is not. */
@@ -173,10 +230,14 @@ static bool canonicalize_test(Analyses *an, PhaseRun *run, const Loop *loop, Blo
     if (!end || !end->guard || branch_table(end))
         return false;
     Block *to = branch_target(end);
-    if (to == loop->header)
-        return canonicalize_exit(an, run, loop, b, end, false);
     if (stays(an, loop, to) == stays(an, loop, b->fall))
         return false;
+    if (!may_count(loop, b)) {
+        phase_missed_once(run, "LoopTestKept", end, "ptxas cannot count this loop by what its test compares");
+        return false;
+    }
+    if (to == loop->header)
+        return canonicalize_exit(an, run, loop, b, end, false);
     if (b->fall == loop->header)
         return invert_latch(an, run, loop, b, end, must_leave);
     return canonicalize_exit(an, run, loop, b, end, to != NULL);
