@@ -35,7 +35,7 @@ $zero:
 	st.global.u32 [%rd1+4], %r1;
 	bra $hop;
 $hop:
-	bra $end;
+	@%p1 bra $end;
 $end:
 	ret;
 }
@@ -77,7 +77,7 @@ ptxopt -O1 "$WORK/input/in.ptx" -o "$WORK/input/want.ptx" || echo 'fail -O1'
 
 {
 # ---- files --------------------------------------------------------------------------------------------------------
-case_ 'the output has what branch-folding made of it' 'differ in.ptx want.ptx; not grep -q "bra \$hop" want.ptx'
+case_ 'the output has what branch-folding made of it' 'grep -q "bra \$end" in.ptx; not grep -q "bra \$end" want.ptx'
 case_ 'what no phase changed keeps its bytes' '
     sed -n "/entry plain/,\$p" in.ptx >a; sed -n "/entry plain/,\$p" want.ptx >b; cmp a b'
 case_ 'a file to a file' 'exits 0 ptxopt -O1 in.ptx -o out.ptx; silent; cmp out.ptx want.ptx

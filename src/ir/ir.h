@@ -267,6 +267,7 @@ struct Function {
     VecU32 lost_readers;          /* registers that an edit took a reader from; see edit_remove_unread */
     Cfg *cfg;                     /* edges, once cfg_build ran; owned by the pipeline */
     u32 epoch[EPOCHS];            /* moved on by what changes the function: ir/edit.h, block_new, reg_new */
+    u64 parsed_code;              /* of ir/code_hash.h */
     u32 flat_epoch, legal_epoch;  /* of its code, when scopes_flatten() and scopes_legalize() last had it in order */
 };
 

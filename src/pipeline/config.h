@@ -34,6 +34,7 @@ struct PipelineConfig {
     const PhaseTable *table;    /* no more than PHASE_COUNT phases */
     u32 level;                  /* 0 .. 3: of -O; the phases see at least 1 */
     VecU32 sequence;            /* phases to run, by index into the table; some more than once maybe */
+    bool named_phases;          /* the sequence was asked for by name */
     bool disabled[PHASE_COUNT]; /* these run nowhere, not even as phases of the clean-up */
     VecGlob only, skip;         /* names of functions: if there are any in `only`, no others run; none that `skip` names */
     VecWithheld withheld;

@@ -111,6 +111,7 @@ static void cut_sequence(OptionParser *parser, VecU32 *sequence)
 void option_choose_phases(OptionParser *parser)
 {
     VecU32 *sequence = &parser->options->pipeline.sequence;
+    parser->options->pipeline.named_phases = parser->options->phases != NULL;
     if (parser->options->phases)
         sequence_of_list(parser, sequence);
     else

@@ -8,6 +8,7 @@
 #include "analysis/convergence.h"
 #include "analysis/exits.h"
 #include "analysis/joins.h"
+#include "ir/code_hash.h"
 #include "ir/edit.h"
 #include "pipeline/dot.h"
 #include "pipeline/runner.h"
@@ -170,6 +171,8 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
     edit_absorb_unused_labels(fn);
     if (!step_verify_parsed(runner, fn))
         return false;
+    if (runner->pass == 0)
+        code_remember(fn);
     return runner->config->ignore_exits ? run_to_fixed_point(runner, fn, an) : run_and_look_at_exits(runner, fn, an);
 }
 
@@ -255,6 +258,19 @@ static void settle_back(Runner *runner)
     vec_free(&runner->later);
 }
 
+/* A function of which only the spelling would change, labels and jumps, stays as it was, unless the phases were asked for by name. */
+static void settle_spelling(Runner *runner, const Module *m)
+{
+    for (u32 i = 0; i < m->functions.n && !runner->config->named_phases; i++) {
+        Function *fn = m->functions.v[i];
+        if (!fn->changed || !code_is_as_parsed(fn))
+            continue;
+        edit_revert(fn);
+        remark(runner, fn, "OnlySpelling", nowhere,
+               "only labels, and jumps that ptxas removes itself, would change: it stays as it was");
+    }
+}
+
 static void count_functions(Runner *runner, const Module *m)
 {
     for (u32 i = 0; i < m->functions.n; i++) {
@@ -284,6 +300,7 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
     for (; result == PIPELINE_OK && more && runner.pass < MOST_PASSES; runner.pass++)
         result = run_pass(&runner, &arena, m, &more);
     settle_back(&runner);
+    settle_spelling(&runner, m);
     count_functions(&runner, m);
     arena_free(&arena);
     vec_free(&runner.sequence);

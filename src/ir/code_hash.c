@@ -1,0 +1,167 @@
+#include "ir/code_hash.h"
+
+#include "base/fnvmap.h"
+#include "ir/cfg.h"
+#include "ir/inspect.h"
+
+/* What a block is, by Block.id. */
+typedef struct CodeBlock {
+    const Block *end; /* where control goes that enters it: itself, or past blocks that do nothing; NULL: not known yet */
+    u32 in_edges;     /* of those that do something, from blocks that are reached */
+    u32 number;       /* in the order in which the code is hashed, from 1 */
+    bool reached;
+    bool is_visited; /* by the walk under way */
+    bool continues;  /* only one block leads to it, and that one only to it */
+} CodeBlock;
+
+typedef struct CodeHash {
+    const Function *fn;
+    CodeBlock *block;
+    VEC(const Block *) work;
+    u32 numbers;
+    u64 hash;
+} CodeHash;
+
+static CodeBlock *code_block(const CodeHash *h, const Block *b) { return &h->block[b->id]; }
+
+static bool does_nothing(const Block *b) { return block_is_empty(b) && b->fall && !block_is_pinned(b); }
+
+/* A cycle of blocks that do nothing ends at the block where it closes. */
+static const Block *end_of(const CodeHash *h, const Block *b)
+{
+    const Block *end = b;
+    for (; !code_block(h, end)->end && does_nothing(end) && !code_block(h, end)->is_visited; end = end->fall)
+        code_block(h, end)->is_visited = true;
+    if (code_block(h, end)->end)
+        end = code_block(h, end)->end;
+    for (const Block *at = b; at != end && !code_block(h, at)->end; at = at->fall)
+        code_block(h, at)->end = end;
+    code_block(h, end)->end = end;
+    return end;
+}
+
+static void reach(CodeHash *h, const Block *b)
+{
+    if (code_block(h, b)->reached)
+        return;
+    code_block(h, b)->reached = true;
+    vec_push(&h->work, b);
+}
+
+static void find_edges(CodeHash *h)
+{
+    const Block *entry = end_of(h, h->fn->entry);
+    code_block(h, entry)->in_edges++;
+    reach(h, entry);
+    for_each_block(b, h->fn)
+        if (block_is_pinned(b))
+            reach(h, b);
+    while (h->work.n) {
+        const Block *b = vec_pop(&h->work);
+        for (u32 k = 0; k < block_edge_count(b); k++) {
+            const Block *to = end_of(h, block_edge_target(b, k));
+            code_block(h, to)->in_edges++;
+            reach(h, to);
+        }
+    }
+}
+
+/* The pragma works in the block that a back edge enters: it is not one with the block before. */
+static bool has_pragma(const Block *b)
+{
+    for_each_instr(i, b)
+        if (i->kind == INSTR_PRAGMA)
+            return true;
+    return false;
+}
+
+/* The block that goes on where b ends; NULL. */
+static const Block *continuation(const CodeHash *h, const Block *b)
+{
+    if (block_terminator(b) || !b->fall)
+        return NULL;
+    const Block *next = end_of(h, b->fall);
+    bool joins = code_block(h, next)->in_edges == 1 && next != b && !block_is_pinned(next) && !has_pragma(next);
+    return joins ? next : NULL;
+}
+
+/* Numbers the blocks in the order in which they are hashed, or hashes them. */
+static void for_each_chain(CodeHash *h, void visit(CodeHash *h, const Block *b))
+{
+    for_each_block(b, h->fn)
+        if (code_block(h, b)->reached && !code_block(h, b)->continues)
+            for (const Block *at = b; at; at = continuation(h, at))
+                visit(h, at);
+}
+
+static void mark_continuation(CodeHash *h)
+{
+    for_each_block(b, h->fn) {
+        const Block *next = code_block(h, b)->reached ? continuation(h, b) : NULL;
+        if (next)
+            code_block(h, next)->continues = true;
+    }
+}
+
+static void number(CodeHash *h, const Block *b)
+{
+    if (!code_block(h, b)->continues)
+        code_block(h, b)->number = ++h->numbers;
+}
+
+static void add(CodeHash *h, u64 value)
+{
+    h->hash = (h->hash ^ value) * 0x9e3779b97f4a7c15u;
+    h->hash ^= h->hash >> 32;
+}
+
+static void add_operand(CodeHash *h, const Operand *o)
+{
+    bool is_block = o->kind == OPND_LABEL || o->kind == OPND_TABLE; /* the edges are hashed */
+    add(h, (u64)o->kind << 16 | (u64)o->flags << 8 | o->sub);
+    add(h, is_block ? 0 : o->id);
+    add(h, is_block ? 0 : (u64)o->value);
+}
+
+static void add_instr(CodeHash *h, const Instr *i)
+{
+    if (i->kind == INSTR_PRAGMA) {
+        Str text = span_str(h->fn->module, i->text);
+        h->hash = fnv_bytes(h->hash, text.p, text.len);
+    }
+    if (i->kind != INSTR_OP)
+        return;
+    add(h, (u64)(uintptr_t)i->op);
+    add(h, (u64)i->guard << 1 | i->guard_not);
+    for_each_slot(o, i)
+        add_operand(h, o);
+}
+
+static void add_block(CodeHash *h, const Block *b)
+{
+    if (!code_block(h, b)->continues)
+        add(h, code_block(h, b)->number);
+    for_each_instr(i, b)
+        add_instr(h, i);
+    if (continuation(h, b))
+        return;
+    for (u32 k = 0; k < block_edge_count(b); k++)
+        add(h, code_block(h, end_of(h, block_edge_target(b, k)))->number);
+    add(h, b->falls_off);
+}
+
+static u64 code_hash(const Function *fn)
+{
+    CodeHash h = {.fn = fn, .block = mem_zalloc(fn->blocks.n * sizeof *h.block), .hash = FNV_BASIS};
+    find_edges(&h);
+    mark_continuation(&h);
+    for_each_chain(&h, number);
+    for_each_chain(&h, add_block);
+    vec_free(&h.work);
+    mem_free(h.block);
+    return h.hash;
+}
+
+void code_remember(Function *fn) { fn->parsed_code = code_hash(fn); }
+
+bool code_is_as_parsed(const Function *fn) { return code_hash(fn) == fn->parsed_code; }
