@@ -185,6 +185,8 @@ static bool has_nounroll(const Module *m, const Block *b)
 
 /* ---- reducibility ---------------------------------------------------------------------------------------------- */
 
+enum { REGION_STEPS = 64 /* a block, from irreducible regions up; beyond that all blocks count as around one */ };
+
 static bool has_irreducible_edge(const Order *order, const DomTree *dom)
 {
     for (u32 p = 0; p < order->count; p++)
@@ -192,6 +194,43 @@ static bool has_irreducible_edge(const Order *order, const DomTree *dom)
             if (order->succ.to[e] <= p && !edge_is_back(dom, order->rpo[p], order->rpo[order->succ.to[e]]))
                 return true;
     return false;
+}
+
+/* Marks the blocks of each region, and those on paths to it from their nearest common dominator. component: by position in rpo; size: by
+ * component. */
+static void find_around(Arena *arena, const Order *order, const DomTree *dom, const u32 *component, const u32 *size,
+                        Loops *l)
+{
+    Arena scratch = {0};
+    Block **top = arena_array(&scratch, Block *, order->count);
+    u32 *reached_by = arena_array(&scratch, u32, order->count); /* component, plus 1 */
+    size_t steps = 0;
+    VecU32 work = {0};
+    l->around_irreducible = bitset_new(arena, l->blocks);
+    for (u32 p = 0; p < order->count; p++)
+        if (size[component[p]] > 1) {
+            Block **of = &top[component[p]];
+            *of = *of ? dom_nearest_common(dom, *of, order->rpo[p]) : order->rpo[p];
+        }
+    for (u32 p = 0; p < order->count; p++) {
+        if (size[component[p]] <= 1)
+            continue;
+        vec_push(&work, p);
+        while (work.n) {
+            if (++steps > REGION_STEPS * (size_t)order->count)
+                bitset_fill(&l->around_irreducible);
+            u32 at = vec_pop(&work);
+            if (steps > REGION_STEPS * (size_t)order->count || reached_by[at] == component[p] + 1)
+                continue;
+            reached_by[at] = component[p] + 1;
+            bitset_add(&l->around_irreducible, order->rpo[at]->id);
+            for_each_edge(e, &order->pred, at)
+                if (order->rpo[at] != top[component[p]])
+                    vec_push(&work, order->pred.to[e]);
+        }
+    }
+    vec_free(&work);
+    arena_free(&scratch);
 }
 
 /* Marks the strongly connected components of more than one block that remain without the back edges. (An edge from a
@@ -217,6 +256,7 @@ static void find_irreducible(Arena *arena, const Function *fn, const Order *orde
     for (u32 p = 0; p < order->count; p++)
         if (size[component[p]] > 1)
             bitset_add(&l->in_irreducible, order->rpo[p]->id);
+    find_around(arena, order, dom, component, size, l);
     arena_free(&scratch);
 }
 

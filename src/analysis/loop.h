@@ -22,13 +22,14 @@ typedef struct Loop {
 } Loop;
 
 typedef struct Loops {
-    Loop **v;              /* outer loops before inner ones */
-    u32 n, deepest;        /* deepest: the greatest depth */
-    u32 *of;               /* by Block.id: the innermost loop's place in v, plus 1; 0: none */
-    u32 *number;           /* by Block.id, for loop_contains; UINT32_MAX outside of loops */
-    u32 irreducible;       /* irreducible regions */
-    BitSet in_irreducible; /* blocks of them, by Block.id; no bits when there is none */
-    u32 blocks;            /* ids below this one are known; none where no edge leads upwards */
+    Loop **v;                  /* outer loops before inner ones */
+    u32 n, deepest;            /* deepest: the greatest depth */
+    u32 *of;                   /* by Block.id: the innermost loop's place in v, plus 1; 0: none */
+    u32 *number;               /* by Block.id, for loop_contains; UINT32_MAX outside of loops */
+    u32 irreducible;           /* irreducible regions */
+    BitSet in_irreducible;     /* blocks of them, by Block.id; no bits when there is none */
+    BitSet around_irreducible; /* these, and the blocks on paths to a region from where all its entries are decided */
+    u32 blocks;                /* ids below this one are known; none where no edge leads upwards */
 } Loops;
 
 /* Of higher loops the blocks are not walked: a block is in so many loops that are. */
@@ -53,6 +54,14 @@ static inline Loop *loop_headed_by(const Loops *l, const Block *b)
 static inline bool loop_is_irreducible(const Loops *l, const Block *b)
 {
     return l->irreducible && bitset_has(&l->in_irreducible, b->id);
+}
+
+/* Whether b is in an irreducible region, or decides by which of its blocks one is entered: on the way to it from its nearest common
+ * dominator, which counts too. What edges and branches there look like stays as it is: ptxas 12.9 to 13.5 compile some of the ways to
+ * write one graph wrongly, with a uniform counter for threads of different entries. */
+static inline bool loop_is_around_irreducible(const Loops *l, const Block *b)
+{
+    return l->irreducible && b->id < l->blocks && bitset_has(&l->around_irreducible, b->id);
 }
 
 static inline bool loop_contains(const Loops *l, const Loop *loop, const Block *b)

@@ -19,7 +19,8 @@
  * Threads that a table sends to different blocks are groups of their own, and stay so where some wait for others, or see them.
  *
  * Declines: blocks that debug data names; blocks with a pragma (it works in the block that a back edge enters, and only
- * there); bypassing an empty block that several blocks take to a loop's header. */
+ * there); bypassing an empty block that several blocks take to a loop's header;
+ * whatever decides by which block an irreducible loop is entered (loop_is_around_irreducible). */
 #include "analysis/reconverge.h"
 #include "base/marks.h"
 #include "ir/cfg.h"
@@ -366,6 +367,8 @@ static bool simplify(CleanUp *c, Block *b)
 {
     if (remove_unreachable(c, b))
         return false; /* nothing is left to look at */
+    if (loop_is_around_irreducible(an_loops(c->an), b))
+        return false;
     bool any = fold_constant_condition(c, b);
     any |= thread_edges(c, b);
     any |= fold_equal_targets(c, b);

@@ -28,6 +28,7 @@
 #include "phase/latches/counter.h"
 #include "transform/affine.h"
 #include "transform/condition.h"
+#include "transform/miscounted.h"
 
 /* Reports that the test of a loop stays as it is. */
 static void test_kept(PhaseRun *run, const char *name, const Instr *branch, const char *why)
@@ -261,7 +262,7 @@ static bool canonicalize_latch(Analyses *an, PhaseRun *run, const Loop *loop)
 {
     Block *b = loop->latches[0];
     Instr *branch = block_conditional_branch(b);
-    if (!branch || branch_target(branch) != loop->header)
+    if (!branch || branch_target(branch) != loop->header || loop_is_around_irreducible(an_loops(an), b))
         return false;
     bool any = !branch->guard_not && canonicalize_combined(an, run, loop, b, branch, false);
     return unite_with_step(an, run, loop) || any;
@@ -296,13 +297,13 @@ static BitSet find_must_leave(Analyses *an)
 }
 
 /* Adds counters once nothing else is left to do: the analyses then see the latches as they will be. */
-static bool add_counters(Analyses *an, PhaseRun *run)
+static bool add_counters(Analyses *an, PhaseRun *run, const BitSet *miscounted)
 {
     bool any = false;
     an_freeze(an, AN_SSA);
     const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++)
-        any |= latch_counter_add(an, run, loops->v[l]);
+        any |= !bitset_has(miscounted, l) && latch_counter_add(an, run, loops->v[l]);
     return any;
 }
 
@@ -310,18 +311,19 @@ Phase phase_latches;
 PhaseResult phase_latches(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
     bool any = false;
-    BitSet must_leave = find_must_leave(an);
+    BitSet must_leave = find_must_leave(an), miscounted = miscounted_loops(an);
     an_freeze(an, AN_LOOPS | AN_DOM | AN_LIVE | AN_FACTS);
     const Loops *loops = an_loops(an);
     for (u32 l = 0; l < loops->n; l++) {
         const Loop *loop = loops->v[l];
-        if (loop->nounroll)
+        if (loop->nounroll || bitset_has(&miscounted, l))
             continue;
         for (u32 k = 0; k < loop->block_count && loop_of(loops, loop->blocks[k]) == loop; k++)
-            any |= canonicalize_test(an, run, loop, loop->blocks[k], bitset_has(&must_leave, l));
+            if (!loop_is_around_irreducible(loops, loop->blocks[k]))
+                any |= canonicalize_test(an, run, loop, loop->blocks[k], bitset_has(&must_leave, l));
         any |= canonicalize_latch(an, run, loop);
     }
     if (!any && run->level >= 2 && knobs->latch_counters)
-        any = add_counters(an, run);
+        any = add_counters(an, run, &miscounted);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

@@ -10,8 +10,8 @@
  * comparison is inverted with its unordered twin on floats, and only so that every other reader still finds its value.
  *
  * Declines: branches that stand as their compiler wrote them, unless asked (--branch-fold-reverse); blocks that debug data names;
- * back edges, which latches decides about; jumps that keep the groups of a table apart (transform/groups.h); comparisons with a
- * constant for equality, of which ptxas makes tables. */
+ * back edges, which latches decides about; blocks in front of an irreducible loop, and in it (loop_is_around_irreducible); jumps that
+ * keep the groups of a table apart (transform/groups.h); comparisons with a constant for equality, of which ptxas makes tables. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
@@ -65,7 +65,8 @@ static bool invert_to_fall_through(Analyses *an, const Knobs *knobs, PhaseRun *r
 static bool relocate_exit(Analyses *an, PhaseRun *run, Block *b)
 {
     Block *before = b->prev, *after = b->next;
-    if (!before || !after || before->fall != after || cfg_succs(an->fn, b).n || b->falls_off || block_is_pinned(b) ||
+    if (!before || !after || loop_is_around_irreducible(an_loops(an), before) || before->fall != after ||
+        cfg_succs(an->fn, b).n || b->falls_off || block_is_pinned(b) ||
         !phase_rewrite(run, "ExitMoved", b, "the block before it now falls through"))
         return false;
     block_move_to_end(b);
@@ -89,10 +90,12 @@ PhaseResult phase_layout(Analyses *an, const Knobs *knobs, PhaseRun *run)
     an_compute(an, AN_LOOPS);
     for (Block *b = an->fn->entry, *next; b; b = next) {
         next = b->next;
+        if (loop_is_around_irreducible(an_loops(an), b))
+            continue;
         any |= invert_to_fall_through(an, knobs, run, b);
         any |= relocate_exit(an, run, b);
     }
     for_each_block(b, an->fn)
-        any |= remove_jump_to_next(an, run, b);
+        any |= !loop_is_around_irreducible(an_loops(an), b) && remove_jump_to_next(an, run, b);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

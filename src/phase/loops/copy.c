@@ -5,6 +5,7 @@
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "target/ptxas.h"
+#include "transform/miscounted.h"
 
 enum { DEPENDENCES_MAX = 1 << 19 /* of convergent instructions on branches */ };
 
@@ -328,9 +329,10 @@ PhaseResult loop_copy_each(Analyses *an, PhaseRun *run, LoopRewrite *rewrite)
 {
     an_freeze(an, LOOP_ANALYSES);
     const Loops *loops = an_loops(an);
+    BitSet miscounted = miscounted_loops(an);
     LoopLanes lanes = {0};
     bool any = false;
     for (u32 l = 0; l < loops->n; l++)
-        any |= rewrite(an, run, loops->v[l], &lanes);
+        any |= !bitset_has(&miscounted, l) && rewrite(an, run, loops->v[l], &lanes);
     return any ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

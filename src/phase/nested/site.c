@@ -440,7 +440,7 @@ static bool stays_inside(const Nested *n, const Block *b, const Block *to)
 static bool decides_loop(const Nested *n, const Site *s)
 {
     const Loops *loops = an_loops(n->an);
-    bool irreducible = loop_is_irreducible(loops, s->outer);
+    bool irreducible = loop_is_around_irreducible(loops, s->outer) || loop_is_around_irreducible(loops, s->inner);
     return irreducible || loop_of(loops, s->inner) != loop_of(loops, s->outer) || !stays_inside(n, s->outer, s->other) ||
            !stays_inside(n, s->outer, s->rest) || s->rest == s->outer || s->other == s->outer;
 }

@@ -115,7 +115,8 @@ static bool looks_like_member(const SwitchRegion *g, const Block *b)
     const Block *root = g->d->root;
     if (b->dead || b->id >= g->r->blocks || g->r->seen[b->id] || b == root || block_is_pinned(b))
         return false;
-    if (loop_headed_by(an_loops(g->r->an), b)) /* its back edge may be one that is never taken */
+    if (loop_headed_by(an_loops(g->r->an), b) || /* its back edge may be one that is never taken */
+        loop_is_around_irreducible(an_loops(g->r->an), b))
         return false;
     return is_region_branch(b);
 }

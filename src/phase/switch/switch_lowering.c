@@ -213,7 +213,8 @@ static bool lower(Lowering *w, Arena *arena, Block *root)
     enum { SITE = 3 }; /* branches that are more than an if and its else */
     const Function *fn = w->an->fn;
     Decision d;
-    if (!region_may_decide(&w->kinds, root, SITE) || (root != fn->entry && cfg_pred_count(fn, root) == 0))
+    if (loop_is_around_irreducible(an_loops(w->an), root) || !region_may_decide(&w->kinds, root, SITE) ||
+        (root != fn->entry && cfg_pred_count(fn, root) == 0))
         return false;
     if (!w->recovery)
         w->recovery = recovery_new(w->an, w->run, &w->arena, &w->kinds);

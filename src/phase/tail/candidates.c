@@ -85,7 +85,8 @@ bool tail_pays(const Merge *m, const Tail *tail)
 static bool same_loop(const Merge *m, const Block *a, const Block *b)
 {
     const Loops *loops = an_loops(m->an);
-    return !loop_is_irreducible(loops, a) && !loop_is_irreducible(loops, b) && loop_of(loops, a) == loop_of(loops, b);
+    return !loop_is_around_irreducible(loops, a) && !loop_is_around_irreducible(loops, b) &&
+           loop_of(loops, a) == loop_of(loops, b);
 }
 
 /* Whether a loop is left on the path from d to b: then d or a block that dominates b is in it. */

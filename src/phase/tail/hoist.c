@@ -381,6 +381,8 @@ static bool find_branch(TailHoist *h, Block *b)
     h->branch = block_terminator(b);
     h->taken = h->branch && h->branch->guard ? branch_target(h->branch) : NULL;
     h->other = b->fall;
+    if (loop_is_around_irreducible(loops, b))
+        return false;
     if (!h->taken || !h->other || h->taken == h->other || !only_from(fn, h->taken, b) || !only_from(fn, h->other, b))
         return false;
     if (loop_of(loops, h->taken) != loop_of(loops, b) || loop_of(loops, h->other) != loop_of(loops, b))

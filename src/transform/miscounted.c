@@ -1,0 +1,138 @@
+#include "transform/miscounted.h"
+
+#include "analysis/ranges.h"
+#include "ir/inspect.h"
+#include "transform/condition.h"
+#include "transform/loop_test.h"
+
+enum { PASSES = 8 /* over the function; after these, what is not known to vary is taken for constant */ };
+
+/* Whether the instruction computes, and from its registers and written constants alone. */
+static bool only_computes(const Instr *i)
+{
+    if (i->kind != INSTR_OP || !op_is_pure(i->op) || i->op->mem != MEM_NONE)
+        return false;
+    for_each_slot(o, i)
+        if (o->kind == OPND_SREG || o->kind == OPND_SYM || o->kind == OPND_NAME)
+            return false;
+    return true;
+}
+
+static bool reads_varying(const BitSet *varying, const Instr *i)
+{
+    for (RegWalk w = reg_walk(i); next_read(&w);)
+        if (bitset_has(varying, w.reg))
+            return true;
+    return false;
+}
+
+/* Whether some register was not known to vary before. */
+static bool add_written(BitSet *varying, const Instr *i)
+{
+    bool any = false;
+    for (RegWalk w = reg_walk(i); next_write(&w);)
+        any |= bitset_add(varying, w.reg);
+    return any;
+}
+
+/* Registers that nobody writes vary: they may be parameters. */
+static void find_varying(Arena *arena, const Function *fn, BitSet *varying)
+{
+    *varying = bitset_new(arena, fn->regs.n + 1);
+    bitset_fill(varying);
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            for (RegWalk w = reg_walk(i); next_write(&w);)
+                bitset_del(varying, w.reg);
+    bool any = true;
+    for (u32 pass = 0; pass < PASSES && any; pass++) {
+        any = false;
+        for_each_block(b, fn)
+            for_each_instr(i, b)
+                if (!only_computes(i) || reads_varying(varying, i))
+                    any |= add_written(varying, i);
+    }
+}
+
+static bool is_jump(const Instr *i) { return i->kind == INSTR_OP && op_has(i->op, OPF_BRANCH) && branch_target(i); }
+
+static bool holds_only_arithmetic(const Loop *loop)
+{
+    for (u32 k = 0; k < loop->block_count; k++)
+        for_each_instr(i, loop->blocks[k])
+            if (i->kind == INSTR_OP && !only_computes(i) && !is_jump(i))
+                return false;
+    return true;
+}
+
+static bool holds_varying(const Loop *loop, const BitSet *varying)
+{
+    for (u32 k = 0; k < loop->block_count; k++)
+        for_each_instr(i, loop->blocks[k])
+            if (reads_varying(varying, i))
+                return true;
+    return false;
+}
+
+/* ---- loops that are counted ------------------------------------------------------------------------------------------ */
+
+static bool is_negative(u64 value, u32 bits) { return sem_signed(value, bits) < 0; }
+
+/* Whether an order is asked of unsigned numbers, one of which is a constant that would be negative as a signed one. */
+static bool asks_large_unsigned(Analyses *an, const Loop *loop, const LoopTest *t)
+{
+    u64 start = t->value.start, entry;
+    if (t->cmp == CMP_NE || compare_is_signed(t->cmp, t->type))
+        return false;
+    if (t->bound->kind == OPND_IMM && is_negative((u64)t->bound->value, t->value.bits))
+        return true;
+    for (u32 k = 0; k < t->value.terms; k++) {
+        if (!loop_entry_constant(an, loop, t->value.term[k].reg, &entry))
+            return false;
+        start += entry * t->value.term[k].factor;
+    }
+    return is_negative(start, t->value.bits) ||
+           (t->bound->kind == OPND_REG && loop_entry_constant(an, loop, t->bound->id, &entry) &&
+            is_negative(entry, t->value.bits));
+}
+
+/* Whether the branch or return at the end of b, which every iteration passes, ends the loop by such a test. */
+static bool test_is_miscounted(Analyses *an, const Loop *loop, const Block *b)
+{
+    const Instr *end = block_terminator(b);
+    Instr *compare = end && end->guard && !branch_table(end) ? local_definition(end, end->guard) : NULL;
+    const Block *to = compare ? branch_target(end) : NULL;
+    bool stays = to && loop_contains(an_loops(an), loop, to);
+    LoopTest test;
+    return compare && loop_test_read(an, loop, compare, stays == end->guard_not, &test) &&
+           (!loop_test_runs_towards_bound(&test) || asks_large_unsigned(an, loop, &test));
+}
+
+static bool is_miscounted(Analyses *an, const Loop *loop)
+{
+    const Loops *loops = an_loops(an);
+    if (loop->latch_count != 1 || loop->height != 1 || loops->irreducible)
+        return false;
+    for (u32 k = 0; k < loop->block_count; k++) {
+        const Block *b = loop->blocks[k];
+        if (loop_is_left_at(loops, loop, b) && dominates(an_dom(an), b, loop->latches[0]) &&
+            test_is_miscounted(an, loop, b))
+            return true;
+    }
+    return false;
+}
+
+BitSet miscounted_loops(Analyses *an)
+{
+    const Loops *loops = an_loops(an);
+    BitSet found = bitset_new(an->scratch, loops->n + 1), varying = {0};
+    for (u32 l = 0; l < loops->n; l++) {
+        const Loop *loop = loops->v[l];
+        bool computes = holds_only_arithmetic(loop);
+        if (computes && !varying.bits)
+            find_varying(an->scratch, an->fn, &varying);
+        if ((computes && !holds_varying(loop, &varying)) || is_miscounted(an, loop))
+            bitset_add(&found, l);
+    }
+    return found;
+}
