@@ -42,6 +42,7 @@ PIC      = $(patsubst $(BUILD)/obj/%,$(BUILD)/pic/%,$(filter-out %/optimize.o,$(
 UNIT     = $(patsubst tests/unit/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/test_*.c))
 TOOLS    = $(BUILD)/cubinstat $(BUILD)/cubinjudge $(BUILD)/cubincmp
 PTXRUN   = $(BUILD)/ptxrun
+BUGS     = $(BUILD)/bugloops $(BUILD)/bugcode
 BENCH    = $(patsubst tests/bench/%.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
 FUZZ     = $(BUILD)/ptxgen $(BUILD)/ptxreduce $(BUILD)/fuzz-exec
 GENERATE = $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/gen/*.c))
@@ -57,7 +58,7 @@ LARGE    = $(if $(NVCC),$(patsubst examples/large/%.cu,$(BUILD)/large/%.ptx,$(wi
 
 # What `make check` runs, in this order; each is also a target of its own: `make check-data`. Those of SCRIPTS are
 # tests/NAME.sh and need the program.
-SCRIPTS  = isa prices cli front guard tune reports library starve preload packages clients man robust linear roundtrip exec barriers prove
+SCRIPTS  = isa prices bugs cli front guard tune reports library starve preload packages clients man robust linear roundtrip exec barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug asan
 
@@ -198,6 +199,10 @@ $(BUILD)/ptxrun: $(BUILD)/obj/tool/ptxrun.o $(BUILD)/obj/tool/process.o $(LIB)
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
 
+$(BUGS): $(BUILD)/%: $(BUILD)/tests/bugs/%.o $(LIB)
+	$(call say,LINK )
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
+
 $(BENCH): $(BUILD)/%: $(BUILD)/tests/bench/%.o
 	$(call say,LINK )
 	$(Q)$(LINK) -o $@ $^
@@ -259,7 +264,7 @@ check: setup
 	@$(MAKE) all tools
 	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(SUITES)
 
-#: make check-SUITE      one of: layers lint unit data isa prices cli front guard tune reports library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
+#: make check-SUITE      one of: layers lint unit data isa prices bugs cli front guard tune reports library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
 check-layers: all tools ptxopt-core
 	@sh tests/layers.sh
 
@@ -274,6 +279,7 @@ check-roundtrip: $(LARGE)
 check-guard: $(BUILD)/ptxopt-faulty
 check-starve: $(patsubst %,$(BUILD)/starved/ptxopt%,$(subst none,,none -prove -report -ptxas -cicc -faulty))
 check-linear: $(BENCH)
+check-bugs: $(BUGS)
 $(SCRIPTS:%=check-%): check-%: all tools
 	@sh tests/$*.sh
 

@@ -12,7 +12,7 @@ rm -rf "$WORK"
 mkdir -p "$WORK/input" "$WORK/tmp"
 export TMPDIR="$WORK/tmp"
 cp tests/sample.ptx "$WORK/input/in.ptx"
-cp tests/guard/slow.ptx tests/guard/loads.ptx "$WORK/input"
+cp tests/guard/slow.ptx tests/guard/loads.ptx tests/guard/entries.ptx "$WORK/input"
 "$BUILD/ptxopt" "$WORK/input/in.ptx" -o "$WORK/input/want.ptx"
 
 # How the stand-in behaves: FAKE=crash, hang, refuse (what ptxopt made), refuse-all, garbage, or, for what ptxopt made alone, short.
@@ -121,6 +121,9 @@ else
         sed "/^.version/,\$!d" slow.ptx | sed "s/^.visible .entry slow(.param .u64 p, .param .u32 n)/.func slow(.param .u64 p, .param .u32 n)/; /^.visible .entry quick/,\$d" >f.ptx
         printf "%s\n" ".visible .entry calls(.param .u64 q)" "{" " .reg .b64 %rd<2>;" " ld.param.u64 %rd1, [q];" " { .param .u64 a; .param .u32 b;" " st.param.u64 [a], %rd1;" " st.param.u32 [b], 5;" " call.uni slow, (a, b); }" " ret;" "}" >>f.ptx
         faulty --guard="$REAL" --phases=slow-root f.ptx -o o 2>said; says "calls. is left alone"; cmp o f.ptx'
+    case_ 'one uniform counter for lanes of two entries is wrong' 'sed "s/^\t@!%p bra BODY;/\t@%p bra LATCH;/; /^\tbra LATCH;/d" entries.ptx >f.ptx; not cmp -s f.ptx entries.ptx
+        "$REAL" -arch=sm_100 entries.ptx -o old.cubin; "$REAL" -arch=sm_100 f.ptx -o new.cubin; exits 1 "$BUILD/cubinjudge" old.cubin new.cubin; cp out said; says "worse by wrong.*wrong uniform counters 0 to 1"
+        exits 0 "$BUILD/cubinjudge" --all new.cubin new.cubin; cp out said; says "k: same"'
     case_ 'fewer warps are worse' 'faulty --phases=slow-number slow.ptx -o o; "$REAL" -arch=sm_80 slow.ptx -o old.cubin; "$REAL" -arch=sm_80 o -o new.cubin; exits 1 "$BUILD/cubinjudge" --kernel=slow old.cubin new.cubin; cp out said; says "worse by warps.*warps 64 to 16"'
     case_ 'what calls other modules is not linked' 'sed "s/^.visible .entry slow/.extern .func (.param .b32 r) other\n(\n.param .b32 a\n)\n;\n&/" slow.ptx >f.ptx; exits 255 "$REAL" -arch=sm_80 f.ptx -o plain || :
         faulty --guard=./ptxas --phases=slow-root f.ptx -o o 2>said; says "slow. is left alone: ptxas made it worse"; grep -q -e "-c" calls

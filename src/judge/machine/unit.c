@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "judge/machine/frequency.h"
+#include "judge/machine/uniform_counter.h"
 
 static void add_spill(const SassInstr *instr, unsigned long *stores, unsigned long *loads)
 {
@@ -53,6 +54,7 @@ bool unit_read(Unit *unit, const Cubin *cubin, size_t index)
         }
         unit->count++;
         unit->instructions += code->count;
+        unit->uniform_counters += sass_uniform_counters(code, part, cubin->sm);
         sass_add_spills(code, part, cubin->sm, &unit->spilled_stores, &unit->spilled_loads);
     }
     return true;

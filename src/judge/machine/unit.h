@@ -13,6 +13,7 @@ typedef struct Unit {
     size_t count;
     unsigned long instructions;
     unsigned long spilled_stores, spilled_loads; /* bytes */
+    unsigned uniform_counters; /* judge/machine/uniform_counter.h */
 } Unit;
 
 /* `index` is that of a function of the cubin that is not inner. Everything in `unit` is owned by it but for what belongs to the

@@ -80,6 +80,8 @@ static void apply_rules(Judgement *j)
 {
     const Moved *m = &j->moved;
     bool fewer_cycles = m->cycles[1] < CYCLES_EQUAL * m->cycles[0];
+    if (m->uniform_counters[1] > m->uniform_counters[0])
+        j->worse |= WORSE_WRONG;
     if (m->spilled[1] > m->spilled[0])
         j->worse |= WORSE_SPILLS;
     if (m->warps[1] < m->warps[0])
@@ -98,6 +100,7 @@ void worse_judge(Judgement *j, const Unit *before, const Unit *after)
     *j = (Judgement){.changed = !unit_same_code(before, after)};
     for (int i = 0; i < 2; i++) {
         j->moved.instructions[i] = unit[i]->instructions;
+        j->moved.uniform_counters[i] = unit[i]->uniform_counters;
         j->moved.spilled[i] = unit[i]->spilled_stores + unit[i]->spilled_loads;
         j->moved.registers[i] = unit[i]->function->registers;
         j->moved.shared[i] = (unsigned long)unit[i]->function->shared;
@@ -146,6 +149,7 @@ int worse_order(const Judgement *forth, const Judgement *back)
 const char *worse_name(unsigned rule)
 {
     switch (rule) {
+    case WORSE_WRONG: return "wrong";
     case WORSE_SPILLS: return "spills";
     case WORSE_WARPS: return "warps";
     case WORSE_CYCLES: return "cycles";
@@ -169,6 +173,7 @@ const char *worse_describe(Arena *arena, const Judgement *j)
         text = arena_append(arena, text, ", ", "cycles %.0f to %.0f (%+.1f %%)", m->cycles[0], m->cycles[1],
                             m->cycles[0] > 0 ? 100 * (m->cycles[1] / m->cycles[0] - 1) : 0);
     text = add_moved(arena, text, "spilled bytes", m->spilled);
+    text = add_moved(arena, text, "wrong uniform counters", m->uniform_counters);
     text = add_moved(arena, text, "registers", m->registers);
     text = add_moved(arena, text, "shared bytes", m->shared);
     text = add_moved(arena, text, "barriers", m->barriers);

@@ -1,6 +1,8 @@
 /* What it means that a kernel got worse: the one definition, for users (ptxopt --guard), reports and tests.
  *
  * A unit of machine code is worse than it was where any of these holds:
+ *   wrong          ptxas uses one uniform counter for lanes that went different ways, and did not before
+ *                  (judge/machine/uniform_counter.h);
  *   spills         more bytes are spilled and filled;
  *   warps          fewer warps fit on a multiprocessor, by registers, shared memory and barriers, for blocks of the size that
  *                  .reqntid or .maxntid says, or else for one of 128, 256, 512 and 1024 threads;
@@ -14,16 +16,18 @@
 #include "judge/machine/unit.h"
 
 typedef enum WorseRule {
-    WORSE_SPILLS = 1,
-    WORSE_WARPS = 2,
-    WORSE_CYCLES = 4,
-    WORSE_INSTRUCTIONS = 8,
+    WORSE_WRONG = 1,
+    WORSE_SPILLS = 2,
+    WORSE_WARPS = 4,
+    WORSE_CYCLES = 8,
+    WORSE_INSTRUCTIONS = 16,
 } WorseRule;
-enum { WORSE_RULES = 4 };
+enum { WORSE_RULES = 5 };
 
 /* What moved: before and after. */
 typedef struct Moved {
     unsigned long instructions[2], spilled[2], registers[2], shared[2], barriers[2];
+    unsigned long uniform_counters[2]; /* that serve lanes of different ways */
     unsigned warps[2]; /* for the size of block that loses most of them */
     unsigned threads;  /* of that block */
     double cycles[2];
