@@ -90,10 +90,9 @@ PhaseResult phase_layout(Analyses *an, const Knobs *knobs, PhaseRun *run)
     an_compute(an, AN_LOOPS);
     for (Block *b = an->fn->entry, *next; b; b = next) {
         next = b->next;
-        if (loop_is_around_irreducible(an_loops(an), b))
-            continue;
-        any |= invert_to_fall_through(an, knobs, run, b);
-        any |= relocate_exit(an, run, b);
+        bool stays = loop_is_around_irreducible(an_loops(an), b);
+        any |= !stays && invert_to_fall_through(an, knobs, run, b);
+        any |= !stays && relocate_exit(an, run, b);
     }
     for_each_block(b, an->fn)
         any |= !loop_is_around_irreducible(an_loops(an), b) && remove_jump_to_next(an, run, b);
