@@ -99,9 +99,10 @@ FILE *output_stream(const char *path)
     return stream;
 }
 
+static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGXCPU, SIGPROF};
+
 static void hold_signals(Output *output)
 {
-    static const int ending[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU};
     sigset_t held;
     sigemptyset(&held);
     for (u32 i = 0; i < COUNT_OF(ending); i++)
@@ -167,6 +168,20 @@ bool output_open(Output *output, const char *path)
     return open_replacement(output, path, exists ? &st : NULL);
 }
 
+/* Whether a signal waits that is going to end the process. */
+static bool is_to_end(const Output *output)
+{
+    sigset_t waiting;
+    struct sigaction action;
+    if (!output->holds_signals || sigpending(&waiting) != 0)
+        return false;
+    for (u32 i = 0; i < COUNT_OF(ending); i++)
+        if (sigismember(&waiting, ending[i]) == 1 && sigismember(&output->old_signals, ending[i]) == 0 &&
+            sigaction(ending[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+            return true;
+    return false;
+}
+
 void output_discard(Output *output)
 {
     if (output->file && output->file != stdout)
@@ -190,6 +205,8 @@ bool output_commit(Output *output)
             error = errno;
         output->file = NULL;
     }
+    if (!error && output->temporary && is_to_end(output))
+        error = EINTR;
     if (!error && output->temporary && rename(output->temporary, output->target) != 0)
         error = errno;
     if (!error) {

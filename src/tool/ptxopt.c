@@ -7,7 +7,6 @@
 #include "use/front/shadow.h"
 #include "check/proof/proof.h"
 #include "judge/guard/guard.h"
-#include "judge/ptxas/child.h"
 #include "judge/tune/tune.h"
 #include "use/front/front.h"
 #include "tool/process.h"
@@ -39,10 +38,7 @@ int main(int argc, char **argv)
     case OPTIONS_DONE: status = TOOL_OK; break;
     case OPTIONS_BAD: break;
     }
-    bool tunes = options.tune_by || options.tune_read;
     options_free(&options);
-    if (tunes && child_caught())
-        child_end_as(-1, child_caught());
     if ((fflush(stdout) != 0 || ferror(stdout)) && status == TOOL_OK) {
         fprintf(stderr, "ptxopt: error: cannot write 'standard output': %s\n", strerror(errno));
         status = TOOL_BAD_INPUT;

@@ -256,20 +256,18 @@ static void free_report(Report *report)
 int main(int argc, char **argv)
 {
     process_begin();
+    child_end_on_signals();
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     Report report = {.jobs = cores > 0 ? (u32)cores : 1, .limit = DEFAULT_SECONDS};
     Request request = {.format = "text", .output = "-"};
     int status = parse_request(&report, &request, argc, argv);
-    child_forward_signals();
     if (status == EXIT_DONE)
         status = add_runs(&report, &request);
     bool all_read = true;
-    for (u32 i = 0; status == EXIT_DONE && i < request.args.operands.n && !child_caught(); i++)
+    for (u32 i = 0; status == EXIT_DONE && i < request.args.operands.n; i++)
         all_read &= report_gather(&report, request.args.operands.v[i]);
     if (status == EXIT_DONE && report.allowed && !report_allow(&report, stderr))
         status = EXIT_USAGE;
-    if (child_caught())
-        child_end_as(-1, child_caught());
     if (status == EXIT_DONE)
         status = write_report(&report, &request);
     if (status == EXIT_DONE)

@@ -1,5 +1,6 @@
 #include "judge/ptxas/child.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,11 +12,15 @@
 
 #include "base/clock.h"
 
-enum { SIGNALLED = 128, CHILDREN = CHILDREN_MOST, POLL_NANOSECONDS = 1000000 };
+enum { SIGNALLED = 128, CHILDREN = CHILDREN_MOST, POLL_NANOSECONDS = 1000000, ENDING_POLLS = 500 };
 
-static const int forwarded[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
-static struct sigaction before[COUNT_OF(forwarded)];
+/* The first ones are forwarded; all of them end a program that has to clean up. */
+static const int watched[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGXCPU, SIGPROF};
+enum { FORWARDED = 6, WATCHED = COUNT_OF(watched) };
+static struct sigaction before[WATCHED];
+static u32 handled; /* of them, so many have a handler of ours, unless they were ignored */
 static volatile sig_atomic_t running[CHILDREN], caught;
+static void (*clean_up)(void);
 
 static void forward(int signal)
 {
@@ -27,31 +32,79 @@ static void forward(int signal)
     errno = error;
 }
 
-/* A signal that is ignored stays so: `nohup`. */
-void child_forward_signals(void)
+static bool any_runs(void)
 {
-    struct sigaction action = {.sa_handler = forward, .sa_flags = SA_RESTART};
-    sigemptyset(&action.sa_mask);
-    for (u32 i = 0; i < COUNT_OF(forwarded); i++)
-        if (sigaction(forwarded[i], NULL, &before[i]) == 0 && before[i].sa_handler != SIG_IGN)
-            sigaction(forwarded[i], &action, NULL);
+    for (u32 i = 0; i < CHILDREN; i++)
+        if (running[i] > 0 && waitpid(running[i], NULL, WNOHANG) == 0)
+            return true;
+    return false;
 }
 
-static sigset_t block_forwarded(void)
+/* Children that do not end in time are killed: they may be writing to what is cleaned up. */
+static void end_at_once(int signal)
+{
+    const struct timespec pause = {0, POLL_NANOSECONDS};
+    forward(signal);
+    for (u32 polls = 0; any_runs() && polls < ENDING_POLLS; polls++)
+        nanosleep(&pause, NULL);
+    for (u32 i = 0; i < CHILDREN; i++)
+        if (running[i] > 0 && kill(running[i], SIGKILL) == 0)
+            waitpid(running[i], NULL, 0);
+    if (clean_up)
+        clean_up();
+    child_end_as(-1, signal);
+}
+
+static sigset_t block(u32 count)
 {
     sigset_t set, old;
     sigemptyset(&set);
-    for (u32 i = 0; i < COUNT_OF(forwarded); i++)
-        sigaddset(&set, forwarded[i]);
+    for (u32 i = 0; i < count; i++)
+        sigaddset(&set, watched[i]);
     sigprocmask(SIG_BLOCK, &set, &old);
     return old;
 }
 
 static void restore_signals(void)
 {
-    for (u32 i = 0; i < COUNT_OF(forwarded); i++)
-        sigaction(forwarded[i], &before[i], NULL);
+    for (u32 i = 0; i < handled; i++)
+        sigaction(watched[i], &before[i], NULL);
+    handled = 0;
 }
+
+/* A signal that is ignored stays so: `nohup`. */
+static void handle(void (*handler)(int signal), u32 count)
+{
+    struct sigaction action = {.sa_handler = handler, .sa_flags = SA_RESTART};
+    sigset_t old = block(WATCHED);
+    sigemptyset(&action.sa_mask);
+    for (u32 i = 0; i < WATCHED; i++)
+        sigaddset(&action.sa_mask, watched[i]);
+    restore_signals();
+    for (handled = 0; handled < count; handled++)
+        if (sigaction(watched[handled], NULL, &before[handled]) == 0 && before[handled].sa_handler != SIG_IGN)
+            sigaction(watched[handled], &action, NULL);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+void child_forward_signals(void) { handle(forward, FORWARDED); }
+
+void child_end_on_signals(void) { handle(end_at_once, WATCHED); }
+
+void child_on_end(void (*clean)(void))
+{
+    assert(!clean_up || clean_up == clean || !clean);
+    clean_up = clean;
+}
+
+void child_stop_signals(void)
+{
+    restore_signals();
+    if (caught)
+        child_end_as(-1, caught);
+}
+
+void child_hold_signals(sigset_t *old) { *old = block(WATCHED); }
 
 /* Writes `to` over `from` in the list of those that run. */
 static void replace_running(int from, int to)
@@ -66,11 +119,12 @@ static void replace_running(int from, int to)
 int child_fork(void)
 {
     pid_t parent = getpid();
-    sigset_t old = block_forwarded();
+    sigset_t old = block(WATCHED);
     pid_t pid = fork();
     if (pid == 0) {
         for (u32 i = 0; i < CHILDREN; i++)
             running[i] = 0;
+        clean_up = NULL;
         restore_signals();
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
@@ -203,5 +257,5 @@ void child_end_as(int status, int ending)
     sigaddset(&set, ending);
     sigprocmask(SIG_UNBLOCK, &set, NULL);
     raise(ending);
-    exit(SIGNALLED + ending);
+    _exit(SIGNALLED + ending);
 }

@@ -2,12 +2,26 @@
 #ifndef PTXOPT_JUDGE_PTXAS_CHILD_H
 #define PTXOPT_JUDGE_PTXAS_CHILD_H
 
+#include <signal.h>
+
 #include "base/types.h"
 
-/* To be called once, before the first child. */
+/* From now on the children get the signals that ask this process to end. It goes on, and ends as they do. */
 void child_forward_signals(void);
 
-/* As fork(): 0 in the child, where the signals are as they were before child_forward_signals. -1 on failure. */
+/* From now on such a signal ends this process and its children at once, whatever it is doing. */
+void child_end_on_signals(void);
+
+/* What is called before that: it may do what a signal's handler may. NULL: nothing. */
+void child_on_end(void (*clean)(void));
+
+/* Signals act again as they did at first; one that came before ends the process now. */
+void child_stop_signals(void);
+
+/* Lets signals wait; `old` is for sigprocmask, which lets them come again. */
+void child_hold_signals(sigset_t *old);
+
+/* As fork(): 0 in the child, where signals act as they did at first. -1 on failure. */
 int child_fork(void);
 
 /* Waits for the child; its wait status, or -1. A signal that the front got meanwhile has been sent to the child too. */

@@ -11,11 +11,11 @@
 
 #include "check/proof/proof.h"
 #include "judge/ptxas/child.h"
+#include "judge/ptxas/folder.h"
 #include "judge/ptxas/real.h"
 #include "base/source.h"
 
 enum { OLDEST_TARGET = 75, JOBS = 2 };
-#define CUBIN_NAME "%s/%u.cubin" /* of the folder and a number */
 
 /* ---- the call of ptxas -------------------------------------------------------------------------------------------- */
 
@@ -105,50 +105,15 @@ AssembleCommand assemble_command(Arena *arena, const char *option, const char *b
     return ptxas ? assemble_call(arena, ptxas, arch, input) : (AssembleCommand){0};
 }
 
-/* The folder that is there now, for an end without assembler_end(): memory that runs out. Nothing is allocated for that. */
-static struct {
-    pid_t owner; /* 0: there is none */
-    char path[PATH_MAX];
-    u32 files;
-} own_folder;
-
-static void remove_folder(void)
-{
-    char file[PATH_MAX + 32];
-    if (own_folder.owner != getpid())
-        return;
-    for (u32 i = 0; i < own_folder.files; i++) {
-        snprintf(file, sizeof file, CUBIN_NAME, own_folder.path, i);
-        unlink(file);
-    }
-    rmdir(own_folder.path);
-    own_folder.owner = 0;
-}
-
-/* In $TMPDIR or /tmp; ptxas writes no files without names. */
-static char *make_folder(Arena *arena)
-{
-    static bool registered;
-    const char *parent = getenv("TMPDIR");
-    char *folder = arena_printf(arena, "%s/ptxopt-XXXXXX", parent && *parent ? parent : "/tmp");
-    if (strlen(folder) >= sizeof own_folder.path || (!registered && atexit(remove_folder) != 0) || !mkdtemp(folder))
-        return NULL;
-    registered = true;
-    strcpy(own_folder.path, folder);
-    own_folder.owner = getpid();
-    own_folder.files = 0;
-    return folder;
-}
-
 Assembler assembler_start(Arena *arena, const AssembleCommand *command, u32 limit)
 {
-    return (Assembler){arena, command, limit, JOBS, 0, make_folder(arena), 0, 0};
+    return (Assembler){arena, command, limit, JOBS, 0, folder_make(arena), 0};
 }
 
 void assembler_end(Assembler *assembler)
 {
     if (assembler->folder)
-        remove_folder();
+        folder_remove();
     assembler->folder = NULL;
 }
 
@@ -252,8 +217,7 @@ static int start_ptxas(void *user, u32 index)
     Assembler *assembler = batch->assembler;
     Trial *trial = batch->trials[index];
     const AssembleCommand *command = trial->command ? trial->command : assembler->command;
-    trial->path = arena_printf(assembler->arena, CUBIN_NAME, assembler->folder, assembler->files++);
-    own_folder.files = assembler->files;
+    trial->path = folder_next_file(assembler->arena);
     if (!scratch_open(&trial->out) || !scratch_open(&trial->error))
         return -1;
     char **argv = arena_array(assembler->arena, char *, (u32)command->count + 3);
@@ -327,6 +291,6 @@ bool input_set_aside(Options *options, Scratch *copy)
     }
     options->input_name = strcmp(options->input, "-") == 0 ? "<stdin>" : options->input;
     options->input = copy->path;
-    child_forward_signals();
+    child_end_on_signals();
     return true;
 }

@@ -30,8 +30,8 @@ typedef struct Assembler {
     u32 limit;       /* seconds that ptxas may take for one text */
     u32 jobs;        /* at a time */
     double end;      /* as of ChildCrowd */
-    char *folder;    /* of our own, for cubins; NULL: it cannot be had */
-    u32 files, runs; /* of ptxas */
+    const char *folder; /* of our own, for cubins; NULL: it cannot be had */
+    u32 runs;           /* of ptxas */
 } Assembler;
 
 Assembler assembler_start(Arena *arena, const AssembleCommand *command, u32 limit);
@@ -71,7 +71,8 @@ bool text_equals_file(const Scratch *written, const char *path);
 /* A copy of the input, which is read more than once and may be overwritten by the output. False with errno set. */
 bool input_copy(const char *path, Scratch *copy);
 
-/* Makes such a copy what the options read, under the input's name, and begins to forward signals. False after a message. */
+/* Makes such a copy what the options read, under the input's name. A signal ends the process at once from then on. False after a
+ * message. */
 bool input_set_aside(Options *options, Scratch *copy);
 
 #endif

@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "check/proof/proof.h"
-#include "judge/ptxas/child.h"
 #include "pipeline/tuned.h"
 #include "judge/tune/tune.h"
 #include "judge/tune/tune_ninja.h"
@@ -281,7 +280,7 @@ static void tune_rounds(Tune *tune)
             judge_round(tune);
         bool more = round == 0 || plans.n;
         vec_free(&plans);
-        if (!more || !tune_has_all(tune) || child_caught())
+        if (!more || !tune_has_all(tune))
             return;
     }
 }
@@ -303,7 +302,7 @@ static const char *decide(Tune *tune)
     if (tune->missing && tune->missing == tune->texts.n)
         return "Ninja has made nothing of this text, with these options, in the folder of --tune-read";
     tune->asks = tune->options->tune_read;
-    if (tune_has_all(tune) && !child_caught())
+    if (tune_has_all(tune))
         judge_choice(tune);
     return NULL;
 }
@@ -314,8 +313,6 @@ static ToolStatus tune_text(Tune *tune)
     const char *trouble = make_base(tune);
     if (!trouble)
         trouble = decide(tune);
-    if (child_caught())
-        return TOOL_BAD_INPUT;
     if (!trouble && options->tune_ninja)
         return write_ninja(tune);
     if (trouble)

@@ -173,6 +173,7 @@ static void __attribute__((noreturn)) pass_on(Front *front, const char *result, 
     front->log.reason = reason;
     front->log.status = -1;
     front_log(&front->log);
+    child_stop_signals();
     execv(front->real, front->command.v);
     int error = errno;
     fprintf(stderr, "%s: error: cannot run '%s': %s\n", front->name, front->real, strerror(error));
@@ -326,7 +327,11 @@ static void report_guarded(Front *front, const char *input)
 static const char *deliver_guarded(Front *front, const char *input, GuardResult *result)
 {
     const char *output = front->asked.output ? front->asked.output : default_output;
-    if (!copy_file(result->cubin, output))
+    sigset_t old;
+    child_hold_signals(&old);
+    bool good = copy_file(result->cubin, output);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+    if (!good)
         return "the output could not be written";
     report_guarded(front, input);
     copy_messages(front, &result->out, result->input, stdout);
@@ -344,13 +349,10 @@ static void __attribute__((noreturn)) front_guarded(Front *front, const char *in
     AssembleCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input,
                                front->asked.output_at};
     front->options.input = input;
+    child_end_on_signals();
     GuardResult result = guard_run(&front->arena, &front->options, &command, true, NULL);
     front->log.run_ms = 1e3 * (clock_now() - start);
     front->log.held_back = result.held_back;
-    if (child_caught()) {
-        guard_end(&result);
-        child_end_as(-1, child_caught());
-    }
     const char *trouble = result.trouble;
     bool nothing = !trouble && !result.cubin;
     if (!trouble && !nothing)
@@ -436,6 +438,8 @@ static void __attribute__((noreturn)) front_for_cicc(Front *front)
     if (!ending && front->log.status == 0)
         optimize_output(front);
     front_log(&front->log);
+    if (!ending)
+        child_stop_signals();
     child_end_as(status, ending);
 }
 
