@@ -13,6 +13,15 @@ static const KnobInfo knob_row[] = {
      .help = words,                                 \
      .field = offsetof(Knobs, member),              \
      .number = initial},
+#define UNSAFE(member, owner, option, initial, words) \
+    {.kind = KNOB_FLAG,                               \
+     .unsafe = true,                                  \
+     .phase = owner,                                  \
+     .name = option,                                  \
+     .negation = "no-" option,                        \
+     .help = words,                                   \
+     .field = offsetof(Knobs, member),                \
+     .number = initial},
 #define NUMBER(member, owner, option, initial, words) BOUNDED(member, owner, option, initial, INT32_MAX, words)
 #define BOUNDED(member, owner, option, initial, largest, words) \
     {.kind = KNOB_NUMBER,                                       \
@@ -55,6 +64,8 @@ const char *knob_left_out(const char *name, size_t len)
 }
 
 static void *knob_place(Knobs *knobs, const KnobInfo *knob) { return (char *)knobs + knob->field; }
+
+bool knob_is_set(Knobs *knobs, const KnobInfo *knob) { return *(bool *)knob_place(knobs, knob); }
 
 void knob_set_flag(Knobs *knobs, const KnobInfo *knob, bool on) { *(bool *)knob_place(knobs, knob) = on; }
 

@@ -8,6 +8,7 @@ typedef enum KnobKind { KNOB_FLAG, KNOB_NUMBER, KNOB_TEXT, KNOB_CHOICE } KnobKin
 
 typedef struct KnobInfo {
     KnobKind kind;
+    bool unsafe; /* a flag under which ptxopt may change what a program does */
     const char *phase, *name, *help;
     const char *negation; /* of a flag: the name that unsets it */
     size_t field;        /* offset in Knobs */
@@ -21,6 +22,7 @@ u32 knob_count(void);
 const KnobInfo *knob_info(u32 knob); /* 0 .. knob_count()-1 */
 
 void knobs_init(Knobs *knobs);
+bool knob_is_set(Knobs *knobs, const KnobInfo *knob); /* of a flag */
 void knob_set_flag(Knobs *knobs, const KnobInfo *knob, bool on);
 /* Of a number, text or choice; answers whether value is one that the knob takes. The text must stay. */
 bool knob_set(Knobs *knobs, const KnobInfo *knob, const char *value);

@@ -132,7 +132,9 @@ void option_take_knob(OptionParser *parser, u32 code, const char *argument)
 {
     const KnobInfo *knob = knob_info(code / 2);
     Knobs *knobs = &parser->options->pipeline.knobs;
-    if (knob->kind == KNOB_FLAG)
+    if (parser->varies && knob->unsafe && code % 2 == 0 && !knob_is_set(knobs, knob))
+        option_complain(parser, "--%s is unsafe: the command line alone may switch it on", knob->name);
+    else if (knob->kind == KNOB_FLAG)
         knob_set_flag(knobs, knob, code % 2 == 0);
     else if (!knob_set(knobs, knob, argument) && knob->kind == KNOB_CHOICE)
         option_complain(parser, "--%s takes one of %s, not '%s'", knob->name, knob->choices, argument);

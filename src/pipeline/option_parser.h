@@ -22,6 +22,8 @@ typedef struct OptionParser {
     bool failed, done;
     bool said_why; /* an error in a file, which the usage says nothing of */
     bool foreign;  /* a word was taken for an option of nvcc or ptxas */
+    bool words;    /* options alone: there is no input among them */
+    bool library;  /* they are given to the library, which writes no files, and asks nobody */
     VEC(struct option) known;
     ArgReader args;
     VecGlob tuned; /* files of decisions */

@@ -140,6 +140,20 @@ static void take_option(OptionParser *parser, u32 id, const char *argument)
     }
 }
 
+/* What is about the text that the library answers with. */
+static bool is_for_library(u32 id)
+{
+    static const u32 ids[] = {OPTION_STRICT,       OPTION_REPRINT,     OPTION_LEVEL,          OPTION_PHASES,
+                              OPTION_PASSES,       OPTION_DISABLE,     OPTION_STOP_AFTER,     OPTION_OPTIMIZE_DEBUG,
+                              OPTION_IGNORE_EXITS, OPTION_TUNED,       OPTION_ONLY_FUNCTION,  OPTION_SKIP_FUNCTION,
+                              OPTION_STATS,        OPTION_TIME,        OPTION_PRINT_BEFORE,   OPTION_PRINT_AFTER,
+                              OPTION_VERIFY_EACH,  OPTION_OPT_BISECT_LIMIT};
+    for (u32 k = 0; k < COUNT_OF(ids); k++)
+        if (ids[k] == id)
+            return true;
+    return false;
+}
+
 static void take_code(OptionParser *parser, int code)
 {
     const char *argument = parser->args.argument;
@@ -147,6 +161,8 @@ static void take_code(OptionParser *parser, int code)
         return;
     if (code >= KNOB_FIRST)
         option_take_knob(parser, (u32)(code - KNOB_FIRST), argument);
+    else if (parser->library && !is_for_library(option_of(code)))
+        option_complain(parser, "'%s' is for the command line", parser->args.word);
     else
         take_option(parser, option_of(code), argument);
 }
@@ -165,6 +181,13 @@ static void take_operands(OptionParser *parser)
     Options *options = parser->options;
     u32 count = parser->args.operands.n;
     char **operand = parser->args.operands.v;
+    if (parser->words) {
+        if (count && !parser->foreign)
+            option_complain(parser, "'%s' is no option", operand[0]);
+        else if (options->shadow || options->cuda)
+            option_complain(parser, "--install-shadow and --cuda are for the command line of ptxopt");
+        return;
+    }
     if (options->cuda && !options->shadow)
         option_complain(parser, "--cuda needs --install-shadow");
     if (options->shadow && count > 0)
@@ -181,6 +204,11 @@ static void take_operands(OptionParser *parser)
         option_complain(parser, "more than one input file: '%s' and '%s'", operand[0], operand[1]);
     else
         options->input = operand[0];
+}
+
+static void check_outputs(OptionParser *parser)
+{
+    const Options *options = parser->options;
     if (options->remarks && is_standard_output(options->remarks) && is_standard_output(options->output))
         option_complain(parser, "the module and its remarks cannot both go to standard output");
 }
@@ -210,48 +238,66 @@ static void read_decisions(OptionParser *parser)
             parser->failed = parser->said_why = true;
 }
 
-OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, FILE *messages)
+static OptionsResult parse(OptionParser *parser, int argc, char **argv)
 {
+    Options *options = parser->options;
     *options = (Options){.output = "-",
                          .guard_limit = 300,
                          .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF},
                          .argc = argc};
     options->argv = memcpy(arena_array(&options->arena, char *, (u32)argc + 1), argv, sizeof *argv * (u32)argc);
     knobs_init(&options->pipeline.knobs);
-    OptionParser parser = {.options = options, .out = out, .messages = messages};
-    option_collect_known(&parser);
+    option_collect_known(parser);
     const char *fault = args_expand(&options->arena, &argc, &argv);
     if (fault)
-        option_complain(&parser, "%s", fault);
-    option_find_foreign(&parser, argc, argv);
-    parser.args = args_start(argc, argv, "o:O:hV", parser.known.v);
+        option_complain(parser, "%s", fault);
+    option_find_foreign(parser, argc, argv);
+    parser->args = args_start(argc, argv, "o:O:hV", parser->known.v);
     int code;
-    while (!parser.done && !parser.foreign && (code = args_next(&parser.args)) != -1)
-        take_code(&parser, code);
-    if (!parser.done && !parser.foreign) {
-        option_choose_phases(&parser);
-        take_operands(&parser);
-        check_tuning(&parser);
-        read_decisions(&parser);
+    while (!parser->done && !parser->foreign && (code = args_next(&parser->args)) != -1)
+        take_code(parser, code);
+    if (!parser->done && !parser->foreign) {
+        option_choose_phases(parser);
+        take_operands(parser);
+        check_outputs(parser);
+        check_tuning(parser);
+        read_decisions(parser);
     }
-    if (parser.failed && !parser.done && !parser.said_why)
-        fputs("usage: ptxopt [options] [in.ptx] -o out.ptx    (ptxopt --help lists the options)\n", messages);
-    option_parser_free(&parser);
-    return parser.done ? OPTIONS_DONE : parser.failed ? OPTIONS_BAD : options->shadow ? OPTIONS_SHADOW : OPTIONS_RUN;
+    if (parser->failed && !parser->done && !parser->said_why && !parser->library)
+        fputs("usage: ptxopt [options] [in.ptx] -o out.ptx    (ptxopt --help lists the options)\n", parser->messages);
+    option_parser_free(parser);
+    return parser->done ? OPTIONS_DONE : parser->failed ? OPTIONS_BAD : options->shadow ? OPTIONS_SHADOW : OPTIONS_RUN;
 }
 
-OptionsResult options_parse_words(Options *options, const Words *words, FILE *out, FILE *messages)
+OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, FILE *messages)
 {
-    static char program[] = "ptxopt", end[] = "--", input[] = "input";
+    OptionParser parser = {.options = options, .out = out, .messages = messages};
+    return parse(&parser, argc, argv);
+}
+
+static OptionsResult parse_words(OptionParser *parser, const Words *words)
+{
+    static char program[] = "ptxopt";
     Words argv = {0};
     vec_push(&argv, program);
     for (u32 i = 0; i < words->n; i++)
         vec_push(&argv, words->v[i]);
-    vec_push(&argv, end); /* the name of an input cannot be taken for an option */
-    vec_push(&argv, input);
-    OptionsResult result = options_parse(options, (int)argv.n, argv.v, out, messages);
+    vec_push(&argv, NULL);
+    OptionsResult result = parse(parser, (int)argv.n - 1, argv.v);
     vec_free(&argv);
     return result;
+}
+
+OptionsResult options_parse_words(Options *options, const Words *words, FILE *out, FILE *messages)
+{
+    OptionParser parser = {.options = options, .out = out, .messages = messages, .words = true};
+    return parse_words(&parser, words);
+}
+
+OptionsResult options_parse_library(Options *options, const Words *words, FILE *messages)
+{
+    OptionParser parser = {.options = options, .out = messages, .messages = messages, .words = true, .library = true};
+    return parse_words(&parser, words);
 }
 
 void options_print_stats(const Options *options, const Stats *stats, FILE *out)

@@ -12,7 +12,7 @@ typedef enum StatsForm { STATS_NONE, STATS_TEXT, STATS_JSON } StatsForm;
 typedef enum Proving { PROVING_NOT, PROVING_REPORT, PROVING_REVERT, PROVING_STRICT } Proving;
 
 typedef struct Options {
-    const char *input, *output;         /* "-": standard input, standard output */
+    const char *input, *output;         /* "-": standard input, standard output; input NULL: not named yet */
     const char *input_name;             /* what messages call the input; NULL: by its path */
     const char *remarks;                /* file, "-" for standard output; NULL: none */
     const char *shadow, *cuda;          /* folders of --install-shadow and --cuda; NULL: not given */
@@ -48,6 +48,8 @@ typedef enum OptionsResult {
 OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, FILE *messages);
 /* The same of words that are options only; the input is for the caller to name. */
 OptionsResult options_parse_words(Options *options, const Words *words, FILE *out, FILE *messages);
+/* The same, without those that write files, ask another program or end this one. */
+OptionsResult options_parse_library(Options *options, const Words *words, FILE *messages);
 void options_free(Options *options);
 /* The statistics and times that the options ask for. */
 void options_print_stats(const Options *options, const Stats *stats, FILE *out);

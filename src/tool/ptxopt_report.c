@@ -86,6 +86,8 @@ static int take_words(Report *report, int count, char **words)
     OptionsResult result = options_parse_words(&report->options, &taken, stdout, stderr);
     vec_free(&taken);
     const Options *o = &report->options;
+    if (result == OPTIONS_DONE)
+        exit(EXIT_DONE);
     if (result == OPTIONS_RUN && (o->guard_by || o->tune_by || o->tune_read || o->remarks || o->pipeline.dump_cfg))
         return complain("the report assembles for itself, and writes what it is asked for: not with", report->words);
     return result == OPTIONS_RUN ? EXIT_DONE : EXIT_USAGE;

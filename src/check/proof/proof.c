@@ -32,11 +32,12 @@ typedef struct Proof {
 /* Beside the output; where that is no file, in the current folder. */
 static void path_of_report(const Options *options, char *path, size_t size)
 {
-    const char *base = strrchr(options->input, '/');
-    base = base ? base + 1 : options->input;
+    const char *input = options->input_name ? options->input_name : options->input;
+    const char *base = strrchr(input, '/');
+    base = base ? base + 1 : input;
     if (strcmp(options->output, "-") != 0 && strncmp(options->output, "/dev/", 5) != 0)
         base = options->output;
-    snprintf(path, size, "%s.refuted", strcmp(base, "-") == 0 ? "ptxopt" : base);
+    snprintf(path, size, "%s.refuted", strcmp(base, "-") == 0 || strcmp(base, "<stdin>") == 0 ? "ptxopt" : base);
 }
 
 /* Everything that somebody needs who looks for the fault: version, command line, verdicts, both texts. */

@@ -44,21 +44,17 @@ static ptxopt_status read_options(Call *call, Options *options)
     const ptxopt_request *request = call->request;
     Words words = {0};
     for (size_t i = 0; i < request->option_count; i++) {
-        if (request->options[i][0] == '@')
+        const char *option = request->options ? request->options[i] : NULL;
+        if (!option)
+            return bad_option(call, "an option is NULL");
+        if (option[0] == '@')
             return bad_option(call, "a file of options is for the command line");
-        vec_push(&words, (char *)(uintptr_t)request->options[i]);
+        vec_push(&words, (char *)(uintptr_t)option);
     }
-    FILE *messages = call->result->messages.file;
-    switch (options_parse_words(options, &words, messages, messages)) {
-    case OPTIONS_BAD: return PTXOPT_BAD_OPTION;
-    case OPTIONS_SHADOW:
-    case OPTIONS_DONE: return bad_option(call, "an option that ends the program is for the command line");
-    case OPTIONS_RUN: break;
-    }
-    if (strcmp(options->output, "-") != 0 || options->remarks || options->pipeline.dump_cfg)
-        return bad_option(call, "-o, --remarks and --dump-cfg write files: they are for the command line");
-    if (options->tune_by || options->tune_read)
-        return bad_option(call, "--tune and --tune-read are for the command line; --tuned applies what they decide");
+    if (options_parse_library(options, &words, call->result->messages.file) != OPTIONS_RUN)
+        return PTXOPT_BAD_OPTION;
+    if (!request->text && request->bytes)
+        return bad_option(call, "the text is NULL");
     options->input = request->name ? request->name : "<memory>";
     return PTXOPT_OK;
 }
@@ -87,7 +83,7 @@ static ptxopt_status run(Call *call, const Options *options, Str text)
     FILE *remarks = call->request->want_remarks ? call->result->remarks.file : NULL;
     diag_init(&diag, call->result->messages.file, options->input, text);
     diag.error_limit = ERRORS_SHOWN;
-    Module *m = parse_module(&arena, options->input, text, &diag);
+    Module *m = (options->strict ? parse_module_strict : parse_module)(&arena, options->input, text, &diag);
     if (diag.errors > 0)
         return PTXOPT_BAD_INPUT;
     if (pipeline_run(m, &options->pipeline, &diag, remarks, call->result->messages.file, &stats) != PIPELINE_OK)

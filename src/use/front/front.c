@@ -135,9 +135,15 @@ static void take_command(Front *front, int argc, char **argv)
     vec_push(&front->command, NULL);
 }
 
-static void take_options(Front *front)
+/* Options that ask for a text, --help, are answered where there is no program to run. Answers whether they ask for one. */
+static bool take_options(Front *front)
 {
-    OptionsResult result = options_parse_words(&front->options, &front->flags, stdout, stderr);
+    FILE *nowhere = front->command.v[0] ? fopen("/dev/null", "we") : NULL;
+    OptionsResult result = options_parse_words(&front->options, &front->flags, nowhere ? nowhere : stdout, stderr);
+    if (nowhere)
+        fclose(nowhere);
+    if (result == OPTIONS_DONE && front->command.v[0])
+        return true;
     if (result != OPTIONS_RUN)
         exit(result == OPTIONS_DONE && fflush(stdout) == 0 ? TOOL_OK : TOOL_BAD_INPUT);
     if (strcmp(front->options.output, "-") != 0)
@@ -149,6 +155,7 @@ static void take_options(Front *front)
         fail(front, "no program to run after '--'");
     if (!front->cicc && front->options.guard_by && (front->options.guard_by[0] || front->options.guard_arch))
         fail(front, "the guard asks the ptxas that is to run, for the target of its command: --guard takes no ptxas here");
+    return false;
 }
 
 static void find_program(Front *front)
@@ -213,6 +220,15 @@ static void give_up(Front *front, const char *reason, const Scratch *messages)
         pass_on(front, "failed", reason);
     front->log.result = "failed";
     front->log.reason = reason;
+}
+
+/* An option that prints something and ends ptxopt is no reason to build nothing. */
+static void __attribute__((noreturn)) refuse_text(Front *front)
+{
+    const char *reason = "an option asks for a text, and not to optimize";
+    if (front->mode == MODE_STRICT)
+        fail(front, "%s (PTXOPT=strict)", reason);
+    pass_on(front, "bypassed", reason);
 }
 
 static void __attribute__((noreturn)) print_version(Front *front)
@@ -463,7 +479,7 @@ int front_main(int argc, char **argv)
     take_guard(&front);
     take_environment(&front);
     take_command(&front, argc, argv);
-    take_options(&front);
+    bool asks_for_text = take_options(&front);
     find_program(&front);
 
     int count = (int)front.command.n - 1;
@@ -479,6 +495,8 @@ int front_main(int argc, char **argv)
         print_version(&front);
     if (front.asked.bypass)
         pass_on(&front, "bypassed", front.asked.bypass);
+    if (asks_for_text)
+        refuse_text(&front);
     if (front.cicc)
         front_for_cicc(&front);
     front_for_ptxas(&front);
