@@ -163,6 +163,17 @@ case_ '--install-shadow of no toolkit' 'exits 1 "$BUILD/ptxopt" --install-shadow
 case_ '--install-shadow of scripts that call nvcc and ptxas' 'mkdir -p w/bin; cp bin/ptxas w/bin; cp bin/ptxas w/bin/nvcc; exits 1 "$BUILD/ptxopt" --install-shadow=d --cuda=w; says "no bin/nvcc.profile"; [ ! -e d ]
     CUDA_HOME=$PWD/w CUDA_PATH=$WORK/cuda PATH=$PWD/w/bin:$PATH "$BUILD/ptxopt" --install-shadow=d; d/bin/ptxas in.ptx -o o; cmp o want.ptx'
 case_ '--install-shadow of a shadow' 'install_shadow d; exits 1 "$BUILD/ptxopt" --install-shadow=e --cuda=d; says "is a shadow itself"'
+# kept: refuses, and leaves all as it is.
+kept() { find d w -printf "%p %y %l\n" 2>/dev/null | sort >was; exits 1 install_shadow "$@"; says "${SAYS:-neither empty nor a shadow}"; find d w -printf "%p %y %l\n" 2>/dev/null | sort | cmp - was; }
+case_ '--install-shadow over links that are not its own' 'mkdir d; ln -s /etc d/etc; kept d; mkdir d/bin; kept d; rm d/etc; ln -s /bin/true d/bin/true; kept d; rm d/bin/true; ln -s "$BUILD/ptxopt" d/bin/ptxas; kept d
+    rm -r d; mkdir -p d/bin; ln -s "$WORK/cuda/bin/ptxas" d/bin/ptxas.real; ln -s "$WORK/cuda/bin/ptxas" d/bin/ptxas; kept d; rm d/bin/ptxas; ln -s "$WORK/cuda/bin/ptxas" d/nvvm; kept d'
+case_ '--install-shadow over one with a link more' 'install_shadow d; ln -s /opt/mine d/mine; kept d; says "contains .mine."; rm d/mine; ln -s "$WORK/cuda/bin/nvcc" d/bin/mine; kept d; says "contains .mine."; rm d/bin/mine; echo mine >d/bin/mine; kept d; rm d/bin/mine
+    rm d/nvvm; ln -s /opt/mine d/nvvm; kept d; rm d/nvvm; install_shadow d; d/bin/ptxas in.ptx -o o; cmp o want.ptx'
+case_ '--install-shadow over a toolkit, and links to one' 'mkdir -p w/bin w/lib; cp bin/ptxas w/bin; ln -s bin/ptxas w/ptxas; kept w; ln -s w d; kept d; rm d; mkdir d; ln -s "$PWD/w/bin" d/bin; rm w/bin/ptxas; ln -s /bin/true w/bin/ptxas; kept d; says "contains .bin."'
+case_ '--install-shadow and links that lead nowhere' 'ln -s d d; SAYS="Too many levels" kept d; rm d; ln -s nowhere d; SAYS="cannot make .d/bin." kept d; [ ! -e nowhere ]'
+case_ '--install-shadow of a toolkit that has gone, with another one' 'cp -r "$WORK/cuda" w; "$BUILD/ptxopt" --install-shadow=d --cuda=w; touch w/more; "$BUILD/ptxopt" --install-shadow=d --cuda=w; [ -L d/more ]; rm -r w; install_shadow d; [ ! -L d/more ]; d/bin/ptxas in.ptx -o o; cmp o want.ptx; mkdir -p e/bin; install_shadow e; e/bin/ptxas in.ptx -o o'
+case_ '--install-shadow that was not finished' 'install_shadow d; rm d/bin/ptxas d/nvvm; install_shadow d; [ -L d/nvvm ]; d/bin/ptxas in.ptx -o o; cmp o want.ptx'
+case_ '--install-shadow inside of the toolkit' 'cp -r "$WORK/cuda" w; for d in w/d w ./w/../w/d/ w/bin/; do exits 1 "$BUILD/ptxopt" --install-shadow=$d --cuda=w; says "lies in the toolkit"; done; [ ! -e w/d ]; diff -r w "$WORK/cuda"'
 case_ '--install-shadow and an input' 'exits 1 install_shadow d in.ptx; says "takes no input file"; exits 1 "$BUILD/ptxopt" --cuda=d in.ptx; says "needs --install-shadow"
     exits 1 front --install-shadow=d -- ptxas in.ptx; says "takes no input file"'
 

@@ -185,7 +185,7 @@ static void take_operands(OptionParser *parser)
         if (count && !parser->foreign)
             option_complain(parser, "'%s' is no option", operand[0]);
         else if (options->shadow || options->cuda)
-            option_complain(parser, "--install-shadow and --cuda are for the command line of ptxopt");
+            option_complain(parser, "--install-shadow takes no input file: it is for the command line of ptxopt alone");
         return;
     }
     if (options->cuda && !options->shadow)

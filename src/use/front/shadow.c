@@ -77,50 +77,119 @@ static const char *link_all(Arena *arena, const char *from, const char *to)
     return fault;
 }
 
-static bool is_link(const char *path)
+/* ---- an earlier shadow ------------------------------------------------------------------------------------------- */
+
+/* What the symbolic link says; NULL where it is none, or there is none. */
+static const char *link_target(Arena *arena, const char *path)
 {
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+    char target[PATH_MAX];
+    ssize_t len = readlink(path, target, sizeof target);
+    return len > 0 && len < (ssize_t)sizeof target ? arena_copy(arena, target, (size_t)len) : NULL;
 }
 
-/* Removes the links of an earlier shadow; anything else but its bin is not ours to touch. */
-static const char *clear_links(Arena *arena, const char *path)
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* The toolkit that `folder` is a shadow of, as bin/ptxas.real says; NULL: it is none. It need not be there any more. */
+static const char *shadowed_toolkit(Arena *arena, const char *folder)
+{
+    static const char ptxas[] = "/bin/ptxas";
+    const char *target = is_folder(join(arena, folder, "bin")) ? link_target(arena, join(arena, folder, "bin/ptxas.real")) : NULL;
+    size_t len = target ? strlen(target) : 0, end = sizeof ptxas - 1;
+    return len > end && strcmp(target + len - end, ptxas) == 0 ? arena_copy(arena, target, len - end) : NULL;
+}
+
+/* Whether shadow_install makes `name` in a folder that stands for `from`. */
+static bool is_own(Arena *arena, const char *path, const char *from, const char *name, bool is_bin)
+{
+    const char *target = link_target(arena, join(arena, path, name));
+    if (!target)
+        return false;
+    if (is_bin && strcmp(name, "ptxas") == 0)
+        return strncmp(real_base_name(target), "ptxopt", 6) == 0 || real_has_visited(target);
+    if (is_bin && strcmp(name, "ptxas.real") == 0)
+        name = "ptxas";
+    return strcmp(target, join(arena, from, name)) == 0;
+}
+
+/* A folder of an earlier shadow, or one to be: nothing but what shadow_install made may be in it. With `removes` that goes.
+ * `from`: what it stands for; NULL: it is to be empty. */
+static const char *look_at(Arena *arena, const char *path, const char *from, bool is_bin, bool removes)
 {
     DIR *folder = opendir(path);
     if (!folder)
-        return failed(arena, "read", path);
+        return errno == ENOENT ? NULL : failed(arena, "read", path);
     const char *fault = NULL;
     for (struct dirent *entry; !fault && (entry = readdir(folder));) {
-        const char *file = join(arena, path, entry->d_name);
-        if (is_dots(entry->d_name) || strcmp(entry->d_name, "bin") == 0)
+        const char *name = entry->d_name, *file = join(arena, path, name);
+        if (is_dots(name) || (!is_bin && strcmp(name, "bin") == 0 && is_folder(file)))
             continue;
-        if (!is_link(file))
-            fault = arena_printf(arena, "'%s' is neither empty nor a shadow: it contains '%s'", path, entry->d_name);
-        else if (unlink(file) != 0)
+        if (!from || !is_own(arena, path, from, name, is_bin))
+            fault = arena_printf(arena, "'%s' is neither empty nor a shadow: it contains '%s'", path, name);
+        else if (removes && unlink(file) != 0)
             fault = failed(arena, "remove", file);
     }
     closedir(folder);
     return fault;
 }
 
-static const char *prepare(Arena *arena, const char *folder)
+/* Looks at all of it before anything is removed. ptxas.real goes last, which says whose the others are. */
+static const char *clear(Arena *arena, const char *folder)
 {
-    if (mkdir(folder, 0777) == 0)
-        return NULL;
-    return errno == EEXIST ? clear_links(arena, folder) : failed(arena, "make", folder);
+    const char *bin = join(arena, folder, "bin"), *from = shadowed_toolkit(arena, folder);
+    const char *from_bin = from ? join(arena, from, "bin") : NULL, *fault = NULL;
+    for (int removes = 0; removes < 2 && !fault; removes++) {
+        fault = look_at(arena, folder, from, false, removes);
+        if (!fault)
+            fault = look_at(arena, bin, from_bin, true, removes);
+    }
+    return fault;
 }
 
-static const char *link_fronts(Arena *arena, const char *cuda, const char *bin)
+static const char *make_folder(Arena *arena, const char *folder)
+{
+    return mkdir(folder, 0777) == 0 || errno == EEXIST ? NULL : failed(arena, "make", folder);
+}
+
+/* Whether a folder that is to be made would lie in the toolkit, and in a link to itself. */
+static bool is_inside(Arena *arena, const char *folder, const char *toolkit)
+{
+    size_t len = strlen(folder), toolkit_len = strlen(toolkit);
+    while (len > 1 && folder[len - 1] == '/')
+        len--;
+    const char *path = arena_copy(arena, folder, len), *name = real_base_name(path), *real = real_path(arena, path);
+    if (!real)
+        real = real_path(arena, name == path ? "." : arena_printf(arena, "%.*s.", (int)(name - path), path));
+    return real && strncmp(real, toolkit, toolkit_len) == 0 && (real[toolkit_len] == '/' || real[toolkit_len] == '\0');
+}
+
+static const char *link_front(Arena *arena, const char *bin)
 {
     const char *self = real_path(arena, "/proc/self/exe");
-    if (!self)
-        return failed(arena, "find", "/proc/self/exe");
-    const char *fault = make_link(arena, self, join(arena, bin, "ptxas"));
-    return fault ? fault : make_link(arena, join(arena, cuda, "bin/ptxas"), join(arena, bin, "ptxas.real"));
+    return self ? make_link(arena, self, join(arena, bin, "ptxas")) : failed(arena, "find", "/proc/self/exe");
+}
+
+/* ptxas.real comes first: by that a shadow is known, also one that was not finished. */
+static const char *make(Arena *arena, const char *from, const char *folder)
+{
+    const char *bin = join(arena, folder, "bin"), *fault = make_folder(arena, folder);
+    if (!fault)
+        fault = make_folder(arena, bin);
+    if (!fault)
+        fault = make_link(arena, join(arena, from, "bin/ptxas"), join(arena, bin, "ptxas.real"));
+    if (!fault)
+        fault = link_all(arena, from, folder);
+    if (!fault)
+        fault = link_all(arena, join(arena, from, "bin"), bin);
+    return fault ? fault : link_front(arena, bin);
 }
 
 const char *shadow_install(Arena *arena, const char *folder, const char *cuda)
 {
+    real_enter();
     const char *found = find_toolkit(arena, cuda);
     const char *from = found ? real_path(arena, found) : NULL;
     if (!from)
@@ -128,14 +197,10 @@ const char *shadow_install(Arena *arena, const char *folder, const char *cuda)
                                    "'%s' is no CUDA toolkit: it has no bin/ptxas, or no bin/nvcc.profile beside its nvcc",
                                    cuda)
                     : "there is no CUDA toolkit in $CUDA_HOME, $CUDA_PATH, PATH or /usr/local/cuda; --cuda=DIR names one";
-    if (access(join(arena, from, "bin/ptxas.real"), F_OK) == 0)
+    if (shadowed_toolkit(arena, from))
         return arena_printf(arena, "'%s' is a shadow itself; --cuda=DIR names the toolkit", from);
-    const char *bin = join(arena, folder, "bin"), *fault = prepare(arena, folder);
-    if (!fault)
-        fault = prepare(arena, bin);
-    if (!fault)
-        fault = link_all(arena, from, folder);
-    if (!fault)
-        fault = link_all(arena, join(arena, from, "bin"), bin);
-    return fault ? fault : link_fronts(arena, from, bin);
+    if (is_inside(arena, folder, from))
+        return arena_printf(arena, "'%s' lies in the toolkit '%s'", folder, from);
+    const char *fault = clear(arena, folder);
+    return fault ? fault : make(arena, from, folder);
 }
