@@ -120,7 +120,7 @@ $(SHARED): $(PIC) src/use/api/ptxopt.map
 	$(call say,LINK )
 	$(Q)$(CC) $(filter-out -fno-pie,$(CFLAGS)) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/use/api/ptxopt.map -Wl,-z,defs -o $@ $(PIC)
 
-$(PRELOAD): $(PIC) $(patsubst src/%.c,$(BUILD)/pic/%.o,src/use/front/log.c $(wildcard src/use/preload/*.c)) src/use/preload/preload.map
+$(PRELOAD): $(PIC) $(patsubst src/%.c,$(BUILD)/pic/%.o,src/use/front/limit.c src/use/front/log.c $(wildcard src/use/preload/*.c)) src/use/preload/preload.map
 	$(call say,LINK )
 	$(Q)$(CC) $(filter-out -fno-pie,$(CFLAGS)) -shared -Wl,-soname,$(@F) -Wl,--version-script=src/use/preload/preload.map -Wl,-z,defs -o $@ $(filter %.o,$^) \
 	    -Wl,--as-needed -ldl -lpthread

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "base/limit.h"
+
 /*!re2c
     re2c:define:YYCTYPE = "unsigned char";
     re2c:define:YYCURSOR = cursor;
@@ -271,6 +273,7 @@ static const unsigned char *skip_debug_data(const unsigned char *start)
 
 int yylex(YYSTYPE *value, Span *where, Lower *lower)
 {
+    limit_poll();
     if (lower->recovering)
         return recover_token_after(value, where, lower);
 

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/limit.h"
+
 #define ANALYSIS(NAME, name, Type, rests, epoch, compute, release, ...)         \
     static void *compute_##name(Analyses *an, Arena *arena) { return compute; } \
     static void release_##name(void *result) { release(result); }
@@ -88,6 +90,7 @@ void *analysis_compute(Analyses *an, AnalysisIndex k)
     AnalysisSlot *slot = &an->slot[k];
     bool timed = an->clock && !an->computing;
     double start = timed ? an->clock() : 0;
+    limit_poll();
     /* A result that is not frozen itself must not mix a frozen base, which is out of date, with the function as it is now. */
     assert(an->frozen >> k & 1 || !(an->frozen & with_bases(row[k].rests) & ~an_valid(an)));
     forget(an, 1u << k);

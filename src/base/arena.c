@@ -10,6 +10,8 @@
 #include <malloc.h>
 #endif
 
+#include "base/limit.h"
+
 struct ArenaChunk {
     ArenaChunk *next;
     size_t bytes; /* with this header */
@@ -62,6 +64,12 @@ static void __attribute__((noreturn)) out_of_memory(void)
     __builtin_trap();
 }
 
+void mem_leave_scope(void)
+{
+    assert(scope);
+    longjmp(scope->escape, 1);
+}
+
 void mem_on_exhaustion(void (*end)(void)) { end_program = end; }
 
 static void link_block(MemBlock *block)
@@ -83,6 +91,7 @@ static void unlink_block(MemBlock *block)
 /* Memory from malloc with room for a scope's note; the caller sees what follows it. */
 static size_t with_note(size_t bytes)
 {
+    limit_poll();
     size_t note = scope ? sizeof(MemBlock) : 0;
     if (bytes > SIZE_MAX / 2)
         out_of_memory();
@@ -117,6 +126,7 @@ void *mem_realloc(void *old, size_t bytes)
 
 void mem_free(const void *memory)
 {
+    limit_poll();
     void *own = (void *)(uintptr_t)memory; /* const only for those who read it */
     MemBlock *block = memory && scope ? (MemBlock *)own - 1 : NULL;
     if (block)

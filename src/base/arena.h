@@ -45,6 +45,8 @@ void mem_free(const void *memory); /* NULL: nothing */
  * arenas and did not free is freed either way; memory from elsewhere (open files) is not. Inside, nothing may be freed or grown
  * that was allocated outside. */
 bool mem_in_scope(void (*body)(void *data), void *data);
+/* Leaves the innermost one, as if memory had run out. */
+void mem_leave_scope(void) __attribute__((noreturn));
 /* What a program does when memory runs out outside of a scope: `end` does not return. */
 void mem_on_exhaustion(void (*end)(void));
 /* To be called first: large pieces that are freed go back to the system at once. Otherwise glibc keeps them once it has seen

@@ -1,5 +1,7 @@
 #include "base/graph.h"
 
+#include "base/limit.h"
+
 Graph graph_from_edges(Arena *arena, u32 nodes, const u32 *from, const u32 *to, u32 count)
 {
     Graph g = {nodes, arena_array(arena, u32, (size_t)nodes + 2), arena_alloc_raw(arena, sizeof(u32) * (size_t)count)};
@@ -58,6 +60,7 @@ u32 graph_spread(const Graph *g, VecU32 *work, BitSet *found)
     u32 looked = 0;
     for (; work->n; looked++) {
         u32 u = vec_pop(work);
+        limit_poll();
         for_each_edge(e, g, u)
             if (bitset_add(found, g->to[e]))
                 vec_push(work, g->to[e]);

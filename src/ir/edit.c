@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/limit.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "ir/scopes.h"
@@ -12,6 +13,7 @@
 /* A terminator decides whether control leaves, and a pragma what becomes of a loop. */
 static void touch_item(Block *b, const Instr *i)
 {
+    limit_poll();
     block_changed(b);
     if (i->kind == INSTR_PRAGMA || instr_is(i, OPF_TERMINATOR))
         fn_edges_changed(b->fn);

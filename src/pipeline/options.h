@@ -19,6 +19,7 @@ typedef struct Options {
     const char *guard_by;               /* the ptxas of --guard, "": the one at hand; NULL: no guard */
     const char *guard_arch;             /* NULL: the target that the text names */
     u32 guard_limit;                    /* seconds that ptxas may take */
+    double cpu_limit;                   /* seconds for each process that optimizes on behalf of others; 0: none */
     const char *tune_by;                /* the ptxas of --tune, as of guard_by */
     const char *tune_out;               /* file for its decisions; NULL: none */
     const char *tune_ninja, *tune_read; /* folders of candidates to write, and to read results from; NULL */

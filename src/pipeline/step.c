@@ -3,6 +3,7 @@
 
 #include "analysis/convergence.h"
 #include "base/clock.h"
+#include "base/limit.h"
 #include "ir/cfg.h"
 #include "ir/edit.h"
 
@@ -116,6 +117,7 @@ static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun 
     PhaseStats *stats = &runner->stats->phase[phase];
     double start = seconds_but_for_analyses(runner, an);
     Arena scratch = {0};
+    limit_poll();
     runner->phase = phase;
     runner->calls++;
     an->scratch = run->arena = &scratch;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -136,6 +137,21 @@ int child_fork(void)
     }
     sigprocmask(SIG_SETMASK, &old, NULL);
     return pid;
+}
+
+void child_limit_self(double seconds)
+{
+    struct itimerval timer = {.it_value = {(time_t)seconds, (suseconds_t)((seconds - (double)(time_t)seconds) * 1e6)}};
+    sigset_t set;
+    if (seconds <= 0)
+        return;
+    if (timer.it_value.tv_sec == 0 && timer.it_value.tv_usec == 0)
+        timer.it_value.tv_usec = 1;
+    signal(SIGPROF, SIG_DFL);
+    sigemptyset(&set);
+    sigaddset(&set, SIGPROF);
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
+    setitimer(ITIMER_PROF, &timer, NULL);
 }
 
 int child_wait(int pid)

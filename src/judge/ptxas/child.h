@@ -24,6 +24,9 @@ void child_hold_signals(sigset_t *old);
 /* As fork(): 0 in the child, where signals act as they did at first. -1 on failure. */
 int child_fork(void);
 
+/* Ends this process by SIGPROF when it has used so many seconds of CPU time from now on; 0: never. Its children have no limit. */
+void child_limit_self(double seconds);
+
 /* Waits for the child; its wait status, or -1. A signal that the front got meanwhile has been sent to the child too. */
 int child_wait(int pid);
 

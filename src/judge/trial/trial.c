@@ -196,6 +196,7 @@ static int start_optimizer(void *user, u32 index)
         int messages = trial->said.fd >= 0 ? trial->said.fd : open("/dev/null", O_WRONLY | O_CLOEXEC);
         if (messages >= 0)
             dup2(messages, STDERR_FILENO);
+        child_limit_self(quiet.cpu_limit);
         _exit((int)proof_optimize_file(&quiet));
     }
     return pid;

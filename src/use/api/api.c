@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/diag.h"
+#include "base/limit.h"
 #include "parse/parse.h"
 #include "pipeline/options.h"
 #include "pipeline/output.h"
@@ -94,6 +95,14 @@ static ptxopt_status run(Call *call, const Options *options, Str text)
     return PTXOPT_OK;
 }
 
+static void out_of_time(void *data)
+{
+    Call *call = data;
+    call->status = PTXOPT_OUT_OF_TIME;
+    limit_stop();
+    mem_leave_scope();
+}
+
 /* Frees nothing: the scope does. */
 static void optimize(void *data)
 {
@@ -101,8 +110,11 @@ static void optimize(void *data)
     Options options;
     Str text;
     call->status = read_options(call, &options);
-    if (call->status == PTXOPT_OK)
-        call->status = copy_text(call, &text) ? run(call, &options, text) : PTXOPT_BAD_INPUT;
+    if (call->status != PTXOPT_OK)
+        return;
+    if (call->request->limit > 0)
+        limit_start(call->request->limit, out_of_time, call);
+    call->status = copy_text(call, &text) ? run(call, &options, text) : PTXOPT_BAD_INPUT;
 }
 
 static bool stream_open(Stream *stream)
@@ -124,7 +136,10 @@ static ptxopt_status fill(Call *call)
 {
     ptxopt_result *result = call->result;
     bool enough = stream_open(&result->text) && stream_open(&result->remarks) && stream_open(&result->messages) &&
-                  mem_in_scope(optimize, call);
+                  (mem_in_scope(optimize, call) || call->status == PTXOPT_OUT_OF_TIME);
+    limit_stop();
+    if (call->status == PTXOPT_OUT_OF_TIME && enough)
+        fprintf(result->messages.file, "ptxopt: error: it took more than %g seconds of CPU time\n", call->request->limit);
     enough &= stream_close(&result->text); /* each is closed, whatever became of the others */
     enough &= stream_close(&result->remarks);
     enough &= stream_close(&result->messages);
@@ -201,6 +216,7 @@ const char *ptxopt_status_text(ptxopt_status status)
     case PTXOPT_BAD_OPTION: return "an option is wrong";
     case PTXOPT_NO_MEMORY: return "out of memory";
     case PTXOPT_INTERNAL: return "internal error";
+    case PTXOPT_OUT_OF_TIME: return "out of time";
     }
     return "unknown status";
 }

@@ -9,7 +9,7 @@
  *     ptxopt_free(result);
  *
  * Every function may be called by several threads at once, and from within a callback of another library: there is no state
- * between calls, nothing is read but the request, nothing is written but the result. The library never ends the process; where
+ * between calls, nothing is read except the request and what --tuned names, nothing is written but the result. The library never ends the process; where
  * memory runs out, everything that the call allocated is freed, and PTXOPT_NO_MEMORY is answered.
  * Equal requests have equal results, in every process, on every machine. */
 #ifndef PTXOPT_H
@@ -35,7 +35,8 @@ typedef enum ptxopt_status {
     PTXOPT_BAD_INPUT = 1,  /* the text is not PTX */
     PTXOPT_BAD_OPTION = 2, /* also: one that only the command line has, like -o */
     PTXOPT_NO_MEMORY = 3,
-    PTXOPT_INTERNAL = 4, /* a phase broke a function: a defect of ptxopt, and the text is of no use */
+    PTXOPT_INTERNAL = 4,    /* a phase broke a function: a defect of ptxopt, and the text is of no use */
+    PTXOPT_OUT_OF_TIME = 5, /* the request's limit is over */
 } ptxopt_status;
 
 /* What is asked for. Members that are 0 ask for nothing; later versions of the library may add some at the end. */
@@ -47,6 +48,7 @@ typedef struct ptxopt_request {
     const char *const *options; /* as on the command line of ptxopt: "-O3", "--disable=tail-merge" */
     size_t option_count;
     int want_remarks; /* not 0: keep them; --remarks is an option of the command line */
+    double limit;     /* seconds of the thread's CPU time, after which PTXOPT_OUT_OF_TIME is answered; 0: none */
 } ptxopt_request;
 
 typedef struct ptxopt_result ptxopt_result;

@@ -23,6 +23,7 @@
 #include "base/vec.h"
 #include "judge/ptxas/child.h"
 #include "use/front/command.h"
+#include "use/front/limit.h"
 #include "use/front/log.h"
 #include "judge/ptxas/real.h"
 #include "judge/ptxas/scratch.h"
@@ -86,6 +87,19 @@ static void take_guard(Front *front)
     if (strcmp(text, "on") != 0)
         fail(front, "PTXOPT_GUARD takes on or off, not '%s'", text);
     vec_push(&front->flags, guard);
+}
+
+/* A limit that makes no sense is said in the log, or, where there is none, to the user; the build goes on. */
+static void take_limit(Front *front, const char *input)
+{
+    struct stat st;
+    const Options *o = &front->options;
+    u64 bytes = stat(input, &st) == 0 && st.st_size > 0 ? (u64)st.st_size : 0;
+    const char *log = getenv("PTXOPT_LOG");
+    front->options.cpu_limit =
+        limit_seconds(getenv("PTXOPT_LIMIT"), bytes, o->prove != PROVING_NOT || o->pipeline.verify_each, &front->log.warning);
+    if (front->log.warning && (!log || !*log))
+        fprintf(stderr, "%s: warning: %s\n", front->name, front->log.warning);
 }
 
 /* The words of PTXOPT_FLAGS: blanks stand between them. */
@@ -254,6 +268,7 @@ static const char *run_optimizer(Front *front, const char *input, const char *ou
     front->options.output = output;
     int pid = child_fork();
     if (pid == 0) {
+        child_limit_self(front->options.cpu_limit);
         bool guarded = front->cicc && front->options.guard_by;
         int status = dup2(messages->fd, STDERR_FILENO) < 0 ? TOOL_INTERNAL
                      : guarded                             ? (int)guard_optimize_file(&front->options)
@@ -267,6 +282,9 @@ static const char *run_optimizer(Front *front, const char *input, const char *ou
         child_end_as(status, child_caught());
     if (status == -1)
         return "no process for the optimizer";
+    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGPROF && front->options.cpu_limit > 0)
+        return arena_printf(&front->arena, "out of time: the optimizer took more than %g seconds of CPU time",
+                            front->options.cpu_limit);
     if (WIFSIGNALED(status))
         return arena_printf(&front->arena, "the optimizer was ended by signal %d", WTERMSIG(status));
     switch (WEXITSTATUS(status)) {
@@ -386,6 +404,7 @@ static void __attribute__((noreturn)) front_for_ptxas(Front *front)
     front->log.input = input;
     if (!is_regular_file(input))
         pass_on(front, "bypassed", "the input is no file");
+    take_limit(front, input);
     if (front->options.guard_by)
         front_guarded(front, input);
     Scratch text = {.fd = -1}, messages = {.fd = -1};
@@ -428,6 +447,7 @@ static void optimize_output(Front *front)
     if (!is_regular_file(path) || !is_text(path))
         return;
     front->log.reason = NULL;
+    take_limit(front, path);
     if (!scratch_open(&messages) || !input_copy(path, &before)) {
         give_up(front, "no temporary file", NULL);
         return;

@@ -25,6 +25,7 @@ static void write_line(FILE *out, const FrontLog *entry)
     put_member(out, "output", entry->output);
     put_member(out, "result", entry->result);
     put_member(out, "reason", entry->reason);
+    put_member(out, "warning", entry->warning);
     if (entry->held_back)
         fprintf(out, ", \"held_back\": %u", entry->held_back);
     if (entry->status >= 0)

@@ -3,16 +3,19 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"
+#include "use/front/limit.h"
 #include "use/front/log.h"
 
 /* What the environment said when it was first asked. */
 static struct {
     bool off;
+    const char *limit; /* PTXOPT_LIMIT; NULL */
     const char *const *flags;
     size_t flag_count;
 } wish;
@@ -36,7 +39,9 @@ static void take_flags(void)
 static void take_wish(void)
 {
     const char *mode = getenv("PTXOPT");
+    const char *limit = getenv("PTXOPT_LIMIT");
     wish.off = mode && strcmp(mode, "off") == 0;
+    wish.limit = limit ? strdup(limit) : NULL;
     take_flags();
 }
 
@@ -54,11 +59,25 @@ void text_leave(void) { depth--; }
 /* Machine code, archives of it and bit code begin with other bytes. */
 static bool begins_as_ptx(const char *text) { return *text && strchr(" \t\r\n/.", *text); }
 
-static void log_result(const char *function, ptxopt_status status, const ptxopt_result *result, double start)
+/* A limit that makes no sense is said once: in the log, or, where there is none, to the user. */
+static const char *say_once(const char *warning)
+{
+    static atomic_flag said = ATOMIC_FLAG_INIT;
+    const char *log = getenv("PTXOPT_LOG");
+    if (!warning || atomic_flag_test_and_set(&said))
+        return NULL;
+    if (!log || !*log)
+        fprintf(stderr, "%s: warning: ptxopt: %s\n", program_invocation_short_name, warning);
+    return warning;
+}
+
+static void log_result(const char *function, ptxopt_status status, const ptxopt_result *result, const char *warning,
+                       double start)
 {
     FrontLog entry = {.program = program_invocation_short_name, .input = function, .status = -1};
     entry.result = status != PTXOPT_OK ? "failed" : ptxopt_changed(result) ? "optimized" : "unchanged";
     entry.reason = status != PTXOPT_OK ? ptxopt_status_text(status) : NULL;
+    entry.warning = say_once(warning);
     entry.optimize_ms = 1e3 * (clock_now() - start);
     front_log(&entry);
 }
@@ -69,15 +88,17 @@ ptxopt_result *text_optimize(const char *function, const void *text, size_t limi
         return NULL;
     int saved = errno;
     double start = clock_now();
+    const char *warning = NULL;
     ptxopt_request request = {.size = sizeof request,
                               .text = text,
                               .bytes = strnlen(text, limit),
                               .options = wish.flags,
                               .option_count = wish.flag_count};
+    request.limit = limit_seconds(wish.limit, request.bytes, false, &warning);
     ptxopt_result *result;
     ptxopt_status status = ptxopt_optimize(&request, &result);
     if (function)
-        log_result(function, status, result, start);
+        log_result(function, status, result, warning, start);
     errno = saved;
     if (status == PTXOPT_OK && ptxopt_changed(result))
         return result;
