@@ -9,7 +9,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 WORK=$BUILD/work/front
-unset PTXOPT PTXOPT_GUARD PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS CUDA_HOME CUDA_PATH
+unset PTXOPT PTXOPT_GUARD PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS CUDA_HOME CUDA_PATH PTXOPT_LIMIT
 rm -rf "$WORK"
 mkdir -p "$WORK/input/bin" "$WORK/tmp"
 
@@ -132,6 +132,22 @@ case_ 'PTXOPT that is none' 'exits 1 env PTXOPT=yes "$BUILD/ptxopt-ptxas" ptxas 
 case_ 'PTXOPT_FLAGS' 'PTXOPT_FLAGS="-O1  -O0" front ptxas in.ptx -o o; cmp o in.ptx'
 case_ 'the command line counts more than PTXOPT_FLAGS' 'PTXOPT_FLAGS=-O0 front -O2 -- ptxas in.ptx -o o; cmp o want.ptx'
 case_ 'PTXOPT_FLAGS that are none' 'exits 1 env PTXOPT_FLAGS=--nope "$BUILD/ptxopt-ptxas" ptxas in.ptx -o o; says "unknown option .--nope"; [ ! -e calls ]'
+case_ 'PTXOPT_FLAGS that print something end no build' 'echo "-O3 --version" >f; for f in --help -h --version -V --list-phases "-O3 --list-phases" @f; do rm -f calls log o; PTXOPT_FLAGS=$f exits 0 front ptxas in.ptx -o o
+        cmp o in.ptx; calls 1; logged bypassed; because "an option asks for a text"; [ "$(cat said)" = "ptxas info: in.ptx" ]; [ "$(wc -l <out)" = 1 ]; done
+    rm o; exits 0 front --help -- ptxas in.ptx -o o; cmp o in.ptx; exits 0 front --help; grep -q "^usage: ptxopt" out; PTXOPT_FLAGS=--help PTXOPT=strict exits 1 front ptxas in.ptx -o o; says "asks for a text"
+    PTXOPT_FLAGS=--help exits 0 front ptxas --version; tail -1 out | grep -q "^ptxopt"'
+case_ 'PTXOPT_FLAGS in a launcher of cicc that print something' 'export FAKE_PTX=in.ptx; PTXOPT_FLAGS=--help exits 0 cicc cicc x -o o; cmp o in.ptx; not grep -q usage out'
+case_ 'no message names a file that nobody gave' 'for f in foo "foo bar" --install-shadow=d --disable --tuned "-o x"; do PTXOPT_FLAGS=$f exits 1 front ptxas in.ptx -o o; not says "input[^ a-z]"; not says "to .-- *input"; done; PTXOPT_FLAGS=foo exits 1 front ptxas in.ptx; says "error: .foo. is no option"
+    PTXOPT_FLAGS=--disable exits 1 front ptxas in.ptx; says "option .--disable. needs an argument"'
+# what hangs stands for what takes long
+overdue() { long_function 40000 >long.ptx; PTXOPT_LIMIT=0.01 exits "$@"; }
+case_ 'PTXOPT_LIMIT: the original goes on' 'overdue 0 front ptxas long.ptx -o o; cmp o long.ptx; logged failed; because "out of time: the optimizer took more than 0.01 seconds"; [ "$(cat said)" = "ptxas info: long.ptx" ]; [ "$(wc -l <log)" = 1 ]'
+case_ 'PTXOPT_LIMIT under strict' 'export PTXOPT=strict; overdue 1 front ptxas long.ptx -o o; says "out of time.*PTXOPT=strict"; [ ! -e calls ]'
+case_ 'PTXOPT_LIMIT of cicc' 'long_function 40000 >made; export FAKE_PTX=made; PTXOPT_LIMIT=0.01 exits 0 cicc cicc x -o o; cmp o made; because "out of time"; [ -z "$(ls -A | grep "^[.]ptxopt")" ]'
+case_ 'PTXOPT_LIMIT and the guard' 'long_function 40000 >long.ptx; PTXOPT_LIMIT=0.01 exits 0 front --guard -- ptxas long.ptx -o o; cmp o long.ptx; logged failed'
+case_ 'PTXOPT_LIMIT that is long enough, and none' 'for l in 100 60.5 0 off ""; do PTXOPT_LIMIT=$l exits 0 front ptxas in.ptx -o o; cmp o want.ptx; not says PTXOPT_LIMIT; done; not grep -q warning log; unset PTXOPT_LIMIT; front ptxas in.ptx -o o; cmp o want.ptx'
+case_ 'PTXOPT_LIMIT that makes no sense breaks nothing, and is said once' 'for l in x -1 1s 1e3 1.2.3 . 99999999999 " 1" on; do rm -f log; PTXOPT_LIMIT=$l exits 0 front ptxas in.ptx -o o; cmp o want.ptx; not says PTXOPT_LIMIT; grep -q "\"warning\": \"PTXOPT_LIMIT takes" log
+        PTXOPT_LOG= PTXOPT_LIMIT=$l exits 0 front ptxas in.ptx -o o; cmp o want.ptx; [ "$(grep -c "warning: PTXOPT_LIMIT takes" said)" = 1 ]; done'
 case_ 'PTXOPT_LOG that cannot be written' 'PTXOPT_LOG=/dev/full exits 0 front ptxas in.ptx -o o; PTXOPT_LOG=$PWD/no/log exits 0 front ptxas in.ptx -o o
     cmp o want.ptx; not says ptxopt'
 case_ 'PTXOPT_PTXAS' 'mv bin/ptxas other; PTXOPT_PTXAS=$PWD/other front ptxas in.ptx -o o; cmp o want.ptx'

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.." || exit 1
 . tests/cases.sh
 case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
 WORK=$BUILD/work/guard
-unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS PTXOPT_GUARD CUDA_HOME CUDA_PATH
+unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS PTXOPT_GUARD CUDA_HOME CUDA_PATH PTXOPT_LIMIT
 rm -rf "$WORK"
 mkdir -p "$WORK/input" "$WORK/tmp"
 export TMPDIR="$WORK/tmp"

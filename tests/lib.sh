@@ -80,6 +80,16 @@ large_function()
     fi
 }
 
+# long_function N: a module of one function of 4 * N instructions, of which nothing becomes shorter.
+long_function()
+{
+    awk -v n="$1" 'BEGIN {
+        printf ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry long(.param .u64 p)\n{\n.reg .b32 %%r<9>;\n.reg .pred %%q<9>;\n"
+        for (i = 0; i < n; i++)
+            printf "add.u32 %%r1, %%r2, %d;\nsetp.eq.u32 %%q1, %%r1, %d;\n@%%q1 bra L%d;\nmov.u32 %%r2, %%tid.x;\nL%d:\n", i, i, i, i
+        print "ret;\n}" }'
+}
+
 # each SCRIPT <LIST: runs `SCRIPT --case FILE` for every line, JOBS at once. A case prints `pass FILE`, `skip FILE: why`,
 # or `fail FILE: why` with details on the lines after it, in one write.
 each()

@@ -12,7 +12,7 @@ WORK=$BUILD/work/preload
 PROGRAMS=$WORK/programs
 SAID=$WORK/said
 LIBRARY=${PRELOAD:-$BUILD/libptxopt-preload.so} # with sanitizers: theirs in front of it, after a colon
-unset PTXOPT PTXOPT_GUARD PTXOPT_FLAGS PTXOPT_LOG LD_PRELOAD LD_LIBRARY_PATH
+unset PTXOPT PTXOPT_GUARD PTXOPT_FLAGS PTXOPT_LOG LD_PRELOAD LD_LIBRARY_PATH PTXOPT_LIMIT
 export MALLOC_PERTURB_=165 # memory that is freed is written over
 rm -rf "$WORK"
 mkdir -p "$PROGRAMS" "$WORK/input"
@@ -72,6 +72,11 @@ case_ 'driver: PTXOPT_FLAGS that are none' 'PTXOPT_FLAGS=--nope PTXOPT_LOG=log g
 case_ 'driver: PTXOPT_LOG' 'export PTXOPT_LOG=log; gets linked link want.ptx; cp want.ptx in.ptx; gets dlsym module want.ptx
     sed "s/: [0-9.]*}/: N}/" log >said; printf "%s\n" "{\"program\": \"use-linked\", \"input\": \"cuLinkAddData\", \"result\": \"optimized\", \"optimize_ms\": N}" \
         "{\"program\": \"use-found\", \"input\": \"cuModuleLoadData\", \"result\": \"unchanged\", \"optimize_ms\": N}" | cmp - said'
+# what hangs stands for what takes long
+case_ 'driver: PTXOPT_LIMIT' 'long_function 40000 >in.ptx; export PTXOPT_LOG=log PTXOPT_LIMIT=0.01; for how in linked proc; do for what in module file link libraryfile; do gets $how $what in.ptx; done; done; [ "$(grep -c "\"failed\", \"reason\": \"out of time\"" log)" = 8 ]; cp "$TOP/tests/sample.ptx" in.ptx; PTXOPT_LIMIT=100 gets linked module want.ptx'
+case_ 'driver: PTXOPT_LIMIT and threads' 'long_function 4000 >in.ptx; export PTXOPT_LOG=log PTXOPT_LIMIT=0.001; load linked threads; for f in driver.*; do cmp $f in.ptx; done; silent'
+case_ 'driver: PTXOPT_LIMIT that makes no sense is said once' 'export PTXOPT_LIMIT=x; PTXOPT_LOG=log load linked threads; for f in driver.*; do cmp $f want.ptx; done; silent; [ "$(grep -c warning log)" = 1 ]
+    load linked threads; for f in driver.*; do cmp $f want.ptx; done; [ ! -s out ]; [ "$(cat err)" = "use-linked: warning: ptxopt: PTXOPT_LIMIT takes a number of seconds, 0 or off for no limit: it is not obeyed" ]'
 case_ 'driver: a log that cannot be written' 'PTXOPT_LOG=/dev/full gets linked module want.ptx; PTXOPT_LOG=no/log gets linked module want.ptx'
 case_ 'driver: 200 threads' 'for how in linked dlsym proc; do gets $how threads want.ptx; [ "$(ls driver.* | wc -l)" = 200 ]; for f in driver.*; do cmp $f want.ptx; done; done'
 case_ 'driver: memory that runs out' '(ulimit -v 12000; hooked "$PROGRAMS/use-linked" linked module in.ptx); cmp driver.1 in.ptx || cmp driver.1 want.ptx; silent'

@@ -78,7 +78,7 @@ judge_version()
 judge_solver()
 {
     split tests/prove/cases/address-sext-wraps.ptx
-    for solver in no-such-solver false 'sleep 100' 'yes' 'yes unsat' 'yes sat' 'kill -9 $$' 'head -c 100000 /dev/zero'; do
+    for solver in false 'sleep 100' 'yes' 'yes unsat' 'yes sat' 'kill -9 $$' 'head -c 100000 /dev/zero'; do
         timeout 60 "$BUILD/ptxopt-prove" --time-limit=500 --solver="$solver" "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" 2>&1
         status=$?
         case $status in
@@ -86,6 +86,27 @@ judge_solver()
         *) echo "fail solver $solver: exit status $status: $(cut -c1-200 "$WORK/said")" ;;
         esac
     done
+}
+
+# A solver that cannot be found is an error, before anything is proved.
+judge_missing_solver()
+{
+    split tests/prove/cases/address-sext-wraps.ptx
+    for solver in no-such-solver /no/such/solver 'no-such-solver -in' ''; do
+        "$BUILD/ptxopt-prove" --solver="$solver" "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" 2>&1
+        status=$?
+        "$BUILD/ptxopt" --prove=report --solver="$solver" "$WORK/before.ptx" -o "$WORK/none" 2>>"$WORK/said"
+        { [ $status$? = 11 ] && [ ! -e "$WORK/none" ] && [ "$(grep -c "error: --solver: '$solver' cannot be found" "$WORK/said")" = 2 ] && [ "$(wc -l <"$WORK/said")" = 2 ]; } &&
+            echo "pass solver that is missing: $solver" || echo "fail solver that is missing: $solver: $(cut -c1-200 "$WORK/said")"
+    done
+}
+
+# A refutation names what differs.
+judge_words()
+{
+    split tests/prove/cases/call-other-argument.ptx
+    "$BUILD/ptxopt-prove" "$WORK/before.ptx" "$WORK/after.ptx" >"$WORK/said" 2>&1
+    grep -q 'refuted: event 1, another argument of the call: ' "$WORK/said" && echo 'pass words' || echo "fail words: $(cut -c1-200 "$WORK/said")"
 }
 
 # What is not decided without a solver, each of them decides.
@@ -174,7 +195,7 @@ judge_replay()
 : >"$WORK/examples"
 : >"$WORK/unknown"
 named=$#
-[ $# -gt 0 ] || { judge_version; judge_solver; judge_solvers; judge_limits; judge_replay; } >"$LOG"
+[ $# -gt 0 ] || { judge_version; judge_solver; judge_missing_solver; judge_solvers; judge_words; judge_limits; judge_replay; } >"$LOG"
 [ $# -gt 0 ] || set -- tests/prove/cases/*.ptx examples/*.ptx
 for file; do
     case $file in

@@ -14,11 +14,7 @@ rm -rf "$WORK"
 mkdir -p "$WORK/input" "$WORK/tmp"
 export TMPDIR="$WORK/tmp"
 cp tests/sample.ptx "$WORK/input/in.ptx"
-awk 'BEGIN {
-    printf ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry long(.param .u64 p)\n{\n.reg .b32 %%r<9>;\n.reg .pred %%q<9>;\n"
-    for (i = 0; i < 300000; i++)
-        printf "add.u32 %%r1, %%r2, %d;\nsetp.eq.u32 %%q1, %%r1, %d;\n@%%q1 bra L%d;\nmov.u32 %%r2, %%tid.x;\nL%d:\n", i, i, i, i
-    print "ret;\n}" }' >"$WORK/input/long.ptx"
+long_function 300000 >"$WORK/input/long.ptx"
 cat >"$WORK/input/ptxas" <<'END'
 #!/bin/sh
 case "$*" in *--version*) echo 'release 99.1'; [ "${FAKE:-}" = version ] || exit 0 ;; esac

@@ -56,6 +56,8 @@ not_worse() { "$REAL" -arch=sm_75 "$1" -o old.cubin; "$REAL" -arch=sm_75 "$2" -o
 {
 case_ 'a ptxas that is missing is an error' 'exits 1 ptxopt --tune=./none in.ptx -o o; says "--tune names .\./none.*no program that can be run"; [ ! -e o ]'
 case_ 'so is ptxopt itself' 'ln -s "$BUILD/ptxopt" shadow; exits 1 ptxopt --tune=./shadow in.ptx -o o; says "ptxopt itself"'
+case_ 'a decision sets nothing unsafe' 'for o in --assume-in-bounds --ignore-call-safety --assume-in-b "-O3 --ignore-call-safety"; do bad_line "k 0123456789abcdef: $o" "[0-9]*" "--[a-z-]* is unsafe"; done
+    bad_line "k 0123456789abcdef: --ignore-exits" 21 ".--ignore-exits. is neither"; echo "k 0123456789abcdef: --no-assume-in-bounds --assume-1d-blocks" >d; exits 0 ptxopt --tuned=d in.ptx -o o; echo "k 0123456789abcdef: --assume-in-bounds" >d; exits 0 ptxopt --assume-in-bounds --tuned=d in.ptx -o o'
 case_ 'options that contradict' 'exits 1 ptxopt --tune --guard in.ptx; says "--guard is for other runs"; exits 1 ptxopt --tune --tuned=d in.ptx; says "one of them is enough"
     exits 1 ptxopt --tune-out=d in.ptx; says "needs --tune or --tune-read"; exits 1 ptxopt --tune-ninja=d in.ptx; says "needs --tune"
     exits 1 ptxopt --tune --tune-read=d in.ptx; says "asks no ptxas"; exits 1 ptxopt --tune --tune-jobs=0 in.ptx; says "--tune-jobs takes a number of processes"

@@ -124,6 +124,10 @@ int main(int argc, char **argv)
     }
     if (argc - optind != 2)
         return bad_usage();
+    if (options.prove.solver && !prove_solver_is_there(options.prove.solver)) {
+        fprintf(stderr, "ptxopt-prove: error: --solver: '%s' cannot be found\n", options.prove.solver);
+        return EXIT_BAD_INPUT;
+    }
     options.text[0].path = argv[optind];
     options.text[1].path = argv[optind + 1];
     enum ExitStatus status = prove(&options);

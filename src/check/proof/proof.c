@@ -273,5 +273,9 @@ static void end_proof(void *proof, bool good, Diag *diag, FILE *remarks)
 ToolStatus proof_optimize_file(const Options *options)
 {
     static const Validator validator = {begin_proof, end_proof};
+    if (options->solver && !prove_solver_is_there(options->solver)) {
+        fprintf(stderr, "ptxopt: error: --solver: '%s' cannot be found\n", options->solver);
+        return TOOL_BAD_INPUT;
+    }
     return optimize_file(options, &validator);
 }

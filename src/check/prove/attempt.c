@@ -198,6 +198,11 @@ static ProveVerdict run_once(Pair *pair, const ProveOptions *options, Attempt *a
                 .lates = a->lates};
     prove_init(&p);
     prove_pair(&p, pair);
+    if (p.promise && !p.failed) {
+        prove_fail(&p, PROVE_UNKNOWN, "convergence: the %s in line %u of AFTER promises to be uniform, which is not seen",
+                   p.promise->op->opcode == OPC_CALL ? "call" : "return", prove_line(pair->after, p.promise));
+        p.only_threads = true;
+    }
     a->left_out = a->early;
     barriers_left_out(&p, &a->left_out, arena);
     a->passed_most = p.passed_most;

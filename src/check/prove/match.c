@@ -8,6 +8,19 @@
 
 static bool same_text(const Name *a, const Name *b) { return a->len == b->len && memcmp(a->text, b->text, a->len) == 0; }
 
+/* A call or return of AFTER that promises to be uniform where that of BEFORE does not, or falls off the end. */
+static void note_promise(Prover *p, const Instr *before, const Instr *after)
+{
+    if (after && op_has(after->op, OPF_UNIFORM_HINT) && !(before && op_has(before->op, OPF_UNIFORM_HINT)))
+        p->promise = after;
+}
+
+/* The same instruction; a call may promise to be uniform, or not. */
+static bool same_op(const OpInfo *before, const OpInfo *after)
+{
+    return (before->opcode == OPC_CALL && after->opcode == OPC_CALL) || same_text(before->text, after->text);
+}
+
 static bool differ(const char **why, const char *what)
 {
     *why = what;
@@ -20,7 +33,7 @@ static bool differ_in(Prover *p, const char **why, const char *what, Term x, Ter
     char a[240], b[240];
     prove_print(&p->t, prove_simplify(p, x), a, sizeof a);
     prove_print(&p->t, prove_simplify(p, y), b, sizeof b);
-    *why = arena_printf(p->arena, "%s, %s and %s", what, a, b);
+    *why = strcmp(a, b) == 0 ? what : arena_printf(p->arena, "%s, %s and %s", what, a, b);
     return false;
 }
 
@@ -46,6 +59,15 @@ static bool same_values(Prover *p, const Operand *a, const Operand *b)
         y = prove_operand(&m[PROVE_AFTER], b, bits < other ? bits : other);
     }
     return prove_equal(p, x, y);
+}
+
+/* Whether they are one number of 32 bits, written with a sign and without. */
+static bool same_literals(const OpInfo *op, const Operand *a, const Operand *b)
+{
+    bool is_wide = op->types && type_bits((Type)op->type[0]) > 32;
+    return a->kind == OPND_IMM && b->kind == OPND_IMM && op->opcode != OPC_CALL && !is_wide &&
+           (u32)a->value == (u32)b->value && (a->value >> 31 == -1 || b->value >> 31 == -1) &&
+           (a->value >> 32 == 0 || b->value >> 32 == 0);
 }
 
 static bool is_value(const Operand *o)
@@ -82,7 +104,7 @@ static bool same_scalar(Prover *p, const OpInfo *op, const Operand *a, const Ope
         u32 bits = type_bits(op->type[0]);
         return prove_equal(p, prove_operand(&m[0], a, bits), prove_operand(&m[1], b, bits));
     }
-    return same_values(p, a, b);
+    return same_literals(op, a, b) || same_values(p, a, b);
 }
 
 static bool same_operands(Prover *p, const Instr *before, const Instr *after, const char **why)
@@ -101,6 +123,8 @@ static bool same_operands(Prover *p, const Instr *before, const Instr *after, co
             k++; /* the base is in it; what else stands in brackets is compared by itself */
         } else if (!fixed && (a->role != ROLE_DEF || a->kind == OPND_SYM || b->kind == OPND_SYM) &&
                    !same_scalar(p, before->op, a, b)) {
+            if (before->op->opcode == OPC_CALL && prove_is_variable_of_call(&p->side[0], a))
+                return differ(why, "another argument of the call");
             return is_value(a) && is_value(b) ? differ_in(p, why, "another operand", prove_operand(&p->side[0], a, 0),
                                                           prove_operand(&p->side[1], b, 0))
                                               : differ(why, "another operand");
@@ -170,7 +194,7 @@ static bool uses_registers(const Prover *p, const Instr *i)
 bool prove_match(Prover *p, const Instr *before, const Instr *after, const char **why)
 {
     bool weakened = prove_weaken_barrier(p, before, after);
-    if (!weakened && !same_text(before->op->text, after->op->text))
+    if (!weakened && !same_op(before->op, after->op))
         return differ(why, "another instruction");
     if (!before->op->known)
         return differ(why, "an unknown instruction");
@@ -189,6 +213,8 @@ bool prove_match(Prover *p, const Instr *before, const Instr *after, const char 
     bool same = weakened || same_operands(p, before, after, why);
     prove_forget(p, mark);
     if (same) {
+        if (before->op->opcode == OPC_CALL)
+            note_promise(p, before, after);
         prove_note_event(p, before);
         define_results(p, before, after);
         for (u32 side = 0; side < 2; side++) {
@@ -206,6 +232,7 @@ static bool is_ret(const Instr *i) { return !i || i->op->opcode == OPC_RET; }
 bool prove_match_end(Prover *p, const Instr *before, const Instr *after, const char **why)
 {
     const Function *fn = p->side[PROVE_BEFORE].fn;
+    note_promise(p, before, after);
     if (!fn->is_entry && is_ret(before) != is_ret(after))
         return differ(why, "one returns, the other exits");
     for (u32 r = 1; r < fn->regs.n; r++) {

@@ -34,6 +34,9 @@ typedef struct ProveVerdict {
     u32 inputs;
 } ProveVerdict;
 
+/* Whether the solver of that name, or the program that the command begins with, can be found. */
+bool prove_solver_is_there(const char *name);
+
 /* The verdict about two functions with a body. Memory from the arena. */
 ProveVerdict prove_function(Function *before, Function *after, const ProveOptions *options, Arena *arena);
 

@@ -209,6 +209,7 @@ struct Prover {
     bool sees_clusters;    /* other blocks of a cluster may see its shared memory; likewise */
     VEC(Access) accesses;
     bool values_hold;  /* the states are final: what is left is which threads are together */
+    const Instr *promise; /* of AFTER, to be uniform, where BEFORE made none on some path; NULL: there is none */
     bool only_threads; /* each thread does the same in both texts, but not with the same others */
     bool gathers;      /* something depends on who happens to be there: activemask, elect, vote without .sync */
     Callees callees;

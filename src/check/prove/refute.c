@@ -1,6 +1,8 @@
 /* Refutation: both functions on numbers, one thread alone, until they come to differ. */
 #include "check/prove/attempt.h"
 
+#include <string.h>
+
 #include "check/prove/explore.h"
 
 enum { REPLAYS = 12, REPLAY_EVENTS = 3000, REPLAY_STEPS = 100000, INPUTS_DESCRIBED = 12 };
@@ -32,6 +34,25 @@ static const char *describe_inputs(const Prover *p)
     return text;
 }
 
+/* Whether one of them calls a function whose body is at hand, or that is not known, and the other does not: bodies may do the same
+ * under other names, or in place. */
+static bool calls_something_else(const Prover *p)
+{
+    const Sym *callee[2] = {NULL, NULL};
+    bool calls = false, has_body = false;
+    for (u32 side = 0; side < 2; side++) {
+        const Instr *i = p->place[side].at;
+        if (!i || i->kind != INSTR_OP || !op_has(i->op, OPF_CALL))
+            continue;
+        SymId sym = call_callee(i);
+        callee[side] = sym ? &p->side[side].fn->module->syms.v[sym] : NULL;
+        calls = true;
+        has_body |= !sym || (callee[side]->function && callee[side]->function->is_definition);
+    }
+    bool same = callee[0] && callee[1] && strcmp(callee[0]->name->text, callee[1]->name->text) == 0;
+    return calls && has_body && !same;
+}
+
 /* Both sides on one set of inputs; false: they did not come to differ, or what they computed was guessed: that is suspect. */
 static bool refute_by(Prover *p, Pair *pair, u64 seed)
 {
@@ -42,7 +63,7 @@ static bool refute_by(Prover *p, Pair *pair, u64 seed)
     if (!prove_init_sides(p, pair) || !prove_replay(p, REPLAY_EVENTS, &why))
         return false;
     p->verdict->is_suspect = true;
-    if (p->t.guessed)
+    if (p->t.guessed || calls_something_else(p))
         return false;
     list_inputs(p);
     prove_fail(p, PROVE_REFUTED, "event %u, %s: %s and %s, with %s", p->t.moment, why, prove_describe(p, PROVE_BEFORE),

@@ -24,6 +24,40 @@ const char *prove_solver_command(const char *name)
     return name;
 }
 
+/* The first word of a command, where the shell would take it as it stands. */
+static bool first_word(const char *command, char *word, u32 size)
+{
+    u32 n = 0;
+    command += strspn(command, " \t");
+    while (n + 1 < size && command[n] && !strchr(" \t", command[n]))
+        n++;
+    memcpy(word, command, n);
+    word[n] = '\0';
+    for (u32 k = 0; k < n; k++)
+        if (strchr("\"'`$\\;&|<>(){}*?[]#~=!\n", word[k]))
+            return false;
+    return true;
+}
+
+bool prove_solver_is_there(const char *name)
+{
+    char word[4096];
+    int status;
+    if (!first_word(prove_solver_command(name), word, sizeof word))
+        return true;
+    pid_t child = word[0] ? fork() : -1;
+    if (child == 0) {
+        execl("/bin/sh", "sh", "-c", "command -v -- \"$1\" >/dev/null 2>&1", "sh", word, (char *)NULL);
+        _exit(1);
+    }
+    if (child < 0)
+        return false;
+    while (waitpid(child, &status, 0) < 0)
+        if (errno != EINTR)
+            return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 /* Starts the command in a process group of its own. */
 static pid_t start(const char *command, int *to, int *from)
 {
