@@ -73,7 +73,7 @@ case_ 'driver: PTXOPT_LOG' 'export PTXOPT_LOG=log; gets linked link want.ptx; cp
     sed "s/: [0-9.]*}/: N}/" log >said; printf "%s\n" "{\"program\": \"use-linked\", \"input\": \"cuLinkAddData\", \"result\": \"optimized\", \"optimize_ms\": N}" \
         "{\"program\": \"use-found\", \"input\": \"cuModuleLoadData\", \"result\": \"unchanged\", \"optimize_ms\": N}" | cmp - said'
 # what hangs stands for what takes long
-case_ 'driver: PTXOPT_LIMIT' 'long_function 40000 >in.ptx; export PTXOPT_LOG=log PTXOPT_LIMIT=0.01; for how in linked proc; do for what in module file link libraryfile; do gets $how $what in.ptx; done; done; [ "$(grep -c "\"failed\", \"reason\": \"out of time\"" log)" = 8 ]; cp "$TOP/tests/sample.ptx" in.ptx; PTXOPT_LIMIT=100 gets linked module want.ptx'
+case_ 'driver: PTXOPT_LIMIT' 'long_function 8000 >in.ptx; export PTXOPT_LOG=log PTXOPT_LIMIT=0.002; for how in linked proc; do for what in module file link libraryfile; do gets $how $what in.ptx; done; done; [ "$(grep -c "\"failed\", \"reason\": \"out of time\"" log)" = 8 ]; cp "$TOP/tests/sample.ptx" in.ptx; PTXOPT_LIMIT=100 gets linked module want.ptx'
 case_ 'driver: PTXOPT_LIMIT and threads' 'long_function 4000 >in.ptx; export PTXOPT_LOG=log PTXOPT_LIMIT=0.001; load linked threads; for f in driver.*; do cmp $f in.ptx; done; silent'
 case_ 'driver: PTXOPT_LIMIT that makes no sense is said once' 'export PTXOPT_LIMIT=x; PTXOPT_LOG=log load linked threads; for f in driver.*; do cmp $f want.ptx; done; silent; [ "$(grep -c warning log)" = 1 ]
     load linked threads; for f in driver.*; do cmp $f want.ptx; done; [ ! -s out ]; [ "$(cat err)" = "use-linked: warning: ptxopt: PTXOPT_LIMIT takes a number of seconds, 0 or off for no limit: it is not obeyed" ]'

@@ -143,11 +143,11 @@ static void take_option(OptionParser *parser, u32 id, const char *argument)
 /* What is about the text that the library answers with. */
 static bool is_for_library(u32 id)
 {
-    static const u32 ids[] = {OPTION_STRICT,       OPTION_REPRINT,     OPTION_LEVEL,          OPTION_PHASES,
-                              OPTION_PASSES,       OPTION_DISABLE,     OPTION_STOP_AFTER,     OPTION_OPTIMIZE_DEBUG,
-                              OPTION_IGNORE_EXITS, OPTION_TUNED,       OPTION_ONLY_FUNCTION,  OPTION_SKIP_FUNCTION,
-                              OPTION_STATS,        OPTION_TIME,        OPTION_PRINT_BEFORE,   OPTION_PRINT_AFTER,
-                              OPTION_VERIFY_EACH,  OPTION_OPT_BISECT_LIMIT};
+    static const u32 ids[] = {
+        OPTION_STRICT,        OPTION_REPRINT,       OPTION_LEVEL,           OPTION_PHASES,       OPTION_PASSES,
+        OPTION_DISABLE,       OPTION_STOP_AFTER,    OPTION_OPTIMIZE_DEBUG,  OPTION_IGNORE_EXITS, OPTION_TUNED,
+        OPTION_ONLY_FUNCTION, OPTION_SKIP_FUNCTION, OPTION_STATS,           OPTION_TIME,         OPTION_PRINT_BEFORE,
+        OPTION_PRINT_AFTER,   OPTION_VERIFY_EACH,   OPTION_OPT_BISECT_LIMIT};
     for (u32 k = 0; k < COUNT_OF(ids); k++)
         if (ids[k] == id)
             return true;

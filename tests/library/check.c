@@ -99,14 +99,44 @@ static ptxopt_status status_of(ptxopt_request request, char *said, size_t size)
 
 static void check_refusals(const char *text, size_t bytes)
 {
-    static const char *const command_line[] = {"-ox",           "--remarks=x",        "--dump-cfg=x", "--help", "--version",
-                                               "--list-phases", "--install-shadow=x", "in.ptx",       "@file",  "--nope",
-                                               "-O9",           "--disable=nope",     "-o-",          "--guard", "--guard=p",
-                                               "--guard-arch=sm_90", "--guard-limit=1", "--tune", "--tune-out=x", "--tune-jobs=1",
-                                               "--tune-budget=1", "--tune-ninja=x", "--tune-read=x", "--remarks=-",
-                                               "--prove=report", "--prove=revert", "--prove-each", "--solver=z3", "--cuda=x",
-                                               "-h", "-V", "", "-", "--disable", "--tuned=none", "--switch-density=x",
-                                               "--switch-density", "@"};
+    static const char *const command_line[] = {"-ox",
+                                               "--remarks=x",
+                                               "--dump-cfg=x",
+                                               "--help",
+                                               "--version",
+                                               "--list-phases",
+                                               "--install-shadow=x",
+                                               "in.ptx",
+                                               "@file",
+                                               "--nope",
+                                               "-O9",
+                                               "--disable=nope",
+                                               "-o-",
+                                               "--guard",
+                                               "--guard=p",
+                                               "--guard-arch=sm_90",
+                                               "--guard-limit=1",
+                                               "--tune",
+                                               "--tune-out=x",
+                                               "--tune-jobs=1",
+                                               "--tune-budget=1",
+                                               "--tune-ninja=x",
+                                               "--tune-read=x",
+                                               "--remarks=-",
+                                               "--prove=report",
+                                               "--prove=revert",
+                                               "--prove-each",
+                                               "--solver=z3",
+                                               "--cuda=x",
+                                               "-h",
+                                               "-V",
+                                               "",
+                                               "-",
+                                               "--disable",
+                                               "--tuned=none",
+                                               "--switch-density=x",
+                                               "--switch-density",
+                                               "@"};
     static char said[1 << 16];
     for (size_t i = 0; i < sizeof command_line / sizeof *command_line; i++) {
         ptxopt_status status = status_of(request_for(text, bytes, &command_line[i], 1), said, sizeof said);
@@ -114,24 +144,42 @@ static void check_refusals(const char *text, size_t bytes)
                command_line[i]);
     }
     static const char *const none[] = {"-O2", NULL};
-    expect(status_of(request_for(text, bytes, none, 2), said, sizeof said) == PTXOPT_BAD_OPTION, "an option that is NULL", "");
-    expect(status_of(request_for(text, bytes, NULL, 1), said, sizeof said) == PTXOPT_BAD_OPTION, "options that are NULL", "");
+    expect(status_of(request_for(text, bytes, none, 2), said, sizeof said) == PTXOPT_BAD_OPTION, "an option that is NULL",
+           "");
+    expect(status_of(request_for(text, bytes, NULL, 1), said, sizeof said) == PTXOPT_BAD_OPTION, "options that are NULL",
+           "");
     expect(status_of(request_for(NULL, bytes, NULL, 0), said, sizeof said) == PTXOPT_BAD_OPTION && *said,
            "a text that is NULL and has bytes", "");
-    static const char *const taken[] = {"-O3",           "--strict",        "--reprint",         "--phases=layout",
-                                        "--disable=layout", "--stop-after=clean-up", "--only-function=x", "--skip-function=x",
-                                        "--time",        "--verify-each",   "--print-after=all", "--opt-bisect-limit=1",
-                                        "--ignore-exits", "--optimize-debug", "--switch-density=5", "--no-cbe-enable", "--"};
+    static const char *const taken[] = {"-O3",
+                                        "--strict",
+                                        "--reprint",
+                                        "--phases=layout",
+                                        "--disable=layout",
+                                        "--stop-after=clean-up",
+                                        "--only-function=x",
+                                        "--skip-function=x",
+                                        "--time",
+                                        "--verify-each",
+                                        "--print-after=all",
+                                        "--opt-bisect-limit=1",
+                                        "--ignore-exits",
+                                        "--optimize-debug",
+                                        "--switch-density=5",
+                                        "--no-cbe-enable",
+                                        "--"};
     for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        expect(status_of(request_for(text, bytes, &taken[i], 1), said, sizeof said) == PTXOPT_OK, "an option of the text", taken[i]);
-    static const char unknown[] = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.pragmatic x;\nret;\n}\n";
+        expect(status_of(request_for(text, bytes, &taken[i], 1), said, sizeof said) == PTXOPT_OK, "an option of the text",
+               taken[i]);
+    static const char unknown[] =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k()\n{\n.pragmatic x;\nret;\n}\n";
     static const char *const strict[] = {"--strict"};
     expect(status_of(request_for(unknown, sizeof unknown - 1, NULL, 0), said, sizeof said) == PTXOPT_OK &&
                status_of(request_for(unknown, sizeof unknown - 1, strict, 1), said, sizeof said) == PTXOPT_BAD_INPUT,
            "--strict", "");
     ptxopt_request limited = request_for(text, bytes, NULL, 0);
     limited.limit = 1e-9;
-    expect(status_of(limited, said, sizeof said) == PTXOPT_OUT_OF_TIME && strstr(said, "seconds of CPU time"), "a limit", "");
+    expect(status_of(limited, said, sizeof said) == PTXOPT_OUT_OF_TIME && strstr(said, "seconds of CPU time"), "a limit",
+           "");
     limited.limit = 1000;
     expect(status_of(limited, said, sizeof said) == PTXOPT_OK, "a limit that is long enough", "");
     static const char bad[] = "this is no PTX";

@@ -208,10 +208,10 @@ struct Prover {
     BitSet polling;        /* blocks of BEFORE in loops that may wait; likewise */
     bool sees_clusters;    /* other blocks of a cluster may see its shared memory; likewise */
     VEC(Access) accesses;
-    bool values_hold;  /* the states are final: what is left is which threads are together */
+    bool values_hold;     /* the states are final: what is left is which threads are together */
     const Instr *promise; /* of AFTER, to be uniform, where BEFORE made none on some path; NULL: there is none */
-    bool only_threads; /* each thread does the same in both texts, but not with the same others */
-    bool gathers;      /* something depends on who happens to be there: activemask, elect, vote without .sync */
+    bool only_threads;    /* each thread does the same in both texts, but not with the same others */
+    bool gathers;         /* something depends on who happens to be there: activemask, elect, vote without .sync */
     Callees callees;
     Waits waits; /* where a thread may wait for another one in AFTER */
     VEC(VecU32)

@@ -106,7 +106,8 @@ static bool lock(void)
 {
     struct stat st, there;
     (void)flock(folder, LOCK_EX | LOCK_NB);
-    return fstat(folder, &st) == 0 && stat(folder_path, &there) == 0 && st.st_dev == there.st_dev && st.st_ino == there.st_ino;
+    return fstat(folder, &st) == 0 && stat(folder_path, &there) == 0 && st.st_dev == there.st_dev &&
+           st.st_ino == there.st_ino;
 }
 
 static bool make(void)

@@ -27,9 +27,9 @@ AssembleCommand assemble_call(Arena *arena, const char *ptxas, const char *arch,
 typedef struct Assembler {
     Arena *arena;
     const AssembleCommand *command;
-    u32 limit;       /* seconds that ptxas may take for one text */
-    u32 jobs;        /* at a time */
-    double end;      /* as of ChildCrowd */
+    u32 limit;          /* seconds that ptxas may take for one text */
+    u32 jobs;           /* at a time */
+    double end;         /* as of ChildCrowd */
     const char *folder; /* of our own, for cubins; NULL: it cannot be had */
     u32 runs;           /* of ptxas */
 } Assembler;

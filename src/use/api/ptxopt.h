@@ -11,7 +11,7 @@
  * Every function may be called by several threads at once, and from within a callback of another library: there is no state
  * between calls, nothing is read except the request and what --tuned names, nothing is written but the result. The library never ends the process; where
  * memory runs out, everything that the call allocated is freed, and PTXOPT_NO_MEMORY is answered.
- * Equal requests have equal results, in every process, on every machine. */
+ * Equal requests without a limit have equal results, in every process, on every machine. */
 #ifndef PTXOPT_H
 #define PTXOPT_H
 
@@ -33,7 +33,7 @@ extern "C" {
 typedef enum ptxopt_status {
     PTXOPT_OK = 0,
     PTXOPT_BAD_INPUT = 1,  /* the text is not PTX */
-    PTXOPT_BAD_OPTION = 2, /* also: one that only the command line has, like -o */
+    PTXOPT_BAD_OPTION = 2, /* also: one that only the command line has, like -o; text NULL with bytes */
     PTXOPT_NO_MEMORY = 3,
     PTXOPT_INTERNAL = 4,    /* a phase broke a function: a defect of ptxopt, and the text is of no use */
     PTXOPT_OUT_OF_TIME = 5, /* the request's limit is over */

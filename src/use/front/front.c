@@ -96,8 +96,8 @@ static void take_limit(Front *front, const char *input)
     const Options *o = &front->options;
     u64 bytes = stat(input, &st) == 0 && st.st_size > 0 ? (u64)st.st_size : 0;
     const char *log = getenv("PTXOPT_LOG");
-    front->options.cpu_limit =
-        limit_seconds(getenv("PTXOPT_LIMIT"), bytes, o->prove != PROVING_NOT || o->pipeline.verify_each, &front->log.warning);
+    front->options.cpu_limit = limit_seconds(getenv("PTXOPT_LIMIT"), bytes,
+                                             o->prove != PROVING_NOT || o->pipeline.verify_each, &front->log.warning);
     if (front->log.warning && (!log || !*log))
         fprintf(stderr, "%s: warning: %s\n", front->name, front->log.warning);
 }

@@ -97,7 +97,8 @@ static bool is_folder(const char *path)
 static const char *shadowed_toolkit(Arena *arena, const char *folder)
 {
     static const char ptxas[] = "/bin/ptxas";
-    const char *target = is_folder(join(arena, folder, "bin")) ? link_target(arena, join(arena, folder, "bin/ptxas.real")) : NULL;
+    const char *target =
+        is_folder(join(arena, folder, "bin")) ? link_target(arena, join(arena, folder, "bin/ptxas.real")) : NULL;
     size_t len = target ? strlen(target) : 0, end = sizeof ptxas - 1;
     return len > end && strcmp(target + len - end, ptxas) == 0 ? arena_copy(arena, target, len - end) : NULL;
 }
