@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,6 +73,7 @@ static pid_t start(const char *command, int *to, int *from)
     pid_t child = fork();
     if (child == 0) {
         setpgid(0, 0);
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         int nowhere = open("/dev/null", O_WRONLY);
         dup2(in[0], 0);
         dup2(out[1], 1);
