@@ -297,15 +297,21 @@ static bool has_callees(const Module *m)
     return false;
 }
 
-/* The effects of a function without a final body here: anything. __assertfail of the run-time system prints and stops the grid; it
- * waits for nobody, and does not see which lanes call it. */
+/* The effects of a function without a final body here: anything, unless the run-time system has it. */
 static Effects foreign_effects(const Module *m, SymId function)
 {
-    static const Effects asserts = {
-        .reads = EFFECT_ALL, .writes = EFFECT_ALL, .event = true, .may_not_return = true, .known = true};
-    const Sym *sym = &m->syms.v[function];
-    bool has_body = sym->function && sym->function->is_definition;
-    return sym->kind == SYM_FUNC && !has_body && sym->name && !strcmp(sym->name->text, "__assertfail") ? asserts : anything;
+    const RuntimeInfo *runtime = call_runtime(m, function);
+    if (!runtime)
+        return anything;
+    bool waits = runtime->does & RUNTIME_WAITS;
+    return (Effects){.reads = EFFECT_ALL,
+                     .writes = EFFECT_ALL,
+                     .strong = runtime->does & RUNTIME_ANSWERS,
+                     .event = true,
+                     .waits = waits ? WAIT_OTHERS : 0,
+                     .convergent = waits,
+                     .may_not_return = runtime->does & RUNTIME_ENDS,
+                     .known = true};
 }
 
 typedef struct CallGraph {

@@ -28,6 +28,37 @@ SymId call_callee(const Instr *i)
     return callee ? callee->id : 0;
 }
 
+/* Whether the prototype has these results and parameters. */
+static bool has_shape(const Function *fn, const char *shape)
+{
+    u32 address = fn->module->address_size ? fn->module->address_size / 8 : 4, n = 0;
+    for (; *shape; shape++) {
+        if (*shape == ':' && n != fn->return_params)
+            return false;
+        if (*shape == ':')
+            continue;
+        const Sym *param = n < fn->params.n ? &fn->module->syms.v[fn->params.v[n]] : NULL;
+        if (!param || param->bytes != runtime_bytes(*shape, address))
+            return false;
+        n++;
+    }
+    return n == fn->params.n;
+}
+
+const RuntimeInfo *call_runtime(const Module *m, SymId id)
+{
+    const Sym *sym = &m->syms.v[id];
+    const RuntimeInfo *found = id && sym->kind == SYM_FUNC && sym->name ? runtime_find(sym->name->text) : NULL;
+    for (u32 k = 0; found && k < m->functions.n; k++) {
+        const Function *fn = m->functions.v[k];
+        Str text = span_str(m, fn->text);
+        bool is_extern = text.len > 7 && !memcmp(text.p, ".extern", 7);
+        if (fn->sym == id && (fn->is_definition || !is_extern || !has_shape(fn, found->shape)))
+            return NULL;
+    }
+    return found;
+}
+
 Block *branch_target(const Instr *i)
 {
     const Operand *label = instr_is(i, OPF_BRANCH) ? operand_of_kind(i, OPND_LABEL) : NULL;

@@ -25,6 +25,10 @@ static inline bool instr_reads_volatile_register(const Instr *i)
     return false;
 }
 
+/* What the module declares as a function of the CUDA run-time system: .extern, of the shape that it has there, and without a body. NULL:
+ * it is none. */
+const RuntimeInfo *call_runtime(const Module *m, SymId id);
+
 /* Whether i does nothing but load one number from a parameter of its kernel, at a constant place inside it. Parameters are never
  * written, so it cannot fault, nobody sees it, and it reads the same everywhere. */
 bool instr_loads_parameter(const Instr *i);

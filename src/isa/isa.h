@@ -243,4 +243,19 @@ const SregInfo *sreg_info(u32 sreg); /* sreg in 0 .. sreg_count()-1 */
  * Names with a number (%pm0, %envreg31) have one row each. */
 int sreg_find(const char *text, u32 len, int *component);
 
+/* ---- functions of the CUDA run-time system ----------------------------------------------------------------------- */
+
+/* What one does besides reading and writing all memory: see runtime.def. */
+enum RuntimeDoes { RUNTIME_ENDS = 1 << 0, RUNTIME_ANSWERS = 1 << 1, RUNTIME_WAITS = 1 << 2 };
+
+typedef struct RuntimeInfo {
+    const char *name, *shape;
+    u8 does; /* RuntimeDoes */
+} RuntimeInfo;
+
+/* NULL: it is none. */
+const RuntimeInfo *runtime_find(const char *name);
+/* Bytes of a result or parameter that the shape names so. */
+u32 runtime_bytes(char of, u32 address_bytes);
+
 #endif

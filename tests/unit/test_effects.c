@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analysis/effects.h"
+#include "ir/inspect.h"
 #include "ptx_text.h"
 
 /* "r:sg w:s strong barrier=1 convergent ends" */
@@ -201,6 +202,41 @@ static void deep_calls(void **state)
     free(text);
 }
 
+/* The run-time system's functions are known where all declarations are .extern and look like its own. */
+static void runtime(void **state)
+{
+    (void)state;
+    static const char prints[] = "(.param .b32 r) vprintf(.param .b64 a, .param .b64 b)";
+    static const struct {
+        const char *before, *after;
+        const char *name, *shown;
+    } cases[] = {
+        {".extern .func ", ";", NULL, "r:sg w:sg event b0"},
+        {".weak .func ", ";", NULL, NULL},
+        {".func ", "{ ret; }", NULL, "r:- w:- b0"},
+        {"", "", ".extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b32 b);", NULL},
+        {"", "", ".extern .func vprintf(.param .b64 a, .param .b64 b);", NULL},
+        {"", "", ".extern .func (.param .b64 r) malloc(.param .b64 n);", "r:sg w:sg strong event b0"},
+        {"", "", ".extern .func free(.param .b64 p);", "r:sg w:sg event b0"},
+        {"", "", ".extern .func (.param .b32 r) cudaDeviceSynchronize();", "r:sg w:sg strong event b0 convergent"},
+        {"", "", ".extern .func f(.param .b64 p);", NULL},
+    };
+    for (u32 k = 0; k < COUNT_OF(cases); k++) {
+        Arena arena = {0};
+        char text[1000], *declared = text + 600;
+        snprintf(declared, 300, "%s%s%s", cases[k].before, cases[k].name ? cases[k].name : prints, cases[k].after);
+        snprintf(text, 600, PTX_HEAD "%s\n.entry e() { .reg .b64 %%rd; mov.u64 %%rd, 0; ret; }\n", declared);
+        Module *m = ptx_module(&arena, text);
+        const RuntimeInfo *found = call_runtime(m, m->functions.v[0]->sym);
+        bool is_body = m->functions.v[0]->is_definition;
+        assert_int_equal(found != NULL, cases[k].shown && !is_body);
+        if (cases[k].shown && !is_body)
+            assert_string_equal(show(effects_of_function(summaries_compute(&arena, m), m->functions.v[0]->sym)), cases[k].shown);
+        module_free(m);
+        arena_free(&arena);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -208,6 +244,7 @@ int main(void)
         cmocka_unit_test(calls),
         cmocka_unit_test(loops),
         cmocka_unit_test(deep_calls),
+        cmocka_unit_test(runtime),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "ir/inspect.h"
+
 /* ---- one instruction ------------------------------------------------------------------------------------------------------ */
 
 bool prove_is_private_access(const OpInfo *op)
@@ -61,19 +63,15 @@ Function *prove_callee_body(const Instr *call)
     return fn;
 }
 
-/* The run-time system's __assertfail prints and stops the grid: it waits for nobody, and sees nobody. */
-static bool is_assertion(const Instr *call)
-{
-    const Sym *sym = &call->block->fn->module->syms.v[call_callee(call)];
-    bool has_body = sym->function && sym->function->is_definition;
-    return sym->kind == SYM_FUNC && !has_body && strcmp(sym->name->text, "__assertfail") == 0;
-}
-
 u32 prove_callee(const Callees *c, const Instr *call)
 {
     const Function *fn = prove_callee_body(call);
-    if (!fn && is_assertion(call))
-        return CALLEE_TOUCHES | CALLEE_BARRIER;
+    const RuntimeInfo *runtime = fn ? NULL : call_runtime(call->block->fn->module, call_callee(call));
+    if (runtime) {
+        bool waits = runtime->does & RUNTIME_WAITS;
+        return CALLEE_TOUCHES | (waits ? CALLEE_TOGETHER : 0) |
+               (waits || runtime->does & RUNTIME_ENDS ? CALLEE_BARRIER : 0);
+    }
     const u64 *known = fn ? fnvmap_find(&c->known, (u64)(uintptr_t)fn) : NULL;
     return known ? (u32)*known - 1 : CALLEE_ANYTHING;
 }
