@@ -199,6 +199,7 @@ struct Machine {
     u32 last_object;
     u8 *bank;         /* parameters of the entry */
     FnvMap sync_vars; /* where the bytes lie -> index */
+    FnvMap heap;      /* thread of the grid + 1 -> bytes that it has taken */
     VEC(SyncVar) sync;
     FnvMap cta_known; /* reader CTA << 32 | writer CTA -> time */
     VEC(Cta *) resident;
@@ -224,7 +225,7 @@ bool memory_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address,
 bool memory_will_write(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes);
 u8 *memory_atomic(Warp *w, u32 lane, const Code *c, MemSpace space, u64 address, u32 bytes);
 MemSpace memory_resolve(const Machine *m, u64 *address); /* generic -> space and its address */
-void memory_add_object(Machine *m, const GlobalVar *v);  /* in order of addresses */
+void memory_add_object(Machine *m, const GlobalVar *v);
 
 /* race.c */
 void race_read(Warp *w, u32 lane, const Code *c, Shadow *shadow, u32 bytes, bool strong, const char *name);

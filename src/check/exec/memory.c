@@ -50,6 +50,10 @@ void memory_add_object(Machine *m, const GlobalVar *v)
         memcpy(o.data, v->initial, v->bytes);
     o.shadow = mem_zalloc(sizeof(Shadow) * (v->bytes ? v->bytes : 1));
     vec_push(&m->objects, o);
+    for (u32 k = m->objects.n - 1; k > 0 && m->objects.v[k - 1].address > o.address; k--) {
+        m->objects.v[k] = m->objects.v[k - 1];
+        m->objects.v[k - 1] = o;
+    }
 }
 
 static Object *find_object(Machine *m, u64 address)

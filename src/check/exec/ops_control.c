@@ -189,26 +189,6 @@ static void run_indirect_call(Warp *w, Split *s, const Code *c, u32 mask)
     split_call(w, s, c, group, p->functions.v[index]);
 }
 
-/* vprintf prints nothing here, and says that it has. */
-static void run_builtin(Warp *w, Split *s, const Code *c, u32 mask)
-{
-    const Arg *out = c->call->outs ? &c->call->out[0] : NULL;
-    if (!strcmp(c->call->builtin, "__assertfail")) {
-        finding_add(w->m, FIND_TRAP, "assertion", c, NULL);
-        machine_stop(w->m);
-        return;
-    }
-    u64 one[LANES];
-    for (u32 i = 0; i < LANES; i++)
-        one[i] = 1;
-    if (out && out->kind == ARG_FRAME) {
-        for_each_lane(lane, mask)
-            memcpy(w->local + (size_t)lane * w->local_bytes + s->frame->local_base + out->add, &one[lane], 4);
-    } else if (out) {
-        arg_store(s, out, elem_b32, one, mask);
-    }
-}
-
 static bool call_operands(Decoder *d, const Operand *list, Arg **args, u32 *count, bool is_result)
 {
     const Operand *member[64];
@@ -245,9 +225,8 @@ static bool decode_call(Decoder *d)
     c->run = run_call;
     if (c->callee)
         return true;
-    shape->builtin = name;
-    c->run = run_builtin;
-    return !strcmp(name, "vprintf") || !strcmp(name, "__assertfail");
+    c->run = builtin_find(d->p->module, callee);
+    return c->run != NULL;
 }
 
 /* ---- barriers ------------------------------------------------------------------------------------------------- */

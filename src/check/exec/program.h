@@ -126,7 +126,6 @@ struct Code {
 typedef struct CallShape {
     Arg *in, *out; /* the caller's; ARG_FRAME: a .param variable */
     u32 ins, outs;
-    const char *builtin; /* a function that only the run-time system has: vprintf... */
 } CallShape;
 
 typedef struct FnParam {

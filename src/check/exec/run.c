@@ -73,7 +73,8 @@ static void collect(Machine *m, const Launch *launch, RunResult *r)
         for (u32 i = 0; i < m->objects.n; i++) {
             Object *o = &m->objects.v[i];
             bool is_buffer = i >= globals;
-            if (is_buffer != !pass || (is_buffer && !launch->buffers.v[i - globals].output))
+            bool is_heap = i >= globals + launch->buffers.n;
+            if (is_heap || is_buffer != !pass || (is_buffer && !launch->buffers.v[i - globals].output))
                 continue;
             Object output = *o;
             output.shadow = NULL;
@@ -116,6 +117,7 @@ RunResult run_launch(Arena *arena, Program *p, const Launch *launch, const RunOp
     vec_free(&m->resident);
     vec_free(&m->free_joins);
     fnvmap_free(&m->sync_vars);
+    fnvmap_free(&m->heap);
     fnvmap_free(&m->cta_known);
     free(m->free_frames);
     free(address);
