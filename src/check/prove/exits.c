@@ -4,8 +4,6 @@
 
 #include "base/fnvmap.h"
 
-enum { EXITS_MAX = 64 };
-
 /* By block whether it does nothing but end the function, or lead to others of the kind. */
 static BitSet only_leaving(const ProveGraph *g, Arena *arena)
 {
@@ -240,7 +238,7 @@ static bool find_exit(const ProveGraph *before, VecU32 *exits, u32 k, u64 wanted
     u32 i = k;
     while (i < exits->n && signature(before, exits->v[i], e) != wanted)
         i++;
-    if (i == exits->n)
+    if (i >= exits->n)
         return false;
     u32 other = exits->v[k];
     exits->v[k] = exits->v[i];
@@ -248,22 +246,48 @@ static bool find_exit(const ProveGraph *before, VecU32 *exits, u32 k, u64 wanted
     return true;
 }
 
+/* The exit of AFTER that the same events lead to as to this one; n: there is none. */
+static u32 find_merged(const ProveGraph *before, u32 exit, const u64 *wanted, u32 n, Events *e)
+{
+    u64 own = signature(before, exit, e);
+    u32 k = 0;
+    while (k < n && wanted[k] != own)
+        k++;
+    return k;
+}
+
 bool prove_pair_exits(const ProveGraph *before, VecU32 *exits, const ProveGraph *after, const VecU32 *others,
-                      const ProveMatched *matched, u32 n)
+                      const ProveMatched *matched, u32 n, ProveExitPairs *pairs)
 {
     Events e = events_that_match(matched, n);
-    VecU32 sizes = {0};
-    bool paired = exits->n == others->n && others->n <= EXITS_MAX;
+    u64 wanted[EXITS_MAX];
+    bool paired = others->n && others->n <= exits->n && exits->n <= EXITS_MAX;
+    pairs->n = exits->n;
     for (u32 k = 0; k < others->n && paired; k++) {
-        paired = find_exit(before, exits, k, signature(after, others->v[k], &e), &e) || others->n == 1;
-        u32 x = size_of(before, exits->v[k]), y = size_of(after, others->v[k]);
-        for (u32 i = 0; i < k; i++)
-            paired &= (x > sizes.v[2 * i]) == (y > sizes.v[2 * i + 1]) && (x < sizes.v[2 * i]) == (y < sizes.v[2 * i + 1]);
-        vec_push(&sizes, x);
-        vec_push(&sizes, y);
+        wanted[k] = signature(after, others->v[k], &e);
+        paired = find_exit(before, exits, k, wanted[k], &e) || (others->n == 1 && exits->n == 1);
     }
-    vec_free(&sizes);
+    for (u32 k = 0; k < exits->n && paired; k++) {
+        pairs->now[k] = k < others->n ? k : find_merged(before, exits->v[k], wanted, others->n, &e);
+        paired = pairs->now[k] < others->n;
+        pairs->size[PROVE_BEFORE][k] = size_of(before, exits->v[k]);
+        pairs->size[PROVE_AFTER][k] = paired ? size_of(after, others->v[pairs->now[k]]) : 0;
+    }
     vec_free(&e.same);
     fnvmap_free(&e.index);
     return paired;
+}
+
+bool prove_end_is_as_likely(const ProveExitPairs *pairs, u32 exit, bool no_less)
+{
+    const u32 *x = pairs->size[PROVE_BEFORE], *y = pairs->size[PROVE_AFTER];
+    for (u32 i = 0; i < pairs->n; i++) {
+        if (i == exit)
+            continue;
+        bool more = (y[exit] > y[i] && x[exit] <= x[i]) || (y[exit] == y[i] && x[exit] < x[i]);
+        bool less = (y[exit] < y[i] && x[exit] >= x[i]) || (y[exit] == y[i] && x[exit] > x[i]);
+        if (pairs->now[i] == pairs->now[exit] || more || (no_less && less))
+            return false;
+    }
+    return true;
 }

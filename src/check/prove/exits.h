@@ -3,6 +3,7 @@
 #ifndef PTXOPT_CHECK_PROVE_EXITS_H
 #define PTXOPT_CHECK_PROVE_EXITS_H
 
+#include "check/prove/machine.h"
 #include "check/prove/shape.h"
 #include "check/prove/waits.h"
 
@@ -14,9 +15,19 @@ ProveGraph prove_end_at(const ProveGraph *g, u32 exit, Arena *arena);
 /* Whether threads that diverge reconverge earlier in `ended`, made by prove_end_at, than in the graph, and execute something convergent
  * after that; with `waits`, also whether they may wait before it. */
 bool prove_joins_earlier(ProveGraph *g, ProveGraph *ended, const Waits *w, bool waits);
-/* Whether each exit of AFTER has one of BEFORE that the same events lead to, and of any two the same one is larger: ptxas takes for
- * the end what more blocks lead to. Then the exits of BEFORE stand as those of AFTER do. */
+enum { EXITS_MAX = 64 };
+
+/* Exits of BEFORE, each with the one of AFTER that the same events lead to: several may have been merged into that. */
+typedef struct ProveExitPairs {
+    u32 n, now[EXITS_MAX];
+    u32 size[2][EXITS_MAX]; /* by exit of BEFORE: how many blocks lead to it, and to the one of AFTER */
+} ProveExitPairs;
+
+/* Whether each exit has one. Then the exits of BEFORE stand in front as those of AFTER do. */
 bool prove_pair_exits(const ProveGraph *before, VecU32 *exits, const ProveGraph *after, const VecU32 *others,
-                      const ProveMatched *matched, u32 n);
+                      const ProveMatched *matched, u32 n, ProveExitPairs *pairs);
+/* ptxas takes for the end what more blocks lead to. Whether it has no more reason to take this exit than before, and, with `no_less`,
+ * none less. */
+bool prove_end_is_as_likely(const ProveExitPairs *pairs, u32 exit, bool no_less);
 
 #endif

@@ -92,6 +92,8 @@ typedef struct Ends {
     Callees callees;
     u64 reached; /* blocks that were looked at */
     bool paired; /* the exits of both correspond */
+    ProveExitPairs pairs;
+    bool together; /* of what was asked last: it matters who comes together, not who waits alone */
 } Ends;
 
 /* Whether it is another thing if exit k of the text is the end, than if all are. */
@@ -100,7 +102,9 @@ static bool matters(Pair *pair, ProveSide side, Pair *ended, Ends *ends, u32 k)
     ProveGraph *all = &pair->graph[side], *one = &ended->graph[side];
     *one = prove_end_at(all, ends->exits[side].v[k], &ended->arena);
     u64 reached = all->reached + one->reached;
-    bool joins = prove_joins_earlier(all, one, &ends->waits[side], side == PROVE_AFTER);
+    bool together = prove_joins_earlier(all, one, &ends->waits[side], false);
+    bool joins = together || (side == PROVE_AFTER && prove_joins_earlier(all, one, &ends->waits[side], true));
+    ends->together |= together;
     ends->reached += all->reached + one->reached - reached + all->n;
     return joins || ends->reached > ENDS_BLOCKS_MAX;
 }
@@ -110,10 +114,12 @@ static bool holds_at_end(Pair *pair, const ProveOptions *options, Ends *ends, u3
 {
     Pair ended = {.before = pair->before, .after = pair->after, .has_graphs = true};
     bool asks = false;
+    ends->together = false;
     for (u32 side = 0; side < 2; side++)
         asks |= k < ends->exits[side].n && matters(pair, (ProveSide)side, &ended, ends, k);
     Attempt again = pair->proved_by;
-    bool holds = !asks || (ends->paired && ends->reached <= ENDS_BLOCKS_MAX &&
+    bool holds = !asks || (ends->paired && k < ends->exits[PROVE_AFTER].n &&
+                           prove_end_is_as_likely(&ends->pairs, k, ends->together) && ends->reached <= ENDS_BLOCKS_MAX &&
                            prove_attempt(&ended, options, &again, arena).answer == PROVE_PROVED);
     vec_free(&ended.matched);
     arena_free(&ended.arena);
@@ -127,7 +133,7 @@ static bool holds_at_each_end(Pair *pair, const ProveOptions *options, Ends *end
     ends->waits[PROVE_BEFORE] = prove_waits(before, &ends->callees);
     ends->waits[PROVE_AFTER] = prove_waits(after, &ends->callees);
     ends->paired = prove_pair_exits(before, &ends->exits[PROVE_BEFORE], after, &ends->exits[PROVE_AFTER], pair->matched.v,
-                                    pair->matched.n);
+                                    pair->matched.n, &ends->pairs);
     for (u32 k = 0; (k < ends->exits[PROVE_BEFORE].n || k < ends->exits[PROVE_AFTER].n) && holds; k++)
         holds = holds_at_end(pair, options, ends, k, arena);
     return holds;
@@ -144,8 +150,11 @@ static bool keeps_end(Pair *pair, Ends *ends)
             asks = matters(pair, (ProveSide)side, &ended, ends, k);
     }
     arena_free(&ended.arena);
-    return !asks || prove_pair_exits(&pair->graph[PROVE_BEFORE], &ends->exits[PROVE_BEFORE], &pair->graph[PROVE_AFTER],
-                                     &ends->exits[PROVE_AFTER], pair->matched.v, pair->matched.n);
+    bool kept = !asks || prove_pair_exits(&pair->graph[PROVE_BEFORE], &ends->exits[PROVE_BEFORE], &pair->graph[PROVE_AFTER],
+                                          &ends->exits[PROVE_AFTER], pair->matched.v, pair->matched.n, &ends->pairs);
+    for (u32 k = 0; k < ends->exits[PROVE_AFTER].n && asks && kept; k++)
+        kept = prove_end_is_as_likely(&ends->pairs, k, true);
+    return kept;
 }
 
 /* What is proved if all paths lead to one end: whether it holds whichever exit ptxas takes for that. */
