@@ -3,25 +3,62 @@
  * reconvergence points that a branch has only if one certain exit is the end: threads that the branch divides wait there for those
  * that leave elsewhere.
  *
- * So these points are looked for, for each exit in turn, before the phases and after them. A point counts if the branch may divide a
- * warp and some thread may wait for others on the way there, or if somebody in the function waits for what others do, sees who is with
- * it, or promises to be uniform; where only one edge leads from the branch to it, ptxas lets nobody wait. As long as none counts it does
- * not matter which exit is the end: who waits for whom is as the points of all exits say, and the phases keep that. Which one ptxas
- * takes is not asked: its choice depends on the machine instructions that lead to each exit after its own optimizations, loops counted
- * several times, and on activemask and bar.warp.sync among them, and a jump less may undo the predication that made two edges one
- * (measured with ptxas 13.0 for sm_80; some also with 12.9 and 13.5 for sm_75 and sm_90). */
+ * So these points are looked for, for each exit in turn, before the phases and after them. Where the branch is uniform, or only one edge
+ * leads from it to the point, ptxas lets nobody wait there. A pair of branch and point counts if threads that the branch divides may wait
+ * for others on the way to the point, or if what follows the point depends on who comes together there: somebody waits in it for what
+ * others do, sees who is with it, or promises to be uniform. A wait that all threads have behind them when they come to the branch, or
+ * that none of them comes to, holds nobody up: those on the way come to the point, or leave, by themselves.
+ *
+ * As long as no pair counts it does not matter which exit is the end. Where some do, the phases may
+ * change nothing in them: the same branches, points and waits are left, and ptxas has no more reason than before to choose an exit that
+ * has such a pair. Then either it did so before, and the same threads wait for the same ones; or it did not, and still does not; or it
+ * no longer does, and fewer threads wait. Where it matters who comes together, it may have no less reason, either.
+ *
+ * What ptxas goes by is measured (13.0 for sm_80; some also with 12.9 and 13.5 for sm_75 and sm_90): the blocks that lead to an exit, in
+ * loops several times, as they are after its own optimizations; instructions matter where a block is so short that it is predicated, and
+ * a jump may be a block. The exit's own instructions do not count: 200 more in one case of a switch change nothing. So for each two
+ * exits the blocks, jumps and instructions are compared that lead to one of them alone: none of the three may grow for an exit with
+ * pairs, or shrink for another one. tests/ptxas/SWITCHES.md shows an example. */
 #include "analysis/exits.h"
 
 #include "analysis/reconverge.h"
+#include "base/fnvmap.h"
 #include "base/marks.h"
+#include "ir/inspect.h"
 
-#define WAITS (1ull << EXITS) /* in a set: the block leads to one where a thread may wait, or sees who is with it */
+/* In a set: the block leads to one where a thread may wait; to one that depends on who comes there together. */
+#define WAITS (1ull << 63)
+#define TOGETHER (1ull << 62)
 
 enum {
-    EXITS = 63,             /* that are told apart: the other bits of a set */
+    EXITS = 62,             /* that are told apart: the other bits of a set */
     SWEEPS = 16,            /* over the function, until the sets stay; a sweep takes each of them around one more loop */
     BLOCKS_LEAST = 1 << 16, /* of all walks: so many, */
-    BLOCKS_EACH = 64        /* and these for each block of the function */
+    BLOCKS_EACH = 64,       /* and these for each block of the function */
+    LOOP_TIMES = 8,         /* what a block in a loop counts for, */
+    LOOP_TIMES_MOST = 512   /* and at most in several */
+};
+
+/* Threads that the branch divides meet at the point if the exit is the end. */
+typedef struct ExitPair {
+    u32 exit;          /* index */
+    u32 branch, point; /* Instr.origin: the branch, and the mark of the block */
+    u64 waits;         /* sum over what waits on the way */
+    bool together;     /* what follows depends on who comes together */
+} ExitPair;
+
+/* What leads to one exit and not to another one. */
+typedef struct ExitWeight {
+    u64 blocks, code, all; /* all: blocks and jumps of any kind */
+} ExitWeight;
+
+struct ExitsSnapshot {
+    VEC(ExitPair) pairs; /* that count */
+    u32 origins;         /* Function.origins then */
+    bool unknown;        /* too much to tell */
+    /* where there are pairs: */
+    u32 exits, *mark;  /* by exit: origin of its last instruction that does something */
+    ExitWeight *apart; /* by exit * exits + another one: what leads to the first one alone */
 };
 
 /* Which exits blocks lead to. */
@@ -29,7 +66,7 @@ typedef struct ExitPaths {
     Analyses *an;
     const Order *order;
     bool *leaves;    /* by position: the block does nothing but leave */
-    u64 *sets;       /* by position: the exits that the block leads to, and WAITS */
+    u64 *sets;       /* by position: the exits that the block leads to, WAITS, TOGETHER */
     u32 exit[EXITS]; /* positions */
     u32 exits;       /* 0: there is but one, or nobody waits for others or sees who is there */
     bool too_many;   /* exits, or loops, to tell */
@@ -80,8 +117,8 @@ static void find_waits(ExitPaths *s)
     const Waits *w = an_waits(s->an);
     for (u32 p = 0; p < s->order->count; p++) {
         u32 b = s->order->rpo[p]->id;
-        if (w->waits[b] || w->loop[b] || w->active_set[b])
-            s->sets[p] |= WAITS;
+        s->sets[p] |= w->waits[b] || w->loop[b] ? WAITS : 0;
+        s->sets[p] |= w->loop[b] || w->active_set[b] || w->waits[b] & WAIT_OTHERS ? TOGETHER : 0;
     }
 }
 
@@ -122,30 +159,12 @@ static ExitPaths find_paths(Arena *arena, Analyses *an)
 
 typedef struct JoinFinder {
     const ExitPaths *s;
+    ExitsSnapshot *to;
     Marks seen; /* by position */
     VecU32 work;
     u32 *idom, *order; /* if one exit is the end, by position */
     u64 budget;
 } JoinFinder;
-
-static void visit(JoinFinder *f, u32 position)
-{
-    if (marks_add(&f->seen, position))
-        vec_push(&f->work, position);
-}
-
-/* Answers how many edges lead to the point. */
-static u32 follow_edges(JoinFinder *f, u32 from, u32 point)
-{
-    const Graph *succ = &f->s->order->succ;
-    u32 edges = 0;
-    for_each_edge(e, succ, from) {
-        edges += succ->to[e] == point;
-        if (succ->to[e] != point)
-            visit(f, succ->to[e]);
-    }
-    return edges;
-}
 
 static bool waits_in(const JoinFinder *f, u32 position)
 {
@@ -154,26 +173,52 @@ static bool waits_in(const JoinFinder *f, u32 position)
     return w->waits[id] || w->loop[id];
 }
 
-/* Whether it matters, wherever that is, which threads come together: one may wait until another one has acted, sees who is with it, or
- * promises to go where those go that are. */
-static bool group_matters(const Waits *w) { return w->any_active_set || w->any_promise || w->any_wait & WAIT_OTHERS; }
+/* A number for what waits in the block: the sum is one for a set of blocks. */
+static u64 waits_number(const JoinFinder *f, u32 position)
+{
+    Block *b = f->s->order->rpo[position];
+    const Instr *first = an_waits(f->s->an)->loop[b->id] ? block_first_op(b) : NULL;
+    u64 sum = 0;
+    for_each_instr(i, b)
+        if (i == first || (i->kind == INSTR_OP && !op_is_pure(i->op) && instr_effects(i, f->s->an->summaries).waits))
+            sum += fnv_bytes(FNV_BASIS, (const char *)&i->origin, sizeof i->origin) | 1;
+    return sum;
+}
 
-/* Whether several edges lead from between the branch and the point to that, and a thread may wait for others on the way, or it matters
- * later who came together. True also where the way is too long. */
-static bool counts(JoinFinder *f, u32 branch, u32 point)
+/* Follows the edges from a block, and answers how many lead to the point. One that leads back to the branch makes what waits in its
+ * block count, too: the first time its threads have passed that together. */
+static u32 follow_edges(JoinFinder *f, u32 from, u32 point)
+{
+    const Graph *succ = &f->s->order->succ;
+    u32 edges = 0;
+    for_each_edge(e, succ, from) {
+        u32 to = succ->to[e];
+        edges += to == point;
+        if (to != point && marks_add(&f->seen, to))
+            vec_push(&f->work, to);
+    }
+    return edges;
+}
+
+/* Whether several edges lead from between the branch and the point to that, and a thread that the branch divides may wait for others
+ * before it comes to the point, or it matters after the point who came together. */
+static bool counts(JoinFinder *f, u32 branch, u32 point, ExitPair *pair)
 {
     marks_clear(&f->seen);
     vec_clear(&f->work);
-    marks_add(&f->seen, branch);
-    bool waits = group_matters(an_waits(f->s->an)) || waits_in(f, branch);
+    bool waits = false;
     u32 edges = follow_edges(f, branch, point);
-    for (u32 k = 0; k < f->work.n && !(waits && edges > 1); k++, f->budget--) {
-        if (f->budget == 0)
-            return true;
+    for (u32 k = 0; k < f->work.n; k++, f->budget--) {
+        if (f->budget == 0) {
+            f->to->unknown = true;
+            return false;
+        }
         waits |= waits_in(f, f->work.v[k]);
-        edges += follow_edges(f, f->work.v[k], point);
+        pair->waits += waits_number(f, f->work.v[k]);
+        edges += f->work.v[k] == branch ? 0 : follow_edges(f, f->work.v[k], point);
     }
-    return waits && edges > 1;
+    pair->together = f->s->sets[point] & TOGETHER;
+    return edges > 1 && (waits || pair->together);
 }
 
 static u32 point_if_all(const ExitPaths *s, u32 position)
@@ -187,33 +232,81 @@ static bool divides(const ExitPaths *s, u32 position)
     return !uniform_has(&an_uniform(s->an)->branch_warp, s->order->rpo[position]->id);
 }
 
-static bool has_join(JoinFinder *f, u32 exit)
+/* Origin of the last instruction of the block that does something, by which it is found again; 0: none does. */
+static u32 mark_of(const Block *b)
+{
+    const Instr *i = b->last;
+    while (i && (i->kind != INSTR_OP || op_is_pure(i->op) || instr_is(i, OPF_TERMINATOR)))
+        i = i->prev;
+    return i ? i->origin : 0;
+}
+
+static void find_joins_of(JoinFinder *f, u32 exit)
 {
     const ExitPaths *s = f->s;
     const Order *order = s->order;
-    bool found = false;
     graph_dominators(&order->pred, &order->succ, s->exit[exit], f->idom, f->order);
-    for (u32 p = 0; p < order->count && !found; p++) {
+    for (u32 p = 0; p < order->count && !f->to->unknown; p++) {
         u32 point = f->idom[p];
-        bool asks = s->sets[p] & WAITS && s->sets[p] >> exit & 1 && block_branches(s->an->fn, order->rpo[p]);
-        if (asks && point != GRAPH_NONE && point != point_if_all(s, p))
-            found = order->pred.start[point + 1] - order->pred.start[point] > 1 && divides(s, p) && counts(f, p, point);
+        bool asks = s->sets[p] & (WAITS | TOGETHER) && s->sets[p] >> exit & 1 && block_branches(s->an->fn, order->rpo[p]);
+        if (!asks || point == GRAPH_NONE || point == point_if_all(s, p) ||
+            order->pred.start[point + 1] - order->pred.start[point] < 2 || !divides(s, p))
+            continue;
+        ExitPair pair = {exit, block_terminator(order->rpo[p])->origin, mark_of(order->rpo[point]), 0, false};
+        if (counts(f, p, point, &pair))
+            vec_push(&f->to->pairs, pair);
     }
-    return found;
 }
 
-static bool has_joins(Arena *arena, const ExitPaths *s)
+static void find_joins(Arena *arena, const ExitPaths *s, ExitsSnapshot *to)
 {
     u32 count = s->order->count;
-    JoinFinder f = {.s = s, .budget = BLOCKS_LEAST + (u64)BLOCKS_EACH * count};
+    JoinFinder f = {.s = s, .to = to, .budget = BLOCKS_LEAST + (u64)BLOCKS_EACH * count};
     f.seen = marks_new(arena, count);
     f.idom = arena_array(arena, u32, count);
     f.order = arena_array(arena, u32, count);
-    bool found = false;
-    for (u32 k = 0; k < s->exits && !found; k++)
-        found = has_join(&f, k);
+    for (u32 k = 0; k < s->exits && !to->unknown; k++)
+        find_joins_of(&f, k);
     vec_free(&f.work);
-    return found;
+}
+
+/* ---- what leads to an exit ------------------------------------------------------------------------------------------------------ */
+
+/* Adds what a block or a jump counts for, which leads to the exits of the set, where ptxas compares exits: in a loop several times. */
+static void add_weight(ExitsSnapshot *to, u64 set, u32 blocks, u32 code, u32 times)
+{
+    for (u32 k = 0; k < to->exits * to->exits; k++) {
+        if (!(set >> k / to->exits & 1) || set >> k % to->exits & 1)
+            continue;
+        to->apart[k].blocks += (u64)blocks * times;
+        to->apart[k].code += (u64)code * times;
+        to->apart[k].all += times;
+    }
+}
+
+static void weigh_block(const ExitPaths *s, ExitsSnapshot *to, u32 position)
+{
+    const Block *b = s->order->rpo[position];
+    u32 times = 1, code = 0;
+    for (const Loop *l = loop_of(an_loops(s->an), b); l && times < LOOP_TIMES_MOST; l = l->parent)
+        times *= LOOP_TIMES;
+    for_each_instr(i, b)
+        code += i->kind == INSTR_OP && !instr_is(i, OPF_TERMINATOR);
+    add_weight(to, s->sets[position], code || block_edge_count(b) != 1, code, times);
+    if (b->jump && b->fall)
+        add_weight(to, s->sets[s->order->index[b->fall->id]], 0, 0, times);
+}
+
+/* For each two exits, what leads to the first one and not to the second one. */
+static void weigh(Arena *arena, const ExitPaths *s, ExitsSnapshot *to)
+{
+    to->exits = s->exits;
+    to->mark = arena_array(arena, u32, s->exits);
+    to->apart = arena_array(arena, ExitWeight, s->exits * s->exits);
+    for (u32 k = 0; k < s->exits; k++)
+        to->mark[k] = mark_of(s->order->rpo[s->exit[k]]);
+    for (u32 p = 0; p < s->order->count; p++)
+        weigh_block(s, to, p);
 }
 
 /* Whether something convergent is out of reach. ptxas lets threads wait at fewer points where a function holds bar.warp.sync and the
@@ -226,13 +319,104 @@ static bool has_unreachable_convergent(Analyses *an)
     return false;
 }
 
-bool exits_decide(Analyses *an)
+ExitsSnapshot *exits_snapshot(Arena *arena, Analyses *an)
 {
-    if (has_unreachable_convergent(an) && matter(an))
-        return true;
-    Arena arena = {0};
-    ExitPaths paths = find_paths(&arena, an);
-    bool decide = paths.too_many || (paths.exits && has_joins(&arena, &paths));
-    arena_free(&arena);
-    return decide;
+    ExitsSnapshot *to = arena_new(arena, ExitsSnapshot);
+    to->origins = an->fn->origins;
+    to->unknown = has_unreachable_convergent(an) && matter(an);
+    if (to->unknown)
+        return to;
+    Arena scratch = {0};
+    ExitPaths paths = find_paths(&scratch, an);
+    to->unknown = paths.too_many;
+    if (paths.exits && !to->unknown)
+        find_joins(&scratch, &paths, to);
+    if (to->pairs.n && !to->unknown)
+        weigh(arena, &paths, to);
+    arena_free(&scratch);
+    return to;
+}
+
+void exits_free(ExitsSnapshot *snapshot) { vec_free(&snapshot->pairs); }
+
+bool exits_unknown(const ExitsSnapshot *snapshot) { return snapshot->unknown; }
+
+/* ---- comparison ----------------------------------------------------------------------------------------------------------------- */
+
+typedef struct ExitMatch {
+    const Function *fn;
+    const ExitsSnapshot *before, *after;
+    u32 now[EXITS]; /* by exit before: the one after that it is a part of */
+} ExitMatch;
+
+/* Whether the instruction with origin `now` stands for that with origin `was`. */
+static bool stands_for(const ExitMatch *m, u32 now, u32 was)
+{
+    VecU32 sources = {0};
+    bool found = now == was && now;
+    if (now && !found)
+        origin_sources_since(m->fn, now, m->before->origins, &sources);
+    for (u32 k = 0; k < sources.n; k++)
+        found |= sources.v[k] == was;
+    vec_free(&sources);
+    return found;
+}
+
+/* Each exit has to be left: ptxas might have taken it. */
+static bool match_exits(ExitMatch *m)
+{
+    for (u32 x = 0; x < m->before->exits; x++) {
+        u32 y = 0;
+        while (y < m->after->exits && !stands_for(m, m->after->mark[y], m->before->mark[x]))
+            y++;
+        if (y == m->after->exits)
+            return false;
+        m->now[x] = y;
+    }
+    return true;
+}
+
+static const ExitPair *find_pair(const ExitMatch *m, const ExitPair *now)
+{
+    for (u32 k = 0; k < m->before->pairs.n; k++) {
+        const ExitPair *was = &m->before->pairs.v[k];
+        if (m->now[was->exit] == now->exit && was->branch == now->branch && was->point && was->point == now->point &&
+            was->waits == now->waits && was->together == now->together)
+            return was;
+    }
+    return NULL;
+}
+
+static bool at_most(ExitWeight a, ExitWeight b) { return a.blocks <= b.blocks && a.code <= b.code && a.all <= b.all; }
+
+/* Whether ptxas has no more reason than before to take this exit for the end, and, with `no_less`, none less. */
+static bool as_likely(const ExitMatch *m, u32 was, u32 now, bool no_less)
+{
+    u32 n = m->before->exits, n_now = m->after->exits;
+    bool ok = !no_less || n == n_now;
+    for (u32 x = 0; x < n && ok; x++) {
+        u32 y = m->now[x];
+        ExitWeight to = m->before->apart[was * n + x], from = m->before->apart[x * n + was];
+        ExitWeight to_now = m->after->apart[now * n_now + y], from_now = m->after->apart[y * n_now + now];
+        if (x == was)
+            continue;
+        ok = y != now && at_most(to_now, to) && at_most(from, from_now);
+        ok = ok && (!no_less || (at_most(to, to_now) && at_most(from_now, from)));
+    }
+    return ok;
+}
+
+bool exits_kept(const ExitsSnapshot *before, const ExitsSnapshot *after, const Function *fn)
+{
+    ExitMatch m = {.fn = fn, .before = before, .after = after};
+    if (after->unknown || before->pairs.n != after->pairs.n)
+        return false;
+    if (before->pairs.n && !match_exits(&m))
+        return false;
+    for (u32 k = 0; k < after->pairs.n; k++) {
+        const ExitPair *now = &after->pairs.v[k], *was = find_pair(&m, now);
+        if (!was || !as_likely(&m, was->exit, now->exit, now->together))
+            return false;
+    }
+    return true;
 }

@@ -102,7 +102,8 @@ static void choose_config(Runner *runner, const Function *fn)
 }
 
 /* Whether phases may have made who waits for whom depend on the exit, or may have changed on which join it depends. */
-static bool may_wait_otherwise(Runner *runner, Function *fn, Analyses *an, u64 joins)
+static bool may_wait_otherwise(Runner *runner, Function *fn, Analyses *an, u64 joins, const ExitsSnapshot *exits,
+                               Arena *arena)
 {
     if (!fn->changed)
         return false;
@@ -112,11 +113,14 @@ static bool may_wait_otherwise(Runner *runner, Function *fn, Analyses *an, u64 j
             "some threads wait for others at one of several joins, and ptxas might choose another one: it stays as it was");
         return true;
     }
-    if (!exits_decide(an))
-        return false;
-    remark(runner, fn, "ExitsDecide", nowhere,
-           "where threads reconverge would depend on which exit ptxas takes for the function's end: it stays as it was");
-    return true;
+    ExitsSnapshot *now = exits_snapshot(arena, an);
+    bool kept = exits_kept(exits, now, fn);
+    exits_free(now);
+    if (!kept)
+        remark(runner, fn, "ExitsDecide", nowhere,
+               "a thread may wait here, and ptxas might pick another exit, where its warp reconverges elsewhere: it stays "
+               "as it was");
+    return !kept;
 }
 
 /* Whether the phases together broke a rule of convergence. Each of them asks before a rewrite, of the function as it then is; here
@@ -131,22 +135,26 @@ static bool breaks_convergence(Runner *runner, const Function *fn, Analyses *an,
 
 static bool run_and_look_at_exits(Runner *runner, Function *fn, Analyses *an)
 {
-    if (exits_decide(an)) {
+    Arena arena = {0};
+    ExitsSnapshot *exits = exits_snapshot(&arena, an);
+    if (exits_unknown(exits)) {
         if (runner->pass == 0)
             remark(runner, fn, "ExitsDecide", nowhere,
-                   "where threads reconverge depends on which exit ptxas takes for the function's end, and some wait for "
-                   "others");
+                   "left alone: a thread may wait here, and where its warp reconverges depends on which exit ptxas picks");
+        exits_free(exits);
+        arena_free(&arena);
         return true;
     }
     u64 joins = joins_hash(an);
-    Arena arena = {0};
     Convergence *before = convergence_snapshot(&arena, an);
     bool ok = run_to_fixed_point(runner, fn, an);
-    if (ok && (may_wait_otherwise(runner, fn, an, joins) || breaks_convergence(runner, fn, an, before, &arena))) {
+    if (ok &&
+        (may_wait_otherwise(runner, fn, an, joins, exits, &arena) || breaks_convergence(runner, fn, an, before, &arena))) {
         edit_revert(fn);
         runner->went_back = true;
     }
     convergence_free(before);
+    exits_free(exits);
     arena_free(&arena);
     return ok;
 }

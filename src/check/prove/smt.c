@@ -244,9 +244,10 @@ bool prove_solver_excludes(Prover *p, const Term *conditions, u32 n)
         fprintf(s.out, "(assert (= t%u #b1))\n", conditions[k]);
     }
     fprintf(s.out, "(check-sat)\n(exit)\n");
-    fclose(s.out);
+    bool whole = !ferror(s.out); /* memory may have run out in between */
+    whole &= fclose(s.out) == 0;
     p->verdict->queries++;
-    bool unsat = s.terms <= TERMS_MOST &&
+    bool unsat = whole && s.terms <= TERMS_MOST &&
                  prove_solver_run(prove_solver_command(p->options->solver), text, (u32)len, milliseconds_left(p), word,
                                   sizeof word) &&
                  strcmp(word, "unsat") == 0;

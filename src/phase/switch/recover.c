@@ -354,6 +354,12 @@ static RecoverResult recover(SwitchRegion *g, Instr *branch, u32 branches)
     return RECOVER_DONE;
 }
 
+void recovery_forget(Recovery *r, const Decision *d)
+{
+    for (u32 k = 1; k < d->count; k++)
+        r->seen[d->blocks[k]->id] = 0;
+}
+
 RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, u32 branches, Decision *decision)
 {
     SwitchRegion g = {.r = r, .arena = arena, .d = decision};

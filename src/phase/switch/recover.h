@@ -74,5 +74,7 @@ bool region_may_decide(BlockKinds *kinds, const Block *root, u32 branches);
 /* The decision of the region with this root, in the arena; RECOVER_NONE too where the region has no jump table and fewer than `branches`
  * branches. Asks for AN_FACTS, AN_LIVE and AN_POSTDOM, to be frozen: they stay true for other regions when one is rewritten. */
 RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, u32 branches, Decision *decision);
+/* Its blocks but the root may be the roots of other decisions. */
+void recovery_forget(Recovery *r, const Decision *d);
 
 #endif

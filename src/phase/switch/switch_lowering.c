@@ -23,6 +23,8 @@
  * itself; edges out that need much of what the region computes; a convergent instruction in front of which threads that took one
  * path, whose selectors may differ, would be divided, or one that does not name its threads and would get others; a wait that
  * one of these might end. */
+#include <string.h>
+
 #include "analysis/reconverge.h"
 #include "ir/cfg.h"
 #include "ir/edit.h"
@@ -37,6 +39,7 @@ typedef struct Lowering {
     BlockKinds kinds;
     PlanLimits limits;
     InstrVec left_over;
+    u32 parts;            /* regions that were refused for their threads, and whose parts are looked at */
     bool again;           /* decisions were reported in an earlier round */
     ReconvergeGate *gate; /* made when it is asked first, before anything is rewritten */
 } Lowering;
@@ -84,11 +87,17 @@ static ReconvergeRisk risk_of_untaken(Lowering *w, const Decision *d, const Bloc
     return reconverge_judge(w->gate, reconverge_waits(w->gate)->any_wait, &after);
 }
 
-/* Whether the leaves may be exits in a function where lanes are seen. ptxas takes the exit that most blocks lead to for the function's
- * end: without the tests it may be another exit, and threads reconverge elsewhere. */
-static bool may_move_end(const Lowering *w, const Block *old)
+/* The risk where the leaves may be exits. ptxas takes the exit that most blocks lead to for the function's end: without the tests it may be
+ * another one, and threads meet in front of it, or no longer do. What that changes for branches elsewhere is asked of the function as
+ * a whole (analysis/exits.h). */
+static ReconvergeRisk risk_of_end(Lowering *w, const Decision *d, const Block *old, bool gathers)
 {
-    return (!old || reconverge_only_leaves(old)) && reconverge_waits(w->gate)->any_active_set;
+    if (old && !reconverge_only_leaves(old))
+        return RECONVERGE_SAFE;
+    ReconvergeRegion after = reconverge_after(w->gate, d->root, old);
+    if (after.active_set && reconverge_waits(w->gate)->any_active_set)
+        return RECONVERGE_ACTIVE_SET;
+    return gathers && after.waits ? RECONVERGE_WAIT : RECONVERGE_SAFE;
 }
 
 /* The risk for threads that come to a leaf in other groups than before, as several branches led to it, or do now. */
@@ -105,12 +114,14 @@ static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *
         return RECONVERGE_WAIT; /* as of any other branch that is decided: also where an infinite loop would be left */
     ReconvergeLeaf *leaf = arena_array(arena, ReconvergeLeaf, d->leaf_count);
     u32 *at = arena_array(arena, u32, d->leaf_count), n = 0;
+    bool gathers = false;
     for (u32 l = 0; l < d->leaf_count; l++) {
         u32 sibling = d->leaves[l].sibling; /* another leaf before it, with the same block */
         at[l] = sibling ? at[sibling - 1] : n++;
         ReconvergeLeaf *to = &leaf[at[l]];
         to->target = d->leaves[l].target;
         to->gathers |= sibling || d->leaves[l].value_edges > 1 || d->leaves[l].edges > 1 || p->edges[l] > 1;
+        gathers |= to->gathers;
         to->splits |= p->edges[l] > 1;
         to->joins |= sibling || p->edges[l] > 1;
     }
@@ -119,8 +130,8 @@ static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *
         risk = RECONVERGE_ACTIVE_SET;
     if (risk != RECONVERGE_SAFE && selector_is_uniform(w, d))
         risk = RECONVERGE_SAFE;
-    if (risk == RECONVERGE_SAFE && may_move_end(w, old))
-        risk = RECONVERGE_ACTIVE_SET;
+    if (risk == RECONVERGE_SAFE)
+        risk = risk_of_end(w, d, old, gathers && !selector_is_uniform(w, d));
     return risk == RECONVERGE_SAFE ? risk_of_untaken(w, d, old) : risk;
 }
 
@@ -155,6 +166,12 @@ static bool is_smaller(const Decision *d, const SwitchPlan *p)
 static bool is_shorter(const Lowering *w, const Decision *d, const SwitchPlan *p)
 {
     return p->cases >= w->knobs->switch_search_threshold && p->cost.depth * 2 <= d->depth;
+}
+
+/* Whether a part of the region, whose threads meet sooner, may be rewritten where all of it may not. */
+static bool risks(Verdict v)
+{
+    return v.counter && (!strcmp(v.counter, "SwitchKeptWait") || !strcmp(v.counter, "SwitchKeptConvergent"));
 }
 
 static Verdict judge(Lowering *w, Arena *arena, const Decision *d, const SwitchPlan *p)
@@ -210,7 +227,10 @@ static void report(const Lowering *w, const Decision *d, const SwitchPlan *p)
 
 static bool lower(Lowering *w, Arena *arena, Block *root)
 {
-    enum { SITE = 3 }; /* branches that are more than an if and its else */
+    enum {
+        SITE = 3,  /* branches that are more than an if and its else */
+        PARTS = 64 /* regions of which parts are looked at: each block is then asked about once more */
+    };
     const Function *fn = w->an->fn;
     Decision d;
     if (loop_is_around_irreducible(an_loops(w->an), root) || !region_may_decide(&w->kinds, root, SITE) ||
@@ -230,6 +250,8 @@ static bool lower(Lowering *w, Arena *arena, Block *root)
     Verdict verdict = judge(w, arena, &d, &p);
     if (verdict.reason)
         keep(w, &d, verdict);
+    if (risks(verdict) && w->parts++ < PARTS)
+        recovery_forget(w->recovery, &d);
     if (verdict.reason || !phase_may_rewrite(w->run))
         return false;
     report(w, &d, &p);
