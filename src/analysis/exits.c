@@ -6,8 +6,9 @@
  * So these points are looked for, for each exit in turn, before the phases and after them. Where the branch is uniform, or only one edge
  * leads from it to the point, ptxas lets nobody wait there. A pair of branch and point counts if threads that the branch divides may wait
  * for others on the way to the point, or if what follows the point depends on who comes together there: somebody waits in it for what
- * others do, sees who is with it, or promises to be uniform. A wait that all threads have behind them when they come to the branch, or
- * that none of them comes to, holds nobody up: those on the way come to the point, or leave, by themselves.
+ * others do, sees who is with it, or promises to be uniform. An instruction on the way that sees who is with it counts as well. A
+ * wait that all threads have behind them when they come to the branch, or that none of them comes to, holds nobody up: those on the
+ * way come to the point, or leave, by themselves.
  *
  * As long as no pair counts it does not matter which exit is the end. Where some do, the phases may
  * change nothing in them: the same branches, points and waits are left, and ptxas has no more reason than before to choose an exit that
@@ -173,6 +174,19 @@ static bool waits_in(const JoinFinder *f, u32 position)
     return w->waits[id] || w->loop[id];
 }
 
+/* Whether an instruction of the block sees its lanes. What a callee sees there are threads that no point on the way has brought together:
+ * such a point would be in a pair of its own. */
+static bool sees_lanes(const JoinFinder *f, u32 position)
+{
+    const Block *b = f->s->order->rpo[position];
+    if (!an_waits(f->s->an)->active_set[b->id])
+        return false;
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP && !instr_is(i, OPF_CALL) && instr_effects(i, f->s->an->summaries).active_set)
+            return true;
+    return false;
+}
+
 /* A number for what waits in the block: the sum is one for a set of blocks. */
 static u64 waits_number(const JoinFinder *f, u32 position)
 {
@@ -201,7 +215,7 @@ static u32 follow_edges(JoinFinder *f, u32 from, u32 point)
 }
 
 /* Whether several edges lead from between the branch and the point to that, and a thread that the branch divides may wait for others
- * before it comes to the point, or it matters after the point who came together. */
+ * before it comes to the point, or it matters on the way or after the point who came together. */
 static bool counts(JoinFinder *f, u32 branch, u32 point, ExitPair *pair)
 {
     marks_clear(&f->seen);
@@ -214,10 +228,11 @@ static bool counts(JoinFinder *f, u32 branch, u32 point, ExitPair *pair)
             return false;
         }
         waits |= waits_in(f, f->work.v[k]);
+        pair->together |= sees_lanes(f, f->work.v[k]);
         pair->waits += waits_number(f, f->work.v[k]);
         edges += f->work.v[k] == branch ? 0 : follow_edges(f, f->work.v[k], point);
     }
-    pair->together = f->s->sets[point] & TOGETHER;
+    pair->together |= (f->s->sets[point] & TOGETHER) != 0;
     return edges > 1 && (waits || pair->together);
 }
 
