@@ -154,17 +154,18 @@ static void loops(void **state)
         const char *text;
         u8 waits;
     } cases[] = {
+        {"ld.global.u32 %r1, [%rd1]; setp.ne.s32 %p1, %r1, 0; @%p1 bra L; add.s64 %rd1, %rd1, 4; L: ret;", 0},
+        {"L: add.s32 %r1, %r1, 1; setp.ne.s32 %p1, %r1, 9; @%p1 bra L; ret;", 0},
+        {"L: ld.global.nc.u32 %r1, [%rd1]; setp.ne.s32 %p1, %r1, 0; @%p1 bra L; ret;", 0},
+        {"L: st.global.u32 [%rd1], %r1; add.s64 %rd1, %rd1, 4; @%p1 bra L; ret;", 0},
         {"L: ld.global.u32 %r1, [%rd1]; setp.ne.s32 %p1, %r1, 0; @%p1 bra L; ret;", WAIT_OTHERS},
-        {"L: ld.global.u32 %r1, [%rd1]; add.s64 %rd1, %rd1, 4; @%p1 bra L; ret;", 0},
-        {"L: ld.global.u32 %r1, [%rd1]; @%p1 bra N; N: add.s64 %rd1, %rd1, 4; @%p2 bra L; ret;", 0},
-        /* what writes the register stands in the text of the loop, and leaves it */
-        {"L: ld.global.u32 %r1, [%rd1]; @%p1 bra N; add.s64 %rd1, %rd1, 4; ret; N: @%p2 bra L; ret;", WAIT_OTHERS},
-        /* nothing leads there */
-        {"L: ld.global.u32 %r1, [%rd1]; bra N; add.s64 %rd1, %rd1, 4; N: @%p2 bra L; ret;", WAIT_OTHERS},
-        /* an inner loop in front of the step */
-        {"L: add.s64 %rd1, %rd1, 4; M: ld.global.u32 %r1, [%rd1]; @%p1 bra M; @%p2 bra L; ret;", WAIT_OTHERS},
-        /* the loop's middle stands behind its latch */
+        {"L: ld.volatile.global.u32 %r1, [%rd1]; @%p1 bra L; ret;", WAIT_OTHERS},
+        /* the address advances: of a callee that is not asked */
+        {"L: ld.global.u32 %r1, [%rd1]; add.s64 %rd1, %rd1, 4; @%p1 bra L; ret;", WAIT_OTHERS},
+        /* the loop's middle stands behind its latch in the text */
         {"bra L; K: @%p1 bra M; ret; L: ld.global.u32 %r1, [%rd1]; bra K; M: add.s64 %rd1, %rd1, 4; bra L;", WAIT_OTHERS},
+        /* what is read is read before the loop: it is not told apart */
+        {"ld.global.u32 %r1, [%rd1]; L: setp.ne.s32 %p1, %r1, 0; @%p1 bra L; ret;", WAIT_OTHERS},
     };
     for (u32 k = 0; k < COUNT_OF(cases); k++) {
         Arena arena = {0};
