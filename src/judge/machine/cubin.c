@@ -264,6 +264,7 @@ static void read_kernel_info(const Reader *reader, const Section *code, unsigned
         const Elf64_Shdr *shared = &reader->sections[code->shared].header;
         uint64_t reserved = sm >= 90 && shared->sh_type == SHT_NOBITS ? RESERVED_SHARED : 0, size = shared->sh_size;
         function->shared = size > reserved ? size - reserved : 0;
+        function->dynamic_shared = !function->shared;
     }
 }
 
@@ -338,6 +339,7 @@ static bool read_architecture(Cubin *cubin, Reader *reader, const Elf64_Ehdr *he
 {
     unsigned shift = header->e_ident[EI_OSABI] == OS_ABI_13 ? 8 : 0;
     cubin->sm = header->e_flags >> shift & 0xff;
+    cubin->latencies = latency_table(cubin->sm);
     reader->fault = "a cubin of an architecture that is not known";
     return is_known(cubin->sm);
 }

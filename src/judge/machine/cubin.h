@@ -5,6 +5,7 @@
 #define PTXOPT_JUDGE_MACHINE_CUBIN_H
 
 #include "base/arena.h"
+#include "judge/machine/latency.h"
 
 typedef struct CubinFunction {
     const char *name;
@@ -14,19 +15,21 @@ typedef struct CubinFunction {
     uint32_t begin, end; /* bytes; a function inside a kernel's section is cut out of the kernel */
     const uint8_t *info; /* the kernel's .nv.info attributes, or NULL */
     size_t info_bytes;
-    bool notes_spills;  /* what ptxas before 12.9 wrote may hold spills without a note of them */
-    unsigned registers; /* 0 for functions inside a kernel's section: the kernel's number covers them */
-    unsigned stack;     /* bytes of its own frame */
-    unsigned barriers;  /* named barriers used */
-    unsigned threads;   /* of a block, by .reqntid or .maxntid; 0: not known */
-    uint64_t shared;    /* bytes of static shared memory, without what the driver reserves */
+    bool notes_spills;   /* what ptxas before 12.9 wrote may hold spills without a note of them */
+    unsigned registers;  /* 0 for functions inside a kernel's section: the kernel's number covers them */
+    unsigned stack;      /* bytes of its own frame */
+    unsigned barriers;   /* named barriers used */
+    unsigned threads;    /* of a block, by .reqntid or .maxntid; 0: not known */
+    uint64_t shared;     /* bytes of static shared memory, without what the driver reserves */
+    bool dynamic_shared; /* it has a section for shared memory that holds none: how much there is, only a launch says */
 } CubinFunction;
 
 typedef struct Cubin {
     unsigned sm;              /* 90 for sm_90 and sm_90a */
     CubinFunction *functions; /* by section and offset; kernels and functions with code only */
     size_t count;
-    uint8_t *bytes; /* the file */
+    uint8_t *bytes;      /* the file */
+    Latencies latencies; /* to be reckoned with: those of the architecture, until somebody moves one */
 } Cubin;
 
 /* NULL, or why it cannot be used, in words: nothing then needs closing. Everything that a Cubin points to lives until cubin_close. */

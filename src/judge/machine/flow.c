@@ -3,7 +3,9 @@
 #include "base/bitset.h"
 #include "base/graph.h"
 #include "base/search.h"
+#include "judge/machine/cycles.h"
 #include "judge/machine/loops.h"
+#include "judge/machine/spread.h"
 
 enum { NONE = SASS_NONE, MOST_SET_BYTES = 256 << 20 };
 
@@ -267,77 +269,6 @@ static void order_blocks(SassGraph *graph)
     vec_free(&to);
 }
 
-/* ---- cycles ------------------------------------------------------------------------------------------------------- */
-
-enum { SCOREBOARDS = 6, READ_LATENCY = 12, PASSES = 2, LONGEST_LATENCY = 120, BLOCKS_BETWEEN = 64 };
-
-/* Cycles until each scoreboard is free, from the end of a block on. */
-typedef struct Pending {
-    unsigned cycles[SCOREBOARDS];
-} Pending;
-
-static void begin_wait(Pending *ready, unsigned board, unsigned until)
-{
-    if (board < SCOREBOARDS && ready->cycles[board] < until)
-        ready->cycles[board] = until;
-}
-
-/* Runs a block: from what is pending at its start to what is at its end. */
-static unsigned run_block(const SassCode *code, const SassBlock *block, Pending *ready)
-{
-    unsigned clock = 0;
-    for (size_t i = block->first; i <= block->last; i++) {
-        const SassInstr *instr = &code->instrs[i];
-        for (unsigned b = 0; b < SCOREBOARDS; b++)
-            if (instr->schedule.waits >> b & 1 && ready->cycles[b] > clock)
-                clock = ready->cycles[b];
-        if (instr->class != SASS_NOP) {
-            begin_wait(ready, instr->schedule.result, clock + sass_latency(instr));
-            begin_wait(ready, instr->schedule.operands, clock + READ_LATENCY);
-        }
-        clock += sass_issue_cycles(instr);
-    }
-    for (unsigned b = 0; b < SCOREBOARDS; b++)
-        ready->cycles[b] = ready->cycles[b] > clock ? ready->cycles[b] - clock : 0;
-    return clock;
-}
-
-/* Cycles from the end of `from` to the start of `to`: a warp that divides executes both sides of a branch, one after the other, and
- * one that does not comes to `to` over one of them. So nobody waits in `to` for what was waited for on another path there. */
-static unsigned cycles_between(const SassCode *code, int from, int to)
-{
-    const SassBlock *end = &code->blocks[to];
-    unsigned cycles = 0;
-    int first = code->blocks[from].order + 1,
-        last = end->order - first < BLOCKS_BETWEEN ? end->order : first + BLOCKS_BETWEEN;
-    for (int i = first; i < last && cycles < LONGEST_LATENCY; i++) {
-        const SassBlock *block = &code->blocks[code->by_order[i]];
-        if (code->instrs[block->last].class != SASS_CALL && sass_is_dominated(code, code->by_order[i], end->dominator))
-            cycles += block->cycles;
-    }
-    return cycles;
-}
-
-/* What is pending at a block's start is the most that any predecessor leaves; the second pass knows what is pending at the end of a loop. */
-static void count_cycles(SassGraph *graph)
-{
-    SassCode *code = graph->code;
-    Pending *end = arena_array(&graph->scratch, Pending, code->block_count);
-    for (int step = 0; step < PASSES * code->reachable; step++) {
-        int index = code->by_order[step % code->reachable];
-        SassBlock *block = &code->blocks[index];
-        Pending ready = {{0}};
-        for (u32 e = 0; e < block->in.n; e++) {
-            unsigned passed = cycles_between(code, block->in.v[e], index);
-            for (unsigned b = 0; b < SCOREBOARDS; b++)
-                if (end[block->in.v[e]].cycles[b] > passed)
-                    begin_wait(&ready, b, end[block->in.v[e]].cycles[b] - passed);
-        }
-        block->cycles = run_block(code, block, &ready);
-        end[index] = ready;
-    }
-}
-
 /* ---- the whole ---------------------------------------------------------------------------------------------------- */
 
 static void drop_padding(SassCode *code)
@@ -350,7 +281,7 @@ static void drop_padding(SassCode *code)
     code->padding = total - code->count;
 }
 
-static bool read_flow(SassCode *code, const CubinFunction *function)
+static bool read_flow(SassCode *code, const CubinFunction *function, const Latencies *latencies)
 {
     SassGraph graph = {.function = function, .code = code};
     graph.block_of = arena_array(&graph.scratch, int, code->count);
@@ -359,14 +290,15 @@ static bool read_flow(SassCode *code, const CubinFunction *function)
     bool good = add_barrier_edges(&graph);
     if (good) {
         order_blocks(&graph);
-        count_cycles(&graph);
+        sass_count_cycles(code, latencies);
+        sass_add_barrier_waits(code);
         sass_find_loops(code);
     }
     arena_free(&graph.scratch);
     return good;
 }
 
-bool sass_read(SassCode *code, const CubinFunction *function, unsigned sm)
+bool sass_read_with(SassCode *code, const CubinFunction *function, unsigned sm, const Latencies *latencies)
 {
     *code = (SassCode){.count = (function->end - function->begin) / SASS_BYTES};
     code->instrs = arena_array(&code->arena, SassInstr, code->count);
@@ -375,10 +307,16 @@ bool sass_read(SassCode *code, const CubinFunction *function, unsigned sm)
         code->instrs[i] = sass_decode(function->code + offset, offset, sm);
     }
     drop_padding(code);
-    if (!code->count || read_flow(code, function))
+    if (!code->count || read_flow(code, function, latencies))
         return true;
     sass_free(code);
     return false;
+}
+
+bool sass_read(SassCode *code, const CubinFunction *function, unsigned sm)
+{
+    Latencies latencies = latency_table(sm);
+    return sass_read_with(code, function, sm, &latencies);
 }
 
 void sass_free(SassCode *code)

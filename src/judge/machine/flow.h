@@ -22,6 +22,7 @@ typedef struct SassBlock {
     int dominator;   /* immediate; itself for the entry */
     int loop;        /* innermost that holds it, SASS_NONE */
     unsigned cycles; /* from its first issue to the end of its last: stalls, and waits for what is pending on any path */
+    unsigned once;   /* the same in the first iteration of its loop, which may wait for what is pending before that */
 } SassBlock;
 
 typedef struct SassLoop {
@@ -55,6 +56,9 @@ typedef struct SassCode {
 
 /* Everything in `code` is owned by it; false where what is known of barriers would take too much memory (nothing to free then). */
 bool sass_read(SassCode *code, const CubinFunction *function, unsigned sm);
+
+/* The same with other latencies than those of the architecture. */
+bool sass_read_with(SassCode *code, const CubinFunction *function, unsigned sm, const Latencies *latencies);
 void sass_free(SassCode *code);
 
 /* Whether all paths to the block, which can be reached, pass the block `by`. */

@@ -5,7 +5,7 @@ enum { NONE = SASS_NONE };
 #define COLD_SHARE 0.03  /* of a branch that leads to a cold block, or is rare */
 #define TABLE_SHARE 0.75 /* of each edge of a branch by a table */
 
-/* An edge out of a loop, and how much of what leaves the loop takes it. */
+/* An edge out of a loop, and how often a warp that enters the loop takes it. */
 typedef struct Exit {
     int target;
     double weight;
@@ -25,7 +25,7 @@ typedef struct Walk {
     int whole;
     Node *nodes;     /* of each loop together, in reverse post-order */
     size_t *first;   /* by loop: of its nodes; one more at the end */
-    Exits *exits;    /* by loop; weights add up to 1 */
+    Exits *exits;    /* by loop; the largest weight is 1 */
     double *share;   /* by block: per iteration of its innermost loop */
     double *entered; /* by loop: per iteration of the loop around it */
 } Walk;
@@ -116,7 +116,7 @@ static void send_from(Walk *walk, int loop, int index)
     for (u32 e = 0; e < block->out.n; e++) {
         int target = block->out.v[e];
         if (inside(walk, loop, target) == NONE)
-            send(walk, loop, target, share);
+            send(walk, loop, target, is_rare_edge(walk, block, target) ? share * COLD_SHARE : share);
         else if (walk->code->blocks[target].order > block->order)
             send(walk, loop, target, share * (rare < staying && is_rare_edge(walk, block, target) ? COLD_SHARE : whole));
     }
@@ -153,11 +153,12 @@ static void walk_loop(Walk *walk, int loop)
                 send(walk, loop, exit->target, walk->entered[node->loop] * exit->weight);
         }
     }
-    double sum = 0;
+    double most = 0;
     for (u32 e = 0; e < walk->exits[loop].n; e++)
-        sum += walk->exits[loop].v[e].weight;
-    for (u32 e = 0; e < walk->exits[loop].n && sum > 0; e++)
-        walk->exits[loop].v[e].weight /= sum;
+        if (walk->exits[loop].v[e].weight > most)
+            most = walk->exits[loop].v[e].weight;
+    for (u32 e = 0; e < walk->exits[loop].n && most > 0; e++)
+        walk->exits[loop].v[e].weight /= most;
 }
 
 /* From the inside out for shares of an iteration, then from the outside in for how often the loops run. */

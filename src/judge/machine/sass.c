@@ -11,12 +11,6 @@ enum {
     FORM_IMMEDIATE = 4, /* of CALL.REL: the distance stands in the instruction */
     CALL_RELATIVE = 0x144,
     BRANCH = 0x147,
-    /* Cycles. What is loaded from far away takes longer; but other warps run meanwhile. */
-    GLOBAL_LATENCY = 120,
-    LOCAL_LATENCY = 60,
-    SHARED_LATENCY = 24,
-    FENCE_CYCLES = 60,
-    SYNC_CYCLES = 20,
     MODE_DIVERGE = 2 /* BRA.DIV and, above it, BRA.CONV: taken by what the warp looks like */
 };
 
@@ -43,6 +37,30 @@ static const Operation operations[] = {
     {0x18d, SASS_ATOM},   {0x18e, SASS_ATOM},        {0x1a3, SASS_ATOM},     {0x1a6, SASS_ATOM},  {0x1a8, SASS_ATOM},
     {0x1a9, SASS_ATOM},   {0x1ac, SASS_LDC},         {0x192, SASS_FENCE},    {0x1ab, SASS_FENCE}, {0x15d, SASS_SLEEP},
     {0x1ae, SASS_LDGSTS}, {0x1c7, SASS_CLUSTER_BAR}, {0x155, SASS_BSAVE},    {0x146, SASS_YIELD},
+};
+
+/* The unit that makes the result of those that are none of the classes of memory. */
+typedef struct SlowOperation {
+    uint16_t first, last;
+    LatencyKind latency;
+} SlowOperation;
+
+static const SlowOperation slow_operations[] = {
+    {0x028, 0x02b, LATENCY_FP64},          /* DMUL, DADD, DSETP, DFMA */
+    {0x100, 0x102, LATENCY_SPECIAL},       /* FLO, BREV, FCHK */
+    {0x104, 0x109, LATENCY_SPECIAL},       /* F2F, F2I, I2F, FRND, MUFU, POPC */
+    {0x110, 0x113, LATENCY_SPECIAL},       /* F2F, F2I, I2F, FRND of 64 bits */
+    {0x119, 0x119, LATENCY_SYSTEM},        /* S2R */
+    {0x11c, 0x11c, LATENCY_SYSTEM},        /* B2R */
+    {0x155, 0x157, LATENCY_SYSTEM},        /* BMOV */
+    {0x160, 0x170, LATENCY_TEXTURE},       /* TEX, TLD4, TLD, TMML, TXD, TXQ */
+    {0x189, 0x189, LATENCY_SPECIAL},       /* SHFL */
+    {0x18c, 0x18d, LATENCY_SHARED_ATOMIC}, /* ATOMS */
+    {0x199, 0x19a, LATENCY_TEXTURE},       /* SULD */
+    {0x1a1, 0x1a1, LATENCY_REDUCTION},     /* MATCH */
+    {0x1c2, 0x1c2, LATENCY_SPECIAL},       /* R2UR */
+    {0x1c3, 0x1c3, LATENCY_SYSTEM},        /* S2UR */
+    {0x1c4, 0x1c4, LATENCY_REDUCTION},     /* REDUX */
 };
 
 static uint64_t word(const uint8_t *bytes)
@@ -112,6 +130,55 @@ static SassSchedule decode_schedule(uint64_t high)
     };
 }
 
+static LatencyKind latency_of(SassClass class, unsigned operation)
+{
+    for (size_t i = 0; i < sizeof slow_operations / sizeof *slow_operations; i++)
+        if (slow_operations[i].first <= operation && operation <= slow_operations[i].last)
+            return slow_operations[i].latency;
+    switch (class) {
+    case SASS_LD:
+    case SASS_LDG:
+    case SASS_LDGSTS: return LATENCY_GLOBAL;
+    case SASS_ATOM: return LATENCY_GLOBAL_ATOMIC;
+    case SASS_LDL: return LATENCY_LOCAL;
+    case SASS_LDS: return LATENCY_SHARED;
+    case SASS_LDC: return LATENCY_CONSTANT;
+    default: return LATENCY_OTHER;
+    }
+}
+
+/* What follows a fence, ERRBAR and its like, is measured with it. */
+static LatencyKind issue_of(SassClass class, unsigned operation, uint64_t high)
+{
+    enum { MEMBAR = 0x192, SCOPE = 12, SCOPE_CTA = 0, SCOPE_SYSTEM = 3 };
+    unsigned scope = field(high, SCOPE, 3);
+    switch (class) {
+    case SASS_FENCE:
+        if (operation != MEMBAR)
+            return LATENCY_NONE;
+        return scope == SCOPE_CTA ? LATENCY_FENCE_CTA : scope == SCOPE_SYSTEM ? LATENCY_FENCE_SYSTEM : LATENCY_FENCE_GPU;
+    case SASS_SLEEP: return LATENCY_SLEEP;
+    case SASS_BAR: return LATENCY_BARRIER;
+    case SASS_CLUSTER_BAR: return LATENCY_CLUSTER_BARRIER;
+    default: return LATENCY_NONE;
+    }
+}
+
+/* Constants stand in the upper half of the first word where the form of the operands says so; those of memory without the lowest
+ * byte, where a register stands. */
+static uint64_t key_of(const SassInstr *instr, uint64_t low)
+{
+    enum { FORM_FIRST = 2, FORM_LAST = 5, UPPER = 32, UPPER_OF_ADDRESS = 40 };
+    static const uint64_t odd = 0x9e3779b97f4a7c15;
+    unsigned form = field(low, 9, 3);
+    uint64_t key = instr->operation;
+    if (form >= FORM_FIRST && form <= FORM_LAST && !sass_is_control(instr))
+        key |= low >> (instr->latency == LATENCY_OTHER || instr->latency == LATENCY_SPECIAL ? UPPER : UPPER_OF_ADDRESS)
+                          << 9;
+    key = (key ^ key >> UPPER) * odd;
+    return (key ^ key >> UPPER) * odd;
+}
+
 SassInstr sass_decode(const uint8_t *code, uint32_t offset, unsigned sm)
 {
     uint64_t low = word(code), high = word(code + 8);
@@ -119,6 +186,9 @@ SassInstr sass_decode(const uint8_t *code, uint32_t offset, unsigned sm)
     unsigned operation = field(low, 0, 9);
 
     instr.class = field(low, 12, 4) == NEVER ? SASS_NOP : classify(operation, low, sm);
+    instr.operation = (uint16_t)operation;
+    instr.latency = latency_of(instr.class, operation);
+    instr.issue = issue_of(instr.class, operation, high);
     switch (instr.class) {
     case SASS_BRA:
         if (operation == BRANCH)
@@ -148,27 +218,33 @@ SassInstr sass_decode(const uint8_t *code, uint32_t offset, unsigned sm)
     case SASS_STL: instr.width = access_width(high); break;
     default: break;
     }
+    instr.key = key_of(&instr, low);
     return instr;
 }
 
-unsigned sass_issue_cycles(const SassInstr *instr)
+unsigned sass_issue_cycles(const SassInstr *instr, const Latencies *latencies)
 {
-    unsigned stall = instr->schedule.stall ? instr->schedule.stall : 1, least = 1;
-    if (instr->class == SASS_FENCE || instr->class == SASS_SLEEP || instr->class == SASS_BAR ||
-        instr->class == SASS_CLUSTER_BAR)
-        least = instr->class == SASS_FENCE ? FENCE_CYCLES : SYNC_CYCLES;
+    unsigned stall = instr->schedule.stall ? instr->schedule.stall : 1, least = latencies->cycles[instr->issue];
     return stall > least ? stall : least;
 }
 
-unsigned sass_latency(const SassInstr *instr)
+bool sass_is_control(const SassInstr *instr)
 {
     switch (instr->class) {
-    case SASS_LD:
-    case SASS_LDG:
-    case SASS_LDGSTS:
-    case SASS_ATOM: return GLOBAL_LATENCY;
-    case SASS_LDL: return LOCAL_LATENCY;
-    default: return SHARED_LATENCY;
+    case SASS_NOP:
+    case SASS_BRA:
+    case SASS_BRX:
+    case SASS_BSSY:
+    case SASS_BSYNC:
+    case SASS_BREAK:
+    case SASS_BMOV:
+    case SASS_BSAVE:
+    case SASS_CALL:
+    case SASS_RET:
+    case SASS_EXIT:
+    case SASS_YIELD:
+    case SASS_WARPSYNC: return true;
+    default: return false;
     }
 }
 

@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "judge/machine/latency.h"
+
 enum { SASS_BYTES = 16 };
 
 typedef enum SassClass {
@@ -17,7 +19,7 @@ typedef enum SassClass {
     SASS_CLASS_COUNT
 } SassClass;
 
-enum { SASS_NO_BARRIER = 7, SASS_REGISTERS = 256, SASS_NO_REGISTER = 255 };
+enum { SASS_NO_BARRIER = 7, SASS_REGISTERS = 256, SASS_NO_REGISTER = 255, SASS_OPERATIONS = 512 };
 
 /* The schedule that the compiler wrote for the issue unit: bits 105-125 of the instruction. */
 typedef struct SassSchedule {
@@ -39,16 +41,20 @@ typedef struct SassInstr {
     uint8_t saved;    /* register that BSAVE writes and BMOV reads; SASS_NO_REGISTER: none, or one that is not known */
     unsigned width;   /* bytes moved a thread: LDL and STL only */
     SassSchedule schedule;
+    LatencyKind latency; /* of its result */
+    LatencyKind issue;   /* of what holds up the next instruction; LATENCY_NONE: the schedule alone */
+    uint16_t operation;  /* what it does: bits 0-8 */
+    uint64_t key;        /* that, and the constants in it; the same whatever registers it uses, and wherever it stands */
 } SassInstr;
 
 /* `code` holds SASS_BYTES bytes; `sm` is the architecture as in sm_90. */
 SassInstr sass_decode(const uint8_t *code, uint32_t offset, unsigned sm);
 
 /* Cycles until the next instruction may issue: at least one, and more for what waits for other threads or for memory. */
-unsigned sass_issue_cycles(const SassInstr *instr);
+unsigned sass_issue_cycles(const SassInstr *instr, const Latencies *latencies);
 
-/* Cycles from its issue until its scoreboard is free, as one of many warps feels them. */
-unsigned sass_latency(const SassInstr *instr);
+/* It only directs control: what is left of a block without it is what the block does. */
+bool sass_is_control(const SassInstr *instr);
 
 /* True where control never continues with the next instruction. */
 bool sass_ends_block(const SassInstr *instr);

@@ -48,7 +48,7 @@ bool unit_read(Unit *unit, const Cubin *cubin, size_t index)
             continue;
         SassCode *code = &unit->code[unit->count];
         unit->parts[unit->count] = part;
-        if (!sass_read(code, part, cubin->sm)) {
+        if (!sass_read_with(code, part, cubin->sm, &cubin->latencies)) {
             unit_free(unit);
             return false;
         }
@@ -82,14 +82,34 @@ bool unit_same_code(const Unit *a, const Unit *b)
     return true;
 }
 
+/* Functions inside a section are recognized by their names without the kernel's and ptxas's numbers. */
+static const char *part_name(const CubinFunction *function)
+{
+    const char *dollar = strrchr(function->name, '$');
+    return dollar ? dollar + 1 : function->name;
+}
+
+size_t unit_same_part(const Unit *unit, const Unit *other, size_t part)
+{
+    size_t k = part ? 1 : 0;
+    while (part && k < other->count && strcmp(part_name(unit->parts[part]), part_name(other->parts[k])) != 0)
+        k++;
+    return k;
+}
+
 Iterations iterations_make(Arena *arena, const Unit *unit)
 {
-    Iterations iterations = {arena_array(arena, double *, unit->count)};
+    Iterations iterations = {arena_array(arena, double *, unit->count), arena_array(arena, int *, unit->count),
+                             arena_array(arena, bool *, unit->count)};
     for (size_t p = 0; p < unit->count; p++) {
         size_t loops = unit->code[p].loop_count;
         iterations.of[p] = arena_array(arena, double, loops);
-        for (size_t l = 0; l < loops; l++)
+        iterations.twin[p] = arena_array(arena, int, loops);
+        iterations.remade[p] = arena_array(arena, bool, loops);
+        for (size_t l = 0; l < loops; l++) {
             iterations.of[p][l] = unit->code[p].loops[l].gathers ? 1 : LOOP_ITERATIONS;
+            iterations.twin[p][l] = SASS_NONE;
+        }
     }
     return iterations;
 }
@@ -98,10 +118,9 @@ Iterations iterations_make(Arena *arena, const Unit *unit)
 
 typedef struct Sum {
     const Unit *unit;
-    const Iterations *iterations;
-    double *cycles; /* by part; negative: not known yet */
+    const Frequencies *frequencies;
+    UnitTime *time; /* by part; negative cycles: not known yet */
     bool *running;  /* by part: a call of it is being summed up */
-    Arena arena;
 } Sum;
 
 /* The part that a call leads to; NULL's index, `count`, if it is none of this unit. */
@@ -118,50 +137,67 @@ static size_t called_part(const Unit *unit, const SassInstr *instr)
 /* Slow paths of divisions and roots: hardly ever taken. */
 static bool is_slow_path(const CubinFunction *function) { return strstr(function->name, "__cuda_sm") != NULL; }
 
-static double part_cycles(Sum *sum, size_t part);
-
-static double block_cycles(Sum *sum, const SassCode *code, const SassBlock *block)
+Frequencies unit_frequencies(Arena *arena, const Unit *unit, const Iterations *iterations)
 {
-    size_t called = called_part(sum->unit, &code->instrs[block->last]);
-    bool inside = sass_target_block(code, &code->instrs[block->last]) != SASS_NONE;
-    return block->cycles + (called < sum->unit->count && !inside ? part_cycles(sum, called) : 0);
+    Frequencies frequencies = {arena_array(arena, double *, unit->count), iterations};
+    for (size_t p = 0; p < unit->count; p++) {
+        const SassCode *code = &unit->code[p];
+        bool *cold = arena_array(arena, bool, code->block_count);
+        frequencies.of[p] = arena_array(arena, double, code->block_count);
+        for (int b = 0; b < code->block_count; b++) {
+            size_t called = called_part(unit, &code->instrs[code->blocks[b].last]);
+            cold[b] = called < unit->count && is_slow_path(unit->parts[called]);
+        }
+        sass_frequencies(code, iterations->of[p], cold, frequencies.of[p]);
+    }
+    return frequencies;
 }
 
-static double sum_part(Sum *sum, size_t part)
+static UnitTime part_time(Sum *sum, size_t part);
+
+/* One of as many runs as its loop has iterations is the first one. */
+static UnitTime block_time(Sum *sum, size_t part, const SassBlock *block)
 {
     const SassCode *code = &sum->unit->code[part];
-    size_t blocks = (size_t)code->block_count;
-    bool *cold = arena_array(&sum->arena, bool, blocks);
-    double *frequency = arena_array(&sum->arena, double, blocks), cycles = 0;
-    for (size_t b = 0; b < blocks; b++) {
-        size_t called = called_part(sum->unit, &code->instrs[code->blocks[b].last]);
-        cold[b] = called < sum->unit->count && is_slow_path(sum->unit->parts[called]);
+    double iterations = block->loop == SASS_NONE ? 1 : sum->frequencies->iterations->of[part][block->loop];
+    size_t called = called_part(sum->unit, &code->instrs[block->last]);
+    bool inside = sass_target_block(code, &code->instrs[block->last]) != SASS_NONE;
+    double first = block->loop == SASS_NONE ? 0 : iterations > 1 ? 1 / iterations : 1;
+    UnitTime own = {block->cycles * (1 - first) + block->once * first, (double)(block->last - block->first + 1)};
+    UnitTime more = called < sum->unit->count && !inside ? part_time(sum, called) : (UnitTime){0, 0};
+    return (UnitTime){own.cycles + more.cycles, own.instructions + more.instructions};
+}
+
+static UnitTime sum_part(Sum *sum, size_t part)
+{
+    const SassCode *code = &sum->unit->code[part];
+    const double *frequency = sum->frequencies->of[part];
+    UnitTime time = {0, 0};
+    for (int b = 0; b < code->block_count; b++) {
+        UnitTime block = frequency[b] > 0 ? block_time(sum, part, &code->blocks[b]) : (UnitTime){0, 0};
+        time.cycles += frequency[b] * block.cycles;
+        time.instructions += frequency[b] * block.instructions;
     }
-    sass_frequencies(code, sum->iterations->of[part], cold, frequency);
-    for (size_t b = 0; b < blocks; b++)
-        if (frequency[b] > 0)
-            cycles += frequency[b] * block_cycles(sum, code, &code->blocks[b]);
-    return cycles;
+    return time;
 }
 
-static double part_cycles(Sum *sum, size_t part)
+static UnitTime part_time(Sum *sum, size_t part)
 {
-    if (sum->cycles[part] >= 0 || sum->running[part])
-        return sum->running[part] ? 0 : sum->cycles[part];
-    sum->running[part] = true;
-    sum->cycles[part] = sum_part(sum, part);
-    sum->running[part] = false;
-    return sum->cycles[part];
+    if (sum->time[part].cycles < 0 && !sum->running[part]) {
+        sum->running[part] = true;
+        sum->time[part] = sum_part(sum, part);
+        sum->running[part] = false;
+    }
+    return sum->running[part] ? (UnitTime){0, 0} : sum->time[part];
 }
 
-double unit_cycles(const Unit *unit, const Iterations *iterations)
+UnitTime unit_time(const Unit *unit, const Frequencies *frequencies)
 {
-    Sum sum = {.unit = unit, .iterations = iterations};
-    sum.cycles = arena_array(&sum.arena, double, unit->count);
-    sum.running = arena_array(&sum.arena, bool, unit->count);
+    Arena arena = {0};
+    Sum sum = {unit, frequencies, arena_array(&arena, UnitTime, unit->count), arena_array(&arena, bool, unit->count)};
     for (size_t p = 0; p < unit->count; p++)
-        sum.cycles[p] = -1;
-    double cycles = part_cycles(&sum, 0);
-    arena_free(&sum.arena);
-    return cycles;
+        sum.time[p].cycles = -1;
+    UnitTime time = part_time(&sum, 0);
+    arena_free(&arena);
+    return time;
 }

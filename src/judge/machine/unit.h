@@ -29,14 +29,31 @@ void sass_add_spills(const SassCode *code, const CubinFunction *function, unsign
 /* Whether the machine code is the same, byte for byte. */
 bool unit_same_code(const Unit *a, const Unit *b);
 
-/* Iterations that each loop of each part is thought to run: one of those that wait for lanes. */
+/* The part of `other` that is the same function as this one of `unit`, by its name without the kernel's and ptxas's numbers;
+ * `other->count`: none. */
+size_t unit_same_part(const Unit *unit, const Unit *other, size_t part);
+
+/* Iterations that each loop of each part is thought to run: one of those that wait for lanes. By part, then loop. */
 typedef struct Iterations {
-    double **of; /* by part, then loop */
+    double **of;
+    int **twin;    /* the loop of the other version that is the same and runs as often; SASS_NONE */
+    bool **remade; /* it, or one around it, has another number of iterations than what it was made of */
 } Iterations;
 enum { LOOP_ITERATIONS = 64 };
 Iterations iterations_make(Arena *arena, const Unit *unit);
 
-/* Cycles that issuing the instructions of one thread's warp takes, by how often the blocks run, functions that are called included. */
-double unit_cycles(const Unit *unit, const Iterations *iterations);
+/* How often each block of each part runs, a call of the part. By part, then block. */
+typedef struct Frequencies {
+    double **of;
+    const Iterations *iterations;
+} Frequencies;
+Frequencies unit_frequencies(Arena *arena, const Unit *unit, const Iterations *iterations);
+
+/* What one thread's warp takes, by how often the blocks run, functions that are called included: cycles from its first issue to its
+ * last, and instructions. */
+typedef struct UnitTime {
+    double cycles, instructions;
+} UnitTime;
+UnitTime unit_time(const Unit *unit, const Frequencies *frequencies);
 
 #endif

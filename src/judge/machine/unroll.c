@@ -12,6 +12,9 @@ enum { WORK_CLASSES = sizeof work_classes / sizeof *work_classes, LOOP_OVERHEAD 
 /* Of a loop, or of a whole part, without the loops inside. */
 typedef struct Work {
     unsigned of[WORK_CLASSES], all, instructions;
+    uint64_t code;        /* of all keys together */
+    unsigned size;        /* instructions that do more than direct control */
+    uint16_t *operations; /* how many of each */
 } Work;
 
 typedef struct Side {
@@ -32,6 +35,18 @@ static void add_work(Work *work, const SassLoop *loop, int sign)
     work->instructions += sign * (int)loop->instructions;
 }
 
+static void add_operations(Work *work, const SassCode *code, const SassBlock *block)
+{
+    for (size_t i = block->first; i <= block->last; i++) {
+        const SassInstr *instr = &code->instrs[i];
+        if (sass_is_control(instr) || work->operations[instr->operation] == UINT16_MAX)
+            continue;
+        work->operations[instr->operation]++;
+        work->size++;
+        work->code += instr->key;
+    }
+}
+
 static Side make_side(Arena *arena, const SassCode *code, double *iterations)
 {
     size_t count = code->loop_count;
@@ -42,9 +57,28 @@ static Side make_side(Arena *arena, const SassCode *code, double *iterations)
         add_work(&side.work[l], &code->loops[l], 1);
         if (code->loops[l].parent != NONE)
             add_work(&side.work[code->loops[l].parent], &code->loops[l], -1);
+        side.work[l].operations = arena_array(arena, uint16_t, SASS_OPERATIONS);
     }
+    for (int b = 0; b < code->block_count; b++)
+        if (code->blocks[b].loop != NONE)
+            add_operations(&side.work[code->blocks[b].loop], code, &code->blocks[b]);
     return side;
 }
+
+/* Per cent of the larger loop's operations that the other has, too. */
+static unsigned common(const Work *a, const Work *b)
+{
+    unsigned larger = a->size > b->size ? a->size : b->size, shared = 0;
+    if (!larger || 2 * a->size < larger || 2 * b->size < larger)
+        return 0;
+    for (int o = 0; o < SASS_OPERATIONS; o++)
+        shared += a->operations[o] < b->operations[o] ? a->operations[o] : b->operations[o];
+    return 100 * shared / larger;
+}
+
+static bool same_code(const Work *a, const Work *b) { return a->size > 0 && a->size == b->size && a->code == b->code; }
+static bool nearly_same(const Work *a, const Work *b) { return common(a, b) >= 95; }
+static bool mostly_same(const Work *a, const Work *b) { return common(a, b) >= 75; }
 
 static bool same_work(const Work *a, const Work *b) { return a->all > 0 && memcmp(a->of, b->of, sizeof a->of) == 0; }
 
@@ -254,11 +288,35 @@ static int count_unrolled(const Side *old, const Side *new)
     return count;
 }
 
-static int match_parts(const SassCode *before, const SassCode *after, double *old_iterations, double *new_iterations)
+/* Twins do the same and run as often; what is neither one nor new was remade, with all that is inside of it. */
+static void note_twins(const Side *side, const Side *other, int *twin, bool *remade)
+{
+    const SassLoop *loops = side->code->loops;
+    for (size_t i = side->code->loop_count; i-- > 0;) {
+        bool is_original = false;
+        int mate = side->mate[i];
+        for (size_t k = 0; k < other->code->loop_count; k++)
+            is_original |= other->mate[k] == (int)i;
+        double usual = loops[i].gathers ? 1 : LOOP_ITERATIONS;
+        bool is_twin = mate >= 0 && other->mate[mate] == (int)i && !side->copies[i] && !other->copies[mate] &&
+                       side->iterations[i] == usual && other->iterations[mate] == usual;
+        twin[i] = is_twin ? mate : NONE;
+        remade[i] = !is_twin && (mate >= 0 || is_original || side->iterations[i] != usual);
+    }
+    for (size_t i = 0; i < side->code->loop_count; i++)
+        for (int around = loops[i].parent; around != NONE; around = loops[around].parent)
+            remade[i] |= remade[around];
+}
+
+static int match_parts(const SassCode *before, const SassCode *after, Iterations *old_loops, size_t p,
+                       Iterations *new_loops, size_t q)
 {
     Arena arena = {0};
-    Side old = make_side(&arena, before, old_iterations), new = make_side(&arena, after, new_iterations);
+    Side old = make_side(&arena, before, old_loops->of[p]), new = make_side(&arena, after, new_loops->of[q]);
+    pair_loops(&old, &new, same_code);
+    pair_loops(&old, &new, nearly_same);
     pair_loops(&old, &new, same_work_alike);
+    pair_loops(&old, &new, mostly_same);
     pair_loops(&old, &new, same_work);
     pair_loops(&old, &new, alike_once);
     pair_places(&old, &new);
@@ -275,32 +333,19 @@ static int match_parts(const SassCode *before, const SassCode *after, double *ol
         share_iterations(&old, &new, (int)i);
     count_copies(&old, &new);
     count_copies(&new, &old);
+    note_twins(&old, &new, old_loops->twin[p], old_loops->remade[p]);
+    note_twins(&new, &old, new_loops->twin[q], new_loops->remade[q]);
     int count = count_unrolled(&old, &new);
     arena_free(&arena);
     return count;
-}
-
-/* Functions inside a section are recognized by their names without the kernel's and ptxas's numbers. */
-static const char *part_name(const CubinFunction *function)
-{
-    const char *dollar = strrchr(function->name, '$');
-    return dollar ? dollar + 1 : function->name;
-}
-
-static size_t same_part(const Unit *unit, const Unit *other, size_t part)
-{
-    size_t k = part ? 1 : 0;
-    while (part && k < other->count && strcmp(part_name(unit->parts[part]), part_name(other->parts[k])) != 0)
-        k++;
-    return k;
 }
 
 int unroll_match(const Unit *before, const Unit *after, Iterations *old, Iterations *new)
 {
     int count = 0;
     for (size_t p = 0; p < before->count; p++) {
-        size_t k = same_part(before, after, p);
-        count += k < after->count ? match_parts(&before->code[p], &after->code[k], old->of[p], new->of[k]) : 0;
+        size_t k = unit_same_part(before, after, p);
+        count += k < after->count ? match_parts(&before->code[p], &after->code[k], old, p, new, k) : 0;
     }
     return count;
 }

@@ -2,10 +2,12 @@
 
 #include <string.h>
 
-#include "judge/machine/unroll.h"
+#include "judge/machine/match.h"
 
 #define CYCLES_WORSE 1.01
 #define CYCLES_EQUAL 0.999
+#define CYCLES_SAME 1.005
+#define DEAD_BAND 16.0 /* cycles */
 
 /* What a multiprocessor has. All have 64 K registers, given out to a quarter of it in 256 a warp. */
 typedef struct Multiprocessor {
@@ -64,6 +66,14 @@ static void count_warps(Moved *moved, const Unit *before, const Unit *after)
         moved->warps[0] = old;
         moved->warps[1] = new;
     }
+    moved->warps_unknown = before->function->dynamic_shared || after->function->dynamic_shared;
+}
+
+/* A warp's instructions take a cycle each to issue, and its other cycles are those of all warps of the scheduler. */
+static double scheduler_cycles(UnitTime time, unsigned warps)
+{
+    double each = warps ? QUARTERS * time.cycles / warps : time.cycles;
+    return each > time.instructions ? each : time.instructions;
 }
 
 static void count_cycles(Moved *moved, const Unit *before, const Unit *after)
@@ -71,27 +81,56 @@ static void count_cycles(Moved *moved, const Unit *before, const Unit *after)
     Arena arena = {0};
     Iterations old = iterations_make(&arena, before), new = iterations_make(&arena, after);
     moved->unrolled = unroll_match(before, after, &old, &new);
-    moved->cycles[0] = unit_cycles(before, &old);
-    moved->cycles[1] = unit_cycles(after, &new);
+    Frequencies was = unit_frequencies(&arena, before, &old), is = unit_frequencies(&arena, after, &new);
+    match_frequencies(before, after, &old, &new, &was, &is);
+    UnitTime time[2] = {unit_time(before, &was), unit_time(after, &is)};
+    for (int i = 0; i < 2; i++) {
+        moved->cycles[i] = time[i].cycles;
+        moved->scheduler[i] = scheduler_cycles(time[i], moved->warps[i]);
+    }
     arena_free(&arena);
+}
+
+/* What one of spills and warps gains the other loses. */
+static bool trades_spills_for_warps(const Moved *m)
+{
+    if (m->warps_unknown || m->warps[0] == m->warps[1] || m->spilled[0] == m->spilled[1])
+        return false;
+    return (m->spilled[1] < m->spilled[0]) == (m->warps[1] < m->warps[0]);
+}
+
+/* Those of the two rules that are broken. */
+static unsigned weigh_spills_and_warps(const Moved *m)
+{
+    bool decides = !trades_spills_for_warps(m) || m->scheduler[1] > CYCLES_WORSE * m->scheduler[0];
+    bool more_spills = m->spilled[1] > m->spilled[0], fewer_warps = !m->warps_unknown && m->warps[1] < m->warps[0];
+    return (decides && more_spills ? WORSE_SPILLS : 0u) | (decides && fewer_warps ? WORSE_WARPS : 0u);
+}
+
+static unsigned weigh_cycles_and_instructions(Moved *m)
+{
+    bool fewer_cycles = m->cycles[1] < CYCLES_EQUAL * m->cycles[0];
+    bool more_cycles = m->cycles[1] > CYCLES_WORSE * m->cycles[0];
+    bool more_instructions = m->instructions[1] > m->instructions[0];
+    m->is_in_dead_band = more_cycles && !more_instructions && m->cycles[1] <= m->cycles[0] + DEAD_BAND;
+    if (trades_spills_for_warps(m))
+        return 0;
+    return (more_cycles && !m->is_in_dead_band ? WORSE_CYCLES : 0u) |
+           (!fewer_cycles && more_instructions ? WORSE_INSTRUCTIONS : 0u);
 }
 
 static void apply_rules(Judgement *j)
 {
-    const Moved *m = &j->moved;
+    Moved *m = &j->moved;
     bool fewer_cycles = m->cycles[1] < CYCLES_EQUAL * m->cycles[0];
+    bool same_cycles = m->cycles[1] <= CYCLES_SAME * m->cycles[0];
+    bool more_warps = !m->warps_unknown && m->warps[1] > m->warps[0];
+    j->worse = weigh_spills_and_warps(m) | weigh_cycles_and_instructions(m);
     if (m->uniform_counters[1] > m->uniform_counters[0])
         j->worse |= WORSE_WRONG;
-    if (m->spilled[1] > m->spilled[0])
-        j->worse |= WORSE_SPILLS;
-    if (m->warps[1] < m->warps[0])
-        j->worse |= WORSE_WARPS;
-    if (m->cycles[1] > CYCLES_WORSE * m->cycles[0])
-        j->worse |= WORSE_CYCLES;
-    if (!fewer_cycles && m->instructions[1] > m->instructions[0])
-        j->worse |= WORSE_INSTRUCTIONS;
-    j->better = !j->worse && (fewer_cycles || m->spilled[1] < m->spilled[0] || m->warps[1] > m->warps[0] ||
-                              m->instructions[1] < m->instructions[0] || m->registers[1] < m->registers[0]);
+    j->better =
+        !j->worse && (fewer_cycles || m->spilled[1] < m->spilled[0] || more_warps ||
+                      (same_cycles && (m->instructions[1] < m->instructions[0] || m->registers[1] < m->registers[0])));
 }
 
 void worse_judge(Judgement *j, const Unit *before, const Unit *after)
@@ -170,14 +209,17 @@ const char *worse_describe(Arena *arena, const Judgement *j)
     const Moved *m = &j->moved;
     const char *text = add_moved(arena, "", "instructions", m->instructions);
     if (m->cycles[0] != m->cycles[1])
-        text = arena_append(arena, text, ", ", "cycles %.0f to %.0f (%+.1f %%)", m->cycles[0], m->cycles[1],
-                            m->cycles[0] > 0 ? 100 * (m->cycles[1] / m->cycles[0] - 1) : 0);
+        text = arena_append(arena, text, ", ", "cycles %.0f to %.0f (%+.1f %%%s)", m->cycles[0], m->cycles[1],
+                            m->cycles[0] > 0 ? 100 * (m->cycles[1] / m->cycles[0] - 1) : 0,
+                            m->is_in_dead_band ? ", below what is resolved" : "");
     text = add_moved(arena, text, "spilled bytes", m->spilled);
     text = add_moved(arena, text, "wrong uniform counters", m->uniform_counters);
     text = add_moved(arena, text, "registers", m->registers);
     text = add_moved(arena, text, "shared bytes", m->shared);
     text = add_moved(arena, text, "barriers", m->barriers);
-    if (m->warps[0] != m->warps[1])
+    if (m->warps[0] != m->warps[1] && m->warps_unknown)
+        text = arena_append(arena, text, ", ", "warps unknown (dynamic shared memory)");
+    else if (m->warps[0] != m->warps[1])
         text = arena_append(arena, text, ", ", "warps %u to %u (blocks of %u)", m->warps[0], m->warps[1], m->threads);
     if (m->unrolled)
         text = arena_append(arena, text, ", ", "%d loop%s newly unrolled", m->unrolled, m->unrolled == 1 ? "" : "s");

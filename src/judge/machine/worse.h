@@ -6,10 +6,21 @@
  *   spills         more bytes are spilled and filled;
  *   warps          fewer warps fit on a multiprocessor, by registers, shared memory and barriers, for blocks of the size that
  *                  .reqntid or .maxntid says, or else for one of 128, 256, 512 and 1024 threads;
- *   cycles         a warp takes more than 1 % more cycles: stall counts and waits for scoreboards, by how often a block runs
- *                  (loops, branches), each loop that was newly unrolled by its original iterations;
+ *   cycles         a warp takes more than 1 % more cycles: stall counts, waits for scoreboards (latencies.def) and for the slowest warp
+ *                  at barriers (spread.h), by how often a block runs (frequency.h, match.h, unroll.h);
  *   instructions   no fewer cycles, and more instructions.
- * Cycles are fewer where they are by more than 0.1 %. */
+ * Cycles are fewer where they are by more than 0.1 %. A unit is better that is not worse, and has fewer cycles, fewer spills or more
+ * warps; or fewer instructions or registers, and at most 0.5 % more cycles.
+ *
+ * Where one of spills and warps gains and the other loses, cycles decide: the one that loses is worse if a scheduler takes more than
+ * 1 % longer for each warp. It takes for one warp of w what its instructions need to issue, or a w-th of its cycles if that is more.
+ *
+ * How many warps fit is not known of a kernel with dynamic shared memory, of which only a launch says how much there is: no rule
+ * asks for warps then. (A cubin does not tell of it beside static shared memory, which is reckoned with alone.)
+ *
+ * Dead band: with as many instructions or fewer, up to 16 cycles in all are no more cycles, whatever the share. The sources of the
+ * latencies that are known best differ by 7 or 8 cycles, and where code is scheduled anew one wait gains what another one loses:
+ * less than two of these is not resolved. From 1600 cycles on the 1 % is more, so that no loop is covered by the band. */
 #ifndef PTXOPT_JUDGE_MACHINE_WORSE_H
 #define PTXOPT_JUDGE_MACHINE_WORSE_H
 
@@ -28,10 +39,13 @@ enum { WORSE_RULES = 5 };
 typedef struct Moved {
     unsigned long instructions[2], spilled[2], registers[2], shared[2], barriers[2];
     unsigned long uniform_counters[2]; /* that serve lanes of different ways */
-    unsigned warps[2]; /* for the size of block that loses most of them */
-    unsigned threads;  /* of that block */
-    double cycles[2];
-    int unrolled; /* loops newly unrolled */
+    unsigned warps[2];                 /* for the size of block that loses most of them */
+    unsigned threads;                  /* of that block */
+    bool warps_unknown;                /* shared memory is dynamic: `warps` are what fits at most */
+    double cycles[2];                  /* of a warp */
+    double scheduler[2];               /* cycles of one for each of its warps */
+    bool is_in_dead_band;              /* more than 1 % more cycles, which are not resolved */
+    int unrolled;                      /* loops newly unrolled */
 } Moved;
 
 typedef struct Judgement {

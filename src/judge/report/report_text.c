@@ -70,10 +70,11 @@ static void markdown_row(FILE *out, Report *report, const ReportFile *file, u32 
     fprintf(out, "| %s | %s%s%s |", report_run_name(report, file, run), result->verdict == REPORT_WORSE ? "**" : "",
             report_verdict_name(result->verdict), result->verdict == REPORT_WORSE ? "**" : "");
     fprintf(out, " %s |", report_change(report, m->instructions[0], m->instructions[1]));
-    fprintf(out, m->cycles[0] == m->cycles[1] ? " %.0f |" : " %.0f to %.0f |", m->cycles[0], m->cycles[1]);
+    fprintf(out, m->cycles[0] == m->cycles[1] ? " %.0f" : " %.0f to %.0f", m->cycles[0], m->cycles[1]);
+    fputs(m->is_in_dead_band ? " (below what is resolved) |" : " |", out);
     fprintf(out, " %s |", report_change(report, m->spilled[0], m->spilled[1]));
     fprintf(out, " %s |", report_change(report, m->registers[0], m->registers[1]));
-    fprintf(out, " %s |", report_change(report, m->warps[0], m->warps[1]));
+    fprintf(out, " %s |", m->warps_unknown ? "unknown" : report_change(report, m->warps[0], m->warps[1]));
     fprintf(out, " %d |\n", m->unrolled);
 }
 

@@ -1,0 +1,223 @@
+#include "judge/machine/match.h"
+
+#include <stdlib.h>
+
+enum { NONE = SASS_NONE, NEIGHBOUR_PASSES = 2, HALF = 2 };
+
+typedef struct MatchSide {
+    const SassCode *code;
+    const int *twin;    /* by loop */
+    const bool *remade; /* by loop */
+    unsigned *size;     /* by block: instructions that do more than direct control */
+    int *mate;          /* by block: its like in the other version, NONE */
+} MatchSide;
+
+/* A block by what it does. */
+typedef struct Print {
+    uint64_t key;
+    int block;
+} Print;
+
+static bool may_match(const MatchSide *side, int block)
+{
+    int loop = side->code->blocks[block].loop;
+    return side->mate[block] == NONE && side->code->blocks[block].order != NONE && (loop == NONE || !side->remade[loop]);
+}
+
+/* Both outside of loops, or in one that is the same, or in loops of which one has no twin: where ptxas splits a loop's header into
+ * two the inner loop is none that the other version has. */
+static bool go_together(const MatchSide *old, const MatchSide *new, int was, int is)
+{
+    int a = old->code->blocks[was].loop, b = new->code->blocks[is].loop;
+    if (a == NONE || b == NONE)
+        return a == b;
+    return old->twin[a] == b || old->twin[a] == NONE || new->twin[b] == NONE;
+}
+
+static void pair(MatchSide *old, MatchSide *new, int was, int is)
+{
+    old->mate[was] = is;
+    new->mate[is] = was;
+}
+
+/* ---- by content --------------------------------------------------------------------------------------------------- */
+
+typedef enum Likeness { EXACT, ROUGH } Likeness;
+
+/* Of all of the block's instructions together: in what order they stand does not matter. */
+static uint64_t print_of(const SassCode *code, const SassBlock *block, Likeness likeness)
+{
+    static const uint64_t odd = 0xbf58476d1ce4e5b9;
+    uint64_t key = 0;
+    for (size_t i = block->first; i <= block->last; i++) {
+        const SassInstr *instr = &code->instrs[i];
+        uint64_t one = likeness == EXACT ? instr->key : (instr->operation + 1) * odd;
+        key += sass_is_control(instr) ? 0 : one * odd;
+    }
+    return key;
+}
+
+static int by_key(const void *left, const void *right)
+{
+    const Print *a = left, *b = right;
+    if (a->key != b->key)
+        return a->key < b->key ? -1 : 1;
+    return a->block < b->block ? -1 : a->block > b->block;
+}
+
+/* The blocks that may be matched, by key. A loop's number in the old version tells blocks of different loops apart. */
+static Print *list_prints(Arena *arena, const MatchSide *side, Likeness likeness, bool by_loop, bool is_new, size_t *count)
+{
+    static const uint64_t odd = 0x94d049bb133111eb;
+    Print *prints = arena_array(arena, Print, side->code->block_count);
+    *count = 0;
+    for (int b = 0; b < side->code->block_count; b++) {
+        int loop = side->code->blocks[b].loop, number = loop == NONE ? NONE : is_new ? side->twin[loop] : loop;
+        if (!side->size[b] || !may_match(side, b) || (by_loop && loop != NONE && side->twin[loop] == NONE))
+            continue;
+        uint64_t key = print_of(side->code, &side->code->blocks[b], likeness);
+        prints[(*count)++] = (Print){by_loop ? key + (uint64_t)(number + 1) * odd : key, b};
+    }
+    qsort(prints, *count, sizeof *prints, by_key);
+    return prints;
+}
+
+static size_t run_length(const Print *prints, size_t count, size_t from)
+{
+    size_t end = from;
+    while (end < count && prints[end].key == prints[from].key)
+        end++;
+    return end - from;
+}
+
+/* Blocks of one key go together in order where both versions have as many of them. */
+static void pair_alike(Arena *arena, MatchSide *old, MatchSide *new, Likeness likeness, bool by_loop)
+{
+    size_t counts[2];
+    Print *was = list_prints(arena, old, likeness, by_loop, false, &counts[0]);
+    Print *is = list_prints(arena, new, likeness, by_loop, true, &counts[1]);
+    for (size_t i = 0, k = 0; i < counts[0] && k < counts[1];) {
+        size_t a = run_length(was, counts[0], i), b = run_length(is, counts[1], k);
+        if (was[i].key != is[k].key) {
+            *(was[i].key < is[k].key ? &i : &k) += was[i].key < is[k].key ? a : b;
+            continue;
+        }
+        for (size_t n = 0; a == b && n < a; n++)
+            if (go_together(old, new, was[i + n].block, is[k + n].block))
+                pair(old, new, was[i + n].block, is[k + n].block);
+        i += a;
+        k += b;
+    }
+}
+
+/* ---- by neighbours ------------------------------------------------------------------------------------------------ */
+
+/* How many operations two blocks have in common. */
+static unsigned shared_operations(const SassCode *old, const SassBlock *was, const SassCode *new, const SassBlock *is)
+{
+    unsigned short count[SASS_OPERATIONS] = {0};
+    unsigned shared = 0;
+    for (size_t i = was->first; i <= was->last; i++)
+        count[old->instrs[i].operation] +=
+            !sass_is_control(&old->instrs[i]) && count[old->instrs[i].operation] < UINT16_MAX;
+    for (size_t i = is->first; i <= is->last; i++)
+        if (!sass_is_control(&new->instrs[i]) && count[new->instrs[i].operation]) {
+            count[new->instrs[i].operation]--;
+            shared++;
+        }
+    return shared;
+}
+
+/* Of the old blocks the one that has most in common with `is`, at least half of the larger one; `best` so far. */
+static int most_alike(const MatchSide *old, const MatchSide *new, const SassEdges *among, int is, int best, unsigned *most)
+{
+    for (u32 e = 0; e < among->n; e++) {
+        int was = among->v[e];
+        unsigned larger = old->size[was] > new->size[is] ? old->size[was] : new->size[is];
+        if (!may_match(old, was) || !go_together(old, new, was, is))
+            continue;
+        unsigned shared =
+            larger ? shared_operations(old->code, &old->code->blocks[was], new->code, &new->code->blocks[is]) : 1;
+        if (HALF * shared >= larger && shared > *most) {
+            *most = shared;
+            best = was;
+        }
+    }
+    return best;
+}
+
+/* A block beside those that are matched goes with the one that stands there in the old version. */
+static void pair_neighbours(MatchSide *old, MatchSide *new)
+{
+    for (int step = 0; step < NEIGHBOUR_PASSES * new->code->reachable; step++) {
+        int is = new->code->by_order[step % new->code->reachable], best = NONE;
+        const SassBlock *block = &new->code->blocks[is];
+        unsigned most = 0;
+        if (!may_match(new, is))
+            continue;
+        for (u32 e = 0; e < block->in.n; e++)
+            if (new->mate[block->in.v[e]] != NONE)
+                best = most_alike(old, new, &old->code->blocks[new->mate[block->in.v[e]]].out, is, best, &most);
+        for (u32 e = 0; e < block->out.n; e++)
+            if (new->mate[block->out.v[e]] != NONE)
+                best = most_alike(old, new, &old->code->blocks[new->mate[block->out.v[e]]].in, is, best, &most);
+        if (best != NONE)
+            pair(old, new, best, is);
+    }
+}
+
+/* ---- frequencies -------------------------------------------------------------------------------------------------- */
+
+static MatchSide make_side(Arena *arena, const SassCode *code, const Iterations *iterations, size_t part)
+{
+    MatchSide side = {code, iterations->twin[part], iterations->remade[part],
+                      arena_array(arena, unsigned, code->block_count), arena_array(arena, int, code->block_count)};
+    for (int b = 0; b < code->block_count; b++) {
+        side.mate[b] = NONE;
+        for (size_t i = code->blocks[b].first; i <= code->blocks[b].last; i++)
+            side.size[b] += !sass_is_control(&code->instrs[i]);
+    }
+    return side;
+}
+
+/* In an order in which dominators come first. */
+static void carry_over(const MatchSide *new, const double *was, double *is)
+{
+    const SassCode *code = new->code;
+    Arena arena = {0};
+    double *estimate = arena_array(&arena, double, code->block_count);
+    for (int b = 0; b < code->block_count; b++)
+        estimate[b] = is[b];
+    for (int i = 0; i < code->reachable; i++) {
+        int block = code->by_order[i], above = code->blocks[block].dominator;
+        if (new->mate[block] != NONE)
+            is[block] = was[new->mate[block]];
+        else if (above != block && estimate[above] > 0)
+            is[block] = estimate[block] / estimate[above] * is[above];
+    }
+    arena_free(&arena);
+}
+
+static void match_part(MatchSide *old, MatchSide *new, Arena *arena, const double *was, double *is)
+{
+    pair_alike(arena, old, new, EXACT, true);
+    pair_alike(arena, old, new, ROUGH, true);
+    pair_alike(arena, old, new, EXACT, false);
+    pair_alike(arena, old, new, ROUGH, false);
+    pair_neighbours(old, new);
+    carry_over(new, was, is);
+}
+
+void match_frequencies(const Unit *before, const Unit *after, const Iterations *old, const Iterations *new,
+                       const Frequencies *was, Frequencies *is)
+{
+    for (size_t p = 0; p < before->count; p++) {
+        Arena arena = {0};
+        size_t k = unit_same_part(before, after, p);
+        if (k < after->count && before->code[p].reachable && after->code[k].reachable) {
+            MatchSide sides[2] = {make_side(&arena, &before->code[p], old, p), make_side(&arena, &after->code[k], new, k)};
+            match_part(&sides[0], &sides[1], &arena, was->of[p], is->of[k]);
+        }
+        arena_free(&arena);
+    }
+}

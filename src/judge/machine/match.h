@@ -1,0 +1,17 @@
+/* Frequencies of a function's two versions: what is the same code in both runs as often in both, and only what is new is estimated.
+ *
+ * Blocks are the same where they do the same: by the operations in them and their constants, whatever registers these use and in
+ * whatever order they stand, in loops that are the same. Where as many blocks do the same in both versions they go together in
+ * order; what is left goes with what stands beside its neighbours and shares most of its operations. Blocks of loops that were
+ * unrolled, of which some remained, or that are gone are never matched: unroll.h knows how often these run. */
+#ifndef PTXOPT_JUDGE_MACHINE_MATCH_H
+#define PTXOPT_JUDGE_MACHINE_MATCH_H
+
+#include "judge/machine/unroll.h"
+
+/* Changes the frequencies of `after`, which were estimated alone: a block that is matched runs as often as its like in `before`, and
+ * any other one so many times as often as its closest dominator as the estimate says. */
+void match_frequencies(const Unit *before, const Unit *after, const Iterations *old, const Iterations *new,
+                       const Frequencies *was, Frequencies *is);
+
+#endif
