@@ -58,7 +58,7 @@ LARGE    = $(if $(NVCC),$(patsubst examples/large/%.cu,$(BUILD)/large/%.ptx,$(wi
 
 # What `make check` runs, in this order; each is also a target of its own: `make check-data`. Those of SCRIPTS are
 # tests/NAME.sh and need the program.
-SCRIPTS  = isa prices bugs cli front guard signals tune reports library starve preload packages clients man robust linear roundtrip exec barriers prove
+SCRIPTS  = isa prices bugs cli front judge guard signals tune reports library starve preload packages clients man robust linear roundtrip exec barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug asan
 
@@ -66,7 +66,7 @@ all: $(PTXOPT) $(FRONTS) $(PROVE) $(REPORT) $(LIB)
 	@:
 
 #: make tools            build/cubinstat reads machine code, build/ptxrun runs kernels without a GPU
-tools: $(TOOLS) $(PTXRUN) $(BUILD)/gpu_check
+tools: $(TOOLS) $(PTXRUN) $(BUILD)/gpu_check $(BUILD)/judge_check
 	@:
 
 help:
@@ -242,6 +242,10 @@ $(BUILD)/starved/%: $(BUILD)/tests/starve/allocate.o $(LIB)
 	$(Q)$(LINK) -o $@ $(filter %.o,$^) $(LIB) -lm
 $(BUILD)/starved/ptxopt-ptxas $(BUILD)/starved/ptxopt-cicc: $(BUILD)/starved/ptxopt
 	$(Q)ln -sf ptxopt $@
+
+$(BUILD)/judge_check: $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/judge/*.c)) $(LIB)
+	$(call say,LINK )
+	$(Q)$(LINK) -o $@ $(filter %.o %.a,$^) -lm
 
 $(BUILD)/large/%.ptx: examples/large/%.cu
 	$(call say,NVCC )

@@ -47,6 +47,7 @@ typedef struct MadeKernel {
     size_t count;
     unsigned registers, shared, barriers, threads;
     bool for_linker; /* not linked */
+    bool dynamic;    /* shared memory that only a launch knows the size of */
     size_t inner;    /* instruction at which a function inside the section begins; 0: none */
     const char *inner_name;
 } MadeKernel;
@@ -131,8 +132,10 @@ static inline MadeFile made_cubin(const MadeKernel *k)
     made_info(&file, k);
     section[3] = (Elf64_Shdr){
         .sh_name = KERNEL_INFO, .sh_type = SHT_LOPROC, .sh_offset = begin, .sh_size = file.size - begin, .sh_info = 1};
-    section[4] = (Elf64_Shdr){
-        .sh_name = SHARED, .sh_type = k->for_linker ? SHT_LOPROC + 10 : SHT_NOBITS, .sh_size = k->shared, .sh_info = 1};
+    section[4] = (Elf64_Shdr){.sh_name = SHARED,
+                              .sh_type = k->for_linker ? SHT_LOPROC + 10 : SHT_NOBITS,
+                              .sh_size = k->shared,
+                              .sh_info = k->shared || k->dynamic};
     size_t length = k->inner ? strlen(k->inner_name) : 0;
     if (length)
         memcpy(strings + 3, k->inner_name, length);

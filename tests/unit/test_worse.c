@@ -598,6 +598,133 @@ static void bytes_changed(void **state)
     free(whole.bytes);
 }
 
+/* How much shared memory a block has only a launch says: no rule asks how many warps fit. */
+static void warps_of_dynamic_shared_memory(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD(4), LEAVE), after = before;
+    before.dynamic = after.dynamic = true;
+    after.registers = 64;
+    assert_int_equal(worse(&before, &after), 0);
+    before.dynamic = after.dynamic = false;
+    assert_int_equal(worse(&before, &after), WORSE_WARPS);
+}
+
+/* Spills that buy warps, and warps that cost spills, are weighed in cycles. */
+static void spills_against_warps(void **state)
+{
+    (void)state;
+    MadeKernel plain = KERNEL(LOAD_TO(0), FFMA_AFTER(0), FFMA(4), STORE(2), LEAVE),
+               spills = KERNEL(LOAD_TO(0), SPILL(1), FFMA_AFTER(0), FFMA(4), STORE(2), LEAVE);
+    plain.registers = 64;
+    assert_int_equal(worse(&plain, &spills), 0); /* twice the warps */
+    assert_int_equal(worse(&spills, &plain), WORSE_WARPS);
+    Made slow[40];
+    for (int i = 0; i < 40; i++)
+        slow[i] = i < 39 ? SPILL(15) : LEAVE;
+    MadeKernel many = {.code = slow, .count = 40, .registers = 32};
+    assert_int_equal(worse(&plain, &many), WORSE_SPILLS);
+    assert_int_equal(worse(&many, &plain), 0);
+}
+
+/* A few cycles that nobody could measure are not worse; with more instructions they are. */
+static void dead_band(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(ALU(15), ALU(15), ALU(15), ALU(1), ALU(1), LEAVE);
+    MadeKernel within = KERNEL(ALU(15), ALU(15), ALU(15), ALU(8), ALU(10), LEAVE);
+    MadeKernel beyond = KERNEL(ALU(15), ALU(15), ALU(15), ALU(9), ALU(10), LEAVE);
+    MadeKernel longer = KERNEL(ALU(15), ALU(15), ALU(15), ALU(1), ALU(1), ALU(2), LEAVE);
+    Judgement j = judge(&before, &within);
+    assert_int_equal(j.worse, 0);
+    assert_false(j.better);
+    assert_true(j.moved.is_in_dead_band);
+    assert_int_equal(worse(&before, &beyond), WORSE_CYCLES);
+    assert_int_equal(worse(&before, &longer), WORSE_CYCLES | WORSE_INSTRUCTIONS);
+}
+
+/* What a load before a loop leaves pending is waited for once, not in each iteration. */
+static void wait_before_loop(void **state)
+{
+    (void)state;
+    MadeKernel before = KERNEL(LOAD_TO(0), FFMA_AFTER(0), FFMA(4), FFMA_AFTER(0), BRANCH_IF(-2), LEAVE);
+    MadeKernel after = KERNEL(LOAD_TO(0), FFMA(4), FFMA(4), FFMA_AFTER(0), BRANCH_IF(-2), LEAVE);
+    Judgement j = judge(&before, &after);
+    assert_int_equal(j.worse, 0);
+    assert_true(j.moved.cycles[1] < j.moved.cycles[0] + 1 && j.moved.cycles[0] < j.moved.cycles[1] + 20);
+}
+
+/* A loop with two exits, one of which ends the thread: the branch goes, as a guarded EXIT takes its place, and what comes after the
+ * loop runs as often as before. */
+static void exit_of_loop_changes(void **state)
+{
+    (void)state;
+    enum { GUARDED_EXIT = 0x94d };
+    MadeKernel before =
+        KERNEL(LOAD(4), FFMA(4), BRANCH_IF(7), ALU(4), BRANCH_IF(-4), FFMA(4), STORE(2), BRANCH_IF(-2), LEAVE, LEAVE);
+    MadeKernel after = KERNEL(LOAD(4), FFMA(4), MADE(GUARDED_EXIT, 0, 1, 0), ALU(4), BRANCH_IF(-4), FFMA(4), STORE(2),
+                              BRANCH_IF(-2), LEAVE);
+    Judgement forth = judge(&before, &after), back = judge(&after, &before);
+    assert_int_equal(forth.worse, 0);
+    assert_true(forth.moved.cycles[1] / forth.moved.cycles[0] > 0.99);
+    assert_true(back.moved.cycles[1] / back.moved.cycles[0] < 1.01);
+}
+
+/* A store less in a loop: it is the same loop, and was not unrolled twice before. */
+static void loop_loses_a_store(void **state)
+{
+    (void)state;
+    Made code[2][MADE_INSTRS];
+    size_t count[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        for (int k = 0; k < 30; k++)
+            code[side][count[side]++] = ALU(4);
+        for (int k = 0; k < 2 - side; k++)
+            code[side][count[side]++] = STORE(2);
+        code[side][count[side]] = BRANCH_IF((int16_t)(-(int)count[side]));
+        code[side][count[side] + 1] = LEAVE;
+        count[side] += 2;
+    }
+    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
+    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    Judgement j = judge(&before, &after);
+    assert_int_equal((int)(j.moved.cycles[0] - j.moved.cycles[1]), 2 * LOOP_ITERATIONS);
+    assert_int_equal(j.moved.unrolled + judge(&after, &before).moved.unrolled, 0);
+}
+
+/* What a barrier waits for: one that all paths come to at the same time costs less than one after arms of which one is long. */
+static void barrier_waits_for_long_arm(void **state)
+{
+    (void)state;
+    enum { BAR = 0xb1d };
+    MadeKernel with = KERNEL(BRANCH_IF(4), ALU(15), ALU(15), ALU(15), MADE(BAR, MADE_ALWAYS, 5, 0), STORE(2), LEAVE);
+    MadeKernel without = KERNEL(BRANCH_IF(4), ALU(15), ALU(15), ALU(15), ALU(5), STORE(2), LEAVE);
+    MadeKernel first = KERNEL(MADE(BAR, MADE_ALWAYS, 5, 0), BRANCH_IF(4), ALU(15), ALU(15), ALU(15), STORE(2), LEAVE);
+    double least = judge(&without, &without).moved.cycles[0], bar = judge(&first, &first).moved.cycles[0];
+    Judgement j = judge(&without, &with);
+    assert_true(bar > least);
+    assert_int_equal((int)(j.moved.cycles[1] - j.moved.cycles[0]), 23 + 32); /* 28 for 5, and 1.42 deviations of 0 or 45 */
+    assert_true(j.worse & WORSE_CYCLES);
+}
+
+/* Each latency lies between the ends of what its sources say, on every architecture. */
+static void latencies_in_their_ranges(void **state)
+{
+    static const unsigned known[] = {75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110, 120, 121};
+    (void)state;
+    for (size_t a = 0; a < sizeof known / sizeof *known; a++) {
+        Latencies taken = latency_table(known[a]), least = taken, most = taken;
+        for (unsigned kind = LATENCY_NONE + 1; kind < LATENCY_KINDS; kind++) {
+            latency_move(&least, (LatencyKind)kind, known[a], LATENCY_LEAST);
+            latency_move(&most, (LatencyKind)kind, known[a], LATENCY_MOST);
+            assert_non_null(latency_name((LatencyKind)kind));
+            assert_in_range(taken.cycles[kind], least.cycles[kind], most.cycles[kind]);
+            assert_true(least.cycles[kind] > 0);
+        }
+    }
+    assert_true(latency_table(86).cycles[LATENCY_FP64] > 4 * latency_table(80).cycles[LATENCY_FP64]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -608,6 +735,14 @@ int main(void)
         cmocka_unit_test(warps_by_shared_memory),
         cmocka_unit_test(warps_by_shared_memory_of_objects),
         cmocka_unit_test(warps_by_barriers),
+        cmocka_unit_test(warps_of_dynamic_shared_memory),
+        cmocka_unit_test(spills_against_warps),
+        cmocka_unit_test(dead_band),
+        cmocka_unit_test(wait_before_loop),
+        cmocka_unit_test(exit_of_loop_changes),
+        cmocka_unit_test(loop_loses_a_store),
+        cmocka_unit_test(barrier_waits_for_long_arm),
+        cmocka_unit_test(latencies_in_their_ranges),
         cmocka_unit_test(cycles),
         cmocka_unit_test(waits_on_two_paths),
         cmocka_unit_test(waits_after_short_arms),

@@ -1,0 +1,166 @@
+/* Is the judge steady? Code that differs by next to nothing has to take as long, and what is worse must not turn on what nobody knows
+ * about latencies.
+ *   judge_check metamorph EVERY FILE.cubin...        a line a failure, then `metamorph TRIED FAILED FUNCTIONS`
+ *   judge_check latencies BEFORE.cubin AFTER.cubin   a line a verdict: `FUNCTION KIND=END WAS IS`, of those that move too
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "judge/machine/match.h"
+#include "judge/machine/worse.h"
+#include "rewrite.h"
+
+#define STEADY 0.01   /* what a ratio may differ by from 1 */
+#define BARRIERS 1.71 /* a barrier waits for a longer arm, too: spread.h */
+
+typedef struct Counts {
+    unsigned long tried[REWRITES], failed, functions;
+} Counts;
+
+/* So much of a warp's cycles an instruction stands for, at most: its own, those until its result is there, and what it waits for,
+ * which nobody may wait for without it. */
+static double share_of(const Unit *unit, const Frequencies *frequencies, Rewrite kind, size_t at, double cycles)
+{
+    enum { STALL = 15 };
+    const SassCode *code = &unit->code[0];
+    Latencies latencies = latency_table(unit->sm);
+    double cost = STALL;
+    int block = 0;
+    while (code->blocks[block].last < at)
+        block++;
+    for (size_t i = at; i < at + (kind == SWAP ? 2 : 1) && i < code->count; i++)
+        cost += sass_issue_cycles(&code->instrs[i], &latencies) + latencies.cycles[code->instrs[i].latency] +
+                (code->instrs[i].schedule.waits ? latencies.cycles[LATENCY_GLOBAL_ATOMIC] : 0);
+    return cycles > 0 ? BARRIERS * frequencies->of[0][block] * cost / cycles : 0;
+}
+
+static void check_rewrite(Counts *counts, const char *file, const Unit *unit, const Frequencies *frequencies, Rewrite kind,
+                          size_t at)
+{
+    Arena arena = {0};
+    Cubin cubin = {.sm = unit->sm, .count = 1, .latencies = latency_table(unit->sm)};
+    const CubinFunction *function = rewrite(&arena, unit, kind, at);
+    Unit after;
+    cubin.functions = (CubinFunction *)(uintptr_t)function;
+    if (function && unit_read(&after, &cubin, 0)) {
+        Judgement forth, back;
+        worse_judge(&forth, unit, &after);
+        worse_judge(&back, &after, unit);
+        double ratio = forth.moved.cycles[1] / forth.moved.cycles[0], other = back.moved.cycles[0] / back.moved.cycles[1];
+        double share = kind == RENAME ? 0 : share_of(unit, frequencies, kind, at, forth.moved.cycles[0]);
+        double most = share > STEADY ? share : STEADY;
+        counts->tried[kind]++;
+        if (ratio > 1 + most || ratio < 1 - most || other > 1 + most || other < 1 - most) {
+            counts->failed++;
+            printf("fail %s: %s: %s at %x: cycles times %.3f and %.3f, for at most %.3f\n", file, unit->function->name,
+                   rewrite_names[kind], unit->code[0].instrs[at].offset, ratio, other, 1 + most);
+        }
+        unit_free(&after);
+    }
+    arena_free(&arena);
+}
+
+static void check_unit(Counts *counts, const char *file, const Unit *unit, size_t every)
+{
+    Arena arena = {0};
+    Iterations iterations = iterations_make(&arena, unit);
+    Frequencies frequencies = unit_frequencies(&arena, unit, &iterations);
+    size_t count = unit->code[0].count;
+    counts->functions++;
+    check_rewrite(counts, file, unit, &frequencies, RENAME, 0);
+    for (size_t at = 0; at < count; at++) {
+        bool branches = unit->code[0].instrs[at].class == SASS_BRA;
+        if (branches && at * 2654435761u / 65536 % (every / 8 + 1) == 0)
+            check_rewrite(counts, file, unit, &frequencies, INVERT, at);
+        bool waits_for_all = unit->code[0].instrs[at].class == SASS_BAR; /* how long, it alone says */
+        for (Rewrite kind = waits_for_all ? SWAP : DROP; kind <= SWAP && at % every == every / 2; kind++)
+            check_rewrite(counts, file, unit, &frequencies, kind, at);
+    }
+    arena_free(&arena);
+}
+
+static int metamorph(size_t every, int count, char **files)
+{
+    enum { MOST_INSTRUCTIONS = 6000 };
+    Counts counts = {{0}, 0, 0};
+    for (int f = 0; f < count; f++) {
+        Cubin cubin;
+        if (cubin_open(&cubin, files[f]))
+            continue;
+        for (size_t i = 0; i < cubin.count; i++) {
+            Unit unit;
+            if (cubin.functions[i].inner || !unit_read(&unit, &cubin, i))
+                continue;
+            if (can_rewrite(&unit) && unit.instructions <= MOST_INSTRUCTIONS)
+                check_unit(&counts, files[f], &unit, every);
+            unit_free(&unit);
+        }
+        cubin_close(&cubin);
+    }
+    printf("metamorph: %lu functions", counts.functions);
+    for (Rewrite kind = DROP; kind < REWRITES; kind++)
+        printf(", %lu %s", counts.tried[kind], rewrite_names[kind]);
+    printf("; %lu failed\n", counts.failed);
+    return counts.failed || !counts.functions;
+}
+
+/* ---- latencies ---------------------------------------------------------------------------------------------------- */
+
+static const char *verdict_of(const Judgement *j) { return j->worse ? "worse" : "fine"; }
+
+/* The verdict with that latency in both, or that of the table for `cycles` 0. */
+static const char *judge_with(Cubin *before, Cubin *after, const char *name, LatencyKind kind, unsigned cycles)
+{
+    Judgement j;
+    Latencies usual = before->latencies;
+    if (cycles)
+        before->latencies.cycles[kind] = after->latencies.cycles[kind] = cycles;
+    bool known = worse_judge_function(&j, before, after, name);
+    before->latencies = after->latencies = usual;
+    return known && j.changed ? verdict_of(&j) : NULL;
+}
+
+static void move_latencies(Cubin *before, Cubin *after, const char *name)
+{
+    static const unsigned global[] = {33, 120, 200, 290};
+    const char *usual = judge_with(before, after, name, LATENCY_NONE, 0);
+    if (!usual)
+        return;
+    for (unsigned k = LATENCY_NONE + 1; k < LATENCY_KINDS; k++)
+        for (unsigned end = 0; end < 4; end++) {
+            Latencies moved = before->latencies;
+            latency_move(&moved, (LatencyKind)k, before->sm, end == 1 ? LATENCY_MOST : LATENCY_LEAST);
+            unsigned cycles = k == LATENCY_GLOBAL ? global[end] : end < 2 ? moved.cycles[k] : 0;
+            if (cycles)
+                printf("%s %s=%u %s %s\n", name, latency_name((LatencyKind)k), cycles, usual,
+                       judge_with(before, after, name, (LatencyKind)k, cycles));
+        }
+}
+
+static int latencies(const char *old, const char *new)
+{
+    Cubin before, after;
+    if (cubin_open(&before, old))
+        return 2;
+    if (cubin_open(&after, new)) {
+        cubin_close(&before);
+        return 2;
+    }
+    for (size_t i = 0; i < before.count; i++)
+        if (!before.functions[i].inner)
+            move_latencies(&before, &after, before.functions[i].name);
+    cubin_close(&before);
+    cubin_close(&after);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc > 3 && strcmp(argv[1], "metamorph") == 0)
+        return metamorph(strtoul(argv[2], NULL, 10), argc - 3, argv + 3);
+    if (argc == 4 && strcmp(argv[1], "latencies") == 0)
+        return latencies(argv[2], argv[3]);
+    fputs("usage: judge_check metamorph EVERY FILE.cubin... | judge_check latencies BEFORE.cubin AFTER.cubin\n", stderr);
+    return 2;
+}
