@@ -58,7 +58,7 @@ LARGE    = $(if $(NVCC),$(patsubst examples/large/%.cu,$(BUILD)/large/%.ptx,$(wi
 
 # What `make check` runs, in this order; each is also a target of its own: `make check-data`. Those of SCRIPTS are
 # tests/NAME.sh and need the program.
-SCRIPTS  = isa prices bugs cli front judge guard signals tune reports library starve preload packages clients man robust linear roundtrip exec barriers prove
+SCRIPTS  = isa prices bugs cli front judge guard cache signals tune reports library starve preload packages clients man robust linear roundtrip exec barriers prove
 PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
 SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug asan
 
@@ -268,7 +268,7 @@ check: setup
 	@$(MAKE) all tools
 	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(SUITES)
 
-#: make check-SUITE      one of: layers lint unit data isa prices bugs cli front guard tune reports library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
+#: make check-SUITE      one of: layers lint unit data isa prices bugs cli front guard cache tune reports library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
 check-layers: all tools ptxopt-core
 	@sh tests/layers.sh
 
@@ -280,7 +280,7 @@ check-data: all
 
 check-library check-preload check-packages check-clients: lib
 check-roundtrip: $(LARGE)
-check-guard: $(BUILD)/ptxopt-faulty
+check-guard check-cache: $(BUILD)/ptxopt-faulty
 check-starve: $(patsubst %,$(BUILD)/starved/ptxopt%,$(subst none,,none -prove -report -ptxas -cicc -faulty))
 check-linear: $(BENCH)
 check-bugs: $(BUGS)
@@ -380,6 +380,10 @@ phase:
 bench: all $(BENCH)
 	@sh tests/bench/bench.sh
 
+#: make bench-guard      what the guard costs and saves on CORPUS (a folder), beside ptxas alone
+bench-guard: all tools
+	@sh tests/bench/guard.sh
+
 #: make bless            rewrites the expectations of tests/run.sh; review the diff
 bless: all
 	@sh tests/run.sh --bless
@@ -461,5 +465,5 @@ clean:
 export BUILD JOBS
 MAKEFLAGS += --no-print-directory
 FORCE:
-.PHONY: all ptxopt-core lib dist deb wheel tools help bench corpus worth phase fuzz fuzz-exec fuzz-mutate debug setup check $(SUITES:%=check-%) bless report gpu-check docs demo lint install uninstall clean FORCE
+.PHONY: all ptxopt-core lib dist deb wheel tools help bench bench-guard corpus worth phase fuzz fuzz-exec fuzz-mutate debug setup check $(SUITES:%=check-%) bless report gpu-check docs demo lint install uninstall clean FORCE
 .DELETE_ON_ERROR:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # --guard and PTXOPT_GUARD: before stand-ins for ptxas that fail in every way, and before ptxas itself, which turns rewrites of a test
-# binary back that are right and slow. usage: [BUILD=build] tests/guard.sh [PART-OF-A-NAME]
+# binary back that are right and slow. What is remembered is tests/cache.sh's. usage: [BUILD=build] tests/guard.sh [PART-OF-A-NAME]
 set -u
 cd "$(dirname "$0")/.." || exit 1
 . tests/lib.sh
@@ -82,7 +82,14 @@ case_ 'the input may be the output' 'cp in.ptx x.ptx; FAKE=crash exits 0 ptxopt 
 case_ 'front: on trouble ptxas gets the original' 'FAKE=garbage PTXOPT_GUARD=on exits 0 front ./ptxas in.ptx -o o; tail -1 calls | grep -q "^in.ptx -o o"; grep -q "cannot be judged" log'
 case_ 'front: strict makes it an error' 'FAKE=garbage PTXOPT=strict exits 1 front --guard -- ./ptxas in.ptx -o o; says "cannot be judged.*PTXOPT=strict"'
 case_ 'front: the guard takes no other ptxas' 'exits 1 front --guard=/bin/true -- ./ptxas in.ptx -o o; says "takes no ptxas here"'
-case_ 'front: PTXOPT_GUARD takes on or off' 'PTXOPT_GUARD=yes exits 1 front ./ptxas in.ptx -o o; says "PTXOPT_GUARD takes on or off"'
+case_ 'front: PTXOPT_GUARD takes on, off or search' 'PTXOPT_GUARD=yes exits 1 front ./ptxas in.ptx -o o; says "PTXOPT_GUARD takes on, off or search"'
+case_ 'front: the guard is on unless it is said to be off' 'FAKE=garbage exits 0 front ./ptxas in.ptx -o o; runs 3; grep -q "cannot be judged" log; rm calls log
+    PTXOPT_GUARD=off exits 0 front ./ptxas in.ptx -o o; runs 1; grep -q "result.: .optimized" log; rm calls
+    exits 0 front --guard=off -- ./ptxas in.ptx -o o; runs 1; rm calls; PTXOPT_GUARD=off FAKE=garbage exits 0 front --guard -- ./ptxas in.ptx -o o; runs 3'
+case_ 'ptxopt alone asks no ptxas' 'PTXOPT_GUARD=on PTXOPT_PTXAS=./ptxas exits 0 ptxopt in.ptx -o o; cmp o want.ptx; exits 0 ptxopt --guard=./ptxas --guard=off in.ptx -o o; cmp o want.ptx; [ ! -e calls ]'
+case_ 'cicc: no ptxas runs anyway, and none is asked' 'printf "#!/bin/sh\ncp in.ptx \"\$3\"\n" >cicc; chmod +x cicc; PTXOPT_PTXAS=./ptxas exits 0 timeout 60 "$BUILD/ptxopt-cicc" ./cicc x -o o; cmp o want.ptx; [ ! -e calls ]
+    FAKE=crash PTXOPT_PTXAS=./ptxas PTXOPT_GUARD=on exits 0 timeout 60 "$BUILD/ptxopt-cicc" ./cicc x -o o; cmp o in.ptx; runs 2'
+case_ 'front: a ptxas that hangs gets the original in the end' 'FAKE=hang exits 124 timeout 5 "$BUILD/ptxopt-ptxas" --guard-limit=1 -- ./ptxas in.ptx -o o; runs 3; grep -q "did not end within 1 seconds" log'
 if [ -z "$PTXAS" ]; then
     skip_without_ptxas 'what the guard turns back'
 else
@@ -104,17 +111,17 @@ else
         "$REAL" -arch=sm_80 slow.ptx -o plain; cmp o plain; grep -q "\"held_back\": 1" log; grep -q "\"result\": \"unchanged\"" log; runs 3; grep -q "[.]ptx.* -o o\$" calls'
     case_ 'the phase that rewrote is to blame: no search' 'timeout 60 "$BUILD/ptxopt-faulty" --guard=./ptxas --phases=jump-threading,nested-cond,slow-root --only-function=slow slow.ptx -o o 2>said; says "ptxas made it worse"; runs 2; cmp o slow.ptx'
     case_ 'the clean-up is trusted: no search' 'sed "s/bra END;/bra MIDDLE;/; s/^OTHER:/MIDDLE: bra END;\n&/" slow.ptx >f.ptx
-        faulty --guard=./ptxas --phases=clean-up,slow-root f.ptx -o o 2>said; says "slow. is optimized without slow-root"; runs 3; not grep -q MIDDLE o'
+        faulty --guard=search --guard=./ptxas --phases=clean-up,slow-root f.ptx -o o 2>said; says "slow. is optimized without slow-root"; runs 3; not grep -q MIDDLE o'
     case_ 'front: the original is not assembled once more' 'sed "/entry quick/,\$d" slow.ptx >one.ptx; ln -s "$BUILD/ptxopt-faulty" ptxopt-ptxas
         timeout 60 ./ptxopt-ptxas --guard --phases=slow-root -- ./ptxas -v -arch=sm_80 one.ptx -o o 2>said; runs 2; "$REAL" -v -arch=sm_80 one.ptx -o plain 2>plain.said; cmp o plain
         grep -q "\"result\": \"unchanged\"" log; [ "$(grep -c "Compiling entry" said)" = 1 ]'
-    case_ 'nor is what the search has assembled' 'faulty --guard=./ptxas --phases=slow-load loads.ptx -o o 2>said; says "no more than 2 rewrites"
+    case_ 'nor is what the search has assembled' 'faulty --guard=./ptxas --guard=search --phases=slow-load loads.ptx -o o 2>said; says "no more than 2 rewrites"
         runs "$(for f in seen.*; do cksum <$f; done | sort -u | wc -l)"'
     case_ 'what did not change is not assembled' 'faulty --guard=./ptxas --phases=slow-root --only-function=slow slow.ptx -o o 2>said; [ "$(grep -l "^{ ret; }" seen.* | wc -l)" = 2 ]; not grep -q "{ ret; }" o'
     case_ 'front: but it is delivered' 'exits 0 front --guard --only-function=slow -- ./ptxas -arch=sm_80 slow.ptx -o o; "$BUILD/ptxopt" --only-function=slow slow.ptx -o two.ptx; "$REAL" -arch=sm_80 two.ptx -o plain; cmp o plain'
-    case_ 'rewrites before the one to blame stay' 'faulty --guard="$REAL" --phases=slow-load loads.ptx -o o 2>said; says "loads. is optimized with no more than 2 rewrites of slow-load: ptxas made it worse"
+    case_ 'rewrites before the one to blame stay' 'faulty --guard=search --guard="$REAL" --phases=slow-load loads.ptx -o o 2>said; says "loads. is optimized with no more than 2 rewrites of slow-load: ptxas made it worse"
         [ "$(grep -c ld.volatile o)" = 2 ]; "$REAL" -arch=sm_80 loads.ptx -o old.cubin; "$REAL" -arch=sm_80 o -o new.cubin; "$BUILD/cubinjudge" old.cubin new.cubin'
-    case_ 'the other kernel keeps its phases' 'faulty --guard="$REAL" --phases=tail-merge,barrier-elim,slow-division,slow-load slow.ptx -o o 2>said
+    case_ 'the other kernel keeps its phases' 'faulty --guard="$REAL" --guard=search --phases=tail-merge,barrier-elim,slow-division,slow-load slow.ptx -o o 2>said
         says "slow. is optimized without slow-division"; faulty --phases=barrier-elim slow.ptx --only-function=quick -o quick.ptx
         sed -n "/entry quick/,\$p" o >quick; sed -n "/entry quick/,\$p" quick.ptx | cmp quick; [ "$(grep -c bar.sync quick)" -lt 2 ]'
     case_ 'device functions are judged through the kernel that calls them' '
@@ -125,6 +132,19 @@ else
         "$REAL" -arch=sm_100 entries.ptx -o old.cubin; "$REAL" -arch=sm_100 f.ptx -o new.cubin; exits 1 "$BUILD/cubinjudge" old.cubin new.cubin; cp out said; says "worse by wrong.*wrong uniform counters 0 to 1"
         exits 0 "$BUILD/cubinjudge" --all new.cubin new.cubin; cp out said; says "k: same"'
     case_ 'fewer warps are worse' 'faulty --phases=slow-number slow.ptx -o o; "$REAL" -arch=sm_80 slow.ptx -o old.cubin; "$REAL" -arch=sm_80 o -o new.cubin; exits 1 "$BUILD/cubinjudge" --kernel=slow old.cubin new.cubin; cp out said; says "worse by warps.*warps 64 to 16"'
+    case_ 'without a search a kernel that is worse is left alone as a whole, and the other one keeps its phases' '
+        exits 0 ptxopt slow.ptx -o all.ptx; exits 0 faulty --guard=./ptxas --phases=barrier-elim,slow-division slow.ptx -o o; says "note: .slow. is left alone: ptxas made it worse: ."; runs 2
+        sed -n "/entry slow/,/^}/p" o >slow; sed -n "/entry slow/,/^}/p" slow.ptx | cmp slow; faulty --phases=barrier-elim slow.ptx --skip-function=slow | cmp - o; not cmp -s o slow.ptx'
+    case_ 'front: then the text is assembled once more' 'ln -s "$BUILD/ptxopt-faulty" ptxopt-ptxas; exits 0 timeout 60 ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas -arch=sm_80 slow.ptx -o o; runs 3
+        faulty --phases=barrier-elim --skip-function=slow slow.ptx -o two.ptx; "$REAL" -arch=sm_80 two.ptx -o plain; cmp o plain; [ "$(wc -l <log)" = 1 ]
+        grep -q "\"result\": \"optimized\", \"reverted\": \[{\"function\": \"slow\", \"how\": \"left alone\", \"why\": \"[^\"]*instructions" log'
+    case_ 'front: reports are of what is done in the end' 'ln -s "$BUILD/ptxopt-faulty" ptxopt-ptxas; exits 0 timeout 60 ./ptxopt-ptxas --stats --remarks=r --phases=slow-division -- ./ptxas -arch=sm_80 slow.ptx -o o
+        [ "$(grep -c "ptxopt - functions changed" said)" = 1 ]; says "0 ptxopt - functions changed"; not grep -q "Pass: *slow-division" r'
+    case_ 'front: the search' 'ln -s "$BUILD/ptxopt-faulty" ptxopt-ptxas; PTXOPT_GUARD=search exits 0 timeout 60 ./ptxopt-ptxas --phases=tail-merge,barrier-elim,slow-division -- ./ptxas -arch=sm_80 slow.ptx -o o
+        faulty --guard=search --guard="$REAL" --guard-arch=sm_80 --phases=tail-merge,barrier-elim,slow-division slow.ptx -o two.ptx; "$REAL" -arch=sm_80 two.ptx -o plain; cmp o plain; grep -q "optimized without slow-division" log'
+    case_ 'kernels that call the same function of another module are judged one by one' '
+        sed "s/^.address_size 64/&\n.extern .func ext();/; s/^ *ret;/ call ext, ();\n&/" slow.ptx >f.ptx; exits 0 faulty --guard=./ptxas --phases=slow-root --only-function=slow f.ptx -o o; says "slow. is left alone"
+        [ "$(grep -l "^{ ret; }" seen.* | wc -l)" = 2 ]'
     case_ 'what calls other modules is not linked' 'sed "s/^.visible .entry slow/.extern .func (.param .b32 r) other\n(\n.param .b32 a\n)\n;\n&/" slow.ptx >f.ptx; exits 255 "$REAL" -arch=sm_80 f.ptx -o plain || :
         faulty --guard=./ptxas --phases=slow-root f.ptx -o o 2>said; says "slow. is left alone: ptxas made it worse"; grep -q -e "-c" calls
         sed "s/ other\$/ vprintf/" f.ptx >g.ptx; not cmp -s f.ptx g.ptx; rm calls; faulty --guard=./ptxas --phases=slow-root g.ptx -o o 2>said; says "is left alone"; not grep -q -e " -c" calls'

@@ -3,6 +3,7 @@
 BUILD=${BUILD:-build}
 JOBS=${JOBS:-2}
 export BUILD JOBS
+export PTXOPT_CACHE=off # what one test has seen is not for another to remember
 
 # The program's path: from PATH, $CUDA_HOME, or where the toolkit installs itself; empty when there is none. A script that calls
 # another folder's program comes last: the toolkit is not around it.

@@ -79,7 +79,7 @@ if "$python" -c 'import yaml' 2>/dev/null && command -v bash >/dev/null; then
         export GITHUB_ACTION_PATH="$TOP/src/use/integration/github" RUNNER_TEMP="$PWD/run" GITHUB_PATH="$PWD/path" GITHUB_ENV="$PWD/env" MAKEFLAGS=$(as_told)
         for step in step0 step1; do bash --noprofile --norc -eo pipefail $step; done; unset MAKEFLAGS; PATH=$(cat path):$PATH; "$(cat path)/ptxopt" --version
         grep -qx "NVCC_APPEND_FLAGS=--ptxas-prefix=ptxopt-ptxas" env; grep -qx "PTXOPT=on" env; grep -qx "PTXOPT_FLAGS=-O1" env
-        printf "#!/bin/sh\ncp \"\$1\" \"\$3\"\n" >fake; chmod +x fake; env $(cat env) ptxopt-ptxas ./fake "$TOP/tests/sample.ptx" -o o; "$BUILD/ptxopt" -O1 "$TOP/tests/sample.ptx" | cmp - o'
+        printf "#!/bin/sh\ncp \"\$1\" \"\$3\"\n" >fake; chmod +x fake; env $(cat env) PTXOPT_GUARD=off ptxopt-ptxas ./fake "$TOP/tests/sample.ptx" -o o; "$BUILD/ptxopt" -O1 "$TOP/tests/sample.ptx" | cmp - o'
 else
     echo 'skip the GitHub Action: bash, or Python with yaml, is not at hand'
 fi

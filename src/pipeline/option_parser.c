@@ -116,7 +116,7 @@ void option_choose_phases(OptionParser *parser)
         sequence_of_list(parser, sequence);
     else
         sequence_of_level(parser, sequence);
-    if (parser->options->stop_after)
+    if (parser->options->stop_after && !(parser->varies && sequence->n == 0))
         cut_sequence(parser, sequence);
 }
 

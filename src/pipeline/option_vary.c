@@ -28,7 +28,7 @@ const PipelineConfig *options_vary(Options *options, int count, char **words, in
         else if (id == OPTION_LEVEL)
             option_take_level(&parser, argument);
         else if (id == OPTION_DISABLE)
-            option_mark_phases(&parser, "--disable", argument, false, varied.pipeline.disabled);
+            option_mark_phases(&parser, "--disable", argument, true, varied.pipeline.disabled);
         else
             option_complain(&parser, "'%s' is neither -O, --disable nor a knob of a phase", parser.args.word);
     }

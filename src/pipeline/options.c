@@ -47,6 +47,20 @@ static void take_bisect_limit(OptionParser *parser, const char *text)
         option_complain(parser, "--opt-bisect-limit takes a number of rewrites or -1, not '%s'", text);
 }
 
+/* Any other word names a ptxas; `search` goes together with one. */
+static void take_guard(Options *options, const char *word)
+{
+    bool off = word && strcmp(word, "off") == 0, search = word && strcmp(word, "search") == 0;
+    options->guard_off = off;
+    options->guard_search = !off && (search || options->guard_search);
+    if (off)
+        options->guard_by = NULL;
+    else if (search)
+        options->guard_by = options->guard_by ? options->guard_by : "";
+    else
+        options->guard_by = word && strcmp(word, "on") != 0 ? word : "";
+}
+
 static void take_guard_arch(OptionParser *parser, const char *text)
 {
     bool known = strncmp(text, "sm_", 3) == 0 && strspn(text + 3, "0123456789") >= 2 &&
@@ -95,7 +109,7 @@ static void take_option(OptionParser *parser, u32 id, const char *argument)
     case OPTION_ONLY_FUNCTION: take_glob(parser, "--only-function", argument, &pipeline->only); break;
     case OPTION_SKIP_FUNCTION: take_glob(parser, "--skip-function", argument, &pipeline->skip); break;
     case OPTION_STOP_AFTER: parser->options->stop_after = argument; break;
-    case OPTION_GUARD: options->guard_by = argument ? argument : ""; break;
+    case OPTION_GUARD: take_guard(options, argument); break;
     case OPTION_GUARD_ARCH: take_guard_arch(parser, argument); break;
     case OPTION_GUARD_LIMIT:
         take_count(parser, "--guard-limit", "seconds", argument, MOST_SECONDS, &options->guard_limit);
@@ -242,7 +256,6 @@ static OptionsResult parse(OptionParser *parser, int argc, char **argv)
 {
     Options *options = parser->options;
     *options = (Options){.output = "-",
-                         .guard_limit = 300,
                          .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF},
                          .argc = argc};
     options->argv = memcpy(arena_array(&options->arena, char *, (u32)argc + 1), argv, sizeof *argv * (u32)argc);

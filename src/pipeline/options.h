@@ -17,8 +17,9 @@ typedef struct Options {
     const char *remarks;                /* file, "-" for standard output; NULL: none */
     const char *shadow, *cuda;          /* folders of --install-shadow and --cuda; NULL: not given */
     const char *guard_by;               /* the ptxas of --guard, "": the one at hand; NULL: no guard */
+    bool guard_off, guard_search;       /* --guard=off, --guard=search */
     const char *guard_arch;             /* NULL: the target that the text names */
-    u32 guard_limit;                    /* seconds that ptxas may take */
+    u32 guard_limit;                    /* seconds that ptxas may take; 0: not given */
     double cpu_limit;                   /* seconds for each process that optimizes on behalf of others; 0: none */
     const char *tune_by;                /* the ptxas of --tune, as of guard_by */
     const char *tune_out;               /* file for its decisions; NULL: none */

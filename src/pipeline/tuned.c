@@ -23,17 +23,26 @@ static bool starts(Str text, u32 at, const char *with)
     return text.len - at >= strlen(with) && memcmp(text.p + at, with, strlen(with)) == 0;
 }
 
-/* The end of the blank, comment or .loc directive at `at`; `at` itself where there is none. */
+static bool is_directive(Str text, u32 at, const char *name)
+{
+    u32 end = at + (u32)strlen(name);
+    return starts(text, at, name) && end < text.len && is_blank(text.p[end]);
+}
+
+/* The end of the blank, comment or directive for debuggers at `at`; `at` itself where there is none. */
 static u32 skip_unsaid(Str text, u32 at)
 {
     if (is_blank(text.p[at]))
         return at + 1;
-    if (starts(text, at, "//") || (starts(text, at, ".loc") && text.len - at > 4 && is_blank(text.p[at + 4]))) {
+    if (starts(text, at, "//") || is_directive(text, at, ".loc") || is_directive(text, at, ".file")) {
         while (at < text.len && text.p[at] != '\n' && text.p[at] != '\r')
             at++;
     } else if (starts(text, at, "/*")) {
         const char *end = memmem(text.p + at, text.len - at, "*/", 2);
         at = end ? (u32)(end + 2 - text.p) : text.len;
+    } else if (is_directive(text, at, ".section")) {
+        const char *end = memchr(text.p + at, '}', text.len - at);
+        at = end ? (u32)(end + 1 - text.p) : text.len;
     }
     return at;
 }
@@ -50,12 +59,9 @@ static u64 add_word(u64 hash, FnvMap *names, const char *word, u32 len)
     return fnv_bytes(hash, (const char *)number, sizeof *number);
 }
 
-u64 tuned_hash(const Function *fn)
+/* names: NULL: every word stands for itself. */
+static u64 hash_words(u64 hash, FnvMap *names, Str text)
 {
-    Str text = span_str(fn->module, fn->text);
-    u32 sm = fn->module->target_sm;
-    u64 hash = fnv_bytes(FNV_BASIS, (const char *)&sm, sizeof sm);
-    FnvMap names = {0};
     for (u32 at = 0, end; at < text.len; at = end) {
         end = skip_unsaid(text, at);
         if (end > at)
@@ -63,10 +69,33 @@ u64 tuned_hash(const Function *fn)
         while (end < text.len && is_word(text.p[end]))
             end++;
         end += end == at;
-        hash = fnv_bytes(add_word(hash, &names, text.p + at, end - at), " ", 1);
+        hash = names ? add_word(hash, names, text.p + at, end - at) : fnv_bytes(hash, text.p + at, end - at);
+        hash = fnv_bytes(hash, " ", 1);
     }
+    return hash;
+}
+
+u64 tuned_hash(const Function *fn)
+{
+    u32 sm = fn->module->target_sm;
+    FnvMap names = {0};
+    u64 hash = hash_words(fnv_bytes(FNV_BASIS, (const char *)&sm, sizeof sm), &names, span_str(fn->module, fn->text));
     fnvmap_free(&names);
     return hash;
+}
+
+u64 tuned_hash_rest(const Module *m)
+{
+    u64 hash = FNV_BASIS;
+    u32 from = 0;
+    for (u32 f = 0; f < m->functions.n; f++) {
+        const Function *fn = m->functions.v[f];
+        if (!fn->entry)
+            continue;
+        hash = hash_words(hash, NULL, span_str(m, (Span){from, fn->text.beg}));
+        from = fn->text.end;
+    }
+    return hash_words(hash, NULL, span_str(m, (Span){from, m->text.len}));
 }
 
 const PipelineConfig *tuned_find(const PipelineConfig *config, const Function *fn)

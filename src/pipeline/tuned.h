@@ -10,6 +10,9 @@
  * numbers in labels and in the names of stack frames. */
 u64 tuned_hash(const Function *fn);
 
+/* Of what the module says outside of its functions' definitions, but for blanks, comments and what is for debuggers. */
+u64 tuned_hash_rest(const Module *m);
+
 /* What has been decided of fn; NULL: nothing. */
 const PipelineConfig *tuned_find(const PipelineConfig *config, const Function *fn);
 

@@ -30,6 +30,7 @@ static const char usage[] = "usage: ptxopt-report [options] FILE.ptx... [-- OPTI
                             "  --all              functions whose text did not change, too\n"
                             "  --allow=FILE       functions that may be worse; a line each:\n"
                             "                     FILE-WITHOUT-.ptx:FUNCTION TARGET RULE REASON\n"
+                            "  --guard            revert what is worse, as the guard of the front does\n"
                             "  --fail-if-worse    exit status 3 where a function is worse that is not allowed\n"
                             "  --jobs=N           processes at a time; default: one for each core\n"
                             "  --limit=SECONDS    how long ptxas may take for one text (default: 300)\n"
@@ -101,6 +102,7 @@ static int parse_request(Report *report, Request *request, int argc, char **argv
         {"format", required_argument, NULL, 'f'},
         {"all", no_argument, NULL, 'A'},
         {"allow", required_argument, NULL, 'w'},
+        {"guard", no_argument, NULL, 'g'},
         {"fail-if-worse", no_argument, NULL, 'F'},
         {"jobs", required_argument, NULL, 'j'},
         {"limit", required_argument, NULL, 'l'},
@@ -122,6 +124,7 @@ static int parse_request(Report *report, Request *request, int argc, char **argv
         case 'f': request->format = args->argument; break;
         case 'A': report->all = true; break;
         case 'w': report->allowed = args->argument; break;
+        case 'g': report->guards = true; break;
         case 'F': request->fail_if_worse = true; break;
         case 'j':
             status = take_number(args->argument, MOST_JOBS, &report->jobs)

@@ -1,25 +1,32 @@
-/* --guard: ptxas itself is asked whether its machine code got worse, and what made it worse is left out. */
+/* --guard: ptxas itself is asked whether its machine code got worse, and what it made worse is left alone. */
 #ifndef PTXOPT_JUDGE_GUARD_GUARD_H
 #define PTXOPT_JUDGE_GUARD_GUARD_H
 
 #include "judge/trial/trial.h"
 
-/* What is to be delivered. */
+/* A kernel or function that ptxas made worse, and what is done about it: it is "left alone", with those that may call it or that it may
+ * call, or, by a search, "optimized without" some phases. */
+typedef struct HeldBack {
+    const char *name, *how, *why;
+} HeldBack;
+
 typedef struct GuardResult {
     const char *trouble; /* why nothing could be judged, in words; NULL */
-    u32 held_back;       /* kernels and functions that are optimized less, or not at all */
-    char *cubin; /* path of the machine code that is not worse, in a folder that guard_end removes. NULL: trouble, or it
-                         * is the original's, part of which has not been assembled, or it is not to be delivered */
-    Scratch out, error; /* what ptxas said of it */
-    char *input;        /* as which ptxas knew the text; NULL: by the original's name */
-    Assembler assembler;
+    VEC(HeldBack) held_back;
+    bool is_judged;   /* the delivery holds machine code of its text */
+    bool is_original; /* that is the input itself */
 } GuardResult;
 
-/* Optimizes options->input as the options say, has both texts assembled, two jobs at a time, and withholds phases from what got
- * worse: options->pipeline.withheld is what to optimize with. What did not change is assembled only if the machine code is to be
- * delivered. On trouble everything is withheld. Kernels that are optimized less are said to `notes`, if not NULL. To be ended
- * with guard_end. */
-GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *command, bool delivers, FILE *notes);
+/* What is to be delivered, in files that the caller opens. */
+typedef struct GuardDelivery {
+    Scratch text;              /* holds what the options make of the input; then what of it is to be delivered */
+    Scratch cubin, out, error; /* its machine code, if that has been judged, and what ptxas said of it */
+} GuardDelivery;
+
+/* Judges what the options make of options->input: options->pipeline.withheld is then what to optimize with. Of kernels that changed, those
+ * of which nothing is remembered are assembled as they were and as they are, side by side; with a delivery, the optimized text as a whole.
+ * On trouble everything is withheld. */
+GuardResult guard_run(Arena *arena, Options *options, const AssembleCommand *command, GuardDelivery *delivery);
 void guard_end(GuardResult *result);
 
 /* Optimizes the file that the options name under --guard. What the options withhold is replaced. */

@@ -12,8 +12,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "judge/ptxas/jobs.h"
 
-enum { SIGNALLED = 128, CHILDREN = CHILDREN_MOST, POLL_NANOSECONDS = 1000000, ENDING_POLLS = 500 };
+enum { SIGNALLED = 128, CHILDREN = CHILDREN_MOST, POLL_NANOSECONDS = 1000000, ENDING_POLLS = 500, LONGEST_POLL = 16, POLLS_EACH = 32 };
 
 /* The first ones are forwarded; all of them end a program that has to clean up. */
 static const int watched[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGXCPU, SIGPROF};
@@ -22,6 +23,7 @@ static struct sigaction before[WATCHED];
 static u32 handled; /* of them, so many have a handler of ours, unless they were ignored */
 static volatile sig_atomic_t running[CHILDREN], caught;
 static void (*clean_up)(void);
+static JobServer server = {.from = -1, .to = -1}; /* of child_run_all */
 
 static void forward(int signal)
 {
@@ -51,6 +53,7 @@ static void end_at_once(int signal)
     for (u32 i = 0; i < CHILDREN; i++)
         if (running[i] > 0 && kill(running[i], SIGKILL) == 0)
             waitpid(running[i], NULL, 0);
+    jobs_give_back(&server, 0);
     if (clean_up)
         clean_up();
     child_end_as(-1, signal);
@@ -126,6 +129,7 @@ int child_fork(void)
         for (u32 i = 0; i < CHILDREN; i++)
             running[i] = 0;
         clean_up = NULL;
+        server = (JobServer){.from = -1, .to = -1};
         restore_signals();
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (getppid() != parent)
@@ -198,9 +202,11 @@ static Slot start_slot(const ChildCrowd *crowd, u32 index)
 
 void child_run_all(const ChildCrowd *crowd, u32 count)
 {
-    const struct timespec pause = {0, POLL_NANOSECONDS};
+    struct timespec pause = {0, POLL_NANOSECONDS};
     Slot slot[CHILDREN] = {0};
-    u32 jobs = crowd->jobs < CHILDREN ? crowd->jobs : CHILDREN, next = 0, busy = 0, were_busy;
+    if (crowd->asks && count > 1)
+        server = jobs_open();
+    u32 jobs = crowd->jobs < CHILDREN ? crowd->jobs : CHILDREN, next = 0, busy = 0, were_busy, polls = 0;
     while (next < count || busy) {
         bool over = caught || (crowd->end > 0 && clock_now() > crowd->end);
         for (; over && next < count; next++)
@@ -216,14 +222,18 @@ void child_run_all(const ChildCrowd *crowd, u32 count)
                 slot[i].pid = 0;
                 busy--;
             }
-            if (!slot[i].pid && next < count) {
+            if (!slot[i].pid && next < count && (busy <= server.held || jobs_take(&server))) {
                 slot[i] = start_slot(crowd, next++);
                 busy++;
             }
         }
+        jobs_give_back(&server, busy ? busy - 1 : 0);
+        polls = busy == were_busy ? polls + 1 : 0;
+        pause.tv_nsec = POLL_NANOSECONDS * (polls / POLLS_EACH < LONGEST_POLL ? 1 + polls / POLLS_EACH : LONGEST_POLL);
         if (busy && busy == were_busy)
             nanosleep(&pause, NULL);
     }
+    jobs_close(&server);
 }
 
 int child_start(const char *path, char **argv, int out, int error)

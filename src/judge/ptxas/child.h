@@ -45,6 +45,7 @@ typedef struct ChildCrowd {
     u32 jobs;     /* run at a time */
     double limit; /* seconds that each may take */
     double end;   /* of clock_now: what runs then is killed, and no more is started; 0: never */
+    bool asks;    /* the job server for each but the first: without a token they run one after the other */
 } ChildCrowd;
 
 /* Starts children 0 .. count-1 in this order, and waits for all. What is not started, since time is over or a signal came, ends out

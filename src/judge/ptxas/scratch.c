@@ -60,6 +60,8 @@ void scratch_close(Scratch *scratch)
     scratch->fd = -1;
 }
 
+bool scratch_clear(Scratch *scratch) { return ftruncate(scratch->fd, 0) == 0 && lseek(scratch->fd, 0, SEEK_SET) == 0; }
+
 bool scratch_write(Scratch *scratch, const char *bytes, size_t count)
 {
     while (count) {

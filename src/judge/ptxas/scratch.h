@@ -13,6 +13,9 @@ typedef struct Scratch {
 bool scratch_open(Scratch *scratch);
 void scratch_close(Scratch *scratch);
 
+/* Empties it. */
+bool scratch_clear(Scratch *scratch);
+
 /* At the end of what has been written. False with errno set. */
 bool scratch_write(Scratch *scratch, const char *bytes, size_t count);
 /* Whole contents, owned by the caller (free), NUL-terminated; NULL on failure. */

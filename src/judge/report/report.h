@@ -30,7 +30,14 @@ typedef struct ReportRun {
     const char *arch;            /* NULL: each text's own */
 } ReportRun;
 
-typedef enum ReportVerdict { REPORT_SAME, REPORT_BETTER, REPORT_UNROLLED, REPORT_ALLOWED, REPORT_WORSE } ReportVerdict;
+typedef enum ReportVerdict {
+    REPORT_SAME,
+    REPORT_BETTER,
+    REPORT_UNROLLED,
+    REPORT_ALLOWED,
+    REPORT_WORSE,
+    REPORT_REVERTED
+} ReportVerdict;
 
 /* One function, by one run. */
 typedef struct ReportResult {
@@ -58,7 +65,7 @@ typedef struct ReportFile {
 
 /* Sums over functions of all files by one run. */
 typedef struct ReportSum {
-    u32 functions, changed, verdict[REPORT_WORSE + 1];
+    u32 functions, changed, verdict[REPORT_REVERTED + 1];
     unsigned long instructions[2]; /* of those without a newly unrolled loop */
     double cycles;                 /* geometric mean of after by before, of what changed */
 } ReportSum;
@@ -70,6 +77,7 @@ typedef struct Report {
     VEC(ReportRun) runs;
     VEC(ReportFile) files;
     bool all;            /* functions whose text did not change, too */
+    bool guards;         /* what is worse is reverted, as the guard does */
     const char *allowed; /* file of what may be worse; NULL */
     u32 jobs, limit;
 } Report;

@@ -9,6 +9,7 @@
 #include "base/source.h"
 #include "pipeline/remarks.h"
 #include "judge/report/report.h"
+#include "judge/trial/parts.h"
 
 /* ---- graphs ------------------------------------------------------------------------------------------------------- */
 
@@ -187,6 +188,37 @@ static void judge_run(ReportFile *file, u32 run, const Cubin *before, const Cubi
     }
 }
 
+static ReportKernel *kernel_named(const ReportFile *file, const char *name)
+{
+    for (u32 k = 0; k < file->kernels.n; k++)
+        if (strcmp(file->kernels.v[k].name, name) == 0)
+            return &file->kernels.v[k];
+    return NULL;
+}
+
+static bool group_is_worse(const ReportFile *file, u32 run, const Parts *parts, u32 group)
+{
+    bool worse = false;
+    for (u32 i = 0; i < parts->part.n; i++) {
+        const ReportKernel *kernel = kernel_named(file, parts->part.v[i].name);
+        worse |= parts->part.v[i].group == group && kernel && kernel->results[run].verdict >= REPORT_WORSE;
+    }
+    return worse;
+}
+
+/* What the guard leaves alone: what is worse, with the functions that may call it or that it may call. */
+static void revert_worse(const ReportFile *file, u32 run)
+{
+    Parts parts;
+    bool good = parts_read(&parts, file->path);
+    for (u32 i = 0; i < parts.part.n && good; i++) {
+        ReportKernel *kernel = kernel_named(file, parts.part.v[i].name);
+        if (kernel && kernel->changed && group_is_worse(file, run, &parts, parts.part.v[i].group))
+            kernel->results[run].verdict = REPORT_REVERTED;
+    }
+    parts_free(&parts);
+}
+
 static void read_run(Report *report, ReportFile *file, u32 run, const Assembler *assembler, Trial *before, Trial *after)
 {
     const char *trouble = trial_read(assembler, before, "original");
@@ -199,6 +231,8 @@ static void read_run(Report *report, ReportFile *file, u32 run, const Assembler 
         file->trouble[run] = with_message(report, after, trouble);
     else
         judge_run(file, run, &before->cubin, after ? &after->cubin : &before->cubin);
+    if (!trouble && report->guards)
+        revert_worse(file, run);
 }
 
 /* A text that did not change is assembled once. */
@@ -259,7 +293,7 @@ bool report_shows(const Report *report, const ReportKernel *kernel) { return rep
 
 const char *report_verdict_name(ReportVerdict verdict)
 {
-    static const char *const names[] = {"same", "better", "unrolled", "allowed", "worse"};
+    static const char *const names[] = {"same", "better", "unrolled", "allowed", "worse", "reverted"};
     return names[verdict];
 }
 
@@ -279,12 +313,13 @@ char *report_change(Report *report, unsigned long before, unsigned long after)
 static void add_result(ReportSum *sum, const ReportResult *result, u32 *counted)
 {
     const Moved *moved = &result->judgement.moved;
+    bool reverted = result->verdict == REPORT_REVERTED, changed = result->judgement.changed && !reverted;
     sum->functions++;
-    sum->changed += result->judgement.changed;
+    sum->changed += changed;
     sum->verdict[result->verdict]++;
-    for (int side = 0; side < 2 && !moved->unrolled; side++)
-        sum->instructions[side] += moved->instructions[side];
-    if (result->judgement.changed && moved->cycles[0] > 0 && moved->cycles[1] > 0) {
+    for (int side = 0; side < 2 && (reverted || !moved->unrolled); side++)
+        sum->instructions[side] += moved->instructions[reverted ? 0 : side];
+    if (changed && moved->cycles[0] > 0 && moved->cycles[1] > 0) {
         sum->cycles += log(moved->cycles[1] / moved->cycles[0]);
         ++*counted;
     }

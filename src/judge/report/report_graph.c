@@ -77,7 +77,7 @@ static char *run_dot(Report *report, const ReportGraph *graph)
             fclose(text);
         }
         DotCall call = {path, (char *[]){name, format, in.path, NULL}, out.fd, -1};
-        const ChildCrowd crowd = {start_dot, end_dot, &call, 1, DOT_SECONDS, 0};
+        const ChildCrowd crowd = {start_dot, end_dot, &call, 1, DOT_SECONDS, 0, false};
         child_run_all(&crowd, 1);
         size_t bytes;
         svg = call.status == 0 ? scratch_read(&out, &bytes) : NULL;

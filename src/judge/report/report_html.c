@@ -65,8 +65,9 @@ static void put_totals(FILE *out, Report *report)
 {
     fputs("<div "
           "class=\"scroll\"><table><tr><th>ptxas<th>functions<th>changed<th>better<th>unrolled<th>same<th>allowed<th>worse"
-          "<th>instructions<th>cycles</tr>\n",
+          "<th>instructions<th>cycles",
           out);
+    fputs(report->guards ? "<th>reverted</tr>\n" : "</tr>\n", out);
     for (u32 r = 0; r < report->runs.n; r++) {
         ReportSum sum = report_sum(report, r);
         const u32 *v = sum.verdict;
@@ -76,7 +77,10 @@ static void put_totals(FILE *out, Report *report)
         for (u32 i = 0; i < COUNT_OF(order); i++)
             fprintf(out, "<td class=\"%s\">%u</td>", v[order[i]] ? report_verdict_name(order[i]) : "dim", v[order[i]]);
         put_change(out, (double)sum.instructions[0], (double)sum.instructions[1], false);
-        fprintf(out, "<td>× %.3f</td></tr>\n", sum.cycles);
+        fprintf(out, "<td>× %.3f</td>", sum.cycles);
+        if (report->guards)
+            fprintf(out, "<td>%u</td>", v[REPORT_REVERTED]);
+        fputs("</tr>\n", out);
     }
     fputs("</table></div>\n<p class=\"dim\">Instructions of functions without a newly unrolled loop; cycles of a warp, "
           "estimated "

@@ -94,7 +94,7 @@ static void put_run(FILE *out, Report *report, u32 run)
     put_member(out, ", ", "release", r->release);
     put_member(out, ", ", "arch", r->arch);
     fprintf(out, ", \"functions\": %u, \"changed\": %u", sum.functions, sum.changed);
-    for (u32 v = REPORT_SAME; v <= REPORT_WORSE; v++)
+    for (u32 v = REPORT_SAME; v <= (report->guards ? REPORT_REVERTED : REPORT_WORSE); v++)
         fprintf(out, ", \"%s\": %u", report_verdict_name((ReportVerdict)v), sum.verdict[v]);
     put_pair(out, "instructions", sum.instructions);
     fprintf(out, ", \"cycles\": %.4f}", sum.cycles);

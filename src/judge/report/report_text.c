@@ -16,7 +16,7 @@ static char *sum_up(Report *report, u32 run)
 {
     ReportSum sum = report_sum(report, run);
     char *text = arena_printf(&report->arena, "%u functions, machine code of %u changed:", sum.functions, sum.changed);
-    for (u32 v = REPORT_BETTER; v <= REPORT_WORSE; v++)
+    for (u32 v = REPORT_BETTER; v <= (report->guards ? REPORT_REVERTED : REPORT_WORSE); v++)
         text = arena_printf(&report->arena, "%s %u %s,", text, sum.verdict[v], report_verdict_name((ReportVerdict)v));
     return arena_printf(&report->arena, "%s instructions %s, cycles of what changed by %.3f (geometric mean)", text,
                         report_change(report, sum.instructions[0], sum.instructions[1]), sum.cycles);
@@ -114,6 +114,8 @@ void report_print_markdown(FILE *out, Report *report)
                 v[REPORT_WORSE], report_change(report, sum.instructions[0], sum.instructions[1]), sum.cycles);
     }
     fputs("\nInstructions are those of functions without a newly unrolled loop, cycles those of changed functions.\n", out);
+    if (report->guards)
+        fputs("What is reverted would be worse: the guard delivers it as it came in.\n", out);
     for (u32 f = 0; f < report->files.n; f++) {
         const ReportFile *file = &report->files.v[f];
         fputs("\n## ", out);

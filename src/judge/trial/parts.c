@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "parse/reading.h"
+#include "base/fnvmap.h"
 #include "base/source.h"
 #include "pipeline/tuned.h"
 #include "target/ptxas.h"
@@ -15,7 +16,8 @@
 /* A module's functions with bodies, joined into sets. */
 typedef struct Sets {
     const Module *m;
-    u32 *leader; /* by SymId */
+    u32 *leader;   /* by SymId */
+    bool *defined; /* by SymId: the module holds its body */
 } Sets;
 
 static u32 find_leader(const Sets *sets, u32 sym)
@@ -30,10 +32,11 @@ static void join(const Sets *sets, u32 a, u32 b) { sets->leader[find_leader(sets
 static void join_all(const Sets *sets, u32 sym)
 {
     for (u32 f = 0; f < sets->m->functions.n; f++)
-        join(sets, sym, sets->m->functions.v[f]->sym);
+        if (!sets->m->functions.v[f]->is_entry)
+            join(sets, sym, sets->m->functions.v[f]->sym);
 }
 
-/* An indirect call may call any function. */
+/* An indirect call may call any function, and so may what has no body here and is of this module: an alias. */
 static void join_callees(const Sets *sets, const Function *fn)
 {
     if (fn->verbatim)
@@ -43,9 +46,9 @@ static void join_callees(const Sets *sets, const Function *fn)
             if (!instr_is(i, OPF_CALL))
                 continue;
             SymId callee = call_callee(i);
-            if (callee)
+            if (callee && sets->defined[callee])
                 join(sets, fn->sym, callee);
-            else
+            else if (!callee || !sets->m->syms.v[callee].is_extern)
                 join_all(sets, fn->sym);
         }
 }
@@ -59,6 +62,22 @@ static u64 price_of(const Function *fn)
     return price;
 }
 
+/* Of the module's symbols whose names begin as labels do; of all of the text where the IR does not hold it. */
+static u64 hash_named(const Module *m, const Function *fn)
+{
+    u64 hash = FNV_BASIS;
+    if (fn->verbatim) {
+        Str text = span_str(m, fn->text);
+        return fnv_bytes(hash, text.p, text.len);
+    }
+    for_each_block(b, fn)
+        for_each_instr(i, b)
+            for_each_slot(o, i)
+                if (o->kind == OPND_SYM && !m->syms.v[o->id].owner && m->syms.v[o->id].name->text[0] == '$')
+                    hash = fnv_bytes(hash, m->syms.v[o->id].name->text, m->syms.v[o->id].name->len + 1);
+    return hash;
+}
+
 static void add_part(Parts *parts, const Module *m, const Function *fn)
 {
     Str body = span_str(m, (Span){fn->open.beg, fn->close.end});
@@ -66,6 +85,7 @@ static void add_part(Parts *parts, const Module *m, const Function *fn)
                                .name = arena_copy(&parts->arena, fn->name->text, fn->name->len),
                                .body = body,
                                .hash = tuned_hash(fn),
+                               .named = hash_named(m, fn),
                                .price = price_of(fn),
                                .is_entry = fn->is_entry,
                            }));
@@ -73,10 +93,12 @@ static void add_part(Parts *parts, const Module *m, const Function *fn)
 
 static void split(Parts *parts, const Module *m)
 {
-    Sets sets = {m, mem_alloc(sizeof(u32) * m->syms.n)};
+    Sets sets = {m, mem_alloc(sizeof(u32) * m->syms.n), mem_zalloc(m->syms.n)};
     u32 *group = mem_zalloc(sizeof *group * m->syms.n), count = 0;
     for (u32 sym = 0; sym < m->syms.n; sym++)
         sets.leader[sym] = sym;
+    for (u32 f = 0; f < m->functions.n; f++)
+        sets.defined[m->functions.v[f]->sym] |= m->functions.v[f]->entry != NULL;
     for (u32 f = 0; f < m->functions.n; f++)
         if (m->functions.v[f]->entry)
             join_callees(&sets, m->functions.v[f]);
@@ -90,8 +112,10 @@ static void split(Parts *parts, const Module *m)
         vec_last(&parts->part).group = *number - 1;
     }
     parts->groups = count;
+    parts->rest = tuned_hash_rest(m);
     mem_free(group);
     mem_free(sets.leader);
+    mem_free(sets.defined);
 }
 
 bool parts_read(Parts *parts, const char *path)

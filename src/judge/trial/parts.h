@@ -9,6 +9,7 @@ typedef struct Part {
     const char *name;
     Str body;  /* its braces and what is between them */
     u64 hash;  /* tuned_hash */
+    u64 named; /* hash of the names that tuned_hash passes over and that mean something outside of the function */
     u64 price; /* machine instructions, by the price list */
     u32 group; /* functions that may call one another are of one group */
     bool is_entry;
@@ -19,6 +20,7 @@ typedef struct Parts {
     Str text; /* owned */
     VEC(Part) part;
     u32 groups;
+    u64 rest;   /* tuned_hash_rest */
     bool whole; /* no body can be left out: sections of debug data point into them */
 } Parts;
 

@@ -15,7 +15,7 @@
 #include "judge/ptxas/real.h"
 #include "base/source.h"
 
-enum { OLDEST_TARGET = 75, JOBS = 2 };
+enum { OLDEST_TARGET = 75, JOBS = 2, USUAL_SECONDS = 300 };
 
 /* ---- the call of ptxas -------------------------------------------------------------------------------------------- */
 
@@ -107,7 +107,11 @@ AssembleCommand assemble_command(Arena *arena, const char *option, const char *b
 
 Assembler assembler_start(Arena *arena, const AssembleCommand *command, u32 limit)
 {
-    return (Assembler){arena, command, limit, JOBS, 0, folder_make(arena), 0};
+    return (Assembler){.arena = arena,
+                       .command = command,
+                       .limit = limit ? limit : USUAL_SECONDS,
+                       .jobs = JOBS,
+                       .folder = folder_make(arena)};
 }
 
 void assembler_end(Assembler *assembler)
@@ -175,17 +179,19 @@ static void take_end(void *user, u32 index, int status, bool in_time)
 static void run_batch(Batch *batch, u32 count, int (*start)(void *user, u32 index))
 {
     const Assembler *assembler = batch->assembler;
-    const ChildCrowd crowd = {start, take_end, batch, assembler->jobs, assembler->limit, assembler->end};
+    const ChildCrowd crowd = {start, take_end, batch, assembler->jobs, assembler->limit, assembler->end, assembler->asks};
     child_run_all(&crowd, count);
 }
 
 static bool ended_well(const Trial *trial) { return trial->in_time && child_exit_status(trial->status) == 0; }
 
+static bool is_open(Scratch *scratch) { return scratch->fd >= 0 || scratch_open(scratch); }
+
 static int start_optimizer(void *user, u32 index)
 {
     const Batch *batch = user;
     Trial *trial = batch->trials[index];
-    if (!scratch_open(&trial->text))
+    if (!is_open(&trial->text))
         return -1;
     Options quiet = quiet_options(&batch->options[index], trial->text.path);
     if (trial->said.fd >= 0 && quiet.pipeline.bisect_limit == BISECT_OFF)
@@ -219,7 +225,7 @@ static int start_ptxas(void *user, u32 index)
     Trial *trial = batch->trials[index];
     const AssembleCommand *command = trial->command ? trial->command : assembler->command;
     trial->path = folder_next_file(assembler->arena);
-    if (!scratch_open(&trial->out) || !scratch_open(&trial->error))
+    if (!is_open(&trial->out) || !is_open(&trial->error))
         return -1;
     char **argv = arena_array(assembler->arena, char *, (u32)command->count + 3);
     int count = command->count;

@@ -32,19 +32,21 @@ typedef struct Assembler {
     double end;         /* as of ChildCrowd */
     const char *folder; /* of our own, for cubins; NULL: it cannot be had */
     u32 runs;           /* of ptxas */
+    bool asks;          /* as of ChildCrowd */
 } Assembler;
 
+/* limit 0: the usual one. */
 Assembler assembler_start(Arena *arena, const AssembleCommand *command, u32 limit);
 void assembler_end(Assembler *assembler);
 
 /* One text, and what ptxas made of it. */
 typedef struct Trial {
-    Scratch text;                   /* not open: the command's input itself */
+    Scratch text;                   /* not open when it is assembled: the command's input itself */
     const AssembleCommand *command; /* of its own; NULL: the assembler's */
     Scratch said;                   /* if it is open, takes the optimizer's messages, a line for each rewrite among them */
-    Scratch out, error;
-    char *path; /* of the cubin */
-    int status; /* wait status of who made the text, then of ptxas */
+    Scratch out, error;             /* of ptxas; as `text`, they are written to as they are where they are open */
+    char *path;                     /* of the cubin */
+    int status;                     /* wait status of who made the text, then of ptxas */
     bool in_time;
     Cubin cubin;
     bool read;

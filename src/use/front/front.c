@@ -6,7 +6,7 @@
  *
  * Whatever ptxopt cannot do, and whatever ptxas refuses of what it made, is assembled from the original: the worst that the front
  * does is nothing. It takes its place by exec wherever the original is to be assembled. The optimizer runs in a process of its
- * own, so that not even a fault of it is seen. Nothing but unnamed files is written. */
+ * own, so that not even a fault of it is seen, and so does the guard, which asks ptxas whether the optimized text is worse. */
 #define _GNU_SOURCE
 #include "use/front/front.h"
 
@@ -31,6 +31,9 @@
 #include "judge/guard/guard.h"
 #include "check/proof/proof.h"
 #include "version.h"
+
+/* What runs longer is taken for hanging: a kernel that is worth an hour of ptxas may be worth an hour more. */
+enum { GUARD_SECONDS = 3600 };
 
 typedef enum Mode { MODE_OFF, MODE_ON, MODE_STRICT } Mode;
 
@@ -77,16 +80,19 @@ static void take_mode(Front *front)
     fail(front, "PTXOPT takes off, on or strict, not '%s'", text);
 }
 
-/* PTXOPT_GUARD=on stands for --guard. */
+/* Takes PTXOPT_GUARD for an option. */
 static void take_guard(Front *front)
 {
-    static char guard[] = "--guard";
+    static char words[][16] = {"--guard=on", "--guard=off", "--guard=search"};
     const char *text = getenv("PTXOPT_GUARD");
-    if (!text || !*text || strcmp(text, "off") == 0)
+    if (!text || !*text)
         return;
-    if (strcmp(text, "on") != 0)
-        fail(front, "PTXOPT_GUARD takes on or off, not '%s'", text);
-    vec_push(&front->flags, guard);
+    for (u32 i = 0; i < COUNT_OF(words); i++)
+        if (strcmp(text, words[i] + strlen("--guard=")) == 0) {
+            vec_push(&front->flags, words[i]);
+            return;
+        }
+    fail(front, "PTXOPT_GUARD takes on, off or search, not '%s'", text);
 }
 
 /* A limit that makes no sense is said in the log, or, where there is none, to the user; the build goes on. */
@@ -169,6 +175,10 @@ static bool take_options(Front *front)
         fail(front, "no program to run after '--'");
     if (!front->cicc && front->options.guard_by && (front->options.guard_by[0] || front->options.guard_arch))
         fail(front, "the guard asks the ptxas that is to run, for the target of its command: --guard takes no ptxas here");
+    if (!front->cicc && !front->options.guard_off && !front->options.guard_by)
+        front->options.guard_by = ""; /* a ptxas is to run anyway */
+    if (!front->options.guard_limit)
+        front->options.guard_limit = GUARD_SECONDS;
     return false;
 }
 
@@ -346,56 +356,121 @@ static bool copy_file(const char *from, const char *to)
     return good;
 }
 
-/* Reports that the options ask for, of what is done in the end. */
-static void report_guarded(Front *front, const char *input)
+/* ---- the guard -------------------------------------------------------------------------------------------------- */
+
+/* How the process of the guard ends, and its files: what it says, and what is to be delivered. */
+typedef enum Guarded { GUARDED_TEXT, GUARDED_OPTIMIZED, GUARDED_ORIGINAL, GUARDED_TROUBLE } Guarded;
+
+typedef struct GuardFiles {
+    GuardDelivery delivery;
+    Scratch told; /* the trouble; or lines NAME, HOW, WHY with tabs between them */
+} GuardFiles;
+
+static void tell(Scratch *told, const char *format, ...)
 {
-    Scratch text = {.fd = -1}, messages = {.fd = -1};
-    bool asked = front->options.remarks || front->options.stats != STATS_NONE || front->options.time;
-    if (asked && scratch_open(&text) && scratch_open(&messages) && !run_optimizer(front, input, text.path, &messages))
-        copy_out(front, &messages, stderr);
-    scratch_close(&text);
-    scratch_close(&messages);
+    Arena arena = {0};
+    va_list arguments;
+    va_start(arguments, format);
+    const char *text = arena_vprintf(&arena, format, arguments);
+    va_end(arguments);
+    (void)scratch_write(told, text, strlen(text));
+    arena_free(&arena);
 }
 
-/* The machine code that is delivered has been judged: nothing is assembled again. Returns where there is none. */
-static const char *deliver_guarded(Front *front, const char *input, GuardResult *result)
+/* Reports that the options ask for are of what is done in the end. */
+static bool report_again(Front *front, GuardFiles *files, Scratch *messages)
 {
-    const char *output = front->asked.output ? front->asked.output : default_output;
+    bool asked = front->options.remarks || front->options.stats != STATS_NONE || front->options.time;
+    if (!asked)
+        return true;
+    front->options.output = files->delivery.text.path;
+    return scratch_clear(&files->delivery.text) && scratch_clear(messages) && dup2(messages->fd, STDERR_FILENO) >= 0 &&
+           proof_optimize_file(&front->options) == TOOL_OK;
+}
+
+static Guarded guard_here(Front *front, GuardFiles *files, Scratch *messages)
+{
+    AssembleCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input,
+                               front->asked.output_at};
+    child_end_on_signals();
+    GuardResult result = guard_run(&front->arena, &front->options, &command, &files->delivery);
+    if (result.held_back.n && !result.trouble && !report_again(front, files, messages))
+        result.trouble = "internal error of the optimizer";
+    if (result.trouble) {
+        tell(&files->told, "%s", result.trouble);
+        return GUARDED_TROUBLE;
+    }
+    for (u32 i = 0; i < result.held_back.n; i++)
+        tell(&files->told, "%s\t%s\t%s\n", result.held_back.v[i].name, result.held_back.v[i].how,
+             result.held_back.v[i].why);
+    return !result.is_judged ? GUARDED_TEXT : result.is_original ? GUARDED_ORIGINAL : GUARDED_OPTIMIZED;
+}
+
+static const char *deliver_guarded(Front *front, const GuardFiles *files, const char *result, const Scratch *messages)
+{
     sigset_t old;
     child_hold_signals(&old);
-    bool good = copy_file(result->cubin, output);
+    bool good = copy_file(files->delivery.cubin.path, front->asked.output ? front->asked.output : default_output);
     sigprocmask(SIG_SETMASK, &old, NULL);
     if (!good)
         return "the output could not be written";
-    report_guarded(front, input);
-    copy_messages(front, &result->out, result->input, stdout);
-    copy_messages(front, &result->error, result->input, stderr);
-    front->log.result = result->input ? "optimized" : "unchanged";
+    copy_out(front, messages, stderr);
+    copy_messages(front, &files->delivery.out, files->delivery.text.path, stdout);
+    copy_messages(front, &files->delivery.error, files->delivery.text.path, stderr);
+    front->log.result = result;
     front->log.status = 0;
     front_log(&front->log);
-    guard_end(result);
+    return NULL;
+}
+
+/* In a process of its own. NULL: the text is what is to be assembled; or why it is not. Does not return where that is done. */
+static const char *take_verdict(Front *front, GuardFiles *files, int status, const Scratch *messages)
+{
+    size_t bytes = 0;
+    char *told = scratch_read(&files->told, &bytes);
+    const char *said = told ? arena_copy(&front->arena, told, bytes) : "", *trouble;
+    free(told);
+    if (status == -1)
+        return "no process for the guard";
+    if (WIFSIGNALED(status))
+        return arena_printf(&front->arena, "the guard was ended by signal %d", WTERMSIG(status));
+    front->log.held_back = said;
+    switch (WEXITSTATUS(status)) {
+    case GUARDED_TEXT: return NULL;
+    case GUARDED_OPTIMIZED: trouble = deliver_guarded(front, files, "optimized", messages); break;
+    case GUARDED_ORIGINAL: trouble = deliver_guarded(front, files, "unchanged", messages); break;
+    case GUARDED_TROUBLE: trouble = said; break;
+    default: trouble = "internal error of the guard"; break;
+    }
+    if (trouble) {
+        front->log.held_back = NULL;
+        return trouble;
+    }
     exit(TOOL_OK);
 }
 
-static void __attribute__((noreturn)) front_guarded(Front *front, const char *input)
+static const char *run_guard(Front *front, const Scratch *text, Scratch *messages)
 {
+    GuardFiles files = {.delivery = {*text, {.fd = -1}, {.fd = -1}, {.fd = -1}}, .told = {.fd = -1}};
+    const char *trouble = "no temporary file";
     double start = clock_now();
-    AssembleCommand command = {front->real, front->command.v, (int)front->command.n - 1, front->asked.input,
-                               front->asked.output_at};
-    front->options.input = input;
-    child_end_on_signals();
-    GuardResult result = guard_run(&front->arena, &front->options, &command, true, NULL);
-    front->log.run_ms = 1e3 * (clock_now() - start);
-    front->log.held_back = result.held_back;
-    const char *trouble = result.trouble;
-    bool nothing = !trouble && !result.cubin;
-    if (!trouble && !nothing)
-        trouble = deliver_guarded(front, input, &result);
-    guard_end(&result);
-    if (nothing)
-        pass_on(front, "unchanged", NULL);
-    give_up(front, trouble, NULL);
-    pass_on(front, "failed", trouble);
+    front->options.input = front->command.v[front->asked.input];
+    if (scratch_open(&files.delivery.cubin) && scratch_open(&files.delivery.out) && scratch_open(&files.delivery.error) &&
+        scratch_open(&files.told)) {
+        int pid = child_fork();
+        if (pid == 0)
+            _exit((int)guard_here(front, &files, messages));
+        int status = child_wait(pid);
+        front->log.run_ms = 1e3 * (clock_now() - start);
+        if (child_caught())
+            child_end_as(status, child_caught());
+        trouble = take_verdict(front, &files, status, messages);
+    }
+    scratch_close(&files.delivery.cubin);
+    scratch_close(&files.delivery.out);
+    scratch_close(&files.delivery.error);
+    scratch_close(&files.told);
+    return trouble;
 }
 
 static void __attribute__((noreturn)) front_for_ptxas(Front *front)
@@ -405,12 +480,12 @@ static void __attribute__((noreturn)) front_for_ptxas(Front *front)
     if (!is_regular_file(input))
         pass_on(front, "bypassed", "the input is no file");
     take_limit(front, input);
-    if (front->options.guard_by)
-        front_guarded(front, input);
     Scratch text = {.fd = -1}, messages = {.fd = -1};
     if (!scratch_open(&text) || !scratch_open(&messages))
         give_up(front, "no temporary file", NULL);
     const char *reason = run_optimizer(front, input, text.path, &messages);
+    if (!reason && front->options.guard_by && !text_equals_file(&text, input))
+        reason = run_guard(front, &text, &messages);
     if (reason)
         give_up(front, reason, &messages);
     copy_out(front, &messages, stderr); /* what an option asked for: --stats */

@@ -16,6 +16,33 @@ static void put_member(FILE *out, const char *name, const char *value)
     json_put_string(out, value);
 }
 
+/* What a line holds up to the tab or its end; answers what follows. */
+static const char *put_field(FILE *out, const char *name, const char *at)
+{
+    size_t len = strcspn(at, "\t\n");
+    char *text = strndup(at, len);
+    fprintf(out, "\"%s\": ", name);
+    json_put_string(out, text ? text : "");
+    free(text);
+    return at + len + (at[len] != '\0');
+}
+
+static void put_held_back(FILE *out, const char *lines)
+{
+    u32 count = 0;
+    for (const char *at = lines; at && *at; count++) {
+        fputs(count ? ", {" : ", \"reverted\": [{", out);
+        at = put_field(out, "function", at);
+        fputs(", ", out);
+        at = put_field(out, "how", at);
+        fputs(", ", out);
+        at = put_field(out, "why", at);
+        putc('}', out);
+    }
+    if (count)
+        fprintf(out, "], \"held_back\": %u", count);
+}
+
 static void write_line(FILE *out, const FrontLog *entry)
 {
     putc('{', out);
@@ -26,8 +53,7 @@ static void write_line(FILE *out, const FrontLog *entry)
     put_member(out, "result", entry->result);
     put_member(out, "reason", entry->reason);
     put_member(out, "warning", entry->warning);
-    if (entry->held_back)
-        fprintf(out, ", \"held_back\": %u", entry->held_back);
+    put_held_back(out, entry->held_back);
     if (entry->status >= 0)
         fprintf(out, ", \"status\": %d, \"run_ms\": %.3f", entry->status, entry->run_ms);
     fprintf(out, ", \"optimize_ms\": %.3f}\n", entry->optimize_ms);

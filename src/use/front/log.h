@@ -10,7 +10,7 @@ typedef struct FrontLog {
     const char *result;         /* optimized, unchanged, bypassed, failed */
     const char *reason;         /* why it was bypassed or failed; NULL */
     const char *warning;        /* of a variable that makes no sense; NULL */
-    u32 held_back;              /* kernels that the guard has optimized less */
+    const char *held_back;      /* by the guard: lines NAME, HOW, WHY with tabs between them; NULL */
     int status;                 /* exit status of the program; -1: it took the place of this process */
     double optimize_ms, run_ms; /* wall time */
 } FrontLog;

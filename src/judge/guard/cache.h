@@ -1,0 +1,22 @@
+/* What is remembered from one run to the next: small texts by their keys, a file each, in a folder that many builds may share. The
+ * folder holds nothing that has to be there: what is missing, damaged, somebody else's or cannot be written is asked for again. */
+#ifndef PTXOPT_JUDGE_GUARD_CACHE_H
+#define PTXOPT_JUDGE_GUARD_CACHE_H
+
+#include "base/arena.h"
+
+typedef struct Cache {
+    const char *folder; /* NULL: nothing is remembered */
+    bool shared;        /* PTXOPT_CACHE names it: files of other users count, too */
+} Cache;
+
+/* The folder that PTXOPT_CACHE names, or ptxopt in $XDG_CACHE_HOME or ~/.cache. */
+Cache cache_open(Arena *arena);
+
+/* The text of that key, in the arena; NULL. */
+char *cache_get(const Cache *cache, Arena *arena, u64 key);
+
+/* Of a full shelf (a 256th of the cache) the files that were used least recently go. Nothing is said where this fails. */
+void cache_put(const Cache *cache, u64 key, const char *text);
+
+#endif

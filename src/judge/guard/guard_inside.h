@@ -1,0 +1,63 @@
+/* Inside of --guard: the texts that are compared, and what is known of their kernels. */
+#ifndef PTXOPT_JUDGE_GUARD_GUARD_INSIDE_H
+#define PTXOPT_JUDGE_GUARD_GUARD_INSIDE_H
+
+#include "judge/guard/cache.h"
+#include "judge/guard/guard.h"
+#include "judge/trial/parts.h"
+
+/* What ptxas makes of a group of functions that may call one another. */
+typedef struct GuardVerdict {
+    u64 key;
+    const char *name; /* of one that got worse; NULL: none did */
+    const char *why;
+} GuardVerdict;
+
+typedef struct Guard {
+    Arena *arena;
+    Options *options;
+    Assembler assembler;
+    GuardDelivery *delivery; /* NULL: nothing is to be delivered */
+    GuardResult *result;
+    Trial original, best;
+    Parts parts, made; /* of the original, and of what it is compared with */
+    bool *changed;     /* by group of parts */
+    bool *asked;       /* by group: ptxas has to be asked about it */
+    Cache cache;
+    u64 context; /* hash of what is the same for all verdicts of a run */
+    VEC(GuardVerdict) verdicts;
+} Guard;
+
+extern const char guard_no_text[], guard_no_parts[]; /* reasons: the optimizer made none, it cannot be taken apart */
+
+int guard_group_of(const Guard *guard, const char *name);          /* of a function; -1 */
+const char *guard_path_of(const Guard *guard, const Trial *trial); /* of its text */
+
+/* Finds out which groups say something else in the text at `path`: the others' machine code is the same, and costs nothing. False: the
+ * texts cannot be compared. */
+bool guard_compare(Guard *guard, const char *path);
+
+/* Leaves out of a trial's text what kernels of no wanted group do. */
+void guard_trim(const Guard *guard, Trial *trial, const bool *wanted);
+
+/* What moved in the function where it is worse in `cubin`, and where that cannot be judged; NULL: it is not worse. */
+const char *guard_worse_by(const Guard *guard, const char *name, const Cubin *cubin);
+
+/* Puts what is done about a function that is worse into the result. */
+void guard_hold_back(Guard *guard, const char *name, const char *how, const char *why);
+
+/* ---- verdicts (verdict.c) ---- */
+
+/* Opens the cache, and hashes what ptxas, its options and this program are. */
+void verdict_begin(Guard *guard);
+/* What is known of a group that changed; NULL: nothing. */
+const GuardVerdict *verdict_find(Guard *guard, u32 group);
+/* Keeps what ptxas has just said of it, beyond this run if it is `sure`. name NULL: it is not worse. */
+void verdict_add(Guard *guard, u32 group, const char *name, const char *why, bool sure);
+
+/* ---- the search (search.c) ---- */
+
+/* Withholds from kernels and functions that are worse the phase to blame, or rewrites of it. NULL, or why it cannot be judged. */
+const char *search_run(Guard *guard);
+
+#endif

@@ -1,0 +1,71 @@
+/* The texts that are compared, in their functions. */
+#include "judge/guard/guard_inside.h"
+
+#include <string.h>
+
+const char guard_no_text[] = "the text could not be optimized", guard_no_parts[] = "the text could not be taken apart";
+
+int guard_group_of(const Guard *guard, const char *name)
+{
+    for (u32 i = 0; i < guard->parts.part.n; i++)
+        if (strcmp(guard->parts.part.v[i].name, name) == 0)
+            return (int)guard->parts.part.v[i].group;
+    return -1;
+}
+
+const char *guard_path_of(const Guard *guard, const Trial *trial)
+{
+    return trial->text.fd >= 0 ? trial->text.path : guard->options->input;
+}
+
+bool guard_compare(Guard *guard, const char *path)
+{
+    Parts *old = &guard->parts, *new = &guard->made;
+    parts_free(new);
+    if ((!old->part.n && !parts_read(old, guard->options->input)) || !parts_read(new, path) || new->part.n != old->part.n)
+        return false;
+    guard->changed = arena_array(guard->arena, bool, old->groups);
+    guard->asked = arena_array(guard->arena, bool, old->groups);
+    for (u32 i = 0; i < old->part.n; i++) {
+        Str a = old->part.v[i].body, b = new->part.v[i].body;
+        guard->changed[old->part.v[i].group] |= !str_equal(a, b);
+    }
+    return true;
+}
+
+void guard_trim(const Guard *guard, Trial *trial, const bool *wanted)
+{
+    Parts parts = {0};
+    Scratch text = {.fd = -1};
+    bool leaves_out = false;
+    for (u32 i = 0; i < guard->parts.part.n && guard->changed && !guard->parts.whole; i++)
+        leaves_out |= guard->parts.part.v[i].is_entry && !wanted[guard->parts.part.v[i].group];
+    if (leaves_out && parts_read(&parts, guard_path_of(guard, trial)) && parts.part.n == guard->parts.part.n) {
+        Str *bodies = mem_zalloc(sizeof *bodies * parts.part.n);
+        for (u32 i = 0; i < parts.part.n; i++)
+            if (!parts.part.v[i].is_entry || wanted[guard->parts.part.v[i].group])
+                bodies[i] = parts.part.v[i].body;
+        if (parts_write(&parts, bodies, &text)) {
+            scratch_close(&trial->text);
+            trial->text = text;
+        } else {
+            scratch_close(&text);
+        }
+        mem_free(bodies);
+    }
+    parts_free(&parts);
+}
+
+const char *guard_worse_by(const Guard *guard, const char *name, const Cubin *cubin)
+{
+    Judgement judgement;
+    if (!worse_judge_function(&judgement, &guard->original.cubin, cubin, name))
+        return "it cannot be judged";
+    return judgement.worse ? worse_describe(guard->arena, &judgement) : NULL;
+}
+
+void guard_hold_back(Guard *guard, const char *name, const char *how, const char *why)
+{
+    HeldBack one = {arena_copy(guard->arena, name, strlen(name)), how, why};
+    vec_push(&guard->result->held_back, one);
+}

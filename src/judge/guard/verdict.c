@@ -1,0 +1,170 @@
+/* What is known of groups of functions: from this run, or remembered from another. A verdict depends on what ptxas has been given and on
+ * the judge, and its key is a hash of both: the functions before and after, what the module says beside functions, ptxas and its options,
+ * and this program. What is remembered has the form of decisions of --tune (pipeline/tuned.h). */
+#define _GNU_SOURCE
+#include "judge/guard/guard_inside.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/fnvmap.h"
+#include "base/source.h"
+#include "version.h"
+
+/* ---- keys --------------------------------------------------------------------------------------------------------- */
+
+static u64 hash_word(u64 hash, const char *word) { return fnv_bytes(hash, word, strlen(word) + 1); }
+
+static u64 hash_number(u64 hash, u64 number) { return fnv_bytes(hash, (const char *)&number, sizeof number); }
+
+static u64 hash_stat(u64 hash, const struct stat *st)
+{
+    const u64 numbers[] = {(u64)st->st_dev,         (u64)st->st_ino,          (u64)st->st_size,
+                           (u64)st->st_mtim.tv_sec, (u64)st->st_mtim.tv_nsec, (u64)st->st_ctim.tv_sec,
+                           (u64)st->st_ctim.tv_nsec};
+    for (u32 i = 0; i < COUNT_OF(numbers); i++)
+        hash = hash_number(hash, numbers[i]);
+    return hash;
+}
+
+/* Eight bytes at a time: ptxas has forty megabytes. */
+static u64 hash_fast(Str bytes)
+{
+    u64 hash = FNV_BASIS, word;
+    u32 at = 0;
+    for (; at + sizeof word <= bytes.len; at += sizeof word) {
+        memcpy(&word, bytes.p + at, sizeof word);
+        hash = (hash ^ word) * 1099511628211u;
+        hash ^= hash >> 32;
+    }
+    return fnv_bytes(hash, bytes.p + at, bytes.len - at);
+}
+
+/* A program is its bytes, so that what is remembered holds on other machines; they are read once for each state of the file. A script
+ * may run anything: it is what it is only where it is. */
+static u64 hash_program(const Cache *cache, const char *path)
+{
+    static const char format[] = "# '%s' is %016" PRIx64 "\n";
+    Arena arena = {0};
+    Str bytes = {NULL, 0};
+    struct stat st;
+    u64 where = hash_word(FNV_BASIS, path), hash = where;
+    if (!cache->folder)
+        return hash;
+    if (stat(path, &st) == 0)
+        where = hash_stat(where, &st);
+    char *known = cache_get(cache, &arena, where), *digits = known ? strrchr(known, ' ') : NULL;
+    if (digits) {
+        hash = strtoull(digits, NULL, 16);
+    } else if (source_read(path, &bytes)) {
+        bool is_program = bytes.len > 4 && memcmp(bytes.p, "\177ELF", 4) == 0;
+        hash = hash_number(is_program ? FNV_BASIS : where, hash_fast(bytes));
+        if (is_program)
+            cache_put(cache, where, arena_printf(&arena, format, path, hash));
+        source_free(&bytes);
+    }
+    arena_free(&arena);
+    return hash;
+}
+
+/* The commit; of what no commit describes, the state of the file that runs. */
+static u64 hash_self(u64 hash)
+{
+    struct stat st;
+    hash = hash_word(hash, PTXOPT_VERSION " " PTXOPT_COMMIT);
+    bool described = !strstr(PTXOPT_COMMIT, "dirty") && !strstr(PTXOPT_COMMIT, "unknown");
+    return described || stat("/proc/self/exe", &st) != 0 ? hash : hash_stat(hash, &st);
+}
+
+/* Whether the level says all of what the command line says; else a decision says nothing. */
+static bool says_level(const Options *options) { return !options->phases && !options->stop_after; }
+
+void verdict_begin(Guard *guard)
+{
+    const AssembleCommand *command = guard->assembler.command;
+    guard->cache = cache_open(guard->arena);
+    guard->context = hash_number(hash_self(FNV_BASIS), hash_program(&guard->cache, command->ptxas));
+    guard->context = hash_number(guard->context, says_level(guard->options) ? guard->options->pipeline.level : UINT32_MAX);
+    for (int i = 1; i < command->count; i++)
+        if (i != command->input && i != command->output)
+            guard->context = hash_word(guard->context, command->argv[i]);
+}
+
+static u64 key_of(const Guard *guard, u32 group)
+{
+    u64 key = hash_number(guard->context, guard->parts.rest);
+    for (u32 i = 0; i < guard->parts.part.n; i++) {
+        const Part *old = &guard->parts.part.v[i], *new = &guard->made.part.v[i];
+        if (old->group != group)
+            continue;
+        const u64 hashes[] = {old->hash, old->named, new->hash, new->named};
+        key = hash_word(key, old->name);
+        for (u32 k = 0; k < COUNT_OF(hashes); k++)
+            key = hash_number(key, hashes[k]);
+    }
+    return key;
+}
+
+/* ---- what is remembered ------------------------------------------------------------------------------------------- */
+
+static const char reverted[] = " # ptxas made it worse: ", kept[] = " # not worse";
+
+/* The line of a function: `--disable=all`, or what the command line says. */
+static const char *line_of(const Guard *guard, const Part *part, const GuardVerdict *verdict)
+{
+    bool is_worse = verdict->name && strcmp(verdict->name, part->name) == 0, level = says_level(guard->options);
+    const char *words = verdict->name ? " --disable=all"
+                        : level       ? arena_printf(guard->arena, " -O%u", guard->options->pipeline.level)
+                                      : "";
+    return arena_printf(guard->arena, "%s %016" PRIx64 ":%s%s%s\n", part->name, part->hash, words,
+                        is_worse        ? reverted
+                        : verdict->name ? ""
+                                        : kept,
+                        is_worse ? verdict->why : "");
+}
+
+static const char *write_verdict(Guard *guard, u32 group, const GuardVerdict *verdict)
+{
+    const char *text = "";
+    for (u32 i = 0; i < guard->parts.part.n; i++)
+        if (guard->parts.part.v[i].group == group)
+            text = arena_printf(guard->arena, "%s%s", text, line_of(guard, &guard->parts.part.v[i], verdict));
+    return text;
+}
+
+/* False: the text is no verdict of the group. What is read is what would be written. */
+static bool read_verdict(Guard *guard, u32 group, char *text, GuardVerdict *verdict)
+{
+    char *why = strstr(text, reverted), *line = why;
+    while (line && line > text && line[-1] != '\n')
+        line--;
+    if (why) {
+        verdict->name = arena_copy(guard->arena, line, strcspn(line, " \n"));
+        verdict->why = arena_copy(guard->arena, why + sizeof reverted - 1, strcspn(why + sizeof reverted - 1, "\n"));
+    }
+    return strcmp(text, write_verdict(guard, group, verdict)) == 0;
+}
+
+const GuardVerdict *verdict_find(Guard *guard, u32 group)
+{
+    GuardVerdict verdict = {.key = key_of(guard, group)};
+    for (u32 i = 0; i < guard->verdicts.n; i++)
+        if (guard->verdicts.v[i].key == verdict.key)
+            return &guard->verdicts.v[i];
+    char *text = cache_get(&guard->cache, guard->arena, verdict.key);
+    if (!text || !read_verdict(guard, group, text, &verdict))
+        return NULL;
+    vec_push(&guard->verdicts, verdict);
+    return &vec_last(&guard->verdicts);
+}
+
+void verdict_add(Guard *guard, u32 group, const char *name, const char *why, bool sure)
+{
+    GuardVerdict verdict = {key_of(guard, group), name ? arena_copy(guard->arena, name, strlen(name)) : NULL, why};
+    vec_push(&guard->verdicts, verdict);
+    if (sure)
+        cache_put(&guard->cache, verdict.key, write_verdict(guard, group, &verdict));
+}

@@ -1,0 +1,134 @@
+#!/bin/sh
+# What the guard remembers, and the job server: before a stand-in that counts its calls, and ptxas behind it.
+# usage: [BUILD=build] tests/cache.sh [PART-OF-A-NAME]
+# Each case runs in a folder of its own that holds slow.ptx, whose kernels `slow` and `quick` the faulty binary changes, the first one for
+# the worse; good.ptx, whose kernels get better; and the stand-in. It remembers in ./c.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+. tests/lib.sh
+. tests/cases.sh
+case $BUILD in /*) ;; *) BUILD=$(pwd)/$BUILD ;; esac
+WORK=$BUILD/work/cache
+unset PTXOPT PTXOPT_FLAGS PTXOPT_PTXAS PTXOPT_LOG PTXOPT_FRONTS PTXOPT_GUARD PTXOPT_CACHE PTXOPT_CACHE_SIZE XDG_CACHE_HOME CUDA_HOME CUDA_PATH MAKEFLAGS
+rm -rf "$WORK"
+mkdir -p "$WORK/input" "$WORK/tmp"
+export TMPDIR="$WORK/tmp"
+cp tests/guard/slow.ptx "$WORK/input"
+cp tests/sample.ptx "$WORK/input/good.ptx"
+ln -s "$BUILD/ptxopt-faulty" "$WORK/input/ptxopt-ptxas"
+cat >"$WORK/input/ptxas" <<'END'
+#!/bin/sh
+echo "$*" >>calls
+echo begin >>times
+trap 'echo end >>times' EXIT
+[ -z "${SLEEP:-}" ] || sleep "$SLEEP"
+case ${FAKE:-} in
+crash) kill -SEGV $$ ;;
+refuse) echo "ptxas, line 3; error" >&2; exit 255 ;;
+lie) for word; do case $word in *.cubin | o) out=$word ;; esac; done; exec "$REAL" -arch=sm_80 good.ptx -o "$out" ;;
+esac
+"$REAL" "$@"
+END
+chmod +x "$WORK/input/ptxas"
+
+part=${1:-}
+begin_case() { rm -rf "${TMPDIR:?}"/*; export PTXOPT_LOG="$case_dir/log" PTXOPT_CACHE="$case_dir/c" HOME="$case_dir/home"; mkdir home; }
+end_case() { [ -z "$(ls "$TMPDIR")" ]; }
+# build FILE OUTPUT [OPTION...]: one kernel gets worse, one keeps its phases.
+build() { build_file=$1 build_output=$2; shift 2; timeout 100 ./ptxopt-ptxas --phases=barrier-elim,slow-division "$@" -- ./ptxas -arch=sm_80 "$build_file" -o "$build_output"; }
+better() { timeout 100 "$BUILD/ptxopt-ptxas" ./ptxas -arch=sm_80 good.ptx -o "$1"; }
+runs() { touch calls; [ "$(wc -l <calls)" = "$1" ]; rm -f calls; }
+# cold [OUTPUT]: asks, and delivers what `plain` is.
+cold() { build slow.ptx "${1:-o}"; runs 3; cmp "${1:-o}" plain; grep -q '"reverted": \[{"function": "slow"' log; rm log; }
+warm() { build slow.ptx "${1:-o}"; runs 1; cmp "${1:-o}" plain; grep -q '"reverted": \[{"function": "slow", "how": "left alone", "why": "[^"]*instructions' log; rm log; }
+entries() { find "${1:-c}" -type f ! -name 'new.*'; }
+of_slow() { grep -l '^slow ' $(entries); }
+# damaged COMMAND: what it makes of the file of a verdict is none, and is mended.
+damaged() { [ -e c ] || cold; f=$(of_slow); eval "$1"; cold; warm; }
+most_at_once() { awk '/begin/ { now++ } /end/ { now-- } now > most { most = now } END { print most + 0 }' times; }
+
+{
+if [ -z "$PTXAS" ]; then
+    skip_without_ptxas 'what the guard remembers'
+else
+    export REAL="$PTXAS"
+    "$BUILD/ptxopt-faulty" --phases=barrier-elim --skip-function=slow tests/guard/slow.ptx -o "$WORK/two.ptx"
+    "$REAL" -arch=sm_80 "$WORK/two.ptx" -o "$WORK/input/plain"
+    case_ 'a second build asks nothing more, and gives the same bytes' 'cold a; warm b; warm d; PTXOPT_CACHE=off build slow.ptx e; runs 3; cmp e plain'
+    case_ 'so does one where nothing is worse' 'better a; runs 2; better b; runs 1; cmp a b; PTXOPT_CACHE=off better e; cmp e a; not grep -q reverted log'
+    case_ 'ptxopt --guard as well, with the same notes' 'exits 0 "$BUILD/ptxopt-faulty" --guard=./ptxas --phases=barrier-elim,slow-division slow.ptx -o a; mv said first; runs 2
+        exits 0 "$BUILD/ptxopt-faulty" --guard=./ptxas --phases=barrier-elim,slow-division slow.ptx -o b; cmp said first; says "slow. is left alone"; runs 0; cmp a b'
+    case_ '--guard=search asks each time' 'build slow.ptx a --guard=search; [ -s calls ]; rm calls; build slow.ptx b --guard=search; [ "$(wc -l <calls)" -gt 1 ]; cmp a b; [ ! -e c ]'
+
+    # ---- what a verdict depends on --------------------------------------------------------------------------------
+    case_ 'blanks, comments, line numbers, labels and other files' 'cold; sed "s/^END:/END: \\/\\/ more/; s/    mov/\tmov/" slow.ptx >other.ptx; not cmp -s slow.ptx other.ptx; build other.ptx a; runs 1
+        sed "s/OTHER/\\\$L1/; s/END/\\\$L2/" slow.ptx >l1.ptx; build l1.ptx a; rm calls; sed "s/OTHER/\\\$L7/; s/END/\\\$L9/" slow.ptx >l7.ptx; build l7.ptx a; runs 1'
+    case_ 'a kernel that changes is asked about, and no other one' 'cold; sed "s/add.f32 %f8, %f7, %f2/sub.f32 %f8, %f7, %f2/" slow.ptx >other.ptx; not cmp -s slow.ptx other.ptx; build other.ptx a; runs 3; [ "$(entries | wc -l)" = 3 ]'
+    case_ 'so is one whose callee, or a variable of the module, changes' 'sed "s/^.address_size 64/&\n.global .align 4 .u32 v = 1;\n.func f() { .reg .b32 %r<3>; mov.u32 %r1, 1; add.u32 %r2, %r1, 1; st.global.u32 [v], %r2; ret; }/; s/^ *bar.sync 0;/ call f;\n&/" slow.ptx >f.ptx
+        build f.ptx a; rm calls; build f.ptx a; runs 1; sed "s/add.u32 %r2, %r1, 1/sub.u32 %r2, %r1, 1/" f.ptx >g.ptx; not cmp -s f.ptx g.ptx; build g.ptx a; [ "$(wc -l <calls)" -ge 2 ]; rm calls
+        sed "s/u32 v = 1/u32 v = 2/" f.ptx >g.ptx; not cmp -s f.ptx g.ptx; build g.ptx a; [ "$(wc -l <calls)" -ge 2 ]'
+    case_ 'another target, other options of ptxas, other options of ptxopt' 'cold; timeout 100 ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas -arch=sm_90 slow.ptx -o a; runs 3
+        timeout 100 ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas -maxrregcount=32 -arch=sm_80 slow.ptx -o a; runs 3; timeout 100 ./ptxopt-ptxas --phases=slow-division,slow-root -- ./ptxas -arch=sm_80 slow.ptx -o a; runs 3; warm'
+    case_ 'another ptxas under the same name' 'cold; sleep 0.01; echo "# newer" >>ptxas; cold; touch ptxas; cold; warm'
+    case_ 'ptxas is known by its bytes, wherever it is' 'for p in real1 real2; do cp "$REAL" $p; touch -d "2 days ago" $p; ./ptxopt-ptxas --phases=slow-division -- ./$p -arch=sm_80 slow.ptx -o o; entries | wc -l >n.$p; done
+        [ "$(cat n.real1)" = 2 ]; [ "$(cat n.real2)" = 3 ]; [ "$(grep -h "^# .*real" $(entries) | grep -o "[0-9a-f]*$" | sort -u | wc -l)" = 1 ]'
+    case_ 'a ptxas that fails is not remembered' 'FAKE=refuse build slow.ptx o || :; FAKE=crash build slow.ptx o || :; [ ! -e c ]; rm -f calls log; cold; warm'
+    case_ 'nor what a ptxas says that lies: machine code of other kernels' 'FAKE=lie build slow.ptx o; rm -f calls log; cold; warm'
+    case_ 'nor of kernels that --entry leaves out' 'timeout 60 ./ptxopt-ptxas --phases=slow-division -- ./ptxas --entry quick -arch=sm_80 slow.ptx -o o; [ -s o ]; [ -z "$(entries)" ] || not of_slow; rm -f calls log; cold'
+
+    # ---- where it is ----------------------------------------------------------------------------------------------
+    case_ 'in XDG_CACHE_HOME, or in .cache at home' 'unset PTXOPT_CACHE; cold; [ -n "$(entries home/.cache/ptxopt)" ]; warm; XDG_CACHE_HOME=$PWD/x cold; [ -n "$(entries x/ptxopt)" ]; rm -r home; XDG_CACHE_HOME=$PWD/x warm; XDG_CACHE_HOME=relative HOME= cold; [ ! -e relative ]; [ ! -e home ]'
+    case_ 'PTXOPT_CACHE=off' 'PTXOPT_CACHE=off cold; PTXOPT_CACHE=off cold; [ ! -e off ]; [ -z "$(ls -A home)" ]'
+    case_ 'decisions of --tune are of the same form' 'cold; cat c/*/* >team.tuned; cat team.tuned; timeout 60 "$BUILD/ptxopt-faulty" --phases=barrier-elim,slow-division --tuned=team.tuned slow.ptx -o o.ptx; cmp o.ptx "$WORK/two.ptx"; runs 0
+        rm -r c; better a; cat c/*/* >team.tuned; "$BUILD/ptxopt" --tuned=team.tuned good.ptx -o b.ptx; "$BUILD/ptxopt" good.ptx | cmp - b.ptx'
+    case_ 'a copy that cannot be written, as a team ships it' 'cold; mkdir ship; cp -r c ship; chmod -R a-w ship; PTXOPT_CACHE=$PWD/ship/c; warm; chmod -R u+w ship'
+
+    # ---- damage ---------------------------------------------------------------------------------------------------
+    case_ 'a file cut short' 'damaged "for n in 0 1 20 60 90; do head -c \$n \$f >x; cp x \$f; done"; for n in 10 60 100 130; do f=$(of_slow); head -c $n "$f" >x; cp x "$f"; cold; done; warm'
+    case_ 'garbage' 'damaged "head -c 300 /dev/urandom >\$f"; damaged "tr s x <\$f >x; cp x \$f"'
+    case_ 'a verdict turned round' 'damaged "sed -i s/--disable=all/-O2/ \$f"; damaged "sed -i /disable/d \$f"; damaged "sed -i s/worse:.*/worse:/ \$f"'
+    case_ 'of another version' 'damaged "sed -i \"1s/remembers/recalls/\" \$f"'
+    case_ 'under a name that is not its own' 'damaged "for e in \$(entries); do [ \$e = \$f ] || cp \$e \$f; done"'
+    case_ 'a link, a pipe or a folder in its place' 'cold; f=$(of_slow); mv "$f" kept; ln -s "$PWD/kept" "$f"; cold; [ ! -L "$f" ]; warm; rm "$f"; mkfifo "$f"; cold; warm; rm "$f"; mkdir "$f"; cold; cold; rmdir "$f"; ln -s /dev/zero "$f"; cold; warm'
+    case_ 'a shelf that is a link, and a cache that is a file or a link to nothing' 'cold; d=$(dirname "$(of_slow)"); mv "$d" shelf; ln -s "$PWD/shelf" "$d"; cold; rm -r c; echo x >c; cold; cold; [ "$(cat c)" = x ]; rm c; ln -s nowhere c; cold; cold'
+    case_ 'a cache that is a link to a folder' 'mkdir d; ln -s d c; cold; warm; [ -n "$(entries d)" ]'
+    if [ "$(id -u)" = 0 ]; then
+        case_ 'of another user: only where PTXOPT_CACHE names it' 'unset PTXOPT_CACHE; cold; chown -R 12345 home/.cache/ptxopt; cold; cold; PTXOPT_CACHE=home/.cache/ptxopt warm; chown 0 home/.cache/ptxopt home/.cache/ptxopt/*; cold; warm
+            rm -r home/.cache; chown 12345 home; cold; cold; [ -z "$(ls -A home)" ]'
+    else
+        echo 'skip a cache of another user: the tests do not run as root'
+    fi
+    mounted() { unshare -rm sh -c 'mount -t tmpfs -o "$2" none "$1" && shift 2 && exec "$@"' sh "$@"; }
+    mkdir "$WORK/mount"
+    if mounted "$WORK/mount" size=4k true 2>/dev/null; then
+        case_ 'a full disk, and one that cannot be written on' 'mkdir c; echo x >x; for o in size=4k,nr_inodes=2 ro size=4k; do mounted c $o ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas -arch=sm_80 slow.ptx -o o; cmp o plain; runs 3; done'
+    else
+        echo 'skip full disks: there are no name spaces of mounts'
+    fi
+
+    # ---- many, and time -------------------------------------------------------------------------------------------
+    case_ 'ten builds at once' 'for i in 1 2 3 4 5 6 7 8 9 10; do build slow.ptx o$i & done; wait; for i in 1 2 3 4 5 6 7 8 9 10; do cmp o$i plain; done; rm calls log; warm; [ -z "$(find c -name "new.*")" ]'
+    case_ 'a cache that is deleted in the middle' '(while [ ! -e stop ]; do rm -rf c || :; done) & for i in 1 2 3 4 5; do build slow.ptx o$i; cmp o$i plain; done; touch stop; wait; rm -rf c calls log; cold; warm'
+    case_ 'a clock that goes back' 'cold; find c -exec touch -d "2100-01-01" {} +; warm; [ -z "$(find c -type f -newermt 2090-01-01)" ]'
+    case_ 'the oldest go first, and those from the future before them' 'cold; for e in $(entries); do d=$(dirname $e); for age in 1 2 3; do echo x >$d/old$age; touch -d "-$age days" $d/old$age; done; echo x >$d/future; touch -d 2100-01-01 $d/future; done
+        d=$(dirname "$(of_slow)"); rm "$(of_slow)"; PTXOPT_CACHE_SIZE=4 build slow.ptx o; [ -e $d/old1 ]; [ -e $d/old2 ]; [ -e $d/old3 ]; [ ! -e $d/future ]; rm "$(of_slow)"; PTXOPT_CACHE_SIZE=3 build slow.ptx o; [ -e $d/old1 ]; [ -e $d/old2 ]; [ ! -e $d/old3 ]
+        rm "$(of_slow)"; PTXOPT_CACHE_SIZE=1 build slow.ptx o; [ "$(ls $d | wc -l)" = 1 ]; rm calls log; warm'
+    case_ 'a size of nothing, and one that makes no sense' 'PTXOPT_CACHE_SIZE=0 cold; PTXOPT_CACHE_SIZE=0 cold; [ ! -e c ]; PTXOPT_CACHE_SIZE=-3x cold; PTXOPT_CACHE_SIZE=1e9 warm'
+
+    # ---- the job server -------------------------------------------------------------------------------------------
+    export SLEEP=0.3
+    case_ 'two jobs where there is no job server' 'cold; [ "$(most_at_once)" = 2 ]'
+    case_ 'one where there is no token, none is taken for longer, and nothing hangs' 'mkfifo p; exec 8<>p; for flags in "--jobserver-auth=fifo:$PWD/p" "--jobserver-auth=8,8" "-j2 --jobserver-fds=8,8"; do export MAKEFLAGS=" -j4 $flags"; cold; [ "$(most_at_once)" = 1 ]; rm -r c times; done'
+    case_ 'a token is a job, and goes back as it was' 'mkfifo p; exec 8<>p; for flags in "--jobserver-auth=fifo:$PWD/p" "--jobserver-auth=8,8" "--jobserver-fds=8,8" "--jobserver-auth=8,9 --jobserver-auth=8,8"; do printf t >&8; export MAKEFLAGS=" -j2 $flags -- x=1"; cold; [ "$(most_at_once)" = 2 ]
+        [ "$(timeout 2 head -c 1 <&8)" = t ]; rm -r c times; done'
+    case_ 'a job server that cannot be reached has no tokens' 'echo x >file; exec 8<file; for flags in fifo:/nowhere "fifo:$PWD/file" 77,78 8,8 -2,-2 nonsense "fifo:"; do MAKEFLAGS=" -j2 --jobserver-auth=$flags"; export MAKEFLAGS; cold; [ "$(most_at_once)" = 1 ]; rm -r c times; done'
+    if make --version 2>/dev/null | grep -q '^GNU'; then
+        case_ 'make -j1 to -j3' 'printf "all: a b\na b:\n\t+PTXOPT_CACHE=\$\$PWD/c\$@ ./ptxopt-ptxas --phases=barrier-elim,slow-division -- ./ptxas -arch=sm_80 slow.ptx -o \$@\n" >Makefile
+            for j in 2 3; do timeout 60 make -j$j all; cmp a plain; cmp b plain; [ "$(most_at_once)" = $j ]; rm -r a b ca cb times; done; sed -i "s/+//" Makefile; timeout 60 make -j2 all; cmp a plain; cmp b plain; [ "$(most_at_once)" -le 2 ]'
+    else
+        echo 'skip make: GNU make is not at hand'
+    fi
+    case_ 'a front that is ended gives its token back' 'mkfifo p; exec 8<>p; printf t >&8; export MAKEFLAGS="--jobserver-auth=8,8" SLEEP=20; ./ptxopt-ptxas --phases=slow-division -- ./ptxas -arch=sm_80 slow.ptx -o o & sleep 1; kill -TERM $!; wait $! || :; [ "$(timeout 5 head -c 1 <&8)" = t ]'
+fi
+} >"$WORK/verdicts"
+tally cache "$WORK/verdicts"
