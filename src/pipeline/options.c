@@ -255,9 +255,8 @@ static void read_decisions(OptionParser *parser)
 static OptionsResult parse(OptionParser *parser, int argc, char **argv)
 {
     Options *options = parser->options;
-    *options = (Options){.output = "-",
-                         .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF},
-                         .argc = argc};
+    *options =
+        (Options){.output = "-", .pipeline = {.table = &phase_table, .level = 2, .bisect_limit = BISECT_OFF}, .argc = argc};
     options->argv = memcpy(arena_array(&options->arena, char *, (u32)argc + 1), argv, sizeof *argv * (u32)argc);
     knobs_init(&options->pipeline.knobs);
     option_collect_known(parser);

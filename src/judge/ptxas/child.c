@@ -14,7 +14,14 @@
 #include "base/clock.h"
 #include "judge/ptxas/jobs.h"
 
-enum { SIGNALLED = 128, CHILDREN = CHILDREN_MOST, POLL_NANOSECONDS = 1000000, ENDING_POLLS = 500, LONGEST_POLL = 16, POLLS_EACH = 32 };
+enum {
+    SIGNALLED = 128,
+    CHILDREN = CHILDREN_MOST,
+    POLL_NANOSECONDS = 1000000,
+    ENDING_POLLS = 500,
+    LONGEST_POLL = 16,
+    POLLS_EACH = 32
+};
 
 /* The first ones are forwarded; all of them end a program that has to clean up. */
 static const int watched[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGPIPE, SIGALRM, SIGXCPU, SIGPROF};
