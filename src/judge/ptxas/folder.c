@@ -100,13 +100,13 @@ static void clean_up(void)
         rmdir(folder_path);
 }
 
-/* Whether the folder is there still: one without a lock looks as if it were left. Where there are no locks nothing is taken for
- * left. */
+/* Whether the folder is there still, and will be: one without a lock looks as if it were left, and who holds its lock is removing it.
+ * Where there are no locks nothing is taken for left. */
 static bool lock(void)
 {
     struct stat st, there;
-    (void)flock(folder, LOCK_EX | LOCK_NB);
-    return fstat(folder, &st) == 0 && stat(folder_path, &there) == 0 && st.st_dev == there.st_dev &&
+    bool taken = flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    return !taken && fstat(folder, &st) == 0 && stat(folder_path, &there) == 0 && st.st_dev == there.st_dev &&
            st.st_ino == there.st_ino;
 }
 
