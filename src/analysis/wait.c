@@ -224,8 +224,8 @@ static AddressStep step_of(const Finder *f, const Loop *loop, const Instr *i)
  * iterations at least. */
 static bool advances(const Finder *f, const Loop *loop, RegId reg)
 {
-    RegId seen[HOPS];
-    AddressStep step[HOPS];
+    RegId seen[HOPS] = {0};
+    AddressStep step[HOPS] = {0};
     u32 lost = 0;
     for (u32 n = 0; n < HOPS; n++) {
         u64 by = 0;
