@@ -14,19 +14,19 @@
 
 struct ArenaChunk {
     ArenaChunk *next;
-    size_t bytes; /* with this header */
+    size_t bytes; /* including this header */
     _Alignas(8) char memory[];
 };
 
-/* Chunk sizes, with their header. */
+/* Sizes of chunks, including their header. */
 enum { CHUNK_MIN = 4 << 10, CHUNK_MAX = 4 << 20, HUGE_PAGE = 2 << 20, LARGE = 256 << 10 };
 
-/* Chunks of CHUNK_MIN that were freed: most arenas need no more than one, and come and go with each question. */
+/* Freed chunks of CHUNK_MIN are kept for reuse: most arenas need no more than one, and are made and freed with each question. */
 enum { SPARES_MAX = 16 };
 static _Thread_local ArenaChunk *spare;
 static _Thread_local u32 spares;
 
-/* With the address sanitizer every allocation is a chunk of its own, so that running out of one is seen. */
+/* With the address sanitizer every allocation is a chunk of its own, so that accesses beyond it are detected. */
 #if defined(__SANITIZE_ADDRESS__)
 #define CHUNK_PER_ALLOCATION true
 #elif defined(__has_feature)
@@ -40,10 +40,10 @@ static _Thread_local u32 spares;
 
 /* ---- memory that runs out ---------------------------------------------------------------------------------------- */
 
-/* In front of what a scope allocates, so that the scope can free what the code that it left no longer can. */
+/* Stands in front of each allocation of a scope, so that the scope can free what the code that it left no longer can. */
 typedef struct MemBlock {
     _Alignas(16) struct MemBlock *next;
-    struct MemBlock **link; /* what points here */
+    struct MemBlock **link; /* the pointer that points here */
 } MemBlock;
 
 typedef struct MemScope {
@@ -52,7 +52,7 @@ typedef struct MemScope {
 } MemScope;
 
 static _Thread_local MemScope *scope; /* NULL: there is none, and nobody to return an error to */
-static void (*end_program)(void);     /* what the program does then */
+static void (*end_program)(void);     /* what the program then does */
 
 static void __attribute__((noreturn)) out_of_memory(void)
 {
@@ -88,7 +88,7 @@ static void unlink_block(MemBlock *block)
         block->next->link = block->link;
 }
 
-/* Memory from malloc with room for a scope's note; the caller sees what follows it. */
+/* The number of bytes to allocate, with room for a scope's note. The caller of mem_alloc() gets the memory after the note. */
 static size_t with_note(size_t bytes)
 {
     limit_poll();
@@ -119,7 +119,7 @@ void *mem_realloc(void *old, size_t bytes)
     if (block)
         unlink_block(block);
     void *memory = realloc(block ? block : old, size);
-    if (!memory && block) /* it is as it was */
+    if (!memory && block) /* the old block is unchanged */
         link_block(block);
     return after_note(memory);
 }
@@ -127,14 +127,14 @@ void *mem_realloc(void *old, size_t bytes)
 void mem_free(const void *memory)
 {
     limit_poll();
-    void *own = (void *)(uintptr_t)memory; /* const only for those who read it */
+    void *own = (void *)(uintptr_t)memory; /* it is const only for its readers */
     MemBlock *block = memory && scope ? (MemBlock *)own - 1 : NULL;
     if (block)
         unlink_block(block);
     free(block ? block : own);
 }
 
-/* In a function of its own: what changes after setjmp is not in its frame. */
+/* A function of its own, since its frame holds nothing that changes after setjmp. */
 static bool run_in(MemScope *mine, void (*body)(void *data), void *data)
 {
     if (setjmp(mine->escape) != 0)
@@ -143,7 +143,7 @@ static bool run_in(MemScope *mine, void (*body)(void *data), void *data)
     return true;
 }
 
-/* The spare chunks of the thread are of the scope that allocated them. */
+/* The spare chunks of the thread belong to the scope that allocated them. */
 bool mem_in_scope(void (*body)(void *data), void *data)
 {
     MemScope mine = {.blocks = NULL}, *outer = scope;
@@ -192,7 +192,7 @@ void *arena_alloc_chunk(Arena *arena, size_t bytes)
         out_of_memory();
     size_t size = (bytes + 7) & ~(size_t)7;
     size_t half = arena->reserved / 2, whole = half < CHUNK_MIN ? CHUNK_MIN : half < CHUNK_MAX ? half : CHUNK_MAX;
-    /* What is large beside a chunk gets one of its own, and the current one stays in use. */
+    /* An allocation that is large beside a chunk gets a chunk of its own, and the current one stays in use. */
     bool own = CHUNK_PER_ALLOCATION || size > whole / 4;
     if (own)
         whole = sizeof(ArenaChunk) + size;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 8 }; /* files of options that name others */
+enum { MAX_DEPTH = 8 }; /* how deep files of options may name others */
 
 ArgReader args_start(int argc, char **argv, const char *letters, const struct option *known)
 {
@@ -13,7 +13,7 @@ ArgReader args_start(int argc, char **argv, const char *letters, const struct op
 
 void args_free(ArgReader *reader) { vec_free(&reader->operands); }
 
-/* The option of that name, or the only one that begins so; NULL. */
+/* The option of that name, or the only one that begins with it; otherwise NULL. */
 static const struct option *find_long(const ArgReader *reader, const char *name, size_t len)
 {
     const struct option *found = NULL;
@@ -92,10 +92,9 @@ typedef struct Expansion {
     Arena *arena;
     Words words;
     const char *fault;
-    bool ended; /* `--` stood before */
+    bool ended; /* `--` came before */
 } Expansion;
 
-/* Whole contents in the arena; NULL with errno set. */
 char *args_read_file(Arena *arena, const char *path)
 {
     FILE *file = fopen(path, "re");
@@ -114,7 +113,7 @@ char *args_read_file(Arena *arena, const char *path)
 
 static bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/* Takes the next word off the text, in its place; NULL at its end. */
+/* Takes the next word off the text, in place; NULL at its end. */
 static char *take_word(char **text)
 {
     char *from = *text;

@@ -1,6 +1,6 @@
 #include "base/bitset.h"
 
-/* Bits beyond the size, in the last word, are always 0: whole words can be compared and counted. */
+/* Bits beyond the size, in the last word, are always 0, so whole words can be compared and counted. */
 
 BitSet bitset_new(Arena *arena, u32 bits)
 {

@@ -14,14 +14,14 @@ static inline u32 bitset_words(u32 bits) { return (bits + 63) / 64; }
 /* Empty set over 0..bits-1; memory from the arena. */
 BitSet bitset_new(Arena *arena, u32 bits);
 static inline bool bitset_has(const BitSet *s, u32 i) { return s->word[i >> 6] >> (i & 63) & 1; }
-/* False: it was there. */
+/* Adds i; false: it was a member already. */
 static inline bool bitset_add(BitSet *s, u32 i)
 {
     bool added = !bitset_has(s, i);
     s->word[i >> 6] |= (u64)1 << (i & 63);
     return added;
 }
-/* False: it was not there. */
+/* Removes i; false: it was not a member. */
 static inline bool bitset_del(BitSet *s, u32 i)
 {
     bool deleted = bitset_has(s, i);
@@ -31,12 +31,12 @@ static inline bool bitset_del(BitSet *s, u32 i)
 void bitset_clear(BitSet *s);
 void bitset_fill(BitSet *s);
 void bitset_copy(BitSet *to, const BitSet *from);
-/* Each answers whether `to` changed. Both sets have the same size. */
+/* Both answer whether `to` changed. The two sets have the same size. */
 bool bitset_or(BitSet *to, const BitSet *from);
 bool bitset_andnot(BitSet *to, const BitSet *from);
 bool bitset_subset(const BitSet *a, const BitSet *b); /* a within b */
 u32 bitset_count(const BitSet *s);
-/* Smallest member >= from, or s->bits. */
+/* The smallest member >= from, or s->bits. */
 static inline u32 bitset_next(const BitSet *s, u32 from)
 {
     if (from >= s->bits)

@@ -7,11 +7,11 @@
 #include "base/search.h"
 #include "base/vec.h"
 
-/* A line longer than this is cut to CUT_LEFT bytes before the caret and what fits after it. */
+/* A longer line is cut to CUT_LEFT bytes before the caret and what fits after it. */
 enum { LINE_BYTES_MAX = 160, CUT_LEFT = 60, MESSAGE_MAX = 1000, HELD_MAX = 4096 };
 
 typedef struct DiagHeld {
-    u32 place; /* where the error or warning begins that it belongs to */
+    u32 place; /* the beginning of the error or warning that it belongs to */
     u32 sequence;
     DiagLevel level;
     Span where;
@@ -46,7 +46,7 @@ static void find_lines(Diag *diag)
     diag->lines = start.n;
 }
 
-/* 0-based index of the line that holds the offset. */
+/* The index, from 0, of the line that holds the offset. */
 static u32 line_of(Diag *diag, u32 offset)
 {
     if (!diag->line_start)
@@ -61,7 +61,7 @@ void diag_position(Diag *diag, u32 offset, u32 *line, u32 *column)
     *column = offset - diag->line_start[index] + 1;
 }
 
-/* Offsets of the line's text, without what ends it. */
+/* The offsets of the line's text, without its line end. */
 static Span line_span(const Diag *diag, u32 index)
 {
     const char *p = diag->text.p;
@@ -83,7 +83,7 @@ static void print_byte(FILE *out, u8 byte)
         fprintf(out, "\\x%02x", byte);
 }
 
-/* What stands below a byte: the mark, as wide as the byte is shown; a tab below a tab. */
+/* Prints the mark below a byte, as wide as the byte is shown; below a tab it prints a tab. */
 static void print_below(FILE *out, u8 byte, char mark)
 {
     if (byte == '\t')
@@ -124,7 +124,7 @@ static void print_source(const Diag *diag, u32 index, Span where)
     putc('\n', out);
 }
 
-/* False: beyond the limit. */
+/* Counts the diagnostic; false: it is beyond the limit. */
 static bool admit(Diag *diag, DiagLevel level)
 {
     if (level != DIAG_NOTE)

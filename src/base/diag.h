@@ -15,10 +15,10 @@ typedef struct Diag {
     const char *file; /* name shown */
     Str text;         /* the whole source, for lines and carets */
     u32 errors, warnings;
-    u32 error_limit;       /* errors (and as many warnings) printed at most; the rest is counted (0: no limit) */
+    u32 error_limit;       /* the most errors (and as many warnings) that are printed; the rest is counted (0: no limit) */
     u32 shown[3];          /* printed so far, by DiagLevel */
-    bool muted;            /* the last error or warning was beyond the limit: its notes are not printed either */
-    struct DiagHeld *held; /* kept back, from diag_hold to diag_release; owned */
+    bool muted;            /* the last error or warning was beyond the limit, so its notes are not printed either */
+    struct DiagHeld *held; /* held back from diag_hold to diag_release; owned */
     u32 held_count;
     bool holds;
     u32 *line_start; /* built on first use; owned */
@@ -26,14 +26,14 @@ typedef struct Diag {
 } Diag;
 
 void diag_init(Diag *diag, FILE *out, const char *file, Str text);
-/* A range that reaches beyond its first line is marked to that line's end; an empty one gets a single caret. */
+/* Reports a diagnostic. A range that reaches beyond its first line is marked to that line's end; an empty one gets a single
+ * caret. */
 void diag_at(Diag *diag, DiagLevel level, Span where, const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* From hold to release diagnostics are kept back, and then printed in the order of their places in the source, each note with the
- * error or warning before it. At most a few thousand are kept. Ends with a line that tells how many errors the limit kept from
- * view. */
+/* From hold to release, diagnostics are kept, and then printed in the order of their places in the source, each note with
+ * the error or warning before it. At most a few thousand are kept. The last line tells how many errors the limit hid. */
 void diag_hold(Diag *diag);
 void diag_release(Diag *diag);
-/* 1-based line and column of a byte offset; CR, LF and CRLF each end a line. */
+/* The line and column of a byte offset, both from 1. CR, LF and CRLF each end a line. */
 void diag_position(Diag *diag, u32 offset, u32 *line, u32 *column);
 void diag_free(Diag *diag);
 

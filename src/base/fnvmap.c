@@ -6,14 +6,14 @@
 #include "base/arena.h"
 #include "base/intern.h"
 
-enum { SLOTS_MIN = 32, SLOTS_FEW = 512 }; /* few: they grow by four, since moving costs more than they take */
+enum { SLOTS_MIN = 32, SLOTS_FEW = 512 }; /* few slots grow by four, since moving costs more than the space */
 
 static u32 home(const FnvMap *map, u64 key)
 {
     return fnv1a_u32(fnv1a_u32(FNV1A_BASIS, (u32)key), (u32)(key >> 32)) & map->mask;
 }
 
-/* The key's slot, or the free one where it belongs. The map has slots. */
+/* The key's slot, or the free one where it belongs. The map must have slots. */
 static u32 find_slot(const FnvMap *map, u64 key)
 {
     u32 i = home(map, key);

@@ -7,7 +7,7 @@
 
 #define FNV_BASIS 14695981039346656037u
 
-/* Continues the FNV-1a hash with these bytes. It begins with FNV_BASIS. */
+/* Continues a FNV-1a hash, which begins as FNV_BASIS, with these bytes. */
 static inline u64 fnv_bytes(u64 hash, const char *bytes, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -25,9 +25,9 @@ typedef struct FnvMap {
     u32 count, mask;
 } FnvMap;
 
-/* The value's place, or NULL when the key is absent. Valid until the next insertion. */
+/* The place of the key's value, or NULL when the key is absent. Valid until the next insertion. */
 u64 *fnvmap_find(const FnvMap *map, u64 key);
-/* The value's place, made (as 0) when the key was absent. */
+/* The place of the key's value, which is made, as 0, when the key was absent. */
 u64 *fnvmap_at(FnvMap *map, u64 key);
 void fnvmap_clear(FnvMap *map);
 void fnvmap_free(FnvMap *map);

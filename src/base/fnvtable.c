@@ -37,8 +37,8 @@ void **fnvtable_at(FnvTable *table, u32 key)
 void fnvtable_remove(FnvTable *table, u32 key)
 {
     u32 hole = fnvtable_search(table, key);
-    /* An object further on in the run moves into the hole unless its home lies after the hole: then a search for it would
-     * never have passed the hole. */
+    /* An object further on in the run moves into the hole, unless its home lies after the hole. In that case a search for
+     * it never passes the hole. */
     for (u32 i = (hole + 1) & table->mask; table->slot[i]; i = (i + 1) & table->mask) {
         u32 from_home = (i - fnvtable_home(table, *(const u32 *)table->slot[i])) & table->mask;
         if (from_home >= ((i - hole) & table->mask)) {

@@ -11,16 +11,16 @@ typedef struct FnvTable {
     u32 count, mask;
 } FnvTable;
 
-/* Room for so many objects in all. */
+/* Makes room for `count` objects in all. */
 void fnvtable_reserve(FnvTable *table, u32 count);
-/* The key's slot. Where it holds NULL, the caller puts an object with this key there at once. */
+/* The key's slot. If it holds NULL, the caller must put an object with this key there at once. */
 void **fnvtable_at(FnvTable *table, u32 key);
-void fnvtable_remove(FnvTable *table, u32 key); /* an object with this key is there */
-void fnvtable_free(FnvTable *table);            /* the objects are the caller's */
+void fnvtable_remove(FnvTable *table, u32 key); /* an object with this key must be there */
+void fnvtable_free(FnvTable *table);            /* the objects belong to the caller */
 
 static inline u32 fnvtable_home(const FnvTable *table, u32 key) { return fnv1a_u32(FNV1A_BASIS, key) & table->mask; }
 
-/* Where the key's object stands, or belongs. The table has slots. */
+/* The place where the key's object is, or belongs. The table must have slots. */
 static inline u32 fnvtable_search(const FnvTable *table, u32 key)
 {
     u32 i = fnvtable_home(table, key);

@@ -5,7 +5,7 @@
 Graph graph_from_edges(Arena *arena, u32 nodes, const u32 *from, const u32 *to, u32 count)
 {
     Graph g = {nodes, arena_array(arena, u32, (size_t)nodes + 2), arena_alloc_raw(arena, sizeof(u32) * (size_t)count)};
-    u32 *next = g.start + 1; /* filling moves next[u] from where u's edges begin to where they end */
+    u32 *next = g.start + 1; /* filling moves next[u] from the beginning of u's edges to their end */
     for (u32 i = 0; i < count; i++)
         next[from[i] + 1]++;
     for (u32 u = 0; u < nodes; u++)
@@ -34,7 +34,8 @@ Graph graph_reverse(Arena *arena, const Graph *g)
 u32 graph_reverse_postorder(const Graph *g, u32 root, u32 *order)
 {
     VecU32 path = {0};
-    u32 *next = mem_zalloc(sizeof *next * g->nodes), first = g->nodes; /* next: edges taken so far, plus 1 */
+    u32 *next = mem_zalloc(sizeof *next * g->nodes),
+        first = g->nodes; /* next: 1 + the edges taken so far; 0: not visited */
     vec_push(&path, root);
     next[root] = 1;
     while (path.n) {
@@ -74,11 +75,11 @@ u32 graph_spread(const Graph *g, VecU32 *work, BitSet *found)
 typedef struct Components {
     const Graph *g;
     u32 *component;
-    u32 *number;  /* of the visit, from 1; 0: not visited */
-    u32 *low;     /* smallest number known to be reachable inside the component */
+    u32 *number;  /* number of the visit, from 1; 0: not visited */
+    u32 *low;     /* the smallest number known to be reachable inside the component */
     u32 *next;    /* edge to follow next */
     u32 *path;    /* the depth-first path */
-    u32 *pending; /* visited, component not known yet */
+    u32 *pending; /* visited nodes whose component is not known yet */
     u32 depth, pendings, visited, found;
 } Components;
 
@@ -147,16 +148,16 @@ u32 graph_components(const Graph *g, u32 *component)
 
 /* ---- dominators ------------------------------------------------------------------------------------------------ */
 
-/* All arrays but `number` are indexed by depth-first number, 0 being the root. */
+/* All arrays except `number` are indexed by depth-first number, where 0 is the root. */
 typedef struct Dominators {
     const Graph *succ, *pred;
     u32 *number; /* by node */
     u32 *node;
-    u32 *parent; /* of what is linked: an ancestor, closer to the root as paths are compressed */
+    u32 *parent; /* for linked nodes, an ancestor, which comes closer to the root as paths are compressed */
     u32 *semi, *label;
-    u32 *bucket; /* the first node with this semidominator; GRAPH_NONE */
-    u32 *idom;   /* of what is in a bucket: the next node there */
-    u32 *path;   /* of eval; cursor of the search before that */
+    u32 *bucket; /* the first node with this semidominator, or GRAPH_NONE */
+    u32 *idom;   /* for a node in a bucket, the next node there */
+    u32 *path;   /* for eval; before that, the cursors of the search */
     u32 reached;
     u32 linked; /* the nodes from this one on are linked to their parents */
 } Dominators;
@@ -187,7 +188,7 @@ static void dominators_search(Dominators *d, u32 root)
     }
 }
 
-/* The node of smallest semidominator on the linked path above v, v included; compresses the path. */
+/* The node with the smallest semidominator on the linked path above v, including v; compresses the path. */
 static u32 dominators_eval(Dominators *d, u32 v)
 {
     if (v < d->linked)
@@ -204,7 +205,8 @@ static u32 dominators_eval(Dominators *d, u32 v)
     return d->label[v];
 }
 
-/* The nodes whose semidominator is p, once p's subtree up to `p`'s child is linked. */
+/* Finds idom, or a node with the same one, of the nodes whose semidominator is p. To be called when p's subtree is linked
+ * up to the current child. */
 static void dominators_empty_bucket(Dominators *d, u32 p)
 {
     for (u32 v = d->bucket[p], next; v != GRAPH_NONE; v = next) {
@@ -246,7 +248,7 @@ u32 graph_dominators(const Graph *succ, const Graph *pred, u32 root, u32 *idom, 
 {
     size_t n = succ->nodes;
     u32 *scratch = mem_alloc(sizeof(u32) * 6 * n);
-    /* The numbers stand where the answers will. */
+    /* The numbers are kept where the answers will be. */
     Dominators d = {.succ = succ,
                     .pred = pred,
                     .number = idom,

@@ -16,25 +16,26 @@ typedef struct Graph {
 
 #define for_each_edge(e, g, u) for (u32 e = (g)->start[u]; e < (g)->start[(u) + 1]; e++)
 
-/* Edges from[i] -> to[i], in this order for each node. */
+/* The graph with the edges from[i] -> to[i], in this order for each node. */
 Graph graph_from_edges(Arena *arena, u32 nodes, const u32 *from, const u32 *to, u32 count);
 Graph graph_reverse(Arena *arena, const Graph *g);
 
-/* The nodes that root reaches, in reverse post-order of a walk that takes edges in their order; answers how many. order: nodes entries. */
+/* Finds the nodes that root reaches, in reverse post-order of a walk that takes edges in their order. Answers how many
+ * there are. order: nodes entries. */
 u32 graph_reverse_postorder(const Graph *g, u32 root, u32 *order);
 
-/* Adds the nodes to `found` that edges lead to from those of `work`, past none that is in it already. Frees `work`; answers how many
- * nodes it looked at. */
+/* Adds to `found` the nodes that edges lead to from the nodes of `work`, directly or through other nodes, and stops at
+ * those that are in it already. Frees `work`; answers how many nodes it looked at. */
 u32 graph_spread(const Graph *g, VecU32 *work, BitSet *found);
 
-/* Strongly connected components (Tarjan, 1972): component[u] for every node, and their number. A component's number is
- * smaller than that of every component that leads to it: callees before callers. component: nodes entries. */
+/* Finds the strongly connected components (Tarjan, 1972): component[u] for every node. Answers their number. A component's
+ * number is smaller than that of every component that leads to it: callees before callers. component: nodes entries. */
 u32 graph_components(const Graph *g, u32 *component);
 
-/* Immediate dominators of the nodes that root reaches (Lengauer and Tarjan, 1979, the version with simple linking:
- * O(m log n) on every graph, where iterative schemes are quadratic on long ladders of early exits). idom[root] and
- * idom of unreached nodes are GRAPH_NONE. order receives the reached nodes, parents before children; the answer is
- * their number. idom, order: nodes entries. */
+/* Finds the immediate dominators of the nodes that root reaches. The algorithm is that of Lengauer and Tarjan, 1979, with
+ * simple linking: O(m log n) on every graph, where iterative schemes are quadratic on long ladders of early exits.
+ * idom[root] and idom of unreached nodes are GRAPH_NONE. order receives the reached nodes, parents before children; the
+ * answer is their number. idom, order: nodes entries. */
 u32 graph_dominators(const Graph *succ, const Graph *pred, u32 root, u32 *idom, u32 *order);
 
 #endif

@@ -4,8 +4,8 @@
 
 #include "base/arena.h"
 
-/* NAME_BYTES of `text` can be read however short it is. `user` is one word for the table's owner (while it runs, the
- * parser keeps the name's innermost binding there). */
+/* NAME_BYTES of `text` can be read, however short it is. `user` is one word for the table's owner: while it runs, the
+ * parser keeps the name's innermost binding there. */
 enum { NAME_BYTES = 16 };
 typedef struct Name {
     u32 len;
@@ -14,13 +14,13 @@ typedef struct Name {
     char text[]; /* NUL-terminated */
 } Name;
 
-/* Hash and length stand beside the pointer, so that a probe reads the name itself only where both agree. */
+/* Hash and length are kept beside the pointer, so a probe reads the name itself only where both agree. */
 typedef struct InternSlot {
     Name *name; /* NULL: free */
     u32 hash, len;
 } InternSlot;
 
-/* Open addressing with linear probing, power of two, at most half full. The arena holds the names. */
+/* Open addressing with linear probing; the size is a power of two, and at most half is used. The arena holds the names. */
 typedef struct Intern {
     Arena *arena;
     InternSlot *slot;
@@ -29,14 +29,14 @@ typedef struct Intern {
 
 void intern_init(Intern *table, Arena *arena);
 Name *intern(Intern *table, const char *text, u32 len);
-/* For a scanner that hashed the bytes as it went: hash == fnv1a(text, len). */
+/* For a scanner that hashed the bytes while it read them: hash == fnv1a(text, len). */
 Name *intern_hashed(Intern *table, const char *text, u32 len, u32 hash);
 Name *intern_cstr(Intern *table, const char *text);
-/* NULL when the text was never interned. */
+/* The name, or NULL when the text was never interned. */
 Name *intern_find(const Intern *table, const char *text, u32 len);
 void intern_free(Intern *table);
 
-/* Up to eight bytes as a number; different bytes make different numbers where `len` is the same. */
+/* Up to eight bytes as a number. Different bytes make different numbers if `len` is the same. */
 static inline u64 eight_bytes(const char *p, u32 len)
 {
     u64 all;
@@ -53,7 +53,7 @@ static inline u64 eight_bytes(const char *p, u32 len)
     return len ? (u64)(u8)p[0] << 16 | (u64)(u8)p[len / 2] << 8 | (u8)p[len - 1] : 0;
 }
 
-/* Whether `len` bytes agree; for short texts, which a call of memcmp would take longer for. */
+/* Whether `len` bytes agree. It is for short texts, for which a call of memcmp would take longer. */
 static inline bool same_bytes(const char *a, const char *b, u32 len)
 {
     for (; len > 8; a += 8, b += 8, len -= 8)
@@ -66,7 +66,7 @@ static inline bool same_bytes(const char *a, const char *b, u32 len)
 
 static inline u32 fnv1a_byte(u32 hash, u8 byte) { return (hash ^ byte) * 16777619u; }
 
-/* The number's four bytes, lowest first on every machine. */
+/* Continues the hash with the number's four bytes, the lowest first on every machine. */
 static inline u32 fnv1a_u32(u32 hash, u32 number)
 {
     hash = fnv1a_byte(fnv1a_byte(hash, (u8)number), (u8)(number >> 8));

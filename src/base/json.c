@@ -2,7 +2,7 @@
 
 #include "base/types.h"
 
-/* Bytes of the UTF-8 sequence at `p`, 0 if it is none. */
+/* The length of the UTF-8 sequence at `p`; 0: it is not valid. */
 static u32 utf8_bytes(const unsigned char *p)
 {
     u32 bytes = *p < 0x80 ? 1 : *p >= 0xc2 && *p < 0xe0 ? 2 : *p >= 0xe0 && *p < 0xf0 ? 3 : *p >= 0xf0 && *p < 0xf5 ? 4 : 0;

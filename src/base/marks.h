@@ -1,4 +1,4 @@
-/* A set of small numbers that is emptied at once, whatever it holds: what a walk has come to. */
+/* A set of small numbers that can be emptied in constant time: the nodes that a walk has visited. */
 #ifndef PTXOPT_BASE_MARKS_H
 #define PTXOPT_BASE_MARKS_H
 
@@ -8,12 +8,12 @@ typedef struct Marks {
     u32 *of, walk; /* of: by number, the last walk that marked it */
 } Marks;
 
-/* Empty, over 0..count-1; memory from the arena. */
+/* An empty set over 0..count-1; memory from the arena. */
 static inline Marks marks_new(Arena *arena, u32 count) { return (Marks){arena_array(arena, u32, count), 1}; }
 static inline void marks_clear(Marks *m) { m->walk++; }
 static inline bool marks_has(const Marks *m, u32 i) { return m->of[i] == m->walk; }
 
-/* False: it was there. */
+/* Adds i; false: it was a member already. */
 static inline bool marks_add(Marks *m, u32 i)
 {
     bool added = !marks_has(m, i);

@@ -4,7 +4,7 @@
 
 #include "base/types.h"
 
-/* A number that has nothing to do with z, for each z another one. */
+/* A number that shows no relation to z, and differs for each z. */
 static inline u64 random_mix(u64 z)
 {
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
@@ -12,7 +12,7 @@ static inline u64 random_mix(u64 z)
     return z ^ z >> 31;
 }
 
-/* The next number of the sequence that begins with a seed in *state. */
+/* The next number of the sequence; *state begins as a seed. */
 static inline u64 splitmix64(u64 *state) { return random_mix(*state += 0x9e3779b97f4a7c15u); }
 
 #endif

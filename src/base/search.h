@@ -4,8 +4,8 @@
 
 #include "base/types.h"
 
-/* The first k of low .. high - 1 of which `before`, an expression in k, does not hold; high if it holds of all. It holds of all
- * numbers up to some place, and of none after it. */
+/* The first k of low .. high - 1 for which `before`, an expression in k, is false; high if there is none. `before` must be
+ * true up to some place, and false after it. */
 #define partition_point(k, low, high, before)  \
     ({                                         \
         u32 low_ = (low), high_ = (high);      \

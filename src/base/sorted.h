@@ -5,14 +5,14 @@
 #include "base/search.h"
 #include "base/vec.h"
 
-/* For qsort and bsearch. */
+/* A comparison for qsort and bsearch. */
 static inline int sorted_compare(const void *a, const void *b)
 {
     u32 x = *(const u32 *)a, y = *(const u32 *)b;
     return x < y ? -1 : x > y;
 }
 
-/* Makes a set of v[from .. n-1]: sorts them, and drops what is there twice. */
+/* Makes a set of v[from .. n-1]: sorts it, and drops duplicates. */
 static inline void sorted_make(VecU32 *v, u32 from)
 {
     if (v->n == from)

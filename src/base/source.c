@@ -9,10 +9,10 @@
 #include "base/arena.h"
 
 enum {
-    FIRST_READ = 64 * 1024 /* for what does not say how long it is: pipes, terminals */
+    FIRST_READ = 64 * 1024 /* for inputs of unknown length: pipes, terminals */
 };
 
-/* Buffer for a file of a known size (one byte more tells that it has not grown), or a first one. */
+/* Chooses the buffer's size for a file of a known size, with one byte more to detect that it has grown, or a first size. */
 static bool first_capacity(int fd, size_t *capacity)
 {
     struct stat st;

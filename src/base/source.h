@@ -4,7 +4,7 @@
 
 #include "base/types.h"
 
-/* Whole contents of a file, or of standard input for "-"; NUL-terminated after the last byte; owned by the caller
+/* Reads a whole file, or standard input for "-". The text is NUL-terminated after the last byte, and belongs to the caller
  * (source_free). Answers false with errno set when it cannot be read, or EFBIG above 4 GiB - 1. */
 bool source_read(const char *path, Str *text);
 void source_free(Str *text);

@@ -14,7 +14,7 @@ typedef uint64_t u64;
 typedef int32_t i32;
 typedef int64_t i64;
 
-/* A piece of text that somebody else owns; not NUL-terminated. */
+/* A piece of text that belongs to somebody else; not NUL-terminated. */
 typedef struct Str {
     const char *p;
     u32 len;
@@ -30,12 +30,12 @@ static inline bool str_is(Str s, const char *text)
     return i == s.len && !text[i];
 }
 
-/* Half-open range of byte offsets into the source text. beg == end: no text of its own. */
+/* A half-open range of byte offsets into the source text. beg == end: there is no text. */
 typedef struct Span {
     u32 beg, end;
 } Span;
 
-/* An enum that takes a byte, so that tables and packed structs can hold it as itself. */
+/* Makes an enum take one byte, so that tables and packed structs can hold it as itself. */
 #define ONE_BYTE __attribute__((packed))
 
 #define SWAP(a, b)               \

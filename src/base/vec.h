@@ -30,7 +30,7 @@ typedef VEC(char *) Words; /* of a command line */
         (vec)->v[(vec)->n++] = (item);    \
     } while (0)
 
-/* Gives back what grew in vain. */
+/* Gives spare capacity back. */
 #define vec_shrink(vec)                                                              \
     do {                                                                             \
         if ((vec)->n < (vec)->cap) {                                                 \
