@@ -1,4 +1,4 @@
-/* Opcodes made of parts, and of other opcodes. */
+/* Opcodes composed of parts, and of other opcodes. */
 #include "isa/isa.h"
 
 #include <string.h>
@@ -7,11 +7,11 @@
 
 enum { LONGEST = 128 };
 
-/* The text that is being put together. */
+/* The text that is being composed. */
 typedef struct OpText {
     char text[LONGEST];
     u32 len;
-    bool cut; /* it would be longer than any opcode is */
+    bool cut; /* it would be longer than any opcode */
 } OpText;
 
 static void put(OpText *to, const char *text, size_t len)
@@ -49,13 +49,13 @@ const OpInfo *isa_op(Isa *isa, Opcode opcode, OpParts parts)
 
 /* ---- an opcode with other parts --------------------------------------------------------------------------------- */
 
-/* The modifiers of an opcode, one after the other. */
+/* A walk over the modifiers of an opcode. */
 typedef struct PartWalk {
-    const char *at, *end; /* the dot of the next one */
-    const char *text;     /* of this one, with its dot */
+    const char *at, *end; /* the dot of the next one, and the end */
+    const char *text;     /* of the current one, with its dot */
     u32 len;
     const ModRow *mod; /* NULL: unknown */
-    u32 classes;       /* ModClass of it that the opcode takes */
+    u32 classes;       /* the classes of it that the opcode takes */
 } PartWalk;
 
 static PartWalk part_walk(const OpInfo *op)
@@ -77,14 +77,14 @@ static bool next_part(const Isa *isa, const OpInfo *op, PartWalk *p)
     return true;
 }
 
-/* NULL unless it is in the tables. */
+/* The opcode if it is in the tables; otherwise NULL. */
 static const OpInfo *known_opcode(Isa *isa, const OpText *text)
 {
     const OpInfo *op = text->cut ? NULL : isa_decode(isa, text->text, text->len);
     return op && op->known ? op : NULL;
 }
 
-/* With `cmp` in place of its comparison, and `bool_op` after it. */
+/* op with `cmp` in place of its comparison, and `bool_op` after it. */
 static const OpInfo *with_comparison(Isa *isa, const OpInfo *op, Cmp cmp, BoolOp bool_op)
 {
     OpText to = {.len = 0};

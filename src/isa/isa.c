@@ -1,15 +1,15 @@
-/* Decoder of full opcodes, with its cache. */
+/* The decoder of full opcodes, with its cache. */
 #include "isa/isa.h"
 
 #include <string.h>
 
 #include "isa/tables.h"
 
-/* The rows of one table in chains. A process that reads a small file spends a good part of its time on making these: the hash
- * is of few bytes. */
+/* The rows of one table in chains. A process that reads a small file spends a good part of its time on making these, so the
+ * hash takes only a few bytes. */
 enum { CHAINS = 512, LONGEST_OPCODE = 64 };
 typedef struct Index {
-    u16 first[CHAINS], next[ISA_ROWS_MAX]; /* row + 1; 0 ends */
+    u16 first[CHAINS], next[ISA_ROWS_MAX]; /* 1 + the row; 0: the end */
 } Index;
 
 typedef struct CacheSlot {
@@ -22,13 +22,13 @@ struct Isa {
     Arena *arena;
     Intern *names;
     Index ops, mods;
-    CacheSlot *cache; /* power of two; the newest table is in use, older ones stay in the arena */
+    CacheSlot *cache; /* its size is a power of two; older, smaller tables stay in the arena */
     u32 cached, mask;
 };
 
 /* ---- looking up rows ------------------------------------------------------------------------------------------ */
 
-/* Eight bytes at a time: this is computed once for every instruction of the text. */
+/* Takes eight bytes at a time, since it is computed once for every instruction of the text. */
 static u32 hash_opcode(const char *text, u32 len)
 {
     const u64 odd = 0x9e3779b97f4a7c15u;
@@ -147,7 +147,8 @@ static bool is_f64(Type type) { return type == TYPE_F64; }
 static bool is_wide(Type type) { return type_bits(type) > 32; }
 static bool is_float(Type type) { return type_class(type) == TC_FLOAT; }
 
-/* NaN payloads make f64 arithmetic depend on the order; comparisons answer yes or no. */
+/* Whether the first two sources may be exchanged. NaN payloads make f64 arithmetic depend on their order; comparisons
+ * answer only yes or no. */
 static bool commutes(const OpInfo *op, const OpRow *row)
 {
     if (row->flags & ROW_COMPARES)
@@ -158,13 +159,13 @@ static bool commutes(const OpInfo *op, const OpRow *row)
     return !has_type(op, is_f64);
 }
 
-/* 32 bits to 64. */
+/* Whether op extends 32 bits to 64. */
 static bool extends_word(const OpInfo *op)
 {
     return op->types == 2 && type_bits(op->type[0]) == 64 && type_bits(op->type[1]) == 32;
 }
 
-/* Of a known opcode, once all else is said of it. */
+/* The flags of a known opcode that follow from its other properties. */
 static u32 derived_flags(const OpInfo *op)
 {
     const u32 acts = OPF_CONVERGENT | OPF_BARRIER | OPF_TERMINATOR | OPF_CALL | OPF_VOLATILE | OPF_FENCE | OPF_ASYNC;
@@ -176,7 +177,7 @@ static u32 derived_flags(const OpInfo *op)
     return op->strength == STRENGTH_WEAK && op->sync == SYNC_NONE ? OPF_PLAIN_ACCESS : 0;
 }
 
-/* What follows from all parts together. */
+/* Sets the properties that follow from all parts together. */
 static void conclude(OpInfo *op, const OpRow *row)
 {
     if (op->space == SPACE_MODIFIER)
@@ -218,7 +219,8 @@ static OpInfo start_from(const OpRow *row, const Name *text)
     };
 }
 
-/* An unknown modifier leaves of a known opcode what says where control goes; the rest is the worst case. */
+/* The properties of a known opcode with an unknown modifier. It keeps what says where control goes; the rest is the worst
+ * case. */
 static OpInfo worst_case(const OpRow *row, const Name *text)
 {
     const u32 structure = OPF_TERMINATOR | OPF_BRANCH | OPF_NO_RETURN | OPF_CALL | OPF_ENDS_THREAD;

@@ -2,10 +2,11 @@
 
 #include "isa/tables.h"
 
-/* Two comparisons in one: p and q of `p|q` are one half each. */
+/* Whether a value of the type holds several numbers. A comparison of these is several in one: p and q of `p|q` are one half
+ * each. */
 static bool is_packed(Type type) { return type == TYPE_F16X2 || type == TYPE_BF16X2 || type_class(type) == TC_PACKED; }
 
-/* Of setp and set; set has the type of its result in front. */
+/* The Sem of setp or set. set has the type of its result in front. */
 static Sem comparison(const OpInfo *op)
 {
     u32 own = op->opcode == OPC_SET ? 1 : 0;
@@ -46,7 +47,7 @@ static Sem arithmetic(const OpInfo *op)
     return sem;
 }
 
-/* The low half of a product, or all of it. */
+/* The Sem of a product's low half, or of a whole product. */
 static Sem product(const OpInfo *op)
 {
     Sem sem = arithmetic(op);

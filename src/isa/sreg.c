@@ -24,7 +24,7 @@ bool sreg_measures(const SregInfo *sreg)
     return false;
 }
 
-/* Bytewise order of a name and a piece of text. */
+/* Compares a name with a piece of text, byte by byte. */
 static int compare(const char *name, const char *text, u32 len)
 {
     int order = strncmp(name, text, len);
@@ -33,7 +33,7 @@ static int compare(const char *name, const char *text, u32 len)
 
 int sreg_find(const char *text, u32 len, int *component)
 {
-    static const char axes[] = "xyzwrgba"; /* the last four are old names of the others */
+    static const char axes[] = "xyzwrgba"; /* the last four are old names of the first four */
     const char *dot = memchr(text, '.', len);
     u32 stem = dot ? (u32)(dot - text) : len;
     u32 at = partition_point(k, 0, COUNT_OF(sregs), compare(sregs[k].name, text, stem) < 0);

@@ -1,9 +1,9 @@
-/* The .def files as arrays, and what is asked of one row alone: types and comparisons. */
+/* The .def files as arrays, and the questions that one row answers: types and comparisons. */
 #include "isa/tables.h"
 
 #include <string.h>
 
-/* The flag words of opcodes.def that are not OpFlags without their prefix. */
+/* The flag words of opcodes.def, as bits of OpRow.flags. */
 enum {
     CONVERGENT = OPF_CONVERGENT,
     BARRIER = OPF_BARRIER,
@@ -131,7 +131,7 @@ Type type_from_text(const char *text, u32 len)
 
 enum { LESS = CMP_IF_LESS, EQUAL = CMP_IF_EQUAL, GREATER = CMP_IF_GREATER, UNORDERED = CMP_IF_UNORDERED };
 
-/* CMP_NONE: no such comparison of that class. */
+/* CMP_NONE: there is no such comparison of that class. */
 static const struct {
     const char *name;
     Cmp inverse_int, inverse_float, swapped;

@@ -4,8 +4,8 @@
 
 #include "isa/isa.h"
 
-/* Classes of modifiers. An opcode takes some classes; a modifier may belong to several (`.lo` is a half of a product
- * and a comparison). What a modifier's value means depends on the class that both have in common. */
+/* Classes of modifiers. An opcode takes some classes, and a modifier may belong to several: `.lo` is half of a product, and
+ * a comparison. The meaning of a modifier's value depends on the class that both have in common. */
 enum ModClass {
     M_TYPE = 1u << 0,   /* value: Type; every opcode takes types */
     M_SPACE = 1u << 1,  /* value: Space */
@@ -17,7 +17,7 @@ enum ModClass {
     M_SYNC = 1u << 7,   /* value: OpFlags */
     M_CARRY = 1u << 8,  /* value: OpFlags */
     M_UNI = 1u << 9,    /* value: OpFlags */
-    /* the others tell nothing beyond their text */
+    /* the other classes mean nothing beyond their text */
     M_SCOPE = 1u << 10,     /* .cta .gpu */
     M_ROUND = 1u << 11,     /* .rn .rzi */
     M_FLOAT = 1u << 12,     /* .ftz .sat .relu .approx .NaN */
@@ -38,10 +38,10 @@ enum ModClass {
     M_MATRIX = M_SYNC | M_SHAPE | M_FLOAT | M_REDUCE | M_MMA,
 };
 
-/* OpRow.space: taken from the text. */
+/* OpRow.space: the space is taken from the text. */
 enum { SPACE_MODIFIER = 255 };
 
-/* How an opcode computes, which says how its Sem is read from types and modifiers. */
+/* How an opcode computes, which decides how its Sem is read from types and modifiers. */
 typedef enum SemKind {
     SEM_NONE,
     SEM_ARITHMETIC,
@@ -52,7 +52,7 @@ typedef enum SemKind {
     SEM_COUNT
 } SemKind;
 
-/* Bits of OpRow.flags above those of OpFlag: for the decoder, not in OpInfo.flags. */
+/* Bits of OpRow.flags above those of OpFlag. They are for the decoder, and not in OpInfo.flags. */
 enum RowFlag {
     ROW_SYNC_SHIFT = 20, /* Sync */
     ROW_SYNC = 15u << ROW_SYNC_SHIFT,
@@ -87,10 +87,10 @@ typedef struct ModRow {
     u32 len;
 } ModRow;
 
-/* The Sem of an opcode that is decoded but for it. */
+/* The Sem of an opcode whose other fields are decoded. */
 Sem sem_of(const OpInfo *op, SemKind kind);
 
-/* The row of a modifier, with its dot; NULL: there is none. */
+/* The row of a modifier, given with its dot; NULL: there is none. */
 const ModRow *isa_find_modifier(const Isa *isa, const char *text, u32 len);
 
 extern const OpRow isa_ops[OPC_COUNT]; /* by Opcode; [OPC_UNKNOWN]: the most conservative row */

@@ -15,7 +15,7 @@ typedef enum TypeClass { TC_NONE, TC_PRED, TC_BITS, TC_UNSIGNED, TC_SIGNED, TC_F
 
 u32 type_bits(Type type); /* of one element; 1 for .pred, 0 for opaque types */
 TypeClass type_class(Type type);
-bool type_is_integer(Type type);                /* one number; or bits, which are read as one */
+bool type_is_integer(Type type);                /* one number, or bits that are read as one */
 const char *type_name(Type type);               /* ".u32" */
 Type type_from_text(const char *text, u32 len); /* ".u32" -> TYPE_U32; TYPE_NONE when unknown */
 
