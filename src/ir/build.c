@@ -16,7 +16,7 @@ static u32 skip_blanks(Str text, u32 at)
     return at;
 }
 
-/* After a comment that starts at `at`; `at` itself when there is none, or it does not end on this line. */
+/* The place after a comment that starts at `at`; `at` itself when there is none, or it does not end on this line. */
 static u32 skip_line_comment(Str text, u32 at)
 {
     if (at + 1 >= text.len || text.p[at] != '/')
@@ -165,7 +165,7 @@ static inline void set_role(Operand *o, Role role)
         set_member_roles(o, role);
 }
 
-/* Returns (defined), callee, arguments, prototype or targets. */
+/* Sets the roles of a call's operands: returns, which are defined, callee, arguments, prototype or targets. */
 static void fill_call_roles(Instr *i)
 {
     bool before_callee = true;
@@ -261,7 +261,8 @@ static bool text_has(Str text, const char *word)
     return false;
 }
 
-/* The text itself is searched, not the names that were parsed: names in debug sections count too. */
+/* A stem for new names. It searches the text itself, not the names that were parsed, because names in debug sections count,
+ * too. */
 static const char *fresh_stem(Module *m)
 {
     char stem[64] = "po", start[80];
@@ -288,7 +289,7 @@ const Name *reg_fresh_stem(Function *fn)
     return intern(&fn->module->names, text, (u32)len);
 }
 
-/* The declaration of phase-made registers of this type. All such declarations stand last in scope 0. */
+/* The declaration of registers of this type that phases made. All such declarations stand last in scope 0. */
 static Decl *fresh_decl(Function *fn, Type type, u32 *index)
 {
     Scope *body = &fn->scopes.v[0];

@@ -47,7 +47,7 @@ RegId build_binary(const Builder *at, Opcode opcode, OpParts parts, Type type, O
     return build_value(at, isa_op(at->fn->module->isa, opcode, parts), type, (Operand[]){left, right}, 2);
 }
 
-/* The type of the mov; TYPE_NONE: there is none. */
+/* The type of a mov for this type; TYPE_NONE: there is none. */
 static Type copy_type(Type type)
 {
     if (type == TYPE_PRED)

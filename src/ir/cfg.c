@@ -1,5 +1,5 @@
-/* Edge maps. Lists of one function live in one arena; the place that a list leaves when it grows or runs empty is given to
- * the next list of its size. Every edge stands in two lists and knows its place in the other one. */
+/* Edge maps. The lists of one function live in one arena; a list that grows or becomes empty leaves its place to the next
+ * list of its size. Every edge stands in two lists, and knows its place in the other one. */
 #include "ir/cfg.h"
 
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 
 /* ---- edges out of a block, from its instructions ---------------------------------------------------------------- */
 
-/* Ids of the blocks that b's terminator names, in order. */
+/* The ids of the blocks that b's terminator names, in order. */
 static const u32 *branch_targets(const Block *b, u32 *count)
 {
     const Instr *end = block_terminator(b);
@@ -42,16 +42,16 @@ Block *block_edge_target(const Block *b, u32 edge)
 
 /* ---- lists ----------------------------------------------------------------------------------------------------- */
 
-/* A list where it stands. A block without edges has none. */
+/* A list of edges. A block without edges has none. */
 struct EdgeList {
-    u32 block;            /* id of the block that has the list */
-    u32 n : 27, size : 5; /* edges; there is room for 1 << size */
+    u32 block;            /* the id of the block that has the list */
+    u32 n : 27, size : 5; /* edges; there is room for 1 << size of them */
     CfgEdge v[];
 };
 
 static EdgeList *list_of(const FnvTable *lists, const Block *b) { return fnvtable_find(lists, b->id); }
 
-/* A place that no list has leads to the next one of its size. */
+/* The link of an unused list to the next one of its size. */
 static EdgeList **next_free(EdgeList *place) { return (EdgeList **)(void *)place->v; }
 
 static void list_free(Cfg *cfg, EdgeList *list)
@@ -68,7 +68,7 @@ static EdgeList *list_new(Cfg *cfg, const Block *b, u32 edges)
     EdgeList *list = size < CFG_LIST_SIZES ? cfg->free[size] : NULL;
     if (list)
         cfg->free[size] = *next_free(list);
-    else /* more edges than can be counted are more than there is memory for */
+    else /* there is not enough memory for more edges than can be counted */
         list = arena_alloc_raw(&cfg->arena, size < CFG_LIST_SIZES ? sizeof *list + (sizeof *list->v << size) : SIZE_MAX);
     list->block = b->id;
     list->n = 0;
@@ -76,7 +76,7 @@ static EdgeList *list_new(Cfg *cfg, const Block *b, u32 edges)
     return list;
 }
 
-/* The block's list, made with room for so many edges if it has none. */
+/* The block's list, made with room for `edges` edges if it has none. */
 static EdgeList *list_at(Cfg *cfg, FnvTable *lists, const Block *b, u32 edges)
 {
     void **slot = fnvtable_at(lists, b->id);
@@ -85,7 +85,7 @@ static EdgeList *list_at(Cfg *cfg, FnvTable *lists, const Block *b, u32 edges)
     return *slot;
 }
 
-/* The block's list, with room for one edge more. */
+/* The block's list, with room for one more edge. */
 static EdgeList *list_for_one_more(Cfg *cfg, FnvTable *lists, const Block *b)
 {
     EdgeList *list = list_at(cfg, lists, b, 1);
@@ -107,9 +107,9 @@ static void list_drop_if_empty(Cfg *cfg, FnvTable *lists, EdgeList *list)
     list_free(cfg, list);
 }
 
-/* ---- edges: both ends at once ---------------------------------------------------------------------------------- */
+/* ---- edges, at both ends at once -------------------------------------------------------------------------------- */
 
-/* One edge seen from both ends. `forth` is NULL when there is none. Valid until an edge of either block changes. */
+/* One edge seen from both ends; `forth` is NULL when there is none. Valid until an edge of either block changes. */
 typedef struct EdgePair {
     EdgeList *succs, *preds;
     CfgEdge *forth, *back;
@@ -123,7 +123,7 @@ static CfgEdge *edge_to(EdgeList *list, const Block *b)
     return NULL;
 }
 
-/* Looks in the shorter list and follows the twin, so that a block with very many predecessors costs nothing. */
+/* Searches the shorter list and follows the twin, so a block with very many predecessors costs nothing. */
 static EdgePair edge_between(EdgeList *succs, EdgeList *preds, const Block *from, const Block *to)
 {
     EdgePair e = {.succs = succs, .preds = preds};
@@ -150,7 +150,7 @@ static void edge_raise(EdgePair e, u32 edges)
     e.back->multiplicity += edges;
 }
 
-/* Both lists have room. */
+/* Adds an edge to both lists, which have room. */
 static void edge_push(EdgeList *succs, EdgeList *preds, Block *from, Block *to, u32 edges)
 {
     u32 place = succs->n++, twin = preds->n++;
@@ -167,7 +167,7 @@ static void edge_add(Cfg *cfg, Block *from, Block *to, u32 edges)
         edge_push(list_for_one_more(cfg, &cfg->succ, from), list_for_one_more(cfg, &cfg->pred, to), from, to, edges);
 }
 
-/* The last predecessor takes the free place. */
+/* Removes a predecessor; the last one takes its place. */
 static void pred_remove(Cfg *cfg, EdgeList *preds, u32 hole)
 {
     CfgEdge last = preds->v[--preds->n];
@@ -178,7 +178,7 @@ static void pred_remove(Cfg *cfg, EdgeList *preds, u32 hole)
     list_drop_if_empty(cfg, &cfg->pred, preds);
 }
 
-/* Successors keep their order. */
+/* Removes an edge; the successors keep their order. */
 static void edge_remove(Cfg *cfg, EdgePair e)
 {
     u32 at = e.back->twin, hole = e.forth->twin;
@@ -202,10 +202,10 @@ static void edge_lower(Cfg *cfg, EdgePair e, u32 edges)
 
 /* ---- all edges out of a block ---------------------------------------------------------------------------------- */
 
-/* Where each successor stands, of a block that may have very many. */
+/* The places of successors in the list of a block that may have very many. */
 typedef struct Places {
-    FnvMap of; /* by Block.id: one more than the place in the list */
-    bool used; /* else the list is short: it is searched */
+    FnvMap of; /* by Block.id: 1 + the place in the list */
+    bool used; /* otherwise the list is short, and is searched */
 } Places;
 
 enum { MANY_EDGES = 16 };
@@ -218,7 +218,7 @@ static CfgEdge *find_succ(Places *places, EdgeList *succs, const Block *to)
     return place ? &succs->v[*place - 1] : NULL;
 }
 
-/* So many edges more from `from`, whose list has room, to `to`, whose list has room for `preds` edges if it is made now. */
+/* Adds `edges` edges from `from`, whose list has room, to `to`. If `to` has no list, it gets one with room for `preds` edges. */
 static void add_edges(Cfg *cfg, Places *places, EdgeList *succs, Block *from, Block *to, u32 edges, u32 preds)
 {
     CfgEdge *known = find_succ(places, succs, to);
@@ -233,7 +233,7 @@ static void add_edges(Cfg *cfg, Places *places, EdgeList *succs, Block *from, Bl
     edge_push(succs, list_for_one_more(cfg, &cfg->pred, to), from, to, edges);
 }
 
-/* in_edges: by Block.id, how many edges there will be into it; NULL if that is not known. */
+/* Adds the edges of a block's instructions. in_edges: by Block.id, how many edges will lead there; NULL: unknown. */
 static void add_edges_of(Cfg *cfg, Block *from, const u32 *in_edges)
 {
     u32 edges = block_edge_count(from);
@@ -289,7 +289,7 @@ void cfg_redirect_edges_of(Cfg *cfg, Block *from, Block *const *to)
 
 /* ---- interface ------------------------------------------------------------------------------------------------- */
 
-/* How many edges lead into each block, by its id; makes room for a list of every block that will have one. */
+/* The number of edges into each block, by its id. Makes room for a list of every block that will have one. */
 static u32 *count_in_edges(Cfg *cfg, const Function *fn)
 {
     u32 *in_edges = mem_zalloc(sizeof(u32) * (size_t)fn->blocks.n), with_succs = 0, with_preds = 0;
@@ -368,7 +368,7 @@ Block *cfg_single_pred(const Function *fn, const Block *b)
 
 static bool in_layout(const Block *b) { return !b->dead && (b->prev || b->fn->entry == b); }
 
-/* Whether the edge at place `at` of b's list is known at the other end, with the same edges and place. */
+/* Whether the edge at place `at` of b's list is in the other end's list, with the same multiplicity and place. */
 static bool has_twin(const Block *b, const CfgEdge *edge, u32 at, const CfgList *other)
 {
     if (edge->twin >= other->n)
@@ -377,7 +377,7 @@ static bool has_twin(const Block *b, const CfgEdge *edge, u32 at, const CfgList 
     return twin->block == b && twin->twin == at && twin->multiplicity == edge->multiplicity && edge->multiplicity > 0;
 }
 
-/* The edges that b's instructions have, against those of the maps; then both directions against each other. */
+/* Compares the edges of b's instructions with those of the maps, and then both directions with each other. */
 static const char *verify_block(const Function *fn, const Block *b, Arena *arena)
 {
     CfgList succs = cfg_succs(fn, b), preds = cfg_preds(fn, b);

@@ -4,14 +4,15 @@
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 
-/* What a block is, by Block.id. */
+/* What is known about a block, by Block.id. */
 typedef struct CodeBlock {
-    const Block *end; /* where control goes that enters it: itself, or past blocks that do nothing; NULL: not known yet */
-    u32 in_edges;     /* of those that do something, from blocks that are reached */
-    u32 number;       /* in the order in which the code is hashed, from 1 */
+    const Block
+        *end;     /* the block that control reaches through it: itself, or one after empty blocks; NULL: not computed yet */
+    u32 in_edges; /* edges into a block that is not empty, from reached blocks */
+    u32 number;   /* in the order in which the code is hashed, from 1 */
     bool reached;
     bool is_visited; /* by the walk under way */
-    bool continues;  /* only one block leads to it, and that one only to it */
+    bool continues;  /* only one block leads to it, and leads only there */
 } CodeBlock;
 
 typedef struct CodeHash {
@@ -26,7 +27,7 @@ static CodeBlock *code_block(const CodeHash *h, const Block *b) { return &h->blo
 
 static bool does_nothing(const Block *b) { return block_is_empty(b) && b->fall && !block_is_pinned(b); }
 
-/* A cycle of blocks that do nothing ends at the block where it closes. */
+/* The block that control reaches from b through empty blocks. A cycle of these ends at the block where it closes. */
 static const Block *end_of(const CodeHash *h, const Block *b)
 {
     const Block *end = b;
@@ -66,7 +67,8 @@ static void find_edges(CodeHash *h)
     }
 }
 
-/* The pragma works in the block that a back edge enters: it is not one with the block before. */
+/* Whether b holds a pragma. It has an effect in the block that a back edge enters, so b must not count as one with the
+ * block before. */
 static bool has_pragma(const Block *b)
 {
     for_each_instr(i, b)
@@ -75,7 +77,7 @@ static bool has_pragma(const Block *b)
     return false;
 }
 
-/* The block that goes on where b ends; NULL. */
+/* The block that continues b as one piece of code, or NULL. */
 static const Block *continuation(const CodeHash *h, const Block *b)
 {
     if (block_terminator(b) || !b->fall)
@@ -85,7 +87,7 @@ static const Block *continuation(const CodeHash *h, const Block *b)
     return joins ? next : NULL;
 }
 
-/* Numbers the blocks in the order in which they are hashed, or hashes them. */
+/* Visits the blocks in the order in which they are hashed. */
 static void for_each_chain(CodeHash *h, void visit(CodeHash *h, const Block *b))
 {
     for_each_block(b, h->fn)
@@ -117,7 +119,7 @@ static void add(CodeHash *h, u64 value)
 
 static void add_operand(CodeHash *h, const Operand *o)
 {
-    bool is_block = o->kind == OPND_LABEL || o->kind == OPND_TABLE; /* the edges are hashed */
+    bool is_block = o->kind == OPND_LABEL || o->kind == OPND_TABLE; /* the edges are hashed instead */
     add(h, (u64)o->kind << 16 | (u64)o->flags << 8 | o->sub);
     add(h, is_block ? 0 : o->id);
     add(h, is_block ? 0 : (u64)o->value);

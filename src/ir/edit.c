@@ -1,5 +1,5 @@
-/* Changes to instructions and blocks; edit_flow.c has those to where control goes. Edges follow by one rule: whatever changes the edges out of a block
- * takes that block's edges off, makes its change, and puts them on again. */
+/* Changes to instructions and blocks; edit_flow.c has the changes of control flow. One rule keeps the edges: whatever
+ * changes the edges out of a block removes that block's edges, makes its change, and adds them again. */
 #include "ir/edit.h"
 
 #include <assert.h>
@@ -10,7 +10,7 @@
 #include "ir/inspect.h"
 #include "ir/scopes.h"
 
-/* A terminator decides whether control leaves, and a pragma what becomes of a loop. */
+/* Marks what a change of item i changes. A terminator decides whether control leaves, and a pragma what becomes of a loop. */
 static void touch_item(Block *b, const Instr *i)
 {
     limit_poll();
@@ -26,7 +26,7 @@ static void touch_instr(Instr *i)
         touch_item(i->block, i);
 }
 
-/* i, or what it reads, is about to go. */
+/* Notes that i, or what it reads, is about to be removed. */
 static void lose_readers(const Instr *i)
 {
     VecU32 *lost = &i->block->fn->lost_readers;
@@ -53,7 +53,7 @@ static void edges_on(Block *b)
 
 /* ---- instructions --------------------------------------------------------------------------------------------- */
 
-/* The scope that an item after `before` (NULL: first in b) stands in. */
+/* The scope of an item that follows `before`; NULL: the first item of b. */
 static ScopeId scope_after(const Block *b, const Instr *before)
 {
     if (!before)
@@ -61,7 +61,7 @@ static ScopeId scope_after(const Block *b, const Instr *before)
     return before->kind == INSTR_SCOPE_END ? b->fn->scopes.v[before->scope].parent : before->scope;
 }
 
-/* An instruction that comes to another scope prints from its operands: its text may mean other things there. */
+/* Moves i to a scope. There its text may mean something else, so it prints from its operands. */
 static void enter_scope(Instr *i, ScopeId scope)
 {
     if (i->kind == INSTR_SCOPE_BEGIN || i->kind == INSTR_SCOPE_END || i->scope == scope)
@@ -153,7 +153,7 @@ Instr *instr_set_operands(Instr *i, const Operand *slots, u32 count)
     if (ends_block)
         edges_off(b);
     if (count > i->slots) {
-        assert(b); /* one that stands nowhere cannot grow */
+        assert(b); /* an instruction that is in no block cannot grow */
         to = arena_alloc(b->fn->module->arena, sizeof(Instr) + count * sizeof(Operand));
         memcpy(to, i, sizeof(Instr));
         *(i->prev ? &i->prev->next : &b->first) = to;
@@ -163,7 +163,7 @@ Instr *instr_set_operands(Instr *i, const Operand *slots, u32 count)
     }
     to->slots = (u16)count;
     if (count)
-        memmove(to->opnd, slots, count * sizeof(Operand)); /* they may be i's own */
+        memmove(to->opnd, slots, count * sizeof(Operand)); /* the slots may be i's own */
     instr_fill_roles(to);
     if (ends_block)
         edges_on(b);
@@ -227,7 +227,7 @@ void block_move_after(Block *b, Block *after)
 
 void block_move_to_end(Block *b) { block_move_after(b, b->fn->layout_last); }
 
-/* The items from `first` on go to the end of `to`. */
+/* Moves the items from `first` on to the end of `to`. */
 static void move_items(Instr *first, Block *to)
 {
     Block *from = first->block;
@@ -242,7 +242,7 @@ static void move_items(Instr *first, Block *to)
         i->block = to;
 }
 
-/* The exit of b, its fall-through edge and its terminator, becomes that of `to`. */
+/* Moves the exit of b, its fall-through edge, jump and running off the end, to `to`. */
 static void move_exit(Block *b, Block *to)
 {
     to->fall = b->fall;
@@ -288,7 +288,7 @@ bool block_can_join(const Block *a, const Block *b)
     return preds.n == 1 && preds.v[0].multiplicity == 1;
 }
 
-/* At the seam the .loc that b starts with may have to be said again. */
+/* Repeats the .loc that b starts with at the seam, where another one is in force. */
 static void join_locs(Block *a, Block *b)
 {
     const Instr *loc = b->loc, *before = a->last ? a->last->kind == INSTR_LOC ? a->last : instr_loc(a->last) : a->loc;
@@ -298,7 +298,7 @@ static void join_locs(Block *a, Block *b)
     insert_after(a, a->last, instr_clone(a->fn, loc));
 }
 
-/* b's items now stand in a's scope; scopes inside b hang on that. */
+/* Moves b's items to a's scope, and makes that the parent of scopes inside b. */
 static void join_scopes(Block *a, Block *b)
 {
     Function *fn = a->fn;

@@ -1,4 +1,4 @@
-/* Changes to where control goes from a block: its terminator, its table, and where it falls. */
+/* Changes of the control flow out of a block: its terminator, its table, and its fall. */
 #include "ir/edit.h"
 
 #include <assert.h>
@@ -68,7 +68,7 @@ static bool uses_table(const Block *b, u32 index)
     return table == &b->fn->tables.v[index];
 }
 
-/* Whoever uses the table is a predecessor of each of its targets. */
+/* Whether another block uses the table. Each block that does is a predecessor of all of the table's targets. */
 static bool table_is_shared(const Block *b, u32 index)
 {
     Function *fn = b->fn;
@@ -85,7 +85,7 @@ static bool table_is_shared(const Block *b, u32 index)
     return false;
 }
 
-/* A table of its own for b's branch; answers its index. */
+/* Gives b's branch a table of its own; answers its index. */
 static u32 table_copy(Block *b, u32 index)
 {
     Function *fn = b->fn;
@@ -111,7 +111,7 @@ static void redirect_table(Block *b, u32 index, const Block *from, const Block *
     if (!hits)
         return;
     if (table_is_shared(b, index)) {
-        index = table_copy(b, index); /* tables may move */
+        index = table_copy(b, index); /* tables may move in memory */
         table = &b->fn->tables.v[index];
     }
     for (u32 k = 0; k < table->targets.n; k++)
@@ -127,7 +127,7 @@ void block_redirect(Block *b, Block *from, Block *to)
     if (from == to)
         return;
     if (table)
-        redirect_table(b, (u32)(table - b->fn->tables.v), from, to); /* asks for edges: before they change */
+        redirect_table(b, (u32)(table - b->fn->tables.v), from, to); /* it asks for edges, so it comes before they change */
     if (b->fn->cfg)
         cfg_redirect(b->fn->cfg, b, from, to);
     if (end && branch_target(end) == from)
@@ -141,7 +141,7 @@ void block_redirect(Block *b, Block *from, Block *to)
     fn_edges_changed(b->fn);
 }
 
-/* By Block.id: one more than the id of the block that takes its place. */
+/* Maps each Block.id to 1 + the id of the block that takes its place. */
 static void map_targets(FnvMap *map, const Block *b, Block *const *to)
 {
     CfgList succs = cfg_succs(b->fn, b);
@@ -150,7 +150,7 @@ static void map_targets(FnvMap *map, const Block *b, Block *const *to)
             *fnvmap_at(map, succs.v[k].block->id) = (u64)to[k]->id + 1;
 }
 
-/* The entries of b's table, of which some may not change. */
+/* Replaces the entries of b's table that are mapped. */
 static void map_table(Block *b, const FnvMap *map)
 {
     Function *fn = b->fn;

@@ -102,7 +102,7 @@ const Instr *instr_loc(const Instr *i)
     return i->block->loc;
 }
 
-/* Links lead to smaller numbers, so this ends. */
+/* Appends the sources of an origin. Links lead to smaller numbers, so this ends. */
 void origin_sources_since(const Function *fn, u32 origin, u32 origins, VecU32 *out)
 {
     u32 done = out->n;

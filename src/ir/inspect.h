@@ -1,20 +1,19 @@
-/* Questions about operands, instructions and blocks that more than one analysis or phase asks: one answer to each. */
+/* Questions about operands, instructions and blocks that several analyses or phases ask. */
 #ifndef PTXOPT_IR_INSPECT_H
 #define PTXOPT_IR_INSPECT_H
 
 #include "ir/ir.h"
 
-/* The register that o is as a whole, negated or not; 0 for a component, for a register plus a constant, for anything else, and
- * for NULL. */
+/* The register that o is as a whole, negated or not. 0: o is a component, a register plus a constant, anything else, or NULL. */
 static inline RegId operand_register(const Operand *o)
 {
     return o && o->kind == OPND_REG && o->sub == SUB_NONE && o->value == 0 ? o->id : 0;
 }
 
-/* Likewise, but 0 too for `!p` and `-r`: the operand's value is the register's. */
+/* The register whose value o has. It is 0 where operand_register() is, and for `!p` and `-r`. */
 static inline RegId operand_plain_register(const Operand *o) { return o && !o->flags ? operand_register(o) : 0; }
 
-/* A clock, a timer and the like: two reads may differ. */
+/* Whether o is a clock, a timer or another special register for which two reads may differ. */
 static inline bool operand_is_volatile(const Operand *o) { return o->kind == OPND_SREG && sreg_info(o->id)->is_volatile; }
 
 static inline bool instr_reads_volatile_register(const Instr *i)
@@ -29,12 +28,12 @@ static inline bool instr_reads_volatile_register(const Instr *i)
  * it is none. */
 const RuntimeInfo *call_runtime(const Module *m, SymId id);
 
-/* Whether i does nothing but load one number from a parameter of its kernel, at a constant place inside it. Parameters are never
- * written, so it cannot fault, nobody sees it, and it reads the same everywhere. */
+/* Whether i does nothing but load one number from a parameter of its kernel, at a constant place inside it. Parameters are
+ * never written, so the load cannot fault, nobody observes it, and it reads the same everywhere. */
 bool instr_loads_parameter(const Instr *i);
 
-/* How many threads a block of the kernel has at most in dimension d; 0: not known. What .maxntid bounds is their number in all
- * dimensions together, which no single one exceeds. */
+/* The most threads that a block of the kernel has in dimension d; 0: unknown. .maxntid bounds their number in all
+ * dimensions together, which none exceeds by itself. */
 static inline u64 block_extent(const Function *fn, u32 d)
 {
     if (!fn->is_entry || fn->block_shape[0] <= 0)
@@ -44,8 +43,8 @@ static inline u64 block_extent(const Function *fn, u32 d)
     return (u64)fn->block_shape[0] * (u64)fn->block_shape[1] * (u64)fn->block_shape[2];
 }
 
-/* The values that the special register o may have, a scalar or one component: those it has on every GPU, as far as .reqntid
- * and .maxntid leave them. */
+/* The values that the special register o, a scalar or one component, may have on any GPU, as far as .reqntid and .maxntid
+ * bound them. */
 void fn_sreg_bounds(const Function *fn, const Operand *o, u64 *least, u64 *most);
 
 static inline bool regs_have(const RegId *v, u32 n, RegId reg)
@@ -56,7 +55,7 @@ static inline bool regs_have(const RegId *v, u32 n, RegId reg)
     return k < n;
 }
 
-/* Whether something that the IR does not know names one of b's labels: the block must stay where it is. */
+/* Whether something that the IR does not know names one of b's labels, so that the block must stay where it is. */
 static inline bool block_is_pinned(const Block *b)
 {
     for (const Label *l = b->labels; l; l = l->next)
@@ -74,7 +73,8 @@ static inline const Instr *block_first_op(const Block *b)
     return i;
 }
 
-/* The block that control comes to from b, itself or after up to `hops` blocks in which nothing executes; NULL for NULL. */
+/* The block that control comes to from b: b itself, or the one after up to `hops` blocks in which nothing executes. NULL
+ * for NULL. */
 static inline const Block *block_skip_empty(const Block *b, u32 hops)
 {
     for (; b && b->fall && hops > 0 && !block_first_op(b); hops--)
@@ -89,7 +89,7 @@ static inline Instr *block_conditional_branch(const Block *b)
     return end && end->guard && branch_target(end) ? end : NULL;
 }
 
-/* Likewise, where it decides between two blocks. */
+/* The guarded bra at the end of b if it has two different successors, or NULL. */
 static inline Instr *block_two_way_branch(const Block *b)
 {
     Instr *branch = block_conditional_branch(b);

@@ -3,13 +3,13 @@
  * Text.      Every object remembers the source text it came from. A function that no phase changed is printed as its
  *            own bytes; in a changed one every instruction whose `changed` is unset still prints its own bytes.
  * Registers  are numbered per function after scope resolution: two `%p` of two scopes are two RegIds. Not SSA.
- * Blocks     end after a terminator (guarded or not) or before a label. Where control goes on is `fall`, never the
+ * Blocks     end after a terminator (guarded or not) or before a label. Control continues at `fall`, whatever the
  *            layout: `@p bra L;` at the end of a block goes to L or to `fall`. An unconditional `bra` is not in the
  *            instruction list: it is the block's `jump` (kept for its text), and its target is `fall`. A block whose
- *            `fall` is not next in layout has a jump; edit_layout() makes them where phases left them out.
+ *            `fall` is not next in layout has a jump; edit_layout() makes them where phases omitted them.
  * Scopes     A `{ }` without labels or branches inside lives in one block, as SCOPE_BEGIN .. SCOPE_END items. Every
  *            other scope begins and ends between blocks (Block.scope); the printer writes its braces, and flattens the
- *            scope (renaming what would clash) when the layout or a branch no longer respects it.
+ *            scope (renaming names that would clash) when the layout or a branch no longer respects it.
  * Edges      live in the Cfg (ir/cfg.h), computed from terminator and `fall`; phases change control flow
  *            through ir/edit.h only, which keeps the edges. */
 #ifndef PTXOPT_IR_IR_H
@@ -44,7 +44,7 @@ typedef enum OperandKind {
     OPND_LABEL, /* id: Block.id; value: which of the block's labels was written, from 1 (0: any will do) */
     OPND_TABLE, /* id: index into Function.tables */
     OPND_SINK,  /* _ */
-    OPND_NAME,  /* name in an unknown instruction that is none of these: id: index into Module.other_names */
+    OPND_NAME,  /* a name in an unknown instruction that is none of these: id: index into Module.other_names */
     /* aggregates: `id` members follow, each with its own members; `value` counts all operand slots below */
     OPND_MEM,   /* [base], [base+offset], [tex, {x, y}], [symbol], [1]: the offset is in the first member's value */
     OPND_VEC,   /* {a, b} */
@@ -79,13 +79,13 @@ typedef struct Operand {
     u8 kind;  /* OperandKind */
     u8 flags; /* OperandFlag */
     u8 sub;   /* SubReg */
-    u8 role;  /* Role, of isa/isa.h, on every slot (members carry their own: registers of an address are uses) */
+    u8 role;  /* Role, of isa/isa.h, on every slot; members carry their own: registers of an address are uses */
     u32 id;
     i64 value;
 } Operand;
 
 static inline bool operand_is_aggregate(const Operand *o) { return o->kind >= OPND_MEM; }
-/* Slots that the operand takes, itself included: `o += operand_slots(o)` is the next sibling. */
+/* The slots that the operand takes, including itself: `o += operand_slots(o)` is the next sibling. */
 static inline u32 operand_slots(const Operand *o) { return operand_is_aggregate(o) ? 1 + (u32)o->value : 1; }
 
 /* ---- instructions --------------------------------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ static inline u32 operand_slots(const Operand *o) { return operand_is_aggregate(
 typedef enum InstrKind {
     INSTR_OP,          /* executes: op is set */
     INSTR_LOC,         /* .loc: debug position of what follows */
-    INSTR_PRAGMA,      /* .pragma: stays right before what follows; without a text: "nounroll" */
+    INSTR_PRAGMA,      /* .pragma: stays right before the next instruction; without a text: "nounroll" */
     INSTR_SCOPE_BEGIN, /* { of a scope inside this block: id in `scope`; its declarations print after it */
     INSTR_SCOPE_END,   /* } */
 } InstrKind;
@@ -102,17 +102,17 @@ struct Instr {
     Instr *prev, *next;
     const OpInfo *op; /* INSTR_OP only */
     Block *block;
-    Span text;          /* own text with guard and `;`; empty when made by a phase */
-    u32 lead;           /* own text with the blanks and comments before it starts here (<= text.beg) */
-    RegId guard : 31;   /* 0: always executed */
+    Span text;          /* its own text with guard and `;`; empty when a phase made it */
+    u32 lead;           /* where its own text begins with the blanks and comments before it (<= text.beg) */
+    RegId guard : 31;   /* 0: it is always executed */
     bool guard_not : 1; /* @!p */
-    ScopeId scope : 31; /* innermost scope, in-block scopes included; SCOPE_BEGIN/END: the scope itself */
-    bool changed : 1;   /* print from operands, not from text */
+    ScopeId scope : 31; /* the innermost scope, including in-block scopes; SCOPE_BEGIN/END: the scope itself */
+    bool changed : 1;   /* it prints from its operands, not from its text */
     u32 order : 29;     /* see instr_precedes */
     InstrKind kind : 3;
-    u32 origin;    /* number of the instruction that this one is, or stands for; clones share it */
+    u32 origin;    /* the number of the instruction that this one is, or stands for; clones share it */
     u16 slots;     /* operand slots */
-    u16 def_slots; /* as many of them, from the first on, as hold everything that is written */
+    u16 def_slots; /* how many of them, from the first on, hold every operand that is written */
     Operand opnd[];
 };
 _Static_assert(sizeof(Instr) == 64, "instructions are most of what a function holds");
@@ -121,17 +121,17 @@ _Static_assert(sizeof(Instr) == 64, "instructions are most of what a function ho
 
 typedef struct Reg {
     const Name *name; /* as printed; for a member of `%r<10>` the name's stem, and `number` */
-    i32 number;       /* -1: the name is whole */
+    i32 number;       /* the name as printed; for a member of `%r<10>`, the name's stem */
     Type type;
     u8 vector;     /* 1, or 2, 4 for `.reg .v2` */
-    bool renamed;  /* name differs from the source's: instructions that hold it print from operands */
-    bool is_param; /* `.reg` parameter or result of a .func: the caller writes or reads it */
+    bool renamed;  /* the name differs from the source's, so instructions that hold it print from operands */
+    bool is_param; /* a `.reg` parameter or result of a .func, which the caller writes or reads */
     ScopeId scope;
     u32 decl; /* index into Scope.decls */
 } Reg;
 
 typedef enum SymKind {
-    SYM_VAR,   /* .param in a body too: the arguments and results of its calls */
+    SYM_VAR,   /* also .param in a body: the arguments and results of calls there */
     SYM_PARAM, /* of a function */
     SYM_FUNC,
     SYM_REG_PARAM /* `.reg` parameter of a .func: see Reg */
@@ -145,12 +145,12 @@ typedef struct Sym {
     bool renamed;
     bool is_extern;
     bool escapes; /* an alias or an initialiser names it */
-    i64 bytes;    /* size; -1 unknown (extern arrays, opaque) */
+    i64 bytes;    /* the size; -1: unknown (extern arrays, opaque types) */
     u32 align;
     Function *owner;    /* of a local variable or parameter; NULL at module level */
     ScopeId scope;      /* inside owner */
     Function *function; /* SYM_FUNC */
-    Span text;          /* its declaration */
+    Span text;          /* the declaration */
 } Sym;
 
 typedef enum DeclKind { DECL_REG, DECL_VAR, DECL_OTHER } DeclKind;
@@ -158,32 +158,32 @@ typedef enum DeclKind { DECL_REG, DECL_VAR, DECL_OTHER } DeclKind;
 /* A declaration statement: `.reg .b32 %r<10>, %x;`, `.shared .align 4 .b8 buf[64];`. */
 typedef struct Decl {
     u8 kind;
-    bool early; /* stands before the first instruction of its scope, or may: prints where the scope starts */
+    bool early; /* it stands, or may stand, before the first instruction of its scope; it prints where the scope starts */
     u32 lead;
-    Span text;       /* empty: made by a phase */
-    Str renamed;     /* prints instead of the text when its names had to change */
-    RegId first_reg; /* made by a phase: registers of one type and stem, this one and ... */
-    u32 regs;        /* ... its like up to number regs - 1 */
-    SymId sym;       /* DECL_VAR: the first of ... */
+    Span text;       /* empty: a phase made it */
+    Str renamed;     /* prints instead of the text when names in it had to change */
+    RegId first_reg; /* of a phase: registers of one type and stem, from this one on ... */
+    u32 regs;        /* ... with the numbers 0 to regs - 1 */
+    SymId sym;       /* DECL_VAR: the first of .. */
     u32 syms;
 } Decl;
 
 typedef struct Scope {
     ScopeId parent; /* of scope 0: 0 */
     u32 depth;
-    ScopeId jump;     /* an ancestor further out, which makes scope_encloses() quick; of scope 0: 0 */
+    ScopeId jump;     /* an ancestor further out, which makes scope_encloses() fast; of scope 0: 0 */
     bool in_block;    /* straight-line: see SCOPE_BEGIN */
-    bool flattened;   /* prints without braces; its declarations print in the parent */
+    bool flattened;   /* it prints without braces, and its declarations print in the parent */
     Span open, close; /* text of `{` and `}` */
     u32 lead_open, lead_close;
     VEC(Decl) decls;
 } Scope;
 
-/* `.branchtargets`, `.callprototype`, `.calltargets`: label-named lists; print before their first user. */
+/* `.branchtargets`, `.callprototype`, `.calltargets`: lists with a label, which print before their first user. */
 typedef enum TableKind { TABLE_BRANCH, TABLE_PROTO, TABLE_CALL } TableKind;
 typedef struct Table {
     u8 kind;
-    bool changed; /* print from targets */
+    bool changed; /* it prints from its targets */
     bool renamed;
     const Name *name;
     ScopeId scope;
@@ -199,8 +199,8 @@ typedef struct Label {
     const Name *name;
     ScopeId scope;
     u32 lead;
-    Span text;   /* `name:`; empty when made by a phase */
-    bool pinned; /* debug sections or unknown operands name it: the block must stay */
+    Span text;   /* `name:`; empty when a phase made it */
+    bool pinned; /* debug sections or unknown operands name it, so the block must stay */
     bool renamed;
 } Label;
 
@@ -210,13 +210,13 @@ struct Block {
     Function *fn;
     Block *prev, *next;  /* layout */
     Label *labels;       /* in source order */
-    Instr *first, *last; /* the terminator, if any, is last */
-    Block *fall;         /* where control goes when no terminator takes it away; NULL: nowhere */
-    Instr *jump;         /* the unconditional `bra` to fall, if the text has one (or needs one) */
-    const Instr *loc;    /* the .loc in force where the block starts, NULL if none */
-    bool falls_off;      /* control runs off the end of the function's text: like ret */
+    Instr *first, *last; /* the terminator, if any, is the last */
+    Block *fall;         /* where control continues when no terminator takes it elsewhere; NULL: nowhere */
+    Instr *jump;         /* the unconditional `bra` to fall, if the text has one, or needs one */
+    const Instr *loc;    /* the .loc in force where the block starts; NULL: none */
+    bool falls_off;      /* control runs off the end of the function's text, which is like ret */
     bool dead;           /* unlinked */
-    bool ordered;        /* each instruction's `order` is larger than that of those before it */
+    bool ordered;        /* the `order` of the instructions is ascending */
 };
 
 /* The terminator: bra with a label or guarded, brx, ret, exit; NULL when the block only goes to `fall`. */
@@ -225,15 +225,15 @@ static inline Instr *block_terminator(const Block *b)
     return b->last && b->last->kind == INSTR_OP && op_has(b->last->op, OPF_TERMINATOR) ? b->last : NULL;
 }
 
-/* A branch that a phase made of others does their work: see instr_inherit_origin. */
+/* The origin of a branch that a phase made from others, whose work it does: see instr_inherit_origin. */
 typedef struct OriginLink {
     u32 made, source; /* Instr.origin; source < made */
 } OriginLink;
 
-/* What an edit changes: what is computed of a function is out of date in its next epoch. */
+/* What an edit changes. Results computed from it are out of date in its next epoch. */
 typedef enum Epoch {
     EPOCH_EDGES, /* blocks, edges, where control leaves, pragmas */
-    EPOCH_CODE,  /* these, instructions and registers */
+    EPOCH_CODE,  /* all of these, and instructions and registers */
     EPOCHS
 } Epoch;
 
@@ -242,33 +242,33 @@ struct Function {
     const Name *name;
     SymId sym;
     bool is_entry, is_definition, has_noreturn;
-    bool has_calls;          /* instructions that call were made in it */
-    bool verbatim;           /* the IR does not hold all of it, or is not proved: prints as its own text, always */
-    bool changed;            /* some phase rewrote something: print from the IR */
+    bool has_calls; /* call instructions were made in it */
+    bool verbatim;  /* it always prints as its own text, because the IR does not hold all of it or it was reverted */
+    bool changed;   /* some phase rewrote something, so it prints from the IR */
     const char *untouchable; /* why no phase may touch it; NULL: they may */
     Span untouchable_at;
-    u32 lead;         /* blanks and comments before the function start here */
-    Span text;        /* first directive to closing brace or `;` */
+    u32 lead;         /* where the blanks and comments before the function begin */
+    Span text;        /* from the first directive to the closing brace or `;` */
     Span open, close; /* its braces; empty for a prototype */
     VEC(Reg) regs;    /* [0] unused */
     VEC(Scope) scopes;
     VEC(Table) tables;
-    VEC(Block *) blocks; /* by id; dead ones stay */
-    VEC(SymId) params;   /* in order; return parameters first */
+    VEC(Block *) blocks; /* by id, including dead ones */
+    VEC(SymId) params;   /* in order, with return parameters first */
     u32 return_params;
     Block *entry, *layout_last;   /* entry is first in layout */
-    i32 block_shape[3];           /* .reqntid, or .maxntid; 0 unknown */
+    i32 block_shape[3];           /* .reqntid, or .maxntid; 0: unknown */
     bool shape_exact;             /* from .reqntid */
     u32 least_ctas;               /* .minnctapersm; 0: none */
     u32 most_registers;           /* .maxnreg; 0: none */
     u32 new_names;                /* counter for the names of fresh labels and registers */
-    u32 origins;                  /* the last Instr.origin given out; they start at 1 */
+    u32 origins;                  /* the last Instr.origin given out, counted from 1 */
     VEC(OriginLink) origin_links; /* by `made`, ascending */
-    VecU32 lost_readers;          /* registers that an edit took a reader from; see edit_remove_unread */
-    Cfg *cfg;                     /* edges, once cfg_build ran; owned by the pipeline */
-    u32 epoch[EPOCHS];            /* moved on by what changes the function: ir/edit.h, block_new, reg_new */
-    u64 parsed_code;              /* of ir/code_hash.h */
-    u32 flat_epoch, legal_epoch;  /* of its code, when scopes_flatten() and scopes_legalize() last had it in order */
+    VecU32 lost_readers;          /* registers that an edit removed a reader of; see edit_remove_unread */
+    Cfg *cfg;                     /* the edges, once cfg_build has run; owned by the pipeline */
+    u32 epoch[EPOCHS];            /* increased by what changes the function: ir/edit.h, block_new, reg_new */
+    u64 parsed_code;              /* see ir/code_hash.h */
+    u32 flat_epoch, legal_epoch;  /* its epoch of the code when scopes_flatten() and scopes_legalize() last ran */
 };
 
 typedef struct Source Source; /* base/source.h */
@@ -279,13 +279,13 @@ struct Module {
     Isa *isa;
     Str text; /* the whole source */
     const char *file;
-    u32 version_major, version_minor, target_sm; /* .version, .target sm_NN; 0 unknown */
+    u32 version_major, version_minor, target_sm; /* .version, .target sm_NN; 0: unknown */
     const char *untouchable;                     /* why no phase may touch any function; NULL: they may */
     Span untouchable_at;
     bool debug;                    /* .target ..., debug */
-    bool names_undeclared;         /* functions that nobody declared: the module is not for ptxas, but for OptiX */
-    u32 address_size;              /* bits; 0: not said */
-    VEC(Function *) functions;     /* in text order, prototypes included */
+    bool names_undeclared;         /* it names functions that nobody declared, so it is not for ptxas, but for OptiX */
+    u32 address_size;              /* in bits; 0: not given */
+    VEC(Function *) functions;     /* in text order, including prototypes */
     VEC(Sym) syms;                 /* [0] unused */
     VEC(const Name *) other_names; /* OPND_NAME */
     const char *fresh_stem;        /* new names start with %STEM_ or $L__STEM_; chosen when the first one is made */
@@ -308,18 +308,18 @@ static inline Block *fn_block(const Function *fn, u32 id)
 
 #define for_each_block(b, fn) for (Block *b = (fn)->entry; b; b = b->next)
 #define for_each_instr(i, b) for (Instr *i = (b)->first; i; i = i->next)
-/* Top-level operands, in order; const Operand * of a const Instr *. */
+/* Top-level operands, in order; those of a const instruction are const. */
 #define for_each_operand(o, i) for (__auto_type o = &(i)->opnd[0]; o < (i)->opnd + (i)->slots; o += operand_slots(o))
-/* Every slot, members of aggregates included. */
+/* Every slot, including members of aggregates. */
 #define for_each_slot(o, i) for (__auto_type o = &(i)->opnd[0]; o < (i)->opnd + (i)->slots; o++)
 
-/* Whether a block of this kernel is one thread: it has at most that many, and no block has none. */
+/* Whether a block of this kernel is one thread. .maxntid gives only the most threads, but no block has none. */
 static inline bool function_has_one_thread(const Function *fn)
 {
     return fn->is_entry && fn->block_shape[0] == 1 && fn->block_shape[1] == 1 && fn->block_shape[2] == 1;
 }
 
-/* The lanes of the only warp of a block of this kernel, where .reqntid says how many threads there are; else 0. */
+/* The lanes of the only warp of a block of this kernel, if .reqntid says that it has one; otherwise 0. */
 static inline u32 function_warp_lanes(const Function *fn)
 {
     if (!fn->is_entry || !fn->shape_exact)
@@ -332,11 +332,11 @@ static inline u32 function_warp_lanes(const Function *fn)
 
 static inline bool instr_is(const Instr *i, u32 flag) { return i->kind == INSTR_OP && op_has(i->op, flag); }
 static inline bool role_defines(Role role) { return role == ROLE_DEF || role == ROLE_DEF_USE; }
-/* A guarded definition may leave the old value: it does not kill. */
+/* Whether o is written. A guarded definition may leave the old value, so it does not kill that. */
 static inline bool slot_is_def(const Operand *o) { return o->kind == OPND_REG && role_defines((Role)o->role); }
 static inline bool slot_is_use(const Operand *o) { return o->kind == OPND_REG && o->role != ROLE_DEF; }
 
-/* Slot of top-level operand number n; i->slots where there is none. */
+/* The slot of top-level operand number n; i->slots: there is none. */
 static inline u32 operand_slot(const Instr *i, u32 n)
 {
     u32 slot = 0;
@@ -357,8 +357,8 @@ static inline Operand *instr_operand_of(Instr *i, u32 n)
     return slot < i->slots ? &i->opnd[slot] : NULL;
 }
 
-/* Top-level operand number n, or NULL; a const one of a const instruction. */
-#ifdef __cppcheck__ /* which cannot read _Generic */
+/* Top-level operand number n, or NULL; that of a const instruction is const. */
+#ifdef __cppcheck__ /* it cannot read _Generic */
 Operand *instr_operand(const Instr *i, u32 n);
 #else
 #define instr_operand(i, n) (_Generic((i), const Instr * : instr_operand_of_const, Instr * : instr_operand_of)((i), (n)))
@@ -377,49 +377,49 @@ static inline void fn_edges_changed(Function *fn)
 }
 
 u32 instr_operands(const Instr *i);
-/* A call: whether direct, its callee's symbol (0: indirect). Operand order of a call in the IR is normalised:
- * LIST of returns (maybe empty), callee (SYM or REG), LIST of arguments (maybe empty), [TABLE prototype or targets]. */
+/* The symbol of a call's callee; 0: the call is indirect. The operands of a call in the IR are normalised: LIST of returns
+ * (maybe empty), callee (SYM or REG), LIST of arguments (maybe empty), [TABLE prototype or targets]. */
 SymId call_callee(const Instr *i);
-/* Target of a bra; entries of a brx come from its table. */
+/* The target of a bra; the targets of a brx come from its table. */
 Block *branch_target(const Instr *i);
 Table *branch_table(const Instr *i);
-bool block_is_empty(const Block *b); /* no instruction that executes and no pragma; labels and jump do not count */
-/* Whether a stands before b, in one block. What is inserted has the next question number the block anew. */
+bool block_is_empty(const Block *b); /* it holds no instruction that executes and no pragma; labels and jump do not count */
+/* Whether a stands before b, in one block. After an insertion the next question numbers the block's instructions again. */
 bool instr_precedes(const Instr *a, const Instr *b);
-/* The .loc in force at i (itself not counted), or NULL. */
+/* The .loc in force at i, not counting i itself, or NULL. */
 const Instr *instr_loc(const Instr *i);
-/* After the newline when only blanks and one comment follow `end` on the line, else `end` itself. */
+/* The place after the newline if only blanks and one comment follow `end` on the line; otherwise `end` itself. */
 u32 text_line_end(Str text, u32 end);
-/* Where the text of an item that ends at `end` gives way to the next item's lead: a comment after an item's `;` belongs to that
- * item, and so does the comment on a later line that ends inline assembly. */
+/* The place where the text of an item that ends at `end` gives way to the lead of the next one. A comment after an item's
+ * `;` belongs to the item, and so does the comment on a later line that ends inline assembly. */
 u32 text_item_end(Str text, u32 end);
 #define TEXT_ASM_BEGIN "// begin inline asm"
 #define TEXT_ASM_END "// end inline asm"
 
 /* ---- constructors (ir/build.c) -------------------------------------------------------------------------------- */
 
-/* Symbol 0, and in a function register 0 and scope 0, are there from the start. */
+/* Symbol 0 exists from the start, and in a function register 0 and scope 0. */
 Module *module_new(Arena *arena, const char *file, Str text);
-void module_free(Module *m); /* vectors and tables outside the arena; the arena is the caller's */
+void module_free(Module *m); /* frees vectors and tables outside the arena, which is the caller's */
 Function *function_new(Module *m, const Name *name);
-/* Gives back what only work on the function needs: its edges, and room for more of what it holds. */
+/* Gives memory back that only work on the function needs: its edges, and spare room of its vectors. */
 void function_shrink(Function *fn);
 Block *block_new(Function *fn, ScopeId scope); /* not yet in the layout */
 void block_append_layout(Function *fn, Block *b);
-/* An instruction with copies of the operand slots; not yet in a block. Roles are filled in from the opcode's shape. */
+/* An instruction with copies of the operand slots, not yet in a block. Roles are filled in from the opcode's shape. */
 Instr *instr_new(Function *fn, const OpInfo *op, const Operand *slots, u32 count);
 Instr *instr_clone(Function *fn, const Instr *i);
-/* i takes the place of a, or of a and b together (b may be NULL; i may be one of them). Whoever compares a function before
- * and after a phase (analysis/convergence.h) takes i for them; a branch without such a note is a new decision. */
+/* Lets i take the place of a, or of a and b together. b may be NULL; i may be one of them. analysis/convergence.h, which
+ * compares a function before and after its phases, takes i for them; a branch without such a note is a new decision. */
 void instr_inherit_origin(Function *fn, Instr *i, const Instr *a, const Instr *b);
-/* Appends the origins that `origin` was made from in this way; its own if it is of no note. */
+/* Appends the origins that `origin` was made from by instr_inherit_origin(), or itself if it was not made so. */
 void origin_sources(const Function *fn, u32 origin, VecU32 *out);
-/* Likewise, as it was when the function had so many origins. */
+/* Does the same as of when the function had `origins` origins. */
 void origin_sources_since(const Function *fn, u32 origin, u32 origins, VecU32 *out);
 void instr_fill_roles(Instr *i);
 RegId reg_new(Function *fn, Type type); /* a fresh register, declared in scope 0 */
-Label *label_new(Block *b);             /* a fresh label, after those that b has */
-/* Names that occur nowhere in the module: of labels, tables and variables; of registers, a number to follow. */
+Label *label_new(Block *b);             /* a fresh label, after b's other ones */
+/* Names that occur nowhere in the module: for labels, tables and variables; for registers, to be followed by a number. */
 const Name *label_fresh_name(Function *fn);
 const Name *reg_fresh_stem(Function *fn);
 
@@ -427,17 +427,18 @@ const Name *reg_fresh_stem(Function *fn);
 
 #include <stdio.h>
 typedef struct PrintOptions {
-    bool reprint; /* print every function from its operands, whether changed or not */
+    bool reprint; /* print every function from its operands, even if it was not changed */
 } PrintOptions;
 /* Whether the function is printed from the IR, and not as its own text. */
 bool print_is_anew(const Function *fn, const PrintOptions *options);
 void print_module(FILE *out, Module *m, const PrintOptions *options);
 void print_function(FILE *out, Function *fn, const PrintOptions *options);
-void print_instr(FILE *out, const Function *fn, const Instr *i); /* from its operands, with guard and `;`, no newline */
+void print_instr(FILE *out, const Function *fn,
+                 const Instr *i); /* from its operands, with guard and `;`, without a newline */
 
 /* ---- verifying (ir/verify.c) ---------------------------------------------------------------------------------- */
 
-/* Well-formedness of one function. Answers NULL, or a message (in the arena) that names block and instruction. */
+/* NULL, or what is not well-formed in the function: a message, in the arena, that names block and instruction. */
 const char *verify_function(const Function *fn, Arena *arena);
 
 #endif

@@ -1,4 +1,4 @@
-/* The end of a phase: what the layout leaves to be said, as jumps, labels and `ret`. */
+/* The end of a phase: makes the jumps, labels and `ret` that the layout needs. */
 #include <string.h>
 
 #include "ir/cfg.h"
@@ -11,7 +11,7 @@ static void need_label(Block *b)
         label_new(b);
 }
 
-/* Control must leave the function here, not run into the next block. */
+/* Ends b with a `ret`, since control must leave the function here and not run into the next block. */
 static void end_with_ret(Block *b)
 {
     Function *fn = b->fn;
@@ -27,8 +27,8 @@ static void end_with_ret(Block *b)
     instr_append(last, ret);
 }
 
-/* Without a jump the labels of an empty block are those of the next one: threads that a table sends to the two would be one group
- * (transform/groups.h). */
+/* Whether b must end with a jump. Without one, the labels of an empty block would be those of the next one, and threads
+ * that a table sends to the two would be one group (transform/groups.h). */
 static bool needs_jump(const Block *b)
 {
     return b->fall && (b->fall != b->next || (b->fn->cfg && block_is_empty(b) && cfg_table_leads_to(b->fn, b)));

@@ -1,15 +1,15 @@
-/* Blocks as the parser would make them of the text that will be printed, so that a phase sees the same ones whether it runs
- * after another phase or reads that phase's output. */
+/* Makes blocks what the parser would make of the text that will be printed. A phase then sees the same blocks whether it
+ * runs after another phase or reads that phase's output. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 
-/* Whether at most b's labels stand between it and the next block: one place with labels of both. */
+/* Whether at most b's labels separate it from the next block, so that both are one place with the labels of both. */
 static bool is_at_place_of_next(const Block *b)
 {
     return b != b->fn->entry && !b->first && !b->jump && b->fall && b->fall == b->next && b->scope == b->next->scope;
 }
 
-/* Operands say which of a block's labels was written: `count` more now stand in front of them. */
+/* Adjusts the operands that say which label of `to` was written: `count` more now precede them. */
 static void shift_label(Instr *branch, const Block *to, u32 count)
 {
     if (!branch)
@@ -50,7 +50,7 @@ static void add_labels_in_front(Block *b, Label *labels)
     }
 }
 
-/* b's labels become those of the next block. No text changes: what names them stays as it was written. */
+/* Gives b's labels to the next block. No text changes, since what names them stays as it was written. */
 static void give_to_next(Block *b)
 {
     Block *to = b->next;
@@ -70,7 +70,7 @@ static void give_to_next(Block *b)
     block_remove(b);
 }
 
-/* Whether the next block is only the jump after a's branch: read again, it belongs to a. */
+/* Whether the next block is only the jump after a's branch, which the parser would make part of a. */
 static bool is_followed_by_jump(const Block *a)
 {
     const Block *b = a->next;

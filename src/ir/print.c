@@ -1,35 +1,35 @@
-/* Modules and functions to text. What no phase changed is copied; a changed function is walked in layout order, and each
- * item prints [lead, end of its line) of its own text unless it was changed. Scopes have been legalized before, so that a
- * walk over the blocks comes to each brace once. */
+/* Modules and functions to text. Functions that no phase changed are copied. A changed function is walked in layout order,
+ * and each item prints [lead, end of its line) of its own text unless it was changed. Scopes have been legalized before, so
+ * a walk over the blocks comes to each brace once. */
 #define _GNU_SOURCE /* memmem */
 #include "ir/printer.h"
 #include "ir/scopes.h"
 
 enum { NOWHERE = UINT32_MAX };
 
-/* Where a table prints. */
+/* The place where a table prints. */
 enum TablePlace { PLACE_NONE, PLACE_SCOPE_START, PLACE_BEFORE_USER, PLACE_DONE };
 
 typedef struct BodyPrinter {
     Printer *p;
     Function *fn;
     bool reprint;
-    u32 at;           /* place in the source that the output stands for; NOWHERE after text of our own */
-    const Instr *loc; /* .loc in force */
+    u32 at; /* the place in the source that the output has reached; NOWHERE after text that is not from the source */
+    const Instr *loc; /* the .loc in force */
     LocsPrinted locs;
-    Span assembly;  /* inline assembly in the source whose first comment is printed, and whose last one is not; or empty */
-    ScopeId scope;  /* open between blocks */
-    VecU32 opening; /* scratch of enter_scope */
-    u8 *place;      /* by table */
-    u32 tables_at_starts; /* with PLACE_SCOPE_START, and not printed yet */
-    u32 *next_decl;       /* by open scope: declarations before this one are printed */
+    Span assembly;        /* inline assembly in the source of which only the first comment is printed so far, or empty */
+    ScopeId scope;        /* the scope that is open between blocks */
+    VecU32 opening;       /* scratch for enter_scope */
+    u8 *place;            /* by table */
+    u32 tables_at_starts; /* tables with PLACE_SCOPE_START that are not printed yet */
+    u32 *next_decl;       /* by open scope: the first declaration that is not printed yet */
 } BodyPrinter;
 
 /* ---- items ----------------------------------------------------------------------------------------------------- */
 
 static bool has_text(Span s) { return s.end > s.beg; }
 
-/* A line of our own: begin, emit, end. */
+/* Begins a line of text that is not from the source; end_line() ends it. */
 static void begin_line(BodyPrinter *b, const char *indent)
 {
     if (!printer_at_line_start(b->p))
@@ -43,7 +43,7 @@ static void end_line(BodyPrinter *b)
     b->at = NOWHERE;
 }
 
-/* The comments around inline assembly come in pairs: one whose twin went with its instruction gets another, or goes. */
+/* Ends inline assembly. Its comments come in pairs: if the last one was removed with its instruction, another is printed. */
 static void end_assembly(BodyPrinter *b)
 {
     if (has_text(b->assembly)) {
@@ -54,7 +54,7 @@ static void end_assembly(BodyPrinter *b)
     b->assembly = (Span){0};
 }
 
-/* The lead of an item that is about to be printed may hold the first comment. */
+/* Notes the first comment of inline assembly, which the lead of the next item may hold. */
 static void begin_assembly(BodyPrinter *b, u32 lead, u32 beg)
 {
     const u32 begin_len = (u32)strlen(TEXT_ASM_BEGIN), end_len = (u32)strlen(TEXT_ASM_END);
@@ -68,7 +68,7 @@ static void begin_assembly(BodyPrinter *b, u32 lead, u32 beg)
         b->assembly = (Span){lead, (u32)(end - text)};
 }
 
-/* What comes after other things than in the source starts a line. */
+/* Begins an item. It starts a new line if it follows other text than in the source. */
 static void begin_item(BodyPrinter *b, u32 lead, u32 beg)
 {
     if (lead < b->assembly.beg || lead >= b->assembly.end)
@@ -79,7 +79,7 @@ static void begin_item(BodyPrinter *b, u32 lead, u32 beg)
     printer_source(b->p, lead, beg);
 }
 
-/* The same for instructions, which are indented even where their own blanks stay after. */
+/* Begins an instruction, which is indented even if its own blanks are not printed with it. */
 static void begin_instr(BodyPrinter *b, const Instr *i)
 {
     bool bare = b->at != i->lead && i->lead == i->text.beg;
@@ -93,7 +93,7 @@ static void begin_instr(BodyPrinter *b, const Instr *i)
         begin_item(b, i->lead, i->text.beg);
 }
 
-/* The rest of the line when only a comment is on it, and the comment after inline assembly. */
+/* Ends an item: prints the rest of its line if that holds only a comment, and the comment after inline assembly. */
 static void end_item(BodyPrinter *b, u32 end)
 {
     u32 line = text_line_end(b->p->text, end);
@@ -110,7 +110,8 @@ static void emit_own_text(BodyPrinter *b, u32 lead, Span text)
     end_item(b, text.end);
 }
 
-/* Where --reprint puts on one line what was on several, what follows keeps its line number: ptxas makes names from it. */
+/* Where --reprint puts several lines on one, adds line ends so that later lines keep their numbers: ptxas makes names from
+ * these. */
 static void keep_lines(BodyPrinter *b, Span text)
 {
     const char *at = b->p->text.p + text.beg, *end = b->p->text.p + text.end;
@@ -187,8 +188,8 @@ static void emit_table(BodyPrinter *b, u32 index)
     end_item(b, t->text.end);
 }
 
-/* A table prints right before its first user, or where its scope starts when that stands in an inner scope. What no
- * instruction uses is not printed. */
+/* Decides where each table prints: right before its first user, or at the start of its scope if that user is in an inner
+ * scope. A table that no instruction uses is not printed. */
 static void place_tables(BodyPrinter *b)
 {
     b->place = mem_zalloc(b->fn->tables.n);
@@ -207,8 +208,8 @@ static void place_tables(BodyPrinter *b)
         }
 }
 
-/* A declaration in mid-body prints where it stood: before the first item that comes from after it. What a phase made or
- * changed may use any of them: it comes after all. */
+/* Prints the declarations in mid-body where they stood: before the first item that comes from after them. An item that a
+ * phase made or changed may use any of them, so it comes after all. */
 static void emit_decls(BodyPrinter *b, ScopeId id, u32 before)
 {
     const Scope *scope = &b->fn->scopes.v[id];
@@ -222,7 +223,7 @@ static void emit_decls(BodyPrinter *b, ScopeId id, u32 before)
     }
 }
 
-/* Declarations that stood in front of a table come before it. */
+/* Prints the tables that the instruction uses first, each after the declarations that stood in front of it. */
 static void emit_tables_before(BodyPrinter *b, const Instr *user)
 {
     if (!b->fn->tables.n || user->kind != INSTR_OP)
@@ -361,7 +362,7 @@ static void emit_label(BodyPrinter *b, const Label *l)
 
 static bool same_loc(const Instr *a, const Instr *b) { return a == b || (a && b && a->text.beg == b->text.beg); }
 
-/* The block's code belongs to the .loc that was in force where it stood in the source. */
+/* Prints the .loc that was in force where the block stood in the source, if another one is now. */
 static void restore_loc(BodyPrinter *b, const Block *block)
 {
     const Instr *first = block->first ? block->first : block->jump;

@@ -1,5 +1,5 @@
-/* `.loc 1 7 3, function_name f, inlined_at 1 55 17` wants a `.loc 1 55 17` somewhere before it: ptxas refuses the file
- * otherwise. Where a phase moved or removed that one, the printer says it again. */
+/* `.loc 1 7 3, function_name f, inlined_at 1 55 17` needs a `.loc 1 55 17` somewhere before it, or ptxas refuses the file.
+ * Where a phase moved or removed that one, the printer repeats it. */
 #define _GNU_SOURCE /* memmem */
 #include "ir/printer.h"
 
@@ -7,7 +7,7 @@ static const char INLINED_AT[] = "inlined_at";
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
 
-/* File, line and column from `at` on, as one number; 0 when they are not there. */
+/* File, line and column from `at` on, as one number; 0: they are not there. */
 static u64 position_key(const char *at, const char *end)
 {
     u64 key = 0;
@@ -26,7 +26,7 @@ static u64 position_key(const char *at, const char *end)
 
 static u64 loc_key(Str text, Span loc) { return position_key(text.p + loc.beg + sizeof ".loc" - 1, text.p + loc.end); }
 
-/* The directive that starts at `beg`, to the end of its line or a comment. */
+/* The directive that starts at `beg`, up to the end of its line or a comment. */
 static Span loc_at(Str text, u32 beg)
 {
     u32 end = beg;

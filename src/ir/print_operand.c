@@ -1,5 +1,5 @@
-/* Instructions from their operands, in ptxas's syntax. This is the inner loop of --reprint: text goes straight to the
- * buffer, and numbers are formatted here. */
+/* Prints instructions from their operands, in ptxas's syntax. This is the inner loop of --reprint: text goes straight to
+ * the buffer, and numbers are formatted here. */
 #include "ir/printer.h"
 #include "ir/scopes.h"
 
@@ -23,14 +23,14 @@ static void write_buffer(Printer *p)
     p->len = 0;
 }
 
-/* Long runs go out by themselves, short ones through the buffer. */
+/* Copies the pending run. Long runs are written directly, short ones through the buffer. */
 static void copy_run(Printer *p)
 {
     Span run = p->run;
     u32 len = run.end - run.beg;
     p->run = (Span){0};
     if (len <= NAME_BYTES && len <= PRINTER_BYTES - p->len && p->text.len - run.beg >= NAME_BYTES) {
-        memcpy(p->buf + p->len, p->text.p + run.beg, NAME_BYTES); /* a newline and blanks, mostly */
+        memcpy(p->buf + p->len, p->text.p + run.beg, NAME_BYTES); /* mostly a newline and blanks */
         p->len += len;
         return;
     }
@@ -64,7 +64,7 @@ void printer_source(Printer *p, u32 beg, u32 end)
     p->run = (Span){beg, end};
 }
 
-/* Room for `bytes` (at most PRINTER_BYTES) in buf after everything before: write there, then add to p->len. */
+/* Room for `bytes` (at most PRINTER_BYTES) in buf, after everything before. The caller writes there and adds to p->len. */
 static char *room_for(Printer *p, u32 bytes)
 {
     if (p->run.end > p->run.beg)
@@ -98,7 +98,7 @@ bool printer_at_line_start(const Printer *p)
 
 /* ---- numbers and names ----------------------------------------------------------------------------------------- */
 
-/* Inside an instruction no source text comes in between, so that room in the buffer is all there is to ask for. */
+/* Puts text into the buffer. Inside an instruction no source text is pending, so only room in the buffer is needed. */
 static inline void put(Printer *p, const char *text, u32 len)
 {
     if (len > PRINTER_BYTES - p->len) {
@@ -136,7 +136,7 @@ static inline void put_name(Printer *p, const Name *name)
 
 static void put_cstr(Printer *p, const char *text) { put(p, text, (u32)strlen(text)); }
 
-enum { NUMBER_BYTES = 24 }; /* "-" and 20 digits; "0x", 16 digits and "U" */
+enum { NUMBER_BYTES = 24 }; /* "-" and 20 digits; or "0x", 16 digits and "U" */
 
 static void put_decimal(Printer *p, u64 value)
 {
@@ -183,8 +183,8 @@ void printer_unsigned(Printer *p, u64 value)
     put_decimal(p, value);
 }
 
-/* Small ones in decimal. U keeps what is above the signed range unsigned for ptxas; the smallest signed number has no
- * decimal literal, and its bits in hexadecimal are the same constant. */
+/* Prints signed numbers in decimal. U keeps numbers above the signed range unsigned for ptxas. The smallest signed number
+ * has no decimal literal, but its bits in hexadecimal are the same constant. */
 static void put_integer(Printer *p, i64 value, bool is_unsigned)
 {
     if (!is_unsigned && value != INT64_MIN) {
@@ -207,7 +207,7 @@ static void put_float(Printer *p, const Operand *o)
     put_hex(p, (u64)o->value, single ? 8 : 16);
 }
 
-/* `+4`, `+-4`: ptxas does not take `-4` after a register. */
+/* Prints `+4` or `+-4`, because ptxas does not take `-4` after a register. */
 static inline void put_offset(Printer *p, i64 value)
 {
     if (value == 0)
@@ -274,7 +274,7 @@ static void put_aggregate(Printer *p, const Function *fn, const Instr *i, const 
     put_char(p, pair[1]);
 }
 
-/* The label as written, where it still stands there: ptxas -g allots registers by it. */
+/* Prints the label as it was written, if it is still visible: ptxas -g allots registers by it. */
 static void put_label(Printer *p, const Function *fn, const Instr *i, const Operand *o)
 {
     const Block *target = fn_block(fn, o->id);
@@ -319,12 +319,12 @@ static void put_operand(Printer *p, const Function *fn, const Instr *i, const Op
     }
 }
 
-/* An empty list of a call is not written: `call f;`. */
+/* Whether the operand is written. An empty list of a call is not: `call f;`. */
 static bool is_written(const Operand *o) { return o->kind != OPND_LIST || o->value > 0; }
 
 void printer_instr(Printer *p, const Function *fn, const Instr *i)
 {
-    room_for(p, 0); /* what is waiting goes first */
+    room_for(p, 0); /* pending text comes first */
     if (i->guard) {
         put_char(p, '@');
         if (i->guard_not)

@@ -1,4 +1,4 @@
-/* Which registers one instruction reads and writes. The carry (add.cc ... addc) is one more register: CARRY_REG. */
+/* The registers that one instruction reads and writes. The carry (add.cc ... addc) is one more register: CARRY_REG. */
 #ifndef PTXOPT_IR_REG_WALK_H
 #define PTXOPT_IR_REG_WALK_H
 
@@ -7,8 +7,8 @@
 
 #define CARRY_REG 0u /* RegId 0 names no register, so it is free for the carry */
 
-/* for (RegWalk w = reg_walk(i); next_read(&w);) ... w.reg: guard, carry and operands; a register may come twice.
- * next_write() likewise: w.kills tells whether nothing of the old value is left. */
+/* for (RegWalk w = reg_walk(i); next_read(&w);) ... visits guard, carry and operands as w.reg; a register may come twice.
+ * next_write() visits writes; w.kills: nothing of the old value is left. */
 typedef struct RegWalk {
     const Instr *i;
     u32 at;
@@ -16,7 +16,7 @@ typedef struct RegWalk {
     bool kills;
 } RegWalk;
 
-/* Place 0 is the guard, 1 the carry, the operand slots follow. */
+/* Place 0 is the guard, 1 the carry; the operand slots follow. */
 static inline RegWalk reg_walk(const Instr *i) { return (RegWalk){.i = i}; }
 
 static inline bool next_read(RegWalk *walk)
@@ -46,7 +46,7 @@ static inline bool next_read(RegWalk *walk)
     return false;
 }
 
-/* Whether nothing is left of what the register held that slot o of i writes. */
+/* Whether slot o, which i writes, leaves nothing of the register's old value. */
 static inline bool slot_kills(const Instr *i, const Operand *o)
 {
     return !i->guard && o->role == ROLE_DEF && o->sub == SUB_NONE;
@@ -75,18 +75,18 @@ static inline bool next_write(RegWalk *walk)
 }
 
 bool instr_reads(const Instr *i, RegId reg);
-/* Whether i writes reg so that nothing of the old value is left. */
+/* Whether i writes reg and leaves nothing of its old value. */
 bool instr_kills(const Instr *i, RegId reg);
-/* Whether an instruction after `from` and before `to` (NULL: up to the end of the block) writes reg. */
+/* Whether an instruction after `from` and before `to` (NULL: the end of the block) writes reg. */
 bool instr_writes_between(const Instr *from, const Instr *to, RegId reg);
-/* The last write of reg before `at`, in its block as it is now; NULL: none of the 256 instructions before it. What reaches `at`
- * from other blocks is analysis/ssa.h's to say. */
+/* The last write of reg before `at`, in its block as it is now; NULL: none of the 256 instructions before it writes reg.
+ * analysis/ssa.h answers what reaches `at` from other blocks. */
 Instr *instr_last_write(const Instr *at, RegId reg);
 
-/* By RegId: the one instruction of the function that writes the register, or NULL: none, or several. In the arena. */
+/* By RegId: the only instruction of the function that writes the register; NULL: none or several do. In the arena. */
 Instr **instr_only_writes(Arena *arena, const Function *fn);
 
-/* Unconditionally or not. */
+/* Whether i writes reg, unconditionally or not. */
 static inline bool instr_writes(const Instr *i, RegId reg)
 {
     if (reg == CARRY_REG)

@@ -1,5 +1,5 @@
-/* Names and new names for scopes_legalize(). Declarations are read from their text, because a register range holds names that
- * no instruction uses. */
+/* Names for scopes_legalize(), old and new. Declarations are read from their text, because a register range holds names
+ * that no instruction uses. */
 #include "ir/scope_names.h"
 
 #include <stdio.h>
@@ -42,11 +42,11 @@ static NameHash hash_reg(const Reg *reg)
 
 typedef struct Word {
     Str text;
-    bool is_range; /* `<` follows */
+    bool is_range; /* `<` follows it */
     NameHash hash;
 } Word;
 
-/* The next name in a declaration's text, from *at on; directives and numbers are none. */
+/* Finds the next name in a declaration's text from *at on. Directives and numbers are not names. */
 static bool next_word(Str text, u32 *at, Word *word)
 {
     u32 i = *at;
@@ -71,7 +71,7 @@ static bool next_word(Str text, u32 *at, Word *word)
 
 static u64 declared_key(ScopeId scope, u32 hash) { return (u64)scope << 32 | hash; }
 
-/* Beside the scopes' own entries: how many scopes declare a hash in one of these ways. */
+/* The key under which `declared` counts the scopes that declare a hash in one of these ways, beside the scopes' own entries. */
 static u64 count_key(u32 hash, u64 how) { return declared_key((ScopeId)(MODULE_SCOPE - how), hash); }
 
 static void declare_hash(Legalizer *s, ScopeId scope, u32 hash, u64 how)
@@ -98,7 +98,7 @@ static bool is_declared(const Legalizer *s, ScopeId scope, u32 hash, u64 how)
     return bits && (*bits & how);
 }
 
-/* Whether a scope other than this one declares it. Walks from scope to scope are for names of which this is true. */
+/* Whether a scope other than this one declares the hash. Only for such names are scopes walked. */
 static bool is_declared_elsewhere(const Legalizer *s, ScopeId scope, u32 hash, u64 how)
 {
     const u64 *count = fnvmap_find(&s->declared, count_key(hash, how));
@@ -188,7 +188,7 @@ static Sym *sym_named(const Function *fn, const Decl *d, const Name *name)
     return NULL;
 }
 
-/* The declaration's text with each name replaced. A range of variables has no name in the text: it keeps its names. */
+/* Makes the declaration's text with each name replaced. A range of variables has no name in the text and keeps its names. */
 static void rename_variables(Legalizer *s, Decl *d)
 {
     Module *m = s->fn->module;
@@ -263,7 +263,7 @@ static void rename_in_scope(Legalizer *s, ScopeId scope, NameHash h)
     undeclare(s, scope, h.stem, DECLARED_RANGE);
 }
 
-/* Renames whatever stands between a name's use and the scope that declares it. */
+/* Renames whatever hides a name between its use and the scope that declares it. */
 static void rename_between(Legalizer *s, ScopeId from, ScopeId declared_in, NameHash h)
 {
     if (!is_declared_elsewhere(s, declared_in, h.whole, DECLARED_WHOLE) &&

@@ -1,17 +1,19 @@
-/* Legalizes the scopes of a function: names before it is printed, the rest after each phase. Three things break the `{ }` of the source:
+/* Legalizes the scopes of a function: their braces after each phase, their names before it is printed. Three things break
+ * the `{ }` of the source:
  *
  *     the layout      a scope whose blocks no longer stand together would be opened twice
  *     a reference     a branch into a scope; a register used by an instruction that was moved out of its scope
  *     a declaration   in mid-body, which prints earlier than it stood and hides an outer name on the way; or of the
  *                     scope that an instruction was moved to
  *
- * The first two flatten the scope: its braces go, and what it declares moves to the scope around it. Where a name would
- * then clash, and for the third, the declaration is renamed as a whole and the instructions that hold one of its names
- * print from their operands. A range `%r<100>` counts as if it declared every name of its stem (%r, without the digits):
- * that renames now and then what need not be. */
+ * The first two flatten the scope: its braces are removed, and its declarations move to the scope around it. Where a name
+ * would then clash, and for the third, the declaration is renamed as a whole and the instructions that hold one of its
+ * names print from their operands. A range `%r<100>` counts as if it declared every name of its stem (%r, without the
+ * digits), so now and then a name is renamed that need not be. */
 #include "ir/scope_names.h"
 
-/* Ancestors at distances that grow with the depth, so that a few jumps lead to any of them (Myers' random-access lists). */
+/* Sets the parent and the jump of a scope. Jumps lead to ancestors at distances that grow with the depth, so a few of them
+ * lead to any ancestor (Myers' random-access lists). */
 void scope_set_parent(Function *fn, ScopeId id, ScopeId parent)
 {
     const Scope *scopes = fn->scopes.v, *above = &scopes[parent];
@@ -26,7 +28,7 @@ typedef void Visit(Legalizer *s, ScopeId from, RefKind kind, u32 id);
 
 /* ---- references ------------------------------------------------------------------------------------------------ */
 
-/* A register of the scope that names it is always seen there. */
+/* Visits a register, unless the scope that names it declares it, where it is always visible. */
 static void visit_reg(Legalizer *s, ScopeId from, RegId id, Visit *visit)
 {
     if (fn_reg(s->fn, id)->scope != from)
@@ -68,7 +70,8 @@ static void visit_references(Legalizer *s, Visit *visit)
 
 /* ---- flattening ------------------------------------------------------------------------------------------------ */
 
-/* The scope that what stood in `scope` is in now. Halves the paths that it walks: many scopes are flattened into one. */
+/* The scope that now holds the contents of `scope`. It halves the paths that it walks, since many scopes may be flattened
+ * into one. */
 static ScopeId living(Legalizer *s, ScopeId scope)
 {
     ScopeId *outer = s->outer;
@@ -138,14 +141,14 @@ static void count_opening(Legalizer *s, u8 *opened, ScopeId scope)
     opened[scope] = 1;
 }
 
-/* Counts what opens from `from` to `to`. */
+/* Counts the scopes that are opened on the way from `from` to `to`. */
 static void count_openings(Legalizer *s, u8 *opened, ScopeId from, ScopeId to)
 {
     for (to = living(s, to); !scope_encloses(s->fn, to, from); to = living(s, s->fn->scopes.v[to].parent))
         count_opening(s, opened, to);
 }
 
-/* In-block scopes must nest within their block. */
+/* Flattens in-block scopes that do not nest within their block. */
 static void check_block_scopes(Legalizer *s, u8 *opened, const Block *b)
 {
     const Function *fn = s->fn;
@@ -258,7 +261,8 @@ static void move_instrs(Legalizer *s, Block *b)
     }
 }
 
-/* Outer scopes come first: their ids are smaller, but for those of in-block scopes that came to another block. */
+/* Makes the parents of scopes ones that are not flattened, outer scopes first. Their ids are smaller, except those of
+ * in-block scopes that came to another block. */
 static void skip_flattened(Legalizer *s)
 {
     Function *fn = s->fn;
@@ -268,7 +272,7 @@ static void skip_flattened(Legalizer *s)
                 scope_set_parent(fn, id, living(s, fn->scopes.v[id].parent));
 }
 
-/* Outer scopes come first, so that what moves twice moves once. */
+/* Moves the contents of flattened scopes. Outer scopes come first, so nothing moves twice. */
 static void empty_flattened(Legalizer *s)
 {
     Function *fn = s->fn;
@@ -290,7 +294,8 @@ static void empty_flattened(Legalizer *s)
 
 /* ---- all together ---------------------------------------------------------------------------------------------- */
 
-/* The source itself is in order; without inner scopes only a declaration in mid-body can come to hide something. */
+/* Whether a changed function may need new names. The source itself is in order; without inner scopes only a declaration in
+ * mid-body can come to hide something. */
 static bool may_be_illegal(const Function *fn)
 {
     const Scope *body = &fn->scopes.v[0];
@@ -313,7 +318,8 @@ static void index_registers(Legalizer *s)
     }
 }
 
-/* What may hide a name, and nothing else unless `all`: what is early in scope 0, and its labels and tables, hide nothing. */
+/* Lists the names that may hide another, or, if `all`, every name. Early declarations of scope 0, its labels and its tables
+ * hide nothing. */
 static void index_names(Legalizer *s, bool all)
 {
     Function *fn = s->fn;
@@ -330,7 +336,7 @@ static void index_names(Legalizer *s, bool all)
                 scope_declare_name(s, l->scope, l->name);
 }
 
-/* What moves into a scope may mean something in each scope around it, parameters and what the module declares included. */
+/* Lists every name that a name moved into a scope may clash with, including parameters and names of the module. */
 static void index_all_names(Legalizer *s)
 {
     scope_declare_words(s, 0, (Span){s->fn->text.beg, s->fn->open.beg});
@@ -338,7 +344,7 @@ static void index_all_names(Legalizer *s)
     visit_references(s, declare_outside_name);
 }
 
-/* Gives names back their meaning, where scopes were flattened too. */
+/* Makes every name mean what it did, including those in scopes that were flattened. */
 static void settle_names(Legalizer *s)
 {
     Function *fn = s->fn;

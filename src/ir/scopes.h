@@ -6,13 +6,14 @@
 
 /* Flattens every scope that the layout or a reference no longer respects, so that each is open once. */
 void scopes_flatten(Function *fn);
-/* The same, and renames what a name would now mistake: each name means at its use what the IR says. A second call does nothing. */
+/* Does the same, and renames names that would be mistaken for others: at its use, each name means what the IR says. A
+ * second call does nothing. */
 void scopes_legalize(Function *fn);
 
-/* Every parent is set here, that of an outer scope before those of the scopes inside. */
+/* Sets a scope's parent. Every parent is set here, that of an outer scope before those of the scopes inside. */
 void scope_set_parent(Function *fn, ScopeId id, ScopeId parent);
 
-/* In logarithmic time of the depth. */
+/* Whether `outer` is `inner` or around it; logarithmic in the depth. */
 static inline bool scope_encloses(const Function *fn, ScopeId outer, ScopeId inner)
 {
     const Scope *scopes = fn->scopes.v;

@@ -2,21 +2,21 @@
 #include "ir/edit.h"
 #include "ir/inspect.h"
 
-/* An instruction that writes a register, in the list of those. */
+/* An instruction that writes a register, in the list of such instructions. */
 typedef struct Writer {
     Instr *i;
-    u32 next; /* one more than the index of the next; 0: none */
+    u32 next; /* 1 + the index of the next one; 0: none */
 } Writer;
 
 struct Unread {
     Function *fn;
-    u32 *readers; /* by RegId: operands and guards that read it; the caller counts as one */
-    u32 *first;   /* by RegId: one more than the index of its first writer; 0: none; NULL: not listed yet */
+    u32 *readers; /* by RegId: the operands and guards that read it; the caller counts as one reader of a parameter */
+    u32 *first;   /* by RegId: 1 + the index of its first writer; 0: none; the array is NULL until needed */
     VEC(Writer) writers;
-    BitSet done; /* by RegId: registers without readers whose writers have been looked at */
+    BitSet done; /* by RegId: registers without readers whose writers have been checked */
     Arena *arena;
-    u32 next;    /* the first among fn->lost_readers that has not been looked at */
-    u32 counted; /* those before this one are no longer among the readers */
+    u32 next;    /* the first of fn->lost_readers that has not been looked at */
+    u32 counted; /* those before this one were already gone when the readers were counted */
 };
 
 static void count_readers(Unread *u)
@@ -76,7 +76,7 @@ static u32 remove_writers(Unread *u, RegId reg, VecU32 *from)
     for (u32 w = u->first[reg]; w; w = u->writers.v[w - 1].next) {
         Instr *i = u->writers.v[w - 1].i;
         if (!i->block || i->block->dead || !is_unread(u, i))
-            continue; /* gone by itself, or with its block */
+            continue; /* removed by itself, or with its block */
         if (from)
             vec_push(from, i->block->id);
         instr_remove(i);

@@ -1,12 +1,12 @@
-/* Labels that nothing names ($L__tmp0 of LLVM's line tables) divide no blocks: what stands after one goes on the block before
- * it, and the label's text leads that item from now on, like a comment. A function whose only oddity they are is then not
- * changed for them, and one that is changed keeps them. */
+/* Labels that nothing names ($L__tmp0 of LLVM's line tables) do not divide blocks. The code after one continues the block
+ * before it, and the label's text leads the next item from then on, like a comment. A function that has nothing else to
+ * clean up is then not changed because of them, and a changed function keeps them. */
 
 #include "ir/edit.h"
 
 #include "base/bitset.h"
 
-/* The blocks that branches and tables name. */
+/* Finds the blocks that branches, jumps and tables name. */
 static void find_named(Function *fn, BitSet *named)
 {
     for_each_block(b, fn) {
@@ -21,7 +21,8 @@ static void find_named(Function *fn, BitSet *named)
             bitset_add(named, fn->tables.v[t].targets.v[k]);
 }
 
-/* In one scope no two labels have one name, so text may keep them, as long as no scope is flattened into this one. */
+/* Whether the function has one scope. No two labels of a scope have the same name, so their text may stay as long as no
+ * scope is flattened into it. */
 static bool has_one_scope(const Function *fn)
 {
     for (u32 s = 1; s < fn->scopes.n; s++)
@@ -30,7 +31,7 @@ static bool has_one_scope(const Function *fn)
     return true;
 }
 
-/* Whether b's labels are named nowhere, and nothing (no declaration) stands between them and the item with the lead. */
+/* Whether b's labels are named nowhere, and no declaration stands between them and the item with this lead. */
 static bool is_unused(const Module *m, const Block *b, const BitSet *named, u32 lead)
 {
     if (!b->labels || bitset_has(named, b->id))
@@ -75,7 +76,7 @@ static void absorb(Block *a, Block *b)
     unlink_next(a);
 }
 
-/* Nothing but labels in front of the closing brace: they lead that. */
+/* Lets labels that only the closing brace follows lead that brace. */
 static void absorb_end(Function *fn, const BitSet *named)
 {
     Block *b = fn->layout_last, *a = b->prev;

@@ -1,5 +1,5 @@
-/* Well-formedness of a function between phases: links both ways, operands in range, names visible, control flow stated
- * in one way only. Answers the first thing that is wrong. */
+/* Checks that a function is well-formed between phases: links in both directions, operands in range, names visible, control
+ * flow stated in one way only. It answers the first fault. */
 #include "base/fnvmap.h"
 #include "ir/cfg.h"
 #include "ir/scopes.h"
@@ -7,7 +7,7 @@
 typedef struct Verify {
     const Function *fn;
     Arena *arena;
-    u8 *laid_out; /* by block: stands in the layout */
+    u8 *laid_out; /* by block: it is in the layout */
     const Block *block;
     u32 index;         /* of the instruction in its block, from 1; 0: the block itself */
     const char *wrong; /* NULL so far */
@@ -32,7 +32,7 @@ static bool check(Verify *v, bool holds, const char *what) { return holds || fai
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
-/* Members of an aggregate fill its slots exactly. */
+/* Checks that the members of an aggregate fill its slots exactly. */
 static bool verify_members(Verify *v, const Operand *o)
 {
     const Operand *end = o + operand_slots(o), *member = o + 1;
@@ -128,7 +128,7 @@ static bool verify_operands(Verify *v, const Instr *i)
 
 /* ---- instructions ---------------------------------------------------------------------------------------------- */
 
-/* The scope open after i, given the one open before it. */
+/* The scope that is open after i, given the one open before it. */
 static ScopeId scope_after(Verify *v, const Instr *i, ScopeId open)
 {
     const Function *fn = v->fn;
