@@ -1,9 +1,9 @@
-/* The PTX lexer (re2c). One token a call; blanks, comments and `# line` markers are skipped. Tokens carry no text of their
- * own: the parser's location is the token's span in the source.
+/* The PTX lexer (re2c). Each call reads one token; blanks, comments and `# line` markers are skipped. Tokens carry no text
+ * of their own: the parser's location is the token's span in the source.
  *
- * A dotted word is one token: `ld.global.v4.f32` and `%r48.x` alike (OPCODE_WORD); the builder knows which is meant.
- * Operands that are plain names, numbers and addresses come as one token, however many they are, and an instruction that
- * has no others is one token as a whole: see scan_run. */
+ * A dotted word is one token, `ld.global.v4.f32` as well as `%r48.x` (OPCODE_WORD); the builder knows which is meant.
+ * Operands that are plain names, numbers and addresses come as one token, however many they are. An instruction that has no
+ * others is one token as a whole: see scan_run. */
 #include "parse/recover.h"
 
 #include <string.h>
@@ -33,7 +33,7 @@
     blank    = [ \t\r\n\f\x1a]; /* the last one ends a file of DOS, which ptxas skips, wherever it stands */
 */
 
-/* After a block comment that opens at `open`; at the end of the text when it is never closed. */
+/* The place after a block comment that opens before `cursor`; NULL when it is never closed. */
 static const unsigned char *skip_block_comment(const unsigned char *cursor, const unsigned char *limit)
 {
     while (cursor < limit) {
@@ -47,7 +47,8 @@ static const unsigned char *skip_block_comment(const unsigned char *cursor, cons
     return NULL;
 }
 
-/* One 64-bit store: the parser copies the location right away as a whole, and would wait for two halves to be written. */
+/* Stores a span in one 64-bit store: the parser copies the location right away as a whole, and would wait for two halves to
+ * be written. */
 static inline void store_span(Span *to, Span s)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -73,7 +74,7 @@ static inline const unsigned char *skip_blanks(const unsigned char *at)
     return at;
 }
 
-/* The first byte of what follows after blanks and comments; NUL at the end. */
+/* The first byte after blanks and comments; NUL at the end. */
 static unsigned char peek(const unsigned char *at, const unsigned char *limit)
 {
     for (;;) {
@@ -87,7 +88,8 @@ static unsigned char peek(const unsigned char *at, const unsigned char *limit)
     }
 }
 
-/* `name:` begins a statement; inside an instruction, and in `1 ? WARP_SZ : 2`, a colon means something else. */
+/* Whether the name is a label. `name:` begins a statement; inside an instruction, and in `1 ? WARP_SZ : 2`, a colon means
+ * something else. */
 static bool is_label(const Lower *lower, const unsigned char *name, const unsigned char *end, const unsigned char *limit)
 {
     return !lower->op && peek(end, limit) == ':' && !lower_is_warp_size((const char *)name, (u32)(end - name));
@@ -97,14 +99,14 @@ static bool is_label(const Lower *lower, const unsigned char *name, const unsign
 
 /* ---- runs of plain operands ------------------------------------------------------------------------------------- */
 
-/* Right after the opcode, and after what stands between operands. */
+/* Whether an operand may begin here: right after the opcode, and after a token that separates operands. */
 static bool may_begin_operand(const Lower *lower)
 {
     int token = lower->last_token;
     return lower->op && (lower->cursor == lower->op_at.end || token == T_OPERANDS_COMMA || token == ',' || token == '[' || token == '{');
 }
 
-/* lower_name, field by field: a Val that is put together elsewhere would be copied before its bytes are written. */
+/* Does what lower_name does, field by field: a Val that is assembled elsewhere would be copied before its bytes are written. */
 static inline void set_name(const Lower *lower, Span at, bool dotted, Val *v)
 {
     bool warp_size = lower_is_warp_size(lower->module->text.p + at.beg, at.end - at.beg);
@@ -134,8 +136,8 @@ static bool set_address(const Lower *lower, Span name, Span digits, bool negativ
     return fits;
 }
 
-/* After the name, number, or address `[name]`, `[name+4]` that starts here; NULL if there is none, or a number that does not
- * fit: nothing is reported here, because what is not plain after all is read again token by token. */
+/* The place after the name, number, or address `[name]` or `[name+4]` that starts here. NULL: there is none, or its number
+ * does not fit. Nothing is reported here, because text that is not plain is read again token by token. */
 static const unsigned char *plain_operand(Lower *lower, const unsigned char *start, Val *v)
 {
     const char *text = lower->module->text.p;
@@ -157,9 +159,9 @@ static const unsigned char *plain_operand(Lower *lower, const unsigned char *sta
     */
 }
 
-/* Most operands are plain, and the grammar has nothing to say about a list of those. So where an operand may begin, the
- * lexer takes as many of them as it finds, into Lower.run: T_OPERANDS when that is where the list ends, T_OPERANDS_COMMA
- * when an operand of another kind follows. 0, and nothing read, when the first one is of another kind. */
+/* Takes as many plain operands as it finds into Lower.run. Most operands are plain, and the grammar has nothing to say
+ * about a list of those. T_OPERANDS: the list ends there; T_OPERANDS_COMMA: an operand of another kind follows. 0, and
+ * nothing is read, if the first operand is of another kind. */
 static int scan_run(Span *where, Lower *lower)
 {
     const char *text = lower->module->text.p;
@@ -183,7 +185,7 @@ static int scan_run(Span *where, Lower *lower)
     return token;
 }
 
-/* Where an instruction begins: its guard has been read, or a statement or label has just ended. */
+/* Whether an instruction may begin here: its guard has been read, or a statement or label has just ended. */
 static bool may_begin_instruction(const Lower *lower)
 {
     if (lower->op || !lower->fn || !lower->fn->is_definition)
@@ -198,7 +200,7 @@ static bool may_begin_instruction(const Lower *lower)
     }
 }
 
-/* After an opcode at `word`: whether plain operands follow, up to the `;`. They are in Lower.run then. */
+/* Whether only plain operands, up to the `;`, follow the opcode at `word`. They are then in Lower.run. */
 static bool is_plain_instruction(Lower *lower, Span word)
 {
     Span operands;
@@ -216,7 +218,8 @@ static bool is_plain_instruction(Lower *lower, Span word)
     return false;
 }
 
-/* After a plain instruction: whether another one follows. It is read, and *end is where it ends: the parser is spared a token. */
+/* Whether another plain instruction follows a plain instruction. If so it is read, and *end becomes its end, which spares
+ * the parser a token. */
 bool lex_instruction(Lower *lower, u32 *end)
 {
     const char *text = lower->module->text.p;
@@ -240,22 +243,22 @@ word:
 
 /* ---- debug data -------------------------------------------------------------------------------------------------- */
 
-/* Inside of a section, and not inside of one of its items. */
+/* Whether debug data may begin here: inside of a section, and not inside of one of its items. */
 static bool may_begin_debug_data(const Lower *lower)
 {
     int token = lower->last_token;
     return lower->in_section && (token == '{' || token == ':' || token == T_INTEGER || token == T_NAME || token == T_DOT_WORD);
 }
 
-/* Whether what stands here is whole: a blank follows, and then what no constant expression goes on with. */
+/* Whether the value before `at` is complete: a blank follows, and then a byte with which no constant expression continues. */
 static bool ends_debug_data(const unsigned char *at)
 {
     const unsigned char *next = skip_blanks(at);
     return next != at && *next && strchr(".}_$", *next);
 }
 
-/* Nearly all that sections hold is plain numbers, of which the grammar makes nothing: after the statements `.b8 12` and `.b8 1,2,3`
- * that stand here one after the other; `start` where none does. */
+/* Skips the statements like `.b8 12` and `.b8 1,2,3` that follow one another here. Nearly everything in sections is plain
+ * numbers, of which the grammar makes nothing. Answers the place after them, or `start`. */
 static const unsigned char *skip_debug_data(const unsigned char *start)
 {
     for (const unsigned char *end = start, *cursor, *marker;; end = cursor) {

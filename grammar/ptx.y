@@ -1,5 +1,5 @@
-/* The PTX grammar (bison, LALR(1), pure, with locations). An instruction is opcode + operands by form; what an opcode means
- * is isa/opcodes.def's business. Every action is one call of a builder in parse/lower.h. */
+/* The PTX grammar (bison, LALR(1), pure, with locations). An instruction is opcode + operands by form; isa/opcodes.def has
+ * the meaning of opcodes. Every action is one call of a builder in parse/lower.h. */
 %define api.pure full
 %define api.location.type {Span}
 %define parse.error custom
@@ -10,7 +10,7 @@
 
 %code requires {
 #include "parse/lower.h"
-/* Reductions cover their right-hand side; empty ones stand after what came before. */
+/* Reductions span their right-hand side; empty ones stand after what came before. */
 #define YYLLOC_DEFAULT(current, rhs, n)                      \
     do {                                                     \
         if (n) {                                             \
@@ -26,12 +26,12 @@ bool lex_instruction(Lower *p, u32 *end);
 }
 %code {
 #define YYMAXDEPTH 400000
-#define YYMALLOC mem_alloc /* running out of it is no syntax error */
+#define YYMALLOC mem_alloc /* running out of memory is not a syntax error */
 #define YYFREE mem_free
 #include "parse/recover.h"
 #include "parse/syntax_error.h"
 #include "parse/unknown.h"
-/* Of all errors bison itself reports one: its stack is full. */
+/* The only error that bison itself reports: its stack is full. */
 static void yyerror(const Span *at, Lower *p, const char *message) { (void)message; lower_syntax_error(p, *at, "this is nested too deeply"); }
 static inline Span join(Span first, Span last) { return (Span){first.beg, last.end}; }
 static inline void plain_instructions(Lower *p, Span *at)
@@ -128,7 +128,7 @@ data_space: T_SPACE | T_PARAM;
 variable: data_space { lower_decl_begin(p, $1); } declaration_words variable_names
     | prefixes data_space { lower_decl_begin(p, $2); p->align = $1; } declaration_words variable_names
     ;
-/* What may stand before a state space, too. */
+/* The words that may also stand before a state space. */
 prefixes: prefix | prefixes prefix  { $$ = $2 ? $2 : $1; };
 prefix: T_ALIGN T_INTEGER           { $$ = (u32)$2.i; }
     | T_ATTRIBUTE '(' attributes ')' { $$ = 0; }
@@ -277,11 +277,11 @@ opcode: T_NAME                      { lower_opcode(p, @1); }
     | guard T_OPCODE_WORD           { lower_opcode(p, @2); }
     | opcode dot_word               { lower_opcode_part(p, @2); }
     ;
-/* `add .s32`: a part of the opcode after a blank may look like any directive. */
+/* A part of the opcode after a blank, as in `add .s32`, may look like any directive. */
 dot_word: T_DOT_WORD | T_TYPE | T_SPACE | T_PARAM | T_VECTOR | T_REG | T_ALIGN | T_PTR | T_WEAK | T_COMMON;
 
-/* The lexer takes plain operands together: T_OPERANDS is one or more, T_OPERANDS_COMMA those with a comma after each, and
- * T_INSTRUCTION an opcode with such operands only, up to its `;`. */
+/* The lexer takes plain operands together. T_OPERANDS is one or more, T_OPERANDS_COMMA those with a comma after each, and
+ * T_INSTRUCTION an opcode with only such operands, up to its `;`. */
 operands: T_OPERANDS                { lower_run(p); }
     | operand
     | more T_OPERANDS               { lower_run(p); }

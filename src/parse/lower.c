@@ -1,4 +1,5 @@
-/* Statements to blocks and instructions. Control flow is read off here: which statement begins a block, where it falls. */
+/* Makes blocks and instructions of statements. Control flow is decided here: which statement begins a block, and where a
+ * block falls through to. */
 #include "ir/scopes.h"
 #include "parse/lower.h"
 #include "parse/syntax_error.h"
@@ -24,7 +25,7 @@ void lower_error(Lower *p, Span at, const char *format, ...)
     va_start(args, format);
     p->dropped = p->lenient;
     if (p->dropped && p->fn)
-        p->fn->verbatim = true; /* what is wrong is not in the IR */
+        p->fn->verbatim = true; /* the faulty part is not in the IR */
     report(p, at, format, args);
     va_end(args);
 }
@@ -75,7 +76,7 @@ void lower_statement_end(Lower *p, Span at)
     p->function_start = p->fn ? p->function_start : NO_LINKAGE;
 }
 
-/* What text_item_end() gives to the statement before does not lead this one. */
+/* The text that text_item_end() gives to the statement before does not lead this one. */
 u32 lower_lead(const Lower *p, u32 beg)
 {
     u32 lead = text_item_end(p->module->text, p->last_end);
@@ -102,7 +103,7 @@ static Block *begin_block(Lower *p)
 
 Block *lower_open_block(Lower *p) { return p->block ? p->block : begin_block(p); }
 
-/* The open block ends here, and control goes on with whatever block begins next. */
+/* Ends the open block. Control continues with whatever block begins next. */
 static void fall_through(Lower *p)
 {
     if (p->block)
@@ -156,7 +157,7 @@ void lower_scope_begin(Lower *p, Span brace)
     p->last_end = brace.end;
 }
 
-/* The items of the scope move to a block of their own, which the rest of b falls into. */
+/* Moves the items of the scope to a block of their own, which the rest of b falls into. */
 static Block *split_off(Lower *p, Block *b, const OpenScope *scope)
 {
     Instr *first = scope->begin;
@@ -170,7 +171,7 @@ static Block *split_off(Lower *p, Block *b, const OpenScope *scope)
         fn->layout_last = rest;
     b->next = rest;
     rest->loc = scope->loc;
-    rest->fall = b->fall; /* the scope inside that was split off before */
+    rest->fall = b->fall; /* the inner scope that was split off before */
     b->last = first->prev;
     if (b->last)
         b->last->next = NULL;
@@ -190,8 +191,8 @@ static Block *split_off(Lower *p, Block *b, const OpenScope *scope)
     return rest;
 }
 
-/* A label or branch is about to come: every open scope that looked straight-line is one that spans blocks after all.
- * Innermost first, so that each item moves once. */
+/* To be called before a label or branch: every open scope that looked straight-line spans blocks after all. The innermost
+ * comes first, so that each item moves once. */
 void lower_scopes_span_blocks(Lower *p)
 {
     if (!p->scopes.n || !vec_last(&p->scopes).begin)
@@ -235,7 +236,7 @@ void lower_label(Lower *p, Span name, Span at)
         fall_through(p);
         b = begin_block(p);
     }
-    names_bind(p, name, BIND_LABEL, b->id); /* one that is declared twice has its name all the same */
+    names_bind(p, name, BIND_LABEL, b->id); /* a label that is declared twice keeps its name */
     Str text = span_str(p->module, name);
     Label *label = arena_new(p->module->arena, Label);
     *label = (Label){.name = intern(&p->module->names, text.p, text.len), .scope = scope_now(p), .text = at};
@@ -425,7 +426,8 @@ void lower_address_size(Lower *p, Val v, Span at)
     p->last_end = at.end;
 }
 
-/* NULs after the text are part of no statement: who loads a module from memory writes one. */
+/* The length of the text without NULs at its end, which belong to no statement: a program that loads a module from memory
+ * writes one. */
 static u32 length_without_nuls(Str text)
 {
     while (text.len > 0 && text.p[text.len - 1] == '\0')
@@ -433,7 +435,7 @@ static u32 length_without_nuls(Str text)
     return text.len;
 }
 
-/* The grammar is silent about what follows an unknown directive too closely. */
+/* Reports why parsing ended early. The grammar is silent about errors right after an unknown directive. */
 static void report_unparsed(Lower *p, ParseStatus status)
 {
     Span end = {p->module->text.len, p->module->text.len};

@@ -1,11 +1,11 @@
-/* Declarations: registers, variables, parameters' types. */
+/* Declarations: registers, variables, types of parameters. */
 #include "parse/lower.h"
 
 #include <limits.h>
 #include <string.h>
 
-#define RANGE_LIMIT 100000000u /* members of one `%r<N>`; ptxas takes as many */
-#define NAMED_LIMIT 100000u    /* of a range of variables, which are made at once */
+#define RANGE_LIMIT 100000000u /* the most members of one `%r<N>`, as for ptxas */
+#define NAMED_LIMIT 100000u    /* the most members of a range of variables, which are made at once */
 
 void lower_decl_begin(Lower *p, u32 space)
 {
@@ -17,7 +17,8 @@ void lower_decl_begin(Lower *p, u32 space)
     p->declaring = true;
 }
 
-/* A type ends what is said of all names of a declaration, but for parameters: `.u64 .ptr .global .align 1`. */
+/* Reports a word that must stand before the type. A type ends what is said about all names of a declaration, except for
+ * parameters: `.u64 .ptr .global .align 1`. */
 void lower_decl_before_type(Lower *p, Span at)
 {
     if (p->type != TYPE_NONE)
@@ -39,7 +40,7 @@ void lower_decl_type(Lower *p, u32 type, Span at)
     p->type = type;
 }
 
-/* Index that the declaration will have in its scope once it is complete. */
+/* The index that the declaration will have in its scope once it is complete. */
 static u32 decl_index(const Lower *p) { return p->fn ? p->fn->scopes.v[scope_now(p)].decls.n : 0; }
 
 static void bind_register(Lower *p, Span name)
@@ -109,7 +110,7 @@ static Sym *new_sym(Lower *p, const Name *name)
     return &vec_last(&p->module->syms);
 }
 
-/* A module-level variable may be declared again (extern first, then defined): the later declaration wins. */
+/* Binds a variable. One at module level may be declared again (extern first, then defined); the later declaration wins. */
 static void bind_variable(Lower *p, Span at, const Name *name)
 {
     SymId id = p->module->syms.n;
@@ -137,7 +138,7 @@ void lower_decl_variable_range(Lower *p, Span stem, Val count, Span at)
 {
     need_type(p, stem);
     u32 members = range_count(p, count, at, NAMED_LIMIT);
-    if (p->fn) /* such a declaration cannot be given other names: scopes could not be flattened */
+    if (p->fn) /* such a declaration cannot be renamed, so its scopes could not be flattened */
         lower_leave_alone(p, "it declares a range of variables", stem);
     for (u32 i = 0; i < members; i++) {
         Binding *b = names_bind_numbered(p, stem, i, at, BIND_SYM, p->module->syms.n);
@@ -206,7 +207,8 @@ void lower_alias(Lower *p, Span alias, Span aliasee)
         lower_error(p, alias, "'%.*s' is not declared", (int)(alias.end - alias.beg), p->module->text.p + alias.beg);
 }
 
-/* An initialiser is text to the phases: what it names in the function, labels that come later included, keeps its name. */
+/* Notes a name in an initialiser, which is text to the phases. What it names in the function, including labels that come
+ * later, must keep its name. */
 void lower_mention(Lower *p, Val v)
 {
     if (v.kind != VAL_NAME)

@@ -1,5 +1,5 @@
-/* Literals and constant expressions: PTX ISA, "Constants" and "Constant Expressions". Integers are 64 bits wide and signed
- * unless marked U, too large for a signed one, or an operand is unsigned. */
+/* Literals and constant expressions: PTX ISA, "Constants" and "Constant Expressions". Integers are 64 bits wide. They are
+ * signed unless they are marked U or too large for that, or an operand is unsigned. */
 #include "parse/lower.h"
 #include "parser.h"
 
@@ -59,7 +59,7 @@ void lower_float(Lower *p, Span at, Val *v)
     const char *text = p->module->text.p + at.beg;
     char buffer[LITERAL_BYTES];
     u32 len = at.end - at.beg;
-    char kind = (char)(text[1] | 32); /* one character alone is no floating-point number */
+    char kind = (char)(text[1] | 32); /* a floating-point number has at least two characters */
     if (text[0] == '0' && (kind == 'f' || kind == 'd')) {
         u64 bits = 0;
         for (u32 i = 2; i < len; i++)
@@ -82,7 +82,7 @@ Val lower_name(const Lower *p, Span at, bool dotted)
     return (Val){.kind = VAL_NAME, .dotted = dotted, .name = at};
 }
 
-/* Parentheses hold constants; around a name they are the list of a call, and nothing else. */
+/* Reports a name in parentheses. Parentheses hold constants; around a name they are the list of a call, and nothing else. */
 static bool bad_parentheses(Lower *p, Val v, Span at)
 {
     bool wrong = v.flags & VAL_PARENTHESIZED && (v.kind == VAL_NAME || v.kind == VAL_PAIR);
@@ -99,7 +99,7 @@ Val lower_parentheses(Lower *p, Val v, Span at)
     return v;
 }
 
-/* 0f literals are bit patterns of singles; arithmetic on constants is done in double. */
+/* The value as a double, in which arithmetic on constants is done. 0f literals are bit patterns of singles. */
 static double as_double(Val v)
 {
     double d;
@@ -141,7 +141,7 @@ Val lower_unary(Lower *p, int op, Val a, Span at)
     bool is_unsigned = a.flags & OPNDF_UNSIGNED;
     switch (op) {
     case '-': return integer((i64)(0 - (u64)a.i), is_unsigned);
-    case '~': return integer(~a.i, true); /* as ptxas has it, like the two below */
+    case '~': return integer(~a.i, true); /* as in ptxas, like the two below */
     default: return integer(!a.i, false);
     }
 }
@@ -252,7 +252,7 @@ Val lower_cast(Lower *p, u32 type, Val a)
     return a;
 }
 
-/* `generic(x)` and `0xFF00(x)` of initialisers: the argument is what is named. */
+/* The value of `generic(x)` or `0xFF00(x)` in an initialiser: its argument is what is named. */
 Val lower_apply(Lower *p, Val function, Val argument, Span at)
 {
     if (p->fn && function.kind != VAL_BAD) {

@@ -9,7 +9,7 @@ void lower_linkage(Lower *p, bool is_extern, Span at)
     p->function_start = at.beg;
 }
 
-/* Makes the Function with a placeholder name: parameters that `.func` returns come before it. */
+/* Makes the Function without a name, because parameters that a `.func` returns come before its name. */
 void lower_function_begin(Lower *p, bool is_entry, Span at)
 {
     u32 beg = p->function_start != NO_LINKAGE ? p->function_start : at.beg;
@@ -25,7 +25,7 @@ void lower_function_begin(Lower *p, bool is_entry, Span at)
     names_open_scope(p, 0);
 }
 
-/* The function's symbol lives in the module's scope, outside the one that its parameters are in. */
+/* Binds the function's symbol in the module's scope, outside of the scope of its parameters. */
 static Binding *bind_function(Lower *p, Span name, SymId id)
 {
     u32 open = p->scopes.n;
@@ -157,7 +157,7 @@ void lower_body_end(Lower *p, Span brace)
 
 void lower_prototype_end(Lower *p, Span semicolon) { function_end(p, semicolon); }
 
-/* After a syntax error that the function's own rules could not recover from. */
+/* Abandons a function after a syntax error that its own rules could not recover from. */
 void lower_function_abandon(Lower *p)
 {
     while (p->scopes.n)

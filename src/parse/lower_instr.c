@@ -1,9 +1,9 @@
-/* One instruction: guard, opcode, operands; and what it does to the control flow. */
+/* One instruction: its guard, opcode and operands, and its effect on the control flow. */
 #include "parse/lower.h"
 
 #include <string.h>
 
-/* Braces in brackets in a list: nothing in PTX nests deeper, and what walks operands may recurse this far. */
+/* Braces in brackets in a list: nothing in PTX nests deeper, and code that walks operands may recurse this far. */
 #define AGGREGATE_DEPTH 4
 
 static int text_len(Span s) { return (int)(s.end - s.beg); }
@@ -33,7 +33,7 @@ void lower_opcode(Lower *p, Span word)
     p->op = isa_decode(p->module->isa, p->module->text.p + word.beg, word.end - word.beg);
 }
 
-/* `add .s32`: the same opcode as `add.s32`. */
+/* Appends a part to the opcode: `add .s32` is the same opcode as `add.s32`. */
 void lower_opcode_part(Lower *p, Span part)
 {
     Str text = span_str(p->module, part);
@@ -44,8 +44,8 @@ void lower_opcode_part(Lower *p, Span part)
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
-/* The next slot. It is filled in place: an operand put together elsewhere, byte by byte, would be copied as a whole before
- * its bytes are written. */
+/* The next slot. It is filled in place, because an operand that is assembled elsewhere, byte by byte, would be copied as a
+ * whole before its bytes are written. */
 static Operand *push_operand(Lower *p, OperandKind kind)
 {
     if (!p->open_aggregates.n)
@@ -78,7 +78,7 @@ static SubReg sub_register(const char *text, u32 len)
     static const char *const names[] = {
         [SUB_X] = "x",   [SUB_Y] = "y",   [SUB_Z] = "z",   [SUB_W] = "w",   [SUB_B0] = "b0",
         [SUB_B1] = "b1", [SUB_B2] = "b2", [SUB_B3] = "b3", [SUB_H0] = "h0", [SUB_H1] = "h1"};
-    static const char colors[] = "rgba"; /* old names of x y z w */
+    static const char colors[] = "rgba"; /* the old names of x y z w */
     for (u32 i = SUB_X; i < COUNT_OF(names); i++)
         if (strlen(names[i]) == len && !memcmp(names[i], text, len))
             return (SubReg)i;
@@ -92,7 +92,7 @@ static u32 other_name(Lower *p, const char *text, u32 len)
     return p->module->other_names.n - 1;
 }
 
-/* bra: its only operand is a label. (brx names a table.) */
+/* Whether the only operand is a label, as for bra. (brx names a table.) */
 static bool takes_label(const OpInfo *op) { return op_has(op, OPF_BRANCH) && op->shape[0] == 'l'; }
 
 static bool wants_label(const Lower *p) { return p->operand_count == 0 && takes_label(p->op) && p->op->known; }
@@ -115,7 +115,7 @@ static void undeclared(Lower *p, Span at)
         lower_error(p, at, "'%.*s' is not declared before this", len, text);
 }
 
-/* Splits a dotted operand `%r48.x` at its first dot. */
+/* Splits a dotted operand like `%r48.x` at its first dot. */
 static Span dotted_stem(const Lower *p, Span at)
 {
     const char *text = p->module->text.p + at.beg;
@@ -152,10 +152,10 @@ static void set_component(Lower *p, const Val *v, Span stem, Operand *o)
         o->value = other_name(p, component, len);
 }
 
-/* Only branches and calls take a list; what an unknown instruction takes is not known. */
+/* Whether op may take a list. Only branches and calls do; for an unknown instruction it is not known. */
 static bool takes_table(const OpInfo *op) { return op_has(op, OPF_BRANCH | OPF_CALL) || !op->known; }
 
-/* What a call calls: its first operand, or the one after the list of what it returns. */
+/* Whether the last operand is the callee of a call: the first operand, or the one after the list of returns. */
 static bool is_callee(const Lower *p)
 {
     return op_has(p->op, OPF_CALL) && !p->open_aggregates.n &&
@@ -168,7 +168,8 @@ static bool begins_with(Str text, const char *prefix)
     return text.len >= len && !memcmp(text.p, prefix, len);
 }
 
-/* ptxas takes no undeclared function. OptiX takes some, whose names it gives a meaning: `_optix_get_launch_index_x`. */
+/* Whether the name may be an undeclared function. ptxas takes none; OptiX takes some, whose names have a meaning for it:
+ * `_optix_get_launch_index_x`. */
 static bool may_be_undeclared(const Lower *p, Str name)
 {
     if (p->strict || p->names_missing || name.p[0] == '%')
@@ -185,7 +186,8 @@ static void take_undeclared(Lower *p, Span name)
     p->op = lower_unknown_op(p);
 }
 
-/* An unknown instruction may name anything, labels that come later included. */
+/* Sets an operand to a name that is none of the others. An unknown instruction may name anything, including labels that
+ * come later. */
 static void set_other_name(Lower *p, const Val *v, Span at, const Binding *b, Operand *o)
 {
     Span stem = v->dotted ? dotted_stem(p, v->name) : v->name;
@@ -209,7 +211,7 @@ static void set_other_name(Lower *p, const Val *v, Span at, const Binding *b, Op
     }
 }
 
-/* Makes of a sink what the name means where an operand is wanted. */
+/* Turns a sink into the operand that the name means. */
 static void set_name(Lower *p, const Val *v, Span at, Operand *o)
 {
     Span stem = v->dotted ? dotted_stem(p, v->name) : v->name;
@@ -340,7 +342,7 @@ void lower_index_end(Lower *p, Span at)
 
 /* ---- calls ----------------------------------------------------------------------------------------------------- */
 
-/* Brings `[(returns),] callee [, (arguments)] [, prototype]` into the form that ir.h promises. */
+/* Brings `[(returns),] callee [, (arguments)] [, prototype]` into the form that ir.h specifies. */
 static void normalise_call(Lower *p)
 {
     u32 count = p->operands.n, at = 0;
@@ -377,7 +379,7 @@ static void append_terminator(Lower *p, Instr *i)
     p->block = NULL;
 }
 
-/* An unconditional `bra`: the jump of the open block, or of the one that a guarded branch has just ended. */
+/* Appends an unconditional `bra`: the jump of the open block, or of the one that a guarded branch has just ended. */
 static void append_jump(Lower *p, Instr *i)
 {
     Block *b = p->block ? p->block : p->jumpable ? p->jumpable : lower_open_block(p);
@@ -386,7 +388,7 @@ static void append_jump(Lower *p, Instr *i)
     p->block = p->falling = p->jumpable = NULL;
 }
 
-/* An unknown modifier may change what a branch or call names. */
+/* Whether a branch or call has the operands of a known one. An unknown modifier may change what it names. */
 static bool looks_known(const Lower *p)
 {
     if (p->op->known || !op_has(p->op, OPF_BRANCH | OPF_CALL))
@@ -396,7 +398,7 @@ static bool looks_known(const Lower *p)
                               : p->operands.n == 2 && p->operands.v[1].kind == wanted;
 }
 
-/* What ends a block, and a call, have checks of their own. */
+/* Whether the instruction has as many operands as its opcode takes. Terminators and calls have checks of their own. */
 static bool has_its_operands(const Lower *p)
 {
     if (!p->op->known || op_has(p->op, OPF_TERMINATOR | OPF_BRANCH | OPF_CALL))
@@ -407,8 +409,7 @@ static bool has_its_operands(const Lower *p)
     return count >= p->op->operands_min && count <= p->op->operands_max;
 }
 
-/* A branch or call that does not look like those that are known, and an instruction with more or fewer operands than its
- * opcode has: any phase may take the operands of a known one for granted. */
+/* Makes an instruction unknown whose operands do not fit its opcode: any phase may rely on the operands of a known one. */
 static void demote_unknown(Lower *p)
 {
     if (looks_known(p) && has_its_operands(p))
@@ -425,7 +426,8 @@ static void refer_to_label(Lower *p, Instr *i, Span at)
     names_refer(p, at, ref);
 }
 
-/* PTX is written in lower case, and upper case is the likeliest mistake; any other unknown opcode may be a new one. */
+/* Takes an unknown opcode. PTX is written in lower case, and upper case is the likeliest mistake; any other unknown opcode
+ * may be a new one. */
 static void take_unknown(Lower *p)
 {
     Str text = span_str(p->module, p->op_at);
@@ -446,7 +448,7 @@ static void check_sinks(Lower *p, const Instr *i)
         }
 }
 
-/* A special register cannot be written. */
+/* Reports unknown names that the instruction writes: they cannot be special registers, which cannot be written. */
 static void check_unknown_register(Lower *p, const Instr *i)
 {
     u32 first = p->unknown_names.n;
@@ -465,7 +467,8 @@ static void check_unknown_register(Lower *p, const Instr *i)
     p->unknown_names.n = kept;
 }
 
-/* A list of branches is one of blocks, and a list of calls one of functions: their numbers mean nothing to one another. */
+/* Whether the operand names a list of this kind. Lists of branches hold blocks and lists of calls functions, whose numbers
+ * must not be mixed. */
 static bool names_list(const Lower *p, u32 slot, TableKind kind)
 {
     const Operand *o = &p->operands.v[slot];

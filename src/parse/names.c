@@ -1,20 +1,20 @@
-/* Names, scopes and labels. Every interned name carries its innermost meaning, so that a look-up is one hash probe whatever
- * the depth of scopes; closing a scope restores what its names meant outside. */
+/* Names, scopes and labels. Every interned name points to its innermost meaning, so a look-up is one hash probe whatever
+ * the depth of scopes. Closing a scope restores the outer meanings of its names. */
 #include "parse/lower.h"
 
 #include <string.h>
 
-/* What Name.user points to, until the module is parsed. */
+/* The object that Name.user points to until the module is parsed. */
 typedef struct NameInfo {
-    Binding *whole;    /* the name as written */
-    Binding *stem;     /* ranges whose stem it is */
-    LabelRef *pending; /* youngest unresolved reference to a label of this name */
-    bool singles;      /* some name `stem + digits` was bound as a whole beside a range: ranges alone do not tell */
-    u32 function;      /* the last one that declared it, or a range of it, in any scope: its number from 1 */
+    Binding *whole;    /* the meaning of the name as written */
+    Binding *stem;     /* ranges with this stem */
+    LabelRef *pending; /* the youngest unresolved reference to a label of this name */
+    bool singles;      /* some name `stem + digits` was bound as a whole besides a range, so ranges alone do not decide */
+    u32 function;      /* number, from 1, of the last function that declared it, or a range of it, in any scope */
     bool mentioned;    /* debug data or an initialiser holds it */
 } NameInfo;
 
-/* Members of ranges up to this size are found without hashing, and so are those of larger ones, until as many have been
+/* Members of ranges up to this size are found without hashing. So are those of larger ranges, until as many have been
  * cleared as the text has bytes: a text that declares more cannot name them all. */
 enum { DENSE_MEMBERS = 64 };
 
@@ -31,9 +31,9 @@ static NameInfo *info_find(Lower *p, const char *text, u32 len)
     return name ? name->user : NULL;
 }
 
-/* A name that ends in a number that a range can have: `%r` and 12. */
+/* A name that ends in a number that a range can have, like `%r` and 12. */
 typedef struct Numbered {
-    u64 bytes; /* of the stem, the first one lowest, if it has up to eight */
+    u64 bytes; /* of the stem, the first byte lowest, if it has up to eight */
     u32 stem_len, number;
 } Numbered;
 
@@ -53,7 +53,7 @@ static inline NameInfo *stem_find(Lower *p, const char *text, const Numbered *na
     return slot->bytes == name->bytes && slot->len == name->stem_len ? slot->info : stem_fill(p, slot, text, name);
 }
 
-/* Up to eight bytes, the first one lowest on every machine. */
+/* Up to eight bytes as a number, the first byte lowest on every machine. */
 static inline u64 low_bytes(const char *p, u32 len)
 {
     u32 first, last;
@@ -70,10 +70,11 @@ static inline u64 low_bytes(const char *p, u32 len)
 
 static inline bool is_digit(char c) { return (u32)(c - '0') <= 9; }
 
-/* False when the text does not end in a number that a range can have. Leading zeros do not count: ptxas takes %r01 for %r1. */
+/* Splits a name; false when the text does not end in a number that a range can have. Leading zeros do not count: ptxas
+ * takes %r01 for %r1. */
 static inline bool split_number(const char *text, u32 len, Numbered *name)
 {
-    enum { DIGITS = 10 }; /* of which the value is added up; another one before them makes it too large */
+    enum { DIGITS = 10 }; /* digits whose value is added up; a nonzero one before them makes the number too large */
     u32 first = len > DIGITS ? len - DIGITS : 0, stem = len;
     u64 value = 0, scale = 1;
     for (; stem > first && is_digit(text[stem - 1]); stem--, scale *= 10)
@@ -143,7 +144,8 @@ static void make_dense(Lower *p, RegRange *range)
     memset(&p->range_ids.v[range->first], 0, range->count * sizeof *p->range_ids.v);
 }
 
-/* The innermost range that has the member, from b outwards; NULL. In logarithmic time of how many shadow one another. */
+/* The innermost range that has the member, from b outwards, or NULL. Logarithmic in the number of ranges that shadow one
+ * another. */
 static Binding *range_with(Binding *b, u32 number)
 {
     while (b && number >= b->range->count) {
@@ -153,7 +155,7 @@ static Binding *range_with(Binding *b, u32 number)
     return b;
 }
 
-/* Jumps go as far as those of scopes do: see scope_set_parent. */
+/* Sets wider, jump and level. Jumps lead as far as those of scopes do: see scope_set_parent. */
 static void link_wider(RegRange *range, Binding *outer)
 {
     Binding *wider = range_with(outer, range->count);
@@ -258,7 +260,7 @@ void names_open_scope(Lower *p, ScopeId id)
     vec_push(&p->scopes, scope);
 }
 
-/* The place of a label among those of the block, from 1; 0 beyond the first few. */
+/* The place of a label among those of the block, from 1; 0: beyond the first few. */
 static u32 label_place(const Block *b, const Name *name)
 {
     u32 place = 1;
@@ -345,7 +347,7 @@ static void report_unresolved(Lower *p, const LabelRef *ref)
         lower_error(p, ref->at, "label '%s' is not defined in this function", ref->name->text);
 }
 
-/* Frees them: no name may lead to one afterwards, since a later function may have labels of the same names. */
+/* Frees the references. No name may lead to one afterwards, since a later function may have labels of the same names. */
 static void forget_references(Lower *p)
 {
     for (u32 i = 0; i < p->refs.n; i++)

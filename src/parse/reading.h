@@ -1,4 +1,4 @@
-/* A text read into a module of its own. */
+/* A text that is read into a module of its own. */
 #ifndef PTXOPT_PARSE_READING_H
 #define PTXOPT_PARSE_READING_H
 
@@ -12,9 +12,9 @@ typedef struct Reading {
 
 typedef Module *ParseFn(Arena *arena, const char *file, Str text, Diag *diag);
 
-/* By parse_module or parse_module_strict; errors go to `messages`, NULL: nowhere. False: there are some. */
+/* Reads the text with parse_module or parse_module_strict. Errors go to `messages`; NULL: nowhere. False: there are errors. */
 bool reading_init(Reading *r, const char *file, Str text, ParseFn *parse, FILE *messages);
-/* Also of one that is zeroed. */
+/* Frees a reading, which may be a zeroed one. */
 void reading_free(Reading *r);
 
 #endif

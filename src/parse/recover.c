@@ -1,6 +1,6 @@
-/* The grammar's rules for errors all end in `;` (or in the body, for the header of a function). The lexer's side of it is
- * here: what stands between an error and the place where parsing can go on is skipped, and a `;` is made up there. Where
- * that is goes by what PTX looks like: one statement a line, and a closing brace on a line of its own. */
+/* The grammar's rules for errors all end in `;` (or in the body, for the header of a function). The lexer's part is here:
+ * it skips the text between an error and the place where parsing can continue, and inserts a `;` there. It finds that place
+ * by the usual look of PTX: one statement a line, and a closing brace on a line of its own. */
 #include "parse/recover.h"
 
 #include "parse/unknown.h"
@@ -26,7 +26,7 @@ void recover(Lower *p, Span at)
     p->skip_braces = 0;
     for (u32 k = 0; k < p->open_aggregates.n; k++)
         p->skip_braces += p->operands.v[p->open_aggregates.v[k]].kind == OPND_VEC;
-    lower_instr_reset(p); /* the lexer sees no operands in what is skipped */
+    lower_instr_reset(p); /* the lexer must see no operands in the skipped text */
     p->in_section = false;
     p->mute = true;
     p->recovering = p->skip != SKIP_NOTHING;
@@ -98,7 +98,7 @@ static int skip_statement(YYSTYPE *value, Span *where, Lower *p)
         if (closes || begins_function(token) || (begins_statement(token) && starts_line(p, where->beg)))
             return made_up_before(';', where, p);
         if (token == T_INSTRUCTION)
-            return made_up(';', where, p); /* its own was part of it */
+            return made_up(';', where, p); /* its own `;` was part of it */
     }
 }
 

@@ -6,7 +6,7 @@
 #include "parse/recover.h"
 
 #define MESSAGE_BYTES 400
-#define LISTED 5 /* expected tokens; more of them are a whole class of things, named by what is typical of it */
+#define LISTED 5 /* the most expected tokens that are listed; more are a whole class, which is named by a typical member */
 
 static bool is_one_of(const char *token, const char *const *list)
 {
@@ -24,7 +24,7 @@ static bool expects(const SyntaxError *error, const char *token)
     return false;
 }
 
-/* bison quotes single characters; the rest are our own words and directives. */
+/* Appends a token. bison quotes single characters; the other names are words of ours and directives. */
 static void append(char *out, const char *separator, const char *token)
 {
     const char *quote = token[0] == '.' ? "'" : "";
@@ -39,7 +39,7 @@ static void list_expected(char *out, const SyntaxError *error)
         append(out, !i ? "" : i == error->count - 1 ? " or " : ", ", error->expected[i]);
 }
 
-/* After an operand: what its list may go on with. NULL elsewhere. */
+/* After an operand, the tokens that may follow in its list; NULL elsewhere. */
 static const char *after_operand(const Lower *p, const SyntaxError *error)
 {
     if (!p->op || p->before_token == p->op_at.end || expects(error, "'~'"))
@@ -60,7 +60,7 @@ static bool begins_statement(const Lower *p, const SyntaxError *error)
     return in_body(p) && !p->op && expects(error, ".loc");
 }
 
-/* What to say after "expected", in `list` where it is a list; NULL when nothing helps. */
+/* The words after "expected", which are in `list` if they are a list; NULL when nothing helps. */
 static const char *what_is_wanted(const Lower *p, const SyntaxError *error, char *list)
 {
     const char *words = after_operand(p, error);
@@ -138,7 +138,7 @@ void syntax_error_report(Lower *p, const SyntaxError *error)
     bool statement = begins_statement(p, error);
     bool item = !p->fn && expects(error, ".section");
     if (!strcmp(error->found, "this character"))
-        p->mute = true; /* the lexer has said what is wrong with it */
+        p->mute = true; /* the lexer has reported it */
     if (!strcmp(error->found, "end of file")) {
         report_end(p, error, wanted);
     } else if (statement && is_one_of(error->found, module_only)) {

@@ -1,5 +1,5 @@
-/* Where text of unknown meaning ends goes by its punctuation alone: `;` and balanced braces, outside of strings and
- * comments. What such text declares is not known either, so that from an unknown directive on no name is missing. */
+/* The end of text of unknown meaning is found by punctuation alone: `;` and balanced braces, outside of strings and
+ * comments. The names that such text declares are unknown, too, so after an unknown directive no missing name is an error. */
 #include "parse/unknown.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ void lower_unknown_in_function(Lower *p, const char *what, Span at)
     lower_leave_alone(p, describe(p, what, at), at);
 }
 
-/* A special register can be read, as a whole or a component of it, and no more than that. */
+/* Whether the name may be a special register that is read, as a whole or in part. */
 bool lower_unknown_register(Lower *p, Span name)
 {
     const char *text = p->module->text.p + name.beg;
@@ -53,7 +53,7 @@ void lower_check_unknown_registers(Lower *p)
     vec_clear(&p->unknown_names);
 }
 
-/* Another declaration of a function may say of its body what is not known. */
+/* Makes a function untouchable if another declaration of it is not known as a whole, and may say something about its body. */
 static void distrust_definitions(Module *m)
 {
     bool *unknown = mem_zalloc(m->syms.n);
@@ -77,7 +77,7 @@ void lower_distrust(Module *m)
         }
 }
 
-/* Of no opcode in the tables. */
+/* An opcode that is not in the tables. */
 const OpInfo *lower_unknown_op(Lower *p) { return isa_decode(p->module->isa, "unknown", 7); }
 
 /* ---- syntax ---------------------------------------------------------------------------------------------------- */
@@ -86,7 +86,7 @@ static bool is_token(const SyntaxError *error, const char *name) { return !strcm
 
 static bool in_body(const Lower *p) { return p->fn && p->fn->is_definition; }
 
-/* An unknown instruction goes on to its `;`, whatever its operands look like. */
+/* Whether the error is in the operands of an unknown instruction, which continues up to its `;`. */
 static bool is_unknown_operand(const Lower *p, const SyntaxError *error)
 {
     if (!p->op || is_token(error, "'}'") || is_token(error, "end of file") || is_token(error, "this character"))
@@ -94,13 +94,13 @@ static bool is_unknown_operand(const Lower *p, const SyntaxError *error)
     return !p->op->known || is_token(error, "a modifier");
 }
 
-/* A directive that was skipped up to here goes on after all. */
+/* Whether a directive that was skipped up to here continues after all. */
 static bool goes_on(const Lower *p, const SyntaxError *error)
 {
     return p->skipped_to && p->skipped_to == p->before_token && !is_token(error, "'}'") && !is_token(error, "end of file");
 }
 
-/* The text that is skipped as an instruction that may do anything, for what reads functions that it may not change. */
+/* Appends the skipped text as an instruction that may do anything, for code that reads functions which it may not change. */
 static void append_unknown(Lower *p, Span at)
 {
     Instr *i = instr_new(p->fn, lower_unknown_op(p), NULL, 0);
@@ -153,7 +153,7 @@ bool unknown_syntax(Lower *p, const SyntaxError *error)
 
 static bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == '\f' || c == '\x1a'; }
 
-/* After the comment that starts at `at`; `at` itself when none does. */
+/* The place after the comment that starts at `at`; `at` itself when there is none. */
 static u32 comment_end(const Lower *p, u32 at)
 {
     const char *text = p->module->text.p;
@@ -183,7 +183,7 @@ static u32 skip_space(const Lower *p, u32 at)
     }
 }
 
-/* After a string on one line; a quote that nothing closes stands for itself. */
+/* The place after a string on one line. A quote that nothing closes stands for itself. */
 static u32 string_end(const Lower *p, u32 at)
 {
     const char *text = p->module->text.p;
@@ -193,7 +193,8 @@ static u32 string_end(const Lower *p, u32 at)
     return end < p->module->text.len && text[end] == '"' ? end + 1 : at + 1;
 }
 
-/* After the token, comment or character at `at`. No PTX of any version holds bytes beyond ASCII but in comments. */
+/* The place after the comment, string or character at `at`. In no version of PTX are there bytes beyond ASCII outside of
+ * comments. */
 static u32 next_token(Lower *p, u32 at)
 {
     u32 end = comment_end(p, at);
@@ -205,7 +206,7 @@ static u32 next_token(Lower *p, u32 at)
     return c == '"' ? string_end(p, at) : at + 1;
 }
 
-/* After the brace that closes the one at `at`. */
+/* The place after the brace that closes the one at `at`. */
 static u32 braces_end(Lower *p, u32 at)
 {
     u32 depth = 0;
@@ -221,7 +222,7 @@ static u32 braces_end(Lower *p, u32 at)
 
 static bool is_one_of(char c, const char *set) { return c && strchr(set, c); }
 
-/* What follows a directive's braces and still belongs to it; a body is followed by the next function. */
+/* Whether the text after a directive's braces still belongs to it. After a body comes the next function. */
 static bool continues(const Lower *p, u32 at, bool *ends)
 {
     u32 next = skip_space(p, at);
@@ -252,7 +253,7 @@ static u32 header_end(Lower *p, u32 at)
     return at;
 }
 
-/* After the statement: its `;`, or braces that close with nothing of it after them. */
+/* The place after the statement: after its `;`, or after braces that nothing of the statement follows. */
 static u32 statement_end(Lower *p, u32 at, bool item)
 {
     bool ends = false;
@@ -273,7 +274,7 @@ static u32 statement_end(Lower *p, u32 at, bool item)
     return at;
 }
 
-/* After the `;` of an instruction, `braces` of whose operands are open. */
+/* The place after the `;` of an instruction. braces: how many of its operands are open. */
 static u32 instruction_end(Lower *p, u32 at, u32 braces)
 {
     while (at < p->module->text.len) {
