@@ -5,7 +5,7 @@
 #include "base/search.h"
 #include "ir/inspect.h"
 
-/* Which second source a row is for. */
+/* The second source that a row is for. */
 typedef enum CostOperand { SOURCE_ELSE, SOURCE_CONSTANT } CostOperand;
 
 enum { TC_ANY = 0xff };
@@ -59,12 +59,12 @@ static bool fits(const Cost *c, const Instr *i)
            (c->modifier[0] == '\0' || strstr(i->op->text->text, c->modifier));
 }
 
-/* The first row of an opcode, or where it would stand. */
+/* The first row of an opcode, or the place where it would be. */
 static u32 find_row(Opcode opcode) { return partition_point(k, 0, COUNT_OF(costs), costs[k].opcode < opcode); }
 
 static u32 first_row(Opcode opcode)
 {
-    static _Thread_local u16 known[OPC_COUNT]; /* plus 1 */
+    static _Thread_local u16 known[OPC_COUNT]; /* 1 + the row */
     if (!known[opcode])
         known[opcode] = (u16)(find_row(opcode) + 1);
     return known[opcode] - 1u;
@@ -109,8 +109,8 @@ static bool takes_low_half(const Instr *i)
     return i->op->sem.op == OPC_CVT && i->op->sem.bits == 32 && i->op->sem.from == 64;
 }
 
-/* A load or store at a constant place of the frame: compilers that do not optimize keep variables there, and ptxas gives
- * them registers. The frame is known by the names that compilers give its address. */
+/* Whether i is a load or store at a constant place of the frame. Compilers that do not optimize keep variables there, and
+ * ptxas gives them registers. The frame is recognized by the names that compilers give its address. */
 static bool accesses_frame(const Instr *i)
 {
     const Function *fn = i->block->fn;
