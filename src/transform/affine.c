@@ -2,7 +2,7 @@
 
 #include "ir/inspect.h"
 
-enum { DEFINITIONS_MAX = 8 /* that a value is followed through */ };
+enum { DEFINITIONS_MAX = 8 /* the most definitions that a value is followed through */ };
 
 /* ---- definitions in a loop ----------------------------------------------------------------------------------------- */
 
@@ -21,7 +21,7 @@ Instr *affine_definition(Analyses *an, const Loop *loop, RegId reg)
     return once && operand_plain_register(instr_operand(def, 0)) == reg ? def : NULL;
 }
 
-/* Of two instructions that every iteration executes once. */
+/* Whether a is executed before b in an iteration, where every iteration executes both once. */
 static bool comes_before(Analyses *an, const Instr *a, const Instr *b)
 {
     return a->block == b->block ? instr_precedes(a, b) : dominates(an_dom(an), a->block, b->block);
@@ -31,7 +31,7 @@ static bool comes_before(Analyses *an, const Instr *a, const Instr *b)
 
 static u32 register_bits(const Function *fn, RegId reg) { return type_bits(fn_reg(fn, reg)->type); }
 
-/* Integers of 32 or 64 bits, as wide as the register that they go to. */
+/* Whether i computes an integer of 32 or 64 bits, as wide as the register that it writes. */
 static bool is_plain_integer(const Function *fn, const Instr *i)
 {
     const Sem *sem = &i->op->sem;
@@ -59,8 +59,8 @@ static bool is_copy(const Function *fn, const Instr *i, RegId *of)
     return *of && is_plain_integer(fn, i) && register_bits(fn, *of) == i->op->sem.bits;
 }
 
-/* What the loop adds to reg in an iteration, between two executions of def, its only write: a chain of steps and copies that
- * leads back to what reg held before. */
+/* Finds what the loop adds to reg in an iteration, between two executions of def, its only write. def must end a chain of
+ * steps and copies that leads back to reg's earlier value. */
 static bool find_step(Analyses *an, const Loop *loop, RegId reg, const Instr *def, u64 *step)
 {
     *step = 0;
@@ -95,7 +95,7 @@ static bool add_term(Affine *to, RegId reg, u64 factor)
     return true;
 }
 
-/* to += x * factor. */
+/* Adds x * factor to `to`; false: there are too many terms. */
 static bool add_value(Affine *to, const Affine *x, u64 factor)
 {
     to->start += x->start * factor;
@@ -111,7 +111,7 @@ static bool add_value(Affine *to, const Affine *x, u64 factor)
 typedef struct AffineSearch {
     Analyses *an;
     const Loop *loop;
-    u32 left; /* definitions to look at */
+    u32 left; /* how many definitions may still be looked at */
 } AffineSearch;
 
 static bool value_of(AffineSearch *s, const Instr *at, RegId reg, u32 bits, Affine *value);
@@ -127,7 +127,7 @@ static bool operand_value(AffineSearch *s, const Instr *at, const Operand *o, u3
     return reg && value_of(s, at, reg, bits, value);
 }
 
-/* a * b + c, of which a or b is a constant. */
+/* Finds a * b + c, where a or b is a constant. */
 static bool product_value(AffineSearch *s, const Instr *i, u32 bits, Affine *value)
 {
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
@@ -146,7 +146,7 @@ static bool sum_value(AffineSearch *s, const Instr *i, u32 bits, Affine *value)
            add_value(value, &a, 1) && add_value(value, &b, i->op->opcode == OPC_ADD ? 1 : (u64)-1);
 }
 
-/* A conversion's low bits are its source's, as many as both have. */
+/* Finds the low bits of a conversion, which are those of its source, as many as both have. */
 static bool converted_value(AffineSearch *s, const Instr *i, u32 bits, Affine *value)
 {
     const Sem *sem = &i->op->sem;

@@ -1,4 +1,4 @@
-/* What a register holds in each iteration of a loop, as far as it is affine in their number. */
+/* The value of a register in each iteration of a loop, as an affine function of the iteration's number. */
 #ifndef PTXOPT_TRANSFORM_AFFINE_H
 #define PTXOPT_TRANSFORM_AFFINE_H
 
@@ -8,31 +8,33 @@
 enum { AFFINE_TERMS = 4 };
 
 typedef struct AffineTerm {
-    RegId reg; /* its value where the loop is entered */
+    RegId reg; /* the register's value where the loop is entered */
     u64 factor;
 } AffineTerm;
 
-/* In iteration k, from 0 on: the sum of the terms, start and k * step, modulo 2^bits. */
+/* The value in iteration k, from 0 on: the sum of the terms, start and k * step, modulo 2^bits. */
 typedef struct Affine {
     AffineTerm term[AFFINE_TERMS];
     u32 terms, bits;
     u64 start, step;
 } Affine;
 
-/* The low `bits` of reg right before `at`, which stands in a block of the loop that every iteration passes once; false: not known.
- * The loop holds no other one, and has one latch. Uses AN_DOM; linear in the size of the loop for each of a few definitions. */
+/* Finds the low `bits` of reg right before `at`, which stands in a block of the loop that every iteration passes once.
+ * False: they are unknown. The loop is innermost, and has one latch. Uses AN_DOM; linear in the size of the loop for each
+ * of a few definitions. */
 bool affine_value(Analyses *an, const Loop *loop, const Instr *at, RegId reg, u32 bits, Affine *value);
 
-/* The one instruction of the loop that writes reg, if it always executes once in an iteration; NULL: none, or several. */
+/* The only instruction of the loop that writes reg, if every iteration executes it once; otherwise NULL. */
 Instr *affine_definition(Analyses *an, const Loop *loop, RegId reg);
 bool affine_is_invariant(const Loop *loop, RegId reg);
 
-/* Whether i is an `add` or `sub` of a plain register and a constant, of 32 or 64 bits that wrap; then which. */
+/* Whether i is an `add` or `sub` of a plain register and a constant, of 32 or 64 bits that wrap. *of and *by become the
+ * register and what is added. */
 bool affine_is_step(const Function *fn, const Instr *i, RegId *of, i64 *by);
 
-/* Whether affine_build() can make it: all factors are powers of two, or their opposites. */
+/* Whether affine_build() can make the value, since all factors are plus or minus a power of two. */
 bool affine_is_shifted(const Affine *v);
-/* The sum of the value's terms and `more`, where the loop is entered: a register, which may be one of the terms. */
+/* The sum of the value's terms and `more`, where the loop is entered. It may be a register of one of the terms. */
 Operand affine_build(const Builder *at, const Affine *v, u64 more);
 
 #endif

@@ -18,7 +18,7 @@ static bool same_register(const Operand *a, const Operand *b)
            !a->flags && !b->flags;
 }
 
-/* A plain integer setp (no third predicate) whose outcome its operands tell. */
+/* The outcome of a plain integer setp (without a third predicate), if its operands determine it. */
 static FactValue compare_value(Instr *setp)
 {
     const Sem *sem = &setp->op->sem;
@@ -53,17 +53,17 @@ FactValue predicate_value(const Instr *at, RegId pred)
     const Operand *result = to->kind == OPND_PAIR ? &to[1] : to;
     if (first == FACT_UNKNOWN || (result->kind == OPND_REG && result->id == pred))
         return first;
-    return first == FACT_TRUE ? FACT_FALSE : FACT_TRUE; /* the q of p|q */
+    return first == FACT_TRUE ? FACT_FALSE : FACT_TRUE; /* q of p|q */
 }
 
 /* ---- the comparison that decides a branch ---------------------------------------------------------------------------- */
 
-/* What decides a branch: register `reg`, after an odd or even number of negations. */
+/* The register that decides a branch, seen through negations. */
 typedef struct Root {
     RegId reg;
-    Instr *def; /* gives reg its value, in the branch's block; NULL: not known */
+    Instr *def; /* gives reg its value, in the branch's block; NULL: unknown */
     bool negated;
-    Instr *negation[CONDITION_NOTS]; /* nearest to the branch first */
+    Instr *negation[CONDITION_NOTS]; /* the nearest to the branch first */
     u32 negations;
 } Root;
 
@@ -84,7 +84,7 @@ static Root find_root(const Instr *branch)
     return root;
 }
 
-/* The two results of a setp: registers, 0 where there is none. */
+/* The two results of a setp: registers, or 0 where there is none. */
 typedef struct Results {
     RegId first, second;
 } Results;
@@ -99,10 +99,10 @@ static Results results_of(Instr *setp)
     return (Results){whole_register(to), 0};
 }
 
-/* A comparison whose second result is the opposite of the first. */
+/* Whether i is a comparison whose second result is the negation of the first. */
 static bool is_comparison(const Instr *i) { return i->op->sem.op == OPC_SETP && i->op->bool_op == BOOL_NONE; }
 
-/* Half-precision comparisons have one result, unless packed. */
+/* Whether the setp may have two results. Half-precision comparisons have one, unless they are packed. */
 static bool may_have_two_results(const Instr *setp)
 {
     Type type = setp->op->sem.compared;
@@ -116,7 +116,8 @@ bool condition_is_plain(const Instr *branch)
     return root.negated == second;
 }
 
-/* ptxas 12.5 to 13.5 crash on a branch on `setp.eq` of a lop3's result with zero (tests/ptxas/NESTED.md). */
+/* Whether setp compares a lop3's result with zero. ptxas 12.5 to 13.5 crash on a branch on `setp.eq` of such a result
+ * (tests/ptxas/NESTED.md). */
 static bool tests_lop3(const Instr *setp)
 {
     const Operand *x = instr_operand(setp, 1), *zero = instr_operand(setp, 2);
@@ -125,7 +126,7 @@ static bool tests_lop3(const Instr *setp)
     return feed && feed->op->opcode == OPC_LOP3;
 }
 
-/* The same opcode with the inverse comparison, or NULL. */
+/* The same opcode with the inverse comparison; NULL: there is none, or it must not be used. */
 static const OpInfo *inverse_opcode(const Function *fn, const Instr *setp)
 {
     Cmp inverse = cmp_inverse(setp->op->cmp, type_class(setp->op->sem.compared));
@@ -136,7 +137,7 @@ static const OpInfo *inverse_opcode(const Function *fn, const Instr *setp)
 
 /* ---- readers --------------------------------------------------------------------------------------------------- */
 
-/* Whether `reader` alone reads what def gives to reg; `reader` stands in the same block and does not change reg. */
+/* Whether only `reader` reads what def gives to reg. `reader` stands in the same block and does not change reg. */
 static bool is_only_reader(Analyses *an, const Instr *def, const Instr *reader, RegId reg)
 {
     u32 reads = 0;
@@ -146,7 +147,7 @@ static bool is_only_reader(Analyses *an, const Instr *def, const Instr *reader, 
 }
 
 /* Keeps in `how` the negations that are dead once the branch reads something else: all up to the first with other readers. */
-static void collect_dead(Analyses *an, const Instr *branch, const Root *root, Plain *how)
+static void collect_dead(Analyses *an, const Instr *branch, const Root *root, PlainCondition *how)
 {
     const Instr *reader = branch;
     for (u32 k = 0; k < root->negations; k++) {
@@ -161,8 +162,8 @@ static void collect_dead(Analyses *an, const Instr *branch, const Root *root, Pl
 
 /* ---- plain conditions ------------------------------------------------------------------------------------------ */
 
-/* The value wanted is the opposite of root.reg, which the comparison gives as its first result. */
-static void plan_opposite(Analyses *an, const Instr *branch, const Root *root, Plain *how)
+/* Plans for the negation of root.reg, which the comparison gives as its first result. */
+static void plan_opposite(Analyses *an, const Instr *branch, const Root *root, PlainCondition *how)
 {
     Results results = results_of(root->def);
     const Instr *reader = root->negations ? root->negation[root->negations - 1] : branch;
@@ -178,17 +179,17 @@ static void plan_opposite(Analyses *an, const Instr *branch, const Root *root, P
     }
 }
 
-Plain condition_plain(Analyses *an, Instr *branch, bool opposite)
+PlainCondition condition_plain(Analyses *an, Instr *branch, bool opposite)
 {
     Root root = find_root(branch);
-    Plain how = {.kind = PLAIN_NONE, .compare = root.def};
-    bool inverted = root.negated != opposite; /* the opposite of root.reg is wanted */
+    PlainCondition how = {.kind = PLAIN_NONE, .compare = root.def};
+    bool inverted = root.negated != opposite; /* the negation of root.reg is wanted */
     Results results = {root.reg, 0};
     if (root.def && is_comparison(root.def))
         results = results_of(root.def);
     collect_dead(an, branch, &root, &how);
     if (results.second == root.reg) {
-        /* p|q, and it is q that decides */
+        /* p|q, where q decides */
         bool first_holds =
             results.first && results.first != root.reg && !instr_writes_between(root.def, branch, results.first);
         how.kind = !inverted ? PLAIN_SWAP : first_holds ? PLAIN_KEEP : PLAIN_NONE;
@@ -205,7 +206,7 @@ Plain condition_plain(Analyses *an, Instr *branch, bool opposite)
     return how;
 }
 
-/* The results become first|second (OPND_SINK for 0). */
+/* Replaces the results by first|second, where 0 stands for OPND_SINK. */
 static Instr *set_results(Instr *setp, RegId first, RegId second)
 {
     Operand slots[3 + 8];
@@ -219,7 +220,7 @@ static Instr *set_results(Instr *setp, RegId first, RegId second)
     return instr_set_operands(setp, slots, n);
 }
 
-void condition_apply(Analyses *an, Instr *branch, const Plain *how)
+void condition_apply(Analyses *an, Instr *branch, const PlainCondition *how)
 {
     RegId guard = how->reg;
     if (how->kind == PLAIN_FLIP) {
@@ -240,7 +241,8 @@ void condition_apply(Analyses *an, Instr *branch, const Plain *how)
 
 /* ---- both of two comparisons ----------------------------------------------------------------------------------- */
 
-/* Operand `number` (1, 2) of the and.pred or or.pred: whether its value, or the inverse, is or can be made a comparison's. */
+/* Plans operand `number` (1, 2) of the and.pred or or.pred. True: its value, or the inverse, is a comparison's result, or
+ * can be made one. */
 static bool plan_operand(Analyses *an, Both *both, u32 number, bool inverse)
 {
     const Operand *o = instr_operand(both->logic, number);
@@ -260,7 +262,7 @@ bool condition_both(Analyses *an, Instr *branch, bool opposite, Both *found)
 {
     *found = (Both){.logic = local_definition(branch, branch->guard)};
     Instr *logic = found->logic;
-    bool inverse = branch->guard_not != opposite; /* the opposite of what the instruction gives is wanted */
+    bool inverse = branch->guard_not != opposite; /* the negation of the instruction's result is wanted */
     if (!logic || logic->op->opcode != (inverse ? OPC_OR : OPC_AND) || instr_operands(logic) != 3)
         return false;
     return plan_operand(an, found, 1, inverse) && plan_operand(an, found, 2, inverse) &&

@@ -9,7 +9,7 @@ static bool is_bound(const Loop *loop, const Operand *o)
     return o->kind == OPND_IMM || (operand_plain_register(o) && affine_is_invariant(loop, o->id));
 }
 
-/* Takes one operand as what counts; false: it does not, or the other one changes. */
+/* Takes operand `number` as the counting one. False: it does not count, or the other one changes. */
 static bool take_operand(Analyses *an, const Loop *loop, LoopTest *t, Cmp cmp, u32 number)
 {
     const Operand *a = instr_operand(t->compare, number), *b = instr_operand(t->compare, 3 - number);
@@ -69,7 +69,7 @@ static bool goes_on(const LoopTest *t, u64 value, u64 bound)
                          range_constant(bits, bound)) == FACT_TRUE;
 }
 
-/* Where the loop is entered from, if from one block only; NULL. */
+/* The block from which the loop is entered, if there is only one; otherwise NULL. */
 static Block *only_entry(const Function *fn, const Loop *loop)
 {
     Block *from = NULL;
@@ -111,7 +111,7 @@ u32 loop_test_trips(Analyses *an, const Loop *loop, const LoopTest *test, u32 mo
     return trips;
 }
 
-/* ---- where it is entered ----------------------------------------------------------------------------------------------- */
+/* ---- the entry of a loop ------------------------------------------------------------------------------------------------ */
 
 Block *loop_entry_block(Function *fn, const Loop *loop)
 {

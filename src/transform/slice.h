@@ -1,4 +1,5 @@
-/* What is executed for a reason: found backwards over a straight path, instruction by instruction, from where it leads. */
+/* The instructions that a straight path must execute for the blocks after it. They are found backwards, from where the path
+ * leads. */
 #ifndef PTXOPT_TRANSFORM_SLICE_H
 #define PTXOPT_TRANSFORM_SLICE_H
 
@@ -6,16 +7,17 @@
 
 typedef struct Slice {
     const Live *live;
-    const Block *const *to; /* where control may go after the path */
+    const Block *const *to; /* the blocks that control may go to after the path */
     u32 targets;
     RegId *needed,
-        *killed; /* by what was taken: read, or written without a condition, before it is read; the caller's memory */
-    u32 room, needs, kills; /* room: for so many of each */
+        *killed; /* registers that the instructions taken read, or write unconditionally before they read them; the caller's
+                  * memory */
+    u32 room, needs, kills; /* the most entries of each */
 } Slice;
 
-/* Whether a result of i is read after it: by what was taken so far, or where control goes. */
+/* Whether a result of i is read after it, by an instruction taken so far or in a block of `to`. */
 bool slice_reads_result(const Slice *s, const Instr *i);
-/* i is executed: what it reads is needed. False: there is no room for it. */
+/* Takes i: it is executed, and the registers that it reads are needed. False: there is no room for them. */
 bool slice_take(Slice *s, const Instr *i);
 
 #endif

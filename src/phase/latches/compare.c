@@ -4,7 +4,7 @@
 #include "ir/inspect.h"
 #include "transform/condition.h"
 
-/* An unguarded integer comparison of a register with a register or a constant, into one predicate. */
+/* Whether i is an unguarded integer comparison of a register with a register or a constant, into one predicate. */
 static bool is_counting_compare(Instr *i)
 {
     if (!i || i->kind != INSTR_OP || i->op->sem.op != OPC_SETP || i->guard || i->op->bool_op != BOOL_NONE)
@@ -14,7 +14,7 @@ static bool is_counting_compare(Instr *i)
            (operand_plain_register(b) || b->kind == OPND_IMM);
 }
 
-/* `add c, c, 1`: what ptxas counts by. */
+/* Whether i is `add c, c, 1` or a similar step of the counter, as ptxas counts by. */
 static bool is_step(Instr *i, RegId counter)
 {
     if ((i->op->sem.op != OPC_ADD && i->op->sem.op != OPC_SUB) || i->guard)
@@ -24,7 +24,7 @@ static bool is_step(Instr *i, RegId counter)
            by->kind == OPND_IMM;
 }
 
-/* Whether the loop reads the predicate after the comparison only. */
+/* Whether no instruction in the blocks of the loop reads the predicate before the comparison, or in another block than it. */
 static bool is_read_after_only(const Loop *loop, const Instr *compare, RegId pred)
 {
     for (u32 k = 0; k < loop->block_count; k++) {
@@ -38,7 +38,7 @@ static bool is_read_after_only(const Loop *loop, const Instr *compare, RegId pre
     return true;
 }
 
-/* Whether the loop is innermost, and no edge leads out of it but at the latch. */
+/* Whether the loop is innermost, and no edge but the latch's leads out of it. */
 static bool leaves_at_latch_only(Analyses *an, const Loop *loop)
 {
     const Loops *loops = an_loops(an);
@@ -83,7 +83,7 @@ static bool enters_as_constant(Analyses *an, const Loop *loop, RegId reg)
 bool latch_compare_counts(Analyses *an, const Loop *loop, Instr *compare)
 {
     if (an->fn->blocks.n > an_loops(an)->blocks)
-        return false; /* blocks made since: the analyses do not know them */
+        return false; /* blocks made since then, which the analyses do not know */
     if (!loop->preheader || loop->latch_count != 1 || loop->height > LOOP_HEIGHT_WALKED || !is_counting_compare(compare) ||
         compare->block != loop->latches[0])
         return false;

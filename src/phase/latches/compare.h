@@ -5,26 +5,25 @@
 
 #include "phase/phase.h"
 
-/* The setp of the latch, which may as well stand right after `step`:
+/* The setp of a latch that may be moved right after `step`:
  *
  *     LOOP: add i, i, 1;                        LOOP: add i, i, 1;
  *           @q bra JOIN; ...                          setp.lt p, i, n;
  *     JOIN: ...                            to         @q bra JOIN; ...
  *           setp.lt p, i, n;                    JOIN: ...
- *           @p bra LOOP;                              @p bra LOOP;
- */
+ *           @p bra LOOP;                              @p bra LOOP; */
 typedef struct LoopCompare {
     Instr *compare; /* in the latch */
     Instr *step;    /* in another block of the loop, which dominates the latch */
 } LoopCompare;
 
-/* Finds them in an innermost loop with one latch and no exit but there. Between the two places nothing may change what the
- * setp reads, and nothing may read or write what it gives: then each thread finds the same value at the branch. Uses AN_LOOPS
- * and AN_DOM; linear in the size of the loop. */
+/* Finds them in an innermost loop with one latch and no other exit. Between the two places nothing changes what the setp
+ * reads, and nothing reads or writes its result, so each thread finds the same value at the branch. Uses AN_LOOPS and
+ * AN_DOM; linear in the size of the loop. */
 bool latch_compare_find(Analyses *an, const Loop *loop, LoopCompare *found);
 
-/* Whether `compare` (in the loop's only latch, or NULL) tests a counter that starts at a constant, is stepped by a constant
- * right before in its block, and runs to a constant. False too when blocks were made since AN_LOOPS. Asks for AN_SSA. */
+/* Whether `compare`, in the loop's only latch or NULL, tests a counter that starts at a constant, is stepped by a
+ * constant and runs to a constant. False if blocks were made since AN_LOOPS was computed. Asks for AN_SSA. */
 bool latch_compare_counts(Analyses *an, const Loop *loop, Instr *compare);
 
 #endif

@@ -10,23 +10,22 @@
 
 enum {
     BODY_COUNTED = 4 * PTXAS_UNROLLED_BODY,
-    STEP_MAX =
-        15, /* of a loop that need not meet its bound exactly: a larger step says that the compiler unrolled the body */
+    STEP_MAX = 15, /* a loop that need not meet its bound exactly, with a larger step, was unrolled by its compiler */
     UNROLLED_LEAST = 512,
-    TRIPS_MOST = 1 << 14 /* that are counted */
+    TRIPS_MOST = 1 << 14 /* the most iterations that are counted */
 };
 
 typedef struct Latch {
     Instr *branch;
     LoopTest test;
-    u32 trips;   /* TRIPS_MOST: as many, or more; 0: not known */
-    RegId own;   /* a register that the loop counts by anyway, or 0 */
-    Operand end; /* what that holds after the last iteration, and never before */
+    u32 trips;   /* TRIPS_MOST: this many or more; 0: unknown */
+    RegId own;   /* a register that the loop steps anyway and that can be compared, or 0 */
+    Operand end; /* its value after the last iteration, which it has in no earlier one */
 } Latch;
 
 /* ---- what the latch compares ---------------------------------------------------------------------------------------- */
 
-/* Whether the register is a counter, stepped in front of the comparison, as ptxas wants it. */
+/* Whether the compared register is a counter that is stepped in front of the comparison, as ptxas wants it. */
 static bool is_counted(Analyses *an, const Loop *loop, const LoopTest *l)
 {
     const Instr *def = affine_definition(an, loop, l->compared);
@@ -41,7 +40,7 @@ static bool is_counted(Analyses *an, const Loop *loop, const LoopTest *l)
     return copy && copy->op->opcode == OPC_MOV && operand_plain_register(instr_operand(copy, 1)) == l->compared;
 }
 
-/* An unguarded comparison of two integers of 32 or 64 bits, in the latch. */
+/* Finds the test of the latch: an unguarded comparison of two integers of 32 or 64 bits, by which ptxas does not count. */
 static bool find_latch(Analyses *an, const Loop *loop, Latch *l)
 {
     Block *b = loop->latches[0];
@@ -52,9 +51,9 @@ static bool find_latch(Analyses *an, const Loop *loop, Latch *l)
     return compare && loop_test_read(an, loop, compare, false, &l->test) && !is_counted(an, loop, &l->test);
 }
 
-/* ---- whether ptxas would unroll it ------------------------------------------------------------------------------------- */
+/* ---- whether ptxas would unroll the loop ------------------------------------------------------------------------------- */
 
-/* Machine instructions of the loop's body, or more than the limit. */
+/* Machine instructions of the loop's body; beyond BODY_COUNTED, some larger number. */
 static u32 body_size(const Loop *loop)
 {
     u32 n = 0;
@@ -72,7 +71,7 @@ static u32 accesses(const Loop *loop)
     return n;
 }
 
-/* Whether some loop of the function is nested two levels deeper: this one runs rarely then, and its unrolling does not show. */
+/* Whether some loop of the function is nested two levels deeper. This one then runs rarely, and its unrolling does not show. */
 static bool runs_rarely(Analyses *an, const Loop *loop) { return an_loops(an)->deepest > loop->depth + 1; }
 
 static bool leaves_early(Analyses *an, const Loop *loop)
@@ -97,7 +96,7 @@ static bool holds_obstacle(Analyses *an, const Loop *loop)
     return false;
 }
 
-/* NULL, or why the loop gets no counter. */
+/* Why the loop gets no counter; NULL: it may. Sets l->trips. */
 static const char *why_not(Analyses *an, const Loop *loop, Latch *l)
 {
     if (loop->header == an->fn->entry || block_is_pinned(loop->header))
@@ -127,7 +126,7 @@ static const char *why_not(Analyses *an, const Loop *loop, Latch *l)
 
 /* ---- the counter -------------------------------------------------------------------------------------------------------- */
 
-/* A new register that holds the sum of the value's terms and `more`. */
+/* Makes a new register that holds the sum of the value's terms and `more`. */
 static RegId build_start(const Builder *at, const Affine *v, u64 more)
 {
     u32 registers = at->fn->regs.n;
@@ -148,10 +147,10 @@ static void add_counter(Analyses *an, const Loop *loop, const Latch *l)
     instr_rename(l->test.compare, l->test.compared, counter, true, false);
 }
 
-/* ---- a register that the loop counts by anyway -------------------------------------------------------------------------- */
+/* ---- a register that the loop steps anyway ------------------------------------------------------------------------------- */
 
-/* Whether reg is stepped right before the comparison from a constant on, and differs from its last value in each iteration before
- * the last, since it goes in one direction by less than 2^31. */
+/* Whether reg starts at a constant, is stepped before the comparison, and has its last value in no earlier iteration. It
+ * moves in one direction by less than 2^31, so it has not. *end becomes that value. */
 static bool ends_at(Analyses *an, const Loop *loop, const Latch *l, RegId reg, Operand *end)
 {
     const Instr *def = affine_definition(an, loop, reg);

@@ -1,5 +1,5 @@
-/* A counter of its own for a loop whose latch compares something that ptxas does not count by: an affine function of what
- * the loop steps, the value before the step, a step that stands elsewhere.
+/* Gives a loop a counter of its own if its latch compares something that ptxas does not count by. That is an affine
+ * function of the registers that the loop steps, the value before the step, or one stepped in another block.
  *
  *     LOOP: ...                                     cvt.u32.u64 s, rd;
  *           add.s64 rd, rd, 4;                LOOP: ...
@@ -9,15 +9,17 @@
  *                                                   @p bra LOOP;
  *
  * Sound: in iteration k the register that is compared holds f + k * step, in the width of the comparison: truncation, sums,
- * differences, products and shifts by constants map residues of 2^n to each other. So does the counter, which starts at
- * f - step before the loop and is stepped right before the comparison, which then tells the same, whatever it is. */
+ * differences, products and shifts by constants map residues of 2^n to each other. So does the counter, which starts at f -
+ * step before the loop and is stepped right before the comparison, which then has the same result, whatever it is. Where
+ * the number of iterations is known, a register that the loop steps anyway may serve: it is compared with its last value,
+ * which it has in no earlier iteration. */
 #ifndef PTXOPT_PHASE_LATCHES_COUNTER_H
 #define PTXOPT_PHASE_LATCHES_COUNTER_H
 
 #include "phase/phase.h"
 
-/* Whether the loop was given one. Uses AN_LOOPS, AN_DOM and AN_SSA, which may be frozen: blocks that were made since are before
- * loops. Linear in the size of the loop. */
+/* Answers whether the latch's comparison was changed. Uses AN_LOOPS, AN_DOM and AN_SSA, which may be frozen: blocks that
+ * were made since stand before loops. Linear in the size of the loop. */
 bool latch_counter_add(Analyses *an, PhaseRun *run, const Loop *loop);
 
 #endif

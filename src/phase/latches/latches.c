@@ -10,17 +10,17 @@
  * From -O2 on, a latch that compares an affine function of what the loop steps gets a counter of its own
  * (phase/latches/counter.h), or is compared with the last value of a register that the loop steps anyway.
  *
- * Sound: every thread takes the same edges and executes the same instructions with the same operands in the same order; only
- * branches, and the comparisons that decide them, change or move. A comparison is inverted only with its unordered twin on
- * floats, and so that every other reader still finds its value. `.uni` is never added. Threads that a guarded ret takes out of
- * the loop may wait at a ret of its own for those that stay, so no thread of the loop may wait for others to leave.
+ * Sound: every thread takes the same edges and executes the same instructions with the same operands in the same order;
+ * only branches, and the comparisons that decide them, change or move. A comparison of floats is inverted to its unordered
+ * twin, and every other reader still finds its value. `.uni` is never added. Threads that a guarded ret takes out of the
+ * loop may wait at a ret of its own for those that stay, so no thread of the loop may wait for others to leave.
  *
- * Declines: loops with the pragma nounroll, and those that leave for equality with a counter that steps by more than one, since
- * they were unrolled before; conditions whose comparison is guarded, combined, or in another block, or reads what ptxas cannot
- * count by; then the rewrite gains nothing. A counter of its own is
- * declined in loops that ptxas would not unroll then, as far as can be foreseen: large ones, with a second exit, a call or an
- * operation of the warp, or that do not run towards their bound; where it would unroll them too often; and in those that were
- * unrolled before (phase/latches/unrolled.h). */
+ * Declines: loops with the pragma nounroll, and those that leave for equality with a counter that steps by more than one,
+ * since they were unrolled before; conditions whose comparison is guarded, combined, or in another block. So are conditions
+ * on values that ptxas cannot count by, where the rewrite gains nothing. A loop gets no counter of its own if ptxas would
+ * probably not unroll it even then: large ones, those with a second exit, a call or an operation of the warp, and those
+ * that do not run towards their bound. Nor does it where ptxas would unroll it too often, or where it was unrolled before
+ * (phase/latches/unrolled.h). */
 #include "analysis/reconverge.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
@@ -39,15 +39,16 @@ static void test_kept(PhaseRun *run, const char *name, const Instr *branch, cons
 
 static bool is_uniform_branch(const Instr *branch) { return branch_target(branch) && op_has(branch->op, OPF_UNIFORM_HINT); }
 
-/* `.uni` on a loop's test keeps ptxas from unrolling; what it promises is not lost, ptxas finds uniform branches itself. */
+/* Removes `.uni`, which keeps ptxas from unrolling on a loop's test. Its promise is not lost: ptxas finds uniform branches
+ * itself. */
 static void drop_uniform_hint(Analyses *an, Instr *branch)
 {
     if (is_uniform_branch(branch))
         instr_set_op(branch, isa_without(an->fn->module->isa, branch->op, OPF_UNIFORM_HINT));
 }
 
-/* A latch that tests two conditions at once: ptxas takes an and.pred apart where the number of iterations is a constant, and
- * needs a tenth fewer cycles for it than for an or.pred elsewhere. opposite: the branch leaves the loop. */
+/* Rewrites a latch that tests two conditions at once. ptxas splits an and.pred where the number of iterations is a
+ * constant; elsewhere it needs a tenth fewer cycles for it than for an or.pred. opposite: the branch leaves the loop. */
 static bool canonicalize_combined(Analyses *an, PhaseRun *run, const Loop *loop, Block *b, Instr *branch, bool opposite)
 {
     Both both;
@@ -71,13 +72,14 @@ static bool canonicalize_combined(Analyses *an, PhaseRun *run, const Loop *loop,
     return true;
 }
 
-/* Canonicalizes a test that branches to the right block, but is spelled `@!p bra LOOP`, `@p bra.uni LOOP` or `@!p bra EXIT`. */
+/* Canonicalizes a test whose branch leads to the right block, but is written `@!p bra LOOP`, `@p bra.uni LOOP` or `@!p bra
+ * EXIT`. */
 static bool canonicalize_exit(Analyses *an, PhaseRun *run, const Loop *loop, Block *b, Instr *branch, bool may_exchange)
 {
     bool plain = condition_is_plain(branch);
     if (plain && !is_uniform_branch(branch))
         return false;
-    Plain how = {.kind = PLAIN_NONE};
+    PlainCondition how = {.kind = PLAIN_NONE};
     bool exchange = false;
     if (!plain) {
         how = condition_plain(an, branch, false);
@@ -117,8 +119,9 @@ static void return_after(Analyses *an, Block *b, Instr *leave)
     block_set_fall(b, exit);
 }
 
-/* Whether the loop counts to equality by more than one: its compiler unrolled it, for which the counter's 32 bits tell it from one
- * that steps a pointer. ptxas would copy the copies: the corpus holds kernels of 2 and 8 copies that took 2 and 21 % more cycles. */
+/* Whether the loop counts to equality by more than one, since its compiler unrolled it. The counter's 32 bits distinguish
+ * it from one that steps a pointer. ptxas would copy the copies: kernels of 2 and 8 copies in the corpus took 2 and 21 %
+ * more cycles. */
 static bool was_unrolled(Analyses *an, const Loop *loop, const Instr *branch)
 {
     const Instr *compare = local_definition(branch, branch->guard);
@@ -147,7 +150,7 @@ static bool invert_latch(Analyses *an, PhaseRun *run, const Loop *loop, Block *b
         phase_missed_once(run, "LatchKept", leave, "its counter steps by more than one: it was unrolled before");
         return false;
     }
-    Plain how = condition_plain(an, leave, true);
+    PlainCondition how = condition_plain(an, leave, true);
     if (how.kind == PLAIN_NONE) {
         if (canonicalize_combined(an, run, loop, b, leave, true))
             return true;
@@ -166,7 +169,7 @@ static bool invert_latch(Analyses *an, PhaseRun *run, const Loop *loop, Block *b
     return true;
 }
 
-/* `add x, x, c`, with a constant, or a register that the loop does not write: there are no constants of 16 bits. */
+/* Whether i adds or subtracts a constant, or a register that the loop does not write: there are no constants of 16 bits. */
 static bool steps_evenly(const Loop *loop, const Instr *i)
 {
     if (i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB)
@@ -186,8 +189,8 @@ static bool reads_float(const OpInfo *op)
     return any;
 }
 
-/* Whether the loop may step what reg is computed from by a constant: not where it comes from memory, another lane or a product of
- * floats. */
+/* Whether a value that reg is computed from may be stepped by a constant in the loop. It is not if reg comes from memory,
+ * another lane or a product of floats. */
 static bool may_be_counted(const Loop *loop, RegId reg, u32 depth)
 {
     u32 writes;
@@ -215,7 +218,8 @@ static bool may_count_by(const Loop *loop, const Instr *branch)
     return any;
 }
 
-/* Whether ptxas may count by the test at the end of b, or by the one at the end of the loop: nothing is gained where it cannot. */
+/* Whether ptxas may count by the test at the end of b, or by the one at the end of the loop. Where it cannot, nothing is
+ * gained. */
 static bool may_count(const Loop *loop, const Block *b)
 {
     const Instr *last = loop->latch_count == 1 ? block_conditional_branch(loop->latches[0]) : NULL;
@@ -224,7 +228,7 @@ static bool may_count(const Loop *loop, const Block *b)
 
 static bool stays(Analyses *an, const Loop *loop, const Block *to) { return to && loop_contains(an_loops(an), loop, to); }
 
-/* Canonicalizes the test at the end of b, if there is one: one successor is in the loop, the other one is not. */
+/* Canonicalizes the test at the end of b, if one of its successors is in the loop and the other is not. */
 static bool canonicalize_test(Analyses *an, PhaseRun *run, const Loop *loop, Block *b, bool must_leave)
 {
     Instr *end = block_terminator(b);
@@ -244,7 +248,7 @@ static bool canonicalize_test(Analyses *an, PhaseRun *run, const Loop *loop, Blo
     return canonicalize_exit(an, run, loop, b, end, to != NULL);
 }
 
-/* Moves a comparison that stands apart from the step of its counter up to it. */
+/* Moves a comparison that stands in another block than the step of its counter up to that step. */
 static bool unite_with_step(Analyses *an, PhaseRun *run, const Loop *loop)
 {
     LoopCompare distant;
@@ -257,7 +261,7 @@ static bool unite_with_step(Analyses *an, PhaseRun *run, const Loop *loop)
     return true;
 }
 
-/* Rewrites what the last test of a loop computes, once the test is `@p bra LOOP`. */
+/* Rewrites the comparisons of a loop's last test, if that is `@p bra LOOP` already. */
 static bool canonicalize_latch(Analyses *an, PhaseRun *run, const Loop *loop)
 {
     Block *b = loop->latches[0];
@@ -274,7 +278,8 @@ static bool ends_in_guarded_leave(const Block *latch, const Loop *loop)
     return end && end->guard && !branch_target(end) && latch->fall == loop->header;
 }
 
-/* The loops, found before the first rewrite, whose latch holds a guarded ret that must let threads leave without reconverging. */
+/* The loops that have a latch with a guarded ret whose threads must leave without reconverging. Found before the first
+ * rewrite. */
 static BitSet find_must_leave(Analyses *an)
 {
     const Loops *loops = an_loops(an);
@@ -296,7 +301,7 @@ static BitSet find_must_leave(Analyses *an)
     return must_leave;
 }
 
-/* Adds counters once nothing else is left to do: the analyses then see the latches as they will be. */
+/* Adds counters when nothing else is left to do, so that the analyses see the final latches. */
 static bool add_counters(Analyses *an, PhaseRun *run, const BitSet *miscounted)
 {
     bool any = false;

@@ -4,19 +4,19 @@
 #include "ir/inspect.h"
 
 enum {
-    LOOKED_AT = 24, /* values that a start is made of */
+    LOOKED_AT = 24, /* the most values that a start is followed through */
     ROUNDED_BITS = 24
 };
 
-/* ---- the remainder loop of one that was unrolled -------------------------------------------------------------------------- */
+/* ---- the remainder loop of one that was unrolled ------------------------------------------------------------------------- */
 
 typedef struct UnrolledSearch {
     const Ssa *ssa;
     const Function *fn;
-    u32 left; /* values to look at */
+    u32 left; /* how many values may still be looked at */
 } UnrolledSearch;
 
-/* Whether the mask rounds down to a multiple of a small power of two: 0xfffffffc, 0x7ffffffc. */
+/* Whether the mask rounds down to a multiple of a small power of two, as 0xfffffffc and 0x7ffffffc do. */
 static bool rounds_down(const Operand *o)
 {
     if (o->kind != OPND_IMM || !o->value)
@@ -46,7 +46,8 @@ static bool result_is_rounded(UnrolledSearch *s, const Instr *def)
     return def->op->opcode == OPC_AND && rounds_down(instr_operand(def, 2));
 }
 
-/* Whether what reg holds there may be a sum with a number that was rounded down to a multiple. */
+/* Whether the value of reg at this point may be a sum with a number that was rounded down to a multiple. before: in b;
+ * NULL: at b's end. */
 static bool is_rounded(UnrolledSearch *s, const Block *b, const Instr *before, RegId reg)
 {
     ValueId value = s->left ? ssa_at(s->ssa, b, before, reg) : 0;
@@ -60,8 +61,8 @@ static bool is_rounded(UnrolledSearch *s, const Block *b, const Instr *before, R
     return v->phi && comes_rounded(s, s->ssa->dom->by_pre[v->pre], reg);
 }
 
-/* Whether the loop begins at a number that was rounded down: compilers round the number of iterations down for the loop that they
- * unroll, and begin a remainder loop there. */
+/* Whether the loop begins at a number that was rounded down. Compilers round the number of iterations down for the loop
+ * that they unroll, and begin a remainder loop there. */
 static bool is_rest(Analyses *an, const Loop *loop, const LoopTest *test)
 {
     UnrolledSearch s = {an_ssa(an), an->fn, LOOKED_AT};
@@ -74,8 +75,8 @@ static bool is_rest(Analyses *an, const Loop *loop, const LoopTest *test)
 
 /* ---- loops that were unrolled ---------------------------------------------------------------------------------------------- */
 
-/* Whether the loop has as many accesses as it steps by. ptxas would copy the copies: of nine such kernels four got worse, by up to
- * 55 % of their cycles. */
+/* Whether the loop makes at least as many accesses as its step. ptxas would copy the copies: of nine such kernels four got
+ * worse, by up to 55 % of their cycles. */
 static bool was_unrolled(const LoopTest *test, u32 accesses)
 {
     i64 by = sem_signed(test->value.step, test->value.bits);

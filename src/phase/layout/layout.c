@@ -6,12 +6,13 @@
  *
  * Follows LLVM's BranchFolder::OptimizeBranches (condition reversal, relocation of blocks without successors).
  *
- * Sound: every thread takes the same edges; which successor is fallen through to changes, and the order of the blocks. A
- * comparison is inverted with its unordered twin on floats, and only so that every other reader still finds its value.
+ * Sound: every thread takes the same edges; only the successor that is fallen through to and the order of the blocks
+ * change. A comparison of floats is inverted to its unordered twin, and every other reader still finds its value.
  *
- * Declines: branches that stand as their compiler wrote them, unless asked (--branch-fold-reverse); blocks that debug data names;
- * back edges, which latches decides about; blocks in front of an irreducible loop, and in it (loop_is_around_irreducible); jumps that
- * keep the groups of a table apart (transform/groups.h); comparisons with a constant for equality, of which ptxas makes tables. */
+ * Declines: branches that stand as their compiler wrote them, unless asked (--branch-fold-reverse); blocks that debug data
+ * names; back edges, which are left to latches; blocks in front of an irreducible loop, and in it (loop_is_around_irreducible);
+ * jumps that keep the groups of a table apart (transform/groups.h); comparisons with a constant for equality, of which ptxas
+ * makes tables. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
@@ -24,7 +25,7 @@ static bool is_back_edge(const Loops *loops, const Block *from, const Block *to)
     return loop && loop_contains(loops, loop, from);
 }
 
-/* Whether the branch tests an integer for equality with a constant: ptxas makes tables of chains of these. */
+/* Whether the branch tests an integer for equality with a constant. ptxas makes tables of chains of such tests. */
 static bool is_case_test(const Instr *branch)
 {
     Instr *def = local_definition(branch, branch->guard);
@@ -32,9 +33,10 @@ static bool is_case_test(const Instr *branch)
     return with && with->kind == OPND_IMM && (def->op->cmp == CMP_EQ || def->op->cmp == CMP_NE);
 }
 
-/* ptxas lays out blocks as it likes, but which successor of a branch is taken decides what it predicates and in which order it
- * places the arms. Of 1120 kernels of Warp where nothing else is to be done, inverting branches in front of joins makes 452 a little
- * better and 79 worse, with as many cycles and instructions together: a branch stays as its compiler wrote it. */
+/* Whether inverting the branch pays. ptxas lays out blocks as it likes, but by the taken successor it decides what to
+ * predicate and how to order the arms. Measured on 1120 kernels of Warp where nothing else is to be done: inverting
+ * branches in front of joins makes 452 a little better and 79 worse, with as many cycles and instructions together. So a
+ * branch stays as its compiler wrote it. */
 static bool inversion_pays(Analyses *an, const Knobs *knobs, const Block *b, const Instr *branch)
 {
     switch (knobs->branch_fold_reverse) {
@@ -52,7 +54,7 @@ static bool invert_to_fall_through(Analyses *an, const Knobs *knobs, PhaseRun *r
     if (!branch || branch_target(branch) != b->next || b->fall == b->next || is_back_edge(loops, b, b->next) ||
         is_back_edge(loops, b, b->fall) || !inversion_pays(an, knobs, b, branch))
         return false;
-    Plain how = condition_plain(an, branch, true);
+    PlainCondition how = condition_plain(an, branch, true);
     if (how.kind == PLAIN_NONE || how.kind == PLAIN_PAIR ||
         !phase_rewrite(run, "BranchInverted", b, "the block that follows is now reached by falling through"))
         return false;
@@ -61,7 +63,7 @@ static bool invert_to_fall_through(Analyses *an, const Knobs *knobs, PhaseRun *r
     return true;
 }
 
-/* Moves a block that leaves the function to the end, if the one before it can then fall through to the one after it. */
+/* Moves a block that leaves the function to the end, if the block before it can then fall through to the block after it. */
 static bool relocate_exit(Analyses *an, PhaseRun *run, Block *b)
 {
     Block *before = b->prev, *after = b->next;
