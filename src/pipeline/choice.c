@@ -3,14 +3,14 @@
 #include <string.h>
 
 enum { HIGHEST_LEVEL = 3 };
-#define ANY_LEVEL UINT32_MAX /* of phases that are named, too */
+#define ANY_LEVEL UINT32_MAX /* no limit, even for phases that run only if they are named */
 
 static const char keyword[] = "ptxopt:";
 
-/* Whether the whole text is what the pattern describes: `*` is any text, `?` any character. */
+/* Whether the pattern describes the whole text: `*` is any text, `?` any character. */
 static bool glob_matches(const char *pattern, const char *text)
 {
-    const char *star = NULL, *resume = NULL; /* the last `*`, and where the text goes on if it takes one character more */
+    const char *star = NULL, *resume = NULL; /* the last `*`, and where the text continues if it takes one more character */
     while (*text) {
         if (*pattern == '*') {
             star = pattern++;
@@ -44,7 +44,7 @@ static bool is_blank(char c) { return c == ' ' || c == '\t' || c == ','; }
 
 static bool ends_line(char c) { return c == '\n' || c == '\r'; }
 
-/* Where the keyword of the next comment that begins with it ends, at `at` or after it; NULL: there is none. */
+/* The end of the keyword in the next comment, at `at` or after it, that begins with it; NULL: there is none. */
 static const char *next_keyword(const char *at, const char *end)
 {
     enum { LENGTH = sizeof keyword - 1 };
@@ -61,29 +61,29 @@ static const char *next_keyword(const char *at, const char *end)
     return NULL;
 }
 
-/* False: it means nothing. */
-static bool take_word(const PipelineConfig *config, Wish *wish, Str word)
+/* Takes one word of a directive; false: it means nothing. */
+static bool take_word(const PipelineConfig *config, Directives *asked, Str word)
 {
     if (str_is(word, "off")) {
-        wish->off = true;
+        asked->off = true;
         return true;
     }
     if (word.len == 3 && memcmp(word.p, "-O", 2) == 0 && word.p[2] >= '0' && word.p[2] <= '0' + HIGHEST_LEVEL) {
-        wish->level = (u32)(word.p[2] - '0');
+        asked->level = (u32)(word.p[2] - '0');
         return true;
     }
     if (word.len <= 3 || memcmp(word.p, "no-", 3) != 0)
         return false;
     PhaseRange named = phase_find(config->table, word.p + 3, word.len - 3);
     for (u32 k = 0; k < named.count; k++)
-        wish->without[named.first + k] = true;
+        asked->without[named.first + k] = true;
     return named.count > 0;
 }
 
-/* The words from `at` to the line's end; a `;` that ends them is inline assembly's. */
-static Wish read_wish(const PipelineConfig *config, Str text, u32 at, Diag *diag)
+/* Reads the words from `at` to the line's end. A `;` that ends them belongs to inline assembly. */
+static Directives read_directives(const PipelineConfig *config, Str text, u32 at, Diag *diag)
 {
-    Wish wish = {.offset = at, .level = ANY_LEVEL};
+    Directives asked = {.offset = at, .level = ANY_LEVEL};
     for (u32 end; at < text.len && !ends_line(text.p[at]); at = end) {
         end = at + 1;
         if (is_blank(text.p[at]) || text.p[at] == ';')
@@ -91,19 +91,19 @@ static Wish read_wish(const PipelineConfig *config, Str text, u32 at, Diag *diag
         while (end < text.len && !is_blank(text.p[end]) && !ends_line(text.p[end]) && text.p[end] != ';')
             end++;
         Str word = {text.p + at, end - at};
-        if (!take_word(config, &wish, word))
+        if (!take_word(config, &asked, word))
             diag_at(diag, DIAG_WARNING, (Span){at, end}, "'%.*s' after '%s' is neither off, -O0 to -O3, nor no-PHASE",
                     (int)word.len, word.p, keyword);
     }
-    return wish;
+    return asked;
 }
 
-/* ---- what is withheld --------------------------------------------------------------------------------------------- */
+/* ---- withheld phases --------------------------------------------------------------------------------------------- */
 
-/* A module's functions by their symbols, and those that are to be gone through. */
+/* A module's functions by their symbols, and those that have yet to be visited. */
 typedef struct Reached {
     const Module *m;
-    const Function **of; /* by SymId: the definition; NULL: none here */
+    const Function **of; /* by SymId: the definition; NULL: it is not in this module */
     bool *seen;          /* by SymId */
     VecU32 work;         /* SymIds */
 } Reached;
@@ -122,7 +122,7 @@ static void reach_all(Reached *reached)
         reach(reached, reached->m->functions.v[f]->sym);
 }
 
-/* An indirect call may call any function. */
+/* Visits the functions that fn may call. An indirect call may call any function. */
 static void reach_callees(Reached *reached, const Function *fn)
 {
     if (fn->untouchable) {
@@ -181,61 +181,61 @@ void choices_init(Choices *choices, const PipelineConfig *config, const Module *
     *choices = (Choices){.config = config};
     const char *end = m->text.p + m->text.len;
     for (const char *at = m->text.p; (at = next_keyword(at, end));)
-        vec_push(&choices->wishes, read_wish(config, m->text, (u32)(at - m->text.p), diag));
+        vec_push(&choices->directives, read_directives(config, m->text, (u32)(at - m->text.p), diag));
     find_withheld(choices, m);
 }
 
 void choices_free(Choices *choices)
 {
-    vec_free(&choices->wishes);
+    vec_free(&choices->directives);
     mem_free(choices->withheld);
 }
 
 /* ---- a function ------------------------------------------------------------------------------------------------- */
 
-/* Whether the comment stands in the body of fn, or in none. */
-static bool holds_for(const Wish *wish, const Function *fn)
+/* Whether the comment stands in the body of fn, or in no function's body. */
+static bool holds_for(const Directives *asked, const Function *fn)
 {
-    if (wish->offset >= fn->open.beg && wish->offset < fn->close.end)
+    if (asked->offset >= fn->open.beg && asked->offset < fn->close.end)
         return true;
     const Module *m = fn->module;
     for (u32 i = 0; i < m->functions.n; i++) {
         const Function *other = m->functions.v[i];
-        if (wish->offset >= other->open.beg && wish->offset < other->close.end)
+        if (asked->offset >= other->open.beg && asked->offset < other->close.end)
             return false;
     }
     return true;
 }
 
-static Wish wish_for(const Choices *choices, const Function *fn)
+static Directives directives_for(const Choices *choices, const Function *fn)
 {
     const PipelineConfig *config = choices->config;
-    Wish all = {.level = ANY_LEVEL};
+    Directives all = {.level = ANY_LEVEL};
     all.off =
         (config->only.n > 0 && !matches_any(&config->only, fn->name->text)) || matches_any(&config->skip, fn->name->text);
     for (u32 phase = 0; phase < PHASE_COUNT && choices->withheld; phase++)
         all.without[phase] = choices->withheld[fn->sym * PHASE_COUNT + phase];
-    for (u32 i = 0; i < choices->wishes.n; i++) {
-        const Wish *wish = &choices->wishes.v[i];
-        if (!holds_for(wish, fn))
+    for (u32 i = 0; i < choices->directives.n; i++) {
+        const Directives *asked = &choices->directives.v[i];
+        if (!holds_for(asked, fn))
             continue;
-        all.off |= wish->off;
-        all.level = wish->level < all.level ? wish->level : all.level;
+        all.off |= asked->off;
+        all.level = asked->level < all.level ? asked->level : all.level;
         for (u32 phase = 0; phase < PHASE_COUNT; phase++)
-            all.without[phase] |= wish->without[phase];
+            all.without[phase] |= asked->without[phase];
     }
     return all;
 }
 
 void choices_of(const Choices *choices, const PipelineConfig *config, const Function *fn, VecU32 *sequence, VecU32 *cleanup)
 {
-    Wish wish = wish_for(choices, fn);
-    for (u32 i = 0; i < config->sequence.n && !wish.off; i++) {
+    Directives asked = directives_for(choices, fn);
+    for (u32 i = 0; i < config->sequence.n && !asked.off; i++) {
         u32 phase = config->sequence.v[i];
-        if (config->table->phase[phase].level <= wish.level && !wish.without[phase])
+        if (config->table->phase[phase].level <= asked.level && !asked.without[phase])
             vec_push(sequence, phase);
     }
-    for (u32 phase = 0; phase < config->table->phases && !wish.off; phase++)
-        if (config->table->phase[phase].after == OF_CLEANUP && !config->disabled[phase] && !wish.without[phase])
+    for (u32 phase = 0; phase < config->table->phases && !asked.off; phase++)
+        if (config->table->phase[phase].after == OF_CLEANUP && !config->disabled[phase] && !asked.without[phase])
             vec_push(cleanup, phase);
 }

@@ -11,46 +11,47 @@
 
 typedef VEC(const char *) VecGlob;
 
-/* Phases that run neither over the function of that name (NULL: any) nor over one that it may call; or, with a limit, that may do
- * so many rewrites together in the function itself. */
+/* Phases that run neither over the function of this name (NULL: any) nor over one that it may call. With a limit, they run,
+ * but may do only this many rewrites together in the function itself. */
 typedef struct Withheld {
     const char *function;
-    u32 limit; /* 0: they do not run */
+    u32 limit; /* 0: the phases do not run */
     bool phase[PHASE_COUNT];
 } Withheld;
 typedef VEC(Withheld) VecWithheld;
 
 typedef struct PipelineConfig PipelineConfig;
 
-/* A decision of --tune: the function of that name and text (pipeline/tuned.h) is run over as `config` says. */
+/* A decision of --tune: `config` holds for the function of this name and text (pipeline/tuned.h). */
 typedef struct Tuned {
     const char *name;
     u64 hash;
-    const PipelineConfig *config; /* its sequence, disabled, level and knobs count */
+    const PipelineConfig *config; /* only its sequence, disabled, level and knobs count */
 } Tuned;
 typedef VEC(Tuned) VecTuned;
 
 struct PipelineConfig {
-    const PhaseTable *table;    /* no more than PHASE_COUNT phases */
-    u32 level;                  /* 0 .. 3: of -O; the phases see at least 1 */
-    VecU32 sequence;            /* phases to run, by index into the table; some more than once maybe */
+    const PhaseTable *table;    /* of at most PHASE_COUNT phases */
+    u32 level;                  /* of -O: 0 .. 3; the phases see at least 1 */
+    VecU32 sequence;            /* phases to run, by index into the table; some may appear more than once */
     bool named_phases;          /* the sequence was asked for by name */
     bool disabled[PHASE_COUNT]; /* these run nowhere, not even as phases of the clean-up */
-    VecGlob only, skip;         /* names of functions: if there are any in `only`, no others run; none that `skip` names */
+    VecGlob only, skip;         /* patterns of names: only functions that `only` matches run, if it has any; none that
+                                 * `skip` matches */
     VecWithheld withheld;
-    VecTuned tuned; /* the last one that is about a function counts; one without any is remarked if there are some */
+    VecTuned tuned; /* the last decision about a function counts; if there are any, a function without one gets a remark */
     Knobs knobs;
     bool print_before[PHASE_COUNT], print_after[PHASE_COUNT];
-    i64 bisect_limit;    /* rewrites allowed, BISECT_ALL or BISECT_OFF */
-    bool verify_each;    /* builds with PTXOPT_DEBUG always do */
+    i64 bisect_limit;    /* the number of rewrites allowed, or BISECT_ALL or BISECT_OFF */
+    bool verify_each;    /* builds with PTXOPT_DEBUG always verify */
     bool reprint;        /* how --print-before and --print-after print */
-    bool optimize_debug; /* modules for debuggers, too */
-    bool ignore_exits;   /* also where the exit that ptxas takes for the end decides who waits for whom */
+    bool optimize_debug; /* optimize modules for debuggers, too */
+    bool ignore_exits;   /* also rewrite where the exit that ptxas takes for the end decides who waits for whom */
     void (*after_step)(void *user, Function *fn,
-                       const char *phase); /* called when a step changed the function; NULL: nothing */
+                       const char *phase); /* called when a step has changed the function, or NULL */
     void *user;
-    const RemarkTaker *remark_taker; /* beside the file of remarks; NULL: nobody */
-    const char *dump_cfg;            /* directory, made if need be; NULL: none */
+    const RemarkTaker *remark_taker; /* gets remarks in addition to the file; NULL: nobody */
+    const char *dump_cfg;            /* a directory, made if need be; NULL: none */
 };
 
 #endif

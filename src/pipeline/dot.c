@@ -7,15 +7,15 @@
 #include "pipeline/output.h"
 
 enum {
-    LINE_LEN = 96,    /* bytes of an instruction that are shown */
-    BLOCK_LINES = 60, /* instructions of a block that are shown */
-    FILE_STEM = 200,  /* bytes of a file name before its hash */
+    LINE_LEN = 96,    /* the most bytes of an instruction that are shown */
+    BLOCK_LINES = 60, /* the most instructions of a block that are shown */
+    FILE_STEM = 200,  /* the most bytes of a file name before its hash */
     LOOP_SHADES = 5
 };
 
 /* ---- text ------------------------------------------------------------------------------------------------------ */
 
-/* Into a label of Graphviz, in double quotes. */
+/* Writes text into a label of Graphviz, in double quotes. */
 static void put_escaped(FILE *out, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -33,7 +33,7 @@ static void put_cut(FILE *out, const char *text, size_t len)
     fputs(cut ? "...\\l" : "\\l", out);
 }
 
-/* DotScratch text: what one instruction prints as. */
+/* The printed text of one instruction. */
 typedef struct DotScratch {
     FILE *file;
     char *text;
@@ -94,7 +94,7 @@ static void put_node(FILE *out, DotScratch *scratch, const Function *fn, const B
 /* Loops as a forest, by the id of their header. */
 typedef struct LoopTree {
     const Loop **outermost, **child, **sibling; /* child and sibling by header id */
-    Block **first, **next; /* blocks whose innermost loop it is: first by header id, next by block id */
+    Block **first, **next;                      /* blocks with this innermost loop: first by header id, next by block id */
 } LoopTree;
 
 static LoopTree loop_tree(Arena *arena, const Function *fn, const Loops *loops)
@@ -106,7 +106,7 @@ static LoopTree loop_tree(Arena *arena, const Function *fn, const Loops *loops)
         arena_array(arena, Block *, fn->blocks.n),
         arena_array(arena, Block *, fn->blocks.n),
     };
-    for (u32 i = loops->n; i-- > 0;) { /* backwards: each goes in front of its siblings */
+    for (u32 i = loops->n; i-- > 0;) { /* backwards, since each goes in front of its siblings */
         const Loop *loop = loops->v[i];
         const Loop **list = loop->parent ? &tree.child[loop->parent->header->id] : tree.outermost;
         tree.sibling[loop->header->id] = *list;
@@ -135,7 +135,7 @@ static void open_loop(FILE *out, DotScratch *scratch, const Function *fn, const 
         put_node(out, scratch, fn, b, an);
 }
 
-/* Every loop as a box inside that of its parent. Without recursion: loops may be nested as deep as the input likes. */
+/* Writes every loop as a box inside its parent's. It does not recurse, because input may nest loops to any depth. */
 static void put_loops(FILE *out, DotScratch *scratch, const Function *fn, const LoopTree *tree, Analyses *an)
 {
     for (const Loop *loop = *tree->outermost; loop;) {
@@ -162,7 +162,7 @@ static void put_edge(FILE *out, const Block *from, const Block *to, const char *
     fprintf(out, "  b%u -> b%u [label=\"%s\"%s%s];\n", from->id, to->id, label, *style ? ", " : "", style);
 }
 
-/* One edge per target, however many entries lead there; labelled with the first of them. */
+/* Writes one edge for each target, however many entries lead there, labelled with the first of them. */
 static void put_table_edges(FILE *out, const Function *fn, const Block *b, const Table *table, u32 *seen_from)
 {
     for (u32 i = 0; i < table->targets.n; i++) {

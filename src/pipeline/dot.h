@@ -1,12 +1,12 @@
-/* The control-flow graph of a function as a Graphviz picture: blocks with their instructions, loops as nested boxes, edges
- * labelled T and F, blocks whose branch may diverge within a warp in another colour than those proven uniform. */
+/* The control-flow graph of a function as a Graphviz picture. Blocks show their instructions, loops are nested boxes, and
+ * edges are labelled T and F. Blocks whose branch may diverge within a warp have another colour than those proven uniform. */
 #ifndef PTXOPT_PIPELINE_DOT_H
 #define PTXOPT_PIPELINE_DOT_H
 
 #include "analysis/analyses.h"
 
-/* Name of the file for a function: its name with everything but letters, digits, `_`, `-` and `.` as %XX, long ones cut and
- * given a hash; ends in .dot. */
+/* The name of the file for a function: its name with everything but letters, digits, `_`, `-` and `.` as %XX, ending in
+ * .dot. Long names are cut and get a hash. */
 char *dot_file_name(Arena *arena, const Name *function);
 
 /* Writes DIR/NAME.dot. False with errno set. */

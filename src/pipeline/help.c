@@ -7,7 +7,7 @@
 #include "pipeline/knobs.h"
 
 typedef struct OptionHelp {
-    const char *heading; /* of the options that follow; NULL: */
+    const char *heading; /* of the options that follow; NULL: this is an option */
     char letter;
     const char *name;
     int argument_kind;
@@ -43,7 +43,7 @@ void help_put_wrapped(FILE *out, int column, int indent, int width, const char *
     putc('\n', out);
 }
 
-/* What an option or knob does, after `column` characters that name it. */
+/* Writes what an option or knob does, after `column` characters that name it. */
 static void put_help(FILE *out, int column, const char *text)
 {
     if (column + 2 > HELP_COLUMN) {

@@ -1,4 +1,4 @@
-/* --help: the options of options.def and the knobs of the phases, in words. */
+/* The text of --help: the options of options.def and the knobs of the phases. */
 #ifndef PTXOPT_PIPELINE_HELP_H
 #define PTXOPT_PIPELINE_HELP_H
 
@@ -6,8 +6,8 @@
 
 void help_print(FILE *out);
 
-/* Breaks the text at blanks. `column` characters of the line are written already; each line of the text begins at `indent`, and
- * ends before column `width` where it has a blank. */
+/* Breaks the text at blanks. `column` characters of the line are written already. Each line of the text begins at `indent`,
+ * and ends before column `width` where it has a blank. */
 void help_put_wrapped(FILE *out, int column, int indent, int width, const char *text);
 
 #endif

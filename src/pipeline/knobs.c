@@ -69,7 +69,7 @@ bool knob_is_set(Knobs *knobs, const KnobInfo *knob) { return *(bool *)knob_plac
 
 void knob_set_flag(Knobs *knobs, const KnobInfo *knob, bool on) { *(bool *)knob_place(knobs, knob) = on; }
 
-/* Which of the words it is; -1: none. */
+/* The place of the value among the words; -1: it is none of them. */
 static i32 find_choice(const char *choices, const char *value)
 {
     size_t len = strlen(value);

@@ -10,12 +10,12 @@ typedef struct KnobInfo {
     KnobKind kind;
     bool unsafe; /* a flag under which ptxopt may change what a program does */
     const char *phase, *name, *help;
-    const char *negation; /* of a flag: the name that unsets it */
+    const char *negation; /* the name that unsets a flag */
     size_t field;        /* offset in Knobs */
-    i64 number;          /* initial value of a flag or number */
-    i64 most;            /* of a number: the largest */
-    const char *text;    /* of a text or choice */
-    const char *choices; /* of a choice: the words, with | between them */
+    i64 number;          /* the initial value of a flag or number */
+    i64 most;            /* the largest value of a number */
+    const char *text;    /* the initial value of a text or choice */
+    const char *choices; /* words of a choice, with | between them */
 } KnobInfo;
 
 u32 knob_count(void);
@@ -24,15 +24,15 @@ const KnobInfo *knob_info(u32 knob); /* 0 .. knob_count()-1 */
 void knobs_init(Knobs *knobs);
 bool knob_is_set(Knobs *knobs, const KnobInfo *knob); /* of a flag */
 void knob_set_flag(Knobs *knobs, const KnobInfo *knob, bool on);
-/* Of a number, text or choice; answers whether value is one that the knob takes. The text must stay. */
+/* Sets a number, text or choice; false: the knob does not take this value. The text must stay. */
 bool knob_set(Knobs *knobs, const KnobInfo *knob, const char *value);
 
-/* Of a number: a count or limit; one that starts below zero has a meaning there. */
+/* The least value of a number. It is 0, unless the number starts below, where that has a meaning. */
 i64 knob_least(const KnobInfo *knob);
-/* Why a knob of the documents, of this name, is no option; NULL: there is none. */
+/* Why a knob of the documents, of this name, is no option; NULL: there is no such knob. */
 const char *knob_left_out(const char *name, size_t len);
 
-/* A decimal number and nothing else, least <= number <= most. */
+/* Parses a decimal number and nothing else, with least <= number <= most. */
 bool knob_parse_number(const char *text, i64 least, i64 most, i64 *number);
 
 #endif

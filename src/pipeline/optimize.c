@@ -19,7 +19,8 @@ ToolStatus optimize_file_error(const char *what, const char *path)
 
 static void add_seconds(Stats *stats, StepTimed step, double since) { stats->step[step] += stats_clock(stats) - since; }
 
-/* Remarks are written as they come: what was remarked before an internal error helps to find it. */
+/* Closes the remarks; false: not all could be written. Remarks are written as they come, since those before an internal
+ * error help to find it. */
 static bool close_remarks(FILE *remarks)
 {
     bool ok = fflush(remarks) == 0 && !ferror(remarks);
@@ -87,7 +88,7 @@ ToolStatus optimize_file(const Options *options, const Validator *validator)
         fputs("ptxopt: error: this program was built without the prover: --prove is not available\n", stderr);
         return TOOL_BAD_INPUT;
     }
-    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is an error to report like a full disk */
+    signal(SIGXFSZ, SIG_IGN); /* a file that may not grow is reported like a full disk */
     Stats stats = {.timed = options->time};
     Str text;
     double start = stats_clock(&stats);

@@ -1,4 +1,4 @@
-/* Optimizing one file, as the options say. */
+/* Optimizes one file as the options say. */
 #ifndef PTXOPT_PIPELINE_OPTIMIZE_H
 #define PTXOPT_PIPELINE_OPTIMIZE_H
 
@@ -7,20 +7,20 @@
 /* The exit status of a program. */
 typedef enum ToolStatus { TOOL_OK = 0, TOOL_BAD_INPUT = 1, TOOL_INTERNAL = 70 } ToolStatus;
 
-/* What --prove asks for, from a program that links the prover. */
+/* What --prove needs from a program that links the prover. */
 typedef struct Validator {
-    /* Called before the phases, if the options ask for a proof. May have the pipeline call it after each of its steps. The
-     * result lives as long as the module. */
+    /* Called before the phases if the options ask for a proof. It may have the pipeline call it after each of its steps.
+     * The result lives as long as the module. */
     void *(*begin)(const Options *options, Module *m, Stats *stats, PipelineConfig *config);
-    /* Called after them with that result. `good`: the phases ended without an error. */
+    /* Called after the phases with that result. `good`: the phases ended without an error. */
     void (*end)(void *proof, bool good, Diag *diag, FILE *remarks);
 } Validator;
 
-/* Optimizes the file that the options name into the one that they name; messages go to standard error. `validator` NULL: there is
- * no prover, and --prove is an error. */
+/* Optimizes the file that the options name into their output; messages go to standard error. validator: NULL where there is
+ * no prover, so --prove is an error. */
 ToolStatus optimize_file(const Options *options, const Validator *validator);
 
-/* Says why a file cannot be read or written, by errno. */
+/* Reports, by errno, why a file cannot be read or written. */
 ToolStatus optimize_file_error(const char *what, const char *path);
 
 #endif

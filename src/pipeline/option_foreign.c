@@ -1,9 +1,9 @@
-/* Options of nvcc and ptxas, given to ptxopt by mistake. */
+/* Options of nvcc and ptxas that were given to ptxopt by mistake. */
 #include "pipeline/option_parser.h"
 
 #include <string.h>
 
-/* Whether the long option `name`, of `len` characters, or any that it abbreviates, takes the next word as its argument. */
+/* Whether the long option `name`, of `len` characters, or any option that it abbreviates, takes the next word as its argument. */
 static bool takes_next_word(const OptionParser *parser, const char *name, size_t len)
 {
     bool takes = false;
@@ -25,7 +25,7 @@ static bool is_known_name(const OptionParser *parser, const char *name, size_t l
     return false;
 }
 
-/* Long options of ptxas and nvcc that say for which target, and the two that would be taken for `-o FILE`. */
+/* Whether this is a long option of ptxas or nvcc that names a target, or one of the two that would be taken for `-o FILE`. */
 static bool is_foreign_name(const char *name, size_t len)
 {
     static const char *const names[] = {"arch",    "gpu-name",      "gpu-architecture", "gpu-code",    "code",
@@ -36,7 +36,7 @@ static bool is_foreign_name(const char *name, size_t len)
     return false;
 }
 
-/* `-arch=sm_90`, which would be read as one option a letter. */
+/* Whether the word is an option of nvcc or ptxas, like `-arch=sm_90`, which would be read as one option a letter. */
 static bool is_foreign(const OptionParser *parser, const char *word)
 {
     bool is_long = word[1] == '-';

@@ -1,4 +1,4 @@
-/* What all readers of options share: the options that there are, complaints, phases by their names, and knobs. */
+/* What all readers of options share: the known options, complaints, phases by their names, and knobs. */
 #include "pipeline/option_parser.h"
 
 #include <stdarg.h>
@@ -33,7 +33,7 @@ void option_complain(OptionParser *parser, const char *format, ...)
     parser->failed = true;
 }
 
-/* The phases of that name; none after a complaint about the option that names it. */
+/* The phases of that name; none, after a complaint about the option that names it. */
 static PhaseRange known_phases(OptionParser *parser, const char *option, const char *name, size_t len)
 {
     PhaseRange named = phase_find(&phase_table, name, len);
@@ -47,7 +47,7 @@ static PhaseRange known_phases(OptionParser *parser, const char *option, const c
     return named;
 }
 
-/* Takes the first name off a list; the list is NULL after its last one. */
+/* Takes the first name off a list; the list becomes NULL after its last one. */
 static Str next_name(const char **list)
 {
     const char *name = *list;
@@ -163,7 +163,7 @@ void option_collect_known(OptionParser *parser)
     vec_push(&parser->known, ((struct option){0}));
 }
 
-/* Says why the long option `text` is refused. */
+/* Reports why the long option `text` is refused. */
 static void complain_about_long(OptionParser *parser, const char *text)
 {
     const char *name = text + 2;

@@ -1,4 +1,4 @@
-/* The command line while it is read: what options.c and the files option_*.c share. */
+/* The command line while it is read, shared by options.c and the files option_*.c. */
 #ifndef PTXOPT_PIPELINE_OPTION_PARSER_H
 #define PTXOPT_PIPELINE_OPTION_PARSER_H
 
@@ -11,7 +11,7 @@ enum OptionId {
     OPTION_COUNT
 };
 
-/* What args_next answers of long options: OPTION_FIRST + OptionId, or KNOB_FIRST + 2 * knob (+ 1: --no-). */
+/* What args_next answers for long options: OPTION_FIRST + OptionId, or KNOB_FIRST + 2 * knob (+ 1: --no-). */
 enum { OPTION_FIRST = 0x100, KNOB_FIRST = OPTION_FIRST + OPTION_COUNT };
 
 enum { COMPLAINT_BYTES = 400 };
@@ -20,34 +20,35 @@ typedef struct OptionParser {
     Options *options;
     FILE *out, *messages;
     bool failed, done;
-    bool said_why; /* an error in a file, which the usage says nothing of */
+    bool said_why; /* an error in a file, about which the usage says nothing */
     bool foreign;  /* a word was taken for an option of nvcc or ptxas */
     bool words;    /* options alone: there is no input among them */
     bool library;  /* they are given to the library, which writes no files, and asks nobody */
     VEC(struct option) known;
     ArgReader args;
-    VecGlob tuned; /* files of decisions */
-    bool varies;   /* options_vary: the first complaint is kept, and none printed */
+    VecGlob tuned; /* the files of decisions */
+    bool varies;   /* for options_vary: the first complaint is kept, and none is printed */
     char fault[COMPLAINT_BYTES];
 } OptionParser;
 
-/* What the parser holds, but not its options, is freed with it. */
+/* Frees what the parser holds, except its options. */
 void option_collect_known(OptionParser *parser);
 void option_parser_free(OptionParser *parser);
 
-/* Says what is wrong with the command line. */
+/* Reports what is wrong with the command line. */
 void option_complain(OptionParser *parser, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Whether args_next's answer is an error; it has been complained about then. */
+/* Whether code, an answer of args_next, is an error; if so, it has been reported. */
 bool option_take_error(OptionParser *parser, int code);
-/* Complains about the first word that is an option of nvcc or ptxas, and about no other: what follows may be its argument. */
+/* Reports the first word that is an option of nvcc or ptxas, and no other, since the words after it may be its arguments. */
 void option_find_foreign(OptionParser *parser, int argc, char **argv);
 
 u32 option_of(int code); /* the OptionId of an answer below KNOB_FIRST */
 void option_take_level(OptionParser *parser, const char *text);
-void option_take_knob(OptionParser *parser, u32 code, const char *argument); /* code: args_next's answer, less KNOB_FIRST */
-/* The phases of a list like "switch,layout" are marked; `all` stands for all of them where that is allowed. */
+void option_take_knob(OptionParser *parser, u32 code,
+                      const char *argument); /* code: the answer of args_next, less KNOB_FIRST */
+/* Marks the phases of a list like "switch,layout"; `all` stands for all of them where that is allowed. */
 void option_mark_phases(OptionParser *parser, const char *option, const char *list, bool all_allowed, bool *marked);
-/* Which phases run in which order, by all options that say so. */
+/* Chooses the phases and their order, by all options that concern them. */
 void option_choose_phases(OptionParser *parser);
 
 #endif

@@ -1,4 +1,4 @@
-/* Options of phases alone, which change a configuration that stands: those of a decision of --tune. */
+/* Options that only concern phases, and change an existing configuration: those of a decision of --tune. */
 #include "pipeline/option_parser.h"
 
 #include <string.h>

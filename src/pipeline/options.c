@@ -210,9 +210,9 @@ static void take_operands(OptionParser *parser)
         return;
     if (count == 0 && !parser->failed && input_is_piped())
         options->input = "-";
-    else if (count == 0 && !parser->failed) /* what was meant as input may be what another error is about */
+    else if (count == 0 && !parser->failed) /* another error may be about the word meant as input */
         option_complain(parser, "no input file");
-    else if (count == 0 || parser->foreign) /* what follows a foreign option may be its argument */
+    else if (count == 0 || parser->foreign) /* the word after a foreign option may be its argument */
         return;
     else if (count > 1)
         option_complain(parser, "more than one input file: '%s' and '%s'", operand[0], operand[1]);

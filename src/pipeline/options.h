@@ -1,4 +1,4 @@
-/* The command line, read into what main and the pipeline do. */
+/* The command line, read into the form that main and the pipeline use. */
 #ifndef PTXOPT_PIPELINE_OPTIONS_H
 #define PTXOPT_PIPELINE_OPTIONS_H
 
@@ -13,30 +13,30 @@ typedef enum Proving { PROVING_NOT, PROVING_REPORT, PROVING_REVERT, PROVING_STRI
 
 typedef struct Options {
     const char *input, *output;         /* "-": standard input, standard output; input NULL: not named yet */
-    const char *input_name;             /* what messages call the input; NULL: by its path */
-    const char *remarks;                /* file, "-" for standard output; NULL: none */
-    const char *shadow, *cuda;          /* folders of --install-shadow and --cuda; NULL: not given */
-    const char *guard_by;               /* the ptxas of --guard, "": the one at hand; NULL: no guard */
+    const char *input_name;             /* the name of the input in messages; NULL: its path */
+    const char *remarks;                /* a file, or "-" for standard output; NULL: none */
+    const char *shadow, *cuda;          /* the folders of --install-shadow and --cuda; NULL: not given */
+    const char *guard_by;               /* the ptxas of --guard; "": any that is found; NULL: no guard */
     bool guard_off, guard_search;       /* --guard=off, --guard=search */
     const char *guard_arch;             /* NULL: the target that the text names */
-    u32 guard_limit;                    /* seconds that ptxas may take; 0: not given */
-    double cpu_limit;                   /* seconds for each process that optimizes on behalf of others; 0: none */
-    const char *tune_by;                /* the ptxas of --tune, as of guard_by */
-    const char *tune_out;               /* file for its decisions; NULL: none */
-    const char *tune_ninja, *tune_read; /* folders of candidates to write, and to read results from; NULL */
+    u32 guard_limit;                    /* the seconds that ptxas may take; 0: not given */
+    double cpu_limit;                   /* seconds for each process that optimizes on behalf of others; 0: no limit */
+    const char *tune_by;                /* the ptxas of --tune; "" and NULL as for guard_by */
+    const char *tune_out;               /* a file for the decisions of --tune; NULL: none */
+    const char *tune_ninja, *tune_read; /* folders to write candidates to, and to read results from; NULL: none */
     u32 tune_jobs, tune_budget;         /* processes at a time, 0: one a core; seconds, 0: no limit */
-    const char *phases, *phases_option; /* the list of --phases, and how the option was spelled; NULL: not given */
+    const char *phases, *phases_option; /* the list of --phases, and the spelling of the option; NULL: not given */
     const char *stop_after;             /* NULL: not given */
     StatsForm stats;
     Proving prove;
-    bool prove_each;    /* after every phase, too */
-    const char *solver; /* of the prover; NULL: none */
+    bool prove_each;    /* prove after every phase as well */
+    const char *solver; /* the prover's solver; NULL: none */
     bool time;
     bool strict; /* unknown words are errors */
     PipelineConfig pipeline;
-    int argc; /* the command line as it was given, for reports */
+    int argc; /* the command line as given, for reports */
     char **argv;
-    Arena arena; /* words of files of options */
+    Arena arena; /* holds words from files of options */
 } Options;
 
 typedef enum OptionsResult {
@@ -46,18 +46,18 @@ typedef enum OptionsResult {
     OPTIONS_BAD,    /* a message has been printed to `messages` */
 } OptionsResult;
 
-/* Strings of the options are words of argv, or live as long as the options. */
+/* Parses the command line. Strings of the options are words of argv, or live as long as the options. */
 OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, FILE *messages);
-/* The same of words that are options only; the input is for the caller to name. */
+/* Parses words that are all options; the caller sets the input. */
 OptionsResult options_parse_words(Options *options, const Words *words, FILE *out, FILE *messages);
 /* The same, without those that write files, ask another program or end this one. */
 OptionsResult options_parse_library(Options *options, const Words *words, FILE *messages);
 void options_free(Options *options);
-/* The statistics and times that the options ask for. */
+/* Prints the statistics and times that the options ask for. */
 void options_print_stats(const Options *options, const Stats *stats, FILE *out);
 
-/* The configuration that the words make of the options' one: -O, --disable and knobs. It lives as long as the options. NULL, and in
- * `*why` what is wrong with words[*at]. */
+/* The configuration that the words (-O, --disable, knobs) make of that of the options. It lives as long as these. NULL:
+ * words[*at] is wrong, and *why says how. */
 const PipelineConfig *options_vary(Options *options, int count, char **words, int *at, const char **why);
 
 #endif

@@ -11,8 +11,8 @@
 #include "base/arena.h"
 
 enum {
-    MAX_LINKS = 40,   /* symbolic links followed, as the kernel does */
-    MAX_ATTEMPTS = 64 /* names tried for the temporary file */
+    MAX_LINKS = 40,   /* the most symbolic links followed, as in the kernel */
+    MAX_ATTEMPTS = 64 /* the most names tried for the temporary file */
 };
 
 static char *copy_text(const char *text, size_t len)
@@ -23,14 +23,14 @@ static char *copy_text(const char *text, size_t len)
     return copy;
 }
 
-/* Length of the directory part, with its slash. */
+/* Length of the directory part, including its slash. */
 static size_t directory_len(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* Directory of `path`, then name; owned by the caller. */
+/* The directory of `path`, followed by name; owned by the caller. */
 static char *beside(const char *path, const char *name)
 {
     size_t dir = name[0] == '/' ? 0 : directory_len(path), len = strlen(name);
@@ -40,7 +40,7 @@ static char *beside(const char *path, const char *name)
     return joined;
 }
 
-/* The file that symbolic links lead to: it is replaced, and not the link. It need not exist. NULL with errno set. */
+/* The file that symbolic links lead to, which is replaced instead of the link. It need not exist. NULL with errno set. */
 static char *follow_links(const char *path)
 {
     char *now = copy_text(path, strlen(path));
@@ -48,7 +48,7 @@ static char *follow_links(const char *path)
         char linked[PATH_MAX];
         ssize_t len = readlink(now, linked, sizeof linked - 1);
         if (len < 0)
-            return now; /* no link, or not there */
+            return now; /* not a link, or does not exist */
         linked[len] = '\0';
         char *next = beside(now, linked);
         mem_free(now);
@@ -65,7 +65,7 @@ static bool is_open_as(int fd, const struct stat *file)
     return fstat(fd, &open) == 0 && open.st_dev == file->st_dev && open.st_ino == file->st_ino;
 }
 
-/* The descriptor that is meant by the name, or -1. Opening /dev/stderr would open the file that it stands for anew, at its start. */
+/* The descriptor that the name stands for, or -1. Opening /dev/stderr would open the file behind it again, at its start. */
 static int descriptor_meant(const char *path)
 {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
@@ -110,7 +110,7 @@ static void hold_signals(Output *output)
     output->holds_signals = sigprocmask(SIG_BLOCK, &held, &output->old_signals) == 0;
 }
 
-/* Made as any new file is: the umask and the directory's defaults decide who may read it. */
+/* Creates the temporary file as any new file is made: the umask and the directory's defaults decide who may read it. */
 static int create_temporary(Output *output)
 {
     for (u32 attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
@@ -128,7 +128,7 @@ static int create_temporary(Output *output)
     return -1;
 }
 
-/* Whatever was made is unmade; errno stays. */
+/* Removes whatever was made; errno stays. */
 static bool give_up(Output *output, int fd)
 {
     int error = errno;
@@ -163,7 +163,8 @@ bool output_open(Output *output, const char *path)
         output->file = output_stream(path);
         return output->file;
     }
-    if (exists && access(path, W_OK) != 0) /* replacing needs the directory's permission only: ask for the file's too */
+    if (exists &&
+        access(path, W_OK) != 0) /* replacing needs the directory's permission only, so the file's is asked for, too */
         return false;
     return open_replacement(output, path, exists ? &st : NULL);
 }
@@ -198,7 +199,7 @@ void output_discard(Output *output)
 bool output_commit(Output *output)
 {
     int error = fflush(output->file) == 0 ? 0 : errno;
-    if (!error && ferror(output->file)) /* an earlier write failed: ask another one for the reason */
+    if (!error && ferror(output->file)) /* an earlier write failed; another one gives the reason */
         error = write(fileno(output->file), "\n", 1) < 0 ? errno : EIO;
     if (output->file != stdout) {
         if (fclose(output->file) != 0 && !error)
@@ -210,7 +211,7 @@ bool output_commit(Output *output)
     if (!error && output->temporary && rename(output->temporary, output->target) != 0)
         error = errno;
     if (!error) {
-        mem_free(output->temporary); /* has become the target */
+        mem_free(output->temporary); /* it has become the target */
         output->temporary = NULL;
     }
     output_discard(output);

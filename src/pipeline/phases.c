@@ -7,7 +7,7 @@
 #define PHASE(function, ...) Phase function;
 #include "pipeline/pipeline.def"
 
-/* phase_x_runs(), by the column `when`. */
+/* Defines phase_x_runs(), by the column `when`. */
 #define ALWAYS (knobs != NULL)
 #define IF(knob) (knobs->knob != 0)
 #define UNLESS(knob) (knobs->knob == 0)
@@ -22,7 +22,7 @@ static const PhaseInfo phase_row[] = {
 #include "pipeline/pipeline.def"
 };
 
-/* Ends with an empty row, so that a table without orders is an array too. */
+/* It ends with an empty row, so that a table without orders is an array, too. */
 static const PhaseOrder order_row[] = {
 #define BEFORE(first, then, reason) {first, then, reason},
 #include "pipeline/pipeline.def"

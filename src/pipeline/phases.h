@@ -7,18 +7,18 @@
 #include "base/vec.h"
 #include "phase/phase.h"
 
-/* Bound of the clean-up, which comes to its end by itself: each of its rewrites makes the graph simpler. */
+/* The bound of the clean-up, which ends by itself, since each of its rewrites makes the graph simpler. */
 enum { CLEANUP_ITERATIONS = 64 };
 
 typedef enum PhaseAfter { NOTHING, CLEANUP, OF_CLEANUP } PhaseAfter;
 
 typedef struct PhaseInfo {
     Phase *run;
-    bool (*runs)(const Knobs *knobs); /* whether the knobs let it run; NULL: always */
+    bool (*runs)(const Knobs *knobs); /* whether the knobs let it run; NULL: it always runs */
     const char *name;
-    u32 level;        /* lowest -O at which it runs */
-    u32 iterations;   /* that it may ask for with PHASE_AGAIN, the first included */
-    PhaseAfter after; /* what the runner does before the next one */
+    u32 level;        /* the lowest -O at which it runs */
+    u32 iterations;   /* the most calls within a round, including the first */
+    PhaseAfter after; /* what the runner does before the next call */
     const char *purpose, *place;
 } PhaseInfo;
 
@@ -27,7 +27,7 @@ typedef struct PhaseOrder {
     const char *first, *then, *reason;
 } PhaseOrder;
 
-/* Another name, of the phases from `first` to `last`. */
+/* Another name for the phases from `first` to `last`. */
 typedef struct PhaseAlias {
     const char *name, *first, *last;
 } PhaseAlias;
@@ -59,12 +59,12 @@ PhaseRange phase_find(const PhaseTable *table, const char *name, size_t len);
 /* The name that was probably meant, or NULL. */
 const char *phase_suggest(const PhaseTable *table, const char *name, size_t len);
 
-/* The order that a sequence of phases breaks: the first run of `then` comes before the first one of `first`. NULL: none. */
+/* The order that a sequence of phases breaks, where `then` runs before the first run of `first`; NULL: none. */
 const PhaseOrder *phase_order_broken(const PhaseTable *table, const u32 *sequence, u32 count);
-/* NULL, or what is wrong with the table itself: a name twice or unknown, an order that its own sequence breaks. */
+/* What is wrong with the table itself (a name twice or unknown, an order that its own sequence breaks), or NULL. */
 const char *phase_table_fault(const PhaseTable *table, Arena *arena);
 
-/* Name, level and purpose of every phase, one a line. */
+/* Prints name, level and purpose of every phase, one a line. */
 void phase_list(FILE *out, const PhaseTable *table);
 
 #endif

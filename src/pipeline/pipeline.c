@@ -1,4 +1,4 @@
-/* The runner: the sequence of phases on each function, until nothing changes any more. */
+/* The runner: it runs the sequence of phases on each function until nothing changes any more. */
 #include "pipeline/pipeline.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 #include "pipeline/runner.h"
 #include "pipeline/tuned.h"
 
-/* The one that begins at `at` in the sequence: a phase, or phases of the clean-up in the order of the table. */
+/* The step that begins at `at` in the sequence: a phase, or phases of the clean-up in the order of the table. */
 static Step step_at(const Runner *runner, u32 at)
 {
     const VecU32 *sequence = &runner->sequence;
@@ -26,13 +26,13 @@ static Step step_at(const Runner *runner, u32 at)
     return step;
 }
 
-/* Runs the sequence, each step to its own fixed point, again and again: what one leaves may be work for a step in front of it.
- * It ends where every step has run since the last change, or has made it. */
+/* Runs the sequence again and again, each step to its own fixed point, since one step may leave work for an earlier one. It
+ * ends when every step has run since the last change, or has made it. */
 static bool run_sequence(Runner *runner, Function *fn, Analyses *an, u32 *seen)
 {
     u32 count = runner->sequence.n, end = count, state = 1; /* of the function: counts its changes */
     for (runner->first_round = runner->pass == 0; end > 0; runner->first_round = false) {
-        u32 last = 0; /* after the step that changed something last, in this round */
+        u32 last = 0; /* the place after the last step that changed something in this round */
         for (u32 i = 0, next; i < (last ? count : end); i = next) {
             Outcome outcome;
             Step step = step_at(runner, i);
@@ -63,14 +63,14 @@ static bool run_to_fixed_point(Runner *runner, Function *fn, Analyses *an)
     return ok;
 }
 
-/* Who asks for code that a debugger can step through (`.target ..., debug`: nvcc -G) wants it as it was written, and ptxas
+/* Whether fn belongs to a module for a debugger (`.target ..., debug`: nvcc -G), which must stay as it was written. ptxas
  * does not optimize it either. */
 static bool is_for_debugger(const Runner *runner, const Function *fn)
 {
     return fn->module->debug && !runner->config->optimize_debug;
 }
 
-/* Why phases leave a function alone. */
+/* Reports why phases leave a function alone. */
 static void remark(Runner *runner, const Function *fn, const char *name, Span at, const char *why)
 {
     if (runner->sink.wants_remarks)
@@ -91,7 +91,7 @@ static void report_left_alone(Runner *runner, const Function *fn)
                "the module's .target says debug; --optimize-debug optimizes it all the same");
 }
 
-/* Chooses the configuration of a function: what --tuned has decided, or else the command line's. */
+/* Chooses the configuration of a function: the decision of --tuned about it, or else the command line's. */
 static void choose_config(Runner *runner, const Function *fn)
 {
     const PipelineConfig *tuned = tuned_find(runner->config, fn);
@@ -101,7 +101,7 @@ static void choose_config(Runner *runner, const Function *fn)
                "no decision of --tuned is about this text: it is optimized as the command line says");
 }
 
-/* Whether phases may have made who waits for whom depend on the exit, or may have changed on which join it depends. */
+/* Whether, because of the phases, it may depend on the exit which threads wait for which, or on another join than before. */
 static bool may_wait_otherwise(Runner *runner, Function *fn, Analyses *an, u64 joins, const ExitsSnapshot *exits,
                                Arena *arena)
 {
@@ -123,8 +123,8 @@ static bool may_wait_otherwise(Runner *runner, Function *fn, Analyses *an, u64 j
     return !kept;
 }
 
-/* Whether the phases together broke a rule of convergence. Each of them asks before a rewrite, of the function as it then is; here
- * the function is compared with what it was. */
+/* Whether the phases together broke a rule of convergence. Each phase asks before a rewrite, about the function as it then
+ * is; here the final function is compared with the original. */
 static bool breaks_convergence(Runner *runner, const Function *fn, Analyses *an, const Convergence *before, Arena *arena)
 {
     const char *fault = fn->changed ? convergence_compare(before, an, arena) : NULL;
@@ -186,7 +186,7 @@ static bool run_phases(Runner *runner, Function *fn, Analyses *an)
 
 static bool dump_cfg(Runner *runner, Function *fn, Analyses *an)
 {
-    if (!runner->config->dump_cfg || fn->verbatim) /* where control goes in text that is not known is not known */
+    if (!runner->config->dump_cfg || fn->verbatim) /* the control flow of text that is not known is unknown */
         return true;
     if (dot_write(runner->config->dump_cfg, fn, an))
         return true;
@@ -219,8 +219,8 @@ static void summarize(Runner *runner, Arena *arena, const Module *m)
     runner->stats->step[STEP_ANALYSES] += stats_clock(runner->stats) - start;
 }
 
-/* Runs over the entries of the module, or over its other functions. In later passes only over those for which calls and callers do less
- * than they believed before. */
+/* Runs over the entries of the module, or over its other functions. Later passes run only over functions whose calls and
+ * callers do less than the previous pass assumed. */
 static PipelineResult run_part(Runner *runner, const Module *m, bool entries, bool *changed)
 {
     PipelineResult result = PIPELINE_OK;
@@ -238,7 +238,8 @@ static PipelineResult run_part(Runner *runner, const Module *m, bool entries, bo
     return result;
 }
 
-/* What calls and callers do is known anew before each pass, and in the first one before the entries, which nobody calls. */
+/* Runs one pass. The summaries of calls and callers are computed before each pass, and in the first pass again before the
+ * entries, which nobody calls. */
 static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bool *more)
 {
     bool called = false, changed = false, has_entries = false, has_callees = false;
@@ -257,8 +258,9 @@ static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bo
     return result;
 }
 
-/* Later passes, and entries in the first one, believe what functions did after they were run over; where one goes back in a later pass,
- * all do that believed so. That an entry does so in the first pass concerns nobody. */
+/* Reverts the functions of `later` if a function was reverted in a later pass. These passes, and entries in the first one,
+ * assume what functions did after they were run over. An entry that was reverted in the first pass affects no other
+ * function. */
 static void settle_back(Runner *runner)
 {
     for (u32 k = 0; k < runner->later.n && runner->went_back && runner->pass > 1; k++)
@@ -266,7 +268,7 @@ static void settle_back(Runner *runner)
     vec_free(&runner->later);
 }
 
-/* A function of which only the spelling would change, labels and jumps, stays as it was, unless the phases were asked for by name. */
+/* Reverts functions of which only labels and jumps would change, unless the phases were asked for by name. */
 static void settle_spelling(Runner *runner, const Module *m)
 {
     for (u32 i = 0; i < m->functions.n && !runner->config->named_phases; i++) {

@@ -13,7 +13,7 @@ void remarks_free(RemarkWriter *writer)
     vec_free(&writer->locs);
 }
 
-/* ---- debug positions: the .file and .loc directives, which stand at the start of a line in every producer's text --- */
+/* ---- debug positions: the .file and .loc directives, which every producer writes at the start of a line ------------ */
 
 typedef struct Cursor {
     const char *p, *end;
@@ -105,7 +105,7 @@ static const DebugFile *debug_file(const RemarkWriter *writer, u64 number)
 
 static bool is_control(char c) { return (unsigned char)c < 0x20 || c == 0x7f; }
 
-/* A scalar of any text: in single quotes, where only a quote is doubled, or in double quotes if it needs escapes. */
+/* Writes any text as a scalar: in single quotes, where only a quote is doubled, or in double quotes if it needs escapes. */
 static void put_scalar(FILE *out, Str text)
 {
     bool escapes = false;
@@ -142,7 +142,7 @@ static void put_argument(FILE *out, const char *key, Str value)
     putc('\n', out);
 }
 
-/* The name as written: PTX escapes what C does, and of that only backslash and quote occur in file names. */
+/* The name that was meant: PTX escapes as C does, but only backslash and quote occur in file names. */
 static Str unescaped(Arena *arena, Str name)
 {
     char *plain = arena_alloc(arena, name.len + 1);

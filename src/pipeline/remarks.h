@@ -1,6 +1,6 @@
-/* Remarks as YAML, in LLVM's optimization-record format, so that opt-viewer, llvm-opt-report and the like read them.
- * DebugLoc is the place in the PTX; where a .loc is in force there, the place in the source program follows as the last
- * arguments, the one named Source with a DebugLoc of its own. */
+/* Remarks as YAML, in LLVM's optimization-record format, so that opt-viewer, llvm-opt-report and similar tools read them.
+ * DebugLoc is the place in the PTX. Where a .loc is in force there, the place in the source program follows as the last
+ * arguments, of which the one named Source has a DebugLoc of its own. */
 #ifndef PTXOPT_PIPELINE_REMARKS_H
 #define PTXOPT_PIPELINE_REMARKS_H
 
@@ -18,15 +18,15 @@ typedef struct DebugFile {
 
 /* A `.loc` directive. */
 typedef struct DebugLoc {
-    u32 offset; /* where it stands in the PTX */
+    u32 offset; /* its place in the PTX */
     u64 file, line, column;
 } DebugLoc;
 
-/* A remark as somebody takes it; the strings are his to copy. */
+/* A remark as a RemarkTaker gets it, which must copy the strings that it keeps. */
 typedef struct Remark {
     RemarkKind kind;
     const char *pass, *name, *function, *message;
-    const char *source; /* "folders/file.cu:12:3"; NULL: no .loc says so */
+    const char *source; /* "folders/file.cu:12:3"; NULL: no .loc gives it */
     u32 line;           /* of the PTX */
 } Remark;
 
@@ -37,7 +37,7 @@ typedef struct RemarkTaker {
 
 typedef struct RemarkWriter {
     FILE *out;                /* NULL: none is written */
-    const RemarkTaker *taker; /* gets each; NULL: nobody does */
+    const RemarkTaker *taker; /* gets each remark; NULL: nobody does */
     Diag *diag;               /* knows lines and columns of the PTX */
     bool scanned;
     VEC(DebugFile) files;

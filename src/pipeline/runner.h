@@ -1,4 +1,4 @@
-/* What the runner's files share: pipeline.c, step.c, and sink.c. */
+/* What pipeline.c, step.c and sink.c share. */
 #ifndef PTXOPT_PIPELINE_RUNNER_H
 #define PTXOPT_PIPELINE_RUNNER_H
 
@@ -6,11 +6,12 @@
 #include "pipeline/pipeline.h"
 #include "pipeline/remarks.h"
 
-/* Fixed points nest: calls of a phase and the clean-up between them, rounds of the sequence, passes over the module. Whatever they do,
- * so many calls of phases end a pass over a function, of which 3,747 real ones need at most 70, and so many passes end the run. */
+/* Fixed points nest: calls of a phase and the clean-up between them, rounds of the sequence, passes over the module. At
+ * most MOST_CALLS calls of phases make a pass over a function (3,747 real functions need at most 70), and MOST_PASSES
+ * passes a run. */
 enum { MOST_CALLS = 1000, MOST_PASSES = 8 };
 
-/* One run over a module: what the phases' reports go to. */
+/* One run over a module, which the phases' reports go to. */
 typedef struct Runner {
     const PipelineConfig *config;
     FILE *messages;
@@ -18,21 +19,21 @@ typedef struct Runner {
     RemarkWriter remarks;
     PhaseSink sink;
     Choices choices;
-    const PipelineConfig *own;    /* that holds for the function that is run over: knobs, level, sequence */
-    VecU32 sequence;              /* phases that run over the function */
+    const PipelineConfig *own;    /* the configuration of the current function: knobs, level, sequence */
+    VecU32 sequence;              /* phases that run over the current function */
     VecU32 cleanup;               /* phases of the clean-up that are called where a phase asks for it */
-    bool cleans_up;               /* they are called for another phase, and have said before what they miss */
+    bool cleans_up;               /* the clean-up runs for another phase; its misses were reported before */
     const Summaries *summaries;   /* of the module's functions */
-    u32 *spent;                   /* of the budgets that phases have for the function that is run over */
-    u32 phase;                    /* the one that runs */
-    u32 calls;                    /* of phases, on the function that is run over, in this pass */
-    u32 pass;                     /* over the module */
-    bool first_round;             /* of the sequence, on the function that is run over, in the first pass */
-    const Summaries *believed[2]; /* of other functions, of entries: when they were run over last */
-    bool went_back;               /* some function did */
-    VEC(Function *) later;        /* those that later passes ran over */
-    i64 rewrites;                 /* asked for so far, for --opt-bisect-limit */
-    u32 *limited;                 /* by place among what is withheld: rewrites that counted against its limit */
+    u32 *spent;                   /* by phase: what it has spent of its budget for the current function */
+    u32 phase;                    /* the phase that runs */
+    u32 calls;                    /* calls of phases on the current function in this pass */
+    u32 pass;                     /* number of the pass over the module */
+    bool first_round;             /* the sequence runs over the current function for the first time, in the first pass */
+    const Summaries *believed[2]; /* the summaries with which other functions [0] and entries [1] were run over last */
+    bool went_back;               /* some function was reverted */
+    VEC(Function *) later;        /* functions that were run over with summaries of changed functions */
+    i64 rewrites;                 /* rewrites that phases have asked for, for --opt-bisect-limit */
+    u32 *limited;                 /* by index into config->withheld: rewrites that counted against its limit */
 } Runner;
 
 /* ---- reports of the phases (sink.c) ------------------------------------------------------------------------------- */
@@ -52,17 +53,18 @@ typedef struct Step {
 /* What a step did to a function. */
 typedef enum Outcome {
     OUTCOME_NONE,    /* nothing */
-    OUTCOME_SETTLED, /* it changed it until there was nothing more to do */
-    OUTCOME_CHANGED /* it changed it, and may do so again: instructions or blocks are no longer those that it left, or it knew too little */
+    OUTCOME_SETTLED, /* the function was changed until nothing was left to do */
+    OUTCOME_CHANGED  /* the function was changed; the step may do more, since the code differs from what it left, or it
+                     * knew too little */
 } Outcome;
 
 static inline const PhaseInfo *step_phase(const Runner *runner, u32 phase) { return &runner->config->table->phase[phase]; }
 
 static inline const PhaseInfo *step_first(const Runner *runner, Step step) { return step_phase(runner, step.phase[0]); }
 
-/* False if the step broke the function; a message has been printed then. */
+/* False: the step broke the function, and a message has been printed. */
 bool step_run(Runner *runner, Step step, Function *fn, Analyses *an, Outcome *outcome);
-/* Once, before the first phase: whether what the parser made is in order. */
+/* Checks once, before the first phase, that what the parser made is in order. */
 bool step_verify_parsed(Runner *runner, Function *fn);
 void step_start_analyses(const Runner *runner, Analyses *an, Function *fn);
 

@@ -6,7 +6,7 @@
 static void take_remark(void *user, const PhaseRun *run, RemarkKind kind, const char *name, Span at, const char *message)
 {
     Runner *runner = user;
-    if (kind == REMARK_MISSED && (!runner->first_round || runner->cleans_up)) /* said in the first round */
+    if (kind == REMARK_MISSED && (!runner->first_round || runner->cleans_up)) /* reported in the first round */
         return;
     remarks_write(&runner->remarks, kind, run->phase, name, run->fn, at, message);
 }
@@ -18,7 +18,7 @@ static void take_count(void *user, const PhaseRun *run, const char *what, u32 am
     stats_count(runner->stats, runner->phase, what, amount);
 }
 
-/* Whether what is withheld has a limit for the phase and function that has been reached; counts the rewrite. */
+/* Counts the rewrite against the limits for the phase and function, and answers whether one of them has been reached. */
 static bool reaches_limit(Runner *runner, const Function *fn)
 {
     const VecWithheld *withheld = &runner->config->withheld;

@@ -13,8 +13,8 @@ typedef struct Counter {
 } Counter;
 
 typedef struct PhaseStats {
-    u64 functions; /* it ran on */
-    u64 changed;   /* of these it changed */
+    u64 functions; /* that the phase ran on */
+    u64 changed;   /* that it changed */
     const Function *last_changed;
     double seconds;
     VEC(Counter) counters;
@@ -26,23 +26,23 @@ typedef struct Stats {
     u64 functions;     /* with a body */
     u64 changed;       /* by some phase */
     u64 untouchable;   /* left alone as a whole */
-    bool proves;       /* the next two are asked for */
+    bool proves;       /* the next two are wanted */
     u64 proof[3];      /* functions by ProveAnswer: proved, unknown, refuted */
-    bool proves_steps; /* the next is asked for */
+    bool proves_steps; /* the next one is wanted */
     u64 step_proof[3]; /* changes of functions by phases, by ProveAnswer */
-    u64 reverted;      /* functions that --prove sent back */
+    u64 reverted;      /* functions that --prove restored */
     PhaseStats phase[PHASE_COUNT];
-    bool timed;              /* somebody will ask for the seconds */
+    bool timed;              /* the seconds are wanted */
     double step[STEP_COUNT]; /* seconds outside the phases */
 } Stats;
 
-/* As clock_now; 0 where nobody asks. */
+/* The clock's time; 0 where nobody wants it. */
 double stats_clock(const Stats *stats);
 
 void stats_count(Stats *stats, u32 phase, const char *what, u32 amount);
 void stats_print(FILE *out, const Stats *stats);
 void stats_print_json(FILE *out, const Stats *stats);
-/* Wall time per phase and step, longest first. */
+/* Prints the wall time per phase and step, longest first. */
 void stats_print_times(FILE *out, const Stats *stats);
 void stats_free(Stats *stats);
 

@@ -1,4 +1,4 @@
-/* One step on one function, and what is checked after it. */
+/* One step on one function, and the checks after it. */
 #include "pipeline/runner.h"
 
 #include "analysis/convergence.h"
@@ -28,11 +28,11 @@ static void print_state(Runner *runner, Function *fn, const char *when, const ch
     putc('\n', runner->messages);
 }
 
-/* ---- the checker: its analyses are its own, so that it does not believe what phases say they keep ---------------- */
+/* ---- the checker: it computes its own analyses, so that it does not rely on those that phases keep --------------- */
 
 static bool checks(const Runner *runner) { return runner->config->verify_each || ALWAYS_VERIFY; }
 
-/* What a phase must not change about fn; NULL when nothing is checked. To be freed with convergence_free. */
+/* The convergence of fn, which a phase must not change; NULL when nothing is checked. To be freed with convergence_free. */
 static Convergence *snapshot(Runner *runner, Function *fn, Arena *arena)
 {
     if (!checks(runner))
@@ -46,7 +46,7 @@ static Convergence *snapshot(Runner *runner, Function *fn, Arena *arena)
     return before;
 }
 
-/* NULL, or what is wrong. before, kept: of the phase that just ran, or NULL. */
+/* What is wrong with fn, or NULL. before, kept: of the phase that has just run, or NULL. */
 static const char *find_fault(const Runner *runner, Function *fn, const Convergence *before, const Analyses *kept,
                               Arena *arena)
 {
@@ -65,7 +65,7 @@ static const char *find_fault(const Runner *runner, Function *fn, const Converge
     return fault;
 }
 
-/* Whether the function is in order after `what`, a phase or parsing. */
+/* Whether the function is in order after `what`, a phase or parsing. If not, it reports that. */
 static bool verify(Runner *runner, Function *fn, const Convergence *before, const Analyses *kept, const char *what,
                    Arena *arena)
 {
@@ -107,7 +107,7 @@ static void end_run(PhaseRun *run)
     fnvmap_free(&run->said);
 }
 
-/* Each call has an arena of its own: in a large function the next one needs the room. */
+/* Calls a phase once. Each call has its own arena, because in a large function the next one needs the memory. */
 static PhaseResult call_phase(Runner *runner, u32 phase, Analyses *an, PhaseRun *run, u32 iteration)
 {
     const PhaseInfo *info = step_phase(runner, phase);
@@ -156,7 +156,7 @@ static Outcome iterate(Runner *runner, Step step, Function *fn, Analyses *an)
             laid_out &= result == PHASE_UNCHANGED;
         }
         if (again && first->after != NOTHING) {
-            edit_layout(fn); /* the scopes that it flattens no longer keep blocks apart when they are cleaned up */
+            edit_layout(fn); /* the scopes that it flattens no longer separate blocks when these are cleaned up */
             laid_out = true;
         }
         if (again && first->after == CLEANUP)
@@ -190,7 +190,7 @@ static Outcome run_step(Runner *runner, Step step, Function *fn, Analyses *an)
         return OUTCOME_NONE;
     u32 removed = edit_remove_unread(fn);
     if (removed) {
-        edit_layout(fn); /* of blocks that are empty now */
+        edit_layout(fn); /* of blocks that are now empty */
         stats_count(runner->stats, step.phase[0], "UnreadRemoved", removed);
     }
     return edit_places(fn) || removed ? OUTCOME_CHANGED : outcome;

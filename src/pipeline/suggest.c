@@ -3,7 +3,7 @@
 #include <string.h>
 
 enum {
-    LONGEST = 63 /* bytes of a word or name that are compared; longer ones are nobody's typing error */
+    LONGEST = 63 /* the most bytes of a word or name that are compared; longer ones are nobody's typing error */
 };
 
 static u32 min3(u32 a, u32 b, u32 c)
@@ -12,7 +12,7 @@ static u32 min3(u32 a, u32 b, u32 c)
     return ab < c ? ab : c;
 }
 
-/* Levenshtein's: insertions, deletions and replacements that make b of a. */
+/* Levenshtein's distance: the insertions, deletions and replacements that make b of a. */
 static u32 edit_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
     u32 row[LONGEST + 1];
@@ -32,7 +32,7 @@ static u32 edit_distance(const char *a, size_t a_len, const char *b, size_t b_le
 
 Suggestion suggestion_for(const char *word, size_t len)
 {
-    /* One character in three may be wrong, two in a short word. */
+    /* One character in three may be wrong, and two in a short word. */
     u32 limit = len / 3 > 2 ? (u32)(len / 3) : 2;
     return (Suggestion){word, len, NULL, limit + 1};
 }
@@ -42,7 +42,7 @@ void suggestion_offer(Suggestion *s, const char *name)
     size_t len = strlen(name);
     if (len > LONGEST || s->len > LONGEST)
         return;
-    /* Of a word that was broken off, what is missing does not count. */
+    /* If the word is an unfinished name, the missing rest does not count. */
     size_t compared = len > s->len && s->len >= 3 && memcmp(name, s->word, s->len) == 0 ? s->len + 1 : len;
     u32 distance = edit_distance(s->word, s->len, name, compared);
     if (distance < s->distance && distance < len) {

@@ -8,7 +8,7 @@
 #include "base/diag.h"
 #include "base/fnvmap.h"
 
-/* ---- what a function says ---------------------------------------------------------------------------------------- */
+/* ---- the hash of a function --------------------------------------------------------------------------------------- */
 
 static bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
@@ -47,7 +47,8 @@ static u32 skip_unsaid(Str text, u32 at)
     return at;
 }
 
-/* Labels and stack frames are numbered through a file: in their place stands the how-manieth such name of the function it is. */
+/* Adds a word to the hash. Labels and stack frames are numbered through a file, so each counts as the number of its first
+ * occurrence among such names of the function. */
 static u64 add_word(u64 hash, FnvMap *names, const char *word, u32 len)
 {
     static const char frame[] = "__local_depot";
@@ -121,7 +122,7 @@ enum { HASH_DIGITS = 16 };
 typedef struct Reader {
     Options *options;
     Diag diag;
-    char *text; /* words are ended in their place by NULs; the diagnostics have a copy */
+    char *text; /* words end at NULs that replace the blanks after them; the diagnostics have a copy */
 } Reader;
 
 static Span span_of(const Reader *reader, const char *word)
@@ -130,7 +131,7 @@ static Span span_of(const Reader *reader, const char *word)
     return (Span){at, at + (u32)strlen(word)};
 }
 
-/* Appends the words up to the line's end or a comment; answers where the next line begins, NULL: nowhere. */
+/* Appends the words up to the line's end or a comment. Answers the beginning of the next line; NULL: there is none. */
 static char *split_line(char *line, Words *words)
 {
     char *next = strchr(line, '\n'), *end = next ? next : line + strlen(line);

@@ -6,14 +6,14 @@
 
 #include "pipeline/options.h"
 
-/* Of what fn says and its module's .target, but for what changes with the rest of the file: blanks, comments, .loc directives, the
- * numbers in labels and in the names of stack frames. */
+/* A hash of the text of fn and its module's .target. It ignores what changes with the rest of the file: blanks, comments,
+ * .loc directives, the numbers in labels and in the names of stack frames. */
 u64 tuned_hash(const Function *fn);
 
-/* Of what the module says outside of its functions' definitions, but for blanks, comments and what is for debuggers. */
+/* A hash of the module's text outside of its functions' definitions. It ignores blanks, comments and what is for debuggers. */
 u64 tuned_hash_rest(const Module *m);
 
-/* What has been decided of fn; NULL: nothing. */
+/* The decision about fn; NULL: none. */
 const PipelineConfig *tuned_find(const PipelineConfig *config, const Function *fn);
 
 /* Adds the decisions of a file to options->pipeline.tuned; false after a message. */
