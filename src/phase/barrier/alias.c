@@ -63,7 +63,7 @@ static void describe_variable(AccessClass *a, const AccessClasses *c, const Thre
         a->through = v->through;
 }
 
-/* Whether the accesses are to two variables; all extern ones share one place. */
+/* Whether the accesses belong to two variables that do not overlap. All extern variables share one place. */
 static bool are_two_variables(const AccessClasses *c, const AccessClass *a, const AccessClass *b)
 {
     const Sym *syms = c->values->fn->module->syms.v;
@@ -112,7 +112,7 @@ static bool same_function(const AccessClass *a, const AccessClass *b)
 static i64 least(i64 a, i64 b) { return a < b ? a : b; }
 static i64 most(i64 a, i64 b) { return a > b ? a : b; }
 
-/* Whether the bytes that either access touches around its function's value fit between the values of two threads. */
+/* Whether the bytes around the function's value that either access touches fit between the values of two threads. */
 static bool fit_between_threads(const AccessClass *a, const AccessClass *b)
 {
     u64 bytes = (u64)(most(a->to, b->to) - least(a->from, b->from));
@@ -145,7 +145,8 @@ static bool same_class(const AccessClass *a, const AccessClass *b)
            a->from == b->from && a->to == b->to;
 }
 
-/* Joins an access with a class of the same function if no other thread touches what both access: unrolled code has many of these. */
+/* Adds an access to a class of the same function if no other thread touches the bytes of either. Unrolled code has many
+ * such accesses. */
 static bool join_class(AccessClass *to, const AccessClass *a)
 {
     if (!same_function(to, a) || to->spaces != a->spaces || to->symbol != a->symbol || to->through != a->through ||

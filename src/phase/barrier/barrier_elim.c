@@ -44,8 +44,8 @@ enum { SEARCH_LIMIT = 1 << 20 /* steps in a function to find the accesses that r
 
 typedef struct BarrierCandidate {
     Instr *barrier;
-    u32 segment;       /* that it ends */
-    u32 depth : 29;    /* of loops */
+    u32 segment;       /* the segment that it ends */
+    u32 depth : 29;    /* number of loops around it */
     u32 mispaired : 1; /* it may pair with other barriers of its number */
     u32 removed : 1;
     u32 weakened : 1;
@@ -55,14 +55,14 @@ typedef struct Elim {
     PhaseRun *run;
     Analyses *an;
     BarrierReach *reach;
-    Flow *flow; /* NULL: whatever is accessed, no barrier may go */
+    Flow *flow; /* NULL: no barrier pairs with itself, so accesses do not matter */
     BarrierCandidate *candidates;
     u32 count;
     u32 steps;
     OfWarp of_warp;
 } Elim;
 
-/* ---- whether a function is looked at ------------------------------------------------------------------------------- */
+/* ---- which functions are looked at --------------------------------------------------------------------------------- */
 
 static bool is_listed(const char *list, const char *name)
 {
@@ -151,7 +151,7 @@ static const char *describe_access(Elim *e, const BarrierCandidate *c, bool belo
 
 /* ---- hazards ------------------------------------------------------------------------------------------------------- */
 
-/* One class of `above` and one of `below` that conflict. */
+/* Finds one class of `above` and one of `below` that conflict. */
 static bool find_conflict(const AccessClasses *classes, u64 above, u64 below, u32 *upper, u32 *lower)
 {
     for (u32 k = 0; k < classes->n; k++)
@@ -163,12 +163,13 @@ static bool find_conflict(const AccessClasses *classes, u64 above, u64 below, u3
     return false;
 }
 
-/* Two sets of one class each, one above and one below the barrier. */
+/* One class above and one below the barrier that conflict, each as a set of its own. */
 typedef struct Hazard {
     AccessSet above, below;
 } Hazard;
 
-/* A store that another block may poll, be it weak: who sees it takes what the threads of this block did above the barrier to be done. */
+/* Finds a store below the barrier that another block may poll, even if it is weak. Whoever sees it takes the accesses of
+ * this block's threads above the barrier as done. */
 static bool find_signal(const Flow *f, AccessSet above, AccessSet below, Hazard *h)
 {
     u64 seen = alias_classes_in(f->classes, f->sees_clusters ? EFFECT_ALL : EFFECT_GLOBAL);
@@ -198,10 +199,10 @@ static bool find_hazard(const Flow *f, u32 segment, Hazard *h)
     return true;
 }
 
-/* Whether an activemask or the like may follow the barrier: the barrier brings the threads of a warp together for it. */
+/* Whether an activemask or the like may follow the barrier, which brings the threads of a warp together for it. */
 static bool brings_together(const Flow *f, u32 segment) { return flow_below(f, segment).reads >> CLASS_CONVERGENT & 1; }
 
-/* Whether a clock is read after the barrier: the measurement begins with all threads at the barrier. */
+/* Whether a clock is read after the barrier: the measurement then begins with all threads at the barrier. */
 static bool starts_clock(const Flow *f, u32 segment) { return flow_below(f, segment).reads >> CLASS_TIME & 1; }
 
 /* ---- loads in flight ----------------------------------------------------------------------------------------------- */
@@ -211,14 +212,14 @@ static bool is_full_barrier(const Elim *e, const Instr *i)
     return instr_is(i, OPF_BARRIER) && waits_for_all(e->reach, barrier_use(e->reach, i));
 }
 
-/* Whether ptxas keeps the load in front of a barrier; loads with .nc move across. */
+/* Whether ptxas keeps the load i in front of a barrier. Loads with .nc move across. */
 static bool waits_at_barriers(const Instr *i)
 {
     return i->kind == INSTR_OP && i->op->mem == MEM_READ && i->op->space == SPACE_GLOBAL &&
            i->op->strength == STRENGTH_WEAK && !op_has_modifier(i->op, ".nc");
 }
 
-/* Counts loads of global memory in a block, up from its instruction `last`; whether no other barrier stands above. */
+/* Counts loads from global memory in a block, from its instruction `last` upwards. False: another barrier stands above. */
 static bool count_loads(const Elim *e, const Instr *last, u32 *loads)
 {
     for (const Instr *i = last; i; i = i->prev) {
@@ -229,7 +230,7 @@ static bool count_loads(const Elim *e, const Instr *last, u32 *loads)
     return true;
 }
 
-/* Whether loads from global memory, outside of loops, come to the barrier, at least PTXAS_IN_FLIGHT of them. */
+/* Whether at least PTXAS_IN_FLIGHT loads from global memory, outside of loops, can come before the barrier. */
 static bool has_loads_above(const Elim *e, const Instr *barrier)
 {
     Analyses *an = e->an;
@@ -260,8 +261,8 @@ static bool has_stores_below(const Elim *e, const Instr *barrier)
     return stores >= PTXAS_IN_FLIGHT;
 }
 
-/* Whether the barrier keeps several loads in flight: ptxas moves neither the loads above nor the stores below across it. Without it
- * ptxas would save registers, and load, wait and store in turn. */
+/* Whether the barrier keeps several loads in flight: ptxas moves neither the loads above nor the stores below across it.
+ * Without the barrier ptxas would load, wait and store in turn, to save registers. */
 static bool keeps_loads_in_flight(const Elim *e, const BarrierCandidate *c)
 {
     return c->depth == 0 && has_stores_below(e, c->barrier) && has_loads_above(e, c->barrier);
@@ -269,7 +270,7 @@ static bool keeps_loads_in_flight(const Elim *e, const BarrierCandidate *c)
 
 /* ---- one barrier --------------------------------------------------------------------------------------------------- */
 
-/* Whether the barrier pairs with itself in all threads, so that it may go as far as accesses allow. */
+/* Whether the barrier pairs with itself in all threads, so that only accesses decide whether it may go. */
 static bool pairs_with_itself(const Elim *e, const BarrierCandidate *c)
 {
     return (!c->mispaired || function_has_one_thread(e->an->fn)) && reached_together(e->reach, c->barrier);
@@ -297,10 +298,10 @@ static bool try_remove(Elim *e, BarrierCandidate *c)
 
 /* ---- blocks of one warp -------------------------------------------------------------------------------------------- */
 
-/* Older targets let a bar.warp.sync wait for threads only that come to the same one together. */
+/* Before sm_70 a bar.warp.sync waits only for threads that come to the same bar.warp.sync together. */
 static bool has_warp_barriers(const Module *m) { return m->target_sm >= 70 && m->version_major >= 6; }
 
-/* Why a barrier in a block of one warp stays one of the block. */
+/* Why a barrier in a block of one warp stays a barrier of the block; NULL: nothing here keeps it. */
 static const char *why_not_of_warp(Elim *e, const BarrierCandidate *c)
 {
     if (!has_warp_barriers(e->an->fn->module))
@@ -366,7 +367,8 @@ static void report_candidate(Elim *e, const BarrierCandidate *c)
     }
 }
 
-/* Why a barrier of these numbers stays: an instruction of the function, or of a callee, may use one of them otherwise. */
+/* Why a barrier of these numbers stays: an instruction of the function, or of a callee, may use one of them for some
+ * threads only. */
 static const char *why_partial(const Elim *e, u16 ids)
 {
     for (u32 k = 0; k < e->reach->barriers.n; k++) {
@@ -377,7 +379,7 @@ static const char *why_partial(const Elim *e, u16 ids)
     return "a call may execute barriers, of which nothing is known,";
 }
 
-/* Reports all barriers that stay, those that never were candidates too. */
+/* Reports all barriers that stay, including those that were never candidates. */
 static void report_all_kept(Elim *e)
 {
     for (u32 k = 0; k < e->count; k++)
@@ -448,8 +450,8 @@ static bool some_pair_with_themselves(const Elim *e)
     return false;
 }
 
-/* Whether a barrier stays that is not known to be reached by all threads together. */
-static bool some_stay_apart(const Elim *e)
+/* Whether some remaining barrier is not known to be reached by all threads together. */
+static bool some_not_together(const Elim *e)
 {
     for (u32 k = 0; k < e->count; k++)
         if (!e->candidates[k].removed && !reached_together(e->reach, e->candidates[k].barrier))
@@ -457,7 +459,7 @@ static bool some_stay_apart(const Elim *e)
     return false;
 }
 
-/* PHASE_AGAIN: a block was emptied, too, or threads may have waited at a barrier that went for those that come to one that stays. */
+/* PHASE_AGAIN: a block was emptied, or threads may have waited at a removed barrier for threads that come to one that stays. */
 static PhaseResult remove_candidates(Elim *e)
 {
     PhaseResult result = PHASE_UNCHANGED;
@@ -466,7 +468,7 @@ static PhaseResult remove_candidates(Elim *e)
         if (try_remove(e, &e->candidates[k]) && result != PHASE_AGAIN)
             result = block_is_empty(b) ? PHASE_AGAIN : PHASE_CHANGED;
     }
-    return result == PHASE_CHANGED && some_stay_apart(e) ? PHASE_AGAIN : result;
+    return result == PHASE_CHANGED && some_not_together(e) ? PHASE_AGAIN : result;
 }
 
 static PhaseResult remove_barriers(Analyses *an, const Knobs *knobs, PhaseRun *run)
@@ -492,8 +494,8 @@ static PhaseResult remove_barriers(Analyses *an, const Knobs *knobs, PhaseRun *r
     return result;
 }
 
-/* Answers PHASE_AGAIN where a block was emptied: clean-up may join blocks then, and more may be known of their addresses; and where
- * more threads may come to a barrier together without one that went. */
+/* Answers PHASE_AGAIN where a block was emptied, since clean-up may then join blocks and more may be known of their
+ * addresses. So it does where a barrier that was removed may have kept threads from coming to another one together. */
 Phase phase_barrier_elim;
 PhaseResult phase_barrier_elim(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {

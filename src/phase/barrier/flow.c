@@ -17,7 +17,7 @@ static void add_access(Flow *f, const Instr *i, u32 class_id, bool reads, bool w
     own->writes |= writes ? bit(class_id) : 0;
 }
 
-/* Whether i depends on which lanes execute it, and does not name them: activemask and the like. */
+/* Whether i depends on which lanes execute it without naming them, as activemask does. */
 static bool depends_on_lanes(const Instr *i, const Effects *e)
 {
     return e->convergent && (op_has(i->op, OPF_CALL) || !op_has(i->op, OPF_NAMES_THREADS));
@@ -62,7 +62,7 @@ static bool ends_segment(const Flow *f, const Instr *i)
     return instr_is(i, OPF_BARRIER) && waits_for_all(f->reach, barrier_use(f->reach, i));
 }
 
-/* Whether blocks of a cluster may see the shared memory of one another: i, or what it calls, addresses that of another one. */
+/* Whether i, or a function that it may call, may address the shared memory of another block of the cluster. */
 static bool sees_cluster(const Flow *f, const Instr *i)
 {
     if (i->kind != INSTR_OP || f->an->fn->module->target_sm < 90)
@@ -88,7 +88,7 @@ static void cut_block(Flow *f, u32 p)
         f->segments[s].below = f->segments[s].above;
 }
 
-/* What is known of the registers in addresses. */
+/* The functions of the thread that the registers in addresses hold. */
 static ThreadValues *values_of_addresses(const Flow *f)
 {
     const Order *order = an_order(f->an);
@@ -149,7 +149,7 @@ static bool is_first(const Flow *f, u32 segment) { return segment == f->first[f-
 /* Whether the segment ends with its block, and not with a barrier. */
 static bool is_last(const Flow *f, u32 segment) { return segment + 1 == f->first[f->segments[segment].block + 1]; }
 
-/* Takes the segments out of the work list in turn, also those that are put there meanwhile. */
+/* Takes the segments out of the work list in turn, including those that are added meanwhile. */
 static bool next_segment(Flow *f, u32 *cursor, u32 *segment)
 {
     if (*cursor == f->work.n) {
@@ -301,7 +301,7 @@ static void visit(Flow *f, u32 segment)
     vec_push(&f->work, segment);
 }
 
-/* The segments that follow s in the direction of the search. */
+/* Visits the segments that follow s in the direction of the search. */
 static void visit_next(Flow *f, u32 s, bool below)
 {
     const Segment *segment = &f->segments[s];

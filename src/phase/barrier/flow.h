@@ -39,32 +39,32 @@ typedef struct Flow {
     AccessClasses *classes;
     Segment *segments; /* block by block */
     u32 count;
-    u32 *first;           /* by position: first segment; count + 1 entries */
-    bool *open;           /* by segment: its barrier does not stop accesses: it went, or only some threads wait there */
+    u32 *first; /* by position: first segment; count + 1 entries */
+    bool *open; /* by segment: its barrier stops no accesses, since it was removed or only some threads wait there */
     bool sees_clusters;   /* other blocks of the cluster may see the shared memory of this one */
-    bool lists;           /* somebody wants to know which accesses they are */
-    VEC(Access) accesses; /* then all of them, segment by segment */
+    bool lists;           /* flow_find() will ask which accesses they are */
+    VEC(Access) accesses; /* if so, all of them, segment by segment */
     VecU32 work;
     bool *queued;        /* by segment */
-    u32 *seen, searches; /* by segment: the last search that came there */
+    u32 *seen, searches; /* by segment: the last search that visited it */
 } Flow;
 
 /* lists: flow_find() will be asked. */
 Flow *flow_compute(const BarrierReach *reach, bool lists);
-/* The number of the segment that the n-th barrier for all threads ends, from 0 on in the order of Order.rpo, in the block at
- * this position. */
+/* The segment that ends with the n-th barrier for all threads; n counts from 0 in the order of Order.rpo. position: the
+ * place of the barrier's block in Order.rpo. */
 static inline u32 flow_segment(u32 position, u32 n) { return position + n; }
-void flow_free(Flow *flow); /* what is not in the scratch memory */
+void flow_free(Flow *flow); /* the scratch memory stays */
 
 /* The accesses that can lie above, or below, the barrier that ends the segment. */
 static inline AccessSet flow_above(const Flow *f, u32 segment) { return f->segments[segment].above; }
 static inline AccessSet flow_below(const Flow *f, u32 segment) { return f->segments[segment + 1].below; }
 
-/* Lets accesses flow through the barrier that ends the segment: it is gone. */
+/* Lets accesses flow through the barrier that ends the segment, because it was removed. */
 void flow_open(Flow *flow, u32 segment);
 
-/* The access of these classes that is the nearest above (below) the barrier that ends the segment. NULL if there is none on
- * a path from or to the barrier, or *steps, which counts down the segments and accesses looked at, came to 0. */
+/* The access of these classes that is nearest above (below) the barrier that ends the segment. NULL: no path to or from the
+ * barrier has one, or *steps, which each segment and access looked at decreases, came to 0. */
 const Access *flow_find(Flow *flow, u32 segment, bool below, AccessSet classes, u32 *steps);
 
 #endif

@@ -8,7 +8,7 @@ static bool is_of_warp(const Instr *i)
     return i->kind == INSTR_OP && (i->op->sync == SYNC_WARP || i->op->sync == SYNC_LANES);
 }
 
-/* `add r, s, 1`, of integers or floats. */
+/* Whether i is an addition or subtraction of a constant, of integers or floats. */
 static bool steps_by_constant(const Instr *i)
 {
     if (i->kind != INSTR_OP || (i->op->opcode != OPC_ADD && i->op->opcode != OPC_SUB))
@@ -17,7 +17,7 @@ static bool steps_by_constant(const Instr *i)
     return by && (by->kind == OPND_IMM || by->kind == OPND_FLOAT);
 }
 
-/* Registers that a comparison in the loop reads. */
+/* The registers that a setp in the loop reads. */
 static BitSet compared_in(Analyses *an, const Loop *loop)
 {
     BitSet compared = bitset_new(an->scratch, an->fn->regs.n);
@@ -29,7 +29,8 @@ static BitSet compared_in(Analyses *an, const Loop *loop)
     return compared;
 }
 
-/* Whether some register of the loop may be a counter: it is stepped by a constant, and it, or what is stepped, is compared. */
+/* Whether the loop may have a counter: a register stepped by a constant, where a setp reads the register before or after
+ * the step. */
 static bool may_count(Analyses *an, const Loop *loop)
 {
     BitSet compared = compared_in(an, loop);
@@ -58,7 +59,7 @@ static bool holds_of_warp(const Loop *loop)
 
 typedef enum LoopKind { LOOP_NOT_ASKED, LOOP_STAYS, LOOP_UNROLLS, LOOP_PASSES } LoopKind;
 
-/* LOOP_STAYS: nor is a loop around it unrolled. */
+/* LOOP_STAYS: ptxas unrolls neither this loop nor one around it. */
 static LoopKind kind_of(Analyses *an, PhaseRun *run, const Loop *loop, const Instr *barrier)
 {
     bool walked = loop->height <= LOOP_HEIGHT_WALKED;

@@ -1,7 +1,7 @@
 #include "phase/barrier/reach.h"
 
-/* Blocks looked at for the control dependences of all barriers, in multiples of the function's blocks: those that are left
- * count as not reached together. */
+/* Bounds the blocks looked at for the control dependences of all barriers, in multiples of the function's blocks. Barriers
+ * beyond it count as not reached together. */
 enum { CLOSURE_LIMIT = 64 };
 
 /* ---- barriers ---------------------------------------------------------------------------------------------------- */
@@ -76,7 +76,7 @@ bool reach_only_leaves(const BarrierReach *r, const Block *to)
 
 static const Uniform *uniformity(const BarrierReach *r) { return an_uniform(r->an); }
 
-/* In a block of one warp a branch that is uniform in the warp is uniform in the block. */
+/* In a block of one warp, a branch that is uniform in the warp is uniform in the block. */
 bool reach_branch_is_uniform(const BarrierReach *r, const Block *b)
 {
     const Uniform *u = uniformity(r);
@@ -91,7 +91,7 @@ static bool guard_is_uniform(const BarrierReach *r, const Instr *i)
     return uniform_has(function_warp_lanes(r->an->fn) ? &u->warp : &u->cta, i->guard);
 }
 
-/* Whether those threads that stay in the kernel all take one edge at b's end. */
+/* Whether the threads that stay in the kernel all take one edge at b's end. */
 static bool find_whether_kept(const BarrierReach *r, const Block *b)
 {
     u32 edges = r->an->fn->is_entry ? 0 : 2;
@@ -100,7 +100,7 @@ static bool find_whether_kept(const BarrierReach *r, const Block *b)
     return edges <= 1 || reach_branch_is_uniform(r, b);
 }
 
-/* find_whether_kept(), asked once for each block: a jump table has many edges. */
+/* Answers find_whether_kept(), which is asked once for each block, because a jump table has many edges. */
 static bool keeps_together(const BarrierReach *r, const Block *b)
 {
     enum { NOT_ASKED, KEPT, DIVIDED };
@@ -126,7 +126,7 @@ static bool depends_on_leaving(const BarrierReach *r, const BlockVec *branches, 
     return false;
 }
 
-/* Whether a call may end a thread. */
+/* Whether some call of the function may end a thread. */
 static bool some_call_ends(const BarrierReach *r)
 {
     const Order *order = an_order(r->an);

@@ -21,42 +21,43 @@ typedef struct BarrierUse {
     u16 ids;           /* bit n: may use barrier n */
     bool full;         /* waits for all threads of the CTA, at the one barrier `ids` */
     bool carries_data; /* .red */
-    bool arrives;      /* it arrives, and does not wait */
-    bool called;       /* by a function that is called here */
+    bool arrives;      /* it arrives and does not wait */
+    bool called;       /* by a callee */
 } BarrierUse;
 
 typedef struct BarrierReach {
     Analyses *an;
     const Knobs *knobs;
-    VEC(Instr *) barriers;   /* and calls that may use some, as they follow one another in Order.rpo */
+    VEC(Instr *) barriers;   /* barriers, and calls that may use some, in the order of Order.rpo */
     BitSet together;         /* blocks that all threads reach together, by Block.id */
-    BitSet by_all;           /* those of them before which no thread has left */
-    BitSet leads_to_barrier; /* blocks from whose start one can be reached */
-    u8 *kept;                /* by Block.id: whether a branch keeps together who stays, where that was asked */
-    u16 *mispaired;          /* by position in Order.rpo: numbers that are mispaired where the block starts */
-    u16 partial;             /* numbers of barriers that some instruction uses for a part of the threads */
+    BitSet by_all;           /* those of `together` before which no thread has left */
+    BitSet leads_to_barrier; /* blocks from whose start a barrier can be reached */
+    u8 *kept;       /* by Block.id: whether the threads that stay in the kernel all take one edge there, once asked */
+    u16 *mispaired; /* by position in Order.rpo: numbers that are mispaired where the block starts */
+    u16 partial;    /* numbers of barriers that some instruction uses for some of the threads only */
 } BarrierReach;
 
-/* Needs AN_CONTROL; of a function with barriers, as it is before any of them goes. */
+/* Needs AN_CONTROL. Looks at the barriers of the function before any of them is removed. */
 BarrierReach *reach_compute(Analyses *an, const Knobs *knobs);
-void reach_free(BarrierReach *reach); /* what is not in the scratch memory */
+void reach_free(BarrierReach *reach); /* the scratch memory stays */
 
 BarrierUse barrier_use(const BarrierReach *reach, const Instr *i);
-/* Whether all threads execute a barrier together, its block and guard considered. */
+/* Whether all threads execute the barrier together, its block and its guard considered. */
 bool reached_together(const BarrierReach *reach, const Instr *barrier);
-/* Whether all threads execute the barrier together, and none has left before; false where a call in the function may end a thread. */
+/* Whether all threads execute the barrier together, and no thread has left before. False where a call in the function may
+ * end a thread. */
 bool reached_by_all(const BarrierReach *reach, const Instr *barrier);
-/* Whether the barrier waits for all threads of the CTA, and its number is used for nothing else. */
+/* Whether a barrier of this use waits for all threads of the CTA, and its number is used for nothing else. */
 static inline bool waits_for_all(const BarrierReach *reach, BarrierUse use)
 {
     return use.full && !(use.ids & reach->partial);
 }
-/* Whether b's terminator, if any, takes the same edge in all threads of the CTA. AN_UNIFORM is computed when this is first asked:
- * of most functions it never is. */
+/* Whether the terminator of b, if any, takes the same edge in all threads of the CTA. AN_UNIFORM is computed at the first
+ * question, which most functions never ask. */
 bool reach_branch_is_uniform(const BarrierReach *reach, const Block *b);
 /* The barrier numbers that i leaves mispaired: a later barrier of such a number may pair with another one than itself. */
 u16 reach_mispaired_by(const BarrierReach *reach, const Instr *i);
-/* Whether threads that go to `to` leave the kernel without coming to a barrier. */
+/* Whether threads that enter `to` leave the kernel without executing a barrier. */
 bool reach_only_leaves(const BarrierReach *reach, const Block *to);
 
 #endif
