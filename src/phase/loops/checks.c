@@ -24,8 +24,8 @@ static bool add_operands(CheckSearch *s, Instr *i, bool holds, bool of_latch)
     return add_tests(s, i, instr_operand(i, 1), holds, of_latch) && add_tests(s, i, instr_operand(i, 2), holds, of_latch);
 }
 
-/* The instruction that gives the predicate its value at `at` in every iteration; it stands in the same block, or in one that dominates
- * it in the loop. NULL: there is none. */
+/* The instruction that gives the predicate its value at `at` in every iteration; NULL: none does. It stands in the same
+ * block or, except for the latch, in one of the loop that dominates it. */
 static Instr *definition(const CheckSearch *s, Instr *at, RegId reg, bool of_latch)
 {
     Instr *def = local_definition(at, reg);
@@ -43,7 +43,8 @@ static bool is_known(const LoopChecks *f, const LoopTest *test)
     return false;
 }
 
-/* Adds the comparisons whose outcomes together make the predicate equal to `holds` right before `at`; false: they are not found. */
+/* Adds the comparisons whose outcomes together make the predicate equal to `holds` right before `at`. False: they are not
+ * found. */
 static bool add_tests(CheckSearch *s, Instr *at, const Operand *predicate, bool holds, bool of_latch)
 {
     LoopChecks *f = s->found;
@@ -72,7 +73,7 @@ static bool add_tests(CheckSearch *s, Instr *at, const Operand *predicate, bool 
 
 static bool is_inside(const CheckSearch *s, const Block *b) { return b && loop_contains(an_loops(s->an), s->loop, b); }
 
-/* Whether b stops the thread, or calls what does, and one branch alone leads to it: compilers write that for a failed check. */
+/* Whether b traps or calls a function, and one edge alone leads to it, as compilers write for a failed check. */
 static bool is_failure(const CheckSearch *s, const Block *b)
 {
     if (!cfg_single_pred(s->an->fn, b))
@@ -83,8 +84,8 @@ static bool is_failure(const CheckSearch *s, const Block *b)
     return false;
 }
 
-/* The successor that an iteration which goes on takes, if the branch of b is a check; NULL if it is none. */
-static Block *passing(const CheckSearch *s, const Block *b)
+/* The successor in an iteration that continues, if the branch of b is a check; NULL: it is not. */
+static Block *continuing_successor(const CheckSearch *s, const Block *b)
 {
     Instr *branch = block_terminator(b);
     Block *taken = branch_target(branch), *fall = b->fall;
@@ -103,7 +104,7 @@ static void add_check(CheckSearch *s, Block *b)
     Instr *branch = block_terminator(b);
     if (!branch || !branch->guard || branch_table(branch))
         return;
-    Block *pass = passing(s, b);
+    Block *pass = continuing_successor(s, b);
     if (!pass)
         return;
     bool of_latch = b == s->loop->latches[0];
@@ -147,7 +148,7 @@ static void visit(CheckSearch *s, Block *b)
         f->block[f->blocks++] = b;
 }
 
-/* Finds the blocks that an iteration which goes on comes through. */
+/* Finds the blocks that an iteration which continues passes through. */
 static void find_blocks(CheckSearch *s)
 {
     LoopChecks *f = s->found;

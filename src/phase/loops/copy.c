@@ -7,9 +7,9 @@
 #include "target/ptxas.h"
 #include "transform/miscounted.h"
 
-enum { DEPENDENCES_MAX = 1 << 19 /* of convergent instructions on branches */ };
+enum { DEPENDENCES_MAX = 1 << 19 /* the most dependences of convergent instructions on branches */ };
 
-/* ---- what nobody reads -------------------------------------------------------------------------------------------------- */
+/* ---- dead instructions of the copy ------------------------------------------------------------------------------------- */
 
 static bool is_among(Instr *const *v, u32 n, const Instr *i)
 {
@@ -33,13 +33,13 @@ static bool is_check(const LoopChecks *checks, const Instr *i)
     return false;
 }
 
-/* The blocks to be copied, while instructions of them are found to be dead. */
+/* The blocks to be copied, while instructions in them are found dead. */
 typedef struct CopyPlan {
     Analyses *an;
     const Loop *loop;
     const LoopChecks *checks;
     LoopDropped *dropped;
-    FnvMap reads; /* by register: how often it is read there */
+    FnvMap reads; /* by register: how often the copied blocks read it */
 } CopyPlan;
 
 static void count_reads(CopyPlan *plan, const Instr *i, u64 by)
@@ -58,7 +58,7 @@ static bool is_read(const CopyPlan *plan, const Instr *but, RegId reg)
     return reads && *reads > own;
 }
 
-/* Whether reg is read after the copy: in the loop that stays, or where that is left by its latch. */
+/* Whether reg is read after the copy: in the remaining loop, or after its latch leaves it. */
 static bool is_live_after(Analyses *an, const Loop *loop, RegId reg)
 {
     const Live *live = an_live(an);
@@ -66,7 +66,7 @@ static bool is_live_after(Analyses *an, const Loop *loop, RegId reg)
     return live_in(live, loop->header, reg) || live_out(live, latch, reg);
 }
 
-/* Whether the latch's predicate is computed of reg after the copy. */
+/* Whether the late computation of the latch's predicate reads reg. */
 static bool is_read_late(const LoopChecks *checks, const LoopDropped *d, RegId reg)
 {
     for (u32 k = 0; d->late && k < checks->chained; k++)
@@ -90,7 +90,7 @@ static bool is_dead(const CopyPlan *plan, const Instr *i)
     return true;
 }
 
-/* Whether i is `add r, r, c`, and nothing but i itself reads r in the copy. */
+/* Whether i adds plus or minus a power of two to a register that nothing else in the copy reads. */
 static bool is_dead_step(const CopyPlan *plan, Instr *i)
 {
     RegId of;
@@ -112,7 +112,7 @@ static bool may_be_late(const Loop *loop, const LoopChecks *checks)
     return block_terminator(loop->latches[0]) && checks->chained;
 }
 
-/* Leaves the instruction out of the copy if nobody reads it there; whether it did. */
+/* Leaves the instruction out of the copy if nobody reads its result there; answers whether it did. */
 static bool drop(CopyPlan *plan, Instr *i, bool steps)
 {
     LoopDropped *d = plan->dropped;
@@ -145,9 +145,9 @@ void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bo
     fnvmap_free(&plan.reads);
 }
 
-/* ---- whether it may be made --------------------------------------------------------------------------------------------- */
+/* ---- whether a copy may be made ---------------------------------------------------------------------------------------- */
 
-/* Whether the loop is short enough for questions about a register, each of which walks all of it. */
+/* Whether the loop is short enough for questions about a register, each of which walks the whole loop. */
 static bool is_short(const Loop *loop)
 {
     u32 n = 0;
@@ -179,7 +179,8 @@ LoopSize loop_copy_size(Analyses *an, const LoopChecks *c, const LoopDropped *d)
     return size;
 }
 
-/* Whether the function may come to an instruction that sees which lanes execute it, or to a branch that promises something of them. */
+/* Whether the function may come to an instruction that sees which lanes execute it, or to a branch that promises something
+ * about them. */
 static bool shows_lanes(Analyses *an)
 {
     const Waits *waits = waits_now(an->scratch, an);
@@ -219,8 +220,8 @@ static bool may_divide(Analyses *an, const LoopChecks *c)
     return false;
 }
 
-/* Whether a convergent instruction depends on some of the checks, but not on all that may divide a warp. It would then depend on more
- * than before, as the branch in front of the copy stands for all of them. */
+/* Whether a convergent instruction depends on some of the checks, but not on all that may divide a warp. It would then
+ * depend on more branches than before, since the branch in front of the copy stands for all checks. */
 static bool depends_on_some(Analyses *an, const LoopChecks *c, LoopLanes *lanes)
 {
     const Graph *g = &lanes->dependent;

@@ -1,4 +1,5 @@
-/* A copy of the blocks of a loop that an iteration comes through, without what an iteration that is known to go on does not need. */
+/* A copy of the blocks of a loop that an iteration passes through. It leaves out what an iteration that is known to
+ * continue does not need. */
 #ifndef PTXOPT_PHASE_LOOPS_COPY_H
 #define PTXOPT_PHASE_LOOPS_COPY_H
 
@@ -6,56 +7,60 @@
 
 enum {
     LOOP_DROPPED = 64,
-    LOOP_WALKED = 512 /* blocks and instructions of a loop that is looked at: more are not copied anyway */
+    LOOP_WALKED = 512 /* the most blocks and instructions of a loop that is looked at; larger ones are not copied anyway */
 };
 
-/* Instructions that the copy is made without. */
+/* Instructions that the copy leaves out. */
 typedef struct LoopDropped {
-    Instr *dead[LOOP_DROPPED]; /* nobody reads what it computes */
-    Instr *step[LOOP_DROPPED]; /* steps a register by a power of two, or its opposite: all its steps are made at once */
+    Instr *dead[LOOP_DROPPED]; /* nobody reads its result */
+    Instr *step[LOOP_DROPPED]; /* adds plus or minus a power of two to a register; all its steps are made at once */
     u32 deads, steps;
     bool late; /* the latch's predicate is computed after the last iteration */
 } LoopDropped;
 
-/* Whether the loop is innermost and short, has one latch, and no pragma. Uses AN_LOOPS. */
+/* Whether the loop is innermost and short, has one latch, and no pragma nounroll. Uses AN_LOOPS. */
 bool loop_copy_may(Analyses *an, const Loop *loop);
 
-/* What of the function depends on which lanes execute it. */
+/* Which parts of the function depend on which lanes execute them. */
 typedef struct LoopLanes {
-    bool asked, shown; /* whether an instruction sees which lanes execute it, once that was asked */
-    bool many;         /* there are more dependences than are counted */
-    Graph dependent;   /* from each branch, by Block.id, to the blocks with a convergent instruction that depend on it */
-    Marks seen;        /* by Block.id: scratch */
+    bool asked, shown; /* shown: some instruction sees which lanes execute it; asked: that has been computed */
+    bool many;         /* there are more dependences than DEPENDENCES_MAX */
+    Graph
+        dependent; /* edges from each branch, by Block.id, to the blocks with a convergent instruction that depend on it */
+    Marks seen;    /* scratch, by Block.id */
 } LoopLanes;
-/* NULL, or why the loop is not copied, as its checks may divide a warp. *lanes is {0} before the first rewrite, and in the arena. */
+/* Why the loop is not copied, because its checks may divide a warp; NULL: nothing forbids it. *lanes is {0} before the
+ * first rewrite; its memory is the arena's. */
 const char *loop_lanes_forbid(Analyses *an, const LoopChecks *checks, LoopLanes *lanes);
 
-/* Whether the loop was rewritten; loop_copy_begin() comes right before. */
+/* Rewrites one loop, and answers whether it did. It calls loop_copy_begin() right before the rewrite. */
 typedef bool LoopRewrite(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes);
-/* Calls it for each loop of the function; all answers are of before the first rewrite. */
+/* Calls `rewrite` for each loop of the function. All analyses answer for the function before the first rewrite. */
 PhaseResult loop_copy_each(Analyses *an, PhaseRun *run, LoopRewrite *rewrite);
 void loop_copy_begin(Analyses *an);
 
-/* Finds what the copy need not hold once the branches of the checks are gone. steps: it may leave steps out. Uses AN_LIVE. */
+/* Finds the instructions that the copy does not need once the branches of the checks are gone. steps: steps may be left
+ * out, too. Uses AN_LIVE. */
 void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *dropped);
 
-/* The size of the copy; branches: without those of the checks. */
+/* The size of the copy; `branches` does not count those of the checks. */
 typedef struct LoopSize {
     u32 body, accesses, branches;
-    bool fixed; /* holds what may not be copied */
+    bool fixed; /* it holds instructions that may not be copied */
 } LoopSize;
 LoopSize loop_copy_size(Analyses *an, const LoopChecks *checks, const LoopDropped *dropped);
 
-/* The copies, laid out after `after`, in the order of checks->block; checks always pass, and the latch falls to `rest`. */
+/* Makes the copies and lays them out after `after`, in the order of checks->block. In the copies checks always pass, and
+ * the latch falls through to `rest`. */
 void loop_copy_blocks(const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *after, Block *rest,
                       Block *copy[LOOP_BLOCKS]);
 
 Block *loop_copy_of(const LoopChecks *checks, Block *const *copy, const Block *b);
 
-/* Adds a branch to `to` at the end of b, which decides what the checks' branches decided. */
+/* Adds a branch to `to` at the end of b, which stands for all branches of the checks. */
 void loop_copy_branch(Analyses *an, const LoopChecks *checks, Block *b, RegId guard, bool inverted, Block *to);
-/* Ends `rest`, the block after the copy's last one, with the latch's test: control goes to the loop, which ptxas is told not to unroll,
- * or out of it. */
+/* Ends `rest`, the block after the copy's last one, with the latch's test: it leads to the loop, or out of it. The loop
+ * gets the pragma nounroll. */
 void loop_copy_end(Analyses *an, const Loop *loop, const LoopChecks *checks, const LoopDropped *dropped, Block *after,
                    Block *rest);
 

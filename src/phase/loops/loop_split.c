@@ -9,20 +9,21 @@
  *                                                     @!q bra EXIT;
  *                                               LOOP: as it was
  *
- * Sound: n is no more than the number of iterations, from the first on, in which each of these branches goes on: they compare
- * what is affine in the number of the iteration, and n is computed from where it starts, its step and the bound so that no value
- * up to there wraps past the bound. So each thread executes in FAST what it would have executed in LOOP, less branches that it
- * would not have taken, and goes on in LOOP with the same registers, where the check decides. Registers that only the checks read
- * get all their steps at once. FAST holds nothing but arithmetic, loads and stores, and ends after n iterations: no thread waits
- * in it, so that threads may wait for each other after it. Where these branches may divide a warp, threads could come in other
- * groups to what depends on which lanes execute it: that is declined of an instruction that sees them, of a `.uni`, and of a convergent one
- * that depends on one of the branches, but not on all that divide.
+ * Sound: n is at most the number of iterations, from the first on, in which each of these branches continues. They compare
+ * values that are affine in the number of the iteration. n is computed from the value's start, its step and the bound, so
+ * that no value up to there wraps past the bound. So each thread executes in FAST what it would have executed in LOOP,
+ * without branches that it would not have taken. It continues in LOOP with the same registers, where the check decides.
+ * Registers that only the checks read get all their steps at once. FAST holds nothing but arithmetic, loads and stores, and
+ * ends after n iterations: no thread waits in it, so threads may wait for each other after it. Where these branches may
+ * divide a warp, threads could come in other groups to an instruction that depends on which lanes execute it. So the loop
+ * stays where an instruction sees them, for a `.uni`, and for a convergent instruction that depends on one of the branches
+ * but not on all that divide.
  *
  * It pays where ptxas unrolls FAST: it counts its iterations, and it has one exit (tests/ptxas/LOOPS.md). LOOP gets the
  * pragma nounroll: it runs rarely, and is not split again.
  *
- * Declines: loops with the pragma nounroll, with another exit, that are large, or hold what may not be copied; and those that run a
- * constant number of times, which ptxas unrolls with their checks. */
+ * Declines: loops with the pragma nounroll or another exit, large ones, and those with instructions that may not be copied.
+ * Loops that run a constant number of times, too: ptxas unrolls them with their checks. */
 #include "analysis/ranges.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
@@ -31,10 +32,11 @@
 
 enum {
     STEP_LOG_MAX = 8,
-    RUN_MOST = 1 << 30 /* iterations of the copy, the checked loop runs the rest */
+    RUN_MOST = 1 << 30 /* the most iterations of the copy; the checked loop runs the rest */
 };
 
-/* ---- whether it may, and pays ----------------------------------------------------------------------------------------------- */
+/* ---- whether a loop may be split, and whether that pays
+ * -------------------------------------------------------------------- */
 
 static u32 step_size(const LoopTest *t)
 {
@@ -45,7 +47,7 @@ static u32 step_size(const LoopTest *t)
 
 static bool is_countable(const LoopTest *t) { return step_size(t) && affine_is_shifted(&t->value) && t->cmp != CMP_EQ; }
 
-/* After how many iterations the loop ends at the latest, or `most` if these are as many, or more; 0: not known. */
+/* The number of iterations after which the loop has surely ended, at most `most`; 0: unknown. */
 static u32 trip_count(Analyses *an, const Loop *loop, const LoopChecks *c, u32 most)
 {
     u32 least = 0;
@@ -56,7 +58,7 @@ static u32 trip_count(Analyses *an, const Loop *loop, const LoopChecks *c, u32 m
     return least;
 }
 
-/* NULL, or why the loop stays as it is. */
+/* Why the loop stays as it is; NULL: it need not. */
 static const char *why_not(Analyses *an, const Loop *loop, const LoopChecks *c, const LoopDropped *d)
 {
     const Block *latch = loop->latches[0];
@@ -96,7 +98,8 @@ static RegId build_u32(const Builder *at, Opcode opcode, RegId a, Operand b)
     return build_binary(at, opcode, (OpParts){.type = {type}}, TYPE_B32, register_operand(a), b);
 }
 
-/* The number up to which the test holds: its bound, or where values wrap if they move away from the bound. */
+/* The number up to which the test holds. That is its bound, or, for a value that moves away from the bound, the last one
+ * before it wraps. */
 static Operand limit(const LoopTest *t)
 {
     u32 bits = t->value.bits;
@@ -112,7 +115,7 @@ static bool includes_limit(const LoopTest *t)
     return t->cmp == CMP_LE || t->cmp == CMP_GE || t->cmp == CMP_LS || t->cmp == CMP_HS || !loop_test_runs_towards_bound(t);
 }
 
-/* The distance from x to the limit, in the direction in which the value moves, RUN_MOST at most. */
+/* The distance from x to the limit, in the direction in which the value moves, but at most RUN_MOST. */
 static RegId build_distance(const Builder *at, const LoopTest *t, Operand x)
 {
     u32 bits = t->value.bits;
@@ -126,7 +129,7 @@ static RegId build_distance(const Builder *at, const LoopTest *t, Operand x)
                       : build_unary(at, OPC_CVT, (OpParts){.type = {TYPE_U32, TYPE_U64}}, TYPE_B32, register_operand(d));
 }
 
-/* The number of iterations, from the first on, in which the test holds; RUN_MOST or more where they are more. */
+/* The number of iterations, from the first on, in which the test holds; RUN_MOST or more where there are more. */
 static RegId build_count(const Builder *at, const LoopTest *t)
 {
     u32 size = step_size(t);
@@ -147,7 +150,7 @@ static RegId build_count(const Builder *at, const LoopTest *t)
     return build_value(at, isa_op(at->fn->module->isa, OPC_SELP, (OpParts){.type = {TYPE_B32}}), TYPE_B32, select, 3);
 }
 
-/* The smallest of the checks' numbers of iterations; the latch's test counts one more, since it comes after an iteration. */
+/* The smallest of the checks' numbers of iterations. The latch's test counts one more, since it comes after an iteration. */
 static RegId build_counts(const Builder *at, const LoopChecks *c)
 {
     RegId least = 0;
@@ -162,7 +165,7 @@ static RegId build_counts(const Builder *at, const LoopChecks *c)
 
 /* ---- the rewrite ---------------------------------------------------------------------------------------------------------------- */
 
-/* Adds to a register all that `step` would add to it in n iterations. */
+/* Adds to a register what `step` would add to it in n iterations. */
 static void build_steps(Analyses *an, const Builder *at, const Instr *step, RegId n)
 {
     RegId reg;

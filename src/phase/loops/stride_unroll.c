@@ -8,20 +8,21 @@
  *                                               setp.lt.s32 p, i, n; @!p bra EXIT;
  *                                         LOOP: as it was
  *
- * Sound: where i < n - 3 s and 3 s is not more than n, i + s, i + 2 s and i + 3 s are below n, and none of them wraps: the loop
- * would go on three times. So each thread executes the same instructions in the same order; whether it goes on after the fourth
- * is asked as the loop asks it. The limit is computed in 64 bits, or, where s is known to be positive and so small that 3 s does
- * not wrap, in the bits of i: a block's size is. FOUR holds nothing but arithmetic, loads and stores, and its only exit leads to
- * where threads that leave the loop wait for each other anyway. Where an instruction of the function sees which lanes execute
- * it, and the test may divide a warp, the loop stays as it is.
+ * Sound: where i < n - 3 s and 3 s is not more than n, i + s, i + 2 s and i + 3 s are below n, and none of them wraps: the
+ * loop would go on three times. So each thread executes the same instructions in the same order, and the loop's own test
+ * decides after the fourth. The limit is computed in 64 bits. Where s is known to be positive and so small that 3 s does
+ * not wrap, as a block's size is, it is computed in the bits of i. FOUR holds nothing but arithmetic, loads and stores, and
+ * its only exit leads to the place where threads that leave the loop reconverge anyway. Where an instruction of the
+ * function sees which lanes execute it, and the test may divide a warp, the loop stays as it is.
  *
- * Loads stay after the stores of the copies before them: their order is kept, as everywhere, and ptxas puts those first that it
- * knows to be of other memory.
+ * Loads stay after the stores of the copies before them: their order is kept, as everywhere, and ptxas puts those first
+ * that it knows to be of other memory.
  *
- * Four loads are in flight where there was one, for 4 to 10 registers more: whether that pays is for a GPU to show
- * (make gpu-check), or for --tune.
+ * Four loads are in flight where there was one, for 4 to 10 registers more: whether that pays is for a GPU to show (make
+ * gpu-check), or for --tune.
  *
- * Declines: loops with the pragma nounroll, with another exit, that are large, or hold what may not be copied; tests but `less`. */
+ * Declines: loops with the pragma nounroll or another exit, large ones, those with instructions that may not be copied, and
+ * tests other than `less`. */
 #include "analysis/values.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
@@ -33,22 +34,22 @@ enum {
     TIMES = 4,
     BRANCHES_MAX = 2,
     ACCESSES_MAX = 8,
-    SHORT_STEP = 1 << 20 /* threads of a block, as far as the ranges of its dimensions say */
+    SHORT_STEP = 1 << 20 /* more than the threads of a block, as far as the ranges of its dimensions say */
 };
 
 typedef struct Stride {
     Instr *compare;
     RegId counter, step;
-    Operand bound; /* counter cmp bound: the loop goes on */
+    Operand bound; /* the loop continues while `counter cmp bound` holds */
     Cmp cmp;
     Type type;
     bool is_short;    /* the step is from 1 to SHORT_STEP */
-    LoopChecks latch; /* the only check */
+    LoopChecks latch; /* the latch as the only check */
 } Stride;
 
 static bool is_less(Cmp cmp) { return cmp == CMP_LT || cmp == CMP_LE || cmp == CMP_LO || cmp == CMP_LS; }
 
-/* Finds `add i, i, s` in the comparison's block and in front of it, the only write of i. */
+/* Finds `add i, i, s` in the comparison's block, in front of it; it must be the only write of i in the loop. */
 static bool find_step(Analyses *an, const Loop *loop, Stride *s)
 {
     const Instr *add = affine_definition(an, loop, s->counter);
@@ -60,7 +61,7 @@ static bool find_step(Analyses *an, const Loop *loop, Stride *s)
     return (a == s->counter || b == s->counter) && s->step && s->step != s->counter && affine_is_invariant(loop, s->step);
 }
 
-/* Takes one operand of the comparison as the counter. */
+/* Takes operand `number` of the comparison as the counter, if it is one. */
 static bool take_operand(Analyses *an, const Loop *loop, Stride *s, u32 number)
 {
     const Operand *bound = instr_operand(s->compare, 3 - number);
@@ -91,7 +92,7 @@ static bool step_is_short(Analyses *an, const Loop *loop, const Stride *s)
     return step.lo >= 1 && step.hi <= SHORT_STEP;
 }
 
-/* NULL, or why the loop stays as it is. */
+/* Why the loop stays as it is; NULL: it need not. */
 static const char *why_not(Analyses *an, const Loop *loop, const Stride *s, const LoopDropped *d)
 {
     if (loop->header == an->fn->entry || block_is_pinned(loop->header))
@@ -108,10 +109,10 @@ static const char *why_not(Analyses *an, const Loop *loop, const Stride *s, cons
 
 /* ---- the rewrite ------------------------------------------------------------------------------------------------------------ */
 
-/* What the limit is computed in. */
+/* The type in which the limit is computed. */
 static Type limit_type(const Stride *s) { return s->is_short ? s->type : TYPE_S64; }
 
-/* The value in the bits of that type. */
+/* The value x in the bits of that type. */
 static Operand widened(const Builder *at, const Stride *s, Operand x)
 {
     u32 bits = type_bits(limit_type(s));
@@ -146,7 +147,8 @@ static Operand build_both(const Builder *at, Operand a, Operand b)
     return register_operand(build_binary(at, OPC_AND, (OpParts){.type = {TYPE_PRED}}, TYPE_PRED, a, b));
 }
 
-/* The limit that the counter must be below for four iterations to follow; *enters: whether there is such a limit, and it is. */
+/* The limit below which the counter must be for four iterations to follow. *enters becomes a predicate: there is such a
+ * limit, and the counter is below it. */
 static Operand build_limit(const Builder *at, const Stride *s, Operand *enters)
 {
     Type type = limit_type(s);
