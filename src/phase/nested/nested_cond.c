@@ -1,4 +1,5 @@
-/* nested-cond: nested conditional branches whose inner block only computes, or loads once, become one branch on a combined condition.
+/* nested-cond: nested conditional branches whose inner block only computes, or loads once, become one branch on a combined
+ * condition.
  *
  *     setp.ge p, x, n; @p bra END;             setp.ge p, x, n;
  *     setp.gt q, y, m; @q bra END;             setp.gt.or r, y, m, p; @r bra END;
@@ -8,26 +9,28 @@
  *     ld r, [a]; setp.gt q, r, m; @q bra END;  setp.gt.or s, r, m, p; @s bra END;
  *     ...                                      ...
  *
- * Follows OptimizeNestedCondBranches of ptxas, and goes on from pairs to any mix of `and`, `or` and `?:`: the outermost
- * block takes in the inner ones, one after another, innermost first; its condition is then written out once (phase/nested/truth.h).
- * ptxas does short chains itself, and then makes the same code of both; tests/ptxas/NESTED.md has where it does not.
+ * Follows OptimizeNestedCondBranches of ptxas, and extends it from pairs to any mix of `and`, `or` and `?:`: the outermost
+ * block takes in the inner ones, one after another, innermost first; its condition is then written out once
+ * (phase/nested/truth.h). ptxas does short chains itself, and then makes the same code of both; tests/ptxas/NESTED.md has
+ * where it does not.
  *
- * Sound: what the inner block computes is pure, unguarded, and not read where control goes without it, so that threads that
- * did not execute it may. A plain load, and what writes a register that is read there, is guarded by the outer branch's predicate, which
- * nothing between changes: the same threads execute it, in the same order. A comparison of what others did not load gives anything, and
- * their predicate alone decides. The inner block has one in-edge and its branch shares a target with the outer one. The new branch stands
- * for both: what depended on it depended on them. A comparison is never inverted, so a NaN goes where it went. `.uni` stays
- * where both branches had it.
+ * Sound: what the inner block computes is pure, unguarded, and not read on the paths around it, so threads that did not
+ * execute it before may. A plain load, or an instruction that writes a register read there, gets the outer branch's
+ * predicate as its guard. Nothing in between changes that, so the same threads execute the instruction, in the same order.
+ * For the other threads, a comparison of the loaded value gives anything, and the outer predicate alone decides. The inner
+ * block has one in-edge and its branch shares a target with the outer one. The new branch stands for both: instructions
+ * that depend on it depended on them. A comparison is never inverted, so a NaN goes where it went. `.uni` stays where both
+ * branches had it.
  *
- * Declines: loads but of the kernel's parameters (they can fault), where they cannot be guarded or that was not measured to pay: more than
- * one, before arms of several blocks, by a predicate that stands for several branches, or that is the same in a warp, beside many live
- * registers, without a comparison that takes the predicate in; anything with an effect, convergent, volatile, carried or
- * guarded; more cheap instructions than the knob allows; related predicates; branches that end, leave or continue a loop
- * (tests/ptxas/LOOPS.md); equalities that ptxas propagates into the block after them; cases of a switch; a branch that
- * all threads of a warp, in all iterations of its loop, take one way, before another one that divides no warp; in a loop, a chain of
- * instructions in front of a short arm; a load in front that one arm alone reads; pinned labels, pragmas, scopes; blocks that threads
- * reach over both branches now and would reach together then, if an instruction there sees
- * who is there. */
+ * Declines: loads, which can fault, except those of the kernel's parameters, where they cannot be guarded or guarding was
+ * not measured to pay: more than one, before arms of several blocks, by a predicate that stands for several branches, or
+ * that is the same in a warp, beside many live registers, without a comparison that takes the predicate in; anything with
+ * an effect, convergent, volatile, carried or guarded; more cheap instructions than the knob allows; related predicates;
+ * branches that end, leave or continue a loop (tests/ptxas/LOOPS.md); equalities that ptxas propagates into the block after
+ * them; cases of a switch; a branch that all threads of a warp, in all iterations of its loop, take one way, before another
+ * one that divides no warp; in a loop, a chain of instructions in front of a short arm; a load in front that one arm alone
+ * reads; pinned labels, pragmas, scopes; blocks that threads now reach over both branches and then would reach together, if
+ * an instruction there sees which threads are together. */
 #include "phase/nested/site.h"
 
 #include "ir/cfg.h"
@@ -37,7 +40,7 @@ typedef struct Combiner {
     PhaseRun *run;
     Analyses *an;
     Nested n;
-    bool prepared; /* prepare() was called: some site was found */
+    bool prepared; /* prepare() was called, since a site was found */
     bool changed;
 } Combiner;
 
@@ -65,7 +68,7 @@ static void separate(Nested *n, const Site *s)
 
 static bool is_uniform(const Instr *branch) { return op_has(branch->op, OPF_UNIFORM_HINT); }
 
-/* Lets `branch` stand for `old` too. */
+/* Lets `branch` stand for `old` as well. */
 static void inherit_origin(Nested *n, Instr *branch, const Instr *old)
 {
     bool uniform = is_uniform(branch) && is_uniform(old);
@@ -82,13 +85,13 @@ static void append_block(Block *to, Block *next)
     block_join(to, next);
 }
 
-/* The condition under which b goes to `to`, as a term of scratch memory. */
+/* The condition under which b's branch leads to `to`, as a term in scratch memory. */
 static TruthTerm condition_term(const Nested *n, const Block *b, const Block *to)
 {
     return site_condition_to(n, b, to, n->combined[b->id].truth ? NULL : arena_new(n->an->scratch, Truth));
 }
 
-/* Guards what only threads may execute that came to the inner block before. */
+/* Guards the instructions that only threads which came to the inner block may execute. */
 static void guard_inner(Nested *n, const Site *s)
 {
     Truth leaf;
@@ -133,7 +136,7 @@ static void combine_diamond(Nested *n, const Site *yes, const Site *no)
 
 /* ---- the phase -------------------------------------------------------------------------------------------------- */
 
-/* Computes what is asked about sites, of the function as it is before the first rewrite. */
+/* Computes what questions about sites need, for the function before the first rewrite. */
 static void prepare(Combiner *c)
 {
     Nested *n = &c->n;
@@ -148,7 +151,7 @@ static void prepare(Combiner *c)
     n->only_write = instr_only_writes(n->an->scratch, n->fn);
 }
 
-/* Whether a site, about which `why` is known, is to be rewritten. */
+/* Whether the site is to be rewritten. why: the reason against it, or REASON_NONE. */
 static bool may_rewrite(Combiner *c, const Site *s, Reason why)
 {
     const Instr *branch = block_terminator(s->inner);
@@ -189,7 +192,8 @@ static void write_out(Combiner *c, Block *b)
     TruthTerm taken = n->combined[b->id];
     if (b->dead || !taken.truth)
         return;
-    /* The other successor then needs no jump. The opposite of a chain costs nothing; any other layout would invert in front of a join. */
+    /* The next block is then reached without a jump. A chain can be negated at no cost. Other functions are negated only
+     * in front of a join, where any other layout would negate them, too. */
     if (branch_target(block_terminator(b)) == b->next &&
         (taken.truth->kind == TRUTH_AND || cfg_pred_count(n->fn, b->next) > 1)) {
         block_swap_successors(b);
@@ -199,7 +203,7 @@ static void write_out(Combiner *c, Block *b)
     instr_set_guard(block_terminator(b), guard.reg, guard.inverted);
 }
 
-/* Combines all sites, inner ones first; whether anything changed. */
+/* Combines all sites, inner ones first, and answers whether anything changed. */
 static bool combine_all(Combiner *c)
 {
     Nested *n = &c->n;
@@ -219,7 +223,8 @@ static bool combine_all(Combiner *c)
     return c->changed;
 }
 
-/* Removes jumps to the next block, where the block that stood between is gone. An empty block keeps its jump, and so stays a block. */
+/* Removes jumps to the next block, where the block that stood in between is gone. An empty block keeps its jump, and so
+ * stays a block. */
 static void remove_jumps_to_next(Function *fn)
 {
     for_each_block(b, fn)
@@ -227,7 +232,8 @@ static void remove_jumps_to_next(Function *fn)
             block_remove_jump(b);
 }
 
-/* Answers PHASE_AGAIN after a change: the condition may cost less than was counted, so that another site comes within the limits. */
+/* Answers PHASE_AGAIN after a change: the condition may cost less than was counted, which may bring another site within the
+ * limits. */
 Phase phase_nested_cond;
 PhaseResult phase_nested_cond(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {

@@ -1,4 +1,4 @@
-/* Nested branches that can become one. What decides is liveness, effects, loops, and what ptxas would lose. */
+/* Nested branches that can become one. Liveness, effects, loops, and what ptxas would lose decide that. */
 #include "phase/nested/site.h"
 
 #include "ir/cfg.h"
@@ -6,12 +6,13 @@
 #include "transform/condition.h"
 #include "target/ptxas.h"
 
-enum { INNER_LOOKED_AT = 64 /* instructions of an inner block that are looked at for the reason of a remark */ };
+enum { INNER_LOOKED_AT = 64 /* the most instructions of an inner block that are looked at for the reason in a remark */ };
 
-/* Instructions among which the readers of a value are looked for: the phase stays linear. */
+/* Bounds the instructions searched for readers of a value; the phase stays linear. */
 #define LOOK_BELOW 256
 
-/* Where loads are looked for that an arm alone reads: how many blocks above the inner one, and how many instructions of them in all. */
+/* Bound the search for loads that only one arm reads: how many blocks are searched, the outer one and those above it, and
+ * how many instructions in all. */
 #define LOAD_ABOVE 4
 #define LOAD_LOOKED_AT 1024
 
@@ -45,7 +46,7 @@ bool nested_decides(const Nested *n, const Block *b, RegId reg)
     return t ? truth_uses(t, reg) != 0 : block_terminator(b)->guard == reg;
 }
 
-/* The comparison for equality that decides the term, or NULL; *holds: the term says that the two are equal. */
+/* The comparison for equality that decides the term, or NULL. *holds becomes true where the term says that the two are equal. */
 static Instr *equality(const Instr *at, TruthTerm t, bool *holds)
 {
     Instr *setp = t.truth->kind == TRUTH_LEAF ? truth_leaf_definition(at, t.truth) : NULL;
@@ -59,8 +60,8 @@ static Instr *equality(const Instr *at, TruthTerm t, bool *holds)
 
 static bool is_dead(const DomTree *dom, u32 place) { return place <= dom->count && dom->by_pre[place]->dead; }
 
-/* The first place from this one on, in the order of the dominator tree, whose block is not dead, or one after the last. Paths that are
- * walked are halved, since whole chains die. */
+/* The first place, from this one on, whose block is not dead, or one after the last. Places are in the order of the
+ * dominator tree; paths are halved as they are walked, since whole chains die. */
 static u32 living_place(const Nested *n, const DomTree *dom, u32 place)
 {
     u32 *skip = n->skip;
@@ -72,7 +73,7 @@ static u32 living_place(const Nested *n, const DomTree *dom, u32 place)
     return place;
 }
 
-/* Whether reg is read in a block that `top` dominates; after LOOK_BELOW instructions, whether it is live there. */
+/* Whether reg is read in a block that `top` dominates. After LOOK_BELOW instructions the answer is true if it is live there. */
 static bool read_below(const Nested *n, const Block *top, RegId reg)
 {
     const DomTree *dom = an_dom(n->an);
@@ -86,8 +87,8 @@ static bool read_below(const Nested *n, const Block *top, RegId reg)
     return false;
 }
 
-/* Whether ptxas can use in block `to`, or in a block that it dominates, what a true t implies: a predicate that is read
- * there, or a register that equals another one or a constant. */
+/* Whether ptxas can use, in `to` or a block that it dominates, what follows from t being true. That is a predicate that is
+ * read there, or a register that equals another one or a constant. */
 static bool tells(const Nested *n, const Block *b, TruthTerm t, const Block *to)
 {
     if (t.truth->kind == TRUTH_AND)
@@ -104,7 +105,7 @@ static bool tells(const Nested *n, const Block *b, TruthTerm t, const Block *to)
     return read_below(n, to, setp->opnd[1].id) || (y->kind == OPND_REG && read_below(n, to, y->id));
 }
 
-/* The register that a block's branch compares with a constant for equality; 0. */
+/* The register that the block's branch compares with a constant for equality; 0: none. */
 static RegId case_selector(const Nested *n, const Block *b)
 {
     bool holds;
@@ -116,7 +117,7 @@ static RegId case_selector(const Nested *n, const Block *b)
     return setp && setp->opnd[2].kind == OPND_IMM ? setp->opnd[1].id : 0;
 }
 
-/* Whether the site's two branches test cases of a switch, with a third case around them: two alone are no switch. */
+/* Whether the site's two branches test cases of a switch, with a third case next to them: two alone are no switch. */
 static bool are_cases(const Nested *n, const Site *s)
 {
     RegId selector = case_selector(n, s->outer);
@@ -128,8 +129,8 @@ static bool are_cases(const Nested *n, const Site *s)
 
 /* ---- the inner block -------------------------------------------------------------------------------------------- */
 
-/* The machine instructions that i costs, or more than any limit. A load of a parameter costs none, as ptxas makes a constant operand
- * of it; comparisons of doubles are slow on most GPUs. */
+/* The machine instructions that i costs, or more than any limit. A load of a parameter costs nothing, as ptxas makes it a
+ * constant operand; comparisons of doubles are slow on most GPUs. */
 static u32 cost_of(const Instr *i)
 {
     if (instr_loads_parameter(i))
@@ -149,7 +150,8 @@ static bool reads_special_register(const Instr *i)
     return false;
 }
 
-/* Whether only the inner block uses what it writes to reg: it writes all of reg before it reads it, and nobody reads it after. */
+/* Whether no other block uses what the inner block writes to reg: it writes all of reg before it reads it, and reg is not
+ * read in `rest`. */
 static bool is_private(const Nested *n, const Site *s, RegId reg)
 {
     if (live_in(an_live(n->an), s->rest, reg) || fn_reg(n->fn, reg)->vector != 1)
@@ -175,7 +177,8 @@ static Reason check_writes(const Nested *n, const Site *s, const Instr *i)
     return REASON_NONE;
 }
 
-/* Why i may not be executed in front of the outer branch: it reads what decides that, and the block has not written it before i. */
+/* Why i may not be executed in front of the outer branch: it reads a register that decides that branch, and that the inner
+ * block has not written before. */
 static Reason check_reads(const Nested *n, const Site *s, const Instr *i)
 {
     for (RegWalk w = reg_walk(i); next_read(&w);)
@@ -184,14 +187,14 @@ static Reason check_reads(const Nested *n, const Site *s, const Instr *i)
     return REASON_NONE;
 }
 
-/* Whether a comparison in b decides its branch: it has room for the predicate of another branch. */
+/* Whether b's branch is decided by a comparison, or stands for several, so that another branch's predicate fits in. */
 static bool compares(const Nested *n, const Block *b)
 {
     const Instr *branch = block_terminator(b), *setp = local_definition(branch, branch->guard);
     return n->combined[b->id].truth || (setp && setp->op->opcode == OPC_SETP && setp->op->bool_op == BOOL_NONE);
 }
 
-/* Loads of b, all of them plain; UINT32_MAX: there are others, or too much to look at. */
+/* The number of loads in b, all of them plain. UINT32_MAX: some are not, or b is too long to look at. */
 static u32 plain_loads(const Block *b)
 {
     u32 loads = 0, looked_at = 0;
@@ -203,7 +206,7 @@ static u32 plain_loads(const Block *b)
     return loads;
 }
 
-/* Whether b only computes and has plain accesses, and costs so little that ptxas guards a load in front of it too. */
+/* Whether b only computes and makes plain accesses, and costs so little that ptxas guards it together with a load in front. */
 static bool is_light_arm(const Block *b)
 {
     u32 cost = 0;
@@ -215,8 +218,8 @@ static bool is_light_arm(const Block *b)
     return cost <= PTXAS_GUARDED_ARM;
 }
 
-/* Whether the outer branch's predicate may guard instructions of the inner block, and that pays: nobody else comes to `rest`, and where
- * the block loads, it does so once, and threads go from `rest`, which is light, to `other`, where only these three blocks lead. */
+/* Whether the outer branch's predicate may guard instructions of the inner block, and that pays. Only inner leads to
+ * `rest`; if inner loads, it loads once, and `rest` is light and leads to `other`, where only these three blocks lead. */
 static bool may_guard(const Nested *n, const Site *s)
 {
     if (n->combined[s->outer->id].truth || cfg_single_pred(n->fn, s->rest) != s->inner || !compares(n, s->inner) ||
@@ -257,7 +260,7 @@ static Reason check_instr(const Nested *n, const Site *s, const Instr *i)
     return why ? why : check_writes(n, s, i);
 }
 
-/* Why a block that computes too much is declined: if it holds a load, that is the reason, whatever the limit is. */
+/* Why a block that computes too much is declined. If it holds a load, that is the reason, whatever the limit is. */
 static Reason why_too_much(const Block *b)
 {
     u32 looked_at = 0;
@@ -284,8 +287,8 @@ static Reason check_inner(const Nested *n, const Site *s)
     return REASON_NONE;
 }
 
-/* Whether threads that came to `to` over both branches, and come over one now, may not come together there. What is executed
- * between the branches is pure. */
+/* Whether merging the branches lets other threads than before come together at `to`, which they reached over both branches.
+ * What is executed between the branches is pure. */
 static bool joins_others(const Nested *n, const Site *s, Block *to)
 {
     if (!reconverge_matters(n->gate))
@@ -317,8 +320,8 @@ static bool is_decided_before_loop(const Nested *n, const Loop *loop, const Inst
     return true;
 }
 
-/* Whether all threads of a warp take one edge of each branch, and that of the outer one does not change in a loop: then it is one
- * instruction that skips the inner block, or has none wait. */
+/* Whether all threads of a warp take one edge at each branch, and the outer one takes the same in all iterations of its
+ * loop. One instruction then skips the inner block, or lets none wait. */
 static bool is_uniform_chain(const Nested *n, const Site *s)
 {
     const Loop *loop = loop_of(an_loops(n->an), s->outer);
@@ -329,7 +332,7 @@ static bool is_uniform_chain(const Nested *n, const Site *s)
     return uniform_has(uniform, s->outer->id) && uniform_has(uniform, s->inner->id);
 }
 
-/* Whether the site guards something, and no warp is divided by its outer branch, which then skips the inner block. */
+/* Whether the site guards something, and its outer branch, which then skips the inner block, divides no warp. */
 static bool guards_uniformly(const Nested *n, const Site *s)
 {
     bool some = false;
@@ -340,7 +343,7 @@ static bool guards_uniformly(const Nested *n, const Site *s)
 
 /* ---- latency ---------------------------------------------------------------------------------------------------- */
 
-/* The most instructions of at's block, up to `most`, that compute reg one after the other. */
+/* The length, at most `most`, of the longest chain of instructions in at's block that compute reg. */
 static u32 chain_length(const Instr *at, RegId reg, u32 most)
 {
     const Instr *def = most ? local_definition(at, reg) : NULL;
@@ -354,8 +357,8 @@ static u32 chain_length(const Instr *at, RegId reg, u32 most)
     return longest + !(ptxas_costs_nothing(def) || instr_loads_parameter(def));
 }
 
-/* Whether, in a loop, a short arm of an `if` without an `else` would wait in each iteration for a chain of instructions, which the
- * machine now computes beside others. */
+/* Whether, in a loop, a short arm of an `if` without `else` would wait in each iteration for a chain of instructions. The
+ * machine now computes that chain beside others. */
 static bool delays_arm(const Nested *n, const Site *s)
 {
     CfgList succs = cfg_succs(n->fn, s->rest);
@@ -377,7 +380,7 @@ static bool is_touched_from(const Instr *i, RegId reg, u32 *left)
     return false;
 }
 
-/* Whether reg is read where control goes from b to another block than `to`. */
+/* Whether reg is live into another successor of b than `to`. */
 static bool is_read_beside(const Nested *n, const Block *b, const Block *to, RegId reg)
 {
     for_each_cfg_edge(succ, cfg_succs(n->fn, b))
@@ -386,8 +389,8 @@ static bool is_read_beside(const Nested *n, const Block *b, const Block *to, Reg
     return false;
 }
 
-/* Whether reg, which `load` in `from` writes, is read in the arm alone, and in what comes after it. From `from` to the outer block, each
- * block is the only predecessor of the next one. */
+/* Whether reg, which `load` in `from` writes, is read only in the arm and what follows it. Each block from `from` to the
+ * outer one is the only predecessor of the next. */
 static bool is_for_arm(const Nested *n, const Site *s, const Block *from, const Instr *load, RegId reg, const Block *arm,
                        u32 *left)
 {
@@ -403,7 +406,7 @@ static bool is_for_arm(const Nested *n, const Site *s, const Block *from, const 
     return true;
 }
 
-/* Whether all that the load writes is for the arm. */
+/* Whether the load writes something, and all of it is for the arm. */
 static bool loads_for_arm(const Nested *n, const Site *s, const Block *from, const Instr *load, const Block *arm, u32 *left)
 {
     bool some = false;
@@ -413,7 +416,7 @@ static bool loads_for_arm(const Nested *n, const Site *s, const Block *from, con
     return some;
 }
 
-/* Whether the branch would be the only one on the way to the arm, and what is loaded in front of it is read in that arm alone. */
+/* Whether the combined branch would alone lead to the arm, and a load in front of it is read in that arm only. */
 static bool sinks_load(const Nested *n, const Site *s, const Block *arm)
 {
     for_each_cfg_edge(pred, cfg_preds(n->fn, arm))
@@ -429,7 +432,7 @@ static bool sinks_load(const Nested *n, const Site *s, const Block *arm)
 
 /* ---- chains ----------------------------------------------------------------------------------------------------- */
 
-/* Whether `to` is in the same loop, and does not begin its next iteration. */
+/* Whether `to` is in the innermost loop of b and is not its header, or b is in no loop. */
 static bool stays_inside(const Nested *n, const Block *b, const Block *to)
 {
     const Loops *loops = an_loops(n->an);
@@ -445,7 +448,7 @@ static bool decides_loop(const Nested *n, const Site *s)
            !stays_inside(n, s->outer, s->rest) || s->rest == s->outer || s->other == s->outer;
 }
 
-/* Whether `outer` is the only predecessor of `inner`, which ends in a branch; fills the site in except for `other` and `rest`. */
+/* Whether `outer` is the only predecessor of `inner`, which ends in a branch. Sets the site's outer and inner. */
 static bool is_inner(const Nested *n, Block *outer, Block *inner, Site *s)
 {
     *s = (Site){.outer = outer, .inner = inner};
@@ -479,7 +482,7 @@ Reason site_check_chain(const Nested *n, Site *s)
     Reason why = check_inner(n, s);
     if (why)
         return why;
-    /* Only where no other block leads to it, the condition is known there. */
+    /* The condition is known in `rest` only where no other block leads to it. */
     bool known = cfg_single_pred(n->fn, s->rest) == s->inner;
     if (known && (tells(n, s->outer, in, s->rest) || tells(n, s->inner, on, s->rest)))
         return REASON_EQUAL;
@@ -508,7 +511,8 @@ bool site_find_diamond(const Nested *n, Block *outer, Site *yes, Site *no)
     return (a == c && b == d) || (a == d && b == c);
 }
 
-/* What one arm computes is done in vain when control takes the other: nothing of it may be read after either. */
+/* Whether a value computed in the inner block is read in `rest`. What one arm computes is wasted when control takes the
+ * other, so it may not be. */
 static bool writes_live(const Nested *n, const Site *s)
 {
     for_each_instr(i, s->inner)
@@ -527,7 +531,7 @@ static bool touches(const Nested *n, const Block *b, RegId reg)
     return nested_decides(n, b, reg);
 }
 
-/* Whether one arm writes what the other reads or writes: then they cannot be done one after the other. */
+/* Whether one arm writes what the other reads or writes, so that they cannot be executed one after the other. */
 static bool arms_conflict(const Nested *n, const Block *one, const Block *two)
 {
     for_each_instr(i, one)

@@ -1,7 +1,7 @@
-/* Where nested branches can become one, and why not: what nested_cond.c asks before it rewrites.
+/* Where nested branches can become one, and why elsewhere they cannot. nested_cond.c asks this before it rewrites.
  *
- * A site is a block `outer` whose branch leads to `inner`, a block without other predecessors that ends in a branch too.
- * In a chain both lead to `other`, and inner alone to `rest`; in a diamond outer leads to two inner blocks, and both of these
+ * A site is a block `outer` whose branch leads to `inner`, a block without other predecessors that ends in a branch too. In
+ * a chain both lead to `other`, and inner alone to `rest`; in a diamond outer leads to two inner blocks, and both of these
  * to the same two blocks. */
 #ifndef PTXOPT_PHASE_NESTED_SITE_H
 #define PTXOPT_PHASE_NESTED_SITE_H
@@ -40,33 +40,33 @@ typedef struct Nested {
     Analyses *an;
     const Knobs *knobs;
     Function *fn;
-    u32 *skip; /* by place in the order of the dominator tree, of a dead block: how many after it are dead, at least */
-    /* By Block.id: the condition of a branch that stands for several; no truth: it stands for itself. */
+    u32 *skip; /* by place in the dominator tree's order, for a dead block: how many blocks after it are dead, at least */
+    /* By Block.id: the condition of a branch that stands for several; without truth: the branch stands for itself. */
     TruthTerm *combined;
-    Instr **only_write; /* by RegId, below `registers`: the one instruction that writes it, or NULL */
+    Instr **only_write; /* by RegId, below `registers`: the only instruction that writes it, or NULL */
     u32 registers;
     ReconvergeGate *gate;
 } Nested;
 
 typedef struct Site {
     Block *outer, *inner, *other, *rest;
-    bool guards; /* the outer branch's predicate guards what inner loads, and what it writes that is read in `other` */
+    bool guards; /* the outer branch's predicate guards inner's loads, and its writes that are read in `other` */
 } Site;
 
-/* The condition under which b goes to `to`. leaf: room for the term of a branch that stands for no other. */
+/* The condition under which b's branch leads to `to`. leaf: room for the term of a branch that stands for no other. */
 TruthTerm site_condition_to(const Nested *n, const Block *b, const Block *to, Truth *leaf);
 /* Whether b's branch depends on reg. */
 bool nested_decides(const Nested *n, const Block *b, RegId reg);
 
-/* A chain that begins at outer and goes on over its edge number `edge` (0: fall, 1: taken). */
+/* Finds a chain that begins at outer and continues over its edge number `edge` (0: fall, 1: taken). */
 bool site_find_chain(const Nested *n, Block *outer, u32 edge, Site *s);
-/* REASON_NONE: the two may be combined. Sets s->guards. */
+/* REASON_NONE: the two branches may be combined. Sets s->guards. */
 Reason site_check_chain(const Nested *n, Site *s);
 
-/* Whether i, of the inner block, is to be guarded, where the site guards. */
+/* Whether the rewrite guards i, an instruction of the inner block. */
 bool site_guards(const Nested *n, const Site *s, const Instr *i);
 
-/* A diamond: the same two blocks are `other` and `rest` of both sites. */
+/* Finds a diamond; both sites have the same `other` and `rest`. */
 bool site_find_diamond(const Nested *n, Block *outer, Site *yes, Site *no);
 Reason site_check_diamond(const Nested *n, const Site *yes, const Site *no);
 

@@ -1,4 +1,4 @@
-/* Functions of predicates: building them, and what is known of their leaves. */
+/* Functions of predicates: building them, and what is known about their leaves. */
 #include "phase/nested/truth.h"
 
 #include "ir/inspect.h"
@@ -41,7 +41,7 @@ TruthTerm truth_select(Arena *arena, TruthTerm which, TruthTerm yes, TruthTerm n
     return t;
 }
 
-/* How many of t->of are set. */
+/* The number of t->of that are set. */
 static u32 truth_parts(const Truth *t) { return t->kind == TRUTH_LEAF ? 0 : t->kind == TRUTH_AND ? 2 : 3; }
 
 u32 truth_uses(const Truth *t, RegId reg)

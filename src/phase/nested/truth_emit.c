@@ -1,11 +1,12 @@
-/* Functions of predicates written out in PTX. */
+/* Writes functions of predicates as PTX. */
 #include "phase/nested/truth_emit.h"
 
 #include "ir/builder.h"
 #include "ir/inspect.h"
 #include "transform/condition.h"
 
-/* `(x & m) == 0`: the machine's logic instruction makes a predicate of it by itself, and has no room for a third one. */
+/* Whether setp tests `(x & m) == 0`: the machine's logic instruction makes that predicate by itself, and has no room for a
+ * third one. */
 static bool is_bit_test(const Instr *setp)
 {
     const Operand *x = &setp->opnd[1], *y = &setp->opnd[2];
@@ -24,7 +25,8 @@ static RegId emit_predicate_op(const Emit *e, Opcode opcode, RegId a, RegId b)
 
 static RegId without_not(const Emit *e, Literal a) { return a.inverted ? emit_predicate_op(e, OPC_NOT, a.reg, 0) : a.reg; }
 
-/* A literal that is a & b, or a | b. plain: the result has to be the register's own value, not its opposite. */
+/* A literal for a & b, or a
+ * b. plain: the result must be the register's value, not its negation. */
 static Literal join_literals(const Emit *e, Literal a, Literal b, bool is_or, bool plain)
 {
     bool both_not = a.inverted && b.inverted && !plain;
@@ -32,8 +34,8 @@ static Literal join_literals(const Emit *e, Literal a, Literal b, bool is_or, bo
     return (Literal){emit_predicate_op(e, is_or != both_not ? OPC_OR : OPC_AND, x, y), both_not};
 }
 
-/* Gives the comparison `rest` as its third predicate. Where its opposite is wanted De Morgan's law is used: no comparison is ever
- * inverted, so that a NaN takes the edge that it took. */
+/* Gives the comparison `rest` as its third predicate. Where the negation is wanted De Morgan's law is used: no comparison
+ * is ever inverted, so a NaN takes the edge that it took before. */
 static Literal fold_comparison(const Emit *e, Instr *setp, bool inverted, Literal rest, bool is_or)
 {
     const OpInfo *op = isa_with_bool_op(e->fn->module->isa, setp->op, is_or != inverted ? BOOL_OR : BOOL_AND);
@@ -67,7 +69,8 @@ static Instr *foldable(const Emit *e, TruthTerm t)
     return setp && !is_bit_test(setp) ? setp : NULL;
 }
 
-/* Writes first the members that are no comparisons, then the comparisons, each with all members before it as its third predicate. */
+/* Writes first the members that are no comparisons, then the comparisons, each with all members before it as its third
+ * predicate. */
 static Literal emit_list(const Emit *e, TermList *list, bool is_or, bool plain)
 {
     Literal all = {0, false};
@@ -113,8 +116,8 @@ static Literal emit_select(const Emit *e, TruthTerm t, bool plain)
     return join_literals(e, first, emit_list(e, &list, false, false), true, plain);
 }
 
-/* Writes a term. plain: the register's own value is preferred to its opposite where that costs nothing, since ptxas folds a negation
- * into what the last operation reads, but not into a branch. */
+/* Writes a term. plain: where it costs nothing, the result shall be the register's value and not its negation. ptxas folds
+ * a negation into the operands of an operation, but not into a branch. */
 static Literal emit_term(const Emit *e, TruthTerm t, bool plain)
 {
     if (t.truth->kind == TRUTH_LEAF)

@@ -1,4 +1,4 @@
-/* What truth.c, truth_emit.c and truth_zero.c share while a function of predicates is being written out. */
+/* What truth.c, truth_emit.c and truth_zero.c share while they write out a function of predicates. */
 #ifndef PTXOPT_PHASE_NESTED_TRUTH_EMIT_H
 #define PTXOPT_PHASE_NESTED_TRUTH_EMIT_H
 
@@ -9,7 +9,7 @@ typedef struct Emit {
     const Knobs *knobs;
     Analyses *an;
     Function *fn;
-    Instr *at; /* the branch: everything goes in front of it */
+    Instr *at; /* the branch in front of which everything is written */
     const Truth *root;
 } Emit;
 
@@ -19,15 +19,15 @@ typedef struct TermList {
     u32 n;
 } TermList;
 
-/* The setp that gives the leaf its value, if it may be replaced: unguarded, with one result that nobody else reads, and
- * with operands that still hold what they held. */
+/* The setp that gives the leaf its value, if it may be replaced; otherwise NULL. It must be unguarded, have one result that
+ * nobody else reads, and operands that are unchanged at the branch. */
 Instr *truth_replaceable_setp(const Emit *e, const Truth *leaf);
-/* Whether i's result is read by `reader` alone. */
+/* Whether nothing but `reader` reads the result of i; NULL: nothing at all does. */
 bool truth_read_only_by(const Emit *e, const Instr *i, RegId result, const Instr *reader);
-/* Whether what i reads still has the same value at the branch. */
+/* Whether the registers that i reads still have the same values at the branch. */
 bool truth_operands_hold(const Emit *e, const Instr *i);
 
-/* truth_zero.c: makes one test of the tests for zero among the terms of a conjunction (is_or: a disjunction). */
+/* Merges the tests for zero among the terms of a conjunction (is_or: a disjunction) into one test; in truth_zero.c. */
 void truth_merge_zero_tests(const Emit *e, TermList *list, bool is_or);
 
 #endif

@@ -1,5 +1,6 @@
-/* Several tests of 32-bit values for zero become one: the logic instruction of the machine has three inputs, and makes a predicate
- * that says whether its result is zero. All terms of a conjunction hold where one value, the `or` of what they test, is zero:
+/* Several tests of 32-bit values for zero become one: the logic instruction of the machine has three inputs, and makes a
+ * predicate that says whether its result is zero. All terms of a conjunction hold where the `or` of the values that they
+ * test is zero:
  *
  *     x == 0 & (y & m) == 0         t = y & m; u = x | t           !(u != 0)
  *     x == 0 & y == z               t = y ^ z; u = x | t           !(u != 0)
@@ -8,8 +9,8 @@
  *     (x & 4) != 0 & (y & m) == 0   t = ~x & 4; u = y & m; v = t | u       !(v != 0)
  *     (x & 4) != 0 & (x & 3) == 0   t = x ^ 4; u = t & 7                   !(u != 0)
  *
- * By De Morgan a disjunction is rewritten if its terms test for not zero. A term of the opposite sense joins them only if it tests
- * one bit of a value.
+ * By De Morgan a disjunction is rewritten if its terms test for not zero. A term of the opposite sense joins them only if
+ * it tests one bit of a value.
  *
  * ptxas 12.5 and later make the same of lop3 as of two instructions; older ones make worse code of lop3. ptxas 12.5 to 13.5
  * crash on a branch on `setp.eq` of a lop3's result with zero: neither this file nor transform/condition.c writes that. */
@@ -23,13 +24,13 @@
 /* Truth tables for lop3 of `a & b | c`, `~a & b | c` and `a ^ b | c`: its inputs a, b and c are 0xF0, 0xCC and 0xAA. */
 enum { LUT_AND_OR = ((0xF0 & 0xCC) | 0xAA), LUT_WITHOUT_OR = ((0x0F & 0xCC) | 0xAA), LUT_XOR_OR = ((0xF0 ^ 0xCC) | 0xAA) };
 
-/* Which value is tested for zero: x, x & y, or x ^ y. */
+/* The value that is tested for zero: x, x & y, or x ^ y. */
 typedef enum ZeroForm { ZERO_PLAIN, ZERO_BITS, ZERO_EQUAL } ZeroForm;
 
 typedef struct ZeroTest {
     ZeroForm form;
     Operand x, y;
-    u32 set; /* ZERO_BITS: bits of the mask y that have to be set in x; the others have to be clear */
+    u32 set; /* ZERO_BITS: bits of the mask y that must be set in x; the others must be clear */
     u32 at;  /* index of the term in the list */
     Instr *setp;
     Instr *feed; /* the `and` that only the setp reads, or NULL */
@@ -42,7 +43,7 @@ typedef struct ZeroTests {
 
 static bool is_source(const Operand *o) { return operand_plain_register(o) || o->kind == OPND_IMM; }
 
-/* The `and` whose result the setp alone reads, if it can be done at the branch as well. */
+/* The `and` whose result only the setp reads, if it can be computed at the branch as well; otherwise NULL. */
 static Instr *private_and(const Emit *e, const Instr *setp)
 {
     Instr *i = local_definition(setp, setp->opnd[1].id);
@@ -86,8 +87,8 @@ static void take(ZeroTests *tests, ZeroTest test)
     tests->v[tests->n++] = test;
 }
 
-/* Joins the mask with that of an earlier test of the same value; whether there is one. `(x & 6) == 0 & (x & 9) == 0` is
- * `(x & 15) == 0`, and `(x & 4) != 0 & (x & 3) == 0` is `(x & 7) == 4`. */
+/* Joins the mask with that of an earlier test of the same value; false: there is none. `(x & 6) == 0 & (x & 9) == 0` is `(x
+ * & 15) == 0`, and `(x & 4) != 0 & (x & 3) == 0` is `(x & 7) == 4`. */
 static bool widen_mask(ZeroTests *tests, const ZeroTest *test)
 {
     for (u32 k = 0; k < tests->n; k++) {
@@ -96,7 +97,7 @@ static bool widen_mask(ZeroTests *tests, const ZeroTest *test)
         if (!same || test->x.kind != OPND_REG || old->y.kind != OPND_IMM || test->y.kind != OPND_IMM)
             continue;
         if ((old->set ^ test->set) & (u32)old->y.value & (u32)test->y.value)
-            continue; /* one test wants a bit to be set, the other one wants it to be clear */
+            continue; /* one test wants a bit set that the other wants clear */
         old->y.value |= test->y.value;
         old->set |= test->set;
         return true;
@@ -104,8 +105,8 @@ static bool widen_mask(ZeroTests *tests, const ZeroTest *test)
     return false;
 }
 
-/* Whether merging pays; *equalities: whether tests for equality are merged too. An equality costs as much in a lop3 as in a setp, so
- * that it only pays beside a plain test, which then costs nothing. */
+/* Whether merging pays. *equalities becomes true if tests for equality are merged, too. An equality costs as much in a lop3
+ * as in a setp, so it only pays beside a plain test, which then costs nothing. */
 static bool worth_it(const Emit *e, const ZeroTests *tests, bool *equalities)
 {
     u32 knob = e->knobs->lop3;
@@ -134,7 +135,7 @@ static bool spells_lop3(const Emit *e)
            (knob == LOP3_AUTO && (m->version_major > 8 || (m->version_major == 8 && m->version_minor >= 5)));
 }
 
-/* A register that is zero where the test holds, one with bits that have to be set, and where `all` is zero if it is a register. */
+/* A register that is zero where the test, some of whose bits must be set, holds and `all`, if it is a register, is zero. */
 static RegId add_set_bits(const Emit *e, const ZeroTest *test, RegId all)
 {
     bool whole = test->set == (u32)test->y.value;
@@ -150,7 +151,7 @@ static RegId add_set_bits(const Emit *e, const ZeroTest *test, RegId all)
     return all ? emit_or(e, all, one) : one;
 }
 
-/* A register that is zero where the test holds, and where `all` is zero if it is a register. */
+/* A register that is zero where the test holds and `all`, if it is a register, is zero. */
 static RegId add_logic(const Emit *e, const ZeroTest *test, RegId all)
 {
     bool bits = test->form == ZERO_BITS;
