@@ -8,7 +8,7 @@ typedef struct Emitter {
     Function *fn;
     const Decision *d;
     const SwitchPlan *p;
-    const Instr *branch; /* the root's, for which the new branches stand */
+    const Instr *branch; /* the root's, for which all new branches stand */
     const Instr *loc;
     Block **leaf; /* by leaf: the block to branch to */
     Block *last;  /* the last new block in the layout */
@@ -16,7 +16,7 @@ typedef struct Emitter {
 
 /* ---- instructions ---------------------------------------------------------------------------------------------- */
 
-/* selector - value, of the selector's width. */
+/* Computes selector - value, in the selector's width. */
 static RegId make_offset(Emitter *e, Block *b, u64 value)
 {
     u32 bits = e->d->bits;
@@ -27,7 +27,7 @@ static RegId make_offset(Emitter *e, Block *b, u64 value)
                         register_operand(e->d->selector), build_integer(0 - value, bits, true));
 }
 
-/* reg, of the selector's width, as an unsigned number of 32 bits; what does not fit is cut off. */
+/* Converts reg, of the selector's width, to an unsigned number of 32 bits; higher bits are cut off. */
 static RegId make_word(Emitter *e, Block *b, RegId reg)
 {
     Builder at = build_at_end(b);
@@ -37,7 +37,7 @@ static RegId make_word(Emitter *e, Block *b, RegId reg)
                        register_operand(reg));
 }
 
-/* A predicate: reg compared with the constant; for equality PTX does not ask for the sign. */
+/* A predicate that compares reg with the constant. For equality the sign does not matter. */
 static RegId make_test(Block *b, Cmp cmp, bool is_signed, RegId reg, u32 bits, u64 constant)
 {
     Builder at = build_at_end(b);
@@ -56,7 +56,7 @@ static Block *make_block(Emitter *e)
     return b;
 }
 
-/* The leaf's target, or a new block in front of it that computes what the region computed on the path. */
+/* The leaf's target, or a new block in front of it that repeats the computations of the region on that path. */
 static Block *leaf_block(Emitter *e, u32 index)
 {
     const Leaf *leaf = &e->d->leaves[index];
@@ -114,7 +114,7 @@ static void emit_table(Emitter *e, const SearchPlan *plan, Block *b)
     end_with_table(e, b, plan, index);
 }
 
-/* The predicate that is true where the plan goes to `yes`; inverse: where it goes to `no`, for PLAN_LESS alone. */
+/* The predicate that is true where the plan leads to `yes`. inverse: where it leads to `no`, for PLAN_LESS only. */
 static RegId emit_condition(Emitter *e, const SearchPlan *plan, Block *b, bool inverse)
 {
     u64 value = plan_value(e->p, e->d, plan->lo);
@@ -145,7 +145,7 @@ static void emit(Emitter *e, const SearchPlan *plan, Block *b)
         emit_table(e, plan, b);
         return;
     }
-    /* The branch goes to a leaf, and the search is continued in the block after it. */
+    /* The branch leads to a leaf, and the search continues in the block after it. */
     bool inverse = plan->kind == PLAN_LESS && plan->yes->kind != PLAN_GO && plan->no->kind == PLAN_GO;
     RegId predicate = emit_condition(e, plan, b, inverse);
     Block *fall = emit_at(e, inverse ? plan->yes : plan->no);
@@ -162,9 +162,10 @@ static Block *emit_at(Emitter *e, const SearchPlan *plan)
     return b;
 }
 
-/* ---- what is left over ----------------------------------------------------------------------------------------- */
+/* ---- instructions that are left over ---------------------------------------------------------------------------- */
 
-/* Whether an instruction of the block after i reads reg, other than the last `removed` of left_over, which are of this root. */
+/* Whether an instruction of the block after i reads reg, not counting the last `removed` of left_over, which belong to this
+ * root. */
 static bool reads_after(const Instr *i, RegId reg, const InstrVec *left_over, u32 removed)
 {
     for (const Instr *k = i->next; k; k = k->next) {
@@ -177,7 +178,7 @@ static bool reads_after(const Instr *i, RegId reg, const InstrVec *left_over, u3
     return false;
 }
 
-/* Whether nobody reads what i, a pure instruction of the root, writes. */
+/* Whether nobody reads the results of i, a pure instruction of the root. */
 static bool is_left_over(const Emitter *e, const Live *live, const Instr *i, const InstrVec *left_over, u32 removed)
 {
     for (RegWalk w = reg_walk(i); next_write(&w);) {

@@ -5,7 +5,7 @@
 
 /* ---- blocks that may be members --------------------------------------------------------------------------------- */
 
-/* Whether i is a copy or computes a condition: it is pure and unguarded. */
+/* Whether i is pure, unguarded and simple, as copies and the computation of conditions are. */
 static bool is_helper(Instr *i)
 {
     if (!i->op->known || !op_is_pure(i->op) || i->guard)
@@ -29,7 +29,8 @@ bool region_only_helpers(BlockKinds *kinds, const Block *b) { return block_is(ki
 
 /* ---- instructions that an edge out carries ---------------------------------------------------------------------- */
 
-/* Lists the region's instructions on the path whose results `target` reads, from the last to the first. */
+/* Lists the region's instructions on the path whose results `target` needs, from the last to the first. False: there are
+ * too many. */
 static bool collect_needed(const SwitchRegion *g, const Env *env, const Block *target, Leaf *leaf)
 {
     RegId needed[CARRY_LIMIT * 4], killed[CARRY_LIMIT * 4];
@@ -112,13 +113,13 @@ static void add_leaf(SwitchRegion *g, const Leaf *leaf)
     *last = d->leaf_count;
 }
 
-/* Whether the node's block is no member of the region, or its root, to which a path leads back. */
+/* Whether the node's block is no member of the region, or is its root, to which a path leads back. */
 static bool is_exit(const SwitchRegion *g, const Node *node)
 {
     return node->arrivals && (!node->member || node->b == g->d->root);
 }
 
-/* The edges to one block that the region leads to. */
+/* Adds leaves for the edges to one block that the region leads to. False: an edge needs too many instructions. */
 static bool collect_successors(SwitchRegion *g, const Node *node)
 {
     Decision *d = g->d;
@@ -135,7 +136,7 @@ static bool collect_successors(SwitchRegion *g, const Node *node)
     return true;
 }
 
-/* Counts the edges from the region to the target of each leaf. */
+/* Counts, for each target, the blocks of the region that lead to it, in its last leaf. */
 static void count_edges(SwitchRegion *g)
 {
     for (u32 n = 0; n < g->nodes.n; n++) {

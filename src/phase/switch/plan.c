@@ -4,11 +4,11 @@
 
 #include "target/ptxas.h"
 
-/* Costs are those of target/limits.def. They are such that a plan costs what Decision counts when the new code is recovered again:
- * otherwise a second run would change what the first one wrote. */
+/* Costs are those of target/limits.def. A plan costs what Decision counts when the new code is recovered again; otherwise a
+ * second run would change what the first one wrote. */
 enum {
-    TABLE_PIECES = 4,  /* fewer pieces make no table */
-    RANGE_VALUES = 16, /* a longer range counts as so many cases of a table, as it needs none */
+    TABLE_PIECES = 4,  /* the fewest pieces that make a table */
+    RANGE_VALUES = 16, /* a longer range counts in a table as this many cases, since a range needs no table */
     BITS_PIECES = 3
 };
 
@@ -19,24 +19,24 @@ typedef struct Piece {
 } Piece;
 
 typedef struct Cluster {
-    u32 first, last; /* pieces, default ones in between included */
+    u32 first, last; /* pieces, including default ones in between */
     PlanKind kind;
 } Cluster;
 
 typedef struct SwitchPlanner {
-    Arena *arena;  /* of the plan */
-    Arena scratch; /* of everything below */
+    Arena *arena;  /* holds the plan */
+    Arena scratch; /* holds everything below */
     const Decision *d;
     const PlanLimits *limits;
     SwitchPlan *p;
-    const Piece *piece; /* the whole domain, ascending; neighbours have different leaves unless values between cannot be */
+    const Piece *piece; /* the domain, ascending; neighbours differ in leaf unless impossible values lie between them */
     u32 pieces;
-    u64 lo, hi; /* keys that can be */
+    u64 lo, hi; /* the smallest and the largest possible key */
     u32 *cases; /* indices of the pieces that do not lead to the default, ascending */
     u32 case_count;
     Cluster *clusters;
     u32 cluster_count;
-    u32 linear; /* up to so many clusters are tested one after the other */
+    u32 linear; /* the most clusters that are tested one after the other */
 } SwitchPlanner;
 
 /* ---- pieces ---------------------------------------------------------------------------------------------------- */
@@ -47,8 +47,8 @@ static int compare_pieces(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Appends a piece after the last one. Keys between the two are impossible, and are added to a neighbour of several values, or to one
- * that leads to the default. */
+/* Appends a piece after the last one. Keys between the two are impossible; they go to a neighbour that leads to the default
+ * or has several values, and otherwise become a piece of the default. */
 static u32 append_piece(Piece *v, u32 n, Piece next, u32 fallback)
 {
     Piece *last = n ? &v[n - 1] : NULL;
@@ -68,12 +68,12 @@ static u32 append_piece(Piece *v, u32 n, Piece next, u32 fallback)
     return n + 1;
 }
 
-/* Appends the keys of a leaf's values; sign: the sign bit, or 0. */
+/* Appends the keys of a leaf's values. sign: the sign bit, or 0. */
 static u32 append_keys(Piece *v, u32 n, ValueSet values, u64 sign, u32 leaf)
 {
     for (u32 k = 0; k < values.n; k++) {
         Interval one = values.v[k];
-        bool crosses = one.lo < sign && one.hi >= sign; /* inverting the sign bit makes two intervals of it */
+        bool crosses = one.lo < sign && one.hi >= sign; /* inverting the sign bit makes it two intervals */
         v[n++] = (Piece){one.lo ^ sign, crosses ? 2 * sign - 1 : one.hi ^ sign, leaf};
         if (crosses)
             v[n++] = (Piece){0, one.hi ^ sign, leaf};
@@ -81,7 +81,7 @@ static u32 append_keys(Piece *v, u32 n, ValueSet values, u64 sign, u32 leaf)
     return n;
 }
 
-/* The number of places where keys are missing, each of which may need a piece more. */
+/* The number of places where keys are missing, each of which may need another piece. */
 static u32 count_gaps(const Piece *v, u32 n)
 {
     u32 gaps = 0;
@@ -90,11 +90,11 @@ static u32 count_gaps(const Piece *v, u32 n)
     return gaps;
 }
 
-/* Makes pieces of the decision's map, from the smallest possible key to the largest one. */
+/* Makes pieces of the decision's map, from the smallest possible key to the largest. */
 static void make_pieces(SwitchPlanner *q)
 {
     const Decision *d = q->d;
-    u32 room = 1, n = 0; /* at most one interval holds the smallest and the largest key */
+    u32 room = 1, n = 0; /* at most one interval holds both the smallest and the largest key */
     for (u32 l = 0; l < d->leaf_count; l++)
         room += d->leaves[l].values.n;
     Piece *v = arena_alloc_raw(&q->scratch, sizeof(Piece) * room);
@@ -103,7 +103,7 @@ static void make_pieces(SwitchPlanner *q)
     qsort(v, n, sizeof *v, compare_pieces);
     u32 gaps = count_gaps(v, n);
     Piece *pieces =
-        gaps ? arena_alloc_raw(&q->scratch, sizeof(Piece) * ((size_t)n + gaps)) : v; /* in place: it can only shrink */
+        gaps ? arena_alloc_raw(&q->scratch, sizeof(Piece) * ((size_t)n + gaps)) : v; /* the number can only shrink */
     for (u32 k = 0; k < n; k++)
         q->pieces = append_piece(pieces, q->pieces, v[k], q->p->fallback);
     q->piece = pieces;
@@ -139,7 +139,7 @@ static u32 find_fallback(const Decision *d)
 
 static const Piece *case_piece(const SwitchPlanner *q, u32 c) { return &q->piece[q->cases[c]]; }
 
-/* The cost of making the selector, or its distance from a constant, a number of 32 bits. */
+/* The cost of converting the selector, or its distance from a constant, to 32 bits. */
 static u32 word_cost(const Decision *d) { return d->bits == 32 ? 0 : PTXAS_SWITCH_WORD; }
 
 static u32 single_cost(const SwitchPlanner *q, const Piece *piece)
@@ -148,7 +148,7 @@ static u32 single_cost(const SwitchPlanner *q, const Piece *piece)
     return piece->lo == piece->hi || touches_end ? PTXAS_SWITCH_TEST : PTXAS_SWITCH_TEST + PTXAS_SWITCH_OFFSET;
 }
 
-/* Whether `pieces` cases, which hold `values` of the keys lo .. hi, may be a table. */
+/* Whether `pieces` cases with `values` of the keys lo .. hi are dense enough for a table. */
 static bool is_dense(const SwitchPlanner *q, u32 pieces, u64 values, u64 lo, u64 hi)
 {
     u64 span = hi - lo;
@@ -157,7 +157,7 @@ static bool is_dense(const SwitchPlanner *q, u32 pieces, u64 values, u64 lo, u64
     return pieces >= PTXAS_SWITCH_SPARSE || values * 100 >= (span + 1) * PTXAS_SWITCH_DENSE;
 }
 
-/* Whether cases first .. last, which hold `values` values, may be a table. */
+/* Whether cases first .. last, with `values` values, may become a table. */
 static bool may_be_table(const SwitchPlanner *q, u32 first, u32 last, u64 values)
 {
     u32 pieces = last - first + 1;
@@ -171,29 +171,29 @@ static bool may_be_bits(const SwitchPlanner *q, u32 first, u32 last, bool one_le
     return one_leaf && last - first + 1 >= BITS_PIECES && span < 32 && q->d->bits <= 32;
 }
 
-/* The number of cases for which a piece counts in a table. */
+/* The number of cases that a piece counts for in a table. */
 static u64 piece_values(const Piece *piece)
 {
     u64 span = piece->hi - piece->lo;
     return span < RANGE_VALUES ? span + 1 : RANGE_VALUES;
 }
 
-/* The cheapest cuts of the first c cases, for each c, while they are found. */
+/* The cheapest cuts of the first c cases into clusters, for each c, while they are found. */
 typedef struct Cuts {
     u32 *best;      /* by c: the cost of the cheapest cut */
-    u32 *least;     /* by block: the least `best` of its BLOCK values of c */
-    u32 *from;      /* by c: its last cluster begins with this case */
-    PlanKind *kind; /* by c: of its last cluster */
-    u64 *values;    /* by c: piece_values() of these cases together */
+    u32 *least;     /* by block: the smallest `best` of its BLOCK values of c */
+    u32 *from;      /* by c: the case with which the last cluster begins */
+    PlanKind *kind; /* by c: the kind of the last cluster */
+    u64 *values;    /* by c: the sum of piece_values() of these cases */
     u32 table_cost, bits_cost;
-    u32 window, bits_window; /* the first cases that a cluster with the last one may begin with, by what keys span */
-    u32 same_leaf;           /* the first of the cases from which on all lead to the last one's leaf */
+    u32 window, bits_window; /* by the span of keys: the first cases with which a cluster that ends here may begin */
+    u32 same_leaf;           /* the first case from which on all lead to the current one's leaf */
 } Cuts;
 
 enum { BLOCK = 64, BITS_REACH = 32 };
 
-/* The kind of the cheapest cluster of cases first .. end - 1 with which the first `end` cases cost less than *cost, which becomes that
- * cost; PLAN_RANGE: there is none. */
+/* The kind of the cheapest cluster of cases first .. end - 1 with which the first `end` cases cost less than *cost, which
+ * becomes that cost. PLAN_RANGE: none is cheaper. */
 static PlanKind cheaper_cluster(const SwitchPlanner *q, const Cuts *c, u32 first, u32 end, u32 *cost)
 {
     u32 bits = c->best[first] + c->bits_cost, table = c->best[first] + c->table_cost;
@@ -208,15 +208,15 @@ static PlanKind cheaper_cluster(const SwitchPlanner *q, const Cuts *c, u32 first
     return PLAN_RANGE;
 }
 
-/* Whether no cluster that begins with a case of the whole block, and ends with case end - 1, can cost less than that. */
+/* Whether no cluster that begins with a case of this block of cases, and ends with case end - 1, can cost less than that. */
 static bool is_dear(const Cuts *c, u32 block, u32 cost)
 {
     bool may_be_bits = (block + 1) * BLOCK > c->bits_window;
     return c->least[block] + (may_be_bits ? c->bits_cost : c->table_cost) >= cost;
 }
 
-/* Finds the cheapest cut of the first `end` cases; of equally cheap ones, a last cluster of one case, else the shortest one. The search
- * begins with the longest clusters: their cost rules most blocks of shorter ones out. */
+/* Finds the cheapest cut of the first `end` cases. Of equally cheap ones, it takes a last cluster of one case, or else the
+ * shortest. The search begins with the longest clusters, whose cost rules out most blocks of shorter ones. */
 static void cut_before(const SwitchPlanner *q, Cuts *c, u32 end)
 {
     u32 one = c->best[end - 1] + single_cost(q, case_piece(q, end - 1)) + PTXAS_SWITCH_TEST, cost = one;
@@ -254,14 +254,14 @@ static void list_clusters(SwitchPlanner *q, const Cuts *c)
         SWAP(q->clusters[k], q->clusters[q->cluster_count - 1 - k]);
 }
 
-/* Moves *first on to the first case from which the keys up to case `last` span less than `reach`; to last + 1, if there is none. */
+/* Moves *first to the first case from which the keys up to case `last` span less than `reach`; to last + 1 if there is none. */
 static void move_window(const SwitchPlanner *q, u32 *first, u32 last, u64 reach)
 {
     while (*first <= last && case_piece(q, last)->hi - case_piece(q, *first)->lo >= reach)
         ++*first;
 }
 
-/* The cheapest cut of the cases into clusters, and what it costs. */
+/* Finds the cheapest cut of the cases into clusters, and answers its cost. */
 static u32 find_clusters(SwitchPlanner *q)
 {
     u32 n = q->case_count, word = PTXAS_SWITCH_OFFSET + word_cost(q->d) + PTXAS_SWITCH_TEST;
@@ -337,11 +337,11 @@ static const SearchPlan *build_next(SwitchPlanner *q, u32 first, u32 count, u64 
     const Cluster *c = &q->clusters[first];
     u64 from = q->piece[c->first].lo, to = q->piece[c->last].hi;
     u32 leaf = q->piece[c->first].leaf;
-    bool covers = from == lo && to == hi;
+    bool is_whole = from == lo && to == hi;
     if (c->kind == PLAN_TABLE) {
         SearchPlan *table = new_plan(q, PLAN_TABLE, from, to);
         table->entry = table_entries(q, c, from, to);
-        table->no = covers ? NULL : build(q, first + 1, count - 1, lo, hi);
+        table->no = is_whole ? NULL : build(q, first + 1, count - 1, lo, hi);
         return table;
     }
     if (c->kind == PLAN_BITS) {
@@ -351,7 +351,7 @@ static const SearchPlan *build_next(SwitchPlanner *q, u32 first, u32 count, u64 
         bits->no = build(q, first + 1, count - 1, lo, hi);
         return bits;
     }
-    if (covers)
+    if (is_whole)
         return go(q, leaf);
     SearchPlan *test = new_plan(q, from == to ? PLAN_EQUAL : PLAN_RANGE, from, to);
     test->yes = go(q, leaf);
@@ -410,7 +410,7 @@ static PlanCost cost_of(const Decision *d, const SearchPlan *plan)
     return cost;
 }
 
-/* seen: by leaf, the last table that counted it. */
+/* Counts the branches and tables that lead to each leaf. seen: by leaf, the last table that was counted for it. */
 static void count_edges(const SearchPlan *plan, u32 *edges, const SearchPlan **seen)
 {
     if (plan->kind == PLAN_GO)
@@ -426,8 +426,8 @@ static void count_edges(const SearchPlan *plan, u32 *edges, const SearchPlan **s
         count_edges(plan->no, edges, seen);
 }
 
-/* Whether no test of the plan divides a warp. Where the region's branches are .uni, all threads of a warp take one edge out of it, but
- * their selectors may differ, so that a test with this edge on both sides may divide them. */
+/* Whether no test of the plan divides a warp. Where the region's branches are .uni, all threads of a warp take one edge out
+ * of the region, but their selectors may differ. A test that leads to this leaf on both sides may then divide them. */
 static bool is_uniform(const Decision *d, const u32 *edges)
 {
     for (u32 l = 0; l < d->leaf_count; l++)
@@ -444,7 +444,7 @@ static u64 case_values(const SwitchPlanner *q)
     return values;
 }
 
-/* Plans one table for all possible keys, which needs no check of bounds, if that is cheaper than what was found. */
+/* Plans one table for all possible keys, which needs no check of bounds, if it is cheaper than `found`. */
 static void consider_whole_table(SwitchPlanner *q, u32 found)
 {
     u32 cost = PTXAS_SWITCH_TABLE + (q->lo ? PTXAS_SWITCH_OFFSET : 0) + word_cost(q->d);
@@ -455,7 +455,7 @@ static void consider_whole_table(SwitchPlanner *q, u32 found)
     }
 }
 
-/* Whether the cases would make a table, but there may be none: ptxas makes several tables of the chains of a search, which are worse. */
+/* Whether the cases would make a table that is not allowed. ptxas makes several, worse tables of the chains of a search. */
 static bool is_dense_search(const SwitchPlanner *q)
 {
     if (q->cluster_count <= q->linear || q->p->cost.tables)
@@ -464,7 +464,7 @@ static bool is_dense_search(const SwitchPlanner *q)
     return hi - lo < UINT32_MAX && case_values(q) * 100 >= (hi - lo + 1) * (u64)q->limits->density;
 }
 
-/* The cost of what a leaf carries. Copies count nothing: ptxas mostly gives both ends one register. */
+/* The cost of the instructions that a leaf carries. Copies cost nothing, because ptxas mostly gives both ends one register. */
 static u32 carry_cost(const Leaf *leaf)
 {
     u32 cost = 0;
@@ -473,7 +473,8 @@ static u32 carry_cost(const Leaf *leaf)
     return cost ? cost + PTXAS_SWITCH_JUMP : 0;
 }
 
-/* The longest path that pays. A search replaces a chain for its shorter path alone: log2 of the clusters, and a test for equality. */
+/* The longest path that pays. A search replaces a chain only if its path is shorter: log2 of the clusters, and a test for
+ * equality. */
 static u32 wanted_depth(const SwitchPlanner *q)
 {
     if (!decision_is_chain(q->d))
@@ -492,7 +493,7 @@ static SwitchPlan plan_in_order(Arena *arena, const Decision *d, const PlanLimit
     list_cases(&q);
     u32 found = find_clusters(&q);
     consider_whole_table(&q, found);
-    for (q.linear = 4; q.linear >= 3; q.linear--) { /* fewer tests in a row: a shorter path, and larger code */
+    for (q.linear = 4; q.linear >= 3; q.linear--) { /* fewer tests in a row give a shorter path, and larger code */
         p.plan = build(&q, 0, q.cluster_count, q.lo, q.hi);
         p.cost = cost_of(d, p.plan);
         if (p.cost.depth <= wanted_depth(&q))

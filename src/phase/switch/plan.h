@@ -8,12 +8,12 @@
 #include "phase/switch/recover.h"
 
 typedef enum PlanKind {
-    PLAN_GO,    /* to `leaf` */
-    PLAN_LESS,  /* key < lo: yes, else no */
+    PLAN_GO,    /* leads to `leaf` */
+    PLAN_LESS,  /* key < lo leads to `yes`, as the conditions below do; otherwise to `no` */
     PLAN_EQUAL, /* key == lo */
     PLAN_RANGE, /* lo <= key <= hi */
-    PLAN_BITS,  /* bit key - lo of the 32 of mask is set; hi < lo + 32 */
-    PLAN_TABLE, /* by entries, lo <= key <= hi; `no` for other keys, NULL if there are none */
+    PLAN_BITS,  /* bit key - lo of the 32-bit mask is set; hi < lo + 32 */
+    PLAN_TABLE, /* leads by `entry` where lo <= key <= hi; otherwise to `no`, which is NULL if there are no other keys */
 } PlanKind;
 
 typedef struct SearchPlan {
@@ -25,25 +25,25 @@ typedef struct SearchPlan {
 } SearchPlan;
 
 typedef struct PlanLimits {
-    i64 density; /* per cent of a table that leads elsewhere than to the default */
-    i64 table;   /* entries */
+    i64 density; /* the least percentage of a table's entries that lead elsewhere than to the default */
+    i64 table;   /* the most entries */
     bool may_table;
 } PlanLimits;
 
-/* What a dispatch costs: estimated machine instructions, branches on the longest path. */
+/* What a dispatch costs: code in estimated machine instructions, depth in branches on the longest path. */
 typedef struct PlanCost {
     u32 code, depth, tables, entries;
 } PlanCost;
 
 typedef struct SwitchPlan {
-    bool is_signed; /* the search is in the order of keys: values with the sign bit inverted, or, if not set, the values */
+    bool is_signed; /* keys are the values with the sign bit inverted; false: the values themselves */
     u32 cases;      /* intervals of keys that do not lead to the default */
-    u32 fallback;   /* leaf of the default */
+    u32 fallback;   /* the leaf of the default */
     const SearchPlan *plan;
-    bool dense_search; /* a search over values that are dense enough for a table, had there been one */
+    bool dense_search; /* it is a search over values that would be dense enough for a table, which is not allowed */
     PlanCost cost;
-    u32 *edges;         /* by leaf: branches and tables that lead there */
-    bool uniform;       /* none of its branches diverges, as none of the region's does */
+    u32 *edges;         /* by leaf: the branches and tables that lead there */
+    bool uniform;       /* none of its branches diverges, because none of the region's does */
     bool uniform_index; /* set by the caller: the lanes of a warp index its tables alike */
 } SwitchPlan;
 

@@ -4,7 +4,8 @@
 #include "phase/switch/region.h"
 
 enum {
-    UNREAD_LIMIT = 8 /* instructions of a block whose readers are looked for: each costs a look at the rest of the block */
+    UNREAD_LIMIT =
+        8 /* the most instructions of a block that are checked for readers, each by a walk over the block's rest */
 };
 
 Recovery *recovery_new(Analyses *an, PhaseRun *run, Arena *arena, BlockKinds *kinds)
@@ -33,7 +34,7 @@ static bool is_region_branch(const Block *b)
     return end && end->op->opcode == OPC_BRA && end->guard && b->fall;
 }
 
-/* Whether nobody reads the result of i, which is pure. */
+/* Whether nobody reads the results of i, a pure instruction. */
 static bool is_unread(const SwitchRegion *g, const Instr *i)
 {
     for (RegWalk w = reg_walk(i); next_write(&w);)
@@ -42,7 +43,8 @@ static bool is_unread(const SwitchRegion *g, const Instr *i)
     return true;
 }
 
-/* Adds what the block's instructions write to the state *env. False: the result of one is read and not known, and it is no copy. */
+/* Adds the writes of the block's instructions to the state *env. False: a result is read that is unknown, and not of a
+ * copy, or the state is too long. */
 static bool walk_block(SwitchRegion *g, const Block *b, const Env **env)
 {
     u32 unread = 0;
@@ -94,8 +96,8 @@ static const Env *common_state(const Env *a, const Env *b)
     return a;
 }
 
-/* The state that all in-edges of the node have in common; false: its block reads a register that was written on some of the paths
- * after that state. */
+/* The state that all in-edges of the node have in common. False: its block needs a register that was written on some of the
+ * paths after that state. */
 static bool join_states(const SwitchRegion *g, const Node *node, const Env **env)
 {
     const Env *common = node->arrivals->env;
@@ -109,7 +111,7 @@ static bool join_states(const SwitchRegion *g, const Node *node, const Env **env
     return true;
 }
 
-/* Whether b may belong to the region, as far as its header and branch say; every edge to it comes from the region. */
+/* Whether b may belong to the region, as far as its header and branch say. Every edge to it comes from the region. */
 static bool looks_like_member(const SwitchRegion *g, const Block *b)
 {
     const Block *root = g->d->root;
@@ -121,7 +123,7 @@ static bool looks_like_member(const SwitchRegion *g, const Block *b)
     return is_region_branch(b);
 }
 
-/* Whether b may be a member. A block that post-dominates the root is executed whatever the root's branch decides, and is none. */
+/* Whether b may be a member. A block that post-dominates the root may not: it is executed whatever the root's branch decides. */
 static bool may_be_member(const SwitchRegion *g, const Block *b)
 {
     return looks_like_member(g, b) && !dominates(g->r->postdom, b, g->d->root);
@@ -153,7 +155,7 @@ static void arrive(SwitchRegion *g, u32 from, Block *to, const Env *env, ValueSe
     node->arrivals = a;
 }
 
-/* Follows the edges out of b, a member or the root; false: its branch is not about the selector. */
+/* Follows the edges out of b, a member or the root. False: its branch does not decide by the selector. */
 static bool leave(SwitchRegion *g, u32 from, Block *b, const Env *env, ValueSet values, u32 depth)
 {
     Instr *end = block_terminator(b);
@@ -166,7 +168,7 @@ static bool leave(SwitchRegion *g, u32 from, Block *b, const Env *env, ValueSet 
         const Table *table = branch_table(end);
         if (!table_index(g, end, env, &index))
             return false;
-        for (u32 k = 0, next; k < table->targets.n; k = next) { /* a larger index has no meaning */
+        for (u32 k = 0, next; k < table->targets.n; k = next) { /* a larger index is undefined */
             for (next = k + 1; next < table->targets.n && table->targets.v[next] == table->targets.v[k];)
                 next++;
             ValueSet there = value_preimage(&g->scope, &index, value_set_range(arena, k, next - 1));
@@ -207,8 +209,8 @@ static ValueSet arrived_values(SwitchRegion *g, const Node *node)
     return value_set_union(&g->scratch, sets, n);
 }
 
-/* Makes the node's block a member if all in-edges come from the region, and it holds nothing but copies, values that are known, and a
- * branch on the selector. */
+/* Makes the node's block a member if all its in-edges come from the region. It may hold only copies, values that are known,
+ * and a branch on the selector. */
 static void try_member(SwitchRegion *g, u32 index)
 {
     Node *node = &g->nodes.v[index];
@@ -242,8 +244,8 @@ static void grow(SwitchRegion *g)
                           "of a switch of more than %u blocks each part is looked at by itself", (u32)REGION_LIMIT);
 }
 
-/* Whether the branch may test what a switch tests: the setp that writes its guard in its own block compares integers, one of them a
- * constant if with_constant, or another block writes the guard. */
+/* Whether the branch may test what a switch tests. A setp in its own block that writes its guard must compare integers, and
+ * with_constant a constant; another block may write the guard. */
 static bool may_compare(const Instr *branch, bool with_constant)
 {
     Instr *i = instr_last_write(branch, branch->guard);
@@ -255,7 +257,7 @@ static bool may_compare(const Instr *branch, bool with_constant)
 
 static bool ends_in_compare(const Block *b) { return may_compare(block_terminator(b), false); }
 
-/* The number of branches in blocks from b on that could be members, `wanted` at most; a table counts as `wanted`. */
+/* The number of branches, at most `wanted`, in blocks from b on that could be members; a table counts as `wanted`. */
 static u32 branches_ahead(BlockKinds *kinds, const Block *b, u32 wanted)
 {
     const Instr *end = block_terminator(b);
@@ -291,8 +293,8 @@ static void clear_region(SwitchRegion *g)
     vec_clear(&g->members);
 }
 
-/* Whether the region could get so many branches, or a jump table, whatever its blocks compare. This is asked before the function's
- * values are computed. */
+/* Whether the region could get this many branches, or a jump table, whatever its blocks compare. It is asked before the
+ * function's values are computed. */
 static bool may_grow(SwitchRegion *g, u32 branches)
 {
     const Recovery *r = g->r;

@@ -1,14 +1,14 @@
-/* A region of compares and branches while it grows: shared by recover.c (which blocks belong to it),
- * selector.c (what registers hold) and leaves.c (where it leads). */
+/* A region of compares and branches while it grows. It is shared by recover.c (the blocks that belong to it), selector.c
+ * (the values of registers) and leaves.c (the edges out). */
 #ifndef PTXOPT_PHASE_SWITCH_REGION_H
 #define PTXOPT_PHASE_SWITCH_REGION_H
 
 #include "phase/switch/recover.h"
 #include "analysis/selector_value.h"
 
-enum { ENV_LIMIT = 2048 /* registers written on the path to a block: they are searched one by one */ };
+enum { ENV_LIMIT = 2048 /* the most registers written on the path to a block, which are searched one by one */ };
 
-/* A register written inside the region, and what was written before it on the path. */
+/* A register written inside the region, and those written before it on the path. */
 typedef struct Env {
     const struct Env *before;
     u32 length;
@@ -23,17 +23,18 @@ typedef struct Arrival {
     const Env *env;
     ValueSet values;
     u32 depth;
-    bool several; /* threads may come over this edge in several groups: several edges lead to the block where it begins */
+    bool
+        several; /* threads may come over this edge in several groups, since several edges lead to the block where it begins */
 } Arrival;
 
-/* What is known of a block that the region leads to. */
+/* A block that the region leads to. */
 typedef struct Node {
     Block *b;
-    Arrival *arrivals; /* latest first */
+    Arrival *arrivals; /* the latest first */
     u32 from;          /* blocks of the region with an edge to it */
-    u32 last_from;     /* one more than the index of the last such block */
+    u32 last_from;     /* 1 + the index of the last such block */
     bool member;
-    bool tried; /* all edges to it are the region's: it is a member, or cannot be */
+    bool tried; /* all edges to it are the region's, so it is a member or cannot be one */
 } Node;
 
 struct Recovery {
@@ -43,10 +44,10 @@ struct Recovery {
     const Facts *facts;
     const Ssa *ssa;
     const DomTree *postdom;
-    u32 *node_of;  /* by Block.id: index + 1 into nodes; 0 */
-    u32 *leaf_of;  /* by Block.id: index + 1 of the last leaf with that target; 0 */
-    u8 *seen;      /* by Block.id: was in a region */
-    u32 *in_edges; /* by Block.id: blocks that lead there, without those that nothing reaches */
+    u32 *node_of;  /* by Block.id: 1 + the index into nodes; 0: none */
+    u32 *leaf_of;  /* by Block.id: 1 + the index of the last leaf with that target; 0: none */
+    u8 *seen;      /* by Block.id: the block was in a region */
+    u32 *in_edges; /* by Block.id: the reachable blocks that lead there */
     u32 blocks;
 };
 
@@ -55,31 +56,31 @@ typedef struct LeafPart LeafPart; /* leaves.c */
 /* One region as it grows. */
 typedef struct SwitchRegion {
     Recovery *r;
-    Arena *arena;  /* of the decision */
-    Arena scratch; /* of everything else */
+    Arena *arena;  /* holds the decision */
+    Arena scratch; /* holds everything else */
     Decision *d;
     ValueScope scope;
-    const Env *env;   /* where values are looked up */
-    u32 depth;        /* of the resolution that is under way */
-    LeafPart **parts; /* by leaf, while they are collected */
+    const Env *env;   /* the state in which values are looked up */
+    u32 depth;        /* of the resolution under way */
+    LeafPart **parts; /* by leaf, while values are collected */
     VEC(Node) nodes;
-    VEC(u32) members; /* indices of nodes, in an order in which predecessors come first */
+    VEC(u32) members; /* indices of nodes, predecessors first */
 } SwitchRegion;
 
 /* ---- selector.c ----------------------------------------------------------------------------------------- */
 
-/* The register that the root's branch decides about, and its width; false: there is none. */
+/* Finds the register that the root's branch decides by, and its width. False: there is none. */
 bool region_find_selector(SwitchRegion *g, Instr *branch);
 /* The values that the selector can have at the end of the root. */
 ValueSet region_domain(SwitchRegion *g);
-/* What reg holds in the state g->env; ValueScope.of_register. */
+/* The value of reg in the state g->env; it serves as ValueScope.of_register. */
 Value region_value(void *region, RegId reg);
-/* The state after i, which is pure, unguarded and of a member. */
+/* The state after i, a pure, unguarded instruction of a member. */
 const Env *region_write(SwitchRegion *g, const Env *env, Instr *i);
-/* Takes i, of a member or the root's comparison, into account for what the decision costs. */
+/* Counts i, an instruction of a member or the root's comparison, in the cost of the decision. */
 void region_count(Decision *d, const Instr *i);
 
-/* The answer to a question about b, which is asked once for each block. */
+/* The answer to a question about b. Each question is asked once for each block. */
 static inline bool block_is(BlockKinds *kinds, const Block *b, u8 known, bool (*ask)(const Block *b))
 {
     u8 none = 0, *bits = b->id < kinds->blocks ? &kinds->bits[b->id] : &none, yes = (u8)(known << 1);
@@ -88,14 +89,14 @@ static inline bool block_is(BlockKinds *kinds, const Block *b, u8 known, bool (*
     return *bits & yes;
 }
 
-/* Bits of BlockKinds: that a question was asked; the next bit is its answer. */
+/* Bits of BlockKinds: the question was asked. The next higher bit is its answer. */
 enum { KNOWN_HELPERS = 1 << 0, KNOWN_COMPARE = 1 << 2 };
 
 /* ---- leaves.c ------------------------------------------------------------------------------------------- */
 
 /* Whether b holds nothing but pure, unguarded instructions, apart from its terminator. */
 bool region_only_helpers(BlockKinds *kinds, const Block *b);
-/* Fills in the decision's leaves, targets and depth; false: one needs more than CARRY_LIMIT instructions. */
+/* Fills in the decision's leaves, targets and depth. False: a leaf needs more than CARRY_LIMIT instructions. */
 bool region_collect_leaves(SwitchRegion *g);
 
 #endif

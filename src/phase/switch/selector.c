@@ -3,13 +3,14 @@
 #include "phase/switch/region.h"
 
 enum {
-    RESOLVE_DEPTH = 6,  /* definitions looked through outside of the region */
+    RESOLVE_DEPTH = 6,  /* definitions that are looked through outside of the region */
     DOMAIN_COMPARES = 8 /* dominating comparisons that bound the selector */
 };
 
 /* ---- values of registers --------------------------------------------------------------------------------------- */
 
-/* The instruction whose result reg holds at the end of the root, where the registers that it reads hold what it read; NULL. */
+/* The instruction whose result reg holds at the end of the root, if the registers that it reads still hold the same values
+ * there; otherwise NULL. */
 static Instr *definition_at_root(const SwitchRegion *g, RegId reg)
 {
     Instr *def = ssa_definition(g->r->ssa, ssa_at_end(g->r->ssa, g->d->root, reg), reg);
@@ -50,7 +51,7 @@ const Env *region_write(SwitchRegion *g, const Env *env, Instr *i)
     const Env *before = env;
     for (RegWalk w = reg_walk(i); next_write(&w);) {
         Env *e = arena_new(&g->scratch, Env);
-        g->env = before; /* i reads the state before it, for a second result too */
+        g->env = before; /* all results of i depend on the state before i */
         *e = (Env){env, env ? env->length + 1 : 1, w.reg, i, value_of_result(&g->scope, i, w.reg)};
         env = e;
     }
@@ -59,7 +60,7 @@ const Env *region_write(SwitchRegion *g, const Env *env, Instr *i)
 
 /* ---- the selector ---------------------------------------------------------------------------------------------- */
 
-/* The register from which `reg` was made by moves and offsets only, as the root ends. */
+/* The register from which `reg`, at the end of the root, was made by moves and offsets only. */
 static RegId base_register(const SwitchRegion *g, RegId reg)
 {
     for (u32 step = 0; step < RESOLVE_DEPTH; step++) {
@@ -72,7 +73,7 @@ static RegId base_register(const SwitchRegion *g, RegId reg)
     return reg;
 }
 
-/* The register that a comparison with a constant compares; 0. */
+/* The register that the setp compares with a constant; 0: none. */
 static RegId compared_register(Instr *setp)
 {
     const Operand *a = instr_operand(setp, 1), *b = instr_operand(setp, 2);
@@ -92,7 +93,7 @@ void region_count(Decision *d, const Instr *i)
         d->is_signed = i->op->sem.is_signed;
 }
 
-/* The register that the condition `pred` at the end of the root compares. */
+/* The register that the condition `pred` at the end of the root compares; 0: none. */
 static RegId condition_register(const SwitchRegion *g, RegId pred)
 {
     for (u32 step = 0; step < RESOLVE_DEPTH; step++) {

@@ -5,24 +5,25 @@
  *     setp.eq.s32 %p3, %r1, 1;  @%p3 bra C1;  ...    brx.idx %r1, t;
  *     B: setp.eq.s32 %p4, %r1, 4;  @%p4 bra C4; ...
  *
- * What a value leads to is computed, not matched (recover.h), so chains, trees, ranges, bit tests and jump tables are
- * all one. The answer is a jump table, tables and tests under a search, or what was there (plan.h). Follows
+ * The target of each value is computed, not matched (recover.h), so chains, trees, ranges, bit tests and jump tables are
+ * treated alike. The answer is a jump table, tables and tests under a search, or what was there (plan.h). Follows
  * DoSwitchOpt of ptxas for the thresholds; clusters as in Kannan and Proebsting, "Correction to 'Producing good code for
  * the case statement'" (1994), weighed by what tests/ptxas/SWITCHES.md measured.
  *
- * Sound: a region's blocks only compute conditions and copies, nothing else enters them, and nothing of what they hold is
- * read after it, or it is computed again on the path there. Every block that the region leads to is led to by the same
- * values as before. Its blocks are dominated by the root and none post-dominates it, so whatever depends on a new branch
- * depended on the root's: that is the branch they all stand for. The graph stays reducible: a region is acyclic and has one
+ * Sound: a region's blocks only compute conditions and copies, nothing else enters them, and their results are not read
+ * after the region, or are computed again on the path there. The same values as before lead to every block after the
+ * region. Its blocks are dominated by the root and none post-dominates it, so an instruction that depends on a new branch
+ * depended on the root's, for which all new branches stand. The graph stays reducible: a region is acyclic and has one
  * entry, before and after.
  *
- * Where threads of different cases may now reconverge, analysis/reconverge.h is asked. A table is brx.idx.uni only where the
- * selector is uniform: .uni on the branches before promised equal predicates.
+ * Where threads of different cases may now reconverge, analysis/reconverge.h is asked. A table is brx.idx.uni only where
+ * the selector is uniform: .uni on the branches before promised equal predicates.
  *
- * Declines: tables in modules that name undeclared functions, which are not for ptxas; few cases; branches that differ from the root's in .uni; equality chains in loops, which ptxas makes tables of
- * itself; edges out that need much of what the region computes; a convergent instruction in front of which threads that took one
- * path, whose selectors may differ, would be divided, or one that does not name its threads and would get others; a wait that
- * one of these might end. */
+ * Declines: tables in modules that name undeclared functions, which are not for ptxas; few cases; branches that differ from
+ * the root's in .uni; equality chains in loops, which ptxas itself makes tables of; edges out that need many of the
+ * region's instructions. Also a region before a convergent instruction where threads that took one path, but may have
+ * different selectors, would be divided; one before an instruction that does not name its threads and would get others; and
+ * one before a wait that these might end. */
 #include <string.h>
 
 #include "analysis/reconverge.h"
@@ -34,17 +35,18 @@ typedef struct Lowering {
     PhaseRun *run;
     Analyses *an;
     const Knobs *knobs;
-    Arena arena;        /* of the recovery */
+    Arena arena;        /* holds the recovery */
     Recovery *recovery; /* made when a block first looks like the root of a region */
     BlockKinds kinds;
     PlanLimits limits;
     InstrVec left_over;
     u32 parts;            /* regions that were refused for their threads, and whose parts are looked at */
-    bool again;           /* decisions were reported in an earlier round */
-    ReconvergeGate *gate; /* made when it is asked first, before anything is rewritten */
+    bool again;           /* decisions were reported in an earlier iteration */
+    ReconvergeGate *gate; /* made when it is first asked, before the first rewrite */
 } Lowering;
 
-/* Who reads a module that names undeclared functions is not ptxas, and whether it takes brx.idx is not known. */
+/* The limits of plans. Modules that name undeclared functions are not read by ptxas, and whether their reader takes brx.idx
+ * is unknown. */
 static PlanLimits limits_of(const Analyses *an, const Knobs *knobs)
 {
     const Module *m = an->fn->module;
@@ -55,8 +57,8 @@ static PlanLimits limits_of(const Analyses *an, const Knobs *knobs)
 
 /* ---- threads that stay together -------------------------------------------------------------------------------- */
 
-/* Whether all lanes of a warp that come to the root have one selector. Branches that are .uni promise equal predicates, which
- * says nothing of the values that are compared; a table's .uni promises an equal index. */
+/* Whether all lanes of a warp that come to the root have one selector. Branches that are .uni promise equal predicates, not
+ * equal values; a table's .uni promises an equal index. */
 static bool selector_is_uniform(const Lowering *w, const Decision *d)
 {
     const Instr *end = block_terminator(d->root);
@@ -65,8 +67,8 @@ static bool selector_is_uniform(const Lowering *w, const Decision *d)
     return indexes || uniform_has(&an_uniform(w->an)->warp, d->selector);
 }
 
-/* Whether threads that a branch of the region other than the root's divides reconverge in front of a convergent instruction: in the new
- * dispatch they may reconverge only after all leaves. */
+/* Whether threads that a branch of the region, other than the root's, divides reconverge in front of a convergent
+ * instruction. In the new dispatch they may reconverge only after all leaves. */
 static bool reconverged_sooner(Lowering *w, const Decision *d, const Block *old)
 {
     for (u32 k = 1; k < d->count; k++) {
@@ -77,8 +79,8 @@ static bool reconverged_sooner(Lowering *w, const Decision *d, const Block *old)
     return false;
 }
 
-/* An edge that no value takes can keep the reconvergence points apart of threads that diverged before the root: it counts, also
- * where the selector is uniform. */
+/* The risk of removing an edge that no value takes. Such an edge can keep the reconvergence points of threads that diverged
+ * before the root apart, even where the selector is uniform. */
 static ReconvergeRisk risk_of_untaken(Lowering *w, const Decision *d, const Block *old)
 {
     if (!d->has_untaken)
@@ -87,9 +89,9 @@ static ReconvergeRisk risk_of_untaken(Lowering *w, const Decision *d, const Bloc
     return reconverge_judge(w->gate, reconverge_waits(w->gate)->any_wait, &after);
 }
 
-/* The risk where the leaves may be exits. ptxas takes the exit that most blocks lead to for the function's end: without the tests it may be
- * another one, and threads meet in front of it, or no longer do. What that changes for branches elsewhere is asked of the function as
- * a whole (analysis/exits.h). */
+/* The risk where the leaves may be exits. ptxas takes the exit that most blocks lead to for the function's end. Without the tests
+ * it may take another one, and threads may reconverge in front of it, or no longer do. What that changes for branches elsewhere is
+ * asked of the whole function (analysis/exits.h). */
 static ReconvergeRisk risk_of_end(Lowering *w, const Decision *d, const Block *old, bool gathers)
 {
     if (old && !reconverge_only_leaves(old))
@@ -100,7 +102,7 @@ static ReconvergeRisk risk_of_end(Lowering *w, const Decision *d, const Block *o
     return gathers && after.waits ? RECONVERGE_WAIT : RECONVERGE_SAFE;
 }
 
-/* The risk for threads that come to a leaf in other groups than before, as several branches led to it, or do now. */
+/* The risk for threads that come to a leaf in other groups than before, because several branches led to it, or now lead to it. */
 static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *d, const SwitchPlan *p)
 {
     Analyses *an = w->an;
@@ -111,12 +113,12 @@ static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *
     an_compute(an, AN_POSTDOM | AN_UNIFORM);
     const Block *old = reconvergence_point(w->gate, d->root);
     if (p->cases == 0 && reconverge_decided(w->gate, d->root, d->leaves[0].target, old, false) == RECONVERGE_WAIT)
-        return RECONVERGE_WAIT; /* as of any other branch that is decided: also where an infinite loop would be left */
+        return RECONVERGE_WAIT; /* as for any other branch that is decided, also where an infinite loop would be left */
     ReconvergeLeaf *leaf = arena_array(arena, ReconvergeLeaf, d->leaf_count);
     u32 *at = arena_array(arena, u32, d->leaf_count), n = 0;
     bool gathers = false;
     for (u32 l = 0; l < d->leaf_count; l++) {
-        u32 sibling = d->leaves[l].sibling; /* another leaf before it, with the same block */
+        u32 sibling = d->leaves[l].sibling; /* an earlier leaf with the same target */
         at[l] = sibling ? at[sibling - 1] : n++;
         ReconvergeLeaf *to = &leaf[at[l]];
         to->target = d->leaves[l].target;
@@ -137,18 +139,18 @@ static ReconvergeRisk risk_of_leaves(Lowering *w, Arena *arena, const Decision *
 
 /* ---- does it pay? ---------------------------------------------------------------------------------------------- */
 
-/* NULL: yes; else a reason, and the counter that it goes to. */
+/* Without a reason, the rewrite pays. The counter is the one that the reason goes to. */
 typedef struct Verdict {
     const char *counter, *reason;
 } Verdict;
 
 static const Verdict pays = {NULL, NULL};
 
-/* Estimated like PlanCost.code. */
+/* The region's code, estimated like PlanCost.code. */
 static u32 old_code(const Decision *d) { return 2 * d->branches + d->helpers + d->tables; }
 
-/* Estimates are rough. In place of a chain, where ptxas finds tables by itself, the new dispatch must be half as large, unless
- * all of it is one table; in place of other tests of few cases, an eighth smaller. */
+/* Whether the new dispatch is clearly smaller; estimates are rough. In place of a chain, where ptxas finds tables itself,
+ * it must be half as large, unless it is one table. In place of other tests of few cases it must be an eighth smaller. */
 static bool is_smaller(const Decision *d, const SwitchPlan *p)
 {
     enum { MANY = 8 };
@@ -162,7 +164,7 @@ static bool is_smaller(const Decision *d, const SwitchPlan *p)
     return clearly && p->cost.depth <= d->depth;
 }
 
-/* Whether the plan is a search of many cases whose longest path is half as long as the region's, or less. */
+/* Whether the plan is a search of many cases whose longest path is at most half as long as the region's. */
 static bool is_shorter(const Lowering *w, const Decision *d, const SwitchPlan *p)
 {
     return p->cases >= w->knobs->switch_search_threshold && p->cost.depth * 2 <= d->depth;
@@ -228,8 +230,8 @@ static void report(const Lowering *w, const Decision *d, const SwitchPlan *p)
 static bool lower(Lowering *w, Arena *arena, Block *root)
 {
     enum {
-        SITE = 3,  /* branches that are more than an if and its else */
-        PARTS = 64 /* regions of which parts are looked at: each block is then asked about once more */
+        SITE = 3,  /* the fewest branches that are more than an if and its else */
+        PARTS = 64 /* the most regions whose parts are looked at; each of their blocks is then asked about once more */
     };
     const Function *fn = w->an->fn;
     Decision d;
@@ -285,8 +287,8 @@ static bool lower_all(Analyses *an, const Knobs *knobs, PhaseRun *run)
     return changed;
 }
 
-/* Answers PHASE_AGAIN after a change: a table says less, or more, of its selector than compares did, and later decisions are judged
- * again. */
+/* Answers PHASE_AGAIN after a change. A table says less, or more, about its selector than compares did, so later decisions
+ * are judged again. */
 Phase phase_switch_lowering;
 PhaseResult phase_switch_lowering(Analyses *an, const Knobs *knobs, PhaseRun *run)
 {
