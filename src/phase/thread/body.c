@@ -31,7 +31,7 @@ bool body_is_live_on(Analyses *an, const Block *to, const Block *otherwise, RegI
     return live_in(live, to, reg) || (otherwise && live_in(live, otherwise, reg));
 }
 
-/* Whether i must be kept although nobody reads its result: a load can fault, unless it is of a kernel's parameters. */
+/* Whether i must be kept although nobody reads its result. A load can fault, unless it is of a kernel's parameters. */
 static bool accesses_memory(Analyses *an, const Instr *i)
 {
     return !op_is_pure(i->op) && !(i->op->opcode == OPC_LD && i->op->space == SPACE_PARAM && an->fn->is_entry);

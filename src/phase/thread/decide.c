@@ -10,8 +10,8 @@ static Given nothing_given(const Knobs *knobs)
     return (Given){.compares = compares ? (u32)compares : GIVEN_NO_COMPARES};
 }
 
-/* Whether a selp of constants decides the edge from edge->from into b: control goes to one block if its predicate holds, and to another
- * one if not. The selp stands in edge->from, or in b where that is NULL; NULL: no selp left the branch undecided. */
+/* Whether a selp of constants decides the edge from edge->from into b: to one block if its predicate holds, and to another
+ * if not. The selp stands in edge->from, or in b where that is NULL. selp: NULL if no selp left the branch undecided. */
 static bool decide_by_select(Analyses *an, const Knobs *knobs, Block *b, Instr *selp, InEdge *edge)
 {
     Given given = nothing_given(knobs);

@@ -4,13 +4,13 @@
 #include "phase/thread/body.h"
 #include "target/ptxas.h"
 
-enum { SET_UP_BLOCKS = 4 /* blocks in front of a loop that are looked at */ };
+enum { SET_UP_BLOCKS = 4 /* the most blocks in front of a loop that are looked at */ };
 
 const char judge_predicated[] = "ptxas predicates what the branch decides";
 static const char WHY_SOONER[] =
     "threads would reconverge sooner, in front of what one of them may wait for, or see others";
 
-/* ---- the function as the iteration began with it  ------------------------------------------------------------- */
+/* ---- the function at the beginning of the iteration ----------------------------------------------------------- */
 
 static bool has_convergent(const Function *fn, const Summaries *summaries)
 {
@@ -25,8 +25,8 @@ JudgeMemory judge_memory(const Analyses *an, Arena *arena)
     return (JudgeMemory){.arena = arena, .convergent = has_convergent(an->fn, an->summaries)};
 }
 
-/* In a function with convergent instructions the branches count as uniform that are when the phase begins (analysis/convergence.h), in
- * any other one those that are when an iteration begins. */
+/* In a function with convergent instructions, the branches that were uniform at the beginning of the phase count as uniform
+ * (analysis/convergence.h). In other functions, those at the beginning of an iteration do. */
 ThreadJudge judge_new(Analyses *an, const Knobs *knobs, JudgeMemory *memory)
 {
     if (!memory->convergent)
@@ -75,7 +75,7 @@ void judge_end(ThreadJudge *j)
 
 /* ---- what is cloned, and loops ----------------------------------------------------------------------------------- */
 
-/* NULL, or the reason why a loop would change if an edge went past b to `to`. */
+/* Why a loop would change if an edge bypassed b to `to`; NULL: none would. */
 static const char *why_loops_change(const ThreadJudge *j, const Block *b, const Block *to, const Body *body)
 {
     const Loops *loops = an_loops(j->an);
@@ -91,8 +91,8 @@ static const char *why_loops_change(const ThreadJudge *j, const Block *b, const 
     return NULL;
 }
 
-/* Takes back the decisions that cannot be used, and answers the reason for one of them, or NULL. left: instructions that may still be
- * cloned. */
+/* Makes the edges undecided that cannot be used, and answers the reason for one of them, or NULL. left: the instructions
+ * that may still be cloned. */
 static const char *drop_edges(const ThreadJudge *j, Candidate *c, u32 left)
 {
     const char *why = NULL;
@@ -127,7 +127,8 @@ static const char *drop_edges(const ThreadJudge *j, Candidate *c, u32 left)
     return why;
 }
 
-/* NULL, or why what the block loads or stores stays in one place: the clones of it must not be more than all that goes. */
+/* Why the loads and stores of the block stay in one place; NULL: they need not. Their clones must not cost more than the
+ * block, which must vanish. */
 static const char *why_accesses_stay(const ThreadJudge *j, const Candidate *c)
 {
     u32 cost = 0, accesses = 0;
@@ -174,10 +175,11 @@ bool judge_is_predicated(ThreadJudge *j, const Block *b)
     return true;
 }
 
-/* Edges of c that lead to `to`, or may. */
+/* The number of edges of c that lead to `to`, or may. */
 static u32 entries_left(const Candidate *c, const Block *to) { return entries_of(c, to) + c->edges - c->decided; }
 
-/* Whether a block that ptxas does not predicate becomes one with what its edge alone then leads to: ptxas orders both together. */
+/* Whether a block that ptxas does not predicate joins the block that only its edge then leads to, so that ptxas orders
+ * both together. */
 static bool joins_parts(ThreadJudge *j, const Candidate *c)
 {
     const Block *stop = dom_parent(an_postdom(j->an), c->b);
@@ -190,7 +192,7 @@ static bool joins_parts(ThreadJudge *j, const Candidate *c)
     return false;
 }
 
-/* What edge k executes in place of c->b. */
+/* The cost of what edge k executes in place of c->b. */
 static u32 cost_of_edge(const ThreadJudge *j, const Candidate *c, u32 k)
 {
     const InEdge *edge = &c->edge[k];
@@ -202,7 +204,8 @@ static u32 cost_of_edge(const ThreadJudge *j, const Candidate *c, u32 k)
            (edge->select ? PTXAS_DIVERGENT_BRANCH : 0);
 }
 
-/* What is executed once more by each group but one of the threads that come to the targets of c; false: too much. */
+/* Adds the cost of the code that each group of threads but one executes once more from the targets of c on. False: it is
+ * too much. */
 static bool cost_of_parts(ThreadJudge *j, const Candidate *c, u64 *cost)
 {
     const Block *stop = dom_parent(an_postdom(j->an), c->b);
@@ -218,8 +221,9 @@ static bool cost_of_parts(ThreadJudge *j, const Candidate *c, u64 *cost)
     return true;
 }
 
-/* NULL, or why threads on edges that are not decided must reconverge at c->b with the others. Where there is one such edge alone,
- * nobody reconverges there any more. Its branch stays, so that nothing may be cloned, and what lies before must not be predicated. */
+/* Why threads on undecided edges must reconverge at c->b with the others; NULL: they need not. If only one edge is
+ * undecided, nobody reconverges there any more. Its branch stays, so nothing may be cloned, and the code before it must not
+ * be predicated. */
 static const char *why_others_wait(ThreadJudge *j, const Candidate *c, bool table, u64 spent)
 {
     bool one = c->edges - c->decided == 1 && !table && !spent;
@@ -228,8 +232,8 @@ static const char *why_others_wait(ThreadJudge *j, const Candidate *c, bool tabl
                : "warps reconverge there, and other edges still need the branch";
 }
 
-/* NULL, or why warps that come to the block in several groups must go on to reconverge there: what the groups then execute one after
- * the other costs more than the branch. */
+/* Why warps that come to the block in several groups must still reconverge there; NULL: they need not. The reason is that
+ * the groups would execute, one after the other, more than the branch costs. */
 static const char *why_divergence_costs(ThreadJudge *j, const Candidate *c)
 {
     bool table = branch_table(block_terminator(c->b)) != NULL, whole = c->decided == c->edges;
@@ -253,7 +257,7 @@ static const char *why_divergence_costs(ThreadJudge *j, const Candidate *c)
                : "warps reconverge there, and their parts would execute more one after the other than the branch costs";
 }
 
-/* Whether something convergent can be reached before the paths from b join. */
+/* Whether a convergent instruction can be reached before the paths from b join. */
 static bool convergent_after(ThreadJudge *j, const Block *b)
 {
     for (u32 k = 0; j->memory->convergent && k < block_edge_count(b); k++) {
@@ -264,7 +268,7 @@ static bool convergent_after(ThreadJudge *j, const Block *b)
     return false;
 }
 
-/* NULL, or why threads may not reconverge sooner after c->b than before, once those on decided edges no longer come to it. */
+/* Why threads may not reconverge sooner after c->b than before, once those on decided edges bypass it; NULL: they may. */
 static const char *why_not_sooner(ThreadJudge *j, const Candidate *c, bool converged)
 {
     for (u32 k = 0; k < c->edges; k++)
@@ -290,8 +294,9 @@ static u32 clones_cost(const ThreadJudge *j, const Candidate *c)
     return cost;
 }
 
-/* NULL, or why the block stays although warps come to it as a whole. While other edges need it, an edge past it saves little: in a loop,
- * and where there is hardly more to bypass than the branch. Outside of loops, clones that cost more than the block do not pay. */
+/* Why the block stays although warps come to it as a whole; NULL: it need not. While other edges need the block, bypassing
+ * it saves little in a loop, or where it is hardly more than its branch. Outside of loops, clones that cost more than the
+ * block do not pay. */
 static const char *why_block_stays(const ThreadJudge *j, const Candidate *c)
 {
     bool in_loop = loop_of(an_loops(j->an), c->b) != NULL, table = branch_table(block_terminator(c->b)) != NULL;
@@ -303,13 +308,13 @@ static const char *why_block_stays(const ThreadJudge *j, const Candidate *c)
     return NULL;
 }
 
-/* NULL, or why the threads that come to c->b must go on to reconverge there. */
+/* Why the threads that come to c->b must still reconverge there; NULL: they need not. */
 static const char *why_they_reconverge(ThreadJudge *j, const Candidate *c, bool *after_convergent)
 {
     const char *why = judge_is_predicated(j, c->b) ? judge_predicated : NULL;
     bool convergent = convergent_after(j, c->b);
     if (why && !convergent)
-        return why; /* without asking what is uniform */
+        return why; /* without asking which branches are uniform */
     remember_uniform(j);
     bool converged = region_is_reached_convergently(j->an, &j->scratch, c->b, &j->memory->uniform);
     if (convergent && !converged)
@@ -333,7 +338,8 @@ const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_
 
 /* ---- branches that always take one edge ------------------------------------------------------------------------------ */
 
-/* Machine instructions of the blocks from b on up to a loop, as long as each has one successor, or more than PTXAS_SET_UP. */
+/* Machine instructions of the blocks from b on up to a loop, as long as each has one successor; or some number from
+ * PTXAS_SET_UP on. */
 static u32 set_up_cost(const ThreadJudge *j, const Block *b)
 {
     u32 cost = 0;
@@ -342,9 +348,9 @@ static u32 set_up_cost(const ThreadJudge *j, const Block *b)
     return cost;
 }
 
-/* Whether the branch can only skip a loop and much that sets it up. It costs one instruction a thread. Without it ptxas makes one
- * block of the set-up and of what comes before, and orders that for latency: more values are live at a time. Measured, see
- * tests/ptxas/THREADING.md: `loop_guard`. */
+/* Whether the branch can only skip a loop and the long code that sets it up. It costs a thread one instruction. Without it
+ * ptxas makes one block of the set-up and the code before it, and orders that for latency, with more values live at a time.
+ * Measured in tests/ptxas/THREADING.md: `loop_guard`. */
 static bool guards_a_loop(ThreadJudge *j, const Block *b, Block *to)
 {
     if (branch_table(block_terminator(b)))
@@ -363,7 +369,7 @@ static bool guards_a_loop(ThreadJudge *j, const Block *b, Block *to)
     return (b == j->an->fn->entry ? region.set_up : set_up_cost(j, to)) >= PTXAS_SET_UP;
 }
 
-/* Whether threads might reconverge sooner after b than they may, if its branch always goes to `to`. */
+/* Whether threads might reconverge sooner after b than they may, if its branch always leads to `to`. */
 static bool moves_point(ThreadJudge *j, const Block *b, Block *to)
 {
     const Block *old = dom_parent(an_postdom(j->an), b);

@@ -1,5 +1,5 @@
-/* Whether edges may go past a block whose branch is decided on them, and whether that pays: what becomes of loops, of the points
- * where threads reconverge, of convergent instructions, and of what ptxas makes of the branch. All answers are about the function
+/* Whether edges may bypass a block whose branch is decided on them, and whether that pays. It judges by loops, the points
+ * where threads reconverge, convergent instructions, and what ptxas makes of the branch. All answers are about the function
  * as it was when the analyses were frozen. */
 #ifndef PTXOPT_PHASE_THREAD_JUDGE_H
 #define PTXOPT_PHASE_THREAD_JUDGE_H
@@ -8,12 +8,12 @@
 #include "phase/thread/decide.h"
 #include "phase/thread/region.h"
 
-extern const char judge_predicated[]; /* the reason that judge_is_predicated() is */
+extern const char judge_predicated[]; /* the reason that judge_is_predicated() stands for */
 
-/* What it knows from one iteration of the phase to the next. */
+/* What the judge remembers from one iteration of the phase to the next. */
 typedef struct JudgeMemory {
-    Arena *arena;    /* of `uniform` */
-    BitSet uniform;  /* branches, by Instr.origin, that do not divide a warp; empty: not asked yet */
+    Arena *arena;    /* holds `uniform` */
+    BitSet uniform;  /* branches, by Instr.origin, that do not divide a warp; empty: not computed yet */
     bool convergent; /* the function has convergent instructions */
 } JudgeMemory;
 
@@ -22,28 +22,29 @@ typedef struct ThreadJudge {
     const Knobs *knobs;
     RegionScratch scratch;
     JudgeMemory *memory;
-    ReconvergeGate *gate; /* NULL: not asked yet, and nothing is rewritten yet */
+    ReconvergeGate *gate; /* NULL: not needed yet, and nothing is rewritten yet */
 } ThreadJudge;
 
-/* NULL, or why the decided edges of c stay as they are; edges that cannot be used become undecided. budget: instructions that may still
- * be cloned. *after_convergent: whether c may be threaded, and a convergent instruction follows. */
+/* Why the decided edges of c stay as they are; NULL: they need not. Edges that cannot be used become undecided. budget: the
+ * instructions that may still be cloned. *after_convergent: if the answer is NULL, whether a convergent instruction
+ * follows. */
 const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_convergent);
-/* NULL, or why the branch of b stays, although it always goes to `to`. */
+/* Why the branch of b stays, although it always leads to `to`; NULL: it need not. */
 const char *judge_why_branch_stays(ThreadJudge *j, const Block *b, Block *to);
-/* The branch of b goes, which always goes to `to`. */
+/* To be called when the branch of b, which always leads to `to`, is removed. */
 void judge_branch_goes(ThreadJudge *j, const Block *b, const Block *to);
-/* Some threads no longer come to the branch of b. */
+/* To be called when some threads no longer come to the branch of b. */
 void judge_branch_bypassed(ThreadJudge *j, const Block *b);
-/* Whether ptxas predicates what b's branch decides, since it is short: then there is no branch to be saved. */
+/* Whether ptxas predicates the short code that b's branch decides about, so that there is no branch to be saved. */
 bool judge_is_predicated(ThreadJudge *j, const Block *b);
 
-/* The memory of a judge before the first iteration of the phase. The arena outlives all its iterations. */
+/* The memory of a judge before the first iteration of the phase. The arena must outlive all iterations. */
 JudgeMemory judge_memory(const Analyses *an, Arena *arena);
 /* The judge of one iteration. */
 ThreadJudge judge_new(Analyses *an, const Knobs *knobs, JudgeMemory *memory);
-/* Before the first rewrite: computes what any question needs, of the function as it is. */
+/* To be called before the first rewrite; computes what any question needs about the function as it is. */
 void judge_prepare(ThreadJudge *j);
-/* Frees the gate and what is outside the arenas. */
+/* Frees the gate and all other memory outside the arenas. */
 void judge_end(ThreadJudge *j);
 
 #endif

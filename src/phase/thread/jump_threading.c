@@ -6,28 +6,28 @@
  *
  * Decided: by a predicate tested before, by a comparison that was made before or is implied, by constants (flags, states),
  * by ranges of values (analysis/values.h), for branches and for tables. A selp of constants that decides is unfolded: the
- * edge becomes a branch on its predicate. Instructions of the block are cloned onto the edge
- * if what follows reads their results. A branch that all edges decide alike is removed. Follows LLVM's JumpThreading.
+ * edge becomes a branch on its predicate. Instructions of the block are cloned onto the edge if what follows reads their
+ * results. A branch that all edges decide alike is removed. Follows LLVM's JumpThreading.
  *
- * Sound: every thread executes the same instructions as before but for pure ones whose results nobody reads. Only pure
+ * Sound: every thread executes the same instructions as before, except for pure ones whose results nobody reads. Only pure
  * instructions and plain loads and stores are duplicated, these onto every edge. The one block at which threads no longer
- * reconverge is the bypassed one, J. So what depends on a branch X before it grows only if J was X's immediate post-dominator,
- * and only by what lies between J and J's own. There no convergent instruction may stand, unless no branch X divides a warp.
- * That holds for any number of blocks threaded at once, but not for a mixture of the two cases: each sweep threads those of
- * one. New paths are old paths, so a loop's header keeps
- * dominating it as long as headers are not bypassed: reducible stays reducible.
+ * reconverge is the bypassed one, J. So the code that depends on an earlier branch X grows only if J was X's immediate
+ * post-dominator, and only by the code between J and J's own. No convergent instruction may stand there, unless no branch X
+ * divides a warp. That holds for any number of blocks threaded at once, but not for a mixture of the two cases: each sweep
+ * threads those of one. New paths are old paths, so a loop's header keeps dominating it as long as headers are not
+ * bypassed: reducible stays reducible.
  *
- * Pays (tests/ptxas/THREADING.md) where ptxas does not predicate what J's branch decides. Where a warp may come to J in several
- * groups, they no longer run together after it: then nothing before J may be predicated either, and what is now executed once a group
- * must not outweigh J's branch. What all paths from J join at, but for those out of its loop, is executed once in any case. All edges
- * into J must be decided, so that its branch vanishes, or all but one, so that nobody waits there. In loops a branch that
- * warps come to as a whole must vanish as well; and where many registers are live ptxas has none left to execute two parts of an arm
- * together. Outside of loops clones must not cost more than J, and while other edges need J there must be more to bypass than its branch.
- * Edges out of loops never qualify.
+ * Pays (tests/ptxas/THREADING.md) where ptxas does not predicate what J's branch decides. Where a warp may come to J in
+ * several groups, they no longer run together after it: then nothing before J may be predicated either, and the code that
+ * is now executed once a group must not outweigh J's branch. The block at which all paths from J join, except for those out
+ * of its loop, is executed once in any case. All edges into J must be decided, so that its branch vanishes, or all but one,
+ * so that nobody waits there. In loops a branch that warps come to as a whole must vanish as well; and where many registers
+ * are live ptxas has none left to execute two parts of an arm together. Outside of loops clones must not cost more than J,
+ * and while other edges need J there must be more to bypass than its branch. Edges out of loops never qualify.
  *
  * Declines: headers, and whatever makes a latch, an entry or an exit of a loop; clones of `i = i + 1` in loops (ptxas no
- * longer counts them); blocks with pragmas, inner scopes, or labels that debug data names. No PHIs, so no threshold
- * for them; comparisons are found by dominance, not by a search over predecessors. The branch of a header or of the entry block
+ * longer counts them); blocks with pragmas, inner scopes, or labels that debug data names. No PHIs, so no threshold for
+ * them; comparisons are found by dominance, not by a search over predecessors. The branch of a header or of the entry block
  * goes where all paths to it decide it alike.
  *
  * decide.h says where edges lead, judge.h whether they may, body.h what is cloned onto them. */
@@ -37,19 +37,19 @@
 #include "phase/thread/body.h"
 #include "phase/thread/judge.h"
 
-enum { BUDGET = 512 /* instructions cloned in a function, in all its rounds: PhaseRun.spent */ };
+enum { BUDGET = 512 /* the most instructions cloned in a function, in all its rounds: PhaseRun.spent */ };
 
-/* A sweep threads either blocks before convergent instructions, or all others. A sweep of one kind follows where one of the other kind
- * found only blocks that it had to leave. */
+/* A sweep threads either blocks before convergent instructions, or all others. A sweep of one kind follows where one of the
+ * other kind found only blocks that it had to leave. */
 typedef struct Threader {
     Analyses *an;
     const Knobs *knobs;
     ThreadJudge judge;
-    bool convergent_sweep; /* this sweep threads blocks before convergent instructions; else the others */
+    bool convergent_sweep; /* this sweep threads blocks before convergent instructions; otherwise the others */
     bool deferred;         /* a block was left to sweeps of the other kind */
     bool changed;          /* something was changed in this iteration of the phase */
-    VEC(Block *) made;     /* blocks of clones: until the sweep ends, the blocks before them stay as the facts know them */
-    VEC(Instr *) unread;   /* selps to be removed when the sweep ends: facts speak of them */
+    VEC(Block *) made; /* blocks of clones; joined to their predecessors when the sweep ends, since the facts know these */
+    VEC(Instr *) unread; /* selps to be removed when the sweep ends, since facts speak of them */
 } Threader;
 
 /* ---- rewriting ------------------------------------------------------------------------------------------------- */
@@ -62,7 +62,7 @@ static Block *place_before(Block *b, Block *from, const Block *to)
     return to->prev && to->prev->fall != to ? to->prev : b;
 }
 
-/* A block for clones of b, laid out after `after`. */
+/* Makes a block for clones of b, laid out after `after`. */
 static Block *block_of_clones(Threader *t, Block *b, Block *after)
 {
     Block *made = block_new_like(b, b->loc);
@@ -71,7 +71,7 @@ static Block *block_of_clones(Threader *t, Block *b, Block *after)
     return made;
 }
 
-/* Appends each block of clones to its only predecessor, where there is one, once nobody asks for facts any more. */
+/* Joins each block of clones to its only predecessor, if it has one. To be called when nobody asks for facts any more. */
 static void join_made(Threader *t)
 {
     while (t->made.n) {
@@ -81,7 +81,8 @@ static void join_made(Threader *t)
     }
 }
 
-/* Redirects all edges of c that lead to `to`, whatever a selp says, through one block of clones; the number of instructions cloned. */
+/* Redirects all edges of c without selp that lead to `to` through one block of clones. Answers the number of instructions
+ * cloned. */
 static u32 thread_to(Threader *t, Candidate *c, Block *to)
 {
     Body body;
@@ -101,7 +102,7 @@ static u32 thread_to(Threader *t, Candidate *c, Block *to)
     return body.n;
 }
 
-/* Whether nobody reads what the selp gives once its edge is threaded. */
+/* Whether nobody reads the selp's result once its edge is threaded. */
 static bool is_unread(const Threader *t, const InEdge *edge, const Body *body)
 {
     RegId reg = instr_operand(edge->select, 0)->id;
@@ -114,8 +115,8 @@ static bool is_unread(const Threader *t, const InEdge *edge, const Body *body)
     return !body_is_live_on(t->an, edge->to, edge->otherwise, reg);
 }
 
-/* Replaces the edge by a branch on the predicate of its selp, which decides the branch of c->b earlier; the number of instructions
- * cloned. */
+/* Replaces the edge by a branch on the predicate of its selp, which decides the branch of c->b. Answers the number of
+ * instructions cloned. */
 static u32 thread_select(Threader *t, const Candidate *c, const InEdge *edge)
 {
     Instr *end = block_terminator(c->b);
@@ -166,7 +167,7 @@ static bool has_select(const Block *b)
     return false;
 }
 
-/* Lets the branch of b test the predicate of a selp of constants in b that decides it; whether there is one. */
+/* Lets the branch of b test the predicate of a selp of constants in b that decides it. False: there is none. */
 static bool branch_on_predicate(PhaseRun *run, Threader *t, Block *b)
 {
     InEdge edge;
@@ -181,7 +182,7 @@ static bool branch_on_predicate(PhaseRun *run, Threader *t, Block *b)
     return true;
 }
 
-/* Removes the branch of b, which always goes to `to`. */
+/* Removes the branch of b, which always leads to `to`; answers whether it did. */
 static bool fold(PhaseRun *run, Threader *t, Block *b, Block *to)
 {
     Instr *end = block_terminator(b);
@@ -209,7 +210,7 @@ static Block *agreed_target(const Candidate *c)
     return c->edges ? c->edge[0].to : NULL;
 }
 
-/* Removes the branch of a header or of the entry block, which are not bypassed, if all edges decide it alike. */
+/* Removes the branch of a header or of the entry block, which are never bypassed, if all paths decide it alike. */
 static void fold_decided(PhaseRun *run, Threader *t, Block *b)
 {
     Analyses *an = t->an;
@@ -255,7 +256,7 @@ static void try_block(PhaseRun *run, Threader *t, Block *b)
 
 /* ---- the phase ------------------------------------------------------------------------------------------------- */
 
-/* Whether anything changed. */
+/* Tries all blocks; answers whether anything has changed. */
 static bool thread_sweep(PhaseRun *run, Threader *t)
 {
     const Order *order = an_order(t->an);
@@ -268,7 +269,7 @@ static bool thread_sweep(PhaseRun *run, Threader *t)
     return t->changed;
 }
 
-/* What the phase keeps from one iteration to the next. */
+/* What the phase remembers from one iteration to the next. */
 typedef struct ThreadMemory {
     JudgeMemory judge;
     bool convergent_sweep; /* of the last sweep */
@@ -303,6 +304,6 @@ PhaseResult phase_jump_threading(Analyses *an, const Knobs *knobs, PhaseRun *run
     vec_free(&t.unread);
     vec_free(&t.made);
     run->may_do_more |=
-        changed && memory->judge.convergent; /* uniformity was asked of the function before its first rewrite */
+        changed && memory->judge.convergent; /* uniformity was asked about the function before its first rewrite */
     return changed ? PHASE_AGAIN : PHASE_UNCHANGED;
 }

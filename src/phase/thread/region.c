@@ -2,7 +2,7 @@
 
 #include "target/ptxas.h"
 
-/* At most so many blocks are walked at once: the phase stays linear. */
+/* The most blocks that one walk visits; the phase stays linear. */
 enum { REGION_BLOCKS = 128 };
 
 static void start(RegionScratch *scratch)
@@ -100,7 +100,7 @@ bool region_joins_at(Analyses *an, RegionScratch *scratch, const Block *b, const
     return comes;
 }
 
-/* Goes on to the predecessors of block k of the walk, up to `top`; false: the walk is too long. */
+/* Continues the walk at the predecessors of its block k, up to `top`. False: the walk is too long. */
 static bool visit_preds(Analyses *an, RegionScratch *scratch, u32 k, const Block *top)
 {
     const Block *at = scratch->work.v[k];
