@@ -6,17 +6,18 @@
 #include "ir/cfg.h"
 #include "phase/tail/ends.h"
 
-/* Instructions that candidates must share before they are compared. */
+/* Instructions at their ends that candidates must have in common before they are compared. */
 #define HASHED_ITEMS 3
 #define DOMINATORS_LOOKED_AT 64
-/* At most so many instructions are compared for each instruction of the function, and a few more. Code of compilers takes up to six;
- * very many alike blocks that cannot be merged would take their number times their length. */
+/* Bounds the comparisons to this many for each instruction of the function, and a few more. Code of compilers takes up to
+ * six. Very many similar blocks that cannot be merged would take their number times their length. */
 #define COMPARED_PER_INSTR 16
 #define COMPARED_AT_LEAST 4096
 
 /* ---- which blocks --------------------------------------------------------------------------------------------- */
 
-/* A hash of the last instructions before the end: equal for tails that are the same up to names and exchanged operands. */
+/* Continues the key by a hash of the last instructions before the end. It is equal for tails that are the same up to names
+ * and exchanged operands; 0: the block is too short. */
 static u64 tail_key(const Merge *m, const Block *b, u64 key)
 {
     u32 wanted = m->least < HASHED_ITEMS ? (u32)m->least : HASHED_ITEMS, found = 0;
@@ -32,7 +33,7 @@ static u64 tail_key(const Merge *m, const Block *b, u64 key)
     return found < wanted ? 0 : key;
 }
 
-/* Whether another block leads wherever b does. */
+/* Whether each successor of b has another predecessor. */
 static bool has_rivals(const Order *order, const Block *b)
 {
     for_each_edge(e, &order->succ, order->index[b->id]) {
@@ -89,7 +90,8 @@ static bool same_loop(const Merge *m, const Block *a, const Block *b)
            loop_of(loops, a) == loop_of(loops, b);
 }
 
-/* Whether a loop is left on the path from d to b: then d or a block that dominates b is in it. */
+/* Whether the path from d to b leaves a loop: d, or a block between them in the dominator tree, is in a loop. True also
+ * where DOMINATORS_LOOKED_AT does not suffice. */
 static bool leaves_loop(const Merge *m, const Block *d, const Block *b)
 {
     const DomTree *dom = an_dom(m->an);
@@ -100,8 +102,8 @@ static bool leaves_loop(const Merge *m, const Block *d, const Block *b)
     return b != d || loop_of(loops, b);
 }
 
-/* Whether the blocks leave the function from different exits of loops. Their threads never reconverge; in a merged block they would,
- * and ptxas makes the loops pay for that (BSSY before them, BREAK inside). */
+/* Whether the blocks leave the function from different exits of loops. Their threads never reconverge; in a merged block
+ * they would, and ptxas makes the loops pay for that (BSSY before them, BREAK inside). */
 static bool exits_of_loops(const Merge *m, Block *a, Block *b)
 {
     if (m->always || !an_loops(m->an)->n || cfg_succs(m->fn, a).n)
@@ -112,12 +114,12 @@ static bool exits_of_loops(const Merge *m, Block *a, Block *b)
 
 void tail_decline(Merge *m, const char *counter, const Instr *at, const char *why)
 {
-    if (m->together) /* the pass over longer tails has said it */
+    if (m->together) /* the pass over longer tails has reported it */
         return;
     phase_declined(m->run, counter, "TailKept", at, "this block ends like another one, but is not merged with it: %s", why);
 }
 
-const char *tail_why_apart(const Merge *m, Block *a, Block *b)
+const char *tail_why_separate(const Merge *m, Block *a, Block *b)
 {
     if (!same_loop(m, a, b))
         return "they are not in the same innermost loop";
@@ -149,7 +151,7 @@ void candidates_compare(Merge *m, const TailCandidate *group, u32 n, u32 first)
         *tail = (Tail){0};
         if (c->done || !ends_alike(m->fn, kept->block, c->block) || kept->block->scope != c->block->scope)
             continue;
-        const char *far = tail_why_apart(m, kept->block, c->block);
+        const char *far = tail_why_separate(m, kept->block, c->block);
         if (far) {
             counter = "DeclinedLoop";
             why = far;
@@ -185,7 +187,7 @@ bool candidates_may_give_up(Merge *m, const TailCandidate *group, u32 first, u32
     return tail_pays(m, tail);
 }
 
-/* What is saved when all candidates that can give up so many items do. */
+/* What is saved when all candidates that can give up this many items do. */
 static i64 gain_of_length(Merge *m, const TailCandidate *group, u32 n, u32 first, u32 items)
 {
     i64 sum = 0;

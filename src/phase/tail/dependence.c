@@ -4,10 +4,11 @@
 
 #include "base/sorted.h"
 
-/* A block that depends on more branches counts as unlike any other one. */
+/* A block that depends on more branches counts as different from every other block. */
 enum { BRANCHES_MAX = 1024 };
 
-/* Lists, sorted, the blocks with branches not proven uniform on which b transitively depends; false: they are too many. */
+/* Lists, sorted, the blocks whose branches are not proven uniform and on which b transitively depends. False: there are too
+ * many. */
 static bool divergent_control(Analyses *an, const Block *b, VecU32 *ids)
 {
     BlockVec blocks = {0};
@@ -26,8 +27,8 @@ static bool equal_ids(const VecU32 *a, const VecU32 *b)
     return a->n == b->n && (a->n == 0 || !memcmp(a->v, b->v, a->n * sizeof(u32)));
 }
 
-/* The class of b: 1 + the id of the first block that was found to depend on the same branches; 1 + its own id where they are too
- * many. */
+/* The class of b: 1 + the id of the first block that was found to depend on the same branches; 1 + its own id if there is
+ * none, or the branches are too many. */
 static u32 find_class(Dependence *d, const Block *b)
 {
     const VecU32 *ids = &d->of[0];

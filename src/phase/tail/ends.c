@@ -21,7 +21,8 @@ static EndKind end_kind(const Function *fn, const Block *b)
     return op_has(end->op, OPF_ENDS_THREAD) && !fn->is_entry ? END_EXIT : END_RETURN;
 }
 
-/* Whether both blocks branch to the same successors by the same guard, or to exchanged ones by the opposite guard. */
+/* Whether both blocks branch to the same successors by guards of the same sense, or to exchanged ones by guards of opposite
+ * sense. */
 static bool branches_alike(const Block *a, const Block *b)
 {
     const Instr *of_a = block_terminator(a), *of_b = block_terminator(b);

@@ -8,20 +8,20 @@
 #include "target/ptxas.h"
 #include "transform/condition.h"
 
-/* At most so many registers are written by what is hoisted from one pair of blocks. */
+/* The most registers that the instructions hoisted from one pair of blocks may write. */
 #define HOIST_NAMES 64
-/* At most so many instructions are hoisted from one pair of blocks. */
+/* The most instructions that are hoisted from one pair of blocks. */
 #define HOIST_LIMIT 64
-/* At most so many numbers of instructions to hoist are weighed, from the largest down. */
+/* The most numbers of instructions to hoist that are weighed, from the largest down. */
 #define HOIST_CUTS 8
 
 typedef struct HoistStep {
-    Instr *taken; /* the instruction, as it stands where the taken edge leads */
-    u32 names;    /* entries of TailHoist.name after it */
-    bool closed;  /* no carry chain goes on after it */
+    Instr *taken; /* the instruction, as it stands in the taken successor */
+    u32 names;    /* TailHoist.names after it */
+    bool closed;  /* no carry chain continues after it */
 } HoistStep;
 
-/* A hoisted value that a block, and those that it dominates, read under another name than the one it now has. */
+/* A hoisted value that a block, and the blocks it dominates, read under another name than it now has. */
 typedef struct SecondName {
     RegId kept, other;
     Block *block; /* the successor that reads `other` */
@@ -31,7 +31,7 @@ typedef struct SecondName {
 typedef struct HoistPass {
     PhaseRun *run;
     Analyses *an;
-    Instr **only_write; /* see instr_only_writes; NULL: not asked for yet */
+    Instr **only_write; /* see instr_only_writes; NULL: not needed yet */
     BitSet in_flight;   /* see match_find_in_flight */
     TailNames names;
     VEC(SecondName) second;
@@ -43,15 +43,15 @@ typedef struct TailHoist {
     ReservedChoice gate;
     Instr *branch;
     Block *taken, *other;
-    RegPair name[HOIST_NAMES]; /* kept: of the taken edge; other: what the other successor calls it, maybe the same */
+    RegPair name[HOIST_NAMES]; /* kept: the taken successor's name; other: the other successor's name, maybe the same */
     u32 names;
     HoistStep step[HOIST_LIMIT];
     u32 steps;
-    const Instr *compare[2]; /* of the loop tests that end the two blocks, or NULL */
+    const Instr *compare[2]; /* the comparisons of the loop tests that end the two blocks, or NULL */
     PairVisitor visitor;
 } TailHoist;
 
-/* ---- names: a pair is made by a write, and holds for what is read after it ---------------------------------------- */
+/* ---- names: a write makes a pair, which holds for the reads after it ---------------------------------------------- */
 
 static const RegPair *pair_of_taken(const TailHoist *h, RegId reg)
 {
@@ -83,7 +83,8 @@ static u32 rate_same(void *user, const Instr *a, RegId taken, const Instr *b, Re
     return read_same(user, taken, other);
 }
 
-/* Whether a value that both blocks write under two names may be hoisted under `taken`: the other block can copy it to `other`. */
+/* Whether a value that the blocks write under two names may be hoisted under `taken`, and the other block can copy it to
+ * `other`. */
 static bool may_have_two_names(const TailHoist *h, RegId taken, RegId other)
 {
     const Function *fn = h->an->fn;
@@ -134,15 +135,16 @@ static Instr *item_after(Instr *i)
     return i;
 }
 
-/* Whether the first instructions of both blocks have the same opcode: mostly they do not, and nothing else needs to be compared. */
+/* Whether the first instructions of both blocks have the same opcode. Mostly they do not, and nothing else needs to be
+ * compared. */
 static bool begin_alike(const Block *a, const Block *b)
 {
     const Instr *of_a = first_item(a), *of_b = first_item(b);
     return of_a && of_b && of_a->kind == INSTR_OP && of_b->kind == INSTR_OP && of_a->op == of_b->op;
 }
 
-/* Whether all paths from the branch come to one of its successors, some around a loop: what stands there does not depend on it, and would
- * in front of it. */
+/* Whether all paths from the branch, some around a loop, come to one of its successors. An instruction there depends on the
+ * branch no more than one after it; in front of the branch it would still not. */
 static bool joins_at_successor(const TailHoist *h)
 {
     const DomTree *postdom = an_postdom(h->an);
@@ -150,7 +152,8 @@ static bool joins_at_successor(const TailHoist *h)
     return strictly_dominates(postdom, h->taken, b) || strictly_dominates(postdom, h->other, b);
 }
 
-/* Whether i is a call in which threads may diverge and wait: those of the two copies would come to it together, and reconverge in it. */
+/* Whether i is a call in which threads may diverge and wait. The threads of both copies would execute the call together,
+ * and reconverge in the callee. */
 static bool may_wait_inside(Analyses *an, const Instr *i)
 {
     return instr_is(i, OPF_CALL) && instr_effects(i, an->summaries).waits;
@@ -175,7 +178,8 @@ static bool same_instruction(TailHoist *h, const Instr *a, const Instr *b)
     return same;
 }
 
-/* Whether each of the two names is written by one instruction only: all readers of one name can read the other one then. */
+/* Whether each of the two names is written by one instruction only, so that all readers of one name can read the other
+ * instead. */
 static bool has_one_value(const TailHoist *h, const RegPair *pair)
 {
     return h->pass->only_write[pair->kept] && h->pass->only_write[pair->other];
@@ -189,7 +193,8 @@ static i64 copies(const TailHoist *h, u32 from, u32 to)
     return n;
 }
 
-/* Whether i computes a predicate that is read after one of the blocks. ptxas compares anew there, rather than to keep one of seven. */
+/* Whether i computes a predicate that is read after one of the blocks. ptxas compares again there rather than keep one of
+ * its seven predicates. */
 static bool is_lasting_predicate(const TailHoist *h, const Instr *i)
 {
     const Live *live = an_live(h->an);
@@ -200,15 +205,15 @@ static bool is_lasting_predicate(const TailHoist *h, const Instr *i)
     return false;
 }
 
-/* Whether ptxas makes nothing of i, or makes it where it is read, as it does constants; constant memory is an operand there, or is read
- * in uniform registers, which hold nothing across a branch that divides the warp. */
+/* Whether ptxas makes nothing of i, or makes it where it is read, as it does with constants. Constant memory is an operand
+ * there, or is read into uniform registers, which hold nothing across a branch that divides the warp. */
 static bool is_made_where_read(const Instr *i)
 {
     return ptxas_costs_nothing(i) || match_loads_constant(i) || (i->op->mem == MEM_READ && i->op->space == SPACE_CONST);
 }
 
-/* Machine instructions saved when the first n instructions are hoisted. One that ptxas fuses with its reader costs one if the reader
- * stays in the blocks. */
+/* Machine instructions saved when the first n instructions are hoisted. An instruction that ptxas fuses with its reader
+ * costs one if the reader stays in the blocks. */
 static i64 head_gain(const TailHoist *h, u32 n)
 {
     i64 gain = 0;
@@ -238,8 +243,8 @@ static bool computes_address(const Function *fn, const Instr *i)
     return type_bits(type) == 64 && type_class(type) != TC_FLOAT;
 }
 
-/* Whether the first n instructions only compute addresses, and both arms are so short that ptxas executes them under predicates: it
- * then computes equal addresses once by itself. */
+/* Whether the first n instructions only compute addresses, and both arms are so short that ptxas executes them under
+ * predicates. ptxas then computes equal addresses once by itself. */
 static bool is_lone_address(const TailHoist *h, u32 n)
 {
     for (u32 k = 0; k < n; k++)
@@ -248,7 +253,7 @@ static bool is_lone_address(const TailHoist *h, u32 n)
     return h->taken->fall == h->other->fall && is_short_arm(h->taken) && is_short_arm(h->other);
 }
 
-/* Lists the instructions with which both blocks begin alike, up to the first difference or pragma. */
+/* Lists the instructions that both blocks begin with, up to the first difference or pragma. */
 static void walk_heads(TailHoist *h)
 {
     const Live *live = an_live(h->an);
@@ -263,8 +268,8 @@ static void walk_heads(TailHoist *h)
     }
 }
 
-/* Whether a load among the first n instructions writes more registers than PTXAS_HOISTED_LOAD that are read after these. ptxas needs
- * them side by side, and in an arm it issues the load where they are free. */
+/* Whether a load among the first n instructions writes more registers than PTXAS_HOISTED_LOAD that are read after these.
+ * ptxas needs them side by side; in an arm it issues the load where they are free. */
 static bool holds_wide_load(const TailHoist *h, u32 n)
 {
     const Live *live = an_live(h->an);
@@ -319,9 +324,10 @@ static void move_head(TailHoist *h, u32 count)
     }
 }
 
-/* ---- second names, when all is hoisted -------------------------------------------------------------------------- */
+/* ---- second names, after all hoisting --------------------------------------------------------------------------- */
 
-/* Finds the second names whose readers the block does not all dominate: such a reader may read a value of an earlier iteration. */
+/* Finds the second names some of whose readers the block does not dominate. Such a reader may read a value of an earlier
+ * iteration. */
 static void check_readers(HoistPass *pass, const u32 *second_of)
 {
     for_each_block(b, pass->an->fn)
@@ -390,7 +396,7 @@ static bool find_branch(TailHoist *h, Block *b)
     return h->taken != b && h->other != b && h->taken->scope == b->scope && h->other->scope == b->scope;
 }
 
-/* Finds writes and registers in flight, before the first rewrite; most functions have nothing to hoist and never ask. */
+/* Finds writes and registers in flight before the first rewrite; most functions have nothing to hoist and never need them. */
 static void look_at_function(HoistPass *pass)
 {
     const Function *fn = pass->an->fn;
@@ -423,7 +429,8 @@ static bool hoist_into(HoistPass *pass, ReservedChoice gate, Block *b)
     return true;
 }
 
-/* Blocks from which something was hoisted are left alone until the phase is called again: their liveness has changed. */
+/* Blocks that something was hoisted from or into are left alone until the next call of the phase, because their liveness
+ * has changed. */
 bool hoist_common_code(Analyses *an, PhaseRun *run, ReservedChoice gate)
 {
     HoistPass pass = {.run = run, .an = an, .names = {.an = an}};

@@ -19,7 +19,7 @@ static bool slots_alike(const PairVisitor *visit, const Operand *a, const Operan
     return a->kind == OPND_SYM && visit->symbol && visit->symbol(visit->user, a->id, b->id);
 }
 
-/* Where the first of two sources that may be exchanged stands; 0: there are none. */
+/* The slot of the first of two sources that may be exchanged; 0: there are none. */
 static u32 first_commuting_slot(const Instr *i)
 {
     u32 first = i->slots ? operand_slots(i->opnd) : 0;

@@ -7,13 +7,13 @@ struct TailLanes {
     ReconvergeGate *gate;
     bool after_known;
     bool leave;             /* the threads of the blocks leave the function, and reconverge nowhere */
-    ReconvergeRegion after; /* what stands from the end of the blocks to where their threads reconverged */
+    ReconvergeRegion after; /* the code between the end of the blocks and the point where their threads reconverged */
     Block *kept, *other;
     bool between_known, divides_known, risk_known;
-    ReconvergeRisk risk;          /* of the tail so far */
-    u8 waits_between;             /* EffectWaits between the branch that divides the paths to the blocks, and these */
-    bool divides;                 /* some branch there may divide a warp */
-    const Instr *first[2][KINDS]; /* by block and EffectWait: the block's first instruction with that wait */
+    ReconvergeRisk risk; /* of the tail so far */
+    u8 waits_between;    /* EffectWaits between the branch that divides the paths to the two blocks, and the blocks */
+    bool divides;        /* some branch between these may divide a warp */
+    const Instr *first[2][KINDS]; /* by block and EffectWait: the first instruction of the block with that wait */
     u8 waits[2];                  /* by block: EffectWaits in front of the tail */
     u8 waits_inside,
         ends_inside; /* EffectWaits of calls in the tail, where threads may diverge; WaitEnds of these, and of the tail after them */
@@ -34,7 +34,7 @@ bool tail_lanes_matter(const TailLanes *lanes) { return reconverge_matters(lanes
 
 void tail_lanes_set_end(TailLanes *lanes) { lanes->after_known = false; }
 
-/* Finds the first instruction of b with each of the waits that it has. */
+/* Finds the first instruction of b with each of the waits that b has. */
 static void find_first(TailLanes *l, u32 which, const Block *b)
 {
     u8 left = l->waits[which] = reconverge_waits(l->gate)->waits[b->id];
@@ -57,7 +57,7 @@ void tail_lanes_begin(TailLanes *l, Block *kept, Block *other)
     find_first(l, 1, other);
 }
 
-/* From here on the waits of the block, from its first instruction with each, no longer stand in front of the tail. */
+/* From first_of_tail on, the waits whose first instruction it is no longer stand in front of the tail. */
 static void take_waits(TailLanes *l, u32 which, const Instr *first_of_tail)
 {
     for (u32 k = 0; k < KINDS; k++)
@@ -80,7 +80,7 @@ void tail_lanes_add(TailLanes *l, const Instr *of_kept, const Instr *of_other)
     l->risk_known &= !inside && !(ends & ~l->ends);
     l->waits_inside |= inside;
     l->ends |= ends;
-    /* also what the callee itself does, after a point in it where threads reconverge */
+    /* includes what the callee itself does after a point in it where threads reconverge */
     l->ends_inside |= inside ? l->ends : 0;
 }
 
@@ -108,8 +108,8 @@ static void find_after(TailLanes *l)
     l->after_known = true;
 }
 
-/* Whether merging may make ptxas take another exit for the function's end, which it chooses by the number of blocks that lead to it,
- * while some instruction sees which lanes come together. */
+/* Whether merging may make ptxas take another exit for the function's end while some instruction sees which lanes come
+ * together. ptxas chooses the end by the number of blocks that lead to it. */
 static bool may_move_end(const TailLanes *l) { return l->leave && reconverge_waits(l->gate)->any_active_set; }
 
 static ReconvergeRisk judge(TailLanes *l)

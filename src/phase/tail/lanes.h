@@ -1,5 +1,5 @@
-/* Whether the threads of two blocks may reconverge where the blocks' common tail begins (analysis/reconverge.h), for a tail
- * that grows backwards, one pair of instructions after the other. */
+/* Whether the threads of two blocks may reconverge where the blocks' common tail begins (analysis/reconverge.h). The tail
+ * grows backwards, one pair of instructions at a time. */
 #ifndef PTXOPT_PHASE_TAIL_LANES_H
 #define PTXOPT_PHASE_TAIL_LANES_H
 
@@ -8,17 +8,17 @@
 
 typedef struct TailLanes TailLanes;
 
-/* Of the function as it is now, in scratch memory. */
+/* Answers for the function as it is now; in scratch memory. */
 TailLanes *tail_lanes_new(Analyses *an);
 void tail_lanes_free(TailLanes *lanes);
-/* Whether any two tails can be refused. */
+/* False: no tail of the function can be refused. */
 bool tail_lanes_matter(const TailLanes *lanes);
-/* To be called before blocks are compared that end otherwise than the last ones. */
+/* To be called before blocks are compared whose end differs from that of the last ones. */
 void tail_lanes_set_end(TailLanes *lanes);
-/* Begins with an empty tail of these two blocks, but for their ends. */
+/* Begins with a tail of these two blocks that holds only their ends. */
 void tail_lanes_begin(TailLanes *lanes, Block *kept, Block *other);
 void tail_lanes_add(TailLanes *lanes, const Instr *of_kept, const Instr *of_other);
-/* The risk of a tail that begins with the pair that was added last. */
+/* The risk of a tail that begins with the pair added last. */
 ReconvergeRisk tail_lanes_risk(TailLanes *lanes);
 
 #endif

@@ -3,7 +3,7 @@
 #include "ir/reg_walk.h"
 #include "target/ptxas.h"
 
-/* Whether i is a load that takes long. */
+/* Whether i is a load with a long latency. */
 static bool is_load(const Instr *i)
 {
     return i->kind == INSTR_OP && i->op->mem == MEM_READ && i->op->strength == STRENGTH_WEAK &&
@@ -21,10 +21,10 @@ static bool holds_loads(const Instr *i)
     return writes && i->op->space != SPACE_SHARED && i->op->space != SPACE_LOCAL && i->op->space != SPACE_PARAM;
 }
 
-/* Instructions in front of a tail, and again from the first load on, that are looked at: the phase stays linear. */
+/* Bounds the instructions looked at in front of a tail, and twice as many from the first load on; the phase stays linear. */
 enum { LOADS_LOOKED_AT = 256 };
 
-/* The first of the loads in front of `begin` that may be in flight there; NULL: they are too few. */
+/* The first of the loads in front of `begin` that may be in flight there; NULL: there are too few. */
 static const Instr *first_load(const Instr *begin)
 {
     const Instr *first = NULL;

@@ -13,7 +13,7 @@
 #include "transform/condition.h"
 
 #define UNPAIRED UINT32_MAX
-/* Instructions of a loop's test: the comparison, and those that write its operands. */
+/* The most instructions of a loop's test: the comparison, and those that write its operands. */
 #define LOOP_TEST_PARTS 8
 
 const TailStopInfo tail_stop_info[STOP_COUNT] = {
@@ -44,7 +44,7 @@ typedef struct ScopePair {
 } ScopePair;
 
 typedef struct Pairing {
-    u32 kept_epoch, other_epoch; /* comparison in which each partner was set; in another one live_after decides */
+    u32 kept_epoch, other_epoch; /* the comparison in which each partner was set; in any other one live_after decides */
     RegId to_other, to_kept;     /* the partner in the other block, or UNPAIRED */
     u32 opened;                  /* for a register of kept: items of the tail when the pair was made */
 } Pairing;
@@ -53,13 +53,13 @@ struct Matcher {
     Analyses *an;
     Function *fn;
     ReservedChoice gate;
-    TailLanes *lanes; /* NULL: not asked for yet */
+    TailLanes *lanes; /* NULL: not needed yet */
     Dependence dependence;
     TailNames names;
-    u64 compared;          /* items, in all comparisons */
-    BitSet late;           /* scratch of loads_parted */
-    BitSet in_flight;      /* see match_find_in_flight; without words: not asked for yet */
-    const Block *end;      /* one of the blocks that are compared; all of them end like it */
+    u64 compared;          /* items that all comparisons found alike */
+    BitSet late;           /* scratch for loads_parted */
+    BitSet in_flight;      /* see match_find_in_flight; without words: not needed yet */
+    const Block *end;      /* one of the blocks that are compared, all of which end like it */
     BitSet live_after;     /* registers that are live after the blocks */
     u32 epoch;             /* number of the comparison under way */
     Pairing *pairing;      /* by RegId */
@@ -69,10 +69,10 @@ struct Matcher {
     VEC(RegPair) renamed;
     /* the comparison under way */
     u32 items, weight, cost, width;
-    u32 uncopyable; /* open pairs of two names for which there is no mov */
+    u32 uncopyable; /* open pairs of two names that mov cannot copy */
     bool carry_open;
-    ReconvergeRisk risk;                /* why there is no place to cut, so far */
-    const Instr *part[LOOP_TEST_PARTS]; /* instructions of kept of which the tail must hold all or none */
+    ReconvergeRisk risk;                /* why no cut is allowed so far */
+    const Instr *part[LOOP_TEST_PARTS]; /* instructions of the kept block of which the tail must hold all or none */
     u32 parts;
     TailStop stop;
     bool parts_loads; /* tails may part loads that would be in flight together */
@@ -106,7 +106,7 @@ static bool pair_is_uncopyable(const Matcher *m, RegId kept, RegId other)
     return kept != other && !(is_copyable(m, kept) && is_copyable(m, other));
 }
 
-/* Counts an open pair (by: 1), or takes it out of the counts again (by: -1). */
+/* Counts an open pair (by: 1), or removes it from the counts (by: -1). */
 static void count_pair(Matcher *m, RegId kept, RegId other, u32 by)
 {
     m->uncopyable += pair_is_uncopyable(m, kept, other) ? by : 0;
@@ -159,7 +159,7 @@ static bool read_pair(void *user, RegId kept, RegId other)
     return true;
 }
 
-/* Ends a pair at the write of both registers: before it, as the walk goes backwards, they may hold anything. */
+/* Ends a pair at the write of both registers. The walk goes backwards: before the write they may hold anything. */
 static bool write_pair(void *user, RegId kept, RegId other, bool kills)
 {
     Matcher *m = user;
@@ -174,7 +174,8 @@ static bool write_pair(void *user, RegId kept, RegId other, bool kills)
     return true;
 }
 
-/* Rates a pair of registers: partners best, others by whether their blocks compute them alike, or other blocks under one name. */
+/* Rates a pair of registers: partners best, then registers that their blocks compute alike, then registers that neither
+ * block computes. */
 static u32 rate_pair(void *user, const Instr *a, RegId kept, const Instr *b, RegId other)
 {
     Matcher *m = user;
@@ -190,8 +191,8 @@ static u32 rate_pair(void *user, const Instr *a, RegId kept, const Instr *b, Reg
     }
 }
 
-/* Whether two variables are arguments of calls that scopes in the blocks declare alike, under one name. Any other variable is memory
- * of its own, and two threads, or one thread in turn, may use both. */
+/* Whether two variables are arguments of calls that scopes in the blocks declare alike, under one name. Any other variable
+ * is memory of its own, which two threads, or one thread in turn, may both use. */
 static bool symbol_pair(void *user, SymId kept, SymId other)
 {
     Matcher *m = user;
@@ -262,8 +263,8 @@ static bool reads_reserved(const Instr *i, ReservedChoice gate)
     return false;
 }
 
-/* Whether i promises something of the threads that execute it, which need not hold for those of both copies: guarded or indirect
- * call.uni, and ldu. */
+/* Whether i promises something about the threads that execute it that need not hold for the threads of both copies. Guarded
+ * or indirect call.uni and ldu do. */
 static bool promises_uniform(const Instr *i)
 {
     bool decides = i->guard || (instr_is(i, OPF_CALL) && !call_callee(i));
@@ -280,8 +281,8 @@ TailStop match_copies_may_merge(const Instr *i, ReservedChoice gate, const Summa
 
 /* ---- items ----------------------------------------------------------------------------------------------------- */
 
-/* Whether a cut in front of i would separate a call from its arguments; those that a scope in the block declares stay with it, since no
- * cut is inside such a scope. */
+/* Whether a cut in front of i would separate a call from its arguments. Arguments that a scope in the block declares stay
+ * with the call, since no cut is inside such a scope. */
 static bool separates_call(const Function *fn, const Instr *i)
 {
     SymId argument = match_call_argument(i);
@@ -406,8 +407,8 @@ static Instr *last_item(const Block *b)
     return b->last;
 }
 
-/* Matches the ends of both blocks; *a and *b become the items in front of them. A guarded end or a table's branch is an item of the
- * tail, a `ret` without guard is none. */
+/* Matches the ends of both blocks; *a and *b become the items in front of them. A guarded end or a table's branch is an
+ * item of the tail; a `ret` without guard is not. */
 static bool match_end(Matcher *m, const Block *kept, const Block *other, Instr **a, Instr **b)
 {
     Instr *of_kept = block_terminator(kept), *of_other = block_terminator(other);
@@ -440,7 +441,8 @@ static bool may_cut(Matcher *m, const Instr *a, const Instr *b, u32 parts_left)
     return risk == RECONVERGE_SAFE;
 }
 
-/* Lists the registers that live into the longest tail under two names. A copy costs something if another block computes the value. */
+/* Lists the registers that live into the longest tail under two names. A copy costs something if the block that gives up
+ * its tail does not compute the value. */
 static void find_renamed(Matcher *m, const Instr *other_begins)
 {
     for (u32 k = 0; k < m->paired.n; k++) {

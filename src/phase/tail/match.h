@@ -1,29 +1,29 @@
 /* Which instructions at the ends of two blocks are the same, up to the names of registers that die there.
  *
- * Two blocks that hand on control alike are compared backwards. Each register that the one tail reads or writes goes with
- * one register of the other; a register that is live after the tails goes with itself, so that only registers that die in
- * the tail may have two names. What is left of the pairing where the tails begin are the registers that live into them:
+ * Two blocks that hand on control alike are compared backwards. Each register that one tail reads or writes corresponds to
+ * one register of the other; a register that is live after the tails corresponds to itself, so that only registers that die
+ * in the tail may have two names. What is left of the pairing where the tails begin are the registers that live into them:
  * where those have two names, the block that gives up its tail has to bring its values under the other's names. */
 #ifndef PTXOPT_PHASE_TAIL_MATCH_H
 #define PTXOPT_PHASE_TAIL_MATCH_H
 
 #include "phase/tail/instr_match.h"
 
-/* Why a comparison went no further. */
+/* Why a comparison went no further. The subject is the instruction at which it stopped. */
 typedef enum TailStop {
     STOP_NONE,       /* the instructions differ, or a block is used up */
-    STOP_CONVERGENT, /* depends on who executes it together */
+    STOP_CONVERGENT, /* depends on which threads execute it together */
     STOP_CONTROL,    /* names its threads, but the two copies depend on different branches */
     STOP_NAMES,      /* names its threads, and the two copies may name different ones */
     STOP_RESERVED,   /* reads a special register that the gate holds back */
     STOP_PRAGMA,
-    STOP_TYPE,       /* two types, one that mov cannot copy, or in flight */
+    STOP_TYPE,       /* the registers differ in type, have a type that mov cannot copy, or are in flight */
     STOP_CARRY,      /* the carry lives into the tail or out of it */
     STOP_CALL,       /* would separate a call from its arguments or results */
-    STOP_WAIT,       /* threads may wait in front of it for threads that execute it, or what follows */
-    STOP_ACTIVE_SET, /* what follows sees which lanes come together */
-    STOP_LOADS,      /* would part loads that are in flight together */
-    STOP_LOOP_TEST,  /* would separate the test of a loop from the step of its counter */
+    STOP_WAIT,       /* threads may wait in front of it for threads that execute it or what follows */
+    STOP_ACTIVE_SET, /* what follows sees which lanes reach it together */
+    STOP_LOADS,      /* merging would part loads that are in flight together */
+    STOP_LOOP_TEST,  /* merging would separate the test of a loop from the step of its counter */
     STOP_COUNT
 } TailStop;
 
@@ -35,44 +35,45 @@ extern const TailStopInfo tail_stop_info[STOP_COUNT];
 
 typedef struct RegPair {
     RegId kept, other;
-    u32 weight; /* Tail.weight from the last instruction that reads them on */
+    u32 weight; /* Tail.items at their reader nearest to the end, from which on a copy costs; 0: it never costs */
 } RegPair;
 
 typedef struct Tail {
-    u32 items;           /* instructions, pragmas and the like of the tail, but for .loc; 0: there is no tail */
+    u32 items;           /* instructions, pragmas and the like of the tail, without .loc; 0: there is no tail */
     u32 weight;          /* instructions of the tail that cost something, without ret */
     u32 cost;            /* machine instructions that ptxas makes of these */
     u32 copies;          /* registers that the other block has to copy */
-    u32 width;           /* 32-bit registers that live into the tails under two names: all alive where the blocks join */
+    u32 width;           /* 32-bit registers that live into the tails under two names; all are live where the blocks join */
     Instr *kept, *other; /* where the tails begin, in either block */
-    TailStop stop;       /* why it is not longer */
-    const Instr *at;     /* what stopped it, in the block to be kept, or NULL */
+    TailStop stop;       /* why the tail is not longer */
+    const Instr *at;     /* what stopped it, in the kept block; NULL: nothing */
 } Tail;
 
-/* Machine instructions saved by each block that gives its tail up. A register that lives longer may cost one; the first one never
- * did. */
+/* Machine instructions saved by each block that gives its tail up. A register that lives longer may cost one, except for
+ * the first, which was measured to cost nothing. */
 i64 tail_gain(const Tail *tail);
 
 typedef struct Matcher Matcher;
 
-/* A matcher for the function as it is now, which must not change while it is used. Uses AN_LOOPS and AN_LIVE.
- * parts_loads: tails may hold loads that would be in flight together with loads in front of them. */
+/* Makes a matcher for the function as it is now, which must not change while the matcher is used. It uses AN_LOOPS and
+ * AN_LIVE. parts_loads: tails may hold loads that would be in flight together with loads in front of them. */
 Matcher *matcher_new(Analyses *an, ReservedChoice gate, bool parts_loads);
 void matcher_free(Matcher *m);
 
-/* To be called before blocks are compared, with one of them: they all end alike. */
+/* To be called before blocks are compared, with any of them, since they all end alike. */
 void matcher_set_end(Matcher *m, const Block *any);
 /* The tail of both blocks that saves most; if limit is not 0, the tail of exactly that many items, or none. */
 Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit);
-/* Items that were found alike, in all comparisons. */
+/* The number of items that all comparisons so far found alike. */
 u64 matcher_compared(const Matcher *m);
-/* The registers that live under two names into the tail that was found last; valid until the next comparison. */
+/* The registers that live under two names into the tail found last. Valid until the next comparison. */
 const RegPair *matcher_renamed(const Matcher *m, u32 *count);
 
-/* Whether two copies of i may become one: STOP_NONE, if so. The control dependence of the copies is not looked at. */
+/* STOP_NONE: two copies of i may become one. The control dependence of the copies is not looked at. */
 TailStop match_copies_may_merge(const Instr *i, ReservedChoice gate, const Summaries *summaries);
 
-/* Whether the threads of two blocks may reconverge where their tails begin. Both tails were matched with that of the same third block. */
+/* Whether the threads of two blocks may reconverge where their tails begin. Both tails were matched with that of the same
+ * third block. */
 bool tails_may_join(Matcher *m, Instr *a_begins, Instr *b_begins);
 
 #endif

@@ -40,7 +40,7 @@ static bool operands_alike(TailNames *n, const Instr *a, const Operand *of_a, co
     return reg && reg == operand_plain_register(of_b) && is_same(n, reg);
 }
 
-/* Whether operand o of i, which is its last one or not, says which threads take part. */
+/* Whether operand o of i says which threads take part. last: o is the last operand. */
 static bool names_threads(const Instr *i, const Operand *o, bool last)
 {
     if (i->op->sync == SYNC_LANES || i->op->sync == SYNC_WARP)

@@ -1,5 +1,5 @@
-/* Whether two copies of an operation of lanes, or of a barrier, name the same threads: if not, the one that waits would keep the other
- * one's threads, once they execute it together. */
+/* Whether two copies of an operation of lanes, or of a barrier, name the same threads. If they did not, one copy's threads
+ * would wait for the other copy's, once all execute one instruction. */
 #ifndef PTXOPT_PHASE_TAIL_NAMES_H
 #define PTXOPT_PHASE_TAIL_NAMES_H
 
@@ -7,10 +7,10 @@
 
 typedef struct TailNames {
     Analyses *an;
-    Instr **write; /* by RegId: the only instruction that writes it, or NULL; NULL: not asked for yet */
+    Instr **write; /* by RegId: the only instruction that writes it, or NULL; the array is NULL until needed */
     u32 regs;
-    const Uniform *uniform; /* NULL: not asked for yet */
-    bool edited;            /* the function was: it is not asked for any more */
+    const Uniform *uniform; /* NULL: not needed yet */
+    bool edited;            /* the function was edited, so its uniformity is not asked for any more */
 } TailNames;
 
 bool tail_names_alike(TailNames *names, const Instr *a, const Instr *b);

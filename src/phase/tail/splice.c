@@ -2,7 +2,7 @@
 
 #include "ir/builder.h"
 
-/* Instructions of a block among which the write of a value is looked for. */
+/* Instructions of a block among which the write of a value is searched for. */
 #define RENAME_LIMIT 256
 
 /* ---- values under other names ---------------------------------------------------------------------------------- */
@@ -28,8 +28,8 @@ bool splice_copies_order(RegPair *renamed, u32 n)
     return true;
 }
 
-/* The write of `from` in front of `end`, if `from` can be called `to` from there to `end`: it is written whole, and `to` is not named in
- * between. NULL: it cannot. */
+/* The write of `from` in front of `end` if `from` can be renamed to `to` from there to `end`. It writes the whole register,
+ * and `to` is not named in between. NULL: it cannot. */
 static Instr *renamable_from(const Instr *end, RegId from, RegId to)
 {
     u32 steps = 0;
@@ -62,7 +62,8 @@ static void copy_before(Instr *end, RegId from, RegId to)
     build_copy(&at, to, from);
 }
 
-/* Brings the values that the tail reads under the kept block's names: by renaming, where the block itself computes them, else by copies. */
+/* Brings the values that the tail reads under the kept block's names. It renames where the block itself computes the value;
+ * otherwise it copies. */
 static void bring_values(const DuplicateTail *duplicate)
 {
     for (u32 k = 0; k < duplicate->n; k++) {
@@ -104,8 +105,8 @@ static void remove_from(Instr *begin)
     }
 }
 
-/* Lets the tail's branch stand for that of a block that gives its tail up. It loses `.uni`: threads of both blocks now execute it
- * together, and those of one block may take another edge than those of the other one. */
+/* Lets the tail's branch stand for that of a block that gives its tail up. The branch loses `.uni`: threads of both blocks
+ * now execute it together, and those of one block may take another edge than those of the other. */
 static void share_branch(Function *fn, Instr *branch, const Instr *other)
 {
     if (!branch || !other || !(branch->guard || branch_table(branch)))

@@ -1,4 +1,4 @@
-/* The rewrite of tail-merge: duplicates of a tail are removed, and their blocks branch to the one that is kept. */
+/* The rewrite of tail-merge removes duplicates of a tail, and lets their blocks branch to the one that is kept. */
 #ifndef PTXOPT_PHASE_TAIL_SPLICE_H
 #define PTXOPT_PHASE_TAIL_SPLICE_H
 
@@ -6,19 +6,19 @@
 
 typedef struct DuplicateTail {
     Block *block;
-    Instr *begin;     /* where its tail begins */
-    RegPair *renamed; /* what lives into the tail under two names */
+    Instr *begin;     /* where the block's tail begins */
+    RegPair *renamed; /* registers that live into the tail under two names */
     u32 n;
 } DuplicateTail;
 
-/* Puts the copies kept <- other into an order in which none destroys what another still reads; false: there is none. */
+/* Orders the copies kept <- other so that none destroys a register that another still reads. False: no order does. */
 bool splice_copies_order(RegPair *renamed, u32 n);
 
-/* Whether a block has nothing to execute before i. */
+/* Whether the block of i executes nothing before i. */
 bool splice_begins_block(const Instr *i);
 
-/* The block that the tail becomes; `begin`: where it begins in the block that keeps it. That block itself, unless something
- * else is there or a loop begins there: then a new one, still empty. loops: of the function as it is. */
+/* The block that is to hold the tail that begins at `begin`. That is the block of `begin` if it holds nothing else and is
+ * neither the entry nor a loop's header; otherwise a new, empty block. loops: of the function as it is. */
 Block *tail_block(const Loops *loops, const Instr *begin);
 
 void splice_tails(Function *fn, Instr *begin, Block *tail, DuplicateTail *duplicates, u32 n);

@@ -13,20 +13,20 @@
  * of each block, HoistCommonCode, and branch folding in turn until nothing changes; its four gates (length, an end that is
  * understood, reserved registers, gain) and its order of candidates: returns, jumps, then conditional branches.
  *
- * Sound: every thread executes the same instructions with the same values in the same order. Only what dies in the tail may
- * have another name there. Of the instructions that depend on who executes them together only those that name their threads
- * are merged, and only if both copies depended on the same branches. Threads now reconverge where the tail begins, which
- * before they did after its end at the earliest: analysis/reconverge.h says where they may (lanes.h).
- * Tails of one innermost loop are merged, never across loops, so that no cycle gets a second entry.
- * Nothing keeps a promise to be uniform that two copies made.
+ * Sound: every thread executes the same instructions with the same values in the same order. Only registers that die in the
+ * tail may have another name there. Instructions that depend on which threads execute them together are merged only if they
+ * name their threads and both copies depended on the same branches. Threads now reconverge where the tail begins, which
+ * before they did after its end at the earliest: analysis/reconverge.h says where they may (lanes.h). Tails of one
+ * innermost loop are merged, never across loops, so that no cycle gets a second entry. The merged instruction loses a
+ * promise (.uni) that the copies made to be uniform.
  *
- * Declines: activemask, elect, votes and shuffles without .sync, calls that may hold such, in the tail or between its end and
- * the point where its threads reconverged; tails in front of which a thread may wait for one that would wait there for it;
- * parts of the sequence around a call; unfinished carry chains; pragmas but those of a load; special registers as
- * --tail-merge-reserved says; parting the test of a loop from the step of its counter (tests/ptxas/LOOPS.md); a load that would
- * no longer be in flight together with loads in front of the tail (loads.h); blocks of two scopes; variables of an inner scope;
- * names of registers that wgmma or tcgen05 may still use; merges that would cost more copies than they save, or a BREAK on each of few
- * edges beside the blocks. */
+ * Declines: activemask, elect, votes and shuffles without .sync, calls that may hold such, in the tail or between its end
+ * and the point where its threads reconverged; tails in front of which a thread may wait for one that would wait there for
+ * it; parts of the sequence around a call; unfinished carry chains; pragmas except those of a load; special registers as
+ * --tail-merge-reserved says; parting the test of a loop from the step of its counter (tests/ptxas/LOOPS.md); a load that
+ * would no longer be in flight together with loads in front of the tail (loads.h); blocks of two scopes; variables of an
+ * inner scope; names of registers that wgmma or tcgen05 may still use; merges that would cost more copies than they save,
+ * or a BREAK on each of few edges beside the blocks. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,15 +36,15 @@
 #include "phase/tail/hoist.h"
 #include "target/ptxas.h"
 
-/* A tail of so many instructions is reported as too short where it is not merged, and is merged where very many blocks have it, or all
- * that lead to one place. */
+/* A tail of this many instructions is reported as too short where it is not merged. It is merged where very many blocks
+ * have it, or all predecessors of a block. */
 #define SHORT_TAIL 2
-/* At most so many blocks are looked at between a branch and the blocks to merge. */
+/* The most blocks that are looked at between a branch and the blocks to merge. */
 #define LOOKED_AT_BETWEEN 32
 
 /* ---- merging --------------------------------------------------------------------------------------------------- */
 
-/* How well the block suits to keep its tail: best if it is nothing but the tail, well if the tail is followed by no jump. */
+/* How well the block suits to keep its tail: best if it holds nothing but the tail, well if no jump follows the tail. */
 static u32 rank_kept(const Block *b, const Tail *tail)
 {
     if (splice_begins_block(tail->kept))
@@ -80,7 +80,7 @@ static bool plan_duplicate(Merge *m, Block *kept, Block *other, u32 items, Tail 
     return splice_copies_order(duplicate->renamed, n);
 }
 
-/* Whether the threads of any two blocks that give their tails up may reconverge, not only those of each with the one that keeps it. */
+/* Whether the threads of any two blocks that give their tails up may reconverge, not only those of each with the kept one. */
 static bool may_join(Merge *m, const DuplicateTail *duplicate, u32 duplicates)
 {
     const DuplicateTail *last = &duplicate[duplicates];
@@ -99,7 +99,7 @@ static u32 head_length(const Instr *begin, u32 limit)
     return n;
 }
 
-/* Whether merging blocks that leave the function pays: where ptxas branches, one block costs a BSSY and a BSYNC. */
+/* Whether merging blocks that leave the function pays. Where ptxas branches, one block costs a BSSY and a BSYNC. */
 static bool returns_pay(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
 {
     if (cfg_succs(m->fn, begin->block).n || saved >= 2 * m->least)
@@ -110,15 +110,16 @@ static bool returns_pay(const Merge *m, const Instr *begin, const DuplicateTail 
     return small;
 }
 
-/* Whether so many blocks, b among them, can be all that lead to the one after them: their threads come together there anyway. */
+/* Whether this many blocks, b among them, can be all predecessors of the one after them, where their threads come together
+ * anyway. */
 static bool are_all_arms(const Merge *m, const Block *b, u32 blocks)
 {
     CfgList succs = cfg_succs(m->fn, b);
     return succs.n == 1 && cfg_preds(m->fn, succs.v[0].block).n <= blocks;
 }
 
-/* Whether merging arms of a branch pays. ptxas executes short arms under predicates if all of them join at one block; two of three or
- * more that join before cost branches, a BSSY and a BSYNC, and moves where they bring several values. */
+/* Whether merging arms of a branch pays. ptxas executes short arms under predicates if all of them join at one block. Two
+ * of three or more that join earlier cost branches, a BSSY and a BSYNC, and moves where they bring several values. */
 static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
 {
     const Block *b = tail->kept->block;
@@ -129,7 +130,7 @@ static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *dupl
     return !part || duplicates > 1 || (!are_short && !bring_values);
 }
 
-/* Whether these are equal blocks among many arms: then the branch out of each is saved, too. */
+/* Whether these are equal blocks among many arms, so that merging also saves the branch out of each. */
 static bool are_many_arms(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates)
 {
     CfgList succs = cfg_succs(m->fn, begin->block);
@@ -149,7 +150,8 @@ static bool is_branched_past(const Function *fn, const Block *b)
     return both.n == 2 && (both.v[0].block == succs.v[0].block || both.v[1].block == succs.v[0].block);
 }
 
-/* Machine instructions from `begin` to the block's end, but for its jump: a constant is an operand of what reads it there. */
+/* Machine instructions from `begin` to the block's end, without its jump. A constant that only the block reads is an
+ * operand there and costs nothing. */
 static u32 machine_length(const Merge *m, const Instr *begin)
 {
     const Live *live = an_live(m->an);
@@ -178,8 +180,8 @@ static bool is_among(const Block *const *blocks, u32 n, const Block *b)
     return false;
 }
 
-/* Edges to other places than `end` from the blocks between the branch that divides the paths to a and b, and these; UINT32_MAX: there
- * are too many blocks. */
+/* The number of edges to blocks other than `end` that leave the blocks between the branch that divides the paths to a
+ * and b, and a and b. UINT32_MAX: there are too many blocks. */
 static u32 edges_beside(const Merge *m, Block *a, Block *b, const Block *end)
 {
     const Block *top = dom_nearest_common(an_dom(m->an), a, b), *in[LOOKED_AT_BETWEEN] = {a, b};
@@ -198,7 +200,7 @@ static u32 edges_beside(const Merge *m, Block *a, Block *b, const Block *end)
     return edges;
 }
 
-/* Whether threads would come together at one block in place of two for less than that costs: a BSSY, a BSYNC, and a BREAK on each of
+/* Whether reconverging at one block instead of two saves less than it costs: a BSSY, a BSYNC, and a BREAK on each of the
  * few edges that lead past it. */
 static bool costs_breaks(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
 {
@@ -281,7 +283,7 @@ static void merge_group(Merge *m, TailCandidate *group, u32 n)
     }
 }
 
-/* The end of the group that begins at `from`: candidates of one key, `threshold` at most. */
+/* The end of the group that begins at `from`: candidates of one key, at most `threshold`. */
 static u32 group_end(const Merge *m, u32 from)
 {
     const TailCandidate *first = &m->candidates.v[from];
@@ -308,7 +310,7 @@ static int compare_splices(const void *a, const void *b)
     return one->order < two->order ? -1 : one->order > two->order;
 }
 
-/* Carries all merges out in the order of the layout, so that the edges of blocks that follow one another stay close together. */
+/* Carries all merges out in the order of the layout, which keeps the edges of neighbouring blocks close together. */
 static void splice_all(Merge *m)
 {
     if (m->splices.n)
@@ -321,7 +323,7 @@ static void splice_all(Merge *m)
 
 static void report_short_tail(Merge *m, Block *kept, Block *other)
 {
-    if (!ends_alike(m->fn, kept, other) || kept->scope != other->scope || tail_why_apart(m, kept, other))
+    if (!ends_alike(m->fn, kept, other) || kept->scope != other->scope || tail_why_separate(m, kept, other))
         return;
     matcher_set_end(m->matcher, kept);
     Tail tail = tail_match(m->matcher, kept, other, 0);
@@ -332,7 +334,7 @@ static void report_short_tail(Merge *m, Block *kept, Block *other)
                        tail.weight, (long long)m->least);
 }
 
-/* Reports blocks that share too short a tail to be compared: each with the next one like it only. */
+/* Reports blocks that share too short a tail to be compared. Each is compared only with the next one of the same key. */
 static void report_short_tails(const Merge *merge)
 {
     Merge m = *merge;
@@ -373,7 +375,7 @@ static void merge_alike(Merge *m)
     splice_all(m);
 }
 
-/* Merges short tails that save so much together. */
+/* Merges shorter tails, of at least `least` instructions, that save `together` in one merge. */
 static void merge_short(Merge *m, i64 least, i64 together, bool all_arms)
 {
     m->least = least;
@@ -382,7 +384,8 @@ static void merge_short(Merge *m, i64 least, i64 together, bool all_arms)
     merge_alike(m);
 }
 
-/* Merges tails, and, when there are no more, short ones: many alike, then those of arms that come together behind them. */
+/* Merges tails and, when there are none left, short ones: first those that very many blocks share, then those of all arms
+ * that join at one block. */
 static void merge_tails(Merge *m)
 {
     bool and_short = m->least > SHORT_TAIL && !m->always;
