@@ -6,7 +6,7 @@
 #include "target/ptxas.h"
 
 enum {
-    LEADERS = 16, /* phis of a block that others are compared with */
+    LEADERS = 16, /* the most phis of a block that others are compared with */
     FACT_ROUNDS = 4,
     LIVE_STEPS = 256,
     USES_LOOKED_AT = 64
@@ -21,8 +21,8 @@ bool bases_is_slot(const Instr *i, u32 k)
            op_has(i->op, OPF_OFFSET);
 }
 
-/* Whether the register in slot k may be exchanged for another one. Those of asynchronous instructions may be read later, and those of
- * calls have the types that the callee says. */
+/* Whether the register in slot k may be exchanged for another one. Asynchronous instructions may read theirs later, and
+ * calls need the types of the callee. */
 static bool is_plain_use(const Instr *i, u32 k)
 {
     const Operand *o = &i->opnd[k];
@@ -48,14 +48,14 @@ Instr *bases_computation(const Bases *s, u32 value)
     return n != LISTING_NONE && bitset_has(&s->computes, n) ? s->listing->instrs.v[n].i : NULL;
 }
 
-/* What may compute a part of an address, chained by the register that it writes. */
+/* An instruction that may compute a part of an address. Those that write one register are chained. */
 typedef struct Computation {
     const Instr *i;
-    u32 next; /* number of another one of the register; 0: none */
+    u32 next; /* the next one of the register; 0: none */
 } Computation;
 
 typedef struct Computations {
-    VEC(Computation) v; /* [0]: unused */
+    VEC(Computation) v; /* [0] is unused */
     u32 *first;         /* by register */
 } Computations;
 
@@ -66,7 +66,7 @@ static void add_base_registers(Bases *s, BitSet *regs, const Instr *i)
             bases_mark(s, regs, i->opnd[k].id);
 }
 
-/* Looks at every instruction: what it computes, and the addresses that it accesses. */
+/* Collects the instructions that may compute part of an address, and the registers in the addresses of accesses. */
 static void collect_computations(Bases *s, Computations *c, BitSet *regs)
 {
     vec_reserve(&c->v, s->fn->origins + 1);
@@ -85,7 +85,7 @@ static void collect_computations(Bases *s, Computations *c, BitSet *regs)
         }
 }
 
-/* The registers that addresses may be made of: a guess from above, before there are values. */
+/* The registers that addresses may be made of. This is an upper bound, found before there are values. */
 static BitSet address_registers(Bases *s)
 {
     BitSet regs = bitset_new(&s->arena, s->fn->regs.n);
@@ -104,7 +104,7 @@ static BitSet address_registers(Bases *s)
     return regs;
 }
 
-/* Whether they are written in two places: otherwise there are no two values that could share anything. */
+/* Whether these registers are written in two places. Otherwise no two values could share anything. */
 static bool are_written_twice(const Function *fn, const BitSet *regs)
 {
     u32 writes = 0;
@@ -133,7 +133,7 @@ static void mark_accessed(Bases *s)
     }
 }
 
-/* What addresses are made of, and what computes a part of one and nothing else. */
+/* Finds the values that addresses are made of, and the instructions that compute a part of one and nothing else. */
 static void find_addresses(Bases *s)
 {
     const Listing *listing = s->listing;
@@ -171,7 +171,7 @@ bool bases_is_swappable(const Bases *s, u32 n, u32 use)
     return slot != LISTING_NONE && (bases_is_slot(i, slot) || is_plain_use(i, slot));
 }
 
-/* Whether i multiplies by a constant: ptxas makes one LEA or IMAD.WIDE of it and an addition. */
+/* Whether i multiplies by a constant. ptxas makes one LEA or IMAD.WIDE of it and an addition. */
 static bool is_scaling(const Instr *i)
 {
     const Operand *by = instr_operand(i, 2);
@@ -214,7 +214,7 @@ void bases_set_reg(Bases *s, Instr *i, u32 slot, RegId reg, i64 plus)
 
 /* ---- counters --------------------------------------------------------------------------------------------------- */
 
-/* Finds the phis of b that differ from another phi of b by the same number in every iteration; whether there are any. */
+/* Finds the phis of b that differ from another phi of b by the same number in every iteration. Answers whether there are any. */
 static bool find_phi_facts(Bases *s, const Block *b)
 {
     u32 leader[LEADERS], leaders = 0, first = s->listing->first_phi[b->id];
@@ -258,9 +258,9 @@ static void find_expressions(Bases *s)
     }
 }
 
-/* ---- who shares, and who reads it ------------------------------------------------------------------------------- */
+/* ---- which values share, and who reads them --------------------------------------------------------------------- */
 
-/* Finds the values of addresses that have a base in common with another one; whether there are any. */
+/* Finds the values of addresses whose base another one has as well. Answers whether there are any. */
 static bool find_shared(Bases *s)
 {
     u32 values = s->listing->values.n;
@@ -318,9 +318,9 @@ static void find_readers(Bases *s)
     vec_free(&r.use);
 }
 
-/* ---- what lies between ------------------------------------------------------------------------------------------ */
+/* ---- code in between --------------------------------------------------------------------------------------------- */
 
-/* Counts calls and loops in the order of the walk, in which the blocks that one dominates follow one another. */
+/* Counts calls and loops in the order of the walk, in which the blocks that a block dominates follow one another. */
 static void count_obstacles(Bases *s)
 {
     const Listing *listing = s->listing;
@@ -335,7 +335,8 @@ static void count_obstacles(Bases *s)
         s->calls[n + 1] = calls += op_has(listing->instrs.v[n].i->op, OPF_CALL);
 }
 
-/* Counts the block's instructions, those that are not listed too: place[], of the listed ones, from `before` on. */
+/* Counts the block's instructions, including those that are not listed, starting from `before`. place[] becomes the count
+ * at each listed one. */
 static u32 count_places_of(const Bases *s, const Block *b, u32 *place, u32 before)
 {
     const Listing *listing = s->listing;
@@ -374,7 +375,7 @@ static u32 end_of_subtree(const Bases *s, const Block *b)
     return s->listing->end[dom->by_pre[dom->last[b->id]]->id];
 }
 
-/* The first instruction after n that reads the value, in the order of the walk; LISTING_NONE. */
+/* The first instruction after n, in the order of the walk, that reads the value; LISTING_NONE: there is none. */
 static u32 next_reader(const Bases *s, u32 value, u32 n)
 {
     u32 end = s->uses.start[value + 1];
@@ -382,7 +383,8 @@ static u32 next_reader(const Bases *s, u32 value, u32 n)
     return next < end ? s->use_instr[s->uses.to[next]] : LISTING_NONE;
 }
 
-/* Whether the value is made or read in the innermost loop around b. A value that is only live there can be spilled around the loop. */
+/* Whether the value is made or read in the innermost loop around b, or there is no loop. A value that is only live there
+ * can be spilled around the loop. */
 static bool is_used_in_loop(const Bases *s, u32 value, const Block *b)
 {
     const Loops *loops = an_loops(s->an);
@@ -395,7 +397,8 @@ static bool is_used_in_loop(const Bases *s, u32 value, const Block *b)
     return false;
 }
 
-/* Whether the value is read after instruction n in the same block, or is live at the block's end in a loop that makes or reads it. */
+/* Whether the value is read after instruction n in the same block, or is live at the block's end in a loop that makes or
+ * reads it. */
 static bool is_live_after(const Bases *s, u32 value, u32 n)
 {
     const ListedValue *v = &s->listing->values.v[value];
@@ -442,7 +445,7 @@ bool bases_compute(Bases *s)
     s->listing = listing_compute(&s->arena, s->fn, an_order(an), an_ssa(an), an_live(an), &wanted);
     find_addresses(s);
     find_expressions(s);
-    an_thaw(an, AN_FACTS); /* what they said of ranges is in the expressions now */
+    an_thaw(an, AN_FACTS); /* the expressions contain what the facts said about ranges */
     an_freeze(an, AN_LIVE | AN_DOM | AN_LOOPS);
     if (!find_shared(s))
         return false;

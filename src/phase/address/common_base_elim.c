@@ -8,27 +8,28 @@
  *     add.s64 %rd7, %rd6, %rd1;
  *     st.global.u32 [%rd7+4], %r2;           st.global.u32 [%rd4+4], %r2;
  *
- * Every value that an address is made of has a linear expression (analysis/linear_value.h). Where another register holds a value of the
- * same expression but for the constant, an access takes that register and a changed offset; where even the constant is the same, any
- * reader does. What nobody reads any more is removed. Counters that keep their distance in every iteration of a loop are one
- * (`phi facts`). A computation that all paths from a branch make anew moves before the branch. Then products of widened indices
- * become mul.wide (wide.c).
+ * Every value that an address is made of has a linear expression (analysis/linear_value.h). Where another register holds a
+ * value whose expression differs only in the constant, an access takes that register and a changed offset. Where the
+ * constant is the same, any reader takes it. Instructions whose results nobody reads any more are removed. Counters that
+ * keep their distance in every iteration of a loop are one (`phi facts`). A computation that all paths from a branch make
+ * anew moves before the branch. Then products of widened indices become mul.wide (wide.c).
  *
  * Sound: a register is read instead of another only where it holds that value on every path (analysis/ssa.h). Accesses keep
  * their number, order and effective address, and so their alignment; volatile ones too. Only pure instructions are added or
  * removed. Guarded writes have values of their own, about which nothing is known.
  *
- * Pays (tests/ptxas/BASES.md) where ptxas does not see the equality itself. Only what becomes dead is worth it: a register stays
- * as it is if one of its readers cannot do without. A product that additions read, a shift that one addition reads, or several in
- * another block, and the low half of a pair, cost ptxas nothing. A base does not stay live across a call for it, nor across a loop,
- * or past PTXAS_BASE_NEAR, for what few machine instructions make anew (target/ptxas.h), nor into another block for equal values
- * that two make. In shared and local memory a sum is one addition of 32 bits, and local arrays whose addresses are sums ptxas knows
- * apart. What is the same in the whole warp, and read in a loop, it keeps in uniform registers, but for products of 64 bits. Where a
- * thread's registers are full, one instruction less only makes ptxas order the others anew.
+ * Pays (tests/ptxas/BASES.md) where ptxas does not see the equality itself. Only dead code is worth it: a register stays as
+ * it is if one of its readers needs it. A product that additions read, a shift that one addition reads, or several in
+ * another block, and the low half of a pair, cost ptxas nothing. A base is not kept live across a call. Nor is it kept live
+ * across a loop, or past PTXAS_BASE_NEAR, for a value that a few machine instructions compute (target/ptxas.h), nor into
+ * another block for an equal value that two compute. In shared and local memory a sum is one addition of 32 bits, and ptxas
+ * can distinguish local arrays whose addresses are sums. Values that are the same in the whole warp, and read in a loop,
+ * ptxas keeps in uniform registers, except for products of 64 bits. Where a thread's registers are full, one instruction
+ * less only makes ptxas order the others differently.
  *
- * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, expressions deeper than --cbe-max-depth. Arrays in local
- * memory have no lifetimes in PTX: their address is a constant, and the document's cloning of allocas has nothing to do here.
- */
+ * Declines: offsets beyond 24 bits, registers of an inner scope outside of it, expressions deeper than --cbe-max-depth.
+ * Arrays in local memory have no lifetimes in PTX: their address is a constant, and the document's cloning of allocas has
+ * nothing to do here. */
 #include "analysis/uniform.h"
 #include "ir/edit.h"
 #include "phase/address/hoist.h"
@@ -38,13 +39,13 @@
 enum {
     HOLDERS_LOOKED_AT = 16,
     FAR_ROUNDS = 4,
-    CHAIN_DEPTH = 4 /* operands of operands that are looked at */
+    CHAIN_DEPTH = 4 /* how many levels of operands are looked at */
 };
 
 /* A register that is to be read instead of another. */
 typedef struct Swap {
-    u32 leader; /* value; 0: none */
-    i64 plus;   /* what is read minus the leader */
+    u32 leader; /* its value; 0: no swap */
+    i64 plus;   /* the value that is read now, minus the leader */
     bool loop;  /* the leader would have to stay live through a loop for it */
     bool far;   /* the leader would have to stay live through a loop, or past PTXAS_BASE_NEAR, for it */
 } Swap;
@@ -68,20 +69,20 @@ typedef struct Cbe {
     Bases *s;
     ListingWalk walk;
     AddressHoist hoist;
-    BitSet needed; /* by value: read by what stays */
+    BitSet needed; /* by value: remaining instructions read it */
     Swap *swap;    /* by index into Listing.uses: what is read instead */
     u8 *refused;   /* by value: Refusal */
-    /* By value: the last instruction of the walk so far that reads it, with the swaps as they are. Those that read
-     * a value of another block are far unless it is live for others. */
+    /* By value: the last instruction of the walk so far that reads it, with the swaps as they are. A swap counts here only
+     * if its leader is of the same block as the value that it replaces. */
     u32 *last_read;
     BitSet reported;  /* by value */
     u32 *head, *tail; /* by base: the values that have it, oldest first ... */
     u32 *next, *prev; /* ... by value */
     VecU32 available; /* all of them, in the order of the walk */
-    u8 full;          /* is_full(): 0: not asked yet, 1: no, 2: yes */
+    u8 full;          /* the answer of is_full(): 0: not computed yet, 1: no, 2: yes */
 } Cbe;
 
-/* ---- who holds what --------------------------------------------------------------------------------------------- */
+/* ---- which register holds what ----------------------------------------------------------------------------------- */
 
 static void hold(Cbe *c, u32 value)
 {
@@ -100,7 +101,7 @@ static void hold(Cbe *c, u32 value)
     vec_push(&c->available, value);
 }
 
-/* Forgets the values that only blocks made available which do not dominate b. */
+/* Forgets the values of blocks that do not dominate b. */
 static void release(Cbe *c, const Block *b)
 {
     while (c->available.n && !dominates(c->s->listing->dom, bases_block_of(c->s, vec_last(&c->available)), b)) {
@@ -117,7 +118,7 @@ static bool fits_type(Type by, Type old)
     return by == old || type_class(by) == TC_BITS || (type_class(old) != TC_BITS && type_class(old) != TC_FLOAT);
 }
 
-/* Why `holder` cannot be read instead of `value` in slot k of instruction n. */
+/* Why `holder` cannot be read instead of `value` in slot k of instruction n; REFUSED_NOT: it can. */
 static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 plus)
 {
     const Instr *i = c->s->listing->instrs.v[n].i;
@@ -138,7 +139,7 @@ static Refusal refusal(const Cbe *c, u32 holder, u32 value, u32 n, u32 k, i64 pl
     return bases_reach(c->s, holder, n) == REACH_THROUGH_CALL ? REFUSED_CALL : REFUSED_NOT;
 }
 
-/* Whether the register of the holder would have to live on for long to be read in instruction n. */
+/* Whether the register of the holder would have to stay live for long to be read in instruction n. */
 static bool is_far(const Cbe *c, u32 holder, u32 n)
 {
     const ListedValue *v = &c->s->listing->values.v[holder];
@@ -150,7 +151,7 @@ static bool is_far(const Cbe *c, u32 holder, u32 n)
     }
 }
 
-/* Looks for a register that may be read instead, for use number `use` in instruction n. */
+/* Finds a register that use number `use`, in instruction n, may read instead. */
 static void serve(Cbe *c, u32 n, u32 use)
 {
     u32 slot = c->s->listing->uses.v[use].slot, value = c->s->listing->uses.v[use].value, looked_at = 0;
@@ -175,7 +176,7 @@ static void serve(Cbe *c, u32 n, u32 use)
     }
 }
 
-/* Whether some register holds what the instruction is about to compute. */
+/* Whether some register holds the value that the instruction is about to compute. */
 static bool is_available(const Cbe *c, u32 value)
 {
     u32 looked_at = 0;
@@ -221,7 +222,7 @@ static void need_uses(Cbe *c, u32 n)
         bases_mark(c->s, &c->needed, c->swap[k].leader ? c->swap[k].leader : c->s->listing->uses.v[k].value);
 }
 
-/* Finds the values that instructions which stay read, with the swaps as they are. */
+/* Finds the values that remaining instructions read, with the swaps as they are. */
 static void find_needed(Cbe *c)
 {
     bitset_clear(&c->needed);
@@ -237,7 +238,7 @@ static void find_needed(Cbe *c)
     }
 }
 
-/* Whether ptxas folds the computation into the access by itself, or it is the low half of a register pair. */
+/* Whether ptxas folds the computation of the value into the access by itself, or the value is the low half of a register pair. */
 static bool is_step(const Cbe *c, u32 value)
 {
     Instr *i = bases_computation(c->s, value);
@@ -250,15 +251,15 @@ static bool is_step(const Cbe *c, u32 value)
     return sem->op == OPC_MOV || ((sem->op == OPC_ADD || sem->op == OPC_SUB) && by->kind == OPND_IMM);
 }
 
-/* Whether the instruction that writes the value stays, whoever reads it: a load of a parameter, of which ptxas makes a constant
- * operand. */
+/* Whether the instruction that writes the value stays, whoever reads it, as a load of a parameter does. ptxas makes that a
+ * constant operand. */
 static bool is_written_anyway(const Cbe *c, u32 value)
 {
     u32 n = c->s->listing->values.v[value].instr;
     return n != LISTING_NONE && !may_go(c->s, n);
 }
 
-/* The bases of which a computation goes that ptxas would not have seen through. */
+/* The bases for which a computation is removed that ptxas would not have seen through. */
 static BitSet find_worthwhile(const Cbe *c)
 {
     BitSet bases = bitset_new(&c->s->arena, c->s->a->exprs->exprs.n);
@@ -273,12 +274,12 @@ static BitSet find_worthwhile(const Cbe *c)
 typedef struct Chain {
     u32 instrs;
     i32 cost;    /* machine instructions */
-    u32 words;   /* 32-bit registers that lived on from afar for it */
+    u32 words;   /* 32-bit registers that stayed live over a distance for it */
     bool narrow; /* it makes addresses of shared or local memory, of which the machine computes 32 bits */
-    bool sums;   /* nothing but additions */
+    bool sums;   /* it holds nothing but additions */
 } Chain;
 
-/* Machine instructions saved when i is removed; its reader is removed as well and counted already, or NULL. */
+/* Machine instructions saved when i is removed. reader: its reader, if that is removed and counted already; otherwise NULL. */
 static i32 cost_in_chain(const Instr *i, const Instr *reader, bool narrow)
 {
     if (narrow && type_bits(i->op->type[0]) == 64)
@@ -286,7 +287,8 @@ static i32 cost_in_chain(const Instr *i, const Instr *reader, bool narrow)
     return reader ? (i32)ptxas_pair_cost(i, reader) - (i32)ptxas_cost(reader) : (i32)ptxas_cost(i);
 }
 
-/* Adds what is removed with the value. ptxas makes conversions in loops anew where they are read. */
+/* Adds the computations that are removed with the value. Conversions in loops count no registers, since ptxas repeats them
+ * where they are read. */
 static void add_chain(const Cbe *c, u32 value, const Instr *reader, u32 depth, Chain *chain)
 {
     const Listing *listing = c->s->listing;
@@ -330,7 +332,8 @@ static Chain chain_of(const Cbe *c, u32 use)
     return chain;
 }
 
-/* Whether it pays to keep the leader alive from afar: what is removed costs much, or itself keeps as many registers alive. */
+/* Whether it pays to keep the leader alive over a distance: the removed code costs much, or itself keeps as many registers
+ * alive. */
 static bool pays_from_afar(const Cbe *c, u32 use, u32 leader, bool loop)
 {
     Chain chain = chain_of(c, use);
@@ -339,7 +342,7 @@ static bool pays_from_afar(const Cbe *c, u32 use, u32 leader, bool loop)
     return chain.cost > (i32)(loop ? PTXAS_BASE_LOOP : PTXAS_BASE_FAR);
 }
 
-/* Whether the value is made by a product of twice the bits of its factors. */
+/* Whether the value is computed from a product of twice the bits of its factors. */
 static bool is_made_by_product(const Cbe *c, u32 value, u32 depth)
 {
     const Instr *i = bases_computation(c->s, value);
@@ -354,7 +357,7 @@ static bool is_made_by_product(const Cbe *c, u32 value, u32 depth)
     return false;
 }
 
-/* Whether the value, or a shared one that is made of it, is read in a loop. */
+/* Whether the value, or a shared one that is computed from it, is read in a loop. */
 static bool is_read_in_loop(const Cbe *c, u32 value, u32 depth)
 {
     const Bases *s = c->s;
@@ -368,8 +371,8 @@ static bool is_read_in_loop(const Cbe *c, u32 value, u32 depth)
     return false;
 }
 
-/* Whether the machine computes the value before a loop by its uniform instructions, in registers of their own: it has none for
- * products of 64 bits, so that the leader would take vector registers in the loop. */
+/* Whether the machine computes the value before a loop with its uniform instructions, in registers of their own. It has
+ * none for products of 64 bits, so the leader would take vector registers in the loop. */
 static bool is_uniform_for_loop(const Cbe *c, u32 value, u32 leader)
 {
     const Block *b = bases_block_of(c->s, value);
@@ -379,8 +382,8 @@ static bool is_uniform_for_loop(const Cbe *c, u32 value, u32 leader)
            uniform_has(&an_uniform(c->an)->warp, c->s->listing->values.v[value].reg);
 }
 
-/* Whether the leader would live on into another block for an equal value, which ptxas knows to be equal, and keeps or makes anew as
- * its registers allow. */
+/* Whether the leader would stay live into another block for an equal value. ptxas knows that it is equal, and keeps or
+ * recomputes it as its registers allow. */
 static bool is_made_anew(const Cbe *c, u32 use, const Chain *chain)
 {
     const Swap *swap = &c->swap[use];
@@ -398,7 +401,7 @@ static bool is_full(Cbe *c)
     return c->full == 2;
 }
 
-/* Whether ptxas makes better code of what would go than of the leader. */
+/* Whether ptxas makes better code of the computations that would be removed than of the leader. */
 static bool is_better_as_it_is(Cbe *c, u32 use)
 {
     u32 value = c->s->listing->uses.v[use].value;
@@ -409,7 +412,7 @@ static bool is_better_as_it_is(Cbe *c, u32 use)
            is_uniform_for_loop(c, value, c->swap[use].leader) || (chain.cost <= 1 && is_full(c));
 }
 
-/* Takes back the swaps that would keep a register alive for long, or make ptxas write worse code; whether there were any. */
+/* Drops the swaps that would keep a register alive for long, or make ptxas write worse code. Answers whether there were any. */
 static bool drop_costly_swaps(Cbe *c)
 {
     bool any = false;
@@ -435,7 +438,7 @@ static bool has_swaps(const Cbe *c)
     return false;
 }
 
-/* Takes back the swaps after which the value that was read is still needed; whether any swap is left. */
+/* Drops the swaps that leave the replaced value needed, or do not pay. Answers whether any swap is left. */
 static bool drop_swaps(Cbe *c)
 {
     bool left = false, dropped = false;
@@ -477,7 +480,7 @@ static bool drop_swaps(Cbe *c)
     return left;
 }
 
-/* ---- readers of other registers -------------------------------------------------------------------------------- */
+/* ---- the rewrite ------------------------------------------------------------------------------------------------ */
 
 static const char *reg_text(const Cbe *c, RegId id)
 {
@@ -552,7 +555,7 @@ static void report_missed(Cbe *c)
                          "the address differs from another one by a constant, but %s", why[c->refused[value]]);
 }
 
-/* Lets values share registers; whether anything changed. */
+/* Lets values share registers; answers whether anything changed. */
 static bool share_bases(Cbe *c)
 {
     Arena *arena = &c->s->arena;

@@ -4,10 +4,11 @@
 #include "target/ptxas.h"
 
 enum {
-    REGION_BLOCKS = 64 /* of one search */
+    REGION_BLOCKS = 64 /* the most blocks of one search */
 };
 
-/* Registers that asynchronous instructions write (tcgen05.ld, wgmma): they may not be read before a wait, wherever it stands. */
+/* Registers that asynchronous instructions write (tcgen05.ld, wgmma). They may not be read before a wait, which may stand
+ * anywhere. */
 static BitSet pending_registers(Bases *s)
 {
     BitSet pending = bitset_new(&s->arena, s->fn->regs.n);
@@ -57,9 +58,10 @@ void hoist_note(AddressHoist *h, u32 n)
     t->count++;
 }
 
-/* ---- whether it pays ------------------------------------------------------------------------------------------- */
+/* ---- whether hoisting pays --------------------------------------------------------------------------------------- */
 
-/* Whether a register may live through b on a path from `dominator`: b holds no call, and is in no loop that `dominator` is not in. */
+/* Whether a register may live through b on a path from `dominator`: `dominator` dominates b, both are in the same innermost
+ * loop, and b holds no call. */
 static bool may_pass(const Bases *s, const Block *dominator, const Block *b)
 {
     const Loops *loops = an_loops(s->an);
@@ -67,7 +69,7 @@ static bool may_pass(const Bases *s, const Block *dominator, const Block *b)
            s->calls[s->listing->end[b->id]] == s->calls[s->listing->first[b->id]];
 }
 
-/* Whether every path from `dominator` on comes to one of the blocks in `ends`. */
+/* Whether every path from `dominator` comes to one of the blocks in `ends`. */
 static bool all_paths_end(AddressHoist *h, const Block *dominator)
 {
     Bases *s = h->s;
@@ -89,7 +91,7 @@ static bool all_paths_end(AddressHoist *h, const Block *dominator)
     return all;
 }
 
-/* Whether all congruent values are products that only additions read which stay: ptxas makes one instruction of both. */
+/* Whether all congruent values are products that only remaining additions read, of which ptxas makes one instruction. */
 static bool all_fused(const AddressHoist *h, const CongruentValues *t)
 {
     for (u32 v = t->first; v; v = h->next_congruent[v])
@@ -98,7 +100,8 @@ static bool all_fused(const AddressHoist *h, const CongruentValues *t)
     return true;
 }
 
-/* Whether all congruent values are conversions, and no value made of one could move with it: ptxas makes them where they are read. */
+/* Whether all congruent values are conversions, and no value made of one could move with it. ptxas repeats conversions
+ * where they are read. */
 static bool all_conversions(const AddressHoist *h, const CongruentValues *t)
 {
     const Bases *s = h->s;
@@ -124,8 +127,8 @@ static bool all_paths_compute(AddressHoist *h, const CongruentValues *t)
     return all;
 }
 
-/* Whether the registers that the value is made of hold at the end of b what they hold where it is made. They do if they were written
- * in b or in a block that dominates it, since a later write above would reach the value too. */
+/* Whether the operands of the value's computation have the same values at the end of b. They do if they were written in b
+ * or in a block that dominates it, since a later write above would reach the value, too. */
 static bool has_operands(const AddressHoist *h, u32 value, const Block *b)
 {
     const Bases *s = h->s;
@@ -141,7 +144,7 @@ static bool has_operands(const AddressHoist *h, u32 value, const Block *b)
     return true;
 }
 
-/* Whether one of the successors of b has many registers live already. */
+/* Whether many registers are already live in one of the successors of b. */
 static bool is_crowded(const AddressHoist *h, const Block *b)
 {
     for (u32 edge = 0; edge < block_edge_count(b); edge++)
@@ -181,7 +184,7 @@ static void count_uses(AddressHoist *h)
             h->uses_left[listing->args.v[listing->values.v[phi].arg + k]]++;
 }
 
-/* Removes the computation, and what nobody reads then. */
+/* Removes the computation, and those whose results nobody reads then. */
 static void remove_computation(AddressHoist *h, u32 value)
 {
     Bases *s = h->s;
@@ -227,7 +230,8 @@ static void hoist(AddressHoist *h, PhaseRun *run, const CongruentValues *t, u32 
                  t->count);
     phase_count(run, "BaseHoisted", 1);
     for (u32 v = t->first; v; v = h->next_congruent[v])
-        if (!bitset_has(&h->moved, v)) /* it went with another one, made of it, whose expression is the same */
+        if (!bitset_has(&h->moved,
+                        v)) /* otherwise it was removed with another one, made of it, whose expression is the same */
             replace_value(h, v, reg);
 }
 

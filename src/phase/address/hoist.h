@@ -1,11 +1,11 @@
-/* Address computations that every path from a branch makes, moved before the branch:
+/* Moves address computations that every path from a branch makes before the branch:
  *
  *     @%p bra A;                        mul.wide.s32 %new, %r1, 4;
  *     mul.wide.s32 %rd3, %r1, 4; ...    @%p bra A;
  *  A: mul.wide.s32 %rd4, %r1, 4; ...    ...
  *
- * Only where none of them sees the result of another, no path gets longer, no loop or call lies between, and ptxas does not make
- * one instruction of each with its reader. */
+ * Only where none of them sees the result of another, no path gets longer, no loop or call lies between, and ptxas does not
+ * make one instruction of each with its reader. */
 #ifndef PTXOPT_PHASE_ADDRESS_HOIST_H
 #define PTXOPT_PHASE_ADDRESS_HOIST_H
 
@@ -19,22 +19,22 @@ typedef struct CongruentValues {
 
 typedef struct AddressHoist {
     Bases *s;
-    u32 *congruent_to; /* by expression: index into congruent, plus 1; 0: none */
+    u32 *congruent_to; /* by expression: 1 + the index into congruent; 0: none */
     VEC(CongruentValues) congruent;
     u32 *next_congruent; /* by value */
-    u32 *uses_left;      /* by value: uses, those by phis too; NULL: nothing has moved yet */
-    BitSet moved;        /* by value: its computation is gone */
+    u32 *uses_left;      /* by value: remaining uses, including those by phis; NULL: nothing has moved yet */
+    BitSet moved;        /* by value: its computation is removed */
     BitSet lonely;       /* by value: nothing else computes the same */
     BitSet pending;      /* by register: some asynchronous instruction writes it */
-    BitSet ends, seen;   /* blocks, of the search that goes on */
+    BitSet ends, seen;   /* blocks, for the search under way */
 } AddressHoist;
 
 AddressHoist hoist_new(Bases *s);
 void hoist_free(AddressHoist *h);
-/* Notes the computation of instruction n, whose result is shared and held by no register there; to be called in the order of the
- * walk. */
+/* Notes the computation of instruction n. Its result is shared, and no register holds it there. To be called in the order
+ * of the walk. */
 void hoist_note(AddressHoist *h, u32 n);
-/* Moves what was noted; whether there was anything. The values of AddressHoist.s are out of date then. */
+/* Moves the noted computations where that pays; answers whether any moved. The values of AddressHoist.s are then out of date. */
 bool hoist_run(AddressHoist *h, PhaseRun *run);
 
 #endif

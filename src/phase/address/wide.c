@@ -1,15 +1,16 @@
-/* Products of a widened index by mul.wide, where ptxas makes one instruction of that and the addition that follows:
+/* Computes products of a widened index by mul.wide, where ptxas makes one instruction of that and the following addition:
  *
  *     cvt.s64.s32 %rd4, %r1;                 mul.wide.s32 %rd5, %r1, 8;
  *     shl.b64 %rd5, %rd4, 3;                 add.s64 %rd6, %rd1, %rd5;
  *     add.s64 %rd6, %rd1, %rd5;
  *
- * Sound: a number of 32 bits, extended and multiplied by one below 2^31, is the whole product of the two, signed or not; the index
- * is read where its register still holds it. The conversion goes if nobody reads it any more.
+ * Sound: a number of 32 bits, extended and multiplied by one below 2^31, is the whole product of the two, signed or not;
+ * the index is read where its register still holds it. The conversion goes if nobody reads it any more.
  *
- * Pays (tests/ptxas/BASES.md): SHF, LEA and LEA.HI.X become IMAD.WIDE. ptxas schedules the kernel anew, so that few of these in a
- * large kernel are a gamble: measured, kernels without loops, products that many additions read, and bases that are no parameter
- * got slower as often as one in four did, and kernels with few of them one in eight. Where the conversion stays, little is saved.
+ * Pays (tests/ptxas/BASES.md): SHF, LEA and LEA.HI.X become IMAD.WIDE. ptxas schedules the kernel anew, so that few of
+ * these in a large kernel are a gamble: measured, kernels without loops, products that many additions read, and bases that
+ * are no parameter got slower as often as one in four did, and kernels with few of them one in eight. Where the conversion
+ * stays, little is saved.
  *
  * Declines: indices that are the same in the whole warp, which ptxas extends and shifts in uniform registers; conversions
  * outside of a loop that the product is in; blocks into which many registers are live. */
@@ -22,7 +23,7 @@
 
 enum {
     FACTOR_MOST = INT32_MAX,
-    COPIES = 4 /* between a base and the parameter that it is */
+    COPIES = 4 /* the most copies between a base and the parameter that it is */
 };
 
 typedef struct WideProduct {
@@ -48,7 +49,7 @@ static bool is_integer_of(const Function *fn, RegId reg, u32 bits)
     return reg && r->vector == 1 && class != TC_FLOAT && class != TC_PRED && type_bits(r->type) == bits;
 }
 
-/* The constant by which i multiplies its first source, of 64 bits; 0: it does something else. */
+/* The constant by which i multiplies its first source, of 64 bits; 0: i does something else. */
 static u64 factor_of(const Instr *i)
 {
     if (i->kind != INSTR_OP || i->guard || i->op->sem.bits != 64 || instr_operands(i) != 3)
@@ -61,7 +62,7 @@ static u64 factor_of(const Instr *i)
     return i->op->sem.op == OPC_MUL && i->op->sem.from == 64 && by->value <= FACTOR_MOST ? (u64)by->value : 0;
 }
 
-/* Whether i multiplies a widened index, and the register of the index still holds it at i. */
+/* Whether i multiplies a widened index whose register still holds it at i. */
 static bool read_product(Analyses *an, Instr *i, WideProduct *p)
 {
     const Function *fn = an->fn;
@@ -97,13 +98,13 @@ static bool is_parameter(Analyses *an, const Instr *at, RegId reg)
     return false;
 }
 
-/* Whether many registers are live into b: IMAD.WIDE needs pairs of them. */
+/* Whether many registers are live into b. IMAD.WIDE needs pairs of them. */
 static bool is_crowded(Analyses *an, const Block *b)
 {
     return live_words(an_live(an), b, PTXAS_CROWDED + 1) > PTXAS_CROWDED;
 }
 
-/* Whether one instruction alone reads the product: an addition, in the same block, to a parameter. */
+/* Whether a single instruction reads the product: an addition, in the same block, to a parameter. */
 static bool is_offset_of_parameter(Analyses *an, const WideProduct *p)
 {
     RegId product = p->i->opnd[0].id;
@@ -134,7 +135,7 @@ static void widen(Analyses *an, PhaseRun *run, const WideProduct *p)
     instr_set_operands(p->i, slots, 3);
 }
 
-/* Keeps in the list the products whose conversions nobody else reads, so that these are removed; none if there are few. */
+/* Keeps in the list the products whose conversions are then unread, and so removed; empties it if they are few. */
 static void keep_dense(const Analyses *an, WideProducts *products)
 {
     u32 *reads = arena_array(an->scratch, u32, an->fn->regs.n), instrs = 0, kept = 0;
