@@ -1,22 +1,22 @@
-/* dfa-jump-threading: in a state machine (a dispatch in a loop on a register that arms set to constants) each arm goes
+/* dfa-jump-threading: in a state machine (a dispatch in a loop on a register that arms set to constants) each arm jumps
  * directly to the arm of the next state.
  *
  *   L: @done bra X; switch (s) {         L0: @done bra X;
  *   A: ...; mov s, 1; bra L;             A:  ...; mov s, 1; @done bra X; bra B;
  *   B: ...; mov s, 0; bra L; }           B:  ...; mov s, 0; @done bra X; bra A;
  *
- * What lies between the arms and the dispatch is copied once for each state, and the dispatch is decided in the copies. A
- * state may come through copies of registers, and from selps of constants, which become branches on their predicates. Follows
- * LLVM's DFAJumpThreading, with its limits; what it calls a path is here a block that is copied for a state.
+ * The blocks between the arms and the dispatch are copied once for each state, and the dispatch is decided in the copies. A
+ * state may come through copies of registers, and from selps of constants, which become branches on their predicates.
+ * Follows LLVM's DFAJumpThreading, with its limits; what it calls a path is here a block that is copied for a state.
  *
- * Sound: every thread executes the same instructions in the same order but for pure ones whose results nobody reads. Only
- * pure instructions and plain loads and stores are copied. Threads that a branch divides reconverge where they did, which keeps the
- * control dependence of convergent instructions (phase/dfa/plan_graph.h), or the function has none. Loops stay reducible: the
- * graph is tested before anything is changed.
+ * Sound: every thread executes the same instructions in the same order, except for pure ones whose results nobody reads.
+ * Only pure instructions and plain loads and stores are copied. Threads that a branch divides reconverge where they did,
+ * which keeps the control dependence of convergent instructions (phase/dfa/plan_graph.h), or the function has none. Loops
+ * stay reducible: the graph is tested before anything is changed.
  *
- * Pays where all threads of a warp are in one state: each step saves the dispatch. Where they are in several, the warp would
- * run from state to state in parts that no longer reconverge at the dispatch, so the dispatch must be uniform
- * (tests/ptxas/THREADING.md). --enable-dfa-jump-thread=1 does without that.
+ * Pays where all threads of a warp are in one state: each step saves the dispatch. Where they are in several, the warp
+ * would run from state to state in parts that no longer reconverge at the dispatch, so the dispatch must be uniform
+ * (tests/ptxas/THREADING.md). --enable-dfa-jump-thread=1 drops that condition.
  *
  * Declines: states that do not come from constants on every path, blocks with pragmas, scopes, calls, atomics, convergent
  * instructions between the arms and the dispatch, and loops that would get a second entry. */
@@ -27,12 +27,12 @@
 #include "phase/dfa/state_machine.h"
 #include "transform/slice.h"
 
-enum { SELECTORS = 8 /* of a loop */ };
+enum { SELECTORS = 8 /* the most selectors of a loop */ };
 
 /* ---- copies ----------------------------------------------------------------------------------------------------- */
 
-/* The block to which an edge to the target leads in the end. Copies in which nothing is left to do are passed: an empty latch would
- * not be distinguished from the header that follows it. */
+/* The block that an edge to the target finally leads to, past empty copies. An empty latch could not be distinguished from
+ * the header that follows it. */
 static Block *final_block(const MachinePlan *plan, const PlanTarget *target)
 {
     for (u32 steps = 0; target->node != NO_NODE; steps++) {
@@ -44,8 +44,8 @@ static Block *final_block(const MachinePlan *plan, const PlanTarget *target)
     return target->to;
 }
 
-/* Redirects edges of b from the target's block to its copy; past_idle: those to the copy go on past copies in which nothing is left to
- * do. These are two steps, since b may also lead to the block behind such copies, and leave that for a copy of its own. */
+/* Redirects edges of b from the target's block to its copy. past_idle: redirects those to the copy past empty copies
+ * instead. These are two steps, since b may also lead to the block after such copies, and leave that for a copy of its own. */
 static void redirect_to(const MachinePlan *plan, Block *b, const PlanTarget *target, bool past_idle)
 {
     if (target->node == NO_NODE)
@@ -71,7 +71,8 @@ static u32 count_names(const Block *b)
     return n;
 }
 
-/* Lists the instructions of the node's block that have an effect or are read, in order; with its branch unless the node decides it. */
+/* Lists, in order, the instructions of the node's block that have an effect or are read, and its branch unless the node
+ * decides it. */
 static u32 collect_read(Analyses *an, const MachinePlan *plan, const PlanNode *node, Instr *read[NODE_ITEMS])
 {
     u32 room = count_names(node->b), n = 0;
@@ -123,7 +124,8 @@ static void make_copies(Analyses *an, PhaseRun *run, MachinePlan *plan)
 
 /* ---- edges ------------------------------------------------------------------------------------------------------ */
 
-/* Builds the branches from b, which has none, to the leaves first .. first + n - 1, which have their first `depth` selps in common. */
+/* Builds the branches from b, which has none, to the leaves first .. first + n - 1. These have their first `depth` selps in
+ * common. */
 static void branch_to_leaves(Analyses *an, PhaseRun *run, const MachinePlan *plan, Block *b, u32 first, u32 n, u32 depth)
 {
     const PlanLeaf *leaf = &plan->leaf.v[first];
@@ -132,7 +134,7 @@ static void branch_to_leaves(Analyses *an, PhaseRun *run, const MachinePlan *pla
         block_set_fall(b, final_block(plan, &leaf->target));
         return;
     }
-    assert(depth < COUNT_OF(leaf->select)); /* leaves differ in one of them */
+    assert(depth < COUNT_OF(leaf->select)); /* leaves differ in one of the selps */
     while (holding < n && plan->leaf.v[first + holding].holds[depth])
         holding++;
     Block *rest = block_new_like(b, b->loc), *then;
@@ -165,7 +167,7 @@ static void redirect_edges(Analyses *an, PhaseRun *run, const MachinePlan *plan)
     }
 }
 
-/* Lays each copy out so that control falls into it: after a block that only leads there, one copy after each block. */
+/* Moves each copy after a block that control could fall from into the copy's successor, one copy after each such block. */
 static void lay_out(const MachinePlan *plan)
 {
     for (u32 k = 0; k < plan->node.n; k++) {
@@ -200,8 +202,8 @@ static bool may_divide(Analyses *an)
     return false;
 }
 
-/* NULL, or why the loop stays as it is for the sake of threads that reconverge. Copies of blocks may join sooner than these did, and
- * be more of them; which lanes come to a copy together is not asked of the plan. */
+/* Why the loop stays as it is because threads reconverge; NULL: it need not. Copies of blocks may join sooner than the
+ * originals did, and there are more of them. Which lanes come to a copy together is not asked of the plan. */
 static const char *why_reconverge(Analyses *an)
 {
     ReconvergeGate *gate = reconverge_new(an->scratch, an);

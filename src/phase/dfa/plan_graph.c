@@ -95,7 +95,8 @@ static bool dominates_in(const PlanGraph *g, u32 a, u32 b)
     return a == b;
 }
 
-/* Without its back edges, the edges to dominators, the graph has no cycle: all of it can be ordered (Kahn). */
+/* Without its back edges, which are the edges to dominators, a reducible graph has no cycle, so all of it can be ordered
+ * (Kahn). */
 bool plan_graph_is_reducible(const PlanGraph *g)
 {
     u32 *waiting = arena_array(g->an->scratch, u32, g->succ.nodes), ordered = 0;
@@ -117,7 +118,7 @@ bool plan_graph_is_reducible(const PlanGraph *g)
     return ordered == g->reached;
 }
 
-/* Whether the edges out of v come to one copy of `point` first. */
+/* Whether all paths from v first come to at most one copy of `point`. */
 static bool reconverges_in_one_copy(const PlanGraph *g, u32 v, const Block *point, BitSet *seen)
 {
     VecU32 work = {0};

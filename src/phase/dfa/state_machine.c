@@ -5,7 +5,7 @@
 #include "target/ptxas.h"
 #include "transform/affine.h"
 
-enum { SELECTORS_ASKED = 64 /* of one loop */ };
+enum { SELECTORS_ASKED = 64 /* the most selectors of one loop that are asked about */ };
 
 typedef struct MachineFinder {
     const Knobs *knobs;
@@ -13,14 +13,14 @@ typedef struct MachineFinder {
     const Loop *loop;
     MachinePlan *plan;
     bool separate; /* each edge into the machine gets copies of its own */
-    u32 group;     /* number of the edge whose copies are made, if separate */
+    u32 group;     /* if separate, the number of the edge whose copies are made */
     bool too_many; /* there are more paths than the limit */
     bool too_long; /* some path is longer than the limit */
 } MachineFinder;
 
 /* ---- state registers -------------------------------------------------------------------------------------------- */
 
-/* Whether the loop copies or selects something into the register. */
+/* Whether the loop copies or selects a value into the register. */
 static bool loop_sets(const Loop *loop, RegId reg)
 {
     for (u32 k = 0; k < loop->block_count; k++)
@@ -101,7 +101,7 @@ static Given given_state(const MachineFinder *p, const Block *b, const StateValu
     return g;
 }
 
-/* What the state registers hold at the point; *undecided: a selp that leaves one of them unknown. */
+/* The known values of the state registers at the point. *undecided becomes a selp that leaves one of them unknown. */
 static StateValues state_at(const MachineFinder *p, ProgramPoint place, const Given *given, Instr **undecided)
 {
     StateValues s = {.known = 0};
@@ -119,7 +119,7 @@ static StateValues state_at(const MachineFinder *p, ProgramPoint place, const Gi
     return s;
 }
 
-/* Forgets what nobody reads from b on, and what is known there on every path. */
+/* Forgets registers that nobody reads from b on, and those whose values are known there on every path. */
 static void prune_state(const MachineFinder *p, StateValues *s, const Block *b)
 {
     Instr *undecided;
@@ -129,7 +129,7 @@ static void prune_state(const MachineFinder *p, StateValues *s, const Block *b)
             s->known &= ~(1u << r);
 }
 
-/* What is known on the edge from b, whose end has `out`, to `to`. */
+/* The known values on the edge from b, whose end has `out`, to `to`. */
 static StateValues state_on_edge(const MachineFinder *p, const Block *b, const StateValues *out, const Block *to)
 {
     Instr *undecided;
@@ -161,7 +161,7 @@ static bool block_may_be_copied(const MachineFinder *p, const Block *b)
     return true;
 }
 
-/* The node for b with this state; NO_NODE: b as it is. */
+/* The node for b with this state; NO_NODE: b itself is used. */
 static i32 find_node(MachineFinder *p, Block *b, const StateValues *s, u32 depth)
 {
     MachinePlan *plan = p->plan;
@@ -222,7 +222,8 @@ static void expand_node(MachineFinder *p, u32 k)
 
 /* ---- edges into the machine -------------------------------------------------------------------------------------- */
 
-/* Whether the end of `from` may branch on the predicate of the selp, and a warp does not divide there unless that is asked for. */
+/* Whether the end of `from` may branch on the predicate of the selp. That must not divide a warp, unless the option asks
+ * for it. */
 static bool may_branch_on(const MachineFinder *p, const Instr *selp, const Block *from)
 {
     const Operand *by = instr_operand(selp, 3);
@@ -232,7 +233,7 @@ static bool may_branch_on(const MachineFinder *p, const Instr *selp, const Block
     return p->knobs->enable_dfa_jump_thread > 0 || uniform_has(&an_uniform(p->an)->warp, by->id);
 }
 
-/* Appends a leaf for each outcome of the selps that are not given yet; false: the state is not known in one of them. */
+/* Appends a leaf for each outcome of the selps that are not given yet. False: the state is unknown in one of them. */
 static bool add_leaves(MachineFinder *p, const Block *from, Block *to, Given *given)
 {
     Instr *undecided;
@@ -278,7 +279,7 @@ static void add_edges_into(MachineFinder *p, Block *b)
     }
 }
 
-/* ---- what the plan is good for ----------------------------------------------------------------------------------- */
+/* ---- what the plan is worth -------------------------------------------------------------------------------------- */
 
 static bool leads_to_used(const MachinePlan *plan, const PlanNode *node)
 {
@@ -288,7 +289,7 @@ static bool leads_to_used(const MachinePlan *plan, const PlanNode *node)
     return false;
 }
 
-/* Forgets the nodes from which no decision is reached, then those that no edge leads to. */
+/* Marks the nodes from which a decision is reached as used, and lets no target name another one. */
 static void keep_used(MachinePlan *plan)
 {
     bool more = true;
@@ -364,7 +365,7 @@ static u32 log2_ceil(u32 n)
     return bits;
 }
 
-/* Whether an edge of the loop, reachable once the plan is carried out, goes to a dispatch that other edges bypass. */
+/* Whether a block of the loop, reachable once the plan is carried out, still leads to a dispatch that other edges bypass. */
 static bool stays_unknown(const MachineFinder *p, const PlanGraph *graph)
 {
     for (u32 e = 0; e < p->plan->edge.n; e++) {
@@ -378,7 +379,7 @@ static bool stays_unknown(const MachineFinder *p, const PlanGraph *graph)
     return false;
 }
 
-/* Whether the branches that would be decided do not divide a warp. */
+/* Whether none of the decided branches divides a warp. */
 static bool dispatch_is_uniform(const MachineFinder *p)
 {
     for (u32 k = 0; k < p->plan->node.n; k++) {
@@ -414,7 +415,7 @@ static const char *why_not(MachineFinder *p)
     return "threads of a warp that diverge at a branch would no longer reconverge";
 }
 
-/* A branch of the loop that is decided by the register. */
+/* A branch of the loop that the register decides. */
 static const Instr *dispatch_on(const Loop *loop, RegId selector)
 {
     for (u32 k = 0; k < loop->block_count; k++)
@@ -423,7 +424,7 @@ static const Instr *dispatch_on(const Loop *loop, RegId selector)
     return NULL;
 }
 
-/* NULL, or the limit that was reached before any branch was decided. */
+/* The limit that was reached before any branch was decided; NULL: none was. */
 static const char *why_stopped(const MachineFinder *p)
 {
     if (p->too_many)
@@ -465,8 +466,8 @@ bool plan_make(Analyses *an, const Knobs *knobs, const Loop *loop, RegId selecto
         return false;
     if (make_plan(p, selector, why) || *why != reducible_no_more)
         return *why == NULL && plan->at;
-    /* A state that one arm falls into and others enter through the copies is a loop with two entries, unless those within
-     * have copies of their own. */
+    /* A state that one arm falls into and others enter through copies is a loop with two entries, unless the arms in it
+     * have their own copies. */
     plan_free(plan);
     p.separate = true;
     return make_plan(p, selector, why);
