@@ -8,19 +8,20 @@
  * Follows OriBranchOpt of ptxas (unconditional folding, unreachable blocks, constant and equal-target conditions, chains,
  * by worklist to a fixed point) and LLVM's BranchFolder::OptimizeBranches (empty blocks, single-predecessor merge).
  *
- * Sound: every thread executes the same instructions with the same operands in the same order; only branches go. No block is
- * duplicated. An empty block that is bypassed controls nothing, so no instruction's control dependence grows, and no cycle gets a
- * second entry. `.uni` stays on a branch whose guard stays, and is never added. With a branch whose edges lead to one block goes what
- * only it read, and nothing that was unread before.
+ * Sound: every thread executes the same instructions with the same operands in the same order; only branches are removed.
+ * No block is duplicated. An empty block that is bypassed controls nothing, so no instruction's control dependence grows,
+ * and no cycle gets a second entry. `.uni` stays on a branch whose guard stays, and is never added. Instructions whose
+ * results only a removed branch with equal targets read are removed with it, and none that were unread before.
  *
- * A branch that is decided goes only where no other one comes to reconverge sooner for it (analysis/reconverge.h): the paths
- * that no thread takes are paths for ptxas.
+ * A decided branch is removed only where that lets the threads of no other branch reconverge sooner
+ * (analysis/reconverge.h). For ptxas, paths that no thread takes are paths, too.
  *
- * Threads that a table sends to different blocks are groups of their own, and stay so where some wait for others, or see them.
+ * Threads that a table sends to different blocks are separate groups (transform/groups.h). They stay separate where some
+ * wait for others, or see them.
  *
- * Declines: blocks that debug data names; blocks with a pragma (it works in the block that a back edge enters, and only
- * there); bypassing an empty block that several blocks take to a loop's header;
- * whatever decides by which block an irreducible loop is entered (loop_is_around_irreducible). */
+ * Declines: blocks that debug data names; blocks with a pragma, which has an effect only in the block that a back edge
+ * enters; bypassing an empty block through which several blocks lead to a loop's header; a change of whatever decides by which
+ * block an irreducible loop is entered (loop_is_around_irreducible). */
 #include "analysis/reconverge.h"
 #include "base/marks.h"
 #include "ir/cfg.h"
@@ -30,10 +31,10 @@
 #include "transform/condition.h"
 #include "transform/groups.h"
 
-/* A block with more edges has all of them redirected at once, not one after the other. */
+/* A table with more edges has all of them redirected at once, not one after the other. */
 enum {
     MANY_EDGES = 16,
-    HOPS = 64 /* blocks in front of a loop's header that are passed at once */
+    HOPS = 64 /* the most blocks in front of a loop's header that are passed at once */
 };
 
 typedef struct CleanUp {
@@ -41,14 +42,14 @@ typedef struct CleanUp {
     Analyses *an;
     Function *fn;
     VEC(Block *) work;
-    u8 *queued;     /* by Block.id */
-    Marks seen;     /* by Block.id: blocks of the search under way */
-    Block **end;    /* by Block.id: the last known destination() of the block, valid while that block is not dead; NULL */
-    BitSet decided; /* by Instr.origin: branches that always take one edge, and may be taken away in this iteration */
-    bool asks_gate; /* only those */
-    BitSet groups;  /* tables that make them: transform/groups.h */
+    u8 *queued;  /* by Block.id */
+    Marks seen;  /* by Block.id: visited by the search under way */
+    Block **end; /* by Block.id: the last known destination() of the block, valid while that is not dead; NULL: unknown */
+    BitSet decided; /* by Instr.origin: branches that always take one edge, and may be removed in this iteration */
+    bool asks_gate; /* only those in `decided` may be removed; otherwise any decided branch */
+    BitSet groups;  /* tables that divide threads into groups: transform/groups.h */
     bool changed;
-    Unread *unread; /* instructions; NULL: no branch was removed yet that may have been the last reader of one */
+    Unread *unread; /* instructions; NULL: no branch that may have been the last reader of one was removed yet */
 } CleanUp;
 
 /* ---- the worklist ---------------------------------------------------------------------------------------------- */
@@ -81,8 +82,8 @@ static bool rewrite(CleanUp *c, const char *name, const Block *at, const char *w
 
 static bool only_jumps(const Block *b) { return block_is_empty(b) && b->fall && b->fall != b && !block_is_pinned(b); }
 
-/* Where control that enters b ends up, past blocks that do nothing. A cycle of such blocks is left at the block where it
- * closes: an infinite loop stays one. */
+/* The block where control that enters `from` ends up, past blocks that do nothing. A cycle of such blocks is left at the
+ * block where it closes: an infinite loop stays one. */
 static Block *destination(CleanUp *c, Block *from)
 {
     Block *b = from;
@@ -118,7 +119,7 @@ static void mark_reached(CleanUp *c, Block *b)
         vec_push(&c->work, b);
 }
 
-/* Removes blocks that only lead to one another, and that no other block leads to, in one rewrite. */
+/* Removes, in one rewrite, blocks that only one another lead to. */
 static void remove_unreachable_cycles(CleanUp *c)
 {
     marks_clear(&c->seen);
@@ -143,9 +144,9 @@ static void remove_unreachable_cycles(CleanUp *c)
     }
 }
 
-/* The block to which control may go that enters the chain of blocks that do nothing from `to` to the loop header `end`. Where several
- * blocks come to the header through one of these, which may be the header of a loop itself, they go on doing so: each of them would
- * become a latch or an entry of its own, or enter that other loop past its header. */
+/* The block to which an edge into the chain of empty blocks from `to` to the loop header `end` may lead. Where several
+ * blocks come to the header through one of these, they must go on doing so. Otherwise each would become a latch or entry of
+ * its own, or enter a loop that one of these heads past its header. */
 static Block *before_header(const CleanUp *c, Block *to, Block *end)
 {
     u32 hops = 0;
@@ -160,7 +161,8 @@ static Block *before_header(const CleanUp *c, Block *to, Block *end)
     return shared ? last : end;
 }
 
-/* Whether b is the header of a loop, and a table whose edges stay leads there: what goes past it would enter the loop elsewhere. */
+/* Whether b is the header of a loop, and a table whose edges stay leads there. An edge that bypasses b would enter the loop
+ * elsewhere. */
 static bool stays_header(const CleanUp *c, const Block *b)
 {
     CfgList preds = cfg_preds(c->fn, b);
@@ -234,7 +236,7 @@ static bool thread_edges(CleanUp *c, Block *b)
     return any;
 }
 
-/* The pragma works in the block that a back edge enters, and only there: it must not come into another one. */
+/* Whether b holds a pragma. It has an effect only in the block that a back edge enters, and must not come into another one. */
 static bool has_pragma(const Block *b)
 {
     for_each_instr(i, b)
@@ -271,7 +273,8 @@ static bool fold_equal_targets(CleanUp *c, Block *b)
     return true;
 }
 
-/* What only removed branches read goes, and may leave blocks empty, to which both edges of other branches lead then. */
+/* Removes instructions whose results only removed branches read. That may leave blocks empty, to which both edges of other
+ * branches then lead. */
 static void remove_unread(CleanUp *c)
 {
     VecU32 from = {0};
@@ -294,15 +297,16 @@ static FactValue known_guard(const Block *b)
     return end && end->guard ? predicate_value(end, end->guard) : FACT_UNKNOWN;
 }
 
-/* Where control goes after b's guarded terminator, if `truth` is what its guard is; NULL: it leaves the function. */
+/* The successor that b's guarded terminator leads to if its guard is `truth`; NULL: it leaves the function. */
 static Block *decided_successor(const Block *b, FactValue truth)
 {
     const Instr *end = block_terminator(b);
     return (truth == FACT_TRUE) != end->guard_not ? branch_target(end) : b->fall;
 }
 
-/* Finds, before the first rewrite of an iteration, the decided branches that may go: paths that no thread takes may keep the
- * reconvergence points of others apart (analysis/reconverge.h). A branch that is decided later waits for the next iteration. */
+/* Finds, before the first rewrite of an iteration, the decided branches that may be removed. Paths that no thread takes may
+ * keep the reconvergence points of others apart (analysis/reconverge.h). A branch that is decided later waits for the next
+ * iteration. */
 static void find_decided(CleanUp *c)
 {
     VEC(Block *) decided = {0};
@@ -330,18 +334,19 @@ static void find_decided(CleanUp *c)
     vec_free(&decided);
 }
 
-/* Whether the decided branch may go, by what find_decided() found; one that was not decided then waits for the next iteration. */
-static bool region_may_decide(const CleanUp *c, const Instr *end)
+/* Whether the decided branch may be removed, as find_decided() found. One that was not decided then waits for the next
+ * iteration. */
+static bool may_remove_decided(const CleanUp *c, const Instr *end)
 {
     return !c->asks_gate || (end->origin < c->decided.bits && bitset_has(&c->decided, end->origin));
 }
 
-/* Folds a guarded terminator to whose guard the block itself gives a constant: it is always executed, or never. */
+/* Folds a guarded terminator whose guard is a constant in the block: it is always executed, or never. */
 static bool fold_constant_condition(CleanUp *c, Block *b)
 {
     Instr *end = block_terminator(b);
     FactValue truth = known_guard(b);
-    if (truth == FACT_UNKNOWN || !region_may_decide(c, end))
+    if (truth == FACT_UNKNOWN || !may_remove_decided(c, end))
         return false;
     if (!rewrite(c, "ConditionFolded", b,
                  truth == FACT_TRUE ? "the condition is always true" : "the condition is always false"))
