@@ -9,7 +9,7 @@ u32 phase_line(PhaseRun *run, const Instr *i)
     return i->text.beg == i->text.end ? 0 : run->sink->line_of(run->sink->user, i->text.beg);
 }
 
-/* An instruction made by a phase has no text: the remark is about the function then. */
+/* The place of an instruction. One that a phase made has no text: the remark is then about the function. */
 static Span place_of(const Instr *at) { return at ? at->text : (Span){0, 0}; }
 
 static void remark(PhaseRun *run, RemarkKind kind, const char *name, const Instr *at, const char *format, va_list arguments)

@@ -1,16 +1,18 @@
-/* What a phase gets and what it may report. A phase is a folder. It exports one function of type Phase, declared as
- * such (`Phase phase_x;`) above its definition, and has one row in pipeline/pipeline.def. It asks phase_may_rewrite() before each
- * rewrite, changes the function through ir/edit.h, reports with phase_passed() / phase_missed(), counts with phase_count(), and
- * answers what it did. What it works on, Analyses, and its options, Knobs, come apart from whom it reports to, PhaseRun: most of
- * its code needs only the first. The runner calls it again if it says so, up to the bound in its row, and thaws the analyses,
- * frees their scratch memory and cleans the graph up between two calls. */
+/* What a phase is given, and what it may report. A phase is a folder. It exports one function of type Phase, declared as
+ * such (`Phase phase_x;`) above its definition, and has one row in pipeline/pipeline.def. It asks phase_may_rewrite()
+ * before each rewrite, changes the function through ir/edit.h, reports with phase_passed() / phase_missed(), counts with
+ * phase_count(), and answers what it did. It gets what it works on (Analyses), its options (Knobs) and whom it reports to
+ * (PhaseRun) separately, because most of its code needs only the first. The runner calls it again if it answers
+ * PHASE_AGAIN, up to the bound in its row. It thaws the analyses, frees their scratch memory and cleans the graph up
+ * between two calls. */
 #ifndef PTXOPT_PHASE_PHASE_H
 #define PTXOPT_PHASE_PHASE_H
 
 #include "analysis/analyses.h"
 #include "base/fnvmap.h"
 
-/* CHOICE knobs as numbers: the words, with | between them, are in the order of the enum. */
+/* CHOICE knobs are numbers; the words, with
+ * between them, are in the order of the enum. */
 #define RESERVED_WORDS "strict|volatile|off"
 typedef enum ReservedChoice { RESERVED_STRICT, RESERVED_VOLATILE, RESERVED_OFF } ReservedChoice;
 #define LOP3_WORDS "auto|always|never"
@@ -31,77 +33,77 @@ typedef enum RemarkKind { REMARK_PASSED, REMARK_MISSED, REMARK_ANALYSIS } Remark
 
 typedef struct PhaseRun PhaseRun;
 
-/* Where the runner takes reports; the runner fills it in. */
+/* Where reports go; the runner fills it in. */
 typedef struct PhaseSink {
     void *user;
-    /* at: source text the remark is about (empty: the function). message: in the memory of the run. */
+    /* at: the source text that the remark is about, empty for the whole function. message: in the run's memory. */
     void (*remark)(void *user, const PhaseRun *run, RemarkKind kind, const char *name, Span at, const char *message);
     void (*count)(void *user, const PhaseRun *run, const char *what, u32 amount);
-    /* --opt-bisect-limit: whether one more rewrite may happen */
+    /* Answers whether one more rewrite may happen, for --opt-bisect-limit. */
     bool (*may_rewrite)(void *user, const PhaseRun *run);
-    u32 (*line_of)(void *user, u32 offset); /* of the source text, from 1 on */
+    u32 (*line_of)(void *user, u32 offset); /* the line of an offset into the source text, from 1 on */
     bool wants_remarks;                     /* false: phases need not format any */
 } PhaseSink;
 
-/* What a phase looked at and left alone. */
+/* A site that a phase looked at and left alone. */
 typedef struct Declined {
     const char *counter, *name;
     Span at;
     const char *message; /* NULL: nobody wants remarks */
 } Declined;
 
-/* A phase's calls, from one iteration to the next: where it reports, and what it keeps. */
+/* The calls of a phase over a function, in all iterations: where it reports, and what it keeps. */
 struct PhaseRun {
     const char *phase;
-    const Function *fn; /* what is reported is about it */
-    u32 level;          /* 1, 2, 3: of -O */
-    bool first_round;   /* of the sequence over this function: what is declined is counted in that one only */
-    u32 iteration;      /* of the phase, within that round */
+    const Function *fn; /* the function that reports are about */
+    u32 level;          /* of -O: 1, 2, 3 */
+    bool first_round;   /* of the sequence over this function; declined sites are counted in that one only */
+    u32 iteration;      /* number of the call within the round */
     bool
-        may_do_more; /* set by a phase that did less than it might, by what it knew at its start: another round may find more */
+        may_do_more; /* set by a phase that did less than it might, by what it knew at its start; another round may find more */
     bool is_last;           /* it will not be called again, even if it answers PHASE_AGAIN */
     Arena *arena;           /* for messages; gone when the phase returns */
-    void *state;            /* what it keeps from one iteration to the next, in `kept`; NULL in the first */
+    void *state;            /* what the phase keeps in `kept` from one iteration to the next; NULL in the first */
     Arena *kept;            /* gone after the last iteration */
-    VEC(Declined) declined; /* in this iteration: the runner reports them if it is the last one */
-    FnvMap said;            /* by instruction and remark: what phase_missed_once() has said */
-    u32 origins;            /* the last Instr.origin there was when the first iteration began */
-    u32 *spent; /* what the phase has spent of its budget for the function, in all rounds, in a unit of its own */
+    VEC(Declined) declined; /* in this iteration; the runner reports these if it is the last one */
+    FnvMap said;            /* by instruction and remark: what phase_missed_once() has reported */
+    u32 origins;            /* the largest Instr.origin when the first iteration began */
+    u32 *spent; /* what the phase has spent of its budget for the function in all rounds, in a unit of its own */
     PhaseSink *sink;
 };
 
 typedef enum PhaseResult {
     PHASE_UNCHANGED, /* nothing was changed */
-    PHASE_CHANGED,   /* something was, and there is no need to look again */
-    PHASE_AGAIN      /* something was, and what it left may be work for another iteration */
+    PHASE_CHANGED,   /* the function was changed, and there is no need to look again */
+    PHASE_AGAIN      /* the function was changed, and another iteration may find more to do */
 } PhaseResult;
 
-/* an: the function to be rewritten, and what is known about it; nothing is frozen when the phase begins, nor when it has returned.
- * knobs: the options that hold for the function. run: whom it asks and reports to. */
+/* an: the function to be rewritten, and its analyses; nothing is frozen when the phase begins, nor after it has returned.
+ * knobs: the options that hold for the function. run: whom the phase asks and reports to. */
 typedef PhaseResult Phase(Analyses *an, const Knobs *knobs, PhaseRun *run);
 
 bool phase_may_rewrite(PhaseRun *run);
 void phase_count(PhaseRun *run, const char *what, u32 amount);
-/* Line of the source where i stands, for remarks; 0: a phase made it. */
+/* The line of the source where i stands, for remarks; 0: a phase made i. */
 u32 phase_line(PhaseRun *run, const Instr *i);
-/* Asks phase_may_rewrite(), and if it may, reports the rewrite as phase_passed() does, and counts it once. */
+/* Asks phase_may_rewrite(). If it may, it reports the rewrite as phase_passed() does, and counts it once. */
 bool phase_rewrite_at(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Likewise, of a block's end. */
+/* Does the same, with the end of a block as the place. */
 bool phase_rewrite(PhaseRun *run, const char *name, const Block *at, const char *what);
-/* name: CamelCase identifier of the remark ("LatchFlipped"); at: the instruction it is about, or NULL. */
+/* name: CamelCase identifier of the remark ("LatchFlipped"). at: the instruction that it is about, or NULL. */
 void phase_passed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 void phase_missed(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Says it once of `at` in all iterations, and never of an instruction that the phase made itself. */
+/* Reports the remark about `at` once in all iterations, and never about an instruction that the phase made itself. */
 void phase_missed_once(PhaseRun *run, const char *name, const Instr *at, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
-/* Says it if no iteration follows, since what one iteration declines may be rewritten in the next one. In the first round of the
- * sequence it is counted too, if counter is not NULL. */
+/* Reports the remark if no iteration follows, since the next one may rewrite what this one declines. In the first round of
+ * the sequence it is counted, too, if counter is not NULL. */
 void phase_declined(PhaseRun *run, const char *counter, const char *name, const Instr *at, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* For the runner, after an iteration: reports what was declined in it, or forgets it. */
+/* For the runner, after an iteration: reports the sites that were declined in it, or forgets them. */
 void phase_report_declined(PhaseRun *run, bool report);
 
 #endif
