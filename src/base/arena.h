@@ -45,7 +45,7 @@ void mem_free(const void *memory); /* NULL: does nothing */
  * or in arenas, and did not free, is freed either way; other resources (open files) are not. body may not free or grow
  * memory that was allocated outside. */
 bool mem_in_scope(void (*body)(void *data), void *data);
-/* Leaves the innermost one, as if memory had run out. */
+/* Leaves the innermost scope of mem_in_scope(), as if memory had run out. */
 void mem_leave_scope(void) __attribute__((noreturn));
 /* Sets what the program does when memory runs out outside of a scope: `end` must not return. */
 void mem_on_exhaustion(void (*end)(void));

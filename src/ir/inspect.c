@@ -28,7 +28,7 @@ SymId call_callee(const Instr *i)
     return callee ? callee->id : 0;
 }
 
-/* Whether the prototype has these results and parameters. */
+/* Whether fn's prototype has the results and parameters of the shape (isa/runtime.def). */
 static bool has_shape(const Function *fn, const char *shape)
 {
     u32 address = fn->module->address_size ? fn->module->address_size / 8 : 4, n = 0;

@@ -24,8 +24,8 @@ static inline bool instr_reads_volatile_register(const Instr *i)
     return false;
 }
 
-/* What the module declares as a function of the CUDA run-time system: .extern, of the shape that it has there, and without a body. NULL:
- * it is none. */
+/* The function of the CUDA run-time system that the module declares by this symbol, or NULL. The declaration is .extern,
+ * has the shape of that function, and has no body. */
 const RuntimeInfo *call_runtime(const Module *m, SymId id);
 
 /* Whether i does nothing but load one number from a parameter of its kernel, at a constant place inside it. Parameters are

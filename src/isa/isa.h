@@ -245,7 +245,7 @@ int sreg_find(const char *text, u32 len, int *component);
 
 /* ---- functions of the CUDA run-time system ----------------------------------------------------------------------- */
 
-/* What one does besides reading and writing all memory: see runtime.def. */
+/* What such a function does besides reading and writing all memory (isa/runtime.def). */
 enum RuntimeDoes { RUNTIME_ENDS = 1 << 0, RUNTIME_ANSWERS = 1 << 1, RUNTIME_WAITS = 1 << 2 };
 
 typedef struct RuntimeInfo {
@@ -253,9 +253,9 @@ typedef struct RuntimeInfo {
     u8 does; /* RuntimeDoes */
 } RuntimeInfo;
 
-/* NULL: it is none. */
+/* The function of this name, or NULL. */
 const RuntimeInfo *runtime_find(const char *name);
-/* Bytes of a result or parameter that the shape names so. */
+/* The size in bytes of a result or parameter that a shape describes by the character `of`. */
 u32 runtime_bytes(char of, u32 address_bytes);
 
 #endif

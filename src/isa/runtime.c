@@ -1,4 +1,4 @@
-/* Functions of the CUDA run-time system: runtime.def decoded. */
+/* The functions of the CUDA run-time system, from runtime.def. */
 #include "isa/isa.h"
 
 #include <string.h>

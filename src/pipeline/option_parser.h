@@ -22,8 +22,8 @@ typedef struct OptionParser {
     bool failed, done;
     bool said_why; /* an error in a file, about which the usage says nothing */
     bool foreign;  /* a word was taken for an option of nvcc or ptxas */
-    bool words;    /* options alone: there is no input among them */
-    bool library;  /* they are given to the library, which writes no files, and asks nobody */
+    bool words;    /* the words are options only, and name no input */
+    bool library;  /* the options are given to the library, which writes no files and asks no ptxas */
     VEC(struct option) known;
     ArgReader args;
     VecGlob tuned; /* the files of decisions */

@@ -154,7 +154,7 @@ static void take_option(OptionParser *parser, u32 id, const char *argument)
     }
 }
 
-/* What is about the text that the library answers with. */
+/* Whether the option is about the text that the library returns. */
 static bool is_for_library(u32 id)
 {
     static const u32 ids[] = {

@@ -50,7 +50,7 @@ typedef enum OptionsResult {
 OptionsResult options_parse(Options *options, int argc, char **argv, FILE *out, FILE *messages);
 /* Parses words that are all options; the caller sets the input. */
 OptionsResult options_parse_words(Options *options, const Words *words, FILE *out, FILE *messages);
-/* The same, without those that write files, ask another program or end this one. */
+/* Parses words like options_parse_words(), but reports options that write files, ask another program or end this one. */
 OptionsResult options_parse_library(Options *options, const Words *words, FILE *messages);
 void options_free(Options *options);
 /* Prints the statistics and times that the options ask for. */

@@ -169,7 +169,7 @@ bool output_open(Output *output, const char *path)
     return open_replacement(output, path, exists ? &st : NULL);
 }
 
-/* Whether a signal waits that is going to end the process. */
+/* Whether a signal is pending that will end the process. */
 static bool is_to_end(const Output *output)
 {
     sigset_t waiting;

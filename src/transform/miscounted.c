@@ -5,9 +5,9 @@
 #include "transform/condition.h"
 #include "transform/loop_test.h"
 
-enum { PASSES = 8 /* over the function; after these, what is not known to vary is taken for constant */ };
+enum { PASSES = 8 /* the most passes over the function; what is not known to vary after them is taken for a constant */ };
 
-/* Whether the instruction computes, and from its registers and written constants alone. */
+/* Whether i only computes, from nothing but registers and written constants. */
 static bool only_computes(const Instr *i)
 {
     if (i->kind != INSTR_OP || !op_is_pure(i->op) || i->op->mem != MEM_NONE)
@@ -26,7 +26,7 @@ static bool reads_varying(const BitSet *varying, const Instr *i)
     return false;
 }
 
-/* Whether some register was not known to vary before. */
+/* Marks the registers that i writes as varying. Answers whether one of them was not marked before. */
 static bool add_written(BitSet *varying, const Instr *i)
 {
     bool any = false;
@@ -35,7 +35,8 @@ static bool add_written(BitSet *varying, const Instr *i)
     return any;
 }
 
-/* Registers that nobody writes vary: they may be parameters. */
+/* Finds the registers that are not functions of constants alone. A register without a write varies, since it may be a
+ * parameter. */
 static void find_varying(Arena *arena, const Function *fn, BitSet *varying)
 {
     *varying = bitset_new(arena, fn->regs.n + 1);
@@ -78,7 +79,7 @@ static bool holds_varying(const Loop *loop, const BitSet *varying)
 
 static bool is_negative(u64 value, u32 bits) { return sem_signed(value, bits) < 0; }
 
-/* Whether an order is asked of unsigned numbers, one of which is a constant that would be negative as a signed one. */
+/* Whether the test orders unsigned numbers, one of which is a constant that would be negative as a signed number. */
 static bool asks_large_unsigned(Analyses *an, const Loop *loop, const LoopTest *t)
 {
     u64 start = t->value.start, entry;
@@ -96,7 +97,7 @@ static bool asks_large_unsigned(Analyses *an, const Loop *loop, const LoopTest *
             is_negative(entry, t->value.bits));
 }
 
-/* Whether the branch or return at the end of b, which every iteration passes, ends the loop by such a test. */
+/* Whether the branch or return at the end of b, which every iteration passes, tests the counter in a way that ptxas miscounts. */
 static bool test_is_miscounted(Analyses *an, const Loop *loop, const Block *b)
 {
     const Instr *end = block_terminator(b);

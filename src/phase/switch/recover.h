@@ -65,8 +65,8 @@ typedef struct BlockKinds {
 
 typedef struct Recovery Recovery;
 
-/* Makes the recovery that serves for all blocks of a function; each block is looked at as a root and as a member at most
- * once. In the arena. Needs AN_LOOPS. */
+/* Makes the recovery that serves for all blocks of a function, in the arena. Each block is looked at as a root and as a
+ * member at most once, unless recovery_forget() is called for it. Needs AN_LOOPS. */
 Recovery *recovery_new(Analyses *an, PhaseRun *run, Arena *arena, BlockKinds *kinds);
 /* Whether the root's region may have a jump table, or at least `branches` branches. Looks only at the code nearby, and asks
  * for no analysis. */
@@ -75,7 +75,7 @@ bool region_may_decide(BlockKinds *kinds, const Block *root, u32 branches);
  * fewer than `branches` branches. Asks for AN_FACTS, AN_LIVE and AN_POSTDOM, which must be frozen: they stay true for other
  * regions when one is rewritten. */
 RecoverResult recover_decision(Recovery *r, Arena *arena, Block *root, u32 branches, Decision *decision);
-/* Its blocks but the root may be the roots of other decisions. */
+/* Lets the blocks of a decision, except its root, be the roots of other decisions. */
 void recovery_forget(Recovery *r, const Decision *d);
 
 #endif

@@ -40,7 +40,7 @@ typedef struct Lowering {
     BlockKinds kinds;
     PlanLimits limits;
     InstrVec left_over;
-    u32 parts;            /* regions that were refused for their threads, and whose parts are looked at */
+    u32 parts;            /* regions kept because of their threads, whose parts are then looked at as regions */
     bool again;           /* decisions were reported in an earlier iteration */
     ReconvergeGate *gate; /* made when it is first asked, before the first rewrite */
 } Lowering;
@@ -170,7 +170,8 @@ static bool is_shorter(const Lowering *w, const Decision *d, const SwitchPlan *p
     return p->cases >= w->knobs->switch_search_threshold && p->cost.depth * 2 <= d->depth;
 }
 
-/* Whether a part of the region, whose threads meet sooner, may be rewritten where all of it may not. */
+/* Whether the verdict is about threads that would wait, or execute convergent code, in other groups. A part of the
+ * region, where threads reconverge sooner, may still be rewritten. */
 static bool risks(Verdict v)
 {
     return v.counter && (!strcmp(v.counter, "SwitchKeptWait") || !strcmp(v.counter, "SwitchKeptConvergent"));
