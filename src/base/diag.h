@@ -29,8 +29,8 @@ void diag_init(Diag *diag, FILE *out, const char *file, Str text);
 /* Reports a diagnostic. A range that reaches beyond its first line is marked to that line's end; an empty one gets a single
  * caret. */
 void diag_at(Diag *diag, DiagLevel level, Span where, const char *format, ...) __attribute__((format(printf, 4, 5)));
-/* From hold to release, diagnostics are kept, and then printed in the order of their places in the source, each note with
- * the error or warning before it. At most a few thousand are kept. The last line tells how many errors the limit hid. */
+/* Diagnostics between hold and release are kept, and then printed in the order of their places in the source. A note stays
+ * with the error or warning before it. At most a few thousand are kept. The last line tells how many errors the limit hid. */
 void diag_hold(Diag *diag);
 void diag_release(Diag *diag);
 /* The line and column of a byte offset, both from 1. CR, LF and CRLF each end a line. */

@@ -24,8 +24,8 @@ Graph graph_reverse(Arena *arena, const Graph *g);
  * there are. order: nodes entries. */
 u32 graph_reverse_postorder(const Graph *g, u32 root, u32 *order);
 
-/* Adds to `found` the nodes that edges lead to from the nodes of `work`, directly or through other nodes, and stops at
- * those that are in it already. Frees `work`; answers how many nodes it looked at. */
+/* Adds to `found` the nodes that edges lead to from the nodes of `work`, directly or through other nodes. It goes no
+ * further from nodes that were in `found` before. Frees `work`; answers how many nodes it looked at. */
 u32 graph_spread(const Graph *g, VecU32 *work, BitSet *found);
 
 /* Finds the strongly connected components (Tarjan, 1972): component[u] for every node. Answers their number. A component's

@@ -1,5 +1,5 @@
-/* The control-flow graph. Successors and predecessors live in two FNV-1a hash maps keyed by block id, changed only through
- * cfg_add_edge / cfg_remove_edge / cfg_redirect, so that both directions always agree. An edge is counted: two edges from a
+/* The control-flow graph. Successors and predecessors live in two FNV-1a hash maps keyed by block id. Only cfg_add_edge,
+ * cfg_remove_edge and cfg_redirect change them, so that both directions always agree. An edge is counted: two edges from a
  * to b (both arms of a branch, repeated table entries) are one CfgEdge of multiplicity two.
  *
  * The maps stand here and not among the analyses because ir/edit.h keeps them in step with every change; orders, dominators

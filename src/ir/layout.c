@@ -27,8 +27,8 @@ static void end_with_ret(Block *b)
     instr_append(last, ret);
 }
 
-/* Whether b must end with a jump. Without one, the labels of an empty block would be those of the next one, and threads
- * that a table sends to the two would be one group (transform/groups.h). */
+/* Whether b must end with a jump. Without a jump, the labels of an empty block would be those of the next one. Threads that
+ * a table sends to the two would then be one group (transform/groups.h). */
 static bool needs_jump(const Block *b)
 {
     return b->fall && (b->fall != b->next || (b->fn->cfg && block_is_empty(b) && cfg_table_leads_to(b->fn, b)));

@@ -3,13 +3,13 @@
  *
  *     the layout      a scope whose blocks no longer stand together would be opened twice
  *     a reference     a branch into a scope; a register used by an instruction that was moved out of its scope
- *     a declaration   in mid-body, which prints earlier than it stood and hides an outer name on the way; or of the
+ *     a declaration   one in mid-body, which prints earlier than it stood and hides an outer name on the way; one in the
  *                     scope that an instruction was moved to
  *
  * The first two flatten the scope: its braces are removed, and its declarations move to the scope around it. Where a name
- * would then clash, and for the third, the declaration is renamed as a whole and the instructions that hold one of its
- * names print from their operands. A range `%r<100>` counts as if it declared every name of its stem (%r, without the
- * digits), so now and then a name is renamed that need not be. */
+ * would then clash, and for the third, the whole declaration is renamed. The instructions that hold one of its names then
+ * print from their operands. A range `%r<100>` counts as if it declared every name of its stem (%r, without the digits). So
+ * a name may be renamed that need not be. */
 #include "ir/scope_names.h"
 
 /* Sets the parent and the jump of a scope. Jumps lead to ancestors at distances that grow with the depth, so a few of them

@@ -44,8 +44,8 @@ void lower_opcode_part(Lower *p, Span part)
 
 /* ---- operands -------------------------------------------------------------------------------------------------- */
 
-/* The next slot. It is filled in place, because an operand that is assembled elsewhere, byte by byte, would be copied as a
- * whole before its bytes are written. */
+/* The next slot. It is filled in place, because an operand that is assembled elsewhere, byte by byte, would have to be
+ * copied. */
 static Operand *push_operand(Lower *p, OperandKind kind)
 {
     if (!p->open_aggregates.n)

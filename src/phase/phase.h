@@ -2,7 +2,7 @@
  * such (`Phase phase_x;`) above its definition, and has one row in pipeline/pipeline.def. It asks phase_may_rewrite()
  * before each rewrite, changes the function through ir/edit.h, reports with phase_passed() / phase_missed(), counts with
  * phase_count(), and answers what it did. It gets what it works on (Analyses), its options (Knobs) and whom it reports to
- * (PhaseRun) separately, because most of its code needs only the first. The runner calls it again if it answers
+ * (PhaseRun). They are separate because most of its code needs only the first. The runner calls it again if it answers
  * PHASE_AGAIN, up to the bound in its row. It thaws the analyses, frees their scratch memory and cleans the graph up
  * between two calls. */
 #ifndef PTXOPT_PHASE_PHASE_H

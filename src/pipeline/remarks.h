@@ -1,6 +1,6 @@
 /* Remarks as YAML, in LLVM's optimization-record format, so that opt-viewer, llvm-opt-report and similar tools read them.
- * DebugLoc is the place in the PTX. Where a .loc is in force there, the place in the source program follows as the last
- * arguments, of which the one named Source has a DebugLoc of its own. */
+ * DebugLoc is the place in the PTX. Where a .loc is in force there, the last arguments tell the place in the source
+ * program. The one named Source has a DebugLoc of its own. */
 #ifndef PTXOPT_PIPELINE_REMARKS_H
 #define PTXOPT_PIPELINE_REMARKS_H
 

@@ -397,8 +397,8 @@ static bool is_used_in_loop(const Bases *s, u32 value, const Block *b)
     return false;
 }
 
-/* Whether the value is read after instruction n in the same block, or is live at the block's end in a loop that makes or
- * reads it. */
+/* Whether the value is read after instruction n in the same block. Also true if it is live at the end of that block, and a
+ * loop around the block makes or reads it. */
 static bool is_live_after(const Bases *s, u32 value, u32 n)
 {
     const ListedValue *v = &s->listing->values.v[value];

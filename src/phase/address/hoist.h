@@ -4,8 +4,8 @@
  *     mul.wide.s32 %rd3, %r1, 4; ...    @%p bra A;
  *  A: mul.wide.s32 %rd4, %r1, 4; ...    ...
  *
- * Only where none of them sees the result of another, no path gets longer, no loop or call lies between, and ptxas does not
- * make one instruction of each with its reader. */
+ * It does so only where none of them reads the result of another, no path gets longer, and no loop or call lies between.
+ * Nor may ptxas make one instruction of each with its reader. */
 #ifndef PTXOPT_PHASE_ADDRESS_HOIST_H
 #define PTXOPT_PHASE_ADDRESS_HOIST_H
 

@@ -7,10 +7,10 @@
  * Sound: a number of 32 bits, extended and multiplied by one below 2^31, is the whole product of the two, signed or not;
  * the index is read where its register still holds it. The conversion goes if nobody reads it any more.
  *
- * Pays (tests/ptxas/BASES.md): SHF, LEA and LEA.HI.X become IMAD.WIDE. ptxas schedules the kernel anew, so that few of
- * these in a large kernel are a gamble: measured, kernels without loops, products that many additions read, and bases that
- * are no parameter got slower as often as one in four did, and kernels with few of them one in eight. Where the conversion
- * stays, little is saved.
+ * Pays (tests/ptxas/BASES.md): SHF, LEA and LEA.HI.X become IMAD.WIDE. ptxas schedules the kernel anew, so few of these in
+ * a large kernel are a gamble. Measured: where the kernel has no loops, many additions read the product, or the base is no
+ * parameter, one kernel in four got slower. Of the kernels with few of these, one in eight did. Where the conversion stays,
+ * little is saved.
  *
  * Declines: indices that are the same in the whole warp, which ptxas extends and shifts in uniform registers; conversions
  * outside of a loop that the product is in; blocks into which many registers are live. */

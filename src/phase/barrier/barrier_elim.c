@@ -4,14 +4,14 @@
  *     ld.shared.u32 w, [b];  bar.sync 0;  ret;               ld.shared.u32 w, [b];  ret;
  *
  * Follows branch-distribution and dead-synchronization elimination of the CUDA compilers, without their rules that leave a
- * hazard. A barrier is needed if an access that can come above it and one that can come below it, no other barrier of all
- * threads in between (flow.h), may touch one address in two threads (alias.h), and one of them writes.
- * Removals only bring accesses together, so what is needed once stays needed: one pass, innermost loops first, comes to
- * the end that starting again after each removal comes to. Tseng, "Compiler Optimizations for Eliminating Barrier
- * Synchronization", PPoPP 1995.
+ * hazard. A barrier is needed if an access above it and one below it may touch one address in two threads (alias.h), and
+ * one of them writes. Above and below it means with no other barrier of all threads in between (flow.h). Removals only
+ * bring accesses together, so what is needed once stays needed: one pass, innermost loops first, comes to the end that
+ * starting again after each removal comes to. Tseng, "Compiler Optimizations for Eliminating Barrier Synchronization",
+ * PPoPP 1995.
  *
- * A block of one thread needs none. Where .reqntid makes the block one warp at most, bar.warp.sync with the mask of its
- * threads does what a barrier does that stays, and ptxas makes nothing of it, or a NOP:
+ * A block of one thread needs no barrier. Where .reqntid makes the block one warp at most, a barrier that stays becomes
+ * bar.warp.sync with the mask of the threads. ptxas makes nothing of that, or a NOP:
  *
  *     .reqntid 32 ... bar.sync 0;                              bar.warp.sync 0xffffffff;
  *

@@ -1,14 +1,14 @@
-/* Which barriers of a function all threads of the CTA execute together, and whose place in the sequence of barriers is the
- * same in all threads.
+/* Finds the barriers of a function that all threads of the CTA execute together, at the same place in the sequence of
+ * barriers.
  *
- * A barrier is reached together if every branch that it transitively depends on takes the same edge in all threads of the
- * CTA, or has only one edge after which a barrier can follow: who takes another one leaves the kernel, and does not count any
- * more. In a function that is called, nothing is known of the caller, so no barrier there is. All threads reach it if no
- * branch decides whether one leaves before.
+ * A barrier is reached together if every branch that it transitively depends on is of one of two kinds. The branch takes
+ * the same edge in all threads of the CTA, or a barrier can follow after only one of its edges. Threads that take another
+ * edge leave the kernel, and no longer count. In a function that is called, nothing is known of the caller, so no barrier
+ * there is. All threads reach it if no branch decides whether one leaves before.
  *
- * Barriers of one number pair in the order in which threads come to them, wherever they stand. So when a barrier that not
- * all threads reach together, that counts threads, or that only arrives can come first, a later one of its number may pair with
- * another one than itself: its number is mispaired there. */
+ * Barriers of one number pair in the order in which threads come to them, wherever they stand. Suppose that a barrier can
+ * come first that not all threads reach together, that counts threads, or that only arrives. Then a later barrier of that
+ * number may pair with another one than itself: the number is mispaired there. */
 #ifndef PTXOPT_PHASE_BARRIER_REACH_H
 #define PTXOPT_PHASE_BARRIER_REACH_H
 

@@ -5,8 +5,9 @@
  *     @p bra A; bra A;                    bra A;
  *     @p bra NEXT; NEXT:                  NEXT:
  *
- * Follows OriBranchOpt of ptxas (unconditional folding, unreachable blocks, constant and equal-target conditions, chains,
- * by worklist to a fixed point) and LLVM's BranchFolder::OptimizeBranches (empty blocks, single-predecessor merge).
+ * Follows OriBranchOpt of ptxas: unconditional folding, unreachable blocks, constant and equal-target conditions, and
+ * chains, by worklist to a fixed point. Follows LLVM's BranchFolder::OptimizeBranches as well: empty blocks and
+ * single-predecessor merge.
  *
  * Sound: every thread executes the same instructions with the same operands in the same order; only branches are removed.
  * No block is duplicated. An empty block that is bypassed controls nothing, so no instruction's control dependence grows,

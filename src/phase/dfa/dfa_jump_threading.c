@@ -1,5 +1,5 @@
-/* dfa-jump-threading: in a state machine (a dispatch in a loop on a register that arms set to constants) each arm jumps
- * directly to the arm of the next state.
+/* dfa-jump-threading: makes each arm of a state machine jump directly to the arm of the next state. A state machine is a
+ * loop with a dispatch on a register that the arms set to constants.
  *
  *   L: @done bra X; switch (s) {         L0: @done bra X;
  *   A: ...; mov s, 1; bra L;             A:  ...; mov s, 1; @done bra X; bra B;
@@ -14,12 +14,12 @@
  * which keeps the control dependence of convergent instructions (phase/dfa/plan_graph.h), or the function has none. Loops
  * stay reducible: the graph is tested before anything is changed.
  *
- * Pays where all threads of a warp are in one state: each step saves the dispatch. Where they are in several, the warp
- * would run from state to state in parts that no longer reconverge at the dispatch, so the dispatch must be uniform
- * (tests/ptxas/THREADING.md). --enable-dfa-jump-thread=1 drops that condition.
+ * Pays where all threads of a warp are in one state: each step saves the dispatch. Where they are in several, the parts of
+ * the warp would no longer reconverge at the dispatch. So the dispatch must be uniform (tests/ptxas/THREADING.md).
+ * --enable-dfa-jump-thread=1 drops that condition.
  *
- * Declines: states that do not come from constants on every path, blocks with pragmas, scopes, calls, atomics, convergent
- * instructions between the arms and the dispatch, and loops that would get a second entry. */
+ * Declines: states that do not come from constants on every path; pragmas, scopes, calls, atomics and convergent
+ * instructions between the arms and the dispatch; loops that would get a second entry. */
 #include <assert.h>
 
 #include "analysis/reconverge.h"

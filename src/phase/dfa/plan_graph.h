@@ -18,8 +18,8 @@ PlanGraph *plan_graph_make(Analyses *an, const Knobs *knobs, const MachinePlan *
 bool plan_graph_has_edge(const PlanGraph *g, const Block *from, const Block *to);
 bool plan_graph_is_reducible(const PlanGraph *g);
 /* Whether all paths from each branch that may divide a warp come first to the same copy of its immediate post-dominator.
- * Its threads then reconverge where they did. An instruction then depends on no other branches than before, with copies
- * taken for originals, because each new path is a copy of an old one. */
+ * Its threads then reconverge where they did. Each new path is a copy of an old one. So an instruction depends on the
+ * branches that it depended on, or on copies of them. */
 bool plan_graph_reconverges_as_before(const PlanGraph *g);
 /* Whether the function has a convergent instruction. */
 bool plan_graph_convergent(const PlanGraph *g);

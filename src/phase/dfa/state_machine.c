@@ -466,8 +466,8 @@ bool plan_make(Analyses *an, const Knobs *knobs, const Loop *loop, RegId selecto
         return false;
     if (make_plan(p, selector, why) || *why != reducible_no_more)
         return *why == NULL && plan->at;
-    /* A state that one arm falls into and others enter through copies is a loop with two entries, unless the arms in it
-     * have their own copies. */
+    /* A loop gets two entries by a state that one arm falls into and others enter through copies. It does not if the arms
+     * in it have their own copies. */
     plan_free(plan);
     p.separate = true;
     return make_plan(p, selector, why);

@@ -18,12 +18,12 @@ typedef struct LoopCompare {
 } LoopCompare;
 
 /* Finds them in an innermost loop with one latch and no other exit. Between the two places nothing changes what the setp
- * reads, and nothing reads or writes its result, so each thread finds the same value at the branch. Uses AN_LOOPS and
+ * reads, and nothing reads or writes its result. So each thread finds the same value at the branch. Uses AN_LOOPS and
  * AN_DOM; linear in the size of the loop. */
 bool latch_compare_find(Analyses *an, const Loop *loop, LoopCompare *found);
 
-/* Whether `compare`, in the loop's only latch or NULL, tests a counter that starts at a constant, is stepped by a
- * constant and runs to a constant. False if blocks were made since AN_LOOPS was computed. Asks for AN_SSA. */
+/* Whether `compare` tests a counter whose start, step and end are constants. It is in the loop's only latch, or NULL. False
+ * if blocks were made since AN_LOOPS was computed. Asks for AN_SSA. */
 bool latch_compare_counts(Analyses *an, const Loop *loop, Instr *compare);
 
 #endif

@@ -9,10 +9,10 @@
  *                                                   @p bra LOOP;
  *
  * Sound: in iteration k the register that is compared holds f + k * step, in the width of the comparison: truncation, sums,
- * differences, products and shifts by constants map residues of 2^n to each other. So does the counter, which starts at f -
- * step before the loop and is stepped right before the comparison, which then has the same result, whatever it is. Where
- * the number of iterations is known, a register that the loop steps anyway may serve: it is compared with its last value,
- * which it has in no earlier iteration. */
+ * differences, products and shifts by constants map residues of 2^n to each other. The counter holds that, too: it starts
+ * at f - step before the loop, and is stepped right before the comparison. So any comparison has the same result. Where the
+ * number of iterations is known, a register that the loop steps anyway may serve: it is compared with its last value, which
+ * it has in no earlier iteration. */
 #ifndef PTXOPT_PHASE_LATCHES_COUNTER_H
 #define PTXOPT_PHASE_LATCHES_COUNTER_H
 

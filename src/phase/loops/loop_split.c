@@ -16,8 +16,8 @@
  * Registers that only the checks read get all their steps at once. FAST holds nothing but arithmetic, loads and stores, and
  * ends after n iterations: no thread waits in it, so threads may wait for each other after it. Where these branches may
  * divide a warp, threads could come in other groups to an instruction that depends on which lanes execute it. So the loop
- * stays where an instruction sees them, for a `.uni`, and for a convergent instruction that depends on one of the branches
- * but not on all that divide.
+ * stays where an instruction sees them, and where a branch is `.uni`. It also stays for a convergent instruction that
+ * depends on one of the branches but not on all that divide a warp.
  *
  * It pays where ptxas unrolls FAST: it counts its iterations, and it has one exit (tests/ptxas/LOOPS.md). LOOP gets the
  * pragma nounroll: it runs rarely, and is not split again.

@@ -8,12 +8,12 @@
  *                                               setp.lt.s32 p, i, n; @!p bra EXIT;
  *                                         LOOP: as it was
  *
- * Sound: where i < n - 3 s and 3 s is not more than n, i + s, i + 2 s and i + 3 s are below n, and none of them wraps: the
+ * Sound: let i < n - 3 s, and 3 s be at most n. Then i + s, i + 2 s and i + 3 s are below n, and none of them wraps: the
  * loop would go on three times. So each thread executes the same instructions in the same order, and the loop's own test
- * decides after the fourth. The limit is computed in 64 bits. Where s is known to be positive and so small that 3 s does
- * not wrap, as a block's size is, it is computed in the bits of i. FOUR holds nothing but arithmetic, loads and stores, and
- * its only exit leads to the place where threads that leave the loop reconverge anyway. Where an instruction of the
- * function sees which lanes execute it, and the test may divide a warp, the loop stays as it is.
+ * decides after the fourth. The limit is computed in 64 bits. It is computed in the bits of i where s is known to be
+ * positive and small, as a block's size is: 3 s does not wrap. FOUR holds nothing but arithmetic, loads and stores, and its
+ * only exit leads to the place where threads that leave the loop reconverge anyway. Where an instruction of the function
+ * sees which lanes execute it, and the test may divide a warp, the loop stays as it is.
  *
  * Loads stay after the stores of the copies before them: their order is kept, as everywhere, and ptxas puts those first
  * that it knows to be of other memory.

@@ -10,11 +10,11 @@
  * DoSwitchOpt of ptxas for the thresholds; clusters as in Kannan and Proebsting, "Correction to 'Producing good code for
  * the case statement'" (1994), weighed by what tests/ptxas/SWITCHES.md measured.
  *
- * Sound: a region's blocks only compute conditions and copies, nothing else enters them, and their results are not read
- * after the region, or are computed again on the path there. The same values as before lead to every block after the
- * region. Its blocks are dominated by the root and none post-dominates it, so an instruction that depends on a new branch
- * depended on the root's, for which all new branches stand. The graph stays reducible: a region is acyclic and has one
- * entry, before and after.
+ * Sound: a region's blocks only compute conditions and copies, and edges enter them only from the region. Their results are
+ * not read after the region, or are computed again on the path there. The same values as before lead to every block after
+ * the region. Its blocks are dominated by the root and none post-dominates it. So an instruction that depends on a new
+ * branch depended on the root's, for which all new branches stand. The graph stays reducible: a region is acyclic and has
+ * one entry, before and after.
  *
  * Where threads of different cases may now reconverge, analysis/reconverge.h is asked. A table is brx.idx.uni only where
  * the selector is uniform: .uni on the branches before promised equal predicates.

@@ -180,8 +180,8 @@ static bool is_among(const Block *const *blocks, u32 n, const Block *b)
     return false;
 }
 
-/* The number of edges to blocks other than `end` that leave the blocks between the branch that divides the paths to a
- * and b, and a and b. UINT32_MAX: there are too many blocks. */
+/* Counts the edges that leave the blocks between a and b and their nearest common dominator. Edges to `end`, and those of a
+ * and b themselves, do not count. UINT32_MAX: there are too many blocks. */
 static u32 edges_beside(const Merge *m, Block *a, Block *b, const Block *end)
 {
     const Block *top = dom_nearest_common(an_dom(m->an), a, b), *in[LOOKED_AT_BETWEEN] = {a, b};

@@ -4,18 +4,18 @@
  *  A: ...;                            A: ...;
  *  J: @p bra C; D: ... C: ...            C: ... D: ...
  *
- * Decided: by a predicate tested before, by a comparison that was made before or is implied, by constants (flags, states),
- * by ranges of values (analysis/values.h), for branches and for tables. A selp of constants that decides is unfolded: the
- * edge becomes a branch on its predicate. Instructions of the block are cloned onto the edge if what follows reads their
- * results. A branch that all edges decide alike is removed. Follows LLVM's JumpThreading.
+ * Four things decide a branch or a table: a predicate tested before; a comparison made before, or implied; constants
+ * (flags, states); ranges of values (analysis/values.h). A selp of constants that decides is unfolded: the edge becomes a
+ * branch on its predicate. Instructions of the block are cloned onto the edge if what follows reads their results. A branch
+ * that all edges decide alike is removed. Follows LLVM's JumpThreading.
  *
  * Sound: every thread executes the same instructions as before, except for pure ones whose results nobody reads. Only pure
  * instructions and plain loads and stores are duplicated, these onto every edge. The one block at which threads no longer
  * reconverge is the bypassed one, J. So the code that depends on an earlier branch X grows only if J was X's immediate
- * post-dominator, and only by the code between J and J's own. No convergent instruction may stand there, unless no branch X
- * divides a warp. That holds for any number of blocks threaded at once, but not for a mixture of the two cases: each sweep
- * threads those of one. New paths are old paths, so a loop's header keeps dominating it as long as headers are not
- * bypassed: reducible stays reducible.
+ * post-dominator. It then grows only by the code between J and J's own. No convergent instruction may stand there, unless
+ * no branch X divides a warp. That holds for any number of blocks threaded at once, but not for a mixture of the two cases:
+ * each sweep threads those of one. New paths are old paths, so a loop's header keeps dominating it as long as headers are
+ * not bypassed: reducible stays reducible.
  *
  * Pays (tests/ptxas/THREADING.md) where ptxas does not predicate what J's branch decides. Where a warp may come to J in
  * several groups, they no longer run together after it: then nothing before J may be predicated either, and the code that
