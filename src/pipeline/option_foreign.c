@@ -25,8 +25,8 @@ static bool is_known_name(const OptionParser *parser, const char *name, size_t l
     return false;
 }
 
-/* Whether a long option of this name belongs to ptxas or nvcc. The list has those that name a target, and those that would
- * be taken for `-o FILE` or `-O`. */
+/* Whether a long option of this name belongs to ptxas or nvcc. The list has those that name a target, and two that would
+ * be taken for `-o FILE`. */
 static bool is_foreign_name(const char *name, size_t len)
 {
     static const char *const names[] = {"arch",    "gpu-name",      "gpu-architecture", "gpu-code",    "code",

@@ -47,7 +47,7 @@ static void take_bisect_limit(OptionParser *parser, const char *text)
         option_complain(parser, "--opt-bisect-limit takes a number of rewrites or -1, not '%s'", text);
 }
 
-/* Any other word names a ptxas; `search` goes together with one. */
+/* Reads the word of --guard: on, off, search, or the path of a ptxas. `search` may be given beside a path. */
 static void take_guard(Options *options, const char *word)
 {
     bool off = word && strcmp(word, "off") == 0, search = word && strcmp(word, "search") == 0;

@@ -29,7 +29,7 @@ static bool is_directive(Str text, u32 at, const char *name)
     return starts(text, at, name) && end < text.len && is_blank(text.p[end]);
 }
 
-/* The end of the blank, comment or directive for debuggers at `at`; `at` itself where there is none. */
+/* The end of the blank, comment or directive for debuggers that begins at `at`; `at` itself if none does. */
 static u32 skip_unsaid(Str text, u32 at)
 {
     if (is_blank(text.p[at]))
@@ -60,7 +60,7 @@ static u64 add_word(u64 hash, FnvMap *names, const char *word, u32 len)
     return fnv_bytes(hash, (const char *)number, sizeof *number);
 }
 
-/* names: NULL: every word stands for itself. */
+/* Adds the words of a text to a hash. names: numbers for the names that are replaced; NULL: every word stands for itself. */
 static u64 hash_words(u64 hash, FnvMap *names, Str text)
 {
     for (u32 at = 0, end; at < text.len; at = end) {
