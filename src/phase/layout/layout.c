@@ -10,9 +10,8 @@
  * change. A comparison of floats is inverted to its unordered twin, and every other reader still finds its value.
  *
  * Declines: branches that stand as their compiler wrote them, unless asked (--branch-fold-reverse); blocks that debug data
- * names; back edges, which are left to latches; blocks in front of an irreducible loop, and in it (loop_is_around_irreducible);
- * jumps that keep the groups of a table apart (transform/groups.h); comparisons with a constant for equality, of which ptxas
- * makes tables. */
+ * names; back edges, which are left to latches; blocks in front of an irreducible loop or in it; jumps that keep the groups of
+ * a table separate (transform/groups.h); comparisons with a constant for equality, of which ptxas makes tables. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
@@ -33,10 +32,9 @@ static bool is_case_test(const Instr *branch)
     return with && with->kind == OPND_IMM && (def->op->cmp == CMP_EQ || def->op->cmp == CMP_NE);
 }
 
-/* Whether inverting the branch pays. ptxas lays out blocks as it likes, but by the taken successor it decides what to
- * predicate and how to order the arms. Measured on 1120 kernels of Warp where nothing else is to be done: inverting
- * branches in front of joins makes 452 a little better and 79 worse, with as many cycles and instructions together. So a
- * branch stays as its compiler wrote it. */
+/* Whether inverting the branch pays. By the taken successor ptxas decides what to predicate and how to order the arms. On 1120
+ * kernels of Warp where nothing else is to be done, inverting branches in front of joins made 452 a little better and 79 worse,
+ * with as many cycles and instructions in all. So a branch stays as its compiler wrote it. */
 static bool inversion_pays(Analyses *an, const Knobs *knobs, const Block *b, const Instr *branch)
 {
     switch (knobs->branch_fold_reverse) {
