@@ -49,12 +49,12 @@ bool mem_in_scope(void (*body)(void *data), void *data);
 void mem_leave_scope(void) __attribute__((noreturn));
 /* Sets what the program does when memory runs out outside of a scope: `end` must not return. */
 void mem_on_exhaustion(void (*end)(void));
-/* To be called first: large pieces that are freed then go back to the system at once. Otherwise glibc keeps them once some
- * were freed, and serves smaller requests from them. A program whose arrays grow and are freed then holds twice what it
- * uses. */
+/* Makes large pieces go back to the system at once when they are freed; call it first. Otherwise glibc keeps them once
+ * some were freed, and serves smaller requests from them. A program whose arrays grow and are freed then holds twice
+ * what it uses. */
 void mem_return_large(void);
-/* For megabytes that will all be written. It uses huge pages if there are any, since page faults would cost more than the
- * writing. To be freed with mem_free(). */
+/* Allocates megabytes that will all be written; free them with mem_free(). It uses huge pages if there are any, since
+ * page faults would cost more than the writing. */
 void *mem_alloc_large(size_t bytes);
 
 /* The slow path: memory from a new chunk. */

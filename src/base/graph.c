@@ -205,8 +205,8 @@ static u32 dominators_eval(Dominators *d, u32 v)
     return d->label[v];
 }
 
-/* Finds idom, or a node with the same one, of the nodes whose semidominator is p. To be called when p's subtree is linked
- * up to the current child. */
+/* Finds idom, or a node with the same one, of the nodes whose semidominator is p. Call it when p's subtree is linked up to
+ * the current child. */
 static void dominators_empty_bucket(Dominators *d, u32 p)
 {
     for (u32 v = d->bucket[p], next; v != GRAPH_NONE; v = next) {

@@ -29,7 +29,7 @@ typedef struct Intern {
 
 void intern_init(Intern *table, Arena *arena);
 Name *intern(Intern *table, const char *text, u32 len);
-/* For a scanner that hashed the bytes while it read them: hash == fnv1a(text, len). */
+/* Serves a scanner that hashed the bytes while it read them: hash == fnv1a(text, len). */
 Name *intern_hashed(Intern *table, const char *text, u32 len, u32 hash);
 Name *intern_cstr(Intern *table, const char *text);
 /* The name, or NULL when the text was never interned. */

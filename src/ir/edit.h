@@ -55,7 +55,7 @@ Block *block_clone(Block *b); /* body and terminator, with the same successors; 
 /* Appends clones of the `count` instructions to b, each after the .loc that was in force at its original. */
 void block_append_clones(Block *b, Instr *const *v, u32 count);
 
-/* To be called before the first phase: joins blocks after labels that nothing names to the block before. No text changes. */
+/* Joins blocks after labels that nothing names to the block before. No text changes. Call it before the first phase. */
 void edit_absorb_unused_labels(Function *fn);
 
 /* Removes pure instructions whose results nobody reads since edits removed their last readers, and then those that only
@@ -73,8 +73,8 @@ u32 edit_remove_unread(Function *fn);
  * to a label. A block that ran off the end of the function and is no longer last gets a `ret`. Existing jumps to the next
  * block stay. */
 void edit_layout(Function *fn);
-/* To be called after edit_layout(), with fn->cfg: joins blocks that nothing separates any more, or at most labels. The
- * blocks are then those that the printed text would be parsed as. Answers whether there were any. */
+/* Joins blocks that nothing separates any more, or at most labels. Call it after edit_layout(), with fn->cfg. The blocks
+ * are then those that the printed text would be parsed as. Answers whether there were any. */
 bool edit_places(Function *fn);
 
 /* Makes the function print as its own text, whatever phases did to it. */

@@ -42,7 +42,8 @@ enum { LOC_PRINTED = 1 };
 
 void locs_begin(LocsPrinted *locs, const Function *fn);
 void locs_end(LocsPrinted *locs);
-/* To be called before `loc` is printed: whether the .loc that its inlined_at names has not been printed yet. It must be first. */
+/* Whether the .loc that the inlined_at of `loc` names has not been printed yet, and so must be printed first. Ask it
+ * before `loc` is printed. */
 bool locs_parent_missing(LocsPrinted *locs, Str text, Span loc, Span *parent);
 
 #endif

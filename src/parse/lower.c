@@ -191,8 +191,8 @@ static Block *split_off(Lower *p, Block *b, const OpenScope *scope)
     return rest;
 }
 
-/* To be called before a label or branch: every open scope that looked straight-line spans blocks after all. The innermost
- * comes first, so that each item moves once. */
+/* Makes every open scope that looked straight-line span blocks, since a label or branch follows. The innermost comes
+ * first, so that each item moves once. */
 void lower_scopes_span_blocks(Lower *p)
 {
     if (!p->scopes.n || !vec_last(&p->scopes).begin)

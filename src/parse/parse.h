@@ -1,4 +1,4 @@
-/* From text to IR. The lexer (grammar/ptx.re) and parser (grammar/ptx.y) call the builders of lower.h. */
+/* Makes IR from text. The lexer (grammar/ptx.re) and parser (grammar/ptx.y) call the builders of lower.h. */
 #ifndef PTXOPT_PARSE_PARSE_H
 #define PTXOPT_PARSE_PARSE_H
 

@@ -33,7 +33,7 @@ typedef enum RemarkKind { REMARK_PASSED, REMARK_MISSED, REMARK_ANALYSIS } Remark
 
 typedef struct PhaseRun PhaseRun;
 
-/* Where reports go; the runner fills it in. */
+/* The receiver of a phase's reports. The runner fills it in. */
 typedef struct PhaseSink {
     void *user;
     /* at: the source text that the remark is about, empty for the whole function. message: in the run's memory. */
@@ -103,7 +103,7 @@ void phase_missed_once(PhaseRun *run, const char *name, const Instr *at, const c
  * the sequence it is counted, too, if counter is not NULL. */
 void phase_declined(PhaseRun *run, const char *counter, const char *name, const Instr *at, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
-/* For the runner, after an iteration: reports the sites that were declined in it, or forgets them. */
+/* Reports the sites that were declined in an iteration, or forgets them. The runner calls it after each iteration. */
 void phase_report_declined(PhaseRun *run, bool report);
 
 #endif

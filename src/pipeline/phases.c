@@ -22,7 +22,7 @@ static const PhaseInfo phase_row[] = {
 #include "pipeline/pipeline.def"
 };
 
-/* It ends with an empty row, so that a table without orders is an array, too. */
+/* The table ends with an empty row, so that it is an array even without orders. */
 static const PhaseOrder order_row[] = {
 #define BEFORE(first, then, reason) {first, then, reason},
 #include "pipeline/pipeline.def"

@@ -1,4 +1,4 @@
-/* Where reports of the phases go, and which of their rewrites are allowed. */
+/* Takes the reports of the phases, and decides which of their rewrites are allowed. */
 #include "pipeline/runner.h"
 
 #include <string.h>

@@ -32,7 +32,7 @@ static void print_state(Runner *runner, Function *fn, const char *when, const ch
 
 static bool checks(const Runner *runner) { return runner->config->verify_each || ALWAYS_VERIFY; }
 
-/* The convergence of fn, which a phase must not change; NULL when nothing is checked. To be freed with convergence_free. */
+/* The convergence of fn, which a phase must not change; NULL when nothing is checked. Free it with convergence_free. */
 static Convergence *snapshot(Runner *runner, Function *fn, Arena *arena)
 {
     if (!checks(runner))

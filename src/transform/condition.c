@@ -126,7 +126,7 @@ static bool tests_lop3(const Instr *setp)
     return feed && feed->op->opcode == OPC_LOP3;
 }
 
-/* The same opcode with the inverse comparison; NULL: there is none, or it must not be used. */
+/* The setp's opcode with the inverse comparison; NULL: there is none, or it must not be used. */
 static const OpInfo *inverse_opcode(const Function *fn, const Instr *setp)
 {
     Cmp inverse = cmp_inverse(setp->op->cmp, type_class(setp->op->sem.compared));

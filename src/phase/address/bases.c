@@ -104,7 +104,7 @@ static BitSet address_registers(Bases *s)
     return regs;
 }
 
-/* Whether these registers are written in two places. Otherwise no two values could share anything. */
+/* Whether the registers of `regs` have at least two writes together. Otherwise no two values could share anything. */
 static bool are_written_twice(const Function *fn, const BitSet *regs)
 {
     u32 writes = 0;

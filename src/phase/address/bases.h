@@ -37,7 +37,7 @@ void bases_drop(Bases *s);
 
 /* Whether slot k is the register of an address `[reg+offset]` whose offset may change. */
 bool bases_is_slot(const Instr *i, u32 k);
-/* Whether this use may read another register with the same value. */
+/* Whether use `use` of instruction n may read another register with the same value. */
 bool bases_is_swappable(const Bases *s, u32 n, u32 use);
 /* The instruction that computes the value, which is part of an address, and nothing else; NULL: there is none. */
 Instr *bases_computation(const Bases *s, u32 value);

@@ -332,8 +332,8 @@ static Chain chain_of(const Cbe *c, u32 use)
     return chain;
 }
 
-/* Whether it pays to keep the leader alive over a distance: the removed code costs much, or itself keeps as many registers
- * alive. */
+/* Whether it pays to keep the leader alive over a distance. It does if the removed code costs much, or itself keeps as many
+ * registers alive. */
 static bool pays_from_afar(const Cbe *c, u32 use, u32 leader, bool loop)
 {
     Chain chain = chain_of(c, use);

@@ -31,8 +31,8 @@ typedef struct AddressHoist {
 
 AddressHoist hoist_new(Bases *s);
 void hoist_free(AddressHoist *h);
-/* Notes the computation of instruction n. Its result is shared, and no register holds it there. To be called in the order
- * of the walk. */
+/* Notes the computation of instruction n. Its result is shared, and no register holds it there. Call it in the order of the
+ * walk. */
 void hoist_note(AddressHoist *h, u32 n);
 /* Moves the noted computations where that pays; answers whether any moved. The values of AddressHoist.s are then out of date. */
 bool hoist_run(AddressHoist *h, PhaseRun *run);

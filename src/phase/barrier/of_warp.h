@@ -10,7 +10,7 @@ typedef struct OfWarp {
     u8 *loop; /* by place in Loops.v: a LoopKind */
 } OfWarp;
 
-/* To be made before any barrier is changed. */
+/* Make it before any barrier is changed. */
 OfWarp of_warp_new(Analyses *an, PhaseRun *run);
 
 /* Before sm_90 ptxas unrolls loops around bar.sync, and none around bar.warp.sync or another operation of the warp

@@ -35,12 +35,13 @@ const char *loop_lanes_forbid(Analyses *an, const LoopChecks *checks, LoopLanes 
 
 /* Rewrites one loop, and answers whether it did. It calls loop_copy_begin() right before the rewrite. */
 typedef bool LoopRewrite(Analyses *an, PhaseRun *run, const Loop *loop, LoopLanes *lanes);
-/* Calls `rewrite` for each loop of the function. All analyses answer for the function before the first rewrite. */
+/* Calls `rewrite` for each loop of the function, except for those that ptxas counts wrongly (transform/miscounted.h).
+ * All analyses answer for the function before the first rewrite. */
 PhaseResult loop_copy_each(Analyses *an, PhaseRun *run, LoopRewrite *rewrite);
 void loop_copy_begin(Analyses *an);
 
-/* Finds the instructions that the copy does not need once the branches of the checks are gone. steps: steps may be left
- * out, too. Uses AN_LIVE. */
+/* Finds the instructions that the copy does not need once the branches of the checks are gone. steps: whether steps may be
+ * left out as well. Uses AN_LIVE. */
 void loop_copy_plan(Analyses *an, const Loop *loop, const LoopChecks *checks, bool steps, LoopDropped *dropped);
 
 /* The size of the copy; `branches` does not count those of the checks. */

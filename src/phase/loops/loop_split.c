@@ -23,7 +23,7 @@
  * pragma nounroll: it runs rarely, and is not split again.
  *
  * Declines: loops with the pragma nounroll or another exit, large ones, and those with instructions that may not be copied.
- * Loops that run a constant number of times, too: ptxas unrolls them with their checks. */
+ * Loops that run a constant number of times stay as well: ptxas unrolls them with their checks. */
 #include "analysis/ranges.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"

@@ -6,7 +6,7 @@
 #include "analysis/analyses.h"
 #include "base/fnvmap.h"
 
-/* To be initialized as {an}. It uses AN_CONTROL and AN_UNIFORM. */
+/* Initialize it as {an}. It uses AN_CONTROL and AN_UNIFORM. */
 typedef struct Dependence {
     Analyses *an;
     u32 *class;     /* by Block.id: equal for blocks of equal control dependence; 0: not computed yet; NULL: nobody asked */

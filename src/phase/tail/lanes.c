@@ -57,7 +57,7 @@ void tail_lanes_begin(TailLanes *l, Block *kept, Block *other)
     find_first(l, 1, other);
 }
 
-/* From first_of_tail on, the waits whose first instruction it is no longer stand in front of the tail. */
+/* Takes the waits into the tail whose first instruction is first_of_tail. They no longer stand in front of the tail. */
 static void take_waits(TailLanes *l, u32 which, const Instr *first_of_tail)
 {
     for (u32 k = 0; k < KINDS; k++)

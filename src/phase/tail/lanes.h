@@ -13,7 +13,7 @@ TailLanes *tail_lanes_new(Analyses *an);
 void tail_lanes_free(TailLanes *lanes);
 /* False: no tail of the function can be refused. */
 bool tail_lanes_matter(const TailLanes *lanes);
-/* To be called before blocks are compared whose end differs from that of the last ones. */
+/* Call it before blocks are compared whose end differs from that of the last ones. */
 void tail_lanes_set_end(TailLanes *lanes);
 /* Begins with a tail of these two blocks that holds only their ends. */
 void tail_lanes_begin(TailLanes *lanes, Block *kept, Block *other);

@@ -60,7 +60,7 @@ typedef struct Matcher Matcher;
 Matcher *matcher_new(Analyses *an, ReservedChoice gate, bool parts_loads);
 void matcher_free(Matcher *m);
 
-/* To be called before blocks are compared, with any of them, since they all end alike. */
+/* Call it before blocks are compared, with any of them, since they all end alike. */
 void matcher_set_end(Matcher *m, const Block *any);
 /* The tail of both blocks that saves most; if limit is not 0, the tail of exactly that many items, or none. */
 Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit);

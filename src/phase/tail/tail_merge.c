@@ -110,7 +110,7 @@ static bool returns_pay(const Merge *m, const Instr *begin, const DuplicateTail 
     return small;
 }
 
-/* Whether this many blocks, b among them, can be all predecessors of the one after them, where their threads come together
+/* Whether `blocks` blocks, b among them, can be all predecessors of the block after b, where their threads come together
  * anyway. */
 static bool are_all_arms(const Merge *m, const Block *b, u32 blocks)
 {
@@ -130,7 +130,7 @@ static bool arms_pay(const Merge *m, const Tail *tail, const DuplicateTail *dupl
     return !part || duplicates > 1 || (!are_short && !bring_values);
 }
 
-/* Whether these are equal blocks among many arms, so that merging also saves the branch out of each. */
+/* Whether the tails are whole blocks among many arms, so that merging also saves the branch out of each. */
 static bool are_many_arms(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates)
 {
     CfgList succs = cfg_succs(m->fn, begin->block);
@@ -150,8 +150,8 @@ static bool is_branched_past(const Function *fn, const Block *b)
     return both.n == 2 && (both.v[0].block == succs.v[0].block || both.v[1].block == succs.v[0].block);
 }
 
-/* Machine instructions from `begin` to the block's end, without its jump. A constant that only the block reads is an
- * operand there and costs nothing. */
+/* The number of machine instructions from `begin` to the block's end, without its jump. A constant that only the block
+ * reads is an operand there and costs nothing. */
 static u32 machine_length(const Merge *m, const Instr *begin)
 {
     const Live *live = an_live(m->an);
@@ -163,7 +163,8 @@ static u32 machine_length(const Merge *m, const Instr *begin)
     return n;
 }
 
-/* Whether these are whole blocks of one machine instruction, which ptxas executes under the predicate of the branch past it. */
+/* Whether the tails are whole blocks of one machine instruction, which ptxas executes under the predicate of the branch
+ * past it. */
 static bool are_guarded_alone(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates)
 {
     bool alone = machine_length(m, begin) <= 1 && splice_begins_block(begin) && is_branched_past(m->fn, begin->block);

@@ -31,9 +31,9 @@ typedef struct ThreadJudge {
 const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_convergent);
 /* Why the branch of b stays, although it always leads to `to`; NULL: it need not. */
 const char *judge_why_branch_stays(ThreadJudge *j, const Block *b, Block *to);
-/* To be called when the branch of b, which always leads to `to`, is removed. */
+/* Tells the judge that the branch of b, which always leads to `to`, is removed. */
 void judge_branch_goes(ThreadJudge *j, const Block *b, const Block *to);
-/* To be called when some threads no longer come to the branch of b. */
+/* Tells the judge that some threads no longer come to the branch of b. */
 void judge_branch_bypassed(ThreadJudge *j, const Block *b);
 /* Whether ptxas predicates the short code that b's branch decides about, so that there is no branch to be saved. */
 bool judge_is_predicated(ThreadJudge *j, const Block *b);
@@ -42,7 +42,7 @@ bool judge_is_predicated(ThreadJudge *j, const Block *b);
 JudgeMemory judge_memory(const Analyses *an, Arena *arena);
 /* The judge of one iteration. */
 ThreadJudge judge_new(Analyses *an, const Knobs *knobs, JudgeMemory *memory);
-/* To be called before the first rewrite; computes what any question needs about the function as it is. */
+/* Computes what any question needs about the function as it is. Call it before the first rewrite. */
 void judge_prepare(ThreadJudge *j);
 /* Frees the gate and all other memory outside the arenas. */
 void judge_end(ThreadJudge *j);

@@ -71,7 +71,7 @@ static Block *block_of_clones(Threader *t, Block *b, Block *after)
     return made;
 }
 
-/* Joins each block of clones to its only predecessor, if it has one. To be called when nobody asks for facts any more. */
+/* Joins each block of clones to its only predecessor, if it has one. Call it when nobody asks for facts any more. */
 static void join_made(Threader *t)
 {
     while (t->made.n) {
