@@ -42,8 +42,8 @@ enum { LOC_PRINTED = 1 };
 
 void locs_begin(LocsPrinted *locs, const Function *fn);
 void locs_end(LocsPrinted *locs);
-/* Whether the .loc that the inlined_at of `loc` names has not been printed yet, and so must be printed first. Ask it
- * before `loc` is printed. */
+/* Whether the .loc that the inlined_at of `loc` names has not been printed yet, and so must be printed first. It notes
+ * `loc` as printed, and is to be asked right before that. */
 bool locs_parent_missing(LocsPrinted *locs, Str text, Span loc, Span *parent);
 
 #endif
