@@ -5,7 +5,7 @@
 #include "transform/condition.h"
 #include "transform/loop_test.h"
 
-enum { PASSES = 8 /* the most passes over the function; what is not known to vary after them is taken for a constant */ };
+enum { PASSES = 8 /* the most passes over the function; beyond them, every register counts as constant */ };
 
 /* Whether i only computes, from nothing but registers and written constants. */
 static bool only_computes(const Instr *i)
@@ -18,41 +18,38 @@ static bool only_computes(const Instr *i)
     return true;
 }
 
-static bool reads_varying(const BitSet *varying, const Instr *i)
+static bool reads_varying(const BitSet *constant, const Instr *i)
 {
     for (RegWalk w = reg_walk(i); next_read(&w);)
-        if (bitset_has(varying, w.reg))
+        if (!bitset_has(constant, w.reg))
             return true;
     return false;
 }
 
-/* Marks the registers that i writes as varying. Answers whether one of them was not marked before. */
-static bool add_written(BitSet *varying, const Instr *i)
+/* Marks the registers that i writes. Answers whether one of them was not marked before. */
+static bool add_written(BitSet *constant, const Instr *i)
 {
     bool any = false;
     for (RegWalk w = reg_walk(i); next_write(&w);)
-        any |= bitset_add(varying, w.reg);
+        any |= bitset_add(constant, w.reg);
     return any;
 }
 
-/* Finds the registers that are not functions of constants alone. A register without a write varies, since it may be a
- * parameter. */
-static void find_varying(Arena *arena, const Function *fn, BitSet *varying)
+/* Finds the registers that at least one write makes a function of constants. Their other writes do not matter: ptxas folds each
+ * value by itself. */
+static void find_constant(Arena *arena, const Function *fn, BitSet *constant)
 {
-    *varying = bitset_new(arena, fn->regs.n + 1);
-    bitset_fill(varying);
-    for_each_block(b, fn)
-        for_each_instr(i, b)
-            for (RegWalk w = reg_walk(i); next_write(&w);)
-                bitset_del(varying, w.reg);
+    *constant = bitset_new(arena, fn->regs.n + 1);
     bool any = true;
     for (u32 pass = 0; pass < PASSES && any; pass++) {
         any = false;
         for_each_block(b, fn)
             for_each_instr(i, b)
-                if (!only_computes(i) || reads_varying(varying, i))
-                    any |= add_written(varying, i);
+                if (only_computes(i) && !reads_varying(constant, i))
+                    any |= add_written(constant, i);
     }
+    if (any)
+        bitset_fill(constant);
 }
 
 static bool is_jump(const Instr *i) { return i->kind == INSTR_OP && op_has(i->op, OPF_BRANCH) && branch_target(i); }
@@ -66,11 +63,11 @@ static bool holds_only_arithmetic(const Loop *loop)
     return true;
 }
 
-static bool holds_varying(const Loop *loop, const BitSet *varying)
+static bool holds_varying(const Loop *loop, const BitSet *constant)
 {
     for (u32 k = 0; k < loop->block_count; k++)
         for_each_instr(i, loop->blocks[k])
-            if (reads_varying(varying, i))
+            if (reads_varying(constant, i))
                 return true;
     return false;
 }
@@ -123,17 +120,28 @@ static bool is_miscounted(Analyses *an, const Loop *loop)
     return false;
 }
 
+bool miscounted_has_constant_loop(Analyses *an)
+{
+    const Loops *loops = an_loops(an);
+    BitSet constant = {0};
+    for (u32 l = 0; l < loops->n; l++) {
+        if (!holds_only_arithmetic(loops->v[l]))
+            continue;
+        if (!constant.bits)
+            find_constant(an->scratch, an->fn, &constant);
+        if (!holds_varying(loops->v[l], &constant))
+            return true;
+    }
+    return false;
+}
+
 BitSet miscounted_loops(Analyses *an)
 {
     const Loops *loops = an_loops(an);
-    BitSet found = bitset_new(an->scratch, loops->n + 1), varying = {0};
-    for (u32 l = 0; l < loops->n; l++) {
-        const Loop *loop = loops->v[l];
-        bool computes = holds_only_arithmetic(loop);
-        if (computes && !varying.bits)
-            find_varying(an->scratch, an->fn, &varying);
-        if ((computes && !holds_varying(loop, &varying)) || is_miscounted(an, loop))
+    BitSet found = bitset_new(an->scratch, loops->n + 1);
+    bool all = miscounted_has_constant_loop(an);
+    for (u32 l = 0; l < loops->n; l++)
+        if (all || is_miscounted(an, loops->v[l]))
             bitset_add(&found, l);
-    }
     return found;
 }

@@ -5,13 +5,16 @@
 #include "analysis/analyses.h"
 
 /* The loops of which one of these holds, by their places in AN_LOOPS:
- *   - The loop holds only arithmetic and branches, on registers that are functions of constants wherever they are written. Its
- *     results are constants; which of these loops ptxas folds wrongly depends on the form of their tests.
+ *   - A loop of the same function holds only arithmetic and branches, on registers that some write makes a function of constants.
+ *     Its results are constants; whether ptxas folds them wrongly depends on the form of its test and of those in front of it.
  *   - The loop is counted, and its test is one of three: it goes on while the counter equals the bound; the counter moves away from
  *     the bound; it compares unsigned numbers, one of them a constant that would be negative as a signed number. ptxas unrolls
  *     some of these by a wrong number of iterations.
  * In the scratch arena. The time is linear in the loops, and in the function if one of the loops only computes. Uses AN_LOOPS and
  * AN_DOM, and asks for AN_SSA where a comparison is unsigned. */
 BitSet miscounted_loops(Analyses *an);
+
+/* Whether the function has a loop of the first kind, so that no test of its loops may change its form. It needs AN_LOOPS only. */
+bool miscounted_has_constant_loop(Analyses *an);
 
 #endif

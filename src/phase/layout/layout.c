@@ -10,13 +10,15 @@
  * change. A comparison of floats is inverted to its unordered twin, and every other reader still finds its value.
  *
  * Declines: branches that stand as their compiler wrote them, unless asked (--branch-fold-reverse); blocks that debug data
- * names; back edges, which are left to latches; blocks in front of an irreducible loop or in it; jumps that keep the groups of
- * a table separate (transform/groups.h); comparisons with a constant for equality, of which ptxas makes tables. */
+ * names; back edges, which are left to latches; blocks in front of an irreducible loop or in it; branches in loops of a
+ * function in which ptxas folds a loop of constants (transform/miscounted.h); jumps that keep the groups of a table separate
+ * (transform/groups.h); comparisons with a constant for equality, of which ptxas makes tables. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
 #include "phase/phase.h"
 #include "transform/condition.h"
+#include "transform/miscounted.h"
 
 static bool is_back_edge(const Loops *loops, const Block *from, const Block *to)
 {
@@ -88,10 +90,11 @@ PhaseResult phase_layout(Analyses *an, const Knobs *knobs, PhaseRun *run)
     bool any = false;
     an_freeze(an, AN_LOOPS | AN_LIVE);
     an_compute(an, AN_LOOPS);
+    bool tests_stay = miscounted_has_constant_loop(an);
     for (Block *b = an->fn->entry, *next; b; b = next) {
         next = b->next;
         bool stays = loop_is_around_irreducible(an_loops(an), b);
-        any |= !stays && invert_to_fall_through(an, knobs, run, b);
+        any |= !stays && !(tests_stay && loop_of(an_loops(an), b)) && invert_to_fall_through(an, knobs, run, b);
         any |= !stays && relocate_exit(an, run, b);
     }
     for_each_block(b, an->fn)
