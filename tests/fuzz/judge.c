@@ -124,11 +124,16 @@ static void describe(Judge *j, const char *what, const Finding *f)
         text_printf(&j->message, "    at %s\n", f->where[i]);
 }
 
-/* That lanes wait at a warp operation for others is no fault by itself, nor that they poll by weak loads (tests/fuzz/gen/poll.c). */
+/* Whether the finding is a race of a poll and what ends it (tests/fuzz/gen/poll.c, spin.c). Which schedules show it is chance. */
+static bool is_poll(const Finding *f)
+{
+    return f->kind == FIND_RACE && (strcmp(f->subject, "flags") == 0 || strcmp(f->subject, "posted") == 0);
+}
+
+/* That lanes wait at a warp operation for others is no fault by itself, nor that they poll by weak loads. */
 static bool is_wait(const Finding *f)
 {
-    bool polls = f->kind == FIND_RACE && (strcmp(f->subject, "flags") == 0 || strcmp(f->subject, "posted") == 0);
-    return polls || f->kind == FIND_PARTIAL_SYNC || f->kind == FIND_EXITED_LANE;
+    return is_poll(f) || f->kind == FIND_PARTIAL_SYNC || f->kind == FIND_EXITED_LANE;
 }
 
 /* Whether the kernel, not optimized, is one to judge by. */
@@ -229,7 +234,8 @@ static Verdict compare_run(Judge *j, Loaded *l, u32 run)
     u32 faults = after.stopped;
     j->only_garbage = !after.stopped;
     for (u32 i = 0; i < after.findings.n; i++) {
-        bool is_new = !(is_wait(&after.findings.v[i]) && run_found(before, &after.findings.v[i]));
+        const Finding *f = &after.findings.v[i];
+        bool is_new = !is_poll(f) && !(is_wait(f) && run_found(before, f));
         faults += is_new;
         j->only_garbage &= !is_new || after.findings.v[i].kind == FIND_UNINITIALIZED;
     }

@@ -10,9 +10,8 @@
  * change. A comparison of floats is inverted to its unordered twin, and every other reader still finds its value.
  *
  * Declines: branches that stand as their compiler wrote them, unless asked (--branch-fold-reverse); blocks that debug data
- * names; back edges, which are left to latches; blocks in front of an irreducible loop or in it; branches in loops of a
- * function in which ptxas folds a loop of constants (transform/miscounted.h); jumps that keep the groups of a table separate
- * (transform/groups.h); comparisons with a constant for equality, of which ptxas makes tables. */
+ * names; back edges, which are left to latches; what is around an irreducible loop; loops that ptxas may miscount; jumps that
+ * keep the groups of a table separate; comparisons with a constant for equality, of which ptxas makes tables. */
 #include "ir/cfg.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
@@ -39,11 +38,8 @@ static bool is_case_test(const Instr *branch)
  * with as many cycles and instructions in all. So a branch stays as its compiler wrote it. */
 static bool inversion_pays(Analyses *an, const Knobs *knobs, const Block *b, const Instr *branch)
 {
-    switch (knobs->branch_fold_reverse) {
-    case 0: return false;
-    case 1: return branch->changed && cfg_pred_count(an->fn, b->next) > 1 && !is_case_test(branch);
-    default: return true;
-    }
+    bool asked = knobs->branch_fold_reverse > 1, pays = knobs->branch_fold_reverse == 1 && branch->changed;
+    return asked || (pays && cfg_pred_count(an->fn, b->next) > 1 && !is_case_test(branch));
 }
 
 /* Rewrites `@p bra NEXT; bra FAR; NEXT:` to `@!p bra FAR; NEXT:`, where the inverted guard costs nothing. */
