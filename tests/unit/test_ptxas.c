@@ -66,8 +66,8 @@ static void pair_costs(void **state)
     for (u32 k = 0; k < COUNT_OF(pairs); k++) {
         Arena arena = {0};
         Module *m = parse_sample(&arena, pairs[k].text);
-        const Instr *first = ptx_function(m, "f")->entry->first;
-        assert_int_equal(ptxas_pair_cost(first, first->next), pairs[k].cost);
+        const Block *b = ptx_function(m, "f")->entry;
+        assert_int_equal(ptxas_pair_cost(b->first, b->last->prev), pairs[k].cost);
         assert_in_range(pairs[k].cost, pairs[k].least, pairs[k].most);
         module_free(m);
         arena_free(&arena);

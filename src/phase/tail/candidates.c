@@ -106,7 +106,7 @@ static bool leaves_loop(const Merge *m, const Block *d, const Block *b)
  * they would, and ptxas makes the loops pay for that (BSSY before them, BREAK inside). */
 static bool exits_of_loops(const Merge *m, Block *a, Block *b)
 {
-    if (m->always || !an_loops(m->an)->n || cfg_succs(m->fn, a).n)
+    if (m->always || !an_loops(m->an)->n || !ends_leave(m->fn, a))
         return false;
     const Block *d = dom_nearest_common(an_dom(m->an), a, b);
     return leaves_loop(m, d, a) || leaves_loop(m, d, b);

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "transform/condition.h"
 
@@ -58,6 +59,21 @@ bool ends_alike(const Function *fn, const Block *a, const Block *b)
                block_terminator(a)->guard_not == block_terminator(b)->guard_not;
     default: return true;
     }
+}
+
+static bool leaves_at_once(const Block *b)
+{
+    const Instr *i = b->first, *end = block_terminator(b);
+    while (i && i->kind == INSTR_LOC)
+        i = i->next;
+    return i == end && (end ? !end->guard : b->falls_off);
+}
+
+bool ends_leave(const Function *fn, const Block *b)
+{
+    CfgList succs = cfg_succs(fn, b);
+    bool only = succs.n == 1 && fn->is_entry && !cfg_succs(fn, succs.v[0].block).n;
+    return !succs.n || (only && leaves_at_once(succs.v[0].block));
 }
 
 u64 ends_key(const Function *fn, const Block *b)

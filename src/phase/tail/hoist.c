@@ -229,9 +229,9 @@ static i64 head_gain(const TailHoist *h, u32 n)
     return gain;
 }
 
-static bool is_short_arm(const Block *b)
+static bool is_short_arm(const Block *b, u32 most)
 {
-    return ptxas_block_cost(b, PTXAS_PLAIN_ARM) <= PTXAS_PLAIN_ARM && b->fall && !block_two_way_branch(b);
+    return ptxas_block_cost(b, most) <= most && b->fall && !block_two_way_branch(b);
 }
 
 static bool computes_address(const Function *fn, const Instr *i)
@@ -250,7 +250,38 @@ static bool is_lone_address(const TailHoist *h, u32 n)
     for (u32 k = 0; k < n; k++)
         if (!computes_address(h->an->fn, h->step[k].taken))
             return false;
-    return h->taken->fall == h->other->fall && is_short_arm(h->taken) && is_short_arm(h->other);
+    return h->taken->fall == h->other->fall && is_short_arm(h->taken, PTXAS_PLAIN_ARM) &&
+           is_short_arm(h->other, PTXAS_PLAIN_ARM);
+}
+
+static bool is_guarded_load(const Instr *i)
+{
+    return i->kind == INSTR_OP && i->op->mem == MEM_READ && (i->op->space == SPACE_GLOBAL || i->op->space == SPACE_GENERIC);
+}
+
+/* Whether the block holds what ptxas executes under no predicate, however short the block is. */
+static bool needs_branch(const TailHoist *h, const Block *b)
+{
+    for_each_instr(i, b)
+        if (instr_is_convergent(i, h->an->summaries) || instr_is(i, OPF_CALL))
+            return true;
+    return false;
+}
+
+/* Whether ptxas executes the arms under predicates for the sake of loads among their first n instructions, and would branch
+ * past what is left of one. It makes one of two equal loads itself. */
+static bool takes_loads_of_arms(const TailHoist *h, u32 n)
+{
+    u32 moved = 0;
+    bool loads = false;
+    for (u32 k = 0; k < n; k++) {
+        moved += ptxas_cost(h->step[k].taken);
+        loads |= is_guarded_load(h->step[k].taken);
+    }
+    bool guarded = h->taken->fall == h->other->fall && is_short_arm(h->taken, PTXAS_GUARDED_ARM) &&
+                   is_short_arm(h->other, PTXAS_GUARDED_ARM) && !needs_branch(h, h->taken) && !needs_branch(h, h->other);
+    u32 most = PTXAS_SHORT_HEAD + moved;
+    return loads && guarded && !(is_short_arm(h->taken, most) && is_short_arm(h->other, most));
 }
 
 /* Lists the instructions that both blocks begin with, up to the first difference or pragma. */
@@ -294,7 +325,8 @@ static u32 common_head(TailHoist *h)
         if (!h->step[n - 1].closed)
             continue;
         i64 gain = head_gain(h, n);
-        if (gain > most && !is_lone_address(h, n) && !holds_wide_load(h, n)) {
+        if (gain > most && !is_lone_address(h, n) && !holds_wide_load(h, n) &&
+            !takes_loads_of_arms(h, n)) {
             most = gain;
             best = n;
         }

@@ -47,6 +47,7 @@ typedef struct Pairing {
     u32 kept_epoch, other_epoch; /* the comparison in which each partner was set; in any other one live_after decides */
     RegId to_other, to_kept;     /* the partner in the other block, or UNPAIRED */
     u32 opened;                  /* for a register of kept: items of the tail when the pair was made */
+    const Instr *reader;         /* of kept: the only instruction that reads it, where that is in the tail; or NULL */
 } Pairing;
 
 struct Matcher {
@@ -59,6 +60,7 @@ struct Matcher {
     u64 compared;          /* items that all comparisons found alike */
     BitSet late;           /* scratch for loads_parted */
     BitSet in_flight;      /* see match_find_in_flight; without words: not needed yet */
+    const Instr *at;       /* the instruction of kept that is being matched */
     const Block *end;      /* one of the blocks that are compared, all of which end like it */
     BitSet live_after;     /* registers that are live after the blocks */
     u32 epoch;             /* number of the comparison under way */
@@ -117,8 +119,10 @@ static void count_pair(Matcher *m, RegId kept, RegId other, u32 by)
 
 static void set_partners(Matcher *m, RegId kept, RegId other, bool paired)
 {
-    if (m->pairing[kept].kept_epoch != m->epoch)
+    if (m->pairing[kept].kept_epoch != m->epoch) {
         vec_push(&m->paired, kept);
+        m->pairing[kept].reader = NULL;
+    }
     m->pairing[kept].kept_epoch = m->pairing[other].other_epoch = m->epoch;
     m->pairing[kept].to_other = paired ? other : UNPAIRED;
     m->pairing[other].to_kept = paired ? kept : UNPAIRED;
@@ -149,11 +153,14 @@ static bool read_pair(void *user, RegId kept, RegId other)
 {
     Matcher *m = user;
     RegId to = other_of(m, kept), from = kept_of(m, other);
-    if (to != UNPAIRED || from != UNPAIRED)
+    if (to != UNPAIRED || from != UNPAIRED) {
+        m->pairing[kept].reader = NULL;
         return to == other && from == kept;
+    }
     if (!may_share_name(m, kept, other))
         return false;
     set_partners(m, kept, other, true);
+    m->pairing[kept].reader = m->at;
     m->pairing[kept].opened = m->items + 1;
     count_pair(m, kept, other, 1);
     return true;
@@ -386,6 +393,7 @@ static void begin(Matcher *m, Block *kept, Block *other)
     m->items = m->weight = m->cost = m->width = m->uncopyable = m->parts = 0;
     m->carry_open = false;
     m->risk = RECONVERGE_SAFE;
+    m->at = NULL;
     m->stop = STOP_NONE;
     if (!m->lanes)
         m->lanes = tail_lanes_new(m->an);
@@ -491,6 +499,16 @@ static Tail best_tail(Matcher *m, u32 limit)
     return tail;
 }
 
+/* Whether ptxas makes one instruction of i and the mov after it, in which i is a half. cvt.rn.f16 of both halves is F2FP. */
+static bool is_packed(const Matcher *m, const Instr *i)
+{
+    if (i->kind != INSTR_OP || i->op->opcode != OPC_CVT || i->opnd[0].kind != OPND_REG)
+        return false;
+    const Pairing *p = &m->pairing[i->opnd[0].id];
+    const Instr *reader = p->kept_epoch == m->epoch ? p->reader : NULL;
+    return reader && reader->op->opcode == OPC_MOV && ptxas_pair_cost(i, reader) <= ptxas_cost(reader);
+}
+
 Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit)
 {
     Instr *a, *b, *last_other = NULL;
@@ -498,12 +516,16 @@ Tail tail_match(Matcher *m, Block *kept, Block *other, u32 limit)
     if (!match_end(m, kept, other, &a, &b))
         return (Tail){.stop = m->stop, .at = block_terminator(kept)};
     u32 parts_left = m->parts;
-    while (a && b && (!limit || m->items < limit) && match_item(m, a, b)) {
+    while (a && b && (!limit || m->items < limit)) {
+        bool packed = is_packed(m, a);
+        m->at = a;
+        if (!match_item(m, a, b))
+            break;
         m->items++;
         m->compared++;
         bool counts = !ptxas_costs_nothing(a);
         m->weight += counts;
-        m->cost += counts ? ptxas_cost(a) : 0;
+        m->cost += counts && !packed ? ptxas_cost(a) : 0;
         parts_left -= is_part(m, a);
         last_other = b;
         tail_lanes_add(m->lanes, a, b);

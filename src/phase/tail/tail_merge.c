@@ -26,7 +26,7 @@
  * --tail-merge-reserved says; parting the test of a loop from the step of its counter (tests/ptxas/LOOPS.md); a load that
  * would no longer be in flight together with loads in front of the tail (loads.h); blocks of two scopes; variables of an
  * inner scope; names of registers that wgmma or tcgen05 may still use; merges that would cost more copies than they save,
- * or a BREAK on each of few edges beside the blocks. */
+ * or a BREAK on each of few edges beside the blocks, or past them. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,35 +181,78 @@ static bool is_among(const Block *const *blocks, u32 n, const Block *b)
     return false;
 }
 
-/* Counts the edges that leave the blocks between a and b and their nearest common dominator. Edges to `end`, and those of a
- * and b themselves, do not count. UINT32_MAX: there are too many blocks. */
-static u32 edges_beside(const Merge *m, Block *a, Block *b, const Block *end)
+/* The block of the branch that divides the paths to the blocks of one merge. */
+static Block *dividing_block(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates)
 {
-    const Block *top = dom_nearest_common(an_dom(m->an), a, b), *in[LOOKED_AT_BETWEEN] = {a, b};
-    u32 n = 2, edges = 0;
+    Block *top = begin->block;
+    for (u32 k = 0; k < duplicates; k++)
+        top = dom_nearest_common(an_dom(m->an), top, duplicate[k].block);
+    return top;
+}
+
+/* Whether the branch above these blocks may divide a warp, whose threads would then come together in a merged block. */
+static bool are_divided(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates)
+{
+    return !uniform_has(&an_uniform(m->an)->branch_warp, dividing_block(m, begin, duplicate, duplicates)->id);
+}
+
+/* Lists in in[] the n blocks of one merge, and those between `top` and them. Returns how many these are; 0: too many. */
+static u32 list_between(const Merge *m, const Block *top, const Block **in, u32 n)
+{
     for (u32 k = 0; k < n; k++)
         for_each_cfg_edge(pred, cfg_preds(m->fn, in[k])) {
             if (in[k] == top || is_among(in, n, pred.v->block))
                 continue;
             if (n == LOOKED_AT_BETWEEN)
-                return UINT32_MAX;
+                return 0;
             in[n++] = pred.v->block;
         }
-    for (u32 k = 2; k < n; k++)
-        for_each_cfg_edge(succ, cfg_succs(m->fn, in[k]))
-            edges += succ.v->block != end && !is_among(in, n, succ.v->block);
-    return edges;
+    return n;
 }
 
-/* Whether reconverging at one block instead of two saves less than it costs: a BSSY, a BSYNC, and a BREAK on each of the
- * few edges that lead past it. */
+/* What lies between the branch that divides the paths and the blocks of one merge. */
+typedef struct Between {
+    u32 past, elsewhere; /* edges out of it to where these blocks lead, and to other places */
+    bool cheap;          /* ptxas executes each block of it under a predicate */
+} Between;
+
+static Between look_between(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates)
+{
+    CfgList succs = cfg_succs(m->fn, begin->block);
+    const Block *in[LOOKED_AT_BETWEEN] = {begin->block}, *end = succs.n ? succs.v[0].block : NULL;
+    Between between = {0};
+    if (duplicates + 1 > LOOKED_AT_BETWEEN)
+        return between;
+    for (u32 k = 0; k < duplicates; k++)
+        in[k + 1] = duplicate[k].block;
+    u32 n = list_between(m, dividing_block(m, begin, duplicate, duplicates), in, duplicates + 1);
+    between.cheap = n > 0;
+    for (u32 k = duplicates + 1; k < n; k++) {
+        between.cheap &= ptxas_block_cost(in[k], PTXAS_PREDICATED) <= PTXAS_PREDICATED;
+        for_each_cfg_edge(succ, cfg_succs(m->fn, in[k])) {
+            between.past += succ.v->block == end;
+            between.elsewhere += succ.v->block != end && !is_among(in, n, succ.v->block);
+        }
+    }
+    return between;
+}
+
+/* Whether reconverging in front of the place that these blocks lead to saves less than it costs: a BSSY, a BSYNC, a BRA, and
+ * a BREAK on each of the few edges that lead past the merged block. */
 static bool costs_breaks(const Merge *m, const Instr *begin, const DuplicateTail *duplicate, u32 duplicates, i64 saved)
 {
     CfgList succs = cfg_succs(m->fn, begin->block);
-    if (duplicates > 1 || succs.n != 1 || !splice_begins_block(begin) || !splice_begins_block(duplicate->begin))
+    if (succs.n != 1 || ends_leave(m->fn, begin->block))
         return false;
-    u32 edges = edges_beside(m, begin->block, duplicate->block, succs.v[0].block);
-    return edges > 0 && edges <= PTXAS_BREAKS && saved <= 2 + edges;
+    Between between = look_between(m, begin, duplicate, duplicates);
+    if (between.elsewhere > PTXAS_BREAKS)
+        return false;
+    bool whole = splice_begins_block(begin);
+    for (u32 k = 0; k < duplicates; k++)
+        whole &= splice_begins_block(duplicate[k].begin);
+    if (between.past && !(whole && between.cheap) && are_divided(m, begin, duplicate, duplicates))
+        return saved <= PTXAS_PARTIAL_JOIN + between.past + between.elsewhere;
+    return whole && duplicates == 1 && between.elsewhere && saved <= 2 + between.elsewhere;
 }
 
 static void merge_set(Merge *m, u32 n, u32 items)
