@@ -229,6 +229,98 @@ static void copies_of_unrolled_loop(void **state)
     assert_int_equal(forth.moved.unrolled + back.moved.unrolled, 0);
 }
 
+/* Appends a loop of so many instructions of two kinds. */
+static void add_loop(Made *code, size_t *count, Made one, unsigned ones, Made other, unsigned others)
+{
+    size_t first = *count;
+    for (unsigned k = 0; k < ones + others; k++)
+        code[(*count)++] = k < ones ? one : other;
+    code[*count] = BRANCH_IF((int16_t)((int)first - (int)*count));
+    ++*count;
+}
+
+/* Two loops share a header, or each has its own: what stands in the inner one runs no more often for that. Nor are loops whose depth
+ * changes thereby copies of the one beside them, which does a third of what they do. */
+static void loop_in_loop_of_one_version(void **state)
+{
+    (void)state;
+    enum { LOOPS = 3, LOGIC = 0x212 };
+    Made code[2][MADE_INSTRS];
+    size_t count[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        code[side][count[side]++] = ALU(4);
+        add_loop(code[side], &count[side], LOAD(4), 1, FFMA(4), 3);
+        size_t header = count[side];
+        for (int k = 0; k < 12; k++)
+            code[side][count[side]++] = side ? MADE(LOGIC, MADE_ALWAYS, 4, 0) : ALU(4);
+        for (int loop = 0; loop < LOOPS; loop++) {
+            add_loop(code[side], &count[side], LOAD(4), 3, FFMA(4), 9 + loop % 2);
+            code[side][count[side]++] = STORE(2);
+        }
+        code[side][count[side]] = side ? BRANCH_IF((int16_t)((int)header - (int)count[side])) : ALU(4);
+        code[side][count[side] + 1] = BRANCH_IF((int16_t)(-(int)count[side] - 1));
+        code[side][count[side] + 2] = LEAVE;
+        count[side] += 3;
+    }
+    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
+    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    Judgement forth = judge(&before, &after), back = judge(&after, &before);
+    assert_int_equal(forth.worse | back.worse, 0);
+    assert_true(forth.moved.cycles[1] > 0.99 * forth.moved.cycles[0]);
+    assert_true(back.moved.cycles[1] > 0.99 * back.moved.cycles[0]);
+    assert_int_equal(forth.moved.unrolled + back.moved.unrolled, 0);
+    assert_int_equal((int)forth.moved.cycles[0], (int)judge(&before, &before).moved.cycles[0]);
+}
+
+/* A loop around another one, of which most loads move in front of it, and a new one that loads once: as many copies of that as there
+ * are loads would hold no loop. */
+static void loop_around_is_no_copies(void **state)
+{
+    (void)state;
+    enum { LOADS = 40 };
+    Made code[2][MADE_INSTRS];
+    size_t count[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        for (int k = 0; side && k < LOADS - LOADS / 4 - 1; k++)
+            code[side][count[side]++] = LOAD(4);
+        size_t first = count[side];
+        code[side][count[side]++] = ALU(4);
+        add_loop(code[side], &count[side], STORE(2), 2, FFMA(4), 3);
+        for (int k = 0; k < (side ? LOADS / 4 : LOADS); k++)
+            code[side][count[side]++] = LOAD(4);
+        code[side][count[side]] = BRANCH_IF((int16_t)((int)first - (int)count[side]));
+        count[side]++;
+        if (side)
+            add_loop(code[side], &count[side], LOAD(4), 1, ALU(4), 1);
+        code[side][count[side]++] = LEAVE;
+    }
+    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
+    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    Judgement forth = judge(&before, &after), back = judge(&after, &before);
+    assert_int_equal(forth.moved.unrolled + back.moved.unrolled, 0);
+    assert_int_equal((int)forth.moved.cycles[0], (int)judge(&before, &before).moved.cycles[0]);
+}
+
+/* A loop without work that is longer than another one, but does something else. */
+static void other_loop_is_no_copies(void **state)
+{
+    (void)state;
+    enum { LOGIC = 0x212 };
+    Made code[2][MADE_INSTRS];
+    size_t count[2] = {0};
+    for (int side = 0; side < 2; side++) {
+        add_loop(code[side], &count[side], ALU(4), 5, ALU(4), 0);
+        if (side)
+            add_loop(code[side], &count[side], MADE(LOGIC, MADE_ALWAYS, 4, 0), 9, ALU(4), 0);
+        code[side][count[side]++] = LEAVE;
+    }
+    MadeKernel before = {.code = code[0], .count = count[0], .registers = 32};
+    MadeKernel after = {.code = code[1], .count = count[1], .registers = 32};
+    Judgement j = judge(&before, &after);
+    assert_int_equal(j.moved.unrolled, 0);
+    assert_int_equal((int)j.moved.cycles[0], LOOP_ITERATIONS * (5 * 4 + 1) + 1);
+}
+
 /* Copies of one iteration in a row, then a loop for what remains. */
 static void unrolled_loop(void **state)
 {
@@ -750,6 +842,9 @@ int main(void)
         cmocka_unit_test(order),
         cmocka_unit_test(loops_weigh),
         cmocka_unit_test(copies_of_unrolled_loop),
+        cmocka_unit_test(loop_in_loop_of_one_version),
+        cmocka_unit_test(loop_around_is_no_copies),
+        cmocka_unit_test(other_loop_is_no_copies),
         cmocka_unit_test(unrolled_loop),
         cmocka_unit_test(unrolled_inner_loop),
         cmocka_unit_test(unrolled_loop_that_costs),

@@ -180,7 +180,37 @@ static MatchSide make_side(Arena *arena, const SassCode *code, const Iterations 
     return side;
 }
 
-/* In an order in which dominators come first. */
+static bool is_header(const SassCode *code, int block)
+{
+    int loop = code->blocks[block].loop;
+    return loop != NONE && code->loops[loop].block == block;
+}
+
+static bool is_around(const SassCode *code, int loop, int inner)
+{
+    while (inner != NONE && inner != loop)
+        inner = code->loops[inner].parent;
+    return inner == loop;
+}
+
+/* How much more often than estimated the matched blocks of a loop run: those in no loop inside it, or else all; 0 where it has
+ * none. */
+static double loop_scale(const MatchSide *new, int loop, const double *was, const double *estimate)
+{
+    const SassCode *code = new->code;
+    double runs[2] = {0}, estimated[2] = {0}; /* of the blocks in no loop inside it, and of all */
+    for (int b = 0; b < code->block_count; b++)
+        if (new->mate[b] != NONE && estimate[b] > 0 && is_around(code, loop, code->blocks[b].loop))
+            for (int all = code->blocks[b].loop != loop; all < 2; all++) {
+                runs[all] += was[new->mate[b]];
+                estimated[all] += estimate[b];
+            }
+    int all = !estimated[0];
+    return estimated[all] > 0 ? runs[all] / estimated[all] : 0;
+}
+
+/* In an order in which dominators come first. The header of a loop that only one version has runs as often as what the loop has from
+ * the other one; its dominator, which is outside, does not tell. */
 static void carry_over(const MatchSide *new, const double *was, double *is)
 {
     const SassCode *code = new->code;
@@ -190,8 +220,13 @@ static void carry_over(const MatchSide *new, const double *was, double *is)
         estimate[b] = is[b];
     for (int i = 0; i < code->reachable; i++) {
         int block = code->by_order[i], above = code->blocks[block].dominator;
+        double scale = 0;
+        if (new->mate[block] == NONE && is_header(code, block))
+            scale = loop_scale(new, code->blocks[block].loop, was, estimate);
         if (new->mate[block] != NONE)
             is[block] = was[new->mate[block]];
+        else if (scale > 0)
+            is[block] = estimate[block] * scale;
         else if (above != block && estimate[above] > 0)
             is[block] = estimate[block] / estimate[above] * is[above];
     }

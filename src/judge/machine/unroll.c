@@ -12,6 +12,7 @@ enum { WORK_CLASSES = sizeof work_classes / sizeof *work_classes, LOOP_OVERHEAD 
 /* Of a loop, or of a whole part, without the loops inside. */
 typedef struct Work {
     unsigned of[WORK_CLASSES], all, instructions;
+    unsigned inner;       /* loops directly inside */
     uint64_t code;        /* of all keys together */
     unsigned size;        /* instructions that do more than direct control */
     uint16_t *operations; /* how many of each */
@@ -55,8 +56,10 @@ static Side make_side(Arena *arena, const SassCode *code, double *iterations)
     for (size_t l = 0; l < count; l++) {
         side.mate[l] = code->loops[l].gathers ? ALONE : NONE;
         add_work(&side.work[l], &code->loops[l], 1);
-        if (code->loops[l].parent != NONE)
+        if (code->loops[l].parent != NONE) {
             add_work(&side.work[code->loops[l].parent], &code->loops[l], -1);
+            side.work[code->loops[l].parent].inner++;
+        }
         side.work[l].operations = arena_array(arena, uint16_t, SASS_OPERATIONS);
     }
     for (int b = 0; b < code->block_count; b++)
@@ -91,6 +94,35 @@ static bool alike(const Work *a, const Work *b)
 
 static bool same_work_alike(const Work *a, const Work *b) { return same_work(a, b) && alike(a, b); }
 
+/* How many loops of `among` without a mate are the same as one; the first of them. */
+static unsigned count_same(const Side *among, const Work *one, bool (*same)(const Work *a, const Work *b), int *first)
+{
+    unsigned count = 0;
+    *first = NONE;
+    for (size_t l = among->code->loop_count; l-- > 0;)
+        if (among->mate[l] == NONE && same(one, &among->work[l])) {
+            count++;
+            *first = (int)l;
+        }
+    return count;
+}
+
+/* Loops of which both versions have as many go together in order, at whatever depth: a loop around them comes or goes where two
+ * loops share a header or no longer do. Where one around them was unrolled one version has more. */
+static void pair_as_many(Side *old, Side *new, bool (*same)(const Work *a, const Work *b))
+{
+    for (size_t i = 0; i < old->code->loop_count; i++) {
+        int self, other;
+        if (old->mate[i] != NONE)
+            continue;
+        unsigned was = count_same(old, &old->work[i], same, &self), is = count_same(new, &old->work[i], same, &other);
+        if (was == is && is > 0) {
+            old->mate[i] = other;
+            new->mate[other] = (int)i;
+        }
+    }
+}
+
 static void pair_loops(Side *old, Side *new, bool (*same)(const Work *a, const Work *b))
 {
     for (size_t i = 0; i < old->code->loop_count; i++)
@@ -115,6 +147,23 @@ static bool denies_copies(const Work *one, const Work *many, unsigned copies)
     return false;
 }
 
+/* Whether less than half of what `many` does is what so many copies do. */
+static bool does_else(const Work *one, const Work *many, unsigned copies)
+{
+    unsigned shared = 0;
+    for (int o = 0; o < SASS_OPERATIONS; o++) {
+        unsigned share = copies * one->operations[o];
+        shared += share < many->operations[o] ? share : many->operations[o];
+    }
+    return 2 * shared < many->size;
+}
+
+/* Whether `many` holds loops, but fewer than the copies would. */
+static bool lacks_loops(const Work *one, const Work *many, unsigned copies)
+{
+    return many->inner > 0 && (!one->inner || many->inner < copies * one->inner);
+}
+
 /* How many copies of `one` make `many`; 0 where it is no multiple. */
 static unsigned multiple(const Work *one, const Work *many)
 {
@@ -122,10 +171,10 @@ static unsigned multiple(const Work *one, const Work *many)
         unsigned body = one->instructions > LOOP_OVERHEAD ? one->instructions - LOOP_OVERHEAD : 1;
         unsigned copies =
             many->all || many->instructions < LOOP_OVERHEAD ? 0 : (many->instructions - LOOP_OVERHEAD + body / 2) / body;
-        return copies >= 2 ? copies : 0;
+        return copies >= 2 && !lacks_loops(one, many, copies) && !does_else(one, many, copies) ? copies : 0;
     }
     unsigned copies = (many->all + one->all / 2) / one->all;
-    return copies >= 2 && !denies_copies(one, many, copies) ? copies : 0;
+    return copies >= 2 && !lacks_loops(one, many, copies) && !denies_copies(one, many, copies) ? copies : 0;
 }
 
 /* Whether `many` holds each class a whole number of times as often, or nearly. */
@@ -162,14 +211,15 @@ static void pair_places(Side *old, Side *new)
             old->mate[i] = new->mate[i] = (int)i;
 }
 
-/* The loops around two that go together do so too: what stands in one beside the inner loop may have changed. */
+/* The loops around two that go together do so too, in the same depth: what stands in one beside the inner loop may have changed. */
 static void pair_parents(Side *old, Side *new)
 {
     for (size_t i = old->code->loop_count; i-- > 0;) {
         int k = old->mate[i];
         int around = old->code->loops[i].parent;
         int other = k < 0 || new->mate[k] != (int)i ? NONE : new->code->loops[k].parent;
-        if (around == NONE || other == NONE || old->mate[around] != NONE || new->mate[other] != NONE)
+        if (around == NONE || other == NONE || old->mate[around] != NONE || new->mate[other] != NONE ||
+            old->code->loops[around].depth != new->code->loops[other].depth)
             continue;
         old->mate[around] = other;
         new->mate[other] = around;
@@ -315,8 +365,11 @@ static int match_parts(const SassCode *before, const SassCode *after, Iterations
     Side old = make_side(&arena, before, old_loops->of[p]), new = make_side(&arena, after, new_loops->of[q]);
     pair_loops(&old, &new, same_code);
     pair_loops(&old, &new, nearly_same);
+    pair_as_many(&old, &new, same_code);
+    pair_as_many(&old, &new, nearly_same);
     pair_loops(&old, &new, same_work_alike);
     pair_loops(&old, &new, mostly_same);
+    pair_as_many(&old, &new, mostly_same);
     pair_loops(&old, &new, same_work);
     pair_loops(&old, &new, alike_once);
     pair_places(&old, &new);
