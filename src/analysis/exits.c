@@ -17,9 +17,10 @@
  *
  * What ptxas goes by is measured (13.0 for sm_80; some also with 12.9 and 13.5 for sm_75 and sm_90): the blocks that lead to an exit, in
  * loops several times, as they are after its own optimizations; instructions matter where a block is so short that it is predicated, and
- * a jump may be a block. The exit's own instructions do not count: 200 more in one case of a switch change nothing. So for each two
- * exits the blocks, jumps and instructions are compared that lead to one of them alone: none of the three may grow for an exit with
- * pairs, or shrink for another one. tests/ptxas/SWITCHES.md shows an example. */
+ * a jump may be a block. The exit's own instructions do not count: 200 more in one case of a switch change nothing. That is not the whole
+ * rule: in a small function six diamonds before one of two exits do not move the end. So no choice is predicted. For each two exits
+ * the blocks, jumps and instructions are compared that lead to one of them alone: none of the three may grow for an exit with pairs,
+ * or shrink for another one. tests/ptxas/SWITCHES.md shows an example. */
 #include "analysis/exits.h"
 
 #include "analysis/reconverge.h"
