@@ -30,8 +30,8 @@ part=${1:-}
 begin_case() { rm -rf "${TMPDIR:?}"/*; }
 end_case() { [ -z "$(ls -A "$TMPDIR")" ]; [ ! -e o ]; }
 ptxopt() { "$BUILD/ptxopt" "$@"; }
-# A job in the background of a shell ignores SIGINT and SIGQUIT, unless told otherwise.
-start() { env --default-signal=INT,QUIT "$@" >out 2>said & job=$!; }
+# A job in the background of a shell ignores SIGINT and SIGQUIT, and under nohup SIGHUP, unless told otherwise.
+start() { env --default-signal=HUP,INT,QUIT "$@" >out 2>said & job=$!; }
 wait_for() { tries=0; until [ -e "$1" ]; do sleep 0.02; tries=$((tries + 1)); [ $tries -lt 1000 ]; done; }
 gone() { tries=0; while kill -0 "$1" 2>/dev/null; do sleep 0.02; tries=$((tries + 1)); [ $tries -lt 100 ]; done; }
 # ended NUMBER: the job was ended by that signal, said nothing, and took ptxas with it.

@@ -18,7 +18,7 @@ for path in "src/phase/$file" "tests/phase/$name"; do [ ! -e "$path" ] || refuse
 # insert FILE BEFORE: standard input in front of the first line that begins so.
 insert()
 {
-    awk -v text="$(cat)" -v before="$2" 'index($0, before) == 1 && !done { print text; done = 1 } { print } END { exit !done }' "$1" >"$1.new"
+    text=$(cat) awk -v before="$2" 'index($0, before) == 1 && !done { print ENVIRON["text"]; done = 1 } { print } END { exit !done }' "$1" >"$1.new"
     mv "$1.new" "$1"
 }
 

@@ -5,7 +5,10 @@
 #include "transform/condition.h"
 #include "transform/loop_test.h"
 
-enum { PASSES = 8 /* the most passes over the function; beyond them, every register counts as constant */ };
+enum {
+    PASSES = 8, /* the most passes over the function; beyond them, every register counts as constant */
+    TESTS = 8   /* the most tests of a loop that are read; a loop with more counts as miscounted */
+};
 
 /* Whether i only computes, from nothing but registers and written constants. */
 static bool only_computes(const Instr *i)
@@ -54,22 +57,35 @@ static void find_constant(Arena *arena, const Function *fn, BitSet *constant)
 
 static bool is_jump(const Instr *i) { return i->kind == INSTR_OP && op_has(i->op, OPF_BRANCH) && branch_target(i); }
 
-static bool holds_only_arithmetic(const Loop *loop)
+static bool holds_only_arithmetic(const Block *b)
 {
-    for (u32 k = 0; k < loop->block_count; k++)
-        for_each_instr(i, loop->blocks[k])
-            if (i->kind == INSTR_OP && !only_computes(i) && !is_jump(i))
-                return false;
+    for_each_instr(i, b)
+        if (i->kind == INSTR_OP && !only_computes(i) && !is_jump(i))
+            return false;
     return true;
 }
 
-static bool holds_varying(const Loop *loop, const BitSet *constant)
+static bool holds_varying(const Block *b, const BitSet *constant)
 {
-    for (u32 k = 0; k < loop->block_count; k++)
-        for_each_instr(i, loop->blocks[k])
-            if (reads_varying(constant, i))
-                return true;
+    for_each_instr(i, b)
+        if (reads_varying(constant, i))
+            return true;
     return false;
+}
+
+/* Marks the loops around b by their places. A marked loop has its parents marked already. */
+static void mark_around(const Loops *loops, const Block *b, BitSet *marked)
+{
+    for (const Loop *l = loop_of(loops, b); l && bitset_add(marked, loops->of[l->header->id] - 1);)
+        l = l->parent;
+}
+
+static bool are_all_marked(const Loops *loops, const BitSet *marked)
+{
+    u32 l = 0;
+    while (l < loops->n && bitset_has(marked, l))
+        l++;
+    return l == loops->n;
 }
 
 /* ---- loops that are counted ------------------------------------------------------------------------------------------ */
@@ -109,12 +125,14 @@ static bool test_is_miscounted(Analyses *an, const Loop *loop, const Block *b)
 static bool is_miscounted(Analyses *an, const Loop *loop)
 {
     const Loops *loops = an_loops(an);
+    u32 tests = 0;
     if (loop->latch_count != 1 || loop->height != 1 || loops->irreducible)
         return false;
     for (u32 k = 0; k < loop->block_count; k++) {
         const Block *b = loop->blocks[k];
-        if (loop_is_left_at(loops, loop, b) && dominates(an_dom(an), b, loop->latches[0]) &&
-            test_is_miscounted(an, loop, b))
+        if (!loop_is_left_at(loops, loop, b) || !dominates(an_dom(an), b, loop->latches[0]))
+            continue;
+        if (++tests > TESTS || test_is_miscounted(an, loop, b))
             return true;
     }
     return false;
@@ -123,16 +141,17 @@ static bool is_miscounted(Analyses *an, const Loop *loop)
 bool miscounted_has_constant_loop(Analyses *an)
 {
     const Loops *loops = an_loops(an);
-    BitSet constant = {0};
-    for (u32 l = 0; l < loops->n; l++) {
-        if (!holds_only_arithmetic(loops->v[l]))
-            continue;
-        if (!constant.bits)
-            find_constant(an->scratch, an->fn, &constant);
-        if (!holds_varying(loops->v[l], &constant))
-            return true;
-    }
-    return false;
+    BitSet other = bitset_new(an->scratch, loops->n + 1), constant;
+    for_each_block(b, an->fn)
+        if (loop_of(loops, b) && !holds_only_arithmetic(b))
+            mark_around(loops, b, &other);
+    if (are_all_marked(loops, &other))
+        return false;
+    find_constant(an->scratch, an->fn, &constant);
+    for_each_block(b, an->fn)
+        if (loop_of(loops, b) && holds_varying(b, &constant))
+            mark_around(loops, b, &other);
+    return !are_all_marked(loops, &other);
 }
 
 BitSet miscounted_loops(Analyses *an)
