@@ -269,7 +269,9 @@ bool replay_refutation(const ReplayText text[2], const char *function, const Pro
 {
     Side side[2] = {{.program = NULL}, {.program = NULL}};
     bool ok = true;
-    if (open_side(&side[0], &text[0]) & open_side(&side[1], &text[1])) {
+    bool opened = open_side(&side[0], &text[0]);
+    opened = open_side(&side[1], &text[1]) && opened;
+    if (opened) {
         FnCode *kernel = program_function(side[0].program, function);
         if (kernel && kernel->fn->is_entry)
             ok = try_launches(side, kernel, v, launch);

@@ -220,9 +220,11 @@ static bool may_count_by(const Loop *loop, const Instr *branch)
 }
 
 /* Whether ptxas may count by the test at the end of b, or by the one at the end of the loop. Where it cannot, nothing is
- * gained. */
+ * gained. Of high nests this is not asked. */
 static bool may_count(const Loop *loop, const Block *b)
 {
+    if (loop->height > LOOP_HEIGHT_WALKED)
+        return true;
     const Instr *last = loop->latch_count == 1 ? block_conditional_branch(loop->latches[0]) : NULL;
     return may_count_by(loop, block_terminator(b)) || (last && b != loop->latches[0] && may_count_by(loop, last));
 }
