@@ -52,8 +52,10 @@ u32 text_item_end(Str text, u32 end)
     while (at < text.len && (text.p[at] == '\t' || text.p[at] == ' ' || is_line_end(text.p[at])))
         at++;
     u32 len = (u32)strlen(TEXT_ASM_END);
-    bool ends_asm = text.len - at >= len && !memcmp(text.p + at, TEXT_ASM_END, len);
-    return ends_asm ? text_line_end(text, at + len) : line;
+    if (text.len - at < len || memcmp(text.p + at, TEXT_ASM_END, len) != 0)
+        return line;
+    u32 after = text_line_end(text, at + len); /* at + len itself: the comment says more than that */
+    return after > at + len || after == text.len ? after : line;
 }
 
 /* ---- modules, functions, blocks ------------------------------------------------------------------------------- */

@@ -17,12 +17,13 @@ typedef struct BodyPrinter {
     u32 at; /* the place in the source that the output has reached; NOWHERE after text that is not from the source */
     const Instr *loc; /* the .loc in force */
     LocsPrinted locs;
-    Span assembly;        /* inline assembly in the source of which only the first comment is printed so far, or empty */
-    ScopeId scope;        /* the scope that is open between blocks */
-    VecU32 opening;       /* scratch for enter_scope */
-    u8 *place;            /* by table */
-    u32 tables_at_starts; /* tables with PLACE_SCOPE_START that are not printed yet */
-    u32 *next_decl;       /* by open scope: the first declaration that is not printed yet */
+    Span assembly;         /* inline assembly in the source of which only the first comment is printed so far, or empty */
+    ScopeId scope;         /* the scope that is open between blocks */
+    VecU32 opening;        /* scratch for enter_scope */
+    u8 *place;             /* by table */
+    u32 tables_at_starts;  /* tables with PLACE_SCOPE_START that are not printed yet */
+    u32 *next_decl;        /* by open scope: the first declaration that is not printed yet */
+    bool no_more_assembly; /* no comment that ends inline assembly follows */
 } BodyPrinter;
 
 /* ---- items ----------------------------------------------------------------------------------------------------- */
@@ -59,11 +60,14 @@ static void begin_assembly(BodyPrinter *b, u32 lead, u32 beg)
 {
     const u32 begin_len = (u32)strlen(TEXT_ASM_BEGIN), end_len = (u32)strlen(TEXT_ASM_END);
     const char *text = b->p->text.p, *found = NULL;
-    if (beg - lead < begin_len)
+    if (beg - lead < begin_len || b->no_more_assembly)
         return;
     for (const char *at = text + lead; (at = memmem(at, (size_t)(text + beg - at), TEXT_ASM_BEGIN, begin_len)); at++)
         found = at;
-    const char *end = found ? memmem(found, (size_t)(text + b->fn->text.end - found), TEXT_ASM_END, end_len) : NULL;
+    if (!found)
+        return;
+    const char *end = memmem(found, (size_t)(text + b->fn->text.end - found), TEXT_ASM_END, end_len);
+    b->no_more_assembly = !end;
     if (end && end >= text + beg)
         b->assembly = (Span){lead, (u32)(end - text)};
 }
