@@ -150,6 +150,10 @@ static void check_refusals(const char *text, size_t bytes)
            "");
     expect(status_of(request_for(NULL, bytes, NULL, 0), said, sizeof said) == PTXOPT_BAD_OPTION && *said,
            "a text that is NULL and has bytes", "");
+    ptxopt_result *result = (ptxopt_result *)&failures;
+    expect(ptxopt_optimize(NULL, &result) == PTXOPT_BAD_OPTION && !result, "a request that is NULL", "");
+    ptxopt_request request = request_for(text, bytes, NULL, 0);
+    expect(ptxopt_optimize(&request, NULL) == PTXOPT_BAD_OPTION, "nowhere to put the result", "");
     static const char *const taken[] = {"-O3",
                                         "--strict",
                                         "--reprint",

@@ -156,17 +156,21 @@ static ptxopt_request complete(const ptxopt_request *request)
 
 ptxopt_status ptxopt_optimize(const ptxopt_request *request, ptxopt_result **result)
 {
+    if (result)
+        *result = NULL;
+    if (!request || !result)
+        return PTXOPT_BAD_OPTION;
     ptxopt_request whole = complete(request);
     Call call = {.request = &whole, .result = calloc(1, sizeof **result), .status = PTXOPT_NO_MEMORY};
     ptxopt_status status = call.result ? fill(&call) : PTXOPT_NO_MEMORY;
-    *result = call.result;
     if (status == PTXOPT_NO_MEMORY) {
         ptxopt_free(call.result);
-        *result = NULL;
-    } else if (status == PTXOPT_OK) {
+        return status;
+    }
+    if (status == PTXOPT_OK)
         call.result->changed =
             call.result->text.bytes != whole.bytes || memcmp(call.result->text.text, whole.text, whole.bytes) != 0;
-    }
+    *result = call.result;
     return status;
 }
 

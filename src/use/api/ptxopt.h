@@ -33,7 +33,7 @@ extern "C" {
 typedef enum ptxopt_status {
     PTXOPT_OK = 0,
     PTXOPT_BAD_INPUT = 1,  /* the text is not PTX */
-    PTXOPT_BAD_OPTION = 2, /* also: one that only the command line has, like -o; text NULL with bytes */
+    PTXOPT_BAD_OPTION = 2, /* also: one that only the command line has, like -o; text NULL with bytes; an argument NULL */
     PTXOPT_NO_MEMORY = 3,
     PTXOPT_INTERNAL = 4,    /* a phase broke a function: a defect of ptxopt, and the text is of no use */
     PTXOPT_OUT_OF_TIME = 5, /* the request's limit is over */
@@ -53,8 +53,8 @@ typedef struct ptxopt_request {
 
 typedef struct ptxopt_result ptxopt_result;
 
-/* *result is set to what there is to say, also where the status is not PTXOPT_OK; NULL with PTXOPT_NO_MEMORY. It belongs to the
- * caller (ptxopt_free) and shares nothing with the request. */
+/* *result is set to what there is to say, also where the status is not PTXOPT_OK; NULL with PTXOPT_NO_MEMORY, and
+ * where request is NULL. It belongs to the caller (ptxopt_free) and shares nothing with the request. */
 PTXOPT_API ptxopt_status ptxopt_optimize(const ptxopt_request *request, ptxopt_result **result);
 
 /* These end with a NUL, which *bytes does not count; `bytes` may be NULL. Empty where there is nothing; they live as long as the
