@@ -147,12 +147,12 @@ static bool run_and_look_at_exits(Runner *runner, Function *fn, Analyses *an)
     }
     u64 joins = joins_hash(an);
     Convergence *before = convergence_snapshot(&arena, an);
-    bool was_changed = fn->changed;
     bool ok = run_to_fixed_point(runner, fn, an);
     if (ok &&
         (may_wait_otherwise(runner, fn, an, joins, exits, &arena) || breaks_convergence(runner, fn, an, before, &arena))) {
         edit_revert(fn);
-        runner->went_back |= was_changed;
+        runner->went_back = true;
+        runner->stats->went_back++;
     }
     convergence_free(before);
     exits_free(exits);
@@ -251,7 +251,7 @@ static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bo
     }
     summarize(runner, arena, m);
     PipelineResult result = run_part(runner, m, false, &called);
-    if (runner->pass == 0 && has_entries && called)
+    if (runner->pass == 0 && has_entries && called && !runner->went_back)
         summarize(runner, arena, m);
     if (result == PIPELINE_OK)
         result = run_part(runner, m, true, &changed);
@@ -259,11 +259,12 @@ static PipelineResult run_pass(Runner *runner, Arena *arena, const Module *m, bo
     return result;
 }
 
-/* Reverts the functions of `later` if a function was reverted that an earlier pass had changed. Later passes, and entries in
- * the first one, assume what functions did after they were run over. */
+/* Reverts the functions of `later` if a function was reverted in a later pass. These passes, and entries in the first one,
+ * assume what functions did after they were run over. An entry that was reverted in the first pass affects no other
+ * function. */
 static void settle_back(Runner *runner)
 {
-    for (u32 k = 0; k < runner->later.n && runner->went_back; k++)
+    for (u32 k = 0; k < runner->later.n && runner->went_back && runner->pass > 1; k++)
         edit_revert(runner->later.v[k]);
     vec_free(&runner->later);
 }

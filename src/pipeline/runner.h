@@ -30,7 +30,7 @@ typedef struct Runner {
     u32 pass;                     /* number of the pass over the module */
     bool first_round;             /* the sequence runs over the current function for the first time, in the first pass */
     const Summaries *believed[2]; /* the summaries with which other functions [0] and entries [1] were run over last */
-    bool went_back;               /* some function was reverted that an earlier pass had changed */
+    bool went_back;               /* some function was reverted */
     VEC(Function *) later;        /* functions that were run over with summaries of changed functions */
     i64 rewrites;                 /* rewrites that phases have asked for, for --opt-bisect-limit */
     u32 *limited;                 /* by index into config->withheld: rewrites that counted against its limit */

@@ -40,6 +40,7 @@ void stats_print(FILE *out, const Stats *stats)
     print_line(out, stats->functions, "ptxopt", "functions");
     print_line(out, stats->changed, "ptxopt", "functions changed");
     print_line(out, stats->untouchable, "ptxopt", "functions that no phase may touch");
+    print_line(out, stats->went_back, "ptxopt", "functions that went back to what they were");
     if (stats->proves) {
         print_line(out, stats->proof[0], "prove", "functions proved");
         print_line(out, stats->proof[1], "prove", "functions not proved");
@@ -79,8 +80,10 @@ static void print_json_phase(FILE *out, const char *name, const PhaseStats *of)
 
 void stats_print_json(FILE *out, const Stats *stats)
 {
-    fprintf(out, "{\n  \"functions\": %" PRIu64 ",\n  \"changed\": %" PRIu64 ",\n  \"untouchable\": %" PRIu64 ",\n",
-            stats->functions, stats->changed, stats->untouchable);
+    fprintf(out,
+            "{\n  \"functions\": %" PRIu64 ",\n  \"changed\": %" PRIu64 ",\n  \"untouchable\": %" PRIu64
+            ",\n  \"went_back\": %" PRIu64 ",\n",
+            stats->functions, stats->changed, stats->untouchable, stats->went_back);
     if (stats->proves)
         fprintf(out,
                 "  \"proved\": %" PRIu64 ",\n  \"unknown\": %" PRIu64 ",\n  \"refuted\": %" PRIu64

@@ -26,6 +26,7 @@ typedef struct Stats {
     u64 functions;     /* with a body */
     u64 changed;       /* by some phase */
     u64 untouchable;   /* left alone as a whole */
+    u64 went_back;     /* reverted by the runner, since threads might wait for each other otherwise */
     bool proves;       /* the next two are wanted */
     u64 proof[3];      /* functions by ProveAnswer: proved, unknown, refuted */
     bool proves_steps; /* the next one is wanted */

@@ -15,7 +15,7 @@ static void again(const char *flags, Text *from, Text *to, Text *messages)
 {
     vec_clear(to);
     vec_clear(messages);
-    if (optimize_text(flags, text_str(from), from->n, to, messages) != OPTIMIZED)
+    if (optimize_text(flags, text_str(from), from->n, to, messages, NULL) != OPTIMIZED)
         fail(flags, messages, from);
 }
 
@@ -34,7 +34,7 @@ int LLVMFuzzerTestOneInput(const u8 *data, size_t size)
 {
     Text input = {0}, first = {0}, second = {0}, messages = {0};
     text_append(&input, (const char *)data, size);
-    Optimized result = optimize_text("-O0 --reprint", text_str(&input), input.n, &first, &messages);
+    Optimized result = optimize_text("-O0 --reprint", text_str(&input), input.n, &first, &messages, NULL);
     if (result == BROKE_FUNCTION)
         fail("-O0", &messages, &input);
     if (result == OPTIMIZED) {

@@ -131,10 +131,7 @@ static bool is_poll(const Finding *f)
 }
 
 /* That lanes wait at a warp operation for others is no fault by itself, nor that they poll by weak loads. */
-static bool is_wait(const Finding *f)
-{
-    return is_poll(f) || f->kind == FIND_PARTIAL_SYNC || f->kind == FIND_EXITED_LANE;
-}
+static bool is_wait(const Finding *f) { return is_poll(f) || f->kind == FIND_PARTIAL_SYNC || f->kind == FIND_EXITED_LANE; }
 
 /* Whether the kernel, not optimized, is one to judge by. */
 static bool run_is_clean(Judge *j, const RunResult *r, u32 run)
@@ -312,16 +309,17 @@ static bool run_before(Judge *j, const Text *after)
     return false;
 }
 
-/* Whether a second run is to change nothing: not after a part of the rewrites, nor after phases in an order of their own. */
-static bool comes_to_rest(const char *flags)
+/* Whether a second run is to change nothing: not after a part of the rewrites, nor after phases in an order of their own. A
+ * function that went back ends the run, though others, or it, may gain from what its callees have lost: the next run sees to it. */
+static bool comes_to_rest(const Judge *j, const char *flags)
 {
-    return !strstr(flags, "--opt-bisect-limit") && !strstr(flags, "--phases=");
+    return !j->went_back && !strstr(flags, "--opt-bisect-limit") && !strstr(flags, "--phases=");
 }
 
 static Verdict check_stable(Judge *j, const char *flags, const Text *after)
 {
     Text again = {0};
-    Verdict verdict = verdict_of(optimize_text(flags, after->v, after->n, &again, &j->message));
+    Verdict verdict = verdict_of(optimize_text(flags, after->v, after->n, &again, &j->message, NULL));
     if (verdict == CLEAN && !same_text(after, &again)) {
         text_printf(&j->message, "a second run changes the output\n");
         verdict = UNSTABLE;
@@ -355,7 +353,7 @@ static Verdict optimize(Judge *j, const char *flags, char all[ALL_FLAGS_BYTES], 
 {
     vec_clear(&j->message);
     snprintf(all, ALL_FLAGS_BYTES, "%s%s", j->options.no_verify ? "" : "--verify-each ", flags);
-    return verdict_of(optimize_text(all, j->ptx.v, j->ptx.n, after, &j->message));
+    return verdict_of(optimize_text(all, j->ptx.v, j->ptx.n, after, &j->message, &j->went_back));
 }
 
 Verdict judge_text(Judge *j, const char *flags, Text *after)
@@ -372,7 +370,7 @@ Verdict judge_text(Judge *j, const char *flags, Text *after)
     j->rewritten++;
     if (j->options.ask == ASK_ALWAYS && ask_prover(&(ProveOptions){0}, &j->ptx, after, &j->message) == PROVE_REFUTED)
         return REFUTED;
-    verdict = j->options.once || !comes_to_rest(flags) ? CLEAN : check_stable(j, all, after);
+    verdict = j->options.once || !comes_to_rest(j, flags) ? CLEAN : check_stable(j, all, after);
     if (verdict != CLEAN || !j->options.ptxas)
         return verdict;
     j->assembles = j->assembles || assembles(j, &j->ptx);
@@ -394,7 +392,7 @@ Verdict judge_check(Judge *j, const char *flags, Text *after)
     if ((verdict == MEMORY || verdict == FINDING) && j->options.doubts && depends_on_schedule(j))
         return CLEAN;
     verdict = with_prover(j, after, verdict);
-    if (verdict == CLEAN && !j->options.once && comes_to_rest(flags))
+    if (verdict == CLEAN && !j->options.once && comes_to_rest(j, flags))
         verdict = check_stable(j, all, after);
     return verdict == CLEAN ? check_assembles(j, after) : verdict;
 }

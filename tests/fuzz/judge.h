@@ -53,6 +53,7 @@ typedef struct Judge {
     bool assembles;        /* ptxas takes it */
     bool only_garbage;     /* of FINDING: registers are read that were not written, and nothing else is new */
     u32 runs, rewritten;   /* executions; outputs that differed from the input */
+    bool went_back;        /* ptxopt restored a function of the last output */
     u32 proved;            /* of those, by the prover */
 } Judge;
 

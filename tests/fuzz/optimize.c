@@ -18,7 +18,8 @@ static bool parse_flags(Options *options, char *flags, FILE *messages)
     return options_parse(options, argc, argv, messages, messages) == OPTIONS_RUN;
 }
 
-static Optimized optimize_module(const Options *options, const char *ptx, u32 len, FILE *out, FILE *messages)
+static Optimized optimize_module(const Options *options, const char *ptx, u32 len, FILE *out, FILE *messages,
+                                 bool *went_back)
 {
     Optimized result = BAD_TEXT;
     Arena arena = {0};
@@ -34,6 +35,7 @@ static Optimized optimize_module(const Options *options, const char *ptx, u32 le
         if (ok)
             print_module(out, m, &print);
     }
+    *went_back = stats.went_back > 0;
     stats_free(&stats);
     module_free(m);
     diag_free(&diag);
@@ -48,7 +50,7 @@ static void take_stream(Text *t, FILE *stream, char **buffer, size_t *size)
     free(*buffer);
 }
 
-Optimized optimize_text(const char *flags, const char *ptx, u32 len, Text *out, Text *messages)
+Optimized optimize_text(const char *flags, const char *ptx, u32 len, Text *out, Text *messages, bool *went_back)
 {
     char words[FLAGS_BYTES], *printed = NULL, *said = NULL;
     size_t printed_size = 0, said_size = 0;
@@ -57,7 +59,7 @@ Optimized optimize_text(const char *flags, const char *ptx, u32 len, Text *out, 
     Options options;
     Optimized result = BAD_FLAGS;
     if (parse_flags(&options, words, message_stream))
-        result = optimize_module(&options, ptx, len, out_stream, message_stream);
+        result = optimize_module(&options, ptx, len, out_stream, message_stream, went_back ? went_back : &(bool){false});
     options_free(&options);
     take_stream(out, out_stream, &printed, &printed_size);
     take_stream(messages, message_stream, &said, &said_size);

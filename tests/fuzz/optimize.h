@@ -8,8 +8,9 @@ enum { FLAGS_BYTES = 1024 };
 
 typedef enum Optimized { OPTIMIZED, BAD_FLAGS, BAD_TEXT, BROKE_FUNCTION } Optimized;
 
-/* Text in, text out, with flags of the command line; what is said on the way goes to `messages`. ptx[len] is NUL. */
-Optimized optimize_text(const char *flags, const char *ptx, u32 len, Text *out, Text *messages);
+/* Text in, text out, with flags of the command line; what is said on the way goes to `messages`. ptx[len] is NUL.
+ * *went_back: whether a function was changed and then restored; the pointer may be NULL. */
+Optimized optimize_text(const char *flags, const char *ptx, u32 len, Text *out, Text *messages, bool *went_back);
 
 /* The phases that some -O runs, in their order; NULL after the last one. */
 const char *optimize_phase(u32 n);
