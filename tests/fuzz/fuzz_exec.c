@@ -573,13 +573,20 @@ static bool when_to_ask(const char *word, AskProver *ask)
 int main(int argc, char **argv)
 {
     enum { FIRST = 1, CONFIGS, STOP, NO_VERIFY, ONCE, QUICK, CHECK, LAUNCH, FOLDER, FEATURES, PROVER, MUTATE, ORDERS };
-    static const struct option known[] = {{"first", 1, NULL, FIRST},   {"configs", 1, NULL, CONFIGS},
-                                          {"stop", 0, NULL, STOP},     {"no-verify", 0, NULL, NO_VERIFY},
-                                          {"once", 0, NULL, ONCE},     {"quick", 0, NULL, QUICK},
-                                          {"check", 1, NULL, CHECK},   {"launch", 1, NULL, LAUNCH},
-                                          {"folder", 1, NULL, FOLDER}, {"features", 1, NULL, FEATURES},
-                                          {"prover", 1, NULL, PROVER}, {"mutate", 1, NULL, MUTATE},
-                                          {"orders", 1, NULL, ORDERS}, {0}};
+    static const struct option known[] = {{"first", 1, NULL, FIRST},
+                                          {"configs", 1, NULL, CONFIGS},
+                                          {"stop", 0, NULL, STOP},
+                                          {"no-verify", 0, NULL, NO_VERIFY},
+                                          {"once", 0, NULL, ONCE},
+                                          {"quick", 0, NULL, QUICK},
+                                          {"check", 1, NULL, CHECK},
+                                          {"launch", 1, NULL, LAUNCH},
+                                          {"folder", 1, NULL, FOLDER},
+                                          {"features", 1, NULL, FEATURES},
+                                          {"prover", 1, NULL, PROVER},
+                                          {"mutate", 1, NULL, MUTATE},
+                                          {"orders", 1, NULL, ORDERS},
+                                          {0}};
     long orders = -1;
     const char *check = NULL, *launch = NULL, *ptxas = getenv("PTXAS"), *all = getenv("PTXAS_CASES");
     Driver d = {.first = 1, .cases = 1000, .jobs = 2, .program = argv[0], .folder = "build/fuzz"};

@@ -310,7 +310,7 @@ static bool run_before(Judge *j, const Text *after)
 }
 
 /* Whether a second run is to change nothing: not after a part of the rewrites, nor after phases in an order of their own. A
- * function that went back ends the run, though others, or it, may gain from what its callees have lost: the next run sees to it. */
+ * function that went back ends the run, although it or others may gain from what their callees have lost. */
 static bool comes_to_rest(const Judge *j, const char *flags)
 {
     return !j->went_back && !strstr(flags, "--opt-bisect-limit") && !strstr(flags, "--phases=");
