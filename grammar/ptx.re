@@ -272,6 +272,27 @@ static const unsigned char *skip_debug_data(const unsigned char *start)
     }
 }
 
+/* ---- initializers ------------------------------------------------------------------------------------------------ */
+
+static bool may_begin_initials(const Lower *lower)
+{
+    return lower->in_initializer && (lower->last_token == '{' || lower->last_token == ',');
+}
+
+/* Skips numbers that a comma and another number follow. Most initializers are tables of thousands of them, of which the grammar
+ * makes nothing; the last one it reads. Answers the place after them, or `start`. */
+static const unsigned char *skip_initials(const unsigned char *start)
+{
+    for (const unsigned char *end = start, *cursor, *marker;; end = cursor) {
+        cursor = skip_blanks(end);
+        /*!re2c
+            plain = "-"? ("0" | [1-9][0-9]{0,17}) | "0" [xX] [0-9a-fA-F]{1,16} | bits;
+            plain blank* "," blank* / [-0-9]    { continue; }
+            *                                   { return end; }
+        */
+    }
+}
+
 /* ---- tokens ----------------------------------------------------------------------------------------------------- */
 
 int yylex(YYSTYPE *value, Span *where, Lower *lower)
@@ -290,6 +311,10 @@ int yylex(YYSTYPE *value, Span *where, Lower *lower)
             lower->last_token = T_INTEGER;
         marker = cursor = end;
         lower->cursor = SPAN_OF(end, end).end;
+    }
+    if (may_begin_initials(lower)) {
+        marker = cursor = skip_initials(cursor);
+        lower->cursor = SPAN_OF(cursor, cursor).end;
     }
     lower->before_token = lower->cursor;
     int token = may_begin_operand(lower) ? scan_run(where, lower) : 0;

@@ -152,7 +152,7 @@ declared: T_NAME                    { lower_decl_variable(p, @1); }
     | declared '[' ']'              { lower_dimension(p, NULL, @2); }
     | declared '[' expr ']'         { lower_dimension(p, &$3, @3); }
     ;
-initializer: %empty | '=' initial;
+initializer: %empty | '=' { p->in_initializer = true; } initial { p->in_initializer = false; };
 initial: expr                       { lower_mention(p, $1); }
     | T_NAME '[' expr ']'           { lower_mention(p, lower_name(p, @1, false)); }
     | '{' '}'

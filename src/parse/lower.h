@@ -108,6 +108,7 @@ typedef struct Lower {
     bool mute;             /* the rest of the statement is not checked, since more errors in it would say nothing new */
     bool declaring;        /* inside a declaration */
     bool in_section;       /* inside the braces of a debug section */
+    bool in_initializer;   /* inside what a variable is initialized with */
     u8 names_missing;      /* MISSING_*: declarations could not be read, so undeclared names are not reported */
     u32 operand_count;     /* top-level operands so far */
     VEC(Operand) operands; /* scratch */

@@ -28,6 +28,7 @@ void recover(Lower *p, Span at)
         p->skip_braces += p->operands.v[p->open_aggregates.v[k]].kind == OPND_VEC;
     lower_instr_reset(p); /* the lexer must see no operands in the skipped text */
     p->in_section = false;
+    p->in_initializer = false;
     p->mute = true;
     p->recovering = p->skip != SKIP_NOTHING;
 }
