@@ -3,6 +3,8 @@
 BUILD=${BUILD:-build}
 JOBS=${JOBS:-2}
 export BUILD JOBS
+# What tests build, and the programs they run, count on no job server of the make that runs the tests: they cannot reach it.
+MAKEFLAGS=$(printf %s "${MAKEFLAGS:-}" | sed -E "s/(^| )-j[0-9]*//; s/(^| )--jobserver-[a-z]*=[^ ]*//g")
 export PTXOPT_CACHE=off # what one test has seen is not for another to remember
 
 # The program's path: from PATH, $CUDA_HOME, or where the toolkit installs itself; empty when there is none. A script that calls

@@ -1,0 +1,131 @@
+# The suites, and what else measures.
+
+# What `make check` runs, in this order; each is also a target of its own: `make check-data`. Those of SCRIPTS are
+# tests/NAME.sh and need the program.
+SCRIPTS  = isa prices bugs cli front judge guard cache signals tune reports library starve preload packages clients man robust linear roundtrip exec barriers prove
+PROBES   = $(shell sed -n 's/^\([a-z]*\) .*/\1/p' tests/ptxas/suites)
+SUITES   = layers lint unit opcodes data $(patsubst clients,clients-quick,$(SCRIPTS)) cubinstat $(PROBES) ptxas gpu mutants prove-random fuzz-exec fuzz-mutate faults fuzz debug asan
+
+#: make check            set-up, build and every test suite
+check: setup
+	@$(MAKE) all tools
+	@MAKE='$(MAKE)' sh tests/check.sh $(BUILD)/check $(SUITES)
+
+#: make check-SUITE      one of: layers lint unit data isa prices bugs cli front guard cache tune reports library preload packages clients man robust linear roundtrip exec barriers prove cubinstat $(PROBES) ptxas gpu prove-random debug asan
+check-layers: all tools ptxopt-core
+	@sh tests/layers.sh
+
+check-unit: $(UNIT)
+	@sh tests/unit.sh $(UNIT)
+
+check-data: all
+	@sh tests/run.sh
+
+check-library check-preload check-packages check-clients: lib
+check-roundtrip: $(LARGE)
+check-guard check-cache: $(BUILD)/ptxopt-faulty
+check-starve: $(patsubst %,$(BUILD)/starved/ptxopt%,$(subst none,,none -prove -report -ptxas -cicc -faulty))
+check-linear: $(BENCH)
+check-bugs: $(BUGS)
+$(SCRIPTS:%=check-%): check-%: all tools
+	@sh tests/$*.sh
+
+check-cubinstat: tools
+	@CUBINSTAT=$(BUILD)/cubinstat sh tests/tools/cubinstat_check.sh
+
+#: make check-clients    ptxopt before its real users, which are installed into build/clients; `make check` does a part of it
+check-clients-quick: all tools lib
+	@CLIENTS=quick NAME=clients-quick sh tests/clients.sh
+
+#: make check-PROBES     what ptxas was measured to make of each pattern: loops switches tails threading nested bases
+$(PROBES:%=check-%): check-%: all tools
+	@sh tests/ptxas/$$(awk '$$1 == "$*" { print $$2 }' tests/ptxas/suites) $*
+
+#: make gpu-check        the examples on a GPU, before and after: outputs, and times in build/report/gpu.md
+gpu-check check-gpu: all tools
+	@sh tests/gpu.sh
+
+check-ptxas: all tools $(LARGE)
+	@sh tests/report.sh --check
+
+check-debug: debug
+	@NAME=debug BUILD=$(BUILD)/debug sh tests/run.sh
+
+ASAN     = $(MAKE) BUILD=$(BUILD)/asan CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' CPPFLAGS='$(CPPFLAGS) -DPTXOPT_DEBUG'
+check-asan:
+	@$(ASAN) all tools
+	@NAME=asan $(ASAN) check-unit check-data check-cli check-robust
+
+#: make fuzz-exec N=1000 random kernels, run before and after in every way to optimize; failures are bisected and reduced
+fuzz-exec check-fuzz-exec: $(FUZZ)
+	@. tests/lib.sh && $(BUILD)/fuzz-exec --folder=$(BUILD)/fuzz -n $(N) -j $(JOBS)
+
+#: make fuzz-mutate N=1000 FIRST=1  texts of the tests, and random kernels, changed at random: no crash or alarm, and what can run does the same
+fuzz-mutate check-fuzz-mutate: $(FUZZ)
+	@FIRST=$(FIRST) N=$(N) sh tests/fuzz/mutate.sh
+
+#: make check-mutants N=1000 outputs with one thing changed: those that the interpreter sees as different must not be proved
+check-mutants: $(BUILD)/mutants
+	@mkdir -p $(BUILD)/work/mutants
+	@$(BUILD)/mutants --folder=$(BUILD)/work/mutants -m 10 -n $(shell expr $(N) / 10) -j $(JOBS)
+
+#: make check-opcodes     what the interpreter sees each opcode do, beside what isa/ claims; wrong rows, planted, must be noticed
+check-opcodes: $(BUILD)/opcodes
+	@$(BUILD)/opcodes
+
+#: make check-prove-random  a phase that changes one random thing in each function never gets a wrong one past --prove=revert
+check-prove-random: tools $(PTXOPT) $(BUILD)/ptxgen $(BUILD)/ptxopt-faulty
+	@N=$(shell expr $(N) / 5) sh tests/prove-random.sh
+
+#: make check-faults      deliberately wrong rewrites, which only a test binary holds: every one must be caught
+check-faults: $(FUZZ) $(PTXOPT) $(BUILD)/fuzz-exec-faulty $(BUILD)/ptxopt-faulty
+	@sh tests/fuzz/faults.sh
+
+#: make fuzz FUZZ_SECONDS=60  mutated texts (libFuzzer), at random: no crash, and what is printed parses and prints the same
+fuzz: $(BUILD)/ptxgen
+	@MAKE='$(MAKE)' sh tests/fuzz/fuzz.sh $(FUZZ_SECONDS)
+
+#: make check-fuzz       the same with fixed seeds for a fixed number of texts: the same texts each time
+check-fuzz: $(BUILD)/ptxgen
+	@MAKE='$(MAKE)' sh tests/fuzz/fuzz.sh
+
+# library and cli install, which compiles everything anew: they come last.
+COVERED  = unit opcodes data front guard tune reports starve exec prove mutants prove-random fuzz-exec faults cubinstat library cli
+COUNT    = BUILD=$(BUILD)/coverage sh tests/coverage.sh
+#: make coverage N=200   lines and branches of each room that the suites of COVERED run, by gcov; never run: build/coverage/unrun
+coverage: $(GEN)/parser.c
+	@$(COUNT) start
+	@$(CC) -c -o $(BUILD)/coverage/exit.o tests/coverage/exit.c
+	@for suite in $(COVERED); do $(MAKE) BUILD=$(BUILD)/coverage CC='$(CC) --coverage' CFLAGS='-O0 -g -fprofile-update=atomic' \
+	    LDFLAGS='-no-pie -Wl,--wrap=_exit $(CURDIR)/$(BUILD)/coverage/exit.o' N=$(N) check-$$suite 2>&1 | grep '^fail\|^[a-z-]*: [0-9]* passed'; $(COUNT) add; done
+	@$(COUNT) print
+
+#: make report           build/report/*.html and .md: the machine code of the examples, before and after, by ptxopt-report
+report: all tools $(LARGE)
+	@sh tests/report.sh
+
+#: make corpus           build/corpus/report.md: better and worse kernels of CORPUS (a folder, a tarball), for each of PTXASES
+corpus: all tools
+	@sh tests/corpus.sh
+
+#: make worth PHASE=x     the same of one phase: machine code with it, beside machine code without it [WITH=--enable-x]
+worth: all tools
+	@PHASE='$(PHASE)' WITH='$(WITH)' sh tests/worth.sh
+
+#: make bench            time, memory and how they grow, each beside its target; beside ptxas where it is at hand
+bench: all $(BENCH)
+	@sh tests/bench/bench.sh
+
+#: make bench-guard      what the guard costs and saves on CORPUS (a folder), beside ptxas alone
+bench-guard: all tools
+	@sh tests/bench/guard.sh
+
+#: make bless            rewrites the expectations of tests/run.sh; review the diff
+bless: all
+	@sh tests/run.sh --bless
+
+#: make lint             clang-tidy and cppcheck, where at hand: what they find is a failure
+lint check-lint: $(GEN)/parser.c $(GEN)/version.h
+	@sh tests/lint.sh
+
+.PHONY: check $(SUITES:%=check-%) fuzz fuzz-exec fuzz-mutate coverage report gpu-check corpus worth bench bench-guard bless lint
