@@ -2,8 +2,9 @@
 # Includes point from the bottom of src/README.md's tables to their top. The first group is the optimizer: base <- isa <- ir <- parse,
 # target, analysis <- transform <- phase <- pipeline. Of the others, src/check sees the IR, src/judge sees check's public header, and
 # src/use sees judge. No phase includes stdio, or a header of another phase's folder. Only src/analysis reads an analysis past its
-# accessor, and only src/ir (and the parser) writes to the IR past ir/edit.h and ir/builder.h. Only src/base/arena.c allocates and
-# frees in the optimizer, and only programs end the process, so that the library can survive a lack of memory.
+# accessor, and only src/ir (and the parser) writes to the IR past ir/edit.h and ir/builder.h. Only src/base/arena.c takes
+# memory from malloc(), and in the optimizer only it frees; elsewhere free() is for what the C library made. (What runs in the processes
+# of others, and files without a name, do without it.) Only programs end the process, so that the library survives a lack of memory.
 # What a file exports begins with a word that its room owns: the first word of the room's, its folder's or a neighbouring file's
 # name, without a plural s, or one of `own` below, what the room's functions are about.
 # No two types have one name; prove, exec and machine, which share no room's types but those of base, isa and ir, name theirs apart.
@@ -20,6 +21,8 @@ editing=$(grep -lE -e '->(fall|labels|loc|guard|guard_not|falls_off|dead|op|slot
     -e '\<(isa_decode|instr_new|cfg_add_edge|cfg_remove_edge|cfg_redirect)\(' $(find src/analysis src/transform src/phase src/pipeline -name '*.[ch]') | tr '\n' ' ')
 ending=$(grep -nE '(^|[^_[:alnum:].>])(malloc|calloc|realloc|free|strdup|asprintf) ?\(' $(find src grammar -name '*.[chy]' -o -name '*.re') |
     grep -vE '^src/(tool|check|judge|use)/|^src/base/arena|^src/pipeline/dot.c.*free.scratch.text|:[[:space:]]*(/?\*|//)' | cut -d: -f1,2 | tr '\n' ' ')
+ending=$ending$(grep -nE '(^|[^_[:alnum:].>])(malloc|calloc|realloc|aligned_alloc) ?\(' $(find src/tool src/check src/judge src/use -name '*.[ch]') |
+    grep -vE '^src/(use/(api|preload)/|judge/ptxas/scratch[.]c)|:[[:space:]]*(/?\*|//)' | cut -d: -f1,2 | tr '\n' ' ')
 # Only src/tool ends the process, and what stands before ptxas: the front, which ends as ptxas ended. A child after fork ends by
 # _exit(); what must never happen is an assertion.
 ending=$ending$(grep -nE '(^|[^_[:alnum:].>])(exit|abort) ?\(' $(find src grammar -name '*.[chy]' -o -name '*.re') |

@@ -51,6 +51,13 @@ typedef struct MemScope {
     jmp_buf escape;
 } MemScope;
 
+/* In debug builds each allocation has a note, so that free() of what mem_free() should have been given fails. */
+#ifdef PTXOPT_DEBUG
+enum { ALWAYS_NOTED = true };
+#else
+enum { ALWAYS_NOTED = false };
+#endif
+
 static _Thread_local MemScope *scope; /* NULL: there is none, and nobody to return an error to */
 static void (*end_program)(void);     /* what the program then does */
 
@@ -83,16 +90,20 @@ static void link_block(MemBlock *block)
 
 static void unlink_block(MemBlock *block)
 {
+    if (!block->link) /* it belongs to no scope */
+        return;
     *block->link = block->next;
     if (block->next)
         block->next->link = block->link;
 }
 
-/* The number of bytes to allocate, with room for a scope's note. The caller of mem_alloc() gets the memory after the note. */
+static bool has_note(void) { return ALWAYS_NOTED || scope; }
+
+/* The number of bytes to allocate, with room for a note. The caller of mem_alloc() gets the memory after the note. */
 static size_t with_note(size_t bytes)
 {
     limit_poll();
-    size_t note = scope ? sizeof(MemBlock) : 0;
+    size_t note = has_note() ? sizeof(MemBlock) : 0;
     if (bytes > SIZE_MAX / 2)
         out_of_memory();
     return note + (bytes ? bytes : 1);
@@ -102,9 +113,12 @@ static void *after_note(void *memory)
 {
     if (!memory)
         out_of_memory();
-    if (!scope)
+    if (!has_note())
         return memory;
-    link_block(memory);
+    if (scope)
+        link_block(memory);
+    else
+        *(MemBlock *)memory = (MemBlock){.link = NULL};
     return (MemBlock *)memory + 1;
 }
 
@@ -115,11 +129,11 @@ void *mem_zalloc(size_t bytes) { return after_note(calloc(1, with_note(bytes)));
 void *mem_realloc(void *old, size_t bytes)
 {
     size_t size = with_note(bytes);
-    MemBlock *block = old && scope ? (MemBlock *)old - 1 : NULL;
+    MemBlock *block = old && has_note() ? (MemBlock *)old - 1 : NULL;
     if (block)
         unlink_block(block);
     void *memory = realloc(block ? block : old, size);
-    if (!memory && block) /* the old block is unchanged */
+    if (!memory && block && scope) /* the old block is unchanged */
         link_block(block);
     return after_note(memory);
 }
@@ -128,7 +142,7 @@ void mem_free(const void *memory)
 {
     limit_poll();
     void *own = (void *)(uintptr_t)memory; /* it is const only for its readers */
-    MemBlock *block = memory && scope ? (MemBlock *)own - 1 : NULL;
+    MemBlock *block = memory && has_note() ? (MemBlock *)own - 1 : NULL;
     if (block)
         unlink_block(block);
     free(block ? block : own);

@@ -231,9 +231,9 @@ static int report(const char *path, const StatOptions *options)
         fprintf(stderr, "cubinstat: %s: %s\n", path, fault);
         return 1;
     }
-    Row *rows = calloc(cubin.count + 1, sizeof *rows);
+    Row *rows = mem_zalloc((cubin.count + 1) * sizeof *rows);
     size_t count = 0;
-    bool good = rows;
+    bool good = true;
     for (size_t i = 0; i < cubin.count && good; i++)
         if (!options->kernel || !strcmp(options->kernel, cubin.functions[i].name))
             good = read_row(&rows[count++], &cubin.functions[i], cubin.sm);
@@ -246,7 +246,7 @@ static int report(const char *path, const StatOptions *options)
     good = good && (count || !options->kernel);
     for (size_t i = 0; i < count; i++)
         sass_free(&rows[i].code);
-    free(rows);
+    mem_free(rows);
     cubin_close(&cubin);
     return good ? 0 : 1;
 }

@@ -49,12 +49,12 @@ static void cta_free(Cta *cta)
 {
     for (u32 i = 0; i < cta->warps; i++) {
         vec_free(&cta->warp[i].async);
-        free(cta->warp[i].local);
+        mem_free(cta->warp[i].local);
     }
-    free(cta->warp);
-    free(cta->shared);
-    free(cta->shared_shadow);
-    free(cta);
+    mem_free(cta->warp);
+    mem_free(cta->shared);
+    mem_free(cta->shared_shadow);
+    mem_free(cta);
 }
 
 /* A random warp that can run, or NULL. */

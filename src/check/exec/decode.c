@@ -202,8 +202,8 @@ static void decode_function(Program *p, FnCode *f)
         decode_block(p, f, b, pcs, join);
     f->reached = arena_alloc(p->arena, f->code.n + 1);
     for (u32 m = 0; m < RECONVERGE_MODELS; m++)
-        free(join[m]);
-    free(pcs);
+        mem_free(join[m]);
+    mem_free(pcs);
 }
 
 /* ---- the program ---------------------------------------------------------------------------------------------- */

@@ -120,7 +120,7 @@ static void sort_values(LaunchBuffer *b)
     qsort_r(v, b->count, sizeof *v, by_value, &b->type);
     for (u64 i = 0; i < b->count; i++)
         put(b, i, v[i]);
-    free(v);
+    mem_free(v);
 }
 
 static void fill_random(Parser *ps, LaunchBuffer *b)

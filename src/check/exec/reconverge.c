@@ -88,7 +88,7 @@ static void build(ReconvergeGraph *g, bool *leaves, bool strict)
     }
     g->succ = graph_from_edges(&g->arena, g->n + 1, g->from.v, g->to.v, g->from.n);
     g->pred = graph_from_edges(&g->arena, g->n + 1, g->to.v, g->from.v, g->from.n);
-    free(reached);
+    mem_free(reached);
 }
 
 /* The number of blocks that reach `end` and have no reconvergence point yet. */
@@ -184,7 +184,7 @@ static void solve(ReconvergeGraph *g, const bool *leaves, u32 *point)
         g->from.n--;
         g->to.n--;
     }
-    free(done);
+    mem_free(done);
 }
 
 /* Takes all exits for one end, at which nobody waits. */

@@ -107,8 +107,8 @@ RunResult run_launch(Arena *arena, Program *p, const Launch *launch, const RunOp
     r.unsupported = m->unsupported;
     r.stopped = m->stopped;
     for (u32 i = 0; i < m->objects.n; i++) {
-        free(m->objects.v[i].data);
-        free(m->objects.v[i].shadow);
+        mem_free(m->objects.v[i].data);
+        mem_free(m->objects.v[i].shadow);
     }
     for (u32 i = 0; i < m->sync.n; i++)
         vec_free(&m->sync.v[i].releases);
@@ -119,16 +119,16 @@ RunResult run_launch(Arena *arena, Program *p, const Launch *launch, const RunOp
     fnvmap_free(&m->sync_vars);
     fnvmap_free(&m->heap);
     fnvmap_free(&m->cta_known);
-    free(m->free_frames);
-    free(address);
-    free(m);
+    mem_free(m->free_frames);
+    mem_free(address);
+    mem_free(m);
     return r;
 }
 
 void run_result_free(RunResult *r)
 {
     for (u32 i = 0; i < r->outputs.n; i++)
-        free(r->outputs.v[i].data);
+        mem_free(r->outputs.v[i].data);
     vec_free(&r->outputs);
     vec_free(&r->findings);
     vec_free(&r->counters);

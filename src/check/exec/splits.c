@@ -118,7 +118,7 @@ static void ensure_local(Warp *w, u32 bytes)
     u8 *fresh = mem_alloc((size_t)grown * LANES);
     for (u32 i = 0; i < LANES && w->local; i++)
         memcpy(fresh + (size_t)i * grown, w->local + (size_t)i * w->local_bytes, w->local_bytes);
-    free(w->local);
+    mem_free(w->local);
     w->local = fresh;
     w->local_bytes = grown;
 }

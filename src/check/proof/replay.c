@@ -135,8 +135,8 @@ static bool print_difference(FILE *out, const Side side[2], const Run r[2])
         fputs("; ", out);
         print_event(out, &side[1], differ[1]);
     }
-    free(v[0]);
-    free(v[1]);
+    mem_free(v[0]);
+    mem_free(v[1]);
     return found;
 }
 

@@ -64,7 +64,7 @@ static u64 pointers(const Function *fn)
             for (u32 k = 0; i->kind == INSTR_OP && k + 1 < i->slots; k++)
                 if (i->opnd[k].kind == OPND_MEM && i->opnd[k + 1].kind == OPND_REG)
                     found |= from[i->opnd[k + 1].id];
-    free(from);
+    mem_free(from);
     return found;
 }
 

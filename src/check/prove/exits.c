@@ -180,7 +180,7 @@ static VecU32 blocks_to(const ProveGraph *g, u32 exit, const Events *events)
             if (bitset_add(&seen, g->pred.to[e]))
                 vec_push(&found, g->pred.to[e]);
     }
-    free(seen.word);
+    mem_free(seen.word);
     return found;
 }
 

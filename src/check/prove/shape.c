@@ -258,7 +258,7 @@ static bool find_first(Shape *s, const BitSet *region, const Block *branch, u32 
             vec_push(&work, block_edge_target(b, k)->id);
     }
     vec_free(&work);
-    free(seen.word);
+    mem_free(seen.word);
     return distinct;
 }
 
@@ -278,7 +278,7 @@ static bool tells_edges(Shape *s, const Block *b)
             is_first &= block_edge_target(b, i) != block_edge_target(b, edge);
         tells = !is_first || find_first(s, k < block_edge_count(b) ? region : NULL, b, edge, reached);
     }
-    free(reached);
+    mem_free(reached);
     return tells;
 }
 
@@ -288,7 +288,7 @@ static bool tells_exit(Shape *s, const Block *b)
     u32 *reached = mem_zalloc(sizeof(u32) * (s->g[1]->n + 1));
     reached[s->g[1]->n] = 2;
     bool tells = find_first(s, NULL, b, 0, reached);
-    free(reached);
+    mem_free(reached);
     return tells;
 }
 
@@ -339,9 +339,9 @@ bool prove_same_shape(Prover *p)
     same = same && !s.missed && all_tell_edges(&s);
     for (u32 side = 0; side < 2; side++) {
         fnvmap_free(&s.partner[side]);
-        free(s.of[side]);
+        mem_free(s.of[side]);
     }
-    free(s.branch);
+    mem_free(s.branch);
     fnvmap_free(&s.unseen);
     vec_free(&s.work);
     return same && s.steps < STEPS_MAX;
