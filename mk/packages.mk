@@ -23,17 +23,17 @@ MACHINE  = $(shell uname -m)
 DIST     = ptxopt-$(VERSION)-linux-$(MACHINE)
 # The time of the last commit: what is packed has no other.
 EPOCH    = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null || echo 0))
-INSTALL  = $(MAKE) install BUILD=$(BUILD)
+INSTALL  = install BUILD=$(BUILD)
 
 #: make dist             build/ptxopt-VERSION-linux-MACHINE.tar.gz: the static program, the library, the manual
 dist: all lib
-	@rm -rf $(BUILD)/dist && $(INSTALL) DESTDIR=$(BUILD)/dist PREFIX=/$(DIST) >/dev/null && cp LICENSE CHANGELOG.md README.md $(BUILD)/dist/$(DIST)
+	@rm -rf $(BUILD)/dist && $(MAKE) $(INSTALL) DESTDIR=$(BUILD)/dist PREFIX=/$(DIST) >/dev/null && cp LICENSE CHANGELOG.md README.md $(BUILD)/dist/$(DIST)
 	$(Q)tar -C $(BUILD)/dist --sort=name --mtime=@$(EPOCH) --owner=0 --group=0 --numeric-owner -cf - $(DIST) | gzip -9n >$(BUILD)/$(DIST).tar.gz
 	@echo $(BUILD)/$(DIST).tar.gz
 
 #: make deb              build/ptxopt_VERSION_MACHINE.deb
 deb: all lib
-	@rm -rf $(BUILD)/deb && $(INSTALL) DESTDIR=$(BUILD)/deb PREFIX=/usr >/dev/null
+	@rm -rf $(BUILD)/deb && $(MAKE) $(INSTALL) DESTDIR=$(BUILD)/deb PREFIX=/usr >/dev/null
 	@mkdir -p $(BUILD)/deb/DEBIAN && { echo 'Package: ptxopt'; echo 'Version: $(VERSION)'; echo "Architecture: $$(dpkg --print-architecture)"; \
 	    echo 'Maintainer: the ptxopt developers <ptxopt@localhost>'; echo 'Depends: libc6'; echo 'Section: devel'; echo 'Priority: optional'; \
 	    echo 'Description: PTX-to-PTX optimizer'; echo ' Improves the control flow of PTX before ptxas assembles it.'; } >$(BUILD)/deb/DEBIAN/control

@@ -51,10 +51,10 @@ check-ptxas: all tools $(LARGE)
 check-debug: debug
 	@NAME=debug BUILD=$(BUILD)/debug sh tests/run.sh
 
-ASAN     = $(MAKE) BUILD=$(BUILD)/asan CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' CPPFLAGS='$(CPPFLAGS) -DPTXOPT_DEBUG'
+ASAN     = BUILD=$(BUILD)/asan CFLAGS='-O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all' CPPFLAGS='$(CPPFLAGS) -DPTXOPT_DEBUG'
 check-asan:
-	@$(ASAN) all tools
-	@NAME=asan $(ASAN) check-unit check-data check-cli check-robust
+	@$(MAKE) $(ASAN) all tools
+	@NAME=asan $(MAKE) $(ASAN) check-unit check-data check-cli check-robust
 
 #: make fuzz-exec N=1000 random kernels, run before and after in every way to optimize; failures are bisected and reduced
 fuzz-exec check-fuzz-exec: $(FUZZ)
