@@ -112,6 +112,12 @@ corpus: all tools
 worth: all tools
 	@PHASE='$(PHASE)' WITH='$(WITH)' sh tests/worth.sh
 
+#: make limits           bounds of effort and size: what each bounds, the answer beyond, and how often files reach it [CORPUS=..]
+limits: $(BENCH)
+	@$(MAKE) BUILD=$(BUILD)/limits CPPFLAGS=-DPTXOPT_LIMITS $(BUILD)/limits/tests/limits/count.o
+	@$(MAKE) BUILD=$(BUILD)/limits CPPFLAGS=-DPTXOPT_LIMITS LDFLAGS="-no-pie -Wl,--wrap=_exit $(BUILD)/limits/tests/limits/count.o" $(BUILD)/limits/ptxopt
+	@PTXBIG=$(BUILD)/ptxbig BUILD=$(BUILD)/limits sh tests/limits.sh
+
 #: make bench            time, memory and how they grow, each beside its target; beside ptxas where it is at hand
 bench: all $(BENCH)
 	@sh tests/bench/bench.sh
@@ -128,4 +134,4 @@ bless: all
 lint check-lint: $(GEN)/parser.c $(GEN)/version.h
 	@sh tests/lint.sh
 
-.PHONY: check $(SUITES:%=check-%) fuzz fuzz-exec fuzz-mutate coverage report gpu-check corpus worth bench bench-guard bless lint
+.PHONY: check $(SUITES:%=check-%) fuzz fuzz-exec fuzz-mutate coverage report gpu-check corpus worth limits bench bench-guard bless lint

@@ -210,4 +210,9 @@ if "$BUILD/ptxopt-core" -O3 tests/sample.ptx -o "$BUILD/work/core.ptx" && "$BUIL
 else
     echo "fail the optimizer alone"
 fi >>"$log"
+# Every bound that the code counts has its row in the table of `make limits`, and no row is left over.
+bounds=$(grep -noE '\b(BEYOND|WITHIN)\([A-Z_]+' $(find src -name '*.[ch]' ! -name bound.h) | sed -E 's|^src/([^:]*):[0-9]*:[A-Z]*\(|\1 |' | sort -u)
+rows=$(sed -nE 's/^([a-z_/.]*) \| ([A-Z_]*) \| [^|]+ \| [^|]+$/\1 \2/p' tests/limits/limits.txt | sort)
+if [ "$bounds" = "$rows" ]; then echo "pass tests/limits/limits.txt"; else echo "fail tests/limits/limits.txt: its rows are not the bounds of the code"; fi >>"$log"
+
 tally layers "$log"

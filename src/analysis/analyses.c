@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/limit.h"
 
 #define ANALYSIS(NAME, name, Type, rests, epoch, compute, release, ...)         \
@@ -68,7 +69,7 @@ void an_freeze(Analyses *an, u32 bits)
     an->frozen |= with_bases(bits);
     for (u32 k = 0; k < ANALYSES; k++)
         reserved += an->slot[k].arena.reserved;
-    if (reserved > LARGE)
+    if (BEYOND(LARGE, reserved > LARGE))
         forget(an, ~an->frozen);
 }
 

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/bound.h"
+
 #define NO_PATH UINT32_MAX /* in the segment tree: no edge, or one that is taken out */
 
 enum {
@@ -55,7 +57,7 @@ static void part_paths(Control *c, const Block **to_of, const Block **last)
     for (u32 e = 0; e < c->edges && steps > 0; e++) {
         u32 *top = &c->top[c->leaves + e], id = c->branch[e]->id;
         const Block *joint = last[id];
-        for (; joint && steps > 0 && !dominates(t, joint, to_of[e]); steps--)
+        for (; joint && WITHIN(PART_STEPS, steps > 0) && !dominates(t, joint, to_of[e]); steps--)
             joint = t->depth[joint->id] > *top + 1 ? t->idom[joint->id] : NULL;
         if (joint && steps > 0)
             *top = t->depth[joint->id];
@@ -83,7 +85,7 @@ static bool count_listed(Control *c, const Block **to_of)
     u64 left = LISTED * ((u64)c->edges + c->postdom->count);
     for (u32 e = 0; e < c->edges; e++)
         for (const Block *b = to_of[e]; b; b = next_on_path(c, e, b)) {
-            if (left-- == 0)
+            if (BEYOND(LISTED, left-- == 0))
                 return false;
             c->listed[b->id]++;
         }

@@ -23,6 +23,7 @@
  * or shrink for another one. tests/ptxas/SWITCHES.md shows an example. */
 #include "analysis/exits.h"
 
+#include "base/bound.h"
 #include "analysis/reconverge.h"
 #include "base/fnvmap.h"
 #include "base/marks.h"
@@ -106,7 +107,7 @@ static void find_exits(ExitPaths *s)
     for (u32 p = 0; p < s->order->count && !s->too_many; p++) {
         if (!is_exit(s, p))
             continue;
-        s->too_many = s->exits == EXITS;
+        s->too_many = BEYOND(EXITS, s->exits == EXITS);
         if (s->too_many)
             break;
         s->sets[p] = 1ull << s->exits;
@@ -153,7 +154,7 @@ static ExitPaths find_paths(Arena *arena, Analyses *an)
     u32 sweeps = 1;
     while (sweep(&s) && sweeps <= SWEEPS)
         sweeps++;
-    s.too_many = sweeps > SWEEPS;
+    s.too_many = BEYOND(SWEEPS, sweeps > SWEEPS);
     return s;
 }
 
@@ -224,7 +225,7 @@ static bool counts(JoinFinder *f, u32 branch, u32 point, ExitPair *pair)
     bool waits = false;
     u32 edges = follow_edges(f, branch, point);
     for (u32 k = 0; k < f->work.n; k++, f->budget--) {
-        if (f->budget == 0) {
+        if (BEYOND(BLOCKS_EACH, f->budget == 0)) {
             f->to->unknown = true;
             return false;
         }
@@ -304,7 +305,7 @@ static void weigh_block(const ExitPaths *s, ExitsSnapshot *to, u32 position)
 {
     const Block *b = s->order->rpo[position];
     u32 times = 1, code = 0;
-    for (const Loop *l = loop_of(an_loops(s->an), b); l && times < LOOP_TIMES_MOST; l = l->parent)
+    for (const Loop *l = loop_of(an_loops(s->an), b); l && WITHIN(LOOP_TIMES_MOST, times < LOOP_TIMES_MOST); l = l->parent)
         times *= LOOP_TIMES;
     for_each_instr(i, b)
         code += i->kind == INSTR_OP && !instr_is(i, OPF_TERMINATOR);

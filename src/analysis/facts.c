@@ -1,5 +1,6 @@
 #include "analysis/facts.h"
 
+#include "base/bound.h"
 #include "analysis/loop.h"
 #include "base/search.h"
 #include "ir/inspect.h"
@@ -92,7 +93,7 @@ static ValueId still_held(const EdgeFacts *e, const Instr *i, const Operand *o)
 
 static void add_fact(EdgeFacts *e, Fact fact)
 {
-    if (e->n < EDGE_FACTS)
+    if (WITHIN(EDGE_FACTS, e->n < EDGE_FACTS))
         e->v[e->n++] = fact;
 }
 
@@ -207,7 +208,7 @@ static void collect_edge(EdgeFacts *e, const Facts *f, const Block *from, const 
     const Table *table = branch_table(end);
     const Block *target = table ? NULL : branch_target(end);
     bool falls = from->fall == to;
-    if (table && table->targets.n > TABLE_LIMIT)
+    if (table && BEYOND(TABLE_LIMIT, table->targets.n > TABLE_LIMIT))
         return;
     bool taken = target == to;
     for (u32 k = 0; table && k < table->targets.n; k++)
@@ -342,7 +343,7 @@ static u32 nearest_entry(const Facts *f, const Block *b, ValueId value)
     u32 after = partition_point(e, first, value ? f->start[value + 1] : first, f->facts.v[f->entry[e].fact].to <= pre);
     u32 k = after > first ? after - 1 : ENTRY_NONE;
     for (u32 steps = 0; k != ENTRY_NONE && !dominates(dom, block_of(f, &f->entry[k]), b); steps++)
-        k = steps < CHAIN ? f->entry[k].outer : ENTRY_NONE;
+        k = WITHIN(CHAIN, steps < CHAIN) ? f->entry[k].outer : ENTRY_NONE;
     return k;
 }
 
@@ -351,7 +352,7 @@ static FactValue fact_value(bool value) { return value ? FACT_TRUE : FACT_FALSE;
 FactValue facts_of_value(const Facts *f, const Block *b, ValueId value)
 {
     u32 k = nearest_entry(f, b, value);
-    for (u32 steps = 0; k != ENTRY_NONE && steps < CHAIN; steps++, k = f->entry[k].outer) {
+    for (u32 steps = 0; k != ENTRY_NONE && WITHIN(CHAIN, steps < CHAIN); steps++, k = f->entry[k].outer) {
         const Fact *fact = &f->facts.v[f->entry[k].fact];
         if (!fact->by)
             return fact_value(fact->value);
@@ -392,7 +393,7 @@ static bool compare_holds(const Facts *f, const Fact *fact, ProgramPoint p)
 static u32 compares_at(const Facts *f, ProgramPoint p, ValueId value, Compare *out, u32 limit)
 {
     u32 n = 0, k = nearest_entry(f, p.b, value);
-    for (u32 steps = 0; k != ENTRY_NONE && n < limit && steps < CHAIN; steps++, k = f->entry[k].outer) {
+    for (u32 steps = 0; k != ENTRY_NONE && n < limit && WITHIN(CHAIN, steps < CHAIN); steps++, k = f->entry[k].outer) {
         const Fact *fact = &f->facts.v[f->entry[k].fact];
         if (fact->by && compare_holds(f, fact, p))
             out[n++] = compare_of(fact);

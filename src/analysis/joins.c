@@ -20,6 +20,7 @@
  * with it. */
 #include "analysis/joins.h"
 
+#include "base/bound.h"
 #include "analysis/reconverge.h"
 #include "base/fnvmap.h"
 #include "base/marks.h"
@@ -86,7 +87,8 @@ static bool is_partial(PartialJoins *f, const Block *b)
     const Graph *pred = &f->order->pred;
     u32 p = f->order->index[b->id];
     const Loop *left = loop_left(f, b);
-    if (pred->start[p + 1] - pred->start[p] > EDGES || (left && !dominates(an_postdom(f->an), b, left->header)))
+    if (BEYOND(EDGES, pred->start[p + 1] - pred->start[p] > EDGES) ||
+        (left && !dominates(an_postdom(f->an), b, left->header)))
         return true;
     for_each_edge(e, pred, p)
         for (u32 other = pred->start[p]; other < e; other++)
@@ -202,7 +204,7 @@ u64 joins_hash(Analyses *an)
     f.number = arena_array(&arena, u32, order->count);
     for (u32 p = 1; asks && p < order->count && f.budget >= 0; p++)
         look_at(&f, order->rpo[p]);
-    if (f.budget < 0)
+    if (BEYOND(BLOCKS_EACH, f.budget < 0))
         add_region(&f, order->rpo[0], NULL);
     reconverge_free(f.gate);
     vec_free(&f.work);

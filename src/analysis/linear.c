@@ -1,5 +1,7 @@
 #include "analysis/linear.h"
 
+#include "base/bound.h"
+
 static u64 low_bits(u64 v, u32 bits) { return bits == 64 ? v : v & (((u64)1 << bits) - 1); }
 
 static u64 mix(u64 hash, u64 v) { return (hash ^ v ^ v >> 29) * 1099511628211u; }
@@ -128,7 +130,7 @@ LinearId linear_sum(LinearExprs *f, LinearId a, LinearId b, u64 scale)
         if (s.scale)
             sum[n++] = s;
     }
-    return n <= LINEAR_TERMS ? intern_expr(f, x->bits, sum, n, x->constant + scale * y->constant) : 0;
+    return WITHIN(LINEAR_TERMS, n <= LINEAR_TERMS) ? intern_expr(f, x->bits, sum, n, x->constant + scale * y->constant) : 0;
 }
 
 LinearId linear_scale(LinearExprs *f, LinearId a, u64 scale)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/bound.h"
 #include "base/sorted.h"
 
 /* Live-in entries of a whole function (4 bytes each): this many, and some for each block. */
@@ -176,7 +177,7 @@ static u32 explore_all(LiveFinder *f)
     for (u32 first = 0; first < f->listed.n; first += GROUP) {
         u32 begin = f->found.n, left = f->listed.n - first;
         explore(f, first, left < GROUP ? left : GROUP);
-        if (f->entries > limit)
+        if (BEYOND(LIVE_LIMIT, f->entries > limit))
             return first + cut_group(f, begin, limit);
     }
     return f->listed.n;

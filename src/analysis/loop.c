@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bound.h"
 #include "analysis/live.h"
 
 typedef struct LoopFinder {
@@ -217,7 +218,7 @@ static void find_around(Arena *arena, const Order *order, const DomTree *dom, co
             continue;
         vec_push(&work, p);
         while (work.n) {
-            if (++steps > REGION_STEPS * (size_t)order->count)
+            if (BEYOND(REGION_STEPS, ++steps > REGION_STEPS * (size_t)order->count))
                 bitset_fill(&l->around_irreducible);
             u32 at = vec_pop(&work);
             if (steps > REGION_STEPS * (size_t)order->count || reached_by[at] == component[p] + 1)

@@ -1,6 +1,8 @@
 /* What stands between the branch that divides the paths to some blocks, and these blocks: walks backwards. */
 #include "analysis/reconverge_gate.h"
 
+#include "base/bound.h"
+
 /* EffectWaits of the loops that hold b and not `outside`. Threads that leave such a loop wait for those that stay in it, and these
  * may come to any block of it. */
 static u8 waits_around(ReconvergeGate *g, const Block *b, const Block *outside)
@@ -39,7 +41,7 @@ static u8 walk_back(ReconvergeGate *g, u32 first)
 static const VecU32 *exits_of(ReconvergeGate *g)
 {
     const Order *order = an_order(g->an);
-    for (u32 p = 0; p < order->count && !g->exits_known && g->exits.n <= WALK; p++)
+    for (u32 p = 0; p < order->count && !g->exits_known && WITHIN(WALK, g->exits.n <= WALK); p++)
         if (order_leaves_function(order, p))
             vec_push(&g->exits, p);
     g->exits_known = true;

@@ -1,6 +1,8 @@
 /* A branch that is decided for the threads of some edges: where these may come together once its other edges are gone. */
 #include "analysis/reconverge_gate.h"
 
+#include "base/bound.h"
+
 enum { POINTS = 64 /* reconvergence points after a branch that are looked at */ };
 
 /* Whether some path leads from `to` back to the branch without passing `old`. The blocks on paths from `to` to `old` are in g->points,
@@ -205,7 +207,7 @@ ReconvergeRisk reconverge_decided(ReconvergeGate *g, const Block *branch, Block 
         return whole ? decided_in_loop(g, branch, to, old) : reconverge_judge(g, g->w->any_wait, &after);
     u32 steps = 0;
     for (Block *b = to; b && b != old; b = reconvergence_point(g, b)) {
-        if (!gate_knows(g, b) || ++steps == POINTS)
+        if (!gate_knows(g, b) || BEYOND(POINTS, ++steps == POINTS))
             return reconverge_judge(g, g->w->any_wait, &after);
         if (strictly_dominates(an_dom(g->an), branch, b))
             continue; /* no other path comes there */

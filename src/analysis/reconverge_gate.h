@@ -2,6 +2,7 @@
 #ifndef PTXOPT_ANALYSIS_RECONVERGE_GATE_H
 #define PTXOPT_ANALYSIS_RECONVERGE_GATE_H
 
+#include "base/bound.h"
 #include "analysis/reconverge.h"
 #include "base/marks.h"
 
@@ -74,7 +75,7 @@ static inline void gate_visit(ReconvergeGate *g, u32 position)
 /* Whether the walk may look at its block number k. */
 static inline bool gate_may_look(ReconvergeGate *g, u32 k)
 {
-    if (k >= WALK || g->budget == 0)
+    if (BEYOND(WALK, k >= WALK) || BEYOND(WALKS, g->budget == 0))
         return false;
     g->budget--;
     return true;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bound.h"
 #include "analysis/live.h"
 
 enum {
@@ -117,7 +118,7 @@ static bool find_frontier(Maker *m)
             }
     }
     m->frontier = graph_from_edges(m->scratch, order->count, from.v, to.v, from.n);
-    bool fits = from.n < limit;
+    bool fits = WITHIN(FRONTIER_SIZE, from.n < limit);
     vec_free(&from);
     vec_free(&to);
     return fits;
@@ -155,7 +156,7 @@ static void place_phis_of(Placer *q, RegId reg)
         u32 at = vec_pop(&q->work);
         for_each_edge(e, &m->frontier, at) {
             u32 to = m->frontier.to[e];
-            if (q->steps == 0) {
+            if (BEYOND(STEPS, q->steps == 0)) {
                 q->reg.n = q->pre.n = before;
                 bitset_add(&q->m->unknown, reg);
                 return;
@@ -299,7 +300,7 @@ ValueId ssa_at(const Ssa *ssa, const Block *b, const Instr *before, RegId reg)
     }
     ValueId value = low > first ? low - 1 : 0;
     for (u32 steps = 0; value && !pre_dominates(ssa->dom, ssa->values[value].pre, pre); steps++)
-        value = steps < OUTER_STEPS ? ssa->values[value].outer : 0;
+        value = WITHIN(OUTER_STEPS, steps < OUTER_STEPS) ? ssa->values[value].outer : 0;
     return value;
 }
 

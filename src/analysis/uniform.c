@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "base/bound.h"
+
 enum { COPY_STEPS = 32 /* instructions looked at after a copy */ };
 
 /* ---- one instruction ------------------------------------------------------------------------------------------- */
@@ -85,7 +87,7 @@ bool uniform_names_lanes(const Uniform *u, const Instr *i)
 static bool copies_constant(const Instr *i)
 {
     RegId reg = 0;
-    for (u32 steps = 0; i && steps < COPY_STEPS; i = i->prev, steps++) {
+    for (u32 steps = 0; i && WITHIN(COPY_STEPS, steps < COPY_STEPS); i = i->prev, steps++) {
         if (i->kind != INSTR_OP || (reg && !instr_writes(i, reg)))
             continue;
         if (i->guard || i->op->opcode != OPC_MOV)

@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "base/bound.h"
+
 /* Steps of all propagations in one function, per block, edge and reading instruction: beyond that, see give_up(). */
 enum {
     PROPAGATION_LIMIT = 32,
@@ -190,7 +192,7 @@ static bool may_join(Solver *s, u32 b)
         found = any_open(s, &s->joins_below[s->order->index[d->id]]);
         d = s->dom->idom[d->id];
     }
-    return found || d;
+    return found || BEYOND(AROUND, d != NULL);
 }
 
 /* Whether something that is uniform so far is live where the paths join. */
@@ -245,7 +247,7 @@ void uniform_diverge_branch(Solver *s, const Block *b)
         return;
     bitset_del(s->branch, b->id);
     spread_from_branch(s, s->order->index[b->id]);
-    if (out_of_steps(s) && !s->gave_up)
+    if (BEYOND(PROPAGATION_LIMIT, out_of_steps(s)) && !s->gave_up)
         give_up(s);
 }
 
@@ -278,7 +280,7 @@ static void list_exit(Solver *s, const Loop *loop, u32 p)
         loop = loop->parent;
         left--;
     }
-    put(s, &s->exits[left ? s->loops->of[loop->header->id] : 0], p);
+    put(s, &s->exits[WITHIN(AROUND, left) ? s->loops->of[loop->header->id] : 0], p);
 }
 
 static void find_leaving(Solver *s)

@@ -1,4 +1,6 @@
 #include "analysis/values.h"
+
+#include "base/bound.h"
 #include "ir/inspect.h"
 
 enum {
@@ -216,7 +218,7 @@ static FactValue predicate_written(Query *q, ProgramPoint point, const SsaValue 
 
 static FactValue predicate_at(Query *q, ProgramPoint point, RegId predicate, u32 depth)
 {
-    if (depth == 0 || ++q->steps > STEPS)
+    if (BEYOND(DEPTH, depth == 0) || BEYOND(STEPS, ++q->steps > STEPS))
         return FACT_UNKNOWN;
     const SsaValue *v = value_at(q, point, predicate);
     if (!v)
@@ -362,7 +364,7 @@ static Range range_written(Query *q, ProgramPoint point, const SsaValue *v, RegI
 static Range range_at(Query *q, ProgramPoint point, RegId reg, u32 bits, u32 depth)
 {
     Range r = range_full(bits);
-    if (depth == 0 || ++q->steps > STEPS || bits == 0)
+    if (BEYOND(DEPTH, depth == 0) || BEYOND(STEPS, ++q->steps > STEPS) || bits == 0)
         return r;
     const SsaValue *v = value_at(q, point, reg);
     if (!v)

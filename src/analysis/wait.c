@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/marks.h"
 #include "ir/inspect.h"
 #include "ir/reg_walk.h"
@@ -160,7 +161,7 @@ static bool is_decided(const Finder *f, const Loop *loop, const Block *b)
 static const Instr *sole_write(const Finder *f, const Loop *loop, RegId reg)
 {
     const Instr *sole = NULL;
-    if (f->first[reg + 1] - f->first[reg] > WRITES)
+    if (BEYOND(WRITES, f->first[reg + 1] - f->first[reg] > WRITES))
         return NULL;
     for (u32 k = f->first[reg]; k < f->first[reg + 1]; k++) {
         const Instr *write = f->write[k];
@@ -177,7 +178,7 @@ static bool is_invariant(const Finder *f, const Loop *loop, const Operand *o)
 {
     if (o->kind != OPND_REG)
         return o->kind == OPND_IMM || o->kind == OPND_SYM;
-    if (f->first[o->id + 1] - f->first[o->id] > WRITES)
+    if (BEYOND(WRITES, f->first[o->id + 1] - f->first[o->id] > WRITES))
         return false;
     for (u32 k = f->first[o->id]; k < f->first[o->id + 1]; k++)
         if (loop_contains(f->loops, loop, f->write[k]->block))
@@ -227,7 +228,7 @@ static bool advances(const Finder *f, const Loop *loop, RegId reg)
     RegId seen[HOPS] = {0};
     AddressStep step[HOPS] = {0};
     u32 lost = 0;
-    for (u32 n = 0; n < HOPS; n++) {
+    for (u32 n = 0; WITHIN(HOPS, n < HOPS); n++) {
         u64 by = 0;
         bool adds = true;
         for (u32 k = n; k-- > 0;) {
@@ -310,7 +311,7 @@ static bool exit_asks(Finder *f, const Loop *loop)
             if (is_decided(f, loop, i->block))
                 add_every_branch(f, loop);
         }
-    return f->steps == 0;
+    return BEYOND(STEPS, f->steps == 0);
 }
 
 /* ---- loops that wait --------------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 #include "ir/reg_walk.h"
 
+#include "base/bound.h"
 #include "base/bitset.h"
 
 bool instr_kills(const Instr *i, RegId reg)
@@ -20,9 +21,9 @@ bool instr_writes_between(const Instr *from, const Instr *to, RegId reg)
 
 Instr *instr_last_write(const Instr *at, RegId reg)
 {
-    enum { LIMIT = 256 }; /* keeps the phases linear */
+    enum { LAST_WRITE_STEPS = 256 }; /* keeps the phases linear */
     u32 steps = 0;
-    for (Instr *i = at->prev; i && steps < LIMIT; i = i->prev) {
+    for (Instr *i = at->prev; i && WITHIN(LAST_WRITE_STEPS, steps < LAST_WRITE_STEPS); i = i->prev) {
         if (i->kind == INSTR_OP && instr_writes(i, reg))
             return i;
         steps += i->kind == INSTR_OP;

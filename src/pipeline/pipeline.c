@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "base/bound.h"
 #include "analysis/convergence.h"
 #include "analysis/exits.h"
 #include "analysis/joins.h"
@@ -308,7 +309,7 @@ PipelineResult pipeline_run(Module *m, const PipelineConfig *config, Diag *diag,
     runner.limited = arena_array(&arena, u32, config->withheld.n);
     PipelineResult result = PIPELINE_OK;
     bool more = true;
-    for (; result == PIPELINE_OK && more && runner.pass < MOST_PASSES; runner.pass++)
+    for (; result == PIPELINE_OK && more && WITHIN(MOST_PASSES, runner.pass < MOST_PASSES); runner.pass++)
         result = run_pass(&runner, &arena, m, &more);
     settle_back(&runner);
     settle_spelling(&runner, m);

@@ -1,6 +1,7 @@
 /* One step on one function, and the checks after it. */
 #include "pipeline/runner.h"
 
+#include "base/bound.h"
 #include "analysis/convergence.h"
 #include "base/clock.h"
 #include "base/limit.h"
@@ -147,7 +148,9 @@ static Outcome iterate(Runner *runner, Step step, Function *fn, Analyses *an)
     bool changed = false, settled = true, again = true, laid_out = true;
     for (u32 k = 0; k < step.phases; k++)
         run[k] = start_run(runner, step.phase[k], fn, &kept);
-    for (u32 iteration = 0; again && iteration < first->iterations && runner->calls < MOST_CALLS; iteration++) {
+    for (u32 iteration = 0;
+         again && WITHIN(ITERATIONS, iteration < first->iterations) && WITHIN(MOST_CALLS, runner->calls < MOST_CALLS);
+         iteration++) {
         again = false;
         for (u32 k = 0; k < step.phases; k++) {
             PhaseResult result = call_phase(runner, step.phase[k], an, &run[k], iteration);

@@ -1,5 +1,6 @@
 #include "transform/affine.h"
 
+#include "base/bound.h"
 #include "ir/inspect.h"
 
 enum { DEFINITIONS_MAX = 8 /* the most definitions that a value is followed through */ };
@@ -64,7 +65,7 @@ static bool is_copy(const Function *fn, const Instr *i, RegId *of)
 static bool find_step(Analyses *an, const Loop *loop, RegId reg, const Instr *def, u64 *step)
 {
     *step = 0;
-    for (u32 k = 0; k < DEFINITIONS_MAX; k++) {
+    for (u32 k = 0; WITHIN(DEFINITIONS_MAX, k < DEFINITIONS_MAX); k++) {
         RegId of;
         i64 by = 0;
         if (!is_copy(an->fn, def, &of) && !affine_is_step(an->fn, def, &of, &by))
@@ -87,7 +88,7 @@ static bool add_term(Affine *to, RegId reg, u64 factor)
     u32 k = 0;
     while (k < to->terms && to->term[k].reg != reg)
         k++;
-    if (k == AFFINE_TERMS)
+    if (BEYOND(AFFINE_TERMS, k == AFFINE_TERMS))
         return false;
     if (k == to->terms)
         to->term[to->terms++] = (AffineTerm){reg, 0};
@@ -184,7 +185,7 @@ static bool result_value(AffineSearch *s, const Instr *i, u32 bits, Affine *valu
 static bool value_of(AffineSearch *s, const Instr *at, RegId reg, u32 bits, Affine *value)
 {
     *value = (Affine){.bits = bits};
-    if (register_bits(s->an->fn, reg) < bits || s->left == 0)
+    if (register_bits(s->an->fn, reg) < bits || BEYOND(DEFINITIONS_MAX, s->left == 0))
         return false;
     s->left--;
     if (affine_is_invariant(s->loop, reg))

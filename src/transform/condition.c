@@ -1,5 +1,6 @@
 #include "transform/condition.h"
 
+#include "base/bound.h"
 #include "analysis/ranges.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
@@ -71,7 +72,7 @@ static Root find_root(const Instr *branch)
 {
     Root root = {.reg = branch->guard, .negated = branch->guard_not};
     root.def = local_definition(branch, root.reg);
-    while (root.def && root.def->op->opcode == OPC_NOT && root.negations < CONDITION_NOTS) {
+    while (root.def && root.def->op->opcode == OPC_NOT && WITHIN(CONDITION_NOTS, root.negations < CONDITION_NOTS)) {
         const Operand *to = instr_operand(root.def, 0), *source = instr_operand(root.def, 1);
         bool plain = source->kind == OPND_REG && !source->flags && source->id != to->id;
         if (!plain || instr_writes_between(root.def, branch, source->id))

@@ -1,5 +1,6 @@
 #include "transform/miscounted.h"
 
+#include "base/bound.h"
 #include "analysis/ranges.h"
 #include "ir/inspect.h"
 #include "transform/condition.h"
@@ -44,7 +45,7 @@ static void find_constant(Arena *arena, const Function *fn, BitSet *constant)
 {
     *constant = bitset_new(arena, fn->regs.n + 1);
     bool any = true;
-    for (u32 pass = 0; pass < PASSES && any; pass++) {
+    for (u32 pass = 0; any && WITHIN(PASSES, pass < PASSES); pass++) {
         any = false;
         for_each_block(b, fn)
             for_each_instr(i, b)
@@ -132,7 +133,7 @@ static bool is_miscounted(Analyses *an, const Loop *loop)
         const Block *b = loop->blocks[k];
         if (!loop_is_left_at(loops, loop, b) || !dominates(an_dom(an), b, loop->latches[0]))
             continue;
-        if (++tests > TESTS || test_is_miscounted(an, loop, b))
+        if (BEYOND(TESTS, ++tests > TESTS) || test_is_miscounted(an, loop, b))
             return true;
     }
     return false;

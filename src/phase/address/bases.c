@@ -1,5 +1,6 @@
 #include "phase/address/bases.h"
 
+#include "base/bound.h"
 #include "base/search.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
@@ -232,7 +233,7 @@ static bool find_phi_facts(Bases *s, const Block *b)
                 any = true;
                 break;
             }
-        if (k == leaders && leaders < LEADERS)
+        if (k == leaders && WITHIN(LEADERS, leaders < LEADERS))
             leader[leaders++] = phi;
     }
     return any;
@@ -241,7 +242,7 @@ static bool find_phi_facts(Bases *s, const Block *b)
 static void find_expressions(Bases *s)
 {
     bool any = true;
-    for (u32 round = 0; round < FACT_ROUNDS && any; round++) {
+    for (u32 round = 0; any && WITHIN(FACT_ROUNDS, round < FACT_ROUNDS); round++) {
         if (s->a)
             linear_values_free(s->a);
         any = false;
@@ -391,7 +392,8 @@ static bool is_used_in_loop(const Bases *s, u32 value, const Block *b)
     const Loop *loop = loop_of(loops, b);
     if (!loop || loop_contains(loops, loop, bases_block_of(s, value)))
         return true;
-    for (u32 k = s->uses.start[value]; k < s->uses.start[value + 1] && k - s->uses.start[value] < USES_LOOKED_AT; k++)
+    for (u32 k = s->uses.start[value];
+         k < s->uses.start[value + 1] && WITHIN(USES_LOOKED_AT, k - s->uses.start[value] < USES_LOOKED_AT); k++)
         if (loop_contains(loops, loop, s->listing->instrs.v[s->use_instr[s->uses.to[k]]].i->block))
             return true;
     return false;
@@ -408,7 +410,7 @@ static bool is_live_after(const Bases *s, u32 value, u32 n)
         return true;
     if (!is_used_in_loop(s, value, i->block))
         return false;
-    if (end - n > LIVE_STEPS || !live_out(an_live(s->an), i->block, v->reg))
+    if (BEYOND(LIVE_STEPS, end - n > LIVE_STEPS) || !live_out(an_live(s->an), i->block, v->reg))
         return false;
     for (; n < end; n++)
         if (instr_writes(s->listing->instrs.v[n].i, v->reg))

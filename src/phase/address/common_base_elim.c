@@ -31,6 +31,7 @@
  * Arrays in local memory have no lifetimes in PTX: their address is a constant, and the document's cloning of allocas has
  * nothing to do here. */
 #include "analysis/uniform.h"
+#include "base/bound.h"
 #include "ir/edit.h"
 #include "phase/address/hoist.h"
 #include "phase/address/wide.h"
@@ -159,7 +160,8 @@ static void serve(Cbe *c, u32 n, u32 use)
         return;
     if (c->s->readers[base_of(c->s, value)] < c->knobs->cbe_min_uses)
         return;
-    for (u32 h = c->head[base_of(c->s, value)]; h && h != value && looked_at++ < HOLDERS_LOOKED_AT; h = c->next[h]) {
+    for (u32 h = c->head[base_of(c->s, value)];
+         h && h != value && WITHIN(HOLDERS_LOOKED_AT, looked_at++ < HOLDERS_LOOKED_AT); h = c->next[h]) {
         i64 plus;
         if (c->walk.now[c->s->listing->values.v[h].reg] != h ||
             !linear_difference(c->s->a->exprs, c->s->a->of[h], c->s->a->of[value], &plus))
@@ -180,7 +182,8 @@ static void serve(Cbe *c, u32 n, u32 use)
 static bool is_available(const Cbe *c, u32 value)
 {
     u32 looked_at = 0;
-    for (u32 h = c->head[base_of(c->s, value)]; h && looked_at++ < HOLDERS_LOOKED_AT; h = c->next[h])
+    for (u32 h = c->head[base_of(c->s, value)]; h && WITHIN(HOLDERS_LOOKED_AT, looked_at++ < HOLDERS_LOOKED_AT);
+         h = c->next[h])
         if (c->s->a->of[h] == c->s->a->of[value] && c->walk.now[c->s->listing->values.v[h].reg] == h)
             return true;
     return false;
@@ -293,7 +296,7 @@ static void add_chain(const Cbe *c, u32 value, const Instr *reader, u32 depth, C
 {
     const Listing *listing = c->s->listing;
     u32 n = listing->values.v[value].instr;
-    if (n == LISTING_NONE || !may_go(c->s, n) || depth == 0)
+    if (n == LISTING_NONE || !may_go(c->s, n) || BEYOND(CHAIN_DEPTH, depth == 0))
         return;
     const ListedInstr *at = &listing->instrs.v[n];
     chain->instrs++;
@@ -346,7 +349,7 @@ static bool pays_from_afar(const Cbe *c, u32 use, u32 leader, bool loop)
 static bool is_made_by_product(const Cbe *c, u32 value, u32 depth)
 {
     const Instr *i = bases_computation(c->s, value);
-    if (!i || depth == 0)
+    if (!i || BEYOND(CHAIN_DEPTH, depth == 0))
         return false;
     if ((i->op->sem.op == OPC_MUL || i->op->sem.op == OPC_MAD) && i->op->sem.bits > i->op->sem.from)
         return true;
@@ -450,7 +453,7 @@ static bool drop_swaps(Cbe *c)
     BitSet asked = bitset_new(&c->s->arena, c->s->listing->values.n),
            denied = bitset_new(&c->s->arena, c->s->listing->values.n);
     find_needed(c);
-    for (u32 round = 0; round < FAR_ROUNDS && drop_costly_swaps(c); round++)
+    for (u32 round = 0; WITHIN(FAR_ROUNDS, round < FAR_ROUNDS) && drop_costly_swaps(c); round++)
         find_needed(c);
     BitSet worthwhile = find_worthwhile(c);
     for (u32 k = 0; k < c->s->listing->uses.n; k++) {

@@ -1,5 +1,6 @@
 #include "phase/address/hoist.h"
 
+#include "base/bound.h"
 #include "ir/builder.h"
 #include "target/ptxas.h"
 
@@ -81,7 +82,8 @@ static bool all_paths_end(AddressHoist *h, const Block *dominator)
         for_each_edge(e, &order->succ, s->work.v[k]) {
             const Block *to = order->rpo[order->succ.to[e]];
             bool ends = bitset_has(&h->ends, to->id);
-            all &= may_pass(s, dominator, to) && (ends || !block_leaves_function(s->fn, to)) && s->work.n < REGION_BLOCKS;
+            all &= may_pass(s, dominator, to) && (ends || !block_leaves_function(s->fn, to)) &&
+                   WITHIN(REGION_BLOCKS, s->work.n < REGION_BLOCKS);
             if (!ends && bitset_add(&h->seen, to->id))
                 vec_push(&s->work, order->succ.to[e]);
         }

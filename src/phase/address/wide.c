@@ -16,6 +16,7 @@
  * outside of a loop that the product is in; blocks into which many registers are live. */
 #include "phase/address/wide.h"
 
+#include "base/bound.h"
 #include "ir/builder.h"
 #include "ir/inspect.h"
 #include "phase/address/bases.h"
@@ -86,7 +87,7 @@ static bool read_product(Analyses *an, Instr *i, WideProduct *p)
 
 static bool is_parameter(Analyses *an, const Instr *at, RegId reg)
 {
-    for (u32 k = 0; k < COPIES; k++) {
+    for (u32 k = 0; WITHIN(COPIES, k < COPIES); k++) {
         const Instr *def = definition(an, at, reg);
         if (!def || def->op->opcode == OPC_LD)
             return def && an->fn->is_entry && def->op->space == SPACE_PARAM;

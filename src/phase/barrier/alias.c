@@ -1,5 +1,7 @@
 #include "phase/barrier/alias.h"
 
+#include "base/bound.h"
+
 enum { NEAR = 1 << 30 }; /* offsets below this cannot wrap round to one another */
 
 AccessClasses *alias_classes_new(Arena *arena, ThreadValues *values, bool assume_in_bounds)
@@ -168,7 +170,7 @@ u32 alias_class_of(AccessClasses *c, const Instr *i, u8 spaces)
     for (u32 k = CLASS_PROVEN; k < c->n; k++)
         if (same_class(&c->v[k], &a) || join_class(&c->v[k], &a))
             return k;
-    if (c->n == CLASS_LIMIT)
+    if (BEYOND(CLASS_LIMIT, c->n == CLASS_LIMIT))
         return alias_class_anywhere(spaces);
     c->v[c->n] = a;
     return c->n++;

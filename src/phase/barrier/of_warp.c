@@ -1,5 +1,6 @@
 #include "phase/barrier/of_warp.h"
 
+#include "base/bound.h"
 #include "ir/inspect.h"
 #include "target/ptxas.h"
 
@@ -62,7 +63,7 @@ typedef enum LoopKind { LOOP_NOT_ASKED, LOOP_STAYS, LOOP_UNROLLS, LOOP_PASSES } 
 /* LOOP_STAYS: ptxas unrolls neither this loop nor one around it. */
 static LoopKind kind_of(Analyses *an, PhaseRun *run, const Loop *loop, const Instr *barrier)
 {
-    bool walked = loop->height <= LOOP_HEIGHT_WALKED;
+    bool walked = WITHIN(LOOP_HEIGHT_WALKED, loop->height <= LOOP_HEIGHT_WALKED);
     if (!walked)
         phase_missed_once(run, "LoopNotSearched", barrier,
                           "a loop with more than %u loops in one another is taken for one that ptxas does not unroll",

@@ -1,5 +1,7 @@
 #include "phase/barrier/reach.h"
 
+#include "base/bound.h"
+
 /* Bounds the blocks looked at for the control dependences of all barriers, in multiples of the function's blocks. Barriers
  * beyond it count as not reached together. */
 enum { CLOSURE_LIMIT = 64 };
@@ -144,7 +146,7 @@ static void find_together(BarrierReach *r)
     BlockVec branches = {0};
     for (u32 k = 0; k < r->barriers.n && r->an->fn->is_entry; k++) {
         const Block *b = r->barriers.v[k]->block;
-        if (!is_first_in_block(r, k) || branches.n > limit)
+        if (!is_first_in_block(r, k) || BEYOND(CLOSURE_LIMIT, branches.n > limit))
             continue;
         u32 from = branches.n;
         control_closure(an_control(r->an), b, &branches);

@@ -24,6 +24,7 @@
  * enters; bypassing an empty block through which several blocks lead to a loop's header; a change of whatever decides by which
  * block an irreducible loop is entered (loop_is_around_irreducible). */
 #include "analysis/reconverge.h"
+#include "base/bound.h"
 #include "base/marks.h"
 #include "ir/cfg.h"
 #include "ir/edit.h"
@@ -154,7 +155,7 @@ static Block *before_header(const CleanUp *c, Block *to, Block *end)
     bool shared = false;
     Block *last = to;
     for (Block *hop = to; hop != end; hop = hop->fall) {
-        if (++hops > HOPS)
+        if (BEYOND(HOPS, ++hops > HOPS))
             return to;
         shared |= cfg_pred_count(c->fn, hop) > 1;
         last = hop;

@@ -23,6 +23,7 @@
 #include <assert.h>
 
 #include "analysis/reconverge.h"
+#include "base/bound.h"
 #include "ir/edit.h"
 #include "phase/dfa/state_machine.h"
 #include "transform/slice.h"
@@ -220,7 +221,7 @@ static const char *why_reconverge(Analyses *an)
 static bool thread_loop(Analyses *an, const Knobs *knobs, PhaseRun *run, const Loop *loop)
 {
     RegId selector[SELECTORS];
-    bool walked = loop->height <= LOOP_HEIGHT_WALKED;
+    bool walked = WITHIN(LOOP_HEIGHT_WALKED, loop->height <= LOOP_HEIGHT_WALKED);
     u32 n = walked ? state_selectors(loop, selector, SELECTORS) : 0;
     if (!walked && block_terminator(loop->latches[0]))
         phase_missed_once(run, "LoopNotSearched", block_terminator(loop->latches[0]),

@@ -1,5 +1,6 @@
 #include "phase/dfa/state_machine.h"
 
+#include "base/bound.h"
 #include "ir/inspect.h"
 #include "phase/dfa/plan_graph.h"
 #include "target/ptxas.h"
@@ -48,7 +49,8 @@ static RegId selector_of(const Block *b)
 u32 state_selectors(const Loop *loop, RegId *out, u32 limit)
 {
     u32 n = 0, asked = 0;
-    for (u32 k = 0; k < loop->block_count && n < limit && asked < SELECTORS_ASKED; k++) {
+    for (u32 k = 0;
+         k < loop->block_count && WITHIN(SELECTORS, n < limit) && WITHIN(SELECTORS_ASKED, asked < SELECTORS_ASKED); k++) {
         RegId reg = selector_of(loop->blocks[k]);
         if (!reg || regs_have(out, n, reg))
             continue;
@@ -62,8 +64,8 @@ u32 state_selectors(const Loop *loop, RegId *out, u32 limit)
 static void add_state_reg(MachineFinder *p, const Operand *o)
 {
     MachinePlan *plan = p->plan;
-    if (plan->regs < STATE_REGS && operand_plain_register(o) && !regs_have(plan->reg, plan->regs, o->id) &&
-        !affine_is_invariant(p->loop, o->id))
+    if (operand_plain_register(o) && !regs_have(plan->reg, plan->regs, o->id) && !affine_is_invariant(p->loop, o->id) &&
+        WITHIN(STATE_REGS, plan->regs < STATE_REGS))
         plan->reg[plan->regs++] = o->id;
 }
 
@@ -156,7 +158,8 @@ static bool block_may_be_copied(const MachineFinder *p, const Block *b)
     if (block_is_pinned(b))
         return false;
     for_each_instr(i, b)
-        if ((i != end && i->kind != INSTR_LOC && !instr_may_be_copied(i, p->an->summaries)) || ++n > NODE_ITEMS)
+        if ((i != end && i->kind != INSTR_LOC && !instr_may_be_copied(i, p->an->summaries)) ||
+            BEYOND(NODE_ITEMS, ++n > NODE_ITEMS))
             return false;
     return true;
 }
@@ -239,7 +242,8 @@ static bool add_leaves(MachineFinder *p, const Block *from, Block *to, Given *gi
     Instr *undecided;
     PlanLeaf leaf = {.selects = given->selects};
     StateValues s = state_at(p, (ProgramPoint){NULL, from, NULL}, given, &undecided);
-    if (undecided && given->selects < STATE_SELECTS && !block_terminator(from) && may_branch_on(p, undecided, from)) {
+    if (undecided && WITHIN(STATE_SELECTS, given->selects < STATE_SELECTS) && !block_terminator(from) &&
+        may_branch_on(p, undecided, from)) {
         const Operand *by = instr_operand(undecided, 3);
         u32 k = given->selects++;
         given->select[k].selp = undecided;

@@ -1,5 +1,6 @@
 #include "phase/latches/counter.h"
 
+#include "base/bound.h"
 #include "ir/builder.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
@@ -105,7 +106,7 @@ static const char *why_not(Analyses *an, const Loop *loop, Latch *l)
         accesses(loop) > PTXAS_UNROLLED_ACCESSES)
         return "it is large";
     i64 step = sem_signed(l->test.value.step, l->test.value.bits);
-    if (l->test.cmp != CMP_NE && (step > STEP_MAX || step < -STEP_MAX))
+    if (l->test.cmp != CMP_NE && BEYOND(STEP_MAX, step > STEP_MAX || step < -STEP_MAX))
         return "it has a large step, so that it was unrolled before";
     if (runs_rarely(an, loop))
         return "it runs rarely beside deeper loops";
@@ -193,7 +194,7 @@ static bool is_simple(Analyses *an, const Loop *loop)
 bool latch_counter_add(Analyses *an, PhaseRun *run, const Loop *loop)
 {
     Latch l;
-    if (!is_simple(an, loop) || !find_latch(an, loop, &l) || body_size(loop) > BODY_COUNTED)
+    if (!is_simple(an, loop) || !find_latch(an, loop, &l) || BEYOND(BODY_COUNTED, body_size(loop) > BODY_COUNTED))
         return false;
     const char *why = why_not(an, loop, &l);
     if (why) {

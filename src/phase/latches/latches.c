@@ -23,6 +23,7 @@
  * that do not run towards their bound. Nor does it where ptxas would unroll it too often, or where it was unrolled before
  * (phase/latches/unrolled.h). */
 #include "analysis/reconverge.h"
+#include "base/bound.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
 #include "phase/latches/compare.h"
@@ -196,7 +197,7 @@ static bool may_be_counted(const Loop *loop, RegId reg, u32 depth)
 {
     u32 writes;
     const Instr *def = loop_last_write(loop, reg, &writes);
-    if (writes != 1 || !depth)
+    if (writes != 1 || BEYOND(DEFINITIONS, !depth))
         return writes > 0;
     if (!op_has(def->op, OPF_PURE) || reads_float(def->op))
         return op_has(def->op, OPF_PURE) && steps_evenly(loop, def);
@@ -223,7 +224,7 @@ static bool may_count_by(const Loop *loop, const Instr *branch)
  * gained. Of high nests this is not asked. */
 static bool may_count(const Loop *loop, const Block *b)
 {
-    if (loop->height > LOOP_HEIGHT_WALKED)
+    if (BEYOND(LOOP_HEIGHT_WALKED, loop->height > LOOP_HEIGHT_WALKED))
         return true;
     const Instr *last = loop->latch_count == 1 ? block_conditional_branch(loop->latches[0]) : NULL;
     return may_count_by(loop, block_terminator(b)) || (last && b != loop->latches[0] && may_count_by(loop, last));

@@ -1,5 +1,6 @@
 #include "phase/latches/unrolled.h"
 
+#include "base/bound.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 
@@ -50,7 +51,7 @@ static bool result_is_rounded(UnrolledSearch *s, const Instr *def)
  * NULL: at b's end. */
 static bool is_rounded(UnrolledSearch *s, const Block *b, const Instr *before, RegId reg)
 {
-    ValueId value = s->left ? ssa_at(s->ssa, b, before, reg) : 0;
+    ValueId value = WITHIN(LOOKED_AT, s->left) ? ssa_at(s->ssa, b, before, reg) : 0;
     if (!value)
         return false;
     s->left--;

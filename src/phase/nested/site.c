@@ -1,6 +1,7 @@
 /* Nested branches that can become one. Liveness, effects, loops, and what ptxas would lose decide that. */
 #include "phase/nested/site.h"
 
+#include "base/bound.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "transform/condition.h"
@@ -82,7 +83,7 @@ static bool read_below(const Nested *n, const Block *top, RegId reg)
     u32 last = dom->last[top->id], seen = 0;
     for (u32 k = living_place(n, dom, dom->pre[top->id]); k <= last; k = living_place(n, dom, k + 1))
         for_each_instr(i, dom->by_pre[k])
-            if (seen++ == LOOK_BELOW || (i->kind == INSTR_OP && instr_reads(i, reg)))
+            if (BEYOND(LOOK_BELOW, seen++ == LOOK_BELOW) || (i->kind == INSTR_OP && instr_reads(i, reg)))
                 return true;
     return false;
 }
@@ -200,7 +201,7 @@ static u32 plain_loads(const Block *b)
     u32 loads = 0, looked_at = 0;
     for (const Instr *i = b->first; i; i = i->next) {
         loads += is_load(i);
-        if (looked_at++ == INNER_LOOKED_AT || (is_load(i) && !op_has(i->op, OPF_PLAIN_ACCESS)))
+        if (BEYOND(INNER_LOOKED_AT, looked_at++ == INNER_LOOKED_AT) || (is_load(i) && !op_has(i->op, OPF_PLAIN_ACCESS)))
             return UINT32_MAX;
     }
     return loads;
@@ -264,7 +265,7 @@ static Reason check_instr(const Nested *n, const Site *s, const Instr *i)
 static Reason why_too_much(const Block *b)
 {
     u32 looked_at = 0;
-    for (const Instr *i = b->first; i && looked_at < INNER_LOOKED_AT; i = i->next, looked_at++)
+    for (const Instr *i = b->first; i && WITHIN(INNER_LOOKED_AT, looked_at < INNER_LOOKED_AT); i = i->next, looked_at++)
         if (is_load(i))
             return REASON_LOAD;
     return REASON_COST;
@@ -423,8 +424,8 @@ static bool sinks_load(const Nested *n, const Site *s, const Block *arm)
         if (pred.v->block != s->outer && pred.v->block != s->inner)
             return false;
     u32 left = LOAD_LOOKED_AT, above = 0;
-    for (const Block *b = s->outer; b && above < LOAD_ABOVE; b = cfg_single_pred(n->fn, b), above++)
-        for (const Instr *i = b->last; i && left; i = i->prev, left -= left != 0)
+    for (const Block *b = s->outer; b && WITHIN(LOAD_ABOVE, above < LOAD_ABOVE); b = cfg_single_pred(n->fn, b), above++)
+        for (const Instr *i = b->last; i && WITHIN(LOAD_LOOKED_AT, left); i = i->prev, left -= left != 0)
             if (is_load(i) && loads_for_arm(n, s, b, i, arm, &left))
                 return true;
     return false;
@@ -476,7 +477,7 @@ Reason site_check_chain(const Nested *n, Site *s)
               on = site_condition_to(n, s->inner, s->rest, &leaf[1]);
     if (decides_loop(n, s))
         return REASON_LOOP;
-    if (in.truth->leaves + on.truth->leaves > TRUTH_LEAVES)
+    if (BEYOND(TRUTH_LEAVES, in.truth->leaves + on.truth->leaves > TRUTH_LEAVES))
         return REASON_LARGE;
     s->guards = may_guard(n, s);
     Reason why = check_inner(n, s);
@@ -550,7 +551,7 @@ Reason site_check_diamond(const Nested *n, const Site *yes, const Site *no)
               b = site_condition_to(n, no->inner, yes->rest, &leaf[2]);
     if (decides_loop(n, yes) || decides_loop(n, no))
         return REASON_LOOP;
-    if (which.truth->leaves + a.truth->leaves + b.truth->leaves > TRUTH_LEAVES)
+    if (BEYOND(TRUTH_LEAVES, which.truth->leaves + a.truth->leaves + b.truth->leaves > TRUTH_LEAVES))
         return REASON_LARGE;
     Reason why = check_inner(n, yes);
     why = why ? why : check_inner(n, no);

@@ -1,4 +1,6 @@
 #include "ir/cfg.h"
+
+#include "base/bound.h"
 #include "ir/inspect.h"
 #include "phase/switch/region.h"
 #include "transform/slice.h"
@@ -43,7 +45,7 @@ static bool collect_needed(const SwitchRegion *g, const Env *env, const Block *t
             env = env->before;
         if (!slice_reads_result(&slice, i))
             continue;
-        if (n == CARRY_LIMIT || !slice_take(&slice, i))
+        if (BEYOND(CARRY_LIMIT, n == CARRY_LIMIT) || !slice_take(&slice, i))
             return false;
         kept[n++] = i;
     }

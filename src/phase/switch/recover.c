@@ -1,4 +1,6 @@
 #include "analysis/ranges.h"
+
+#include "base/bound.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
 #include "phase/switch/region.h"
@@ -54,13 +56,13 @@ static bool walk_block(SwitchRegion *g, const Block *b, const Env **env)
         const Env *before = *env;
         *env = region_write(g, before, i);
         bool is_known = *env != before && (*env)->value.kind != VALUE_UNKNOWN;
-        if (*env && (*env)->length > ENV_LIMIT) {
+        if (*env && BEYOND(ENV_LIMIT, (*env)->length > ENV_LIMIT)) {
             phase_missed_once(g->r->run, "SwitchCut", i,
                               "a switch is looked at up to here: its branches are more than %u written registers apart",
                               (u32)ENV_LIMIT);
             return false;
         }
-        if (i->op->opcode != OPC_MOV && !is_known && (++unread > UNREAD_LIMIT || !is_unread(g, i)))
+        if (i->op->opcode != OPC_MOV && !is_known && (BEYOND(UNREAD_LIMIT, ++unread > UNREAD_LIMIT) || !is_unread(g, i)))
             return false;
     }
     return true;
@@ -239,7 +241,7 @@ static void grow(SwitchRegion *g)
                 try_member(g, index);
         }
     }
-    if (g->members.n >= REGION_LIMIT)
+    if (BEYOND(REGION_LIMIT, g->members.n >= REGION_LIMIT))
         phase_missed_once(g->r->run, "SwitchCut", block_terminator(g->nodes.v[g->members.v[0]].b),
                           "of a switch of more than %u blocks each part is looked at by itself", (u32)REGION_LIMIT);
 }

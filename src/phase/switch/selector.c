@@ -1,4 +1,6 @@
 #include "analysis/values.h"
+
+#include "base/bound.h"
 #include "ir/inspect.h"
 #include "phase/switch/region.h"
 
@@ -23,7 +25,7 @@ static Value value_at_root(SwitchRegion *g, RegId reg)
     Value value = {.kind = VALUE_UNKNOWN};
     if (reg == g->d->selector)
         return value_selector(g->d->bits);
-    if (g->depth >= RESOLVE_DEPTH)
+    if (BEYOND(RESOLVE_DEPTH, g->depth >= RESOLVE_DEPTH))
         return value;
     Instr *def = definition_at_root(g, reg);
     if (!def)

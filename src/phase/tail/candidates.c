@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/bound.h"
 #include "ir/cfg.h"
 #include "phase/tail/ends.h"
 
@@ -97,7 +98,7 @@ static bool leaves_loop(const Merge *m, const Block *d, const Block *b)
     const DomTree *dom = an_dom(m->an);
     const Loops *loops = an_loops(m->an);
     u32 steps = 0;
-    while (b && b != d && steps++ < DOMINATORS_LOOKED_AT && !loop_of(loops, b))
+    while (b && b != d && !loop_of(loops, b) && WITHIN(DOMINATORS_LOOKED_AT, steps++ < DOMINATORS_LOOKED_AT))
         b = dom->idom[b->id];
     return b != d || loop_of(loops, b);
 }
@@ -128,7 +129,7 @@ const char *tail_why_separate(const Merge *m, Block *a, Block *b)
     return NULL;
 }
 
-bool candidates_exhausted(const Merge *m) { return matcher_compared(m->matcher) > m->effort; }
+bool candidates_exhausted(const Merge *m) { return BEYOND(COMPARED_PER_INSTR, matcher_compared(m->matcher) > m->effort); }
 
 void candidates_limit_effort(Merge *m)
 {

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bound.h"
 #include "base/sorted.h"
 
 /* A block that depends on more branches counts as different from every other block. */
@@ -19,7 +20,7 @@ static bool divergent_control(Analyses *an, const Block *b, VecU32 *ids)
             vec_push(ids, blocks.v[k]->id);
     vec_free(&blocks);
     sorted_make(ids, 0);
-    return all;
+    return WITHIN(BRANCHES_MAX, all);
 }
 
 static bool equal_ids(const VecU32 *a, const VecU32 *b)

@@ -1,5 +1,6 @@
 #include "phase/tail/hoist.h"
 
+#include "base/bound.h"
 #include "ir/cfg.h"
 #include "ir/builder.h"
 #include "ir/inspect.h"
@@ -111,7 +112,8 @@ static bool write_same(void *user, RegId taken, RegId other, bool kills)
         return false;
     if (of_taken || of_other)
         return of_taken == of_other;
-    if (h->names == HOIST_NAMES || (taken != other && (!kills || !may_have_two_names(h, taken, other))))
+    if (BEYOND(HOIST_NAMES, h->names == HOIST_NAMES) ||
+        (taken != other && (!kills || !may_have_two_names(h, taken, other))))
         return false;
     h->name[h->names++] = (RegPair){taken, other, 0};
     return true;
@@ -290,7 +292,7 @@ static void walk_heads(TailHoist *h)
     const Live *live = an_live(h->an);
     bool carry = false;
     Instr *a = first_item(h->taken), *b = first_item(h->other);
-    while (a && b && h->steps < HOIST_LIMIT && same_instruction(h, a, b)) {
+    while (a && b && WITHIN(HOIST_LIMIT, h->steps < HOIST_LIMIT) && same_instruction(h, a, b)) {
         carry |= instr_is(a, OPF_CARRY_OUT);
         carry = carry && (live_after(live, a, CARRY_REG) || live_after(live, b, CARRY_REG));
         h->step[h->steps++] = (HoistStep){a, h->names, !carry};
@@ -321,12 +323,11 @@ static u32 common_head(TailHoist *h)
     walk_heads(h);
     u32 cuts = 0, best = 0;
     i64 most = 0;
-    for (u32 n = h->steps; n > 0 && cuts < HOIST_CUTS; n--) {
+    for (u32 n = h->steps; n > 0 && WITHIN(HOIST_CUTS, cuts < HOIST_CUTS); n--) {
         if (!h->step[n - 1].closed)
             continue;
         i64 gain = head_gain(h, n);
-        if (gain > most && !is_lone_address(h, n) && !holds_wide_load(h, n) &&
-            !takes_loads_of_arms(h, n)) {
+        if (gain > most && !is_lone_address(h, n) && !holds_wide_load(h, n) && !takes_loads_of_arms(h, n)) {
             most = gain;
             best = n;
         }

@@ -1,5 +1,6 @@
 #include "phase/tail/loads.h"
 
+#include "base/bound.h"
 #include "ir/reg_walk.h"
 #include "target/ptxas.h"
 
@@ -29,7 +30,7 @@ static const Instr *first_load(const Instr *begin)
 {
     const Instr *first = NULL;
     u32 loads = 0, left = LOADS_LOOKED_AT;
-    for (const Instr *i = begin->prev; i && left && !holds_loads(i); i = i->prev, left--)
+    for (const Instr *i = begin->prev; i && !holds_loads(i) && WITHIN(LOADS_LOOKED_AT, left); i = i->prev, left--)
         if (is_load(i)) {
             loads++;
             first = i;
@@ -50,7 +51,7 @@ bool loads_parted(const Instr *begin, BitSet *late)
     const Instr *first = first_load(begin), *i;
     bool in_tail = false, parted = false;
     u32 left = 2 * LOADS_LOOKED_AT;
-    for (i = first; i && left && !parted && !holds_loads(i); i = i->next, left--) {
+    for (i = first; i && !parted && !holds_loads(i) && WITHIN(LOADS_LOOKED_AT, left); i = i->next, left--) {
         in_tail |= i == begin;
         if (i->kind != INSTR_OP)
             continue;

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/bound.h"
 #include "ir/builder.h"
 #include "ir/inspect.h"
 #include "phase/tail/dependence.h"
@@ -379,7 +380,7 @@ static bool is_part(const Matcher *m, const Instr *i)
 
 static void add_part(Matcher *m, const Instr *i)
 {
-    if (i && m->parts < LOOP_TEST_PARTS && !is_part(m, i))
+    if (i && !is_part(m, i) && WITHIN(LOOP_TEST_PARTS, m->parts < LOOP_TEST_PARTS))
         m->part[m->parts++] = i;
 }
 

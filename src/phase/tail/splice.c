@@ -1,5 +1,6 @@
 #include "phase/tail/splice.h"
 
+#include "base/bound.h"
 #include "ir/builder.h"
 
 /* Instructions of a block among which the write of a value is searched for. */
@@ -33,7 +34,7 @@ bool splice_copies_order(RegPair *renamed, u32 n)
 static Instr *renamable_from(const Instr *end, RegId from, RegId to)
 {
     u32 steps = 0;
-    for (Instr *i = end->prev; i && steps < RENAME_LIMIT; i = i->prev, steps++) {
+    for (Instr *i = end->prev; i && WITHIN(RENAME_LIMIT, steps < RENAME_LIMIT); i = i->prev, steps++) {
         if (i->kind == INSTR_SCOPE_BEGIN || i->kind == INSTR_SCOPE_END)
             return NULL;
         if (i->kind != INSTR_OP)

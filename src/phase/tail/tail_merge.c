@@ -31,6 +31,7 @@
 #include <string.h>
 
 #include "ir/cfg.h"
+#include "base/bound.h"
 #include "phase/tail/candidates.h"
 #include "phase/tail/ends.h"
 #include "phase/tail/hoist.h"
@@ -203,7 +204,7 @@ static u32 list_between(const Merge *m, const Block *top, const Block **in, u32 
         for_each_cfg_edge(pred, cfg_preds(m->fn, in[k])) {
             if (in[k] == top || is_among(in, n, pred.v->block))
                 continue;
-            if (n == LOOKED_AT_BETWEEN)
+            if (BEYOND(LOOKED_AT_BETWEEN, n == LOOKED_AT_BETWEEN))
                 return 0;
             in[n++] = pred.v->block;
         }
@@ -221,7 +222,7 @@ static Between look_between(const Merge *m, const Instr *begin, const DuplicateT
     CfgList succs = cfg_succs(m->fn, begin->block);
     const Block *in[LOOKED_AT_BETWEEN] = {begin->block}, *end = succs.n ? succs.v[0].block : NULL;
     Between between = {0};
-    if (duplicates + 1 > LOOKED_AT_BETWEEN)
+    if (BEYOND(LOOKED_AT_BETWEEN, duplicates + 1 > LOOKED_AT_BETWEEN))
         return between;
     for (u32 k = 0; k < duplicates; k++)
         in[k + 1] = duplicate[k].block;

@@ -1,5 +1,6 @@
 #include "phase/thread/body.h"
 
+#include "base/bound.h"
 #include "ir/inspect.h"
 #include "target/ptxas.h"
 #include "transform/slice.h"
@@ -16,7 +17,7 @@ const char *body_why_not(Analyses *an, const Block *b, u32 *cost)
             return "the block has a scope of its own";
         if (i->kind != INSTR_OP)
             continue;
-        if (++instrs > BODY)
+        if (BEYOND(BODY, ++instrs > BODY))
             return "the block is too long";
         *cost += ptxas_cost(i);
         if (i != end && !instr_may_be_copied(i, an->summaries))

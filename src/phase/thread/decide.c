@@ -1,5 +1,6 @@
 #include "phase/thread/decide.h"
 
+#include "base/bound.h"
 #include "analysis/values.h"
 #include "ir/cfg.h"
 #include "ir/inspect.h"
@@ -50,7 +51,7 @@ void decide_edges(Analyses *an, const Knobs *knobs, Block *b, bool all_or_none, 
     Given given = nothing_given(knobs);
     Instr *undecided;
     *c = (Candidate){.b = b};
-    if (preds.n > DECIDE_PREDS)
+    if (BEYOND(DECIDE_PREDS, preds.n > DECIDE_PREDS))
         return;
     for (u32 k = 0; k < preds.n; k++) {
         InEdge edge = {.from = preds.v[k].block};

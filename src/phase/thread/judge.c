@@ -1,5 +1,6 @@
 #include "phase/thread/judge.h"
 
+#include "base/bound.h"
 #include "ir/cfg.h"
 #include "phase/thread/body.h"
 #include "target/ptxas.h"
@@ -343,7 +344,9 @@ const char *judge_why_not(ThreadJudge *j, Candidate *c, u32 budget, bool *after_
 static u32 set_up_cost(const ThreadJudge *j, const Block *b)
 {
     u32 cost = 0;
-    for (u32 k = 0; b && k < SET_UP_BLOCKS && !loop_headed_by(an_loops(j->an), b) && !block_terminator(b); k++, b = b->fall)
+    for (u32 k = 0;
+         b && WITHIN(SET_UP_BLOCKS, k < SET_UP_BLOCKS) && !loop_headed_by(an_loops(j->an), b) && !block_terminator(b);
+         k++, b = b->fall)
         cost += ptxas_block_cost(b, PTXAS_SET_UP);
     return cost;
 }

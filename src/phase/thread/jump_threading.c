@@ -32,6 +32,7 @@
  *
  * decide.h says where edges lead, judge.h whether they may, body.h what is cloned onto them. */
 #include "ir/cfg.h"
+#include "base/bound.h"
 #include "ir/edit.h"
 #include "ir/inspect.h"
 #include "phase/thread/body.h"
@@ -245,7 +246,8 @@ static void try_block(PhaseRun *run, Threader *t, Block *b)
     if (!c.decided || (to && fold(run, t, b, to)))
         return;
     if (!why)
-        why = judge_why_not(&t->judge, &c, *run->spent < BUDGET ? BUDGET - *run->spent : 0, &after_convergent);
+        why = judge_why_not(&t->judge, &c, WITHIN(BUDGET, *run->spent < BUDGET) ? BUDGET - *run->spent : 0,
+                            &after_convergent);
     bool is_of_sweep = after_convergent == t->convergent_sweep;
     t->deferred |= !why && !is_of_sweep;
     if (why)

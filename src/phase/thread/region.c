@@ -1,5 +1,6 @@
 #include "phase/thread/region.h"
 
+#include "base/bound.h"
 #include "target/ptxas.h"
 
 /* The most blocks that one walk visits; the phase stays linear. */
@@ -64,7 +65,7 @@ ThreadRegion region_after(Analyses *an, RegionScratch *scratch, const Block *b, 
     for (u32 k = 0; k < scratch->work.n; k++) {
         const Block *at = scratch->work.v[k];
         u32 before = region.cost;
-        if (k == REGION_BLOCKS || !order_reachable(an_order(an), at))
+        if (BEYOND(REGION_BLOCKS, k == REGION_BLOCKS) || !order_reachable(an_order(an), at))
             return (ThreadRegion){.whole = false};
         add_block(an, scratch, &region, at, PTXAS_PREDICATED);
         if (loop_of(an_loops(an), at) == loop_of(an_loops(an), b))
@@ -88,7 +89,7 @@ bool region_joins_at(Analyses *an, RegionScratch *scratch, const Block *b, const
     for (u32 k = 0; k < scratch->work.n; k++) {
         const Block *at = scratch->work.v[k];
         u32 p = an_order(an)->index[at->id];
-        if (k == REGION_BLOCKS || (loop && k > 0 && at == loop->header))
+        if (BEYOND(REGION_BLOCKS, k == REGION_BLOCKS) || (loop && k > 0 && at == loop->header))
             return false;
         for_each_edge(e, &an_order(an)->succ, p) {
             const Block *next = an_order(an)->rpo[an_order(an)->succ.to[e]];

@@ -1,0 +1,43 @@
+#!/bin/sh
+# Every named bound of the optimizer, from tests/limits/limits.txt: what it bounds, what the answer beyond it is, and in how many
+# runs it is reached. A run is a file of CORPUS (folders) at -O3, an example, a shape of the linear suite at 3,000 blocks, or a case of
+# tests/run.sh. usage: [BUILD=build/limits] [CORPUS=FOLDER...] tests/limits.sh
+set -u
+cd "$(dirname "$0")/.." || exit 1
+# shellcheck source=tests/lib.sh
+. tests/lib.sh
+WORK=$BUILD/work/limits
+rm -rf "$WORK"
+mkdir -p "$WORK"
+
+# on SET <LIST: optimizes each file of the list.
+on() { PTXOPT_BOUNDS=$(pwd)/$WORK/$1 xargs -P "$JOBS" -I{} sh -c '"$BUILD/ptxopt" -O3 "$1" -o /dev/null >/dev/null 2>&1 || :' - {}; }
+
+case $WORK in /*) echo "tests/limits.sh: BUILD is a folder in this one" >&2; exit 1 ;; esac
+: >"$WORK/corpus" && : >"$WORK/examples" && : >"$WORK/linear" && : >"$WORK/cases"
+[ -z "${CORPUS:-}" ] || find $CORPUS -name '*.ptx' | on corpus
+find examples -name '*.ptx' | on examples
+for shape in $("${PTXBIG:-build/ptxbig}" shapes); do
+    "${PTXBIG:-build/ptxbig}" function "$shape" 3000 >"$WORK/$shape.ptx"
+    echo "$WORK/$shape.ptx"
+done | on linear
+rm -f "$WORK"/*.ptx
+PTXOPT_BOUNDS=$(pwd)/$WORK/cases sh tests/run.sh >/dev/null
+
+awk -v work="$WORK/" '
+    FILENAME ~ /limits.txt$/ {
+        if (/^#|^$/) next
+        split($0, part, / *\| */)
+        order[++rows] = part[1] " " part[2]
+        what[rows] = part[3]; beyond[rows] = part[4]
+        next
+    }
+    { set = FILENAME; sub(/.*\//, "", set); sub(/^src\//, "", $1); runs[$1 " " $2, set]++ }
+    END {
+        printf "%-46s %7s %9s %7s %6s  %s\n", "bound", "corpus", "examples", "linear", "cases", "what it bounds; beyond it"
+        for (k = 1; k <= rows; k++) {
+            row = order[k]
+            printf "%-46s %7d %9d %7d %6d  %s; %s\n", row, runs[row, "corpus"], runs[row, "examples"], runs[row, "linear"],
+                runs[row, "cases"], what[k], beyond[k]
+        }
+    }' tests/limits/limits.txt "$WORK/corpus" "$WORK/examples" "$WORK/linear" "$WORK/cases"
