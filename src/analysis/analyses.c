@@ -26,7 +26,7 @@ _Static_assert(ANALYSES < 32, "a bit each of a u32");
     _Static_assert((rests) < AN_##NAME, "what an analysis rests on stands before it: " #name);
 #include "analysis/analysis.def"
 
-/* What an analysis is computed from, directly or not. */
+/* The analyses of `bits` with those that they are computed from, directly or not. */
 static u32 with_bases(u32 bits)
 {
     for (u32 k = ANALYSES; k-- > 0;)

@@ -1,7 +1,7 @@
-/* The analyses of one function (analysis.def), each computed when it is asked for and not up to date. An edit (ir/edit.h)
- * moves the function to a new epoch of its edges or its code, and what was computed of the old one is out of date; unless it
- * is frozen, because a phase wants the answers of before its rewrites. A result is read through its accessor only, and no
- * pointer to it outlives the next thaw, or the next edit if it is not frozen. */
+/* The analyses of one function (analysis.def). Each is computed when it is asked for and not up to date. An edit
+ * (ir/edit.h) moves the function to a new epoch of its edges or its code. What was computed of the old one is then out of
+ * date, unless it is frozen because a phase wants the answers from before its rewrites. A result is read through its
+ * accessor only. No pointer to it outlives the next thaw, or the next edit if it is not frozen. */
 #ifndef PTXOPT_ANALYSIS_ANALYSES_H
 #define PTXOPT_ANALYSIS_ANALYSES_H
 
@@ -29,7 +29,7 @@ enum AnalysisBit {
     AN_ALL = (1 << ANALYSES) - 1
 };
 
-/* For analyses.c, stale.c and the accessors below only. */
+/* The result of one analysis; only analyses.c, stale.c and the accessors below use it. */
 typedef struct AnalysisSlot {
     void *result; /* NULL: not computed */
     u32 epoch;    /* of the function, when it was */
@@ -50,9 +50,9 @@ typedef struct Analyses {
 void analyses_init(Analyses *an, Function *fn);
 void analyses_free(Analyses *an);
 
-/* From now on until an_thaw those of `bits`, and what they rest on, answer for the function as it is now; one that is not
- * up to date answers for the function as it is when it is first asked for, and from then on. In a function whose analyses take
- * megabytes the others are forgotten: the memory is worth more there than the time to compute some of them again. */
+/* Until an_thaw() the analyses of `bits`, and those that they rest on, answer for the function as it is now. One that is
+ * not up to date answers for the function as it is when it is first asked for. In a function whose analyses take megabytes
+ * the others are forgotten. The memory is worth more there than the time to compute some of them again. */
 void an_freeze(Analyses *an, u32 bits);
 /* Those of `bits` are frozen no longer (but for what a frozen one rests on); what is out of date is forgotten. */
 void an_thaw(Analyses *an, u32 bits);
@@ -61,7 +61,8 @@ void an_compute(Analyses *an, u32 bits);
 /* The computed analyses that are still true of the function, as bits. */
 u32 an_valid(const Analyses *an);
 
-/* For the checker: what the first of the valid analyses is called that is not what would be computed now; NULL if all are. */
+/* The checker asks this: the name of the first valid analysis that differs from what would be computed now; NULL: none
+ * does. */
 const char *analyses_stale(const Analyses *an);
 
 /* ---- accessors: an_order(an), an_dom(an), ... ------------------------------------------------------------------- */

@@ -48,8 +48,8 @@ static void visit_edges(Control *c, const Order *order, bool fill, const Block *
     }
 }
 
-/* Where two paths of one branch join, the second one ends there: a block below is on one path then, however many entries a jump
- * table has. After PART_STEPS the rest of the paths stay whole, which costs time and changes no answer. */
+/* Ends the second of two paths of one branch where they join. A block below is then on one path, however many entries a
+ * jump table has. After PART_STEPS the rest of the paths stay whole, which costs time and changes no answer. */
 static void part_paths(Control *c, const Block **to_of, const Block **last)
 {
     const DomTree *t = c->postdom;
@@ -103,7 +103,8 @@ static bool list_edges(Control *c, Arena *arena, u32 blocks, const Block **to_of
     for (u32 id = 0; id < blocks; id++)
         c->listed[id + 1] += c->listed[id];
     c->list = arena_alloc_raw(arena, sizeof *c->list * c->listed[blocks]);
-    /* From the last edge to the first: filling moves listed[id] from where the block's edges end to where they begin. */
+    /* The loop runs from the last edge to the first: filling moves listed[id] from where the block's edges end to where
+     * they begin. */
     for (u32 e = c->edges; e-- > 0;)
         for (const Block *b = to_of[e]; b; b = next_on_path(c, e, b))
             c->list[--c->listed[b->id]] = e;

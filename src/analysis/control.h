@@ -1,11 +1,10 @@
 /* Control dependence: b depends on block a when one edge out of a always leads to b and another need not (Ferrante,
- * Ottenstein, Warren, 1987). A guarded `ret` or `exit` is such a branch too.
- *
- * The lists of all blocks together can be quadratic (nested loops), so they are not stored: an edge a -> s makes the
- * blocks on the post-dominator tree's path from s up to below idom(a) dependent on a. Edges are sorted by s, so those
- * that matter to b lie in b's subtree, and among them the ones whose path ends above b are found in logarithmic time
- * each (Pingali and Bilardi, "Optimal Control Dependence Computation", 1997, in a simpler form). Of the paths of one branch that
- * share blocks one holds these. Where all lists together are short, as in most functions, they are stored after all. */
+ * Ottenstein, Warren, 1987). A guarded `ret` or `exit` is such a branch too. The lists of all blocks together can be
+ * quadratic (nested loops), so they are not stored. An edge a -> s makes some blocks dependent on a: those on the
+ * post-dominator tree's path from s up to below idom(a). Edges are sorted by s, so those that matter to b lie in b's
+ * subtree. Among them the ones whose path ends above b are found in logarithmic time each. (That is a simpler form of
+ * Pingali and Bilardi, "Optimal Control Dependence Computation", 1997.) If paths of one branch share blocks, one path holds
+ * these. If all lists together are short, as in most functions, they are stored after all. */
 #ifndef PTXOPT_ANALYSIS_CONTROL_H
 #define PTXOPT_ANALYSIS_CONTROL_H
 
@@ -35,7 +34,7 @@ void control_direct(Control *control, const Block *b, BlockVec *out);
 /* Appends the blocks whose branches b transitively depends on, each once, b itself perhaps among them. Costs their number times a
  * logarithm. */
 void control_closure(Control *control, const Block *b, BlockVec *out);
-/* As control_closure; false where there are more than `limit` blocks, of which only some are appended. */
+/* Does the same as control_closure() up to `limit` blocks. False: there are more, of which only some are appended. */
 bool control_closure_within(Control *control, const Block *b, u32 limit, BlockVec *out);
 
 #endif

@@ -11,8 +11,8 @@ typedef struct NodeTree {
     u32 *pre, *size, *depth, *jump;
 } NodeTree;
 
-/* Pre-order numbers from 1, subtree sizes, depths; and a second ancestor for each node such that walking up by the
- * farther one that does not overshoot takes O(log depth) steps (Myers, "An applicative random-access stack", 1983). */
+/* Assigns pre-order numbers from 1, subtree sizes, depths, and a second ancestor of each node. Walking up by the farther
+ * ancestor that does not overshoot takes O(log depth) steps (Myers, "An applicative random-access stack", 1983). */
 static void node_tree_number(NodeTree *t)
 {
     size_t nodes = t->nodes;

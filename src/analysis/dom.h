@@ -1,10 +1,10 @@
-/* Dominators and post-dominators as trees, with constant-time queries by the intervals of a pre-order numbering.
- *
- * Post-dominance has one virtual exit after every block at whose end control can leave the function; a guarded `ret` or
- * `exit` leads there and to its fall-through. Code that cannot leave (a strongly connected set of blocks without an edge
- * out) gets a virtual block on the edges back to its first block, with a second edge to the exit: so it is post-dominated
- * by what every iteration of the infinite loop comes to, no branch of the program gains an edge, and nothing depends on the order
- * in which the graph was searched but, of loops with several entries, which of these is the first block. */
+/* Dominators and post-dominators as trees. Queries take constant time, by the intervals of a pre-order numbering.
+ * Post-dominance has one virtual exit after every block at whose end control can leave the function. A guarded `ret` or
+ * `exit` leads there and to its fall-through. Code that cannot leave is a strongly connected set of blocks without an edge
+ * out. It gets a virtual block on the edges back to its first block, with a second edge to the exit. So it is
+ * post-dominated by what every iteration of the infinite loop comes to, and no branch of the program gains an edge. Nothing
+ * depends on the order in which the graph was searched, with one exception: which entry of a loop with several is its first
+ * block. */
 #ifndef PTXOPT_ANALYSIS_DOM_H
 #define PTXOPT_ANALYSIS_DOM_H
 

@@ -108,7 +108,7 @@ static bool only_computes(const Instr *i)
     return i->kind != INSTR_OP || (op_is_pure(i->op) && !instr_reads_volatile_register(i));
 }
 
-/* What the instruction does itself; what its callee does is added by instr_effects(). */
+/* The effects of the instruction itself; instr_effects() adds what its callee does. */
 static Effects own_effects(const Instr *i)
 {
     Effects e = nothing;
@@ -326,8 +326,8 @@ typedef struct CallGraph {
     VecU32 from, to;
 } CallGraph;
 
-/* Notes the functions that fn calls, and those whose address it takes, and whether an instruction of fn, calls left out, sees which lanes
- * execute it. */
+/* Notes the functions that fn calls, and those whose address it takes. Also notes whether an instruction of fn, calls
+ * excepted, sees which lanes execute it. */
 static void scan_text(CallGraph *g, Summaries *s, const Function *fn, ReachedBlocks *reached)
 {
     s->active_set |= fn->untouchable && fn->is_definition; /* its instructions may not all be known */

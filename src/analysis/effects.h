@@ -21,7 +21,7 @@ typedef enum BarrierKind {
     BARRIER_OTHER /* thread count, id in a register, arrive, red, cluster; in a summary: more than one kind */
 } BarrierKind;
 
-/* What a thread that waits may be waiting for. */
+/* The things that a waiting thread may be waiting for. */
 enum EffectWait {
     WAIT_LANES = 1 << 0,   /* lanes of its warp that a mask names */
     WAIT_ALIGNED = 1 << 1, /* the threads of its block or cluster; the lanes of its warp all wait with it, or have left */
@@ -60,8 +60,8 @@ Effects effects_of_function(const Summaries *summaries, SymId function);
 /* Whether what follows a return from fn may depend on which lanes execute it together, without naming them. */
 bool effects_callers_see_lanes(const Summaries *summaries, const Function *fn);
 
-/* Whether two summaries of one module, `before` and `after` a change, differ in what a call in fn does, or in what may follow a
- * return from fn. */
+/* Whether two summaries of one module, `before` and `after` a change, differ for fn: in what a call in fn does, or in what
+ * may follow a return from fn. */
 bool summaries_differ(const Function *fn, const Summaries *before, const Summaries *after);
 
 /* Whether other threads may see what op writes, which is a plain access (OPF_PLAIN_ACCESS). */

@@ -1,26 +1,28 @@
-/* Of several exits of a function ptxas takes one for its end, and looks for immediate post-dominators as if no thread left by the
- * others. Phases know the post-dominators of all exits, and keep who waits for whom as those say. What they do not know are the
- * reconvergence points that a branch has only if one certain exit is the end: threads that the branch divides wait there for those
- * that leave elsewhere.
+/* ptxas takes one of a function's exits for its end. It looks for immediate post-dominators as if no thread left by the
+ * others. Phases know the post-dominators of all exits, and keep who waits for whom as those say. They do not know the
+ * reconvergence points that a branch has only if one certain exit is the end. Threads that the branch divides wait there
+ * for those that leave elsewhere.
  *
- * So these points are looked for, for each exit in turn, before the phases and after them. Where the branch is uniform, or only one edge
- * leads from it to the point, ptxas lets nobody wait there. A pair of branch and point counts if threads that the branch divides may wait
- * for others on the way to the point, or if what follows the point depends on who comes together there: somebody waits in it for what
- * others do, sees who is with it, or promises to be uniform. An instruction on the way that sees who is with it counts as well. A
- * wait that all threads have behind them when they come to the branch, or that none of them comes to, holds nobody up: those on the
- * way come to the point, or leave, by themselves.
+ * So these points are looked for, for each exit in turn, before the phases and after them. If the branch is uniform, or
+ * only one edge leads from it to the point, ptxas lets nobody wait there. A pair of branch and point counts if threads that
+ * the branch divides may wait for others on the way to the point. It also counts if what follows the point depends on who
+ * comes together there. That is so if somebody waits there for what others do, sees who is with it, or promises to be
+ * uniform. It is so, too, if an instruction on the way sees who is with it. A wait that all threads have behind them when
+ * they come to the branch, or that none of them comes to, holds nobody up. Those on the way come to the point, or leave, by
+ * themselves.
  *
- * As long as no pair counts it does not matter which exit is the end. Where some do, the phases may
- * change nothing in them: the same branches, points and waits are left, and ptxas has no more reason than before to choose an exit that
- * has such a pair. Then either it did so before, and the same threads wait for the same ones; or it did not, and still does not; or it
- * no longer does, and fewer threads wait. Where it matters who comes together, it may have no less reason, either.
+ * As long as no pair counts it does not matter which exit is the end. If some do, the phases may change nothing in them:
+ * the same branches, points and waits are left. ptxas may have no more reason than before to choose an exit that has such a
+ * pair. Then it either did so before, and the same threads wait for the same ones; or it did not, and still does not. If it
+ * no longer does, fewer threads wait. If it matters who comes together, ptxas may have no less reason, either.
  *
- * What ptxas goes by is measured (13.0 for sm_80; some also with 12.9 and 13.5 for sm_75 and sm_90): the blocks that lead to an exit, in
- * loops several times, as they are after its own optimizations; instructions matter where a block is so short that it is predicated, and
- * a jump may be a block. The exit's own instructions do not count: 200 more in one case of a switch change nothing. That is not the whole
- * rule: in a small function six diamonds before one of two exits do not move the end. So no choice is predicted. For each two exits
- * the blocks, jumps and instructions are compared that lead to one of them alone: none of the three may grow for an exit with pairs,
- * or shrink for another one. tests/ptxas/SWITCHES.md shows an example. */
+ * Measurements say what ptxas goes by (13.0 for sm_80; some also with 12.9 and 13.5 for sm_75 and sm_90). It counts the
+ * blocks that lead to an exit, in loops several times, as they are after its own optimizations. Instructions matter where a
+ * block is so short that it is predicated, and a jump may be a block. The exit's own instructions do not count: 200 more in
+ * one case of a switch change nothing. That is not the whole rule. In a small function six diamonds before one of two exits
+ * do not move the end. So no choice is predicted. The blocks, jumps and instructions that lead to one of two exits alone
+ * are compared. None of the three may grow for an exit with pairs, or shrink for another one. tests/ptxas/SWITCHES.md shows
+ * an example. */
 #include "analysis/exits.h"
 
 #include "base/bound.h"
@@ -29,14 +31,15 @@
 #include "base/marks.h"
 #include "ir/inspect.h"
 
-/* In a set: the block leads to one where a thread may wait; to one that depends on who comes there together. */
+/* Bits of a set. WAITS: the block leads to one where a thread may wait; TOGETHER: to one that depends on who comes there
+ * together. */
 #define WAITS (1ull << 63)
 #define TOGETHER (1ull << 62)
 
 enum {
-    EXITS = 62,             /* that are told apart: the other bits of a set */
-    SWEEPS = 16,            /* over the function, until the sets stay; a sweep takes each of them around one more loop */
-    BLOCKS_LEAST = 1 << 16, /* of all walks: so many, */
+    EXITS = 62,             /* the most exits that are told apart: the other bits of a set */
+    SWEEPS = 16,            /* the most sweeps over the function until the sets stay; each takes them around one more loop */
+    BLOCKS_LEAST = 1 << 16, /* the most blocks of all walks: so many, */
     BLOCKS_EACH = 64,       /* and these for each block of the function */
     LOOP_TIMES = 8,         /* what a block in a loop counts for, */
     LOOP_TIMES_MOST = 512   /* and at most in several */
@@ -50,7 +53,7 @@ typedef struct ExitPair {
     bool together;     /* what follows depends on who comes together */
 } ExitPair;
 
-/* What leads to one exit and not to another one. */
+/* The size of the code that leads to one exit and not to another one. */
 typedef struct ExitWeight {
     u64 blocks, code, all; /* all: blocks and jumps of any kind */
 } ExitWeight;
@@ -216,8 +219,8 @@ static u32 follow_edges(JoinFinder *f, u32 from, u32 point)
     return edges;
 }
 
-/* Whether several edges lead from between the branch and the point to that, and a thread that the branch divides may wait for others
- * before it comes to the point, or it matters on the way or after the point who came together. */
+/* Whether the pair of branch and point counts. Several edges must lead from between the two to the point. A thread that the
+ * branch divides may wait for others on the way; or it matters on the way, or after the point, who came together. */
 static bool counts(JoinFinder *f, u32 branch, u32 point, ExitPair *pair)
 {
     marks_clear(&f->seen);
@@ -314,7 +317,7 @@ static void weigh_block(const ExitPaths *s, ExitsSnapshot *to, u32 position)
         add_weight(to, s->sets[s->order->index[b->fall->id]], 0, 0, times);
 }
 
-/* For each two exits, what leads to the first one and not to the second one. */
+/* Weighs for each two exits the code that leads to the first one and not to the second one. */
 static void weigh(Arena *arena, const ExitPaths *s, ExitsSnapshot *to)
 {
     to->exits = s->exits;

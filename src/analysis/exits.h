@@ -4,16 +4,17 @@
 
 #include "analysis/analyses.h"
 
-/* The pairs of a branch and a point at which the threads that it divides meet only if a certain exit is the end, where that matters; and
- * what leads to each exit. Time and memory are linear. */
+/* The pairs of a branch and a point at which the threads that it divides meet only if a certain exit is the end. Pairs are
+ * listed only if that matters. The snapshot also says what leads to each exit. Time and memory are linear. */
 typedef struct ExitsSnapshot ExitsSnapshot;
 
-/* In the arena, but for what exits_free() returns. */
+/* The snapshot is in the arena, except for what exits_free() returns. */
 ExitsSnapshot *exits_snapshot(Arena *arena, Analyses *an);
 void exits_free(ExitsSnapshot *snapshot);
 /* Whether exits, blocks, or loops are too many to tell, or something convergent is out of reach. */
 bool exits_unknown(const ExitsSnapshot *snapshot);
-/* Whether, of the function before and after phases, no such pair is new, and ptxas has no more reason to choose an exit that has one. */
+/* Compares the function before and after phases. Whether no such pair is new, and ptxas has no more reason to choose an
+ * exit that has one. */
 bool exits_kept(const ExitsSnapshot *before, const ExitsSnapshot *after, const Function *fn);
 
 #endif

@@ -6,12 +6,12 @@
 #include "ir/inspect.h"
 
 enum {
-    EDGE_FACTS = 8, /* of one edge */
-    CHAIN = 64      /* dominating facts of one value that a query looks at */
+    EDGE_FACTS = 8, /* the most facts of one edge */
+    CHAIN = 64      /* the most dominating facts of one value that a query looks at */
 };
 
-/* What holds on an edge, and in the blocks that its target dominates: that a predicate is true or false, that the comparison of a
- * setp is, or that the index of a brx is this number. A fact is about one value or two. */
+/* A fact that holds on an edge, and in the blocks that its target dominates. A predicate is true or false, the comparison
+ * of a setp is, or the index of a brx is this number. A fact is about one value or two. */
 typedef struct Fact {
     const Instr *by;        /* setp or brx; NULL: a predicate's value */
     u32 id;                 /* the predicate's register; the index of the brx */

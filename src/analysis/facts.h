@@ -33,13 +33,14 @@ const Ssa *facts_ssa(const Facts *f); /* the values that they are about */
 
 FactValue facts_at_entry(const Facts *f, const Block *b, RegId predicate);
 FactValue facts_at_end(const Facts *f, const Block *b, RegId predicate);
-/* Of a predicate that holds this value at the entry, or the end, of b. */
+/* The truth of a predicate that holds this value at the entry, or the end, of b. */
 FactValue facts_of_value(const Facts *f, const Block *b, ValueId value);
 FactValue facts_on_edge(const Facts *f, const Block *from, const Block *to, RegId predicate);
 
-/* Up to `limit` comparisons with reg as an operand (of any edge or block, the nearest branch first); their number. */
+/* Lists up to `limit` comparisons with reg as an operand, of any edge or block, the nearest branch first. Answers their
+ * number. */
 u32 compares_at_entry(const Facts *f, const Block *b, RegId reg, Compare *out, u32 limit);
-/* The same, of a register that holds this value there. */
+/* Lists those of a register that holds this value there. */
 u32 compares_of_value(const Facts *f, const Block *b, ValueId value, Compare *out, u32 limit);
 u32 compares_at_end(const Facts *f, const Block *b, RegId reg, Compare *out, u32 limit);
 u32 compares_on_edge(const Facts *f, const Block *from, const Block *to, RegId reg, Compare *out, u32 limit);

@@ -26,8 +26,8 @@
 #include "base/marks.h"
 
 enum {
-    EDGES = 32,             /* into a join that are looked at pair by pair */
-    BLOCKS_LEAST = 1 << 16, /* of all walks: so many, */
+    EDGES = 32,             /* the most edges into a join that are looked at pair by pair */
+    BLOCKS_LEAST = 1 << 16, /* the most blocks of all walks: so many, */
     BLOCKS_EACH = 64        /* and these for each block of the function */
 };
 

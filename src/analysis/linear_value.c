@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-/* What a value's definition says about it, while its expression is made. */
+/* The definition of a value while its expression is made. */
 typedef struct Def {
     LinearValues *a;
     u32 number; /* of the instruction */

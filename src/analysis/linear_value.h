@@ -1,10 +1,9 @@
-/* What the values of a function's registers are, as linear expressions (analysis/linear.h): through add sub mul mad shl mov cvt
- * cvta, mul.wide and mad.wide, and or/lop3 of operands without common bits; other pure operations on equal operands are equal
- * terms.
- *
- * Addresses wrap as PTX computes them. Of a value of 32 bits, its extension to 64 is the sum of its operands' extensions only
- * where their ranges prove that no wrap is cut off. cvta to and from global memory adds a number that no thread needs to know;
- * for other spaces, whose windows an address may leave on the way, cvta.to undoes cvta, and both are operations otherwise. */
+/* The values of a function's registers as linear expressions (analysis/linear.h). They are made through add sub mul mad shl
+ * mov cvt cvta, mul.wide and mad.wide, and or/lop3 of operands without common bits. Other pure operations on equal operands
+ * are equal terms. Addresses wrap as PTX computes them. The extension of a 32-bit value to 64 bits is the sum of its
+ * operands' extensions only if their ranges prove that no wrap is cut off. cvta to and from global memory adds a number
+ * that no thread needs to know. An address may leave the windows of other spaces on the way. There cvta.to undoes cvta, and
+ * both are operations otherwise. */
 #ifndef PTXOPT_ANALYSIS_LINEAR_VALUE_H
 #define PTXOPT_ANALYSIS_LINEAR_VALUE_H
 

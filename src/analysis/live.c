@@ -16,7 +16,8 @@ typedef struct ListedBlock {
     u32 next; /* index into places, plus 1; 0: none */
 } ListedBlock;
 
-/* What is live into a block, of up to GROUP registers: bit k is the one that is listed as number k of the group. */
+/* The registers that are live into a block, of a group of up to GROUP: bit k is the one that is listed as number k of the
+ * group. */
 typedef struct Found {
     u32 set, position;
 } Found;
@@ -28,7 +29,7 @@ typedef struct LiveFinder {
     const Order *order;
     VEC(ListedBlock) places;
     u32 *exposed;     /* by register: the list of the blocks that read it before they kill it, like ListedBlock.next */
-    u32 *killed;      /* likewise: those after which its old value is gone */
+    u32 *killed;      /* by register: the list of the blocks after which its old value is gone */
     VecU32 listed;    /* registers that are live into some block, ascending */
     VEC(Found) found; /* group after group */
     VecU32 found_end; /* where the entries of each group end */
@@ -130,7 +131,7 @@ static void spread_pending(LiveFinder *f)
     }
 }
 
-/* Where up to GROUP registers, from listed[first] on, are live. */
+/* Finds where up to GROUP registers, from listed[first] on, are live. */
 static void explore(LiveFinder *f, u32 first, u32 regs)
 {
     u32 begin = f->found.n;
@@ -336,7 +337,7 @@ static u32 most_words_in(const Live *l, const Block *b, BitSet *live)
     return most;
 }
 
-/* What is live into b, and what it writes: no point of the block has more registers. */
+/* The number of registers that are live into b or written by it. No point of the block has more. */
 static u32 most_registers_in(const Live *l, const Block *b)
 {
     u32 registers = b->id < l->blocks ? l->start[b->id + 1] - l->start[b->id] : 0;

@@ -1,12 +1,11 @@
 /* Liveness of registers over the CFG. A guarded definition, or one of a part of a register, does not kill. The carry
- * (add.cc ... addc) is one more register: CARRY_REG. Vector registers are one unit. Where control leaves the function,
- * its `.reg` parameters and results are live. Unreachable blocks have nothing live.
- *
- * A set per block is stored only of registers that are live into a block at all, as sorted arrays. They are found by walking
- * backwards from the blocks that read a register before they write it, for a word of registers at a time (path exploration:
- * Boissinot, Brandner, Darte, de Dinechin, Rastello, "A non-iterative data-flow algorithm for computing liveness sets",
- * 2011). Time and memory are those of the result. Beyond a fixed amount (LIVE_LIMIT in live.c) the remaining registers count
- * as live everywhere. */
+ * (add.cc ... addc) is one more register: CARRY_REG. Vector registers are one unit. Where control leaves the function, its
+ * `.reg` parameters and results are live. Unreachable blocks have nothing live.
+ * A set per block is stored, as a sorted array, only of registers that are live into some block. They are found by walking
+ * backwards from the blocks that read a register before they write it, for a word of registers at a time. (This is path
+ * exploration: Boissinot, Brandner, Darte, de Dinechin, Rastello, "A non-iterative data-flow algorithm for computing
+ * liveness sets", 2011.) Time and memory are those of the result. Beyond a fixed amount (LIVE_LIMIT in live.c) the
+ * remaining registers count as live everywhere. */
 #ifndef PTXOPT_ANALYSIS_LIVE_H
 #define PTXOPT_ANALYSIS_LIVE_H
 

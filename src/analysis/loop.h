@@ -32,7 +32,7 @@ typedef struct Loops {
     u32 blocks;                /* ids below this one are known; none where no edge leads upwards */
 } Loops;
 
-/* Of higher loops the blocks are not walked: a block is in so many loops that are. */
+/* The height of a loop up to which its blocks are walked. A block is then in at most so many loops that are walked. */
 enum { LOOP_HEIGHT_WALKED = 32 };
 
 Loops *loops_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom);

@@ -3,7 +3,7 @@
 typedef struct Visit {
     Block *block;
     CfgList succs;
-    u32 next; /* of these */
+    u32 next; /* the next one of these to visit */
 } Visit;
 
 typedef struct DepthFirst {

@@ -28,7 +28,7 @@ static inline bool order_reachable(const Order *o, const Block *b)
 bool block_leaves_function(const Function *fn, const Block *b);
 /* Whether control goes on from the end of b by more than one edge: to two blocks, or to one and out of the function. */
 bool block_branches(const Function *fn, const Block *b);
-/* Likewise, of a position, when the order has just been computed. */
+/* Answers the same for a position, when the order has just been computed. */
 bool order_leaves_function(const Order *o, u32 p);
 
 #endif

@@ -18,7 +18,7 @@ Range range_unsigned(u32 bits, u64 lo, u64 hi);
 Range range_signed(u32 bits, i64 least, i64 most);
 bool range_is_constant(const Range *r); /* its value is r->lo */
 Range range_union(Range a, Range b);
-/* The same value in another width. */
+/* The range of the same value in another width. */
 Range range_extend(Range a, u32 bits, bool is_signed);
 Range range_truncate(Range a, u32 bits);
 

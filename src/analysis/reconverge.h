@@ -1,21 +1,21 @@
-/* Whether the threads of a warp may reconverge at another point than before.
+/* Judges whether the threads of a warp may reconverge at another point than before.
  *
  * Threads that diverge at a branch wait for one another at its reconvergence point, the branch's immediate post-dominator.
- * A rewrite that moves this point up, from `old` to a point before it, lets threads come together there that went from there
- * to `old` in groups of their own. It is refused
+ * A rewrite may move this point up, from `old` to a point before it. Then threads come together there that went from there
+ * to `old` in groups of their own. The rewrite is refused in two cases.
  *
- *   - if a thread may wait where the groups come from (the branch that divides them, up to the new point), or on some paths
- *     between the two points, and what stands from the new point to the old one may be what it waits for: the others would
- *     stand still before they get there;
- *   - if from the new point to the old one an instruction depends on which lanes execute it, and does not name them.
+ * - A thread may wait where the groups come from, or on some paths between the two points; and what it waits for may stand
+ *   from the new point to the old one. The others would stand still before they get there. (Groups come from the branch
+ *   that divides them, up to the new point.)
+ * - From the new point to the old one an instruction depends on which lanes execute it, and does not name them.
  *
- * Where the point only leaves the function no thread waits: ptxas gives each path there an exit of its own.
+ * If the point only leaves the function, no thread waits: ptxas gives each path there an exit of its own.
  *
- * Where threads leave the function before they reconverge `old` is NULL, leaving counts as something to wait for, and of a
- * .func that another one may call the caller goes on from there. Branches that are proven uniform divide no warp.
+ * If threads leave the function before they reconverge, `old` is NULL, and leaving counts as something to wait for. The
+ * caller goes on from the end of a .func that another function may call. Branches that are proven uniform divide no warp.
  *
- * The answers are about the function as it is when the gate is made: while it is rewritten, they stay about that. Walks are
- * bounded, each and in all of a function; beyond that, the answer is the one for everything that the function holds. */
+ * The answers are about the function as it is when the gate is made. While it is rewritten, they stay about that. Walks are
+ * bounded, each and in all of a function. Beyond that, the answer is the one for everything that the function holds. */
 #ifndef PTXOPT_ANALYSIS_RECONVERGE_H
 #define PTXOPT_ANALYSIS_RECONVERGE_H
 
@@ -29,7 +29,7 @@ typedef enum ReconvergeRisk {
 
 typedef struct ReconvergeGate ReconvergeGate;
 
-/* What stands between two program points. */
+/* The code between two program points. */
 typedef struct ReconvergeRegion {
     u8 ends;       /* WaitEnds */
     u8 waits;      /* EffectWaits in which a part of the threads may be while the others go on, and ... */
@@ -37,7 +37,8 @@ typedef struct ReconvergeRegion {
     bool convergent, active_set;
 } ReconvergeRegion;
 
-/* Where a decision over several branches leads, which is to be taken by other branches; each block once. */
+/* A block that a decision over several branches leads to. Other branches are to take the decision. Each block is listed
+ * once. */
 typedef struct ReconvergeLeaf {
     Block *target;
     bool gathers; /* threads that came to it in several groups may come in one */
@@ -45,11 +46,12 @@ typedef struct ReconvergeLeaf {
     bool joins;   /* the new branches lead to it over several edges */
 } ReconvergeLeaf;
 
-/* Who waits in the function as it is now: a copy in the arena, which stays when it is rewritten. */
+/* The waits of the function as it is now: a copy in the arena, which stays when the function is rewritten. */
 const Waits *waits_now(Arena *arena, Analyses *an);
-/* In the arena; freed with reconverge_free. It asks `an` for what a question needs when the question comes. */
+/* A gate in the arena, to be freed with reconverge_free(). It asks `an` for what a question needs when the question
+ * comes. */
 ReconvergeGate *reconverge_new(Arena *arena, Analyses *an);
-/* Likewise, by these waits, which outlive it. */
+/* A gate that uses these waits, which outlive it. */
 ReconvergeGate *reconverge_new_of(Arena *arena, Analyses *an, const Waits *waits);
 void reconverge_free(ReconvergeGate *gate);
 /* Before the first rewrite, by phases that go on asking after it: computes what any question needs. */
@@ -70,14 +72,14 @@ bool reconverge_divides(ReconvergeGate *gate, Block *a, Block *b);
 /* EffectWaits of what stands between the branch that divides the paths to a and b, and these two blocks, themselves not
  * included. */
 u8 reconverge_waits_before(ReconvergeGate *gate, Block *a, Block *b);
-/* From the end of b, its terminator included, to `old`. */
+/* The region from the end of b, its terminator included, to `old`. */
 ReconvergeRegion reconverge_after(ReconvergeGate *gate, const Block *b, const Block *old);
 /* waits: of where the threads come from. */
 ReconvergeRisk reconverge_judge(const ReconvergeGate *gate, u8 waits, const ReconvergeRegion *after);
 
 /* Threads that come to `at` over different edges, and reconverged at `old`, now reconverge at `at`. */
 ReconvergeRisk reconverge_at(ReconvergeGate *gate, Block *at, const Block *old);
-/* Likewise, where nothing that is executed between the branch that divides them and `at` may wait. */
+/* Answers the same if nothing that is executed between the branch that divides them and `at` may wait. */
 ReconvergeRisk reconverge_after_pure(ReconvergeGate *gate, Block *at, const Block *old);
 
 /* Threads that a guarded ret or exit at the end of b takes out of the function, each at once, are to reconverge first. */
@@ -86,7 +88,7 @@ ReconvergeRisk reconverge_before_leaving(ReconvergeGate *gate, const Block *b);
 /* A decision whose threads reconverge at `old` is to be taken by other branches: threads that take different edges may now
  * reconverge wherever their paths join. */
 ReconvergeRisk reconverge_leaves(ReconvergeGate *gate, const ReconvergeLeaf *leaf, u32 leaves, const Block *old);
-/* From the beginning of `at` to `old`. */
+/* The region from the beginning of `at` to `old`. */
 ReconvergeRegion reconverge_from(ReconvergeGate *gate, const Block *at, const Block *old);
 
 /* Threads that come to `branch`, or some of them, only go to `to`: the other edges out are taken away, for them. No thread
@@ -94,10 +96,11 @@ ReconvergeRegion reconverge_from(ReconvergeGate *gate, const Block *at, const Bl
  * are counted by edges, also those that no thread takes, unless they come to the branch together. old: the branch's
  * reconvergence point; NULL where several branches are decided at once. */
 ReconvergeRisk reconverge_decided(ReconvergeGate *gate, const Block *branch, Block *to, const Block *old, bool converged);
-/* The branch goes, and all threads that come to it go to `to`: two branches may each be decided, but not both, where together they
- * are all that leaves a loop, or where paths from each of them to its reconvergence point have a block in common. */
+/* Notes that the branch goes, and that all threads that come to it go to `to`. Two branches may each be decided, but not
+ * both, in two cases: together they are all that leaves a loop, or paths from them to their reconvergence points share a
+ * block. */
 void reconverge_decide(ReconvergeGate *gate, const Block *branch, const Block *to);
-/* Likewise, of the threads that no longer come to the branch. */
+/* Notes that some threads no longer come to the branch. */
 void reconverge_bypass(ReconvergeGate *gate, const Block *branch);
 
 #endif

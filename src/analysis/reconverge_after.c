@@ -1,4 +1,4 @@
-/* What stands from a block to the point where its threads reconverged: walks forwards. */
+/* What stands from a block to the point where its threads reconverged. The walks go forwards. */
 #include "analysis/reconverge_gate.h"
 
 ReconvergeRegion reconverge_whole_function(const ReconvergeGate *g)
@@ -28,8 +28,8 @@ static bool waits_apart(const ReconvergeGate *g, const Block *b)
     return waits & WAIT_OTHERS;
 }
 
-/* Adds the block at this position. Where every path from `from` passes the block, all threads from there wait in it together, so
- * that its waits count only if one of them may last until another thread acts. */
+/* Adds the block at this position. If every path from `from` passes the block, all threads from there wait in it together.
+ * Its waits then count only if one of them may last until another thread acts. */
 static void add_block(const ReconvergeGate *g, u32 position, const Block *from, ReconvergeRegion *region)
 {
     const Block *b = an_order(g->an)->rpo[position];
@@ -43,8 +43,8 @@ static void add_block(const ReconvergeGate *g, u32 position, const Block *from, 
     reconverge_add_end(g, position, region);
 }
 
-/* Adds to g->points where threads that diverge at the end of the block, or in a loop or a call of it, reconverge before `old`, and the
- * block itself if a part of them may wait in it. */
+/* Adds to g->points where threads that diverge in the block reconverge before `old`: at its end, or in a loop or a call of
+ * it. Adds the block itself if a part of them may wait in it. */
 static void add_point(ReconvergeGate *g, u32 position, const Block *old)
 {
     const Order *order = an_order(g->an);

@@ -1,4 +1,4 @@
-/* What stands between the branch that divides the paths to some blocks, and these blocks: walks backwards. */
+/* What stands between some blocks and the branch that divides the paths to them. The walks go backwards. */
 #include "analysis/reconverge_gate.h"
 
 #include "base/bound.h"

@@ -79,7 +79,8 @@ static ReconvergeRisk waits_for_iterations(ReconvergeGate *g, Block *b, const Bl
     return RECONVERGE_SAFE;
 }
 
-/* Where a loop leads from `to` back to the branch: without the branch's other edges blocks may post-dominate that did not before. */
+/* Judges a loop that leads from `to` back to the branch. Without the branch's other edges blocks may post-dominate that did
+ * not before. */
 static ReconvergeRisk decided_in_loop(ReconvergeGate *g, const Block *branch, const Block *to, const Block *old)
 {
     VecU32 between = g->points;
@@ -176,7 +177,7 @@ static bool never_leaves(ReconvergeGate *g, const Block *branch, const Block *to
     return true;
 }
 
-/* The same of a branch in a loop: elsewhere it takes nothing away from a loop. */
+/* Whether never_leaves() holds of a branch in a loop. A branch elsewhere takes nothing away from a loop. */
 static bool loops_forever(ReconvergeGate *g, const Block *branch, const Block *to)
 {
     bool asks = gate_knows(g, branch) && gate_knows(g, to);

@@ -1,4 +1,4 @@
-/* What the files of the gate share (reconverge.h): its state, and bounded walks over the function. */
+/* The state that the files of the gate share (reconverge.h), and bounded walks over the function. */
 #ifndef PTXOPT_ANALYSIS_RECONVERGE_GATE_H
 #define PTXOPT_ANALYSIS_RECONVERGE_GATE_H
 
@@ -7,8 +7,8 @@
 #include "base/marks.h"
 
 enum {
-    WALK = 256,         /* blocks of one walk */
-    WALKS = 64,         /* blocks of all walks: so many for each block of the function, */
+    WALK = 256,         /* the most blocks of one walk */
+    WALKS = 64,         /* the most blocks of all walks: so many for each block of the function, */
     WALKS_MIN = 1 << 16 /* and these */
 };
 
@@ -45,13 +45,14 @@ struct ReconvergeGate {
     u64 budget;       /* blocks that all walks may still look at */
 };
 
-/* Where a region ends whose threads reconverged at `old`: there, or NULL, where `old` only leaves the function, or is NULL. */
+/* The block where a region ends whose threads reconverged at `old`. That is `old`; or NULL if `old` only leaves the
+ * function, or is NULL. */
 const Block *reconverge_stop(ReconvergeGate *g, const Block *old);
 /* Whether threads may return to a caller at the end of the block at this position. */
 bool reconverge_returns(const Order *order, u32 position);
 /* Whether the branch that ends b may divide a warp. */
 bool reconverge_branch_divides(const ReconvergeGate *g, const Block *b);
-/* What is assumed of a region that is too large to be walked. */
+/* The region that is assumed where one is too large to be walked. */
 ReconvergeRegion reconverge_whole_function(const ReconvergeGate *g);
 /* Adds to the region that threads leave the function at the end of the block at this position, if they do. */
 void reconverge_add_end(const ReconvergeGate *g, u32 position, ReconvergeRegion *region);

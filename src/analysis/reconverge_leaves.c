@@ -61,8 +61,8 @@ typedef struct LeafRegion {
     u8 waits, ends; /* of the blocks that it alone leads to */
 } LeafRegion;
 
-/* Whether threads that now reconverge in front of a leaf, since several edges lead to it, may wait there for threads that wait in
- * another leaf until the first ones leave. */
+/* Judges threads that now reconverge in front of a leaf, since several edges lead to it. They may wait there for threads
+ * that wait in another leaf until the first ones leave. */
 static ReconvergeRisk judge_joins(const ReconvergeGate *g, const ReconvergeLeaf *leaf, u32 leaves, const LeafRegion *of)
 {
     u8 once = 0, twice = 0;

@@ -1,4 +1,4 @@
-/* What registers hold as functions of one register, the selector: exactly, or not at all. */
+/* The values of registers as functions of one register, the selector: exactly, or not at all. */
 #ifndef PTXOPT_ANALYSIS_SELECTOR_VALUE_H
 #define PTXOPT_ANALYSIS_SELECTOR_VALUE_H
 
@@ -25,7 +25,7 @@ typedef struct Value {
     ValueSet truth;
 } Value;
 
-/* Where values of operands come from. */
+/* Says where the values of operands come from. */
 typedef struct ValueScope {
     Arena *arena;
     const Function *fn;

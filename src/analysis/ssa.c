@@ -6,9 +6,9 @@
 #include "analysis/live.h"
 
 enum {
-    FRONTIER_SIZE = 32, /* times the blocks */
-    STEPS = 32,         /* times the writes: edges of frontiers that are followed */
-    OUTER_STEPS = 64,   /* of one look-up */
+    FRONTIER_SIZE = 32, /* the most entries of all frontiers, times the blocks */
+    STEPS = 32,         /* the most edges of frontiers that are followed, times the writes */
+    OUTER_STEPS = 64,   /* the most values that one look-up goes through */
     MAX_VALUES = (1 << 30) - 1
 };
 
@@ -277,7 +277,7 @@ static Before is_made_before(const SsaValue *v, const Block *b, const Instr *bef
         return BEFORE_YES;
     if (v->instr->block != b)
         return BEFORE_GONE;
-    if (before && before == b->first) /* also spares numbering the block */
+    if (before && before == b->first) /* this also spares numbering the block */
         return BEFORE_NO;
     return !before || instr_precedes(v->instr, before) ? BEFORE_YES : BEFORE_NO;
 }

@@ -1,12 +1,12 @@
-/* Values of registers, as static single assignment would name them: each write makes one, and so does each block where paths
- * with different values of a register join (a phi). The code is not changed. What a register holds at a program point is looked
- * up: two points where it is one value are points between which, on every path, nothing wrote it.
- *
- * A write that is guarded, or gives a part, makes a value too (`whole` is unset). Phis stand at the iterated dominance frontiers
- * of the writes (Cytron, Ferrante, Rosen, Wegman, Zadeck, "Efficiently computing static single assignment form and the control
- * dependence graph", 1991). A register that one block writes before all that read it needs none: what it holds where that block
- * does not dominate has no name. Nothing is known of registers whose phis would be too many: frontiers can be quadratic in size.
- * Linear time and memory; a look-up takes a logarithm of the register's values. */
+/* Values of registers, as static single assignment would name them. Each write makes one, and so does each block where
+ * paths with different values of a register join (a phi). The code is not changed. What a register holds at a program point
+ * is looked up. If it holds one value at two points, nothing wrote it on any path between them. A write that is guarded, or
+ * gives a part, makes a value too (`whole` is unset).
+ * Phis stand at the iterated dominance frontiers of the writes. (Cytron, Ferrante, Rosen, Wegman, Zadeck, "Efficiently
+ * computing static single assignment form and the control dependence graph", 1991.) A register that one block writes before
+ * all that read it needs none. What it holds where that block does not dominate has no name. Nothing is known of registers
+ * whose phis would be too many, since frontiers can be quadratic in size. Time and memory are linear; a look-up takes a
+ * logarithm of the register's values. */
 #ifndef PTXOPT_ANALYSIS_SSA_H
 #define PTXOPT_ANALYSIS_SSA_H
 
@@ -37,8 +37,8 @@ typedef struct ProgramPoint {
 
 Ssa *ssa_compute(Arena *arena, const Function *fn, const Order *order, const DomTree *dom);
 
-/* What reg holds right before `before`, an instruction of b (NULL: at its end). 0 too in blocks made since, and where an
- * instruction that wrote it is gone. */
+/* The value that reg holds right before `before`, an instruction of b (NULL: at the end of b). It is 0 in blocks made
+ * since, and if an instruction that wrote it is gone. */
 ValueId ssa_at(const Ssa *ssa, const Block *b, const Instr *before, RegId reg);
 
 static inline ValueId ssa_at_entry(const Ssa *ssa, const Block *b, RegId reg) { return ssa_at(ssa, b, b->first, reg); }

@@ -224,7 +224,7 @@ static ThreadValue extended(ThreadValues *t, const ThreadValue *a, bool is_signe
     ThreadValue v = {.dims = a->dims, .through = a->through};
     bool fits = a->ranged && !a->symbol && a->lo >= least && a->hi <= most;
     set_range(&v, fits ? a->lo : least, fits ? a->hi : most);
-    v.spread = a->spread; /* also where one value wrapped and the other did not: see check_wrap */
+    v.spread = a->spread; /* this also holds where one value wrapped and the other did not: see check_wrap() */
     v.extent = a->dims ? UINT32_MAX : 0;
     /* The offset stays outside if what is left is a number below 2^31: then it is the same one in all such places. */
     i64 lo, hi;
@@ -417,8 +417,8 @@ static ThreadValue evaluate(ThreadValues *t, const Instr *i)
 
 /* ---- all values -------------------------------------------------------------------------------------------------- */
 
-/* Adds to `asked` the registers that the values are made of. A value rests on writes that stand before it in the order, so that one
- * walk over all instructions from the last to the first finds them. */
+/* Adds to `asked` the registers that the values are made of. A value rests on writes that stand before it in the order. So
+ * one walk over all instructions from the last to the first finds them. */
 static void look_back(const Order *order, BitSet *asked)
 {
     for (u32 p = order->count; p-- > 0;)

@@ -1,16 +1,16 @@
-/* Integer registers as functions of the thread: what a phase needs to show that two threads cannot touch one address.
+/* Integer registers as functions of the thread. They let a phase show that two threads cannot touch one address.
  *
- * A value is tracked as long as nothing but the thread's index in its CTA and the launch decide it: %tid, other special
- * registers that never change, kernel parameters, addresses of variables, constants, and pure instructions on these. Such
- * a value is the same whenever a thread computes it, in every iteration of every loop, so that the same `function` in two
- * places means the same function of the thread. Everything else (loads, what joins at a phi, loop counters) has no
- * function (number 0). Ranges are known of some of those too (`x & 31`).
+ * A value is tracked as long as only the thread's index in its CTA and the launch decide it. That is %tid, other special
+ * registers that never change, kernel parameters, addresses of variables, constants, and pure instructions on these. Such a
+ * value is the same whenever a thread computes it, in every iteration of every loop. So the same `function` in two places
+ * means the same function of the thread. Everything else has no function (number 0): loads, what joins at a phi, loop
+ * counters. Ranges are known of some of those too (`x & 31`).
  *
- *     mov.u32 r, %tid.x;  shl.b32 r, r, 2;  add.u32 r, r, tile;  add.u32 r, r, 8;
- *     function f, offset 8, threads that differ in .x differ by 4 (spread) to 4092 (extent); tile + [8, 4100]
+ *         mov.u32 r, %tid.x;  shl.b32 r, r, 2;  add.u32 r, r, tile;  add.u32 r, r, 8;
+ *         function f, offset 8, threads that differ in .x differ by 4 (spread) to 4092 (extent); tile + [8, 4100]
  *
- * Arithmetic wraps as in PTX. One walk over the blocks in reverse post-order, in which definitions come before what they reach;
- * only what the answers are made of is computed. Linear; no recursion. */
+ * Arithmetic wraps as in PTX. One walk visits the blocks in reverse post-order, in which definitions come before what they
+ * reach. It computes only what the answers are made of. It is linear, without recursion. */
 #ifndef PTXOPT_ANALYSIS_THREAD_VALUE_H
 #define PTXOPT_ANALYSIS_THREAD_VALUE_H
 
@@ -49,11 +49,11 @@ ThreadValues *thread_values_new(Arena *arena, const Function *fn, const Order *o
                                 bool assume_1d_blocks);
 void thread_values_free(ThreadValues *t); /* what is not in the arena */
 
-/* Of an operand (a register, constant, symbol or special register; also as the only member of an address) right before
- * `before`, an instruction of b (NULL: at its end). */
+/* The value of an operand right before `before`, an instruction of b (NULL: at the end of b). The operand is a register,
+ * constant, symbol or special register, maybe as the only member of an address. */
 ThreadValue thread_value(ThreadValues *t, const Block *b, const Instr *before, const Operand *o);
 
-/* The same of its low 32 bits, signed. */
+/* The value of its low 32 bits, signed. */
 ThreadValue thread_value_low(ThreadValues *t, const Block *b, const Instr *before, const Operand *o);
 
 /* Components of %tid that together distinguish the threads of a CTA. */

@@ -174,7 +174,7 @@ static void start_level(Solver *s, Level level, BitSet *uniform, BitSet *branch)
     s->steps = 0;
 }
 
-/* What becomes divergent has to be spread only to what reads it and was visited before. */
+/* Visits all instructions. What becomes divergent has to be spread only to what reads it and was visited before. */
 static void visit_all(Solver *s)
 {
     s->was_read = bitset_new(s->scratch, s->fn->regs.n);
@@ -214,7 +214,7 @@ static void start_solving(Solver *s, Uniform *u)
         uniform_make_divergent(s, reg);
 }
 
-/* In irreducible functions nothing is uniform but what branches promise. */
+/* Fills in the result for an irreducible function: nothing is uniform except what branches promise. */
 static void solve_irreducible(const Function *fn, Uniform *u)
 {
     for_each_block(b, fn) {

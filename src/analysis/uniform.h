@@ -1,18 +1,20 @@
 /* Uniformity: which registers and branches are the same in all threads of the warp, or of the CTA.
  *
- * Defined by dynamic instances: a register is uniform if any two threads of the warp (of the CTA) that execute an
- * instruction that reads it, in the same iteration of every loop around that instruction, read the same value; a branch
- * is, if two such threads take the same edges. Whether they execute it at the same time does not matter, nor does it say that
- * all threads get there. `.uni` is believed for the warp.
+ * It is defined by dynamic instances. Take two threads of the warp (or of the CTA) that execute an instruction in the same
+ * iteration of every loop around it. A register is uniform if any two such threads that read it read the same value. A
+ * branch is uniform if any two such threads take the same edge. They need not execute it at the same time, and not all
+ * threads need to get there. `.uni` is believed for the warp.
  *
- * All registers start uniform, and divergence spreads to a fixed point: through operands and guards (under a divergent
- * guard some threads keep the old value), and through control: where the edges out of a divergent branch join, what
- * was written on the path and is still live differs; and so does, after a loop that threads leave in different iterations,
- * what the loop wrote. Joins are found by labels, after Rosemann, Moll, Hack, "An Abstract Interpretation for SPMD
- * Divergence on Reducible Control Flow Graphs", POPL 2021. Divergent from the start are registers that may be read before
- * they are written, loads but those of kernel parameters, constants and .nc at uniform addresses, results of calls, and
- * parameters of functions. In irreducible functions everything is divergent. Each fact is per register, not per
- * definition: one divergent definition spoils the register. */
+ * All registers start uniform, and divergence spreads to a fixed point. It spreads through operands and guards: under a
+ * divergent guard some threads keep the old value. It also spreads through control. Where the edges out of a divergent
+ * branch join, what was written on the path and is still live differs. So does what a loop wrote, after threads have left
+ * it in different iterations. Joins are found by labels, after Rosemann, Moll, Hack, "An Abstract Interpretation for SPMD
+ * Divergence on Reducible Control Flow Graphs", POPL 2021.
+ *
+ * Some registers are divergent from the start: those that may be read before they are written, results of calls, parameters
+ * of functions, and loads. Uniform are loads at uniform addresses of kernel parameters, of constants, and with .nc. In
+ * irreducible functions everything is divergent. Each fact is per register, not per definition: one divergent definition
+ * spoils the register. */
 #ifndef PTXOPT_ANALYSIS_UNIFORM_H
 #define PTXOPT_ANALYSIS_UNIFORM_H
 

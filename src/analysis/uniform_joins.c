@@ -1,4 +1,4 @@
-/* Where the paths from a divergent branch join, and what differs there. */
+/* Finds where the paths from a divergent branch join, and what differs there. */
 #include "analysis/uniform_solver.h"
 
 #include <stdlib.h>
@@ -51,8 +51,9 @@ static bool is_reached(const Solver *s, const Block *b)
     return s->reach[s->order->index[b->id]].propagation == s->propagation;
 }
 
-/* Where the paths from a branch have all joined: its immediate post-dominator. If some of them got there through the header of
- * a loop around both, threads are there in different iterations, and join only after the loop. */
+/* The block where all paths from a branch have joined: its immediate post-dominator. Some of them may have got there
+ * through the header of a loop around both. Threads are then there in different iterations, and join only after the
+ * loop. */
 static const Block *find_stop(const Solver *s, const Block *branch)
 {
     const Block *stop = s->postdom->idom[branch->id];
@@ -107,7 +108,8 @@ static void spread_pending(Solver *s, u32 b)
     }
 }
 
-/* Follows the paths from the branch at b to the block where all of them have joined, and back to b itself if it is in a loop. */
+/* Follows the paths from the branch at b to the block where all of them have joined. If the branch is in a loop, follows
+ * them back to b itself, too. */
 static void propagate_from(Solver *s, u32 b)
 {
     const Block *branch = s->order->rpo[b];
@@ -204,7 +206,7 @@ static bool joins_matter(Solver *s)
     return false;
 }
 
-/* What is written on a path and live where the paths join is divergent there. */
+/* Makes divergent what is written on a path and live where the paths join. */
 static void spread_from_branch(Solver *s, u32 b)
 {
     const Block *branch = s->order->rpo[b];
@@ -230,8 +232,8 @@ static void spread_from_branch(Solver *s, u32 b)
     }
 }
 
-/* What holds when propagation took too many steps: every register that lives beyond a block is divergent, as if values of it
- * joined there. */
+/* Answers when propagation took too many steps. Every register that lives beyond a block is then divergent, as if values of
+ * it joined there. */
 static void give_up(Solver *s)
 {
     const Live *l = s->live;
@@ -272,7 +274,7 @@ static void find_joins(Solver *s)
     }
 }
 
-/* From a block of the loop an edge leads to p, outside of it. */
+/* Notes that an edge leads from a block of the loop to p, outside of it. */
 static void list_exit(Solver *s, const Loop *loop, u32 p)
 {
     u32 left = AROUND;

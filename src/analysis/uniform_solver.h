@@ -1,4 +1,4 @@
-/* What the files of uniformity share (uniform.h): the state of one computation. */
+/* The state of one computation of uniformity, which its files share (uniform.h). */
 #ifndef PTXOPT_ANALYSIS_UNIFORM_SOLVER_H
 #define PTXOPT_ANALYSIS_UNIFORM_SOLVER_H
 

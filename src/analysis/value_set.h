@@ -20,10 +20,10 @@ ValueSet value_set_range(Arena *arena, u64 lo, u64 hi);
 /* {v : v cmp constant} of `bits` bits; constant is cut to them. The values are compared as the integer type says. */
 ValueSet value_set_compare(Arena *arena, Cmp cmp, Type type, u64 constant, u32 bits);
 
-/* The same set, for as long as this arena lives. */
+/* A copy of the set, which lives as long as this arena. */
 ValueSet value_set_copy(Arena *arena, ValueSet a);
 ValueSet value_set_and(Arena *arena, ValueSet a, ValueSet b);
-/* Of all of them, in n log n time of their intervals; what the array holds is gone. */
+/* The union of all of them, in n log n time of their intervals. What the array holds is gone. */
 ValueSet value_set_union(Arena *arena, ValueSet *sets, u32 n);
 ValueSet value_set_or(Arena *arena, ValueSet a, ValueSet b);
 ValueSet value_set_not(Arena *arena, ValueSet a, u32 bits);

@@ -4,8 +4,8 @@
 #include "ir/inspect.h"
 
 enum {
-    DEPTH = 6,   /* questions passed on to operands */
-    STEPS = 64,  /* of one query: instructions that it asks about */
+    DEPTH = 6,   /* the most questions passed on to operands, one within the other */
+    STEPS = 64,  /* the most instructions that one query asks about */
     COMPARES = 6 /* looked at for one register, if the question does not say how many */
 };
 
@@ -184,7 +184,7 @@ static FactValue setp_value(Query *q, ProgramPoint point, Instr *setp, RegId pre
     }
 }
 
-/* What i, which stands at the point, gives to the predicate. */
+/* The truth that i, which stands at the point, gives to the predicate. */
 static FactValue predicate_given(Query *q, ProgramPoint point, Instr *i, RegId predicate, u32 depth)
 {
     const Operand *a = instr_operand(i, 1), *b = instr_operand(i, 2);
@@ -293,7 +293,7 @@ static Range set_range(Query *q, ProgramPoint point, Instr *set, u32 bits, u32 d
     return v == FACT_UNKNOWN ? range_signed(bits, -1, 0) : range_constant(bits, v == FACT_TRUE ? UINT64_MAX : 0);
 }
 
-/* What i, which stands at the point, gives to the `bits` wide register that it writes. */
+/* The range that i, which stands at the point, gives to the `bits` wide register that it writes. */
 static Range range_given(Query *q, ProgramPoint point, Instr *i, u32 bits, u32 depth)
 {
     const Operand *to = instr_operand(i, 0), *a = instr_operand(i, 1), *b = instr_operand(i, 2);

@@ -1,13 +1,13 @@
-/* What is known of a register at a point, on every path there or on the path over one edge: the truth of a predicate, the
- * range of an integer. Found lazily, from the point upwards: what the block wrote before, what the edge's branch says, what
- * dominating branches say (facts.h), and the one definition that reaches the point, by which the question is passed on to
- * its operands, a few steps far. Nothing is stored; a query costs a bounded number of steps. */
+/* Knowledge of a register at a point, on every path there or on the path over one edge: the truth of a predicate, the range
+ * of an integer. It is found lazily, from the point upwards: from what the block wrote before, what the edge's branch says,
+ * and what dominating branches say (facts.h). Then the one definition that reaches the point is asked, which passes the
+ * question on to its operands, a few steps far. Nothing is stored; a query costs a bounded number of steps. */
 #ifndef PTXOPT_ANALYSIS_VALUES_H
 #define PTXOPT_ANALYSIS_VALUES_H
 
 #include "analysis/ranges.h"
 
-/* What a query may take for granted beside the facts. */
+/* Assumptions that a query may make beside the facts. */
 enum { GIVEN_SELECTS = 6, GIVEN_REGS = 4, GIVEN_COMPARES = 16, GIVEN_NO_COMPARES = UINT32_MAX };
 typedef struct Given {
     struct {
@@ -24,7 +24,7 @@ typedef struct Given {
     u32 compares; /* that are looked at for one register, GIVEN_COMPARES at most; 0: a few */
 } Given;
 
-/* Of the low `bits` of the register. */
+/* The range of the low `bits` of the register. */
 Range value_of_register(const Facts *f, ProgramPoint point, RegId reg, u32 bits);
 
 /* *undecided: the first selp on the path, in the point's block or the one before, whose predicate is not known; NULL: none. */

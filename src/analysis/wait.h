@@ -6,7 +6,7 @@
 #include "analysis/effects.h"
 #include "analysis/loop.h"
 
-/* What may end the wait of another thread. */
+/* The things that may end the wait of another thread. */
 enum WaitEnd {
     END_ACCESS = 1 << 0,  /* a write, or an operation that orders accesses */
     END_LANES = 1 << 1,   /* an operation of the warp */
