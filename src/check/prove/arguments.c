@@ -42,7 +42,7 @@ static void push(Prover *p, ProveSide side, Cell c)
     p->cells[side] = made;
 }
 
-/* What the variable holds there; 0, and a fault, where that is not known. */
+/* The value that the variable holds there. If it is not known, the answer is 0, and the path has a fault. */
 static Term look_up(Prover *p, ProveSide side, SymId sym, u32 offset, u32 bits)
 {
     const Cell *c = p->cells[side];
@@ -100,7 +100,7 @@ void prove_execute_argument(Prover *p, ProveSide side, const Instr *i)
 
 /* ---- calls -------------------------------------------------------------------------------------------------------------------- */
 
-/* What is known of a variable. */
+/* Knowledge of a variable. */
 typedef struct Known {
     VEC(const Cell *) cells; /* that were not written over wholly, the newest first */
     u32 bytes;

@@ -16,7 +16,7 @@ bool prove_same_arguments(Prover *p, const Operand *before, const Operand *after
 /* The calls returned the same, unknown, in their n-th results. */
 void prove_return(Prover *p, u32 call, u32 n, const Operand *before, const Operand *after);
 
-/* On the way to a product node what variables hold is lost: it is not known what they hold after it. */
+/* Stands on the way to a product node where it is lost what variables hold: after it that is not known. */
 extern const Cell prove_cells_lost;
 
 #endif

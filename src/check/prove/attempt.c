@@ -169,7 +169,7 @@ bool prove_takes_same_steps(const Attempt *a, const Attempt *old)
            same_set(&a->early, &old->early) && (a->pass_limit == old->pass_limit || old->passed_most <= least);
 }
 
-/* What the next attempt asks later. */
+/* Adds the questions that the next attempt asks later. */
 static void add_late(Attempt *a, const Prover *p, Arena *arena)
 {
     ProveLate *all = arena_array(arena, ProveLate, a->lates + p->more_late.n);

@@ -10,7 +10,7 @@ typedef struct Attempt {
     bool follows, counts, restores;
     u32 passed_most;       /* lone joins that a path came to */
     BitSet early;          /* barriers to leave out */
-    BitSet left_out;       /* likewise, for another attempt */
+    BitSet left_out;       /* barriers that another attempt is to leave out */
     bool was_large;        /* it came to the limit of memory */
     bool only_threads;     /* why it failed; see Prover */
     const ProveLate *late; /* see there */
@@ -34,7 +34,7 @@ typedef struct Pair {
 bool prove_is_comparable(const Function *before, const Function *after);
 /* False: the functions are too large. */
 bool prove_init_sides(Prover *p, Pair *pair);
-/* What a prover holds beside its arena, which is its owner's. */
+/* Allocates and frees what a prover holds beside its arena, which is its owner's. */
 void prove_init(Prover *p);
 void prove_free(Prover *p);
 /* Whether the attempt takes the steps of `old`, which came to its limit of lone joins no more than this one will. */

@@ -36,7 +36,7 @@ static bool is_of_block(const Instr *i, bool may_reduce)
 
 static bool is_full_barrier(const Instr *i) { return is_of_block(i, false) && !i->guard; }
 
-/* Likewise, or one that also reduces a value. */
+/* Whether the instruction waits for all threads of the block, maybe to reduce a value. */
 static bool waits_for_all(const Instr *i) { return is_of_block(i, true) && !i->guard; }
 
 static bool is_skipped(const Prover *p, const Instr *i) { return p->skipped.word && bitset_has(&p->skipped, i->origin); }
@@ -125,7 +125,7 @@ static bool matters(Prover *p, const Instr *i)
     return i->kind == INSTR_OP && prove_touches_memory(i);
 }
 
-/* From the instruction on to the block's end; false: a barrier that stays is in between. */
+/* Walks from the instruction on to the block's end. False: a barrier that stays is in between. */
 static bool walk_block(Region *r, const Instr *from)
 {
     for (const Instr *i = from; i; i = r->backward ? i->prev : i->next) {

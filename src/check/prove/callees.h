@@ -1,5 +1,5 @@
-/* What a direct call of a function of the same text does, whatever it computes. Only a body is believed that no other module
- * can replace. */
+/* The effects of a direct call of a function of the same text, whatever it computes. A body is believed only if no other
+ * module can replace it. */
 #ifndef PTXOPT_CHECK_PROVE_CALLEES_H
 #define PTXOPT_CHECK_PROVE_CALLEES_H
 
@@ -18,7 +18,7 @@ typedef struct Callees {
     u32 depth;
 } Callees;
 
-/* What the call does: CALLEE_ANYTHING where nothing was summarized. */
+/* The effects of the call; CALLEE_ANYTHING if nothing was summarized. */
 u32 prove_callee(const Callees *c, const Instr *call);
 /* The function whose body runs; NULL: it is not known. */
 Function *prove_callee_body(const Instr *call);

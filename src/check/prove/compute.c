@@ -1,5 +1,5 @@
-/* What instructions that only compute make of their operands: integers exactly, conditions as relations, everything else as
- * an application of its opcode. */
+/* The terms that instructions which only compute make of their operands. Integers are exact, and conditions are relations.
+ * Everything else is an application of its opcode. */
 #include <stdio.h>
 #include <string.h>
 
@@ -152,7 +152,7 @@ static void multiply(Compute *c)
     carry_out(c, carry);
 }
 
-/* By the modifier of setp, set and lop3. */
+/* Combines two conditions as the modifier of setp, set and lop3 says. */
 static Term combine(Compute *c, Term x, Term q)
 {
     return c->op->bool_op == BOOL_AND  ? prove_and(c->t, x, q)
@@ -291,8 +291,8 @@ static Term packed_operands(Compute *c)
     return prove_apply(c->t, prove_name(c->t, "pack"), c->bits, kid, count);
 }
 
-/* To a vector register, which stands for all its elements as one application of them: nothing looks into it, and two of them are
- * equal where it is applied to equal elements. */
+/* Moves elements to a vector register, which stands for all of them as one application. Nothing looks into it. Two vector
+ * registers are equal if they are applied to equal elements. */
 static void move_vector(Compute *c)
 {
     const Operand *to = c->o[0], *from = c->o[1];
@@ -462,8 +462,8 @@ static bool execute_integer(Compute *c)
     }
 }
 
-/* To generic addresses and back; 0 where it is no such thing. Of a shared or local one the upper half may get lost: only what is
- * made of the lower one sees that it is the same, see prove_trunc. */
+/* Undoes a conversion to generic addresses and back; 0: there is none. The upper half of a shared or local address may get
+ * lost. Only what is made of the lower half sees that it is the same: see prove_trunc(). */
 static Term undone_conversion(Compute *c)
 {
     Term x = source(c, 1, c->bits);

@@ -10,7 +10,7 @@
 enum {
     CHOICES_MAX = 24,                                 /* within one another */
     LESS = 1u << PROVE_SLT_ULT | 1u << PROVE_SGT_ULT, /* unsigned */
-    MORE = 1u << PROVE_SLT_UGT | 1u << PROVE_SGT_UGT, /* likewise */
+    MORE = 1u << PROVE_SLT_UGT | 1u << PROVE_SGT_UGT, /* unsigned */
     SIGNED_LESS = 1u << PROVE_SLT_ULT | 1u << PROVE_SLT_UGT,
     SIGNED_MORE = 1u << PROVE_SGT_ULT | 1u << PROVE_SGT_UGT,
     EQUAL = 1u << PROVE_EQ
@@ -68,7 +68,8 @@ u32 prove_countdown(Merge *m)
     return 0;
 }
 
-/* What each iteration adds to the slot; 0: not the same number, or not to the same one at first. */
+/* The number that each iteration adds to the slot. 0: it is not always the same number, or not always added to the same one
+ * at first. */
 static u64 step_of(const Merge *m, u32 slot)
 {
     Term first = m->a[0].value[slot], step = 0;
@@ -129,7 +130,7 @@ static bool at_most_if(Prover *p, Term atom, bool value, Term a, Term b, u32 dep
     return holds;
 }
 
-/* Of a choice, to both sides of which a number is added. */
+/* Whether a choice, with the number added to both of its sides, is not more than b. */
 static bool choice_at_most(Prover *p, Term choice, u64 plus, Term b, u32 depth)
 {
     Terms *t = &p->t;

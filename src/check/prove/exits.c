@@ -4,7 +4,7 @@
 
 #include "base/fnvmap.h"
 
-/* By block whether it does nothing but end the function, or lead to others of the kind. */
+/* The blocks that do nothing but end the function, or lead to others of the kind. */
 static BitSet only_leaving(const ProveGraph *g, Arena *arena)
 {
     BitSet found = bitset_new(arena, g->n);
@@ -44,7 +44,8 @@ static void add_predecessors(const ProveGraph *g, BitSet *found)
     graph_spread(&g->pred, &work, found);
 }
 
-/* To an exit that follows another one more blocks lead than to that one, unless control comes back to it. */
+/* Lists exits that ptxas may take for the end. More blocks lead to an exit that follows another one than to that other one,
+ * unless control comes back to it. */
 bool prove_exits(const ProveGraph *g, VecU32 *exits, Arena *arena)
 {
     BitSet leaving = only_leaving(g, arena), passed = bitset_new(arena, g->n);

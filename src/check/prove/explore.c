@@ -207,8 +207,9 @@ static Running run_before(Prover *p)
     return r;
 }
 
-/* One side asks for the atom. The other one, which runs to a join or stands there, goes on past joins outside of loops if it comes
- * to the same question without an event: then both know the answer, where a node would forget what belongs to which. */
+/* One side asks for the atom. The other one runs to a join or stands there. It goes on past joins outside of loops if it
+ * comes to the same question without an event. Then both know the answer, where a node would forget what belongs to
+ * which. */
 static void follow_to_question(Prover *p, ProveSide side, Term atom)
 {
     if (p->side[side].fault)

@@ -1,4 +1,4 @@
-/* What a path knows: whether a condition holds by it, and what it learns at a branch. */
+/* Knowledge of a path: whether a condition holds by it, and what it learns at a branch. */
 #include "check/prove/prover.h"
 
 enum {

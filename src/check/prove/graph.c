@@ -205,7 +205,7 @@ static bool makes_difference(const Function *fn, const Instr *i)
     return i->op->uniformity != UNI_OPERANDS;
 }
 
-/* What votes of all lanes return is the same in a block of one warp. */
+/* Whether the instruction is a vote of all lanes in a block of one warp, where all get the same. */
 static bool is_same_in_warp(const Function *fn, const Instr *i)
 {
     u32 lanes = function_warp_lanes(fn);

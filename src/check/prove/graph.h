@@ -1,6 +1,6 @@
-/* What the prover asks of the graph of one function: order, joins, post-dominators, what a branch influences, liveness,
- * and which registers and branches may differ between the threads of a block. Computed from the text as it was parsed,
- * and shared with nobody: the analyses of the phases are not asked. */
+/* The prover's questions about the graph of one function: order, joins, post-dominators, what a branch influences,
+ * liveness, and which registers and branches may differ between the threads of a block. The graph is computed from the text
+ * as it was parsed, and shared with nobody: the analyses of the phases are not asked. */
 #ifndef PTXOPT_CHECK_PROVE_GRAPH_H
 #define PTXOPT_CHECK_PROVE_GRAPH_H
 
@@ -35,7 +35,7 @@ enum { PROVE_NO_BLOCK = UINT32_MAX };
 
 static inline u32 prove_preds(const ProveGraph *g, u32 id) { return g->pred.start[id + 1] - g->pred.start[id]; }
 
-/* Where a path stops. A lone join, which the other side lacks and which is on no cycle, it may pass. */
+/* The places where a path stops. It may pass a lone join, which the other side lacks and which is on no cycle. */
 typedef enum JoinKind { JOIN_NONE, JOIN_LONE, JOIN_SHARED, JOIN_LOOP } JoinKind;
 
 /* False: the function is too large for the prover; `why` says in what. */
@@ -47,7 +47,7 @@ void prove_find_postdoms(ProveGraph *g, u32 exit);
 void prove_live_at(const ProveGraph *g, const Block *b, const Instr *i, BitSet *out);
 /* Blocks that control may reach from b's terminator before it comes to `stop`; PROVE_NO_BLOCK: nothing stops it. */
 const BitSet *prove_reach(ProveGraph *g, const Block *b, u32 stop);
-/* The same before b's immediate post-dominator. */
+/* The blocks that b influences before its immediate post-dominator. */
 const BitSet *prove_influence(ProveGraph *g, const Block *b);
 bool prove_influences(ProveGraph *g, const Block *b, const Block *at);
 /* The header, and the blocks from which edges back to it can be reached without it; those from `latches` alone, unless that is NULL.

@@ -124,7 +124,7 @@ void prove_find_loops(Prover *p, const u32 *to_after)
 
 /* ---- counting ---------------------------------------------------------------------------------------------------------------- */
 
-/* Of branches that BEFORE passed in the loop: AFTER begins another iteration of the partner, or enters it anew. */
+/* Updates the branches that BEFORE passed in the loop: AFTER begins another iteration of the partner, or enters it anew. */
 static void move_on(Prover *p, u32 loop, bool enters)
 {
     const Opens from = p->open[PROVE_BEFORE];
@@ -233,7 +233,7 @@ const Iteration *prove_unite_iterations(Prover *p, const Iteration *a, const Ite
 
 /* ---- threads that are together ------------------------------------------------------------------------------------------------ */
 
-/* What an edge to the header of a loop makes of the number of its iterations. */
+/* The effect of an edge to the header of a loop on the number of its iterations. */
 typedef enum Effect { EFFECT_NONE, EFFECT_KEEPS, EFFECT_COUNTS, EFFECT_BEGINS } Effect;
 
 static Effect effect_of(const CountedLoops *l, const CountedLoop *loop, u32 from)

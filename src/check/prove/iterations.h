@@ -1,6 +1,6 @@
-/* Iterations of loops, counted in both texts. Each loop of BEFORE has at most one of AFTER as its partner, in the partner of the loop
- * around it. Of a path it is known how many iterations one is ahead of the other since both were entered, in the same iteration of the
- * loops around. */
+/* Iterations of loops, counted in both texts. Each loop of BEFORE has at most one partner in AFTER, which is in the partner
+ * of the loop around it. A path knows how many iterations one is ahead of the other since both were entered, in the same
+ * iteration of the loops around. */
 #ifndef PTXOPT_CHECK_PROVE_ITERATIONS_H
 #define PTXOPT_CHECK_PROVE_ITERATIONS_H
 
@@ -30,7 +30,7 @@ typedef enum IterationState {
     ITERATION_OF_BOTH
 } IterationState;
 
-/* Of a loop of BEFORE, on a path. */
+/* The iteration of a loop of BEFORE, on a path. */
 typedef struct Iteration {
     u8 state;
     u8 ahead; /* ITERATION_SAME, and iterations that BEFORE has begun since it entered the loop, less those of AFTER */
@@ -46,9 +46,9 @@ void prove_count_iteration(Prover *p, ProveSide side, const Block *from, const B
 u32 prove_iteration_of(const Prover *p, u32 block);
 const Iteration *prove_unite_iterations(Prover *p, const Iteration *a, const Iteration *b);
 bool prove_same_iterations(const Prover *p, const Iteration *a, const Iteration *b);
-/* Whether two threads that are together at block `after` of AFTER, and of which this is known, came to that branch of BEFORE in the
- * same iterations of all loops that it is in; and whether who is together in these is in the same iterations, in both texts. A branch
- * on no cycle is passed once. */
+/* This is known of two threads that are together at block `after` of AFTER. Whether they came to that branch of BEFORE in
+ * the same iterations of all loops that it is in. Whoever is together in these loops must also be in the same iterations,
+ * in both texts. A branch on no cycle is passed once. */
 bool prove_is_same_iteration(Prover *p, u32 after, u32 block, u32 iteration, u32 other);
 /* Whether threads that the branch of AFTER divides in one iteration stay apart for as long as those do that the one of BEFORE divides:
  * both are in the same loops, and in the outermost one in which the threads of BEFORE do not join, neither do those of AFTER. */

@@ -35,7 +35,7 @@ void prove_set_reg(Machine *m, RegId reg, Term value);
 void prove_undo(Machine *m, u32 mark);
 /* Gives the registers the values they had then, which can be taken back, too. */
 void prove_rewind(Machine *m, u32 mark);
-/* What a register holds that was never written. */
+/* The term for what a register holds that was never written. */
 Term prove_garbage(Machine *m, RegId reg);
 u32 prove_reg_bits(const Machine *m, RegId reg);
 
@@ -48,7 +48,8 @@ void prove_execute(Machine *m, const Instr *i);
 
 /* The instruction was executed: if it is an early write, so that is known of it. */
 void prove_note_written(Machine *m, const Instr *i);
-/* At an instruction that waits for what uses registers, or hands them over: what is in one before is another value after it. */
+/* Handles an instruction that waits for what uses registers, or hands them over: they hold other values after it than
+ * before. */
 void prove_await_registers(Machine *m, const Instr *i);
 
 /* 1-bit terms: whether the instruction is executed. */

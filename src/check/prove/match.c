@@ -15,7 +15,7 @@ static void note_promise(Prover *p, const Instr *before, const Instr *after)
         p->promise = after;
 }
 
-/* The same instruction; a call may promise to be uniform, or not. */
+/* Whether the instructions are the same; a call may promise to be uniform, or not. */
 static bool same_op(const OpInfo *before, const OpInfo *after)
 {
     return (before->opcode == OPC_CALL && after->opcode == OPC_CALL) || same_text(before->text, after->text);
@@ -27,7 +27,7 @@ static bool differ(const char **why, const char *what)
     return false;
 }
 
-/* With the two terms. */
+/* Sets *why to `what`, with the two terms. Answers false. */
 static bool differ_in(Prover *p, const char **why, const char *what, Term x, Term y)
 {
     char a[240], b[240];
@@ -135,7 +135,7 @@ static bool same_operands(Prover *p, const Instr *before, const Instr *after, co
 
 /* ---- results ----------------------------------------------------------------------------------------------------------- */
 
-/* What a load of narrow elements leaves in a wider register: the element, extended. */
+/* The value that a load of narrow elements leaves in a wider register: the element, extended. */
 static Term result_of(Prover *p, const Instr *i, const Operand *o, u32 number)
 {
     u32 bits = prove_reg_bits(&p->side[PROVE_BEFORE], o->id), element = bits;

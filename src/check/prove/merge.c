@@ -65,7 +65,7 @@ static void break_slots(Merge *m)
         }
 }
 
-/* In the second visit: branches that are open only ever become more. */
+/* Merges what is open. In the second visit the branches that are open only ever become more. */
 static bool merge_threads(Prover *p, Node *n)
 {
     const Arrival *first = &n->arrivals.v[0];
@@ -134,7 +134,7 @@ static bool merge_state(Prover *p, Node *n)
     return !same;
 }
 
-/* What came from states that other nodes had, and have no more, or not so. */
+/* Drops arrivals from states that other nodes had, and no longer have or no longer have so. */
 static void drop_outdated(Prover *p, Node *n)
 {
     u32 kept = 0;

@@ -35,16 +35,19 @@ void prove_countdown_facts(Merge *m, FactList *list);
  * that brings what the state has, of the node's symbols, left the slot as it was: whether it still does so from the value of the
  * others, its next visit says. */
 Term prove_merge_sole(const Merge *m, u32 slot);
-/* By the values of slots before this one, whose differences between arrivals are the same; else the slot's own symbol. */
+/* The slot's value by those of slots before this one, if their differences between arrivals are the same; else the slot's
+ * own symbol. */
 Term prove_merge_related(Merge *m, u32 slot);
 
 /* ---- facts (merge_facts.c) ---- */
 
 enum { BREAK_VISITS = 12 /* from then on what changes loses its relation to others */ };
 
-/* What all arrivals know: of values that no symbol of this node is in, and of those that are joined here. */
+/* Lists the facts that all arrivals know, of values that no symbol of this node is in, and of those that are joined
+ * here. */
 void prove_merge_unite(Merge *m, FactList *list);
-/* What the first arrival knows of values that are joined here, restated of the symbols that stand for them, where the others know it. */
+/* Adds facts of the first arrival about values that are joined here, restated of the symbols that stand for them, if the
+ * others know them. */
 void prove_merge_rename(Merge *m, FactList *list);
 /* Facts that say nothing go, and after some visits those that still change. */
 void prove_merge_keep(Merge *m, FactList *list);

@@ -37,8 +37,8 @@ static u64 first_missing(const Merge *m, SetId id, u64 from, u64 step, u64 most)
     return 0;
 }
 
-/* What a counter can be: it begins with a number, maybe on several paths, each way back adds a step to it, and none is taken with
- * what it would be after so many steps. Then it does not pass that. */
+/* The values that a counter can have. It begins with a number, maybe on several paths, and each way back adds a step to it.
+ * If none is taken with what it would be after so many steps, it does not pass that. */
 static SetId range_of_counter(Merge *m, u32 slot, SetId otherwise)
 {
     Prover *p = m->p;
@@ -118,8 +118,8 @@ void prove_merge_unite(Merge *m, FactList *list)
     range_of_joins(m, list);
 }
 
-/* What the first arrival knows of values that are joined here, said of the symbols that stand for them: kept if the others
- * know it of theirs. */
+/* Restates a fact of the first arrival about values that are joined here of the symbols that stand for them. It is kept if
+ * the others know it of theirs. */
 static Term rename_fact(Merge *m, Subst *to_joins, const Fact *f)
 {
     if (!prove_merge_is_clean(m, f->term))

@@ -39,7 +39,7 @@ static u32 leader_by_values(Merge *m, u32 slot)
     }
 }
 
-/* What the slot's lower bits have moved on since the first arrival. */
+/* The difference of the slot's lower bits since the first arrival. */
 static Term step_of(Merge *m, u32 slot, u32 arrival, u32 bits)
 {
     return prove_trunc(m->t, prove_sub(m->t, m->a[arrival].value[slot], m->a[0].value[slot]), bits);
@@ -84,8 +84,8 @@ static Term value_by_step(Merge *m, u32 slot)
                      prove_sub(m->t, m->a[0].value[slot], prove_trunc(m->t, m->a[0].value[leader], bits)));
 }
 
-/* Whether in all arrivals the slot is the sum of both leaders, or the first less the second, but for a number that is the same in
- * all of them; then that. */
+/* The sum of both leaders, or the first less the second, if the slot is that in all arrivals, up to a number that is the
+ * same in all of them. */
 static Term value_of_two(Merge *m, u32 slot, u32 a, u32 b, bool is_sum)
 {
     Terms *t = m->t;
@@ -103,7 +103,8 @@ static Term value_of_two(Merge *m, u32 slot, u32 a, u32 b, bool is_sum)
                : 0;
 }
 
-/* Of what two slots before this one have moved on since the first arrival: i + j and i - j, where each has a symbol of its own. */
+/* The slot's value by the steps of two slots before this one since the first arrival: i + j and i - j, where each has a
+ * symbol of its own. */
 static Term value_by_two_steps(Merge *m, u32 slot)
 {
     Terms *t = m->t;

@@ -118,7 +118,7 @@ static void collect_facts(Prover *p, Arrival *a)
     a->fact = fact;
 }
 
-/* What earlier visits of the node that is explored brought here holds no more. */
+/* Drops what earlier visits of the explored node brought here: it holds no more. */
 static void drop_old(Prover *p, Node *n)
 {
     u32 kept = 0;

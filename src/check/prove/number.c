@@ -59,7 +59,8 @@ Term prove_number_of(Terms *t, SymKindOf kind, u32 detail, u32 part, u32 bits)
 
 static bool begins(const char *text, const char *with) { return strncmp(text, with, strlen(with)) == 0; }
 
-/* What compute.c names itself: carries, whose operands are as wide as the name says, and the upper half of a product. */
+/* Computes the operations that compute.c names itself: carries, whose operands are as wide as the name says, and the upper
+ * half of a product. */
 static bool compute_wide(const char *op, const u64 *v, u32 n, u64 *made)
 {
     const char *blank = strrchr(op, ' ');

@@ -69,7 +69,7 @@ static GroupId compute(Prover *p, GroupOp op, GroupId a, GroupId b)
     return group_of(p, &made);
 }
 
-/* As compute(); results are kept. */
+/* Answers as compute() does, and keeps the results. */
 static GroupId combine(Prover *p, GroupOp op, GroupId a, GroupId b)
 {
     u64 key = ((u64)a << 32 | b) * GROUP_OPS + op, *found = fnvmap_at(&p->group_ops, key);
@@ -141,7 +141,7 @@ static GroupId group_and_all(Prover *p, GroupId a, GroupId b)
     return a == (GroupId)PROVE_ALL ? b : b == (GroupId)PROVE_ALL ? a : group_and(p, a, b);
 }
 
-/* What is known of a branch where two paths join. Where it is open on one of them only (the other one NULL), which edge was taken, the
+/* Knowledge of a branch where two paths join. If it is open on one of them only (the other one is NULL), the edge, the
  * condition and the iteration are not known. */
 static Open unite_open(Prover *p, const Open *a, const Open *b)
 {
@@ -218,7 +218,7 @@ bool prove_same_opens(const Opens *a, const Opens *b)
 
 /* ---- passing a branch ------------------------------------------------------------------------------------------------------- */
 
-/* What a passing keeps of an open branch: what threads.c asks of it later. */
+/* The part of an open branch that a passing keeps: what threads.c asks of it later. */
 static Open essence_of(const Open *from)
 {
     Open o = *from;

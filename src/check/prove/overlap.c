@@ -61,7 +61,7 @@ static u64 largest_index(const Function *fn, u32 dimension)
     return most > 1024 ? 1023 : most - 1;
 }
 
-/* What directives say of the block's shape, and that the threads differ. */
+/* Lists what directives say of the block's shape, and that the threads differ. */
 static u32 say_threads(Prover *p, Term *said)
 {
     Terms *t = &p->t;

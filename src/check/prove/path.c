@@ -25,7 +25,7 @@ static void leave_for(Prover *p, ProveSide side, Term cond, Block *to)
     enter(p, side, to);
 }
 
-/* Of a table the values that lead to the same block as `value`. */
+/* The values of a table's index that lead to this target. */
 static SetId values_for(Prover *p, const Table *table, u32 target)
 {
     SetId set = prove_set_empty(&p->t.sets);
@@ -62,7 +62,7 @@ static Running run_table(Prover *p, ProveSide side, const Instr *i)
     return (Running){.stop = STOP_JOIN}; /* not looked at: the caller goes on */
 }
 
-/* At the terminator: goes on, or says why not. `moved` is set where it went on. */
+/* Runs the terminator: goes on, or says why not. Sets `moved` if it went on. */
 static Running run_terminator(Prover *p, ProveSide side, Instr *i, bool *moved)
 {
     Machine *m = &p->side[side];

@@ -16,7 +16,7 @@ typedef enum Stop {
 typedef struct Running {
     Stop stop;
     Term atom;  /* STOP_FORK: what would decide */
-    Term index; /* likewise, of a table: its index, and the values that lead to one block */
+    Term index; /* if it asks for a table: its index, and the values that lead to one block */
     SetId values;
 } Running;
 
@@ -37,7 +37,7 @@ Running prove_run(Prover *p, ProveSide side);
 /* Whether more terms were made than a function within the limit of steps may need. */
 bool prove_is_over(const Prover *p);
 
-/* What both sides know and hold now; prove_restore takes back all that came since. */
+/* Saves what both sides know and hold now; prove_restore() takes back all that came since. */
 Saved prove_save(const Prover *p);
 void prove_restore(Prover *p, const Saved *s);
 

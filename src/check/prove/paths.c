@@ -1,4 +1,4 @@
-/* What a path notes of threads: the branches that it passes, and what is open at its events. */
+/* The notes that a path takes of threads: the branches that it passes, and what is open at its events. */
 #include "check/prove/prover.h"
 
 /* A jump table that promises an equal index: one of BEFORE on the same index, which promised the same, must be there. */

@@ -63,7 +63,7 @@ static void share_joins(Explorer *e)
     }
 }
 
-/* Who moves on from a node where both stand at joins. */
+/* The sides that move on from a node where both stand at joins. */
 static u32 movers(const Explorer *e, const Node *n)
 {
     const Prover *p = e->p;
@@ -160,7 +160,7 @@ static bool waits_for_ever(const Prover *p, u32 side)
 
 static u64 label_key(Prover *p, const Label *l) { return (u64)(uintptr_t)intern(&p->names, l->name->text, l->name->len); }
 
-/* By name of a label its block, plus 1; NO_BLOCK: several scopes have such a label. */
+/* The block of each label, by its name, plus 1; NO_BLOCK: several scopes have such a label. */
 static FnvMap blocks_by_label(Prover *p, const Function *fn)
 {
     FnvMap map = {0};
@@ -172,7 +172,7 @@ static FnvMap blocks_by_label(Prover *p, const Function *fn)
     return map;
 }
 
-/* By Block.id of one function the block of the other that has one of its labels, plus 1. */
+/* The blocks of the other function that have a label in common with those of this one, plus 1, by Block.id of this one. */
 static u32 *labels_in(Prover *p, ProveSide side)
 {
     Function *fn = p->side[side].fn, *other = p->side[!side].fn;
@@ -199,7 +199,7 @@ static u32 count_instructions(const Function *fn)
     return n;
 }
 
-/* From the entries on, until no node's state changes any more. */
+/* Explores from the entries on, until no node's state changes any more. */
 static void explore_all(Explorer *e)
 {
     Prover *p = e->p;

@@ -157,7 +157,7 @@ static bool keeps_end(Pair *pair, Ends *ends)
     return kept;
 }
 
-/* What is proved if all paths lead to one end: whether it holds whichever exit ptxas takes for that. */
+/* Whether what is proved if all paths lead to one end holds whichever exit ptxas takes for that. */
 static bool holds_at_ends(Pair *pair, const ProveOptions *options, Arena *arena)
 {
     Ends ends = {0};
@@ -207,7 +207,8 @@ static Function *definition(const Module *m, const Name *name, u32 nth)
     return NULL;
 }
 
-/* Where the text from `at` on, outside of functions with a body, ends; `next` is the first such function after it. */
+/* The end of the text from `at` on that is outside of functions with a body. *next becomes the first such function after
+ * it. */
 static u32 gap_end(const Module *m, u32 at, u32 *next)
 {
     while (*next < m->functions.n && (!m->functions.v[*next]->is_definition || m->functions.v[*next]->text.beg < at))

@@ -11,7 +11,7 @@ static SetId known(Prover *p, Term x, u32 depth);
 
 static SetId anything(Prover *p, Term x) { return prove_set_range(&p->t.sets, 0, prove_most(&p->t, x)); }
 
-/* Of a sum with a constant: facts are about the sum without. */
+/* The facts of a sum with a constant: they are about the sum without. */
 static SetId facts_of_sum(Prover *p, Term x)
 {
     u64 constant = prove_node(&p->t, x)->value;
@@ -61,7 +61,7 @@ static SetId known_if(Prover *p, Term choice, bool taken, u32 depth)
     return prove_set_and(&t->sets, set, taken ? in : prove_set_not(&t->sets, in, prove_most(t, x)));
 }
 
-/* Of a product that does not wrap around. */
+/* The range of a product that does not wrap around. */
 static SetId range_of_product(Prover *p, Term x, u32 depth)
 {
     Terms *t = &p->t;
@@ -89,7 +89,7 @@ static SetId range_of_sext(Prover *p, Term x, u32 depth)
     return prove_set_or(s, low, prove_set_shift(s, high, 0 - (most + 1), prove_most(&p->t, x)));
 }
 
-/* What the values of two numbers leave of their relations. */
+/* The relations that the values of two numbers leave possible. */
 static SetId range_of_rel(Prover *p, Term x, u32 depth)
 {
     Sets *s = &p->t.sets;
@@ -193,7 +193,7 @@ static SetId compute_range(Prover *p, Term x, u32 depth)
     }
 }
 
-/* What follows from the values of the terms below x. */
+/* The range that follows from the values of the terms below x. */
 static SetId range_of(Prover *p, Term x, u32 depth)
 {
     if (prove_node(&p->t, x)->n == 0)

@@ -5,7 +5,7 @@
 #include "base/fnvmap.h"
 #include "base/search.h"
 
-/* By word: by byte it would take longer than all else. */
+/* Hashes word by word: byte by byte it would take longer than all else. */
 static u32 hash_intervals(const Interval *v, u32 n)
 {
     u64 h = FNV_BASIS ^ n;

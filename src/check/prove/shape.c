@@ -141,8 +141,9 @@ static bool leads_alike(Shape *s, const Block *b, u32 to, const Block *a, u32 ot
            (!is_table(b) || (edge < block_edge_count(b) && block_edge_target(a, edge)->id == other));
 }
 
-/* Whether the branch of AFTER was only passed when that of BEFORE had been since the last event, once, to the block that stands for the
- * one that AFTER went on to: then the threads that diverge at one are those that diverge at the other, and at the same time. */
+/* Whether the branch of AFTER was only passed after that of BEFORE had been passed once since the last event. It must have
+ * gone to the block that stands for the one that AFTER went on to. Then the threads that diverge at one are those that
+ * diverge at the other, and at the same time. */
 static bool pass_alike(Shape *s, const Block *b, const Block *a)
 {
     const Prover *p = s->p;
@@ -292,8 +293,8 @@ static bool tells_exit(Shape *s, const Block *b)
     return tells;
 }
 
-/* Also of branches that divide nobody: with another condition all threads may go another way to the same events. A guarded exit must divide
- * nobody, and an event tell who stays. */
+/* Whether events tell the edges of all branches, also of those that divide nobody: with another condition all threads may
+ * go another way to the same events. A guarded exit must divide nobody, and an event tell who stays. */
 static bool all_tell_edges(Shape *s)
 {
     bool tell = true;

@@ -13,8 +13,9 @@ typedef struct ProveMatched {
 
 typedef struct Prover Prover;
 
-/* Once all paths are known. Then each thread is at an event that others see where it is in the other text, if each such event has one
- * partner only, and they stand in the same order in blocks that correspond; and it takes the same edges of branches that correspond. */
+/* Answers once all paths are known whether the texts have the same shape. Each event that others see must have one partner
+ * only, and events must stand in the same order in blocks that correspond. Then each thread is at such an event where it is
+ * in the other text, and takes the same edges of branches that correspond. */
 bool prove_same_shape(Prover *p);
 
 #endif

@@ -1,4 +1,4 @@
-/* What a path knows applied to a term, and whether two terms are equal by it. */
+/* Applies what a path knows to a term, and says whether two terms are equal by it. */
 #include <stdlib.h>
 #include <string.h>
 

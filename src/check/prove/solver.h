@@ -1,5 +1,5 @@
-/* What rewriting does not decide is asked of an SMT solver: a command that reads SMT-LIB 2 from its standard input. It may be
- * missing, die, hang, or answer nonsense; then nothing is known. */
+/* An SMT solver is asked what rewriting does not decide. It is a command that reads SMT-LIB 2 from its standard input. It
+ * may be missing, die, hang, or answer nonsense; then nothing is known. */
 #ifndef PTXOPT_CHECK_PROVE_SOLVER_H
 #define PTXOPT_CHECK_PROVE_SOLVER_H
 

@@ -1,4 +1,4 @@
-/* What the bodies of callees do, each from those of its own callees. */
+/* Summaries of the bodies of callees, each made from those of its own callees. */
 #include "check/prove/summary.h"
 
 #include "check/prove/waits.h"

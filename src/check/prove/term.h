@@ -54,7 +54,7 @@ typedef struct TermNode {
     u32 choices : 1; /* an ITE is in it */
 } TermNode;
 
-/* What a symbol stands for. */
+/* The thing that a symbol stands for. */
 typedef enum SymKindOf {
     PROVE_SYM_SREG,    /* a special register that does not change: detail is its number, part its component */
     PROVE_SYM_ADDRESS, /* of a variable or function: detail is its name */
@@ -113,7 +113,7 @@ Term prove_const(Terms *t, u64 value, u32 bits);
 static inline Term prove_bool(Terms *t, bool value) { return prove_const(t, value, 1); }
 Term prove_sym(Terms *t, SymKindOf kind, u32 owner, u32 detail, u32 part, u32 bits);
 const TermSym *prove_sym_of(const Terms *t, Term x); /* of a TERM_SYM */
-/* What a special register, or a component of it, can be. */
+/* The least and the largest value of a special register, or of a component of it. */
 void prove_sreg_bounds(const Terms *t, u32 sreg, u32 part, u64 *least, u64 *most);
 u32 prove_name(Terms *t, const char *text);
 
@@ -126,12 +126,12 @@ Term prove_mul(Terms *t, Term a, Term b);
 Term prove_zext(Terms *t, Term a, u32 bits);
 Term prove_sext(Terms *t, Term a, u32 bits);
 Term prove_trunc(Terms *t, Term a, u32 bits);
-/* To `bits`, whichever of both that is. */
+/* Extends or truncates to `bits`. */
 Term prove_resize(Terms *t, Term a, u32 bits, bool sign);
 Term prove_shift(Terms *t, TermOp op, Term a, Term by); /* SHL SHR SAR; `by` of any width */
 /* The bitwise function of up to three terms: bit (a + 2b + 4c) of `lut`. Also for conditions. Of `count` < 3 the rest is 0. */
 Term prove_logic(Terms *t, u32 lut, Term a, Term b, Term c, u32 count);
-/* Of up to six terms: a sum of products of its truth table, by Shannon's expansion. */
+/* The function of up to six terms that a truth table gives: a sum of products, by Shannon's expansion. */
 Term prove_logic_of(Terms *t, u64 table, const Term *kids, u32 n, u32 bits);
 Term prove_and(Terms *t, Term a, Term b);
 Term prove_or(Terms *t, Term a, Term b);
@@ -161,7 +161,7 @@ Term prove_subst(Terms *t, Subst *s, Term x);
 /* x made anew of other kids, in the same order. */
 Term prove_rebuild(Terms *t, Term x, const Term *kids);
 
-/* For messages: at most so many levels. */
+/* Writes a term for messages, at most so many levels. */
 void prove_print(const Terms *t, Term x, char *text, u32 size);
 
 #endif

@@ -56,7 +56,7 @@ static u32 unite_leaves(const Input *in, u32 count, Term *leaf)
     return n;
 }
 
-/* By leaf: its own truth table. */
+/* The truth table of each leaf by itself. */
 static const u64 table_of[LEAVES] = {0xaaaaaaaaaaaaaaaau, 0xccccccccccccccccu, 0xf0f0f0f0f0f0f0f0u,
                                      0xff00ff00ff00ff00u, 0xffff0000ffff0000u, 0xffffffff00000000u};
 
@@ -131,7 +131,7 @@ static u32 zero_bits(const Terms *t, Term x, u32 depth)
     return least;
 }
 
-/* Of one leaf that is no constant and some that are: (x & m) ^ k. */
+/* The function of one leaf that is no constant and some that are: (x & m) ^ k. */
 static Term make_masked(Terms *t, u64 table, const Term *leaf, u32 n, u32 at, u32 bits)
 {
     u64 m = 0, k = 0, mask = prove_mask(bits);
@@ -239,7 +239,7 @@ Term prove_not(Terms *t, Term a)
     return prove_sub(t, prove_const(t, UINT64_MAX, bits), a);
 }
 
-/* Of a condition and its opposite the one that is older stands in choices. */
+/* A choice. Of a condition and its opposite, the older one stands in choices. */
 Term prove_ite(Terms *t, Term cond, Term a, Term b)
 {
     if (prove_is_const(t, cond))
@@ -324,8 +324,8 @@ static Term in_sum(Terms *t, Term x, SetId set)
     return prove_in(t, rest, set);
 }
 
-/* What the leaves of a bitwise function must be for one of its bits to be 0: which of them must be 1, and which 0. False: that is
- * not to be said of each leaf by itself. */
+/* Finds which leaves of a bitwise function must be 1, and which 0, for one of its bits to be 0. False: that cannot be said
+ * of each leaf by itself. */
 static bool zeros_of_bit(Terms *t, const TermNode *node, u32 bit, u32 *ones, u32 *zeros)
 {
     u32 all = (1u << node->n) - 1, numbers = 0, values = 0, count = 0, any = 0, least = all;

@@ -190,7 +190,7 @@ static Term extend(Terms *t, Term a, u32 bits, bool sign)
 Term prove_zext(Terms *t, Term a, u32 bits) { return extend(t, a, bits, false); }
 Term prove_sext(Terms *t, Term a, u32 bits) { return extend(t, a, bits, true); }
 
-/* Of an operation whose low bits depend on those of its operands only. */
+/* Truncates the operands of an operation whose low bits depend only on theirs. */
 static Term truncate_operands(Terms *t, Term a, u32 bits)
 {
     TermNode node = *prove_node(t, a);
@@ -250,7 +250,7 @@ static Term truncate_term(Terms *t, Term a, u32 bits)
     }
 }
 
-/* What was made of a term is remembered: many paths may lead to it through others. */
+/* Results are remembered, since many paths may lead to a term through others. */
 Term prove_trunc(Terms *t, Term a, u32 bits)
 {
     if (prove_bits(t, a) == bits)

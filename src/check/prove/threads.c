@@ -87,7 +87,7 @@ static bool stay_apart(Prover *p, const OpenAtEvent *m, const Open *open, u32 a,
     return false;
 }
 
-/* As prove_all_pairs with stay_apart; the answer is kept, since many events ask the same. */
+/* Answers as prove_all_pairs() does with stay_apart. The answer is kept, since many events ask the same. */
 static bool divides_nobody_else(Prover *p, const OpenAtEvent *m, const Open *open)
 {
     u32 question[] = {open->block, open->rejoined, open->may_join, 0};
@@ -131,7 +131,8 @@ static bool waits_between(Prover *p, u32 block)
     return prove_waits_in(&p->waits, prove_influence(g, fn_block(g->fn, block)));
 }
 
-/* By branch of AFTER: what is open where threads that passed it may wait, as pairs of Open.divided and Open.may_join_divided. */
+/* Lists by branch of AFTER what is open where threads that passed it may wait, as pairs of Open.divided and
+ * Open.may_join_divided. */
 static void find_waiting(Prover *p)
 {
     const ProveGraph *g = &p->side[PROVE_AFTER].g;
@@ -155,8 +156,7 @@ static void find_waiting(Prover *p)
     }
 }
 
-/* Of threads that diverge so, which those of `b` may wait for where they have not joined this branch of BEFORE. `waits`: whether they
- * wait at all. */
+/* Whether threads of `b` have not joined this branch of BEFORE wherever they may wait. *waits: they may wait at all. */
 static bool is_open_where_waits(const Prover *p, u32 block, u32 b, u32 before, bool *waits)
 {
     const VecU32 *list = &p->waiting.v[block];
@@ -348,8 +348,8 @@ void prove_threads_init(Prover *p)
             p->gathers |= gathers(p, i);
 }
 
-/* In a guarded event that sees which threads execute it those take part for which the guard holds. So where that may not be all of them,
- * they must execute one and the same instruction of the other text. */
+/* Checks guarded events that see which threads execute them. Those take part for which the guard holds. If these may not be
+ * all, they must execute one and the same instruction of the other text. */
 static void check_guarded(Prover *p)
 {
     FnvMap partner = {0};

@@ -42,8 +42,8 @@ bool prove_were_parted_before(Prover *p, u32 after, const Open *x, const Open *y
            (prove_is_same_time(p, x, y) || prove_is_same_iteration(p, after, x->block, x->iteration, y->iteration));
 }
 
-/* Whether each time that a path passed the branch of AFTER that of BEFORE was open, passed in the same iteration, and the edge of the first one
- * says which edge of the other one it took. */
+/* Whether two things hold each time that a path passed the branch of AFTER. That of BEFORE was open, passed in the same
+ * iteration. The edge of the first one says which edge of the other one it took. */
 static bool look_for_edge(Prover *p, u32 after, u32 before, u32 iteration)
 {
     for (u32 a = p->newest_passing.v[after]; a; a = p->passings.v[a].older) {
@@ -197,7 +197,7 @@ static u32 region_of(const Prover *p, ProveSide side, const Instr *at)
     return at ? p->side[side].g.region[at->block->id] : 0;
 }
 
-/* Who is at one place of AFTER is in the same loops of BEFORE, or in none. */
+/* Compares regions: the threads at one place of AFTER must be in the same loops of BEFORE, or in none. */
 static void compare_regions(Prover *p)
 {
     u32 *before = arena_array(p->arena, u32, p->side[PROVE_AFTER].g.n + 1); /* by region of AFTER that of BEFORE, plus 1 */

@@ -1,4 +1,4 @@
-/* What threads that passed one branch of AFTER have in common, once all paths are known: see threads.c. */
+/* Knowledge of the threads that passed one branch of AFTER, once all paths are known: see threads.c. */
 #ifndef PTXOPT_CHECK_PROVE_TOGETHER_H
 #define PTXOPT_CHECK_PROVE_TOGETHER_H
 
@@ -16,7 +16,7 @@ bool prove_is_aligned(const Prover *p, u32 block);
 bool prove_is_same_time(const Prover *p, const Open *x, const Open *y);
 /* Whether the branch of BEFORE, as it is in two passings, divided their threads. */
 bool prove_were_divided_at(const Prover *p, const Open *x, const Open *y);
-/* Likewise, of threads that came together to the branch of AFTER, or in one iteration of its loop. */
+/* Whether it divided threads that came together to the branch of AFTER, or in one iteration of its loop. */
 bool prove_were_parted_before(Prover *p, u32 after, const Open *x, const Open *y);
 /* Whether the branch of BEFORE, open for the threads of `a`, has not divided them from those of `b`. Those that are together at the
  * last event of texts that are aligned were not divided before it. */

@@ -1,4 +1,4 @@
-/* What a proof ends with, and what its messages say of places in the texts. */
+/* The end of a proof, and what its messages say of places in the texts. */
 #include "check/prove/prover.h"
 
 #include <stdarg.h>

@@ -1,5 +1,6 @@
-/* Where a thread may wait for what another one does: warp operations and barriers, calls, sleeps, and loops that read memory
- * inside and end by what they read, by way of values, of branches, of the thread's own memory or of callees. */
+/* Finds where a thread may wait for another one: warp operations and barriers, calls, sleeps, and some loops. Such a loop
+ * reads memory inside and ends by what it reads. It may do so by way of values, of branches, of the thread's own memory or
+ * of callees. */
 #include "check/prove/waits.h"
 
 typedef struct Loops {
@@ -14,7 +15,8 @@ typedef struct Loops {
 
 /* ---- what is read in it -------------------------------------------------------------------------------------------------- */
 
-/* By the texture unit or the read-only path: what is written while the kernel runs need not be seen. */
+/* Whether the load goes through the texture unit or the read-only path: what is written while the kernel runs need not be
+ * seen. */
 static bool is_read_only(const OpInfo *op)
 {
     return op->opcode == OPC_TEX || op->opcode == OPC_TLD4 || op->opcode == OPC_TXQ || op_has_modifier(op, ".nc");

@@ -1,4 +1,4 @@
-/* Where a thread may wait for another one. */
+/* The places where a thread may wait for another one. */
 #ifndef PTXOPT_CHECK_PROVE_WAITS_H
 #define PTXOPT_CHECK_PROVE_WAITS_H
 
